@@ -1,0 +1,8 @@
+// Package dag is the pure heart of cmux: it turns .cmux-agents.yml into a
+// Graph, decides with Step what may happen next, and says with Labels what
+// every node's status is.
+//
+// Nothing in it reads a clock, a file (but for what Parse's caller hands it)
+// or a process. Rebuild computes from recorded Facts the same State that Step
+// reaches one Change at a time. It imports no other room.
+package dag

@@ -1,0 +1,108 @@
+package dag
+
+import "time"
+
+// Phase is where a node stands, by its own recorded facts alone: nothing in
+// it is derived from other nodes.
+type Phase uint8
+
+const (
+	Idle    Phase = iota // no attempt alive, no end that counts
+	Running              // an attempt is alive and holds a slot
+	Paused               // an attempt is alive and gave its slot back (needs input, limited)
+	Queued               // an attempt is alive and asks for a slot to go on
+	Ended                // Outcome says how
+)
+
+// Outcome is how a node ended.
+type Outcome uint8
+
+const (
+	NoOutcome Outcome = iota
+	Done              // marker 0, written by cmux
+	Override          // a person's empty or 0 marker, approve, override
+	Failed            // any other end; Reason and Exit say which
+	Cancelled         // marker 130, by stop NAME
+)
+
+// Success reports whether the outcome counts as success for dependents.
+func (o Outcome) Success() bool { return o == Done || o == Override }
+
+// Reason is why cmux itself called an attempt failed; empty when the
+// program's own exit code is the reason.
+type Reason string
+
+const (
+	ReasonExit       Reason = ""
+	ReasonTimeout    Reason = "timeout"
+	ReasonChecks     Reason = "checks"
+	ReasonScope      Reason = "scope"
+	ReasonConflict   Reason = "conflict"
+	ReasonSetup      Reason = "setup"
+	ReasonBudget     Reason = "budget"
+	ReasonIdle       Reason = "idle"
+	ReasonLost       Reason = "lost"
+	ReasonOnComplete Reason = "on_complete"
+	ReasonReported   Reason = "reported"
+	ReasonBadMarker  Reason = "bad marker"
+	ReasonByHand     Reason = "by hand"
+)
+
+// Activity is what a live attempt is doing.
+type Activity uint8
+
+const (
+	Working    Activity = iota // label "running"
+	Checking                   // "checking"
+	NeedsInput                 // "needs input"
+	TakenOver                  // "taken over"
+	AtLimit                    // "limited until HH:MM"
+	SettingUp                  // "running", setup steps
+)
+
+// Fact is everything recorded about one node: the fold of its records, its
+// marker and the liveness of its attempt. Step and Labels see nothing else.
+type Fact struct {
+	Phase   Phase
+	Outcome Outcome
+	Exit    int    // exit code when Failed; 1 with a Reason
+	Reason  Reason // why, when Failed
+	Detail  string // one line for people: what is asked, which check failed
+
+	Attempts  int       // attempts ever started
+	Tries     int       // failed attempts counted against Retries.Max since the last reset
+	Losses    int       // times the attempt vanished since the last reset
+	NotBefore time.Time // backoff: no start before it
+	Lost      bool      // Idle because the attempt vanished
+	Held      bool      // Lost and waiting for a person: on_lost: ask, or lost too often
+
+	StillOpen bool      // Override while the attempt goes on outside the slots
+	Activity  Activity  // of a live attempt
+	Until     time.Time // AtLimit: when it wakes; zero when not stated
+
+	StartedAt time.Time // of the newest attempt
+	EndedAt   time.Time
+	Source    string    // where the newest fact came from: record, marker, lock, hook, runner
+	At        time.Time // when it was recorded
+}
+
+// Live reports whether an attempt of the node is alive, counted or not.
+func (f *Fact) Live() bool {
+	return f.Phase == Running || f.Phase == Paused || f.Phase == Queued || f.StillOpen
+}
+
+// MaxLosses is how often a vanished attempt is redone before a person is asked.
+const MaxLosses = 3
+
+// WillRetry reports whether an attempt that ended with outcome o is followed
+// by another one without a person, given the failed tries before it. The
+// wrapper asks it before it writes a marker, and Step before it ends a node.
+func (n *Node) WillRetry(o Outcome, tries int) bool { return o == Failed && tries < n.Retries.Max }
+
+// Facts is what a run is rebuilt from.
+type Facts struct {
+	Nodes   []Fact               // by node index
+	Limits  map[string]time.Time // account -> limited until
+	Stopped bool                 // stop without a name: nothing starts until resume
+	Now     time.Time
+}

@@ -1,0 +1,223 @@
+package dag
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Role says what a node is for; it decides whether the node gets a worktree.
+type Role string
+
+const (
+	RoleBuild  Role = "build"  // works in a worktree and branch of its own
+	RoleReview Role = "review" // reads at the project root, no branch
+	RoleMerge  Role = "merge"  // brings its dependencies' branches into its own
+	RoleGate   Role = "gate"   // waits for a person
+)
+
+// Join says what a node asks of its dependencies before it may start.
+type Join string
+
+const (
+	AllSuccess Join = "all_success"
+	AllDone    Join = "all_done"
+	OneSuccess Join = "one_success"
+)
+
+// OnLost says what happens to an attempt that vanished without a record.
+type OnLost string
+
+const (
+	Redo OnLost = "redo"
+	Ask  OnLost = "ask"
+)
+
+// KindCommand is the agent kind that runs the task with sh -c.
+const KindCommand = "command"
+
+// Duration is a time.Duration that reads and writes as "1h30m" in JSON.
+type Duration time.Duration
+
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
+
+func (d *Duration) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return err
+	}
+	v, err := time.ParseDuration(s)
+	if err != nil {
+		return fmt.Errorf("duration %q: %w", s, err)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// Retries bounds how often a failed node is tried again.
+type Retries struct {
+	Max     int      `json:"max"`
+	Backoff Duration `json:"backoff,omitempty"`
+}
+
+// Notify says how a person is told that a run wants them or has ended.
+type Notify struct {
+	Bell    bool   `json:"bell,omitempty"`
+	Desktop bool   `json:"desktop,omitempty"`
+	Webhook string `json:"webhook,omitempty"`
+}
+
+// Budget bounds what a node may use; zero means no bound.
+type Budget struct {
+	Tokens int64 `json:"tokens,omitempty"`
+}
+
+// Node is one agent of a configuration, with every default filled in.
+type Node struct {
+	Name           string            `json:"name"`
+	Branch         string            `json:"branch,omitempty"` // empty for review and gate
+	Agent          string            `json:"agent"`            // kind: command, claude, codex, kimi
+	Role           Role              `json:"role"`
+	Task           string            `json:"task,omitempty"` // task_file is read into it
+	TaskFile       string            `json:"task_file,omitempty"`
+	Scope          []string          `json:"scope,omitempty"`
+	Context        []string          `json:"context,omitempty"`
+	DependsOn      []string          `json:"depends_on,omitempty"`
+	When           Join              `json:"when"`
+	Pool           string            `json:"pool,omitempty"`
+	Verify         []string          `json:"verify,omitempty"`
+	VerifyTimeout  Duration          `json:"verify_timeout"`
+	VerifyAttempts int               `json:"verify_attempts"`
+	Timeout        Duration          `json:"timeout,omitempty"`
+	IdleTimeout    Duration          `json:"idle_timeout,omitempty"`
+	InputTimeout   Duration          `json:"input_timeout,omitempty"`
+	Retries        Retries           `json:"retries"`
+	OnLost         OnLost            `json:"on_lost"`
+	AutoAccept     bool              `json:"auto_accept,omitempty"`
+	Account        string            `json:"account"` // what a usage limit pauses
+	Model          string            `json:"model,omitempty"`
+	Env            map[string]string `json:"env,omitempty"`
+	OnComplete     []string          `json:"on_complete,omitempty"`
+	Budget         Budget            `json:"budget,omitzero"`
+	Checkout       bool              `json:"checkout,omitempty"` // review: a detached worktree of what it reviews
+	Line           int               `json:"line,omitempty"`     // where the node stands in the configuration
+}
+
+// HasTree reports whether the node works in a worktree of its own.
+func (n *Node) HasTree() bool {
+	switch n.Role {
+	case RoleBuild, RoleMerge:
+		return true
+	case RoleReview:
+		return n.Checkout || len(n.Verify) > 0
+	}
+	return false
+}
+
+// HasBranch reports whether the node leaves a branch behind.
+func (n *Node) HasBranch() bool { return n.Role == RoleBuild || n.Role == RoleMerge }
+
+// Graph is a validated configuration, immutable once made by Parse or Decode.
+// Nodes stand in configuration order; a node is named by its index in it.
+type Graph struct {
+	Session      string         `json:"session"`
+	Base         string         `json:"base,omitempty"`
+	WorktreeBase string         `json:"worktree_base"`
+	MainPane     bool           `json:"main_pane"`
+	MaxParallel  int            `json:"max_parallel"`
+	Pools        map[string]int `json:"pools,omitempty"`
+	Setup        []string       `json:"setup,omitempty"`
+	Copy         []string       `json:"copy,omitempty"`
+	Link         []string       `json:"link,omitempty"`
+	Notify       Notify         `json:"notify,omitzero"`
+	Nodes        []Node         `json:"nodes"`
+
+	index      map[string]int
+	deps       [][]int // per node, in depends_on order
+	dependents [][]int
+	order      []int // topological, ties in configuration order
+}
+
+// Len is the number of nodes.
+func (g *Graph) Len() int { return len(g.Nodes) }
+
+// Index returns the index of the named node, or -1.
+func (g *Graph) Index(name string) int {
+	if i, ok := g.index[name]; ok {
+		return i
+	}
+	return -1
+}
+
+// Deps are the indices of the nodes that i depends on. Not to be changed.
+func (g *Graph) Deps(i int) []int { return g.deps[i] }
+
+// Dependents are the indices of the nodes that depend on i. Not to be changed.
+func (g *Graph) Dependents(i int) []int { return g.dependents[i] }
+
+// Order is the graph order: topological, ties in configuration order.
+// Not to be changed.
+func (g *Graph) Order() []int { return g.order }
+
+// Encode is the frozen form of the graph, read back by Decode.
+func (g *Graph) Encode() ([]byte, error) { return json.Marshal(g) }
+
+// Decode reads what Encode wrote. It trusts the content: what it reads was
+// validated by Parse before it was frozen. A dependency that is missing or a
+// cycle is still an error, so that a damaged file cannot hang the scheduler.
+func Decode(b []byte) (*Graph, error) {
+	g := new(Graph)
+	if err := json.Unmarshal(b, g); err != nil {
+		return nil, fmt.Errorf("frozen graph: %w", err)
+	}
+	if err := g.link(); err != nil {
+		return nil, fmt.Errorf("frozen graph: %w", err)
+	}
+	return g, nil
+}
+
+// link fills the adjacency and the order from Nodes. It is linear.
+func (g *Graph) link() error {
+	n := len(g.Nodes)
+	g.index = make(map[string]int, n)
+	for i := range g.Nodes {
+		g.index[g.Nodes[i].Name] = i
+	}
+	g.deps = make([][]int, n)
+	g.dependents = make([][]int, n)
+	for i := range g.Nodes {
+		for _, d := range g.Nodes[i].DependsOn {
+			j, ok := g.index[d]
+			if !ok {
+				return fmt.Errorf("node %q depends on %q, which does not exist", g.Nodes[i].Name, d)
+			}
+			g.deps[i] = append(g.deps[i], j)
+			g.dependents[j] = append(g.dependents[j], i)
+		}
+	}
+	g.order = topological(g.deps, g.dependents)
+	if len(g.order) != n {
+		return fmt.Errorf("the dependencies form a cycle")
+	}
+	return nil
+}
+
+// topological is Kahn's algorithm with a queue seeded in index order. Nodes on
+// or behind a cycle are left out.
+func topological(deps, dependents [][]int) []int {
+	open := make([]int, len(deps))
+	order := make([]int, 0, len(deps))
+	for i := range deps {
+		if open[i] = len(deps[i]); open[i] == 0 {
+			order = append(order, i)
+		}
+	}
+	for at := 0; at < len(order); at++ {
+		for _, d := range dependents[order[at]] {
+			if open[d]--; open[d] == 0 {
+				order = append(order, d)
+			}
+		}
+	}
+	return order
+}
