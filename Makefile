@@ -1,0 +1,44 @@
+# make         builds bin/cmux
+# make demo    runs cmux's main job on a scratch repository, no account, no network
+# make test    runs every test
+# make bench   runs the benchmarks and whole runs beside make, ninja and go-task
+# make docs    rewrites the generated pages under docs/
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  = -s -w -X main.version=$(VERSION)
+
+.PHONY: all build demo test check bench docs tools clean install
+
+all: build
+
+build:
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/cmux ./cmd/cmux
+
+# What cmux needs to run: installed only where it is missing.
+tools:
+	@.ci/tools tmux git
+
+demo: tools build
+	@examples/demo/run.sh "$(CURDIR)/bin/cmux"
+
+check:
+	@fmt="$$(gofmt -l cmd dag signals worktree agents)"; test -z "$$fmt" || { echo "gofmt: $$fmt"; exit 1; }
+	$(GO) vet ./...
+	GOOS=darwin GOARCH=arm64 $(GO) vet ./...
+
+test: tools check
+	$(GO) test -race -timeout 18m ./...
+
+bench: tools
+	@.ci/tools ninja make
+	$(GO) run ./agents/runner/benchruns
+
+docs:
+	$(GO) test ./cmd/cmux ./dag -run 'Docs|Reference' -update
+
+install: build
+	install -m 755 bin/cmux $(or $(PREFIX),/usr/local)/bin/cmux
+
+clean:
+	rm -rf bin
