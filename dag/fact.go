@@ -76,7 +76,7 @@ type Fact struct {
 	Lost      bool      // Idle because the attempt vanished
 	Held      bool      // Lost and waiting for a person: on_lost: ask, or lost too often
 
-	StillOpen bool      // Override while the attempt goes on outside the slots
+	StillOpen bool      // the attempt goes on outside the slots after a person's marker
 	Activity  Activity  // of a live attempt
 	Until     time.Time // AtLimit: when it wakes; zero when not stated
 
@@ -94,15 +94,27 @@ func (f *Fact) Live() bool {
 // MaxLosses is how often a vanished attempt is redone before a person is asked.
 const MaxLosses = 3
 
-// WillRetry reports whether an attempt that ended with outcome o is followed
-// by another one without a person, given the failed tries before it. The
-// wrapper asks it before it writes a marker, and Step before it ends a node.
-func (n *Node) WillRetry(o Outcome, tries int) bool { return o == Failed && tries < n.Retries.Max }
+// WillRetry reports whether an attempt that ended with outcome o for reason r
+// is followed by another one without a person, given the failed tries before
+// it. The wrapper asks it before it writes a marker, and Step before it ends a
+// node. A merge conflict is never retried: equal inputs conflict again.
+func (n *Node) WillRetry(o Outcome, r Reason, tries int) bool {
+	return o == Failed && r != ReasonConflict && tries < n.Retries.Max
+}
+
+// WillRedo reports whether a vanished attempt is followed by another one
+// without a person, given the losses since the last reset, this one included.
+func (n *Node) WillRedo(losses int) bool { return n.OnLost != Ask && losses <= MaxLosses }
+
+// begun reports whether an Idle node is between two attempts of one life: its
+// join was judged when the first one started and is not judged again. A reset
+// begins a new life.
+func (f *Fact) begun() bool { return f.Tries > 0 || f.Losses > 0 || f.Lost }
 
 // Facts is what a run is rebuilt from.
 type Facts struct {
 	Nodes   []Fact               // by node index
-	Limits  map[string]time.Time // account -> limited until
+	Limits  map[string]time.Time // account -> limited until; zero: until it is said to be free
 	Stopped bool                 // stop without a name: nothing starts until resume
-	Now     time.Time
+	Now     time.Time            // the scheduler's clock; Tick moves it on
 }

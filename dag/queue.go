@@ -1,0 +1,160 @@
+package dag
+
+// keys orders ids in the heaps that share it and remembers where each one
+// stands. An id is in at most one of those heaps.
+type keys struct {
+	at  []int32 // position in its heap, -1 when in none
+	key func(id int32) int32
+}
+
+func newKeys(n int, key func(int32) int32) *keys {
+	k := &keys{at: make([]int32, n), key: key}
+	for i := range k.at {
+		k.at[i] = -1
+	}
+	return k
+}
+
+// minHeap is a binary heap of ids that allows removal and a change of key.
+type minHeap struct {
+	ids []int32
+	*keys
+}
+
+func (h *minHeap) empty() bool { return len(h.ids) == 0 }
+func (h *minHeap) min() int32  { return h.ids[0] }
+
+// set puts id in (or moves it to where its changed key belongs), or takes it out.
+func (h *minHeap) set(id int32, in bool) {
+	p := h.at[id]
+	switch {
+	case in && p < 0:
+		h.ids = append(h.ids, id)
+		p = int32(len(h.ids) - 1)
+		h.at[id] = p
+	case in:
+	case p < 0:
+		return
+	default:
+		last := int32(len(h.ids) - 1)
+		moved := h.ids[last]
+		h.ids = h.ids[:last]
+		h.at[id] = -1
+		if p == last {
+			return
+		}
+		h.ids[p], h.at[moved] = moved, p
+	}
+	h.down(h.up(p))
+}
+
+func (h *minHeap) up(p int32) int32 {
+	id := h.ids[p]
+	k := h.key(id)
+	for p > 0 {
+		parent := (p - 1) / 2
+		other := h.ids[parent]
+		if h.key(other) <= k {
+			break
+		}
+		h.ids[p], h.at[other] = other, p
+		p = parent
+	}
+	h.ids[p], h.at[id] = id, p
+	return p
+}
+
+func (h *minHeap) down(p int32) {
+	id := h.ids[p]
+	k := h.key(id)
+	for {
+		c := 2*p + 1
+		if c >= int32(len(h.ids)) {
+			break
+		}
+		if r := c + 1; r < int32(len(h.ids)) && h.key(h.ids[r]) < h.key(h.ids[c]) {
+			c = r
+		}
+		other := h.ids[c]
+		if k <= h.key(other) {
+			break
+		}
+		h.ids[p], h.at[other] = other, p
+		p = c
+	}
+	h.ids[p], h.at[id] = id, p
+}
+
+// queue holds the nodes that ask for a slot and finds the first of them, in
+// graph order, whose pool has a place and whose account is not limited. Nodes
+// that ask for the same pool and account stand in one lane, the open lanes of
+// a pool in that pool's heap, the pools that have a place in the top heap: a
+// full pool or a limited account is out of sight, however many nodes it holds.
+type queue struct {
+	laneOf []int32 // by node
+	lanes  []lane
+	pools  []minHeap // open lanes, by pool
+	full   []bool    // by pool
+	top    minHeap   // pools
+}
+
+type lane struct {
+	pool  int32
+	shut  bool // the account is limited
+	nodes minHeap
+}
+
+// newQueue makes an empty queue; laneOf gives each node its lane and poolOf
+// each lane its pool.
+func newQueue(rank, laneOf, poolOf []int32, pools int) *queue {
+	q := &queue{
+		laneOf: laneOf,
+		lanes:  make([]lane, len(poolOf)),
+		pools:  make([]minHeap, pools),
+		full:   make([]bool, pools),
+	}
+	byNode := newKeys(len(rank), func(i int32) int32 { return rank[i] })
+	byLane := newKeys(len(poolOf), func(l int32) int32 { return rank[q.lanes[l].nodes.min()] })
+	byPool := newKeys(pools, func(p int32) int32 { return byLane.key(q.pools[p].min()) })
+	for l := range q.lanes {
+		q.lanes[l] = lane{pool: poolOf[l], nodes: minHeap{keys: byNode}}
+	}
+	for p := range q.pools {
+		q.pools[p].keys = byLane
+	}
+	q.top.keys = byPool
+	return q
+}
+
+// set puts node i in or takes it out.
+func (q *queue) set(i int, in bool) {
+	l := q.laneOf[i]
+	q.lanes[l].nodes.set(int32(i), in)
+	q.settle(l)
+}
+
+func (q *queue) setShut(l int32, shut bool) {
+	q.lanes[l].shut = shut
+	q.settle(l)
+}
+
+func (q *queue) setFull(p int32, full bool) {
+	q.full[p] = full
+	q.settlePool(p)
+}
+
+func (q *queue) settle(l int32) {
+	n := &q.lanes[l]
+	q.pools[n.pool].set(l, !n.shut && !n.nodes.empty())
+	q.settlePool(n.pool)
+}
+
+func (q *queue) settlePool(p int32) { q.top.set(p, !q.full[p] && !q.pools[p].empty()) }
+
+// first is the node that comes next, or -1.
+func (q *queue) first() int {
+	if q.top.empty() {
+		return -1
+	}
+	return int(q.lanes[q.pools[q.top.min()].min()].nodes.min())
+}

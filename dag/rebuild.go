@@ -1,0 +1,209 @@
+package dag
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Rebuild computes the State of a run from nothing but its facts, which must
+// hold one Fact per node of g, and the effects that follow: a Block for every
+// node that is blocked and an Open for every gate that is open (the runner
+// skips what it finds recorded), a Start or Grant for what may go on now.
+// Rebuild of s.Facts() equals s. It is linear in nodes and dependencies.
+func Rebuild(g *Graph, f Facts) (*State, []Effect) {
+	n := g.Len()
+	s := &State{
+		g: g, facts: slices.Clone(f.Nodes), now: f.Now, stopped: f.Stopped,
+		accounts: make(map[string]int32),
+		rank:     make([]int32, n),
+		pool:     make([]int32, n),
+		pools:    []places{{}}, // 0: of the nodes that name no pool
+		open:     make([]int32, n),
+		wins:     make([]int32, n),
+		stands:   make([]standing, n),
+		told:     make([]int32, n),
+	}
+	s.count[waiting] = n
+	for p, i := range g.order {
+		s.rank[i] = int32(p)
+	}
+
+	poolIndex := map[string]int32{"": 0}
+	type ask struct{ pool, account int32 }
+	laneIndex := make(map[ask]int32)
+	laneOf := make([]int32, n)
+	var poolOf []int32 // by lane
+	for i := range g.Nodes {
+		node := &g.Nodes[i]
+		p, ok := poolIndex[node.Pool]
+		if !ok {
+			p = int32(len(s.pools))
+			poolIndex[node.Pool] = p
+			s.pools = append(s.pools, places{name: node.Pool, max: g.Pools[node.Pool]})
+		}
+		s.pool[i] = p
+		a := int32(-1)
+		if node.Account != "" {
+			if a, ok = s.accounts[node.Account]; !ok {
+				a = int32(len(s.limits))
+				s.accounts[node.Account] = a
+				s.limits = append(s.limits, limit{name: node.Account})
+			}
+		}
+		l, ok := laneIndex[ask{p, a}]
+		if !ok {
+			l = int32(len(poolOf))
+			laneIndex[ask{p, a}] = l
+			poolOf = append(poolOf, p)
+			if a >= 0 {
+				s.limits[a].lanes = append(s.limits[a].lanes, l)
+			}
+		}
+		laneOf[i] = l
+		s.open[i], s.told[i] = int32(len(g.deps[i])), toldNothing
+	}
+	s.ready = newQueue(s.rank, laneOf, poolOf, len(s.pools))
+	// Attempts that go on do not ask for their account: one lane per pool.
+	onePerPool := make([]int32, len(s.pools))
+	for p := range onePerPool {
+		onePerPool[p] = int32(p)
+	}
+	s.queued = newQueue(s.rank, s.pool, onePerPool, len(s.pools))
+
+	for name, until := range f.Limits {
+		if a, ok := s.accounts[name]; ok && (until.IsZero() || until.After(s.now)) {
+			s.setLimit(a, true, until)
+		}
+	}
+	for _, i := range g.order {
+		s.place(i)
+		s.dirty = s.dirty[:0] // dependents come later in the order anyway
+	}
+	return s, s.effects()
+}
+
+// Facts is a copy of everything the State is made from.
+func (s *State) Facts() Facts {
+	f := Facts{Nodes: slices.Clone(s.facts), Limits: make(map[string]time.Time), Stopped: s.stopped, Now: s.now}
+	for i := range s.limits {
+		if l := &s.limits[i]; l.on {
+			f.Limits[l.name] = l.until
+		}
+	}
+	return f
+}
+
+// Graph is the graph that the State is of.
+func (s *State) Graph() *Graph { return s.g }
+
+// Fact is a copy of what is recorded about node i.
+func (s *State) Fact(i int) Fact { return s.facts[i] }
+
+// Blocked reports whether node i is blocked, and by which direct dependency.
+func (s *State) Blocked(i int) (cause int, ok bool) {
+	if s.stands[i] != blocked {
+		return 0, false
+	}
+	return int(s.told[i]), true
+}
+
+// Ready reports whether node i would start if it were given a slot: its join
+// allows it, no attempt is alive and no backoff runs.
+func (s *State) Ready(i int) bool { return s.stands[i] == startable }
+
+// Settled reports whether node i has ended or is blocked.
+func (s *State) Settled(i int) bool { return s.stands[i].ended() }
+
+// Slots is how many slots are in use, and of how many (0: no bound).
+func (s *State) Slots() (used, max int) { return s.count[running], s.g.MaxParallel }
+
+// Limits is a copy of the limited accounts and until when; zero: not stated.
+func (s *State) Limits() map[string]time.Time { return maps.Clone(s.Facts().Limits) }
+
+// NextWake is the earliest moment at which time alone changes something: the
+// end of a backoff or of an account's limit. A Tick is wanted then.
+func (s *State) NextWake() (at time.Time, ok bool) {
+	if len(s.wake) == 0 {
+		return time.Time{}, false
+	}
+	return s.wake[0].at, true
+}
+
+// RunState is the state of a whole run.
+type RunState string
+
+const (
+	RunRunning  RunState = "running"
+	RunWaiting  RunState = "waiting"   // only for a person
+	RunLimited  RunState = "limited"   // goes on by itself when a limit ends
+	RunStopped  RunState = "stopped"   // until resume
+	RunNoRunner RunState = "no runner" // said by callers that find none; never by Run
+	RunDone     RunState = "done"      // every node is a success
+	RunFailed   RunState = "failed"    // all nodes ended, some not as a success
+)
+
+// Run is the state of the run. A run in which something waits for a limit and
+// something else for a person is limited: it goes on by itself.
+func (s *State) Run() RunState {
+	n := s.g.Len()
+	if s.count[succeeded] == n {
+		return RunDone
+	}
+	if s.count[succeeded]+s.count[failed]+s.count[blocked] == n {
+		return RunFailed
+	}
+	if s.stopped {
+		return RunStopped
+	}
+	shut := 0 // startable but for their account
+	for a := range s.limits {
+		if l := &s.limits[a]; l.on {
+			for _, lane := range l.lanes {
+				shut += len(s.ready.lanes[lane].nodes.ids)
+			}
+		}
+	}
+	switch c := &s.count; {
+	case c[running]+c[requeued]+c[paused]+c[backoff]+c[lingering]+c[startable]-shut > 0:
+		return RunRunning
+	case c[limited]+shut > 0:
+		return RunLimited
+	}
+	return RunWaiting
+}
+
+// BlockedBy is the nodes that are blocked because of node i, directly or
+// through one another, in graph order: what a reset of i sets free.
+func (s *State) BlockedBy(i int) []int {
+	if !s.stands[i].ended() || s.stands[i] == succeeded {
+		return nil
+	}
+	return s.g.reach(i, func(d int) bool { return s.stands[d] == blocked })
+}
+
+// Downstream is every node that depends on node i, directly or through
+// others, in graph order.
+func (g *Graph) Downstream(i int) []int { return g.reach(i, func(int) bool { return true }) }
+
+// reach follows dependents from i through the nodes that through admits.
+func (g *Graph) reach(i int, through func(int) bool) []int {
+	seen := make(map[int]bool)
+	for next := []int{i}; len(next) > 0; {
+		at := next[len(next)-1]
+		next = next[:len(next)-1]
+		for _, d := range g.dependents[at] {
+			if !seen[d] && through(d) {
+				seen[d] = true
+				next = append(next, d)
+			}
+		}
+	}
+	var out []int
+	for _, i := range g.order {
+		if seen[i] {
+			out = append(out, i)
+		}
+	}
+	return out
+}

@@ -1,0 +1,609 @@
+package dag
+
+import "time"
+
+// ChangeKind says what happened.
+type ChangeKind uint8
+
+const (
+	// Began: the wrapper of an attempt really runs. It sets when the newest
+	// attempt started. An attempt that no Start of this State announced (an
+	// earlier runner launched it) is taken in by its higher Attempt.
+	Began ChangeKind = iota + 1
+	// Active: the Activity, Detail or Until of a live attempt changed.
+	// NeedsInput and AtLimit pause it, which gives its slot and its place in
+	// the pool back. Any other activity of a paused attempt changes what it is
+	// labelled as and nothing else: to go on it Wants a slot.
+	Active
+	// Wants: a paused attempt asks for a slot to go on. It is Queued until a
+	// Grant, and comes before nodes that have not started.
+	Wants
+	// AttemptEnded: an attempt ended with Outcome Done, Failed or Cancelled.
+	// Cancelled also ends a node that has not started.
+	AttemptEnded
+	// Vanished: an attempt is gone and left no record of its end. While the
+	// run is stopped it is neither counted nor held: a person ended it.
+	Vanished
+	// Overridden: a person's word. Outcome Override (or Done, a gate's
+	// approval) is success, Failed is failure by hand, with Exit and, when it
+	// is not ReasonByHand, Reason. On a live node the attempt goes on outside
+	// the slots and its end changes nothing more.
+	Overridden
+	// Reset: the node begins a new life: its end, tries, losses and backoff
+	// are forgotten. On a live node it does nothing; end the attempt first.
+	Reset
+	// AccountLimited: nodes of Account do not start before Until; a zero Until
+	// lasts until AccountFree.
+	AccountLimited
+	AccountFree
+	// Stop: nothing starts and nothing is granted until Resume.
+	Stop
+	Resume
+	// Tick moves the State's clock on to At, never back. Nothing else moves
+	// it: the runner puts a Tick at the head of its changes, and gives one
+	// when NextWake is due.
+	Tick
+)
+
+// Change is something that happened to a run.
+type Change struct {
+	Kind    ChangeKind
+	Node    int // index; unused by account and run changes
+	Attempt int // which attempt of Node, counted from 1; 0: the newest. A change of an older one is ignored.
+
+	Outcome Outcome // AttemptEnded, Overridden
+	Exit    int
+	Reason  Reason
+
+	Activity Activity // Active
+	Detail   string   // one line for people
+	Source   string   // where it is known from: record, marker, lock, hook, runner
+
+	Account string    // AccountLimited, AccountFree
+	Until   time.Time // AccountLimited; Active with AtLimit
+	At      time.Time // when it happened
+}
+
+// EffectKind says what is to be done.
+type EffectKind uint8
+
+const (
+	Start   EffectKind = iota + 1 // launch Attempt of Node; it counts as Running from here on
+	Grant                         // tell the Queued Attempt of Node to go on
+	Block                         // record 99 for Node, blocked by Cause; replaces an earlier Cause
+	Unblock                       // withdraw the 99 of Node; not given when the node got an end of its own
+	Open                          // gate Node waits for a person from now on
+)
+
+func (k EffectKind) String() string {
+	return [...]string{"none", "start", "grant", "block", "unblock", "open"}[k]
+}
+
+// Effect is something the runner is to do.
+type Effect struct {
+	Kind    EffectKind
+	Node    int
+	Attempt int // Start, Grant: counted from 1 over all lives of the node
+	Cause   int // Block: the first dependency, in depends_on order, that is not a success
+}
+
+// State is a run in the scheduler's eyes: the recorded Facts and what follows
+// from them. It is changed in place by Step and is not for concurrent use.
+type State struct {
+	g     *Graph
+	facts []Fact // own facts; everything below but now and stopped follows from them
+
+	now     time.Time
+	stopped bool
+
+	accounts map[string]int32 // of the graph's nodes; "" is none of them
+	limits   []limit          // by account
+
+	rank  []int32 // position in graph order
+	pool  []int32 // by node; 0 is no pool
+	pools []places
+
+	open   []int32 // dependencies that have not ended
+	wins   []int32 // dependencies that are successes
+	stands []standing
+	count  [standings]int
+	told   []int32 // what effects have said of the node: a Block's cause, or one of below
+
+	ready  *queue
+	queued *queue
+	wake   wakes
+
+	dirty   []int32 // to be judged again: a dependency ended or came back
+	touched []int32 // may have a Block, Unblock or Open to tell
+}
+
+const (
+	toldNothing = -1
+	toldOpen    = -2
+)
+
+type limit struct {
+	on    bool
+	until time.Time
+	name  string
+	lanes []int32 // of the ready queue
+}
+
+type places struct {
+	name      string
+	used, max int // max 0: no bound
+}
+
+func (p *places) full() bool { return p.max > 0 && p.used >= p.max }
+
+// standing is where a node stands among the others.
+type standing uint8
+
+const (
+	waiting   standing = iota // its join is not decided
+	blocked                   // its join cannot be met: ends as 99
+	startable                 // asks for a slot
+	backoff                   // asks for a slot from NotBefore on
+	opened                    // a gate that waits for a person
+	held                      // lost, waits for a person
+	lingering                 // reset, but the attempt of its earlier life still runs
+	running                   // has a slot
+	asking                    // paused: needs input
+	limited                   // paused: at a limit
+	paused                    // paused otherwise
+	requeued                  // live, asks for a slot to go on
+	succeeded
+	failed // or cancelled
+	standings
+)
+
+func (st standing) ended() bool { return st == succeeded || st == failed || st == blocked }
+
+// Step takes changes in, in their order, and returns what is to be done about
+// them all. It costs time in proportion to the changes, the dependents of the
+// nodes they end and the effects (times a logarithm for the queues), whatever
+// the size of the graph. Changes that cannot apply (of an older attempt, of a
+// node that is not live) do nothing, so a change may be given twice.
+//
+// Effects come in this order: Unblock, Block and Open, then Grants, then
+// Starts in graph order.
+func (s *State) Step(changes ...Change) []Effect {
+	for i := range changes {
+		s.apply(&changes[i])
+	}
+	return s.effects()
+}
+
+func (s *State) apply(c *Change) {
+	switch c.Kind {
+	case Tick:
+		s.tick(c.At)
+	case Stop:
+		s.stopped = true
+	case Resume:
+		s.stopped = false
+	case AccountLimited:
+		if a, ok := s.accounts[c.Account]; ok && (c.Until.IsZero() || c.Until.After(s.now)) {
+			s.setLimit(a, true, c.Until)
+		}
+	case AccountFree:
+		if a, ok := s.accounts[c.Account]; ok {
+			s.setLimit(a, false, time.Time{})
+		}
+	default:
+		if s.fold(&s.facts[c.Node], c) {
+			s.settle(c.Node)
+		}
+	}
+}
+
+// fold takes a change of a node into its fact and reports whether it applied.
+func (s *State) fold(f *Fact, c *Change) bool {
+	if c.Attempt != 0 && c.Attempt < f.Attempts {
+		return false
+	}
+	inSlots := f.Phase == Running || f.Phase == Paused || f.Phase == Queued
+	switch c.Kind {
+	case Began:
+		switch {
+		case c.Attempt > f.Attempts && f.Phase == Ended:
+			f.Attempts, f.StillOpen = c.Attempt, true
+		case c.Attempt > f.Attempts:
+			f.start(c.Attempt)
+		case !f.Live():
+			return false
+		}
+		f.StartedAt = c.At
+		if f.Phase == Ended {
+			return true
+		}
+		f.Detail = c.Detail
+
+	case Active:
+		if !inSlots {
+			return false
+		}
+		if c.Activity == NeedsInput || c.Activity == AtLimit {
+			f.Phase = Paused
+		}
+		f.Activity, f.Detail, f.Until = c.Activity, c.Detail, c.Until
+
+	case Wants:
+		if f.Phase != Paused {
+			return false
+		}
+		f.Phase = Queued
+
+	case AttemptEnded:
+		if f.StillOpen {
+			f.StillOpen = false
+			return true
+		}
+		if !inSlots && !(c.Outcome == Cancelled && f.Phase == Idle) {
+			return false
+		}
+		s.endAttempt(f, c)
+
+	case Vanished:
+		if f.StillOpen {
+			f.StillOpen = false
+			return true
+		}
+		if !inSlots {
+			return false
+		}
+		f.Phase, f.Lost, f.Detail = Idle, true, c.Detail
+		f.Activity, f.Until, f.EndedAt = Working, time.Time{}, c.At
+		if !s.stopped {
+			f.Losses++
+			f.Held = !s.g.Nodes[c.Node].WillRedo(f.Losses)
+		}
+
+	case Overridden:
+		if c.Outcome == Failed {
+			f.StillOpen = f.Live()
+			f.end(Failed, c)
+			if f.Reason == ReasonExit {
+				f.Reason = ReasonByHand
+			}
+		} else {
+			if f.Phase == Ended && f.Outcome.Success() {
+				return false
+			}
+			f.StillOpen = f.Live()
+			f.end(c.Outcome, c)
+			if f.Outcome != Done {
+				f.Outcome = Override
+			}
+		}
+
+	case Reset:
+		if inSlots {
+			return false
+		}
+		*f = Fact{Attempts: f.Attempts, StillOpen: f.StillOpen, StartedAt: f.StartedAt}
+
+	default:
+		return false
+	}
+	f.Source, f.At = c.Source, c.At
+	return true
+}
+
+// endAttempt takes in how the attempt that held (or waits for) a slot ended.
+func (s *State) endAttempt(f *Fact, c *Change) {
+	n := &s.g.Nodes[c.Node]
+	retry := n.WillRetry(c.Outcome, c.Reason, f.Tries)
+	f.end(c.Outcome, c)
+	if c.Outcome == Failed {
+		f.Tries++
+	}
+	if retry {
+		f.Phase, f.Outcome = Idle, NoOutcome // Exit, Reason and Detail stay: why it is tried again
+		if b := time.Duration(n.Retries.Backoff); b > 0 {
+			f.NotBefore = c.At.Add(b)
+		}
+	}
+}
+
+// end makes f say that the node ended.
+func (f *Fact) end(o Outcome, c *Change) {
+	f.Phase, f.Outcome = Ended, o
+	f.Exit, f.Reason, f.Detail, f.EndedAt = 0, ReasonExit, c.Detail, c.At
+	f.Lost, f.Held, f.NotBefore = false, false, time.Time{}
+	f.Activity, f.Until = Working, time.Time{}
+	switch o {
+	case Failed:
+		f.Exit, f.Reason = c.Exit, c.Reason
+		if f.Exit == 0 {
+			f.Exit = 1
+		}
+	case Cancelled:
+		f.Exit = 130
+	}
+}
+
+// start makes f say that an attempt runs.
+func (f *Fact) start(attempt int) {
+	*f = Fact{Phase: Running, Attempts: attempt, Tries: f.Tries, Losses: f.Losses}
+}
+
+func (s *State) tick(at time.Time) {
+	if !at.After(s.now) {
+		return
+	}
+	s.now = at
+	for len(s.wake) > 0 && !s.wake[0].at.After(at) {
+		w := s.wake.pop()
+		if w.node >= 0 {
+			s.settle(int(w.node))
+		} else if l := &s.limits[w.account]; l.on && l.until.Equal(w.at) {
+			s.setLimit(w.account, false, time.Time{})
+		}
+	}
+}
+
+func (s *State) setLimit(a int32, on bool, until time.Time) {
+	l := &s.limits[a]
+	l.on, l.until = on, until
+	if on && !until.IsZero() {
+		s.wake.push(wakeup{at: until, node: -1, account: a})
+	}
+	for _, lane := range l.lanes {
+		s.ready.setShut(lane, on)
+	}
+}
+
+// settle gives node i its standing anew and carries a changed end on to the
+// nodes behind it.
+func (s *State) settle(i int) {
+	s.place(i)
+	for len(s.dirty) > 0 {
+		last := len(s.dirty) - 1
+		i := s.dirty[last]
+		s.dirty = s.dirty[:last]
+		s.place(int(i))
+	}
+}
+
+// place moves node i to the standing that its fact and the counters of its
+// dependencies give it, and counts a changed end for its dependents, which are
+// then dirty.
+func (s *State) place(i int) {
+	was, is := s.stands[i], s.judge(i)
+	if is == blocked || is == opened || s.told[i] != toldNothing {
+		s.touched = append(s.touched, int32(i))
+	}
+	if was == is {
+		return
+	}
+	s.stands[i] = is
+	s.count[was]--
+	s.count[is]++
+	switch was {
+	case running:
+		s.occupy(i, -1)
+	case startable:
+		s.ready.set(i, false)
+	case requeued:
+		s.queued.set(i, false)
+	}
+	switch is {
+	case running:
+		s.occupy(i, +1)
+	case startable:
+		s.ready.set(i, true)
+	case requeued:
+		s.queued.set(i, true)
+	case backoff:
+		s.wake.push(wakeup{at: s.facts[i].NotBefore, node: int32(i)})
+	}
+	ends := btoi(is.ended()) - btoi(was.ended())
+	wins := btoi(is == succeeded) - btoi(was == succeeded)
+	if ends == 0 && wins == 0 {
+		return
+	}
+	for _, d := range s.g.dependents[i] {
+		s.open[d] -= ends
+		s.wins[d] += wins
+		s.dirty = append(s.dirty, int32(d))
+	}
+}
+
+func (s *State) occupy(i int, by int) {
+	p := s.pool[i]
+	was := s.pools[p].full()
+	s.pools[p].used += by
+	if is := s.pools[p].full(); is != was {
+		s.ready.setFull(p, is)
+		s.queued.setFull(p, is)
+	}
+}
+
+// judge says where node i stands, by its own fact and the ends of its direct
+// dependencies alone.
+func (s *State) judge(i int) standing {
+	f := &s.facts[i]
+	switch f.Phase {
+	case Running:
+		return running
+	case Queued:
+		return requeued
+	case Paused:
+		switch f.Activity {
+		case NeedsInput:
+			return asking
+		case AtLimit:
+			return limited
+		}
+		return paused
+	case Ended:
+		if f.Outcome.Success() {
+			return succeeded
+		}
+		return failed
+	}
+	if !f.begun() {
+		if j := s.join(i); j != startable {
+			return j
+		}
+	}
+	switch {
+	case s.g.Nodes[i].Role == RoleGate:
+		return opened
+	case f.Held:
+		return held
+	case f.StillOpen:
+		return lingering
+	case f.NotBefore.After(s.now):
+		return backoff
+	}
+	return startable
+}
+
+// join says whether the dependencies of node i let it start (startable), never
+// will as they stand (blocked), or have not decided (waiting).
+func (s *State) join(i int) standing {
+	deps, open, wins := int32(len(s.g.deps[i])), s.open[i], s.wins[i]
+	when := s.g.Nodes[i].When
+	switch {
+	case deps == 0, when == OneSuccess && wins > 0:
+		return startable
+	case open > 0:
+		return waiting
+	case when == AllDone, when != OneSuccess && wins == deps:
+		return startable
+	}
+	return blocked
+}
+
+// cause is the dependency that a blocked node names: the first, in depends_on
+// order, that is not a success.
+func (s *State) cause(i int) int32 {
+	for _, d := range s.g.deps[i] {
+		if s.stands[d] != succeeded {
+			return int32(d)
+		}
+	}
+	return toldNothing
+}
+
+// effects tells what changed since the last time and hands out free slots.
+func (s *State) effects() []Effect {
+	var out []Effect
+	for _, t := range s.touched {
+		i := int(t)
+		was, is := s.told[i], int32(toldNothing)
+		switch s.stands[i] {
+		case blocked:
+			is = s.cause(i)
+		case opened:
+			is = toldOpen
+		}
+		if was == is {
+			continue
+		}
+		s.told[i] = is
+		switch {
+		case is >= 0:
+			out = append(out, Effect{Kind: Block, Node: i, Cause: int(is)})
+			continue
+		case was >= 0 && s.facts[i].Phase != Ended:
+			out = append(out, Effect{Kind: Unblock, Node: i})
+		}
+		if is == toldOpen {
+			out = append(out, Effect{Kind: Open, Node: i})
+		}
+	}
+	s.touched = s.touched[:0]
+
+	for !s.stopped && !s.full() {
+		kind, i := Grant, s.queued.first()
+		if i < 0 {
+			kind, i = Start, s.ready.first()
+		}
+		if i < 0 {
+			break
+		}
+		f := &s.facts[i]
+		if kind == Grant {
+			f.Phase, f.Activity, f.Detail, f.Until = Running, Working, "", time.Time{}
+		} else {
+			f.start(f.Attempts + 1)
+			f.StartedAt = s.now
+		}
+		f.Source, f.At = "runner", s.now
+		s.settle(i)
+		out = append(out, Effect{Kind: kind, Node: i, Attempt: f.Attempts})
+	}
+	s.wake.trim(s)
+	return out
+}
+
+func (s *State) full() bool { return s.g.MaxParallel > 0 && s.count[running] >= s.g.MaxParallel }
+
+func btoi(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// wakeup is a moment from which on a node may be retried or an account used.
+type wakeup struct {
+	at      time.Time
+	node    int32 // -1: account
+	account int32
+}
+
+// wakes is a binary min-heap by time. Entries that no longer matter stay in it
+// until they come first.
+type wakes []wakeup
+
+func (w *wakes) push(u wakeup) {
+	h := append(*w, u)
+	p := len(h) - 1
+	for p > 0 && u.at.Before(h[(p-1)/2].at) {
+		h[p] = h[(p-1)/2]
+		p = (p - 1) / 2
+	}
+	h[p] = u
+	*w = h
+}
+
+func (w *wakes) pop() wakeup {
+	h := *w
+	first, u := h[0], h[len(h)-1]
+	h = h[:len(h)-1]
+	*w = h
+	p := 0
+	for c := 1; c < len(h); c = 2*p + 1 {
+		if c+1 < len(h) && h[c+1].at.Before(h[c].at) {
+			c++
+		}
+		if !h[c].at.Before(u.at) {
+			break
+		}
+		h[p] = h[c]
+		p = c
+	}
+	if len(h) > 0 {
+		h[p] = u
+	}
+	return first
+}
+
+// trim drops what no longer matters from the front.
+func (w *wakes) trim(s *State) {
+	for len(*w) > 0 {
+		u := (*w)[0]
+		if u.node >= 0 {
+			if s.stands[u.node] == backoff && s.facts[u.node].NotBefore.Equal(u.at) {
+				return
+			}
+		} else if l := &s.limits[u.account]; l.on && l.until.Equal(u.at) {
+			return
+		}
+		w.pop()
+	}
+}
