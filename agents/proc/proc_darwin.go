@@ -1,0 +1,132 @@
+package proc
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// macOS has neither a subreaper nor a parent-death signal: what outlives its
+// owner is found by its mark.
+func subreaper() error { return nil }
+
+func dieWithParent(*syscall.SysProcAttr) {}
+
+const (
+	stateStopped = 4 // SSTOP
+	stateZombie  = 5 // SZOMB
+)
+
+func statOfKinfo(k *unix.KinfoProc) stat {
+	name := k.Proc.P_comm[:]
+	if i := bytes.IndexByte(name, 0); i >= 0 {
+		name = name[:i]
+	}
+	st := stat{
+		pid:     int(k.Proc.P_pid),
+		ppid:    int(k.Eproc.Ppid),
+		start:   uint64(k.Proc.P_starttime.Sec)*1e6 + uint64(k.Proc.P_starttime.Usec),
+		zombie:  k.Proc.P_stat == stateZombie,
+		stopped: k.Proc.P_stat == stateStopped,
+		name:    string(name),
+	}
+	if sid, err := unix.Getsid(st.pid); err == nil {
+		st.session = sid
+	}
+	return st
+}
+
+// statOf asks the kernel for one process, or says ErrGone.
+func statOf(pid int) (stat, error) {
+	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil {
+		if errors.Is(err, unix.EIO) || errors.Is(err, unix.ESRCH) {
+			return stat{}, ErrGone
+		}
+		return stat{}, err
+	}
+	if int(k.Proc.P_pid) != pid {
+		return stat{}, ErrGone
+	}
+	return statOfKinfo(k), nil
+}
+
+// processes is the process table of this user.
+func processes() ([]stat, error) {
+	ks, err := unix.SysctlKinfoProcSlice("kern.proc.uid", os.Getuid())
+	if err != nil {
+		return nil, err
+	}
+	table := make([]stat, len(ks))
+	for i := range ks {
+		table[i] = statOfKinfo(&ks[i])
+	}
+	return table, nil
+}
+
+// hasMark reports whether the process was started with one of the marks. The
+// block holds the argument count, the path, padding, the arguments and the
+// environment, each ended by a NUL.
+func hasMark(pid int, marks []Mark) bool {
+	b, err := unix.SysctlRaw("kern.procargs2", pid)
+	if err != nil || len(b) < 4 {
+		return false
+	}
+	argc := int(binary.LittleEndian.Uint32(b))
+	b = b[4:]
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = bytes.TrimLeft(b[i:], "\x00")
+	}
+	for entry := range bytes.SplitSeq(b, []byte{0}) {
+		if argc > 0 {
+			argc--
+			continue
+		}
+		for _, m := range marks {
+			if string(entry) == string(m) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// childless cannot be told cheaply: orphans fall to launchd.
+func (s *Spawner) childless(func(stat) bool) bool { return false }
+
+// signalAndWait signals the processes and returns when all have ended, the
+// patience is over or the context ends.
+func signalAndWait(ctx context.Context, ps []Process, sig syscall.Signal, patience time.Duration) {
+	for _, p := range ps {
+		if p.Alive() {
+			syscall.Kill(p.PID, sig)
+			syscall.Kill(p.PID, syscall.SIGCONT)
+		}
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	for {
+		alive := false
+		for _, p := range ps {
+			alive = alive || p.Alive()
+		}
+		if !alive {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-over.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}

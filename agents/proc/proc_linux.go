@@ -1,0 +1,196 @@
+package proc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func subreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+
+func dieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
+
+// statOf reads /proc/PID/stat, or says ErrGone.
+func statOf(pid int) (stat, error) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return stat{}, ErrGone
+	}
+	if err != nil {
+		return stat{}, err
+	}
+	return parseStat(b)
+}
+
+// parseStat reads a line of /proc/PID/stat. The name in it may hold spaces and
+// brackets; it ends at the last bracket.
+func parseStat(b []byte) (stat, error) {
+	open, shut := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if open < 1 || shut < open {
+		return stat{}, fmt.Errorf("not a line of /proc/PID/stat: %q", b)
+	}
+	f := bytes.Fields(b[shut+1:])
+	if len(f) < 20 || len(f[0]) != 1 {
+		return stat{}, fmt.Errorf("not a line of /proc/PID/stat: %q", b)
+	}
+	var st stat
+	var errs [4]error
+	st.pid, errs[0] = strconv.Atoi(string(bytes.TrimSpace(b[:open])))
+	st.ppid, errs[1] = strconv.Atoi(string(f[1]))
+	st.session, errs[2] = strconv.Atoi(string(f[3]))
+	st.start, errs[3] = strconv.ParseUint(string(f[19]), 10, 64)
+	st.name = string(b[open+1 : shut])
+	switch f[0][0] {
+	case 'Z', 'X':
+		st.zombie = true
+	case 'T', 't':
+		st.stopped = true
+	}
+	return st, errors.Join(errs[:]...)
+}
+
+// processes is the process table, without the processes of other users.
+func processes() ([]stat, error) {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	table := make([]stat, 0, len(names))
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			if st, err := statOf(pid); err == nil {
+				table = append(table, st)
+			}
+		}
+	}
+	return table, nil
+}
+
+// hasMark reports whether the process was started with one of the marks. The
+// environment of another user's process cannot be read, so none is found.
+func hasMark(pid int, marks []Mark) bool {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false
+	}
+	for entry := range bytes.SplitSeq(b, []byte{0}) {
+		for _, m := range marks {
+			if string(entry) == string(m) {
+				return own(pid)
+			}
+		}
+	}
+	return false
+}
+
+// own keeps root from ending another user's process by a mark it copied.
+func own(pid int) bool {
+	fi, err := os.Stat("/proc/" + strconv.Itoa(pid))
+	if err != nil {
+		return false
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Getuid()
+}
+
+// childless reports, without a scan of all processes, that no child of this
+// process can be or lead to one that belongs. As this process is the subreaper
+// of its programs, their orphans are its children. Ended orphans are collected
+// on the way.
+func (s *Spawner) childless(belongs func(stat) bool) bool {
+	s.mu.Lock() // no program is half started meanwhile
+	defer s.mu.Unlock()
+	self, err := statOf(os.Getpid())
+	if err != nil {
+		return false
+	}
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return false
+	}
+	clear := true
+	for _, t := range tasks {
+		b, err := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
+		if err != nil {
+			if _, gone := os.Stat("/proc/self/task/" + t.Name()); errors.Is(gone, fs.ErrNotExist) {
+				continue
+			}
+			return false // a kernel without CONFIG_PROC_CHILDREN
+		}
+		for f := range bytes.FieldsSeq(b) {
+			pid, err := strconv.Atoi(string(f))
+			if err != nil || s.leaders[pid] {
+				continue
+			}
+			st, err := statOf(pid)
+			switch {
+			case err != nil: // gone
+			case st.zombie && st.session != self.session:
+				// What this process runs by other means (git) stays in its session and
+				// is collected by its own Wait; an orphan of a program is nobody's.
+				var ws syscall.WaitStatus
+				syscall.Wait4(pid, &ws, syscall.WNOHANG, nil)
+			case st.zombie:
+			case st.session != self.session || belongs(st):
+				clear = false
+			}
+		}
+	}
+	return clear
+}
+
+// signalAndWait signals the processes and returns when all have ended, the
+// patience is over or the context ends. A pidfd cannot come to mean another
+// process.
+func signalAndWait(ctx context.Context, ps []Process, sig syscall.Signal, patience time.Duration) {
+	var fds []unix.PollFd
+	defer func() {
+		for _, f := range fds {
+			unix.Close(int(f.Fd))
+		}
+	}()
+	for _, p := range ps {
+		fd, err := unix.PidfdOpen(p.PID, 0)
+		if err != nil {
+			continue
+		}
+		fds = append(fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+		if start, err := StartTime(p.PID); err == nil && start == p.Start {
+			unix.PidfdSendSignal(fd, sig, nil, 0)
+			// A stopped process gets TERM only when it goes on.
+			unix.PidfdSendSignal(fd, syscall.SIGCONT, nil, 0)
+		}
+	}
+	deadline := time.Now().Add(patience)
+	open := append([]unix.PollFd(nil), fds...)
+	for len(open) > 0 && ctx.Err() == nil {
+		left := time.Until(deadline)
+		if left <= 0 {
+			return
+		}
+		// Poll in slices, to see the context end.
+		if _, err := unix.Poll(open, int(min(left, 50*time.Millisecond)/time.Millisecond)+1); err != nil && !errors.Is(err, unix.EINTR) {
+			return
+		}
+		alive := open[:0]
+		for _, f := range open {
+			if f.Revents == 0 {
+				alive = append(alive, f)
+			}
+		}
+		open = alive
+	}
+}
