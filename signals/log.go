@@ -1,0 +1,243 @@
+package signals
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrLogGone says that a log's file was removed while it was open: what is
+// appended would be lost.
+var ErrLogGone = errors.New("log file was removed")
+
+// ErrShrunk says that a log is shorter than where its reader stands: it was
+// replaced, and is to be read from its beginning.
+var ErrShrunk = errors.New("log is shorter than it was")
+
+// Log is an append-only file of JSON lines, shared by any number of
+// processes. Its methods may be called concurrently.
+type Log struct {
+	f    *os.File
+	name string
+
+	turn chan struct{} // holds one value while an Append writes
+	size int64         // of the file after our last write, which ended in a newline
+
+	written atomic.Uint64 // number of the newest Append whose bytes are in the file
+
+	syncing sync.Mutex
+	synced  uint64 // Appends up to this number are durable
+	syncErr error  // sticky: after a failed sync the kernel may have dropped pages
+}
+
+// OpenLog opens the log at path, making the file when there is none.
+func OpenLog(path string) (*Log, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("log: %w", explain(err))
+	}
+	return &Log{f: f, name: path, turn: make(chan struct{}, 1)}, nil
+}
+
+// Close closes the file. What was appended without sync is not made durable.
+func (l *Log) Close() error { return l.f.Close() }
+
+// Append appends the lines, each a JSON value without a newline in it, by a
+// single write under a lock on the file, after ending a line that an earlier
+// writer left torn. With durable it returns once the lines survive a power cut;
+// Appends that run at the same time share one sync.
+//
+// What was in the log before stays, whatever happens. On a full disk (an error
+// that wraps ErrDiskFull) the lines that fitted whole stay too, which for a
+// single line means all or nothing. ctx bounds the wait for other writers;
+// when it ends in that wait, nothing was written.
+func (l *Log) Append(ctx context.Context, durable bool, lines ...[]byte) error {
+	n := 0
+	for _, line := range lines {
+		if bytes.IndexByte(line, '\n') >= 0 {
+			return fmt.Errorf("append to %s: a line holds a newline", l.name)
+		}
+		n += len(line) + 1
+	}
+	buf := make([]byte, 1, n+1)
+	buf[0] = '\n' // written only after a torn line
+	for _, line := range lines {
+		buf = append(append(buf, line...), '\n')
+	}
+	mine, err := l.write(ctx, buf)
+	if err == nil && durable {
+		err = l.sync(mine)
+	}
+	if err != nil {
+		return fmt.Errorf("append to %s: %w", l.name, explain(err))
+	}
+	return nil
+}
+
+// write appends buf without its first byte, or with it after a torn line, and
+// returns the number of this write.
+func (l *Log) write(ctx context.Context, buf []byte) (uint64, error) {
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+	defer func() { <-l.turn }()
+	if err := l.lock(ctx); err != nil {
+		return 0, err
+	}
+	err := l.writeLocked(buf)
+	if unlockErr := flock(l.f, unix.LOCK_UN); err == nil {
+		err = unlockErr
+	}
+	if err != nil {
+		return 0, err
+	}
+	return l.written.Add(1), nil
+}
+
+func (l *Log) writeLocked(buf []byte) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(l.f.Fd()), &st); err != nil {
+		return err
+	}
+	if st.Nlink == 0 {
+		return ErrLogGone
+	}
+	torn := false
+	if st.Size > 0 && st.Size != l.size {
+		var last [1]byte
+		if _, err := l.f.ReadAt(last[:], st.Size-1); err != nil {
+			return err
+		}
+		torn = last[0] != '\n'
+	}
+	if !torn {
+		buf = buf[1:]
+	}
+	n, err := l.f.Write(buf)
+	if err != nil {
+		// Take back the part of a line, never a whole one: a reader may
+		// already have seen that.
+		keep := st.Size + int64(bytes.LastIndexByte(buf[:n], '\n')+1)
+		return errors.Join(err, l.f.Truncate(keep))
+	}
+	l.size = st.Size + int64(n)
+	return nil
+}
+
+// lock takes the flock on the log's file. Writers hold it for microseconds;
+// flock cannot wait with a context, so this asks again at growing intervals.
+func (l *Log) lock(ctx context.Context) error {
+	err := flock(l.f, unix.LOCK_EX|unix.LOCK_NB)
+	if !errors.Is(err, unix.EWOULDBLOCK) {
+		return err
+	}
+	wait := 20 * time.Microsecond
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if err := flock(l.f, unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
+			return err
+		}
+		wait = min(2*wait, 5*time.Millisecond)
+		timer.Reset(wait)
+	}
+}
+
+// sync returns once write number mine is durable. Whoever gets the mutex syncs
+// for everybody who wrote before; they find it done.
+func (l *Log) sync(mine uint64) error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	if l.syncErr != nil || l.synced >= mine {
+		return l.syncErr
+	}
+	upTo := l.written.Load()
+	if err := datasync(l.f); err != nil {
+		l.syncErr = fmt.Errorf("sync: %w", err)
+		return l.syncErr
+	}
+	l.synced = upTo
+	return nil
+}
+
+// Span is a stretch of a file, in bytes.
+type Span struct{ At, Len int64 }
+
+// Tail is where a reading of a log ended.
+type Tail struct {
+	Next int64  // offset to read from next time: after the last whole line
+	Torn []Span // lines that are no JSON: left by a killed writer or a power cut
+}
+
+// ReadLog calls f with each whole line of the log at path from offset from on,
+// without its newline, and with the offset of the line after it. Lines may be
+// of any length; the slice is f's only until it returns. Torn lines are left
+// out and reported; a last line without a newline is still being written, and
+// left for the next time. An error of f ends the reading and is returned as it
+// is, with Next at the line it was given.
+func ReadLog(path string, from int64, f func(line []byte, next int64) error) (Tail, error) {
+	tail := Tail{Next: from}
+	file, err := os.Open(path)
+	if err != nil {
+		return tail, fmt.Errorf("log: %w", err)
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return tail, fmt.Errorf("log: %w", err)
+	}
+	if st.Size() < from {
+		return tail, fmt.Errorf("log %s: %w", path, ErrShrunk)
+	}
+	if st.Size() == from {
+		return tail, nil
+	}
+	if _, err := file.Seek(from, io.SeekStart); err != nil {
+		return tail, fmt.Errorf("log: %w", err)
+	}
+	r := bufio.NewReaderSize(file, int(min(st.Size()-from+1, 64<<10)))
+	var long []byte // the part so far of a line longer than r's buffer
+	for {
+		line, err := r.ReadSlice('\n')
+		if err == bufio.ErrBufferFull || len(long) > 0 {
+			long = append(long, line...)
+			line = long
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+			continue
+		case err == io.EOF:
+			return tail, nil
+		case err != nil:
+			return tail, fmt.Errorf("log: %w", err)
+		}
+		next := tail.Next + int64(len(line))
+		line = line[:len(line)-1]
+		if json.Valid(line) {
+			if err := f(line, next); err != nil {
+				return tail, err
+			}
+		} else {
+			tail.Torn = append(tail.Torn, Span{At: tail.Next, Len: int64(len(line))})
+		}
+		tail.Next = next
+		long = long[:0]
+	}
+}

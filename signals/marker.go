@@ -1,0 +1,299 @@
+package signals
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Suffix ends the file name of a marker; before it stands the node's name.
+const Suffix = ".done"
+
+// Kind is what sort of content a marker has.
+type Kind uint8
+
+const (
+	Bad   Kind = iota // not a marker
+	Empty             // no byte at all: a person's touch
+	Code              // an exit code
+)
+
+// Content is what a marker says. The zero value is Bad.
+type Content struct {
+	Kind Kind
+	Code int // 0 to 255, when Kind is Code
+}
+
+// Exit is the Content of a marker with this exit code.
+func Exit(code int) Content { return Content{Kind: Code, Code: code} }
+
+// Success reports whether the content means done.
+func (c Content) Success() bool { return c.Kind == Empty || c == Exit(0) }
+
+// String is "bad", "empty" or the decimal code.
+func (c Content) String() string {
+	switch c.Kind {
+	case Empty:
+		return "empty"
+	case Code:
+		return strconv.Itoa(c.Code)
+	}
+	return "bad"
+}
+
+// MarshalText makes a Content read in JSON as String has it.
+func (c Content) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+func (c *Content) UnmarshalText(b []byte) error {
+	switch string(b) {
+	case "empty":
+		*c = Content{Kind: Empty}
+	case "bad":
+		*c = Content{}
+	default:
+		if *c = ParseMarker(b); c.Kind != Code {
+			return fmt.Errorf("marker content %q: want empty, bad or an exit code", b)
+		}
+	}
+	return nil
+}
+
+// bytes is the content as it stands in a file.
+func (c Content) bytes() []byte {
+	if c.Kind == Empty {
+		return nil
+	}
+	return append(strconv.AppendInt(nil, int64(c.Code), 10), '\n')
+}
+
+// maxMarker is the longest file that can be a marker, in bytes.
+const maxMarker = 64
+
+// ParseMarker reads the content of a marker file. White space (space, tab,
+// newline, carriage return, vertical tab, form feed) around the digits is
+// ignored. Everything that a program printing an exit code would not print is
+// Bad: a sign, a leading zero, a value above 255, anything between or beside
+// the digits. So is white space alone, which is what `echo $CODE` leaves when
+// the variable is not set; only a file of no bytes is Empty.
+func ParseMarker(content []byte) Content {
+	if len(content) == 0 {
+		return Content{Kind: Empty}
+	}
+	if len(content) > maxMarker {
+		return Content{}
+	}
+	digits := bytes.Trim(content, " \t\n\r\v\f")
+	if len(digits) == 0 || len(digits) > 3 || digits[0] == '0' && len(digits) > 1 {
+		return Content{}
+	}
+	code := 0
+	for _, d := range digits {
+		if d < '0' || d > '9' {
+			return Content{}
+		}
+		code = code*10 + int(d-'0')
+	}
+	if code > 255 {
+		return Content{}
+	}
+	return Exit(code)
+}
+
+// Identity tells one state of a file from another. It is compared for
+// equality only: clocks jump, so an mtime says nothing about before and after.
+type Identity struct {
+	Inode uint64 `json:"inode"`
+	Size  int64  `json:"size"`  // bytes
+	MTime int64  `json:"mtime"` // nanoseconds
+}
+
+func identity(st *unix.Stat_t) Identity {
+	return Identity{Inode: st.Ino, Size: st.Size, MTime: st.Mtim.Nano()}
+}
+
+// Marker is a marker file as it was written or seen.
+type Marker struct {
+	Identity Identity `json:"identity"`
+	Content  Content  `json:"content"`
+}
+
+// Pending is a marker that is written and has no name yet, so that its
+// identity can be recorded before anybody can see it. It ends with Publish or
+// Discard; a process that dies before leaves nothing (on Linux), or a hidden
+// file that counts for nothing.
+type Pending struct {
+	path string
+	id   Identity
+	fd   int    // the unnamed file, or -1
+	temp string // the hidden file where files cannot be unnamed
+}
+
+// Prepare writes the marker of the named node, with this exit code (0 to 255),
+// into the signals folder dir. It is not synced: the attempt's record is what
+// survives a power cut, and the marker is put back from it.
+func Prepare(dir, name string, code int) (*Pending, error) {
+	if code < 0 || code > 255 {
+		return nil, fmt.Errorf("marker of %s: %d is no exit code", name, code)
+	}
+	p, err := prepare(dir, name, Exit(code))
+	if err != nil {
+		return nil, fmt.Errorf("marker of %s: %w", name, explain(err))
+	}
+	return p, nil
+}
+
+// PrepareContent is Prepare for any content but a bad one. It serves to put an
+// override's marker back.
+func PrepareContent(dir, name string, c Content) (*Pending, error) {
+	if c.Kind == Bad {
+		return nil, fmt.Errorf("marker of %s: bad content cannot be written", name)
+	}
+	p, err := prepare(dir, name, c)
+	if err != nil {
+		return nil, fmt.Errorf("marker of %s: %w", name, explain(err))
+	}
+	return p, nil
+}
+
+func prepare(dir, name string, c Content) (*Pending, error) {
+	path, err := markerPath(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	if fd, ok := openUnnamed(dir); ok {
+		p := &Pending{path: path, fd: fd}
+		if p.id, err = fill(fd, c); err != nil {
+			unix.Close(fd)
+			return nil, err
+		}
+		return p, nil
+	}
+	return prepareNamed(path, c)
+}
+
+// prepareNamed prepares under a hidden name, where files cannot be unnamed.
+func prepareNamed(path string, c Content) (*Pending, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return nil, err
+	}
+	p := &Pending{path: path, fd: -1, temp: f.Name()}
+	err = f.Chmod(0o644)
+	if err == nil {
+		p.id, err = fill(int(f.Fd()), c)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, errors.Join(err, os.Remove(p.temp))
+	}
+	return p, nil
+}
+
+// fill writes c into the new file fd and returns what it then is.
+func fill(fd int, c Content) (Identity, error) {
+	var st unix.Stat_t
+	for b := c.bytes(); len(b) > 0; {
+		n, err := unix.Write(fd, b)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return Identity{}, err
+		}
+		b = b[n:]
+	}
+	if err := unix.Fstat(fd, &st); err != nil {
+		return Identity{}, err
+	}
+	return identity(&st), nil
+}
+
+// Identity is what the marker will have once it is published.
+func (p *Pending) Identity() Identity { return p.id }
+
+// Publish gives the marker its name. When there is a file of that name, the
+// error is fs.ErrExist: the first one stands. Either way the Pending has ended.
+func (p *Pending) Publish() error {
+	var err error
+	switch {
+	case p.fd >= 0:
+		err = linkUnnamed(p.fd, p.path)
+	case p.temp != "":
+		err = retryEINTR(func() error { return unix.Link(p.temp, p.path) })
+		if errors.Is(err, unix.EPERM) || errors.Is(err, errors.ErrUnsupported) {
+			if err = renameNew(p.temp, p.path); err == nil {
+				p.temp = ""
+			}
+		}
+	default:
+		err = errors.New("already published or discarded")
+	}
+	p.Discard()
+	if err != nil {
+		return explain(&fs.PathError{Op: "publish marker", Path: p.path, Err: err})
+	}
+	return nil
+}
+
+// Discard drops a marker that is not to be published. After Publish it does
+// nothing, so it may be deferred.
+func (p *Pending) Discard() {
+	if p.fd >= 0 {
+		unix.Close(p.fd)
+		p.fd = -1
+	}
+	if p.temp != "" {
+		os.Remove(p.temp)
+		p.temp = ""
+	}
+}
+
+// Replace puts a marker in the place of whatever file has its name, and
+// returns its identity. Only the runner does this, under the run's lock and
+// after recording why. A reader sees the old marker or the new one.
+func Replace(dir, name string, c Content) (Identity, error) {
+	path, err := markerPath(dir, name)
+	if err == nil && c.Kind == Bad {
+		err = errors.New("bad content cannot be written")
+	}
+	var p *Pending
+	if err == nil {
+		p, err = prepareNamed(path, c)
+	}
+	if err == nil {
+		if err = os.Rename(p.temp, path); err != nil {
+			p.Discard()
+		}
+	}
+	if err != nil {
+		return Identity{}, fmt.Errorf("replace marker of %s: %w", name, explain(err))
+	}
+	return p.id, nil
+}
+
+// Remove removes the marker of the named node, if there is one.
+func Remove(dir, name string) error {
+	path, err := markerPath(dir, name)
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove marker of %s: %w", name, explain(err))
+	}
+	return nil
+}
+
+// markerPath is the path of a node's marker. Names are checked when the plan
+// is read; here only what would leave the folder is refused.
+func markerPath(dir, name string) (string, error) {
+	if name == "" || strings.ContainsAny(name, "/\x00") || strings.HasPrefix(name, ".") {
+		return "", fmt.Errorf("%q is no node's name", name)
+	}
+	return dir + "/" + name + Suffix, nil
+}

@@ -1,0 +1,63 @@
+package signals
+
+import (
+	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// publishLock sets the open-file-description lock that probe asks for. Only
+// the holder of the flock sets it, so it cannot be taken.
+func publishLock(f *os.File) error {
+	return retryEINTR(func() error {
+		return unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart})
+	})
+}
+
+// probe reports whether another open file holds the lock on f's file.
+func probe(f *os.File) (bool, error) {
+	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
+	err := retryEINTR(func() error { return unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &l) })
+	return l.Type != unix.F_UNLCK, err
+}
+
+// datasync makes what was written to f durable, with its size.
+func datasync(f *os.File) error {
+	return retryEINTR(func() error { return unix.Fdatasync(int(f.Fd())) })
+}
+
+// openUnnamed opens a file in dir that has no name yet, for linkUnnamed.
+// It returns ok false where the file system or the machine cannot do that.
+func openUnnamed(dir string) (fd int, ok bool) {
+	err := retryEINTR(func() (err error) {
+		fd, err = unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o644)
+		return err
+	})
+	if err != nil {
+		return -1, false
+	}
+	if err := unix.Faccessat(unix.AT_FDCWD, procPath(fd), unix.F_OK, 0); err != nil {
+		unix.Close(fd)
+		return -1, false
+	}
+	return fd, true
+}
+
+// linkUnnamed gives the file of openUnnamed a name, unless that name is taken.
+func linkUnnamed(fd int, path string) error {
+	return retryEINTR(func() error {
+		return unix.Linkat(unix.AT_FDCWD, procPath(fd), unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW)
+	})
+}
+
+func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+// renameNew renames unless the new name is taken. It serves file systems
+// without hard links, such as FAT and a Windows drive under WSL.
+func renameNew(from, to string) error {
+	return retryEINTR(func() error {
+		return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+	})
+}

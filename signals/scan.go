@@ -1,0 +1,249 @@
+package signals
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNoDir says that the signals folder itself is missing, which is not the
+// removal of each marker in it.
+var ErrNoDir = errors.New("the signals folder is missing")
+
+// Scanner observes the markers of a plan. It remembers what it saw, so that a
+// file is read again only when it changed, and so that it can tell since when
+// a marker has been empty or missing. It is not for concurrent use.
+type Scanner struct {
+	dir   string
+	files []string       // node -> file name
+	index map[string]int // the other way round
+	seen  []sight
+	pass  int
+	inode uint64 // of the folder, 0 before the first look
+}
+
+// sight is what the Scanner remembers of one node's marker.
+type sight struct {
+	Observed
+	looked bool      // Observed is valid
+	pass   int       // the last Scan that met the file
+	read   time.Time // when the content was read
+}
+
+// trusted is for how long a file must have kept its identity before its
+// content is taken from memory: a second write within one tick of the file
+// system's clock leaves the same identity. 2 s is the coarsest (FAT).
+const trusted = 3 * time.Second
+
+// NewScanner returns a Scanner for the nodes of these names in the signals
+// folder dir, which need not exist yet. Observations have the order of names.
+func NewScanner(dir string, names []string) *Scanner {
+	s := &Scanner{dir: dir, index: make(map[string]int, len(names)), seen: make([]sight, len(names))}
+	for i, name := range names {
+		s.files = append(s.files, name+Suffix)
+		s.index[name+Suffix] = i
+	}
+	return s
+}
+
+// Scan looks at the whole folder: one observation per name, in their order,
+// and the names of files that belong to no node. now must come from time.Now
+// and so carry the monotonic clock. When the folder is missing the error wraps
+// ErrNoDir and every observation says DirGone; after another error there are
+// no observations.
+func (s *Scanner) Scan(now time.Time) (all []Observed, others []string, err error) {
+	d, err := os.Open(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		s.dirGone()
+		for i := range s.seen {
+			s.seen[i].see(Observed{}, now)
+		}
+		return s.all(), nil, fmt.Errorf("%s: %w", s.dir, ErrNoDir)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("scan signals: %w", err)
+	}
+	defer d.Close()
+	var st unix.Stat_t
+	fd := int(d.Fd())
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, nil, fmt.Errorf("scan signals: %w", err)
+	}
+	if s.inode != 0 && s.inode != st.Ino {
+		s.dirGone()
+	}
+	s.inode = st.Ino
+	files, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, nil, fmt.Errorf("scan signals: %w", err)
+	}
+	s.pass++
+	for _, file := range files {
+		i, ok := s.index[file]
+		if !ok {
+			if file != ".git" {
+				others = append(others, file)
+			}
+			continue
+		}
+		if s.look(fd, file, i, now, true) {
+			s.seen[i].pass = s.pass
+		}
+	}
+	for i := range s.seen {
+		if s.seen[i].pass != s.pass {
+			s.seen[i].see(Observed{}, now)
+		}
+	}
+	return s.all(), others, nil
+}
+
+// Look observes the marker of node i alone, as after a notification.
+func (s *Scanner) Look(i int, now time.Time) Observed {
+	fd, err := unix.Open(s.dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		s.dirGone()
+		s.seen[i].see(Observed{}, now)
+		return s.seen[i].Observed
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err == nil {
+		if s.inode != 0 && s.inode != st.Ino {
+			s.dirGone()
+		}
+		s.inode = st.Ino
+	}
+	if !s.look(fd, s.files[i], i, now, false) {
+		s.seen[i].see(Observed{}, now)
+	}
+	return s.seen[i].Observed
+}
+
+// Node returns the index of the node whose marker is the file of this name
+// (without its folder), or -1.
+func (s *Scanner) Node(file string) int {
+	if i, ok := s.index[file]; ok {
+		return i
+	}
+	return -1
+}
+
+func (s *Scanner) all() []Observed {
+	all := make([]Observed, len(s.seen))
+	for i := range s.seen {
+		all[i] = s.seen[i].Observed
+	}
+	return all
+}
+
+// dirGone marks all markers as gone with their folder; each stays so until it
+// is seen again.
+func (s *Scanner) dirGone() {
+	s.inode = 0
+	for i := range s.seen {
+		s.seen[i].looked = true
+		s.seen[i].Observed = Observed{DirGone: true, Since: s.seen[i].Since}
+	}
+}
+
+// see takes in an observation, keeping since when it has been so.
+func (v *sight) see(o Observed, now time.Time) {
+	if !o.Exists {
+		o.DirGone = v.looked && !v.Exists && v.DirGone
+	}
+	o.Since = now
+	if v.looked && v.Exists == o.Exists && v.Identity == o.Identity && v.Content == o.Content && !v.Since.IsZero() {
+		o.Since = v.Since
+	}
+	v.Observed, v.looked = o, true
+}
+
+// look observes one file of the folder dirfd; it reports whether there is one.
+func (s *Scanner) look(dirfd int, file string, i int, now time.Time, remember bool) bool {
+	v := &s.seen[i]
+	var st unix.Stat_t
+	err := retryEINTR(func() error { return unix.Fstatat(dirfd, file, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	if err == unix.ENOENT {
+		return false
+	}
+	o := Observed{Exists: true}
+	switch {
+	case err != nil:
+		o.Problem = "cannot be looked at: " + err.Error()
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		o.Identity = identity(&st)
+		o.Problem = "is " + fileType(uint32(st.Mode)) + ", not a file"
+	case remember && v.Exists && v.Identity == identity(&st) && v.read.Sub(v.Since) > trusted:
+		return true
+	default:
+		gone := false
+		if o, gone = readMarker(dirfd, file); gone {
+			return false
+		}
+		v.read = now
+	}
+	v.see(o, now)
+	return true
+}
+
+// readMarker reads a small file and says what it is. The identity is taken
+// before the content, so that a change in between shows in the next look.
+func readMarker(dirfd int, file string) (o Observed, gone bool) {
+	o.Exists = true
+	var fd int
+	err := retryEINTR(func() (err error) {
+		fd, err = unix.Openat(dirfd, file, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		return err
+	})
+	if err == unix.ENOENT {
+		return o, true
+	}
+	if err != nil {
+		o.Problem = "cannot be read: " + err.Error()
+		return o, false
+	}
+	defer unix.Close(fd)
+	var buf [maxMarker + 1]byte
+	for range 3 { // a write may come between the two calls
+		var st unix.Stat_t
+		if err = unix.Fstat(fd, &st); err != nil {
+			break
+		}
+		o.Identity = identity(&st)
+		var n int
+		if err = retryEINTR(func() (err error) { n, err = unix.Pread(fd, buf[:], 0); return err }); err != nil {
+			break
+		}
+		o.Content, o.Problem = ParseMarker(buf[:n]), ""
+		if o.Content.Kind == Bad {
+			o.Problem = "holds " + strconv.QuoteToASCII(string(buf[:min(n, 32)])) + ", not an exit code"
+		}
+		if int64(n) == st.Size || n > maxMarker {
+			return o, false
+		}
+	}
+	if err != nil {
+		o.Content, o.Problem = Content{}, "cannot be read: "+err.Error()
+	}
+	return o, false
+}
+
+func fileType(mode uint32) string {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		return "a directory"
+	case unix.S_IFLNK:
+		return "a symbolic link"
+	case unix.S_IFIFO:
+		return "a named pipe"
+	case unix.S_IFSOCK:
+		return "a socket"
+	}
+	return "a device"
+}

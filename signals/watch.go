@@ -1,0 +1,184 @@
+package signals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// Notice says where something changed since the Notice before it.
+type Notice struct {
+	Files []string // paths that were made, written, touched or removed, each once
+	Dirs  []string // watched folders that were removed, replaced or are watched again
+	Err   error    // why events were or may be lost; nil when all is well
+
+	// Rescan asks for a look at everything: events were lost, a folder was
+	// replaced, or there are no events to be had. It does not rest on Files.
+	Rescan bool
+}
+
+// Watcher notices changes in folders. It is an aid to speed: what it says is a
+// hint to look, and where it can say nothing (a file system without events,
+// the limit on watches reached) it says so once, with Rescan and Err, and its
+// user goes on by looking now and then.
+type Watcher struct {
+	// C gets a Notice when there is something to say. What happens while
+	// nobody receives is gathered into the next one. It is closed at the end.
+	C <-chan Notice
+
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// recheck is how often a folder that went missing is looked for. Only then:
+// inotify cannot watch what is not there, and its parents may be gone as well.
+const recheck = 100 * time.Millisecond
+
+// Watch watches the folders dirs (not their sub-folders) until ctx ends or
+// Close is called. A folder that is missing is watched as soon as it appears.
+// The first Notice always asks for a rescan, as things may have changed before
+// the watch stood.
+func Watch(ctx context.Context, dirs ...string) *Watcher {
+	ctx, cancel := context.WithCancel(ctx)
+	c := make(chan Notice)
+	w := &Watcher{C: c, cancel: cancel, done: make(chan struct{})}
+	l := loop{missing: map[string]bool{}, next: Notice{Rescan: true}}
+	fsw, err := fsnotify.NewWatcher()
+	if err != nil {
+		l.degrade(err)
+	} else {
+		l.fsw = fsw
+		for _, dir := range dirs {
+			l.dirs = append(l.dirs, filepath.Clean(dir))
+		}
+		for _, dir := range l.dirs {
+			l.add(dir)
+		}
+	}
+	go func() {
+		defer close(w.done)
+		defer close(c)
+		l.run(ctx, c)
+	}()
+	return w
+}
+
+// Close ends the watch and returns when nothing of it is left running.
+func (w *Watcher) Close() {
+	w.cancel()
+	<-w.done
+}
+
+// loop is the state of the watching goroutine.
+type loop struct {
+	fsw     *fsnotify.Watcher // nil when there are no events to be had
+	dirs    []string
+	missing map[string]bool
+	files   map[string]bool // of next
+	next    Notice
+}
+
+func (l *loop) run(ctx context.Context, c chan<- Notice) {
+	var events chan fsnotify.Event
+	var errs chan error
+	if l.fsw != nil {
+		defer l.fsw.Close()
+		events, errs = l.fsw.Events, l.fsw.Errors
+	}
+	tick := time.NewTicker(recheck)
+	defer tick.Stop()
+	tick.Stop()
+	ticking := false
+	for {
+		if want := len(l.missing) > 0; want != ticking {
+			if ticking = want; want {
+				tick.Reset(recheck)
+			} else {
+				tick.Stop()
+			}
+		}
+		var out chan<- Notice
+		if l.next.Rescan || l.next.Err != nil || len(l.next.Files) > 0 || len(l.next.Dirs) > 0 {
+			out = c
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case out <- l.next:
+			l.next, l.files = Notice{}, nil
+		case e, ok := <-events:
+			if !ok {
+				events = nil
+				continue
+			}
+			l.event(e)
+		case err, ok := <-errs:
+			if !ok {
+				errs = nil
+				continue
+			}
+			l.degrade(err)
+		case <-tick.C:
+			for dir := range l.missing {
+				l.add(dir)
+			}
+		}
+	}
+}
+
+func (l *loop) event(e fsnotify.Event) {
+	if slices.Contains(l.dirs, e.Name) {
+		if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
+			l.lost(e.Name)
+			l.add(e.Name)
+		}
+		return
+	}
+	if l.files == nil {
+		l.files = map[string]bool{}
+	}
+	if !l.files[e.Name] {
+		l.files[e.Name] = true
+		l.next.Files = append(l.next.Files, e.Name)
+	}
+}
+
+// add watches dir, or remembers that it is missing.
+func (l *loop) add(dir string) {
+	err := l.fsw.Add(dir)
+	switch {
+	case err == nil && l.missing[dir]:
+		delete(l.missing, dir)
+		l.changed(dir)
+	case err == nil:
+	case errors.Is(err, fs.ErrNotExist):
+		l.missing[dir] = true
+	default:
+		delete(l.missing, dir)
+		l.degrade(fmt.Errorf("watch %s: %w", dir, err))
+	}
+}
+
+// lost notes that dir is gone under its name.
+func (l *loop) lost(dir string) {
+	l.missing[dir] = true
+	l.changed(dir)
+}
+
+func (l *loop) changed(dir string) {
+	l.next.Rescan = true
+	if !slices.Contains(l.next.Dirs, dir) {
+		l.next.Dirs = append(l.next.Dirs, dir)
+	}
+}
+
+func (l *loop) degrade(err error) {
+	l.next.Rescan = true
+	l.next.Err = errors.Join(l.next.Err, err)
+}
