@@ -149,6 +149,15 @@ func (g *Graph) Index(name string) int {
 	return -1
 }
 
+// Names are the nodes' names, by index.
+func (g *Graph) Names() []string {
+	names := make([]string, len(g.Nodes))
+	for i := range g.Nodes {
+		names[i] = g.Nodes[i].Name
+	}
+	return names
+}
+
 // Deps are the indices of the nodes that i depends on. Not to be changed.
 func (g *Graph) Deps(i int) []int { return g.deps[i] }
 

@@ -6,9 +6,7 @@ import "time"
 type ChangeKind uint8
 
 const (
-	// Began: the wrapper of an attempt really runs. It sets when the newest
-	// attempt started. An attempt that no Start of this State announced (an
-	// earlier runner launched it) is taken in by its higher Attempt.
+	// Began: the wrapper of an attempt really runs, since At.
 	Began ChangeKind = iota + 1
 	// Active: the Activity, Detail or Until of a live attempt changed.
 	// NeedsInput and AtLimit pause it, which gives its slot and its place in
@@ -18,12 +16,17 @@ const (
 	// Wants: a paused attempt asks for a slot to go on. It is Queued until a
 	// Grant, and comes before nodes that have not started.
 	Wants
+	// Regained: a paused or queued attempt has a slot again and works. Step
+	// itself does this when it emits a Grant; the change is for the replay of
+	// what was recorded, and for an attempt that went on while no runner was
+	// there to ask.
+	Regained
 	// AttemptEnded: an attempt ended with Outcome Done, Failed or Cancelled.
 	// Cancelled also ends a node that has not started.
 	AttemptEnded
 	// Vanished: an attempt is gone and left no record of its end. While the
 	// run is stopped it is neither counted nor held: a person ended it.
-	Vanished
+	Vanished // the last change that is about one attempt
 	// Overridden: a person's word. Outcome Override (or Done, a gate's
 	// approval) is success, Failed is failure by hand, with Exit and, when it
 	// is not ReasonByHand, Reason. On a live node the attempt goes on outside
@@ -47,9 +50,12 @@ const (
 
 // Change is something that happened to a run.
 type Change struct {
-	Kind    ChangeKind
-	Node    int // index; unused by account and run changes
-	Attempt int // which attempt of Node, counted from 1; 0: the newest. A change of an older one is ignored.
+	Kind ChangeKind
+	Node int // index; unused by account and run changes
+	// Attempt is which attempt of Node, counted from 1; 0: the newest known. A
+	// change of an older one is ignored; one that no Start of this State
+	// announced (an earlier runner launched it) is taken in as running first.
+	Attempt int
 
 	Outcome Outcome // AttemptEnded, Overridden
 	Exit    int
@@ -202,26 +208,33 @@ func (s *State) fold(f *Fact, c *Change) bool {
 	if c.Attempt != 0 && c.Attempt < f.Attempts {
 		return false
 	}
+	taken := false
+	if c.Kind <= Vanished && c.Attempt > f.Attempts {
+		switch f.Phase {
+		case Idle:
+			f.start(c.Attempt)
+		case Ended:
+			f.Attempts, f.StillOpen = c.Attempt, true
+		default:
+			f.Attempts = c.Attempt
+		}
+		taken = true
+	}
 	inSlots := f.Phase == Running || f.Phase == Paused || f.Phase == Queued
 	switch c.Kind {
 	case Began:
-		switch {
-		case c.Attempt > f.Attempts && f.Phase == Ended:
-			f.Attempts, f.StillOpen = c.Attempt, true
-		case c.Attempt > f.Attempts:
-			f.start(c.Attempt)
-		case !f.Live():
-			return false
+		if !f.Live() {
+			return taken
 		}
 		f.StartedAt = c.At
-		if f.Phase == Ended {
+		if f.StillOpen {
 			return true
 		}
 		f.Detail = c.Detail
 
 	case Active:
 		if !inSlots {
-			return false
+			return taken
 		}
 		if c.Activity == NeedsInput || c.Activity == AtLimit {
 			f.Phase = Paused
@@ -230,9 +243,15 @@ func (s *State) fold(f *Fact, c *Change) bool {
 
 	case Wants:
 		if f.Phase != Paused {
-			return false
+			return taken
 		}
 		f.Phase = Queued
+
+	case Regained:
+		if f.Phase != Paused && f.Phase != Queued {
+			return taken
+		}
+		f.Phase, f.Activity, f.Detail, f.Until = Running, Working, "", time.Time{}
 
 	case AttemptEnded:
 		if f.StillOpen {
@@ -240,7 +259,7 @@ func (s *State) fold(f *Fact, c *Change) bool {
 			return true
 		}
 		if !inSlots && !(c.Outcome == Cancelled && f.Phase == Idle) {
-			return false
+			return taken
 		}
 		s.endAttempt(f, c)
 
@@ -250,7 +269,7 @@ func (s *State) fold(f *Fact, c *Change) bool {
 			return true
 		}
 		if !inSlots {
-			return false
+			return taken
 		}
 		f.Phase, f.Lost, f.Detail = Idle, true, c.Detail
 		f.Activity, f.Until, f.EndedAt = Working, time.Time{}, c.At
@@ -279,7 +298,7 @@ func (s *State) fold(f *Fact, c *Change) bool {
 
 	case Reset:
 		if inSlots {
-			return false
+			return taken
 		}
 		*f = Fact{Attempts: f.Attempts, StillOpen: f.StillOpen, StartedAt: f.StartedAt}
 

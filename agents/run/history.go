@@ -1,0 +1,241 @@
+package run
+
+import (
+	"time"
+
+	"cmux/dag"
+)
+
+// Attempt is one attempt of a node, as recorded.
+type Attempt struct {
+	N        int
+	Place    Place
+	Pane     string
+	Started  time.Time
+	Began    time.Time // zero: no wrapper ever took it up
+	PID      int
+	PIDStart uint64
+	Ended    time.Time // zero: no end is known
+	End      *End      // nil while it lives and when it vanished
+	Vanished string    // how it vanished: lost, interrupted, stopped
+}
+
+// Over reports whether the attempt's end is known, however it came.
+func (a *Attempt) Over() bool { return a.End != nil || a.Vanished != "" }
+
+// Node is the fold of everything recorded about one node.
+type Node struct {
+	Fact      dag.Fact
+	Attempts  []Attempt
+	Marker    *Written // the marker that cmux last wrote or was about to write; nil: none counts
+	Published bool     // Marker was seen in place
+	Tip       string   // what its branch contributes, once it is a success
+	Blocked   string   // dependency that its recorded 99 names; empty: none recorded
+	Opened    bool     // gate: a person was told
+	Fresh     bool     // the next attempt starts from the base
+	Last      time.Time
+}
+
+// Attempt is the newest attempt, or nil.
+func (n *Node) Attempt() *Attempt {
+	if len(n.Attempts) == 0 {
+		return nil
+	}
+	return &n.Attempts[len(n.Attempts)-1]
+}
+
+func (n *Node) attempt(i int) *Attempt {
+	for k := len(n.Attempts) - 1; k >= 0; k-- {
+		if n.Attempts[k].N == i {
+			return &n.Attempts[k]
+		}
+	}
+	return nil
+}
+
+// LastEnd is the newest attempt's end, or nil.
+func (n *Node) LastEnd() *End {
+	if a := n.Attempt(); a != nil {
+		return a.End
+	}
+	return nil
+}
+
+// History is the fold of a run's records.
+type History struct {
+	Graph   *dag.Graph
+	Nodes   []Node // by node index
+	Limits  map[string]time.Time
+	Stopped bool
+	Final   dag.RunState // done or failed once the run has ended; empty before
+	Started time.Time
+	Ended   time.Time
+	Boot    string      // of the machine, when the newest runner came
+	Ups     []time.Time // when runners took the run, since the last one that left in order
+}
+
+// NewHistory is the history of a run of g in which nothing happened yet.
+func NewHistory(g *dag.Graph) *History {
+	return &History{Graph: g, Nodes: make([]Node, g.Len()), Limits: make(map[string]time.Time)}
+}
+
+// Apply takes one record in and returns the change that it is to the
+// scheduler, if it is one. A record of a node that the graph does not have
+// (any more) is passed over.
+func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
+	if r.Node == "" {
+		return h.applyRun(r)
+	}
+	i := h.Graph.Index(r.Node)
+	if i < 0 {
+		return c, false
+	}
+	n := &h.Nodes[i]
+	n.Last = r.At
+	c = dag.Change{Node: i, Attempt: r.Attempt, At: r.At, Detail: r.Detail, Source: "record"}
+	switch r.Type {
+	case Started:
+		a := Attempt{N: r.Attempt, Pane: r.Pane, Started: r.At}
+		if r.Place != nil {
+			a.Place = *r.Place
+		}
+		n.Attempts = append(n.Attempts, a)
+		n.Fresh = false
+		c.Kind, c.Source = dag.Began, "runner"
+	case Began:
+		if a := n.attempt(r.Attempt); a != nil {
+			a.Began, a.PID, a.PIDStart = r.At, r.PID, r.PIDStart
+			if r.Pane != "" {
+				a.Pane = r.Pane
+			}
+		}
+		c.Kind, c.Source = dag.Began, "lock"
+	case Active:
+		c.Kind, c.Activity, c.Until = dag.Active, r.Activity, r.Until
+	case Wants:
+		c.Kind = dag.Wants
+	case Granted:
+		// Step moves a queued attempt on when it emits the Grant; a replay has
+		// only the record of it.
+		c.Kind, c.Activity = dag.Regained, dag.Working
+	case AttemptEnd:
+		if a := n.attempt(r.Attempt); a != nil {
+			a.End, a.Ended = r.End, r.At
+		}
+		c.Kind, c.Outcome, c.Exit, c.Reason = dag.AttemptEnded, r.End.Outcome, r.End.Exit, r.End.Reason
+		if r.End.Reason != dag.ReasonExit || r.End.Outcome == dag.Cancelled {
+			c.Exit = r.End.Marker()
+		}
+		c.Detail = r.End.Detail
+		if !n.Fact.StillOpen {
+			n.setMarker(r.Marker)
+			if r.End.Outcome == dag.Done {
+				n.Tip = r.End.Tip
+			}
+		}
+	case Vanished:
+		if a := n.attempt(r.Attempt); a != nil {
+			a.Vanished, a.Ended = r.How, r.At
+		}
+		c.Kind, c.Source = dag.Vanished, "lock"
+	case Overridden:
+		c.Kind, c.Outcome, c.Source = dag.Overridden, dag.Override, "marker"
+		switch {
+		case r.How == HowApproved:
+			c.Outcome = dag.Done
+		case r.Code != 0:
+			c.Outcome, c.Exit, c.Reason = dag.Failed, r.Code, dag.ReasonByHand
+		case r.How == HowBad:
+			c.Outcome, c.Exit, c.Reason = dag.Failed, 1, dag.ReasonBadMarker
+		}
+		n.setMarker(r.Marker)
+		n.Published = true
+		if c.Outcome != dag.Failed {
+			n.Tip = r.Tip
+		}
+		n.Blocked = ""
+	case Blocked:
+		n.setMarker(r.Marker)
+		n.Blocked = r.Cause
+		return c, false
+	case Unblocked:
+		n.setMarker(nil)
+		n.Blocked = ""
+		return c, false
+	case Published:
+		if n.Marker != nil && (r.Marker == nil || r.Marker.Identity == n.Marker.Identity) {
+			n.Published = true
+		} else if r.Marker != nil { // put back with a new identity
+			n.Marker, n.Published = r.Marker, true
+		}
+		return c, false
+	case Reset:
+		n.setMarker(nil)
+		n.Tip, n.Blocked, n.Opened = "", "", false
+		n.Fresh = r.Fresh
+		c.Kind = dag.Reset
+	case Opened:
+		n.Opened = true
+		return c, false
+	default:
+		return c, false
+	}
+	h.Graph.Fold(&n.Fact, c, h.Stopped)
+	return c, true
+}
+
+// setMarker says which marker counts from here on; nil: none.
+func (n *Node) setMarker(w *Written) { n.Marker, n.Published = w, false }
+
+func (h *History) applyRun(r *Record) (c dag.Change, isChange bool) {
+	c.At, c.Source = r.At, "record"
+	switch r.Type {
+	case RunnerUp:
+		if h.Started.IsZero() {
+			h.Started = r.At
+		}
+		h.Ups = append(h.Ups, r.At)
+		if h.Boot != "" && h.Boot != r.Boot {
+			for i := range h.Nodes {
+				h.Nodes[i].Published = false // a power cut may have taken what was seen
+			}
+		}
+		h.Boot = r.Boot
+		h.Final, h.Ended = "", time.Time{}
+	case RunnerDown:
+		h.Ups = nil
+	case Stopped:
+		h.Stopped = true
+		c.Kind = dag.Stop
+		return c, true
+	case Resumed:
+		h.Stopped = false
+		c.Kind = dag.Resume
+		return c, true
+	case RunEnded:
+		h.Final, h.Ended = dag.RunState(r.How), r.At
+	case Limited:
+		h.Limits[r.Account] = r.Until
+		c.Kind, c.Account, c.Until = dag.AccountLimited, r.Account, r.Until
+		return c, true
+	case Freed:
+		delete(h.Limits, r.Account)
+		c.Kind, c.Account = dag.AccountFree, r.Account
+		return c, true
+	}
+	return c, false
+}
+
+// Facts is what the scheduler is rebuilt from.
+func (h *History) Facts(now time.Time) dag.Facts {
+	f := dag.Facts{Nodes: make([]dag.Fact, len(h.Nodes)), Limits: make(map[string]time.Time), Stopped: h.Stopped, Now: now}
+	for i := range h.Nodes {
+		f.Nodes[i] = h.Nodes[i].Fact
+	}
+	for a, until := range h.Limits {
+		if until.IsZero() || until.After(now) {
+			f.Limits[a] = until
+		}
+	}
+	return f
+}

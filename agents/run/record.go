@@ -1,0 +1,164 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// Type names a record.
+type Type string
+
+const (
+	RunnerUp   Type = "runner_up"   // a runner took the run: start, resume or respawn
+	RunnerDown Type = "runner_down" // it left in order; How says why
+	Stopped    Type = "stopped"     // stop without a name
+	Resumed    Type = "resumed"     // the run goes on after stopped or ended
+	RunEnded   Type = "run_ended"   // How is the run's final state
+
+	Started    Type = "started"   // attempt n is about to be launched; precedes the launch
+	Began      Type = "began"     // its wrapper lives and holds the lock
+	Active     Type = "active"    // what the attempt is doing changed
+	Wants      Type = "wants"     // it gave its slot back and asks for one to go on
+	Granted    Type = "granted"   // it got one
+	AttemptEnd Type = "ended"     // the attempt record
+	Published  Type = "published" // the marker that an ended, blocked or override record announced is in place
+	Vanished   Type = "vanished"  // the attempt ended without a record
+	Overridden Type = "override"  // a person's decision, by marker or command
+	Opened     Type = "opened"    // a gate waits for a person
+	Blocked    Type = "blocked"   // 99, with its cause
+	Unblocked  Type = "unblocked" // the 99 is withdrawn: its cause is gone
+	Reset      Type = "reset"     // retry: the node's end no longer counts
+	Limited    Type = "limited"   // an account met its limit
+	Freed      Type = "freed"     // the account works again
+	Requested  Type = "request"   // a command's request was carried out, or refused with Detail
+	Updated    Type = "updated"   // resume --update froze a new configuration
+	Noted      Type = "note"      // anything else a person may want to see
+)
+
+// How an Overridden record came about.
+const (
+	HowTouched  = "touch"    // a person's marker
+	HowApproved = "approve"  // of a gate
+	HowOverride = "override" // the command
+	HowBad      = "bad"      // a marker that is none
+)
+
+// How a Vanished record came about.
+const (
+	HowLost        = "lost"        // nobody knows
+	HowInterrupted = "interrupted" // a signal to its wrapper
+	HowStopped     = "stopped"     // stop without a name
+)
+
+// Written is a marker that cmux wrote or is about to write.
+type Written struct {
+	Code     int              `json:"code"`
+	Empty    bool             `json:"empty,omitempty"` // an override's empty marker
+	Bad      bool             `json:"bad,omitempty"`   // a person's, and no marker
+	Identity signals.Identity `json:"id"`
+}
+
+// Place is where an attempt runs.
+type Place struct {
+	Dir      string `json:"dir"`                 // its working directory
+	Tree     string `json:"tree,omitempty"`      // its worktree, when it has one
+	Branch   string `json:"branch,omitempty"`    // its branch, when it has one
+	Commit   string `json:"commit,omitempty"`    // what the worktree started from; for a review what it reads
+	Slot     int    `json:"slot"`                // CMUX_SLOT
+	PortBase int    `json:"port_base,omitempty"` // CMUX_PORT_BASE
+	Child    string `json:"child,omitempty"`     // instance of the runner whose child it is: it dies with it and has no lock
+}
+
+// Check is one verify command of an attempt.
+type Check struct {
+	Command  string       `json:"command"`
+	Exit     int          `json:"exit"`
+	TimedOut bool         `json:"timed_out,omitempty"`
+	Took     dag.Duration `json:"took"`
+	Output   string       `json:"output,omitempty"` // its end
+}
+
+// End is how an attempt ended.
+type End struct {
+	Outcome      dag.Outcome `json:"outcome"`
+	Exit         int         `json:"exit"` // the program's own exit code
+	Reason       dag.Reason  `json:"reason,omitempty"`
+	Detail       string      `json:"detail,omitempty"`
+	Summary      string      `json:"summary,omitempty"`
+	Tip          string      `json:"tip,omitempty"`     // of its branch
+	Commits      int         `json:"commits,omitempty"` // since its start commit
+	DiffStat     string      `json:"diffstat,omitempty"`
+	Checks       []Check     `json:"checks,omitempty"`
+	Snapshot     string      `json:"snapshot,omitempty"` // what was saved of work that did not pass
+	Conversation string      `json:"conversation,omitempty"`
+	Tokens       int64       `json:"tokens,omitempty"`
+	Retry        bool        `json:"retry,omitempty"` // another attempt follows without a person: no marker
+}
+
+// Marker is the exit code that the marker of this end holds (DESIGN §4.1).
+func (e *End) Marker() int {
+	switch {
+	case e.Outcome == dag.Done:
+		return 0
+	case e.Outcome == dag.Cancelled:
+		return 130
+	case e.Reason == dag.ReasonTimeout:
+		return 124
+	case e.Reason != dag.ReasonExit:
+		return 1
+	case e.Exit == 99: // 99 on disk means blocked; the record keeps the truth
+		return 1
+	case e.Exit < 1 || e.Exit > 255:
+		return 1
+	}
+	return e.Exit
+}
+
+// Record is one line of records.jsonl.
+type Record struct {
+	Type    Type      `json:"t"`
+	At      time.Time `json:"at"`
+	Node    string    `json:"node,omitempty"`
+	Attempt int       `json:"n,omitempty"`
+
+	How      string       `json:"how,omitempty"`    // Overridden: touch, marker, approve, override; RunnerUp: start, resume, respawn
+	Detail   string       `json:"detail,omitempty"` // for people
+	PID      int          `json:"pid,omitempty"`
+	PIDStart uint64       `json:"pid_start,omitempty"` // start time of PID, in the kernel's ticks
+	Boot     string       `json:"boot,omitempty"`      // RunnerUp: of the machine; markers seen before another boot may be gone
+	Pane     string       `json:"pane,omitempty"`
+	Activity dag.Activity `json:"activity,omitempty"`
+	Until    time.Time    `json:"until,omitzero"`
+	Account  string       `json:"account,omitempty"`
+	Code     int          `json:"code,omitempty"`  // Overridden: the code a person's marker held
+	Cause    string       `json:"cause,omitempty"` // Blocked: the dependency
+	Tip      string       `json:"tip,omitempty"`   // Overridden: the branch at that moment
+	Fresh    bool         `json:"fresh,omitempty"` // Reset: the next attempt starts from the base
+	Place    *Place       `json:"place,omitempty"`
+	End      *End         `json:"end,omitempty"`
+	Marker   *Written     `json:"marker,omitempty"`
+}
+
+func (r *Record) encode() ([]byte, error) {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("record %s of %s: %w", r.Type, r.Node, err)
+	}
+	return b, nil
+}
+
+// ParseRecord reads one line of records.jsonl.
+func ParseRecord(line []byte) (*Record, error) {
+	r := new(Record)
+	if err := json.Unmarshal(line, r); err != nil {
+		return nil, err
+	}
+	if r.Type == "" {
+		return nil, fmt.Errorf("a record without a type")
+	}
+	return r, nil
+}

@@ -1,0 +1,97 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	"cmux/signals"
+)
+
+// Op is what a command asks of the runner.
+type Op string
+
+const (
+	OpRetry    Op = "retry"
+	OpApprove  Op = "approve"
+	OpOverride Op = "override"
+	OpRelease  Op = "release"
+	OpAnswer   Op = "answer"
+	OpStop     Op = "stop" // one node, or the run when Node is empty
+)
+
+// Request is what a command leaves for the runner: carried out at once by a
+// live one and otherwise at resume.
+type Request struct {
+	ID         string    `json:"id"` // sorts by time
+	Op         Op        `json:"op"`
+	Node       string    `json:"node,omitempty"`
+	Text       string    `json:"text,omitempty"`       // OpAnswer
+	Downstream bool      `json:"downstream,omitempty"` // OpRetry
+	Fresh      bool      `json:"fresh,omitempty"`      // OpRetry
+	At         time.Time `json:"at"`
+}
+
+// Ask leaves a request for the runner of r.
+func (r *Run) Ask(q Request) (Request, error) {
+	q.At = time.Now()
+	q.ID = NewID(q.At)
+	b, err := json.Marshal(q)
+	if err != nil {
+		return q, err
+	}
+	return q, signals.WriteFile(filepath.Join(r.Requests(), q.ID+".json"), append(b, '\n'), 0o644)
+}
+
+// Pending reads the requests that wait, oldest first. A file that cannot be
+// read as a request is set aside as .bad and named in the error.
+func (r *Run) Pending() ([]Request, error) {
+	entries, err := os.ReadDir(r.Requests())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var (
+		qs   []Request
+		errs []error
+	)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".json") || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		path := filepath.Join(r.Requests(), e.Name())
+		b, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var q Request
+		if err == nil {
+			err = json.Unmarshal(b, &q)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("request %s: %w", path, err), os.Rename(path, path+".bad"))
+			continue
+		}
+		q.ID = strings.TrimSuffix(e.Name(), ".json")
+		qs = append(qs, q)
+	}
+	sort.Slice(qs, func(i, j int) bool { return qs[i].ID < qs[j].ID })
+	return qs, errors.Join(errs...)
+}
+
+// Answered removes a request that was carried out and recorded.
+func (r *Run) Answered(q Request) error {
+	err := os.Remove(filepath.Join(r.Requests(), q.ID+".json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

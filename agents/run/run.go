@@ -1,0 +1,279 @@
+package run
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// Plan is what a run was started with, frozen: an edited configuration, an
+// upgraded binary or a changed environment does not reach a run that is under
+// way.
+type Plan struct {
+	Version    int        `json:"version"` // of this format, 1
+	ID         string     `json:"id"`
+	Root       string     `json:"root"`        // absolute path of the main worktree
+	Config     string     `json:"config"`      // absolute path of the configuration
+	ConfigSum  string     `json:"config_sum"`  // sha256 of its content when frozen
+	BaseRef    string     `json:"base_ref"`    // as the person named it
+	BaseBranch string     `json:"base_branch"` // empty when the base is no branch
+	Base       string     `json:"base"`        // commit
+	Headless   bool       `json:"headless,omitempty"`
+	Fresh      bool       `json:"fresh,omitempty"`  // --fresh: no branch or worktree is continued
+	Socket     string     `json:"socket,omitempty"` // tmux socket name
+	CreatedAt  time.Time  `json:"created_at"`
+	Graph      *dag.Graph `json:"-"`
+}
+
+// Run is the folder of one run.
+type Run struct {
+	Dir  string // absolute
+	Plan Plan
+}
+
+// ErrNone says that the project has no run yet.
+var ErrNone = errors.New("no run yet in this project")
+
+const (
+	planFile    = "plan.json"
+	graphFile   = "graph.json"
+	envFile     = "env"
+	recordsFile = "records.jsonl"
+	configFile  = "config.yml"
+	binDir      = "bin"
+	requestsDir = "requests"
+)
+
+// Folder is the .cmux folder of the project at root.
+func Folder(root string) string { return filepath.Join(root, ".cmux") }
+
+// LockPath is the lock that a runner of the project at root holds for its life.
+func LockPath(root string) string { return filepath.Join(Folder(root), "run.lock") }
+
+// SignalsDir is where the markers of the project at root stand.
+func SignalsDir(root string) string { return filepath.Join(Folder(root), "signals") }
+
+func runsDir(root string) string { return filepath.Join(Folder(root), "runs") }
+
+// NewID makes a run id that sorts by time.
+func NewID(now time.Time) string {
+	var b [3]byte
+	rand.Read(b[:])
+	return now.UTC().Format("20060102-150405.000") + "-" + hex.EncodeToString(b[:])
+}
+
+func (r *Run) Records() string  { return filepath.Join(r.Dir, recordsFile) }
+func (r *Run) Requests() string { return filepath.Join(r.Dir, requestsDir) }
+func (r *Run) Signals() string  { return SignalsDir(r.Plan.Root) }
+
+// RunnerLog is where a runner writes what it did and what went wrong.
+func (r *Run) RunnerLog() string { return filepath.Join(r.Dir, "runner.log") }
+
+// Binary is the run's own copy of cmux, first in every agent's PATH.
+func (r *Run) Binary() string { return filepath.Join(r.Dir, binDir, "cmux") }
+
+// NodeDir is the folder of one node: lock, log, prompt, attempt files.
+func (r *Run) NodeDir(node string) string { return filepath.Join(r.Dir, node) }
+
+// NodeLock is held by the wrapper for as long as it lives.
+func (r *Run) NodeLock(node string) string { return filepath.Join(r.Dir, node, "lock") }
+
+// Log is the output of a command node, newest attempt last.
+func (r *Run) Log(node string) string { return filepath.Join(r.Dir, node, "log") }
+
+// Socket is where the wrapper of a node listens.
+func (r *Run) Socket(node string) string { return filepath.Join(r.Dir, node, "sock") }
+
+// SpecPath is where the runner leaves what attempt n of a node is to do.
+func (r *Run) SpecPath(node string, n int) string {
+	return filepath.Join(r.Dir, node, fmt.Sprintf("attempt-%d.json", n))
+}
+
+// Create makes the folder of a new run: configuration, environment, binary,
+// graph and, last, the plan. A folder without a plan is not a run, so an
+// interrupted Create leaves nothing that counts.
+func Create(p Plan, config []byte, env []string, binary string) (*Run, error) {
+	p.Version = 1
+	r := &Run{Dir: filepath.Join(runsDir(p.Root), p.ID), Plan: p}
+	if err := os.MkdirAll(r.Requests(), 0o755); err != nil {
+		return nil, err
+	}
+	if err := r.freeze(p.Graph, config); err != nil {
+		return nil, err
+	}
+	if err := r.WriteEnv(env); err != nil {
+		return nil, err
+	}
+	if err := copyBinary(binary, r.Binary()); err != nil {
+		return nil, fmt.Errorf("copying the binary into the run: %w", err)
+	}
+	if err := signals.WriteFile(r.Records(), nil, 0o644); err != nil {
+		return nil, err
+	}
+	if err := r.writePlan(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Run) writePlan() error {
+	b, err := json.MarshalIndent(r.Plan, "", "  ")
+	if err != nil {
+		return err
+	}
+	return signals.WriteFile(filepath.Join(r.Dir, planFile), append(b, '\n'), 0o644)
+}
+
+func (r *Run) freeze(g *dag.Graph, config []byte) error {
+	b, err := g.Encode()
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		signals.WriteFile(filepath.Join(r.Dir, configFile), config, 0o644),
+		signals.WriteFile(filepath.Join(r.Dir, graphFile), b, 0o644))
+}
+
+// Refreeze replaces the frozen configuration, for resume --update. The caller
+// holds the run lock.
+func (r *Run) Refreeze(g *dag.Graph, config []byte) error {
+	if err := r.freeze(g, config); err != nil {
+		return err
+	}
+	r.Plan.Graph, r.Plan.ConfigSum = g, Sum(config)
+	return r.writePlan()
+}
+
+// Sum is the fingerprint of a configuration's content.
+func Sum(config []byte) string {
+	s := sha256.Sum256(config)
+	return hex.EncodeToString(s[:])
+}
+
+// WriteEnv freezes the environment that the run's nodes get, readable by its
+// owner alone.
+func (r *Run) WriteEnv(env []string) error {
+	b, err := json.Marshal(env)
+	if err != nil {
+		return err
+	}
+	return signals.WriteFile(filepath.Join(r.Dir, envFile), b, 0o600)
+}
+
+// Env reads the frozen environment.
+func (r *Run) Env() ([]string, error) {
+	b, err := os.ReadFile(filepath.Join(r.Dir, envFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("run %s has ended and its environment is deleted: cmux agents start --new begins another", r.Plan.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var env []string
+	if err := json.Unmarshal(b, &env); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(r.Dir, envFile), err)
+	}
+	return env, nil
+}
+
+// DropEnv deletes the frozen environment, once the run has ended.
+func (r *Run) DropEnv() error {
+	err := os.Remove(filepath.Join(r.Dir, envFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// copyBinary copies rather than links: an installer that writes into the old
+// file in place must not change a run that is under way.
+func copyBinary(from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	tmp := to + ".new"
+	out, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return os.Rename(tmp, to)
+}
+
+// Open reads the run with the given id.
+func Open(root, id string) (*Run, error) { return OpenDir(filepath.Join(runsDir(root), id)) }
+
+// OpenDir reads the run in dir.
+func OpenDir(dir string) (*Run, error) {
+	r := &Run{Dir: dir}
+	b, err := os.ReadFile(filepath.Join(dir, planFile))
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", filepath.Base(dir), err)
+	}
+	if err := json.Unmarshal(b, &r.Plan); err != nil {
+		return nil, fmt.Errorf("run %s: %s: %w", filepath.Base(dir), planFile, err)
+	}
+	g, err := os.ReadFile(filepath.Join(dir, graphFile))
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", filepath.Base(dir), err)
+	}
+	if r.Plan.Graph, err = dag.Decode(g); err != nil {
+		return nil, fmt.Errorf("run %s: %w", filepath.Base(dir), err)
+	}
+	return r, nil
+}
+
+// List returns the ids of the project's runs, oldest first.
+func List(root string) ([]string, error) {
+	entries, err := os.ReadDir(runsDir(root))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(runsDir(root), e.Name(), planFile)); err == nil {
+			ids = append(ids, e.Name())
+		}
+	}
+	sort.Strings(ids)
+	return ids, nil
+}
+
+// Latest opens the newest run of the project, or says ErrNone.
+func Latest(root string) (*Run, error) {
+	ids, err := List(root)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		return nil, ErrNone
+	}
+	return Open(root, ids[len(ids)-1])
+}

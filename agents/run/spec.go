@@ -1,0 +1,77 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"cmux/signals"
+)
+
+// Dependency is what an attempt may know about a node it depends on.
+type Dependency struct {
+	Name     string `json:"name"`
+	Label    string `json:"label"` // as in status when the attempt was made
+	Branch   string `json:"branch,omitempty"`
+	Tip      string `json:"tip,omitempty"` // what it contributes; empty: nothing
+	Summary  string `json:"summary,omitempty"`
+	DiffStat string `json:"diffstat,omitempty"`
+}
+
+// Spec is what one attempt of one node is to do. The runner writes it before
+// the launch and removes it, holding the node's lock, when it gives the
+// attempt up: a wrapper that comes late finds no spec and leaves.
+type Spec struct {
+	Node         string       `json:"node"`
+	Attempt      int          `json:"attempt"`
+	Token        string       `json:"token"` // proves that `cmux done` comes from this attempt
+	Place        Place        `json:"place"`
+	Tries        int          `json:"tries"` // failed attempts counted before this one
+	Losses       int          `json:"losses"`
+	Headless     bool         `json:"headless,omitempty"`
+	Dependencies []Dependency `json:"dependencies,omitempty"` // direct, in depends_on order
+	Branches     []Dependency `json:"branches,omitempty"`     // role merge: what to bring in, in graph order
+	Conversation string       `json:"conversation,omitempty"` // to be resumed
+}
+
+// WriteSpec leaves s where its wrapper will look for it.
+func (r *Run) WriteSpec(s *Spec) error {
+	b, err := json.MarshalIndent(s, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(r.NodeDir(s.Node), 0o755); err != nil {
+		return err
+	}
+	return signals.WriteFile(r.SpecPath(s.Node, s.Attempt), b, 0o600)
+}
+
+// ErrWithdrawn says that the attempt was given up before its wrapper came.
+var ErrWithdrawn = errors.New("this attempt was given up")
+
+// ReadSpec reads the spec of attempt n, or says ErrWithdrawn.
+func (r *Run) ReadSpec(node string, n int) (*Spec, error) {
+	b, err := os.ReadFile(r.SpecPath(node, n))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("attempt %d of %s: %w", n, node, ErrWithdrawn)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := new(Spec)
+	if err := json.Unmarshal(b, s); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.SpecPath(node, n), err)
+	}
+	return s, nil
+}
+
+// DropSpec withdraws the spec of attempt n. The caller holds the node's lock.
+func (r *Run) DropSpec(node string, n int) error {
+	err := os.Remove(r.SpecPath(node, n))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,214 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// View is the one truth about a run at one moment: what status, the live
+// table, wait and the API all show. It is derived from records, markers and
+// locks alone and changes none of them.
+type View struct {
+	Run           *Run
+	RunState      dag.RunState
+	Nodes         []NodeView      // in configuration order
+	State         *dag.State      // what the labels come from
+	Holder        *signals.Holder // the runner; nil when there is none
+	ConfigChanged bool            // the configuration on disk is not the frozen one
+	Pending       []Request       // not carried out yet
+	StartedAt     time.Time
+	EndedAt       time.Time
+}
+
+// NodeView is one node of a View.
+type NodeView struct {
+	*Node
+	Spec   *dag.Node
+	Status dag.Status
+}
+
+// Replay reads the records from offset from on into h, and returns where to
+// go on. each is told every record with the change it is, if it is one; it
+// may be nil.
+func (r *Run) Replay(h *History, from int64, each func(rec *Record, c dag.Change, isChange bool)) (int64, error) {
+	tail, err := signals.ReadLog(r.Records(), from, func(line []byte, _ int64) error {
+		rec, err := ParseRecord(line)
+		if err != nil {
+			return nil // a later version's, or damaged: the others still count
+		}
+		c, ok := h.Apply(rec)
+		if each != nil {
+			each(rec, c, ok)
+		}
+		return nil
+	})
+	return tail.Next, err
+}
+
+// Recorded is what the records know of a node's marker, for signals.Judge.
+func (n *Node) Recorded() signals.Recorded {
+	if n.Marker == nil {
+		return signals.Recorded{}
+	}
+	c := signals.Content{Kind: signals.Code, Code: n.Marker.Code}
+	switch {
+	case n.Marker.Bad:
+		c = signals.Content{}
+	case n.Marker.Empty:
+		c = signals.Content{Kind: signals.Empty}
+	}
+	return signals.Recorded{
+		Known: true, Published: n.Published,
+		Marker: signals.Marker{Identity: n.Marker.Identity, Content: c},
+	}
+}
+
+// OverrideBy is the record of what a person's marker means, when v says that
+// it is a person's; the marker is recorded as seen.
+func OverrideBy(node string, v signals.Verdict, seen signals.Observed) (Record, bool) {
+	rec := Record{Type: Overridden, Node: node, How: HowTouched,
+		Marker: &Written{Identity: seen.Identity, Code: seen.Content.Code,
+			Empty: seen.Content.Kind == signals.Empty, Bad: seen.Content.Kind == signals.Bad}}
+	switch v.Kind {
+	case signals.Override, signals.Touched:
+	case signals.FailedByHand:
+		rec.Code = v.Code
+	case signals.BadMarker:
+		rec.How, rec.Detail = HowBad, fmt.Sprintf("%s%s is not a marker: %s", node, signals.Suffix, seen.Problem)
+	default:
+		return rec, false
+	}
+	return rec, true
+}
+
+// View reads the run as it stands. It needs no runner and disturbs none.
+func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
+	v := &View{Run: r}
+	h := NewHistory(r.Plan.Graph)
+	if _, err := r.Replay(h, 0, nil); err != nil {
+		return nil, err
+	}
+	holder, held, err := signals.ReadHolder(LockPath(r.Plan.Root))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if held {
+		v.Holder = &holder
+	}
+	if latest, err := Latest(r.Plan.Root); err != nil || latest.Plan.ID != r.Plan.ID {
+		v.Holder = nil // the lock is another run's
+	}
+	over := h.Final != "" && v.Holder == nil
+	if !over {
+		if err := r.observe(ctx, h, v.Holder != nil, now); err != nil {
+			return nil, err
+		}
+	}
+	v.Pending, _ = r.Pending()
+	if b, err := os.ReadFile(r.Plan.Config); err == nil {
+		v.ConfigChanged = Sum(b) != r.Plan.ConfigSum
+	}
+	v.fill(h, now)
+	return v, nil
+}
+
+// fill computes labels and the run's state from h.
+func (v *View) fill(h *History, now time.Time) {
+	v.State = dag.Observe(h.Graph, h.Facts(now))
+	v.StartedAt, v.EndedAt = h.Started, h.Ended
+	v.Nodes = make([]NodeView, len(h.Nodes))
+	for i := range h.Nodes {
+		v.Nodes[i] = NodeView{Node: &h.Nodes[i], Spec: &h.Graph.Nodes[i], Status: v.State.Label(i, now)}
+	}
+	v.RunState = v.State.Run()
+	if v.Holder == nil {
+		switch v.RunState {
+		case dag.RunDone, dag.RunFailed, dag.RunStopped:
+		default:
+			v.RunState = dag.RunNoRunner
+		}
+	}
+}
+
+// observe takes into h what is true and not recorded yet: a person's markers,
+// and attempts whose process is gone.
+func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Time) error {
+	for i := range h.Nodes {
+		n := &h.Nodes[i]
+		if !n.Fact.Live() {
+			continue
+		}
+		a := n.Attempt()
+		gone, err := r.gone(h.Graph.Nodes[i].Name, a, runner, now)
+		if err != nil {
+			return err
+		}
+		if gone {
+			h.Apply(&Record{Type: Vanished, Node: h.Graph.Nodes[i].Name, Attempt: a.N, At: now, How: HowLost})
+		}
+	}
+	// Observations carry the scanner's own clock, which is not the caller's now.
+	look := time.Now()
+	seen, _, err := signals.NewScanner(r.Signals(), h.Graph.Names()).Scan(look)
+	if errors.Is(err, signals.ErrNoDir) {
+		return ctx.Err() // the runner puts the markers back
+	}
+	if err != nil {
+		return err
+	}
+	for i, o := range seen {
+		name := h.Graph.Nodes[i].Name
+		verdict := signals.Judge(h.Nodes[i].Recorded(), o, look)
+		if verdict.Kind == signals.Unsettled && o.Exists {
+			// Nobody waits here: what a look finds empty it calls empty.
+			verdict = signals.Judge(h.Nodes[i].Recorded(), o, look.Add(signals.Settle))
+		}
+		if rec, ok := OverrideBy(name, verdict, o); ok {
+			rec.At = now
+			h.Apply(&rec)
+		}
+	}
+	return ctx.Err()
+}
+
+// launchGrace is how long an attempt may have been recorded as started and
+// not have its wrapper yet, before a look from outside calls it lost. The
+// runner itself does not guess: it takes the lock.
+const launchGrace = 10 * time.Second
+
+// gone reports whether the process of attempt a is not there any more.
+func (r *Run) gone(node string, a *Attempt, runner bool, now time.Time) (bool, error) {
+	if a == nil || a.Over() {
+		return false, nil
+	}
+	if a.Place.Child != "" {
+		return !runner, nil
+	}
+	_, held, err := signals.ReadHolder(r.NodeLock(node))
+	if errors.Is(err, fs.ErrNotExist) {
+		held, err = false, nil
+	}
+	if err != nil || held {
+		return false, err
+	}
+	return !a.Began.IsZero() || now.Sub(a.Started) > launchGrace, nil
+}
+
+// Find opens the newest run of the project, or the one with the given id.
+func Find(root, id string) (*Run, error) {
+	if id == "" {
+		return Latest(root)
+	}
+	if filepath.Base(id) != id {
+		return nil, fmt.Errorf("%q is not the id of a run: cmux agents list shows them", id)
+	}
+	return Open(root, id)
+}

@@ -1,0 +1,19 @@
+package dag
+
+// Fold takes a change of a node into its fact, exactly as Step does. With it
+// recorded changes become the Facts of Rebuild and Observe. stopped says
+// whether the run is stopped at that moment.
+func (g *Graph) Fold(f *Fact, c Change, stopped bool) {
+	s := State{g: g, stopped: stopped}
+	s.fold(f, &c)
+}
+
+// Observe is Rebuild for those who only look: nothing is handed a slot, so a
+// node that could start is ready, not running.
+func Observe(g *Graph, f Facts) *State {
+	stopped := f.Stopped
+	f.Stopped = true
+	s, _ := Rebuild(g, f)
+	s.stopped = stopped
+	return s
+}
