@@ -1,0 +1,440 @@
+package dag
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// shape is how the value of a key is written.
+type shape string
+
+const (
+	shapeText     shape = "text"
+	shapeFlag     shape = "true or false"
+	shapeCount    shape = "whole number"
+	shapeDuration shape = "duration"
+	shapeChoice   shape = "one of the values below"
+	shapeList     shape = "list of text, or one text"
+	shapeNames    shape = "list of names, or names with commas between them"
+	shapeChoices  shape = "list of the values below, or one of them"
+	shapeTexts    shape = "keys and text values"
+	shapeCounts   shape = "keys and whole numbers"
+	shapeGroup    shape = "keys and values"
+	shapeRetries  shape = "whole number, or keys and values"
+	shapeAgents   shape = "list of agents"
+)
+
+// key is all there is to say about one key of the configuration. The parser,
+// Format, the JSON Schema and the reference are all made from it.
+type key struct {
+	name     string
+	doc      string // one or two sentences
+	def      string // the default, for people; empty: none
+	example  string // how it is written, YAML
+	pattern  string // that a text must match, a regular expression
+	allowed  []string
+	least    int64  // of a count
+	required bool   // by the parser and the schema
+	own      string // why it cannot stand under defaults; empty: it can
+
+	shape shape
+	sub   []key // of a group
+}
+
+// field ties a key to the value of a T that it sets.
+type field[T any] struct {
+	key
+	read   func(p *parser, t *T, n *yaml.Node)
+	same   func(a, b *T) bool
+	set    func(dst, src *T)
+	render func(t *T, indent string) string
+}
+
+// newField makes a field from where the value lives and how it is read and
+// written. A read that returns false has recorded a fault.
+func newField[T, V any](k key, s shape, ptr func(*T) *V, read func(*parser, *yaml.Node, V) (V, bool), render func(V, string) string) field[T] {
+	k.shape = s
+	return field[T]{
+		key: k,
+		read: func(p *parser, t *T, n *yaml.Node) {
+			if v, ok := read(p, n, *ptr(t)); ok {
+				*ptr(t) = v
+			}
+		},
+		same:   func(a, b *T) bool { return reflect.DeepEqual(*ptr(a), *ptr(b)) },
+		set:    func(dst, src *T) { *ptr(dst) = *ptr(src) },
+		render: func(t *T, indent string) string { return render(*ptr(t), indent) },
+	}
+}
+
+type textCheck func(p *parser, key string, at *yaml.Node, s string) bool
+
+func textField[T any](k key, ptr func(*T) *string, checks ...textCheck) field[T] {
+	return newField(k, shapeText, ptr, func(p *parser, n *yaml.Node, _ string) (string, bool) {
+		s, ok := p.text(k.name, n)
+		for _, check := range checks {
+			ok = ok && check(p, k.name, n, s)
+		}
+		return s, ok
+	}, renderText)
+}
+
+func flagField[T any](k key, ptr func(*T) *bool) field[T] {
+	return newField(k, shapeFlag, ptr, func(p *parser, n *yaml.Node, _ bool) (bool, bool) {
+		return p.flag(k.name, n)
+	}, renderAny[bool])
+}
+
+func countField[T any, N int | int64](k key, ptr func(*T) *N) field[T] {
+	return newField(k, shapeCount, ptr, func(p *parser, n *yaml.Node, _ N) (N, bool) {
+		i, ok := p.count(k.name, n, k.least)
+		return N(i), ok
+	}, renderAny[N])
+}
+
+func durationField[T any](k key, ptr func(*T) *Duration) field[T] {
+	return newField(k, shapeDuration, ptr, func(p *parser, n *yaml.Node, _ Duration) (Duration, bool) {
+		return p.duration(k.name, n, k.least > 0)
+	}, func(d Duration, _ string) string { return d.short() })
+}
+
+func choiceField[T any, S ~string](k key, ptr func(*T) *S) field[T] {
+	return newField(k, shapeChoice, ptr, func(p *parser, n *yaml.Node, _ S) (S, bool) {
+		s, ok := p.text(k.name, n)
+		return S(s), ok && oneOf(k.allowed)(p, k.name, n, s)
+	}, func(s S, indent string) string { return renderText(string(s), indent) })
+}
+
+func listField[T any](k key, ptr func(*T) *[]string, check textCheck) field[T] {
+	return newField(k, shapeList, ptr, func(p *parser, n *yaml.Node, _ []string) ([]string, bool) {
+		return p.texts(k.name, n, false, check)
+	}, renderList)
+}
+
+func namesField[T any](k key, ptr func(*T) *[]string) field[T] {
+	f := newField(k, shapeNames, ptr, func(p *parser, n *yaml.Node, _ []string) ([]string, bool) {
+		if v := behind(n); v.Kind == yaml.ScalarNode && v.Value == "" {
+			return nil, true // depends_on: "" is how a form says nothing
+		}
+		return p.texts(k.name, n, true, nil)
+	}, renderList)
+	return f
+}
+
+func choicesField[T any](k key, ptr func(*T) *[]string) field[T] {
+	f := listField(k, ptr, oneOf(k.allowed))
+	f.shape = shapeChoices
+	return f
+}
+
+func groupField[T, V any](k key, s shape, ptr func(*T) *V, fields []field[V], short func(*parser, *yaml.Node) (V, bool)) field[T] {
+	for _, f := range fields {
+		k.sub = append(k.sub, f.key)
+	}
+	index := indexFields(fields)
+	return newField(k, s, ptr, func(p *parser, n *yaml.Node, _ V) (V, bool) {
+		if behind(n).Kind == yaml.ScalarNode && short != nil {
+			return short(p, n)
+		}
+		var v V
+		before := len(p.faults)
+		for _, e := range p.entries(n, k.name) {
+			if f, ok := index.byName[e.name]; !ok {
+				p.fault(e.key, p.suggest.near(e.name, index.names), "unknown key %q in %s", e.name, k.name)
+			} else if !isNull(e.val) {
+				f.read(p, &v, e.val)
+			}
+		}
+		return v, len(p.faults) == before
+	}, func(v V, indent string) string {
+		var zero V
+		var parts []string
+		for _, f := range fields {
+			if !f.same(&v, &zero) {
+				parts = append(parts, f.name+": "+f.render(&v, indent))
+			}
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	})
+}
+
+// fieldIndex finds fields by name.
+type fieldIndex[T any] struct {
+	fields []field[T]
+	byName map[string]*field[T]
+	names  []string
+}
+
+func indexFields[T any](fields []field[T]) *fieldIndex[T] {
+	x := &fieldIndex[T]{fields: fields, byName: make(map[string]*field[T], len(fields))}
+	for i := range fields {
+		x.byName[fields[i].name] = &fields[i]
+		x.names = append(x.names, fields[i].name)
+	}
+	return x
+}
+
+// newNode is a node about which nothing is said.
+func newNode() Node {
+	return Node{
+		Agent: "claude", Role: RoleBuild, When: AllSuccess, OnLost: Redo,
+		VerifyTimeout: Duration(10 * time.Minute), VerifyAttempts: 3,
+	}
+}
+
+const (
+	namePattern    = `^[a-zA-Z0-9][a-zA-Z0-9._-]*$`
+	sessionPattern = `^[A-Za-z0-9_][A-Za-z0-9_-]*$`
+	envPattern     = `^[A-Za-z_][A-Za-z0-9_]*$`
+)
+
+// agentFields are the keys of an agent, in the order in which they are
+// documented and written.
+func agentFields(kinds []string) []field[Node] {
+	return []field[Node]{
+		textField(key{name: "name", example: "name: auth", required: true, own: "names are unique", pattern: namePattern,
+			doc: "What the agent is called everywhere. Letters, digits, dots, dashes and underscores, at most 100, beginning with a letter or digit, unique without regard to case."},
+			func(n *Node) *string { return &n.Name }, safeName),
+		textField(key{name: "branch", def: "{session}/{name}", example: "branch: feature/auth", own: "two agents cannot share a branch",
+			doc: "The branch the agent works on. One that exists is continued."},
+			func(n *Node) *string { return &n.Branch }, safeBranch),
+		choiceField(key{name: "agent", def: "claude", example: "agent: command", allowed: kinds,
+			doc: "The kind of agent. `command` runs the task with `sh -c`."},
+			func(n *Node) *string { return &n.Agent }),
+		choiceField(key{name: "role", def: "build", example: "role: review",
+			allowed: []string{string(RoleBuild), string(RoleReview), string(RoleMerge), string(RoleGate)},
+			doc:     "`build` works in a worktree and on a branch of its own; `review` reads what its dependencies made, at the project root; `merge` brings its dependencies' branches into its own; `gate` waits for a person."},
+			func(n *Node) *Role { return &n.Role }),
+		textField(key{name: "task", example: `task: "implement JWT authentication"`, own: "each agent has its own",
+			doc: "What the agent is asked to do. A build or review needs it, or `task_file`."},
+			func(n *Node) *string { return &n.Task }),
+		textField(key{name: "task_file", example: "task_file: tasks/auth.md", own: "each agent has its own",
+			doc: "A file that holds the task, relative to the configuration. Instead of `task`."},
+			func(n *Node) *string { return &n.TaskFile }, oneLine),
+		listField(key{name: "scope", example: `scope: [src/auth/, "src/**/*_test.go"]`,
+			doc: "What the agent may write: files, directories (with all below them) and globs with `*`, `?`, `[...]`, `{a,b}` and `**`, relative to the project. Without it the agent may write anywhere in its worktree. Checked against git before the node counts as done."},
+			func(n *Node) *[]string { return &n.Scope }, projectPattern),
+		listField(key{name: "context", example: "context: [src/types/]",
+			doc: "What the agent should read and may not write; written like `scope`."},
+			func(n *Node) *[]string { return &n.Context }, projectPattern),
+		namesField(key{name: "depends_on", example: "depends_on: [schema]", own: "an agent would depend on itself",
+			doc: "The agents whose end this one waits for, and whose work it starts from."},
+			func(n *Node) *[]string { return &n.DependsOn }),
+		choiceField(key{name: "when", def: "all_success", example: "when: all_done",
+			allowed: []string{string(AllSuccess), string(AllDone), string(OneSuccess)},
+			doc:     "What is asked of the dependencies: `all_success`, all are done; `all_done`, all have ended, however; `one_success`, the first is done."},
+			func(n *Node) *Join { return &n.When }),
+		textField(key{name: "pool", example: "pool: opus",
+			doc: "The pool in which the agent takes a place beside its slot."},
+			func(n *Node) *string { return &n.Pool }, oneLine),
+		listField(key{name: "verify", example: `verify: ["go test ./..."]`,
+			doc: "Commands that must succeed in the worktree before the node counts as done. What fails is handed back to the agent."},
+			func(n *Node) *[]string { return &n.Verify }, nil),
+		durationField(key{name: "verify_timeout", def: "10m", example: "verify_timeout: 2m", least: 1,
+			doc: "How long each `verify` command may take."},
+			func(n *Node) *Duration { return &n.VerifyTimeout }),
+		countField(key{name: "verify_attempts", def: "3", example: "verify_attempts: 5", least: 1,
+			doc: "How often the checks may fail before the node fails."},
+			func(n *Node) *int { return &n.VerifyAttempts }),
+		durationField(key{name: "timeout", def: "none", example: "timeout: 45m",
+			doc: "How long an attempt may work. Time spent limited, queued or waiting for a person does not count. 0: no limit."},
+			func(n *Node) *Duration { return &n.Timeout }),
+		durationField(key{name: "idle_timeout", def: "none", example: "idle_timeout: 15m",
+			doc: "How long an attempt may show no sign of life: no event, no output, no file changed. 0: no limit."},
+			func(n *Node) *Duration { return &n.IdleTimeout }),
+		durationField(key{name: "input_timeout", def: "0", example: "input_timeout: 1h",
+			doc: "How long an attempt waits for a person's answer. 0: without limit; headless, it fails at once."},
+			func(n *Node) *Duration { return &n.InputTimeout }),
+		groupField(key{name: "retries", def: "0", example: "retries: {max: 2, backoff: 30s}",
+			doc: "How often a failed attempt is tried again, as a number or with a pause before each. A usage limit or a lost attempt is never a try."},
+			shapeRetries, func(n *Node) *Retries { return &n.Retries }, []field[Retries]{
+				countField(key{name: "max", def: "0", example: "max: 2", doc: "How often a failed attempt is tried again."},
+					func(r *Retries) *int { return &r.Max }),
+				durationField(key{name: "backoff", def: "0", example: "backoff: 30s", doc: "How long to wait before the next try."},
+					func(r *Retries) *Duration { return &r.Backoff }),
+			}, func(p *parser, n *yaml.Node) (Retries, bool) {
+				i, ok := p.count("retries", n, 0)
+				return Retries{Max: int(i)}, ok
+			}),
+		choiceField(key{name: "on_lost", def: "redo", example: "on_lost: ask", allowed: []string{string(Redo), string(Ask)},
+			doc: "What happens to an attempt that vanished with its machine or was killed: `redo` starts it again, `ask` waits for a person."},
+			func(n *Node) *OnLost { return &n.OnLost }),
+		flagField(key{name: "auto_accept", def: "false", example: "auto_accept: true",
+			doc: "Lets the agent act without asking for permission, in its kind's own way."},
+			func(n *Node) *bool { return &n.AutoAccept }),
+		textField(key{name: "account", def: "the kind and its configuration folder", example: "account: work",
+			doc: "The account that a usage limit pauses. Agents of one account wait together."},
+			func(n *Node) *string { return &n.Account }, oneLine),
+		textField(key{name: "model", example: "model: opus", doc: "The model, as the kind of agent names it."},
+			func(n *Node) *string { return &n.Model }, oneLine, noOption),
+		newField(key{name: "env", example: "env: {KEY: value}", pattern: envPattern,
+			doc: "Environment variables of the agent, its checks and its commands, added to those of `defaults`."},
+			shapeTexts, func(n *Node) *map[string]string { return &n.Env }, readEnv, renderMap[string]),
+		choicesField(key{name: "on_complete", example: "on_complete: [push, pr]", allowed: []string{"push", "pr"},
+			doc: "What follows the checks: `push` the branch, open a pull request (`pr`)."},
+			func(n *Node) *[]string { return &n.OnComplete }),
+		groupField(key{name: "budget", example: "budget: {tokens: 2000000}", doc: "What an attempt may use."},
+			shapeGroup, func(n *Node) *Budget { return &n.Budget }, []field[Budget]{
+				countField(key{name: "tokens", def: "none", example: "tokens: 2000000", doc: "How many tokens. 0: no limit."},
+					func(b *Budget) *int64 { return &b.Tokens }),
+			}, nil),
+		flagField(key{name: "checkout", def: "false", example: "checkout: true",
+			doc: "Gives a review a worktree with what it reviews. `verify` does so too."},
+			func(n *Node) *bool { return &n.Checkout }),
+	}
+}
+
+// rootFields are the keys of the file.
+func (p *parser) rootFields() []field[Graph] {
+	fields := []field[Graph]{
+		textField(key{name: "session", example: "session: shop", required: true, pattern: sessionPattern,
+			doc: "The name of the run's tmux session, and the beginning of branches and worktree paths. Letters, digits, dashes and underscores."},
+			func(g *Graph) *string { return &g.Session }, safeSession),
+		textField(key{name: "base", def: "HEAD", example: "base: main", doc: "The commit that the work starts from."},
+			func(g *Graph) *string { return &g.Base }, oneLine, noOption),
+		textField(key{name: "worktree_base", def: "..", example: "worktree_base: ../trees",
+			doc: "The directory of the worktrees, relative to the project. Each is called `{session}-{name}`."},
+			func(g *Graph) *string { return &g.WorktreeBase }, oneLine),
+		flagField(key{name: "main_pane", def: "true", example: "main_pane: false", doc: "A pane at the project root, for a person."},
+			func(g *Graph) *bool { return &g.MainPane }),
+		countField(key{name: "max_parallel", def: "8", example: "max_parallel: 4", least: 1, doc: "How many agents work at the same time."},
+			func(g *Graph) *int { return &g.MaxParallel }),
+		newField(key{name: "pools", example: "pools: {opus: 2}", pattern: namePattern, least: 1,
+			doc: "Named limits: how many agents of each `pool` work at the same time."},
+			shapeCounts, func(g *Graph) *map[string]int { return &g.Pools }, readPools, renderMap[int]),
+		{key: key{name: "defaults", example: "defaults: {agent: command, timeout: 1h}", shape: shapeGroup,
+			doc: "Values for every agent that does not give its own: any key of an agent but `name`, `branch`, `depends_on`, `task` and `task_file`."},
+			read: (*parser).readDefaults},
+		listField(key{name: "setup", example: `setup: ["npm ci"]`, doc: "Commands run in each new worktree before its agent starts."},
+			func(g *Graph) *[]string { return &g.Setup }, nil),
+		listField(key{name: "copy", example: "copy: [.env]", doc: "Files and directories copied from the project into each new worktree."},
+			func(g *Graph) *[]string { return &g.Copy }, projectPattern),
+		listField(key{name: "link", example: "link: [node_modules]", doc: "Files and directories that each new worktree shares with the project by a symbolic link."},
+			func(g *Graph) *[]string { return &g.Link }, projectPattern),
+		groupField(key{name: "notify", example: "notify: {bell: true, desktop: true}",
+			doc: "How a person is told that the run wants them or has ended."},
+			shapeGroup, func(g *Graph) *Notify { return &g.Notify }, []field[Notify]{
+				flagField(key{name: "bell", def: "false", example: "bell: true", doc: "The terminal's bell."}, func(n *Notify) *bool { return &n.Bell }),
+				flagField(key{name: "desktop", def: "false", example: "desktop: true", doc: "A desktop notification."}, func(n *Notify) *bool { return &n.Desktop }),
+				textField(key{name: "webhook", example: `webhook: "https://example.org/cmux"`, doc: "An address that is sent a JSON message."},
+					func(n *Notify) *string { return &n.Webhook }, webAddress),
+			}, nil),
+		{key: key{name: "agents", example: `agents: [{name: auth, task: "..."}]`, required: true, shape: shapeAgents,
+			doc: "The agents, each with the keys below."},
+			read: (*parser).readAgents},
+	}
+	return fields
+}
+
+// noEffect are the keys that mean nothing for a role. They are dropped, with
+// a warning where an agent itself gives one.
+func noEffect(r Role) []string {
+	switch r {
+	case RoleReview:
+		return []string{"branch", "on_complete"}
+	case RoleGate:
+		return []string{"branch", "scope", "verify", "on_complete", "checkout"}
+	}
+	return []string{"checkout"}
+}
+
+func (p *parser) readDefaults(_ *Graph, n *yaml.Node) {
+	for _, e := range p.entries(n, "defaults") {
+		f, ok := p.agentKey.byName[e.name]
+		switch {
+		case !ok:
+			p.fault(e.key, p.suggest.near(e.name, p.agentKey.names), "unknown key %q in defaults", e.name)
+		case f.own != "":
+			p.fault(e.key, f.own, "%s cannot stand under defaults", e.name)
+		case !isNull(e.val):
+			f.read(p, &p.defaults, e.val)
+		}
+	}
+}
+
+func (p *parser) readAgents(g *Graph, n *yaml.Node) {
+	v := behind(n)
+	if v.Kind != yaml.SequenceNode {
+		p.fault(n, `write "- name: NAME" for each`, "agents must be a list, not %s", describe(n))
+		return
+	}
+	if len(v.Content) == 0 {
+		p.fault(n, `write "- name: NAME" for each`, "agents lists no agent")
+		return
+	}
+	base := newNode()
+	g.Nodes = make([]Node, len(v.Content))
+	p.sources = make([]source, len(v.Content))
+	for i, item := range v.Content {
+		node := &g.Nodes[i]
+		*node = p.defaults
+		node.Env = maps.Clone(node.Env)
+		node.Line = item.Line
+		entries := p.entries(item, "an agent")
+		p.sources[i] = source{item, slices.DeleteFunc(entries, func(e entry) bool {
+			f, ok := p.agentKey.byName[e.name]
+			if !ok {
+				p.fault(e.key, p.suggest.near(e.name, p.agentKey.names), "unknown key %q", e.name)
+				return true
+			}
+			if !isNull(e.val) {
+				f.read(p, node, e.val)
+			}
+			return isNull(e.val)
+		})}
+		for _, name := range noEffect(node.Role) {
+			if p.sources[i].has(name) {
+				p.warn(p.sources[i].where(name), "remove it", "%s has no effect on a %s", name, node.Role)
+			}
+			p.agentKey.byName[name].set(node, &base)
+		}
+	}
+}
+
+func readEnv(p *parser, n *yaml.Node, before map[string]string) (map[string]string, bool) {
+	out := maps.Clone(before)
+	good := len(p.faults)
+	for _, e := range p.entries(n, "env") {
+		v := behind(e.val)
+		switch {
+		case !envName.MatchString(e.name):
+			p.fault(e.key, "letters, digits and underscores, not beginning with a digit", "env: %q is not a variable's name", shorten(e.name))
+		case strings.HasPrefix(e.name, "CMUX_"):
+			p.fault(e.key, "choose another name", "env: %s is set by cmux itself", e.name)
+		case v.Kind != yaml.ScalarNode:
+			p.fault(e.val, "", "env: %s must be text, not %s", e.name, describe(e.val))
+		case p.clean("env: "+e.name, e.val, v.Value):
+			if out == nil {
+				out = make(map[string]string)
+			}
+			if isNull(v) {
+				out[e.name] = ""
+			} else {
+				out[e.name] = v.Value
+			}
+		}
+	}
+	return out, len(p.faults) == good
+}
+
+func readPools(p *parser, n *yaml.Node, _ map[string]int) (map[string]int, bool) {
+	var out map[string]int
+	good := len(p.faults)
+	for _, e := range p.entries(n, "pools") {
+		if !safeName(p, "pool", e.key, e.name) {
+			continue
+		}
+		if size, ok := p.count("pool "+e.name, e.val, 1); ok {
+			if out == nil {
+				out = make(map[string]int)
+			}
+			out[e.name] = int(size)
+		}
+	}
+	return out, len(p.faults) == good
+}

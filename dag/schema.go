@@ -1,0 +1,204 @@
+package dag
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Schema is the JSON Schema (draft 2020-12) of a configuration, for editors.
+// What it refuses Parse refuses as well; Parse refuses more.
+func Schema() []byte {
+	root := object(rootKeys())
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["title"] = "cmux agents"
+	root["description"] = "A graph of agents: .cmux-agents.yml"
+	root["patternProperties"] = dict{"^x-": dict{"description": "Not read: a place for anchors."}}
+	var shared []key
+	for _, k := range agentKeys() {
+		if k.own == "" {
+			shared = append(shared, k)
+		}
+	}
+	root["$defs"] = dict{"agent": agentSchema(), "defaults": object(shared)}
+	b, err := json.MarshalIndent(root, "", "  ") // maps are written in order of their keys
+	if err != nil {
+		panic(err) // strings, numbers and maps of them can be written
+	}
+	return append(b, '\n')
+}
+
+type dict = map[string]any
+
+func rootKeys() []key {
+	var keys []key
+	for _, f := range new(parser).rootFields() {
+		keys = append(keys, f.key)
+	}
+	return keys
+}
+
+func agentKeys() []key {
+	var keys []key
+	for _, f := range agentFields(defaultKinds()) {
+		keys = append(keys, f.key)
+	}
+	return keys
+}
+
+func object(keys []key) dict {
+	properties := dict{}
+	var required []string
+	for _, k := range keys {
+		properties[k.name] = k.schema()
+		if k.required {
+			required = append(required, k.name)
+		}
+	}
+	s := dict{"type": "object", "properties": properties, "additionalProperties": false}
+	if required != nil {
+		s["required"] = required
+	}
+	return s
+}
+
+func agentSchema() dict {
+	s := object(agentKeys())
+	written := dict{"not": dict{"type": "null"}}
+	s["not"] = dict{"required": []string{"task", "task_file"}, "properties": dict{"task": written, "task_file": written}}
+	return s
+}
+
+// schema of the key's value. A key without a value counts as not written.
+func (k key) schema() dict {
+	s := k.valueSchema()
+	if !k.required {
+		s = dict{"anyOf": []any{s, dict{"type": "null"}}}
+	}
+	s["description"] = k.doc
+	return s
+}
+
+const durationPattern = `^([+]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+|[+-]?0)$`
+
+func (k key) valueSchema() dict {
+	text := dict{"type": []string{"string", "number"}} // numbers are read as they are written
+	if k.pattern != "" && k.shape == shapeText {
+		text["pattern"] = k.pattern
+		text["maxLength"] = maxName
+	}
+	list := func(item dict) dict {
+		return dict{"anyOf": []any{item, dict{"type": "array", "items": item}}}
+	}
+	switch k.shape {
+	case shapeText:
+		return text
+	case shapeFlag:
+		return dict{"type": "boolean"}
+	case shapeCount:
+		return dict{"type": "integer", "minimum": k.least}
+	case shapeDuration:
+		return dict{"anyOf": []any{
+			dict{"type": "string", "pattern": durationPattern},
+			dict{"const": 0},
+		}}
+	case shapeChoice:
+		return dict{"enum": k.allowed}
+	case shapeList, shapeNames:
+		return list(text)
+	case shapeChoices:
+		return list(dict{"enum": k.allowed})
+	case shapeTexts:
+		return dict{"type": "object", "propertyNames": dict{"pattern": k.pattern},
+			"additionalProperties": dict{"type": []string{"string", "number", "boolean", "null"}}}
+	case shapeCounts:
+		return dict{"type": "object", "propertyNames": dict{"pattern": k.pattern, "maxLength": maxName},
+			"additionalProperties": dict{"type": "integer", "minimum": k.least}}
+	case shapeRetries:
+		return dict{"anyOf": []any{dict{"type": "integer", "minimum": k.least}, object(k.sub)}}
+	case shapeAgents:
+		return dict{"type": "array", "minItems": 1, "items": dict{"$ref": "#/$defs/agent"}}
+	}
+	if k.sub == nil { // defaults
+		return dict{"$ref": "#/$defs/defaults"}
+	}
+	return object(k.sub)
+}
+
+// Reference is docs/configuration.md: every key with its meaning, in Markdown.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	section := func(title string, keys []key) {
+		fmt.Fprintf(&b, "\n## %s\n", title)
+		for _, k := range keys {
+			fmt.Fprintf(&b, "\n### `%s`\n\n%s\n\n", k.name, k.doc)
+			k.facts(&b, "")
+			for _, sub := range k.sub {
+				fmt.Fprintf(&b, "- `%s.%s`: %s\n", k.name, sub.name, sub.doc)
+				sub.facts(&b, "  ")
+			}
+			fmt.Fprintf(&b, "\n```yaml\n%s\n```\n", k.example)
+		}
+	}
+	section("Keys of the file", rootKeys())
+	section("Keys of an agent", agentKeys())
+	b.WriteString(referenceTail)
+	return b.String()
+}
+
+// facts are the key's type, default and values as a list.
+func (k key) facts(b *strings.Builder, indent string) {
+	shape := string(k.shape)
+	if k.shape == shapeCount || k.shape == shapeCounts {
+		shape += fmt.Sprintf(", at least %d", k.least)
+	}
+	fmt.Fprintf(b, "%s- Type: %s.\n", indent, shape)
+	switch {
+	case k.required:
+		fmt.Fprintf(b, "%s- Required.\n", indent)
+	case k.def != "":
+		fmt.Fprintf(b, "%s- Default: %s.\n", indent, code(k))
+	}
+	if k.allowed != nil {
+		fmt.Fprintf(b, "%s- Values: `%s`.\n", indent, strings.Join(k.allowed, "`, `"))
+	}
+	if k.own != "" {
+		fmt.Fprintf(b, "%s- Not under `defaults`: %s.\n", indent, k.own)
+	}
+}
+
+// code sets a default that is a value apart from one that is a description.
+func code(k key) string {
+	if strings.Contains(k.def, " ") || k.def == "none" {
+		return k.def
+	}
+	return "`" + k.def + "`"
+}
+
+const referenceHead = `# Configuration
+
+<!-- Made from the parser's own table of keys: go test ./dag -run TestReference -update -->
+
+A run is described by ` + "`.cmux-agents.yml`" + ` at the root of the project. ` + "`cmux agents init`" + ` writes one, ` + "`cmux agents start --dry-run`" + ` checks it and shows what would happen, and ` + "`.cmux-agents.example.yml`" + ` shows every key. The file is checked as a whole before anything is created; every fault is printed as ` + "`file:line:column: message`" + `.
+
+- A duration is written with units: ` + "`90s`, `45m`, `1h30m`" + `. ` + "`0`" + ` needs none.
+- Where a list of text is expected, one text alone will do.
+- A key without a value counts as not written.
+- Anchors, aliases and merge keys (` + "`<<`" + `) work. Keys of the file that begin with ` + "`x-`" + ` are not read and can hold anchors.
+- A value of an agent replaces that of ` + "`defaults`" + ` as a whole; only ` + "`env`" + ` is joined name by name.
+- For completion and checks in an editor, let the file begin with ` + "`# yaml-language-server: $schema=" + SchemaPath + "`" + `; ` + "`cmux agents schema`" + ` prints the schema.
+`
+
+const referenceTail = `
+## What is refused
+
+- unknown and repeated keys, values of a wrong type, a second document, files above 10 MB, aliases that stand for more than 2,000,000 values;
+- names that are repeated (without regard to case), longer than 100 characters, or the name of a file of cmux;
+- branches that git refuses, that two agents share, that differ only in case, or of which one is a directory of the other (` + "`feature` and `feature/x`" + `);
+- dependencies that do not exist, on the agent itself, or in a circle;
+- a build or review without a task, a merge without dependencies, a pool that is not defined;
+- paths and globs that are absolute or leave the project.
+
+A key that has no effect for an agent's role and a dependency named twice are only warned about.
+`
