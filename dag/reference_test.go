@@ -1,0 +1,777 @@
+package dag
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// The reference is the scheduler written a second time, from the design and
+// without a thought for speed: no counters and no queues, every question is
+// answered by looking at all nodes again. It shares no code with Step.
+
+type refNode struct {
+	state    string // idle, running, paused, queued, or an end: done, override, failed, cancelled
+	doing    string // paused: input, limit, other; running: checking, taken over, other
+	limitEnd time.Time
+	attempts int
+	tries    int
+	losses   int
+	retryAt  time.Time
+	lost     bool
+	held     bool
+	open     bool // an attempt goes on beside the slots
+	failure  string
+}
+
+type refRun struct {
+	g       *Graph
+	nodes   []refNode
+	limits  map[string]time.Time
+	stopped bool
+	now     time.Time
+}
+
+func newRef(g *Graph, now time.Time) *refRun {
+	r := &refRun{g: g, limits: map[string]time.Time{}, now: now}
+	for range g.Nodes {
+		r.nodes = append(r.nodes, refNode{state: "idle"})
+	}
+	return r
+}
+
+func (r *refRun) deps(i int) (out []int) {
+	for _, name := range r.g.Nodes[i].DependsOn {
+		out = append(out, slices.IndexFunc(r.g.Nodes, func(n Node) bool { return n.Name == name }))
+	}
+	return out
+}
+
+func refEnd(state string) bool {
+	return state == "done" || state == "override" || state == "failed" || state == "cancelled"
+}
+
+func refSuccess(state string) bool { return state == "done" || state == "override" }
+
+// verdicts says for every node whether its join allows it ("go"), refuses it
+// ("blocked") or is open (""). It repeats until nothing changes.
+func (r *refRun) verdicts() []string {
+	v := make([]string, len(r.nodes))
+	for changed := true; changed; {
+		changed = false
+		for i := range r.nodes {
+			n := &r.nodes[i]
+			all, wins, ends := len(r.deps(i)), 0, 0
+			for _, d := range r.deps(i) {
+				if refSuccess(r.nodes[d].state) {
+					wins++
+				}
+				if refEnd(r.nodes[d].state) || v[d] == "blocked" {
+					ends++
+				}
+			}
+			is := ""
+			switch {
+			case n.state != "idle", n.tries > 0, n.losses > 0, n.lost, all == 0:
+				is = "go"
+			case r.g.Nodes[i].When == OneSuccess && wins > 0:
+				is = "go"
+			case ends < all:
+			case r.g.Nodes[i].When == AllDone:
+				is = "go"
+			case r.g.Nodes[i].When == OneSuccess:
+				is = "blocked"
+			case wins == all:
+				is = "go"
+			default:
+				is = "blocked"
+			}
+			if v[i] != is {
+				v[i], changed = is, true
+			}
+		}
+	}
+	return v
+}
+
+func (r *refRun) cause(i int) int {
+	for _, d := range r.deps(i) {
+		if !refSuccess(r.nodes[d].state) {
+			return d
+		}
+	}
+	return -1
+}
+
+func (r *refRun) eligible(i int, v []string) bool {
+	n := &r.nodes[i]
+	return n.state == "idle" && v[i] == "go" && r.g.Nodes[i].Role != RoleGate &&
+		!n.held && !n.open && !n.retryAt.After(r.now)
+}
+
+func (r *refRun) accountFree(i int) bool {
+	_, lim := r.limits[r.g.Nodes[i].Account]
+	return !lim
+}
+
+func (r *refRun) hasRoom(i int) bool {
+	total, inPool := 0, 0
+	for j := range r.nodes {
+		if r.nodes[j].state == "running" {
+			total++
+			if r.g.Nodes[j].Pool == r.g.Nodes[i].Pool {
+				inPool++
+			}
+		}
+	}
+	pool := r.g.Nodes[i].Pool
+	return total < r.g.MaxParallel && (pool == "" || inPool < r.g.Pools[pool])
+}
+
+// schedule starts and grants, one at a time, whatever may go next.
+func (r *refRun) schedule() (out []Effect) {
+next:
+	for !r.stopped {
+		v := r.verdicts()
+		for _, i := range r.g.Order() {
+			if r.nodes[i].state == "queued" && r.hasRoom(i) {
+				r.nodes[i].state, r.nodes[i].doing = "running", ""
+				out = append(out, Effect{Kind: Grant, Node: i, Attempt: r.nodes[i].attempts})
+				continue next
+			}
+		}
+		for _, i := range r.g.Order() {
+			if r.eligible(i, v) && r.accountFree(i) && r.hasRoom(i) {
+				r.begin(i, r.nodes[i].attempts+1)
+				out = append(out, Effect{Kind: Start, Node: i, Attempt: r.nodes[i].attempts})
+				continue next
+			}
+		}
+		break
+	}
+	return out
+}
+
+func (r *refRun) begin(i, attempt int) {
+	n := &r.nodes[i]
+	*n = refNode{state: "running", attempts: attempt, tries: n.tries, losses: n.losses}
+}
+
+func (r *refRun) apply(c Change) {
+	switch c.Kind {
+	case Tick:
+		if c.At.After(r.now) {
+			r.now = c.At
+		}
+		for a, until := range r.limits {
+			if !until.IsZero() && !until.After(r.now) {
+				delete(r.limits, a)
+			}
+		}
+		return
+	case Stop, Resume:
+		r.stopped = c.Kind == Stop
+		return
+	case AccountFree:
+		delete(r.limits, c.Account)
+		return
+	case AccountLimited:
+		known := slices.ContainsFunc(r.g.Nodes, func(n Node) bool { return n.Account != "" && n.Account == c.Account })
+		if known && (c.Until.IsZero() || c.Until.After(r.now)) {
+			r.limits[c.Account] = c.Until
+		}
+		return
+	}
+	n := &r.nodes[c.Node]
+	if c.Attempt > 0 && c.Attempt < n.attempts {
+		return
+	}
+	ofAttempt := slices.Contains([]ChangeKind{Began, Active, Wants, Regained, AttemptEnded, Vanished}, c.Kind)
+	if ofAttempt && c.Attempt > n.attempts {
+		if refEnd(n.state) {
+			n.open = true
+		} else if n.state == "idle" {
+			r.begin(c.Node, c.Attempt)
+		}
+		n.attempts = c.Attempt
+	}
+	alive := n.state == "running" || n.state == "paused" || n.state == "queued"
+	finish := func(state, failure string) {
+		*n = refNode{state: state, failure: failure, attempts: n.attempts, tries: n.tries, losses: n.losses, open: n.open}
+	}
+	switch c.Kind {
+	case Active:
+		if alive {
+			n.doing = map[Activity]string{NeedsInput: "input", AtLimit: "limit", Checking: "checking", TakenOver: "taken over"}[c.Activity]
+			n.limitEnd = c.Until
+			if n.doing == "input" || n.doing == "limit" {
+				n.state = "paused"
+			}
+		}
+	case Wants:
+		if n.state == "paused" {
+			n.state = "queued"
+		}
+	case Regained:
+		if n.state == "paused" || n.state == "queued" {
+			n.state, n.doing = "running", ""
+		}
+	case AttemptEnded:
+		switch {
+		case n.open:
+			n.open = false
+		case c.Outcome == Cancelled && (alive || n.state == "idle"):
+			finish("cancelled", "cancelled")
+		case !alive:
+		case c.Outcome == Done:
+			finish("done", "")
+		case c.Reason != "conflict" && n.tries < r.g.Nodes[c.Node].Retries.Max:
+			tries := n.tries + 1
+			finish("idle", "")
+			n.tries = tries
+			n.retryAt = c.At.Add(time.Duration(r.g.Nodes[c.Node].Retries.Backoff))
+		default:
+			tries := n.tries + 1
+			finish("failed", refFailure(c))
+			n.tries = tries
+		}
+	case Vanished:
+		switch {
+		case n.open:
+			n.open = false
+		case alive:
+			finish("idle", "")
+			n.lost = true
+			if !r.stopped {
+				n.losses++
+				n.held = r.g.Nodes[c.Node].OnLost == Ask || n.losses > 3
+			}
+		}
+	case Overridden:
+		switch {
+		case c.Outcome == Failed:
+			n.open = n.open || alive
+			if c.Reason == "" {
+				c.Reason = "by hand"
+			}
+			finish("failed", refFailure(c))
+		case refSuccess(n.state):
+		case c.Outcome == Done:
+			n.open = n.open || alive
+			finish("done", "")
+		default:
+			n.open = n.open || alive
+			finish("override", "")
+		}
+	case Reset:
+		if !alive {
+			*n = refNode{state: "idle", attempts: n.attempts, open: n.open}
+		}
+	}
+}
+
+func refFailure(c Change) string {
+	if c.Reason != "" {
+		return string(c.Reason)
+	}
+	if c.Exit == 0 {
+		c.Exit = 1
+	}
+	return fmt.Sprint("exit ", c.Exit)
+}
+
+func (r *refRun) label(i int, v []string) string {
+	n := &r.nodes[i]
+	until := func(t time.Time) string {
+		if t.IsZero() {
+			return "limited"
+		}
+		return fmt.Sprintf("limited until %02d:%02d", t.Hour(), t.Minute())
+	}
+	switch n.state {
+	case "done":
+		return "done"
+	case "override":
+		if n.open {
+			return "done (override), still open"
+		}
+		return "done (override)"
+	case "failed", "cancelled":
+		return "failed (" + n.failure + ")"
+	case "queued":
+		return "ready"
+	case "running", "paused":
+		switch n.doing {
+		case "input":
+			return "needs input"
+		case "limit":
+			return until(n.limitEnd)
+		case "checking", "taken over":
+			return n.doing
+		}
+		return "running"
+	}
+	switch v[i] {
+	case "blocked":
+		c := r.cause(i)
+		how := r.nodes[c].state
+		if how == "idle" {
+			how = "blocked"
+		}
+		return fmt.Sprintf("blocked (%s %s)", r.g.Nodes[c].Name, how)
+	case "":
+		return "waiting"
+	}
+	switch {
+	case r.g.Nodes[i].Role == RoleGate:
+		return "needs input"
+	case n.lost:
+		return "lost"
+	case r.eligible(i, v) && !r.accountFree(i):
+		return until(r.limits[r.g.Nodes[i].Account])
+	}
+	return "ready"
+}
+
+func (r *refRun) run() RunState {
+	v := r.verdicts()
+	ended, won, moving, byLimit := 0, 0, 0, 0
+	for i := range r.nodes {
+		n := &r.nodes[i]
+		switch {
+		case refEnd(n.state):
+			ended++
+			won += int(btoi(refSuccess(n.state)))
+		case v[i] == "blocked":
+			ended++
+		case n.state == "running", n.state == "queued":
+			moving++
+		case n.state == "paused" && n.doing == "limit":
+			byLimit++
+		case n.state == "paused" && n.doing != "input":
+			moving++
+		case n.state == "idle" && v[i] == "go" && (n.open || n.retryAt.After(r.now)):
+			moving++
+		case r.eligible(i, v) && r.accountFree(i):
+			moving++
+		case r.eligible(i, v):
+			byLimit++
+		}
+	}
+	switch {
+	case won == len(r.nodes):
+		return RunDone
+	case ended == len(r.nodes):
+		return RunFailed
+	case r.stopped:
+		return RunStopped
+	case moving > 0:
+		return RunRunning
+	case byLimit > 0:
+		return RunLimited
+	}
+	return RunWaiting
+}
+
+func (r *refRun) nextWake() (at time.Time, ok bool) {
+	v := r.verdicts()
+	see := func(t time.Time) {
+		if !ok || t.Before(at) {
+			at, ok = t, true
+		}
+	}
+	for i := range r.nodes {
+		n := &r.nodes[i]
+		if n.state == "idle" && v[i] == "go" && !n.open && !n.held && n.retryAt.After(r.now) {
+			see(n.retryAt)
+		}
+	}
+	for _, until := range r.limits {
+		if !until.IsZero() {
+			see(until)
+		}
+	}
+	return at, ok
+}
+
+// harness drives a State and the reference through the same changes and
+// plays the part of the world: which attempts are alive.
+type harness struct {
+	t      *rapid.T
+	g      *Graph
+	s      *State
+	ref    *refRun
+	alive  map[int]int // node -> its live attempt
+	known  []int       // node -> its newest attempt
+	before []string    // the reference's verdicts when effects were last told
+	causes []int
+	newest []Effect // of the newest step
+}
+
+func newHarness(t *rapid.T, g *Graph, now time.Time) *harness {
+	h := &harness{t: t, g: g, ref: newRef(g, now), alive: map[int]int{}, known: make([]int, g.Len())}
+	h.forget()
+	var effects []Effect
+	h.s, effects = Rebuild(g, Facts{Nodes: make([]Fact, g.Len()), Now: now})
+	h.check(effects)
+	return h
+}
+
+// forget makes the harness expect every Block and Open anew, as of Rebuild.
+func (h *harness) forget() {
+	h.before = make([]string, h.g.Len())
+	h.causes = make([]int, h.g.Len())
+}
+
+func (h *harness) step(changes ...Change) {
+	for i := range changes {
+		if changes[i].At.IsZero() {
+			changes[i].At = h.ref.now
+		}
+	}
+	for _, c := range changes {
+		h.ref.apply(c)
+		if c.Kind > Vanished {
+			continue
+		}
+		if c.Attempt > h.known[c.Node] {
+			h.known[c.Node], h.alive[c.Node] = c.Attempt, c.Attempt
+		}
+		if (c.Kind == AttemptEnded || c.Kind == Vanished) && (c.Attempt == 0 || c.Attempt >= h.alive[c.Node]) {
+			delete(h.alive, c.Node)
+		}
+	}
+	h.check(h.s.Step(changes...))
+}
+
+// crash drops the State. Of the newest Starts some were never carried out.
+func (h *harness) crash(lost []bool) {
+	f := h.s.Facts()
+	for k, e := range h.newest {
+		if e.Kind != Start || !lost[k%len(lost)] {
+			continue
+		}
+		n := &f.Nodes[e.Node]
+		*n = Fact{Attempts: n.Attempts - 1, Tries: n.Tries, Losses: n.Losses}
+		was := &h.ref.nodes[e.Node]
+		*was = refNode{state: "idle", attempts: was.attempts - 1, tries: was.tries, losses: was.losses}
+		delete(h.alive, e.Node)
+		h.known[e.Node]--
+	}
+	h.forget()
+	var effects []Effect
+	h.s, effects = Rebuild(h.g, f)
+	h.check(effects)
+}
+
+// check compares everything that can be seen with the reference, and the State
+// with one rebuilt from its facts.
+func (h *harness) check(effects []Effect) {
+	t, g, s, r := h.t, h.g, h.s, h.ref
+	t.Helper()
+	h.newest = effects
+
+	// Verdicts do not change by starting, so the order does not matter.
+	v := r.verdicts()
+	var told, want, tail []Effect
+	for _, e := range effects {
+		if e.Kind == Start || e.Kind == Grant {
+			tail = append(tail, e)
+		} else {
+			told = append(told, e)
+		}
+		if e.Kind == Start {
+			if at, ok := h.alive[e.Node]; ok {
+				t.Fatalf("%s: start of attempt %d while attempt %d is alive", g.Nodes[e.Node].Name, e.Attempt, at)
+			}
+			if v[e.Node] != "go" {
+				t.Fatalf("%s: started, but its join says %q", g.Nodes[e.Node].Name, v[e.Node])
+			}
+			h.alive[e.Node], h.known[e.Node] = e.Attempt, e.Attempt
+		}
+	}
+	for i := range r.nodes {
+		now := v[i]
+		if now == "go" {
+			now = ""
+			if r.nodes[i].state == "idle" && g.Nodes[i].Role == RoleGate {
+				now = "open"
+			}
+		}
+		cause := -1
+		if now == "blocked" {
+			cause = r.cause(i)
+		}
+		switch {
+		case now == "blocked" && (h.before[i] != "blocked" || h.causes[i] != cause):
+			want = append(want, Effect{Kind: Block, Node: i, Cause: cause})
+		case now != "blocked" && h.before[i] == "blocked" && !refEnd(r.nodes[i].state):
+			want = append(want, Effect{Kind: Unblock, Node: i})
+		}
+		if now == "open" && h.before[i] != "open" {
+			want = append(want, Effect{Kind: Open, Node: i})
+		}
+		h.before[i], h.causes[i] = now, cause
+	}
+	slices.SortStableFunc(told, func(a, b Effect) int { return a.Node - b.Node })
+	if !slices.Equal(told, want) {
+		t.Fatalf("told %v, want %v", told, want)
+	}
+	if want := r.schedule(); !slices.Equal(tail, want) {
+		t.Fatalf("started %v, want %v", tail, want)
+	}
+
+	v = r.verdicts()
+	used, inPool := 0, map[string]int{}
+	for i := range r.nodes {
+		if got, want := s.Label(i, r.now).Label, r.label(i, v); got != want {
+			t.Fatalf("%s: label %q, want %q", g.Nodes[i].Name, got, want)
+		}
+		f := s.Fact(i)
+		if f.Phase == Running {
+			used++
+			inPool[g.Nodes[i].Pool]++
+		}
+		if n := &r.nodes[i]; f.Attempts != n.attempts || f.Tries != n.tries || f.Losses != n.losses || f.StillOpen != n.open {
+			t.Fatalf("%s: fact %+v, want %+v", g.Nodes[i].Name, f, *n)
+		}
+		cause, ok := s.Blocked(i)
+		if ok != (v[i] == "blocked") || ok && cause != r.cause(i) {
+			t.Fatalf("%s: blocked %v by %d", g.Nodes[i].Name, ok, cause)
+		}
+		if got, want := s.BlockedBy(i), r.blockedBy(i, v); !slices.Equal(got, want) {
+			t.Fatalf("%s blocks %v, want %v", g.Nodes[i].Name, got, want)
+		}
+	}
+	if got, _ := s.Slots(); got != used {
+		t.Fatalf("%d slots in use, want %d", got, used)
+	}
+	if got, want := s.Run(), r.run(); got != want {
+		t.Fatalf("run is %s, want %s", got, want)
+	}
+	at, ok := s.NextWake()
+	if wantAt, wantOK := r.nextWake(); ok != wantOK || !at.Equal(wantAt) {
+		t.Fatalf("next wake %v %v, want %v %v", at, ok, wantAt, wantOK)
+	}
+	again, effects := Rebuild(g, s.Facts())
+	for _, e := range effects {
+		if e.Kind == Start || e.Kind == Grant {
+			t.Fatalf("rebuilt, it gives %v", effects)
+		}
+	}
+	if got, want := derived(again), derived(s); !reflect.DeepEqual(got, want) {
+		t.Fatalf("rebuilt: %+v\nstepped: %+v", got, want)
+	}
+}
+
+// blockedBy is by definition: what is blocked now and would not be if i had
+// not ended, found by trying.
+func (r *refRun) blockedBy(i int, v []string) (out []int) {
+	if !(v[i] == "blocked" || refEnd(r.nodes[i].state) && !refSuccess(r.nodes[i].state)) {
+		return nil
+	}
+	trial := &refRun{g: r.g, nodes: slices.Clone(r.nodes)}
+	trial.nodes[i] = refNode{state: "running"}
+	after := trial.verdicts()
+	for _, j := range r.g.Order() {
+		if j != i && v[j] == "blocked" && after[j] != "blocked" {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// derived is everything of a State that follows from its facts, in a form
+// that does not depend on how it was reached.
+func derived(s *State) map[string]any {
+	lanes := func(q *queue) (out []string) {
+		for l := range q.lanes {
+			ids := slices.Clone(q.lanes[l].nodes.ids)
+			slices.Sort(ids)
+			out = append(out, fmt.Sprint(q.lanes[l].pool, q.lanes[l].shut, ids))
+		}
+		return append(out, fmt.Sprint(q.full, q.first()))
+	}
+	at, ok := s.NextWake()
+	return map[string]any{
+		"facts": s.Facts(), "open": s.open, "wins": s.wins, "stands": s.stands, "count": s.count, "told": s.told,
+		"pools": s.pools, "limits": fmt.Sprint(s.limits), "ready": lanes(s.ready), "queued": lanes(s.queued),
+		"wake": fmt.Sprint(at, ok), "dirty": len(s.dirty), "touched": len(s.touched),
+	}
+}
+
+// drawGraph makes a random graph. Without people it has neither gates nor
+// nodes that ask when lost.
+func drawGraph(t *rapid.T, people bool) *Graph {
+	g := &Graph{
+		MaxParallel: rapid.IntRange(1, 4).Draw(t, "max_parallel"),
+		Pools:       map[string]int{"p": rapid.IntRange(1, 2).Draw(t, "p"), "q": 1},
+	}
+	n := rapid.IntRange(1, 9).Draw(t, "nodes")
+	// Configuration order is not graph order: dependencies follow a permutation.
+	names := rapid.Permutation([]string{"a", "b", "c", "d", "e", "f", "g", "h", "i"}).Draw(t, "names")[:n]
+	for i, name := range names {
+		node := Node{
+			Name: name, Role: RoleBuild, OnLost: Redo,
+			When:    rapid.SampledFrom([]Join{AllSuccess, AllSuccess, AllDone, OneSuccess}).Draw(t, "when"),
+			Pool:    rapid.SampledFrom([]string{"", "", "p", "q"}).Draw(t, "pool"),
+			Account: rapid.SampledFrom([]string{"", "work", "home"}).Draw(t, "account"),
+			Retries: Retries{
+				Max:     rapid.IntRange(0, 2).Draw(t, "retries"),
+				Backoff: Duration(rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "backoff")),
+			},
+		}
+		if people && rapid.IntRange(0, 5).Draw(t, "gate") == 0 {
+			node.Role = RoleGate
+		}
+		if people && rapid.IntRange(0, 3).Draw(t, "ask") == 0 {
+			node.OnLost = Ask
+		}
+		for _, d := range names[:i] {
+			if rapid.IntRange(0, 2).Draw(t, "edge") == 0 {
+				node.DependsOn = append(node.DependsOn, d)
+			}
+		}
+		g.Nodes = append(g.Nodes, node)
+	}
+	slices.SortFunc(g.Nodes, func(a, b Node) int { return int(a.Name[0]) - int(b.Name[0]) })
+	if err := g.link(); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+var reasons = []Reason{ReasonExit, ReasonExit, ReasonTimeout, ReasonChecks, ReasonScope, ReasonConflict, ReasonSetup}
+
+// drawChange makes any change at all, likely or not.
+func (h *harness) drawChange() Change {
+	t := h.t
+	c := Change{
+		Node:    rapid.IntRange(0, h.g.Len()-1).Draw(t, "node"),
+		Source:  "record",
+		Account: rapid.SampledFrom([]string{"work", "home", "other"}).Draw(t, "account"),
+		Exit:    rapid.IntRange(0, 3).Draw(t, "exit"),
+	}
+	c.Kind = rapid.SampledFrom([]ChangeKind{
+		Began, Active, Active, Wants, Wants, Regained, AttemptEnded, AttemptEnded, AttemptEnded, AttemptEnded, Vanished,
+		Overridden, Reset, Reset, AccountLimited, AccountFree, Stop, Resume, Resume, Tick, Tick,
+	}).Draw(t, "kind")
+	soon := func() time.Time {
+		return h.ref.now.Add(time.Duration(rapid.IntRange(-1, 4).Draw(t, "half minutes")) * 30 * time.Second)
+	}
+	switch c.Kind {
+	case Active:
+		c.Activity = Activity(rapid.IntRange(int(Working), int(SettingUp)).Draw(t, "activity"))
+		c.Until = rapid.SampledFrom([]time.Time{{}, soon()}).Draw(t, "until")
+	case AttemptEnded:
+		c.Outcome = rapid.SampledFrom([]Outcome{Done, Done, Failed, Failed, Failed, Cancelled}).Draw(t, "outcome")
+	case Overridden:
+		c.Outcome = rapid.SampledFrom([]Outcome{Override, Override, Done, Failed}).Draw(t, "outcome")
+	case AccountLimited:
+		c.Until = rapid.SampledFrom([]time.Time{{}, soon()}).Draw(t, "until")
+	case Tick:
+		c.At = soon()
+	}
+	if c.Outcome == Failed {
+		c.Reason = rapid.SampledFrom(reasons).Draw(t, "reason")
+	}
+	// Half of what is about an attempt goes to one that is alive.
+	if c.Kind <= Vanished && len(h.alive) > 0 && rapid.Bool().Draw(t, "alive") {
+		live := make([]int, 0, len(h.alive))
+		for i := range h.alive {
+			live = append(live, i)
+		}
+		slices.Sort(live)
+		c.Node = rapid.SampledFrom(live).Draw(t, "which")
+	}
+	if c.Kind <= Vanished && h.g.Nodes[c.Node].Role != RoleGate {
+		switch have := h.ref.nodes[c.Node].attempts; rapid.IntRange(0, 9).Draw(t, "attempt") {
+		case 0:
+			c.Attempt = have + 1 // launched by an earlier runner
+			if _, live := h.alive[c.Node]; live {
+				c.Attempt = have
+			}
+		case 1:
+			c.Attempt = max(0, have-1)
+		case 2, 3, 4:
+			c.Attempt = have
+		}
+	}
+	return c
+}
+
+// Random graphs under random changes and crashes: at every moment Step, a
+// State rebuilt from its facts and the reference agree.
+func TestStepMatchesReference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := newHarness(t, drawGraph(t, true), time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			if rapid.IntRange(0, 9).Draw(t, "crash") == 0 {
+				h.crash(rapid.SliceOfN(rapid.Bool(), 1, 4).Draw(t, "lost"))
+				continue
+			}
+			var batch []Change
+			for range rapid.IntRange(1, 3).Draw(t, "batch") {
+				batch = append(batch, h.drawChange())
+			}
+			h.step(batch...)
+		}
+		h.finish(true)
+	})
+}
+
+// Without gates, questions and losses to ask about, every run ends by itself:
+// by attempts that end and by the ticks that NextWake asks for.
+func TestRunTerminates(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := newHarness(t, drawGraph(t, false), time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))
+		h.finish(false)
+	})
+}
+
+// finish plays a world in which every live attempt ends sooner or later until
+// the run is over. people answer, approve and retry what is held; without
+// them nothing may be left waiting.
+func (h *harness) finish(people bool) {
+	t := h.t
+	bound := 0
+	for i := range h.g.Nodes {
+		bound += 10 * (h.g.Nodes[i].Retries.Max + 8)
+	}
+	if people {
+		h.step(Change{Kind: Resume}, Change{Kind: AccountFree, Account: "work"}, Change{Kind: AccountFree, Account: "home"})
+	}
+	for range bound {
+		if st := h.s.Run(); st == RunDone || st == RunFailed {
+			return
+		}
+		var moves []Change
+		for i := range h.g.Nodes {
+			switch f := h.s.Fact(i); {
+			case f.Phase == Running, f.StillOpen:
+				moves = append(moves, Change{Kind: AttemptEnded, Node: i, Outcome: Done}, Change{Kind: AttemptEnded, Node: i, Outcome: Failed})
+				if f.Losses < 2 && !f.StillOpen {
+					moves = append(moves, Change{Kind: Vanished, Node: i})
+				}
+			case f.Phase == Paused && people:
+				moves = append(moves, Change{Kind: Wants, Node: i})
+			case f.Held && people:
+				moves = append(moves, Change{Kind: Reset, Node: i})
+			case people && h.s.Label(i, h.ref.now).Label == "needs input":
+				moves = append(moves, Change{Kind: Overridden, Node: i, Outcome: Done})
+			}
+		}
+		if at, ok := h.s.NextWake(); ok {
+			moves = append(moves, Change{Kind: Tick, At: at})
+		}
+		if len(moves) == 0 {
+			t.Fatalf("run is %s and nothing can move it", h.s.Run())
+		}
+		h.step(rapid.SampledFrom(moves).Draw(t, "move"))
+	}
+	t.Fatalf("not over after %d moves: %s", bound, h.s.Run())
+}
