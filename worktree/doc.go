@@ -1,0 +1,17 @@
+// Package worktree is git: it lends each node a git worktree and takes it
+// back, merges contributions without a checkout, and saves work before
+// anything that could lose it.
+//
+// A Repo is one repository, found from any of its directories. A Tree has one
+// owner from Lend until Remove; the owner is recorded in the worktree's
+// private git directory, so that a later process knows its own tree again.
+// Lend continues a branch that exists, adopts a clean tree, goes on in a dirty
+// one of the same owner and refuses everything else, changing nothing.
+// Snapshot saves all that a removal would lose as one commit under
+// refs/cmux/snapshots, and Restore brings it back byte for byte.
+//
+// git (2.38 or newer) is run as a program, never through a shell, with a fixed
+// environment and with the repository's hooks, fsmonitor and automatic
+// maintenance off. Errors a person can act on are a *Hint: what happened, and
+// what to do next. It imports no other room.
+package worktree

@@ -1,0 +1,231 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Hint is an error together with the way out of it.
+type Hint struct {
+	Err error
+	Try string // a command or an action, as a person would do it
+}
+
+func (h *Hint) Error() string { return h.Err.Error() + "; try: " + h.Try }
+func (h *Hint) Unwrap() error { return h.Err }
+
+func hint(try, format string, a ...any) error {
+	return &Hint{Err: fmt.Errorf(format, a...), Try: try}
+}
+
+// GitError is a git command that failed.
+type GitError struct {
+	Args   []string // without git's own global options
+	Dir    string
+	Code   int // exit code, -1 when it ended otherwise
+	Stderr string
+	Err    error
+}
+
+func (e *GitError) Error() string {
+	args := e.Args
+	if len(args) > 6 {
+		args = append(slices.Clone(args[:6]), "...")
+	}
+	msg := strings.TrimSpace(e.Stderr)
+	if msg == "" {
+		msg = e.Err.Error()
+	}
+	return fmt.Sprintf("git %s (in %s): %s", strings.Join(args, " "), e.Dir, msg)
+}
+
+func (e *GitError) Unwrap() error { return e.Err }
+
+// fixedConfig makes git behave the same whatever the person has configured:
+// nothing of the repository's runs, nothing is left running, nothing is
+// recoloured or reworded.
+var fixedConfig = []string{
+	"-c", "core.hooksPath=/dev/null",
+	"-c", "core.fsmonitor=false",
+	"-c", "core.safecrlf=false",
+	"-c", "core.quotePath=false",
+	"-c", "gc.auto=0",
+	"-c", "maintenance.auto=false",
+	"-c", "submodule.recurse=false",
+	"-c", "i18n.commitEncoding=UTF-8",
+	"-c", "color.ui=false",
+	"-c", "log.showSignature=false",
+}
+
+// keptEnv are the GIT_ variables that say who the person is and how to reach
+// servers. All others would point git at another repository, index or format.
+var keptEnv = []string{"GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_GLOBAL=", "GIT_CONFIG_SYSTEM=",
+	"GIT_CONFIG_NOSYSTEM=", "GIT_SSH", "GIT_EXEC_PATH=", "GIT_CEILING_DIRECTORIES=",
+	"GIT_DISCOVERY_ACROSS_FILESYSTEM=", "GIT_PROXY_COMMAND="}
+
+func gitEnv(extra []string) []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		switch {
+		case name == "PWD", name == "LANG", name == "LANGUAGE", strings.HasPrefix(name, "LC_"):
+			continue
+		case strings.HasPrefix(name, "GIT_") &&
+			!slices.ContainsFunc(keptEnv, func(p string) bool { return strings.HasPrefix(kv, p) }):
+			continue
+		}
+		env = append(env, kv)
+	}
+	env = append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_EDITOR=true", "GIT_PAGER=cat")
+	return append(env, extra...)
+}
+
+// command is one run of git.
+type command struct {
+	dir    string
+	args   []string
+	env    []string  // added to the fixed environment
+	config []string  // further -c settings, key=value
+	stdin  []byte    // or
+	input  io.Reader // never retried
+	stdout io.Writer // nil: returned
+}
+
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	return command{dir: dir, args: args}.run(ctx)
+}
+
+// lockWait bounds how long a command is repeated while another git process
+// holds a lock it needs.
+const lockWait = 5 * time.Second
+
+// run returns the standard output, whole. A command that failed on a lock held
+// by another process is repeated with growing pauses.
+func (c command) run(ctx context.Context) (string, error) {
+	deadline := time.Now().Add(lockWait)
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+		out, err := c.once(ctx)
+		var ge *GitError
+		if err == nil || c.input != nil || c.stdout != nil ||
+			!errors.As(err, &ge) || !lockBusy(ge.Stderr) || time.Now().After(deadline) {
+			return out, err
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return "", ctx.Err()
+		case <-t.C:
+		}
+	}
+}
+
+// lockBusy tells a lock file in the way from every other failure.
+func lockBusy(stderr string) bool {
+	return strings.Contains(stderr, ".lock': File exists") ||
+		strings.Contains(stderr, "could not lock config file")
+}
+
+func (c command) once(ctx context.Context) (string, error) {
+	args := slices.Clone(fixedConfig)
+	for _, kv := range c.config {
+		args = append(args, "-c", kv)
+	}
+	cmd := exec.CommandContext(ctx, "git", append(args, c.args...)...)
+	cmd.Dir = c.dir
+	cmd.Env = gitEnv(c.env)
+	// TERM lets git remove its lock files and half-made worktrees.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 3 * time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if c.stdout != nil {
+		cmd.Stdout = c.stdout
+	}
+	if c.input != nil {
+		cmd.Stdin = c.input
+	} else if c.stdin != nil {
+		cmd.Stdin = bytes.NewReader(c.stdin)
+	}
+	err := cmd.Run()
+	if err == nil {
+		return stdout.String(), nil
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", gitMissing(err)
+	}
+	ge := &GitError{Args: c.args, Dir: c.dir, Code: -1, Stderr: stderr.String(), Err: err}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		ge.Code = exit.ExitCode()
+	}
+	return stdout.String(), ge
+}
+
+// exitCode is the code git ended with, 0 without an error and -1 when it did
+// not end by itself.
+func exitCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	var ge *GitError
+	if errors.As(err, &ge) {
+		return ge.Code
+	}
+	return -1
+}
+
+// line drops the newline that ends git's one-line answers, and only that: a
+// path may itself end in white space.
+func line(out string) string { return strings.TrimSuffix(out, "\n") }
+
+// fields splits NUL-terminated output.
+func fields(out string) []string {
+	out = strings.TrimSuffix(out, "\x00")
+	if out == "" {
+		return nil
+	}
+	return strings.Split(out, "\x00")
+}
+
+func gitMissing(err error) error {
+	return &Hint{Err: fmt.Errorf("%w: git is not installed or not in PATH: %w", ErrGit, err),
+		Try: "install git 2.38 or newer"}
+}
+
+// checkVersion refuses a git that lacks merge-tree --write-tree.
+func checkVersion(ctx context.Context) error {
+	out, err := git(ctx, "/", "version")
+	if err != nil {
+		return err
+	}
+	return versionOK(out)
+}
+
+func versionOK(out string) error {
+	v := strings.TrimPrefix(strings.TrimSpace(out), "git version ")
+	v, _, _ = strings.Cut(v, " ") // "2.39.5 (Apple Git-154)"
+	parts := strings.SplitN(v, ".", 3)
+	if len(parts) >= 2 {
+		major, err1 := strconv.Atoi(parts[0])
+		minor, err2 := strconv.Atoi(parts[1])
+		if err1 == nil && err2 == nil && (major > 2 || major == 2 && minor >= 38) {
+			return nil
+		}
+	}
+	return &Hint{Err: fmt.Errorf("%w: git %s is too old: cmux needs git 2.38 or newer", ErrGit, v),
+		Try: "install a newer git and put it first in PATH"}
+}

@@ -1,0 +1,249 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Tip is a commit under the name a person knows it by.
+type Tip struct {
+	Name   string // node or branch
+	Commit string // full id
+}
+
+// ConflictError is a merge that needs a person. Nothing was changed.
+type ConflictError struct {
+	Into  string   // what was merged into, as the caller calls it
+	Tips  []string // the names of the tips that touch the files
+	Files []string // the conflicting paths, relative to the root
+}
+
+func (e *ConflictError) Error() string {
+	into := ""
+	if e.Into != "" {
+		into = " into " + e.Into
+	}
+	return fmt.Sprintf("merge conflict of %s%s in %s", strings.Join(e.Tips, ", "), into, shown(e.Files))
+}
+
+// shown lists the first few paths and the number of the others.
+func shown(paths []string) string {
+	rest := ""
+	if n := len(paths) - pathsShown; n > 0 {
+		paths, rest = paths[:pathsShown], fmt.Sprintf(" and %d more", n)
+	}
+	return strings.Join(paths, ", ") + rest
+}
+
+// Merge brings the tips together on base without a checkout and returns the
+// commit that holds them all; no ref and no working tree is touched.
+//
+// Tips contained in base or in another tip are left out. If one commit then
+// holds everything, it is the answer itself: base, or a single contribution on
+// an unmoved base. Otherwise there is exactly one merge commit, whose parents
+// are what was left in the given order (base first, unless a tip contains it).
+// Its author, message and date follow from its parents alone, so that equal
+// sets give the same commit, in every process and at every time.
+//
+// Merging is by halves, so that each step meets a short history: the cost grows
+// as n log n in the number of tips. A *ConflictError names the files and the
+// tips that touch them.
+func (r *Repo) Merge(ctx context.Context, base string, tips []Tip) (string, error) {
+	heads, err := r.independent(ctx, base, tips)
+	if err != nil {
+		return "", err
+	}
+	if len(heads) == 1 {
+		return heads[0].Commit, nil
+	}
+	m := merger{r: r, heads: heads}
+	if m.date, err = r.latestDate(ctx, heads); err != nil {
+		return "", err
+	}
+	tree, err := m.tree(ctx, 0, len(heads))
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, h := range heads {
+		if h.Name != "" {
+			names = append(names, h.Name)
+		}
+	}
+	return m.commit(ctx, tree, "Merge "+strings.Join(names, ", ")+"\n", heads)
+}
+
+// independent leaves out the tips that base or another tip contains, in one
+// walk over what the tips add to base: a tip is contained in another exactly
+// when it is a parent of a commit in that walk, and so is base.
+func (r *Repo) independent(ctx context.Context, base string, tips []Tip) ([]Tip, error) {
+	baseTip := Tip{Commit: base}
+	if len(tips) == 0 {
+		return []Tip{baseTip}, nil
+	}
+	var in strings.Builder
+	for _, t := range tips {
+		fmt.Fprintln(&in, t.Commit)
+	}
+	fmt.Fprintf(&in, "^%s\n", base)
+	out, err := command{dir: r.Root, args: []string{"rev-list", "--parents", "--stdin"}, stdin: []byte(in.String())}.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	added, parent := map[string]bool{}, map[string]bool{}
+	for l := range strings.Lines(out) {
+		ids := strings.Fields(l)
+		added[ids[0]] = true
+		for _, p := range ids[1:] {
+			parent[p] = true
+		}
+	}
+	var heads []Tip
+	if !parent[base] {
+		heads = append(heads, baseTip)
+	}
+	for _, t := range tips {
+		if added[t.Commit] && !parent[t.Commit] {
+			heads = append(heads, t)
+			parent[t.Commit] = true // the same commit under a second name
+		}
+	}
+	return heads, nil
+}
+
+func (r *Repo) latestDate(ctx context.Context, tips []Tip) (int64, error) {
+	var in strings.Builder
+	for _, t := range tips {
+		fmt.Fprintln(&in, t.Commit)
+	}
+	out, err := command{dir: r.Root, args: []string{"rev-list", "--no-walk", "--timestamp", "--stdin"}, stdin: []byte(in.String())}.run(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var latest int64
+	for l := range strings.Lines(out) {
+		stamp, _, _ := strings.Cut(strings.TrimSpace(l), " ")
+		n, err := strconv.ParseInt(stamp, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("git rev-list --timestamp: %w", err)
+		}
+		latest = max(latest, n)
+	}
+	return latest, nil
+}
+
+type merger struct {
+	r     *Repo
+	heads []Tip
+	date  int64 // of the latest parent, never older than them: history walks rely on it
+}
+
+// tree merges heads[i:j].
+func (m *merger) tree(ctx context.Context, i, j int) (string, error) {
+	if j-i == 1 {
+		return m.heads[i].Commit + "^{tree}", nil
+	}
+	mid := (i + j + 1) / 2
+	left, err := m.joined(ctx, i, mid)
+	if err != nil {
+		return "", err
+	}
+	right, err := m.joined(ctx, mid, j)
+	if err != nil {
+		return "", err
+	}
+	tree, files, err := m.r.mergeTree(ctx, left, right)
+	if err != nil {
+		return "", err
+	}
+	if len(files) > 0 {
+		return "", m.conflict(ctx, left, right, i, mid, j, files)
+	}
+	return tree, nil
+}
+
+// joined is a commit that holds heads[i:j]; an intermediate one is never
+// reachable from the result.
+func (m *merger) joined(ctx context.Context, i, j int) (string, error) {
+	if j-i == 1 {
+		return m.heads[i].Commit, nil
+	}
+	tree, err := m.tree(ctx, i, j)
+	if err != nil {
+		return "", err
+	}
+	return m.commit(ctx, tree, "Merge\n", m.heads[i:j])
+}
+
+func (m *merger) commit(ctx context.Context, tree, message string, parents []Tip) (string, error) {
+	args := []string{"commit-tree", tree, "-F", "-"}
+	for _, p := range parents {
+		args = append(args, "-p", p.Commit)
+	}
+	out, err := command{dir: m.r.Root, args: args, env: cmuxIdentity(m.date), stdin: []byte(message)}.run(ctx)
+	return line(out), err
+}
+
+// cmuxIdentity is the author of what cmux makes by itself.
+func cmuxIdentity(unix int64) []string {
+	date := fmt.Sprintf("%d +0000", unix)
+	return []string{
+		"GIT_AUTHOR_NAME=cmux", "GIT_AUTHOR_EMAIL=cmux@localhost", "GIT_AUTHOR_DATE=" + date,
+		"GIT_COMMITTER_NAME=cmux", "GIT_COMMITTER_EMAIL=cmux@localhost", "GIT_COMMITTER_DATE=" + date,
+	}
+}
+
+// mergeTree merges two commits into a tree, or lists the conflicting files.
+func (r *Repo) mergeTree(ctx context.Context, a, b string) (tree string, files []string, err error) {
+	out, err := git(ctx, r.Root, "merge-tree", "--write-tree", "--no-messages", "--name-only", "-z", a, b)
+	if code := exitCode(err); code != 0 && code != 1 {
+		return "", nil, err
+	}
+	lines := fields(out)
+	if len(lines) == 0 {
+		return "", nil, fmt.Errorf("git merge-tree %s %s: no tree: %w", a, b, err)
+	}
+	if err == nil {
+		return lines[0], nil, nil
+	}
+	files = slices.Compact(lines[1:])
+	if len(files) == 0 {
+		return "", nil, err
+	}
+	return "", files, nil
+}
+
+// conflict names those of heads[i:j] that touch the files, on either side of
+// the merge that failed.
+func (m *merger) conflict(ctx context.Context, left, right string, i, mid, j int, files []string) error {
+	e := &ConflictError{Files: files}
+	touching := func(heads []Tip, other string) error {
+		for _, h := range heads {
+			base, err := git(ctx, m.r.Root, "merge-base", h.Commit, other)
+			if err != nil {
+				return err
+			}
+			args := append([]string{"--literal-pathspecs", "diff-tree", "-r", "--quiet", line(base), h.Commit, "--"}, files...)
+			if _, err := git(ctx, m.r.Root, args...); exitCode(err) == 1 {
+				name := h.Name
+				if name == "" {
+					name = "the base"
+				}
+				e.Tips = append(e.Tips, name)
+			} else if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := touching(m.heads[i:mid], right); err != nil {
+		return err
+	}
+	if err := touching(m.heads[mid:j], left); err != nil {
+		return err
+	}
+	return e
+}

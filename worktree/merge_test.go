@@ -1,0 +1,123 @@
+package worktree
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestMergeOfADiamondIsOneCommit(t *testing.T) {
+	r := newRepo(t)
+	base := head(t, r)
+	a := branchWith(t, r, "a", base, "a1", "a")
+	b := branchWith(t, r, "b", a.Commit, "b1", "b")
+	c := branchWith(t, r, "c", a.Commit, "c1", "c")
+	got := must[string](t)(r.Merge(t.Context(), base, []Tip{a, b, c}))
+	if n := sh(t, r.Root, "rev-list", "--count", got, "^"+b.Commit, "^"+c.Commit); n != "1" {
+		t.Errorf("%s commits beside the contributions, want 1", n)
+	}
+	if got := sh(t, r.Root, "log", "-1", "--format=%P|%an <%ae>|%s", got); got != b.Commit+" "+c.Commit+"|cmux <cmux@localhost>|Merge b, c" {
+		t.Error(got)
+	}
+	for _, again := range [][]Tip{{b, c}, {b, a, c}, {b, c, c}, {b, {Name: "alias", Commit: b.Commit}, c, a}} {
+		if id := must[string](t)(r.Merge(t.Context(), base, again)); id != got {
+			t.Errorf("%v gives %s, want the same commit %s", again, id, got)
+		}
+	}
+	if files := sh(t, r.Root, "ls-tree", "--name-only", got); files != ".gitignore\na.txt\na1\nb1\nc1\ndir" {
+		t.Errorf("tree %q", files)
+	}
+}
+
+func TestMergeFastForwards(t *testing.T) {
+	r := newRepo(t)
+	base := head(t, r)
+	a := branchWith(t, r, "a", base, "a1", "a")
+	b := branchWith(t, r, "b", a.Commit, "b1", "b")
+	moved := commit(t, r.Root, "moved", "m", "m")
+	for _, c := range []struct {
+		name, base, want string
+		tips             []Tip
+	}{
+		{"nothing", base, base, nil},
+		{"one on an unmoved base", base, a.Commit, []Tip{a}},
+		{"a chain", base, b.Commit, []Tip{a, b}},
+		{"contained in base", moved, moved, []Tip{{Name: "old", Commit: base}}},
+		{"base itself", base, base, []Tip{{Name: "same", Commit: base}}},
+	} {
+		if got := must[string](t)(r.Merge(t.Context(), c.base, c.tips)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	m := must[string](t)(r.Merge(t.Context(), moved, []Tip{a}))
+	if p := sh(t, r.Root, "log", "-1", "--format=%P", m); p != moved+" "+a.Commit {
+		t.Errorf("a moved base is the first parent: %s", p)
+	}
+}
+
+func TestMergeConflictNamesFilesAndTips(t *testing.T) {
+	r := newRepo(t)
+	base := head(t, r)
+	var tips []Tip
+	for i := range 6 {
+		tips = append(tips, branchWith(t, r, fmt.Sprint("n", i), base, fmt.Sprint("f", i), "x"))
+	}
+	tips[1] = branchWith(t, r, "left", base, "a.txt", "left\n", "new\nline", "l")
+	tips[4] = branchWith(t, r, "right", base, "a.txt", "right\n", "new\nline", "r")
+	_, err := r.Merge(t.Context(), base, tips)
+	var e *ConflictError
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v, want a conflict", err)
+	}
+	if strings.Join(e.Files, "|") != "a.txt|new\nline" || strings.Join(e.Tips, "|") != "left|right" {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestMergeOctopus(t *testing.T) {
+	r := newRepo(t)
+	base := head(t, r)
+	tips := manyTips(t, r, 60)
+	got := must[string](t)(r.Merge(t.Context(), base, tips))
+	if n := len(strings.Fields(sh(t, r.Root, "log", "-1", "--format=%P", got))); n != 60 {
+		t.Errorf("%d parents", n)
+	}
+	if n := len(strings.Fields(sh(t, r.Root, "ls-tree", "--name-only", got+":many"))); n != 60 {
+		t.Errorf("%d files", n)
+	}
+}
+
+// manyTips makes n commits on HEAD, each with a file of its own.
+func manyTips(t testing.TB, r *Repo, n int) []Tip {
+	t.Helper()
+	var in strings.Builder
+	base := head(t, r)
+	for i := range n {
+		fmt.Fprintf(&in, "commit refs/heads/many/%d\ncommitter A <a@b> %d +0000\ndata 1\nx\nfrom %s\nM 100644 inline many/%d\ndata 1\nx\n\n", i, 1700000000+i, base, i)
+	}
+	if _, err := (command{dir: r.Root, args: []string{"fast-import", "--quiet"}, stdin: []byte(in.String())}).run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var tips []Tip
+	for l := range strings.Lines(sh(t, r.Root, "for-each-ref", "--sort=committerdate", "--format=%(refname:short) %(objectname)", "refs/heads/many/") + "\n") {
+		f := strings.Fields(l)
+		tips = append(tips, Tip{f[0], f[1]})
+	}
+	return tips
+}
+
+func BenchmarkMerge(b *testing.B) {
+	for _, n := range []int{2, 20, 200} {
+		b.Run(fmt.Sprintf("tips=%d", n), func(b *testing.B) {
+			r := newRepo(b)
+			base, tips := head(b, r), manyTips(b, r, n)
+			for b.Loop() {
+				if _, err := r.Merge(b.Context(), base, tips); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N)/float64(n), "ms/tip")
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// RemoveSpec names the snapshot.
+type RemoveSpec struct {
+	Name   string // of the snapshot; by default the branch
+	Reason string
+	Force  bool // also when processes work in the tree; the snapshot is taken all the same
+}
+
+// Remove saves what the worktree holds and removes it; its branch stays. The
+// snapshot is nil when there was nothing to save. It refuses the tree of a live
+// process (ErrInUse), a locked one (ErrLocked) and one that no snapshot can
+// hold (ErrUnsavable), changing nothing. After an interruption a second call
+// ends the work; a tree that is gone already is no error.
+func (r *Repo) Remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot, error) {
+	path, err := realPath(path)
+	if err != nil {
+		return nil, err
+	}
+	release, err := r.claim(path)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return r.remove(ctx, path, s)
+}
+
+func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot, error) {
+	all, err := r.registrations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var e *registration
+	for i := range all {
+		if all[i].path == path {
+			e = &all[i]
+		}
+	}
+	switch {
+	case path == r.Root:
+		return nil, fmt.Errorf("%w: %s is the repository's main worktree, which is never removed", ErrOccupied, path)
+	case e == nil:
+		return nil, r.removeRest(path)
+	case e.locked && e.reason != "initializing":
+		return nil, hint("git worktree unlock -- "+path, "%w: %s (reason of the lock: %q)", ErrLocked, path, e.reason)
+	}
+	free, err := absentOrEmpty(path)
+	if err != nil {
+		return nil, err
+	}
+	if free {
+		left, err := r.revive(ctx, *e)
+		if left == nil || err != nil {
+			return nil, err
+		}
+	} else if r.unfinished(path) {
+		return nil, r.deregister(ctx, path)
+	} else if _, err := os.Lstat(filepath.Join(path, ".git")); errors.Is(err, os.ErrNotExist) {
+		return nil, hint("git worktree prune, and look into "+path, "%w: %s has lost its .git file", ErrOccupied, path)
+	}
+	if !s.Force {
+		users, err := processesIn(path)
+		if err != nil {
+			return nil, err
+		}
+		if len(users) > 0 {
+			return nil, hint("end it, or stop the node", "%w: %s: %s", ErrInUse, path, strings.Join(users, ", "))
+		}
+	}
+	if s.Name == "" {
+		if s.Name = e.branch; s.Name == "" {
+			s.Name = filepath.Base(path)
+		}
+	}
+	if err := r.submodulesSaved(ctx, path); err != nil {
+		return nil, err
+	}
+	snap, err := r.Snapshot(ctx, path, SnapshotSpec{Name: s.Name, Reason: s.Reason})
+	if err != nil {
+		return nil, err
+	}
+	return snap, r.deregister(ctx, path)
+}
+
+// removeRest ends a removal that was interrupted between git's two steps: the
+// registration goes last, so a directory without one is nobody's business, and
+// only an empty one is removed.
+func (r *Repo) removeRest(path string) error {
+	free, err := absentOrEmpty(path)
+	if err != nil {
+		return err
+	}
+	if !free {
+		return hint("git worktree list", "%w: %s is no worktree of %s", ErrOccupied, path, r.Root)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,301 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// What errors.Is can tell apart. Each comes wrapped in a *Hint that names the
+// path and the way out.
+var (
+	ErrGit           = errors.New("unusable git")
+	ErrNotRepository = errors.New("not a git repository")
+	ErrBare          = errors.New("bare repository")
+	ErrNoCommits     = errors.New("repository without commits")
+	ErrBadRef        = errors.New("not a commit")
+
+	ErrDirty     = errors.New("uncommitted work in the way")        // Lend, Restore: nothing was changed
+	ErrOccupied  = errors.New("path is taken")                      // something else is at the path
+	ErrBranchOut = errors.New("branch is checked out elsewhere")    // and where
+	ErrLocked    = errors.New("worktree is locked")                 // by git worktree lock
+	ErrInUse     = errors.New("worktree is in use by a process")    // Remove
+	ErrUnsavable = errors.New("a snapshot cannot hold this")        // nested repository, large file
+	ErrSubmodule = errors.New("submodule could not be checked out") // Lend
+)
+
+// Repo is one git repository. Its methods may be called concurrently.
+type Repo struct {
+	Root   string // the main worktree, absolute, links resolved
+	GitDir string // the common git directory, absolute
+
+	registry chan struct{} // held while worktrees are added or removed
+
+	mu   sync.Mutex
+	busy map[string]bool // paths being lent or removed
+}
+
+// Open finds the repository of dir, which may be any directory of its main or
+// of a linked worktree. The errors are ErrGit, ErrNotRepository, ErrBare and
+// ErrNoCommits.
+func Open(ctx context.Context, dir string) (*Repo, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkVersion(ctx); err != nil {
+		return nil, err
+	}
+	common, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	if err != nil {
+		var ge *GitError
+		if errors.As(err, &ge) && strings.Contains(ge.Stderr, "not a git repository") {
+			return nil, hint("cd into a repository, or: git init && git add -A && git commit",
+				"%w: %s", ErrNotRepository, dir)
+		}
+		return nil, err // for example git's own "dubious ownership", which says what to do
+	}
+	r := &Repo{GitDir: filepath.Clean(line(common)), registry: make(chan struct{}, 1), busy: map[string]bool{}}
+	if r.Root, err = mainRoot(ctx, dir, r.GitDir); err != nil {
+		return nil, err
+	}
+	if _, err := git(ctx, r.Root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); exitCode(err) == 1 {
+		return nil, hint("git add -A && git commit", "%w: %s (a worktree starts at a commit)", ErrNoCommits, r.Root)
+	} else if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// mainRoot is the main worktree's root of the repository with the given common
+// git directory.
+func mainRoot(ctx context.Context, dir, common string) (string, error) {
+	bare, err := git(ctx, dir, "--git-dir="+common, "config", "--type=bool", "--default=false", "core.bare")
+	if err != nil {
+		return "", err
+	}
+	if line(bare) == "true" {
+		return "", hint("git clone "+common+" and start there", "%w: %s has no main worktree", ErrBare, common)
+	}
+	root := strings.TrimSuffix(common, "/.git")
+	if root == common { // --separate-git-dir, or a submodule: the main worktree itself knows
+		own, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir")
+		if err != nil {
+			return "", err
+		}
+		if filepath.Clean(line(own)) != common {
+			return "", hint("start in the main worktree",
+				"the main worktree of %s is not known from the linked worktree %s", common, dir)
+		}
+		top, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+		if err != nil {
+			return "", err
+		}
+		root = line(top)
+	}
+	return filepath.EvalSymlinks(root)
+}
+
+// lock takes the registry: git worktree add and remove look at every
+// registration and are not made to meet each other.
+func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
+	select {
+	case r.registry <- struct{}{}:
+		return func() { <-r.registry }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// claim keeps two operations of this process off one path.
+func (r *Repo) claim(path string) (release func(), err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.busy[path] {
+		return nil, fmt.Errorf("%w: %s is being lent or removed at this moment", ErrOccupied, path)
+	}
+	r.busy[path] = true
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.busy, path)
+	}, nil
+}
+
+// Resolve is the full id of the commit that ref names; ErrBadRef when none.
+func (r *Repo) Resolve(ctx context.Context, ref string) (string, error) {
+	out, err := git(ctx, r.Root, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+	if exitCode(err) > 0 {
+		return "", hint("git branch --all, git tag", "%w: %q in %s", ErrBadRef, ref, r.Root)
+	}
+	return line(out), err
+}
+
+// Base is what a run starts from.
+type Base struct {
+	Ref    string // as asked for; HEAD by default
+	Commit string
+	Branch string // short name; empty when Ref is no local branch (tag, id, detached HEAD)
+}
+
+// Base resolves ref, by default HEAD, which may be detached.
+func (r *Repo) Base(ctx context.Context, ref string) (Base, error) {
+	if ref == "" {
+		ref = "HEAD"
+	}
+	commit, err := r.Resolve(ctx, ref)
+	if err != nil {
+		return Base{}, err
+	}
+	b := Base{Ref: ref, Commit: commit}
+	full, err := git(ctx, r.Root, "rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options", ref)
+	if err == nil {
+		b.Branch, _ = strings.CutPrefix(line(full), "refs/heads/")
+		if !strings.HasPrefix(line(full), "refs/heads/") {
+			b.Branch = ""
+		}
+	}
+	return b, ctx.Err()
+}
+
+// Dirt is what a working tree holds beside its HEAD commit.
+type Dirt struct {
+	Staged, Unstaged, Untracked, Unmerged int      // numbers of paths
+	Operation                             string   // merge, rebase, cherry-pick, revert, am or bisect in progress
+	Paths                                 []string // the first few, relative to the root
+}
+
+// Clean tells whether there is nothing.
+func (d Dirt) Clean() bool {
+	return d.Staged+d.Unstaged+d.Untracked+d.Unmerged == 0 && d.Operation == ""
+}
+
+func (d Dirt) String() string {
+	var parts []string
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(d.Staged, "staged")
+	add(d.Unstaged, "modified")
+	add(d.Untracked, "untracked")
+	add(d.Unmerged, "unmerged")
+	if d.Operation != "" {
+		parts = append(parts, d.Operation+" in progress")
+	}
+	if len(parts) == 0 {
+		return "clean"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Dirty says what is uncommitted and untracked at the root. An untracked
+// directory counts once.
+func (r *Repo) Dirty(ctx context.Context) (Dirt, error) {
+	return dirt(ctx, r.Root)
+}
+
+// pathsShown bounds Dirt.Paths and the lists in messages.
+const pathsShown = 5
+
+func dirt(ctx context.Context, dir string) (Dirt, error) {
+	entries, err := status(ctx, dir, "--untracked-files=normal", "--ignored=no")
+	if err != nil {
+		return Dirt{}, err
+	}
+	var d Dirt
+	for _, e := range entries {
+		switch {
+		case e.kind == 'u':
+			d.Unmerged++
+		case e.kind == '?':
+			d.Untracked++
+		default:
+			if e.index != '.' {
+				d.Staged++
+			}
+			if e.tree != '.' {
+				d.Unstaged++
+			}
+		}
+		if len(d.Paths) < pathsShown {
+			d.Paths = append(d.Paths, e.path)
+		}
+	}
+	private, err := privateDir(ctx, dir)
+	if err != nil {
+		return Dirt{}, err
+	}
+	d.Operation = operation(private)
+	return d, nil
+}
+
+// operation is the git operation that was begun and not ended in the worktree
+// with this private git directory.
+func operation(private string) string {
+	for _, o := range []struct{ file, name string }{
+		{"rebase-merge", "rebase"}, {"rebase-apply/applying", "am"}, {"rebase-apply", "rebase"},
+		{"MERGE_HEAD", "merge"}, {"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"},
+		{"BISECT_LOG", "bisect"},
+	} {
+		if _, err := os.Lstat(filepath.Join(private, o.file)); err == nil {
+			return o.name
+		}
+	}
+	return ""
+}
+
+// statusEntry is one line of git status --porcelain=v2.
+type statusEntry struct {
+	kind        byte   // 1 changed, 2 renamed, u unmerged, ? untracked, ! ignored
+	index, tree byte   // XY: '.' unchanged, M T A D R C
+	sub         string // N... or S<c><m><u>
+	path, orig  string // orig only of kind 2
+}
+
+func status(ctx context.Context, dir string, args ...string) ([]statusEntry, error) {
+	out, err := git(ctx, dir, append([]string{"status", "--porcelain=v2", "-z", "--ignore-submodules=none", "--no-renames"}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	return parseStatus(fields(out))
+}
+
+// statusColumns are the space-separated columns before the path.
+var statusColumns = map[byte]int{'1': 8, '2': 9, 'u': 10}
+
+func parseStatus(lines []string) ([]statusEntry, error) {
+	var entries []statusEntry
+	for i := 0; i < len(lines); i++ {
+		l := lines[i]
+		if len(l) < 3 {
+			return nil, fmt.Errorf("git status: unexpected line %q", l)
+		}
+		e := statusEntry{kind: l[0], index: '.', tree: '.'}
+		switch n := statusColumns[l[0]]; {
+		case n > 0:
+			cols := strings.SplitN(l, " ", n+1)
+			if len(cols) != n+1 || len(cols[1]) != 2 {
+				return nil, fmt.Errorf("git status: unexpected line %q", l)
+			}
+			e.index, e.tree, e.sub, e.path = cols[1][0], cols[1][1], cols[2], cols[n]
+			if l[0] == '2' {
+				if i++; i == len(lines) {
+					return nil, fmt.Errorf("git status: rename without origin: %q", l)
+				}
+				e.orig = lines[i]
+			}
+		case l[0] == '?' || l[0] == '!':
+			e.path = l[2:]
+		default:
+			continue // a header
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}

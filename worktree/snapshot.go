@@ -1,0 +1,740 @@
+package worktree
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	snapshotRefs = "refs/cmux/snapshots/"
+	stampFormat  = "20060102T150405.000Z"
+
+	maxUntracked = 50 << 20 // bytes; a larger untracked file is refused
+	maxIgnored   = 1 << 20  // bytes; an ignored file of this size or more is only listed
+)
+
+// SnapshotSpec says under which name and why.
+type SnapshotSpec struct {
+	Name   string // node or branch; becomes part of the ref
+	Reason string // one line
+}
+
+// Snapshot is saved work: a commit whose tree describes the state (the raw
+// index, what git keeps of an unended merge or rebase, unmerged stages,
+// unusual file modes) and whose parents are HEAD, the index and the working
+// tree.
+type Snapshot struct {
+	ID        string // NAME/TIME, what RestoreCommand names
+	Ref       string
+	Commit    string
+	Name      string
+	Reason    string
+	Time      time.Time
+	Path      string   // of the worktree
+	Branch    string   // short; empty when HEAD was detached
+	Head      string   // commit; empty on a branch without commits
+	Operation string   // merge, rebase, ... that was in progress
+	Omitted   []string // ignored paths that are not in it
+	Bare      bool     // holds a branch's commits alone
+}
+
+// RestoreCommand brings the snapshot back.
+func (s *Snapshot) RestoreCommand() string { return "cmux snapshots restore " + s.ID }
+
+// snapshotRecord is snapshot.json.
+type snapshotRecord struct {
+	Version   int       `json:"version"`
+	Name      string    `json:"name"`
+	Reason    string    `json:"reason"`
+	Time      time.Time `json:"time"`
+	Path      string    `json:"path"`
+	Branch    string    `json:"branch"`
+	Head      string    `json:"head"`
+	Operation string    `json:"operation,omitempty"`
+	Omitted   []string  `json:"omitted,omitempty"`
+	Bare      bool      `json:"bare,omitempty"`
+}
+
+// Names in a snapshot commit's tree.
+const (
+	snapRecord = "snapshot.json"
+	snapIndex  = "index"  // the index file, raw
+	snapModes  = "modes"  // "0600 PATH\0" of files whose mode git cannot say
+	snapState  = "state"  // files of the private git directory
+	snapStages = "stages" // 1/, 2/, 3/: unmerged entries, so that gc keeps them
+)
+
+// stateFiles are what git keeps in the private directory of an unended
+// operation; those in heldFiles contain ids of commits to keep.
+var (
+	stateFiles = []string{"MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "MERGE_AUTOSTASH", "AUTO_MERGE", "SQUASH_MSG",
+		"CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "ORIG_HEAD", "sequencer", "rebase-merge", "rebase-apply",
+		"BISECT_LOG", "BISECT_NAMES", "BISECT_TERMS", "BISECT_START", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK"}
+	heldFiles = []string{"MERGE_HEAD", "MERGE_AUTOSTASH", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "ORIG_HEAD",
+		"rebase-merge/orig-head", "rebase-merge/onto", "rebase-merge/autostash", "rebase-apply/orig-head",
+		"rebase-apply/onto", "rebase-apply/autostash", "sequencer/head"}
+)
+
+// Snapshot saves all that removing the worktree would lose: what is staged, the
+// working files with their exact bytes, untracked files, ignored files below
+// 1 MB that Prepare did not bring, the state of an unended merge or rebase, and
+// through HEAD the commits. Index, files and refs of the tree are untouched.
+//
+// It returns nil without error when there is nothing to save. What it cannot
+// hold is ErrUnsavable and named: a nested repository, an untracked file above
+// 50 MB, a submodule with changes.
+func (r *Repo) Snapshot(ctx context.Context, treePath string, s SnapshotSpec) (*Snapshot, error) {
+	root, err := realPath(treePath)
+	if err != nil {
+		return nil, err
+	}
+	private, err := privateDir(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	tmp, err := os.MkdirTemp(private, "cmux-snapshot-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(tmp)
+	w := &snapshotter{repo: r, root: root, private: private, index: filepath.Join(tmp, "index")}
+	w.rec = snapshotRecord{Version: 1, Name: s.Name, Reason: s.Reason, Path: root, Operation: operation(private)}
+	if err := w.survey(ctx); err != nil {
+		return nil, err
+	}
+	if len(w.put)+len(w.drop)+w.staged == 0 && w.rec.Operation == "" {
+		if w.rec.Branch != "" || w.rec.Head == "" {
+			return nil, nil
+		}
+		if held, err := r.held(ctx, w.rec.Head); held || err != nil {
+			return nil, err
+		}
+	}
+	return w.save(ctx)
+}
+
+// snapshotCommit saves a commit without a working tree.
+func (r *Repo) snapshotCommit(ctx context.Context, commit, branch string, s SnapshotSpec) (*Snapshot, error) {
+	out, err := git(ctx, r.Root, "for-each-ref", "--count=1", "--format=x", "--contains", commit, snapshotRefs)
+	if out != "" || err != nil {
+		return nil, err
+	}
+	w := &snapshotter{repo: r, root: r.Root, private: r.GitDir}
+	w.rec = snapshotRecord{Version: 1, Name: s.Name, Reason: s.Reason, Branch: branch, Head: commit, Bare: true}
+	w.indexTree = commit + "^{tree}"
+	return w.save(ctx)
+}
+
+type snapshotter struct {
+	repo          *Repo
+	root, private string
+	index         string // a private copy of the index
+	rec           snapshotRecord
+
+	raw       []byte   // the index file
+	staged    int      // paths that differ between HEAD and index
+	unmerged  []string // lines of ls-files --unmerged
+	put, drop []string // working files to save; tracked ones that are gone
+	indexTree string
+}
+
+func (w *snapshotter) git(ctx context.Context, args ...string) (string, error) {
+	return command{dir: w.root, args: args, env: []string{"GIT_INDEX_FILE=" + w.index},
+		config: []string{"core.fsync=objects,reference"}}.run(ctx)
+}
+
+// survey finds out what there is to save.
+func (w *snapshotter) survey(ctx context.Context) error {
+	head, err := git(ctx, w.root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if err != nil && exitCode(err) != 1 {
+		return err
+	}
+	w.rec.Head = line(head)
+	branch, err := git(ctx, w.root, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil && exitCode(err) != 1 {
+		return err
+	}
+	w.rec.Branch = strings.TrimPrefix(line(branch), "refs/heads/")
+
+	w.raw, err = os.ReadFile(filepath.Join(w.private, "index"))
+	if err == nil {
+		if err := os.WriteFile(w.index, w.raw, 0o600); err != nil {
+			return err
+		}
+		if err := w.plainIndex(ctx); err != nil {
+			return err
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	out, err := w.git(ctx, "status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=none",
+		"--untracked-files=all", "--ignored=matching")
+	if err != nil {
+		return err
+	}
+	entries, err := parseStatus(fields(out))
+	if err != nil {
+		return err
+	}
+	var ignored []string
+	for _, e := range entries {
+		if len(e.sub) == 4 && e.sub[0] == 'S' && e.sub != "S..." {
+			return hint("commit and push inside it, or put it back with git submodule update",
+				"%w: submodule %s has changes of its own", ErrUnsavable, filepath.Join(w.root, e.path))
+		}
+		switch e.kind {
+		case '?':
+			if err := w.untracked(e.path); err != nil {
+				return err
+			}
+		case '!':
+			ignored = append(ignored, e.path)
+		case 'u':
+			w.staged++
+			w.working(e.path)
+		default:
+			if e.index != '.' {
+				w.staged++
+			}
+			if e.tree != '.' {
+				w.working(e.path)
+			}
+		}
+	}
+	if err := w.hidden(ctx); err != nil {
+		return err
+	}
+	return w.ignored(ignored)
+}
+
+// plainIndex takes out of the copy what holds only for the file it was: the
+// untracked cache, the fsmonitor's state and the link to a shared index.
+func (w *snapshotter) plainIndex(ctx context.Context) error {
+	special := slices.ContainsFunc([]string{"UNTR", "FSMN", "link"}, func(ext string) bool {
+		return bytes.Contains(w.raw, []byte(ext))
+	})
+	if !special {
+		return nil
+	}
+	if _, err := w.git(ctx, "update-index", "--no-split-index", "--no-untracked-cache", "--no-fsmonitor", "--force-write-index"); err != nil {
+		return err
+	}
+	var err error
+	w.raw, err = os.ReadFile(w.index)
+	return err
+}
+
+// working saves a tracked path as it is on disk, be it gone.
+func (w *snapshotter) working(name string) {
+	info, err := os.Lstat(filepath.Join(w.root, name))
+	if err != nil || !savable(info.Mode()) {
+		w.drop = append(w.drop, name)
+		return
+	}
+	w.put = append(w.put, name)
+}
+
+func savable(m fs.FileMode) bool { return m.IsRegular() || m&fs.ModeSymlink != 0 }
+
+func (w *snapshotter) untracked(name string) error {
+	full := filepath.Join(w.root, name)
+	if strings.HasSuffix(name, "/") {
+		return nestedRepository(full)
+	}
+	info, err := os.Lstat(full)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if info.Size() > maxUntracked {
+		return hint("move it out of the worktree, or commit it",
+			"%w: untracked file %s has %d MB (up to %d are saved)", ErrUnsavable, full, info.Size()>>20, maxUntracked>>20)
+	}
+	w.put = append(w.put, name)
+	return nil
+}
+
+func nestedRepository(dir string) error {
+	return hint("move it out of the worktree", "%w: %s is a repository of its own", ErrUnsavable, filepath.Clean(dir))
+}
+
+// hidden adds the files whose changes status does not report, because their
+// index entry says assume-unchanged or skip-worktree.
+func (w *snapshotter) hidden(ctx context.Context) error {
+	out, err := w.git(ctx, "ls-files", "-v", "-z")
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, l := range fields(out) {
+		if l[0] == 'H' || l[0] == 'M' {
+			continue
+		}
+		if info, err := os.Lstat(filepath.Join(w.root, l[2:])); err == nil && savable(info.Mode()) {
+			names = append(names, l[2:])
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	// Of these only the changed ones: clear the bits in a further copy and ask again.
+	probe := w.index + ".probe"
+	b, err := os.ReadFile(w.index)
+	if err == nil {
+		err = os.WriteFile(probe, b, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	at := command{dir: w.root, env: []string{"GIT_INDEX_FILE=" + probe}, stdin: []byte(strings.Join(names, "\x00") + "\x00"),
+		args: []string{"update-index", "--no-assume-unchanged", "-z", "--stdin"}}
+	if _, err := at.run(ctx); err != nil {
+		return err
+	}
+	at.args = []string{"update-index", "--no-skip-worktree", "-z", "--stdin"}
+	if _, err := at.run(ctx); err != nil {
+		return err
+	}
+	out, err = command{dir: w.root, env: at.env, args: []string{"diff-files", "--name-only", "-z", "--ignore-submodules"}}.run(ctx)
+	if err != nil {
+		return err
+	}
+	changed := map[string]bool{}
+	for _, n := range fields(out) {
+		changed[n] = true
+	}
+	for _, n := range names {
+		if changed[n] {
+			w.put = append(w.put, n)
+		}
+	}
+	return nil
+}
+
+// ignored adds what the removal of ignored files would lose and lists the rest.
+func (w *snapshotter) ignored(names []string) error {
+	given, err := readPrepared(w.private)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name == ".cmux/" { // cmux's own files, at the main worktree's root
+			continue
+		}
+		if given.within(strings.TrimSuffix(name, "/")) {
+			w.rec.Omitted = append(w.rec.Omitted, name)
+			continue
+		}
+		top := filepath.Join(w.root, name)
+		err := filepath.WalkDir(top, func(full string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			} else if err != nil {
+				return fmt.Errorf("%w: %w", ErrUnsavable, err)
+			}
+			rel, err := filepath.Rel(w.root, full)
+			if err != nil {
+				return err
+			}
+			if d.IsDir() {
+				if given.within(rel) {
+					w.rec.Omitted = append(w.rec.Omitted, rel+"/")
+					return fs.SkipDir
+				}
+				if _, err := os.Lstat(filepath.Join(full, ".git")); err == nil {
+					return nestedRepository(full)
+				}
+				return nil
+			}
+			info, err := d.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			if given.file(rel, info) || info.Size() >= maxIgnored || !savable(info.Mode()) {
+				w.rec.Omitted = append(w.rec.Omitted, rel)
+				return nil
+			}
+			w.put = append(w.put, rel)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// save writes everything as one commit, which becomes visible at the end.
+func (w *snapshotter) save(ctx context.Context) (*Snapshot, error) {
+	if w.indexTree == "" {
+		if err := w.writeIndexTree(ctx); err != nil {
+			return nil, err
+		}
+	}
+	holds, err := w.stateCommits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name := refSafe(w.rec.Name)
+	for {
+		w.rec.Time = time.Now().UTC().Truncate(time.Millisecond)
+		s := w.rec.snapshot(snapshotRefs + name + "/" + w.rec.Time.Format(stampFormat))
+		release, err := w.repo.claim(s.Ref) // two in one millisecond
+		if err != nil {
+			continue
+		}
+		defer release()
+		if _, err := git(ctx, w.repo.Root, "show-ref", "--verify", "--quiet", s.Ref); err == nil {
+			continue
+		} else if exitCode(err) != 1 {
+			return nil, err
+		}
+		s.Commit, err = w.importCommits(ctx, s.Ref, holds)
+		return s, err
+	}
+}
+
+// refSafe makes a name fit to be part of a ref.
+func refSafe(name string) string {
+	var parts []string
+	for part := range strings.SplitSeq(name, "/") {
+		part = strings.Map(func(c rune) rune {
+			if c <= ' ' || c == 0x7f || strings.ContainsRune("~^:?*[\\@{}", c) {
+				return '-'
+			}
+			return c
+		}, part)
+		part = strings.ReplaceAll(part, "..", "--")
+		part = strings.Trim(part, ".")
+		if strings.HasSuffix(part, ".lock") {
+			part += "-"
+		}
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return "tree"
+	}
+	return strings.Join(parts, "/")
+}
+
+func (rec snapshotRecord) snapshot(ref string) *Snapshot {
+	return &Snapshot{ID: strings.TrimPrefix(ref, snapshotRefs), Ref: ref, Name: rec.Name, Reason: rec.Reason, Time: rec.Time,
+		Path: rec.Path, Branch: rec.Branch, Head: rec.Head, Operation: rec.Operation, Omitted: rec.Omitted, Bare: rec.Bare}
+}
+
+// writeIndexTree writes the index as a tree; of unmerged paths our side.
+func (w *snapshotter) writeIndexTree(ctx context.Context) error {
+	out, err := w.git(ctx, "ls-files", "--unmerged", "-z")
+	if err != nil {
+		return err
+	}
+	w.unmerged = fields(out)
+	if len(w.unmerged) > 0 {
+		var drop, ours strings.Builder
+		for _, l := range w.unmerged { // MODE ID STAGE\tPATH
+			meta, name, _ := strings.Cut(l, "\t")
+			f := strings.Fields(meta)
+			fmt.Fprintf(&drop, "0 %s\t%s\x00", strings.Repeat("0", len(f[1])), name)
+			if f[2] == "2" {
+				fmt.Fprintf(&ours, "%s %s 0\t%s\x00", f[0], f[1], name)
+			}
+		}
+		at := command{dir: w.root, env: []string{"GIT_INDEX_FILE=" + w.index}, args: []string{"update-index", "-z", "--index-info"},
+			stdin: []byte(drop.String() + ours.String())}
+		if _, err := at.run(ctx); err != nil {
+			return err
+		}
+	}
+	out, err = w.git(ctx, "write-tree")
+	w.indexTree = line(out)
+	return err
+}
+
+// stateCommits are the commits that the state of an unended operation names.
+func (w *snapshotter) stateCommits(ctx context.Context) ([]string, error) {
+	if w.rec.Operation == "" {
+		return nil, nil
+	}
+	var in strings.Builder
+	for _, name := range heldFiles {
+		b, err := os.ReadFile(filepath.Join(w.private, name))
+		if err != nil {
+			continue // not part of this operation
+		}
+		for _, id := range strings.Fields(string(b)) {
+			if len(id) >= 40 {
+				fmt.Fprintln(&in, id)
+			}
+		}
+	}
+	if in.Len() == 0 {
+		return nil, nil
+	}
+	out, err := command{dir: w.root, args: []string{"cat-file", "--batch-check=%(objecttype) %(objectname)"}, stdin: []byte(in.String())}.run(ctx)
+	var ids []string
+	for l := range strings.Lines(out) {
+		if id, ok := strings.CutPrefix(strings.TrimSpace(l), "commit "); ok && !slices.Contains(ids, id) && id != w.rec.Head {
+			ids = append(ids, id)
+		}
+	}
+	return ids, err
+}
+
+// importCommits feeds git fast-import: one process for any number of files,
+// whose bytes go in unfiltered.
+func (w *snapshotter) importCommits(ctx context.Context, ref string, holds []string) (commit string, err error) {
+	// fast-import takes ids or names of commits, not tree expressions.
+	out, err := git(ctx, w.root, "rev-parse", "--verify", "--end-of-options", w.indexTree)
+	if err != nil {
+		return "", err
+	}
+	w.indexTree = line(out)
+	pr, pw := io.Pipe()
+	written := make(chan error, 1)
+	go func() {
+		buf := bufio.NewWriterSize(pw, 64<<10)
+		err := errors.Join(w.stream(&stream{w: buf}, ref, holds), buf.Flush())
+		pw.CloseWithError(err)
+		written <- err
+	}()
+	out, err = command{dir: w.root, input: pr, config: []string{"core.fsync=objects,reference"},
+		args: []string{"fast-import", "--done", "--quiet", "--date-format=raw"}}.run(ctx)
+	pr.CloseWithError(io.ErrClosedPipe) // git may have ended before it read everything
+	if werr := <-written; werr != nil && !errors.Is(werr, io.ErrClosedPipe) {
+		err = werr
+	}
+	if err != nil {
+		crash, _ := filepath.Glob(filepath.Join(escapeGlob(w.private), "fast_import_crash_*"))
+		for _, name := range crash {
+			os.Remove(name)
+		}
+		return "", fmt.Errorf("snapshot of %s: %w", w.root, err)
+	}
+	return line(out), nil
+}
+
+func escapeGlob(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
+}
+
+// stream writes fast-import commands; the first error sticks in its writer.
+type stream struct{ w *bufio.Writer }
+
+func (s *stream) printf(format string, a ...any) { fmt.Fprintf(s.w, format, a...) }
+func (s *stream) data(b []byte) {
+	s.printf("data %d\n", len(b))
+	s.w.Write(b)
+	s.printf("\n")
+}
+func (s *stream) inline(mode, name string, b []byte) {
+	s.printf("M %s inline %s\n", mode, quotePath(name))
+	s.data(b)
+}
+
+func quotePath(name string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(name) + `"`
+}
+
+func (w *snapshotter) stream(s *stream, ref string, holds []string) error {
+	begin := func(mark int, message string, parents ...string) {
+		// Without a reset the commit would continue the one before it.
+		s.printf("reset %s\n\ncommit %s\nmark :%d\ncommitter cmux <cmux@localhost> %d +0000\n", ref, ref, mark, w.rec.Time.Unix())
+		s.data([]byte(message))
+		verb := "from"
+		for _, p := range parents {
+			if p != "" {
+				s.printf("%s %s\n", verb, p)
+				verb = "merge"
+			}
+		}
+		s.printf("deleteall\n")
+	}
+	begin(1, "index of "+w.rec.Name+"\n", append([]string{w.rec.Head}, holds...)...)
+	s.printf("M 040000 %s \"\"\n\n", w.indexTree)
+
+	begin(2, "working tree of "+w.rec.Name+"\n", w.rec.Head)
+	s.printf("M 040000 %s \"\"\n", w.indexTree)
+	modes, err := w.files(s)
+	if err != nil {
+		return err
+	}
+	s.printf("\n")
+
+	begin(3, w.message(), w.rec.Head, ":1", ":2")
+	rec, err := json.MarshalIndent(w.rec, "", "  ")
+	if err != nil {
+		return err
+	}
+	s.inline("100644", snapRecord, rec)
+	if w.raw != nil {
+		s.inline("100644", snapIndex, w.raw)
+	}
+	if len(modes) > 0 {
+		s.inline("100644", snapModes, modes)
+	}
+	for _, l := range w.unmerged {
+		meta, name, _ := strings.Cut(l, "\t")
+		f := strings.Fields(meta)
+		s.printf("M %s %s %s\n", f[0], f[1], quotePath(path.Join(snapStages, f[2], name)))
+	}
+	if w.rec.Operation != "" {
+		if err := w.state(s); err != nil {
+			return err
+		}
+	}
+	s.printf("\nget-mark :3\ndone\n")
+	return nil
+}
+
+// files writes the working files and returns the modes git cannot say.
+func (w *snapshotter) files(s *stream) (modes []byte, err error) {
+	slices.Sort(w.drop)
+	for _, name := range w.drop { // first: a file may have become a directory
+		s.printf("D %s\n", quotePath(name))
+	}
+	slices.Sort(w.put)
+	for _, name := range slices.Compact(w.put) {
+		full := filepath.Join(w.root, name)
+		info, err := os.Lstat(full)
+		if err != nil {
+			return nil, changing(full, err)
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			target, err := os.Readlink(full)
+			if err != nil {
+				return nil, changing(full, err)
+			}
+			s.inline("120000", name, []byte(target))
+			continue
+		}
+		mode := "100644"
+		if info.Mode()&0o100 != 0 {
+			mode = "100755"
+		}
+		if perm := info.Mode().Perm(); perm&0o077 == 0 || perm&0o200 == 0 {
+			modes = append(modes, strconv.FormatUint(uint64(perm), 8)+" "+name+"\x00"...)
+		}
+		f, err := os.Open(full)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUnsavable, err)
+		}
+		s.printf("M %s inline %s\ndata %d\n", mode, quotePath(name), info.Size())
+		_, err = io.CopyN(s.w, f, info.Size())
+		f.Close()
+		if err != nil {
+			return nil, changing(full, err)
+		}
+		s.printf("\n")
+	}
+	return modes, nil
+}
+
+func changing(name string, err error) error {
+	return hint("again, once nothing writes into the worktree", "%s changed while it was saved: %w", name, err)
+}
+
+// state writes the private files of the unended operation.
+func (w *snapshotter) state(s *stream) error {
+	for _, name := range stateFiles {
+		err := filepath.WalkDir(filepath.Join(w.private, name), func(full string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			} else if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			b, err := os.ReadFile(full)
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(w.private, full)
+			if err != nil {
+				return err
+			}
+			s.inline("100644", path.Join(snapState, filepath.ToSlash(rel)), b)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *snapshotter) message() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "cmux snapshot of %s: %s\n\n", w.rec.Name, w.rec.Reason)
+	if w.rec.Path != "" {
+		fmt.Fprintf(&b, "worktree %q\n", w.rec.Path)
+	}
+	if w.rec.Branch != "" {
+		fmt.Fprintf(&b, "branch %s\n", w.rec.Branch)
+	}
+	if w.rec.Operation != "" {
+		fmt.Fprintf(&b, "%s in progress\n", w.rec.Operation)
+	}
+	for _, name := range w.rec.Omitted {
+		fmt.Fprintf(&b, "not saved (ignored): %q\n", name)
+	}
+	return b.String()
+}
+
+// Snapshots lists all snapshots, oldest first.
+func (r *Repo) Snapshots(ctx context.Context) ([]Snapshot, error) {
+	out, err := git(ctx, r.Root, "for-each-ref", "--format=%(objectname) %(refname)", snapshotRefs)
+	if err != nil {
+		return nil, err
+	}
+	var all []Snapshot
+	var in strings.Builder
+	for l := range strings.Lines(out) {
+		commit, ref, _ := strings.Cut(line(l), " ")
+		all = append(all, Snapshot{Ref: ref, Commit: commit, ID: strings.TrimPrefix(ref, snapshotRefs)})
+		fmt.Fprintf(&in, "%s:%s\n", commit, snapRecord)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	out, err = command{dir: r.Root, args: []string{"cat-file", "--batch"}, stdin: []byte(in.String())}.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		header, rest, _ := strings.Cut(out, "\n")
+		f := strings.Fields(header)
+		if len(f) != 3 || f[1] != "blob" { // "... missing": a ref somebody else made
+			out = rest
+			continue
+		}
+		n, err := strconv.Atoi(f[2])
+		if err != nil || n >= len(rest) {
+			return nil, fmt.Errorf("git cat-file: unexpected answer %q", header)
+		}
+		var rec snapshotRecord
+		if err := json.Unmarshal([]byte(rest[:n]), &rec); err == nil {
+			commit := all[i].Commit
+			all[i] = *rec.snapshot(all[i].Ref)
+			all[i].Commit = commit
+		}
+		out = rest[n+1:]
+	}
+	slices.SortStableFunc(all, func(a, b Snapshot) int { return a.Time.Compare(b.Time) })
+	return all, nil
+}
