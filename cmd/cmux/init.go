@@ -1,0 +1,450 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/charmbracelet/huh"
+	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
+
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// answers is what init asks for.
+type answers struct {
+	Session      string
+	WorktreeBase string
+	MainPane     bool
+	Verify       string // a command that every agent's work must pass; may be empty
+	Agents       []agentAnswer
+}
+
+type agentAnswer struct {
+	Name, Kind, Role, Branch, Task, After string // After: comma-separated
+}
+
+func newInitCmd(d *Deps) *cobra.Command {
+	var (
+		a      answers
+		agents []string
+		config string
+		force  bool
+	)
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Write a .cmux-agents.yml",
+		Long: `Write a configuration to start from. On a terminal it asks in a form, on a pipe
+it reads one answer a line, and with --agent it asks nothing.
+
+An agent is NAME[:after=A,B][:role=ROLE][:kind=KIND][:branch=BRANCH][:task=TEXT];
+task comes last and takes the rest, colons included.`,
+		Example: `  cmux agents init --session shop --agent 'api:task=make build' \
+    --agent 'web:after=api:task=npm run build' --agent 'look:role=review:after=api,web:task=git log --oneline -5'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			root, err := d.root(ctx)
+			if err != nil {
+				return err
+			}
+			path := d.configPath(root, config)
+			if _, err := os.Lstat(path); err == nil && !force {
+				return &Hint{Err: fmt.Errorf("%s exists", d.short(path)), Try: "cmux agents init --force, which replaces it"}
+			}
+			def := answers{Session: sessionName(root), WorktreeBase: "..", MainPane: true, Verify: testCommand(root)}
+			if a.Session == "" {
+				a.Session = def.Session
+			}
+			if !cmd.Flags().Changed("verify") {
+				a.Verify = def.Verify
+			}
+			for _, s := range agents {
+				one, err := parseAgent(s)
+				if err != nil {
+					return err
+				}
+				a.Agents = append(a.Agents, one)
+			}
+			switch {
+			case len(a.Agents) > 0:
+			case d.interactive():
+				err = askForm(ctx, d, &a)
+			default:
+				err = askLines(d, &a)
+			}
+			if err != nil {
+				return err
+			}
+			if len(a.Agents) == 0 {
+				return usage("cmux agents init --agent NAME:task=COMMAND", "no agent was named")
+			}
+			return d.writeConfig(root, path, a)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&a.Session, "session", "", "session name (default: the project's folder)")
+	f.StringVar(&a.WorktreeBase, "worktree-base", "..", "folder of the worktrees")
+	f.BoolVar(&a.MainPane, "main-pane", true, "a pane at the project root")
+	f.StringVar(&a.Verify, "verify", "", "command that every build must pass (default: the project's tests, when they are found)")
+	f.StringArrayVar(&agents, "agent", nil, "an agent; repeat for more")
+	f.StringVar(&config, "config", "", "file to write (default: .cmux-agents.yml at the project's root)")
+	f.BoolVar(&force, "force", false, "replace the file when it exists")
+	return cmd
+}
+
+// writeConfig writes what a says, and the schema that editors check it with.
+func (d *Deps) writeConfig(root, path string, a answers) error {
+	schema := filepath.Join(root, dag.SchemaPath)
+	rel, err := filepath.Rel(filepath.Dir(path), schema)
+	if err != nil {
+		return err
+	}
+	text := compose(a, filepath.ToSlash(rel))
+	g, _, err := dag.Parse(d.short(path), []byte(text), dag.ParseOptions{})
+	if err != nil {
+		return &tagged{fmt.Errorf("these answers make no valid configuration, so nothing was written:\n%w", err), errUsage}
+	}
+	if err := signals.WriteFile(path, []byte(text), 0o644); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.Out, "Wrote %s: session %s, %s.\n", d.short(path), g.Session, count(g.Len(), "agent"))
+	if err := errors.Join(signals.Init(root), signals.WriteFile(schema, dag.Schema(), 0o644)); err != nil {
+		fmt.Fprintf(d.Err, "cmux: the schema for editors was not written: %v\n", err)
+	}
+	fmt.Fprintln(d.Out, "Next: look it over, then")
+	start := "cmux agents start"
+	if path != filepath.Join(root, configName) {
+		start += " --config " + d.short(path)
+	}
+	_, err = fmt.Fprintf(d.Out, "  %s --dry-run\n  %s\n", start, start)
+	return err
+}
+
+// compose writes the configuration that a stands for. schema is the path of
+// the JSON Schema as seen from it.
+func compose(a answers, schema string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", schema)
+	b.WriteString("# Every key: docs/configuration.md, or cmux agents schema\n")
+	fmt.Fprintf(&b, "session: %s\n", scalar(a.Session))
+	if a.WorktreeBase != "" && a.WorktreeBase != ".." {
+		fmt.Fprintf(&b, "worktree_base: %s\n", scalar(a.WorktreeBase))
+	}
+	if !a.MainPane {
+		b.WriteString("main_pane: false\n")
+	}
+	b.WriteString("agents:\n")
+	for _, n := range a.Agents {
+		fmt.Fprintf(&b, "  - name: %s\n", scalar(n.Name))
+		role := dag.Role(n.Role)
+		if role == "" {
+			role = dag.RoleBuild
+		}
+		field := func(key, value string) {
+			if value != "" {
+				fmt.Fprintf(&b, "    %s: %s\n", key, scalar(value))
+			}
+		}
+		if role != dag.RoleGate {
+			kind := n.Kind
+			if kind == "" {
+				kind = dag.KindCommand
+			}
+			field("agent", kind)
+		}
+		if role != dag.RoleBuild {
+			field("role", string(role))
+		}
+		field("branch", n.Branch)
+		field("task", n.Task)
+		if after := commaList(n.After); len(after) > 0 {
+			for i := range after {
+				after[i] = scalar(after[i])
+			}
+			fmt.Fprintf(&b, "    depends_on: [%s]\n", strings.Join(after, ", "))
+		}
+		if a.Verify != "" && (role == dag.RoleBuild || role == dag.RoleMerge) {
+			fmt.Fprintf(&b, "    verify: [%s]\n", scalar(a.Verify))
+		}
+	}
+	return b.String()
+}
+
+// scalar is s as one YAML value on one line, also inside brackets.
+func scalar(s string) string {
+	if plainScalar.MatchString(s) {
+		var n yaml.Node
+		n.SetString(s)
+		if n.Style == 0 && (&yaml.Node{Kind: yaml.ScalarNode, Value: s}).ShortTag() == "!!str" {
+			return s
+		}
+	}
+	quoted, err := json.Marshal(s) // JSON's strings are YAML's
+	if err != nil {
+		return `""`
+	}
+	return string(quoted)
+}
+
+var plainScalar = regexp.MustCompile(`^[A-Za-z_./][A-Za-z0-9_./-]*$`)
+
+func commaList(s string) []string {
+	var list []string
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+// parseAgent reads the value of --agent.
+func parseAgent(s string) (agentAnswer, error) {
+	name, rest, more := strings.Cut(s, ":")
+	a := agentAnswer{Name: strings.TrimSpace(name)}
+	if a.Name == "" {
+		return a, usage("", "--agent %q names no agent", s)
+	}
+	for more {
+		key, value, ok := strings.Cut(rest, "=")
+		if !ok {
+			return a, usage("cmux agents init --help", "--agent %q: %q is not key=value", s, rest)
+		}
+		rest, more = "", false
+		if key != "task" {
+			value, rest, more = strings.Cut(value, ":")
+		}
+		switch key {
+		case "after":
+			a.After = value
+		case "role":
+			a.Role = value
+		case "kind":
+			a.Kind = value
+		case "branch":
+			a.Branch = value
+		case "task":
+			a.Task = value
+		default:
+			return a, usage("cmux agents init --help", "--agent %q: unknown key %q (after, role, kind, branch, task)", s, key)
+		}
+	}
+	return a, nil
+}
+
+// askLines asks on stderr and reads one answer a line. The end of the input
+// takes what is offered for the rest.
+func askLines(d *Deps, a *answers) error {
+	in := bufio.NewScanner(d.In)
+	in.Buffer(nil, 1<<20)
+	ended := false
+	ask := func(question, offer string) string {
+		if ended {
+			return offer
+		}
+		if offer != "" {
+			question += " [" + offer + "]"
+		}
+		fmt.Fprintf(d.Err, "%s: ", question)
+		if !in.Scan() {
+			ended = true
+			fmt.Fprintln(d.Err)
+			return offer
+		}
+		if s := strings.TrimSpace(in.Text()); s != "" {
+			return s
+		}
+		return offer
+	}
+	a.Session = ask("Session name", a.Session)
+	a.WorktreeBase = ask("Folder of the worktrees", a.WorktreeBase)
+	switch answer := strings.ToLower(ask("A pane at the project root (y/n)", "y")); answer {
+	case "y", "yes":
+		a.MainPane = true
+	case "n", "no":
+		a.MainPane = false
+	default:
+		return usage("", "%q is neither y nor n", answer)
+	}
+	if a.Verify = ask("Command that every build must pass (- for none)", a.Verify); a.Verify == "-" {
+		a.Verify = ""
+	}
+	for !ended {
+		name := ask("Agent name (empty: no more)", "")
+		if name == "" {
+			break
+		}
+		one := agentAnswer{Name: name}
+		one.Role = ask("  Role (build, review, merge, gate)", string(dag.RoleBuild))
+		if one.Role != string(dag.RoleGate) {
+			one.Task = ask("  Task (a shell command)", "")
+		}
+		if one.Role == string(dag.RoleBuild) || one.Role == string(dag.RoleMerge) {
+			one.Branch = ask("  Branch (empty: session/name)", "")
+		}
+		if len(a.Agents) > 0 {
+			one.After = ask("  Depends on (names, comma-separated)", "")
+		}
+		a.Agents = append(a.Agents, one)
+	}
+	return in.Err()
+}
+
+// askForm asks in a form on the terminal.
+func askForm(ctx context.Context, d *Deps, a *answers) error {
+	run := func(groups ...*huh.Group) error {
+		err := huh.NewForm(groups...).WithInput(d.In).WithOutput(d.Err).RunWithContext(ctx)
+		if errors.Is(err, huh.ErrUserAborted) {
+			return errInterrupted
+		}
+		return err
+	}
+	if err := run(huh.NewGroup(
+		huh.NewInput().Title("Session name").Value(&a.Session).Validate(matches(`^[A-Za-z0-9_-]+$`, "letters, digits, _ and -")),
+		huh.NewInput().Title("Folder of the worktrees").Value(&a.WorktreeBase),
+		huh.NewConfirm().Title("A pane at the project root?").Value(&a.MainPane),
+		huh.NewInput().Title("Command that every build must pass (may be empty)").Value(&a.Verify),
+	)); err != nil {
+		return err
+	}
+	for more := true; more; {
+		one := agentAnswer{Role: string(dag.RoleBuild)}
+		more = false
+		if err := run(huh.NewGroup(
+			huh.NewInput().Title("Agent name").Value(&one.Name).Validate(matches(`^[a-zA-Z0-9][a-zA-Z0-9._-]*$`, "letters, digits, '.', '_' and '-'")),
+			huh.NewSelect[string]().Title("Role").Options(
+				huh.NewOption("build: works in a worktree of its own", string(dag.RoleBuild)),
+				huh.NewOption("review: reads at the project root", string(dag.RoleReview)),
+				huh.NewOption("merge: brings its dependencies' branches together", string(dag.RoleMerge)),
+				huh.NewOption("gate: waits for a person", string(dag.RoleGate))).Value(&one.Role),
+			huh.NewText().Title("Task: a shell command (empty for a gate)").Value(&one.Task),
+		)); err != nil {
+			return err
+		}
+		var (
+			after  []string
+			fields []huh.Field
+		)
+		if len(a.Agents) > 0 {
+			var names []huh.Option[string]
+			for _, other := range a.Agents {
+				names = append(names, huh.NewOption(other.Name, other.Name))
+			}
+			fields = append(fields, huh.NewMultiSelect[string]().Title(one.Name+" depends on").Options(names...).Value(&after))
+		}
+		if one.Role == string(dag.RoleBuild) || one.Role == string(dag.RoleMerge) {
+			fields = append(fields, huh.NewInput().Title("Branch (empty: "+a.Session+"/"+one.Name+")").Value(&one.Branch))
+		}
+		fields = append(fields, huh.NewConfirm().Title("Another agent?").Value(&more))
+		if err := run(huh.NewGroup(fields...)); err != nil {
+			return err
+		}
+		one.After = strings.Join(after, ",")
+		a.Agents = append(a.Agents, one)
+	}
+	return nil
+}
+
+func matches(pattern, say string) func(string) error {
+	re := regexp.MustCompile(pattern)
+	return func(s string) error {
+		if !re.MatchString(s) {
+			return errors.New(say)
+		}
+		return nil
+	}
+}
+
+// sessionName makes a session name of the project's folder.
+func sessionName(root string) string {
+	name := regexp.MustCompile(`[^A-Za-z0-9_-]+`).ReplaceAllString(filepath.Base(root), "-")
+	if name = strings.Trim(name, "-"); name == "" {
+		return "agents"
+	}
+	return name
+}
+
+// testCommand is how the project at root is tested, as far as its files say.
+// A Makefile's own target comes first: it is what its people run.
+func testCommand(root string) string {
+	has := func(names ...string) bool {
+		for _, n := range names {
+			if _, err := os.Stat(filepath.Join(root, n)); err == nil {
+				return true
+			}
+		}
+		return false
+	}
+	holds := func(name, pattern string) bool {
+		f, err := os.Open(filepath.Join(root, name))
+		if err != nil {
+			return false
+		}
+		defer f.Close()
+		return regexp.MustCompile(pattern).MatchReader(bufio.NewReader(io.LimitReader(f, 1<<20)))
+	}
+	switch {
+	case holds("Makefile", `(?m)^test[ \t]*:([^=]|$)`), holds("makefile", `(?m)^test[ \t]*:([^=]|$)`), holds("GNUmakefile", `(?m)^test[ \t]*:([^=]|$)`):
+		return "make test"
+	case holds("justfile", `(?m)^test\b[^=\n]*:([^=]|$)`):
+		return "just test"
+	case has("go.mod"):
+		return "go test ./..."
+	case has("Cargo.toml"):
+		return "cargo test"
+	case nodeTests(root):
+		switch {
+		case has("pnpm-lock.yaml"):
+			return "pnpm test"
+		case has("yarn.lock"):
+			return "yarn test"
+		case has("bun.lock", "bun.lockb"):
+			return "bun run test"
+		}
+		return "npm test"
+	case has("pytest.ini", "conftest.py", "tests/conftest.py"), holds("pyproject.toml", `(?m)pytest`), holds("setup.cfg", `(?m)^\[tool:pytest\]`):
+		return "pytest"
+	case has("tox.ini"):
+		return "tox"
+	case has("mvnw"):
+		return "./mvnw test"
+	case has("pom.xml"):
+		return "mvn test"
+	case has("gradlew"):
+		return "./gradlew test"
+	case has("mix.exs"):
+		return "mix test"
+	case has("Gemfile") && has("spec"):
+		return "bundle exec rspec"
+	}
+	return ""
+}
+
+// nodeTests reports whether package.json has a test script other than the
+// placeholder of npm init.
+func nodeTests(root string) bool {
+	b, err := os.ReadFile(filepath.Join(root, "package.json"))
+	if err != nil {
+		return false
+	}
+	var p struct{ Scripts struct{ Test string } }
+	return json.Unmarshal(b, &p) == nil && p.Scripts.Test != "" && !strings.Contains(p.Scripts.Test, "no test specified")
+}
+
+// count is n and the noun, in the plural unless n is one.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

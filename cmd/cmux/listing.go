@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// latest is the newest run of the project.
+func (d *Deps) latest(ctx context.Context) (*run.Run, error) {
+	root, err := d.root(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := run.Latest(root)
+	return r, noRun(err)
+}
+
+// latestView is the newest run as it stands, and the index of the named node.
+func (d *Deps) latestView(ctx context.Context, name string) (*run.View, int, error) {
+	r, err := d.latest(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	i, err := nodeIndex(r, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	v, err := r.View(ctx, d.Now())
+	return v, i, err
+}
+
+// nodeIndex is the index of the named node in r's graph.
+func nodeIndex(r *run.Run, name string) (int, error) {
+	g := r.Plan.Graph
+	if i := g.Index(name); i >= 0 {
+		return i, nil
+	}
+	names := nodeNames(g)
+	err := fmt.Errorf("run %s has no node %q: it has %s", r.Plan.ID, name, shortList(names, 20))
+	if near := nearest(name, names); near != "" {
+		return 0, &Hint{Err: &tagged{err, errUsage}, Try: near + " instead of " + name}
+	}
+	return 0, &tagged{err, errUsage}
+}
+
+func nodeNames(g *dag.Graph) []string {
+	names := make([]string, g.Len())
+	for i := range g.Nodes {
+		names[i] = g.Nodes[i].Name
+	}
+	return names
+}
+
+// shortList names at most the first n.
+func shortList(names []string, n int) string {
+	if more := len(names) - n; more > 0 {
+		return strings.Join(names[:n], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// nearest is the name within two edits of s, or one that begins with it; empty
+// when there is none.
+func nearest(s string, names []string) string {
+	best, at := "", 3
+	for _, n := range names {
+		if d := edits(strings.ToLower(s), strings.ToLower(n), at); d < at {
+			best, at = n, d
+		}
+	}
+	if best == "" && s != "" {
+		if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(strings.ToLower(n), strings.ToLower(s)) }); i >= 0 {
+			best = names[i]
+		}
+	}
+	return best
+}
+
+// edits is the Levenshtein distance of a and b, or limit when it is no less.
+func edits(a, b string, limit int) int {
+	if max(len(a)-len(b), len(b)-len(a)) >= limit {
+		return limit
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substitute := diagonal
+			if a[i] != b[j] {
+				substitute++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substitute, row[j]+1, row[j+1]+1)
+		}
+	}
+	return min(row[len(b)], limit)
+}
+
+// completeNode completes the name of a node of the newest run.
+func (d *Deps) completeNode(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	r, err := d.latest(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nodeNames(r.Plan.Graph), cobra.ShellCompDirectiveNoFileComp
+}
+
+// pastRun is one entry of list --json.
+type pastRun struct {
+	ID        string       `json:"id"`
+	State     dag.RunState `json:"state"`
+	Session   string       `json:"session"`
+	Config    string       `json:"config"`
+	Base      string       `json:"base"`
+	Nodes     int          `json:"nodes"`
+	Done      int          `json:"done"`
+	StartedAt *time.Time   `json:"started_at"`
+	EndedAt   *time.Time   `json:"ended_at"`
+}
+
+func newListCmd(d *Deps) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the project's runs, newest first",
+		Long: `List the project's runs, newest first. With --json the shape is
+  [{"id", "state", "session", "config", "base", "nodes", "done", "started_at", "ended_at"}]
+where base is a commit, nodes and done are counts, and times are RFC 3339 or null.`,
+		Example: "  cmux agents list --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			root, err := d.root(ctx)
+			if err != nil {
+				return err
+			}
+			ids, err := run.List(root)
+			if err != nil {
+				return err
+			}
+			runs := make([]pastRun, 0, len(ids))
+			for _, id := range slices.Backward(ids) {
+				one, err := d.pastRun(ctx, root, id)
+				if err != nil { // one damaged folder does not hide the others
+					fmt.Fprintf(d.Err, "cmux: %v\n", err)
+					continue
+				}
+				runs = append(runs, one)
+			}
+			if asJSON {
+				return printJSON(d.Out, runs)
+			}
+			if len(runs) == 0 {
+				_, err := fmt.Fprintln(d.Out, "No run yet in this project: cmux agents start")
+				return err
+			}
+			rows := make([][]string, len(runs))
+			for i, r := range runs {
+				started, took := "-", "-"
+				if r.StartedAt != nil {
+					end := d.Now()
+					if r.EndedAt != nil {
+						end = *r.EndedAt
+					}
+					started, took = r.StartedAt.Local().Format("2006-01-02 15:04"), span(end.Sub(*r.StartedAt))
+				}
+				rows[i] = []string{r.ID, string(r.State), r.Session, fmt.Sprintf("%d/%d", r.Done, r.Nodes), started, took}
+			}
+			columns := []column{{head: "RUN"}, {head: "STATE", style: func(s string) string { return stateStyle(dag.RunState(s)) }},
+				{head: "SESSION", give: 1, least: 8}, {head: "DONE"}, {head: "STARTED", give: 2, least: 16}, {head: "TOOK", give: 3, least: 6}}
+			_, err = fmt.Fprint(d.Out, table(columns, rows, d.width(), d.colour()))
+			return err
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (d *Deps) pastRun(ctx context.Context, root, id string) (pastRun, error) {
+	r, err := run.Open(root, id)
+	if err != nil {
+		return pastRun{}, err
+	}
+	v, err := r.View(ctx, d.Now())
+	if err != nil {
+		return pastRun{}, err
+	}
+	p := pastRun{ID: id, State: v.RunState, Session: r.Plan.Graph.Session, Config: r.Plan.Config, Base: r.Plan.Base,
+		Nodes: len(v.Nodes), StartedAt: moment(v.StartedAt), EndedAt: moment(v.EndedAt)}
+	for i := range v.Nodes {
+		if f := &v.Nodes[i].Fact; f.Phase == dag.Ended && f.Outcome.Success() {
+			p.Done++
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,303 @@
+// Command cmux runs graphs of coding agents: flags in, exit code out.
+//
+// Each command lives in the file of its noun and is built from a Deps. It
+// finds the project, asks one of the packages below for the work and prints
+// the result on stdout; everything else goes to stderr. What a status is, what
+// may start and what is removed is decided elsewhere.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	_ "cmux/cmd/cmux/quiet"
+	"cmux/dag"
+	"cmux/worktree"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// Deps is all that a command takes from the process it runs in.
+type Deps struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Env      []string
+	Dir      string // where the command was called
+	Now      func() time.Time
+}
+
+// Getenv is the value of an environment variable, the last one standing.
+func (d *Deps) Getenv(key string) string {
+	for i := len(d.Env) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(d.Env[i], key+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// interactive reports whether a person can be asked: both ends are terminals.
+func (d *Deps) interactive() bool { return isTerminal(d.In) && isTerminal(d.Out) }
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// width is the width of the terminal on stdout, 0 when it is none.
+func (d *Deps) width() int {
+	if f, ok := d.Out.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return w
+		}
+	}
+	return 0
+}
+
+// colour reports whether stdout is to be coloured.
+func (d *Deps) colour() bool {
+	return isTerminal(d.Out) && d.Getenv("NO_COLOR") == "" && d.Getenv("TERM") != "dumb"
+}
+
+// Errors that stand for an exit code; see exits.
+var (
+	errUsage       = errors.New("usage")
+	errUnfinished  = errors.New("the run ended with a node not done")
+	errInterrupted = errors.New("interrupted")
+)
+
+// exits maps errors to exit codes. The first match wins; anything else is 1.
+// docs/commands.md repeats it for scripts.
+var exits = []struct {
+	code  int
+	means string
+	match func(error) bool
+}{
+	{130, "interrupted", func(err error) bool {
+		return errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled)
+	}},
+	{2, "wrong usage or a faulty configuration", func(err error) bool {
+		var faults dag.Faults
+		return errors.Is(err, errUsage) || errors.As(err, &faults)
+	}},
+	{3, "the run ended with a node not done", func(err error) bool { return errors.Is(err, errUnfinished) }},
+}
+
+// exitCode is the exit code that err stands for.
+func exitCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	for _, e := range exits {
+		if e.match(err) {
+			return e.code
+		}
+	}
+	return 1
+}
+
+// Hint is an error with the way out of it.
+type Hint struct {
+	Err error
+	Try string // what to do next: a command, or a sentence
+}
+
+func (h *Hint) Error() string { return h.Err.Error() }
+func (h *Hint) Unwrap() error { return h.Err }
+
+// usage is an error in how a command was called.
+func usage(try, format string, args ...any) error {
+	err := error(&tagged{fmt.Errorf(format, args...), errUsage})
+	if try != "" {
+		err = &Hint{Err: err, Try: try}
+	}
+	return err
+}
+
+// tagged is err, which also counts as tag: the tag gives the exit code, the
+// text stays err's.
+type tagged struct{ err, tag error }
+
+func (t *tagged) Error() string   { return t.err.Error() }
+func (t *tagged) Unwrap() []error { return []error{t.err, t.tag} }
+
+// silent is an error whose story is already on the screen.
+type silent struct{ error }
+
+func (s silent) Unwrap() error { return s.error }
+
+// report writes err for a person, and what to do next.
+func report(w io.Writer, err error) {
+	var s silent
+	if err == nil || errors.As(err, &s) {
+		return
+	}
+	text, try := err.Error(), ""
+	var (
+		h    *Hint
+		tree *worktree.Hint
+	)
+	switch {
+	case errors.As(err, &h):
+		try = h.Try
+	case errors.As(err, &tree): // its text ends in what to try
+		try = tree.Try
+		text = strings.Replace(text, "; try: "+try, "", 1)
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		fmt.Fprintf(w, "cmux: %s\n", line)
+	}
+	if try != "" {
+		fmt.Fprintf(w, "cmux: try: %s\n", try)
+	}
+}
+
+// ownSignals marks the commands that handle signals themselves.
+const ownSignals = "own signals"
+
+// newRoot builds the whole command tree.
+func newRoot(d *Deps) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "cmux",
+		Short: "Run graphs of coding agents, each in its own worktree and tmux pane",
+		Long: `cmux runs the graph of agents that .cmux-agents.yml describes: each agent gets a
+git worktree and a tmux pane, dependents start when what they wait for is done,
+and a failure blocks exactly what depends on it.`,
+		Example: `  cmux agents init      # write .cmux-agents.yml
+  cmux agents start     # start the graph
+  cmux agents status    # see how it stands`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			if cmd.Annotations[ownSignals] != "" {
+				return
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+			cmd.SetContext(ctx)
+		},
+	}
+	root.SetIn(d.In)
+	root.SetOut(d.Out)
+	root.SetErr(d.Err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(cmd.CommandPath()+" --help", "%w", err)
+	})
+	root.AddGroup(&cobra.Group{ID: "main", Title: "Commands:"}, &cobra.Group{ID: "agent", Title: "What agents call:"})
+	root.SetHelpCommandGroupID("main")
+	root.SetCompletionCommandGroupID("main")
+	root.AddCommand(newAgentsCmd(d), newVersionCmd(d))
+	checkArgs(root)
+	return root
+}
+
+func newAgentsCmd(d *Deps) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "agents",
+		GroupID: "main",
+		Short:   "Start, watch and steer the graph of agents",
+		Example: "  cmux agents start",
+	}
+	cmd.AddCommand(newInitCmd(d), newStatusCmd(d), newWaitCmd(d), newListCmd(d), newSchemaCmd(d))
+	return cmd
+}
+
+// checkArgs makes wrong arguments and unknown subcommands errors of usage.
+func checkArgs(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usage(cmd.CommandPath()+" --help", "%w", err)
+			}
+			return nil
+		}
+	}
+	if cmd.HasSubCommands() && cmd.RunE == nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			try := cmd.CommandPath() + " --help"
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				try = cmd.CommandPath() + " " + near[0]
+			}
+			return usage(try, "unknown command %q for %q", args[0], cmd.CommandPath())
+		}
+		cmd.SuggestionsMinimumDistance = 2
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	for _, sub := range cmd.Commands() {
+		checkArgs(sub)
+	}
+}
+
+func newVersionCmd(d *Deps) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "version",
+		GroupID: "main",
+		Short:   "Print the version of cmux",
+		Example: "  cmux version --json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := struct {
+				Version  string `json:"version"`
+				Commit   string `json:"commit,omitempty"`
+				Modified bool   `json:"modified,omitempty"`
+				Go       string `json:"go"`
+			}{Version: version}
+			if info, ok := debug.ReadBuildInfo(); ok {
+				v.Go = info.GoVersion
+				for _, s := range info.Settings {
+					switch s.Key {
+					case "vcs.revision":
+						v.Commit = s.Value
+					case "vcs.modified":
+						v.Modified = s.Value == "true"
+					}
+				}
+			}
+			if asJSON {
+				return printJSON(d.Out, v)
+			}
+			_, err := fmt.Fprintf(d.Out, "cmux %s\n", v.Version)
+			return err
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func main() { os.Exit(Main()) }
+
+// Main runs cmux in this process and returns its exit code.
+func Main() int {
+	dir, err := os.Getwd()
+	if err != nil {
+		report(os.Stderr, fmt.Errorf("the folder that cmux was called in is gone: %w", err))
+		return 1
+	}
+	d := &Deps{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Dir: dir, Now: time.Now}
+	return execute(context.Background(), d, os.Args[1:])
+}
+
+// execute carries out one command line and returns its exit code.
+func execute(ctx context.Context, d *Deps, args []string) int {
+	root := newRoot(d)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	report(d.Err, err)
+	return exitCode(err)
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// configName is the configuration that is read when --config names no other.
+const configName = ".cmux-agents.yml"
+
+// root is the project's folder: CMUX_HOME, or the main worktree of the
+// repository that the command was called in.
+func (d *Deps) root(ctx context.Context) (string, error) { return d.rootFrom(ctx, d.Dir) }
+
+func (d *Deps) rootFrom(ctx context.Context, dir string) (string, error) {
+	if home := d.Getenv("CMUX_HOME"); home != "" {
+		home = d.abs(home)
+		if info, err := os.Stat(home); err != nil || !info.IsDir() {
+			return "", &Hint{Err: fmt.Errorf("CMUX_HOME is %s, which is not a folder", home), Try: "unset CMUX_HOME"}
+		}
+		return filepath.EvalSymlinks(home)
+	}
+	out, err := d.git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--is-bare-repository", "--is-inside-work-tree")
+	if err != nil {
+		var missing *exec.Error
+		if errors.As(err, &missing) {
+			return "", &Hint{Err: fmt.Errorf("git is not installed: %w", err), Try: "install git 2.38 or newer"}
+		}
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if strings.Contains(err.Error(), "not a git repository") {
+			return "", &Hint{Err: fmt.Errorf("%s is not in a git repository", d.Dir), Try: "git init"}
+		}
+		return "", err
+	}
+	facts := strings.Split(strings.TrimSpace(out), "\n")
+	if len(facts) != 4 {
+		return "", fmt.Errorf("git rev-parse in %s said %q", d.Dir, out)
+	}
+	gitDir, common, bare, inside := facts[0], facts[1], facts[2] == "true", facts[3] == "true"
+	if gitDir == common && inside {
+		top, err := d.git(ctx, dir, "rev-parse", "--path-format=absolute", "--show-toplevel")
+		if top = strings.TrimSuffix(top, "\n"); err == nil && isGuard(top) {
+			return d.rootFrom(ctx, filepath.Dir(top)) // called from inside .cmux
+		}
+		return top, err
+	}
+	if !bare && filepath.Base(common) == ".git" {
+		return filepath.Dir(common), nil
+	}
+	// A submodule's repository lies elsewhere and names its working tree.
+	if tree, err := d.git(ctx, common, "config", "core.worktree"); err == nil {
+		tree = strings.TrimSuffix(tree, "\n")
+		if !filepath.IsAbs(tree) {
+			tree = filepath.Join(common, tree)
+		}
+		return filepath.EvalSymlinks(tree)
+	}
+	return "", &Hint{Err: fmt.Errorf("%s is a bare repository: there is no main worktree to keep .cmux in", common),
+		Try: "git clone " + common + ", or set CMUX_HOME to a worktree of it"}
+}
+
+// isGuard reports whether top is no project but the empty repository that
+// keeps git clean out of .cmux (see signals.Init).
+func isGuard(top string) bool {
+	if filepath.Base(top) != signals.Folder && filepath.Base(filepath.Dir(top)) != signals.Folder {
+		return false
+	}
+	head, err := os.ReadFile(filepath.Join(top, ".git", "HEAD"))
+	return err == nil && string(head) == "ref: refs/heads/none\n"
+}
+
+// abs is the path as seen from where the command was called.
+func (d *Deps) abs(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(d.Dir, path)
+}
+
+// git runs git in dir and returns its stdout. The error holds what git said.
+func (d *Deps) git(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir, cmd.Env = dir, d.gitEnv()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		if said := strings.TrimSpace(stderr.String()); said != "" {
+			return "", fmt.Errorf("git %s: %s: %w", args[0], said, err)
+		}
+		return "", fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return stdout.String(), nil
+}
+
+// gitEnv is the environment without what would point git at another
+// repository, as it is set inside a hook.
+func (d *Deps) gitEnv() []string {
+	env := make([]string, 0, len(d.Env)+1)
+	for _, e := range d.Env {
+		switch key, _, _ := strings.Cut(e, "="); key {
+		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX", "LC_ALL":
+		default:
+			env = append(env, e)
+		}
+	}
+	return append(env, "LC_ALL=C") // what git says is compared above
+}
+
+// configPath is the configuration's absolute path.
+func (d *Deps) configPath(root, flag string) string {
+	if flag != "" {
+		return d.abs(flag)
+	}
+	return filepath.Join(root, configName)
+}
+
+// readConfig reads and validates the configuration at path. Faults name it
+// relative to where the command was called when it lies below.
+func (d *Deps) readConfig(path string) (*dag.Graph, []dag.Warning, error) {
+	src, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil, &Hint{Err: &tagged{fmt.Errorf("there is no %s", path), errUsage}, Try: "cmux agents init"}
+	}
+	if err != nil {
+		return nil, nil, &tagged{err, errUsage}
+	}
+	return dag.Parse(d.short(path), src, dag.ParseOptions{ReadFile: func(name string) ([]byte, error) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(path), name)
+		}
+		return os.ReadFile(name)
+	}})
+}
+
+// short is path relative to where the command was called, when it lies below.
+func (d *Deps) short(path string) string {
+	if rel, err := filepath.Rel(d.Dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+func newStatusCmd(d *Deps) *cobra.Command {
+	var asJSON, live bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show how every node of the run stands",
+		Long: `Show how every node of the newest run stands, from records, markers and locks
+alone: no runner is needed and none is disturbed.
+
+With --json the shape is
+  {"run": {"id", "state", "session", "config"} or null,
+   "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "exit_code",
+              "attempts", "started_at", "ended_at", "source", "age", "reason"}]}
+where exit_code is what the node's marker holds or null, times are RFC 3339 or
+null, and age is the seconds since what the label rests on was recorded.`,
+		Example: "  cmux agents status --watch",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			root, err := d.root(ctx)
+			if err != nil {
+				return err
+			}
+			r, err := run.Latest(root)
+			if errors.Is(err, run.ErrNone) && !live {
+				if asJSON {
+					return printJSON(d.Out, statusReport{Nodes: []nodeReport{}})
+				}
+				_, err := fmt.Fprint(d.Out, "No run yet in this project.\nBegin with: cmux agents init, then cmux agents start\n")
+				return err
+			}
+			if err != nil {
+				return noRun(err)
+			}
+			if live {
+				return watchRun(ctx, d, root)
+			}
+			v, err := r.View(ctx, d.Now())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(d.Out, newStatusReport(v))
+			}
+			_, err = fmt.Fprint(d.Out, renderStatus(v, d.Now(), d.width(), d.colour()))
+			return err
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&live, "watch", false, "keep showing it, live")
+	cmd.MarkFlagsMutuallyExclusive("json", "watch")
+	return cmd
+}
+
+// noRun tells a person without a run how to begin.
+func noRun(err error) error {
+	if errors.Is(err, run.ErrNone) {
+		return &Hint{Err: err, Try: "cmux agents start"}
+	}
+	return err
+}
+
+// statusReport is the shape of status --json.
+type statusReport struct {
+	Run   *runReport   `json:"run"`
+	Nodes []nodeReport `json:"nodes"`
+}
+
+type runReport struct {
+	ID      string       `json:"id"`
+	State   dag.RunState `json:"state"`
+	Session string       `json:"session"`
+	Config  string       `json:"config"`
+}
+
+type nodeReport struct {
+	Name      string     `json:"name"`
+	Role      dag.Role   `json:"role"`
+	Agent     string     `json:"agent"`
+	Branch    string     `json:"branch"`
+	DependsOn []string   `json:"depends_on"`
+	Label     string     `json:"label"`
+	ExitCode  *int       `json:"exit_code"`
+	Attempts  int        `json:"attempts"`
+	StartedAt *time.Time `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at"`
+	Source    string     `json:"source"`
+	Age       float64    `json:"age"`
+	Reason    string     `json:"reason"`
+}
+
+func newStatusReport(v *run.View) statusReport {
+	s := statusReport{
+		Run: &runReport{ID: v.Run.Plan.ID, State: v.RunState,
+			Session: v.Run.Plan.Graph.Session, Config: v.Run.Plan.Config},
+		Nodes: make([]nodeReport, len(v.Nodes)),
+	}
+	for i := range v.Nodes {
+		n := &v.Nodes[i]
+		r := nodeReport{
+			Name: n.Spec.Name, Role: n.Spec.Role, Agent: n.Spec.Agent, Branch: n.Spec.Branch,
+			DependsOn: n.Spec.DependsOn, Label: n.Status.Label, ExitCode: marker(v, i), Attempts: n.Fact.Attempts,
+			StartedAt: moment(n.Fact.StartedAt), EndedAt: moment(n.Fact.EndedAt),
+			Source: n.Status.Source, Age: math.Round(n.Status.Age.Seconds()*1000) / 1000, Reason: n.Status.Reason,
+		}
+		if r.DependsOn == nil {
+			r.DependsOn = []string{}
+		}
+		s.Nodes[i] = r
+	}
+	return s
+}
+
+// marker is the exit code that the marker of node i holds, nil while it has none.
+func marker(v *run.View, i int) *int {
+	f := &v.Nodes[i].Fact
+	code := f.Exit
+	if _, blocked := v.State.Blocked(i); blocked {
+		code = 99
+	} else if f.Phase != dag.Ended {
+		return nil
+	} else if f.Outcome.Success() {
+		code = 0
+	} else if f.Outcome == dag.Cancelled {
+		code = 130
+	}
+	return &code
+}
+
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// statusColumns are the columns of the status table. Names and status are
+// never shortened.
+var statusColumns = []column{
+	{head: "NAME"},
+	{head: "ROLE", give: 4, least: 6},
+	{head: "BRANCH", give: 2, least: 8},
+	{head: "DEPENDS ON", give: 3, least: 10},
+	{head: "STATUS", style: labelStyle},
+	{head: "ELAPSED"},
+	{head: "TRIES", give: 1, least: 5},
+	{head: "LAST ACTIVITY", give: 5, least: 8},
+}
+
+// renderStatus is what `status` prints of a view: a line about the run, the
+// table, what is wanted of a person, and what stands in the way. It is pure.
+func renderStatus(v *run.View, now time.Time, width int, colour bool) string {
+	rows := make([][]string, len(v.Nodes))
+	for i := range v.Nodes {
+		rows[i] = statusRow(&v.Nodes[i], now)
+	}
+	parts := []string{statusHead(v, now, colour), "", table(statusColumns, rows, width, colour)}
+	if foot := statusFoot(v, width); foot != "" {
+		parts = append(parts, foot)
+	}
+	return strings.Join(parts, "\n")
+}
+
+func statusHead(v *run.View, now time.Time, colour bool) string {
+	state := string(v.RunState)
+	if colour {
+		if s := stateStyle(v.RunState); s != "" {
+			state = "\x1b[" + s + "m" + state + "\x1b[0m"
+		}
+	}
+	done := 0
+	for i := range v.Nodes {
+		if f := &v.Nodes[i].Fact; f.Phase == dag.Ended && f.Outcome.Success() {
+			done++
+		}
+	}
+	head := fmt.Sprintf("run %s: %s, session %s, %d of %d done", v.Run.Plan.ID, state, v.Run.Plan.Graph.Session, done, len(v.Nodes))
+	if !v.StartedAt.IsZero() {
+		end := v.EndedAt
+		if end.IsZero() {
+			end = now
+		}
+		head += ", " + span(end.Sub(v.StartedAt))
+	}
+	return head
+}
+
+func statusRow(n *run.NodeView, now time.Time) []string {
+	elapsed, tries, last := "-", "-", "-"
+	if f := &n.Fact; !f.StartedAt.IsZero() {
+		end := f.EndedAt
+		if end.IsZero() || f.Live() {
+			end = now
+		}
+		elapsed = span(end.Sub(f.StartedAt))
+	}
+	if n.Fact.Attempts > 0 {
+		tries = fmt.Sprint(n.Fact.Attempts)
+	}
+	if !n.Last.IsZero() {
+		last = span(now.Sub(n.Last)) + " ago"
+	}
+	return []string{n.Spec.Name, string(n.Spec.Role), orDash(n.Spec.Branch), orDash(strings.Join(n.Spec.DependsOn, ", ")),
+		n.Status.Label, elapsed, tries, last}
+}
+
+func orDash(s string) string {
+	if s = oneLine(s); s == "" {
+		return "-"
+	}
+	return s
+}
+
+// statusFoot says what is wanted of a person and why nodes stand as they do.
+func statusFoot(v *run.View, width int) string {
+	var b strings.Builder
+	for i := range v.Nodes {
+		n := &v.Nodes[i]
+		if !wantsLooking(n.Status.Label) {
+			continue
+		}
+		line := n.Spec.Name + ": " + n.Status.Label
+		if n.Status.Reason != "" {
+			line += ": " + oneLine(n.Status.Reason)
+		}
+		if way := wayOut(n); way != "" {
+			line += " (" + way + ")"
+		}
+		if width > 0 {
+			line = ansi.Wrap(line, width, "")
+		}
+		b.WriteString(line + "\n")
+	}
+	switch v.RunState {
+	case dag.RunNoRunner:
+		b.WriteString("no runner: cmux agents resume\n")
+	case dag.RunStopped:
+		b.WriteString("stopped: cmux agents resume\n")
+	}
+	if n := len(v.Pending); n > 0 && v.Holder == nil {
+		fmt.Fprintf(&b, "%s waiting for a runner: cmux agents resume\n", count(n, "request"))
+	}
+	if v.ConfigChanged {
+		b.WriteString("the configuration differs from the plan that this run has frozen: cmux agents resume --update takes it in\n")
+	}
+	return b.String()
+}
+
+// wantsLooking reports whether a person should read why a node stands so.
+// Blocked nodes carry their reason in the label.
+func wantsLooking(label string) bool {
+	for _, p := range []string{"needs input", "failed", "lost", "taken over", "limited", "done (override), still open"} {
+		if strings.HasPrefix(label, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// wayOut is the command a person would call next for n; empty when its reason
+// names one already.
+func wayOut(n *run.NodeView) string {
+	name, label := n.Spec.Name, n.Status.Label
+	switch {
+	case strings.Contains(n.Status.Reason, "cmux agents "):
+	case strings.HasPrefix(label, "failed"):
+		return "cmux agents logs " + name + "; cmux agents retry " + name
+	case label == "needs input":
+		return "cmux agents attach " + name + "; cmux agents answer " + name + " TEXT"
+	case label == "taken over":
+		return "cmux agents release " + name
+	}
+	return ""
+}
+
+// labelStyle is the colour of a label.
+func labelStyle(label string) string {
+	switch word, _, _ := strings.Cut(label, " "); word {
+	case "done":
+		return "32"
+	case "failed":
+		return "31"
+	case "blocked", "lost":
+		return "33"
+	case "running", "checking":
+		return "36"
+	case "needs", "taken":
+		return "1;35"
+	case "limited":
+		return "35"
+	}
+	return ""
+}
+
+func stateStyle(s dag.RunState) string {
+	switch s {
+	case dag.RunDone:
+		return "32"
+	case dag.RunFailed:
+		return "31"
+	case dag.RunRunning:
+		return "36"
+	}
+	return "33"
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// column is one column of a table.
+type column struct {
+	head string
+	// give says what a narrow terminal may take: 0 nothing; otherwise the
+	// column is shortened to least, and left out in the order of give, highest
+	// first, when that is not enough.
+	give  int
+	least int
+	style func(cell string) string // SGR parameters for a cell; nil: none
+}
+
+// table lays rows of cells out below the heads of their columns, two spaces
+// apart, within width terminal cells (0: unbounded). Colours are only used
+// when colour is set.
+func table(columns []column, rows [][]string, width int, colour bool) string {
+	widths := make([]int, len(columns))
+	for c := range columns {
+		widths[c] = ansi.StringWidth(columns[c].head)
+		for _, r := range rows {
+			widths[c] = max(widths[c], ansi.StringWidth(r[c]))
+		}
+	}
+	fit(columns, widths, width)
+	var b strings.Builder
+	line := func(cell func(c int) (text, style string)) {
+		var row strings.Builder
+		pad := 0
+		for c := range columns {
+			if widths[c] == 0 {
+				continue
+			}
+			text, style := cell(c)
+			text = ansi.Truncate(text, widths[c], "…")
+			fmt.Fprintf(&row, "%*s", pad, "")
+			pad = widths[c] - ansi.StringWidth(text) + 2
+			if colour && style != "" && text != "" {
+				text = "\x1b[" + style + "m" + text + "\x1b[0m"
+			}
+			row.WriteString(text)
+		}
+		b.WriteString(strings.TrimRight(row.String(), " "))
+		b.WriteByte('\n')
+	}
+	line(func(c int) (string, string) { return columns[c].head, "2" })
+	for _, r := range rows {
+		line(func(c int) (string, string) {
+			if s := columns[c].style; s != nil {
+				return r[c], s(r[c])
+			}
+			return r[c], ""
+		})
+	}
+	return b.String()
+}
+
+// fit shortens and then leaves out columns until the table is no wider than
+// width. A column that is left out gets width 0.
+func fit(columns []column, widths []int, width int) {
+	if width <= 0 {
+		return
+	}
+	total := func() int {
+		t := -2
+		for _, w := range widths {
+			if w > 0 {
+				t += w + 2
+			}
+		}
+		return t
+	}
+	for over := total() - width; over > 0; over = total() - width {
+		widest := -1
+		for c := range columns {
+			if columns[c].give > 0 && widths[c] > columns[c].least && (widest < 0 || widths[c] > widths[widest]) {
+				widest = c
+			}
+		}
+		if widest >= 0 {
+			widths[widest]--
+			continue
+		}
+		out := -1
+		for c := range columns {
+			if columns[c].give > 0 && widths[c] > 0 && (out < 0 || columns[c].give > columns[out].give) {
+				out = c
+			}
+		}
+		if out < 0 {
+			return
+		}
+		widths[out] = 0
+	}
+}
+
+// oneLine is text from elsewhere, made safe to stand in a line of output.
+func oneLine(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, s))
+}
+
+// span writes a duration as 12s, 3m04s, 1h02m or 2d03h.
+func span(d time.Duration) string {
+	s := int64(max(0, d) / time.Second)
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%ds", s)
+	case s < 3600:
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	case s < 24*3600:
+		return fmt.Sprintf("%dh%02dm", s/3600, s%3600/60)
+	}
+	return fmt.Sprintf("%dd%02dh", s/(24*3600), s%(24*3600)/3600)
+}

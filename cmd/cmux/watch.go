@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"cmux/agents/run"
+	"cmux/signals"
+)
+
+const (
+	// redraw is the shortest time between two looks at a run: faster than
+	// people read, and slow enough to cost nothing.
+	redraw = 100 * time.Millisecond
+	// rescan is the safety net below file events.
+	rescan = 2 * time.Second
+)
+
+// watchRun shows the newest run of the project until the person leaves.
+func watchRun(ctx context.Context, d *Deps, root string) error {
+	r, err := run.Latest(root)
+	if err != nil {
+		return noRun(err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	views := make(chan *run.View)
+	failed := make(chan error, 1)
+	go func() {
+		defer close(views)
+		failed <- follow(ctx, r, d.Now, func(v *run.View) bool {
+			select {
+			case views <- v:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		})
+	}()
+	err = showViews(ctx, d, views)
+	cancel()
+	for range views { // the follower has to see that nobody listens any more
+	}
+	if ferr := <-failed; err == nil && !errors.Is(ferr, context.Canceled) {
+		err = ferr
+	}
+	return err
+}
+
+// follow calls see with a view of r now and after each change, until see
+// returns false or ctx ends. It reads at most every redraw.
+func follow(ctx context.Context, r *run.Run, now func() time.Time, see func(*run.View) bool) error {
+	w := signals.Watch(ctx, r.Dir, r.Requests(), r.Signals(), run.Folder(r.Plan.Root))
+	defer w.Close()
+	tick := time.NewTicker(rescan)
+	defer tick.Stop()
+	for {
+		v, err := r.View(ctx, now())
+		if err != nil {
+			return err
+		}
+		if !see(v) {
+			return nil
+		}
+		pause := time.NewTimer(redraw)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return ctx.Err()
+		}
+		select {
+		case _, open := <-w.C:
+			if !open {
+				return ctx.Err()
+			}
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// showViews shows views as they come: as a table that fills the terminal, or,
+// where there is none, as a line for each change. It returns when the person
+// leaves, when views is closed (the terminal then keeps the last table), or
+// with ctx.
+func showViews(ctx context.Context, d *Deps, views <-chan *run.View) error {
+	if !d.interactive() {
+		return printChanges(ctx, d, views)
+	}
+	p := tea.NewProgram(watchModel{now: d.Now, colour: d.colour()}, tea.WithContext(ctx), tea.WithInput(d.In), tea.WithOutput(d.Out), tea.WithAltScreen(), tea.WithoutSignalHandler())
+	ended := make(chan struct{})
+	fed := make(chan struct{})
+	go func() {
+		defer close(fed)
+		for {
+			select {
+			case v, open := <-views:
+				if !open {
+					p.Quit()
+					return
+				}
+				p.Send(v)
+			case <-ended:
+				return
+			}
+		}
+	}()
+	final, err := p.Run()
+	close(ended)
+	<-fed
+	if m, ok := final.(watchModel); ok && m.view != nil {
+		fmt.Fprint(d.Out, renderStatus(m.view, d.Now(), d.width(), d.colour()))
+	}
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// watchModel is the live table: the newest view, and which part of it shows.
+type watchModel struct {
+	view          *run.View
+	now           func() time.Time
+	colour        bool
+	width, height int
+	top           int // first line shown
+}
+
+type clockTick struct{}
+
+func everySecond() tea.Cmd {
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return clockTick{} })
+}
+
+func (m watchModel) Init() tea.Cmd { return everySecond() }
+
+func (m watchModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case *run.View:
+		m.view = msg
+	case clockTick:
+		return m, everySecond()
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.KeyMsg:
+		switch msg.String() {
+		case "q", "esc", "ctrl+c":
+			return m, tea.Quit
+		case "up", "k":
+			m.top--
+		case "down", "j":
+			m.top++
+		case "pgup", "b":
+			m.top -= m.page()
+		case "pgdown", " ", "f":
+			m.top += m.page()
+		case "home", "g":
+			m.top = 0
+		case "end", "G":
+			m.top = len(m.lines())
+		}
+	}
+	m.top = max(0, min(m.top, len(m.lines())-m.page()))
+	return m, nil
+}
+
+// page is the number of lines that fit above the line of keys.
+func (m watchModel) page() int { return max(1, m.height-1) }
+
+func (m watchModel) lines() []string {
+	if m.view == nil {
+		return nil
+	}
+	return strings.Split(strings.TrimRight(renderStatus(m.view, m.now(), m.width, m.colour), "\n"), "\n")
+}
+
+func (m watchModel) View() string {
+	lines := m.lines()
+	if len(lines) == 0 || m.height == 0 {
+		return ""
+	}
+	end := min(len(lines), m.top+m.page())
+	keys := "q leaves"
+	if m.top > 0 || end < len(lines) {
+		keys = fmt.Sprintf("%d-%d of %d  ↑ ↓ scroll  q leaves", m.top+1, end, len(lines))
+	}
+	return strings.Join(lines[m.top:end], "\n") + "\n" + keys
+}
+
+// printChanges writes a line for each node whose label changed, and for the
+// run.
+func printChanges(ctx context.Context, d *Deps, views <-chan *run.View) error {
+	var last []string
+	state := ""
+	for {
+		select {
+		case v, open := <-views:
+			if !open {
+				return nil
+			}
+			at := d.Now().Format("15:04:05")
+			if last == nil {
+				last = make([]string, len(v.Nodes))
+			}
+			for i := range v.Nodes {
+				if label := v.Nodes[i].Status.Label; i < len(last) && label != last[i] {
+					last[i] = label
+					if _, err := fmt.Fprintf(d.Out, "%s %s: %s\n", at, v.Nodes[i].Spec.Name, label); err != nil {
+						return err
+					}
+				}
+			}
+			if s := string(v.RunState); s != state {
+				state = s
+				if _, err := fmt.Fprintf(d.Out, "%s run %s: %s\n", at, v.Run.Plan.ID, s); err != nil {
+					return err
+				}
+			}
+			if over(v) {
+				return nil
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
