@@ -61,6 +61,9 @@ type Lock struct {
 	path string
 }
 
+// attempts bounds how often TryLock looks again, for 50 ms in all.
+const attempts = 100
+
 // TryLock takes the lock at path, making the file when there is none (its
 // folder must exist). It does not wait: when another open file holds the lock,
 // in this process or any other, the error is a *HeldError.
@@ -75,6 +78,9 @@ func TryLock(path string) (*Lock, error) {
 			// Removed or replaced between open and flock: nobody else will
 			// find this file, so holding it means nothing.
 			f.Close()
+			if attempt == attempts {
+				return nil, fmt.Errorf("lock %s: %w", path, ErrLockGone)
+			}
 			continue
 		}
 		if err == nil {
@@ -94,7 +100,7 @@ func TryLock(path string) (*Lock, error) {
 		}
 		// A holder that has not announced itself yet is a few system calls
 		// away from it; one that never does (flock(1)) stays unknown.
-		if held || attempt == 100 {
+		if held || attempt == attempts {
 			return nil, &HeldError{Path: path, Holder: h}
 		}
 		time.Sleep(time.Duration(attempt) * 10 * time.Microsecond)
@@ -103,7 +109,9 @@ func TryLock(path string) (*Lock, error) {
 
 // Unlock gives the lock up. The file stays, naming its last holder.
 func (l *Lock) Unlock() error {
-	return errors.Join(flock(l.f, unix.LOCK_UN), l.f.Close())
+	// Explicitly, in the reverse order of taking: a child forked this instant
+	// keeps the open file, and with it its locks, until it execs.
+	return errors.Join(withdraw(l.f), flock(l.f, unix.LOCK_UN), l.f.Close())
 }
 
 // Check returns ErrLockGone when path no longer names the locked file, as
@@ -180,7 +188,6 @@ func sameFile(f *os.File, path string) bool {
 	if err != nil {
 		return false
 	}
-	named, err := os.Lstat(path)
+	named, err := os.Stat(path)
 	return err == nil && os.SameFile(open, named)
 }
-

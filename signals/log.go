@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,17 +38,22 @@ type Log struct {
 	written atomic.Uint64 // number of the newest Append whose bytes are in the file
 
 	syncing sync.Mutex
+	fresh   bool   // this Log made the file, and its name is not durable yet
 	synced  uint64 // Appends up to this number are durable
 	syncErr error  // sticky: after a failed sync the kernel may have dropped pages
 }
 
 // OpenLog opens the log at path, making the file when there is none.
 func OpenLog(path string) (*Log, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	fresh := errors.Is(err, fs.ErrNotExist)
+	if fresh {
+		f, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", explain(err))
 	}
-	return &Log{f: f, name: path, turn: make(chan struct{}, 1)}, nil
+	return &Log{f: f, name: path, turn: make(chan struct{}, 1), fresh: fresh}, nil
 }
 
 // Close closes the file. What was appended without sync is not made durable.
@@ -64,8 +71,8 @@ func (l *Log) Close() error { return l.f.Close() }
 func (l *Log) Append(ctx context.Context, durable bool, lines ...[]byte) error {
 	n := 0
 	for _, line := range lines {
-		if bytes.IndexByte(line, '\n') >= 0 {
-			return fmt.Errorf("append to %s: a line holds a newline", l.name)
+		if bytes.IndexByte(line, '\n') >= 0 || !json.Valid(line) {
+			return fmt.Errorf("append to %s: not a line of JSON: %.80q", l.name, line)
 		}
 		n += len(line) + 1
 	}
@@ -169,7 +176,12 @@ func (l *Log) sync(mine uint64) error {
 		return l.syncErr
 	}
 	upTo := l.written.Load()
-	if err := datasync(l.f); err != nil {
+	err := datasync(l.f)
+	if err == nil && l.fresh {
+		err = syncDir(filepath.Dir(l.name)) // quick, as the file's sync has mostly done it
+		l.fresh = false
+	}
+	if err != nil {
 		l.syncErr = fmt.Errorf("sync: %w", err)
 		return l.syncErr
 	}

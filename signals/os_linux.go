@@ -10,9 +10,14 @@ import (
 
 // publishLock sets the open-file-description lock that probe asks for. Only
 // the holder of the flock sets it, so it cannot be taken.
-func publishLock(f *os.File) error {
+func publishLock(f *os.File) error { return setOFD(f, unix.F_WRLCK) }
+
+// withdraw takes back what publishLock did.
+func withdraw(f *os.File) error { return setOFD(f, unix.F_UNLCK) }
+
+func setOFD(f *os.File, how int16) error {
 	return retryEINTR(func() error {
-		return unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart})
+		return unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: how, Whence: io.SeekStart})
 	})
 }
 

@@ -24,7 +24,9 @@ type Scanner struct {
 	index map[string]int // the other way round
 	seen  []sight
 	pass  int
-	inode uint64 // of the folder, 0 before the first look
+
+	folder   Identity // of the folder the markers were seen in
+	expected bool     // folder is known
 }
 
 // sight is what the Scanner remembers of one node's marker.
@@ -69,15 +71,10 @@ func (s *Scanner) Scan(now time.Time) (all []Observed, others []string, err erro
 		return nil, nil, fmt.Errorf("scan signals: %w", err)
 	}
 	defer d.Close()
-	var st unix.Stat_t
 	fd := int(d.Fd())
-	if err := unix.Fstat(fd, &st); err != nil {
+	if err := s.enter(fd); err != nil {
 		return nil, nil, fmt.Errorf("scan signals: %w", err)
 	}
-	if s.inode != 0 && s.inode != st.Ino {
-		s.dirGone()
-	}
-	s.inode = st.Ino
 	files, err := d.Readdirnames(-1)
 	if err != nil {
 		return nil, nil, fmt.Errorf("scan signals: %w", err)
@@ -104,26 +101,57 @@ func (s *Scanner) Scan(now time.Time) (all []Observed, others []string, err erro
 }
 
 // Look observes the marker of node i alone, as after a notification.
-func (s *Scanner) Look(i int, now time.Time) Observed {
-	fd, err := unix.Open(s.dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
+func (s *Scanner) Look(i int, now time.Time) (Observed, error) {
+	var fd int
+	err := retryEINTR(func() (err error) {
+		fd, err = unix.Open(s.dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		return err
+	})
+	if err == unix.ENOENT {
 		s.dirGone()
 		s.seen[i].see(Observed{}, now)
-		return s.seen[i].Observed
+		return s.seen[i].Observed, nil
+	}
+	if err != nil {
+		return Observed{}, &fs.PathError{Op: "look at signals", Path: s.dir, Err: err}
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err == nil {
-		if s.inode != 0 && s.inode != st.Ino {
-			s.dirGone()
-		}
-		s.inode = st.Ino
+	if err := s.enter(fd); err != nil {
+		return Observed{}, &fs.PathError{Op: "look at signals", Path: s.dir, Err: err}
 	}
 	if !s.look(fd, s.files[i], i, now, false) {
 		s.seen[i].see(Observed{}, now)
 	}
-	return s.seen[i].Observed
+	return s.seen[i].Observed, nil
 }
+
+// enter notes which folder is being looked at. When it is another than
+// before, the markers that are not in it went with the old one.
+func (s *Scanner) enter(dirfd int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(dirfd, &st); err != nil {
+		return err
+	}
+	folder := Identity{Inode: st.Ino}
+	// Inode numbers are used again at once; what Init put into the folder
+	// has a time as well.
+	if unix.Fstatat(dirfd, ".git/HEAD", &st, 0) == nil {
+		folder = identity(&st)
+	}
+	if s.expected && s.folder != folder {
+		s.dirGone()
+	}
+	s.folder, s.expected = folder, true
+	return nil
+}
+
+// Folder identifies the signals folder as it was last seen, for Expect.
+func (s *Scanner) Folder() Identity { return s.folder }
+
+// Expect tells a new Scanner which folder an earlier one saw the markers in.
+// When another one stands in its place now, markers that are missing count as
+// gone with their folder, and not as removed one by one.
+func (s *Scanner) Expect(folder Identity) { s.folder, s.expected = folder, true }
 
 // Node returns the index of the node whose marker is the file of this name
 // (without its folder), or -1.
@@ -145,10 +173,8 @@ func (s *Scanner) all() []Observed {
 // dirGone marks all markers as gone with their folder; each stays so until it
 // is seen again.
 func (s *Scanner) dirGone() {
-	s.inode = 0
 	for i := range s.seen {
-		s.seen[i].looked = true
-		s.seen[i].Observed = Observed{DirGone: true, Since: s.seen[i].Since}
+		s.seen[i].looked, s.seen[i].Observed = true, Observed{DirGone: true}
 	}
 }
 

@@ -135,7 +135,10 @@ func (l *loop) run(ctx context.Context, c chan<- Notice) {
 func (l *loop) event(e fsnotify.Event) {
 	if slices.Contains(l.dirs, e.Name) {
 		if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
-			l.lost(e.Name)
+			l.missing[e.Name] = true
+			l.changed(e.Name)
+		}
+		if l.missing[e.Name] {
 			l.add(e.Name)
 		}
 		return
@@ -165,12 +168,7 @@ func (l *loop) add(dir string) {
 	}
 }
 
-// lost notes that dir is gone under its name.
-func (l *loop) lost(dir string) {
-	l.missing[dir] = true
-	l.changed(dir)
-}
-
+// changed notes that dir is gone, or that another one has its name.
 func (l *loop) changed(dir string) {
 	l.next.Rescan = true
 	if !slices.Contains(l.next.Dirs, dir) {
