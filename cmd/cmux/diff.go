@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/run"
+)
+
+func newDiffCmd(d *Deps) *cobra.Command {
+	return &cobra.Command{
+		Use:   "diff NAME",
+		Short: "Show what a node has changed since it started",
+		Long: `Show what a node has changed since the commit that it started from: what it
+committed, and what stands uncommitted and untracked in its worktree beside it.`,
+		Example:           "  cmux agents diff api",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: d.completeNode,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v, i, err := d.latestView(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return d.diff(cmd.Context(), v, i)
+		},
+	}
+}
+
+func (d *Deps) diff(ctx context.Context, v *run.View, i int) error {
+	n, root := &v.Nodes[i], v.Run.Plan.Root
+	if !n.Spec.HasBranch() {
+		return fmt.Errorf("%s is a %s and has no branch to show", n.Spec.Name, n.Spec.Role)
+	}
+	a := n.Attempt()
+	if a == nil {
+		return fmt.Errorf("%s has not started yet (%s)", n.Spec.Name, n.Status.Label)
+	}
+	tip, tipErr := d.git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
+	tip = strings.TrimSpace(tip)
+	start := d.startCommit(ctx, root, n.Attempts, tip)
+	if start == "" {
+		return fmt.Errorf("%s: its start commit is not recorded", n.Spec.Name)
+	}
+	if info, err := os.Stat(a.Place.Tree); a.Place.Tree == "" || err != nil || !info.IsDir() {
+		if tipErr != nil {
+			return fmt.Errorf("%s: its worktree and its branch %s are gone: %w", n.Spec.Name, n.Spec.Branch, tipErr)
+		}
+		return d.show(ctx, root, nil, "diff", start, tip, "--")
+	}
+	tmp, err := os.MkdirTemp("", "cmux-diff-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	index, err := d.privateIndex(ctx, a.Place.Tree, tmp)
+	if err != nil {
+		return err
+	}
+	return d.show(ctx, a.Place.Tree, index, "diff", start, "--")
+}
+
+// startCommit is the commit that the node's work began at: the first attempt's,
+// unless the branch was begun anew since.
+func (d *Deps) startCommit(ctx context.Context, root string, attempts []run.Attempt, tip string) string {
+	for i := range attempts {
+		c := attempts[i].Place.Commit
+		if c == "" {
+			continue
+		}
+		if i == len(attempts)-1 || tip == "" {
+			return c
+		}
+		if _, err := d.git(ctx, root, "merge-base", "--is-ancestor", c, tip); err == nil {
+			return c
+		}
+	}
+	return ""
+}
+
+// privateIndex copies the index of a worktree into tmp and adds untracked
+// files to the copy, so that a diff shows them and the worktree is not touched.
+// It returns the environment that selects the copy.
+func (d *Deps) privateIndex(ctx context.Context, tree, tmp string) (env []string, err error) {
+	path, err := d.git(ctx, tree, "rev-parse", "--path-format=absolute", "--git-path", "index")
+	if err != nil {
+		return nil, err
+	}
+	copied := filepath.Join(tmp, "index")
+	in, err := os.Open(strings.TrimSuffix(path, "\n"))
+	if err == nil {
+		defer in.Close()
+		out, cerr := os.Create(copied)
+		if cerr != nil {
+			return nil, cerr
+		}
+		_, err = io.Copy(out, in)
+		err = errors.Join(err, out.Close())
+	} else if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	env = []string{"GIT_INDEX_FILE=" + copied}
+	cmd := exec.CommandContext(ctx, "git", "add", "--intent-to-add", "--all", ".")
+	cmd.Dir, cmd.Env = tree, append(d.gitEnv(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("git add in a copy of the index: %s: %w", strings.TrimSpace(string(out)), err)
+	}
+	return env, nil
+}
+
+// show runs git with its output on stdout and without a pager.
+func (d *Deps) show(ctx context.Context, dir string, env []string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager"}, args...)...)
+	cmd.Dir, cmd.Env = dir, append(d.gitEnv(), env...)
+	cmd.Stdout, cmd.Stderr = d.Out, d.Err
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("git %s in %s: %w", args[0], dir, err)
+	}
+	return nil
+}
