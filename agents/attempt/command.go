@@ -1,0 +1,70 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"cmux/agents/proc"
+	"cmux/dag"
+)
+
+// Command is the kind that runs the task with sh; its exit code is its report.
+func Command() Kind {
+	return Kind{Name: dag.KindCommand, New: func(s *Stage) (Agent, error) { return &command{stage: s}, nil }}
+}
+
+type command struct {
+	stage   *Stage
+	program *Program
+}
+
+// maxArgument is how much of a task goes by argument: Linux allows 128 KB for
+// one, whatever the others hold.
+const maxArgument = 100 << 10
+
+// Shell is the sh command that runs a script byte for byte. A script too long
+// for one argument is left in file and run from there.
+func Shell(script, file string) (*exec.Cmd, error) {
+	if len(script) <= maxArgument {
+		// Without -- a script that begins with a dash is an option to some shells.
+		return exec.Command("/bin/sh", "-c", "--", script), nil
+	}
+	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+		return nil, err
+	}
+	return exec.Command("/bin/sh", file), nil
+}
+
+func (c *command) Start(context.Context) error {
+	s := c.stage
+	cmd, err := Shell(s.Node.Task, filepath.Join(s.Run.NodeDir(s.Node.Name), "task-"+strconv.Itoa(s.Spec.Attempt)+".sh"))
+	if err != nil {
+		return err
+	}
+	start := s.Piped
+	if s.Terminal != nil {
+		start = s.InPty
+	}
+	c.program, err = start(cmd, s.Out)
+	return err
+}
+
+// Deliver has nobody to deliver to: a command reports once, by its end.
+func (c *command) Deliver(context.Context, string) error {
+	return errors.New("a command takes no messages")
+}
+
+func (c *command) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
+	return c.program.Finish(ctx, grace)
+}
+
+func (c *command) Ended() <-chan struct{} { return c.program.Exited() }
+func (c *command) Exit() proc.Exit        { return c.program.Exit() }
+
+// Continue wakes the program when it was suspended.
+func (c *command) Continue() { c.program.Continue() }

@@ -1,0 +1,181 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"cmux/dag"
+)
+
+// prepare makes the worktree ready.
+func (a *attempt) prepare() error {
+	if !a.node.HasTree() {
+		return nil
+	}
+	var t tree
+	a.ownStart = a.spec.Place.Commit
+	if err := a.become(dag.SettingUp, time.Time{}, ""); err != nil {
+		return err
+	}
+	failure, err := a.during(func(ctx context.Context) (err error) {
+		if t, err = openTree(ctx, a); err != nil {
+			return err
+		}
+		return t.prepare(ctx, a.out)
+	})
+	a.tree = t
+	if err != nil {
+		return err
+	}
+	if failure != nil {
+		return failed(dag.ReasonSetup, "%v", failure)
+	}
+	return nil
+}
+
+// merge brings the branches in one after the other, the checks after each, and
+// stops at the first that breaks.
+func (a *attempt) merge() error {
+	for _, d := range a.spec.Branches {
+		if d.Tip == "" {
+			continue
+		}
+		name := d.Name
+		if d.Branch != "" {
+			name = d.Branch
+		}
+		var tip string
+		failure, err := a.during(func(ctx context.Context) (err error) {
+			tip, err = a.tree.merge(ctx, d)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if failure != nil {
+			reason := dag.ReasonSetup
+			if isConflict(failure) {
+				reason = dag.ReasonConflict
+			}
+			return failed(reason, "merging %s: %v", name, failure)
+		}
+		a.say("merged %s", name)
+		a.ownStart = tip
+		if f, err := a.verify("after merging " + name + ": "); err != nil {
+			return err
+		} else if f != nil {
+			return failed(f.reason, "%s", f.detail)
+		}
+	}
+	return nil
+}
+
+// complete does the on_complete steps; each may be repeated without harm.
+func (a *attempt) complete() error {
+	if a.overridden {
+		return nil
+	}
+	pushed := false
+	for _, step := range a.node.OnComplete {
+		var err error
+		switch step {
+		case "push":
+			err, pushed = a.push(), true
+		case "pr":
+			if !pushed {
+				err = a.push()
+			}
+			if err == nil {
+				err = a.pullRequest()
+			}
+		default:
+			err = failed(dag.ReasonOnComplete, "unknown step %q", step)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// push brings the branch to the remote that git names for it, or origin.
+func (a *attempt) push() error {
+	branch := a.spec.Place.Branch
+	a.say("on_complete: push %s", branch)
+	// No shell string: git expands nothing in an argument.
+	s, err := a.step(`remote=$(git config --get "branch.$CMUX_BRANCH.pushRemote" ||
+	git config --get remote.pushDefault ||
+	git config --get "branch.$CMUX_BRANCH.remote" || echo origin)
+exec git push --set-upstream "$remote" "refs/heads/$CMUX_BRANCH:refs/heads/$CMUX_BRANCH"`, a.limits.Step, nil)
+	return a.stepFailed("push", s, err)
+}
+
+// pullRequest opens one with gh, unless one is open already.
+func (a *attempt) pullRequest() error {
+	a.say("on_complete: pr %s", a.spec.Place.Branch)
+	s, err := a.step("", a.limits.Step, []string{"gh", "pr", "list", "--head", a.spec.Place.Branch, "--state", "open", "--json", "url", "--jq", ".[].url"})
+	if err := a.stepFailed("pr", s, err); err != nil {
+		return err
+	}
+	if strings.TrimSpace(s.output) != "" {
+		return nil
+	}
+	title, body := a.node.Name, a.node.Name
+	if a.end.Summary != "" {
+		title, _, _ = strings.Cut(a.end.Summary, "\n")
+		body = a.end.Summary
+	}
+	argv := []string{"gh", "pr", "create", "--head", a.spec.Place.Branch, "--title", title, "--body-file", "-"}
+	if b := a.job.Run.Plan.BaseBranch; b != "" {
+		argv = append(argv, "--base", b)
+	}
+	s, err = a.step("", a.limits.Step, argv, body)
+	return a.stepFailed("pr", s, err)
+}
+
+func (a *attempt) stepFailed(name string, s *stepEnd, err error) error {
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.timedOut:
+		return failed(dag.ReasonOnComplete, "%s did not end within %s", name, a.limits.Step)
+	case s.exit != 0:
+		return failed(dag.ReasonOnComplete, "%s: exit %d%s", name, s.exit, endOf(s.output))
+	}
+	return nil
+}
+
+// survey fills in what git shows of the work, and saves what did not pass.
+// What git cannot tell is noted; the verdict stands.
+func (a *attempt) survey() {
+	if a.tree == nil {
+		return
+	}
+	ctx := context.WithoutCancel(a.ctx)
+	var errs []error
+	note := func(err error) { errs = append(errs, err) }
+	var err error
+	if a.end.Outcome != dag.Done && !a.end.Retry {
+		a.end.Snapshot, err = a.tree.snapshot(ctx, fmt.Sprintf("attempt %d of %s did not pass", a.spec.Attempt, a.node.Name))
+		note(err)
+	}
+	if a.node.HasBranch() {
+		a.end.Tip, err = a.tree.tip(ctx)
+		note(err)
+		if a.spec.Place.Commit != "" && err == nil {
+			a.end.Commits, err = a.tree.commits(ctx, a.spec.Place.Commit)
+			note(err)
+			if a.end.Commits > 0 {
+				a.end.DiffStat, err = a.tree.diffStat(ctx, a.spec.Place.Commit)
+				note(err)
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		a.note("%v", err)
+	}
+}

@@ -1,0 +1,266 @@
+package attempt
+
+import (
+	"fmt"
+	"time"
+
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+const (
+	maxSentBack = 3 // turns without a report before a person is asked
+
+	reminder = "You ended your turn without reporting. Go on with the task until it is finished, then report with: cmux done \"summary\"\nIf you cannot finish, report why with: cmux blocked \"reason\""
+	goOn     = "The limit is over. Go on where you left off."
+)
+
+// converse is the life of an agent that reports.
+func (a *attempt) converse() error {
+	for {
+		if _, err := a.serve(a.agent.Ended(), nil, a.eventful); err != nil {
+			return err
+		}
+		var err error
+		switch {
+		case a.overridden && a.hasEnded():
+			return a.left()
+		case a.overridden:
+			// A person has decided: whatever it says, nothing is asked of it.
+			over, e := a.idleAfterOverride()
+			if over || e != nil {
+				return e
+			}
+		case a.done != nil && a.done.blocked:
+			reason := a.done.text
+			a.done, a.turnEnded = nil, false
+			err = a.needInput("blocked: " + reason)
+		case a.done != nil:
+			finished, e := a.reported()
+			if finished || e != nil {
+				return e
+			}
+		case a.hasEnded():
+			return a.left()
+		case a.limit != nil:
+			err = a.sleep()
+		case a.taken:
+			a.turnEnded, a.question, a.answer = false, nil, nil
+		case a.answer != nil:
+			text := *a.answer
+			a.answer, a.turnEnded, a.question = nil, false, nil
+			err = a.deliver(text)
+		case a.question != nil:
+			q := *a.question
+			a.question, a.turnEnded = nil, false
+			err = a.needInput(q)
+		case a.turnEnded:
+			a.turnEnded = false
+			if a.sentBack++; a.sentBack > maxSentBack {
+				err = a.needInput(fmt.Sprintf("ended %d turns without a report", a.sentBack))
+			} else {
+				err = a.deliver(reminder)
+			}
+		}
+		a.wentOn = false
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// eventful reports whether there is something for converse to act on.
+func (a *attempt) eventful() bool {
+	if a.overridden {
+		return a.done != nil || a.turnEnded
+	}
+	if a.taken {
+		return a.done != nil || a.limit != nil
+	}
+	return a.done != nil || a.limit != nil || a.answer != nil || a.question != nil || a.turnEnded
+}
+
+func (a *attempt) hasEnded() bool {
+	select {
+	case <-a.agent.Ended():
+		return true
+	default:
+		return false
+	}
+}
+
+// idleAfterOverride takes in what an overridden agent says; its report ends it.
+func (a *attempt) idleAfterOverride() (over bool, err error) {
+	a.turnEnded, a.question, a.limit = false, nil, nil
+	if a.done != nil && !a.done.blocked {
+		a.end.Summary = a.done.text
+		return true, nil
+	}
+	a.done = nil
+	return false, nil
+}
+
+// deliver hands text to the agent.
+func (a *attempt) deliver(text string) error {
+	a.delivered = append(a.delivered, text)
+	if err := a.agent.Deliver(a.ctx, text); err != nil {
+		if a.hasEnded() {
+			return nil // the next look finds it so
+		}
+		return failed(dag.ReasonExit, "the agent took no message: %v", err)
+	}
+	return a.become(dag.Working, time.Time{}, "")
+}
+
+// reported judges a `cmux done`.
+func (a *attempt) reported() (finished bool, err error) {
+	summary := a.done.text
+	a.taken, a.turnEnded, a.pauses = false, false, 0
+	for {
+		f, err := a.judge()
+		if err != nil {
+			return false, err
+		}
+		if f == nil || a.overridden {
+			a.end.Summary = summary
+			return true, nil
+		}
+		if f.settle != nil {
+			if err := f.settle(); err != nil {
+				return false, err
+			}
+			continue
+		}
+		if a.hasEnded() {
+			return false, failed(f.reason, "%s", f.detail)
+		}
+		switch f.reason {
+		case dag.ReasonChecks:
+			a.checksFailed++
+			if a.checksFailed >= max(a.node.VerifyAttempts, 1) {
+				return false, failed(f.reason, "%s", f.detail)
+			}
+		case dag.ReasonScope:
+			a.scopeFailed++
+			if a.scopeFailed >= max(a.node.VerifyAttempts, 1) {
+				return false, failed(f.reason, "%s", f.detail)
+			}
+		default:
+			a.askedCommit = true
+		}
+		// A report that came in while the last one was judged is of the state
+		// before this hand-back.
+		a.done, a.turnEnded = nil, false
+		return false, a.deliver(f.tell)
+	}
+}
+
+// left judges an agent whose program has ended without a report. In a pane a
+// person may have ended it: the same checks, then its exit code. Headless
+// nobody did, and an exit code of 0 proves nothing.
+func (a *attempt) left() error {
+	taken := a.taken
+	if err := a.endAgent(); err != nil {
+		return err
+	}
+	if a.overridden {
+		if a.end.Exit != 0 {
+			return &final{run.End{Outcome: dag.Failed, Exit: a.end.Exit}}
+		}
+		return nil
+	}
+	if a.spec.Headless && !taken {
+		if a.end.Exit == 0 {
+			return failed(dag.ReasonReported, "ended without a report")
+		}
+		return &final{run.End{Outcome: dag.Failed, Exit: a.end.Exit, Detail: "ended without a report"}}
+	}
+	if err := a.judgeOnce(); err != nil {
+		return err
+	}
+	if a.end.Exit != 0 {
+		return &final{run.End{Outcome: dag.Failed, Exit: a.end.Exit, Detail: "ended without a report"}}
+	}
+	return nil
+}
+
+// needInput gives the slot back until a person answers, by `answer` or in the
+// pane, or the agent goes on by itself.
+func (a *attempt) needInput(question string) error {
+	wait := time.Duration(a.node.InputTimeout)
+	if a.spec.Headless && wait == 0 {
+		return failed(dag.ReasonReported, "%s", question)
+	}
+	if err := a.become(dag.NeedsInput, time.Time{}, question); err != nil {
+		return err
+	}
+	var expired <-chan time.Time
+	if wait > 0 {
+		t := time.NewTimer(wait)
+		defer t.Stop()
+		expired = t.C
+	}
+	a.wentOn = false
+	over, err := a.serve(a.agent.Ended(), expired, func() bool {
+		return a.answer != nil || a.taken || a.wentOn || a.done != nil || a.overridden || a.limit != nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case over:
+		return failed(dag.ReasonReported, "nobody answered within %s: %s", wait, question)
+	case a.taken || a.hasEnded():
+		return nil // a person is at work, or it is over
+	}
+	a.sentBack = 0
+	if err := a.regain(); err != nil || a.hasEnded() || a.taken {
+		return err
+	}
+	if a.answer == nil {
+		return nil
+	}
+	text := *a.answer
+	a.answer, a.turnEnded, a.question = nil, false, nil
+	return a.deliver(text)
+}
+
+// sleep waits for the end of a limit and sends the agent on in the same
+// conversation. It costs no retry.
+func (a *attempt) sleep() error {
+	until := a.limit.Until
+	if until.IsZero() {
+		until = time.Now().Add(min(a.limits.Pause<<min(a.pauses, 10), maxPause))
+	}
+	a.pauses++
+	a.limit, a.turnEnded, a.wentOn = nil, false, false
+	if err := a.become(dag.AtLimit, until, ""); err != nil {
+		return err
+	}
+	if err := a.record(run.Record{Type: run.Limited, Account: a.node.Account, Until: until}); err != nil {
+		return err
+	}
+	al := newAlarm(until)
+	defer al.stop()
+	for {
+		rang, err := a.serve(a.agent.Ended(), al.timer.C, func() bool {
+			return a.taken || a.wentOn || a.done != nil || a.overridden || a.limit != nil
+		})
+		if err != nil {
+			return err
+		}
+		if a.hasEnded() || a.taken || a.limit != nil {
+			return nil
+		}
+		if !rang {
+			return a.regain() // it works already
+		}
+		if al.due() {
+			break
+		}
+	}
+	if err := a.regain(); err != nil || a.hasEnded() || a.taken || a.wentOn || a.done != nil {
+		return err
+	}
+	a.turnEnded = false
+	return a.deliver(goOn)
+}

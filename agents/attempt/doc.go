@@ -1,0 +1,15 @@
+// Package attempt carries one attempt of one node from its start to its end.
+//
+// Run prepares the worktree, starts the agent, serves what comes in meanwhile,
+// judges the result and returns a run.End that the caller makes durable. It
+// writes no marker and no end record itself, and it needs nobody: without a
+// runner an attempt goes on to its end. An attempt that is interrupted has no
+// end; Run then returns ErrInterrupted.
+//
+// What runs is behind the Agent interface. For a kind that judges itself (a
+// command) the program's exit code is its report. All others report with
+// `cmux done` or `cmux blocked`, and an exit code proves nothing. In both
+// cases verify, scope and commits decide together with the report: see judge.go.
+//
+// When Run returns, no process of the attempt is left.
+package attempt

@@ -1,0 +1,109 @@
+package attempt
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cmux/agents/proc"
+	"cmux/dag"
+)
+
+// removed are the variables that would lead a node's programs elsewhere: to
+// the person's tmux server, and to the repository, index or objects of
+// whatever git command cmux was called from.
+var removed = []string{
+	"TMUX", "TMUX_PANE",
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_IMPLICIT_WORK_TREE",
+	"GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE",
+	"GIT_INTERNAL_SUPER_PREFIX", "GIT_QUARANTINE_PATH",
+	"PWD", "OLDPWD", // of where `start` was typed; the programs have a directory of their own
+}
+
+// environ is the environment of the node's programs: the frozen one, then env
+// of the configuration, then cmux's own.
+func environ(j *Job) ([]string, error) {
+	vars := make(map[string]string, len(j.Env)+16)
+	for _, e := range j.Env {
+		name, value, ok := strings.Cut(e, "=")
+		// What cmux itself says about an outer run does not hold in this one.
+		if ok && name != "" && !slices.Contains(removed, name) && !inner(name) {
+			vars[name] = value
+		}
+	}
+	maps.Copy(vars, j.Node.Env)
+
+	r, s := j.Run, j.Spec
+	nowhere := filepath.Join(r.Dir, "tmux")
+	if err := os.MkdirAll(nowhere, 0o700); err != nil {
+		return nil, err
+	}
+	vars["PATH"] = filepath.Dir(r.Binary()) + string(os.PathListSeparator) + vars["PATH"]
+	if vars["PATH"][len(vars["PATH"])-1] == os.PathListSeparator {
+		vars["PATH"] += "/usr/local/bin:/usr/bin:/bin"
+	}
+	vars["PWD"] = s.Place.Dir
+	vars["TMUX_TMPDIR"] = nowhere
+	vars["CMUX_RUN"] = r.Plan.ID
+	vars["CMUX_RUN_DIR"] = r.Dir
+	vars["CMUX_ROOT"] = r.Plan.Root
+	vars["CMUX_NODE"] = s.Node
+	vars["CMUX_TOKEN"] = s.Token
+	vars["CMUX_SLOT"] = strconv.Itoa(s.Place.Slot)
+	if s.Place.PortBase != 0 {
+		vars["CMUX_PORT_BASE"] = strconv.Itoa(s.Place.PortBase)
+	}
+	name, value, _ := strings.Cut(string(Mark(j)), "=")
+	vars[name] = value
+	optional := map[string]string{"CMUX_SOCKET": j.Socket, "CMUX_PANE": j.Pane, "CMUX_BRANCH": s.Place.Branch}
+	if j.Node.Role == dag.RoleReview {
+		optional["CMUX_BASE"] = r.Plan.Base
+		optional["CMUX_HEAD"] = s.Place.Commit
+		if s.Place.Commit == "" {
+			optional["CMUX_HEAD"] = r.Plan.Base
+		}
+	}
+	for name, value := range optional {
+		if value != "" {
+			vars[name] = value
+		}
+	}
+	if j.Terminal != nil {
+		vars["TERM"] = j.Terminal.Term
+	}
+	env := make([]string, 0, len(vars))
+	for name, value := range vars {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env, nil
+}
+
+// inner reports whether the variable is one that cmux sets in a node.
+func inner(name string) bool {
+	switch name {
+	case "CMUX_RUN", "CMUX_RUN_DIR", "CMUX_ROOT", "CMUX_NODE", proc.AttemptVar, "CMUX_TOKEN", "CMUX_SOCKET",
+		"CMUX_SLOT", "CMUX_PORT_BASE", "CMUX_BRANCH", "CMUX_PANE", "CMUX_BASE", "CMUX_HEAD", stepVar:
+		return true
+	}
+	return false
+}
+
+// Mark is what proves that a process belongs to the job's attempt.
+func Mark(j *Job) proc.Mark {
+	return proc.Attempt(j.Run.Plan.ID, j.Spec.Node, j.Spec.Attempt)
+}
+
+// stepVar marks the processes of one check or on_complete step, so that they
+// can be told from those of an agent that is still at work.
+const stepVar = "CMUX_STEP"
+
+// stepMark is the mark of the k-th step of the attempt.
+func stepMark(j *Job, k int) proc.Mark {
+	return proc.Mark(fmt.Sprintf("%s=%s/%s/%d/%d", stepVar, j.Run.Plan.ID, j.Spec.Node, j.Spec.Attempt, k))
+}

@@ -1,0 +1,573 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"cmux/agents/proc"
+	"cmux/agents/run"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// attempt is the state of one Run. Only the goroutine of Run touches it.
+type attempt struct {
+	ctx    context.Context
+	job    *Job
+	node   *dag.Node
+	spec   *run.Spec
+	kind   Kind
+	limits Limits
+	stage  *Stage
+	out    *output
+	agent  Agent
+	tree   tree // nil: the node has none
+	steps  int  // checks and on_complete steps started
+
+	activity dag.Activity
+	budget   *stopwatch // node.Timeout
+	idle     *time.Timer
+	lastSign time.Time // of life, other than output
+
+	// What was learnt from messages and not yet acted on.
+	done       *report
+	turnEnded  bool
+	background *time.Timer // sub-agents were at work when the turn ended
+	question   *string     // it waits for a person
+	limit      *Event
+	answer     *string
+	taken      bool // a person types
+	overridden bool
+	granted    bool
+	wentOn     bool
+	interrupt  context.CancelFunc // ends the step that runs
+	delivered  []string           // prompts that are cmux's own
+
+	// Of the conversation so far.
+	sentBack     int // turns without a report
+	checksFailed int
+	scopeFailed  int
+	askedCommit  bool
+	pauses       int    // limits in a row
+	passed       string // fingerprint of the tree that passed its checks
+	ownStart     string // commit since which changes are the node's own
+	end          run.End
+}
+
+// report is what the agent said with `cmux done` or `cmux blocked`.
+type report struct {
+	blocked bool
+	text    string
+}
+
+// final is the end of an attempt, on its way up as an error.
+type final struct{ run.End }
+
+func (f *final) Error() string {
+	return fmt.Sprintf("outcome %d, reason %q: %s", f.Outcome, f.Reason, f.Detail)
+}
+
+func failed(reason dag.Reason, format string, a ...any) error {
+	return &final{run.End{Outcome: dag.Failed, Reason: reason, Detail: fmt.Sprintf(format, a...)}}
+}
+
+var errCancelled = &final{run.End{Outcome: dag.Cancelled}}
+
+// Run carries the attempt out. The error is ErrInterrupted or ErrStopped when
+// ctx ended or a stop came in; any other error means that cmux itself could
+// not do its part (a record that cannot be written) and that the attempt has
+// no end either.
+func Run(ctx context.Context, job Job) (run.End, error) {
+	a := &attempt{ctx: ctx, job: &job, node: job.Node, spec: job.Spec, limits: job.Limits.withDefaults()}
+	end, err := a.run()
+	a.refuse()
+	return end, err
+}
+
+// refuse answers what came in too late.
+func (a *attempt) refuse() {
+	for {
+		select {
+		case m := <-a.job.Inbox:
+			m.answer(Reply{Error: "the attempt has ended"})
+		default:
+			return
+		}
+	}
+}
+
+func (a *attempt) run() (run.End, error) {
+	env, err := environ(a.job)
+	if err != nil {
+		return run.End{}, err
+	}
+	a.out = &output{live: a.job.Live, last: time.Now()}
+	if a.out.live == nil && a.job.Terminal != nil {
+		a.out.live = a.job.Terminal.Out
+	}
+	log, err := OpenLog(a.job.Run.Log(a.node.Name), Header(a.node.Name, a.spec.Attempt, time.Now()), a.limits.LogHead, a.limits.LogTail)
+	if err != nil {
+		return run.End{}, err
+	}
+	a.out.log = log
+	a.stage = &Stage{
+		Run: a.job.Run, Node: a.node, Spec: a.spec, Dir: a.spec.Place.Dir, Env: env, Out: a.out,
+		Terminal: a.job.Terminal, spawner: a.job.Spawner, mark: Mark(a.job), drain: a.limits.Drain,
+	}
+	a.budget = newStopwatch(time.Duration(a.node.Timeout))
+	defer a.budget.run(false)
+	defer a.stopIdle()
+
+	err = a.flow()
+	if e := a.endAgent(); e != nil && err == nil {
+		err = e
+	}
+	var f *final
+	switch {
+	case err == nil:
+		a.end.Outcome = dag.Done
+	case errors.As(err, &f):
+		a.end.Outcome, a.end.Reason, a.end.Detail = f.Outcome, f.Reason, f.Detail
+		if f.Exit != 0 {
+			a.end.Exit = f.Exit
+		}
+	default:
+		a.say("%v", err)
+		return run.End{}, errors.Join(err, a.out.close())
+	}
+	a.end.Retry = !a.overridden && a.node.WillRetry(a.end.Outcome, a.end.Reason, a.spec.Tries)
+	a.survey()
+	if a.end.Outcome == dag.Failed && a.end.Detail != "" {
+		a.say("%s", a.end.Detail)
+	}
+	if err := a.out.close(); err != nil {
+		a.note("the log is incomplete: %v", err)
+	}
+	return a.end, nil
+}
+
+// flow is the attempt from its start to its verdict; nil means done.
+func (a *attempt) flow() error {
+	if err := a.endLeftovers(); err != nil {
+		return err
+	}
+	if err := a.prepare(); err != nil {
+		return err
+	}
+	if a.node.Role == dag.RoleMerge {
+		if err := a.merge(); err != nil {
+			return err
+		}
+		if a.node.Task == "" {
+			return a.complete()
+		}
+	}
+	kind, ok := a.job.Kinds[a.node.Agent]
+	if !ok {
+		return failed(dag.ReasonSetup, "agent kind %q is not known to this binary", a.node.Agent)
+	}
+	a.kind = kind
+	if err := a.launch(); err != nil {
+		return err
+	}
+	if kind.Judge {
+		if err := a.converse(); err != nil {
+			return err
+		}
+	} else if err := a.await(); err != nil {
+		return err
+	}
+	if a.overridden {
+		return nil
+	}
+	return a.complete()
+}
+
+// endLeftovers ends what an earlier attempt left behind when its wrapper was
+// killed. The first attempt has no predecessor and is spared the scan.
+func (a *attempt) endLeftovers() error {
+	if a.spec.Attempt <= 1 {
+		return nil
+	}
+	marks := make([]proc.Mark, 0, a.spec.Attempt-1)
+	for n := 1; n < a.spec.Attempt; n++ {
+		marks = append(marks, proc.Attempt(a.job.Run.Plan.ID, a.spec.Node, n))
+	}
+	ended, err := proc.End(a.ctx, a.limits.Grace, marks...)
+	if len(ended) > 0 {
+		a.note("ended what an earlier attempt left running: %s", proc.Names(ended))
+	}
+	if err != nil {
+		return failed(dag.ReasonSetup, "processes of an earlier attempt could not be ended: %v", err)
+	}
+	return a.interrupted()
+}
+
+func (a *attempt) launch() error {
+	agent, err := a.kind.New(a.stage)
+	if err != nil {
+		return failed(dag.ReasonSetup, "%s: %v", a.kind.Name, err)
+	}
+	a.delivered = append(a.delivered, a.node.Task)
+	if err := agent.Start(a.ctx); err != nil {
+		return failed(dag.ReasonSetup, "starting: %v", err)
+	}
+	a.agent = agent
+	a.lastSign = time.Now()
+	a.armIdle()
+	return a.become(dag.Working, time.Time{}, "")
+}
+
+// endAgent ends the program with all that came of it.
+func (a *attempt) endAgent() error {
+	if a.agent == nil {
+		return nil
+	}
+	// A context that is over must not leave a process behind.
+	left, err := a.agent.Interrupt(context.WithoutCancel(a.ctx), a.limits.Grace)
+	if len(left) > 0 {
+		a.note("ended what the program left running: %s", proc.Names(left))
+	}
+	a.end.Exit = a.agent.Exit().Code
+	if err != nil {
+		a.note("%v", err)
+	}
+	a.agent = nil
+	return nil
+}
+
+// await is the life of a program whose exit code is its report.
+func (a *attempt) await() error {
+	agent := a.agent
+	if _, err := a.serve(agent.Ended(), nil, nil); err != nil {
+		return err
+	}
+	if err := a.endAgent(); err != nil {
+		return err
+	}
+	if a.done != nil && !a.done.blocked {
+		a.end.Summary = a.done.text
+	}
+	if exit := agent.Exit(); exit.Code != 0 || exit.Err != nil {
+		detail := exit.String()
+		if a.done != nil && a.done.blocked {
+			detail += ": " + a.done.text
+		}
+		return &final{run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: detail}}
+	}
+	return a.judgeOnce()
+}
+
+// serve answers messages and watches the clocks until ch is closed, ready holds
+// or alarm rings. Everything that ends an attempt from outside comes out of here.
+func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func() bool) (rang bool, err error) {
+	for ready == nil || !ready() {
+		var idle, settled <-chan time.Time
+		if a.idle != nil && a.activity == dag.Working {
+			idle = a.idle.C
+		}
+		if a.background != nil {
+			settled = a.background.C
+		}
+		select {
+		case <-a.ctx.Done():
+			return false, a.interrupted()
+		case <-ch:
+			// An end and a word about it may come together: hear the word first.
+			return false, a.drain()
+		case m := <-a.job.Inbox:
+			if err := a.handle(m); err != nil {
+				return false, err
+			}
+		case <-a.budget.C:
+			return false, failed(dag.ReasonTimeout, "ran past its timeout of %s", time.Duration(a.node.Timeout))
+		case <-idle:
+			if err := a.checkIdle(); err != nil {
+				return false, err
+			}
+		case <-alarm:
+			return true, nil
+		case <-settled:
+			a.background, a.turnEnded = nil, true
+		}
+	}
+	return false, nil
+}
+
+func (a *attempt) drain() error {
+	for {
+		select {
+		case m := <-a.job.Inbox:
+			if err := a.handle(m); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// during runs f, which must end when its context does, while messages are
+// served, and returns its error as failure. What came from outside is in err; it
+// ends f first.
+func (a *attempt) during(f func(context.Context) error) (failure, err error) {
+	ctx, cancel := context.WithCancel(a.ctx)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		failure = f(ctx)
+	}()
+	a.interrupt = cancel
+	_, err = a.serve(done, nil, nil)
+	a.interrupt = nil
+	cancel()
+	<-done
+	return failure, err
+}
+
+func (a *attempt) interrupted() error {
+	if a.ctx.Err() == nil {
+		return nil
+	}
+	if errors.Is(context.Cause(a.ctx), ErrStopped) {
+		return ErrStopped
+	}
+	return ErrInterrupted
+}
+
+// handle acts on one message.
+func (a *attempt) handle(m Message) error {
+	var reply Reply
+	defer func() { m.answer(reply) }()
+	switch m.Op {
+	case OpPing:
+	case OpCancel:
+		return errCancelled
+	case OpStop:
+		return ErrStopped
+	case OpInterrupt:
+		if a.interrupt != nil {
+			a.interrupt()
+		}
+	case OpOverridden:
+		a.overridden = true
+		a.budget.run(false)
+		a.stopIdle()
+	case OpGranted:
+		a.granted = true
+	case OpAnswer:
+		if !a.kind.Judge || a.agent == nil {
+			reply.Error = fmt.Sprintf("%s takes no answers", a.node.Name)
+			return nil
+		}
+		a.answer = &m.Text
+	case OpRelease:
+		if !a.taken {
+			reply.Error = fmt.Sprintf("%s is not taken over", a.node.Name)
+			return nil
+		}
+		a.taken = false
+		if a.activity == dag.TakenOver {
+			return a.become(dag.Working, time.Time{}, "")
+		}
+	case OpDone, OpBlocked:
+		if m.Token == "" || m.Token != a.spec.Token {
+			reply.Error = "this report does not come from the running attempt: its token is not " + a.spec.Node + "'s"
+			return nil
+		}
+		a.sign()
+		a.done = &report{blocked: m.Op == OpBlocked, text: m.Text}
+		return a.record(run.Record{Type: run.Noted, How: string(m.Op), Detail: m.Text})
+	case OpHook:
+		a.sign()
+		parse := a.kind.Hook
+		if parse == nil {
+			parse = func(event string, payload json.RawMessage) (Event, Reply, error) {
+				e, err := ParseEvent(event, payload)
+				return e, Reply{}, err
+			}
+		}
+		e, r, err := parse(m.Event, m.Payload)
+		if err != nil {
+			reply.Error = err.Error()
+			return nil
+		}
+		reply = r
+		if a.kind.Judge {
+			return a.react(e)
+		}
+	default:
+		reply.Error = fmt.Sprintf("unknown request %q", m.Op)
+	}
+	return nil
+}
+
+// react takes in what a hook said.
+func (a *attempt) react(e Event) error {
+	switch e.What {
+	case TurnEnded:
+		a.stopBackground()
+		if a.taken {
+			return nil
+		}
+		if e.Background > 0 {
+			a.background = time.NewTimer(a.limits.Settle)
+			return nil
+		}
+		a.turnEnded = true
+	case Prompted:
+		a.stopBackground()
+		a.turnEnded, a.question, a.limit = false, nil, nil
+		if !e.Own && !a.isOwn(e.Text) {
+			a.taken = true
+			return a.become(dag.TakenOver, time.Time{}, "")
+		}
+		a.wentOn = true
+	case Asked:
+		if !a.taken {
+			a.question = &e.Text
+		}
+	case Limited:
+		a.limit = &e
+	case WentOn:
+		a.turnEnded, a.question, a.limit = false, nil, nil
+		a.wentOn = true
+	case Used:
+		a.end.Tokens = max(a.end.Tokens, e.Tokens)
+		if b := a.node.Budget.Tokens; b > 0 && a.end.Tokens > b && !a.overridden {
+			return failed(dag.ReasonBudget, "used %d of %d tokens", a.end.Tokens, b)
+		}
+	}
+	return nil
+}
+
+// isOwn reports whether a prompt came from cmux. A terminal program may wrap
+// what was pasted into it, so containment decides.
+func (a *attempt) isOwn(prompt string) bool {
+	for _, d := range a.delivered {
+		if d = strings.TrimSpace(d); d != "" && strings.Contains(prompt, d) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *attempt) stopBackground() {
+	if a.background != nil {
+		a.background.Stop()
+		a.background = nil
+	}
+}
+
+// become records what the attempt is doing and lets its clocks run or stand.
+// A person at work is not timed out.
+func (a *attempt) become(act dag.Activity, until time.Time, detail string) error {
+	counts := act == dag.Working || act == dag.Checking
+	a.budget.run(counts && !a.overridden)
+	if act == dag.Working {
+		a.armIdle()
+	}
+	if act == a.activity && act == dag.Working {
+		return nil // Began says as much
+	}
+	a.activity = act
+	return a.record(run.Record{Type: run.Active, Activity: act, Until: until, Detail: detail})
+}
+
+func (a *attempt) record(r run.Record) error {
+	r.Node, r.Attempt, r.At = a.spec.Node, a.spec.Attempt, time.Now()
+	return a.job.Record(r)
+}
+
+// note records something a person may want to see. A note that cannot be
+// written is not worth the attempt.
+func (a *attempt) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	a.say("%s", text)
+	a.record(run.Record{Type: run.Noted, Detail: text})
+}
+
+// say prints a line of cmux's own into the log and the pane.
+func (a *attempt) say(format string, args ...any) {
+	text := strings.TrimRight(fmt.Sprintf(format, args...), "\n")
+	fmt.Fprintf(a.out, "── cmux: %s\n", strings.ReplaceAll(text, "\n", "\n   "))
+}
+
+// sign notes a sign of life other than output.
+func (a *attempt) sign() { a.lastSign = time.Now() }
+
+func (a *attempt) armIdle() {
+	d := time.Duration(a.node.IdleTimeout)
+	if d <= 0 || a.overridden || a.agent == nil {
+		return
+	}
+	a.stopIdle()
+	a.lastSign = time.Now()
+	a.idle = time.NewTimer(d)
+}
+
+func (a *attempt) stopIdle() {
+	if a.idle != nil {
+		a.idle.Stop()
+		a.idle = nil
+	}
+}
+
+// checkIdle looks, when the idle timer has fired, for the newest sign of life,
+// and goes on waiting from there.
+func (a *attempt) checkIdle() error {
+	d := time.Duration(a.node.IdleTimeout)
+	last := a.lastSign
+	if w := a.out.lastWrite(); w.After(last) {
+		last = w
+	}
+	if time.Since(last) >= d && a.tree != nil {
+		if m := newest(a.ctx, a.spec.Place.Dir, last); m.After(last) {
+			last = m
+		}
+	}
+	quiet := time.Since(last)
+	if quiet >= d {
+		return failed(dag.ReasonIdle, "no output, no event and no changed file for %s", d)
+	}
+	a.idle.Reset(d - quiet)
+	return nil
+}
+
+// regain asks for the slot back that a pause gave up, and waits for it as long
+// as there is a runner to grant it.
+func (a *attempt) regain() error {
+	if a.overridden {
+		return a.become(dag.Working, time.Time{}, "")
+	}
+	a.granted = false
+	if err := a.record(run.Record{Type: run.Wants}); err != nil {
+		return err
+	}
+	tick := time.NewTicker(a.limits.Retry)
+	defer tick.Stop()
+	for !a.granted && !a.overridden && a.runnerLives() {
+		select {
+		case <-a.ctx.Done():
+			return a.interrupted()
+		case m := <-a.job.Inbox:
+			if err := a.handle(m); err != nil {
+				return err
+			}
+		case <-a.agent.Ended():
+			return nil
+		case <-tick.C:
+		}
+	}
+	return a.become(dag.Working, time.Time{}, "")
+}
+
+func (a *attempt) runnerLives() bool {
+	_, held, err := signals.ReadHolder(run.LockPath(a.job.Run.Plan.Root))
+	return err == nil && held
+}

@@ -1,0 +1,355 @@
+package attempt
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"cmux/agents/proc"
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// fault is what stands between a report and done. A judging kind is told and
+// goes on; for a program that has ended it is the end.
+type fault struct {
+	reason dag.Reason
+	detail string // for the record
+	tell   string // for the agent
+	// settle does for the agent what it was told to do and did not; nil: the
+	// attempt fails.
+	settle func() error
+}
+
+// judge looks for the first fault: a failing check, a change out of scope,
+// work not committed. The first two are found before a commit is made, so that
+// nothing unproven is ever committed for an agent.
+func (a *attempt) judge() (*fault, error) {
+	if f, err := a.verify(""); f != nil || err != nil {
+		return f, err
+	}
+	if a.tree == nil || !a.node.HasBranch() {
+		return nil, nil
+	}
+	var f *fault
+	err := a.git(func(ctx context.Context) (err error) {
+		if f, err = a.scope(ctx); f != nil || err != nil {
+			return err
+		}
+		f, err = a.uncommitted(ctx)
+		return err
+	})
+	return f, err
+}
+
+// git runs f, which asks git, while messages are served. What git cannot do is
+// no fault of the agent's but still ends the attempt.
+func (a *attempt) git(f func(context.Context) error) error {
+	failure, err := a.during(f)
+	if err != nil {
+		return err
+	}
+	if failure != nil {
+		return failed(dag.ReasonChecks, "git: %v", failure)
+	}
+	return nil
+}
+
+// judgeOnce is judge for a program that has ended: nothing is handed back.
+func (a *attempt) judgeOnce() error {
+	if a.overridden {
+		return nil
+	}
+	for {
+		f, err := a.judge()
+		switch {
+		case err != nil:
+			return err
+		case f == nil || a.overridden:
+			return nil
+		case f.settle == nil:
+			return failed(f.reason, "%s", f.detail)
+		}
+		if err := f.settle(); err != nil {
+			return err
+		}
+	}
+}
+
+// verify runs the node's checks, unless the tree is as it was when they last
+// passed. what names the occasion in a fault.
+func (a *attempt) verify(what string) (*fault, error) {
+	if len(a.node.Verify) == 0 {
+		return nil, nil
+	}
+	print, err := a.fingerprint()
+	if err != nil {
+		return nil, err
+	}
+	if print != "" && print == a.passed {
+		return nil, nil
+	}
+	before := a.activity
+	if err := a.become(dag.Checking, time.Time{}, ""); err != nil {
+		return nil, err
+	}
+	a.end.Checks = nil
+	for _, command := range a.node.Verify {
+		a.say("check: %s", command)
+		check, err := a.check(command)
+		if err != nil {
+			return nil, err
+		}
+		a.end.Checks = append(a.end.Checks, *check)
+		if check.Exit != 0 {
+			how := "exit " + strconv.Itoa(check.Exit)
+			if check.TimedOut {
+				how = "no end within " + time.Duration(a.node.VerifyTimeout).String()
+			}
+			a.say("check failed (%s): %s", how, command)
+			f := &fault{
+				reason: dag.ReasonChecks,
+				detail: fmt.Sprintf("%s%s: %s%s", what, command, how, endOf(check.Output)),
+				tell:   fmt.Sprintf("The check `%s` failed (%s). Fix the cause, then report again with: cmux done \"summary\"\n\nThe end of its output:\n%s", command, how, check.Output),
+			}
+			return f, a.become(before, time.Time{}, "")
+		}
+	}
+	// Checks may write files; what passed is the tree they left.
+	if a.passed, err = a.fingerprint(); err != nil {
+		return nil, err
+	}
+	return nil, a.become(before, time.Time{}, "")
+}
+
+func (a *attempt) fingerprint() (print string, err error) {
+	if a.tree == nil {
+		return "", nil
+	}
+	err = a.git(func(ctx context.Context) (err error) {
+		print, err = a.tree.fingerprint(ctx)
+		return err
+	})
+	return print, err
+}
+
+// endOf is the last line of an output that says something, for one-line details.
+func endOf(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
+		return ": " + last
+	}
+	return ""
+}
+
+// maxCheckOutput is how much of the end of a check's output is recorded and
+// handed back.
+const maxCheckOutput = 8 << 10
+
+// check runs one verify command.
+func (a *attempt) check(command string) (*run.Check, error) {
+	began := time.Now()
+	s, err := a.step(command, time.Duration(a.node.VerifyTimeout), nil)
+	if err != nil {
+		return nil, err
+	}
+	return &run.Check{
+		Command: command, Exit: s.exit, TimedOut: s.timedOut,
+		Took: dag.Duration(time.Since(began)), Output: s.output,
+	}, nil
+}
+
+// stepEnd is how a check or an on_complete step ended.
+type stepEnd struct {
+	exit     int
+	timedOut bool
+	output   string // its end
+}
+
+// step runs a shell script, or argv when given, with a time-out, while
+// messages are served. A step that cannot be started ends with 127 and says
+// why in its output.
+func (a *attempt) step(script string, timeout time.Duration, argv []string, stdin ...string) (*stepEnd, error) {
+	a.steps++
+	stage := *a.stage
+	stage.mark = stepMark(a.job, a.steps)
+	stage.Env = append(slices.Clip(stage.Env), string(stage.mark))
+	end := &stepEnd{}
+	keep := &tail{limit: maxCheckOutput}
+	failure, err := a.during(func(ctx context.Context) error {
+		var cmd *exec.Cmd
+		if argv != nil {
+			path, err := lookPath(argv[0], stage.Env)
+			if err != nil {
+				return err
+			}
+			cmd = &exec.Cmd{Path: path, Args: argv}
+		} else {
+			var err error
+			file := filepath.Join(a.job.Run.NodeDir(a.node.Name), fmt.Sprintf("step-%d-%d.sh", a.spec.Attempt, a.steps))
+			if cmd, err = Shell(script, file); err != nil {
+				return err
+			}
+		}
+		for _, text := range stdin {
+			cmd.Stdin = strings.NewReader(text)
+		}
+		p, err := stage.Piped(cmd, both{a.out, keep})
+		if err != nil {
+			return err
+		}
+		if timeout <= 0 {
+			timeout = a.limits.Step
+		}
+		timer := time.NewTimer(timeout)
+		defer timer.Stop()
+		select {
+		case <-p.Exited():
+		case <-timer.C:
+			end.timedOut = true
+		case <-ctx.Done():
+		}
+		left, err := p.Finish(context.WithoutCancel(ctx), a.limits.Grace)
+		if len(left) > 0 && !end.timedOut {
+			fmt.Fprintf(a.out, "── cmux: ended what it left running: %s\n", proc.Names(left))
+		}
+		if end.exit = p.Exit().Code; end.timedOut && end.exit == 0 {
+			end.exit = 124
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if failure != nil {
+		fmt.Fprintf(both{a.out, keep}, "%v\n", failure)
+		if end.exit == 0 {
+			end.exit = 127
+		}
+	}
+	end.output = keep.String()
+	return end, nil
+}
+
+// both writes to two writers that do not fail.
+type both struct {
+	a, b interface{ Write([]byte) (int, error) }
+}
+
+func (w both) Write(p []byte) (int, error) {
+	w.a.Write(p)
+	return w.b.Write(p)
+}
+
+// lookPath finds a program in the PATH of env, not in that of this process.
+func lookPath(name string, env []string) (string, error) {
+	for _, e := range env {
+		path, ok := strings.CutPrefix(e, "PATH=")
+		if !ok {
+			continue
+		}
+		for _, dir := range filepath.SplitList(path) {
+			if file, err := exec.LookPath(filepath.Join(dir, name)); dir != "" && err == nil {
+				return file, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%s: %w", name, exec.ErrNotFound)
+}
+
+// scope finds the changes that lie outside what the node may write. A path
+// that context names is read-only unless scope names it too.
+func (a *attempt) scope(ctx context.Context) (*fault, error) {
+	if len(a.node.Scope) == 0 && len(a.node.Context) == 0 {
+		return nil, nil
+	}
+	changed, err := a.tree.changed(ctx, a.ownStart)
+	if err != nil {
+		return nil, err
+	}
+	outside := slices.DeleteFunc(changed, func(path string) bool {
+		if len(a.node.Scope) > 0 {
+			return dag.InScope(a.node.Scope, path)
+		}
+		return !dag.InScope(a.node.Context, path)
+	})
+	if len(outside) == 0 {
+		return nil, nil
+	}
+	files := shown(outside)
+	return &fault{
+		reason: dag.ReasonScope,
+		detail: "changed outside its scope: " + files,
+		tell: fmt.Sprintf("These files are outside your scope (%s): %s\nRestore them to what they were at %.12s, then report again with: cmux done \"summary\"",
+			strings.Join(a.node.Scope, ", "), files, a.ownStart),
+	}, nil
+}
+
+// shown lists the first few paths and the number of the others.
+func shown(paths []string) string {
+	const most = 20
+	if len(paths) <= most {
+		return strings.Join(paths, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(paths[:most], ", "), len(paths)-most)
+}
+
+// nothingNeeded is how a summary says that no commit was called for.
+const nothingNeeded = "nothing"
+
+// uncommitted finds work that is not committed, and a build that made none.
+//
+// A judging kind is asked once to commit, and then it is done for it. One that
+// reports done without any change is asked once too; a second report, or a
+// first whose summary begins with "nothing", is taken as its word that nothing
+// was needed. A command's changes are committed for it at once, and no changes
+// are its word.
+func (a *attempt) uncommitted(ctx context.Context) (*fault, error) {
+	dirty, err := a.tree.dirty(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(dirty) > 0 {
+		f := &fault{
+			detail: "uncommitted: " + shown(dirty),
+			tell:   fmt.Sprintf("These changes are not committed: %s\nCommit what belongs to your task, remove the rest, then report again with: cmux done \"summary\"", shown(dirty)),
+		}
+		if !a.kind.Judge || a.agent == nil || a.askedCommit {
+			f.settle = a.commit
+		}
+		return f, nil
+	}
+	if !a.kind.Judge || a.agent == nil || a.askedCommit || a.node.Role != dag.RoleBuild || a.done == nil ||
+		strings.HasPrefix(strings.ToLower(strings.TrimSpace(a.done.text)), nothingNeeded) {
+		return nil, nil
+	}
+	n, err := a.tree.commits(ctx, a.ownStart)
+	if err != nil || n > 0 {
+		return nil, err
+	}
+	return &fault{
+		detail: "reported done without a commit",
+		tell:   "You reported done, but your branch has no commit. Commit your work and report again; if nothing was needed, say so: cmux done \"nothing was needed: why\"",
+	}, nil
+}
+
+// commit makes the commit that the agent did not make.
+func (a *attempt) commit() error {
+	message := a.node.Name
+	if a.done != nil && a.done.text != "" {
+		message += ": " + a.done.text
+	}
+	err := a.git(func(ctx context.Context) error {
+		commit, err := a.tree.commitAll(ctx, message)
+		if err == nil && commit != "" {
+			fmt.Fprintf(a.out, "── cmux: committed what was left uncommitted: %.12s\n", commit)
+		}
+		return err
+	})
+	return err
+}

@@ -1,0 +1,126 @@
+package attempt
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// seam ends the newest output while the log of a talkative attempt is a ring;
+// it is gone once the attempt has ended and the ring has been straightened.
+const seam = "\n── cmux: the newest output ends here; older output follows ──\n"
+
+// Log is the output of one attempt at the end of the node's log file. It keeps
+// the first head and the last tail bytes: beyond them the tail part of the
+// file is a ring, so a program that prints without end costs no more disk.
+// It is not safe for concurrent use.
+type Log struct {
+	f          *os.File
+	path       string
+	base       int64 // where the attempt's output begins in the file
+	head, tail int64
+	n          int64 // bytes written so far
+}
+
+// OpenLog appends a header line to the log at path and returns the Log of a new
+// attempt.
+func OpenLog(path, header string, head, tail int64) (*Log, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	end, err := f.Seek(0, io.SeekEnd)
+	if err == nil {
+		if end > 0 {
+			header = "\n" + header
+		}
+		_, err = f.WriteAt([]byte(header), end)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &Log{f: f, path: path, base: end + int64(len(header)), head: head, tail: max(tail, int64(2*len(seam)))}, nil
+}
+
+// Header is the line that begins an attempt in a node's log.
+func Header(node string, attempt int, at time.Time) string {
+	return fmt.Sprintf("── %s: attempt %d, %s ──\n", node, attempt, at.Format("2006-01-02 15:04:05"))
+}
+
+// Write keeps p, or what the bounds let it keep.
+func (l *Log) Write(p []byte) (int, error) {
+	whole := len(p)
+	if room := l.head + l.tail - l.n; room > 0 {
+		k := min(room, int64(len(p)))
+		if _, err := l.f.WriteAt(p[:k], l.base+l.n); err != nil {
+			return 0, err
+		}
+		l.n += k
+		p = p[k:]
+	}
+	if len(p) == 0 {
+		return whole, nil
+	}
+	if skip := int64(len(p)) - l.tail; skip > 0 {
+		l.n += skip
+		p = p[skip:]
+	}
+	for len(p) > 0 {
+		at := (l.n - l.head) % l.tail
+		k := min(int64(len(p)), l.tail-at)
+		if _, err := l.f.WriteAt(p[:k], l.base+l.head+at); err != nil {
+			return 0, err
+		}
+		l.n += k
+		p = p[k:]
+	}
+	if at := (l.n - l.head) % l.tail; at+int64(len(seam)) <= l.tail {
+		if _, err := l.f.WriteAt([]byte(seam), l.base+l.head+at); err != nil {
+			return 0, err
+		}
+	}
+	return whole, nil
+}
+
+// Close straightens the ring, saying how much was left out, and closes the
+// file. A ring is replaced by a new file of the same name.
+func (l *Log) Close() error {
+	if l.n <= l.head+l.tail {
+		return l.f.Close()
+	}
+	return errors.Join(l.straighten(), l.f.Close())
+}
+
+func (l *Log) straighten() error {
+	at := (l.n - l.head) % l.tail
+	oldest := at
+	if at+int64(len(seam)) <= l.tail {
+		oldest += int64(len(seam)) // overwritten by the seam
+	}
+	omitted := l.n - l.head - l.tail + oldest - at
+	out, err := os.OpenFile(l.path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	part := func(from, to int64) {
+		if err == nil && to > from {
+			_, err = io.Copy(out, io.NewSectionReader(l.f, from, to-from))
+		}
+	}
+	ring := l.base + l.head
+	part(0, ring)
+	if err == nil {
+		_, err = fmt.Fprintf(out, "\n── cmux: %d bytes of output left out ──\n", omitted)
+	}
+	part(ring+oldest, ring+l.tail)
+	part(ring, ring+at)
+	if err = errors.Join(err, out.Close()); err == nil {
+		err = os.Rename(out.Name(), l.path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(out.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package attempt
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Op is what a Message asks of an attempt.
+type Op string
+
+const (
+	OpHook       Op = "hook"       // a hook of the agent's reports an event
+	OpDone       Op = "done"       // the agent reports: finished; Text is the summary
+	OpBlocked    Op = "blocked"    // the agent reports: cannot go on; Text is the reason
+	OpCancel     Op = "cancel"     // stop NAME: end it, marker 130
+	OpStop       Op = "stop"       // stop: end it, no marker
+	OpAnswer     Op = "answer"     // a person's answer for the agent
+	OpRelease    Op = "release"    // taken over no longer
+	OpGranted    Op = "granted"    // the slot it asked for
+	OpOverridden Op = "overridden" // a person has decided the node: go on unchecked
+	OpInterrupt  Op = "interrupt"  // ^C while no program has the pane: end the step that runs
+	OpPing       Op = "ping"
+)
+
+// Message is one thing said to a running attempt.
+type Message struct {
+	Op      Op              `json:"op"`
+	Token   string          `json:"token,omitempty"` // done, blocked: that of the attempt
+	Text    string          `json:"text,omitempty"`
+	Event   string          `json:"event,omitempty"`   // hook
+	Payload json.RawMessage `json:"payload,omitempty"` // hook
+
+	reply func(Reply)
+}
+
+// Reply is the answer to a Message. For a hook, Stdout and Exit are what the
+// hook command is to print and return.
+type Reply struct {
+	Error  string `json:"error,omitempty"`
+	Stdout string `json:"stdout,omitempty"`
+	Exit   int    `json:"exit,omitempty"`
+}
+
+// WithReply returns m with a function that gets the answer, once, if the
+// attempt lives to give one. It must not block.
+func (m Message) WithReply(f func(Reply)) Message {
+	m.reply = f
+	return m
+}
+
+func (m *Message) answer(r Reply) {
+	if m.reply != nil {
+		m.reply(r)
+		m.reply = nil
+	}
+}
+
+// What says what an Event means.
+type What uint8
+
+const (
+	SomethingHappened What = iota // any sign of life
+	TurnEnded                     // the agent stopped working and has not reported
+	Prompted                      // it was given a prompt; Text is the prompt
+	Asked                         // it waits for a person; Text is the question
+	Limited                       // its account met a limit, until Until if stated
+	WentOn                        // it works again, without a prompt
+	Used                          // Tokens used so far
+)
+
+// Event is what a hook of an agent means to its attempt.
+type Event struct {
+	What       What
+	Text       string
+	Until      time.Time
+	Tokens     int64
+	Background int  // TurnEnded: sub-agents still at work, which end in another turn
+	Own        bool // Prompted: the kind knows that the prompt is cmux's
+}
+
+// eventNames are the events that every kind may send with `cmux hook`.
+var eventNames = map[string]What{
+	"activity": SomethingHappened, "turn-ended": TurnEnded, "prompt": Prompted,
+	"question": Asked, "limited": Limited, "resumed": WentOn, "usage": Used,
+}
+
+// ParseEvent reads one of cmux's own events: activity, turn-ended, prompt,
+// question, limited, resumed and usage, with an optional JSON payload
+// {"text", "until", "tokens", "background"}.
+func ParseEvent(event string, payload json.RawMessage) (Event, error) {
+	what, ok := eventNames[event]
+	if !ok {
+		return Event{}, fmt.Errorf("unknown event %q", event)
+	}
+	var p struct {
+		Text       string    `json:"text"`
+		Until      time.Time `json:"until"`
+		Tokens     int64     `json:"tokens"`
+		Background int       `json:"background"`
+	}
+	if len(payload) > 0 {
+		if err := json.Unmarshal(payload, &p); err != nil {
+			return Event{}, fmt.Errorf("event %s: %w", event, err)
+		}
+	}
+	return Event{What: what, Text: p.Text, Until: p.Until, Tokens: p.Tokens, Background: p.Background}, nil
+}

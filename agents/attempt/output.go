@@ -1,0 +1,88 @@
+package attempt
+
+import (
+	"io"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// output is where everything an attempt prints goes: its log, and whoever
+// watches. A log that cannot be written (a full disk) or a watcher that has
+// gone does not stop the program; the first fault is kept for a note.
+type output struct {
+	mu   sync.Mutex
+	log  *Log
+	live io.Writer
+	last time.Time
+	err  error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.last = time.Now()
+	if o.log != nil {
+		if _, err := o.log.Write(p); err != nil && o.err == nil {
+			o.err = err
+		}
+	}
+	if o.live != nil {
+		if _, err := o.live.Write(p); err != nil {
+			o.live = nil
+		}
+	}
+	return len(p), nil
+}
+
+func (o *output) lastWrite() time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.last
+}
+
+func (o *output) close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	err := o.err
+	if o.log != nil {
+		if e := o.log.Close(); err == nil {
+			err = e
+		}
+		o.log = nil
+	}
+	return err
+}
+
+// tail keeps the last bytes written to it.
+type tail struct {
+	limit int
+	buf   []byte
+	cut   bool
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.buf = append(t.buf, p...)
+	// Trim in large steps, so that small writes stay cheap.
+	if len(t.buf) > 2*t.limit {
+		t.buf = append(t.buf[:0], t.buf[len(t.buf)-t.limit:]...)
+		t.cut = true
+	}
+	return len(p), nil
+}
+
+// String is the end of what was written, whole characters only.
+func (t *tail) String() string {
+	b := t.buf
+	if len(b) > t.limit {
+		b = b[len(b)-t.limit:]
+		t.cut = true
+	}
+	if t.cut {
+		for len(b) > 0 && !utf8.RuneStart(b[0]) {
+			b = b[1:]
+		}
+		return "…" + string(b)
+	}
+	return string(b)
+}
