@@ -1,0 +1,175 @@
+package dag
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestDOT(t *testing.T) {
+	g, _, err := Parse("f.yml", []byte(`
+session: s
+agents:
+  - {name: a, task: x}
+  - {name: b, task: x, depends_on: a}
+  - {name: c-1.x, role: review, task: x, depends_on: "a, b"}
+  - {name: all, role: merge, depends_on: "a, b, c-1.x"}
+  - {name: ok, role: gate}
+`), ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `strict digraph {
+	"a" -> "b" [  weight=0 ];
+	"a" [ shape="box",  weight=0 ];
+	"all" [ shape="house",  weight=0 ];
+	"b" -> "c-1.x" [  weight=0 ];
+	"b" [ shape="box",  weight=0 ];
+	"c-1.x" -> "all" [  weight=0 ];
+	"c-1.x" [ shape="ellipse",  weight=0 ];
+	"ok" [ shape="octagon",  weight=0 ];
+	rankdir="LR";
+}
+`
+	var b bytes.Buffer
+	if err := g.DOT(&b); err != nil || b.String() != want {
+		t.Errorf("error %v\n%s\nwant\n%s", err, b.String(), want)
+	}
+}
+
+// A graph too large to reduce still comes out whole.
+func TestDOTLarge(t *testing.T) {
+	g, _, err := Parse("f.yml", layered(3000), ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := g.DOT(&b); err != nil {
+		t.Fatal(err)
+	}
+	edges := 0
+	for i := range g.Nodes {
+		edges += len(g.Deps(i))
+	}
+	if got := strings.Count(b.String(), " -> "); got != edges {
+		t.Errorf("%d arrows, want %d", got, edges)
+	}
+}
+
+// Any graph survives being frozen and being written as a configuration.
+func TestForms(t *testing.T) {
+	text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ -~]{1,30}(\n[ -~]{0,30}){0,3}\n?`), rapid.SampledFrom([]string{"true", "null", "~", "1", "1e3", "=", "<<", "- a", "a: b", "#", "| x", "a #b", "2024-01-01", "\ufeff", "\u2028", "a\r\nb", "\x7f", "\u0085", "\t"}))
+	free := rapid.Custom(func(t *rapid.T) string { return strings.ReplaceAll(text.Draw(t, "text"), "\x00", "") })
+	command := rapid.Custom(func(t *rapid.T) string { return free.Draw(t, "command") + "!" })
+	line := rapid.StringMatching(`[a-zA-Z0-9é][ -~é]{0,20}[a-z]`)
+	path := rapid.SampledFrom([]string{"src/", "src/**/*.go", "app/[id]/x", "a b/é", "{a,b}/", "true", "*", "&x", "x: y", "#"})
+	duration := rapid.Map(rapid.OneOf(rapid.Int64Min(0), rapid.SampledFrom([]int64{0, 1e9, 60e9, 3600e9, 5400e9})), func(n int64) Duration { return Duration(n) })
+	count := rapid.IntRange(0, 1<<40)
+	maybe := func(g *rapid.Generator[string]) *rapid.Generator[[]string] { return rapid.SliceOfN(g, 0, 3) }
+
+	rapid.Check(t, func(t *rapid.T) {
+		g := &Graph{
+			Session: rapid.StringMatching(sessionPattern[:len(sessionPattern)-2]+`{0,5}`).Draw(t, "session"),
+			Base:    rapid.SampledFrom([]string{"", "main", "HEAD~2", "a: b"}).Draw(t, "base"), WorktreeBase: line.Draw(t, "worktree_base"),
+			MainPane: rapid.Bool().Draw(t, "main_pane"), MaxParallel: 1 + count.Draw(t, "max_parallel"),
+			Pools: map[string]int{"p1": 1 + count.Draw(t, "pool"), "null": 1},
+			Setup: maybe(command).Draw(t, "setup"), Copy: maybe(path).Draw(t, "copy"), Link: maybe(path).Draw(t, "link"),
+			Notify: Notify{rapid.Bool().Draw(t, "bell"), rapid.Bool().Draw(t, "desktop"), rapid.SampledFrom([]string{"", "https://example.org/?a=b#c"}).Draw(t, "webhook")},
+		}
+		for i := range rapid.IntRange(1, 5).Draw(t, "nodes") {
+			n := Node{
+				Name: fmt.Sprintf("n%d", i), Agent: rapid.SampledFrom(defaultKinds()).Draw(t, "agent"),
+				Role:    rapid.SampledFrom([]Role{RoleBuild, RoleReview, RoleGate}).Draw(t, "role"),
+				Task:    "t" + free.Draw(t, "task"),
+				Context: maybe(path).Draw(t, "context"), When: rapid.SampledFrom([]Join{AllSuccess, AllDone, OneSuccess}).Draw(t, "when"),
+				Pool: rapid.SampledFrom([]string{"", "p1", "null"}).Draw(t, "pool"), VerifyTimeout: 1 + duration.Draw(t, "verify_timeout")/2,
+				VerifyAttempts: 1 + count.Draw(t, "attempts"), Timeout: duration.Draw(t, "timeout"), IdleTimeout: duration.Draw(t, "idle"),
+				InputTimeout: duration.Draw(t, "input"), Retries: Retries{count.Draw(t, "max"), duration.Draw(t, "backoff")},
+				OnLost: rapid.SampledFrom([]OnLost{Redo, Ask}).Draw(t, "on_lost"), AutoAccept: rapid.Bool().Draw(t, "auto"),
+				Account: line.Draw(t, "account"), Model: rapid.SampledFrom([]string{"", "opus", "1"}).Draw(t, "model"),
+				Budget: Budget{int64(count.Draw(t, "tokens"))},
+				Env:    map[string]string{"A": free.Draw(t, "A"), "null": free.Draw(t, "null"), "y": ""},
+			}
+			for j := range i {
+				if rapid.Bool().Draw(t, "dependency") {
+					n.DependsOn = append(n.DependsOn, fmt.Sprintf("n%d", j))
+				}
+			}
+			if n.Role != RoleGate {
+				n.Scope = maybe(path).Draw(t, "scope")
+				n.Verify = maybe(command).Draw(t, "verify")
+			}
+			switch n.Role {
+			case RoleBuild:
+				n.Branch = rapid.SampledFrom([]string{g.Session + "/" + n.Name, n.Name + "/é,x#"}).Draw(t, "branch")
+				n.OnComplete = maybe(rapid.SampledFrom([]string{"push", "pr"})).Draw(t, "on_complete")
+			case RoleReview:
+				n.Checkout = rapid.Bool().Draw(t, "checkout")
+			}
+			g.Nodes = append(g.Nodes, n)
+		}
+		// Through Encode, so that what is empty is nil as Parse leaves it.
+		frozen, err := g.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g, err = Decode(frozen); err != nil {
+			t.Fatal(err)
+		}
+		checkForms(t, g)
+	})
+}
+
+// layered is a configuration of n nodes, each of which waits for two or three
+// of the layer before, without much text.
+func layered(n int) []byte {
+	var b bytes.Buffer
+	b.WriteString("session: s\ndefaults: {agent: command, role: review}\nagents:\n")
+	const width = 100
+	for i := range n {
+		fmt.Fprintf(&b, "- {name: n%d, task: t", i)
+		if i >= width {
+			fmt.Fprintf(&b, ", depends_on: [n%d, n%d", i-width, i-i%width-1-i%7)
+			b.WriteString("]")
+		}
+		b.WriteString("}\n")
+	}
+	return b.Bytes()
+}
+
+func BenchmarkParse(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		src := layered(n)
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := Parse("f.yml", src, ParseOptions{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/node")
+		})
+	}
+}
+
+func BenchmarkOverlaps(b *testing.B) {
+	for _, n := range []int{100, 1_000, 4_000} {
+		g := &Graph{}
+		for i := range n {
+			g.Nodes = append(g.Nodes, Node{Name: fmt.Sprintf("n%d", i), Role: RoleBuild, Scope: []string{fmt.Sprintf("src/d%d/", i), fmt.Sprintf("src/d%d/*_test.go", i)}})
+		}
+		if err := g.link(); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				if len(Overlaps(g)) > 0 {
+					b.Fatal("overlaps")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,291 @@
+package dag
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// InScope reports whether a path, relative to the repository and with slashes,
+// is covered by one of the patterns. A pattern without wildcards covers the
+// file or directory of that name and everything below it; a glob covers what
+// it matches, and with a slash at its end everything below that as well. What
+// has the very name of a glob is covered too, such as app/[id]/page.tsx.
+//
+// No patterns cover nothing: whether a node is limited at all is for the
+// caller to ask.
+func InScope(patterns []string, name string) bool {
+	name = path.Clean(name)
+	for _, p := range patterns {
+		clean := path.Clean(p)
+		if clean == "." || name == clean || strings.HasPrefix(name, clean+"/") {
+			return true
+		}
+		if isGlob(clean) && doublestar.MatchUnvalidated(glob(p), name) {
+			return true
+		}
+	}
+	return false
+}
+
+func isGlob(pattern string) bool { return strings.ContainsAny(pattern, `*?[{\`) }
+
+// glob is the pattern as one glob, for doublestar.
+func glob(pattern string) string {
+	clean := path.Clean(pattern)
+	if clean == "." {
+		return "**"
+	}
+	if strings.HasSuffix(pattern, "/") || !isGlob(clean) {
+		return clean + "/**" // matches the directory itself as well
+	}
+	return clean
+}
+
+// Overlap is a pair of nodes that may run at the same time and may write the
+// same files.
+type Overlap struct {
+	A, B               int    // node indices, A before B
+	PatternA, PatternB string // a pattern of each scope that meet
+}
+
+const (
+	maxScoped   = 4096 // nodes looked at
+	maxOverlaps = 1000 // pairs reported
+)
+
+// Overlaps are the pairs of nodes with a branch of their own of which neither
+// waits for the other and whose scopes may meet, in configuration order. A
+// node without a scope is in no pair. Two globs count as meeting unless it is
+// plain that they cannot; a name with an extension is taken for a file. Of a very large graph the first 4,096 nodes with a
+// scope are looked at, and at most 1,000 pairs returned.
+func Overlaps(g *Graph) []Overlap {
+	var scoped []int
+	bit := make([]int, g.Len()) // place in scoped, from 1
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; n.HasBranch() && len(n.Scope) > 0 && len(scoped) < maxScoped {
+			scoped = append(scoped, i)
+			bit[i] = len(scoped)
+		}
+	}
+	if len(scoped) < 2 {
+		return nil
+	}
+	// before[i] holds the scoped nodes that i waits for, directly or not.
+	words := (len(scoped) + 63) / 64
+	all := make([]uint64, g.Len()*words)
+	before := func(i int) []uint64 { return all[i*words : (i+1)*words] }
+	for _, i := range g.Order() {
+		mine := before(i)
+		for _, d := range g.Deps(i) {
+			for w, bits := range before(d) {
+				mine[w] |= bits
+			}
+			if b := bit[d] - 1; b >= 0 {
+				mine[b/64] |= 1 << (b % 64)
+			}
+		}
+	}
+	waits := func(i, b int) bool { return before(i)[b/64]&(1<<(b%64)) != 0 }
+
+	areas := make([][]area, len(scoped))
+	for k, i := range scoped {
+		for _, p := range g.Nodes[i].Scope {
+			areas[k] = append(areas[k], newArea(p))
+		}
+	}
+	var out []Overlap
+	for b := range scoped {
+		for a := range b {
+			i, j := scoped[a], scoped[b]
+			if waits(j, a) || waits(i, b) {
+				continue
+			}
+			if x, y, ok := firstMeeting(areas[a], areas[b]); ok {
+				out = append(out, Overlap{i, j, g.Nodes[i].Scope[x], g.Nodes[j].Scope[y]})
+				if len(out) == maxOverlaps {
+					slices.SortFunc(out, byNodes)
+					return out
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, byNodes)
+	return out
+}
+
+func byNodes(x, y Overlap) int {
+	if x.A != y.A {
+		return x.A - y.A
+	}
+	return x.B - y.B
+}
+
+// area is what a pattern covers, as globs without braces, each in parts.
+type area struct {
+	globs   [][]string
+	literal bool
+	file    bool // by its name, and not a directory
+}
+
+func newArea(pattern string) area {
+	a := area{literal: !isGlob(path.Clean(pattern))}
+	if a.literal && !strings.HasSuffix(pattern, "/") {
+		a.file = strings.LastIndexByte(path.Base(pattern), '.') > 0
+	}
+	for _, g := range braces(glob(pattern)) {
+		a.globs = append(a.globs, strings.Split(g, "/"))
+	}
+	return a
+}
+
+// firstMeeting finds a pattern of each scope that meet.
+func firstMeeting(as, bs []area) (x, y int, ok bool) {
+	for x, a := range as {
+		for y, b := range bs {
+			for _, p := range a.globs {
+				for _, q := range b.globs {
+					// Any file could be a directory with something below it
+					// that a glob matches. Warning of that would be silly.
+					if a.file && !b.literal {
+						p = p[:len(p)-1]
+					}
+					if b.file && !a.literal {
+						q = q[:len(q)-1]
+					}
+					if meet(p, q) {
+						return x, y, true
+					}
+				}
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// meet reports whether some path may match both patterns, given in parts.
+func meet(a, b []string) bool {
+	// What both begin with decides nearly always.
+	for len(a) > 0 && len(b) > 0 && a[0] != "**" && b[0] != "**" {
+		if !partsMeet(a[0], b[0]) {
+			return false
+		}
+		a, b = a[1:], b[1:]
+	}
+	// reach[i][j]: some beginning of a path is matched by i parts of a and j of b.
+	reach := make([][]bool, len(a)+1)
+	for i := range reach {
+		reach[i] = make([]bool, len(b)+1)
+	}
+	reach[0][0] = true
+	for i := range reach {
+		for j := range reach[i] {
+			if !reach[i][j] {
+				continue
+			}
+			manyA, manyB := i < len(a) && a[i] == "**", j < len(b) && b[j] == "**"
+			// ** stands for nothing, or takes in what the other stands for.
+			if i < len(a) && (manyA || manyB) {
+				reach[i+1][j] = true
+			}
+			if j < len(b) && (manyA || manyB) {
+				reach[i][j+1] = true
+			}
+			if i < len(a) && j < len(b) && !manyA && !manyB && partsMeet(a[i], b[j]) {
+				reach[i+1][j+1] = true
+			}
+		}
+	}
+	return reach[len(a)][len(b)]
+}
+
+// partsMeet reports whether some name may match both parts of a path. Names
+// that differ only in case are one file on some systems.
+func partsMeet(a, b string) bool {
+	switch {
+	case strings.EqualFold(a, b):
+		return true
+	case !isGlob(a) && !isGlob(b):
+		return false
+	}
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	switch {
+	case !isGlob(a):
+		return doublestar.MatchUnvalidated(b, a)
+	case !isGlob(b):
+		return doublestar.MatchUnvalidated(a, b)
+	}
+	headA, tailA := ends(a)
+	headB, tailB := ends(b)
+	return (strings.HasPrefix(headA, headB) || strings.HasPrefix(headB, headA)) &&
+		(strings.HasSuffix(tailA, tailB) || strings.HasSuffix(tailB, tailA))
+}
+
+// ends are the plain texts that a glob begins and ends with.
+func ends(glob string) (head, tail string) {
+	head = glob[:strings.IndexAny(glob, `*?[{\`)]
+	if !strings.Contains(glob, `\`) {
+		tail = glob[strings.LastIndexAny(glob, "*?]}")+1:]
+	}
+	return head, tail
+}
+
+// braces spells out {a,b}, so that what remains can be taken apart at its
+// slashes. A pattern with too many alternatives is widened to what its
+// beginning covers.
+func braces(pattern string) []string {
+	const most = 64
+	out := []string{""}
+	for pattern != "" {
+		open := strings.IndexByte(pattern, '{')
+		if open < 0 || strings.ContainsAny(pattern[:open], `\[`) {
+			if open >= 0 {
+				return []string{widen(out[0] + pattern)}
+			}
+			for i := range out {
+				out[i] += pattern
+			}
+			break
+		}
+		depth, start := 1, open+1
+		var alternatives []string
+		at := start
+		for ; at < len(pattern) && depth > 0; at++ {
+			switch pattern[at] {
+			case '{':
+				depth++
+			case '}':
+				depth--
+			case '\\', '[':
+				return []string{widen(out[0] + pattern)}
+			}
+			if depth == 0 || depth == 1 && pattern[at] == ',' {
+				alternatives = append(alternatives, pattern[start:at])
+				start = at + 1
+			}
+		}
+		var next []string
+		for _, o := range out {
+			for _, a := range alternatives {
+				for _, inner := range braces(a) {
+					if next = append(next, o+pattern[:open]+inner); len(next) > most {
+						return []string{widen(out[0] + pattern)}
+					}
+				}
+			}
+		}
+		out, pattern = next, pattern[at:]
+	}
+	return out
+}
+
+// widen covers everything below the directory that a glob begins with.
+func widen(pattern string) string {
+	base, _ := doublestar.SplitPattern(pattern)
+	if base == "." {
+		return "**"
+	}
+	return base + "/**"
+}

@@ -1,0 +1,176 @@
+package dag
+
+import (
+	"fmt"
+	"path"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"pgregory.net/rapid"
+)
+
+func TestInScope(t *testing.T) {
+	for _, c := range []struct {
+		patterns string // separated by spaces
+		in, out  string
+	}{
+		{"src/auth/", "src/auth src/auth/a.go src/auth/deep/er/b.go", "src/authority.go src/auth.go src other/src/auth/a.go"},
+		{"src/auth", "src/auth src/auth/a.go src/auth/x/y", "src/auth.go src/authx/a.go"},
+		{"main.go", "main.go", "main.go.orig cmd/main.go Main.go"},
+		{"./src/x/", "src/x/a", "src/y"},
+		{"src//x", "src/x/a", "src/y"},
+		{".", "a a/b .hidden/c", ""},
+		{"./", "a a/b", ""},
+		{"**", "a a/b .hidden/c", ""},
+		{"*.go", "a.go .go", "src/a.go a.go/b"},
+		{"**/*.go", "a.go src/a.go src/x/y/a.go", "a.ts src/a.gox"},
+		{"src/**/*_test.go", "src/a_test.go src/x/y/b_test.go", "a_test.go src/a.go"},
+		{"src/*", "src/a", "src/a/b src"},
+		{"src/*/", "src/a src/a/b src/a/b/c", "src other"},
+		{"src/**", "src src/a src/a/b", "srcs/a"},
+		{"{a,b/c}/", "a/x b/c/x", "b/x c/x"},
+		{"docs/?.md", "docs/a.md docs/é.md", "docs/ab.md docs/.md/x"},
+		{"src/[ab].go", "src/a.go src/b.go", "src/c.go"},
+		{"app/[id]/page.tsx", "app/[id]/page.tsx app/i/page.tsx", "app/x/page.tsx"},
+		{"app/[id]/", "app/[id]/page.tsx", "app/x/page.tsx"},
+		{`a\*b`, `a*b`, "axb"},
+		{"src/données/", "src/données/é.txt", "src/donnees/x"},
+		{"a/ b/", "a/x b/x", "c/x"},
+		{"", "", "a"},
+	} {
+		patterns := strings.Fields(c.patterns)
+		for _, name := range strings.Fields(c.in) {
+			if !InScope(patterns, name) {
+				t.Errorf("InScope(%q, %q) = false", patterns, name)
+			}
+		}
+		for _, name := range strings.Fields(c.out) {
+			if InScope(patterns, name) {
+				t.Errorf("InScope(%q, %q) = true", patterns, name)
+			}
+		}
+	}
+	if !InScope([]string{"dir with space/"}, "dir with space/a b") {
+		t.Error("spaces")
+	}
+}
+
+func TestOverlaps(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"src/auth/", "src/catalog/", false},
+		{"src/auth/", "src/authority/", false},
+		{"src/auth", "src/auth.go", false},
+		{"src/", "src/auth/", true},
+		{"src/auth/", "src/auth/login.go", true},
+		{"src/auth/", "SRC/Auth/", true}, // one directory on some systems
+		{".", "src/auth/", true},
+		{"**/*_test.go", "src/auth/", true},
+		{"**/*_test.go", "src/auth/login.go", false},
+		{"**/*_test.go", "src/auth.ts", false},
+		{"**/*_test.go", "src/auth", true}, // it may be a directory
+		{"v1.2", "v1.2/x.go", true},
+		{"**/*.yml", ".github", true},
+		{"*.go", "*_test.go", true},
+		{"*.go", "*.ts", false},
+		{"src/*.go", "src/*/x.go", false},
+		{"src/*/x.go", "src/y/*", true},
+		{"src/**/x.go", "src/a/b/c/x.go", true},
+		{"src/**/x.go", "src/a/b/c/y.go", false},
+		{"src/**/x.go", "lib/", false},
+		{"src/**/a/*.go", "src/**/b/*.go", false},
+		{"src/**/a/**", "src/**/b/**", true},
+		{"{src,lib}/", "lib/x", true},
+		{"{src,lib}/*.go", "cmd/*.go", false},
+		{"{a,b/{c,d}}/x*", "b/d/xy", true},
+		{"{a,b/{c,d}}/x*", "b/e/xy", false},
+		{"app/[id]/", "app/[id]/page.tsx", true},
+		{"app/[id]/", "app/users/", false},
+		{"app/[id]x/", "app/*/", true},
+		{"docs/", "src/[", false},
+	} {
+		g := &Graph{Nodes: []Node{
+			{Name: "a", Role: RoleBuild, Scope: []string{"first/a", c.a}},
+			{Name: "b", Role: RoleBuild, Scope: []string{c.b}},
+		}}
+		if err := g.link(); err != nil {
+			t.Fatal(err)
+		}
+		var want []Overlap
+		if c.want {
+			want = []Overlap{{0, 1, c.a, c.b}}
+		}
+		if c.a == "." {
+			want[0].PatternA = "." // the first pattern does not meet
+		}
+		if got := Overlaps(g); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q and %q: %v, want %v", c.a, c.b, got, want)
+		}
+		g.Nodes[0].Scope, g.Nodes[1].Scope = g.Nodes[1].Scope, g.Nodes[0].Scope
+		if got := Overlaps(g); (len(got) == 1) != c.want {
+			t.Errorf("%q and %q: %v", c.b, c.a, got)
+		}
+	}
+}
+
+func TestOverlapsOrder(t *testing.T) {
+	g := &Graph{Nodes: []Node{
+		{Name: "a", Role: RoleBuild, Scope: []string{"x/"}},
+		{Name: "plain", Role: RoleBuild, DependsOn: []string{"a"}},
+		{Name: "after", Role: RoleBuild, Scope: []string{"x/"}, DependsOn: []string{"plain"}},
+		{Name: "beside", Role: RoleMerge, Scope: []string{"x/y"}},
+		{Name: "review", Role: RoleReview, Scope: []string{"x/"}},
+	}}
+	if err := g.link(); err != nil {
+		t.Fatal(err)
+	}
+	want := []Overlap{{0, 3, "x/", "x/y"}, {2, 3, "x/", "x/y"}}
+	if got := Overlaps(g); !reflect.DeepEqual(got, want) {
+		t.Errorf("overlaps %v, want %v", got, want)
+	}
+}
+
+func TestOverlapsBounded(t *testing.T) {
+	g := &Graph{}
+	for i := range maxScoped + 100 {
+		g.Nodes = append(g.Nodes, Node{Name: fmt.Sprintf("n%d", i), Role: RoleBuild, Scope: []string{"src/"}})
+	}
+	if err := g.link(); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(Overlaps(g)); got != maxOverlaps {
+		t.Errorf("%d overlaps, want %d", got, maxOverlaps)
+	}
+}
+
+// No path may be in two scopes that are said not to meet.
+func TestMeetCoversInScope(t *testing.T) {
+	part := rapid.SampledFrom([]string{"a", "b", "ab", "*", "a*", "*b", "?", "[ab]", "**", "{a,b}", "{a,b/ab}", "{a*,**}", `\a`, "a[b]"})
+	pattern := rapid.Custom(func(t *rapid.T) string {
+		s := strings.Join(rapid.SliceOfN(part, 1, 4).Draw(t, "parts"), "/")
+		if rapid.Bool().Draw(t, "slash") {
+			s += "/"
+		}
+		return s
+	}).Filter(func(s string) bool { return doublestar.ValidatePattern(s) })
+	name := rapid.Custom(func(t *rapid.T) string {
+		return path.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab", "ba", "aab"}), 1, 5).Draw(t, "names")...)
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, file := pattern.Draw(t, "a"), pattern.Draw(t, "b"), name.Draw(t, "file")
+		if !InScope([]string{a}, file) || !InScope([]string{b}, file) {
+			return
+		}
+		g := &Graph{Nodes: []Node{{Name: "a", Role: RoleBuild, Scope: []string{a}}, {Name: "b", Role: RoleBuild, Scope: []string{b}}}}
+		if err := g.link(); err != nil {
+			t.Fatal(err)
+		}
+		if len(Overlaps(g)) == 0 {
+			t.Fatalf("%q is in the scopes %q and %q, which are said not to meet", file, a, b)
+		}
+	})
+}
