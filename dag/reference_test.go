@@ -410,10 +410,11 @@ type harness struct {
 	before []string    // the reference's verdicts when effects were last told
 	causes []int
 	newest []Effect // of the newest step
+	folded []Fact   // replayed from what a runner records
 }
 
 func newHarness(t *rapid.T, g *Graph, now time.Time) *harness {
-	h := &harness{t: t, g: g, ref: newRef(g, now), alive: map[int]int{}, known: make([]int, g.Len())}
+	h := &harness{t: t, g: g, ref: newRef(g, now), alive: map[int]int{}, known: make([]int, g.Len()), folded: make([]Fact, g.Len())}
 	h.forget()
 	var effects []Effect
 	h.s, effects = Rebuild(g, Facts{Nodes: make([]Fact, g.Len()), Now: now})
@@ -435,6 +436,9 @@ func (h *harness) step(changes ...Change) {
 	}
 	for _, c := range changes {
 		h.ref.apply(c)
+		if c.Kind <= Reset {
+			h.g.Fold(&h.folded[c.Node], c, h.ref.stopped)
+		}
 		if c.Kind > Vanished {
 			continue
 		}
@@ -459,6 +463,7 @@ func (h *harness) crash(lost []bool) {
 		*n = Fact{Attempts: n.Attempts - 1, Tries: n.Tries, Losses: n.Losses}
 		was := &h.ref.nodes[e.Node]
 		*was = refNode{state: "idle", attempts: was.attempts - 1, tries: was.tries, losses: was.losses}
+		h.folded[e.Node] = *n
 		delete(h.alive, e.Node)
 		h.known[e.Node]--
 	}
@@ -525,9 +530,28 @@ func (h *harness) check(effects []Effect) {
 		t.Fatalf("started %v, want %v", tail, want)
 	}
 
+	for _, e := range tail {
+		c := Change{Kind: Began, Node: e.Node, Attempt: e.Attempt, At: r.now}
+		if e.Kind == Grant {
+			c.Kind = Regained
+		}
+		g.Fold(&h.folded[e.Node], c, r.stopped)
+	}
+	for i, got := range h.folded {
+		want := s.Fact(i) // but for where and when a start became known
+		want.StartedAt, want.Source, want.At = got.StartedAt, got.Source, got.At
+		if got != want {
+			t.Fatalf("%s: folded %+v, want %+v", g.Nodes[i].Name, got, want)
+		}
+	}
+
 	v = r.verdicts()
 	used, inPool := 0, map[string]int{}
+	looked := Observe(g, s.Facts())
 	for i := range r.nodes {
+		if got, want := looked.Label(i, r.now), s.Label(i, r.now); got != want {
+			t.Fatalf("%s: observed %+v, want %+v", g.Nodes[i].Name, got, want)
+		}
 		if got, want := s.Label(i, r.now).Label, r.label(i, v); got != want {
 			t.Fatalf("%s: label %q, want %q", g.Nodes[i].Name, got, want)
 		}
