@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Folder is the name of the project's folder at the project's root, and Dir
@@ -28,26 +29,33 @@ var kept = []string{Dir, "runs"}
 // shared are the entries that a person may want to track with the project.
 var shared = []string{"journal", "config.yml"}
 
-// Init makes the project's folder at root ready, as far as it is not. It may
-// be called at any time, by any number of processes.
+// excluded is what stands in the repository's info/exclude while the folder is
+// a repository of its own: git does not look for a .gitignore inside those.
+const excluded = `# cmux: this stands here as long as .cmux has no journal and no config.yml
+/.cmux/
+`
+
+// Init makes the project's folder at root, the top of a working tree, ready as
+// far as it is not. It may be called at any time, by any number of processes,
+// and starts no other.
 //
-// Git ignores the folder by its own .gitignore, all but the journal.
-// `git clean -fdx` skips a folder that is a repository of its own, so signals/
-// and runs/ each hold an empty one. The whole folder holds one too, which
-// spares every file in it, as long as there is no journal and no config.yml:
-// git cannot track a file inside another repository, so once there is
-// something to track that one goes, and files that lie directly in the folder
-// are no longer spared. Whoever makes the journal calls Init after it.
-// `git clean -ffdx` spares nothing; a run survives that, as its markers are
-// put back from its records.
+// `git clean -fdx` skips an ignored folder that is a repository of its own, so
+// signals/ and runs/ each hold an empty one. The whole folder holds one too,
+// and is named in the repository's info/exclude, which spares every file in
+// it, as long as there is no journal and no config.yml. Git cannot track a
+// file inside another repository, so once there is one of these to track, that
+// arrangement goes, the folder's own .gitignore takes over, and files that lie
+// directly in the folder are no longer spared. Whoever makes one of the two
+// calls Init after it. `git clean -ffdx` spares nothing; a run survives that,
+// as its markers are put back from its records.
 func Init(root string) error {
-	if err := initFolder(filepath.Join(root, Folder)); err != nil {
+	if err := initFolder(root, filepath.Join(root, Folder)); err != nil {
 		return fmt.Errorf("prepare %s: %w", filepath.Join(root, Folder), explain(err))
 	}
 	return nil
 }
 
-func initFolder(folder string) error {
+func initFolder(root, folder string) error {
 	for _, sub := range kept {
 		dir := filepath.Join(folder, sub)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -63,12 +71,76 @@ func initFolder(folder string) error {
 			return err
 		}
 	}
+	gitDir, ok := commonDir(root)
+	if !ok {
+		return nil // no repository, nothing to be spared from
+	}
+	// In either order a kill in between leaves the folder ignored.
 	for _, entry := range shared {
 		if _, err := os.Lstat(filepath.Join(folder, entry)); err == nil {
-			return unguard(folder)
+			return errors.Join(unguard(folder), include(gitDir))
 		}
 	}
+	if err := exclude(gitDir); err != nil {
+		return err
+	}
 	return guard(folder)
+}
+
+// commonDir finds the repository of the working tree at root without asking
+// git. It follows what linked worktrees and submodules have instead of a folder.
+func commonDir(root string) (dir string, ok bool) {
+	dir = filepath.Join(root, ".git")
+	if b, err := os.ReadFile(dir); err == nil {
+		if dir, ok = strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir: "); !ok {
+			return "", false
+		}
+		dir = resolve(root, dir)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+		dir = resolve(dir, strings.TrimSpace(string(b)))
+	}
+	st, err := os.Stat(dir)
+	return dir, err == nil && st.IsDir()
+}
+
+func resolve(from, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(from, path)
+}
+
+// exclude names the folder in the repository's info/exclude.
+func exclude(gitDir string) error {
+	name := filepath.Join(gitDir, "info", "exclude")
+	have, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if strings.Contains(string(have), excluded) {
+		return nil
+	}
+	if len(have) > 0 && have[len(have)-1] != '\n' {
+		have = append(have, '\n')
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return WriteFile(name, append(have, excluded...), 0o644)
+}
+
+// include takes back what exclude did.
+func include(gitDir string) error {
+	name := filepath.Join(gitDir, "info", "exclude")
+	have, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !strings.Contains(string(have), excluded) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return WriteFile(name, []byte(strings.ReplaceAll(string(have), excluded, "")), 0o644)
 }
 
 // guard makes dir the smallest thing that git takes for a repository: no
@@ -97,7 +169,7 @@ func unguard(dir string) error {
 	}
 	for _, sub := range []string{"objects", "refs"} {
 		if err := os.Remove(filepath.Join(git, sub)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil
+			return os.MkdirAll(filepath.Join(git, "objects"), 0o755)
 		}
 	}
 	if err := os.Remove(filepath.Join(git, "HEAD")); err != nil && !errors.Is(err, fs.ErrNotExist) {
