@@ -65,6 +65,3 @@ func (c *command) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Pr
 
 func (c *command) Ended() <-chan struct{} { return c.program.Exited() }
 func (c *command) Exit() proc.Exit        { return c.program.Exit() }
-
-// Continue wakes the program when it was suspended.
-func (c *command) Continue() { c.program.Continue() }

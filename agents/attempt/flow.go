@@ -139,7 +139,8 @@ func (a *attempt) run() (run.End, error) {
 		a.say("%v", err)
 		return run.End{}, errors.Join(err, a.out.close())
 	}
-	a.end.Retry = !a.overridden && a.node.WillRetry(a.end.Outcome, a.end.Reason, a.spec.Tries)
+	// Where a person has decided, this end gets no marker either.
+	a.end.Retry = a.overridden || a.node.WillRetry(a.end.Outcome, a.end.Reason, a.spec.Tries)
 	a.survey()
 	if a.end.Outcome == dag.Failed && a.end.Detail != "" {
 		a.say("%s", a.end.Detail)

@@ -191,7 +191,7 @@ type Spawner struct {
 	done     chan struct{}
 
 	mu      sync.Mutex
-	leaders map[int]bool // programs not yet waited for
+	leaders map[int]*os.Process // programs not yet waited for
 }
 
 type request struct {
@@ -205,7 +205,7 @@ func NewSpawner() (*Spawner, error) {
 	if err := subreaper(); err != nil {
 		return nil, fmt.Errorf("becoming a child subreaper: %w", err)
 	}
-	s := &Spawner{requests: make(chan request), done: make(chan struct{}), leaders: map[int]bool{}}
+	s := &Spawner{requests: make(chan request), done: make(chan struct{}), leaders: map[int]*os.Process{}}
 	go func() {
 		defer close(s.done)
 		runtime.LockOSThread()
@@ -216,7 +216,7 @@ func NewSpawner() (*Spawner, error) {
 			s.mu.Lock()
 			err := r.cmd.Start()
 			if err == nil {
-				s.leaders[r.cmd.Process.Pid] = true
+				s.leaders[r.cmd.Process.Pid] = r.cmd.Process
 			}
 			s.mu.Unlock()
 			r.reply <- err
@@ -314,13 +314,6 @@ func (p *Program) Signal(sig os.Signal) error {
 	return err
 }
 
-// Continue wakes the program when it is suspended: there is no shell to fg it.
-func (p *Program) Continue() {
-	if st, err := statOf(p.PID); err == nil && st.start == p.Start && st.stopped {
-		p.Signal(syscall.SIGCONT)
-	}
-}
-
 // belongs is the proof that needs no look at parents.
 func (p *Program) belongs(st stat) bool {
 	if st.pid == p.PID && st.start == p.Start {
@@ -361,8 +354,19 @@ func (s *Spawner) reap(q Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st, err := statOf(q.PID)
-	if err == nil && st.start == q.Start && st.zombie && st.ppid == os.Getpid() && !s.leaders[q.PID] {
+	if err == nil && st.start == q.Start && st.zombie && st.ppid == os.Getpid() && s.leaders[q.PID] == nil {
 		var ws syscall.WaitStatus
 		syscall.Wait4(q.PID, &ws, syscall.WNOHANG, nil)
+	}
+}
+
+// Continue wakes every program that is suspended: there is no shell to fg it.
+func (s *Spawner) Continue() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for pid, p := range s.leaders {
+		if st, err := statOf(pid); err == nil && st.stopped {
+			p.Signal(syscall.SIGCONT)
+		}
 	}
 }

@@ -12,6 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// BootID names this boot of the machine; empty when the kernel does not say.
+func BootID() string {
+	id, err := unix.Sysctl("kern.bootsessionuuid")
+	if err != nil {
+		return ""
+	}
+	return id
+}
+
 // macOS has neither a subreaper nor a parent-death signal: what outlives its
 // owner is found by its mark.
 func subreaper() error { return nil }

@@ -14,6 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// BootID names this boot of the machine; empty when the kernel does not say.
+func BootID() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(b))
+}
+
 func subreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
 func dieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
@@ -107,9 +116,9 @@ func own(pid int) bool {
 }
 
 // childless reports, without a scan of all processes, that no child of this
-// process can be or lead to one that belongs. As this process is the subreaper
-// of its programs, their orphans are its children. Ended orphans are collected
-// on the way.
+// process belongs. As this process is the subreaper of its programs, what a
+// program that has ended left behind hangs from such a child. Ended orphans are
+// collected on the way.
 func (s *Spawner) childless(belongs func(stat) bool) bool {
 	s.mu.Lock() // no program is half started meanwhile
 	defer s.mu.Unlock()
@@ -132,7 +141,7 @@ func (s *Spawner) childless(belongs func(stat) bool) bool {
 		}
 		for f := range bytes.FieldsSeq(b) {
 			pid, err := strconv.Atoi(string(f))
-			if err != nil || s.leaders[pid] {
+			if err != nil || s.leaders[pid] != nil {
 				continue
 			}
 			st, err := statOf(pid)
@@ -144,7 +153,7 @@ func (s *Spawner) childless(belongs func(stat) bool) bool {
 				var ws syscall.WaitStatus
 				syscall.Wait4(pid, &ws, syscall.WNOHANG, nil)
 			case st.zombie:
-			case st.session != self.session || belongs(st):
+			case belongs(st):
 				clear = false
 			}
 		}

@@ -1,0 +1,90 @@
+// Package scripted is an agent for tests: a shell script that behaves as an AI
+// agent does, so that everything an agent can bring about can be tested without
+// one. No released binary knows it.
+//
+// The script is the node's task. It is run by sh in the node's directory. What
+// is delivered to the agent arrives on its standard input, one line per message
+// as a JSON string, or, with Plain, as it is with newlines turned into spaces.
+// It speaks as every agent does, through the commands of the binary that is
+// first in its PATH:
+//
+//	cmux done SUMMARY, cmux blocked REASON
+//	cmux hook turn-ended | prompt | question | limited | resumed | usage | activity
+//
+// with the payload of attempt.ParseEvent on standard input.
+package scripted
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/proc"
+)
+
+// Name of the kind, as in `agent:`.
+const Name = "scripted"
+
+// Kind is the scripted agent. Plain delivers lines rather than JSON strings,
+// for scripts that use the shell's read alone.
+func Kind(plain bool) attempt.Kind {
+	return attempt.Kind{Name: Name, Judge: true, New: func(s *attempt.Stage) (attempt.Agent, error) {
+		return &agent{stage: s, plain: plain}, nil
+	}}
+}
+
+type agent struct {
+	stage   *attempt.Stage
+	plain   bool
+	program *attempt.Program
+	stdin   *os.File
+}
+
+func (a *agent) Start(context.Context) error {
+	s := a.stage
+	cmd, err := attempt.Shell(s.Node.Task, filepath.Join(s.Run.NodeDir(s.Node.Name), fmt.Sprintf("scripted-%d.sh", s.Spec.Attempt)))
+	if err != nil {
+		return err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	cmd.Stdin = r
+	if a.program, err = s.Piped(cmd, s.Out); err != nil {
+		w.Close()
+		return err
+	}
+	a.stdin = w
+	return nil
+}
+
+// Deliver fails when the script has ended or, within the context, does not read.
+func (a *agent) Deliver(ctx context.Context, text string) error {
+	line := strings.ReplaceAll(text, "\n", " ")
+	if !a.plain {
+		b, err := json.Marshal(text)
+		if err != nil {
+			return err
+		}
+		line = string(b)
+	}
+	defer context.AfterFunc(ctx, func() { a.stdin.SetWriteDeadline(time.Unix(1, 0)) })()
+	_, err := fmt.Fprintln(a.stdin, line)
+	return err
+}
+
+func (a *agent) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
+	ended, err := a.program.Finish(ctx, grace)
+	a.stdin.Close()
+	return ended, err
+}
+
+func (a *agent) Ended() <-chan struct{} { return a.program.Exited() }
+func (a *agent) Exit() proc.Exit        { return a.program.Exit() }

@@ -1,0 +1,220 @@
+package wrapper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/proc"
+	"cmux/agents/run"
+)
+
+// ErrGone says that the wrapper does not answer, or ended before it did.
+var ErrGone = errors.New("its wrapper does not answer")
+
+// Client talks to the wrapper of a node. It may be used by several goroutines.
+type Client struct {
+	conn    net.Conn
+	gone    chan struct{}
+	replies chan attempt.Reply
+	mu      sync.Mutex // one request at a time
+}
+
+// Dial reaches the wrapper of a node; ErrGone when there is none.
+func Dial(ctx context.Context, r *run.Run, node string) (*Client, error) {
+	c, err := dial(ctx, r.Socket(node))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", node, err)
+	}
+	return c, nil
+}
+
+func dial(ctx context.Context, path string) (*Client, error) {
+	c := &Client{gone: make(chan struct{}), replies: make(chan attempt.Reply, 1)}
+	err := reach(path, func(address string) (err error) {
+		c.conn, err = (&net.Dialer{}).DialContext(ctx, "unix", address)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrGone, err)
+	}
+	go func() {
+		defer close(c.gone)
+		dec := json.NewDecoder(c.conn)
+		for {
+			var r attempt.Reply
+			if dec.Decode(&r) != nil {
+				return
+			}
+			select {
+			case c.replies <- r:
+			default: // nobody asked
+			}
+		}
+	}()
+	return c, nil
+}
+
+// Gone is closed when the wrapper has ended, however it did, or after Close.
+func (c *Client) Gone() <-chan struct{} { return c.gone }
+
+// Close ends the connection.
+func (c *Client) Close() error {
+	err := c.conn.Close()
+	<-c.gone
+	return err
+}
+
+// Send makes one request and waits for its reply. What the attempt refused is an
+// error too.
+func (c *Client) Send(ctx context.Context, m attempt.Message) (attempt.Reply, error) {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return attempt.Reply{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	deadline, _ := ctx.Deadline() // zero: none
+	c.conn.SetWriteDeadline(deadline)
+	if _, err := c.conn.Write(append(b, '\n')); err != nil {
+		return attempt.Reply{}, fmt.Errorf("%w: %w", ErrGone, err)
+	}
+	var r attempt.Reply
+	select {
+	case r = <-c.replies:
+	case <-c.gone:
+		select {
+		case r = <-c.replies:
+		default:
+			return r, ErrGone
+		}
+	case <-ctx.Done():
+		// A late reply would be taken for that of the next request.
+		c.conn.Close()
+		return r, ctx.Err()
+	}
+	if r.Error != "" {
+		return r, errors.New(r.Error)
+	}
+	return r, nil
+}
+
+func (c *Client) do(ctx context.Context, m attempt.Message) error {
+	_, err := c.Send(ctx, m)
+	return err
+}
+
+// Ping asks whether the wrapper answers.
+func (c *Client) Ping(ctx context.Context) error {
+	return c.do(ctx, attempt.Message{Op: attempt.OpPing})
+}
+
+// Cancel ends the attempt for good: stop NAME.
+func (c *Client) Cancel(ctx context.Context) error {
+	return c.do(ctx, attempt.Message{Op: attempt.OpCancel})
+}
+
+// Stop ends the attempt without an end, to be redone: stop.
+func (c *Client) Stop(ctx context.Context) error {
+	return c.do(ctx, attempt.Message{Op: attempt.OpStop})
+}
+
+// Answer hands a person's answer to the agent.
+func (c *Client) Answer(ctx context.Context, text string) error {
+	return c.do(ctx, attempt.Message{Op: attempt.OpAnswer, Text: text})
+}
+
+// Release gives a taken-over agent back to cmux.
+func (c *Client) Release(ctx context.Context) error {
+	return c.do(ctx, attempt.Message{Op: attempt.OpRelease})
+}
+
+// Granted gives the attempt the slot that it asked for.
+func (c *Client) Granted(ctx context.Context) error {
+	return c.do(ctx, attempt.Message{Op: attempt.OpGranted})
+}
+
+// Overridden says that a person has decided the node.
+func (c *Client) Overridden(ctx context.Context) error {
+	return c.do(ctx, attempt.Message{Op: attempt.OpOverridden})
+}
+
+// patience bounds a report or a hook: the wrapper answers at once.
+const patience = 30 * time.Second
+
+// ErrOutside says that a command which only a node's own programs may use was
+// called elsewhere.
+var ErrOutside = errors.New("not inside a node of a run: this command is for the agents that cmux starts")
+
+// Done is `cmux done`: it reports the attempt whose environment env is
+// finished. A command node without a wrapper reports by its exit code alone;
+// there Done does nothing.
+func Done(ctx context.Context, env func(string) string, summary string) error {
+	return report(ctx, env, attempt.Message{Op: attempt.OpDone, Text: summary})
+}
+
+// Blocked is `cmux blocked`: it reports that the agent cannot go on.
+func Blocked(ctx context.Context, env func(string) string, reason string) error {
+	return report(ctx, env, attempt.Message{Op: attempt.OpBlocked, Text: reason})
+}
+
+func report(ctx context.Context, env func(string) string, m attempt.Message) error {
+	m.Token = env("CMUX_TOKEN")
+	if env("CMUX_SOCKET") == "" && env(proc.AttemptVar) != "" {
+		return nil
+	}
+	_, err := call(ctx, env, m)
+	return err
+}
+
+func call(ctx context.Context, env func(string) string, m attempt.Message) (attempt.Reply, error) {
+	path := env("CMUX_SOCKET")
+	if path == "" {
+		return attempt.Reply{}, ErrOutside
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	c, err := dial(ctx, path)
+	if err != nil {
+		return attempt.Reply{}, fmt.Errorf("node %s: %w", env("CMUX_NODE"), err)
+	}
+	defer c.Close()
+	return c.Send(ctx, m)
+}
+
+// maxPayload bounds what a hook may say.
+const maxPayload = 64 << 20
+
+// Hook is `cmux hook EVENT`: it relays a hook's payload (JSON on stdin, or
+// nothing) and returns what the hook command is to print and its exit code. A
+// hook that guards a tool fails closed: 2 refuses the tool.
+func Hook(ctx context.Context, env func(string) string, event string, stdin io.Reader) (stdout string, exit int, err error) {
+	closed := 1
+	if event == "PreToolUse" {
+		closed = 2
+	}
+	payload, err := io.ReadAll(io.LimitReader(stdin, maxPayload+1))
+	if err != nil {
+		return "", closed, err
+	}
+	if len(payload) > maxPayload {
+		return "", closed, fmt.Errorf("hook %s: more than %d bytes on standard input", event, maxPayload)
+	}
+	m := attempt.Message{Op: attempt.OpHook, Event: event}
+	if trimmed := json.RawMessage(payload); len(trimmed) > 0 && json.Valid(trimmed) {
+		m.Payload = trimmed
+	} else if len(trimmed) > 0 {
+		return "", closed, fmt.Errorf("hook %s: standard input is not JSON", event)
+	}
+	r, err := call(ctx, env, m)
+	if err != nil {
+		return "", closed, err
+	}
+	return r.Stdout, r.Exit, nil
+}

@@ -1,0 +1,234 @@
+package wrapper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/proc"
+	"cmux/agents/run"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// Options say which attempt to carry out.
+type Options struct {
+	RunDir  string
+	Node    string
+	Attempt int
+	Kinds   attempt.Kinds
+	In, Out *os.File // the pane; default: standard input and output
+	Err     io.Writer
+	Limits  attempt.Limits
+}
+
+// Exit codes other than that of the attempt's marker.
+const (
+	ExitError       = 1
+	ExitElsewhere   = 75  // EX_TEMPFAIL: another wrapper has the node
+	ExitInterrupted = 130 // no end: the attempt is to be redone
+)
+
+// Main carries the attempt out and returns the exit code of the process: that
+// of the marker, or one of the Exit constants. An attempt that was given up
+// before Main came is left alone, with 0.
+func Main(ctx context.Context, o Options) int {
+	if o.In == nil {
+		o.In = os.Stdin
+	}
+	if o.Out == nil {
+		o.Out = os.Stdout
+	}
+	if o.Err == nil {
+		o.Err = os.Stderr
+	}
+	code, err := execute(ctx, o)
+	var held *signals.HeldError
+	switch {
+	case err == nil:
+	case errors.Is(err, run.ErrWithdrawn):
+		return 0
+	case errors.As(err, &held):
+		fmt.Fprintf(o.Err, "cmux: %s runs already, in %s\n", o.Node, held.Holder)
+		return ExitElsewhere
+	default:
+		fmt.Fprintf(o.Err, "cmux: attempt %d of %s: %v\n", o.Attempt, o.Node, err)
+	}
+	return code
+}
+
+func execute(ctx context.Context, o Options) (code int, err error) {
+	r, err := run.OpenDir(o.RunDir)
+	if err != nil {
+		return ExitError, err
+	}
+	i := r.Plan.Graph.Index(o.Node)
+	if i < 0 {
+		return ExitError, fmt.Errorf("run %s has no node of that name", r.Plan.ID)
+	}
+	node := &r.Plan.Graph.Nodes[i]
+	lock, err := signals.TryLock(r.NodeLock(o.Node))
+	if err != nil {
+		return ExitError, err
+	}
+	defer lock.Unlock()
+	spec, err := r.ReadSpec(o.Node, o.Attempt)
+	if err != nil {
+		return ExitError, err
+	}
+	env, err := r.Env()
+	if err != nil {
+		return ExitError, err
+	}
+	book, err := r.OpenBook()
+	if err != nil {
+		return ExitError, err
+	}
+	defer book.Close()
+	srv, err := listen(ctx, r.Socket(o.Node))
+	if err != nil {
+		return ExitError, err
+	}
+	closed := false
+	closeServer := func() {
+		if !closed {
+			closed = true
+			srv.close()
+		}
+	}
+	defer closeServer()
+	spawner, err := proc.NewSpawner()
+	if err != nil {
+		return ExitError, err
+	}
+	defer spawner.Close()
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	resized := make(chan struct{}, 1)
+	unwatch := watch(cancel, spawner, srv, resized)
+	defer unwatch()
+
+	self, err := proc.Self()
+	if err != nil {
+		return ExitError, err
+	}
+	began := time.Now()
+	pane := os.Getenv("TMUX_PANE")
+	write := context.WithoutCancel(ctx) // what happened is recorded whatever ends us
+	err = book.Append(write, run.Record{
+		Type: run.Began, Node: o.Node, Attempt: o.Attempt, PID: self.PID, PIDStart: self.Start, Pane: pane,
+	})
+	if err != nil {
+		return ExitError, err
+	}
+	job := attempt.Job{
+		Run: r, Node: node, Spec: spec, Env: env, Kinds: o.Kinds, Spawner: spawner,
+		Record: func(rec run.Record) error { return book.Append(write, rec) },
+		Inbox:  srv.inbox, Live: o.Out, Socket: r.Socket(o.Node), Pane: pane, Limits: o.Limits,
+	}
+	if !spec.Headless {
+		job.Live = nil
+		job.Terminal = &attempt.Terminal{In: o.In, Out: o.Out, Term: os.Getenv("TERM"), Resized: resized}
+	}
+	end, err := attempt.Run(ctx, job)
+	closeServer()
+	if errors.Is(err, attempt.ErrInterrupted) {
+		how := run.HowInterrupted
+		if errors.Is(err, attempt.ErrStopped) {
+			how = run.HowStopped
+		}
+		fmt.Fprintf(o.Out, "── %s: %s after %s; cmux agents resume goes on ──\n", o.Node, how, since(began))
+		return ExitInterrupted, errors.Join(
+			book.Append(write, run.Record{Type: run.Vanished, Node: o.Node, Attempt: o.Attempt, How: how}),
+			r.DropSpec(o.Node, o.Attempt))
+	}
+	if err != nil {
+		return ExitError, err
+	}
+	err = book.Commit(write, run.Record{Type: run.AttemptEnd, Node: o.Node, Attempt: o.Attempt, End: &end})
+	if err == nil {
+		// Without it a wrapper started twice for one attempt finds nothing to do.
+		err = r.DropSpec(o.Node, o.Attempt)
+	}
+	fmt.Fprintf(o.Out, "── %s: %s (%d) after %s, log: %s ──\n", o.Node, word(&end), end.Marker(), since(began), r.Log(o.Node))
+	if err != nil {
+		return ExitError, err
+	}
+	return end.Marker(), nil
+}
+
+func since(t time.Time) time.Duration {
+	d := time.Since(t)
+	if d < time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(time.Second)
+}
+
+// word is the end in a word, as in the labels of status.
+func word(e *run.End) string {
+	switch {
+	case e.Outcome == dag.Done:
+		return "done"
+	case e.Outcome == dag.Cancelled:
+		return "cancelled"
+	case e.Retry:
+		return "failed, to be retried"
+	case e.Reason != dag.ReasonExit:
+		return "failed, " + string(e.Reason)
+	}
+	return "failed"
+}
+
+// watch handles the signals of a terminal and of the end. They are caught, not
+// ignored: an ignored signal stays ignored in every program that is started.
+// ^C in a pane goes to the program through its pty; what reaches this process
+// ends a check or a setup step at most. The returned function stops it.
+func watch(cancel context.CancelCauseFunc, spawner *proc.Spawner, srv *server, resized chan<- struct{}) (stop func()) {
+	ch := make(chan os.Signal, 16)
+	signal.Notify(ch, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGTSTP,
+		syscall.SIGWINCH, syscall.SIGCHLD, syscall.SIGPIPE)
+	over := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			var s os.Signal
+			select {
+			case s = <-ch:
+			case <-over:
+				return
+			}
+			switch s {
+			case syscall.SIGINT, syscall.SIGQUIT:
+				wg.Go(func() {
+					select {
+					case srv.inbox <- attempt.Message{Op: attempt.OpInterrupt}:
+					case <-over:
+					}
+				})
+			case syscall.SIGHUP, syscall.SIGTERM:
+				cancel(attempt.ErrInterrupted)
+			case syscall.SIGWINCH:
+				select {
+				case resized <- struct{}{}:
+				default:
+				}
+			case syscall.SIGCHLD:
+				spawner.Continue()
+			}
+		}
+	})
+	return func() {
+		signal.Stop(ch)
+		close(over)
+		wg.Wait()
+	}
+}

@@ -1,0 +1,164 @@
+package wrapper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"cmux/agents/attempt"
+)
+
+// maxSocketPath is what every system takes as the address of a unix socket.
+const maxSocketPath = 100
+
+// reach calls f with an address for the socket at path, however long path is.
+func reach(path string, f func(address string) error) error {
+	if len(path) <= maxSocketPath {
+		return f(path)
+	}
+	dir, release, err := shortDir(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer release()
+	return f(filepath.Join(dir, filepath.Base(path)))
+}
+
+// ErrListening says that somebody already answers at a socket.
+var ErrListening = errors.New("somebody already listens")
+
+// server hands what comes in at a socket to the attempt.
+type server struct {
+	path  string
+	l     *net.UnixListener
+	inbox chan attempt.Message
+
+	over  chan struct{} // closed by close
+	conns sync.WaitGroup
+	mu    sync.Mutex
+	open  map[net.Conn]bool
+}
+
+// listen takes the socket at path. A socket that nobody answers is a dead
+// wrapper's and is replaced; the caller holds the node's lock.
+func listen(ctx context.Context, path string) (*server, error) {
+	s := &server{path: path, inbox: make(chan attempt.Message), over: make(chan struct{}), open: map[net.Conn]bool{}}
+	err := reach(path, func(address string) (err error) {
+		if c, err := (&net.Dialer{}).DialContext(ctx, "unix", address); err == nil {
+			c.Close()
+			return ErrListening
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		s.l, err = net.ListenUnix("unix", &net.UnixAddr{Name: address, Net: "unix"})
+		if err != nil {
+			return err
+		}
+		s.l.SetUnlinkOnClose(false) // the address may be gone by then
+		return os.Chmod(path, 0o600)
+	})
+	if err != nil {
+		if s.l != nil {
+			s.l.Close()
+		}
+		return nil, fmt.Errorf("socket %s: %w", path, err)
+	}
+	s.conns.Add(1)
+	go s.accept()
+	return s, nil
+}
+
+func (s *server) accept() {
+	defer s.conns.Done()
+	for {
+		c, err := s.l.Accept()
+		if err != nil {
+			select {
+			case <-s.over:
+				return
+			default:
+			}
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			// Out of descriptors, most likely: others may close some.
+			select {
+			case <-time.After(50 * time.Millisecond):
+				continue
+			case <-s.over:
+				return
+			}
+		}
+		s.mu.Lock()
+		s.open[c] = true
+		s.mu.Unlock()
+		s.conns.Add(1)
+		go s.serve(c)
+	}
+}
+
+func (s *server) serve(c net.Conn) {
+	defer s.conns.Done()
+	defer func() {
+		s.mu.Lock()
+		delete(s.open, c)
+		s.mu.Unlock()
+		c.Close()
+	}()
+	dec, enc := json.NewDecoder(c), json.NewEncoder(c)
+	for {
+		var m attempt.Message
+		if err := dec.Decode(&m); err != nil {
+			var syntax *json.SyntaxError
+			var wrong *json.UnmarshalTypeError
+			if errors.As(err, &syntax) || errors.As(err, &wrong) {
+				enc.Encode(attempt.Reply{Error: "not a request: " + err.Error()})
+			}
+			return
+		}
+		reply := make(chan attempt.Reply, 1)
+		r := attempt.Reply{Error: "the attempt has ended"}
+		select {
+		case s.inbox <- m.WithReply(func(r attempt.Reply) { reply <- r }):
+			select {
+			case r = <-reply:
+			case <-s.over:
+				select {
+				case r = <-reply:
+				default:
+				}
+			}
+		case <-s.over:
+		}
+		if enc.Encode(r) != nil {
+			return
+		}
+		select {
+		case <-s.over:
+			return
+		default:
+		}
+	}
+}
+
+// close ends all connections and removes the socket.
+func (s *server) close() error {
+	close(s.over)
+	err := errors.Join(s.l.Close(), os.Remove(s.path))
+	s.mu.Lock()
+	for c := range s.open {
+		// A pending request still gets its answer; reading is over.
+		c.SetReadDeadline(time.Unix(1, 0))
+	}
+	s.mu.Unlock()
+	s.conns.Wait()
+	return err
+}
