@@ -1,7 +1,6 @@
 package dag
 
 import (
-	"maps"
 	"slices"
 	"time"
 )
@@ -85,13 +84,7 @@ func Rebuild(g *Graph, f Facts) (*State, []Effect) {
 
 // Facts is a copy of everything the State is made from.
 func (s *State) Facts() Facts {
-	f := Facts{Nodes: slices.Clone(s.facts), Limits: make(map[string]time.Time), Stopped: s.stopped, Now: s.now}
-	for i := range s.limits {
-		if l := &s.limits[i]; l.on {
-			f.Limits[l.name] = l.until
-		}
-	}
-	return f
+	return Facts{Nodes: slices.Clone(s.facts), Limits: s.Limits(), Stopped: s.stopped, Now: s.now}
 }
 
 // Graph is the graph that the State is of.
@@ -118,8 +111,16 @@ func (s *State) Settled(i int) bool { return s.stands[i].ended() }
 // Slots is how many slots are in use, and of how many (0: no bound).
 func (s *State) Slots() (used, max int) { return s.count[running], s.g.MaxParallel }
 
-// Limits is a copy of the limited accounts and until when; zero: not stated.
-func (s *State) Limits() map[string]time.Time { return maps.Clone(s.Facts().Limits) }
+// Limits is the limited accounts and until when; zero: not stated.
+func (s *State) Limits() map[string]time.Time {
+	limits := make(map[string]time.Time)
+	for i := range s.limits {
+		if l := &s.limits[i]; l.on {
+			limits[l.name] = l.until
+		}
+	}
+	return limits
+}
 
 // NextWake is the earliest moment at which time alone changes something: the
 // end of a backoff or of an account's limit. A Tick is wanted then.

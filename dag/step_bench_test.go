@@ -89,7 +89,7 @@ func always(o Outcome) func(int) Outcome { return func(int) Outcome { return o }
 // Big graphs play to their end: no recursion runs deep, nothing is left over.
 func TestBigGraphs(t *testing.T) {
 	for _, shape := range runShapes {
-		g := shape.make(20_000)
+		g := shape.make(10_000)
 		s, starts := play(g, always(Done))
 		if starts != g.Len() || s.Run() != RunDone {
 			t.Errorf("%s: %d starts, run is %s", shape.name, starts, s.Run())
