@@ -1,13 +1,373 @@
 package worktree
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
+
+// PrepareSpec says what a new worktree needs beside its tracked files.
+type PrepareSpec struct {
+	Copy, Link   []string      // doublestar patterns relative to the main worktree's root
+	Setup        []string      // run with sh -c, one after another, in the tree
+	SetupTimeout time.Duration // for each command; 0: none
+	Env          []string      // the setup commands' whole environment; nil: this process's
+	Output       io.Writer     // what is done, and the commands' output; nil: nowhere
+}
+
+// ErrSetup is a setup command that failed or ran past its time.
+var ErrSetup = errors.New("setup failed")
+
+// includeFile lists, in .gitignore syntax, ignored files that every worktree
+// shall have.
+const includeFile = ".worktreeinclude"
+
+// Prepare copies and links files from the main worktree and runs the setup
+// commands. It does so once for each tree; after a failure the next call does
+// all of it again. Nothing is read from outside the main worktree or written
+// outside the tree, and a tracked file or one that is already there is left
+// alone. A pattern without a match is a warning in the output.
+//
+// What is ignored by git and came from here is recorded, so that snapshots
+// leave it out as long as it is unchanged.
+func (r *Repo) Prepare(ctx context.Context, t *Tree, s PrepareSpec) error {
+	if s.Output == nil {
+		s.Output = io.Discard
+	}
+	p, err := readPrepared(t.GitDir)
+	if err != nil || p.Done {
+		return err
+	}
+	// Before anything arrives: what an earlier, failed preparation brought was
+	// recorded by it, and what the agent made is not ours to leave out.
+	before, err := ignoredPaths(ctx, t.Path)
+	if err != nil {
+		return err
+	}
+	given := p.Given
+	work := func() error {
+		for _, pattern := range s.Copy {
+			if err := r.bring(ctx, t, pattern, "copy", s.Output, copyPath); err != nil {
+				return err
+			}
+		}
+		if err := r.include(ctx, t, s.Output); err != nil {
+			return err
+		}
+		for _, pattern := range s.Link {
+			link := func(ctx context.Context, from, to string) error {
+				if err := linkPath(from, to); err != nil {
+					return err
+				}
+				name, err := filepath.Rel(t.Path, to)
+				if err != nil {
+					return err
+				}
+				return r.hide(ctx, t, name)
+			}
+			if err := r.bring(ctx, t, pattern, "link", s.Output, link); err != nil {
+				return err
+			}
+		}
+		for _, command := range s.Setup {
+			if err := setup(ctx, t, command, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	workErr := work()
+	// Recorded also after a failure, and then with the caller's context ended.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	after, err := ignoredPaths(ctx, t.Path)
+	if err != nil {
+		return errors.Join(workErr, err)
+	}
+	for _, name := range after {
+		if slices.Contains(before, name) {
+			continue
+		}
+		g := givenPath{Path: []byte(name)}
+		if !strings.HasSuffix(name, "/") {
+			info, err := os.Lstat(filepath.Join(t.Path, name))
+			if err != nil {
+				continue // gone again
+			}
+			g.Size, g.MTime = info.Size(), info.ModTime().UnixNano()
+		}
+		given = append(given, g)
+	}
+	return errors.Join(workErr, writeJSON(filepath.Join(t.GitDir, preparedFile), prepared{Done: workErr == nil, Given: given}))
+}
+
+// ignoredPaths lists the ignored files, a wholly ignored directory as one with
+// a slash at its end.
+func ignoredPaths(ctx context.Context, dir string) ([]string, error) {
+	out, err := git(ctx, dir, "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory", "-z")
+	return fields(out), err
+}
+
+// bring hands every match of the pattern at the main root to put.
+func (r *Repo) bring(ctx context.Context, t *Tree, pattern, verb string, out io.Writer, put func(ctx context.Context, from, to string) error) error {
+	pattern = strings.TrimSuffix(filepath.ToSlash(pattern), "/")
+	if !filepath.IsLocal(pattern) || !doublestar.ValidatePattern(pattern) {
+		return hint("a pattern below "+r.Root, "%s: %q leads out of the repository or is no pattern", verb, pattern)
+	}
+	// An os.Root refuses links that lead out of it, wherever on the way.
+	root, err := os.OpenRoot(r.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	matches, err := doublestar.Glob(root.FS(), pattern, doublestar.WithNoFollow())
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", verb, pattern, err)
+	}
+	n := 0
+	for _, name := range matches {
+		if name == ".git" || strings.HasPrefix(name, ".git/") || name == ".cmux" || strings.HasPrefix(name, ".cmux/") {
+			continue
+		}
+		n++
+		if err := r.bringOne(ctx, root, t, name, verb, put); err != nil {
+			return err
+		}
+	}
+	if n == 0 {
+		fmt.Fprintf(out, "cmux: warning: %s: nothing at %s matches %q\n", verb, r.Root, pattern)
+	}
+	return nil
+}
+
+func (r *Repo) bringOne(ctx context.Context, root *os.Root, t *Tree, name, verb string, put func(ctx context.Context, from, to string) error) error {
+	if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %s: %w", verb, filepath.Join(r.Root, name), err)
+	}
+	tree, err := os.OpenRoot(t.Path)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	if dir := filepath.Dir(name); dir != "." {
+		if err := tree.MkdirAll(dir, 0o777); err != nil {
+			return fmt.Errorf("%s: %w", verb, err)
+		}
+	}
+	return put(ctx, filepath.Join(r.Root, name), filepath.Join(t.Path, name))
+}
+
+// hide keeps a link out of git's sight where the directory it stands for is
+// out of it: a pattern with a slash at its end matches no link, and an agent
+// would commit it. The list is the repository's own (info/exclude), where the
+// line changes nothing else.
+func (r *Repo) hide(ctx context.Context, t *Tree, name string) error {
+	ignored := func(dir string) (bool, error) {
+		_, err := command{dir: dir, args: []string{"check-ignore", "-q", "-z", "--stdin"}, stdin: []byte(name + "\x00")}.run(ctx)
+		if exitCode(err) == 1 {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	if there, err := ignored(t.Path); there || err != nil {
+		return err
+	}
+	if at, err := ignored(r.Root); !at || err != nil || strings.ContainsAny(name, "\n") {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	file := filepath.Join(r.GitDir, "info", "exclude")
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return err
+	}
+	have, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	pattern := "/" + strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `).Replace(filepath.ToSlash(name))
+	if slices.Contains(strings.Split(string(have), "\n"), pattern) {
+		return nil
+	}
+	lines := pattern + "\n"
+	if len(have) > 0 && have[len(have)-1] != '\n' {
+		lines = "\n" + lines
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(lines)
+	return errors.Join(err, f.Close())
+}
+
+// linkPath links to the main worktree's file or directory.
+func linkPath(from, to string) error {
+	err := os.Symlink(from, to)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// copyPath copies a file, a link as a link, or a directory with all it holds;
+// what is there already stays.
+func copyPath(ctx context.Context, from, to string) error {
+	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		rel, err := filepath.Rel(from, name)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, rel)
+		switch mode := d.Type(); {
+		case mode.IsDir():
+			if err := os.Mkdir(target, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+			return nil
+		case mode&fs.ModeSymlink != 0:
+			link, err := os.Readlink(name)
+			if err == nil {
+				err = os.Symlink(link, target)
+			}
+			if errors.Is(err, fs.ErrExist) {
+				return nil
+			}
+			return err
+		case mode.IsRegular():
+			return copyFile(name, target)
+		}
+		return nil // a socket or pipe
+	})
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o200)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in) // a clone of the blocks where the file system can
+	if err = errors.Join(err, out.Close()); err != nil {
+		return errors.Join(err, os.Remove(to)) // half a file would pass for one that was there
+	}
+	return nil
+}
+
+// include copies what .worktreeinclude names and git ignores.
+func (r *Repo) include(ctx context.Context, t *Tree, out io.Writer) error {
+	file := filepath.Join(r.Root, includeFile)
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	listed, err := git(ctx, r.Root, "ls-files", "--others", "--ignored", "--exclude-from="+file, "-z")
+	if err != nil {
+		return err
+	}
+	names := fields(listed)
+	if len(names) == 0 {
+		return nil
+	}
+	ignored, err := command{dir: r.Root, args: []string{"check-ignore", "-z", "--stdin"}, stdin: []byte(listed)}.run(ctx)
+	if err != nil && exitCode(err) != 1 { // 1: none of them
+		return err
+	}
+	root, err := os.OpenRoot(r.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range fields(ignored) {
+		if strings.HasSuffix(name, "/") || strings.HasPrefix(name, ".cmux/") {
+			continue // a repository of its own; cmux's own files
+		}
+		if err := r.bringOne(ctx, root, t, name, includeFile, copyPath); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(out, "cmux: copied %d files of %s\n", len(fields(ignored)), includeFile)
+	return nil
+}
+
+// setup runs one command in a process group of its own, which does not outlive it.
+func setup(ctx context.Context, t *Tree, script string, s PrepareSpec) error {
+	if s.SetupTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, s.SetupTimeout, fmt.Errorf("ran longer than %s", s.SetupTimeout))
+		defer cancel()
+	}
+	fmt.Fprintf(s.Output, "cmux: setup: %s\n", script)
+	var tail tailWriter
+	cmd := exec.CommandContext(ctx, "sh", "-c", script)
+	cmd.Dir = t.Path
+	cmd.Env = s.Env
+	cmd.Stdout = io.MultiWriter(s.Output, &tail)
+	cmd.Stderr = cmd.Stdout
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second // for one that left the group and holds the output
+	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left in the background
+	}
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return &Hint{Err: fmt.Errorf("%w: %q in %s: %w%s", ErrSetup, script, t.Path, err, tail.quoted()),
+		Try: "run it there by hand, mend it, and retry the node"}
+}
+
+// tailWriter keeps the end of what is written to it.
+type tailWriter struct{ b []byte }
+
+const tailSize = 2000
+
+func (w *tailWriter) Write(b []byte) (int, error) {
+	w.b = append(w.b, b...)
+	if n := len(w.b) - tailSize; n > 0 {
+		w.b = append(w.b[:0], w.b[n:]...)
+	}
+	return len(b), nil
+}
+
+func (w *tailWriter) quoted() string {
+	if b := bytes.TrimSpace(w.b); len(b) > 0 {
+		return "\n" + string(b)
+	}
+	return ""
+}
 
 // prepared is what Prepare records in the private git directory.
 type prepared struct {

@@ -46,6 +46,7 @@ type Snapshot struct {
 	Path      string   // of the worktree
 	Branch    string   // short; empty when HEAD was detached
 	Head      string   // commit; empty on a branch without commits
+	Owner     string   // of the tree, see LendSpec
 	Operation string   // merge, rebase, ... that was in progress
 	Omitted   []string // ignored paths that are not in it
 	Bare      bool     // holds a branch's commits alone
@@ -63,6 +64,7 @@ type snapshotRecord struct {
 	Path      string    `json:"path"`
 	Branch    string    `json:"branch"`
 	Head      string    `json:"head"`
+	Owner     string    `json:"owner,omitempty"`
 	Operation string    `json:"operation,omitempty"`
 	Omitted   []string  `json:"omitted,omitempty"`
 	Bare      bool      `json:"bare,omitempty"`
@@ -74,7 +76,7 @@ const (
 	snapIndex  = "index"  // the index file, raw
 	snapModes  = "modes"  // "0600 PATH\0" of files whose mode git cannot say
 	snapState  = "state"  // files of the private git directory
-	snapStages = "stages" // 1/, 2/, 3/: unmerged entries, so that gc keeps them
+	snapStages = "stages" // objects only the index names, so that gc keeps them: 1/, 2/, 3/ unmerged entries, 0 the empty one of git add -N
 )
 
 // stateFiles are what git keeps in the private directory of an unended
@@ -111,7 +113,11 @@ func (r *Repo) Snapshot(ctx context.Context, treePath string, s SnapshotSpec) (*
 	}
 	defer os.RemoveAll(tmp)
 	w := &snapshotter{repo: r, root: root, private: private, index: filepath.Join(tmp, "index")}
-	w.rec = snapshotRecord{Version: 1, Name: s.Name, Reason: s.Reason, Path: root, Operation: operation(private)}
+	owner, err := readOwner(private)
+	if err != nil {
+		return nil, err
+	}
+	w.rec = snapshotRecord{Version: 1, Name: s.Name, Reason: s.Reason, Path: root, Owner: owner.Owner, Operation: operation(private)}
 	if err := w.survey(ctx); err != nil {
 		return nil, err
 	}
@@ -148,6 +154,7 @@ type snapshotter struct {
 	staged    int      // paths that differ between HEAD and index
 	unmerged  []string // lines of ls-files --unmerged
 	put, drop []string // working files to save; tracked ones that are gone
+	absent    []string // tracked files that a sparse checkout leaves out
 	indexTree string
 }
 
@@ -209,7 +216,9 @@ func (w *snapshotter) survey(ctx context.Context) error {
 			if e.index != '.' {
 				w.staged++
 			}
-			if e.tree != '.' {
+			// A file that agrees with what is staged may still have other
+			// bytes: adding it went through the clean filter.
+			if e.tree != '.' || e.index != 'D' {
 				w.working(e.path)
 			}
 		}
@@ -284,8 +293,14 @@ func (w *snapshotter) hidden(ctx context.Context) error {
 		if l[0] == 'H' || l[0] == 'M' {
 			continue
 		}
-		if info, err := os.Lstat(filepath.Join(w.root, l[2:])); err == nil && savable(info.Mode()) {
+		info, err := os.Lstat(filepath.Join(w.root, l[2:]))
+		switch {
+		case err == nil && savable(info.Mode()):
 			names = append(names, l[2:])
+		case l[0] == 'S' || l[0] == 's':
+			w.absent = append(w.absent, l[2:])
+		default:
+			w.drop = append(w.drop, l[2:])
 		}
 	}
 	if len(names) == 0 {
@@ -437,7 +452,7 @@ func refSafe(name string) string {
 
 func (rec snapshotRecord) snapshot(ref string) *Snapshot {
 	return &Snapshot{ID: strings.TrimPrefix(ref, snapshotRefs), Ref: ref, Name: rec.Name, Reason: rec.Reason, Time: rec.Time,
-		Path: rec.Path, Branch: rec.Branch, Head: rec.Head, Operation: rec.Operation, Omitted: rec.Omitted, Bare: rec.Bare}
+		Path: rec.Path, Branch: rec.Branch, Head: rec.Head, Owner: rec.Owner, Operation: rec.Operation, Omitted: rec.Omitted, Bare: rec.Bare}
 }
 
 // writeIndexTree writes the index as a tree; of unmerged paths our side.
@@ -586,6 +601,7 @@ func (w *snapshotter) stream(s *stream, ref string, holds []string) error {
 	s.inline("100644", snapRecord, rec)
 	if w.raw != nil {
 		s.inline("100644", snapIndex, w.raw)
+		s.inline("100644", path.Join(snapStages, "0"), nil)
 	}
 	if len(modes) > 0 {
 		s.inline("100644", snapModes, modes)
@@ -606,8 +622,9 @@ func (w *snapshotter) stream(s *stream, ref string, holds []string) error {
 
 // files writes the working files and returns the modes git cannot say.
 func (w *snapshotter) files(s *stream) (modes []byte, err error) {
-	slices.Sort(w.drop)
-	for _, name := range w.drop { // first: a file may have become a directory
+	gone := slices.Concat(w.drop, w.absent)
+	slices.Sort(gone)
+	for _, name := range slices.Compact(gone) { // first: a file may have become a directory
 		s.printf("D %s\n", quotePath(name))
 	}
 	slices.Sort(w.put)

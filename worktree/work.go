@@ -2,7 +2,13 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -23,4 +29,194 @@ func (r *Repo) UpdateRef(ctx context.Context, ref, commit, old string) error {
 		return fmt.Errorf("cannot move %s to %.12s: %w", ref, commit, err)
 	}
 	return nil
+}
+
+// RunRef is the ref under which a run keeps a commit of one of its nodes.
+func RunRef(run, node string) string {
+	return "refs/cmux/runs/" + refSafe(run) + "/" + refSafe(node)
+}
+
+// Commit is one line of a log.
+type Commit struct {
+	ID      string
+	Subject string
+	Author  string
+	Unix    int64 // committer's time, seconds
+}
+
+// Commits lists what tip, a commit or ref, holds beyond since, newest first.
+func (r *Repo) Commits(ctx context.Context, since, tip string) ([]Commit, error) {
+	out, err := git(ctx, r.Root, "log", "-z", "--format=%H%n%ct%n%an%n%s", "--end-of-options", since+".."+tip, "--")
+	if err != nil {
+		return nil, err
+	}
+	var all []Commit
+	for _, l := range fields(out) {
+		f := strings.SplitN(l, "\n", 4)
+		if len(f) != 4 {
+			return nil, fmt.Errorf("git log: unexpected record %q", l)
+		}
+		unix, err := strconv.ParseInt(f[1], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("git log: %w", err)
+		}
+		all = append(all, Commit{ID: f[0], Unix: unix, Author: f[2], Subject: f[3]})
+	}
+	return all, nil
+}
+
+// DiffStat counts changed files and lines; a binary file counts no lines.
+type DiffStat struct{ Files, Added, Deleted int }
+
+// DiffStat compares two commits.
+func (r *Repo) DiffStat(ctx context.Context, from, to string) (DiffStat, error) {
+	out, err := git(ctx, r.Root, "diff-tree", "-r", "-z", "--no-renames", "--numstat", "--end-of-options", from, to)
+	if err != nil {
+		return DiffStat{}, err
+	}
+	var d DiffStat
+	for _, l := range fields(out) { // ADDED\tDELETED\tPATH; - for binary
+		f := strings.SplitN(l, "\t", 3)
+		if len(f) != 3 {
+			return d, fmt.Errorf("git diff-tree: unexpected line %q", l)
+		}
+		d.Files++
+		added, _ := strconv.Atoi(f[0])
+		deleted, _ := strconv.Atoi(f[1])
+		d.Added, d.Deleted = d.Added+added, d.Deleted+deleted
+	}
+	return d, nil
+}
+
+// ChangedFiles lists, sorted, every path in which the worktree differs from
+// the commit start: committed, uncommitted or untracked; of a rename both
+// sides. A path changed and changed back is not in it, and what a merge of
+// start's own descendants brought is: give the merged commit as start.
+func (r *Repo) ChangedFiles(ctx context.Context, treePath, start string) ([]string, error) {
+	tracked, err := git(ctx, treePath, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=none",
+		"--end-of-options", start, "--")
+	if err != nil {
+		return nil, err
+	}
+	untracked, err := git(ctx, treePath, "ls-files", "--others", "--exclude-standard", "-z")
+	if err != nil {
+		return nil, err
+	}
+	all := append(fields(tracked), fields(untracked)...)
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// Uncommitted says what the worktree holds beside its commit.
+func (r *Repo) Uncommitted(ctx context.Context, treePath string) (Dirt, error) {
+	return dirt(ctx, treePath)
+}
+
+// Diff writes the changes between two commits as a patch; with an empty to,
+// those between from and the working tree at dir, untracked files left out.
+func (r *Repo) Diff(ctx context.Context, w io.Writer, dir, from, to string, color bool) error {
+	args := []string{"diff", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/"}
+	if color {
+		args = append(args, "--color=always")
+	}
+	args = append(args, "--end-of-options", from)
+	if to != "" {
+		args = append(args, to)
+	}
+	_, err := command{dir: dir, args: append(args, "--"), stdout: w}.run(ctx)
+	return err
+}
+
+// CommitAll commits everything that is uncommitted and untracked in the
+// worktree, without the repository's hooks or signing, under the person's
+// identity or as cmux. The index agrees with the new commit afterwards. With
+// nothing to commit it returns HEAD. An unended merge is concluded when no
+// path is unmerged in the working tree's content; a rebase, cherry-pick or the
+// like is refused (ErrDirty), and so is a repository inside (ErrUnsavable).
+func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string, error) {
+	private, err := privateDir(ctx, treePath)
+	if err != nil {
+		return "", err
+	}
+	op := operation(private)
+	if op != "" && op != "merge" {
+		return "", hint("end it in "+treePath, "%w: a %s is in progress in %s", ErrDirty, op, treePath)
+	}
+	entries, err := status(ctx, treePath, "--untracked-files=normal", "--ignored=no")
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		switch {
+		case e.kind == 'u':
+			return "", hint("resolve it in "+treePath, "%w: %s is unmerged", ErrDirty, filepath.Join(treePath, e.path))
+		case e.kind == '?' && strings.HasSuffix(e.path, "/") && isRepository(filepath.Join(treePath, e.path)):
+			return "", nestedRepository(filepath.Join(treePath, e.path))
+		}
+	}
+	out, err := git(ctx, treePath, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	head := line(out)
+	if err != nil && exitCode(err) != 1 || len(entries) == 0 && op == "" {
+		return head, err
+	}
+	if _, err := git(ctx, treePath, "add", "--all", "--", ":/"); err != nil {
+		return "", err
+	}
+	tree, err := git(ctx, treePath, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	args := []string{"commit-tree", line(tree), "-F", "-"}
+	if head != "" {
+		args = append(args, "-p", head)
+	}
+	if op == "merge" {
+		b, err := os.ReadFile(filepath.Join(private, "MERGE_HEAD"))
+		if err != nil {
+			return "", err
+		}
+		for _, id := range strings.Fields(string(b)) {
+			args = append(args, "-p", id)
+		}
+	}
+	who, err := identity(ctx, treePath)
+	if err != nil {
+		return "", err
+	}
+	out, err = command{dir: treePath, args: args, env: who, stdin: []byte(strings.TrimRight(message, "\n") + "\n")}.run(ctx)
+	if err != nil {
+		return "", err
+	}
+	commit := line(out)
+	old := head
+	if old == "" {
+		old = strings.Repeat("0", len(commit))
+	}
+	if _, err := git(ctx, treePath, "update-ref", "-m", "cmux: commit", "--end-of-options", "HEAD", commit, old); err != nil {
+		return "", err
+	}
+	if op == "merge" {
+		for _, name := range []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "AUTO_MERGE"} {
+			if err := os.Remove(filepath.Join(private, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return commit, err
+			}
+		}
+	}
+	return commit, nil
+}
+
+// identity is the environment that makes cmux the author where the person has
+// not said who they are.
+func identity(ctx context.Context, dir string) ([]string, error) {
+	var env []string
+	for _, who := range []string{"AUTHOR", "COMMITTER"} {
+		// useConfigOnly keeps git from making up a name from the host's.
+		_, err := command{dir: dir, args: []string{"var", "GIT_" + who + "_IDENT"}, config: []string{"user.useConfigOnly=true"}}.run(ctx)
+		if exitCode(err) > 0 {
+			env = append(env, "GIT_"+who+"_NAME=cmux", "GIT_"+who+"_EMAIL=cmux@localhost")
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return env, nil
 }
