@@ -29,6 +29,7 @@ type Node struct {
 	Attempts  []Attempt
 	Marker    *Written // the marker that cmux last wrote or was about to write; nil: none counts
 	Published bool     // Marker was seen in place
+	Withdrawn *Written // the marker before Marker, which no longer counts: to be removed where it still stands
 	Tip       string   // what its branch contributes, once it is a success
 	Blocked   string   // dependency that its recorded 99 names; empty: none recorded
 	Opened    bool     // gate: a person was told
@@ -63,26 +64,31 @@ func (n *Node) LastEnd() *End {
 
 // History is the fold of a run's records.
 type History struct {
-	Graph   *dag.Graph
-	Nodes   []Node // by node index
-	Limits  map[string]time.Time
-	Stopped bool
-	Final   dag.RunState // done or failed once the run has ended; empty before
-	Started time.Time
-	Ended   time.Time
-	Boot    string      // of the machine, when the newest runner came
-	Ups     []time.Time // when runners took the run, since the last one that left in order
+	Graph    *dag.Graph
+	Nodes    []Node // by node index
+	Limits   map[string]time.Time
+	Stopped  bool
+	Final    dag.RunState // done or failed once the run has ended; empty before
+	Started  time.Time
+	Ended    time.Time
+	Boot     string          // of the machine, when the newest runner came
+	Answered map[string]bool // ids of requests that were carried out or refused
+	Ups      []time.Time     // when runners took the run, since the last one that left in order
 }
 
 // NewHistory is the history of a run of g in which nothing happened yet.
 func NewHistory(g *dag.Graph) *History {
-	return &History{Graph: g, Nodes: make([]Node, g.Len()), Limits: make(map[string]time.Time)}
+	return &History{Graph: g, Nodes: make([]Node, g.Len()), Limits: make(map[string]time.Time), Answered: make(map[string]bool)}
 }
 
 // Apply takes one record in and returns the change that it is to the
 // scheduler, if it is one. A record of a node that the graph does not have
 // (any more) is passed over.
 func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
+	if r.Type == Requested {
+		h.Answered[r.Request] = true
+		return c, false
+	}
 	if r.Node == "" {
 		return h.applyRun(r)
 	}
@@ -185,7 +191,12 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 }
 
 // setMarker says which marker counts from here on; nil: none.
-func (n *Node) setMarker(w *Written) { n.Marker, n.Published = w, false }
+func (n *Node) setMarker(w *Written) {
+	if n.Marker != nil {
+		n.Withdrawn = n.Marker
+	}
+	n.Marker, n.Published = w, false
+}
 
 func (h *History) applyRun(r *Record) (c dag.Change, isChange bool) {
 	c.At, c.Source = r.At, "record"

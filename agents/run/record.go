@@ -134,10 +134,11 @@ type Record struct {
 	Activity dag.Activity `json:"activity,omitempty"`
 	Until    time.Time    `json:"until,omitzero"`
 	Account  string       `json:"account,omitempty"`
-	Code     int          `json:"code,omitempty"`  // Overridden: the code a person's marker held
-	Cause    string       `json:"cause,omitempty"` // Blocked: the dependency
-	Tip      string       `json:"tip,omitempty"`   // Overridden: the branch at that moment
-	Fresh    bool         `json:"fresh,omitempty"` // Reset: the next attempt starts from the base
+	Code     int          `json:"code,omitempty"`    // Overridden: the code a person's marker held
+	Cause    string       `json:"cause,omitempty"`   // Blocked: the dependency
+	Tip      string       `json:"tip,omitempty"`     // Overridden: the branch at that moment
+	Fresh    bool         `json:"fresh,omitempty"`   // Reset: the next attempt starts from the base
+	Request  string       `json:"request,omitempty"` // Requested: its id
 	Place    *Place       `json:"place,omitempty"`
 	End      *End         `json:"end,omitempty"`
 	Marker   *Written     `json:"marker,omitempty"`

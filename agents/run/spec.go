@@ -1,6 +1,7 @@
 package run
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,9 @@ type Spec struct {
 	Branches     []Dependency `json:"branches,omitempty"`     // role merge: what to bring in, in graph order
 	Conversation string       `json:"conversation,omitempty"` // to be resumed
 }
+
+// NewToken makes the token of an attempt.
+func NewToken() string { return rand.Text() }
 
 // WriteSpec leaves s where its wrapper will look for it.
 func (r *Run) WriteSpec(s *Spec) error {

@@ -166,6 +166,9 @@ func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Tim
 	}
 	for i, o := range seen {
 		name := h.Graph.Nodes[i].Name
+		if w := h.Nodes[i].Withdrawn; w != nil && o.Exists && o.Identity == w.Identity {
+			continue
+		}
 		verdict := signals.Judge(h.Nodes[i].Recorded(), o, look)
 		if verdict.Kind == signals.Unsettled && o.Exists {
 			// Nobody waits here: what a look finds empty it calls empty.
@@ -211,4 +214,12 @@ func Find(root, id string) (*Run, error) {
 		return nil, fmt.Errorf("%q is not the id of a run: cmux agents list shows them", id)
 	}
 	return Open(root, id)
+}
+
+// Over reports whether the run has ended: nothing in it will happen any more
+// unless a person asks for a node to be retried.
+func (r *Run) Over() (bool, error) {
+	h := NewHistory(r.Plan.Graph)
+	_, err := r.Replay(h, 0, nil)
+	return h.Final != "", err
 }

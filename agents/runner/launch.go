@@ -1,0 +1,494 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/run"
+	"cmux/agents/wrapper"
+	"cmux/dag"
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// placement is an attempt that has a slot and is on its way to be launched.
+type placement struct {
+	node, attempt int
+	place         run.Place
+	conflict      error // it has no place: why
+	tips          []worktree.Tip
+	deps          []run.Dependency
+	branches      []run.Dependency // role merge
+	fresh         bool
+}
+
+// lent is a placement that came back from git.
+type lent struct{ *placement }
+
+// ended is an attempt of a child that came to its end.
+type ended struct {
+	node, attempt int
+	end           run.End
+	err           error
+}
+
+// goneNode is a node whose wrapper can no longer be spoken to.
+type goneNode struct{ node, attempt int }
+
+// TreePath is where a node's worktree is.
+func TreePath(root string, g *dag.Graph, n *dag.Node) string {
+	base := g.WorktreeBase
+	if !filepath.IsAbs(base) {
+		base = filepath.Join(root, base)
+	}
+	return filepath.Join(base, g.Session+"-"+n.Name)
+}
+
+// ReviewRef is what a review of a run reads.
+func ReviewRef(id, node string) string { return "refs/cmux/runs/" + id + "/" + node }
+
+// place finds out where an attempt is to run. What needs git is asked beside
+// the scheduler and comes back through lent; the rest is returned at once.
+func (r *Runner) place(ctx context.Context, i, n int) *placement {
+	spec := &r.g.Nodes[i]
+	p := &placement{node: i, attempt: n, fresh: r.hist.Nodes[i].Fresh || r.Run.Plan.Fresh && n == 1}
+	p.place = run.Place{Dir: r.Run.Plan.Root, Commit: r.Run.Plan.Base}
+	p.place.Slot, p.place.PortBase = r.slots.take()
+	if r.inProcess(spec) {
+		p.place.Child = r.instance
+	}
+	now := time.Now()
+	for _, d := range r.g.Deps(i) {
+		p.deps = append(p.deps, dependency(r.hist, d, r.state.Label(d, now).Label))
+	}
+	if r.branchy[i] {
+		from := contributors(r.hist, r.rank, i)
+		p.tips = tips(r.hist, from)
+		if spec.Role == dag.RoleMerge {
+			for _, d := range from {
+				p.branches = append(p.branches, dependency(r.hist, d, r.state.Label(d, now).Label))
+			}
+		}
+	}
+	if !spec.HasTree() && len(p.tips) == 0 {
+		return p
+	}
+	r.tasks.Go(func() {
+		p.conflict = r.lend(ctx, spec, p)
+		select {
+		case r.lent <- lent{p}:
+		case <-ctx.Done():
+		}
+	})
+	return nil
+}
+
+// lend makes the start commit and the worktree of a placement.
+func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
+	var err error
+	if spec.Role != dag.RoleMerge {
+		if p.place.Commit, err = r.repo.Merge(ctx, p.place.Commit, p.tips); err != nil {
+			return err
+		}
+	}
+	if spec.Role == dag.RoleReview {
+		ref := ReviewRef(r.Run.Plan.ID, spec.Name)
+		old, err := r.repo.Resolve(ctx, ref)
+		if err != nil && !errors.Is(err, worktree.ErrBadRef) {
+			return err
+		}
+		if old != p.place.Commit {
+			if err := r.repo.UpdateRef(ctx, ref, p.place.Commit, old); err != nil {
+				return err
+			}
+		}
+	}
+	if !spec.HasTree() {
+		return nil
+	}
+	lend := worktree.LendSpec{
+		Path: TreePath(r.Run.Plan.Root, r.g, spec), Branch: spec.Branch, Start: p.place.Commit,
+		Fresh: p.fresh, Owner: r.g.Session + "/" + spec.Name,
+	}
+	if spec.Role == dag.RoleBuild {
+		lend.Contributions = p.tips
+	}
+	t, err := r.repo.Lend(ctx, lend)
+	if err != nil {
+		return err
+	}
+	p.place.Dir, p.place.Tree, p.place.Branch = t.Path, t.Path, t.Branch
+	return nil
+}
+
+// placed goes on with a placement that came back from git.
+func (r *Runner) placed(ctx context.Context, l lent) error {
+	if r.leaving != "" {
+		return nil // the tree is there for another time
+	}
+	f := r.state.Fact(l.node)
+	if f.Phase != dag.Running || f.Attempts != l.attempt {
+		// Overridden while git was at work: nothing was started.
+		r.slots.release(l.place.Slot)
+		r.effects = append(r.effects, r.state.Step(dag.Change{
+			Kind: dag.AttemptEnded, Node: l.node, Attempt: l.attempt, Outcome: dag.Cancelled, At: time.Now(), Source: "runner",
+		})...)
+		return nil
+	}
+	return r.launch(ctx, []*placement{l.placement})
+}
+
+// launch records attempts as started and starts them.
+func (r *Runner) launch(ctx context.Context, ps []*placement) error {
+	if len(ps) == 0 {
+		return nil
+	}
+	recs := make([]run.Record, 0, len(ps))
+	for _, p := range ps {
+		recs = append(recs, run.Record{Type: run.Started, Node: r.g.Nodes[p.node].Name, Attempt: p.attempt, Place: &p.place})
+	}
+	if err := r.learn(ctx, recs...); err != nil {
+		return err
+	}
+	var stillborn []run.Record
+	for _, p := range ps {
+		err := p.conflict
+		if err == nil {
+			err = r.start(ctx, p)
+		}
+		if err == nil {
+			continue
+		}
+		end := run.End{Outcome: dag.Failed, Reason: dag.ReasonSetup, Exit: 1, Detail: err.Error()}
+		var conflict *worktree.ConflictError
+		if errors.As(err, &conflict) {
+			end.Reason = dag.ReasonConflict
+		}
+		spec := &r.g.Nodes[p.node]
+		end.Retry = spec.WillRetry(end.Outcome, end.Reason, r.hist.Nodes[p.node].Fact.Tries)
+		stillborn = append(stillborn, run.Record{Type: run.AttemptEnd, Node: spec.Name, Attempt: p.attempt, End: &end})
+	}
+	if len(stillborn) > 0 {
+		return r.commit(ctx, stillborn...)
+	}
+	return nil
+}
+
+// inProcess reports whether attempts of a node are carried by this process
+// itself rather than by a wrapper of their own.
+func (r *Runner) inProcess(n *dag.Node) bool {
+	return r.Server == nil && !r.Kinds[n.Agent].Judge
+}
+
+// start starts one recorded attempt.
+func (r *Runner) start(ctx context.Context, p *placement) error {
+	spec := &r.g.Nodes[p.node]
+	f := &r.hist.Nodes[p.node].Fact
+	s := &run.Spec{
+		Node: spec.Name, Attempt: p.attempt, Token: run.NewToken(), Place: p.place,
+		Tries: f.Tries, Losses: f.Losses, Headless: r.Server == nil,
+		Dependencies: p.deps, Branches: p.branches,
+	}
+	if r.inProcess(spec) {
+		return r.startChild(ctx, p, s)
+	}
+	if err := r.Run.WriteSpec(s); err != nil {
+		return err
+	}
+	argv := []string{r.Run.Binary(), "agents", "exec", "--run", r.Run.Dir, "--attempt", fmt.Sprint(p.attempt), "--", spec.Name}
+	if r.panes != nil {
+		r.panes.open(p.node, p.attempt, spec.Name, p.place.Dir, argv)
+		return nil
+	}
+	return r.startWrapper(ctx, p, argv)
+}
+
+// child is an attempt that this process carries itself.
+type child struct {
+	inbox  chan attempt.Message
+	cancel context.CancelFunc
+}
+
+// startChild carries the attempt in a goroutine.
+func (r *Runner) startChild(ctx context.Context, p *placement, s *run.Spec) error {
+	spec := &r.g.Nodes[p.node]
+	if err := os.MkdirAll(r.Run.NodeDir(spec.Name), 0o755); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	c := &child{inbox: make(chan attempt.Message, 16), cancel: cancel}
+	r.live[p.node] = &attached{attempt: p.attempt, child: c}
+	job := attempt.Job{
+		Run: r.Run, Node: spec, Spec: s, Env: r.env, Kinds: r.Kinds, Spawner: r.spawner, Repo: r.repo,
+		Record: func(rec run.Record) error {
+			rec.Node, rec.Attempt = spec.Name, p.attempt
+			return r.book.Append(context.WithoutCancel(ctx), rec)
+		},
+		Inbox: c.inbox,
+	}
+	if r.Live != nil {
+		job.Live = r.Live
+		if f, ok := r.Live.(interface{ For(node string) io.Writer }); ok {
+			job.Live = f.For(spec.Name)
+		}
+	}
+	r.tasks.Go(func() {
+		end, err := attempt.Run(ctx, job)
+		cancel()
+		r.ended <- ended{p.node, p.attempt, end, err}
+	})
+	return nil
+}
+
+// startWrapper starts a wrapper without a pane, for kinds that need one in a
+// headless run. It outlives this process.
+func (r *Runner) startWrapper(ctx context.Context, p *placement, argv []string) error {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = p.place.Dir
+	cmd.Env = r.env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	r.tasks.Go(func() {
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			cmd.Wait() // what it left is in the records, not in its exit code
+		}()
+		select {
+		case <-gone:
+			select {
+			case r.gone <- goneNode{p.node, p.attempt}:
+			case <-ctx.Done():
+			}
+		case <-ctx.Done():
+		}
+	})
+	return nil
+}
+
+// ends records how children ended: all that ended by now share one sync.
+func (r *Runner) ends(ctx context.Context, first ended) error {
+	batch := []ended{first}
+	for more := true; more; {
+		select {
+		case e := <-r.ended:
+			batch = append(batch, e)
+		default:
+			more = false
+		}
+	}
+	var (
+		finals, recs []run.Record
+		errs         []error
+	)
+	for _, e := range batch {
+		name := r.g.Nodes[e.node].Name
+		rec := run.Record{Type: run.AttemptEnd, Node: name, Attempt: e.attempt, End: &e.end}
+		switch {
+		case e.err == nil:
+			if r.hist.Nodes[e.node].Fact.StillOpen {
+				e.end.Retry = true // a person has decided: it gets no marker
+			}
+			finals = append(finals, rec)
+		case errors.Is(e.err, attempt.ErrInterrupted):
+			rec = run.Record{Type: run.Vanished, Node: name, Attempt: e.attempt, How: run.HowInterrupted, Detail: e.err.Error()}
+			if errors.Is(e.err, attempt.ErrStopped) {
+				rec.How = run.HowStopped
+			}
+			recs = append(recs, rec)
+		default:
+			r.Log.Error("an attempt could not be carried out", "node", name, "err", e.err)
+			recs = append(recs, run.Record{Type: run.Vanished, Node: name, Attempt: e.attempt, How: run.HowLost, Detail: e.err.Error()})
+		}
+	}
+	if len(finals) > 0 {
+		errs = append(errs, r.commit(ctx, finals...))
+	}
+	if len(recs) > 0 {
+		errs = append(errs, r.lose(ctx, recs...))
+	}
+	return errors.Join(errs...)
+}
+
+// lose records attempts that vanished. Headless there is nobody to ask what to
+// do about one that was lost too often: it has failed.
+func (r *Runner) lose(ctx context.Context, recs ...run.Record) error {
+	var failed, lost []run.Record
+	for _, rec := range recs {
+		i := r.g.Index(rec.Node)
+		f := &r.hist.Nodes[i].Fact
+		if r.Server == nil && !f.StillOpen && rec.How == run.HowLost && !r.g.Nodes[i].WillRedo(f.Losses+1) {
+			end := &run.End{Outcome: dag.Failed, Reason: dag.ReasonLost, Exit: 1, Detail: fmt.Sprintf("lost %d times: %s", f.Losses+1, rec.Detail)}
+			failed = append(failed, run.Record{Type: run.AttemptEnd, Node: rec.Node, Attempt: rec.Attempt, End: end})
+			continue
+		}
+		lost = append(lost, rec)
+	}
+	if err := r.learn(ctx, lost...); err != nil {
+		return err
+	}
+	if len(failed) > 0 {
+		return r.commit(ctx, failed...)
+	}
+	return nil
+}
+
+// drain receives what children still have to say until all tasks have ended,
+// and records it.
+func (r *Runner) drain() {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		r.tasks.Wait()
+	}()
+	for {
+		select {
+		case e := <-r.ended:
+			if err := r.ends(context.Background(), e); err != nil {
+				r.Log.Error("an end could not be recorded", "err", err)
+			}
+		case <-over:
+			return
+		}
+	}
+}
+
+// probe finds out whether node i's attempt still has its process, by its lock,
+// and records it as vanished when it has not.
+func (r *Runner) probe(ctx context.Context, i int) error {
+	a := r.hist.Nodes[i].Attempt()
+	if a == nil || a.Over() {
+		return nil
+	}
+	name := r.g.Nodes[i].Name
+	lost := run.Record{Type: run.Vanished, Node: name, Attempt: a.N, How: run.HowLost}
+	if a.Place.Child != "" {
+		if a.Place.Child == r.instance {
+			return nil // its goroutine will tell
+		}
+		lost.Detail = "its runner was killed"
+		return r.lose(ctx, lost)
+	}
+	if a.Began.IsZero() && r.panes != nil && r.panes.opening(i, a.N) {
+		return nil
+	}
+	if err := os.MkdirAll(r.Run.NodeDir(name), 0o755); err != nil {
+		return err
+	}
+	lock, err := signals.TryLock(r.Run.NodeLock(name))
+	var held *signals.HeldError
+	if errors.As(err, &held) {
+		r.attach(ctx, i)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// The lock is ours, so nobody carries the attempt; without its spec nobody
+	// will. Its end may have been recorded in the meantime.
+	defer lock.Unlock()
+	if err := r.catchUp(ctx); err != nil {
+		return err
+	}
+	if a = r.hist.Nodes[i].Attempt(); a.Over() {
+		return nil
+	}
+	if err := r.Run.DropSpec(name, a.N); err != nil {
+		return err
+	}
+	lost.Detail = "its wrapper was killed"
+	if a.Began.IsZero() {
+		lost.Detail = "its wrapper never came"
+	}
+	return r.lose(ctx, lost)
+}
+
+// attached is what this runner holds of a live attempt.
+type attached struct {
+	attempt int
+	child   *child          // in this process
+	client  *wrapper.Client // in another
+}
+
+func (a *attached) close() {
+	if a.client != nil {
+		a.client.Close()
+	}
+}
+
+// attach connects to the wrapper of node i, to learn of its death at once.
+func (r *Runner) attach(ctx context.Context, i int) {
+	a := r.hist.Nodes[i].Attempt()
+	if a == nil || a.Place.Child != "" {
+		return
+	}
+	if have := r.live[i]; have != nil && have.attempt == a.N {
+		return
+	}
+	client, err := wrapper.Dial(ctx, r.Run, r.g.Nodes[i].Name)
+	if err != nil {
+		r.Log.Debug("wrapper cannot be reached yet", "node", r.g.Nodes[i].Name, "err", err)
+		return // the re-scan tries again
+	}
+	r.live[i] = &attached{attempt: a.N, client: client}
+	n := a.N
+	r.tasks.Go(func() {
+		select {
+		case <-client.Gone():
+			select {
+			case r.gone <- goneNode{i, n}:
+			case <-ctx.Done():
+			}
+		case <-ctx.Done():
+		}
+	})
+}
+
+// speak says something to node i's attempt, if there is one to hear it.
+func (r *Runner) speak(ctx context.Context, i int, m attempt.Message) {
+	a := r.live[i]
+	if a == nil {
+		return
+	}
+	name := r.g.Nodes[i].Name
+	r.tasks.Go(func() {
+		if a.child != nil {
+			select {
+			case a.child.inbox <- m:
+			case <-ctx.Done():
+			}
+			return
+		}
+		if err := say(ctx, a.client, m); err != nil {
+			r.Log.Warn("an agent was not reached", "node", name, "op", m.Op, "err", err)
+		}
+	})
+}
+
+func say(ctx context.Context, c *wrapper.Client, m attempt.Message) error {
+	switch m.Op {
+	case attempt.OpCancel:
+		return c.Cancel(ctx)
+	case attempt.OpStop:
+		return c.Stop(ctx)
+	case attempt.OpAnswer:
+		return c.Answer(ctx, m.Text)
+	case attempt.OpRelease:
+		return c.Release(ctx)
+	case attempt.OpGranted:
+		return c.Granted(ctx)
+	case attempt.OpOverridden:
+		return c.Overridden(ctx)
+	}
+	return fmt.Errorf("a wrapper knows no %q", m.Op)
+}

@@ -1,0 +1,199 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"cmux/agents/run"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+func dirOf(path string) string  { return filepath.Dir(path) }
+func baseOf(path string) string { return filepath.Base(path) }
+
+// markers looks at every marker.
+func (r *Runner) markers(ctx context.Context) error {
+	now := time.Now()
+	seen, _, err := r.scanner.Scan(now)
+	if errors.Is(err, signals.ErrNoDir) {
+		// Not a removal of each: all are put back.
+		if err := signals.Init(r.Run.Plan.Root); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	return r.judge(ctx, now, slices.All(seen))
+}
+
+// look looks at the markers of some nodes.
+func (r *Runner) look(ctx context.Context, nodes ...int) error {
+	if len(nodes) == 0 {
+		return nil
+	}
+	now := time.Now()
+	seen := make(map[int]signals.Observed, len(nodes))
+	for _, i := range nodes {
+		o, err := r.scanner.Look(i, now)
+		if err != nil {
+			r.Log.Error("a marker cannot be looked at", "node", r.g.Nodes[i].Name, "err", err)
+			continue
+		}
+		seen[i] = o
+	}
+	return r.judge(ctx, now, maps.All(seen))
+}
+
+// judge acts on what was observed: it records a person's decisions, puts back
+// what is missing, and reruns what a person removed.
+func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, signals.Observed]) error {
+	var (
+		recs   []run.Record
+		resets []int
+		errs   []error
+	)
+	for i, o := range seen {
+		n, name := &r.hist.Nodes[i], r.g.Nodes[i].Name
+		if o.Exists && n.Withdrawn != nil && o.Identity == n.Withdrawn.Identity {
+			errs = append(errs, signals.Remove(r.Run.Signals(), name))
+			continue
+		}
+		v := signals.Judge(n.Recorded(), o, now)
+		switch v.Kind {
+		case signals.None:
+		case signals.Ours:
+			if n.Marker != nil && !n.Published {
+				recs = append(recs, run.Record{Type: run.Published, Node: name})
+			}
+		case signals.Adopt:
+			w := *n.Marker
+			w.Identity = o.Identity
+			recs = append(recs, run.Record{Type: run.Published, Node: name, Marker: &w})
+		case signals.PutBack, signals.Torn:
+			rec, err := r.putBack(i)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			recs = append(recs, rec)
+		case signals.Retry:
+			resets = append(resets, i)
+		case signals.Unsettled:
+			r.unseen[i] = v.Until
+		default:
+			rec, err := r.decided(ctx, i, v, o)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			recs = append(recs, rec)
+		}
+	}
+	if len(recs) > 0 {
+		if err := r.book.Commit(ctx, recs...); err != nil {
+			errs = append(errs, err)
+		}
+		if err := r.catchUp(ctx); err != nil {
+			return err
+		}
+	}
+	for _, i := range resets {
+		if err := r.reset(ctx, "", false, i); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		// A marker is a copy of a record: what could not be done to one is
+		// tried again at the next look, and stops nothing.
+		r.Log.Error("a marker could not be put right; trying again", "err", err)
+	}
+	return nil
+}
+
+// putBack publishes the recorded marker of node i again.
+func (r *Runner) putBack(i int) (run.Record, error) {
+	n, name := &r.hist.Nodes[i], r.g.Nodes[i].Name
+	w := *n.Marker
+	id, err := signals.Replace(r.Run.Signals(), name, n.Recorded().Content)
+	w.Identity = id
+	return run.Record{Type: run.Published, Node: name, Marker: &w}, err
+}
+
+// decided is the record of a person's marker.
+func (r *Runner) decided(ctx context.Context, i int, v signals.Verdict, o signals.Observed) (run.Record, error) {
+	name := r.g.Nodes[i].Name
+	rec, _ := run.OverrideBy(name, v, o)
+	if v.Kind == signals.Touched {
+		// What the marker holds becomes what the person meant by touching it.
+		id, err := signals.Replace(r.Run.Signals(), name, signals.Content{Kind: signals.Empty})
+		if err != nil {
+			return rec, err
+		}
+		rec.Code = 0
+		rec.Marker = &run.Written{Empty: true, Identity: id}
+	}
+	if rec.Code == 0 && rec.How != run.HowBad {
+		rec.Tip = r.tip(ctx, i)
+	}
+	return rec, nil
+}
+
+// tip is what node i's branch holds now; empty when there is none.
+func (r *Runner) tip(ctx context.Context, i int) string {
+	spec := &r.g.Nodes[i]
+	if !spec.HasBranch() {
+		return ""
+	}
+	commit, err := r.repo.Resolve(ctx, "refs/heads/"+spec.Branch)
+	if err != nil {
+		return ""
+	}
+	return commit
+}
+
+// reset begins a new life of nodes: their ends no longer count and their
+// markers are withdrawn. How says by which request, if by one.
+func (r *Runner) reset(ctx context.Context, request string, fresh bool, nodes ...int) error {
+	var recs []run.Record
+	for _, i := range nodes {
+		recs = append(recs, run.Record{Type: run.Reset, Node: r.g.Nodes[i].Name, How: request, Fresh: fresh})
+	}
+	if err := r.learn(ctx, recs...); err != nil {
+		return err
+	}
+	return r.withdraw(nodes)
+}
+
+// withdraw removes the markers that records say no longer count. One that is
+// not the recorded one stays: it is a person's.
+func (r *Runner) withdraw(nodes []int) error {
+	now := time.Now()
+	var errs []error
+	for _, i := range nodes {
+		n := &r.hist.Nodes[i]
+		if n.Withdrawn == nil {
+			continue
+		}
+		o, err := r.scanner.Look(i, now)
+		if err == nil && o.Exists && o.Identity == n.Withdrawn.Identity {
+			err = signals.Remove(r.Run.Signals(), r.g.Nodes[i].Name)
+		}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		r.Log.Error("a withdrawn marker could not be removed; trying again", "err", err)
+	}
+	return nil
+}
+
+// success reports whether node i has ended as a success.
+func (r *Runner) success(i int) bool {
+	f := r.state.Fact(i)
+	return f.Phase == dag.Ended && f.Outcome.Success()
+}

@@ -1,0 +1,101 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// news is what a webhook is sent.
+type news struct {
+	Run     string `json:"run"`
+	Session string `json:"session"`
+	Event   string `json:"event"` // needs_input, run_ended
+	Node    string `json:"node,omitempty"`
+	State   string `json:"state,omitempty"`
+	Text    string `json:"text"`
+}
+
+// notifyInput tells a person that a node waits for one.
+func (r *Runner) notifyInput(ctx context.Context, rec *run.Record) {
+	text := rec.Node + " needs input"
+	if rec.Type == run.Opened {
+		text = rec.Node + " waits for approval: cmux agents approve " + rec.Node
+	} else if rec.Detail != "" {
+		text += ": " + rec.Detail
+	}
+	r.notify(ctx, news{Event: "needs_input", Node: rec.Node, Text: text})
+}
+
+// notifyEnd tells a person that the run has ended.
+func (r *Runner) notifyEnd(ctx context.Context, state dag.RunState) {
+	r.notify(ctx, news{Event: "run_ended", State: string(state), Text: fmt.Sprintf("run %s: %s", r.g.Session, state)})
+}
+
+// notify tells in the ways that the configuration names. None of them may hold
+// the run up or fail it.
+func (r *Runner) notify(ctx context.Context, n news) {
+	n.Run, n.Session = r.Run.Plan.ID, r.g.Session
+	how := r.g.Notify
+	if how.Bell && r.Server != nil {
+		io.WriteString(os.Stdout, "\a")
+	}
+	if !how.Desktop && how.Webhook == "" {
+		return
+	}
+	r.tasks.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		if how.Desktop {
+			if err := desktop(ctx, n); err != nil {
+				r.Log.Warn("no desktop notification", "err", err)
+			}
+		}
+		if how.Webhook != "" {
+			if err := post(ctx, how.Webhook, n); err != nil {
+				r.Log.Warn("the webhook was not told", "err", err)
+			}
+		}
+	})
+}
+
+func desktop(ctx context.Context, n news) error {
+	if runtime.GOOS == "darwin" {
+		script := `on run a
+display notification (item 2 of a) with title (item 1 of a)
+end run`
+		return exec.CommandContext(ctx, "osascript", "-e", script, "cmux", n.Text).Run()
+	}
+	return exec.CommandContext(ctx, "notify-send", "--app-name=cmux", "--", "cmux", n.Text).Run()
+}
+
+func post(ctx context.Context, url string, n news) error {
+	b, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(b))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		return fmt.Errorf("%s answered %s", url, resp.Status)
+	}
+	return nil
+}

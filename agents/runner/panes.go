@@ -1,0 +1,143 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"cmux/agents/run"
+	"cmux/agents/tmux"
+)
+
+// rootOption is the session option that names the project it belongs to.
+const rootOption = "@cmux_root"
+
+// panes keeps tmux's view of a run true: a pane for every attempt, its label
+// in the border. What tmux says back decides nothing. All calls to tmux are
+// made in order on one goroutine, so that the scheduler never waits for it.
+type panes struct {
+	client *tmux.Client
+	board  board
+	failed func(node, attempt int, err error)
+
+	mu     sync.Mutex
+	queue  []func(context.Context)
+	more   chan struct{}
+	starts map[goneNode]bool // attempts whose pane is being opened
+	labels map[string]string
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+type board interface {
+	Open(ctx context.Context, node string, s tmux.Spec) (tmux.Place, error)
+	Finish(ctx context.Context, node string)
+	Label(ctx context.Context, node, text string)
+}
+
+func newBoard(context.Context, *tmux.Client, tmux.SessionID, *run.Run) (board, error) { return nil, errors.New("xxx") }
+
+func openPanes(ctx context.Context, o Options) (*panes, error) {
+	client, err := o.Server.Connect(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	session, err := client.FindSession(ctx, o.Run.Plan.Graph.Session)
+	if err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	board, err := newBoard(ctx, client, session, o.Run)
+	if err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	work, cancel := context.WithCancel(context.Background())
+	p := &panes{
+		client: client, board: board, more: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
+		starts: make(map[goneNode]bool), labels: make(map[string]string),
+	}
+	go func() {
+		defer close(p.done)
+		p.serve(work)
+	}()
+	return p, nil
+}
+
+func (p *panes) serve(ctx context.Context) {
+	for {
+		p.mu.Lock()
+		queue := p.queue
+		p.queue = nil
+		p.mu.Unlock()
+		for _, f := range queue {
+			f(ctx)
+		}
+		if len(queue) > 0 {
+			continue
+		}
+		select {
+		case <-p.more:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (p *panes) do(f func(context.Context)) {
+	p.mu.Lock()
+	p.queue = append(p.queue, f)
+	p.mu.Unlock()
+	select {
+	case p.more <- struct{}{}:
+	default:
+	}
+}
+
+// open starts argv in a pane of the node.
+func (p *panes) open(i, n int, node, dir string, argv []string) {
+	key := goneNode{i, n}
+	p.mu.Lock()
+	p.starts[key] = true
+	p.mu.Unlock()
+	p.do(func(ctx context.Context) {
+		_, err := p.board.Open(ctx, node, tmux.Spec{Dir: dir, Argv: argv})
+		p.mu.Lock()
+		delete(p.starts, key)
+		p.mu.Unlock()
+		if err != nil && ctx.Err() == nil {
+			p.failed(i, n, err)
+		}
+	})
+}
+
+// opening reports whether the pane of attempt n of node i is still to come.
+func (p *panes) opening(i, n int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.starts[goneNode{i, n}]
+}
+
+// ended lets the pane of a node that succeeded be used again when panes run
+// short; others stay readable.
+func (p *panes) ended(rec *run.Record) {
+	if rec.End == nil || rec.End.Marker() != 0 {
+		return
+	}
+	p.do(func(ctx context.Context) { p.board.Finish(ctx, rec.Node) })
+}
+
+// label shows a node's status in the border of its pane.
+func (p *panes) label(node, text string) {
+	p.mu.Lock()
+	same := p.labels[node] == text
+	p.labels[node] = text
+	p.mu.Unlock()
+	if !same {
+		p.do(func(ctx context.Context) { p.board.Label(ctx, node, text) })
+	}
+}
+
+func (p *panes) close() error {
+	p.cancel()
+	<-p.done
+	return p.client.Close()
+}

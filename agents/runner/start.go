@@ -1,0 +1,381 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/run"
+	"cmux/agents/tmux"
+	"cmux/dag"
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// DefaultConfig is the configuration's name at the project's root.
+const DefaultConfig = ".cmux-agents.yml"
+
+// DefaultSocket is the name of cmux's own tmux server.
+const DefaultSocket = "cmux"
+
+// StartOptions is what a person asks for with `cmux agents start`.
+type StartOptions struct {
+	Root     string // of the project, absolute
+	Config   string // path of the configuration; empty: DefaultConfig at Root
+	Base     string // overrides the configuration's base
+	New      bool   // end an unfinished run first
+	Fresh    bool   // begin every branch and worktree again at the base
+	Headless bool
+	Binary   string   // absolute path of this cmux
+	Env      []string // to be frozen
+	Kinds    attempt.Kinds
+	Socket   string // of the tmux server; empty: DefaultSocket
+}
+
+// Launch is a run that may be started: everything was checked, nothing made.
+type Launch struct {
+	Options  StartOptions
+	Graph    *dag.Graph
+	Warnings []dag.Warning
+	Overlaps []dag.Overlap
+	Base     worktree.Base
+	Dirt     worktree.Dirt
+	Rows     []LaunchRow // by node
+	// Unfinished is the run that `start` goes on with instead of a new one;
+	// Graph and the rest are then the frozen ones.
+	Unfinished *run.Run
+
+	config []byte
+	repo   *worktree.Repo
+}
+
+// LaunchRow is what the pre-launch table adds to a node.
+type LaunchRow struct {
+	Continues string // "continues BRANCH (+3)"; empty: a new branch
+	Preset    string // what a person's marker says already; empty: none
+}
+
+// TryError is an error together with what to do about it.
+type TryError struct {
+	Err error
+	Try string
+}
+
+func (e *TryError) Error() string { return e.Err.Error() }
+func (e *TryError) Unwrap() error { return e.Err }
+
+// ErrRunning says that a runner is at work on the project.
+var ErrRunning = errors.New("a run is under way")
+
+// Plan reads and checks everything that a start needs, and makes nothing.
+func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
+	l := &Launch{Options: o}
+	var err error
+	if l.repo, err = worktree.Open(ctx, o.Root); err != nil {
+		return nil, err
+	}
+	if o.Config == "" {
+		o.Config = filepath.Join(o.Root, DefaultConfig)
+	}
+	l.Options.Config = o.Config
+	if err := l.unfinished(ctx); err != nil || l.Unfinished != nil {
+		return l, err
+	}
+	if l.config, err = os.ReadFile(o.Config); errors.Is(err, fs.ErrNotExist) {
+		return nil, &TryError{fmt.Errorf("there is no %s", o.Config), "cmux agents init"}
+	} else if err != nil {
+		return nil, err
+	}
+	if l.Graph, l.Warnings, err = parse(o, l.config); err != nil {
+		return nil, err
+	}
+	base := l.Graph.Base
+	if o.Base != "" {
+		base = o.Base
+	}
+	if l.Base, err = l.repo.Base(ctx, base); err != nil {
+		return nil, err
+	}
+	if l.Dirt, err = l.repo.Dirty(ctx); err != nil {
+		return nil, err
+	}
+	l.Overlaps = dag.Overlaps(l.Graph)
+	if !o.Headless {
+		if err := tmux.Check(ctx); err != nil {
+			return nil, &TryError{err, "apt-get install tmux, or cmux agents start --headless"}
+		}
+		if err := l.checkSession(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return l, l.rows(ctx)
+}
+
+// parse reads a configuration and refuses kinds that this binary cannot launch.
+func parse(o StartOptions, config []byte) (*dag.Graph, []dag.Warning, error) {
+	name := o.Config
+	if rel, err := filepath.Rel(o.Root, name); err == nil && filepath.IsLocal(rel) {
+		name = rel
+	}
+	opts := dag.ParseOptions{
+		Kinds: slices.Sorted(maps.Keys(o.Kinds)),
+		ReadFile: func(path string) ([]byte, error) {
+			return os.ReadFile(filepath.Join(filepath.Dir(o.Config), path))
+		},
+	}
+	for _, k := range []string{"claude", "codex", "kimi"} {
+		if !slices.Contains(opts.Kinds, k) {
+			opts.Kinds = append(opts.Kinds, k)
+		}
+	}
+	g, warnings, err := dag.Parse(name, config, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	var faults dag.Faults
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if _, ok := o.Kinds[n.Agent]; ok || n.Role == dag.RoleGate || n.Role == dag.RoleMerge && n.Task == "" {
+			continue
+		}
+		faults = append(faults, dag.Fault{File: name, Line: n.Line, Column: 1,
+			Message: fmt.Sprintf("agent %q of %s cannot be launched by this version of cmux", n.Agent, n.Name),
+			Hint:    "agent: command runs a shell command"})
+	}
+	if len(faults) > 0 {
+		return nil, nil, faults
+	}
+	return g, warnings, nil
+}
+
+// unfinished finds a run that is not over.
+func (l *Launch) unfinished(ctx context.Context) error {
+	latest, err := run.Latest(l.Options.Root)
+	if errors.Is(err, run.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if holder, held, _ := signals.ReadHolder(run.LockPath(l.Options.Root)); held {
+		return &TryError{fmt.Errorf("%w (%s, by %s)", ErrRunning, latest.Plan.ID, holder), "cmux agents attach, or cmux agents stop"}
+	}
+	over, err := latest.Over()
+	if err != nil || over || l.Options.New {
+		return err
+	}
+	l.Unfinished, l.Graph = latest, latest.Plan.Graph
+	return nil
+}
+
+// server is the tmux server that a run uses.
+func server(root, socket string) *tmux.Server {
+	if socket == "" {
+		socket = DefaultSocket
+	}
+	return &tmux.Server{Socket: socket, Config: filepath.Join(run.Folder(root), "tmux.conf")}
+}
+
+// Server is the tmux server of a run; nil when it is headless.
+func Server(r *run.Run) *tmux.Server {
+	if r.Plan.Headless {
+		return nil
+	}
+	return server(r.Plan.Root, r.Plan.Socket)
+}
+
+// checkSession refuses a session name that is somebody else's.
+func (l *Launch) checkSession(ctx context.Context) error {
+	s := server(l.Options.Root, l.Options.Socket)
+	taken, err := s.HasSession(ctx, l.Graph.Session)
+	if err != nil || !taken {
+		return err
+	}
+	owner, err := s.Exec(ctx, "show-options", "-qv", "-t", "="+l.Graph.Session+":", rootOption)
+	if err != nil {
+		return err
+	}
+	if owner == l.Options.Root {
+		return nil // left by an earlier run of this project
+	}
+	if owner == "" {
+		owner = "somebody else"
+	}
+	return &TryError{fmt.Errorf("the tmux session %q is taken by %s", l.Graph.Session, owner),
+		"another session: in " + l.Options.Config + ", or cmux agents cleanup there"}
+}
+
+// rows fills what is known about each node before the launch.
+func (l *Launch) rows(ctx context.Context) error {
+	l.Rows = make([]LaunchRow, l.Graph.Len())
+	var branches []string
+	for i := range l.Graph.Nodes {
+		if n := &l.Graph.Nodes[i]; n.HasBranch() && !l.Options.Fresh {
+			branches = append(branches, n.Branch)
+		}
+	}
+	ahead, err := l.repo.Ahead(ctx, l.Base.Commit, branches)
+	if err != nil {
+		return err
+	}
+	for i := range l.Graph.Nodes {
+		n := &l.Graph.Nodes[i]
+		if by, ok := ahead[n.Branch]; ok && n.HasBranch() && !l.Options.Fresh {
+			l.Rows[i].Continues = fmt.Sprintf("continues %s (+%d)", n.Branch, by)
+		}
+	}
+	presets, err := l.presets()
+	if err != nil {
+		return err
+	}
+	for i, v := range presets {
+		switch {
+		case v.seen.Content.Success() || v.seen.Content.Kind == signals.Empty:
+			l.Rows[i].Preset = "done (override)"
+		case v.seen.Content.Kind == signals.Code:
+			l.Rows[i].Preset = fmt.Sprintf("failed (by hand, %d)", v.seen.Content.Code)
+		default:
+			l.Rows[i].Preset = "failed (bad marker)"
+		}
+	}
+	return nil
+}
+
+type preset struct{ seen signals.Observed }
+
+// presets are the markers that no run of cmux wrote, by node.
+func (l *Launch) presets() (map[int]preset, error) {
+	seen, _, err := signals.NewScanner(run.SignalsDir(l.Options.Root), l.Graph.Names()).Scan(time.Now())
+	if errors.Is(err, signals.ErrNoDir) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	written, err := l.written()
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[int]preset)
+	for i, o := range seen {
+		if o.Exists && !written[o.Identity] {
+			found[i] = preset{o}
+		}
+	}
+	return found, nil
+}
+
+// written is the identities of all markers that the latest run recorded, its
+// overrides among them: they counted there and count no more.
+func (l *Launch) written() (map[signals.Identity]bool, error) {
+	w := make(map[signals.Identity]bool)
+	latest, err := run.Latest(l.Options.Root)
+	if errors.Is(err, run.ErrNone) {
+		return w, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	h := run.NewHistory(latest.Plan.Graph)
+	if _, err := latest.Replay(h, 0, nil); err != nil {
+		return nil, err
+	}
+	for i := range h.Nodes {
+		for _, m := range []*run.Written{h.Nodes[i].Marker, h.Nodes[i].Withdrawn} {
+			if m != nil {
+				w[m.Identity] = true
+			}
+		}
+	}
+	return w, nil
+}
+
+// Create makes the run. An unfinished one is taken up as it is.
+func (l *Launch) Create(ctx context.Context) (*run.Run, error) {
+	if l.Unfinished != nil {
+		return l.Unfinished, l.Unfinished.WriteEnv(l.Options.Env)
+	}
+	o := l.Options
+	if err := signals.Init(o.Root); err != nil {
+		return nil, err
+	}
+	// The lock keeps two starts at once from making two runs.
+	lock, err := signals.TryLock(run.LockPath(o.Root))
+	var held *signals.HeldError
+	if errors.As(err, &held) {
+		return nil, &TryError{fmt.Errorf("%w (%s)", ErrRunning, held.Holder), "cmux agents attach"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Unlock()
+	if err := l.endUnfinished(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.clear(); err != nil {
+		return nil, err
+	}
+	if err := signals.WriteFile(filepath.Join(o.Root, dag.SchemaPath), dag.Schema(), 0o644); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	return run.Create(run.Plan{
+		ID: run.NewID(now), Root: o.Root, Config: o.Config, ConfigSum: run.Sum(l.config),
+		BaseRef: l.Base.Ref, BaseBranch: l.Base.Branch, Base: l.Base.Commit,
+		Headless: o.Headless, Fresh: o.Fresh, Socket: o.Socket, CreatedAt: now, Graph: l.Graph,
+	}, l.config, o.Env, o.Binary)
+}
+
+// endUnfinished ends a run that --new gives up. The caller holds the lock.
+func (l *Launch) endUnfinished(ctx context.Context) error {
+	latest, err := run.Latest(l.Options.Root)
+	if errors.Is(err, run.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	over, err := latest.Over()
+	if err != nil || over {
+		return err
+	}
+	if !l.Options.New {
+		return &TryError{fmt.Errorf("%w (%s)", ErrRunning, latest.Plan.ID), "cmux agents resume"}
+	}
+	return giveUp(ctx, latest)
+}
+
+// clear removes the markers that earlier runs recorded.
+func (l *Launch) clear() error {
+	written, err := l.written()
+	if err != nil {
+		return err
+	}
+	dir := run.SignalsDir(l.Options.Root)
+	names := l.Graph.Names()
+	if latest, err := run.Latest(l.Options.Root); err == nil {
+		for _, n := range latest.Plan.Graph.Names() {
+			if l.Graph.Index(n) < 0 {
+				names = append(names, n)
+			}
+		}
+	}
+	seen, _, err := signals.NewScanner(dir, names).Scan(time.Now())
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for i, o := range seen {
+		if o.Exists && written[o.Identity] {
+			errs = append(errs, signals.Remove(dir, names[i]))
+		}
+	}
+	return errors.Join(errs...)
+}

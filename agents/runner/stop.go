@@ -1,0 +1,84 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cmux/agents/run"
+	"cmux/agents/wrapper"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// Stop ends the agents of a run that has no runner and records the run as
+// stopped. A *signals.HeldError says that it has one, to be asked instead.
+func Stop(ctx context.Context, r *run.Run) error {
+	lock, err := signals.TryLock(run.LockPath(r.Plan.Root))
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	return stopAll(ctx, r, run.Record{Type: run.Stopped})
+}
+
+// giveUp ends a run for good. The caller holds the run's lock.
+func giveUp(ctx context.Context, r *run.Run) error {
+	return errors.Join(
+		stopAll(ctx, r,
+			run.Record{Type: run.Stopped},
+			run.Record{Type: run.RunEnded, How: string(dag.RunStopped), Detail: "given up by start --new"}),
+		r.DropEnv())
+}
+
+func stopAll(ctx context.Context, r *run.Run, recs ...run.Record) error {
+	book, err := r.OpenBook()
+	if err != nil {
+		return err
+	}
+	defer book.Close()
+	if err := book.Append(ctx, recs...); err != nil {
+		return err
+	}
+	h := run.NewHistory(r.Plan.Graph)
+	if _, err := r.Replay(h, 0, nil); err != nil {
+		return err
+	}
+	var clients []*wrapper.Client
+	defer func() {
+		for _, c := range clients {
+			c.Close()
+		}
+	}()
+	for i := range h.Nodes {
+		a := h.Nodes[i].Attempt()
+		if a == nil || a.Over() || a.Place.Child != "" {
+			continue
+		}
+		name := r.Plan.Graph.Nodes[i].Name
+		if _, held, _ := signals.ReadHolder(r.NodeLock(name)); !held {
+			continue
+		}
+		c, err := wrapper.Dial(ctx, r, name)
+		if err != nil {
+			return fmt.Errorf("the agent of %s lives but cannot be reached: %w", name, err)
+		}
+		clients = append(clients, c)
+		if err := c.Stop(ctx); err != nil {
+			return fmt.Errorf("the agent of %s was told to stop: %w", name, err)
+		}
+	}
+	patience := time.NewTimer(stopPatience)
+	defer patience.Stop()
+	for _, c := range clients {
+		select {
+		case <-c.Gone():
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-patience.C:
+			return errors.New("an agent did not end within 30 s of being told to")
+		}
+	}
+	return nil
+}
