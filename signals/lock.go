@@ -169,10 +169,13 @@ func announce(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Truncate(0); err != nil {
+	b = append(b, '\n')
+	if _, err := f.WriteAt(b, 0); err != nil {
 		return err
 	}
-	if _, err := f.WriteAt(append(b, '\n'), 0); err != nil {
+	// Not before, and not to 0: ext4 takes that for a file being replaced, and
+	// writes it to the disk when it is closed.
+	if err := f.Truncate(int64(len(b))); err != nil {
 		return err
 	}
 	return publishLock(f)
