@@ -95,7 +95,7 @@ func TestWarnings(t *testing.T) {
 	}
 	want := []Warning{
 		{"f.yml", 3, 35, "branch has no effect on a gate", "remove it"},
-		{"f.yml", 4, 37, `"b" names "a" twice in depends_on`, "remove one"},
+		{"f.yml", 4, 40, `"b" names "a" twice in depends_on`, "remove one"},
 	}
 	if !reflect.DeepEqual(warnings, want) {
 		t.Errorf("warnings %v, want %v", warnings, want)

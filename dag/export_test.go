@@ -156,7 +156,7 @@ func BenchmarkParse(b *testing.B) {
 }
 
 func BenchmarkOverlaps(b *testing.B) {
-	for _, n := range []int{100, 1_000, 4_000} {
+	for _, n := range []int{100, 1_000, maxScoped} {
 		g := &Graph{}
 		for i := range n {
 			g.Nodes = append(g.Nodes, Node{Name: fmt.Sprintf("n%d", i), Role: RoleBuild, Scope: []string{fmt.Sprintf("src/d%d/", i), fmt.Sprintf("src/d%d/*_test.go", i)}})

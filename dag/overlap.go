@@ -52,14 +52,14 @@ type Overlap struct {
 }
 
 const (
-	maxScoped   = 4096 // nodes looked at
+	maxScoped   = 2048 // nodes looked at
 	maxOverlaps = 1000 // pairs reported
 )
 
 // Overlaps are the pairs of nodes with a branch of their own of which neither
 // waits for the other and whose scopes may meet, in configuration order. A
 // node without a scope is in no pair. Two globs count as meeting unless it is
-// plain that they cannot; a name with an extension is taken for a file. Of a very large graph the first 4,096 nodes with a
+// plain that they cannot; a name with an extension is taken for a file. Of a very large graph the first 2,048 nodes with a
 // scope are looked at, and at most 1,000 pairs returned.
 func Overlaps(g *Graph) []Overlap {
 	var scoped []int
@@ -97,23 +97,83 @@ func Overlaps(g *Graph) []Overlap {
 		}
 	}
 	var out []Overlap
-	for b := range scoped {
-		for a := range b {
-			i, j := scoped[a], scoped[b]
+	var scopes tree
+	for b, j := range scoped {
+		var beside []int
+		for _, area := range areas[b] {
+			for _, g := range area.globs {
+				beside = scopes.near(beside, plainParts(g))
+			}
+		}
+		slices.Sort(beside)
+		for _, a := range slices.Compact(beside) {
+			i := scoped[a]
 			if waits(j, a) || waits(i, b) {
 				continue
 			}
 			if x, y, ok := firstMeeting(areas[a], areas[b]); ok {
 				out = append(out, Overlap{i, j, g.Nodes[i].Scope[x], g.Nodes[j].Scope[y]})
-				if len(out) == maxOverlaps {
-					slices.SortFunc(out, byNodes)
-					return out
-				}
+			}
+			if len(out) == maxOverlaps {
+				slices.SortFunc(out, byNodes)
+				return out
+			}
+		}
+		for _, area := range areas[b] {
+			for _, g := range area.globs {
+				scopes.add(plainParts(g), b)
 			}
 		}
 	}
 	slices.SortFunc(out, byNodes)
 	return out
+}
+
+// tree holds scopes by the plain parts that their globs begin with. Two globs
+// can meet only where one stands on the way to the other.
+type tree struct {
+	below map[string]*tree
+	here  []int
+}
+
+func (t *tree) add(parts []string, value int) {
+	for _, part := range parts {
+		if t.below == nil {
+			t.below = make(map[string]*tree)
+		}
+		if t.below[part] == nil {
+			t.below[part] = new(tree)
+		}
+		t = t.below[part]
+	}
+	t.here = append(t.here, value)
+}
+
+// near appends what stands on the way to parts, there or below.
+func (t *tree) near(out []int, parts []string) []int {
+	for _, part := range parts {
+		out = append(out, t.here...)
+		if t = t.below[part]; t == nil {
+			return out
+		}
+	}
+	return t.all(out)
+}
+
+func (t *tree) all(out []int) []int {
+	out = append(out, t.here...)
+	for _, below := range t.below {
+		out = below.all(out)
+	}
+	return out
+}
+
+// plainParts are those before the first with a wildcard.
+func plainParts(glob []string) []string {
+	if i := slices.IndexFunc(glob, isGlob); i >= 0 {
+		return glob[:i]
+	}
+	return glob
 }
 
 func byNodes(x, y Overlap) int {
@@ -136,7 +196,8 @@ func newArea(pattern string) area {
 		a.file = strings.LastIndexByte(path.Base(pattern), '.') > 0
 	}
 	for _, g := range braces(glob(pattern)) {
-		a.globs = append(a.globs, strings.Split(g, "/"))
+		// Names that differ only in case are one file on some systems.
+		a.globs = append(a.globs, strings.Split(strings.ToLower(g), "/"))
 	}
 	return a
 }
@@ -201,17 +262,13 @@ func meet(a, b []string) bool {
 	return reach[len(a)][len(b)]
 }
 
-// partsMeet reports whether some name may match both parts of a path. Names
-// that differ only in case are one file on some systems.
+// partsMeet reports whether some name may match both parts of a path.
 func partsMeet(a, b string) bool {
 	switch {
-	case strings.EqualFold(a, b):
+	case a == b:
 		return true
 	case !isGlob(a) && !isGlob(b):
 		return false
-	}
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	switch {
 	case !isGlob(a):
 		return doublestar.MatchUnvalidated(b, a)
 	case !isGlob(b):

@@ -133,14 +133,12 @@ func (s source) unread(key string) bool {
 	return s.has(key) && (len(v.Content) > 0 || v.Kind == yaml.ScalarNode && strings.TrimSpace(v.Value) != "")
 }
 
-// element is where one element of the named list stands.
-func (s source) element(key, text string) *yaml.Node {
-	at := s.where(key)
-	if v := behind(at); v.Kind == yaml.SequenceNode {
+// elements are where the elements of the named list stand, by their text.
+func (s source) elements(key string) map[string]*yaml.Node {
+	at := make(map[string]*yaml.Node)
+	if v := behind(s.where(key)); v.Kind == yaml.SequenceNode {
 		for _, e := range v.Content {
-			if behind(e).Value == text {
-				return e
-			}
+			at[behind(e).Value] = e
 		}
 	}
 	return at

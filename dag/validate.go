@@ -319,9 +319,19 @@ func (p *parser) branches(g *Graph) {
 func (p *parser) dependencies(g *Graph, index map[string]int) {
 	deps := make([][]int, len(g.Nodes))
 	dependents := make([][]int, len(g.Nodes))
+	elements := make(map[int]map[string]*yaml.Node) // of nodes with a fault
+	where := func(i int, name string) *yaml.Node {
+		if elements[i] == nil {
+			elements[i] = p.sources[i].elements("depends_on")
+		}
+		if at, ok := elements[i][name]; ok {
+			return at
+		}
+		return p.sources[i].where("depends_on")
+	}
 	var names []string
 	for i := range g.Nodes {
-		n, src := &g.Nodes[i], p.sources[i]
+		n := &g.Nodes[i]
 		var seen map[string]bool
 		kept := n.DependsOn[:0]
 		for _, d := range n.DependsOn {
@@ -329,7 +339,7 @@ func (p *parser) dependencies(g *Graph, index map[string]int) {
 				seen = make(map[string]bool, len(n.DependsOn))
 			}
 			if seen[d] {
-				p.warn(src.element("depends_on", d), "remove one", "%s names %q twice in depends_on", called(n), d)
+				p.warn(where(i, d), "remove one", "%s names %q twice in depends_on", called(n), d)
 				continue
 			}
 			seen[d] = true
@@ -337,7 +347,7 @@ func (p *parser) dependencies(g *Graph, index map[string]int) {
 			j, ok := index[d]
 			switch {
 			case d == n.Name:
-				p.fault(src.element("depends_on", d), "remove it", "%q depends on itself", d)
+				p.fault(where(i, d), "remove it", "%q depends on itself", d)
 			case !ok:
 				if names == nil {
 					names = make([]string, 0, len(g.Nodes))
@@ -345,7 +355,7 @@ func (p *parser) dependencies(g *Graph, index map[string]int) {
 						names = append(names, g.Nodes[k].Name)
 					}
 				}
-				p.fault(src.element("depends_on", d), p.suggest.near(d, names), "%s depends on %q, which is not defined", called(n), shorten(d))
+				p.fault(where(i, d), p.suggest.near(d, names), "%s depends on %q, which is not defined", called(n), shorten(d))
 			default:
 				deps[i] = append(deps[i], j)
 				dependents[j] = append(dependents[j], i)
@@ -358,7 +368,7 @@ func (p *parser) dependencies(g *Graph, index map[string]int) {
 	}
 	cycles(deps, func(path []int) {
 		from, to := path[len(path)-1], path[0]
-		p.fault(p.sources[from].element("depends_on", g.Nodes[to].Name), "each waits for the next", "cycle: %s", cyclePath(g, path))
+		p.fault(where(from, g.Nodes[to].Name), "each waits for the next", "cycle: %s", cyclePath(g, path))
 	})
 }
 
