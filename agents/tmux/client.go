@@ -1,0 +1,438 @@
+package tmux
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Event is a notification of the server: the name without its percent sign
+// ("window-close", "client-session-changed", ...) and what follows it.
+type Event struct {
+	Name, Args string
+}
+
+// Client is a control-mode connection. Its methods may be called from several
+// goroutines.
+type Client struct {
+	server  Server
+	cmd     *exec.Cmd
+	stdin   *os.File
+	stdout  *os.File
+	stderr  bytes.Buffer // read after cmd.Wait
+	session SessionID
+
+	requests chan *request
+	closing  chan struct{} // closed by Close
+	done     chan struct{} // closed by the reader, after err is set
+	err      error
+	closed   sync.Once
+	tasks    sync.WaitGroup
+
+	mu      sync.Mutex
+	pending []*request // written, not yet answered; in order
+}
+
+// request is one or more lines written at once.
+type request struct {
+	text    string
+	lines   []int // commands per line
+	names   []string
+	results []result // one per line
+	blocks  int      // answered commands of the line under way
+	out     []string // their output
+	reply   chan []result
+}
+
+// result is the outcome of one line.
+type result struct {
+	out []string // output of each command that ran
+	err error    // of the command after these
+}
+
+// Connect starts the server if need be and attaches a control client on a
+// hidden session of its own, which ends with the client. ctx bounds the
+// connecting; the connection lasts until Close or the server's end. onEvent,
+// if not nil, is called with every notification, in order, on a goroutine of
+// its own; it may call everything but Close.
+func (s Server) Connect(ctx context.Context, onEvent func(Event)) (*Client, error) {
+	if err := Check(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.writeConfig(); err != nil {
+		return nil, err
+	}
+	// The hidden session's pane is dead at once and stays: no process. The
+	// session ends when its client does, however that comes about.
+	cmd, err := s.command(context.WithoutCancel(ctx), "-f", s.Config, "-C",
+		"new-session", "-s", hiddenPrefix+strings.ToLower(rand.Text()[:12]), "-n", "control",
+		"-f", "no-output,ignore-size", "-x", "80", "-y", "24", "--", "/bin/sh", "-c", ":",
+		";", "set-option", "destroy-unattached", "on")
+	if err != nil {
+		return nil, err
+	}
+	// A terminal's Ctrl-C is for its foreground program, not for this child.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, inR.Close(), inW.Close())
+	}
+	c := &Client{
+		server: s, cmd: cmd, stdin: inW, stdout: outR,
+		requests: make(chan *request), closing: make(chan struct{}), done: make(chan struct{}),
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, &c.stderr
+	err = cmd.Start()
+	inR.Close()
+	outW.Close()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start tmux: %w", err), inW.Close(), outR.Close())
+	}
+	attached := make(chan SessionID, 1)
+	events := newQueue[Event]()
+	c.tasks.Go(func() { c.write() })
+	c.tasks.Go(func() { defer events.close(); c.read(attached, events.put) })
+	c.tasks.Go(func() {
+		for e := range events.all {
+			if onEvent != nil {
+				onEvent(e)
+			}
+		}
+	})
+	select {
+	case c.session = <-attached:
+	case <-c.done:
+		c.Close()
+		return nil, fmt.Errorf("start tmux: %w", c.err)
+	case <-ctx.Done():
+		c.Close()
+		return nil, ctx.Err()
+	}
+	// A server started by hand or by another version has other settings.
+	mark, err := c.Run(ctx, "show-options", "-sqv", "@cmux_config")
+	if conf := Config(); err == nil && !strings.HasSuffix(conf, " "+mark+"\n") {
+		_, err = c.Run(ctx, "source-file", s.Config)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Done is closed when the connection has ended.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// Err says why the connection ended; nil before.
+func (c *Client) Err() error {
+	select {
+	case <-c.done:
+		return c.err
+	default:
+		return nil
+	}
+}
+
+// Close ends the connection and waits for the child and every goroutine.
+// Sessions other than the client's own hidden one live on.
+func (c *Client) Close() error {
+	c.closed.Do(func() {
+		close(c.closing)
+		c.stdin.Close() // at the end of its input the client detaches
+	})
+	// A server that does not answer keeps its copy of our pipe open.
+	force := time.AfterFunc(5*time.Second, func() {
+		c.cmd.Process.Kill()
+		c.stdout.SetReadDeadline(time.Now())
+	})
+	defer force.Stop()
+	c.tasks.Wait()
+	return nil
+}
+
+// Run sends one command and returns what it printed, without the last newline.
+// The arguments arrive byte for byte. A refusal is a *CommandError; the end of
+// the connection ErrGone. When ctx ends first the command may still be carried
+// out.
+func (c *Client) Run(ctx context.Context, args ...string) (string, error) {
+	out, err := c.sequence(ctx, args)
+	if err != nil {
+		return "", err
+	}
+	return out[0], nil
+}
+
+// RunAll sends several commands at once and waits for all. Each is carried out
+// whatever becomes of those before it; out[i] is what the i-th printed, and the
+// error joins all refusals.
+func (c *Client) RunAll(ctx context.Context, commands ...[]string) (out []string, err error) {
+	lines := make([][][]string, len(commands))
+	for i, args := range commands {
+		lines[i] = [][]string{args}
+	}
+	results, err := c.send(ctx, lines)
+	if err != nil {
+		return nil, err
+	}
+	out = make([]string, len(results))
+	var errs []error
+	for i, r := range results {
+		if r.err != nil {
+			errs = append(errs, r.err)
+		} else {
+			out[i] = r.out[0]
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// sequence sends commands that the server carries out with nothing between
+// them, stopping at the first refusal; out holds the output of those before it.
+// A command without a target means what the one before it made current.
+func (c *Client) sequence(ctx context.Context, commands ...[]string) (out []string, err error) {
+	results, err := c.send(ctx, [][][]string{commands})
+	if err != nil {
+		return nil, err
+	}
+	return results[0].out, results[0].err
+}
+
+func (c *Client) send(ctx context.Context, lines [][][]string) ([]result, error) {
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	r := &request{reply: make(chan []result, 1)}
+	var text strings.Builder
+	for _, commands := range lines {
+		line, err := commandLine(commands)
+		if err != nil {
+			return nil, fmt.Errorf("tmux %s: %w", commands[0][0], err)
+		}
+		text.WriteString(line)
+		r.lines = append(r.lines, len(commands))
+		for _, args := range commands {
+			r.names = append(r.names, args[0])
+		}
+	}
+	r.text = text.String()
+	select {
+	case c.requests <- r:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-c.done:
+		return nil, c.err
+	}
+	select {
+	case results := <-r.reply:
+		return results, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-c.done:
+	}
+	select {
+	case results := <-r.reply: // answered just before the end
+		return results, nil
+	default:
+		return nil, c.err
+	}
+}
+
+func (c *Client) write() {
+	for {
+		select {
+		case r := <-c.requests:
+			c.mu.Lock()
+			c.pending = append(c.pending, r)
+			c.mu.Unlock()
+			if _, err := io.WriteString(c.stdin, r.text); err != nil {
+				// The client is going: the reader sees the end and says so.
+				<-c.done
+				return
+			}
+		case <-c.done:
+			return
+		}
+	}
+}
+
+// read parses the server's side of the protocol until it ends.
+func (c *Client) read(attached chan<- SessionID, event func(Event)) {
+	var block *block
+	var reason string // of %exit, or what the start-up commands complained of
+	in := bufio.NewReaderSize(c.stdout, 64<<10)
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			break
+		}
+		line = line[:len(line)-1]
+		switch {
+		case block != nil:
+			failed, ended := block.ends(line)
+			if !ended {
+				block.lines = append(block.lines, line)
+				continue
+			}
+			text := strings.Join(block.lines, "\n")
+			if block.ours {
+				c.answer(text, failed)
+			} else if failed {
+				reason = text
+			}
+			block = nil
+		case strings.HasPrefix(line, "%begin "):
+			block = newBlock(line)
+		case strings.HasPrefix(line, "%"):
+			name, args, _ := strings.Cut(line[1:], " ")
+			switch name {
+			case "exit":
+				reason = args
+			case "session-changed":
+				id, _, _ := strings.Cut(args, " ")
+				select {
+				case attached <- SessionID(id):
+				default:
+				}
+			}
+			event(Event{name, args})
+		}
+	}
+	c.stdin.Close()
+	c.stdout.Close()
+	werr := c.cmd.Wait()
+	select {
+	case <-c.closing:
+		c.err = fmt.Errorf("%w: closed", ErrGone)
+	default:
+		if msg := strings.TrimSpace(c.stderr.String()); msg != "" {
+			reason = msg
+		}
+		if reason == "" && werr != nil {
+			reason = werr.Error()
+		}
+		if reason == "" {
+			reason = "the server closed it"
+		}
+		c.err = fmt.Errorf("%w: %s", ErrGone, reason)
+	}
+	close(c.done)
+}
+
+// answer gives a block to the command it belongs to.
+func (c *Client) answer(text string, failed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.pending) == 0 {
+		return
+	}
+	r := c.pending[0]
+	name := r.names[r.blocks]
+	line := len(r.results)
+	r.blocks++
+	res := result{}
+	if failed {
+		res.err = &CommandError{Command: name, Message: text}
+	} else {
+		r.out = append(r.out, text)
+		if r.blocks < r.lines[line] {
+			return
+		}
+	}
+	res.out = r.out
+	r.results = append(r.results, res)
+	r.names = r.names[r.lines[line]:]
+	r.blocks, r.out = 0, nil
+	if len(r.results) == len(r.lines) {
+		c.pending[0] = nil
+		c.pending = c.pending[1:]
+		r.reply <- r.results
+	}
+}
+
+// block is the output of one command: between "%begin TIME NUMBER FLAGS" and
+// "%end" or "%error" with the same three. Only these end it: a pane's content
+// may hold lines that look alike.
+type block struct {
+	tail  string // " TIME NUMBER FLAGS"
+	ours  bool   // an answer to a line of ours: flag 1; hooks have 0
+	lines []string
+}
+
+func newBlock(line string) *block {
+	tail := strings.TrimPrefix(line, "%begin")
+	return &block{tail: tail, ours: strings.HasSuffix(tail, " 1")}
+}
+
+func (b *block) ends(line string) (failed, ended bool) {
+	if t, ok := strings.CutPrefix(line, "%end"); ok && t == b.tail {
+		return false, true
+	}
+	if t, ok := strings.CutPrefix(line, "%error"); ok && t == b.tail {
+		return true, true
+	}
+	return false, false
+}
+
+// queue hands values on without ever holding up the sender: the reader must go
+// on reading while a handler waits for an answer.
+type queue[T any] struct {
+	mu     sync.Mutex
+	cond   sync.Cond
+	items  []T
+	closed bool
+}
+
+func newQueue[T any]() *queue[T] {
+	q := &queue[T]{}
+	q.cond.L = &q.mu
+	return q
+}
+
+func (q *queue[T]) put(v T) {
+	q.mu.Lock()
+	q.items = append(q.items, v)
+	q.mu.Unlock()
+	q.cond.Signal()
+}
+
+func (q *queue[T]) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.cond.Signal()
+}
+
+// all yields values until the queue is closed and empty.
+func (q *queue[T]) all(yield func(T) bool) {
+	for {
+		q.mu.Lock()
+		for len(q.items) == 0 && !q.closed {
+			q.cond.Wait()
+		}
+		items := q.items
+		q.items = nil
+		q.mu.Unlock()
+		if len(items) == 0 {
+			return
+		}
+		for _, v := range items {
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}

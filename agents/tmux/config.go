@@ -1,0 +1,95 @@
+package tmux
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+)
+
+// Size of a session until a person's terminal attaches, in cells.
+const (
+	DefaultWidth  = 220
+	DefaultHeight = 60
+)
+
+// hiddenPrefix begins the names of control clients' sessions.
+const hiddenPrefix = "_cmux-"
+
+// Config is the configuration file of cmux's tmux servers. The person's own
+// settings come last and win; their ~/.tmux.conf is not read.
+func Config() string {
+	body := fmt.Sprintf(`# Written by cmux; changes are overwritten. Put your own settings into
+# ~/.config/cmux/tmux.conf, which is read at the end.
+
+# Panes stay readable after their process has ended. This stands before any
+# pane exists.
+set-option -g remain-on-exit on
+
+# Runs go on with nobody looking. The server ends with its last session;
+# control clients end their own hidden ones.
+set-option -g destroy-unattached off
+set-option -g detach-on-destroy on
+set-option -s exit-empty on
+set-option -s exit-unattached off
+
+# Nobody attached: this size. Otherwise that of the terminal used last; control
+# clients are attached with ignore-size and do not count.
+set-option -g default-size %dx%d
+set-option -g window-size latest
+set-option -g aggressive-resize off
+
+# The node's name and state; the title belongs to the program.
+set-option -g pane-border-status top
+set-option -g pane-border-format " #{?@cmux_label,#{@cmux_label},#{pane_title}} "
+set-option -g allow-rename off
+set-option -g automatic-rename off
+set-option -g set-titles on
+set-option -g set-titles-string "cmux #{session_name}: #{window_name}"
+
+set-option -g history-limit 50000
+set-option -g mouse on
+set-option -g default-terminal screen-256color
+set-option -s escape-time 10
+set-option -s focus-events on
+set-option -g bell-action any
+set-option -g visual-bell off
+
+# The lists of sessions and windows leave control clients out.
+bind-key s choose-tree -Zs -f "#{?#{m:%[3]s*,#{session_name}},0,1}"
+bind-key w choose-tree -Zw -f "#{?#{m:%[3]s*,#{session_name}},0,1}"
+
+# Seconds since 1970, for counting deaths of guarded panes.
+set-option -g @cmux_clock "%%s"
+
+source-file -q ~/.config/cmux/tmux.conf
+`, DefaultWidth, DefaultHeight, hiddenPrefix)
+	return body + "set-option -s @cmux_config " + configMark(body) + "\n"
+}
+
+// configMark tells one version of the file from another.
+func configMark(body string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(body))) }
+
+// writeConfig makes the file hold Config, replacing it whole.
+func (s Server) writeConfig() (err error) {
+	if !filepath.IsAbs(s.Config) {
+		return fmt.Errorf("the tmux configuration file needs an absolute path, not %q", s.Config)
+	}
+	want := Config()
+	if got, err := os.ReadFile(s.Config); err == nil && string(got) == want {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(s.Config), filepath.Base(s.Config)+".*")
+	if err != nil {
+		return fmt.Errorf("write the tmux configuration: %w", err)
+	}
+	_, err = f.WriteString(want)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), s.Config)
+	}
+	if err != nil {
+		return fmt.Errorf("write the tmux configuration: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package tmux
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Ids as tmux gives them out, never used twice in a server's life.
+type (
+	SessionID string // $0
+	WindowID  string // @0
+	PaneID    string // %0
+)
+
+// Pane is what tmux knows of a pane.
+type Pane struct {
+	ID           PaneID
+	Window       WindowID
+	Session      SessionID
+	Dead         bool // the process ended and its output was read to the end
+	DeadStatus   int  // its exit code; -1 where tmux does not know
+	PID          int
+	InMode       bool // copy mode or the like: keys do not reach the program
+	Width        int  // cells
+	Height       int
+	WindowWidth  int
+	WindowHeight int
+	Zoomed       bool   // a pane of the window is zoomed
+	Run          string // a Board's pane: whose run
+	Node         string // and which node; empty in the main pane
+	Finished     bool   // the node is done: the pane may be used again
+}
+
+// What ListPanes asks for, one space between fields; no field holds a space.
+const paneFormat = "#{pane_id} #{window_id} #{session_id} #{pane_dead} #{pane_dead_status} #{pane_pid} #{pane_in_mode} " +
+	"#{pane_width} #{pane_height} #{window_width} #{window_height} #{window_zoomed_flag} " +
+	"#{" + optRun + "} #{" + optNode + "} #{" + optFinished + "}"
+
+// Pane options.
+const (
+	optLabel    = "@cmux_label"
+	optRun      = "@cmux_run"
+	optNode     = "@cmux_node"
+	optFinished = "@cmux_finished"
+)
+
+func parsePane(line string) (Pane, error) {
+	f := strings.Split(line, " ")
+	if len(f) != 15 {
+		return Pane{}, fmt.Errorf("tmux list-panes: cannot read %q", line)
+	}
+	number := func(s string) int {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			return -1 // an empty status
+		}
+		return n
+	}
+	return Pane{
+		ID: PaneID(f[0]), Window: WindowID(f[1]), Session: SessionID(f[2]),
+		Dead: f[3] == "1", DeadStatus: number(f[4]), PID: number(f[5]), InMode: number(f[6]) > 0,
+		Width: number(f[7]), Height: number(f[8]), WindowWidth: number(f[9]), WindowHeight: number(f[10]),
+		Zoomed: f[11] == "1", Run: f[12], Node: f[13], Finished: f[14] != "",
+	}, nil
+}
+
+func (c *Client) listPanes(ctx context.Context, args ...string) ([]Pane, error) {
+	out, err := c.Run(ctx, append([]string{"list-panes", "-F", paneFormat}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	var panes []Pane
+	for line := range strings.Lines(out) {
+		p, err := parsePane(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return nil, err
+		}
+		panes = append(panes, p)
+	}
+	return panes, nil
+}
+
+// ListPanes lists the panes of every session, in the order of tmux's indices.
+// A window that is linked into two sessions is listed for each.
+func (c *Client) ListPanes(ctx context.Context) ([]Pane, error) { return c.listPanes(ctx, "-a") }
+
+// SessionPanes lists the panes of one session.
+func (c *Client) SessionPanes(ctx context.Context, s SessionID) ([]Pane, error) {
+	return c.listPanes(ctx, "-s", "-t", string(s))
+}
+
+// WindowPanes lists the panes of one window.
+func (c *Client) WindowPanes(ctx context.Context, w WindowID) ([]Pane, error) {
+	return c.listPanes(ctx, "-t", string(w))
+}
+
+// Spec is what a new pane runs.
+type Spec struct {
+	Dir  string   // an existing directory, absolute
+	Argv []string // executed without a shell; empty: the person's shell
+}
+
+// args is the end of a command that starts a pane. tmux would start in the
+// home directory where Dir does not exist.
+func (s Spec) args() ([]string, error) {
+	if !filepath.IsAbs(s.Dir) {
+		return nil, fmt.Errorf("a pane needs an absolute directory, not %q", s.Dir)
+	}
+	if fi, err := os.Stat(s.Dir); err != nil {
+		return nil, fmt.Errorf("a pane's directory: %w", err)
+	} else if !fi.IsDir() {
+		return nil, fmt.Errorf("a pane's directory: %s is not a directory", s.Dir)
+	}
+	return append([]string{"-c", formatLiteral(s.Dir), "--"}, program(s.Argv)...), nil
+}
+
+// Place is where a new pane is.
+type Place struct {
+	Session SessionID
+	Window  WindowID
+	Pane    PaneID
+}
+
+const placeFormat = "#{session_id} #{window_id} #{pane_id}"
+
+func (c *Client) create(ctx context.Context, spec Spec, args ...string) (Place, error) {
+	rest, err := spec.args()
+	if err != nil {
+		return Place{}, err
+	}
+	out, err := c.Run(ctx, append(append(args, "-d", "-P", "-F", placeFormat), rest...)...)
+	if err != nil {
+		return Place{}, err
+	}
+	return parsePlace(out)
+}
+
+func parsePlace(out string) (Place, error) {
+	f := strings.Fields(out)
+	if len(f) != 3 {
+		return Place{}, fmt.Errorf("tmux: cannot read the ids of a new pane from %q", out)
+	}
+	return Place{SessionID(f[0]), WindowID(f[1]), PaneID(f[2])}, nil
+}
+
+// NewSession makes a session of DefaultWidth x DefaultHeight whose first window
+// runs spec. The name is of [A-Za-z0-9_-]; ErrSessionExists when it is taken.
+func (c *Client) NewSession(ctx context.Context, name, window string, spec Spec) (Place, error) {
+	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+		return Place{}, fmt.Errorf("bad tmux session name %q: use letters, digits, _ and -", name)
+	}
+	return c.create(ctx, spec, "new-session", "-s", name, "-n", formatLiteral(window),
+		"-x", strconv.Itoa(DefaultWidth), "-y", strconv.Itoa(DefaultHeight))
+}
+
+// NewWindow makes a window in the background.
+func (c *Client) NewWindow(ctx context.Context, s SessionID, name string, spec Spec) (Place, error) {
+	return c.create(ctx, spec, "new-window", "-t", string(s)+":", "-n", formatLiteral(name))
+}
+
+// SplitPane makes a pane below p, in the background; ErrNoSpace when p is too
+// small.
+func (c *Client) SplitPane(ctx context.Context, p PaneID, spec Spec) (Place, error) {
+	return c.create(ctx, spec, "split-window", "-v", "-t", string(p))
+}
+
+// RespawnPane starts spec in a pane whose process has ended; ErrPaneActive when
+// it has not. With kill it is ended first.
+func (c *Client) RespawnPane(ctx context.Context, p PaneID, spec Spec, kill bool) error {
+	args, err := respawn(p, spec, kill)
+	if err != nil {
+		return err
+	}
+	_, err = c.Run(ctx, args...)
+	return err
+}
+
+func respawn(p PaneID, spec Spec, kill bool) ([]string, error) {
+	rest, err := spec.args()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"respawn-pane", "-t", string(p)}
+	if kill {
+		args = append(args, "-k")
+	}
+	return append(args, rest...), nil
+}
+
+// KillPane ends a pane and what runs in it.
+func (c *Client) KillPane(ctx context.Context, p PaneID) error {
+	_, err := c.Run(ctx, "kill-pane", "-t", string(p))
+	return err
+}
+
+// KillSession ends a session and all of its panes.
+func (c *Client) KillSession(ctx context.Context, s SessionID) error {
+	_, err := c.Run(ctx, "kill-session", "-t", string(s))
+	return err
+}
+
+// FindSession is the id of the session of exactly this name; ErrNotFound where
+// there is none.
+func (c *Client) FindSession(ctx context.Context, name string) (SessionID, error) {
+	out, err := c.Run(ctx, "display-message", "-p", "-t", "="+name+":", "#{session_id} #{session_name}")
+	if err != nil {
+		return "", err
+	}
+	id, got, _ := strings.Cut(out, " ")
+	if got != name {
+		return "", &CommandError{"display-message", "can't find session: " + name}
+	}
+	return SessionID(id), nil
+}
+
+// SetLabel sets the text in the pane's border. Nothing in it is expanded.
+func (c *Client) SetLabel(ctx context.Context, p PaneID, text string) error {
+	return c.SetOption(ctx, p, optLabel, labelText(text))
+}
+
+// SetOption sets an option of a pane to exactly this value.
+func (c *Client) SetOption(ctx context.Context, p PaneID, name, value string) error {
+	_, err := c.Run(ctx, "set-option", "-p", "-t", string(p), "--", name, value)
+	return err
+}
+
+// Option is the value of an option of a pane; empty when unset. tmux replaces
+// control characters.
+func (c *Client) Option(ctx context.Context, p PaneID, name string) (string, error) {
+	return c.Run(ctx, "show-options", "-pqv", "-t", string(p), "--", name)
+}
+
+// CapturePane is the text of a pane: what is visible, below up to history lines
+// that scrolled away.
+func (c *Client) CapturePane(ctx context.Context, p PaneID, history int) (string, error) {
+	return c.Run(ctx, "capture-pane", "-p", "-t", string(p), "-S", strconv.Itoa(-history))
+}
+
+// SendKeys presses keys by tmux's names ("Enter", "C-c").
+func (c *Client) SendKeys(ctx context.Context, p PaneID, keys ...string) error {
+	_, err := c.Run(ctx, append([]string{"send-keys", "-t", string(p), "--"}, keys...)...)
+	return err
+}
+
+// Type sends text as typed characters. Programs that tell typing from pasting
+// lose an Enter that follows more than about 700 of them: use Paste.
+func (c *Client) Type(ctx context.Context, p PaneID, text string) error {
+	_, err := c.Run(ctx, "send-keys", "-l", "-t", string(p), "--", text)
+	return err
+}
+
+// Paste pastes text of any size, bracketed when the program asked for it; line
+// ends arrive as carriage returns. The text is in a buffer of its own, gone
+// afterwards, and never on a command line.
+func (c *Client) Paste(ctx context.Context, p PaneID, text string) error {
+	if text == "" {
+		return nil
+	}
+	buffer := "cmux-" + strings.TrimPrefix(string(p), "%")
+	_, err := c.sequence(ctx,
+		[]string{"set-buffer", "-b", buffer, "--", text},
+		[]string{"paste-buffer", "-p", "-d", "-b", buffer, "-t", string(p)})
+	return err
+}
+
+// Message shows a line to everyone who is attached to the session.
+func (c *Client) Message(ctx context.Context, s SessionID, text string) error {
+	clients, err := c.Run(ctx, "list-clients", "-t", string(s), "-F", "#{client_name}")
+	if err != nil || clients == "" {
+		return err
+	}
+	// tmux expands formats, then times, and draws styles.
+	text = strings.ReplaceAll(formatLiteral(labelText(text)), "%", "%%")
+	var commands [][]string
+	for name := range strings.Lines(clients) {
+		commands = append(commands, []string{"display-message", "-c", strings.TrimSuffix(name, "\n"), "--", text})
+	}
+	_, err = c.RunAll(ctx, commands...)
+	return err
+}

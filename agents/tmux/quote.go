@@ -1,0 +1,131 @@
+package tmux
+
+import (
+	"errors"
+	"strings"
+)
+
+var errNUL = errors.New("a tmux argument cannot hold a NUL byte")
+
+// quote writes one argument in tmux's command language, on one line, such that
+// tmux reads back exactly its bytes.
+func quote(arg string) (string, error) {
+	if strings.IndexByte(arg, 0) >= 0 {
+		return "", errNUL
+	}
+	bare := arg != ""
+	for i := 0; i < len(arg) && bare; i++ {
+		c := arg[i]
+		bare = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
+	}
+	if bare {
+		return arg, nil
+	}
+	var b strings.Builder
+	b.Grow(len(arg) + 8)
+	b.WriteByte('"')
+	for i := 0; i < len(arg); i++ {
+		switch c := arg[i]; {
+		case c < ' ' || c == 0x7f || c == '~': // ~ at the start of a string means home, even quoted
+			b.Write([]byte{'\\', '0' + c>>6, '0' + c>>3&7, '0' + c&7})
+		case c == '"' || c == '\\' || c == '$':
+			b.Write([]byte{'\\', c})
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String(), nil
+}
+
+// commandLine joins commands into one line of a control client's input. tmux
+// runs them in turn and drops the rest at the first error.
+func commandLine(commands [][]string) (string, error) {
+	var b strings.Builder
+	for i, args := range commands {
+		if i > 0 {
+			b.WriteString(" ; ")
+		}
+		for j, arg := range args {
+			q, err := quote(arg)
+			if err != nil {
+				return "", err
+			}
+			if j > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(q)
+		}
+	}
+	b.WriteByte('\n')
+	return b.String(), nil
+}
+
+// processArgs is args for the command line of a tmux process, where a ; at the
+// end of any argument would end the command.
+func processArgs(args []string) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		if rest, ok := strings.CutSuffix(a, ";"); ok {
+			a = rest + `\;`
+		}
+		out[i] = a
+	}
+	return out
+}
+
+// formatLiteral protects text in an argument that tmux expands as a format
+// (-c, -n), where #(cmd) would even run a command. Number signs before a [ are
+// left: tmux does not expand them.
+func formatLiteral(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if s[i] != '#' {
+			b.WriteByte(s[i])
+			i++
+			continue
+		}
+		n := i
+		for n < len(s) && s[n] == '#' {
+			n++
+		}
+		run := s[i:n]
+		if n == len(s) || s[n] != '[' {
+			run += run
+		}
+		b.WriteString(run)
+		i = n
+	}
+	return b.String()
+}
+
+// labelText protects text that tmux draws: no styles (#[...]), no control
+// characters, at most 200 characters.
+func labelText(s string) string {
+	const most = 200
+	var b strings.Builder
+	n := 0
+	for _, r := range strings.ToValidUTF8(s, "?") {
+		if n++; n > most {
+			break
+		}
+		switch {
+		case r == '#':
+			b.WriteString("##")
+		case r < ' ' || 0x7f <= r && r < 0xa0:
+			b.WriteByte(' ')
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// program is argv such that tmux executes it directly: a single argument would
+// go through a shell.
+func program(argv []string) []string {
+	if len(argv) == 1 {
+		return []string{"/bin/sh", "-c", `exec "$0"`, argv[0]}
+	}
+	return argv
+}
