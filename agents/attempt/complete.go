@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/proc"
 	"cmux/dag"
+	"cmux/worktree"
 )
 
 // prepare makes the worktree ready.
@@ -15,18 +17,30 @@ func (a *attempt) prepare() error {
 	if !a.node.HasTree() {
 		return nil
 	}
-	var t tree
+	var t *tree
 	a.ownStart = a.spec.Place.Commit
 	if err := a.become(dag.SettingUp, time.Time{}, ""); err != nil {
 		return err
 	}
 	failure, err := a.during(func(ctx context.Context) (err error) {
-		if t, err = openTree(ctx, a); err != nil {
+		if t, err = openTree(ctx, a.job); err != nil {
 			return err
 		}
-		return t.prepare(ctx, a.out)
+		g := a.job.Run.Plan.Graph
+		if g == nil {
+			return nil
+		}
+		return t.repo.Prepare(ctx, t.lent, worktree.PrepareSpec{
+			Copy: g.Copy, Link: g.Link, Setup: g.Setup, SetupTimeout: setupTimeout,
+			Env: a.stage.Env, Output: a.out,
+		})
 	})
 	a.tree = t
+	if failure != nil || err != nil {
+		// What a broken-off step left running has no program to be found by.
+		_, e := proc.End(context.WithoutCancel(a.ctx), a.limits.Grace, a.stage.mark)
+		failure = errors.Join(failure, e)
+	}
 	if err != nil {
 		return err
 	}
@@ -57,7 +71,7 @@ func (a *attempt) merge() error {
 		}
 		if failure != nil {
 			reason := dag.ReasonSetup
-			if isConflict(failure) {
+			if conflict := (*worktree.ConflictError)(nil); errors.As(failure, &conflict) {
 				reason = dag.ReasonConflict
 			}
 			return failed(reason, "merging %s: %v", name, failure)
@@ -155,6 +169,7 @@ func (a *attempt) survey() {
 	if a.tree == nil {
 		return
 	}
+	from := a.spec.Place.Commit
 	ctx := context.WithoutCancel(a.ctx)
 	var errs []error
 	note := func(err error) { errs = append(errs, err) }
@@ -164,15 +179,13 @@ func (a *attempt) survey() {
 		note(err)
 	}
 	if a.node.HasBranch() {
-		a.end.Tip, err = a.tree.tip(ctx)
+		a.end.Tip, err = a.tree.repo.Tip(ctx, a.spec.Place.Branch)
 		note(err)
-		if a.spec.Place.Commit != "" && err == nil {
-			a.end.Commits, err = a.tree.commits(ctx, a.spec.Place.Commit)
+		if from != "" && err == nil && a.end.Tip != from {
+			a.end.Commits, err = a.tree.commits(ctx, from)
 			note(err)
-			if a.end.Commits > 0 {
-				a.end.DiffStat, err = a.tree.diffStat(ctx, a.spec.Place.Commit)
-				note(err)
-			}
+			a.end.DiffStat, err = a.tree.diffStat(ctx, from, a.end.Tip)
+			note(err)
 		}
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -25,8 +25,8 @@ type attempt struct {
 	stage  *Stage
 	out    *output
 	agent  Agent
-	tree   tree // nil: the node has none
-	steps  int  // checks and on_complete steps started
+	tree   *tree // nil: the node has none
+	steps  int   // checks and on_complete steps started
 
 	activity dag.Activity
 	budget   *stopwatch // node.Timeout
@@ -527,11 +527,15 @@ func (a *attempt) checkIdle() error {
 	if w := a.out.lastWrite(); w.After(last) {
 		last = w
 	}
-	if time.Since(last) >= d && a.tree != nil {
-		if m := newest(a.ctx, a.spec.Place.Dir, last); m.After(last) {
-			last = m
+	// The search ends at the first newer file, so it is repeated from there.
+	for time.Since(last) >= d && a.tree != nil {
+		m := newest(a.ctx, a.spec.Place.Dir, last)
+		if m.IsZero() {
+			break
 		}
+		last = m
 	}
+	a.lastSign = last
 	quiet := time.Since(last)
 	if quiet >= d {
 		return failed(dag.ReasonIdle, "no output, no event and no changed file for %s", d)

@@ -268,7 +268,7 @@ func (a *attempt) scope(ctx context.Context) (*fault, error) {
 	if len(a.node.Scope) == 0 && len(a.node.Context) == 0 {
 		return nil, nil
 	}
-	changed, err := a.tree.changed(ctx, a.ownStart)
+	changed, err := a.tree.repo.ChangedFiles(ctx, a.tree.lent.Path, a.ownStart)
 	if err != nil {
 		return nil, err
 	}
@@ -310,14 +310,33 @@ const nothingNeeded = "nothing"
 // was needed. A command's changes are committed for it at once, and no changes
 // are its word.
 func (a *attempt) uncommitted(ctx context.Context) (*fault, error) {
-	dirty, err := a.tree.dirty(ctx)
+	branch, err := a.tree.branch()
 	if err != nil {
 		return nil, err
 	}
-	if len(dirty) > 0 {
+	if want := a.spec.Place.Branch; branch != want {
+		is := "branch " + branch
+		if branch == "" {
+			is = "a detached HEAD"
+		}
+		return &fault{
+			reason: dag.ReasonChecks,
+			detail: fmt.Sprintf("the worktree was left on %s, not on %s", is, want),
+			tell:   fmt.Sprintf("The worktree is on %s. Bring your work to %s, leave that checked out, then report again with: cmux done \"summary\"", is, want),
+		}, nil
+	}
+	dirt, err := a.tree.repo.Uncommitted(ctx, a.tree.lent.Path)
+	if err != nil {
+		return nil, err
+	}
+	if !dirt.Clean() {
+		what := dirt.String()
+		if len(dirt.Paths) > 0 {
+			what += " (" + strings.Join(dirt.Paths, ", ") + ", …)"
+		}
 		f := &fault{
-			detail: "uncommitted: " + shown(dirty),
-			tell:   fmt.Sprintf("These changes are not committed: %s\nCommit what belongs to your task, remove the rest, then report again with: cmux done \"summary\"", shown(dirty)),
+			detail: "uncommitted: " + what,
+			tell:   fmt.Sprintf("Not committed: %s\nCommit what belongs to your task, remove the rest, then report again with: cmux done \"summary\"", what),
 		}
 		if !a.kind.Judge || a.agent == nil || a.askedCommit {
 			f.settle = a.commit
@@ -345,8 +364,8 @@ func (a *attempt) commit() error {
 		message += ": " + a.done.text
 	}
 	err := a.git(func(ctx context.Context) error {
-		commit, err := a.tree.commitAll(ctx, message)
-		if err == nil && commit != "" {
+		commit, err := a.tree.repo.CommitAll(ctx, a.tree.lent.Path, message)
+		if err == nil {
 			fmt.Fprintf(a.out, "── cmux: committed what was left uncommitted: %.12s\n", commit)
 		}
 		return err

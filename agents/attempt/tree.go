@@ -1,34 +1,173 @@
 package attempt
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"cmux/agents/run"
+	"cmux/worktree"
 )
 
-// tree is what an attempt asks of its worktree.
-type tree interface {
-	// prepare copies, links and runs the setup steps, showing their output.
-	prepare(ctx context.Context, out io.Writer) error
-	// merge brings a branch in and returns the new tip.
-	merge(ctx context.Context, d run.Dependency) (string, error)
-	// changed are the paths that differ from a commit, committed or not.
-	changed(ctx context.Context, since string) ([]string, error)
-	// dirty are the paths with uncommitted changes, untracked ones included.
-	dirty(ctx context.Context) ([]string, error)
-	// fingerprint is equal for equal content of the working tree.
-	fingerprint(ctx context.Context) (string, error)
-	// commitAll commits everything uncommitted; empty: there was nothing.
-	commitAll(ctx context.Context, message string) (string, error)
-	tip(ctx context.Context) (string, error)
-	commits(ctx context.Context, since string) (int, error)
-	diffStat(ctx context.Context, since string) (string, error)
-	// snapshot saves uncommitted work; empty: there was none.
-	snapshot(ctx context.Context, reason string) (string, error)
+// setupTimeout bounds each setup step.
+const setupTimeout = 30 * time.Minute
+
+// tree is the worktree that the runner lent to the node.
+type tree struct {
+	repo *worktree.Repo
+	lent *worktree.Tree
+	name string // of the node, for snapshots
+	from string // commit at which the worktree began
+}
+
+// openTree takes up the attempt's worktree. The registry of worktrees, which
+// grows with the graph, is not asked: the runner has just lent it.
+func openTree(ctx context.Context, j *Job) (*tree, error) {
+	repo := j.Repo
+	if repo == nil {
+		var err error
+		if repo, err = worktree.Open(ctx, j.Run.Plan.Root); err != nil {
+			return nil, err
+		}
+	}
+	p := j.Spec.Place
+	b, err := os.ReadFile(filepath.Join(p.Tree, ".git"))
+	if err != nil {
+		return nil, fmt.Errorf("worktree %s: %w", p.Tree, err)
+	}
+	private, ok := strings.CutPrefix(strings.TrimSuffix(string(b), "\n"), "gitdir: ")
+	if !ok {
+		return nil, fmt.Errorf("worktree %s: its .git is no git file", p.Tree)
+	}
+	if !filepath.IsAbs(private) {
+		private = filepath.Join(p.Tree, private)
+	}
+	lent := &worktree.Tree{Path: p.Tree, Branch: p.Branch, GitDir: filepath.Clean(private)}
+	return &tree{repo: repo, lent: lent, name: j.Node.Name, from: p.Commit}, nil
+}
+
+// branch is what is checked out; empty when HEAD is detached.
+func (t *tree) branch() (string, error) {
+	b, err := os.ReadFile(filepath.Join(t.lent.GitDir, "HEAD"))
+	if err != nil {
+		return "", err
+	}
+	name, _ := strings.CutPrefix(strings.TrimSuffix(string(b), "\n"), "ref: refs/heads/")
+	if name == strings.TrimSuffix(string(b), "\n") {
+		return "", nil
+	}
+	return name, nil
+}
+
+// merge brings a branch in and returns the new tip.
+func (t *tree) merge(ctx context.Context, d run.Dependency) (string, error) {
+	head, err := t.repo.Tip(ctx, t.lent.Branch)
+	if err != nil {
+		return "", err
+	}
+	tip, err := t.repo.Merge(ctx, head, []worktree.Tip{{Name: d.Name, Commit: d.Tip}})
+	if err != nil || tip == head {
+		return tip, err
+	}
+	cmd := exec.CommandContext(ctx, "git", "-c", "core.hooksPath=/dev/null", "-C", t.lent.Path, "merge", "--quiet", "--ff-only", tip)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("git merge --ff-only %.12s: %w: %s", tip, err, bytes.TrimSpace(out))
+	}
+	return tip, nil
+}
+
+// commits counts the commits since from.
+func (t *tree) commits(ctx context.Context, from string) (int, error) {
+	if from == "" {
+		return 0, nil
+	}
+	all, err := t.repo.Commits(ctx, from, "refs/heads/"+t.lent.Branch)
+	return len(all), err
+}
+
+// diffStat is the work since from in a line, such as "3 files, +10 -2".
+func (t *tree) diffStat(ctx context.Context, from, to string) (string, error) {
+	d, err := t.repo.DiffStat(ctx, from, to)
+	if err != nil {
+		return "", err
+	}
+	files := "files"
+	if d.Files == 1 {
+		files = "file"
+	}
+	return fmt.Sprintf("%d %s, +%d -%d", d.Files, files, d.Added, d.Deleted), nil
+}
+
+// snapshot saves uncommitted work and returns its id; empty: there was none.
+func (t *tree) snapshot(ctx context.Context, reason string) (string, error) {
+	name := t.lent.Branch
+	if name == "" {
+		name = t.name
+	}
+	s, err := t.repo.Snapshot(ctx, t.lent.Path, worktree.SnapshotSpec{Name: name, Reason: reason})
+	if err != nil || s == nil {
+		return "", err
+	}
+	return s.ID, nil
+}
+
+// maxHashed is the size up to which a changed file's content is compared; of a
+// larger one size and modification time are.
+const maxHashed = 16 << 20
+
+// fingerprint is equal for equal content of the working tree, whatever of it is
+// committed. Ignored files do not count.
+func (t *tree) fingerprint(ctx context.Context) (string, error) {
+	if t.from == "" {
+		return "", nil
+	}
+	changed, err := t.repo.ChangedFiles(ctx, t.lent.Path, t.from)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, name := range changed {
+		path := filepath.Join(t.lent.Path, name)
+		info, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(h, "%q gone\n", name)
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%q %v %d\n", name, info.Mode(), info.Size())
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(path)
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(h, "%q\n", target)
+		case info.Mode().IsRegular() && info.Size() <= maxHashed:
+			f, err := os.Open(path)
+			if err != nil {
+				return "", err
+			}
+			_, err = io.Copy(h, f)
+			if err = errors.Join(err, f.Close()); err != nil {
+				return "", err
+			}
+		default:
+			fmt.Fprintln(h, info.ModTime().UnixNano())
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // newest looks for a file below dir that changed after the given time and
