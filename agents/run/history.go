@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"cmux/dag"
+	"cmux/signals"
 )
 
 // Attempt is one attempt of a node, as recorded.
@@ -71,9 +72,10 @@ type History struct {
 	Final    dag.RunState // done or failed once the run has ended; empty before
 	Started  time.Time
 	Ended    time.Time
-	Boot     string          // of the machine, when the newest runner came
-	Answered map[string]bool // ids of requests that were carried out or refused
-	Ups      []time.Time     // when runners took the run, since the last one that left in order
+	Folder   signals.Identity // of the signals folder, when the newest runner came
+	Boot     string           // of the machine, when the newest runner came
+	Answered map[string]bool  // ids of requests that were carried out or refused
+	Ups      []time.Time      // when runners took the run, since the last one that left in order
 }
 
 // NewHistory is the history of a run of g in which nothing happened yet.
@@ -211,7 +213,7 @@ func (h *History) applyRun(r *Record) (c dag.Change, isChange bool) {
 				h.Nodes[i].Published = false // a power cut may have taken what was seen
 			}
 		}
-		h.Boot = r.Boot
+		h.Boot, h.Folder = r.Boot, r.Folder
 		h.Final, h.Ended = "", time.Time{}
 	case RunnerDown:
 		h.Ups = nil

@@ -157,7 +157,9 @@ func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Tim
 	}
 	// Observations carry the scanner's own clock, which is not the caller's now.
 	look := time.Now()
-	seen, _, err := signals.NewScanner(r.Signals(), h.Graph.Names()).Scan(look)
+	scanner := signals.NewScanner(r.Signals(), h.Graph.Names())
+	scanner.Expect(h.Folder)
+	seen, _, err := scanner.Scan(look)
 	if errors.Is(err, signals.ErrNoDir) {
 		return ctx.Err() // the runner puts the markers back
 	}

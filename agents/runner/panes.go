@@ -17,7 +17,7 @@ const rootOption = "@cmux_root"
 // made in order on one goroutine, so that the scheduler never waits for it.
 type panes struct {
 	client *tmux.Client
-	board  board
+	board  *tmux.Board
 	failed func(node, attempt int, err error)
 
 	mu     sync.Mutex
@@ -29,14 +29,6 @@ type panes struct {
 	done   chan struct{}
 }
 
-type board interface {
-	Open(ctx context.Context, node string, s tmux.Spec) (tmux.Place, error)
-	Finish(ctx context.Context, node string)
-	Label(ctx context.Context, node, text string)
-}
-
-func newBoard(context.Context, *tmux.Client, tmux.SessionID, *run.Run) (board, error) { return nil, errors.New("xxx") }
-
 func openPanes(ctx context.Context, o Options) (*panes, error) {
 	client, err := o.Server.Connect(ctx, nil)
 	if err != nil {
@@ -46,7 +38,9 @@ func openPanes(ctx context.Context, o Options) (*panes, error) {
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	board, err := newBoard(ctx, client, session, o.Run)
+	board, err := tmux.NewBoard(ctx, client, tmux.BoardOptions{
+		Session: session, Run: o.Run.Plan.ID, Main: o.Run.Plan.Graph.MainPane, Root: o.Run.Plan.Root,
+	})
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}

@@ -246,7 +246,12 @@ func (r *Runner) begin(ctx context.Context) error {
 	if r.How == HowRespawn && recent >= tooManyDeaths {
 		return fmt.Errorf("%w: see %s, then cmux agents resume", ErrDying, r.Run.RunnerLog())
 	}
-	recs := []run.Record{{Type: run.RunnerUp, How: r.How, PID: os.Getpid(), Boot: proc.BootID(), Detail: r.instance}}
+	expected := r.hist.Folder
+	folder := signals.NewScanner(r.Run.Signals(), nil)
+	if _, _, err := folder.Scan(now); err != nil {
+		return err
+	}
+	recs := []run.Record{{Type: run.RunnerUp, How: r.How, PID: os.Getpid(), Boot: proc.BootID(), Folder: folder.Folder(), Detail: r.instance}}
 	if r.hist.Stopped {
 		recs = append(recs, run.Record{Type: run.Resumed})
 	}
@@ -261,6 +266,9 @@ func (r *Runner) begin(ctx context.Context) error {
 				return err
 			}
 		}
+	}
+	if expected != (signals.Identity{}) {
+		r.scanner.Expect(expected)
 	}
 	if err := r.markers(ctx); err != nil {
 		return err
@@ -414,6 +422,7 @@ func (r *Runner) carryOut(ctx context.Context, effects []dag.Effect) error {
 	var (
 		blocks, recs []run.Record
 		withdraw     []int
+		granted      []int
 		started      []*placement
 	)
 	for _, e := range effects {
@@ -435,7 +444,7 @@ func (r *Runner) carryOut(ctx context.Context, effects []dag.Effect) error {
 			}
 		case dag.Grant:
 			recs = append(recs, run.Record{Type: run.Granted, Node: name, Attempt: e.Attempt})
-			r.speak(ctx, e.Node, attempt.Message{Op: attempt.OpGranted})
+			granted = append(granted, e.Node)
 		case dag.Start:
 			if r.leaving != "" {
 				continue
@@ -450,6 +459,9 @@ func (r *Runner) carryOut(ctx context.Context, effects []dag.Effect) error {
 	}
 	if err := r.withdraw(withdraw); err != nil {
 		return err
+	}
+	for _, i := range granted { // recorded first: what the attempt says next comes after it
+		r.speak(ctx, i, attempt.Message{Op: attempt.OpGranted})
 	}
 	if len(blocks) > 0 {
 		if err := r.commit(ctx, blocks...); err != nil {

@@ -19,11 +19,11 @@ import (
 
 // project is a scratch repository with a configuration.
 type project struct {
-	t    *testing.T
+	t    testing.TB
 	root string
 }
 
-func newProject(t *testing.T, config string) *project {
+func newProject(t testing.TB, config string) *project {
 	t.Helper()
 	dir := t.TempDir()
 	p := &project{t, filepath.Join(dir, "repo")}

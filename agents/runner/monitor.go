@@ -1,0 +1,169 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"cmux/agents/run"
+	"cmux/agents/tmux"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// monitorWindow is the window whose process is the runner.
+const monitorWindow = "monitor"
+
+// monitorOption marks the monitor's pane with the project it belongs to.
+const monitorOption = "@cmux_monitor"
+
+// StartInTmux starts a runner of r in the monitor window of its session, which
+// is made when there is none, and returns when the runner is up. tmux itself
+// starts it again when it is killed.
+func StartInTmux(ctx context.Context, r *run.Run, how string) (tmux.SessionID, error) {
+	since := time.Now()
+	client, err := Server(r).Connect(ctx, nil)
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	argv := func(how string) []string {
+		return []string{r.Binary(), "agents", "run", "--run", r.Dir, "--how", how}
+	}
+	spec := tmux.Spec{Dir: r.Plan.Root, Argv: argv(how)}
+	session, pane, err := openMonitor(ctx, client, r, spec)
+	if err != nil {
+		return "", err
+	}
+	if err := client.Guard(ctx, pane, tmux.Spec{Dir: r.Plan.Root, Argv: argv(HowRespawn)}); err != nil {
+		return "", err
+	}
+	return session, awaitRunner(ctx, client, r, pane, since)
+}
+
+// openMonitor starts spec in the monitor's pane.
+func openMonitor(ctx context.Context, c *tmux.Client, r *run.Run, spec tmux.Spec) (tmux.SessionID, tmux.PaneID, error) {
+	name := r.Plan.Graph.Session
+	session, err := c.FindSession(ctx, name)
+	if errors.Is(err, tmux.ErrNotFound) {
+		at, err := c.NewSession(ctx, name, monitorWindow, spec)
+		if err != nil {
+			return "", "", err
+		}
+		if _, err := c.Run(ctx, "set-option", "-t", string(at.Session), rootOption, r.Plan.Root); err != nil {
+			return "", "", err
+		}
+		return at.Session, at.Pane, c.SetOption(ctx, at.Pane, monitorOption, r.Plan.Root)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	panes, err := c.SessionPanes(ctx, session)
+	if err != nil {
+		return "", "", err
+	}
+	for _, p := range panes {
+		if root, err := c.Option(ctx, p.ID, monitorOption); err == nil && root == r.Plan.Root {
+			// Whoever calls holds no runner to be alive: what is left in this
+			// pane is a finished table.
+			return session, p.ID, c.RespawnPane(ctx, p.ID, spec, true)
+		}
+	}
+	at, err := c.NewWindow(ctx, session, monitorWindow, spec)
+	if err != nil {
+		return "", "", err
+	}
+	return session, at.Pane, c.SetOption(ctx, at.Pane, monitorOption, r.Plan.Root)
+}
+
+// awaitRunner returns when a runner has recorded that it took the run since
+// the given time, or with what it said when it ended instead.
+func awaitRunner(ctx context.Context, c *tmux.Client, r *run.Run, pane tmux.PaneID, since time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	watch := signals.Watch(ctx, r.Dir)
+	defer watch.Close()
+	tick := time.NewTicker(rescan)
+	defer tick.Stop()
+	h := run.NewHistory(r.Plan.Graph)
+	var offset int64
+	for up := false; ; {
+		var err error
+		offset, err = r.Replay(h, offset, func(rec *run.Record, _ dag.Change, _ bool) {
+			up = up || rec.Type == run.RunnerUp && !rec.At.Before(since)
+		})
+		if err != nil {
+			return err
+		}
+		if up {
+			return nil
+		}
+		if dead, said, err := deadPane(ctx, c, pane); err != nil {
+			return err
+		} else if dead {
+			return fmt.Errorf("the runner ended at once: %s (see %s)", said, r.RunnerLog())
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the runner did not come up (see %s): %w", r.RunnerLog(), ctx.Err())
+		case <-watch.C:
+		case <-tick.C:
+		}
+	}
+}
+
+// deadPane reports whether the process of a pane has ended, and its last words.
+func deadPane(ctx context.Context, c *tmux.Client, pane tmux.PaneID) (bool, string, error) {
+	panes, err := c.ListPanes(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	for _, p := range panes {
+		if p.ID != pane || !p.Dead {
+			continue
+		}
+		text, err := c.CapturePane(ctx, pane, 50)
+		return true, lastWords(text), err
+	}
+	return false, "", nil
+}
+
+// lastWords is the last line of a screen that says something; tmux adds one
+// of its own to a dead pane.
+func lastWords(screen string) string {
+	lines := strings.Split(strings.TrimRight(screen, "\n "), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if l := strings.TrimSpace(lines[i]); l != "" && !strings.HasPrefix(l, "Pane is dead") {
+			return l
+		}
+	}
+	return "no word"
+}
+
+// AdoptEnv replaces the environment of this process, which is the tmux
+// server's and may be of another day, by the run's frozen one.
+func AdoptEnv(r *run.Run) error {
+	env, err := r.Env()
+	if err != nil {
+		return err
+	}
+	keep := map[string]string{}
+	for _, k := range []string{"TERM", "TMUX", "TMUX_PANE"} {
+		if v, ok := os.LookupEnv(k); ok {
+			keep[k] = v
+		}
+	}
+	os.Clearenv()
+	for _, kv := range env {
+		if k, v, ok := strings.Cut(kv, "="); ok && k != "" {
+			os.Setenv(k, v)
+		}
+	}
+	for k, v := range keep {
+		os.Setenv(k, v)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package runner
+
+import (
+	"context"
+	"errors"
+
+	"cmux/agents/attempt"
+	"cmux/agents/run"
+	"cmux/agents/tmux"
+	"cmux/dag"
+)
+
+// Session is the tmux session of r; ok is false when it is gone, or never was,
+// or when the session of that name belongs to another project.
+func Session(ctx context.Context, r *run.Run) (id tmux.SessionID, ok bool, err error) {
+	s := Server(r)
+	if s == nil {
+		return "", false, nil
+	}
+	out, err := s.Exec(ctx, "display-message", "-p", "-t", "="+r.Plan.Graph.Session+":", "#{session_id}")
+	if errors.Is(err, tmux.ErrNoServer) || errors.Is(err, tmux.ErrNotFound) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	owner, err := s.Exec(ctx, "show-options", "-qv", "-t", out, rootOption)
+	return tmux.SessionID(out), owner == r.Plan.Root, err
+}
+
+// EndSession ends the tmux session of r, and with it every process in its
+// panes. The caller has made sure that none of them is at work.
+func EndSession(ctx context.Context, r *run.Run) error {
+	id, ok, err := Session(ctx, r)
+	if err != nil || !ok {
+		return err
+	}
+	_, err = Server(r).Exec(ctx, "kill-session", "-t", string(id))
+	if errors.Is(err, tmux.ErrNoServer) || errors.Is(err, tmux.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// ParseConfig reads the configuration of a run anew, as Plan does.
+func ParseConfig(r *run.Run, config []byte, kinds attempt.Kinds) (*dag.Graph, []dag.Warning, error) {
+	return parse(StartOptions{Root: r.Plan.Root, Config: r.Plan.Config, Kinds: kinds}, config)
+}
