@@ -1,0 +1,452 @@
+package worktree
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// MergeSpec says what is brought together and where.
+type MergeSpec struct {
+	// Path is the worktree in which branches are merged and verified. With a
+	// Target it is a scratch tree that is made when it is not there and removed
+	// at the end; without one it is a lent tree, whose own branch is moved.
+	Path   string
+	Target string // branch to move, at the very end and only by fast-forward; it may be checked out anywhere
+	// Branches are merged in this order. One without a Commit means the local
+	// branch of that name, at its tip of that moment.
+	Branches []Tip
+	// Verify judges the tree after each merge; nil: every merge is good.
+	Verify func(ctx context.Context, treePath, branch string) error
+	// StateFile keeps what a later process needs to continue or abort, as JSON;
+	// by default in the private git directory of the lent tree. A Target needs one.
+	StateFile string
+}
+
+// MergeResult is where the branches came together.
+type MergeResult struct {
+	Start, Commit   string   // before and after
+	Merged, Skipped []string // names; skipped ones were contained already
+}
+
+// VerifyError is a merge that was made and then taken back, because Verify
+// refused it.
+type VerifyError struct {
+	Branch string
+	Err    error
+}
+
+func (e *VerifyError) Error() string {
+	return fmt.Sprintf("verify failed after merging %s: %v", e.Branch, e.Err)
+}
+func (e *VerifyError) Unwrap() error { return e.Err }
+
+// MergeState is a merge that was begun and has not ended.
+type MergeState struct {
+	Path   string   `json:"path"`
+	Target string   `json:"target,omitempty"`
+	Start  string   `json:"start"`            // where Abort goes back to
+	Good   string   `json:"good"`             // last verified commit
+	Branch string   `json:"branch,omitempty"` // being tried, or the one that broke
+	Trial  string   `json:"trial,omitempty"`  // merged and not verified yet
+	Merged []string `json:"merged,omitempty"`
+}
+
+// ErrNoMerge means that there is nothing to continue or abort.
+var ErrNoMerge = errors.New("no merge in progress")
+
+// ReadMergeState reads a state file; ErrNoMerge when there is none.
+func ReadMergeState(file string) (*MergeState, error) {
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoMerge
+	} else if err != nil {
+		return nil, err
+	}
+	st := new(MergeState)
+	if err := json.Unmarshal(b, st); err != nil {
+		return nil, hint("remove it", "%s is damaged: %w", file, err)
+	}
+	return st, nil
+}
+
+// MergeInto merges the branches one after another, with Verify after each, and
+// stops at the first that breaks: a *ConflictError, before anything is
+// touched, or a *VerifyError, with the tree put back. The tree is then clean at
+// the last good commit, and the same call continues there: what is contained
+// already is skipped, a merge whose verification was interrupted is made
+// again. AbortMerge goes back to where it started.
+//
+// A tree with uncommitted work is refused (ErrDirty). What Verify leaves in
+// the tree without git ignoring it goes to a snapshot when its merge is taken
+// back. When the Target has moved meanwhile, its new commits are merged and
+// verified like a branch; it is refused (ErrDirty) when uncommitted changes
+// beside it would be overwritten, and can then be continued.
+func (r *Repo) MergeInto(ctx context.Context, s MergeSpec) (*MergeResult, error) {
+	q, err := r.openQueue(ctx, &s)
+	if err != nil {
+		return nil, err
+	}
+	defer q.release()
+	if err := q.settle(ctx); err != nil {
+		return nil, err
+	}
+	res := &MergeResult{Start: q.state.Start, Merged: q.state.Merged}
+	// Saved before the first merge: a conflict there can be aborted, too.
+	if err := q.save(); err != nil {
+		return nil, err
+	}
+	for _, b := range s.Branches {
+		if b.Commit == "" {
+			if b.Commit, err = r.Tip(ctx, b.Name); err != nil {
+				return nil, err
+			}
+		}
+		merged, err := q.bring(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		if !merged {
+			res.Skipped = append(res.Skipped, b.Name)
+		}
+	}
+	if s.Target != "" {
+		if err := q.deliver(ctx); err != nil {
+			return nil, err
+		}
+	}
+	res.Merged, res.Commit = q.state.Merged, q.state.Good
+	if err := os.Remove(s.StateFile); err != nil {
+		return nil, err
+	}
+	if s.Target != "" {
+		return res, q.dropScratch(ctx)
+	}
+	return res, nil
+}
+
+// AbortMerge takes a merge that stopped back: a lent tree goes to the commit it
+// started from, a scratch tree is removed, and a target has not moved anyway.
+func (r *Repo) AbortMerge(ctx context.Context, s MergeSpec) error {
+	q, err := r.openQueue(ctx, &s)
+	if err != nil {
+		return err
+	}
+	defer q.release()
+	if !q.found {
+		return ErrNoMerge
+	}
+	if s.Target != "" {
+		if err := q.dropScratch(ctx); err != nil {
+			return err
+		}
+	} else if err := q.rewind(ctx); err != nil {
+		return err
+	}
+	return os.Remove(s.StateFile)
+}
+
+type queue struct {
+	r       *Repo
+	s       *MergeSpec
+	state   MergeState
+	found   bool // the state was there
+	release func()
+}
+
+// openQueue reads or begins the state and makes sure that the tree is there.
+func (r *Repo) openQueue(ctx context.Context, s *MergeSpec) (q *queue, err error) {
+	if s.Path, err = realPath(s.Path); err != nil {
+		return nil, err
+	}
+	if s.StateFile == "" {
+		if s.Target != "" {
+			return nil, errors.New("a merge into a branch needs a state file")
+		}
+		private, err := privateDir(ctx, s.Path)
+		if err != nil {
+			return nil, err
+		}
+		s.StateFile = filepath.Join(private, "cmux-merge.json")
+	}
+	q = &queue{r: r, s: s}
+	if q.release, err = r.claim(s.Path); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			q.release()
+		}
+	}()
+	st, err := ReadMergeState(s.StateFile)
+	switch {
+	case err == nil && (st.Path != s.Path || st.Target != s.Target):
+		return nil, hint("continue or abort that one first", "%w: a merge into %s in %s has not ended", ErrOccupied, orTree(st.Target), st.Path)
+	case err == nil:
+		q.state, q.found = *st, true
+	case errors.Is(err, ErrNoMerge):
+		start := ""
+		if s.Target != "" {
+			start, err = r.Tip(ctx, s.Target)
+		} else {
+			start, err = q.head(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+		q.state = MergeState{Path: s.Path, Target: s.Target, Start: start, Good: start}
+	default:
+		return nil, err
+	}
+	if s.Target != "" {
+		_, err := os.Lstat(filepath.Join(s.Path, ".git"))
+		if !q.found || err != nil {
+			_, err := r.lend(ctx, LendSpec{Path: s.Path, Start: q.state.Good, Owner: "merge into " + s.Target})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return q, nil
+}
+
+func orTree(target string) string {
+	if target == "" {
+		return "the tree's branch"
+	}
+	return target
+}
+
+func (q *queue) save() error { return writeJSON(q.s.StateFile, q.state) }
+
+func (q *queue) head(ctx context.Context) (string, error) {
+	out, err := git(ctx, q.s.Path, "rev-parse", "--verify", "HEAD^{commit}")
+	return line(out), err
+}
+
+// settle brings the tree to the last good commit.
+func (q *queue) settle(ctx context.Context) error {
+	head, err := q.head(ctx)
+	if err != nil {
+		return err
+	}
+	if q.state.Trial != "" && (head == q.state.Trial || head == q.state.Good) {
+		// The process ended between merge and verdict; a half-done checkout is clean afterwards, too.
+		if err := q.reset(ctx, q.state.Good, "interrupted merge of "+q.state.Branch); err != nil {
+			return err
+		}
+		q.state.Trial = ""
+		return nil
+	}
+	d, err := dirt(ctx, q.s.Path)
+	if err != nil {
+		return err
+	}
+	if !d.Clean() {
+		return q.r.dirty(q.s.Path, d, "merging needs a clean tree")
+	}
+	if head != q.state.Good {
+		// A person mended something here.
+		if n, err := q.r.count(ctx, head, q.state.Good); err != nil {
+			return err
+		} else if n > 0 {
+			return hint("abort the merge, or git -C "+q.s.Path+" merge "+q.state.Good, "%w: %s has left the merge: it is at %.12s", ErrOccupied, q.s.Path, head)
+		}
+		q.state.Good, q.state.Trial = head, ""
+	}
+	return nil
+}
+
+// bring merges one branch and has it verified; false when it was contained.
+func (q *queue) bring(ctx context.Context, b Tip) (bool, error) {
+	into := q.s.Target
+	if into == "" {
+		into = "the branch of " + q.s.Path
+	}
+	q.state.Branch = b.Name
+	commit, err := q.r.Merge(ctx, q.state.Good, []Tip{b})
+	var conflict *ConflictError
+	if errors.As(err, &conflict) {
+		conflict.Into = into
+		if err := q.blame(ctx, b, conflict); err != nil {
+			return false, err
+		}
+		return false, errors.Join(&Hint{Err: conflict, Try: fmt.Sprintf("git merge %.12s on %s, resolve, commit, and merge again", q.state.Good, b.Name)}, q.save())
+	} else if err != nil {
+		return false, err
+	}
+	if commit == q.state.Good {
+		return false, nil
+	}
+	q.state.Trial = commit
+	if err := q.save(); err != nil {
+		return false, err
+	}
+	if err := fastForward(ctx, q.s.Path, commit); err != nil {
+		return false, err
+	}
+	if q.s.Verify != nil {
+		if err := q.s.Verify(ctx, q.s.Path, b.Name); err != nil {
+			if ctx.Err() != nil {
+				return false, ctx.Err() // no verdict: the trial is settled by the next call
+			}
+			if rerr := q.reset(ctx, q.state.Good, "verify of "+b.Name); rerr != nil {
+				return false, errors.Join(&VerifyError{b.Name, err}, rerr)
+			}
+			q.state.Trial = ""
+			return false, errors.Join(&VerifyError{b.Name, err}, q.save())
+		}
+		if err := q.reset(ctx, commit, "left by verify of "+b.Name); err != nil {
+			return false, err
+		}
+	}
+	q.state.Good, q.state.Trial, q.state.Branch = commit, "", ""
+	q.state.Merged = append(q.state.Merged, b.Name)
+	return true, q.save()
+}
+
+// blame names, beside the branch, those merged before that touch the files.
+func (q *queue) blame(ctx context.Context, b Tip, e *ConflictError) error {
+	e.Tips = []string{b.Name}
+	for _, other := range q.s.Branches {
+		if other.Name == b.Name {
+			break
+		}
+		if other.Commit == "" {
+			var err error
+			if other.Commit, err = q.r.Tip(ctx, other.Name); err != nil {
+				return err
+			}
+		}
+		base, err := git(ctx, q.r.Root, "merge-base", other.Commit, b.Commit)
+		if exitCode(err) == 1 {
+			continue
+		} else if err != nil {
+			return err
+		}
+		args := append([]string{"--literal-pathspecs", "diff-tree", "-r", "--quiet", line(base), other.Commit, "--"}, e.Files...)
+		if _, err := git(ctx, q.r.Root, args...); exitCode(err) == 1 {
+			e.Tips = append(e.Tips, other.Name)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fastForward(ctx context.Context, dir, commit string) error {
+	_, err := command{dir: dir, args: []string{"merge", "--ff-only", "--quiet", "--no-autostash", "--no-verify-signatures", "--no-overwrite-ignore", commit}}.run(ctx)
+	return err
+}
+
+// reset puts the tree to commit, clean; whatever else lay there is saved.
+func (q *queue) reset(ctx context.Context, commit, why string) error {
+	// Also when the caller gave up: a tree half-way is worse than a late answer.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	d, err := dirt(ctx, q.s.Path)
+	if err != nil {
+		return err
+	}
+	if !d.Clean() {
+		name := q.s.Target
+		if name == "" {
+			name = filepath.Base(q.s.Path)
+		}
+		if _, err := q.r.Snapshot(ctx, q.s.Path, SnapshotSpec{Name: name, Reason: why}); err != nil {
+			return err
+		}
+	}
+	if _, err := git(ctx, q.s.Path, "reset", "--hard", "--quiet", "--no-recurse-submodules", commit, "--"); err != nil {
+		return err
+	}
+	_, err = git(ctx, q.s.Path, "clean", "-d", "--force", "--quiet")
+	return err
+}
+
+// rewind takes a lent tree back to its start, saving the commits of its branch.
+func (q *queue) rewind(ctx context.Context) error {
+	head, err := q.head(ctx)
+	if err != nil {
+		return err
+	}
+	if n, err := q.r.count(ctx, q.state.Start, head); err != nil {
+		return err
+	} else if n > 0 {
+		t, err := q.r.Tree(ctx, q.s.Path)
+		if err != nil {
+			return err
+		}
+		spec := SnapshotSpec{Name: filepath.Base(q.s.Path), Reason: "aborted merge"}
+		if _, err := q.r.snapshotCommit(ctx, head, t.Branch, spec); err != nil {
+			return err
+		}
+	}
+	return q.reset(ctx, q.state.Start, "aborted merge")
+}
+
+// deliver moves the target to the last good commit.
+func (q *queue) deliver(ctx context.Context) error {
+	for {
+		tip, err := q.r.Tip(ctx, q.s.Target)
+		if err != nil {
+			return err
+		}
+		if tip == q.state.Good {
+			return nil
+		}
+		// The target may have got commits of its own since.
+		merged, err := q.bring(ctx, Tip{Name: q.s.Target, Commit: tip})
+		if err != nil {
+			return err
+		}
+		if merged {
+			continue
+		}
+		all, err := q.r.registrations(ctx)
+		if err != nil {
+			return err
+		}
+		out := ""
+		for _, e := range all {
+			if _, err := os.Lstat(e.path); err == nil && e.branch == q.s.Target {
+				out = e.path
+			}
+		}
+		if out == "" {
+			return q.r.UpdateRef(ctx, "refs/heads/"+q.s.Target, q.state.Good, tip)
+		}
+		err = fastForward(ctx, out, q.state.Good)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if now, terr := q.r.Tip(ctx, q.s.Target); terr == nil && now != tip {
+			continue // somebody committed at this moment
+		}
+		var ge *GitError
+		if errors.As(err, &ge) && strings.Contains(ge.Stderr, "overwritten") {
+			return &Hint{Err: fmt.Errorf("%w: %s is checked out in %s: %w", ErrDirty, q.s.Target, out, err),
+				Try: "commit or stash these changes, and merge again"}
+		}
+		return err
+	}
+}
+
+// dropScratch removes the scratch tree, saving what a person did in it.
+func (q *queue) dropScratch(ctx context.Context) error {
+	d, err := dirt(ctx, q.s.Path)
+	if err != nil {
+		return err
+	}
+	if !d.Clean() {
+		_, err := q.r.remove(ctx, q.s.Path, RemoveSpec{Name: q.s.Target, Reason: "merge tree of " + q.s.Target})
+		return err
+	}
+	return q.r.deregister(ctx, q.s.Path)
+}

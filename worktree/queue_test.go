@@ -1,0 +1,193 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// clean fails unless the tree is clean at the commit.
+func clean(t *testing.T, dir, commit string) {
+	t.Helper()
+	if got := sh(t, dir, "rev-parse", "HEAD") + sh(t, dir, "status", "--porcelain"); got != commit {
+		t.Errorf("%s is at %s, want clean at %s", dir, got, commit)
+	}
+}
+
+func TestMergeQueueInALentTree(t *testing.T) {
+	r := newRepo(t)
+	base := head(t, r)
+	a := branchWith(t, r, "a", base, "shared.txt", "a\n")
+	b := branchWith(t, r, "b", base, "b.txt", "b")
+	c := branchWith(t, r, "c", base, "shared.txt", "c\n")
+	tree := lend(t, r, LendSpec{Path: beside(r, "m"), Branch: "m", Owner: "o"})
+	var verified []string
+	broken := errors.New("broken")
+	fail := "b"
+	s := MergeSpec{Path: tree.Path, Branches: []Tip{a, b, {Name: "c"}}, Verify: func(_ context.Context, dir, branch string) error {
+		verified = append(verified, branch)
+		write(t, dir, "dropping", "x")
+		write(t, dir, "a.txt", "changed by verify")
+		if branch == fail {
+			return broken
+		}
+		return nil
+	}}
+	_, err := r.MergeInto(t.Context(), s)
+	var v *VerifyError
+	if !errors.As(err, &v) || v.Branch != "b" || !errors.Is(err, broken) {
+		t.Fatalf("%v", err)
+	}
+	clean(t, tree.Path, a.Commit)
+
+	fail = ""
+	_, err = r.MergeInto(t.Context(), s)
+	var conflict *ConflictError
+	if !errors.As(err, &conflict) || strings.Join(conflict.Files, " ") != "shared.txt" || strings.Join(conflict.Tips, " ") != "c a" {
+		t.Fatalf("%v", err)
+	}
+	good := sh(t, tree.Path, "rev-parse", "HEAD")
+	clean(t, tree.Path, good)
+	if files := sh(t, tree.Path, "ls-tree", "--name-only", "HEAD"); files != ".gitignore\na.txt\nb.txt\ndir\nshared.txt" {
+		t.Error(files)
+	}
+
+	// The person mends c, and the same call goes on there.
+	fix := filepath.Join(t.TempDir(), "fix")
+	sh(t, r.Root, "worktree", "add", "-q", fix, "c")
+	try(fix, "merge", "-q", good)
+	commit(t, fix, "mended", "shared.txt", "both\n")
+	res, err := r.MergeInto(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Join(verified, " ") != "a b b c" || strings.Join(res.Skipped, " ") != "a b" || res.Start != base || strings.Join(res.Merged, " ") != "a b c" {
+		t.Errorf("verified %v, %+v", verified, res)
+	}
+	clean(t, tree.Path, res.Commit)
+	if read(t, tree.Path, "shared.txt") != "both\n" {
+		t.Error("the mended branch is not in")
+	}
+	if err := r.AbortMerge(t.Context(), s); !errors.Is(err, ErrNoMerge) {
+		t.Errorf("nothing to abort: %v", err)
+	}
+	_ = c
+}
+
+func TestMergeQueueInterruptedAndAborted(t *testing.T) {
+	r := newRepo(t)
+	base := head(t, r)
+	a := branchWith(t, r, "a", base, "a1", "a")
+	b := branchWith(t, r, "b", base, "b1", "b")
+	tree := lend(t, r, LendSpec{Path: beside(r, "m"), Branch: "m", Owner: "o"})
+	ctx, cancel := context.WithCancel(t.Context())
+	s := MergeSpec{Path: tree.Path, Branches: []Tip{a, b}, Verify: func(ctx context.Context, _, branch string) error {
+		if branch == "b" {
+			cancel() // as a killed process: no verdict
+		}
+		return ctx.Err()
+	}}
+	if _, err := r.MergeInto(ctx, s); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	var verified []string
+	s.Verify = func(_ context.Context, _, branch string) error {
+		verified = append(verified, branch)
+		return errors.New("no")
+	}
+	if _, err := r.MergeInto(t.Context(), s); err == nil || strings.Join(verified, " ") != "b" {
+		t.Errorf("%v, verified %v: an unverified merge is made again", err, verified)
+	}
+	clean(t, tree.Path, a.Commit)
+	if err := r.AbortMerge(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	clean(t, tree.Path, base)
+	if snap := must[*Snapshot](t)(r.FindSnapshot(t.Context(), "m")); snap.Head != a.Commit || snap.Branch != "m" {
+		t.Errorf("%+v", snap)
+	}
+	if got := sh(t, tree.Path, "branch", "--show-current"); got != "m" {
+		t.Error(got)
+	}
+}
+
+func TestMergeQueueIntoABranchCheckedOutAtTheRoot(t *testing.T) {
+	r := newRepo(t)
+	base := head(t, r)
+	a := branchWith(t, r, "a", base, "a1", "a")
+	b := branchWith(t, r, "b", base, "b1", "b", "dir/b.txt", "changed\n")
+	write(t, r.Root, "dir/b.txt", "the person's\n")
+	write(t, r.Root, "a.txt", "the person's, in nobody's way\n")
+	fail := true
+	s := MergeSpec{Path: beside(r, "scratch"), Target: "main", Branches: []Tip{a, b}, StateFile: filepath.Join(t.TempDir(), "merge.json"),
+		Verify: func(_ context.Context, dir, branch string) error {
+			if dir != beside(r, "scratch") {
+				t.Errorf("verified in %s", dir)
+			}
+			if branch == "b" && fail {
+				return errors.New("no")
+			}
+			return nil
+		}}
+	if _, err := r.MergeInto(t.Context(), s); err == nil {
+		t.Fatal("verify was ignored")
+	}
+	if head(t, r) != base {
+		t.Error("the target moved before the end")
+	}
+	fail = false
+	if _, err := r.MergeInto(t.Context(), s); !errors.Is(err, ErrDirty) || !strings.Contains(err.Error(), "dir/b.txt") {
+		t.Fatalf("%v", err)
+	}
+	if head(t, r) != base || read(t, r.Root, "dir/b.txt") != "the person's\n" {
+		t.Error("the person's tree was touched")
+	}
+	sh(t, r.Root, "checkout", "-q", "dir/b.txt")
+	own := commit(t, r.Root, "own") // the target moves meanwhile
+	write(t, r.Root, "a.txt", "uncommitted, in nobody's way\n")
+	st, err := ReadMergeState(s.StateFile)
+	if err != nil || st.Start != base || len(st.Merged) != 2 {
+		t.Errorf("%+v, %v", st, err)
+	}
+	again := must[*Repo](t)(Open(t.Context(), r.Root)) // a later process
+	res, err := again.MergeInto(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head(t, r) != res.Commit || read(t, r.Root, "b1") != "b" || read(t, r.Root, "a.txt") != "uncommitted, in nobody's way\n" {
+		t.Errorf("%+v", res)
+	}
+	sh(t, r.Root, "merge-base", "--is-ancestor", own, "HEAD")
+	if _, err := os.Lstat(s.Path); err == nil {
+		t.Error("the scratch tree is still there")
+	}
+	if _, err := os.Lstat(s.StateFile); err == nil {
+		t.Error("the state is still there")
+	}
+}
+
+func TestMergeQueueAbortOfATarget(t *testing.T) {
+	r := newRepo(t)
+	base := head(t, r)
+	sh(t, r.Root, "branch", "release")
+	a := branchWith(t, r, "a", base, "a1", "a")
+	b := branchWith(t, r, "b", base, "a1", "b")
+	s := MergeSpec{Path: beside(r, "scratch"), Target: "release", Branches: []Tip{a, b}, StateFile: filepath.Join(t.TempDir(), "merge.json")}
+	var conflict *ConflictError
+	if _, err := r.MergeInto(t.Context(), s); !errors.As(err, &conflict) || conflict.Into != "release" {
+		t.Fatal(err)
+	}
+	if err := r.AbortMerge(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if out := sh(t, r.Root, "worktree", "list"); strings.Contains(out, "\n") {
+		t.Error(out)
+	}
+	s.Branches = []Tip{b}
+	if res := must[*MergeResult](t)(r.MergeInto(t.Context(), s)); res.Commit != b.Commit || must[string](t)(r.Tip(t.Context(), "release")) != b.Commit {
+		t.Errorf("%+v", res)
+	}
+}

@@ -1,0 +1,151 @@
+package worktree
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestOpenFindsTheMainRoot(t *testing.T) {
+	r := newRepo(t)
+	linked := beside(r, "linked")
+	sh(t, r.Root, "worktree", "add", "-q", linked)
+	if err := os.Symlink(r.Root, beside(r, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{r.Root, filepath.Join(r.Root, "dir"), linked, filepath.Join(linked, "dir"), beside(r, "link/dir"), filepath.Join(r.Root, ".git")} {
+		got, err := Open(t.Context(), dir)
+		if err != nil || got.Root != r.Root || got.GitDir != r.GitDir {
+			t.Errorf("%s: %+v, %v; want %s", dir, got, err, r.Root)
+		}
+	}
+	separate := filepath.Join(t.TempDir(), "w")
+	sh(t, r.Root, "clone", "-q", "--separate-git-dir", filepath.Join(t.TempDir(), "g"), r.Root, separate)
+	if got, err := Open(t.Context(), filepath.Join(separate, "dir")); err != nil || got.Root != separate {
+		t.Errorf("separate git directory: %+v, %v", got, err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	r := newRepo(t)
+	dir := t.TempDir()
+	sh(t, dir, "init", "-q", "empty")
+	sh(t, dir, "clone", "-q", "--bare", r.Root, "bare")
+	write(t, dir, "plain/x", "")
+	for _, c := range []struct {
+		dir  string
+		want error
+	}{{"plain", ErrNotRepository}, {"bare", ErrBare}, {"empty", ErrNoCommits}} {
+		_, err := Open(t.Context(), filepath.Join(dir, c.dir))
+		var h *Hint
+		if !errors.Is(err, c.want) || !errors.As(err, &h) || h.Try == "" {
+			t.Errorf("%s: %v, want %v with a way out", c.dir, err, c.want)
+		}
+	}
+	t.Setenv("PATH", dir)
+	if _, err := Open(t.Context(), r.Root); !errors.Is(err, ErrGit) {
+		t.Errorf("without git: %v", err)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	for out, ok := range map[string]bool{
+		"git version 2.38.0\n": true, "git version 2.39.5 (Apple Git-154)\n": true, "git version 3.0\n": true,
+		"git version 2.37.9\n": false, "git version 1.8.3.1\n": false, "git version next\n": false, "git version 2.45.GIT\n": true,
+	} {
+		if err := versionOK(out); (err == nil) != ok || err != nil && !errors.Is(err, ErrGit) {
+			t.Errorf("%q: %v", out, err)
+		}
+	}
+}
+
+func TestBase(t *testing.T) {
+	r := newRepo(t)
+	id := head(t, r)
+	sh(t, r.Root, "tag", "v1")
+	for ref, want := range map[string]Base{
+		"": {"HEAD", id, "main"}, "main": {"main", id, "main"}, "v1": {"v1", id, ""}, id[:8]: {id[:8], id, ""},
+	} {
+		if got, err := r.Base(t.Context(), ref); err != nil || got != want {
+			t.Errorf("%q: %+v, %v; want %+v", ref, got, err, want)
+		}
+	}
+	for _, ref := range []string{"nowhere", "-rf", "--help", "HEAD:a.txt", "main\x01"} {
+		if _, err := r.Base(t.Context(), ref); !errors.Is(err, ErrBadRef) {
+			t.Errorf("%q: %v", ref, err)
+		}
+	}
+	sh(t, r.Root, "checkout", "-q", "--detach")
+	r = must[*Repo](t)(Open(t.Context(), r.Root))
+	if got, err := r.Base(t.Context(), ""); err != nil || got != (Base{"HEAD", id, ""}) {
+		t.Errorf("detached: %+v, %v", got, err)
+	}
+}
+
+// The caller's own git variables must not lead us elsewhere.
+func TestEnvironmentDoesNotLeak(t *testing.T) {
+	r, other := newRepo(t), newRepo(t)
+	t.Setenv("GIT_DIR", other.GitDir)
+	t.Setenv("GIT_INDEX_FILE", filepath.Join(other.GitDir, "index"))
+	t.Setenv("GIT_WORK_TREE", other.Root)
+	t.Setenv("GIT_CONFIG_COUNT", "1")
+	t.Setenv("GIT_CONFIG_KEY_0", "core.bare")
+	t.Setenv("GIT_CONFIG_VALUE_0", "true")
+	t.Setenv("LANG", "de_DE.UTF-8")
+	got, err := Open(t.Context(), r.Root)
+	if err != nil || got.Root != r.Root {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestHooksDoNotRun(t *testing.T) {
+	r := newRepo(t)
+	ran := filepath.Join(t.TempDir(), "ran")
+	for _, hook := range []string{"post-checkout", "pre-commit", "commit-msg", "post-commit", "post-merge", "reference-transaction", "post-index-change"} {
+		write(t, r.GitDir, "hooks/"+hook, "#!/bin/sh\necho "+hook+" >> '"+ran+"'\nexit 1\n")
+		if err := os.Chmod(filepath.Join(r.GitDir, "hooks", hook), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Start: must[string](t)(r.Resolve(t.Context(), "HEAD")), Owner: "o"})
+	write(t, tree.Path, "x", "x")
+	tip := must[string](t)(r.CommitAll(t.Context(), tree.Path, "work"))
+	if _, err := r.MergeInto(t.Context(), MergeSpec{Path: beside(r, "m"), Target: "main", Branches: []Tip{{"w", tip}}, StateFile: ran + ".json"}); err != nil {
+		t.Fatal(err)
+	}
+	write(t, tree.Path, "y", "y")
+	if _, err := r.Remove(t.Context(), tree.Path, RemoveSpec{}); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(ran); err == nil {
+		t.Errorf("ran %q", b)
+	}
+}
+
+func TestDirty(t *testing.T) {
+	r := newRepo(t)
+	if d := must[Dirt](t)(r.Dirty(t.Context())); !d.Clean() || d.String() != "clean" {
+		t.Errorf("%+v", d)
+	}
+	write(t, r.Root, "a.txt", "changed")
+	write(t, r.Root, "new/1", "")
+	write(t, r.Root, "new/2", "")
+	write(t, r.Root, "x.ign", "")
+	write(t, r.Root, "staged", "")
+	sh(t, r.Root, "add", "staged")
+	if d := must[Dirt](t)(r.Dirty(t.Context())); d.String() != "1 staged, 1 modified, 1 untracked" || strings.Join(d.Paths, " ") != "a.txt staged new/" {
+		t.Errorf("%+v", d)
+	}
+}
+
+func FuzzParseStatus(f *testing.F) {
+	f.Add("1 .M N... 100644 100644 100644 aa bb a b\x002 R. N... 1 2 3 a b R100 new\x00old\x00u UU N... 1 2 3 4 a b c x y\x00? new\x00! ign/\x00")
+	f.Fuzz(func(t *testing.T, out string) {
+		entries, err := parseStatus(fields(out))
+		if err == nil && len(entries) > len(fields(out)) {
+			t.Errorf("%d entries of %q", len(entries), out)
+		}
+	})
+}
