@@ -21,6 +21,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"cmux/agents/attempt"
+	"cmux/agents/runner"
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/dag"
 	"cmux/worktree"
@@ -36,6 +38,7 @@ type Deps struct {
 	Env      []string
 	Dir      string // where the command was called
 	Now      func() time.Time
+	Kinds    attempt.Kinds // kinds of agents that this build can launch
 }
 
 // Getenv is the value of an environment variable, the last one standing.
@@ -100,6 +103,10 @@ func exitCode(err error) int {
 	if err == nil {
 		return 0
 	}
+	var own exitStatus
+	if errors.As(err, &own) {
+		return int(own)
+	}
 	for _, e := range exits {
 		if e.match(err) {
 			return e.code
@@ -148,10 +155,13 @@ func report(w io.Writer, err error) {
 	var (
 		h    *Hint
 		tree *worktree.Hint
+		run  *runner.TryError
 	)
 	switch {
 	case errors.As(err, &h):
 		try = h.Try
+	case errors.As(err, &run):
+		try = run.Try
 	case errors.As(err, &tree): // its text ends in what to try
 		try = tree.Try
 		text = strings.Replace(text, "; try: "+try, "", 1)
@@ -198,7 +208,7 @@ and a failure blocks exactly what depends on it.`,
 	root.AddGroup(&cobra.Group{ID: "main", Title: "Commands:"}, &cobra.Group{ID: "agent", Title: "What agents call:"})
 	root.SetHelpCommandGroupID("main")
 	root.SetCompletionCommandGroupID("main")
-	root.AddCommand(newAgentsCmd(d), newVersionCmd(d))
+	root.AddCommand(newAgentsCmd(d), newSnapshotsCmd(d), newDoctorCmd(d), newVersionCmd(d), newDoneCmd(d), newBlockedCmd(d), newHookCmd(d))
 	checkArgs(root)
 	return root
 }
@@ -210,7 +220,9 @@ func newAgentsCmd(d *Deps) *cobra.Command {
 		Short:   "Start, watch and steer the graph of agents",
 		Example: "  cmux agents start",
 	}
-	cmd.AddCommand(newInitCmd(d), newStatusCmd(d), newWaitCmd(d), newListCmd(d), newSchemaCmd(d))
+	cmd.AddCommand(newInitCmd(d), newStartCmd(d), newStatusCmd(d), newWaitCmd(d), newLogsCmd(d), newAttachCmd(d), newDiffCmd(d),
+		newAnswerCmd(d), newApproveCmd(d), newOverrideCmd(d), newReleaseCmd(d), newVerifyCmd(d),
+		newRetryCmd(d), newStopCmd(d), newResumeCmd(d), newCleanupCmd(d), newSchemaCmd(d), newListCmd(d), newExecCmd(d), newRunCmd(d))
 	return cmd
 }
 
@@ -280,16 +292,17 @@ func newVersionCmd(d *Deps) *cobra.Command {
 	return cmd
 }
 
-func main() { os.Exit(Main()) }
+func main() { os.Exit(Main(attempt.NewKinds(attempt.Command()))) }
 
-// Main runs cmux in this process and returns its exit code.
-func Main() int {
+// Main runs cmux with these kinds of agents in this process and returns its
+// exit code.
+func Main(kinds attempt.Kinds) int {
 	dir, err := os.Getwd()
 	if err != nil {
 		report(os.Stderr, fmt.Errorf("the folder that cmux was called in is gone: %w", err))
 		return 1
 	}
-	d := &Deps{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Dir: dir, Now: time.Now}
+	d := &Deps{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Dir: dir, Now: time.Now, Kinds: kinds}
 	return execute(context.Background(), d, os.Args[1:])
 }
 

@@ -27,12 +27,35 @@ func watchRun(ctx context.Context, d *Deps, root string) error {
 	if err != nil {
 		return noRun(err)
 	}
+	return showWhile(ctx, d, r, false)
+}
+
+// showRun shows r in the terminal until hide is called, for the process that
+// carries it: no key ends it. The last table stays on the screen.
+func showRun(ctx context.Context, d *Deps, r *run.Run) (hide func()) {
 	ctx, cancel := context.WithCancel(ctx)
+	shown := make(chan error, 1)
+	go func() { shown <- showWhile(ctx, d, r, true) }()
+	return func() {
+		cancel()
+		if err := <-shown; err != nil && !errors.Is(err, context.Canceled) {
+			fmt.Fprintf(d.Err, "cmux: the table could not be shown: %v\n", err)
+		}
+		if v, err := r.View(context.WithoutCancel(ctx), d.Now()); err == nil {
+			fmt.Fprint(d.Out, renderStatus(v, d.Now(), d.width(), d.colour()))
+		}
+	}
+}
+
+// showWhile shows r until ctx ends or, unless it stays, the person leaves.
+func showWhile(ctx context.Context, d *Deps, r *run.Run, stays bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	views := make(chan *run.View)
-	failed := make(chan error, 1)
+	followed := make(chan error, 1)
 	go func() {
 		defer close(views)
-		failed <- follow(ctx, r, d.Now, func(v *run.View) bool {
+		followed <- follow(ctx, r, d.Now, func(v *run.View) bool {
 			select {
 			case views <- v:
 				return true
@@ -41,11 +64,11 @@ func watchRun(ctx context.Context, d *Deps, root string) error {
 			}
 		})
 	}()
-	err = showViews(ctx, d, views)
+	err := showViews(ctx, d, views, stays)
 	cancel()
-	for range views { // the follower has to see that nobody listens any more
+	for range views { // nobody looks any more
 	}
-	if ferr := <-failed; err == nil && !errors.Is(ferr, context.Canceled) {
+	if ferr := <-followed; err == nil && !errors.Is(ferr, context.Canceled) {
 		err = ferr
 	}
 	return err
@@ -59,14 +82,18 @@ func follow(ctx context.Context, r *run.Run, now func() time.Time, see func(*run
 	tick := time.NewTicker(rescan)
 	defer tick.Stop()
 	for {
+		began := time.Now()
 		v, err := r.View(ctx, now())
 		if err != nil {
 			return err
 		}
+		// A large run takes longer to read, and is read less often: looking on
+		// never costs the run itself more than a tenth of a processor.
+		pause := time.NewTimer(max(redraw, 10*time.Since(began)))
 		if !see(v) {
+			pause.Stop()
 			return nil
 		}
-		pause := time.NewTimer(redraw)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
@@ -89,11 +116,11 @@ func follow(ctx context.Context, r *run.Run, now func() time.Time, see func(*run
 // where there is none, as a line for each change. It returns when the person
 // leaves, when views is closed (the terminal then keeps the last table), or
 // with ctx.
-func showViews(ctx context.Context, d *Deps, views <-chan *run.View) error {
+func showViews(ctx context.Context, d *Deps, views <-chan *run.View, stays bool) error {
 	if !d.interactive() {
 		return printChanges(ctx, d, views)
 	}
-	p := tea.NewProgram(watchModel{now: d.Now, colour: d.colour()}, tea.WithContext(ctx), tea.WithInput(d.In), tea.WithOutput(d.Out), tea.WithAltScreen(), tea.WithoutSignalHandler())
+	p := tea.NewProgram(watchModel{now: d.Now, colour: d.colour(), stays: stays}, tea.WithContext(ctx), tea.WithInput(d.In), tea.WithOutput(d.Out), tea.WithAltScreen(), tea.WithoutSignalHandler())
 	ended := make(chan struct{})
 	fed := make(chan struct{})
 	go func() {
@@ -114,7 +141,7 @@ func showViews(ctx context.Context, d *Deps, views <-chan *run.View) error {
 	final, err := p.Run()
 	close(ended)
 	<-fed
-	if m, ok := final.(watchModel); ok && m.view != nil {
+	if m, ok := final.(watchModel); ok && m.view != nil && !stays {
 		fmt.Fprint(d.Out, renderStatus(m.view, d.Now(), d.width(), d.colour()))
 	}
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
@@ -128,6 +155,7 @@ type watchModel struct {
 	view          *run.View
 	now           func() time.Time
 	colour        bool
+	stays         bool // no key ends it
 	width, height int
 	top           int // first line shown
 }
@@ -151,7 +179,9 @@ func (m watchModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyMsg:
 		switch msg.String() {
 		case "q", "esc", "ctrl+c":
-			return m, tea.Quit
+			if !m.stays {
+				return m, tea.Quit
+			}
 		case "up", "k":
 			m.top--
 		case "down", "j":
@@ -186,11 +216,14 @@ func (m watchModel) View() string {
 		return ""
 	}
 	end := min(len(lines), m.top+m.page())
-	keys := "q leaves"
+	var keys []string
 	if m.top > 0 || end < len(lines) {
-		keys = fmt.Sprintf("%d-%d of %d  ↑ ↓ scroll  q leaves", m.top+1, end, len(lines))
+		keys = append(keys, fmt.Sprintf("%d-%d of %d", m.top+1, end, len(lines)), "↑ ↓ scroll")
 	}
-	return strings.Join(lines[m.top:end], "\n") + "\n" + keys
+	if !m.stays {
+		keys = append(keys, "q leaves")
+	}
+	return strings.Join(lines[m.top:end], "\n") + "\n" + strings.Join(keys, "  ")
 }
 
 // printChanges writes a line for each node whose label changed, and for the

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// changelogName is the file in a run's folder that says what each node did.
+const changelogName = "CHANGELOG.md"
+
+func newCleanupCmd(d *Deps) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "cleanup",
+		Short: "End the session and remove the worktrees of a run, saving first",
+		Long: `End the tmux session of the newest run and remove its worktrees. What is not
+committed in them is saved first (cmux snapshots list); branches stay. A
+changelog of what each node did is written into the run's folder.`,
+		Example: "  cmux agents cleanup --yes",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			r, err := d.latest(ctx)
+			if err != nil {
+				return err
+			}
+			v, err := r.View(ctx, d.Now())
+			if err != nil {
+				return err
+			}
+			return d.cleanup(ctx, v, yes)
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+func (d *Deps) cleanup(ctx context.Context, v *run.View, yes bool) error {
+	r := v.Run
+	if v.Holder != nil {
+		return &Hint{Err: fmt.Errorf("run %s is under way, carried by %s", r.Plan.ID, v.Holder), Try: "cmux agents stop"}
+	}
+	for i := range v.Nodes {
+		if n := &v.Nodes[i]; n.Fact.Live() {
+			return &Hint{Err: fmt.Errorf("%s is still running", n.Spec.Name), Try: "cmux agents stop"}
+		}
+	}
+	repo, err := worktree.Open(ctx, r.Plan.Root)
+	if err != nil {
+		return err
+	}
+	_, session, err := runner.Session(ctx, r)
+	if err != nil {
+		return err
+	}
+	trees, err := lentTrees(ctx, repo, r)
+	if err != nil {
+		return err
+	}
+	if session {
+		fmt.Fprintf(d.Out, "session   %s\n", r.Plan.Graph.Session)
+	}
+	for _, t := range trees {
+		fmt.Fprintf(d.Out, "worktree  %s (%s)\n", t.Path, orDash(t.Branch))
+	}
+	if !session && len(trees) == 0 {
+		fmt.Fprintln(d.Out, "There is no session and no worktree to remove.")
+	} else if err := d.confirm(ctx, yes, "Remove these? Branches stay, and uncommitted work is saved first."); err != nil {
+		return err
+	}
+	path := filepath.Join(r.Dir, changelogName)
+	if err := signals.WriteFile(path, []byte(changelog(v)), 0o644); err != nil {
+		return err
+	}
+	if err := runner.EndSession(ctx, r); err != nil {
+		return err
+	}
+	var errs []error
+	for _, t := range trees {
+		s, err := removeTree(ctx, repo, t, r.Plan.ID)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		fmt.Fprintf(d.Out, "Removed %s.", t.Path)
+		if s != nil {
+			fmt.Fprintf(d.Out, " Its uncommitted work is saved: %s", s.RestoreCommand())
+		}
+		fmt.Fprintln(d.Out)
+	}
+	fmt.Fprintf(d.Out, "What each node did: %s\n", path)
+	return errors.Join(errs...)
+}
+
+// lentTrees are the worktrees of a run's nodes that are there.
+func lentTrees(ctx context.Context, repo *worktree.Repo, r *run.Run) ([]*worktree.Tree, error) {
+	var trees []*worktree.Tree
+	for i := range r.Plan.Graph.Nodes {
+		n := &r.Plan.Graph.Nodes[i]
+		if !n.HasTree() {
+			continue
+		}
+		path := runner.TreePath(r.Plan.Root, r.Plan.Graph, n)
+		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		t, err := repo.Tree(ctx, path)
+		if errors.Is(err, worktree.ErrOccupied) || err == nil && t.Owner == "" {
+			continue // there, and not lent by cmux
+		}
+		if err != nil {
+			return nil, err
+		}
+		trees = append(trees, t)
+	}
+	return trees, nil
+}
+
+// removeTree removes a worktree. The processes of the session that just ended
+// may take a moment to leave it.
+func removeTree(ctx context.Context, repo *worktree.Repo, t *worktree.Tree, id string) (*worktree.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	leaving := time.NewTimer(5 * time.Second)
+	defer leaving.Stop()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		s, err := repo.Remove(ctx, t.Path, worktree.RemoveSpec{Reason: "cleanup of run " + id})
+		if !errors.Is(err, worktree.ErrInUse) {
+			return s, err
+		}
+		select {
+		case <-again.C:
+		case <-leaving.C:
+			return s, err
+		case <-ctx.Done():
+			return s, ctx.Err()
+		}
+	}
+}
+
+// changelog says in Markdown what each node of a run did, in graph order.
+func changelog(v *run.View) string {
+	p := &v.Run.Plan
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Run %s of %s: %s\n\n", p.ID, p.Graph.Session, v.RunState)
+	fmt.Fprintf(&b, "Base: %s (%.12s)\n", p.BaseRef, p.Base)
+	if !v.StartedAt.IsZero() {
+		fmt.Fprintf(&b, "Started: %s\n", v.StartedAt.Format(time.RFC3339))
+	}
+	if !v.EndedAt.IsZero() {
+		fmt.Fprintf(&b, "Ended: %s\n", v.EndedAt.Format(time.RFC3339))
+	}
+	for _, i := range p.Graph.Order() {
+		n := &v.Nodes[i]
+		fmt.Fprintf(&b, "\n## %s: %s\n\n", n.Spec.Name, n.Status.Label)
+		if n.Spec.Branch != "" {
+			fmt.Fprintf(&b, "- branch: `%s`", n.Spec.Branch)
+			if n.Tip != "" {
+				fmt.Fprintf(&b, " at %.12s", n.Tip)
+			}
+			b.WriteByte('\n')
+		}
+		if n.Fact.Attempts > 0 {
+			fmt.Fprintf(&b, "- attempts: %d\n", n.Fact.Attempts)
+		}
+		if n.Status.Reason != "" {
+			fmt.Fprintf(&b, "- reason: %s\n", oneLine(n.Status.Reason))
+		}
+		if end := n.LastEnd(); end != nil {
+			if end.Commits > 0 {
+				fmt.Fprintf(&b, "- commits: %d\n", end.Commits)
+			}
+			for _, c := range end.Checks {
+				word := "passed"
+				if c.Exit != 0 || c.TimedOut {
+					word = "failed"
+				}
+				fmt.Fprintf(&b, "- check %s: `%s`\n", word, oneLine(c.Command))
+			}
+			if end.Snapshot != "" {
+				fmt.Fprintf(&b, "- saved work: %s\n", end.Snapshot)
+			}
+			if s := strings.TrimSpace(end.Summary); s != "" {
+				fmt.Fprintf(&b, "\n%s\n", s)
+			}
+			if s := strings.TrimRight(end.DiffStat, "\n"); s != "" {
+				fmt.Fprintf(&b, "\n```\n%s\n```\n", s)
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/run"
+	"cmux/agents/tmux"
+	"cmux/dag"
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// finding is one thing that doctor looked at.
+type finding struct {
+	What   string `json:"what"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Try    string `json:"try"` // the way out, when not OK
+}
+
+func newDoctorCmd(d *Deps) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "doctor",
+		GroupID: "main",
+		Short:   "Look for what could keep cmux from working",
+		Long: `Look for what could keep cmux from working here: git, tmux, the project's folder,
+the configuration, foreign files among the markers, a run without a runner,
+worktrees left over. It changes nothing. The exit code is 1 when something is
+wrong. With --json the shape is [{"what", "ok", "detail", "try"}].`,
+		Example: "  cmux doctor",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all := d.examine(cmd.Context())
+			if err := cmd.Context().Err(); err != nil {
+				return err
+			}
+			wrong := 0
+			for _, f := range all {
+				if !f.OK {
+					wrong++
+				}
+			}
+			if asJSON {
+				if err := printJSON(d.Out, all); err != nil {
+					return err
+				}
+			} else {
+				for _, f := range all {
+					mark := "ok   "
+					if !f.OK {
+						mark = "WRONG"
+					}
+					fmt.Fprintf(d.Out, "%s  %s: %s\n", mark, f.What, f.Detail)
+					if f.Try != "" {
+						fmt.Fprintf(d.Out, "       try: %s\n", f.Try)
+					}
+				}
+			}
+			if wrong > 0 {
+				return silent{fmt.Errorf("%s wrong", count(wrong, "thing"))}
+			}
+			return nil
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// examine looks at everything that can be looked at.
+func (d *Deps) examine(ctx context.Context) []finding {
+	var all []finding
+	add := func(what, detail string, err error, try string) {
+		f := finding{What: what, OK: err == nil, Detail: detail}
+		if err != nil {
+			f.Detail, f.Try = explain(err)
+			if try != "" {
+				f.Try = try
+			}
+		}
+		all = append(all, f)
+	}
+	add("tmux", "usable", tmux.Check(ctx), "install tmux 3.2 or newer, or use cmux agents start --headless")
+	root, err := d.root(ctx)
+	if err != nil {
+		add("project", "", err, "")
+		return all
+	}
+	repo, err := worktree.Open(ctx, root)
+	add("git", "repository "+root, err, "")
+	add("folder", run.Folder(root)+" can be written", writable(root), "make it writable for you: chmod u+rwx "+run.Folder(root))
+	path := d.configPath(root, "")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		add("configuration", "none yet (cmux agents init)", nil, "")
+	} else {
+		g, warnings, err := d.readConfig(path)
+		detail := ""
+		if err == nil {
+			detail = fmt.Sprintf("%s: %s, %s", d.short(path), count(g.Len(), "agent"), count(len(warnings), "warning"))
+		}
+		add("configuration", detail, err, "")
+	}
+	r, err := run.Latest(root)
+	if errors.Is(err, run.ErrNone) {
+		add("run", "none yet", nil, "")
+		r, err = nil, nil
+	} else if err != nil {
+		add("run", "", err, "cmux agents start --new")
+	}
+	if r != nil {
+		all = append(all, d.examineRun(ctx, r)...)
+	}
+	all = append(all, foreignMarkers(root, r)...)
+	if repo != nil {
+		all = append(all, d.leftovers(ctx, repo, r))
+	}
+	return all
+}
+
+// explain takes an error apart into what is wrong and the way out.
+func explain(err error) (text, try string) {
+	var b strings.Builder
+	report(&b, err)
+	var lines []string
+	for line := range strings.Lines(b.String()) {
+		line = strings.TrimPrefix(strings.TrimRight(line, "\n"), "cmux: ")
+		if t, ok := strings.CutPrefix(line, "try: "); ok {
+			try = t
+			continue
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "; "), try
+}
+
+// writable reports whether a file can be made in .cmux, or .cmux itself.
+func writable(root string) error {
+	dir := run.Folder(root)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		dir = root
+	}
+	f, err := os.CreateTemp(dir, ".cmux-doctor-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+func (d *Deps) examineRun(ctx context.Context, r *run.Run) []finding {
+	v, err := r.View(ctx, d.Now())
+	if err != nil {
+		text, try := explain(err)
+		return []finding{{What: "run", Detail: text, Try: try}}
+	}
+	f := finding{What: "run", OK: true, Detail: fmt.Sprintf("%s is %s", r.Plan.ID, v.RunState)}
+	if v.Holder != nil {
+		f.Detail += ", runner " + v.Holder.String()
+	}
+	if v.RunState == dag.RunNoRunner {
+		f.OK, f.Try = false, "cmux agents resume"
+	}
+	all := []finding{f}
+	if v.ConfigChanged {
+		all = append(all, finding{What: "plan", OK: true, Detail: "the configuration differs from the plan that the run has frozen", Try: "cmux agents resume --update"})
+	}
+	for i := range v.Nodes {
+		n := &v.Nodes[i]
+		if strings.HasPrefix(n.Status.Label, "failed (bad marker") {
+			all = append(all, finding{What: "marker", Detail: n.Spec.Name + ": " + oneLine(n.Status.Reason),
+				Try: "cmux agents retry " + n.Spec.Name + ", or cmux agents override " + n.Spec.Name})
+		}
+	}
+	return all
+}
+
+// foreignMarkers names the files among the markers that belong to no node.
+func foreignMarkers(root string, r *run.Run) []finding {
+	var names []string
+	if r != nil {
+		names = nodeNames(r.Plan.Graph)
+	}
+	_, others, err := signals.NewScanner(run.SignalsDir(root), names).Scan(time.Now())
+	switch {
+	case errors.Is(err, signals.ErrNoDir):
+		return nil
+	case err != nil:
+		text, try := explain(err)
+		return []finding{{What: "markers", Detail: text, Try: try}}
+	case len(others) > 0:
+		return []finding{{What: "markers", Detail: "files that belong to no node of the newest run: " + shortList(others, 10),
+			Try: "cd " + run.SignalsDir(root) + " and remove them, unless they are overrides for the next run"}}
+	}
+	return []finding{{What: "markers", OK: true, Detail: "only those of the run"}}
+}
+
+// leftovers names worktrees that cmux lent and that no run of the project
+// still needs.
+func (d *Deps) leftovers(ctx context.Context, repo *worktree.Repo, r *run.Run) finding {
+	f := finding{What: "worktrees", OK: true, Detail: "none left over"}
+	out, err := d.git(ctx, repo.Root, "worktree", "list", "--porcelain", "-z")
+	if err != nil {
+		f.OK = false
+		f.Detail, f.Try = explain(err)
+		return f
+	}
+	current := ""
+	if r != nil {
+		current = r.Plan.Graph.Session + "/"
+	}
+	var left, missing []string
+	for line := range strings.SplitSeq(out, "\x00") {
+		path, ok := strings.CutPrefix(line, "worktree ")
+		if !ok || path == repo.Root {
+			continue
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			missing = append(missing, path)
+			continue
+		}
+		t, err := repo.Tree(ctx, path)
+		if err != nil || t.Owner == "" {
+			continue // not cmux's
+		}
+		name, ours := strings.CutPrefix(t.Owner, current)
+		if r == nil || !ours || r.Plan.Graph.Index(filepath.Base(name)) < 0 {
+			left = append(left, path)
+		}
+	}
+	if len(left) > 0 {
+		f.OK, f.Detail = false, "lent to nodes that the newest run does not have: "+shortList(left, 10)
+		f.Try = "look into them (git -C PATH status), then git worktree remove PATH"
+	} else if len(missing) > 0 {
+		f.OK, f.Detail, f.Try = false, "registered and gone: "+shortList(missing, 10), "git worktree prune"
+	}
+	return f
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/agents/wrapper"
+	"cmux/dag"
+)
+
+// newExecCmd is the process of a node's pane (see package wrapper).
+func newExecCmd(d *Deps) *cobra.Command {
+	var o wrapper.Options
+	cmd := &cobra.Command{
+		Use:         "exec NAME",
+		Hidden:      true,
+		Short:       "Carry one attempt of a node out (for cmux itself)",
+		Args:        cobra.ExactArgs(1),
+		Annotations: map[string]string{ownSignals: "yes"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Node, o.Kinds = args[0], d.Kinds
+			if code := wrapper.Main(cmd.Context(), o); code != 0 {
+				return silent{exitStatus(code)}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&o.RunDir, "run", "", "folder of the run")
+	cmd.Flags().IntVar(&o.Attempt, "attempt", 0, "number of the attempt")
+	return cmd
+}
+
+// newRunCmd is the process of the monitor window: the runner and the live
+// table.
+func newRunCmd(d *Deps) *cobra.Command {
+	var dir, how string
+	cmd := &cobra.Command{
+		Use:    "run",
+		Hidden: true,
+		Short:  "Carry a run to its end (for cmux itself)",
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := run.OpenDir(dir)
+			if err != nil {
+				return err
+			}
+			if err := runner.AdoptEnv(r); err != nil {
+				return err
+			}
+			d.Env = os.Environ() // what this process shows is for the person who started the run
+			logFile, err := os.OpenFile(r.RunnerLog(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+			if err != nil {
+				return err
+			}
+			defer logFile.Close()
+			logger := newLogger(logFile)
+			hide := showRun(cmd.Context(), d, r)
+			state, err := runner.Run(cmd.Context(), runner.Options{Run: r, How: how, Kinds: d.Kinds, Server: runner.Server(r), Log: logger})
+			hide()
+			if err != nil {
+				logger.Error("the runner failed", "err", err)
+				return err
+			}
+			fmt.Fprintf(d.Out, "\nRun %s: %s.\n", r.Plan.ID, state)
+			if state == dag.RunFailed {
+				return silent{errUnfinished}
+			}
+			if state != dag.RunDone {
+				return &Hint{Err: errors.New("the runner has left"), Try: "cmux agents resume"}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dir, "run", "", "folder of the run")
+	cmd.Flags().StringVar(&how, "how", runner.HowStart, "start, resume or respawn")
+	return cmd
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/wrapper"
+)
+
+// exitStatus is an exit code that a command itself decided on.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+func newDoneCmd(d *Deps) *cobra.Command {
+	return &cobra.Command{
+		Use:     "done SUMMARY",
+		GroupID: "agent",
+		Short:   "Report that the task is finished (for agents)",
+		Long:    "Report that the task of this node is finished, and what came of it. cmux then checks\nthe work, and hands it back when a check fails.",
+		Example: "  cmux done 'Added the login form and its tests'",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return outside(wrapper.Done(cmd.Context(), d.Getenv, strings.Join(args, " ")))
+		},
+	}
+}
+
+func newBlockedCmd(d *Deps) *cobra.Command {
+	return &cobra.Command{
+		Use:     "blocked REASON",
+		GroupID: "agent",
+		Short:   "Report that the task cannot be finished (for agents)",
+		Example: "  cmux blocked 'The schema has two meanings of price: which one?'",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return outside(wrapper.Blocked(cmd.Context(), d.Getenv, strings.Join(args, " ")))
+		},
+	}
+}
+
+func newHookCmd(d *Deps) *cobra.Command {
+	return &cobra.Command{
+		Use:     "hook EVENT",
+		GroupID: "agent",
+		Short:   "Relay an event of an agent program to cmux (for hooks)",
+		Long: `Relay an event of an agent program, with its JSON on standard input, to the
+wrapper of this node, and print what it answers. It decides nothing itself.`,
+		Example: "  echo '{}' | cmux hook Stop",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out, code, err := wrapper.Hook(cmd.Context(), d.Getenv, args[0], d.In)
+			if out != "" {
+				if _, werr := io.WriteString(d.Out, out); werr != nil && err == nil {
+					err = werr
+				}
+			}
+			if err != nil {
+				return &tagged{outside(err), exitStatus(code)}
+			}
+			if code != 0 {
+				return silent{exitStatus(code)}
+			}
+			return nil
+		},
+	}
+}
+
+// outside tells a person who calls what agents call where it belongs.
+func outside(err error) error {
+	if errors.Is(err, wrapper.ErrOutside) {
+		return &Hint{Err: err, Try: "cmux agents status"}
+	}
+	return err
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"cmux/agents/attempt"
+	"cmux/dag"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files and docs")
+
+// TestMain lets this binary be cmux wherever it is called by that name: in
+// scripts, and as the copy that a run keeps of it.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"cmux": func() { os.Exit(Main(attempt.NewKinds(attempt.Command()))) },
+	})
+}
+
+// deadline bounds every wait for a fact. It is generous: a fact that does not
+// come is a failure however long one waits.
+const deadline = 60 * time.Second
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup:               setup,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"waitfor": waitFor,
+			"repo":    makeRepo,
+		},
+	})
+}
+
+// setup gives a script a home, a git identity and a tmux server of its own.
+func setup(e *testscript.Env) error {
+	// The path of a socket ends near 100 bytes.
+	short, err := os.MkdirTemp("/tmp", "cx")
+	if err != nil {
+		return err
+	}
+	home := filepath.Join(e.WorkDir, "home")
+	if err := os.Mkdir(home, 0o755); err != nil {
+		return err
+	}
+	for k, v := range map[string]string{
+		"HOME": home, "TMUX_TMPDIR": short, "CMUX_TMUX_SOCKET": "t", "TMUX": "", "TERM": "xterm-256color", "NO_COLOR": "1",
+		"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "CMUX_HOME": "", "SHELL": "/bin/sh",
+		"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.com",
+		"GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.com",
+	} {
+		e.Setenv(k, v)
+	}
+	e.Defer(func() {
+		killServer(short)
+		os.RemoveAll(short)
+	})
+	return nil
+}
+
+// killServer ends the script's own tmux server and waits until it is gone.
+func killServer(dir string) {
+	tmux := func(args ...string) error {
+		cmd := exec.Command("tmux", append([]string{"-L", "t"}, args...)...)
+		cmd.Env = append(os.Environ(), "TMUX_TMPDIR="+dir, "TMUX=")
+		return cmd.Run()
+	}
+	tmux("kill-server")
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	eventually(ctx, func() bool { return tmux("-N", "list-sessions") != nil })
+}
+
+// eventually reports whether fact became true before ctx ended.
+func eventually(ctx context.Context, fact func() bool) bool {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !fact() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// waitFor is the script command
+//
+//	waitfor REGEXP PROGRAM ARGS...
+//
+// which runs a program again and again until its output matches, or, negated,
+// no longer does.
+func waitFor(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: waitfor REGEXP PROGRAM ARGS...")
+	}
+	re, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	var seen string
+	ok := eventually(ctx, func() bool {
+		err := ts.Exec(args[1], args[2:]...)
+		seen = ts.ReadFile("stdout") + ts.ReadFile("stderr")
+		if err != nil {
+			seen += "\n[" + err.Error() + "]"
+		}
+		return re.MatchString(seen) != neg
+	})
+	if !ok {
+		ts.Fatalf("%q after %s; last seen:\n%s", strings.Join(args, " "), deadline, seen)
+	}
+}
+
+// makeRepo is the script command `repo DIR`: a repository with one commit.
+func makeRepo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: repo DIR")
+	}
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	ts.Check(ts.Exec("git", "init", "-q", "-b", "main", dir))
+	ts.Check(os.WriteFile(filepath.Join(dir, "README"), []byte("hello\n"), 0o644))
+	ts.Check(ts.Exec("git", "-C", dir, "add", "README"))
+	ts.Check(ts.Exec("git", "-C", dir, "commit", "-q", "-m", "first"))
+}
+
+func TestExitCodes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		want int
+	}{
+		{"fine", nil, 0},
+		{"anything else", errors.New("x"), 1},
+		{"usage", usage("", "x"), 2},
+		{"usage behind a hint", &Hint{Err: usage("", "x"), Try: "y"}, 2},
+		{"a faulty configuration", fmt.Errorf("reading: %w", dag.Faults{{File: "f"}}), 2},
+		{"a node not done", silent{errUnfinished}, 3},
+		{"interrupted", context.Canceled, 130},
+		{"interrupted and wrong usage", errors.Join(usage("", "x"), errInterrupted), 130},
+		{"a command's own code", silent{exitStatus(75)}, 75},
+	} {
+		if got := exitCode(c.err); got != c.want {
+			t.Errorf("%s: exit code %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("a\nb"), "cmux: a\ncmux: b\n"},
+		{&Hint{Err: errors.New("worktree api has uncommitted changes"), Try: "cmux diff api"},
+			"cmux: worktree api has uncommitted changes\ncmux: try: cmux diff api\n"},
+		{silent{errors.New("told already")}, ""},
+	} {
+		var b bytes.Buffer
+		report(&b, c.err)
+		if b.String() != c.want {
+			t.Errorf("report(%v) = %q, want %q", c.err, b.String(), c.want)
+		}
+	}
+}
+
+// golden compares got with a file below testdata, or rewrites it with -update.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (go test -update rewrites it)\ngot:\n%s\nwant:\n%s", path, got, want)
+	}
+}

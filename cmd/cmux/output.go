@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"cmux/agents/run"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// prefixed writes the output of many nodes to one writer, line by line, each
+// behind the name of its node.
+type prefixed struct {
+	mu    sync.Mutex
+	w     io.Writer
+	width int
+	lines map[string]*prefixedNode
+}
+
+func newPrefixed(w io.Writer, g *dag.Graph) *prefixed {
+	p := &prefixed{w: w, lines: make(map[string]*prefixedNode)}
+	for i := range g.Nodes {
+		p.width = max(p.width, min(len(g.Nodes[i].Name), 24))
+	}
+	return p
+}
+
+// maxLine bounds what is held of a line that does not end.
+const maxLine = 64 << 10
+
+// For is the writer of one node's output.
+func (p *prefixed) For(node string) io.Writer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.lines[node]
+	if n == nil {
+		n = &prefixedNode{all: p, prefix: fmt.Sprintf("%-*s | ", p.width, node)}
+		p.lines[node] = n
+	}
+	return n
+}
+
+// Write is for output that belongs to no node.
+func (p *prefixed) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.w.Write(b)
+}
+
+// flush writes lines that have not ended.
+func (p *prefixed) flush() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, n := range p.lines {
+		if len(n.rest) > 0 {
+			n.emit(nil)
+		}
+	}
+}
+
+type prefixedNode struct {
+	all    *prefixed
+	prefix string
+	rest   []byte // a line that has not ended
+}
+
+func (n *prefixedNode) Write(b []byte) (int, error) {
+	n.all.mu.Lock()
+	defer n.all.mu.Unlock()
+	written := len(b)
+	for {
+		line, rest, ended := bytes.Cut(b, []byte("\n"))
+		if !ended {
+			break
+		}
+		if err := n.emit(line); err != nil {
+			return 0, err
+		}
+		b = rest
+	}
+	if n.rest = append(n.rest, b...); len(n.rest) > maxLine {
+		return written, n.emit(nil)
+	}
+	return written, nil
+}
+
+// emit writes what is held and line as one line.
+func (n *prefixedNode) emit(line []byte) error {
+	out := make([]byte, 0, len(n.prefix)+len(n.rest)+len(line)+1)
+	out = append(append(append(out, n.prefix...), n.rest...), bytes.TrimSuffix(line, []byte("\r"))...)
+	n.rest = n.rest[:0]
+	_, err := n.all.w.Write(append(out, '\n'))
+	return err
+}
+
+// narrate tells on w what is recorded of r from now on, a line for each start
+// and end, until the returned function is called; that tells the rest and
+// returns when nothing of it is left running.
+func narrate(r *run.Run, w io.Writer) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	h := run.NewHistory(r.Plan.Graph)
+	offset, err := r.Replay(h, 0, nil)
+	tell := func() {
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		offset, err = r.Replay(h, offset, func(rec *run.Record, _ dag.Change, _ bool) {
+			if line := story(h, rec); line != "" {
+				fmt.Fprintf(&b, "%s  %s\n", rec.At.Format("15:04:05"), line)
+			}
+		})
+		w.Write(b.Bytes())
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		watcher := signals.Watch(ctx, r.Dir)
+		defer watcher.Close()
+		for {
+			select {
+			case _, open := <-watcher.C:
+				if !open {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+			tell()
+			pause := time.NewTimer(redraw)
+			select {
+			case <-pause.C:
+			case <-ctx.Done():
+				pause.Stop()
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+		tell()
+	}
+}
+
+// story is a record in one line; empty for what goes without saying.
+func story(h *run.History, rec *run.Record) string {
+	line := ""
+	switch rec.Type {
+	case run.Started:
+		line = "started"
+		if rec.Attempt > 1 {
+			line = fmt.Sprintf("started, attempt %d", rec.Attempt)
+		}
+	case run.AttemptEnd:
+		line = endWord(rec.End)
+		if i := h.Graph.Index(rec.Node); i >= 0 {
+			if f := &h.Nodes[i].Fact; !f.StartedAt.IsZero() {
+				line += " after " + span(rec.At.Sub(f.StartedAt))
+			}
+		}
+		if rec.End.Retry {
+			line += ", to be tried again"
+		}
+		if rec.End.Detail != "" {
+			line += ": " + oneLine(rec.End.Detail)
+		}
+	case run.Vanished:
+		line = "lost"
+		if rec.How == run.HowStopped || rec.How == run.HowInterrupted {
+			line = rec.How
+		}
+	case run.Blocked:
+		line = "blocked by " + rec.Cause
+	case run.Overridden:
+		line = "decided by hand (" + rec.How + ")"
+	case run.Opened:
+		line = "waits for approval: cmux agents approve " + rec.Node
+	case run.Reset:
+		line = "runs again"
+	case run.Active:
+		switch rec.Activity {
+		case dag.NeedsInput:
+			line = "needs input: " + oneLine(rec.Detail)
+		case dag.AtLimit:
+			line = "limited"
+		case dag.Checking:
+			line = "checking"
+		}
+	}
+	if line == "" || rec.Node == "" {
+		return ""
+	}
+	return rec.Node + ": " + line
+}
+
+// endWord is how an attempt ended, as in the labels of status.
+func endWord(e *run.End) string {
+	switch {
+	case e.Outcome == dag.Done:
+		return "done"
+	case e.Outcome == dag.Cancelled:
+		return "failed (cancelled)"
+	case e.Reason != dag.ReasonExit:
+		return "failed (" + string(e.Reason) + ")"
+	}
+	return fmt.Sprintf("failed (exit %d)", e.Exit)
+}

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/charmbracelet/log"
+	"github.com/spf13/cobra"
+
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/dag"
+)
+
+// startFlags is what start and resume are told on the command line.
+type startFlags struct {
+	yes, detach, dryRun, headless, fresh, renew bool
+	config, base                                string
+}
+
+func newStartCmd(d *Deps) *cobra.Command {
+	var f startFlags
+	cmd := &cobra.Command{
+		Use:   "start",
+		Short: "Start the graph of agents",
+		Long: `Check the configuration and the repository, show what would be started, ask, and
+start it in tmux. A run that was not finished is gone on with instead.
+
+With --headless there is no tmux and no terminal: the output of all nodes comes
+on stdout, each line behind its node's name, and the command ends with the run,
+with exit code 3 when a node is not done.`,
+		Example: "  cmux agents start --dry-run",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return d.start(cmd.Context(), f) },
+	}
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	fl.BoolVar(&f.detach, "detach", false, "do not attach to the session (the default without a terminal)")
+	fl.StringVar(&f.config, "config", "", "configuration (default: .cmux-agents.yml at the project's root)")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show the schedule as it would unfold, and start nothing")
+	fl.BoolVar(&f.headless, "headless", false, "without tmux and terminal, as for CI")
+	fl.StringVar(&f.base, "base", "", "commit or branch to start from (default: the configuration's base, or HEAD)")
+	fl.BoolVar(&f.renew, "new", false, "end an unfinished run first and begin another")
+	fl.BoolVar(&f.fresh, "fresh", false, "continue no branch or worktree: save what is there and start from the base")
+	return cmd
+}
+
+func (d *Deps) start(ctx context.Context, f startFlags) error {
+	root, err := d.root(ctx)
+	if err != nil {
+		return err
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("the path of this program: %w", err)
+	}
+	if f.config != "" {
+		f.config = d.abs(f.config)
+	}
+	l, err := runner.Plan(ctx, runner.StartOptions{
+		Root: root, Config: f.config, Base: f.base, New: f.renew, Fresh: f.fresh, Headless: f.headless,
+		Binary: binary, Env: d.Env, Kinds: d.Kinds, Socket: d.Getenv("CMUX_TMUX_SOCKET"),
+	})
+	if err != nil {
+		return err
+	}
+	if u := l.Unfinished; u != nil {
+		if f.dryRun {
+			return &Hint{Err: fmt.Errorf("run %s is not finished, so start would go on with it", u.Plan.ID), Try: "cmux agents status, or --new with --dry-run"}
+		}
+		fmt.Fprintf(d.Err, "Run %s is not finished: going on with it (--new ends it and begins another).\n", u.Plan.ID)
+		return d.resume(ctx, u, f)
+	}
+	if _, err := fmt.Fprint(d.Out, launchTable(l, d.width(), d.colour())); err != nil {
+		return err
+	}
+	if f.dryRun {
+		_, err := fmt.Fprint(d.Out, "\n"+schedule(l))
+		return err
+	}
+	if err := d.confirm(ctx, f.yes, "Start?"); err != nil {
+		return err
+	}
+	r, err := l.Create(ctx)
+	if err != nil {
+		return err
+	}
+	return d.launch(ctx, r, f, runner.HowStart)
+}
+
+// launch gives a created run its runner.
+func (d *Deps) launch(ctx context.Context, r *run.Run, f startFlags, how string) error {
+	if r.Plan.Headless {
+		return d.headless(ctx, r, how)
+	}
+	if _, err := runner.StartInTmux(ctx, r, how); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.Out, "Run %s has started in session %s.\n  cmux agents status --watch\n  cmux agents attach\n", r.Plan.ID, r.Plan.Graph.Session)
+	if f.detach || !d.interactive() {
+		return nil
+	}
+	return d.attach(ctx, r, "")
+}
+
+// headless carries a run in this process to its end.
+func (d *Deps) headless(ctx context.Context, r *run.Run, how string) error {
+	logFile, err := os.OpenFile(r.RunnerLog(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer logFile.Close()
+	fmt.Fprintf(d.Err, "Run %s, headless.\n", r.Plan.ID)
+	live := newPrefixed(d.Out, r.Plan.Graph)
+	told := narrate(r, d.Err)
+	state, err := runner.Run(ctx, runner.Options{Run: r, How: how, Kinds: d.Kinds, Live: live, Log: newLogger(logFile)})
+	live.flush()
+	told()
+	if err != nil {
+		return err
+	}
+	v, err := r.View(context.WithoutCancel(ctx), d.Now())
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprint(d.Out, "\n"+renderStatus(v, d.Now(), d.width(), d.colour())); err != nil {
+		return err
+	}
+	switch {
+	case state == dag.RunDone:
+		return nil
+	case state == dag.RunFailed:
+		return silent{errUnfinished}
+	case ctx.Err() != nil:
+		return &Hint{Err: errInterrupted, Try: "cmux agents resume"}
+	}
+	return &Hint{Err: fmt.Errorf("the run is %s", state), Try: "cmux agents resume"}
+}
+
+func newLogger(w io.Writer) *log.Logger {
+	return log.NewWithOptions(w, log.Options{ReportTimestamp: true, TimeFormat: "2006-01-02 15:04:05.000", Level: log.DebugLevel})
+}
+
+// errDeclined says that a person who was asked said no.
+var errDeclined = errors.New("declined")
+
+// confirm asks a person whether to go on. The errors are errDeclined, and one
+// of usage where nobody can be asked.
+func (d *Deps) confirm(ctx context.Context, yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	if !isTerminal(d.In) {
+		return usage("the same with --yes", "there is no terminal to ask on: %s", question)
+	}
+	fmt.Fprintf(d.Err, "%s [y/N] ", question)
+	answer := make(chan string, 1)
+	go func() { // ends with the terminal's next line; a signal ends the process
+		line, _ := bufio.NewReader(d.In).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case a := <-answer:
+		if a == "y" || a == "yes" {
+			return nil
+		}
+		fmt.Fprintln(d.Err, "Nothing was done.")
+		return silent{errDeclined}
+	case <-ctx.Done():
+		fmt.Fprintln(d.Err)
+		return ctx.Err()
+	}
+}
+
+var launchColumns = []column{
+	{head: "AGENT"},
+	{head: "KIND", give: 3, least: 7},
+	{head: "ROLE"},
+	{head: "BRANCH", give: 1, least: 12},
+	{head: "DEPENDS ON", give: 2, least: 10},
+	{head: "SCOPE", give: 4, least: 8},
+	{head: "CHECKS", give: 5, least: 8},
+}
+
+// launchTable says what a start would start. It is pure.
+func launchTable(l *runner.Launch, width int, colour bool) string {
+	g := l.Graph
+	rows := make([][]string, g.Len())
+	trees, reviews, gates := 0, 0, 0
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		branch := n.Branch
+		if c := l.Rows[i].Continues; c != "" {
+			branch = c
+		}
+		kind := n.Agent
+		switch {
+		case n.Role == dag.RoleGate:
+			gates++
+			kind = ""
+		case n.Role == dag.RoleReview:
+			reviews++
+		}
+		if n.HasTree() {
+			trees++
+		}
+		deps := strings.Join(n.DependsOn, ", ")
+		if n.When != dag.AllSuccess && deps != "" {
+			deps += " (" + string(n.When) + ")"
+		}
+		rows[i] = []string{n.Name, orDash(kind), string(n.Role), orDash(branch), orDash(deps),
+			orDash(strings.Join(n.Scope, " ")), orDash(strings.Join(n.Verify, "; "))}
+	}
+	var b strings.Builder
+	b.WriteString(table(launchColumns, rows, width, colour))
+	fmt.Fprintf(&b, "\n%s: %s, %s, %s; at most %d at a time, session %s\n", count(g.Len(), "agent"), count(trees, "worktree"),
+		count(reviews, "review"), count(gates, "gate"), g.MaxParallel, g.Session)
+	base := fmt.Sprintf("base: %s (%.12s)", l.Base.Ref, l.Base.Commit)
+	if !l.Dirt.Clean() {
+		base += fmt.Sprintf("; beside it, and in no worktree: %s", l.Dirt)
+		if len(l.Dirt.Paths) > 0 {
+			base += " (" + oneLine(shortList(l.Dirt.Paths, 5)) + ")"
+		}
+	}
+	b.WriteString(base + "\n")
+	for i := range g.Nodes {
+		if p := l.Rows[i].Preset; p != "" {
+			fmt.Fprintf(&b, "note: %s starts as %s: .cmux/signals/%s.done was put there by hand\n", g.Nodes[i].Name, p, g.Nodes[i].Name)
+		}
+	}
+	for _, w := range l.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w.Error())
+	}
+	for _, o := range l.Overlaps {
+		fmt.Fprintf(&b, "warning: %s and %s may run at the same time and both write %s\n",
+			g.Nodes[o.A].Name, g.Nodes[o.B].Name, both(o.PatternA, o.PatternB))
+	}
+	return b.String()
+}
+
+func both(a, b string) string {
+	if a == b {
+		return a
+	}
+	return a + ", " + b
+}
+
+// schedule says in which order the nodes of a launch would start if every one
+// succeeded, taking equally long. The real scheduler decides.
+func schedule(l *runner.Launch) string {
+	g := l.Graph
+	var presets []dag.Change
+	for i := range g.Nodes {
+		switch p := l.Rows[i].Preset; {
+		case p == "":
+		case strings.HasPrefix(p, "done"):
+			presets = append(presets, dag.Change{Kind: dag.Overridden, Node: i, Outcome: dag.Override})
+		default:
+			presets = append(presets, dag.Change{Kind: dag.Overridden, Node: i, Outcome: dag.Failed, Exit: 1, Reason: dag.ReasonByHand})
+		}
+	}
+	s, effects := dag.Rebuild(g, dag.Facts{Nodes: make([]dag.Fact, g.Len()), Stopped: true})
+	effects = append(effects, s.Step(append(presets, dag.Change{Kind: dag.Resume})...)...)
+	var b strings.Builder
+	fmt.Fprintf(&b, "As it would unfold if every node succeeded, all in the same time, %d at a time:\n", g.MaxParallel)
+	for wave := 1; len(effects) > 0; wave++ {
+		var (
+			started, opened, blocked []string
+			ends                     []dag.Change
+		)
+		for _, e := range effects {
+			name := g.Nodes[e.Node].Name
+			switch e.Kind {
+			case dag.Start:
+				started = append(started, name)
+				ends = append(ends, dag.Change{Kind: dag.AttemptEnded, Node: e.Node, Attempt: e.Attempt, Outcome: dag.Done})
+			case dag.Open:
+				opened = append(opened, name)
+				ends = append(ends, dag.Change{Kind: dag.Overridden, Node: e.Node, Outcome: dag.Done})
+			case dag.Block:
+				blocked = append(blocked, name)
+			}
+		}
+		var parts []string
+		for _, p := range []struct {
+			names []string
+			what  string
+		}{{started, "%s"}, {opened, "a person approves %s"}, {blocked, "blocked: %s"}} {
+			if len(p.names) > 0 {
+				parts = append(parts, fmt.Sprintf(p.what, strings.Join(p.names, ", ")))
+			}
+		}
+		fmt.Fprintf(&b, "%4d  %s\n", wave, strings.Join(parts, "; "))
+		effects = s.Step(ends...)
+	}
+	return b.String()
+}

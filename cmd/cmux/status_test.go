@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+
+	"cmux/agents/run"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// view makes the view of a run of config in which records happened.
+func view(t testing.TB, config string, records ...run.Record) *run.View {
+	t.Helper()
+	g, _, err := dag.Parse("test.yml", []byte(config), dag.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := run.NewHistory(g)
+	for i := range records {
+		h.Apply(&records[i])
+	}
+	v := &run.View{
+		Run:   &run.Run{Plan: run.Plan{ID: "20260301-115000.000-abc123", Config: "/shop/.cmux-agents.yml", BaseRef: "main", Base: strings.Repeat("1", 40), Graph: g}},
+		State: dag.Observe(g, h.Facts(noon)), StartedAt: h.Started, EndedAt: h.Ended,
+	}
+	for i := range h.Nodes {
+		v.Nodes = append(v.Nodes, run.NodeView{Node: &h.Nodes[i], Spec: &g.Nodes[i], Status: v.State.Label(i, noon)})
+	}
+	v.RunState = v.State.Run()
+	return v
+}
+
+const shop = `
+session: shop
+agents:
+  - {name: schema, agent: command, task: "true"}
+  - {name: api, agent: command, task: "true", depends_on: [schema], branch: feature/api-with-a-rather-long-name}
+  - {name: web, agent: command, task: "true", depends_on: [schema]}
+  - {name: docs, agent: command, task: "true"}
+  - {name: slow, agent: command, task: "true"}
+  - {name: flaky, agent: command, task: "true", retries: 2}
+  - {name: tests, role: review, agent: command, task: "true", depends_on: [api, web]}
+  - {name: release, role: gate}
+  - {name: deploy, agent: command, task: "true", depends_on: [release, tests, docs, slow, flaky]}
+`
+
+func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
+
+// everything is a run of shop in which nodes stand in as many ways as can be.
+func everything(t testing.TB) *run.View {
+	v := view(t, shop,
+		run.Record{Type: run.RunnerUp, At: at(-10)},
+		run.Record{Type: run.Started, Node: "schema", Attempt: 1, At: at(-10)},
+		run.Record{Type: run.AttemptEnd, Node: "schema", Attempt: 1, At: at(-8), End: &run.End{Outcome: dag.Done, Summary: "Two tables.", Commits: 1, Tip: strings.Repeat("a", 40)}},
+		run.Record{Type: run.Started, Node: "api", Attempt: 1, At: at(-8)},
+		run.Record{Type: run.AttemptEnd, Node: "api", Attempt: 1, At: at(-7), End: &run.End{Outcome: dag.Failed, Exit: 1, Reason: dag.ReasonChecks,
+			Detail: "go test ./...: exit 1\n\x1b[31mFAIL\x1b[0m api", Checks: []run.Check{{Command: "go test ./...", Exit: 1}}}},
+		run.Record{Type: run.Started, Node: "web", Attempt: 1, At: at(-8)},
+		run.Record{Type: run.Began, Node: "web", Attempt: 1, At: at(-8)},
+		run.Record{Type: run.Active, Node: "web", Attempt: 1, At: at(-2), Activity: dag.NeedsInput, Detail: "Which colour?"},
+		run.Record{Type: run.Overridden, Node: "docs", At: at(-5), How: run.HowTouched, Marker: &run.Written{Empty: true}},
+		run.Record{Type: run.Started, Node: "slow", Attempt: 1, At: at(-3)},
+		run.Record{Type: run.Began, Node: "slow", Attempt: 1, At: at(-3)},
+		run.Record{Type: run.Active, Node: "slow", Attempt: 1, At: at(-1), Activity: dag.AtLimit, Until: at(35)},
+		run.Record{Type: run.Started, Node: "flaky", Attempt: 1, At: at(-4)},
+		run.Record{Type: run.AttemptEnd, Node: "flaky", Attempt: 1, At: at(-3), End: &run.End{Outcome: dag.Failed, Exit: 7, Retry: true}},
+		run.Record{Type: run.Started, Node: "flaky", Attempt: 2, At: at(-3)},
+		run.Record{Type: run.Began, Node: "flaky", Attempt: 2, At: at(-3)},
+		run.Record{Type: run.Opened, Node: "release", At: at(-10)},
+	)
+	v.Holder = &signals.Holder{PID: 42}
+	return v
+}
+
+func TestStatusTable(t *testing.T) {
+	v := everything(t)
+	for _, width := range []int{0, 120, 80, 60} {
+		got := renderStatus(v, noon, width, false)
+		golden(t, fmt.Sprintf("status/width-%d.txt", width), got)
+		for i := range v.Nodes {
+			if n := v.Nodes[i].Spec.Name; !strings.Contains(got, "\n"+n+" ") || !strings.Contains(got, v.Nodes[i].Status.Label) {
+				t.Errorf("width %d: the name or status of %s is cut", width, n)
+			}
+		}
+	}
+	if plain, coloured := renderStatus(v, noon, 100, false), renderStatus(v, noon, 100, true); ansi.Strip(coloured) != plain {
+		t.Errorf("colours change the text:\n%s\n%s", ansi.Strip(coloured), plain)
+	} else if plain == coloured {
+		t.Error("no colours")
+	}
+}
+
+func TestStatusSaysWhatStandsInTheWay(t *testing.T) {
+	v := everything(t)
+	v.Holder, v.RunState, v.ConfigChanged = nil, dag.RunNoRunner, true
+	v.Pending = []run.Request{{Op: run.OpRetry, Node: "api"}}
+	golden(t, "status/no-runner.txt", renderStatus(v, noon, 100, false))
+}
+
+func TestStatusIsSafeToPrint(t *testing.T) {
+	if got := renderStatus(everything(t), noon, 0, false); strings.Contains(got, "\x1b") {
+		t.Errorf("what a program wrote reaches the terminal: %q", got)
+	}
+}
+
+func TestStatusJSON(t *testing.T) {
+	var b bytes.Buffer
+	if err := printJSON(&b, newStatusReport(everything(t))); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "status/status.json", b.String())
+	var shape struct {
+		Run   map[string]any
+		Nodes []map[string]any
+	}
+	if err := json.Unmarshal(b.Bytes(), &shape); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"id", "state", "session", "config"} {
+		if _, ok := shape.Run[key]; !ok {
+			t.Errorf("run has no %q", key)
+		}
+	}
+	for _, n := range shape.Nodes {
+		for _, key := range []string{"name", "role", "agent", "branch", "depends_on", "label", "exit_code", "attempts", "started_at", "ended_at", "source", "age", "reason"} {
+			if _, ok := n[key]; !ok {
+				t.Errorf("node %v has no %q", n["name"], key)
+			}
+		}
+	}
+}
+
+func TestChangelog(t *testing.T) { golden(t, "changelog.md", changelog(everything(t))) }
+
+func TestWatchScrolls(t *testing.T) {
+	var m tea.Model = watchModel{now: func() time.Time { return noon }}
+	m, _ = m.Update(tea.WindowSizeMsg{Width: 100, Height: 6})
+	m, _ = m.Update(everything(t))
+	first := m.View()
+	if n := strings.Count(first, "\n") + 1; n != 6 {
+		t.Errorf("%d lines on 6:\n%s", n, first)
+	}
+	key := func(s string) tea.KeyMsg { return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(s)} }
+	m, _ = m.Update(key("j"))
+	if m.View() == first {
+		t.Error("j does not scroll")
+	}
+	for range 1000 {
+		m, _ = m.Update(key("j"))
+	}
+	if v := m.View(); strings.Count(v, "\n")+1 != 6 {
+		t.Errorf("scrolled beyond the end:\n%s", v)
+	}
+	m, _ = m.Update(key("g"))
+	if m.View() != first {
+		t.Error("g does not go back to the top")
+	}
+	if _, cmd := m.Update(key("q")); cmd == nil {
+		t.Error("q does not leave")
+	}
+	if _, cmd := (watchModel{now: time.Now, stays: true}).Update(key("q")); cmd != nil {
+		t.Error("q ends the runner's own table")
+	}
+}
+
+func TestWaited(t *testing.T) {
+	v := everything(t)
+	name := func(n string) int { return v.Run.Plan.Graph.Index(n) }
+	done := view(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]",
+		run.Record{Type: run.Overridden, Node: "a", How: run.HowTouched, At: noon})
+	failed := view(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]",
+		run.Record{Type: run.Started, Node: "a", Attempt: 1, At: noon},
+		run.Record{Type: run.AttemptEnd, Node: "a", Attempt: 1, At: noon, End: &run.End{Outcome: dag.Failed, Exit: 4}})
+	alone := everything(t)
+	alone.Holder, alone.RunState = nil, dag.RunNoRunner
+	stopped := everything(t)
+	stopped.Holder, stopped.RunState = nil, dag.RunStopped
+	for _, c := range []struct {
+		what     string
+		v        *run.View
+		node     int
+		orphaned bool
+		more     bool
+		code     int
+	}{
+		{"a done node", v, name("schema"), false, false, 0},
+		{"an overridden node", v, name("docs"), false, false, 0},
+		{"a failed node", v, name("api"), false, false, 3},
+		{"a blocked node", v, name("tests"), false, false, 3},
+		{"a running node", v, name("flaky"), false, true, 0},
+		{"a running node without a runner", alone, name("flaky"), true, true, 0},
+		{"a run under way", v, -1, false, true, 0},
+		{"a run whose runner is being replaced", alone, -1, false, true, 0},
+		{"a run without a runner", alone, -1, true, false, 1},
+		{"a gate without a runner", alone, name("release"), true, false, 1},
+		{"a stopped run", stopped, -1, false, false, 1},
+		{"a done run", done, -1, false, false, 0},
+		{"a failed run", failed, -1, false, false, 3},
+	} {
+		err, more := waited(c.v, c.node, c.orphaned)
+		if more != c.more || !more && exitCode(err) != c.code {
+			t.Errorf("%s: %v, more %v; want exit code %d, more %v", c.what, err, more, c.code, c.more)
+		}
+	}
+}
+
+// BenchmarkStatus is what `status` costs beside reading the run.
+func BenchmarkStatus(b *testing.B) {
+	for _, n := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
+			var config strings.Builder
+			config.WriteString("session: s\nagents:\n")
+			for i := range n {
+				fmt.Fprintf(&config, "  - {name: n%d, agent: command, task: 'true'}\n", i)
+			}
+			v := view(b, config.String())
+			b.ReportAllocs()
+			for b.Loop() {
+				renderStatus(v, noon, 120, true)
+			}
+		})
+	}
+}

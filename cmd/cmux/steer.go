@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// patience is how long a command waits for a live runner to take its request
+// up. The request stands whatever happens to the command.
+const patience = 10 * time.Second
+
+// ask leaves a request for the runner. It returns once a live runner has
+// carried it out or refused it; without one the request waits for resume.
+func (d *Deps) ask(ctx context.Context, v *run.View, q run.Request) error {
+	r := v.Run
+	if v.Holder == nil && over(v) && q.Op != run.OpRetry {
+		return fmt.Errorf("run %s has ended (%s)", r.Plan.ID, v.RunState)
+	}
+	h := run.NewHistory(r.Plan.Graph)
+	offset, err := r.Replay(h, 0, nil)
+	if err != nil {
+		return err
+	}
+	w := signals.Watch(ctx, r.Dir)
+	defer w.Close()
+	if q, err = r.Ask(q); err != nil {
+		return err
+	}
+	if v.Holder == nil {
+		fmt.Fprintln(d.Err, "no runner: this is carried out at cmux agents resume")
+		return nil
+	}
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for {
+		var answer *run.Record
+		offset, err = r.Replay(h, offset, func(rec *run.Record, _ dag.Change, _ bool) {
+			if rec.Type == run.Requested && rec.Request == q.ID {
+				answer = rec
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if answer != nil {
+			if answer.Detail != "" {
+				return errors.New(answer.Detail)
+			}
+			return nil
+		}
+		select {
+		case <-w.C:
+		case <-deadline.C:
+			fmt.Fprintf(d.Err, "the runner (%s) has not taken this up yet; it stands until it does\n", v.Holder)
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// steer builds a command that asks one thing of one node.
+func (d *Deps) steer(use, short, long, example string, op run.Op, said string, check func(*run.NodeView) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: long, Example: example,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: d.completeNode,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v, i, err := d.latestView(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := check(&v.Nodes[i]); err != nil {
+				return err
+			}
+			if err := d.ask(cmd.Context(), v, run.Request{Op: op, Node: args[0]}); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(d.Out, "%s: %s\n", args[0], said)
+			return err
+		},
+	}
+}
+
+func isSuccess(n *run.NodeView) bool { return n.Fact.Phase == dag.Ended && n.Fact.Outcome.Success() }
+
+func newApproveCmd(d *Deps) *cobra.Command {
+	return d.steer("approve NAME", "Open a gate",
+		"Open a gate: what waits for it may start. `touch .cmux/signals/NAME.done` does the same.",
+		"  cmux agents approve release", run.OpApprove, "approved",
+		func(n *run.NodeView) error {
+			switch {
+			case n.Spec.Role != dag.RoleGate:
+				return &Hint{Err: fmt.Errorf("%s is a %s, no gate", n.Spec.Name, n.Spec.Role), Try: "cmux agents override " + n.Spec.Name + ", which calls it done"}
+			case isSuccess(n):
+				return fmt.Errorf("%s is done already", n.Spec.Name)
+			}
+			return nil
+		})
+}
+
+func newOverrideCmd(d *Deps) *cobra.Command {
+	return d.steer("override NAME", "Call a node done, whatever it says itself",
+		"Call a node done: what it blocked may start, on its branch as it is now. An agent that\nis still running is left alone. `touch .cmux/signals/NAME.done` does the same.",
+		"  cmux agents override api", run.OpOverride, "done by override",
+		func(n *run.NodeView) error {
+			if isSuccess(n) {
+				return fmt.Errorf("%s is done already", n.Spec.Name)
+			}
+			return nil
+		})
+}
+
+func newReleaseCmd(d *Deps) *cobra.Command {
+	return d.steer("release NAME", "Give an agent back that you took over",
+		"Give an agent back that you took over by typing to it: cmux goes on to check and to remind it.",
+		"  cmux agents release api", run.OpRelease, "released", mustLive)
+}
+
+func mustLive(n *run.NodeView) error {
+	if !n.Fact.Live() {
+		return fmt.Errorf("%s is not running (%s)", n.Spec.Name, n.Status.Label)
+	}
+	return nil
+}
+
+func newAnswerCmd(d *Deps) *cobra.Command {
+	return &cobra.Command{
+		Use:               "answer NAME TEXT",
+		Short:             "Answer an agent that needs input",
+		Example:           "  cmux agents answer api 'Use the second schema.'",
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: d.completeNode,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v, i, err := d.latestView(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			n := &v.Nodes[i]
+			if n.Spec.Role == dag.RoleGate {
+				return &Hint{Err: fmt.Errorf("%s is a gate", args[0]), Try: "cmux agents approve " + args[0]}
+			}
+			if err := mustLive(n); err != nil {
+				return err
+			}
+			text := strings.Join(args[1:], " ")
+			if strings.TrimSpace(text) == "" {
+				return usage("", "the answer is empty")
+			}
+			if err := d.ask(cmd.Context(), v, run.Request{Op: run.OpAnswer, Node: args[0], Text: text}); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(d.Out, "%s: answered\n", args[0])
+			return err
+		},
+	}
+}
+
+func newRetryCmd(d *Deps) *cobra.Command {
+	var q run.Request
+	cmd := &cobra.Command{
+		Use:   "retry NAME",
+		Short: "Run a node again, and what it blocked",
+		Long: `Run a node again that has ended or was lost, in the worktree as it left it, and
+what it blocked after it. With --downstream also what succeeded after it; with
+--fresh its work is saved and it starts from the base. Removing the marker of a
+failed node does the same as retry.`,
+		Example:           "  cmux agents retry api --fresh",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: d.completeNode,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v, i, err := d.latestView(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			again, err := runner.Rerun(v.State, i, q.Downstream)
+			if err != nil {
+				return err
+			}
+			var text strings.Builder
+			for _, j := range again {
+				fmt.Fprintf(&text, "%s: runs again (was %s)\n", v.Nodes[j].Spec.Name, v.Nodes[j].Status.Label)
+			}
+			for _, j := range v.State.BlockedBy(i) {
+				fmt.Fprintf(&text, "%s: no longer blocked by it\n", v.Nodes[j].Spec.Name)
+			}
+			q.Op, q.Node = run.OpRetry, args[0]
+			if err := d.ask(cmd.Context(), v, q); err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(d.Out, text.String())
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&q.Downstream, "downstream", false, "also run again what succeeded after it")
+	cmd.Flags().BoolVar(&q.Fresh, "fresh", false, "save its work and start from the base")
+	return cmd
+}
+
+func newStopCmd(d *Deps) *cobra.Command {
+	return &cobra.Command{
+		Use:   "stop [NAME]",
+		Short: "Stop the run, or cancel one node",
+		Long: `Without a name: end the agents and stop the run, so that cmux agents resume goes on
+where it stood. With a name: cancel that node, which then counts as failed.`,
+		Example:           "  cmux agents stop api",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: d.completeNode,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return d.stopRun(cmd.Context())
+			}
+			v, i, err := d.latestView(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if n := &v.Nodes[i]; v.State.Settled(i) && !n.Fact.Live() {
+				return fmt.Errorf("%s has ended already (%s)", args[0], n.Status.Label)
+			}
+			if err := d.ask(cmd.Context(), v, run.Request{Op: run.OpStop, Node: args[0]}); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(d.Out, "%s: cancelled\n", args[0])
+			return err
+		},
+	}
+}
+
+// stopRun stops the newest run and waits until its runner is gone.
+func (d *Deps) stopRun(ctx context.Context) error {
+	r, err := d.latest(ctx)
+	if err != nil {
+		return err
+	}
+	v, err := r.View(ctx, d.Now())
+	if err != nil {
+		return err
+	}
+	if v.Holder == nil {
+		if over(v) || v.RunState == dag.RunStopped {
+			return fmt.Errorf("run %s is not running (%s)", r.Plan.ID, v.RunState)
+		}
+		if err := runner.Stop(ctx, r); err != nil {
+			return err
+		}
+	} else {
+		if _, err := r.Ask(run.Request{Op: run.OpStop}); err != nil {
+			return err
+		}
+		if err := follow(ctx, r, d.Now, func(v *run.View) bool { return v.Holder != nil }); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(d.Out, "Stopped run %s. Go on with: cmux agents resume\n", r.Plan.ID)
+	return err
+}
