@@ -7,292 +7,378 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-// keptPanes is how many panes a Board keeps readable before it uses those of
-// finished nodes again.
-const keptPanes = 100
-
-// BoardOptions say whose panes a Board places.
-type BoardOptions struct {
+// BoardConfig says whose panes a Board places, and where.
+type BoardConfig struct {
 	Session SessionID
-	Run     string // id of the run
-	Main    bool   // keep a shell at Root below the first window's panes
-	Root    string // the project's root, absolute
-	Keep    int    // panes kept readable; 0: 100
+	Run     string // the run's id, without white space
+	Window  string // name of the first window; further ones are Window-2, ...
+	Main    *Spec  // the main pane of the first window; nil: none
+	Keep    int    // panes of finished nodes to leave readable; 0: 100
 }
 
-// Board places the panes of a run's nodes: tiled above the main pane, in
-// further windows once a window is full. Each node has one pane, used again by
-// its next attempt. What a Board knows it has read from tmux, so it can be
-// dropped and made anew. It is not for concurrent use.
+// Node is a node's process and what stands in the border of its pane.
+type Node struct {
+	Name  string // without white space
+	Label string
+	Spec
+	// Ended: the caller knows that the process in the node's pane has ended
+	// (its lock is free). Whatever still holds the terminal is then ended, where
+	// otherwise Open fails with ErrPaneActive.
+	Ended bool
+}
+
+// Board gives the nodes of a run their panes: tiled above the main pane, in
+// further windows when a window is full. Which pane is whose stands in options
+// of the panes, so a new Board on the same session and run finds them all.
+// Methods may be called from several goroutines.
 type Board struct {
-	c       *Client
-	o       BoardOptions
-	windows []*boardWindow
-	panes   map[string]*boardPane // by node
-	free    []PaneID              // dead panes of earlier runs and of finished nodes, oldest first
-	order   []string              // nodes, in the order in which their panes were made
+	c   *Client
+	cfg BoardConfig
+
+	mu       sync.Mutex
+	windows  []WindowID        // in order of opening
+	panes    map[string]PaneID // by node
+	finished []string          // nodes whose panes may be used again, oldest first
+	arranged map[WindowID]string
 }
 
-type boardWindow struct {
-	id            WindowID
-	agents        []PaneID // in tmux's order
-	main          PaneID   // empty: none
-	width, height int
-}
-
-func (w *boardWindow) capacity() int { return Capacity(w.width, w.height, w.main != "") }
-
-type boardPane struct {
-	id       PaneID
-	window   *boardWindow
-	finished bool
-}
-
-// optBoard marks the windows' panes that a Board may split, the main pane
-// among them, whatever the run.
-const optBoard = "@cmux_board"
-
-// NewBoard reads what stands in the session and makes the first window when
-// there is none.
-func NewBoard(ctx context.Context, c *Client, o BoardOptions) (*Board, error) {
-	if o.Keep == 0 {
-		o.Keep = keptPanes
+// NewBoard makes the board of a run from what the session holds of it.
+func NewBoard(ctx context.Context, c *Client, cfg BoardConfig) (*Board, error) {
+	if cfg.Keep == 0 {
+		cfg.Keep = 100
 	}
-	b := &Board{c: c, o: o, panes: make(map[string]*boardPane)}
-	panes, err := c.SessionPanes(ctx, o.Session)
+	if cfg.Run == "" || strings.ContainsAny(cfg.Run, " \t\r\n") {
+		return nil, fmt.Errorf("bad run id %q for a board", cfg.Run)
+	}
+	b := &Board{c: c, cfg: cfg, arranged: map[WindowID]string{}}
+	return b, b.Refresh(ctx)
+}
+
+// Refresh reads the session's panes anew and arranges every window of the board
+// whose size or panes changed since it was last arranged, as after a terminal
+// of another size attached or a person closed a pane; sizes that a person gave
+// to panes stay. Call it at notifications and now and then.
+func (b *Board) Refresh(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.refresh(ctx)
+}
+
+func (b *Board) refresh(ctx context.Context) error {
+	all, err := b.c.SessionPanes(ctx, b.cfg.Session)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	windows := make(map[WindowID]*boardWindow)
-	for _, p := range panes {
-		if p.Run == "" {
-			continue // the monitor, or a person's own
-		}
-		w := windows[p.Window]
-		if w == nil {
-			w = &boardWindow{id: p.Window, width: p.WindowWidth, height: p.WindowHeight}
-			windows[p.Window] = w
-			b.windows = append(b.windows, w)
-		}
-		if p.Node == "" {
-			w.main = p.ID
+	b.windows, b.panes, b.finished = nil, map[string]PaneID{}, nil
+	live := map[string]bool{}
+	for _, p := range all {
+		if p.Run != b.cfg.Run {
 			continue
 		}
-		w.agents = append(w.agents, p.ID)
-		switch {
-		case p.Run == o.Run:
-			b.panes[p.Node] = &boardPane{id: p.ID, window: w, finished: p.Finished}
-			b.order = append(b.order, p.Node)
-		case p.Dead:
-			b.free = append(b.free, p.ID)
+		if !slices.Contains(b.windows, p.Window) {
+			b.windows = append(b.windows, p.Window)
+		}
+		if p.Node == "" || live[p.Node] {
+			continue
+		}
+		b.panes[p.Node] = p.ID // a pane that lives goes before a dead one
+		live[p.Node] = !p.Dead
+	}
+	done := map[string]int{} // when, as a count
+	for _, p := range all {
+		if p.Run == b.cfg.Run && p.Finished > 0 && b.panes[p.Node] == p.ID {
+			done[p.Node] = p.Finished
+			b.finished = append(b.finished, p.Node)
 		}
 	}
-	if len(b.windows) == 0 && o.Main {
-		at, err := c.NewWindow(ctx, o.Session, "agents", Spec{Dir: o.Root})
-		if err != nil {
-			return nil, err
-		}
-		w := &boardWindow{id: at.Window, main: at.Pane, width: DefaultWidth, height: DefaultHeight}
-		b.windows = append(b.windows, w)
-		if _, err := c.RunAll(ctx,
-			[]string{"set-option", "-p", "-t", string(at.Pane), "--", optRun, o.Run},
-			[]string{"set-option", "-p", "-t", string(at.Pane), "--", optLabel, "main"},
-			[]string{"select-window", "-t", string(at.Window)}); err != nil {
-			return nil, err
+	slices.SortFunc(b.finished, func(x, y string) int { return done[x] - done[y] })
+	slices.Sort(b.windows)
+	slices.SortStableFunc(b.windows, func(x, y WindowID) int { return len(x) - len(y) }) // @9 before @10
+	for w := range b.arranged {
+		if !slices.Contains(b.windows, w) {
+			delete(b.arranged, w)
 		}
 	}
-	return b, nil
-}
-
-// Pane is the pane of a node, if it has one.
-func (b *Board) Pane(node string) (PaneID, bool) {
-	if p := b.panes[node]; p != nil {
-		return p.id, true
-	}
-	return "", false
-}
-
-// Open runs s in the pane of a node: its own if it has one (ErrPaneActive when
-// the process in it has not ended), a new one otherwise.
-func (b *Board) Open(ctx context.Context, node string, s Spec) (PaneID, error) {
-	if p := b.panes[node]; p != nil {
-		err := b.c.RespawnPane(ctx, p.id, s, false)
-		if !errors.Is(err, ErrNotFound) {
-			if err == nil {
-				p.finished = false
-				err = b.c.SetOption(ctx, p.id, optFinished, "")
+	var errs []error
+	for _, w := range b.windows {
+		panes := slices.Collect(func(yield func(Pane) bool) {
+			for _, p := range all {
+				if p.Window == w && !yield(p) {
+					return
+				}
 			}
-			return p.id, err
-		}
-		b.forget(node) // a person closed it
+		})
+		errs = append(errs, b.arrange(ctx, panes))
 	}
-	if id, ok := b.reuse(); ok {
-		if err := b.c.RespawnPane(ctx, id, s, true); err == nil {
-			return id, b.own(ctx, node, id, b.windowOf(id))
-		}
-	}
-	w, at, err := b.split(ctx, s)
-	if err != nil {
-		return "", err
-	}
-	return at, b.own(ctx, node, at, w)
+	return ignore(errors.Join(errs...), ErrNotFound)
 }
 
-// own marks a pane as the node's and lays its window out.
-func (b *Board) own(ctx context.Context, node string, id PaneID, w *boardWindow) error {
-	b.panes[node] = &boardPane{id: id, window: w}
-	b.order = append(b.order, node)
-	set := func(name, value string) []string {
-		return []string{"set-option", "-p", "-t", string(id), "--", name, value}
+// Pane is the pane of a node.
+func (b *Board) Pane(node string) (PaneID, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p, ok := b.panes[node]
+	return p, ok
+}
+
+// Open starts a node's process and returns its pane: the node's own one where
+// it has one, else that of the node that finished first, once more than Keep
+// have, else a new one. The pane is the node's from the moment it exists.
+func (b *Board) Open(ctx context.Context, n Node) (PaneID, error) {
+	if n.Name == "" || strings.ContainsAny(n.Name, " \t\r\n") {
+		return "", fmt.Errorf("bad node name %q for a pane", n.Name)
 	}
-	commands := [][]string{set(optRun, b.o.Run), set(optNode, node), set(optFinished, ""), set(optLabel, labelText(node))}
-	if w != nil {
-		if layout, err := Layout(w.width, w.height, w.agents, w.main); err == nil {
-			commands = append(commands, []string{"select-layout", "-t", string(w.id), layout})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p, ok := b.panes[n.Name]; ok {
+		err := b.reuse(ctx, p, n, n.Ended)
+		if !errors.Is(err, ErrNotFound) {
+			return p, err
 		}
+		delete(b.panes, n.Name) // a person closed it
 	}
-	_, err := b.c.RunAll(ctx, commands...)
+	for i := 0; len(b.finished)-i > b.cfg.Keep; i++ {
+		old := b.finished[i]
+		p := b.panes[old]
+		err := b.reuse(ctx, p, n, false)
+		if errors.Is(err, ErrPaneActive) {
+			continue // something still holds its terminal
+		}
+		delete(b.panes, old)
+		b.finished = slices.Delete(b.finished, i, i+1)
+		if err == nil {
+			b.panes[n.Name] = p
+			return p, nil
+		}
+		if !errors.Is(err, ErrNotFound) {
+			return "", err
+		}
+		i--
+	}
+	return b.place(ctx, n)
+}
+
+// Label sets what stands in the border of a node's pane; without a pane it does
+// nothing.
+func (b *Board) Label(ctx context.Context, node, text string) error {
+	p, ok := b.Pane(node)
+	if !ok {
+		return nil
+	}
+	return ignore(b.c.SetLabel(ctx, p, text), ErrNotFound)
+}
+
+// Finish labels the pane of a node that is done and lets it be used again when
+// many are kept. A node that failed keeps its pane: use Label.
+func (b *Board) Finish(ctx context.Context, node, label string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p, ok := b.panes[node]
+	if !ok {
+		return nil
+	}
+	b.finished = append(slices.DeleteFunc(b.finished, func(s string) bool { return s == node }), node)
+	_, err := b.c.sequence(ctx,
+		setPane(p, optLabel, labelText(label)),
+		// A count that grows: the order of finishing, for a later Board.
+		[]string{"set-option", "-sF", "@cmux_count", "#{e|+:#{@cmux_count},1}"},
+		[]string{"set-option", "-pF", "-t", string(p), optFinished, "#{@cmux_count}"})
+	return ignore(err, ErrNotFound)
+}
+
+func setPane(p PaneID, name, value string) []string {
+	args := []string{"set-option", "-p"}
+	if p != "" {
+		args = append(args, "-t", string(p))
+	}
+	return append(args, "--", name, value)
+}
+
+// tags are the commands that make p, or the current pane, the node's.
+func (b *Board) tags(p PaneID, n Node) [][]string {
+	return [][]string{
+		setPane(p, optRun, b.cfg.Run),
+		setPane(p, optNode, n.Name),
+		setPane(p, optLabel, labelText(n.Label)),
+	}
+}
+
+// reuse starts n in an existing pane. The respawn goes first: where it is
+// refused, nothing has changed.
+func (b *Board) reuse(ctx context.Context, p PaneID, n Node, kill bool) error {
+	start, err := respawn(p, n.Spec, kill)
+	if err != nil {
+		return err
+	}
+	unset := []string{"set-option", "-p", "-u", "-t", string(p), optFinished}
+	commands := append([][]string{start, unset}, b.tags(p, n)...)
+	commands = append(commands, []string{"clear-history", "-t", string(p)})
+	if _, err = b.c.sequence(ctx, commands...); err == nil {
+		b.finished = slices.DeleteFunc(b.finished, func(s string) bool { return s == n.Name })
+	}
 	return err
 }
 
-// reuse takes a pane that nobody needs any more: one of an earlier run, or
-// beyond the kept number the oldest one of a finished node.
-func (b *Board) reuse() (PaneID, bool) {
-	if len(b.free) > 0 {
-		id := b.free[0]
-		b.free = b.free[1:]
-		return id, true
-	}
-	if len(b.panes) < b.o.Keep {
-		return "", false
-	}
-	for _, node := range b.order {
-		if p := b.panes[node]; p != nil && p.finished {
-			id := p.id
-			delete(b.panes, node)
-			b.order = slices.DeleteFunc(b.order, func(n string) bool { return n == node })
-			return id, true
+// place starts n in a new pane of the first window with room, or a new window.
+func (b *Board) place(ctx context.Context, n Node) (PaneID, error) {
+	if len(b.windows) == 0 && b.cfg.Main != nil {
+		if _, err := b.window(ctx, *b.cfg.Main, [][]string{
+			setPane("", optRun, b.cfg.Run), setPane("", optLabel, "main")}); err != nil {
+			return "", fmt.Errorf("open the main pane: %w", err)
 		}
 	}
-	return "", false
-}
-
-func (b *Board) windowOf(id PaneID) *boardWindow {
-	for _, w := range b.windows {
-		if slices.Contains(w.agents, id) {
-			return w
-		}
-	}
-	return nil
-}
-
-func (b *Board) forget(node string) {
-	p := b.panes[node]
-	delete(b.panes, node)
-	b.order = slices.DeleteFunc(b.order, func(n string) bool { return n == node })
-	if w := p.window; w != nil {
-		w.agents = slices.DeleteFunc(w.agents, func(id PaneID) bool { return id == p.id })
-	}
-}
-
-const splitFormat = "#{pane_id} #{window_id} #{window_width} #{window_height}"
-
-// split makes a pane in the first window that has room, or in a new one.
-func (b *Board) split(ctx context.Context, s Spec) (*boardWindow, PaneID, error) {
-	rest, err := s.args()
-	if err != nil {
-		return nil, "", err
-	}
-	for _, w := range b.windows {
-		if len(w.agents) >= w.capacity() {
+	for i := 0; i < len(b.windows); i++ {
+		p, err := b.split(ctx, b.windows[i], n)
+		if errors.Is(err, ErrNotFound) { // a person closed the window
+			b.windows = slices.Delete(b.windows, i, i+1)
+			i--
 			continue
 		}
-		args := []string{"split-window", "-v", "-t"}
-		if n := len(w.agents); n > 0 {
-			args = append(args, string(w.agents[n-1]))
-		} else {
-			args = append(args, string(w.main), "-b")
+		if err != nil || p != "" {
+			return p, err
 		}
-		out, err := b.c.Run(ctx, append(append(args, "-d", "-P", "-F", splitFormat), rest...)...)
-		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrNoSpace) {
-			// A person closed or resized it: look again, and try the next.
-			b.refresh(ctx, w)
-			continue
-		}
-		if err != nil {
-			return nil, "", err
-		}
-		id, err := w.took(out)
-		return w, id, err
 	}
-	name := "agents"
-	if n := len(b.windows); n > 0 {
-		name = "agents-" + strconv.Itoa(n+1)
+	pane, err := b.window(ctx, n.Spec, b.tags("", n))
+	if err == nil {
+		b.panes[n.Name] = pane
 	}
-	args := []string{"new-window", "-t", string(b.o.Session) + ":", "-n", formatLiteral(name)}
-	out, err := b.c.Run(ctx, append(append(args, "-d", "-P", "-F", splitFormat), rest...)...)
-	if err != nil {
-		return nil, "", err
-	}
-	w := &boardWindow{}
-	id, err := w.took(out)
-	b.windows = append(b.windows, w)
-	return w, id, err
+	return pane, err
 }
 
-// took reads the answer to a split.
-func (w *boardWindow) took(out string) (PaneID, error) {
-	f := strings.Fields(out)
-	if len(f) != 4 {
-		return "", fmt.Errorf("tmux: cannot read the ids of a new pane from %q", out)
+// window opens a window and tags its pane in the same breath: a process killed
+// in between would leave a pane that nobody knows. That is why the new window
+// is current for a moment in which nothing is drawn or typed.
+func (b *Board) window(ctx context.Context, spec Spec, tags [][]string) (PaneID, error) {
+	rest, err := spec.args()
+	if err != nil {
+		return "", err
 	}
-	w.id = WindowID(f[1])
-	w.width, _ = strconv.Atoi(f[2])
-	w.height, _ = strconv.Atoi(f[3])
-	w.agents = append(w.agents, PaneID(f[0]))
-	return PaneID(f[0]), nil
+	name := b.cfg.Window
+	if k := len(b.windows); k > 0 {
+		name += "-" + strconv.Itoa(k+1)
+	}
+	create := append([]string{"new-window", "-P", "-F", placeFormat, "-t", string(b.cfg.Session) + ":",
+		"-n", formatLiteral(name)}, rest...)
+	out, err := b.c.sequence(ctx, append(append([][]string{create}, tags...), []string{"last-window"})...)
+	if err != nil {
+		return "", err
+	}
+	at, err := parsePlace(out[0])
+	if err != nil {
+		return "", err
+	}
+	b.windows = append(b.windows, at.Window)
+	return at.Pane, nil
 }
 
-// refresh reads what is left of a window; one that is gone holds nothing and
-// is never split.
-func (b *Board) refresh(ctx context.Context, w *boardWindow) {
-	panes, err := b.c.WindowPanes(ctx, w.id)
-	w.agents, w.main = nil, ""
+// split starts n in a new pane of w; no pane and no error: the window is full.
+func (b *Board) split(ctx context.Context, w WindowID, n Node) (PaneID, error) {
+	panes, err := b.c.WindowPanes(ctx, w)
 	if err != nil {
-		w.width, w.height = 0, 0
-		b.windows = slices.DeleteFunc(slices.Clone(b.windows), func(o *boardWindow) bool { return o == w })
-		return
+		return "", err
 	}
+	agents, main := b.roles(panes)
+	if len(agents) >= Capacity(panes[0].WindowWidth, panes[0].WindowHeight, main != "") {
+		return "", nil
+	}
+	p, err := b.splitInto(ctx, panes, n)
+	if errors.Is(err, ErrNoSpace) { // a person made panes small
+		delete(b.arranged, w)
+		if err := b.arrange(ctx, panes); err != nil {
+			return "", err
+		}
+		p, err = b.splitInto(ctx, panes, n)
+	}
+	if err != nil {
+		return "", err
+	}
+	b.panes[n.Name] = p
+	if panes, err = b.c.WindowPanes(ctx, w); err == nil {
+		err = b.arrange(ctx, panes)
+	}
+	return p, ignore(err, ErrNotFound)
+}
+
+func (b *Board) splitInto(ctx context.Context, panes []Pane, n Node) (PaneID, error) {
+	rest, err := n.Spec.args()
+	if err != nil {
+		return "", err
+	}
+	// tmux puts the new pane beside the target in the window's list, which is
+	// the order of the layout: before the main pane or after the last agent.
+	create := []string{"split-window", "-v", "-P", "-F", placeFormat}
+	target := panes[len(panes)-1].ID
+	if _, main := b.roles(panes); main != "" {
+		create = append(create, "-b")
+		target = main
+	}
+	back := []string{"last-pane", "-t", string(panes[0].Window)}
+	if panes[0].Zoomed {
+		create, back = append(create, "-Z"), append(back, "-Z")
+	}
+	create = append(append(create, "-t", string(target)), rest...)
+	out, err := b.c.sequence(ctx, append(append([][]string{create}, b.tags("", n)...), back)...)
+	if err != nil {
+		return "", err
+	}
+	at, err := parsePlace(out[0])
+	return at.Pane, err
+}
+
+// roles are the panes of a window without the main pane, and that one.
+func (b *Board) roles(panes []Pane) (agents []PaneID, main PaneID) {
 	for _, p := range panes {
-		w.width, w.height = p.WindowWidth, p.WindowHeight
-		switch {
-		case p.Run == "":
-		case p.Node == "":
-			w.main = p.ID
-		default:
-			w.agents = append(w.agents, p.ID)
+		if p.Run == b.cfg.Run && p.Node == "" && main == "" {
+			main = p.ID
+		} else {
+			agents = append(agents, p.ID)
 		}
 	}
+	return agents, main
 }
 
-// Finish says that a node is done: its pane may be used again when panes run
-// short.
-func (b *Board) Finish(ctx context.Context, node string) error {
-	p := b.panes[node]
-	if p == nil {
-		return nil
+// Arrange tiles the panes of a window of the board anew, whatever a person
+// changed.
+func (b *Board) Arrange(ctx context.Context, w WindowID) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	panes, err := b.c.WindowPanes(ctx, w)
+	if err != nil {
+		return err
 	}
-	p.finished = true
-	return b.c.SetOption(ctx, p.id, optFinished, "1")
+	delete(b.arranged, w)
+	return b.arrange(ctx, panes)
 }
 
-// Label shows text in the border of a node's pane.
-func (b *Board) Label(ctx context.Context, node, text string) error {
-	p := b.panes[node]
-	if p == nil {
+// arrange tiles a window unless its size and panes are those it was last tiled
+// for. A zoomed window is left for later: tiling would end the zoom.
+func (b *Board) arrange(ctx context.Context, panes []Pane) error {
+	if len(panes) == 0 || panes[0].Zoomed {
 		return nil
 	}
-	return b.c.SetLabel(ctx, p.id, text)
+	first := panes[0]
+	agents, main := b.roles(panes)
+	var swap [][]string
+	if last := panes[len(panes)-1].ID; main != "" && last != main {
+		swap = [][]string{{"swap-pane", "-d", "-s", string(main), "-t", string(last)}}
+		// last now stands where main stood.
+		at := slices.IndexFunc(panes, func(p Pane) bool { return p.ID == main })
+		agents = slices.Insert(agents[:len(agents)-1], at, last)
+	}
+	key := fmt.Sprint(first.WindowWidth, first.WindowHeight, agents, main)
+	if b.arranged[first.Window] == key {
+		return nil
+	}
+	layout, err := Layout(first.WindowWidth, first.WindowHeight, agents, main)
+	if err != nil {
+		return nil // too small to tile; tmux's own squeezing has to do
+	}
+	_, err = b.c.sequence(ctx, append(swap, []string{"select-layout", "-t", string(first.Window), layout})...)
+	if err == nil {
+		b.arranged[first.Window] = key
+	}
+	return err
 }

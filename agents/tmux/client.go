@@ -218,11 +218,12 @@ func (c *Client) send(ctx context.Context, lines [][][]string) ([]result, error)
 	r := &request{reply: make(chan []result, 1)}
 	var text strings.Builder
 	for _, commands := range lines {
-		line, err := commandLine(commands)
+		line, err := commandText(commands...)
 		if err != nil {
 			return nil, fmt.Errorf("tmux %s: %w", commands[0][0], err)
 		}
 		text.WriteString(line)
+		text.WriteByte('\n')
 		r.lines = append(r.lines, len(commands))
 		for _, args := range commands {
 			r.names = append(r.names, args[0])

@@ -68,3 +68,11 @@ func (e *CommandError) Is(target error) bool {
 	}
 	return false
 }
+
+// ignore is err unless it is the one that does not matter here.
+func ignore(err, target error) error {
+	if errors.Is(err, target) {
+		return nil
+	}
+	return err
+}

@@ -32,7 +32,7 @@ type Pane struct {
 	Zoomed       bool   // a pane of the window is zoomed
 	Run          string // a Board's pane: whose run
 	Node         string // and which node; empty in the main pane
-	Finished     bool   // the node is done: the pane may be used again
+	Finished     int    // the node is done, as the n-th: the pane may be used again; else 0
 }
 
 // What ListPanes asks for, one space between fields; no field holds a space.
@@ -64,7 +64,7 @@ func parsePane(line string) (Pane, error) {
 		ID: PaneID(f[0]), Window: WindowID(f[1]), Session: SessionID(f[2]),
 		Dead: f[3] == "1", DeadStatus: number(f[4]), PID: number(f[5]), InMode: number(f[6]) > 0,
 		Width: number(f[7]), Height: number(f[8]), WindowWidth: number(f[9]), WindowHeight: number(f[10]),
-		Zoomed: f[11] == "1", Run: f[12], Node: f[13], Finished: f[14] != "",
+		Zoomed: f[11] == "1", Run: f[12], Node: f[13], Finished: max(number(f[14]), 0),
 	}, nil
 }
 

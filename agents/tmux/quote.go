@@ -38,9 +38,9 @@ func quote(arg string) (string, error) {
 	return b.String(), nil
 }
 
-// commandLine joins commands into one line of a control client's input. tmux
+// commandText joins commands into one line of tmux's command language. tmux
 // runs them in turn and drops the rest at the first error.
-func commandLine(commands [][]string) (string, error) {
+func commandText(commands ...[]string) (string, error) {
 	var b strings.Builder
 	for i, args := range commands {
 		if i > 0 {
@@ -57,7 +57,6 @@ func commandLine(commands [][]string) (string, error) {
 			b.WriteString(q)
 		}
 	}
-	b.WriteByte('\n')
 	return b.String(), nil
 }
 
