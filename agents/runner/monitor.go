@@ -30,15 +30,12 @@ func StartInTmux(ctx context.Context, r *run.Run, how string) (tmux.SessionID, e
 		return "", err
 	}
 	defer client.Close()
-	argv := func(how string) []string {
-		return []string{r.Binary(), "agents", "run", "--run", r.Dir, "--how", how}
-	}
-	spec := tmux.Spec{Dir: r.Plan.Root, Argv: argv(how)}
+	spec := tmux.Spec{Dir: r.Plan.Root, Argv: []string{r.Binary(), "agents", "run", "--run", r.Dir, "--how", how}}
 	session, pane, err := openMonitor(ctx, client, r, spec)
 	if err != nil {
 		return "", err
 	}
-	if err := client.Guard(ctx, pane, tmux.Spec{Dir: r.Plan.Root, Argv: argv(HowRespawn)}); err != nil {
+	if err := client.Guard(ctx, pane, "the runner died five times in a minute: cmux agents resume"); err != nil {
 		return "", err
 	}
 	return session, awaitRunner(ctx, client, r, pane, since)

@@ -4,10 +4,17 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"cmux/agents/run"
 	"cmux/agents/tmux"
 )
+
+// agentsWindow is the first window of the agents' panes.
+const agentsWindow = "agents"
+
+// unguardPatience bounds the wait for tmux at the end.
+const unguardPatience = 5 * time.Second
 
 // rootOption is the session option that names the project it belongs to.
 const rootOption = "@cmux_root"
@@ -17,6 +24,7 @@ const rootOption = "@cmux_root"
 // made in order on one goroutine, so that the scheduler never waits for it.
 type panes struct {
 	client *tmux.Client
+	own    tmux.PaneID // the monitor's, in which this process runs; empty elsewhere
 	board  *tmux.Board
 	failed func(node, attempt int, err error)
 
@@ -38,15 +46,17 @@ func openPanes(ctx context.Context, o Options) (*panes, error) {
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	board, err := tmux.NewBoard(ctx, client, tmux.BoardOptions{
-		Session: session, Run: o.Run.Plan.ID, Main: o.Run.Plan.Graph.MainPane, Root: o.Run.Plan.Root,
-	})
+	cfg := tmux.BoardConfig{Session: session, Run: o.Run.Plan.ID, Window: agentsWindow}
+	if o.Run.Plan.Graph.MainPane {
+		cfg.Main = &tmux.Spec{Dir: o.Run.Plan.Root}
+	}
+	board, err := tmux.NewBoard(ctx, client, cfg)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
 	work, cancel := context.WithCancel(context.Background())
 	p := &panes{
-		client: client, board: board, more: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
+		client: client, board: board, own: tmux.PaneID(o.Pane), more: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
 		starts: make(map[goneNode]bool), labels: make(map[string]string),
 	}
 	go func() {
@@ -93,7 +103,7 @@ func (p *panes) open(i, n int, node, dir string, argv []string) {
 	p.starts[key] = true
 	p.mu.Unlock()
 	p.do(func(ctx context.Context) {
-		_, err := p.board.Open(ctx, node, tmux.Spec{Dir: dir, Argv: argv})
+		_, err := p.board.Open(ctx, tmux.Node{Name: node, Label: node, Spec: tmux.Spec{Dir: dir, Argv: argv}, Ended: true})
 		p.mu.Lock()
 		delete(p.starts, key)
 		p.mu.Unlock()
@@ -116,11 +126,12 @@ func (p *panes) ended(rec *run.Record) {
 	if rec.End == nil || rec.End.Marker() != 0 {
 		return
 	}
-	p.do(func(ctx context.Context) { p.board.Finish(ctx, rec.Node) })
+	p.do(func(ctx context.Context) { p.board.Finish(ctx, rec.Node, paneLabel(rec.Node, "done")) })
 }
 
 // label shows a node's status in the border of its pane.
 func (p *panes) label(node, text string) {
+	text = paneLabel(node, text)
 	p.mu.Lock()
 	same := p.labels[node] == text
 	p.labels[node] = text
@@ -130,8 +141,26 @@ func (p *panes) label(node, text string) {
 	}
 }
 
+// refresh arranges what a person or a terminal of another size changed.
+func (p *panes) refresh() {
+	p.do(func(ctx context.Context) { p.board.Refresh(ctx) })
+}
+
+// close ends the connection. Whoever comes here leaves in order, so tmux is
+// not to start this process again.
 func (p *panes) close() error {
 	p.cancel()
 	<-p.done
-	return p.client.Close()
+	var err error
+	if p.own != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), unguardPatience)
+		defer cancel()
+		if err = p.client.Unguard(ctx, p.own); errors.Is(err, tmux.ErrGone) || errors.Is(err, tmux.ErrNotFound) {
+			err = nil // with the server
+		}
+	}
+	return errors.Join(err, p.client.Close())
 }
+
+// paneLabel is what stands in the border of a node's pane.
+func paneLabel(node, status string) string { return node + ": " + status }

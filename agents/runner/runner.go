@@ -31,15 +31,9 @@ const (
 const (
 	// rescan is the safety net under every notification.
 	rescan = 2 * time.Second
-	// tooManyDeaths within deathWindow end the respawning.
-	tooManyDeaths = 5
-	deathWindow   = time.Minute
 	// stopPatience bounds the wait for agents that were told to stop.
 	stopPatience = 30 * time.Second
 )
-
-// ErrDying says that runners of this run die as soon as they come.
-var ErrDying = errors.New("the runner died five times within a minute")
 
 // Options is what a Runner is made of.
 type Options struct {
@@ -47,6 +41,7 @@ type Options struct {
 	How    string
 	Kinds  attempt.Kinds
 	Server *tmux.Server // nil: headless
+	Pane   string       // the monitor's pane, in which this process runs; empty: none
 	Live   io.Writer    // headless: the nodes' output, prefixed; nil: nowhere
 	Log    *log.Logger
 }
@@ -237,14 +232,8 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 // begin takes the run over from whoever had it before.
 func (r *Runner) begin(ctx context.Context) error {
 	now := time.Now()
-	recent := 0
-	for _, up := range r.hist.Ups {
-		if now.Sub(up).Abs() < deathWindow {
-			recent++
-		}
-	}
-	if r.How == HowRespawn && recent >= tooManyDeaths {
-		return fmt.Errorf("%w: see %s, then cmux agents resume", ErrDying, r.Run.RunnerLog())
+	if len(r.hist.Ups) > 0 && r.How == HowStart {
+		r.How = HowRespawn
 	}
 	expected := r.hist.Folder
 	folder := signals.NewScanner(r.Run.Signals(), nil)
@@ -618,6 +607,9 @@ func (r *Runner) rescan(ctx context.Context) error {
 				return err
 			}
 		}
+	}
+	if r.panes != nil {
+		r.panes.refresh()
 	}
 	if err := r.markers(ctx); err != nil {
 		return err

@@ -60,7 +60,7 @@ func newRunCmd(d *Deps) *cobra.Command {
 			defer logFile.Close()
 			logger := newLogger(logFile)
 			hide := showRun(cmd.Context(), d, r)
-			state, err := runner.Run(cmd.Context(), runner.Options{Run: r, How: how, Kinds: d.Kinds, Server: runner.Server(r), Log: logger})
+			state, err := runner.Run(cmd.Context(), runner.Options{Run: r, How: how, Kinds: d.Kinds, Server: runner.Server(r), Pane: os.Getenv("TMUX_PANE"), Log: logger})
 			hide()
 			if err != nil {
 				logger.Error("the runner failed", "err", err)
@@ -77,6 +77,6 @@ func newRunCmd(d *Deps) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&dir, "run", "", "folder of the run")
-	cmd.Flags().StringVar(&how, "how", runner.HowStart, "start, resume or respawn")
+	cmd.Flags().StringVar(&how, "how", runner.HowStart, "start or resume")
 	return cmd
 }
