@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rooms says which of the top-level folders each of them may import, beside
+// itself. Imports go downwards only.
+var rooms = map[string][]string{
+	"dag":      nil,
+	"signals":  nil,
+	"worktree": nil,
+	"agents":   {"dag", "signals", "worktree"},
+	"server":   {"agents", "dag", "signals", "worktree", "web"},
+	"web":      nil,
+	"cmd":      {"server", "agents", "dag", "signals", "worktree", "web"},
+	"examples": {"server", "agents", "dag", "signals", "worktree"},
+}
+
+// parts orders what stands inside the room agents in the same way.
+var parts = map[string][]string{
+	"agents/proc":     nil,
+	"agents/tmux":     nil,
+	"agents/run":      nil,
+	"agents/attempt":  {"agents/proc", "agents/run"},
+	"agents/scripted": {"agents/attempt", "agents/proc", "agents/run"},
+	"agents/wrapper":  {"agents/attempt", "agents/proc", "agents/run"},
+	"agents/runner":   {"agents/attempt", "agents/proc", "agents/run", "agents/tmux", "agents/wrapper"},
+}
+
+func TestImportsGoDownwards(t *testing.T) {
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "cmux/...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	seen := 0
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := d.Decode(&p); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		from, fromPart := room(p.ImportPath)
+		may, ok := rooms[from]
+		if !ok {
+			t.Errorf("%s is in no room; add no further top-level folder for code", p.ImportPath)
+			continue
+		}
+		for _, i := range p.Imports {
+			if !strings.HasPrefix(i, "cmux/") {
+				continue
+			}
+			to, toPart := room(i)
+			if to != from && !slices.Contains(may, to) {
+				t.Errorf("%s imports %s: %s may import %v", p.ImportPath, i, from, may)
+			}
+			if m, ok := parts[fromPart]; ok && to == "agents" && toPart != fromPart && !slices.Contains(m, toPart) {
+				t.Errorf("%s imports %s: it may import %v of agents", p.ImportPath, i, m)
+			}
+		}
+	}
+	if seen < len(parts) {
+		t.Errorf("go list named %d packages, fewer than agents has", seen)
+	}
+}
+
+// room is the top-level folder of a package, and the folder below it.
+func room(path string) (room, part string) {
+	rest := strings.TrimPrefix(path, "cmux/")
+	room, _, _ = strings.Cut(rest, "/")
+	elems := strings.SplitN(rest, "/", 3)
+	return room, strings.Join(elems[:min(2, len(elems))], "/")
+}
