@@ -228,9 +228,10 @@ func (a *attempt) endAgent() error {
 	if a.agent == nil {
 		return nil
 	}
+	byItself := a.hasEnded()
 	// A context that is over must not leave a process behind.
 	left, err := a.agent.Interrupt(context.WithoutCancel(a.ctx), a.limits.Grace)
-	if len(left) > 0 {
+	if byItself && len(left) > 0 {
 		a.note("ended what the program left running: %s", proc.Names(left))
 	}
 	a.end.Exit = a.agent.Exit().Code
@@ -448,10 +449,13 @@ func (a *attempt) react(e Event) error {
 }
 
 // isOwn reports whether a prompt came from cmux. A terminal program may wrap
-// what was pasted into it, so containment decides.
+// what was pasted into it and break its lines anew, so containment decides, and
+// white space does not.
 func (a *attempt) isOwn(prompt string) bool {
+	plain := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	prompt = plain(prompt)
 	for _, d := range a.delivered {
-		if d = strings.TrimSpace(d); d != "" && strings.Contains(prompt, d) {
+		if d = plain(d); d != "" && strings.Contains(prompt, d) {
 			return true
 		}
 	}
