@@ -50,6 +50,7 @@ agents:
   - {name: slow, agent: command, task: "true"}
   - {name: flaky, agent: command, task: "true", retries: 2}
   - {name: tests, role: review, agent: command, task: "true", depends_on: [api, web]}
+  - {name: audit, role: review, agent: command, task: "true", depends_on: [api]}
   - {name: release, role: gate}
   - {name: deploy, agent: command, task: "true", depends_on: [release, tests, docs, slow, flaky]}
 `
@@ -196,7 +197,7 @@ func TestWaited(t *testing.T) {
 		{"a done node", v, name("schema"), false, false, 0},
 		{"an overridden node", v, name("docs"), false, false, 0},
 		{"a failed node", v, name("api"), false, false, 3},
-		{"a blocked node", v, name("tests"), false, false, 3},
+		{"a blocked node", v, name("audit"), false, false, 3},
 		{"a running node", v, name("flaky"), false, true, 0},
 		{"a running node without a runner", alone, name("flaky"), true, true, 0},
 		{"a run under way", v, -1, false, true, 0},

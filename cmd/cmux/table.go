@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -64,31 +65,17 @@ func table(columns []column, rows [][]string, width int, colour bool) string {
 	return b.String()
 }
 
-// fit shortens and then leaves out columns until the table is no wider than
-// width. A column that is left out gets width 0.
+// fit shortens columns until the table is no wider than width. Where that is
+// not enough it leaves columns out, which get width 0, and lets the others have
+// their room.
 func fit(columns []column, widths []int, width int) {
 	if width <= 0 {
 		return
 	}
-	total := func() int {
-		t := -2
-		for _, w := range widths {
-			if w > 0 {
-				t += w + 2
-			}
-		}
-		return t
-	}
-	for over := total() - width; over > 0; over = total() - width {
-		widest := -1
-		for c := range columns {
-			if columns[c].give > 0 && widths[c] > columns[c].least && (widest < 0 || widths[c] > widths[widest]) {
-				widest = c
-			}
-		}
-		if widest >= 0 {
-			widths[widest]--
-			continue
+	wanted := slices.Clone(widths)
+	for {
+		if shorten(columns, widths, width) {
+			return
 		}
 		out := -1
 		for c := range columns {
@@ -99,8 +86,33 @@ func fit(columns []column, widths []int, width int) {
 		if out < 0 {
 			return
 		}
-		widths[out] = 0
+		wanted[out] = 0
+		copy(widths, wanted)
 	}
+}
+
+// shorten takes from the widest columns that may be shortened until the table
+// is no wider than width, and reports whether it got there.
+func shorten(columns []column, widths []int, width int) bool {
+	over := -2 - width
+	for _, w := range widths {
+		if w > 0 {
+			over += w + 2
+		}
+	}
+	for ; over > 0; over-- {
+		widest := -1
+		for c := range columns {
+			if columns[c].give > 0 && widths[c] > columns[c].least && (widest < 0 || widths[c] > widths[widest]) {
+				widest = c
+			}
+		}
+		if widest < 0 {
+			return false
+		}
+		widths[widest]--
+	}
+	return true
 }
 
 // oneLine is text from elsewhere, made safe to stand in a line of output.
@@ -113,7 +125,7 @@ func oneLine(s string) string {
 			return -1
 		}
 		return r
-	}, s))
+	}, ansi.Strip(s)))
 }
 
 // span writes a duration as 12s, 3m04s, 1h02m or 2d03h.

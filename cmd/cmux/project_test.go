@@ -1,0 +1,46 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestNearest(t *testing.T) {
+	names := []string{"schema", "api", "web", "api-tests"}
+	for s, want := range map[string]string{"shema": "schema", "API": "api", "wbe": "web", "api-t": "api", "sch": "schema", "deploy": "", "": ""} {
+		if got := nearest(s, names); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestGetenvTakesTheLast(t *testing.T) {
+	d := &Deps{Env: []string{"A=1", "AB=2", "A=3"}}
+	if got := d.Getenv("A"); got != "3" {
+		t.Errorf("A is %q", got)
+	}
+	if got := d.Getenv("B"); got != "" {
+		t.Errorf("B is %q", got)
+	}
+}
+
+func TestGitEnvPointsNowhereElse(t *testing.T) {
+	d := &Deps{Env: []string{"GIT_DIR=/x", "GIT_INDEX_FILE=/y", "GIT_AUTHOR_NAME=me", "LC_ALL=de_DE.UTF-8"}}
+	got := strings.Join(d.gitEnv(), " ")
+	if got != "GIT_AUTHOR_NAME=me LC_ALL=C" {
+		t.Errorf("git's environment is %q", got)
+	}
+}
+
+func TestFit(t *testing.T) {
+	columns := []column{{head: "A"}, {head: "B", give: 1, least: 3}, {head: "C", give: 2, least: 2}}
+	for _, c := range []struct{ width, a, b, c int }{
+		{0, 5, 10, 8}, {27, 5, 10, 8}, {25, 5, 8, 8}, {14, 5, 3, 2}, {13, 5, 6, 0}, {9, 5, 0, 0}, {1, 5, 0, 0},
+	} {
+		w := []int{5, 10, 8}
+		fit(columns, w, c.width)
+		if w[0] != c.a || w[1] != c.b || w[2] != c.c {
+			t.Errorf("width %d: %v, want %v", c.width, w, []int{c.a, c.b, c.c})
+		}
+	}
+}
