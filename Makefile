@@ -23,7 +23,7 @@ demo: tools build
 	@examples/demo/run.sh "$(CURDIR)/bin/cmux"
 
 check:
-	@fmt="$$(gofmt -l cmd dag signals worktree agents)"; test -z "$$fmt" || { echo "gofmt: $$fmt"; exit 1; }
+	@fmt="$$(gofmt -l cmd dag signals worktree agents examples)"; test -z "$$fmt" || { echo "gofmt: $$fmt"; exit 1; }
 	$(GO) vet ./...
 	GOOS=darwin GOARCH=arm64 $(GO) vet ./...
 
