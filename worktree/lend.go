@@ -73,14 +73,6 @@ func (r *Repo) Lend(ctx context.Context, s LendSpec) (*Tree, error) {
 		return nil, err
 	}
 	s.Path = path
-	if s.Branch != "" {
-		if _, err := git(ctx, r.Root, "check-ref-format", "refs/heads/"+s.Branch); err != nil {
-			if exitCode(err) > 0 {
-				err = fmt.Errorf("git does not allow the branch name %q", s.Branch)
-			}
-			return nil, err
-		}
-	}
 	release, err := r.claim(path)
 	if err != nil {
 		return nil, err
@@ -120,6 +112,14 @@ func (r *Repo) lend(ctx context.Context, s LendSpec) (*Tree, error) {
 		}
 	}
 
+	if s.Branch != "" {
+		if _, err := git(ctx, r.Root, "check-ref-format", "refs/heads/"+s.Branch); err != nil {
+			if exitCode(err) > 0 {
+				err = fmt.Errorf("git does not allow the branch name %q", s.Branch)
+			}
+			return nil, err
+		}
+	}
 	entry, err := r.clearPath(ctx, s)
 	if err != nil {
 		return nil, err
