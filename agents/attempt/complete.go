@@ -51,39 +51,49 @@ func (a *attempt) prepare() error {
 }
 
 // merge brings the branches in one after the other, the checks after each, and
-// stops at the first that breaks.
+// stops at the first that breaks; that merge is taken back.
 func (a *attempt) merge() error {
+	spec := worktree.MergeSpec{Path: a.tree.lent.Path}
 	for _, d := range a.spec.Branches {
 		if d.Tip == "" {
-			continue
+			continue // it contributes nothing
 		}
-		name := d.Name
-		if d.Branch != "" {
-			name = d.Branch
+		name := d.Branch
+		if name == "" {
+			name = d.Name
 		}
-		var tip string
-		failure, err := a.during(func(ctx context.Context) (err error) {
-			tip, err = a.tree.merge(ctx, d)
+		spec.Branches = append(spec.Branches, worktree.Tip{Name: name, Commit: d.Tip})
+	}
+	spec.Verify = func(ctx context.Context, _, branch string) error {
+		return a.call(ctx, func() error {
+			a.say("merged %s", branch)
+			f, err := a.verify("after merging " + branch + ": ")
+			if err == nil && f != nil {
+				err = failed(f.reason, "%s", f.detail)
+			}
 			return err
 		})
-		if err != nil {
-			return err
-		}
-		if failure != nil {
-			reason := dag.ReasonSetup
-			if conflict := (*worktree.ConflictError)(nil); errors.As(failure, &conflict) {
-				reason = dag.ReasonConflict
-			}
-			return failed(reason, "merging %s: %v", name, failure)
-		}
-		a.say("merged %s", name)
-		a.ownStart = tip
-		if f, err := a.verify("after merging " + name + ": "); err != nil {
-			return err
-		} else if f != nil {
-			return failed(f.reason, "%s", f.detail)
-		}
 	}
+	var res *worktree.MergeResult
+	failure, err := a.during(func(ctx context.Context) (err error) {
+		res, err = a.tree.repo.MergeInto(ctx, spec)
+		return err
+	})
+	var (
+		conflict *worktree.ConflictError
+		refused  *worktree.VerifyError
+	)
+	switch {
+	case err != nil:
+		return err
+	case errors.As(failure, &conflict):
+		return failed(dag.ReasonConflict, "%v", failure)
+	case errors.As(failure, &refused):
+		return refused.Err
+	case failure != nil:
+		return failed(dag.ReasonSetup, "merging: %v", failure)
+	}
+	a.ownStart = res.Commit
 	return nil
 }
 

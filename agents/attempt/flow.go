@@ -45,7 +45,8 @@ type attempt struct {
 	granted    bool
 	wentOn     bool
 	interrupt  context.CancelFunc // ends the step that runs
-	delivered  []string           // prompts that are cmux's own
+	calls      chan func()
+	delivered  []string // prompts that are cmux's own
 
 	// Of the conversation so far.
 	sentBack     int // turns without a report
@@ -82,7 +83,7 @@ var errCancelled = &final{run.End{Outcome: dag.Cancelled}}
 // not do its part (a record that cannot be written) and that the attempt has
 // no end either.
 func Run(ctx context.Context, job Job) (run.End, error) {
-	a := &attempt{ctx: ctx, job: &job, node: job.Node, spec: job.Spec, limits: job.Limits.withDefaults()}
+	a := &attempt{ctx: ctx, job: &job, node: job.Node, spec: job.Spec, limits: job.Limits.withDefaults(), calls: make(chan func())}
 	end, err := a.run()
 	a.refuse()
 	return end, err
@@ -285,6 +286,8 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 			if err := a.handle(m); err != nil {
 				return false, err
 			}
+		case f := <-a.calls:
+			f()
 		case <-a.budget.C:
 			return false, failed(dag.ReasonTimeout, "ran past its timeout of %s", time.Duration(a.node.Timeout))
 		case <-idle:
@@ -324,12 +327,24 @@ func (a *attempt) during(f func(context.Context) error) (failure, err error) {
 		defer close(done)
 		failure = f(ctx)
 	}()
+	outer := a.interrupt
 	a.interrupt = cancel
 	_, err = a.serve(done, nil, nil)
-	a.interrupt = nil
+	a.interrupt = outer
 	cancel()
 	<-done
 	return failure, err
+}
+
+// call has the goroutine of Run do f, from within what during runs.
+func (a *attempt) call(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	select {
+	case a.calls <- func() { done <- f() }:
+		return <-done
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (a *attempt) interrupted() error {

@@ -23,12 +23,11 @@ type Terminal struct {
 // mean what they always do there.
 func (s *Stage) InPty(cmd *exec.Cmd, out io.Writer) (*Program, error) {
 	s.complete(cmd)
-	ptmx, tty, err := pty.Open()
+	ptmx, tty, err := openPty()
 	if err != nil {
 		return nil, err
 	}
-	// Best effort: a pane that is no terminal (a test, a pipe) has no size.
-	pty.InheritSize(s.Terminal.In, ptmx)
+	s.Terminal.fit(ptmx)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	p, err := s.start(cmd, ptmx, out)
@@ -38,6 +37,37 @@ func (s *Stage) InPty(cmd *exec.Cmd, out io.Writer) (*Program, error) {
 	}
 	p.unrelay = s.Terminal.relay(ptmx)
 	return p, nil
+}
+
+// openPty opens a pty whose near end obeys deadlines. The file that pty.Open
+// returns does not: it has been switched to blocking calls, so that a program
+// that reads nothing would hang whoever writes to it.
+func openPty() (ptmx, tty *os.File, err error) {
+	opened, tty, err := pty.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer opened.Close()
+	fd, err := unix.FcntlInt(opened.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		tty.Close()
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(fd), opened.Name()), tty, nil
+}
+
+// fit gives ptmx the size of the pane. A pane that is no terminal has none.
+func (t *Terminal) fit(ptmx *os.File) {
+	size, err := unix.IoctlGetWinsize(int(t.In.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return
+	}
+	if c, err := ptmx.SyscallConn(); err == nil {
+		c.Control(func(fd uintptr) { unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, size) })
+	}
 }
 
 // relay copies what is typed in the pane and its size to ptmx until the
@@ -79,7 +109,7 @@ func (t *Terminal) relay(ptmx *os.File) (stop func()) {
 		for {
 			select {
 			case <-t.Resized:
-				pty.InheritSize(t.In, ptmx)
+				t.fit(ptmx)
 			case <-over:
 				return
 			}

@@ -1,7 +1,6 @@
 package attempt
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,12 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"cmux/agents/run"
 	"cmux/worktree"
 )
 
@@ -67,23 +64,6 @@ func (t *tree) branch() (string, error) {
 		return "", nil
 	}
 	return name, nil
-}
-
-// merge brings a branch in and returns the new tip.
-func (t *tree) merge(ctx context.Context, d run.Dependency) (string, error) {
-	head, err := t.repo.Tip(ctx, t.lent.Branch)
-	if err != nil {
-		return "", err
-	}
-	tip, err := t.repo.Merge(ctx, head, []worktree.Tip{{Name: d.Name, Commit: d.Tip}})
-	if err != nil || tip == head {
-		return tip, err
-	}
-	cmd := exec.CommandContext(ctx, "git", "-c", "core.hooksPath=/dev/null", "-C", t.lent.Path, "merge", "--quiet", "--ff-only", tip)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("git merge --ff-only %.12s: %w: %s", tip, err, bytes.TrimSpace(out))
-	}
-	return tip, nil
 }
 
 // commits counts the commits since from.

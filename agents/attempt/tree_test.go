@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/attempt"
 	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/worktree"
@@ -194,7 +195,7 @@ func TestMergeRole(t *testing.T) {
 	}{
 		{"all", dag.Node{Verify: []string{"test -e b"}}, "", false, nil, []string{"b", "c"}},
 		{"with a task", dag.Node{Task: "ls > listing"}, "", false, nil, []string{"b", "c", "listing"}},
-		{"breaks", dag.Node{Verify: []string{"test ! -e c"}}, dag.ReasonChecks, true, []string{"shop/c"}, []string{"b", "c"}},
+		{"breaks", dag.Node{Verify: []string{"test ! -e c"}}, dag.ReasonChecks, true, []string{"shop/c"}, []string{"b"}},
 		{"conflict", dag.Node{Env: map[string]string{"conflict": "1"}}, dag.ReasonConflict, true, []string{"src/a.txt", "shop/c"}, []string{"b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -229,6 +230,24 @@ func TestMergeRole(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A merge whose checks are broken off is taken back.
+func TestCancelWhileMerging(t *testing.T) {
+	f := inTree(t, dag.Node{Role: dag.RoleMerge, Verify: []string{"echo checking now; sleep 1000"}})
+	git(t, f.root, "checkout", "-q", "-b", "shop/b")
+	write(t, filepath.Join(f.root, "b"), "b\n")
+	git(t, f.root, "add", "-A")
+	git(t, f.root, "commit", "-q", "-m", "b")
+	f.job.Spec.Branches = []run.Dependency{{Name: "b", Branch: "shop/b", Tip: git(t, f.root, "rev-parse", "HEAD")}}
+	wait := f.start(t.Context())
+	eventually(t, "the check runs", func() bool { return strings.Contains(f.log(), "\nchecking now\n") })
+	f.say(attempt.Message{Op: attempt.OpCancel})
+	end, err := wait()
+	if err != nil || end.Outcome != dag.Cancelled || end.Tip != f.job.Spec.Place.Commit {
+		t.Errorf("%+v, %v", end, err)
+	}
+	f.leaveNothing()
 }
 
 // A quiet program that changes files is not idle: it writes until long after the
