@@ -122,40 +122,34 @@ func own(pid int) bool {
 func (s *Spawner) childless(belongs func(stat) bool) bool {
 	s.mu.Lock() // no program is half started meanwhile
 	defer s.mu.Unlock()
-	self, err := statOf(os.Getpid())
+	// The kernel hands orphans to the first thread of their reaper that lives,
+	// which is the main one: Go never ends that.
+	pid := strconv.Itoa(os.Getpid())
+	b, err := os.ReadFile("/proc/" + pid + "/task/" + pid + "/children")
 	if err != nil {
-		return false
+		return false // a kernel without CONFIG_PROC_CHILDREN
 	}
-	tasks, err := os.ReadDir("/proc/self/task")
+	session, err := unix.Getsid(0)
 	if err != nil {
 		return false
 	}
 	clear := true
-	for _, t := range tasks {
-		b, err := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
-		if err != nil {
-			if _, gone := os.Stat("/proc/self/task/" + t.Name()); errors.Is(gone, fs.ErrNotExist) {
-				continue
-			}
-			return false // a kernel without CONFIG_PROC_CHILDREN
+	for f := range bytes.FieldsSeq(b) {
+		pid, err := strconv.Atoi(string(f))
+		if err != nil || s.leaders[pid] != nil {
+			continue
 		}
-		for f := range bytes.FieldsSeq(b) {
-			pid, err := strconv.Atoi(string(f))
-			if err != nil || s.leaders[pid] != nil {
-				continue
-			}
-			st, err := statOf(pid)
-			switch {
-			case err != nil: // gone
-			case st.zombie && st.session != self.session:
-				// What this process runs by other means (git) stays in its session and
-				// is collected by its own Wait; an orphan of a program is nobody's.
-				var ws syscall.WaitStatus
-				syscall.Wait4(pid, &ws, syscall.WNOHANG, nil)
-			case st.zombie:
-			case belongs(st):
-				clear = false
-			}
+		st, err := statOf(pid)
+		switch {
+		case err != nil: // gone
+		case st.zombie && st.session != session:
+			// What this process runs by other means (git) stays in its session and
+			// is collected by its own Wait; an orphan of a program is nobody's.
+			var ws syscall.WaitStatus
+			syscall.Wait4(pid, &ws, syscall.WNOHANG, nil)
+		case st.zombie:
+		case belongs(st):
+			clear = false
 		}
 	}
 	return clear
