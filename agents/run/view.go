@@ -39,7 +39,19 @@ type NodeView struct {
 // go on. each is told every record with the change it is, if it is one; it
 // may be nil.
 func (r *Run) Replay(h *History, from int64, each func(rec *Record, c dag.Change, isChange bool)) (int64, error) {
-	tail, err := signals.ReadLog(r.Records(), from, func(line []byte, _ int64) error {
+	tail, err := signals.ReadLog(r.Records(), from, fold(h, each))
+	return tail.Next, err
+}
+
+// Replay is Run.Replay through the book's open file: where nothing is new it
+// costs next to nothing.
+func (b *Book) Replay(h *History, from int64, each func(rec *Record, c dag.Change, isChange bool)) (int64, error) {
+	tail, err := b.log.Read(from, fold(h, each))
+	return tail.Next, err
+}
+
+func fold(h *History, each func(rec *Record, c dag.Change, isChange bool)) func(line []byte, next int64) error {
+	return func(line []byte, _ int64) error {
 		rec, err := ParseRecord(line)
 		if err != nil {
 			return nil // a later version's, or damaged: the others still count
@@ -49,8 +61,7 @@ func (r *Run) Replay(h *History, from int64, each func(rec *Record, c dag.Change
 			each(rec, c, ok)
 		}
 		return nil
-	})
-	return tail.Next, err
+	}
 }
 
 // Recorded is what the records know of a node's marker, for signals.Judge.

@@ -309,7 +309,7 @@ func (r *Runner) commit(ctx context.Context, recs ...run.Record) error {
 func (r *Runner) catchUp(ctx context.Context) error {
 	changes := []dag.Change{{Kind: dag.Tick, At: time.Now()}}
 	var err error
-	r.offset, err = r.Run.Replay(r.hist, r.offset, func(rec *run.Record, c dag.Change, isChange bool) {
+	r.offset, err = r.book.Replay(r.hist, r.offset, func(rec *run.Record, c dag.Change, isChange bool) {
 		if isChange {
 			changes = append(changes, c)
 		}
