@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"time"
 
@@ -14,6 +15,10 @@ import (
 type Book struct {
 	run *Run
 	log *signals.Log
+
+	// Full is called when the disk is full, before the wait for space. An error
+	// of it ends the wait and is returned. May be nil.
+	Full func(error) error
 }
 
 // OpenBook opens the records of r for appending.
@@ -28,8 +33,13 @@ func (r *Run) OpenBook() (*Book, error) {
 // Close closes the file.
 func (b *Book) Close() error { return b.log.Close() }
 
+// spaceRetry is how long a full disk is left alone between two tries.
+const spaceRetry = 500 * time.Millisecond
+
 // Append writes records in one write. It does not wait for the disk: what it
-// wrote outlives this process, though not a power cut.
+// wrote outlives this process, though not a power cut. On a full disk it waits
+// for space, as long as ctx and Full let it: what was not recorded would be
+// done twice. Records may then be there twice, which changes nothing.
 func (b *Book) Append(ctx context.Context, recs ...Record) error {
 	return b.append(ctx, false, recs)
 }
@@ -49,7 +59,24 @@ func (b *Book) append(ctx context.Context, durable bool, recs []Record) error {
 		}
 		lines[i] = l
 	}
-	return b.log.Append(ctx, durable, lines...)
+	for {
+		err := b.log.Append(ctx, durable, lines...)
+		if !errors.Is(err, signals.ErrDiskFull) {
+			return err
+		}
+		if b.Full != nil {
+			if stop := b.Full(err); stop != nil {
+				return errors.Join(stop, err)
+			}
+		}
+		t := time.NewTimer(spaceRetry)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
 }
 
 // marked says which code the marker of a record holds, and whether the record
@@ -75,8 +102,8 @@ func (r *Record) marked() (code int, ok bool) {
 // The order is what makes it crash-only: a record without a marker is put
 // right by the next runner, a marker without a record cannot be.
 //
-// An error that leaves the records written (a marker that could not be made,
-// a full disk) is returned after everything else was done.
+// An error that wraps ErrMarker is of markers alone: everything is recorded,
+// and the runner puts them back.
 func (b *Book) Commit(ctx context.Context, recs ...Record) error {
 	var (
 		pending = make([]*signals.Pending, len(recs))
@@ -92,13 +119,16 @@ func (b *Book) Commit(ctx context.Context, recs ...Record) error {
 		if !ok {
 			continue
 		}
+		// A marker that cannot be made now is one that is missing later: known
+		// from its record, it is put back.
+		r.Marker = &Written{Code: code}
 		p, err := signals.Prepare(b.run.Signals(), r.Node, code)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		pending[i] = p
-		r.Marker = &Written{Code: code, Identity: p.Identity()}
+		r.Marker.Identity = p.Identity()
 	}
 	if err := b.append(ctx, durable, recs); err != nil {
 		for _, p := range pending {
@@ -120,5 +150,12 @@ func (b *Book) Commit(ctx context.Context, recs ...Record) error {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(append(errs, b.append(ctx, false, published))...)
+	if err := errors.Join(errs...); err != nil {
+		return errors.Join(fmt.Errorf("%w: %w", ErrMarker, err), b.append(ctx, false, published))
+	}
+	return b.append(ctx, false, published)
 }
+
+// ErrMarker says that what happened is recorded but that its marker is not in
+// place.
+var ErrMarker = errors.New("a marker could not be written")

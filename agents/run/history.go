@@ -76,6 +76,7 @@ type History struct {
 	Boot     string           // of the machine, when the newest runner came
 	Answered map[string]bool  // ids of requests that were carried out or refused
 	Ups      []time.Time      // when runners took the run, since the last one that left in order
+	Launch   string           // of the newest runner
 }
 
 // NewHistory is the history of a run of g in which nothing happened yet.
@@ -103,6 +104,9 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 	c = dag.Change{Node: i, Attempt: r.Attempt, At: r.At, Detail: r.Detail, Source: "record"}
 	switch r.Type {
 	case Started:
+		if n.attempt(r.Attempt) != nil {
+			return c, false // recorded twice
+		}
 		a := Attempt{N: r.Attempt, Pane: r.Pane, Started: r.At}
 		if r.Place != nil {
 			a.Place = *r.Place
@@ -158,8 +162,8 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 		}
 		n.setMarker(r.Marker)
 		n.Published = true
-		if c.Outcome != dag.Failed {
-			n.Tip = r.Tip
+		if c.Outcome != dag.Failed && !(n.Fact.Phase == dag.Ended && n.Fact.Outcome.Success()) {
+			n.Tip = r.Tip // of a done node it stays
 		}
 		n.Blocked = ""
 	case Blocked:
@@ -213,7 +217,7 @@ func (h *History) applyRun(r *Record) (c dag.Change, isChange bool) {
 				h.Nodes[i].Published = false // a power cut may have taken what was seen
 			}
 		}
-		h.Boot, h.Folder = r.Boot, r.Folder
+		h.Boot, h.Folder, h.Launch = r.Boot, r.Folder, r.Launch
 		h.Final, h.Ended = "", time.Time{}
 	case RunnerDown:
 		h.Ups = nil

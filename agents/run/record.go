@@ -131,6 +131,7 @@ type Record struct {
 	PIDStart uint64           `json:"pid_start,omitempty"` // start time of PID, in the kernel's ticks
 	Boot     string           `json:"boot,omitempty"`      // RunnerUp: of the machine; markers seen before another boot may be gone
 	Folder   signals.Identity `json:"folder,omitzero"`     // RunnerUp: of the signals folder, to tell its removal from that of each marker
+	Launch   string           `json:"launch,omitempty"`    // RunnerUp: names the start or resume that it serves; a second one of the same launch was respawned
 	Pane     string           `json:"pane,omitempty"`
 	Activity dag.Activity     `json:"activity,omitempty"`
 	Until    time.Time        `json:"until,omitzero"`

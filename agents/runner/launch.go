@@ -134,6 +134,10 @@ func (r *Runner) placed(ctx context.Context, l lent) error {
 	if r.leaving != "" {
 		return nil // the tree is there for another time
 	}
+	if r.cancelled(l.node) {
+		r.slots.release(l.place.Slot)
+		return r.commit(ctx, cancelled(r.g.Nodes[l.node].Name))
+	}
 	f := r.state.Fact(l.node)
 	if f.Phase != dag.Running || f.Attempts != l.attempt {
 		// Overridden while git was at work: nothing was started.
@@ -203,6 +207,7 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 	if err := r.Run.WriteSpec(s); err != nil {
 		return err
 	}
+	r.launched[p.node] = launched{p.attempt, time.Now()}
 	argv := []string{r.Run.Binary(), "agents", "exec", "--run", r.Run.Dir, "--attempt", fmt.Sprint(p.attempt), "--", spec.Name}
 	if r.panes != nil {
 		r.panes.open(p.node, p.attempt, spec.Name, p.place.Dir, argv)
@@ -214,6 +219,7 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 // child is an attempt that this process carries itself.
 type child struct {
 	inbox  chan attempt.Message
+	ctx    context.Context // of the attempt; over when it has ended
 	cancel context.CancelFunc
 }
 
@@ -224,7 +230,7 @@ func (r *Runner) startChild(ctx context.Context, p *placement, s *run.Spec) erro
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	c := &child{inbox: make(chan attempt.Message, 16), cancel: cancel}
+	c := &child{inbox: make(chan attempt.Message, 16), ctx: ctx, cancel: cancel}
 	r.live[p.node] = &attached{attempt: p.attempt, child: c}
 	job := attempt.Job{
 		Run: r.Run, Node: spec, Spec: s, Env: r.env, Kinds: r.Kinds, Spawner: r.spawner, Repo: r.repo,
@@ -363,9 +369,20 @@ func (r *Runner) drain() {
 	}
 }
 
+// launched is when an attempt's process was started.
+type launched struct {
+	attempt int
+	at      time.Time
+}
+
+// launchGrace is how long a process that was started may take to hold its lock.
+const launchGrace = 10 * time.Second
+
 // probe finds out whether node i's attempt still has its process, by its lock,
-// and records it as vanished when it has not.
-func (r *Runner) probe(ctx context.Context, i int) error {
+// and records it as vanished when it has not. Gone says that the process is
+// known to have ended, or that nobody here started it: without a lock there is
+// nothing to wait for.
+func (r *Runner) probe(ctx context.Context, i int, gone bool) error {
 	a := r.hist.Nodes[i].Attempt()
 	if a == nil || a.Over() {
 		return nil
@@ -379,8 +396,14 @@ func (r *Runner) probe(ctx context.Context, i int) error {
 		lost.Detail = "its runner was killed"
 		return r.lose(ctx, lost)
 	}
-	if a.Began.IsZero() && r.panes != nil && r.panes.opening(i, a.N) {
-		return nil
+	if l := r.launched[i]; a.Began.IsZero() && l.attempt == a.N {
+		if r.panes != nil && r.panes.opening(i, a.N) {
+			r.launched[i] = launched{a.N, time.Now()}
+			return nil
+		}
+		if !gone && r.leaving == "" && time.Since(l.at) < launchGrace {
+			return nil
+		}
 	}
 	if err := os.MkdirAll(r.Run.NodeDir(name), 0o755); err != nil {
 		return err
@@ -441,6 +464,16 @@ func (r *Runner) attach(ctx context.Context, i int) {
 		return // the re-scan tries again
 	}
 	r.live[i] = &attached{attempt: a.N, client: client}
+	r.news = true
+	// What it may have missed, of this runner or of one that was killed.
+	switch f := &r.hist.Nodes[i].Fact; {
+	case r.leaving == run.HowStopped:
+		r.speak(ctx, i, attempt.Message{Op: attempt.OpStop})
+	case f.StillOpen:
+		r.speak(ctx, i, attempt.Message{Op: attempt.OpOverridden})
+	case f.Phase == dag.Running && r.Kinds[r.g.Nodes[i].Agent].Judge:
+		r.speak(ctx, i, attempt.Message{Op: attempt.OpGranted})
+	}
 	n := a.N
 	r.tasks.Go(func() {
 		select {
@@ -462,17 +495,34 @@ func (r *Runner) speak(ctx context.Context, i int, m attempt.Message) {
 	}
 	name := r.g.Nodes[i].Name
 	r.tasks.Go(func() {
-		if a.child != nil {
-			select {
-			case a.child.inbox <- m:
-			case <-ctx.Done():
-			}
-			return
-		}
-		if err := say(ctx, a.client, m); err != nil {
+		if err := a.say(ctx, m); err != nil && ctx.Err() == nil {
 			r.Log.Warn("an agent was not reached", "node", name, "op", m.Op, "err", err)
 		}
 	})
+}
+
+// say says something to an attempt and returns what it answers.
+func (a *attached) say(ctx context.Context, m attempt.Message) error {
+	if a.child == nil {
+		return say(ctx, a.client, m)
+	}
+	answer := make(chan attempt.Reply, 1)
+	select {
+	case a.child.inbox <- m.WithReply(func(r attempt.Reply) { answer <- r }):
+	case <-a.child.ctx.Done():
+		return attempt.ErrInterrupted
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case r := <-answer:
+		if r.Error != "" {
+			return errors.New(r.Error)
+		}
+		return nil
+	case <-a.child.ctx.Done(): // it ended before it came to this
+		return nil
+	}
 }
 
 func say(ctx context.Context, c *wrapper.Client, m attempt.Message) error {

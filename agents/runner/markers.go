@@ -83,7 +83,17 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 			}
 			recs = append(recs, rec)
 		case signals.Retry:
-			resets = append(resets, i)
+			if n.Blocked == "" {
+				resets = append(resets, i)
+				continue
+			}
+			// A 99 is derived: it goes when its cause does, and not before.
+			rec, err := r.putBack(i)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			recs = append(recs, rec)
 		case signals.Unsettled:
 			r.unseen[i] = v.Until
 		default:
@@ -96,15 +106,12 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 		}
 	}
 	if len(recs) > 0 {
-		if err := r.book.Commit(ctx, recs...); err != nil {
-			errs = append(errs, err)
-		}
-		if err := r.catchUp(ctx); err != nil {
+		if err := r.commit(ctx, recs...); err != nil {
 			return err
 		}
 	}
 	for _, i := range resets {
-		if err := r.reset(ctx, "", false, i); err != nil {
+		if err := r.learn(ctx, run.Record{Type: run.Reset, Node: r.g.Nodes[i].Name}); err != nil {
 			return err
 		}
 	}
@@ -155,19 +162,6 @@ func (r *Runner) tip(ctx context.Context, i int) string {
 		return ""
 	}
 	return commit
-}
-
-// reset begins a new life of nodes: their ends no longer count and their
-// markers are withdrawn. How says by which request, if by one.
-func (r *Runner) reset(ctx context.Context, request string, fresh bool, nodes ...int) error {
-	var recs []run.Record
-	for _, i := range nodes {
-		recs = append(recs, run.Record{Type: run.Reset, Node: r.g.Nodes[i].Name, How: request, Fresh: fresh})
-	}
-	if err := r.learn(ctx, recs...); err != nil {
-		return err
-	}
-	return r.withdraw(nodes)
 }
 
 // withdraw removes the markers that records say no longer count. One that is

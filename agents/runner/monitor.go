@@ -30,7 +30,7 @@ func StartInTmux(ctx context.Context, r *run.Run, how string) (tmux.SessionID, e
 		return "", err
 	}
 	defer client.Close()
-	spec := tmux.Spec{Dir: r.Plan.Root, Argv: []string{r.Binary(), "agents", "run", "--run", r.Dir, "--how", how}}
+	spec := tmux.Spec{Dir: r.Plan.Root, Argv: []string{r.Binary(), "agents", "run", "--run", r.Dir, "--how", how, "--launch", run.NewID(since)}}
 	session, pane, err := openMonitor(ctx, client, r, spec)
 	if err != nil {
 		return "", err

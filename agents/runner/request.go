@@ -12,8 +12,33 @@ import (
 	"cmux/signals"
 )
 
-// requests carries out what commands left for the runner. Each is recorded
-// under its id before its file goes, so that none is carried out twice.
+// asked is a request that waits for what an attempt does about it.
+type asked struct {
+	node, attempt int // the attempt it was passed on to; 0: to none yet
+	cancel        bool
+	done          bool  // it answered
+	err           error // what it refused
+}
+
+// said is what an attempt answered.
+type said struct {
+	to  *asked
+	err error
+}
+
+// deed is what a request comes to.
+type deed struct {
+	refusal error // for the person who asked; nothing was done
+	wait    bool  // it is not decided yet: ask again when there is news
+	recs    []run.Record
+	then    func() error // once recs are recorded; may be nil
+}
+
+func refuse(format string, a ...any) deed { return deed{refusal: fmt.Errorf(format, a...)} }
+
+// requests carries out what commands left for the runner. What a request does
+// and that it was done are recorded in one append, before its file goes, so
+// that it is carried out once whenever this process is killed.
 func (r *Runner) requests(ctx context.Context) error {
 	pending, err := r.Run.Pending()
 	if err != nil {
@@ -24,16 +49,22 @@ func (r *Runner) requests(ctx context.Context) error {
 			return nil
 		}
 		if !r.hist.Answered[q.ID] {
-			refusal, err := r.answer(ctx, q)
-			if err != nil {
-				return err
+			d := r.answer(ctx, q)
+			if d.wait {
+				continue
 			}
+			delete(r.asked, q.ID)
 			rec := run.Record{Type: run.Requested, Node: q.Node, How: string(q.Op), Request: q.ID}
-			if refusal != nil {
-				rec.Detail = refusal.Error()
+			if d.refusal != nil {
+				rec.Detail = d.refusal.Error()
 			}
-			if err := r.learn(ctx, rec); err != nil {
+			if err := r.commit(ctx, append(d.recs, rec)...); err != nil {
 				return err
+			}
+			if d.then != nil {
+				if err := d.then(); err != nil {
+					return err
+				}
 			}
 			r.Log.Info("request", "op", q.Op, "node", q.Node, "refused", rec.Detail)
 		}
@@ -44,73 +75,120 @@ func (r *Runner) requests(ctx context.Context) error {
 	return nil
 }
 
-// answer carries one request out. A refusal is for the person who asked.
-func (r *Runner) answer(ctx context.Context, q run.Request) (refusal, err error) {
+// answer says what a request comes to.
+func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 	if q.Op == run.OpStop && q.Node == "" {
-		if err := r.learn(ctx, run.Record{Type: run.Stopped}); err != nil {
-			return nil, err
-		}
-		r.stop(ctx)
-		return nil, nil
+		return deed{recs: []run.Record{{Type: run.Stopped}}, then: func() error { r.stop(ctx); return nil }}
 	}
 	i := r.g.Index(q.Node)
 	if i < 0 {
-		return fmt.Errorf("this run has no node %q", q.Node), nil
+		return refuse("this run has no node %q", q.Node)
 	}
-	f := r.state.Fact(i)
-	live := f.Live()
 	switch q.Op {
 	case run.OpRetry:
 		nodes, refusal := Rerun(r.state, i, q.Downstream)
 		if refusal != nil {
-			return refusal, nil
+			return deed{refusal: refusal}
 		}
-		return nil, r.reset(ctx, q.ID, q.Fresh, nodes...)
+		d := deed{then: func() error { return r.withdraw(nodes) }}
+		for _, i := range nodes {
+			d.recs = append(d.recs, run.Record{Type: run.Reset, Node: r.g.Nodes[i].Name, How: q.ID, Fresh: q.Fresh})
+		}
+		return d
 	case run.OpApprove:
 		switch {
 		case r.g.Nodes[i].Role != dag.RoleGate:
-			return fmt.Errorf("%s is no gate: cmux agents override %s calls it done", q.Node, q.Node), nil
+			return refuse("%s is no gate: cmux agents override %s calls it done", q.Node, q.Node)
 		case r.success(i):
-			return fmt.Errorf("%s is done already", q.Node), nil
+			return refuse("%s is done already", q.Node)
 		}
-		return nil, r.commit(ctx, run.Record{Type: run.Overridden, Node: q.Node, How: run.HowApproved})
+		return deed{recs: []run.Record{{Type: run.Overridden, Node: q.Node, How: run.HowApproved}}}
 	case run.OpOverride:
 		if r.success(i) {
-			return fmt.Errorf("%s is done already", q.Node), nil
+			return refuse("%s is done already", q.Node)
 		}
 		tip := r.tip(ctx, i)
 		id, err := signals.Replace(r.Run.Signals(), q.Node, signals.Content{Kind: signals.Empty})
 		if err != nil {
-			return fmt.Errorf("the marker of %s cannot be written: %w", q.Node, err), nil
+			return refuse("the marker of %s cannot be written: %w", q.Node, err)
 		}
-		if err := r.commit(ctx, run.Record{Type: run.Overridden, Node: q.Node, How: run.HowOverride, Tip: tip,
-			Marker: &run.Written{Empty: true, Identity: id}}); err != nil {
-			return nil, err
-		}
-		r.speak(ctx, i, attempt.Message{Op: attempt.OpOverridden})
-		return nil, nil
+		return deed{recs: []run.Record{{Type: run.Overridden, Node: q.Node, How: run.HowOverride, Tip: tip,
+			Marker: &run.Written{Empty: true, Identity: id}}}}
 	case run.OpStop:
-		if live {
-			r.speak(ctx, i, attempt.Message{Op: attempt.OpCancel})
-			return nil, nil
-		}
-		if r.state.Settled(i) {
-			return fmt.Errorf("%s is not running", q.Node), nil
-		}
-		return nil, r.commit(ctx, run.Record{Type: run.AttemptEnd, Node: q.Node, At: time.Now(),
-			End: &run.End{Outcome: dag.Cancelled, Exit: 130, Detail: "cancelled before it started"}})
-	case run.OpAnswer, run.OpRelease:
-		if !live {
-			return fmt.Errorf("%s is not running", q.Node), nil
-		}
-		op := attempt.OpAnswer
-		if q.Op == run.OpRelease {
-			op = attempt.OpRelease
-		}
-		r.speak(ctx, i, attempt.Message{Op: op, Text: q.Text})
-		return nil, nil
+		return r.answerCancel(ctx, q, i)
+	case run.OpAnswer:
+		return r.passOn(ctx, q, i, attempt.Message{Op: attempt.OpAnswer, Text: q.Text})
+	case run.OpRelease:
+		return r.passOn(ctx, q, i, attempt.Message{Op: attempt.OpRelease})
 	}
-	return fmt.Errorf("this version of cmux does not know the request %q", q.Op), nil
+	return refuse("this version of cmux does not know the request %q", q.Op)
+}
+
+// answerCancel cancels node i. It is done when the node has ended: until then
+// the request stands, so that another runner takes it up when this one dies.
+func (r *Runner) answerCancel(ctx context.Context, q run.Request, i int) deed {
+	f := r.state.Fact(i)
+	a := r.asked[q.ID]
+	switch {
+	case f.Live():
+		if a == nil {
+			a = &asked{node: i, cancel: true}
+			r.asked[q.ID] = a
+		}
+		if l := r.live[i]; l != nil && l.attempt != a.attempt {
+			a.attempt = l.attempt
+			r.speak(ctx, i, attempt.Message{Op: attempt.OpCancel})
+		}
+		return deed{wait: true}
+	case a != nil && r.state.Settled(i):
+		return deed{}
+	case r.state.Settled(i):
+		return refuse("%s is not running", q.Node)
+	}
+	return deed{recs: []run.Record{cancelled(q.Node)}}
+}
+
+// cancelled is the end of a node that was cancelled before it started.
+func cancelled(node string) run.Record {
+	return run.Record{Type: run.AttemptEnd, Node: node, At: time.Now(),
+		End: &run.End{Outcome: dag.Cancelled, Exit: 130, Detail: "cancelled before it started"}}
+}
+
+// cancelled reports whether a request to cancel node i waits.
+func (r *Runner) cancelled(i int) bool {
+	for _, a := range r.asked {
+		if a.node == i && a.cancel {
+			return true
+		}
+	}
+	return false
+}
+
+// passOn hands a request to the attempt of node i, whose answer is the answer.
+func (r *Runner) passOn(ctx context.Context, q run.Request, i int, m attempt.Message) deed {
+	a := r.asked[q.ID]
+	switch {
+	case a != nil && a.done:
+		return deed{refusal: a.err}
+	case !r.hist.Nodes[i].Fact.Live():
+		return refuse("%s is not running", q.Node)
+	case a != nil:
+		return deed{wait: true}
+	}
+	l := r.live[i]
+	if l == nil {
+		return deed{wait: true} // it cannot be spoken to yet
+	}
+	a = &asked{node: i, attempt: l.attempt}
+	r.asked[q.ID] = a
+	r.tasks.Go(func() {
+		err := l.say(ctx, m)
+		select {
+		case r.said <- said{a, err}:
+		case <-r.over:
+		}
+	})
+	return deed{wait: true}
 }
 
 // Rerun is the nodes that `retry` of node i begins anew: the node itself and,

@@ -42,6 +42,7 @@ type Options struct {
 	Kinds  attempt.Kinds
 	Server *tmux.Server // nil: headless
 	Pane   string       // the monitor's pane, in which this process runs; empty: none
+	Launch string       // names the start or resume that this runner serves, so that a respawned one is known
 	Live   io.Writer    // headless: the nodes' output, prefixed; nil: nowhere
 	Log    *log.Logger
 }
@@ -66,17 +67,20 @@ type Runner struct {
 	panes   *panes // nil: headless
 	slots   slots
 
-	effects []dag.Effect
-	backlog []run.Record      // ends that could not be recorded yet
-	live    map[int]*attached // by node: attempts this runner can speak to
-	relabel map[int]bool      // nodes whose pane may show an old label
-	unseen  map[int]time.Time // markers to look at again, and when
-	leaving string            // why Run is about to leave before the run's end
-	patient time.Time         // when leaving gives up on agents that do not end
+	effects  []dag.Effect
+	live     map[int]*attached // by node: attempts this runner can speak to
+	relabel  map[int]bool      // nodes whose pane may show an old label
+	unseen   map[int]time.Time // markers to look at again, and when
+	launched map[int]launched  // by node: attempts that this runner started and that may not have come up
+	asked    map[string]*asked // by id: requests that wait for what an attempt does
+	news     bool              // something happened that a waiting request may wait for
+	leaving  string            // why Run is about to leave before the run's end
+	patient  time.Time         // when leaving gives up on agents that do not end
 
 	lent  chan lent
 	ended chan ended
 	gone  chan goneNode
+	said  chan said
 	over  chan struct{} // closed when nobody receives any more
 	tasks sync.WaitGroup
 }
@@ -103,6 +107,9 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		live:     make(map[int]*attached),
 		relabel:  make(map[int]bool),
 		unseen:   make(map[int]time.Time),
+		launched: make(map[int]launched),
+		asked:    make(map[string]*asked),
+		said:     make(chan said),
 		lent:     make(chan lent), ended: make(chan ended), gone: make(chan goneNode), over: make(chan struct{}),
 	}
 	if r.Log == nil {
@@ -120,9 +127,6 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	if r.lock, err = signals.TryLock(run.LockPath(root)); err != nil {
 		return nil, err
 	}
-	if r.env, err = o.Run.Env(); err != nil {
-		return nil, err
-	}
 	if r.repo, err = worktree.Open(ctx, root); err != nil {
 		return nil, err
 	}
@@ -132,7 +136,14 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	if r.book, err = o.Run.OpenBook(); err != nil {
 		return nil, err
 	}
+	r.book.Full = func(err error) error {
+		r.Log.Error("the disk is full; waiting for space", "err", err)
+		return ctx.Err()
+	}
 	if r.offset, err = o.Run.Replay(r.hist, 0, nil); err != nil {
+		return nil, err
+	}
+	if r.env, err = o.Run.Env(); err != nil && !r.outlived() {
 		return nil, err
 	}
 	r.scanner = signals.NewScanner(o.Run.Signals(), g.Names())
@@ -183,6 +194,9 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 		close(r.over)
 		r.drain()
 	}()
+	if r.outlived() {
+		return r.hist.Final, nil
+	}
 	if err := r.begin(tasks); err != nil {
 		return "", err
 	}
@@ -201,6 +215,13 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 		if state, over := r.finished(); over {
 			return state, r.end(tasks, state)
 		}
+		if r.news {
+			r.news = false
+			if err := r.requests(tasks); err != nil {
+				return "", err
+			}
+			continue
+		}
 		r.arm(wake)
 		var err error
 		select {
@@ -217,7 +238,10 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 		case e := <-r.ended:
 			err = r.ends(tasks, e)
 		case n := <-r.gone:
-			err = r.probe(tasks, n.node)
+			err = r.probe(tasks, n.node, true)
+		case s := <-r.said:
+			s.to.done, s.to.err = true, s.err
+			r.news = true
 		case <-wake.C:
 			err = r.due(tasks)
 		case <-net.C:
@@ -232,7 +256,8 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 // begin takes the run over from whoever had it before.
 func (r *Runner) begin(ctx context.Context) error {
 	now := time.Now()
-	if len(r.hist.Ups) > 0 && r.How == HowStart {
+	respawned := r.respawned()
+	if respawned || len(r.hist.Ups) > 0 && r.How == HowStart {
 		r.How = HowRespawn
 	}
 	expected := r.hist.Folder
@@ -240,8 +265,10 @@ func (r *Runner) begin(ctx context.Context) error {
 	if _, _, err := folder.Scan(now); err != nil {
 		return err
 	}
-	recs := []run.Record{{Type: run.RunnerUp, How: r.How, PID: os.Getpid(), Boot: proc.BootID(), Folder: folder.Folder(), Detail: r.instance}}
-	if r.hist.Stopped {
+	recs := []run.Record{{Type: run.RunnerUp, How: r.How, PID: os.Getpid(), Boot: proc.BootID(), Folder: folder.Folder(), Launch: r.Launch, Detail: r.instance}}
+	// A runner that died while it stopped the run is respawned to finish that.
+	stopping := r.hist.Stopped && respawned
+	if r.hist.Stopped && !stopping {
 		recs = append(recs, run.Record{Type: run.Resumed})
 	}
 	if err := r.learn(ctx, recs...); err != nil {
@@ -251,7 +278,7 @@ func (r *Runner) begin(ctx context.Context) error {
 	for i := range r.hist.Nodes {
 		if r.hist.Nodes[i].Fact.Live() {
 			r.slots.hold(r.hist.Nodes[i].Attempt().Place.Slot)
-			if err := r.probe(ctx, i); err != nil {
+			if err := r.probe(ctx, i, true); err != nil {
 				return err
 			}
 		}
@@ -270,8 +297,18 @@ func (r *Runner) begin(ctx context.Context) error {
 	}
 	r.state, r.effects = dag.Rebuild(r.g, r.hist.Facts(time.Now()))
 	r.Log.Info("runner up", "how", r.How, "nodes", r.g.Len())
+	if stopping {
+		r.stop(ctx)
+	}
 	return r.requests(ctx)
 }
+
+// respawned reports whether an earlier runner served the same launch.
+func (r *Runner) respawned() bool { return r.Launch != "" && r.hist.Launch == r.Launch }
+
+// outlived reports whether the run had ended when its runner was killed: there
+// is nothing left to do but to leave.
+func (r *Runner) outlived() bool { return r.respawned() && r.hist.Final != "" }
 
 // learn appends records and takes them in, together with what others appended
 // meanwhile. Reading back is the only way in which anything becomes known.
@@ -284,23 +321,10 @@ func (r *Runner) learn(ctx context.Context, recs ...run.Record) error {
 
 // commit is learn for records that come with markers or must be durable.
 func (r *Runner) commit(ctx context.Context, recs ...run.Record) error {
-	recs = append(r.backlog, recs...)
-	r.backlog = nil
-	if err := r.book.Commit(ctx, recs...); err != nil {
-		if !errors.Is(err, signals.ErrDiskFull) && !errors.Is(err, signals.ErrReadOnly) {
-			return err
-		}
-		// Nothing is lost by waiting: whatever was not recorded is kept, and
-		// tried again at every re-scan.
-		r.Log.Error("an end could not be recorded or marked; trying again", "err", err)
-		before := r.offset
-		if err := r.catchUp(ctx); err != nil {
-			return err
-		}
-		if r.offset == before {
-			r.backlog = recs
-		}
-		return nil
+	if err := r.book.Commit(ctx, recs...); errors.Is(err, run.ErrMarker) {
+		r.Log.Error("trying again at the next look", "err", err)
+	} else if err != nil {
+		return err
 	}
 	return r.catchUp(ctx)
 }
@@ -349,7 +373,9 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 	switch rec.Type {
 	case run.Began:
 		r.attach(ctx, i)
+		r.news = true
 	case run.AttemptEnd, run.Vanished:
+		r.news = true
 		if a := r.live[i]; a != nil && (rec.Attempt == 0 || a.attempt == rec.Attempt) {
 			a.close()
 			delete(r.live, i)
@@ -369,7 +395,12 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 			r.notifyInput(ctx, rec)
 		}
 		r.tell(rec)
-	case run.Overridden, run.Reset, run.Blocked, run.Unblocked:
+	case run.Overridden:
+		if r.hist.Nodes[i].Fact.StillOpen {
+			r.speak(ctx, i, attempt.Message{Op: attempt.OpOverridden})
+		}
+		r.tell(rec)
+	case run.Reset, run.Blocked, run.Unblocked:
 		r.tell(rec)
 	}
 }
@@ -462,13 +493,16 @@ func (r *Runner) carryOut(ctx context.Context, effects []dag.Effect) error {
 
 // finished reports whether Run has nothing left to do.
 func (r *Runner) finished() (dag.RunState, bool) {
-	if len(r.backlog) > 0 || len(r.effects) > 0 {
+	if len(r.effects) > 0 {
 		return "", false
 	}
 	if r.leaving != "" {
 		busy := false
 		for _, a := range r.live {
-			busy = busy || a.child != nil || r.leaving == run.HowStopped
+			busy = busy || a.child != nil
+		}
+		if r.leaving == run.HowStopped { // also one that cannot be spoken to yet
+			busy = busy || slices.ContainsFunc(r.hist.Nodes, func(n run.Node) bool { return n.Fact.Live() })
 		}
 		if busy && time.Now().Before(r.patient) {
 			return "", false
@@ -499,6 +533,7 @@ func (r *Runner) end(ctx context.Context, state dag.RunState) error {
 		run.Record{Type: run.RunEnded, How: string(state)},
 		run.Record{Type: run.RunnerDown, How: string(state)})
 	r.Log.Info("run ended", "state", state)
+	r.audit()
 	r.notifyEnd(ctx, state)
 	if slices.ContainsFunc(r.hist.Nodes, func(n run.Node) bool { return n.Fact.StillOpen }) {
 		return err // its wrapper may still want the environment
@@ -506,10 +541,32 @@ func (r *Runner) end(ctx context.Context, state dag.RunState) error {
 	return errors.Join(err, r.Run.DropEnv())
 }
 
-// interrupted answers the end of ctx: a signal to the runner.
+// audit holds what the scheduler came to, step by step, against what the
+// records say. The two are equal; should they ever not be, it is known.
+func (r *Runner) audit() {
+	now := time.Now()
+	told := dag.Observe(r.g, r.hist.Facts(now))
+	for i := range r.g.Nodes {
+		if have, want := r.state.Label(i, now).Label, told.Label(i, now).Label; have != want {
+			r.Log.Error(diverged, "node", r.g.Nodes[i].Name, "runner", have, "records", want)
+		}
+	}
+}
+
+// diverged is what audit logs.
+const diverged = "the runner and its records disagree"
+
+// interrupted answers the end of ctx: a signal to the runner. One that carries
+// the attempts itself was ended by a person, as by stop.
 func (r *Runner) interrupted(ctx context.Context) error {
 	if r.leaving == "" {
-		r.state.Step(dag.Change{Kind: dag.Stop, At: time.Now()})
+		if r.Server == nil {
+			if err := r.learn(ctx, run.Record{Type: run.Stopped, Detail: "interrupted"}); err != nil {
+				return err
+			}
+		} else {
+			r.state.Step(dag.Change{Kind: dag.Stop, At: time.Now()})
+		}
 		r.leave(run.HowInterrupted)
 		for _, a := range r.live {
 			if a.child != nil {
@@ -596,14 +653,9 @@ func (r *Runner) rescan(ctx context.Context) error {
 	if err := r.catchUp(ctx); err != nil {
 		return err
 	}
-	if len(r.backlog) > 0 {
-		if err := r.commit(ctx); err != nil {
-			return err
-		}
-	}
 	for i := range r.hist.Nodes {
 		if r.hist.Nodes[i].Fact.Live() {
-			if err := r.probe(ctx, i); err != nil {
+			if err := r.probe(ctx, i, false); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"cmux/agents/run"
@@ -57,8 +58,20 @@ func stopAll(ctx context.Context, r *run.Run, recs ...run.Record) error {
 			continue
 		}
 		name := r.Plan.Graph.Nodes[i].Name
-		if _, held, _ := signals.ReadHolder(r.NodeLock(name)); !held {
+		if err := os.MkdirAll(r.NodeDir(name), 0o755); err != nil {
+			return err
+		}
+		lock, err := signals.TryLock(r.NodeLock(name))
+		if err == nil {
+			// Gone; or not there yet, and without its spec it leaves again.
+			if err := errors.Join(r.DropSpec(name, a.N), lock.Unlock()); err != nil {
+				return err
+			}
 			continue
+		}
+		var held *signals.HeldError
+		if !errors.As(err, &held) {
+			return err
 		}
 		c, err := wrapper.Dial(ctx, r, name)
 		if err != nil {

@@ -38,7 +38,7 @@ func newExecCmd(d *Deps) *cobra.Command {
 // newRunCmd is the process of the monitor window: the runner and the live
 // table.
 func newRunCmd(d *Deps) *cobra.Command {
-	var dir, how string
+	var dir, how, launch string
 	cmd := &cobra.Command{
 		Use:    "run",
 		Hidden: true,
@@ -60,7 +60,7 @@ func newRunCmd(d *Deps) *cobra.Command {
 			defer logFile.Close()
 			logger := newLogger(logFile)
 			hide := showRun(cmd.Context(), d, r)
-			state, err := runner.Run(cmd.Context(), runner.Options{Run: r, How: how, Kinds: d.Kinds, Server: runner.Server(r), Pane: os.Getenv("TMUX_PANE"), Log: logger})
+			state, err := runner.Run(cmd.Context(), runner.Options{Run: r, How: how, Kinds: d.Kinds, Server: runner.Server(r), Pane: os.Getenv("TMUX_PANE"), Launch: launch, Log: logger})
 			hide()
 			if err != nil {
 				logger.Error("the runner failed", "err", err)
@@ -78,5 +78,6 @@ func newRunCmd(d *Deps) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&dir, "run", "", "folder of the run")
 	cmd.Flags().StringVar(&how, "how", runner.HowStart, "start or resume")
+	cmd.Flags().StringVar(&launch, "launch", "", "names the start or resume, so that a respawned runner knows")
 	return cmd
 }
