@@ -190,6 +190,8 @@ type Spawner struct {
 	requests chan request
 	done     chan struct{}
 
+	null *os.File // standard input of programs that have none
+
 	mu      sync.Mutex
 	leaders map[int]*os.Process // programs not yet waited for
 }
@@ -205,7 +207,11 @@ func NewSpawner() (*Spawner, error) {
 	if err := subreaper(); err != nil {
 		return nil, fmt.Errorf("becoming a child subreaper: %w", err)
 	}
-	s := &Spawner{requests: make(chan request), done: make(chan struct{}), leaders: map[int]*os.Process{}}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	s := &Spawner{requests: make(chan request), done: make(chan struct{}), null: null, leaders: map[int]*os.Process{}}
 	go func() {
 		defer close(s.done)
 		runtime.LockOSThread()
@@ -230,6 +236,7 @@ func NewSpawner() (*Spawner, error) {
 func (s *Spawner) Close() {
 	close(s.requests)
 	<-s.done
+	s.null.Close()
 }
 
 // Exit is how a program ended.
@@ -270,6 +277,9 @@ func (s *Spawner) Start(cmd *exec.Cmd, mark Mark) (*Program, error) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	dieWithParent(cmd.SysProcAttr)
+	if cmd.Stdin == nil {
+		cmd.Stdin = s.null
+	}
 	r := request{cmd, make(chan error, 1)}
 	s.requests <- r
 	if err := <-r.reply; err != nil {
