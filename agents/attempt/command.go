@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"cmux/agents/proc"
@@ -40,15 +41,41 @@ func Shell(script, file string) (*exec.Cmd, error) {
 	return exec.Command("/bin/sh", file), nil
 }
 
+// plain splits a script that is nothing but the path of a program and its
+// arguments, for which a shell would only take time; nil when it says more.
+func plain(script string) []string {
+	special := func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/._-+,:@ ", r))
+	}
+	if strings.ContainsFunc(script, special) {
+		return nil
+	}
+	words := strings.Fields(script)
+	// A name without a slash may be the shell's own; : and . are commands.
+	if len(words) == 0 || !strings.Contains(words[0], "/") {
+		return nil
+	}
+	return words
+}
+
 func (c *command) Start(context.Context) error {
 	s := c.stage
-	cmd, err := Shell(s.Node.Task, filepath.Join(s.Run.NodeDir(s.Node.Name), "task-"+strconv.Itoa(s.Spec.Attempt)+".sh"))
-	if err != nil {
-		return err
-	}
 	start := s.Piped
 	if s.Terminal != nil {
 		start = s.InPty
+	}
+	if words := plain(s.Node.Task); words != nil {
+		program, err := start(&exec.Cmd{Path: words[0], Args: words}, s.Out)
+		if err == nil {
+			c.program = program
+			return nil
+		}
+		// The shell knows what to say of a missing program, and how to run a
+		// script without #!.
+	}
+	cmd, err := Shell(s.Node.Task, filepath.Join(s.Run.NodeDir(s.Node.Name), "task-"+strconv.Itoa(s.Spec.Attempt)+".sh"))
+	if err != nil {
+		return err
 	}
 	c.program, err = start(cmd, s.Out)
 	return err

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // seam ends the newest output while the log of a talkative attempt is a ring;
@@ -27,10 +29,15 @@ type Log struct {
 // OpenLog appends a header line to the log at path and returns the Log of a new
 // attempt.
 func OpenLog(path, header string, head, tail int64) (*Log, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, err
+	// Not os.OpenFile, which asks the poller first: six system calls for one.
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC, 0o644)
+	for err == unix.EINTR {
+		fd, err = unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC, 0o644)
 	}
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), path)
 	end, err := f.Seek(0, io.SeekEnd)
 	if err == nil {
 		if end > 0 {
