@@ -44,8 +44,6 @@ func (a *attempt) converse() error {
 			return a.left()
 		case a.limit != nil:
 			err = a.sleep()
-		case a.taken:
-			a.turnEnded, a.question, a.answer = false, nil, nil
 		case a.answer != nil:
 			text := *a.answer
 			a.answer, a.turnEnded, a.question = nil, false, nil
@@ -75,7 +73,7 @@ func (a *attempt) eventful() bool {
 		return a.done != nil || a.turnEnded
 	}
 	if a.taken {
-		return a.done != nil || a.limit != nil
+		return a.done != nil // a turn that ended meanwhile is looked at after the release
 	}
 	return a.done != nil || a.limit != nil || a.answer != nil || a.question != nil || a.turnEnded
 }

@@ -382,6 +382,10 @@ func (a *attempt) handle(m Message) error {
 			reply.Error = fmt.Sprintf("%s takes no answers", a.node.Name)
 			return nil
 		}
+		if a.taken {
+			reply.Error = fmt.Sprintf("%s is taken over by a person; cmux agents release %s first", a.node.Name, a.node.Name)
+			return nil
+		}
 		a.answer = &m.Text
 	case OpRelease:
 		if !a.taken {
@@ -429,9 +433,6 @@ func (a *attempt) react(e Event) error {
 	switch e.What {
 	case TurnEnded:
 		a.stopBackground()
-		if a.taken {
-			return nil
-		}
 		if e.Background > 0 {
 			a.background = time.NewTimer(a.limits.Settle)
 			return nil
@@ -450,7 +451,9 @@ func (a *attempt) react(e Event) error {
 			a.question = &e.Text
 		}
 	case Limited:
-		a.limit = &e
+		if !a.taken {
+			a.limit = &e
+		}
 	case WentOn:
 		a.turnEnded, a.question, a.limit = false, nil, nil
 		a.wentOn = true

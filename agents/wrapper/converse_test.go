@@ -177,6 +177,9 @@ func TestTakenOver(t *testing.T) {
 	_, _, wait := f.start()
 	c := f.dial()
 	f.becomes("taken over")
+	if err := c.Answer(t.Context(), "x"); err == nil {
+		t.Error("an answer was typed into a person's conversation")
+	}
 	if err := c.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
