@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/run"
+	"cmux/worktree"
+)
+
+func newMergeCmd(d *Deps) *cobra.Command {
+	var (
+		into          string
+		goOn, abandon bool
+	)
+	cmd := &cobra.Command{
+		Use:   "merge",
+		Short: "Merge the branches of a run, in order, with checks after each",
+		Long: `Merge the branches of the newest run's done nodes in dependency order, in a
+worktree beside yours. After each merge the verify commands of the nodes merged
+so far are run. At the first branch that conflicts or breaks a check it stops
+and names it; the target has then not moved. It moves at the very end, by
+fast-forward. --continue goes on after a repair, --abort takes everything back.`,
+		Example: "  cmux agents merge --into main",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := d.latest(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return d.merge(cmd.Context(), r, into, goOn, abandon)
+		},
+	}
+	cmd.Flags().StringVar(&into, "into", "", "branch to merge into (default: the branch that the run started from)")
+	cmd.Flags().BoolVar(&goOn, "continue", false, "go on with a merge that stopped")
+	cmd.Flags().BoolVar(&abandon, "abort", false, "give up a merge that stopped")
+	cmd.MarkFlagsMutuallyExclusive("continue", "abort")
+	return cmd
+}
+
+func (d *Deps) merge(ctx context.Context, r *run.Run, into string, goOn, abandon bool) error {
+	folder := run.Folder(r.Plan.Root)
+	spec := worktree.MergeSpec{Path: filepath.Join(folder, "merge"), Target: into, StateFile: filepath.Join(folder, "merge.json")}
+	state, err := worktree.ReadMergeState(spec.StateFile)
+	begun := err == nil
+	if err != nil && !errors.Is(err, worktree.ErrNoMerge) {
+		return err
+	}
+	switch {
+	case !begun && (goOn || abandon):
+		return &Hint{Err: worktree.ErrNoMerge, Try: "cmux agents merge"}
+	case begun && !goOn && !abandon:
+		return &Hint{Err: fmt.Errorf("a merge into %s was begun and has not ended", state.Target), Try: "cmux agents merge --continue, or --abort"}
+	case begun && into != "" && into != state.Target:
+		return usage("cmux agents merge --abort", "the merge that was begun is into %s", state.Target)
+	case begun:
+		spec.Target = state.Target
+	case spec.Target == "":
+		if spec.Target = r.Plan.BaseBranch; spec.Target == "" {
+			return usage("cmux agents merge --into BRANCH", "the run started from %s, which is no branch", r.Plan.BaseRef)
+		}
+	}
+	repo, err := worktree.Open(ctx, r.Plan.Root)
+	if err != nil {
+		return err
+	}
+	if abandon {
+		if err := repo.AbortMerge(ctx, spec); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(d.Out, "Given up. %s is where it was.\n", spec.Target)
+		return err
+	}
+	v, err := r.View(ctx, d.Now())
+	if err != nil {
+		return err
+	}
+	if err := d.mergeBranches(ctx, v, &spec); err != nil {
+		return err
+	}
+	res, err := repo.MergeInto(ctx, spec)
+	if err != nil {
+		return mergeHint(err, spec.Path)
+	}
+	for _, b := range res.Skipped {
+		fmt.Fprintf(d.Out, "%s: contained already\n", b)
+	}
+	_, err = fmt.Fprintf(d.Out, "%s: %s merged, now at %.12s\n", spec.Target, count(len(res.Merged), "branch"), res.Commit)
+	return err
+}
+
+// mergeBranches fills in the branches of the done nodes, in graph order, and
+// how each merge is judged.
+func (d *Deps) mergeBranches(ctx context.Context, v *run.View, spec *worktree.MergeSpec) error {
+	nodes := make(map[string]*run.NodeView)
+	for _, i := range v.Run.Plan.Graph.Order() {
+		n := &v.Nodes[i]
+		switch {
+		case !n.Spec.HasBranch() || n.Spec.Branch == spec.Target:
+		case !isSuccess(n):
+			fmt.Fprintf(d.Err, "left out: %s (%s)\n", n.Spec.Name, n.Status.Label)
+		default:
+			spec.Branches = append(spec.Branches, worktree.Tip{Name: n.Spec.Branch})
+			nodes[n.Spec.Branch] = n
+		}
+	}
+	if len(spec.Branches) == 0 {
+		return &Hint{Err: errors.New("no node of the run is done and has a branch"), Try: "cmux agents status"}
+	}
+	var merged []*run.NodeView
+	spec.Verify = func(ctx context.Context, dir, branch string) error {
+		fmt.Fprintf(d.Err, "── %s ──\n", branch)
+		if n := nodes[branch]; n != nil {
+			merged = append(merged, n)
+		}
+		ran := make(map[string]bool)
+		for _, n := range merged {
+			env := d.gitEnv()
+			for _, k := range slices.Sorted(maps.Keys(n.Spec.Env)) {
+				env = append(env, k+"="+n.Spec.Env[k])
+			}
+			for _, check := range n.Spec.Verify {
+				if ran[check] {
+					continue
+				}
+				ran[check] = true
+				if err := d.check(ctx, dir, env, check, time.Duration(n.Spec.VerifyTimeout)); err != nil {
+					return fmt.Errorf("%s (of %s): %w", check, n.Spec.Name, err)
+				}
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// mergeHint adds to what stopped a merge how to go on.
+func mergeHint(err error, tree string) error {
+	const next = "then cmux agents merge --continue; or cmux agents merge --abort"
+	var (
+		conflict *worktree.ConflictError
+		broken   *worktree.VerifyError
+	)
+	switch {
+	case errors.As(err, &conflict):
+		return &Hint{Err: err, Try: fmt.Sprintf("in %s: git merge %s, resolve and commit, %s", tree, strings.Join(conflict.Tips, " "), next)}
+	case errors.As(err, &broken):
+		return &Hint{Err: err, Try: fmt.Sprintf("repair it on %s, %s", broken.Branch, next)}
+	}
+	return err
+}
