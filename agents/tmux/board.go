@@ -134,7 +134,7 @@ func (b *Board) Open(ctx context.Context, n Node) (PaneID, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if p, ok := b.panes[n.Name]; ok {
-		err := b.reuse(ctx, p, n, n.Ended)
+		err := b.reuse(ctx, p, n, n.Ended, nil)
 		if !errors.Is(err, ErrNotFound) {
 			return p, err
 		}
@@ -143,7 +143,7 @@ func (b *Board) Open(ctx context.Context, n Node) (PaneID, error) {
 	for i := 0; len(b.finished)-i > b.cfg.Keep; i++ {
 		old := b.finished[i]
 		p := b.panes[old]
-		err := b.reuse(ctx, p, n, false)
+		err := b.reuse(ctx, p, n, false, []string{"clear-history", "-t", string(p)})
 		if errors.Is(err, ErrPaneActive) {
 			continue // something still holds its terminal
 		}
@@ -207,15 +207,18 @@ func (b *Board) tags(p PaneID, n Node) [][]string {
 }
 
 // reuse starts n in an existing pane. The respawn goes first: where it is
-// refused, nothing has changed.
-func (b *Board) reuse(ctx context.Context, p PaneID, n Node, kill bool) error {
+// refused, nothing has changed. The lines that scrolled away stay, which are
+// the node's own earlier attempts, unless after clears them.
+func (b *Board) reuse(ctx context.Context, p PaneID, n Node, kill bool, after []string) error {
 	start, err := respawn(p, n.Spec, kill)
 	if err != nil {
 		return err
 	}
 	unset := []string{"set-option", "-p", "-u", "-t", string(p), optFinished}
 	commands := append([][]string{start, unset}, b.tags(p, n)...)
-	commands = append(commands, []string{"clear-history", "-t", string(p)})
+	if after != nil {
+		commands = append(commands, after)
+	}
 	if _, err = b.c.sequence(ctx, commands...); err == nil {
 		b.finished = slices.DeleteFunc(b.finished, func(s string) bool { return s == n.Name })
 	}
@@ -369,7 +372,7 @@ func (b *Board) arrange(ctx context.Context, panes []Pane) error {
 		agents = slices.Insert(agents[:len(agents)-1], at, last)
 	}
 	key := fmt.Sprint(first.WindowWidth, first.WindowHeight, agents, main)
-	if b.arranged[first.Window] == key {
+	if swap == nil && b.arranged[first.Window] == key {
 		return nil
 	}
 	layout, err := Layout(first.WindowWidth, first.WindowHeight, agents, main)

@@ -72,11 +72,26 @@ func (s Server) Connect(ctx context.Context, onEvent func(Event)) (*Client, erro
 	if err := s.writeConfig(); err != nil {
 		return nil, err
 	}
+	// The socket of a server that was just killed still takes connections for
+	// a moment.
+	const tries = 20
+	for i := 1; ; i++ {
+		c, err := s.connect(ctx, onEvent)
+		if i == tries || !errors.Is(err, errServerDied) {
+			return c, err
+		}
+	}
+}
+
+var errServerDied = fmt.Errorf("%w: server exited unexpectedly", ErrGone)
+
+func (s Server) connect(ctx context.Context, onEvent func(Event)) (*Client, error) {
 	// The hidden session's pane is dead at once and stays: no process. The
 	// session ends when its client does, however that comes about.
 	cmd, err := s.command(context.WithoutCancel(ctx), "-f", s.Config, "-C",
 		"new-session", "-s", hiddenPrefix+strings.ToLower(rand.Text()[:12]), "-n", "control",
 		"-f", "no-output,ignore-size", "-x", "80", "-y", "24", "--", "/bin/sh", "-c", ":",
+		";", "set-option", "-w", "remain-on-exit", "on", // also on a server started by hand
 		";", "set-option", "destroy-unattached", "on")
 	if err != nil {
 		return nil, err
@@ -125,7 +140,7 @@ func (s Server) Connect(ctx context.Context, onEvent func(Event)) (*Client, erro
 	// A server started by hand or by another version has other settings.
 	mark, err := c.Run(ctx, "show-options", "-sqv", "@cmux_config")
 	if conf := Config(); err == nil && !strings.HasSuffix(conf, " "+mark+"\n") {
-		_, err = c.Run(ctx, "source-file", s.Config)
+		_, err = s.Exec(ctx, "source-file", s.Config)
 	}
 	if err != nil {
 		c.Close()
@@ -168,6 +183,10 @@ func (c *Client) Close() error {
 // The arguments arrive byte for byte. A refusal is a *CommandError; the end of
 // the connection ErrGone. When ctx ends first the command may still be carried
 // out.
+//
+// tmux answers a command that waits (wait-for, run-shell) before it is over.
+// Commands that run others (source-file, if-shell, run-shell -C) get an answer
+// for each of them, which this protocol cannot tell apart: use [Server.Exec].
 func (c *Client) Run(ctx context.Context, args ...string) (string, error) {
 	out, err := c.sequence(ctx, args)
 	if err != nil {
@@ -329,6 +348,9 @@ func (c *Client) read(attached chan<- SessionID, event func(Event)) {
 			reason = "the server closed it"
 		}
 		c.err = fmt.Errorf("%w: %s", ErrGone, reason)
+		if reason == "server exited unexpectedly" || strings.HasPrefix(reason, "lost server") {
+			c.err = errServerDied
+		}
 	}
 	close(c.done)
 }

@@ -63,6 +63,12 @@ bind-key w choose-tree -Zw -f "#{?#{m:%[3]s*,#{session_name}},0,1}"
 # Seconds since 1970, for counting deaths of guarded panes.
 set-option -g @cmux_clock "%%s"
 
+# A tmux built with libutempter misses the end of a child while it records the
+# login of another (SIGCHLD is set aside), until the next child ends. When a
+# process that drives this server dies, its client detaches: this child makes
+# tmux look, and so a guarded pane is started again.
+set-hook -g client-detached[100] "run-shell -b \"sleep 0.1\""
+
 source-file -q ~/.config/cmux/tmux.conf
 `, DefaultWidth, DefaultHeight, hiddenPrefix)
 	return body + "set-option -s @cmux_config " + configMark(body) + "\n"

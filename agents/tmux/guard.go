@@ -15,11 +15,12 @@ const (
 // ends, with the same arguments and directory, until Unguard. The fifth death
 // within a minute leaves the pane dead with givenUp as its label. Guarding anew
 // forgets earlier deaths.
+//
+// The process should hold a [Client] of the server. tmux can miss a child's end
+// until it is told of another one (see the configuration): at a start it looks
+// again a little later, and afterwards when the process's client detaches.
 func (c *Client) Guard(ctx context.Context, p PaneID, givenUp string) error {
-	return c.guard(ctx, p, givenUp, guardDeaths)
-}
-
-func (c *Client) guard(ctx context.Context, p PaneID, givenUp string, deaths int) error {
+	const deaths = guardDeaths
 	death := func(i int) string { return fmt.Sprintf("@cmux_death%d", i) }
 	set := func(flags, name, value string) []string {
 		return []string{"set-option", "-p" + flags, "-t", string(p), name, value}
@@ -40,7 +41,8 @@ func (c *Client) guard(ctx context.Context, p PaneID, givenUp string, deaths int
 	if err != nil {
 		return err
 	}
-	again, err := commandText([]string{"respawn-pane", "-t", string(p)})
+	lookAgain := [][]string{{"run-shell", "-b", "sleep 0.1"}, {"run-shell", "-b", "sleep 1"}}
+	again, err := commandText(append([][]string{{"respawn-pane", "-t", string(p)}}, lookAgain...)...)
 	if err != nil {
 		return err
 	}
@@ -54,8 +56,8 @@ func (c *Client) guard(ctx context.Context, p PaneID, givenUp string, deaths int
 		return err
 	}
 	// It may have died before the hook was there.
-	out, err := c.Run(ctx, "display-message", "-p", "-t", string(p), "#{pane_dead}")
-	if err != nil || out != "1" {
+	out, err := c.sequence(ctx, append(lookAgain, []string{"display-message", "-p", "-t", string(p), "#{pane_dead}"})...)
+	if err != nil || out[len(lookAgain)] != "1" {
 		return err
 	}
 	_, err = c.Run(ctx, "respawn-pane", "-t", string(p))

@@ -264,6 +264,9 @@ func (c *Client) Paste(ctx context.Context, p PaneID, text string) error {
 	_, err := c.sequence(ctx,
 		[]string{"set-buffer", "-b", buffer, "--", text},
 		[]string{"paste-buffer", "-p", "-d", "-b", buffer, "-t", string(p)})
+	if err != nil {
+		c.Run(ctx, "delete-buffer", "-b", buffer) // may not exist
+	}
 	return err
 }
 

@@ -26,7 +26,9 @@ func quote(arg string) (string, error) {
 	b.WriteByte('"')
 	for i := 0; i < len(arg); i++ {
 		switch c := arg[i]; {
-		case c < ' ' || c == 0x7f || c == '~': // ~ at the start of a string means home, even quoted
+		// At the start of a string ~ means home, even quoted; tmux's reader takes
+		// a byte of 255 for the end.
+		case c < ' ' || c == 0x7f || c == '~' || c == 0xff:
 			b.Write([]byte{'\\', '0' + c>>6, '0' + c>>3&7, '0' + c&7})
 		case c == '"' || c == '\\' || c == '$':
 			b.Write([]byte{'\\', c})
