@@ -41,7 +41,7 @@ type Watcher struct {
 const recheck = 100 * time.Millisecond
 
 // Watch watches the folders dirs (not their sub-folders) until ctx ends or
-// Close is called. A folder that is missing is watched as soon as it appears.
+// Close is called. One that is a file is watched for what is written to it. A folder that is missing is watched as soon as it appears.
 // The first Notice always asks for a rescan, as things may have changed before
 // the watch stood.
 func Watch(ctx context.Context, dirs ...string) *Watcher {
@@ -133,7 +133,7 @@ func (l *loop) run(ctx context.Context, c chan<- Notice) {
 }
 
 func (l *loop) event(e fsnotify.Event) {
-	if slices.Contains(l.dirs, e.Name) {
+	if slices.Contains(l.dirs, e.Name) && !e.Has(fsnotify.Write) { // a folder itself is never written
 		if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
 			l.missing[e.Name] = true
 			l.changed(e.Name)

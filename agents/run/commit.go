@@ -105,6 +105,17 @@ func (r *Record) marked() (code int, ok bool) {
 // An error that wraps ErrMarker is of markers alone: everything is recorded,
 // and the runner puts them back.
 func (b *Book) Commit(ctx context.Context, recs ...Record) error {
+	published, err := b.Mark(ctx, recs...)
+	if err != nil && !errors.Is(err, ErrMarker) {
+		return err
+	}
+	return errors.Join(err, b.Append(ctx, published...))
+}
+
+// Mark is Commit without its last step: it returns the Published records, for
+// the caller to append together with what it has to record next. A crash in
+// between is as one before them.
+func (b *Book) Mark(ctx context.Context, recs ...Record) (published []Record, err error) {
 	var (
 		pending = make([]*signals.Pending, len(recs))
 		errs    []error
@@ -136,9 +147,8 @@ func (b *Book) Commit(ctx context.Context, recs ...Record) error {
 				p.Discard()
 			}
 		}
-		return errors.Join(append(errs, err)...)
+		return nil, errors.Join(append(errs, err)...)
 	}
-	var published []Record
 	for i, p := range pending {
 		if p == nil {
 			continue
@@ -151,9 +161,9 @@ func (b *Book) Commit(ctx context.Context, recs ...Record) error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return errors.Join(fmt.Errorf("%w: %w", ErrMarker, err), b.append(ctx, false, published))
+		return published, fmt.Errorf("%w: %w", ErrMarker, err)
 	}
-	return b.append(ctx, false, published)
+	return published, nil
 }
 
 // ErrMarker says that what happened is recorded but that its marker is not in

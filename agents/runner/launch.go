@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -226,7 +227,7 @@ type child struct {
 // startChild carries the attempt in a goroutine.
 func (r *Runner) startChild(ctx context.Context, p *placement, s *run.Spec) error {
 	spec := &r.g.Nodes[p.node]
-	if err := os.MkdirAll(r.Run.NodeDir(spec.Name), 0o755); err != nil {
+	if err := os.Mkdir(r.Run.NodeDir(spec.Name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -364,6 +365,9 @@ func (r *Runner) drain() {
 				r.Log.Error("an end could not be recorded", "err", err)
 			}
 		case <-over:
+			if err := r.flush(context.Background()); err != nil {
+				r.Log.Error("markers that are in place could not be recorded", "err", err)
+			}
 			return
 		}
 	}

@@ -40,6 +40,10 @@ func (r *Runner) look(ctx context.Context, nodes ...int) error {
 	now := time.Now()
 	seen := make(map[int]signals.Observed, len(nodes))
 	for _, i := range nodes {
+		// Most often it is what this runner wrote itself.
+		if n := &r.hist.Nodes[i]; n.Marker != nil && n.Published && r.scanner.Same(i, n.Marker.Identity) {
+			continue
+		}
 		o, err := r.scanner.Look(i, now)
 		if err != nil {
 			r.Log.Error("a marker cannot be looked at", "node", r.g.Nodes[i].Name, "err", err)
@@ -58,6 +62,9 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 		resets []int
 		errs   []error
 	)
+	if err := r.flush(ctx); err != nil {
+		return err
+	}
 	for i, o := range seen {
 		n, name := &r.hist.Nodes[i], r.g.Nodes[i].Name
 		if o.Exists && n.Withdrawn != nil && o.Identity == n.Withdrawn.Identity {

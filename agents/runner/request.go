@@ -44,6 +44,7 @@ func (r *Runner) requests(ctx context.Context) error {
 	if err != nil {
 		r.Log.Error("a request could not be read and is set aside", "err", err)
 	}
+	r.waiting = false
 	for _, q := range pending {
 		if r.leaving != "" {
 			return nil
@@ -51,6 +52,7 @@ func (r *Runner) requests(ctx context.Context) error {
 		if !r.hist.Answered[q.ID] {
 			d := r.answer(ctx, q)
 			if d.wait {
+				r.waiting = true
 				continue
 			}
 			delete(r.asked, q.ID)

@@ -74,8 +74,13 @@ type Runner struct {
 	launched map[int]launched  // by node: attempts that this runner started and that may not have come up
 	asked    map[string]*asked // by id: requests that wait for what an attempt does
 	news     bool              // something happened that a waiting request may wait for
-	leaving  string            // why Run is about to leave before the run's end
-	patient  time.Time         // when leaving gives up on agents that do not end
+	waiting  bool              // there are such requests
+
+	// What is still to be recorded of markers that are in place; it goes with
+	// the next append, before anything is looked at again.
+	published []run.Record
+	leaving   string    // why Run is about to leave before the run's end
+	patient   time.Time // when leaving gives up on agents that do not end
 
 	lent  chan lent
 	ended chan ended
@@ -200,7 +205,11 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 	if err := r.begin(tasks); err != nil {
 		return "", err
 	}
-	watch := signals.Watch(tasks, r.Run.Signals(), r.Run.Requests(), r.Run.Dir)
+	watched := []string{r.Run.Signals(), r.Run.Requests()}
+	if slices.ContainsFunc(r.g.Nodes, func(n dag.Node) bool { return !r.inProcess(&n) }) {
+		watched = append(watched, r.Run.Records()) // wrappers write there too
+	}
+	watch := signals.Watch(tasks, watched...)
 	defer watch.Close()
 
 	done := ctx.Done()
@@ -217,10 +226,12 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 		}
 		if r.news {
 			r.news = false
-			if err := r.requests(tasks); err != nil {
-				return "", err
+			if r.waiting {
+				if err := r.requests(tasks); err != nil {
+					return "", err
+				}
+				continue
 			}
-			continue
 		}
 		r.arm(wake)
 		var err error
@@ -313,6 +324,8 @@ func (r *Runner) outlived() bool { return r.respawned() && r.hist.Final != "" }
 // learn appends records and takes them in, together with what others appended
 // meanwhile. Reading back is the only way in which anything becomes known.
 func (r *Runner) learn(ctx context.Context, recs ...run.Record) error {
+	recs = append(r.published, recs...)
+	r.published = nil
 	if err := r.book.Append(ctx, recs...); err != nil {
 		return err
 	}
@@ -321,7 +334,9 @@ func (r *Runner) learn(ctx context.Context, recs ...run.Record) error {
 
 // commit is learn for records that come with markers or must be durable.
 func (r *Runner) commit(ctx context.Context, recs ...run.Record) error {
-	if err := r.book.Commit(ctx, recs...); errors.Is(err, run.ErrMarker) {
+	published, err := r.book.Mark(ctx, recs...)
+	r.published = append(r.published, published...)
+	if errors.Is(err, run.ErrMarker) {
 		r.Log.Error("trying again at the next look", "err", err)
 	} else if err != nil {
 		return err
@@ -428,14 +443,26 @@ func (r *Runner) tell(rec *run.Record) {
 
 // perform carries out effects until none is left.
 func (r *Runner) perform(ctx context.Context) error {
-	for len(r.effects) > 0 {
+	for len(r.effects) > 0 || len(r.published) > 0 {
 		effects := r.effects
 		r.effects = nil
 		if err := r.carryOut(ctx, effects); err != nil {
 			return err
 		}
+		if err := r.flush(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// flush records the markers that are in place, where nothing else had to be
+// recorded meanwhile.
+func (r *Runner) flush(ctx context.Context) error {
+	if len(r.published) == 0 {
+		return nil
+	}
+	return r.learn(ctx)
 }
 
 func (r *Runner) carryOut(ctx context.Context, effects []dag.Effect) error {
@@ -474,8 +501,10 @@ func (r *Runner) carryOut(ctx context.Context, effects []dag.Effect) error {
 			}
 		}
 	}
-	if err := r.learn(ctx, recs...); err != nil {
-		return err
+	if len(recs) > 0 {
+		if err := r.learn(ctx, recs...); err != nil {
+			return err
+		}
 	}
 	if err := r.withdraw(withdraw); err != nil {
 		return err
@@ -699,7 +728,7 @@ func (r *Runner) notice(ctx context.Context, n signals.Notice) error {
 		case r.Run.Requests():
 			requests = true
 		case r.Run.Dir:
-			records = records || f == r.Run.Records()
+			records = true
 		default:
 			if i := r.scanner.Node(baseOf(f)); i >= 0 {
 				look = append(look, i)
