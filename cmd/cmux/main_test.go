@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"cmux/agents/attempt"
+	"cmux/agents/scripted"
 	"cmux/dag"
 )
 
@@ -26,7 +27,7 @@ var update = flag.Bool("update", false, "rewrite golden files and docs")
 // scripts, and as the copy that a run keeps of it.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"cmux": func() { os.Exit(Main(attempt.NewKinds(attempt.Command()))) },
+		"cmux": func() { os.Exit(Main(attempt.NewKinds(attempt.Command(), scripted.Kind(true)))) },
 	})
 }
 

@@ -66,6 +66,10 @@ func (d *Deps) start(ctx context.Context, f startFlags) error {
 		Root: root, Config: f.config, Base: f.base, New: f.renew, Fresh: f.fresh, Headless: f.headless,
 		Binary: binary, Env: d.Env, Kinds: d.Kinds, Socket: d.Getenv("CMUX_TMUX_SOCKET"),
 	})
+	var hinted *runner.TryError
+	if _, missing := os.Stat(d.configPath(root, f.config)); errors.As(err, &hinted) && errors.Is(missing, os.ErrNotExist) {
+		return &tagged{err, errUsage} // there is no configuration
+	}
 	if err != nil {
 		return err
 	}
