@@ -120,11 +120,7 @@ func processes() ([]stat, error) {
 // hasMark reports whether the process was started with one of the marks. The
 // environment of another user's process cannot be read, so none is found.
 func hasMark(pid int, marks []Mark) bool {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
-	}
-	for entry := range bytes.SplitSeq(b, []byte{0}) {
+	for entry := range bytes.SplitSeq(environment(pid), []byte{0}) {
 		for _, m := range marks {
 			if string(entry) == string(m) {
 				return own(pid)
@@ -132,6 +128,34 @@ func hasMark(pid int, marks []Mark) bool {
 		}
 	}
 	return false
+}
+
+// environment reads /proc/PID/environ. In the middle of an exec a process shows
+// no environment; one that truly has none has arguments all the same, and still
+// none a moment later.
+func environment(pid int) []byte {
+	dir := "/proc/" + strconv.Itoa(pid)
+	bare := 0
+	for range 200 {
+		b, err := os.ReadFile(dir + "/environ")
+		if err != nil || len(b) > 0 {
+			return b
+		}
+		if args, err := os.ReadFile(dir + "/cmdline"); err != nil {
+			return nil
+		} else if len(args) > 0 {
+			if bare++; bare == 2 {
+				return nil
+			}
+			continue
+		}
+		// A zombie and a thread of the kernel have neither, for good.
+		if st, err := statOf(pid); err != nil || st.zombie || st.ppid == 2 || st.pid == 2 {
+			return nil
+		}
+		time.Sleep(50 * time.Microsecond)
+	}
+	return nil
 }
 
 // own keeps root from ending another user's process by a mark it copied.
