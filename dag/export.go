@@ -75,7 +75,7 @@ func renderText(s, indent string) string {
 	plain := strings.Contains(body, "\n") && !strings.HasPrefix(s, " ") && !strings.HasPrefix(s, "\n") && !strings.HasSuffix(body, "\n") &&
 		!strings.ContainsFunc(body, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) })
 	if !plain {
-		return quote(s)
+		return Scalar(s)
 	}
 	head := "|"
 	if body == s {
@@ -90,8 +90,8 @@ func renderText(s, indent string) string {
 	return head
 }
 
-// quote writes text on one line, so that it can stand in a list as well.
-func quote(s string) string {
+// Scalar is text as one YAML value on one line, also inside brackets.
+func Scalar(s string) string {
 	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_./-+", r)
 	}) && s[0] != '-' && s[0] != '+'
@@ -105,7 +105,7 @@ func renderList(list []string, indent string) string {
 	quoted := make([]string, len(list))
 	length := 0
 	for i, s := range list {
-		quoted[i] = quote(s)
+		quoted[i] = Scalar(s)
 		length += len(quoted[i]) + 2
 	}
 	if length > 90 {
@@ -119,9 +119,9 @@ func renderMap[V any](m map[string]V, _ string) string {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		v := fmt.Sprint(m[k])
 		if s, ok := any(m[k]).(string); ok {
-			v = quote(s)
+			v = Scalar(s)
 		}
-		parts = append(parts, quote(k)+": "+v)
+		parts = append(parts, Scalar(k)+": "+v)
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }

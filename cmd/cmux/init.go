@@ -9,12 +9,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/charmbracelet/huh"
 	"github.com/spf13/cobra"
-	"gopkg.in/yaml.v3"
 
 	"cmux/dag"
 	"cmux/signals"
@@ -136,23 +134,23 @@ func compose(a answers, schema string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", schema)
 	b.WriteString("# Every key: docs/configuration.md, or cmux agents schema\n")
-	fmt.Fprintf(&b, "session: %s\n", scalar(a.Session))
+	fmt.Fprintf(&b, "session: %s\n", dag.Scalar(a.Session))
 	if a.WorktreeBase != "" && a.WorktreeBase != ".." {
-		fmt.Fprintf(&b, "worktree_base: %s\n", scalar(a.WorktreeBase))
+		fmt.Fprintf(&b, "worktree_base: %s\n", dag.Scalar(a.WorktreeBase))
 	}
 	if !a.MainPane {
 		b.WriteString("main_pane: false\n")
 	}
 	b.WriteString("agents:\n")
 	for _, n := range a.Agents {
-		fmt.Fprintf(&b, "  - name: %s\n", scalar(n.Name))
+		fmt.Fprintf(&b, "  - name: %s\n", dag.Scalar(n.Name))
 		role := dag.Role(n.Role)
 		if role == "" {
 			role = dag.RoleBuild
 		}
 		field := func(key, value string) {
 			if value != "" {
-				fmt.Fprintf(&b, "    %s: %s\n", key, scalar(value))
+				fmt.Fprintf(&b, "    %s: %s\n", key, dag.Scalar(value))
 			}
 		}
 		if role != dag.RoleGate {
@@ -169,34 +167,16 @@ func compose(a answers, schema string) string {
 		field("task", n.Task)
 		if after := commaList(n.After); len(after) > 0 {
 			for i := range after {
-				after[i] = scalar(after[i])
+				after[i] = dag.Scalar(after[i])
 			}
 			fmt.Fprintf(&b, "    depends_on: [%s]\n", strings.Join(after, ", "))
 		}
 		if a.Verify != "" && (role == dag.RoleBuild || role == dag.RoleMerge) {
-			fmt.Fprintf(&b, "    verify: [%s]\n", scalar(a.Verify))
+			fmt.Fprintf(&b, "    verify: [%s]\n", dag.Scalar(a.Verify))
 		}
 	}
 	return b.String()
 }
-
-// scalar is s as one YAML value on one line, also inside brackets.
-func scalar(s string) string {
-	if plainScalar.MatchString(s) {
-		var n yaml.Node
-		n.SetString(s)
-		if n.Style == 0 && (&yaml.Node{Kind: yaml.ScalarNode, Value: s}).ShortTag() == "!!str" {
-			return s
-		}
-	}
-	quoted, err := json.Marshal(s) // JSON's strings are YAML's
-	if err != nil {
-		return `""`
-	}
-	return string(quoted)
-}
-
-var plainScalar = regexp.MustCompile(`^[A-Za-z_./][A-Za-z0-9_./-]*$`)
 
 func commaList(s string) []string {
 	var list []string
