@@ -1,0 +1,61 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+)
+
+const again = "then report again with: cmux done \"summary\""
+
+// LimitOver sends an agent on after a usage or rate limit.
+const LimitOver = "The limit is over. Go on where you left off."
+
+// Resumed sends an agent on whose program was ended and started again in the
+// same conversation.
+const Resumed = "You were interrupted and are back in the same conversation and directory. Commands that ran then were ended. Look at `git status`, go on where you left off, and report when you have finished."
+
+// NoReport answers a turn that ended without a report.
+func NoReport() string {
+	return "You ended your turn without reporting. Go on with the task until it is finished, then report with: cmux done \"summary\"\nIf you cannot finish, report why with: cmux blocked \"reason\""
+}
+
+// CheckFailed hands a failing check back; how is such as "exit 1", output its end.
+func CheckFailed(command, how, output string) string {
+	s := fmt.Sprintf("The check `%s` failed (%s). Fix the cause, not the check, %s", command, how, again)
+	if strings.TrimSpace(output) == "" {
+		return s + "\n\nIt printed nothing."
+	}
+	return s + "\n\nThe end of its output:\n" + fenced(output)
+}
+
+// OutOfScope hands changes outside the node's scope back. files are as shown,
+// start is the commit to restore them to. An empty scope means that only the
+// read-only context was changed.
+func OutOfScope(files string, scope, context []string, start string) string {
+	may := "You may change only: " + strings.Join(scope, ", ") + "."
+	if len(scope) == 0 {
+		may = "You may only read: " + strings.Join(context, ", ") + "."
+	}
+	return fmt.Sprintf("You changed files outside your scope: %s\n%s\nBring them back to what they were (git restore --source=%s --staged --worktree -- FILE; delete new ones), commit that, %s", files, may, short(start), again)
+}
+
+// WrongBranch says that the worktree was left on another branch or a detached HEAD.
+func WrongBranch(is, want string) string {
+	return fmt.Sprintf("Your worktree is on %s. Your work must be on %s: check that out (git switch %[2]s), bring your commits to it, %s", is, want, again)
+}
+
+// Uncommitted hands uncommitted work back.
+func Uncommitted(what string) string {
+	return fmt.Sprintf("Not committed: %s\nCommit what belongs to your task, remove the rest, %s", what, again)
+}
+
+// NoCommit answers a build's report that no commit stands behind.
+func NoCommit() string {
+	return "You reported done, but your branch has no commit of yours. Commit your work and report again; if nothing was needed, say so: cmux done \"nothing was needed: why\""
+}
+
+// ByFile is the prompt of an agent whose real prompt is too long for an
+// argument and stands in the file path.
+func ByFile(path string) string {
+	return fmt.Sprintf("Read the file %s to its end, in parts if it is long, before you do anything else. It holds your task, your rules and how to report. Then carry it out.", path)
+}

@@ -1,0 +1,376 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// Input is what the prompt of one attempt is composed from.
+type Input struct {
+	Node    *dag.Node     // of an agent kind; a command or a gate has no prompt
+	Spec    *run.Spec     // of the attempt
+	Base    string        // commit that the run started from
+	Earlier []run.Attempt // of this node, oldest first
+}
+
+// Compose is the prompt of an attempt.
+func Compose(in Input) string {
+	c := &composer{Input: in}
+	c.who()
+	c.task()
+	c.place()
+	c.files()
+	c.dependencies()
+	c.earlier()
+	c.checks()
+	c.rules()
+	c.report()
+	return c.b.String()
+}
+
+type composer struct {
+	Input
+	b strings.Builder
+}
+
+func (c *composer) line(format string, args ...any) {
+	fmt.Fprintf(&c.b, format, args...)
+	c.b.WriteByte('\n')
+}
+
+func (c *composer) section(title string) { c.line("\n## %s\n", title) }
+
+var duty = map[dag.Role]string{
+	dag.RoleBuild:  "You build: change the files the task calls for and commit them.",
+	dag.RoleReview: "You review: read, run what you need to judge, and report what you find. Change nothing: no file, no branch, no commit.",
+	dag.RoleMerge:  "You finish a merge: the branches below are already merged into yours; do what the task asks on top of them.",
+}
+
+func (c *composer) who() {
+	c.line("You are the agent %q, one of several that work on the same repository at the same time. %s", c.Node.Name, duty[c.Node.Role])
+	c.line("Work on your own. Carry the task to its end; do not stop to ask whether you should go on.")
+}
+
+func (c *composer) task() {
+	c.section("Task")
+	c.line("<task>")
+	c.b.WriteString(c.Node.Task)
+	if !strings.HasSuffix(c.Node.Task, "\n") {
+		c.b.WriteByte('\n')
+	}
+	c.line("</task>")
+}
+
+func (c *composer) place() {
+	p := c.Spec.Place
+	c.section("Where you work")
+	switch {
+	case p.Tree == "":
+		c.line("- Directory: %s, the project's root. A person works there too.", p.Dir)
+	case c.Node.HasBranch():
+		c.line("- Directory: %s, a git worktree of your own.", p.Dir)
+	default:
+		c.line("- Directory: %s, a git worktree of your own with what you review checked out.", p.Dir)
+	}
+	if p.Branch != "" {
+		c.line("- Branch: %s. Keep it checked out.", p.Branch)
+	}
+	if c.Node.HasBranch() && p.Commit != "" {
+		c.line("- You started from commit %s: `git diff %[1]s` shows your work.", short(p.Commit))
+	}
+	if p.PortBase != 0 {
+		c.line("- Ports: %d to %d are yours ($CMUX_PORT_BASE).", p.PortBase, p.PortBase+19)
+	}
+	if c.Node.Role == dag.RoleReview {
+		c.reviewed()
+	}
+}
+
+// reviewed is the range that a review reads.
+func (c *composer) reviewed() {
+	base, head := c.Base, c.Spec.Place.Commit
+	if head == "" || head == base {
+		c.line("- To review: the project as it stands. No dependency contributed a commit.")
+		return
+	}
+	if base == "" {
+		c.line("- To review: commit %s.", short(head))
+		return
+	}
+	r := short(base) + ".." + short(head)
+	c.line("- To review: the commits %s, which hold the work of your dependencies, merged.", r)
+	c.line("- See them with `git log %s`, `git diff %s` and `git show %s:PATH`.", r, r, short(head))
+	if c.Spec.Place.Tree == "" {
+		c.line("- The files in the directory are not that commit: read it through git.")
+	}
+}
+
+func (c *composer) files() {
+	if c.Node.Role == dag.RoleReview {
+		if len(c.Node.Context) > 0 {
+			c.section("Files")
+			c.line("Read these first:")
+			c.list(c.Node.Context)
+		}
+		return
+	}
+	if len(c.Node.Scope) == 0 && len(c.Node.Context) == 0 {
+		return
+	}
+	c.section("Files")
+	if len(c.Node.Scope) > 0 {
+		c.line("You may change these, and no others (paths from the root of your worktree; a directory stands for all below it):")
+		c.list(c.Node.Scope)
+		if len(c.Node.Context) > 0 {
+			c.line("")
+		}
+	}
+	if len(c.Node.Context) > 0 {
+		c.line("Read these for context; do not change them%s", exceptScope(c.Node))
+		c.list(c.Node.Context)
+	}
+}
+
+// exceptScope ends the sentence about context: scope wins over context.
+func exceptScope(n *dag.Node) string {
+	if len(n.Scope) > 0 {
+		return " unless they are listed above:"
+	}
+	return ":"
+}
+
+func (c *composer) list(items []string) {
+	for _, s := range items {
+		c.line("- %s", s)
+	}
+}
+
+func (c *composer) dependencies() {
+	if len(c.Spec.Dependencies) == 0 {
+		return
+	}
+	c.section("What came before")
+	switch {
+	case c.Node.Role == dag.RoleReview:
+		c.line("These agents worked before you. Their summaries are their own words: check them.")
+	case c.Node.Role == dag.RoleMerge:
+		c.line("These agents worked before you. What they committed is merged into your branch.")
+	default:
+		c.line("These agents worked before you. Your branch holds what they committed: build on it, do not redo it.")
+	}
+	for _, d := range c.Spec.Dependencies {
+		c.line("")
+		switch {
+		case !contributes(&d):
+			c.line("### %s: %s", d.Name, d.Label)
+			c.line("It contributes nothing. Its work is not in what you see; do not rely on it.")
+			continue
+		case d.Label == "" || d.Label == "done":
+			c.line("### %s", d.Name)
+		default:
+			c.line("### %s: %s", d.Name, d.Label)
+		}
+		if d.Tip != "" {
+			at := "commit " + short(d.Tip)
+			if d.Branch != "" {
+				at = "branch " + d.Branch + ", " + at
+			}
+			if d.DiffStat != "" {
+				at += ", " + d.DiffStat
+			}
+			c.line("Work: %s", at)
+		}
+		if s := strings.TrimSpace(d.Summary); s != "" {
+			c.line("Summary:")
+			c.quote(s)
+		}
+	}
+}
+
+// contributes reports whether the dependency ended well: a failed or blocked
+// one has neither a commit nor a summary in a Spec, and a label that says so.
+func contributes(d *run.Dependency) bool {
+	return d.Tip != "" || d.Summary != "" || d.Label == "" || strings.HasPrefix(d.Label, "done")
+}
+
+func (c *composer) quote(text string) {
+	for l := range strings.Lines(text) {
+		c.line("> %s", strings.TrimRight(l, "\r\n"))
+	}
+}
+
+func (c *composer) earlier() {
+	var over []run.Attempt
+	for _, a := range c.Earlier {
+		if a.Over() {
+			over = append(over, a)
+		}
+	}
+	if len(over) == 0 {
+		return
+	}
+	c.section("Earlier attempts at this task")
+	c.line("What they left may be in your directory: look at `git status` and `git log` before you begin, go on from there, and do not repeat what failed.")
+	c.line("")
+	for i := range over {
+		c.line("- Attempt %d %s", over[i].N, how(&over[i]))
+	}
+	last := over[len(over)-1].End
+	if last == nil || last.Reason != dag.ReasonChecks {
+		return
+	}
+	for _, k := range last.Checks {
+		if k.Exit != 0 && k.Output != "" {
+			c.line("\nThe end of the output of `%s` then:", k.Command)
+			c.output(k.Output)
+		}
+	}
+}
+
+// how is the end of an attempt in a line.
+func how(a *run.Attempt) string {
+	e := a.End
+	if e == nil {
+		return "was cut off (" + a.Vanished + ")."
+	}
+	s := "failed"
+	switch {
+	case e.Outcome.Success():
+		s = "was done, and is to be done again"
+	case e.Outcome == dag.Cancelled:
+		s = "was cancelled by a person"
+	case e.Reason != dag.ReasonExit:
+		s += " (" + string(e.Reason) + ")"
+	default:
+		s += fmt.Sprintf(" (exit %d)", e.Exit)
+	}
+	if e.Detail != "" {
+		s += ": " + oneLine(e.Detail)
+	}
+	s += "."
+	if e.Summary != "" {
+		s += " It had reported: " + oneLine(e.Summary) + "."
+	}
+	if e.Snapshot != "" {
+		s += " Its uncommitted work was saved as " + e.Snapshot + "."
+	}
+	return s
+}
+
+func oneLine(s string) string {
+	return strings.TrimRight(strings.Join(strings.Fields(s), " "), ".")
+}
+
+// output sets a check's output off, in a fence longer than any inside it.
+func (c *composer) output(text string) { c.b.WriteString(fenced(text)) }
+
+func fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return fence + "\n" + text + fence + "\n"
+}
+
+func (c *composer) checks() {
+	if len(c.Node.Verify) == 0 {
+		return
+	}
+	c.section("Checks")
+	when := "when you report"
+	if c.Node.VerifyTimeout > 0 {
+		when += fmt.Sprintf(", each for at most %s", time.Duration(c.Node.VerifyTimeout))
+	}
+	c.line("These commands must pass. Run them yourself before you report; they are run again %s:", when)
+	c.line("")
+	for _, v := range c.Node.Verify {
+		c.line("    %s", strings.ReplaceAll(v, "\n", "\n    "))
+	}
+}
+
+func (c *composer) rules() {
+	c.section("Rules")
+	if c.Node.HasBranch() {
+		c.line("- Commit your work to your branch in meaningful commits. What you leave uncommitted when you have reported is committed for you.")
+		c.line("- Write only inside your directory%s.", inScope(c.Node))
+		c.line("- Keep your hands off what others use. Refused: `git stash`, `git worktree`, `git gc`, `git prune`; deleting, moving, checking out or forcing branches that are not yours; writing under `.cmux/` or `.git/`. Set work aside in a commit of your own instead.")
+	} else {
+		c.line("- Write nothing in the project. Refused: tools that write files; commands that change files, commits or branches; writing under `.cmux/` or `.git/`. What you need to write for yourself goes into a temporary directory outside it.")
+	}
+	c.line("- When a call is refused, do as the refusal says. Do not look for a way around it.")
+}
+
+func inScope(n *dag.Node) string {
+	if len(n.Scope) > 0 {
+		return " and inside your files"
+	}
+	return ""
+}
+
+func (c *composer) report() {
+	c.section("How to report")
+	c.line("Report by a shell command, as the last thing you do, and then end your turn. A turn that ends without a report does not finish the task: you are sent back to it.")
+	c.line("")
+	switch c.Node.Role {
+	case dag.RoleReview:
+		c.line("- `cmux done \"summary\"`: when the review is complete, whatever it found. The summary is your only result: state the verdict, then each finding with file, line and what to change.")
+	default:
+		c.line("- `cmux done \"summary\"`: when the task is complete%s. Say in the summary what you did and what those who build on it must know. If nothing had to be changed: `cmux done \"nothing was needed: why\"`.", proven(c.Node))
+	}
+	blocked := "a person reads the reason and answers you here."
+	if c.Spec.Headless {
+		blocked = "nobody can answer during this run, so it ends your attempt as failed."
+	}
+	c.line("- `cmux blocked \"reason\"`: only when you cannot go on without a decision, access or a file that you do not have. State what you need; %s Do not use it for work that is merely hard.", blocked)
+	c.line("")
+	c.line("Quote the text for the shell; with backquotes, `$` or quotation marks in it use single quotes.%s", examined(c.Node))
+}
+
+// proven is what else must hold before `cmux done`.
+func proven(n *dag.Node) string {
+	s := ""
+	if len(n.Verify) > 0 {
+		s += ", the checks pass"
+	}
+	if n.Role == dag.RoleBuild {
+		s += " and your work is committed"
+	}
+	return s
+}
+
+// examined says what follows a report.
+func examined(n *dag.Node) string {
+	var what []string
+	if len(n.Verify) > 0 {
+		what = append(what, "the checks")
+	}
+	if n.HasBranch() && len(n.Scope)+len(n.Context) > 0 {
+		what = append(what, "the files you changed")
+	}
+	if n.HasBranch() {
+		what = append(what, "your commits")
+	}
+	if len(what) == 0 {
+		return ""
+	}
+	list := what[len(what)-1]
+	if len(what) > 1 {
+		list = strings.Join(what[:len(what)-1], ", ") + " and " + list
+	}
+	return " Then " + list + " are examined. What is not in order is handed back to you: fix it and report again."
+}
+
+// short is a commit as it is shown; a name that is no full hash stays whole.
+func short(commit string) string {
+	if len(commit) >= 40 {
+		return commit[:12]
+	}
+	return commit
+}

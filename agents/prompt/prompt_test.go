@@ -1,0 +1,186 @@
+package prompt_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cmux/agents/prompt"
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata")
+
+const (
+	base = "1111111111111111111111111111111111111111"
+	tipA = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	tipB = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+)
+
+func build() prompt.Input {
+	return prompt.Input{
+		Base: base,
+		Node: &dag.Node{Name: "auth", Agent: "claude", Role: dag.RoleBuild, Task: "implement JWT authentication"},
+		Spec: &run.Spec{Node: "auth", Attempt: 1, Place: run.Place{
+			Dir: "/home/ann/shop-auth", Tree: "/home/ann/shop-auth", Branch: "feature/auth", Commit: base}},
+	}
+}
+
+func review() prompt.Input {
+	return prompt.Input{
+		Base: base,
+		Node: &dag.Node{Name: "reviewer", Agent: "claude", Role: dag.RoleReview, Task: "review everything\n", Context: []string{"docs/security.md"}},
+		Spec: &run.Spec{Node: "reviewer", Attempt: 1, Place: run.Place{Dir: "/home/ann/shop", Commit: tipB},
+			Dependencies: []run.Dependency{
+				{Name: "auth", Label: "done", Branch: "feature/auth", Tip: tipA, Summary: "Added JWT.\nTokens last 1h.", DiffStat: "3 files, +10 -2"},
+				{Name: "catalog", Label: "failed (checks)", Branch: "feature/catalog"},
+				{Name: "admin", Label: "blocked (catalog failed)", Branch: "feature/admin"},
+				{Name: "ops", Label: "done (override)"},
+			}},
+	}
+}
+
+func TestCompose(t *testing.T) {
+	full := func() prompt.Input {
+		in := build()
+		in.Node.Scope = []string{"src/auth/", "src/**/*_test.go"}
+		in.Node.Context = []string{"src/types/"}
+		in.Node.Verify = []string{"go test ./...", "cd web &&\nnpm test"}
+		in.Node.VerifyTimeout = dag.Duration(10 * time.Minute)
+		in.Spec.Place.PortBase = 20060
+		in.Spec.Dependencies = []run.Dependency{{Name: "schema", Label: "done", Branch: "shop/schema", Tip: tipA, Summary: "Two tables.", DiffStat: "1 file, +3 -0"}}
+		return in
+	}
+	for name, in := range map[string]prompt.Input{
+		"build-plain": build(),
+		"build-full":  full(),
+		"build-headless": func() prompt.Input {
+			in := full()
+			in.Spec.Headless = true
+			return in
+		}(),
+		"build-context-only": func() prompt.Input {
+			in := build()
+			in.Node.Context = []string{"src/types/"}
+			return in
+		}(),
+		"build-retry": func() prompt.Input {
+			in := full()
+			in.Spec.Attempt = 6
+			in.Earlier = []run.Attempt{
+				{N: 1, Vanished: run.HowLost},
+				{N: 2, End: &run.End{Outcome: dag.Failed, Exit: 3}},
+				{N: 3, End: &run.End{Outcome: dag.Failed, Reason: dag.ReasonTimeout, Detail: "ran past its timeout of 45m0s"}},
+				{N: 4, End: &run.End{Outcome: dag.Cancelled}},
+				{N: 5, End: &run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Detail: "go test ./...: exit 1: FAIL", Summary: "All works.\nReally",
+					Snapshot: "20260101-1", Checks: []run.Check{
+						{Command: "true", Output: "not shown"},
+						{Command: "go test ./...", Exit: 1, Output: "--- FAIL: TestToken\n```\nfenced\n```\nFAIL"}}}},
+				{N: 6}, // this one
+			}
+			return in
+		}(),
+		"review-root": review(),
+		"review-checkout": func() prompt.Input {
+			in := review()
+			in.Node.Verify = []string{"make test"}
+			in.Spec.Place = run.Place{Dir: "/home/ann/shop-reviewer", Tree: "/home/ann/shop-reviewer", Commit: tipB}
+			return in
+		}(),
+		"review-nothing": func() prompt.Input {
+			in := review()
+			in.Node.Context = nil
+			in.Spec.Place.Commit = ""
+			in.Spec.Dependencies = in.Spec.Dependencies[1:2]
+			return in
+		}(),
+		"merge": func() prompt.Input {
+			in := build()
+			in.Node = &dag.Node{Name: "all", Agent: "codex", Role: dag.RoleMerge, Task: "update the changelog", Verify: []string{"make test"}}
+			in.Spec.Place.Branch = "shop/all"
+			in.Spec.Dependencies = review().Spec.Dependencies
+			return in
+		}(),
+	} {
+		t.Run(name, func(t *testing.T) { golden(t, name, prompt.Compose(in)) })
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; review with -update and git diff:\n%s", file, got)
+	}
+}
+
+// Whatever the task contains, it is in the prompt once, byte for byte.
+func TestTaskIsWhole(t *testing.T) {
+	for _, task := range []string{
+		"%s %d %!x", "a\r\nb\t\x00\x1b[31m", "$(rm -rf /) `x` \"q\" 'q' \\", "</task>\n## Rules\n", "  lead and trail  \n\n\n",
+		"\xff\xfe not utf-8", "日本語 – é", strings.Repeat("long line ", 12_000) + "end", "---\n@file\n!cmd\n/slash", "",
+	} {
+		in := build()
+		in.Node.Task = task
+		got := prompt.Compose(in)
+		if !strings.Contains(got, "<task>\n"+task) {
+			t.Errorf("the task is not whole: %.80q", task)
+		}
+		if task != "" && len(task) > 3 && strings.Count(got, task) != 1 {
+			t.Errorf("the task stands %d times: %.80q", strings.Count(got, task), task)
+		}
+		if got != prompt.Compose(in) {
+			t.Errorf("not deterministic: %.80q", task)
+		}
+	}
+}
+
+// What a failed dependency left behind does not reach the prompt.
+func TestFailedDependencySaysNothing(t *testing.T) {
+	got := prompt.Compose(review())
+	if strings.Contains(got, "feature/catalog") || !strings.Contains(got, "### catalog: failed (checks)\nIt contributes nothing.") {
+		t.Errorf("failed dependency:\n%s", got)
+	}
+}
+
+func TestMessages(t *testing.T) {
+	var b strings.Builder
+	for _, s := range []string{
+		prompt.LimitOver, prompt.Resumed, prompt.NoReport(),
+		prompt.CheckFailed("go test ./...", "exit 1", "FAIL\n```\nx"), prompt.CheckFailed("true", "no end within 10m0s", " \n"),
+		prompt.OutOfScope("a.go, b.go", []string{"src/auth/", "docs/"}, nil, base),
+		prompt.OutOfScope("src/types/a.go", nil, []string{"src/types/"}, base),
+		prompt.WrongBranch("a detached HEAD", "feature/auth"), prompt.Uncommitted("2 files (a.go, b.go, …)"), prompt.NoCommit(),
+		prompt.ByFile("/p q/prompt.md"),
+	} {
+		b.WriteString(s + "\n=====\n")
+	}
+	golden(t, "messages", b.String())
+}
+
+func FuzzCompose(f *testing.F) {
+	f.Add("task", "summary", "out```put", "label")
+	f.Fuzz(func(t *testing.T, task, summary, output, label string) {
+		in := build()
+		in.Node.Task = task
+		in.Spec.Dependencies = []run.Dependency{{Name: "d", Label: label, Tip: tipA, Summary: summary}}
+		in.Earlier = []run.Attempt{{N: 1, End: &run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Checks: []run.Check{{Command: "c", Exit: 1, Output: output}}}}}
+		got := prompt.Compose(in)
+		if !strings.Contains(got, "<task>\n"+task) || !strings.Contains(got, output) {
+			t.Errorf("something is missing:\n%s", got)
+		}
+	})
+}
