@@ -134,7 +134,7 @@ func TestEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, m := spawner(t), mark(t)
-			bystander, other := shell("sleep 1000", mark(t)), proc.Identity{}
+			bystander, other := shell("exec sleep 1000", mark(t)), proc.Identity{}
 			if err := bystander.Start(); err != nil {
 				t.Fatal(err)
 			}
