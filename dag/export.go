@@ -98,7 +98,9 @@ func Scalar(s string) string {
 	if n := (&yaml.Node{Kind: yaml.ScalarNode, Value: s}); plain && n.ShortTag() == "!!str" {
 		return s
 	}
-	return strconv.Quote(s) // a subset of YAML's double-quoted style
+	// Quote's text is a subset of YAML's double-quoted style, but for bytes that
+	// are no text, which YAML would take for other characters.
+	return strconv.Quote(strings.ToValidUTF8(s, "\ufffd"))
 }
 
 func renderList(list []string, indent string) string {
