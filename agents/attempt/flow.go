@@ -591,6 +591,12 @@ func (a *attempt) regain() error {
 		case <-tick.C:
 		}
 	}
+	if !a.granted && !a.overridden {
+		// Nobody is there to ask: it goes on, and says so in the runner's place.
+		if err := a.record(run.Record{Type: run.Granted, Detail: "no runner"}); err != nil {
+			return err
+		}
+	}
 	return a.become(dag.Working, time.Time{}, "")
 }
 
