@@ -29,6 +29,7 @@ type placement struct {
 	deps          []run.Dependency
 	branches      []run.Dependency // role merge
 	fresh         bool
+	earlier       *run.Place // of the attempt that this one goes on from; nil: none
 }
 
 // lent is a placement that came back from git.
@@ -62,6 +63,13 @@ func (r *Runner) place(ctx context.Context, i, n int) *placement {
 	spec := &r.g.Nodes[i]
 	p := &placement{node: i, attempt: n, fresh: r.hist.Nodes[i].Fresh || r.Run.Plan.Fresh && n == 1}
 	p.place = run.Place{Dir: r.Run.Plan.Root, Commit: r.Run.Plan.Base}
+	if f := &r.hist.Nodes[i].Fact; f.Tries+f.Losses > 0 || f.Lost {
+		for k := range r.hist.Nodes[i].Attempts {
+			if a := &r.hist.Nodes[i].Attempts[k]; a.Place.Tree != "" {
+				p.earlier = &a.Place
+			}
+		}
+	}
 	p.place.Slot, p.place.PortBase = r.slots.take()
 	if r.inProcess(spec) {
 		p.place.Child = r.instance
@@ -123,6 +131,13 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 		lend.Contributions = p.tips
 	}
 	t, err := r.repo.Lend(ctx, lend)
+	if errors.Is(err, worktree.ErrDirty) && p.earlier != nil && lend.Contributions != nil {
+		// What has come in since the earlier attempt cannot be merged under its
+		// unfinished work: it goes on from what that one began with.
+		lend.Contributions, p.place.Commit = nil, p.earlier.Commit
+		lend.Start = p.earlier.Commit
+		t, err = r.repo.Lend(ctx, lend)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,272 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"cmux/agents/proc"
+	"cmux/agents/run"
+)
+
+var binary string // of cmux, built once
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "chaos")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "cmux")
+	if out, err := exec.Command("go", "build", "-o", binary, "cmux/cmd/cmux").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// world is a project with a home, an environment and a tmux server of its own.
+// Every process that belongs to it has its HOME, by which it is found.
+type world struct {
+	t        testing.TB
+	home     string
+	root     string
+	headless bool
+	env      []string
+
+	mu    sync.Mutex
+	procs []*exec.Cmd // headless runners
+	wg    sync.WaitGroup
+}
+
+func newWorld(t testing.TB, headless bool, config string) *world {
+	t.Helper()
+	home, err := os.MkdirTemp("/tmp", "c") // short: a socket's path ends near 100 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, home: home, root: filepath.Join(home, "p"), headless: headless}
+	t.Cleanup(func() {
+		w.kill(w.processes())
+		w.wg.Wait()
+		os.RemoveAll(home)
+	})
+	w.env = []string{
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh",
+		"TMUX_TMPDIR=" + home, "CMUX_TMUX_SOCKET=t", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@localhost", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@localhost",
+	}
+	for _, dir := range []string{w.root, w.path("log")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.must("git", "init", "-q", "-b", "main")
+	w.write("README", "hello\n")
+	w.must("git", "add", ".")
+	w.must("git", "commit", "-q", "-m", "first")
+	w.write(".cmux-agents.yml", config)
+	return w
+}
+
+// path is a file of the world outside the project.
+func (w *world) path(name string) string { return filepath.Join(w.home, name) }
+
+func (w *world) write(name, content string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.root, name), []byte(content), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) marker(node string) string {
+	return filepath.Join(w.root, ".cmux/signals", node+".done")
+}
+
+func (w *world) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = w.root, w.env
+	return cmd
+}
+
+// try runs a program to its end.
+func (w *world) try(name string, args ...string) (string, error) {
+	out, err := w.command(name, args...).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+func (w *world) must(name string, args ...string) string {
+	w.t.Helper()
+	out, err := w.try(name, args...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+func (w *world) cmux(args ...string) (string, error) { return w.try(binary, args...) }
+
+// carry starts or resumes the run: in tmux it returns when the runner is up;
+// headless the runner goes on beside the test.
+func (w *world) carry(args ...string) error {
+	if !w.headless {
+		_, err := w.cmux(append(append([]string{"agents"}, args...), "--detach")...)
+		return err
+	}
+	if args[0] == "start" {
+		args = append(args, "--headless")
+	}
+	cmd := w.command(binary, append([]string{"agents"}, args...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	w.wg.Go(func() {
+		if err := cmd.Wait(); err != nil && !strings.Contains(err.Error(), "killed") && !strings.Contains(err.Error(), "exit status 3") {
+			w.t.Logf("%v: %v\n%s", args, err, out.Bytes())
+		}
+	})
+	return nil
+}
+
+// process is one of the world's.
+type process struct {
+	proc.Identity
+	what string // runner, wrapper, tmux, other
+	args string
+}
+
+// processes are the live processes of the world.
+func (w *world) processes() []process {
+	dirs, err := os.ReadDir("/proc")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var found []process
+	for _, d := range dirs {
+		pid, err := strconv.Atoi(d.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		start, err := proc.StartTime(pid)
+		if err != nil {
+			continue
+		}
+		env, err := os.ReadFile("/proc/" + d.Name() + "/environ")
+		if err != nil || !bytes.Contains(append([]byte{0}, env...), []byte("\x00HOME="+w.home+"\x00")) {
+			continue
+		}
+		p := process{Identity: proc.Identity{PID: pid, Start: start}, what: "other"}
+		if !p.Alive() {
+			continue
+		}
+		cmdline, _ := os.ReadFile("/proc/" + d.Name() + "/cmdline")
+		p.args = strings.ReplaceAll(strings.TrimRight(string(cmdline), "\x00"), "\x00", " ")
+		switch {
+		case strings.Contains(p.args, "agents run --run"),
+			w.headless && (strings.Contains(p.args, "agents start") || strings.Contains(p.args, "agents resume")):
+			p.what = "runner"
+		case strings.Contains(p.args, "agents exec --run"):
+			p.what = "wrapper"
+		case strings.HasPrefix(p.args, "tmux") || strings.Contains(p.args, "/tmux "):
+			p.what = "tmux"
+		}
+		found = append(found, p)
+	}
+	return found
+}
+
+// kill kills processes at once, owners before what they own.
+func (w *world) kill(ps []process) {
+	for _, what := range []string{"tmux", "runner", "wrapper", "other"} {
+		for _, p := range ps {
+			if p.what == what && p.Alive() {
+				syscall.Kill(p.PID, syscall.SIGKILL)
+			}
+		}
+	}
+}
+
+func (w *world) run() *run.Run {
+	w.t.Helper()
+	r, err := run.Latest(w.root)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func (w *world) view() *run.View {
+	w.t.Helper()
+	v, err := w.run().View(context.Background(), time.Now())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return v
+}
+
+// labels is "name: label" for every node.
+func labels(v *run.View) string {
+	var b strings.Builder
+	for _, n := range v.Nodes {
+		fmt.Fprintf(&b, "%s: %s\n", n.Spec.Name, n.Status.Label)
+	}
+	return b.String()
+}
+
+// until waits for a fact.
+func until(t testing.TB, what string, patience time.Duration, holds func() bool) bool {
+	t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Errorf("waited %s for: %s", patience, what)
+			return false
+		}
+	}
+	return true
+}
+
+// report is everything that helps to understand a failure.
+func (w *world) report() string {
+	var b strings.Builder
+	for _, p := range w.processes() {
+		fmt.Fprintf(&b, "%s %d %s\n", p.what, p.PID, p.args)
+	}
+	files := []string{filepath.Join(w.root, ".cmux-agents.yml"), w.path("log/all")}
+	if r, err := run.Latest(w.root); err == nil {
+		files = append(files, r.Records(), r.RunnerLog())
+	}
+	for _, name := range files {
+		content, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		fmt.Fprintf(&b, "── %s\n%s\n", name, content)
+	}
+	return b.String()
+}
