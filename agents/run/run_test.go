@@ -1,0 +1,231 @@
+package run
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// newRun is the run of a small graph in a project of its own.
+func newRun(t *testing.T) *Run {
+	t.Helper()
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := signals.Init(root); err != nil {
+		t.Fatal(err)
+	}
+	g, _, err := dag.Parse("x.yml", []byte(`
+session: s
+defaults: {agent: command, role: review}
+agents:
+  - {name: a, task: "true", retries: 1}
+  - {name: b, task: "true", depends_on: a}
+`), dag.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Create(Plan{ID: NewID(time.Now()), Root: root, Config: filepath.Join(root, "x.yml"), Graph: g},
+		[]byte("config"), []string{"A=b", "EMPTY="}, "/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *Run) marker(t *testing.T, node string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(r.Signals(), node+signals.Suffix))
+	if errors.Is(err, os.ErrNotExist) {
+		return "none"
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func replay(t *testing.T, r *Run) *History {
+	t.Helper()
+	h := NewHistory(r.Plan.Graph)
+	if _, err := r.Replay(h, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func TestCreateThenOpen(t *testing.T) {
+	r := newRun(t)
+	again, err := Latest(r.Plan.Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Plan.ID != r.Plan.ID || again.Plan.Graph.Len() != 2 {
+		t.Errorf("opened %+v", again.Plan)
+	}
+	env, err := again.Env()
+	if err != nil || !slices.Equal(env, []string{"A=b", "EMPTY="}) {
+		t.Errorf("environment %q, %v", env, err)
+	}
+	if fi, err := os.Stat(filepath.Join(r.Dir, envFile)); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("the environment can be read by others: %v, %v", fi.Mode(), err)
+	}
+	if fi, err := os.Stat(r.Binary()); err != nil || fi.Mode()&0o100 == 0 {
+		t.Errorf("the binary's copy cannot be executed: %v", err)
+	}
+	if err := r.DropEnv(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Env(); err == nil {
+		t.Error("a dropped environment can still be read")
+	}
+}
+
+func TestAFolderWithoutAPlanIsNoRun(t *testing.T) {
+	r := newRun(t)
+	if err := os.Remove(filepath.Join(r.Dir, planFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Latest(r.Plan.Root); !errors.Is(err, ErrNone) {
+		t.Errorf("got %v, want ErrNone", err)
+	}
+}
+
+func TestCommitRecordsBeforeItMarks(t *testing.T) {
+	r := newRun(t)
+	book, err := r.OpenBook()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer book.Close()
+	err = book.Commit(t.Context(),
+		Record{Type: AttemptEnd, Node: "a", Attempt: 1, End: &End{Outcome: dag.Failed, Exit: 99}},
+		Record{Type: Blocked, Node: "b", Cause: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := r.marker(t, "a"), r.marker(t, "b"); a != "1\n" || b != "99\n" {
+		t.Errorf("markers %q %q: a node that exits 99 itself gets 1, only a blocked one 99", a, b)
+	}
+	h := replay(t, r)
+	for i := range h.Nodes {
+		if n := &h.Nodes[i]; n.Marker == nil || !n.Published {
+			t.Errorf("node %d: marker %+v, published %v", i, n.Marker, n.Published)
+		}
+	}
+	if e := h.Nodes[0].Fact; e.Exit != 99 && e.Exit != 1 {
+		t.Errorf("the fact forgot the exit code: %+v", e)
+	}
+}
+
+func TestAPersonsMarkerStands(t *testing.T) {
+	r := newRun(t)
+	if err := os.WriteFile(filepath.Join(r.Signals(), "a.done"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	book, err := r.OpenBook()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer book.Close()
+	if err := book.Commit(t.Context(), Record{Type: AttemptEnd, Node: "a", Attempt: 1, End: &End{Outcome: dag.Failed, Exit: 7}}); err != nil {
+		t.Fatal(err)
+	}
+	if m := r.marker(t, "a"); m != "" {
+		t.Errorf("marker %q: the first one stands", m)
+	}
+	if h := replay(t, r); h.Nodes[0].Published {
+		t.Error("a marker that lost the race is recorded as published")
+	}
+}
+
+func TestHistoryFollowsAnAttempt(t *testing.T) {
+	r := newRun(t)
+	book, err := r.OpenBook()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer book.Close()
+	t0 := time.Now().Truncate(time.Millisecond)
+	steps := []struct {
+		rec  Record
+		want func(n *Node) bool
+	}{
+		{Record{Type: Started, Node: "a", Attempt: 1, Place: &Place{Dir: "/x", Slot: 3}},
+			func(n *Node) bool { return n.Fact.Phase == dag.Running && n.Attempt().Place.Slot == 3 }},
+		{Record{Type: Began, Node: "a", Attempt: 1, PID: 12, Pane: "%4"},
+			func(n *Node) bool { return n.Attempt().PID == 12 && n.Attempt().Pane == "%4" }},
+		{Record{Type: Active, Node: "a", Attempt: 1, Activity: dag.NeedsInput, Detail: "which?"},
+			func(n *Node) bool { return n.Fact.Phase == dag.Paused && n.Fact.Detail == "which?" }},
+		{Record{Type: Wants, Node: "a", Attempt: 1}, func(n *Node) bool { return n.Fact.Phase == dag.Queued }},
+		{Record{Type: Granted, Node: "a", Attempt: 1}, func(n *Node) bool { return n.Fact.Phase == dag.Running }},
+		{Record{Type: AttemptEnd, Node: "a", Attempt: 1, End: &End{Outcome: dag.Failed, Exit: 2, Retry: true}},
+			func(n *Node) bool { return n.Fact.Phase == dag.Idle && n.Fact.Tries == 1 && n.Marker == nil }},
+		{Record{Type: Started, Node: "a", Attempt: 2}, func(n *Node) bool { return n.Fact.Attempts == 2 }},
+		{Record{Type: Vanished, Node: "a", Attempt: 2, How: HowLost},
+			func(n *Node) bool { return n.Fact.Lost && n.Fact.Losses == 1 && n.Attempt().Over() }},
+		{Record{Type: Overridden, Node: "a", How: HowTouched, Tip: "abc", Marker: &Written{Empty: true}},
+			func(n *Node) bool { return n.Fact.Outcome == dag.Override && n.Tip == "abc" && n.Published }},
+		{Record{Type: Reset, Node: "a", Fresh: true},
+			func(n *Node) bool { return n.Fact.Phase == dag.Idle && n.Fresh && n.Tip == "" && n.Withdrawn != nil }},
+	}
+	for k, s := range steps {
+		s.rec.At = t0.Add(time.Duration(k) * time.Second)
+		if err := book.Append(t.Context(), s.rec); err != nil {
+			t.Fatal(err)
+		}
+		if n := &replay(t, r).Nodes[0]; !s.want(n) {
+			t.Errorf("after %s: %+v, attempt %+v", s.rec.Type, n.Fact, n.Attempt())
+		}
+	}
+}
+
+func TestRequestsComeInOrderAndGo(t *testing.T) {
+	r := newRun(t)
+	for _, op := range []Op{OpRetry, OpStop} {
+		if _, err := r.Ask(Request{Op: op, Node: "a"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(r.Requests(), "0.json"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	qs, err := r.Pending()
+	if err == nil {
+		t.Error("a damaged request was passed over in silence")
+	}
+	if len(qs) != 2 {
+		t.Fatalf("%d requests, want 2", len(qs))
+	}
+	for _, q := range qs {
+		if err := r.Answered(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if qs, err := r.Pending(); err != nil || len(qs) != 0 {
+		t.Errorf("%d requests are left, %v", len(qs), err)
+	}
+}
+
+func TestAWithdrawnSpecIsNotFound(t *testing.T) {
+	r := newRun(t)
+	if err := r.WriteSpec(&Spec{Node: "a", Attempt: 2, Token: NewToken()}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := r.ReadSpec("a", 2); err != nil || s.Token == "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if err := r.DropSpec("a", 2); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.ReadSpec("a", 2); !errors.Is(err, ErrWithdrawn) {
+		t.Errorf("got %v, want ErrWithdrawn", err)
+	}
+}
