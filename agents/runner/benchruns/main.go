@@ -1,0 +1,209 @@
+// Command benchruns measures whole runs of the built cmux beside make, ninja
+// and go-task, in turns on the same machine, and writes docs/benchmarks.md.
+// Every figure on that page is written by this program.
+//
+//	go run ./agents/runner/benchruns [-rounds N] [-quick] [-only SECTION,...] [-o FILE]
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// goTask is the version that is installed where there is none.
+const goTask = "github.com/go-task/task/v3/cmd/task@v3.45.4"
+
+// bench is what all measurements share.
+type bench struct {
+	scratch string   // a new directory, removed at the end
+	cmux    string   // the binary under measurement
+	stamp   string   // the command stamp
+	task    string   // go-task; empty: not to be had
+	socket  string   // of the tmux server
+	env     []string // of every process that is measured
+	n       int      // rounds
+	quick   bool
+	page    strings.Builder
+}
+
+func main() {
+	b := &bench{}
+	flag.IntVar(&b.n, "rounds", 5, "rounds of each comparison")
+	flag.BoolVar(&b.quick, "quick", false, "small sizes and short times, to see that everything works")
+	only := flag.String("only", "", "sections to measure, separated by commas (default: all)")
+	out := flag.String("o", "docs/benchmarks.md", "page to write; - for stdout alone")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := b.all(ctx, *only, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "benchruns:", err)
+		os.Exit(1)
+	}
+}
+
+type section struct {
+	name    string
+	measure func(context.Context) error
+}
+
+func (b *bench) all(ctx context.Context, only, out string) (err error) {
+	if b.scratch, err = os.MkdirTemp("", "cmux-bench-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.scratch)
+	if err := b.prepare(ctx); err != nil {
+		return err
+	}
+	sections := []section{
+		{"floors", b.floors}, {"graphs", b.graphs}, {"latency", b.latency}, {"panes", b.panes},
+		{"worktrees", b.worktrees}, {"load", b.load}, {"commands", b.commands}, {"idle", b.idling},
+	}
+	var known []string
+	for _, s := range sections {
+		known = append(known, s.name)
+	}
+	chosen := known
+	if only != "" {
+		chosen = strings.Split(only, ",")
+		for _, c := range chosen {
+			if !slices.Contains(known, c) {
+				return fmt.Errorf("no section %q; there are %s", c, strings.Join(known, ", "))
+			}
+		}
+	}
+	b.head(ctx)
+	for _, s := range sections {
+		if slices.Contains(chosen, s.name) {
+			fmt.Fprintln(os.Stderr, s.name)
+			if err := s.measure(ctx); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+		}
+	}
+	fmt.Print(b.page.String())
+	if out == "-" || only != "" || b.quick {
+		return nil // not the whole page
+	}
+	// What people wrote about the figures stays.
+	notes := ""
+	if old, err := os.ReadFile(out); err == nil {
+		if i := strings.Index(string(old), notesHead); i >= 0 {
+			notes = string(old[i:])
+		}
+	}
+	return os.WriteFile(out, []byte(b.page.String()+notes), 0o644)
+}
+
+// notesHead begins the part of the page that is not measured.
+const notesHead = "## Where the time goes\n"
+
+// prepare builds the binaries and finds the other tools.
+func (b *bench) prepare(ctx context.Context) error {
+	b.cmux, b.stamp = filepath.Join(b.scratch, "bin", "cmux"), filepath.Join(b.scratch, "bin", "stamp")
+	b.socket = fmt.Sprintf("cmux-bench-%d", os.Getpid())
+	for path, pkg := range map[string]string{b.cmux: "./cmd/cmux", b.stamp: "./agents/runner/benchruns/stamp"} {
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, pkg)
+		cmd.Stderr = os.Stderr
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("go build %s: %w", pkg, err)
+		}
+	}
+	for _, name := range []string{"make", "ninja", "tmux", "git"} {
+		if _, err := exec.LookPath(name); err != nil {
+			return err
+		}
+	}
+	var err error
+	if b.task, err = exec.LookPath("task"); err != nil {
+		cmd := exec.CommandContext(ctx, "go", "install", goTask)
+		cmd.Dir = b.scratch // outside of this module
+		cmd.Env = append(os.Environ(), "GOBIN="+filepath.Join(b.scratch, "bin"), "GOFLAGS=-mod=mod")
+		cmd.Stderr = os.Stderr
+		if err := cmd.Run(); err != nil {
+			fmt.Fprintln(os.Stderr, "go-task is left out:", err)
+		} else {
+			b.task = filepath.Join(b.scratch, "bin", "task")
+		}
+	}
+	home := filepath.Join(b.scratch, "home")
+	if err := os.Mkdir(home, 0o755); err != nil {
+		return err
+	}
+	b.env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm-256color", "LANG=C.UTF-8", "TMPDIR=" + os.TempDir(),
+		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=bench", "GIT_AUTHOR_EMAIL=bench@localhost", "GIT_COMMITTER_NAME=bench", "GIT_COMMITTER_EMAIL=bench@localhost",
+		"CMUX_TMUX_SOCKET=" + b.socket,
+	}
+	return nil
+}
+
+func (b *bench) f(format string, a ...any) { fmt.Fprintf(&b.page, format, a...) }
+
+// head says where and how the page was made.
+func (b *bench) head(ctx context.Context) {
+	say := func(argv ...string) string {
+		out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).Output()
+		if err != nil {
+			return "unknown"
+		}
+		line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+		return line
+	}
+	cpu := "unknown"
+	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(info)) {
+			if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
+				cpu = strings.TrimSpace(v)
+			}
+		}
+	}
+	loadavg, _ := os.ReadFile("/proc/loadavg")
+	b.f("# Benchmarks\n\nEvery figure on this page is written by `make bench`, which repeats them all.\n\n")
+	b.f("Machine: %s, %s cores, %s %s, %s. ", cpu, say("nproc"), say("uname", "-s"), say("uname", "-r"), say("stat", "-f", "-c", "%T", b.scratch))
+	b.f("%s, %s, %s, %s, ninja %s", say("git", "--version"), say("tmux", "-V"), say("go", "version"), say("make", "--version"), say("ninja", "--version"))
+	if b.task != "" {
+		b.f(", go-task %s", say(b.task, "--version"))
+	}
+	b.f(". cmux %s, %s.\n\n", say("git", "rev-parse", "--short", "HEAD"), time.Now().Format("2006-01-02 15:04"))
+	b.f("The load of the machine was %s when it began; what else ran there slows all contestants alike, so look at ratios.\n", strings.Join(strings.Fields(string(loadavg))[:min(3, len(strings.Fields(string(loadavg))))], ", "))
+	b.f("Contestants take turns, in directories of their own, %d rounds each where nothing else is said; figures are medians. ", b.n)
+	b.f("All of them run two nodes at a time. \"CPU\" is user and system time of all processes.\n")
+}
+
+// table prints contestants with their price per node beside a reference.
+func (b *bench) table(nodes int, cs []contestant, costs [][]cost, reference string) {
+	ref := slices.IndexFunc(cs, func(c contestant) bool { return c.name == reference })
+	b.f("\n| | wall | per node | ratio to %s | CPU per node | ratio |\n|---|--:|--:|--:|--:|--:|\n", reference)
+	for i, c := range cs {
+		wall, cpu := median(walls(costs[i])), median(cpus(costs[i]))
+		// The ratio of each round, as the load differs between rounds.
+		var rw, rc []float64
+		for k := range costs[i] {
+			rw = append(rw, costs[i][k].wall/costs[ref][k].wall)
+			rc = append(rc, costs[i][k].cpu/costs[ref][k].cpu)
+		}
+		b.f("| %s | %.0f ms | %.2f ms | %.2f |", c.name, wall, wall/float64(nodes), median(rw))
+		if cpu == 0 {
+			b.f(" | |\n")
+		} else {
+			b.f(" %.2f ms | %.2f |\n", cpu/float64(nodes), median(rc))
+		}
+	}
+}
+
+func (b *bench) size(full, quick int) int {
+	if b.quick {
+		return quick
+	}
+	return full
+}
