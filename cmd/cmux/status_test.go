@@ -184,6 +184,8 @@ func TestWaited(t *testing.T) {
 		run.Record{Type: run.AttemptEnd, Node: "a", Attempt: 1, At: noon, End: &run.End{Outcome: dag.Failed, Exit: 4}})
 	alone := everything(t)
 	alone.Holder, alone.RunState = nil, dag.RunNoRunner
+	leaving := *done
+	leaving.Holder = v.Holder
 	stopped := everything(t)
 	stopped.Holder, stopped.RunState = nil, dag.RunStopped
 	for _, c := range []struct {
@@ -206,6 +208,7 @@ func TestWaited(t *testing.T) {
 		{"a gate without a runner", alone, name("release"), true, false, 1},
 		{"a stopped run", stopped, -1, false, false, 1},
 		{"a done run", done, -1, false, false, 0},
+		{"a done run whose runner is about to leave", &leaving, -1, false, true, 0},
 		{"a failed run", failed, -1, false, false, 3},
 	} {
 		err, more := waited(c.v, c.node, c.orphaned)
