@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -31,7 +30,7 @@ func (b *bench) floors(ctx context.Context) error {
 		if _, err := log.Write(make([]byte, 400)); err != nil {
 			return err
 		}
-		if err := syscall.Fdatasync(int(log.Fd())); err != nil {
+		if err := log.Sync(); err != nil {
 			return err
 		}
 		return write(dir, fmt.Sprint(i, ".done"), "0\n")
