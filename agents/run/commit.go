@@ -59,8 +59,13 @@ func (b *Book) append(ctx context.Context, durable bool, recs []Record) error {
 		}
 		lines[i] = l
 	}
+	return b.Patiently(ctx, func() error { return b.log.Append(ctx, durable, lines...) })
+}
+
+// Patiently calls write again and again until the disk has space for it.
+func (b *Book) Patiently(ctx context.Context, write func() error) error {
 	for {
-		err := b.log.Append(ctx, durable, lines...)
+		err := write()
 		if !errors.Is(err, signals.ErrDiskFull) {
 			return err
 		}

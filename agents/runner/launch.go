@@ -220,7 +220,7 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 	if r.inProcess(spec) {
 		return r.startChild(ctx, p, s)
 	}
-	if err := r.Run.WriteSpec(s); err != nil {
+	if err := r.book.Patiently(ctx, func() error { return r.Run.WriteSpec(s) }); err != nil {
 		return err
 	}
 	r.launched[p.node] = launched{p.attempt, time.Now()}
@@ -432,6 +432,9 @@ func (r *Runner) probe(ctx context.Context, i int, gone bool) error {
 	if errors.As(err, &held) {
 		r.attach(ctx, i)
 		return nil
+	}
+	if errors.Is(err, signals.ErrDiskFull) {
+		return nil // the next look may find space to name the holder
 	}
 	if err != nil {
 		return err

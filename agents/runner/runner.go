@@ -222,7 +222,19 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 			return "", err
 		}
 		if state, over := r.finished(); over {
-			return state, r.end(tasks, state)
+			if r.leaving == "" {
+				// A person's marker may not have been heard of or not have settled.
+				if err := r.markers(tasks); err != nil {
+					return "", err
+				}
+				state, over = r.finished()
+			}
+			if over && (len(r.unseen) == 0 || r.leaving != "") {
+				return state, r.end(tasks, state)
+			}
+			if len(r.effects) > 0 {
+				continue
+			}
 		}
 		if r.news {
 			r.news = false
