@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Size of a session until a person's terminal attaches, in cells.
@@ -17,9 +18,14 @@ const (
 // hiddenPrefix begins the names of control clients' sessions.
 const hiddenPrefix = "_cmux-"
 
+// lookAgainAfter are the seconds after which children end that only serve to
+// make tmux see the end of others.
+var lookAgainAfter = [...]string{"0.1", "1", "5"}
+
 // Config is the configuration file of cmux's tmux servers. The person's own
 // settings come last and win; their ~/.tmux.conf is not read.
 func Config() string {
+	look := "run-shell -b 'sleep " + strings.Join(lookAgainAfter[:], "' ; run-shell -b 'sleep ") + "'"
 	body := fmt.Sprintf(`# Written by cmux; changes are overwritten. Put your own settings into
 # ~/.config/cmux/tmux.conf, which is read at the end.
 
@@ -66,11 +72,12 @@ set-option -g @cmux_clock "%%s"
 # A tmux built with libutempter misses the end of a child while it records the
 # login of another (SIGCHLD is set aside), until the next child ends. When a
 # process that drives this server dies, its client detaches: this child makes
-# tmux look, and so a guarded pane is started again.
-set-hook -g client-detached[100] "run-shell -b \"sleep 0.1\""
+# tmux look, and so a guarded pane is started again. Several, as the end of one
+# can be missed likewise.
+set-hook -g client-detached[100] "%[4]s"
 
 source-file -q ~/.config/cmux/tmux.conf
-`, DefaultWidth, DefaultHeight, hiddenPrefix)
+`, DefaultWidth, DefaultHeight, hiddenPrefix, look)
 	return body + "set-option -s @cmux_config " + configMark(body) + "\n"
 }
 

@@ -41,7 +41,10 @@ func (c *Client) Guard(ctx context.Context, p PaneID, givenUp string) error {
 	if err != nil {
 		return err
 	}
-	lookAgain := [][]string{{"run-shell", "-b", "sleep 0.1"}, {"run-shell", "-b", "sleep 1"}}
+	var lookAgain [][]string
+	for _, seconds := range lookAgainAfter {
+		lookAgain = append(lookAgain, []string{"run-shell", "-b", "sleep " + seconds})
+	}
 	again, err := commandText(append([][]string{{"respawn-pane", "-t", string(p)}}, lookAgain...)...)
 	if err != nil {
 		return err

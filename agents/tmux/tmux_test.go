@@ -36,16 +36,13 @@ func newServer(t testing.TB) Server {
 	}
 	t.Cleanup(func() {
 		ctx := context.Background()
-		if out, err := s.Exec(ctx, "display-message", "-p", "#{pid}"); err == nil {
-			s.Exec(ctx, "kill-server")
-			pid, _ := strconv.Atoi(out)
-			eventually(t, func() error {
-				if syscall.Kill(pid, 0) == nil {
-					return fmt.Errorf("server %d still lives", pid)
-				}
-				return nil
-			})
-		}
+		s.Exec(ctx, "kill-server")
+		eventually(t, func() error {
+			if _, err := s.Exec(ctx, "list-sessions"); !errors.Is(err, ErrNoServer) {
+				return fmt.Errorf("the server still answers: %v", err)
+			}
+			return nil
+		})
 		os.RemoveAll(dir)
 	})
 	return s
