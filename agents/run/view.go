@@ -111,15 +111,17 @@ func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if held {
-		v.Holder = &holder
+	// Lock and markers are the newest run's. A person may decide a node of a
+	// run that has ended, for resume to go on with.
+	ids, err := List(r.Plan.Root)
+	if err != nil {
+		return nil, err
 	}
-	if latest, err := Latest(r.Plan.Root); err != nil || latest.Plan.ID != r.Plan.ID {
-		v.Holder = nil // the lock is another run's
-	}
-	over := h.Final != "" && v.Holder == nil
-	if !over {
-		if err := r.observe(ctx, h, v.Holder != nil, now); err != nil {
+	if ids[len(ids)-1] == r.Plan.ID {
+		if held {
+			v.Holder = &holder
+		}
+		if err := r.observe(ctx, h, held, now); err != nil {
 			return nil, err
 		}
 	}
