@@ -1,0 +1,14 @@
+// Package guard decides, before a tool call of an agent happens, whether it
+// may: writes stay inside the node's worktree and scope, what reaches other
+// agents or the run's own state is refused, a review writes nothing.
+//
+// Decide is pure; symbolic links are followed by a function that is given.
+// What it refuses carries a reason that tells the agent what to do instead.
+//
+// Write tools are judged exactly. A shell command is read as far as it can be
+// without running it: quotes, lists, pipes, substitutions, wrappers such as
+// sudo, env and xargs, scripts in strings. Names that are made at run time are
+// let pass. That is no sandbox: in a worktree git shows afterwards what was
+// written, and a review's shell is limited by the sandbox of its kind, where
+// the kind has one.
+package guard

@@ -1,0 +1,269 @@
+package guard
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"cmux/dag"
+)
+
+// gitWrites are the subcommands that change a working tree, an index or refs.
+var gitWrites = map[string]bool{
+	"add": true, "am": true, "apply": true, "bisect": true, "checkout": true, "checkout-index": true,
+	"cherry-pick": true, "clean": true, "commit": true, "fast-import": true, "fetch": true, "merge": true, "mv": true,
+	"pull": true, "push": true, "read-tree": true, "rebase": true, "replace": true, "reset": true, "restore": true,
+	"revert": true, "rm": true, "sparse-checkout": true, "stage": true, "switch": true, "update-index": true,
+	"update-ref": true,
+}
+
+// git judges a git command. Commands in a repository of the agent's own
+// making, outside of the project, are let pass, and so are those that stand
+// where it cannot be told.
+func (s *shell) git(args []word) {
+	dir := s.dir
+	defer func() { s.dir = dir }()
+	aliases := make(map[string]string)
+	i := 0
+	for ; i < len(args) && args[i].option(); i++ {
+		value := word{}
+		if i+1 < len(args) {
+			value = args[i+1]
+		}
+		name, inline, attached := strings.Cut(args[i].text, "=")
+		if attached {
+			value = word{inline, args[i].whole}
+		}
+		switch name {
+		case "-C", "--git-dir", "--work-tree":
+			s.dir = s.at(value)
+		case "-c", "--config-env":
+			key, v, _ := strings.Cut(value.text, "=")
+			if len(key) > len("alias.") && strings.EqualFold(key[:len("alias.")], "alias.") {
+				aliases[strings.ToLower(key[len("alias."):])] = v
+			}
+		case "--namespace", "--super-prefix", "--attr-source":
+		default:
+			continue
+		}
+		if !attached {
+			i++
+		}
+	}
+	if i >= len(args) || !args[i].whole {
+		return
+	}
+	sub, rest := args[i].text, args[i+1:]
+	if alias, ok := aliases[strings.ToLower(sub)]; ok && s.depth < maxDepth {
+		if script, ok := strings.CutPrefix(alias, "!"); ok {
+			s.script(script)
+			return
+		}
+		s.depth++
+		defer func() { s.depth-- }()
+		var words []word
+		for _, f := range strings.Fields(alias) {
+			words = append(words, literal(f))
+		}
+		s.git(append(words, rest...))
+		return
+	}
+	place := s.ownDir()
+	if place == nobodys || has(rest, "", "help") {
+		return
+	}
+	if reason := s.gitSub(sub, rest, place); reason != "" {
+		s.refuse(reason)
+	}
+}
+
+func (s *shell) gitSub(sub string, args []word, place whose) string {
+	if reason := s.gitShared(sub, args); reason != "" {
+		return reason
+	}
+	if !writesGit(sub, args) {
+		return ""
+	}
+	switch {
+	case s.Role == dag.RoleReview:
+		return "git " + sub + changesNothing
+	case place == peers:
+		return fmt.Sprintf("git %s is refused: it is another agent's worktree. Work in %s only.", sub, s.home)
+	case place == persons:
+		return fmt.Sprintf("git %s is refused: it is the project's own checkout. Work in %s only.", sub, s.home)
+	case (sub == "rm" || sub == "mv") && len(args) > 0:
+		for _, a := range plain(args, "") {
+			if stateOf(filepath.ToSlash(filepath.Clean(a.text))) == ".cmux" {
+				return inState("git "+sub+" "+a.text, ".cmux")
+			}
+		}
+	}
+	return ""
+}
+
+// writesGit reports whether a subcommand with these arguments changes anything.
+func writesGit(sub string, args []word) bool {
+	words := plain(args, "")
+	switch sub {
+	case "apply":
+		return !has(args, "", "check", "stat", "numstat", "summary") || has(args, "", "apply")
+	case "add", "rm", "mv", "clean", "commit", "push", "fetch":
+		return !has(args, "", "dry-run") && (sub == "commit" || sub == "fetch" || !has(args, "n"))
+	case "branch":
+		return has(args, "cCudDmMf", "set-upstream-to", "unset-upstream", "edit-description") ||
+			len(words) > 0 && !has(args, "lravn", "list", "contains", "no-contains", "merged", "no-merged", "points-at", "show-current", "format", "sort")
+	case "tag":
+		return len(words) > 0 && !has(args, "lnv", "list", "contains", "no-contains", "merged", "no-merged", "points-at", "verify", "format", "sort")
+	case "notes":
+		return len(words) > 0 && !words[0].is("list", "show")
+	case "remote":
+		return len(words) > 0 && !words[0].is("show", "get-url")
+	case "submodule":
+		return len(words) > 0 && !words[0].is("status", "summary", "foreach")
+	case "config":
+		return has(args, "e", "add", "unset", "unset-all", "replace-all", "rename-section", "remove-section", "edit") ||
+			len(words) > 1 && !words[0].is("get", "list") && !has(args, "l", "get", "get-all", "get-regexp", "get-urlmatch", "list")
+	}
+	return gitWrites[sub]
+}
+
+// gitShared refuses what reaches beyond the node's own tree and branch.
+func (s *shell) gitShared(sub string, args []word) string {
+	words := plain(args, "")
+	first := word{}
+	if len(words) > 0 {
+		first = words[0]
+	}
+	refused := func(what, instead string) string { return "git " + what + " is refused: " + instead }
+	const keep = "it removes what other agents still need. Leave it to the person."
+	switch sub {
+	case "stash":
+		if !first.is("list", "show") {
+			return refused("stash", "stashes are shared by all worktrees of the repository. Commit to your branch instead; to set work aside, commit it and go on.")
+		}
+	case "worktree":
+		if !first.is("list") {
+			return refused("worktree "+first.text, "cmux manages the worktrees of this repository. Stay in "+s.home+"; to read another state: git show REF:PATH")
+		}
+	case "gc", "prune", "repack", "maintenance", "filter-branch", "filter-repo", "replace":
+		return refused(sub, keep)
+	case "reflog":
+		if first.is("expire", "delete", "drop") {
+			return refused("reflog "+first.text, keep)
+		}
+	case "branch":
+		if has(args, "dDmMfC", "delete", "move", "force") {
+			return refused("branch", "deleting, moving or forcing branches reaches other agents. Work on your own branch"+s.named()+" and leave the others as they are.")
+		}
+	case "tag":
+		if has(args, "df", "delete", "force") {
+			return refused("tag", "deleting or moving tags reaches other agents. Leave them as they are.")
+		}
+	case "push":
+		return s.push(args)
+	case "fetch":
+		for i, w := range words {
+			if _, to, ok := strings.Cut(w.text, ":"); i > 0 && ok && w.whole && to != "" && !strings.HasPrefix(to, "refs/remotes/") {
+				return refused("fetch "+w.text, "it moves a branch of this repository. Fetch without a destination.")
+			}
+		}
+	case "update-ref":
+		if has(args, "", "stdin") || has(args, "d") || first.whole && !first.is("HEAD", "refs/heads/"+s.Branch) {
+			return refused("update-ref", "only your own branch is yours to move"+s.named()+". Use git commit, merge or reset.")
+		}
+	case "symbolic-ref":
+		if len(words) > 1 || has(args, "d", "delete") {
+			return refused("symbolic-ref", "your branch"+s.named()+" must stay checked out.")
+		}
+	case "checkout", "switch":
+		if s.Role != dag.RoleReview { // a review is refused it as a whole
+			return s.checkout(sub, args)
+		}
+	}
+	return ""
+}
+
+// named is the node's branch in parentheses.
+func (s *shell) named() string {
+	if s.Branch == "" {
+		return ""
+	}
+	return " (" + s.Branch + ")"
+}
+
+func (s *shell) push(args []word) string {
+	only := "only your own branch" + s.named() + " may be pushed: git push origin " + s.Branch
+	if s.Branch == "" {
+		only = "this node has no branch to push."
+	}
+	if s.Branch == "" || has(args, "d", "delete", "mirror", "prune", "all", "branches") {
+		return "git push is refused: " + only
+	}
+	words := plain(args, "o", "push-option", "receive-pack", "exec", "repo")
+	for i, w := range words {
+		if i == 0 || !w.whole {
+			continue
+		}
+		from, to, ok := strings.Cut(strings.TrimPrefix(w.text, "+"), ":")
+		if !ok {
+			to = from
+		}
+		to = strings.TrimPrefix(to, "refs/heads/")
+		if from == "" && ok || to != s.Branch && !(to == "HEAD" && !ok) {
+			return "git push " + w.text + " is refused: " + only
+		}
+	}
+	return ""
+}
+
+// checkout keeps the node's own branch checked out. What may be a file or a
+// branch is taken for a branch, unless it looks like a file.
+func (s *shell) checkout(sub string, args []word) string {
+	stay := fmt.Sprintf("git %s of another branch is refused: %s must stay checked out here. To read another state: git show REF:PATH or git diff REF; to bring files back: git restore PATH, or git checkout -- PATH", sub, orHead(s.Branch))
+	making := "bBd"
+	if sub == "switch" {
+		making = "cCd"
+	}
+	if has(args, making, "orphan", "detach", "create", "force-create") {
+		return stay
+	}
+	for _, a := range args {
+		if a.is("--") && sub == "checkout" {
+			return ""
+		}
+	}
+	if sub == "checkout" && has(args, "p", "patch", "ours", "theirs", "pathspec-from-file") {
+		return ""
+	}
+	for _, a := range args {
+		if a.is("-") {
+			return stay
+		}
+	}
+	words := plain(args, "", "conflict")
+	if len(words) != 1 && sub == "checkout" || len(words) == 0 {
+		return ""
+	}
+	w := words[0]
+	if !w.whole || w.is(s.Branch, "HEAD", "@") || sub == "checkout" && looksLikeFile(w.text) {
+		return ""
+	}
+	return stay
+}
+
+func orHead(branch string) string {
+	if branch == "" {
+		return "what is checked out"
+	}
+	return branch
+}
+
+func looksLikeFile(name string) bool {
+	if name == "." || strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, ":") ||
+		strings.HasSuffix(name, "/") || strings.ContainsAny(name, "*?[") || filepath.IsAbs(name) {
+		return true
+	}
+	ext := strings.TrimPrefix(path.Ext(name), ".")
+	return ext != "" && (ext[0] < '0' || ext[0] > '9')
+}

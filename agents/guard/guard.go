@@ -1,0 +1,256 @@
+package guard
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cmux/dag"
+)
+
+// Verdict is what becomes of a tool call.
+type Verdict uint8
+
+const (
+	Allow Verdict = iota
+	Deny          // Reason is for the agent
+	Ask           // allowed; a person is asked, and Reason is the question
+)
+
+func (v Verdict) String() string { return [...]string{"allow", "deny", "ask"}[v] }
+
+// Decision is the answer to a Call.
+type Decision struct {
+	Verdict Verdict
+	Reason  string
+}
+
+// Policy is what a node may do.
+type Policy struct {
+	Role     dag.Role
+	Root     string   // the project's root, absolute
+	Tree     string   // the node's worktree, absolute; empty: it works at the root
+	Peers    []string // worktrees of the run's other nodes, absolute; may be empty
+	Scope    []string // as in dag.Node
+	Context  []string
+	Branch   string // the node's own; empty: it has none
+	Headless bool
+	// Resolve follows every symbolic link of an absolute path, of which a tail
+	// need not exist; Follow does it on disk. Nil: there are none.
+	Resolve func(path string) (string, error)
+}
+
+// Call is a tool call that is about to happen.
+type Call struct {
+	Tool  string
+	Input json.RawMessage
+	Dir   string // of the agent, absolute; empty: where the node works
+}
+
+// Decide judges a call. Tools that are not known are allowed.
+func Decide(p Policy, c Call) Decision {
+	g := newGuard(p)
+	if !filepath.IsAbs(c.Dir) {
+		c.Dir = filepath.Join(g.home, c.Dir)
+	}
+	in := parseInput(c.Input)
+	switch kindOf(c.Tool) {
+	case writes:
+		return g.writeTool(c, in)
+	case shells:
+		return refusal(g.shellTool(c, in))
+	case asks:
+		return g.ask(in)
+	case plans:
+		return g.plan(c.Tool, in)
+	case delegates:
+		if in.text("isolation") == "worktree" {
+			return Decision{Deny, "a worktree of its own for a sub-agent is refused: cmux manages the worktrees of this repository. Start it without isolation, in your directory."}
+		}
+	case moves:
+		return Decision{Deny, fmt.Sprintf("%s is refused: cmux manages the worktrees of this repository. Stay in %s.", c.Tool, g.home)}
+	}
+	return Decision{}
+}
+
+func refusal(reason string) Decision {
+	if reason == "" {
+		return Decision{}
+	}
+	return Decision{Deny, reason}
+}
+
+type toolKind uint8
+
+const (
+	other toolKind = iota
+	writes
+	shells
+	asks
+	plans
+	delegates
+	moves
+)
+
+// tools are those of Claude Code, Codex and Kimi, by lower-case name, and the
+// file tools of the common MCP server.
+var tools = map[string]toolKind{
+	"write": writes, "edit": writes, "multiedit": writes, "notebookedit": writes,
+	"apply_patch": writes, "filechange": writes, "file_change": writes, "patch": writes,
+	"writefile": writes, "strreplacefile": writes,
+	"write_file": writes, "edit_file": writes, "create_directory": writes, "move_file": writes, "delete_file": writes,
+
+	"bash": shells, "shell": shells, "shell_command": shells, "local_shell": shells, "exec_command": shells,
+	"commandexecution": shells, "command_execution": shells, "powershell": shells, "monitor": shells,
+
+	"askuserquestion": asks, "request_user_input": asks,
+	"enterplanmode": plans, "exitplanmode": plans,
+	"task": delegates, "agent": delegates,
+	"enterworktree": moves, "exitworktree": moves,
+}
+
+func kindOf(tool string) toolKind {
+	name := strings.ToLower(tool)
+	if strings.HasPrefix(name, "mcp__") {
+		name = name[strings.LastIndex(name, "__")+2:]
+		if k := tools[name]; k != writes {
+			return other
+		}
+	}
+	return tools[name]
+}
+
+// input is a tool's input: an object, or a plain text.
+type input struct {
+	fields map[string]json.RawMessage
+	whole  string
+}
+
+func parseInput(raw json.RawMessage) input {
+	var in input
+	if json.Unmarshal(raw, &in.fields) != nil {
+		in.fields = nil
+		_ = json.Unmarshal(raw, &in.whole) // what is neither says nothing
+	}
+	return in
+}
+
+// text is the first of the fields that is a text.
+func (in input) text(names ...string) string {
+	for _, n := range names {
+		var s string
+		if json.Unmarshal(in.fields[n], &s) == nil && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// paths are the files that a write tool is about to write.
+func (in input) paths() []string {
+	var found []string
+	for _, n := range []string{"file_path", "notebook_path", "path", "source", "destination"} {
+		if s := in.text(n); s != "" {
+			found = append(found, s)
+		}
+	}
+	for _, s := range []string{in.whole, in.text("input"), in.text("patch")} {
+		found = append(found, patched(s)...)
+	}
+	// Codex: a list of changes with a path each, or an object by path.
+	var list []struct {
+		Path string `json:"path"`
+		Kind struct {
+			Move string `json:"move_path"`
+		} `json:"kind"`
+	}
+	var byPath map[string]json.RawMessage
+	if json.Unmarshal(in.fields["changes"], &list) == nil {
+		for _, c := range list {
+			found = append(found, c.Path)
+			if c.Kind.Move != "" {
+				found = append(found, c.Kind.Move)
+			}
+		}
+	} else if json.Unmarshal(in.fields["changes"], &byPath) == nil {
+		for p := range byPath {
+			found = append(found, p)
+		}
+		slices.Sort(found)
+	}
+	return found
+}
+
+// patched are the files that a patch in Codex's format names.
+func patched(patch string) []string {
+	var found []string
+	for line := range strings.Lines(patch) {
+		for _, head := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
+			if p, ok := strings.CutPrefix(strings.TrimSpace(line), head); ok {
+				found = append(found, strings.TrimSpace(p))
+			}
+		}
+	}
+	return found
+}
+
+func (g *guard) writeTool(c Call, in input) Decision {
+	if g.Role == dag.RoleReview {
+		return Decision{Deny, c.Tool + " is refused: this node reviews and changes nothing. Describe the change in your summary: cmux done \"summary\""}
+	}
+	for _, p := range in.paths() {
+		if reason := g.mayWrite(c.Dir, p); reason != "" {
+			return Decision{Deny, reason}
+		}
+	}
+	return Decision{}
+}
+
+// question is the text of an AskUserQuestion or of its like.
+func (in input) question() string {
+	var asked []struct {
+		Question string `json:"question"`
+		Options  []struct {
+			Label string `json:"label"`
+		} `json:"options"`
+	}
+	_ = json.Unmarshal(in.fields["questions"], &asked) // another shape has no known text
+	var lines []string
+	for _, q := range asked {
+		var labels []string
+		for _, o := range q.Options {
+			labels = append(labels, o.Label)
+		}
+		line := q.Question
+		if len(labels) > 0 {
+			line += " (" + strings.Join(labels, " | ") + ")"
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 {
+		return in.text("question", "text")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (g *guard) ask(in input) Decision {
+	if g.Headless {
+		return Decision{Deny, "nobody can answer a question during this run. Decide yourself, by what the task and the code say, and name the decision in your summary; if you cannot go on without an answer: cmux blocked \"question\""}
+	}
+	q := in.question()
+	if q == "" {
+		q = "the agent asks a question"
+	}
+	return Decision{Ask, q}
+}
+
+// plan answers plan mode. In a pane a person may have turned it on, and the
+// plan is theirs to approve.
+func (g *guard) plan(tool string, in input) Decision {
+	if g.Headless || strings.EqualFold(tool, "EnterPlanMode") {
+		return Decision{Deny, tool + " is refused: nobody waits to approve a plan. Make the plan for yourself and carry it out; if it needs a decision that is not yours: cmux blocked \"question\""}
+	}
+	return Decision{Ask, strings.TrimSpace("approve the plan?\n" + in.text("plan"))}
+}

@@ -1,0 +1,395 @@
+package guard_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cmux/agents/guard"
+	"cmux/dag"
+)
+
+const (
+	root = "/p/shop"
+	tree = "/p/shop-auth"
+	peer = "/p/shop-catalog"
+)
+
+// links are the symbolic links of the table tests.
+var links = map[string]string{
+	tree + "/src/auth/out":   "/p/shop/src",
+	tree + "/src/auth/types": tree + "/src/types",
+	tree + "/src/auth/state": "/p/shop/.cmux",
+	tree + "/docs":           tree + "/src/auth/docs",
+}
+
+// follow is a Resolve over links: a link before a ".." counts.
+func follow(path string) (string, error) {
+	if strings.HasPrefix(path, tree+"/loop") {
+		return "", errors.New("too many symbolic links")
+	}
+	done := ""
+	for _, name := range strings.Split(path, "/") {
+		switch name {
+		case "", ".":
+		case "..":
+			done = filepath.Dir("/" + done)
+		default:
+			done = strings.TrimSuffix(done, "/") + "/" + name
+		}
+		if to, ok := links[done]; ok {
+			done = to
+		}
+	}
+	return "/" + strings.TrimPrefix(done, "/"), nil
+}
+
+func builder() guard.Policy {
+	return guard.Policy{
+		Role: dag.RoleBuild, Root: root, Tree: tree, Peers: []string{tree, peer}, Branch: "feature/auth",
+		Scope: []string{"src/auth/", "src/**/*_test.go"}, Context: []string{"src/types/"}, Resolve: follow,
+	}
+}
+
+func reviewer() guard.Policy {
+	return guard.Policy{Role: dag.RoleReview, Root: root, Peers: []string{tree, peer}, Resolve: follow}
+}
+
+func object(kv ...string) json.RawMessage {
+	m := make(map[string]string)
+	for i := 0; i < len(kv); i += 2 {
+		m[kv[i]] = kv[i+1]
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// check compares a decision; want is empty for allow, or a part of the reason.
+func check(t *testing.T, got guard.Decision, verdict guard.Verdict, part string) {
+	t.Helper()
+	if got.Verdict != verdict || !strings.Contains(got.Reason, part) {
+		t.Errorf("got %s %q, want %s with %q", got.Verdict, got.Reason, verdict, part)
+	}
+	if verdict == guard.Allow && got.Reason != "" {
+		t.Errorf("allowed with a reason: %q", got.Reason)
+	}
+}
+
+func TestWriteTools(t *testing.T) {
+	noScope := builder()
+	noScope.Scope = nil
+	patch := "*** Begin Patch\n*** Update File: src/auth/a.go\n*** Move to: src/admin/a.go\n*** End Patch\n"
+	for _, c := range []struct {
+		tool   string
+		input  json.RawMessage
+		policy guard.Policy
+		want   string // part of the reason; empty: allowed
+	}{
+		{"Write", object("file_path", tree+"/src/auth/jwt.go"), builder(), ""},
+		{"Write", object("file_path", "src/auth/new/deep/jwt.go"), builder(), ""},
+		{"Edit", object("file_path", tree+"/src/admin/x_test.go"), builder(), ""},
+		{"Edit", object("file_path", tree+"/src/admin/x.go"), builder(), "outside your scope (src/auth/, src/**/*_test.go)"},
+		{"MultiEdit", object("file_path", tree+"/README.md"), builder(), "outside your scope"},
+		{"NotebookEdit", object("notebook_path", tree+"/a.ipynb"), builder(), "a.ipynb is refused"},
+		{"Write", object("file_path", tree+"/src/auth/../admin/x.go"), builder(), "outside your scope"},
+		{"Write", object("file_path", "../shop/src/auth/x.go"), builder(), "project's own checkout"},
+		{"Write", object("file_path", root+"/src/auth/x.go"), builder(), "project's own checkout"},
+		{"Write", object("file_path", peer+"/src/auth/x.go"), builder(), "another agent's worktree"},
+		{"Write", object("file_path", "/etc/passwd"), builder(), "outside your worktree"},
+		{"Write", object("file_path", "/p/shop-auth2/src/auth/x.go"), builder(), "outside your worktree"},
+		{"Write", object("file_path", tree+"/src/auth/out/x.go"), builder(), "which is /p/shop/src/x.go"},
+		{"Write", object("file_path", tree+"/src/auth/out/../x.go"), builder(), "project's own checkout"},
+		{"Write", object("file_path", tree+"/src/auth/types/t.go"), builder(), "outside your scope"},
+		{"Write", object("file_path", tree+"/src/auth/state/signals/auth.done"), builder(), "cmux's own state"},
+		{"Write", object("file_path", tree+"/docs/a.md"), builder(), ""},
+		{"Write", object("file_path", tree+"/loop/a.md"), builder(), "cannot be told"},
+		{"Write", object("file_path", root+"/.cmux/signals/auth.done"), builder(), "never by a file"},
+		{"Write", object("file_path", tree+"/.cmux/x"), noScope, "cmux's own state"},
+		{"Write", object("file_path", tree+"/.CMUX/x"), noScope, "cmux's own state"},
+		{"Write", object("file_path", tree+"/.git"), noScope, "git's own state"},
+		{"Write", object("file_path", tree+"/vendor/x/.git/config"), noScope, "git's own state"},
+		{"Write", object("file_path", tree+"/.gitignore"), noScope, ""},
+		{"Write", object("file_path", tree+"/.github/workflows/ci.yml"), noScope, ""},
+		{"Write", object("file_path", tree+"/src/types/t.go"), noScope, "may read but not change src/types/"},
+		{"Write", object("file_path", tree+"/anything"), noScope, ""},
+		{"Write", object("file_path", "a\x00b"), builder(), "no file name"},
+		{"Write", object("content", "no path"), builder(), ""},
+		{"Write", json.RawMessage(`{`), builder(), ""},
+		{"Read", object("file_path", "/etc/passwd"), builder(), ""},
+		{"apply_patch", object("input", patch), builder(), "src/admin/a.go is refused"},
+		{"apply_patch", json.RawMessage(`"*** Begin Patch\n*** Add File: src/auth/a.go\n*** End Patch"`), builder(), ""},
+		{"apply_patch", json.RawMessage(`"*** Begin Patch\n*** Delete File: go.mod\n*** End Patch"`), builder(), "go.mod is refused"},
+		{"fileChange", json.RawMessage(`{"changes":[{"path":"src/auth/a.go","kind":{"type":"update","move_path":"b.go"}}]}`), builder(), "b.go is refused"},
+		{"fileChange", json.RawMessage(`{"changes":{"/p/shop-auth/b.go":{"type":"add"},"/p/shop-auth/src/auth/a.go":{}}}`), builder(), "b.go is refused"},
+		{"WriteFile", object("path", tree+"/main.go"), builder(), "main.go is refused"},
+		{"StrReplaceFile", object("path", tree+"/src/auth/main.go"), builder(), ""},
+		{"mcp__filesystem__write_file", object("path", "/etc/x"), builder(), "outside your worktree"},
+		{"mcp__filesystem__move_file", object("source", "src/auth/a", "destination", "b"), builder(), "b is refused"},
+		{"mcp__other__task", object("isolation", "worktree"), builder(), ""},
+		{"Task", object("isolation", "worktree"), builder(), "without isolation"},
+		{"Agent", object("prompt", "x"), builder(), ""},
+		{"EnterWorktree", object(), builder(), "manages the worktrees"},
+		{"Write", object("file_path", "/tmp/x"), reviewer(), "reviews and changes nothing"},
+		{"Edit", object("file_path", root+"/a.go"), reviewer(), "Describe the change"},
+		{"apply_patch", object("input", ""), reviewer(), "reviews"},
+		{"Read", object("file_path", root+"/a.go"), reviewer(), ""},
+	} {
+		t.Run(c.tool+" "+string(c.input), func(t *testing.T) {
+			verdict := guard.Allow
+			if c.want != "" {
+				verdict = guard.Deny
+			}
+			check(t, guard.Decide(c.policy, guard.Call{Tool: c.tool, Input: c.input, Dir: c.policy.Tree}), verdict, c.want)
+		})
+	}
+}
+
+// shellRow is a command; want is a part of the reason, empty: allowed.
+type shellRow struct{ command, want string }
+
+func runShell(t *testing.T, p guard.Policy, rows []shellRow) {
+	t.Helper()
+	for _, r := range rows {
+		t.Run(r.command, func(t *testing.T) {
+			verdict := guard.Allow
+			if r.want != "" {
+				verdict = guard.Deny
+			}
+			check(t, guard.Decide(p, guard.Call{Tool: "Bash", Input: object("command", r.command), Dir: p.Tree}), verdict, r.want)
+		})
+	}
+}
+
+func TestShell(t *testing.T) {
+	runShell(t, builder(), []shellRow{
+		// What work needs.
+		{"go test ./... && git add -A && git commit -m 'x; git stash'", ""},
+		{"echo git stash", ""}, {"git log --grep='git worktree add'", ""}, {"# git stash\nls", ""},
+		{`git commit -m "use $(cat msg) git gc"`, ""}, {"git push -u origin feature/auth", ""},
+		{"git push --force-with-lease origin HEAD", ""}, {"git push", ""}, {"git push origin HEAD:feature/auth", ""},
+		{"git branch", ""}, {"git branch -vv --contains HEAD", ""}, {"git branch backup", ""}, {"git tag v1", ""},
+		{"git checkout -- src/auth/a.go", ""}, {"git checkout HEAD~1 -- a", ""}, {"git checkout main src/a.go", ""},
+		{"git checkout .", ""}, {"git checkout go.mod", ""}, {"git checkout feature/auth", ""}, {"git switch feature/auth", ""},
+		{"git stash list", ""}, {"git worktree list --porcelain", ""}, {"git reflog", ""}, {"git reset --hard HEAD~1", ""},
+		{"git fetch origin && git rebase origin/main", ""}, {"git fetch origin main", ""}, {"git symbolic-ref HEAD", ""},
+		{"git merge main", ""}, {"git clean -fdx", ""}, {"git -c user.name=x commit -m y", ""}, {"git stash --help", ""},
+		{"git update-ref refs/heads/feature/auth HEAD~1", ""}, {"git bisect start", ""}, {"git config user.name x", ""},
+		{"rm -rf node_modules build/", ""}, {"rm -rf *", ""}, {"sed -i s/a/b/ src/auth/*.go", ""}, {"echo x > src/admin/a.go", ""},
+		{"make 2>&1 | tee /tmp/log", ""}, {"cat .cmux/config.yml", ""}, {"cp .cmux/config.yml /tmp/", ""}, {"ls /p/shop/.cmux/signals", ""},
+		{"sed -i 's/.git/x/' README.md", ""}, {"touch .gitignore", ""}, {"grep -r tmux kill-server .", ""},
+		{"cmux done 'All good; git stash removed'", ""}, {"cmux blocked why", ""}, {"cmux hook Stop </dev/null", ""}, {"cmux agents status --json", ""},
+		{"cmux --help", ""}, {"cmux agents retry --help", ""},
+		{"tmux -L mytest kill-server", ""}, {"kill 1234", ""}, {"kill -1 1234", ""}, {"pkill -f 'vite dev'", ""},
+		{"cd /tmp/x && git init && git stash && rm -rf .git", ""}, {"git -C /tmp/x stash", ""}, {"GIT_DIR=/tmp/x/.git git gc", ""},
+		{`cd "$(mktemp -d)" && git stash`, ""}, {"$GIT stash", ""}, {`eval "$CMD"`, ""}, {"bash script.sh", ""}, {"git $SUB", ""},
+		{`rm -rf "$DIR"`, ""}, {`rm -rf "$DIR"/.cmux`, ""}, {"command -v git stash", ""}, {"(cd /tmp/x; git stash)", ""},
+		{"if true; then echo 'unclosed", ""}, {"", ""}, {"docker run --rm x git gc", ""},
+
+		// What reaches others.
+		{"git stash", "Commit to your branch instead"}, {"git stash push -m x", "stash"}, {"git   stash pop", "stash"}, {"git 'stash'", "stash"},
+		{`g\it st"as"h`, "stash"}, {"true && git stash; ls", "stash"}, {"false || git stash", "stash"}, {"ls | git stash", "stash"}, {"(git stash)", "stash"},
+		{"{ git stash; }", "stash"}, {"echo $(git stash)", "stash"}, {"echo `git stash`", "stash"}, {`echo "x $(git stash)"`, "stash"},
+		{"cat <(git stash)", "stash"}, {"if git stash; then :; fi", "stash"}, {"for i in 1 2; do git stash; done", "stash"}, {"while git stash; do :; done", "stash"},
+		{"f() { git stash; }; f", "stash"}, {"FOO=1 git stash", "stash"}, {"env A=1 git stash", "stash"}, {"env -i -u X PATH=/bin git stash", "stash"},
+		{"env -S 'git stash'", "stash"}, {"sudo -u bob git stash", "stash"}, {"command git stash", "stash"}, {"exec git stash", "stash"}, {"nohup git stash &", "stash"},
+		{"time git stash", "stash"}, {"timeout -k 5 10s git stash", "stash"}, {"nice -n 5 git stash", "stash"}, {"xargs -n 1 git stash", "stash"},
+		{"find . -name x -exec git stash \\;", "stash"}, {"sh -c 'git stash'", "stash"}, {"bash -lc \"cd src && git stash\"", "stash"}, {"bash -c \"bash -c 'git stash'\"", "stash"},
+		{"bash -o pipefail -c 'git stash'", "stash"}, {"bash <<'EOF'\ngit stash\nEOF", "stash"}, {"sh <<< 'git stash'", "stash"}, {"eval git stash", "stash"}, {"eval 'git stash'", "stash"},
+		{"/usr/bin/git stash", "stash"}, {"git -C src stash", "stash"}, {"git -C src -c a.b=c --no-pager stash", "stash"}, {"git --git-dir=/p/shop/.git stash", "stash"},
+		{"git -C /p/shop stash", "stash"}, {"cd /p/shop && git stash", "stash"}, {"cd /tmp/x || exit 1; cd /p/shop-catalog; git stash", "stash"}, {"(cd /tmp/x); git stash", "stash"},
+		{`cd "$(git rev-parse --show-toplevel)" && git stash`, "stash"}, {`cd "$PWD" && git stash`, "stash"}, {"cd $CMUX_ROOT && git stash", "stash"},
+		{"git -c alias.s=stash s", "stash"}, {"git -c 'alias.s=!git stash' s", "stash"}, {"D=stash; git $D", "stash"}, {"ls\ngit stash\n'", "stash"}, {"! git stash", "stash"},
+		{"flock /tmp/l git stash", "stash"}, {"flock /tmp/l -c 'git stash'", "stash"}, {"coproc git stash", "stash"}, {"watch -n 1 'git stash'", "stash"},
+		{"git worktree add ../x", "worktree add"}, {"git worktree remove --force ../shop-catalog", "manages the worktrees"}, {"git worktree prune", "worktree"},
+		{"git gc --prune=now", "gc is refused"}, {"git prune", "prune is refused"}, {"git reflog expire --expire=now --all", "reflog expire"}, {"git repack -ad", "repack"}, {"git maintenance run", "maintenance"},
+		{"git filter-branch -- --all", "filter-branch"},
+		{"git branch -D feature/catalog", "branch is refused"}, {"git branch -d x", "branch"}, {"git branch --delete x", "branch"}, {"git branch --del x", "branch"}, {"git branch -m new", "branch"},
+		{"git branch -f main HEAD", "branch"}, {"git branch -qD $B", "branch"}, {"git branch --force main", "branch"}, {"for b in a b; do git branch -D \"$b\"; done", "branch"},
+		{"git branch | grep x | xargs git branch -D", "branch"}, {"git tag -d v1", "tag"},
+		{"git push --force origin main", "only your own branch (feature/auth)"}, {"git push origin +main", "push"}, {"git push origin :main", "push"}, {"git push origin :feature/auth", "push"}, {"git push --delete origin x", "push"},
+		{"git push --mirror", "push"}, {"git push origin HEAD:main", "push"}, {"git push origin feature/auth main", "push"}, {"git push -f origin HEAD:refs/heads/main", "push"}, {"git push --all", "push"},
+		{"git checkout main", "git checkout -- PATH"}, {"git checkout -b other", "checkout"}, {"git checkout -", "checkout"}, {"git checkout --detach", "checkout"}, {"git checkout -f main", "checkout"}, {"git switch main", "switch"}, {"git switch -c x", "switch"}, {"git switch --detach HEAD", "switch"},
+		{"git update-ref refs/heads/main HEAD", "update-ref"}, {"git update-ref -d refs/heads/feature/auth", "update-ref"}, {"git update-ref --stdin", "update-ref"}, {"git symbolic-ref HEAD refs/heads/main", "symbolic-ref"}, {"git fetch . +main:other", "fetch"},
+		{"git -C /p/shop commit -m x", "project's own checkout"}, {"git -C ../shop-catalog reset --hard", "another agent's worktree"}, {"git --work-tree /p/shop add .", "own checkout"},
+		{"tmux kill-server", "kill-server is refused"}, {"tmux kill-session -t x", "kill-session"}, {"tmux kill-ser", "kill-server"}, {"tmux new -d \\; kill-server", "kill-server"}, {"tmux -L cmux kill-server", "cmux's own server"}, {"tmux -Lcmux send-keys x", "cmux's own server"}, {"tmux -S /tmp/tmux-0/cmux list-panes", "cmux's own server"}, {"tmux -S /tmp/tmux-0/default kill-server", "kill-server"},
+		{"pkill tmux", "process id"}, {"pkill -f claude", "process id"}, {"killall -9 cmux", "process id"}, {"kill -9 -1", "every process"},
+		{"cmux agents stop", "steered by a person"}, {"cmux agents override auth", "agents override"}, {"./bin/cmux agents retry x", "agents retry"}, {"cmux stop", "cmux stop"}, {"cmux mailbox send x", "steered"},
+
+		// State and the places of others.
+		{"touch /p/shop/.cmux/signals/catalog.done", "cmux's own state"}, {"echo 0 > /p/shop/.cmux/signals/auth.done", "never by a file"}, {"echo 0 >> ../shop/.cmux/signals/auth.done", ".cmux"},
+		{"echo 0 | tee -a $CMUX_ROOT/.cmux/signals/auth.done", ".cmux"}, {"rm -rf /p/shop/.cmux", ".cmux"}, {"rm -f ../shop/.cmux/signals/*.done", ".cmux"}, {"mv /p/shop/.cmux /tmp", ".cmux"}, {"cp x /p/shop/.cmux/signals/a.done", ".cmux"}, {"cp -t /p/shop/.cmux x", ".cmux"},
+		{"ln -s /dev/null .cmux/x", ".cmux"}, {"mkdir -p .cmux/signals", ".cmux"}, {"dd if=/dev/zero of=.cmux/x", ".cmux"}, {"sed -i s/1/0/ /p/shop/.cmux/signals/a.done", ".cmux"}, {"perl -pi -e s/1/0/ .cmux/x", ".cmux"}, {"truncate -s 0 .cmux/x", ".cmux"}, {": > .cmux/x", ".cmux"}, {"echo x &> .cmux/x", ".cmux"}, {"install -m 644 x .cmux/", ".cmux"},
+		{"cd /p/shop/.cmux && touch signals/a.done", ".cmux"}, {"find /p/shop/.cmux -name '*.done' -delete", ".cmux"}, {"find .cmux -exec rm {} +", ".cmux"}, {"D=/p/shop/.cmux; rm -rf $D/signals", ".cmux"}, {"for f in .cmux/signals/*; do rm \"$f\"; done", ".cmux"}, {"rm -rf .c*", ".cmux"}, {"rm -rf .[a-z]*", "own state"}, {"touch .cmux/signals/$N.done", ".cmux"}, {"cd $X && rm -rf .cmux", ".cmux"},
+		{"rm .git/index.lock", "git's own state"}, {"echo x > /p/shop/.git/HEAD", "git's own state"}, {"rm -rf /p/shop/.git/refs/heads/x", "git's own"}, {"echo x > src/auth/state/x", ".cmux"},
+		{"rm -rf ../*", "lie in it"}, {"rm -rf /p", "lie in it"}, {"rm -rf /p/shop", "lie in it"}, {"rm -rf \"$PWD\"", "lie in it"}, {"mv /p/shop-auth /tmp/", "lie in it"}, {"rm -rf /", "lie in it"},
+		{"rm -rf ../shop-catalog", "another agent's worktree"}, {"echo x > /p/shop/main.go", "project's own checkout"}, {"cp a.go /p/shop/", "own checkout"}, {"echo x > src/auth/out/a.go", "own checkout"}, {"git mv .cmux x", ".cmux"},
+		{"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: other/a.go\n+x\n*** End Patch\nEOF", "outside your scope"}, {"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: src/auth/a.go\n+x\n*** End Patch\nEOF", ""},
+	})
+}
+
+func TestShellOfAReview(t *testing.T) {
+	runShell(t, reviewer(), []shellRow{
+		{"git diff main..x && git log -p && git show HEAD:a", ""}, {"go test ./... && go vet ./...", ""}, {"npm test && npm run build", ""}, {"git branch --list; git branch; git branch -a", ""}, {"git tag -l", ""},
+		{"grep -rn x . > /tmp/out", ""}, {"cd /tmp/x && npm install && touch a && git commit -m x", ""}, {"sed -n 1,5p a", ""}, {"git apply --check x.patch", ""}, {"cargo fmt --check", ""}, {"gofmt -l .", ""}, {"git config --get user.name", ""}, {"git stash list", ""}, {"git add -n .", ""}, {"cmux done 'Looks fine'", ""}, {"git ls-files | xargs wc -l", ""}, {"yarn --version", ""}, {"echo x 2>/dev/null", ""}, {"git remote -v", ""},
+		{"echo x > a.go", "reviews and changes nothing"}, {"rm a.go", "reviews"}, {"mv a b", "reviews"}, {"touch src/x", "reviews"}, {"mkdir x", "reviews"}, {"sed -i s/a/b/ a.go", "reviews"}, {"cat > a <<EOF\nx\nEOF", "reviews"}, {"ls | tee out", "reviews"},
+		{"git commit -am x", "reviews"}, {"git checkout main", "reviews"}, {"git checkout -- a", "reviews"}, {"git reset --hard", "reviews"}, {"git merge x", "reviews"}, {"git rebase x", "reviews"}, {"git push", "no branch to push"}, {"git add .", "reviews"}, {"git branch x", "reviews"}, {"git tag v1", "reviews"}, {"git fetch", "reviews"}, {"git config user.name x", "reviews"}, {"git apply x.patch", "reviews"}, {"git clean -fdx", "reviews"}, {"git stash", "stash"}, {"git restore a", "reviews"},
+		{"npm install", "reviews"}, {"npm i x", "reviews"}, {"pnpm add x", "reviews"}, {"yarn", "reviews"}, {"pip install -r r.txt", "reviews"}, {"go mod tidy", "reviews"}, {"go get x", "reviews"}, {"cargo fmt", "reviews"}, {"gofmt -w .", "reviews"}, {"npx prettier --write .", ""}, {"prettier --write .", "reviews"}, {"patch -p1 < x", "reviews"}, {"black .", "reviews"}, {"eslint --fix .", "reviews"}, {"echo x > .cmux/x", ".cmux"}, {"echo x > /p/shop-auth/a", "another agent's"}, {"cd sub && echo x > a", "reviews"},
+	})
+}
+
+func TestShellTools(t *testing.T) {
+	for _, c := range []struct {
+		tool, input, want string
+	}{
+		{"shell", `{"command":["bash","-lc","git stash"]}`, "stash"},
+		{"shell", `{"command":["git","stash"]}`, "stash"},
+		{"shell", `{"command":["git","log"]}`, ""},
+		{"exec_command", `{"cmd":"git stash"}`, "stash"},
+		{"exec_command", `{"cmd":"git stash","workdir":"/tmp/x"}`, ""},
+		{"exec_command", `{"cmd":"touch signals/x","workdir":"../shop/.cmux"}`, ".cmux"},
+		{"commandExecution", `{"command":"git stash","cwd":"/p/shop-auth"}`, "stash"},
+		{"Shell", `{"command":"git stash"}`, "stash"},
+		{"Shell", `"git stash"`, "stash"},
+		{"Shell", `[1]`, ""},
+		{"Shell", ``, ""},
+	} {
+		t.Run(c.tool+c.input, func(t *testing.T) {
+			verdict := guard.Allow
+			if c.want != "" {
+				verdict = guard.Deny
+			}
+			check(t, guard.Decide(builder(), guard.Call{Tool: c.tool, Input: json.RawMessage(c.input)}), verdict, c.want)
+		})
+	}
+}
+
+func TestInteractiveTools(t *testing.T) {
+	question := json.RawMessage(`{"questions":[{"question":"Which colour?","header":"c","options":[{"label":"Red"},{"label":"Blue"}]},{"question":"Why?"}]}`)
+	headless := builder()
+	headless.Headless = true
+	for _, c := range []struct {
+		tool    string
+		input   json.RawMessage
+		p       guard.Policy
+		verdict guard.Verdict
+		want    string
+	}{
+		{"AskUserQuestion", question, headless, guard.Deny, `cmux blocked "question"`},
+		{"AskUserQuestion", question, builder(), guard.Ask, "Which colour? (Red | Blue)\nWhy?"},
+		{"AskUserQuestion", object(), builder(), guard.Ask, "asks a question"},
+		{"request_user_input", question, builder(), guard.Ask, "Which colour?"},
+		{"EnterPlanMode", object(), headless, guard.Deny, "carry it out"},
+		{"EnterPlanMode", object(), builder(), guard.Deny, "carry it out"},
+		{"ExitPlanMode", object("plan", "1. x"), headless, guard.Deny, "carry it out"},
+		{"ExitPlanMode", object("plan", "1. x"), builder(), guard.Ask, "1. x"},
+		{"WebSearch", object("query", "x"), headless, guard.Allow, ""},
+	} {
+		check(t, guard.Decide(c.p, guard.Call{Tool: c.tool, Input: c.input, Dir: tree}), c.verdict, c.want)
+	}
+}
+
+// Follow agrees with the system about links, also where nothing is there yet.
+func TestFollow(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.MkdirAll(filepath.Join(dir, "a/b"), 0o755))
+	must(os.WriteFile(filepath.Join(dir, "a/file"), nil, 0o644))
+	must(os.Symlink("a/b", filepath.Join(dir, "rel")))
+	must(os.Symlink(filepath.Join(dir, "elsewhere/none"), filepath.Join(dir, "dangling")))
+	must(os.Symlink("loop2", filepath.Join(dir, "loop")))
+	must(os.Symlink("loop", filepath.Join(dir, "loop2")))
+	for in, want := range map[string]string{
+		"a/b": "a/b", "a/./b//c/d": "a/b/c/d", "rel/x": "a/b/x", "rel/../x": "a/x", "dangling": "elsewhere/none",
+		"dangling/x": "elsewhere/none/x", "none/../x": "x", "a/file/x": "a/file/x", "rel": "a/b",
+	} {
+		got, err := guard.Follow(dir + "/" + in)
+		if err != nil || got != filepath.Join(dir, want) {
+			t.Errorf("Follow(%s) = %s, %v; want %s", in, got, err, want)
+		}
+	}
+	for _, bad := range []string{dir + "/loop/x", "relative"} {
+		if got, err := guard.Follow(bad); err == nil {
+			t.Errorf("Follow(%s) = %s, want an error", bad, got)
+		}
+	}
+}
+
+// The policy holds with real links, under a root that is itself reached by one.
+func TestDecideOnDisk(t *testing.T) {
+	dir := t.TempDir()
+	for _, d := range []string{"real/shop/.cmux/signals", "real/auth/src"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"p": "real", "real/auth/src/out": "../../shop", "real/auth/src/new": "/nowhere/x"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := guard.Policy{Role: dag.RoleBuild, Root: dir + "/p/shop", Tree: dir + "/p/auth", Scope: []string{"src/"}, Resolve: guard.Follow}
+	for path, want := range map[string]string{
+		dir + "/p/auth/src/a.go":              "",
+		dir + "/real/auth/src/deep/er/a.go":   "",
+		dir + "/real/auth/b.go":               "outside your scope",
+		dir + "/p/auth/src/out/a.go":          "project's own checkout",
+		dir + "/p/auth/src/out/.cmux/signals": "cmux's own state",
+		dir + "/p/auth/src/new":               "outside your worktree",
+	} {
+		verdict := guard.Allow
+		if want != "" {
+			verdict = guard.Deny
+		}
+		check(t, guard.Decide(p, guard.Call{Tool: "Write", Input: object("file_path", path), Dir: p.Tree}), verdict, want)
+	}
+}
+
+// A denied write tool call always has a reason, nothing panics, and the same
+// call gets the same answer.
+func FuzzDecide(f *testing.F) {
+	for _, s := range []string{"git stash", "rm -rf .cmux", "sh -c 'git -C x worktree'", "a=(1 2); ${a[0]} <<E\nx\nE", "tmux -L", "find . -exec", "git -c", "xargs -I", "sed -i -e", "env -S", "flock x -c", "watch x", "bash -c", "git push : +", "$'\\x41' >&2", "{a,b} ~/x", "${x:-$(git stash)}"} {
+		f.Add("Bash", s, true, false)
+		f.Add("Write", s, false, true)
+	}
+	f.Add("apply_patch", "*** Add File: \n*** Move to: ../x", true, true)
+	f.Fuzz(func(t *testing.T, tool, text string, review, headless bool) {
+		p := builder()
+		if review {
+			p = reviewer()
+		}
+		p.Headless = headless
+		for _, in := range []json.RawMessage{json.RawMessage(text), object("command", text), object("file_path", text), object("input", text)} {
+			c := guard.Call{Tool: tool, Input: in, Dir: p.Tree}
+			d := guard.Decide(p, c)
+			if d.Verdict != guard.Allow && d.Reason == "" {
+				t.Errorf("%s without a reason", d.Verdict)
+			}
+			if d != guard.Decide(p, c) {
+				t.Error("not deterministic")
+			}
+		}
+	})
+}
+
+func BenchmarkDecide(b *testing.B) {
+	p := builder()
+	c := guard.Call{Tool: "Bash", Input: object("command", "cd src && go test ./... 2>&1 | tail -20 && git add -A && git commit -m 'x'"), Dir: tree}
+	b.ReportAllocs()
+	for b.Loop() {
+		guard.Decide(p, c)
+	}
+}

@@ -1,0 +1,219 @@
+package guard
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"cmux/dag"
+)
+
+// guard is a Policy with its folders resolved.
+type guard struct {
+	Policy
+	home        string // where the node works, as given
+	root, tree  string // resolved; tree is root when the node has none
+	peers       []string
+	hasOwnPlace bool
+}
+
+func newGuard(p Policy) *guard {
+	g := &guard{Policy: p, home: p.Tree, hasOwnPlace: p.Tree != ""}
+	if g.home == "" {
+		g.home = p.Root
+	}
+	// A folder that cannot be resolved is taken as it is written.
+	resolved := func(path string) string {
+		if r, err := g.resolve(path); err == nil {
+			return r
+		}
+		return filepath.Clean(path)
+	}
+	g.root, g.tree = resolved(p.Root), resolved(g.home)
+	for _, q := range p.Peers {
+		if r := resolved(q); r != g.tree {
+			g.peers = append(g.peers, r)
+		}
+	}
+	return g
+}
+
+func (g *guard) resolve(path string) (string, error) {
+	if g.Resolve == nil {
+		return filepath.Clean(path), nil
+	}
+	r, err := g.Resolve(path)
+	return filepath.Clean(r), err
+}
+
+// whose says whom a place belongs to.
+type whose uint8
+
+const (
+	nobodys whose = iota // outside of the project
+	own
+	persons
+	peers
+)
+
+// spot is a place on disk as the policy sees it.
+type spot struct {
+	path  string
+	whose whose
+	rel   string // to the folder it belongs to, with slashes
+	state string // ".cmux" or ".git" when it lies in one
+}
+
+// spotOf places a resolved absolute path.
+func (g *guard) spotOf(path string) spot {
+	s := spot{path: path}
+	try := func(base string, w whose) bool {
+		rel, ok := inside(base, path)
+		if ok {
+			s.whose, s.rel, s.state = w, rel, stateOf(rel)
+		}
+		return ok
+	}
+	if try(g.tree, own) {
+		return s
+	}
+	for _, p := range g.peers {
+		if try(p, peers) {
+			return s
+		}
+	}
+	try(g.root, persons)
+	return s
+}
+
+// inside is path relative to base, with slashes, when it lies in it.
+func inside(base, path string) (string, bool) {
+	rel, err := filepath.Rel(base, path)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return "", false
+	}
+	return filepath.ToSlash(rel), true
+}
+
+// stateOf names the folder of state that rel lies in. Case does not count: on
+// some file systems .GIT is .git. A name may be a pattern of the shell.
+func stateOf(rel string) string {
+	for i, name := range strings.Split(rel, "/") {
+		if i == 0 && matches(name, ".cmux") {
+			return ".cmux"
+		}
+		if matches(name, ".git") {
+			return ".git"
+		}
+	}
+	return ""
+}
+
+func matches(pattern, name string) bool {
+	if strings.EqualFold(pattern, name) {
+		return true
+	}
+	// A shell's pattern matches a name with a leading dot only by a dot.
+	if !strings.HasPrefix(pattern, ".") || !strings.ContainsAny(pattern, "*?[") {
+		return false
+	}
+	ok, err := filepath.Match(pattern, name)
+	return err == nil && ok
+}
+
+// mayWrite judges a file that a write tool is about to write; an empty reason
+// allows it. A tool may clean the path before it follows links, or leave that
+// to the system, which follows a link before a "..": both must be allowed.
+func (g *guard) mayWrite(dir, path string) string {
+	abs := path
+	if !filepath.IsAbs(abs) {
+		abs = dir + string(filepath.Separator) + path
+	}
+	if strings.ContainsRune(path, 0) {
+		return fmt.Sprintf("%q is no file name.", path)
+	}
+	for _, abs := range []string{abs, filepath.Clean(abs)} {
+		r, err := g.resolve(abs)
+		if err != nil {
+			return fmt.Sprintf("%s is refused: where it lies cannot be told (%v). Name the file by its path in %s.", path, err, g.home)
+		}
+		if reason := g.mayWriteAt(path, g.spotOf(r)); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+func (g *guard) mayWriteAt(path string, s spot) string {
+	name := path
+	if filepath.IsAbs(path) && filepath.Clean(path) != s.path {
+		name += " (which is " + s.path + ")"
+	}
+	switch {
+	case s.state != "":
+		return inState(name, s.state)
+	case s.whose == persons:
+		return fmt.Sprintf("%s is refused: it lies in the project's own checkout, not in your worktree. Write the same file in %s.", name, g.home)
+	case s.whose == peers:
+		return fmt.Sprintf("%s is refused: it lies in another agent's worktree. Write in %s only.", name, g.home)
+	case s.whose == nobodys:
+		return fmt.Sprintf("%s is refused: it lies outside your worktree. Write in %s only; what you need for yourself alone can be made by the shell in a directory of `mktemp -d`.", name, g.home)
+	}
+	switch {
+	case len(g.Scope) > 0 && !dag.InScope(g.Scope, s.rel):
+		return fmt.Sprintf("%s is refused: it is outside your scope (%s). Do the task within the scope; if that cannot be done: cmux blocked \"why %s must change\"", name, strings.Join(g.Scope, ", "), s.rel)
+	case len(g.Scope) == 0 && dag.InScope(g.Context, s.rel):
+		return fmt.Sprintf("%s is refused: you may read but not change %s. Do the task without changing it; if that cannot be done: cmux blocked \"why %s must change\"", name, strings.Join(g.Context, ", "), s.rel)
+	}
+	return ""
+}
+
+func inState(name, state string) string {
+	if state == ".cmux" {
+		return name + " is refused: .cmux holds cmux's own state. Report with `cmux done \"summary\"` or `cmux blocked \"reason\"`, never by a file."
+	}
+	return name + " is refused: .git holds git's own state. Use git commands on your branch."
+}
+
+// maxLinks bounds how many links one path may lead through, as systems do.
+const maxLinks = 255
+
+// Follow is the path with every symbolic link followed as the system would on
+// opening it, also where the end of the path, or what a link points to, does
+// not exist.
+func Follow(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("%s is not absolute", path)
+	}
+	const sep = string(filepath.Separator)
+	done, rest := sep, path
+	for links := 0; rest != ""; {
+		var name string
+		name, rest, _ = strings.Cut(strings.TrimLeft(rest, sep), sep)
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			done = filepath.Dir(done)
+			continue
+		}
+		next := filepath.Join(done, name)
+		target, err := os.Readlink(next)
+		switch {
+		case err == nil:
+			if links++; links > maxLinks {
+				return "", fmt.Errorf("%s: too many symbolic links", path)
+			}
+			if filepath.IsAbs(target) {
+				done = sep
+			}
+			rest = target + sep + rest
+		case isNoLink(err):
+			done = next
+		default:
+			return "", err
+		}
+	}
+	return done, nil
+}

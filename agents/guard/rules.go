@@ -1,0 +1,334 @@
+package guard
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"cmux/dag"
+)
+
+// write judges a file or folder that a command is about to write. whole says
+// that everything below it goes too.
+func (s *shell) write(doing string, w word, whole bool) {
+	text := w.text
+	if !w.whole {
+		// What is known ends in the middle of a name.
+		cut := strings.LastIndex(text, "/")
+		if cut < 0 {
+			return
+		}
+		text, whole = text[:cut+1], false
+	}
+	if text == "" || strings.ContainsRune(text, 0) {
+		return
+	}
+	abs := text
+	if !filepath.IsAbs(abs) {
+		if s.dir == "" {
+			// Nothing but cmux has a .cmux, wherever the shell may be.
+			if rel := filepath.ToSlash(filepath.Clean(text)); stateOf(rel) == ".cmux" {
+				s.refuse(inState(doing+" "+w.text, ".cmux"))
+			}
+			return
+		}
+		abs = s.dir + string(filepath.Separator) + text
+	}
+	// A link itself may be meant, or what it leads to.
+	for _, path := range []string{abs, filepath.Clean(abs)} {
+		if r, err := s.resolve(path); err == nil {
+			s.writeAt(doing, w.text, r, whole)
+		}
+	}
+	if parent, err := s.resolve(filepath.Dir(filepath.Clean(abs))); err == nil {
+		s.writeAt(doing, w.text, filepath.Join(parent, filepath.Base(abs)), whole)
+	}
+}
+
+func (s *shell) writeAt(doing, name, path string, whole bool) {
+	at := s.spotOf(path)
+	what := doing + " " + name
+	switch {
+	case at.state != "":
+		s.refuse(inState(what, at.state))
+	case whole && (holds(path, s.root) || holds(path, s.tree)):
+		s.refuse(fmt.Sprintf("%s is refused: the project or its worktrees lie in it. Name the files in %s that you mean.", what, s.home))
+	case at.whose == peers:
+		s.refuse(fmt.Sprintf("%s is refused: it is another agent's worktree. Work in %s only.", what, s.home))
+	case at.whose == persons:
+		s.refuse(fmt.Sprintf("%s is refused: it is the project's own checkout. Work in %s only.", what, s.home))
+	case at.whose == own && s.Role == dag.RoleReview:
+		s.refuse(what + changesNothing)
+	}
+}
+
+// changesNothing ends the refusals of a review.
+const changesNothing = " is refused: this node reviews and changes nothing. Write what you need for yourself in a directory of `mktemp -d`, and describe changes in your summary: cmux done \"summary\""
+
+// holds reports whether inner is or lies below what the pattern of a shell,
+// mostly a plain path, names.
+func holds(pattern, inner string) bool {
+	for {
+		if ok, err := filepath.Match(pattern, inner); pattern == inner || err == nil && ok {
+			return true
+		}
+		parent := filepath.Dir(inner)
+		if parent == inner {
+			return false
+		}
+		inner = parent
+	}
+}
+
+// ownDir reports whether the commands stand in a folder of the project, and
+// whose; what cannot be told is nobody's.
+func (s *shell) ownDir() whose {
+	if s.dir == "" {
+		return nobodys
+	}
+	r, err := s.resolve(s.dir)
+	if err != nil {
+		return nobodys
+	}
+	return s.spotOf(r).whose
+}
+
+// program judges a command that is no shell, no wrapper and not git.
+func (s *shell) program(name string, args []word) {
+	switch name {
+	case "rm", "unlink", "rmdir", "shred":
+		s.writeAll("removing", plain(args, ""), has(args, "rR", "recursive"))
+	case "mv":
+		s.writeAll("moving", plain(args, "tS", "target-directory", "suffix"), true)
+		s.into(args)
+	case "cp", "ln", "install", "rsync":
+		to := plain(args, "tSmoge", "target-directory", "suffix", "mode", "owner", "group")
+		if len(to) > 1 || name == "ln" && len(to) == 1 {
+			s.write("writing", to[len(to)-1], false)
+		}
+		s.into(args)
+	case "tee", "touch", "mkdir", "mkfifo":
+		s.writeAll("writing", plain(args, "mdrt", "mode", "date", "reference"), false)
+	case "truncate":
+		s.writeAll("writing", plain(args, "sr", "size", "reference"), false)
+	case "chmod", "chown", "chgrp":
+		if files := plain(args, "", "reference"); len(files) > 1 {
+			s.writeAll("changing", files[1:], has(args, "R", "recursive"))
+		}
+	case "dd":
+		for _, a := range args {
+			if to, ok := strings.CutPrefix(a.text, "of="); ok {
+				s.write("writing", word{to, a.whole}, false)
+			}
+		}
+	case "sed", "gsed", "perl", "ruby":
+		s.inPlace(name, args)
+	case "tmux":
+		s.tmux(args)
+	case "cmux":
+		s.cmux(args)
+	case "pkill", "killall":
+		for _, a := range plain(args, "") {
+			for _, n := range []string{"tmux", "cmux", "claude", "codex", "kimi"} {
+				if strings.Contains(a.text, n) {
+					s.refuse(fmt.Sprintf("%s %s is refused: it would end other agents. End what you started by its process id: kill PID", name, a.text))
+				}
+			}
+		}
+	case "kill":
+		if len(args) > 1 && args[len(args)-1].is("-1") {
+			s.refuse("kill of every process is refused: it would end other agents. End what you started by its process id: kill PID")
+		}
+	default:
+		if s.Role == dag.RoleReview {
+			s.reviewed(name, args)
+		}
+	}
+}
+
+func (s *shell) writeAll(doing string, files []word, whole bool) {
+	for _, f := range files {
+		s.write(doing, f, whole)
+	}
+}
+
+// into judges the folder of -t.
+func (s *shell) into(args []word) {
+	for i, a := range args {
+		if dir, ok := strings.CutPrefix(a.text, "--target-directory="); ok {
+			s.write("writing", word{dir, a.whole}, false)
+		} else if a.is("-t", "--target-directory") && i+1 < len(args) {
+			s.write("writing", args[i+1], false)
+		}
+	}
+}
+
+// inPlace judges an editor that changes files by a script.
+func (s *shell) inPlace(name string, args []word) {
+	scripted, inPlace := false, false
+	var files []word
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case strings.HasPrefix(a.text, "--in-place"):
+			inPlace = true
+		case strings.HasPrefix(a.text, "--expression"), strings.HasPrefix(a.text, "--file"):
+			scripted = true
+			if !strings.Contains(a.text, "=") {
+				i++
+			}
+		case strings.HasPrefix(a.text, "--"):
+		case a.option():
+			inPlace = inPlace || strings.Contains(a.text, "i")
+			if last := a.text[len(a.text)-1]; last == 'e' || last == 'f' && strings.HasSuffix(name, "sed") || last == 'E' && name == "perl" {
+				scripted = true
+				i++
+			}
+		default:
+			files = append(files, a)
+		}
+	}
+	if !inPlace {
+		return
+	}
+	if !scripted && len(files) > 0 {
+		files = files[1:]
+	}
+	s.writeAll("editing", files, false)
+}
+
+// patch judges Codex's own command, which it takes from the shell.
+func (s *shell) patch(args []word, stdin string) {
+	text := stdin
+	for _, a := range args {
+		text += "\n" + a.text
+	}
+	if s.Role == dag.RoleReview {
+		s.refuse("apply_patch" + changesNothing)
+	}
+	for _, p := range patched(text) {
+		if s.dir != "" || filepath.IsAbs(p) {
+			if reason := s.mayWrite(s.dir, p); reason != "" {
+				s.refuse(reason)
+			}
+		}
+	}
+}
+
+// tmux judges what would reach the terminals of others. A server of the
+// agent's own, named by -L or -S, is its own business.
+func (s *shell) tmux(args []word) {
+	ours := true
+	i := 0
+	for ; i < len(args) && args[i].option(); i++ {
+		for _, flag := range []string{"-L", "-S"} {
+			v, ok := strings.CutPrefix(args[i].text, flag)
+			if !ok {
+				continue
+			}
+			whole := args[i].whole
+			if v == "" && i+1 < len(args) {
+				i++
+				v, whole = args[i].text, args[i].whole
+			}
+			name := filepath.Base(v)
+			ours = whole && (name == "cmux" || flag == "-S" && name == "default")
+			if whole && name == "cmux" {
+				s.refuse("tmux on cmux's own server is refused: other agents work there. Use a server of your own: tmux -L NAME")
+			}
+		}
+		if args[i].is("-f", "-c", "-T") {
+			i++
+		}
+	}
+	for _, a := range args[min(i, len(args)):] {
+		for _, c := range []string{"kill-server", "kill-session"} {
+			if ours && len(a.text) > len("kill-s") && strings.HasPrefix(c, a.text) {
+				s.refuse("tmux " + c + " is refused: other agents may work there. Use a server of your own: tmux -L NAME " + c)
+			}
+		}
+	}
+}
+
+// cmux lets an agent report and look, not steer the run.
+func (s *shell) cmux(args []word) {
+	words := plain(args, "")
+	if len(words) == 0 || !words[0].whole || has(args, "h", "help") {
+		return
+	}
+	told := words[0].text
+	switch told {
+	case "done", "blocked", "hook", "version", "help", "completion":
+		return
+	case "agents":
+		if len(words) < 2 || words[1].is("status", "logs", "diff", "list", "schema") {
+			return
+		}
+		told += " " + words[1].text
+	}
+	s.refuse("cmux " + told + " is refused: the run is steered by a person. Report with cmux done \"summary\", or say what you need with cmux blocked \"reason\".")
+}
+
+// changing are commands that obviously write where they stand: any use, or
+// one of the named subcommands.
+var changing = map[string][]string{
+	"npm":      {"install", "i", "ci", "add", "update", "up", "upgrade", "uninstall", "remove", "rm", "link", "dedupe", "prune", "init", "version", "publish"},
+	"pnpm":     {"install", "i", "add", "update", "up", "remove", "rm", "link", "prune", "init", "publish"},
+	"yarn":     {"", "install", "add", "upgrade", "up", "remove", "link", "init", "publish"},
+	"bun":      {"install", "i", "add", "update", "remove", "link", "init"},
+	"pip":      {"install", "uninstall"},
+	"pip3":     {"install", "uninstall"},
+	"uv":       {"add", "remove", "sync", "lock", "init"},
+	"poetry":   {"install", "add", "remove", "update", "lock"},
+	"bundle":   {"install", "add", "update"},
+	"composer": {"install", "require", "update", "remove"},
+	"cargo":    {"add", "remove", "update", "fix", "fmt", "init", "publish"},
+	"go":       {"get", "fmt", "generate", "fix", "work"},
+	"gofmt":    nil, "goimports": nil, "prettier": nil, "eslint": nil, "black": {"*"}, "rustfmt": {"*"}, "patch": {"*"},
+}
+
+// reviewed refuses a review the commands that obviously change the project.
+func (s *shell) reviewed(name string, args []word) {
+	subs, known := changing[name]
+	if !known || s.ownDir() == nobodys {
+		return
+	}
+	words := plain(args, "")
+	sub := ""
+	if len(words) > 0 {
+		sub = words[0].text
+	}
+	bad := false
+	switch name {
+	case "gofmt", "goimports":
+		bad = has(args, "w")
+	case "prettier":
+		bad = has(args, "w", "write")
+	case "eslint":
+		bad = has(args, "", "fix")
+	case "black", "rustfmt":
+		bad = !has(args, "", "check", "diff")
+	case "patch":
+		bad = !has(args, "", "dry-run")
+	case "cargo":
+		bad = contains(subs, sub) && !has(args, "", "check", "dry-run")
+	case "go":
+		bad = contains(subs, sub) || sub == "mod" && len(words) > 1 && words[1].is("tidy", "edit", "init", "vendor")
+	case "yarn":
+		bad = contains(subs, sub) && !has(args, "v", "version", "help")
+	default:
+		bad = contains(subs, sub)
+	}
+	if bad {
+		s.refuse(strings.TrimSpace(name+" "+sub) + changesNothing)
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,609 @@
+package guard
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxDepth bounds scripts in scripts, such as sh -c "sh -c ...".
+const maxDepth = 8
+
+// shell reads a script and judges every command that it can be seen to run.
+// The first refusal stands.
+type shell struct {
+	*guard
+	dir    string // of the commands; empty when it cannot be told
+	vars   map[string]word
+	depth  int
+	reason string
+}
+
+// word is what a word of the script expands to: all of it, or only the
+// beginning that is known without running anything.
+type word struct {
+	text  string
+	whole bool
+}
+
+func literal(text string) word { return word{text, true} }
+
+func (w word) is(names ...string) bool {
+	for _, n := range names {
+		if w.whole && w.text == n {
+			return true
+		}
+	}
+	return false
+}
+
+func (w word) option() bool { return strings.HasPrefix(w.text, "-") && w.text != "-" }
+
+func (g *guard) shellTool(c Call, in input) string {
+	dir := c.Dir
+	if d := in.text("workdir", "cwd"); d != "" {
+		dir = d
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(c.Dir, d)
+		}
+	}
+	s := &shell{guard: g, dir: dir, vars: map[string]word{
+		"CMUX_ROOT": literal(g.Root), "CMUX_BRANCH": literal(g.Branch),
+	}}
+	var argv []string
+	for _, name := range []string{"command", "cmd"} {
+		if json.Unmarshal(in.fields[name], &argv) == nil && len(argv) > 0 {
+			args := make([]word, len(argv))
+			for i, a := range argv {
+				args[i] = literal(a)
+			}
+			s.simple(args, "")
+			return s.reason
+		}
+	}
+	script := in.text("command", "cmd")
+	if script == "" {
+		script = in.whole
+	}
+	s.script(script)
+	return s.reason
+}
+
+func (s *shell) refuse(reason string) {
+	if s.reason == "" {
+		s.reason = reason
+	}
+}
+
+// script judges a text. What stands before a fault in it is judged, as a shell
+// would run it.
+func (s *shell) script(text string) {
+	if s.depth >= maxDepth {
+		return
+	}
+	s.depth++
+	defer func() { s.depth-- }()
+	p := syntax.NewParser(syntax.Variant(syntax.LangBash))
+	for stmt, err := range p.StmtsSeq(strings.NewReader(text)) {
+		if err != nil {
+			return
+		}
+		s.walk(stmt)
+	}
+}
+
+// apart judges what runs in a shell of its own: its cd ends with it.
+func (s *shell) apart(nodes ...syntax.Node) {
+	dir := s.dir
+	for _, n := range nodes {
+		s.walk(n)
+	}
+	s.dir = dir
+}
+
+func (s *shell) walk(n syntax.Node) { syntax.Walk(n, s.visit) }
+
+func (s *shell) visit(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.Stmt:
+		s.statement(n)
+	case *syntax.FuncDecl:
+		s.apart(n.Body)
+		return false
+	case *syntax.Subshell:
+		s.apart(nodes(n.Stmts)...)
+		return false
+	case *syntax.CmdSubst:
+		s.apart(nodes(n.Stmts)...)
+		return false
+	case *syntax.ProcSubst:
+		s.apart(nodes(n.Stmts)...)
+		return false
+	case *syntax.BinaryCmd:
+		before := s.dir
+		switch n.Op {
+		case syntax.Pipe, syntax.PipeAll:
+			s.apart(n.X)
+			s.apart(n.Y)
+			return false
+		case syntax.OrStmt: // Y runs when X failed, such as a cd
+			s.walk(n.X)
+			after := s.dir
+			s.dir = before
+			s.walk(n.Y)
+			s.dir = after
+			return false
+		}
+	case *syntax.ForClause:
+		if i, ok := n.Loop.(*syntax.WordIter); ok && i.Name != nil {
+			delete(s.vars, i.Name.Value)
+			if len(i.Items) == 1 {
+				s.vars[i.Name.Value] = s.word(i.Items[0])
+			}
+		}
+	case *syntax.DeclClause:
+		for _, a := range n.Args {
+			s.assign(a)
+		}
+	}
+	return true
+}
+
+func nodes(stmts []*syntax.Stmt) []syntax.Node {
+	ns := make([]syntax.Node, len(stmts))
+	for i, st := range stmts {
+		ns[i] = st
+	}
+	return ns
+}
+
+func (s *shell) assign(a *syntax.Assign) {
+	if a.Name == nil || a.Naked {
+		return
+	}
+	if a.Append || a.Index != nil || a.Array != nil {
+		delete(s.vars, a.Name.Value)
+		return
+	}
+	s.vars[a.Name.Value] = s.word(a.Value)
+}
+
+// statement judges one statement's redirections and, when it is a simple
+// command, the command.
+func (s *shell) statement(st *syntax.Stmt) {
+	stdin := ""
+	for _, r := range st.Redirs {
+		switch r.Op.String() {
+		case "<<", "<<-":
+			stdin = s.word(r.Hdoc).text
+		case "<<<":
+			stdin = s.word(r.Word).text
+		case ">", ">>", ">|", "<>", "&>", "&>>":
+			s.write("writing", s.word(r.Word), false)
+		case ">&":
+			if w := s.word(r.Word); strings.Trim(w.text, "0123456789-") != "" {
+				s.write("writing", w, false)
+			}
+		}
+	}
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok {
+		return
+	}
+	if len(call.Args) == 0 {
+		for _, a := range call.Assigns {
+			s.assign(a)
+		}
+		return
+	}
+	dir := s.dir
+	for _, a := range call.Assigns {
+		if a.Name != nil && a.Value != nil {
+			s.gitEnv(a.Name.Value, s.word(a.Value))
+		}
+	}
+	moved := s.dir
+	args := make([]word, len(call.Args))
+	for i, w := range call.Args {
+		args[i] = s.word(w)
+	}
+	s.simple(args, stdin)
+	if s.dir == moved {
+		s.dir = dir // GIT_DIR counts for this command alone
+	}
+}
+
+// gitEnv takes in a variable that leads git to another repository.
+func (s *shell) gitEnv(name string, value word) {
+	if name == "GIT_DIR" || name == "GIT_WORK_TREE" || name == "GIT_COMMON_DIR" {
+		s.dir = s.at(value)
+	}
+}
+
+// at is a folder named in the script; empty when it cannot be told.
+func (s *shell) at(w word) string {
+	switch {
+	case !w.whole || w.text == "":
+		return ""
+	case filepath.IsAbs(w.text):
+		return filepath.Clean(w.text)
+	case s.dir == "":
+		return ""
+	}
+	return filepath.Join(s.dir, w.text)
+}
+
+// word is what w expands to, as far as that is known.
+func (s *shell) word(w *syntax.Word) word {
+	if w == nil {
+		return literal("")
+	}
+	var b strings.Builder
+	whole := s.parts(&b, w.Parts, false)
+	text := b.String()
+	if strings.HasPrefix(text, "~") && len(w.Parts) > 0 {
+		if l, ok := w.Parts[0].(*syntax.Lit); ok && strings.HasPrefix(l.Value, "~") {
+			return word{}
+		}
+	}
+	return word{text, whole}
+}
+
+func (s *shell) parts(b *strings.Builder, parts []syntax.WordPart, quoted bool) (whole bool) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			unescape(b, p.Value, quoted)
+		case *syntax.SglQuoted:
+			if p.Dollar && strings.Contains(p.Value, `\`) {
+				return false
+			}
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			if !s.parts(b, p.Parts, true) {
+				return false
+			}
+		case *syntax.ParamExp:
+			v, ok := s.param(p)
+			b.WriteString(v.text)
+			if !ok || !v.whole {
+				return false
+			}
+		case *syntax.CmdSubst:
+			v, ok := s.output(p)
+			if !ok {
+				return false
+			}
+			b.WriteString(v)
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// unescape writes a literal as the shell reads it.
+func unescape(b *strings.Builder, text string, quoted bool) {
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) && (!quoted || strings.IndexByte("$`\"\\\n", text[i+1]) >= 0) {
+			i++
+			if text[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(text[i])
+	}
+}
+
+// param is the value of a plain $NAME that the script or cmux has set.
+func (s *shell) param(p *syntax.ParamExp) (word, bool) {
+	if p.Param == nil || p.Excl || p.Length || p.Width || p.IsSet || p.Index != nil || len(p.Modifiers) > 0 ||
+		p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil || p.Flags != nil || p.NestedParam != nil {
+		return word{}, false
+	}
+	if p.Param.Value == "PWD" && s.dir != "" {
+		return literal(s.dir), true
+	}
+	v, ok := s.vars[p.Param.Value]
+	return v, ok
+}
+
+// output is what a substitution prints, where that is known: where the shell
+// stands, and the top of the tree there.
+func (s *shell) output(c *syntax.CmdSubst) (string, bool) {
+	if len(c.Stmts) != 1 || s.dir == "" {
+		return "", false
+	}
+	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok {
+		return "", false
+	}
+	var args []string
+	for _, w := range call.Args {
+		args = append(args, w.Lit())
+	}
+	at, err := s.resolve(s.dir)
+	if err != nil {
+		return "", false
+	}
+	switch strings.Join(args, " ") {
+	case "pwd":
+		return s.dir, true
+	case "git rev-parse --show-toplevel":
+		switch s.spotOf(at).whose {
+		case own:
+			return s.tree, true
+		case persons:
+			return s.root, true
+		}
+	case "git branch --show-current", "git rev-parse --abbrev-ref HEAD":
+		if s.spotOf(at).whose == own && s.Branch != "" {
+			return s.Branch, true
+		}
+	}
+	return "", false
+}
+
+// wrapper is a program that runs the command behind its options.
+type wrapper struct {
+	valued  string   // short options that take a value
+	long    []string // long ones that take it as the next word
+	skip    int      // words between the options and the command
+	assigns bool     // NAME=value words come before the command
+}
+
+var wrappers = map[string]wrapper{
+	"sudo":       {valued: "ugpChrtDRT", long: []string{"user", "group", "chdir", "prompt", "host"}, assigns: true},
+	"doas":       {valued: "uC"},
+	"env":        {valued: "uC", long: []string{"unset", "chdir"}, assigns: true},
+	"command":    {},
+	"builtin":    {},
+	"exec":       {valued: "a"},
+	"nohup":      {},
+	"setsid":     {},
+	"nice":       {valued: "n", long: []string{"adjustment"}},
+	"ionice":     {valued: "cnpPu", long: []string{"class", "classdata"}},
+	"time":       {valued: "fo", long: []string{"format", "output"}},
+	"timeout":    {valued: "ks", long: []string{"kill-after", "signal"}, skip: 1},
+	"gtimeout":   {valued: "ks", long: []string{"kill-after", "signal"}, skip: 1},
+	"stdbuf":     {valued: "ioe", long: []string{"input", "output", "error"}},
+	"xargs":      {valued: "IJLnPsaEdR", long: []string{"max-args", "max-procs", "arg-file", "delimiter", "max-lines", "replace", "max-chars"}},
+	"flock":      {valued: "wE", long: []string{"timeout", "conflict-exit-code"}, skip: 1},
+	"watch":      {valued: "nq", long: []string{"interval"}},
+	"chronic":    {},
+	"unbuffer":   {},
+	"busybox":    {},
+	"caffeinate": {valued: "tw"},
+}
+
+var shellNames = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "ksh": true, "ash": true}
+
+// simple judges one command with its arguments. stdin is what it is known to
+// read.
+func (s *shell) simple(args []word, stdin string) {
+	if s.depth >= 4*maxDepth {
+		return
+	}
+	s.depth++
+	defer func() { s.depth-- }()
+	if len(args) == 0 || !args[0].whole {
+		return
+	}
+	name, rest := filepath.Base(args[0].text), args[1:]
+	if w, ok := wrappers[name]; ok {
+		s.wrapped(name, w, rest, stdin)
+		return
+	}
+	if shellNames[name] {
+		s.interpreter(rest, stdin)
+		return
+	}
+	switch name {
+	case "eval":
+		texts := make([]string, len(rest))
+		for i, a := range rest {
+			if !a.whole {
+				return
+			}
+			texts[i] = a.text
+		}
+		s.script(strings.Join(texts, " "))
+	case "cd", "pushd":
+		to := plain(rest, "")
+		if len(to) == 0 {
+			s.dir = "" // home
+		} else {
+			s.dir = s.at(to[0])
+		}
+	case "popd":
+		s.dir = ""
+	case "find":
+		s.find(rest)
+	case "apply_patch", "applypatch":
+		s.patch(rest, stdin)
+	case "git":
+		s.git(rest)
+	default:
+		s.program(name, rest)
+	}
+}
+
+// wrapped finds the command behind a wrapper.
+func (s *shell) wrapped(name string, w wrapper, args []word, stdin string) {
+	dir := s.dir
+	defer func() { s.dir = dir }()
+	i := 0
+	for ; i < len(args) && args[i].option(); i++ {
+		text := args[i].text
+		if text == "--" {
+			i++
+			break
+		}
+		value := word{}
+		if i+1 < len(args) {
+			value = args[i+1]
+		}
+		if name == "command" && strings.ContainsAny(text, "vV") {
+			return // it only tells where the command is
+		}
+		if name == "env" && (text == "-S" || strings.HasPrefix(text, "--split-string")) {
+			if _, after, ok := strings.Cut(text, "="); ok {
+				value = literal(after)
+			}
+			s.script(value.text)
+			return
+		}
+		if name == "env" && (text == "-C" || text == "--chdir") || name == "sudo" && (text == "-D" || text == "--chdir") {
+			s.dir = s.at(value)
+		}
+		if long, ok := strings.CutPrefix(text, "--"); ok {
+			for _, l := range w.long {
+				if l == long {
+					i++
+				}
+			}
+			continue
+		}
+		if strings.ContainsRune(w.valued, rune(text[len(text)-1])) {
+			i++
+		}
+	}
+	for ; w.assigns && i < len(args) && strings.Contains(args[i].text, "="); i++ {
+		n, v, _ := strings.Cut(args[i].text, "=")
+		s.gitEnv(n, word{v, args[i].whole})
+	}
+	if i += w.skip; i >= len(args) {
+		return
+	}
+	rest := args[i:]
+	switch {
+	case name == "flock" && rest[0].is("-c") || name == "watch" && len(rest) == 1:
+		s.script(rest[len(rest)-1].text)
+	case name == "xargs":
+		// What it reads is added: a name that is not known.
+		s.simple(append(rest[:len(rest):len(rest)], word{}), "")
+	default:
+		s.simple(rest, stdin)
+	}
+}
+
+// interpreter judges sh -c SCRIPT, and a script on the standard input.
+func (s *shell) interpreter(args []word, stdin string) {
+	dir := s.dir
+	defer func() { s.dir = dir }()
+	script := false
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case a.is("--") && i+1 < len(args) && script:
+			s.script(args[i+1].text)
+			return
+		case strings.HasPrefix(a.text, "--"):
+			if a.is("--rcfile", "--init-file") {
+				i++
+			}
+		case a.option() || strings.HasPrefix(a.text, "+"):
+			script = script || a.option() && strings.Contains(a.text, "c")
+			if strings.HasSuffix(a.text, "o") || strings.HasSuffix(a.text, "O") {
+				i++
+			}
+		case script:
+			s.script(a.text)
+			return
+		default:
+			return // a file
+		}
+	}
+	s.script(stdin)
+}
+
+// find judges -exec and -delete.
+func (s *shell) find(args []word) {
+	var starts []word
+	i := 0
+	for i < len(args) && (args[i].is("-H", "-L", "-P") || !args[i].option() && !args[i].is("!", "(")) {
+		if !args[i].option() {
+			starts = append(starts, args[i])
+		}
+		i++
+	}
+	if len(starts) == 0 {
+		starts = []word{literal(".")}
+	}
+	for ; i < len(args); i++ {
+		switch {
+		case args[i].is("-delete"):
+			for _, st := range starts {
+				s.write("deleting", st, false)
+			}
+		case args[i].is("-fprint", "-fprintf", "-fls", "-fprint0") && i+1 < len(args):
+			s.write("writing", args[i+1], false)
+		case args[i].is("-exec", "-execdir", "-ok", "-okdir"):
+			end := i + 1
+			for end < len(args) && !args[end].is(";", "+") {
+				end++
+			}
+			run := make([]word, 0, end-i)
+			for _, a := range args[i+1 : end] {
+				if at := strings.Index(a.text, "{}"); at >= 0 {
+					// It stands for something below a start.
+					a = word{a.text[:at] + starts[0].text + "/", false}
+				}
+				run = append(run, a)
+			}
+			s.simple(run, "")
+			i = end
+		}
+	}
+}
+
+// plain are the arguments that are no options. Letters of valued are short
+// options whose value is the next word.
+func plain(args []word, valued string, long ...string) []word {
+	var out []word
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case a.is("--"):
+			return append(out, args[i+1:]...)
+		case strings.HasPrefix(a.text, "--"):
+			for _, l := range long {
+				if a.is("--" + l) {
+					i++
+				}
+			}
+		case a.option():
+			if len(a.text) == 2 && strings.Contains(valued, a.text[1:]) {
+				i++
+			}
+		default:
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// has reports whether an option is among args, before "--". A long name may be
+// cut short, as git and getopt take it.
+func has(args []word, short string, long ...string) bool {
+	for _, a := range args {
+		if a.is("--") {
+			return false
+		}
+		if name, ok := strings.CutPrefix(a.text, "--"); ok {
+			name, _, _ = strings.Cut(name, "=")
+			for _, l := range long {
+				if name == l || len(name) >= 3 && strings.HasPrefix(l, name) {
+					return true
+				}
+			}
+			continue
+		}
+		if a.option() && strings.ContainsAny(a.text[1:], short) {
+			return true
+		}
+	}
+	return false
+}
