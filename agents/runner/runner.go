@@ -44,8 +44,13 @@ type Options struct {
 	Pane   string       // the monitor's pane, in which this process runs; empty: none
 	Launch string       // names the start or resume that this runner serves, so that a respawned one is known
 	Live   io.Writer    // headless: the nodes' output, prefixed; nil: nowhere
+	Tell   Teller       // hears of each record, in order, as it is taken in; may be nil
 	Log    *log.Logger
 }
+
+// Teller is told of a record and of the history with it. It is called by the
+// goroutine that schedules, so it must not wait for anything.
+type Teller func(h *run.History, rec *run.Record)
 
 // Runner carries one run. Its fields belong to the goroutine of Run.
 type Runner struct {
@@ -365,6 +370,9 @@ func (r *Runner) catchUp(ctx context.Context) error {
 			changes = append(changes, c)
 		}
 		r.heard(ctx, rec)
+		if r.Tell != nil {
+			r.Tell(r.hist, rec)
+		}
 	})
 	if errors.Is(err, signals.ErrShrunk) {
 		return fmt.Errorf("%s was cut short by somebody else; cmux agents resume goes on from what is left: %w", r.Run.Records(), err)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"sync"
@@ -10,7 +9,6 @@ import (
 
 	"cmux/agents/run"
 	"cmux/dag"
-	"cmux/signals"
 )
 
 // prefixed writes the output of many nodes to one writer, line by line, each
@@ -98,53 +96,62 @@ func (n *prefixedNode) emit(line []byte) error {
 	return err
 }
 
-// narrate tells on w what is recorded of r from now on, a line for each start
-// and end, until the returned function is called; that tells the rest and
-// returns when nothing of it is left running.
-func narrate(r *run.Run, w io.Writer) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	h := run.NewHistory(r.Plan.Graph)
-	offset, err := r.Replay(h, 0, nil)
-	tell := func() {
-		if err != nil {
-			return
-		}
-		var b bytes.Buffer
-		offset, err = r.Replay(h, offset, func(rec *run.Record, _ dag.Change, _ bool) {
-			if line := story(h, rec); line != "" {
-				fmt.Fprintf(&b, "%s  %s\n", rec.At.Format("15:04:05"), line)
-			}
-		})
-		w.Write(b.Bytes())
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		watcher := signals.Watch(ctx, r.Dir)
-		defer watcher.Close()
-		for {
+// narrator writes a line for each start and end that it is told of. It writes
+// on a goroutine of its own: a terminal that is held must not hold the run.
+type narrator struct {
+	mu   sync.Mutex
+	text []byte
+	more chan struct{}
+	stop chan struct{}
+	done chan struct{}
+}
+
+func narrate(w io.Writer) *narrator {
+	n := &narrator{more: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(n.done)
+		for stopped := false; !stopped; {
 			select {
-			case _, open := <-watcher.C:
-				if !open {
-					return
+			case <-n.more:
+				pause := time.NewTimer(redraw)
+				select {
+				case <-pause.C:
+				case <-n.stop:
+					pause.Stop()
+					stopped = true
 				}
-			case <-ctx.Done():
-				return
+			case <-n.stop:
+				stopped = true
 			}
-			tell()
-			pause := time.NewTimer(redraw)
-			select {
-			case <-pause.C:
-			case <-ctx.Done():
-				pause.Stop()
-				return
-			}
+			n.mu.Lock()
+			text := n.text
+			n.text = nil
+			n.mu.Unlock()
+			w.Write(text)
 		}
-	})
-	return func() {
-		cancel()
-		wg.Wait()
-		tell()
+	}()
+	return n
+}
+
+// tell is a runner.Teller.
+func (n *narrator) tell(h *run.History, rec *run.Record) {
+	line := story(h, rec)
+	if line == "" {
+		return
 	}
+	n.mu.Lock()
+	n.text = fmt.Appendf(n.text, "%s  %s\n", rec.At.Format("15:04:05"), line)
+	n.mu.Unlock()
+	select {
+	case n.more <- struct{}{}:
+	default:
+	}
+}
+
+// close writes the rest and returns when nothing of it is left running.
+func (n *narrator) close() {
+	close(n.stop)
+	<-n.done
 }
 
 // story is a record in one line; empty for what goes without saying.

@@ -121,10 +121,10 @@ func (d *Deps) headless(ctx context.Context, r *run.Run, how string) error {
 	defer logFile.Close()
 	fmt.Fprintf(d.Err, "Run %s, headless.\n", r.Plan.ID)
 	live := newPrefixed(d.Out, r.Plan.Graph)
-	told := narrate(r, d.Err)
-	state, err := runner.Run(ctx, runner.Options{Run: r, How: how, Kinds: d.Kinds, Live: live, Log: newLogger(logFile)})
+	told := narrate(d.Err)
+	state, err := runner.Run(ctx, runner.Options{Run: r, How: how, Kinds: d.Kinds, Live: live, Tell: told.tell, Log: newLogger(logFile)})
 	live.flush()
-	told()
+	told.close()
 	if err != nil {
 		return err
 	}
