@@ -295,6 +295,85 @@ func matchesLine(want, got string) bool {
 	return regexp.MustCompile("^" + strings.Join(pieces, ".*") + "$").MatchString(got)
 }
 
+var (
+	pageLink   = regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
+	sourceFile = regexp.MustCompile("`((?:[a-z]+/)+[a-z_]+\\.[a-z]+)`")
+	heading    = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	notInLink  = regexp.MustCompile(`[^a-z0-9 _-]`)
+)
+
+// TestLinks follows every link between the pages, and looks for every source
+// file that the architecture names.
+func TestLinks(t *testing.T) {
+	paths, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range append(paths, "../README.md") {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range pageLink.FindAllStringSubmatch(string(src), -1) {
+			target := path
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(path), m[1])
+			}
+			info, err := os.Stat(target)
+			if err != nil {
+				t.Errorf("%s links to %s: %v", path, m[1], err)
+				continue
+			}
+			if m[2] == "" || info.IsDir() {
+				continue
+			}
+			page, err := os.ReadFile(target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(heading.FindAllStringSubmatch(string(page), -1), func(h []string) bool {
+				return strings.ReplaceAll(notInLink.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-") == m[2]
+			}) {
+				t.Errorf("%s links to %s, which has no heading #%s", path, target, m[2])
+			}
+		}
+		if filepath.Base(path) != "architecture.md" {
+			continue
+		}
+		for _, m := range sourceFile.FindAllStringSubmatch(string(src), -1) {
+			// What is made at run time is named as well.
+			if strings.HasPrefix(m[1], "runs/") || strings.HasPrefix(m[1], "signals/NAME") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join("..", m[1])); err != nil {
+				t.Errorf("%s names %s: %v", path, m[1], err)
+			}
+		}
+	}
+}
+
+// TestEnvironmentIsListed holds the page's table to the variables that a node
+// is given.
+func TestEnvironmentIsListed(t *testing.T) {
+	given, err := os.ReadFile("../agents/attempt/env.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../docs/life-of-a-node.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`"(CMUX_[A-Z_]+)"`).FindAllStringSubmatch(string(given), -1)
+	if len(names) < 10 {
+		t.Fatalf("only %d variables were found", len(names))
+	}
+	for _, m := range names {
+		if !strings.Contains(string(page), "`"+m[1]+"`") {
+			t.Errorf("%s is given to nodes and not on the page", m[1])
+		}
+	}
+}
+
 func TestMatches(t *testing.T) {
 	for _, c := range []struct {
 		want, got string

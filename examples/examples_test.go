@@ -3,7 +3,9 @@ package examples
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/creack/pty"
 
 	"cmux/dag"
 )
@@ -105,8 +109,32 @@ func TestDemo(t *testing.T) {
 	demoIsGone(t, scratchOf.FindString(out))
 }
 
-// TestDemoInterrupted interrupts the demo while its gate waits, as Ctrl-C
-// does: with a signal to its process group.
+// TestDemoOnTerminal runs it where a start would attach and ask.
+func TestDemoOnTerminal(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "elsewhere")
+	script, err := filepath.Abs("demo/run.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, script, filepath.Join(built(t), "cmux"))
+	cmd.Env, cmd.Dir = p.env, p.dir
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	out, _ := io.ReadAll(terminal) // a pty ends with an error
+	if err := cmd.Wait(); err != nil || !strings.Contains(string(out), "All as told, in ") {
+		t.Errorf("the demo ended otherwise than told: %v\n%s", err, out)
+	}
+	demoIsGone(t, scratchOf.FindString(string(out)))
+}
+
+// TestDemoInterrupted interrupts the demo while nodes run, as Ctrl-C does: with
+// a signal to its process group.
 func TestDemoInterrupted(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "elsewhere")

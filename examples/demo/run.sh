@@ -62,8 +62,8 @@ git add -A
 git commit -q -m "A shop"
 began=$(date +%s)
 
-say "Start it. The table is what cmux is about to do; without --yes it would ask."
-run cmux agents start --yes
+say "Start it. The table is what cmux is about to do; without --yes it would ask, and without --detach it would show the panes."
+run cmux agents start --yes --detach
 
 say "Watch it. It goes on by itself until the gate waits for a person."
 printf '$ cmux agents status --watch\n'
