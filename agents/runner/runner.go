@@ -162,6 +162,9 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 			return nil, err
 		}
 		r.panes.failed = func(node, n int, err error) {
+			if errors.Is(err, tmux.ErrGone) {
+				return // and so is this runner; the next one finds out what came of it
+			}
 			r.Log.Error("a pane could not be opened", "node", g.Nodes[node].Name, "err", err)
 			r.tasks.Go(func() {
 				select {
@@ -270,6 +273,8 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 		case s := <-r.said:
 			s.to.done, s.to.err = true, s.err
 			r.news = true
+		case <-r.disconnected():
+			err = fmt.Errorf("the connection to tmux is gone: %w", r.panes.client.Err())
 		case <-wake.C:
 			err = r.due(tasks)
 		case <-net.C:
@@ -538,6 +543,15 @@ func (r *Runner) carryOut(ctx context.Context, effects []dag.Effect) error {
 		}
 	}
 	return r.launch(ctx, started)
+}
+
+// disconnected is closed when tmux can no longer be spoken to. Whoever runs in
+// a pane then ends, and is started again by tmux, if that is still there.
+func (r *Runner) disconnected() <-chan struct{} {
+	if r.panes == nil || r.leaving != "" {
+		return nil
+	}
+	return r.panes.client.Done()
 }
 
 // finished reports whether Run has nothing left to do.
