@@ -32,7 +32,9 @@ type Node struct {
 
 // Board gives the nodes of a run their panes: tiled above the main pane, in
 // further windows when a window is full. Which pane is whose stands in options
-// of the panes, so a new Board on the same session and run finds them all.
+// of the panes, so a new Board on the same session and run finds them all. A
+// later run in the session goes on in the windows of the one before, its main
+// pane included, and first uses the panes whose processes have ended.
 // Methods may be called from several goroutines.
 type Board struct {
 	c   *Client
@@ -42,6 +44,7 @@ type Board struct {
 	windows  []WindowID        // in order of opening
 	panes    map[string]PaneID // by node
 	finished []string          // nodes whose panes may be used again, oldest first
+	free     []PaneID          // dead panes of earlier runs
 	arranged map[WindowID]string
 }
 
@@ -72,16 +75,25 @@ func (b *Board) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.windows, b.panes, b.finished = nil, map[string]PaneID{}, nil
+	b.windows, b.panes, b.finished, b.free = nil, map[string]PaneID{}, nil, nil
 	live := map[string]bool{}
 	for _, p := range all {
-		if p.Run != b.cfg.Run {
-			continue
+		if p.Run == "" {
+			continue // the monitor, or a person's own
 		}
 		if !slices.Contains(b.windows, p.Window) {
 			b.windows = append(b.windows, p.Window)
 		}
-		if p.Node == "" || live[p.Node] {
+		if p.Node == "" {
+			continue
+		}
+		if p.Run != b.cfg.Run {
+			if p.Dead {
+				b.free = append(b.free, p.ID)
+			}
+			continue
+		}
+		if live[p.Node] {
 			continue
 		}
 		b.panes[p.Node] = p.ID // a pane that lives goes before a dead one
@@ -125,8 +137,8 @@ func (b *Board) Pane(node string) (PaneID, bool) {
 }
 
 // Open starts a node's process and returns its pane: the node's own one where
-// it has one, else that of the node that finished first, once more than Keep
-// have, else a new one. The pane is the node's from the moment it exists.
+// it has one, else one left by an earlier run, else that of the node that
+// finished first, once more than Keep have, else a new one. The pane is the node's from the moment it exists.
 func (b *Board) Open(ctx context.Context, n Node) (PaneID, error) {
 	if n.Name == "" || strings.ContainsAny(n.Name, " \t\r\n") {
 		return "", fmt.Errorf("bad node name %q for a pane", n.Name)
@@ -140,10 +152,22 @@ func (b *Board) Open(ctx context.Context, n Node) (PaneID, error) {
 		}
 		delete(b.panes, n.Name) // a person closed it
 	}
+	for len(b.free) > 0 {
+		p := b.free[0]
+		b.free = b.free[1:]
+		err := b.reuse(ctx, p, n, false, clearHistory(p))
+		if err == nil {
+			b.panes[n.Name] = p
+			return p, nil
+		}
+		if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrPaneActive) {
+			return "", err
+		}
+	}
 	for i := 0; len(b.finished)-i > b.cfg.Keep; i++ {
 		old := b.finished[i]
 		p := b.panes[old]
-		err := b.reuse(ctx, p, n, false, []string{"clear-history", "-t", string(p)})
+		err := b.reuse(ctx, p, n, false, clearHistory(p))
 		if errors.Is(err, ErrPaneActive) {
 			continue // something still holds its terminal
 		}
@@ -188,6 +212,8 @@ func (b *Board) Finish(ctx context.Context, node, label string) error {
 		[]string{"set-option", "-pF", "-t", string(p), optFinished, "#{@cmux_count}"})
 	return ignore(err, ErrNotFound)
 }
+
+func clearHistory(p PaneID) []string { return []string{"clear-history", "-t", string(p)} }
 
 func setPane(p PaneID, name, value string) []string {
 	args := []string{"set-option", "-p"}
@@ -334,7 +360,7 @@ func (b *Board) splitInto(ctx context.Context, panes []Pane, n Node) (PaneID, er
 // roles are the panes of a window without the main pane, and that one.
 func (b *Board) roles(panes []Pane) (agents []PaneID, main PaneID) {
 	for _, p := range panes {
-		if p.Run == b.cfg.Run && p.Node == "" && main == "" {
+		if p.Run != "" && p.Node == "" && main == "" {
 			main = p.ID
 		} else {
 			agents = append(agents, p.ID)

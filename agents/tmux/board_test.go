@@ -344,6 +344,34 @@ func TestBoardUsesOldPanesAgain(t *testing.T) {
 	must(t, b.Finish(ctx, "unknown", "x"))
 }
 
+func TestBoardOfALaterRunGoesOnInTheSameWindows(t *testing.T) {
+	c := connect(t, newServer(t), nil)
+	at := session(t, c, cat("/tmp"))
+	b := board(t, c, at, true)
+	ended := open(t, b, "a", Spec{Dir: "/tmp", Argv: []string{"/bin/sh", "-c", "echo old"}})
+	alive := open(t, b, "b", cat("/tmp"))
+	waitDead(t, c, ended)
+	before := mustPanes(t, c, b.windows[0])
+	later, err := NewBoard(t.Context(), c, BoardConfig{Session: at.Session, Run: "run-2", Window: "agents", Main: b.cfg.Main})
+	must(t, err)
+	if _, ok := later.Pane("b"); ok {
+		t.Error("the later run has the earlier one's node")
+	}
+	if got := open(t, later, "b", cat("/tmp")); got != ended {
+		t.Errorf("b is in %s, want the free pane %s", got, ended)
+	}
+	if got := open(t, later, "c", cat("/tmp")); got == alive {
+		t.Error("a live pane of the earlier run was taken")
+	}
+	must(t, arranged(t, later, b.windows[0]))
+	if got := mustPanes(t, c, b.windows[0]); len(later.windows) != 1 || len(got) != len(before)+1 {
+		t.Errorf("windows %v, panes %+v, before %+v", later.windows, got, before)
+	}
+	if got := pane(t, c, alive); got.Dead || got.Run != "run-1" || got.Node != "b" {
+		t.Errorf("the live pane is now %+v", got)
+	}
+}
+
 func TestBoardLeavesThePersonsViewAlone(t *testing.T) {
 	c := connect(t, newServer(t), nil)
 	ctx := t.Context()
