@@ -1,0 +1,185 @@
+package transcript
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// block is one content block of a message.
+type block struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	ToolUseID string          `json:"tool_use_id"`
+	Content   content         `json:"content"`
+	IsError   bool            `json:"is_error"`
+}
+
+// content is a text or a list of blocks; anything else counts as empty.
+type content []block
+
+func (c *content) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		*c = nil
+		if s != "" {
+			*c = content{{Type: "text", Text: s}}
+		}
+		return nil
+	}
+	// One block of an unknown shape does not hide the others.
+	var raw []json.RawMessage
+	if json.Unmarshal(b, &raw) != nil {
+		*c = nil
+		return nil
+	}
+	*c = make(content, 0, len(raw))
+	for _, r := range raw {
+		var one block
+		if json.Unmarshal(r, &one) == nil {
+			*c = append(*c, one)
+		}
+	}
+	return nil
+}
+
+func (c content) text() string {
+	var parts []string
+	for _, b := range c {
+		if b.Text != "" {
+			parts = append(parts, b.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+type message struct {
+	ID      string       `json:"id"`
+	Model   string       `json:"model"`
+	Content content      `json:"content"`
+	Usage   *claudeUsage `json:"usage"`
+}
+
+// synthetic is the model of messages that the client made itself.
+const synthetic = "<synthetic>"
+
+// Line is one line of a Claude Code transcript.
+type Line struct {
+	Message string  // id of the assistant's message it belongs to; may be empty
+	Usage   Usage   // of that message: the same on each of its lines
+	Events  []Event // none for sub-agents' and the client's own lines
+}
+
+// ParseLine reads one line of a transcript. A line of a type that is not known
+// is empty; one that is no JSON object is an error.
+func ParseLine(b []byte) (Line, error) {
+	var l struct {
+		Type      string           `json:"type"`
+		Subtype   string           `json:"subtype"`
+		Timestamp anyTime          `json:"timestamp"`
+		Sidechain bool             `json:"isSidechain"`
+		Meta      bool             `json:"isMeta"`
+		Summary   bool             `json:"isCompactSummary"`
+		APIError  bool             `json:"isApiErrorMessage"`
+		Message   lenient[message] `json:"message"`
+	}
+	if err := json.Unmarshal(b, &l); err != nil {
+		return Line{}, err
+	}
+	m := l.Message.v
+	var line Line
+	switch l.Type {
+	case "assistant":
+		switch {
+		case l.APIError || m.Model == synthetic:
+			if !l.Sidechain {
+				line.Events = []Event{{Kind: RequestFailed, Text: m.Content.text()}}
+				if !l.APIError { // such as "No response requested."
+					line.Events = nil
+				}
+			}
+		default:
+			line.Message = m.ID
+			if m.Usage != nil {
+				line.Usage = m.Usage.usage()
+			}
+			if !l.Sidechain && !l.Meta {
+				line.Events = m.assistant()
+			}
+		}
+	case "user":
+		if !l.Sidechain && !l.Meta && !l.Summary {
+			line.Events = m.user()
+		}
+	case "system":
+		if l.Subtype == "compact_boundary" && !l.Sidechain {
+			line.Events = []Event{{Kind: Compacted}}
+		}
+	}
+	for i := range line.Events {
+		line.Events[i].At = l.Timestamp.Time
+	}
+	return line, nil
+}
+
+func (m *message) assistant() []Event {
+	var events []Event
+	for _, b := range m.Content {
+		e := Event{Message: m.ID}
+		switch {
+		case b.Type == "thinking" && b.Thinking != "":
+			e.Kind, e.Text = Thought, b.Thinking
+		case b.Type == "text" && b.Text != "":
+			e.Kind, e.Text = Text, b.Text
+		case b.Type == "tool_use" || b.Type == "server_tool_use":
+			e.Kind, e.Tool, e.ToolID, e.Input = ToolUse, b.Name, b.ID, b.Input
+		default:
+			continue
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+const interruption = "[Request interrupted by user"
+
+func (m *message) user() []Event {
+	var events []Event
+	for _, b := range m.Content {
+		switch {
+		case b.Type == "tool_result":
+			events = append(events, Event{Kind: ToolResult, ToolID: b.ToolUseID, Text: b.Content.text(), Failed: b.IsError})
+		case b.Type == "text" && strings.HasPrefix(b.Text, interruption):
+			events = append(events, Event{Kind: Interrupted})
+		case b.Type == "text" && b.Text != "":
+			events = append(events, Event{Kind: Prompt, Text: b.Text})
+		}
+	}
+	return events
+}
+
+// lenient is a value that counts as empty when it has another shape.
+type lenient[T any] struct{ v T }
+
+func (l *lenient[T]) UnmarshalJSON(b []byte) error {
+	var v T
+	if json.Unmarshal(b, &v) == nil {
+		l.v = v
+	}
+	return nil
+}
+
+// anyTime is a moment in RFC 3339, or zero.
+type anyTime struct{ time.Time }
+
+func (t *anyTime) UnmarshalJSON(b []byte) error {
+	var v time.Time
+	if json.Unmarshal(b, &v) == nil {
+		t.Time = v
+	}
+	return nil
+}
