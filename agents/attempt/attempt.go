@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 	"time"
 
 	"cmux/agents/proc"
@@ -180,10 +181,15 @@ func (s *Stage) start(cmd *exec.Cmd, from *os.File, out io.Writer) (*Program, er
 	go func() {
 		defer close(p.drained)
 		// A pty ends in EIO, a pipe cut short in a deadline: the end either way.
-		io.Copy(writerOnly{out}, readerOnly{from})
+		buf := buffers.Get().(*[]byte)
+		defer buffers.Put(buf)
+		io.CopyBuffer(writerOnly{out}, readerOnly{from}, *buf)
 	}()
 	return p, nil
 }
+
+// buffers spares the runner of a large graph most of its garbage.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
 // Finish ends what is left of the program and returns when its output is
 // complete. It returns what it ended beside the program itself.
