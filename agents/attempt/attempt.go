@@ -38,9 +38,17 @@ type Kind struct {
 	New  func(*Stage) (Agent, error)
 	// Judge says that the exit code proves nothing and that the agent reports.
 	Judge bool
-	// Hook translates what the kind's own hooks say into an Event; nil: the
-	// events are those of ParseEvent.
-	Hook func(event string, payload json.RawMessage) (Event, Reply, error)
+}
+
+// Listener is an Agent whose program has hooks of its own. What `cmux hook`
+// says about any other is read by ParseEvent. It is called while Deliver may
+// be at work, never twice at once.
+type Listener interface {
+	// Hook says what a hook of the program means, and what to answer it.
+	Hook(event string, payload json.RawMessage) ([]Event, Reply, error)
+	// HandBack is the answer to a hook that was held (Event.Hold) which sends
+	// the agent on with text.
+	HandBack(text string) Reply
 }
 
 // Kinds are the known kinds by name.
@@ -135,15 +143,21 @@ type Stage struct {
 	Env      []string // of the program, complete
 	Out      io.Writer
 	Terminal *Terminal // nil: headless
-	spawner  *proc.Spawner
-	mark     proc.Mark
-	drain    time.Duration
+
+	// Tell lets the attempt know what the agent learnt other than by a hook. It
+	// returns when the attempt has taken it in, or with ctx. It may be called
+	// from any goroutine but that of Hook.
+	Tell func(ctx context.Context, events ...Event) error
+
+	spawner *proc.Spawner
+	mark    proc.Mark
+	drain   time.Duration
 }
 
-// Program is a started program whose output is being copied.
+// Program is a started program.
 type Program struct {
 	*proc.Program
-	output  *os.File // our end of the pipe or the pty
+	output  *os.File // our end of the pipe or the pty; nil: it has the terminal itself
 	drained chan struct{}
 	patient time.Duration
 	unrelay func()
@@ -196,6 +210,13 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }
 func (p *Program) Finish(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
 	ended, err := p.End(ctx, grace)
 	<-p.Exited()
+	if p.output == nil {
+		if p.unrelay != nil {
+			p.unrelay()
+			p.unrelay = nil
+		}
+		return ended, err
+	}
 	// All proven holders of the other end are gone; an unproven one must not
 	// hang the attempt.
 	timer := time.NewTimer(p.patient)

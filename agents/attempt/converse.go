@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -44,6 +45,12 @@ func (a *attempt) converse() error {
 			return a.left()
 		case a.limit != nil:
 			err = a.sleep()
+		case a.falter != nil:
+			err = a.backOff()
+		case a.pending != "":
+			text := a.pending
+			a.pending, a.turnEnded = "", false
+			err = a.deliver(text)
 		case a.answer != nil:
 			text := *a.answer
 			a.answer, a.turnEnded, a.question = nil, false, nil
@@ -75,7 +82,7 @@ func (a *attempt) eventful() bool {
 	if a.taken {
 		return a.done != nil // a turn that ended meanwhile is looked at after the release
 	}
-	return a.done != nil || a.limit != nil || a.answer != nil || a.question != nil || a.turnEnded
+	return a.done != nil || a.limit != nil || a.falter != nil || a.pending != "" || a.answer != nil || a.question != nil || a.turnEnded
 }
 
 func (a *attempt) hasEnded() bool {
@@ -89,7 +96,8 @@ func (a *attempt) hasEnded() bool {
 
 // idleAfterOverride takes in what an overridden agent says; its report ends it.
 func (a *attempt) idleAfterOverride() (over bool, err error) {
-	a.turnEnded, a.question, a.limit = false, nil, nil
+	a.openGate()
+	a.turnEnded, a.question, a.limit, a.falter = false, nil, nil, nil
 	if a.done != nil && !a.done.blocked {
 		a.end.Summary = a.done.text
 		return true, nil
@@ -98,22 +106,78 @@ func (a *attempt) idleAfterOverride() (over bool, err error) {
 	return false, nil
 }
 
-// deliver hands text to the agent.
+// deliver hands text to the agent: as the answer to the turn that waits for
+// one, else by its own way. While a person has the agent it waits.
 func (a *attempt) deliver(text string) error {
-	a.delivered = append(a.delivered, text)
-	if err := a.agent.Deliver(a.ctx, text); err != nil {
-		if a.hasEnded() {
-			return nil // the next look finds it so
-		}
-		return failed(dag.ReasonExit, "the agent took no message: %v", err)
+	if a.taken {
+		a.pending = text
+		return nil
 	}
-	return a.become(dag.Working, time.Time{}, "")
+	a.delivered = append(a.delivered, text)
+	if g := a.gate; g != nil {
+		a.gate = nil
+		select {
+		case <-g.gone: // the turn ended all the same
+		default:
+			g.answer(a.agent.(Listener).HandBack(text))
+			return a.become(dag.Working, time.Time{}, "")
+		}
+	}
+	failure, err := a.during(func(ctx context.Context) error {
+		return a.agent.Deliver(ctx, text)
+	}, &a.delivering)
+	switch {
+	case err != nil:
+		return err
+	case failure == nil:
+		if a.taken {
+			return nil
+		}
+		return a.become(dag.Working, time.Time{}, "")
+	case a.hasEnded():
+		return nil // the next look finds it so
+	case a.taken:
+		a.pending = text
+		return nil
+	}
+	return failed(dag.ReasonExit, "the agent took no message: %v", failure)
+}
+
+const (
+	maxFalters = 5 // failed calls of the model in a row
+	maxWait    = 5 * time.Minute
+	tryAgain   = "The call of the model failed. Go on where you left off."
+)
+
+// backOff waits after a failed call of the model and sends the agent on.
+func (a *attempt) backOff() error {
+	what := a.falter.Text
+	a.falter, a.turnEnded, a.wentOn = nil, false, false
+	a.falters++
+	if a.falters > maxFalters {
+		return &final{run.End{Outcome: dag.Failed, Exit: 1, Detail: fmt.Sprintf("the model failed %d times in a row: %s", a.falters, what)}}
+	}
+	wait := min(a.limits.Pause<<(a.falters-1), maxWait)
+	a.note("the model failed: %s; trying again in %s", what, wait)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	rang, err := a.serve(a.agent.Ended(), timer.C, func() bool {
+		return a.taken || a.wentOn || a.done != nil || a.overridden || a.limit != nil || a.answer != nil
+	})
+	if err != nil || !rang {
+		return err
+	}
+	a.turnEnded = false
+	return a.deliver(tryAgain)
 }
 
 // reported judges a `cmux done`.
 func (a *attempt) reported() (finished bool, err error) {
 	summary := a.done.text
-	a.taken, a.turnEnded, a.pauses = false, false, 0
+	a.taken, a.turnEnded, a.pauses, a.pending = false, false, 0, ""
+	if err := a.awaitSubagents(); err != nil {
+		return false, err
+	}
 	for {
 		f, err := a.judge()
 		if err != nil {
@@ -153,6 +217,18 @@ func (a *attempt) reported() (finished bool, err error) {
 	}
 }
 
+// awaitSubagents waits for sub-agents that still work when their agent has
+// reported: what they write belongs to what is judged.
+func (a *attempt) awaitSubagents() error {
+	if a.subagents == 0 || a.hasEnded() {
+		return nil
+	}
+	timer := time.NewTimer(a.limits.Settle)
+	defer timer.Stop()
+	_, err := a.serve(a.agent.Ended(), timer.C, func() bool { return a.subagents == 0 || a.overridden })
+	return err
+}
+
 // left judges an agent whose program has ended without a report. In a pane a
 // person may have ended it: the same checks, then its exit code. Headless
 // nobody did, and an exit code of 0 proves nothing.
@@ -189,6 +265,7 @@ func (a *attempt) needInput(question string) error {
 	if a.spec.Headless && wait == 0 {
 		return failed(dag.ReasonReported, "%s", question)
 	}
+	a.openGate()
 	if err := a.become(dag.NeedsInput, time.Time{}, question); err != nil {
 		return err
 	}
@@ -231,6 +308,7 @@ func (a *attempt) sleep() error {
 	}
 	a.pauses++
 	a.limit, a.turnEnded, a.wentOn = nil, false, false
+	a.openGate()
 	if err := a.become(dag.AtLimit, until, ""); err != nil {
 		return err
 	}

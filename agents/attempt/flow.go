@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,9 +45,14 @@ type attempt struct {
 	overridden bool
 	granted    bool
 	wentOn     bool
+	falter     *Event
+	gate       *Message           // the hook of a turn that ends with its answer
+	pending    string             // a hand-back that a person's work keeps waiting
+	delivering context.CancelFunc // gives up the delivery that is under way
 	interrupt  context.CancelFunc // ends the step that runs
-	calls      chan func()
+	calls      chan func() error
 	delivered  []string // prompts that are cmux's own
+	subagents  int      // at work now
 
 	// Of the conversation so far.
 	sentBack     int // turns without a report
@@ -54,6 +60,7 @@ type attempt struct {
 	scopeFailed  int
 	askedCommit  bool
 	pauses       int    // limits in a row
+	falters      int    // failed calls of the model in a row
 	passed       string // fingerprint of the tree that passed its checks
 	ownStart     string // commit since which changes are the node's own
 	end          run.End
@@ -83,7 +90,7 @@ var errCancelled = &final{run.End{Outcome: dag.Cancelled}}
 // not do its part (a record that cannot be written) and that the attempt has
 // no end either.
 func Run(ctx context.Context, job Job) (run.End, error) {
-	a := &attempt{ctx: ctx, job: &job, node: job.Node, spec: job.Spec, limits: job.Limits.withDefaults(), calls: make(chan func())}
+	a := &attempt{ctx: ctx, job: &job, node: job.Node, spec: job.Spec, limits: job.Limits.withDefaults(), calls: make(chan func() error)}
 	end, err := a.run()
 	a.refuse()
 	return end, err
@@ -117,7 +124,7 @@ func (a *attempt) run() (run.End, error) {
 	a.out.log = log
 	a.stage = &Stage{
 		Run: a.job.Run, Node: a.node, Spec: a.spec, Dir: a.spec.Place.Dir, Env: env, Out: a.out,
-		Terminal: a.job.Terminal, spawner: a.job.Spawner, mark: Mark(a.job), drain: a.limits.Drain,
+		Terminal: a.job.Terminal, Tell: a.tell, spawner: a.job.Spawner, mark: Mark(a.job), drain: a.limits.Drain,
 	}
 	a.budget = newStopwatch(time.Duration(a.node.Timeout))
 	defer a.budget.run(false)
@@ -287,7 +294,9 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 				return false, err
 			}
 		case f := <-a.calls:
-			f()
+			if err := f(); err != nil {
+				return false, err
+			}
 		case <-a.budget.C:
 			return false, failed(dag.ReasonTimeout, "ran past its timeout of %s", time.Duration(a.node.Timeout))
 		case <-idle:
@@ -319,9 +328,13 @@ func (a *attempt) drain() error {
 // during runs f, which must end when its context does, while messages are
 // served, and returns its error as failure. What came from outside is in err; it
 // ends f first.
-func (a *attempt) during(f func(context.Context) error) (failure, err error) {
+func (a *attempt) during(f func(context.Context) error, also ...*context.CancelFunc) (failure, err error) {
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
+	for _, c := range also {
+		*c = cancel
+		defer func() { *c = nil }()
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -340,8 +353,22 @@ func (a *attempt) during(f func(context.Context) error) (failure, err error) {
 func (a *attempt) call(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
 	select {
-	case a.calls <- func() { done <- f() }:
+	case a.calls <- func() error { done <- f(); return nil }:
 		return <-done
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// tell is Stage.Tell.
+func (a *attempt) tell(ctx context.Context, events ...Event) error {
+	f := func() error {
+		a.sign()
+		return a.reactAll(events)
+	}
+	select {
+	case a.calls <- f:
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -406,24 +433,59 @@ func (a *attempt) handle(m Message) error {
 		return a.record(run.Record{Type: run.Noted, How: string(m.Op), Detail: m.Text})
 	case OpHook:
 		a.sign()
-		parse := a.kind.Hook
-		if parse == nil {
-			parse = func(event string, payload json.RawMessage) (Event, Reply, error) {
-				e, err := ParseEvent(event, payload)
-				return e, Reply{}, err
-			}
+		if !a.kind.Judge {
+			_, err := ParseEvent(m.Event, m.Payload)
+			reply = refusal(err)
+			return nil
 		}
-		e, r, err := parse(m.Event, m.Payload)
+		events, r, err := a.hear(m.Event, m.Payload)
 		if err != nil {
-			reply.Error = err.Error()
+			reply = refusal(err)
 			return nil
 		}
 		reply = r
-		if a.kind.Judge {
-			return a.react(e)
+		if slices.ContainsFunc(events, func(e Event) bool { return e.Hold }) {
+			a.openGate()
+			held := m
+			a.gate, m.reply = &held, nil
 		}
+		return a.reactAll(events)
 	default:
 		reply.Error = fmt.Sprintf("unknown request %q", m.Op)
+	}
+	return nil
+}
+
+func refusal(err error) Reply {
+	if err == nil {
+		return Reply{}
+	}
+	return Reply{Error: err.Error()}
+}
+
+// hear reads what a hook says. One that comes before its agent stands is but a
+// sign of life.
+func (a *attempt) hear(event string, payload json.RawMessage) ([]Event, Reply, error) {
+	if l, ok := a.agent.(Listener); ok {
+		return l.Hook(event, payload)
+	}
+	e, err := ParseEvent(event, payload)
+	return []Event{e}, Reply{}, err
+}
+
+// openGate lets a turn end that waits for a verdict.
+func (a *attempt) openGate() {
+	if a.gate != nil {
+		a.gate.answer(Reply{})
+		a.gate = nil
+	}
+}
+
+func (a *attempt) reactAll(events []Event) error {
+	for _, e := range events {
+		if err := a.react(e); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -433,18 +495,45 @@ func (a *attempt) react(e Event) error {
 	switch e.What {
 	case TurnEnded:
 		a.stopBackground()
-		if e.Background > 0 {
+		a.falters, a.subagents = 0, e.Background
+		// Background commands end with the agent once it has reported.
+		if e.Background > 0 || e.Shells > 0 && a.done == nil {
+			a.openGate()
 			a.background = time.NewTimer(a.limits.Settle)
 			return nil
 		}
 		a.turnEnded = true
-	case Prompted:
+		if a.taken || a.activity == dag.NeedsInput || a.activity == dag.AtLimit {
+			a.openGate()
+		}
+	case Delegated:
+		a.subagents = e.Background
+	case Converses:
+		if e.Text != a.end.Conversation {
+			a.end.Conversation = e.Text
+			return a.record(run.Record{Type: run.Conversed, Conversation: e.Text})
+		}
+	case Faltered:
+		if !a.taken {
+			a.falter = &e
+		}
+	case TookOver:
 		a.stopBackground()
-		a.turnEnded, a.question, a.limit = false, nil, nil
-		if !e.Own && !a.isOwn(e.Text) {
-			a.taken = true
+		a.openGate()
+		a.turnEnded, a.question, a.limit, a.falter = false, nil, nil, nil
+		a.taken = true
+		if a.delivering != nil {
+			a.delivering()
+		}
+		if a.activity != dag.TakenOver {
 			return a.become(dag.TakenOver, time.Time{}, "")
 		}
+	case Prompted:
+		if !e.Own && !a.isOwn(e.Text) {
+			return a.react(Event{What: TookOver})
+		}
+		a.stopBackground()
+		a.turnEnded, a.question, a.limit, a.falter = false, nil, nil, nil
 		a.wentOn = true
 	case Asked:
 		if !a.taken {
@@ -455,8 +544,10 @@ func (a *attempt) react(e Event) error {
 			a.limit = &e
 		}
 	case WentOn:
-		a.turnEnded, a.question, a.limit = false, nil, nil
+		a.turnEnded, a.question, a.limit, a.falter = false, nil, nil, nil
 		a.wentOn = true
+	case Worked:
+		a.pauses, a.falters = 0, 0
 	case Used:
 		a.end.Tokens = max(a.end.Tokens, e.Tokens)
 		if b := a.node.Budget.Tokens; b > 0 && a.end.Tokens > b && !a.overridden {
@@ -584,6 +675,10 @@ func (a *attempt) regain() error {
 			return a.interrupted()
 		case m := <-a.job.Inbox:
 			if err := a.handle(m); err != nil {
+				return err
+			}
+		case f := <-a.calls:
+			if err := f(); err != nil {
 				return err
 			}
 		case <-a.agent.Ended():

@@ -32,6 +32,7 @@ type Message struct {
 	Payload json.RawMessage `json:"payload,omitempty"` // hook
 
 	reply func(Reply)
+	gone  <-chan struct{} // closed when nobody waits for the reply any more; nil: never known
 }
 
 // Reply is the answer to a Message. For a hook, Stdout and Exit are what the
@@ -46,6 +47,13 @@ type Reply struct {
 // attempt lives to give one. It must not block.
 func (m Message) WithReply(f func(Reply)) Message {
 	m.reply = f
+	return m
+}
+
+// WithGone returns m with a channel that is closed when whoever sent it waits
+// no longer.
+func (m Message) WithGone(gone <-chan struct{}) Message {
+	m.gone = gone
 	return m
 }
 
@@ -67,6 +75,11 @@ const (
 	Limited                       // its account met a limit, until Until if stated
 	WentOn                        // it works again, without a prompt
 	Used                          // Tokens used so far
+	Faltered                      // a call of the model failed and ended its turn; it may work later; Text says how
+	TookOver                      // a person is at work in it, by a prompt or by a key
+	Worked                        // it got something done since its last limit or failed call
+	Delegated                     // Background sub-agents are at work now
+	Converses                     // its conversation, which can be resumed, is Text
 )
 
 // Event is what a hook of an agent means to its attempt.
@@ -75,8 +88,10 @@ type Event struct {
 	Text       string
 	Until      time.Time
 	Tokens     int64
-	Background int  // TurnEnded: sub-agents still at work, which end in another turn
+	Background int  // TurnEnded, Delegated: sub-agents still at work, which end in another turn
+	Shells     int  // TurnEnded: background commands still at work, likewise
 	Own        bool // Prompted: the kind knows that the prompt is cmux's
+	Hold       bool // TurnEnded: the turn is over only when the hook is answered, which waits for the verdict
 }
 
 // eventNames are the events that every kind may send with `cmux hook`.

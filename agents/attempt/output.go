@@ -11,11 +11,20 @@ import (
 // watches. A log that cannot be written (a full disk) or a watcher that has
 // gone does not stop the program; the first fault is kept for a note.
 type output struct {
-	mu   sync.Mutex
-	log  *Log
-	live io.Writer
-	last time.Time
-	err  error
+	mu    sync.Mutex
+	log   *Log
+	live  io.Writer
+	muted bool // the terminal is another program's: nothing is shown
+	last  time.Time
+	err   error
+}
+
+// mute keeps what is written from being shown, for as long as a program has
+// the terminal to itself.
+func (o *output) mute(on bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.muted = on
 }
 
 func (o *output) Write(p []byte) (int, error) {
@@ -27,7 +36,7 @@ func (o *output) Write(p []byte) (int, error) {
 			o.err = err
 		}
 	}
-	if o.live != nil {
+	if o.live != nil && !o.muted {
 		if _, err := o.live.Write(p); err != nil {
 			o.live = nil
 		}

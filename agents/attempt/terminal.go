@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"syscall"
 
 	"github.com/creack/pty"
@@ -15,6 +16,8 @@ import (
 type Terminal struct {
 	In, Out *os.File
 	Term    string          // its TERM
+	Pane    string          // its id, for tmux
+	Tmux    string          // path of the tmux server's socket
 	Resized <-chan struct{} // a tick per change of size; may be nil
 }
 
@@ -37,6 +40,55 @@ func (s *Stage) InPty(cmd *exec.Cmd, out io.Writer) (*Program, error) {
 	}
 	p.unrelay = s.Terminal.relay(ptmx)
 	return p, nil
+}
+
+// leaveScreen undoes what a full-screen program that was killed leaves behind:
+// the alternate screen, a hidden cursor, reports of the mouse, of focus and of
+// pastes, keys in another encoding, colours.
+const leaveScreen = "\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[<u\x1b[>4m\x1b[?25h\x1b[0m"
+
+// Foreground starts cmd in the terminal itself, as its foreground process
+// group: its keys, signals and sizes are the terminal's. Until Finish nothing
+// else is shown there; after it the terminal is as it was.
+//
+// A program that suspends itself is woken by Spawner.Continue.
+func (s *Stage) Foreground(cmd *exec.Cmd) (*Program, error) {
+	s.complete(cmd)
+	t := s.Terminal
+	fd := int(t.In.Fd())
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.In, t.Out, t.Out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Foreground: true, Ctty: fd}
+	if !term.IsTerminal(fd) {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	}
+	saved, _ := term.GetState(fd) // not a terminal: nothing to restore
+	mute := func(bool) {}
+	if o, ok := s.Out.(*output); ok {
+		mute = o.mute
+	}
+	mute(true)
+	started, err := s.spawner.Start(cmd, s.mark)
+	if err != nil {
+		mute(false)
+		return nil, err
+	}
+	return &Program{Program: started, unrelay: func() {
+		if saved != nil {
+			takeBack(fd)
+			io.WriteString(t.Out, leaveScreen)
+			term.Restore(fd, saved)
+		}
+		mute(false)
+	}}, nil
+}
+
+// takeBack makes this process the one in front again. It is in the background,
+// where the system would stop it for that, unless the signal is ignored; no
+// program is started meanwhile that could inherit this.
+func takeBack(fd int) {
+	signal.Ignore(syscall.SIGTTOU)
+	defer signal.Reset(syscall.SIGTTOU)
+	unix.IoctlSetPointerInt(fd, unix.TIOCSPGRP, unix.Getpgrp()) // a terminal that is gone has no front
 }
 
 // openPty opens a pty whose near end obeys deadlines. The file that pty.Open

@@ -19,6 +19,8 @@ type Attempt struct {
 	Ended    time.Time // zero: no end is known
 	End      *End      // nil while it lives and when it vanished
 	Vanished string    // how it vanished: lost, interrupted, stopped
+
+	Conversation string // of its agent, which can be resumed; empty: none is known
 }
 
 // Over reports whether the attempt's end is known, however it came.
@@ -53,6 +55,21 @@ func (n *Node) attempt(i int) *Attempt {
 		}
 	}
 	return nil
+}
+
+// Resumable is the conversation that attempt i goes on with: that of the one
+// before it which was lost or broken off. Empty: it begins one of its own.
+func (n *Node) Resumable(i int) string {
+	for k := len(n.Attempts) - 1; k >= 0; k-- {
+		switch a := &n.Attempts[k]; {
+		case a.N >= i:
+		case a.Vanished == "":
+			return ""
+		case a.Conversation != "":
+			return a.Conversation
+		}
+	}
+	return ""
 }
 
 // LastEnd is the newest attempt's end, or nil.
@@ -122,6 +139,11 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 			}
 		}
 		c.Kind, c.Source = dag.Began, "lock"
+	case Conversed:
+		if a := n.attempt(r.Attempt); a != nil {
+			a.Conversation = r.Conversation
+		}
+		return c, false
 	case Active:
 		c.Kind, c.Activity, c.Until = dag.Active, r.Activity, r.Until
 	case Wants:

@@ -32,6 +32,7 @@ const (
 	Blocked    Type = "blocked"   // 99, with its cause
 	Unblocked  Type = "unblocked" // the 99 is withdrawn: its cause is gone
 	Reset      Type = "reset"     // retry: the node's end no longer counts
+	Conversed  Type = "conversed" // the attempt's agent has this Conversation, which can be resumed
 	Limited    Type = "limited"   // an account met its limit
 	Freed      Type = "freed"     // the account works again
 	Requested  Type = "request"   // a command's request was carried out, or refused with Detail
@@ -125,25 +126,26 @@ type Record struct {
 	Node    string    `json:"node,omitempty"`
 	Attempt int       `json:"n,omitempty"`
 
-	How      string           `json:"how,omitempty"`    // Overridden: touch, marker, approve, override; RunnerUp: start, resume, respawn
-	Detail   string           `json:"detail,omitempty"` // for people
-	PID      int              `json:"pid,omitempty"`
-	PIDStart uint64           `json:"pid_start,omitempty"` // start time of PID, in the kernel's ticks
-	Boot     string           `json:"boot,omitempty"`      // RunnerUp: of the machine; markers seen before another boot may be gone
-	Folder   signals.Identity `json:"folder,omitzero"`     // RunnerUp: of the signals folder, to tell its removal from that of each marker
-	Launch   string           `json:"launch,omitempty"`    // RunnerUp: names the start or resume that it serves; a second one of the same launch was respawned
-	Pane     string           `json:"pane,omitempty"`
-	Activity dag.Activity     `json:"activity,omitempty"`
-	Until    time.Time        `json:"until,omitzero"`
-	Account  string           `json:"account,omitempty"`
-	Code     int              `json:"code,omitempty"`    // Overridden: the code a person's marker held
-	Cause    string           `json:"cause,omitempty"`   // Blocked: the dependency
-	Tip      string           `json:"tip,omitempty"`     // Overridden: the branch at that moment
-	Fresh    bool             `json:"fresh,omitempty"`   // Reset: the next attempt starts from the base
-	Request  string           `json:"request,omitempty"` // Requested: its id
-	Place    *Place           `json:"place,omitempty"`
-	End      *End             `json:"end,omitempty"`
-	Marker   *Written         `json:"marker,omitempty"`
+	How          string           `json:"how,omitempty"`    // Overridden: touch, marker, approve, override; RunnerUp: start, resume, respawn
+	Detail       string           `json:"detail,omitempty"` // for people
+	PID          int              `json:"pid,omitempty"`
+	PIDStart     uint64           `json:"pid_start,omitempty"` // start time of PID, in the kernel's ticks
+	Boot         string           `json:"boot,omitempty"`      // RunnerUp: of the machine; markers seen before another boot may be gone
+	Folder       signals.Identity `json:"folder,omitzero"`     // RunnerUp: of the signals folder, to tell its removal from that of each marker
+	Launch       string           `json:"launch,omitempty"`    // RunnerUp: names the start or resume that it serves; a second one of the same launch was respawned
+	Pane         string           `json:"pane,omitempty"`
+	Activity     dag.Activity     `json:"activity,omitempty"`
+	Until        time.Time        `json:"until,omitzero"`
+	Account      string           `json:"account,omitempty"`
+	Code         int              `json:"code,omitempty"`         // Overridden: the code a person's marker held
+	Cause        string           `json:"cause,omitempty"`        // Blocked: the dependency
+	Tip          string           `json:"tip,omitempty"`          // Overridden: the branch at that moment
+	Conversation string           `json:"conversation,omitempty"` // Conversed: its id
+	Fresh        bool             `json:"fresh,omitempty"`        // Reset: the next attempt starts from the base
+	Request      string           `json:"request,omitempty"`      // Requested: its id
+	Place        *Place           `json:"place,omitempty"`
+	End          *End             `json:"end,omitempty"`
+	Marker       *Written         `json:"marker,omitempty"`
 }
 
 func (r *Record) encode() ([]byte, error) {

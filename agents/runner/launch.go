@@ -217,6 +217,9 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 		Tries: f.Tries, Losses: f.Losses, Headless: r.Server == nil,
 		Dependencies: p.deps, Branches: p.branches,
 	}
+	if !p.fresh {
+		s.Conversation = r.hist.Nodes[p.node].Resumable(p.attempt)
+	}
 	if r.inProcess(spec) {
 		return r.startChild(ctx, p, s)
 	}

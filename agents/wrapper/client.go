@@ -145,7 +145,8 @@ func (c *Client) Overridden(ctx context.Context) error {
 	return c.do(ctx, attempt.Message{Op: attempt.OpOverridden})
 }
 
-// patience bounds a report or a hook: the wrapper answers at once.
+// patience bounds a report or a hook: the wrapper answers at once, but for a
+// turn's end, which is bounded by the agent program's own time-out for hooks.
 const patience = 30 * time.Second
 
 // ErrOutside says that a command which only a node's own programs may use was
@@ -178,8 +179,11 @@ func call(ctx context.Context, env func(string) string, m attempt.Message) (atte
 	if path == "" {
 		return attempt.Reply{}, ErrOutside
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+	if m.Event != "Stop" {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
 	c, err := dial(ctx, path)
 	if err != nil {
 		return attempt.Reply{}, fmt.Errorf("node %s: %w", env("CMUX_NODE"), err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -136,7 +137,8 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	}
 	if !spec.Headless {
 		job.Live = nil
-		job.Terminal = &attempt.Terminal{In: o.In, Out: o.Out, Term: os.Getenv("TERM"), Resized: resized}
+		job.Terminal = &attempt.Terminal{In: o.In, Out: o.Out, Term: os.Getenv("TERM"), Resized: resized, Pane: pane}
+		job.Terminal.Tmux, _, _ = strings.Cut(os.Getenv("TMUX"), ",")
 	}
 	end, err := attempt.Run(ctx, job)
 	closeServer()

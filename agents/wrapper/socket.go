@@ -113,21 +113,43 @@ func (s *server) serve(c net.Conn) {
 		s.mu.Unlock()
 		c.Close()
 	}()
-	dec, enc := json.NewDecoder(c), json.NewEncoder(c)
+	enc := json.NewEncoder(c)
+	// Requests are read ahead, so that the end of the connection is seen while
+	// one is waiting for its reply.
+	requests, gone, left := make(chan attempt.Message), make(chan struct{}), make(chan struct{})
+	var fault error
+	go func() {
+		defer close(gone)
+		dec := json.NewDecoder(c)
+		for {
+			var m attempt.Message
+			if fault = dec.Decode(&m); fault != nil {
+				return
+			}
+			select {
+			case requests <- m:
+			case <-left:
+				return
+			}
+		}
+	}()
+	defer func() { c.Close(); close(left); <-gone }()
 	for {
 		var m attempt.Message
-		if err := dec.Decode(&m); err != nil {
+		select {
+		case m = <-requests:
+		case <-gone:
 			var syntax *json.SyntaxError
 			var wrong *json.UnmarshalTypeError
-			if errors.As(err, &syntax) || errors.As(err, &wrong) {
-				enc.Encode(attempt.Reply{Error: "not a request: " + err.Error()})
+			if errors.As(fault, &syntax) || errors.As(fault, &wrong) {
+				enc.Encode(attempt.Reply{Error: "not a request: " + fault.Error()})
 			}
 			return
 		}
 		reply := make(chan attempt.Reply, 1)
 		r := attempt.Reply{Error: "the attempt has ended"}
 		select {
-		case s.inbox <- m.WithReply(func(r attempt.Reply) { reply <- r }):
+		case s.inbox <- m.WithReply(func(r attempt.Reply) { reply <- r }).WithGone(gone):
 			select {
 			case r = <-reply:
 			case <-s.over:
