@@ -85,6 +85,8 @@ func Prepare(dir, url, path string, projects ...string) (*Home, error) {
 		"CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL=1",
 		"CLAUDE_CODE_MAX_RETRIES=1",
 		"CODEX_HOME=" + h.Codex, "MODELTEST_KEY=" + key,
+		// What asks for another address all the same asks the server, which refuses it.
+		"HTTP_PROXY=" + url, "HTTPS_PROXY=" + url, "NO_PROXY=127.0.0.1,localhost",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=Test", "GIT_AUTHOR_EMAIL=test@localhost",
 		"GIT_COMMITTER_NAME=Test", "GIT_COMMITTER_EMAIL=test@localhost",
@@ -118,8 +120,11 @@ request_max_retries = 1
 stream_max_retries = 1
 [analytics]
 enabled = false
+[tui]
+show_tooltips = false     # else it asks raw.githubusercontent.com for announcements
 [features]
-plugins = false
+plugins = false           # else it asks github.com
+daemon_auto_start = false # else the terminal leaves a server and its updater behind
 `
 
 // Claude is the path of the Claude Code that .ci/agents installed.

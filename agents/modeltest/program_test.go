@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -36,6 +37,9 @@ func program(t *testing.T, h *Home, dir, name string, args ...string) (stdout st
 func command(t *testing.T, h *Home, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir, cmd.Env = dir, h.Env
+	// Killed at once, Claude Code would leave its shells behind, and Codex, a
+	// child of node, itself.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // parseResponses reads a request of the OpenAI Responses API. Items of one
-// answer of the model become one assistant message.
+// answer of the model become one assistant message. Codex gives its system
+// prompt as developer messages.
 func parseResponses(body []byte, header http.Header) (Request, error) {
 	var in struct {
 		Model        string            `json:"model"`
@@ -34,6 +35,9 @@ func parseResponses(body []byte, header http.Header) (Request, error) {
 			return Request{}, fmt.Errorf("input[%d]: %w", i, err)
 		}
 		n := len(r.Messages)
+		if role == "developer" {
+			r.System = strings.TrimPrefix(r.System+"\n"+joined(b), "\n")
+		}
 		if role != "assistant" {
 			r.Messages = append(r.Messages, Message{Role: role, Blocks: b})
 			continue

@@ -65,7 +65,13 @@ func Serve(addr string, scripts ...Script) (*Server, error) {
 	mux.HandleFunc("POST /v1/messages/count_tokens", s.countTokens)
 	mux.HandleFunc("POST /v1/responses", s.handle(parseResponses))
 	mux.HandleFunc("/", s.stray)
-	s.http = &http.Server{Handler: mux}
+	s.http = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodConnect || r.URL.IsAbs() { // asked as a proxy
+			s.stray(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})}
 	go func() {
 		defer close(s.served)
 		s.http.Serve(l)
@@ -87,7 +93,8 @@ func (s *Server) Requests() []Request {
 	return append([]Request(nil), s.requests...)
 }
 
-// Strays are the requests outside of the two APIs ("GET /path"), which got 404.
+// Strays are the requests outside of the two APIs, as in "GET /path" or, for
+// another host, "CONNECT example.com:443". They got 404.
 func (s *Server) Strays() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +183,7 @@ func (s *Server) note(change func()) {
 }
 
 func (s *Server) stray(w http.ResponseWriter, r *http.Request) {
-	s.note(func() { s.strays = append(s.strays, r.Method+" "+r.URL.Path) })
+	s.note(func() { s.strays = append(s.strays, r.Method+" "+r.RequestURI) })
 	http.NotFound(w, r)
 }
 
