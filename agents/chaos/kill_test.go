@@ -276,11 +276,16 @@ func TestStopAndCancel(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.becomes("a: failed (cancelled)\nb: blocked (a cancelled)")
-		if b, _ := os.ReadFile(w.marker("a")); string(b) != "130\n" {
-			t.Errorf("the marker holds %q", b)
-		}
-		if left, _ := filepath.Glob(filepath.Join(w.run().Requests(), "*")); len(left) != 0 {
-			t.Errorf("requests are left: %v", left)
+		until(t, "the marker to hold 130", 10*time.Second, func() bool {
+			b, _ := os.ReadFile(w.marker("a"))
+			return string(b) == "130\n"
+		})
+		until(t, "the request to be taken away", 10*time.Second, func() bool {
+			left, _ := filepath.Glob(filepath.Join(w.run().Requests(), "*"))
+			return len(left) == 0
+		})
+		if n := w.ran("a"); n != 1 {
+			t.Errorf("a ran %d times although it was cancelled", n)
 		}
 	})
 }

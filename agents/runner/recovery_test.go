@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,7 +27,25 @@ type carrying struct {
 	over   chan struct{}
 	state  dag.RunState
 	err    error
-	said   bytes.Buffer // its log, once it is over
+	said   speech // its log
+}
+
+// speech is a buffer that may be read while it is written.
+type speech struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *speech) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+func (s *speech) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
 }
 
 // live starts a runner of r. It is over at the end of the test at the latest.

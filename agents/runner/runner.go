@@ -521,6 +521,10 @@ func (r *Runner) carryOut(ctx context.Context, effects []dag.Effect) error {
 			if r.leaving != "" {
 				continue
 			}
+			if r.cancelled(e.Node) {
+				blocks = append(blocks, cancelled(name))
+				continue
+			}
 			if p := r.place(ctx, e.Node, e.Attempt); p != nil {
 				started = append(started, p)
 			}
