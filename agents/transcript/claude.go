@@ -23,10 +23,10 @@ type block struct {
 type content []block
 
 func (c *content) UnmarshalJSON(b []byte) error {
-	var s string
-	if json.Unmarshal(b, &s) == nil {
-		*c = nil
-		if s != "" {
+	*c = nil
+	if b[0] == '"' {
+		var s string
+		if json.Unmarshal(b, &s) == nil && s != "" {
 			*c = content{{Type: "text", Text: s}}
 		}
 		return nil
@@ -34,7 +34,6 @@ func (c *content) UnmarshalJSON(b []byte) error {
 	// One block of an unknown shape does not hide the others.
 	var raw []json.RawMessage
 	if json.Unmarshal(b, &raw) != nil {
-		*c = nil
 		return nil
 	}
 	*c = make(content, 0, len(raw))

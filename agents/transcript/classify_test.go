@@ -1,0 +1,98 @@
+package transcript_test
+
+import (
+	"testing"
+	"time"
+
+	"cmux/agents/transcript"
+)
+
+func TestClassify(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2025, 12, 30, 14, 20, 0, 0, berlin) // 13:20 UTC
+	for _, c := range []struct {
+		text  string
+		cause transcript.Cause
+		until string // RFC 3339 in UTC; empty: no time
+	}{
+		{"Claude AI usage limit reached|1767103200", transcript.Limit, "2025-12-30T14:00:00Z"},
+		{"Claude AI usage limit reached|1767103200000", transcript.Limit, "2025-12-30T14:00:00Z"},
+		{"Claude AI usage limit reached|1735689600", transcript.Limit, ""}, // long over
+		{"Claude AI usage limit reached|9999999999", transcript.Limit, ""}, // too far off
+		{"You've hit your limit · resets 3pm", transcript.Limit, "2025-12-30T14:00:00Z"},
+		{"You've hit your session limit · resets 3:30pm (Europe/Berlin)", transcript.Limit, "2025-12-30T14:30:00Z"},
+		{"You've hit your limit · resets 10pm (America/New_York)", transcript.Limit, "2025-12-31T03:00:00Z"},
+		{"Claude usage limit reached. Your limit will reset at 1pm (Etc/GMT+5).", transcript.Limit, "2025-12-30T18:00:00Z"},
+		{"Claude usage limit reached. Your limit will reset at 9am (America/Chicago).", transcript.Limit, "2025-12-30T15:00:00Z"},
+		{"5-hour limit reached ∙ resets 2pm", transcript.Limit, "2025-12-31T13:00:00Z"},     // today's is over
+		{"You've hit your limit · resets 2:15pm", transcript.Limit, "2025-12-30T13:21:00Z"}, // just over: shortly
+		{"You've hit your limit · resets 12am", transcript.Limit, "2025-12-30T23:00:00Z"},   // midnight
+		{"You've hit your limit · resets 12pm", transcript.Limit, "2025-12-31T11:00:00Z"},   // noon
+		{"You've hit your limit · resets 3pm (Nowhere/None)", transcript.Limit, ""},         // unknown zone
+		{"You've hit your limit · resets 13pm", transcript.Limit, ""},                       // no time
+		{"You've hit your weekly limit · resets Jan 2, 9am (UTC)", transcript.Limit, "2026-01-02T09:00:00Z"},
+		{"You've hit your Opus limit · resets Jan 2 at 9:05am", transcript.Limit, "2026-01-02T08:05:00Z"},
+		{"You've hit your monthly spend limit · your weekly limit resets Dec 31 at 14:30 UTC", transcript.Limit, "2025-12-31T14:30:00Z"},
+		{"spend limit reached · resets Jan 1", transcript.Limit, "2025-12-31T23:00:00Z"},
+		{"You're out of extra usage · resets\u00a01pm (America/Los_Angeles)", transcript.Limit, "2025-12-30T21:00:00Z"},
+		{"You’ve hit your limit for Claude messages. Limits will reset at 9:30 PM.", transcript.Limit, "2025-12-30T20:30:00Z"},
+		{"You've hit your usage limit. Upgrade to Pro (https://openai.com/chatgpt/pricing) or try again in 2 days 17 hours 14 minutes.", transcript.Limit, "2026-01-02T06:34:00Z"},
+		{"You've hit your usage limit. … or try again at 6:44 PM.", transcript.Limit, "2025-12-30T17:44:00Z"},
+		{"You've hit your usage limit. Try again at Jan 3rd, 2026 6:44 PM.", transcript.Limit, "2026-01-03T17:44:00Z"},
+		{"Weekly limit reached (resets 16:21 on 2 Jan)", transcript.Limit, "2026-01-02T15:21:00Z"},
+		{"You've hit your usage limit. Upgrade to Pro, or wait for limits to reset (every 5h and every week.).", transcript.Limit, ""},
+		{`API Error: 429 {"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your account's rate limit. Please try again later."}}`, transcript.Limit, ""},
+		{"Rate limit reached for gpt-5. Please try again in 1.5s.", transcript.Limit, "2025-12-30T13:20:01Z"},
+		{"exceeded retry limit, last status: 429 Too Many Requests; retry-after: 90", transcript.Limit, "2025-12-30T13:21:30Z"},
+		{"429 too many requests retry-after-ms: 2000", transcript.Limit, "2025-12-30T13:20:02Z"},
+		{"HTTP 429; Retry-After: Tue, 30 Dec 2025 14:00:00 GMT", transcript.Limit, "2025-12-30T14:00:00Z"},
+		{`{"error":{"type":"usage_limit_reached","resets_in_seconds":3600}}`, transcript.Limit, "2025-12-30T14:20:00Z"},
+		{`{"error":{"type":"usage_limit_reached","resets_at":1767103200}}`, transcript.Limit, "2025-12-30T14:00:00Z"},
+		{"rate limited until 2025-12-30T15:00:00+01:00", transcript.Limit, "2025-12-30T14:00:00Z"},
+		{"rate limit, reset at 2025-12-30 16:00Z", transcript.Limit, "2025-12-30T16:00:00Z"},
+		{"rate_limit", transcript.Limit, ""},
+		{"usage limit reached, retry after 999999999999999999999 days", transcript.Limit, ""},
+
+		{`API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, transcript.Overloaded, ""},
+		{"API Error: 500 Internal server error", transcript.Overloaded, ""}, {"API Error: Connection error.", transcript.Overloaded, ""},
+		{"API Error (Request timed out)", transcript.Overloaded, ""}, {"overloaded", transcript.Overloaded, ""}, {"server_error", transcript.Overloaded, ""},
+		{"stream disconnected before completion", transcript.Overloaded, ""}, {"unexpected status 503 Service Unavailable", transcript.Overloaded, ""},
+
+		{`API Error: 401 {"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}} · Please run /login`, transcript.Auth, ""},
+		{"Invalid API key · Fix external API key", transcript.Auth, ""}, {"Credit balance is too low", transcript.Auth, ""}, {"authentication_failed", transcript.Auth, ""}, {"billing_error", transcript.Auth, ""},
+		{"API Error: 403 forbidden", transcript.Auth, ""}, {"status 429: You exceeded your current quota, please check your plan", transcript.Auth, ""},
+		{"OAuth token has expired", transcript.Auth, ""},
+
+		{"Prompt is too long", transcript.Other, ""}, {"API Error: 400 max_output_tokens limit reached", transcript.Other, ""},
+		{"API Error: 400 invalid_request_error", transcript.Other, ""}, {"context window limit reached", transcript.Other, ""}, {"", transcript.Other, ""}, {"no such file", transcript.Other, ""},
+	} {
+		got := transcript.Classify(c.text, now)
+		until := ""
+		if !got.Until.IsZero() {
+			until = got.Until.UTC().Format(time.RFC3339)
+		}
+		if got.Cause != c.cause || until != c.until {
+			t.Errorf("%q: %s until %q, want %s until %q", c.text, got.Cause, until, c.cause, c.until)
+		}
+	}
+}
+
+// A stated end is never before now, nor too far off, and only a limit has one.
+func FuzzClassify(f *testing.F) {
+	for _, s := range []string{"usage limit reached|1767103200", "hit your limit · resets Feb 30, 11:59pm (Asia/Kolkata)", "429 retry-after: 1e9", "limit reached resets in 3h 20m and 5s"} {
+		f.Add(s, int64(1767100000))
+	}
+	f.Fuzz(func(t *testing.T, text string, at int64) {
+		now := time.Unix(at%(1<<33), 0).UTC()
+		got := transcript.Classify(text, now)
+		if got.Until.IsZero() {
+			return
+		}
+		if got.Cause != transcript.Limit || !got.Until.After(now) || got.Until.Sub(now) > 35*24*time.Hour {
+			t.Errorf("%+v at %s", got, now)
+		}
+	})
+}
