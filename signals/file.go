@@ -30,6 +30,10 @@ func explain(err error) error {
 	return err
 }
 
+// Explain makes the error of a write tell, with ErrDiskFull and ErrReadOnly,
+// what to do about it.
+func Explain(err error) error { return explain(err) }
+
 // WriteFile replaces the file name by data, durably: after a crash or a power
 // cut it holds all of the old content or all of the new. On failure the old
 // file stands and nothing is left beside it. A file that exists as a symbolic

@@ -226,6 +226,19 @@ func Open(root, id string) (*Run, error) { return OpenDir(filepath.Join(runsDir(
 
 // OpenDir reads the run in dir.
 func OpenDir(dir string) (*Run, error) {
+	r, err := OpenPlan(dir)
+	if err == nil {
+		err = r.LoadGraph()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// OpenPlan reads the run in dir without its graph, whose size a wrapper should
+// not pay for.
+func OpenPlan(dir string) (*Run, error) {
 	r := &Run{Dir: dir}
 	b, err := os.ReadFile(filepath.Join(dir, planFile))
 	if err != nil {
@@ -234,14 +247,19 @@ func OpenDir(dir string) (*Run, error) {
 	if err := json.Unmarshal(b, &r.Plan); err != nil {
 		return nil, fmt.Errorf("run %s: %s: %w", filepath.Base(dir), planFile, err)
 	}
-	g, err := os.ReadFile(filepath.Join(dir, graphFile))
-	if err != nil {
-		return nil, fmt.Errorf("run %s: %w", filepath.Base(dir), err)
-	}
-	if r.Plan.Graph, err = dag.Decode(g); err != nil {
-		return nil, fmt.Errorf("run %s: %w", filepath.Base(dir), err)
-	}
 	return r, nil
+}
+
+// LoadGraph reads the graph of a run that OpenPlan opened.
+func (r *Run) LoadGraph() error {
+	g, err := os.ReadFile(filepath.Join(r.Dir, graphFile))
+	if err == nil {
+		r.Plan.Graph, err = dag.Decode(g)
+	}
+	if err != nil {
+		return fmt.Errorf("run %s: %w", filepath.Base(r.Dir), err)
+	}
+	return nil
 }
 
 // List returns the ids of the project's runs, oldest first.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 
+	"cmux/dag"
 	"cmux/signals"
 )
 
@@ -26,6 +27,7 @@ type Dependency struct {
 // attempt up: a wrapper that comes late finds no spec and leaves.
 type Spec struct {
 	Node         string       `json:"node"`
+	Def          *dag.Node    `json:"def,omitempty"` // of the plan; nil: as in the frozen graph
 	Attempt      int          `json:"attempt"`
 	Token        string       `json:"token"` // proves that `cmux done` comes from this attempt
 	Place        Place        `json:"place"`
@@ -49,7 +51,9 @@ func (r *Run) WriteSpec(s *Spec) error {
 	if err := os.MkdirAll(r.NodeDir(s.Node), 0o755); err != nil {
 		return err
 	}
-	return signals.WriteFile(r.SpecPath(s.Node, s.Attempt), b, 0o600)
+	// Its reader is started afterwards and does not outlive a power cut, so it
+	// need not be durable.
+	return signals.Explain(os.WriteFile(r.SpecPath(s.Node, s.Attempt), b, 0o600))
 }
 
 // ErrWithdrawn says that the attempt was given up before its wrapper came.

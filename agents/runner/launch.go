@@ -223,6 +223,7 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 	if r.inProcess(spec) {
 		return r.startChild(ctx, p, s)
 	}
+	s.Def = spec
 	if err := r.book.Patiently(ctx, func() error { return r.Run.WriteSpec(s) }); err != nil {
 		return err
 	}

@@ -66,15 +66,10 @@ func Main(ctx context.Context, o Options) int {
 }
 
 func execute(ctx context.Context, o Options) (code int, err error) {
-	r, err := run.OpenDir(o.RunDir)
+	r, err := run.OpenPlan(o.RunDir)
 	if err != nil {
 		return ExitError, err
 	}
-	i := r.Plan.Graph.Index(o.Node)
-	if i < 0 {
-		return ExitError, fmt.Errorf("run %s has no node of that name", r.Plan.ID)
-	}
-	node := &r.Plan.Graph.Nodes[i]
 	lock, err := signals.TryLock(r.NodeLock(o.Node))
 	if err != nil {
 		return ExitError, err
@@ -83,6 +78,17 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	spec, err := r.ReadSpec(o.Node, o.Attempt)
 	if err != nil {
 		return ExitError, err
+	}
+	node := spec.Def
+	if node == nil || node.HasTree() { // which the graph says how to prepare
+		if err := r.LoadGraph(); err != nil {
+			return ExitError, err
+		}
+		i := r.Plan.Graph.Index(o.Node)
+		if i < 0 {
+			return ExitError, fmt.Errorf("run %s has no node of that name", r.Plan.ID)
+		}
+		node = &r.Plan.Graph.Nodes[i]
 	}
 	env, err := r.Env()
 	if err != nil {
