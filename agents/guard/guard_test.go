@@ -269,6 +269,20 @@ func TestShellTools(t *testing.T) {
 	}
 }
 
+// A script that would grow without bound when run does not do so here.
+func TestScriptsAreBounded(t *testing.T) {
+	bombs := []string{
+		"a=xxxxxxxxxxxxxxxx\n" + strings.Repeat("a=$a$a$a$a\n", 200) + "touch $a",
+		strings.Repeat("(", 2000) + "git stash" + strings.Repeat(")", 2000),
+		strings.Repeat("env ", 5000) + "git stash",
+		strings.Repeat("$(", 500) + strings.Repeat(")", 500),
+	}
+	for _, b := range bombs {
+		guard.Decide(builder(), guard.Call{Tool: "Bash", Input: object("command", b), Dir: tree})
+	}
+	check(t, guard.Decide(builder(), guard.Call{Tool: "Bash", Input: object("command", bombs[0]+"\ngit stash"), Dir: tree}), guard.Deny, "stash")
+}
+
 func TestInteractiveTools(t *testing.T) {
 	question := json.RawMessage(`{"questions":[{"question":"Which colour?","header":"c","options":[{"label":"Red"},{"label":"Blue"}]},{"question":"Why?"}]}`)
 	headless := builder()

@@ -11,6 +11,12 @@ import (
 // maxDepth bounds scripts in scripts, such as sh -c "sh -c ...".
 const maxDepth = 8
 
+// Bounds of what is kept of a variable's value and of a word, in bytes.
+const (
+	maxValue = 4 << 10
+	maxWord  = 4 << 20
+)
+
 // shell reads a script and judges every command that it can be seen to run.
 // The first refusal stands.
 type shell struct {
@@ -167,7 +173,12 @@ func (s *shell) assign(a *syntax.Assign) {
 		delete(s.vars, a.Name.Value)
 		return
 	}
-	s.vars[a.Name.Value] = s.word(a.Value)
+	// A name is short; a value that doubles with every line is not kept.
+	v := s.word(a.Value)
+	if len(v.text) > maxValue {
+		v = word{}
+	}
+	s.vars[a.Name.Value] = v
 }
 
 // statement judges one statement's redirections and, when it is a simple
@@ -253,6 +264,9 @@ func (s *shell) word(w *syntax.Word) word {
 
 func (s *shell) parts(b *strings.Builder, parts []syntax.WordPart, quoted bool) (whole bool) {
 	for _, p := range parts {
+		if b.Len() > maxWord {
+			return false
+		}
 		switch p := p.(type) {
 		case *syntax.Lit:
 			unescape(b, p.Value, quoted)
