@@ -107,7 +107,7 @@ func (r *Repo) restoreBranch(ctx context.Context, s *Snapshot, branch string) (m
 }
 
 func (r *Repo) restoreInto(ctx context.Context, s *Snapshot, to RestoreSpec, e registration) (*Tree, error) {
-	other := "--path with another folder, and --branch with another name"
+	other := "--to with another folder, and --branch with another name"
 	if e.head != s.Head {
 		return nil, hint(other, "%w: %s is on commit %.12s, the snapshot on %.12s", ErrOccupied, e.path, e.head, s.Head)
 	}
@@ -309,7 +309,7 @@ func (r *Repo) unobstructed(ctx context.Context, s *Snapshot, t *Tree, index, wo
 		}
 	}
 	if len(blocked) > 0 {
-		return hint("move them away, or --path with another folder", "%w: %s holds other versions of %s", ErrDirty, t.Path, shown(blocked))
+		return hint("move them away, or --to with another folder", "%w: %s holds other versions of %s", ErrDirty, t.Path, shown(blocked))
 	}
 	return nil
 }

@@ -263,9 +263,12 @@ func (a *attempt) await() error {
 		a.end.Summary = a.done.text
 	}
 	if exit := agent.Exit(); exit.Code != 0 || exit.Err != nil {
-		detail := exit.String()
+		detail := ""
+		if exit.Err != nil || exit.Signal != 0 {
+			detail = exit.String() // the label says the exit code by itself
+		}
 		if a.done != nil && a.done.blocked {
-			detail += ": " + a.done.text
+			detail = a.done.text
 		}
 		return &final{run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: detail}}
 	}

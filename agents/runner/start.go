@@ -228,7 +228,10 @@ func (l *Launch) rows(ctx context.Context) error {
 	for i := range l.Graph.Nodes {
 		n := &l.Graph.Nodes[i]
 		if by, ok := ahead[n.Branch]; ok && n.HasBranch() && !l.Options.Fresh {
-			l.Rows[i].Continues = fmt.Sprintf("continues %s (+%d)", n.Branch, by)
+			l.Rows[i].Continues = "continues " + n.Branch
+			if by > 0 {
+				l.Rows[i].Continues += fmt.Sprintf(" (+%d)", by)
+			}
 		}
 	}
 	presets, err := l.presets()

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,8 +65,10 @@ Results go to stdout, everything else to stderr. The exit codes:
 | 0 | fine |
 | 1 | any other error |
 `)
-	for i := len(exits) - 1; i >= 0; i-- {
-		fmt.Fprintf(&b, "| %d | %s |\n", exits[i].code, exits[i].means)
+	byCode := slices.Clone(exits)
+	slices.SortFunc(byCode, func(a, b exit) int { return a.code - b.code })
+	for _, e := range byCode {
+		fmt.Fprintf(&b, "| %d | %s |\n", e.code, e.means)
 	}
 	each(root, func(c *cobra.Command) {
 		if c.Hidden {

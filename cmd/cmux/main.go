@@ -81,13 +81,15 @@ var (
 	errInterrupted = errors.New("interrupted")
 )
 
-// exits maps errors to exit codes. The first match wins; anything else is 1.
-// docs/commands.md repeats it for scripts.
-var exits = []struct {
+type exit struct {
 	code  int
 	means string
 	match func(error) bool
-}{
+}
+
+// exits maps errors to exit codes. The first match wins; anything else is 1.
+// docs/commands.md repeats it for scripts.
+var exits = []exit{
 	{130, "interrupted", func(err error) bool {
 		return errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled)
 	}},

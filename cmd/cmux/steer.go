@@ -23,7 +23,8 @@ const patience = 10 * time.Second
 // carried it out or refused it; without one the request waits for resume.
 func (d *Deps) ask(ctx context.Context, v *run.View, q run.Request) error {
 	r := v.Run
-	if v.Holder == nil && over(v) && q.Op != run.OpRetry {
+	ended := v.Holder == nil && over(v)
+	if ended && q.Op != run.OpRetry && q.Op != run.OpOverride {
 		return fmt.Errorf("run %s has ended (%s)", r.Plan.ID, v.RunState)
 	}
 	h := run.NewHistory(r.Plan.Graph)
@@ -35,6 +36,10 @@ func (d *Deps) ask(ctx context.Context, v *run.View, q run.Request) error {
 	defer w.Close()
 	if q, err = r.Ask(q); err != nil {
 		return err
+	}
+	if ended {
+		fmt.Fprintln(d.Err, "the run has ended: cmux agents resume takes it up again and carries this out")
+		return nil
 	}
 	if v.Holder == nil {
 		fmt.Fprintln(d.Err, "no runner: this is carried out at cmux agents resume")
