@@ -28,6 +28,7 @@ check:
 	GOOS=darwin GOARCH=arm64 $(GO) vet ./...
 
 test: tools check
+	@.ci/agents
 	$(GO) test -race -timeout 18m ./...
 
 bench: tools
