@@ -90,6 +90,7 @@ func (r *Runner) place(ctx context.Context, i, n int) *placement {
 	if !spec.HasTree() && len(p.tips) == 0 {
 		return p
 	}
+	r.placing++
 	r.tasks.Go(func() {
 		p.conflict = r.lend(ctx, spec, p)
 		select {
@@ -147,6 +148,7 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 
 // placed goes on with a placement that came back from git.
 func (r *Runner) placed(ctx context.Context, l lent) error {
+	r.placing--
 	if r.leaving != "" {
 		return nil // the tree is there for another time
 	}

@@ -313,11 +313,23 @@ func TestForeignAndBadMarkers(t *testing.T) {
 	c := p.live(r, HowStart)
 	p.becomes(r, failed)
 	p.write(".cmux/signals/stranger.done", "0\n")
-	p.write(".cmux/signals/d.done", "fine\n")
+	// Each in one go, and the next when the last one is recorded.
+	says := 0
+	write := func(text string) {
+		says++
+		p.write("word", text)
+		if err := os.Rename(filepath.Join(p.root, "word"), p.markerPath("d")); err != nil {
+			t.Fatal(err)
+		}
+		p.until("the record of "+text, func() bool {
+			return p.count(r, func(rec *run.Record) bool { return rec.Type == run.Overridden && rec.Node == "d" }) >= says
+		})
+	}
+	write("fine\n")
 	p.becomes(r, strings.Replace(failed, "d: done", "d: failed (bad marker)", 1))
-	p.write(".cmux/signals/d.done", "7\n")
+	write("7\n")
 	p.becomes(r, strings.Replace(failed, "d: done", "d: failed (by hand)", 1))
-	p.write(".cmux/signals/d.done", " 0\r\n")
+	write(" 0\r\n")
 	p.becomes(r, strings.Replace(failed, "d: done", "d: done (override)", 1))
 	c.interrupt()
 	if p.marker("stranger") != "0" {

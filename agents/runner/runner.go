@@ -80,6 +80,7 @@ type Runner struct {
 	asked    map[string]*asked // by id: requests that wait for what an attempt does
 	news     bool              // something happened that a waiting request may wait for
 	waiting  bool              // there are such requests
+	placing  int               // placements that git is at work on
 
 	// What is still to be recorded of markers that are in place; it goes with
 	// the next append, before anything is looked at again.
@@ -581,7 +582,10 @@ func (r *Runner) finished() (dag.RunState, bool) {
 		return state, false
 	}
 	// An overridden node's attempt may go on; in a pane it needs nobody, but a
-	// child would die with this process.
+	// child would die with this process, and git in the middle of its work.
+	if r.placing > 0 {
+		return state, false
+	}
 	for _, a := range r.live {
 		if a.child != nil {
 			return state, false
