@@ -280,6 +280,7 @@ func TestScriptsAreBounded(t *testing.T) {
 	for _, b := range bombs {
 		guard.Decide(builder(), guard.Call{Tool: "Bash", Input: object("command", b), Dir: tree})
 	}
+	check(t, guard.Decide(builder(), guard.Call{Tool: "Bash", Input: object("command", strings.Repeat("x", 2<<20)), Dir: tree}), guard.Deny, "to a file")
 	check(t, guard.Decide(builder(), guard.Call{Tool: "Bash", Input: object("command", bombs[0]+"\ngit stash"), Dir: tree}), guard.Deny, "stash")
 }
 

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -15,6 +16,8 @@ const maxDepth = 8
 const (
 	maxValue = 4 << 10
 	maxWord  = 4 << 20
+	// Systems take 128 KB to 1 MB as an argument; the parser's stack is bounded by it.
+	maxScript = 1 << 20
 )
 
 // shell reads a script and judges every command that it can be seen to run.
@@ -72,6 +75,9 @@ func (g *guard) shellTool(c Call, in input) string {
 	script := in.text("command", "cmd")
 	if script == "" {
 		script = in.whole
+	}
+	if len(script) > maxScript {
+		return fmt.Sprintf("a command of %d bytes is refused: no shell takes it as an argument. Write it to a file in %s and run that.", len(script), g.home)
 	}
 	s.script(script)
 	return s.reason
