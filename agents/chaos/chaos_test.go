@@ -212,6 +212,8 @@ func chaos(t *testing.T, headless bool, seed uint64) {
 	look := time.NewTicker(30 * time.Millisecond)
 	defer look.Stop()
 	deadline := time.After(2 * time.Minute)
+	began := time.Now()
+	defer func() { t.Logf("took %s", time.Since(began).Round(time.Second)) }()
 	left := maxKills
 	for {
 		select {

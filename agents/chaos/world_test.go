@@ -257,6 +257,12 @@ func (w *world) report() string {
 	for _, p := range w.processes() {
 		fmt.Fprintf(&b, "%s %d %s\n", p.what, p.PID, p.args)
 	}
+	filepath.WalkDir(filepath.Join(w.root, ".git"), func(path string, _ fs.DirEntry, _ error) error {
+		if strings.HasSuffix(path, ".lock") {
+			fmt.Fprintf(&b, "left: %s\n", path)
+		}
+		return nil
+	})
 	files := []string{filepath.Join(w.root, ".cmux-agents.yml"), w.path("log/all")}
 	if r, err := run.Latest(w.root); err == nil {
 		files = append(files, r.Records(), r.RunnerLog())
