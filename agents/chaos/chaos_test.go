@@ -240,9 +240,16 @@ func chaos(t *testing.T, headless bool, seed uint64) {
 		case <-look.C:
 			v := w.view()
 			if v.RunState == dag.RunDone || v.RunState == dag.RunFailed {
-				if v.Holder == nil {
+				if v.Holder != nil || w.has("runner") {
+					continue
+				}
+				if !v.EndedAt.IsZero() {
 					w.judge(&p, touched, removed)
 					return
+				}
+				// Touched to its end while nobody was there to record it.
+				if err := w.carry("start", "--yes"); err != nil {
+					t.Logf("start: %v", err)
 				}
 				continue
 			}

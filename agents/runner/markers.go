@@ -69,6 +69,9 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 		n, name := &r.hist.Nodes[i], r.g.Nodes[i].Name
 		if o.Exists && n.Withdrawn != nil && o.Identity == n.Withdrawn.Identity {
 			errs = append(errs, signals.Remove(r.Run.Signals(), name))
+			if n.Marker != nil {
+				r.unseen[i] = now // it was in the way of the one that counts
+			}
 			continue
 		}
 		v := signals.Judge(n.Recorded(), o, now)

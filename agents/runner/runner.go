@@ -330,6 +330,13 @@ func (r *Runner) begin(ctx context.Context) error {
 		}
 	}
 	r.state, r.effects = dag.Rebuild(r.g, r.hist.Facts(time.Now()))
+	// A State made from nothing has told of no 99: those whose cause went while
+	// nobody was there are withdrawn before anything starts.
+	for i := range r.hist.Nodes {
+		if _, still := r.state.Blocked(i); r.hist.Nodes[i].Blocked != "" && !still {
+			r.effects = append(r.effects, dag.Effect{Kind: dag.Unblock, Node: i})
+		}
+	}
 	r.Log.Info("runner up", "how", r.How, "nodes", r.g.Len())
 	if stopping {
 		r.stop(ctx)
