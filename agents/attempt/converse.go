@@ -265,7 +265,9 @@ func (a *attempt) needInput(question string) error {
 	if a.spec.Headless && wait == 0 {
 		return failed(dag.ReasonReported, "%s", question)
 	}
-	a.openGate()
+	if !a.asks {
+		a.openGate() // a person may type
+	}
 	if err := a.become(dag.NeedsInput, time.Time{}, question); err != nil {
 		return err
 	}

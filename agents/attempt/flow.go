@@ -46,7 +46,8 @@ type attempt struct {
 	granted    bool
 	wentOn     bool
 	falter     *Event
-	gate       *Message           // the hook of a turn that ends with its answer
+	gate       *Message           // a hook that waits for its answer
+	asks       bool               // the gate is that of a question, not of a turn's end
 	pending    string             // a hand-back that a person's work keeps waiting
 	delivering context.CancelFunc // gives up the delivery that is under way
 	interrupt  context.CancelFunc // ends the step that runs
@@ -447,10 +448,11 @@ func (a *attempt) handle(m Message) error {
 			return nil
 		}
 		reply = r
-		if slices.ContainsFunc(events, func(e Event) bool { return e.Hold }) {
+		if i := slices.IndexFunc(events, func(e Event) bool { return e.Hold }); i >= 0 {
 			a.openGate()
 			held := m
 			a.gate, m.reply = &held, nil
+			a.asks = events[i].What == Asked
 		}
 		return a.reactAll(events)
 	default:
@@ -476,7 +478,8 @@ func (a *attempt) hear(event string, payload json.RawMessage) ([]Event, Reply, e
 	return []Event{e}, Reply{}, err
 }
 
-// openGate lets a turn end that waits for a verdict.
+// openGate answers the hook that waits with nothing: the turn ends, a question
+// is left to the person in the pane.
 func (a *attempt) openGate() {
 	if a.gate != nil {
 		a.gate.answer(Reply{})
@@ -541,12 +544,15 @@ func (a *attempt) react(e Event) error {
 	case Asked:
 		if !a.taken {
 			a.question = &e.Text
+		} else if e.Hold {
+			a.openGate()
 		}
 	case Limited:
 		if !a.taken {
 			a.limit = &e
 		}
 	case WentOn:
+		a.openGate()
 		a.turnEnded, a.question, a.limit, a.falter = false, nil, nil, nil
 		a.wentOn = true
 	case Worked:

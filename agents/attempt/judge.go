@@ -184,7 +184,7 @@ func (a *attempt) step(script string, timeout time.Duration, argv []string, stdi
 	failure, err := a.during(func(ctx context.Context) error {
 		var cmd *exec.Cmd
 		if argv != nil {
-			path, err := lookPath(argv[0], stage.Env)
+			path, err := LookPath(argv[0], stage.Env)
 			if err != nil {
 				return err
 			}
@@ -246,8 +246,8 @@ func (w both) Write(p []byte) (int, error) {
 	return w.b.Write(p)
 }
 
-// lookPath finds a program in the PATH of env, not in that of this process.
-func lookPath(name string, env []string) (string, error) {
+// LookPath finds a program in the PATH of env, not in that of this process.
+func LookPath(name string, env []string) (string, error) {
 	for _, e := range env {
 		path, ok := strings.CutPrefix(e, "PATH=")
 		if !ok {

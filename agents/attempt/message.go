@@ -91,7 +91,9 @@ type Event struct {
 	Background int  // TurnEnded, Delegated: sub-agents still at work, which end in another turn
 	Shells     int  // TurnEnded: background commands still at work, likewise
 	Own        bool // Prompted: the kind knows that the prompt is cmux's
-	Hold       bool // TurnEnded: the turn is over only when the hook is answered, which waits for the verdict
+	// Hold keeps the hook waiting for its answer. TurnEnded: the turn is over
+	// only then, with the verdict. Asked: the answer to the question goes there.
+	Hold bool
 }
 
 // eventNames are the events that every kind may send with `cmux hook`.

@@ -1,0 +1,160 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"cmux/agents/attempt"
+	"cmux/agents/transcript"
+)
+
+// follower reads the transcript as it grows: for the log, the node's events,
+// what was used, and the Escape of a person, of which no hook tells.
+type follower struct {
+	agent *agent
+	kick  chan struct{}
+	from  int64 // what stands before it is of an earlier attempt
+
+	mu   sync.Mutex
+	path string // empty: not known yet
+
+	// Of run, and then of close.
+	reader *transcript.Follower
+	read   string // what reader reads
+	offset int64
+	tokens int64
+	events *os.File // nil: cannot be written
+}
+
+// slowLook is how often the transcript is read when nothing tells of a change.
+const slowLook = 2 * time.Second
+
+func newFollower(a *agent) *follower {
+	return &follower{agent: a, kick: make(chan struct{}, 1)}
+}
+
+// at says where the transcript is, and that it may have grown.
+func (f *follower) at(path string) {
+	if path != "" {
+		f.mu.Lock()
+		f.path = path
+		f.mu.Unlock()
+	}
+	select {
+	case f.kick <- struct{}{}:
+	default:
+	}
+}
+
+func (f *follower) current() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.path
+}
+
+func (f *follower) run(ctx context.Context) {
+	var changes <-chan fsnotify.Event
+	watcher, err := fsnotify.NewWatcher()
+	if err == nil {
+		defer watcher.Close()
+		changes = watcher.Events
+		go func() { // ends with the watcher
+			for range watcher.Errors {
+			}
+		}()
+	}
+	tick := time.NewTicker(slowLook)
+	defer tick.Stop()
+	watched := ""
+	for {
+		if path := f.current(); path != "" {
+			if dir := filepath.Dir(path); watcher != nil && dir != watched {
+				if watched != "" {
+					watcher.Remove(watched)
+				}
+				if watched = dir; watcher.Add(dir) != nil {
+					watched = "" // not there yet
+				}
+			}
+			before := f.offset
+			if events := f.look(); (len(events) > 0 || f.offset > before) && f.agent.stage.Tell(ctx, events...) != nil {
+				return
+			}
+		}
+		for again := true; again; {
+			again = false
+			select {
+			case <-f.kick:
+			case e := <-changes:
+				again = e.Name != f.current()
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// look reads what is new and returns what it means to the attempt.
+func (f *follower) look() []attempt.Event {
+	path := f.current()
+	if path == "" {
+		return nil
+	}
+	if path != f.read {
+		f.reader, f.read = transcript.NewFollower(path, f.from), path
+		f.from = 0
+	}
+	news, _ := f.reader.Read() // what cannot be read now is read later
+	f.offset = f.reader.Offset()
+	var events []attempt.Event
+	for _, e := range news {
+		f.note(e)
+		if e.Kind == transcript.Interrupted && !f.agent.start.Headless {
+			f.agent.mu.Lock()
+			events = append(events, f.agent.listener.interrupted()...)
+			f.agent.mu.Unlock()
+		}
+	}
+	if n := f.reader.Usage().Total(); n > f.tokens {
+		f.tokens = n
+		events = append(events, attempt.Event{What: attempt.Used, Tokens: n})
+	}
+	return events
+}
+
+// note writes an event to the log and to the node's events.
+func (f *follower) note(e transcript.Event) {
+	io.WriteString(f.agent.stage.Out, render(e))
+	if f.events == nil {
+		s := f.agent.stage
+		var err error
+		f.events, err = os.OpenFile(filepath.Join(s.Run.NodeDir(s.Node.Name), "events.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return // the log has it
+		}
+	}
+	line, err := json.Marshal(struct {
+		Attempt int `json:"attempt"`
+		transcript.Event
+	}{f.agent.stage.Spec.Attempt, e})
+	if err == nil {
+		f.events.Write(append(line, '\n'))
+	}
+}
+
+// close takes in what the program wrote at its end. run has returned.
+func (f *follower) close() {
+	f.look()
+	if f.events != nil {
+		f.events.Close()
+		f.events = nil
+	}
+}

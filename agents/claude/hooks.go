@@ -1,0 +1,280 @@
+package claude
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/guard"
+	"cmux/agents/transcript"
+)
+
+// payload is what the hooks of the program say. Which fields are there depends
+// on the event.
+type payload struct {
+	Session    string          `json:"session_id"`
+	Transcript string          `json:"transcript_path"`
+	Dir        string          `json:"cwd"`
+	Prompt     string          `json:"prompt"`
+	Tool       string          `json:"tool_name"`
+	Input      json.RawMessage `json:"tool_input"`
+	Error      string          `json:"error"`
+	Said       string          `json:"last_assistant_message"`
+	Background []struct {
+		Type   string `json:"type"`
+		Status string `json:"status"`
+	} `json:"background_tasks"`
+	Notice    string `json:"notification_type"`
+	Message   string `json:"message"`
+	AgentID   string `json:"agent_id"`
+	AgentType string `json:"agent_type"`
+}
+
+// listener is what hooks are understood with. It belongs to the attempt's
+// goroutine.
+type listener struct {
+	policy    guard.Policy
+	own       func(prompt string) bool // the prompt is cmux's; it has arrived
+	now       func() time.Time
+	busy      bool            // a turn is under way
+	asking    string          // tool that waits for a person's yes or answer
+	subagents map[string]bool // at work, by id
+	held      string          // event of the hook that waits for its answer
+	question  json.RawMessage // tool input of a held PermissionRequest
+}
+
+// hear says what a hook means and what to answer it.
+func (l *listener) hear(event string, raw json.RawMessage) ([]attempt.Event, attempt.Reply, error) {
+	var p payload
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &p); err != nil {
+			return nil, attempt.Reply{}, fmt.Errorf("hook %s: %w", event, err)
+		}
+	}
+	one := func(e attempt.Event) ([]attempt.Event, attempt.Reply, error) {
+		return []attempt.Event{e}, attempt.Reply{}, nil
+	}
+	switch event {
+	case "SessionStart":
+		if p.Session == "" {
+			break
+		}
+		return one(attempt.Event{What: attempt.Converses, Text: p.Session})
+	case "UserPromptSubmit":
+		l.busy = true
+		if l.policy.Headless || injected(p.Prompt) || l.own(p.Prompt) {
+			return one(attempt.Event{What: attempt.Prompted, Text: p.Prompt, Own: true})
+		}
+		return one(attempt.Event{What: attempt.TookOver})
+	case "PreToolUse":
+		l.busy = true
+		d := guard.Decide(l.policy, guard.Call{Tool: p.Tool, Input: p.Input, Dir: p.Dir})
+		if d.Verdict == guard.Deny {
+			return nil, denied(d.Reason), nil
+		}
+	case "PermissionRequest":
+		l.asking, l.held, l.question = p.Tool, event, p.Input
+		return one(attempt.Event{What: attempt.Asked, Text: l.asked(p), Hold: true})
+	case "PostToolUse", "PostToolUseFailure":
+		if l.asking != "" && l.asking == p.Tool {
+			l.asking = ""
+			return one(attempt.Event{What: attempt.WentOn})
+		}
+		return one(attempt.Event{What: attempt.Worked})
+	case "SubagentStart":
+		l.subagents[p.AgentID] = true
+		return one(attempt.Event{What: attempt.Delegated, Background: len(l.subagents)})
+	case "SubagentStop":
+		// The client's own helpers stop without having started.
+		delete(l.subagents, p.AgentID)
+		return one(attempt.Event{What: attempt.Delegated, Background: len(l.subagents)})
+	case "Stop":
+		l.busy, l.asking, l.held = false, "", event
+		e := attempt.Event{What: attempt.TurnEnded, Hold: true}
+		for _, b := range p.Background {
+			if b.Type == "subagent" {
+				e.Background++
+			} else {
+				e.Shells++
+			}
+		}
+		if e.Background == 0 {
+			clear(l.subagents)
+		}
+		return one(e)
+	case "StopFailure":
+		l.busy, l.asking = false, ""
+		return one(failure(p.Error, p.Said, l.now()))
+	case "Notification":
+		if p.Notice == "idle_prompt" && l.busy {
+			// It waits for a prompt, and no other hook has said so.
+			l.busy = false
+			return one(attempt.Event{What: attempt.TurnEnded})
+		}
+	}
+	return one(attempt.Event{})
+}
+
+// interrupted takes in that a person broke the turn off.
+func (l *listener) interrupted() []attempt.Event {
+	l.busy, l.asking = false, ""
+	return []attempt.Event{{What: attempt.TookOver}, {What: attempt.TurnEnded}}
+}
+
+// injected reports whether the program itself made the prompt, for a command or
+// a sub-agent in the background that has ended.
+func injected(prompt string) bool {
+	prompt = strings.TrimSpace(prompt)
+	return strings.HasPrefix(prompt, "<task-notification") || strings.HasPrefix(prompt, "<system-reminder")
+}
+
+// asked is the question that a permission dialog or the AskUserQuestion tool
+// puts to a person.
+func (l *listener) asked(p payload) string {
+	d := guard.Decide(l.policy, guard.Call{Tool: p.Tool, Input: p.Input, Dir: p.Dir})
+	if d.Verdict == guard.Ask {
+		return d.Reason
+	}
+	return "may it use " + p.Tool + "? " + about(p.Input)
+}
+
+// failure is what a failed call of the model means.
+func failure(kind, text string, now time.Time) attempt.Event {
+	f := transcript.Classify(text, now)
+	if f.Cause == transcript.Other && kind != "" {
+		f = transcript.Classify(kind+": "+text, now)
+	}
+	if text == "" {
+		text = kind
+	}
+	switch f.Cause {
+	case transcript.Limit:
+		return attempt.Event{What: attempt.Limited, Until: f.Until, Text: text}
+	case transcript.Auth:
+		return attempt.Event{What: attempt.Asked, Text: "the model service refuses it: " + text + " (log in, in its pane or with claude /login, and answer `go on`)"}
+	}
+	return attempt.Event{What: attempt.Faltered, Text: text}
+}
+
+// object is JSON to be.
+type object map[string]any
+
+func printed(v any) attempt.Reply {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return attempt.Reply{Error: err.Error()}
+	}
+	return attempt.Reply{Stdout: string(b) + "\n"}
+}
+
+func denied(reason string) attempt.Reply {
+	return printed(object{"hookSpecificOutput": object{
+		"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason,
+	}})
+}
+
+// handBack answers the hook that is held.
+func (l *listener) handBack(text string) attempt.Reply {
+	if l.held == "PermissionRequest" {
+		tool := l.asking
+		l.asking = ""
+		return printed(object{"hookSpecificOutput": object{
+			"hookEventName": "PermissionRequest", "decision": answer(tool, l.question, text),
+		}})
+	}
+	l.busy = true
+	return printed(object{"decision": "block", "reason": text})
+}
+
+// answer is what a person's words mean to the dialog of a tool.
+func answer(tool string, input json.RawMessage, text string) object {
+	if tool == "AskUserQuestion" {
+		if updated := answered(input, text); updated != nil {
+			return object{"behavior": "allow", "updatedInput": updated}
+		}
+	}
+	switch strings.ToLower(strings.Trim(text, " \t\n.!")) {
+	case "y", "yes", "ok", "okay", "allow", "approve", "approved", "go on":
+		return object{"behavior": "allow"}
+	case "n", "no", "deny", "reject":
+		return object{"behavior": "deny", "message": "A person said no. Do without it; if that cannot be done: cmux blocked \"reason\""}
+	}
+	return object{"behavior": "deny", "message": "A person answered: " + text}
+}
+
+// answered is the input of AskUserQuestion with its answers: the text for each
+// question, or its lines when there are as many as questions. A number stands
+// for the option in that place.
+func answered(input json.RawMessage, text string) object {
+	var in object
+	var asked struct {
+		Questions []struct {
+			Question string `json:"question"`
+			Options  []struct {
+				Label string `json:"label"`
+			} `json:"options"`
+		} `json:"questions"`
+	}
+	if json.Unmarshal(input, &in) != nil || json.Unmarshal(input, &asked) != nil || len(asked.Questions) == 0 {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	answers := object{}
+	for i, q := range asked.Questions {
+		a := text
+		if len(lines) == len(asked.Questions) {
+			a = lines[i]
+		}
+		a = strings.TrimSpace(a)
+		if n, err := strconv.Atoi(a); err == nil && 1 <= n && n <= len(q.Options) {
+			a = q.Options[n-1].Label
+		}
+		answers[q.Question] = a
+	}
+	in["answers"] = answers
+	return in
+}
+
+// plain is text as it is compared: a terminal program wraps what is pasted in
+// tags and breaks its lines anew.
+func plain(text string) string {
+	for {
+		open := strings.Index(text, "<pasted_content id=")
+		if open < 0 {
+			break
+		}
+		end := strings.IndexByte(text[open:], '>')
+		if end < 0 {
+			break
+		}
+		text = text[:open] + text[open+end+1:]
+	}
+	for {
+		open := strings.Index(text, "</pasted_content")
+		if open < 0 {
+			break
+		}
+		end := strings.IndexByte(text[open:], '>')
+		if end < 0 {
+			break
+		}
+		text = text[:open] + text[open+end+1:]
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// sameText reports whether a prompt that arrived is the text that was handed
+// over. A short one must be all of it: a person may use the same words.
+func sameText(prompt, text string) bool {
+	prompt, text = plain(prompt), plain(text)
+	if text == "" {
+		return false
+	}
+	if len(text) < 40 {
+		return prompt == text
+	}
+	return strings.Contains(prompt, text)
+}

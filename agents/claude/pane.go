@@ -1,0 +1,170 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/tmux"
+)
+
+const (
+	lookAgain  = 250 * time.Millisecond // at a pane that takes no text now
+	enterAfter = 150 * time.Millisecond // of a paste: an Enter that comes at once may be taken as part of it
+	confirmed  = 3 * time.Second        // wait for a prompt's hook before Enter is pressed again
+	maxEnters  = 5
+	greeting   = 5 * time.Second // wait for the first hook before the screen is looked at
+)
+
+// pane is the program's pane.
+type pane struct {
+	server tmux.Server
+	id     string
+}
+
+func (a *agent) pane() (*pane, error) {
+	t := a.stage.Terminal
+	if t == nil || t.Pane == "" || t.Tmux == "" {
+		return nil, errors.New("it has no tmux pane to type into")
+	}
+	return &pane{tmux.Server{Socket: t.Tmux}, t.Pane}, nil
+}
+
+// look is what the pane shows, and whether keys reach the program.
+func (p *pane) look(ctx context.Context) (s screen, reachable bool, err error) {
+	mode, err := p.server.Exec(ctx, "display-message", "-p", "-t", p.id, "#{pane_in_mode}")
+	if err != nil {
+		return s, false, err
+	}
+	text, err := p.server.Exec(ctx, "capture-pane", "-p", "-e", "-t", p.id)
+	if err != nil {
+		return s, false, err
+	}
+	return readScreen(text), mode == "0", nil
+}
+
+// paste hands text over as a prompt of the terminal program. It waits for as
+// long as a dialog, copy mode or a line that a person has begun is in the way,
+// and returns when the program's hook has confirmed the prompt or its screen
+// shows that it is queued.
+func (a *agent) paste(ctx context.Context, text string) error {
+	p, err := a.pane()
+	if err != nil {
+		return err
+	}
+	file := a.file("delivery", ".txt")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return err
+	}
+	defer os.Remove(file)
+	for {
+		s, reachable, err := p.look(ctx)
+		if err != nil {
+			return err
+		}
+		if reachable && s.Prompt && s.Draft == "" {
+			break
+		}
+		if err := a.wait(ctx, lookAgain, nil); err != nil {
+			return err
+		}
+	}
+	arrived := a.expect(text)
+	buffer := "cmux-" + strings.TrimPrefix(p.id, "%")
+	if _, err := p.server.Exec(ctx, "load-buffer", "-b", buffer, file); err != nil {
+		return err
+	}
+	if _, err := p.server.Exec(ctx, "paste-buffer", "-p", "-d", "-b", buffer, "-t", p.id); err != nil {
+		return err
+	}
+	if err := a.wait(ctx, enterAfter, nil); err != nil {
+		return err
+	}
+	for range maxEnters {
+		if _, err := p.server.Exec(ctx, "send-keys", "-t", p.id, "Enter"); err != nil {
+			return err
+		}
+		if err := a.wait(ctx, confirmed, arrived); err != nil || isClosed(arrived) {
+			return err
+		}
+		s, reachable, err := p.look(ctx)
+		if err != nil {
+			return err
+		}
+		if reachable && s.Prompt && s.Draft == "" {
+			return nil // it took the text, to be read when the turn is over
+		}
+		if !reachable || !s.Prompt {
+			// A dialog has opened: Enter would answer it.
+			return fmt.Errorf("a dialog (%s) opened while it was typed", s.Dialog)
+		}
+	}
+	return errors.New("its prompt did not take the text")
+}
+
+// wait waits for d, or for ch. It fails when the program or ctx ends.
+func (a *agent) wait(ctx context.Context, d time.Duration, ch <-chan struct{}) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ch:
+		return nil
+	case <-a.program.Exited():
+		return errEnded
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func isClosed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+// firstRun says what a dialog of a first run wants. Its default answer ends the
+// program, so nothing is ever typed.
+var firstRun = map[string]string{
+	"trust":  "Claude Code asks whether you trust the folder",
+	"key":    "Claude Code asks whether to use the API key of the environment",
+	"bypass": "Claude Code asks whether to accept the bypass permissions mode",
+	"login":  "Claude Code asks to log in",
+	"other":  "Claude Code shows a dialog",
+}
+
+// watchFirstRun looks at the screen of a program from which no hook was heard:
+// a dialog of a first run comes before them all.
+func (a *agent) watchFirstRun(ctx context.Context) {
+	p, err := a.pane()
+	if err != nil || a.wait(ctx, greeting, a.greeted) != nil {
+		return
+	}
+	asked := ""
+	for !isClosed(a.greeted) {
+		s, _, err := p.look(ctx)
+		if err != nil {
+			return
+		}
+		if what := firstRun[s.Dialog]; what != "" && what != asked {
+			asked = what
+			if a.stage.Tell(ctx, attempt.Event{What: attempt.Asked, Text: what + ": answer it in its pane"}) != nil {
+				return
+			}
+		}
+		if a.wait(ctx, slowLook, a.greeted) != nil {
+			return
+		}
+	}
+	if asked != "" {
+		a.stage.Tell(ctx, attempt.Event{What: attempt.WentOn})
+	}
+}

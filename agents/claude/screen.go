@@ -1,0 +1,207 @@
+package claude
+
+import (
+	"strconv"
+	"strings"
+)
+
+// screen is what can be told from the text of the program's pane. It decides
+// nothing but whether a message may be pasted, and names a dialog.
+type screen struct {
+	Prompt bool   // the prompt is there and takes text
+	Draft  string // what a person has typed into it and not sent
+	Dialog string // the dialog that is open: permission, question, trust, key, bypass, login or other; empty: none
+}
+
+// cell is one character of the screen.
+type cell struct {
+	r             rune
+	dim, reversed bool
+}
+
+// readScreen reads the output of capture-pane -e.
+func readScreen(text string) screen {
+	lines := parseCells(text)
+	var s screen
+	below := lastRule(lines, len(lines))
+	above := lastRule(lines, below)
+	if above >= 0 && below > above+1 && strings.HasPrefix(plainLine(lines[above+1]), "❯") && !menu(plainLine(lines[above+1])) {
+		s.Prompt, s.Draft = true, draft(lines[above+1:below])
+	}
+	s.Dialog = dialog(lines)
+	if s.Dialog != "" {
+		s.Prompt = false
+	}
+	return s
+}
+
+// lastRule is the index of the last line before end that is a rule, or -1.
+func lastRule(lines [][]cell, end int) int {
+	for i := end - 1; i >= 0; i-- {
+		line := strings.TrimSpace(plainLine(lines[i]))
+		if strings.HasPrefix(line, "────") {
+			return i
+		}
+	}
+	return -1
+}
+
+// menu reports whether a line is an entry of a menu ("❯ 1. Yes").
+func menu(line string) bool {
+	rest := strings.TrimSpace(strings.TrimPrefix(line, "❯"))
+	number, _, ok := strings.Cut(rest, ". ")
+	if !ok {
+		return false
+	}
+	_, err := strconv.Atoi(number)
+	return err == nil
+}
+
+// draft is what stands in the prompt, without the placeholder: that is dim but
+// for its first character, on which the cursor stands.
+func draft(lines [][]cell) string {
+	var typed strings.Builder
+	for i, line := range lines {
+		if i == 0 {
+			for len(line) > 0 && line[0].r != '❯' {
+				line = line[1:]
+			}
+			line = line[min(len(line), 1):]
+			for len(line) > 0 && (line[0].r == ' ' || line[0].r == '\u00a0') && !line[0].reversed {
+				line = line[1:]
+			}
+			if len(line) > 1 && line[0].reversed && line[1].dim {
+				line = line[1:]
+			}
+		}
+		for _, c := range line {
+			if !c.dim {
+				typed.WriteRune(c.r)
+			}
+		}
+		typed.WriteByte('\n')
+	}
+	return strings.TrimSpace(strings.ReplaceAll(typed.String(), "\u00a0", " "))
+}
+
+// dialogs are told by words near the bottom of the screen, the first that fits.
+var dialogs = []struct {
+	name  string
+	words []string // all of them
+}{
+	{"trust", []string{"trust", "folder"}},
+	{"trust", []string{"Accessing workspace"}},
+	{"bypass", []string{"Bypass Permissions mode", "accept"}},
+	{"key", []string{"custom API key"}},
+	{"login", []string{"Select login method"}},
+	{"question", []string{"Enter to select", "Esc to cancel"}},
+	{"permission", []string{"Do you want to", "Esc to cancel"}},
+	{"other", []string{"Enter to confirm"}},
+	{"other", []string{"Esc to cancel", "❯ 1."}},
+}
+
+// dialog names the dialog that is open. Of the text above a prompt nothing
+// counts: it is what the agent said.
+func dialog(lines [][]cell) string {
+	last := -1
+	for i := range lines {
+		if strings.TrimSpace(plainLine(lines[i])) != "" {
+			last = i
+		}
+	}
+	if last < 0 {
+		return ""
+	}
+	// The last line of a dialog says which keys it takes.
+	var tail []string
+	for i := max(0, last-2); i <= last; i++ {
+		tail = append(tail, plainLine(lines[i]))
+	}
+	keys := strings.Join(tail, "\n")
+	if !strings.Contains(keys, "Esc to cancel") && !strings.Contains(keys, "Enter to ") {
+		return ""
+	}
+	var all []string
+	for i := max(0, last-30); i <= last; i++ {
+		all = append(all, plainLine(lines[i]))
+	}
+	text := strings.Join(all, "\n")
+next:
+	for _, d := range dialogs {
+		for _, w := range d.words {
+			if !strings.Contains(text, w) {
+				continue next
+			}
+		}
+		return d.name
+	}
+	return "other"
+}
+
+func plainLine(line []cell) string {
+	var b strings.Builder
+	for _, c := range line {
+		if c.r == '\u00a0' {
+			b.WriteByte(' ')
+			continue
+		}
+		b.WriteRune(c.r)
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// parseCells splits text into lines of characters with what of their rendition
+// matters. The rendition goes on from line to line.
+func parseCells(text string) [][]cell {
+	var (
+		lines         [][]cell
+		line          []cell
+		dim, reversed bool
+	)
+	rs := []rune(text)
+	for i := 0; i < len(rs); i++ {
+		switch r := rs[i]; {
+		case r == '\n':
+			lines, line = append(lines, line), nil
+		case r == '\x1b' && i+1 < len(rs) && rs[i+1] == '[':
+			end := i + 2
+			for end < len(rs) && (rs[end] < '@' || rs[end] > '~') {
+				end++
+			}
+			if end < len(rs) && rs[end] == 'm' {
+				dim, reversed = rendition(string(rs[i+2:end]), dim, reversed)
+			}
+			i = end
+		case r < ' ':
+		default:
+			line = append(line, cell{r, dim, reversed})
+		}
+	}
+	return append(lines, line)
+}
+
+// rendition applies the parameters of an SGR sequence.
+func rendition(params string, dim, reversed bool) (bool, bool) {
+	parts := strings.Split(params, ";")
+	for i := 0; i < len(parts); i++ {
+		switch parts[i] {
+		case "", "0":
+			dim, reversed = false, false
+		case "2":
+			dim = true
+		case "22":
+			dim = false
+		case "7":
+			reversed = true
+		case "27":
+			reversed = false
+		case "38", "48", "58": // a colour: 5;N or 2;R;G;B
+			if i+1 < len(parts) && parts[i+1] == "5" {
+				i += 2
+			} else if i+1 < len(parts) && parts[i+1] == "2" {
+				i += 4
+			}
+		}
+	}
+	return dim, reversed
+}

@@ -1,0 +1,158 @@
+package claude
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"cmux/dag"
+)
+
+const (
+	// hookTimeout bounds hooks that the attempt answers at once.
+	hookTimeout = 30 * time.Second
+	// answerTimeout bounds the wait for a person's answer, in the program's
+	// hook alone: the dialog in the pane stays.
+	answerTimeout = 7 * 24 * time.Hour
+	// stopMargin is for what is looked at beside the checks.
+	stopMargin = time.Minute
+)
+
+type settings struct {
+	Hooks       map[string][]hookGroup `json:"hooks"`
+	SkipBypass  bool                   `json:"skipDangerousModePermissionPrompt"`
+	Permissions permissions            `json:"permissions"`
+}
+
+type permissions struct {
+	Allow []string `json:"allow"`
+}
+
+type hookGroup struct {
+	Hooks []hookCommand `json:"hooks"`
+}
+
+type hookCommand struct {
+	Type      string `json:"type"`
+	Command   string `json:"command"`
+	Timeout   int64  `json:"timeout"` // seconds
+	OnFailure string `json:"onFailure,omitempty"`
+}
+
+// hookEvents are the hooks that are set, besides PreToolUse, PermissionRequest
+// and Stop. SessionEnd is none of them: the end of the program is seen, and
+// while the attempt ends it nobody would answer.
+var hookEvents = []string{
+	"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure",
+	"StopFailure", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "Notification",
+}
+
+// composeSettings are the settings of one attempt, as JSON. binary is the
+// absolute path of the cmux that hooks call; readable are files outside of its
+// directory that the agent is told to read.
+func composeSettings(binary string, n *dag.Node, readable ...string) ([]byte, error) {
+	s := settings{Hooks: map[string][]hookGroup{}, SkipBypass: true, Permissions: permissions{
+		// Reporting never waits for a permission.
+		Allow: []string{"Bash(cmux done:*)", "Bash(cmux blocked:*)"},
+	}}
+	for _, path := range readable {
+		s.Permissions.Allow = append(s.Permissions.Allow, "Read(/"+path+")")
+	}
+	set := func(event string, timeout time.Duration, onFailure string) {
+		s.Hooks[event] = []hookGroup{{[]hookCommand{{
+			Type: "command", Command: quote(binary) + " hook " + event,
+			Timeout: int64(timeout / time.Second), OnFailure: onFailure,
+		}}}}
+	}
+	for _, event := range hookEvents {
+		set(event, hookTimeout, "")
+	}
+	set("PreToolUse", hookTimeout, "block")
+	set("PermissionRequest", answerTimeout, "")
+	set("Stop", stopTimeout(n), "")
+	return json.MarshalIndent(s, "", "  ")
+}
+
+// stopTimeout is how long the verdict on a turn may take.
+func stopTimeout(n *dag.Node) time.Duration {
+	return time.Duration(len(n.Verify))*time.Duration(n.VerifyTimeout) + stopMargin
+}
+
+// quote makes one word of the shell's of s.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// start is how the program is started.
+type start struct {
+	Settings string // path
+	Session  string // id of the conversation
+	Resume   bool   // it exists already
+	Model    string
+	Bypass   bool // no permission is asked for
+	Headless bool
+	Review   bool
+	Prompt   string // in a pane; headless it is written to the program
+}
+
+// args are the program's arguments.
+func (s start) args() []string {
+	var args []string
+	if s.Headless {
+		args = append(args, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+	}
+	args = append(args, "--settings", s.Settings)
+	if s.Resume {
+		args = append(args, "--resume", s.Session)
+	} else {
+		args = append(args, "--session-id", s.Session)
+	}
+	if s.Model != "" {
+		args = append(args, "--model", s.Model)
+	}
+	if s.Bypass {
+		args = append(args, "--dangerously-skip-permissions")
+	}
+	// The option takes any number of names: the -- ends it.
+	args = append(args, "--disallowedTools", "EnterPlanMode", "EnterWorktree", "ExitWorktree")
+	if s.Headless {
+		args = append(args, "AskUserQuestion")
+	}
+	if s.Review {
+		args = append(args, "Write", "Edit", "MultiEdit", "NotebookEdit")
+	}
+	args = append(args, "--")
+	if !s.Headless {
+		args = append(args, s.Prompt)
+	}
+	return args
+}
+
+// ofOuter are variables of a Claude Code that cmux may have been called from.
+var ofOuter = []string{
+	"CLAUDECODE", "CLAUDE_PID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SSE_PORT",
+}
+
+// environ is the program's environment.
+func environ(env []string) []string {
+	out := make([]string, 0, len(env)+1)
+next:
+	for _, e := range env {
+		for _, name := range ofOuter {
+			if strings.HasPrefix(e, name+"=") {
+				continue next
+			}
+		}
+		out = append(out, e)
+	}
+	// The attempt counts hand-backs itself; the program lets a turn end after 8.
+	return append(out, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=1000000")
+}
+
+// getenv is the value of a variable in env, the last one standing.
+func getenv(env []string, name string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(env[i], name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}

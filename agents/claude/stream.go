@@ -1,0 +1,130 @@
+package claude
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/transcript"
+)
+
+// startHeadless starts the program with its prompt on its standard input, which
+// stays open for more.
+func (a *agent) startHeadless(cmd *exec.Cmd, said string) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	cmd.Stdin = r
+	results := make(chan transcript.Result, 16)
+	a.program, err = a.stage.Piped(cmd, &stream{agent: a, results: results})
+	if err != nil {
+		w.Close()
+		return err
+	}
+	a.input = w
+	a.tasks.Go(func() { a.judgeResults(a.ctx, results) })
+	// A long prompt does not fit into the pipe before the program reads.
+	a.tasks.Go(func() { a.write(a.ctx, said) })
+	return nil
+}
+
+// write writes a line of input.
+func (a *agent) write(ctx context.Context, text string) error {
+	line, err := json.Marshal(object{"type": "user", "message": object{"role": "user", "content": text}})
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { a.input.SetWriteDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if _, err := a.input.Write(append(line, '\n')); err != nil {
+		select {
+		case <-a.program.Exited():
+			return errEnded
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// stream takes in what the program prints. The log is made from the
+// transcript; lines that are no stream-json (errors at the start) go there as
+// they are.
+type stream struct {
+	agent   *agent
+	results chan<- transcript.Result
+
+	mu      sync.Mutex
+	partial []byte
+}
+
+func (s *stream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.partial = append(s.partial, p...)
+	for {
+		i := bytes.IndexByte(s.partial, '\n')
+		if i < 0 {
+			return len(p), nil
+		}
+		s.line(bytes.TrimSpace(s.partial[:i]))
+		s.partial = append(s.partial[:0], s.partial[i+1:]...)
+	}
+}
+
+func (s *stream) line(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	l, err := transcript.ParseStream(b)
+	switch {
+	case err != nil:
+		fmt.Fprintf(s.agent.stage.Out, "%s\n", printable(string(b)))
+	case l.Retry != nil:
+		fmt.Fprintf(s.agent.stage.Out, "! call of the model failed (%d %s), try %d of %d\n", l.Retry.Status, printable(l.Retry.Error), l.Retry.Attempt, l.Retry.MaxRetries)
+	case l.Result != nil:
+		select {
+		case s.results <- *l.Result:
+		case <-s.agent.ctx.Done():
+		}
+	}
+}
+
+// judgeResults tells of turns that ended without their Stop hook.
+func (a *agent) judgeResults(ctx context.Context, results <-chan transcript.Result) {
+	for {
+		select {
+		case r := <-results:
+			a.mu.Lock()
+			open := a.listener.busy // no hook has said that the turn is over
+			a.mu.Unlock()
+			if !open {
+				continue
+			}
+			e := attempt.Event{What: attempt.TurnEnded}
+			if r.IsError && r.TerminalReason != "max_turns" {
+				kind := r.TerminalReason
+				if r.APIStatus != 0 {
+					kind = fmt.Sprintf("API Error: %d", r.APIStatus)
+				}
+				e = failure(kind, r.Text, time.Now())
+			}
+			a.mu.Lock()
+			a.listener.busy = false
+			a.mu.Unlock()
+			if a.stage.Tell(ctx, e) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
