@@ -98,6 +98,13 @@ func (s *server) accept() {
 			}
 		}
 		s.mu.Lock()
+		select {
+		case <-s.over: // close has been through the open ones and waits
+			s.mu.Unlock()
+			c.Close()
+			return
+		default:
+		}
 		s.open[c] = true
 		s.mu.Unlock()
 		s.conns.Add(1)
