@@ -24,13 +24,17 @@ var rooms = map[string][]string{
 
 // parts orders what stands inside the room agents in the same way.
 var parts = map[string][]string{
-	"agents/proc":     nil,
-	"agents/tmux":     nil,
-	"agents/run":      nil,
-	"agents/attempt":  {"agents/proc", "agents/run"},
-	"agents/scripted": {"agents/attempt", "agents/proc", "agents/run"},
-	"agents/wrapper":  {"agents/attempt", "agents/proc", "agents/run"},
-	"agents/runner":   {"agents/attempt", "agents/proc", "agents/run", "agents/tmux", "agents/wrapper"},
+	"agents/proc":       nil,
+	"agents/tmux":       nil,
+	"agents/run":        nil,
+	"agents/prompt":     {"agents/run"},
+	"agents/guard":      nil,
+	"agents/transcript": nil,
+	"agents/modeltest":  nil,
+	"agents/attempt":    {"agents/proc", "agents/prompt", "agents/run"},
+	"agents/scripted":   {"agents/attempt", "agents/proc", "agents/run"},
+	"agents/wrapper":    {"agents/attempt", "agents/proc", "agents/run"},
+	"agents/runner":     {"agents/attempt", "agents/proc", "agents/run", "agents/tmux", "agents/wrapper"},
 }
 
 func TestImportsGoDownwards(t *testing.T) {
