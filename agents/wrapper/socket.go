@@ -97,19 +97,26 @@ func (s *server) accept() {
 				return
 			}
 		}
-		s.mu.Lock()
-		select {
-		case <-s.over: // close has been through the open ones and waits
-			s.mu.Unlock()
-			c.Close()
-			return
-		default:
+		if s.admit(c) {
+			go s.serve(c)
 		}
-		s.open[c] = true
-		s.mu.Unlock()
-		s.conns.Add(1)
-		go s.serve(c)
 	}
+}
+
+// admit takes a connection in, or ends one that comes too late: close has been
+// through the open ones then, and waits for them.
+func (s *server) admit(c net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.over:
+		c.Close()
+		return false
+	default:
+	}
+	s.open[c] = true
+	s.conns.Add(1)
+	return true
 }
 
 func (s *server) serve(c net.Conn) {
