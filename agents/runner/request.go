@@ -88,6 +88,12 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 	}
 	switch q.Op {
 	case run.OpRetry:
+		// Whoever asks may have seen its end before this runner did.
+		if r.hist.Nodes[i].Fact.Live() {
+			if err := r.probe(ctx, i, false); err != nil {
+				return deed{refusal: err}
+			}
+		}
 		nodes, refusal := Rerun(r.state, i, q.Downstream)
 		if refusal != nil {
 			return deed{refusal: refusal}

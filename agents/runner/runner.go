@@ -230,6 +230,15 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 		if err := r.perform(tasks); err != nil {
 			return "", err
 		}
+		if r.news {
+			r.news = false
+			if r.waiting {
+				if err := r.requests(tasks); err != nil {
+					return "", err
+				}
+				continue
+			}
+		}
 		if state, over := r.finished(); over {
 			if r.leaving == "" {
 				// A person's marker may not have been heard of or not have settled.
@@ -242,15 +251,6 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 				return state, r.end(tasks, state)
 			}
 			if len(r.effects) > 0 {
-				continue
-			}
-		}
-		if r.news {
-			r.news = false
-			if r.waiting {
-				if err := r.requests(tasks); err != nil {
-					return "", err
-				}
 				continue
 			}
 		}
