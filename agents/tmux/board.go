@@ -46,6 +46,7 @@ type Board struct {
 	finished []string          // nodes whose panes may be used again, oldest first
 	free     []PaneID          // dead panes of earlier runs
 	arranged map[WindowID]string
+	full     map[WindowID]bool // had no room when last asked, since the last refresh
 }
 
 // NewBoard makes the board of a run from what the session holds of it.
@@ -76,6 +77,7 @@ func (b *Board) refresh(ctx context.Context) error {
 		return err
 	}
 	b.windows, b.panes, b.finished, b.free = nil, map[string]PaneID{}, nil, nil
+	b.full = map[WindowID]bool{}
 	live := map[string]bool{}
 	for _, p := range all {
 		if p.Run == "" {
@@ -260,6 +262,9 @@ func (b *Board) place(ctx context.Context, n Node) (PaneID, error) {
 		}
 	}
 	for i := 0; i < len(b.windows); i++ {
+		if b.full[b.windows[i]] {
+			continue
+		}
 		p, err := b.split(ctx, b.windows[i], n)
 		if errors.Is(err, ErrNotFound) { // a person closed the window
 			b.windows = slices.Delete(b.windows, i, i+1)
@@ -311,6 +316,7 @@ func (b *Board) split(ctx context.Context, w WindowID, n Node) (PaneID, error) {
 	}
 	agents, main := b.roles(panes)
 	if len(agents) >= Capacity(panes[0].WindowWidth, panes[0].WindowHeight, main != "") {
+		b.full[w] = true
 		return "", nil
 	}
 	p, err := b.splitInto(ctx, panes, n)
