@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,6 +56,9 @@ type world struct {
 
 func newWorld(t testing.TB, headless bool, config string) *world {
 	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("the processes of a world are found in /proc")
+	}
 	home, err := os.MkdirTemp("/tmp", "c") // short: a socket's path ends near 100 bytes
 	if err != nil {
 		t.Fatal(err)
