@@ -163,15 +163,19 @@ type Program struct {
 	unrelay func()
 }
 
-// Piped starts cmd in a session of its own with its output in out. The
-// directory and environment are the stage's when cmd has none.
+// Piped starts cmd in a session of its own with its output in out, and its
+// errors too unless cmd says where. The directory and environment are the
+// stage's when cmd has none.
 func (s *Stage) Piped(cmd *exec.Cmd, out io.Writer) (*Program, error) {
 	s.complete(cmd)
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stdout, cmd.Stderr = w, w
+	cmd.Stdout = w
+	if cmd.Stderr == nil {
+		cmd.Stderr = w
+	}
 	cmd.SysProcAttr = session()
 	p, err := s.start(cmd, r, out)
 	return p, errors.Join(err, w.Close())

@@ -1,0 +1,549 @@
+package codex
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/guard"
+	"cmux/agents/proc"
+	"cmux/agents/prompt"
+	"cmux/agents/stdio"
+	"cmux/agents/transcript"
+	"cmux/dag"
+)
+
+// Name of the kind, as in `agent:`.
+const Name = "codex"
+
+// maxInput is how long a prompt may be, in bytes; Codex takes 2^20 characters.
+const maxInput = 1 << 20
+
+// Kind is Codex.
+func Kind() attempt.Kind {
+	return attempt.Kind{Name: Name, Judge: true, New: func(s *attempt.Stage) (attempt.Agent, error) { return newAgent(s) }}
+}
+
+type object = map[string]any
+
+type agent struct {
+	*stdio.Session
+	policy  guard.Policy
+	sandbox sandbox
+	prompt  string
+	file    string // that holds the prompt
+
+	opening sync.Mutex // held while the conversation is begun
+
+	mu       sync.Mutex
+	thread   string              // of the conversation; empty: it has not begun
+	turn     string              // that runs; empty: none
+	over     chan struct{}       // closed when the turn that runs ends
+	begun    bool                // the first prompt was taken
+	commands map[string]bool     // that run, by item
+	patches  map[string][]change // by item
+	others   map[string]bool     // threads of sub-agents with a turn that runs
+	used     map[string]int64    // tokens by thread
+	before   map[string]int64    // of them, used before this attempt
+	lifted   time.Time
+	stopping bool
+}
+
+func newAgent(s *attempt.Stage) (*agent, error) {
+	path, err := attempt.LookPath("codex", s.Env)
+	if err != nil {
+		return nil, fmt.Errorf("%w; install Codex (npm install -g @openai/codex) and see cmux doctor", err)
+	}
+	a := &agent{
+		policy: stdio.Policy(s), sandbox: sandboxOf(s),
+		commands: map[string]bool{}, patches: map[string][]change{}, others: map[string]bool{},
+		used: map[string]int64{}, before: map[string]int64{},
+	}
+	a.Session = stdio.New(s, stdio.Options{
+		Path: path, Args: []string{"app-server"},
+		Handle: a.handle, Typed: a.typed, Break: a.broke,
+	})
+	if a.prompt, a.file, err = a.Prompt(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Start starts the program. The conversation begins beside it, so that the
+// attempt can be stopped meanwhile.
+func (a *agent) Start(context.Context) error {
+	if err := a.Session.Start(); err != nil {
+		return err
+	}
+	a.Go(func(ctx context.Context) {
+		err := a.open(ctx, true)
+		if err == nil || ctx.Err() != nil || errors.Is(err, stdio.ErrEnded) {
+			return
+		}
+		a.Note("the conversation did not begin: %v", err)
+		a.Tell(attempt.Event{What: attempt.Asked, Text: fmt.Sprintf("codex did not begin: %v (an answer makes it try again)", err)})
+	})
+	return nil
+}
+
+// open begins the conversation, or goes on with it, and gives it its prompt.
+func (a *agent) open(ctx context.Context, first bool) error {
+	a.opening.Lock()
+	defer a.opening.Unlock()
+	if first {
+		if err := a.Call(ctx, "initialize", object{"clientInfo": object{"name": "cmux", "title": "cmux", "version": "1"}}, nil); err != nil {
+			return err
+		}
+		if err := a.Notify(ctx, "initialized", nil); err != nil {
+			return err
+		}
+	}
+	text := a.prompt
+	if len(text) > maxInput {
+		text = prompt.ByFile(a.file)
+	}
+	a.mu.Lock()
+	begun := a.thread != ""
+	a.mu.Unlock()
+	if !begun {
+		resumed, err := a.enter(ctx)
+		if err != nil {
+			return err
+		}
+		if resumed {
+			text = prompt.Resumed
+		}
+	}
+	if err := a.say(ctx, text); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.begun = true
+	a.mu.Unlock()
+	return nil
+}
+
+// enter starts the thread, or resumes that of the attempt before. One that was
+// lost before its first prompt is begun anew.
+func (a *agent) enter(ctx context.Context) (resumed bool, err error) {
+	s := a.Stage
+	params := object{
+		"cwd": s.Dir, "approvalPolicy": a.sandbox.approval, "sandbox": a.sandbox.mode,
+		// A login shell would put its own PATH before that of the run.
+		"config": object{"allow_login_shell": false},
+	}
+	if s.Node.Model != "" {
+		params["model"] = s.Node.Model
+	}
+	var answer struct {
+		Thread struct {
+			ID      string `json:"id"`
+			Preview string `json:"preview"`
+		} `json:"thread"`
+	}
+	if id := s.Spec.Conversation; id != "" {
+		params["threadId"] = id
+		err := a.Call(ctx, "thread/resume", params, &answer)
+		delete(params, "threadId")
+		var refused *stdio.Error
+		switch {
+		case err == nil:
+			resumed = answer.Thread.Preview != ""
+		case !errors.As(err, &refused):
+			return false, err
+		default:
+			a.Note("conversation %s cannot be resumed (%v): it begins anew", id, err)
+		}
+	}
+	if answer.Thread.ID == "" {
+		if err := a.Call(ctx, "thread/start", params, &answer); err != nil {
+			return false, err
+		}
+	}
+	if answer.Thread.ID == "" {
+		return false, errors.New("thread/start gave no thread")
+	}
+	a.mu.Lock()
+	a.thread = answer.Thread.ID
+	a.mu.Unlock()
+	a.Tell(attempt.Event{What: attempt.Converses, Text: answer.Thread.ID})
+	return resumed, nil
+}
+
+func input(text string) []object { return []object{{"type": "text", "text": text}} }
+
+// say gives the agent a prompt: to the turn that runs, else in a turn of its own.
+func (a *agent) say(ctx context.Context, text string) error {
+	a.mu.Lock()
+	thread, turn := a.thread, a.turn
+	a.mu.Unlock()
+	if turn != "" {
+		err := a.Call(ctx, "turn/steer", object{"threadId": thread, "expectedTurnId": turn, "input": input(text)}, nil)
+		var refused *stdio.Error
+		if !errors.As(err, &refused) {
+			return err
+		}
+		// It has ended meanwhile, or is of a kind that takes nothing.
+	}
+	return a.Call(ctx, "turn/start", object{"threadId": thread, "input": input(text), "sandboxPolicy": a.sandbox.policy}, nil)
+}
+
+// Deliver hands a message over: as the answer to the question that is open,
+// else as a prompt.
+func (a *agent) Deliver(ctx context.Context, text string) error {
+	if was, err := a.Resolve(ctx, text); was {
+		return err
+	}
+	a.mu.Lock()
+	begun := a.begun
+	a.mu.Unlock()
+	if !begun {
+		return a.open(ctx, false)
+	}
+	return a.say(ctx, text)
+}
+
+func (a *agent) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
+	a.mu.Lock()
+	a.stopping = true
+	a.mu.Unlock()
+	short, cancel := context.WithTimeout(ctx, grace/2)
+	a.interrupt(short)
+	cancel()
+	return a.Finish(ctx, grace)
+}
+
+// interrupt breaks the turn off that runs and waits for its end, so that the
+// program has written down what it did.
+func (a *agent) interrupt(ctx context.Context) {
+	a.mu.Lock()
+	thread, turn, over := a.thread, a.turn, a.over
+	a.mu.Unlock()
+	if turn == "" || a.Call(ctx, "turn/interrupt", object{"threadId": thread, "turnId": turn}, nil) != nil {
+		return
+	}
+	select {
+	case <-over:
+	case <-a.Ended():
+	case <-ctx.Done():
+	}
+}
+
+// typed takes a person's prompt.
+func (a *agent) typed(ctx context.Context, line string) {
+	a.Tell(attempt.Event{What: attempt.TookOver})
+	a.mu.Lock()
+	thread := a.thread
+	a.mu.Unlock()
+	err := errors.New("the conversation has not begun")
+	if thread != "" {
+		err = a.say(ctx, line)
+	}
+	if err != nil {
+		a.Note("the line did not arrive: %v", err)
+	}
+}
+
+// broke is a person's ^C.
+func (a *agent) broke(ctx context.Context) {
+	a.Tell(attempt.Event{What: attempt.TookOver})
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	a.interrupt(ctx)
+}
+
+// handle takes a notification or a request.
+func (a *agent) handle(m stdio.Message) {
+	n := parse(m)
+	if m.IsRequest() {
+		a.request(m, n)
+		return
+	}
+	a.mu.Lock()
+	own := n.Thread == "" || n.Thread == a.thread
+	a.mu.Unlock()
+	switch m.Method {
+	case "turn/started":
+		a.turnStarted(n, own)
+	case "turn/completed":
+		a.turnCompleted(n, own)
+	case "item/started", "item/completed":
+		a.item(n, own, m.Method == "item/completed")
+	case "thread/tokenUsage/updated":
+		a.usage(n)
+	case "account/rateLimits/updated":
+		a.mu.Lock()
+		if at := n.Limits.lifted(); !at.IsZero() {
+			a.lifted = at
+		}
+		a.mu.Unlock()
+	case "error":
+		if n.Retries {
+			a.Show(transcript.Event{Kind: transcript.RequestFailed, Text: n.Error.text() + " (it tries again)"})
+		}
+	case "serverRequest/resolved":
+		a.Withdraw(string(n.Request))
+	case "warning", "configWarning", "deprecationNotice":
+		a.Note("%s", strings.TrimSpace(n.Message+" "+n.Summary))
+	}
+}
+
+func (a *agent) turnStarted(n notice, own bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !own {
+		a.others[n.Thread] = true
+		a.Tell(attempt.Event{What: attempt.Delegated, Background: len(a.others)})
+		return
+	}
+	if a.turn == "" {
+		a.over = make(chan struct{})
+	}
+	a.turn = n.Turn.ID
+	a.Tell(attempt.Event{What: attempt.WentOn})
+}
+
+func (a *agent) turnCompleted(n notice, own bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !own {
+		delete(a.others, n.Thread)
+		a.Tell(attempt.Event{What: attempt.Delegated, Background: len(a.others)})
+		a.rest()
+		return
+	}
+	if a.turn == "" {
+		return
+	}
+	a.turn = ""
+	close(a.over)
+	a.Withdraw("")
+	if a.stopping {
+		return
+	}
+	switch n.Turn.Status {
+	case "failed":
+		e := failure(n.Turn.Error, a.lifted, time.Now())
+		a.Show(transcript.Event{Kind: transcript.RequestFailed, Text: e.Text})
+		a.Tell(e)
+		return
+	case "interrupted":
+		a.Show(transcript.Event{Kind: transcript.Interrupted})
+	}
+	a.Tell(a.ended())
+}
+
+// ended needs the lock.
+func (a *agent) ended() attempt.Event {
+	return attempt.Event{What: attempt.TurnEnded, Background: len(a.others), Shells: len(a.commands)}
+}
+
+// rest tells again of a turn that has ended when what it left at work has ended
+// too. It needs the lock.
+func (a *agent) rest() {
+	if a.begun && a.turn == "" && !a.stopping && len(a.others)+len(a.commands) == 0 {
+		a.Tell(a.ended())
+	}
+}
+
+func (a *agent) item(n notice, own, complete bool) {
+	for _, e := range n.Item.events(complete) {
+		if own || e.Kind != transcript.Prompt {
+			a.Show(e)
+		}
+	}
+	if complete && n.Item.Type != "userMessage" {
+		a.Tell(attempt.Event{What: attempt.Worked})
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch n.Item.Type {
+	case "commandExecution":
+		if !complete {
+			a.commands[n.Item.ID] = true
+		} else if a.commands[n.Item.ID] {
+			delete(a.commands, n.Item.ID)
+			a.rest()
+		}
+	case "fileChange":
+		if a.patches[n.Item.ID] = n.Item.Changes; complete {
+			delete(a.patches, n.Item.ID)
+		}
+	}
+}
+
+// usage counts the tokens of the conversation and of its sub-agents, without
+// what was used before this attempt.
+func (a *agent) usage(n notice) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	total := n.Usage.Total.tokens()
+	if _, known := a.used[n.Thread]; !known {
+		a.before[n.Thread] = max(total-n.Usage.Last.tokens(), 0)
+	}
+	a.used[n.Thread] = max(a.used[n.Thread], total)
+	var sum int64
+	for thread, used := range a.used {
+		sum += used - a.before[thread]
+	}
+	a.Tell(attempt.Event{What: attempt.Used, Tokens: sum})
+}
+
+// request answers what the program asks.
+func (a *agent) request(m stdio.Message, n notice) {
+	switch m.Method {
+	case "item/commandExecution/requestApproval":
+		in, err := json.Marshal(object{"command": n.Command})
+		if err != nil {
+			in = nil // the text of a command always marshals
+		}
+		a.approve(m, n, guard.Call{Tool: "shell", Input: in, Dir: n.Dir}, n.Command, "run: "+stdio.Inner(n.Command))
+	case "item/fileChange/requestApproval":
+		a.mu.Lock()
+		changes := a.patches[n.ItemID]
+		a.mu.Unlock()
+		in, err := json.Marshal(object{"changes": changes})
+		if err != nil {
+			in = nil
+		}
+		var paths []string
+		for _, c := range changes {
+			paths = append(paths, c.Path)
+		}
+		what := "write: " + strings.Join(paths, ", ")
+		if n.Root != "" {
+			what = "write anything below " + n.Root
+		}
+		a.approve(m, n, guard.Call{Tool: "apply_patch", Input: in, Dir: a.Stage.Dir}, "", what)
+	case "item/tool/requestUserInput":
+		a.input(m, n)
+	case "mcpServer/elicitation/request":
+		// Leave for a tool call asks for no content.
+		if a.Stage.Node.AutoAccept && n.Elicited != "url" && asksNothing(n.Schema) {
+			a.answer(m, object{"action": "accept", "content": object{}, "_meta": nil})
+			return
+		}
+		a.Note("declined what the MCP server %s asks: %s", n.Server, n.Message)
+		a.answer(m, object{"action": "decline", "content": nil, "_meta": nil})
+	case "item/permissions/requestApproval":
+		a.Note("granted no further permissions: %s", n.Reason)
+		a.answer(m, object{"permissions": object{}, "scope": "turn"})
+	default:
+		if err := a.Refuse(a.Ctx, m.ID, stdio.MethodNotFound, "cmux does not answer "+m.Method); err != nil {
+			a.Note("%v", err)
+		}
+	}
+}
+
+// asksNothing reports whether a form has no fields.
+func asksNothing(schema json.RawMessage) bool {
+	var form struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	return json.Unmarshal(schema, &form) == nil && len(form.Properties) == 0
+}
+
+func (a *agent) answer(m stdio.Message, result any) {
+	if err := a.Answer(a.Ctx, m.ID, result); err != nil && a.Ctx.Err() == nil {
+		a.Note("an answer did not arrive: %v", err)
+	}
+}
+
+// approve answers a request for leave.
+func (a *agent) approve(m stdio.Message, n notice, call guard.Call, command, what string) {
+	d := a.Judge(a.policy, call, command)
+	switch d.Verdict {
+	case guard.Allow:
+		a.answer(m, object{"decision": "accept"})
+	case guard.Deny:
+		a.decline(a.Ctx, m, n, d.Reason)
+	case guard.Ask:
+		if n.Reason != "" {
+			what += "\n" + n.Reason
+		}
+		a.Ask(stdio.Question{ID: string(m.ID), Text: "may it " + what + "\n(yes, or no and why)", Answer: func(ctx context.Context, text string) error {
+			yes, why := stdio.Yes(text)
+			if yes {
+				return a.Session.Answer(ctx, m.ID, object{"decision": "accept"})
+			}
+			a.decline(ctx, m, n, why)
+			return nil
+		}})
+	}
+}
+
+// decline refuses and says why: the refusal has no place for a reason, so that
+// goes ahead of it into the same turn.
+func (a *agent) decline(ctx context.Context, m stdio.Message, n notice, why string) {
+	if why != "" {
+		if p, err := a.Session.Conn.Ask(ctx, "turn/steer", object{"threadId": n.Thread, "expectedTurnId": n.TurnID, "input": input(why)}); err == nil {
+			a.Go(func(ctx context.Context) {
+				if err := p.Wait(ctx, nil); err != nil && ctx.Err() == nil {
+					a.Note("the reason of a refusal did not arrive: %v", err)
+				}
+			})
+		}
+	}
+	a.answer(m, object{"decision": "decline"})
+}
+
+// input answers a question of the agent's, or has a person answer it.
+func (a *agent) input(m stdio.Message, n notice) {
+	in := json.RawMessage(m.Params)
+	d := guard.Decide(a.policy, guard.Call{Tool: "request_user_input", Input: in})
+	reply := func(text string) object { return object{"answers": answers(n.Ask, text)} }
+	if d.Verdict != guard.Ask {
+		a.answer(m, reply(d.Reason))
+		return
+	}
+	a.Ask(stdio.Question{ID: string(m.ID), Text: d.Reason, Answer: func(ctx context.Context, text string) error {
+		return a.Session.Answer(ctx, m.ID, reply(text))
+	}})
+}
+
+// answers gives every question its answer: a line each when there are as many,
+// else the whole text. A number stands for the option it counts to.
+func answers(asked []requestedAnswer, text string) object {
+	all := object{}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, q := range asked {
+		said := strings.TrimSpace(text)
+		if len(lines) == len(asked) {
+			said = strings.TrimSpace(lines[i])
+		}
+		var k int
+		if _, err := fmt.Sscanf(said, "%d", &k); err == nil && fmt.Sprint(k) == said && 1 <= k && k <= len(q.Options) {
+			said = q.Options[k-1].Label
+		}
+		all[q.ID] = object{"answers": []string{said}}
+	}
+	return all
+}
+
+// sandbox is what Codex is told of what the node may do.
+type sandbox struct {
+	approval string
+	mode     string
+	policy   object
+}
+
+func sandboxOf(s *attempt.Stage) sandbox {
+	switch {
+	case s.Node.Role == dag.RoleReview && s.Node.AutoAccept:
+		// Nothing is asked, and nothing can be written.
+		return sandbox{"never", "read-only", object{"type": "readOnly", "networkAccess": true}}
+	case s.Node.Role == dag.RoleReview:
+		return sandbox{"on-request", "read-only", object{"type": "readOnly", "networkAccess": true}}
+	case s.Node.AutoAccept:
+		return sandbox{"untrusted", "danger-full-access", object{"type": "dangerFullAccess"}}
+	}
+	return sandbox{"on-request", "workspace-write", object{
+		"type": "workspaceWrite", "writableRoots": committing(or(s.Spec.Place.Tree, s.Dir)), "networkAccess": true,
+		"excludeTmpdirEnvVar": false, "excludeSlashTmp": false,
+	}}
+}

@@ -1,0 +1,191 @@
+package stdio
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"cmux/agents/attempt"
+	"cmux/agents/guard"
+)
+
+// Question is something that the program waits to have decided by a person.
+type Question struct {
+	ID     string // names it in Withdraw
+	Text   string
+	Answer func(ctx context.Context, text string) error
+}
+
+// Ask puts a question to a person: the first that is open in the pane and to
+// the attempt, the others after it.
+func (s *Session) Ask(q Question) {
+	s.ask.Lock()
+	defer s.ask.Unlock()
+	s.asked = append(s.asked, &q)
+	s.put()
+}
+
+// put shows the question that is open now, once. It needs the lock.
+func (s *Session) put() {
+	if len(s.asked) == 0 || s.asked[0] == s.shown {
+		return
+	}
+	q := s.asked[0]
+	s.shown = q
+	fmt.Fprintf(s.Stage.Out, "%s── answer here, or: cmux agents answer %s TEXT\n", lines("? ", "  ", Printable(q.Text)), s.Stage.Node.Name)
+	s.Tell(attempt.Event{What: attempt.Asked, Text: q.Text})
+}
+
+// Resolve gives the open question its answer, if there is one.
+func (s *Session) Resolve(ctx context.Context, text string) (was bool, err error) {
+	s.ask.Lock()
+	if len(s.asked) == 0 {
+		s.ask.Unlock()
+		return false, nil
+	}
+	q := s.asked[0]
+	s.asked = s.asked[1:]
+	s.ask.Unlock()
+	err = q.Answer(ctx, text)
+	s.ask.Lock()
+	defer s.ask.Unlock()
+	s.put()
+	return true, err
+}
+
+// Withdraw forgets a question that needs no answer any more; all of them when
+// id is empty.
+func (s *Session) Withdraw(id string) {
+	s.ask.Lock()
+	defer s.ask.Unlock()
+	for i := 0; i < len(s.asked); i++ {
+		if id != "" && s.asked[i].ID != id {
+			continue
+		}
+		s.asked = append(s.asked[:i], s.asked[i+1:]...)
+		if i == 0 {
+			s.Tell(attempt.Event{What: attempt.WentOn})
+			s.put()
+		}
+		i--
+	}
+}
+
+// typed takes a line that a person typed: the answer to the open question, else
+// a prompt.
+func (s *Session) typed(ctx context.Context, line string) {
+	if line = strings.TrimSpace(Printable(line)); line == "" {
+		return
+	}
+	s.ask.Lock()
+	open := len(s.asked) > 0
+	s.ask.Unlock()
+	if open {
+		s.Tell(attempt.Event{What: attempt.WentOn})
+		if was, err := s.Resolve(ctx, line); was {
+			if err != nil {
+				s.Note("the answer did not arrive: %v", err)
+			}
+			return
+		}
+	}
+	s.options.Typed(ctx, line)
+}
+
+// Judge decides about a call that the program asks leave for. Reporting is
+// always allowed, and what guard refuses never; the rest is allowed with
+// auto_accept, asked of a person in a pane, and refused where nobody is.
+func (s *Session) Judge(p guard.Policy, call guard.Call, command string) guard.Decision {
+	if isReport(command) {
+		return guard.Decision{}
+	}
+	d := guard.Decide(p, call)
+	switch {
+	case d.Verdict == guard.Deny || s.Stage.Node.AutoAccept:
+		return d
+	case s.Stage.Terminal != nil:
+		return guard.Decision{Verdict: guard.Ask, Reason: d.Reason}
+	}
+	return guard.Decision{Verdict: guard.Deny, Reason: "refused: nobody can allow this during this run. Find a way that needs no leave; if there is none: cmux blocked \"what you need\""}
+}
+
+// Yes reports whether an answer to a yes-or-no question agrees, and, when it
+// does not, what else it says.
+func Yes(answer string) (yes bool, more string) {
+	plain := strings.ToLower(strings.Trim(strings.TrimSpace(answer), ".!"))
+	switch plain {
+	case "y", "yes", "ok", "okay", "allow", "accept", "approve", "1":
+		return true, ""
+	case "n", "no", "deny", "decline", "reject", "2", "":
+		return false, ""
+	}
+	return false, strings.TrimSpace(answer)
+}
+
+// isReport reports whether a shell command is nothing but a report of the
+// agent's own.
+func isReport(command string) bool {
+	w, ok := words(Inner(command))
+	return ok && len(w) >= 2 && w[0] == "cmux" && (w[1] == "done" || w[1] == "blocked")
+}
+
+// Inner is the command in `/bin/bash -lc '…'`, as far as that is plain.
+func Inner(command string) string {
+	w, ok := words(command)
+	if ok && len(w) == 3 && (w[1] == "-c" || w[1] == "-lc") && strings.HasSuffix(w[0], "sh") {
+		return w[2]
+	}
+	return command
+}
+
+// words are those of a shell command that is nothing but words: no list, pipe,
+// redirection, expansion or comment.
+func words(command string) (all []string, ok bool) {
+	var word strings.Builder
+	open := false // a word has begun
+	end := func() {
+		if open {
+			all = append(all, word.String())
+			word.Reset()
+			open = false
+		}
+	}
+	for i := 0; i < len(command); i++ {
+		c := command[i]
+		switch {
+		case c == ' ' || c == '\t':
+			end()
+			continue
+		case c == '\'':
+			n := strings.IndexByte(command[i+1:], '\'')
+			if n < 0 {
+				return nil, false
+			}
+			word.WriteString(command[i+1 : i+1+n])
+			i += n + 1
+		case c == '"':
+			for i++; ; i++ {
+				if i >= len(command) || command[i] == '$' || command[i] == '`' {
+					return nil, false
+				}
+				if command[i] == '"' {
+					break
+				}
+				if command[i] == '\\' && i+1 < len(command) && strings.IndexByte("\"\\$`", command[i+1]) >= 0 {
+					i++
+				}
+				word.WriteByte(command[i])
+			}
+		case c == '\\' && i+1 < len(command) && command[i+1] != '\n':
+			i++
+			word.WriteByte(command[i])
+		case strings.IndexByte("\\\r\n;&|<>()$`*?[]{}~#!=", c) >= 0:
+			return nil, false
+		default:
+			word.WriteByte(c)
+		}
+		open = true
+	}
+	end()
+	return all, true
+}

@@ -1,0 +1,212 @@
+package stdio
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/proc"
+	"cmux/agents/transcript"
+)
+
+// Options say what program a Session runs.
+type Options struct {
+	Path    string   // of the program
+	Args    []string // after its name
+	Version string   // value of "jsonrpc" in messages; empty: it is left out
+
+	// Handle takes the program's requests and notifications, in order and never
+	// two at once. It must not wait for an answer of the program's.
+	Handle func(Message)
+	// Typed takes what a person typed in the pane and no question waited for.
+	Typed func(ctx context.Context, line string)
+	// Break is a person's ^C in the pane.
+	Break func(ctx context.Context)
+}
+
+// Session is one running program.
+type Session struct {
+	*Conn
+	Stage   *attempt.Stage
+	Ctx     context.Context // over with Finish; for what belongs to the program
+	options Options
+	program *attempt.Program
+	stderr  *os.File
+	events  *os.File
+
+	cancel  context.CancelFunc
+	tasks   sync.WaitGroup
+	console func() // stops reading the pane
+
+	tell    sync.Mutex
+	told    []attempt.Event
+	news    chan struct{}
+	sign    time.Time // when the attempt was last told of a sign of life
+	ask     sync.Mutex
+	asked   []*Question
+	shown   *Question // the newest that was put to a person
+	leaving sync.Once
+}
+
+// New prepares a session; nothing runs yet.
+func New(s *attempt.Stage, o Options) *Session {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Session{
+		Conn:  &Conn{version: o.Version},
+		Stage: s, Ctx: ctx, cancel: cancel, options: o, news: make(chan struct{}, 1),
+	}
+}
+
+// File is a file of this attempt in the node's folder.
+func (s *Session) File(name, ext string) string {
+	return filepath.Join(s.Stage.Run.NodeDir(s.Stage.Node.Name), fmt.Sprintf("%s-%d%s", name, s.Stage.Spec.Attempt, ext))
+}
+
+// Start starts the program. What it prints on standard error is kept in a file
+// of its own, as it would tear the messages apart.
+func (s *Session) Start() (err error) {
+	in, input, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	s.stderr, err = os.OpenFile(s.File("stderr", ".log"), os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	if err == nil {
+		s.events, err = os.OpenFile(filepath.Join(s.Stage.Run.NodeDir(s.Stage.Node.Name), "events.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	}
+	if err != nil {
+		return errors.Join(err, input.Close())
+	}
+	ended := make(chan struct{})
+	s.Conn.input, s.Conn.ended = input, ended
+	s.Conn.handle = func(m Message) { s.alive(); s.options.Handle(m) }
+	s.Conn.stray = func(line string) { fmt.Fprintf(s.Stage.Out, "%s\n", Printable(line)) }
+	name := filepath.Base(s.options.Path)
+	cmd := &exec.Cmd{Path: s.options.Path, Args: append([]string{name}, s.options.Args...), Stdin: in, Stderr: s.stderr}
+	if s.program, err = s.Stage.Piped(cmd, s.Conn); err != nil {
+		return errors.Join(err, input.Close(), s.stderr.Close(), s.events.Close())
+	}
+	s.tasks.Go(func() { <-s.program.Exited(); close(ended) })
+	s.tasks.Go(s.deliverNews)
+	if t := s.Stage.Terminal; t != nil {
+		s.console = watchConsole(s.Ctx, t.In, s.typed, s.options.Break, s.Leave)
+	}
+	return nil
+}
+
+// Go runs f until the program is finished with; f must heed its context.
+func (s *Session) Go(f func(context.Context)) { s.tasks.Go(func() { f(s.Ctx) }) }
+
+// Tell tells the attempt, in order, without waiting for it to listen.
+func (s *Session) Tell(events ...attempt.Event) {
+	s.tell.Lock()
+	s.told = append(s.told, events...)
+	s.tell.Unlock()
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Session) deliverNews() {
+	for {
+		select {
+		case <-s.news:
+		case <-s.Ctx.Done():
+			return
+		}
+		s.tell.Lock()
+		events := s.told
+		s.told = nil
+		s.tell.Unlock()
+		if s.Stage.Tell(s.Ctx, events...) != nil {
+			return
+		}
+	}
+}
+
+// alive tells of a message as a sign of life, once a second at most.
+func (s *Session) alive() {
+	if now := time.Now(); now.Sub(s.sign) >= time.Second {
+		s.sign = now
+		s.Tell(attempt.Event{What: attempt.SomethingHappened})
+	}
+}
+
+// Show writes an event to the log and the pane, and to the node's events. It is
+// for Handle.
+func (s *Session) Show(e transcript.Event) {
+	io.WriteString(s.Stage.Out, Render(e))
+	if e.At.IsZero() {
+		e.At = time.Now()
+	}
+	line, err := json.Marshal(struct {
+		Attempt int `json:"attempt"`
+		transcript.Event
+	}{s.Stage.Spec.Attempt, e})
+	if err == nil {
+		s.events.Write(append(line, '\n')) // the log has it too
+	}
+}
+
+// Note writes a line of the kind's own to the log and the pane.
+func (s *Session) Note(format string, args ...any) {
+	fmt.Fprintf(s.Stage.Out, "── %s: %s\n", s.Stage.Node.Agent, Printable(fmt.Sprintf(format, args...)))
+}
+
+// Leave closes the program's input, which ends it in order.
+func (s *Session) Leave() { s.leaving.Do(func() { s.Conn.input.Close() }) }
+
+// Finish ends the program and all that came of it, TERM before KILL after the
+// grace, and returns what it ended beside the program.
+func (s *Session) Finish(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
+	byItself := false
+	select {
+	case <-s.program.Exited():
+		byItself = true
+	default:
+	}
+	if s.console != nil {
+		s.console()
+		s.console = nil
+	}
+	s.cancel()
+	s.Leave()
+	ended, err := s.program.Finish(ctx, grace)
+	s.tasks.Wait()
+	if s.stderr != nil {
+		if byItself && s.program.Exit().Code != 0 {
+			s.lastWords()
+		}
+		s.stderr.Close()
+		s.events.Close()
+		s.stderr = nil
+	}
+	return ended, err
+}
+
+// lastWords shows why a program ended.
+func (s *Session) lastWords() {
+	const most = 2 << 10
+	info, err := s.stderr.Stat()
+	if err != nil || info.Size() == 0 {
+		return
+	}
+	b := make([]byte, min(most, info.Size()))
+	if _, err := s.stderr.ReadAt(b, info.Size()-int64(len(b))); err != nil {
+		return
+	}
+	io.WriteString(s.Stage.Out, lines("! ", "  ", strings.TrimSpace(Printable(strings.ToValidUTF8(string(b), "")))))
+}
+
+func (s *Session) Ended() <-chan struct{} { return s.program.Exited() }
+func (s *Session) Exit() proc.Exit        { return s.program.Exit() }
