@@ -250,12 +250,30 @@ func TestKilledTmuxClient(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, false, "")
 	w.start(two(w, ""), "a", 1)
+	runners := w.only("runner")
+	if len(runners) != 1 {
+		t.Fatalf("%d runners\n%s", len(runners), w.report())
+	}
+	killed := 0
 	for _, p := range w.only("tmux") {
-		ppid, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
-		runners := w.only("runner")
-		if f := strings.Fields(string(ppid)); len(runners) == 1 && len(f) > 3 && f[3] == fmt.Sprint(runners[0].PID) {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
+		_, rest, _ := strings.Cut(string(stat), ") ") // the name may hold spaces
+		if f := strings.Fields(rest); len(f) > 1 && f[1] == fmt.Sprint(runners[0].PID) {
 			syscall.Kill(p.PID, syscall.SIGKILL)
+			killed++
 		}
+	}
+	if killed != 1 {
+		t.Fatalf("%d clients of the runner were killed, want 1\n%s", killed, w.report())
+	}
+	if !until(t, "another runner", 30*time.Second, func() bool {
+		if _, err := w.try("tmux", "-L", "t", "list-sessions"); err != nil {
+			t.Skipf("the tmux server itself has died: %v", err)
+		}
+		now := w.only("runner")
+		return len(now) == 1 && now[0].PID != runners[0].PID
+	}) {
+		t.Fatal(w.report())
 	}
 	w.let()
 	w.becomes("a: done\nb: done")
