@@ -75,7 +75,10 @@ func (s *Stage) Foreground(cmd *exec.Cmd) (*Program, error) {
 	return &Program{Program: started, unrelay: func() {
 		if saved != nil {
 			takeBack(fd)
-			io.WriteString(t.Out, leaveScreen)
+			if started.Exit().Signal != 0 {
+				// Not otherwise: it would move the cursor to where it was before.
+				io.WriteString(t.Out, leaveScreen)
+			}
 			term.Restore(fd, saved)
 		}
 		mute(false)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -214,6 +215,8 @@ func (a *agent) Hook(event string, raw json.RawMessage) ([]attempt.Event, attemp
 
 // HandBack implements attempt.Listener.
 func (a *agent) HandBack(text string) attempt.Reply {
+	// The transcript keeps the answers of hooks to itself.
+	io.WriteString(a.stage.Out, indent("> ", "  ", printable(text)))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.listener.handBack(text)

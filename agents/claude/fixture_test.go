@@ -59,7 +59,7 @@ func exit(err error) {
 }
 
 // patience ends broken tests only.
-const patience = 2 * time.Minute
+const patience = time.Minute
 
 // fixture is a run of one node in a repository of its own, and the means to
 // start its wrapper.
@@ -133,6 +133,7 @@ func newFixture(t *testing.T, n dag.Node, scripts ...modeltest.Script) *fixture 
 	}
 	f.node = &graph.Nodes[0]
 	f.spec = &run.Spec{Node: n.Name, Attempt: 1, Token: "secret", Headless: true, Place: place}
+	f.append(run.Record{Type: run.Started, Node: n.Name, Attempt: 1, Place: &place})
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("wrapper:\n%s\nlog:\n%s", f.out.String(), f.log())
@@ -171,6 +172,18 @@ func (f *fixture) start() (wait func() int) {
 			f.t.Fatal("the wrapper does not end")
 		}
 		return cmd.ProcessState.ExitCode()
+	}
+}
+
+func (f *fixture) append(recs ...run.Record) {
+	f.t.Helper()
+	book, err := f.run.OpenBook()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer book.Close()
+	if err := book.Append(context.Background(), recs...); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
@@ -258,7 +271,7 @@ func (f *fixture) ended() *run.End {
 	return r.End
 }
 
-// activities are the recorded activities in order.
+// activities are the recorded activities in order, after the setup.
 func (f *fixture) activities() string {
 	names := map[dag.Activity]string{dag.Working: "running", dag.Checking: "checking", dag.NeedsInput: "needs input",
 		dag.TakenOver: "taken over", dag.AtLimit: "limited", dag.SettingUp: "setup"}
@@ -268,7 +281,7 @@ func (f *fixture) activities() string {
 			all = append(all, names[r.Activity])
 		}
 	}
-	return strings.Join(all, ", ")
+	return strings.TrimPrefix(strings.TrimPrefix(strings.Join(all, ", "), "setup, running"), ", ")
 }
 
 func (f *fixture) becomes(activities string) {

@@ -1,26 +1,242 @@
 package claude_test
 
 import (
+	"path/filepath"
+	"strings"
 	"testing"
 
 	mt "cmux/agents/modeltest"
+	"cmux/agents/run"
 	"cmux/dag"
 )
 
-func TestBuild(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, node("build", func(n *dag.Node) { n.Verify = []string{"test -e a.txt"} }), mt.Script{Name: "build", Turns: []mt.Turn{
-		{mt.Thinking("a file is missing"), mt.Shell("echo made > a.txt")},
-		{mt.Shell("git add -A && git commit -q -m work")},
-		{mt.Report("made it")},
-		{mt.Text("finished")},
-	}})
-	if code := f.start()(); code != 0 {
-		t.Fatalf("exit %d", code)
-	}
+const commit = "git add -A && git commit -q -m work"
+
+// everyEnd are conversations that come to their end without a person, in a pane
+// as well as headless.
+var everyEnd = []struct {
+	name   string
+	change func(*dag.Node)
+	turns  []mt.Turn // {tree} in a Shell or a path stands for the worktree
+	want   run.End
+	was    string   // activities; empty: any
+	log    []string // in the log
+	files  []string // in the worktree; with a leading ! not there
+}{
+	{name: "reports", turns: []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Report("made it")}, {mt.Text("finished")}},
+		want: run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, files: []string{"a.txt"}},
+	{name: "is sent back until it reports",
+		turns: []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Text("finished")}, {mt.Text("really")}, {mt.Report("made it")}, {mt.Text("bye")}},
+		want:  run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, log: []string{"You ended your turn without reporting"}},
+	{name: "mends what a check found", change: func(n *dag.Node) { n.Verify = []string{"test -e fixed || { echo not fixed yet; exit 5; }"} },
+		turns: []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Report("one")}, {mt.Text("end")}, {mt.Report("two")}, {mt.Text("end")},
+			{mt.Shell("touch fixed; " + commit)}, {mt.Report("three")}, {mt.Text("end")}},
+		want: run.End{Outcome: dag.Done, Summary: "three", Commits: 2}, was: "checking, running, checking, running, checking, running", log: []string{"not fixed yet"}},
+	{name: "cannot mend it", change: func(n *dag.Node) { n.Verify = []string{"exit 5"}; n.VerifyAttempts = 2 },
+		turns: []mt.Turn{{mt.Report("one")}, {mt.Text("end")}, {mt.Report("two")}, {mt.Text("end")}},
+		want:  run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Detail: "exit 5"}},
+	{name: "writes out of its scope", change: func(n *dag.Node) { n.Scope = []string{"src/"} },
+		turns: []mt.Turn{{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/other.txt", "content": "no\n"}}},
+			{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/src/a.txt", "content": "yes\n"}}},
+			{mt.Shell("echo no > stray; " + commit)}, {mt.Report("one")}, {mt.Text("end")},
+			{mt.Shell("git rm -q stray && git commit -q -m mended")}, {mt.Report("two")}, {mt.Text("end")}},
+		want: run.End{Outcome: dag.Done, Summary: "two", Commits: 2}, files: []string{"src/a.txt", "!other.txt", "!stray"},
+		log: []string{"outside your scope"}},
+	{name: "reviews", change: func(n *dag.Node) { n.Role, n.Branch = dag.RoleReview, "" },
+		turns: []mt.Turn{{mt.ToolUse{Name: "Bash", Input: map[string]string{"command": "echo x > README", "description": "write"}}}, {mt.Report("looks good")}, {mt.Text("end")}},
+		want:  run.End{Outcome: dag.Done, Summary: "looks good"}},
+	{name: "meets a limit",
+		turns: []mt.Turn{{mt.Fault{Status: 429, Message: "Rate limited. Please try again in 1 second.", Times: 2}, mt.Report("nothing was needed")}, {mt.Text("end")}},
+		want:  run.End{Outcome: dag.Done, Summary: "nothing was needed"}, was: "limited, running"},
+	{name: "meets a limit that does not say when",
+		turns: []mt.Turn{{mt.Fault{Status: 429, Times: 2}, mt.Report("nothing was needed")}, {mt.Text("end")}},
+		want:  run.End{Outcome: dag.Done, Summary: "nothing was needed"}, was: "limited, running"},
+	{name: "meets a service in trouble",
+		turns: []mt.Turn{{mt.Fault{Status: 529, Times: 2}, mt.Report("nothing was needed")}, {mt.Text("end")}},
+		want:  run.End{Outcome: dag.Done, Summary: "nothing was needed"}, log: []string{"the model failed"}},
+	{name: "meets a service that is down", turns: []mt.Turn{{mt.ServerError}},
+		want: run.End{Outcome: dag.Failed, Detail: "the model failed 6 times in a row"}},
+	{name: "spends too much", change: func(n *dag.Node) { n.Budget.Tokens = 500 },
+		turns: []mt.Turn{{mt.Shell("true")}, {mt.Shell("true"), mt.Usage{Input: 500, Output: 10}}, {mt.Hold("never")}},
+		want:  run.End{Outcome: dag.Failed, Reason: dag.ReasonBudget}},
+	{name: "waits for its sub-agent",
+		turns: []mt.Turn{{mt.ToolUse{Name: "Agent", Input: map[string]any{"description": "sub", "prompt": "do #script:sub", "subagent_type": "general-purpose", "run_in_background": true}}},
+			{mt.Text("waiting for it")}, {mt.Shell(commit)}, {mt.Report("with help")}, {mt.Text("end")}},
+		want: run.End{Outcome: dag.Done, Summary: "with help", Commits: 1}, files: []string{"sub.txt"}},
+}
+
+// sub is the script of a sub-agent.
+var sub = mt.Script{Name: "sub", Turns: []mt.Turn{{mt.Shell("echo sub > sub.txt")}, {mt.Text("sub finished")}}}
+
+func (f *fixture) check(want run.End, was string, log, files []string) {
+	f.t.Helper()
 	end := f.ended()
-	if end.Outcome != dag.Done || end.Summary != "made it" || end.Commits != 1 || end.Conversation == "" || end.Tokens == 0 {
-		t.Errorf("%+v", end)
+	if end.Outcome != want.Outcome || end.Reason != want.Reason || end.Summary != want.Summary || end.Commits != want.Commits ||
+		!strings.Contains(end.Detail, want.Detail) {
+		f.t.Errorf("end %+v\nwant %+v", *end, want)
 	}
-	t.Logf("%s\n%+v", f.log(), end)
+	if was != "" && f.activities() != was {
+		f.t.Errorf("was %q, want %q", f.activities(), was)
+	}
+	got := f.log()
+	for _, l := range log {
+		if !strings.Contains(got, l) {
+			f.t.Errorf("not in the log: %s", l)
+		}
+	}
+	for _, name := range files {
+		name, not := strings.CutPrefix(name, "!")
+		if exists(filepath.Join(f.tree, name)) == not {
+			f.t.Errorf("%s: there %v", name, !not)
+		}
+	}
+	if strays := f.server.Strays(); len(strays) > 0 {
+		f.t.Logf("also asked for: %q", strays)
+	}
+}
+
+// inTree puts the worktree's path into turns that name it.
+func inTree(turns []mt.Turn, tree func() string) []mt.Turn {
+	var out []mt.Turn
+	for _, turn := range turns {
+		out = append(out, mt.Turn{mt.Func(func(mt.Request) mt.Turn {
+			var t mt.Turn
+			for _, step := range turn {
+				if use, ok := step.(mt.ToolUse); ok {
+					if in, ok := use.Input.(map[string]string); ok {
+						put := map[string]string{}
+						for k, v := range in {
+							put[k] = strings.ReplaceAll(v, "{tree}", tree())
+						}
+						step = mt.ToolUse{Name: use.Name, Input: put}
+					}
+				}
+				t = append(t, step)
+			}
+			return t
+		})})
+	}
+	return out
+}
+
+func TestEveryEndHeadless(t *testing.T) {
+	t.Parallel()
+	for _, c := range everyEnd {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var f *fixture
+			f = newFixture(t, node("s", c.change), mt.Script{Name: "s", Turns: inTree(c.turns, func() string { return f.tree })}, sub)
+			f.start()()
+			f.check(c.want, c.was, c.log, c.files)
+		})
+	}
+}
+
+func TestHeadlessQuestionIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
+		{question}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+	f.start()()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
+	for _, tool := range f.server.Requests()[0].Tools {
+		if tool == "AskUserQuestion" || tool == "EnterPlanMode" {
+			t.Errorf("%s is offered", tool)
+		}
+	}
+}
+
+func TestHeadlessBlocked(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Blocked("no credentials")}, {mt.Text("end")}}})
+	f.start()()
+	f.check(run.End{Outcome: dag.Failed, Reason: dag.ReasonReported, Detail: "no credentials"}, "", nil, nil)
+}
+
+// A conversation whose wrapper was killed goes on where it was.
+func TestResumesHeadless(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), resumable)
+	f.start()
+	f.server.WaitHeld(t, "gate", 1)
+	f.killAndRedo()
+	wait := f.start()
+	f.server.WaitHeld(t, "gate", 1)
+	f.server.Release("gate")
+	wait()
+	f.resumed()
+}
+
+var resumable = mt.Script{Name: "s", Turns: []mt.Turn{
+	{mt.Shell("echo made > a.txt; " + commit)}, {mt.Hold("gate"), mt.Report("made it")}, {mt.Text("end")}}}
+
+// killAndRedo kills the wrapper and prepares the attempt that redoes it, as the
+// runner does.
+func (f *fixture) killAndRedo() {
+	f.t.Helper()
+	f.eventually("the conversation is recorded", func() bool { return f.last(run.Conversed) != nil })
+	began := f.last(run.Began)
+	kill(f.t, began.PID)
+	f.eventually("the program that was asking is gone", func() bool { return f.server.Held("gate") == 0 })
+	lost := run.Record{Type: run.Vanished, Node: f.node.Name, Attempt: f.spec.Attempt, How: run.HowLost}
+	f.spec.Attempt++
+	started := run.Record{Type: run.Started, Node: f.node.Name, Attempt: f.spec.Attempt, Place: &f.spec.Place}
+	f.append(lost, started)
+	h := run.NewHistory(f.run.Plan.Graph)
+	if _, err := f.run.Replay(h, 0, nil); err != nil {
+		f.t.Fatal(err)
+	}
+	f.spec.Conversation = h.Nodes[0].Resumable(f.spec.Attempt)
+	if f.spec.Conversation == "" {
+		f.t.Fatal("nothing to resume")
+	}
+}
+
+// resumed checks that the redone attempt went on in the same conversation.
+func (f *fixture) resumed() {
+	f.t.Helper()
+	f.check(run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, "", nil, []string{"a.txt"})
+	if c := f.ended().Conversation; c != f.spec.Conversation {
+		f.t.Errorf("conversation %s, want %s", c, f.spec.Conversation)
+	}
+	rs := f.server.Requests()
+	for _, r := range rs {
+		if r.Session != f.spec.Conversation {
+			f.t.Errorf("request %d is of another conversation, %s", r.Seq, r.Session)
+		}
+	}
+	if texts := rs[len(rs)-1].UserTexts(); !strings.Contains(strings.Join(texts, "\n"), "You were interrupted") {
+		f.t.Errorf("it was not told: %q", texts)
+	}
+}
+
+func TestLongTaskHeadless(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", longTask), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("end")}}})
+	f.start()()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
+	if !strings.Contains(f.server.Requests()[0].UserTexts()[0], f.node.Task) {
+		t.Error("the task did not arrive whole")
+	}
+}
+
+func longTask(n *dag.Node) {
+	n.Task += strings.Repeat("\n$(rm -rf /) `x` \"quoted\" 'single' \\ é 日本 --option", 4000) + "\nend"
+}
+
+func TestStopsWhenTold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Hold("never")}}})
+	wait := f.start()
+	f.server.WaitHeld(t, "never", 1)
+	c := f.dial()
+	if err := c.Cancel(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if code := wait(); code != 130 {
+		t.Errorf("exit %d", code)
+	}
+	f.eventually("the program is gone", func() bool { return f.server.Held("never") == 0 })
+	if end := f.ended(); end.Exit != 143 {
+		t.Errorf("it was not ended by TERM: exit %d", end.Exit)
+	}
 }

@@ -106,6 +106,9 @@ func (l *listener) hear(event string, raw json.RawMessage) ([]attempt.Event, att
 		}
 		return one(e)
 	case "StopFailure":
+		if l.policy.Headless {
+			break // its result line says so too, with the status
+		}
 		l.busy, l.asking = false, ""
 		return one(failure(p.Error, p.Said, l.now()))
 	case "Notification":

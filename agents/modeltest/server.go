@@ -402,3 +402,10 @@ func or(a, b string) string {
 	}
 	return b
 }
+
+// Held is how many answers are held at the gate.
+func (s *Server) Held(gate string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held[gate]
+}

@@ -1,0 +1,241 @@
+package claude_test
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	mt "cmux/agents/modeltest"
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+var question = mt.ToolUse{Name: "AskUserQuestion", Input: map[string]any{"questions": []any{map[string]any{
+	"question": "Which colour?", "header": "Colour", "multiSelect": false,
+	"options": []any{map[string]string{"label": "Red", "description": "like fire"}, map[string]string{"label": "Blue", "description": "like the sea"}}}}}}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func kill(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEveryEndInAPane(t *testing.T) {
+	t.Parallel()
+	for _, c := range everyEnd {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var f *fixture
+			f = newFixture(t, node("s", c.change), mt.Script{Name: "s", Turns: inTree(c.turns, func() string { return f.tree })}, sub)
+			f.inPane().ends()
+			f.check(c.want, c.was, c.log, c.files)
+		})
+	}
+}
+
+func asking() []mt.Turn {
+	return []mt.Turn{{question}, {mt.Report("nothing was needed")}, {mt.Text("end")}}
+}
+
+// chosen is the answer that the model got to the question.
+func (f *fixture) chosen() string {
+	for _, r := range f.server.Requests() {
+		for _, b := range r.ToolResults() {
+			return b.Text
+		}
+	}
+	return ""
+}
+
+func TestQuestionIsAnsweredByCommand(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: asking()})
+	p := f.inPane()
+	f.becomes("needs input")
+	if d := f.last(run.Active).Detail; d != "Which colour? (Red | Blue)" {
+		t.Errorf("asked %q", d)
+	}
+	p.shows("Enter to select")
+	if err := f.dial().Answer(t.Context(), "2"); err != nil {
+		t.Fatal(err)
+	}
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
+	if got := f.chosen(); !strings.Contains(got, "Blue") {
+		t.Errorf("the model was told %q", got)
+	}
+}
+
+func TestQuestionIsAnsweredInThePane(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: asking()})
+	p := f.inPane()
+	f.becomes("needs input")
+	p.shows("Enter to select")
+	p.keys("1")
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
+	if got := f.chosen(); !strings.Contains(got, "Red") {
+		t.Errorf("the model was told %q", got)
+	}
+}
+
+func TestPermissionIsAnswered(t *testing.T) {
+	t.Parallel()
+	for text, made := range map[string]bool{"yes": true, "no": false, "use another name": false} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
+				{mt.Shell("touch made")}, {mt.Report("nothing was needed")}, {mt.Text("end")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+			f.write(f.home.Claude, "settings.json", `{"permissions":{"defaultMode":"manual"}}`)
+			p := f.inPane()
+			f.becomes("needs input")
+			if d := f.last(run.Active).Detail; d != "may it use Bash? touch made" {
+				t.Errorf("asked %q", d)
+			}
+			if err := f.dial().Answer(t.Context(), text); err != nil {
+				t.Fatal(err)
+			}
+			p.ends()
+			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
+			if exists(f.tree+"/made") != made {
+				t.Errorf("made: %v", !made)
+			}
+			if text == "use another name" && !strings.Contains(f.chosen(), text) {
+				t.Errorf("the model was told %q", f.chosen())
+			}
+		})
+	}
+}
+
+func TestBlockedIsAnswered(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
+		{mt.Blocked("which one?")}, {mt.Text("waiting")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+	p := f.inPane()
+	f.becomes("needs input")
+	p.shows("waiting")
+	if err := f.dial().Answer(t.Context(), "!the left one"); err != nil {
+		t.Fatal(err)
+	}
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
+	rs := f.server.Requests()
+	if texts := rs[len(rs)-1].UserTexts(); !strings.Contains(strings.Join(texts, "\n"), "!the left one") {
+		t.Errorf("the model was told %q", texts)
+	}
+}
+
+func TestResumesInAPane(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), resumable)
+	f.inPane()
+	f.server.WaitHeld(t, "gate", 1)
+	f.killAndRedo()
+	p := f.inPane()
+	f.server.WaitHeld(t, "gate", 1)
+	f.server.Release("gate")
+	p.ends()
+	f.resumed()
+}
+
+// Escape is a person's; nothing is typed until the release.
+func TestEscapeTakesOver(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
+		{mt.Text("begun"), mt.Hold("gate"), mt.Text("unheard")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+	p := f.inPane()
+	f.server.WaitHeld(t, "gate", 1)
+	p.shows("begun")
+	p.keys("Escape")
+	f.becomes("taken over")
+	p.shows("Interrupted")
+	if n := len(f.server.Requests()); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+	if err := f.dial().Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "taken over, running", nil, nil)
+}
+
+// A person who types has the agent, until it reports.
+func TestTypingTakesOver(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil),
+		mt.Script{Name: "s", Turns: []mt.Turn{{mt.Blocked("help me")}, {mt.Text("waiting")}}},
+		mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Text("yours")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+	p := f.inPane()
+	f.becomes("needs input")
+	p.shows("waiting")
+	p.types("let me see #script:mine")
+	f.becomes("taken over")
+	p.shows("● yours")
+	p.types("now report")
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, taken over", nil, nil)
+}
+
+// A line that a person has begun is left alone; what is to be said waits.
+func TestDraftIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
+		{mt.Blocked("which one?")}, {mt.Text("waiting")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+	p := f.inPane()
+	f.becomes("needs input")
+	p.shows("waiting")
+	p.exec("send-keys", "-l", "-t", p.pane, "--", "half a li")
+	p.shows("half a li")
+	if err := f.dial().Answer(t.Context(), "the left one"); err != nil {
+		t.Fatal(err)
+	}
+	f.becomes("running")
+	p.exec("send-keys", "-l", "-t", p.pane, "--", "ne")
+	p.shows("half a line")
+	p.keys("C-u")
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
+	rs := f.server.Requests()
+	for _, text := range rs[len(rs)-1].UserTexts() {
+		if strings.Contains(text, "half") {
+			t.Errorf("a person's line was sent: %q", text)
+		}
+	}
+}
+
+// A person who ends the program gets the same checks.
+func TestExitInThePane(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", func(n *dag.Node) { n.Verify = []string{"test -e a.txt"} }), mt.Script{Name: "s", Turns: []mt.Turn{
+		{mt.Shell("echo made > a.txt; " + commit)}, {mt.Blocked("enough?")}, {mt.Text("waiting")}}})
+	p := f.inPane()
+	f.becomes("needs input")
+	p.shows("waiting")
+	p.types("/exit")
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Commits: 1}, "", nil, nil)
+}
+
+func TestLongTaskInAPane(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", longTask), mt.Script{Name: "s", Match: "prompt-1.md", Turns: []mt.Turn{
+		{mt.Func(func(r mt.Request) mt.Turn {
+			text := r.UserTexts()[0]
+			path := text[strings.Index(text, "/"):]
+			return mt.Turn{mt.ToolUse{Name: "Bash", Input: map[string]string{"command": "cmp " + strings.Fields(path)[0] + " - </dev/null; cmux done 'nothing was needed'", "description": "report"}}}
+		})}, {mt.Text("end")}}})
+	f.inPane().ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
+	b, err := os.ReadFile(f.run.NodeDir("a") + "/prompt-1.md")
+	if err != nil || !strings.Contains(string(b), f.node.Task) {
+		t.Errorf("the task is not whole in its file: %v", err)
+	}
+}
