@@ -35,6 +35,9 @@ func StartInTmux(ctx context.Context, r *run.Run, how string) (tmux.SessionID, e
 	if err != nil {
 		return "", err
 	}
+	if err := client.SetLabel(ctx, pane, "cmux: "+r.Plan.Graph.Session); err != nil {
+		return "", err
+	}
 	if err := client.Guard(ctx, pane, "the runner died five times in a minute: cmux agents resume"); err != nil {
 		return "", err
 	}
