@@ -139,7 +139,11 @@ func (v *View) fill(h *History, now time.Time) {
 	v.StartedAt, v.EndedAt = h.Started, h.Ended
 	v.Nodes = make([]NodeView, len(h.Nodes))
 	for i := range h.Nodes {
-		v.Nodes[i] = NodeView{Node: &h.Nodes[i], Spec: &h.Graph.Nodes[i], Status: v.State.Label(i, now)}
+		st := v.State.Label(i, now)
+		if v.Holder == nil && v.State.Ready(i) && !h.Stopped {
+			st.Reason = "no runner: cmux agents resume" // and not a slot is what it waits for
+		}
+		v.Nodes[i] = NodeView{Node: &h.Nodes[i], Spec: &h.Graph.Nodes[i], Status: st}
 	}
 	v.RunState = v.State.Run()
 	if v.Holder == nil {
