@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -32,7 +33,8 @@ type bench struct {
 	env     []string // of every process that is measured
 	n       int      // rounds
 	quick   bool
-	page    strings.Builder
+	commit  string          // of cmux
+	page    strings.Builder // the part under way
 }
 
 func main() {
@@ -40,7 +42,7 @@ func main() {
 	flag.IntVar(&b.n, "rounds", 5, "rounds of each comparison")
 	flag.BoolVar(&b.quick, "quick", false, "small sizes and short times, to see that everything works")
 	only := flag.String("only", "", "sections to measure, separated by commas (default: all)")
-	out := flag.String("o", "docs/benchmarks.md", "page to write; - for stdout alone")
+	out := flag.String("o", "docs/benchmarks.md", "page in which the measured sections are replaced; - for none")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -51,25 +53,27 @@ func main() {
 }
 
 type section struct {
-	name    string
-	measure func(context.Context) error
+	name, title string
+	measure     func(context.Context) error
 }
 
+// all measures the chosen sections and puts each into the page as soon as it is
+// measured; what is not measured stays as it was. A section that fails does not
+// keep the others from being measured.
 func (b *bench) all(ctx context.Context, only, out string) (err error) {
-	if b.scratch, err = os.MkdirTemp("", "cmux-bench-"); err != nil {
-		return err
-	}
-	defer os.RemoveAll(b.scratch)
-	if err := b.prepare(ctx); err != nil {
-		return err
-	}
 	sections := []section{
-		{"floors", b.floors}, {"graphs", b.graphs}, {"latency", b.latency}, {"panes", b.panes},
-		{"worktrees", b.worktrees}, {"load", b.load}, {"commands", b.commands}, {"idle", b.idling},
+		{"floors", "Floors", b.floors},
+		{"graphs", "Whole runs, headless", b.graphs},
+		{"latency", "From the end of a node to the start of its dependent", b.latency},
+		{"panes", "Whole runs through tmux", b.panes},
+		{"worktrees", "Worktrees", b.worktrees},
+		{"load", "Load, check and schedule", b.load},
+		{"commands", "Commands", b.commands},
+		{"idle", "Waiting", b.idling},
 	}
-	var known []string
+	var known, titles []string
 	for _, s := range sections {
-		known = append(known, s.name)
+		known, titles = append(known, s.name), append(titles, s.title)
 	}
 	chosen := known
 	if only != "" {
@@ -80,31 +84,81 @@ func (b *bench) all(ctx context.Context, only, out string) (err error) {
 			}
 		}
 	}
+	if b.scratch, err = os.MkdirTemp("", "cmux-bench-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.scratch)
+	if err := b.prepare(ctx); err != nil {
+		return err
+	}
+	page := page{titles: append(titles, notes), parts: map[string]string{}}
+	if old, err := os.ReadFile(out); err == nil {
+		page.read(string(old))
+	}
 	b.head(ctx)
+	page.parts[""] = b.page.String()
+	var errs []error
 	for _, s := range sections {
-		if slices.Contains(chosen, s.name) {
-			fmt.Fprintln(os.Stderr, s.name)
-			if err := s.measure(ctx); err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
+		if !slices.Contains(chosen, s.name) {
+			continue
+		}
+		fmt.Fprintln(os.Stderr, s.name)
+		b.page.Reset()
+		b.f("\nMeasured with `go run ./agents/runner/benchruns -only %s -rounds %d` on %s, cmux %s, load of the machine before: %s.\n\n",
+			s.name, b.n, time.Now().Format("2006-01-02 15:04"), b.commit, load())
+		if err := s.measure(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
+			continue
+		}
+		page.parts[s.title] = b.page.String()
+		fmt.Print("\n## " + s.title + "\n" + b.page.String())
+		if out != "-" && !b.quick {
+			if err := os.WriteFile(out, []byte(page.String()), 0o644); err != nil {
+				return err
 			}
 		}
 	}
-	fmt.Print(b.page.String())
-	if out == "-" || only != "" || b.quick {
-		return nil // not the whole page
-	}
-	// What people wrote about the figures stays.
-	notes := ""
-	if old, err := os.ReadFile(out); err == nil {
-		if i := strings.Index(string(old), notesHead); i >= 0 {
-			notes = string(old[i:])
-		}
-	}
-	return os.WriteFile(out, []byte(b.page.String()+notes), 0o644)
+	return errors.Join(errs...)
 }
 
-// notesHead begins the part of the page that is not measured.
-const notesHead = "## Where the time goes\n"
+// notes is the section that people write about the figures.
+const notes = "Where the time goes"
+
+// page is the page of figures: a head and sections by title.
+type page struct {
+	titles []string
+	parts  map[string]string // what stands below each title; the head's is empty
+}
+
+func (p *page) read(text string) {
+	for i, part := range strings.Split(text, "\n## ") {
+		title, body, _ := strings.Cut(part, "\n")
+		if i > 0 && slices.Contains(p.titles, title) {
+			p.parts[title] = strings.TrimRight(body, "\n") + "\n"
+		}
+	}
+}
+
+func (p *page) String() string {
+	var b strings.Builder
+	b.WriteString(p.parts[""])
+	for _, t := range p.titles {
+		if part, ok := p.parts[t]; ok {
+			b.WriteString("\n## " + t + "\n" + part)
+		}
+	}
+	return b.String()
+}
+
+// load is the average number of runnable processes of the last minute.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
+}
 
 // prepare builds the binaries and finds the other tools.
 func (b *bench) prepare(ctx context.Context) error {
@@ -167,17 +221,15 @@ func (b *bench) head(ctx context.Context) {
 			}
 		}
 	}
-	loadavg, _ := os.ReadFile("/proc/loadavg")
-	b.f("# Benchmarks\n\nEvery figure on this page is written by `make bench`, which repeats them all.\n\n")
 	b.f("Machine: %s, %s cores, %s %s, %s. ", cpu, say("nproc"), say("uname", "-s"), say("uname", "-r"), say("stat", "-f", "-c", "%T", b.scratch))
 	b.f("%s, %s, %s, %s, ninja %s", say("git", "--version"), say("tmux", "-V"), say("go", "version"), say("make", "--version"), say("ninja", "--version"))
 	if b.task != "" {
 		b.f(", go-task %s", say(b.task, "--version"))
 	}
-	b.f(". cmux %s, %s.\n\n", say("git", "rev-parse", "--short", "HEAD"), time.Now().Format("2006-01-02 15:04"))
-	b.f("The load of the machine was %s when it began; what else ran there slows all contestants alike, so look at ratios.\n", strings.Join(strings.Fields(string(loadavg))[:min(3, len(strings.Fields(string(loadavg))))], ", "))
-	b.f("Contestants take turns, in directories of their own, %d rounds each where nothing else is said; figures are medians. ", b.n)
+	b.f(".\n\nWhat else runs on the machine slows all contestants alike, so look at ratios; each is the median of the ratios within a round. ")
+	b.f("Contestants take turns, in directories of their own; other figures are medians of the rounds. ")
 	b.f("All of them run two nodes at a time. \"CPU\" is user and system time of all processes.\n")
+	b.commit = say("git", "rev-parse", "--short", "HEAD")
 }
 
 // table prints contestants with their price per node beside a reference.

@@ -59,7 +59,7 @@ func (b *bench) floors(ctx context.Context) error {
 			took[k] = append(took[k], ms(time.Since(start)))
 		}
 	}
-	b.f("\n## Floors\n\nOne after the other, without a scheduler, median of %d:\n\n| | ms |\n|---|--:|\n", n)
+	b.f("One after the other, without a scheduler, median of %d:\n\n| | ms |\n|---|--:|\n", n)
 	for k, f := range floors {
 		b.f("| %s | %.2f |\n", f.name, median(took[k]))
 	}
@@ -68,7 +68,7 @@ func (b *bench) floors(ctx context.Context) error {
 
 // graphs is whole runs of /bin/true, headless.
 func (b *bench) graphs(ctx context.Context) error {
-	b.f("\n## Whole runs, headless\n\nNodes are `/bin/true` with `role: review`. cmux keeps a synced record, a log and a marker of every node; make and go-task keep nothing but where markers are named, ninja a log that is not synced. ")
+	b.f("Nodes are `/bin/true` with `role: review`. cmux keeps a synced record, a log and a marker of every node; make and go-task keep nothing but where markers are named, ninja a log that is not synced. ")
 	b.f("The wall time is that of the whole command, with its start, checks of the repository and the final table. Goal: 1.15 times ninja.\n")
 	one := chain(1)
 	costs, err := b.rounds(ctx, b.n, []contestant{b.headless(one, "/bin/true")})
@@ -141,7 +141,7 @@ func (b *bench) latency(ctx context.Context) error {
 	if _, err := b.rounds(ctx, b.n, cs); err != nil {
 		return err
 	}
-	b.f("\n## From the end of a node to the start of its dependent\n\nA %s of a small program that writes down when it began and when it ended. \"nobody\" starts it again and again without a scheduler: the time that the program's own end and start take is in all figures. Goals: 1.2 ms headless, 8 ms in panes.\n\n", g.name)
+	b.f("A %s of a small program that writes down when it began and when it ended. \"nobody\" starts it again and again without a scheduler: the time that the program's own end and start take is in all figures. Goals: 1.2 ms headless, 8 ms in panes.\n\n", g.name)
 	b.f("| | median | p99 | above nobody |\n|---|--:|--:|--:|\n")
 	floor := median(gaps["nobody"])
 	for _, c := range cs {
@@ -152,7 +152,7 @@ func (b *bench) latency(ctx context.Context) error {
 
 // panes is whole runs through tmux.
 func (b *bench) panes(ctx context.Context) error {
-	b.f("\n## Whole runs through tmux\n\n\"tmux alone\" opens a window per node through one control connection and waits for a marker that its process leaves: no wrapper, no record, no log, no layout. Goal: tmux alone and 2 ms per node.\n")
+	b.f("\"tmux alone\" opens a window per node through one control connection and waits for a marker that its process leaves: no wrapper, no record, no log, no layout. Goal: tmux alone and 2 ms per node.\n")
 	for _, g := range []graph{chain(b.size(200, 10)), layered(b.size(1000, 20), 2)} {
 		cs := []contestant{b.throughTmux(g, "/bin/true"), b.tmuxFloor(g, "/bin/true")}
 		fmt.Fprintln(os.Stderr, "  "+g.name)
@@ -199,7 +199,7 @@ func (b *bench) worktrees(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.f("\n## Worktrees\n\n%d nodes with a worktree and a branch each in a repository of %d files, beside as many calls of `git worktree add`, one after the other. cmux also asks git at the end of each node what it did.\n", n, files)
+	b.f("%d nodes with a worktree and a branch each in a repository of %d files, beside as many calls of `git worktree add`, one after the other. cmux also asks git at the end of each node what it did.\n", n, files)
 	b.table(n, cs, costs, "git worktree add")
 	return nil
 }
@@ -213,7 +213,7 @@ func (b *bench) load(ctx context.Context) error {
 	cs := make([]contestant, len(sizes))
 	for i, n := range sizes {
 		cs[i] = contestant{fmt.Sprint(n), func(ctx context.Context, dir string) (cost, error) {
-			if err := b.project(ctx, dir, layered(n, 10).cmux("/bin/true", "review", 2), 1); err != nil {
+			if err := b.project(ctx, dir, layered(n, 2).cmux("/bin/true", "review", 2), 1); err != nil {
 				return cost{}, err
 			}
 			c, _, err := timed(ctx, dir, b.env, b.cmux, "agents", "start", "--dry-run")
@@ -224,7 +224,7 @@ func (b *bench) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.f("\n## Load, check and schedule\n\n`cmux agents start --dry-run`: the configuration read and checked, the repository looked at, the table and the schedule of all nodes printed. Goal: linear.\n\n| nodes | wall | per node |\n|--:|--:|--:|\n")
+	b.f("`cmux agents start --dry-run`: the configuration read and checked, the repository looked at, the table and the schedule of all nodes printed. Goal: linear.\n\n| nodes | wall | per node |\n|--:|--:|--:|\n")
 	for i, n := range sizes {
 		w := median(walls(costs[i]))
 		b.f("| %d | %.0f ms | %.1f µs |\n", n, w, w/float64(n)*1000)
@@ -255,7 +255,7 @@ func (b *bench) commands(ctx context.Context) error {
 			took[i] = append(took[i], c.wall)
 		}
 	}
-	b.f("\n## Commands\n\nMedian and p99 of %d calls, in a project with a run of %d nodes. Goal: `status` in 50 ms.\n\n| | median | p99 |\n|---|--:|--:|\n", n, g.len())
+	b.f("Median and p99 of %d calls, in a project with a run of %d nodes. Goal: `status` in 50 ms.\n\n| | median | p99 |\n|---|--:|--:|\n", n, g.len())
 	for i, argv := range commands {
 		name := strings.Replace(strings.Join(argv, " "), b.cmux, "cmux", 1)
 		b.f("| `%s` | %.1f ms | %.1f ms |\n", name, median(took[i]), quantile(took[i], 0.99))
@@ -273,7 +273,7 @@ func (b *bench) idling(ctx context.Context) error {
 			return err
 		}
 	}
-	b.f("\n## Waiting\n\n%d nodes that sleep, watched for %s: CPU time of all processes of cmux, and what memory they hold (RSS: resident; PSS: shared pages divided among their users). Goal: no measurable CPU.\n\n", n, over)
+	b.f("%d nodes that sleep, watched for %s: CPU time of all processes of cmux, and what memory they hold (RSS: resident; PSS: shared pages divided among their users). Goal: no measurable CPU.\n\n", n, over)
 	b.f("| | processes | CPU | of one core | runner RSS / PSS | wrapper RSS / PSS |\n|---|--:|--:|--:|--:|--:|\n")
 	for i, name := range []string{"headless", "in panes"} {
 		f := found[i]
