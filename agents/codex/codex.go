@@ -196,6 +196,9 @@ func (a *agent) say(ctx context.Context, text string) error {
 // Deliver hands a message over: as the answer to the question that is open,
 // else as a prompt.
 func (a *agent) Deliver(ctx context.Context, text string) error {
+	if a.Left(ctx) {
+		return stdio.ErrEnded
+	}
 	if was, err := a.Resolve(ctx, text); was {
 		return err
 	}
@@ -506,21 +509,15 @@ func (a *agent) input(m stdio.Message, n notice) {
 	}})
 }
 
-// answers gives every question its answer: a line each when there are as many,
-// else the whole text. A number stands for the option it counts to.
+// answers are the answers to questions by their ids.
 func answers(asked []requestedAnswer, text string) object {
 	all := object{}
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	for i, q := range asked {
-		said := strings.TrimSpace(text)
-		if len(lines) == len(asked) {
-			said = strings.TrimSpace(lines[i])
+	for i, said := range stdio.Spread(text, len(asked)) {
+		var labels []string
+		for _, o := range asked[i].Options {
+			labels = append(labels, o.Label)
 		}
-		var k int
-		if _, err := fmt.Sscanf(said, "%d", &k); err == nil && fmt.Sprint(k) == said && 1 <= k && k <= len(q.Options) {
-			said = q.Options[k-1].Label
-		}
-		all[q.ID] = object{"answers": []string{said}}
+		all[asked[i].ID] = object{"answers": []string{stdio.Option(said, labels)}}
 	}
 	return all
 }

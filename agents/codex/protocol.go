@@ -149,21 +149,7 @@ type change struct {
 // fields and change their types: a field that is not understood is left empty.
 func parse(m stdio.Message) notice {
 	var n notice
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(m.Params, &n) == nil || json.Unmarshal(m.Params, &fields) != nil {
-		return n
-	}
-	n = notice{}
-	for name, value := range fields {
-		one, err := json.Marshal(map[string]json.RawMessage{name: value})
-		if err != nil {
-			continue
-		}
-		var part notice
-		if json.Unmarshal(one, &part) == nil {
-			json.Unmarshal(one, &n) // as it did just now
-		}
-	}
+	stdio.Lenient(m.Params, &n)
 	return n
 }
 

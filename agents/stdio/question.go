@@ -3,6 +3,7 @@ package stdio
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"cmux/agents/attempt"
@@ -120,6 +121,30 @@ func Yes(answer string) (yes bool, more string) {
 		return false, ""
 	}
 	return false, strings.TrimSpace(answer)
+}
+
+// Spread gives each of n questions its part of an answer: a line each when it
+// has as many, else the whole.
+func Spread(answer string, n int) []string {
+	answer = strings.TrimSpace(answer)
+	parts := strings.Split(answer, "\n")
+	all := make([]string, n)
+	for i := range all {
+		all[i] = answer
+		if len(parts) == n {
+			all[i] = strings.TrimSpace(parts[i])
+		}
+	}
+	return all
+}
+
+// Option is an answer to a question with options: a number stands for the
+// option it counts to.
+func Option(answer string, labels []string) string {
+	if k, err := strconv.Atoi(answer); err == nil && 1 <= k && k <= len(labels) {
+		return labels[k-1]
+	}
+	return answer
 }
 
 // isReport reports whether a shell command is nothing but a report of the

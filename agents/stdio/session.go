@@ -55,6 +55,7 @@ type Session struct {
 	asked   []*Question
 	shown   *Question // the newest that was put to a person
 	leaving sync.Once
+	left    chan struct{} // closed by Leave
 }
 
 // New prepares a session; nothing runs yet.
@@ -62,7 +63,7 @@ func New(s *attempt.Stage, o Options) *Session {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Session{
 		Conn:  &Conn{version: o.Version},
-		Stage: s, Ctx: ctx, cancel: cancel, options: o, news: make(chan struct{}, 1),
+		Stage: s, Ctx: ctx, cancel: cancel, options: o, news: make(chan struct{}, 1), left: make(chan struct{}),
 	}
 }
 
@@ -108,6 +109,11 @@ func (s *Session) Go(f func(context.Context)) { s.tasks.Go(func() { f(s.Ctx) }) 
 
 // Tell tells the attempt, in order, without waiting for it to listen.
 func (s *Session) Tell(events ...attempt.Event) {
+	select {
+	case <-s.left:
+		return
+	default:
+	}
 	s.tell.Lock()
 	s.told = append(s.told, events...)
 	s.tell.Unlock()
@@ -163,8 +169,29 @@ func (s *Session) Note(format string, args ...any) {
 	fmt.Fprintf(s.Stage.Out, "── %s: %s\n", s.Stage.Node.Agent, Printable(fmt.Sprintf(format, args...)))
 }
 
-// Leave closes the program's input, which ends it in order.
-func (s *Session) Leave() { s.leaving.Do(func() { s.Conn.input.Close() }) }
+// Leave closes the program's input, which ends it in order. What it still says
+// is shown and means nothing any more.
+func (s *Session) Leave() {
+	s.leaving.Do(func() {
+		close(s.left)
+		s.Conn.input.Close()
+	})
+}
+
+// Left waits for the end of a program whose input is closed, to which nothing
+// can be said any more; of any other it returns false at once.
+func (s *Session) Left(ctx context.Context) bool {
+	select {
+	case <-s.left:
+	default:
+		return false
+	}
+	select {
+	case <-s.Ended():
+	case <-ctx.Done():
+	}
+	return true
+}
 
 // Finish ends the program and all that came of it, TERM before KILL after the
 // grace, and returns what it ended beside the program.
