@@ -151,8 +151,12 @@ func (a *attempt) run() (run.End, error) {
 	// Where a person has decided, this end gets no marker either.
 	a.end.Retry = a.overridden || a.node.WillRetry(a.end.Outcome, a.end.Reason, a.spec.Tries)
 	a.survey()
-	if a.end.Outcome == dag.Failed && a.end.Detail != "" {
-		a.say("%s", a.end.Detail)
+	if a.end.Outcome == dag.Failed {
+		if a.end.Detail != "" {
+			a.say("%s", a.end.Detail)
+		} else {
+			a.say("exit %d", a.end.Exit)
+		}
 	}
 	if err := a.out.close(); err != nil {
 		a.note("the log is incomplete: %v", err)
