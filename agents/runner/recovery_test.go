@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -355,7 +356,12 @@ agents:
 			p.write(DefaultConfig, strings.ReplaceAll(read(t, filepath.Join(p.root, DefaultConfig)), "EXIT", exit))
 			r := p.create()
 			c := p.live(r, HowStart)
-			p.until("its first commit", func() bool { return strings.Contains(p.git("branch", "--list", "s/a", "-v"), "one") })
+			p.until("its first commit", func() bool {
+				cmd := exec.Command("git", "log", "-1", "--format=%s", "s/a") // fails until the branch is made
+				cmd.Dir = p.root
+				out, _ := cmd.Output()
+				return string(out) == "one\n"
+			})
 			p.touch("a")
 			p.becomes(r, "a: done (override), still open\nb: done\nhold: needs input")
 			if err := os.WriteFile(filepath.Join(r.Dir, "go"), nil, 0o644); err != nil {
