@@ -49,6 +49,8 @@ type Listener interface {
 	// HandBack is the answer to a hook that was held (Event.Hold) which sends
 	// the agent on with text.
 	HandBack(text string) Reply
+	// Busy reports whether a turn is under way, whose end will be held.
+	Busy() bool
 }
 
 // Kinds are the known kinds by name.

@@ -113,6 +113,20 @@ func (a *attempt) deliver(text string) error {
 		a.pending = text
 		return nil
 	}
+	if l, ok := a.agent.(Listener); ok && a.gate == nil && l.Busy() {
+		// It was judged faster than it ended its turn, whose end takes the text.
+		_, err := a.serve(a.agent.Ended(), nil, func() bool {
+			return a.gate != nil || a.taken || a.overridden || !l.Busy()
+		})
+		switch {
+		case err != nil || a.hasEnded() || a.overridden:
+			return err
+		case a.taken || a.limit != nil || a.falter != nil:
+			a.pending = text
+			return nil
+		}
+		a.turnEnded = false
+	}
 	a.delivered = append(a.delivered, text)
 	if g := a.gate; g != nil {
 		a.gate = nil

@@ -222,6 +222,13 @@ func (a *agent) HandBack(text string) attempt.Reply {
 	return a.listener.handBack(text)
 }
 
+// Busy implements attempt.Listener.
+func (a *agent) Busy() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.listener.busy
+}
+
 // isOwn reports whether a prompt is one that was handed over. It is called with
 // the lock held.
 func (a *agent) isOwn(prompt string) bool {

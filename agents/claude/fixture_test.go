@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 			fmt.Sscan(os.Args[4], &n)
 			os.Exit(wrapper.Main(context.Background(), wrapper.Options{
 				RunDir: os.Args[2], Node: os.Args[3], Attempt: n, Kinds: attempt.NewKinds(claude.Kind()),
-				Limits: attempt.Limits{Grace: 2 * time.Second, Retry: 20 * time.Millisecond, Pause: 10 * time.Millisecond},
+				Limits: attempt.Limits{Grace: 10 * time.Second, Retry: 20 * time.Millisecond, Pause: 10 * time.Millisecond},
 			}))
 		case "done":
 			exit(wrapper.Done(context.Background(), os.Getenv, os.Args[len(os.Args)-1]))
