@@ -73,7 +73,9 @@ func Judge(rec Recorded, obs Observed, now time.Time) Verdict {
 			return Verdict{Kind: Ours}
 		case rec.Content.Kind == Bad:
 			// What cmux did not write can neither be torn nor put back.
-		case old.Inode == new.Inode && old.MTime == new.MTime:
+		case old.Inode == new.Inode && old.MTime == new.MTime && !rec.Published:
+			// One that stood there since the boot was whole: a person changed it
+			// within one tick of the clock.
 			return Verdict{Kind: Torn}
 		case same && old.Inode == new.Inode && old.Size == new.Size:
 			if rec.Content.Success() {

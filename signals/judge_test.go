@@ -76,9 +76,10 @@ func TestJudge(t *testing.T) {
 		{"... also over a record", rec(id(1, 2, 5), Exit(0)), fresh(seen(id(1, 0, 6), empty)), soon},
 		{"a code need not settle", unknown, fresh(seen(id(1, 2, 5), Exit(0))), is(Override)},
 
-		{"a power cut left our marker empty", rec(id(1, 2, 5), Exit(1)), seen(id(1, 0, 5), empty), is(Torn)},
-		{"a power cut left our marker full of zeros", rec(id(1, 2, 5), Exit(0)), seen(id(1, 2, 5), bad), is(Torn)},
-		{"a power cut left our marker short", rec(id(1, 3, 5), Exit(99)), seen(id(1, 1, 5), Exit(9)), is(Torn)},
+		{"a power cut left our marker empty", pending(id(1, 2, 5), Exit(1)), seen(id(1, 0, 5), empty), is(Torn)},
+		{"a power cut left our marker full of zeros", pending(id(1, 2, 5), Exit(0)), seen(id(1, 2, 5), bad), is(Torn)},
+		{"a power cut left our marker short", pending(id(1, 3, 5), Exit(99)), seen(id(1, 1, 5), Exit(9)), is(Torn)},
+		{"a person's word within one tick of the marker that stood there", rec(id(1, 2, 5), Exit(1)), seen(id(1, 1, 5), Exit(0)), is(Override)},
 		{"a power cut took the marker, the record is there", pending(id(1, 2, 5), Exit(1)), gone, is(PutBack)},
 
 		{"removal of a failed marker is retry", rec(id(1, 2, 5), Exit(1)), gone, is(Retry)},

@@ -234,11 +234,7 @@ func (h *History) applyRun(r *Record) (c dag.Change, isChange bool) {
 			h.Started = r.At
 		}
 		h.Ups = append(h.Ups, r.At)
-		if h.Boot != "" && h.Boot != r.Boot {
-			for i := range h.Nodes {
-				h.Nodes[i].Published = false // a power cut may have taken what was seen
-			}
-		}
+		h.rebooted(r.Boot)
 		h.Boot, h.Folder, h.Launch = r.Boot, r.Folder, r.Launch
 		h.Final, h.Ended = "", time.Time{}
 	case RunnerDown:
@@ -263,6 +259,17 @@ func (h *History) applyRun(r *Record) (c dag.Change, isChange bool) {
 		return c, true
 	}
 	return c, false
+}
+
+// rebooted forgets, when this is another boot of the machine, that markers were
+// seen: a power cut may have taken them.
+func (h *History) rebooted(boot string) {
+	if h.Boot == "" || h.Boot == boot {
+		return
+	}
+	for i := range h.Nodes {
+		h.Nodes[i].Published = false
+	}
 }
 
 // Facts is what the scheduler is rebuilt from.

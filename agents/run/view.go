@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"cmux/agents/proc"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -107,6 +108,7 @@ func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
 	if _, err := r.Replay(h, 0, nil); err != nil {
 		return nil, err
 	}
+	h.rebooted(proc.BootID())
 	holder, held, err := signals.ReadHolder(LockPath(r.Plan.Root))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -234,16 +234,20 @@ func (l *Launch) rows(ctx context.Context) error {
 			}
 		}
 	}
-	presets, err := l.presets()
+	all, err := l.found()
 	if err != nil {
 		return err
 	}
-	for i, v := range presets {
-		switch {
-		case v.seen.Content.Success() || v.seen.Content.Kind == signals.Empty:
+	for _, f := range all {
+		i := l.Graph.Index(f.name)
+		if i < 0 || f.mine() {
+			continue
+		}
+		switch f.what {
+		case signals.Override, signals.Touched:
 			l.Rows[i].Preset = "done (override)"
-		case v.seen.Content.Kind == signals.Code:
-			l.Rows[i].Preset = fmt.Sprintf("failed (by hand, %d)", v.seen.Content.Code)
+		case signals.FailedByHand:
+			l.Rows[i].Preset = fmt.Sprintf("failed (by hand, %d)", f.seen.Content.Code)
 		default:
 			l.Rows[i].Preset = "failed (bad marker)"
 		}
@@ -251,53 +255,67 @@ func (l *Launch) rows(ctx context.Context) error {
 	return nil
 }
 
-type preset struct{ seen signals.Observed }
+// found is a marker that lies there before a start.
+type found struct {
+	name string
+	seen signals.Observed
+	what signals.VerdictKind
+}
 
-// presets are the markers that no run of cmux wrote, by node.
-func (l *Launch) presets() (map[int]preset, error) {
-	seen, _, err := signals.NewScanner(run.SignalsDir(l.Options.Root), l.Graph.Names()).Scan(time.Now())
+// mine reports whether the latest run wrote it: it counted there and counts no
+// more.
+func (f *found) mine() bool {
+	return f.what == signals.Ours || f.what == signals.Adopt || f.what == signals.Torn
+}
+
+// found looks at the markers of the graph's nodes and of the latest run's, in
+// the light of what that run recorded.
+func (l *Launch) found() ([]found, error) {
+	names := l.Graph.Names()
+	recorded := make(map[string]signals.Recorded)
+	withdrawn := make(map[signals.Identity]bool)
+	latest, err := run.Latest(l.Options.Root)
+	switch {
+	case errors.Is(err, run.ErrNone):
+	case err != nil:
+		return nil, err
+	default:
+		h := run.NewHistory(latest.Plan.Graph)
+		if _, err := latest.Replay(h, 0, nil); err != nil {
+			return nil, err
+		}
+		for i := range h.Nodes {
+			n, name := &h.Nodes[i], latest.Plan.Graph.Nodes[i].Name
+			recorded[name] = n.Recorded()
+			if n.Withdrawn != nil {
+				withdrawn[n.Withdrawn.Identity] = true
+			}
+			if l.Graph.Index(name) < 0 {
+				names = append(names, name)
+			}
+		}
+	}
+	now := time.Now()
+	seen, _, err := signals.NewScanner(run.SignalsDir(l.Options.Root), names).Scan(now)
 	if errors.Is(err, signals.ErrNoDir) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	written, err := l.written()
-	if err != nil {
-		return nil, err
-	}
-	found := make(map[int]preset)
+	var all []found
 	for i, o := range seen {
-		if o.Exists && !written[o.Identity] {
-			found[i] = preset{o}
+		if !o.Exists {
+			continue
 		}
-	}
-	return found, nil
-}
-
-// written is the identities of all markers that the latest run recorded, its
-// overrides among them: they counted there and count no more.
-func (l *Launch) written() (map[signals.Identity]bool, error) {
-	w := make(map[signals.Identity]bool)
-	latest, err := run.Latest(l.Options.Root)
-	if errors.Is(err, run.ErrNone) {
-		return w, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	h := run.NewHistory(latest.Plan.Graph)
-	if _, err := latest.Replay(h, 0, nil); err != nil {
-		return nil, err
-	}
-	for i := range h.Nodes {
-		for _, m := range []*run.Written{h.Nodes[i].Marker, h.Nodes[i].Withdrawn} {
-			if m != nil {
-				w[m.Identity] = true
-			}
+		f := found{names[i], o, signals.Ours}
+		if !withdrawn[o.Identity] {
+			// Nothing is being written: what is empty now is meant to be.
+			f.what = signals.Judge(recorded[names[i]], o, now.Add(signals.Settle)).Kind
 		}
+		all = append(all, f)
 	}
-	return w, nil
+	return all, nil
 }
 
 // Create makes the run. An unfinished one is taken up as it is.
@@ -355,29 +373,22 @@ func (l *Launch) endUnfinished(ctx context.Context) error {
 	return giveUp(ctx, latest)
 }
 
-// clear removes the markers that earlier runs recorded.
+// clear removes the markers that earlier runs recorded, and makes those that a
+// person touched since then say what was meant.
 func (l *Launch) clear() error {
-	written, err := l.written()
+	all, err := l.found()
 	if err != nil {
 		return err
 	}
 	dir := run.SignalsDir(l.Options.Root)
-	names := l.Graph.Names()
-	if latest, err := run.Latest(l.Options.Root); err == nil {
-		for _, n := range latest.Plan.Graph.Names() {
-			if l.Graph.Index(n) < 0 {
-				names = append(names, n)
-			}
-		}
-	}
-	seen, _, err := signals.NewScanner(dir, names).Scan(time.Now())
-	if err != nil {
-		return err
-	}
 	var errs []error
-	for i, o := range seen {
-		if o.Exists && written[o.Identity] {
-			errs = append(errs, signals.Remove(dir, names[i]))
+	for _, f := range all {
+		switch {
+		case f.mine():
+			errs = append(errs, signals.Remove(dir, f.name))
+		case f.what == signals.Touched:
+			_, err := signals.Replace(dir, f.name, signals.Content{Kind: signals.Empty})
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)

@@ -26,8 +26,8 @@ var rooms = map[string][]string{
 var parts = map[string][]string{
 	"agents/proc":       nil,
 	"agents/tmux":       nil,
-	"agents/run":        nil,
-	"agents/prompt":     {"agents/run"},
+	"agents/run":        {"agents/proc"},
+	"agents/prompt":     {"agents/proc", "agents/run"},
 	"agents/guard":      nil,
 	"agents/transcript": nil,
 	"agents/modeltest":  nil,

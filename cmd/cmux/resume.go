@@ -47,7 +47,11 @@ and asked about.`,
 			if v.Holder != nil {
 				return &Hint{Err: fmt.Errorf("%w (%s, by %s)", runner.ErrRunning, r.Plan.ID, v.Holder), Try: "cmux agents attach"}
 			}
-			if over(v) && len(v.Pending) == 0 && !update {
+			ended, err := r.Over()
+			if err != nil {
+				return err
+			}
+			if ended && over(v) && len(v.Pending) == 0 && !update {
 				return &Hint{Err: fmt.Errorf("run %s has ended (%s): there is nothing to go on with", r.Plan.ID, v.RunState),
 					Try: "cmux agents retry NAME, or cmux agents start"}
 			}
