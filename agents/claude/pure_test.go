@@ -1,0 +1,318 @@
+package claude
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/guard"
+	"cmux/agents/transcript"
+	"cmux/dag"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata")
+
+func TestSettings(t *testing.T) {
+	n := &dag.Node{Verify: []string{"a", "b"}, VerifyTimeout: dag.Duration(10 * time.Minute)}
+	got, err := composeSettings("/r un/it's/bin/cmux", n, "/r un/a/prompt-1.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("testdata", "settings.json")
+	if *update {
+		if err := os.WriteFile(file, append(got, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got)+"\n" != string(want) {
+		t.Errorf("%s differs; review with -update and git diff:\n%s", file, got)
+	}
+}
+
+func TestArgs(t *testing.T) {
+	for _, c := range []struct {
+		s    start
+		want string
+	}{
+		{start{Settings: "/s", Session: "ID", Prompt: "-p; do\nit"},
+			"--settings /s --session-id ID --disallowedTools EnterPlanMode EnterWorktree ExitWorktree -- -p; do\nit"},
+		{start{Settings: "/s", Session: "ID", Resume: true, Model: "opus", Bypass: true, Review: true, Prompt: "x"},
+			"--settings /s --resume ID --model opus --dangerously-skip-permissions --disallowedTools EnterPlanMode EnterWorktree ExitWorktree Write Edit MultiEdit NotebookEdit -- x"},
+		{start{Settings: "/s", Session: "ID", Headless: true, Prompt: "by standard input"},
+			"-p --input-format stream-json --output-format stream-json --verbose --settings /s --session-id ID --disallowedTools EnterPlanMode EnterWorktree ExitWorktree AskUserQuestion --"},
+	} {
+		if got := strings.Join(c.s.args(), " "); got != c.want {
+			t.Errorf("%+v\n got %q\nwant %q", c.s, got, c.want)
+		}
+	}
+}
+
+func TestEnviron(t *testing.T) {
+	got := environ([]string{"A=1", "CLAUDECODE=1", "CLAUDE_CODE_SESSION_ID=x", "CLAUDE_CONFIG_DIR=/c"})
+	if want := []string{"A=1", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=1000000"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func listening(headless bool) *listener {
+	return &listener{
+		policy: guard.Policy{Role: dag.RoleBuild, Root: "/p", Tree: "/t", Scope: []string{"src/"}, Headless: headless},
+		own:    func(p string) bool { return sameText(p, "do the task") },
+		now:    func() time.Time { return noon }, subagents: map[string]bool{}, busy: true,
+	}
+}
+
+const questions = `{"questions":[{"question":"Which?","options":[{"label":"Red"},{"label":"Blue"}]}]}`
+
+// Payloads as the real program sends them.
+func TestHear(t *testing.T) {
+	for _, c := range []struct {
+		name, event, payload string
+		headless             bool
+		want                 attempt.Event
+		reply                string // in it
+	}{
+		{"start", "SessionStart", `{"session_id":"S","source":"startup"}`, false, attempt.Event{What: attempt.Converses, Text: "S"}, ""},
+		{"own prompt", "UserPromptSubmit", `{"prompt":"do  the\ntask"}`, false, attempt.Event{What: attempt.Prompted, Text: "do  the\ntask", Own: true}, ""},
+		{"own prompt, pasted", "UserPromptSubmit", `{"prompt":"\n\n<pasted_content id=\"9f42\">\ndo the task\n</pasted_content id=\"9f42\">\n"}`, false,
+			attempt.Event{What: attempt.Prompted, Text: "\n\n<pasted_content id=\"9f42\">\ndo the task\n</pasted_content id=\"9f42\">\n", Own: true}, ""},
+		{"a person's", "UserPromptSubmit", `{"prompt":"please do the task"}`, false, attempt.Event{What: attempt.TookOver}, ""},
+		{"the program's own", "UserPromptSubmit", `{"prompt":"<task-notification>\n<task-id>x"}`, false,
+			attempt.Event{What: attempt.Prompted, Text: "<task-notification>\n<task-id>x", Own: true}, ""},
+		{"out of scope", "PreToolUse", `{"tool_name":"Write","tool_input":{"file_path":"/t/x"},"cwd":"/t"}`, false, attempt.Event{}, `"permissionDecision":"deny"`},
+		{"in scope", "PreToolUse", `{"tool_name":"Write","tool_input":{"file_path":"/t/src/x"},"cwd":"/t"}`, false, attempt.Event{}, ""},
+		{"question, headless", "PreToolUse", `{"tool_name":"AskUserQuestion","tool_input":` + questions + `}`, true, attempt.Event{}, "cmux blocked"},
+		{"question", "PermissionRequest", `{"tool_name":"AskUserQuestion","tool_input":` + questions + `}`, false,
+			attempt.Event{What: attempt.Asked, Text: "Which? (Red | Blue)", Hold: true}, ""},
+		{"permission", "PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`, false,
+			attempt.Event{What: attempt.Asked, Text: "may it use Bash? make", Hold: true}, ""},
+		{"worked", "PostToolUse", `{"tool_name":"Bash"}`, false, attempt.Event{What: attempt.Worked}, ""},
+		{"stop", "Stop", `{"background_tasks":[]}`, false, attempt.Event{What: attempt.TurnEnded, Hold: true}, ""},
+		{"stop with work behind it", "Stop", `{"background_tasks":[{"type":"subagent","status":"running"},{"type":"shell","status":"running"}]}`, false,
+			attempt.Event{What: attempt.TurnEnded, Hold: true, Background: 1, Shells: 1}, ""},
+		{"limit", "StopFailure", `{"error":"rate_limit","last_assistant_message":"You've hit your 5-hour limit · resets 3pm (UTC)"}`, false,
+			attempt.Event{What: attempt.Limited, Text: "You've hit your 5-hour limit · resets 3pm (UTC)", Until: noon.Add(3 * time.Hour)}, ""},
+		{"overloaded", "StopFailure", `{"error":"server_error","last_assistant_message":"API Error: 529 Overloaded"}`, false,
+			attempt.Event{What: attempt.Faltered, Text: "API Error: 529 Overloaded"}, ""},
+		{"told by the result, headless", "StopFailure", `{"error":"server_error"}`, true, attempt.Event{}, ""},
+		{"idle", "Notification", `{"notification_type":"idle_prompt"}`, false, attempt.Event{What: attempt.TurnEnded}, ""},
+		{"of a later version", "Unheard", `{"new":[1]}`, false, attempt.Event{}, ""},
+		{"nothing", "PreCompact", "", false, attempt.Event{}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			events, reply, err := listening(c.headless).hear(c.event, json.RawMessage(c.payload))
+			var got attempt.Event
+			if len(events) > 0 {
+				got = events[0]
+			}
+			if err != nil || len(events) > 1 || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%+v, %v; want %+v", events, err, c.want)
+			}
+			if (reply.Stdout != "") != (c.reply != "") || !strings.Contains(reply.Stdout, c.reply) {
+				t.Errorf("reply %q", reply.Stdout)
+			}
+		})
+	}
+}
+
+func TestSubagentsAreCounted(t *testing.T) {
+	l := listening(false)
+	for _, c := range []struct {
+		event, payload string
+		want           int
+	}{
+		{"SubagentStart", `{"agent_id":"a"}`, 1}, {"SubagentStart", `{"agent_id":"b"}`, 2},
+		{"SubagentStop", `{"agent_id":"compaction","agent_type":""}`, 2}, {"SubagentStop", `{"agent_id":"a"}`, 1},
+		{"Stop", `{"background_tasks":[]}`, 0}, {"SubagentStart", `{"agent_id":"c"}`, 1},
+	} {
+		events, _, err := l.hear(c.event, json.RawMessage(c.payload))
+		if err != nil || len(events) != 1 || events[0].Background != c.want {
+			t.Errorf("%s %s: %+v, %v; want %d", c.event, c.payload, events, err, c.want)
+		}
+	}
+}
+
+func TestHandBack(t *testing.T) {
+	l := listening(false)
+	l.hear("Stop", json.RawMessage(`{}`))
+	if got := l.handBack("go <on> & \"on\"").Stdout; got != `{"decision":"block","reason":"go \u003con\u003e \u0026 \"on\""}`+"\n" || !l.busy {
+		t.Errorf("%s", got)
+	}
+	for text, want := range map[string]string{
+		"2": `"answers":{"Which?":"Blue"}`, " green ": `"answers":{"Which?":"green"}`, "9": `"answers":{"Which?":"9"}`,
+	} {
+		l.hear("PermissionRequest", json.RawMessage(`{"tool_name":"AskUserQuestion","tool_input":`+questions+`}`))
+		if got := l.handBack(text).Stdout; !strings.Contains(got, want) || !strings.Contains(got, `"behavior":"allow"`) {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+	for text, want := range map[string]string{"Yes.": `"behavior":"allow"`, "no": `"behavior":"deny"`, "use make": "A person answered: use make"} {
+		l.hear("PermissionRequest", json.RawMessage(`{"tool_name":"Bash","tool_input":{"command":"ls"}}`))
+		if got := l.handBack(text).Stdout; !strings.Contains(got, want) {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+}
+
+func TestReadScreen(t *testing.T) {
+	for name, want := range map[string]screen{
+		"placeholder": {Prompt: true},
+		"typed":       {Prompt: true, Draft: "half a line"},
+		"typed-home":  {Prompt: true, Draft: "half a line"},
+		"busy":        {Prompt: true},
+		"idle":        {Prompt: true},
+		"manual":      {Prompt: true},
+		"plan":        {Prompt: true},
+		"slash":       {Prompt: true, Draft: "/"},
+		"permission":  {Dialog: "permission"},
+		"question":    {Dialog: "question"},
+	} {
+		b, err := os.ReadFile(filepath.Join("testdata", "screens", name+".txt"))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got := readScreen(string(b)); got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+	for _, nothing := range []string{"", "\n\n", "❯ not in a frame", "────────\n❯ 1. Yes\n────────"} {
+		if got := readScreen(nothing); got.Prompt {
+			t.Errorf("%q is taken for a prompt", nothing)
+		}
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	e := transcript.Event{Kind: transcript.ToolResult, Text: "a\x1b[31mb\x07\nc", Failed: true}
+	if got := render(e); got != "  ! a[31mb\n  | c\n" {
+		t.Errorf("%q", got)
+	}
+	if got := cut("éééé", 5); got != "éé… (4 bytes more)" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestHarmless(t *testing.T) {
+	for in, want := range map[string]string{"a": "a", "/x": "Answer: /x", "!ls": "Answer: !ls", "end\\": "end\\ .", "a\n\n": "a"} {
+		if got := harmless(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestPreflight(t *testing.T) {
+	dir := t.TempDir()
+	root := filepath.Join(dir, "work", "project")
+	home := filepath.Join(dir, "home")
+	bin := filepath.Join(dir, "bin")
+	for _, d := range []string{root, home, bin} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put := func(path, text string, perm os.FileMode) {
+		if err := os.WriteFile(path, []byte(text), perm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{"PATH=" + bin, "HOME=" + home, "IS_SANDBOX=1"}
+	has := func(s Setup, want ...string) {
+		t.Helper()
+		s.Root, s.AutoAccept = root, true
+		found := Preflight(t.Context(), s)
+		if len(found) != len(want) {
+			t.Errorf("found %+v, want %q", found, want)
+			return
+		}
+		for i, w := range want {
+			if !strings.Contains(found[i].What, w) || found[i].Try == "" {
+				t.Errorf("found %+v, want %q", found[i], w)
+			}
+		}
+	}
+	has(Setup{Env: env}, "not installed")
+	put(filepath.Join(bin, "claude"), "#!/bin/sh\necho '2.1.100 (Claude Code)'\n", 0o755)
+	has(Setup{Env: env}, "older", "not logged in", "not been set up", "does not trust")
+	put(filepath.Join(bin, "claude"), "#!/bin/sh\necho '2.2.0 (Claude Code)'\n", 0o755)
+	has(Setup{Env: env, Headless: true, Asks: true}, "nobody answers", "not logged in")
+	keyed := append(slices.Clone(env), "ANTHROPIC_API_KEY=abcdefghijklmnopqrstuvwxyz")
+	put(filepath.Join(home, ".claude.json"), `{"hasCompletedOnboarding":true,"projects":{"`+filepath.Join(dir, "work")+`":{"hasTrustDialogAccepted":true}}}`, 0o600)
+	has(Setup{Env: keyed}, "API key")
+	put(filepath.Join(home, ".claude.json"), `{"hasCompletedOnboarding":true,"customApiKeyResponses":{"approved":["ghijklmnopqrstuvwxyz"]},"projects":{"`+filepath.Join(dir, "work")+`":{"hasTrustDialogAccepted":true}}}`, 0o600)
+	has(Setup{Env: keyed})
+	put(filepath.Join(home, ".claude.json"), `{"hasCompletedOnboarding":`, 0o600)
+	has(Setup{Env: keyed}, "not been set up", "API key", "does not trust")
+}
+
+func TestTranscriptPath(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "a [b]*")
+	if err := os.MkdirAll(filepath.Join(config, "projects", "-x"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(config, "projects", "-x", "ID.jsonl")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"CLAUDE_CONFIG_DIR=" + config}
+	for id, want := range map[string]string{"ID": file, "other": "", "": "", "../x": "", "*": ""} {
+		if got := Transcript(env, id); got != want {
+			t.Errorf("%q: %q, want %q", id, got, want)
+		}
+	}
+}
+
+func FuzzHear(f *testing.F) {
+	f.Add("Stop", []byte(`{"background_tasks":[{"type":"subagent"}]}`), "yes")
+	f.Add("PermissionRequest", []byte(`{"tool_name":"AskUserQuestion","tool_input":`+questions+`}`), "2")
+	f.Add("PreToolUse", []byte(`{"tool_name":"Write","tool_input":{"file_path":"/x"}}`), "")
+	f.Fuzz(func(t *testing.T, event string, payload []byte, text string) {
+		l := listening(false)
+		events, reply, err := l.hear(event, payload)
+		if err == nil && len(payload) > 0 && !json.Valid(payload) {
+			t.Error("what is no JSON was understood")
+		}
+		held := slices.ContainsFunc(events, func(e attempt.Event) bool { return e.Hold })
+		for _, out := range []string{reply.Stdout, l.handBack(text).Stdout} {
+			if out != "" && !json.Valid([]byte(out)) {
+				t.Errorf("answered %q", out)
+			}
+		}
+		if held && reply.Stdout != "" {
+			t.Error("a hook that is held was answered")
+		}
+	})
+}
+
+func FuzzReadScreen(f *testing.F) {
+	f.Add("────────\n❯\u00a0\x1b[7mR\x1b[0;2mest\x1b[0m\n────────\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if s := readScreen(text); s.Prompt && s.Dialog != "" {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func BenchmarkHear(b *testing.B) {
+	l := listening(false)
+	l.policy.Resolve = guard.Follow
+	payload := json.RawMessage(`{"session_id":"S","tool_name":"Write","tool_input":{"file_path":"/t/src/x","content":"` + strings.Repeat("x", 10_000) + `"},"cwd":"/t"}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		l.hear("PreToolUse", payload)
+	}
+}
