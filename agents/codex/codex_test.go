@@ -4,10 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"cmux/agents/codex"
 	mt "cmux/agents/modeltest"
+	"cmux/agents/run"
 	"cmux/agents/stdio/stdiotest"
 	"cmux/dag"
 )
@@ -68,5 +70,188 @@ func TestBuild(t *testing.T) {
 				t.Errorf("it asked for %q", s)
 			}
 		})
+	}
+}
+
+func contains(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			t.Errorf("%s lacks %q", what, p)
+		}
+	}
+}
+
+var nothing = mt.Turn{mt.Report("nothing was needed")}
+
+func TestResume(t *testing.T) {
+	t.Parallel()
+	f, server := fixture(t, auto,
+		mt.Turn{mt.Shell("echo made > a.txt")},
+		mt.Turn{mt.Hold("gate"), mt.Shell("git add -A && git commit -q -m work")},
+		mt.Turn{mt.Report("made it")})
+	cmd, wait := f.Start()
+	server.WaitHeld(t, "gate", 1)
+	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	id := f.Last(run.Conversed).Conversation
+	f.Again(id)
+	_, wait = f.Start()
+	server.WaitFor(t, func(r mt.Request) bool { return strings.HasPrefix(r.UserTexts()[0], "You were interrupted") })
+	server.Release("gate")
+	if code := wait(); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	if end := f.Ended(); end.Conversation != id || end.Commits != 1 || end.Summary != "made it" {
+		t.Errorf("%+v", end)
+	}
+	for _, r := range server.Requests() {
+		if r.Session != id {
+			t.Errorf("request %d is of conversation %s, not %s", r.Seq, r.Session, id)
+		}
+	}
+}
+
+// A conversation that is gone is begun anew with the whole prompt.
+func TestResumeOfNothing(t *testing.T) {
+	t.Parallel()
+	f, _ := fixture(t, auto, nothing)
+	f.Again("01a1fc13-d5d8-7113-be85-c40b680c5eaf")
+	_, wait := f.Start()
+	if code := wait(); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	contains(t, "the log", f.Log(), "cannot be resumed", "> You are the agent")
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	times := func(n int, f mt.Fault) mt.Fault { f.Times = n; return f }
+	for _, c := range []struct {
+		name       string
+		turns      []mt.Turn
+		code       int
+		activities string
+		log        string
+	}{
+		{"rate limit", []mt.Turn{append(mt.Turn{times(1, mt.RateLimited)}, nothing...)}, 0, "limited, running", "> The limit is over"},
+		{"usage limit", []mt.Turn{append(mt.Turn{times(1, mt.UsageLimit(0))}, nothing...)}, 0, "limited, running", "usage limit"},
+		{"service", []mt.Turn{append(mt.Turn{times(4, mt.ServerError)}, nothing...)}, 0, "", "> The call of the model failed"},
+		{"account", []mt.Turn{{mt.Unauthorized}}, 1, "", "codex login"},
+		{"blocked", []mt.Turn{{mt.Blocked("no access")}}, 1, "", "no access"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f, _ := fixture(t, auto, c.turns...)
+			_, wait := f.Start()
+			if code := wait(); code != c.code {
+				t.Errorf("exit %d, want %d", code, c.code)
+			}
+			if c.activities != "" && f.Activities() != c.activities {
+				t.Error(f.Activities())
+			}
+			contains(t, "the log", f.Log(), c.log)
+		})
+	}
+}
+
+// What is refused is refused before it happens, and the model is told why.
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	patch := "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: other.txt\n+hi\n*** End Patch\nEOF"
+	for _, c := range []struct {
+		name    string
+		change  func(*dag.Node)
+		command string
+		why     string
+	}{
+		{"git stash", auto, "git stash", "git stash"},
+		{"a patch out of scope", func(n *dag.Node) { auto(n); n.Scope = []string{"src/"} }, patch, "src/"},
+		{"a review", func(n *dag.Node) { auto(n); n.Role, n.Branch = dag.RoleReview, "" }, "sh -c 'touch other.txt'", "Read-only file system"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f, server := fixture(t, c.change, mt.Turn{mt.Shell(c.command)}, nothing)
+			_, wait := f.Start()
+			if code := wait(); code != 0 {
+				t.Fatalf("exit %d", code)
+			}
+			second := server.Requests()[1]
+			told := strings.Join(second.UserTexts(), "\n")
+			for _, r := range second.ToolResults() {
+				told += "\n" + r.Text
+			}
+			if !strings.Contains(told, c.why) {
+				t.Errorf("it was told %q", told)
+			}
+			if _, err := os.Stat(filepath.Join(f.Spec.Place.Dir, "other.txt")); err == nil {
+				t.Error("it was written")
+			}
+		})
+	}
+}
+
+func TestPane(t *testing.T) {
+	t.Parallel()
+	outside := filepath.Join(t.TempDir(), "outside")
+	f, server := fixture(t, nil,
+		mt.Turn{mt.ToolUse{Name: "exec_command", Input: map[string]any{"cmd": "echo no > " + outside, "sandbox_permissions": "require_escalated", "justification": "may I?"}}},
+		mt.Turn{mt.ToolUse{Name: "exec_command", Input: map[string]any{"cmd": "echo yes > " + outside, "sandbox_permissions": "require_escalated", "justification": "and now?"}}},
+		mt.Turn{mt.Hold("gate"), mt.Text("late")},
+		mt.Turn{mt.Text("as you say")},
+		mt.Turn{mt.Shell("git commit -q --allow-empty -m work")},
+		mt.Turn{mt.Report("made it")})
+	_, wait := f.StartInPane()
+	c := f.Dial()
+	f.Becomes("needs input")
+	if a := f.Last(run.Active); !strings.Contains(a.Detail, "may it run: echo no") {
+		t.Errorf("%+v", a)
+	}
+	f.Type("not outside of it\n")
+	server.WaitFor(t, func(r mt.Request) bool {
+		return strings.Contains(strings.Join(r.UserTexts(), "\n"), "not outside of it")
+	})
+	f.Eventually("it asks again", func() bool {
+		a := f.Last(run.Active)
+		return a.Activity == dag.NeedsInput && strings.Contains(a.Detail, "and now?")
+	})
+	if err := c.Answer(t.Context(), "yes"); err != nil {
+		t.Fatal(err)
+	}
+	server.WaitHeld(t, "gate", 1)
+	if b, err := os.ReadFile(outside); err != nil || string(b) != "yes\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+	f.Type("half a li\x03")
+	f.Becomes("taken over")
+	f.Eventually("the turn is broken off", func() bool { return strings.Contains(f.Log(), "! interrupted") })
+	server.Release("gate")
+	f.Type("go on\n")
+	f.Eventually("it has the line", func() bool { return strings.Contains(f.Log(), "> go on\n") })
+	f.Eventually("it answers", func() bool { return strings.Contains(f.Log(), "as you say") || strings.Contains(f.Log(), "late") })
+	if strings.Contains(f.Log(), "half a li") || strings.Contains(f.Log(), "> You ended your turn") {
+		t.Error("it was given what nobody sent")
+	}
+	if err := c.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if code := wait(); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	if end := f.Ended(); end.Summary != "made it" || end.Commits != 1 {
+		t.Errorf("%+v", end)
+	}
+}
+
+func TestLeave(t *testing.T) {
+	t.Parallel()
+	f, _ := fixture(t, nil, mt.Turn{mt.Text("hello"), mt.Shell("sleep 1000")})
+	_, wait := f.StartInPane()
+	f.Eventually("it works", func() bool { return strings.Contains(f.Log(), "* shell sleep 1000") })
+	f.Type("\x04")
+	if code := wait(); code != 0 {
+		t.Errorf("exit %d", code)
 	}
 }

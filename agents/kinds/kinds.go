@@ -1,0 +1,171 @@
+// Package kinds is the set of agent kinds that cmux knows, and what each can do.
+package kinds
+
+import (
+	"fmt"
+	"strings"
+
+	"cmux/agents/attempt"
+	"cmux/agents/claude"
+	"cmux/agents/codex"
+	"cmux/agents/kimi"
+	"cmux/dag"
+)
+
+// Capability is what a kind can do, as the docs show it. A text says how; an
+// empty one that it cannot.
+type Capability struct {
+	Kind       string
+	Program    string // that must be in the PATH; empty: none
+	Panes      string
+	Headless   string
+	Guard      string // tool calls judged before they happen
+	ReadOnly   string // how a review is kept from writing
+	Questions  string // the agent asks a person
+	Limits     string // a usage or rate limit is told from a failure
+	Resume     string // the conversation goes on after a loss
+	Usage      string // tokens are counted, budgets kept
+	AutoAccept string // what auto_accept means
+	Tested     string
+}
+
+// known are the kinds with what they can do, in the order of the docs.
+var known = []struct {
+	kind func() attempt.Kind
+	can  Capability
+}{
+	{claude.Kind, Capability{
+		Program:    "claude",
+		Panes:      "its own terminal program",
+		Headless:   "stream-json",
+		Guard:      "every tool call, by its hooks",
+		ReadOnly:   "write tools are refused, and shell commands that are seen to write",
+		Questions:  "in the pane, or with `answer`",
+		Limits:     "yes",
+		Resume:     "yes",
+		Usage:      "yes",
+		AutoAccept: "`--dangerously-skip-permissions`",
+		Tested:     "with the real program",
+	}},
+	{codex.Kind, Capability{
+		Program:    "codex",
+		Panes:      "lines of text; a line typed is a prompt",
+		Headless:   "`codex app-server`",
+		Guard:      "with `auto_accept` every patch and every command that Codex does not hold for harmless; else what is to leave the sandbox",
+		ReadOnly:   "its read-only sandbox",
+		Questions:  "in the pane, or with `answer`",
+		Limits:     "yes",
+		Resume:     "yes",
+		Usage:      "yes",
+		AutoAccept: "no sandbox (a review keeps it), nothing is asked",
+		Tested:     "with the real program",
+	}},
+	{kimi.Kind, Capability{
+		Program:    "kimi",
+		Panes:      "lines of text; a line typed is a prompt",
+		Headless:   "`kimi --wire`",
+		Guard:      "every tool call, by its hooks; without hooks (older versions) what it asks leave for",
+		ReadOnly:   "write tools are refused, and shell commands that are seen to write",
+		Questions:  "in the pane, or with `answer`",
+		Limits:     "yes",
+		Resume:     "yes",
+		Usage:      "yes",
+		AutoAccept: "what the guard lets pass is allowed without asking",
+		Tested:     "with a stand-in that speaks its documented protocol; not run against the real program",
+	}},
+	{attempt.Command, Capability{
+		Panes:    "a terminal of its own",
+		Headless: "yes",
+		Tested:   "with the real program",
+	}},
+}
+
+// All are the kinds of a released binary.
+func All() attempt.Kinds {
+	var all []attempt.Kind
+	for _, k := range known {
+		all = append(all, k.kind())
+	}
+	return attempt.NewKinds(all...)
+}
+
+// Capabilities are what the kinds can do, in the order of the docs.
+func Capabilities() []Capability {
+	var all []Capability
+	for _, k := range known {
+		c := k.can
+		c.Kind = k.kind().Name
+		all = append(all, c)
+	}
+	return all
+}
+
+// Of are the capabilities of the kind of that name.
+func Of(kind string) (Capability, bool) {
+	for _, c := range Capabilities() {
+		if c.Kind == kind {
+			return c, true
+		}
+	}
+	return Capability{}, false
+}
+
+// Missing says what the node asks for that its kind cannot do; nothing for
+// kinds that are not known.
+func Missing(n *dag.Node) []string {
+	c, ok := Of(n.Agent)
+	if !ok {
+		return nil
+	}
+	var all []string
+	if n.Budget.Tokens > 0 && c.Usage == "" {
+		all = append(all, fmt.Sprintf("budget: %s does not tell what it uses", c.Kind))
+	}
+	if n.AutoAccept && c.AutoAccept == "" {
+		all = append(all, fmt.Sprintf("auto_accept: %s asks nothing", c.Kind))
+	}
+	return all
+}
+
+// Markdown is the table of capabilities for the docs.
+func Markdown() string {
+	all := Capabilities()
+	var b strings.Builder
+	b.WriteString("| |")
+	for _, c := range all {
+		fmt.Fprintf(&b, " `%s` |", c.Kind)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(all)) + "\n")
+	for _, row := range []struct {
+		name string
+		of   func(Capability) string
+	}{
+		{"program", func(c Capability) string {
+			if c.Program == "" {
+				return "`sh`"
+			}
+			return "`" + c.Program + "`"
+		}},
+		{"in a pane", func(c Capability) string { return c.Panes }},
+		{"headless", func(c Capability) string { return c.Headless }},
+		{"calls judged before they happen", func(c Capability) string { return c.Guard }},
+		{"`role: review` kept from writing", func(c Capability) string { return c.ReadOnly }},
+		{"questions to a person", func(c Capability) string { return c.Questions }},
+		{"limits waited for", func(c Capability) string { return c.Limits }},
+		{"same conversation after a loss", func(c Capability) string { return c.Resume }},
+		{"tokens counted, `budget` kept", func(c Capability) string { return c.Usage }},
+		{"`auto_accept`", func(c Capability) string { return c.AutoAccept }},
+		{"tested", func(c Capability) string { return c.Tested }},
+	} {
+		fmt.Fprintf(&b, "| %s |", row.name)
+		for _, c := range all {
+			text := row.of(c)
+			if text == "" {
+				text = "no"
+			}
+			fmt.Fprintf(&b, " %s |", text)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,249 @@
+package stdio
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+)
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		line                  string
+		request, answer, fail bool
+	}{
+		{line: `{"id":0,"method":"a","params":{}}`, request: true},
+		{line: `{"jsonrpc":"2.0","id":"x","result":null}`, answer: true},
+		{line: `{"id":1,"error":{"code":-1,"message":"m"}}`, answer: true},
+		{line: `{"method":"a"}`},
+		{line: `{"id":null,"method":"a"}`},
+		{line: `{"id":null,"result":1}`, fail: true},
+		{line: `{}`, fail: true},
+		{line: `null`, fail: true},
+		{line: `[1]`, fail: true},
+		{line: `{"id":1`, fail: true},
+		{line: `2026 ERROR something`, fail: true},
+	} {
+		m, err := Parse([]byte(c.line))
+		if (err != nil) != c.fail || m.IsRequest() != c.request || m.IsAnswer() != c.answer {
+			t.Errorf("%s: %+v, %v", c.line, m, err)
+		}
+		if c.answer && (m.Result == nil) == (m.Error == nil) {
+			t.Errorf("%s: both or neither of result and error", c.line)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{`{"id":0,"method":"a","params":{"b":1}}`, `{"id":"x","result":{}}`, `{"method":"a"}`, "{}", "x", `{"id":1,"error":{"code":1,"message":"m"},"result":2}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		m, err := Parse(line)
+		if err != nil {
+			return
+		}
+		b, err := json.Marshal(m)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		again, err := Parse(b)
+		if err != nil || again.IsRequest() != m.IsRequest() || again.IsAnswer() != m.IsAnswer() || again.Method != m.Method {
+			t.Errorf("%s: %+v, then %+v, %v", line, m, again, err)
+		}
+	})
+}
+
+// Lines come in any pieces.
+func TestConnWrite(t *testing.T) {
+	text := "{\"method\":\"a\"}\n\n  {\"method\":\"b\"}\r\nnoise\n{\"id\":7,\"result\":1}\n{\"method\":\"c\"}\n{\"method\":\"cut"
+	for size := 1; size <= len(text); size++ {
+		var got []string
+		c := &Conn{handle: func(m Message) { got = append(got, m.Method) }, stray: func(l string) { got = append(got, "!"+l) }}
+		for rest := text; rest != ""; {
+			n := min(size, len(rest))
+			c.Write([]byte(rest[:n]))
+			rest = rest[n:]
+		}
+		if s := strings.Join(got, " "); s != "a b !noise c" {
+			t.Fatalf("in pieces of %d: %s", size, s)
+		}
+	}
+}
+
+func TestConnPassesOverALineWithoutEnd(t *testing.T) {
+	var got []string
+	c := &Conn{handle: func(m Message) { got = append(got, m.Method) }, stray: func(string) { got = append(got, "stray") }}
+	piece := []byte(strings.Repeat("x", 1<<20))
+	for range maxLine>>20 + 2 {
+		c.Write(piece)
+	}
+	if len(c.partial) > 0 {
+		t.Errorf("%d bytes are kept", len(c.partial))
+	}
+	c.Write([]byte("x\n{\"method\":\"a\"}\n"))
+	if fmt.Sprint(got) != "[a]" {
+		t.Error(got)
+	}
+}
+
+func newConn(t *testing.T) (c *Conn, program *os.File, ended chan struct{}) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(); w.Close() })
+	ended = make(chan struct{})
+	return &Conn{input: w, ended: ended, handle: func(Message) {}, stray: func(string) {}}, r, ended
+}
+
+func TestCall(t *testing.T) {
+	c, program, ended := newConn(t)
+	answer := func(format string) {
+		m := make([]byte, 4096)
+		n, err := program.Read(m)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		msg, err := Parse(m[:n])
+		if err != nil || !msg.IsRequest() {
+			t.Errorf("%s: %v", m[:n], err)
+		}
+		fmt.Fprintf(c, format+"\n", msg.ID)
+	}
+	go answer(`{"id":%s,"result":{"a":5}}`)
+	var got struct{ A int }
+	if err := c.Call(t.Context(), "m", nil, &got); err != nil || got.A != 5 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	go answer(`{"id":%s,"error":{"code":-7,"message":"no"}}`)
+	var refused *Error
+	if err := c.Call(t.Context(), "m", nil, &got); !errors.As(err, &refused) || refused.Code != -7 {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Call(ctx, "m", nil, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(ended)
+	if err := c.Call(t.Context(), "m", nil, nil); !errors.Is(err, ErrEnded) {
+		t.Error(err)
+	}
+	if len(c.waiting) > 0 {
+		t.Errorf("still waited for: %v", c.waiting)
+	}
+}
+
+// A program that reads nothing holds nobody for longer than they want to wait.
+func TestSendToADeafProgram(t *testing.T) {
+	c, _, _ := newConn(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- c.Notify(ctx, "m", strings.Repeat("x", 1<<20)) }()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestIsReport(t *testing.T) {
+	for command, want := range map[string]bool{
+		`cmux done "a b"`: true, `cmux blocked 'it; is > so'`: true, `cmux done -- 'x'`: true, `/bin/bash -lc 'cmux done "a b"'`: true,
+		`/bin/bash -c "cmux done 'x'"`: true, `cmux done "it is \"so\""`: true,
+		`cmux done`: true, `cmux`: false, `cmux agents stop`: false, ``: false,
+		`cmux done "$(rm -rf /)"`: false, "cmux done \"`id`\"": false, `cmux done x; rm y`: false, `cmux done x && y`: false,
+		`cmux done x > /etc/passwd`: false, "cmux done x\nrm y": false, `cmux done $HOME`: false, `cmux done 'open`: false,
+		`PATH=/tmp cmux done x`: false, `/tmp/cmux done x`: false, `sh -c 'cmux done x; rm y'`: false, `cmux done x # y`: false,
+	} {
+		if isReport(command) != want {
+			t.Errorf("%s: %v", command, !want)
+		}
+	}
+}
+
+func TestYes(t *testing.T) {
+	for answer, want := range map[string]string{"y": "true ", " Yes. ": "true ", "OK": "true ", "1": "true ", "no": "false ", "": "false ", "only in src/": "false only in src/"} {
+		yes, more := Yes(answer)
+		if got := fmt.Sprint(yes, " ", more); got != want {
+			t.Errorf("%q: %q", answer, got)
+		}
+	}
+}
+
+func TestSpread(t *testing.T) {
+	if got := Spread(" a\nb ", 2); !reflect.DeepEqual(got, []string{"a", "b"}) {
+		t.Errorf("%q", got)
+	}
+	if got := Spread("a\nb", 1); !reflect.DeepEqual(got, []string{"a\nb"}) {
+		t.Errorf("%q", got)
+	}
+	if got := []string{Option("2", []string{"l", "r"}), Option("3", []string{"l", "r"}), Option("02", []string{"l", "r"}), Option("up", nil)}; !reflect.DeepEqual(got, []string{"r", "3", "r", "up"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestLenient(t *testing.T) {
+	var v struct {
+		A int
+		B string
+		C []int
+	}
+	Lenient(json.RawMessage(`{"A":5,"B":{"not":"a text"},"C":[1,2],"D":0}`), &v)
+	if v.A != 5 || v.B != "" || len(v.C) != 2 {
+		t.Errorf("%+v", v)
+	}
+	Lenient(json.RawMessage(`no JSON`), &v)
+	if v.A != 5 {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestConsole(t *testing.T) {
+	ptmx, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ptmx.Close()
+	defer tty.Close()
+	got := make(chan string, 16)
+	stop := watchConsole(t.Context(), tty,
+		func(_ context.Context, l string) { got <- "line " + l }, func(context.Context) { got <- "break" }, func() { got <- "left" })
+	for _, c := range []struct{ keys, want string }{
+		{"hello\r", "line hello"}, {"helx\x7flo\n", "line hello"}, {"half\x03", "break"}, {"\x03", "break"}, {"é ü\n", "line é ü"}, {"\n", "line "}, {"\x04", "left"},
+	} {
+		if _, err := ptmx.WriteString(c.keys); err != nil {
+			t.Fatal(err)
+		}
+		if g := <-got; g != c.want {
+			t.Errorf("%q: %q, want %q", c.keys, g, c.want)
+		}
+	}
+	stop()
+}
+
+// What is no terminal may end without that meaning anything.
+func TestConsoleWithoutATerminal(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got := make(chan string, 16)
+	stop := watchConsole(t.Context(), r,
+		func(_ context.Context, l string) { got <- l }, func(context.Context) {}, func() { t.Error("left") })
+	w.WriteString("a\n")
+	if g := <-got; g != "a" {
+		t.Error(g)
+	}
+	w.Close()
+	stop()
+}
