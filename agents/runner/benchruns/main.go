@@ -221,6 +221,7 @@ func (b *bench) head(ctx context.Context) {
 			}
 		}
 	}
+	b.f("# Benchmarks\n\nThe figures are written by `make bench`, which repeats them all; the notes at the end are written by hand.\n\n")
 	b.f("Machine: %s, %s cores, %s %s, %s. ", cpu, say("nproc"), say("uname", "-s"), say("uname", "-r"), say("stat", "-f", "-c", "%T", b.scratch))
 	b.f("%s, %s, %s, %s, ninja %s", say("git", "--version"), say("tmux", "-V"), say("go", "version"), say("make", "--version"), say("ninja", "--version"))
 	if b.task != "" {
