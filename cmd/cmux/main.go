@@ -22,6 +22,7 @@ import (
 	"golang.org/x/term"
 
 	"cmux/agents/attempt"
+	"cmux/agents/kinds"
 	"cmux/agents/runner"
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/dag"
@@ -294,7 +295,7 @@ func newVersionCmd(d *Deps) *cobra.Command {
 	return cmd
 }
 
-func main() { os.Exit(Main(attempt.NewKinds(attempt.Command()))) }
+func main() { os.Exit(Main(kinds.All())) }
 
 // Main runs cmux with these kinds of agents in this process and returns its
 // exit code.

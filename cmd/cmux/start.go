@@ -80,8 +80,18 @@ func (d *Deps) start(ctx context.Context, f startFlags) error {
 		fmt.Fprintf(d.Err, "Run %s is not finished: going on with it (--new ends it and begins another).\n", u.Plan.ID)
 		return d.resume(ctx, u, f)
 	}
+	notes, unfit := preflight(ctx, l)
+	if unfit != nil && !f.dryRun {
+		return unfit
+	}
 	if _, err := fmt.Fprint(d.Out, launchTable(l, d.width(), d.colour())); err != nil {
 		return err
+	}
+	for _, n := range notes {
+		fmt.Fprintf(d.Out, "warning: %s\n", n)
+	}
+	if unfit != nil {
+		fmt.Fprintf(d.Out, "warning: start would refuse this now: %v\n", unfit)
 	}
 	if f.dryRun {
 		_, err := fmt.Fprint(d.Out, "\n"+schedule(l))
