@@ -72,8 +72,8 @@ type fixture struct {
 	run    *run.Run
 	node   *dag.Node
 	spec   *run.Spec
-	out    bytes.Buffer
-	tmux   *terminal // nil: headless
+	outs   []*bytes.Buffer // of headless wrappers
+	tmux   *terminal       // nil: headless
 }
 
 // node is a build node whose task marks the script of that name.
@@ -136,7 +136,10 @@ func newFixture(t *testing.T, n dag.Node, scripts ...modeltest.Script) *fixture 
 	f.append(run.Record{Type: run.Started, Node: n.Name, Attempt: 1, Place: &place})
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("wrapper:\n%s\nlog:\n%s", f.out.String(), f.log())
+			for _, out := range f.outs {
+				t.Logf("wrapper:\n%s", out) // it has ended: this cleanup comes last
+			}
+			t.Logf("log:\n%s", f.log())
 			for _, r := range f.records() {
 				b, _ := json.Marshal(r)
 				t.Logf("record %s", b)
@@ -151,7 +154,9 @@ func (f *fixture) start() (wait func() int) {
 	f.t.Helper()
 	f.writeSpec()
 	cmd := exec.Command(f.run.Binary(), "exec", f.run.Dir, f.node.Name, fmt.Sprint(f.spec.Attempt))
-	cmd.Stdout, cmd.Stderr = &f.out, &f.out
+	out := new(bytes.Buffer)
+	f.outs = append(f.outs, out)
+	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Env, cmd.Dir = f.home.Env, f.spec.Place.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

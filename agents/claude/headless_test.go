@@ -166,8 +166,10 @@ func TestResumesHeadless(t *testing.T) {
 	f.resumed()
 }
 
+// The program closes a turn that was broken off with a message of its own, which
+// counts as one of the model's.
 var resumable = mt.Script{Name: "s", Turns: []mt.Turn{
-	{mt.Shell("echo made > a.txt; " + commit)}, {mt.Hold("gate"), mt.Report("made it")}, {mt.Text("end")}}}
+	{mt.Shell("echo made > a.txt; " + commit)}, {mt.Hold("gate"), mt.Report("too early")}, {mt.Hold("gate"), mt.Report("made it")}, {mt.Text("end")}}}
 
 // killAndRedo kills the wrapper and prepares the attempt that redoes it, as the
 // runner does.
