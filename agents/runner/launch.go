@@ -471,6 +471,19 @@ type attached struct {
 	client  *wrapper.Client // in another
 }
 
+// stands reports whether there is a connection to a wrapper and it has not ended.
+func (a *attached) stands() bool {
+	if a == nil || a.client == nil {
+		return false
+	}
+	select {
+	case <-a.client.Gone():
+		return false
+	default:
+		return true
+	}
+}
+
 func (a *attached) close() {
 	if a.client != nil {
 		a.client.Close()

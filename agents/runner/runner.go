@@ -732,7 +732,8 @@ func (r *Runner) rescan(ctx context.Context) error {
 		return err
 	}
 	for i := range r.hist.Nodes {
-		if r.hist.Nodes[i].Fact.Live() {
+		// A connection that stands says that its wrapper lives, and costs nothing.
+		if r.hist.Nodes[i].Fact.Live() && !r.live[i].stands() {
 			if err := r.probe(ctx, i, false); err != nil {
 				return err
 			}
