@@ -375,8 +375,14 @@ func (s *Spawner) Continue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for pid, p := range s.leaders {
-		if st, err := statOf(pid); err == nil && st.stopped {
-			p.Signal(syscall.SIGCONT)
+		if st, err := statOf(pid); err != nil || !st.stopped {
+			continue
 		}
+		// ^Z stops a group, and so does a program that suspends itself.
+		if group, err := syscall.Getpgid(pid); err == nil && group == pid {
+			syscall.Kill(-pid, syscall.SIGCONT)
+			continue
+		}
+		p.Signal(syscall.SIGCONT)
 	}
 }

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 			fmt.Sscan(os.Args[4], &n)
 			os.Exit(wrapper.Main(context.Background(), wrapper.Options{
 				RunDir: os.Args[2], Node: os.Args[3], Attempt: n,
-				Kinds:  attempt.NewKinds(attempt.Command(), scripted.Kind(true)),
+				Kinds:  attempt.NewKinds(attempt.Command(), scripted.Kind(true), frontKind()),
 				Limits: attempt.Limits{Grace: time.Second, Retry: 20 * time.Millisecond, Pause: 10 * time.Millisecond},
 			}))
 		case "done":

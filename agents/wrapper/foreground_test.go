@@ -1,0 +1,221 @@
+package wrapper_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"cmux/agents/attempt"
+	"cmux/agents/proc"
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// frontName is a kind whose script has the terminal to itself and whose hooks
+// Stop and Ask wait for an answer.
+const frontName = "front"
+
+func frontKind() attempt.Kind {
+	return attempt.Kind{Name: frontName, Judge: true, New: func(s *attempt.Stage) (attempt.Agent, error) { return &front{stage: s}, nil }}
+}
+
+type front struct {
+	stage   *attempt.Stage
+	program *attempt.Program
+	mu      sync.Mutex
+	over    bool
+}
+
+func (a *front) Start(context.Context) (err error) {
+	a.program, err = a.stage.Foreground(exec.Command("/bin/sh", "-c", a.stage.Node.Task))
+	return err
+}
+
+func (a *front) Deliver(_ context.Context, text string) error {
+	return errors.New("nothing should have been delivered: " + text)
+}
+
+func (a *front) Hook(event string, _ json.RawMessage) ([]attempt.Event, attempt.Reply, error) {
+	switch event {
+	case "Stop":
+		a.mu.Lock()
+		a.over = true
+		a.mu.Unlock()
+		if err := os.WriteFile(filepath.Join(a.stage.Dir, "held"), nil, 0o644); err != nil {
+			return nil, attempt.Reply{}, err
+		}
+		return []attempt.Event{{What: attempt.TurnEnded, Hold: true}}, attempt.Reply{}, nil
+	case "Ask":
+		return []attempt.Event{{What: attempt.Asked, Text: "which?", Hold: true}}, attempt.Reply{}, nil
+	}
+	return nil, attempt.Reply{Stdout: "heard"}, nil
+}
+
+func (a *front) HandBack(text string) attempt.Reply {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.over = false
+	return attempt.Reply{Stdout: "told: " + strings.ReplaceAll(text, "\n", " ")}
+}
+
+func (a *front) Busy() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return !a.over
+}
+
+func (a *front) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
+	return a.program.Finish(ctx, grace)
+}
+func (a *front) Ended() <-chan struct{} { return a.program.Exited() }
+func (a *front) Exit() proc.Exit        { return a.program.Exit() }
+
+// onTerminal starts the wrapper as the leader of a session on a pty.
+func (f *fixture) onTerminal() (keyboard *os.File, shown func() string, wait func() int) {
+	f.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	ptmx, tty, err := pty.Open()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	cmd := exec.Command(self, "exec", f.run.Dir, f.node.Name, fmt.Sprint(f.spec.Attempt))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TERM=screen"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	tty.Close()
+	var (
+		mu   sync.Mutex
+		seen bytes.Buffer
+	)
+	read, waited := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(read)
+		buf := make([]byte, 4096)
+		for {
+			n, err := ptmx.Read(buf)
+			mu.Lock()
+			seen.Write(buf[:n])
+			mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	go func() { defer close(waited); cmd.Wait() }()
+	f.t.Cleanup(func() {
+		cmd.Process.Kill()
+		<-waited
+		if f.t.Failed() {
+			f.t.Logf("shown:\n%s", shown())
+		}
+		proc.End(context.Background(), time.Second, proc.Attempt(f.run.Plan.ID, f.spec.Node, f.spec.Attempt))
+		<-read
+		ptmx.Close()
+	})
+	shown = func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return seen.String()
+	}
+	return ptmx, shown, func() int { <-waited; <-read; return cmd.ProcessState.ExitCode() }
+}
+
+func frontNode(task string, change func(*dag.Node)) dag.Node {
+	n := scriptedNode("", change)
+	n.Agent, n.Task = frontName, task
+	return n
+}
+
+func TestForeground(t *testing.T) {
+	f := newFixture(t, frontNode(`trap 'echo interrupted' INT
+echo "in front"; stty -echo
+until read -r line; do :; done; echo "got $line"
+(kill -TSTP 0; echo "woken")
+cmux done ok; sleep 1000`, func(n *dag.Node) { n.Verify = []string{"echo from the check"} })).inPane()
+	keyboard, shown, wait := f.onTerminal()
+	eventually(t, "it is in front", func() bool { return strings.Contains(shown(), "in front") })
+	io.WriteString(keyboard, "\x03")
+	eventually(t, "^C reaches it alone", func() bool { return strings.Contains(shown(), "interrupted") })
+	io.WriteString(keyboard, "typed\n")
+	for _, fact := range []string{"got typed", "woken"} {
+		eventually(t, fact, func() bool { return strings.Contains(shown(), fact) })
+	}
+	if code := wait(); code != 0 {
+		t.Errorf("exit %d\n%s", code, shown())
+	}
+	got := shown()
+	for _, want := range []string{"got typed", "woken", "── a: done"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("not shown: %q\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "from the check") {
+		t.Errorf("its terminal was written to:\n%s", got)
+	}
+	if b, _ := os.ReadFile(filepath.Join(f.run.NodeDir("a"), "log")); !strings.Contains(string(b), "from the check") {
+		t.Errorf("log:\n%s", b)
+	}
+}
+
+// The end of a turn waits for the verdict, and a question for its answer, in
+// the hooks that tell of them.
+func TestHooksAreHeld(t *testing.T) {
+	f := newFixture(t, frontNode(`echo "first: $(cmux hook Stop </dev/null)"
+cmux done one; echo "second: $(cmux hook Stop </dev/null)"
+echo "third: $(cmux hook Ask </dev/null)"
+echo "other: $(cmux hook Other </dev/null)"
+touch fixed; cmux done two; cmux hook Stop </dev/null; sleep 1000`,
+		func(n *dag.Node) { n.Verify = []string{"test -e fixed || { echo not fixed; false; }"} })).inPane()
+	_, shown, wait := f.onTerminal()
+	f.becomes("checking, running, needs input")
+	if err := f.dial().Answer(t.Context(), "the left one"); err != nil {
+		t.Fatal(err)
+	}
+	if code := wait(); code != 0 {
+		t.Errorf("exit %d\n%s", code, shown())
+	}
+	for _, want := range []string{"first: told: You ended your turn without reporting", "second: told: The check", "third: told: the left one", "other: heard"} {
+		if !strings.Contains(shown(), want) {
+			t.Errorf("not shown: %q\n%s", want, shown())
+		}
+	}
+	if end := f.last(run.AttemptEnd); end == nil || end.End.Summary != "two" {
+		t.Errorf("%+v", end)
+	}
+}
+
+// A turn whose hook has gone is over all the same: what is to be said has to be
+// delivered.
+func TestGoneHookIsNotAnswered(t *testing.T) {
+	f := newFixture(t, frontNode(`cmux done one
+cmux hook Stop </dev/null >/dev/null 2>&1 & hook=$!
+while [ ! -e held ]; do sleep 0.01; done
+kill $hook; wait $hook; touch killed; sleep 1000`,
+		func(n *dag.Node) {
+			n.Verify = []string{"while [ ! -e killed ]; do sleep 0.01; done; exit 5"}
+		})).inPane()
+	_, shown, wait := f.onTerminal()
+	wait()
+	if end := f.last(run.AttemptEnd); end == nil || !strings.Contains(end.End.Detail, "nothing should have been delivered") {
+		t.Errorf("%+v\n%s", end, shown())
+	}
+}
