@@ -5,16 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
 )
 
-const (
-	maxSentBack = 3 // turns without a report before a person is asked
-
-	reminder = "You ended your turn without reporting. Go on with the task until it is finished, then report with: cmux done \"summary\"\nIf you cannot finish, report why with: cmux blocked \"reason\""
-	goOn     = "The limit is over. Go on where you left off."
-)
+const maxSentBack = 3 // turns without a report before a person is asked
 
 // converse is the life of an agent that reports.
 func (a *attempt) converse() error {
@@ -64,7 +60,7 @@ func (a *attempt) converse() error {
 			if a.sentBack++; a.sentBack > maxSentBack {
 				err = a.needInput(fmt.Sprintf("ended %d turns without a report", a.sentBack))
 			} else {
-				err = a.deliver(reminder)
+				err = a.deliver(prompt.NoReport())
 			}
 		}
 		a.wentOn = false
@@ -160,7 +156,6 @@ func (a *attempt) deliver(text string) error {
 const (
 	maxFalters = 5 // failed calls of the model in a row
 	maxWait    = 5 * time.Minute
-	tryAgain   = "The call of the model failed. Go on where you left off."
 )
 
 // backOff waits after a failed call of the model and sends the agent on.
@@ -182,7 +177,7 @@ func (a *attempt) backOff() error {
 		return err
 	}
 	a.turnEnded = false
-	return a.deliver(tryAgain)
+	return a.deliver(prompt.CallFailed)
 }
 
 // reported judges a `cmux done`.
@@ -354,5 +349,5 @@ func (a *attempt) sleep() error {
 		return err
 	}
 	a.turnEnded = false
-	return a.deliver(goOn)
+	return a.deliver(prompt.LimitOver)
 }

@@ -52,7 +52,7 @@ type attempt struct {
 	delivering context.CancelFunc // gives up the delivery that is under way
 	interrupt  context.CancelFunc // ends the step that runs
 	calls      chan func() error
-	delivered  []string // prompts that are cmux's own
+	delivered  []string // messages handed to the agent
 	subagents  int      // at work now
 
 	// Of the conversation so far.
@@ -226,7 +226,6 @@ func (a *attempt) launch() error {
 	if err != nil {
 		return failed(dag.ReasonSetup, "%s: %v", a.kind.Name, err)
 	}
-	a.delivered = append(a.delivered, a.node.Task)
 	if err := agent.Start(a.ctx); err != nil {
 		return failed(dag.ReasonSetup, "starting: %v", err)
 	}
@@ -570,14 +569,16 @@ func (a *attempt) react(e Event) error {
 	return nil
 }
 
-// isOwn reports whether a prompt came from cmux. A terminal program may wrap
-// what was pasted into it and break its lines anew, so containment decides, and
-// white space does not.
+// isOwn reports whether a prompt is one that was delivered, for kinds that
+// cannot tell (Event.Own). White space does not matter, and around a long text
+// there may be more, such as the tags in which a program wraps what is pasted;
+// a short one must be all of it, as a person may use the same words.
 func (a *attempt) isOwn(prompt string) bool {
+	const long = 40
 	plain := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	prompt = plain(prompt)
 	for _, d := range a.delivered {
-		if d = plain(d); d != "" && strings.Contains(prompt, d) {
+		if d = plain(d); d != "" && (prompt == d || len(d) >= long && strings.Contains(prompt, d)) {
 			return true
 		}
 	}

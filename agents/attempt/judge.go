@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cmux/agents/proc"
+	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
 )
@@ -115,7 +116,7 @@ func (a *attempt) verify(what string) (*fault, error) {
 			f := &fault{
 				reason: dag.ReasonChecks,
 				detail: fmt.Sprintf("%s%s: %s%s", what, command, how, endOf(check.Output)),
-				tell:   fmt.Sprintf("The check `%s` failed (%s). Fix the cause, then report again with: cmux done \"summary\"\n\nThe end of its output:\n%s", command, how, check.Output),
+				tell:   prompt.CheckFailed(command, how, check.Output),
 			}
 			return f, a.become(before, time.Time{}, "")
 		}
@@ -285,8 +286,7 @@ func (a *attempt) scope(ctx context.Context) (*fault, error) {
 	return &fault{
 		reason: dag.ReasonScope,
 		detail: "changed outside its scope: " + files,
-		tell: fmt.Sprintf("These files are outside your scope (%s): %s\nRestore them to what they were at %.12s, then report again with: cmux done \"summary\"",
-			strings.Join(a.node.Scope, ", "), files, a.ownStart),
+		tell:   prompt.OutOfScope(files, a.node.Scope, a.node.Context, a.ownStart),
 	}, nil
 }
 
@@ -322,7 +322,7 @@ func (a *attempt) uncommitted(ctx context.Context) (*fault, error) {
 		return &fault{
 			reason: dag.ReasonChecks,
 			detail: fmt.Sprintf("the worktree was left on %s, not on %s", is, want),
-			tell:   fmt.Sprintf("The worktree is on %s. Bring your work to %s, leave that checked out, then report again with: cmux done \"summary\"", is, want),
+			tell:   prompt.WrongBranch(is, want),
 		}, nil
 	}
 	dirt, err := a.tree.repo.Uncommitted(ctx, a.tree.lent.Path)
@@ -336,7 +336,7 @@ func (a *attempt) uncommitted(ctx context.Context) (*fault, error) {
 		}
 		f := &fault{
 			detail: "uncommitted: " + what,
-			tell:   fmt.Sprintf("Not committed: %s\nCommit what belongs to your task, remove the rest, then report again with: cmux done \"summary\"", what),
+			tell:   prompt.Uncommitted(what),
 		}
 		if !a.kind.Judge || a.agent == nil || a.askedCommit {
 			f.settle = a.commit
@@ -353,7 +353,7 @@ func (a *attempt) uncommitted(ctx context.Context) (*fault, error) {
 	}
 	return &fault{
 		detail: "reported done without a commit",
-		tell:   "You reported done, but your branch has no commit. Commit your work and report again; if nothing was needed, say so: cmux done \"nothing was needed: why\"",
+		tell:   prompt.NoCommit(),
 	}, nil
 }
 

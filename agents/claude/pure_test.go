@@ -13,6 +13,8 @@ import (
 
 	"cmux/agents/attempt"
 	"cmux/agents/guard"
+	"cmux/agents/prompt"
+	"cmux/agents/run"
 	"cmux/agents/transcript"
 	"cmux/dag"
 )
@@ -78,6 +80,31 @@ func listening(headless bool) *listener {
 const questions = `{"questions":[{"question":"Which?","options":[{"label":"Red"},{"label":"Blue"}]}]}`
 
 // Payloads as the real program sends them.
+// Whatever cmux says to an agent is known as its own when it arrives, also as
+// a terminal program passes pasted text on; a person's words are not.
+func TestOwnPrompts(t *testing.T) {
+	spec := &run.Spec{Node: "a", Attempt: 1, Place: run.Place{Dir: "/t", Tree: "/t", Branch: "work/a", Commit: strings.Repeat("1", 40)}}
+	for name, text := range map[string]string{
+		"prompt": prompt.Compose(prompt.Input{Node: &dag.Node{Name: "a", Role: dag.RoleBuild, Task: "do\n\n\tit  \n"}, Spec: spec}),
+		"file":   prompt.ByFile("/r/prompt-1.md"), "resumed": prompt.Resumed, "limit": prompt.LimitOver, "failed call": prompt.CallFailed,
+		"no report": prompt.NoReport(), "check": prompt.CheckFailed("make", "exit 2", "a\n\n  b\n"), "commit": prompt.NoCommit(),
+		"dirt": prompt.Uncommitted("1 file"), "branch": prompt.WrongBranch("branch x", "y"), "scope": prompt.OutOfScope("x", nil, []string{"y"}, "z"),
+		"answer": "yes",
+	} {
+		a := &agent{texts: []string{harmless(text)}}
+		for how, arrived := range map[string]string{
+			"": harmless(text), "pasted": "\n\n<pasted_content id=\"9f42\">\n" + strings.ReplaceAll(harmless(text), "\t", "    ") + "\n</pasted_content id=\"9f42\">\n",
+		} {
+			if !a.isOwn(arrived) {
+				t.Errorf("%s %s: taken for a person's", name, how)
+			}
+		}
+		if a.isOwn("yes, but first explain why") || a.isOwn("") {
+			t.Errorf("%s: a person's words are taken for it", name)
+		}
+	}
+}
+
 func TestHear(t *testing.T) {
 	for _, c := range []struct {
 		name, event, payload string

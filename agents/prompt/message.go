@@ -10,6 +10,9 @@ const again = "then report again with: cmux done \"summary\""
 // LimitOver sends an agent on after a usage or rate limit.
 const LimitOver = "The limit is over. Go on where you left off."
 
+// CallFailed sends an agent on whose call of the model failed for good.
+const CallFailed = "The call of the model failed. Go on where you left off."
+
 // Resumed sends an agent on whose program was ended and started again in the
 // same conversation.
 const Resumed = "You were interrupted and are back in the same conversation and directory. Commands that ran then were ended. Look at `git status`, go on where you left off, and report when you have finished."

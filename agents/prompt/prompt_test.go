@@ -159,7 +159,7 @@ func TestFailedDependencySaysNothing(t *testing.T) {
 func TestMessages(t *testing.T) {
 	var b strings.Builder
 	for _, s := range []string{
-		prompt.LimitOver, prompt.Resumed, prompt.NoReport(),
+		prompt.LimitOver, prompt.CallFailed, prompt.Resumed, prompt.NoReport(),
 		prompt.CheckFailed("go test ./...", "exit 1", "FAIL\n```\nx"), prompt.CheckFailed("true", "no end within 10m0s", " \n"),
 		prompt.OutOfScope("a.go, b.go", []string{"src/auth/", "docs/"}, nil, base),
 		prompt.OutOfScope("src/types/a.go", nil, []string{"src/types/"}, base),
