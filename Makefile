@@ -1,5 +1,5 @@
 # make         builds bin/cmux
-# make demo    runs cmux's main job on a scratch repository, no account, no network
+# make demo    runs cmux's main job in scratch repositories, no account, no network
 # make test    runs every test
 # make bench   runs the benchmarks and whole runs beside make, ninja and go-task
 # make docs    rewrites the generated pages under docs/
@@ -20,7 +20,8 @@ tools:
 	@.ci/tools tmux git
 
 demo: tools build
-	@examples/demo/run.sh "$(CURDIR)/bin/cmux"
+	$(GO) build -trimpath -o bin/modeld ./agents/modeltest/modeld
+	@examples/demo/run.sh "$(CURDIR)/bin/cmux" "$(CURDIR)/bin/modeld"
 
 check:
 	@fmt="$$(gofmt -l cmd dag signals worktree agents examples)"; test -z "$$fmt" || { echo "gofmt: $$fmt"; exit 1; }

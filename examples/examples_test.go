@@ -16,13 +16,14 @@ import (
 
 	"github.com/creack/pty"
 
+	"cmux/agents/modeltest"
 	"cmux/dag"
 )
 
 // TestExamplesLoad loads every configuration of this folder, without a warning.
 func TestExamplesLoad(t *testing.T) {
 	paths, err := filepath.Glob("*/cmux-agents.yml")
-	if err != nil || len(paths) < 3 {
+	if err != nil || len(paths) < 4 {
 		t.Fatalf("examples: %q, %v", paths, err)
 	}
 	for _, path := range paths {
@@ -94,83 +95,159 @@ func TestShopWithoutClaude(t *testing.T) {
 // scratchOf finds the demo's folder in what it printed.
 var scratchOf = regexp.MustCompile(`/tmp/cmux-demo\.[A-Za-z0-9]+`)
 
-// TestDemo runs what `make demo` runs, without a terminal.
-func TestDemo(t *testing.T) {
-	t.Parallel()
-	p := newProject(t, "elsewhere")
-	script, err := filepath.Abs("demo/run.sh")
+// demo is the command that `make demo` ends in, with the demo's folder at dir.
+func demo(t *testing.T, p *project, dir string) *exec.Cmd {
+	t.Helper()
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := p.mustRun(t, "'"+script+"' '"+filepath.Join(built(t), "cmux")+"'")
-	if !strings.Contains(out, "\nAll as told, in ") {
-		t.Errorf("the demo ended otherwise than told:\n%s", out)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*deadline)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, filepath.Join(dir, "run.sh"), filepath.Join(built(t), "cmux"), filepath.Join(built(t), "modeld"))
+	cmd.Dir, cmd.Env = p.dir, p.env
+	return cmd
+}
+
+// asTold checks how a demo ended that nobody interrupted.
+func asTold(t *testing.T, out []byte, err error) {
+	t.Helper()
+	if err != nil || !bytes.Contains(out, []byte("All as told, in ")) {
+		t.Errorf("the demo ended otherwise than told: %v\n%s", err, out)
 	}
-	demoIsGone(t, scratchOf.FindString(out))
+	demoIsGone(t, scratchOf.FindString(string(out)))
+}
+
+// TestDemo runs what `make demo` runs, without a terminal, for somebody whose
+// own account and proxy it must leave alone.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	modeltest.Claude(t)
+	p := newProject(t, "elsewhere")
+	home := filepath.Join(filepath.Dir(p.dir), "home")
+	p.env = append(p.env, "ANTHROPIC_AUTH_TOKEN=mine", "ANTHROPIC_BASE_URL=http://127.0.0.1:9", "CLAUDE_CODE_USE_BEDROCK=1",
+		"CLAUDE_CONFIG_DIR="+home, "XDG_DATA_HOME="+home, "XDG_RUNTIME_DIR="+home, "HTTP_PROXY=http://127.0.0.1:9", "CMUX_HOME="+p.dir)
+	cmd := demo(t, p, "demo")
+	out, err := cmd.CombinedOutput()
+	asTold(t, out, err)
+	if !bytes.Contains(out, []byte("Act two: four Claude Code agents")) {
+		t.Errorf("Claude Code is installed and was not run:\n%s", out)
+	}
+	if left, err := os.ReadDir(home); err != nil || len(left) > 0 {
+		t.Errorf("the home of who called it holds %v, %v", left, err)
+	}
+}
+
+// TestDemoWithoutClaude: where Claude Code is missing or does not work, the
+// demo says so, what it would show, and where to get it.
+func TestDemoWithoutClaude(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ program, says string }{
+		"none":   {"", "Claude Code is not installed. In it four Claude Code agents would "},
+		"old":    {"echo '2.1.99 (Claude Code)'", "/claude is version 2.1.99, and 2.1.329 is needed. In it "},
+		"broken": {"echo '2.1.329 (Claude Code)'; exit 1", "/claude --version says no version. In it "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, "elsewhere")
+			// Away from this repository's .agents-cli, with a PATH that has no other Claude Code.
+			there, bin := filepath.Join(filepath.Dir(p.dir), "examples"), filepath.Join(filepath.Dir(p.dir), "bin")
+			if err := os.CopyFS(there, os.DirFS(".")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(bin, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if c.program != "" {
+				if err := os.WriteFile(filepath.Join(bin, "claude"), []byte("#!/bin/sh\n"+c.program+"\n"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			path := []string{bin}
+			for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+				if _, err := os.Stat(filepath.Join(dir, "claude")); err != nil {
+					path = append(path, dir)
+				}
+			}
+			p.env = append(p.env, "PATH="+strings.Join(path, string(os.PathListSeparator)))
+			out, err := demo(t, p, filepath.Join(there, "demo")).CombinedOutput()
+			asTold(t, out, err)
+			for _, want := range []string{"\nAct two is left out: ", c.says, "npm install -g @anthropic-ai/claude-code"} {
+				if !strings.Contains(string(out), want) {
+					t.Errorf("it does not say %q:\n%s", want, out)
+				}
+			}
+		})
+	}
 }
 
 // TestDemoOnTerminal runs it where a start would attach and ask.
 func TestDemoOnTerminal(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "elsewhere")
-	script, err := filepath.Abs("demo/run.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), deadline)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, script, filepath.Join(built(t), "cmux"))
-	cmd.Env, cmd.Dir = p.env, p.dir
+	cmd := demo(t, p, "demo")
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer terminal.Close()
 	out, _ := io.ReadAll(terminal) // a pty ends with an error
-	if err := cmd.Wait(); err != nil || !strings.Contains(string(out), "All as told, in ") {
-		t.Errorf("the demo ended otherwise than told: %v\n%s", err, out)
-	}
-	demoIsGone(t, scratchOf.FindString(string(out)))
+	asTold(t, out, cmd.Wait())
 }
 
-// TestDemoInterrupted interrupts the demo while nodes run, as Ctrl-C does: with
-// a signal to its process group.
+// TestDemoInterrupted interrupts the demo while nodes run.
 func TestDemoInterrupted(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, "elsewhere")
-	script, err := filepath.Abs("demo/run.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), script, filepath.Join(built(t), "cmux"))
-	cmd.Env, cmd.Dir = p.env, p.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	scratch, interrupted := "", false
-	lines := bufio.NewScanner(stdout)
-	for lines.Scan() {
-		if s := scratchOf.FindString(lines.Text()); scratch == "" {
-			scratch = s
-		}
-		if !interrupted && strings.Contains(lines.Text(), "schema: running") {
-			interrupted = true
-			if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT); err != nil {
-				t.Error(err)
+	modeltest.Claude(t)
+	for name, c := range map[string]struct {
+		at     string // the line that is waited for
+		signal syscall.Signal
+		alone  bool // Ctrl-C goes to the whole process group, a kill to the script alone
+		exit   int
+	}{
+		"commands":     {"schema: running", syscall.SIGINT, false, 130},
+		"agents":       {"price: running", syscall.SIGINT, false, 130},
+		"agents, kill": {"receipt: running", syscall.SIGTERM, true, 143},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, "elsewhere")
+			cmd := demo(t, p, "demo")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			var errs bytes.Buffer
+			cmd.Stderr = &errs
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			scratch, interrupted := "", false
+			lines := bufio.NewScanner(stdout)
+			for lines.Scan() {
+				if s := scratchOf.FindString(lines.Text()); scratch == "" {
+					scratch = s
+				}
+				if !interrupted && strings.Contains(lines.Text(), c.at) {
+					interrupted = true
+					pid := cmd.Process.Pid
+					if !c.alone {
+						pid = -pid
+					}
+					if err := syscall.Kill(pid, c.signal); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			err = cmd.Wait()
+			var exit *exec.ExitError
+			if !interrupted || !errors.As(err, &exit) || exit.ExitCode() != c.exit {
+				t.Errorf("interrupted: %v; the demo ended with %v, not with %d\n%s", interrupted, err, c.exit, errs.String())
+			}
+			demoIsGone(t, scratch)
+		})
 	}
-	err = cmd.Wait()
-	var exit *exec.ExitError
-	if !interrupted || !errors.As(err, &exit) || exit.ExitCode() != 130 {
-		t.Errorf("interrupted: %v; the demo ended with %v, not with 130", interrupted, err)
-	}
-	demoIsGone(t, scratch)
 }
 
 // demoIsGone checks that neither a file nor a process of the demo is left.

@@ -19,7 +19,7 @@ const deadline = 2 * time.Minute
 
 var (
 	buildOnce sync.Once
-	binDir    string // holds the built cmux
+	binDir    string // holds the built programs
 	buildErr  error
 )
 
@@ -31,14 +31,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// built is the folder that holds the cmux program, built once.
+// built is the folder that holds cmux and the scripted model, built once.
 func built(t *testing.T) string {
 	t.Helper()
 	buildOnce.Do(func() {
 		if binDir, buildErr = os.MkdirTemp("", "cmux-bin"); buildErr != nil {
 			return
 		}
-		out, err := exec.Command("go", "build", "-o", filepath.Join(binDir, "cmux"), "../cmd/cmux").CombinedOutput()
+		out, err := exec.Command("go", "build", "-o", binDir+string(filepath.Separator), "../cmd/cmux", "../agents/modeltest/modeld").CombinedOutput()
 		if err != nil {
 			buildErr = fmt.Errorf("go build: %w\n%s", err, out)
 		}

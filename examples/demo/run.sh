@@ -1,36 +1,41 @@
 #!/usr/bin/env bash
-# run.sh CMUX: the demo of `make demo`, with the cmux binary at that path.
+# run.sh CMUX [MODELD]: the demo of `make demo`, with the cmux binary at that
+# path and the scripted model of agents/modeltest/modeld.
 #
-# It runs demo/cmux-agents.yml in a scratch repository, through real tmux panes
-# and git worktrees, and checks that every node ended as the graph's comments
-# say. Exit code 0: it did; 1: it did not. Nothing of it is left behind.
+# Act one runs demo/cmux-agents.yml, a graph of shell commands; act two (agents.sh)
+# runs team/cmux-agents.yml, a graph of Claude Code agents, where MODELD is given
+# and Claude Code is found. Both run in scratch repositories, through real tmux
+# panes and git worktrees, and check that every node ended as the configuration's
+# comments say. Exit code 0: all did; 1: one did not. Nothing of it is left behind.
 set -euo pipefail
 
-cmux=${1:?usage: run.sh PATH-TO-CMUX}
-[ -x "$cmux" ] || { echo "$cmux is no program: run make first" >&2; exit 1; }
-cmux=$(cd "$(dirname "$cmux")" && pwd)/$(basename "$cmux")
+program() { # the absolute path of a program that is there
+  [ -x "$1" ] || { echo "$1 is no program: run make demo" >&2; exit 1; }
+  echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"
+}
+cmux=$(program "${1:?usage: run.sh PATH-TO-CMUX [PATH-TO-MODELD]}")
+modeld=${2:+$(program "$2")}
 here=$(cd "$(dirname "$0")" && pwd)
 
-# All that is made lies below one short path (a socket's path ends near 100
-# bytes): repository, worktrees, home, tmux server.
-scratch=$(mktemp -d /tmp/cmux-demo.XXXXXX)
-scratch=$(cd "$scratch" && pwd -P)
-mkdir "$scratch/home" "$scratch/tmux" "$scratch/bin" "$scratch/shop"
-ln -s "$cmux" "$scratch/bin/cmux"
+# What the person's environment configures (keys, accounts, proxies, git, tmux)
+# is neither used nor touched.
+for name in $(compgen -e); do
+  case $name in
+    PATH | PWD | TERM | COLORTERM | NO_COLOR | LANG | LC_* | USER | LOGNAME) ;;
+    *) unset "$name" 2>/dev/null || true ;;
+  esac
+done
 
-unset TMUX TMUX_PANE CMUX_HOME GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
-export PATH="$scratch/bin:$PATH" HOME="$scratch/home" SHELL=/bin/sh
-export TMUX_TMPDIR="$scratch/tmux" CMUX_TMUX_SOCKET=demo
-export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_PAGER=cat
-cd "$scratch/shop"
-
-watcher=
+scratch= watcher= model=
 cleanup() {
   trap - EXIT
   trap '' INT TERM HUP
+  [ -n "$scratch" ] || return
   [ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
   cmux agents stop >/dev/null 2>&1 || true # ends what is still at work, if anything
   tmux -L "$CMUX_TMUX_SOCKET" kill-server >/dev/null 2>&1 || true
+  [ -z "$model" ] || kill "$model" 2>/dev/null || true
+  wait
   cd /
   # A process on its way out may still write a last line.
   rm -rf "$scratch" 2>/dev/null || rm -rf "$scratch"
@@ -39,6 +44,18 @@ trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
+# All that is made lies below one short path (a socket's path ends near 100
+# bytes): repositories, worktrees, home, tmux server.
+scratch=$(mktemp -d /tmp/cmux-demo.XXXXXX)
+cd "$scratch" # cleanup stops the run of the folder it is called in
+scratch=$(pwd -P)
+mkdir home tmux bin
+ln -s "$cmux" bin/cmux
+
+export PATH="$scratch/bin:$PATH" HOME="$scratch/home" SHELL=/bin/sh
+export TMUX_TMPDIR="$scratch/tmux" CMUX_TMUX_SOCKET=demo
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_PAGER=cat
+
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 [ -t 1 ] || say() { printf '\n%s\n' "$*"; }
 run() { # prints a command as one would type it, and runs it
@@ -46,76 +63,44 @@ run() { # prints a command as one would type it, and runs it
   "$@"
 }
 
-say "A scratch repository with a graph of eleven nodes, in $scratch/shop"
-git init -q -b main
-git config user.name Demo
-git config user.email demo@localhost
-cp "$here/cmux-agents.yml" .cmux-agents.yml
-echo "A shop." > README
-cat > test.sh <<'SH'
-# Every page that is there says something.
-for page in */*.txt; do
-  [ ! -e "$page" ] || [ -s "$page" ] || { echo "$page is empty"; exit 1; }
-done
-SH
-git add -A
-git commit -q -m "A shop"
-began=$(date +%s)
+repository() { # NAME CONFIG: a new repository with that configuration, to work in
+  mkdir "$scratch/$1"
+  cd "$scratch/$1"
+  git init -q -b main
+  git config user.name Demo
+  git config user.email demo@localhost
+  cp "$2" .cmux-agents.yml
+  echo "A shop." > README
+}
 
-say "Start it. The table is what cmux is about to do; without --yes it would ask, and without --detach it would show the panes."
-run cmux agents start --yes --detach
+watch() { # FUNCTION: prints the changes of labels to the end of the run, and calls it with each
+  printf '$ cmux agents status --watch\n'
+  mkfifo "$scratch/changes"
+  cmux agents status --watch > "$scratch/changes" &
+  watcher=$!
+  exec 3< "$scratch/changes"
+  while IFS= read -r -t 120 line <&3; do
+    printf '%s\n' "$line"
+    "$1" "$line"
+  done
+  exec 3<&-
+  kill "$watcher" 2>/dev/null || true
+  wait "$watcher" || true
+  watcher=
+  rm "$scratch/changes"
+}
 
-say "Watch it. It goes on by itself until the gate waits for a person."
-printf '$ cmux agents status --watch\n'
-mkfifo "$scratch/changes"
-cmux agents status --watch > "$scratch/changes" &
-watcher=$!
-exec 3< "$scratch/changes"
-opened=
-while IFS= read -r -t 60 line <&3; do
-  printf '%s\n' "$line"
-  case $line in *" approval: needs input"*)
-    if [ -z "$opened" ]; then
-      opened=yes
-      say "Each attempt has a pane of its own (cmux agents attach would show them):"
-      run tmux -L "$CMUX_TMUX_SOCKET" list-panes -s -t demo -F '#{window_name} #{pane_id} #{@cmux_label}'
-      say "The gate waits. Any marker that a person makes is a decision, so this opens it:"
-      run touch .cmux/signals/approval.done
-      say "... and release, which waited for it, starts:"
-    fi
-  esac
-done
-exec 3<&-
-kill "$watcher" 2>/dev/null || true
-wait "$watcher" || true
-watcher=
+panes() { # SESSION
+  run tmux -L "$CMUX_TMUX_SOCKET" list-panes -s -t "$1" -F '#{window_name} #{pane_id} #{@cmux_label}'
+}
 
-code=0
-say "Wait for the end. Exit code 3 says that a node is not done, which is so: e2e failed."
-run cmux agents wait --timeout 30s || code=$?
-echo "exit code $code"
+ended() { # prints how the run ended, and keeps it for field
+  run cmux agents status
+  # Columns are two spaces or more apart.
+  cmux agents status | awk -F '  +' 'NR > 3 && NF > 6 { print $1 "|" $5 "|" $7 }' > "$scratch/ended"
+}
+field() { awk -F '|' -v n="$1" -v f="$2" '$1 == n { print $f }' "$scratch/ended"; }
 
-say "How it ended:"
-run cmux agents status
-# Columns are two spaces or more apart.
-cmux agents status | awk -F '  +' 'NR > 3 && NF > 6 { print $1 "|" $5 "|" $7 }' > "$scratch/ended"
-finish=$(date +%s)
-
-say "What the failing node wrote, and the one that was tried twice:"
-run cmux agents logs e2e
-run cmux agents logs cache
-
-say "What the review read:"
-run cmux agents logs review
-
-say "The branches that the run made, and the merge of them:"
-run git branch --list 'demo/*'
-run git log --graph --oneline demo/release
-
-say "Clean up: worktrees go, branches stay."
-run cmux agents cleanup --yes
-
-say "Does it match the story?"
 wrong=0
 expect() { # WHAT WANT GOT
   if [ "$2" = "$3" ]; then
@@ -125,19 +110,15 @@ expect() { # WHAT WANT GOT
     wrong=1
   fi
 }
-field() { awk -F '|' -v n="$1" -v f="$2" '$1 == n { print $f }' "$scratch/ended"; }
-for node in schema api web docs cache review release; do
-  expect "$node" done "$(field $node 2)"
-done
-expect "attempts of cache" 2 "$(field cache 3)"
-expect e2e "failed (exit 7)" "$(field e2e 2)"
-expect publish "blocked (e2e failed)" "$(field publish 2)"
-expect announce "blocked (publish blocked)" "$(field announce 2)"
-expect approval "done (override)" "$(field approval 2)"
-expect "exit code of wait" 3 "$code"
-expect "files in demo/release" "README api/routes.txt cache/whole.txt docs/index.txt schema.txt test.sh web/pages.txt" \
-  "$(git ls-tree -r --name-only demo/release | grep -v '^\.' | sort | xargs)"
-expect "worktrees left" 1 "$(git worktree list | wc -l | xargs)"
+files() { git ls-tree -r --name-only "$1" | grep -v '^\.' | sort | xargs; }
+
+. "$here/commands.sh"
+. "$here/agents.sh"
+echo "All of it happens in $scratch."
+began=$(date +%s)
+commands
+agents
+finish=$(date +%s)
 
 echo
 if [ "$wrong" = 0 ]; then
