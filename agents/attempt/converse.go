@@ -160,9 +160,12 @@ const (
 
 // backOff waits after a failed call of the model and sends the agent on.
 func (a *attempt) backOff() error {
-	what := a.falter.Text
+	what, lasting := a.falter.Text, a.falter.Lasting
 	a.falter, a.turnEnded, a.wentOn = nil, false, false
 	a.falters++
+	if lasting && a.falters > 1 {
+		return a.needInput("the model service refuses what it is asked: " + what + " (set right in its pane what it names; where the conversation is too long: /compact, or /clear; then answer `go on`)")
+	}
 	if a.falters > maxFalters {
 		return &final{run.End{Outcome: dag.Failed, Exit: 1, Detail: fmt.Sprintf("the model failed %d times in a row: %s", a.falters, what)}}
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
@@ -161,7 +163,7 @@ func (a *attempt) check(command string) (*run.Check, error) {
 	}
 	return &run.Check{
 		Command: command, Exit: s.exit, TimedOut: s.timedOut,
-		Took: dag.Duration(time.Since(began)), Output: s.output,
+		Took: dag.Duration(time.Since(began)), Output: readable(s.output),
 	}, nil
 }
 
@@ -293,10 +295,24 @@ func (a *attempt) scope(ctx context.Context) (*fault, error) {
 // shown lists the first few paths and the number of the others.
 func shown(paths []string) string {
 	const most = 20
-	if len(paths) <= most {
-		return strings.Join(paths, ", ")
+	names := make([]string, 0, most)
+	for _, p := range paths[:min(len(paths), most)] {
+		names = append(names, name(p))
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(paths[:most], ", "), len(paths)-most)
+	if len(paths) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), len(paths)-most)
+}
+
+// name is a path as it is shown: quoted when a terminal would obey it, or a
+// reader mistake where it ends.
+func name(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) ||
+		strings.ContainsAny(path, "\"',") || strings.TrimSpace(path) != path {
+		return strconv.Quote(path)
+	}
+	return path
 }
 
 // nothingNeeded is how a summary says that no commit was called for.
@@ -332,7 +348,7 @@ func (a *attempt) uncommitted(ctx context.Context) (*fault, error) {
 	if !dirt.Clean() {
 		what := dirt.String()
 		if len(dirt.Paths) > 0 {
-			what += " (" + strings.Join(dirt.Paths, ", ") + ", …)"
+			what += " (" + shown(dirt.Paths) + ", …)"
 		}
 		f := &fault{
 			detail: "uncommitted: " + what,

@@ -91,6 +91,7 @@ type Event struct {
 	Background int  // TurnEnded, Delegated: sub-agents still at work, which end in another turn
 	Shells     int  // TurnEnded: background commands still at work, likewise
 	Own        bool // Prompted: the kind knows that the prompt is cmux's
+	Lasting    bool // Faltered: it will fail again, however long is waited
 	// Hold keeps the hook waiting for its answer. TurnEnded: the turn is over
 	// only then, with the verdict. Asked: the answer to the question goes there.
 	Hold bool

@@ -2,6 +2,8 @@ package attempt
 
 import (
 	"io"
+	"regexp"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -94,4 +96,25 @@ func (t *tail) String() string {
 		return "…" + string(b)
 	}
 	return string(b)
+}
+
+var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
+
+// readable is what a program printed without what a terminal would obey: an
+// agent reads it, and it may be pasted into a pane. What was written over the
+// same line again and again keeps its last state.
+func readable(s string) string {
+	s = escapes.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		l = strings.TrimRight(l, "\r")
+		lines[i] = strings.Map(func(r rune) rune {
+			if r < ' ' && r != '\t' || 0x7f <= r && r < 0xa0 {
+				return -1
+			}
+			return r
+		}, l[strings.LastIndexByte(l, '\r')+1:])
+	}
+	return strings.Join(lines, "\n")
 }

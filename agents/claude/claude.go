@@ -158,13 +158,12 @@ func (a *agent) Start(context.Context) error {
 	if a.start.Resume {
 		said = prompt.Resumed
 	}
-	var readable []string
+	a.listener.reminder = prompt.Reminded(a.prompt, promptFile)
 	if !a.start.Headless && len(said) > maxArgument {
 		said = prompt.ByFile(promptFile)
-		readable = append(readable, promptFile)
 	}
 	a.texts = append(a.texts, said)
-	settings, err := composeSettings(s.Run.Binary(), s.Node, readable...)
+	settings, err := composeSettings(s.Run.Binary(), s.Node, promptFile)
 	if err != nil {
 		return err
 	}
@@ -265,10 +264,11 @@ func (a *agent) Deliver(ctx context.Context, text string) error {
 	return a.paste(ctx, text)
 }
 
-// harmless keeps the beginning and the end of a message from being taken for a
-// command, a shell line or a line that goes on.
+// harmless keeps a message from being taken for anything else: its characters
+// for keys, as those that end a paste, its beginning and its end for a command,
+// a shell line or a line that goes on.
 func harmless(text string) string {
-	text = strings.TrimRight(text, " \n\t")
+	text = strings.TrimRight(printable(text), " \n\t")
 	if strings.HasSuffix(text, `\`) {
 		text += " ."
 	}

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 			fmt.Sscan(os.Args[4], &n)
 			os.Exit(wrapper.Main(context.Background(), wrapper.Options{
 				RunDir: os.Args[2], Node: os.Args[3], Attempt: n, Kinds: attempt.NewKinds(claude.Kind()),
-				Limits: attempt.Limits{Grace: 10 * time.Second, Retry: 20 * time.Millisecond, Pause: 10 * time.Millisecond},
+				Limits: attempt.Limits{Grace: 10 * time.Second, Retry: 20 * time.Millisecond, Pause: 10 * time.Millisecond, Settle: settle()},
 			}))
 		case "done":
 			exit(wrapper.Done(context.Background(), os.Getenv, os.Args[len(os.Args)-1]))
@@ -50,6 +50,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// settle is how long a test lets background work take; 0: the default.
+func settle() time.Duration {
+	d, _ := time.ParseDuration(os.Getenv("TEST_SETTLE")) // most set none
+	return d
+}
+
 func exit(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -59,7 +65,7 @@ func exit(err error) {
 }
 
 // patience ends broken tests only.
-const patience = time.Minute
+const patience = 4 * time.Minute
 
 // fixture is a run of one node in a repository of its own, and the means to
 // start its wrapper.
@@ -140,6 +146,13 @@ func newFixture(t *testing.T, n dag.Node, scripts ...modeltest.Script) *fixture 
 				t.Logf("wrapper:\n%s", out) // it has ended: this cleanup comes last
 			}
 			t.Logf("log:\n%s", f.log())
+			for _, r := range f.server.Requests() {
+				said := ""
+				if texts := r.UserTexts(); len(texts) > 0 {
+					said = fmt.Sprintf("%.300q", texts[0])
+				}
+				t.Logf("request %d: %q turn %d, %d messages: %s", r.Seq, r.Script, r.Turn, len(r.Messages), said)
+			}
 			for _, r := range f.records() {
 				b, _ := json.Marshal(r)
 				t.Logf("record %s", b)

@@ -12,17 +12,47 @@ import (
 
 const commit = "git add -A && git commit -q -m work"
 
-// everyEnd are conversations that come to their end without a person, in a pane
+// scenario is a conversation that comes to its end without a person, in a pane
 // as well as headless.
-var everyEnd = []struct {
+type scenario struct {
 	name   string
 	change func(*dag.Node)
-	turns  []mt.Turn // {tree} in a Shell or a path stands for the worktree
+	before func(f *fixture) // it starts; may be nil
+	turns  []mt.Turn        // {tree} in a Shell or a path stands for the worktree
 	want   run.End
-	was    string   // activities; empty: any
-	log    []string // in the log
-	files  []string // in the worktree; with a leading ! not there
-}{
+	was    string           // activities; empty: any
+	log    []string         // in the log
+	files  []string         // in the worktree; with a leading ! not there
+	more   func(f *fixture) // looked at beside; may be nil
+}
+
+// test plays the scenario.
+func (c scenario) test(t *testing.T, pane bool) {
+	t.Run(c.name, func(t *testing.T) {
+		t.Parallel()
+		var f *fixture
+		tree := func() string { return f.spec.Place.Dir }
+		scripts := []mt.Script{{Name: "s", Turns: inTree(c.turns, tree)}}
+		for _, h := range helpers {
+			scripts = append(scripts, mt.Script{Name: h.Name, Turns: inTree(h.Turns, tree)})
+		}
+		f = newFixture(t, node("s", c.change), scripts...)
+		if c.before != nil {
+			c.before(f)
+		}
+		if pane {
+			f.inPane().ends()
+		} else {
+			f.start()()
+		}
+		f.check(c.want, c.was, c.log, c.files)
+		if c.more != nil {
+			c.more(f)
+		}
+	})
+}
+
+var everyEnd = []scenario{
 	{name: "reports", turns: []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Report("made it")}, {mt.Text("finished")}},
 		want: run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, files: []string{"a.txt"}},
 	{name: "is sent back until it reports",
@@ -122,13 +152,7 @@ func inTree(turns []mt.Turn, tree func() string) []mt.Turn {
 func TestEveryEndHeadless(t *testing.T) {
 	t.Parallel()
 	for _, c := range everyEnd {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			var f *fixture
-			f = newFixture(t, node("s", c.change), mt.Script{Name: "s", Turns: inTree(c.turns, func() string { return f.tree })}, sub)
-			f.start()()
-			f.check(c.want, c.was, c.log, c.files)
-		})
+		c.test(t, false)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 // on the event.
 type payload struct {
 	Session    string          `json:"session_id"`
+	Source     string          `json:"source"`
 	Transcript string          `json:"transcript_path"`
 	Dir        string          `json:"cwd"`
 	Prompt     string          `json:"prompt"`
@@ -38,6 +39,7 @@ type payload struct {
 type listener struct {
 	policy    guard.Policy
 	own       func(prompt string) bool // the prompt is cmux's; it has arrived
+	reminder  string                   // for a conversation of which no more than a summary is left
 	now       func() time.Time
 	busy      bool            // a turn is under way
 	asking    string          // tool that waits for a person's yes or answer
@@ -62,7 +64,11 @@ func (l *listener) hear(event string, raw json.RawMessage) ([]attempt.Event, att
 		if p.Session == "" {
 			break
 		}
-		return one(attempt.Event{What: attempt.Converses, Text: p.Session})
+		reply := attempt.Reply{}
+		if p.Source == "compact" || p.Source == "clear" {
+			reply = printed(object{"hookSpecificOutput": object{"hookEventName": event, "additionalContext": l.reminder}})
+		}
+		return []attempt.Event{{What: attempt.Converses, Text: p.Session}}, reply, nil
 	case "UserPromptSubmit":
 		l.busy = true
 		if l.policy.Headless || injected(p.Prompt) || l.own(p.Prompt) {
@@ -71,7 +77,7 @@ func (l *listener) hear(event string, raw json.RawMessage) ([]attempt.Event, att
 		return one(attempt.Event{What: attempt.TookOver})
 	case "PreToolUse":
 		l.busy = true
-		d := guard.Decide(l.policy, guard.Call{Tool: p.Tool, Input: p.Input, Dir: p.Dir})
+		d := guard.Decide(l.policy, guard.Call{Tool: p.Tool, Input: p.Input, Dir: p.Dir, Sub: p.AgentID != ""})
 		if d.Verdict == guard.Deny {
 			return nil, denied(d.Reason), nil
 		}
@@ -159,7 +165,7 @@ func failure(kind, text string, now time.Time) attempt.Event {
 	case transcript.Auth:
 		return attempt.Event{What: attempt.Asked, Text: "the model service refuses it: " + text + " (log in, in its pane or with claude /login, and answer `go on`)"}
 	}
-	return attempt.Event{What: attempt.Faltered, Text: text}
+	return attempt.Event{What: attempt.Faltered, Text: text, Lasting: f.Cause == transcript.Refused}
 }
 
 // object is JSON to be.

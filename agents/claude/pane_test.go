@@ -30,13 +30,7 @@ func kill(t *testing.T, pid int) {
 func TestEveryEndInAPane(t *testing.T) {
 	t.Parallel()
 	for _, c := range everyEnd {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			var f *fixture
-			f = newFixture(t, node("s", c.change), mt.Script{Name: "s", Turns: inTree(c.turns, func() string { return f.tree })}, sub)
-			f.inPane().ends()
-			f.check(c.want, c.was, c.log, c.files)
-		})
+		c.test(t, true)
 	}
 }
 

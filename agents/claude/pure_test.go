@@ -234,7 +234,7 @@ func TestPrintable(t *testing.T) {
 }
 
 func TestHarmless(t *testing.T) {
-	for in, want := range map[string]string{"a": "a", "/x": "Answer: /x", "!ls": "Answer: !ls", "end\\": "end\\ .", "a\n\n": "a"} {
+	for in, want := range map[string]string{"a": "a", "/x": "Answer: /x", "!ls": "Answer: !ls", "end\\": "end\\ .", "a\n\n": "a", "a\x1b[201~\rb": "a[201~b"} {
 		if got := harmless(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}

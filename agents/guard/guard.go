@@ -47,6 +47,7 @@ type Call struct {
 	Tool  string
 	Input json.RawMessage
 	Dir   string // of the agent, absolute; empty: where the node works
+	Sub   bool   // a sub-agent makes it
 }
 
 // Decide judges a call. Tools that are not known are allowed.

@@ -233,6 +233,20 @@ func TestShell(t *testing.T) {
 	})
 }
 
+// Who was given the task reports, nobody on their behalf.
+func TestSubAgentDoesNotReport(t *testing.T) {
+	for command, want := range map[string]string{
+		"cmux done 'all good'": "that agent reports", "cd src && /r/bin/cmux blocked why": "that agent reports", "cmux agents status": "", "grep -rn 'cmux done' .": "",
+	} {
+		verdict := guard.Allow
+		if want != "" {
+			verdict = guard.Deny
+		}
+		check(t, guard.Decide(builder(), guard.Call{Tool: "Bash", Input: object("command", command), Sub: true}), verdict, want)
+		check(t, guard.Decide(builder(), guard.Call{Tool: "Bash", Input: object("command", command)}), guard.Allow, "")
+	}
+}
+
 func TestShellOfAReview(t *testing.T) {
 	runShell(t, reviewer(), []shellRow{
 		{"git diff main..x && git log -p && git show HEAD:a", ""}, {"go test ./... && go vet ./...", ""}, {"npm test && npm run build", ""}, {"git branch --list; git branch; git branch -a", ""}, {"git tag -l", ""},

@@ -258,7 +258,12 @@ func (s *shell) cmux(args []word) {
 	}
 	told := words[0].text
 	switch told {
-	case "done", "blocked", "hook", "version", "help", "completion":
+	case "done", "blocked":
+		if s.sub {
+			s.refuse("cmux " + told + " is refused to a sub-agent: it would end the task of the agent that started you. Say what you found or could not do in your answer; that agent reports.")
+		}
+		return
+	case "hook", "version", "help", "completion":
 		return
 	case "agents":
 		if len(words) < 2 || words[1].is("status", "logs", "diff", "list", "schema") {

@@ -25,6 +25,7 @@ const (
 type shell struct {
 	*guard
 	dir    string // of the commands; empty when it cannot be told
+	sub    bool   // a sub-agent runs them
 	vars   map[string]word
 	depth  int
 	reason string
@@ -58,7 +59,7 @@ func (g *guard) shellTool(c Call, in input) string {
 			dir = filepath.Join(c.Dir, d)
 		}
 	}
-	s := &shell{guard: g, dir: dir, vars: map[string]word{
+	s := &shell{guard: g, dir: dir, sub: c.Sub, vars: map[string]word{
 		"CMUX_ROOT": literal(g.Root), "CMUX_BRANCH": literal(g.Branch),
 	}}
 	var argv []string

@@ -141,11 +141,12 @@ func failure(e *stdio.Error, now time.Time) attempt.Event {
 	case codeNoModel, codeUnsupported:
 		return attempt.Event{What: attempt.Asked, Text: "kimi has no model to work with: " + text + " (set it up with kimi, then answer go on)"}
 	}
-	switch f := transcript.Classify(text, now); f.Cause {
+	f := transcript.Classify(text, now)
+	switch f.Cause {
 	case transcript.Limit:
 		return attempt.Event{What: attempt.Limited, Text: text, Until: f.Until}
 	case transcript.Auth:
 		return attempt.Event{What: attempt.Asked, Text: "the model refuses the account: " + text + " (log in with kimi, then answer go on)"}
 	}
-	return attempt.Event{What: attempt.Faltered, Text: text}
+	return attempt.Event{What: attempt.Faltered, Text: text, Lasting: f.Cause == transcript.Refused}
 }

@@ -17,6 +17,7 @@ const (
 	Limit      Cause = "limit"      // a usage or rate limit of the account
 	Overloaded Cause = "overloaded" // the service is in trouble or out of reach, for now
 	Auth       Cause = "auth"       // credentials or billing: a person must act
+	Refused    Cause = "refused"    // the request itself: the same one will fail again
 )
 
 // Failure is a failed request as its text tells it.
@@ -29,9 +30,10 @@ var (
 	statusRE = regexp.MustCompile(`(?i)(?:api error|error|status(?: code)?|http(?:/[\d.]+)?)["']?[ :=(]+(\d{3})\b`)
 	authRE   = regexp.MustCompile(`(?i)authentication_(?:error|failed)|invalid (?:api|x-api|auth|bearer)[ _-]?(?:key|token)|incorrect api key|api key (?:is )?(?:missing|not found)|oauth (?:token )?(?:has )?(?:expired|revoked|been revoked)|token (?:has )?expired|please run /login|not logged in|run ["'` + "`" + `]?codex login|unauthorized|permission_error|billing_error|credit balance|insufficient_quota|exceeded your current quota|oauth_org_not_allowed|account_on_hold|cloud_credential_error`)
 	// Limits of one request's size are no limits of the account.
-	sizeRE  = regexp.MustCompile(`(?i)prompt is too long|context (?:length|window|limit)|maximum context|max_output_tokens|request_too_large|token limit of|output token maximum`)
-	limitRE = regexp.MustCompile(`(?i)usage[ _]limit|rate[ _-]?limit|hit your (?:[\w-]+ ){0,5}limit|limit (?:was |has been )?reached|reached (?:your|the) (?:[\w-]+ ){0,5}limit|out of (?:extra )?usage|too many requests|\bresource[_ ]exhausted\b|quota`)
-	busyRE  = regexp.MustCompile(`(?i)overloaded|server_error|internal server error|bad gateway|service unavailable|gateway time-?out|at capacity|connection (?:error|refused|reset|closed)|unable to connect|fetch failed|stream (?:disconnected|closed|error)|econn(?:reset|refused|aborted)|etimedout|timed? ?out|socket hang up|api_error|timeout_error`)
+	sizeRE   = regexp.MustCompile(`(?i)prompt is too long|context (?:length|window|limit)|maximum context|request_too_large|token limit of`)
+	outputRE = regexp.MustCompile(`(?i)max_output_tokens|output token maximum`)
+	limitRE  = regexp.MustCompile(`(?i)usage[ _]limit|rate[ _-]?limit|hit your (?:[\w-]+ ){0,5}limit|limit (?:was |has been )?reached|reached (?:your|the) (?:[\w-]+ ){0,5}limit|out of (?:extra )?usage|too many requests|\bresource[_ ]exhausted\b|quota`)
+	busyRE   = regexp.MustCompile(`(?i)overloaded|server_error|internal server error|bad gateway|service unavailable|gateway time-?out|at capacity|connection (?:error|refused|reset|closed)|unable to connect|fetch failed|stream (?:disconnected|closed|error)|econn(?:reset|refused|aborted)|etimedout|timed? ?out|socket hang up|api_error|timeout_error`)
 )
 
 // Classify reads the text of a failed request, such as "API Error: 529 …". It
@@ -50,8 +52,10 @@ func Classify(text string, now time.Time) Failure {
 	}
 	limit := func() Failure { return Failure{Limit, until(text, now)} }
 	switch {
+	case outputRE.MatchString(text):
+		return Failure{Cause: Other} // of one answer, which goes on in the next
 	case sizeRE.MatchString(text):
-		return Failure{Cause: Other}
+		return Failure{Cause: Refused}
 	case status == 429:
 		if authRE.MatchString(text) {
 			return Failure{Cause: Auth} // no credit, which waiting does not bring
@@ -59,6 +63,8 @@ func Classify(text string, now time.Time) Failure {
 		return limit()
 	case status == 401 || status == 403 || status == 402:
 		return Failure{Cause: Auth}
+	case status == 400 || status == 404 || status == 413 || status == 422:
+		return Failure{Cause: Refused}
 	case status == 529 || status >= 500 && status <= 504:
 		return Failure{Cause: Overloaded}
 	case authRE.MatchString(text):

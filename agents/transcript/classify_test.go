@@ -66,8 +66,8 @@ func TestClassify(t *testing.T) {
 		{"API Error: 403 forbidden", transcript.Auth, ""}, {"status 429: You exceeded your current quota, please check your plan", transcript.Auth, ""},
 		{"OAuth token has expired", transcript.Auth, ""},
 
-		{"Prompt is too long", transcript.Other, ""}, {"API Error: 400 max_output_tokens limit reached", transcript.Other, ""},
-		{"API Error: 400 invalid_request_error", transcript.Other, ""}, {"context window limit reached", transcript.Other, ""}, {"", transcript.Other, ""}, {"no such file", transcript.Other, ""},
+		{"Prompt is too long", transcript.Refused, ""}, {"API Error: 404 model: opus-9", transcript.Refused, ""}, {"API Error: 400 max_output_tokens limit reached", transcript.Other, ""},
+		{"API Error: 400 invalid_request_error", transcript.Refused, ""}, {"context window limit reached", transcript.Refused, ""}, {"", transcript.Other, ""}, {"no such file", transcript.Other, ""},
 	} {
 		got := transcript.Classify(c.text, now)
 		until := ""
