@@ -78,6 +78,7 @@ func TestForms(t *testing.T) {
 			Pools: map[string]int{"p1": 1 + count.Draw(t, "pool"), "null": 1},
 			Setup: maybe(command).Draw(t, "setup"), Copy: maybe(path).Draw(t, "copy"), Link: maybe(path).Draw(t, "link"),
 			Notify: Notify{rapid.Bool().Draw(t, "bell"), rapid.Bool().Draw(t, "desktop"), rapid.SampledFrom([]string{"", "https://example.org/?a=b#c"}).Draw(t, "webhook")},
+			Budget: Budget{int64(count.Draw(t, "run tokens"))},
 		}
 		for i := range rapid.IntRange(1, 5).Draw(t, "nodes") {
 			n := Node{

@@ -97,9 +97,10 @@ const MaxLosses = 3
 // WillRetry reports whether an attempt that ended with outcome o for reason r
 // is followed by another one without a person, given the failed tries before
 // it. The wrapper asks it before it writes a marker, and Step before it ends a
-// node. A merge conflict is never retried: equal inputs conflict again.
+// node. A merge conflict is never retried, as equal inputs conflict again, nor
+// is a node that is over a budget, as that stays used.
 func (n *Node) WillRetry(o Outcome, r Reason, tries int) bool {
-	return o == Failed && r != ReasonConflict && tries < n.Retries.Max
+	return o == Failed && r != ReasonConflict && r != ReasonBudget && tries < n.Retries.Max
 }
 
 // WillRedo reports whether a vanished attempt is followed by another one

@@ -67,11 +67,6 @@ type Notify struct {
 	Webhook string `json:"webhook,omitempty"`
 }
 
-// Budget bounds what a node may use; zero means no bound.
-type Budget struct {
-	Tokens int64 `json:"tokens,omitempty"`
-}
-
 // Node is one agent of a configuration, with every default filled in.
 type Node struct {
 	Name           string            `json:"name"`
@@ -117,6 +112,11 @@ func (n *Node) HasTree() bool {
 // HasBranch reports whether the node leaves a branch behind.
 func (n *Node) HasBranch() bool { return n.Role == RoleBuild || n.Role == RoleMerge }
 
+// UsesModel reports whether an agent works on the node that uses a model.
+func (n *Node) UsesModel() bool {
+	return n.Agent != KindCommand && n.Role != RoleGate && (n.Role != RoleMerge || n.Task != "")
+}
+
 // Graph is a validated configuration, immutable once made by Parse or Decode.
 // Nodes stand in configuration order; a node is named by its index in it.
 type Graph struct {
@@ -130,6 +130,7 @@ type Graph struct {
 	Copy         []string       `json:"copy,omitempty"`
 	Link         []string       `json:"link,omitempty"`
 	Notify       Notify         `json:"notify,omitzero"`
+	Budget       Budget         `json:"budget,omitzero"` // of all nodes together
 	Nodes        []Node         `json:"nodes"`
 
 	index      map[string]int

@@ -278,15 +278,22 @@ func agentFields(kinds []string) []field[Node] {
 		choicesField(key{name: "on_complete", example: "on_complete: [push, pr]", allowed: []string{"push", "pr"},
 			doc: "What follows the checks: `push` the branch, open a pull request (`pr`)."},
 			func(n *Node) *[]string { return &n.OnComplete }),
-		groupField(key{name: "budget", example: "budget: {tokens: 2000000}", doc: "What an attempt may use."},
-			shapeGroup, func(n *Node) *Budget { return &n.Budget }, []field[Budget]{
-				countField(key{name: "tokens", def: "none", example: "tokens: 2000000", doc: "How many tokens. 0: no limit."},
-					func(b *Budget) *int64 { return &b.Tokens }),
-			}, nil),
+		budgetField("What the agent may use, all its attempts in the run together. One that has used more is stopped, its work is saved, and it is `failed (budget)` without another try. `retry` goes on once the budget was raised and taken in with `resume --update`.",
+			func(n *Node) *Budget { return &n.Budget }),
 		flagField(key{name: "checkout", def: "false", example: "checkout: true",
 			doc: "Gives a review a worktree with what it reviews. `verify` does so too."},
 			func(n *Node) *bool { return &n.Checkout }),
 	}
+}
+
+// budgetField is the key of a budget, which means the same wherever it stands.
+func budgetField[T any](doc string, ptr func(*T) *Budget) field[T] {
+	return groupField(key{name: "budget", example: "budget: {tokens: 2000000}", doc: doc},
+		shapeGroup, ptr, []field[Budget]{
+			countField(key{name: "tokens", def: "none", example: "tokens: 2000000",
+				doc: "How many tokens: input, output and what is written into a cache, sub-agents included. What is read from a cache is counted apart and does not count here. 0: no limit."},
+				func(b *Budget) *int64 { return &b.Tokens }),
+		}, nil)
 }
 
 // rootFields are the keys of the file.
@@ -307,6 +314,8 @@ func (p *parser) rootFields() []field[Graph] {
 		newField(key{name: "pools", example: "pools: {opus: 2}", pattern: namePattern, least: 1,
 			doc: "Named limits: how many agents of each `pool` work at the same time."},
 			shapeCounts, func(g *Graph) *map[string]int { return &g.Pools }, readPools, renderMap[int]),
+		budgetField("What all agents of the run may use together. When they have used more, no further agent is started, those at work are stopped and saved, and all of them are `failed (budget)`; commands and gates go on.",
+			func(g *Graph) *Budget { return &g.Budget }),
 		{key: key{name: "defaults", example: "defaults: {agent: command, timeout: 1h}", shape: shapeGroup,
 			doc: "Values for every agent that does not give its own: any key of an agent but `name`, `branch`, `depends_on`, `task` and `task_file`."},
 			read: (*parser).readDefaults},

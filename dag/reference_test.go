@@ -226,6 +226,9 @@ func (r *refRun) apply(c Change) {
 			n.open = false
 		case c.Outcome == Cancelled && (alive || n.state == "idle"):
 			finish("cancelled", "cancelled")
+		case c.Outcome == Failed && c.Reason == "budget" && (alive || n.state == "idle"):
+			finish("failed", "budget")
+			n.tries++
 		case !alive:
 		case c.Outcome == Done:
 			finish("done", "")
@@ -669,7 +672,7 @@ func drawGraph(t *rapid.T, people bool) *Graph {
 	return g
 }
 
-var reasons = []Reason{ReasonExit, ReasonExit, ReasonTimeout, ReasonChecks, ReasonScope, ReasonConflict, ReasonSetup}
+var reasons = []Reason{ReasonExit, ReasonExit, ReasonTimeout, ReasonChecks, ReasonScope, ReasonConflict, ReasonSetup, ReasonBudget}
 
 // drawChange makes any change at all, likely or not.
 func (h *harness) drawChange() Change {

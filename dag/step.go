@@ -22,7 +22,8 @@ const (
 	// there to ask.
 	Regained
 	// AttemptEnded: an attempt ended with Outcome Done, Failed or Cancelled.
-	// Cancelled also ends a node that has not started.
+	// Cancelled, and Failed for ReasonBudget, also end a node that has not
+	// started.
 	AttemptEnded
 	// Vanished: an attempt is gone and left no record of its end. While the
 	// run is stopped it is neither counted nor held: a person ended it.
@@ -258,7 +259,7 @@ func (s *State) fold(f *Fact, c *Change) bool {
 			f.StillOpen = false
 			return true
 		}
-		if !inSlots && !(c.Outcome == Cancelled && f.Phase == Idle) {
+		if !inSlots && !(f.Phase == Idle && c.endsUnstarted()) {
 			return taken
 		}
 		s.endAttempt(f, c)
@@ -307,6 +308,12 @@ func (s *State) fold(f *Fact, c *Change) bool {
 	}
 	f.Source, f.At = c.Source, c.At
 	return true
+}
+
+// endsUnstarted reports whether an AttemptEnded also ends a node without an
+// attempt.
+func (c *Change) endsUnstarted() bool {
+	return c.Outcome == Cancelled || c.Outcome == Failed && c.Reason == ReasonBudget
 }
 
 // endAttempt takes in how the attempt that held (or waits for) a slot ended.

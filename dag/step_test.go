@@ -231,6 +231,14 @@ func TestStep(t *testing.T) {
 		{"a conflict is not retried", "a/retries=3", []step{
 			{"fail a conflict", "a:failed (conflict)", ""},
 		}, RunFailed},
+		{"a node over its budget is not retried", "a/retries=3 b<a", []step{
+			{"fail a budget", "a:failed (budget); b:blocked (a failed)", "block b by a"},
+			{"reset a", "a:running; b:waiting", "unblock b, start a#2"},
+		}, RunRunning},
+		{"a run over its budget ends nodes that have not started", "max=1 a b c<b", []step{
+			{"fail b budget", "a:running; b:failed (budget); c:blocked (b failed)", "block c by b"},
+			{"fail a budget", "a:failed (budget); b:failed (budget); c:blocked (b failed)", ""},
+		}, RunFailed},
 		{"setup is retried", "a/retries=3", []step{
 			{"fail a setup", "a:running", "start a#2"},
 		}, RunRunning},

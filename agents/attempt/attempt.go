@@ -65,6 +65,12 @@ func NewKinds(kinds ...Kind) Kinds {
 	return ks
 }
 
+// Meter is an Agent that knows what it has used. It is asked once its program
+// has ended: what came in last may not have been told.
+type Meter interface {
+	Used() dag.Usage
+}
+
 // Job is one attempt to carry out.
 type Job struct {
 	Run     *run.Run
@@ -94,6 +100,7 @@ type Limits struct {
 	Drain   time.Duration // wait for output held open by an unproven process, 2 s
 	Retry   time.Duration // between looks for a runner that may grant a slot, 2 s
 	Settle  time.Duration // wait for background work after a turn, 10 min
+	Note    time.Duration // between records of what was used, 5 s
 	Pause   time.Duration // first wait at a limit without a stated end, 30 s; doubles
 }
 
@@ -119,6 +126,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Drain, 2*time.Second)
 	set(&l.Retry, 2*time.Second)
 	set(&l.Settle, 10*time.Minute)
+	set(&l.Note, 5*time.Second)
 	set(&l.Pause, 30*time.Second)
 	return l
 }

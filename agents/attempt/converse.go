@@ -105,6 +105,9 @@ func (a *attempt) idleAfterOverride() (over bool, err error) {
 // deliver hands text to the agent: as the answer to the turn that waits for
 // one, else by its own way. While a person has the agent it waits.
 func (a *attempt) deliver(text string) error {
+	if a.broke != nil {
+		return a.broke
+	}
 	if a.taken {
 		a.pending = text
 		return nil
@@ -190,6 +193,7 @@ func (a *attempt) reported() (finished bool, err error) {
 	if err := a.awaitSubagents(); err != nil {
 		return false, err
 	}
+	a.judging = true
 	for {
 		f, err := a.judge()
 		if err != nil {
@@ -224,7 +228,7 @@ func (a *attempt) reported() (finished bool, err error) {
 		}
 		// A report that came in while the last one was judged is of the state
 		// before this hand-back.
-		a.done, a.turnEnded = nil, false
+		a.done, a.turnEnded, a.judging = nil, false, false
 		return false, a.deliver(f.tell)
 	}
 }

@@ -65,6 +65,10 @@ type attempt struct {
 	passed       string // fingerprint of the tree that passed its checks
 	ownStart     string // commit since which changes are the node's own
 	end          run.End
+
+	meter   meter
+	judging bool  // it has reported, and whether it is done is being found out
+	broke   error // it is over a budget, which counts if it has to go on
 }
 
 // report is what the agent said with `cmux done` or `cmux blocked`.
@@ -130,6 +134,7 @@ func (a *attempt) run() (run.End, error) {
 	a.budget = newStopwatch(time.Duration(a.node.Timeout))
 	defer a.budget.run(false)
 	defer a.stopIdle()
+	defer a.meter.stop()
 
 	err = a.flow()
 	if e := a.endAgent(); e != nil && err == nil {
@@ -146,7 +151,7 @@ func (a *attempt) run() (run.End, error) {
 		}
 	default:
 		a.say("%v", err)
-		return run.End{}, errors.Join(err, a.out.close())
+		return run.End{}, errors.Join(err, a.recordUse(), a.out.close())
 	}
 	// Where a person has decided, this end gets no marker either.
 	a.end.Retry = a.overridden || a.node.WillRetry(a.end.Outcome, a.end.Reason, a.spec.Tries)
@@ -185,6 +190,9 @@ func (a *attempt) flow() error {
 		return failed(dag.ReasonSetup, "agent kind %q is not known to this binary", a.node.Agent)
 	}
 	a.kind = kind
+	if err := a.affordable(); err != nil {
+		return err // of earlier attempts
+	}
 	if err := a.launch(); err != nil {
 		return err
 	}
@@ -247,6 +255,9 @@ func (a *attempt) endAgent() error {
 		a.note("ended what the program left running: %s", proc.Names(left))
 	}
 	a.end.Exit = a.agent.Exit().Code
+	if m, ok := a.agent.(Meter); ok {
+		a.end.Used = a.end.Used.AtLeast(m.Used())
+	}
 	if err != nil {
 		a.note("%v", err)
 	}
@@ -312,6 +323,10 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 			}
 		case <-alarm:
 			return true, nil
+		case <-a.meter.due():
+			if err := a.recordUse(); err != nil {
+				return false, err
+			}
 		case <-settled:
 			a.background, a.turnEnded = nil, true
 		}
@@ -401,6 +416,8 @@ func (a *attempt) handle(m Message) error {
 		return errCancelled
 	case OpStop:
 		return ErrStopped
+	case OpBudget:
+		return a.overspent(m.Text)
 	case OpInterrupt:
 		if a.interrupt != nil {
 			a.interrupt()
@@ -519,6 +536,9 @@ func (a *attempt) react(e Event) error {
 		a.subagents = e.Background
 	case Converses:
 		if e.Text != a.end.Conversation {
+			if err := a.recordUse(); err != nil { // of the one before
+				return err
+			}
 			a.end.Conversation = e.Text
 			return a.record(run.Record{Type: run.Conversed, Conversation: e.Text})
 		}
@@ -561,10 +581,7 @@ func (a *attempt) react(e Event) error {
 	case Worked:
 		a.pauses, a.falters = 0, 0
 	case Used:
-		a.end.Tokens = max(a.end.Tokens, e.Tokens)
-		if b := a.node.Budget.Tokens; b > 0 && a.end.Tokens > b && !a.overridden {
-			return failed(dag.ReasonBudget, "used %d of %d tokens", a.end.Tokens, b)
-		}
+		return a.uses(e.Used)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"cmux/dag"
 )
 
 // Op is what a Message asks of an attempt.
@@ -19,6 +21,7 @@ const (
 	OpRelease    Op = "release"    // taken over no longer
 	OpGranted    Op = "granted"    // the slot it asked for
 	OpOverridden Op = "overridden" // a person has decided the node: go on unchecked
+	OpBudget     Op = "budget"     // the run is over its budget, as Text says: end it
 	OpInterrupt  Op = "interrupt"  // ^C while no program has the pane: end the step that runs
 	OpPing       Op = "ping"
 )
@@ -74,7 +77,7 @@ const (
 	Asked                         // it waits for a person; Text is the question
 	Limited                       // its account met a limit, until Until if stated
 	WentOn                        // it works again, without a prompt
-	Used                          // Tokens used so far
+	Used                          // what the attempt has used so far is Used
 	Faltered                      // a call of the model failed and ended its turn; it may work later; Text says how
 	TookOver                      // a person is at work in it, by a prompt or by a key
 	Worked                        // it got something done since its last limit or failed call
@@ -87,7 +90,7 @@ type Event struct {
 	What       What
 	Text       string
 	Until      time.Time
-	Tokens     int64
+	Used       dag.Usage
 	Background int  // TurnEnded, Delegated: sub-agents still at work, which end in another turn
 	Shells     int  // TurnEnded: background commands still at work, likewise
 	Own        bool // Prompted: the kind knows that the prompt is cmux's
@@ -105,7 +108,7 @@ var eventNames = map[string]What{
 
 // ParseEvent reads one of cmux's own events: activity, turn-ended, prompt,
 // question, limited, resumed and usage, with an optional JSON payload
-// {"text", "until", "tokens", "background"}.
+// {"text", "until", "used", "background"}; used is a dag.Usage.
 func ParseEvent(event string, payload json.RawMessage) (Event, error) {
 	what, ok := eventNames[event]
 	if !ok {
@@ -114,7 +117,7 @@ func ParseEvent(event string, payload json.RawMessage) (Event, error) {
 	var p struct {
 		Text       string    `json:"text"`
 		Until      time.Time `json:"until"`
-		Tokens     int64     `json:"tokens"`
+		Used       dag.Usage `json:"used"`
 		Background int       `json:"background"`
 	}
 	if len(payload) > 0 {
@@ -122,5 +125,5 @@ func ParseEvent(event string, payload json.RawMessage) (Event, error) {
 			return Event{}, fmt.Errorf("event %s: %w", event, err)
 		}
 	}
-	return Event{What: what, Text: p.Text, Until: p.Until, Tokens: p.Tokens, Background: p.Background}, nil
+	return Event{What: what, Text: p.Text, Until: p.Until, Used: p.Used, Background: p.Background}, nil
 }

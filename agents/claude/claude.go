@@ -173,7 +173,7 @@ func (a *agent) Start(context.Context) error {
 	}
 	a.follow = newFollower(a)
 	if a.start.Resume {
-		a.follow.path = Transcript(s.Env, a.start.Session)
+		a.follow.path, a.follow.spent = Transcript(s.Env, a.start.Session), s.Spec.Counted
 		if info, err := os.Stat(a.follow.path); err == nil {
 			a.follow.from = info.Size()
 		}
@@ -289,6 +289,9 @@ func (a *agent) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Proc
 	a.follow.close()
 	return ended, err
 }
+
+// Used implements attempt.Meter.
+func (a *agent) Used() dag.Usage { return a.follow.used }
 
 func (a *agent) Ended() <-chan struct{} { return a.program.Exited() }
 func (a *agent) Exit() proc.Exit        { return a.program.Exit() }

@@ -13,6 +13,7 @@ import (
 
 	"cmux/agents/attempt"
 	"cmux/agents/transcript"
+	"cmux/dag"
 )
 
 // follower reads the transcript as it grows: for the log, the node's events,
@@ -20,7 +21,8 @@ import (
 type follower struct {
 	agent *agent
 	kick  chan struct{}
-	from  int64 // what stands before it is of an earlier attempt
+	from  int64     // what stands before it is of an earlier attempt
+	spent dag.Usage // by earlier attempts in the conversation
 
 	mu   sync.Mutex
 	path string // empty: not known yet
@@ -29,7 +31,7 @@ type follower struct {
 	reader *transcript.Follower
 	read   string // what reader reads
 	offset int64
-	tokens int64
+	used   dag.Usage
 	events *os.File // nil: cannot be written
 }
 
@@ -109,8 +111,12 @@ func (f *follower) look() []attempt.Event {
 		return nil
 	}
 	if path != f.read {
-		f.reader, f.read = transcript.NewFollower(path, f.from), path
-		f.from = 0
+		if f.reader == nil {
+			f.reader = transcript.NewFollower(path, f.from)
+		} else {
+			f.reader.Switch(path)
+		}
+		f.read = path
 	}
 	news, _ := f.reader.Read() // what cannot be read now is read later
 	f.offset = f.reader.Offset()
@@ -123,9 +129,9 @@ func (f *follower) look() []attempt.Event {
 			f.agent.mu.Unlock()
 		}
 	}
-	if n := f.reader.Usage().Total(); n > f.tokens {
-		f.tokens = n
-		events = append(events, attempt.Event{What: attempt.Used, Tokens: n})
+	if used := f.reader.Usage().Beyond(f.spent); used != f.used {
+		f.used = used
+		events = append(events, attempt.Event{What: attempt.Used, Used: used})
 	}
 	return events
 }

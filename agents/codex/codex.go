@@ -41,15 +41,15 @@ type agent struct {
 	opening sync.Mutex // held while the conversation is begun
 
 	mu       sync.Mutex
-	thread   string              // of the conversation; empty: it has not begun
-	turn     string              // that runs; empty: none
-	over     chan struct{}       // closed when the turn that runs ends
-	begun    bool                // the first prompt was taken
-	commands map[string]bool     // that run, by item
-	patches  map[string][]change // by item
-	others   map[string]bool     // threads of sub-agents with a turn that runs
-	used     map[string]int64    // tokens by thread
-	before   map[string]int64    // of them, used before this attempt
+	thread   string               // of the conversation; empty: it has not begun
+	turn     string               // that runs; empty: none
+	over     chan struct{}        // closed when the turn that runs ends
+	begun    bool                 // the first prompt was taken
+	commands map[string]bool      // that run, by item
+	patches  map[string][]change  // by item
+	others   map[string]bool      // threads of sub-agents with a turn that runs
+	total    map[string]dag.Usage // by thread, since it began
+	before   map[string]dag.Usage // of it, counted before this attempt
 	lifted   time.Time
 	stopping bool
 }
@@ -62,7 +62,7 @@ func newAgent(s *attempt.Stage) (*agent, error) {
 	a := &agent{
 		policy: stdio.Policy(s), sandbox: sandboxOf(s),
 		commands: map[string]bool{}, patches: map[string][]change{}, others: map[string]bool{},
-		used: map[string]int64{}, before: map[string]int64{},
+		total: map[string]dag.Usage{}, before: map[string]dag.Usage{},
 	}
 	a.Session = stdio.New(s, stdio.Options{
 		Path: path, Args: []string{"app-server"},
@@ -380,21 +380,45 @@ func (a *agent) item(n notice, own, complete bool) {
 	}
 }
 
-// usage counts the tokens of the conversation and of its sub-agents, without
-// what was used before this attempt.
+// usage counts what the conversation and its sub-agents use.
 func (a *agent) usage(n notice) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	total := n.Usage.Total.tokens()
-	if _, known := a.used[n.Thread]; !known {
-		a.before[n.Thread] = max(total-n.Usage.Last.tokens(), 0)
+	total := n.Usage.Total.usage()
+	if _, known := a.total[n.Thread]; !known {
+		a.before[n.Thread] = a.counted(n)
 	}
-	a.used[n.Thread] = max(a.used[n.Thread], total)
-	var sum int64
-	for thread, used := range a.used {
-		sum += used - a.before[thread]
+	a.total[n.Thread] = a.total[n.Thread].AtLeast(total)
+	a.Tell(attempt.Event{What: attempt.Used, Used: a.used()})
+}
+
+// counted is what a thread had used before this attempt, as far as an earlier
+// one counted it: what came in after the last record of one that was killed
+// counts now. It needs the lock.
+func (a *agent) counted(n notice) dag.Usage {
+	before := n.Usage.Total.usage()
+	if n.Thread != a.thread || a.turn != "" { // else it says where the conversation stood
+		before = before.Beyond(n.Usage.Last.usage())
 	}
-	a.Tell(attempt.Event{What: attempt.Used, Tokens: sum})
+	if n.Thread != a.thread {
+		return before
+	}
+	return before.AtMost(a.Stage.Spec.Counted)
+}
+
+// used needs the lock.
+func (a *agent) used() (sum dag.Usage) {
+	for thread, total := range a.total {
+		sum = sum.Plus(total.Beyond(a.before[thread]))
+	}
+	return sum
+}
+
+// Used implements attempt.Meter.
+func (a *agent) Used() dag.Usage {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.used()
 }
 
 // request answers what the program asks.

@@ -51,7 +51,7 @@ func TestBuild(t *testing.T) {
 				t.Fatalf("exit %d", code)
 			}
 			end := f.Ended()
-			if end.Outcome != dag.Done || end.Summary != "made it" || end.Commits != 1 || end.Conversation == "" || end.Tokens < 300 {
+			if end.Outcome != dag.Done || end.Summary != "made it" || end.Commits != 1 || end.Conversation == "" || end.Used.CacheRead != 300 || end.Used.Input < 107 || end.Used.Output < 31 {
 				t.Errorf("%+v", end)
 			}
 			if f.Activities() != "checking, running, checking, running" {

@@ -9,6 +9,7 @@ import (
 	"cmux/agents/attempt"
 	"cmux/agents/stdio"
 	"cmux/agents/transcript"
+	"cmux/dag"
 )
 
 // notice is what a notification or a request of the program's says, as far as
@@ -78,12 +79,15 @@ type tokenUsage struct {
 
 // breakdown counts tokens; cached ones are part of the input.
 type breakdown struct {
-	Total  int64 `json:"totalTokens"`
 	Input  int64 `json:"inputTokens"`
-	Output int64 `json:"outputTokens"`
+	Output int64 `json:"outputTokens"` // reasoning included
+	Cached int64 `json:"cachedInputTokens"`
 }
 
-func (b breakdown) tokens() int64 { return max(b.Total, b.Input+b.Output, 0) }
+func (b breakdown) usage() dag.Usage {
+	cached := min(max(b.Cached, 0), max(b.Input, 0))
+	return dag.Usage{Input: max(b.Input, 0) - cached, Output: max(b.Output, 0), CacheRead: cached}
+}
 
 type rateLimits struct {
 	Primary   *window `json:"primary"`

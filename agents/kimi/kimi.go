@@ -16,6 +16,7 @@ import (
 	"cmux/agents/prompt"
 	"cmux/agents/stdio"
 	"cmux/agents/transcript"
+	"cmux/dag"
 )
 
 // Name of the kind, as in `agent:`.
@@ -40,15 +41,15 @@ type agent struct {
 	opening sync.Mutex // held while the conversation is begun
 
 	mu        sync.Mutex
-	turn      *turn           // that runs; nil: none
-	begun     bool            // the first prompt was taken
-	greeted   bool            // initialize was answered
-	calls     map[string]call // by id, until their result
-	streaming string          // id of the call whose arguments still come
-	piece     transcript.Kind // of said
-	said      strings.Builder // of a text or thought that still comes
-	counted   map[string]transcript.Usage
-	uncounted transcript.Usage // of steps without an id
+	turn      *turn                // that runs; nil: none
+	begun     bool                 // the first prompt was taken
+	greeted   bool                 // initialize was answered
+	calls     map[string]call      // by id, until their result
+	streaming string               // id of the call whose arguments still come
+	piece     transcript.Kind      // of said
+	said      strings.Builder      // of a text or thought that still comes
+	counted   map[string]dag.Usage // by message
+	uncounted dag.Usage            // of steps without an id
 	replaying bool
 	stopping  bool
 }
@@ -73,7 +74,7 @@ func newAgent(s *attempt.Stage) (*agent, error) {
 	}
 	a := &agent{
 		policy: stdio.Policy(s), session: s.Spec.Conversation,
-		calls: map[string]call{}, counted: map[string]transcript.Usage{},
+		calls: map[string]call{}, counted: map[string]dag.Usage{},
 	}
 	if a.session == "" {
 		a.session = newUUID()
@@ -491,13 +492,25 @@ func (a *agent) usage(p payload) {
 	if u := p.Usage.usage(); p.Message == "" {
 		a.uncounted = a.uncounted.Plus(u)
 	} else {
-		a.counted[p.Message] = u
+		a.counted[p.Message] = a.counted[p.Message].AtLeast(u)
 	}
+	a.Tell(attempt.Event{What: attempt.Used, Used: a.used()})
+}
+
+// used needs the lock.
+func (a *agent) used() dag.Usage {
 	sum := a.uncounted
 	for _, u := range a.counted {
 		sum = sum.Plus(u)
 	}
-	a.Tell(attempt.Event{What: attempt.Used, Tokens: sum.Total()})
+	return sum
+}
+
+// Used implements attempt.Meter.
+func (a *agent) Used() dag.Usage {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.used()
 }
 
 // request answers what the program asks. It needs the lock.

@@ -83,7 +83,7 @@ func TestBuild(t *testing.T) {
 	}
 	end := f.Ended()
 	// The end comes while the last of the steps is played: its tokens may count or not.
-	if end.Outcome != dag.Done || end.Summary != "made it" || end.Commits != 1 || end.Conversation == "" || end.Tokens < 6*125 || end.Tokens%125 != 0 {
+	if end.Outcome != dag.Done || end.Summary != "made it" || end.Commits != 1 || end.Conversation == "" || end.Used.Input < 6*100 || end.Used != (dag.Usage{Input: end.Used.Input, Output: end.Used.Input / 5, CacheRead: end.Used.Input / 20}) {
 		t.Errorf("%+v", end)
 	}
 	if f.Activities() != "checking, running, checking, running" {

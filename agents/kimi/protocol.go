@@ -8,6 +8,7 @@ import (
 	"cmux/agents/attempt"
 	"cmux/agents/stdio"
 	"cmux/agents/transcript"
+	"cmux/dag"
 )
 
 // Codes that requests are refused with.
@@ -59,8 +60,8 @@ type tokens struct {
 	CacheCreate int64 `json:"input_cache_creation"`
 }
 
-func (t tokens) usage() transcript.Usage {
-	return transcript.Usage{Input: max(t.Input, 0), Output: max(t.Output, 0), CacheRead: max(t.CacheRead, 0), CacheCreate: max(t.CacheCreate, 0)}
+func (t tokens) usage() dag.Usage {
+	return dag.Usage{Input: max(t.Input, 0), Output: max(t.Output, 0), CacheRead: max(t.CacheRead, 0), CacheCreate: max(t.CacheCreate, 0)}
 }
 
 type function struct {

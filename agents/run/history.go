@@ -20,7 +20,9 @@ type Attempt struct {
 	End      *End      // nil while it lives and when it vanished
 	Vanished string    // how it vanished: lost, interrupted, stopped
 
-	Conversation string // of its agent, which can be resumed; empty: none is known
+	Conversation string    // of its agent, which can be resumed; empty: none is known
+	Used         dag.Usage // as far as it is recorded
+	before       dag.Usage // of it, in conversations before Conversation
 }
 
 // Over reports whether the attempt's end is known, however it came.
@@ -30,13 +32,14 @@ func (a *Attempt) Over() bool { return a.End != nil || a.Vanished != "" }
 type Node struct {
 	Fact      dag.Fact
 	Attempts  []Attempt
-	Marker    *Written // the marker that cmux last wrote or was about to write; nil: none counts
-	Published bool     // Marker was seen in place
-	Withdrawn *Written // the marker before Marker, which no longer counts: to be removed where it still stands
-	Tip       string   // what its branch contributes, once it is a success
-	Blocked   string   // dependency that its recorded 99 names; empty: none recorded
-	Opened    bool     // gate: a person was told
-	Fresh     bool     // the next attempt starts from the base
+	Marker    *Written  // the marker that cmux last wrote or was about to write; nil: none counts
+	Published bool      // Marker was seen in place
+	Withdrawn *Written  // the marker before Marker, which no longer counts: to be removed where it still stands
+	Tip       string    // what its branch contributes, once it is a success
+	Blocked   string    // dependency that its recorded 99 names; empty: none recorded
+	Opened    bool      // gate: a person was told
+	Fresh     bool      // the next attempt starts from the base
+	Used      dag.Usage // by all attempts
 	Last      time.Time
 }
 
@@ -94,11 +97,14 @@ type History struct {
 	Answered map[string]bool  // ids of requests that were carried out or refused
 	Ups      []time.Time      // when runners took the run, since the last one that left in order
 	Launch   string           // of the newest runner
+	Used     dag.Usage        // by all nodes, those that an update removed as well
+
+	removed map[attemptKey]dag.Usage
 }
 
 // NewHistory is the history of a run of g in which nothing happened yet.
 func NewHistory(g *dag.Graph) *History {
-	return &History{Graph: g, Nodes: make([]Node, g.Len()), Limits: make(map[string]time.Time), Answered: make(map[string]bool)}
+	return &History{Graph: g, Nodes: make([]Node, g.Len()), Limits: make(map[string]time.Time), Answered: make(map[string]bool), removed: make(map[attemptKey]dag.Usage)}
 }
 
 // Apply takes one record in and returns the change that it is to the
@@ -114,6 +120,7 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 	}
 	i := h.Graph.Index(r.Node)
 	if i < 0 {
+		h.useRemoved(r)
 		return c, false
 	}
 	n := &h.Nodes[i]
@@ -140,8 +147,13 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 		}
 		c.Kind, c.Source = dag.Began, "lock"
 	case Conversed:
+		if a := n.attempt(r.Attempt); a != nil && a.Conversation != r.Conversation {
+			a.Conversation, a.before = r.Conversation, a.Used
+		}
+		return c, false
+	case Used:
 		if a := n.attempt(r.Attempt); a != nil {
-			a.Conversation = r.Conversation
+			h.use(n, a, r.Used)
 		}
 		return c, false
 	case Active:
@@ -155,6 +167,7 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 	case AttemptEnd:
 		if a := n.attempt(r.Attempt); a != nil {
 			a.End, a.Ended = r.End, r.At
+			h.use(n, a, r.use())
 		}
 		c.Kind, c.Outcome, c.Exit, c.Reason = dag.AttemptEnded, r.End.Outcome, r.End.Exit, r.End.Reason
 		if r.End.Reason != dag.ReasonExit || r.End.Outcome == dag.Cancelled {

@@ -33,6 +33,7 @@ const (
 	Unblocked  Type = "unblocked" // the 99 is withdrawn: its cause is gone
 	Reset      Type = "reset"     // retry: the node's end no longer counts
 	Conversed  Type = "conversed" // the attempt's agent has this Conversation, which can be resumed
+	Used       Type = "used"      // the attempt has Used so much so far
 	Limited    Type = "limited"   // an account met its limit
 	Freed      Type = "freed"     // the account works again
 	Requested  Type = "request"   // a command's request was carried out, or refused with Detail
@@ -96,7 +97,7 @@ type End struct {
 	Checks       []Check     `json:"checks,omitempty"`
 	Snapshot     string      `json:"snapshot,omitempty"` // what was saved of work that did not pass
 	Conversation string      `json:"conversation,omitempty"`
-	Tokens       int64       `json:"tokens,omitempty"`
+	Used         dag.Usage   `json:"used,omitzero"`
 	Retry        bool        `json:"retry,omitempty"` // another attempt follows without a person: no marker
 }
 
@@ -141,6 +142,7 @@ type Record struct {
 	Cause        string           `json:"cause,omitempty"`        // Blocked: the dependency
 	Tip          string           `json:"tip,omitempty"`          // Overridden: the branch at that moment
 	Conversation string           `json:"conversation,omitempty"` // Conversed: its id
+	Used         dag.Usage        `json:"used,omitzero"`          // Used: by the attempt, in all
 	Fresh        bool             `json:"fresh,omitempty"`        // Reset: the next attempt starts from the base
 	Request      string           `json:"request,omitempty"`      // Requested: its id
 	Place        *Place           `json:"place,omitempty"`

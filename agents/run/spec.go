@@ -37,6 +37,8 @@ type Spec struct {
 	Dependencies []Dependency `json:"dependencies,omitempty"` // direct, in depends_on order
 	Branches     []Dependency `json:"branches,omitempty"`     // role merge: what to bring in, in graph order
 	Conversation string       `json:"conversation,omitempty"` // to be resumed
+	Used         dag.Usage    `json:"used,omitzero"`          // by earlier attempts
+	Counted      dag.Usage    `json:"counted,omitzero"`       // of it, in Conversation
 }
 
 // NewToken makes the token of an attempt.

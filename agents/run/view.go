@@ -27,6 +27,7 @@ type View struct {
 	Pending       []Request       // not carried out yet
 	StartedAt     time.Time
 	EndedAt       time.Time
+	Used          dag.Usage // by all nodes
 }
 
 // NodeView is one node of a View.
@@ -138,7 +139,7 @@ func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
 // fill computes labels and the run's state from h.
 func (v *View) fill(h *History, now time.Time) {
 	v.State = dag.Observe(h.Graph, h.Facts(now))
-	v.StartedAt, v.EndedAt = h.Started, h.Ended
+	v.StartedAt, v.EndedAt, v.Used = h.Started, h.Ended, h.Used
 	v.Nodes = make([]NodeView, len(h.Nodes))
 	for i := range h.Nodes {
 		st := v.State.Label(i, now)

@@ -156,6 +156,10 @@ func (r *Runner) placed(ctx context.Context, l lent) error {
 		r.slots.release(l.place.Slot)
 		return r.commit(ctx, cancelled(r.g.Nodes[l.node].Name))
 	}
+	if err := r.hist.OverBudget(l.node); err != nil {
+		r.slots.release(l.place.Slot)
+		return r.commit(ctx, unaffordable(r.g.Nodes[l.node].Name, err))
+	}
 	f := r.state.Fact(l.node)
 	if f.Phase != dag.Running || f.Attempts != l.attempt {
 		// Overridden while git was at work: nothing was started.
@@ -217,10 +221,11 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 	s := &run.Spec{
 		Node: spec.Name, Attempt: p.attempt, Token: run.NewToken(), Place: p.place,
 		Tries: f.Tries, Losses: f.Losses, Headless: r.Server == nil,
-		Dependencies: p.deps, Branches: p.branches,
+		Dependencies: p.deps, Branches: p.branches, Used: r.hist.Nodes[p.node].Used,
 	}
 	if !p.fresh {
 		s.Conversation = r.hist.Nodes[p.node].Resumable(p.attempt)
+		s.Counted = r.hist.Nodes[p.node].UsedIn(s.Conversation)
 	}
 	if r.inProcess(spec) {
 		return r.startChild(ctx, p, s)
@@ -515,6 +520,7 @@ func (r *Runner) attach(ctx context.Context, i int) {
 	case f.Phase == dag.Running && r.Kinds[r.g.Nodes[i].Agent].Judge:
 		r.speak(ctx, i, attempt.Message{Op: attempt.OpGranted})
 	}
+	r.endOverBudget(ctx, i)
 	n := a.N
 	r.tasks.Go(func() {
 		select {
@@ -572,6 +578,8 @@ func say(ctx context.Context, c *wrapper.Client, m attempt.Message) error {
 		return c.Cancel(ctx)
 	case attempt.OpStop:
 		return c.Stop(ctx)
+	case attempt.OpBudget:
+		return c.Budget(ctx, m.Text)
 	case attempt.OpAnswer:
 		return c.Answer(ctx, m.Text)
 	case attempt.OpRelease:

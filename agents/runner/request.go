@@ -94,7 +94,7 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 				return deed{refusal: err}
 			}
 		}
-		nodes, refusal := Rerun(r.state, i, q.Downstream)
+		nodes, refusal := Rerun(r.state, i, q.Downstream, r.hist.OverBudget)
 		if refusal != nil {
 			return deed{refusal: refusal}
 		}
@@ -201,8 +201,9 @@ func (r *Runner) passOn(ctx context.Context, q run.Request, i int, m attempt.Mes
 
 // Rerun is the nodes that `retry` of node i begins anew: the node itself and,
 // with downstream, every ended node behind it. What i blocked follows by
-// itself. The error is for the person who asked.
-func Rerun(s *dag.State, i int, downstream bool) ([]int, error) {
+// itself. What is over a budget is refused. The error is for the person who
+// asked.
+func Rerun(s *dag.State, i int, downstream bool, overBudget func(int) error) ([]int, error) {
 	g := s.Graph()
 	name := g.Nodes[i].Name
 	f := s.Fact(i)
@@ -219,6 +220,9 @@ func Rerun(s *dag.State, i int, downstream bool) ([]int, error) {
 	if f.StillOpen {
 		return nil, fmt.Errorf("the overridden attempt of %s is still open: cmux agents stop %s first", name, name)
 	}
+	if err := overBudget(i); err != nil {
+		return nil, fmt.Errorf("%w: raise it in the configuration, take that in with cmux agents resume --update, then cmux agents retry %s", err, name)
+	}
 	nodes := []int{i}
 	if !downstream {
 		return nodes, nil
@@ -228,6 +232,8 @@ func Rerun(s *dag.State, i int, downstream bool) ([]int, error) {
 		df := s.Fact(d)
 		if df.Live() {
 			errs = append(errs, fmt.Errorf("%s, which depends on %s, is still running: cmux agents stop %s first", g.Nodes[d].Name, name, g.Nodes[d].Name))
+		} else if err := overBudget(d); err != nil && df.Phase == dag.Ended {
+			errs = append(errs, fmt.Errorf("%w, and %s depends on %s", err, g.Nodes[d].Name, name))
 		} else if df.Phase == dag.Ended {
 			nodes = append(nodes, d)
 		}

@@ -85,6 +85,7 @@ type Runner struct {
 	// What is still to be recorded of markers that are in place; it goes with
 	// the next append, before anything is looked at again.
 	published []run.Record
+	broke     bool      // the agents at work were told that the run is over its budget
 	leaving   string    // why Run is about to leave before the run's end
 	patient   time.Time // when leaving gives up on agents that do not end
 
@@ -422,7 +423,10 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 	case run.Began:
 		r.attach(ctx, i)
 		r.news = true
+	case run.Used:
+		r.keepBudget(ctx)
 	case run.AttemptEnd, run.Vanished:
+		r.keepBudget(ctx)
 		r.news = true
 		if a := r.live[i]; a != nil && (rec.Attempt == 0 || a.attempt == rec.Attempt) {
 			a.close()
@@ -531,6 +535,10 @@ func (r *Runner) carryOut(ctx context.Context, effects []dag.Effect) error {
 			}
 			if r.cancelled(e.Node) {
 				blocks = append(blocks, cancelled(name))
+				continue
+			}
+			if err := r.hist.OverBudget(e.Node); err != nil {
+				blocks = append(blocks, unaffordable(name, err))
 				continue
 			}
 			if p := r.place(ctx, e.Node, e.Attempt); p != nil {

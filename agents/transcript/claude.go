@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"cmux/dag"
 )
 
 // block is one content block of a message.
@@ -68,9 +70,9 @@ const synthetic = "<synthetic>"
 
 // Line is one line of a Claude Code transcript.
 type Line struct {
-	Message string  // id of the assistant's message it belongs to; may be empty
-	Usage   Usage   // of that message: the same on each of its lines
-	Events  []Event // none for sub-agents' and the client's own lines
+	Message string    // id of the assistant's message it belongs to; may be empty
+	Usage   dag.Usage // of that message: the same on each of its lines
+	Events  []Event   // none for sub-agents' and the client's own lines
 }
 
 // ParseLine reads one line of a transcript. A line of a type that is not known

@@ -1,14 +1,18 @@
 package transcript
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"cmux/dag"
+)
 
 // Codex is one line of `codex exec --json`.
 type Codex struct {
-	Type   string  // such as turn.completed
-	Thread string  // thread.started: id of the conversation
-	Events []Event // of items
-	Usage  *Usage  // turn.completed: of the conversation, as the program says
-	Error  string  // error (it may go on) and turn.failed (it does not)
+	Type   string     // such as turn.completed
+	Thread string     // thread.started: id of the conversation
+	Events []Event    // of items
+	Usage  *dag.Usage // turn.completed: of the conversation, as the program says
+	Error  string     // error (it may go on) and turn.failed (it does not)
 }
 
 // Failed reports whether the line ends the turn as failed.
@@ -59,7 +63,7 @@ func ParseCodex(b []byte) (Codex, error) {
 		if l.Usage != nil {
 			u := l.Usage.v
 			cached := min(max(u.Cached, 0), max(u.Input, 0))
-			c.Usage = &Usage{Input: max(u.Input, 0) - cached, Output: max(u.Output, 0), CacheRead: cached}
+			c.Usage = &dag.Usage{Input: max(u.Input, 0) - cached, Output: max(u.Output, 0), CacheRead: cached}
 		}
 	case "turn.failed":
 		c.Error = l.Error.v.Message

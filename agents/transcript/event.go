@@ -3,29 +3,9 @@ package transcript
 import (
 	"encoding/json"
 	"time"
+
+	"cmux/dag"
 )
-
-// Usage counts tokens. Input is without what came from or went to a cache.
-type Usage struct {
-	Input       int64 `json:"input,omitempty"`
-	Output      int64 `json:"output,omitempty"`
-	CacheRead   int64 `json:"cache_read,omitempty"`
-	CacheCreate int64 `json:"cache_create,omitempty"`
-}
-
-// Total is all tokens, cached ones as well.
-func (u Usage) Total() int64 { return u.Input + u.Output + u.CacheRead + u.CacheCreate }
-
-// Plus is the sum of both.
-func (u Usage) Plus(v Usage) Usage {
-	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheCreate + v.CacheCreate}
-}
-
-// atLeast is the larger of both in every field. What a program writes while a
-// message still grows never shrinks the count.
-func (u Usage) atLeast(v Usage) Usage {
-	return Usage{max(u.Input, v.Input), max(u.Output, v.Output), max(u.CacheRead, v.CacheRead), max(u.CacheCreate, v.CacheCreate)}
-}
 
 // claudeUsage is usage as the Messages API gives it.
 type claudeUsage struct {
@@ -35,8 +15,8 @@ type claudeUsage struct {
 	CacheCreate int64 `json:"cache_creation_input_tokens"`
 }
 
-func (u claudeUsage) usage() Usage {
-	return Usage{max(u.Input, 0), max(u.Output, 0), max(u.CacheRead, 0), max(u.CacheCreate, 0)}
+func (u claudeUsage) usage() dag.Usage {
+	return dag.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheCreate: u.CacheCreate}.AtLeast(dag.Usage{})
 }
 
 // Kind says what an Event is.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"cmux/dag"
 )
 
 // Follower reads a growing transcript of Claude Code, and those of its
@@ -20,18 +22,25 @@ type Follower struct {
 	quiet int64 // events before this offset were given out before
 	main  tail
 	subs  map[string]*tail
-	seen  map[string]Usage // by message id
-	total Usage
+	seen  map[string]dag.Usage // by message id
+	total dag.Usage
 }
 
 // NewFollower follows the transcript at path, which need not exist yet. Events
 // of lines that end at or before offset from are not given out again.
 func NewFollower(path string, from int64) *Follower {
-	return &Follower{path: path, quiet: from, subs: make(map[string]*tail), seen: make(map[string]Usage)}
+	return &Follower{path: path, quiet: from, subs: make(map[string]*tail), seen: make(map[string]dag.Usage)}
+}
+
+// Switch follows another transcript from now on, that of the conversation in
+// which the same agent goes on. Usage goes on too; a message that both hold
+// counts once.
+func (f *Follower) Switch(path string) {
+	f.path, f.quiet, f.main, f.subs = path, 0, tail{}, make(map[string]*tail)
 }
 
 // Usage is what was used up to the last Read, sub-agents included.
-func (f *Follower) Usage() Usage { return f.total }
+func (f *Follower) Usage() dag.Usage { return f.total }
 
 // Offset is where the last whole line that was read ends.
 func (f *Follower) Offset() int64 { return f.main.offset }
@@ -88,9 +97,10 @@ func (f *Follower) count(l Line) {
 		return
 	}
 	old := f.seen[l.Message]
-	now := old.atLeast(l.Usage)
+	// What a program writes while a message still grows never shrinks the count.
+	now := old.AtLeast(l.Usage)
 	f.seen[l.Message] = now
-	f.total = f.total.Plus(Usage{now.Input - old.Input, now.Output - old.Output, now.CacheRead - old.CacheRead, now.CacheCreate - old.CacheCreate})
+	f.total = f.total.Plus(now.Beyond(old))
 }
 
 // tail is how far a file was read.

@@ -2,6 +2,8 @@ package transcript
 
 import (
 	"encoding/json"
+
+	"cmux/dag"
 )
 
 // Stream is one line of `claude -p --output-format stream-json --verbose`. Of
@@ -41,14 +43,14 @@ type Retry struct {
 
 // Result ends a turn. One run may give several; the last counts.
 type Result struct {
-	Subtype        string  `json:"subtype"`
-	IsError        bool    `json:"is_error"`
-	Text           string  `json:"result"`
-	Turns          int     `json:"num_turns"`
-	TerminalReason string  `json:"terminal_reason"`
-	APIStatus      int     `json:"api_error_status"`
-	CostUSD        float64 `json:"total_cost_usd"` // of the process so far
-	Usage          Usage   `json:"-"`              // of the turn
+	Subtype        string    `json:"subtype"`
+	IsError        bool      `json:"is_error"`
+	Text           string    `json:"result"`
+	Turns          int       `json:"num_turns"`
+	TerminalReason string    `json:"terminal_reason"`
+	APIStatus      int       `json:"api_error_status"`
+	CostUSD        float64   `json:"total_cost_usd"` // of the process so far
+	Usage          dag.Usage `json:"-"`              // of the turn
 	Denied         []struct {
 		Tool string `json:"tool_name"`
 	} `json:"permission_denials"`

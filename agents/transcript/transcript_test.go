@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cmux/agents/transcript"
+	"cmux/dag"
 )
 
 // brief is an event in one line.
@@ -33,28 +34,28 @@ func brief(events []transcript.Event) []string {
 
 func TestParseLine(t *testing.T) {
 	const usage = `"usage":{"input_tokens":100,"output_tokens":20,"cache_read_input_tokens":7,"cache_creation_input_tokens":3}`
-	used := transcript.Usage{Input: 100, Output: 20, CacheRead: 7, CacheCreate: 3}
+	used := dag.Usage{Input: 100, Output: 20, CacheRead: 7, CacheCreate: 3}
 	for _, c := range []struct {
 		line, message string
-		usage         transcript.Usage
+		usage         dag.Usage
 		events        []string
 	}{
 		{`{"type":"assistant","message":{"id":"m","content":[{"type":"thinking","thinking":"need bash"}],` + usage + `}}`, "m", used, []string{"thought m need bash"}},
 		{`{"type":"assistant","message":{"id":"m","content":[{"type":"thinking","thinking":"","signature":"x"}],` + usage + `}}`, "m", used, nil},
 		{`{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}],` + usage + `}}`, "m", used, []string{`tool_use m Bash t1 {"command":"ls"}`}},
-		{`{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"hi"},7,{"type":"new"}]}}`, "m", transcript.Usage{}, []string{"text m hi"}},
+		{`{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"hi"},7,{"type":"new"}]}}`, "m", dag.Usage{}, []string{"text m hi"}},
 		{`{"type":"assistant","isSidechain":true,"message":{"id":"s","content":[{"type":"text","text":"hi"}],` + usage + `}}`, "s", used, nil},
-		{`{"type":"assistant","isApiErrorMessage":true,"message":{"id":"e","model":"<synthetic>","content":[{"type":"text","text":"API Error: 529 x"}],"usage":{"input_tokens":0}}}`, "", transcript.Usage{}, []string{"request_failed API Error: 529 x"}},
-		{`{"type":"assistant","message":{"id":"e","model":"<synthetic>","content":[{"type":"text","text":"No response requested."}]}}`, "", transcript.Usage{}, nil},
-		{`{"type":"user","message":{"role":"user","content":"do it"}}`, "", transcript.Usage{}, []string{"prompt do it"}},
-		{`{"type":"user","isMeta":true,"message":{"content":"caveat"}}`, "", transcript.Usage{}, nil},
-		{`{"type":"user","isCompactSummary":true,"message":{"content":"summary"}}`, "", transcript.Usage{}, nil},
-		{`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}]}}`, "", transcript.Usage{}, []string{"tool_result t1 a\nb !"}},
-		{`{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}}`, "", transcript.Usage{}, []string{"interrupted"}},
-		{`{"type":"system","subtype":"compact_boundary"}`, "", transcript.Usage{}, []string{"compacted"}},
-		{`{"type":"queue-operation","operation":"enqueue","message":[1]}`, "", transcript.Usage{}, nil},
-		{`{"type":"assistant","timestamp":7,"message":"odd"}`, "", transcript.Usage{}, nil},
-		{`{}`, "", transcript.Usage{}, nil},
+		{`{"type":"assistant","isApiErrorMessage":true,"message":{"id":"e","model":"<synthetic>","content":[{"type":"text","text":"API Error: 529 x"}],"usage":{"input_tokens":0}}}`, "", dag.Usage{}, []string{"request_failed API Error: 529 x"}},
+		{`{"type":"assistant","message":{"id":"e","model":"<synthetic>","content":[{"type":"text","text":"No response requested."}]}}`, "", dag.Usage{}, nil},
+		{`{"type":"user","message":{"role":"user","content":"do it"}}`, "", dag.Usage{}, []string{"prompt do it"}},
+		{`{"type":"user","isMeta":true,"message":{"content":"caveat"}}`, "", dag.Usage{}, nil},
+		{`{"type":"user","isCompactSummary":true,"message":{"content":"summary"}}`, "", dag.Usage{}, nil},
+		{`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}]}}`, "", dag.Usage{}, []string{"tool_result t1 a\nb !"}},
+		{`{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}}`, "", dag.Usage{}, []string{"interrupted"}},
+		{`{"type":"system","subtype":"compact_boundary"}`, "", dag.Usage{}, []string{"compacted"}},
+		{`{"type":"queue-operation","operation":"enqueue","message":[1]}`, "", dag.Usage{}, nil},
+		{`{"type":"assistant","timestamp":7,"message":"odd"}`, "", dag.Usage{}, nil},
+		{`{}`, "", dag.Usage{}, nil},
 	} {
 		got, err := transcript.ParseLine([]byte(c.line))
 		if err != nil {
@@ -126,7 +127,7 @@ func TestFollower(t *testing.T) {
 	long := strings.Repeat("x", 300_000)
 	appendTo(t, path, said("m1", "one", 5)+said("m1", "two", 5)+"no json\n\n"+said("m2", long, 7))
 	read(t, f, "text m1 one", "text m1 two", "text m2 "+long)
-	if want := (transcript.Usage{Input: 20, Output: 12, CacheRead: 2000}); f.Usage() != want {
+	if want := (dag.Usage{Input: 20, Output: 12, CacheRead: 2000}); f.Usage() != want {
 		t.Errorf("usage %+v, want %+v", f.Usage(), want)
 	}
 
@@ -146,8 +147,19 @@ func TestFollower(t *testing.T) {
 	appendTo(t, filepath.Join(filepath.Dir(path), "s1", "subagents", "agent-1.jsonl"), said("a1", "sub", 100))
 	appendTo(t, filepath.Join(filepath.Dir(path), "s1", "subagents", "notes.txt"), said("a2", "sub", 1e6))
 	read(t, f)
-	if want := (transcript.Usage{Input: 40, Output: 121, CacheRead: 4000}); f.Usage() != want || want.Total() != 4161 {
+	if want := (dag.Usage{Input: 40, Output: 121, CacheRead: 4000}); f.Usage() != want {
 		t.Errorf("usage %+v, want %+v", f.Usage(), want)
+	}
+
+	// The agent goes on in another conversation, which begins with what it keeps.
+	other := filepath.Join(t.TempDir(), "s2.jsonl")
+	appendTo(t, other, said("m3", "four", 9)+said("n1", "six", 2))
+	switched := transcript.NewFollower(path, f.Offset())
+	read(t, switched)
+	switched.Switch(other)
+	read(t, switched, "text m3 four", "text n1 six")
+	if want := f.Usage().Plus(dag.Usage{Input: 10, Output: 2, CacheRead: 1000}); switched.Usage() != want {
+		t.Errorf("usage %+v, want %+v", switched.Usage(), want)
 	}
 
 	// After a crash the same is counted and nothing is said twice.
@@ -236,7 +248,7 @@ func TestParseStream(t *testing.T) {
 		}
 	}
 	s := parse(`{"type":"result","subtype":"success","is_error":true,"result":"API Error: 529","num_turns":2,"terminal_reason":"api_error","total_cost_usd":0.5,"usage":{"input_tokens":200,"output_tokens":40,"cache_read_input_tokens":9},"modelUsage":{},"permission_denials":[{"tool_name":"Write"}],"api_error_status":529}`)
-	if r := s.Result; r.Text != "API Error: 529" || r.Turns != 2 || r.APIStatus != 529 || r.CostUSD != 0.5 || r.Usage != (transcript.Usage{Input: 200, Output: 40, CacheRead: 9}) || len(r.Denied) != 1 || r.Denied[0].Tool != "Write" {
+	if r := s.Result; r.Text != "API Error: 529" || r.Turns != 2 || r.APIStatus != 529 || r.CostUSD != 0.5 || r.Usage != (dag.Usage{Input: 200, Output: 40, CacheRead: 9}) || len(r.Denied) != 1 || r.Denied[0].Tool != "Write" {
 		t.Errorf("result: %+v", r)
 	}
 	if s := parse(`{"type":"control_request","request_id":"U","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"},"tool_use_id":"t"}}`); s.Request == nil || s.Request.ID != "U" || s.Request.Subtype != "can_use_tool" || s.Request.Tool != "Bash" || s.Request.ToolID != "t" || string(s.Request.Input) != `{"command":"ls"}` {
@@ -275,7 +287,7 @@ func TestParseCodex(t *testing.T) {
 		}
 	}
 	c, err := transcript.ParseCodex([]byte(`{"type":"turn.completed","usage":{"input_tokens":24763,"cached_input_tokens":24448,"output_tokens":122}}`))
-	if err != nil || c.Usage == nil || *c.Usage != (transcript.Usage{Input: 315, Output: 122, CacheRead: 24448}) {
+	if err != nil || c.Usage == nil || *c.Usage != (dag.Usage{Input: 315, Output: 122, CacheRead: 24448}) {
 		t.Errorf("usage: %+v, %v", c.Usage, err)
 	}
 	if c, _ := transcript.ParseCodex([]byte(`{"type":"thread.started","thread_id":"01a1"}`)); c.Thread != "01a1" {
@@ -304,7 +316,7 @@ func FuzzParseLine(f *testing.F) {
 		if u.Input < 0 || u.Output < 0 || u.CacheRead < 0 || u.CacheCreate < 0 {
 			t.Errorf("negative: %+v", u)
 		}
-		if err != nil && (len(l.Events) > 0 || u.Total() != 0) {
+		if err != nil && (len(l.Events) > 0 || u != (dag.Usage{})) {
 			t.Errorf("an error with %+v", l)
 		}
 	})

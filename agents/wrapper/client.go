@@ -125,6 +125,11 @@ func (c *Client) Stop(ctx context.Context) error {
 	return c.do(ctx, attempt.Message{Op: attempt.OpStop})
 }
 
+// Budget ends the attempt because the run is over its budget, as text says.
+func (c *Client) Budget(ctx context.Context, text string) error {
+	return c.do(ctx, attempt.Message{Op: attempt.OpBudget, Text: text})
+}
+
 // Answer hands a person's answer to the agent.
 func (c *Client) Answer(ctx context.Context, text string) error {
 	return c.do(ctx, attempt.Message{Op: attempt.OpAnswer, Text: text})

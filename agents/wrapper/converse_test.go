@@ -68,9 +68,9 @@ func TestConversationsHeadless(t *testing.T) {
 			run.End{Outcome: dag.Done, Summary: "ok", Exit: 143}, "limited, wants, running, limited, wants, running", ""},
 		{"goes on by itself", "echo '{\"until\":\"2100-01-01T00:00:00Z\"}' | " + hook + "limited; " + hook + "resumed </dev/null; cmux done ok; sleep 1000", nil,
 			run.End{Outcome: dag.Done, Summary: "ok", Exit: 143}, "", ""},
-		{"spends too much", "echo '{\"tokens\":1001}' | " + hook + "usage; sleep 1000",
+		{"spends too much", "echo '{\"used\":{\"input\":500,\"output\":500,\"cache_read\":5000,\"cache_create\":1}}' | " + hook + "usage; sleep 1000",
 			func(n *dag.Node) { n.Budget.Tokens = 1000 },
-			run.End{Outcome: dag.Failed, Reason: dag.ReasonBudget, Exit: 143, Tokens: 1001, Detail: "1001 of 1000"}, "", ""},
+			run.End{Outcome: dag.Failed, Reason: dag.ReasonBudget, Exit: 143, Used: dag.Usage{Input: 500, Output: 500, CacheRead: 5000, CacheCreate: 1}, Detail: "1001 of its budget of 1000"}, "", ""},
 		{"is idle", "sleep 1000", func(n *dag.Node) { n.IdleTimeout = dag.Duration(50 * time.Millisecond) },
 			run.End{Outcome: dag.Failed, Reason: dag.ReasonIdle, Exit: 143}, "", ""},
 		{"runs past its timeout", "while :; do echo .; sleep 0.01; done", func(n *dag.Node) { n.Timeout = dag.Duration(50 * time.Millisecond) },
@@ -87,7 +87,7 @@ func TestConversationsHeadless(t *testing.T) {
 			}
 			end := rec.End
 			if end.Outcome != c.want.Outcome || end.Reason != c.want.Reason || c.want.Exit != anyExit && end.Exit != c.want.Exit ||
-				end.Summary != c.want.Summary || end.Tokens != c.want.Tokens || !strings.Contains(end.Detail, c.want.Detail) {
+				end.Summary != c.want.Summary || end.Used != c.want.Used || !strings.Contains(end.Detail, c.want.Detail) {
 				t.Errorf("end %+v\nwant %+v\nlog:\n%s", *end, c.want, f.log())
 			}
 			if code != end.Marker() {

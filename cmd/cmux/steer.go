@@ -179,7 +179,9 @@ func newRetryCmd(d *Deps) *cobra.Command {
 		Long: `Run a node again that has ended or was lost, in the worktree as it left it, and
 what it blocked after it. With --downstream also what succeeded after it; with
 --fresh its work is saved and it starts from the base. Removing the marker of a
-failed node does the same as retry.`,
+failed node does the same as retry. A node that is over its budget, or an agent
+of a run that is, can be run again once the budget was raised and taken in with
+resume --update.`,
 		Example:           "  cmux agents retry api --fresh",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: d.completeNode,
@@ -188,7 +190,7 @@ failed node does the same as retry.`,
 			if err != nil {
 				return err
 			}
-			again, err := runner.Rerun(v.State, i, q.Downstream)
+			again, err := runner.Rerun(v.State, i, q.Downstream, v.OverBudget)
 			if err != nil {
 				return err
 			}
