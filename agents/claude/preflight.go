@@ -12,68 +12,76 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"cmux/agents/attempt"
 )
 
-// Setup is where and how nodes of this kind are to run.
-type Setup struct {
-	Env        []string // that the run is frozen with
-	Root       string   // the project's; its worktrees inherit its trust
-	Headless   bool
-	AutoAccept bool // some node has it
-	Asks       bool // some node has not
-}
-
-// Problem is something that would keep Claude Code from working unattended.
-type Problem struct {
-	What  string
-	Try   string // the way out
-	Fatal bool   // no node of this kind can run; otherwise it is worth a warning
-}
-
 // oldest is the version that cmux is tested with.
 var oldest = [3]int{2, 1, 329}
 
+// lookTime bounds how long the program may take to tell its version.
+const lookTime = 30 * time.Second
+
 // Preflight looks for what would keep Claude Code from working unattended: its
 // files are read, and nothing but `claude --version` is started.
-func Preflight(ctx context.Context, s Setup) []Problem {
+func Preflight(ctx context.Context, s attempt.Setup) attempt.Fitness {
+	var f attempt.Fitness
 	path, err := attempt.LookPath("claude", s.Env)
 	if err != nil {
-		return []Problem{{"Claude Code is not installed: no claude in PATH", "npm install -g @anthropic-ai/claude-code", true}}
+		f.Fatal("Claude Code is not installed: no claude in PATH", "npm install -g @anthropic-ai/claude-code")
+		return f
 	}
-	var found []Problem
-	add := func(fatal bool, what, try string) { found = append(found, Problem{what, try, fatal}) }
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.Env = s.Env
+	cmd.Env, cmd.WaitDelay = s.Env, time.Second
 	if out, err := cmd.Output(); err != nil {
-		add(true, fmt.Sprintf("%s --version: %v", path, err), "install Claude Code anew: npm install -g @anthropic-ai/claude-code")
-	} else if v, ok := parseVersion(string(out)); ok && slices.Compare(v[:], oldest[:]) < 0 {
-		add(false, fmt.Sprintf("Claude Code %d.%d.%d is older than %d.%d.%d, with which cmux is tested", v[0], v[1], v[2], oldest[0], oldest[1], oldest[2]), "claude update")
+		f.Fatal(fmt.Sprintf("%s --version: %v", path, err), "install Claude Code anew: npm install -g @anthropic-ai/claude-code")
+	} else if v, ok := parseVersion(string(out)); ok {
+		text := fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2])
+		f.Fact(text)
+		if slices.Compare(v[:], oldest[:]) < 0 {
+			f.Warn(fmt.Sprintf("Claude Code %s is older than %d.%d.%d, with which cmux is tested", text, oldest[0], oldest[1], oldest[2]), "claude update")
+		}
 	}
 	if s.AutoAccept && os.Geteuid() == 0 && getenv(s.Env, "IS_SANDBOX") != "1" {
-		add(true, "Claude Code refuses auto_accept as root", "run as another user, or set IS_SANDBOX=1 inside a container")
+		f.Fatal("Claude Code refuses auto_accept as root", "run as another user, or set IS_SANDBOX=1 inside a container")
 	}
 	if s.Headless && s.Asks {
-		add(false, "headless nobody answers Claude Code's permission dialogs, so what needs one is refused", "set auto_accept: true, or permissions.allow in the project's .claude/settings.json")
+		f.Warn("headless nobody answers Claude Code's permission dialogs, so what needs one is refused", "set auto_accept: true, or permissions.allow in the project's .claude/settings.json")
 	}
 	c := readConfig(s.Env)
-	if !loggedIn(s.Env, c) {
-		add(true, "Claude Code is not logged in", "run claude once and log in, or set ANTHROPIC_API_KEY")
+	if loggedIn(s.Env, c) {
+		f.Fact("logged in")
+	} else {
+		f.Fatal("Claude Code is not logged in", "run claude once and log in, or set ANTHROPIC_API_KEY")
 	}
-	if s.Headless {
-		return found // it shows no dialogs
+	if !s.Headless { // headless it shows no dialogs
+		firstScreens(&f, s, c)
+	}
+	return f
+}
+
+// firstScreens looks for the dialogs that a terminal would show first.
+func firstScreens(f *attempt.Fitness, s attempt.Setup, c config) {
+	there, inside := "", ""
+	if s.Root != "" {
+		there, inside = " in "+s.Root, " in "+s.Root+" and answer Yes"
 	}
 	if !c.Onboarded {
-		add(true, "Claude Code has not been set up: it would show its first-run screens", "run claude once in "+s.Root)
+		f.Fatal("Claude Code has not been set up: it would show its first-run screens", "run claude once"+there)
 	}
 	if key := getenv(s.Env, "ANTHROPIC_API_KEY"); key != "" && !slices.Contains(c.Keys.Approved, key[max(0, len(key)-20):]) {
-		add(true, "Claude Code has not been told to use the API key of the environment, and would ask", "run claude once in "+s.Root+" and answer Yes, or unset ANTHROPIC_API_KEY")
+		f.Fatal("Claude Code has not been told to use the API key of the environment, and would ask", "run claude once"+inside+", or unset ANTHROPIC_API_KEY")
 	}
-	if getenv(s.Env, "CLAUDE_CODE_SANDBOXED") == "" && !c.trusts(s.Root) {
-		add(true, "Claude Code does not trust "+s.Root+" yet, and would ask", "run claude once in "+s.Root+" and answer Yes")
+	switch {
+	case s.Root == "":
+	case getenv(s.Env, "CLAUDE_CODE_SANDBOXED") == "" && !c.trusts(s.Root):
+		f.Fatal("Claude Code does not trust "+s.Root+" yet, and would ask", "run claude once"+inside)
+	default:
+		f.Fact("trusts " + s.Root)
 	}
-	return found
 }
 
 var versionRE = regexp.MustCompile(`(\d+)\.(\d+)\.(\d+)`)

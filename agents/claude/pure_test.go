@@ -257,10 +257,10 @@ func TestPreflight(t *testing.T) {
 		}
 	}
 	env := []string{"PATH=" + bin, "HOME=" + home, "IS_SANDBOX=1"}
-	has := func(s Setup, want ...string) {
+	has := func(s attempt.Setup, want ...string) {
 		t.Helper()
 		s.Root, s.AutoAccept = root, true
-		found := Preflight(t.Context(), s)
+		found := Preflight(t.Context(), s).Problems
 		if len(found) != len(want) {
 			t.Errorf("found %+v, want %q", found, want)
 			return
@@ -271,18 +271,18 @@ func TestPreflight(t *testing.T) {
 			}
 		}
 	}
-	has(Setup{Env: env}, "not installed")
+	has(attempt.Setup{Env: env}, "not installed")
 	put(filepath.Join(bin, "claude"), "#!/bin/sh\necho '2.1.100 (Claude Code)'\n", 0o755)
-	has(Setup{Env: env}, "older", "not logged in", "not been set up", "does not trust")
+	has(attempt.Setup{Env: env}, "older", "not logged in", "not been set up", "does not trust")
 	put(filepath.Join(bin, "claude"), "#!/bin/sh\necho '2.2.0 (Claude Code)'\n", 0o755)
-	has(Setup{Env: env, Headless: true, Asks: true}, "nobody answers", "not logged in")
+	has(attempt.Setup{Env: env, Headless: true, Asks: true}, "nobody answers", "not logged in")
 	keyed := append(slices.Clone(env), "ANTHROPIC_API_KEY=abcdefghijklmnopqrstuvwxyz")
 	put(filepath.Join(home, ".claude.json"), `{"hasCompletedOnboarding":true,"projects":{"`+filepath.Join(dir, "work")+`":{"hasTrustDialogAccepted":true}}}`, 0o600)
-	has(Setup{Env: keyed}, "API key")
+	has(attempt.Setup{Env: keyed}, "API key")
 	put(filepath.Join(home, ".claude.json"), `{"hasCompletedOnboarding":true,"customApiKeyResponses":{"approved":["ghijklmnopqrstuvwxyz"]},"projects":{"`+filepath.Join(dir, "work")+`":{"hasTrustDialogAccepted":true}}}`, 0o600)
-	has(Setup{Env: keyed})
+	has(attempt.Setup{Env: keyed})
 	put(filepath.Join(home, ".claude.json"), `{"hasCompletedOnboarding":`, 0o600)
-	has(Setup{Env: keyed}, "not been set up", "API key", "does not trust")
+	has(attempt.Setup{Env: keyed}, "not been set up", "API key", "does not trust")
 }
 
 func TestTranscriptPath(t *testing.T) {

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"fmt"
 	"path/filepath"
 )
 
@@ -38,9 +39,11 @@ func globLiteral(path string) string {
 	return string(out)
 }
 
-// ResumeArgs is the command that offers a finished node's conversation again,
-// to be run in its worktree with the run's environment. Without hooks of
-// cmux's, it is the person's alone.
-func ResumeArgs(conversation string) []string {
-	return []string{"claude", "--resume", conversation}
+// Reopen is the command line that shows a conversation again in the terminal
+// program. Without hooks of cmux's it is the person's alone.
+func Reopen(env []string, conversation string) ([]string, error) {
+	if Transcript(env, conversation) == "" {
+		return nil, fmt.Errorf("Claude Code has no conversation %s in %s", conversation, configDir(env))
+	}
+	return []string{"claude", "--resume", conversation}, nil
 }

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -131,17 +132,16 @@ var ofOuter = []string{
 	"CLAUDECODE", "CLAUDE_PID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SSE_PORT",
 }
 
+// IsOfOuter reports whether a variable is of a Claude Code around this process.
+func IsOfOuter(name string) bool { return slices.Contains(ofOuter, name) }
+
 // environ is the program's environment.
 func environ(env []string) []string {
 	out := make([]string, 0, len(env)+1)
-next:
 	for _, e := range env {
-		for _, name := range ofOuter {
-			if strings.HasPrefix(e, name+"=") {
-				continue next
-			}
+		if name, _, _ := strings.Cut(e, "="); !IsOfOuter(name) {
+			out = append(out, e)
 		}
-		out = append(out, e)
 	}
 	// The attempt counts hand-backs itself; the program lets a turn end after 8.
 	return append(out, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=1000000")

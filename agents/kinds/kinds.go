@@ -2,7 +2,11 @@
 package kinds
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"os/exec"
+	"slices"
 	"strings"
 
 	"cmux/agents/attempt"
@@ -33,8 +37,14 @@ type Capability struct {
 var known = []struct {
 	kind func() attempt.Kind
 	can  Capability
+	// preflight looks for what would keep the program from working; nil: it
+	// has none.
+	preflight func(context.Context, attempt.Setup) attempt.Fitness
+	// reopen is the program's command line that shows a person a conversation
+	// again, or why there is none; nil: its conversations cannot be resumed.
+	reopen func(env []string, conversation string) ([]string, error)
 }{
-	{claude.Kind, Capability{
+	{kind: claude.Kind, preflight: claude.Preflight, reopen: claude.Reopen, can: Capability{
 		Program:    "claude",
 		Panes:      "its own terminal program",
 		Headless:   "stream-json",
@@ -47,7 +57,7 @@ var known = []struct {
 		AutoAccept: "`--dangerously-skip-permissions`",
 		Tested:     "with the real program",
 	}},
-	{codex.Kind, Capability{
+	{kind: codex.Kind, preflight: codex.Preflight, reopen: codex.Reopen, can: Capability{
 		Program:    "codex",
 		Panes:      "lines of text; a line typed is a prompt",
 		Headless:   "`codex app-server`",
@@ -60,7 +70,7 @@ var known = []struct {
 		AutoAccept: "no sandbox (a review keeps it), nothing is asked",
 		Tested:     "with the real program",
 	}},
-	{kimi.Kind, Capability{
+	{kind: kimi.Kind, preflight: kimi.Preflight, reopen: kimi.Reopen, can: Capability{
 		Program:    "kimi",
 		Panes:      "lines of text; a line typed is a prompt",
 		Headless:   "`kimi --wire`",
@@ -73,7 +83,7 @@ var known = []struct {
 		AutoAccept: "what the guard lets pass is allowed without asking",
 		Tested:     "with a stand-in that speaks its documented protocol; not run against the real program",
 	}},
-	{attempt.Command, Capability{
+	{kind: attempt.Command, can: Capability{
 		Panes:    "a terminal of its own",
 		Headless: "yes",
 		Tested:   "with the real program",
@@ -108,6 +118,66 @@ func Of(kind string) (Capability, bool) {
 		}
 	}
 	return Capability{}, false
+}
+
+// Installed are the kinds whose program is in the PATH of env, in the order of
+// the docs.
+func Installed(env []string) []string {
+	var all []string
+	for _, c := range Capabilities() {
+		if c.Program == "" {
+			continue
+		}
+		if _, err := attempt.LookPath(c.Program, env); err == nil {
+			all = append(all, c.Kind)
+		}
+	}
+	return all
+}
+
+// Preflight looks, before anything of a run is made, for what would keep nodes
+// of that kind from working. A kind that needs no program, or is not known, is
+// always fit.
+func Preflight(ctx context.Context, kind string, s attempt.Setup) attempt.Fitness {
+	for _, k := range known {
+		if k.kind().Name == kind && k.preflight != nil {
+			return k.preflight(ctx, s)
+		}
+	}
+	return attempt.Fitness{}
+}
+
+// ErrNoResume says that conversations of a kind cannot be opened again.
+var ErrNoResume = errors.New("its conversations cannot be opened again")
+
+// Reopen is the command that opens a conversation of that kind again for a
+// person, to be run in the directory of the node: the kind's own terminal
+// program in env, without the run's variables and without hooks of cmux's.
+func Reopen(kind string, env []string, conversation string) (*exec.Cmd, error) {
+	for _, k := range known {
+		if k.kind().Name != kind || k.reopen == nil {
+			continue
+		}
+		argv, err := k.reopen(env, conversation)
+		if err != nil {
+			return nil, err
+		}
+		path, err := attempt.LookPath(argv[0], env)
+		if err != nil {
+			return nil, err
+		}
+		return &exec.Cmd{Path: path, Args: argv, Env: outside(env)}, nil
+	}
+	return nil, fmt.Errorf("%s: %w", kind, ErrNoResume)
+}
+
+// outside is env without the variables of a node of cmux's, and of a Claude
+// Code, that the caller may itself be in.
+func outside(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return strings.HasPrefix(name, "CMUX_") || claude.IsOfOuter(name)
+	})
 }
 
 // Missing says what the node asks for that its kind cannot do; nothing for

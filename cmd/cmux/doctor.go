@@ -24,7 +24,7 @@ type finding struct {
 	What   string `json:"what"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
-	Try    string `json:"try"` // the way out, when not OK
+	Try    string `json:"try"` // the way out, when not OK; also of what will matter only later
 }
 
 func newDoctorCmd(d *Deps) *cobra.Command {
@@ -34,8 +34,9 @@ func newDoctorCmd(d *Deps) *cobra.Command {
 		GroupID: "main",
 		Short:   "Look for what could keep cmux from working",
 		Long: `Look for what could keep cmux from working here: git, tmux, the project's folder,
-the configuration, foreign files among the markers, a run without a runner,
-worktrees left over. It changes nothing. The exit code is 1 when something is
+the configuration, the programs of the agents (installed, logged in, past their
+first screens, as start wants them), foreign files among the markers, a run
+without a runner, worktrees left over. It changes nothing. The exit code is 1 when something is
 wrong. With --json the shape is [{"what", "ok", "detail", "try"}].`,
 		Example: "  cmux doctor",
 		Args:    cobra.NoArgs,
@@ -93,22 +94,25 @@ func (d *Deps) examine(ctx context.Context) []finding {
 	root, err := d.root(ctx)
 	if err != nil {
 		add("project", "", err, "")
-		return all
+		return append(all, examineKinds(ctx, d.Env, "", nil)...)
 	}
 	repo, err := worktree.Open(ctx, root)
 	add("git", "repository "+root, err, "")
 	add("folder", run.Folder(root)+" can be written", writable(root), "make it writable for you: chmod u+rwx "+run.Folder(root))
 	path := d.configPath(root, "")
+	var graph *dag.Graph
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		add("configuration", "none yet (cmux agents init)", nil, "")
 	} else {
 		g, warnings, err := d.readConfig(path)
 		detail := ""
 		if err == nil {
+			graph = g
 			detail = fmt.Sprintf("%s: %s, %s", d.short(path), count(g.Len(), "agent"), count(len(warnings), "warning"))
 		}
 		add("configuration", detail, err, "")
 	}
+	all = append(all, examineKinds(ctx, d.Env, root, graph)...)
 	r, err := run.Latest(root)
 	if errors.Is(err, run.ErrNone) {
 		add("run", "none yet", nil, "")

@@ -16,7 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"cmux/agents/attempt"
+	"cmux/agents/kinds"
+	"cmux/agents/modeltest"
 	"cmux/agents/scripted"
 	"cmux/dag"
 )
@@ -27,7 +28,11 @@ var update = flag.Bool("update", false, "rewrite golden files and docs")
 // scripts, and as the copy that a run keeps of it.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"cmux": func() { os.Exit(Main(attempt.NewKinds(attempt.Command(), scripted.Kind(true)))) },
+		"cmux": func() {
+			all := kinds.All()
+			all[scripted.Name] = scripted.Kind(true)
+			os.Exit(Main(all))
+		},
 	})
 }
 
@@ -44,6 +49,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"waitfor": waitFor,
 			"repo":    makeRepo,
+			"model":   serveModel,
 		},
 	})
 }
@@ -67,6 +73,7 @@ func setup(e *testscript.Env) error {
 	} {
 		e.Setenv(k, v)
 	}
+	e.Values[testKey{}] = e.T()
 	e.Defer(func() {
 		killServer(short)
 		os.RemoveAll(short)
@@ -126,6 +133,29 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	if !ok {
 		ts.Fatalf("%q after %s; last seen:\n%s", strings.Join(args, " "), deadline, seen)
+	}
+}
+
+// testKey is where a script's own test is found.
+type testKey struct{}
+
+// serveModel is the script command `model SCRIPTS PROJECT`: from here on the
+// real Claude Code and Codex are in the PATH, are set up, trust the project and
+// are answered as the file of scripts says (see modeltest.Load).
+func serveModel(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: model SCRIPTS PROJECT")
+	}
+	t := ts.Value(testKey{}).(testing.TB)
+	scripts, err := modeltest.Parse(args[0], []byte(ts.ReadFile(args[0])))
+	ts.Check(err)
+	server := modeltest.New(t, scripts...)
+	path := filepath.Dir(modeltest.Claude(t)) + string(os.PathListSeparator) + ts.Getenv("PATH")
+	h, err := modeltest.Prepare(ts.Getenv("HOME"), server.URL, path, ts.MkAbs(args[1]))
+	ts.Check(err)
+	for _, e := range h.Env {
+		name, value, _ := strings.Cut(e, "=")
+		ts.Setenv(name, value)
 	}
 }
 

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os/exec"
 	"slices"
+	"strings"
 
-	"cmux/agents/claude"
-	"cmux/agents/codex"
-	"cmux/agents/kimi"
+	"cmux/agents/attempt"
 	"cmux/agents/kinds"
 	"cmux/agents/runner"
 	"cmux/dag"
@@ -20,38 +17,97 @@ import (
 // a launch from working. The error names all that must be put right first; the
 // notes are for the table.
 func preflight(ctx context.Context, l *runner.Launch) (notes []string, err error) {
-	used := make(map[string]claude.Setup)
 	for i := range l.Graph.Nodes {
-		n := &l.Graph.Nodes[i]
-		if n.Role == dag.RoleGate || n.Role == dag.RoleMerge && n.Task == "" {
-			continue
+		if n := &l.Graph.Nodes[i]; hasAgent(n) {
+			for _, m := range kinds.Missing(n) {
+				notes = append(notes, n.Name+": "+m)
+			}
 		}
-		for _, m := range kinds.Missing(n) {
-			notes = append(notes, n.Name+": "+m)
-		}
-		s := used[n.Agent]
-		s.AutoAccept, s.Asks = s.AutoAccept || n.AutoAccept, s.Asks || !n.AutoAccept
-		used[n.Agent] = s
 	}
 	var errs []error
-	for _, kind := range slices.Sorted(maps.Keys(used)) {
-		switch kind {
-		case claude.Name:
-			s := used[kind]
-			s.Env, s.Root, s.Headless = l.Options.Env, l.Options.Root, l.Options.Headless
-			for _, p := range claude.Preflight(ctx, s) {
-				text := fmt.Sprintf("%s: %s (%s)", kind, p.What, p.Try)
-				if p.Fatal {
-					errs = append(errs, errors.New(text))
-				} else {
-					notes = append(notes, text)
-				}
-			}
-		case codex.Name, kimi.Name:
-			if _, err := exec.LookPath(kind); err != nil {
-				errs = append(errs, fmt.Errorf("%s: the program is not installed, and nodes of this kind need it", kind))
+	for _, u := range kindsOf(l.Graph) {
+		s := u.setup
+		s.Env, s.Root, s.Headless = l.Options.Env, l.Options.Root, l.Options.Headless
+		for _, p := range kinds.Preflight(ctx, u.kind, s).Problems {
+			text := fmt.Sprintf("%s: %s (%s)", u.kind, p.What, p.Try)
+			if p.Fatal {
+				errs = append(errs, errors.New(text))
+			} else {
+				notes = append(notes, text)
 			}
 		}
 	}
 	return notes, errors.Join(errs...)
+}
+
+// hasAgent reports whether an agent works at the node.
+func hasAgent(n *dag.Node) bool {
+	return n.Role != dag.RoleGate && (n.Role != dag.RoleMerge || n.Task != "")
+}
+
+// use is a kind of agent and what a graph wants of it.
+type use struct {
+	kind  string
+	setup attempt.Setup
+}
+
+// kindsOf are the kinds that g uses, by name. g may be nil.
+func kindsOf(g *dag.Graph) []use {
+	var all []use
+	if g == nil {
+		return nil
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if !hasAgent(n) {
+			continue
+		}
+		k := slices.IndexFunc(all, func(u use) bool { return u.kind == n.Agent })
+		if k < 0 {
+			k, all = len(all), append(all, use{kind: n.Agent})
+		}
+		s := &all[k].setup
+		s.AutoAccept, s.Asks = s.AutoAccept || n.AutoAccept, s.Asks || !n.AutoAccept
+	}
+	slices.SortFunc(all, func(a, b use) int { return strings.Compare(a.kind, b.kind) })
+	return all
+}
+
+// examineKinds looks at every kind that has a program, as start would at those
+// that g uses. What is amiss with another one is told and is not wrong.
+func examineKinds(ctx context.Context, env []string, root string, g *dag.Graph) []finding {
+	var all []finding
+	used, installed := kindsOf(g), kinds.Installed(env)
+	for _, c := range kinds.Capabilities() {
+		if c.Program == "" {
+			continue
+		}
+		var (
+			f        = finding{What: c.Kind, OK: true}
+			u        = use{kind: c.Kind}
+			k        = slices.IndexFunc(used, func(u use) bool { return u.kind == c.Kind })
+			problems []string
+		)
+		if k >= 0 {
+			u = used[k]
+		} else if !slices.Contains(installed, c.Kind) {
+			f.Detail = "not installed; no node uses it"
+			all = append(all, f)
+			continue
+		}
+		u.setup.Env, u.setup.Root = env, root
+		fit := kinds.Preflight(ctx, u.kind, u.setup)
+		var tries []string
+		for _, p := range fit.Problems {
+			problems, tries = append(problems, p.What), append(tries, p.Try)
+			f.OK = f.OK && !(p.Fatal && k >= 0)
+		}
+		parts := append(fit.Facts, problems...)
+		if k < 0 {
+			parts = append(parts, "no node uses it")
+		}
+		f.Detail, f.Try = strings.Join(parts, ", "), strings.Join(tries, "; ")
+		all = append(all, f)
+	}
+	return all
 }

@@ -172,22 +172,50 @@ func (d *Deps) confirm(ctx context.Context, yes bool, question string) error {
 	if !isTerminal(d.In) {
 		return usage("the same with --yes", "there is no terminal to ask on: %s", question)
 	}
-	fmt.Fprintf(d.Err, "%s [y/N] ", question)
-	answer := make(chan string, 1)
+	ok, err := d.askYes(ctx, question, false)
+	if err == nil && !ok {
+		fmt.Fprintln(d.Err, "Nothing was done.")
+		err = silent{errDeclined}
+	}
+	return err
+}
+
+// askYes asks a person on the terminal for a yes or a no; def is what Enter
+// alone means, and what anything else that is neither counts as is no.
+func (d *Deps) askYes(ctx context.Context, question string, def bool) (bool, error) {
+	offer := "[y/N]"
+	if def {
+		offer = "[Y/n]"
+	}
+	answer, ok, err := d.askLine(ctx, question+" "+offer+" ")
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return true, err
+	case "":
+		return def && ok, err // the end of the input is no answer
+	}
+	return false, err
+}
+
+// askLine asks a person on the terminal for a line. ok says whether one came:
+// the end of the input is none.
+func (d *Deps) askLine(ctx context.Context, question string) (text string, ok bool, err error) {
+	fmt.Fprint(d.Err, question)
+	type read struct {
+		text string
+		err  error
+	}
+	answer := make(chan read, 1)
 	go func() { // ends with the terminal's next line; a signal ends the process
-		line, _ := bufio.NewReader(d.In).ReadString('\n')
-		answer <- strings.ToLower(strings.TrimSpace(line))
+		line, err := bufio.NewReader(d.In).ReadString('\n')
+		answer <- read{line, err}
 	}()
 	select {
 	case a := <-answer:
-		if a == "y" || a == "yes" {
-			return nil
-		}
-		fmt.Fprintln(d.Err, "Nothing was done.")
-		return silent{errDeclined}
+		return strings.TrimRight(a.text, "\r\n"), a.err == nil || a.text != "", nil
 	case <-ctx.Done():
 		fmt.Fprintln(d.Err)
-		return ctx.Err()
+		return "", false, ctx.Err()
 	}
 }
 

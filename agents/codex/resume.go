@@ -1,0 +1,45 @@
+package codex
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+)
+
+// home is the program's folder in env.
+func home(env []string) string {
+	if dir := getenv(env, "CODEX_HOME"); dir != "" {
+		return dir
+	}
+	return filepath.Join(getenv(env, "HOME"), ".codex")
+}
+
+// Reopen is the command line that shows a conversation again in the terminal
+// program, which the guard of cmux is not part of.
+func Reopen(env []string, conversation string) ([]string, error) {
+	if !recorded(home(env), conversation) {
+		return nil, fmt.Errorf("Codex has no conversation %s in %s", conversation, home(env))
+	}
+	return []string{"codex", "resume", "-C", ".", conversation}, nil // else it asks which directory to use
+}
+
+// recorded reports whether the program has a conversation on disk: its file's
+// name ends in the id.
+func recorded(home, conversation string) bool {
+	found := false
+	for _, dir := range []string{"sessions", "archived_sessions"} {
+		// What cannot be read holds nothing that could be resumed.
+		_ = filepath.WalkDir(filepath.Join(home, dir), func(_ string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return nil
+			case conversation != "" && !e.IsDir() && strings.HasSuffix(e.Name(), "-"+conversation+".jsonl"):
+				found = true
+				return fs.SkipAll
+			}
+			return nil
+		})
+	}
+	return found
+}
