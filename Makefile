@@ -37,7 +37,7 @@ bench: tools
 	$(GO) run ./agents/runner/benchruns
 
 docs:
-	$(GO) test ./cmd/cmux ./dag -run 'Docs|Reference' -update
+	$(GO) test ./cmd/cmux ./dag ./agents/kinds ./agents/event -run 'Docs|Reference' -update
 
 install: build
 	install -m 755 bin/cmux $(or $(PREFIX),/usr/local)/bin/cmux

@@ -3,6 +3,7 @@ package dag
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"time"
 )
 
@@ -96,6 +97,15 @@ type Node struct {
 	Budget         Budget            `json:"budget,omitzero"`
 	Checkout       bool              `json:"checkout,omitempty"` // review: a detached worktree of what it reviews
 	Line           int               `json:"line,omitempty"`     // where the node stands in the configuration
+}
+
+// TreePath is where the worktree of a node is, of a project at root.
+func (g *Graph) TreePath(root string, n *Node) string {
+	base := g.WorktreeBase
+	if !filepath.IsAbs(base) {
+		base = filepath.Join(root, base)
+	}
+	return filepath.Join(base, g.Session+"-"+n.Name)
 }
 
 // HasTree reports whether the node works in a worktree of its own.

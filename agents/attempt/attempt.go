@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"cmux/agents/event"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -159,6 +160,8 @@ type Stage struct {
 	// from any goroutine but that of Hook.
 	Tell func(ctx context.Context, events ...Event) error
 
+	events  *event.Log
+	lines   *event.Printer
 	spawner *proc.Spawner
 	mark    proc.Mark
 	drain   time.Duration

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"cmux/agents/event"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -43,14 +44,14 @@ func (a *attempt) converse() error {
 			err = a.sleep()
 		case a.falter != nil:
 			err = a.backOff()
-		case a.pending != "":
-			text := a.pending
-			a.pending, a.turnEnded = "", false
-			err = a.deliver(text)
+		case a.pending != nil:
+			h := *a.pending
+			a.pending, a.turnEnded = nil, false
+			err = a.deliver(h)
 		case a.answer != nil:
 			text := *a.answer
 			a.answer, a.turnEnded, a.question = nil, false, nil
-			err = a.deliver(text)
+			err = a.deliver(handed{event.Answer, text})
 		case a.question != nil:
 			q := *a.question
 			a.question, a.turnEnded = nil, false
@@ -60,7 +61,7 @@ func (a *attempt) converse() error {
 			if a.sentBack++; a.sentBack > maxSentBack {
 				err = a.needInput(fmt.Sprintf("ended %d turns without a report", a.sentBack))
 			} else {
-				err = a.deliver(prompt.NoReport())
+				err = a.handBack(prompt.NoReport())
 			}
 		}
 		a.wentOn = false
@@ -78,7 +79,7 @@ func (a *attempt) eventful() bool {
 	if a.taken {
 		return a.done != nil // a turn that ended meanwhile is looked at after the release
 	}
-	return a.done != nil || a.limit != nil || a.falter != nil || a.pending != "" || a.answer != nil || a.question != nil || a.turnEnded
+	return a.done != nil || a.limit != nil || a.falter != nil || a.pending != nil || a.answer != nil || a.question != nil || a.turnEnded
 }
 
 func (a *attempt) hasEnded() bool {
@@ -102,14 +103,23 @@ func (a *attempt) idleAfterOverride() (over bool, err error) {
 	return false, nil
 }
 
-// deliver hands text to the agent: as the answer to the turn that waits for
-// one, else by its own way. While a person has the agent it waits.
-func (a *attempt) deliver(text string) error {
+// handed is what an agent is told: a hand-back of cmux's or a person's answer.
+type handed struct {
+	kind event.Kind
+	text string
+}
+
+func (a *attempt) handBack(text string) error { return a.deliver(handed{event.HandBack, text}) }
+
+// deliver hands h to the agent: as the answer to the turn that waits for one,
+// else by its own way. While a person has the agent it waits.
+func (a *attempt) deliver(h handed) error {
+	text := h.text
 	if a.broke != nil {
 		return a.broke
 	}
 	if a.taken {
-		a.pending = text
+		a.pending = &h
 		return nil
 	}
 	if l, ok := a.agent.(Listener); ok && a.gate == nil && l.Busy() {
@@ -121,11 +131,12 @@ func (a *attempt) deliver(text string) error {
 		case err != nil || a.hasEnded() || a.overridden:
 			return err
 		case a.taken || a.limit != nil || a.falter != nil:
-			a.pending = text
+			a.pending = &h
 			return nil
 		}
 		a.turnEnded = false
 	}
+	a.stage.Show(event.Event{Kind: h.kind, Text: text})
 	a.delivered = append(a.delivered, text)
 	if g := a.gate; g != nil {
 		a.gate = nil
@@ -150,7 +161,7 @@ func (a *attempt) deliver(text string) error {
 	case a.hasEnded():
 		return nil // the next look finds it so
 	case a.taken:
-		a.pending = text
+		a.pending = &h
 		return nil
 	}
 	return failed(dag.ReasonExit, "the agent took no message: %v", failure)
@@ -183,13 +194,13 @@ func (a *attempt) backOff() error {
 		return err
 	}
 	a.turnEnded = false
-	return a.deliver(prompt.CallFailed)
+	return a.handBack(prompt.CallFailed)
 }
 
 // reported judges a `cmux done`.
 func (a *attempt) reported() (finished bool, err error) {
 	summary := a.done.text
-	a.taken, a.turnEnded, a.pauses, a.pending = false, false, 0, ""
+	a.taken, a.turnEnded, a.pauses, a.pending = false, false, 0, nil
 	if err := a.awaitSubagents(); err != nil {
 		return false, err
 	}
@@ -229,7 +240,7 @@ func (a *attempt) reported() (finished bool, err error) {
 		// A report that came in while the last one was judged is of the state
 		// before this hand-back.
 		a.done, a.turnEnded, a.judging = nil, false, false
-		return false, a.deliver(f.tell)
+		return false, a.handBack(f.tell)
 	}
 }
 
@@ -314,7 +325,7 @@ func (a *attempt) needInput(question string) error {
 	}
 	text := *a.answer
 	a.answer, a.turnEnded, a.question = nil, false, nil
-	return a.deliver(text)
+	return a.deliver(handed{event.Answer, text})
 }
 
 // sleep waits for the end of a limit and sends the agent on in the same
@@ -325,6 +336,7 @@ func (a *attempt) sleep() error {
 		until = time.Now().Add(min(a.limits.Pause<<min(a.pauses, 10), maxPause))
 	}
 	a.pauses++
+	a.stage.Keep(event.Event{Kind: event.Limit, Text: a.limit.Text, Until: until})
 	a.limit, a.turnEnded, a.wentOn = nil, false, false
 	a.openGate()
 	if err := a.become(dag.AtLimit, until, ""); err != nil {
@@ -356,5 +368,5 @@ func (a *attempt) sleep() error {
 		return err
 	}
 	a.turnEnded = false
-	return a.deliver(prompt.LimitOver)
+	return a.handBack(prompt.LimitOver)
 }

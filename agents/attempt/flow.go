@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/event"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -30,6 +31,7 @@ type attempt struct {
 	steps  int   // checks and on_complete steps started
 
 	activity dag.Activity
+	told     bool       // of an activity
 	budget   *stopwatch // node.Timeout
 	idle     *time.Timer
 	lastSign time.Time // of life, other than output
@@ -48,7 +50,7 @@ type attempt struct {
 	falter     *Event
 	gate       *Message           // a hook that waits for its answer
 	asks       bool               // the gate is that of a question, not of a turn's end
-	pending    string             // a hand-back that a person's work keeps waiting
+	pending    *handed            // what a person's work keeps waiting
 	delivering context.CancelFunc // gives up the delivery that is under way
 	interrupt  context.CancelFunc // ends the step that runs
 	calls      chan func() error
@@ -130,6 +132,10 @@ func (a *attempt) run() (run.End, error) {
 	a.stage = &Stage{
 		Run: a.job.Run, Node: a.node, Spec: a.spec, Dir: a.spec.Place.Dir, Env: env, Out: a.out,
 		Terminal: a.job.Terminal, Tell: a.tell, spawner: a.job.Spawner, mark: Mark(a.job), drain: a.limits.Drain,
+		lines: new(event.Printer),
+	}
+	if err := a.openEvents(); err != nil {
+		return run.End{}, errors.Join(err, log.Close())
 	}
 	a.budget = newStopwatch(time.Duration(a.node.Timeout))
 	defer a.budget.run(false)
@@ -151,7 +157,9 @@ func (a *attempt) run() (run.End, error) {
 		}
 	default:
 		a.say("%v", err)
-		return run.End{}, errors.Join(err, a.recordUse(), a.out.close())
+		used := a.recordUse()
+		a.closeEvents(nil, err)
+		return run.End{}, errors.Join(err, used, a.out.close())
 	}
 	// Where a person has decided, this end gets no marker either.
 	a.end.Retry = a.overridden || a.node.WillRetry(a.end.Outcome, a.end.Reason, a.spec.Tries)
@@ -163,6 +171,7 @@ func (a *attempt) run() (run.End, error) {
 			a.say("exit %d", a.end.Exit)
 		}
 	}
+	a.closeEvents(&a.end, nil)
 	if err := a.out.close(); err != nil {
 		a.note("the log is incomplete: %v", err)
 	}
@@ -258,6 +267,7 @@ func (a *attempt) endAgent() error {
 	if m, ok := a.agent.(Meter); ok {
 		a.end.Used = a.end.Used.AtLeast(m.Used())
 	}
+	a.stage.Keep(event.Event{Kind: event.Session, State: event.Ended, ID: a.end.Conversation, Exit: &a.end.Exit})
 	if err != nil {
 		a.note("%v", err)
 	}
@@ -454,6 +464,7 @@ func (a *attempt) handle(m Message) error {
 		}
 		a.sign()
 		a.done = &report{blocked: m.Op == OpBlocked, text: m.Text}
+		a.stage.Show(event.Event{Kind: event.Report, State: string(m.Op), Text: m.Text})
 		return a.record(run.Record{Type: run.Noted, How: string(m.Op), Detail: m.Text})
 	case OpHook:
 		a.sign()
@@ -540,6 +551,11 @@ func (a *attempt) react(e Event) error {
 				return err
 			}
 			a.end.Conversation = e.Text
+			state := event.Began
+			if e.Text == a.spec.Conversation {
+				state = event.Resumed
+			}
+			a.stage.Keep(event.Event{Kind: event.Session, State: state, ID: e.Text})
 			return a.record(run.Record{Type: run.Conversed, Conversation: e.Text})
 		}
 	case Faltered:
@@ -565,6 +581,9 @@ func (a *attempt) react(e Event) error {
 		a.turnEnded, a.question, a.limit, a.falter = false, nil, nil, nil
 		a.wentOn = true
 	case Asked:
+		if !e.Shown {
+			a.stage.Show(event.Event{Kind: event.Question, Text: e.Text})
+		}
 		if !a.taken {
 			a.question = &e.Text
 		} else if e.Hold {
@@ -617,6 +636,10 @@ func (a *attempt) become(act dag.Activity, until time.Time, detail string) error
 	if act == dag.Working {
 		a.armIdle()
 	}
+	if !a.told || act != a.activity || detail != "" {
+		a.stage.Keep(event.Event{Kind: event.Status, State: act.String(), Text: detail, Until: until})
+		a.told = true
+	}
 	if act == a.activity && act == dag.Working {
 		return nil // Began says as much
 	}
@@ -634,6 +657,7 @@ func (a *attempt) record(r run.Record) error {
 func (a *attempt) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	a.say("%s", text)
+	a.stage.Keep(event.Event{Kind: event.Note, Text: text})
 	a.record(run.Record{Type: run.Noted, Detail: text})
 }
 

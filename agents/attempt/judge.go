@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"cmux/agents/event"
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
@@ -109,6 +110,10 @@ func (a *attempt) verify(what string) (*fault, error) {
 			return nil, err
 		}
 		a.end.Checks = append(a.end.Checks, *check)
+		a.stage.Keep(event.Event{
+			Kind: event.Check, Command: command, Exit: &check.Exit, TimedOut: check.TimedOut, Took: check.Took,
+			Failed: check.Exit != 0, Text: check.Output,
+		})
 		if check.Exit != 0 {
 			how := "exit " + strconv.Itoa(check.Exit)
 			if check.TimedOut {

@@ -6,19 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"cmux/agents/attempt"
-	"cmux/agents/guard"
+	"cmux/agents/event"
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
-	"cmux/agents/run"
 	"cmux/dag"
 )
 
@@ -37,10 +34,12 @@ const maxArgument = 100 << 10
 // agent is one Claude Code. The attempt calls it from its own goroutine, but
 // Deliver from another; the transcript is followed on a third.
 type agent struct {
-	stage  *attempt.Stage
-	start  start
-	prompt string // of the attempt, whole
-	path   string // of the program
+	stage *attempt.Stage
+	start start
+	path  string // of the program
+
+	prompt     string // of the attempt, whole
+	promptFile string // that holds it
 
 	ctx    context.Context // over with Interrupt
 	cancel context.CancelFunc
@@ -63,13 +62,9 @@ func newAgent(s *attempt.Stage) (*agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; install Claude Code (npm install -g @anthropic-ai/claude-code) and see cmux doctor", err)
 	}
-	earlier, err := earlierAttempts(s)
-	if err != nil {
+	a := &agent{stage: s, path: path, greeted: make(chan struct{})}
+	if a.prompt, a.promptFile, err = s.Prompt(); err != nil {
 		return nil, err
-	}
-	a := &agent{
-		stage: s, path: path, greeted: make(chan struct{}),
-		prompt: prompt.Compose(prompt.Input{Node: s.Node, Spec: s.Spec, Base: s.Run.Plan.Base, Earlier: earlier}),
 	}
 	a.start = start{
 		Session: s.Spec.Conversation, Model: s.Node.Model, Bypass: s.Node.AutoAccept,
@@ -80,59 +75,10 @@ func newAgent(s *attempt.Stage) (*agent, error) {
 		a.start.Session = newUUID()
 	}
 	a.listener = listener{
-		policy: policy(s), own: a.isOwn, now: time.Now, subagents: map[string]bool{},
+		policy: s.Policy(), own: a.isOwn, now: time.Now, subagents: map[string]bool{},
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a, nil
-}
-
-// earlierAttempts are the attempts of the node before this one.
-func earlierAttempts(s *attempt.Stage) ([]run.Attempt, error) {
-	if s.Spec.Attempt <= 1 {
-		return nil, nil
-	}
-	r := *s.Run
-	if r.Plan.Graph == nil {
-		if err := r.LoadGraph(); err != nil {
-			return nil, err
-		}
-	}
-	h := run.NewHistory(r.Plan.Graph)
-	if _, err := r.Replay(h, 0, nil); err != nil {
-		return nil, err
-	}
-	i := r.Plan.Graph.Index(s.Spec.Node)
-	if i < 0 {
-		return nil, nil
-	}
-	var earlier []run.Attempt
-	for _, a := range h.Nodes[i].Attempts {
-		if a.N < s.Spec.Attempt {
-			earlier = append(earlier, a)
-		}
-	}
-	return earlier, nil
-}
-
-// policy is what the node may do.
-func policy(s *attempt.Stage) guard.Policy {
-	p := guard.Policy{
-		Role: s.Node.Role, Root: s.Run.Plan.Root, Tree: s.Spec.Place.Tree,
-		Scope: s.Node.Scope, Context: s.Node.Context, Branch: s.Spec.Place.Branch,
-		Headless: s.Terminal == nil, Resolve: guard.Follow,
-	}
-	if g := s.Run.Plan.Graph; g != nil {
-		for i := range g.Nodes {
-			if n := &g.Nodes[i]; n.HasTree() && n.Name != s.Node.Name {
-				base := g.WorktreeBase
-				if !filepath.IsAbs(base) {
-					base = filepath.Join(p.Root, base)
-				}
-				p.Peers = append(p.Peers, filepath.Join(base, g.Session+"-"+n.Name))
-			}
-		}
-	}
-	return p
 }
 
 func newUUID() string {
@@ -143,31 +89,22 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// file is a file of this attempt in the node's folder.
-func (a *agent) file(name, ext string) string {
-	return filepath.Join(a.stage.Run.NodeDir(a.stage.Node.Name), fmt.Sprintf("%s-%d%s", name, a.stage.Spec.Attempt, ext))
-}
-
 func (a *agent) Start(context.Context) error {
 	s := a.stage
-	promptFile := a.file("prompt", ".md")
-	if err := os.WriteFile(promptFile, []byte(a.prompt), 0o600); err != nil {
-		return err
-	}
 	said := a.prompt
 	if a.start.Resume {
 		said = prompt.Resumed
 	}
-	a.listener.reminder = prompt.Reminded(a.prompt, promptFile)
+	a.listener.reminder = prompt.Reminded(a.prompt, a.promptFile)
 	if !a.start.Headless && len(said) > maxArgument {
-		said = prompt.ByFile(promptFile)
+		said = prompt.ByFile(a.promptFile)
 	}
 	a.texts = append(a.texts, said)
-	settings, err := composeSettings(s.Run.Binary(), s.Node, promptFile)
+	settings, err := composeSettings(s.Run.Binary(), s.Node, a.promptFile)
 	if err != nil {
 		return err
 	}
-	a.start.Settings, a.start.Prompt = a.file("settings", ".json"), said
+	a.start.Settings, a.start.Prompt = s.File("settings", ".json"), said
 	if err := os.WriteFile(a.start.Settings, settings, 0o600); err != nil {
 		return err
 	}
@@ -195,7 +132,7 @@ func (a *agent) Start(context.Context) error {
 }
 
 // Hook implements attempt.Listener.
-func (a *agent) Hook(event string, raw json.RawMessage) ([]attempt.Event, attempt.Reply, error) {
+func (a *agent) Hook(hook string, raw json.RawMessage) ([]attempt.Event, attempt.Reply, error) {
 	var p struct {
 		Transcript string `json:"transcript_path"`
 	}
@@ -209,13 +146,16 @@ func (a *agent) Hook(event string, raw json.RawMessage) ([]attempt.Event, attemp
 	default:
 		close(a.greeted)
 	}
-	return a.listener.hear(event, raw)
+	events, reply, err := a.listener.hear(hook, raw)
+	for _, e := range a.listener.facts {
+		a.stage.Show(e)
+	}
+	a.listener.facts = nil
+	return events, reply, err
 }
 
 // HandBack implements attempt.Listener.
 func (a *agent) HandBack(text string) attempt.Reply {
-	// The transcript keeps the answers of hooks to itself.
-	io.WriteString(a.stage.Out, indent("> ", "  ", printable(text)))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.listener.handBack(text)
@@ -268,7 +208,7 @@ func (a *agent) Deliver(ctx context.Context, text string) error {
 // for keys, as those that end a paste, its beginning and its end for a command,
 // a shell line or a line that goes on.
 func harmless(text string) string {
-	text = strings.TrimRight(printable(text), " \n\t")
+	text = strings.TrimRight(event.Printable(text), " \n\t")
 	if strings.HasSuffix(text, `\`) {
 		text += " ."
 	}

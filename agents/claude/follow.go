@@ -2,9 +2,6 @@ package claude
 
 import (
 	"context"
-	"encoding/json"
-	"io"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -12,12 +9,12 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"cmux/agents/attempt"
+	"cmux/agents/event"
 	"cmux/agents/transcript"
 	"cmux/dag"
 )
 
-// follower reads the transcript as it grows: for the log, the node's events,
-// what was used, and the Escape of a person, of which no hook tells.
+// follower reads the transcript as it grows: for the node's events and log, what was used, and the Escape of a person, of which no hook tells.
 type follower struct {
 	agent *agent
 	kick  chan struct{}
@@ -32,7 +29,6 @@ type follower struct {
 	read   string // what reader reads
 	offset int64
 	used   dag.Usage
-	events *os.File // nil: cannot be written
 }
 
 // slowLook is how often the transcript is read when nothing tells of a change.
@@ -122,8 +118,8 @@ func (f *follower) look() []attempt.Event {
 	f.offset = f.reader.Offset()
 	var events []attempt.Event
 	for _, e := range news {
-		f.note(e)
-		if e.Kind == transcript.Interrupted && !f.agent.start.Headless {
+		f.agent.stage.Show(e)
+		if e.Kind == event.Interrupted && !f.agent.start.Headless {
 			f.agent.mu.Lock()
 			events = append(events, f.agent.listener.interrupted()...)
 			f.agent.mu.Unlock()
@@ -136,31 +132,7 @@ func (f *follower) look() []attempt.Event {
 	return events
 }
 
-// note writes an event to the log and to the node's events.
-func (f *follower) note(e transcript.Event) {
-	io.WriteString(f.agent.stage.Out, render(e))
-	if f.events == nil {
-		s := f.agent.stage
-		var err error
-		f.events, err = os.OpenFile(filepath.Join(s.Run.NodeDir(s.Node.Name), "events.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-		if err != nil {
-			return // the log has it
-		}
-	}
-	line, err := json.Marshal(struct {
-		Attempt int `json:"attempt"`
-		transcript.Event
-	}{f.agent.stage.Spec.Attempt, e})
-	if err == nil {
-		f.events.Write(append(line, '\n'))
-	}
-}
-
 // close takes in what the program wrote at its end. run has returned.
 func (f *follower) close() {
 	f.look()
-	if f.events != nil {
-		f.events.Close()
-		f.events = nil
-	}
 }

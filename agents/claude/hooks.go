@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/event"
 	"cmux/agents/guard"
 	"cmux/agents/transcript"
 )
@@ -21,6 +22,7 @@ type payload struct {
 	Dir        string          `json:"cwd"`
 	Prompt     string          `json:"prompt"`
 	Tool       string          `json:"tool_name"`
+	ToolID     string          `json:"tool_use_id"`
 	Input      json.RawMessage `json:"tool_input"`
 	Error      string          `json:"error"`
 	Said       string          `json:"last_assistant_message"`
@@ -46,27 +48,28 @@ type listener struct {
 	subagents map[string]bool // at work, by id
 	held      string          // event of the hook that waits for its answer
 	question  json.RawMessage // tool input of a held PermissionRequest
+	facts     []event.Event   // that the transcript does not tell
 }
 
 // hear says what a hook means and what to answer it.
-func (l *listener) hear(event string, raw json.RawMessage) ([]attempt.Event, attempt.Reply, error) {
+func (l *listener) hear(hook string, raw json.RawMessage) ([]attempt.Event, attempt.Reply, error) {
 	var p payload
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &p); err != nil {
-			return nil, attempt.Reply{}, fmt.Errorf("hook %s: %w", event, err)
+			return nil, attempt.Reply{}, fmt.Errorf("hook %s: %w", hook, err)
 		}
 	}
 	one := func(e attempt.Event) ([]attempt.Event, attempt.Reply, error) {
 		return []attempt.Event{e}, attempt.Reply{}, nil
 	}
-	switch event {
+	switch hook {
 	case "SessionStart":
 		if p.Session == "" {
 			break
 		}
 		reply := attempt.Reply{}
 		if p.Source == "compact" || p.Source == "clear" {
-			reply = printed(object{"hookSpecificOutput": object{"hookEventName": event, "additionalContext": l.reminder}})
+			reply = printed(object{"hookSpecificOutput": object{"hookEventName": hook, "additionalContext": l.reminder}})
 		}
 		return []attempt.Event{{What: attempt.Converses, Text: p.Session}}, reply, nil
 	case "UserPromptSubmit":
@@ -79,10 +82,11 @@ func (l *listener) hear(event string, raw json.RawMessage) ([]attempt.Event, att
 		l.busy = true
 		d := guard.Decide(l.policy, guard.Call{Tool: p.Tool, Input: p.Input, Dir: p.Dir, Sub: p.AgentID != ""})
 		if d.Verdict == guard.Deny {
+			l.facts = append(l.facts, event.Event{Kind: event.Denied, Tool: p.Tool, ToolID: p.ToolID, Input: p.Input, Text: d.Reason})
 			return nil, denied(d.Reason), nil
 		}
 	case "PermissionRequest":
-		l.asking, l.held, l.question = p.Tool, event, p.Input
+		l.asking, l.held, l.question = p.Tool, hook, p.Input
 		return one(attempt.Event{What: attempt.Asked, Text: l.asked(p), Hold: true})
 	case "PostToolUse", "PostToolUseFailure":
 		if l.asking != "" && l.asking == p.Tool {
@@ -92,13 +96,16 @@ func (l *listener) hear(event string, raw json.RawMessage) ([]attempt.Event, att
 		return one(attempt.Event{What: attempt.Worked})
 	case "SubagentStart":
 		l.subagents[p.AgentID] = true
+		l.facts = append(l.facts, event.Event{Kind: event.Subagent, State: event.Began, ID: p.AgentID, Text: p.AgentType})
 		return one(attempt.Event{What: attempt.Delegated, Background: len(l.subagents)})
 	case "SubagentStop":
-		// The client's own helpers stop without having started.
-		delete(l.subagents, p.AgentID)
+		if l.subagents[p.AgentID] { // the client's own helpers stop without having started
+			delete(l.subagents, p.AgentID)
+			l.facts = append(l.facts, event.Event{Kind: event.Subagent, State: event.Ended, ID: p.AgentID, Text: p.AgentType})
+		}
 		return one(attempt.Event{What: attempt.Delegated, Background: len(l.subagents)})
 	case "Stop":
-		l.busy, l.asking, l.held = false, "", event
+		l.busy, l.asking, l.held = false, "", hook
 		e := attempt.Event{What: attempt.TurnEnded, Hold: true}
 		for _, b := range p.Background {
 			if b.Type == "subagent" {
@@ -147,7 +154,7 @@ func (l *listener) asked(p payload) string {
 	if d.Verdict == guard.Ask {
 		return d.Reason
 	}
-	return "may it use " + p.Tool + "? " + about(p.Input)
+	return "may it use " + p.Tool + "? " + event.About(p.Input)
 }
 
 // failure is what a failed call of the model means.

@@ -56,7 +56,7 @@ func (a *agent) paste(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	file := a.file("delivery", ".txt")
+	file := a.stage.File("delivery", ".txt")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}

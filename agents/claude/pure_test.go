@@ -15,7 +15,6 @@ import (
 	"cmux/agents/guard"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
-	"cmux/agents/transcript"
 	"cmux/dag"
 )
 
@@ -220,16 +219,6 @@ func TestReadScreen(t *testing.T) {
 		if got := readScreen(nothing); got.Prompt {
 			t.Errorf("%q is taken for a prompt", nothing)
 		}
-	}
-}
-
-func TestPrintable(t *testing.T) {
-	e := transcript.Event{Kind: transcript.ToolResult, Text: "a\x1b[31mb\x07\nc", Failed: true}
-	if got := render(e); got != "  ! a[31mb\n  | c\n" {
-		t.Errorf("%q", got)
-	}
-	if got := cut("éééé", 5); got != "éé… (4 bytes more)" {
-		t.Errorf("%q", got)
 	}
 }
 

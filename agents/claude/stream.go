@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/event"
 	"cmux/agents/transcript"
 )
 
@@ -87,9 +88,9 @@ func (s *stream) line(b []byte) {
 	l, err := transcript.ParseStream(b)
 	switch {
 	case err != nil:
-		fmt.Fprintf(s.agent.stage.Out, "%s\n", printable(string(b)))
+		fmt.Fprintf(s.agent.stage.Out, "%s\n", event.Printable(string(b)))
 	case l.Retry != nil:
-		fmt.Fprintf(s.agent.stage.Out, "! call of the model failed (%d %s), try %d of %d\n", l.Retry.Status, printable(l.Retry.Error), l.Retry.Attempt, l.Retry.MaxRetries)
+		fmt.Fprintf(s.agent.stage.Out, "! call of the model failed (%d %s), try %d of %d\n", l.Retry.Status, event.Printable(l.Retry.Error), l.Retry.Attempt, l.Retry.MaxRetries)
 	case l.Result != nil:
 		select {
 		case s.results <- *l.Result:

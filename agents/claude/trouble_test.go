@@ -142,7 +142,7 @@ func (f *fixture) remembers(text string) {
 func (f *fixture) spent() {
 	f.t.Helper()
 	failed := 1
-	if got, want := f.ended().Tokens, int64(120*(len(f.server.Requests())-failed)); got > want || got < want-2*120 {
+	if got, want := f.ended().Used.Counted(), int64(120*(len(f.server.Requests())-failed)); got > want || got < want-2*120 {
 		f.t.Errorf("%d tokens, want about %d", got, want)
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/event"
 	"cmux/agents/guard"
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
 	"cmux/agents/stdio"
-	"cmux/agents/transcript"
 	"cmux/dag"
 )
 
@@ -60,7 +60,7 @@ func newAgent(s *attempt.Stage) (*agent, error) {
 		return nil, fmt.Errorf("%w; install Codex (npm install -g @openai/codex) and see cmux doctor", err)
 	}
 	a := &agent{
-		policy: stdio.Policy(s), sandbox: sandboxOf(s),
+		policy: s.Policy(), sandbox: sandboxOf(s),
 		commands: map[string]bool{}, patches: map[string][]change{}, others: map[string]bool{},
 		total: map[string]dag.Usage{}, before: map[string]dag.Usage{},
 	}
@@ -68,7 +68,7 @@ func newAgent(s *attempt.Stage) (*agent, error) {
 		Path: path, Args: []string{"app-server"},
 		Handle: a.handle, Typed: a.typed, Break: a.broke,
 	})
-	if a.prompt, a.file, err = a.Prompt(); err != nil {
+	if a.prompt, a.file, err = s.Prompt(); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -287,7 +287,7 @@ func (a *agent) handle(m stdio.Message) {
 		a.mu.Unlock()
 	case "error":
 		if n.Retries {
-			a.Show(transcript.Event{Kind: transcript.RequestFailed, Text: n.Error.text() + " (it tries again)"})
+			a.Stage.Show(event.Event{Kind: event.RequestFailed, Text: n.Error.text() + " (it tries again)"})
 		}
 	case "serverRequest/resolved":
 		a.Withdraw(string(n.Request))
@@ -332,11 +332,11 @@ func (a *agent) turnCompleted(n notice, own bool) {
 	switch n.Turn.Status {
 	case "failed":
 		e := failure(n.Turn.Error, a.lifted, time.Now())
-		a.Show(transcript.Event{Kind: transcript.RequestFailed, Text: e.Text})
+		a.Stage.Show(event.Event{Kind: event.RequestFailed, Text: e.Text})
 		a.Tell(e)
 		return
 	case "interrupted":
-		a.Show(transcript.Event{Kind: transcript.Interrupted})
+		a.Stage.Show(event.Event{Kind: event.Interrupted})
 	}
 	a.Tell(a.ended())
 }
@@ -356,8 +356,8 @@ func (a *agent) rest() {
 
 func (a *agent) item(n notice, own, complete bool) {
 	for _, e := range n.Item.events(complete) {
-		if own || e.Kind != transcript.Prompt {
-			a.Show(e)
+		if own || e.Kind != event.Prompt {
+			a.Stage.Show(e)
 		}
 	}
 	if complete && n.Item.Type != "userMessage" {

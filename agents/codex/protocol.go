@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/event"
 	"cmux/agents/stdio"
 	"cmux/agents/transcript"
 	"cmux/dag"
@@ -199,21 +200,21 @@ func (i *item) call() (name string, input any) {
 }
 
 // events are what an item shows, when it has started or when it is complete.
-func (i *item) events(complete bool) []transcript.Event {
-	one := func(kind transcript.Kind, text string) []transcript.Event {
+func (i *item) events(complete bool) []event.Event {
+	one := func(kind event.Kind, text string) []event.Event {
 		if strings.TrimSpace(text) == "" {
 			return nil
 		}
-		return []transcript.Event{{Kind: kind, Message: i.ID, Text: text}}
+		return []event.Event{{Kind: kind, Message: i.ID, Text: text}}
 	}
 	if name, input := i.call(); name != "" {
 		b, err := json.Marshal(input)
 		if err != nil {
 			b = nil // a damaged value inside; the call itself is known
 		}
-		e := transcript.Event{Kind: transcript.ToolUse, Tool: name, ToolID: i.ID, Input: b}
+		e := event.Event{Kind: event.ToolUse, Tool: name, ToolID: i.ID, Input: b}
 		if complete {
-			e.Kind, e.Text = transcript.ToolResult, i.Output
+			e.Kind, e.Text = event.ToolResult, i.Output
 			e.Failed = i.Status == "failed" || i.Status == "declined" || i.Exit != nil && *i.Exit != 0
 			switch {
 			case i.Status == "declined":
@@ -222,24 +223,24 @@ func (i *item) events(complete bool) []transcript.Event {
 				e.Text = strings.TrimRight(e.Text, "\n") + fmt.Sprintf("\nexit %d", *i.Exit)
 			}
 		}
-		return []transcript.Event{e}
+		return []event.Event{e}
 	}
 	if !complete {
 		return nil
 	}
 	switch i.Type {
 	case "userMessage":
-		return one(transcript.Prompt, i.words())
+		return one(event.Prompt, i.words())
 	case "agentMessage", "plan":
-		return one(transcript.Text, i.Text)
+		return one(event.Text, i.Text)
 	case "reasoning":
 		text := strings.Join(i.Summary, "\n")
 		if text == "" {
 			text = i.words()
 		}
-		return one(transcript.Thought, text)
+		return one(event.Thought, text)
 	case "contextCompaction":
-		return []transcript.Event{{Kind: transcript.Compacted, Message: i.ID}}
+		return []event.Event{{Kind: event.Compacted, Message: i.ID}}
 	}
 	return nil
 }

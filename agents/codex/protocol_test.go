@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/event"
 	"cmux/agents/stdio"
 	"cmux/dag"
 )
@@ -40,13 +41,13 @@ func shown(t *testing.T, line string) string {
 	var b strings.Builder
 	n := parse(m)
 	for _, e := range n.Item.events(m.Method == "item/completed") {
-		b.WriteString(stdio.Render(e))
+		b.WriteString(new(event.Printer).Lines(e))
 	}
 	return b.String()
 }
 
 func TestItems(t *testing.T) {
-	for i, want := range []string{"", "* shell touch b && echo B\n", "  ! oh\n  | exit 3\n", "> hello\n", "~ first\n  then\n", "ok\n", "  ! refused\n", ""} {
+	for i, want := range []string{"", "* shell touch b && echo B\n", "  ! oh\n  | exit 3\n", "> hello\n", "~ first\n~ then\n", "ok\n", "  ! refused\n", ""} {
 		if got := shown(t, lines[i]); got != want {
 			t.Errorf("%s\nis shown as %q, want %q", lines[i], got, want)
 		}
@@ -73,7 +74,7 @@ func FuzzParse(f *testing.F) {
 		n := parse(m)
 		for _, complete := range []bool{false, true} {
 			for _, e := range n.Item.events(complete) {
-				if s := stdio.Render(e); strings.ContainsAny(s, "\x1b\x00\r") {
+				if s := new(event.Printer).Lines(e); strings.ContainsAny(s, "\x1b\x00\r") {
 					t.Errorf("a terminal would obey %q", s)
 				}
 			}

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/event"
 	"cmux/agents/guard"
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
 	"cmux/agents/stdio"
-	"cmux/agents/transcript"
 	"cmux/dag"
 )
 
@@ -46,7 +46,7 @@ type agent struct {
 	greeted   bool                 // initialize was answered
 	calls     map[string]call      // by id, until their result
 	streaming string               // id of the call whose arguments still come
-	piece     transcript.Kind      // of said
+	piece     event.Kind           // of said
 	said      strings.Builder      // of a text or thought that still comes
 	counted   map[string]dag.Usage // by message
 	uncounted dag.Usage            // of steps without an id
@@ -73,7 +73,7 @@ func newAgent(s *attempt.Stage) (*agent, error) {
 		return nil, fmt.Errorf("%w; install Kimi Code CLI (uv tool install kimi-cli) and see cmux doctor", err)
 	}
 	a := &agent{
-		policy: stdio.Policy(s), session: s.Spec.Conversation,
+		policy: s.Policy(), session: s.Spec.Conversation,
 		calls: map[string]call{}, counted: map[string]dag.Usage{},
 	}
 	if a.session == "" {
@@ -87,7 +87,7 @@ func newAgent(s *attempt.Stage) (*agent, error) {
 		Path: path, Args: args, Version: "2.0",
 		Handle: a.handle, Typed: a.typed, Break: a.broke,
 	})
-	if a.prompt, _, err = a.Prompt(); err != nil {
+	if a.prompt, _, err = s.Prompt(); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -280,13 +280,13 @@ func (a *agent) turnOver(t *turn, status string) {
 		return
 	case errors.As(t.err, &refused):
 		e := failure(refused, time.Now())
-		a.Show(transcript.Event{Kind: transcript.RequestFailed, Text: e.Text})
+		a.Stage.Show(event.Event{Kind: event.RequestFailed, Text: e.Text})
 		a.Tell(e)
 		return
 	case t.err != nil:
 		return // it has ended, or is being ended
 	case status == "cancelled":
-		a.Show(transcript.Event{Kind: transcript.Interrupted})
+		a.Stage.Show(event.Event{Kind: event.Interrupted})
 	case status == "max_steps_reached":
 		a.Note("the turn ended at the greatest number of steps that kimi takes in one")
 	}
@@ -403,7 +403,7 @@ func (a *agent) event(w wire, sub bool) {
 		if sub {
 			return
 		}
-		a.Show(transcript.Event{Kind: transcript.Prompt, Text: words(p.Input)})
+		a.Stage.Show(event.Event{Kind: event.Prompt, Text: words(p.Input)})
 		if a.turn != nil {
 			select {
 			case <-a.turn.begun:
@@ -413,7 +413,7 @@ func (a *agent) event(w wire, sub bool) {
 		}
 		a.Tell(attempt.Event{What: attempt.WentOn})
 	case "SteerInput":
-		a.Show(transcript.Event{Kind: transcript.Prompt, Text: words(p.Input)})
+		a.Stage.Show(event.Event{Kind: event.Prompt, Text: words(p.Input)})
 	case "ToolCall":
 		a.calls[p.ID] = call{name: p.Function.Name, arguments: p.Function.Arguments}
 		a.streaming = p.ID
@@ -424,16 +424,16 @@ func (a *agent) event(w wire, sub bool) {
 		if strings.TrimSpace(text) == "" {
 			text = p.Return.Message
 		}
-		a.Show(transcript.Event{Kind: transcript.ToolResult, Tool: c.name, ToolID: p.CallID, Text: text, Failed: p.Return.IsError})
+		a.Stage.Show(event.Event{Kind: event.ToolResult, Tool: c.name, ToolID: p.CallID, Text: text, Failed: p.Return.IsError})
 		a.Tell(attempt.Event{What: attempt.Worked})
 	case "StatusUpdate":
 		a.usage(p)
 	case "CompactionBegin":
-		a.Show(transcript.Event{Kind: transcript.Compacted})
+		a.Stage.Show(event.Event{Kind: event.Compacted})
 	case "StepRetry":
-		a.Show(transcript.Event{Kind: transcript.RequestFailed, Text: fmt.Sprintf("the call of the model failed (%d); try %d follows in %.0f s", p.Status, p.Next, p.Wait)})
+		a.Stage.Show(event.Event{Kind: event.RequestFailed, Text: fmt.Sprintf("the call of the model failed (%d); try %d follows in %.0f s", p.Status, p.Next, p.Wait)})
 	case "PlanDisplay":
-		a.Show(transcript.Event{Kind: transcript.Text, Text: p.Content})
+		a.Stage.Show(event.Event{Kind: event.Text, Text: p.Content})
 	case "SubagentEvent":
 		a.event(parse(p.Event), true)
 	}
@@ -441,10 +441,10 @@ func (a *agent) event(w wire, sub bool) {
 
 // part takes a piece of what the agent says or thinks.
 func (a *agent) part(p payload) {
-	kind, text := transcript.Text, p.Text
+	kind, text := event.Text, p.Text
 	switch p.Type {
 	case "think":
-		kind, text = transcript.Thought, p.Think
+		kind, text = event.Thought, p.Think
 	case "text":
 	default:
 		return
@@ -459,7 +459,7 @@ func (a *agent) part(p payload) {
 // flush shows what came in pieces. It needs the lock.
 func (a *agent) flush() {
 	if text := a.said.String(); strings.TrimSpace(text) != "" {
-		a.Show(transcript.Event{Kind: a.piece, Text: text})
+		a.Stage.Show(event.Event{Kind: a.piece, Text: text})
 		a.Tell(attempt.Event{What: attempt.Worked})
 	}
 	a.said.Reset()
@@ -467,7 +467,7 @@ func (a *agent) flush() {
 	if c, ok := a.calls[a.streaming]; ok && !c.shown {
 		c.shown = true
 		a.calls[a.streaming] = c
-		a.Show(transcript.Event{Kind: transcript.ToolUse, Tool: c.name, ToolID: a.streaming, Input: raw(c.arguments)})
+		a.Stage.Show(event.Event{Kind: event.ToolUse, Tool: c.name, ToolID: a.streaming, Input: raw(c.arguments)})
 	}
 	a.streaming = ""
 }

@@ -120,6 +120,19 @@ func (e *End) Marker() int {
 	return e.Exit
 }
 
+// Label is how the attempt ended, as in the labels of status.
+func (e *End) Label() string {
+	switch {
+	case e.Outcome == dag.Done:
+		return "done"
+	case e.Outcome == dag.Cancelled:
+		return "failed (cancelled)"
+	case e.Reason != dag.ReasonExit:
+		return "failed (" + string(e.Reason) + ")"
+	}
+	return fmt.Sprintf("failed (exit %d)", e.Exit)
+}
+
 // Record is one line of records.jsonl.
 type Record struct {
 	Type    Type      `json:"t"`

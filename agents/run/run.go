@@ -94,6 +94,10 @@ func (r *Run) NodeLock(node string) string { return filepath.Join(r.Dir, node, "
 // Log is the output of a command node, newest attempt last.
 func (r *Run) Log(node string) string { return filepath.Join(r.Dir, node, "log") }
 
+// Events is what happened in an agent's node, newest attempt last: see package
+// event.
+func (r *Run) Events(node string) string { return filepath.Join(r.Dir, node, "events.jsonl") }
+
 // Socket is where the wrapper of a node listens.
 func (r *Run) Socket(node string) string { return filepath.Join(r.Dir, node, "sock") }
 

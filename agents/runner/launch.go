@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -44,15 +43,6 @@ type ended struct {
 
 // goneNode is a node whose wrapper can no longer be spoken to.
 type goneNode struct{ node, attempt int }
-
-// TreePath is where a node's worktree is.
-func TreePath(root string, g *dag.Graph, n *dag.Node) string {
-	base := g.WorktreeBase
-	if !filepath.IsAbs(base) {
-		base = filepath.Join(root, base)
-	}
-	return filepath.Join(base, g.Session+"-"+n.Name)
-}
 
 // ReviewRef is what a review of a run reads.
 func ReviewRef(id, node string) string { return "refs/cmux/runs/" + id + "/" + node }
@@ -125,7 +115,7 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 		return nil
 	}
 	lend := worktree.LendSpec{
-		Path: TreePath(r.Run.Plan.Root, r.g, spec), Branch: spec.Branch, Start: p.place.Commit,
+		Path: r.g.TreePath(r.Run.Plan.Root, spec), Branch: spec.Branch, Start: p.place.Commit,
 		Fresh: p.fresh, Owner: r.g.Session + "/" + spec.Name,
 	}
 	if spec.Role == dag.RoleBuild {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cmux/agents/attempt"
+	"cmux/agents/event"
 	"cmux/agents/guard"
 )
 
@@ -33,8 +34,9 @@ func (s *Session) put() {
 	}
 	q := s.asked[0]
 	s.shown = q
-	fmt.Fprintf(s.Stage.Out, "%s── answer here, or: cmux agents answer %s TEXT\n", lines("? ", "  ", Printable(q.Text)), s.Stage.Node.Name)
-	s.Tell(attempt.Event{What: attempt.Asked, Text: q.Text})
+	s.Stage.Show(event.Event{Kind: event.Question, Text: q.Text})
+	fmt.Fprintf(s.Stage.Out, "── answer here, or: cmux agents answer %s TEXT\n", s.Stage.Node.Name)
+	s.Tell(attempt.Event{What: attempt.Asked, Text: q.Text, Shown: true})
 }
 
 // Resolve gives the open question its answer, if there is one.
@@ -75,7 +77,7 @@ func (s *Session) Withdraw(id string) {
 // typed takes a line that a person typed: the answer to the open question, else
 // a prompt.
 func (s *Session) typed(ctx context.Context, line string) {
-	if line = strings.TrimSpace(Printable(line)); line == "" {
+	if line = strings.TrimSpace(event.Printable(line)); line == "" {
 		return
 	}
 	s.ask.Lock()
@@ -83,6 +85,7 @@ func (s *Session) typed(ctx context.Context, line string) {
 	s.ask.Unlock()
 	if open {
 		s.Tell(attempt.Event{What: attempt.WentOn})
+		s.Stage.Keep(event.Event{Kind: event.Answer, Text: line}) // the pane shows what was typed
 		if was, err := s.Resolve(ctx, line); was {
 			if err != nil {
 				s.Note("the answer did not arrive: %v", err)

@@ -2,7 +2,6 @@ package stdio
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +13,8 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/event"
 	"cmux/agents/proc"
-	"cmux/agents/transcript"
 )
 
 // Options say what program a Session runs.
@@ -41,7 +40,6 @@ type Session struct {
 	options Options
 	program *attempt.Program
 	stderr  *os.File
-	events  *os.File
 
 	cancel  context.CancelFunc
 	tasks   sync.WaitGroup
@@ -67,11 +65,6 @@ func New(s *attempt.Stage, o Options) *Session {
 	}
 }
 
-// File is a file of this attempt in the node's folder.
-func (s *Session) File(name, ext string) string {
-	return filepath.Join(s.Stage.Run.NodeDir(s.Stage.Node.Name), fmt.Sprintf("%s-%d%s", name, s.Stage.Spec.Attempt, ext))
-}
-
 // Start starts the program. What it prints on standard error is kept in a file
 // of its own, as it would tear the messages apart.
 func (s *Session) Start() (err error) {
@@ -80,21 +73,18 @@ func (s *Session) Start() (err error) {
 		return err
 	}
 	defer in.Close()
-	s.stderr, err = os.OpenFile(s.File("stderr", ".log"), os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
-	if err == nil {
-		s.events, err = os.OpenFile(filepath.Join(s.Stage.Run.NodeDir(s.Stage.Node.Name), "events.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	}
+	s.stderr, err = os.OpenFile(s.Stage.File("stderr", ".log"), os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
 	if err != nil {
 		return errors.Join(err, input.Close())
 	}
 	ended := make(chan struct{})
 	s.Conn.input, s.Conn.ended = input, ended
 	s.Conn.handle = func(m Message) { s.alive(); s.options.Handle(m) }
-	s.Conn.stray = func(line string) { fmt.Fprintf(s.Stage.Out, "%s\n", Printable(line)) }
+	s.Conn.stray = func(line string) { fmt.Fprintf(s.Stage.Out, "%s\n", event.Printable(line)) }
 	name := filepath.Base(s.options.Path)
 	cmd := &exec.Cmd{Path: s.options.Path, Args: append([]string{name}, s.options.Args...), Stdin: in, Stderr: s.stderr}
 	if s.program, err = s.Stage.Piped(cmd, s.Conn); err != nil {
-		return errors.Join(err, input.Close(), s.stderr.Close(), s.events.Close())
+		return errors.Join(err, input.Close(), s.stderr.Close())
 	}
 	s.tasks.Go(func() { <-s.program.Exited(); close(ended) })
 	s.tasks.Go(s.deliverNews)
@@ -148,25 +138,9 @@ func (s *Session) alive() {
 	}
 }
 
-// Show writes an event to the log and the pane, and to the node's events. It is
-// for Handle.
-func (s *Session) Show(e transcript.Event) {
-	io.WriteString(s.Stage.Out, Render(e))
-	if e.At.IsZero() {
-		e.At = time.Now()
-	}
-	line, err := json.Marshal(struct {
-		Attempt int `json:"attempt"`
-		transcript.Event
-	}{s.Stage.Spec.Attempt, e})
-	if err == nil {
-		s.events.Write(append(line, '\n')) // the log has it too
-	}
-}
-
-// Note writes a line of the kind's own to the log and the pane.
+// Note tells of something in the kind's own words.
 func (s *Session) Note(format string, args ...any) {
-	fmt.Fprintf(s.Stage.Out, "── %s: %s\n", s.Stage.Node.Agent, Printable(fmt.Sprintf(format, args...)))
+	s.Stage.Show(event.Event{Kind: event.Note, Text: s.Stage.Node.Agent + ": " + fmt.Sprintf(format, args...)})
 }
 
 // Leave closes the program's input, which ends it in order. What it still says
@@ -215,7 +189,6 @@ func (s *Session) Finish(ctx context.Context, grace time.Duration) ([]proc.Proce
 			s.lastWords()
 		}
 		s.stderr.Close()
-		s.events.Close()
 		s.stderr = nil
 	}
 	return ended, err
@@ -232,7 +205,7 @@ func (s *Session) lastWords() {
 	if _, err := s.stderr.ReadAt(b, info.Size()-int64(len(b))); err != nil {
 		return
 	}
-	io.WriteString(s.Stage.Out, lines("! ", "  ", strings.TrimSpace(Printable(strings.ToValidUTF8(string(b), "")))))
+	io.WriteString(s.Stage.Out, event.Indented("! ", "  ", strings.TrimSpace(event.Printable(strings.ToValidUTF8(string(b), "")))))
 }
 
 func (s *Session) Ended() <-chan struct{} { return s.program.Exited() }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/event"
 	"cmux/dag"
 )
 
@@ -70,9 +71,9 @@ const synthetic = "<synthetic>"
 
 // Line is one line of a Claude Code transcript.
 type Line struct {
-	Message string    // id of the assistant's message it belongs to; may be empty
-	Usage   dag.Usage // of that message: the same on each of its lines
-	Events  []Event   // none for sub-agents' and the client's own lines
+	Message string        // id of the assistant's message it belongs to; may be empty
+	Usage   dag.Usage     // of that message: the same on each of its lines
+	Events  []event.Event // none for sub-agents' and the client's own lines
 }
 
 // ParseLine reads one line of a transcript. A line of a type that is not known
@@ -98,7 +99,7 @@ func ParseLine(b []byte) (Line, error) {
 		switch {
 		case l.APIError || m.Model == synthetic:
 			if !l.Sidechain {
-				line.Events = []Event{{Kind: RequestFailed, Text: m.Content.text()}}
+				line.Events = []event.Event{{Kind: event.RequestFailed, Text: m.Content.text()}}
 				if !l.APIError { // such as "No response requested."
 					line.Events = nil
 				}
@@ -118,7 +119,7 @@ func ParseLine(b []byte) (Line, error) {
 		}
 	case "system":
 		if l.Subtype == "compact_boundary" && !l.Sidechain {
-			line.Events = []Event{{Kind: Compacted}}
+			line.Events = []event.Event{{Kind: event.Compacted}}
 		}
 	}
 	for i := range line.Events {
@@ -127,17 +128,17 @@ func ParseLine(b []byte) (Line, error) {
 	return line, nil
 }
 
-func (m *message) assistant() []Event {
-	var events []Event
+func (m *message) assistant() []event.Event {
+	var events []event.Event
 	for _, b := range m.Content {
-		e := Event{Message: m.ID}
+		e := event.Event{Message: m.ID}
 		switch {
 		case b.Type == "thinking" && b.Thinking != "":
-			e.Kind, e.Text = Thought, b.Thinking
+			e.Kind, e.Text = event.Thought, b.Thinking
 		case b.Type == "text" && b.Text != "":
-			e.Kind, e.Text = Text, b.Text
+			e.Kind, e.Text = event.Text, b.Text
 		case b.Type == "tool_use" || b.Type == "server_tool_use":
-			e.Kind, e.Tool, e.ToolID, e.Input = ToolUse, b.Name, b.ID, b.Input
+			e.Kind, e.Tool, e.ToolID, e.Input = event.ToolUse, b.Name, b.ID, b.Input
 		default:
 			continue
 		}
@@ -148,16 +149,16 @@ func (m *message) assistant() []Event {
 
 const interruption = "[Request interrupted by user"
 
-func (m *message) user() []Event {
-	var events []Event
+func (m *message) user() []event.Event {
+	var events []event.Event
 	for _, b := range m.Content {
 		switch {
 		case b.Type == "tool_result":
-			events = append(events, Event{Kind: ToolResult, ToolID: b.ToolUseID, Text: b.Content.text(), Failed: b.IsError})
+			events = append(events, event.Event{Kind: event.ToolResult, ToolID: b.ToolUseID, Text: b.Content.text(), Failed: b.IsError})
 		case b.Type == "text" && strings.HasPrefix(b.Text, interruption):
-			events = append(events, Event{Kind: Interrupted})
+			events = append(events, event.Event{Kind: event.Interrupted})
 		case b.Type == "text" && b.Text != "":
-			events = append(events, Event{Kind: Prompt, Text: b.Text})
+			events = append(events, event.Event{Kind: event.Prompt, Text: b.Text})
 		}
 	}
 	return events

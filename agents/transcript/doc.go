@@ -1,6 +1,5 @@
 // Package transcript reads what agent programs write about their work: Claude
-// Code's transcript files and stream-json lines, Codex's exec --json lines, and
-// the texts of API errors.
+// Code's transcript files and stream-json lines, and the texts of API errors.
 //
 // Programs add line types and fields with every release: what is not known is
 // skipped, and only a line that is no JSON object is an error. Lines may have

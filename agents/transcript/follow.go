@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cmux/agents/event"
 	"cmux/dag"
 )
 
@@ -49,8 +50,8 @@ func (f *Follower) Offset() int64 { return f.main.offset }
 // in it. A line without its end is left for the next time. Lines that cannot
 // be read are passed over. The events that came before an error are returned
 // with it.
-func (f *Follower) Read() ([]Event, error) {
-	var events []Event
+func (f *Follower) Read() ([]event.Event, error) {
+	var events []event.Event
 	err := f.main.read(f.path, func(b []byte, end int64) {
 		line, err := ParseLine(b)
 		if err != nil {

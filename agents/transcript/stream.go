@@ -3,6 +3,7 @@ package transcript
 import (
 	"encoding/json"
 
+	"cmux/agents/event"
 	"cmux/dag"
 )
 
@@ -12,11 +13,11 @@ import (
 type Stream struct {
 	Type     string
 	Subtype  string
-	Session  string  // id of the conversation; may be empty
-	Parent   string  // id of the tool use whose sub-agent speaks; empty: the agent itself
-	Replay   bool    // an echo of our own input
-	Events   []Event // of type assistant and user, those of sub-agents included
-	Failure  string  // assistant: why the request failed, such as "rate_limit"
+	Session  string        // id of the conversation; may be empty
+	Parent   string        // id of the tool use whose sub-agent speaks; empty: the agent itself
+	Replay   bool          // an echo of our own input
+	Events   []event.Event // of type assistant and user, those of sub-agents included
+	Failure  string        // assistant: why the request failed, such as "rate_limit"
 	Init     *Init
 	Retry    *Retry
 	Result   *Result
@@ -103,7 +104,7 @@ func ParseStream(b []byte) (Stream, error) {
 	case l.Type == "assistant" && (l.Error.v != "" || m.Model == synthetic):
 		s.Failure = l.Error.v
 		if text := m.Content.text(); text != "" && l.Error.v != "" {
-			s.Events = []Event{{Kind: RequestFailed, Text: text}}
+			s.Events = []event.Event{{Kind: event.RequestFailed, Text: text}}
 		}
 	case l.Type == "assistant":
 		s.Events = m.assistant()
@@ -114,7 +115,7 @@ func ParseStream(b []byte) (Stream, error) {
 	case l.Type == "system" && s.Subtype == "api_retry":
 		s.Retry = whole[Retry](b)
 	case l.Type == "system" && s.Subtype == "compact_boundary":
-		s.Events = []Event{{Kind: Compacted}}
+		s.Events = []event.Event{{Kind: event.Compacted}}
 	case l.Type == "result":
 		if s.Result = whole[Result](b); s.Result != nil {
 			s.Result.Usage = l.Usage.v.usage()

@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/event"
 	"cmux/agents/transcript"
 	"cmux/dag"
 )
 
 // brief is an event in one line.
-func brief(events []transcript.Event) []string {
+func brief(events []event.Event) []string {
 	out := []string{}
 	for _, e := range events {
 		s := string(e.Kind)
@@ -267,43 +268,6 @@ func TestParseStream(t *testing.T) {
 	}
 }
 
-func TestParseCodex(t *testing.T) {
-	for line, want := range map[string][]string{
-		`{"type":"item.completed","item":{"id":"i0","type":"agent_message","text":"done"}}`:                                                                   {"text i0 done"},
-		`{"type":"item.completed","item":{"id":"i1","type":"reasoning","text":"hm"}}`:                                                                         {"thought i1 hm"},
-		`{"type":"item.started","item":{"id":"i2","type":"command_execution","command":"ls","aggregated_output":"","exit_code":null,"status":"in_progress"}}`: {`tool_use shell i2 {"command":"ls"}`},
-		`{"type":"item.completed","item":{"id":"i2","type":"command_execution","command":"ls","aggregated_output":"a\n","exit_code":0,"status":"completed"}}`: {"tool_result shell i2 a\n {\"command\":\"ls\"}"},
-		`{"type":"item.completed","item":{"id":"i2","type":"command_execution","command":"ls","aggregated_output":"","exit_code":1,"status":"failed"}}`:       {`tool_result shell i2 {"command":"ls"} !`},
-		`{"type":"item.completed","item":{"id":"i2","type":"command_execution","command":"ls","exit_code":null,"status":"declined"}}`:                         {`tool_result shell i2 {"command":"ls"} !`},
-		`{"type":"item.started","item":{"id":"i3","type":"mcp_tool_call","server":"s","tool":"t","arguments":{"a":1}}}`:                                       {`tool_use mcp__s__t i3 {"a":1}`},
-		`{"type":"item.completed","item":{"id":"i4","type":"file_change","changes":[{"path":"a","kind":"add"}],"status":"completed"}}`:                        {`tool_result apply_patch i4 {"changes":[{"path":"a","kind":"add"}]}`},
-		`{"type":"item.completed","item":{"id":"i5","type":"error","message":"a warning"}}`:                                                                   {},
-		`{"type":"item.started","item":{"id":"i6","type":"agent_message"}}`:                                                                                   {},
-		`{"type":"item.completed","item":7}`: {}, `{"type":"turn.started"}`: {}, `{"type":"novel"}`: {},
-	} {
-		got, err := transcript.ParseCodex([]byte(line))
-		if err != nil || !reflect.DeepEqual(brief(got.Events), want) {
-			t.Errorf("%s: %q, %v; want %q", line, brief(got.Events), err, want)
-		}
-	}
-	c, err := transcript.ParseCodex([]byte(`{"type":"turn.completed","usage":{"input_tokens":24763,"cached_input_tokens":24448,"output_tokens":122}}`))
-	if err != nil || c.Usage == nil || *c.Usage != (dag.Usage{Input: 315, Output: 122, CacheRead: 24448}) {
-		t.Errorf("usage: %+v, %v", c.Usage, err)
-	}
-	if c, _ := transcript.ParseCodex([]byte(`{"type":"thread.started","thread_id":"01a1"}`)); c.Thread != "01a1" {
-		t.Errorf("thread: %+v", c)
-	}
-	if c, _ := transcript.ParseCodex([]byte(`{"type":"turn.failed","error":{"message":"usage limit"}}`)); !c.Failed() || c.Error != "usage limit" {
-		t.Errorf("turn.failed: %+v", c)
-	}
-	if c, _ := transcript.ParseCodex([]byte(`{"type":"error","message":"Reconnecting... 1/5"}`)); c.Failed() || c.Error != "Reconnecting... 1/5" {
-		t.Errorf("error: %+v", c)
-	}
-	if _, err := transcript.ParseCodex([]byte("x")); err == nil {
-		t.Error("no error for a line that is no JSON")
-	}
-}
-
 // No line panics, is counted below zero, or is said twice by a Follower that
 // was made anew.
 func FuzzParseLine(f *testing.F) {
@@ -327,8 +291,6 @@ func FuzzParseStream(f *testing.F) {
 		`{"type":"result","subtype":"success","is_error":false,"usage":{"input_tokens":1}}`,
 		`{"type":"control_request","request_id":1,"request":{"subtype":[]}}`,
 		`{"type":"system","subtype":"init","tools":"x"}`,
-		`{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":5}}`,
-		`{"type":"item.completed","item":{"type":"mcp_tool_call","arguments":null}}`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -336,13 +298,6 @@ func FuzzParseStream(f *testing.F) {
 		s, err := transcript.ParseStream(b)
 		if err == nil && s.Result != nil && s.Result.Completed() && s.Result.IsError {
 			t.Errorf("completed with an error: %+v", s.Result)
-		}
-		c, cerr := transcript.ParseCodex(b)
-		if (err == nil) != (cerr == nil) {
-			t.Errorf("one of them takes the line: %v, %v", err, cerr)
-		}
-		if c.Usage != nil && (c.Usage.Input < 0 || c.Usage.CacheRead < 0 || c.Usage.Output < 0) {
-			t.Errorf("negative: %+v", *c.Usage)
 		}
 	})
 }

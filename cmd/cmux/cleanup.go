@@ -112,7 +112,7 @@ func lentTrees(ctx context.Context, repo *worktree.Repo, r *run.Run) ([]*worktre
 		if !n.HasTree() {
 			continue
 		}
-		path := runner.TreePath(r.Plan.Root, r.Plan.Graph, n)
+		path := r.Plan.Graph.TreePath(r.Plan.Root, n)
 		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 			continue
 		}

@@ -164,7 +164,7 @@ func story(h *run.History, rec *run.Record) string {
 			line = fmt.Sprintf("started, attempt %d", rec.Attempt)
 		}
 	case run.AttemptEnd:
-		line = endWord(rec.End)
+		line = rec.End.Label()
 		if i := h.Graph.Index(rec.Node); i >= 0 {
 			if f := &h.Nodes[i].Fact; !f.StartedAt.IsZero() {
 				line += " after " + span(rec.At.Sub(f.StartedAt))
@@ -203,17 +203,4 @@ func story(h *run.History, rec *run.Record) string {
 		return ""
 	}
 	return rec.Node + ": " + line
-}
-
-// endWord is how an attempt ended, as in the labels of status.
-func endWord(e *run.End) string {
-	switch {
-	case e.Outcome == dag.Done:
-		return "done"
-	case e.Outcome == dag.Cancelled:
-		return "failed (cancelled)"
-	case e.Reason != dag.ReasonExit:
-		return "failed (" + string(e.Reason) + ")"
-	}
-	return fmt.Sprintf("failed (exit %d)", e.Exit)
 }

@@ -1,29 +1,33 @@
-package stdio
+package attempt
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 
-	"cmux/agents/attempt"
 	"cmux/agents/guard"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
 )
 
-// Prompt composes the prompt of the session's attempt and keeps it in file.
-func (s *Session) Prompt() (text, file string, err error) {
-	earlier, err := earlierAttempts(s.Stage)
+// File is a file of this attempt in the node's folder.
+func (s *Stage) File(name, ext string) string {
+	return filepath.Join(s.Run.NodeDir(s.Node.Name), fmt.Sprintf("%s-%d%s", name, s.Spec.Attempt, ext))
+}
+
+// Prompt composes the prompt of the attempt and keeps it in file.
+func (s *Stage) Prompt() (text, file string, err error) {
+	earlier, err := s.earlier()
 	if err != nil {
 		return "", "", err
 	}
-	g := s.Stage
-	text = prompt.Compose(prompt.Input{Node: g.Node, Spec: g.Spec, Base: g.Run.Plan.Base, Earlier: earlier})
+	text = prompt.Compose(prompt.Input{Node: s.Node, Spec: s.Spec, Base: s.Run.Plan.Base, Earlier: earlier})
 	file = s.File("prompt", ".md")
 	return text, file, os.WriteFile(file, []byte(text), 0o600)
 }
 
-// earlierAttempts are the attempts of the node before this one.
-func earlierAttempts(s *attempt.Stage) ([]run.Attempt, error) {
+// earlier are the attempts of the node before this one.
+func (s *Stage) earlier() ([]run.Attempt, error) {
 	if s.Spec.Attempt <= 1 {
 		return nil, nil
 	}
@@ -50,24 +54,18 @@ func earlierAttempts(s *attempt.Stage) ([]run.Attempt, error) {
 	return earlier, nil
 }
 
-// Policy is what the stage's node may do.
-func Policy(s *attempt.Stage) guard.Policy {
+// Policy is what the node may do.
+func (s *Stage) Policy() guard.Policy {
 	p := guard.Policy{
 		Role: s.Node.Role, Root: s.Run.Plan.Root, Tree: s.Spec.Place.Tree,
 		Scope: s.Node.Scope, Context: s.Node.Context, Branch: s.Spec.Place.Branch,
 		Headless: s.Terminal == nil, Resolve: guard.Follow,
 	}
-	g := s.Run.Plan.Graph
-	if g == nil {
-		return p
-	}
-	base := g.WorktreeBase
-	if !filepath.IsAbs(base) {
-		base = filepath.Join(p.Root, base)
-	}
-	for i := range g.Nodes {
-		if n := &g.Nodes[i]; n.HasTree() && n.Name != s.Node.Name {
-			p.Peers = append(p.Peers, filepath.Join(base, g.Session+"-"+n.Name))
+	if g := s.Run.Plan.Graph; g != nil {
+		for i := range g.Nodes {
+			if n := &g.Nodes[i]; n.HasTree() && n.Name != s.Node.Name {
+				p.Peers = append(p.Peers, g.TreePath(p.Root, n))
+			}
 		}
 	}
 	return p

@@ -1,0 +1,112 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"cmux/dag"
+)
+
+// Kind says what an Event is.
+type Kind string
+
+// What the agent and its program do. It is the same whatever the kind of agent.
+const (
+	Session       Kind = "session"
+	Prompt        Kind = "prompt"
+	Thought       Kind = "thought"
+	Text          Kind = "text"
+	ToolUse       Kind = "tool_use"
+	ToolResult    Kind = "tool_result"
+	Denied        Kind = "denied"
+	Subagent      Kind = "subagent"
+	RequestFailed Kind = "request_failed"
+	Interrupted   Kind = "interrupted"
+	Compacted     Kind = "compacted"
+)
+
+// What passes between the agent, cmux and a person.
+const (
+	Status   Kind = "status"
+	Question Kind = "question"
+	Answer   Kind = "answer"
+	Report   Kind = "report"
+	Check    Kind = "check"
+	HandBack Kind = "hand_back"
+	Limit    Kind = "limit"
+	Note     Kind = "note"
+	End      Kind = "end"
+)
+
+// States of a Session and a Subagent, and of a Report.
+const (
+	Began   = "began"
+	Resumed = "resumed"
+	Ended   = "ended"
+	Done    = "done"
+	Blocked = "blocked"
+)
+
+// Event is one thing that happened in an attempt. Which fields are set beside
+// the first four depends on Kind: see Kinds.
+type Event struct {
+	At      time.Time `json:"at"`
+	Node    string    `json:"node"`
+	Attempt int       `json:"attempt"`
+	Kind    Kind      `json:"kind"`
+
+	Text     string          `json:"text,omitempty"`
+	Message  string          `json:"message,omitempty"`
+	Tool     string          `json:"tool,omitempty"`
+	ToolID   string          `json:"tool_id,omitempty"`
+	Input    json.RawMessage `json:"input,omitempty"`
+	Failed   bool            `json:"failed,omitempty"`
+	State    string          `json:"state,omitempty"`
+	ID       string          `json:"id,omitempty"`
+	Command  string          `json:"command,omitempty"`
+	Exit     *int            `json:"exit,omitempty"`
+	TimedOut bool            `json:"timed_out,omitempty"`
+	Took     dag.Duration    `json:"took,omitempty"`
+	Until    time.Time       `json:"until,omitzero"`
+	Cut      int             `json:"cut,omitempty"`
+}
+
+// Kinds describes the events of each kind, in the order of the docs.
+var kinds = []struct {
+	kind   Kind
+	says   string
+	fields string
+}{
+	{Session, "the program's conversation begins, goes on after a loss, or its program ends", "`state` (`began`, `resumed`, `ended`), `id` of the conversation, `exit`"},
+	{Prompt, "what the agent was told, by cmux or a person", "`text`"},
+	{Thought, "what it thinks", "`text`, `message`"},
+	{Text, "what it says", "`text`, `message`"},
+	{ToolUse, "it calls a tool", "`tool`, `tool_id`, `input`, `message`"},
+	{ToolResult, "what came of the call", "`tool_id`, `text`, `failed`"},
+	{Denied, "cmux refused a call before it happened", "`tool`, `tool_id`, `input`, `text` (why)"},
+	{Subagent, "a sub-agent begins or ends", "`state` (`began`, `ended`), `id`, `text` (its type)"},
+	{RequestFailed, "a call of the model failed", "`text`"},
+	{Interrupted, "a person broke the turn off", ""},
+	{Compacted, "the conversation was replaced by a summary of it", ""},
+	{Status, "what the node is doing changed", "`state` (`setting up`, `working`, `checking`, `needs input`, `taken over`, `limited`), `text` (why), `until`"},
+	{Question, "the agent asks a person", "`text`"},
+	{Answer, "a person's answer", "`text`"},
+	{Report, "the agent reported with `cmux done` or `cmux blocked`", "`state` (`done`, `blocked`), `text`"},
+	{Check, "a command of `verify` ended", "`command`, `exit`, `timed_out`, `took`, `failed`, `text` (the end of its output)"},
+	{HandBack, "cmux sent the agent on: a failed check, a change out of scope, a missing report, the end of a limit", "`text`"},
+	{Limit, "the account met a usage or rate limit", "`text`, `until`"},
+	{Note, "anything else of cmux's own", "`text`"},
+	{End, "the attempt ended", "`state` (`done`, `failed (checks)`, …), `exit` (of the program), `failed`, `text` (the summary, or why)"},
+}
+
+// Markdown is the table of kinds for the docs.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString("| `kind` | what happened | fields |\n|---|---|---|\n")
+	for _, k := range kinds {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.kind, k.says, k.fields)
+	}
+	return b.String()
+}
