@@ -34,6 +34,7 @@ test: tools check
 
 bench: tools
 	@.ci/tools ninja make
+	@.ci/agents
 	$(GO) run ./agents/runner/benchruns
 
 docs:

@@ -1,6 +1,6 @@
 // Package modeltest is a model that says what a script tells it, so that tests
 // can run the real Claude Code and Codex without a network or an account. Only
-// tests import it.
+// tests and benchmarks import it.
 //
 // A Server on loopback speaks the Anthropic Messages API and the OpenAI
 // Responses API. It picks the answer from the request alone: the newest user

@@ -141,19 +141,29 @@ func Codex(t testing.TB) string {
 
 func installed(t testing.TB, program string) string {
 	t.Helper()
-	dir, err := os.Getwd()
+	path, err := Installed(program)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return path
+}
+
+// Installed is the path of a program, claude or codex, that .ci/agents
+// installed into the project which this process works in.
+func Installed(program string) (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
 	}
 	for d := dir; ; d = filepath.Dir(d) {
 		cli := filepath.Join(d, ".agents-cli")
 		path := filepath.Join(cli, "node_modules", ".bin", program)
 		// .ci/agents writes the first of these when the second is whole.
 		if exists(filepath.Join(cli, "installed")) && exists(path) {
-			return path
+			return path, nil
 		}
 		if d == filepath.Dir(d) {
-			t.Fatalf("%s is not installed in .agents-cli of the project; run .ci/agents", program)
+			return "", fmt.Errorf("%s is not installed in .agents-cli of the project; run .ci/agents", program)
 		}
 	}
 }

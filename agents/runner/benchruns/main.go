@@ -55,6 +55,7 @@ func main() {
 type section struct {
 	name, title string
 	measure     func(context.Context) error
+	peers       bool // runs make, ninja and go-task too
 }
 
 // all measures the chosen sections and puts each into the page as soon as it is
@@ -62,14 +63,15 @@ type section struct {
 // keep the others from being measured.
 func (b *bench) all(ctx context.Context, only, out string) (err error) {
 	sections := []section{
-		{"floors", "Floors", b.floors},
-		{"graphs", "Whole runs, headless", b.graphs},
-		{"latency", "From the end of a node to the start of its dependent", b.latency},
-		{"panes", "Whole runs through tmux", b.panes},
-		{"worktrees", "Worktrees", b.worktrees},
-		{"load", "Load, check and schedule", b.load},
-		{"commands", "Commands", b.commands},
-		{"idle", "Waiting", b.idling},
+		{"floors", "Floors", b.floors, false},
+		{"graphs", "Whole runs, headless", b.graphs, true},
+		{"latency", "From the end of a node to the start of its dependent", b.latency, true},
+		{"panes", "Whole runs through tmux", b.panes, false},
+		{"worktrees", "Worktrees", b.worktrees, false},
+		{"load", "Load, check and schedule", b.load, false},
+		{"commands", "Commands", b.commands, false},
+		{"idle", "Waiting", b.idling, false},
+		{"agents", "Agents", b.agents, false},
 	}
 	var known, titles []string
 	for _, s := range sections {
@@ -95,8 +97,17 @@ func (b *bench) all(ctx context.Context, only, out string) (err error) {
 	if old, err := os.ReadFile(out); err == nil {
 		page.read(string(old))
 	}
-	b.head(ctx)
-	page.parts[""] = b.page.String()
+	peers := slices.ContainsFunc(sections, func(s section) bool { return s.peers && slices.Contains(chosen, s.name) })
+	if peers {
+		if err := b.findPeers(ctx); err != nil {
+			return err
+		}
+	}
+	b.commit = firstLine(ctx, "git", "rev-parse", "--short", "HEAD")
+	if peers || page.parts[""] == "" {
+		b.head(ctx)
+		page.parts[""] = b.page.String()
+	}
 	var errs []error
 	for _, s := range sections {
 		if !slices.Contains(chosen, s.name) {
@@ -133,7 +144,9 @@ type page struct {
 func (p *page) read(text string) {
 	for i, part := range strings.Split(text, "\n## ") {
 		title, body, _ := strings.Cut(part, "\n")
-		if i > 0 && slices.Contains(p.titles, title) {
+		if i == 0 {
+			p.parts[""] = strings.TrimRight(part, "\n") + "\n"
+		} else if slices.Contains(p.titles, title) {
 			p.parts[title] = strings.TrimRight(body, "\n") + "\n"
 		}
 	}
@@ -160,7 +173,7 @@ func load() string {
 	return first
 }
 
-// prepare builds the binaries and finds the other tools.
+// prepare builds the binaries and makes the environment of what is measured.
 func (b *bench) prepare(ctx context.Context) error {
 	b.cmux, b.stamp = filepath.Join(b.scratch, "bin", "cmux"), filepath.Join(b.scratch, "bin", "stamp")
 	b.socket = fmt.Sprintf("cmux-bench-%d", os.Getpid())
@@ -171,21 +184,9 @@ func (b *bench) prepare(ctx context.Context) error {
 			return fmt.Errorf("go build %s: %w", pkg, err)
 		}
 	}
-	for _, name := range []string{"make", "ninja", "tmux", "git"} {
+	for _, name := range []string{"tmux", "git"} {
 		if _, err := exec.LookPath(name); err != nil {
 			return err
-		}
-	}
-	var err error
-	if b.task, err = exec.LookPath("task"); err != nil {
-		cmd := exec.CommandContext(ctx, "go", "install", goTask)
-		cmd.Dir = b.scratch // outside of this module
-		cmd.Env = append(os.Environ(), "GOBIN="+filepath.Join(b.scratch, "bin"), "GOFLAGS=-mod=mod")
-		cmd.Stderr = os.Stderr
-		if err := cmd.Run(); err != nil {
-			fmt.Fprintln(os.Stderr, "go-task is left out:", err)
-		} else {
-			b.task = filepath.Join(b.scratch, "bin", "task")
 		}
 	}
 	home := filepath.Join(b.scratch, "home")
@@ -201,18 +202,34 @@ func (b *bench) prepare(ctx context.Context) error {
 	return nil
 }
 
+// findPeers finds the tools beside which cmux is measured, and installs go-task
+// where there is none.
+func (b *bench) findPeers(ctx context.Context) error {
+	for _, name := range []string{"make", "ninja"} {
+		if _, err := exec.LookPath(name); err != nil {
+			return fmt.Errorf("%w; try: .ci/tools %s", err, name)
+		}
+	}
+	var err error
+	if b.task, err = exec.LookPath("task"); err != nil {
+		cmd := exec.CommandContext(ctx, "go", "install", goTask)
+		cmd.Dir = b.scratch // outside of this module
+		cmd.Env = append(os.Environ(), "GOBIN="+filepath.Join(b.scratch, "bin"), "GOFLAGS=-mod=mod")
+		cmd.Stderr = os.Stderr
+		if err := cmd.Run(); err != nil {
+			fmt.Fprintln(os.Stderr, "go-task is left out:", err)
+		} else {
+			b.task = filepath.Join(b.scratch, "bin", "task")
+		}
+	}
+	return nil
+}
+
 func (b *bench) f(format string, a ...any) { fmt.Fprintf(&b.page, format, a...) }
 
 // head says where and how the page was made.
 func (b *bench) head(ctx context.Context) {
-	say := func(argv ...string) string {
-		out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).Output()
-		if err != nil {
-			return "unknown"
-		}
-		line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-		return line
-	}
+	say := func(argv ...string) string { return firstLine(ctx, argv...) }
 	cpu := "unknown"
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(info)) {
@@ -230,7 +247,16 @@ func (b *bench) head(ctx context.Context) {
 	b.f(".\n\nWhat else runs on the machine slows all contestants alike, so look at ratios; each is the median of the ratios within a round. ")
 	b.f("Contestants take turns, in directories of their own; other figures are medians of the rounds. ")
 	b.f("All of them run two nodes at a time. \"CPU\" is user and system time of all processes.\n")
-	b.commit = say("git", "rev-parse", "--short", "HEAD")
+}
+
+// firstLine is the first line of what a command prints.
+func firstLine(ctx context.Context, argv ...string) string {
+	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).Output()
+	if err != nil {
+		return "unknown"
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return line
 }
 
 // table prints contestants with their price per node beside a reference.
