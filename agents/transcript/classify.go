@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	_ "time/tzdata" // limits name time zones, and not every machine has the data
 )
@@ -26,14 +27,20 @@ type Failure struct {
 	Until time.Time // when a Limit ends; zero: not stated, or not to be understood
 }
 
+// lazy compiles a pattern when it is first needed: every process of this binary
+// would pay for it, and a hook has no use for it.
+func lazy(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 var (
-	statusRE = regexp.MustCompile(`(?i)(?:api error|error|status(?: code)?|http(?:/[\d.]+)?)["']?[ :=(]+(\d{3})\b`)
-	authRE   = regexp.MustCompile(`(?i)authentication_(?:error|failed)|invalid (?:api|x-api|auth|bearer)[ _-]?(?:key|token)|incorrect api key|api key (?:is )?(?:missing|not found)|oauth (?:token )?(?:has )?(?:expired|revoked|been revoked)|token (?:has )?expired|please run /login|not logged in|run ["'` + "`" + `]?codex login|unauthorized|permission_error|billing_error|credit balance|insufficient_quota|exceeded your current quota|oauth_org_not_allowed|account_on_hold|cloud_credential_error`)
+	statusRE = lazy(`(?i)(?:api error|error|status(?: code)?|http(?:/[\d.]+)?)["']?[ :=(]+(\d{3})\b`)
+	authRE   = lazy(`(?i)authentication_(?:error|failed)|invalid (?:api|x-api|auth|bearer)[ _-]?(?:key|token)|incorrect api key|api key (?:is )?(?:missing|not found)|oauth (?:token )?(?:has )?(?:expired|revoked|been revoked)|token (?:has )?expired|please run /login|not logged in|run ["'` + "`" + `]?codex login|unauthorized|permission_error|billing_error|credit balance|insufficient_quota|exceeded your current quota|oauth_org_not_allowed|account_on_hold|cloud_credential_error`)
 	// Limits of one request's size are no limits of the account.
-	sizeRE   = regexp.MustCompile(`(?i)prompt is too long|context (?:length|window|limit)|maximum context|request_too_large|token limit of`)
-	outputRE = regexp.MustCompile(`(?i)max_output_tokens|output token maximum`)
-	limitRE  = regexp.MustCompile(`(?i)usage[ _]limit|rate[ _-]?limit|hit your (?:[\w-]+ ){0,5}limit|limit (?:was |has been )?reached|reached (?:your|the) (?:[\w-]+ ){0,5}limit|out of (?:extra )?usage|too many requests|\bresource[_ ]exhausted\b|quota`)
-	busyRE   = regexp.MustCompile(`(?i)overloaded|server_error|internal server error|bad gateway|service unavailable|gateway time-?out|at capacity|connection (?:error|refused|reset|closed)|unable to connect|fetch failed|stream (?:disconnected|closed|error)|econn(?:reset|refused|aborted)|etimedout|timed? ?out|socket hang up|api_error|timeout_error`)
+	sizeRE   = lazy(`(?i)prompt is too long|context (?:length|window|limit)|maximum context|request_too_large|token limit of`)
+	outputRE = lazy(`(?i)max_output_tokens|output token maximum`)
+	limitRE  = lazy(`(?i)usage[ _]limit|rate[ _-]?limit|hit your (?:[\w-]+ ){0,5}limit|limit (?:was |has been )?reached|reached (?:your|the) (?:[\w-]+ ){0,5}limit|out of (?:extra )?usage|too many requests|\bresource[_ ]exhausted\b|quota`)
+	busyRE   = lazy(`(?i)overloaded|server_error|internal server error|bad gateway|service unavailable|gateway time-?out|at capacity|connection (?:error|refused|reset|closed)|unable to connect|fetch failed|stream (?:disconnected|closed|error)|econn(?:reset|refused|aborted)|etimedout|timed? ?out|socket hang up|api_error|timeout_error`)
 )
 
 // Classify reads the text of a failed request, such as "API Error: 529 …". It
@@ -47,17 +54,17 @@ func Classify(text string, now time.Time) Failure {
 		return r
 	}, text)
 	status := 0
-	if m := statusRE.FindStringSubmatch(text); m != nil {
+	if m := statusRE().FindStringSubmatch(text); m != nil {
 		status, _ = strconv.Atoi(m[1]) // three digits
 	}
 	limit := func() Failure { return Failure{Limit, until(text, now)} }
 	switch {
-	case outputRE.MatchString(text):
+	case outputRE().MatchString(text):
 		return Failure{Cause: Other} // of one answer, which goes on in the next
-	case sizeRE.MatchString(text):
+	case sizeRE().MatchString(text):
 		return Failure{Cause: Refused}
 	case status == 429:
-		if authRE.MatchString(text) {
+		if authRE().MatchString(text) {
 			return Failure{Cause: Auth} // no credit, which waiting does not bring
 		}
 		return limit()
@@ -67,11 +74,11 @@ func Classify(text string, now time.Time) Failure {
 		return Failure{Cause: Refused}
 	case status == 529 || status >= 500 && status <= 504:
 		return Failure{Cause: Overloaded}
-	case authRE.MatchString(text):
+	case authRE().MatchString(text):
 		return Failure{Cause: Auth}
-	case limitRE.MatchString(text):
+	case limitRE().MatchString(text):
 		return limit()
-	case status == 0 && busyRE.MatchString(text):
+	case status == 0 && busyRE().MatchString(text):
 		return Failure{Cause: Overloaded}
 	}
 	return Failure{Cause: Other}
@@ -92,15 +99,15 @@ const (
 )
 
 var (
-	epochRE    = regexp.MustCompile(`\|\s*(\d{10}|\d{13})\b`)
-	isoRE      = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)`)
-	resetsAtRE = regexp.MustCompile(`(?i)resets?_?at["']?\s*[:=]\s*(\d{13}|\d{10})\b`)
-	inSecsRE   = regexp.MustCompile(`(?i)resets?_?in_?seconds["']?\s*[:=]\s*(\d+)`)
-	afterRE    = regexp.MustCompile(`(?i)retry[-_ ]after(-ms|_ms)?["']?\s*[:=]?\s*["']?(\d+(?:\.\d+)?)\s*(` + unit + `\b)?`)
-	dateRE     = regexp.MustCompile(`(?i)retry-after["']?\s*[:=]\s*["']?(\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT)`)
-	inRE       = regexp.MustCompile(`(?i)\b(?:again|resets?|retry|available|wait)(?: in| for)?\s+(?:about |~)?((?:\d+(?:\.\d+)?\s*` + unit + `\b[\s,]*(?:and\s+)?)+)`)
-	partRE     = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*(` + unit + `)\b`)
-	clockRE    = regexp.MustCompile(`(?i)\b(?:resets?|again|until|available)(?:\s+(?:at|on|after))*\s+` +
+	epochRE    = lazy(`\|\s*(\d{10}|\d{13})\b`)
+	isoRE      = lazy(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)`)
+	resetsAtRE = lazy(`(?i)resets?_?at["']?\s*[:=]\s*(\d{13}|\d{10})\b`)
+	inSecsRE   = lazy(`(?i)resets?_?in_?seconds["']?\s*[:=]\s*(\d+)`)
+	afterRE    = lazy(`(?i)retry[-_ ]after(-ms|_ms)?["']?\s*[:=]?\s*["']?(\d+(?:\.\d+)?)\s*(` + unit + `\b)?`)
+	dateRE     = lazy(`(?i)retry-after["']?\s*[:=]\s*["']?(\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT)`)
+	inRE       = lazy(`(?i)\b(?:again|resets?|retry|available|wait)(?: in| for)?\s+(?:about |~)?((?:\d+(?:\.\d+)?\s*` + unit + `\b[\s,]*(?:and\s+)?)+)`)
+	partRE     = lazy(`(?i)(\d+(?:\.\d+)?)\s*(` + unit + `)\b`)
+	clockRE    = lazy(`(?i)\b(?:resets?|again|until|available)(?:\s+(?:at|on|after))*\s+` +
 		`(?:(?P<mon>` + month + `)\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(?P<year>\d{4}))?(?:\s*,)?(?:\s+at)?\s*)?` +
 		`(?P<hour>\d{1,2})?(?::(?P<min>\d{2}))?(?:\s*(?P<half>[ap])\.?m\b\.?)?` +
 		`(?:\s+on\s+(?P<day2>\d{1,2})\s+(?P<mon2>` + month + `))?` +
@@ -128,9 +135,9 @@ func until(text string, now time.Time) time.Time {
 }
 
 func epoch(text string, now time.Time) (time.Time, bool) {
-	m := epochRE.FindStringSubmatch(text)
+	m := epochRE().FindStringSubmatch(text)
 	if m == nil {
-		m = resetsAtRE.FindStringSubmatch(text)
+		m = resetsAtRE().FindStringSubmatch(text)
 	}
 	if m == nil {
 		return time.Time{}, false
@@ -146,7 +153,7 @@ func epoch(text string, now time.Time) (time.Time, bool) {
 }
 
 func iso(text string, now time.Time) (time.Time, bool) {
-	s := strings.Replace(isoRE.FindString(text), " ", "T", 1)
+	s := strings.Replace(isoRE().FindString(text), " ", "T", 1)
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t.In(now.Location()), true
@@ -157,12 +164,12 @@ func iso(text string, now time.Time) (time.Time, bool) {
 
 // after reads a length of time from now.
 func after(text string, now time.Time) (time.Time, bool) {
-	if m := dateRE.FindStringSubmatch(text); m != nil {
+	if m := dateRE().FindStringSubmatch(text); m != nil {
 		if t, err := http.ParseTime(m[1]); err == nil {
 			return t.In(now.Location()), true
 		}
 	}
-	if m := afterRE.FindStringSubmatch(text); m != nil {
+	if m := afterRE().FindStringSubmatch(text); m != nil {
 		u := m[3]
 		if u == "" {
 			u = "s"
@@ -172,15 +179,15 @@ func after(text string, now time.Time) (time.Time, bool) {
 		}
 		return now.Add(length(m[2], u)), true
 	}
-	if m := inSecsRE.FindStringSubmatch(text); m != nil {
+	if m := inSecsRE().FindStringSubmatch(text); m != nil {
 		return now.Add(length(m[1], "s")), true
 	}
-	m := inRE.FindStringSubmatch(text)
+	m := inRE().FindStringSubmatch(text)
 	if m == nil {
 		return time.Time{}, false
 	}
 	var d time.Duration
-	for _, p := range partRE.FindAllStringSubmatch(m[1], -1) {
+	for _, p := range partRE().FindAllStringSubmatch(m[1], -1) {
 		d = min(d+length(p[1], p[2]), 2*farthest)
 	}
 	return now.Add(d), true
@@ -211,8 +218,8 @@ func length(number, unit string) time.Duration {
 
 // clock reads a time of day, with or without a date and a zone.
 func clock(text string, now time.Time) (time.Time, bool) {
-	for _, m := range clockRE.FindAllStringSubmatch(text, -1) {
-		part := func(name string) string { return m[clockRE.SubexpIndex(name)] }
+	for _, m := range clockRE().FindAllStringSubmatch(text, -1) {
+		part := func(name string) string { return m[clockRE().SubexpIndex(name)] }
 		number := func(name string) int {
 			n, _ := strconv.Atoi(part(name)) // digits, or nothing
 			return n

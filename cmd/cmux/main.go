@@ -24,6 +24,7 @@ import (
 	"cmux/agents/attempt"
 	"cmux/agents/kinds"
 	"cmux/agents/runner"
+	"cmux/cmd/cmux/early"
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/dag"
 	"cmux/worktree"
@@ -294,6 +295,8 @@ func newVersionCmd(d *Deps) *cobra.Command {
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
+
+func init() { early.Restore() }
 
 func main() { os.Exit(Main(kinds.All())) }
 

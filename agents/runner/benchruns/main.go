@@ -179,6 +179,7 @@ func (b *bench) prepare(ctx context.Context) error {
 	b.socket = fmt.Sprintf("cmux-bench-%d", os.Getpid())
 	for path, pkg := range map[string]string{b.cmux: "./cmd/cmux", b.stamp: "./agents/runner/benchruns/stamp"} {
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, pkg)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as in the Makefile
 		cmd.Stderr = os.Stderr
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("go build %s: %w", pkg, err)
