@@ -9,7 +9,7 @@ import (
 func TestByProgram(t *testing.T) {
 	for call, want := range map[string]bool{
 		"cmux hook Stop": true, "cmux done ready": true, "cmux blocked why": true, "cmux agents exec api": true,
-		"cmux": false, "cmux agents init": false, "cmux agents exec": false, "cmux agents resume": false, "cmux version --json": false,
+		"cmux": false, "cmux agents init": false, "cmux hook": false, "cmux agents resume": false, "cmux version --json": false,
 	} {
 		if got := byProgram(strings.Fields(call)); got != want {
 			t.Errorf("%s: %v", call, got)
