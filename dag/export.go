@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/dominikbraun/graph"
 	"github.com/dominikbraun/graph/draw"
@@ -69,11 +70,13 @@ func (d Duration) short() string {
 
 func renderAny[V any](v V, _ string) string { return fmt.Sprint(v) }
 
-// renderText writes several plain lines as a block, below the key.
-func renderText(s, indent string) string {
+// Text is text as the value of a key: several lines as a block with that
+// indent where YAML can hold them so, else as Scalar. A line feed ends a line
+// of s, and nothing else does.
+func Text(s, indent string) string {
 	body := strings.TrimSuffix(s, "\n")
-	plain := strings.Contains(body, "\n") && !strings.HasPrefix(s, " ") && !strings.HasPrefix(s, "\n") && !strings.HasSuffix(body, "\n") &&
-		!strings.ContainsFunc(body, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) })
+	plain := strings.Contains(body, "\n") && !strings.HasPrefix(s, " ") && !strings.HasPrefix(s, "\t") && !strings.HasPrefix(s, "\n") && !strings.HasSuffix(body, "\n") &&
+		!strings.ContainsFunc(body, func(r rune) bool { return !inBlock(r) }) && utf8.ValidString(body)
 	if !plain {
 		return Scalar(s)
 	}
@@ -114,6 +117,12 @@ func renderList(list []string, indent string) string {
 		return "\n" + indent + "- " + strings.Join(quoted, "\n"+indent+"- ")
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// inBlock reports whether a block of YAML may hold r as it is. No-break spaces
+// and joiners stand in what people write; other invisible ones are escaped.
+func inBlock(r rune) bool {
+	return r == '\n' || r == '\t' || r == '\u00a0' || r == '\u200d' || unicode.IsPrint(r)
 }
 
 func renderMap[V any](m map[string]V, _ string) string {

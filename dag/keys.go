@@ -81,7 +81,7 @@ func textField[T any](k key, ptr func(*T) *string, checks ...textCheck) field[T]
 			ok = ok && check(p, k.name, n, s)
 		}
 		return s, ok
-	}, renderText)
+	}, Text)
 }
 
 func flagField[T any](k key, ptr func(*T) *bool) field[T] {
@@ -107,7 +107,7 @@ func choiceField[T any, S ~string](k key, ptr func(*T) *S) field[T] {
 	return newField(k, shapeChoice, ptr, func(p *parser, n *yaml.Node, _ S) (S, bool) {
 		s, ok := p.text(k.name, n)
 		return S(s), ok && oneOf(k.allowed)(p, k.name, n, s)
-	}, func(s S, indent string) string { return renderText(string(s), indent) })
+	}, func(s S, indent string) string { return Text(string(s), indent) })
 }
 
 func listField[T any](k key, ptr func(*T) *[]string, check textCheck) field[T] {

@@ -416,7 +416,7 @@ func TestParts(t *testing.T) {
 func testCommands(t *testing.T, all []part) {
 	t.Parallel()
 	p := newProject(t, "shop")
-	p.mustRun(t, `cmux agents init --agent 'api:task=true' --agent 'web:task=true' --agent 'look:role=review:after=api,web:task=true' \
+	p.mustRun(t, `cmux agents init --kind command --agent 'api:task=true' --agent 'web:task=true' --agent 'look:role=review:after=api,web:task=true' \
 		--agent 'release:role=gate:after=look' && touch .cmux/signals/release.done && cmux agents start --headless --yes`)
 	for _, part := range all {
 		script := strings.Join(part.text, "\n")

@@ -10,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/huh"
 	"github.com/spf13/cobra"
 
+	"cmux/agents/kinds"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -25,6 +27,8 @@ type answers struct {
 	WorktreeBase string
 	MainPane     bool
 	Verify       string // a command that every agent's work must pass; may be empty
+	Kind         string // of agents that name none; empty: command
+	Found        []string
 	Agents       []agentAnswer
 }
 
@@ -32,10 +36,33 @@ type agentAnswer struct {
 	Name, Kind, Role, Branch, Task, After string // After: comma-separated
 }
 
+// kind is the kind of agent that works at the node, "" at a gate.
+func (a *answers) kind(n *agentAnswer) string {
+	switch {
+	case dag.Role(n.Role) == dag.RoleGate:
+		return ""
+	case n.Kind != "":
+		return n.Kind
+	case a.Kind != "":
+		return a.Kind
+	}
+	return dag.KindCommand
+}
+
+// kindNames are the kinds as a person chooses among them.
+func kindNames() []string {
+	var names []string
+	for _, c := range kinds.Capabilities() {
+		names = append(names, c.Kind)
+	}
+	return names
+}
+
 func newInitCmd(d *Deps) *cobra.Command {
 	var (
 		a      answers
 		agents []string
+		issues string
 		config string
 		force  bool
 	)
@@ -43,11 +70,15 @@ func newInitCmd(d *Deps) *cobra.Command {
 		Use:   "init",
 		Short: "Write a .cmux-agents.yml",
 		Long: `Write a configuration to start from. On a terminal it asks in a form, on a pipe
-it reads one answer a line, and with --agent it asks nothing.
+it reads one answer a line, and with --agent or --from-issues it asks nothing.
+
+Agents that name no kind are of the first whose program is found: claude, codex,
+kimi; without any of them they are shell commands. --from-issues makes an agent
+of each open issue, whose title and text are its task; they are read with gh.
 
 An agent is NAME[:after=A,B][:role=ROLE][:kind=KIND][:branch=BRANCH][:task=TEXT];
 task comes last and takes the rest, colons included.`,
-		Example: `  cmux agents init --session shop --agent 'api:task=make build' \
+		Example: `  cmux agents init --session shop --kind command --agent 'api:task=make build' \
     --agent 'web:after=api:task=npm run build' --agent 'look:role=review:after=api,web:task=git log --oneline -5'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -66,6 +97,18 @@ task comes last and takes the rest, colons included.`,
 			}
 			if !cmd.Flags().Changed("verify") {
 				a.Verify = def.Verify
+			}
+			a.Found = kinds.Installed(d.Env)
+			switch {
+			case a.Kind == "" && len(a.Found) > 0:
+				a.Kind = a.Found[0]
+			case a.Kind != "" && !slices.Contains(kindNames(), a.Kind):
+				return usage("--kind "+strings.Join(kindNames(), ", "), "there is no kind %q", a.Kind)
+			}
+			if issues != "" {
+				if a.Agents, err = d.fromIssues(ctx, root, issues, &a); err != nil {
+					return err
+				}
 			}
 			for _, s := range agents {
 				one, err := parseAgent(s)
@@ -95,6 +138,8 @@ task comes last and takes the rest, colons included.`,
 	f.StringVar(&a.WorktreeBase, "worktree-base", "..", "folder of the worktrees")
 	f.BoolVar(&a.MainPane, "main-pane", true, "a pane at the project root")
 	f.StringVar(&a.Verify, "verify", "", "command that every build must pass (default: the project's tests, when they are found)")
+	f.StringVar(&a.Kind, "kind", "", "kind of the agents that name none (default: the first one found)")
+	f.StringVar(&issues, "from-issues", "", "an agent for each of these issues: 12,15")
 	f.StringArrayVar(&agents, "agent", nil, "an agent; repeat for more")
 	f.StringVar(&config, "config", "", "file to write (default: .cmux-agents.yml at the project's root)")
 	f.BoolVar(&force, "force", false, "replace the file when it exists")
@@ -135,6 +180,7 @@ func compose(a answers, schema string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", schema)
 	b.WriteString("# Every key: docs/configuration.md, or cmux agents schema\n")
+	b.WriteString(a.remarks())
 	fmt.Fprintf(&b, "session: %s\n", dag.Scalar(a.Session))
 	if a.WorktreeBase != "" && a.WorktreeBase != ".." {
 		fmt.Fprintf(&b, "worktree_base: %s\n", dag.Scalar(a.WorktreeBase))
@@ -154,18 +200,14 @@ func compose(a answers, schema string) string {
 				fmt.Fprintf(&b, "    %s: %s\n", key, dag.Scalar(value))
 			}
 		}
-		if role != dag.RoleGate {
-			kind := n.Kind
-			if kind == "" {
-				kind = dag.KindCommand
-			}
-			field("agent", kind)
-		}
+		field("agent", a.kind(&n))
 		if role != dag.RoleBuild {
 			field("role", string(role))
 		}
 		field("branch", n.Branch)
-		field("task", n.Task)
+		if n.Task != "" {
+			fmt.Fprintf(&b, "    task: %s\n", dag.Text(n.Task, "      "))
+		}
 		if after := commaList(n.After); len(after) > 0 {
 			for i := range after {
 				after[i] = dag.Scalar(after[i])
@@ -177,6 +219,22 @@ func compose(a answers, schema string) string {
 		}
 	}
 	return b.String()
+}
+
+// remarks are the comments on what stands in the way of the agents, or could
+// be taken out of it.
+func (a *answers) remarks() string {
+	found := "none"
+	if len(a.Found) > 0 {
+		found = strings.Join(a.Found, ", ")
+	}
+	text := "# Agent programs found here: " + found + "; kinds: " + strings.Join(kindNames(), ", ") + "\n"
+	for i := range a.Agents {
+		if k := a.kind(&a.Agents[i]); k != "" && k != dag.KindCommand {
+			return text + "# Agents ask before they use a tool. To spare them that: defaults: {auto_accept: true}\n"
+		}
+	}
+	return text
 }
 
 func commaList(s string) []string {
@@ -268,7 +326,8 @@ func askLines(d *Deps, a *answers) error {
 		one := agentAnswer{Name: name}
 		one.Role = ask("  Role (build, review, merge, gate)", string(dag.RoleBuild))
 		if one.Role != string(dag.RoleGate) {
-			one.Task = ask("  Task (a shell command)", "")
+			one.Kind = ask("  Kind ("+strings.Join(kindNames(), ", ")+")", a.kind(&one))
+			one.Task = ask("  Task ("+taskIs(one.Kind)+")", "")
 		}
 		if one.Role == string(dag.RoleBuild) || one.Role == string(dag.RoleMerge) {
 			one.Branch = ask("  Branch (empty: session/name)", "")
@@ -279,6 +338,14 @@ func askLines(d *Deps, a *answers) error {
 		a.Agents = append(a.Agents, one)
 	}
 	return in.Err()
+}
+
+// taskIs says what a kind takes for a task.
+func taskIs(kind string) string {
+	if kind == dag.KindCommand {
+		return "a shell command"
+	}
+	return "what it is to do"
 }
 
 // askForm asks in a form on the terminal.
@@ -300,6 +367,7 @@ func askForm(ctx context.Context, d *Deps, a *answers) error {
 	}
 	for more := true; more; {
 		one := agentAnswer{Role: string(dag.RoleBuild)}
+		one.Kind = a.kind(&one)
 		more = false
 		if err := run(huh.NewGroup(
 			huh.NewInput().Title("Agent name").Value(&one.Name).Validate(matches(`^[a-zA-Z0-9][a-zA-Z0-9._-]*$`, "letters, digits, '.', '_' and '-'")),
@@ -308,7 +376,8 @@ func askForm(ctx context.Context, d *Deps, a *answers) error {
 				huh.NewOption("review: reads at the project root", string(dag.RoleReview)),
 				huh.NewOption("merge: brings its dependencies' branches together", string(dag.RoleMerge)),
 				huh.NewOption("gate: waits for a person", string(dag.RoleGate))).Value(&one.Role),
-			huh.NewText().Title("Task: a shell command (empty for a gate)").Value(&one.Task),
+			huh.NewSelect[string]().Title("Kind of agent (of no account at a gate)").Options(kindOptions(a.Found)...).Value(&one.Kind),
+			huh.NewText().Title("Task: what it is to do; for a command, the shell command (empty for a gate)").Value(&one.Task),
 		)); err != nil {
 			return err
 		}
@@ -334,6 +403,19 @@ func askForm(ctx context.Context, d *Deps, a *answers) error {
 		a.Agents = append(a.Agents, one)
 	}
 	return nil
+}
+
+// kindOptions are the kinds to choose from, and which of them are not there.
+func kindOptions(found []string) []huh.Option[string] {
+	var all []huh.Option[string]
+	for _, c := range kinds.Capabilities() {
+		label := c.Kind
+		if c.Program != "" && !slices.Contains(found, c.Kind) {
+			label += " (not installed)"
+		}
+		all = append(all, huh.NewOption(label, c.Kind))
+	}
+	return all
 }
 
 func matches(pattern, say string) func(string) error {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"cmux/agents/attempt"
 	"cmux/agents/kinds"
 	"cmux/agents/modeltest"
 	"cmux/agents/scripted"
@@ -50,6 +51,7 @@ func TestScripts(t *testing.T) {
 			"waitfor": waitFor,
 			"repo":    makeRepo,
 			"model":   serveModel,
+			"only":    onlyPrograms,
 		},
 	})
 }
@@ -157,6 +159,22 @@ func serveModel(ts *testscript.TestScript, neg bool, args []string) {
 		name, value, _ := strings.Cut(e, "=")
 		ts.Setenv(name, value)
 	}
+}
+
+// onlyPrograms is the script command `only PROGRAM...`: from here on the PATH,
+// $WORK/bin, holds these programs and none that the machine may have besides.
+func onlyPrograms(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: only PROGRAM...")
+	}
+	bin := filepath.Join(ts.Getenv("WORK"), "bin")
+	ts.Check(os.MkdirAll(bin, 0o755))
+	for _, name := range args {
+		path, err := attempt.LookPath(name, []string{"PATH=" + ts.Getenv("PATH")})
+		ts.Check(err)
+		ts.Check(os.Symlink(path, filepath.Join(bin, name)))
+	}
+	ts.Setenv("PATH", bin)
 }
 
 // makeRepo is the script command `repo DIR`: a repository with one commit.
