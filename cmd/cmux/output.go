@@ -170,6 +170,9 @@ func story(h *run.History, rec *run.Record) string {
 				line += " after " + span(rec.At.Sub(f.StartedAt))
 			}
 		}
+		if known(rec.End.Used) != nil {
+			line += ", " + usageText(rec.End.Used, dag.Budget{})
+		}
 		if rec.End.Retry {
 			line += ", to be tried again"
 		}

@@ -262,6 +262,9 @@ func launchTable(l *runner.Launch, width int, colour bool) string {
 	b.WriteString(table(launchColumns, rows, width, colour))
 	fmt.Fprintf(&b, "\n%s: %s, %s, %s; at most %d at a time, session %s\n", count(g.Len(), "agent"), count(trees, "worktree"),
 		count(reviews, "review"), count(gates, "gate"), g.MaxParallel, g.Session)
+	if g.Budget.Tokens > 0 {
+		fmt.Fprintf(&b, "budget: %s tokens for all agents together\n", short(g.Budget.Tokens))
+	}
 	base := fmt.Sprintf("base: %s (%.12s)", l.Base.Ref, l.Base.Commit)
 	if !l.Dirt.Clean() {
 		base += fmt.Sprintf("; beside it, and in no worktree: %s", l.Dirt)

@@ -23,11 +23,14 @@ func newStatusCmd(d *Deps) *cobra.Command {
 alone: no runner is needed and none is disturbed.
 
 With --json the shape is
-  {"run": {"id", "state", "session", "config"} or null,
+  {"run": {"id", "state", "session", "config", "used"} or null,
    "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "exit_code",
-              "attempts", "started_at", "ended_at", "source", "age", "reason"}]}
+              "attempts", "started_at", "ended_at", "source", "age", "reason", "used"}]}
 where exit_code is what the node's marker holds or null, times are RFC 3339 or
-null, and age is the seconds since what the label rests on was recorded.`,
+null, age is the seconds since what the label rests on was recorded, and used is
+  {"input", "output", "cache_read", "cache_create"}
+in tokens, of all attempts and their sub-agents, or null when none is known of.
+The table shows what counts against a budget, which is all but cache_read.`,
 		Example: "  cmux agents status --watch",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -86,6 +89,7 @@ type runReport struct {
 	State   dag.RunState `json:"state"`
 	Session string       `json:"session"`
 	Config  string       `json:"config"`
+	Used    *dag.Usage   `json:"used"`
 }
 
 type nodeReport struct {
@@ -102,12 +106,13 @@ type nodeReport struct {
 	Source    string     `json:"source"`
 	Age       float64    `json:"age"`
 	Reason    string     `json:"reason"`
+	Used      *dag.Usage `json:"used"`
 }
 
 func newStatusReport(v *run.View) statusReport {
 	s := statusReport{
 		Run: &runReport{ID: v.Run.Plan.ID, State: v.RunState,
-			Session: v.Run.Plan.Graph.Session, Config: v.Run.Plan.Config},
+			Session: v.Run.Plan.Graph.Session, Config: v.Run.Plan.Config, Used: known(v.Used)},
 		Nodes: make([]nodeReport, len(v.Nodes)),
 	}
 	for i := range v.Nodes {
@@ -117,6 +122,7 @@ func newStatusReport(v *run.View) statusReport {
 			DependsOn: n.Spec.DependsOn, Label: n.Status.Label, ExitCode: marker(v, i), Attempts: n.Fact.Attempts,
 			StartedAt: moment(n.Fact.StartedAt), EndedAt: moment(n.Fact.EndedAt),
 			Source: n.Status.Source, Age: math.Round(n.Status.Age.Seconds()*1000) / 1000, Reason: n.Status.Reason,
+			Used: known(n.Used),
 		}
 		if r.DependsOn == nil {
 			r.DependsOn = []string{}
@@ -149,17 +155,31 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
+// known is what was used, nil while nothing is known of it.
+func known(used dag.Usage) *dag.Usage {
+	if used == (dag.Usage{}) {
+		return nil
+	}
+	return &used
+}
+
 // statusColumns are the columns of the status table. Names and status are
 // never shortened.
-var statusColumns = []column{
-	{head: "NAME"},
-	{head: "ROLE", give: 4, least: 6},
-	{head: "BRANCH", give: 2, least: 8},
-	{head: "DEPENDS ON", give: 3, least: 10},
-	{head: "STATUS", style: labelStyle},
-	{head: "ELAPSED"},
-	{head: "TRIES", give: 1, least: 5},
-	{head: "LAST ACTIVITY", give: 5, least: 8},
+func statusColumns(v *run.View) []column {
+	columns := []column{
+		{head: "NAME"},
+		{head: "ROLE", give: 4, least: 6},
+		{head: "BRANCH", give: 2, least: 8},
+		{head: "DEPENDS ON", give: 3, least: 10},
+		{head: "STATUS", style: labelStyle},
+		{head: "ELAPSED"},
+		{head: "TRIES", give: 1, least: 5},
+		{head: "LAST ACTIVITY", give: 5, least: 8},
+	}
+	if known(v.Used) != nil {
+		columns = append(columns, column{head: "TOKENS", give: 1, least: 6})
+	}
+	return columns
 }
 
 // renderStatus is what `status` prints of a view: a line about the run, the
@@ -169,7 +189,7 @@ func renderStatus(v *run.View, now time.Time, width int, colour bool) string {
 	for i := range v.Nodes {
 		rows[i] = statusRow(&v.Nodes[i], now)
 	}
-	parts := []string{statusHead(v, now, colour), "", table(statusColumns, rows, width, colour)}
+	parts := []string{statusHead(v, now, colour), "", table(statusColumns(v), rows, width, colour)}
 	if foot := statusFoot(v, width); foot != "" {
 		parts = append(parts, foot)
 	}
@@ -183,13 +203,24 @@ func statusHead(v *run.View, now time.Time, colour bool) string {
 			state = "\x1b[" + s + "m" + state + "\x1b[0m"
 		}
 	}
-	done := 0
+	done, failed, blocked := 0, 0, 0
 	for i := range v.Nodes {
-		if f := &v.Nodes[i].Fact; f.Phase == dag.Ended && f.Outcome.Success() {
+		f := &v.Nodes[i].Fact
+		if _, is := v.State.Blocked(i); is {
+			blocked++
+		} else if f.Phase == dag.Ended && f.Outcome.Success() {
 			done++
+		} else if f.Phase == dag.Ended {
+			failed++
 		}
 	}
 	head := fmt.Sprintf("run %s: %s, session %s, %d of %d done", v.Run.Plan.ID, state, v.Run.Plan.Graph.Session, done, len(v.Nodes))
+	if failed > 0 {
+		head += fmt.Sprintf(", %d failed", failed)
+	}
+	if blocked > 0 {
+		head += fmt.Sprintf(", %d blocked", blocked)
+	}
 	if !v.StartedAt.IsZero() {
 		end := v.EndedAt
 		if end.IsZero() {
@@ -197,11 +228,27 @@ func statusHead(v *run.View, now time.Time, colour bool) string {
 		}
 		head += ", " + span(end.Sub(v.StartedAt))
 	}
+	if known(v.Used) != nil {
+		head += ", " + usageText(v.Used, v.Run.Plan.Graph.Budget)
+	}
 	return head
 }
 
+// usageText is what was used, of what budget, and what caches spared.
+func usageText(used dag.Usage, budget dag.Budget) string {
+	text := short(used.Counted())
+	if budget.Tokens > 0 {
+		text += " of " + short(budget.Tokens)
+	}
+	text += " tokens"
+	if used.CacheRead > 0 {
+		text += " and " + short(used.CacheRead) + " from caches"
+	}
+	return text
+}
+
 func statusRow(n *run.NodeView, now time.Time) []string {
-	elapsed, tries, last := "-", "-", "-"
+	elapsed, tries, last, tokens := "-", "-", "-", "-"
 	if f := &n.Fact; !f.StartedAt.IsZero() {
 		end := f.EndedAt
 		if end.IsZero() || f.Live() {
@@ -215,8 +262,11 @@ func statusRow(n *run.NodeView, now time.Time) []string {
 	if !n.Last.IsZero() {
 		last = span(now.Sub(n.Last)) + " ago"
 	}
+	if known(n.Used) != nil {
+		tokens = short(n.Used.Counted())
+	}
 	return []string{n.Spec.Name, string(n.Spec.Role), orDash(n.Spec.Branch), orDash(strings.Join(n.Spec.DependsOn, ", ")),
-		n.Status.Label, elapsed, tries, last}
+		n.Status.Label, elapsed, tries, last, tokens}
 }
 
 func orDash(s string) string {
@@ -238,7 +288,7 @@ func statusFoot(v *run.View, width int) string {
 		if n.Status.Reason != "" {
 			line += ": " + oneLine(n.Status.Reason)
 		}
-		if way := wayOut(n); way != "" {
+		if way := wayOut(v, i); way != "" {
 			line += " (" + way + ")"
 		}
 		if width > 0 {
@@ -251,6 +301,9 @@ func statusFoot(v *run.View, width int) string {
 		b.WriteString("no runner: cmux agents resume\n")
 	case dag.RunStopped:
 		b.WriteString("stopped: cmux agents resume\n")
+	}
+	if err := v.RunOverBudget(); err != nil {
+		fmt.Fprintf(&b, "%v, so no agent is started: raise it in the configuration, then cmux agents resume --update\n", err)
 	}
 	if n := len(v.Pending); n > 0 && v.Holder == nil {
 		fmt.Fprintf(&b, "%s waiting for a runner: cmux agents resume\n", count(n, "request"))
@@ -272,11 +325,14 @@ func wantsLooking(label string) bool {
 	return false
 }
 
-// wayOut is the command a person would call next for n; empty when its reason
-// names one already.
-func wayOut(n *run.NodeView) string {
+// wayOut is the command a person would call next for node i; empty when its
+// reason names one already.
+func wayOut(v *run.View, i int) string {
+	n := &v.Nodes[i]
 	name, label := n.Spec.Name, n.Status.Label
 	switch {
+	case strings.HasPrefix(label, "failed") && v.OverBudget(i) != nil:
+		return "raise the budget; cmux agents resume --update; cmux agents retry " + name
 	case strings.Contains(n.Status.Reason, "cmux agents "):
 	case strings.HasPrefix(label, "failed"):
 		return "cmux agents logs " + name + "; cmux agents retry " + name

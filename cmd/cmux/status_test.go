@@ -31,7 +31,7 @@ func view(t testing.TB, config string, records ...run.Record) *run.View {
 	}
 	v := &run.View{
 		Run:   &run.Run{Plan: run.Plan{ID: "20260301-115000.000-abc123", Config: "/shop/.cmux-agents.yml", BaseRef: "main", Base: strings.Repeat("1", 40), Graph: g}},
-		State: dag.Observe(g, h.Facts(noon)), StartedAt: h.Started, EndedAt: h.Ended,
+		State: dag.Observe(g, h.Facts(noon)), StartedAt: h.Started, EndedAt: h.Ended, Used: h.Used,
 	}
 	for i := range h.Nodes {
 		v.Nodes = append(v.Nodes, run.NodeView{Node: &h.Nodes[i], Spec: &g.Nodes[i], Status: v.State.Label(i, noon)})
@@ -101,6 +101,58 @@ func TestStatusTable(t *testing.T) {
 	}
 }
 
+// spending is a run over its budget: one node has spent its own, one was
+// stopped for the run's, one was not started, one uses no model.
+func spending(t testing.TB) *run.View {
+	end := func(detail string, used dag.Usage) *run.End {
+		return &run.End{Outcome: dag.Failed, Exit: 143, Reason: dag.ReasonBudget, Detail: detail, Used: used}
+	}
+	v := view(t, `
+session: shop
+budget: {tokens: 1500000}
+agents:
+  - {name: greedy, task: x, budget: {tokens: 1000}}
+  - {name: stopped, task: x}
+  - {name: late, task: x}
+  - {name: tests, agent: command, task: "true"}
+  - {name: ship, task: x, depends_on: [greedy]}
+`,
+		run.Record{Type: run.RunnerUp, At: at(-10)},
+		run.Record{Type: run.Started, Node: "greedy", Attempt: 1, At: at(-10)},
+		run.Record{Type: run.Used, Node: "greedy", Attempt: 1, At: at(-9), Used: dag.Usage{Input: 500, Output: 100}},
+		run.Record{Type: run.AttemptEnd, Node: "greedy", Attempt: 1, At: at(-8), End: end("greedy has used 1001 of its budget of 1000 tokens", dag.Usage{Input: 900, Output: 101, CacheRead: 7000})},
+		run.Record{Type: run.Blocked, Node: "ship", Cause: "greedy", At: at(-8)},
+		run.Record{Type: run.Started, Node: "stopped", Attempt: 1, At: at(-7)},
+		run.Record{Type: run.AttemptEnd, Node: "stopped", Attempt: 1, At: at(-6), End: end("the run has used 1501001 of its budget of 1500000 tokens", dag.Usage{Output: 500_000, CacheCreate: 1_000_000, CacheRead: 20_000_000})},
+		run.Record{Type: run.AttemptEnd, Node: "late", At: at(-6), End: end("not started: the run has used 1501001 of its budget of 1500000 tokens", dag.Usage{})},
+		run.Record{Type: run.Started, Node: "tests", Attempt: 1, At: at(-6)},
+		run.Record{Type: run.Began, Node: "tests", Attempt: 1, At: at(-6)},
+	)
+	v.Holder = &signals.Holder{PID: 42}
+	return v
+}
+
+func TestStatusOfUse(t *testing.T) {
+	v := spending(t)
+	for _, width := range []int{0, 80} {
+		golden(t, fmt.Sprintf("status/used-%d.txt", width), renderStatus(v, noon, width, false))
+	}
+	var b bytes.Buffer
+	if err := printJSON(&b, newStatusReport(v)); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "status/used.json", b.String())
+}
+
+func TestShort(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1k", 1049: "1k", 1050: "1.1k", 12_345: "12.3k", 999_949: "999.9k", 999_950: "1M",
+		2_000_000: "2M", 12_345_678: "12.3M", 999_999_999: "1G", 1_234_567_890: "1.2G", 12_345_678_901_234: "12345.7G"} {
+		if got := short(n); got != want {
+			t.Errorf("%d is %s, want %s", n, got, want)
+		}
+	}
+}
+
 func TestStatusSaysWhatStandsInTheWay(t *testing.T) {
 	v := everything(t)
 	v.Holder, v.RunState, v.ConfigChanged = nil, dag.RunNoRunner, true
@@ -127,13 +179,13 @@ func TestStatusJSON(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &shape); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"id", "state", "session", "config"} {
+	for _, key := range []string{"id", "state", "session", "config", "used"} {
 		if _, ok := shape.Run[key]; !ok {
 			t.Errorf("run has no %q", key)
 		}
 	}
 	for _, n := range shape.Nodes {
-		for _, key := range []string{"name", "role", "agent", "branch", "depends_on", "label", "exit_code", "attempts", "started_at", "ended_at", "source", "age", "reason"} {
+		for _, key := range []string{"name", "role", "agent", "branch", "depends_on", "label", "exit_code", "attempts", "started_at", "ended_at", "source", "age", "reason", "used"} {
 			if _, ok := n[key]; !ok {
 				t.Errorf("node %v has no %q", n["name"], key)
 			}

@@ -128,6 +128,25 @@ func oneLine(s string) string {
 	}, ansi.Strip(s)))
 }
 
+// short writes a count as 999, 12.3k, 4M or 1.2G.
+func short(n int64) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	tenths, unit := n, ""
+	for _, unit = range []string{"k", "M", "G"} {
+		tenths = (n + 50) / 100 // so many tenths of the unit
+		if tenths < 10_000 {
+			break
+		}
+		n /= 1000
+	}
+	if tenths%10 == 0 {
+		return fmt.Sprintf("%d%s", tenths/10, unit)
+	}
+	return fmt.Sprintf("%d.%d%s", tenths/10, tenths%10, unit)
+}
+
 // span writes a duration as 12s, 3m04s, 1h02m or 2d03h.
 func span(d time.Duration) string {
 	s := int64(max(0, d) / time.Second)
