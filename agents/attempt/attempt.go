@@ -144,6 +144,14 @@ type stoppedError struct{}
 func (*stoppedError) Error() string   { return "the attempt was stopped" }
 func (*stoppedError) Is(e error) bool { return e == ErrInterrupted }
 
+// LostError is the ErrInterrupted of an agent whose program was killed or
+// crashed: its conversation goes on in another attempt.
+type LostError struct{ Exit proc.Exit }
+
+func (e *LostError) Error() string { return "the agent's program died: " + e.Exit.String() }
+
+func (*LostError) Is(err error) bool { return err == ErrInterrupted }
+
 // Stage is what an Agent is given: where to run, with what, and where its
 // output goes.
 type Stage struct {

@@ -3,9 +3,11 @@ package attempt
 import (
 	"context"
 	"fmt"
+	"syscall"
 	"time"
 
 	"cmux/agents/event"
+	"cmux/agents/proc"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -258,11 +260,15 @@ func (a *attempt) awaitSubagents() error {
 
 // left judges an agent whose program has ended without a report. In a pane a
 // person may have ended it: the same checks, then its exit code. Headless
-// nobody did, and an exit code of 0 proves nothing.
+// nobody did, and an exit code of 0 proves nothing. One that was killed or
+// crashed has said nothing and decided nothing: it is lost.
 func (a *attempt) left() error {
-	taken := a.taken
+	taken, exit := a.taken, a.agent.Exit()
 	if err := a.endAgent(); err != nil {
 		return err
+	}
+	if crashed(exit) && a.end.Conversation != "" && !a.overridden {
+		return &LostError{exit}
 	}
 	if a.overridden {
 		if a.end.Exit != 0 {
@@ -283,6 +289,16 @@ func (a *attempt) left() error {
 		return &final{run.End{Outcome: dag.Failed, Exit: a.end.Exit, Detail: "ended without a report"}}
 	}
 	return nil
+}
+
+// crashed reports whether a program died in a way that nobody chooses for an
+// agent to end by.
+func crashed(e proc.Exit) bool {
+	switch e.Signal {
+	case syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS:
+		return true
+	}
+	return false
 }
 
 // needInput gives the slot back until a person answers, by `answer` or in the

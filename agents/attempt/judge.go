@@ -364,13 +364,16 @@ func (a *attempt) uncommitted(ctx context.Context) (*fault, error) {
 		}
 		return f, nil
 	}
-	if !a.kind.Judge || a.agent == nil || a.askedCommit || a.node.Role != dag.RoleBuild || a.done == nil ||
-		strings.HasPrefix(strings.ToLower(strings.TrimSpace(a.done.text)), nothingNeeded) {
+	if !a.kind.Judge || a.askedCommit || a.node.Role != dag.RoleBuild ||
+		a.done != nil && (a.agent == nil || strings.HasPrefix(strings.ToLower(strings.TrimSpace(a.done.text)), nothingNeeded)) {
 		return nil, nil
 	}
 	n, err := a.tree.commits(ctx, a.ownStart)
 	if err != nil || n > 0 {
 		return nil, err
+	}
+	if a.done == nil {
+		return &fault{reason: dag.ReasonReported, detail: "ended without a report and without a commit"}, nil
 	}
 	return &fault{
 		detail: "reported done without a commit",

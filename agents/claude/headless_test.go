@@ -2,12 +2,16 @@ package claude_test
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	mt "cmux/agents/modeltest"
+	"cmux/agents/proc"
 	"cmux/agents/run"
+	"cmux/agents/wrapper"
 	"cmux/dag"
+	"cmux/signals"
 )
 
 const commit = "git add -A && git commit -q -m work"
@@ -190,6 +194,49 @@ func TestResumesHeadless(t *testing.T) {
 	f.resumed()
 }
 
+// So does one whose program was killed.
+func TestKilledProgramResumesHeadless(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), resumable)
+	wait := f.start()
+	f.server.WaitHeld(t, "gate", 1)
+	f.killProgram()
+	if code := wait(); code != wrapper.ExitInterrupted {
+		t.Errorf("exit %d", code)
+	}
+	f.redoLost()
+	wait = f.start()
+	f.server.WaitHeld(t, "gate", 1)
+	f.server.Release("gate")
+	wait()
+	f.resumed()
+}
+
+// killProgram kills Claude Code and leaves its wrapper alone.
+func (f *fixture) killProgram() {
+	f.t.Helper()
+	f.eventually("the conversation is recorded", func() bool { return f.last(run.Conversed) != nil })
+	all, err := proc.Descendants(proc.Attempt(f.run.Plan.ID, f.node.Name, f.spec.Attempt))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(p proc.Process) bool { return p.Command == "claude" })
+	if i < 0 {
+		f.t.Fatalf("no claude among %v", all)
+	}
+	kill(f.t, all[i].PID)
+}
+
+// redoLost is redo of an attempt that knows itself that its program was killed.
+func (f *fixture) redoLost() {
+	f.t.Helper()
+	f.eventually("the attempt is lost", func() bool { return f.last(run.Vanished) != nil })
+	if v := f.last(run.Vanished); v.How != run.HowLost || !strings.Contains(v.Detail, "signal 9") {
+		f.t.Errorf("recorded %+v", v)
+	}
+	f.redo()
+}
+
 // The program closes a turn that was broken off with a message of its own, which
 // counts as one of the model's.
 var resumable = mt.Script{Name: "s", Turns: []mt.Turn{
@@ -203,10 +250,22 @@ func (f *fixture) killAndRedo() {
 	began := f.last(run.Began)
 	kill(f.t, began.PID)
 	f.eventually("the program that was asking is gone", func() bool { return f.server.Held("gate") == 0 })
-	lost := run.Record{Type: run.Vanished, Node: f.node.Name, Attempt: f.spec.Attempt, How: run.HowLost}
+	f.append(run.Record{Type: run.Vanished, Node: f.node.Name, Attempt: f.spec.Attempt, How: run.HowLost})
+	f.redo()
+}
+
+// redo prepares the attempt that follows one that vanished.
+func (f *fixture) redo() {
+	f.t.Helper()
+	f.eventually("the wrapper has let go of the node", func() bool {
+		l, err := signals.TryLock(f.run.NodeLock(f.node.Name))
+		if err == nil {
+			l.Unlock()
+		}
+		return err == nil
+	})
 	f.spec.Attempt++
-	started := run.Record{Type: run.Started, Node: f.node.Name, Attempt: f.spec.Attempt, Place: &f.spec.Place}
-	f.append(lost, started)
+	f.append(run.Record{Type: run.Started, Node: f.node.Name, Attempt: f.spec.Attempt, Place: &f.spec.Place})
 	h := run.NewHistory(f.run.Plan.Graph)
 	if _, err := f.run.Replay(h, 0, nil); err != nil {
 		f.t.Fatal(err)

@@ -144,6 +144,32 @@ func TestResumesInAPane(t *testing.T) {
 	f.resumed()
 }
 
+func TestKilledProgramResumesInAPane(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), resumable)
+	f.inPane()
+	f.server.WaitHeld(t, "gate", 1)
+	f.killProgram()
+	f.redoLost()
+	p := f.inPane()
+	f.server.WaitHeld(t, "gate", 1)
+	f.server.Release("gate")
+	p.ends()
+	f.resumed()
+}
+
+// A person who ends a build that has made nothing leaves it unfinished.
+func TestExitWithoutWork(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Blocked("enough?")}, {mt.Text("waiting")}}})
+	p := f.inPane()
+	f.becomes("needs input")
+	p.shows("waiting")
+	p.types("/exit")
+	p.ends()
+	f.check(run.End{Outcome: dag.Failed, Reason: dag.ReasonReported, Detail: "ended without a report and without a commit"}, "", nil, nil)
+}
+
 // Escape is a person's; nothing is typed until the release.
 func TestEscapeTakesOver(t *testing.T) {
 	t.Parallel()

@@ -149,14 +149,10 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	end, err := attempt.Run(ctx, job)
 	closeServer()
 	if errors.Is(err, attempt.ErrInterrupted) {
-		how := run.HowInterrupted
-		if errors.Is(err, attempt.ErrStopped) {
-			how = run.HowStopped
-		}
-		fmt.Fprintf(o.Out, "── %s: %s after %s; cmux agents resume goes on ──\n", o.Node, how, since(began))
-		return ExitInterrupted, errors.Join(
-			book.Append(write, run.Record{Type: run.Vanished, Node: o.Node, Attempt: o.Attempt, How: how}),
-			r.DropSpec(o.Node, o.Attempt))
+		rec := vanished(err)
+		rec.Node, rec.Attempt = o.Node, o.Attempt
+		fmt.Fprintf(o.Out, "── %s: %s after %s; cmux agents resume goes on ──\n", o.Node, rec.How, since(began))
+		return ExitInterrupted, errors.Join(book.Append(write, rec), r.DropSpec(o.Node, o.Attempt))
 	}
 	if err != nil {
 		return ExitError, err
@@ -171,6 +167,18 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		return ExitError, err
 	}
 	return end.Marker(), nil
+}
+
+// vanished is the record of an attempt that was broken off.
+func vanished(err error) run.Record {
+	var lost *attempt.LostError
+	switch {
+	case errors.As(err, &lost):
+		return run.Record{Type: run.Vanished, How: run.HowLost, Detail: lost.Error()}
+	case errors.Is(err, attempt.ErrStopped):
+		return run.Record{Type: run.Vanished, How: run.HowStopped}
+	}
+	return run.Record{Type: run.Vanished, How: run.HowInterrupted}
 }
 
 func since(t time.Time) time.Duration {
