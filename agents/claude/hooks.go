@@ -214,6 +214,10 @@ func answer(tool string, input json.RawMessage, text string) object {
 	}
 	switch strings.ToLower(strings.Trim(text, " \t\n.!")) {
 	case "y", "yes", "ok", "okay", "allow", "approve", "approved", "go on":
+		if tool == "ExitPlanMode" && json.Valid(input) {
+			// A tool that is a dialog takes its input as a sign that one was held.
+			return object{"behavior": "allow", "updatedInput": input}
+		}
 		return object{"behavior": "allow"}
 	case "n", "no", "deny", "reject":
 		return object{"behavior": "deny", "message": "A person said no. Do without it; if that cannot be done: cmux blocked \"reason\""}

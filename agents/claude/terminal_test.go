@@ -73,6 +73,14 @@ func (p *terminal) shows(text string) {
 	p.f.eventually("the pane shows "+text, func() bool { return strings.Contains(p.screen(), text) })
 }
 
+// rests waits until no turn is under way: the program says so in its title.
+func (p *terminal) rests() {
+	p.f.t.Helper()
+	p.f.eventually("the program rests", func() bool {
+		return strings.HasPrefix(p.exec("display-message", "-p", "-t", p.pane, "#{pane_title}"), "✳")
+	})
+}
+
 // keys presses keys by tmux's names.
 func (p *terminal) keys(keys ...string) {
 	p.exec(append([]string{"send-keys", "-t", p.pane, "--"}, keys...)...)

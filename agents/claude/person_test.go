@@ -1,0 +1,484 @@
+package claude_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	mt "cmux/agents/modeltest"
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// claudePID is the process of the program.
+func (f *fixture) claudePID() int {
+	f.t.Helper()
+	pid := 0
+	f.eventually("the program runs", func() bool {
+		entries, _ := os.ReadDir("/proc")
+		for _, e := range entries {
+			comm, err := os.ReadFile(filepath.Join("/proc", e.Name(), "comm"))
+			if err != nil || strings.TrimSpace(string(comm)) != "claude" {
+				continue
+			}
+			args, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+			if strings.Contains(string(args), f.run.NodeDir(f.node.Name)+"/settings-") {
+				json.Unmarshal([]byte(e.Name()), &pid)
+				return true
+			}
+		}
+		return false
+	})
+	return pid
+}
+
+// label waits until status has the label of a live node, with a source and an
+// age.
+func (f *fixture) label(want string) {
+	f.t.Helper()
+	got := ""
+	f.eventually("status says "+want, func() bool {
+		v, err := f.run.View(f.t.Context(), time.Now())
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		st := v.Nodes[0].Status
+		got = st.Label
+		return got == want && st.Source != "" && st.Age > 0
+	})
+}
+
+// How the program's end from a person's or another hand is judged: the checks,
+// and then its exit code.
+func TestEndsByHand(t *testing.T) {
+	t.Parallel()
+	signal := func(s syscall.Signal) func(p *terminal) {
+		return func(p *terminal) {
+			if err := syscall.Kill(p.f.claudePID(), s); err != nil {
+				p.f.t.Error(err)
+			}
+		}
+	}
+	busy := []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Text("at work"), mt.Hold("never")}}
+	idle := []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Blocked("enough?")}, {mt.Text("at rest")}}
+	for _, c := range []struct {
+		name  string
+		turns []mt.Turn
+		check string
+		end   func(p *terminal)
+		want  run.End
+	}{
+		{"exit in a turn", busy, "test -e a.txt", func(p *terminal) { p.types("/exit") }, run.End{Outcome: dag.Done, Commits: 1}},
+		{"control-C twice", idle, "test -e a.txt", func(p *terminal) {
+			p.keys("C-c")
+			p.shows("Press Ctrl-C again to exit")
+			p.keys("C-c")
+		}, run.End{Outcome: dag.Done, Commits: 1}},
+		{"exit with a failing check", idle, "test -e b.txt", func(p *terminal) { p.types("/exit") }, run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Detail: "exit 1", Commits: 1}},
+		{"TERM", busy, "test -e a.txt", signal(syscall.SIGTERM), run.End{Outcome: dag.Failed, Exit: 143, Detail: "ended without a report", Commits: 1}},
+		{"KILL", busy, "test -e a.txt", signal(syscall.SIGKILL), run.End{Outcome: dag.Failed, Exit: 137, Detail: "ended without a report", Commits: 1}},
+		{"KILL with a failing check", busy, "test -e b.txt", signal(syscall.SIGKILL), run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Exit: 137, Detail: "exit 1", Commits: 1}},
+		{"INT", busy, "test -e a.txt", signal(syscall.SIGINT), run.End{Outcome: dag.Done, Commits: 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, node("s", func(n *dag.Node) { n.Verify = []string{c.check} }), mt.Script{Name: "s", Turns: c.turns})
+			p := f.inPane()
+			if len(c.turns) == 2 {
+				f.server.WaitHeld(t, "never", 1)
+				p.shows("at work")
+			} else {
+				f.label("needs input")
+				p.shows("at rest")
+				p.rests()
+			}
+			c.end(p)
+			p.ends()
+			f.check(c.want, "", nil, nil)
+			if got := f.ended(); got.Exit != c.want.Exit || len(got.Checks) != 1 {
+				t.Errorf("exit %d, checks %v", got.Exit, got.Checks)
+			}
+		})
+	}
+}
+
+func TestEndsByHandHeadless(t *testing.T) {
+	t.Parallel()
+	for s, exit := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGKILL: 137, syscall.SIGINT: 0} {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Hold("never")}}})
+			wait := f.start()
+			f.server.WaitHeld(t, "never", 1)
+			if err := syscall.Kill(f.claudePID(), s); err != nil {
+				t.Fatal(err)
+			}
+			wait()
+			want := run.End{Outcome: dag.Failed, Detail: "ended without a report", Commits: 1}
+			if exit == 0 {
+				want.Reason = dag.ReasonReported
+			}
+			f.check(want, "", nil, nil)
+			if got := f.ended().Exit; got != exit {
+				t.Errorf("exit %d, want %d", got, exit)
+			}
+		})
+	}
+}
+
+// A program that suspends itself has no shell that could wake it.
+func TestControlZ(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
+		{mt.Blocked("enough?")}, {mt.Text("at rest")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+	p := f.inPane()
+	f.label("needs input")
+	p.shows("at rest")
+	for range 3 {
+		p.keys("C-z")
+	}
+	if err := f.dial().Answer(t.Context(), "go on"); err != nil {
+		t.Fatal(err)
+	}
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
+}
+
+// A key that breaks the turn off is a person's, and so is what they say next.
+func TestBreaksOff(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string][]string{"control-C": {"C-c"}, "Escape": {"Escape"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, node("s", nil),
+				mt.Script{Name: "s", Turns: []mt.Turn{{mt.Text("begun"), mt.Hold("never")}}},
+				mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Text("understood")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+			p := f.inPane()
+			f.server.WaitHeld(t, "never", 1)
+			p.shows("begun")
+			p.keys(keys...)
+			p.shows("Interrupted")
+			f.label("taken over")
+			p.types("another way #script:mine")
+			p.shows("● understood")
+			if err := f.dial().Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			p.ends()
+			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "taken over, running", []string{"You ended your turn without reporting"}, nil)
+		})
+	}
+}
+
+// What a person types while the agent works is theirs when its turn comes.
+func TestQueuedPromptTakesOver(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil),
+		mt.Script{Name: "s", Turns: []mt.Turn{{mt.Text("begun"), mt.Hold("gate"), mt.Text("so far")}}},
+		mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Text("understood")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+	p := f.inPane()
+	f.server.WaitHeld(t, "gate", 1)
+	p.shows("begun")
+	p.types("and then this #script:mine")
+	p.shows("Queued")
+	f.server.Release("gate")
+	f.label("taken over")
+	p.shows("● understood")
+	if err := f.dial().Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
+}
+
+// A person may begin the conversation anew, and go back.
+func TestClearAndResume(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil),
+		mt.Script{Name: "s", Turns: []mt.Turn{{mt.Shell("true")}, {mt.Blocked("help me")}, {mt.Text("waiting")}}},
+		mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Text("anew")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+	p := f.inPane()
+	f.label("needs input")
+	p.shows("waiting")
+	first := f.last(run.Conversed).Conversation
+	p.types("/clear")
+	f.eventually("the conversation is another", func() bool { return f.last(run.Conversed).Conversation != first })
+	p.types("from the start #script:mine")
+	f.label("taken over")
+	p.shows("● anew")
+	p.types("report")
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
+	if c := f.ended().Conversation; c == first || c != f.last(run.Conversed).Conversation {
+		t.Errorf("conversation %s, first %s", c, first)
+	}
+	if got := f.ended().Used.Counted(); got < 3*120+2*120 {
+		t.Errorf("%d tokens: those of the first conversation are forgotten", got)
+	}
+}
+
+var twoQuestions = mt.ToolUse{Name: "AskUserQuestion", Input: map[string]any{"questions": []any{
+	map[string]any{"question": "Which colour?", "header": "Colour", "multiSelect": false,
+		"options": []any{map[string]string{"label": "Red", "description": "like fire"}, map[string]string{"label": "Blue", "description": "like the sea"}}},
+	map[string]any{"question": "Which size?", "header": "Size", "multiSelect": false,
+		"options": []any{map[string]string{"label": "Small", "description": "fits"}, map[string]string{"label": "Large", "description": "shows"}}}}}}
+
+func TestSeveralQuestions(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(p *terminal){
+		"by command": func(p *terminal) {
+			if err := p.f.dial().Answer(p.f.t.Context(), "2\nLarge"); err != nil {
+				p.f.t.Fatal(err)
+			}
+		},
+		"in the pane": func(p *terminal) {
+			p.keys("2")
+			p.shows("Which size?")
+			p.keys("2")
+			p.shows("Submit answers")
+			p.keys("Enter")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{{twoQuestions}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+			p := f.inPane()
+			f.label("needs input")
+			if d := f.last(run.Active).Detail; d != "Which colour? (Red | Blue)\nWhich size? (Small | Large)" {
+				t.Errorf("asked %q", d)
+			}
+			p.shows("Enter to select")
+			answer(p)
+			p.ends()
+			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
+			if got := f.chosen(); !strings.Contains(got, "Blue") || !strings.Contains(got, "Large") {
+				t.Errorf("the model was told %q", got)
+			}
+		})
+	}
+}
+
+var modeRE = regexp.MustCompile(`(?:⏵⏵|⏸) ([\w ]+) on`)
+
+// mode is the permission mode that the screen names.
+func (p *terminal) mode() string {
+	if m := modeRE.FindStringSubmatch(p.screen()); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// A person turned plan mode on; the plan is theirs to approve, also by command.
+func TestPlanMode(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
+		{mt.Text("begun"), mt.Hold("gate"), mt.ToolUse{Name: "ExitPlanMode", Input: map[string]string{"plan": "1. do nothing"}}},
+		{mt.Report("nothing was needed")}, {mt.Text("end")}}})
+	p := f.inPane()
+	f.server.WaitHeld(t, "gate", 1)
+	p.shows("begun")
+	for mode := p.mode(); mode != "plan mode"; mode = p.mode() {
+		p.keys("BTab")
+		f.eventually("another mode than "+mode, func() bool { m := p.mode(); return m != "" && m != mode })
+	}
+	f.server.Release("gate")
+	f.label("needs input")
+	if d := f.last(run.Active).Detail; !strings.HasPrefix(d, "approve the plan?") {
+		t.Errorf("asked %q", d)
+	}
+	if err := f.dial().Answer(t.Context(), "yes"); err != nil {
+		t.Fatal(err)
+	}
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
+}
+
+// What is in the way of a message is left as it is, and the message waits.
+func TestMessageWaits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		before func(f *fixture)
+		block  func(p *terminal) // puts something in the way
+		still  func(p *terminal) bool
+		away   func(p *terminal)
+	}{
+		{name: "copy mode", block: func(p *terminal) { p.exec("copy-mode", "-t", p.pane) },
+			still: func(p *terminal) bool {
+				return strings.TrimSpace(p.exec("display-message", "-p", "-t", p.pane, "#{pane_in_mode}")) == "1"
+			},
+			away: func(p *terminal) { p.exec("send-keys", "-t", p.pane, "-X", "cancel") }},
+		{name: "a menu", block: func(p *terminal) {
+			p.types("/model")
+			p.shows("Select model")
+		},
+			still: func(p *terminal) bool { return strings.Contains(p.screen(), "Select model") },
+			away:  func(p *terminal) { p.keys("Escape") }},
+		{name: "the commands of vim", before: func(f *fixture) {
+			f.write(f.home.Claude, "settings.json", `{"skipDangerousModePermissionPrompt":true,"editorMode":"vim"}`)
+		}, block: func(p *terminal) {
+			p.shows("-- INSERT --")
+			p.keys("Escape")
+			p.f.eventually("vim takes commands", func() bool { return !strings.Contains(p.screen(), "-- INSERT --") })
+		},
+			still: func(p *terminal) bool { return !strings.Contains(p.screen(), "-- INSERT --") },
+			away:  func(p *terminal) { p.keys("i") }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
+				{mt.Blocked("which one?")}, {mt.Text("waiting")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+			if c.before != nil {
+				c.before(f)
+			}
+			p := f.inPane()
+			f.label("needs input")
+			p.shows("waiting")
+			c.block(p)
+			if err := f.dial().Answer(t.Context(), "ignored? the left one"); err != nil {
+				t.Fatal(err)
+			}
+			f.becomes("running")
+			if !c.still(p) {
+				t.Errorf("%s is gone:\n%s", c.name, p.screen())
+			}
+			c.away(p)
+			p.ends()
+			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
+			rs := f.server.Requests()
+			if texts := strings.Join(rs[len(rs)-1].UserTexts(), "\n"); !strings.Contains(texts, "ignored? the left one") {
+				t.Errorf("the model was told %q", texts)
+			}
+		})
+	}
+}
+
+// Dialogs of a first run are named, answered by nobody but a person, and the
+// work goes on.
+func TestFirstRunDialogs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(config map[string]any)
+		asks   string
+		answer func(p *terminal)
+	}{
+		"trust": {func(config map[string]any) { config["projects"] = map[string]any{} }, "trust the folder", func(p *terminal) { p.keys("Up", "Enter") }},
+		"key":   {func(config map[string]any) { delete(config, "customApiKeyResponses") }, "use the API key", func(p *terminal) { p.keys("Up", "Enter") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("end")}}})
+			path := filepath.Join(f.home.Claude, ".claude.json")
+			var config map[string]any
+			b, err := os.ReadFile(path)
+			if err != nil || json.Unmarshal(b, &config) != nil {
+				t.Fatal(err)
+			}
+			c.change(config)
+			b, _ = json.Marshal(config)
+			f.write(f.home.Claude, ".claude.json", string(b))
+			p := f.inPane()
+			f.label("needs input")
+			if d := f.last(run.Active).Detail; !strings.Contains(d, c.asks) {
+				t.Errorf("asked %q", d)
+			}
+			c.answer(p)
+			p.ends()
+			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
+		})
+	}
+}
+
+// Refused credentials are a person's to mend; headless there is none.
+func TestRefusedCredentials(t *testing.T) {
+	t.Parallel()
+	turns := []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Fault{Status: 401, Times: 2}, mt.Report("made it")}, {mt.Text("end")}}
+	t.Run("in a pane", func(t *testing.T) {
+		t.Parallel()
+		f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: turns})
+		p := f.inPane()
+		f.label("needs input")
+		if d := f.last(run.Active).Detail; !strings.Contains(d, "refuses it") || !strings.Contains(d, "/login") {
+			t.Errorf("asked %q", d)
+		}
+		if err := f.dial().Answer(t.Context(), "go on"); err != nil {
+			t.Fatal(err)
+		}
+		p.ends()
+		f.check(run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, "needs input, running", nil, nil)
+	})
+	t.Run("headless", func(t *testing.T) {
+		t.Parallel()
+		f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: turns})
+		f.start()()
+		f.check(run.End{Outcome: dag.Failed, Reason: dag.ReasonReported, Detail: "/login", Commits: 1}, "", nil, nil)
+	})
+}
+
+// A prompt that never fits is asked about, without hours of trying.
+func TestPromptThatNeverFits(t *testing.T) {
+	t.Parallel()
+	script := mt.Script{Name: "s", Turns: []mt.Turn{{mt.Shell("true")}, {mt.Shell("true")}, {mt.PromptTooLong}}}
+	compaction := mt.Script{Name: "c", Match: "create a detailed summary", Compact: mt.Turn{mt.PromptTooLong}}
+	t.Run("in a pane", func(t *testing.T) {
+		t.Parallel()
+		f := newFixture(t, node("s", nil), script, compaction, mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("end")}}})
+		p := f.inPane()
+		f.label("needs input")
+		if d := f.last(run.Active).Detail; !strings.Contains(d, "Prompt is too long") || !strings.Contains(d, "/clear") {
+			t.Errorf("asked %q", d)
+		}
+		p.types("/clear")
+		f.eventually("the screen is clear", func() bool { return !strings.Contains(p.screen(), "too long") })
+		if err := f.dial().Answer(t.Context(), "go on #script:mine"); err != nil {
+			t.Fatal(err)
+		}
+		p.ends()
+		f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
+	})
+	t.Run("headless", func(t *testing.T) {
+		t.Parallel()
+		f := newFixture(t, node("s", nil), script, compaction)
+		f.start()()
+		f.check(run.End{Outcome: dag.Failed, Reason: dag.ReasonReported, Detail: "Prompt is too long"}, "", nil, nil)
+	})
+}
+
+// A Stop hook that is gone before the verdict does not make an end of the turn.
+func TestStopHookIsCutShort(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", func(n *dag.Node) {
+		n.Verify = []string{"test -e fixed || { touch ../checking; until test -e ../go; do sleep 0.1; done; exit 5; }"}
+	}), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Report("one")}, {mt.Text("so far")}, {mt.Shell("touch fixed; " + commit)}, {mt.Report("two")}, {mt.Text("end")}}})
+	p := f.inPane()
+	beside := filepath.Dir(f.tree)
+	f.eventually("the check runs", func() bool { return exists(filepath.Join(beside, "checking")) })
+	f.label("checking")
+	f.killHook("Stop")
+	p.rests()
+	f.write(beside, "go", "")
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "two", Commits: 1}, "checking, running, checking, running", nil, nil)
+}
+
+// killHook ends a hook that waits, as its time-out does.
+func (f *fixture) killHook(event string) {
+	f.t.Helper()
+	f.eventually("the hook waits", func() bool {
+		entries, _ := os.ReadDir("/proc")
+		for _, e := range entries {
+			args, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+			if string(args) == f.run.Binary()+"\x00hook\x00"+event+"\x00" {
+				var pid int
+				json.Unmarshal([]byte(e.Name()), &pid)
+				return syscall.Kill(pid, syscall.SIGTERM) == nil
+			}
+		}
+		return false
+	})
+}
