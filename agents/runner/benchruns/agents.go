@@ -533,7 +533,7 @@ func (b *bench) crowdTable(shares [sorts]share, calls int, perHook float64, over
 	}
 	row("runner and its live table", shares[theRunner])
 	row("wrappers", shares[theWrappers])
-	row("hooks", hooks)
+	b.f("| hooks | | | | | %.1f ms |\n", hooks.working/float64(calls))
 	row("all of cmux", ours)
 	row("tmux", shares[theTmux])
 	row("Claude Code", agents)

@@ -58,11 +58,9 @@ type section struct {
 	peers       bool // runs make, ninja and go-task too
 }
 
-// all measures the chosen sections and puts each into the page as soon as it is
-// measured; what is not measured stays as it was. A section that fails does not
-// keep the others from being measured.
-func (b *bench) all(ctx context.Context, only, out string) (err error) {
-	sections := []section{
+// sections are all, in the order of the page.
+func (b *bench) sections() []section {
+	return []section{
 		{"floors", "Floors", b.floors, false},
 		{"graphs", "Whole runs, headless", b.graphs, true},
 		{"latency", "From the end of a node to the start of its dependent", b.latency, true},
@@ -73,9 +71,16 @@ func (b *bench) all(ctx context.Context, only, out string) (err error) {
 		{"idle", "Waiting", b.idling, false},
 		{"agents", "Agents", b.agents, false},
 	}
-	var known, titles []string
+}
+
+// all measures the chosen sections and puts each into the page as soon as it is
+// measured; what is not measured stays as it was. A section that fails does not
+// keep the others from being measured.
+func (b *bench) all(ctx context.Context, only, out string) (err error) {
+	sections := b.sections()
+	var known []string
 	for _, s := range sections {
-		known, titles = append(known, s.name), append(titles, s.title)
+		known = append(known, s.name)
 	}
 	chosen := known
 	if only != "" {
@@ -93,7 +98,7 @@ func (b *bench) all(ctx context.Context, only, out string) (err error) {
 	if err := b.prepare(ctx); err != nil {
 		return err
 	}
-	page := page{titles: append(titles, notes), parts: map[string]string{}}
+	page := page{titles: titles(sections), parts: map[string]string{}}
 	if old, err := os.ReadFile(out); err == nil {
 		page.read(string(old))
 	}
@@ -134,6 +139,15 @@ func (b *bench) all(ctx context.Context, only, out string) (err error) {
 
 // notes is the section that people write about the figures.
 const notes = "Where the time goes"
+
+// titles are the headings of the page, in order.
+func titles(sections []section) []string {
+	var all []string
+	for _, s := range sections {
+		all = append(all, s.title)
+	}
+	return append(all, notes)
+}
 
 // page is the page of figures: a head and sections by title.
 type page struct {
