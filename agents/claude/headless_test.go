@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	mt "cmux/agents/modeltest"
@@ -216,15 +217,30 @@ func TestKilledProgramResumesHeadless(t *testing.T) {
 func (f *fixture) killProgram() {
 	f.t.Helper()
 	f.eventually("the conversation is recorded", func() bool { return f.last(run.Conversed) != nil })
-	all, err := proc.Descendants(proc.Attempt(f.run.Plan.ID, f.node.Name, f.spec.Attempt))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	f.signal(syscall.SIGKILL)
+}
+
+// signal sends Claude Code a signal.
+func (f *fixture) signal(s syscall.Signal) {
+	f.t.Helper()
+	all := f.processes()
 	i := slices.IndexFunc(all, func(p proc.Process) bool { return p.Command == "claude" })
 	if i < 0 {
 		f.t.Fatalf("no claude among %v", all)
 	}
-	kill(f.t, all[i].PID)
+	if err := syscall.Kill(all[i].PID, s); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// processes are those of the attempt.
+func (f *fixture) processes() []proc.Process {
+	f.t.Helper()
+	all, err := proc.Descendants(proc.Attempt(f.run.Plan.ID, f.node.Name, f.spec.Attempt))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return all
 }
 
 // redoLost is redo of an attempt that knows itself that its program was killed.

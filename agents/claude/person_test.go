@@ -2,7 +2,9 @@ package claude_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -14,28 +16,6 @@ import (
 	"cmux/agents/run"
 	"cmux/dag"
 )
-
-// claudePID is the process of the program.
-func (f *fixture) claudePID() int {
-	f.t.Helper()
-	pid := 0
-	f.eventually("the program runs", func() bool {
-		entries, _ := os.ReadDir("/proc")
-		for _, e := range entries {
-			comm, err := os.ReadFile(filepath.Join("/proc", e.Name(), "comm"))
-			if err != nil || strings.TrimSpace(string(comm)) != "claude" {
-				continue
-			}
-			args, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
-			if strings.Contains(string(args), f.run.NodeDir(f.node.Name)+"/settings-") {
-				json.Unmarshal([]byte(e.Name()), &pid)
-				return true
-			}
-		}
-		return false
-	})
-	return pid
-}
 
 // label waits until status has the label of a live node, with a source and an
 // age.
@@ -59,9 +39,7 @@ func TestEndsByHand(t *testing.T) {
 	t.Parallel()
 	signal := func(s syscall.Signal) func(p *terminal) {
 		return func(p *terminal) {
-			if err := syscall.Kill(p.f.claudePID(), s); err != nil {
-				p.f.t.Error(err)
-			}
+			p.f.signal(s)
 		}
 	}
 	busy := []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Text("at work"), mt.Hold("never")}}
@@ -81,8 +59,7 @@ func TestEndsByHand(t *testing.T) {
 		}, run.End{Outcome: dag.Done, Commits: 1}},
 		{"exit with a failing check", idle, "test -e b.txt", func(p *terminal) { p.types("/exit") }, run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Detail: "exit 1", Commits: 1}},
 		{"TERM", busy, "test -e a.txt", signal(syscall.SIGTERM), run.End{Outcome: dag.Failed, Exit: 143, Detail: "ended without a report", Commits: 1}},
-		{"KILL", busy, "test -e a.txt", signal(syscall.SIGKILL), run.End{Outcome: dag.Failed, Exit: 137, Detail: "ended without a report", Commits: 1}},
-		{"KILL with a failing check", busy, "test -e b.txt", signal(syscall.SIGKILL), run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Exit: 137, Detail: "exit 1", Commits: 1}},
+		{"TERM with a failing check", busy, "test -e b.txt", signal(syscall.SIGTERM), run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Exit: 143, Detail: "exit 1", Commits: 1}},
 		{"INT", busy, "test -e a.txt", signal(syscall.SIGINT), run.End{Outcome: dag.Done, Commits: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -109,15 +86,13 @@ func TestEndsByHand(t *testing.T) {
 
 func TestEndsByHandHeadless(t *testing.T) {
 	t.Parallel()
-	for s, exit := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGKILL: 137, syscall.SIGINT: 0} {
+	for s, exit := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 0} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Hold("never")}}})
 			wait := f.start()
 			f.server.WaitHeld(t, "never", 1)
-			if err := syscall.Kill(f.claudePID(), s); err != nil {
-				t.Fatal(err)
-			}
+			f.signal(s)
 			wait()
 			want := run.End{Outcome: dag.Failed, Detail: "ended without a report", Commits: 1}
 			if exit == 0 {
@@ -470,13 +445,10 @@ func TestStopHookIsCutShort(t *testing.T) {
 func (f *fixture) killHook(event string) {
 	f.t.Helper()
 	f.eventually("the hook waits", func() bool {
-		entries, _ := os.ReadDir("/proc")
-		for _, e := range entries {
-			args, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
-			if string(args) == f.run.Binary()+"\x00hook\x00"+event+"\x00" {
-				var pid int
-				json.Unmarshal([]byte(e.Name()), &pid)
-				return syscall.Kill(pid, syscall.SIGTERM) == nil
+		for _, p := range f.processes() {
+			args, err := exec.Command("ps", "-o", "args=", "-p", fmt.Sprint(p.PID)).Output()
+			if err == nil && strings.TrimSpace(string(args)) == f.run.Binary()+" hook "+event {
+				return syscall.Kill(p.PID, syscall.SIGTERM) == nil
 			}
 		}
 		return false
