@@ -145,8 +145,10 @@ func (a *attempt) deliver(h handed) error {
 		select {
 		case <-g.gone: // the turn ended all the same
 		default:
-			g.answer(a.agent.(Listener).HandBack(text))
-			return a.become(dag.Working, time.Time{}, "")
+			// The hook may go at this very moment, and nobody would hear of it.
+			if g.answer(a.agent.(Listener).HandBack(text)) == nil {
+				return a.become(dag.Working, time.Time{}, "")
+			}
 		}
 	}
 	failure, err := a.during(func(ctx context.Context) error {

@@ -133,7 +133,7 @@ func (f *fixture) say(m attempt.Message) attempt.Reply {
 	f.t.Helper()
 	got := make(chan attempt.Reply, 1)
 	select {
-	case f.inbox <- m.WithReply(func(r attempt.Reply) { got <- r }):
+	case f.inbox <- m.WithReply(func(r attempt.Reply) error { got <- r; return nil }):
 	case <-time.After(30 * time.Second):
 		f.t.Fatalf("nobody took %+v", m)
 	}

@@ -34,7 +34,7 @@ type Message struct {
 	Event   string          `json:"event,omitempty"`   // hook
 	Payload json.RawMessage `json:"payload,omitempty"` // hook
 
-	reply func(Reply)
+	reply func(Reply) error
 	gone  <-chan struct{} // closed when nobody waits for the reply any more; nil: never known
 }
 
@@ -47,8 +47,9 @@ type Reply struct {
 }
 
 // WithReply returns m with a function that gets the answer, once, if the
-// attempt lives to give one. It must not block.
-func (m Message) WithReply(f func(Reply)) Message {
+// attempt lives to give one. It must not block for long, and its error says that
+// nobody was there to take the answer.
+func (m Message) WithReply(f func(Reply) error) Message {
 	m.reply = f
 	return m
 }
@@ -60,11 +61,13 @@ func (m Message) WithGone(gone <-chan struct{}) Message {
 	return m
 }
 
-func (m *Message) answer(r Reply) {
-	if m.reply != nil {
-		m.reply(r)
-		m.reply = nil
+func (m *Message) answer(r Reply) error {
+	if m.reply == nil {
+		return nil
 	}
+	f := m.reply
+	m.reply = nil
+	return f(r)
 }
 
 // What says what an Event means.

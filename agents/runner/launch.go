@@ -545,7 +545,7 @@ func (a *attached) say(ctx context.Context, m attempt.Message) error {
 	}
 	answer := make(chan attempt.Reply, 1)
 	select {
-	case a.child.inbox <- m.WithReply(func(r attempt.Reply) { answer <- r }):
+	case a.child.inbox <- m.WithReply(func(r attempt.Reply) error { answer <- r; return nil }):
 	case <-a.child.ctx.Done():
 		return attempt.ErrInterrupted
 	case <-ctx.Done():

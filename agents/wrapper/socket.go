@@ -160,10 +160,14 @@ func (s *server) serve(c net.Conn) {
 			}
 			return
 		}
-		reply := make(chan attempt.Reply, 1)
+		reply, sent := make(chan attempt.Reply, 1), make(chan error, 1)
 		r := attempt.Reply{Error: "the attempt has ended"}
+		give := func(r attempt.Reply) error {
+			reply <- r
+			return <-sent
+		}
 		select {
-		case s.inbox <- m.WithReply(func(r attempt.Reply) { reply <- r }).WithGone(gone):
+		case s.inbox <- m.WithReply(give).WithGone(gone):
 			select {
 			case r = <-reply:
 			case <-s.over:
@@ -174,7 +178,9 @@ func (s *server) serve(c net.Conn) {
 			}
 		case <-s.over:
 		}
-		if enc.Encode(r) != nil {
+		err := enc.Encode(r)
+		sent <- err
+		if err != nil {
 			return
 		}
 		select {
