@@ -77,6 +77,7 @@ type Fact struct {
 	Held      bool      // Lost and waiting for a person: on_lost: ask, or lost too often
 
 	StillOpen bool      // the attempt goes on outside the slots after a person's marker
+	Trial     bool      // Running, to find out whether its account's limit is over
 	Activity  Activity  // of a live attempt
 	Until     time.Time // AtLimit: when it wakes; zero when not stated
 
@@ -98,9 +99,10 @@ const MaxLosses = 3
 // is followed by another one without a person, given the failed tries before
 // it. The wrapper asks it before it writes a marker, and Step before it ends a
 // node. A merge conflict is never retried, as equal inputs conflict again, nor
-// is a node that is over a budget, as that stays used.
+// is a node that is over a budget, as that stays used, nor one that was lost too
+// often, which has a bound of its own.
 func (n *Node) WillRetry(o Outcome, r Reason, tries int) bool {
-	return o == Failed && r != ReasonConflict && r != ReasonBudget && tries < n.Retries.Max
+	return o == Failed && r != ReasonConflict && r != ReasonBudget && r != ReasonLost && tries < n.Retries.Max
 }
 
 // WillRedo reports whether a vanished attempt is followed by another one
@@ -115,7 +117,7 @@ func (f *Fact) begun() bool { return f.Tries > 0 || f.Losses > 0 || f.Lost }
 // Facts is what a run is rebuilt from.
 type Facts struct {
 	Nodes   []Fact               // by node index
-	Limits  map[string]time.Time // account -> limited until; zero: until it is said to be free
+	Limits  map[string]time.Time // account -> limited until, also when that is past and nobody has said that it is free; zero: no end is known
 	Stopped bool                 // stop without a name: nothing starts until resume
 	Now     time.Time            // the scheduler's clock; Tick moves it on
 }

@@ -8,6 +8,16 @@ func (g *Graph) Fold(f *Fact, c Change, stopped bool) {
 	s.fold(f, &c)
 }
 
+// EndTrial is what a change of an account's limit means to the facts of its
+// nodes, exactly as in Step: none is on trial any more.
+func (g *Graph) EndTrial(facts []Fact, account string) {
+	for i := range facts {
+		if g.Nodes[i].Account == account {
+			facts[i].Trial = false
+		}
+	}
+}
+
 // Observe is Rebuild for those who only look: nothing is handed a slot, so a
 // node that could start is ready, not running.
 func Observe(g *Graph, f Facts) *State {

@@ -82,7 +82,14 @@ func (s *State) Label(i int, now time.Time) Status {
 	case asking:
 		st.Label = "needs input"
 	case limited:
-		st.Label = limitedLabel(f.Until, now)
+		until := f.Until
+		if l := s.limitOf(i); l != nil && l.on && (l.until.IsZero() || l.until.After(until)) {
+			until = l.until
+		}
+		st.Label = limitedLabel(until, now)
+		if account := s.g.Nodes[i].Account; account != "" {
+			st.Reason = also("account "+account+" is at its limit", f.Detail)
+		}
 	case paused:
 		st.Label = "running"
 		if f.Activity == Checking {
@@ -92,6 +99,14 @@ func (s *State) Label(i int, now time.Time) Status {
 		}
 	case requeued:
 		st.Label, st.Reason = "ready", also(f.Detail, "goes on when a slot is free")
+		if l := s.limitOf(i); l != nil {
+			if _, barred := l.bars(); barred {
+				st.Reason = also(f.Detail, s.barredBy(l))
+				if l.on {
+					st.Label = limitedLabel(l.until, now)
+				}
+			}
+		}
 	}
 	return st
 }
@@ -109,14 +124,24 @@ func (s *State) labelStartable(i int, now time.Time, st *Status) {
 	}
 	if f.Lost {
 		st.Label = "lost"
-	} else if l := s.limitOf(i); l != nil {
-		st.Label, st.Source, st.Age = limitedLabel(l.until, now), SourceDerived, 0
+	}
+	l := s.limitOf(i)
+	barred := false
+	if l != nil {
+		barred, _ = l.bars()
+	}
+	if barred && l.on {
+		if f.Lost {
+			st.Reason = also(st.Reason, limitedLabel(l.until, now))
+		} else {
+			st.Label, st.Source, st.Age = limitedLabel(l.until, now), SourceDerived, 0
+		}
 	}
 	switch {
 	case s.stopped:
 		st.Reason = also(st.Reason, "stopped: cmux agents resume")
-	case s.limitOf(i) != nil:
-		st.Reason = also(st.Reason, "account "+n.Account+" is at its limit")
+	case barred:
+		st.Reason = also(st.Reason, s.barredBy(l))
 	case s.pools[s.pool[i]].full():
 		st.Reason = also(st.Reason, "waits for a place in pool "+n.Pool)
 	default:
@@ -124,12 +149,23 @@ func (s *State) labelStartable(i int, now time.Time, st *Status) {
 	}
 }
 
-// limitOf is the limit that keeps node i from starting, or nil.
+// limitOf is the limit of node i's account that is not known to be over, or nil.
 func (s *State) limitOf(i int) *limit {
-	if a, ok := s.accounts[s.g.Nodes[i].Account]; ok && s.limits[a].on {
+	if a := s.account[i]; a >= 0 && s.limits[a].known {
 		return &s.limits[a]
 	}
 	return nil
+}
+
+// barredBy says how a limit keeps nodes waiting.
+func (s *State) barredBy(l *limit) string {
+	switch {
+	case l.on:
+		return "account " + l.name + " is at its limit"
+	case l.trial >= 0:
+		return "account " + l.name + " was at its limit: " + s.g.Nodes[l.trial].Name + " finds out whether it is over"
+	}
+	return "account " + l.name + " was at its limit: those that met it go first"
 }
 
 func limitedLabel(until, now time.Time) string {

@@ -100,7 +100,7 @@ type queue struct {
 
 type lane struct {
 	pool  int32
-	shut  bool // the account is limited
+	shut  bool // the account lets nobody through
 	nodes minHeap
 }
 
@@ -134,6 +134,9 @@ func (q *queue) set(i int, in bool) {
 }
 
 func (q *queue) setShut(l int32, shut bool) {
+	if q.lanes[l].shut == shut {
+		return
+	}
 	q.lanes[l].shut = shut
 	q.settle(l)
 }
@@ -150,6 +153,16 @@ func (q *queue) settle(l int32) {
 }
 
 func (q *queue) settlePool(p int32) { q.top.set(p, !q.full[p] && !q.pools[p].empty()) }
+
+// shutOut is how many nodes ask for a slot that their account does not let them have.
+func (q *queue) shutOut() (n int) {
+	for l := range q.lanes {
+		if q.lanes[l].shut {
+			n += len(q.lanes[l].nodes.ids)
+		}
+	}
+	return n
+}
 
 // first is the node that comes next, or -1.
 func (q *queue) first() int {

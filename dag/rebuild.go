@@ -17,6 +17,7 @@ func Rebuild(g *Graph, f Facts) (*State, []Effect) {
 		accounts: make(map[string]int32),
 		rank:     make([]int32, n),
 		pool:     make([]int32, n),
+		account:  make([]int32, n),
 		pools:    []places{{}}, // 0: of the nodes that name no pool
 		open:     make([]int32, n),
 		wins:     make([]int32, n),
@@ -47,9 +48,10 @@ func Rebuild(g *Graph, f Facts) (*State, []Effect) {
 			if a, ok = s.accounts[node.Account]; !ok {
 				a = int32(len(s.limits))
 				s.accounts[node.Account] = a
-				s.limits = append(s.limits, limit{name: node.Account})
+				s.limits = append(s.limits, limit{name: node.Account, trial: -1})
 			}
 		}
+		s.account[i] = a
 		l, ok := laneIndex[ask{p, a}]
 		if !ok {
 			l = int32(len(poolOf))
@@ -63,16 +65,11 @@ func Rebuild(g *Graph, f Facts) (*State, []Effect) {
 		s.open[i], s.told[i] = int32(len(g.deps[i])), toldNothing
 	}
 	s.ready = newQueue(s.rank, laneOf, poolOf, len(s.pools))
-	// Attempts that go on do not ask for their account: one lane per pool.
-	onePerPool := make([]int32, len(s.pools))
-	for p := range onePerPool {
-		onePerPool[p] = int32(p)
-	}
-	s.queued = newQueue(s.rank, s.pool, onePerPool, len(s.pools))
+	s.queued = newQueue(s.rank, laneOf, poolOf, len(s.pools))
 
 	for name, until := range f.Limits {
-		if a, ok := s.accounts[name]; ok && (until.IsZero() || until.After(s.now)) {
-			s.setLimit(a, true, until)
+		if a, ok := s.accounts[name]; ok {
+			s.setLimit(a, until)
 		}
 	}
 	for _, i := range g.order {
@@ -111,11 +108,12 @@ func (s *State) Settled(i int) bool { return s.stands[i].ended() }
 // Slots is how many slots are in use, and of how many (0: no bound).
 func (s *State) Slots() (used, max int) { return s.count[running], s.g.MaxParallel }
 
-// Limits is the limited accounts and until when; zero: not stated.
+// Limits is the limits that are not known to be over, by account, and until
+// when they last, which may be past; zero: not stated.
 func (s *State) Limits() map[string]time.Time {
 	limits := make(map[string]time.Time)
 	for i := range s.limits {
-		if l := &s.limits[i]; l.on {
+		if l := &s.limits[i]; l.known {
 			limits[l.name] = l.until
 		}
 	}
@@ -157,14 +155,7 @@ func (s *State) Run() RunState {
 	if s.stopped {
 		return RunStopped
 	}
-	shut := 0 // startable but for their account
-	for a := range s.limits {
-		if l := &s.limits[a]; l.on {
-			for _, lane := range l.lanes {
-				shut += len(s.ready.lanes[lane].nodes.ids)
-			}
-		}
-	}
+	shut := s.ready.shutOut() + s.queued.shutOut() // but for their account they would go on
 	switch c := &s.count; {
 	case c[running]+c[requeued]+c[paused]+c[backoff]+c[lingering]+c[startable]-shut > 0:
 		return RunRunning

@@ -25,6 +25,7 @@ type refNode struct {
 	lost     bool
 	held     bool
 	open     bool // an attempt goes on beside the slots
+	trial    bool // running, to see whether its account works again
 	failure  string
 }
 
@@ -113,9 +114,37 @@ func (r *refRun) eligible(i int, v []string) bool {
 		!n.held && !n.open && !n.retryAt.After(r.now)
 }
 
-func (r *refRun) accountFree(i int) bool {
-	_, lim := r.limits[r.g.Nodes[i].Account]
-	return !lim
+// limited says whether the limit of node i's account lasts, and whether one is
+// known that may have ended.
+func (r *refRun) limited(i int) (lasts, known bool) {
+	until, known := r.limits[r.g.Nodes[i].Account]
+	return known && (until.IsZero() || until.After(r.now)), known
+}
+
+// accountFree says whether node i's account lets it start or, with goOn, go on.
+func (r *refRun) accountFree(i int, goOn bool) bool {
+	lasts, known := r.limited(i)
+	if !known {
+		return true
+	}
+	for j := range r.nodes {
+		if r.g.Nodes[j].Account != r.g.Nodes[i].Account {
+			continue
+		}
+		n := &r.nodes[j]
+		if n.trial || !goOn && (n.state == "queued" || n.state == "paused" && n.doing == "limit") {
+			return false
+		}
+	}
+	return !lasts
+}
+
+func (r *refRun) endTrial(account string) {
+	for i := range r.nodes {
+		if r.g.Nodes[i].Account == account {
+			r.nodes[i].trial = false
+		}
+	}
 }
 
 func (r *refRun) hasRoom(i int) bool {
@@ -138,16 +167,19 @@ next:
 	for !r.stopped {
 		v := r.verdicts()
 		for _, i := range r.g.Order() {
-			if r.nodes[i].state == "queued" && r.hasRoom(i) {
-				r.nodes[i].state, r.nodes[i].doing = "running", ""
-				out = append(out, Effect{Kind: Grant, Node: i, Attempt: r.nodes[i].attempts})
+			if r.nodes[i].state == "queued" && r.accountFree(i, true) && r.hasRoom(i) {
+				_, trial := r.limited(i)
+				r.nodes[i].state, r.nodes[i].doing, r.nodes[i].trial = "running", "", trial
+				out = append(out, Effect{Kind: Grant, Node: i, Attempt: r.nodes[i].attempts, Trial: trial})
 				continue next
 			}
 		}
 		for _, i := range r.g.Order() {
-			if r.eligible(i, v) && r.accountFree(i) && r.hasRoom(i) {
+			if r.eligible(i, v) && r.accountFree(i, false) && r.hasRoom(i) {
+				_, trial := r.limited(i)
 				r.begin(i, r.nodes[i].attempts+1)
-				out = append(out, Effect{Kind: Start, Node: i, Attempt: r.nodes[i].attempts})
+				r.nodes[i].trial = trial
+				out = append(out, Effect{Kind: Start, Node: i, Attempt: r.nodes[i].attempts, Trial: trial})
 				continue next
 			}
 		}
@@ -167,22 +199,21 @@ func (r *refRun) apply(c Change) {
 		if c.At.After(r.now) {
 			r.now = c.At
 		}
-		for a, until := range r.limits {
-			if !until.IsZero() && !until.After(r.now) {
-				delete(r.limits, a)
-			}
-		}
 		return
 	case Stop, Resume:
 		r.stopped = c.Kind == Stop
 		return
 	case AccountFree:
 		delete(r.limits, c.Account)
+		r.endTrial(c.Account)
 		return
 	case AccountLimited:
 		known := slices.ContainsFunc(r.g.Nodes, func(n Node) bool { return n.Account != "" && n.Account == c.Account })
-		if known && (c.Until.IsZero() || c.Until.After(r.now)) {
-			r.limits[c.Account] = c.Until
+		if known {
+			if was := r.limits[c.Account]; c.Until.IsZero() || c.Until.After(was) {
+				r.limits[c.Account] = c.Until
+			}
+			r.endTrial(c.Account)
 		}
 		return
 	}
@@ -209,7 +240,7 @@ func (r *refRun) apply(c Change) {
 			n.doing = map[Activity]string{NeedsInput: "input", AtLimit: "limit", Checking: "checking", TakenOver: "taken over"}[c.Activity]
 			n.limitEnd = c.Until
 			if n.doing == "input" || n.doing == "limit" {
-				n.state = "paused"
+				n.state, n.trial = "paused", false
 			}
 		}
 	case Wants:
@@ -218,7 +249,7 @@ func (r *refRun) apply(c Change) {
 		}
 	case Regained:
 		if n.state == "paused" || n.state == "queued" {
-			n.state, n.doing = "running", ""
+			n.state, n.doing, n.trial = "running", "", c.Trial
 		}
 	case AttemptEnded:
 		switch {
@@ -229,10 +260,13 @@ func (r *refRun) apply(c Change) {
 		case c.Outcome == Failed && c.Reason == "budget" && (alive || n.state == "idle"):
 			finish("failed", "budget")
 			n.tries++
+		case c.Outcome == Failed && c.Reason == "lost" && (alive || n.held):
+			finish("failed", "lost")
+			n.tries++
 		case !alive:
 		case c.Outcome == Done:
 			finish("done", "")
-		case c.Reason != "conflict" && n.tries < r.g.Nodes[c.Node].Retries.Max:
+		case c.Reason != "conflict" && c.Reason != "lost" && n.tries < r.g.Nodes[c.Node].Retries.Max:
 			tries := n.tries + 1
 			finish("idle", "")
 			n.tries = tries
@@ -306,12 +340,20 @@ func (r *refRun) label(i int, v []string) string {
 	case "failed", "cancelled":
 		return "failed (" + n.failure + ")"
 	case "queued":
+		if lasts, _ := r.limited(i); lasts {
+			return until(r.limits[r.g.Nodes[i].Account])
+		}
 		return "ready"
 	case "running", "paused":
 		switch n.doing {
 		case "input":
 			return "needs input"
 		case "limit":
+			if lasts, _ := r.limited(i); lasts {
+				if at := r.limits[r.g.Nodes[i].Account]; !n.limitEnd.After(at) || at.IsZero() {
+					return until(at)
+				}
+			}
 			return until(n.limitEnd)
 		case "checking", "taken over":
 			return n.doing
@@ -334,7 +376,8 @@ func (r *refRun) label(i int, v []string) string {
 		return "needs input"
 	case n.lost:
 		return "lost"
-	case r.eligible(i, v) && !r.accountFree(i):
+	}
+	if lasts, _ := r.limited(i); lasts && r.eligible(i, v) {
 		return until(r.limits[r.g.Nodes[i].Account])
 	}
 	return "ready"
@@ -351,15 +394,17 @@ func (r *refRun) run() RunState {
 			won += int(btoi(refSuccess(n.state)))
 		case v[i] == "blocked":
 			ended++
-		case n.state == "running", n.state == "queued":
+		case n.state == "running", n.state == "queued" && r.accountFree(i, true):
 			moving++
+		case n.state == "queued":
+			byLimit++
 		case n.state == "paused" && n.doing == "limit":
 			byLimit++
 		case n.state == "paused" && n.doing != "input":
 			moving++
 		case n.state == "idle" && v[i] == "go" && (n.open || n.retryAt.After(r.now)):
 			moving++
-		case r.eligible(i, v) && r.accountFree(i):
+		case r.eligible(i, v) && r.accountFree(i, false):
 			moving++
 		case r.eligible(i, v):
 			byLimit++
@@ -394,7 +439,7 @@ func (r *refRun) nextWake() (at time.Time, ok bool) {
 		}
 	}
 	for _, until := range r.limits {
-		if !until.IsZero() {
+		if until.After(r.now) {
 			see(until)
 		}
 	}
@@ -439,7 +484,11 @@ func (h *harness) step(changes ...Change) {
 	}
 	for _, c := range changes {
 		h.ref.apply(c)
-		if c.Kind <= Reset {
+		switch c.Kind {
+		case AccountLimited, AccountFree:
+			h.g.EndTrial(h.folded, c.Account)
+		case Stop, Resume, Tick:
+		default:
 			h.g.Fold(&h.folded[c.Node], c, h.ref.stopped)
 		}
 		if c.Kind > Vanished {
@@ -534,7 +583,7 @@ func (h *harness) check(effects []Effect) {
 	}
 
 	for _, e := range tail {
-		c := Change{Kind: Began, Node: e.Node, Attempt: e.Attempt, At: r.now}
+		c := Change{Kind: Began, Node: e.Node, Attempt: e.Attempt, At: r.now, Trial: e.Trial}
 		if e.Kind == Grant {
 			c.Kind = Regained
 		}
@@ -672,7 +721,7 @@ func drawGraph(t *rapid.T, people bool) *Graph {
 	return g
 }
 
-var reasons = []Reason{ReasonExit, ReasonExit, ReasonTimeout, ReasonChecks, ReasonScope, ReasonConflict, ReasonSetup, ReasonBudget}
+var reasons = []Reason{ReasonExit, ReasonExit, ReasonTimeout, ReasonChecks, ReasonScope, ReasonConflict, ReasonSetup, ReasonBudget, ReasonLost}
 
 // drawChange makes any change at all, likely or not.
 func (h *harness) drawChange() Change {

@@ -23,7 +23,7 @@ const (
 	Regained
 	// AttemptEnded: an attempt ended with Outcome Done, Failed or Cancelled.
 	// Cancelled, and Failed for ReasonBudget, also end a node that has not
-	// started.
+	// started; Failed with ReasonLost one that is held because it was lost.
 	AttemptEnded
 	// Vanished: an attempt is gone and left no record of its end. While the
 	// run is stopped it is neither counted nor held: a person ended it.
@@ -36,8 +36,10 @@ const (
 	// Reset: the node begins a new life: its end, tries, losses and backoff
 	// are forgotten. On a live node it does nothing; end the attempt first.
 	Reset
-	// AccountLimited: nodes of Account do not start before Until; a zero Until
-	// lasts until AccountFree.
+	// AccountLimited: nodes of Account neither start nor go on before Until, or
+	// the later one that was said before; a zero Until lasts until AccountFree.
+	// After it one node at a time gets a slot, on Trial, those that met the
+	// limit before new ones, until AccountFree says that the account works.
 	AccountLimited
 	AccountFree
 	// Stop: nothing starts and nothing is granted until Resume.
@@ -64,6 +66,7 @@ type Change struct {
 
 	Activity Activity // Active
 	Detail   string   // one line for people
+	Trial    bool     // Began, Regained: as in the Effect
 	Source   string   // where it is known from: record, marker, lock, hook, runner
 
 	Account string    // AccountLimited, AccountFree
@@ -92,6 +95,7 @@ type Effect struct {
 	Node    int
 	Attempt int // Start, Grant: counted from 1 over all lives of the node
 	Cause   int // Block: the first dependency, in depends_on order, that is not a success
+	Trial   bool // Start, Grant: it finds out whether its account's limit is over
 }
 
 // State is a run in the scheduler's eyes: the recorded Facts and what follows
@@ -109,6 +113,8 @@ type State struct {
 	rank  []int32 // position in graph order
 	pool  []int32 // by node; 0 is no pool
 	pools []places
+
+	account []int32 // by node; -1 is none
 
 	open   []int32 // dependencies that have not ended
 	wins   []int32 // dependencies that are successes
@@ -129,11 +135,22 @@ const (
 	toldOpen    = -2
 )
 
+// limit is what is known of the limit of an account.
 type limit struct {
-	on    bool
+	known bool // it was met, and not said to be over
+	on    bool // known, and until is not past
 	until time.Time
 	name  string
-	lanes []int32 // of the ready queue
+	lanes []int32 // of both queues
+	trial int32   // node that finds out whether it is over, -1: none
+	met   int     // nodes that wait for its end, or for a slot to go on
+}
+
+// bars reports whether nodes of the account get no slot now: those that have
+// not started, and those that go on.
+func (l *limit) bars() (start, goOn bool) {
+	goOn = l.on || l.trial >= 0
+	return goOn || l.known && l.met > 0, goOn
 }
 
 type places struct {
@@ -190,12 +207,20 @@ func (s *State) apply(c *Change) {
 	case Resume:
 		s.stopped = false
 	case AccountLimited:
-		if a, ok := s.accounts[c.Account]; ok && (c.Until.IsZero() || c.Until.After(s.now)) {
-			s.setLimit(a, true, c.Until)
+		if a, ok := s.accounts[c.Account]; ok {
+			l := &s.limits[a]
+			until := c.Until
+			if l.known {
+				until = LaterEnd(l.until, until)
+			}
+			s.endTrial(a)
+			s.setLimit(a, until)
 		}
 	case AccountFree:
 		if a, ok := s.accounts[c.Account]; ok {
-			s.setLimit(a, false, time.Time{})
+			s.endTrial(a)
+			s.limits[a].known, s.limits[a].on, s.limits[a].until = false, false, time.Time{}
+			s.bar(a)
 		}
 	default:
 		if s.fold(&s.facts[c.Node], c) {
@@ -231,14 +256,14 @@ func (s *State) fold(f *Fact, c *Change) bool {
 		if f.StillOpen {
 			return true
 		}
-		f.Detail = c.Detail
+		f.Detail, f.Trial = c.Detail, f.Trial || c.Trial && f.Phase == Running
 
 	case Active:
 		if !inSlots {
 			return taken
 		}
 		if c.Activity == NeedsInput || c.Activity == AtLimit {
-			f.Phase = Paused
+			f.Phase, f.Trial = Paused, false
 		}
 		f.Activity, f.Detail, f.Until = c.Activity, c.Detail, c.Until
 
@@ -252,14 +277,14 @@ func (s *State) fold(f *Fact, c *Change) bool {
 		if f.Phase != Paused && f.Phase != Queued {
 			return taken
 		}
-		f.Phase, f.Activity, f.Detail, f.Until = Running, Working, "", time.Time{}
+		f.Phase, f.Activity, f.Detail, f.Until, f.Trial = Running, Working, "", time.Time{}, c.Trial
 
 	case AttemptEnded:
 		if f.StillOpen {
 			f.StillOpen = false
 			return true
 		}
-		if !inSlots && !(f.Phase == Idle && c.endsUnstarted()) {
+		if !inSlots && !(f.Phase == Idle && c.endsUnstarted(f)) {
 			return taken
 		}
 		s.endAttempt(f, c)
@@ -272,7 +297,7 @@ func (s *State) fold(f *Fact, c *Change) bool {
 		if !inSlots {
 			return taken
 		}
-		f.Phase, f.Lost, f.Detail = Idle, true, c.Detail
+		f.Phase, f.Lost, f.Trial, f.Detail = Idle, true, false, c.Detail
 		f.Activity, f.Until, f.EndedAt = Working, time.Time{}, c.At
 		if !s.stopped {
 			f.Losses++
@@ -311,9 +336,10 @@ func (s *State) fold(f *Fact, c *Change) bool {
 }
 
 // endsUnstarted reports whether an AttemptEnded also ends a node without an
-// attempt.
-func (c *Change) endsUnstarted() bool {
-	return c.Outcome == Cancelled || c.Outcome == Failed && c.Reason == ReasonBudget
+// attempt, whose fact is f.
+func (c *Change) endsUnstarted(f *Fact) bool {
+	return c.Outcome == Cancelled ||
+		c.Outcome == Failed && (c.Reason == ReasonBudget || c.Reason == ReasonLost && f.Held)
 }
 
 // endAttempt takes in how the attempt that held (or waits for) a slot ended.
@@ -336,7 +362,7 @@ func (s *State) endAttempt(f *Fact, c *Change) {
 func (f *Fact) end(o Outcome, c *Change) {
 	f.Phase, f.Outcome = Ended, o
 	f.Exit, f.Reason, f.Detail, f.EndedAt = 0, ReasonExit, c.Detail, c.At
-	f.Lost, f.Held, f.NotBefore = false, false, time.Time{}
+	f.Lost, f.Held, f.Trial, f.NotBefore = false, false, false, time.Time{}
 	f.Activity, f.Until = Working, time.Time{}
 	switch o {
 	case Failed:
@@ -364,19 +390,64 @@ func (s *State) tick(at time.Time) {
 		if w.node >= 0 {
 			s.settle(int(w.node))
 		} else if l := &s.limits[w.account]; l.on && l.until.Equal(w.at) {
-			s.setLimit(w.account, false, time.Time{})
+			l.on = false
+			s.bar(w.account)
 		}
 	}
 }
 
-func (s *State) setLimit(a int32, on bool, until time.Time) {
+// LaterEnd is the end of a limit of which two are told; zero: none is known.
+func LaterEnd(was, is time.Time) time.Time {
+	if !is.IsZero() && !was.IsZero() && was.After(is) {
+		return was
+	}
+	return is
+}
+
+// setLimit says until when account a is limited, which may be past.
+func (s *State) setLimit(a int32, until time.Time) {
 	l := &s.limits[a]
-	l.on, l.until = on, until
-	if on && !until.IsZero() {
+	l.known, l.on, l.until = true, until.IsZero() || until.After(s.now), until
+	if l.on && !until.IsZero() {
 		s.wake.push(wakeup{at: until, node: -1, account: a})
 	}
+	s.bar(a)
+}
+
+// endTrial makes the node that is on trial for account a one like the others.
+func (s *State) endTrial(a int32) {
+	if l := &s.limits[a]; l.trial >= 0 {
+		s.facts[l.trial].Trial = false
+		l.trial = -1
+	}
+}
+
+// bar shuts or opens the lanes of account a.
+func (s *State) bar(a int32) {
+	l := &s.limits[a]
+	start, goOn := l.bars()
 	for _, lane := range l.lanes {
-		s.ready.setShut(lane, on)
+		s.ready.setShut(lane, start)
+		s.queued.setShut(lane, goOn)
+	}
+}
+
+// tally tells the account of node i where the node stands now.
+func (s *State) tally(i int, was, is standing) {
+	a := s.account[i]
+	if a < 0 {
+		return
+	}
+	l := &s.limits[a]
+	l.met += int(btoi(is == limited || is == requeued) - btoi(was == limited || was == requeued))
+	switch {
+	case is == running && s.facts[i].Trial && l.known && !l.on:
+		l.trial = int32(i)
+	case is != running && l.trial == int32(i):
+		l.trial = -1
+	}
+	if l.known {
+		s.bar(a)
 	}
 }
 
@@ -424,6 +495,7 @@ func (s *State) place(i int) {
 	case backoff:
 		s.wake.push(wakeup{at: s.facts[i].NotBefore, node: int32(i)})
 	}
+	s.tally(i, was, is)
 	ends := btoi(is.ended()) - btoi(was.ended())
 	wins := btoi(is == succeeded) - btoi(was == succeeded)
 	if ends == 0 && wins == 0 {
@@ -558,9 +630,9 @@ func (s *State) effects() []Effect {
 			f.start(f.Attempts + 1)
 			f.StartedAt = s.now
 		}
-		f.Source, f.At = "runner", s.now
+		f.Source, f.At, f.Trial = "runner", s.now, s.account[i] >= 0 && s.limits[s.account[i]].known
 		s.settle(i)
-		out = append(out, Effect{Kind: kind, Node: i, Attempt: f.Attempts})
+		out = append(out, Effect{Kind: kind, Node: i, Attempt: f.Attempts, Trial: f.Trial})
 	}
 	s.wake.trim(s)
 	return out

@@ -133,6 +133,9 @@ func effectsOf(s *State, effects []Effect) string {
 	var out []string
 	for _, e := range effects {
 		text := e.Kind.String() + " " + s.g.Nodes[e.Node].Name
+		if e.Trial {
+			text = "trial " + text
+		}
 		switch {
 		case e.Kind == Block:
 			text += " by " + s.g.Nodes[e.Cause].Name
@@ -298,8 +301,37 @@ func TestStep(t *testing.T) {
 			{"limit work 1m, exit a 0", "a:done; b:limited until 09:01", ""},
 			{"rebuild", "a:done; b:limited until 09:01", ""},
 			{"tick 59s", "a:done; b:limited until 09:01", ""},
-			{"tick 1s", "a:done; b:running", "start b"},
+			{"tick 1s", "a:done; b:running", "trial start b"},
 		}, RunRunning},
+		{"after a limit one node finds out, those that met it first", "max=3 a/account=w b/account=w c/account=w d/account=w e", []step{
+			{"limit w 1m, hitslimit a 1m, hitslimit b 1m", "a:limited until 09:01; b:limited until 09:01; c:running; d:limited until 09:01; e:running", "start e"},
+			{"exit c 0, exit e 0", "a:limited until 09:01; b:limited until 09:01; c:done; d:limited until 09:01; e:done", ""},
+			{"tick 1m", "a:limited until 09:01; b:limited until 09:01; c:done; d:ready; e:done", ""},
+			{"wants b, wants a", "a:running; b:ready; c:done; d:ready; e:done", "trial grant a"},
+			{"rebuild", "a:running; b:ready; c:done; d:ready; e:done", ""},
+			{"limit w 2m, hitslimit a 2m", "a:limited until 09:03; b:limited until 09:03; c:done; d:limited until 09:03; e:done", ""},
+			{"tick 2m", "a:limited until 09:03; b:running; c:done; d:ready; e:done", "trial grant b"},
+			{"free w", "a:limited until 09:03; b:running; c:done; d:running; e:done", "start d"},
+			{"wants a", "a:running; b:running; c:done; d:running; e:done", "grant a"},
+		}, RunRunning},
+		{"a trial that ends without a word is followed by another", "a/account=w b/account=w x", []step{
+			{"limit w 1m, vanish a, vanish b", "a:lost; b:lost; x:running", ""},
+			{"tick 1m", "a:running; b:lost; x:running", "trial start a#2"},
+			{"asks a", "a:needs input; b:running; x:running", "trial start b#2"},
+			{"exit b 0, wants a", "a:running; b:done; x:running", "trial grant a#2"},
+			{"free w", "a:running; b:done; x:running", ""},
+		}, RunRunning},
+		{"of two ends of a limit the later counts", "a/account=w b<a/account=w", []step{
+			{"limit w 10m, limit w 1m, exit a 0", "a:done; b:limited until 09:10", ""},
+		}, RunLimited},
+		{"lost for good, which is no try", "a/retries=2 b<a", []step{
+			{"fail a lost, reset a", "a:running; b:waiting", "start a#2"},
+			{"vanish a", "a:running; b:waiting", "start a#3"},
+			{"vanish a", "a:running; b:waiting", "start a#4"},
+			{"vanish a", "a:running; b:waiting", "start a#5"},
+			{"vanish a", "a:lost; b:waiting", ""},
+			{"fail a lost", "a:failed (lost); b:blocked (a failed)", "block b by a"},
+		}, RunFailed},
 		{"a limit without an end", "a b<a/account=work", []step{
 			{"limit work, exit a 0", "a:done; b:limited", ""},
 			{"tick 1000h", "a:done; b:limited", ""},
