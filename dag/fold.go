@@ -8,12 +8,12 @@ func (g *Graph) Fold(f *Fact, c Change, stopped bool) {
 	s.fold(f, &c)
 }
 
-// EndTrial is what a change of an account's limit means to the facts of its
-// nodes, exactly as in Step: none is on trial any more.
-func (g *Graph) EndTrial(facts []Fact, account string) {
-	for i := range facts {
+// FoldAccount takes a change of an account into the facts of its nodes, exactly
+// as Step does: whatever is learnt of it, nobody is on trial any more.
+func (g *Graph) FoldAccount(account string, fact func(node int) *Fact) {
+	for i := range g.Nodes {
 		if g.Nodes[i].Account == account {
-			facts[i].Trial = false
+			fact(i).Trial = false
 		}
 	}
 }

@@ -268,7 +268,7 @@ func agentFields(kinds []string) []field[Node] {
 			doc: "Lets the agent act without asking for permission, in its kind's own way."},
 			func(n *Node) *bool { return &n.AutoAccept }),
 		textField(key{name: "account", def: "the kind and its configuration folder", example: "account: work",
-			doc: "The account that a usage limit pauses. Agents of one account wait together."},
+			doc: "The account that a usage limit pauses. Agents of one account and kind wait together."},
 			func(n *Node) *string { return &n.Account }, oneLine),
 		textField(key{name: "model", example: "model: opus", doc: "The model, as the kind of agent names it."},
 			func(n *Node) *string { return &n.Model }, oneLine, noOption),

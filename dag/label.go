@@ -88,7 +88,7 @@ func (s *State) Label(i int, now time.Time) Status {
 		}
 		st.Label = limitedLabel(until, now)
 		if account := s.g.Nodes[i].Account; account != "" {
-			st.Reason = also("account "+account+" is at its limit", f.Detail)
+			st.Reason = also(atLimit(account, until, now), f.Detail)
 		}
 	case paused:
 		st.Label = "running"
@@ -101,7 +101,7 @@ func (s *State) Label(i int, now time.Time) Status {
 		st.Label, st.Reason = "ready", also(f.Detail, "goes on when a slot is free")
 		if l := s.limitOf(i); l != nil {
 			if _, barred := l.bars(); barred {
-				st.Reason = also(f.Detail, s.barredBy(l))
+				st.Reason = also(f.Detail, s.barredBy(l, now))
 				if l.on {
 					st.Label = limitedLabel(l.until, now)
 				}
@@ -141,7 +141,7 @@ func (s *State) labelStartable(i int, now time.Time, st *Status) {
 	case s.stopped:
 		st.Reason = also(st.Reason, "stopped: cmux agents resume")
 	case barred:
-		st.Reason = also(st.Reason, s.barredBy(l))
+		st.Reason = also(st.Reason, s.barredBy(l, now))
 	case s.pools[s.pool[i]].full():
 		st.Reason = also(st.Reason, "waits for a place in pool "+n.Pool)
 	default:
@@ -158,14 +158,24 @@ func (s *State) limitOf(i int) *limit {
 }
 
 // barredBy says how a limit keeps nodes waiting.
-func (s *State) barredBy(l *limit) string {
+func (s *State) barredBy(l *limit, now time.Time) string {
 	switch {
 	case l.on:
-		return "account " + l.name + " is at its limit"
+		return atLimit(l.name, l.until, now)
 	case l.trial >= 0:
 		return "account " + l.name + " was at its limit: " + s.g.Nodes[l.trial].Name + " finds out whether it is over"
 	}
 	return "account " + l.name + " was at its limit: those that met it go first"
+}
+
+// atLimit names the account, and the day where the label's time of day is of
+// another one.
+func atLimit(account string, until, now time.Time) string {
+	text := "account " + account + " is at its limit"
+	if until.Sub(now) >= 24*time.Hour {
+		text += " until " + until.In(now.Location()).Format(time.DateOnly)
+	}
+	return text
 }
 
 func limitedLabel(until, now time.Time) string {
@@ -246,8 +256,8 @@ func age(at, now time.Time) time.Duration {
 
 // also puts the parts of a reason together.
 func also(a, b string) string {
-	if a == "" {
-		return b
+	if a == "" || b == "" {
+		return a + b
 	}
 	return a + "; " + b
 }

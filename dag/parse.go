@@ -26,6 +26,9 @@ type ParseOptions struct {
 	Kinds []string
 	// ReadFile reads a task_file by its path as written; nil refuses task_file.
 	ReadFile func(path string) ([]byte, error)
+	// Account names the account of a node, which has the one that the
+	// configuration gives it or none; nil: that one, else its kind.
+	Account func(n *Node) string
 }
 
 func defaultKinds() []string { return []string{"claude", "codex", "kimi", KindCommand} }

@@ -486,7 +486,7 @@ func (h *harness) step(changes ...Change) {
 		h.ref.apply(c)
 		switch c.Kind {
 		case AccountLimited, AccountFree:
-			h.g.EndTrial(h.folded, c.Account)
+			h.g.FoldAccount(c.Account, func(i int) *Fact { return &h.folded[i] })
 		case Stop, Resume, Tick:
 		default:
 			h.g.Fold(&h.folded[c.Node], c, h.ref.stopped)

@@ -93,8 +93,8 @@ func (k EffectKind) String() string {
 type Effect struct {
 	Kind    EffectKind
 	Node    int
-	Attempt int // Start, Grant: counted from 1 over all lives of the node
-	Cause   int // Block: the first dependency, in depends_on order, that is not a success
+	Attempt int  // Start, Grant: counted from 1 over all lives of the node
+	Cause   int  // Block: the first dependency, in depends_on order, that is not a success
 	Trial   bool // Start, Grant: it finds out whether its account's limit is over
 }
 

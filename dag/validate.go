@@ -180,7 +180,10 @@ func (p *parser) validate(g *Graph) {
 				p.fault(src.where("pool"), hint, "pool %q is not defined", shorten(n.Pool))
 			}
 		}
-		if n.Account == "" {
+		switch {
+		case p.opts.Account != nil:
+			n.Account = p.opts.Account(n)
+		case n.Account == "":
 			n.Account = n.Agent
 		}
 		if n.Branch == "" && n.HasBranch() && g.Session != "" && n.Name != "" {

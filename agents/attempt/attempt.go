@@ -7,6 +7,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +42,55 @@ type Kind struct {
 	New  func(*Stage) (Agent, error)
 	// Judge says that the exit code proves nothing and that the agent reports.
 	Judge bool
+	// Home is the configuration folder of the program in an environment, which
+	// holds its account; nil: it has none.
+	Home func(getenv func(string) string) string
+}
+
+// Account names what a limit of the node's program pauses: the kind with the
+// name that the configuration gives, else with the configuration folder, which
+// is left out where it is the one of env's HOME.
+func (k Kind) Account(n *dag.Node, env []string) string {
+	if n.Account != "" && n.Account != n.Agent {
+		return n.Agent + " " + n.Account
+	}
+	if k.Home == nil {
+		return n.Agent
+	}
+	frozen := func(name string) string {
+		for _, e := range slices.Backward(env) {
+			if v, ok := strings.CutPrefix(e, name+"="); ok {
+				return v
+			}
+		}
+		return ""
+	}
+	usual := k.Home(func(name string) string {
+		if name == "HOME" {
+			return frozen(name)
+		}
+		return ""
+	})
+	is := k.Home(func(name string) string {
+		if v, ok := n.Env[name]; ok {
+			return v
+		}
+		return frozen(name)
+	})
+	if is == usual {
+		return n.Agent
+	}
+	return n.Agent + " " + is
+}
+
+// HomeIn is a Kind.Home: the folder that a variable names, else one in HOME.
+func HomeIn(variable, folder string) func(func(string) string) string {
+	return func(getenv func(string) string) string {
+		if dir := getenv(variable); dir != "" {
+			return filepath.Clean(dir)
+		}
+		return filepath.Join(getenv("HOME"), folder)
+	}
 }
 
 // Listener is an Agent whose program has hooks of its own. What `cmux hook`

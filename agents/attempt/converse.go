@@ -85,6 +85,9 @@ func (a *attempt) eventful() bool {
 }
 
 func (a *attempt) hasEnded() bool {
+	if a.agent == nil {
+		return false
+	}
 	select {
 	case <-a.agent.Ended():
 		return true
@@ -204,7 +207,7 @@ func (a *attempt) backOff() error {
 // reported judges a `cmux done`.
 func (a *attempt) reported() (finished bool, err error) {
 	summary := a.done.text
-	a.taken, a.turnEnded, a.pauses, a.pending = false, false, 0, nil
+	a.taken, a.turnEnded, a.pending = false, false, nil
 	if err := a.awaitSubagents(); err != nil {
 		return false, err
 	}
@@ -331,11 +334,11 @@ func (a *attempt) needInput(question string) error {
 		return err
 	case over:
 		return failed(dag.ReasonReported, "nobody answered within %s: %s", wait, question)
-	case a.taken || a.hasEnded():
+	case a.taken || a.hasEnded() || a.limit != nil:
 		return nil // a person is at work, or it is over
 	}
 	a.sentBack = 0
-	if err := a.regain(); err != nil || a.hasEnded() || a.taken {
+	if err := a.regain(); err != nil || a.hasEnded() || a.taken || a.limit != nil {
 		return err
 	}
 	if a.answer == nil {
@@ -344,47 +347,4 @@ func (a *attempt) needInput(question string) error {
 	text := *a.answer
 	a.answer, a.turnEnded, a.question = nil, false, nil
 	return a.deliver(handed{event.Answer, text})
-}
-
-// sleep waits for the end of a limit and sends the agent on in the same
-// conversation. It costs no retry.
-func (a *attempt) sleep() error {
-	until := a.limit.Until
-	if until.IsZero() {
-		until = time.Now().Add(min(a.limits.Pause<<min(a.pauses, 10), maxPause))
-	}
-	a.pauses++
-	a.stage.Keep(event.Event{Kind: event.Limit, Text: a.limit.Text, Until: until})
-	a.limit, a.turnEnded, a.wentOn = nil, false, false
-	a.openGate()
-	if err := a.become(dag.AtLimit, until, ""); err != nil {
-		return err
-	}
-	if err := a.record(run.Record{Type: run.Limited, Account: a.node.Account, Until: until}); err != nil {
-		return err
-	}
-	al := newAlarm(until)
-	defer al.stop()
-	for {
-		rang, err := a.serve(a.agent.Ended(), al.timer.C, func() bool {
-			return a.taken || a.wentOn || a.done != nil || a.overridden || a.limit != nil
-		})
-		if err != nil {
-			return err
-		}
-		if a.hasEnded() || a.taken || a.limit != nil {
-			return nil
-		}
-		if !rang {
-			return a.regain() // it works already
-		}
-		if al.due() {
-			break
-		}
-	}
-	if err := a.regain(); err != nil || a.hasEnded() || a.taken || a.wentOn || a.done != nil {
-		return err
-	}
-	a.turnEnded = false
-	return a.handBack(prompt.LimitOver)
 }

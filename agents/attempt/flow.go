@@ -46,6 +46,7 @@ type attempt struct {
 	taken      bool // a person types
 	overridden bool
 	granted    bool
+	trial      bool // it is to find out whether the limit of its account is over
 	wentOn     bool
 	falter     *Event
 	gate       *Message           // a hook that waits for its answer
@@ -62,7 +63,6 @@ type attempt struct {
 	checksFailed int
 	scopeFailed  int
 	askedCommit  bool
-	pauses       int    // limits in a row
 	falters      int    // failed calls of the model in a row
 	passed       string // fingerprint of the tree that passed its checks
 	ownStart     string // commit since which changes are the node's own
@@ -202,8 +202,8 @@ func (a *attempt) flow() error {
 	if err := a.affordable(); err != nil {
 		return err // of earlier attempts
 	}
-	if err := a.launch(); err != nil {
-		return err
+	if err := a.launch(); err != nil || a.agent == nil {
+		return err // without an agent a person has decided before it was started
 	}
 	if kind.Judge {
 		if err := a.converse(); err != nil {
@@ -239,6 +239,11 @@ func (a *attempt) endLeftovers() error {
 }
 
 func (a *attempt) launch() error {
+	if a.kind.Judge {
+		if err := a.awaitAccount(); err != nil || a.overridden {
+			return err
+		}
+	}
 	agent, err := a.kind.New(a.stage)
 	if err != nil {
 		return failed(dag.ReasonSetup, "%s: %v", a.kind.Name, err)
@@ -437,7 +442,7 @@ func (a *attempt) handle(m Message) error {
 		a.budget.run(false)
 		a.stopIdle()
 	case OpGranted:
-		a.granted = true
+		a.granted, a.trial = true, a.trial || m.Trial
 	case OpAnswer:
 		if !a.kind.Judge || a.agent == nil {
 			reply.Error = fmt.Sprintf("%s takes no answers", a.node.Name)
@@ -465,6 +470,9 @@ func (a *attempt) handle(m Message) error {
 		a.sign()
 		a.done = &report{blocked: m.Op == OpBlocked, text: m.Text}
 		a.stage.Show(event.Event{Kind: event.Report, State: string(m.Op), Text: m.Text})
+		if err := a.accountWorks(); err != nil {
+			return err
+		}
 		return a.record(run.Record{Type: run.Noted, How: string(m.Op), Detail: m.Text})
 	case OpHook:
 		a.sign()
@@ -533,6 +541,11 @@ func (a *attempt) react(e Event) error {
 	case TurnEnded:
 		a.stopBackground()
 		a.falters, a.subagents = 0, e.Background
+		if !a.taken {
+			if err := a.accountWorks(); err != nil {
+				return err
+			}
+		}
 		// Background commands end with the agent once it has reported.
 		if e.Background > 0 || e.Shells > 0 && a.done == nil {
 			a.openGate()
@@ -590,15 +603,19 @@ func (a *attempt) react(e Event) error {
 			a.openGate()
 		}
 	case Limited:
-		if !a.taken {
-			a.limit = &e
+		if a.taken || a.overridden {
+			// It is a person's, who sees it; the account's limit is everybody's.
+			_, err := a.accountLimited(e)
+			return err
 		}
+		a.limit = &e
 	case WentOn:
 		a.openGate()
 		a.turnEnded, a.question, a.limit, a.falter = false, nil, nil, nil
 		a.wentOn = true
 	case Worked:
-		a.pauses, a.falters = 0, 0
+		a.falters = 0
+		return a.accountWorks()
 	case Used:
 		return a.uses(e.Used)
 	}
@@ -713,7 +730,7 @@ func (a *attempt) checkIdle() error {
 }
 
 // regain asks for the slot back that a pause gave up, and waits for it as long
-// as there is a runner to grant it.
+// as there is a runner to grant it, or until the agent meets a limit.
 func (a *attempt) regain() error {
 	if a.overridden {
 		return a.become(dag.Working, time.Time{}, "")
@@ -724,7 +741,11 @@ func (a *attempt) regain() error {
 	}
 	tick := time.NewTicker(a.limits.Retry)
 	defer tick.Stop()
-	for !a.granted && !a.overridden && a.runnerLives() {
+	var ended <-chan struct{} // nil: the agent has not been started
+	if a.agent != nil {
+		ended = a.agent.Ended()
+	}
+	for !a.granted && !a.overridden && a.limit == nil && a.runnerLives() {
 		select {
 		case <-a.ctx.Done():
 			return a.interrupted()
@@ -736,13 +757,17 @@ func (a *attempt) regain() error {
 			if err := f(); err != nil {
 				return err
 			}
-		case <-a.agent.Ended():
+		case <-ended:
 			return nil
 		case <-tick.C:
 		}
 	}
+	if a.limit != nil {
+		return nil // it pauses again
+	}
 	if !a.granted && !a.overridden {
 		// Nobody is there to ask: it goes on, and says so in the runner's place.
+		a.trial = true
 		if err := a.record(run.Record{Type: run.Granted, Detail: "no runner"}); err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ const (
 	OpStop       Op = "stop"       // stop: end it, no marker
 	OpAnswer     Op = "answer"     // a person's answer for the agent
 	OpRelease    Op = "release"    // taken over no longer
-	OpGranted    Op = "granted"    // the slot it asked for
+	OpGranted    Op = "granted"    // the slot it asked for; Trial
 	OpOverridden Op = "overridden" // a person has decided the node: go on unchecked
 	OpBudget     Op = "budget"     // the run is over its budget, as Text says: end it
 	OpInterrupt  Op = "interrupt"  // ^C while no program has the pane: end the step that runs
@@ -31,6 +31,7 @@ type Message struct {
 	Op      Op              `json:"op"`
 	Token   string          `json:"token,omitempty"` // done, blocked: that of the attempt
 	Text    string          `json:"text,omitempty"`
+	Trial   bool            `json:"trial,omitempty"`   // granted: it finds out whether the limit of its account is over
 	Event   string          `json:"event,omitempty"`   // hook
 	Payload json.RawMessage `json:"payload,omitempty"` // hook
 

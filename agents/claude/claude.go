@@ -24,7 +24,7 @@ const Name = "claude"
 
 // Kind is Claude Code.
 func Kind() attempt.Kind {
-	return attempt.Kind{Name: Name, Judge: true, New: func(s *attempt.Stage) (attempt.Agent, error) { return newAgent(s) }}
+	return attempt.Kind{Name: Name, Judge: true, Home: attempt.HomeIn("CLAUDE_CONFIG_DIR", ".claude"), New: func(s *attempt.Stage) (attempt.Agent, error) { return newAgent(s) }}
 }
 
 // maxArgument is how long a prompt may be to go by argument; Linux allows

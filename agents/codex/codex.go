@@ -26,7 +26,7 @@ const maxInput = 1 << 20
 
 // Kind is Codex.
 func Kind() attempt.Kind {
-	return attempt.Kind{Name: Name, Judge: true, New: func(s *attempt.Stage) (attempt.Agent, error) { return newAgent(s) }}
+	return attempt.Kind{Name: Name, Judge: true, Home: attempt.HomeIn("CODEX_HOME", ".codex"), New: func(s *attempt.Stage) (attempt.Agent, error) { return newAgent(s) }}
 }
 
 type object = map[string]any

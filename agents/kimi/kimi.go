@@ -27,7 +27,7 @@ const protocol = "1.9"
 
 // Kind is Kimi Code CLI.
 func Kind() attempt.Kind {
-	return attempt.Kind{Name: Name, Judge: true, New: func(s *attempt.Stage) (attempt.Agent, error) { return newAgent(s) }}
+	return attempt.Kind{Name: Name, Judge: true, Home: attempt.HomeIn("KIMI_SHARE_DIR", ".kimi"), New: func(s *attempt.Stage) (attempt.Agent, error) { return newAgent(s) }}
 }
 
 type object = map[string]any

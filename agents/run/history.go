@@ -86,8 +86,8 @@ func (n *Node) LastEnd() *End {
 // History is the fold of a run's records.
 type History struct {
 	Graph    *dag.Graph
-	Nodes    []Node // by node index
-	Limits   map[string]time.Time
+	Nodes    []Node           // by node index
+	Limits   map[string]Limit // by account, until it is known to be over
 	Stopped  bool
 	Final    dag.RunState // done or failed once the run has ended; empty before
 	Started  time.Time
@@ -102,9 +102,32 @@ type History struct {
 	removed map[attemptKey]dag.Usage
 }
 
+// Limit is a limit that an account met.
+type Limit struct {
+	Until time.Time // as far as known; it may be past and nobody have tried since
+	Times int       // it was met, each time after the end known before
+}
+
+// met takes in that the limit was met at a moment, until another.
+func (l Limit) met(at, until time.Time) Limit {
+	if l.Times == 0 {
+		return Limit{until, 1}
+	}
+	if !l.Until.IsZero() && !at.Before(l.Until) {
+		l.Times++
+	}
+	l.Until = dag.LaterEnd(l.Until, until)
+	return l
+}
+
+// On reports whether the limit lasts at the moment now.
+func (l Limit) On(now time.Time) bool {
+	return l.Times > 0 && (l.Until.IsZero() || l.Until.After(now))
+}
+
 // NewHistory is the history of a run of g in which nothing happened yet.
 func NewHistory(g *dag.Graph) *History {
-	return &History{Graph: g, Nodes: make([]Node, g.Len()), Limits: make(map[string]time.Time), Answered: make(map[string]bool), removed: make(map[attemptKey]dag.Usage)}
+	return &History{Graph: g, Nodes: make([]Node, g.Len()), Limits: make(map[string]Limit), Answered: make(map[string]bool), removed: make(map[attemptKey]dag.Usage)}
 }
 
 // Apply takes one record in and returns the change that it is to the
@@ -115,7 +138,7 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 		h.Answered[r.Request] = true
 		return c, false
 	}
-	if r.Node == "" {
+	if r.Node == "" || r.Type == Limited || r.Type == Freed {
 		return h.applyRun(r)
 	}
 	i := h.Graph.Index(r.Node)
@@ -137,7 +160,7 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 		}
 		n.Attempts = append(n.Attempts, a)
 		n.Fresh = false
-		c.Kind, c.Source = dag.Began, "runner"
+		c.Kind, c.Source, c.Trial = dag.Began, "runner", r.Trial
 	case Began:
 		if a := n.attempt(r.Attempt); a != nil {
 			a.Began, a.PID, a.PIDStart = r.At, r.PID, r.PIDStart
@@ -163,7 +186,7 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 	case Granted:
 		// Step moves a queued attempt on when it emits the Grant; a replay has
 		// only the record of it.
-		c.Kind, c.Activity = dag.Regained, dag.Working
+		c.Kind, c.Activity, c.Trial = dag.Regained, dag.Working, r.Trial
 	case AttemptEnd:
 		if a := n.attempt(r.Attempt); a != nil {
 			a.End, a.Ended = r.End, r.At
@@ -263,15 +286,17 @@ func (h *History) applyRun(r *Record) (c dag.Change, isChange bool) {
 	case RunEnded:
 		h.Final, h.Ended = dag.RunState(r.How), r.At
 	case Limited:
-		h.Limits[r.Account] = r.Until
-		c.Kind, c.Account, c.Until = dag.AccountLimited, r.Account, r.Until
-		return c, true
+		h.Limits[r.Account] = h.Limits[r.Account].met(r.At, r.Until)
+		c.Kind, c.Until = dag.AccountLimited, r.Until
 	case Freed:
 		delete(h.Limits, r.Account)
-		c.Kind, c.Account = dag.AccountFree, r.Account
-		return c, true
+		c.Kind = dag.AccountFree
+	default:
+		return c, false
 	}
-	return c, false
+	c.Account = r.Account
+	h.Graph.FoldAccount(c.Account, func(i int) *dag.Fact { return &h.Nodes[i].Fact })
+	return c, true
 }
 
 // rebooted forgets, when this is another boot of the machine, that markers were
@@ -291,10 +316,8 @@ func (h *History) Facts(now time.Time) dag.Facts {
 	for i := range h.Nodes {
 		f.Nodes[i] = h.Nodes[i].Fact
 	}
-	for a, until := range h.Limits {
-		if until.IsZero() || until.After(now) {
-			f.Limits[a] = until
-		}
+	for a, l := range h.Limits {
+		f.Limits[a] = l.Until
 	}
 	return f
 }

@@ -34,8 +34,8 @@ const (
 	Reset      Type = "reset"     // retry: the node's end no longer counts
 	Conversed  Type = "conversed" // the attempt's agent has this Conversation, which can be resumed
 	Used       Type = "used"      // the attempt has Used so much so far
-	Limited    Type = "limited"   // an account met its limit
-	Freed      Type = "freed"     // the account works again
+	Limited    Type = "limited"   // an account met its limit; by which node is beside the point
+	Freed      Type = "freed"     // an account works again: the node that says so got an answer
 	Requested  Type = "request"   // a command's request was carried out, or refused with Detail
 	Updated    Type = "updated"   // resume --update froze a new configuration
 	Noted      Type = "note"      // anything else a person may want to see
@@ -151,6 +151,7 @@ type Record struct {
 	Activity     dag.Activity     `json:"activity,omitempty"`
 	Until        time.Time        `json:"until,omitzero"`
 	Account      string           `json:"account,omitempty"`
+	Trial        bool             `json:"trial,omitempty"`        // Started, Granted: it finds out whether the limit of its account is over
 	Code         int              `json:"code,omitempty"`         // Overridden: the code a person's marker held
 	Cause        string           `json:"cause,omitempty"`        // Blocked: the dependency
 	Tip          string           `json:"tip,omitempty"`          // Overridden: the branch at that moment

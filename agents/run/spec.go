@@ -34,6 +34,7 @@ type Spec struct {
 	Tries        int          `json:"tries"` // failed attempts counted before this one
 	Losses       int          `json:"losses"`
 	Headless     bool         `json:"headless,omitempty"`
+	Trial        bool         `json:"trial,omitempty"`        // it finds out whether the limit of its account is over
 	Dependencies []Dependency `json:"dependencies,omitempty"` // direct, in depends_on order
 	Branches     []Dependency `json:"branches,omitempty"`     // role merge: what to bring in, in graph order
 	Conversation string       `json:"conversation,omitempty"` // to be resumed

@@ -28,6 +28,7 @@ type placement struct {
 	deps          []run.Dependency
 	branches      []run.Dependency // role merge
 	fresh         bool
+	trial         bool       // it finds out whether the limit of its account is over
 	earlier       *run.Place // of the attempt that this one goes on from; nil: none
 }
 
@@ -49,9 +50,10 @@ func ReviewRef(id, node string) string { return "refs/cmux/runs/" + id + "/" + n
 
 // place finds out where an attempt is to run. What needs git is asked beside
 // the scheduler and comes back through lent; the rest is returned at once.
-func (r *Runner) place(ctx context.Context, i, n int) *placement {
+func (r *Runner) place(ctx context.Context, e dag.Effect) *placement {
+	i, n := e.Node, e.Attempt
 	spec := &r.g.Nodes[i]
-	p := &placement{node: i, attempt: n, fresh: r.hist.Nodes[i].Fresh || r.Run.Plan.Fresh && n == 1}
+	p := &placement{node: i, attempt: n, trial: e.Trial, fresh: r.hist.Nodes[i].Fresh || r.Run.Plan.Fresh && n == 1}
 	p.place = run.Place{Dir: r.Run.Plan.Root, Commit: r.Run.Plan.Base}
 	if f := &r.hist.Nodes[i].Fact; f.Tries+f.Losses > 0 || f.Lost {
 		for k := range r.hist.Nodes[i].Attempts {
@@ -169,7 +171,7 @@ func (r *Runner) launch(ctx context.Context, ps []*placement) error {
 	}
 	recs := make([]run.Record, 0, len(ps))
 	for _, p := range ps {
-		recs = append(recs, run.Record{Type: run.Started, Node: r.g.Nodes[p.node].Name, Attempt: p.attempt, Place: &p.place})
+		recs = append(recs, run.Record{Type: run.Started, Node: r.g.Nodes[p.node].Name, Attempt: p.attempt, Place: &p.place, Trial: p.trial})
 	}
 	if err := r.learn(ctx, recs...); err != nil {
 		return err
@@ -210,7 +212,7 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 	f := &r.hist.Nodes[p.node].Fact
 	s := &run.Spec{
 		Node: spec.Name, Attempt: p.attempt, Token: run.NewToken(), Place: p.place,
-		Tries: f.Tries, Losses: f.Losses, Headless: r.Server == nil,
+		Tries: f.Tries, Losses: f.Losses, Headless: r.Server == nil, Trial: p.trial,
 		Dependencies: p.deps, Branches: p.branches, Used: r.hist.Nodes[p.node].Used,
 	}
 	if !p.fresh {
@@ -338,32 +340,37 @@ func (r *Runner) ends(ctx context.Context, first ended) error {
 		errs = append(errs, r.commit(ctx, finals...))
 	}
 	if len(recs) > 0 {
-		errs = append(errs, r.lose(ctx, recs...))
+		errs = append(errs, r.learn(ctx, recs...))
 	}
 	return errors.Join(errs...)
 }
 
-// lose records attempts that vanished. Headless there is nobody to ask what to
-// do about one that was lost too often: it has failed.
-func (r *Runner) lose(ctx context.Context, recs ...run.Record) error {
-	var failed, lost []run.Record
-	for _, rec := range recs {
-		i := r.g.Index(rec.Node)
-		f := &r.hist.Nodes[i].Fact
-		if r.Server == nil && !f.StillOpen && rec.How == run.HowLost && !r.g.Nodes[i].WillRedo(f.Losses+1) {
-			end := &run.End{Outcome: dag.Failed, Reason: dag.ReasonLost, Exit: 1, Detail: fmt.Sprintf("lost %d times: %s", f.Losses+1, rec.Detail)}
-			failed = append(failed, run.Record{Type: run.AttemptEnd, Node: rec.Node, Attempt: rec.Attempt, End: end})
+// giveUpHeld ends the nodes that were lost too often: headless there is nobody
+// to ask what to do about them.
+func (r *Runner) giveUpHeld(ctx context.Context) error {
+	held := r.held
+	r.held = nil
+	var failed []run.Record
+	for _, i := range held {
+		n := &r.hist.Nodes[i]
+		if !n.Fact.Held || r.hist.Stopped {
 			continue
 		}
-		lost = append(lost, rec)
+		end := &run.End{Outcome: dag.Failed, Reason: dag.ReasonLost, Exit: 1, Detail: lostDetail(n)}
+		failed = append(failed, run.Record{Type: run.AttemptEnd, Node: r.g.Nodes[i].Name, Attempt: n.Fact.Attempts, End: end})
 	}
-	if err := r.learn(ctx, lost...); err != nil {
-		return err
+	if len(failed) == 0 {
+		return nil
 	}
-	if len(failed) > 0 {
-		return r.commit(ctx, failed...)
+	return r.commit(ctx, failed...)
+}
+
+func lostDetail(n *run.Node) string {
+	detail := fmt.Sprintf("lost %d times", n.Fact.Losses)
+	if n.Fact.Detail != "" {
+		detail += ": " + n.Fact.Detail
 	}
-	return nil
+	return detail
 }
 
 // drain receives what children still have to say until all tasks have ended,
@@ -414,7 +421,7 @@ func (r *Runner) probe(ctx context.Context, i int, gone bool) error {
 			return nil // its goroutine will tell
 		}
 		lost.Detail = "its runner was killed"
-		return r.lose(ctx, lost)
+		return r.learn(ctx, lost)
 	}
 	if l := r.launched[i]; a.Began.IsZero() && l.attempt == a.N {
 		if r.panes != nil && r.panes.opening(i, a.N) {
@@ -456,7 +463,7 @@ func (r *Runner) probe(ctx context.Context, i int, gone bool) error {
 	if a.Began.IsZero() {
 		lost.Detail = "its wrapper never came"
 	}
-	return r.lose(ctx, lost)
+	return r.learn(ctx, lost)
 }
 
 // attached is what this runner holds of a live attempt.
@@ -508,7 +515,7 @@ func (r *Runner) attach(ctx context.Context, i int) {
 	case f.StillOpen:
 		r.speak(ctx, i, attempt.Message{Op: attempt.OpOverridden})
 	case f.Phase == dag.Running && r.Kinds[r.g.Nodes[i].Agent].Judge:
-		r.speak(ctx, i, attempt.Message{Op: attempt.OpGranted})
+		r.speak(ctx, i, attempt.Message{Op: attempt.OpGranted, Trial: f.Trial})
 	}
 	r.endOverBudget(ctx, i)
 	n := a.N
@@ -575,7 +582,7 @@ func say(ctx context.Context, c *wrapper.Client, m attempt.Message) error {
 	case attempt.OpRelease:
 		return c.Release(ctx)
 	case attempt.OpGranted:
-		return c.Granted(ctx)
+		return c.Granted(ctx, m.Trial)
 	case attempt.OpOverridden:
 		return c.Overridden(ctx)
 	}

@@ -78,6 +78,7 @@ type Runner struct {
 	unseen   map[int]time.Time // markers to look at again, and when
 	launched map[int]launched  // by node: attempts that this runner started and that may not have come up
 	asked    map[string]*asked // by id: requests that wait for what an attempt does
+	held     []int             // nodes lost too often, which nobody will be asked about
 	news     bool              // something happened that a waiting request may wait for
 	waiting  bool              // there are such requests
 	placing  int               // placements that git is at work on
@@ -311,6 +312,9 @@ func (r *Runner) begin(ctx context.Context) error {
 	}
 	// What nobody recorded: attempts that died with their runner or wrapper.
 	for i := range r.hist.Nodes {
+		if r.Server == nil && r.hist.Nodes[i].Fact.Held {
+			r.held = append(r.held, i)
+		}
 		if r.hist.Nodes[i].Fact.Live() {
 			r.slots.hold(r.hist.Nodes[i].Attempt().Place.Slot)
 			if err := r.probe(ctx, i, true); err != nil {
@@ -428,12 +432,16 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 	case run.AttemptEnd, run.Vanished:
 		r.keepBudget(ctx)
 		r.news = true
+		if r.Server == nil && r.hist.Nodes[i].Fact.Held {
+			r.held = append(r.held, i)
+		}
 		if a := r.live[i]; a != nil && (rec.Attempt == 0 || a.attempt == rec.Attempt) {
 			a.close()
 			delete(r.live, i)
 		}
-		if n := &r.hist.Nodes[i]; n.Attempt() != nil && n.Attempt().N == rec.Attempt {
-			r.slots.release(n.Attempt().Place.Slot)
+		// One that vanished gave its slot back then.
+		if a := r.hist.Nodes[i].Attempt(); a != nil && a.N == rec.Attempt && (rec.Type == run.Vanished || a.Vanished == "") {
+			r.slots.release(a.Place.Slot)
 		}
 		if r.panes != nil {
 			r.panes.ended(rec)
@@ -480,7 +488,10 @@ func (r *Runner) tell(rec *run.Record) {
 
 // perform carries out effects until none is left.
 func (r *Runner) perform(ctx context.Context) error {
-	for len(r.effects) > 0 || len(r.published) > 0 {
+	for len(r.effects) > 0 || len(r.published) > 0 || len(r.held) > 0 {
+		if err := r.giveUpHeld(ctx); err != nil {
+			return err
+		}
 		effects := r.effects
 		r.effects = nil
 		if err := r.carryOut(ctx, effects); err != nil {
@@ -506,7 +517,7 @@ func (r *Runner) carryOut(ctx context.Context, effects []dag.Effect) error {
 	var (
 		blocks, recs []run.Record
 		withdraw     []int
-		granted      []int
+		granted      []dag.Effect
 		started      []*placement
 	)
 	for _, e := range effects {
@@ -527,8 +538,8 @@ func (r *Runner) carryOut(ctx context.Context, effects []dag.Effect) error {
 				recs = append(recs, run.Record{Type: run.Opened, Node: name})
 			}
 		case dag.Grant:
-			recs = append(recs, run.Record{Type: run.Granted, Node: name, Attempt: e.Attempt})
-			granted = append(granted, e.Node)
+			recs = append(recs, run.Record{Type: run.Granted, Node: name, Attempt: e.Attempt, Trial: e.Trial})
+			granted = append(granted, e)
 		case dag.Start:
 			if r.leaving != "" {
 				continue
@@ -541,7 +552,7 @@ func (r *Runner) carryOut(ctx context.Context, effects []dag.Effect) error {
 				blocks = append(blocks, unaffordable(name, err))
 				continue
 			}
-			if p := r.place(ctx, e.Node, e.Attempt); p != nil {
+			if p := r.place(ctx, e); p != nil {
 				started = append(started, p)
 			}
 		}
@@ -554,8 +565,8 @@ func (r *Runner) carryOut(ctx context.Context, effects []dag.Effect) error {
 	if err := r.withdraw(withdraw); err != nil {
 		return err
 	}
-	for _, i := range granted { // recorded first: what the attempt says next comes after it
-		r.speak(ctx, i, attempt.Message{Op: attempt.OpGranted})
+	for _, e := range granted { // recorded first: what the attempt says next comes after it
+		r.speak(ctx, e.Node, attempt.Message{Op: attempt.OpGranted, Trial: e.Trial})
 	}
 	if len(blocks) > 0 {
 		if err := r.commit(ctx, blocks...); err != nil {

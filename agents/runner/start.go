@@ -129,6 +129,7 @@ func parse(o StartOptions, config []byte) (*dag.Graph, []dag.Warning, error) {
 		ReadFile: func(path string) ([]byte, error) {
 			return os.ReadFile(filepath.Join(filepath.Dir(o.Config), path))
 		},
+		Account: func(n *dag.Node) string { return o.Kinds[n.Agent].Account(n, o.Env) },
 	}
 	for _, k := range []string{"claude", "codex", "kimi"} {
 		if !slices.Contains(opts.Kinds, k) {

@@ -140,9 +140,10 @@ func (c *Client) Release(ctx context.Context) error {
 	return c.do(ctx, attempt.Message{Op: attempt.OpRelease})
 }
 
-// Granted gives the attempt the slot that it asked for.
-func (c *Client) Granted(ctx context.Context) error {
-	return c.do(ctx, attempt.Message{Op: attempt.OpGranted})
+// Granted gives the attempt the slot that it asked for. On trial it is to find
+// out whether the limit of its account is over.
+func (c *Client) Granted(ctx context.Context, trial bool) error {
+	return c.do(ctx, attempt.Message{Op: attempt.OpGranted, Trial: trial})
 }
 
 // Overridden says that a person has decided the node.

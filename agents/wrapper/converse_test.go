@@ -135,7 +135,7 @@ func TestNeedsInput(t *testing.T) {
 	if err := c.Ping(t.Context()); err != nil || strings.Contains(f.log(), "told:") {
 		t.Errorf("went on without a slot: %v\n%s", err, f.log())
 	}
-	if err := c.Granted(t.Context()); err != nil {
+	if err := c.Granted(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	if code := wait(); code != 0 || !strings.Contains(f.log(), "told: the left one") {
