@@ -138,6 +138,32 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// withoutClaude is the PATH of this process with other folders in the place of
+// those that hold a Claude Code, with links to all else that is in them.
+func withoutClaude(t *testing.T) []string {
+	t.Helper()
+	path := filepath.SplitList(os.Getenv("PATH"))
+	for i, dir := range path {
+		if _, err := os.Stat(filepath.Join(dir, "claude")); err != nil {
+			continue
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path[i] = t.TempDir()
+		for _, e := range entries {
+			if e.Name() == "claude" {
+				continue
+			}
+			if err := os.Symlink(filepath.Join(dir, e.Name()), filepath.Join(path[i], e.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return path
+}
+
 // TestDemoWithoutClaude: where Claude Code is missing or does not work, the
 // demo says so, what it would show, and where to get it.
 func TestDemoWithoutClaude(t *testing.T) {
@@ -163,12 +189,7 @@ func TestDemoWithoutClaude(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			path := []string{bin}
-			for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-				if _, err := os.Stat(filepath.Join(dir, "claude")); err != nil {
-					path = append(path, dir)
-				}
-			}
+			path := append([]string{bin}, withoutClaude(t)...)
 			p.env = append(p.env, "PATH="+strings.Join(path, string(os.PathListSeparator)))
 			out, err := demo(t, p, filepath.Join(there, "demo")).CombinedOutput()
 			asTold(t, out, err)
