@@ -154,7 +154,7 @@ func (l *listener) asked(p payload) string {
 	if d.Verdict == guard.Ask {
 		return d.Reason
 	}
-	return "may it use " + p.Tool + "? " + event.About(p.Input)
+	return "may it use " + p.Tool + "? " + event.About(p.Input) + "\n(yes, or no and why)"
 }
 
 // failure is what a failed call of the model means.

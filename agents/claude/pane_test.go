@@ -53,7 +53,7 @@ func TestQuestionIsAnsweredByCommand(t *testing.T) {
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: asking()})
 	p := f.inPane()
 	f.becomes("needs input")
-	if d := f.last(run.Active).Detail; d != "Which colour? (Red | Blue)" {
+	if d := f.last(run.Active).Detail; d != "Which colour?\n  1. Red: like fire\n  2. Blue: like the sea" {
 		t.Errorf("asked %q", d)
 	}
 	p.shows("Enter to select")
@@ -91,7 +91,7 @@ func TestPermissionIsAnswered(t *testing.T) {
 			f.write(f.home.Claude, "settings.json", `{"permissions":{"defaultMode":"manual"}}`)
 			p := f.inPane()
 			f.becomes("needs input")
-			if d := f.last(run.Active).Detail; d != "may it use Bash? touch made" {
+			if d := f.last(run.Active).Detail; d != "may it use Bash? touch made\n(yes, or no and why)" {
 				t.Errorf("asked %q", d)
 			}
 			if err := f.dial().Answer(t.Context(), text); err != nil {

@@ -7,10 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -84,17 +82,10 @@ func firstScreens(f *attempt.Fitness, s attempt.Setup, c config) {
 	}
 }
 
-var versionRE = regexp.MustCompile(`(\d+)\.(\d+)\.(\d+)`)
-
+// parseVersion reads what `claude --version` prints.
 func parseVersion(s string) (v [3]int, ok bool) {
-	m := versionRE.FindStringSubmatch(s)
-	if m == nil {
-		return v, false
-	}
-	for i := range v {
-		v[i], _ = strconv.Atoi(m[i+1]) // digits
-	}
-	return v, true
+	_, err := fmt.Sscanf(s, "%d.%d.%d", &v[0], &v[1], &v[2])
+	return v, err == nil
 }
 
 // config is what is read of the program's own files.

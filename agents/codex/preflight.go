@@ -10,7 +10,6 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -117,8 +116,6 @@ func getenv(env []string, name string) string {
 	return ""
 }
 
-var agentVersion = regexp.MustCompile(`/(\d+\.\d+\.\d+[^ ]*)`)
-
 // interview asks the program what it is set up with.
 func interview(ctx context.Context, path string, s attempt.Setup) (*state, error) {
 	cmd := exec.CommandContext(ctx, path, "app-server")
@@ -208,9 +205,8 @@ func converse(in io.Writer, out io.Reader, root string) (*state, error) {
 	if err == nil {
 		err = json.Unmarshal(read.Config, &st.Config)
 	}
-	if m := agentVersion.FindStringSubmatch(hello.Agent); m != nil {
-		st.Version = m[1]
-	}
+	_, version, _ := strings.Cut(hello.Agent, "/") // as in cmux/0.169.0 (Debian 12)
+	st.Version, _, _ = strings.Cut(version, " ")
 	return &st, err
 }
 

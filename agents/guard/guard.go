@@ -209,31 +209,47 @@ func (g *guard) writeTool(c Call, in input) Decision {
 	return Decision{}
 }
 
-// question is the text of an AskUserQuestion or of its like.
+// question is the text of an AskUserQuestion or of its like: the options below
+// each question, by the number that is the answer, and the questions numbered
+// where there are several.
 func (in input) question() string {
 	var asked []struct {
 		Question string `json:"question"`
 		Options  []struct {
 			Label string `json:"label"`
+			About string `json:"description"`
 		} `json:"options"`
 	}
 	_ = json.Unmarshal(in.fields["questions"], &asked) // another shape has no known text
 	var lines []string
-	for _, q := range asked {
-		var labels []string
-		for _, o := range q.Options {
-			labels = append(labels, o.Label)
-		}
+	for i, q := range asked {
 		line := q.Question
-		if len(labels) > 0 {
-			line += " (" + strings.Join(labels, " | ") + ")"
+		if len(asked) > 1 {
+			line = fmt.Sprintf("(%d of %d) %s", i+1, len(asked), line)
 		}
 		lines = append(lines, line)
+		for k, o := range q.Options {
+			line := fmt.Sprintf("  %d. %s", k+1, o.Label)
+			if o.About != "" && o.About != o.Label {
+				line += ": " + o.About
+			}
+			lines = append(lines, line)
+		}
 	}
 	if len(lines) == 0 {
 		return in.text("question", "text")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Questions is how many questions the Reason of an Ask holds. The answer to
+// several is a line for each.
+func Questions(reason string) int {
+	n := 1
+	if _, err := fmt.Sscanf(reason, "(1 of %d) ", &n); err != nil || n < 1 {
+		return 1
+	}
+	return n
 }
 
 func (g *guard) ask(in input) Decision {

@@ -299,7 +299,7 @@ func TestScriptsAreBounded(t *testing.T) {
 }
 
 func TestInteractiveTools(t *testing.T) {
-	question := json.RawMessage(`{"questions":[{"question":"Which colour?","header":"c","options":[{"label":"Red"},{"label":"Blue"}]},{"question":"Why?"}]}`)
+	question := json.RawMessage(`{"questions":[{"question":"Which colour?","header":"c","options":[{"label":"Red","description":"like fire"},{"label":"Blue"}]},{"question":"Why?"}]}`)
 	headless := builder()
 	headless.Headless = true
 	for _, c := range []struct {
@@ -310,7 +310,7 @@ func TestInteractiveTools(t *testing.T) {
 		want    string
 	}{
 		{"AskUserQuestion", question, headless, guard.Deny, `cmux blocked "question"`},
-		{"AskUserQuestion", question, builder(), guard.Ask, "Which colour? (Red | Blue)\nWhy?"},
+		{"AskUserQuestion", question, builder(), guard.Ask, "(1 of 2) Which colour?\n  1. Red: like fire\n  2. Blue\n(2 of 2) Why?"},
 		{"AskUserQuestion", object(), builder(), guard.Ask, "asks a question"},
 		{"request_user_input", question, builder(), guard.Ask, "Which colour?"},
 		{"EnterPlanMode", object(), headless, guard.Deny, "carry it out"},
@@ -420,5 +420,16 @@ func BenchmarkDecide(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		guard.Decide(p, c)
+	}
+}
+
+func TestQuestions(t *testing.T) {
+	for reason, want := range map[string]int{
+		"": 1, "Why?": 1, "(1 of 3) Why?\n(2 of 3) How?\n(3 of 3) Who?": 3,
+		"(1 of 0) x": 1, "(1 of -2) x": 1, "(2 of 3) x": 1, "(1 of many) x": 1, "(1 of 3": 1,
+	} {
+		if got := guard.Questions(reason); got != want {
+			t.Errorf("%q: %d, want %d", reason, got, want)
+		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -27,9 +27,6 @@ type issue struct {
 	} `json:"labels"`
 }
 
-// issueNumber is how an issue may be named.
-var issueNumber = regexp.MustCompile(`^#?([1-9][0-9]{0,9})$`)
-
 // fromIssues makes an agent of each issue in list. What it cannot make of them
 // is told of all at once.
 func (d *Deps) fromIssues(ctx context.Context, root, list string, a *answers) ([]agentAnswer, error) {
@@ -43,13 +40,13 @@ func (d *Deps) fromIssues(ctx context.Context, root, list string, a *answers) ([
 	var numbers []string
 	seen := map[string]bool{}
 	for _, s := range commaList(list) {
-		m := issueNumber.FindStringSubmatch(s)
-		if m == nil {
+		n, err := strconv.ParseUint(strings.TrimPrefix(s, "#"), 10, 32)
+		if err != nil || n == 0 {
 			return nil, usage("cmux agents init --from-issues 12,15", "--from-issues: %q is not the number of an issue", s)
 		}
-		if !seen[m[1]] {
-			seen[m[1]] = true
-			numbers = append(numbers, m[1])
+		if number := strconv.FormatUint(n, 10); !seen[number] {
+			seen[number] = true
+			numbers = append(numbers, number)
 		}
 	}
 	if len(numbers) == 0 {

@@ -336,8 +336,10 @@ func wayOut(v *run.View, i int) string {
 	case strings.Contains(n.Status.Reason, "cmux agents "):
 	case strings.HasPrefix(label, "failed"):
 		return "cmux agents logs " + name + "; cmux agents retry " + name
+	case label == "needs input" && v.Run.Plan.Headless:
+		return "cmux agents answer " + name
 	case label == "needs input":
-		return "cmux agents attach " + name + "; cmux agents answer " + name + " TEXT"
+		return "cmux agents attach " + name + "; cmux agents answer " + name
 	case label == "taken over":
 		return "cmux agents release " + name
 	}

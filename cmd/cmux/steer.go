@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/guard"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/dag"
@@ -141,10 +142,14 @@ func mustLive(n *run.NodeView) error {
 
 func newAnswerCmd(d *Deps) *cobra.Command {
 	return &cobra.Command{
-		Use:               "answer NAME TEXT",
-		Short:             "Answer an agent that needs input",
+		Use:   "answer NAME [TEXT]",
+		Short: "Answer an agent that needs input",
+		Long: `Answer an agent that needs input. A number stands for the option in that place;
+whether an agent may do something is answered with yes, or with no and why.
+Several questions are answered with a line each. Without TEXT the question is
+shown, and asked on a terminal.`,
 		Example:           "  cmux agents answer api 'Use the second schema.'",
-		Args:              cobra.MinimumNArgs(2),
+		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: d.completeNode,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v, i, err := d.latestView(cmd.Context(), args[0])
@@ -159,6 +164,11 @@ func newAnswerCmd(d *Deps) *cobra.Command {
 				return err
 			}
 			text := strings.Join(args[1:], " ")
+			if len(args) == 1 {
+				if text, err = d.putQuestion(cmd.Context(), n); err != nil {
+					return err
+				}
+			}
 			if strings.TrimSpace(text) == "" {
 				return usage("", "the answer is empty")
 			}
@@ -169,6 +179,39 @@ func newAnswerCmd(d *Deps) *cobra.Command {
 			return err
 		},
 	}
+}
+
+// putQuestion shows a person what an agent asks and returns what they answer.
+func (d *Deps) putQuestion(ctx context.Context, n *run.NodeView) (string, error) {
+	name := n.Spec.Name
+	if n.Status.Label != "needs input" {
+		return "", &Hint{Err: fmt.Errorf("%s asks nothing (%s)", name, n.Status.Label), Try: "cmux agents answer " + name + " TEXT, which tells it something all the same"}
+	}
+	question := manyLines(n.Status.Reason)
+	if _, err := fmt.Fprintf(d.Out, "%s asks, since %s:\n\n%s\n\n", name, span(n.Status.Age), question); err != nil {
+		return "", err
+	}
+	if !isTerminal(d.In) {
+		return "", usage("cmux agents answer "+name+" TEXT", "there is no terminal to ask on")
+	}
+	var lines []string
+	many := guard.Questions(question)
+	for k := range many {
+		prompt := "Answer (empty: none): "
+		if many > 1 {
+			prompt = fmt.Sprintf("Answer to %d of %d (empty: none): ", k+1, many)
+		}
+		line, _, err := d.askLine(ctx, prompt)
+		if err != nil {
+			return "", err
+		}
+		if strings.TrimSpace(line) == "" {
+			fmt.Fprintln(d.Err, "Nothing was answered.")
+			return "", silent{errDeclined}
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n"), nil
 }
 
 func newRetryCmd(d *Deps) *cobra.Command {

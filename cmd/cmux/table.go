@@ -147,6 +147,16 @@ func short(n int64) string {
 	return fmt.Sprintf("%d.%d%s", tenths/10, tenths%10, unit)
 }
 
+// manyLines is oneLine for text that keeps its lines and their indent.
+func manyLines(s string) string {
+	var lines []string
+	for line := range strings.SplitSeq(strings.Trim(s, "\n"), "\n") {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		lines = append(lines, strings.TrimRight(indent+oneLine(line), " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
 // span writes a duration as 12s, 3m04s, 1h02m or 2d03h.
 func span(d time.Duration) string {
 	s := int64(max(0, d) / time.Second)
