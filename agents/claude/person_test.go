@@ -224,7 +224,7 @@ func TestSeveralQuestions(t *testing.T) {
 			f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{{twoQuestions}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
 			p := f.inPane()
 			f.label("needs input")
-			if d := f.last(run.Active).Detail; d != "Which colour? (Red | Blue)\nWhich size? (Small | Large)" {
+			if d := f.last(run.Active).Detail; d != "(1 of 2) Which colour?\n  1. Red: like fire\n  2. Blue: like the sea\n(2 of 2) Which size?\n  1. Small: fits\n  2. Large: shows" {
 				t.Errorf("asked %q", d)
 			}
 			p.shows("Enter to select")
