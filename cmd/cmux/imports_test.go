@@ -88,3 +88,21 @@ func room(path string) (room, part string) {
 	elems := strings.SplitN(rest, "/", 3)
 	return room, strings.Join(elems[:min(2, len(elems))], "/")
 }
+
+// TestReleasedBinaryHasNoTestParts: what stands in for models and agents stays
+// out of the binary that people run.
+func TestReleasedBinaryHasNoTestParts(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	deps := strings.Fields(string(out))
+	for _, not := range []string{"cmux/agents/modeltest", "cmux/agents/scripted", "testing"} {
+		if slices.Contains(deps, not) {
+			t.Errorf("the binary links %s", not)
+		}
+	}
+	if !slices.Contains(deps, "cmux/agents/kinds") {
+		t.Errorf("go list names none of the binary's packages: %q", deps)
+	}
+}
