@@ -5,6 +5,10 @@
 // Decide is pure; symbolic links are followed by a function that is given.
 // What it refuses carries a reason that tells the agent what to do instead.
 //
+// What is surely harmless it grants: then nobody need be asked for a permission
+// (docs/permissions.md). That is decided the other way round: what is not known
+// is not granted.
+//
 // Write tools are judged exactly. A shell command is read as far as it can be
 // without running it: quotes, lists, pipes, substitutions, wrappers such as
 // sudo, env and xargs, scripts in strings. Names that are made at run time are

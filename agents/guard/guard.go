@@ -17,9 +17,10 @@ const (
 	Allow Verdict = iota
 	Deny          // Reason is for the agent
 	Ask           // allowed; a person is asked, and Reason is the question
+	Grant         // allowed, and so surely harmless that nobody need be asked
 )
 
-func (v Verdict) String() string { return [...]string{"allow", "deny", "ask"}[v] }
+func (v Verdict) String() string { return [...]string{"allow", "deny", "ask", "grant"}[v] }
 
 // Decision is the answer to a Call.
 type Decision struct {
@@ -35,7 +36,8 @@ type Policy struct {
 	Peers    []string // worktrees of the run's other nodes, absolute; may be empty
 	Scope    []string // as in dag.Node
 	Context  []string
-	Branch   string // the node's own; empty: it has none
+	Branch   string   // the node's own; empty: it has none
+	Verify   []string // the node's checks
 	Headless bool
 	// Resolve follows every symbolic link of an absolute path, of which a tail
 	// need not exist; Follow does it on disk. Nil: there are none.
@@ -57,6 +59,15 @@ func Decide(p Policy, c Call) Decision {
 		c.Dir = filepath.Join(g.home, c.Dir)
 	}
 	in := parseInput(c.Input)
+	d := g.judge(c, in)
+	if d.Verdict == Allow && g.grants(c, in) {
+		d.Verdict = Grant
+	}
+	return d
+}
+
+// judge says what is refused, and what is asked of a person.
+func (g *guard) judge(c Call, in input) Decision {
 	switch kindOf(c.Tool) {
 	case writes:
 		return g.writeTool(c, in)

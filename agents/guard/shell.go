@@ -99,11 +99,12 @@ func (s *shell) script(text string) {
 	s.depth++
 	defer func() { s.depth-- }()
 	p := syntax.NewParser(syntax.Variant(syntax.LangBash))
+	broken := false
 	for stmt, err := range p.StmtsSeq(strings.NewReader(text)) {
-		if err != nil {
-			return
+		// The parser may go on after a fault, even when told to stop.
+		if broken = broken || err != nil; !broken {
+			s.walk(stmt)
 		}
-		s.walk(stmt)
 	}
 }
 

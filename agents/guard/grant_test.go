@@ -1,0 +1,328 @@
+package guard_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/interp"
+	"mvdan.cc/sh/v3/syntax"
+
+	"cmux/agents/guard"
+)
+
+// checked is the builder with checks.
+func checked() guard.Policy {
+	p := builder()
+	p.Verify = []string{"go test ./...", "make lint && make test", "cd sub && make", "printf 'a\\n'; ./check"}
+	return p
+}
+
+func bash(command string) guard.Call {
+	return guard.Call{Tool: "Bash", Input: object("command", command), Dir: tree}
+}
+
+func granted(p guard.Policy, c guard.Call) bool { return guard.Decide(p, c).Verdict == guard.Grant }
+
+func TestGrantedCommands(t *testing.T) {
+	for _, command := range []string{
+		"cmux done 'All good'", `cmux blocked "which one?"`, "cmux done -- x", `cmux done don\'t`, "cmux done \"$(cat <<'EOF'\nMade \"it\".\n$(rm -rf /)\nEOF\n)\"",
+		"cmux done done\n", "cmux done x && cmux done y",
+
+		"git add -A", "git add .", "git add -u src/auth/a.go", "git add -- src/auth", "git add src/admin/x.go",
+		"git commit -m 'x'", "git commit -qam x", `git commit -m "a" -m "b"`, "git commit --amend --no-edit", "git commit --message=x", "git commit --message 'fix ../a'",
+		"git commit -F - <<'EOF'\nmessage\nEOF", "git commit -F src/auth/message", "git commit -m \"$(cat <<'EOF'\nAdd it\n\nBecause.\nEOF\n)\"",
+		"git add -A && git commit -q -m work", "git add -A; git commit -m 'x; git stash' || git status", "git add -A\ngit commit -m x\n",
+		"git status", "git status -sb", "git status --porcelain=v2 -uno", "git diff", "git diff HEAD~1 -- src/auth", "git diff --stat main...HEAD", "git diff main..feature/auth",
+		"git log --oneline -5", "git log -n 3 --format=%h", "git log --format='%h %s' main..HEAD", "git log -p -- src/auth", "git show HEAD:src/auth/a.go", "git show --stat HEAD^",
+		"git rev-parse HEAD", "git rev-parse --abbrev-ref HEAD", "git --no-pager log", "git -C . status", "git -C " + tree + " status",
+		"git restore src/auth/a.go", "git restore --staged .", "git restore --source=1a2b3c --staged --worktree -- other/x.go", "git restore -s HEAD~2 a",
+		"git rm -q stray", "git rm --cached src/auth/a.go", "git mv src/auth/a.go src/auth/b.go",
+
+		"ls", "ls -la src", "cat src/auth/a.go", "cat " + tree + "/README.md", "head -20 a", "head -n 5 a b", "tail -n +5 a", "wc -l a", "pwd",
+		"grep -rn 'a.*b' src", "grep -e /etc/passwd a", "grep '/etc/passwd' a", "grep -n --include='*.go' x .", "rg -n 'x|y' src", "rg -g '*.go' x", "cat a | grep b | sort -u | uniq -c | head -3",
+		"echo hello", "printf '%s\\n' x", "ls 2>&1", "ls missing 2>/dev/null", "cat < a", "grep x <<< 'x y'", "! grep -q x a", "cat a |& grep b",
+		"echo x > src/auth/a.go", "cat > src/auth/a.go <<'EOF'\nif $(x); then\nEOF", "cat > src/auth/a.go <<EOF\nplain\nEOF", "git log >> src/auth/log 2>&1", "echo x &> src/auth/log",
+		"cd src && ls && cat auth/a.go", "cd " + tree + " && git add -A && git commit -m x", "cd " + tree + "\ngit status", "cd .; git status",
+
+		"go test ./...", "go test ./... && git commit -m x", "go test ./... 2>&1 | tail -20", "make lint && make test", "cd sub && make", "printf 'a\\n'; ./check", "  go test ./...\n",
+
+		"bash -lc 'git status'", "/bin/bash -lc \"git commit -m 'x y'\"", "/usr/bin/zsh -lc 'go test ./...'", "sh -c 'cmux done x'",
+	} {
+		t.Run(command, func(t *testing.T) {
+			if d := guard.Decide(checked(), bash(command)); d.Verdict != guard.Grant {
+				t.Errorf("%s %q", d.Verdict, d.Reason)
+			}
+		})
+	}
+}
+
+func TestCommandsThatAreNotGranted(t *testing.T) {
+	for _, command := range []string{
+		"", " ", "touch made", "mkdir x", "rm a", "make", "./check", "npm install", "python3 -c 1", "curl x", "true; make", "ls && touch x", "touch x | ls", "exec ls", "command ls", "env ls", "time ls", "eval ls", "source a", ". a", "xargs ls", "nohup ls", "sudo ls", "test -v 'a[$(x)]'", "[ -f a ]", "[[ -f a ]]", "let x=1", "sleep 1", "sed -n 1p a", "awk 1 a", "find . -exec rm {} +",
+		"cmux", "cmux agents status", "cmux --x done y", "./cmux done x", "/tmp/cmux done x", "cmux done $(x)", `cmux done "$(x)"`, "cmux done `x`", `cmux done "$X"`, "cmux done $X", "cmux done *", "cmux done {a,b}", "cmux done ~", "cmux done =ls", "cmux done x # y", "cmux done x &", "cmux done x; x", "cmux done <(x)", "cmux done $'x'", "cmux done $\"x\"", "cmux done \"$(cat <<EOF\n$(x)\nEOF\n)\"", "cmux done \"$(cat a)\"", "cmux done \"$(cat <<'EOF'\nx\nEOF\nrm a)\"", "cmux done \"$(cat <<'EOF' > b\nx\nEOF\n)\"", "cmux done \"$(A=1 cat <<'EOF'\nx\nEOF\n)\"", "cmux done $(cat <<'EOF'\nx\nEOF\n)",
+
+		"A=1", "A=1 git status", "GIT_DIR=x git status", "PATH=. ls", "export A=1", "declare A=1", "GIT_EXTERNAL_DIFF=./x git diff", "git() { x; }; git status", "alias git=x", "if true; then ls; fi", "for i in a; do ls; done", "while true; do ls; done", "case a in a) ls;; esac", "(ls)", "{ ls; }", "coproc ls", "ls &", "trap ls EXIT", "set -x", "printf -v PATH x", "printf -- x", "read A", "mapfile A", "cd", "cd -", "cd ..", "cd ~", "cd /", "cd /tmp && ls", "cd src/.. && git status", "cd src/auth/out && ls", "pushd src", "$GIT status", "g\"i\"t $X",
+
+		"git", "git -c core.pager=x log", "git -c alias.s=x s", "git --git-dir=/x status", "git --work-tree=/ status", "git -C /p/shop status", "git -C .. status", "git -C src status", "git --exec-path=. status", "git -p log", "git --paginate log", "git --config-env=a=B log", "git --namespace=x status", "cd src && git status", "cd src; git status", "git s", "git foo", "/usr/bin/git status", "./git status",
+		"git push", "git pull", "git fetch", "git checkout .", "git reset --hard", "git clean -fd", "git branch x", "git config a.b c", "git grep -Ox y", "git bisect run x", "git rebase -x y", "git merge main", "git apply x", "git submodule foreach x", "git difftool", "git ls-remote", "git help log", "git log --help", "git update-index --add x", "git tag x", "git archive HEAD", "git hash-object -w x", "git notes add",
+		"git diff --output=x", "git diff --outpu=x", "git diff --ext-diff", "git diff --textconv", "git diff --no-index /etc/passwd /dev/null", "git diff /etc/passwd /dev/null", "git diff ../shop/a b", "git diff -O/etc/x", "git diff -U /etc/passwd src/a", "git log --output=x", "git log --show-signature", "git show --output x", "git show -- /etc/passwd", "git show -- src/auth/out", "git log --exec=x", "git log -- :/", "git rev-parse --parseopt", "git diff .git/../../x",
+		"git add -f a", "git add -p", "git add -e", "git add -i", "git add --chmod=+x a", "git add --pathspec-from-file=/x", "git add /etc/passwd", "git add ../x", "git add :/", "git add .git", "git add src/*.go", "git add src/auth/out/x",
+		"git commit", "git commit -a", "git commit --amend", "git commit -n -m x", "git commit --no-verify -m x", "git commit -e -m x", "git commit -C HEAD", "git commit -c HEAD", "git commit -S -m x", "git commit -F /etc/passwd", "git commit -F ../x", "git commit --template=x -m y", "git commit --mess=x", "git commit --author=x -m y", "git commit -m \"$(x)\"", "git commit -m `x`", "git commit -m x ../y", "git commit -m x -- /p/shop/y", "git commit --fixup=HEAD", "git commit --file", "git commit -m",
+		"git restore ../x", "git restore .git", "git restore --source=../x a", "git restore -p a", "git restore --pathspec-from-file=x", "git rm -r .", "git rm -rf a", "git rm -f a", "git rm 'x*'", "git rm .claude/settings.json", "git rm .cmux/x", "git mv a.go .claude", "git mv src/auth/a.go .husky/pre-commit", "git mv src/auth/a.go src/admin/b.go", "git mv -f src/auth/a src/auth/b", "git mv .mcp.json src/auth/x", "git mv src/auth/a .git/hooks/x",
+
+		"cat /etc/passwd", "cat ../shop/a", "cat " + root + "/a", "cat " + peer + "/a", "cat .git/config", "cat .cmux/x", "cat src/auth/out/x", "cat *", "cat src/*.go", "cat $X", "ls /", "ls ..", "ls ~", "head -f a", "tail -f a", "tail -F a", "tail --retry a", "wc --files0-from=/etc/x", "sort -o x a", "sort -ox a", "sort --output=x a", "sort --compress-program=x a", "sort -T / a", "uniq a b", "uniq a", "cut -f1 /etc/passwd", "grep x /etc/passwd", "grep -f /etc/passwd a", "grep -rR x .", "grep --file=/etc/x a", "grep -e x /etc/passwd", "grep -ne x /etc/passwd", "grep --regexp=x /etc/passwd", "grep -C /x/ /etc/passwd b", "grep", "rg --pre ./x y", "rg --pre=x y", "rg -z x", "rg --search-zip x", "rg --hostname-bin=x y", "rg -f /etc/x y", "rg --files /etc", "rg -L x", "rg x /etc", "cat --show-all /etc/passwd", "echo x | tee a", "tr --help",
+		"echo x > a.go", "echo x > src/admin/a.go", "echo x > /tmp/x", "echo x > $F", "echo x > \"$F\"", "echo x > src/auth/*", "echo x >! src/auth/x", "echo x >> ../x", "echo x > src/auth/out/x", "cat <> src/auth/a", "cat < /etc/passwd", "cat < ../x", "echo x >&src/auth/y", "ls {fd}> src/auth/x", "ls 2> x", "cat > src/auth/a <<EOF\n$(x)\nEOF", "cat > src/auth/a <<EOF\n`x`\nEOF", "cat <<< $(x)", "cat > src/auth/a. <<'EOF'\nEOF", "echo x > 'src/auth/git~1'", "> src/auth/a", "cd src && echo x > auth/../../../y", "cat <(ls)", "ls > >(cat)",
+		"cd sub; cat ../../shop/a", "cd sub || cat x; cat ../y", "cd sub && ls | wc; cat ../x", "true || cd sub; git status",
+
+		"go test", "go test ./... -exec x", "go test ./...; x", "cd src && go test ./...", "cd src; go test ./...", "go test ./... && x", "A=1 go test ./...", "make lint", "make lint && make test && x", "go test ./... & ", "(go test ./...)", "bash -c 'go test'", "cd sub && make\ngit status",
+
+		"bash -c 'touch x'", "bash -c \"bash -c 'ls'\"", "bash -c ls x", "bash x", "bash", "bash -ic ls", "./bash -c ls", "/tmp/bash -c ls", "bash -lc 'ls' > src/auth/x", "A=1 bash -c ls", "bash -c ls && ls", "python -c ls", "bash --rcfile x -c ls", "perl -c ls",
+
+		"ls\x00", "ls\r\nls", "ls \x1b", "ls \xff", "ls '", "ls \"", "ls )", "if", "cat <<", "ls ;;", "ls \u200b",
+	} {
+		t.Run(command, func(t *testing.T) {
+			if granted(checked(), bash(command)) {
+				t.Error("granted")
+			}
+		})
+	}
+}
+
+func TestGrantedWrites(t *testing.T) {
+	noScope := builder()
+	noScope.Scope, noScope.Context = nil, nil
+	atRoot := builder()
+	atRoot.Tree = ""
+	for _, c := range []struct {
+		tool  string
+		input json.RawMessage
+		p     guard.Policy
+		want  bool
+	}{
+		{"Write", object("file_path", tree+"/src/auth/jwt.go", "content", "x"), builder(), true},
+		{"Edit", object("file_path", "src/auth/new/jwt.go"), builder(), true},
+		{"Write", object("file_path", tree+"/docs/a.md"), builder(), true}, // a link into the scope; see below
+		{"NotebookEdit", object("notebook_path", tree+"/src/auth/a.ipynb"), builder(), true},
+		{"WriteFile", object("path", tree+"/src/auth/a.go"), builder(), true},
+		{"StrReplaceFile", object("path", "src/auth/a.go"), builder(), true},
+		{"apply_patch", json.RawMessage(`{"changes":[{"path":"src/auth/a.go","kind":{"type":"update","move_path":"src/auth/b.go"}}]}`), builder(), true},
+		{"Write", object("file_path", tree+"/anything/at/all.txt"), noScope, true},
+		{"Write", object("file_path", tree+"/.github/workflows/ci.yml"), noScope, true},
+		{"Write", object("file_path", tree+"/.gitignore"), noScope, true},
+
+		{"Write", object("file_path", tree+"/src/admin/a.go"), builder(), false},
+		{"Write", object("file_path", tree+"/src/auth/out/a.go"), builder(), false},
+		{"Write", object("file_path", tree+"/src/auth/state/a.done"), builder(), false},
+		{"Write", object("file_path", "/etc/passwd"), noScope, false},
+		{"Write", object("file_path", tree+"/.git/config"), noScope, false},
+		{"Write", object("file_path", tree+"/.GIT/config"), noScope, false},
+		{"Write", object("file_path", tree+"/sub/.git"), noScope, false},
+		{"Write", object("file_path", tree+"/.git./config"), noScope, false},
+		{"Write", object("file_path", tree+"/git~1/config"), noScope, false},
+		{"Write", object("file_path", tree+"/.g\u200cit/config"), noScope, false},
+		{"Write", object("file_path", tree+"/.cmux/x"), noScope, false},
+		{"Write", object("file_path", tree+"/.claude/settings.json"), noScope, false},
+		{"Write", object("file_path", tree+"/.Claude/settings.local.json"), noScope, false},
+		{"Write", object("file_path", tree+"/.mcp.json"), noScope, false},
+		{"Write", object("file_path", tree+"/sub/.husky/pre-commit"), noScope, false},
+		{"Write", object("file_path", tree+"/.pre-commit-config.yaml"), noScope, false},
+		{"Write", object("file_path", tree+"/.vscode/tasks.json"), noScope, false},
+		{"Write", object("content", "x"), noScope, false},
+		{"Write", json.RawMessage(`{`), noScope, false},
+		{"Write", object("file_path", root+"/src/auth/a.go"), atRoot, false},
+		{"Write", object("file_path", root+"/a.go"), reviewer(), false},
+		{"mcp__filesystem__write_file", object("path", tree+"/src/auth/a.go"), builder(), false},
+		{"Read", object("file_path", tree+"/src/auth/a.go"), builder(), false},
+		{"Unknown", object("file_path", tree+"/src/auth/a.go"), builder(), false},
+		{"AskUserQuestion", object("question", "x"), builder(), false},
+	} {
+		t.Run(c.tool+string(c.input), func(t *testing.T) {
+			if got := granted(c.p, guard.Call{Tool: c.tool, Input: c.input, Dir: c.p.Tree}); got != c.want {
+				t.Errorf("granted: %v", got)
+			}
+		})
+	}
+}
+
+func TestGrantsOfAReview(t *testing.T) {
+	for command, want := range map[string]bool{
+		"git log main..x": true, "git diff --stat a...b && cat README.md": true, "cmux done ok": true, "ls": true,
+		"git add -A": false, "git commit -m x": false, "git restore a": false, "echo x > a": false, "cat " + tree + "/a": false, "git -C " + tree + " log": false,
+	} {
+		if got := granted(reviewer(), guard.Call{Tool: "Bash", Input: object("command", command), Dir: root}); got != want {
+			t.Errorf("%s: granted %v", command, got)
+		}
+	}
+}
+
+// What else stands in a call may change what a command may do.
+func TestGrantsLookAtTheWholeCall(t *testing.T) {
+	for _, c := range []struct {
+		tool, input, dir string
+		want             bool
+	}{
+		{"Bash", `{"command":"git status","description":"x","timeout":5,"run_in_background":true}`, tree, true},
+		{"Bash", `{"command":"git status","dangerouslyDisableSandbox":false}`, tree, true},
+		{"shell", `{"command":"/bin/bash -lc 'git status'"}`, tree, true},
+		{"Bash", `{"command":"git status"}`, "", true}, // where the node works
+		{"Bash", `{"command":"git status","dangerouslyDisableSandbox":true}`, tree, false},
+		{"Bash", `{"command":"git status","cwd":"/tmp"}`, tree, false},
+		{"Bash", `{"command":["git","status"]}`, tree, false},
+		{"Bash", `{"command":"git status"}`, tree + "/src", false},
+		{"Bash", `{"command":"git status"}`, root, false},
+		{"Bash", `{"command":"ls"}`, peer, false},
+		{"Bash", `{"command":"ls"}`, tree + "/.git", false},
+		{"Bash", `{"command":"cmux done x"}`, "/tmp", true},
+		{"Bash", `"git status"`, tree, false},
+		{"PowerShell", `{"command":"ls"}`, tree, false},
+		{"mcp__x__bash", `{"command":"ls"}`, tree, false},
+		{"Monitor", `{"command":"ls"}`, tree, false},
+	} {
+		if got := granted(checked(), guard.Call{Tool: c.tool, Input: json.RawMessage(c.input), Dir: c.dir}); got != c.want {
+			t.Errorf("%s %s in %s: granted %v", c.tool, c.input, c.dir, got)
+		}
+	}
+}
+
+// mayRun are the programs that a granted script starts, besides the checks.
+var mayRun = []string{"cmux", "git", "ls", "cat", "head", "tail", "wc", "grep", "rg", "sort", "uniq", "cut", "tr", "sh", "bash", "zsh"}
+
+// ran is what a script would do, by an interpreter of its own: the programs it
+// starts and the files it writes or reads.
+func ran(t *testing.T, script string) (commands [][]string, wrote, read []string) {
+	t.Helper()
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "")
+	if err != nil {
+		t.Fatalf("%q: %v", script, err)
+	}
+	dir := t.TempDir()
+	r, err := interp.New(
+		interp.Dir(dir), interp.Env(expand.ListEnviron("PATH=/nowhere", "HOME="+dir)), interp.StdIO(nil, io.Discard, io.Discard),
+		interp.CallHandler(func(_ context.Context, args []string) ([]string, error) {
+			commands = append(commands, args)
+			switch args[0] {
+			case "cd", "exec", "source", ".", "eval": // everything stays where it is
+				return []string{"true"}, nil
+			}
+			return args, nil
+		}),
+		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
+			return func(context.Context, []string) error { return nil }
+		}),
+		interp.OpenHandler(func(_ context.Context, path string, flag int, _ os.FileMode) (io.ReadWriteCloser, error) {
+			if rel, ok := strings.CutPrefix(path, dir+"/"); ok || !filepath.IsAbs(path) {
+				path = filepath.Join(tree, rel)
+			}
+			if flag&(os.O_WRONLY|os.O_RDWR|os.O_CREATE) != 0 {
+				wrote = append(wrote, path)
+			} else {
+				read = append(read, path)
+			}
+			return os.OpenFile(os.DevNull, os.O_RDWR, 0)
+		}),
+		interp.ReadDirHandler2(func(context.Context, string) ([]fs.DirEntry, error) { return nil, nil }),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var status interp.ExitStatus
+	if err := r.Run(t.Context(), f); err != nil && !errors.As(err, &status) {
+		t.Fatalf("%q: %v", script, err)
+	}
+	return commands, wrote, read
+}
+
+// soundly checks of a granted script what an interpreter says that it does.
+func soundly(t *testing.T, p guard.Policy, script string) {
+	t.Helper()
+	if slices.ContainsFunc(p.Verify, func(v string) bool { return strings.Contains(script, v) }) {
+		return
+	}
+	commands, wrote, read := ran(t, script)
+	builtin := []string{"cd", "echo", "true", "false", ":", "printf", "pwd"}
+	for _, c := range commands {
+		if !slices.Contains(mayRun, c[0]) && !slices.Contains(builtin, c[0]) {
+			t.Errorf("%q runs %q", script, c)
+		}
+		for _, a := range c[1:] {
+			if c[0] == "git" && (strings.HasPrefix(a, "--output") || strings.HasPrefix(a, "--ext") || strings.HasPrefix(a, "--exec") || a == "-c") {
+				t.Errorf("%q runs %q", script, c)
+			}
+		}
+	}
+	for _, w := range wrote {
+		if w != os.DevNull && guard.Decide(p, guard.Call{Tool: "Write", Input: object("file_path", w), Dir: tree}).Verdict != guard.Grant && !strings.Contains(script, "cd ") {
+			t.Errorf("%q writes %s", script, w)
+		}
+	}
+	for _, r := range read {
+		if r != os.DevNull && !strings.HasPrefix(r, tree+"/") {
+			t.Errorf("%q reads %s", script, r)
+		}
+	}
+}
+
+// FuzzGrant: nothing panics; a longer script with something refused in it is not
+// granted; and what is granted does, when it is run, nothing but what is vouched
+// for.
+func FuzzGrant(f *testing.F) {
+	for _, s := range []string{
+		"git add -A && git commit -q -m \"$(cat <<'EOF'\nx\nEOF\n)\"", "cat > src/auth/a <<'EOF'\nx\nEOF", "cmux done x", "bash -lc 'git status'",
+		"cd src && ls | grep x", "echo x > src/auth/y 2>&1", "grep -e x a", "git log -5 --format='%h' -- a", "git -C . restore --source=x -- a", "go test ./... | tail -3",
+		"echo $(x)", "ls `x`", "ls ${x}", "ls *", "a() { ls; }", "A=1 ls", "ls &", "ls >! x", "git diff --output=x", "cat <(x)", "ls \\\n-a", "echo \"a\\\"b\" 'c'd", "! true || false", "ls;;", "echo {a,b} ~ =ls #",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, script string) {
+		p := checked()
+		if !granted(p, bash(script)) {
+			return
+		}
+		for _, denied := range []string{script + "\ngit stash", "git stash\n" + script} {
+			if d := guard.Decide(p, bash(denied)); d.Verdict != guard.Deny && d.Verdict != guard.Allow {
+				t.Errorf("%q: %s", denied, d.Verdict)
+			}
+		}
+		soundly(t, p, script)
+	})
+}
+
+// A granted write is one that is not refused, for every policy and path.
+func FuzzGrantedWrite(f *testing.F) {
+	for _, s := range []string{"src/auth/a", tree + "/x", "../shop/a", ".git/x", "src/auth/out/../x", "a\x00b", ".claude/x", "/"} {
+		f.Add(s, true)
+		f.Add(s, false)
+	}
+	f.Fuzz(func(t *testing.T, path string, scoped bool) {
+		p := builder()
+		if !scoped {
+			p.Scope, p.Context = nil, nil
+		}
+		if !granted(p, guard.Call{Tool: "Write", Input: object("file_path", path), Dir: tree}) {
+			return
+		}
+		abs := path
+		if !filepath.IsAbs(abs) {
+			abs = tree + "/" + abs
+		}
+		at, err := follow(abs)
+		rel, inside := strings.CutPrefix(at, tree+"/")
+		if err != nil || !inside || scoped && !strings.HasPrefix(rel, "src/") {
+			t.Errorf("%q is %s, %v", path, at, err)
+		}
+		for _, name := range strings.Split(strings.ToLower(rel), "/") {
+			if name == ".git" || name == ".cmux" || name == ".claude" {
+				t.Errorf("%q is %s", path, at)
+			}
+		}
+	})
+}
