@@ -58,7 +58,7 @@ func (s *Stage) earlier() ([]run.Attempt, error) {
 func (s *Stage) Policy() guard.Policy {
 	p := guard.Policy{
 		Role: s.Node.Role, Root: s.Run.Plan.Root, Tree: s.Spec.Place.Tree,
-		Scope: s.Node.Scope, Context: s.Node.Context, Branch: s.Spec.Place.Branch,
+		Scope: s.Node.Scope, Context: s.Node.Context, Branch: s.Spec.Place.Branch, Verify: s.Node.Verify,
 		Headless: s.Terminal == nil, Resolve: guard.Follow,
 	}
 	if g := s.Run.Plan.Graph; g != nil {

@@ -20,6 +20,7 @@ type payload struct {
 	Source     string          `json:"source"`
 	Transcript string          `json:"transcript_path"`
 	Dir        string          `json:"cwd"`
+	Mode       string          `json:"permission_mode"`
 	Prompt     string          `json:"prompt"`
 	Tool       string          `json:"tool_name"`
 	ToolID     string          `json:"tool_use_id"`
@@ -81,11 +82,18 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]attempt.Event, atte
 	case "PreToolUse":
 		l.busy = true
 		d := guard.Decide(l.policy, guard.Call{Tool: p.Tool, Input: p.Input, Dir: p.Dir, Sub: p.AgentID != ""})
-		if d.Verdict == guard.Deny {
-			l.facts = append(l.facts, event.Event{Kind: event.Denied, Tool: p.Tool, ToolID: p.ToolID, Input: p.Input, Text: d.Reason})
-			return nil, denied(d.Reason), nil
+		switch {
+		case d.Verdict == guard.Deny:
+			l.refused(p, d.Reason)
+			return nil, decided("deny", d.Reason), nil
+		case d.Verdict == guard.Grant && p.Mode != "plan": // which a person may have turned on
+			return nil, decided("allow", ""), nil
 		}
 	case "PermissionRequest":
+		if l.policy.Headless {
+			l.refused(p, guard.NobodyToAsk)
+			return nil, permission(object{"behavior": "deny", "message": guard.NobodyToAsk}), nil
+		}
 		l.asking, l.held, l.question = p.Tool, hook, p.Input
 		return one(attempt.Event{What: attempt.Asked, Text: l.asked(p), Hold: true})
 	case "PostToolUse", "PostToolUseFailure":
@@ -132,6 +140,11 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]attempt.Event, atte
 		}
 	}
 	return one(attempt.Event{})
+}
+
+// refused notes that a call was.
+func (l *listener) refused(p payload, reason string) {
+	l.facts = append(l.facts, event.Event{Kind: event.Denied, Tool: p.Tool, ToolID: p.ToolID, Input: p.Input, Text: reason})
 }
 
 // interrupted takes in that a person broke the turn off.
@@ -186,10 +199,19 @@ func printed(v any) attempt.Reply {
 	return attempt.Reply{Stdout: string(b) + "\n"}
 }
 
-func denied(reason string) attempt.Reply {
-	return printed(object{"hookSpecificOutput": object{
-		"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason,
-	}})
+// decided answers a PreToolUse hook. Rules of the person's that ask or deny stand
+// above an "allow".
+func decided(decision, reason string) attempt.Reply {
+	answer := object{"hookEventName": "PreToolUse", "permissionDecision": decision}
+	if reason != "" {
+		answer["permissionDecisionReason"] = reason
+	}
+	return printed(object{"hookSpecificOutput": answer})
+}
+
+// permission answers a PermissionRequest hook.
+func permission(decision object) attempt.Reply {
+	return printed(object{"hookSpecificOutput": object{"hookEventName": "PermissionRequest", "decision": decision}})
 }
 
 // handBack answers the hook that is held.
@@ -197,9 +219,7 @@ func (l *listener) handBack(text string) attempt.Reply {
 	if l.held == "PermissionRequest" {
 		tool := l.asking
 		l.asking = ""
-		return printed(object{"hookSpecificOutput": object{
-			"hookEventName": "PermissionRequest", "decision": answer(tool, l.question, text),
-		}})
+		return permission(answer(tool, l.question, text))
 	}
 	l.busy = true
 	return printed(object{"decision": "block", "reason": text})

@@ -47,7 +47,7 @@ func Preflight(ctx context.Context, s attempt.Setup) attempt.Fitness {
 		f.Fatal("Claude Code refuses auto_accept as root", "run as another user, or set IS_SANDBOX=1 inside a container")
 	}
 	if s.Headless && s.Asks {
-		f.Warn("headless nobody answers Claude Code's permission dialogs, so what needs one is refused", "set auto_accept: true, or permissions.allow in the project's .claude/settings.json")
+		f.Warn("headless nobody answers Claude Code's permission dialogs, so what needs one is refused; writing in scope, committing, reading and the node's checks need none", "set auto_accept: true, or permissions.allow in the project's .claude/settings.json (docs/permissions.md)")
 	}
 	c := readConfig(s.Env)
 	if loggedIn(s.Env, c) {

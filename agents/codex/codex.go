@@ -429,12 +429,16 @@ func (a *agent) request(m stdio.Message, n notice) {
 		if err != nil {
 			in = nil // the text of a command always marshals
 		}
-		a.approve(m, n, guard.Call{Tool: "shell", Input: in, Dir: n.Dir}, n.Command, "run: "+stdio.Inner(n.Command))
+		a.approve(m, n, guard.Call{Tool: "shell", Input: in, Dir: n.Dir}, "run: "+stdio.Inner(n.Command))
 	case "item/fileChange/requestApproval":
 		a.mu.Lock()
 		changes := a.patches[n.ItemID]
 		a.mu.Unlock()
-		in, err := json.Marshal(object{"changes": changes})
+		asked := object{"changes": changes}
+		if n.Root != "" {
+			asked["grantRoot"] = n.Root
+		}
+		in, err := json.Marshal(asked)
 		if err != nil {
 			in = nil
 		}
@@ -446,7 +450,7 @@ func (a *agent) request(m stdio.Message, n notice) {
 		if n.Root != "" {
 			what = "write anything below " + n.Root
 		}
-		a.approve(m, n, guard.Call{Tool: "apply_patch", Input: in, Dir: a.Stage.Dir}, "", what)
+		a.approve(m, n, guard.Call{Tool: "apply_patch", Input: in, Dir: a.Stage.Dir}, what)
 	case "item/tool/requestUserInput":
 		a.input(m, n)
 	case "mcpServer/elicitation/request":
@@ -482,8 +486,8 @@ func (a *agent) answer(m stdio.Message, result any) {
 }
 
 // approve answers a request for leave.
-func (a *agent) approve(m stdio.Message, n notice, call guard.Call, command, what string) {
-	d := a.Judge(a.policy, call, command)
+func (a *agent) approve(m stdio.Message, n notice, call guard.Call, what string) {
+	d := a.Judge(a.policy, call)
 	switch d.Verdict {
 	case guard.Allow:
 		a.answer(m, object{"decision": "accept"})

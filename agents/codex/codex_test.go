@@ -193,6 +193,30 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// What is granted may leave the sandbox though nobody is asked; the rest may not.
+func TestGranted(t *testing.T) {
+	t.Parallel()
+	escalated := func(command string) mt.Turn {
+		return mt.Turn{mt.ToolUse{Name: "exec_command", Input: map[string]any{"cmd": command, "sandbox_permissions": "require_escalated", "justification": "may I?"}}}
+	}
+	outside := filepath.Join(t.TempDir(), "outside")
+	f, server := fixture(t, nil, escalated("git commit -q --allow-empty -m work"), escalated("echo no > "+outside), mt.Turn{mt.Report("made it")})
+	_, wait := f.Start()
+	if code := wait(); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	if end := f.Ended(); end.Outcome != dag.Done || end.Commits != 1 {
+		t.Errorf("%+v", end)
+	}
+	if _, err := os.Stat(outside); err == nil {
+		t.Error("it wrote outside")
+	}
+	rs := server.Requests()
+	if told := strings.Join(rs[len(rs)-1].UserTexts(), "\n"); !strings.Contains(told, "nobody can allow this") {
+		t.Errorf("it was told %q", told)
+	}
+}
+
 func TestPane(t *testing.T) {
 	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "outside")

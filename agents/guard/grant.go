@@ -29,10 +29,11 @@ func (g *guard) grants(c Call, in input) bool {
 func (g *guard) builds() bool { return g.hasOwnPlace && g.Role != dag.RoleReview }
 
 // grantsWrite grants a file tool of the kinds themselves; what an MCP server
-// does beside writing is its own.
+// does beside writing is its own. Codex may ask for leave to write all of a
+// folder from now on.
 func (g *guard) grantsWrite(c Call, in input) bool {
 	paths := in.paths()
-	if !g.builds() || strings.HasPrefix(strings.ToLower(c.Tool), "mcp__") || len(paths) == 0 {
+	if _, folder := in.fields["grantRoot"]; !g.builds() || folder || strings.HasPrefix(strings.ToLower(c.Tool), "mcp__") || len(paths) == 0 {
 		return false
 	}
 	for _, p := range paths {

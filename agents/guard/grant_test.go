@@ -119,6 +119,8 @@ func TestGrantedWrites(t *testing.T) {
 		{"Write", object("file_path", tree+"/.github/workflows/ci.yml"), noScope, true},
 		{"Write", object("file_path", tree+"/.gitignore"), noScope, true},
 
+		{"apply_patch", json.RawMessage(`{"changes":[{"path":"src/auth/a.go"}],"grantRoot":"/p/shop-auth"}`), builder(), false},
+		{"apply_patch", json.RawMessage(`{"changes":[{"path":"src/auth/a.go"},{"path":".claude/x"}]}`), builder(), false},
 		{"Write", object("file_path", tree+"/src/admin/a.go"), builder(), false},
 		{"Write", object("file_path", tree+"/src/auth/out/a.go"), builder(), false},
 		{"Write", object("file_path", tree+"/src/auth/state/a.done"), builder(), false},

@@ -22,6 +22,9 @@ const (
 
 func (v Verdict) String() string { return [...]string{"allow", "deny", "ask", "grant"}[v] }
 
+// NobodyToAsk refuses a call that needs a person's leave where there is none.
+const NobodyToAsk = "refused: nobody can allow this during this run. Find a way that needs no leave; if there is none: cmux blocked \"what you need\""
+
 // Decision is the answer to a Call.
 type Decision struct {
 	Verdict Verdict

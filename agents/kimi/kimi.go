@@ -550,10 +550,6 @@ func (a *agent) approve(m stdio.Message, p payload) {
 	if !known {
 		c = seen(p)
 	}
-	var in struct {
-		Command string `json:"command"`
-	}
-	stdio.Lenient(raw(c.arguments), &in)
 	reject := func(why string) object {
 		o := object{"request_id": p.ID, "response": "reject"}
 		if why != "" {
@@ -562,7 +558,7 @@ func (a *agent) approve(m stdio.Message, p payload) {
 		return o
 	}
 	allowed := object{"request_id": p.ID, "response": "approve"}
-	d := a.Judge(a.policy, guard.Call{Tool: c.name, Input: raw(c.arguments), Dir: a.Stage.Dir}, in.Command)
+	d := a.Judge(a.policy, guard.Call{Tool: c.name, Input: raw(c.arguments), Dir: a.Stage.Dir})
 	switch d.Verdict {
 	case guard.Allow:
 		a.answer(m, allowed)

@@ -96,21 +96,20 @@ func (s *Session) typed(ctx context.Context, line string) {
 	s.options.Typed(ctx, line)
 }
 
-// Judge decides about a call that the program asks leave for. Reporting is
-// always allowed, and what guard refuses never; the rest is allowed with
+// Judge decides about a call that the program asks leave for: what guard
+// refuses never, and what it grants always; the rest is allowed with
 // auto_accept, asked of a person in a pane, and refused where nobody is.
-func (s *Session) Judge(p guard.Policy, call guard.Call, command string) guard.Decision {
-	if isReport(command) {
-		return guard.Decision{}
-	}
+func (s *Session) Judge(p guard.Policy, call guard.Call) guard.Decision {
 	d := guard.Decide(p, call)
 	switch {
+	case d.Verdict == guard.Grant:
+		return guard.Decision{}
 	case d.Verdict == guard.Deny || s.Stage.Node.AutoAccept:
 		return d
 	case s.Stage.Terminal != nil:
 		return guard.Decision{Verdict: guard.Ask, Reason: d.Reason}
 	}
-	return guard.Decision{Verdict: guard.Deny, Reason: "refused: nobody can allow this during this run. Find a way that needs no leave; if there is none: cmux blocked \"what you need\""}
+	return guard.Decision{Verdict: guard.Deny, Reason: guard.NobodyToAsk}
 }
 
 // Yes reports whether an answer to a yes-or-no question agrees, and, when it
@@ -148,13 +147,6 @@ func Option(answer string, labels []string) string {
 		return labels[k-1]
 	}
 	return answer
-}
-
-// isReport reports whether a shell command is nothing but a report of the
-// agent's own.
-func isReport(command string) bool {
-	w, ok := words(Inner(command))
-	return ok && len(w) >= 2 && w[0] == "cmux" && (w[1] == "done" || w[1] == "blocked")
 }
 
 // Inner is the command in `/bin/bash -lc '…'`, as far as that is plain.

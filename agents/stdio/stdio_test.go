@@ -11,6 +11,10 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+
+	"cmux/agents/attempt"
+	"cmux/agents/guard"
+	"cmux/dag"
 )
 
 func TestParse(t *testing.T) {
@@ -155,17 +159,38 @@ func TestSendToADeafProgram(t *testing.T) {
 	}
 }
 
-func TestIsReport(t *testing.T) {
-	for command, want := range map[string]bool{
-		`cmux done "a b"`: true, `cmux blocked 'it; is > so'`: true, `cmux done -- 'x'`: true, `/bin/bash -lc 'cmux done "a b"'`: true,
-		`/bin/bash -c "cmux done 'x'"`: true, `cmux done "it is \"so\""`: true,
-		`cmux done`: true, `cmux`: false, `cmux agents stop`: false, ``: false,
-		`cmux done "$(rm -rf /)"`: false, "cmux done \"`id`\"": false, `cmux done x; rm y`: false, `cmux done x && y`: false,
-		`cmux done x > /etc/passwd`: false, "cmux done x\nrm y": false, `cmux done $HOME`: false, `cmux done 'open`: false,
-		`PATH=/tmp cmux done x`: false, `/tmp/cmux done x`: false, `sh -c 'cmux done x; rm y'`: false, `cmux done x # y`: false,
+func TestJudge(t *testing.T) {
+	p := guard.Policy{Role: dag.RoleBuild, Root: "/p", Tree: "/t", Headless: true}
+	shell := func(command string) guard.Call {
+		in, err := json.Marshal(map[string]string{"command": command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return guard.Call{Tool: "shell", Input: in}
+	}
+	for _, c := range []struct {
+		command               string
+		plain, headless, auto guard.Verdict
+	}{
+		{`cmux done "a b"`, guard.Allow, guard.Allow, guard.Allow},
+		{`/bin/bash -lc 'cmux done "a b"'`, guard.Allow, guard.Allow, guard.Allow},
+		{`/bin/bash -lc "git add -A && git commit -m 'x'"`, guard.Allow, guard.Allow, guard.Allow},
+		{`cmux done "$(rm -rf /)"`, guard.Deny, guard.Deny, guard.Deny},
+		{`cmux done x; touch y`, guard.Ask, guard.Deny, guard.Allow},
+		{`sh -c 'cmux done x; touch y'`, guard.Ask, guard.Deny, guard.Allow},
+		{`git stash`, guard.Deny, guard.Deny, guard.Deny},
 	} {
-		if isReport(command) != want {
-			t.Errorf("%s: %v", command, !want)
+		s := &Session{Stage: &attempt.Stage{Node: &dag.Node{}}}
+		if d := s.Judge(p, shell(c.command)); d.Verdict != c.headless {
+			t.Errorf("%s: headless %s", c.command, d.Verdict)
+		}
+		s.Stage.Terminal = &attempt.Terminal{}
+		if d := s.Judge(p, shell(c.command)); d.Verdict != c.plain {
+			t.Errorf("%s: in a pane %s", c.command, d.Verdict)
+		}
+		s.Stage.Node.AutoAccept = true
+		if d := s.Judge(p, shell(c.command)); d.Verdict != c.auto {
+			t.Errorf("%s: with auto_accept %s", c.command, d.Verdict)
 		}
 	}
 }
