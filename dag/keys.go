@@ -265,7 +265,7 @@ func agentFields(kinds []string) []field[Node] {
 			doc: "What happens to an attempt that vanished with its machine or was killed: `redo` starts it again, `ask` waits for a person."},
 			func(n *Node) *OnLost { return &n.OnLost }),
 		flagField(key{name: "auto_accept", def: "false", example: "auto_accept: true",
-			doc: "Lets the agent act without asking for permission, in its kind's own way."},
+			doc: "Lets the agent act without asking for permission, in its kind's own way. What needs none even so is in docs/permissions.md."},
 			func(n *Node) *bool { return &n.AutoAccept }),
 		textField(key{name: "account", def: "the kind and its configuration folder", example: "account: work",
 			doc: "The account that a usage limit pauses. Agents of one account and kind wait together."},
