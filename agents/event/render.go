@@ -12,6 +12,9 @@ const (
 	shownInput  = 300  // of a tool's input
 	shownPrompt = 4000
 	briefText   = 160 // of a text in a line of its own
+
+	// ThoughtMark begins each line of a thought.
+	ThoughtMark = "~ "
 )
 
 // Printer makes the lines that the log of an attempt and its pane show of
@@ -34,7 +37,7 @@ func (p *Printer) Lines(e Event) string {
 		p.hand(text)
 		return Indented("> ", "  ", text)
 	case Thought:
-		return Indented("~ ", "~ ", text)
+		return Indented(ThoughtMark, ThoughtMark, text)
 	case Text:
 		return Indented("", "", text)
 	case ToolUse:

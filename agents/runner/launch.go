@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -257,13 +256,7 @@ func (r *Runner) startChild(ctx context.Context, p *placement, s *run.Spec) erro
 			rec.Node, rec.Attempt = spec.Name, p.attempt
 			return r.book.Append(context.WithoutCancel(ctx), rec)
 		},
-		Inbox: c.inbox,
-	}
-	if r.Live != nil {
-		job.Live = r.Live
-		if f, ok := r.Live.(interface{ For(node string) io.Writer }); ok {
-			job.Live = f.For(spec.Name)
-		}
+		Inbox: c.inbox, Live: r.liveFor(spec.Name),
 	}
 	r.tasks.Go(func() {
 		end, err := attempt.Run(ctx, job)
@@ -280,11 +273,13 @@ func (r *Runner) startWrapper(ctx context.Context, p *placement, argv []string) 
 	cmd.Dir = p.place.Dir
 	cmd.Env = r.env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	from := r.eventsEnd(r.g.Nodes[p.node].Name)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	gone := make(chan struct{})
+	r.showEvents(ctx, p.node, p.attempt, from, gone)
 	r.tasks.Go(func() {
-		gone := make(chan struct{})
 		go func() {
 			defer close(gone)
 			cmd.Wait() // what it left is in the records, not in its exit code
@@ -519,6 +514,7 @@ func (r *Runner) attach(ctx context.Context, i int) {
 	}
 	r.endOverBudget(ctx, i)
 	n := a.N
+	r.showEvents(ctx, i, n, r.eventsEnd(r.g.Nodes[i].Name), client.Gone())
 	r.tasks.Go(func() {
 		select {
 		case <-client.Gone():

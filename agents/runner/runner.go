@@ -77,6 +77,7 @@ type Runner struct {
 	relabel  map[int]bool      // nodes whose pane may show an old label
 	unseen   map[int]time.Time // markers to look at again, and when
 	launched map[int]launched  // by node: attempts that this runner started and that may not have come up
+	showing  map[int]int       // by node: the attempt whose events are shown
 	asked    map[string]*asked // by id: requests that wait for what an attempt does
 	held     []int             // nodes lost too often, which nobody will be asked about
 	news     bool              // something happened that a waiting request may wait for
@@ -121,6 +122,7 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		relabel:  make(map[int]bool),
 		unseen:   make(map[int]time.Time),
 		launched: make(map[int]launched),
+		showing:  make(map[int]int),
 		asked:    make(map[string]*asked),
 		said:     make(chan said),
 		lent:     make(chan lent), ended: make(chan ended), gone: make(chan goneNode), over: make(chan struct{}),

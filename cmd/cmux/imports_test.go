@@ -35,7 +35,7 @@ var parts = map[string][]string{
 	"agents/attempt":    {"agents/event", "agents/guard", "agents/proc", "agents/prompt", "agents/run"},
 	"agents/scripted":   {"agents/attempt", "agents/proc", "agents/run"},
 	"agents/wrapper":    {"agents/attempt", "agents/proc", "agents/run"},
-	"agents/runner":     {"agents/attempt", "agents/proc", "agents/run", "agents/tmux", "agents/wrapper"},
+	"agents/runner":     {"agents/attempt", "agents/event", "agents/proc", "agents/run", "agents/tmux", "agents/wrapper"},
 }
 
 func TestImportsGoDownwards(t *testing.T) {

@@ -10,17 +10,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/event"
 	"cmux/agents/run"
 	"cmux/signals"
 )
 
 func newLogsCmd(d *Deps) *cobra.Command {
-	var following bool
+	var following, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Print what a node has written",
-		Long: `Print the output of a node, all attempts, the newest last. With -f it goes on
-with what is added until the node has ended.`,
+		Long: `Print the output of a node, all attempts, the newest last. Of an agent that is
+what it was told (>), thought (~), said and did (*), what came of it (|), and
+what cmux did. With -f it goes on with what is added until the node has ended.
+
+With --json it prints the events of an agent instead, a line of JSON each, as
+docs/events.md describes them; a command has none.`,
 		Example:           "  cmux agents logs api -f",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: d.completeNode,
@@ -30,19 +35,31 @@ with what is added until the node has ended.`,
 			if err != nil {
 				return err
 			}
-			l := tail{path: v.Run.Log(args[0])}
-			defer l.close()
-			if !following {
-				n, err := l.copy(d.Out)
-				if errors.Is(err, fs.ErrNotExist) || err == nil && n == 0 {
-					return nothingYet(v, i)
-				}
-				return err
+			name, agent := args[0], d.Kinds[v.Nodes[i].Spec.Agent].Judge
+			if asJSON && !agent {
+				return usage("cmux agents logs "+name, "%s is a %s: it has no events", name, v.Nodes[i].Spec.Agent)
 			}
-			return followLog(ctx, d, v.Run, i, &l)
+			l := &tail{path: v.Run.Log(name)}
+			defer l.close()
+			var from copier = l
+			out := d.Out
+			if asJSON {
+				from = &eventTail{path: v.Run.Events(name)}
+			} else if agent && d.colour() {
+				out = &dimmer{w: out}
+			}
+			if following {
+				return followLog(ctx, d, v.Run, i, from, out)
+			}
+			n, err := from.copy(out)
+			if !asJSON && (errors.Is(err, fs.ErrNotExist) || err == nil && n == 0) {
+				return nothingYet(v, i)
+			}
+			return err
 		},
 	}
 	cmd.Flags().BoolVarP(&following, "follow", "f", false, "go on until the node has ended")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the events of an agent")
 	return cmd
 }
 
@@ -55,8 +72,13 @@ func nothingYet(v *run.View, i int) error {
 	return fmt.Errorf("%s has written nothing yet (%s)", n.Spec.Name, why)
 }
 
-// followLog copies a node's log until the node has ended.
-func followLog(ctx context.Context, d *Deps, r *run.Run, i int, l *tail) error {
+// copier writes to w what was added to a file since the last call.
+type copier interface {
+	copy(w io.Writer) (n int64, err error)
+}
+
+// followLog copies what a node writes until it has ended.
+func followLog(ctx context.Context, d *Deps, r *run.Run, i int, from copier, out io.Writer) error {
 	name := r.Plan.Graph.Nodes[i].Name
 	w := signals.Watch(ctx, r.NodeDir(name))
 	defer w.Close()
@@ -72,7 +94,7 @@ func followLog(ctx context.Context, d *Deps, r *run.Run, i int, l *tail) error {
 	}()
 	last := false
 	for {
-		if _, err := l.copy(d.Out); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if _, err := from.copy(out); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			cancel()
 			if !last {
 				<-ended
@@ -102,7 +124,6 @@ type tail struct {
 	f    *os.File
 }
 
-// copy writes to w what was added since the last call.
 func (t *tail) copy(w io.Writer) (n int64, err error) {
 	if t.f == nil {
 		if t.f, err = os.Open(t.path); err != nil {
@@ -133,4 +154,62 @@ func (t *tail) close() {
 		t.f.Close()
 		t.f = nil
 	}
+}
+
+// eventTail copies whole lines of events. Those of other versions are copied
+// too: whoever reads them decides.
+type eventTail struct {
+	path string
+	next int64
+}
+
+func (t *eventTail) copy(w io.Writer) (n int64, err error) {
+	from := t.next
+	t.next, err = event.Lines(t.path, from, func(line []byte, _ int64) error {
+		_, err := w.Write(append(line[:len(line):len(line)], '\n'))
+		return err
+	})
+	return t.next - from, err
+}
+
+// dimmer shows the thoughts in an agent's log in a fainter colour.
+type dimmer struct {
+	w     io.Writer
+	begun []byte // of a line of which it is not known yet what it is
+	rest  bool   // the line has begun
+	faint bool
+}
+
+const (
+	faint  = "\x1b[2m"
+	normal = "\x1b[0m"
+)
+
+func (d *dimmer) Write(p []byte) (int, error) {
+	var out []byte
+	for _, b := range p {
+		if !d.rest {
+			d.begun = append(d.begun, b)
+			if b != '\n' && string(d.begun) == event.ThoughtMark[:len(d.begun)] && len(d.begun) < len(event.ThoughtMark) {
+				continue
+			}
+			if d.faint = string(d.begun) == event.ThoughtMark; d.faint {
+				out = append(out, faint...)
+			}
+			out, d.rest = append(out, d.begun...), b != '\n'
+			d.begun = d.begun[:0]
+			continue
+		}
+		if b == '\n' {
+			if d.faint {
+				out = append(out, normal...)
+			}
+			d.rest, d.faint = false, false
+		}
+		out = append(out, b)
+	}
+	if _, err := d.w.Write(out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

@@ -14,9 +14,11 @@ import (
 // prefixed writes the output of many nodes to one writer, line by line, each
 // behind the name of its node.
 type prefixed struct {
+	writing sync.Mutex // held while w, which may not be read for long, takes in what it is given
+	w       io.Writer
+	width   int
+
 	mu    sync.Mutex
-	w     io.Writer
-	width int
 	lines map[string]*prefixedNode
 }
 
@@ -31,7 +33,7 @@ func newPrefixed(w io.Writer, g *dag.Graph) *prefixed {
 // maxLine bounds what is held of a line that does not end.
 const maxLine = 64 << 10
 
-// For is the writer of one node's output.
+// For is the writer of one node's output. It does not wait for what is written.
 func (p *prefixed) For(node string) io.Writer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,13 +47,15 @@ func (p *prefixed) For(node string) io.Writer {
 
 // Write is for output that belongs to no node.
 func (p *prefixed) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.writing.Lock()
+	defer p.writing.Unlock()
 	return p.w.Write(b)
 }
 
 // flush writes lines that have not ended.
 func (p *prefixed) flush() {
+	p.writing.Lock()
+	defer p.writing.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, n := range p.lines {
@@ -68,8 +72,8 @@ type prefixedNode struct {
 }
 
 func (n *prefixedNode) Write(b []byte) (int, error) {
-	n.all.mu.Lock()
-	defer n.all.mu.Unlock()
+	n.all.writing.Lock()
+	defer n.all.writing.Unlock()
 	written := len(b)
 	for {
 		line, rest, ended := bytes.Cut(b, []byte("\n"))
