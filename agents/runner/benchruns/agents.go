@@ -216,7 +216,7 @@ func (b *bench) hooks(ctx context.Context, program string) (cpu float64, err err
 		began := time.Now()
 		out, err := cmd.CombinedOutput()
 		wall := time.Since(began)
-		if err != nil || len(out) > 0 {
+		if err != nil || bytes.Contains(out, []byte(`"deny"`)) {
 			return cost{}, fmt.Errorf("%s: %v\n%s", h.name, err, out)
 		}
 		return cost{ms(wall), ms(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime())}, nil
