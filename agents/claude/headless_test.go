@@ -282,14 +282,21 @@ func (f *fixture) redo() {
 	})
 	f.spec.Attempt++
 	f.append(run.Record{Type: run.Started, Node: f.node.Name, Attempt: f.spec.Attempt, Place: &f.spec.Place})
+	n := &f.history().Nodes[0]
+	f.spec.Conversation = n.Resumable(f.spec.Attempt)
+	if f.spec.Conversation == "" {
+		f.t.Fatal("nothing to resume")
+	}
+	f.spec.Used, f.spec.Counted = n.Used, n.UsedIn(f.spec.Conversation)
+}
+
+func (f *fixture) history() *run.History {
+	f.t.Helper()
 	h := run.NewHistory(f.run.Plan.Graph)
 	if _, err := f.run.Replay(h, 0, nil); err != nil {
 		f.t.Fatal(err)
 	}
-	f.spec.Conversation = h.Nodes[0].Resumable(f.spec.Attempt)
-	if f.spec.Conversation == "" {
-		f.t.Fatal("nothing to resume")
-	}
+	return h
 }
 
 // resumed checks that the redone attempt went on in the same conversation.

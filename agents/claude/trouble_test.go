@@ -98,6 +98,7 @@ func reviewing(n *dag.Node) { n.Role, n.Branch = dag.RoleReview, "" }
 
 // helpers are the scripts of sub-agents.
 var helpers = []mt.Script{
+	spender,
 	sub, late("late1"), late("late2"),
 	{Name: "eager", Turns: []mt.Turn{{mt.Report("nothing was needed, says a sub-agent")}, {mt.Shell("touch tried")}, {mt.Text("tried")}}},
 	{Name: "writer", Turns: []mt.Turn{{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/new.txt", "content": "no\n"}}}, {mt.Shell("echo x >> README")}, {mt.Shell("touch ../tried")}, {mt.Text("tried")}}},
