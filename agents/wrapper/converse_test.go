@@ -71,6 +71,18 @@ func TestConversationsHeadless(t *testing.T) {
 		{"spends too much", "echo '{\"used\":{\"input\":500,\"output\":500,\"cache_read\":5000,\"cache_create\":1}}' | " + hook + "usage; sleep 1000",
 			func(n *dag.Node) { n.Budget.Tokens = 1000 },
 			run.End{Outcome: dag.Failed, Reason: dag.ReasonBudget, Exit: 143, Used: dag.Usage{Input: 500, Output: 500, CacheRead: 5000, CacheCreate: 1}, Detail: "1001 of its budget of 1000"}, "", ""},
+		{"spends too much while it is judged, and passes",
+			"cmux done one; echo '{\"used\":{\"input\":1001}}' | " + hook + "usage; touch used; sleep 1000",
+			func(n *dag.Node) {
+				n.Budget.Tokens, n.Verify = 1000, []string{"until test -e used; do sleep 0.01; done"}
+			},
+			run.End{Outcome: dag.Done, Summary: "one", Exit: 143, Used: dag.Usage{Input: 1001}}, "checking, running", ""},
+		{"spends too much while it is judged, and does not pass",
+			"cmux done one; echo '{\"used\":{\"input\":1001}}' | " + hook + "usage; touch used; sleep 1000",
+			func(n *dag.Node) {
+				n.Budget.Tokens, n.Verify = 1000, []string{"until test -e used; do sleep 0.01; done; exit 5"}
+			},
+			run.End{Outcome: dag.Failed, Reason: dag.ReasonBudget, Exit: 143, Used: dag.Usage{Input: 1001}, Detail: "1001 of its budget"}, "checking, running", ""},
 		{"is idle", "sleep 1000", func(n *dag.Node) { n.IdleTimeout = dag.Duration(50 * time.Millisecond) },
 			run.End{Outcome: dag.Failed, Reason: dag.ReasonIdle, Exit: 143}, "", ""},
 		{"runs past its timeout", "while :; do echo .; sleep 0.01; done", func(n *dag.Node) { n.Timeout = dag.Duration(50 * time.Millisecond) },
