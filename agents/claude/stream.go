@@ -24,7 +24,7 @@ func (a *agent) startHeadless(cmd *exec.Cmd, said string) error {
 	}
 	defer r.Close()
 	cmd.Stdin = r
-	results := make(chan transcript.Result, 16)
+	results := make(chan result, 16)
 	a.program, err = a.stage.Piped(cmd, &stream{agent: a, results: results})
 	if err != nil {
 		w.Close()
@@ -61,10 +61,17 @@ func (a *agent) write(ctx context.Context, text string) error {
 // they are.
 type stream struct {
 	agent   *agent
-	results chan<- transcript.Result
+	results chan<- result
 
 	mu      sync.Mutex
 	partial []byte
+	lifted  time.Time // end of the limit that was met last, to the second
+}
+
+// result is the end of a turn.
+type result struct {
+	transcript.Result
+	lifted time.Time
 }
 
 func (s *stream) Write(p []byte) (int, error) {
@@ -91,16 +98,18 @@ func (s *stream) line(b []byte) {
 		fmt.Fprintf(s.agent.stage.Out, "%s\n", event.Printable(string(b)))
 	case l.Retry != nil:
 		fmt.Fprintf(s.agent.stage.Out, "! call of the model failed (%d %s), try %d of %d\n", l.Retry.Status, event.Printable(l.Retry.Error), l.Retry.Attempt, l.Retry.MaxRetries)
+	case l.Limit != nil:
+		s.lifted = l.Limit.Lifted()
 	case l.Result != nil:
 		select {
-		case s.results <- *l.Result:
+		case s.results <- result{*l.Result, s.lifted}:
 		case <-s.agent.ctx.Done():
 		}
 	}
 }
 
 // judgeResults tells of turns that ended without their Stop hook.
-func (a *agent) judgeResults(ctx context.Context, results <-chan transcript.Result) {
+func (a *agent) judgeResults(ctx context.Context, results <-chan result) {
 	for {
 		select {
 		case r := <-results:
@@ -116,7 +125,11 @@ func (a *agent) judgeResults(ctx context.Context, results <-chan transcript.Resu
 				if r.APIStatus != 0 {
 					kind = fmt.Sprintf("API Error: %d", r.APIStatus)
 				}
-				e = failure(kind, r.Text, time.Now())
+				now := time.Now()
+				e = failure(kind, r.Text, now)
+				if e.What == attempt.Limited && r.lifted.After(now) {
+					e.Until = r.lifted // the text knows minutes only
+				}
 			}
 			a.mu.Lock()
 			a.listener.busy = false

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"encoding/json"
+	"time"
 
 	"cmux/agents/event"
 	"cmux/dag"
@@ -21,6 +22,7 @@ type Stream struct {
 	Init     *Init
 	Retry    *Retry
 	Result   *Result
+	Limit    *RateLimit
 	Request  *ControlRequest
 	Response *ControlResponse
 }
@@ -40,6 +42,20 @@ type Retry struct {
 	DelayMS    float64 `json:"retry_delay_ms"`
 	Status     int     `json:"error_status"`
 	Error      string  `json:"error"`
+}
+
+// RateLimit is where the account stands with one of its limits.
+type RateLimit struct {
+	Status   string `json:"status"`   // such as rejected
+	ResetsAt int64  `json:"resetsAt"` // seconds since 1970; 0: not stated
+}
+
+// Lifted is when a limit that has been met ends; zero: none is, or not stated.
+func (l *RateLimit) Lifted() time.Time {
+	if l.Status != "rejected" || l.ResetsAt <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(l.ResetsAt, 0)
 }
 
 // Result ends a turn. One run may give several; the last counts.
@@ -92,6 +108,7 @@ func ParseStream(b []byte) (Stream, error) {
 		Message   lenient[message]         `json:"message"`
 		Usage     lenient[claudeUsage]     `json:"usage"`
 		RequestID lenient[string]          `json:"request_id"`
+		Limit     lenient[RateLimit]       `json:"rate_limit_info"`
 		Request   lenient[ControlRequest]  `json:"request"`
 		Response  lenient[ControlResponse] `json:"response"`
 	}
@@ -120,6 +137,8 @@ func ParseStream(b []byte) (Stream, error) {
 		if s.Result = whole[Result](b); s.Result != nil {
 			s.Result.Usage = l.Usage.v.usage()
 		}
+	case l.Type == "rate_limit_event":
+		s.Limit = &l.Limit.v
 	case l.Type == "control_request":
 		r := l.Request.v
 		r.ID = l.RequestID.v

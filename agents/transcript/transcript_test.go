@@ -233,6 +233,14 @@ func TestParseStream(t *testing.T) {
 	if s := parse(`{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"retry_delay_ms":525.5,"error_status":529,"error":"overloaded"}`); s.Retry == nil || *s.Retry != (transcript.Retry{Attempt: 1, MaxRetries: 10, DelayMS: 525.5, Status: 529, Error: "overloaded"}) {
 		t.Errorf("retry: %+v", s.Retry)
 	}
+	if s := parse(`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1700000000}}`); s.Limit == nil || s.Limit.Lifted().Unix() != 1700000000 {
+		t.Errorf("limit: %+v", s.Limit)
+	}
+	for _, l := range []string{`{"status":"allowed_warning","resetsAt":1700000000}`, `{"status":"rejected"}`, `{"resetsAt":"soon"}`, `1`} {
+		if s := parse(`{"type":"rate_limit_event","rate_limit_info":` + l + `}`); s.Limit == nil || !s.Limit.Lifted().IsZero() {
+			t.Errorf("limit %s: %+v", l, s.Limit)
+		}
+	}
 	if s := parse(`{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":"API Error: 529 x"}]},"error":"server_error"}`); s.Failure != "server_error" || !reflect.DeepEqual(brief(s.Events), []string{"request_failed API Error: 529 x"}) {
 		t.Errorf("API error: %+v", s)
 	}

@@ -1,0 +1,296 @@
+package examples
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mt "cmux/agents/modeltest"
+	"cmux/agents/run"
+)
+
+// account is a model's account that meets a limit once, whoever asks. It does so
+// when the node third asks for its second turn and the node fourth waits for
+// its own: both run then, and no slot is free.
+type account struct {
+	third, fourth string
+	lasts         time.Duration
+	fault         func(left time.Duration) mt.Fault
+
+	mu         sync.Mutex
+	begin, end time.Time     // of the limit; zero: not met yet
+	both       chan struct{} // closed when fourth has come so far
+	met        chan struct{} // closed when the limit is met
+}
+
+// answer is the turn, or the limit.
+func (a *account) answer(turn ...mt.Step) mt.Turn {
+	return mt.Turn{mt.Func(func(r mt.Request) mt.Turn {
+		if r.Turn == 1 && !a.isMet() {
+			switch r.Script {
+			case a.fourth:
+				a.once(a.both)
+				a.await(a.met)
+			case a.third:
+				a.await(a.both)
+				a.meet()
+			}
+		}
+		if left := a.left(); left > 0 {
+			return mt.Turn{a.fault(left)}
+		}
+		return turn
+	})}
+}
+
+func (a *account) once(ch chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	select {
+	case <-ch:
+	default:
+		close(ch)
+	}
+}
+
+func (a *account) await(ch chan struct{}) {
+	select {
+	case <-ch:
+	case <-time.After(deadline): // ends broken tests only
+	}
+}
+
+func (a *account) isMet() bool {
+	select {
+	case <-a.met:
+		return true
+	default:
+		return false
+	}
+}
+
+func (a *account) meet() {
+	a.mu.Lock()
+	// The programs are told whole seconds.
+	a.begin = time.Now()
+	a.end = a.begin.Add(a.lasts).Truncate(time.Second)
+	a.mu.Unlock()
+	a.once(a.met)
+}
+
+func (a *account) left() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return time.Until(a.end)
+}
+
+// statusJSON is what the test reads of `status --json`.
+type statusJSON struct {
+	Run struct {
+		ID    string
+		State string
+	}
+	Nodes []struct {
+		Name, Label, Reason string
+		Attempts            int
+	}
+}
+
+func (p *project) status(t *testing.T) (s statusJSON) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(p.mustRun(t, "cmux agents status --json")), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A run that meets a limit after its third node ends with all nodes done. No
+// node is started into the limit, those that met it go on in the same
+// conversation, what needs no account goes on, and the run says how it stands.
+func TestRunMeetsALimit(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		start string
+		nodes int
+		fault func(left time.Duration) mt.Fault
+	}{
+		{"headless", "--headless", 20, mt.UsageLimit},
+		{"panes", "--detach", 8, func(left time.Duration) mt.Fault {
+			return mt.Fault{Status: 429, Message: fmt.Sprintf("Rate limited. Please try again in %d seconds.", left/time.Second+1)}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			name := func(i int) string { return fmt.Sprintf("n%02d", i) }
+			a := &account{third: name(3), fourth: name(4), lasts: 20 * time.Second, fault: c.fault,
+				both: make(chan struct{}), met: make(chan struct{})}
+			var scripts []mt.Script
+			// The command has a slot from the beginning, and the claude nodes two.
+			config := "session: shop\nmax_parallel: 3\ndefaults: {agent: claude, role: review, auto_accept: true}\nagents:\n" +
+				"  - {name: other, agent: command, task: 'until test -e .git/limited; do sleep 0.05; done'}\n"
+			for i := range c.nodes {
+				scripts = append(scripts, mt.Script{Name: name(i + 1), Turns: []mt.Turn{
+					a.answer(mt.Shell("true")), a.answer(mt.Report("read it")), a.answer(mt.Text("bye"))}})
+				config += fmt.Sprintf("  - {name: %s, task: 'Read it. #script:%[1]s'}\n", name(i+1))
+			}
+			server := mt.New(t, scripts...)
+			p := newProject(t, "shop")
+			home := mt.Env(t, server, p.dir)
+			if c.name == "headless" {
+				home.Subscribe() // else Claude Code does not tell until when
+			}
+			var path string
+			for _, e := range home.Env {
+				if v, ok := strings.CutPrefix(e, "PATH="); ok {
+					path = v
+				}
+			}
+			p.env = append(p.env, home.Env...)
+			p.env = append(p.env, "PATH="+built(t)+string(os.PathListSeparator)+path)
+			if err := os.WriteFile(filepath.Join(p.dir, ".cmux-agents.yml"), []byte(config), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan string, 1)
+			go func() {
+				out, err := p.run(t, p.dir, "cmux agents start --yes "+c.start+" && cmux agents wait")
+				ended <- fmt.Sprintf("%v\n%s", err, out)
+			}()
+			over := ""
+			t.Cleanup(func() {
+				if over == "" {
+					over = <-ended
+				}
+				if t.Failed() {
+					t.Log(over)
+					t.Log(p.run(t, p.dir, "cat .cmux/runs/*/records.jsonl"))
+				}
+			})
+
+			a.await(a.met)
+			eventually(t, "both nodes and those that wait are limited", func() bool {
+				s := p.status(t)
+				return s.Run.State == "running" && labelled(s, "limited until", "account claude is at its limit") == c.nodes-2
+			})
+			// What needs no account goes on, and then nothing else can.
+			if err := os.WriteFile(filepath.Join(p.dir, ".git/limited"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the run is limited", func() bool {
+				s := p.status(t)
+				return s.Run.State == "limited" && labelled(s, "done", "") == 3 && labelled(s, "limited until "+a.end.Local().Format("15:04"), "") == c.nodes-2
+			})
+			if time.Now().After(a.end) {
+				t.Error("the machine was too slow to see the run limited while the limit lasted")
+			}
+			if over = <-ended; !strings.HasPrefix(over, "<nil>") {
+				t.Fatal("the run did not end as done")
+			}
+			s := p.status(t)
+			if s.Run.State != "done" || labelled(s, "done", "") != c.nodes+1 {
+				t.Errorf("%+v", s)
+			}
+			for _, n := range s.Nodes {
+				if n.Attempts != 1 {
+					t.Errorf("%s: %d attempts", n.Name, n.Attempts)
+				}
+			}
+			a.checkRequests(t, server.Requests(), c.nodes)
+			checkLimitRecords(t, p, a)
+		})
+	}
+}
+
+func labelled(s statusJSON, label, reason string) (n int) {
+	for _, node := range s.Nodes {
+		if strings.HasPrefix(node.Label, label) && strings.Contains(node.Reason, reason) {
+			n++
+		}
+	}
+	return n
+}
+
+// checkRequests proves by the server's log what the account saw.
+func (a *account) checkRequests(t *testing.T, requests []mt.Request, nodes int) {
+	t.Helper()
+	session := map[string]string{} // by script
+	after := map[string]int{}      // requests once the limit was over, by script
+	worked := time.Time{}          // when the account first answered again
+	for _, r := range requests {
+		if r.Script == "" {
+			continue
+		}
+		was, known := session[r.Script]
+		switch {
+		case !known && r.At.After(a.begin) && (worked.IsZero() || r.At.Before(worked)):
+			t.Errorf("%s began its conversation %v into the limit of %v", r.Script, r.At.Sub(a.begin), a.end.Sub(a.begin))
+		case !known:
+		case was != r.Session:
+			t.Errorf("%s began a second conversation", r.Script)
+		case r.At.After(a.begin) && r.At.Before(a.end) && r.Script != a.third && r.Script != a.fourth:
+			t.Errorf("%s asked within the limit", r.Script)
+		}
+		session[r.Script] = r.Session
+		if r.At.After(a.end) {
+			after[r.Script]++
+			if worked.IsZero() {
+				worked = r.At
+			}
+		}
+	}
+	if len(session) != nodes {
+		t.Errorf("%d conversations, want %d", len(session), nodes)
+	}
+	for _, node := range []string{a.third, a.fourth} {
+		if after[node] == 0 {
+			t.Errorf("%s did not go on", node)
+		}
+	}
+}
+
+// checkLimitRecords holds what the run recorded against the account.
+func checkLimitRecords(t *testing.T, p *project, a *account) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(p.dir, ".cmux/runs/*/records.jsonl"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	b, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var story []string
+	limited := false
+	for line := range strings.Lines(string(b)) {
+		r, err := run.ParseRecord([]byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch r.Type {
+		case run.Limited:
+			limited = true
+			if r.Account != "claude" {
+				t.Errorf("the limit is of %q", r.Account)
+			}
+			story = append(story, "limited")
+		case run.Freed:
+			limited = false
+			story = append(story, "freed")
+		case run.Granted:
+			story = append(story, map[bool]string{true: "trial", false: "granted"}[r.Trial])
+		case run.Started:
+			if limited {
+				t.Errorf("%s was started at the limit", r.Node)
+			}
+		}
+	}
+	got := strings.Join(story, " ")
+	if !regexp.MustCompile(`^limited limited (trial limited )*trial freed granted$`).MatchString(got) {
+		t.Errorf("the story of the limit: %s", got)
+	}
+}
