@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,6 +28,44 @@ type account struct {
 	begin, end time.Time     // of the limit; zero: not met yet
 	both       chan struct{} // closed when fourth has come so far
 	met        chan struct{} // closed when the limit is met
+}
+
+func newAccount(third, fourth string, fault func(time.Duration) mt.Fault) *account {
+	return &account{third: third, fourth: fourth, lasts: 20 * time.Second, fault: fault, both: make(chan struct{}), met: make(chan struct{})}
+}
+
+// nodes are n agents of the account, as in a configuration, and their scripts.
+func (a *account) nodes(n int) (config string, scripts []mt.Script) {
+	for i := range n {
+		name := fmt.Sprintf("n%02d", i+1)
+		scripts = append(scripts, mt.Script{Name: name, Turns: []mt.Turn{
+			a.answer(mt.Shell("true")), a.answer(mt.Report("read it")), a.answer(mt.Text("bye"))}})
+		config += fmt.Sprintf("  - {name: %s, task: 'Read it. #script:%[1]s'}\n", name)
+	}
+	return config, scripts
+}
+
+// claudeProject is a project whose agents are asked by the scripted model. A
+// subscription's account is told until when a limit lasts.
+func claudeProject(t *testing.T, server *mt.Server, config string, subscription bool) *project {
+	t.Helper()
+	p := newProject(t, "shop")
+	home := mt.Env(t, server, p.dir)
+	if subscription {
+		home.Subscribe()
+	}
+	var path string
+	for _, e := range home.Env {
+		if v, ok := strings.CutPrefix(e, "PATH="); ok {
+			path = v
+		}
+	}
+	p.env = append(p.env, home.Env...)
+	p.env = append(p.env, "PATH="+built(t)+string(os.PathListSeparator)+path)
+	if err := os.WriteFile(filepath.Join(p.dir, ".cmux-agents.yml"), []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // answer is the turn, or the limit.
@@ -127,35 +166,13 @@ func TestRunMeetsALimit(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			name := func(i int) string { return fmt.Sprintf("n%02d", i) }
-			a := &account{third: name(3), fourth: name(4), lasts: 20 * time.Second, fault: c.fault,
-				both: make(chan struct{}), met: make(chan struct{})}
-			var scripts []mt.Script
+			a := newAccount("n03", "n04", c.fault)
+			nodes, scripts := a.nodes(c.nodes)
 			// The command has a slot from the beginning, and the claude nodes two.
 			config := "session: shop\nmax_parallel: 3\ndefaults: {agent: claude, role: review, auto_accept: true}\nagents:\n" +
-				"  - {name: other, agent: command, task: 'until test -e .git/limited; do sleep 0.05; done'}\n"
-			for i := range c.nodes {
-				scripts = append(scripts, mt.Script{Name: name(i + 1), Turns: []mt.Turn{
-					a.answer(mt.Shell("true")), a.answer(mt.Report("read it")), a.answer(mt.Text("bye"))}})
-				config += fmt.Sprintf("  - {name: %s, task: 'Read it. #script:%[1]s'}\n", name(i+1))
-			}
+				"  - {name: other, agent: command, task: 'until test -e .git/limited; do sleep 0.05; done'}\n" + nodes
 			server := mt.New(t, scripts...)
-			p := newProject(t, "shop")
-			home := mt.Env(t, server, p.dir)
-			if c.name == "headless" {
-				home.Subscribe() // else Claude Code does not tell until when
-			}
-			var path string
-			for _, e := range home.Env {
-				if v, ok := strings.CutPrefix(e, "PATH="); ok {
-					path = v
-				}
-			}
-			p.env = append(p.env, home.Env...)
-			p.env = append(p.env, "PATH="+built(t)+string(os.PathListSeparator)+path)
-			if err := os.WriteFile(filepath.Join(p.dir, ".cmux-agents.yml"), []byte(config), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			p := claudeProject(t, server, config, c.name == "headless")
 			ended := make(chan string, 1)
 			go func() {
 				out, err := p.run(t, p.dir, "cmux agents start --yes "+c.start+" && cmux agents wait")
@@ -206,6 +223,54 @@ func TestRunMeetsALimit(t *testing.T) {
 	}
 }
 
+// A runner and a wrapper that are killed while the account is at its limit
+// change nothing: the runner that resumes waits too, and the agent that was lost
+// goes on in its conversation once the limit is over.
+func TestKilledAtALimit(t *testing.T) {
+	t.Parallel()
+	a := newAccount("n01", "n02", mt.UsageLimit)
+	nodes, scripts := a.nodes(4)
+	server := mt.New(t, scripts...)
+	p := claudeProject(t, server, "session: shop\nmax_parallel: 2\ndefaults: {agent: claude, role: review, auto_accept: true}\nagents:\n"+nodes, true)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.run(t, p.dir, "exec cmux agents start --yes --headless")
+	}()
+	a.await(a.met)
+	eventually(t, "all are limited", func() bool {
+		s := p.status(t)
+		return s.Run.State == "limited" && labelled(s, "limited until", "") == 4
+	})
+	for _, r := range p.records(t) {
+		if r.Type == run.RunnerUp || r.Type == run.Began && r.Node == "n02" {
+			if err := syscall.Kill(r.PID, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	<-ended
+	if s := p.status(t); s.Run.State != "no runner" {
+		t.Errorf("%+v", s)
+	}
+	if out, err := p.run(t, p.dir, "cmux agents resume"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s := p.status(t)
+	if s.Run.State != "done" || labelled(s, "done", "") != 4 {
+		t.Errorf("%+v", s)
+	}
+	for i, want := range []int{1, 2, 1, 1} {
+		if s.Nodes[i].Attempts != want {
+			t.Errorf("%s: %d attempts, want %d", s.Nodes[i].Name, s.Nodes[i].Attempts, want)
+		}
+	}
+	a.checkRequests(t, server.Requests(), 4)
+	if t.Failed() {
+		t.Log(p.run(t, p.dir, "cat .cmux/runs/*/records.jsonl"))
+	}
+}
+
 func labelled(s statusJSON, label, reason string) (n int) {
 	for _, node := range s.Nodes {
 		if strings.HasPrefix(node.Label, label) && strings.Contains(node.Reason, reason) {
@@ -253,24 +318,25 @@ func (a *account) checkRequests(t *testing.T, requests []mt.Request, nodes int) 
 	}
 }
 
-// checkLimitRecords holds what the run recorded against the account.
-func checkLimitRecords(t *testing.T, p *project, a *account) {
+// records are those of the project's only run.
+func (p *project) records(t *testing.T) (all []*run.Record) {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(p.dir, ".cmux/runs/*/records.jsonl"))
-	if err != nil || len(found) != 1 {
-		t.Fatal(found, err)
-	}
-	b, err := os.ReadFile(found[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var story []string
-	limited := false
-	for line := range strings.Lines(string(b)) {
+	for line := range strings.Lines(p.mustRun(t, "cat .cmux/runs/*/records.jsonl")) {
 		r, err := run.ParseRecord([]byte(line))
 		if err != nil {
 			t.Fatal(err)
 		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// checkLimitRecords holds what the run recorded against the account.
+func checkLimitRecords(t *testing.T, p *project, a *account) {
+	t.Helper()
+	var story []string
+	limited := false
+	for _, r := range p.records(t) {
 		switch r.Type {
 		case run.Limited:
 			limited = true
