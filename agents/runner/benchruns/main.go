@@ -1,5 +1,6 @@
 // Command benchruns measures whole runs of the built cmux beside make, ninja
-// and go-task, in turns on the same machine, and writes docs/benchmarks.md.
+// and go-task, and beside Claude Code started by hand (section agents, which
+// needs .ci/agents), in turns on the same machine, and writes docs/benchmarks.md.
 // Every figure on that page is written by this program.
 //
 //	go run ./agents/runner/benchruns [-rounds N] [-quick] [-only SECTION,...] [-o FILE]
