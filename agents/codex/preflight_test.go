@@ -1,11 +1,13 @@
 package codex_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cmux/agents/attempt"
 	"cmux/agents/codex"
@@ -68,6 +70,20 @@ func TestPreflight(t *testing.T) {
 	}
 	write(filepath.Join(bin, "codex"), answer("0.200.1"))
 	is("another version", look([]string{"PATH=" + bin}), "0.200.1", "this is 0.200.1")
+	write(filepath.Join(bin, "codex"), "#!/bin/sh\nread l; : > \"$HOME/asked\"; exec sleep 600\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for range tick.C {
+			if _, err := os.Stat(filepath.Join(bin, "asked")); err == nil || ctx.Err() != nil {
+				return
+			}
+		}
+	}()
+	is("one that never answers", codex.Preflight(ctx, attempt.Setup{Env: []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + bin}}), "", "canceled")
 	write(filepath.Join(bin, "codex"), answer("0.169.7"))
+	cancel()
 	is("another patch of the same", look([]string{"PATH=" + bin}), "0.169.7", "")
 }
