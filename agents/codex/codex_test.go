@@ -87,7 +87,8 @@ var nothing = mt.Turn{mt.Report("nothing was needed")}
 func TestResume(t *testing.T) {
 	t.Parallel()
 	f, server := fixture(t, auto,
-		mt.Turn{mt.Shell("echo made > a.txt")},
+		mt.Turn{mt.Shell("echo made > a.txt"), mt.Usage{Input: 1_000, CacheRead: 50_000}},
+		mt.Turn{mt.Shell("true"), mt.Usage{Input: 20_000}},
 		mt.Turn{mt.Hold("gate"), mt.Shell("git add -A && git commit -q -m work")},
 		mt.Turn{mt.Report("made it")})
 	cmd, wait := f.Start()
@@ -106,6 +107,13 @@ func TestResume(t *testing.T) {
 	}
 	if end := f.Ended(); end.Conversation != id || end.Commits != 1 || end.Summary != "made it" {
 		t.Errorf("%+v", end)
+	}
+	// What the killed attempt used is counted once, whether it had recorded it or
+	// not. The answers in which the commit and the report came count 100 each, and
+	// one that came after the report may.
+	n := f.Recorded()
+	if used := n.Used; used.CacheRead != 50_000 || used.Input < 21_100 || used.Input > 21_300 {
+		t.Errorf("used %+v, by attempt %+v and %+v", used, n.Attempts[0].Used, n.Attempts[1].Used)
 	}
 	for _, r := range server.Requests() {
 		if r.Session != id {

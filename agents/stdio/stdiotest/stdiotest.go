@@ -155,6 +155,18 @@ func (f *Fixture) Again(conversation string) {
 	f.Spec.Conversation = conversation
 	f.Append(run.Record{Type: run.Vanished, Node: f.Node.Name, Attempt: f.Spec.Attempt - 1, How: run.HowLost},
 		run.Record{Type: run.Started, Node: f.Node.Name, Attempt: f.Spec.Attempt, Place: &f.Spec.Place})
+	n := f.Recorded()
+	f.Spec.Used, f.Spec.Counted = n.Used, n.UsedIn(conversation)
+}
+
+// Recorded is the fold of what is recorded of the node.
+func (f *Fixture) Recorded() *run.Node {
+	f.t.Helper()
+	h := run.NewHistory(f.Run.Plan.Graph)
+	if _, err := f.Run.Replay(h, 0, nil); err != nil {
+		f.t.Fatal(err)
+	}
+	return &h.Nodes[h.Graph.Index(f.Node.Name)]
 }
 
 // Start starts the wrapper headless.
