@@ -93,12 +93,17 @@ func HomeIn(variable, folder string) func(func(string) string) string {
 	}
 }
 
-// Listener is an Agent whose program has hooks of its own. What `cmux hook`
+// Hooked is an Agent whose program has hooks of its own. What `cmux hook`
 // says about any other is read by ParseEvent. It is called while Deliver may
 // be at work, never twice at once.
-type Listener interface {
+type Hooked interface {
 	// Hook says what a hook of the program means, and what to answer it.
 	Hook(event string, payload json.RawMessage) ([]Event, Reply, error)
+}
+
+// Listener is a Hooked whose hooks end its turns.
+type Listener interface {
+	Hooked
 	// HandBack is the answer to a hook that was held (Event.Hold) which sends
 	// the agent on with text.
 	HandBack(text string) Reply

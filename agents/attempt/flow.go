@@ -510,8 +510,8 @@ func refusal(err error) Reply {
 // hear reads what a hook says. One that comes before its agent stands is but a
 // sign of life.
 func (a *attempt) hear(event string, payload json.RawMessage) ([]Event, Reply, error) {
-	if l, ok := a.agent.(Listener); ok {
-		return l.Hook(event, payload)
+	if h, ok := a.agent.(Hooked); ok {
+		return h.Hook(event, payload)
 	}
 	e, err := ParseEvent(event, payload)
 	return []Event{e}, Reply{}, err

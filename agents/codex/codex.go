@@ -37,6 +37,7 @@ type agent struct {
 	sandbox sandbox
 	prompt  string
 	file    string // that holds the prompt
+	hook    string // command that judges each tool call
 
 	opening sync.Mutex // held while the conversation is begun
 
@@ -64,8 +65,13 @@ func newAgent(s *attempt.Stage) (*agent, error) {
 		commands: map[string]bool{}, patches: map[string][]change{}, others: map[string]bool{},
 		total: map[string]dag.Usage{}, before: map[string]dag.Usage{},
 	}
+	a.hook = hookCommand(s.Run.Binary())
+	flag, err := hookFlag(a.hook)
+	if err != nil {
+		return nil, err
+	}
 	a.Session = stdio.New(s, stdio.Options{
-		Path: path, Args: []string{"app-server"},
+		Path: path, Args: []string{"app-server", "-c", flag},
 		Handle: a.handle, Typed: a.typed, Break: a.broke,
 	})
 	if a.prompt, a.file, err = s.Prompt(); err != nil {
@@ -132,10 +138,14 @@ func (a *agent) open(ctx context.Context, first bool) error {
 // lost before its first prompt is begun anew.
 func (a *agent) enter(ctx context.Context) (resumed bool, err error) {
 	s := a.Stage
+	trusted, err := a.trustHook(ctx)
+	if err != nil {
+		return false, err
+	}
 	params := object{
 		"cwd": s.Dir, "approvalPolicy": a.sandbox.approval, "sandbox": a.sandbox.mode,
 		// A login shell would put its own PATH before that of the run.
-		"config": object{"allow_login_shell": false},
+		"config": object{"allow_login_shell": false, "hooks.state": trusted},
 	}
 	if s.Node.Model != "" {
 		params["model"] = s.Node.Model
@@ -150,11 +160,10 @@ func (a *agent) enter(ctx context.Context) (resumed bool, err error) {
 		params["threadId"] = id
 		err := a.Call(ctx, "thread/resume", params, &answer)
 		delete(params, "threadId")
-		var refused *stdio.Error
 		switch {
 		case err == nil:
 			resumed = answer.Thread.Preview != ""
-		case !errors.As(err, &refused):
+		case !refused(err):
 			return false, err
 		default:
 			a.Note("conversation %s cannot be resumed (%v): it begins anew", id, err)
@@ -175,6 +184,12 @@ func (a *agent) enter(ctx context.Context) (resumed bool, err error) {
 	return resumed, nil
 }
 
+// refused reports whether the program answered with an error.
+func refused(err error) bool {
+	var e *stdio.Error
+	return errors.As(err, &e)
+}
+
 func input(text string) []object { return []object{{"type": "text", "text": text}} }
 
 // say gives the agent a prompt: to the turn that runs, else in a turn of its own.
@@ -184,8 +199,7 @@ func (a *agent) say(ctx context.Context, text string) error {
 	a.mu.Unlock()
 	if turn != "" {
 		err := a.Call(ctx, "turn/steer", object{"threadId": thread, "expectedTurnId": turn, "input": input(text)}, nil)
-		var refused *stdio.Error
-		if !errors.As(err, &refused) {
+		if !refused(err) {
 			return err
 		}
 		// It has ended meanwhile, or is of a kind that takes nothing.

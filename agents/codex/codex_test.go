@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cmux/agents/codex"
+	"cmux/agents/event"
 	mt "cmux/agents/modeltest"
 	"cmux/agents/run"
 	"cmux/agents/stdio/stdiotest"
@@ -177,7 +178,11 @@ func TestGuard(t *testing.T) {
 	}{
 		{"git stash", auto, "git stash", "git stash"},
 		{"a patch out of scope", func(n *dag.Node) { auto(n); n.Scope = []string{"src/"} }, patch, "src/"},
-		{"a review", func(n *dag.Node) { auto(n); n.Role, n.Branch = dag.RoleReview, "" }, "sh -c 'touch other.txt'", "Read-only file system"},
+		{"git stash in the sandbox", func(*dag.Node) {}, "git stash", "git stash"},
+		{"a patch out of scope in the sandbox", func(n *dag.Node) { n.Scope = []string{"src/"} }, patch, "src/"},
+		{"a command that writes out of scope in the sandbox", func(n *dag.Node) { n.Scope = []string{"src/"} }, "git -C . stash && touch other.txt", "git stash"},
+		{"a review", func(n *dag.Node) { auto(n); n.Role, n.Branch = dag.RoleReview, "" }, "sh -c 'touch other.txt'", "changes nothing"},
+		{"a review's sandbox", func(n *dag.Node) { auto(n); n.Role, n.Branch = dag.RoleReview, "" }, `awk 'BEGIN { print "x" > "other.txt" }'`, "Read-only file system"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -196,6 +201,9 @@ func TestGuard(t *testing.T) {
 			}
 			if _, err := os.Stat(filepath.Join(f.Spec.Place.Dir, "other.txt")); err == nil {
 				t.Error("it was written")
+			}
+			if denied := f.Events(event.Denied); c.name != "a review's sandbox" && (len(denied) != 1 || !strings.Contains(denied[0].Text, c.why)) {
+				t.Errorf("the events tell of %+v", denied)
 			}
 		})
 	}
@@ -283,7 +291,7 @@ func TestLeave(t *testing.T) {
 	_, wait := f.StartInPane()
 	f.Eventually("it works", func() bool { return strings.Contains(f.Log(), "* shell sleep 1000") })
 	f.Type("\x04")
-	if code := wait(); code != 0 {
-		t.Errorf("exit %d", code)
+	if code := wait(); code != 1 || !strings.Contains(f.Ended().Detail, "without a report") {
+		t.Errorf("exit %d, %+v", code, f.Ended())
 	}
 }

@@ -6,10 +6,14 @@
 // typed there is a prompt of theirs and takes the agent over, ^C breaks its turn
 // off, ^D ends it.
 //
-// What Codex asks leave for is judged by package guard. A node with auto_accept
-// runs without Codex's sandbox, and every command that Codex does not hold for
-// harmless, and every patch, is judged before it happens. Other nodes run in
-// the sandbox: a build may write its worktree and what of the repository a
-// commit needs, a review nothing; only what is to leave the sandbox is judged,
-// and then asked of a person. The network is open, as reporting needs it.
+// Every call of a tool is judged by package guard before it happens, by a hook
+// that is given to this process alone and whose hash the conversation is told
+// to trust; the person's configuration is not touched, and hooks of a
+// repository stay as untrusted as they were. A version without hooks has only
+// what Codex asks leave for judged, which is judged in any case.
+//
+// A node with auto_accept runs without Codex's sandbox. Other nodes run in it: a
+// build may write its worktree and what of the repository a commit needs, a
+// review nothing; what is to leave the sandbox is asked of a person. The network
+// is open, as reporting needs it.
 package codex

@@ -520,6 +520,7 @@ func (a *agent) request(m stdio.Message, w wire) {
 	case "HookRequest":
 		d := guard.Decide(a.policy, guard.Call{Tool: p.Hook.Tool, Input: p.Hook.Input, Dir: p.Hook.Dir})
 		if d.Verdict == guard.Deny {
+			a.Stage.Keep(event.Event{Kind: event.Denied, Tool: p.Hook.Tool, Input: p.Hook.Input, Text: d.Reason})
 			a.answer(m, object{"request_id": p.ID, "action": "block", "reason": d.Reason})
 			return
 		}

@@ -229,7 +229,7 @@ func TestPane(t *testing.T) {
 	f.Eventually("it asks for the command", func() bool { return strings.Contains(f.Shown(), "use Shell") })
 	f.Type("not this one\n")
 	f.Eventually("it was told why", func() bool { return strings.Contains(f.Log(), "Rejected. not this one") })
-	f.Eventually("it asks", func() bool { return strings.Contains(f.Shown(), "which way? (left | right)") })
+	f.Eventually("it asks", func() bool { return strings.Contains(f.Shown(), "2. right") })
 	f.Type("2\n")
 	f.Eventually("it is answered", func() bool { return strings.Contains(f.Log(), `{"which way?":"right"}`) })
 	f.Eventually("it asks again", func() bool {
@@ -273,8 +273,8 @@ func TestLeave(t *testing.T) {
 	_, wait := f.StartInPane()
 	f.Eventually("it speaks", func() bool { return strings.Contains(f.Log(), "hello") })
 	f.Type("\x04")
-	if code := wait(); code != 0 {
-		t.Errorf("exit %d", code)
+	if code := wait(); code != 1 || !strings.Contains(f.Ended().Detail, "without a report") {
+		t.Errorf("exit %d, %+v", code, f.Ended())
 	}
 }
 

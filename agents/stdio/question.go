@@ -100,7 +100,14 @@ func (s *Session) typed(ctx context.Context, line string) {
 // refuses never, and what it grants always; the rest is allowed with
 // auto_accept, asked of a person in a pane, and refused where nobody is.
 func (s *Session) Judge(p guard.Policy, call guard.Call) guard.Decision {
-	d := guard.Decide(p, call)
+	d := s.decide(guard.Decide(p, call))
+	if d.Verdict == guard.Deny {
+		s.Stage.Keep(event.Event{Kind: event.Denied, Tool: call.Tool, Input: call.Input, Text: d.Reason})
+	}
+	return d
+}
+
+func (s *Session) decide(d guard.Decision) guard.Decision {
 	switch {
 	case d.Verdict == guard.Grant:
 		return guard.Decision{}

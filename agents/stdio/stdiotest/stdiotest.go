@@ -20,6 +20,7 @@ import (
 	"github.com/creack/pty"
 
 	"cmux/agents/attempt"
+	"cmux/agents/event"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/wrapper"
@@ -42,6 +43,13 @@ func Main(kinds ...attempt.Kind) {
 		}))
 	case "done":
 		exit(wrapper.Done(context.Background(), os.Getenv, os.Args[len(os.Args)-1]))
+	case "hook":
+		out, code, err := wrapper.Hook(context.Background(), os.Getenv, os.Args[2], os.Stdin)
+		fmt.Print(out)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(code)
 	case "blocked":
 		exit(wrapper.Blocked(context.Background(), os.Getenv, os.Args[len(os.Args)-1]))
 	}
@@ -291,6 +299,21 @@ func (f *Fixture) Git(dir string, args ...string) string {
 func (f *Fixture) Log() string {
 	b, _ := os.ReadFile(f.Run.Log(f.Node.Name))
 	return string(b)
+}
+
+// Events are the node's events of a kind so far.
+func (f *Fixture) Events(kind event.Kind) (all []event.Event) {
+	f.t.Helper()
+	_, err := event.Replay(f.Run.Events(f.Node.Name), 0, func(e event.Event, _ int64) error {
+		if e.Kind == kind {
+			all = append(all, e)
+		}
+		return nil
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return all
 }
 
 // Records are those of the run so far.
