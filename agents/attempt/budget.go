@@ -3,6 +3,7 @@ package attempt
 import (
 	"time"
 
+	"cmux/agents/event"
 	"cmux/agents/run"
 	"cmux/dag"
 )
@@ -50,6 +51,7 @@ func (a *attempt) recordUse() error {
 		return nil
 	}
 	a.meter.recorded, a.meter.at = a.end.Used, time.Now()
+	a.stage.Keep(event.Event{Kind: event.Usage, Used: a.end.Used})
 	return a.record(run.Record{Type: run.Used, Used: a.end.Used})
 }
 

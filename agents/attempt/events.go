@@ -39,7 +39,7 @@ func (a *attempt) closeEvents(end *run.End, err error) {
 		if e.Text == "" {
 			e.Text = end.Summary
 		}
-		e.Failed, e.Exit = end.Marker() != 0, &end.Exit
+		e.Failed, e.Exit, e.Used = end.Marker() != 0, &end.Exit, end.Used
 	case errors.Is(err, ErrStopped):
 		e.State = run.HowStopped
 	case errors.Is(err, ErrInterrupted):

@@ -36,6 +36,7 @@ const (
 	Check    Kind = "check"
 	HandBack Kind = "hand_back"
 	Limit    Kind = "limit"
+	Usage    Kind = "usage"
 	Note     Kind = "note"
 	End      Kind = "end"
 )
@@ -70,6 +71,7 @@ type Event struct {
 	TimedOut bool            `json:"timed_out,omitempty"`
 	Took     dag.Duration    `json:"took,omitempty"`
 	Until    time.Time       `json:"until,omitzero"`
+	Used     dag.Usage       `json:"used,omitzero"`
 	Cut      int             `json:"cut,omitempty"`
 }
 
@@ -97,8 +99,9 @@ var kinds = []struct {
 	{Check, "a command of `verify` ended", "`command`, `exit`, `timed_out`, `took`, `failed`, `text` (the end of its output)"},
 	{HandBack, "cmux sent the agent on: a failed check, a change out of scope, a missing report, the end of a limit", "`text`"},
 	{Limit, "the account met a usage or rate limit", "`text`, `until`"},
+	{Usage, "what the attempt has used so far, now and then", "`used` (`input`, `output`, `cache_read`, `cache_create`, in tokens)"},
 	{Note, "anything else of cmux's own", "`text`"},
-	{End, "the attempt ended", "`state` (`done`, `failed (checks)`, …), `exit` (of the program), `failed`, `text` (the summary, or why)"},
+	{End, "the attempt ended", "`state` (`done`, `failed (checks)`, …), `exit` (of the program), `failed`, `text` (the summary, or why), `used`"},
 }
 
 // Markdown is the table of kinds for the docs.

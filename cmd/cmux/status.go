@@ -291,6 +291,9 @@ func statusFoot(v *run.View, width int) string {
 		if way := wayOut(v, i); way != "" {
 			line += " (" + way + ")"
 		}
+		if end := n.LastEnd(); end != nil && end.Snapshot != "" && !n.Fact.Live() {
+			line += "; its work is saved: cmux snapshots restore " + end.Snapshot
+		}
 		if width > 0 {
 			line = ansi.Wrap(line, width, "")
 		}

@@ -104,8 +104,8 @@ func TestStatusTable(t *testing.T) {
 // spending is a run over its budget: one node has spent its own, one was
 // stopped for the run's, one was not started, one uses no model.
 func spending(t testing.TB) *run.View {
-	end := func(detail string, used dag.Usage) *run.End {
-		return &run.End{Outcome: dag.Failed, Exit: 143, Reason: dag.ReasonBudget, Detail: detail, Used: used}
+	end := func(detail, saved string, used dag.Usage) *run.End {
+		return &run.End{Outcome: dag.Failed, Exit: 143, Reason: dag.ReasonBudget, Detail: detail, Used: used, Snapshot: saved}
 	}
 	v := view(t, `
 session: shop
@@ -120,11 +120,11 @@ agents:
 		run.Record{Type: run.RunnerUp, At: at(-10)},
 		run.Record{Type: run.Started, Node: "greedy", Attempt: 1, At: at(-10)},
 		run.Record{Type: run.Used, Node: "greedy", Attempt: 1, At: at(-9), Used: dag.Usage{Input: 500, Output: 100}},
-		run.Record{Type: run.AttemptEnd, Node: "greedy", Attempt: 1, At: at(-8), End: end("greedy has used 1001 of its budget of 1000 tokens", dag.Usage{Input: 900, Output: 101, CacheRead: 7000})},
+		run.Record{Type: run.AttemptEnd, Node: "greedy", Attempt: 1, At: at(-8), End: end("greedy has used 1001 of its budget of 1000 tokens", "shop/greedy/20260301T115200.000Z", dag.Usage{Input: 900, Output: 101, CacheRead: 7000})},
 		run.Record{Type: run.Blocked, Node: "ship", Cause: "greedy", At: at(-8)},
 		run.Record{Type: run.Started, Node: "stopped", Attempt: 1, At: at(-7)},
-		run.Record{Type: run.AttemptEnd, Node: "stopped", Attempt: 1, At: at(-6), End: end("the run has used 1501001 of its budget of 1500000 tokens", dag.Usage{Output: 500_000, CacheCreate: 1_000_000, CacheRead: 20_000_000})},
-		run.Record{Type: run.AttemptEnd, Node: "late", At: at(-6), End: end("not started: the run has used 1501001 of its budget of 1500000 tokens", dag.Usage{})},
+		run.Record{Type: run.AttemptEnd, Node: "stopped", Attempt: 1, At: at(-6), End: end("the run has used 1501001 of its budget of 1500000 tokens", "", dag.Usage{Output: 500_000, CacheCreate: 1_000_000, CacheRead: 20_000_000})},
+		run.Record{Type: run.AttemptEnd, Node: "late", At: at(-6), End: end("not started: the run has used 1501001 of its budget of 1500000 tokens", "", dag.Usage{})},
 		run.Record{Type: run.Started, Node: "tests", Attempt: 1, At: at(-6)},
 		run.Record{Type: run.Began, Node: "tests", Attempt: 1, At: at(-6)},
 	)
