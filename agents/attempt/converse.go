@@ -191,17 +191,31 @@ func (a *attempt) backOff() error {
 		return &final{run.End{Outcome: dag.Failed, Exit: 1, Detail: fmt.Sprintf("the model failed %d times in a row: %s", a.falters, what)}}
 	}
 	wait := min(a.limits.Pause<<(a.falters-1), maxWait)
-	a.note("the model failed: %s; trying again in %s", what, wait)
+	again := fmt.Sprintf("the model failed %s: %s; tries again at %s", times(a.falters), what, time.Now().Add(wait).Format("15:04:05"))
+	a.note("%s", again)
+	if err := a.become(dag.Working, time.Time{}, again); err != nil {
+		return err
+	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	rang, err := a.serve(a.agent.Ended(), timer.C, func() bool {
 		return a.taken || a.wentOn || a.done != nil || a.overridden || a.limit != nil || a.answer != nil
 	})
+	if err == nil && a.activity == dag.Working {
+		err = a.become(dag.Working, time.Time{}, "")
+	}
 	if err != nil || !rang {
 		return err
 	}
 	a.turnEnded = false
 	return a.handBack(prompt.CallFailed)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times in a row", n)
 }
 
 // reported judges a `cmux done`.

@@ -31,6 +31,7 @@ type attempt struct {
 	steps  int   // checks and on_complete steps started
 
 	activity dag.Activity
+	detail   string // of the activity, as recorded
 	told     bool       // of an activity
 	budget   *stopwatch // node.Timeout
 	idle     *time.Timer
@@ -657,10 +658,10 @@ func (a *attempt) become(act dag.Activity, until time.Time, detail string) error
 		a.stage.Keep(event.Event{Kind: event.Status, State: act.String(), Text: detail, Until: until})
 		a.told = true
 	}
-	if act == a.activity && act == dag.Working {
+	if act == a.activity && act == dag.Working && detail == a.detail {
 		return nil // Began says as much
 	}
-	a.activity = act
+	a.activity, a.detail = act, detail
 	return a.record(run.Record{Type: run.Active, Activity: act, Until: until, Detail: detail})
 }
 

@@ -281,7 +281,7 @@ func statusFoot(v *run.View, width int) string {
 	var b strings.Builder
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
-		if !wantsLooking(n.Status.Label) {
+		if !wantsLooking(n.Status) {
 			continue
 		}
 		line := n.Spec.Name + ": " + n.Status.Label
@@ -318,8 +318,13 @@ func statusFoot(v *run.View, width int) string {
 }
 
 // wantsLooking reports whether a person should read why a node stands so.
-// Blocked nodes carry their reason in the label.
-func wantsLooking(label string) bool {
+// Blocked nodes carry their reason in the label; a running one has a reason
+// while something keeps it from getting on.
+func wantsLooking(s dag.Status) bool {
+	label := s.Label
+	if label == "running" && s.Reason != "" {
+		return true
+	}
 	for _, p := range []string{"needs input", "failed", "lost", "taken over", "limited", "done (override), still open"} {
 		if strings.HasPrefix(label, p) {
 			return true
