@@ -104,6 +104,10 @@ type Hooked interface {
 // Listener is a Hooked whose hooks end its turns.
 type Listener interface {
 	Hooked
+	// Asks reports whether hooks of that name put a question to a person. Where
+	// several are open at once they are heard one after the other, so that an
+	// answer is one to what was shown.
+	Asks(event string) bool
 	// HandBack is the answer to a hook that was held (Event.Hold) which sends
 	// the agent on with text.
 	HandBack(text string) Reply

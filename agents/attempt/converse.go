@@ -164,6 +164,9 @@ func (a *attempt) deliver(h handed) error {
 		if a.taken {
 			return nil
 		}
+		if a.activity == dag.NeedsInput { // it was hindered
+			return a.regain()
+		}
 		return a.become(dag.Working, time.Time{}, "")
 	case a.hasEnded():
 		return nil // the next look finds it so

@@ -52,6 +52,7 @@ type attempt struct {
 	falter     *Event
 	gate       *Message           // a hook that waits for its answer
 	asks       bool               // the gate is that of a question, not of a turn's end
+	further    []Message          // hooks with questions, not heard while another is open
 	pending    *handed            // what a person's work keeps waiting
 	delivering context.CancelFunc // gives up the delivery that is under way
 	interrupt  context.CancelFunc // ends the step that runs
@@ -309,7 +310,13 @@ func (a *attempt) await() error {
 // serve answers messages and watches the clocks until ch is closed, ready holds
 // or alarm rings. Everything that ends an attempt from outside comes out of here.
 func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func() bool) (rang bool, err error) {
-	for ready == nil || !ready() {
+	for {
+		if err := a.hearFurther(); err != nil {
+			return false, err
+		}
+		if ready != nil && ready() {
+			return false, nil
+		}
 		var idle, settled <-chan time.Time
 		if a.idle != nil && a.activity == dag.Working {
 			idle = a.idle.C
@@ -347,7 +354,23 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 			a.background, a.turnEnded = nil, true
 		}
 	}
-	return false, nil
+}
+
+// hearFurther hears the next question when the last one is answered.
+func (a *attempt) hearFurther() error {
+	for a.gate == nil && len(a.further) > 0 {
+		m := a.further[0]
+		a.further = a.further[1:]
+		select {
+		case <-m.gone: // it was answered in the pane
+			continue
+		default:
+		}
+		if err := a.handle(m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *attempt) drain() error {
@@ -482,13 +505,17 @@ func (a *attempt) handle(m Message) error {
 			reply = refusal(err)
 			return nil
 		}
+		if l, ok := a.agent.(Listener); ok && a.gate != nil && a.asks && l.Asks(m.Event) {
+			a.further, m.reply = append(a.further, m), nil
+			return nil
+		}
 		events, r, err := a.hear(m.Event, m.Payload)
 		if err != nil {
 			reply = refusal(err)
 			return nil
 		}
 		reply = r
-		if i := slices.IndexFunc(events, func(e Event) bool { return e.Hold }); i >= 0 {
+		if i := slices.IndexFunc(events, func(e Event) bool { return e.Hold }); i >= 0 && !(events[i].Background > 0 && a.questionOpen()) {
 			a.openGate()
 			held := m
 			a.gate, m.reply = &held, nil
@@ -527,6 +554,20 @@ func (a *attempt) openGate() {
 	}
 }
 
+// questionOpen reports whether a hook waits for the answer to a question that
+// nobody has given in the pane.
+func (a *attempt) questionOpen() bool {
+	if a.gate == nil || !a.asks {
+		return false
+	}
+	select {
+	case <-a.gate.gone:
+		return false
+	default:
+		return true
+	}
+}
+
 func (a *attempt) reactAll(events []Event) error {
 	for _, e := range events {
 		if err := a.react(e); err != nil {
@@ -549,7 +590,9 @@ func (a *attempt) react(e Event) error {
 		}
 		// Background commands end with the agent once it has reported.
 		if e.Background > 0 || e.Shells > 0 && a.done == nil {
-			a.openGate()
+			if !a.questionOpen() { // else it is a sub-agent's
+				a.openGate()
+			}
 			a.background = time.NewTimer(a.limits.Settle)
 			return nil
 		}
@@ -573,7 +616,9 @@ func (a *attempt) react(e Event) error {
 			return a.record(run.Record{Type: run.Conversed, Conversation: e.Text})
 		}
 	case Faltered:
-		if !a.taken {
+		if a.taken {
+			a.turnEnded = true // by failing
+		} else {
 			a.falter = &e
 		}
 	case TookOver:
@@ -592,20 +637,30 @@ func (a *attempt) react(e Event) error {
 			return a.react(Event{What: TookOver})
 		}
 		a.stopBackground()
-		a.turnEnded, a.question, a.limit, a.falter = false, nil, nil, nil
-		a.wentOn = true
+		a.turnEnded, a.limit, a.falter = false, nil, nil
+		if !a.questionOpen() { // else a sub-agent still waits for the answer
+			a.question, a.wentOn = nil, true
+		}
 	case Asked:
 		if !e.Shown {
 			a.stage.Show(event.Event{Kind: event.Question, Text: e.Text})
 		}
-		if !a.taken {
+		switch {
+		case !a.taken:
 			a.question = &e.Text
-		} else if e.Hold {
+		case e.Hold:
 			a.openGate()
+		default:
+			a.turnEnded = true
+		}
+	case Hindered:
+		if a.delivering != nil && a.activity == dag.Working {
+			return a.become(dag.NeedsInput, time.Time{}, e.Text)
 		}
 	case Limited:
 		if a.taken || a.overridden {
 			// It is a person's, who sees it; the account's limit is everybody's.
+			a.turnEnded = true
 			_, err := a.accountLimited(e)
 			return err
 		}

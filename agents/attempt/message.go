@@ -86,6 +86,7 @@ const (
 	TookOver                      // a person is at work in it, by a prompt or by a key
 	Worked                        // it got something done since its last limit or failed call
 	Delegated                     // Background sub-agents are at work now
+	Hindered                      // what is to be delivered waits for a person to clear the way; Text says what is in it
 	Converses                     // its conversation, which can be resumed, is Text
 )
 

@@ -55,6 +55,7 @@ type agent struct {
 	expected string        // what Deliver waits to see arrive
 	arrived  chan struct{} // closed when it has
 	greeted  chan struct{} // closed by the first hook
+	heard    time.Time     // the last hook; zero: none yet
 }
 
 func newAgent(s *attempt.Stage) (*agent, error) {
@@ -126,7 +127,7 @@ func (a *agent) Start(context.Context) error {
 	}
 	a.tasks.Go(func() { a.follow.run(a.ctx) })
 	if !a.start.Headless {
-		a.tasks.Go(func() { a.watchFirstRun(a.ctx) })
+		a.tasks.Go(func() { a.watchDialogs(a.ctx) })
 	}
 	return nil
 }
@@ -141,11 +142,10 @@ func (a *agent) Hook(hook string, raw json.RawMessage) ([]attempt.Event, attempt
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	select {
-	case <-a.greeted:
-	default:
+	if a.heard.IsZero() {
 		close(a.greeted)
 	}
+	a.heard = time.Now()
 	events, reply, err := a.listener.hear(hook, raw)
 	for _, e := range a.listener.facts {
 		a.stage.Show(e)
@@ -153,6 +153,9 @@ func (a *agent) Hook(hook string, raw json.RawMessage) ([]attempt.Event, attempt
 	a.listener.facts = nil
 	return events, reply, err
 }
+
+// Asks implements attempt.Listener.
+func (a *agent) Asks(event string) bool { return event == "PermissionRequest" }
 
 // HandBack implements attempt.Listener.
 func (a *agent) HandBack(text string) attempt.Reply {

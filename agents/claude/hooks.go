@@ -46,6 +46,7 @@ type listener struct {
 	now       func() time.Time
 	busy      bool            // a turn is under way
 	asking    string          // tool that waits for a person's yes or answer
+	askingSub string          // the sub-agent that uses it; empty: the agent itself, or not known
 	subagents map[string]bool // at work, by id
 	held      string          // event of the hook that waits for its answer
 	question  json.RawMessage // tool input of a held PermissionRequest
@@ -94,10 +95,10 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]attempt.Event, atte
 			l.refused(p, guard.NobodyToAsk)
 			return nil, permission(object{"behavior": "deny", "message": guard.NobodyToAsk}), nil
 		}
-		l.asking, l.held, l.question = p.Tool, hook, p.Input
+		l.asking, l.askingSub, l.held, l.question = p.Tool, p.AgentID, hook, p.Input
 		return one(attempt.Event{What: attempt.Asked, Text: l.asked(p), Hold: true})
 	case "PostToolUse", "PostToolUseFailure":
-		if l.asking != "" && l.asking == p.Tool {
+		if l.asking != "" && l.asking == p.Tool && (l.askingSub == "" || l.askingSub == p.AgentID) {
 			l.asking = ""
 			return one(attempt.Event{What: attempt.WentOn})
 		}
@@ -113,7 +114,7 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]attempt.Event, atte
 		}
 		return one(attempt.Event{What: attempt.Delegated, Background: len(l.subagents)})
 	case "Stop":
-		l.busy, l.asking, l.held = false, "", hook
+		l.busy = false
 		e := attempt.Event{What: attempt.TurnEnded, Hold: true}
 		for _, b := range p.Background {
 			if b.Type == "subagent" {
@@ -124,6 +125,9 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]attempt.Event, atte
 		}
 		if e.Background == 0 {
 			clear(l.subagents)
+		}
+		if e.Background == 0 || l.asking == "" { // else the question of a sub-agent stands
+			l.asking, l.held = "", hook
 		}
 		return one(e)
 	case "StopFailure":
@@ -167,7 +171,11 @@ func (l *listener) asked(p payload) string {
 	if d.Verdict == guard.Ask {
 		return d.Reason
 	}
-	return "may it use " + p.Tool + "? " + event.About(p.Input) + "\n(yes, or no and why)"
+	how := "yes, or no and why"
+	if p.AgentID != "" {
+		how += "; a sub-agent asks, which its pane does not show yet"
+	}
+	return "may it use " + p.Tool + "? " + event.About(p.Input) + "\n(" + how + ")"
 }
 
 // failure is what a failed call of the model means.

@@ -14,10 +14,12 @@ import (
 
 const (
 	lookAgain  = 250 * time.Millisecond // at a pane that takes no text now
+	hindered   = 10 * time.Second       // wait for the way to be clear before a person is told
 	enterAfter = 150 * time.Millisecond // of a paste: an Enter that comes at once may be taken as part of it
 	confirmed  = 3 * time.Second        // wait for a prompt's hook before Enter is pressed again
 	maxEnters  = 5
-	greeting   = 5 * time.Second // wait for the first hook before the screen is looked at
+	longQuiet  = 10 * time.Second // without a hook in a turn, after which the screen is looked at
+	greeting   = 5 * time.Second  // wait for the first hook before the screen is looked at
 )
 
 // pane is the program's pane.
@@ -61,17 +63,8 @@ func (a *agent) paste(ctx context.Context, text string) error {
 		return err
 	}
 	defer os.Remove(file)
-	for {
-		s, reachable, err := p.look(ctx)
-		if err != nil {
-			return err
-		}
-		if reachable && s.Prompt && s.Draft == "" {
-			break
-		}
-		if err := a.wait(ctx, lookAgain, nil); err != nil {
-			return err
-		}
+	if err := a.awaitPrompt(ctx, p); err != nil {
+		return err
 	}
 	arrived := a.expect(text)
 	buffer := "cmux-" + strings.TrimPrefix(p.id, "%")
@@ -106,6 +99,40 @@ func (a *agent) paste(ctx context.Context, text string) error {
 	return errors.New("its prompt did not take the text")
 }
 
+// awaitPrompt waits until the prompt takes text. After a while it tells the
+// attempt what is in the way: only a person can clear it.
+func (a *agent) awaitPrompt(ctx context.Context, p *pane) error {
+	began, told := time.Now(), false
+	for {
+		s, reachable, err := p.look(ctx)
+		if err != nil {
+			return err
+		}
+		var hinders string
+		switch {
+		case !reachable:
+			hinders = "its pane is in copy mode: q leaves it"
+		case s.Dialog != "":
+			hinders = "a dialog (" + s.Dialog + ") is open in its pane: answer or close it there"
+		case !s.Prompt:
+			hinders = "its pane shows no prompt"
+		case s.Draft != "":
+			hinders = "a line is begun in its prompt: send or clear it there"
+		default:
+			return nil
+		}
+		if !told && time.Since(began) > hindered {
+			told = true
+			if err := a.stage.Tell(ctx, attempt.Event{What: attempt.Hindered, Text: "a message waits for it: " + hinders}); err != nil {
+				return err
+			}
+		}
+		if err := a.wait(ctx, lookAgain, nil); err != nil {
+			return err
+		}
+	}
+}
+
 // wait waits for d, or for ch. It fails when the program or ctx ends.
 func (a *agent) wait(ctx context.Context, d time.Duration, ch <-chan struct{}) error {
 	t := time.NewTimer(d)
@@ -138,33 +165,61 @@ var firstRun = map[string]string{
 	"key":    "Claude Code asks whether to use the API key of the environment",
 	"bypass": "Claude Code asks whether to accept the bypass permissions mode",
 	"login":  "Claude Code asks to log in",
-	"other":  "Claude Code shows a dialog",
 }
 
-// watchFirstRun looks at the screen of a program from which no hook was heard:
-// a dialog of a first run comes before them all.
-func (a *agent) watchFirstRun(ctx context.Context) {
+// dialogText says what a dialog wants; "" when there is none.
+func dialogText(dialog string) string {
+	if what := firstRun[dialog]; what != "" || dialog == "" {
+		return what
+	}
+	return "Claude Code shows a dialog"
+}
+
+// watchDialogs looks at the screen for dialogs of which no hook tells: those of
+// a first run, before the first hook, and later where a turn is under way and
+// nothing has been heard of it for a while.
+func (a *agent) watchDialogs(ctx context.Context) {
 	p, err := a.pane()
 	if err != nil || a.wait(ctx, greeting, a.greeted) != nil {
 		return
 	}
 	asked := ""
-	for !isClosed(a.greeted) {
-		s, _, err := p.look(ctx)
-		if err != nil {
-			return
-		}
-		if what := firstRun[s.Dialog]; what != "" && what != asked {
-			asked = what
-			if a.stage.Tell(ctx, attempt.Event{What: attempt.Asked, Text: what + ": answer it in its pane"}) != nil {
+	for {
+		what := ""
+		if asked != "" || a.quiet() {
+			s, _, err := p.look(ctx)
+			if err != nil {
 				return
 			}
+			what = dialogText(s.Dialog)
 		}
-		if a.wait(ctx, slowLook, a.greeted) != nil {
+		var e attempt.Event
+		switch {
+		case what != "" && what != asked:
+			e = attempt.Event{What: attempt.Asked, Text: what + ": answer it in its pane"}
+		case what == "" && asked != "":
+			e = attempt.Event{What: attempt.WentOn}
+		}
+		asked = what
+		if e.What != attempt.SomethingHappened && a.stage.Tell(ctx, e) != nil {
+			return
+		}
+		pause, woken := slowLook, a.greeted
+		if isClosed(a.greeted) {
+			woken = nil
+			if asked == "" {
+				pause = longQuiet
+			}
+		}
+		if a.wait(ctx, pause, woken) != nil {
 			return
 		}
 	}
-	if asked != "" {
-		a.stage.Tell(ctx, attempt.Event{What: attempt.WentOn})
-	}
+}
+
+// quiet reports whether the program may show a dialog that nobody knows of.
+func (a *agent) quiet() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.heard.IsZero() || a.listener.busy && a.listener.asking == "" && time.Since(a.heard) > longQuiet
 }

@@ -273,17 +273,19 @@ func TestPlanMode(t *testing.T) {
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
 }
 
-// What is in the way of a message is left as it is, and the message waits.
+// What is in the way of a message is left as it is, and the message waits until
+// a person has cleared it. In vim's command mode a paste is text all the same.
 func TestMessageWaits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		before func(f *fixture)
 		block  func(p *terminal) // puts something in the way
+		says   string            // what status says of it; empty: it is not in the way
 		still  func(p *terminal) bool
 		away   func(p *terminal)
 	}{
-		{name: "copy mode", block: func(p *terminal) { p.exec("copy-mode", "-t", p.pane) },
+		{name: "copy mode", block: func(p *terminal) { p.exec("copy-mode", "-t", p.pane) }, says: "in copy mode",
 			still: func(p *terminal) bool {
 				return strings.TrimSpace(p.exec("display-message", "-p", "-t", p.pane, "#{pane_in_mode}")) == "1"
 			},
@@ -291,7 +293,7 @@ func TestMessageWaits(t *testing.T) {
 		{name: "a menu", block: func(p *terminal) {
 			p.types("/model")
 			p.shows("Select model")
-		},
+		}, says: "a dialog",
 			still: func(p *terminal) bool { return strings.Contains(p.screen(), "Select model") },
 			away:  func(p *terminal) { p.keys("Escape") }},
 		{name: "the commands of vim", before: func(f *fixture) {
@@ -300,9 +302,7 @@ func TestMessageWaits(t *testing.T) {
 			p.shows("-- INSERT --")
 			p.keys("Escape")
 			p.f.eventually("vim takes commands", func() bool { return !strings.Contains(p.screen(), "-- INSERT --") })
-		},
-			still: func(p *terminal) bool { return !strings.Contains(p.screen(), "-- INSERT --") },
-			away:  func(p *terminal) { p.keys("i") }},
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -319,10 +319,16 @@ func TestMessageWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.becomes("running")
-			if !c.still(p) {
-				t.Errorf("%s is gone:\n%s", c.name, p.screen())
+			if c.says != "" {
+				f.label("needs input")
+				if d := f.last(run.Active).Detail; !strings.Contains(d, c.says) {
+					t.Errorf("status says %q", d)
+				}
+				if !c.still(p) {
+					t.Errorf("%s is gone:\n%s", c.name, p.screen())
+				}
+				c.away(p)
 			}
-			c.away(p)
 			p.ends()
 			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
 			rs := f.server.Requests()
@@ -428,7 +434,7 @@ func TestPromptThatNeverFits(t *testing.T) {
 func TestStopHookIsCutShort(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, node("s", func(n *dag.Node) {
-		n.Verify = []string{"test -e fixed || { touch ../checking; until test -e ../go; do sleep 0.1; done; exit 5; }"}
+		n.Verify = []string{slowCheck}
 	}), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Report("one")}, {mt.Text("so far")}, {mt.Shell("touch fixed; " + commit)}, {mt.Report("two")}, {mt.Text("end")}}})
 	p := f.inPane()
 	beside := filepath.Dir(f.tree)
@@ -453,4 +459,156 @@ func (f *fixture) killHook(event string) {
 		}
 		return false
 	})
+}
+
+// A person who breaks off the wait for the verdict has the agent; the verdict
+// comes when they give it back.
+func TestEscapeWhileChecking(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", func(n *dag.Node) { n.Verify = []string{slowCheck} }), mt.Script{Name: "s", Turns: []mt.Turn{
+		{mt.Report("one")}, {mt.Text("so far")}, {mt.Shell("touch fixed; " + commit)}, {mt.Report("two")}, {mt.Text("end")}}})
+	p := f.inPane()
+	beside := filepath.Dir(f.tree)
+	f.eventually("the check runs", func() bool { return exists(filepath.Join(beside, "checking")) })
+	p.shows("so far")
+	f.eventually("Escape is heard", func() bool {
+		p.keys("Escape")
+		return f.last(run.Active).Activity == dag.TakenOver
+	})
+	p.rests()
+	f.write(beside, "go", "")
+	f.eventually("the check has failed", func() bool { return strings.Contains(f.log(), "check failed") })
+	if n := len(f.server.Requests()); n != 2 {
+		t.Errorf("%d requests", n)
+	}
+	if err := f.dial().Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "two", Commits: 1}, "", nil, nil)
+}
+
+// slowCheck passes when a file is there. The first time it waits for the test
+// before it fails.
+const slowCheck = "test -e fixed || { touch ../checking; until test -e ../go; do sleep 0.1; done; exit 5; }"
+
+// A turn of a person's that fails is over all the same: given back, the agent
+// is sent on.
+func TestFailsWhileTakenOver(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]mt.Fault{"overloaded": {Status: 529, Times: 2}, "limit": {Status: 429, Times: 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, node("s", nil),
+				mt.Script{Name: "s", Turns: []mt.Turn{{mt.Blocked("help me")}, {mt.Text("waiting")}}},
+				mt.Script{Name: "mine", Turns: []mt.Turn{{fault, mt.Report("nothing was needed")}, {mt.Text("end")}}})
+			p := f.inPane()
+			f.label("needs input")
+			p.shows("waiting")
+			p.rests()
+			p.types("let me see #script:mine")
+			f.label("taken over")
+			p.shows("Resend your message")
+			if err := f.dial().Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			p.ends()
+			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
+		})
+	}
+}
+
+// asksFor is a sub-agent that may not do what it wants without a person's yes.
+func asksFor(name string) mt.Script {
+	return mt.Script{Name: name, Turns: []mt.Turn{{mt.Shell("touch " + name)}, {mt.Text("finished")}}}
+}
+
+// Sub-agents may ask at the same time: each question is put to a person, and
+// nothing is typed into a dialog that is open.
+func TestTwoPermissions(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
+		{delegated("one"), delegated("two")}, {mt.Text("waiting")}, {mt.Text("waiting")}, {mt.Report("nothing was needed")}, {mt.Text("end")},
+		{mt.Report("nothing was needed")}, {mt.Text("end")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}},
+		asksFor("one"), asksFor("two"))
+	f.write(f.home.Claude, "settings.json", `{"permissions":{"ask":["Bash(touch:*)"]}}`)
+	p := f.inPane()
+	f.label("needs input")
+	asked := func() string { return strings.Fields(f.last(run.Active).Detail + " - - - - - -")[5] } // may it use Bash? touch NAME
+	first := asked()
+	if err := f.dial().Answer(t.Context(), "yes"); err != nil {
+		t.Fatal(err)
+	}
+	f.eventually("the one that was asked about is made", func() bool { return exists(filepath.Join(f.tree, first)) })
+	f.eventually("the other is asked about", func() bool { name := asked(); return name != first && (name == "one" || name == "two") })
+	f.label("needs input")
+	if name := asked(); exists(filepath.Join(f.tree, name)) {
+		t.Errorf("%s was made before it was allowed", name)
+	}
+	if err := f.dial().Answer(t.Context(), "yes"); err != nil {
+		t.Fatal(err)
+	}
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed", Commits: 1}, "", nil, []string{"one", "two"})
+}
+
+// A dialog of the program's own, of which no hook tells, is named all the same.
+func TestUntoldDialog(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
+		{delegated("sub")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}}, sub)
+	p := f.inPane()
+	p.shows("Auto mode can't check")
+	f.label("needs input")
+	if d := f.last(run.Active).Detail; !strings.Contains(d, "shows a dialog") {
+		t.Errorf("asked %q", d)
+	}
+	p.keys("Escape")
+	f.eventually("it goes on or is a person's", func() bool { a := f.last(run.Active).Activity; return a != dag.NeedsInput })
+	if err := f.dial().Cancel(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A person who says no in the pane has the agent.
+func TestPermissionIsRejectedInThePane(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
+		{mt.Shell("touch made")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+	f.write(f.home.Claude, "settings.json", `{"permissions":{"ask":["Bash(touch:*)"]}}`)
+	p := f.inPane()
+	f.label("needs input")
+	p.shows("Do you want to")
+	p.keys("Escape")
+	f.label("taken over")
+	if err := f.dial().Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, taken over, running", nil, []string{"!made"})
+}
+
+// Where the wrapper is gone, nothing is written and nothing hangs.
+func TestHooksWithoutWrapper(t *testing.T) {
+	t.Parallel()
+	var f *fixture
+	f = newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("end")}}},
+		mt.Script{Name: "alone", Turns: inTree([]mt.Turn{{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/made", "content": "x"}}}, {mt.Shell("touch made")}, {mt.Text("stopped")}}, func() string { return f.tree })})
+	f.start()()
+	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
+	cmd := exec.CommandContext(t.Context(), mt.Claude(t), "-p", "--dangerously-skip-permissions", "--settings", f.run.NodeDir("a")+"/settings-1.json", "--", "do #script:alone")
+	cmd.Env = append(f.home.Env, "CMUX_SOCKET="+f.run.Socket("a"), "CMUX_NODE=a", "CMUX_TOKEN=secret")
+	cmd.Dir = f.tree
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "stopped") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if exists(f.tree + "/made") {
+		t.Error("it was let write")
+	}
+	rs := f.server.Requests()
+	results := rs[len(rs)-1].ToolResults()
+	if len(results) != 2 || !strings.Contains(results[0].Text, "its wrapper does not answer") {
+		t.Errorf("told %+v", results)
+	}
 }

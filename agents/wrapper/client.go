@@ -151,8 +151,7 @@ func (c *Client) Overridden(ctx context.Context) error {
 	return c.do(ctx, attempt.Message{Op: attempt.OpOverridden})
 }
 
-// patience bounds a report or a hook: the wrapper answers at once, but for a
-// turn's end, which is bounded by the agent program's own time-out for hooks.
+// patience bounds a report or a hook that the wrapper answers at once.
 const patience = 30 * time.Second
 
 // ErrOutside says that a command which only a node's own programs may use was
@@ -180,12 +179,16 @@ func report(ctx context.Context, env func(string) string, m attempt.Message) err
 	return err
 }
 
+// held are hooks that wait for a verdict or a person. The agent program bounds
+// them.
+var held = map[string]bool{"Stop": true, "PermissionRequest": true}
+
 func call(ctx context.Context, env func(string) string, m attempt.Message) (attempt.Reply, error) {
 	path := env("CMUX_SOCKET")
 	if path == "" {
 		return attempt.Reply{}, ErrOutside
 	}
-	if m.Event != "Stop" {
+	if !held[m.Event] {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, patience)
 		defer cancel()

@@ -71,6 +71,8 @@ func (a *front) HandBack(text string) attempt.Reply {
 	return attempt.Reply{Stdout: "told: " + strings.ReplaceAll(text, "\n", " ")}
 }
 
+func (a *front) Asks(event string) bool { return event == "Ask" }
+
 func (a *front) Busy() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
