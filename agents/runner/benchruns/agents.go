@@ -105,31 +105,42 @@ func (b *bench) site(ctx context.Context, program, config string, scripts ...mod
 	return s, nil
 }
 
-// start starts a program that runs until the function it returns is called:
-// that interrupts it, or in the way of sig, and waits for its end.
-func (s *site) start(ctx context.Context, sig syscall.Signal, stdin io.Reader, argv ...string) (end func(), err error) {
+// start starts a program that runs until the function it returns is called,
+// which tells it to end and waits for that.
+func (s *site) start(ctx context.Context, stdin io.Reader, argv ...string) (end func(), err error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = s.dir, s.env, stdin
-	cmd.Cancel = func() error { return cmd.Process.Signal(sig) }
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	return func() {
-		cmd.Process.Signal(sig)
+		cmd.Process.Signal(syscall.SIGTERM)
 		cmd.Wait() // it was told to end
 	}, nil
+}
+
+// headless starts the run of the site headless; the function it returns ends it.
+func (s *site) headless(ctx context.Context) (end func(), err error) {
+	leave, err := s.start(ctx, nil, s.cmux, "agents", "start", "--yes", "--headless")
+	if err != nil {
+		return nil, err
+	}
+	return func() { s.stop(ctx); leave() }, nil
 }
 
 // detached starts the run of the site in panes; the function it returns ends it.
 func (s *site) detached(ctx context.Context) (end func(), err error) {
 	_, _, err = timed(ctx, s.dir, s.env, s.cmux, "agents", "start", "--yes", "--detach")
-	return func() {
-		if _, _, err := timed(context.WithoutCancel(ctx), s.dir, s.env, s.cmux, "agents", "stop"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-		s.killTmux()
-	}, err
+	return func() { s.stop(ctx); s.killTmux() }, err
+}
+
+// stop ends the agents of the site's run, which outlive whoever started them.
+func (s *site) stop(ctx context.Context) {
+	if _, _, err := timed(context.WithoutCancel(ctx), s.dir, s.env, s.cmux, "agents", "stop"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
 }
 
 // atGate waits until n requests are held at the gate.
@@ -166,7 +177,7 @@ func (b *bench) hooks(ctx context.Context, program string) (cpu float64, err err
 		return 0, err
 	}
 	defer s.model.Close()
-	end, err := s.start(ctx, os.Interrupt.(syscall.Signal), nil, b.cmux, "agents", "start", "--yes", "--headless")
+	end, err := s.headless(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -329,15 +340,13 @@ func (b *bench) firstRequest(ctx context.Context, program string) error {
 				return nil, err
 			}
 			defer r.Close()
-			end, err := s.start(ctx, syscall.SIGTERM, r, program, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions")
+			end, err := s.start(ctx, r, program, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions")
 			if err == nil {
 				_, err = w.Write(append(line, '\n'))
 			}
 			return func() { end(); w.Close() }, err
 		}},
-		{"`cmux agents start --headless`", func(ctx context.Context, s *site) (func(), error) {
-			return s.start(ctx, os.Interrupt.(syscall.Signal), nil, b.cmux, "agents", "start", "--yes", "--headless")
-		}},
+		{"`cmux agents start --headless`", func(ctx context.Context, s *site) (func(), error) { return s.headless(ctx) }},
 		{"`tmux new-session claude`, by hand", func(ctx context.Context, s *site) (func(), error) {
 			_, _, err := timed(ctx, s.dir, s.env, "tmux", "-L", b.socket, "-f", os.DevNull, "new-session", "-d", "-x", "220", "-y", "60", program, "--dangerously-skip-permissions", "--", prompt)
 			return b.killTmux, err
