@@ -104,6 +104,7 @@ type History struct {
 
 // Limit is a limit that an account met.
 type Limit struct {
+	Since time.Time // it was first met
 	Until time.Time // as far as known; it may be past and nobody have tried since
 	Times int       // it was met, each time after the end known before
 }
@@ -111,7 +112,7 @@ type Limit struct {
 // met takes in that the limit was met at a moment, until another.
 func (l Limit) met(at, until time.Time) Limit {
 	if l.Times == 0 {
-		return Limit{until, 1}
+		return Limit{at, until, 1}
 	}
 	if !l.Until.IsZero() && !at.Before(l.Until) {
 		l.Times++

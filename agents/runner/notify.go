@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"runtime"
@@ -16,14 +18,24 @@ import (
 	"cmux/dag"
 )
 
+const (
+	// noticeTime bounds one notification.
+	noticeTime = 10 * time.Second
+	// noticeRest is what is left to those under way when the run has ended.
+	noticeRest = 5 * time.Second
+)
+
 // news is what a webhook is sent.
 type news struct {
-	Run     string `json:"run"`
-	Session string `json:"session"`
-	Event   string `json:"event"` // needs_input, run_ended
-	Node    string `json:"node,omitempty"`
-	State   string `json:"state,omitempty"`
-	Text    string `json:"text"`
+	At      time.Time `json:"at"`
+	Run     string    `json:"run"`
+	Session string    `json:"session"`
+	Event   string    `json:"event"` // needs_input, limited, run_ended
+	Node    string    `json:"node,omitempty"`
+	Account string    `json:"account,omitempty"`
+	Until   time.Time `json:"until,omitzero"` // limited
+	State   string    `json:"state,omitempty"`
+	Text    string    `json:"text"`
 }
 
 // notifyInput tells a person that a node waits for one.
@@ -34,12 +46,29 @@ func (r *Runner) notifyInput(ctx context.Context, rec *run.Record) {
 	} else if rec.Detail != "" {
 		text += ": " + rec.Detail
 	}
-	r.notify(ctx, news{Event: "needs_input", Node: rec.Node, Text: text})
+	r.notify(ctx, news{At: rec.At, Event: "needs_input", Node: rec.Node, Text: text})
+}
+
+// notifyLimit tells a person that an account met its limit: once, however many
+// nodes meet it and however often it is tried, until it works again.
+func (r *Runner) notifyLimit(ctx context.Context, rec *run.Record) {
+	l := r.hist.Limits[rec.Account]
+	if !l.Since.Equal(rec.At) {
+		return
+	}
+	text := "account " + rec.Account + " is at its limit"
+	if !l.Until.IsZero() {
+		text += " until " + l.Until.Local().Format("2006-01-02 15:04")
+	}
+	if rec.Detail != "" {
+		text += ": " + rec.Detail
+	}
+	r.notify(ctx, news{At: rec.At, Event: "limited", Node: rec.Node, Account: rec.Account, Until: l.Until, Text: text})
 }
 
 // notifyEnd tells a person that the run has ended.
 func (r *Runner) notifyEnd(ctx context.Context, state dag.RunState) {
-	r.notify(ctx, news{Event: "run_ended", State: string(state), Text: fmt.Sprintf("run %s: %s", r.g.Session, state)})
+	r.notify(ctx, news{At: time.Now(), Event: "run_ended", State: string(state), Text: fmt.Sprintf("run %s: %s", r.g.Session, state)})
 }
 
 // notify tells in the ways that the configuration names. None of them may hold
@@ -54,8 +83,9 @@ func (r *Runner) notify(ctx context.Context, n news) {
 		return
 	}
 	r.tasks.Go(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noticeTime)
 		defer cancel()
+		defer context.AfterFunc(r.hushed, cancel)()
 		if how.Desktop {
 			if err := desktop(ctx, n); err != nil {
 				r.Log.Warn("no desktop notification", "err", err)
@@ -79,23 +109,27 @@ end run`
 	return exec.CommandContext(ctx, "notify-send", "--app-name=cmux", "--", "cmux", n.Text).Run()
 }
 
-func post(ctx context.Context, url string, n news) error {
+func post(ctx context.Context, to string, n news) error {
 	b, err := json.Marshal(n)
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(b))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(b))
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		err = failed.Err // without the address, whose path is often a secret
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", req.URL.Host, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {
-		return fmt.Errorf("%s answered %s", url, resp.Status)
+		return fmt.Errorf("%s answered %s", req.URL.Host, resp.Status)
 	}
 	return nil
 }

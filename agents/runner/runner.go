@@ -91,6 +91,9 @@ type Runner struct {
 	leaving   string    // why Run is about to leave before the run's end
 	patient   time.Time // when leaving gives up on agents that do not end
 
+	hushed context.Context // over when notifications are waited for no longer
+	hush   context.CancelFunc
+
 	lent  chan lent
 	ended chan ended
 	gone  chan goneNode
@@ -127,6 +130,7 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		said:     make(chan said),
 		lent:     make(chan lent), ended: make(chan ended), gone: make(chan goneNode), over: make(chan struct{}),
 	}
+	r.hushed, r.hush = context.WithCancel(context.Background())
 	if r.Log == nil {
 		r.Log = log.New(io.Discard)
 	}
@@ -184,6 +188,7 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 
 // close lets go of everything, children first.
 func (r *Runner) close() error {
+	r.hush()
 	for _, a := range r.live {
 		a.close()
 	}
@@ -210,6 +215,7 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 	defer func() {
 		cancel()
 		close(r.over)
+		defer time.AfterFunc(noticeRest, r.hush).Stop()
 		r.drain()
 	}()
 	if r.outlived() {
@@ -417,6 +423,10 @@ func (r *Runner) showLabels() {
 
 // heard follows what a record means for this runner's connections.
 func (r *Runner) heard(ctx context.Context, rec *run.Record) {
+	if rec.Type == run.Limited && r.hasAccount(rec.Account) {
+		r.notifyLimit(ctx, rec)
+		r.tell(rec)
+	}
 	if rec.Node == "" {
 		return
 	}
@@ -465,6 +475,11 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 	case run.Reset, run.Blocked, run.Unblocked:
 		r.tell(rec)
 	}
+}
+
+// hasAccount reports whether a limit of the account concerns the run.
+func (r *Runner) hasAccount(account string) bool {
+	return slices.ContainsFunc(r.g.Nodes, func(n dag.Node) bool { return n.Account == account })
 }
 
 // tell logs a record for people.
