@@ -31,7 +31,7 @@ type attempt struct {
 	steps  int   // checks and on_complete steps started
 
 	activity dag.Activity
-	detail   string // of the activity, as recorded
+	detail   string     // of the activity, as recorded
 	told     bool       // of an activity
 	budget   *stopwatch // node.Timeout
 	idle     *time.Timer

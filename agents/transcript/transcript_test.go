@@ -294,6 +294,54 @@ func FuzzParseLine(f *testing.F) {
 	})
 }
 
+// However a transcript arrives, it means the same: read in two parts, by one
+// Follower or by another that goes on where the first stopped, it gives each
+// event once and counts the same.
+func FuzzFollower(f *testing.F) {
+	whole := said("m", "a", 1) + said("m", "b", 5) + "no JSON\n" + said("", "c", 2)
+	f.Add([]byte(whole), 10)
+	f.Add([]byte(whole), len(said("m", "a", 1)))
+	f.Add([]byte(whole+`{"type":"assistant"`), len(whole)+3)
+	f.Fuzz(func(t *testing.T, b []byte, cut int) {
+		if cut < 0 || cut > len(b) || len(b) > 1<<16 {
+			return
+		}
+		dir := t.TempDir()
+		once, parts := filepath.Join(dir, "once.jsonl"), filepath.Join(dir, "parts.jsonl")
+		put := func(path string, b []byte) {
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read := func(f *transcript.Follower) int {
+			events, err := f.Read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(events)
+		}
+		put(once, b)
+		put(parts, b[:cut])
+		want := transcript.NewFollower(once, 0)
+		n := read(want)
+		first := transcript.NewFollower(parts, 0)
+		early := read(first)
+		anew := transcript.NewFollower(parts, first.Offset())
+		put(parts, b)
+		if got := early + read(first); got != n {
+			t.Errorf("%d events in two parts, want %d", got, n)
+		}
+		if got := early + read(anew); got != n {
+			t.Errorf("%d events with one made anew, want %d", got, n)
+		}
+		for _, f := range []*transcript.Follower{first, anew} {
+			if f.Usage() != want.Usage() || f.Offset() != want.Offset() {
+				t.Errorf("%+v up to %d, want %+v up to %d", f.Usage(), f.Offset(), want.Usage(), want.Offset())
+			}
+		}
+	})
+}
+
 func FuzzParseStream(f *testing.F) {
 	for _, s := range []string{
 		`{"type":"result","subtype":"success","is_error":false,"usage":{"input_tokens":1}}`,
