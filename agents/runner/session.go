@@ -42,7 +42,8 @@ func EndSession(ctx context.Context, r *run.Run) error {
 	return err
 }
 
-// ParseConfig reads the configuration of a run anew, as Plan does.
-func ParseConfig(r *run.Run, config []byte, kinds attempt.Kinds) (*dag.Graph, []dag.Warning, error) {
-	return parse(StartOptions{Root: r.Plan.Root, Config: r.Plan.Config, Kinds: kinds}, config)
+// ParseConfig reads the configuration of a run anew, as Plan does, for the
+// environment that it goes on with.
+func ParseConfig(r *run.Run, config []byte, kinds attempt.Kinds, env []string) (*dag.Graph, []dag.Warning, error) {
+	return parse(StartOptions{Root: r.Plan.Root, Config: r.Plan.Config, Kinds: kinds, Env: env}, config)
 }

@@ -85,7 +85,7 @@ func (d *Deps) update(ctx context.Context, v *run.View, yes bool) error {
 	if err != nil {
 		return err
 	}
-	g, _, err := runner.ParseConfig(r, src, d.Kinds)
+	g, _, err := runner.ParseConfig(r, src, d.Kinds, d.Env)
 	if err != nil {
 		return err
 	}
