@@ -138,14 +138,18 @@ func (a *agent) open(ctx context.Context, first bool) error {
 // lost before its first prompt is begun anew.
 func (a *agent) enter(ctx context.Context) (resumed bool, err error) {
 	s := a.Stage
+	// A login shell would put its own PATH before that of the run.
+	config := object{"allow_login_shell": false}
 	trusted, err := a.trustHook(ctx)
 	if err != nil {
 		return false, err
 	}
+	if trusted != nil {
+		config["hooks.state"] = trusted
+	}
 	params := object{
 		"cwd": s.Dir, "approvalPolicy": a.sandbox.approval, "sandbox": a.sandbox.mode,
-		// A login shell would put its own PATH before that of the run.
-		"config": object{"allow_login_shell": false, "hooks.state": trusted},
+		"config": config,
 	}
 	if s.Node.Model != "" {
 		params["model"] = s.Node.Model

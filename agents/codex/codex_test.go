@@ -3,6 +3,7 @@ package codex_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -150,10 +151,22 @@ func TestFailures(t *testing.T) {
 		{"service", []mt.Turn{append(mt.Turn{times(4, mt.ServerError)}, nothing...)}, 0, "", "> The call of the model failed"},
 		{"account", []mt.Turn{{mt.Unauthorized}}, 1, "", "codex login"},
 		{"blocked", []mt.Turn{{mt.Blocked("no access")}}, 1, "", "no access"},
+		{"never reports", []mt.Turn{{mt.Text("one")}, {mt.Text("two")}, {mt.Text("three")}, {mt.Text("four")}}, 1, "", "ended 4 turns without a report"},
+		{"never passes", []mt.Turn{{mt.Report("one")}, {mt.Text("end")}, {mt.Report("two")}, {mt.Text("end")}, {mt.Report("three")}, {mt.Text("end")}}, 1,
+			"checking, running, checking, running, checking, running", "check failed (exit 5)"},
+		{"too dear", []mt.Turn{{mt.Shell("true"), mt.Usage{Input: 600, Output: 10}}, {mt.Hold("never")}}, 1, "", "tokens"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			f, _ := fixture(t, auto, c.turns...)
+			f, _ := fixture(t, func(n *dag.Node) {
+				auto(n)
+				switch c.name {
+				case "never passes":
+					n.Verify = []string{"exit 5"}
+				case "too dear":
+					n.Budget.Tokens = 500
+				}
+			}, c.turns...)
 			_, wait := f.Start()
 			if code := wait(); code != c.code {
 				t.Errorf("exit %d, want %d", code, c.code)
@@ -230,6 +243,65 @@ func TestGranted(t *testing.T) {
 	rs := server.Requests()
 	if told := strings.Join(rs[len(rs)-1].UserTexts(), "\n"); !strings.Contains(told, "nobody can allow this") {
 		t.Errorf("it was told %q", told)
+	}
+}
+
+// Where hooks are turned off, what Codex asks leave for is judged all the same.
+func TestWithoutHooks(t *testing.T) {
+	t.Parallel()
+	f, server := fixture(t, auto, mt.Turn{mt.Shell("git stash")}, nothing)
+	var config string
+	for _, e := range f.Env {
+		if home, ok := strings.CutPrefix(e, "CODEX_HOME="); ok {
+			config = filepath.Join(home, "config.toml")
+		}
+	}
+	b, err := os.ReadFile(config)
+	if err == nil {
+		off := strings.Replace(string(b), "[features]\n", "[features]\nhooks = false\n", 1)
+		if off == string(b) {
+			t.Fatalf("no [features] in\n%s", b)
+		}
+		err = os.WriteFile(config, []byte(off), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, wait := f.Start()
+	if code := wait(); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	contains(t, "the log", f.Log(), "this version of codex has no hooks", "  ! refused")
+	contains(t, "what it was told", strings.Join(server.Requests()[1].UserTexts(), "\n"), "git stash")
+	if denied := f.Events(event.Denied); len(denied) != 1 {
+		t.Errorf("%+v", denied)
+	}
+}
+
+// What happened is told in order, and the same way as by the other kinds.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	f, _ := fixture(t, func(n *dag.Node) { n.Verify = []string{"test -e a.txt || exit 3"} },
+		mt.Turn{mt.Thinking("hm"), mt.Shell("git stash")},
+		mt.Turn{mt.Report("too early")},
+		mt.Turn{mt.Text("reported")},
+		mt.Turn{mt.Shell("echo made > a.txt && git add -A && git commit -q -m work")},
+		mt.Turn{mt.Report("made it")})
+	_, wait := f.Start()
+	if code := wait(); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	var told []string
+	for _, e := range f.Events("") {
+		switch e.Kind {
+		case event.Session, event.Thought, event.Denied, event.Report, event.Check, event.HandBack, event.End:
+			told = append(told, strings.TrimSpace(string(e.Kind)+" "+e.State))
+		}
+	}
+	want := "session began, thought, denied, report done, check, hand_back, report done, check, session ended, end done"
+	// The turn that reported may end, and be sent on, after the hand-back.
+	if got := strings.Join(slices.Compact(told), ", "); got != want {
+		t.Errorf("%s\nwant %s", got, want)
 	}
 }
 

@@ -301,11 +301,11 @@ func (f *Fixture) Log() string {
 	return string(b)
 }
 
-// Events are the node's events of a kind so far.
+// Events are the node's events so far, of a kind, or all.
 func (f *Fixture) Events(kind event.Kind) (all []event.Event) {
 	f.t.Helper()
 	_, err := event.Replay(f.Run.Events(f.Node.Name), 0, func(e event.Event, _ int64) error {
-		if e.Kind == kind {
+		if kind == "" || e.Kind == kind {
 			all = append(all, e)
 		}
 		return nil
