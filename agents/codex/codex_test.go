@@ -294,14 +294,17 @@ func TestEvents(t *testing.T) {
 	var told []string
 	for _, e := range f.Events("") {
 		switch e.Kind {
-		case event.Session, event.Thought, event.Denied, event.Report, event.Check, event.HandBack, event.End:
+		case event.Session, event.Denied, event.Report, event.Check, event.HandBack, event.End:
 			told = append(told, strings.TrimSpace(string(e.Kind)+" "+e.State))
 		}
 	}
-	want := "session began, thought, denied, report done, check, hand_back, report done, check, session ended, end done"
+	want := "session began, denied, report done, check, hand_back, report done, check, session ended, end done"
 	// The turn that reported may end, and be sent on, after the hand-back.
 	if got := strings.Join(slices.Compact(told), ", "); got != want {
 		t.Errorf("%s\nwant %s", got, want)
+	}
+	if thoughts := f.Events(event.Thought); len(thoughts) != 1 || thoughts[0].Text != "hm" {
+		t.Errorf("%+v", thoughts)
 	}
 }
 
