@@ -3,7 +3,6 @@ package claude
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -63,7 +62,7 @@ func (a *agent) paste(ctx context.Context, text string) error {
 		return err
 	}
 	defer os.Remove(file)
-	if err := a.awaitPrompt(ctx, p); err != nil {
+	if err := a.awaitPrompt(ctx, p, false); err != nil {
 		return err
 	}
 	arrived := a.expect(text)
@@ -78,6 +77,10 @@ func (a *agent) paste(ctx context.Context, text string) error {
 		return err
 	}
 	for range maxEnters {
+		// Enter would answer a dialog that has opened meanwhile.
+		if err := a.awaitPrompt(ctx, p, true); err != nil || isClosed(arrived) {
+			return err
+		}
 		if _, err := p.server.Exec(ctx, "send-keys", "-t", p.id, "Enter"); err != nil {
 			return err
 		}
@@ -91,17 +94,14 @@ func (a *agent) paste(ctx context.Context, text string) error {
 		if reachable && s.Prompt && s.Draft == "" {
 			return nil // it took the text, to be read when the turn is over
 		}
-		if !reachable || !s.Prompt {
-			// A dialog has opened: Enter would answer it.
-			return fmt.Errorf("a dialog (%s) opened while it was typed", s.Dialog)
-		}
 	}
 	return errors.New("its prompt did not take the text")
 }
 
-// awaitPrompt waits until the prompt takes text. After a while it tells the
-// attempt what is in the way: only a person can clear it.
-func (a *agent) awaitPrompt(ctx context.Context, p *pane) error {
+// awaitPrompt waits until the prompt takes text, or takes Enter for the text
+// that was pasted into it. After a while it tells the attempt what is in the
+// way: only a person can clear it.
+func (a *agent) awaitPrompt(ctx context.Context, p *pane, pasted bool) error {
 	began, told := time.Now(), false
 	for {
 		s, reachable, err := p.look(ctx)
@@ -116,7 +116,7 @@ func (a *agent) awaitPrompt(ctx context.Context, p *pane) error {
 			hinders = "a dialog (" + s.Dialog + ") is open in its pane: answer or close it there"
 		case !s.Prompt:
 			hinders = "its pane shows no prompt"
-		case s.Draft != "":
+		case s.Draft != "" && !pasted:
 			hinders = "a line is begun in its prompt: send or clear it there"
 		default:
 			return nil
