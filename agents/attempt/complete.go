@@ -140,6 +140,9 @@ exec git push --set-upstream "$remote" "refs/heads/$CMUX_BRANCH:refs/heads/$CMUX
 // pullRequest opens one with gh, unless one is open already.
 func (a *attempt) pullRequest() error {
 	a.say("on_complete: pr %s", a.spec.Place.Branch)
+	if _, err := LookPath("gh", a.stage.Env); err != nil {
+		return failed(dag.ReasonOnComplete, "pr: gh is not in the PATH: install it, or take pr out of on_complete; %s is pushed", a.spec.Place.Branch)
+	}
 	s, err := a.step("", a.limits.Step, []string{"gh", "pr", "list", "--head", a.spec.Place.Branch, "--state", "open", "--json", "url", "--jq", ".[].url"})
 	if err := a.stepFailed("pr", s, err); err != nil {
 		return err

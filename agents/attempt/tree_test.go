@@ -184,6 +184,31 @@ esac
 	}
 }
 
+func TestPullRequestWithoutGh(t *testing.T) {
+	f := inTree(t, dag.Node{Task: "echo x > new", OnComplete: []string{"pr"}})
+	remote := filepath.Join(t.TempDir(), "remote.git")
+	git(t, f.root, "init", "-q", "--bare", remote)
+	git(t, f.root, "remote", "add", "origin", remote)
+	bin := t.TempDir()
+	for _, program := range []string{"git", "sh"} {
+		path, err := attempt.LookPath(program, f.job.Env)
+		if err == nil {
+			err = os.Symlink(path, filepath.Join(bin, program))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.job.Env = append(f.job.Env, "PATH="+bin)
+	end := f.run()
+	if end.Outcome != dag.Failed || end.Reason != dag.ReasonOnComplete || !strings.Contains(end.Detail, "gh is not in the PATH") {
+		t.Errorf("end %+v\n%s", end, f.log())
+	}
+	if git(t, remote, "branch", "--list", "shop/a") == "" {
+		t.Error("the branch was not pushed")
+	}
+}
+
 func TestMergeRole(t *testing.T) {
 	for _, c := range []struct {
 		name   string
