@@ -189,6 +189,16 @@ func (s *shop) exits(code int, command string) {
 	}
 }
 
+// bordered checks what stands in the borders of panes.
+func (s *shop) bordered(labels ...string) {
+	s.t.Helper()
+	for _, label := range labels {
+		eventually(s.t, "a pane labelled "+label, func() bool {
+			return slices.Contains(strings.Split(s.mustRun(s.t, "tmux -L t list-panes -a -F '#{@cmux_label}'"), "\n"), label)
+		})
+	}
+}
+
 type shopNode struct {
 	Name, Label, Branch, Reason string
 	Attempts                    int
@@ -391,7 +401,12 @@ func TestShopKilled(t *testing.T) {
 		"runner": func(s *shop) {
 			before := s.runner()
 			s.kill(before)
-			eventually(s.t, "another runner", func() bool { pid := s.runner(); return pid != 0 && pid != before })
+			// tmux may be first to start another, which resume then says.
+			eventually(s.t, "another runner", func() bool {
+				s.run(s.t, s.dir, "cmux agents resume --detach")
+				pid := s.runner()
+				return pid != 0 && pid != before
+			})
 			s.atGate() // the agents never noticed
 		},
 		"wrapper": func(s *shop) {
@@ -413,6 +428,7 @@ func TestShopKilled(t *testing.T) {
 			s := newShop(t, nil)
 			s.mustRun(t, start(false)+" --detach")
 			s.atGate()
+			s.bordered("auth: running", "catalog: running")
 			kill(s)
 			s.model.Release("gate")
 			s.exits(0, "cmux agents wait")
@@ -474,6 +490,7 @@ func TestShopAsks(t *testing.T) {
 	if table := s.mustRun(t, "cmux agents status"); !strings.Contains(table, "touch src/auth/made") || !strings.Contains(table, "cmux agents answer auth") {
 		t.Errorf("the table does not say what is asked, and how to answer:\n%s", table)
 	}
+	s.bordered("auth: needs input")
 	s.mustRun(t, "cmux agents answer auth yes")
 	s.exits(0, "cmux agents wait")
 	s.labelled("done", "done", "done", "done", "done")

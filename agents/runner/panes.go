@@ -103,7 +103,13 @@ func (p *panes) open(i, n int, node, dir string, argv []string) {
 	p.starts[key] = true
 	p.mu.Unlock()
 	p.do(func(ctx context.Context) {
-		_, err := p.board.Open(ctx, tmux.Node{Name: node, Label: node, Spec: tmux.Spec{Dir: dir, Argv: argv}, Ended: true})
+		p.mu.Lock()
+		label := p.labels[node]
+		p.mu.Unlock()
+		if label == "" {
+			label = node // its status follows
+		}
+		_, err := p.board.Open(ctx, tmux.Node{Name: node, Label: label, Spec: tmux.Spec{Dir: dir, Argv: argv}, Ended: true})
 		p.mu.Lock()
 		delete(p.starts, key)
 		p.mu.Unlock()
