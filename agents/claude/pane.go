@@ -17,6 +17,7 @@ const (
 	enterAfter = 150 * time.Millisecond // of a paste: an Enter that comes at once may be taken as part of it
 	confirmed  = 3 * time.Second        // wait for a prompt's hook before Enter is pressed again
 	maxEnters  = 5
+	maxPastes  = 3
 	longQuiet  = 10 * time.Second // without a hook in a turn, after which the screen is looked at
 	greeting   = 5 * time.Second  // wait for the first hook before the screen is looked at
 )
@@ -62,40 +63,56 @@ func (a *agent) paste(ctx context.Context, text string) error {
 		return err
 	}
 	defer os.Remove(file)
+	for range maxPastes {
+		if taken, err := a.pasteOnce(ctx, p, file, text); taken || err != nil {
+			return err
+		}
+	}
+	return errors.New("its prompt was cleared each time")
+}
+
+// pasteOnce is paste; it reports false when the text was cleared away before it
+// was sent, as by a person's Escape.
+func (a *agent) pasteOnce(ctx context.Context, p *pane, file, text string) (taken bool, err error) {
 	if err := a.awaitPrompt(ctx, p, false); err != nil {
-		return err
+		return false, err
 	}
 	arrived := a.expect(text)
 	buffer := "cmux-" + strings.TrimPrefix(p.id, "%")
 	if _, err := p.server.Exec(ctx, "load-buffer", "-b", buffer, file); err != nil {
-		return err
+		return false, err
 	}
 	if _, err := p.server.Exec(ctx, "paste-buffer", "-p", "-d", "-b", buffer, "-t", p.id); err != nil {
-		return err
+		return false, err
 	}
 	if err := a.wait(ctx, enterAfter, nil); err != nil {
-		return err
+		return false, err
 	}
 	for range maxEnters {
 		// Enter would answer a dialog that has opened meanwhile.
 		if err := a.awaitPrompt(ctx, p, true); err != nil || isClosed(arrived) {
-			return err
+			return true, err
 		}
 		if _, err := p.server.Exec(ctx, "send-keys", "-t", p.id, "Enter"); err != nil {
-			return err
+			return false, err
 		}
 		if err := a.wait(ctx, confirmed, arrived); err != nil || isClosed(arrived) {
-			return err
+			return true, err
 		}
 		s, reachable, err := p.look(ctx)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if reachable && s.Prompt && s.Draft == "" {
-			return nil // it took the text, to be read when the turn is over
+			if a.Busy() {
+				return true, nil // queued: to be read when the turn is over
+			}
+			// Its hook is late, or it was cleared.
+			err := a.wait(ctx, confirmed, arrived)
+			return isClosed(arrived), err
 		}
 	}
-	return errors.New("its prompt did not take the text")
+	return false, errors.New("its prompt did not take the text")
 }
 
 // awaitPrompt waits until the prompt takes text, or takes Enter for the text
@@ -165,6 +182,7 @@ var firstRun = map[string]string{
 	"key":    "Claude Code asks whether to use the API key of the environment",
 	"bypass": "Claude Code asks whether to accept the bypass permissions mode",
 	"login":  "Claude Code asks to log in",
+	"auto":   "Claude Code offers its auto mode",
 }
 
 // dialogText says what a dialog wants; "" when there is none.

@@ -170,6 +170,35 @@ func TestExitWithoutWork(t *testing.T) {
 	f.check(run.End{Outcome: dag.Failed, Reason: dag.ReasonReported, Detail: "ended without a report and without a commit"}, "", nil, nil)
 }
 
+// Claude Code offers its automatic mode when it is idle after a permission. What
+// is to be said waits until a person has closed that, and status says so.
+func TestOfferIsAPersons(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
+		{mt.Shell("touch made")}, {mt.Blocked("which one?")}, {mt.Text("waiting")}, {mt.Report("made it")}, {mt.Text("end")}, {mt.Report("made it")}, {mt.Text("end")}}})
+	f.write(f.home.Claude, "settings.json", `{"permissions":{"defaultMode":"manual"}}`)
+	p := f.inPane()
+	f.becomes("needs input")
+	if err := f.dial().Answer(t.Context(), "yes"); err != nil {
+		t.Fatal(err)
+	}
+	f.becomes("needs input, running, needs input")
+	p.shows("Make auto mode your default")
+	if err := f.dial().Answer(t.Context(), "the left one"); err != nil {
+		t.Fatal(err)
+	}
+	f.becomes("needs input, running, needs input")
+	if d := f.last(run.Active).Detail; !strings.Contains(d, "a dialog (auto) is open") {
+		t.Errorf("asked %q", d)
+	}
+	p.keys("Escape")
+	p.ends()
+	f.check(run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, "", nil, []string{"made"})
+	if texts := f.server.Requests()[3].UserTexts(); !strings.Contains(strings.Join(texts, "\n"), "the left one") {
+		t.Errorf("it was told %q", texts)
+	}
+}
+
 // Escape is a person's; nothing is typed until the release.
 func TestEscapeTakesOver(t *testing.T) {
 	t.Parallel()

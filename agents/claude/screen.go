@@ -10,7 +10,7 @@ import (
 type screen struct {
 	Prompt bool   // the prompt is there and takes text
 	Draft  string // what a person has typed into it and not sent
-	Dialog string // the dialog that is open: permission, question, trust, key, bypass, login or other; empty: none
+	Dialog string // the dialog that is open: permission, question, trust, key, bypass, login, auto or other; empty: none
 }
 
 // cell is one character of the screen.
@@ -111,6 +111,10 @@ func dialog(lines [][]cell) string {
 	}
 	if last < 0 {
 		return ""
+	}
+	// This one says nothing of keys, and has no prompt below it.
+	if rule := lastRule(lines, len(lines)); rule >= 0 && rule+1 < len(lines) && strings.Contains(plainLine(lines[rule+1]), "Make auto mode your default") {
+		return "auto"
 	}
 	// The last line of a dialog says which keys it takes.
 	var tail []string
