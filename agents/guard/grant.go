@@ -94,20 +94,17 @@ func (g *guard) spots(dir, path string) (spots []spot, ok bool) {
 
 // programs are told what to run by these files and folders, without anyone
 // asking for it: the agents themselves, editors, and the hooks of commits.
-var programs = map[string]bool{
-	".claude": true, ".mcp.json": true, ".codex": true, ".kimi": true, ".agents": true,
-	".vscode": true, ".idea": true, ".devcontainer": true, ".envrc": true,
-	".husky": true, ".githooks": true, ".pre-commit-config.yaml": true, "lefthook.yml": true, ".lefthook.yml": true,
-	".gitmodules": true, ".gitconfig": true,
+var programs = []string{
+	".claude", ".mcp.json", ".codex", ".kimi", ".agents",
+	".vscode", ".idea", ".devcontainer", ".envrc",
+	".husky", ".githooks", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml",
+	".gitmodules", ".gitconfig",
 }
 
 func obeyed(rel string) bool {
-	for _, name := range strings.Split(strings.ToLower(rel), "/") {
-		if programs[name] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(rel, "/"), func(name string) bool {
+		return slices.ContainsFunc(programs, func(p string) bool { return strings.EqualFold(name, p) })
+	})
 }
 
 // odd reports whether some file system takes a name for another one: by
@@ -243,6 +240,22 @@ func (v *voucher) list(stmts []*syntax.Stmt) bool {
 }
 
 func (v *voucher) statement(st *syntax.Stmt) bool {
+	before := v.dir
+	if !v.plainly(st) {
+		return false
+	}
+	if st.Negated && v.moved(before) {
+		v.dir = "" // what follows runs when the cd failed
+	}
+	return true
+}
+
+// moved reports whether a cd since the shell stood in before may have led
+// elsewhere; back again counts, as one of them may not have been run.
+func (v *voucher) moved(before string) bool { return v.dir != before || !v.sure }
+
+// plainly vouches for a statement whether or not its result is negated.
+func (v *voucher) plainly(st *syntax.Stmt) bool {
 	if st.Background || st.Coprocess || st.Disown || st.Cmd == nil {
 		return false
 	}
@@ -287,22 +300,26 @@ func (v *voucher) binary(c *syntax.BinaryCmd) bool {
 		if !v.statement(c.X) {
 			return false
 		}
-		moved := v.dir != before
+		moved := v.moved(before)
 		if moved {
 			v.dir = ""
 		}
 		ok := v.statement(c.Y)
-		if moved || v.dir != before {
+		if moved || v.moved(before) {
 			v.dir = ""
 		}
 		return ok
 	case syntax.Pipe, syntax.PipeAll:
-		sure := v.sure
+		sure, moved := v.sure, false
 		for _, side := range []*syntax.Stmt{c.X, c.Y} {
 			ok := v.statement(side)
+			moved = moved || v.dir != before || v.sure != sure
 			if v.dir, v.sure = before, sure; !ok {
 				return false
 			}
+		}
+		if moved { // zsh runs the last side in the shell itself
+			v.dir = ""
 		}
 		return true
 	}
@@ -471,6 +488,10 @@ func heredoc(r *syntax.Redirect) (text string, ok bool) {
 	return b.String(), true
 }
 
+// printed are formats of printf that take their arguments as texts. zsh
+// calculates a number, and what it calculates may run commands.
+var printed = regexp.MustCompile(`^([^-%\\]|%%|%-?[0-9]*[sb]|\\[abefnrtv\\"'])([^%\\]|%%|%-?[0-9]*[sb]|\\[abefnrtv\\"'])*$`)
+
 // command vouches for a command with its arguments.
 func (v *voucher) command(args []string) bool {
 	name, rest := args[0], args[1:]
@@ -484,7 +505,7 @@ func (v *voucher) command(args []string) bool {
 	case "echo", "true", "false", ":":
 		return true
 	case "printf":
-		return len(rest) > 0 && !strings.HasPrefix(rest[0], "-")
+		return len(rest) > 0 && printed.MatchString(rest[0])
 	case "tr":
 		_, ok := options{flags: "dscC"}.parse(rest)
 		return ok

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"mvdan.cc/sh/v3/expand"
@@ -49,7 +50,7 @@ func TestGrantedCommands(t *testing.T) {
 
 		"ls", "ls -la src", "cat src/auth/a.go", "cat " + tree + "/README.md", "head -20 a", "head -n 5 a b", "tail -n +5 a", "wc -l a", "pwd",
 		"grep -rn 'a.*b' src", "grep -e /etc/passwd a", "grep '/etc/passwd' a", "grep -n --include='*.go' x .", "rg -n 'x|y' src", "rg -g '*.go' x", "cat a | grep b | sort -u | uniq -c | head -3",
-		"echo hello", "printf '%s\\n' x", "ls 2>&1", "ls missing 2>/dev/null", "cat < a", "grep x <<< 'x y'", "! grep -q x a", "cat a |& grep b",
+		"echo hello", "printf '%s\\n' x", "printf '%-8s|%5b%%\\t%s' a b c", "printf done", "cd sub && make || echo no", "cd src && ls || true", "ls 2>&1", "ls missing 2>/dev/null", "cat < a", "grep x <<< 'x y'", "! grep -q x a", "cat a |& grep b",
 		"echo x > src/auth/a.go", "cat > src/auth/a.go <<'EOF'\nif $(x); then\nEOF", "cat > src/auth/a.go <<EOF\nplain\nEOF", "git log >> src/auth/log 2>&1", "echo x &> src/auth/log",
 		"cd src && ls && cat auth/a.go", "cd " + tree + " && git add -A && git commit -m x", "cd " + tree + "\ngit status", "cd .; git status",
 
@@ -81,6 +82,9 @@ func TestCommandsThatAreNotGranted(t *testing.T) {
 
 		"cat /etc/passwd", "cat ../shop/a", "cat " + root + "/a", "cat " + peer + "/a", "cat .git/config", "cat .cmux/x", "cat src/auth/out/x", "cat *", "cat src/*.go", "cat $X", "ls /", "ls ..", "ls ~", "head -f a", "tail -f a", "tail -F a", "tail --retry a", "wc --files0-from=/etc/x", "sort -o x a", "sort -ox a", "sort --output=x a", "sort --compress-program=x a", "sort -T / a", "uniq a b", "uniq a", "cut -f1 /etc/passwd", "grep x /etc/passwd", "grep -f /etc/passwd a", "grep -rR x .", "grep --file=/etc/x a", "grep -e x /etc/passwd", "grep -ne x /etc/passwd", "grep --regexp=x /etc/passwd", "grep -C /x/ /etc/passwd b", "grep", "rg --pre ./x y", "rg --pre=x y", "rg -z x", "rg --search-zip x", "rg --hostname-bin=x y", "rg -f /etc/x y", "rg --files /etc", "rg -L x", "rg x /etc", "cat --show-all /etc/passwd", "echo x | tee a", "tr --help",
 		"echo x > a.go", "echo x > src/admin/a.go", "echo x > /tmp/x", "echo x > $F", "echo x > \"$F\"", "echo x > src/auth/*", "echo x >! src/auth/x", "echo x >> ../x", "echo x > src/auth/out/x", "cat <> src/auth/a", "cat < /etc/passwd", "cat < ../x", "echo x >&src/auth/y", "ls {fd}> src/auth/x", "ls 2> x", "cat > src/auth/a <<EOF\n$(x)\nEOF", "cat > src/auth/a <<EOF\n`x`\nEOF", "cat <<< $(x)", "cat > src/auth/a. <<'EOF'\nEOF", "echo x > 'src/auth/git~1'", "> src/auth/a", "cd src && echo x > auth/../../../y", "cat <(ls)", "ls > >(cat)",
+		"! cd sub/no && cat ../x", "! cd sub && git status; cat x", "cd sub && false && cd " + tree + " || git status", "cd sub && false && cd " + tree + " || true && git status",
+		"true | cd sub; git status", "true | cd sub && git status", "cd sub && make | true && git status", "true | cd " + tree + "/sub\ngit status",
+		"printf %d 'a[$(x)]'", "printf '%*s' 'a[$(x)]' b", "printf '%5.2f' 'a[$(x)]'", "printf '%s %i' b 'a[$(x)]'", "printf '\\045d' 'a[$(x)]'", "printf ''",
 		"cd sub; cat ../../shop/a", "cd sub || cat x; cat ../y", "cd sub && ls | wc; cat ../x", "true || cd sub; git status",
 
 		"go test", "go test ./... -exec x", "go test ./...; x", "cd src && go test ./...", "cd src; go test ./...", "go test ./... && x", "A=1 go test ./...", "make lint", "make lint && make test && x", "go test ./... & ", "(go test ./...)", "bash -c 'go test'", "cd sub && make\ngit status",
@@ -135,6 +139,9 @@ func TestGrantedWrites(t *testing.T) {
 		{"Write", object("file_path", tree+"/.claude/settings.json"), noScope, false},
 		{"Write", object("file_path", tree+"/.Claude/settings.local.json"), noScope, false},
 		{"Write", object("file_path", tree+"/.mcp.json"), noScope, false},
+		{"Write", object("file_path", tree+"/.vscode/x"), noScope, false},
+		{"Write", object("file_path", tree+"/.v\u017fcode/x"), noScope, false}, // some file systems fold more than ASCII
+		{"Write", object("file_path", tree+"/.hus\u212ay/x"), noScope, false},
 		{"Write", object("file_path", tree+"/sub/.husky/pre-commit"), noScope, false},
 		{"Write", object("file_path", tree+"/.pre-commit-config.yaml"), noScope, false},
 		{"Write", object("file_path", tree+"/.vscode/tasks.json"), noScope, false},
@@ -207,9 +214,12 @@ func ran(t *testing.T, script string) (commands [][]string, wrote, read []string
 		t.Fatalf("%q: %v", script, err)
 	}
 	dir := t.TempDir()
+	var sides sync.Mutex // those of a pipe run at once
 	r, err := interp.New(
 		interp.Dir(dir), interp.Env(expand.ListEnviron("PATH=/nowhere", "HOME="+dir)), interp.StdIO(nil, io.Discard, io.Discard),
 		interp.CallHandler(func(_ context.Context, args []string) ([]string, error) {
+			sides.Lock()
+			defer sides.Unlock()
 			commands = append(commands, args)
 			switch args[0] {
 			case "cd", "exec", "source", ".", "eval": // everything stays where it is
@@ -221,6 +231,8 @@ func ran(t *testing.T, script string) (commands [][]string, wrote, read []string
 			return func(context.Context, []string) error { return nil }
 		}),
 		interp.OpenHandler(func(_ context.Context, path string, flag int, _ os.FileMode) (io.ReadWriteCloser, error) {
+			sides.Lock()
+			defer sides.Unlock()
 			if rel, ok := strings.CutPrefix(path, dir+"/"); ok || !filepath.IsAbs(path) {
 				path = filepath.Join(tree, rel)
 			}
