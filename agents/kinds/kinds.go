@@ -29,6 +29,7 @@ type Capability struct {
 	Limits     string // a usage or rate limit is told from a failure
 	Resume     string // the conversation goes on after a loss
 	Usage      string // tokens are counted, budgets kept
+	Model      string // the model can be chosen
 	AutoAccept string // what auto_accept means
 	Tested     string
 }
@@ -54,6 +55,7 @@ var known = []struct {
 		Limits:     "yes",
 		Resume:     "yes",
 		Usage:      "yes",
+		Model:      "yes",
 		AutoAccept: "`--dangerously-skip-permissions`",
 		Tested:     "with the real program",
 	}},
@@ -67,6 +69,7 @@ var known = []struct {
 		Limits:     "yes",
 		Resume:     "yes",
 		Usage:      "yes",
+		Model:      "yes",
 		AutoAccept: "no sandbox (a review keeps it), nothing is asked",
 		Tested:     "with the real program",
 	}},
@@ -80,6 +83,7 @@ var known = []struct {
 		Limits:     "yes",
 		Resume:     "yes",
 		Usage:      "yes",
+		Model:      "yes",
 		AutoAccept: "what the guard lets pass is allowed without asking",
 		Tested:     "with a stand-in that speaks its documented protocol; not run against the real program",
 	}},
@@ -194,6 +198,9 @@ func Missing(n *dag.Node) []string {
 	if n.AutoAccept && c.AutoAccept == "" {
 		all = append(all, fmt.Sprintf("auto_accept: %s asks nothing", c.Kind))
 	}
+	if n.Model != "" && c.Model == "" {
+		all = append(all, fmt.Sprintf("model: %s has none", c.Kind))
+	}
 	return all
 }
 
@@ -224,6 +231,7 @@ func Markdown() string {
 		{"limits waited for", func(c Capability) string { return c.Limits }},
 		{"same conversation after a loss", func(c Capability) string { return c.Resume }},
 		{"tokens counted, `budget` kept", func(c Capability) string { return c.Usage }},
+		{"`model` chooses the model", func(c Capability) string { return c.Model }},
 		{"`auto_accept`", func(c Capability) string { return c.AutoAccept }},
 		{"tested", func(c Capability) string { return c.Tested }},
 	} {

@@ -57,9 +57,9 @@ func TestAll(t *testing.T) {
 }
 
 func TestMissing(t *testing.T) {
-	n := &dag.Node{Agent: dag.KindCommand, AutoAccept: true}
+	n := &dag.Node{Agent: dag.KindCommand, AutoAccept: true, Model: "opus"}
 	n.Budget.Tokens = 5
-	if got := kinds.Missing(n); len(got) != 2 {
+	if got := kinds.Missing(n); len(got) != 3 {
 		t.Errorf("%q", got)
 	}
 	for _, agent := range []string{"claude", "codex", "kimi", "other"} {
