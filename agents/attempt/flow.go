@@ -828,6 +828,9 @@ func (a *attempt) regain() error {
 			return err
 		}
 	}
+	if a.taken { // meanwhile
+		return a.become(dag.TakenOver, time.Time{}, "")
+	}
 	return a.become(dag.Working, time.Time{}, "")
 }
 

@@ -11,13 +11,28 @@ import (
 )
 
 // accountLimited records that the node's account met its limit, and returns
-// until when it lasts. Where the program did not say, it is tried again after a
-// while, which grows each time that it is met again.
+// until when it lasts.
 func (a *attempt) accountLimited(e Event) (until time.Time, err error) {
-	if until = e.Until; until.IsZero() {
-		until = a.limits.tryAgain(a.accountLimit(), time.Now())
-	}
+	until = a.limits.lasts(e.Until, a.accountLimit(), time.Now())
 	return until, a.record(run.Record{Type: run.Limited, Account: a.node.Account, Until: until, Detail: e.Text})
+}
+
+// maxWrongEnds is how often in a row a limit may last longer than was stated
+// before its stated end is no longer relied on alone.
+const maxWrongEnds = 3
+
+// lasts is until when an account is taken to be limited that met a limit now,
+// whose end was stated or is zero, and whose limit was known as l before. Where
+// nothing is stated, or what is stated was wrong again and again, it is tried
+// after a while that grows each time that the limit is met again.
+func (p Limits) lasts(stated time.Time, l run.Limit, now time.Time) time.Time {
+	switch {
+	case stated.IsZero():
+		return p.tryAgain(l, now)
+	case l.Times > maxWrongEnds:
+		return dag.LaterEnd(p.tryAgain(l, now), stated)
+	}
+	return stated
 }
 
 // tryAgain is when an account is tried again that met a limit now and whose

@@ -215,6 +215,36 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
+// One that a person takes over while it waits for its slot is the person's
+// still when it gets the slot: it is not timed out, and nothing is handed to it.
+func TestTakenOverWhileItWaitsForASlot(t *testing.T) {
+	f := newFixture(t, scriptedNode(
+		"cmux blocked q; while [ ! -e typed ]; do sleep 0.01; done\n"+
+			"echo '{\"text\":\"a person typed this\"}' | "+hook+"prompt; while [ ! -e reported ]; do sleep 0.01; done; cmux done ok; sleep 1000", nil)).inPane()
+	runner, err := signals.TryLock(run.LockPath(f.run.Plan.Root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer runner.Unlock()
+	_, _, wait := f.start()
+	c := f.dial()
+	f.becomes("needs input")
+	if err := c.Answer(t.Context(), "go on"); err != nil {
+		t.Fatal(err)
+	}
+	f.becomes("needs input, wants")
+	touch(t, f, "typed")
+	f.becomes("needs input, wants, taken over")
+	if err := c.Granted(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	f.becomes("needs input, wants, taken over, taken over")
+	touch(t, f, "reported")
+	if code := wait(); code != 0 {
+		t.Errorf("exit %d\n%s", code, f.log())
+	}
+}
+
 func TestAPersonEndsTheAgent(t *testing.T) {
 	for task, want := range map[string]int{"exit 0": 0, "exit 3": 3} {
 		f := newFixture(t, scriptedNode(task, func(n *dag.Node) { n.Verify = []string{"touch checked"} })).inPane()
