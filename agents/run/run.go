@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"syscall"
 	"time"
 
 	"cmux/dag"
@@ -213,6 +214,10 @@ func copyBinary(from, to string) error {
 		return err
 	}
 	defer in.Close()
+	// A process that is forked meanwhile would hold the copy open for writing,
+	// and the system runs no file that anybody writes.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	tmp := to + ".new"
 	out, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
 	if err != nil {

@@ -1,10 +1,14 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,6 +90,36 @@ func TestCreateThenOpen(t *testing.T) {
 	if _, err := r.Env(); err == nil {
 		t.Error("a dropped environment can still be read")
 	}
+}
+
+// A program that is started elsewhere in the process while the binary is copied
+// must not keep the copy from being run.
+func TestTheBinaryCanBeRunAtOnce(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var others sync.WaitGroup
+	for range 4 {
+		others.Go(func() {
+			for ctx.Err() == nil {
+				exec.CommandContext(ctx, "sleep", "0.01").Run()
+			}
+		})
+	}
+	dir := t.TempDir()
+	for i := range 20 {
+		to := filepath.Join(dir, strconv.Itoa(i))
+		if err := copyBinary(self, to); err != nil {
+			t.Fatal(err)
+		}
+		if err := exec.Command(to, "-test.run=^$").Run(); err != nil {
+			t.Error(err)
+		}
+	}
+	stop()
+	others.Wait()
 }
 
 func TestAFolderWithoutAPlanIsNoRun(t *testing.T) {
