@@ -463,6 +463,7 @@ func (a *attempt) handle(m Message) error {
 		}
 	case OpOverridden:
 		a.overridden = true
+		a.openGate() // nobody asks or answers it here any more
 		a.budget.run(false)
 		a.stopIdle()
 	case OpGranted:
@@ -646,7 +647,7 @@ func (a *attempt) react(e Event) error {
 			a.stage.Show(event.Event{Kind: event.Question, Text: e.Text})
 		}
 		switch {
-		case !a.taken:
+		case !a.taken && !a.overridden:
 			a.question = &e.Text
 		case e.Hold:
 			a.openGate()

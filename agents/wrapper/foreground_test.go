@@ -221,3 +221,21 @@ kill $hook; wait $hook; touch killed; sleep 1000`,
 		t.Errorf("%+v\n%s", end, shown())
 	}
 }
+
+// Once a person has decided the node, questions are left to the pane: no hook
+// waits for an answer that nobody can give.
+func TestOverriddenAgentIsNotHeld(t *testing.T) {
+	f := newFixture(t, frontNode(`echo "first: $(cmux hook Ask </dev/null)"
+echo "second: $(cmux hook Ask </dev/null)"
+cmux done ok; sleep 1000`, nil)).inPane()
+	_, shown, wait := f.onTerminal()
+	f.becomes("needs input")
+	if err := f.dial().Overridden(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	end := f.last(run.AttemptEnd)
+	if end == nil || end.End.Outcome != dag.Done || end.End.Summary != "ok" || !strings.Contains(shown(), "second: ") {
+		t.Errorf("%+v\n%s", end, shown())
+	}
+}
