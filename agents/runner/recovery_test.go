@@ -201,7 +201,9 @@ func TestTouchOnAnExistingMarker(t *testing.T) {
 				r := p.create()
 				c := p.live(r, HowStart)
 				p.becomes(r, failed)
-				p.has("c", "99")
+				for node, marker := range map[string]string{"a": "1", "b": "99", "c": "99", "d": "0"} {
+					p.has(node, marker) // it follows its record
+				}
 				if !live {
 					c.interrupt()
 				}
