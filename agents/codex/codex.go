@@ -286,7 +286,7 @@ func (a *agent) handle(m stdio.Message) {
 		return
 	}
 	a.mu.Lock()
-	own := n.Thread == "" || n.Thread == a.thread
+	own := n.Thread == "" || a.owns(n.Thread)
 	a.mu.Unlock()
 	switch m.Method {
 	case "turn/started":
@@ -312,6 +312,15 @@ func (a *agent) handle(m stdio.Message) {
 	case "warning", "configWarning", "deprecationNotice":
 		a.Note("%s", strings.TrimSpace(n.Message+" "+n.Summary))
 	}
+}
+
+// owns reports whether a thread is that of the conversation. Of one that is
+// resumed the program may tell before its answer has been read. It needs the lock.
+func (a *agent) owns(thread string) bool {
+	if a.thread == "" {
+		return thread == a.Stage.Spec.Conversation
+	}
+	return thread == a.thread
 }
 
 func (a *agent) turnStarted(n notice, own bool) {
@@ -415,10 +424,10 @@ func (a *agent) usage(n notice) {
 // counts now. It needs the lock.
 func (a *agent) counted(n notice) dag.Usage {
 	before := n.Usage.Total.usage()
-	if n.Thread != a.thread || a.turn != "" { // else it says where the conversation stood
+	if !a.owns(n.Thread) || a.turn != "" { // else it says where the conversation stood
 		before = before.Beyond(n.Usage.Last.usage())
 	}
-	if n.Thread != a.thread {
+	if !a.owns(n.Thread) {
 		return before
 	}
 	return before.AtMost(a.Stage.Spec.Counted)

@@ -12,6 +12,7 @@ import (
 
 	"cmux/agents/attempt"
 	"cmux/agents/event"
+	"cmux/agents/run"
 	"cmux/agents/stdio"
 	"cmux/dag"
 )
@@ -146,5 +147,24 @@ func TestCommitting(t *testing.T) {
 	}
 	if got := committing(tree); !reflect.DeepEqual(got, []string{own, filepath.Join(common, "objects"), filepath.Join(common, "refs")}) {
 		t.Errorf("%q", got)
+	}
+}
+
+// Where a resumed conversation stood is told beside the answer that it is
+// resumed, and may be heard before it.
+func TestUseOfAResumedConversation(t *testing.T) {
+	use := func(input int64) breakdown { return breakdown{Input: input} }
+	for _, entered := range []bool{false, true} {
+		a := &agent{Session: stdio.New(&attempt.Stage{Spec: &run.Spec{Conversation: "T", Counted: dag.Usage{Input: 700}}}, stdio.Options{}),
+			total: map[string]dag.Usage{}, before: map[string]dag.Usage{}}
+		if entered {
+			a.thread = "T"
+		}
+		a.usage(notice{Thread: "T", Usage: tokenUsage{Total: use(1000), Last: use(900)}})
+		a.thread, a.turn = "T", "U"
+		a.usage(notice{Thread: "T", Usage: tokenUsage{Total: use(1050), Last: use(50)}})
+		if want := (dag.Usage{Input: 350}); a.Used() != want {
+			t.Errorf("entered %v: %+v, want %+v", entered, a.Used(), want)
+		}
 	}
 }
