@@ -26,12 +26,13 @@ type account struct {
 
 	mu         sync.Mutex
 	begin, end time.Time     // of the limit; zero: not met yet
+	seen       bool          // the test has seen what it is to see while the limit lasts
 	both       chan struct{} // closed when fourth has come so far
 	met        chan struct{} // closed when the limit is met
 }
 
 func newAccount(third, fourth string, fault func(time.Duration) mt.Fault) *account {
-	return &account{third: third, fourth: fourth, lasts: 20 * time.Second, fault: fault, both: make(chan struct{}), met: make(chan struct{})}
+	return &account{third: third, fourth: fourth, lasts: 8 * time.Second, fault: fault, both: make(chan struct{}), met: make(chan struct{})}
 }
 
 // nodes are n agents of the account, as in a configuration, and their scripts.
@@ -123,10 +124,30 @@ func (a *account) meet() {
 	a.once(a.met)
 }
 
+// left is what is left of the limit. On a machine too slow for the test to see
+// what it is to see, the limit turns out to last longer than was stated.
 func (a *account) left() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if now := time.Now(); !a.begin.IsZero() && !a.seen && !now.Before(a.end) {
+		a.lasts *= 2
+		a.end = now.Add(a.lasts).Truncate(time.Second)
+	}
 	return time.Until(a.end)
+}
+
+// until is the end of the limit as stated last.
+func (a *account) until() time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.end
+}
+
+// mayEnd lets the limit end as stated.
+func (a *account) mayEnd() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.seen = true
 }
 
 // statusJSON is what the test reads of `status --json`.
@@ -200,11 +221,9 @@ func TestRunMeetsALimit(t *testing.T) {
 			}
 			eventually(t, "the run is limited", func() bool {
 				s := p.status(t)
-				return s.Run.State == "limited" && labelled(s, "done", "") == 3 && labelled(s, "limited until "+a.end.Local().Format("15:04"), "") == c.nodes-2
+				return s.Run.State == "limited" && labelled(s, "done", "") == 3 && labelled(s, "limited until "+a.until().Local().Format("15:04"), "") == c.nodes-2
 			})
-			if time.Now().After(a.end) {
-				t.Error("the machine was too slow to see the run limited while the limit lasted")
-			}
+			a.mayEnd()
 			if over = <-ended; !strings.HasPrefix(over, "<nil>") {
 				t.Fatal("the run did not end as done")
 			}
@@ -253,6 +272,7 @@ func TestKilledAtALimit(t *testing.T) {
 	if s := p.status(t); s.Run.State != "no runner" {
 		t.Errorf("%+v", s)
 	}
+	a.mayEnd()
 	if out, err := p.run(t, p.dir, "cmux agents resume"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
