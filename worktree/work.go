@@ -127,12 +127,23 @@ func (r *Repo) Diff(ctx context.Context, w io.Writer, dir, from, to string, colo
 	return err
 }
 
+// taken reports what status still tells of when there is nothing to commit, such
+// as work inside a submodule.
+func taken(ctx context.Context, treePath string) error {
+	d, err := dirt(ctx, treePath)
+	if err != nil || d.Clean() {
+		return err
+	}
+	return hint("commit it inside its submodule, or put it back", "%w: no commit of %s takes in %s", ErrUnsavable, treePath, shown(d.Paths))
+}
+
 // CommitAll commits everything that is uncommitted and untracked in the
 // worktree, without the repository's hooks or signing, under the person's
 // identity or as cmux. The index agrees with the new commit afterwards. With
 // nothing to commit it returns HEAD. An unended merge is concluded when no
 // path is unmerged in the working tree's content; a rebase, cherry-pick or the
-// like is refused (ErrDirty), and so is a repository inside (ErrUnsavable).
+// like is refused (ErrDirty), and so are a repository inside and work that no
+// commit takes in (ErrUnsavable).
 func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string, error) {
 	private, err := privateDir(ctx, treePath)
 	if err != nil {
@@ -165,6 +176,15 @@ func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string,
 	tree, err := git(ctx, treePath, "write-tree")
 	if err != nil {
 		return "", err
+	}
+	if head != "" && op == "" {
+		same, err := git(ctx, treePath, "rev-parse", "--verify", "--quiet", "HEAD^{tree}")
+		if err != nil {
+			return "", err
+		}
+		if line(same) == line(tree) {
+			return head, taken(ctx, treePath)
+		}
 	}
 	args := []string{"commit-tree", line(tree), "-F", "-"}
 	if head != "" {

@@ -209,6 +209,16 @@ func TestPullRequestWithoutGh(t *testing.T) {
 	}
 }
 
+// Work that a commit cannot take in, as that inside a submodule, is a fault and
+// not committed again and again.
+func TestWorkThatNoCommitTakesIn(t *testing.T) {
+	f := inTree(t, dag.Node{Task: "git init -q sub; git -C sub commit -q --allow-empty -m x; git add sub; git commit -q -m sub; echo x > sub/x; echo y > src/y"})
+	end := f.run()
+	if end.Outcome != dag.Failed || end.Reason != dag.ReasonChecks || !strings.Contains(end.Detail, "sub") || end.Commits != 2 {
+		t.Errorf("end %+v\n%s", end, f.log())
+	}
+}
+
 func TestMergeRole(t *testing.T) {
 	for _, c := range []struct {
 		name   string
