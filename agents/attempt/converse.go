@@ -46,18 +46,20 @@ func (a *attempt) converse() error {
 			err = a.sleep()
 		case a.falter != nil:
 			err = a.backOff()
+		case a.question != nil:
+			q := *a.question
+			a.question, a.turnEnded = nil, false
+			a.inPane = q.InPane
+			err = a.needInput(q.Text)
+			a.inPane = false
 		case a.pending != nil:
 			h := *a.pending
 			a.pending, a.turnEnded = nil, false
 			err = a.deliver(h)
 		case a.answer != nil:
 			text := *a.answer
-			a.answer, a.turnEnded, a.question = nil, false, nil
+			a.answer, a.turnEnded = nil, false
 			err = a.deliver(handed{event.Answer, text})
-		case a.question != nil:
-			q := *a.question
-			a.question, a.turnEnded = nil, false
-			err = a.needInput(q)
 		case a.turnEnded:
 			a.turnEnded = false
 			if a.sentBack++; a.sentBack > maxSentBack {
@@ -130,12 +132,12 @@ func (a *attempt) deliver(h handed) error {
 	if l, ok := a.agent.(Listener); ok && a.gate == nil && l.Busy() {
 		// It was judged faster than it ended its turn, whose end takes the text.
 		_, err := a.serve(a.agent.Ended(), nil, func() bool {
-			return a.gate != nil || a.taken || a.overridden || !l.Busy()
+			return a.gate != nil || a.taken || a.overridden || a.question != nil || !l.Busy()
 		})
 		switch {
 		case err != nil || a.hasEnded() || a.overridden:
 			return err
-		case a.taken || a.limit != nil || a.falter != nil:
+		case a.taken || a.limit != nil || a.falter != nil || a.question != nil:
 			a.pending = &h
 			return nil
 		}
@@ -344,6 +346,9 @@ func (a *attempt) needInput(question string) error {
 	}
 	a.wentOn = false
 	over, err := a.serve(a.agent.Ended(), expired, func() bool {
+		if a.inPane { // an answer waits for the pane; a question that can be answered comes first
+			return a.question != nil || a.taken || a.wentOn || a.done != nil || a.overridden || a.limit != nil
+		}
 		return a.answer != nil || a.taken || a.wentOn || a.done != nil || a.overridden || a.limit != nil
 	})
 	switch {
@@ -353,12 +358,14 @@ func (a *attempt) needInput(question string) error {
 		return failed(dag.ReasonReported, "nobody answered within %s: %s", wait, question)
 	case a.taken || a.hasEnded() || a.limit != nil:
 		return nil // a person is at work, or it is over
+	case a.inPane && a.question != nil:
+		return nil
 	}
 	a.sentBack = 0
 	if err := a.regain(); err != nil || a.hasEnded() || a.taken || a.limit != nil {
 		return err
 	}
-	if a.answer == nil {
+	if a.answer == nil || a.inPane {
 		return nil
 	}
 	text := *a.answer

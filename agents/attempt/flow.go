@@ -41,7 +41,8 @@ type attempt struct {
 	done       *report
 	turnEnded  bool
 	background *time.Timer // sub-agents were at work when the turn ended
-	question   *string     // it waits for a person
+	question   *Event      // Asked: it waits for a person
+	inPane     bool        // the question that is waited on is answered in the pane alone
 	limit      *Event
 	answer     *string
 	taken      bool // a person types
@@ -477,6 +478,10 @@ func (a *attempt) handle(m Message) error {
 			reply.Error = fmt.Sprintf("%s is taken over by a person; cmux agents release %s first", a.node.Name, a.node.Name)
 			return nil
 		}
+		if a.inPane {
+			reply.Error = fmt.Sprintf("%s shows a dialog of its program, which can be answered in its pane alone: cmux agents attach %s", a.node.Name, a.node.Name)
+			return nil
+		}
 		a.answer = &m.Text
 	case OpRelease:
 		if !a.taken {
@@ -648,7 +653,7 @@ func (a *attempt) react(e Event) error {
 		}
 		switch {
 		case !a.taken && !a.overridden:
-			a.question = &e.Text
+			a.question = &e
 		case e.Hold:
 			a.openGate()
 		default:

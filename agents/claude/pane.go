@@ -214,7 +214,7 @@ func (a *agent) watchDialogs(ctx context.Context) {
 		var e attempt.Event
 		switch {
 		case what != "" && what != asked:
-			e = attempt.Event{What: attempt.Asked, Text: what + ": answer it in its pane"}
+			e = attempt.Event{What: attempt.Asked, InPane: true, Text: what + ": answer it in its pane"}
 		case what == "" && asked != "":
 			e = attempt.Event{What: attempt.WentOn}
 		}

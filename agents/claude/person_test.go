@@ -561,8 +561,33 @@ func TestUntoldDialog(t *testing.T) {
 	if d := f.last(run.Active).Detail; !strings.Contains(d, "shows a dialog") {
 		t.Errorf("asked %q", d)
 	}
+	if err := f.dial().Answer(t.Context(), "yes"); err == nil || !strings.Contains(err.Error(), "in its pane alone") {
+		t.Errorf("an answer that cannot reach the dialog: %v", err)
+	}
 	p.keys("Escape")
 	f.eventually("it goes on or is a person's", func() bool { a := f.last(run.Active).Activity; return a != dag.NeedsInput })
+	if err := f.dial().Cancel(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a person says to an agent at work waits for the end of its turn, and
+// hides no dialog that opens meanwhile.
+func TestDialogOpensWhileAMessageWaits(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
+		{mt.Hold("told"), delegated("sub")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}}, sub)
+	p := f.inPane()
+	f.eventually("it is at work", func() bool { return len(f.server.Requests()) > 0 })
+	if err := f.dial().Answer(t.Context(), "use the second schema"); err != nil {
+		t.Fatal(err)
+	}
+	f.server.Release("told")
+	p.shows("Auto mode can't check")
+	f.label("needs input")
+	if d := f.last(run.Active).Detail; !strings.Contains(d, "shows a dialog") {
+		t.Errorf("asked %q", d)
+	}
 	if err := f.dial().Cancel(t.Context()); err != nil {
 		t.Fatal(err)
 	}

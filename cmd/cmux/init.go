@@ -33,7 +33,7 @@ type answers struct {
 }
 
 type agentAnswer struct {
-	Name, Kind, Role, Branch, Task, After string // After: comma-separated
+	Name, Kind, Role, Branch, Task, Scope, After string // Scope, After: comma-separated
 }
 
 // kind is the kind of agent that works at the node, "" at a gate.
@@ -76,8 +76,8 @@ Agents that name no kind are of the first whose program is found: claude, codex,
 kimi; without any of them they are shell commands. --from-issues makes an agent
 of each open issue, whose title and text are its task; they are read with gh.
 
-An agent is NAME[:after=A,B][:role=ROLE][:kind=KIND][:branch=BRANCH][:task=TEXT];
-task comes last and takes the rest, colons included.`,
+An agent is NAME[:after=A,B][:role=ROLE][:kind=KIND][:branch=BRANCH][:scope=P,Q]
+[:task=TEXT]; task comes last and takes the rest, colons included.`,
 		Example: `  cmux agents init --session shop --kind command --agent 'api:task=make build' \
     --agent 'web:after=api:task=npm run build' --agent 'look:role=review:after=api,web:task=git log --oneline -5'`,
 		Args: cobra.NoArgs,
@@ -205,15 +205,19 @@ func compose(a answers, schema string) string {
 			field("role", string(role))
 		}
 		field("branch", n.Branch)
+		list := func(key, names string) {
+			if all := commaList(names); len(all) > 0 {
+				for i := range all {
+					all[i] = dag.Scalar(all[i])
+				}
+				fmt.Fprintf(&b, "    %s: [%s]\n", key, strings.Join(all, ", "))
+			}
+		}
 		if n.Task != "" {
 			fmt.Fprintf(&b, "    task: %s\n", dag.Text(n.Task, "      "))
 		}
-		if after := commaList(n.After); len(after) > 0 {
-			for i := range after {
-				after[i] = dag.Scalar(after[i])
-			}
-			fmt.Fprintf(&b, "    depends_on: [%s]\n", strings.Join(after, ", "))
-		}
+		list("scope", n.Scope)
+		list("depends_on", n.After)
 		if a.Verify != "" && (role == dag.RoleBuild || role == dag.RoleMerge) {
 			fmt.Fprintf(&b, "    verify: [%s]\n", dag.Scalar(a.Verify))
 		}
@@ -231,7 +235,8 @@ func (a *answers) remarks() string {
 	text := "# Agent programs found here: " + found + "; kinds: " + strings.Join(kindNames(), ", ") + "\n"
 	for i := range a.Agents {
 		if k := a.kind(&a.Agents[i]); k != "" && k != dag.KindCommand {
-			return text + "# Agents ask before they use a tool. To spare them that: defaults: {auto_accept: true}\n"
+			return text + "# Agents write, commit and run their checks unasked; for the rest they ask. To spare\n" +
+				"# them that: defaults: {auto_accept: true}, which docs/permissions.md explains\n"
 		}
 	}
 	return text
@@ -272,10 +277,12 @@ func parseAgent(s string) (agentAnswer, error) {
 			a.Kind = value
 		case "branch":
 			a.Branch = value
+		case "scope":
+			a.Scope = value
 		case "task":
 			a.Task = value
 		default:
-			return a, usage("cmux agents init --help", "--agent %q: unknown key %q (after, role, kind, branch, task)", s, key)
+			return a, usage("cmux agents init --help", "--agent %q: unknown key %q (after, role, kind, branch, scope, task)", s, key)
 		}
 	}
 	return a, nil
@@ -332,6 +339,9 @@ func askLines(d *Deps, a *answers) error {
 		if one.Role == string(dag.RoleBuild) || one.Role == string(dag.RoleMerge) {
 			one.Branch = ask("  Branch (empty: session/name)", "")
 		}
+		if one.Role == string(dag.RoleBuild) {
+			one.Scope = ask("  What it may write (paths, comma-separated; empty: anything)", "")
+		}
 		if len(a.Agents) > 0 {
 			one.After = ask("  Depends on (names, comma-separated)", "")
 		}
@@ -376,7 +386,7 @@ func askForm(ctx context.Context, d *Deps, a *answers) error {
 				huh.NewOption("review: reads at the project root", string(dag.RoleReview)),
 				huh.NewOption("merge: brings its dependencies' branches together", string(dag.RoleMerge)),
 				huh.NewOption("gate: waits for a person", string(dag.RoleGate))).Value(&one.Role),
-			huh.NewSelect[string]().Title("Kind of agent (of no account at a gate)").Options(kindOptions(a.Found)...).Value(&one.Kind),
+			huh.NewSelect[string]().Title("Kind of agent (a gate has none)").Options(kindOptions(a.Found)...).Value(&one.Kind),
 			huh.NewText().Title("Task: what it is to do; for a command, the shell command (empty for a gate)").Value(&one.Task),
 		)); err != nil {
 			return err
@@ -394,6 +404,9 @@ func askForm(ctx context.Context, d *Deps, a *answers) error {
 		}
 		if one.Role == string(dag.RoleBuild) || one.Role == string(dag.RoleMerge) {
 			fields = append(fields, huh.NewInput().Title("Branch (empty: "+a.Session+"/"+one.Name+")").Value(&one.Branch))
+		}
+		if one.Role == string(dag.RoleBuild) {
+			fields = append(fields, huh.NewInput().Title("What it may write: paths, comma-separated (empty: anything)").Value(&one.Scope))
 		}
 		fields = append(fields, huh.NewConfirm().Title("Another agent?").Value(&more))
 		if err := run(huh.NewGroup(fields...)); err != nil {

@@ -74,7 +74,8 @@ func kindsOf(g *dag.Graph) []use {
 }
 
 // examineKinds looks at every kind that has a program, as start would at those
-// that g uses. What is amiss with another one is told and is not wrong.
+// that g uses: what is in order, then a finding for each thing that is amiss.
+// With a kind that g does not use nothing is wrong.
 func examineKinds(ctx context.Context, env []string, root string, g *dag.Graph) []finding {
 	var all []finding
 	used, installed := kindsOf(g), kinds.Installed(env)
@@ -82,32 +83,31 @@ func examineKinds(ctx context.Context, env []string, root string, g *dag.Graph) 
 		if c.Program == "" {
 			continue
 		}
-		var (
-			f        = finding{What: c.Kind, OK: true}
-			u        = use{kind: c.Kind}
-			k        = slices.IndexFunc(used, func(u use) bool { return u.kind == c.Kind })
-			problems []string
-		)
+		u := use{kind: c.Kind}
+		k := slices.IndexFunc(used, func(u use) bool { return u.kind == c.Kind })
 		if k >= 0 {
 			u = used[k]
 		} else if !slices.Contains(installed, c.Kind) {
-			f.Detail = "not installed; no node uses it"
-			all = append(all, f)
+			all = append(all, finding{What: c.Kind, OK: true, Detail: "not installed; no node uses it"})
 			continue
 		}
 		u.setup.Env, u.setup.Root = env, root
 		fit := kinds.Preflight(ctx, u.kind, u.setup)
-		var tries []string
-		for _, p := range fit.Problems {
-			problems, tries = append(problems, p.What), append(tries, p.Try)
-			f.OK = f.OK && !(p.Fatal && k >= 0)
-		}
-		parts := append(fit.Facts, problems...)
+		unused := ""
 		if k < 0 {
-			parts = append(parts, "no node uses it")
+			unused = "no node uses it"
 		}
-		f.Detail, f.Try = strings.Join(parts, ", "), strings.Join(tries, "; ")
-		all = append(all, f)
+		if facts := join(", ", append(slices.Clone(fit.Facts), unused)...); facts != "" {
+			all = append(all, finding{What: c.Kind, OK: true, Detail: facts})
+		}
+		for _, p := range fit.Problems {
+			all = append(all, finding{What: c.Kind, OK: !p.Fatal || k < 0, Detail: join("; ", p.What, unused), Try: p.Try})
+		}
 	}
 	return all
+}
+
+// join joins the texts that are not empty.
+func join(sep string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), sep)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -147,7 +148,8 @@ func newAnswerCmd(d *Deps) *cobra.Command {
 		Long: `Answer an agent that needs input. A number stands for the option in that place;
 whether an agent may do something is answered with yes, or with no and why.
 Several questions are answered with a line each. Without TEXT the question is
-shown, and asked on a terminal.`,
+shown, and asked on a terminal. An agent that asks nothing reads TEXT when its
+turn is over.`,
 		Example:           "  cmux agents answer api 'Use the second schema.'",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: d.completeNode,
@@ -172,13 +174,42 @@ shown, and asked on a terminal.`,
 			if strings.TrimSpace(text) == "" {
 				return usage("", "the answer is empty")
 			}
+			asks := n.Status.Label == "needs input"
+			if asks {
+				if err := isOption(n.Status.Reason, text); err != nil {
+					return err
+				}
+			}
 			if err := d.ask(cmd.Context(), v, run.Request{Op: run.OpAnswer, Node: args[0], Text: text}); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(d.Out, "%s: answered\n", args[0])
+			said := "answered"
+			if !asks {
+				said = "told; it asked nothing, and reads this when its turn is over"
+			}
+			_, err = fmt.Fprintf(d.Out, "%s: %s\n", args[0], said)
 			return err
 		},
 	}
+}
+
+// isOption refuses a number beyond the options of the one question that is
+// asked: it would reach the agent as words that mean nothing.
+func isOption(question, answer string) error {
+	number, err := strconv.Atoi(strings.TrimSpace(answer))
+	if err != nil || guard.Questions(question) > 1 {
+		return nil
+	}
+	options := 0
+	for line := range strings.Lines(question) {
+		if strings.HasPrefix(line, fmt.Sprintf("  %d. ", options+1)) {
+			options++
+		}
+	}
+	if options == 0 || number >= 1 && number <= options {
+		return nil
+	}
+	return usage("", "there is no option %d: the question has %s", number, count(options, "option"))
 }
 
 // putQuestion shows a person what an agent asks and returns what they answer.
