@@ -267,7 +267,7 @@ func launchTable(l *runner.Launch, width int, colour bool) string {
 	}
 	base := fmt.Sprintf("base: %s (%.12s)", l.Base.Ref, l.Base.Commit)
 	if !l.Dirt.Clean() {
-		base += fmt.Sprintf("; beside it, and in no worktree: %s", l.Dirt)
+		base += fmt.Sprintf("; not committed, so in no worktree: %s", l.Dirt)
 		if len(l.Dirt.Paths) > 0 {
 			base += " (" + oneLine(shortList(l.Dirt.Paths, 5)) + ")"
 		}
