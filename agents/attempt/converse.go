@@ -129,6 +129,15 @@ func (a *attempt) deliver(h handed) error {
 		a.pending = &h
 		return nil
 	}
+	if a.gate != nil && a.asks {
+		switch {
+		case a.question != nil:
+			a.pending = &h // what nobody has seen yet comes first
+			return nil
+		case h.kind != event.Answer:
+			a.openGate() // it is no answer: the question is left to the person in the pane
+		}
+	}
 	if l, ok := a.agent.(Listener); ok && a.gate == nil && l.Busy() {
 		// It was judged faster than it ended its turn, whose end takes the text.
 		_, err := a.serve(a.agent.Ended(), nil, func() bool {
@@ -369,6 +378,6 @@ func (a *attempt) needInput(question string) error {
 		return nil
 	}
 	text := *a.answer
-	a.answer, a.turnEnded, a.question = nil, false, nil
+	a.answer, a.turnEnded = nil, false
 	return a.deliver(handed{event.Answer, text})
 }

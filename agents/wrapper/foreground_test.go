@@ -205,6 +205,51 @@ touch fixed; cmux done two; cmux hook Stop </dev/null; sleep 1000`,
 	}
 }
 
+// What cmux sends an agent on with is no answer to the question that one of its
+// sub-agents has open meanwhile.
+func TestAHandBackIsNoAnswer(t *testing.T) {
+	f := newFixture(t, frontNode(`(cmux hook Ask </dev/null >asked; touch let-go) &
+while [ ! -e go ]; do sleep 0.01; done
+cmux done one
+while [ ! -e let-go ]; do sleep 0.01; done
+echo "asked: $(cat asked)."; echo "stop: $(cmux hook Stop </dev/null)"
+touch fixed; cmux done two; sleep 1000`,
+		func(n *dag.Node) { n.Verify = []string{"test -e fixed || { echo not fixed; false; }"} })).inPane()
+	_, shown, wait := f.onTerminal()
+	f.becomes("needs input")
+	touch(t, f, "go")
+	if code := wait(); code != 0 || !strings.Contains(shown(), "asked: .") || !strings.Contains(shown(), "stop: told: The check") {
+		t.Errorf("exit %d\n%s", code, shown())
+	}
+}
+
+// An answer is one to what was shown, not to a question that comes before the
+// answer could be handed over.
+func TestAnAnswerIsToWhatWasShown(t *testing.T) {
+	f := newFixture(t, frontNode(`cmux blocked "may I?"
+while [ ! -e go ]; do sleep 0.01; done
+echo "asked: $(cmux hook Ask </dev/null)"; echo "stop: $(cmux hook Stop </dev/null)"
+cmux done ok; sleep 1000`, nil)).inPane()
+	_, shown, wait := f.onTerminal()
+	f.becomes("needs input")
+	c := f.dial()
+	if err := c.Answer(t.Context(), "yes"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the answer waits for the end of the turn", func() bool { return strings.HasSuffix(f.activities(), "running") })
+	touch(t, f, "go")
+	eventually(t, "the other question is shown", func() bool {
+		r := f.last(run.Active)
+		return r.Activity == dag.NeedsInput && r.Detail == "which?"
+	})
+	if err := c.Answer(t.Context(), "no"); err != nil {
+		t.Fatal(err)
+	}
+	if code := wait(); code != 0 || !strings.Contains(shown(), "asked: told: no") || !strings.Contains(shown(), "stop: told: yes") {
+		t.Errorf("exit %d\n%s", code, shown())
+	}
+}
+
 // A turn whose hook has gone is over all the same: what is to be said has to be
 // delivered.
 func TestGoneHookIsNotAnswered(t *testing.T) {
