@@ -51,7 +51,7 @@ const (
 )
 
 // Event is one thing that happened in an attempt. Which fields are set beside
-// the first four depends on Kind: see Kinds.
+// the first four depends on Kind: see Markdown.
 type Event struct {
 	At      time.Time `json:"at"`
 	Node    string    `json:"node"`
@@ -75,7 +75,7 @@ type Event struct {
 	Cut      int             `json:"cut,omitempty"`
 }
 
-// Kinds describes the events of each kind, in the order of the docs.
+// kinds describes the events of each kind, in the order of the docs.
 var kinds = []struct {
 	kind   Kind
 	says   string
