@@ -187,7 +187,7 @@ func TestOfferIsAPersons(t *testing.T) {
 	if err := f.dial().Answer(t.Context(), "the left one"); err != nil {
 		t.Fatal(err)
 	}
-	f.becomes("needs input, running, needs input")
+	f.becomes("needs input, running, needs input, running, needs input")
 	if d := f.last(run.Active).Detail; !strings.Contains(d, "a dialog (auto) is open") {
 		t.Errorf("asked %q", d)
 	}

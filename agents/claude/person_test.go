@@ -314,6 +314,7 @@ func TestMessageWaits(t *testing.T) {
 			p := f.inPane()
 			f.label("needs input")
 			p.shows("waiting")
+			p.rests() // else the end of its turn takes the answer
 			c.block(p)
 			if err := f.dial().Answer(t.Context(), "ignored? the left one"); err != nil {
 				t.Fatal(err)
