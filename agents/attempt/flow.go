@@ -456,6 +456,8 @@ func (a *attempt) handle(m Message) error {
 		return errCancelled
 	case OpStop:
 		return ErrStopped
+	case OpBreak:
+		return ErrInterrupted
 	case OpBudget:
 		return a.overspent(m.Text)
 	case OpInterrupt:

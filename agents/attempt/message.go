@@ -17,6 +17,7 @@ const (
 	OpBlocked    Op = "blocked"    // the agent reports: cannot go on; Text is the reason
 	OpCancel     Op = "cancel"     // stop NAME: end it, marker 130
 	OpStop       Op = "stop"       // stop: end it, no marker
+	OpBreak      Op = "break"      // its runner was told to leave and takes it along: end it, no marker
 	OpAnswer     Op = "answer"     // a person's answer for the agent
 	OpRelease    Op = "release"    // taken over no longer
 	OpGranted    Op = "granted"    // the slot it asked for; Trial

@@ -505,8 +505,8 @@ func (r *Runner) attach(ctx context.Context, i int) {
 	r.news = true
 	// What it may have missed, of this runner or of one that was killed.
 	switch f := &r.hist.Nodes[i].Fact; {
-	case r.leaving == run.HowStopped:
-		r.speak(ctx, i, attempt.Message{Op: attempt.OpStop})
+	case r.parting != "":
+		r.speak(ctx, i, attempt.Message{Op: r.parting})
 	case f.StillOpen:
 		r.speak(ctx, i, attempt.Message{Op: attempt.OpOverridden})
 	case f.Phase == dag.Running && r.Kinds[r.g.Nodes[i].Agent].Judge:
@@ -571,6 +571,8 @@ func say(ctx context.Context, c *wrapper.Client, m attempt.Message) error {
 		return c.Cancel(ctx)
 	case attempt.OpStop:
 		return c.Stop(ctx)
+	case attempt.OpBreak:
+		return c.Break(ctx)
 	case attempt.OpBudget:
 		return c.Budget(ctx, m.Text)
 	case attempt.OpAnswer:

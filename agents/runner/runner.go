@@ -31,8 +31,8 @@ const (
 const (
 	// rescan is the safety net under every notification.
 	rescan = 2 * time.Second
-	// stopPatience bounds the wait for agents that were told to stop.
-	stopPatience = 30 * time.Second
+	// StopPatience bounds the wait for agents that were told to stop.
+	StopPatience = 30 * time.Second
 )
 
 // Options is what a Runner is made of.
@@ -87,9 +87,10 @@ type Runner struct {
 	// What is still to be recorded of markers that are in place; it goes with
 	// the next append, before anything is looked at again.
 	published []run.Record
-	broke     bool      // the agents at work were told that the run is over its budget
-	leaving   string    // why Run is about to leave before the run's end
-	patient   time.Time // when leaving gives up on agents that do not end
+	broke     bool       // the agents at work were told that the run is over its budget
+	leaving   string     // why Run is about to leave before the run's end
+	parting   attempt.Op // what ends the attempts when leaving; empty: they go on
+	patient   time.Time  // when leaving gives up on agents that do not end
 
 	hushed context.Context // over when notifications are waited for no longer
 	hush   context.CancelFunc
@@ -102,8 +103,8 @@ type Runner struct {
 	tasks sync.WaitGroup
 }
 
-// Run carries the run until it has ended, is stopped, or ctx ends (the agents
-// that are children of this process are then interrupted; those in panes go
+// Run carries the run until it has ended, is stopped, or ctx ends (headless, all
+// agents are then interrupted and waited for, within a bound; those in panes go
 // on). It returns the run's state. A *signals.HeldError says that another
 // runner has the project.
 func Run(ctx context.Context, o Options) (dag.RunState, error) {
@@ -612,7 +613,7 @@ func (r *Runner) finished() (dag.RunState, bool) {
 		for _, a := range r.live {
 			busy = busy || a.child != nil
 		}
-		if r.leaving == run.HowStopped { // also one that cannot be spoken to yet
+		if r.parting != "" { // also one that cannot be spoken to yet
 			busy = busy || slices.ContainsFunc(r.hist.Nodes, func(n run.Node) bool { return n.Fact.Live() })
 		}
 		if busy && time.Now().Before(r.patient) {
@@ -670,36 +671,38 @@ func (r *Runner) audit() {
 // diverged is what audit logs.
 const diverged = "the runner and its records disagree"
 
-// interrupted answers the end of ctx: a signal to the runner. One that carries
-// the attempts itself was ended by a person, as by stop.
+// interrupted answers the end of ctx: a signal to the runner. In a pane it
+// leaves the agents, which a person sees, at work. Headless nobody sees them:
+// the person who ended the command ended the run, as by stop.
 func (r *Runner) interrupted(ctx context.Context) error {
-	if r.leaving == "" {
-		if r.Server == nil {
-			if err := r.learn(ctx, run.Record{Type: run.Stopped, Detail: "interrupted"}); err != nil {
-				return err
-			}
-		} else {
-			r.state.Step(dag.Change{Kind: dag.Stop, At: time.Now()})
-		}
-		r.leave(run.HowInterrupted)
-		for _, a := range r.live {
-			if a.child != nil {
-				a.child.cancel()
-			}
-		}
+	if r.leaving != "" {
+		return nil
 	}
+	if r.Server != nil {
+		r.state.Step(dag.Change{Kind: dag.Stop, At: time.Now()})
+		r.leave(run.HowInterrupted)
+		return nil
+	}
+	if err := r.learn(ctx, run.Record{Type: run.Stopped, Detail: run.HowInterrupted}); err != nil {
+		return err
+	}
+	r.part(ctx, run.HowInterrupted, attempt.OpBreak)
 	return nil
 }
 
 func (r *Runner) leave(why string) {
-	r.leaving, r.patient = why, time.Now().Add(stopPatience)
+	r.leaving, r.patient = why, time.Now().Add(StopPatience)
 }
 
 // stop ends every attempt and then Run; the run is stopped until resume.
-func (r *Runner) stop(ctx context.Context) {
-	r.leave(run.HowStopped)
+func (r *Runner) stop(ctx context.Context) { r.part(ctx, run.HowStopped, attempt.OpStop) }
+
+// part ends every attempt with op, and then Run.
+func (r *Runner) part(ctx context.Context, why string, op attempt.Op) {
+	r.leave(why)
+	r.parting = op
 	for i := range r.live {
-		r.speak(ctx, i, attempt.Message{Op: attempt.OpStop})
+		r.speak(ctx, i, attempt.Message{Op: op})
 	}
 }
 

@@ -82,7 +82,7 @@ func stopAll(ctx context.Context, r *run.Run, recs ...run.Record) error {
 			return fmt.Errorf("the agent of %s was told to stop: %w", name, err)
 		}
 	}
-	patience := time.NewTimer(stopPatience)
+	patience := time.NewTimer(StopPatience)
 	defer patience.Stop()
 	for _, c := range clients {
 		select {

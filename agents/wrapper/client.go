@@ -125,6 +125,12 @@ func (c *Client) Stop(ctx context.Context) error {
 	return c.do(ctx, attempt.Message{Op: attempt.OpStop})
 }
 
+// Break ends the attempt without an end, to be redone: its runner was told to
+// leave.
+func (c *Client) Break(ctx context.Context) error {
+	return c.do(ctx, attempt.Message{Op: attempt.OpBreak})
+}
+
 // Budget ends the attempt because the run is over its budget, as text says.
 func (c *Client) Budget(ctx context.Context, text string) error {
 	return c.do(ctx, attempt.Message{Op: attempt.OpBudget, Text: text})

@@ -172,6 +172,11 @@ func (d *Deps) examineRun(ctx context.Context, r *run.Run) []finding {
 	if v.RunState == dag.RunNoRunner {
 		f.OK, f.Try = false, "cmux agents resume"
 	}
+	if at := atWork(v); len(at) > 0 && v.Holder == nil {
+		f.OK = false
+		f.Detail += "; still at work without a runner: " + shortList(at, 10)
+		f.Try = "cmux agents resume, or cmux agents stop to end them"
+	}
 	all := []finding{f}
 	if v.ConfigChanged {
 		all = append(all, finding{What: "plan", OK: true, Detail: "the configuration differs from the plan that the run has frozen", Try: "cmux agents resume --update"})

@@ -181,6 +181,18 @@ func report(w io.Writer, err error) {
 // ownSignals marks the commands that handle signals themselves.
 const ownSignals = "own signals"
 
+// endSignals are the signals that end a command in order. What the caller has
+// it ignore stays ignored: nohup, and a shell's & where there is no job control.
+func endSignals() []os.Signal {
+	all := []os.Signal{syscall.SIGTERM}
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // newRoot builds the whole command tree.
 func newRoot(d *Deps) *cobra.Command {
 	root := &cobra.Command{
@@ -198,7 +210,7 @@ and a failure blocks exactly what depends on it.`,
 			if cmd.Annotations[ownSignals] != "" {
 				return
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			ctx, stop := signal.NotifyContext(cmd.Context(), endSignals()...)
 			context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 			cmd.SetContext(ctx)
 		},

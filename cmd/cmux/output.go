@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cmux/agents/run"
+	"cmux/agents/runner"
 	"cmux/dag"
 )
 
@@ -158,10 +159,30 @@ func (n *narrator) close() {
 	<-n.done
 }
 
+// parting says what a run that was stopped or interrupted still waits for.
+func parting(h *run.History, rec *run.Record) string {
+	var live []string
+	for i := range h.Nodes {
+		if h.Nodes[i].Fact.Live() {
+			live = append(live, h.Graph.Nodes[i].Name)
+		}
+	}
+	if len(live) == 0 {
+		return ""
+	}
+	why := "stopped"
+	if rec.Detail == run.HowInterrupted {
+		why = "interrupted (again: leaves at once)"
+	}
+	return fmt.Sprintf("%s: ending %s, for at most %s", why, shortList(live, 10), runner.StopPatience)
+}
+
 // story is a record in one line; empty for what goes without saying.
 func story(h *run.History, rec *run.Record) string {
 	line := ""
 	switch rec.Type {
+	case run.Stopped:
+		return parting(h, rec)
 	case run.Started:
 		line = "started"
 		if rec.Attempt > 1 {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/charmbracelet/log"
 	"github.com/spf13/cobra"
@@ -33,7 +35,10 @@ start it in tmux. A run that was not finished is gone on with instead.
 
 With --headless there is no tmux and no terminal: the output of all nodes comes
 on stdout, each line behind its node's name, and the command ends with the run,
-with exit code 3 when a node is not done.`,
+with exit code 3 when a node is not done. Interrupted (Ctrl-C, SIGTERM, SIGHUP, or
+nobody reads its output any more) it ends its agents and then itself, with exit
+code 130; cmux agents resume goes on in their conversations. A second Ctrl-C does
+not wait for them.`,
 		Example: "  cmux agents start --dry-run",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return d.start(cmd.Context(), f) },
@@ -122,16 +127,21 @@ func (d *Deps) launch(ctx context.Context, r *run.Run, f startFlags, how string)
 	return d.attach(ctx, r, "")
 }
 
-// headless carries a run in this process to its end.
+// headless carries a run in this process to its end. A reader of its output
+// who goes away ends it as a signal does: nobody sees the agents any more.
 func (d *Deps) headless(ctx context.Context, r *run.Run, how string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer catchPipe()()
+	stdout, stderr := whileRead{d.Out, cancel}, whileRead{d.Err, cancel}
 	logFile, err := os.OpenFile(r.RunnerLog(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
 	defer logFile.Close()
 	fmt.Fprintf(d.Err, "Run %s, headless.\n", r.Plan.ID)
-	live := newPrefixed(d.Out, r.Plan.Graph)
-	told := narrate(d.Err)
+	live := newPrefixed(stdout, r.Plan.Graph)
+	told := narrate(stderr)
 	state, err := runner.Run(ctx, runner.Options{Run: r, How: how, Kinds: d.Kinds, Live: live, Tell: told.tell, Log: newLogger(logFile)})
 	live.flush()
 	told.close()
@@ -142,7 +152,7 @@ func (d *Deps) headless(ctx context.Context, r *run.Run, how string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprint(d.Out, "\n"+renderStatus(v, d.Now(), d.width(), d.colour())); err != nil {
+	if _, err := fmt.Fprint(d.Out, "\n"+renderStatus(v, d.Now(), d.width(), d.colour())); err != nil && ctx.Err() == nil {
 		return err
 	}
 	switch {
@@ -151,9 +161,35 @@ func (d *Deps) headless(ctx context.Context, r *run.Run, how string) error {
 	case state == dag.RunFailed:
 		return silent{errUnfinished}
 	case ctx.Err() != nil:
+		if at := atWork(v); len(at) > 0 {
+			return &Hint{Err: &tagged{fmt.Errorf("%s did not end within %s of being told to", strings.Join(at, ", "), runner.StopPatience), errInterrupted}, Try: "cmux agents stop"}
+		}
 		return &Hint{Err: errInterrupted, Try: "cmux agents resume"}
 	}
 	return &Hint{Err: fmt.Errorf("the run is %s", state), Try: "cmux agents resume"}
+}
+
+// catchPipe keeps a closed pipe from killing this process before it has ended
+// its agents: writing to it fails instead. Ignored, the signal would stay so in
+// every program that is started.
+func catchPipe() (restore func()) {
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, syscall.SIGPIPE)
+	return func() { signal.Stop(ch) }
+}
+
+// whileRead calls gone when whoever reads from w has gone.
+type whileRead struct {
+	w    io.Writer
+	gone func()
+}
+
+func (w whileRead) Write(b []byte) (int, error) {
+	n, err := w.w.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		w.gone()
+	}
+	return n, err
 }
 
 func newLogger(w io.Writer) *log.Logger {

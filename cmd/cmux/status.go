@@ -305,6 +305,9 @@ func statusFoot(v *run.View, width int) string {
 	case dag.RunStopped:
 		b.WriteString("stopped: cmux agents resume\n")
 	}
+	if at := atWork(v); len(at) > 0 && v.Holder == nil {
+		fmt.Fprintf(&b, "still at work without a runner: %s (cmux agents stop ends them)\n", strings.Join(at, ", "))
+	}
 	if err := v.RunOverBudget(); err != nil {
 		fmt.Fprintf(&b, "%v, so no agent is started: raise it in the configuration, then cmux agents resume --update\n", err)
 	}
@@ -315,6 +318,17 @@ func statusFoot(v *run.View, width int) string {
 		b.WriteString("the configuration differs from the plan that this run has frozen: cmux agents resume --update takes it in\n")
 	}
 	return b.String()
+}
+
+// atWork names the nodes whose agents live.
+func atWork(v *run.View) []string {
+	var names []string
+	for i := range v.Nodes {
+		if v.Nodes[i].Fact.Live() {
+			names = append(names, v.Nodes[i].Spec.Name)
+		}
+	}
+	return names
 }
 
 // wantsLooking reports whether a person should read why a node stands so.

@@ -328,7 +328,7 @@ func (d *Deps) stopRun(ctx context.Context) error {
 		return err
 	}
 	if v.Holder == nil {
-		if over(v) || v.RunState == dag.RunStopped {
+		if over(v) || v.RunState == dag.RunStopped && len(atWork(v)) == 0 {
 			return fmt.Errorf("run %s is not running (%s)", r.Plan.ID, v.RunState)
 		}
 		if err := runner.Stop(ctx, r); err != nil {
