@@ -181,6 +181,20 @@ func report(w io.Writer, err error) {
 // ownSignals marks the commands that handle signals themselves.
 const ownSignals = "own signals"
 
+// untilSignal is ctx until a signal asks this process to end.
+func untilSignal(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, endSignals()...)
+	go func() { // ends with the first signal or with the process
+		<-ch
+		// Before anybody acts on the first one: a second ends the process at once.
+		signal.Stop(ch)
+		cancel()
+	}()
+	return ctx
+}
+
 // endSignals are the signals that end a command in order. What the caller has
 // it ignore stays ignored: nohup, and a shell's & where there is no job control.
 func endSignals() []os.Signal {
@@ -210,9 +224,7 @@ and a failure blocks exactly what depends on it.`,
 			if cmd.Annotations[ownSignals] != "" {
 				return
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), endSignals()...)
-			context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-			cmd.SetContext(ctx)
+			cmd.SetContext(untilSignal(cmd.Context()))
 		},
 	}
 	root.SetIn(d.In)

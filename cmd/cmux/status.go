@@ -284,13 +284,7 @@ func statusFoot(v *run.View, width int) string {
 		if !wantsLooking(n.Status) {
 			continue
 		}
-		line := n.Spec.Name + ": " + n.Status.Label
-		if n.Status.Reason != "" {
-			line += ": " + oneLine(n.Status.Reason)
-		}
-		if way := wayOut(v, i); way != "" {
-			line += " (" + way + ")"
-		}
+		line := n.Spec.Name + ": " + explained(v, i)
 		if end := n.LastEnd(); end != nil && end.Snapshot != "" && !n.Fact.Live() {
 			line += "; its work is saved: cmux snapshots restore " + end.Snapshot
 		}
@@ -318,6 +312,19 @@ func statusFoot(v *run.View, width int) string {
 		b.WriteString("the configuration differs from the plan that this run has frozen: cmux agents resume --update takes it in\n")
 	}
 	return b.String()
+}
+
+// explained is the label of node i, why it stands so and the way out.
+func explained(v *run.View, i int) string {
+	s := v.Nodes[i].Status
+	text := s.Label
+	if s.Reason != "" {
+		text += ": " + oneLine(s.Reason)
+	}
+	if way := wayOut(v, i); way != "" {
+		text += " (" + way + ")"
+	}
+	return text
 }
 
 // atWork names the nodes whose agents live.

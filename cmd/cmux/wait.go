@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,11 @@ func newWaitCmd(d *Deps) *cobra.Command {
 		Short: "Wait until the run, or one node of it, has ended",
 		Long: `Wait until the newest run has ended, or one node of it. The exit code is 0 when
 what was waited for is done, 3 when it ended otherwise, and 1 when the time is
-up, the run was stopped or nothing carries it on.`,
+up, the run was stopped or nothing carries it on.
+
+Where only a person can get it on (a gate, a question, an agent taken over or
+lost too often), that is said once on stderr with the command for it, and waited
+for as well: --timeout bounds it.`,
 		Example:           "  cmux agents wait api --timeout 10m && echo 'the API is ready'",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: d.completeNode,
@@ -43,6 +48,7 @@ up, the run was stopped or nothing carries it on.`,
 			}
 			var outcome error
 			orphaned := 0 // looks in a row that found no runner
+			var told []string
 			err = follow(ctx, r, d.Now, func(v *run.View) bool {
 				if v.RunState == dag.RunNoRunner {
 					orphaned++
@@ -50,8 +56,17 @@ up, the run was stopped or nothing carries it on.`,
 					orphaned = 0
 				}
 				var more bool
-				outcome, more = waited(v, node, orphaned > 2)
-				return more
+				if outcome, more = waited(v, node, orphaned > 2); !more {
+					return false
+				}
+				wants := wanted(v, node)
+				for _, w := range wants {
+					if !slices.Contains(told, w) {
+						fmt.Fprintf(d.Err, "waiting for a person: %s\n", w)
+					}
+				}
+				told = wants
+				return true
 			})
 			if errors.Is(err, context.DeadlineExceeded) && context.Cause(ctx) == cause {
 				return &Hint{Err: cause, Try: "cmux agents status"}
@@ -97,6 +112,23 @@ func waited(v *run.View, node int, orphaned bool) (outcome error, more bool) {
 		return &Hint{Err: errors.New("the run has no runner, so nothing new starts"), Try: "cmux agents resume"}, false
 	}
 	return nil, true
+}
+
+// wanted says, for each node that what is waited for needs, what only a person
+// can do for it now. node is -1 for the whole run.
+func wanted(v *run.View, node int) []string {
+	var all []string
+	for i := range v.Nodes {
+		n := &v.Nodes[i]
+		if node >= 0 && i != node && !slices.Contains(v.State.Graph().Downstream(i), node) {
+			continue
+		}
+		switch label := n.Status.Label; {
+		case label == "needs input", label == "taken over", label == "lost" && n.Fact.Held:
+			all = append(all, n.Spec.Name+" "+explained(v, i))
+		}
+	}
+	return all
 }
 
 // over reports whether nothing more happens in a run by itself.
