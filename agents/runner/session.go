@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"cmux/agents/attempt"
 	"cmux/agents/run"
@@ -26,6 +27,27 @@ func Session(ctx context.Context, r *run.Run) (id tmux.SessionID, ok bool, err e
 	}
 	owner, err := s.Exec(ctx, "show-options", "-qv", "-t", out, rootOption)
 	return tmux.SessionID(out), owner == r.Plan.Root, err
+}
+
+// Revive has tmux start a runner again whose death it missed: the monitor's pane
+// is dead and nobody let go of it. The caller has found the run without one.
+func Revive(ctx context.Context, r *run.Run) error {
+	session, ok, err := Session(ctx, r)
+	if err != nil || !ok {
+		return err
+	}
+	s := Server(r)
+	out, err := s.Exec(ctx, "list-panes", "-s", "-t", string(session), "-F", "#{pane_id} #{"+monitorOption+"}")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(out) {
+		pane, root, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if root == r.Plan.Root {
+			return s.Revive(ctx, tmux.PaneID(pane))
+		}
+	}
+	return nil
 }
 
 // EndSession ends the tmux session of r, and with it every process in its

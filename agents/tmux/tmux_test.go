@@ -775,6 +775,53 @@ func TestGuardGivesUpOnWhatEndsAtOnce(t *testing.T) {
 	}
 }
 
+// TestRevive: a pane whose end tmux missed is started again, in the guard's own
+// terms: not while it lives, not once it is unguarded or given up.
+func TestRevive(t *testing.T) {
+	s := newServer(t)
+	c := connect(t, s, nil)
+	ctx := t.Context()
+	p := session(t, c, Spec{Dir: t.TempDir(), Argv: []string{"/bin/sh", "-c", "exec cat"}})
+	must(t, c.Guard(ctx, p.Pane, "given up"))
+	hook, err := guardHook(p.Pane)
+	must(t, err)
+	// missed is an end of which the hook was not told.
+	missed := func() (pid int) {
+		t.Helper()
+		must(t, c.Unguard(ctx, p.Pane))
+		pid = pane(t, c, p.Pane).PID
+		must(t, syscall.Kill(pid, syscall.SIGKILL))
+		waitDead(t, c, p.Pane)
+		return pid
+	}
+	restore := func() {
+		t.Helper()
+		_, err := c.Run(ctx, hook...)
+		must(t, err)
+	}
+	for range guardDeaths - 1 {
+		old := missed()
+		must(t, s.Revive(ctx, p.Pane)) // unguarded
+		if !pane(t, c, p.Pane).Dead {
+			t.Fatal("an unguarded pane was started again")
+		}
+		restore()
+		must(t, s.Revive(ctx, p.Pane))
+		if now := pane(t, c, p.Pane); now.Dead || now.PID == old {
+			t.Fatalf("it was not started again: %+v", now)
+		}
+		must(t, s.Revive(ctx, p.Pane)) // it lives
+	}
+	missed()
+	restore()
+	for range 2 { // the death that was one too many, and nothing more
+		must(t, s.Revive(ctx, p.Pane))
+	}
+	if label, err := c.Option(ctx, p.Pane, optLabel); err != nil || label != "given up" || !pane(t, c, p.Pane).Dead {
+		t.Errorf("label %q, %v, %+v", label, err, pane(t, c, p.Pane))
+	}
+}
+
 func FuzzQuote(f *testing.F) {
 	for _, a := range hardArgs {
 		if len(a) < 1000 {

@@ -28,7 +28,13 @@ type Options struct {
 	In, Out *os.File // the pane; default: standard input and output
 	Err     io.Writer
 	Limits  attempt.Limits
+	// Orphaned is called every OrphanTick while the run has no runner; nil: not.
+	Orphaned   func(context.Context) error
+	OrphanTick time.Duration // default: 5 s
 }
+
+// orphanTick leaves tmux the time to start a killed runner again by itself.
+const orphanTick = 5 * time.Second
 
 // Exit codes other than that of the attempt's marker.
 const (
@@ -119,6 +125,9 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if o.Orphaned != nil && !spec.Headless {
+		defer watchRunner(ctx, r, o)()
+	}
 	resized := make(chan struct{}, 1)
 	unwatch := watch(cancel, spawner, srv, resized)
 	defer unwatch()
@@ -167,6 +176,35 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		return ExitError, err
 	}
 	return end.Marker(), nil
+}
+
+// watchRunner calls o.Orphaned while the run has no runner, which the attempt
+// needs as little as it needs this: what fails is tried again at the next tick.
+// The returned function stops it.
+func watchRunner(ctx context.Context, r *run.Run, o Options) (stop func()) {
+	if o.OrphanTick == 0 {
+		o.OrphanTick = orphanTick
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(o.OrphanTick)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			if _, held, err := signals.ReadHolder(run.LockPath(r.Plan.Root)); err == nil && !held {
+				o.Orphaned(ctx)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}
 }
 
 // vanished is the record of an attempt that was broken off.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -24,6 +25,13 @@ func newExecCmd(d *Deps) *cobra.Command {
 		Annotations: map[string]string{ownSignals: "yes"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Node, o.Kinds = args[0], d.Kinds
+			o.Orphaned = func(ctx context.Context) error { // tmux forgets a death now and then
+				r, err := run.OpenDir(o.RunDir)
+				if err != nil {
+					return err
+				}
+				return runner.Revive(ctx, r)
+			}
 			if code := wrapper.Main(cmd.Context(), o); code != 0 {
 				return silent{exitStatus(code)}
 			}
