@@ -85,14 +85,20 @@ func (s Server) Connect(ctx context.Context, onEvent func(Event)) (*Client, erro
 
 var errServerDied = fmt.Errorf("%w: server exited unexpectedly", ErrGone)
 
-func (s Server) connect(ctx context.Context, onEvent func(Event)) (*Client, error) {
-	// The hidden session's pane is dead at once and stays: no process. The
-	// session ends when its client does, however that comes about.
-	cmd, err := s.command(context.WithoutCancel(ctx), "-f", s.Config, "-C",
+// control is a control client on a hidden session of its own, whose pane is
+// dead at once and stays: no process. The configuration ends the session when
+// its client has gone, however that comes about. Not destroy-unattached: that
+// takes the session from a client that is on its way out and still has output
+// to take, of which tmux 3.3a dies, with all that runs in it.
+func (s Server) control(ctx context.Context) (*exec.Cmd, error) {
+	return s.command(ctx, "-f", s.Config, "-C",
 		"new-session", "-s", hiddenPrefix+strings.ToLower(rand.Text()[:12]), "-n", "control",
 		"-f", "no-output,ignore-size", "-x", "80", "-y", "24", "--", "/bin/sh", "-c", ":",
-		";", "set-option", "-w", "remain-on-exit", "on", // also on a server started by hand
-		";", "set-option", "destroy-unattached", "on")
+		";", "set-option", "-w", "remain-on-exit", "on") // also on a server started by hand
+}
+
+func (s Server) connect(ctx context.Context, onEvent func(Event)) (*Client, error) {
+	cmd, err := s.control(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -76,6 +76,9 @@ set-option -g @cmux_clock "%%s"
 # can be missed likewise.
 set-hook -g client-detached[100] "%[4]s"
 
+# The sessions of control clients end with them.
+set-hook -g client-detached[101] "run-shell -C '#{S:#{?#{&&:#{m:%[3]s*,#{session_name}},#{==:#{session_attached},0}},kill-session -t #{session_id} ;,}}'"
+
 source-file -q ~/.config/cmux/tmux.conf
 `, DefaultWidth, DefaultHeight, hiddenPrefix, look)
 	return body + "set-option -s @cmux_config " + configMark(body) + "\n"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -772,6 +773,49 @@ func TestGuardGivesUpOnWhatEndsAtOnce(t *testing.T) {
 	// tmux may miss a death that Guard itself sees.
 	if n := len(starts); err != nil || n < guardDeaths || n > guardDeaths+1 {
 		t.Errorf("started %d times, %v", n, err)
+	}
+}
+
+// TestClientKilledUnread: a process that is killed while its control client has
+// output for it takes nothing with it but the client's own session.
+func TestClientKilledUnread(t *testing.T) {
+	s := newServer(t)
+	c := connect(t, s, nil)
+	p := session(t, c, Spec{Dir: t.TempDir(), Argv: []string{"/bin/sh", "-c", "exec cat"}})
+	sessions := func() int {
+		t.Helper()
+		out, err := c.Run(t.Context(), "list-sessions", "-F", "#{session_name}")
+		must(t, err)
+		return len(strings.Fields(out))
+	}
+	before := sessions()
+	for range 10 {
+		cmd, err := s.control(t.Context())
+		must(t, err)
+		stdin, err := cmd.StdinPipe()
+		must(t, err)
+		stdout, err := cmd.StdoutPipe()
+		must(t, err)
+		must(t, cmd.Start())
+		if _, err := stdout.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(stdin, strings.Repeat("list-keys\n", 50))
+		must(t, err)
+		must(t, stdin.Close())
+		sessions() // tmux has gone round
+		must(t, stdout.Close())
+		must(t, cmd.Process.Kill()) // without readers it would wait
+		cmd.Wait()
+	}
+	eventually(t, func() error {
+		if n := sessions(); n != before {
+			return fmt.Errorf("%d sessions, want %d", n, before)
+		}
+		return nil
+	})
+	if pane(t, c, p.Pane).Dead {
+		t.Error("a pane died with it")
 	}
 }
 
