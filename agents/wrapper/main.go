@@ -156,13 +156,14 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		job.Terminal.Tmux, _, _ = strings.Cut(os.Getenv("TMUX"), ",")
 	}
 	end, err := attempt.Run(ctx, job)
-	closeServer()
 	if errors.Is(err, attempt.ErrInterrupted) {
+		// Recorded before the connections close: whoever stopped it goes by them.
 		rec := vanished(err)
 		rec.Node, rec.Attempt = o.Node, o.Attempt
 		fmt.Fprintf(o.Out, "── %s: %s after %s; cmux agents resume goes on ──\n", o.Node, rec.How, since(began))
 		return ExitInterrupted, errors.Join(book.Append(write, rec), r.DropSpec(o.Node, o.Attempt))
 	}
+	closeServer()
 	if err != nil {
 		return ExitError, err
 	}
