@@ -32,7 +32,7 @@ check:
 
 test: tools check
 	@.ci/agents
-	$(GO) test -race -timeout 18m ./...
+	$(GO) test -race -parallel 4 -timeout 18m ./...
 
 bench: tools
 	@.ci/tools ninja make
