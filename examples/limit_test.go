@@ -207,6 +207,7 @@ func TestRunMeetsALimit(t *testing.T) {
 				if t.Failed() {
 					t.Log(over)
 					t.Log(p.run(t, p.dir, "cat .cmux/runs/*/records.jsonl"))
+					t.Log(p.run(t, p.dir, `for p in $(tmux -L "$CMUX_TMUX_SOCKET" list-panes -a -F '#{pane_id}'); do tmux -L "$CMUX_TMUX_SOCKET" capture-pane -p -e -t $p | tail -n 15 | cat -v; done`))
 				}
 			})
 

@@ -17,6 +17,7 @@ const (
 	enterAfter = 150 * time.Millisecond // of a paste: an Enter that comes at once may be taken as part of it
 	confirmed  = 3 * time.Second        // wait for a prompt's hook before Enter is pressed again
 	maxEnters  = 5
+	maxEmpty   = 5 // looks at an empty prompt before the text is given up as cleared
 	maxPastes  = 3
 	longQuiet  = 10 * time.Second // without a hook in a turn, after which the screen is looked at
 	greeting   = 5 * time.Second  // wait for the first hook before the screen is looked at
@@ -63,67 +64,84 @@ func (a *agent) paste(ctx context.Context, text string) error {
 		return err
 	}
 	defer os.Remove(file)
+	arrived := a.expect(text)
+	usable := func(draft string) bool { return draft == "" }
 	for range maxPastes {
-		if taken, err := a.pasteOnce(ctx, p, file, text); taken || err != nil {
+		if taken, err := a.pasteOnce(ctx, p, file, arrived, usable); taken || err != nil {
 			return err
 		}
+		// A program that was slow to read may show the earlier paste only now.
+		usable = func(draft string) bool { return draft == "" || ours(draft, text) }
 	}
 	return errors.New("its prompt was cleared each time")
 }
 
 // pasteOnce is paste; it reports false when the text was cleared away before it
-// was sent, as by a person's Escape.
-func (a *agent) pasteOnce(ctx context.Context, p *pane, file, text string) (taken bool, err error) {
-	if err := a.awaitPrompt(ctx, p, false); err != nil {
-		return false, err
+// was sent, as by a person's Escape. A usable draft is sent as it is.
+func (a *agent) pasteOnce(ctx context.Context, p *pane, file string, arrived <-chan struct{}, usable func(draft string) bool) (taken bool, err error) {
+	s, err := a.awaitPrompt(ctx, p, usable)
+	if err != nil || isClosed(arrived) {
+		return err == nil, err
 	}
-	arrived := a.expect(text)
-	buffer := "cmux-" + strings.TrimPrefix(p.id, "%")
-	if _, err := p.server.Exec(ctx, "load-buffer", "-b", buffer, file); err != nil {
-		return false, err
+	if s.Draft == "" {
+		buffer := "cmux-" + strings.TrimPrefix(p.id, "%")
+		if _, err := p.server.Exec(ctx, "load-buffer", "-b", buffer, file); err != nil {
+			return false, err
+		}
+		if _, err := p.server.Exec(ctx, "paste-buffer", "-p", "-d", "-b", buffer, "-t", p.id); err != nil {
+			return false, err
+		}
+		if err := a.wait(ctx, enterAfter, nil); err != nil {
+			return false, err
+		}
 	}
-	if _, err := p.server.Exec(ctx, "paste-buffer", "-p", "-d", "-b", buffer, "-t", p.id); err != nil {
-		return false, err
-	}
-	if err := a.wait(ctx, enterAfter, nil); err != nil {
-		return false, err
-	}
-	for range maxEnters {
+	for pressed, empty := 0, 0; empty < maxEmpty; {
 		// Enter would answer a dialog that has opened meanwhile.
-		if err := a.awaitPrompt(ctx, p, true); err != nil || isClosed(arrived) {
+		s, err := a.awaitPrompt(ctx, p, func(string) bool { return true })
+		if err != nil || isClosed(arrived) {
 			return true, err
 		}
-		if _, err := p.server.Exec(ctx, "send-keys", "-t", p.id, "Enter"); err != nil {
-			return false, err
+		if pressed == 0 || s.Draft != "" {
+			if pressed == maxEnters {
+				return false, errors.New("its prompt did not take the text")
+			}
+			if _, err := p.server.Exec(ctx, "send-keys", "-t", p.id, "Enter"); err != nil {
+				return false, err
+			}
+			pressed++
 		}
 		if err := a.wait(ctx, confirmed, arrived); err != nil || isClosed(arrived) {
 			return true, err
 		}
 		s, reachable, err := p.look(ctx)
-		if err != nil {
+		switch {
+		case err != nil:
 			return false, err
-		}
-		if reachable && s.Prompt && s.Draft == "" {
-			if a.Busy() {
-				return true, nil // queued: to be read when the turn is over
-			}
-			// Its hook is late, or it was cleared.
-			err := a.wait(ctx, confirmed, arrived)
-			return isClosed(arrived), err
+		case !reachable || !s.Prompt || s.Draft != "":
+		case a.Busy():
+			return true, nil // queued: to be read when the turn is over
+		default:
+			empty++ // it is slow, or the text was cleared
 		}
 	}
-	return false, errors.New("its prompt did not take the text")
+	return false, nil
 }
 
-// awaitPrompt waits until the prompt takes text, or takes Enter for the text
-// that was pasted into it. After a while it tells the attempt what is in the
-// way: only a person can clear it.
-func (a *agent) awaitPrompt(ctx context.Context, p *pane, pasted bool) error {
+// ours reports whether what stands in the prompt is what was pasted into it.
+func ours(draft, text string) bool {
+	draft = plain(draft)
+	return strings.HasPrefix(draft, "[Pasted text") || len(draft) >= 10 && strings.Contains(plain(text), draft) || draft == plain(text)
+}
+
+// awaitPrompt waits until the prompt can be used with the draft that stands in
+// it, and returns it so. After a while it tells the attempt what is in the way:
+// only a person can clear it.
+func (a *agent) awaitPrompt(ctx context.Context, p *pane, usable func(draft string) bool) (screen, error) {
 	began, told := time.Now(), false
 	for {
 		s, reachable, err := p.look(ctx)
 		if err != nil {
-			return err
+			return s, err
 		}
 		var hinders string
 		switch {
@@ -133,19 +151,19 @@ func (a *agent) awaitPrompt(ctx context.Context, p *pane, pasted bool) error {
 			hinders = "a dialog (" + s.Dialog + ") is open in its pane: answer or close it there"
 		case !s.Prompt:
 			hinders = "its pane shows no prompt"
-		case s.Draft != "" && !pasted:
+		case !usable(s.Draft):
 			hinders = "a line is begun in its prompt: send or clear it there"
 		default:
-			return nil
+			return s, nil
 		}
 		if !told && time.Since(began) > hindered {
 			told = true
 			if err := a.stage.Tell(ctx, attempt.Event{What: attempt.Hindered, Text: "a message waits for it: " + hinders}); err != nil {
-				return err
+				return s, err
 			}
 		}
 		if err := a.wait(ctx, lookAgain, nil); err != nil {
-			return err
+			return s, err
 		}
 	}
 }
