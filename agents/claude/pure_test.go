@@ -341,9 +341,9 @@ func TestOurs(t *testing.T) {
 	const text = "The limit is over. Go on where you left off.\nNow."
 	for draft, want := range map[string]bool{
 		"The limit is over. Go on where you\nleft off.\nNow.": true,
-		"is over. Go on where you left off.":                 true, // scrolled
-		"[Pasted text #1 +40 lines]":                         true,
-		"The": false, "wait, the limit is over": false, "": false,
+		"is over. Go on where you left off.":                  true, // scrolled
+		"[Pasted text #1 +40 lines]":                          true,
+		"The":                                                 false, "wait, the limit is over": false, "": false,
 	} {
 		if got := ours(draft, text); got != want {
 			t.Errorf("%q: %v", draft, got)
