@@ -353,3 +353,13 @@ func TestOurs(t *testing.T) {
 		t.Error("short texts")
 	}
 }
+
+func TestPlaceholderWithoutColours(t *testing.T) {
+	rule := strings.Repeat("─", 40)
+	for typed, want := range map[string]string{"Resend your message to try again": "", `Try "fix lint errors"`: "", "resend it": "resend it"} {
+		s := readScreen(rule + "\n❯\u00a0" + typed + "\n" + rule + "\n  ? for shortcuts\n")
+		if !s.Prompt || s.Draft != want {
+			t.Errorf("%q: %+v", typed, s)
+		}
+	}
+}

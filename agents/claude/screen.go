@@ -81,8 +81,18 @@ func draft(lines [][]cell) string {
 		}
 		typed.WriteByte('\n')
 	}
-	return strings.TrimSpace(strings.ReplaceAll(typed.String(), "\u00a0", " "))
+	text := strings.TrimSpace(strings.ReplaceAll(typed.String(), "\u00a0", " "))
+	for _, p := range placeholders {
+		if strings.HasPrefix(text, p) {
+			return ""
+		}
+	}
+	return text
 }
+
+// placeholders are told by their words where nothing is drawn dim: with NO_COLOR
+// or CI in the environment.
+var placeholders = []string{"Resend your message to try again", `Try "`}
 
 // dialogs are told by words near the bottom of the screen, the first that fits.
 var dialogs = []struct {
