@@ -110,8 +110,8 @@ func (n *Node) WillRetry(o Outcome, r Reason, tries int) bool {
 func (n *Node) WillRedo(losses int) bool { return n.OnLost != Ask && losses <= MaxLosses }
 
 // begun reports whether an Idle node is between two attempts of one life: its
-// join was judged when the first one started and is not judged again. A reset
-// begins a new life.
+// join was judged when the first one started and blocks it no more, but while a
+// dependency is done again it waits. A reset begins a new life.
 func (f *Fact) begun() bool { return f.Tries > 0 || f.Losses > 0 || f.Lost }
 
 // Facts is what a run is rebuilt from.

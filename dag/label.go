@@ -48,8 +48,11 @@ func (s *State) Label(i int, now time.Time) Status {
 			st.Reason = "because " + s.g.Nodes[root].Name + " " + s.endWord(root)
 		}
 	case waiting:
-		st.Label, st.Source, st.Age = "waiting", SourceDerived, 0
-		st.Reason = s.waitsFor(i)
+		if f.Lost {
+			st.Label, st.Reason = "lost", also(f.Detail, s.waitsFor(i))
+		} else {
+			st.Label, st.Source, st.Age, st.Reason = "waiting", SourceDerived, 0, s.waitsFor(i)
+		}
 		if f.StillOpen {
 			st.Reason = also(st.Reason, "its earlier attempt is still open")
 		}

@@ -75,14 +75,15 @@ func (r *refRun) verdicts() []string {
 					ends++
 				}
 			}
+			begun := n.tries > 0 || n.losses > 0 || n.lost
 			is := ""
 			switch {
-			case n.state != "idle", n.tries > 0, n.losses > 0, n.lost, all == 0:
+			case n.state != "idle", n.held, all == 0:
 				is = "go"
 			case r.g.Nodes[i].When == OneSuccess && wins > 0:
 				is = "go"
 			case ends < all:
-			case r.g.Nodes[i].When == AllDone:
+			case r.g.Nodes[i].When == AllDone, begun:
 				is = "go"
 			case r.g.Nodes[i].When == OneSuccess:
 				is = "blocked"
@@ -369,6 +370,9 @@ func (r *refRun) label(i int, v []string) string {
 		}
 		return fmt.Sprintf("blocked (%s %s)", r.g.Nodes[c].Name, how)
 	case "":
+		if n.lost {
+			return "lost"
+		}
 		return "waiting"
 	}
 	switch {

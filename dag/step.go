@@ -541,10 +541,10 @@ func (s *State) judge(i int) standing {
 		}
 		return failed
 	}
-	if !f.begun() {
-		if j := s.join(i); j != startable {
-			return j
-		}
+	// Between two attempts of one life it is not blocked any more, but a
+	// dependency that was begun anew is waited for again.
+	if j := s.join(i); j != startable && (!f.begun() || j == waiting && !f.Held) {
+		return j
 	}
 	switch {
 	case s.g.Nodes[i].Role == RoleGate:

@@ -155,6 +155,19 @@ func TestStep(t *testing.T) {
 		steps       []step
 		run         RunState
 	}{
+		{"a lost node waits for a dependency that is done again", "a b<a/all_done", []step{
+			{"exit a 1", "a:failed (exit 1); b:running", "start b"},
+			{"stop, vanish b", "a:failed (exit 1); b:lost", ""},
+			{"reset a, resume", "a:running; b:lost", "start a#2"},
+			{"rebuild", "a:running; b:lost", ""},
+			{"exit a 1", "a:failed (exit 1); b:running", "start b#2"},
+		}, RunRunning},
+		{"so does one that is to be tried again", "a b<a/retries=1@10s", []step{
+			{"exit a 0", "a:done; b:running", "start b"},
+			{"exit b 1, reset a", "a:running; b:waiting", "start a#2"},
+			{"tick 11s", "a:running; b:waiting", ""},
+			{"exit a 1", "a:failed (exit 1); b:running", "start b#2"},
+		}, RunRunning},
 		{"success starts dependents", "a b<a", []step{
 			{"exit a 0", "a:done; b:running", "start b"},
 			{"exit b 0", "a:done; b:done", ""},
