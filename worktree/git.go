@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -50,45 +49,6 @@ func (e *GitError) Error() string {
 }
 
 func (e *GitError) Unwrap() error { return e.Err }
-
-// fixedConfig makes git behave the same whatever the person has configured:
-// nothing of the repository's runs, nothing is left running, nothing is
-// recoloured or reworded.
-var fixedConfig = []string{
-	"-c", "core.hooksPath=/dev/null",
-	"-c", "core.fsmonitor=false",
-	"-c", "core.safecrlf=false",
-	"-c", "core.quotePath=false",
-	"-c", "gc.auto=0",
-	"-c", "maintenance.auto=false",
-	"-c", "submodule.recurse=false",
-	"-c", "i18n.commitEncoding=UTF-8",
-	"-c", "color.ui=false",
-	"-c", "log.showSignature=false",
-}
-
-// keptEnv are the GIT_ variables that say who the person is and how to reach
-// servers. All others would point git at another repository, index or format.
-var keptEnv = []string{"GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_GLOBAL=", "GIT_CONFIG_SYSTEM=",
-	"GIT_CONFIG_NOSYSTEM=", "GIT_SSH", "GIT_EXEC_PATH=", "GIT_CEILING_DIRECTORIES=",
-	"GIT_DISCOVERY_ACROSS_FILESYSTEM=", "GIT_PROXY_COMMAND="}
-
-func gitEnv(extra []string) []string {
-	var env []string
-	for _, kv := range os.Environ() {
-		name, _, _ := strings.Cut(kv, "=")
-		switch {
-		case name == "PWD", name == "LANG", name == "LANGUAGE", strings.HasPrefix(name, "LC_"):
-			continue
-		case strings.HasPrefix(name, "GIT_") &&
-			!slices.ContainsFunc(keptEnv, func(p string) bool { return strings.HasPrefix(kv, p) }):
-			continue
-		}
-		env = append(env, kv)
-	}
-	env = append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_EDITOR=true", "GIT_PAGER=cat")
-	return append(env, extra...)
-}
 
 // command is one run of git.
 type command struct {
@@ -137,16 +97,12 @@ func lockBusy(stderr string) bool {
 }
 
 func (c command) once(ctx context.Context) (string, error) {
-	args := slices.Clone(fixedConfig)
+	var args []string
 	for _, kv := range c.config {
 		args = append(args, "-c", kv)
 	}
-	cmd := exec.CommandContext(ctx, "git", append(args, c.args...)...)
-	cmd.Dir = c.dir
-	cmd.Env = gitEnv(c.env)
-	// TERM lets git remove its lock files and half-made worktrees.
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 3 * time.Second
+	cmd := Git(ctx, c.dir, os.Environ(), append(args, c.args...)...)
+	cmd.Env = append(cmd.Env, c.env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if c.stdout != nil {

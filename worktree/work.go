@@ -115,7 +115,7 @@ func (r *Repo) Uncommitted(ctx context.Context, treePath string) (Dirt, error) {
 // Diff writes the changes between two commits as a patch; with an empty to,
 // those between from and the working tree at dir, untracked files left out.
 func (r *Repo) Diff(ctx context.Context, w io.Writer, dir, from, to string, color bool) error {
-	args := []string{"diff", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/"}
+	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"}
 	if color {
 		args = append(args, "--color=always")
 	}

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"cmux/agents/run"
+	"cmux/worktree"
 )
 
 func newDiffCmd(d *Deps) *cobra.Command {
@@ -53,7 +53,7 @@ func (d *Deps) diff(ctx context.Context, v *run.View, i int) error {
 		if tipErr != nil {
 			return fmt.Errorf("%s: its worktree and its branch %s are gone: %w", n.Spec.Name, n.Spec.Branch, tipErr)
 		}
-		return d.show(ctx, root, nil, "diff", start, tip, "--")
+		return d.show(ctx, root, nil, start, tip, "--")
 	}
 	tmp, err := os.MkdirTemp("", "cmux-diff-")
 	if err != nil {
@@ -64,7 +64,7 @@ func (d *Deps) diff(ctx context.Context, v *run.View, i int) error {
 	if err != nil {
 		return err
 	}
-	return d.show(ctx, a.Place.Tree, index, "diff", start, "--")
+	return d.show(ctx, a.Place.Tree, index, start, "--")
 }
 
 // startCommit is the commit that the node's work began at: the first attempt's,
@@ -110,21 +110,26 @@ func (d *Deps) privateIndex(ctx context.Context, tree, tmp string) (env []string
 		return nil, err
 	}
 	env = []string{"GIT_INDEX_FILE=" + copied}
-	cmd := exec.CommandContext(ctx, "git", "add", "--intent-to-add", "--all", ".")
-	cmd.Dir, cmd.Env = tree, append(d.gitEnv(), env...)
+	cmd := worktree.Git(ctx, tree, d.Env, "add", "--intent-to-add", "--all", ".")
+	cmd.Env = append(cmd.Env, env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("git add in a copy of the index: %s: %w", strings.TrimSpace(string(out)), err)
 	}
 	return env, nil
 }
 
-// show runs git with its output on stdout and without a pager.
+// show runs git diff with its output on stdout, without a pager and without
+// programs of the repository's.
 func (d *Deps) show(ctx context.Context, dir string, env []string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-pager"}, args...)...)
-	cmd.Dir, cmd.Env = dir, append(d.gitEnv(), env...)
+	options := []string{"diff", "--no-ext-diff", "--no-textconv"}
+	if d.colour() {
+		options = append(options, "--color=always")
+	}
+	cmd := worktree.Git(ctx, dir, d.Env, append(options, args...)...)
+	cmd.Env = append(cmd.Env, env...)
 	cmd.Stdout, cmd.Stderr = d.Out, d.Err
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("git %s in %s: %w", args[0], dir, err)
+		return fmt.Errorf("git diff in %s: %w", dir, err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"cmux/agents/attempt"
 	"cmux/dag"
+	"cmux/worktree"
 )
 
 // issue is an issue as gh shows it.
@@ -83,7 +84,7 @@ func (d *Deps) fromIssues(ctx context.Context, root, list string, a *answers) ([
 // readIssue reads one issue. A Hint stands for what is wrong with all of them.
 func (d *Deps) readIssue(ctx context.Context, gh, root, number string) (*issue, error) {
 	cmd := exec.CommandContext(ctx, gh, "issue", "view", number, "--json", "number,title,body,url,labels,state")
-	cmd.Dir, cmd.Env = root, append(d.gitEnv(), "GH_PROMPT_DISABLED=1", "GH_NO_UPDATE_NOTIFIER=1", "NO_COLOR=1")
+	cmd.Dir, cmd.Env = root, append(worktree.CleanEnv(d.Env), "GH_PROMPT_DISABLED=1", "GH_NO_UPDATE_NOTIFIER=1", "NO_COLOR=1")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

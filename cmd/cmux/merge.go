@@ -123,7 +123,7 @@ func (d *Deps) mergeBranches(ctx context.Context, v *run.View, spec *worktree.Me
 		}
 		ran := make(map[string]bool)
 		for _, n := range merged {
-			env := d.gitEnv()
+			env := worktree.CleanEnv(d.Env)
 			for _, k := range slices.Sorted(maps.Keys(n.Spec.Env)) {
 				env = append(env, k+"="+n.Spec.Env[k])
 			}

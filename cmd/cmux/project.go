@@ -12,6 +12,7 @@ import (
 
 	"cmux/dag"
 	"cmux/signals"
+	"cmux/worktree"
 )
 
 // configName is the configuration that is read when --config names no other.
@@ -90,8 +91,7 @@ func (d *Deps) abs(path string) string {
 
 // git runs git in dir and returns its stdout. The error holds what git said.
 func (d *Deps) git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.Env = dir, d.gitEnv()
+	cmd := worktree.Git(ctx, dir, d.Env, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -101,20 +101,6 @@ func (d *Deps) git(ctx context.Context, dir string, args ...string) (string, err
 		return "", fmt.Errorf("git %s: %w", args[0], err)
 	}
 	return stdout.String(), nil
-}
-
-// gitEnv is the environment without what would point git at another
-// repository, as it is set inside a hook.
-func (d *Deps) gitEnv() []string {
-	env := make([]string, 0, len(d.Env)+1)
-	for _, e := range d.Env {
-		switch key, _, _ := strings.Cut(e, "="); key {
-		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX", "LC_ALL":
-		default:
-			env = append(env, e)
-		}
-	}
-	return append(env, "LC_ALL=C") // what git says is compared above
 }
 
 // configPath is the configuration's absolute path.

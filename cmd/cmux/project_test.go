@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"cmux/worktree"
 )
 
 func TestNearest(t *testing.T) {
@@ -26,7 +28,7 @@ func TestGetenvTakesTheLast(t *testing.T) {
 
 func TestGitEnvPointsNowhereElse(t *testing.T) {
 	d := &Deps{Env: []string{"GIT_DIR=/x", "GIT_INDEX_FILE=/y", "GIT_AUTHOR_NAME=me", "LC_ALL=de_DE.UTF-8"}}
-	got := strings.Join(d.gitEnv(), " ")
+	got := strings.Join(worktree.CleanEnv(d.Env), " ")
 	if got != "GIT_AUTHOR_NAME=me LC_ALL=C" {
 		t.Errorf("git's environment is %q", got)
 	}

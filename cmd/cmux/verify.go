@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"cmux/worktree"
 )
 
 func newVerifyCmd(d *Deps) *cobra.Command {
@@ -39,7 +41,7 @@ changes nothing about the node's status. The exit code is 1 when one fails.`,
 			if _, err := os.Stat(a.Place.Dir); err != nil {
 				return fmt.Errorf("the worktree of %s is gone: %w", n.Spec.Name, err)
 			}
-			env := slices.Clone(d.gitEnv())
+			env := worktree.CleanEnv(d.Env)
 			for _, k := range slices.Sorted(maps.Keys(n.Spec.Env)) {
 				env = append(env, k+"="+n.Spec.Env[k])
 			}

@@ -1,0 +1,99 @@
+package worktree
+
+import (
+	"context"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// fixedConfig makes git behave the same whatever the person has configured:
+// nothing of the repository's runs, nothing is left running, nothing is
+// recoloured or reworded.
+var fixedConfig = []string{
+	"core.hooksPath=/dev/null",
+	"core.fsmonitor=false",
+	"core.safecrlf=false",
+	"core.quotePath=false",
+	"core.askPass=",
+	"protocol.ext.allow=never",
+	"gc.auto=0",
+	"maintenance.auto=false",
+	"submodule.recurse=false",
+	"i18n.commitEncoding=UTF-8",
+	"color.ui=false",
+	"log.showSignature=false",
+	"commit.gpgSign=false",
+}
+
+// fixedEnv goes with it. What replace objects and grafts show is not what a
+// clone or a push would get, so cmux looks past them.
+var fixedEnv = []string{
+	"LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "GIT_OPTIONAL_LOCKS=0", "GIT_EDITOR=true", "GIT_PAGER=cat",
+	"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=/dev/null", "GIT_NO_LAZY_FETCH=1",
+}
+
+// keptEnv are the GIT_ variables that say who the person is and how to reach
+// servers. All others would point git at another repository, index or format,
+// or have it run or write something.
+var keptEnv = []string{"GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_GLOBAL=", "GIT_CONFIG_SYSTEM=",
+	"GIT_CONFIG_NOSYSTEM=", "GIT_SSH", "GIT_EXEC_PATH=", "GIT_CEILING_DIRECTORIES=",
+	"GIT_DISCOVERY_ACROSS_FILESYSTEM=", "GIT_PROXY_COMMAND="}
+
+// CleanEnv is environ without what would lead a program's git elsewhere or
+// have its messages in another language.
+func CleanEnv(environ []string) []string {
+	env := make([]string, 0, len(environ)+len(fixedEnv)+2)
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		switch {
+		case name == "PWD", name == "LANG", name == "LANGUAGE", strings.HasPrefix(name, "LC_"):
+			continue
+		case strings.HasPrefix(name, "GIT_") &&
+			!slices.ContainsFunc(keptEnv, func(p string) bool { return strings.HasPrefix(kv, p) }):
+			continue
+		}
+		env = append(env, kv)
+	}
+	return append(env, "LC_ALL=C")
+}
+
+// Git is a git command of cmux's own: every one is made here. It runs in dir,
+// with what environ says of the person and nothing else of git's variables, and
+// starts no program that the repository's configuration names as hook, monitor,
+// pager, editor or for signing. Commands that show a patch need --no-ext-diff
+// and --no-textconv beside it.
+func Git(ctx context.Context, dir string, environ []string, args ...string) *exec.Cmd {
+	full := make([]string, 0, 2*len(fixedConfig)+len(args)+1)
+	for _, kv := range fixedConfig {
+		full = append(full, "-c", kv)
+	}
+	for _, kv := range overridden(ctx) {
+		full = append(full, "-c", kv)
+	}
+	cmd := exec.CommandContext(ctx, "git", append(full, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(CleanEnv(environ), fixedEnv...)
+	// TERM lets git remove its lock files and half-made worktrees.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 3 * time.Second
+	return cmd
+}
+
+type overrideKey struct{}
+
+// WithConfig returns a context in which cmux's own git runs with these further
+// settings, key=value.
+func WithConfig(ctx context.Context, settings ...string) context.Context {
+	if len(settings) == 0 {
+		return ctx
+	}
+	return context.WithValue(ctx, overrideKey{}, slices.Concat(overridden(ctx), settings))
+}
+
+func overridden(ctx context.Context) []string {
+	settings, _ := ctx.Value(overrideKey{}).([]string)
+	return settings
+}
