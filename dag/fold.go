@@ -2,10 +2,11 @@ package dag
 
 // Fold takes a change of a node into its fact, exactly as Step does. With it
 // recorded changes become the Facts of Rebuild and Observe. stopped says
-// whether the run is stopped at that moment.
-func (g *Graph) Fold(f *Fact, c Change, stopped bool) {
+// whether the run is stopped at that moment. It reports whether the change
+// applied.
+func (g *Graph) Fold(f *Fact, c Change, stopped bool) bool {
 	s := State{g: g, stopped: stopped}
-	s.fold(f, &c)
+	return s.fold(f, &c)
 }
 
 // FoldAccount takes a change of an account into the facts of its nodes, exactly
@@ -18,12 +19,6 @@ func (g *Graph) FoldAccount(account string, fact func(node int) *Fact) {
 	}
 }
 
-// Observe is Rebuild for those who only look: nothing is handed a slot, so a
-// node that could start is ready, not running.
-func Observe(g *Graph, f Facts) *State {
-	stopped := f.Stopped
-	f.Stopped = true
-	s, _ := Rebuild(g, f)
-	s.stopped = stopped
-	return s
-}
+// Observe is Rebuild for those who only look and never ask what is Due: nothing
+// is handed a slot, so a node that could start is ready, not running.
+func Observe(g *Graph, f Facts) *State { return Rebuild(g, f) }

@@ -39,7 +39,7 @@ func (s *State) Label(i int, now time.Time) Status {
 			st.Reason = also(st.Reason, "its attempt is still open")
 		}
 	case blocked:
-		c := int(s.told[i])
+		c := int(s.cause(i))
 		st = Status{
 			Label: "blocked (" + s.g.Nodes[c].Name + " " + s.endWord(c) + ")", Source: SourceDerived,
 			Age: age(s.facts[c].At, now),
@@ -227,7 +227,7 @@ func (s *State) root(i int) (root int, ok bool) {
 		if s.stands[i] != blocked {
 			return i, true
 		}
-		i = int(s.told[i])
+		i = int(s.cause(i))
 	}
 	return 0, false
 }

@@ -62,7 +62,7 @@ func TestLabel(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			g := graphOf(t, "max=1 full:1 dep busy busy2/pool=full n<dep"+tc.n)
-			s, _ := Rebuild(g, Facts{Now: now, Limits: map[string]time.Time{"work": nine.Add(time.Hour)},
+			s := Rebuild(g, Facts{Now: now, Limits: map[string]time.Time{"work": nine.Add(time.Hour)},
 				Nodes: []Fact{tc.dep, {Phase: Running, Attempts: 1}, {Phase: Running, Attempts: 1}, tc.fact}})
 			want := tc.want
 			if want.Source == "" {
@@ -81,7 +81,7 @@ func TestFailedLabels(t *testing.T) {
 		ReasonLost, ReasonOnComplete, ReasonReported, ReasonBadMarker, ReasonByHand,
 	} {
 		g := graphOf(t, "a")
-		s, _ := Rebuild(g, Facts{Nodes: []Fact{{Phase: Ended, Outcome: Failed, Exit: 1, Reason: r}}})
+		s := Rebuild(g, Facts{Nodes: []Fact{{Phase: Ended, Outcome: Failed, Exit: 1, Reason: r}}})
 		if got, want := s.Label(0, nine).Label, "failed ("+string(r)+")"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -92,7 +92,7 @@ func TestFailedLabels(t *testing.T) {
 // (the clock may have been set back), and a far root cause is named.
 func TestLabelDetails(t *testing.T) {
 	g := graphOf(t, "a b<a c<b d<c x/account=work")
-	s, _ := Rebuild(g, Facts{Now: nine, Limits: map[string]time.Time{"work": nine.Add(time.Hour)},
+	s := Rebuild(g, Facts{Now: nine, Limits: map[string]time.Time{"work": nine.Add(time.Hour)},
 		Nodes: []Fact{{Phase: Ended, Outcome: Failed, Exit: 1, At: nine}, {}, {}, {}, {}}})
 	if got := s.Label(4, nine.In(time.FixedZone("", 2*3600))).Label; got != "limited until 12:00" {
 		t.Errorf("label %q", got)

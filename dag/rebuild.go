@@ -6,11 +6,11 @@ import (
 )
 
 // Rebuild computes the State of a run from nothing but its facts, which must
-// hold one Fact per node of g, and the effects that follow: a Block for every
-// node that is blocked and an Open for every gate that is open (the runner
-// skips what it finds recorded), a Start or Grant for what may go on now.
-// Rebuild of s.Facts() equals s. It is linear in nodes and dependencies.
-func Rebuild(g *Graph, f Facts) (*State, []Effect) {
+// hold one Fact per node of g. Due then gives a Block for every node that is
+// blocked and an Open for every gate that is open, but for what the caller says
+// is Recorded, and a Start or Grant for what may go on now. Rebuild of s.Facts()
+// equals s. It is linear in nodes and dependencies.
+func Rebuild(g *Graph, f Facts) *State {
 	n := g.Len()
 	s := &State{
 		g: g, facts: slices.Clone(f.Nodes), now: f.Now, stopped: f.Stopped,
@@ -76,7 +76,7 @@ func Rebuild(g *Graph, f Facts) (*State, []Effect) {
 		s.place(i)
 		s.dirty = s.dirty[:0] // dependents come later in the order anyway
 	}
-	return s, s.effects()
+	return s
 }
 
 // Facts is a copy of everything the State is made from.
@@ -95,7 +95,7 @@ func (s *State) Blocked(i int) (cause int, ok bool) {
 	if s.stands[i] != blocked {
 		return 0, false
 	}
-	return int(s.told[i]), true
+	return int(s.cause(i)), true
 }
 
 // Ready reports whether node i would start if it were given a slot: its join
@@ -123,6 +123,7 @@ func (s *State) Limits() map[string]time.Time {
 // NextWake is the earliest moment at which time alone changes something: the
 // end of a backoff or of an account's limit. A Tick is wanted then.
 func (s *State) NextWake() (at time.Time, ok bool) {
+	s.wake.trim(s)
 	if len(s.wake) == 0 {
 		return time.Time{}, false
 	}

@@ -133,7 +133,11 @@ type State struct {
 const (
 	toldNothing = -1
 	toldOpen    = -2
+	toldGone    = -3 // a Block whose cause the graph does not have any more
 )
+
+// toldBlocked reports whether what was told of a node is that it is blocked.
+func toldBlocked(told int32) bool { return told >= 0 || told == toldGone }
 
 // limit is what is known of the limit of an account.
 type limit struct {
@@ -183,19 +187,35 @@ const (
 
 func (st standing) ended() bool { return st == succeeded || st == failed || st == blocked }
 
-// Step takes changes in, in their order, and returns what is to be done about
-// them all. It costs time in proportion to the changes, the dependents of the
-// nodes they end and the effects (times a logarithm for the queues), whatever
-// the size of the graph. Changes that cannot apply (of an older attempt, of a
-// node that is not live) do nothing, so a change may be given twice.
-//
-// Effects come in this order: Unblock, Block and Open, then Grants, then
-// Starts in graph order.
+// Step is Take and Due in one.
 func (s *State) Step(changes ...Change) []Effect {
+	s.Take(changes...)
+	return s.Due()
+}
+
+// Take takes changes in, in their order. It costs time in proportion to the
+// changes and the dependents of the nodes they end (times a logarithm for the
+// queues), whatever the size of the graph. Changes that cannot apply (of an
+// older attempt, of a node that is not live) do nothing, so a change may be
+// given twice.
+func (s *State) Take(changes ...Change) {
 	for i := range changes {
 		s.apply(&changes[i])
 	}
-	return s.effects()
+}
+
+// Recorded says that e, a Block or an Open, was carried out before this State
+// was made, so that Due gives it again only when it has changed, and withdraws
+// what no longer holds. A Cause below 0 is one that the graph does not have.
+func (s *State) Recorded(e Effect) {
+	s.told[e.Node] = toldOpen
+	if e.Kind == Block {
+		s.told[e.Node] = int32(e.Cause)
+		if e.Cause < 0 {
+			s.told[e.Node] = toldGone
+		}
+	}
+	s.touched = append(s.touched, int32(e.Node))
 }
 
 func (s *State) apply(c *Change) {
@@ -223,9 +243,13 @@ func (s *State) apply(c *Change) {
 			s.bar(a)
 		}
 	default:
-		if s.fold(&s.facts[c.Node], c) {
-			s.settle(c.Node)
+		if !s.fold(&s.facts[c.Node], c) {
+			return
 		}
+		if c.Kind == Overridden || c.Kind == Reset {
+			s.told[c.Node] = toldNothing // it stands in the place of what was told
+		}
+		s.settle(c.Node)
 	}
 }
 
@@ -471,6 +495,9 @@ func (s *State) place(i int) {
 	if is == blocked || is == opened || s.told[i] != toldNothing {
 		s.touched = append(s.touched, int32(i))
 	}
+	if is == backoff { // also from one backoff to the next
+		s.wake.push(wakeup{at: s.facts[i].NotBefore, node: int32(i)})
+	}
 	if was == is {
 		return
 	}
@@ -492,8 +519,6 @@ func (s *State) place(i int) {
 		s.ready.set(i, true)
 	case requeued:
 		s.queued.set(i, true)
-	case backoff:
-		s.wake.push(wakeup{at: s.facts[i].NotBefore, node: int32(i)})
 	}
 	s.tally(i, was, is)
 	ends := btoi(is.ended()) - btoi(was.ended())
@@ -586,8 +611,15 @@ func (s *State) cause(i int) int32 {
 	return toldNothing
 }
 
-// effects tells what changed since the last time and hands out free slots.
-func (s *State) effects() []Effect {
+// Due is what is to be done as the State stands now: it tells what has changed
+// since it was asked the last time and hands out free slots. The caller carries
+// all of it out before it takes another change in; an effect that was kept
+// while something was taken in may no longer hold. It costs time in proportion
+// to what changed and what it returns.
+//
+// Effects come in this order: Unblock, Block and Open, then Grants, then
+// Starts in graph order.
+func (s *State) Due() []Effect {
 	var out []Effect
 	for _, t := range s.touched {
 		i := int(t)
@@ -606,7 +638,7 @@ func (s *State) effects() []Effect {
 		case is >= 0:
 			out = append(out, Effect{Kind: Block, Node: i, Cause: int(is)})
 			continue
-		case was >= 0 && s.facts[i].Phase != Ended:
+		case toldBlocked(was) && s.facts[i].Phase != Ended:
 			out = append(out, Effect{Kind: Unblock, Node: i})
 		}
 		if is == toldOpen {
@@ -634,7 +666,6 @@ func (s *State) effects() []Effect {
 		s.settle(i)
 		out = append(out, Effect{Kind: kind, Node: i, Attempt: f.Attempts, Trial: f.Trial})
 	}
-	s.wake.trim(s)
 	return out
 }
 

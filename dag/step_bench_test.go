@@ -66,7 +66,8 @@ func nodesOf(n int, deps func(i int) []int) *Graph {
 // play takes a run from its start to its end, one change a step, and returns
 // how many attempts it took.
 func play(g *Graph, outcome func(i int) Outcome) (s *State, starts int) {
-	s, effects := Rebuild(g, Facts{Nodes: make([]Fact, g.Len()), Now: nine})
+	s = Rebuild(g, Facts{Nodes: make([]Fact, g.Len()), Now: nine})
+	effects := s.Due()
 	var live []int
 	for {
 		for _, e := range effects {
@@ -144,7 +145,7 @@ func BenchmarkRebuild(b *testing.B) {
 			f.Nodes[i] = Fact{Phase: Ended, Outcome: Done, Attempts: 1 + k%2}
 		}
 		for b.Loop() {
-			Rebuild(g, f)
+			Rebuild(g, f).Due()
 		}
 	})
 }
@@ -166,7 +167,8 @@ func BenchmarkStepWhileManyWait(b *testing.B) {
 						nd.Account = "work"
 					}
 				}
-				s, _ := Rebuild(g, Facts{Nodes: make([]Fact, n), Now: nine})
+				s := Rebuild(g, Facts{Nodes: make([]Fact, n), Now: nine})
+				s.Due()
 				s.Step(Change{Kind: AccountLimited, Account: "work"})
 				b.ReportAllocs()
 				for b.Loop() { // node 0 ends and is reset, over and over

@@ -378,11 +378,13 @@ func TestStep(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			g := graphOf(t, tc.graph)
-			s, _ := Rebuild(g, Facts{Nodes: make([]Fact, g.Len()), Now: nine})
+			s := Rebuild(g, Facts{Nodes: make([]Fact, g.Len()), Now: nine})
+			s.Due()
 			for _, st := range tc.steps {
 				var effects []Effect
 				if st.do == "rebuild" {
-					s, effects = Rebuild(g, s.Facts())
+					s = Rebuild(g, s.Facts())
+					effects = s.Due()
 				} else {
 					var changes []Change
 					for text := range strings.SplitSeq(st.do, ", ") {
@@ -407,9 +409,10 @@ func TestStep(t *testing.T) {
 // A State rebuilt from facts tells what is blocked and open, and starts what may.
 func TestRebuildTells(t *testing.T) {
 	g := graphOf(t, "a b<a c<b g/gate d e")
-	s, effects := Rebuild(g, Facts{Now: nine, Nodes: []Fact{
+	s := Rebuild(g, Facts{Now: nine, Nodes: []Fact{
 		{Phase: Ended, Outcome: Failed, Exit: 1}, {}, {}, {}, {}, {Phase: Running, Attempts: 1},
 	}})
+	effects := s.Due()
 	if got, want := effectsOf(s, effects), "open g, block b by a, block c by b, start d"; got != want {
 		t.Errorf("effects %q, want %q", got, want)
 	}
@@ -418,8 +421,8 @@ func TestRebuildTells(t *testing.T) {
 func TestStepIsDeterministic(t *testing.T) {
 	run := func() (out []string) {
 		g := graphOf(t, "max=3 p:1 a b/pool=p c/account=x d<a/pool=p e<b,c f<c/one_success g<a,b/all_done")
-		s, effects := Rebuild(g, Facts{Nodes: make([]Fact, g.Len()), Now: nine})
-		out = append(out, effectsOf(s, effects))
+		s := Rebuild(g, Facts{Nodes: make([]Fact, g.Len()), Now: nine})
+		out = append(out, effectsOf(s, s.Due()))
 		for _, text := range []string{"limit x 1m", "limit y 1m", "exit b 1", "exit a 0", "tick 2m", "reset b", "exit c 0"} {
 			out = append(out, effectsOf(s, s.Step(changeOf(t, s, text))))
 		}
@@ -435,7 +438,8 @@ func TestStepIsDeterministic(t *testing.T) {
 
 func TestReach(t *testing.T) {
 	g := graphOf(t, "a b<a c<b d<b/all_done e<c x")
-	s, _ := Rebuild(g, Facts{Nodes: make([]Fact, g.Len()), Now: nine})
+	s := Rebuild(g, Facts{Nodes: make([]Fact, g.Len()), Now: nine})
+	s.Due()
 	names := func(ids []int) (out string) {
 		for _, i := range ids {
 			out += g.Nodes[i].Name
@@ -457,7 +461,8 @@ func TestReach(t *testing.T) {
 // The clock of a Change is not the State's: only a Tick moves it, never back.
 func TestClock(t *testing.T) {
 	g := graphOf(t, "a/retries=1@1m")
-	s, _ := Rebuild(g, Facts{Nodes: make([]Fact, 1), Now: nine})
+	s := Rebuild(g, Facts{Nodes: make([]Fact, 1), Now: nine})
+	s.Due()
 	s.Step(Change{Kind: AttemptEnded, Outcome: Failed, Exit: 1, At: nine})
 	at, ok := s.NextWake()
 	if !ok || !at.Equal(nine.Add(time.Minute)) {

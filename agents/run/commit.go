@@ -98,6 +98,16 @@ func (r *Record) marked() (code int, ok bool) {
 	return 0, false
 }
 
+// derived reports whether the next runner would come to the same, so that the
+// record need not wait for the disk.
+func (r *Record) derived() bool {
+	switch r.Type {
+	case Blocked, Unblocked, Opened, Granted, Started, Published:
+		return true
+	}
+	return false
+}
+
 // Commit makes records durable together with the markers that belong to them:
 // each marker is made without a name, so that its record can hold its
 // identity; then all records are appended and synced at once; then the markers
@@ -129,9 +139,7 @@ func (b *Book) Mark(ctx context.Context, recs ...Record) (published []Record, er
 	for i := range recs {
 		r := &recs[i]
 		code, ok := r.marked()
-		// A blocked node's 99 is derived again from the others, so it need not
-		// wait for the disk.
-		durable = durable || r.Type != Blocked
+		durable = durable || !r.derived()
 		if !ok {
 			continue
 		}

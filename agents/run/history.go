@@ -198,12 +198,6 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 			c.Exit = r.End.Marker()
 		}
 		c.Detail = r.End.Detail
-		if !n.Fact.StillOpen {
-			n.setMarker(r.Marker)
-			if r.End.Outcome == dag.Done {
-				n.Tip = r.End.Tip
-			}
-		}
 	case Vanished:
 		if a := n.attempt(r.Attempt); a != nil {
 			a.Vanished, a.Ended = r.How, r.At
@@ -241,9 +235,6 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 		}
 		return c, false
 	case Reset:
-		n.setMarker(nil)
-		n.Tip, n.Blocked, n.Opened = "", "", false
-		n.Fresh = r.Fresh
 		c.Kind = dag.Reset
 	case Opened:
 		n.Opened = true
@@ -251,7 +242,22 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 	default:
 		return c, false
 	}
-	h.Graph.Fold(&n.Fact, c, h.Stopped)
+	decided := n.Fact.StillOpen // the attempt's own end changes nothing more
+	if !h.Graph.Fold(&n.Fact, c, h.Stopped) {
+		return c, true
+	}
+	switch {
+	case r.Type == AttemptEnd && !decided:
+		n.setMarker(r.Marker)
+		n.Blocked = ""
+		if r.End.Outcome == dag.Done {
+			n.Tip = r.End.Tip
+		}
+	case r.Type == Reset:
+		n.setMarker(nil)
+		n.Tip, n.Blocked, n.Opened = "", "", false
+		n.Fresh = r.Fresh
+	}
 	return c, true
 }
 

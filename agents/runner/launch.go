@@ -143,6 +143,16 @@ func (r *Runner) placed(ctx context.Context, l lent) error {
 	if r.leaving != "" {
 		return nil // the tree is there for another time
 	}
+	f := r.state.Fact(l.node)
+	if f.Phase != dag.Running || f.Attempts != l.attempt {
+		// Overridden while git was at work: nothing was started.
+		r.slots.release(l.place.Slot)
+		r.state.Take(dag.Change{
+			Kind: dag.AttemptEnded, Node: l.node, Attempt: l.attempt, Outcome: dag.Cancelled, At: time.Now(), Source: "runner",
+		})
+		r.news = true
+		return nil
+	}
 	if r.cancelled(l.node) {
 		r.slots.release(l.place.Slot)
 		return r.commit(ctx, cancelled(r.g.Nodes[l.node].Name))
@@ -151,30 +161,19 @@ func (r *Runner) placed(ctx context.Context, l lent) error {
 		r.slots.release(l.place.Slot)
 		return r.commit(ctx, unaffordable(r.g.Nodes[l.node].Name, err))
 	}
-	f := r.state.Fact(l.node)
-	if f.Phase != dag.Running || f.Attempts != l.attempt {
-		// Overridden while git was at work: nothing was started.
-		r.slots.release(l.place.Slot)
-		r.effects = append(r.effects, r.state.Step(dag.Change{
-			Kind: dag.AttemptEnded, Node: l.node, Attempt: l.attempt, Outcome: dag.Cancelled, At: time.Now(), Source: "runner",
-		})...)
-		return nil
-	}
-	return r.launch(ctx, []*placement{l.placement})
-}
-
-// launch records attempts as started and starts them.
-func (r *Runner) launch(ctx context.Context, ps []*placement) error {
-	if len(ps) == 0 {
-		return nil
-	}
-	recs := make([]run.Record, 0, len(ps))
-	for _, p := range ps {
-		recs = append(recs, run.Record{Type: run.Started, Node: r.g.Nodes[p.node].Name, Attempt: p.attempt, Place: &p.place, Trial: p.trial})
-	}
-	if err := r.learn(ctx, recs...); err != nil {
+	if err := r.learn(ctx, r.started(l.placement)); err != nil {
 		return err
 	}
+	return r.begun(ctx, []*placement{l.placement})
+}
+
+// started is the record of an attempt that is about to be started.
+func (r *Runner) started(p *placement) run.Record {
+	return run.Record{Type: run.Started, Node: r.g.Nodes[p.node].Name, Attempt: p.attempt, Place: &p.place, Trial: p.trial}
+}
+
+// begun starts attempts that are recorded as started.
+func (r *Runner) begun(ctx context.Context, ps []*placement) error {
 	var stillborn []run.Record
 	for _, p := range ps {
 		err := p.conflict

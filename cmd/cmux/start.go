@@ -345,8 +345,8 @@ func schedule(l *runner.Launch) string {
 			presets = append(presets, dag.Change{Kind: dag.Overridden, Node: i, Outcome: dag.Failed, Exit: 1, Reason: dag.ReasonByHand})
 		}
 	}
-	s, effects := dag.Rebuild(g, dag.Facts{Nodes: make([]dag.Fact, g.Len()), Stopped: true})
-	effects = append(effects, s.Step(append(presets, dag.Change{Kind: dag.Resume})...)...)
+	s := dag.Rebuild(g, dag.Facts{Nodes: make([]dag.Fact, g.Len())})
+	effects := s.Step(presets...)
 	var b strings.Builder
 	fmt.Fprintf(&b, "As it would unfold if every node succeeded, all in the same time, %d at a time:\n", g.MaxParallel)
 	for wave := 1; len(effects) > 0; wave++ {

@@ -1,0 +1,97 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// finished reports whether Run has nothing left to do.
+func (r *Runner) finished() (dag.RunState, bool) {
+	if r.leaving != "" {
+		busy := false
+		for _, a := range r.live {
+			busy = busy || a.child != nil
+		}
+		if r.parting != "" { // also one that cannot be spoken to yet
+			busy = busy || slices.ContainsFunc(r.hist.Nodes, func(n run.Node) bool { return n.Fact.Live() })
+		}
+		if busy && time.Now().Before(r.patient) {
+			return "", false
+		}
+		return dag.RunStopped, true
+	}
+	state := r.state.Run()
+	if state != dag.RunDone && state != dag.RunFailed {
+		return state, false
+	}
+	// An overridden node's attempt may go on; in a pane it needs nobody, but a
+	// child would die with this process, and git in the middle of its work.
+	if r.placing > 0 {
+		return state, false
+	}
+	for _, a := range r.live {
+		if a.child != nil {
+			return state, false
+		}
+	}
+	return state, true
+}
+
+// end records how Run left.
+func (r *Runner) end(ctx context.Context, state dag.RunState) error {
+	if r.leaving != "" {
+		r.Log.Info("runner leaves", "why", r.leaving)
+		return r.learn(ctx, run.Record{Type: run.RunnerDown, How: r.leaving})
+	}
+	err := r.learn(ctx,
+		run.Record{Type: run.RunEnded, How: string(state)},
+		run.Record{Type: run.RunnerDown, How: string(state)})
+	r.Log.Info("run ended", "state", state)
+	r.audit()
+	r.notifyEnd(ctx, state)
+	if slices.ContainsFunc(r.hist.Nodes, func(n run.Node) bool { return n.Fact.StillOpen }) {
+		return err // its wrapper may still want the environment
+	}
+	return errors.Join(err, r.Run.DropEnv())
+}
+
+// interrupted answers the end of ctx: a signal to the runner. In a pane it
+// leaves the agents, which a person sees, at work. Headless nobody sees them:
+// the person who ended the command ended the run, as by stop.
+func (r *Runner) interrupted(ctx context.Context) error {
+	if r.leaving != "" {
+		return nil
+	}
+	if r.Server != nil {
+		r.state.Take(dag.Change{Kind: dag.Stop, At: time.Now()})
+		r.leave(run.HowInterrupted)
+		return nil
+	}
+	if err := r.learn(ctx, run.Record{Type: run.Stopped, Detail: run.HowInterrupted}); err != nil {
+		return err
+	}
+	r.part(ctx, run.HowInterrupted, attempt.OpBreak)
+	return nil
+}
+
+func (r *Runner) leave(why string) {
+	r.leaving, r.patient = why, time.Now().Add(StopPatience)
+}
+
+// stop ends every attempt and then Run; the run is stopped until resume.
+func (r *Runner) stop(ctx context.Context) { r.part(ctx, run.HowStopped, attempt.OpStop) }
+
+// part ends every attempt with op, and then Run.
+func (r *Runner) part(ctx context.Context, why string, op attempt.Op) {
+	r.leave(why)
+	r.parting = op
+	for i := range r.live {
+		r.speak(ctx, i, attempt.Message{Op: op})
+	}
+}

@@ -1,0 +1,180 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/run"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// learn appends records and takes them in, together with what others appended
+// meanwhile. Reading back is the only way in which anything becomes known.
+func (r *Runner) learn(ctx context.Context, recs ...run.Record) error {
+	recs = append(r.published, recs...)
+	r.published = nil
+	if err := r.book.Append(ctx, recs...); err != nil {
+		return err
+	}
+	return r.catchUp(ctx)
+}
+
+// commit is learn for records that come with markers or must be durable.
+func (r *Runner) commit(ctx context.Context, recs ...run.Record) error {
+	recs = append(r.published, recs...)
+	r.published = nil
+	published, err := r.book.Mark(ctx, recs...)
+	r.published = published
+	if errors.Is(err, run.ErrMarker) {
+		r.Log.Error("trying again at the next look", "err", err)
+	} else if err != nil {
+		return err
+	}
+	return r.catchUp(ctx)
+}
+
+// catchUp reads the records that are new and lets the scheduler take them in.
+// What is due then is asked when it can be carried out, by perform.
+func (r *Runner) catchUp(ctx context.Context) error {
+	changes := []dag.Change{{Kind: dag.Tick, At: time.Now()}}
+	var err error
+	r.offset, err = r.book.Replay(r.hist, r.offset, func(rec *run.Record, c dag.Change, isChange bool) {
+		if isChange {
+			changes = append(changes, c)
+		}
+		r.heard(ctx, rec)
+		if r.Tell != nil {
+			r.Tell(r.hist, rec)
+		}
+	})
+	if errors.Is(err, signals.ErrShrunk) {
+		return fmt.Errorf("%s was cut short by somebody else; cmux agents resume goes on from what is left: %w", r.Run.Records(), err)
+	}
+	if r.state != nil {
+		r.state.Take(changes...)
+		r.showLabels()
+	}
+	return err
+}
+
+// showLabels brings the borders of panes up to date.
+func (r *Runner) showLabels() {
+	if r.panes != nil {
+		now := time.Now()
+		for i := range r.relabel {
+			r.panes.label(r.g.Nodes[i].Name, r.state.Label(i, now).Label)
+		}
+	}
+	clear(r.relabel)
+}
+
+// heard follows what a record means for this runner's connections.
+func (r *Runner) heard(ctx context.Context, rec *run.Record) {
+	if rec.Type == run.Limited && r.hasAccount(rec.Account) {
+		r.notifyLimit(ctx, rec)
+		r.tell(rec)
+	}
+	if rec.Node == "" {
+		return
+	}
+	i := r.g.Index(rec.Node)
+	if i < 0 {
+		return
+	}
+	r.relabel[i] = true
+	switch rec.Type {
+	case run.Began:
+		r.attach(ctx, i)
+		r.news = true
+	case run.Used:
+		r.keepBudget(ctx)
+	case run.AttemptEnd, run.Vanished:
+		r.keepBudget(ctx)
+		r.news = true
+		if r.Server == nil && r.hist.Nodes[i].Fact.Held {
+			r.held = append(r.held, i)
+		}
+		if a := r.live[i]; a != nil && (rec.Attempt == 0 || a.attempt == rec.Attempt) {
+			a.close()
+			delete(r.live, i)
+		}
+		// One that vanished gave its slot back then.
+		if a := r.hist.Nodes[i].Attempt(); a != nil && a.N == rec.Attempt && (rec.Type == run.Vanished || a.Vanished == "") {
+			r.slots.release(a.Place.Slot)
+		}
+		if r.panes != nil {
+			r.panes.ended(rec)
+		}
+		r.tell(rec)
+	case run.Opened:
+		r.notifyInput(ctx, rec)
+		r.tell(rec)
+	case run.Active:
+		if rec.Activity == dag.NeedsInput {
+			r.notifyInput(ctx, rec)
+		}
+		r.tell(rec)
+	case run.Overridden:
+		if r.hist.Nodes[i].Fact.StillOpen {
+			r.speak(ctx, i, attempt.Message{Op: attempt.OpOverridden})
+		}
+		r.tell(rec)
+	case run.Reset, run.Blocked, run.Unblocked:
+		r.tell(rec)
+	}
+}
+
+// hasAccount reports whether a limit of the account concerns the run.
+func (r *Runner) hasAccount(account string) bool {
+	return slices.ContainsFunc(r.g.Nodes, func(n dag.Node) bool { return n.Account == account })
+}
+
+// tell logs a record for people.
+func (r *Runner) tell(rec *run.Record) {
+	kv := []any{"node", rec.Node}
+	if rec.Attempt > 0 {
+		kv = append(kv, "attempt", rec.Attempt)
+	}
+	if rec.End != nil {
+		kv = append(kv, "exit", rec.End.Exit)
+		if rec.End.Reason != "" {
+			kv = append(kv, "reason", rec.End.Reason)
+		}
+	}
+	if rec.Cause != "" {
+		kv = append(kv, "cause", rec.Cause)
+	}
+	if d := rec.Detail; d != "" {
+		kv = append(kv, "detail", d)
+	}
+	r.Log.Info(string(rec.Type), kv...)
+}
+
+// flush records the markers that are in place, where nothing else had to be
+// recorded meanwhile.
+func (r *Runner) flush(ctx context.Context) error {
+	if len(r.published) == 0 {
+		return nil
+	}
+	return r.learn(ctx)
+}
+
+// audit holds what the scheduler came to, step by step, against what the
+// records say. The two are equal; should they ever not be, it is known.
+func (r *Runner) audit() {
+	now := time.Now()
+	told := dag.Observe(r.g, r.hist.Facts(now))
+	for i := range r.g.Nodes {
+		if have, want := r.state.Label(i, now).Label, told.Label(i, now).Label; have != want {
+			r.Log.Error(diverged, "node", r.g.Nodes[i].Name, "runner", have, "records", want)
+		}
+	}
+}
+
+// diverged is what audit logs.
+const diverged = "the runner and its records disagree"
