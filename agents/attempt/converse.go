@@ -195,10 +195,10 @@ const (
 
 // backOff waits after a failed call of the model and sends the agent on.
 func (a *attempt) backOff() error {
-	what, lasting := a.falter.Text, a.falter.Lasting
+	what, lasting, sure := a.falter.Text, a.falter.Lasting, a.falter.Sure
 	a.falter, a.turnEnded, a.wentOn = nil, false, false
 	a.falters++
-	if lasting && a.falters > 1 {
+	if lasting && (sure || a.falters > 1) {
 		return a.needInput("the model service refuses what it is asked: " + what + " (set right in its pane what it names; where the conversation is too long: /compact, or /clear; then answer `go on`)")
 	}
 	if a.falters > maxFalters {

@@ -101,6 +101,7 @@ type Event struct {
 	Shells     int  // TurnEnded: background commands still at work, likewise
 	Own        bool // Prompted: the kind knows that the prompt is cmux's
 	Lasting    bool // Faltered: it will fail again, however long is waited
+	Sure       bool // Lasting, and once more would be in vain
 	Shown      bool // Asked: the kind has shown the question
 	InPane     bool // Asked: only keys pressed in its pane can answer
 	// Hold keeps the hook waiting for its answer. TurnEnded: the turn is over

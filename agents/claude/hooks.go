@@ -193,7 +193,7 @@ func failure(kind, text string, now time.Time) attempt.Event {
 	case transcript.Auth:
 		return attempt.Event{What: attempt.Asked, Text: "the model service refuses it: " + text + " (log in, in its pane or with claude /login, and answer `go on`)"}
 	}
-	return attempt.Event{What: attempt.Faltered, Text: text, Lasting: f.Cause == transcript.Refused}
+	return attempt.Event{What: attempt.Faltered, Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
 }
 
 // object is JSON to be.

@@ -431,6 +431,37 @@ func TestPromptThatNeverFits(t *testing.T) {
 	})
 }
 
+// A request that is too large stays so: it is asked about at once.
+func TestRequestTooLarge(t *testing.T) {
+	t.Parallel()
+	script := mt.Script{Name: "s", Turns: []mt.Turn{{mt.Shell("true")}, {mt.Fault{Status: 413}}}}
+	compaction := mt.Script{Name: "c", Match: "create a detailed summary", Compact: mt.Turn{mt.Fault{Status: 413}}}
+	t.Run("in a pane", func(t *testing.T) {
+		t.Parallel()
+		f := newFixture(t, node("s", nil), script, compaction, mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("end")}}})
+		p := f.inPane()
+		f.label("needs input")
+		if d := f.last(run.Active).Detail; !strings.Contains(d, "Request too large") || !strings.Contains(d, "/clear") {
+			t.Errorf("asked %q", d)
+		}
+		p.types("/clear")
+		f.eventually("the screen is clear", func() bool { return !strings.Contains(p.screen(), "too large") })
+		if err := f.dial().Answer(t.Context(), "go on #script:mine"); err != nil {
+			t.Fatal(err)
+		}
+		p.ends()
+		f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
+		f.unsaid("tries again")
+	})
+	t.Run("headless", func(t *testing.T) {
+		t.Parallel()
+		f := newFixture(t, node("s", nil), script, compaction)
+		f.start()()
+		f.check(run.End{Outcome: dag.Failed, Reason: dag.ReasonReported, Detail: "Request too large"}, "", nil, nil)
+		f.unsaid("tries again")
+	})
+}
+
 // A Stop hook that is gone before the verdict does not make an end of the turn.
 func TestStopHookIsCutShort(t *testing.T) {
 	t.Parallel()

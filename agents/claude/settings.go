@@ -20,9 +20,10 @@ const (
 )
 
 type settings struct {
-	Hooks       map[string][]hookGroup `json:"hooks"`
-	SkipBypass  bool                   `json:"skipDangerousModePermissionPrompt"`
-	Permissions permissions            `json:"permissions"`
+	Hooks        map[string][]hookGroup `json:"hooks"`
+	SkipBypass   bool                   `json:"skipDangerousModePermissionPrompt"`
+	DisableHooks bool                   `json:"disableAllHooks"` // false is said: it stands above what the person's and the project's settings say
+	Permissions  permissions            `json:"permissions"`
 }
 
 type permissions struct {

@@ -88,10 +88,39 @@ var troubles = []scenario{
 	},
 		turns: []mt.Turn{{mt.Report("one")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Detail: "no end within 1s"}},
+	{name: "finds hooks turned off in every settings file", before: func(f *fixture) {
+		f.write(f.home.Claude, "settings.json", `{"skipDangerousModePermissionPrompt":true,"disableAllHooks":true}`)
+		f.projectSettings("settings.json", hooksOff)
+		f.projectSettings("settings.local.json", hooksOff)
+	},
+		turns: []mt.Turn{{strayWrite}, {mt.Shell("echo made > a.txt; git add a.txt; git commit -qm work")}, {mt.Report("made it")}, {mt.Text("end")}},
+		want:  run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, files: []string{"!../stray"}},
+	{name: "turns hooks off by a script", before: func(f *fixture) { f.projectSettings("settings.local.json", "{}") },
+		turns: []mt.Turn{
+			{mt.Shell("for f in .claude/settings.local.json \"$CLAUDE_CONFIG_DIR/settings.json\" \"$CMUX_RUN_DIR/a/settings-1.json\"; do echo '" + hooksOff + "' > \"$f\"; done")},
+			{mt.Shell("i=0; while [ $i -lt 15 ]; do sleep 0.1; i=$((i+1)); done")}, // in which the program reads them again
+			{strayWrite}, {mt.Shell("echo made > a.txt; git add a.txt; git commit -qm work")}, {mt.Report("made it")}, {mt.Text("end")}},
+		want: run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, files: []string{"!../stray"}},
 	{name: "leaves a person's settings and hooks alone", before: ownHooks,
 		turns: []mt.Turn{{mt.Shell("echo made > a.txt; git add a.txt; git commit -qm work")}, {mt.Report("made it")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "made it", Commits: 1},
 		more:  ownHooksRan},
+}
+
+const hooksOff = `{"disableAllHooks":true}`
+
+// strayWrite is what the guard refuses.
+var strayWrite = mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/../stray", "content": "no\n"}}
+
+// projectSettings writes settings of the project, which git is told to overlook.
+func (f *fixture) projectSettings(name, content string) {
+	f.t.Helper()
+	dir := filepath.Join(f.tree, ".claude")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		f.t.Fatal(err)
+	}
+	f.write(dir, name, content)
+	f.write(f.git(f.tree, "rev-parse", "--absolute-git-dir")+"/../../info", "exclude", ".claude\n")
 }
 
 func reviewing(n *dag.Node) { n.Role, n.Branch = dag.RoleReview, "" }
@@ -182,11 +211,7 @@ const hookFile = `{"skipDangerousModePermissionPrompt":true,"hooks":{"PreToolUse
 // ownHooks gives a person hooks of their own, for themselves and in the project.
 func ownHooks(f *fixture) {
 	f.write(f.home.Claude, "settings.json", strings.Replace(hookFile, "%s", "theirs", 1))
-	if err := os.Mkdir(filepath.Join(f.tree, ".claude"), 0o755); err != nil {
-		f.t.Fatal(err)
-	}
-	f.write(filepath.Join(f.tree, ".claude"), "settings.local.json", strings.Replace(hookFile, "%s", "project", 1))
-	f.write(f.git(f.tree, "rev-parse", "--absolute-git-dir")+"/../../info", "exclude", ".claude\n")
+	f.projectSettings("settings.local.json", strings.Replace(hookFile, "%s", "project", 1))
 }
 
 func ownHooksRan(f *fixture) {

@@ -149,5 +149,5 @@ func failure(e *stdio.Error, now time.Time) attempt.Event {
 	case transcript.Auth:
 		return attempt.Event{What: attempt.Asked, Text: "the model refuses the account: " + text + " (log in with kimi, then answer go on)"}
 	}
-	return attempt.Event{What: attempt.Faltered, Text: text, Lasting: f.Cause == transcript.Refused}
+	return attempt.Event{What: attempt.Faltered, Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
 }

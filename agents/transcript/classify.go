@@ -25,6 +25,7 @@ const (
 type Failure struct {
 	Cause Cause
 	Until time.Time // when a Limit ends; zero: not stated, or not to be understood
+	Sure  bool      // Refused: of the same request nothing else can come
 }
 
 // lazy compiles a pattern when it is first needed: every process of this binary
@@ -37,7 +38,8 @@ var (
 	statusRE = lazy(`(?i)(?:api error|error|status(?: code)?|http(?:/[\d.]+)?)["']?[ :=(]+(\d{3})\b`)
 	authRE   = lazy(`(?i)authentication_(?:error|failed)|invalid (?:api|x-api|auth|bearer)[ _-]?(?:key|token)|incorrect api key|api key (?:is )?(?:missing|not found)|oauth (?:token )?(?:has )?(?:expired|revoked|been revoked)|token (?:has )?expired|please run /login|not logged in|run ["'` + "`" + `]?codex login|unauthorized|permission_error|billing_error|credit balance|insufficient_quota|exceeded your current quota|oauth_org_not_allowed|account_on_hold|cloud_credential_error`)
 	// Limits of one request's size are no limits of the account.
-	sizeRE   = lazy(`(?i)prompt is too long|context (?:length|window|limit)|maximum context|request_too_large|token limit of`)
+	sizeRE   = lazy(`(?i)(?:prompt|input|conversation) is too long|context (?:length|window|limit)|maximum context|(?:request|payload|content)(?:[_ ]entity)?(?:[_ ]is)?[_ ]too[_ ]large|request exceeds|token limit of|(?:image|pdf|document) (?:is |was )?too large|image exceeds`)
+	modelRE  = lazy(`(?i)model[_ ]not[_ ]found|issue with the selected model|model .{0,80}(?:does not exist|may not exist)`)
 	outputRE = lazy(`(?i)max_output_tokens|output token maximum`)
 	limitRE  = lazy(`(?i)usage[ _]limit|rate[ _-]?limit|hit your (?:[\w-]+ ){0,5}limit|limit (?:was |has been )?reached|reached (?:your|the) (?:[\w-]+ ){0,5}limit|out of (?:extra )?usage|too many requests|\bresource[_ ]exhausted\b|quota`)
 	busyRE   = lazy(`(?i)overloaded|server_error|internal server error|bad gateway|service unavailable|gateway time-?out|at capacity|connection (?:error|refused|reset|closed)|unable to connect|fetch failed|stream (?:disconnected|closed|error)|econn(?:reset|refused|aborted)|etimedout|timed? ?out|socket hang up|api_error|timeout_error`)
@@ -57,12 +59,12 @@ func Classify(text string, now time.Time) Failure {
 	if m := statusRE().FindStringSubmatch(text); m != nil {
 		status, _ = strconv.Atoi(m[1]) // three digits
 	}
-	limit := func() Failure { return Failure{Limit, until(text, now)} }
+	limit := func() Failure { return Failure{Cause: Limit, Until: until(text, now)} }
 	switch {
 	case outputRE().MatchString(text):
 		return Failure{Cause: Other} // of one answer, which goes on in the next
 	case sizeRE().MatchString(text):
-		return Failure{Cause: Refused}
+		return Failure{Cause: Refused, Sure: true}
 	case status == 429:
 		if authRE().MatchString(text) {
 			return Failure{Cause: Auth} // no credit, which waiting does not bring
@@ -70,10 +72,14 @@ func Classify(text string, now time.Time) Failure {
 		return limit()
 	case status == 401 || status == 403 || status == 402:
 		return Failure{Cause: Auth}
-	case status == 400 || status == 404 || status == 413 || status == 422:
-		return Failure{Cause: Refused}
-	case status == 529 || status >= 500 && status <= 504:
+	case status == 404 || status == 410 || status == 413 || status == 414 || status == 431:
+		return Failure{Cause: Refused, Sure: true}
+	case status == 408 || status == 409 || status == 425 || status == 529 || status >= 500 && status <= 504:
 		return Failure{Cause: Overloaded}
+	case status >= 400 && status < 500:
+		return Failure{Cause: Refused} // a gateway says so, too, of an answer that was no good
+	case modelRE().MatchString(text):
+		return Failure{Cause: Refused, Sure: true}
 	case authRE().MatchString(text):
 		return Failure{Cause: Auth}
 	case limitRE().MatchString(text):

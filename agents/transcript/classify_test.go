@@ -1,6 +1,7 @@
 package transcript_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -76,6 +77,48 @@ func TestClassify(t *testing.T) {
 		}
 		if got.Cause != c.cause || until != c.until {
 			t.Errorf("%q: %s until %q, want %s until %q", c.text, got.Cause, until, c.cause, c.until)
+		}
+	}
+}
+
+// Whether a request that was refused is made once more, by the status and by
+// what the programs write of it.
+func TestClassifyRefusals(t *testing.T) {
+	refused := func(sure bool) transcript.Failure { return transcript.Failure{Cause: transcript.Refused, Sure: sure} }
+	auth, busy, limit := transcript.Failure{Cause: transcript.Auth}, transcript.Failure{Cause: transcript.Overloaded}, transcript.Failure{Cause: transcript.Limit}
+	for status, want := range map[int]transcript.Failure{
+		400: refused(false), 401: auth, 402: auth, 403: auth, 404: refused(true), 405: refused(false), 408: busy, 409: busy, 410: refused(true),
+		413: refused(true), 414: refused(true), 415: refused(false), 418: refused(false), 422: refused(false), 425: busy, 429: limit, 431: refused(true), 451: refused(false),
+		500: busy, 502: busy, 503: busy, 504: busy, 529: busy,
+	} {
+		for _, text := range []string{"API Error: %d", "unexpected status %d", `API Error: %d {"type":"error","error":{"type":"x","message":"y"}}`, "HTTP %d: no"} {
+			text = fmt.Sprintf(text, status)
+			if got := transcript.Classify(text, time.Now()); got != want {
+				t.Errorf("%q: %+v, want %+v", text, got, want)
+			}
+		}
+	}
+	for text, want := range map[string]transcript.Failure{
+		"Request too large (max 32MB). Run /compact, or double press esc to go back and remove attachments.":     refused(true),
+		"Request too large. Double press esc to go back and try with a smaller file.":                            refused(true),
+		"API Error: Request too large for the API's 32 MB request limit: 40 MB, and only 1 MB of it is images":   refused(true),
+		`{"error":{"type":"request_too_large","message":"Request exceeds the maximum allowed number of bytes"}}`: refused(true),
+		"413 Payload Too Large":                              refused(true),
+		"HTTP/1.1 413 Content Too Large":                     refused(true),
+		"Request Entity Too Large":                           refused(true),
+		"Prompt is too long":                                 refused(true),
+		"prompt is too long: 210000 tokens > 200000 maximum": refused(true),
+		"Input is too long for requested model.":             refused(true),
+		"API Error: 400 input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000":                         refused(true),
+		"Your input exceeds the context window of this model.":                                                               refused(true),
+		"Image was too large. Double press esc to go back and try again with a smaller image.":                               refused(true),
+		"There's an issue with the selected model (opus-9). It may not exist or you may not have access to it.":              refused(true),
+		"The model `gpt-9` does not exist or you do not have access to it.":                                                  refused(true),
+		"API Error: 400 {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"messages.1: bad\"}}": refused(false),
+		"API Error: 429 the request was too large a part of your rate limit":                                                 limit,
+	} {
+		if got := transcript.Classify(text, time.Now()); got != want {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
 		}
 	}
 }
