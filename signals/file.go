@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // ErrDiskFull is wrapped by every error of this package that means a full
@@ -39,11 +41,17 @@ func Explain(err error) error { return explain(err) }
 // file stands and nothing is left beside it. A file that exists as a symbolic
 // link is replaced, not followed.
 func WriteFile(name string, data []byte, perm fs.FileMode) error {
-	dir := filepath.Dir(name)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(name)+".*.tmp")
+	dir, err := dirFD(filepath.Dir(name))
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, explain(err))
 	}
+	defer unix.Close(dir)
+	temp := hidden(filepath.Base(name))
+	fd, err := createFD(dir, temp, perm)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, explain(err))
+	}
+	f := os.NewFile(uintptr(fd), name)
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Chmod(perm)
@@ -53,29 +61,34 @@ func WriteFile(name string, data []byte, perm fs.FileMode) error {
 	}
 	err = errors.Join(err, f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), name)
+		err = retryEINTR(func() error { return unix.Renameat(dir, temp, dir, filepath.Base(name)) })
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", name, explain(errors.Join(err, os.Remove(f.Name()))))
+		return fmt.Errorf("write %s: %w", name, explain(errors.Join(err, unix.Unlinkat(dir, temp, 0))))
 	}
-	if err := syncDir(dir); err != nil {
+	if err := syncFD(dir); err != nil {
 		return fmt.Errorf("write %s: %w", name, explain(err))
 	}
 	return nil
 }
 
-// syncDir makes the entries of dir durable. File systems that cannot sync a
-// directory say EINVAL or ENOTSUP; they need no help or accept none.
+// syncDir makes the entries of dir durable.
 func syncDir(dir string) error {
-	d, err := os.Open(dir)
+	fd, err := dirFD(dir)
 	if err != nil {
 		return err
 	}
-	err = d.Sync()
+	return errors.Join(syncFD(fd), unix.Close(fd))
+}
+
+// syncFD makes the entries of an open folder durable. File systems that cannot
+// sync a folder say EINVAL or ENOTSUP; they need no help or accept none.
+func syncFD(dir int) error {
+	err := retryEINTR(func() error { return unix.Fsync(dir) })
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
-		err = nil
+		return nil
 	}
-	return errors.Join(err, d.Close())
+	return err
 }
 
 // retryEINTR repeats a system call that a signal cut short.

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Folder is the name of the project's folder at the project's root, and Dir
@@ -58,7 +60,7 @@ func Init(root string) error {
 func initFolder(root, folder string) error {
 	for _, sub := range kept {
 		dir := filepath.Join(folder, sub)
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		if err := MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
 		if err := guard(dir); err != nil {
@@ -151,7 +153,7 @@ func guard(dir string) error {
 		return nil
 	}
 	for _, sub := range []string{"objects", "refs"} {
-		if err := os.MkdirAll(filepath.Join(git, sub), 0o755); err != nil {
+		if err := MkdirAll(filepath.Join(git, sub), 0o755); err != nil {
 			return err
 		}
 	}
@@ -163,20 +165,24 @@ func guard(dir string) error {
 // empty, and stays.
 func unguard(dir string) error {
 	git := filepath.Join(dir, ".git")
-	head, err := os.ReadFile(filepath.Join(git, "HEAD"))
+	head, err := ReadFile(filepath.Join(git, "HEAD"), 1<<10)
 	if err != nil || string(head) != "ref: refs/heads/none\n" {
 		return nil
 	}
 	for _, sub := range []string{"objects", "refs"} {
-		if err := os.Remove(filepath.Join(git, sub)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return os.MkdirAll(filepath.Join(git, "objects"), 0o755)
+		if err := rmdir(filepath.Join(git, sub)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return MkdirAll(filepath.Join(git, "objects"), 0o755)
 		}
 	}
-	if err := os.Remove(filepath.Join(git, "HEAD")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := RemoveFile(filepath.Join(git, "HEAD")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.Remove(git); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := rmdir(git); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
+}
+
+func rmdir(path string) error {
+	return at(path, func(dir int, name string) error { return unix.Unlinkat(dir, name, unix.AT_REMOVEDIR) })
 }

@@ -69,7 +69,7 @@ const attempts = 100
 // in this process or any other, the error is a *HeldError.
 func TryLock(path string) (*Lock, error) {
 	for attempt := 0; ; attempt++ {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+		f, err := OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 		if err != nil {
 			return nil, fmt.Errorf("lock: %w", explain(err))
 		}
@@ -128,7 +128,7 @@ func (l *Lock) Check() error {
 // getting in anybody's way. A lock that is free, or a file that is missing, is
 // not an error; for a free one the Holder is the last.
 func ReadHolder(path string) (h Holder, held bool, err error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Holder{}, false, nil
 	}
@@ -191,6 +191,6 @@ func sameFile(f *os.File, path string) bool {
 	if err != nil {
 		return false
 	}
-	named, err := os.Stat(path)
+	named, err := os.Lstat(path)
 	return err == nil && os.SameFile(open, named)
 }

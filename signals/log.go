@@ -43,12 +43,13 @@ type Log struct {
 	syncErr error  // sticky: after a failed sync the kernel may have dropped pages
 }
 
-// OpenLog opens the log at path, making the file when there is none.
+// OpenLog opens the log at path, making the file when there is none, for its
+// owner alone.
 func OpenLog(path string) (*Log, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	f, err := OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	fresh := errors.Is(err, fs.ErrNotExist)
 	if fresh {
-		f, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+		f, err = OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", explain(err))
@@ -205,7 +206,7 @@ type Tail struct {
 // left for the next time. An error of f ends the reading and is returned as it
 // is, with Next at the line it was given.
 func ReadLog(path string, from int64, f func(line []byte, next int64) error) (Tail, error) {
-	file, err := os.Open(path)
+	file, err := Open(path)
 	if err != nil {
 		return Tail{Next: from}, fmt.Errorf("log: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -180,17 +179,22 @@ func prepare(dir, name string, c Content) (*Pending, error) {
 
 // prepareNamed prepares under a hidden name, where files cannot be unnamed.
 func prepareNamed(path string, c Content) (*Pending, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	p := &Pending{path: path, fd: -1, temp: filepath.Join(filepath.Dir(path), hidden(filepath.Base(path)))}
+	err := at(p.temp, func(dir int, name string) error {
+		fd, err := createFD(dir, name, 0o644)
+		if err != nil {
+			return err
+		}
+		if err = unix.Fchmod(fd, 0o644); err == nil {
+			p.id, err = fill(fd, c)
+		}
+		if err = errors.Join(err, unix.Close(fd)); err != nil {
+			err = errors.Join(err, unix.Unlinkat(dir, name, 0))
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	p := &Pending{path: path, fd: -1, temp: f.Name()}
-	err = f.Chmod(0o644)
-	if err == nil {
-		p.id, err = fill(int(f.Fd()), c)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, errors.Join(err, os.Remove(p.temp))
 	}
 	return p, nil
 }
@@ -249,7 +253,7 @@ func (p *Pending) Discard() {
 		p.fd = -1
 	}
 	if p.temp != "" {
-		os.Remove(p.temp)
+		RemoveFile(p.temp)
 		p.temp = ""
 	}
 }
@@ -267,7 +271,7 @@ func Replace(dir, name string, c Content) (Identity, error) {
 		p, err = prepareNamed(path, c)
 	}
 	if err == nil {
-		if err = os.Rename(p.temp, path); err != nil {
+		if err = Rename(p.temp, filepath.Base(path)); err != nil {
 			p.Discard()
 		}
 	}
@@ -281,7 +285,7 @@ func Replace(dir, name string, c Content) (Identity, error) {
 func Remove(dir, name string) error {
 	path, err := markerPath(dir, name)
 	if err == nil {
-		err = os.Remove(path)
+		err = RemoveFile(path)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove marker of %s: %w", name, explain(err))

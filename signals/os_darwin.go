@@ -39,3 +39,8 @@ func linkUnnamed(int, string) error { return unix.ENOTSUP }
 func renameNew(from, to string) error {
 	return retryEINTR(func() error { return unix.RenamexNp(from, to, unix.RENAME_EXCL) })
 }
+
+// openBelow opens rel below root without following a link.
+func openBelow(_, root, rel string, flag int, perm uint32) (int, error) {
+	return walk(root, rel, flag, perm)
+}

@@ -37,7 +37,7 @@ func datasync(f *os.File) error {
 // It returns ok false where the file system or the machine cannot do that.
 func openUnnamed(dir string) (fd int, ok bool) {
 	err := retryEINTR(func() (err error) {
-		fd, err = unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o644)
+		fd, err = openFD(dir, unix.O_TMPFILE|unix.O_WRONLY, 0o644)
 		return err
 	})
 	if err != nil {
@@ -65,4 +65,28 @@ func renameNew(from, to string) error {
 	return retryEINTR(func() error {
 		return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 	})
+}
+
+// openBelow opens path, which is rel below root, without following a link
+// below root. Mostly there is none above it either, and one call does it.
+func openBelow(path, root, rel string, flag int, perm uint32) (int, error) {
+	how := unix.OpenHow{Flags: uint64(flag | unix.O_CLOEXEC), Resolve: unix.RESOLVE_NO_SYMLINKS}
+	if flag&(unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY) != 0 {
+		how.Mode = uint64(perm)
+	}
+	fd, err := eintr(func() (int, error) { return unix.Openat2(unix.AT_FDCWD, path, &how) })
+	switch err {
+	case unix.ELOOP:
+		dir, err := eintr(func() (int, error) {
+			return unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		})
+		if err != nil {
+			return -1, err
+		}
+		defer unix.Close(dir)
+		return eintr(func() (int, error) { return unix.Openat2(dir, rel, &how) })
+	case unix.ENOSYS, unix.EPERM: // an old kernel, or a sandbox that does not know the call
+		return walk(root, rel, flag, perm)
+	}
+	return fd, err
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strconv"
 	"time"
 
@@ -59,7 +58,7 @@ func NewScanner(dir string, names []string) *Scanner {
 // ErrNoDir and every observation says DirGone; after another error there are
 // no observations.
 func (s *Scanner) Scan(now time.Time) (all []Observed, others []string, err error) {
-	d, err := os.Open(s.dir)
+	d, err := OpenDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		s.dirGone()
 		for i := range s.seen {
@@ -102,18 +101,14 @@ func (s *Scanner) Scan(now time.Time) (all []Observed, others []string, err erro
 
 // Look observes the marker of node i alone, as after a notification.
 func (s *Scanner) Look(i int, now time.Time) (Observed, error) {
-	var fd int
-	err := retryEINTR(func() (err error) {
-		fd, err = unix.Open(s.dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		return err
-	})
-	if err == unix.ENOENT {
+	fd, err := dirFD(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		s.dirGone()
 		s.seen[i].see(Observed{}, now)
 		return s.seen[i].Observed, nil
 	}
 	if err != nil {
-		return Observed{}, &fs.PathError{Op: "look at signals", Path: s.dir, Err: err}
+		return Observed{}, fmt.Errorf("look at signals: %w", err)
 	}
 	defer unix.Close(fd)
 	if err := s.enter(fd); err != nil {
@@ -146,7 +141,7 @@ func (s *Scanner) enter(dirfd int) error {
 	folder := Identity{Inode: st.Ino}
 	// Inode numbers are used again at once; what Init put into the folder
 	// has a time as well.
-	if unix.Fstatat(dirfd, ".git/HEAD", &st, 0) == nil {
+	if unix.Fstatat(dirfd, ".git/HEAD", &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
 		folder = identity(&st)
 	}
 	if s.expected && s.folder != folder {

@@ -3,7 +3,6 @@ package attempt
 import (
 	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"cmux/agents/proc"
 	"cmux/dag"
+	"cmux/signals"
 )
 
 // Command is the kind that runs the task with sh; its exit code is its report.
@@ -35,7 +35,7 @@ func Shell(script, file string) (*exec.Cmd, error) {
 		// Without -- a script that begins with a dash is an option to some shells.
 		return exec.Command("/bin/sh", "-c", "--", script), nil
 	}
-	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+	if err := signals.PutFile(file, []byte(script), 0o600); err != nil {
 		return nil, err
 	}
 	return exec.Command("/bin/sh", file), nil

@@ -11,6 +11,7 @@ import (
 
 	"cmux/agents/proc"
 	"cmux/dag"
+	"cmux/signals"
 )
 
 // removed are the variables that would lead a node's programs elsewhere: to
@@ -40,7 +41,7 @@ func environ(j *Job) ([]string, error) {
 
 	r, s := j.Run, j.Spec
 	nowhere := filepath.Join(r.Dir, "tmux")
-	if err := os.MkdirAll(nowhere, 0o700); err != nil {
+	if err := signals.MkdirAll(nowhere, 0o700); err != nil {
 		return nil, err
 	}
 	vars["PATH"] = filepath.Dir(r.Binary()) + string(os.PathListSeparator) + vars["PATH"]

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"cmux/signals"
 )
 
 // seam ends the newest output while the log of a talkative attempt is a ring;
@@ -29,15 +31,10 @@ type Log struct {
 // OpenLog appends a header line to the log at path and returns the Log of a new
 // attempt.
 func OpenLog(path, header string, head, tail int64) (*Log, error) {
-	// Not os.OpenFile, which asks the poller first: six system calls for one.
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC, 0o644)
-	for err == unix.EINTR {
-		fd, err = unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC, 0o644)
-	}
+	f, err := signals.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), path)
 	end, err := f.Seek(0, io.SeekEnd)
 	if err == nil {
 		if end > 0 {
@@ -107,7 +104,11 @@ func (l *Log) straighten() error {
 		oldest += int64(len(seam)) // overwritten by the seam
 	}
 	omitted := l.n - l.head - l.tail + oldest - at
-	out, err := os.OpenFile(l.path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	fresh := l.path + ".new"
+	if err := signals.RemoveFile(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	out, err := signals.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -124,10 +125,10 @@ func (l *Log) straighten() error {
 	part(ring+oldest, ring+l.tail)
 	part(ring, ring+at)
 	if err = errors.Join(err, out.Close()); err == nil {
-		err = os.Rename(out.Name(), l.path)
+		err = signals.Rename(fresh, filepath.Base(l.path))
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(out.Name()))
+		return errors.Join(err, signals.RemoveFile(fresh))
 	}
 	return nil
 }

@@ -2,12 +2,12 @@ package attempt
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"cmux/agents/guard"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
+	"cmux/signals"
 )
 
 // File is a file of this attempt in the node's folder.
@@ -23,7 +23,7 @@ func (s *Stage) Prompt() (text, file string, err error) {
 	}
 	text = prompt.Compose(prompt.Input{Node: s.Node, Spec: s.Spec, Base: s.Run.Plan.Base, Earlier: earlier})
 	file = s.File("prompt", ".md")
-	return text, file, os.WriteFile(file, []byte(text), 0o600)
+	return text, file, signals.PutFile(file, []byte(text), 0o600)
 }
 
 // earlier are the attempts of the node before this one.

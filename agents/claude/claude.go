@@ -17,6 +17,7 @@ import (
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
 	"cmux/dag"
+	"cmux/signals"
 )
 
 // Name of the kind, as in `agent:`.
@@ -106,7 +107,7 @@ func (a *agent) Start(context.Context) error {
 		return err
 	}
 	a.start.Settings, a.start.Prompt = s.File("settings", ".json"), said
-	if err := os.WriteFile(a.start.Settings, settings, 0o600); err != nil {
+	if err := signals.PutFile(a.start.Settings, settings, 0o600); err != nil {
 		return err
 	}
 	a.follow = newFollower(a)

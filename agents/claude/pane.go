@@ -3,12 +3,12 @@ package claude
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"time"
 
 	"cmux/agents/attempt"
 	"cmux/agents/tmux"
+	"cmux/signals"
 )
 
 const (
@@ -60,10 +60,10 @@ func (a *agent) paste(ctx context.Context, text string) error {
 		return err
 	}
 	file := a.stage.File("delivery", ".txt")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := signals.PutFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
-	defer os.Remove(file)
+	defer signals.RemoveFile(file)
 	arrived := a.expect(text)
 	usable := func(draft string) bool { return draft == "" }
 	for range maxPastes {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"sync"
 	"time"
 
@@ -26,11 +25,6 @@ type Log struct {
 // Open opens the events of a node, at path, for an attempt. They hold what
 // programs print and are for their owner alone.
 func Open(path, node string, attempt int) (*Log, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	f.Close()
 	log, err := signals.OpenLog(path)
 	if err != nil {
 		return nil, err

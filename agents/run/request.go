@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -46,13 +45,16 @@ func (r *Run) Ask(q Request) (Request, error) {
 	if err != nil {
 		return q, err
 	}
-	return q, signals.WriteFile(filepath.Join(r.Requests(), q.ID+".json"), append(b, '\n'), 0o644)
+	return q, signals.WriteFile(filepath.Join(r.Requests(), q.ID+".json"), append(b, '\n'), 0o600)
 }
+
+// maxRequest is how large the file of a request may be.
+const maxRequest = 4 << 20
 
 // Pending reads the requests that wait, oldest first. A file that cannot be
 // read as a request is set aside as .bad and named in the error.
 func (r *Run) Pending() ([]Request, error) {
-	entries, err := os.ReadDir(r.Requests())
+	entries, err := signals.ReadDir(r.Requests())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -68,7 +70,7 @@ func (r *Run) Pending() ([]Request, error) {
 			continue
 		}
 		path := filepath.Join(r.Requests(), e.Name())
-		b, err := os.ReadFile(path)
+		b, err := signals.ReadFile(path, maxRequest)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -77,7 +79,7 @@ func (r *Run) Pending() ([]Request, error) {
 			err = json.Unmarshal(b, &q)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("request %s: %w", path, err), os.Rename(path, path+".bad"))
+			errs = append(errs, fmt.Errorf("request %s: %w", path, err), signals.Rename(path, e.Name()+".bad"))
 			continue
 		}
 		q.ID = strings.TrimSuffix(e.Name(), ".json")
@@ -89,7 +91,7 @@ func (r *Run) Pending() ([]Request, error) {
 
 // Answered removes a request that was carried out and recorded.
 func (r *Run) Answered(q Request) error {
-	err := os.Remove(filepath.Join(r.Requests(), q.ID+".json"))
+	err := signals.RemoveFile(filepath.Join(r.Requests(), q.ID+".json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -113,7 +113,7 @@ func (r *Run) SpecPath(node string, n int) string {
 func Create(p Plan, config []byte, env []string, binary string) (*Run, error) {
 	p.Version = 1
 	r := &Run{Dir: filepath.Join(runsDir(p.Root), p.ID), Plan: p}
-	if err := os.MkdirAll(r.Requests(), 0o755); err != nil {
+	if err := makeFolder(p.Root, r); err != nil {
 		return nil, err
 	}
 	if err := r.freeze(p.Graph, config); err != nil {
@@ -125,7 +125,7 @@ func Create(p Plan, config []byte, env []string, binary string) (*Run, error) {
 	if err := copyBinary(binary, r.Binary()); err != nil {
 		return nil, fmt.Errorf("copying the binary into the run: %w", err)
 	}
-	if err := signals.WriteFile(r.Records(), nil, 0o644); err != nil {
+	if err := signals.WriteFile(r.Records(), nil, 0o600); err != nil {
 		return nil, err
 	}
 	if err := r.writePlan(); err != nil {
@@ -134,12 +134,21 @@ func Create(p Plan, config []byte, env []string, binary string) (*Run, error) {
 	return r, nil
 }
 
+// makeFolder makes the folder of r, which is for its owner alone: what is in it
+// holds what agents are told, are given as environment and print.
+func makeFolder(root string, r *Run) error {
+	if err := signals.MkdirAll(runsDir(root), 0o755); err != nil {
+		return err
+	}
+	return signals.MkdirAll(r.Requests(), 0o700)
+}
+
 func (r *Run) writePlan() error {
 	b, err := json.MarshalIndent(r.Plan, "", "  ")
 	if err != nil {
 		return err
 	}
-	return signals.WriteFile(filepath.Join(r.Dir, planFile), append(b, '\n'), 0o644)
+	return signals.WriteFile(filepath.Join(r.Dir, planFile), append(b, '\n'), 0o600)
 }
 
 func (r *Run) freeze(g *dag.Graph, config []byte) error {
@@ -148,8 +157,8 @@ func (r *Run) freeze(g *dag.Graph, config []byte) error {
 		return err
 	}
 	return errors.Join(
-		signals.WriteFile(filepath.Join(r.Dir, configFile), config, 0o644),
-		signals.WriteFile(filepath.Join(r.Dir, graphFile), b, 0o644))
+		signals.WriteFile(filepath.Join(r.Dir, configFile), config, 0o600),
+		signals.WriteFile(filepath.Join(r.Dir, graphFile), b, 0o600))
 }
 
 // Refreeze replaces the frozen configuration, for resume --update. The caller
@@ -180,7 +189,7 @@ func (r *Run) WriteEnv(env []string) error {
 
 // Env reads the frozen environment.
 func (r *Run) Env() ([]string, error) {
-	b, err := os.ReadFile(filepath.Join(r.Dir, envFile))
+	b, err := signals.ReadFile(filepath.Join(r.Dir, envFile), signals.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("run %s has ended and its environment is deleted: cmux agents start --new begins another", r.Plan.ID)
 	}
@@ -196,7 +205,7 @@ func (r *Run) Env() ([]string, error) {
 
 // DropEnv deletes the frozen environment, once the run has ended.
 func (r *Run) DropEnv() error {
-	err := os.Remove(filepath.Join(r.Dir, envFile))
+	err := signals.RemoveFile(filepath.Join(r.Dir, envFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -206,7 +215,7 @@ func (r *Run) DropEnv() error {
 // copyBinary copies rather than links: an installer that writes into the old
 // file in place must not change a run that is under way.
 func copyBinary(from, to string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	if err := signals.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
 	in, err := os.Open(from)
@@ -219,15 +228,18 @@ func copyBinary(from, to string) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	tmp := to + ".new"
-	out, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
+	if err := signals.RemoveFile(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	out, err := signals.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(out, in)
 	if err = errors.Join(err, out.Close()); err != nil {
-		return errors.Join(err, os.Remove(tmp))
+		return errors.Join(err, signals.RemoveFile(tmp))
 	}
-	return os.Rename(tmp, to)
+	return signals.Rename(tmp, filepath.Base(to))
 }
 
 // Open reads the run with the given id.
@@ -249,7 +261,7 @@ func OpenDir(dir string) (*Run, error) {
 // not pay for.
 func OpenPlan(dir string) (*Run, error) {
 	r := &Run{Dir: dir}
-	b, err := os.ReadFile(filepath.Join(dir, planFile))
+	b, err := signals.ReadFile(filepath.Join(dir, planFile), signals.MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", filepath.Base(dir), err)
 	}
@@ -261,7 +273,7 @@ func OpenPlan(dir string) (*Run, error) {
 
 // LoadGraph reads the graph of a run that OpenPlan opened.
 func (r *Run) LoadGraph() error {
-	g, err := os.ReadFile(filepath.Join(r.Dir, graphFile))
+	g, err := signals.ReadFile(filepath.Join(r.Dir, graphFile), signals.MaxFile)
 	if err == nil {
 		r.Plan.Graph, err = dag.Decode(g)
 	}
@@ -273,7 +285,7 @@ func (r *Run) LoadGraph() error {
 
 // List returns the ids of the project's runs, oldest first.
 func List(root string) ([]string, error) {
-	entries, err := os.ReadDir(runsDir(root))
+	entries, err := signals.ReadDir(runsDir(root))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -285,7 +297,7 @@ func List(root string) ([]string, error) {
 		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(runsDir(root), e.Name(), planFile)); err == nil {
+		if _, err := os.Lstat(filepath.Join(runsDir(root), e.Name(), planFile)); err == nil {
 			ids = append(ids, e.Name())
 		}
 	}

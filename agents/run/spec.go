@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"cmux/dag"
 	"cmux/signals"
@@ -51,12 +50,12 @@ func (r *Run) WriteSpec(s *Spec) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(r.NodeDir(s.Node), 0o755); err != nil {
+	if err := signals.MkdirAll(r.NodeDir(s.Node), 0o700); err != nil {
 		return err
 	}
 	// Its reader is started afterwards and does not outlive a power cut, so it
 	// need not be durable.
-	return signals.Explain(os.WriteFile(r.SpecPath(s.Node, s.Attempt), b, 0o600))
+	return signals.Explain(signals.PutFile(r.SpecPath(s.Node, s.Attempt), b, 0o600))
 }
 
 // ErrWithdrawn says that the attempt was given up before its wrapper came.
@@ -64,7 +63,7 @@ var ErrWithdrawn = errors.New("this attempt was given up")
 
 // ReadSpec reads the spec of attempt n, or says ErrWithdrawn.
 func (r *Run) ReadSpec(node string, n int) (*Spec, error) {
-	b, err := os.ReadFile(r.SpecPath(node, n))
+	b, err := signals.ReadFile(r.SpecPath(node, n), signals.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("attempt %d of %s: %w", n, node, ErrWithdrawn)
 	}
@@ -80,7 +79,7 @@ func (r *Run) ReadSpec(node string, n int) (*Spec, error) {
 
 // DropSpec withdraws the spec of attempt n. The caller holds the node's lock.
 func (r *Run) DropSpec(node string, n int) error {
-	err := os.Remove(r.SpecPath(node, n))
+	err := signals.RemoveFile(r.SpecPath(node, n))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -243,7 +242,7 @@ type child struct {
 // startChild carries the attempt in a goroutine.
 func (r *Runner) startChild(ctx context.Context, p *placement, s *run.Spec) error {
 	spec := &r.g.Nodes[p.node]
-	if err := os.Mkdir(r.Run.NodeDir(spec.Name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := signals.Mkdir(r.Run.NodeDir(spec.Name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -426,7 +425,7 @@ func (r *Runner) probe(ctx context.Context, i int, gone bool) error {
 			return nil
 		}
 	}
-	if err := os.MkdirAll(r.Run.NodeDir(name), 0o755); err != nil {
+	if err := signals.MkdirAll(r.Run.NodeDir(name), 0o700); err != nil {
 		return err
 	}
 	lock, err := signals.TryLock(r.Run.NodeLock(name))

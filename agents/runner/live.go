@@ -19,7 +19,7 @@ func (r *Runner) liveFor(node string) io.Writer {
 
 // eventsEnd is where the events of a node's next attempt will begin.
 func (r *Runner) eventsEnd(node string) int64 {
-	info, err := os.Stat(r.Run.Events(node))
+	info, err := os.Lstat(r.Run.Events(node))
 	if err != nil {
 		return 0 // there are none yet
 	}

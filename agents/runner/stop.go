@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"cmux/agents/run"
@@ -58,7 +57,7 @@ func stopAll(ctx context.Context, r *run.Run, recs ...run.Record) error {
 			continue
 		}
 		name := r.Plan.Graph.Nodes[i].Name
-		if err := os.MkdirAll(r.NodeDir(name), 0o755); err != nil {
+		if err := signals.MkdirAll(r.NodeDir(name), 0o700); err != nil {
 			return err
 		}
 		lock, err := signals.TryLock(r.NodeLock(name))

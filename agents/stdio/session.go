@@ -15,6 +15,7 @@ import (
 	"cmux/agents/attempt"
 	"cmux/agents/event"
 	"cmux/agents/proc"
+	"cmux/signals"
 )
 
 // Options say what program a Session runs.
@@ -73,7 +74,7 @@ func (s *Session) Start() (err error) {
 		return err
 	}
 	defer in.Close()
-	s.stderr, err = os.OpenFile(s.Stage.File("stderr", ".log"), os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	s.stderr, err = signals.OpenFile(s.Stage.File("stderr", ".log"), os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
 	if err != nil {
 		return errors.Join(err, input.Close())
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/signals"
 )
 
 // maxSocketPath is what every system takes as the address of a unix socket.
@@ -20,6 +21,9 @@ const maxSocketPath = 100
 
 // reach calls f with an address for the socket at path, however long path is.
 func reach(path string, f func(address string) error) error {
+	if err := signals.Expect(path, fs.ModeSocket); err != nil {
+		return err
+	}
 	if len(path) <= maxSocketPath {
 		return f(path)
 	}
@@ -55,7 +59,7 @@ func listen(ctx context.Context, path string) (*server, error) {
 			c.Close()
 			return ErrListening
 		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := signals.RemoveFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		s.l, err = net.ListenUnix("unix", &net.UnixAddr{Name: address, Net: "unix"})
@@ -194,7 +198,7 @@ func (s *server) serve(c net.Conn) {
 // close ends all connections and removes the socket.
 func (s *server) close() error {
 	close(s.over)
-	err := errors.Join(s.l.Close(), os.Remove(s.path))
+	err := errors.Join(s.l.Close(), signals.RemoveFile(s.path))
 	s.mu.Lock()
 	for c := range s.open {
 		// A pending request still gets its answer; reading is over.

@@ -3,14 +3,14 @@ package wrapper
 import (
 	"strconv"
 
-	"golang.org/x/sys/unix"
+	"cmux/signals"
 )
 
 // shortDir is a short name for dir that holds until release.
 func shortDir(dir string) (short string, release func(), err error) {
-	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	d, err := signals.OpenDir(dir)
 	if err != nil {
 		return "", nil, err
 	}
-	return "/proc/self/fd/" + strconv.Itoa(fd), func() { unix.Close(fd) }, nil
+	return "/proc/self/fd/" + strconv.Itoa(int(d.Fd())), func() { d.Close() }, nil
 }

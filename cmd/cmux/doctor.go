@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -149,14 +150,17 @@ func explain(err error) (text, try string) {
 // writable reports whether a file can be made in .cmux, or .cmux itself.
 func writable(root string) error {
 	dir := run.Folder(root)
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		dir = root
-	}
-	f, err := os.CreateTemp(dir, ".cmux-doctor-")
-	if err != nil {
+	if err := signals.Expect(dir, fs.ModeDir); err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	if _, err := signals.Type(dir); errors.Is(err, fs.ErrNotExist) {
+		dir = root
+	}
+	probe := filepath.Join(dir, ".cmux-doctor-"+strconv.Itoa(os.Getpid()))
+	if err := signals.PutFile(probe, nil, 0o600); err != nil {
+		return err
+	}
+	return signals.RemoveFile(probe)
 }
 
 func (d *Deps) examineRun(ctx context.Context, r *run.Run) []finding {

@@ -126,14 +126,14 @@ type tail struct {
 
 func (t *tail) copy(w io.Writer) (n int64, err error) {
 	if t.f == nil {
-		if t.f, err = os.Open(t.path); err != nil {
+		if t.f, err = signals.Open(t.path); err != nil {
 			return 0, err
 		}
 	}
 	if n, err = io.Copy(w, t.f); err != nil {
 		return n, err
 	}
-	now, err := os.Stat(t.path)
+	now, err := os.Lstat(t.path)
 	if err != nil {
 		return n, nil // replaced at this moment
 	}
@@ -142,7 +142,7 @@ func (t *tail) copy(w io.Writer) (n int64, err error) {
 		return n, err
 	}
 	t.close()
-	if t.f, err = os.Open(t.path); err != nil {
+	if t.f, err = signals.Open(t.path); err != nil {
 		return n, err
 	}
 	_, err = t.f.Seek(0, io.SeekEnd)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/run"
+	"cmux/signals"
 	"cmux/worktree"
 )
 
@@ -49,6 +51,9 @@ fast-forward. --continue goes on after a repair, --abort takes everything back.`
 func (d *Deps) merge(ctx context.Context, r *run.Run, into string, goOn, abandon bool) error {
 	folder := run.Folder(r.Plan.Root)
 	spec := worktree.MergeSpec{Path: filepath.Join(folder, "merge"), Target: into, StateFile: filepath.Join(folder, "merge.json")}
+	if err := errors.Join(signals.Expect(spec.StateFile, 0), signals.Expect(spec.Path, fs.ModeDir)); err != nil {
+		return err
+	}
 	state, err := worktree.ReadMergeState(spec.StateFile)
 	begun := err == nil
 	if err != nil && !errors.Is(err, worktree.ErrNoMerge) {

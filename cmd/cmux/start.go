@@ -17,6 +17,7 @@ import (
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/dag"
+	"cmux/signals"
 )
 
 // startFlags is what start and resume are told on the command line.
@@ -134,7 +135,7 @@ func (d *Deps) headless(ctx context.Context, r *run.Run, how string) error {
 	defer cancel()
 	defer catchPipe()()
 	stdout, stderr := whileRead{d.Out, cancel}, whileRead{d.Err, cancel}
-	logFile, err := os.OpenFile(r.RunnerLog(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	logFile, err := signals.OpenFile(r.RunnerLog(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// direct are the functions that follow links and wait for pipes. What is in a
+// project's folder is reached by package signals alone, which does not.
+var direct = map[string][]string{
+	"os": {"Open", "OpenFile", "OpenInRoot", "OpenRoot", "ReadFile", "WriteFile", "Create", "CreateTemp", "Mkdir", "MkdirAll", "MkdirTemp", "ReadDir",
+		"Rename", "Remove", "RemoveAll", "Symlink", "Link", "Chmod", "Chown", "Chtimes", "Truncate", "Stat", "DirFS", "CopyFS"},
+	"filepath": {"Walk", "WalkDir", "Glob"},
+	"unix":     {"Open", "Openat", "Creat", "Mkdir", "Link", "Linkat", "Unlink", "Rename", "Mknod", "Mkfifo", "Stat", "Truncate", "Chmod"},
+	"syscall":  {"Open", "Creat", "Mkdir", "Link", "Unlink", "Rename", "Mknod", "Mkfifo", "Stat", "Truncate", "Chmod"},
+	"ioutil":   {"ReadFile", "WriteFile", "ReadDir", "TempDir", "TempFile"},
+}
+
+// elsewhere says which files of ours may use them, and on what: never on what
+// is in a project's folder.
+var elsewhere = map[string]string{
+	"agents/claude/preflight.go":      "the program's own configuration",
+	"agents/claude/resume.go":         "the program's own transcripts",
+	"agents/claude/claude.go":         "the size of the program's own transcript",
+	"agents/codex/git.go":             "the repository's own files, in a worktree",
+	"agents/codex/resume.go":          "the program's own transcripts",
+	"agents/kimi/preflight.go":        "the program's own configuration",
+	"agents/proc/proc.go":             "/dev/null",
+	"agents/proc/proc_linux.go":       "/proc",
+	"agents/run/view.go":              "the configuration, which the person named",
+	"agents/run/run.go":               "this program, to be copied",
+	"agents/runner/start.go":          "the configuration, which the person named",
+	"agents/attempt/tree.go":          "the worktree",
+	"agents/tmux/config.go":           "the user's own folder for tmux",
+	"agents/tmux/panes.go":            "the user's own folder for tmux",
+	"agents/transcript/follow.go":     "the program's own transcript",
+	"agents/wrapper/socket.go":        "Chmod of the socket it just bound",
+	"agents/wrapper/socket_darwin.go": "a short name in /tmp",
+	"cmd/cmux/diff.go":                "the worktree, and a copy of its index in /tmp",
+	"cmd/cmux/doctor.go":              "the configuration and worktrees",
+	"cmd/cmux/init.go":                "the person's project",
+	"cmd/cmux/project.go":             "the person's project",
+	"cmd/cmux/reopen.go":              "the worktree",
+	"cmd/cmux/resume.go":              "the configuration, which the person named",
+	"cmd/cmux/start.go":               "the configuration, which the person named",
+	"cmd/cmux/verify.go":              "the worktree",
+	"signals/folder.go":               "the repository's .git, which tells where info/exclude is",
+	"signals/marker.go":               "the hidden name that a marker was prepared under a moment before, as the folder was opened",
+	"signals/os_linux.go":             "here the rules are kept",
+	"signals/scan.go":                 "an entry of the folder it has open",
+	"signals/open.go":                 "here the rules are kept",
+}
+
+func TestFilesOfTheFolderAreOpenedInOnePlace(t *testing.T) {
+	root := filepath.Join("..", "..")
+	used := map[string]bool{}
+	files := 0
+	for _, room := range []string{"agents", "cmd", "signals"} {
+		err := filepath.WalkDir(filepath.Join(root, room), func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			name, _ := filepath.Rel(root, path)
+			if d.IsDir() {
+				switch name { // in no released binary
+				case "agents/modeltest", "agents/chaos", "agents/scripted", "agents/runner/benchruns", "agents/stdio/stdiotest":
+					return fs.SkipDir
+				}
+				return nil
+			}
+			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				return nil
+			}
+			files++
+			fset := token.NewFileSet()
+			f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			imported := map[string]string{} // as it is called in the file -> last element of its path
+			for _, i := range f.Imports {
+				p, _ := strconv.Unquote(i.Path.Value)
+				as := filepath.Base(p)
+				if i.Name != nil {
+					as = i.Name.Name
+				}
+				imported[as] = filepath.Base(p)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				pkg, ok := sel.X.(*ast.Ident)
+				if !ok || !slices.Contains(direct[imported[pkg.Name]], sel.Sel.Name) {
+					return true
+				}
+				if used[name] = true; elsewhere[name] == "" {
+					t.Errorf("%s: %s.%s: use what package signals has for files under .cmux, or say in this test what else it is used on",
+						fset.Position(n.Pos()), pkg.Name, sel.Sel.Name)
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files < 100 {
+		t.Errorf("only %d files were looked at", files)
+	}
+	for name := range elsewhere {
+		if !used[name] {
+			t.Errorf("%s needs no exception any more", name)
+		}
+	}
+}
