@@ -31,6 +31,7 @@ check:
 	GOOS=darwin GOARCH=arm64 $(GO) vet ./...
 
 test: tools check
+	@.ci/tools zsh dash
 	@.ci/agents
 	$(GO) test -race -parallel 4 -timeout 18m ./...
 
@@ -40,7 +41,7 @@ bench: tools
 	$(GO) run ./agents/runner/benchruns
 
 docs:
-	$(GO) test ./cmd/cmux ./dag ./agents/kinds ./agents/event -run 'Docs|Reference' -update
+	$(GO) test ./cmd/cmux ./dag ./agents/kinds ./agents/event ./agents/guard -run 'Docs|Reference' -update
 
 install: build
 	install -m 755 bin/cmux $(or $(PREFIX),/usr/local)/bin/cmux

@@ -59,7 +59,7 @@ func (s *Stage) Policy() guard.Policy {
 	p := guard.Policy{
 		Role: s.Node.Role, Root: s.Run.Plan.Root, Tree: s.Spec.Place.Tree,
 		Scope: s.Node.Scope, Context: s.Node.Context, Branch: s.Spec.Place.Branch, Verify: s.Node.Verify,
-		Headless: s.Terminal == nil, Resolve: guard.Follow,
+		Headless: s.Terminal == nil, Resolve: guard.Follow, Machine: guard.Here(s.Dir, s.Env),
 	}
 	if g := s.Run.Plan.Graph; g != nil {
 		for i := range g.Nodes {

@@ -452,7 +452,7 @@ func (a *agent) Used() dag.Usage {
 func (a *agent) request(m stdio.Message, n notice) {
 	switch m.Method {
 	case "item/commandExecution/requestApproval":
-		in, err := json.Marshal(object{"command": n.Command})
+		in, err := json.Marshal(object{"command": stdio.Inner(n.Command)})
 		if err != nil {
 			in = nil // the text of a command always marshals
 		}

@@ -2,12 +2,15 @@
 // may: writes stay inside the node's worktree and scope, what reaches other
 // agents or the run's own state is refused, a review writes nothing.
 //
-// Decide is pure; symbolic links are followed by a function that is given.
+// Decide itself has no effect: what it asks of the disk and of git it asks of
+// functions that are given.
 // What it refuses carries a reason that tells the agent what to do instead.
 //
 // What is surely harmless it grants: then nobody need be asked for a permission
-// (docs/permissions.md). That is decided the other way round: what is not known
-// is not granted.
+// (docs/permissions.md). That is decided the other way round, and by other
+// means: a text of the shell is read by a lexer that knows nothing but what
+// every shell reads alike, each of its commands must be one of a table, and git
+// is asked whether it would start anything else.
 //
 // Write tools are judged exactly. A shell command is read as far as it can be
 // without running it: quotes, lists, pipes, substitutions, wrappers such as

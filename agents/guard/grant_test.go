@@ -1,28 +1,42 @@
 package guard_test
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
-	"errors"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-
-	"mvdan.cc/sh/v3/expand"
-	"mvdan.cc/sh/v3/interp"
-	"mvdan.cc/sh/v3/syntax"
 
 	"cmux/agents/guard"
 )
 
+// clean is a machine on which git starts nothing but itself.
+type clean struct {
+	env map[string]string
+	top string
+}
+
+func (c clean) Env(name string) string { return c.env[name] }
+
+func (clean) Program(name string) ([]string, bool) { return []string{"/usr/bin"}, true }
+
+func (clean) Names(string) ([]string, error) { return []string{"pre-commit.sample"}, nil }
+
+func (c clean) Git(_ string, args ...string) (string, error) {
+	switch last := args[len(args)-1]; {
+	case slices.Contains(args, "rev-parse"):
+		return cmp.Or(c.top, tree) + "\n/p/shop/.git/hooks\n", nil
+	case slices.Contains(args, "cat-file") && last != "tree0":
+		return "commit\n", nil
+	}
+	return "", nil
+}
+
 // checked is the builder with checks.
 func checked() guard.Policy {
 	p := builder()
+	p.Machine = clean{}
 	p.Verify = []string{"go test ./...", "make lint && make test", "cd sub && make", "printf 'a\\n'; ./check"}
 	return p
 }
@@ -34,29 +48,25 @@ func bash(command string) guard.Call {
 func granted(p guard.Policy, c guard.Call) bool { return guard.Decide(p, c).Verdict == guard.Grant }
 
 func TestGrantedCommands(t *testing.T) {
+	message := func(body string) string { return "git commit -m \"$(cat <<'EOF'\n" + body + "\nEOF\n)\"" }
 	for _, command := range []string{
-		"cmux done 'All good'", `cmux blocked "which one?"`, "cmux done -- x", `cmux done don\'t`, "cmux done \"$(cat <<'EOF'\nMade \"it\".\n$(rm -rf /)\nEOF\n)\"",
-		"cmux done done\n", "cmux done x && cmux done y",
+		"cmux done 'All good'", `cmux blocked "which one?"`, "cmux done -- x", `cmux done -- 'it'\''s done'`, "cmux done done\n", "cmux done x && cmux done y", "cmux done \"two\nlines\"", "cmux done -- --x",
 
-		"git add -A", "git add .", "git add -u src/auth/a.go", "git add -- src/auth", "git add src/admin/x.go",
-		"git commit -m 'x'", "git commit -qam x", `git commit -m "a" -m "b"`, "git commit --amend --no-edit", "git commit --message=x", "git commit --message 'fix ../a'",
-		"git commit -F - <<'EOF'\nmessage\nEOF", "git commit -F src/auth/message", "git commit -m \"$(cat <<'EOF'\nAdd it\n\nBecause.\nEOF\n)\"",
-		"git add -A && git commit -q -m work", "git add -A; git commit -m 'x; git stash' || git status", "git add -A\ngit commit -m x\n",
-		"git status", "git status -sb", "git status --porcelain=v2 -uno", "git diff", "git diff HEAD~1 -- src/auth", "git diff --stat main...HEAD", "git diff main..feature/auth",
-		"git log --oneline -5", "git log -n 3 --format=%h", "git log --format='%h %s' main..HEAD", "git log -p -- src/auth", "git show HEAD:src/auth/a.go", "git show --stat HEAD^",
-		"git rev-parse HEAD", "git rev-parse --abbrev-ref HEAD", "git --no-pager log", "git -C . status", "git -C " + tree + " status",
-		"git restore src/auth/a.go", "git restore --staged .", "git restore --source=1a2b3c --staged --worktree -- other/x.go", "git restore -s HEAD~2 a",
-		"git rm -q stray", "git rm --cached src/auth/a.go", "git mv src/auth/a.go src/auth/b.go",
+		"git add -A", "git add .", "git add -u src/auth/a.go", "git add -- src/auth", "git add src/admin/x.go", "git add 'with blank'",
+		"git commit -m 'x'", "git commit -qam x", `git commit -m "a" -m "b"`, "git commit --message=x", "git commit --message='x y'", "git commit -q --allow-empty -m work",
+		message("Add it\n\nBecause."), message("It's \"done\" (really).\nAgain."), message("$HOME `id` don't (x)"), message(" a EOF\nb"), message("x") + " && git status --short", message("\n"), message("x \\"),
+		"git add -A && git commit -q -m work", "git add -A; git commit -m 'x; git stash' || git status", "git add -A\ngit commit -m x\n", "git add -A  &&  git commit -m x",
+		"git status", "git status -sb", "git status --porcelain=v2 -uno", "git diff", "git diff 'HEAD~1' -- src/auth", "git diff --stat main...HEAD", "git diff main..feature/auth",
+		"git log --oneline -5", "git log -n 3 --format=%h", "git log --format='%h %s' main..HEAD", "git log -p -- src/auth", "git show HEAD:src/auth/a.go", "git show --stat 'HEAD^'",
+		"git rev-parse HEAD", "git rev-parse --abbrev-ref HEAD", "git --no-pager log",
+		"git restore src/auth/a.go", "git restore --staged .", "git restore --source=1a2b3c --staged --worktree -- other/x.go", "git restore -s HEAD a", "git restore a && git status",
+		"git rm -q stray", "git rm --cached src/auth/a.go",
 
-		"ls", "ls -la src", "cat src/auth/a.go", "cat " + tree + "/README.md", "head -20 a", "head -n 5 a b", "tail -n +5 a", "wc -l a", "pwd",
-		"grep -rn 'a.*b' src", "grep -e /etc/passwd a", "grep '/etc/passwd' a", "grep -n --include='*.go' x .", "rg -n 'x|y' src", "rg -g '*.go' x", "cat a | grep b | sort -u | uniq -c | head -3",
-		"echo hello", "printf '%s\\n' x", "printf '%-8s|%5b%%\\t%s' a b c", "printf done", "cd sub && make || echo no", "cd src && ls || true", "ls 2>&1", "ls missing 2>/dev/null", "cat < a", "grep x <<< 'x y'", "! grep -q x a", "cat a |& grep b",
-		"echo x > src/auth/a.go", "cat > src/auth/a.go <<'EOF'\nif $(x); then\nEOF", "cat > src/auth/a.go <<EOF\nplain\nEOF", "git log >> src/auth/log 2>&1", "echo x &> src/auth/log",
-		"cd src && ls && cat auth/a.go", "cd " + tree + " && git add -A && git commit -m x", "cd " + tree + "\ngit status", "cd .; git status",
+		"ls", "ls -la src", "cat src/auth/a.go", "cat " + tree + "/README.md", "head -20 a", "head -n 5 a", "tail -n 5 a", "wc -l a", "pwd", "cat a | head -3",
+		"echo hello", "echo 'a b' \"c's\"", "ls 2>&1", "ls missing 2>/dev/null", "ls > /dev/null 2>&1 || echo no",
+		"cd " + tree + " && git add -A && git commit -m x", "cd " + tree, "cd " + tree + "; git status", "cd " + tree + "\ngit status",
 
 		"go test ./...", "go test ./... && git commit -m x", "go test ./... 2>&1 | tail -20", "make lint && make test", "cd sub && make", "printf 'a\\n'; ./check", "  go test ./...\n",
-
-		"bash -lc 'git status'", "/bin/bash -lc \"git commit -m 'x y'\"", "/usr/bin/zsh -lc 'go test ./...'", "sh -c 'cmux done x'",
 	} {
 		t.Run(command, func(t *testing.T) {
 			if d := guard.Decide(checked(), bash(command)); d.Verdict != guard.Grant {
@@ -90,6 +100,15 @@ func TestCommandsThatAreNotGranted(t *testing.T) {
 		"go test", "go test ./... -exec x", "go test ./...; x", "cd src && go test ./...", "cd src; go test ./...", "go test ./... && x", "A=1 go test ./...", "make lint", "make lint && make test && x", "go test ./... & ", "(go test ./...)", "bash -c 'go test'", "cd sub && make\ngit status",
 
 		"bash -c 'touch x'", "bash -c \"bash -c 'ls'\"", "bash -c ls x", "bash x", "bash", "bash -ic ls", "./bash -c ls", "/tmp/bash -c ls", "bash -lc 'ls' > src/auth/x", "A=1 bash -c ls", "bash -c ls && ls", "python -c ls", "bash --rcfile x -c ls", "perl -c ls",
+
+		// What is granted no more.
+		`cmux done don\'t`, "cmux done \"$(cat <<'EOF'\nx\nEOF\n)\"", "cmux done \"x!\"", "cmux done 'a''b'", "cmux done a'b'", "cmux done ''", "cmux done -x", "cmux done a b", "git commit --amend --no-edit", "git commit -F - <<'EOF'\nmessage\nEOF", "git commit -F src/auth/message", "git diff HEAD~1", "git show HEAD^", "git show '^HEAD'", "git -C " + tree + " status", "git mv src/auth/a.go src/auth/b.go",
+		"grep -rn 'a.*b' src", "rg x", "sort a", "uniq", "cut -f1", "tr a b", "printf done", "cd src && ls", "cd .; git status", "cat < a", "cat <<< x", "echo x > src/auth/a.go", "echo x >> src/auth/a.go", "cat > src/auth/a.go <<'EOF'\nx\nEOF", "! git status", "bash -lc 'git status'", "sh -c 'cmux done x'",
+		// Here-documents.
+		"git commit -m \"$(cat <<'EOF'\nEOF id > /tmp/p )\nEOF\n)\"", "git commit -m \"$(cat <<'EOF'\n\tEOFx\nEOF\n)\"", "git commit -m \"$(cat <<'EOF'\nx) \"; id; \"\nEOF\n)\"", "git commit -m \"$(cat <<'EOF'\nx) `id`\nEOF\n)\"", "git commit -m \"$(cat <<'EOF'\nIt's\nEOF\n)\" && git commit -m 'x) \"; id; \"'", "git commit -m \"$(cat <<EOF\nx\nEOF\n)\"", "git commit -m $(cat <<'EOF'\nx\nEOF\n)", "git commit -m \"$(cat <<'EOF'\nx\nEOF\n) $(id)\"", "git commit -m \"$(cat <<'END'\nx\nEND\n)\"", "git commit -m \"$(cat <<'EOF'\nx\nEOF\n)\"y",
+		// What git or a shell reads otherwise.
+		"git log -1 --format=CMD --until -n --output=FILE", "git log -iS --output=x", "git log --format='%G?'", "git log --format='%(trailers)'", "git commit -m x --", "git diff a b c", "git diff -- :x", "git diff =ls", "git diff --format==ls", "git log --format=%h=ls", "git status x", "git show 'HEAD:../x'", "git restore --source=HEAD:src a", "git restore --source=HEAD~1 a", "git restore '--source=a..b' a", "git restore -s tree0 a", "git restore .claude/settings.json", "git restore .", "git rm .", "git restore a && cat b", "git restore a && git add b", "git rm a && git diff -- b", "git restore a; git log x/y",
+		"go test ./... && cat a", "go test ./... > /dev/null && cat a", "ls >/dev/null x", "2>&1 ls", "2>&1", "ls 2>&1x", "ls 2>&1&", "ls > /dev/nullx", "ls 1>&2", "ls &>/dev/null", "ls >& /dev/null", "cd " + tree + " || git status; cat x /", "cd /p/shop-auth/src", "cd " + tree + " x", "ls;", "ls &&", "ls && \nls", "; ls", "| ls", "ls || | ls", "ls\\\nls", "ls\tx", "x='y'", "a=b ls", "ls -la -- a", "ls --color=x",
 
 		"ls\x00", "ls\r\nls", "ls \x1b", "ls \xff", "ls '", "ls \"", "ls )", "if", "cat <<", "ls ;;", "ls \u200b",
 	} {
@@ -167,7 +186,9 @@ func TestGrantsOfAReview(t *testing.T) {
 		"git log main..x": true, "git diff --stat a...b && cat README.md": true, "cmux done ok": true, "ls": true,
 		"git add -A": false, "git commit -m x": false, "git restore a": false, "echo x > a": false, "cat " + tree + "/a": false, "git -C " + tree + " log": false,
 	} {
-		if got := granted(reviewer(), guard.Call{Tool: "Bash", Input: object("command", command), Dir: root}); got != want {
+		p := reviewer()
+		p.Machine = clean{top: root}
+		if got := granted(p, guard.Call{Tool: "Bash", Input: object("command", command), Dir: root}); got != want {
 			t.Errorf("%s: granted %v", command, got)
 		}
 	}
@@ -181,8 +202,9 @@ func TestGrantsLookAtTheWholeCall(t *testing.T) {
 	}{
 		{"Bash", `{"command":"git status","description":"x","timeout":5,"run_in_background":true}`, tree, true},
 		{"Bash", `{"command":"git status","dangerouslyDisableSandbox":false}`, tree, true},
-		{"shell", `{"command":"/bin/bash -lc 'git status'"}`, tree, true},
-		{"Bash", `{"command":"git status"}`, "", true}, // where the node works
+		{"shell", `{"command":"git status"}`, tree, true},
+		{"shell", `{"command":"/bin/bash -lc 'git status'"}`, tree, false}, // whose kind wraps it, takes it off
+		{"Bash", `{"command":"git status"}`, "", true},                     // where the node works
 		{"Bash", `{"command":"git status","dangerouslyDisableSandbox":true}`, tree, false},
 		{"Bash", `{"command":"git status","cwd":"/tmp"}`, tree, false},
 		{"Bash", `{"command":["git","status"]}`, tree, false},
@@ -200,114 +222,6 @@ func TestGrantsLookAtTheWholeCall(t *testing.T) {
 			t.Errorf("%s %s in %s: granted %v", c.tool, c.input, c.dir, got)
 		}
 	}
-}
-
-// mayRun are the programs that a granted script starts, besides the checks.
-var mayRun = []string{"cmux", "git", "ls", "cat", "head", "tail", "wc", "grep", "rg", "sort", "uniq", "cut", "tr", "sh", "bash", "zsh"}
-
-// ran is what a script would do, by an interpreter of its own: the programs it
-// starts and the files it writes or reads.
-func ran(t *testing.T, script string) (commands [][]string, wrote, read []string) {
-	t.Helper()
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "")
-	if err != nil {
-		t.Fatalf("%q: %v", script, err)
-	}
-	dir := t.TempDir()
-	var sides sync.Mutex // those of a pipe run at once
-	r, err := interp.New(
-		interp.Dir(dir), interp.Env(expand.ListEnviron("PATH=/nowhere", "HOME="+dir)), interp.StdIO(nil, io.Discard, io.Discard),
-		interp.CallHandler(func(_ context.Context, args []string) ([]string, error) {
-			sides.Lock()
-			defer sides.Unlock()
-			commands = append(commands, args)
-			switch args[0] {
-			case "cd", "exec", "source", ".", "eval": // everything stays where it is
-				return []string{"true"}, nil
-			}
-			return args, nil
-		}),
-		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc {
-			return func(context.Context, []string) error { return nil }
-		}),
-		interp.OpenHandler(func(_ context.Context, path string, flag int, _ os.FileMode) (io.ReadWriteCloser, error) {
-			sides.Lock()
-			defer sides.Unlock()
-			if rel, ok := strings.CutPrefix(path, dir+"/"); ok || !filepath.IsAbs(path) {
-				path = filepath.Join(tree, rel)
-			}
-			if flag&(os.O_WRONLY|os.O_RDWR|os.O_CREATE) != 0 {
-				wrote = append(wrote, path)
-			} else {
-				read = append(read, path)
-			}
-			return os.OpenFile(os.DevNull, os.O_RDWR, 0)
-		}),
-		interp.ReadDirHandler2(func(context.Context, string) ([]fs.DirEntry, error) { return nil, nil }),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var status interp.ExitStatus
-	if err := r.Run(t.Context(), f); err != nil && !errors.As(err, &status) {
-		t.Fatalf("%q: %v", script, err)
-	}
-	return commands, wrote, read
-}
-
-// soundly checks of a granted script what an interpreter says that it does.
-func soundly(t *testing.T, p guard.Policy, script string) {
-	t.Helper()
-	if slices.ContainsFunc(p.Verify, func(v string) bool { return strings.Contains(script, v) }) {
-		return
-	}
-	commands, wrote, read := ran(t, script)
-	builtin := []string{"cd", "echo", "true", "false", ":", "printf", "pwd"}
-	for _, c := range commands {
-		if !slices.Contains(mayRun, c[0]) && !slices.Contains(builtin, c[0]) {
-			t.Errorf("%q runs %q", script, c)
-		}
-		for _, a := range c[1:] {
-			if c[0] == "git" && (strings.HasPrefix(a, "--output") || strings.HasPrefix(a, "--ext") || strings.HasPrefix(a, "--exec") || a == "-c") {
-				t.Errorf("%q runs %q", script, c)
-			}
-		}
-	}
-	for _, w := range wrote {
-		if w != os.DevNull && guard.Decide(p, guard.Call{Tool: "Write", Input: object("file_path", w), Dir: tree}).Verdict != guard.Grant && !strings.Contains(script, "cd ") {
-			t.Errorf("%q writes %s", script, w)
-		}
-	}
-	for _, r := range read {
-		if r != os.DevNull && !strings.HasPrefix(r, tree+"/") {
-			t.Errorf("%q reads %s", script, r)
-		}
-	}
-}
-
-// FuzzGrant: nothing panics; a longer script with something refused in it is not
-// granted; and what is granted does, when it is run, nothing but what is vouched
-// for.
-func FuzzGrant(f *testing.F) {
-	for _, s := range []string{
-		"git add -A && git commit -q -m \"$(cat <<'EOF'\nx\nEOF\n)\"", "cat > src/auth/a <<'EOF'\nx\nEOF", "cmux done x", "bash -lc 'git status'",
-		"cd src && ls | grep x", "echo x > src/auth/y 2>&1", "grep -e x a", "git log -5 --format='%h' -- a", "git -C . restore --source=x -- a", "go test ./... | tail -3",
-		"echo $(x)", "ls `x`", "ls ${x}", "ls *", "a() { ls; }", "A=1 ls", "ls &", "ls >! x", "git diff --output=x", "cat <(x)", "ls \\\n-a", "echo \"a\\\"b\" 'c'd", "! true || false", "ls;;", "echo {a,b} ~ =ls #",
-	} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, script string) {
-		p := checked()
-		if !granted(p, bash(script)) {
-			return
-		}
-		for _, denied := range []string{script + "\ngit stash", "git stash\n" + script} {
-			if d := guard.Decide(p, bash(denied)); d.Verdict != guard.Deny && d.Verdict != guard.Allow {
-				t.Errorf("%q: %s", denied, d.Verdict)
-			}
-		}
-		soundly(t, p, script)
-	})
 }
 
 // A granted write is one that is not refused, for every policy and path.

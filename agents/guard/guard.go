@@ -45,6 +45,8 @@ type Policy struct {
 	// Resolve follows every symbolic link of an absolute path, of which a tail
 	// need not exist; Follow does it on disk. Nil: there are none.
 	Resolve func(path string) (string, error)
+	// Machine is asked before a command of the shell is granted. Nil: none is.
+	Machine Machine
 }
 
 // Call is a tool call that is about to happen.

@@ -3,6 +3,7 @@ package guard_test
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,36 @@ import (
 	"cmux/agents/guard"
 	"cmux/dag"
 )
+
+var update = flag.Bool("update", false, "rewrite the table in the docs")
+
+// TestDocs keeps the table of grants in the docs as the code has it.
+func TestDocs(t *testing.T) {
+	const (
+		page  = "../../docs/permissions.md"
+		begin = "<!-- grants: made by go test ./agents/guard -update -->\n"
+		end   = "<!-- end of grants -->\n"
+	)
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(b), begin)
+	_, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s lacks %q or %q", page, begin, end)
+	}
+	want := before + begin + guard.Grants() + end + after
+	switch {
+	case want == string(b):
+	case *update:
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Fatalf("the table in %s is not what the code says; go test ./agents/guard -update rewrites it", page)
+	}
+}
 
 const (
 	root = "/p/shop"

@@ -3,6 +3,7 @@ package stdio
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -156,10 +157,14 @@ func Option(answer string, labels []string) string {
 	return answer
 }
 
+// shells are those in which programs wrap commands: by name, or where systems
+// keep them. Another of such a name may be an agent's own.
+var shells = regexp.MustCompile(`^(/bin/|/usr/bin/|/usr/local/bin/|/opt/homebrew/bin/)?(bash|zsh|sh)$`)
+
 // Inner is the command in `/bin/bash -lc '…'`, as far as that is plain.
 func Inner(command string) string {
 	w, ok := words(command)
-	if ok && len(w) == 3 && (w[1] == "-c" || w[1] == "-lc") && strings.HasSuffix(w[0], "sh") {
+	if ok && len(w) == 3 && (w[1] == "-c" || w[1] == "-lc") && shells.MatchString(w[0]) {
 		return w[2]
 	}
 	return command

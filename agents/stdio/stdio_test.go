@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -160,7 +161,11 @@ func TestSendToADeafProgram(t *testing.T) {
 }
 
 func TestJudge(t *testing.T) {
-	p := guard.Policy{Role: dag.RoleBuild, Root: "/p", Tree: "/t", Headless: true}
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "cmux"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := guard.Policy{Role: dag.RoleBuild, Root: "/p", Tree: "/t", Headless: true, Machine: guard.Here("/", []string{"PATH=" + bin})}
 	shell := func(command string) guard.Call {
 		in, err := json.Marshal(map[string]string{"command": command})
 		if err != nil {
@@ -173,8 +178,9 @@ func TestJudge(t *testing.T) {
 		plain, headless, auto guard.Verdict
 	}{
 		{`cmux done "a b"`, guard.Allow, guard.Allow, guard.Allow},
-		{`/bin/bash -lc 'cmux done "a b"'`, guard.Allow, guard.Allow, guard.Allow},
-		{`/bin/bash -lc "git add -A && git commit -m 'x'"`, guard.Allow, guard.Allow, guard.Allow},
+		{`/bin/bash -lc 'cmux done "a b"'`, guard.Ask, guard.Deny, guard.Allow},
+		{Inner(`/bin/bash -lc "cmux done 'a b'"`), guard.Allow, guard.Allow, guard.Allow},
+		{Inner(`/tmp/bash -lc "cmux done 'a b'"`), guard.Ask, guard.Deny, guard.Allow},
 		{`cmux done "$(rm -rf /)"`, guard.Deny, guard.Deny, guard.Deny},
 		{`cmux done x; touch y`, guard.Ask, guard.Deny, guard.Allow},
 		{`sh -c 'cmux done x; touch y'`, guard.Ask, guard.Deny, guard.Allow},

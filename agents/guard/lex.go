@@ -1,0 +1,162 @@
+package guard
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// command is one command of a text that bash, zsh, dash and sh read alike,
+// whatever their options.
+type command struct {
+	after      string // the operator that stands before it: "", "&&", "||", ";" or "|"
+	words      []lexeme
+	redirected bool
+}
+
+// lexeme is a word as every shell hands it to a program.
+type lexeme struct {
+	text string
+	here bool // it is the here-document of a commit message
+}
+
+func (c command) is(name string) bool { return !c.words[0].here && c.words[0].text == name }
+
+// plainText reports whether a text has none of the characters that are not
+// seen, or that a shell may take for others.
+func plainText(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
+		return r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
+	})
+}
+
+// lexer takes a text apart, and gives up at whatever it does not know.
+type lexer struct{ rest string }
+
+// lex takes a text apart into commands. There is no expansion in its language,
+// no assignment, no reserved word that its reader takes for a name, and no way
+// to write to a file.
+func lex(text string) (commands []command, ok bool) {
+	if len(text) > maxScript || !plainText(text) {
+		return nil, false
+	}
+	l := &lexer{text}
+	for after := ""; ; {
+		c := command{after: after}
+		if !l.command(&c) {
+			return nil, false
+		}
+		commands = append(commands, c)
+		if l.rest == "" {
+			return commands, true
+		}
+		if after, ok = l.operator(); !ok {
+			return nil, false
+		}
+	}
+}
+
+// operators by what is written. Several newlines are one.
+var operators = regexp.MustCompile(`^(?:(&&|\|\||\||;) *|(?: *\n)+ *)`)
+
+func (l *lexer) operator() (op string, ok bool) {
+	m := operators.FindStringSubmatch(l.rest)
+	if m == nil {
+		return "", false
+	}
+	l.rest = l.rest[len(m[0]):]
+	if m[1] == "" {
+		return ";", true
+	}
+	return m[1], true
+}
+
+// redirections lead what is printed to nowhere, or errors to where the rest
+// goes.
+var redirections = regexp.MustCompile(`^(2>&1|2> ?/dev/null|> ?/dev/null( 2>&1)?)( *)(&&|\|\||[|;\n]|$)`)
+
+// command reads words up to an operator or the end.
+func (l *lexer) command(c *command) bool {
+	for {
+		if m := redirections.FindStringSubmatchIndex(l.rest); m != nil && len(c.words) > 0 {
+			c.redirected, l.rest = true, l.rest[m[7]:]
+			return true
+		}
+		w, ok := l.word()
+		if !ok {
+			return false
+		}
+		c.words = append(c.words, w)
+		blank := len(l.rest) - len(strings.TrimLeft(l.rest, " "))
+		l.rest = l.rest[blank:]
+		if l.rest == "" || operators.MatchString(l.rest) {
+			return true
+		}
+		if blank == 0 {
+			return false
+		}
+	}
+}
+
+var (
+	// bare words mean nothing to any shell; "=" only within an option, once.
+	bare = regexp.MustCompile(`^(?:--[a-z][a-z-]*=[A-Za-z0-9_./:@%+,-]*|[A-Za-z0-9_./:@%+,-]+)`)
+	// prefixed is an option whose value is quoted.
+	prefixed = regexp.MustCompile(`^--[a-z][a-z-]*=$`)
+	single   = regexp.MustCompile(`^'[^']+'(?:\\''[^']+')*`)
+	double   = regexp.MustCompile("^\"[^\"$`\\\\!]*\"")
+	ends     = regexp.MustCompile(`^(?:[ \n|;]|&&|$)`)
+)
+
+func (l *lexer) word() (w lexeme, ok bool) {
+	if text, rest, ok := commitMessage(l.rest); ok {
+		l.rest = rest
+		return lexeme{text, true}, ends.MatchString(rest)
+	}
+	w.text = bare.FindString(l.rest)
+	l.rest = l.rest[len(w.text):]
+	if w.text == "" || prefixed.MatchString(w.text) {
+		quoted := single.FindString(l.rest)
+		if quoted != "" {
+			w.text += strings.ReplaceAll(quoted[1:len(quoted)-1], `'\''`, "'")
+		} else if quoted = double.FindString(l.rest); quoted != "" {
+			w.text += quoted[1 : len(quoted)-1]
+		}
+		if quoted == "" && w.text == "" {
+			return w, false
+		}
+		l.rest = l.rest[len(quoted):]
+	}
+	return w, ends.MatchString(l.rest)
+}
+
+const (
+	hereBegins = "\"$(cat <<'EOF'\n"
+	hereEnds   = "\nEOF\n)\""
+)
+
+// commitMessage reads the one substitution that is known: the here-document
+// that Claude Code writes for commit messages. No line of it may begin as its
+// end does, which some shells take for the end. Others look for the closing
+// parenthesis without knowing of here-documents: they must find the same, or
+// nothing that they could run.
+func commitMessage(text string) (message, rest string, ok bool) {
+	text, ok = strings.CutPrefix(text, hereBegins)
+	if !ok {
+		return "", "", false
+	}
+	message, rest, ok = strings.Cut(text, hereEnds)
+	if !ok || strings.ContainsAny(rest, `'"`) {
+		return "", "", false
+	}
+	for line := range strings.Lines(message) {
+		if strings.HasPrefix(strings.TrimSpace(line), "EOF") {
+			return "", "", false
+		}
+	}
+	if _, after, closed := strings.Cut(message, ")"); closed && strings.ContainsAny(after, "\"`$") {
+		return "", "", false
+	}
+	return message, rest, true
+}

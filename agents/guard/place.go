@@ -1,0 +1,73 @@
+package guard
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// spots are the places that a path may mean: with its links followed, and the
+// link itself. ok says that all are the node's own and none holds state.
+func (g *guard) spots(dir, path string) (spots []spot, ok bool) {
+	abs := path
+	if !filepath.IsAbs(abs) {
+		if dir == "" {
+			return nil, false
+		}
+		abs = dir + string(filepath.Separator) + path
+	}
+	if path == "" || strings.ContainsRune(path, 0) {
+		return nil, false
+	}
+	clean := filepath.Clean(abs)
+	parent, err := g.resolve(filepath.Dir(clean))
+	if err != nil {
+		return nil, false
+	}
+	spots = append(spots, g.spotOf(filepath.Join(parent, filepath.Base(clean))))
+	for _, p := range []string{abs, clean} {
+		r, err := g.resolve(p)
+		if err != nil {
+			return nil, false
+		}
+		spots = append(spots, g.spotOf(r))
+	}
+	for _, s := range spots {
+		if s.whose != own || s.state != "" || odd(s.rel) {
+			return nil, false
+		}
+	}
+	return spots, true
+}
+
+// programs are told what to run by these files and folders, without anyone
+// asking for it: the agents themselves, editors, and the hooks of commits.
+var programs = []string{
+	".claude", ".mcp.json", ".codex", ".kimi", ".agents",
+	".vscode", ".idea", ".devcontainer", ".envrc",
+	".husky", ".githooks", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml",
+	".gitmodules", ".gitconfig",
+}
+
+func obeyed(rel string) bool {
+	return slices.ContainsFunc(strings.Split(rel, "/"), func(name string) bool {
+		return slices.ContainsFunc(programs, func(p string) bool { return strings.EqualFold(name, p) })
+	})
+}
+
+// odd reports whether some file system takes a name for another one: by
+// characters that it does not count, or by a short form of it.
+func odd(rel string) bool {
+	for _, name := range strings.Split(rel, "/") {
+		if name != "." && name != strings.TrimRight(name, ". ") || strings.ContainsAny(name, `\:`) {
+			return true
+		}
+		if i := strings.IndexByte(name, '~'); i >= 0 && i+1 < len(name) && '0' <= name[i+1] && name[i+1] <= '9' {
+			return true
+		}
+	}
+	return strings.ContainsFunc(rel, func(r rune) bool {
+		return unicode.Is(unicode.Cf, r) || unicode.IsControl(r) || r == unicode.ReplacementChar
+	})
+}

@@ -1,0 +1,245 @@
+package guard
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// effect is what a form promises to do at most.
+type effect uint8
+
+const (
+	prints  effect = iota // reads the node's own files and history
+	reports               // tells cmux
+	records               // changes the index, or adds a commit
+	changes               // changes files of the worktree
+)
+
+var effects = [...]string{prints: "prints", reports: "reports", records: "records", changes: "changes files"}
+
+// form is a command that is granted: the words that begin it, options that
+// stand for themselves, and then arguments. A word in capitals stands for what
+// slots say. What git or a program may make of any other word does not matter.
+type form struct {
+	words   string
+	options []string
+	needs   string // the slot that one of the options must have filled
+	args    string // the slot of the arguments
+	most    int    // arguments
+	least   int
+	paths   string // the slot of the arguments behind "--"
+	effect  effect
+}
+
+func (f *form) program() string { name, _, _ := strings.Cut(f.words, " "); return name }
+
+// builtin reports whether every shell itself is the program.
+func (f *form) builtin() bool {
+	return slices.Contains([]string{"echo", "pwd", "true", "cd"}, f.program())
+}
+
+const many = 1 << 20
+
+var (
+	diffOptions = []string{
+		"--stat", "--numstat", "--shortstat", "--summary", "--name-only", "--name-status", "--cached", "--staged",
+		"--no-color", "--check", "-p", "--patch", "--unified=N", "-w", "--quiet", "--exit-code", "--no-ext-diff",
+	}
+	logOptions = []string{
+		"--oneline", "-N", "-n N", "--max-count=N", "--graph", "--decorate", "--all", "--no-merges", "--merges", "--first-parent",
+		"--reverse", "--stat", "--shortstat", "--name-only", "--name-status", "-p", "--patch", "--no-color", "--follow",
+		"--format=FORMAT", "--pretty=FORMAT", "--abbrev-commit",
+	}
+)
+
+// forms is all that is granted in a shell. docs/permissions.md shows it.
+var forms = []*form{
+	{words: "cmux done", args: "TEXT", least: 1, most: 1, effect: reports},
+	{words: "cmux done --", args: "TEXT", least: 1, most: 1, effect: reports},
+	{words: "cmux blocked", args: "TEXT", least: 1, most: 1, effect: reports},
+	{words: "cmux blocked --", args: "TEXT", least: 1, most: 1, effect: reports},
+
+	{words: "git status", options: []string{"-s", "--short", "-b", "-sb", "--branch", "--porcelain", "--porcelain=v1", "--porcelain=v2", "-uno", "-uall"}, paths: "PATH"},
+	{words: "git diff", options: diffOptions, args: "REV", most: 2, paths: "PATH"},
+	{words: "git log", options: logOptions, args: "REV", most: 2, paths: "PATH"},
+	{words: "git show", options: logOptions, args: "OBJECT", most: 1, paths: "PATH"},
+	{words: "git rev-parse", options: []string{"--abbrev-ref", "--short", "--verify", "--show-toplevel"}, args: "REV", most: 1},
+
+	{words: "git add", options: []string{"-A", "--all", "-u", "--update", "-v"}, args: "PATH", most: many, paths: "PATH", effect: records},
+	{words: "git commit", options: []string{"-q", "--quiet", "-a", "--all", "-aq", "-qa", "--allow-empty",
+		"-m MESSAGE", "-am MESSAGE", "-qm MESSAGE", "-qam MESSAGE", "-aqm MESSAGE", "--message=MESSAGE"}, needs: "MESSAGE", effect: records},
+	{words: "git restore --staged", options: []string{"-q", "--quiet"}, args: "PATH", most: many, paths: "PATH", effect: records},
+	{words: "git restore", options: []string{"-q", "--quiet", "--staged", "--worktree", "--source=COMMIT", "-s COMMIT"}, args: "FILE", most: many, paths: "FILE", effect: changes},
+	{words: "git rm", options: []string{"-q", "--quiet", "--cached"}, args: "FILE", most: many, paths: "FILE", effect: changes},
+
+	{words: "cat", options: []string{"-n"}, args: "PATH", most: many},
+	{words: "head", options: []string{"-N", "-n N"}, args: "PATH", most: 1},
+	{words: "tail", options: []string{"-N", "-n N"}, args: "PATH", most: 1},
+	{words: "wc", options: []string{"-l", "-c", "-w"}, args: "PATH", most: many},
+	{words: "ls", options: []string{"-l", "-a", "-la", "-al", "-A", "-1"}, args: "PATH", most: many},
+	{words: "pwd"},
+	{words: "true"},
+	{words: "echo", args: "TEXT", most: many},
+}
+
+// match is a command that fits a form: what fills its slots.
+type match map[string][]string
+
+// match reports whether words fit the form, option by option.
+func (f *form) match(words []lexeme) (m match, ok bool) {
+	m = match{}
+	words, ok = f.start(words)
+	if !ok {
+		return nil, false
+	}
+	for len(words) > 0 && words[0].text != "--" {
+		n := f.option(words, m)
+		if n == 0 {
+			break
+		}
+		words = words[n:]
+	}
+	args, paths := words, []lexeme(nil)
+	if i := slices.IndexFunc(words, func(w lexeme) bool { return !w.here && w.text == "--" }); i >= 0 {
+		if args, paths = words[:i], words[i+1:]; f.paths == "" {
+			return nil, false
+		}
+	}
+	if len(args) < f.least || len(args) > f.most || f.needs != "" && len(m[f.needs]) == 0 {
+		return nil, false
+	}
+	for _, w := range args {
+		if !m.fill(f.args, w, f.words == "cmux done --" || f.words == "cmux blocked --") {
+			return nil, false
+		}
+	}
+	for _, w := range paths {
+		if !m.fill(f.paths, w, false) {
+			return nil, false
+		}
+	}
+	return m, true
+}
+
+// start takes the words off that begin the form. git takes --no-pager before
+// its subcommand.
+func (f *form) start(words []lexeme) (rest []lexeme, ok bool) {
+	for i, want := range strings.Fields(f.words) {
+		if i == 1 && f.program() == "git" && len(words) > 0 && words[0].text == "--no-pager" {
+			words = words[1:]
+		}
+		if len(words) == 0 || words[0].here || words[0].text != want {
+			return nil, false
+		}
+		words = words[1:]
+	}
+	return words, true
+}
+
+// option takes one option off, and says of how many words it is.
+func (f *form) option(words []lexeme, m match) (n int) {
+	for _, o := range f.options {
+		at := strings.IndexFunc(o, func(r rune) bool { return 'A' <= r && r <= 'Z' })
+		slot := o[max(at, 0):]
+		if _, is := slots[slot]; at < 0 || !is {
+			if words[0].text == o && !words[0].here {
+				return 1
+			}
+			continue
+		}
+		if name, separate := strings.CutSuffix(o[:at], " "); separate {
+			if words[0].text == name && !words[0].here && len(words) > 1 && m.fill(slot, words[1], false) {
+				return 2
+			}
+			continue
+		}
+		if value, ok := strings.CutPrefix(words[0].text, o[:at]); ok && !words[0].here && m.fill(slot, lexeme{text: value}, false) {
+			return 1
+		}
+	}
+	return 0
+}
+
+// fill puts a word into a slot when it fits there.
+func (m match) fill(slot string, w lexeme, dashes bool) bool {
+	s, known := slots[slot]
+	if !known || w.here && slot != "MESSAGE" || !dashes && strings.HasPrefix(w.text, "-") || !s.fits(w.text) {
+		return false
+	}
+	m[slot] = append(m[slot], w.text)
+	return true
+}
+
+// slots are what a word in capitals stands for. No word begins with "-", but a
+// text behind "--".
+var slots = map[string]struct {
+	fits func(string) bool
+	says string
+}{
+	"N":       {regexp.MustCompile(`^[0-9]{1,9}$`).MatchString, "a number"},
+	"TEXT":    {func(string) bool { return true }, "a literal text"},
+	"MESSAGE": {func(string) bool { return true }, "a literal text, or `\"$(cat <<'EOF'`, lines none of which begins with `EOF`, `EOF` and `)\"`, as Claude Code writes it"},
+	"PATH":    {isPath, "a file or folder where the node works, links followed, outside of `.git` and `.cmux`; no pattern"},
+	"FILE":    {isPath, "as PATH, one file that git tracks, and nothing that programs take orders from (below)"},
+	"REV":     {isRange, "a branch, a tag, a commit, `'HEAD~1'`, or two of them with `..` or `...` between"},
+	"OBJECT":  {isObject, "as REV, or `REV:PATH`"},
+	"COMMIT":  {func(s string) bool { return revision.MatchString(s) && !strings.Contains(s, "..") }, "a commit"},
+	"FORMAT":  {format.MatchString, "`oneline`, `short`, `medium`, `full`, or the placeholders of hash, author, date, subject and body"},
+}
+
+var (
+	pathText = regexp.MustCompile(`^[\pL\pN_./@+,][\pL\pN\pM_./@+,%= -]*$`)
+	revision = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*(?:[~^][0-9]*)*$`)
+	format   = regexp.MustCompile(`^(?:oneline|short|medium|full|fuller|(?:format:|tformat:)?(?:%[hHsbBtTpPdDn]|%a[neadirsI]|%c[neadirsI]|[A-Za-z0-9 ,.;:|/()\[\]_-])*)$`)
+)
+
+func isPath(s string) bool { return pathText.MatchString(s) }
+
+// isRange reports whether a text is one revision, or two with dots between.
+func isRange(s string) bool {
+	from, to, two := strings.Cut(s, "..")
+	if !two {
+		return revision.MatchString(s)
+	}
+	to = strings.TrimPrefix(to, ".")
+	return revision.MatchString(from) && !strings.Contains(to, "..") && (to == "" || revision.MatchString(to))
+}
+
+func isObject(s string) bool {
+	rev, path, two := strings.Cut(s, ":")
+	if !two {
+		return isRange(s)
+	}
+	return revision.MatchString(rev) && !strings.Contains(s, "..") && isPath(path)
+}
+
+// Grants is the table of what is granted in a shell, as Markdown.
+func Grants() string {
+	var b strings.Builder
+	b.WriteString("| command | options | arguments | |\n|---|---|---|---|\n")
+	code := func(words []string) string {
+		if len(words) == 0 {
+			return ""
+		}
+		return "`" + strings.Join(words, "` `") + "`"
+	}
+	for _, f := range forms {
+		var args []string
+		switch {
+		case f.args != "" && f.most == 1:
+			args = append(args, f.args)
+		case f.args != "":
+			args = append(args, f.args+" ...")
+		}
+		if f.paths != "" {
+			args = append(args, "-- "+f.paths+" ...")
+		}
+		b.WriteString("| `" + f.words + "` | " + code(f.options) + " | " + code(args) + " | " + effects[f.effect] + " |\n")
+	}
+	b.WriteString("\n")
+	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "REV", "OBJECT", "COMMIT", "FORMAT", "N"} {
+		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
+	}
+	return b.String()
+}
