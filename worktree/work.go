@@ -107,6 +107,15 @@ func (r *Repo) ChangedFiles(ctx context.Context, treePath, start string) ([]stri
 	return slices.Compact(all), nil
 }
 
+// Holds reports whether the history of tip, a commit or ref, holds the commit.
+func (r *Repo) Holds(ctx context.Context, tip, commit string) (bool, error) {
+	_, err := git(ctx, r.Root, "merge-base", "--is-ancestor", commit, tip)
+	if exitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Uncommitted says what the worktree holds beside its commit.
 func (r *Repo) Uncommitted(ctx context.Context, treePath string) (Dirt, error) {
 	return dirt(ctx, treePath)

@@ -17,7 +17,10 @@ func (a *attempt) prepare() error {
 	if !a.node.HasTree() {
 		return nil
 	}
-	var t *tree
+	var (
+		t     *tree
+		watch shared
+	)
 	a.ownStart = a.spec.Place.Commit
 	if err := a.become(dag.SettingUp, time.Time{}, ""); err != nil {
 		return err
@@ -30,11 +33,17 @@ func (a *attempt) prepare() error {
 		if g == nil {
 			return nil
 		}
-		return t.repo.Prepare(ctx, t.lent, worktree.PrepareSpec{
+		if err := t.repo.Prepare(ctx, t.lent, worktree.PrepareSpec{
 			Copy: g.Copy, Link: g.Link, Setup: g.Setup, SetupTimeout: setupTimeout,
 			Env: a.stage.Env, Output: a.out,
-		})
+		}); err != nil {
+			return err
+		}
+		a.forgetTrace() // of the setup
+		watch, err = t.watchShared(ctx)
+		return err
 	})
+	a.shared = watch
 	a.tree = t
 	if failure != nil || err != nil {
 		// What a broken-off step left running has no program to be found by.
@@ -186,6 +195,15 @@ func (a *attempt) survey() {
 	ctx := context.WithoutCancel(a.ctx)
 	var errs []error
 	note := func(err error) { errs = append(errs, err) }
+	if a.end.Outcome != dag.Done && a.end.Reason != dag.ReasonScope || a.overridden {
+		// Nobody has looked yet. It does not change the verdict.
+		f, err := a.sharedChanges(ctx)
+		if note(err); f != nil {
+			a.note("%s", f.detail)
+		}
+	}
+	a.forgetTrace()
+	ctx = worktree.WithConfig(ctx, a.shared.undone...)
 	var err error
 	if a.end.Outcome != dag.Done && !a.end.Retry {
 		a.end.Snapshot, err = a.tree.snapshot(ctx, fmt.Sprintf("attempt %d of %s did not pass", a.spec.Attempt, a.node.Name))

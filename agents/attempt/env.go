@@ -74,6 +74,10 @@ func environ(j *Job) ([]string, error) {
 			vars[name] = value
 		}
 	}
+	if s.Place.Tree != "" && vars[traceVar] == "" {
+		vars[traceVar] = traceFile(r, s)
+		vars["GIT_TRACE2_EVENT_BRIEF"] = "1"
+	}
 	if j.Terminal != nil {
 		vars["TERM"] = j.Terminal.Term
 	}

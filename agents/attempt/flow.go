@@ -28,7 +28,8 @@ type attempt struct {
 	out    *output
 	agent  Agent
 	tree   *tree // nil: the node has none
-	steps  int   // checks and on_complete steps started
+	shared shared
+	steps  int // checks and on_complete steps started
 
 	activity dag.Activity
 	detail   string     // of the activity, as recorded

@@ -17,6 +17,7 @@ import (
 	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
+	"cmux/worktree"
 )
 
 // fault is what stands between a report and done. A judging kind is told and
@@ -34,6 +35,9 @@ type fault struct {
 // work not committed. The first two are found before a commit is made, so that
 // nothing unproven is ever committed for an agent.
 func (a *attempt) judge() (*fault, error) {
+	if f, err := a.reaches(); f != nil || err != nil {
+		return f, err
+	}
 	if f, err := a.verify(""); f != nil || err != nil {
 		return f, err
 	}
@@ -42,6 +46,14 @@ func (a *attempt) judge() (*fault, error) {
 	}
 	var f *fault
 	err := a.git(func(ctx context.Context) (err error) {
+		if len(a.node.Verify) > 0 { // checks run what the agent wrote
+			if f, err = a.sharedChanges(ctx); f != nil || err != nil {
+				return err
+			}
+		}
+		if f, err = a.ancestry(ctx); f != nil || err != nil {
+			return err
+		}
 		if f, err = a.scope(ctx); f != nil || err != nil {
 			return err
 		}
@@ -51,10 +63,24 @@ func (a *attempt) judge() (*fault, error) {
 	return f, err
 }
 
+// reaches looks for changes of what all worktrees share.
+func (a *attempt) reaches() (f *fault, err error) {
+	if a.tree == nil {
+		return nil, nil
+	}
+	err = a.git(func(ctx context.Context) (err error) {
+		f, err = a.sharedChanges(ctx)
+		return err
+	})
+	return f, err
+}
+
 // git runs f, which asks git, while messages are served. What git cannot do is
 // no fault of the agent's but still ends the attempt.
 func (a *attempt) git(f func(context.Context) error) error {
-	failure, err := a.during(f)
+	failure, err := a.during(func(ctx context.Context) error {
+		return f(worktree.WithConfig(ctx, a.shared.undone...))
+	})
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,21 @@ func OutOfScope(files string, scope, context []string, start string) string {
 	return fmt.Sprintf("You changed files outside your scope: %s\n%s\nBring them back to what they were (git restore --source=%s --staged --worktree -- FILE; delete new ones), commit that, %s", files, may, short(start), again)
 }
 
+// SharedChanged hands changes of what all worktrees share back, each a line.
+func SharedChanged(changes []string) string {
+	return fmt.Sprintf("You changed what all worktrees of the repository share, which is not yours to change:\n- %s\nUndo it, %s If it was not you, say so: cmux blocked \"what changed, and that it was not you\"", strings.Join(changes, "\n- "), again)
+}
+
+// BaseLost says that the commit a branch began at is no longer in its history.
+func BaseLost(branch, start string) string {
+	return fmt.Sprintf("Your branch %s no longer holds the commit that it began at, %s: you amended it, or rebased or reset the branch. Put your work on top of it again (git reset --soft %[2]s, then commit), %s", branch, short(start), again)
+}
+
+// BranchGone says that the node's branch was deleted.
+func BranchGone(branch string) string {
+	return fmt.Sprintf("Your branch %s is gone. Make it again from your last commit (git reflog; git branch %[1]s COMMIT), check it out, %s", branch, again)
+}
+
 // WrongBranch says that the worktree was left on another branch or a detached HEAD.
 func WrongBranch(is, want string) string {
 	return fmt.Sprintf("Your worktree is on %s. Your work must be on %s: check that out (git switch %[2]s), bring your commits to it, %s", is, want, again)

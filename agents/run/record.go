@@ -70,6 +70,7 @@ type Place struct {
 	Tree     string `json:"tree,omitempty"`      // its worktree, when it has one
 	Branch   string `json:"branch,omitempty"`    // its branch, when it has one
 	Commit   string `json:"commit,omitempty"`    // what the worktree started from; for a review what it reads
+	Lent     string `json:"lent,omitempty"`      // what the branch must still hold when the node is done
 	Slot     int    `json:"slot"`                // CMUX_SLOT
 	PortBase int    `json:"port_base,omitempty"` // CMUX_PORT_BASE
 	Child    string `json:"child,omitempty"`     // instance of the runner whose child it is: it dies with it and has no lock

@@ -52,6 +52,17 @@ func (b *Book) Replay(h *History, from int64, each func(rec *Record, c dag.Chang
 	return tail.Next, err
 }
 
+// EachRecord hands every record to f, oldest first, unfolded.
+func (r *Run) EachRecord(f func(rec *Record)) error {
+	_, err := signals.ReadLog(r.Records(), 0, func(line []byte, _ int64) error {
+		if rec, err := ParseRecord(line); err == nil {
+			f(rec)
+		}
+		return nil
+	})
+	return err
+}
+
 func fold(h *History, each func(rec *Record, c dag.Change, isChange bool)) func(line []byte, next int64) error {
 	return func(line []byte, _ int64) error {
 		rec, err := ParseRecord(line)

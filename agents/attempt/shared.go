@@ -1,0 +1,218 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/prompt"
+	"cmux/agents/run"
+	"cmux/dag"
+	"cmux/worktree"
+)
+
+// shared is what the attempt knows of what its worktree shares with others.
+type shared struct {
+	before *worktree.Shared // when its agent began; nil: not watched
+	since  time.Time
+	undone []string        // settings that hide from cmux's own git what was put there
+	told   map[string]bool // changes that were noted, by what they are
+}
+
+// watchShared begins to watch.
+func (t *tree) watchShared(ctx context.Context) (shared, error) {
+	before, err := t.repo.Shared(ctx, t.lent.Path, true)
+	return shared{before: before, since: time.Now(), told: map[string]bool{}}, err
+}
+
+// sharedChanges finds what has changed of what all worktrees share and is the
+// node's: what its own git commands say, and what nobody else can have done
+// because no other attempt was at work. The rest is told.
+//
+// It comes before anything else that asks git: a setting may name a program.
+func (a *attempt) sharedChanges(ctx context.Context) (*fault, error) {
+	w := &a.shared
+	if w.before == nil {
+		return nil, nil
+	}
+	now, err := a.tree.repo.Shared(ctx, a.tree.lent.Path, true)
+	if err != nil {
+		return nil, err
+	}
+	changes := slices.DeleteFunc(w.before.Compare(now), a.expected)
+	w.undone = worktree.As(changes)
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	mine, others := a.attribute(changes)
+	for _, c := range others {
+		if line := c.String(); !w.told[line] {
+			w.told[line] = true
+			a.note("changed while this node was at work, by whom is not known: %s%s", line, undo(c))
+		}
+	}
+	if len(mine) == 0 {
+		return nil, nil
+	}
+	var detail, tell []string
+	for _, c := range mine {
+		detail = append(detail, c.String()+undo(c))
+		tell = append(tell, c.String()+undo(c))
+	}
+	const most = 10
+	if n := len(detail) - most; n > 0 {
+		detail, tell = detail[:most], tell[:most]
+		detail = append(detail, fmt.Sprintf("and %d more", n))
+		tell = append(tell, detail[most])
+	}
+	return &fault{
+		reason: dag.ReasonScope,
+		detail: "changed what all worktrees share: " + strings.Join(detail, "; "),
+		tell:   prompt.SharedChanged(tell),
+	}, nil
+}
+
+func undo(c worktree.Change) string {
+	if c.Undo == "" {
+		return ""
+	}
+	return " (undo: " + c.Undo + ")"
+}
+
+// expected reports whether cmux, or the node as it should, changes the like.
+func (a *attempt) expected(c worktree.Change) bool {
+	g := a.job.Run.Plan.Graph
+	switch c.Kind {
+	case worktree.ChangedRef:
+		if c.Name == "refs/heads/"+a.spec.Place.Branch && a.spec.Place.Branch != "" {
+			return true
+		}
+		// Snapshots and what reviews read come; only what was there may not go.
+		return strings.HasPrefix(c.Name, "refs/cmux/") && (c.Old == "" || strings.HasPrefix(c.Name, "refs/cmux/runs/") && c.New != "")
+	case worktree.ChangedSetting:
+		// What a push of the run's own sets beside it.
+		rest, ok := strings.CutPrefix(c.Name, "branch.")
+		if !ok || g == nil {
+			return false
+		}
+		for i := range g.Nodes {
+			if b := g.Nodes[i].Branch; b != "" && (rest == b+".remote" || rest == b+".merge") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// attribute tells the node's own changes from all others.
+func (a *attempt) attribute(changes []worktree.Change) (mine, others []worktree.Change) {
+	trace := readTrace(a.stage.traceFile())
+	busy := a.atWork()
+	alone := len(busy) == 0
+	for _, c := range changes {
+		branch, isBranch := strings.CutPrefix(c.Name, "refs/heads/")
+		isBranch = isBranch && c.Kind == worktree.ChangedRef
+		proven := slices.ContainsFunc(trace, func(t traced) bool {
+			return t.did(c, a.tree.lent.Path, a.job.Run.Plan.Root)
+		})
+		planned := isBranch && a.planned(branch)
+		switch {
+		case isBranch && busy[branch] && !proven:
+			// Its own node commits on it.
+		case isBranch && c.Old == "" && !planned, strings.HasPrefix(c.Name, "refs/remotes/") && c.Kind == worktree.ChangedRef:
+			// A further branch and what a fetch brings take nothing from anybody.
+			others = append(others, c)
+		case proven, alone && (planned || !c.Ordinary()):
+			mine = append(mine, c)
+		default:
+			others = append(others, c)
+		}
+	}
+	return mine, others
+}
+
+// planned reports whether another node of the run has the branch.
+func (a *attempt) planned(branch string) bool {
+	g := a.job.Run.Plan.Graph
+	return g != nil && slices.ContainsFunc(g.Nodes, func(n dag.Node) bool { return n.Branch == branch && n.Name != a.node.Name })
+}
+
+// atWork are the branches of the other nodes of which an attempt was at work
+// since this one began; a node without a branch counts under its name. Where
+// the records cannot be read, nobody is known to have been alone.
+func (a *attempt) atWork() map[string]bool {
+	began := make(map[string]bool)
+	busy := make(map[string]bool)
+	branch := func(node string) string {
+		if g := a.job.Run.Plan.Graph; g != nil {
+			if i := g.Index(node); i >= 0 && g.Nodes[i].HasBranch() {
+				return g.Nodes[i].Branch
+			}
+		}
+		return "node " + node
+	}
+	err := a.job.Run.EachRecord(func(r *run.Record) {
+		if r.Node == "" || r.Node == a.node.Name {
+			return
+		}
+		switch r.Type {
+		case run.Started:
+			began[r.Node] = true
+		case run.AttemptEnd, run.Vanished:
+			if began[r.Node] && r.At.After(a.shared.since) {
+				busy[branch(r.Node)] = true
+			}
+			delete(began, r.Node)
+		}
+	})
+	for node := range began {
+		busy[branch(node)] = true
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		busy["unknown"] = true
+	}
+	return busy
+}
+
+// ancestry requires that the branch still holds the commit that it was lent at.
+func (a *attempt) ancestry(ctx context.Context) (*fault, error) {
+	from := a.spec.Place.Lent
+	if from == "" {
+		from = a.spec.Place.Commit
+	}
+	if from == "" || !a.node.HasBranch() {
+		return nil, nil
+	}
+	tip, err := a.tree.repo.Tip(ctx, a.spec.Place.Branch)
+	if errors.Is(err, worktree.ErrBadRef) {
+		return &fault{
+			reason: dag.ReasonScope,
+			detail: fmt.Sprintf("its branch %s is gone; bring it back (git branch %s COMMIT) and retry", a.spec.Place.Branch, a.spec.Place.Branch),
+			tell:   prompt.BranchGone(a.spec.Place.Branch),
+		}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	holds, err := a.tree.repo.Holds(ctx, tip, from)
+	if err != nil || holds {
+		return nil, err
+	}
+	return &fault{
+		reason: dag.ReasonScope,
+		detail: fmt.Sprintf("%s (at %.12s) no longer holds the commit that it began at, %.12s: that was amended, rebased or reset. Put the work on it again (in %s: git reset --soft %.12s, then git commit) and retry",
+			a.spec.Place.Branch, tip, from, a.tree.lent.Path, from),
+		tell: prompt.BaseLost(a.spec.Place.Branch, from),
+	}, nil
+}
+
+// forgetTrace begins the trace anew, or ends it.
+func (a *attempt) forgetTrace() {
+	if err := os.Remove(a.stage.traceFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		a.note("%v", err)
+	}
+}

@@ -1,0 +1,195 @@
+package attempt_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cmux/dag"
+)
+
+// reaching are commands by which a program in a worktree reaches what others
+// have too, and by which word each is found out. With a free one a person may
+// have done the same meanwhile: without a trace it is told and fails nobody.
+var reaching = []struct {
+	name, script, found string
+	free                bool
+}{
+	{"config", `git config user.name Mallory`, "setting user.name: none -> Mallory", false},
+	{"config --add", `git config --add core.editor 'evil editor'`, "core.editor: none -> evil editor", false},
+	{"config --unset", `git config --unset core.logallrefupdates`, "core.logallrefupdates: true -> none", false},
+	{"config --local", `git config --local core.fsmonitor ./evil`, "core.fsmonitor: none -> ./evil", false},
+	{"config -f", `git config -f "$(git rev-parse --git-common-dir)/config" core.pager evil`, "core.pager", false},
+	{"config by editor", `GIT_EDITOR='printf "[alias]\nst = !evil\n" >>' git config --edit`, "alias.st: none -> !evil", false},
+	{"config by hand", `printf '[core]\n\thooksPath = /tmp/evil\n' >> "$(git rev-parse --git-common-dir)/config"`, "core.hookspath: none -> /tmp/evil", false},
+	{"config include", `git config include.path ../evil.inc`, "include.path", false},
+	{"config included", `git config includeIf.gitdir:/.path /tmp/evil.inc`, "/tmp/evil.inc", false},
+	{"config of the worktree", `git config extensions.worktreeConfig true; git config --worktree core.hooksPath /tmp/evil`, "/tmp/evil", false},
+	{"config section", `git config --rename-section core kore || true; git config core.bare false`, "kore", false},
+	{"config broken", `echo '[broken' >> "$(git rev-parse --git-common-dir)/config"`, ".git/config: readable -> fatal: bad config line", false},
+	{"alias", `git config alias.status '!evil'`, "alias.status", false},
+	{"pager with escapes", `git config core.pager "$(printf 'a\033]52;c;evil\007')"`, `core.pager: none -> "a\x1b]52;c;evil\a"`, false},
+	{"remote add", `git remote add evil https://evil.example/x`, "remote.evil.url: none -> https://evil.example/x", false},
+	{"remote set-url", `git remote set-url origin https://evil.example/x`, "https://evil.example/x", false},
+	{"remote set-url --push", `git remote set-url --push origin https://evil.example/x`, "remote.origin.pushurl: none -> https://evil.example/x", false},
+	{"pushurl", `git config remote.origin.pushurl https://me:secret@evil.example/x`, "remote.origin.pushurl: none -> https://me:hidden@evil.example/x", false},
+	{"remote remove", `git remote remove origin`, "remote.origin.url", false},
+	{"remote rename", `git remote rename origin upstream`, "remote.upstream.url", false},
+	{"insteadOf", `git config url.https://evil.example/.insteadOf https://`, "insteadof: none -> https://", false},
+	{"sshCommand", `git config core.sshCommand evil`, "core.sshcommand: none -> evil", false},
+	{"credential helper", `git config credential.helper '!evil'`, "credential.helper: none -> !evil", false},
+	{"filter", `git config filter.evil.clean 'touch /tmp/never'; echo '* filter=evil' > .gitattributes`, "filter.evil.clean", false},
+	{"merge driver", `git config merge.evil.driver evil`, "merge.evil.driver", false},
+	{"textconv", `git config diff.evil.textconv evil`, "diff.evil.textconv", false},
+	{"gpg program", `git config gpg.program evil`, "gpg.program", false},
+	{"push remote of another's branch", `git config branch.main.pushRemote https://evil.example/x`, "branch.main.pushremote", false},
+	{"hook", `h="$(git rev-parse --git-common-dir)/hooks"; mkdir -p "$h"; printf '#!/bin/sh\n' > "$h/pre-commit"; chmod +x "$h/pre-commit"`, `.git/hooks/pre-commit: none -> "#!/bin/sh", executable`, false},
+	{"hook as a link", `h="$(git rev-parse --git-common-dir)/hooks"; mkdir -p "$h"; ln -s /bin/true "$h/post-merge"`, ".git/hooks/post-merge: none -> link to /bin/true", false},
+	{"hook removed", `rm "$(git rev-parse --git-common-dir)/hooks/pre-push"`, ".git/hooks/pre-push", false},
+	{"hook changed", `echo evil >> "$(git rev-parse --git-common-dir)/hooks/pre-push"`, ".git/hooks/pre-push", false},
+	{"hook not executable", `chmod -x "$(git rev-parse --git-common-dir)/hooks/pre-push"`, ".git/hooks/pre-push", false},
+	{"hook as a pipe", `mkfifo "$(git rev-parse --git-common-dir)/hooks/post-commit"`, ".git/hooks/post-commit", false},
+	{"exclude", `echo '*.secret' >> "$(git rev-parse --git-common-dir)/info/exclude"`, ".git/info/exclude", false},
+	{"attributes", `echo '* -diff' > "$(git rev-parse --git-common-dir)/info/attributes"`, `.git/info/attributes: none -> "* -diff"`, false},
+	{"grafts", `git rev-parse HEAD > "$(git rev-parse --git-common-dir)/info/grafts"`, ".git/info/grafts", false},
+	{"alternates", `echo /tmp/evil > "$(git rev-parse --git-common-dir)/objects/info/alternates"`, ".git/objects/info/alternates", false},
+	{"old remotes file", `d="$(git rev-parse --git-common-dir)/remotes"; mkdir -p "$d"; echo 'URL: https://evil' > "$d/origin"`, ".git/remotes/origin", false},
+	{"replace", `git replace HEAD "$(git commit-tree -m x HEAD^{tree})"`, "refs/replace/", false},
+	{"replace by update-ref", `git update-ref refs/replace/$(git rev-parse main) "$(git commit-tree -m x HEAD^{tree})"`, "refs/replace/", false},
+	{"another's branch forced", `git branch -f other "$(git commit-tree -m x HEAD^{tree})"`, "branch other: ", false},
+	{"another's branch deleted", `git branch -D other`, "branch other: ", false},
+	{"another's branch by hand", `git commit-tree -m x HEAD^{tree} > "$(git rev-parse --git-common-dir)/refs/heads/other"`, "branch other: ", false},
+	{"a snapshot deleted", `git update-ref -d refs/cmux/snapshots/x/1`, "refs/cmux/snapshots/x/1", false},
+	{"base amended", `git commit --amend -q -m other`, "no longer holds the commit", false},
+	{"base reset", `git checkout -q --orphan new; git commit -q -m new; git branch -f shop/a; git checkout -q shop/a`, "no longer holds the commit", false},
+	{"main moved", `git update-ref refs/heads/main "$(git commit-tree -m x -p main HEAD^{tree})"`, "branch main: ", true},
+	{"branch by a push", `git push -q . "$(git commit-tree -m x -p main HEAD^{tree}):refs/heads/free"`, "branch free: ", true},
+	{"branch by a fetch", `git update-ref refs/worktree/x "$(git commit-tree -m x -p main HEAD^{tree})"; git fetch -q . refs/worktree/x:refs/heads/free`, "branch free: ", true},
+	{"commit at the root", `root="$(dirname "$(git rev-parse --git-common-dir)")"; git -C "$root" commit -q --allow-empty -m evil`, "branch main: ", true},
+	{"branch deleted", `git branch -D free`, "branch free: ", true},
+	{"branch renamed", `git branch -m free gone`, "branch free: ", true},
+	{"branch added", `git branch evil`, "branch evil: ", true},
+	{"switch at the root", `root="$(dirname "$(git rev-parse --git-common-dir)")"; git -C "$root" checkout -q free`, "HEAD of the main worktree: ", true},
+	{"tag", `git tag v1`, "tag v1: none -> ", true},
+	{"tag -a", `git tag -a -m x v2`, "tag v2: none -> ", true},
+	{"tag moved", `git tag -f v0 "$(git commit-tree -m x HEAD^{tree})"`, "tag v0: ", true},
+	{"tag deleted", `git tag -d v0`, "tag v0: ", true},
+	{"tags removed as files", `rm -r "$(git rev-parse --git-common-dir)/refs/tags"; mkdir "$(git rev-parse --git-common-dir)/refs/tags"`, "tag v0: ", true},
+	{"stash", `echo x >> src/a.txt; git stash -q`, "refs/stash: none -> ", true},
+	{"notes", `git notes add -m evil main`, "refs/notes/commits: none -> ", true},
+	{"a ref of its own making", `git update-ref refs/evil/x HEAD`, "refs/evil/x: none -> ", true},
+	{"remote branch", `git update-ref refs/remotes/origin/main HEAD`, "remote branch origin/main: ", true},
+}
+
+// sharing is inTree with what the commands above reach: a remote, a hook, a tag
+// and branches.
+func sharing(t *testing.T, node dag.Node) *fixture {
+	f := inTree(t, node)
+	git(t, f.root, "remote", "add", "origin", filepath.Join(f.root, "..", "origin.git"))
+	git(t, f.root, "tag", "v0")
+	git(t, f.root, "branch", "other")
+	git(t, f.root, "branch", "free")
+	git(t, f.root, "update-ref", "refs/cmux/snapshots/x/1", "HEAD")
+	hook := filepath.Join(f.root, ".git", "hooks", "pre-push")
+	if err := os.MkdirAll(filepath.Dir(hook), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f.job.Run.Plan.Graph = &dag.Graph{Nodes: []dag.Node{*f.job.Node, {Name: "other", Branch: "other", Role: dag.RoleBuild}}}
+	return f
+}
+
+func TestWhatReachesOthersIsFoundOut(t *testing.T) {
+	ways := []struct {
+		name   string
+		wrap   func(script string) string
+		traced bool
+	}{
+		{"plain", func(s string) string { return s }, true},
+		{"hidden", func(s string) string {
+			s = strings.ReplaceAll(s, "git ", "$(echo git) ")
+			return "cat > ../script <<'SCRIPT'\n" + s + "\nSCRIPT\nsh ../script"
+		}, true},
+		{"untraced", func(s string) string { return "unset GIT_TRACE2_EVENT\n" + s }, false},
+	}
+	for _, c := range reaching {
+		for _, w := range ways {
+			t.Run(c.name+"/"+w.name, func(t *testing.T) {
+				f := sharing(t, dag.Node{Task: w.wrap(c.script)})
+				end := f.run()
+				// Files and refs written by hand leave no trace, and neither
+				// does a further branch or what a fetch brings fail anybody.
+				fails := !c.free || w.traced && !strings.HasPrefix(c.found, "branch evil") && !strings.HasPrefix(c.found, "remote branch") && !strings.Contains(c.name, "as files")
+				if fails {
+					if end.Outcome != dag.Failed || end.Reason != dag.ReasonScope || !strings.Contains(end.Detail, c.found) {
+						t.Errorf("end %+v\nnotes %s\nlog %s", end, f.notes(), f.log())
+					}
+				} else if end.Outcome != dag.Done || !strings.Contains(f.notes(), c.found) {
+					t.Errorf("end %+v\nnotes %s", end, f.notes())
+				}
+				if strings.ContainsRune(end.Detail+f.notes(), '\x1b') {
+					t.Errorf("what is told moves a terminal: %q", end.Detail)
+				}
+			})
+		}
+	}
+}
+
+// Whoever was not alone is failed by nothing but its own trace.
+func TestOthersChangesFailNobody(t *testing.T) {
+	f := sharing(t, dag.Node{Task: "git config core.editor evil; git tag v1; unset GIT_TRACE2_EVENT; git config core.pager evil; git branch -f other HEAD"})
+	for _, line := range []string{
+		`{"t":"started","at":"2020-01-01T00:00:00Z","node":"other","attempt":1}`,
+	} {
+		write(t, f.job.Run.Records(), line+"\n")
+	}
+	end := f.run()
+	if end.Reason != dag.ReasonScope || !strings.Contains(end.Detail, "core.editor") || !strings.Contains(end.Detail, "tag v1") ||
+		strings.Contains(end.Detail, "core.pager") {
+		t.Errorf("end %+v", end)
+	}
+	if n := f.notes(); !strings.Contains(n, "core.pager: none -> evil") || strings.Contains(n, "tag v1") {
+		t.Errorf("notes %s", n)
+	}
+}
+
+// What was set up, pushed by the run itself or put back is nobody's fault.
+func TestOrdinaryWorkReachesNobody(t *testing.T) {
+	for _, script := range []string{
+		"true",
+		"git config core.editor evil; git config --unset core.editor",
+		"git tag v1; git tag -d v1",
+		"echo x >> src/a.txt; git stash -q; git stash pop -q; git commit -qam x",
+		"git checkout -q -b side; echo x > b; git add b; git commit -qm x; git checkout -q shop/a; git merge -q side; git branch -D side",
+		"echo x > b; git add b; git commit -qm x; git commit -q --amend -m y; git rebase -q HEAD~1",
+		"git config branch.shop/a.remote origin; git config branch.shop/a.merge refs/heads/shop/a",
+		"git gc -q; git pack-refs --all; git update-index --refresh; git status; git log --oneline",
+	} {
+		f := sharing(t, dag.Node{Task: script})
+		f.job.Run.Plan.Graph.Nodes[0].Branch = "shop/a"
+		if end := f.run(); end.Outcome != dag.Done || strings.Contains(f.notes(), "changed while") {
+			t.Errorf("%s: %+v\nnotes %s\nlog %s", script, end, f.notes(), f.log())
+		}
+	}
+}
+
+// A program that the agent names in the shared configuration is not run by
+// cmux, whatever it still has to do: compare, save, report.
+func TestNothingOfTheAgentsIsRun(t *testing.T) {
+	f := sharing(t, dag.Node{})
+	ran := filepath.Join(f.root, "..", "ran")
+	evil := "touch '" + ran + "'; cat"
+	f.job.Node.Task = `git config filter.evil.clean "` + evil + `"; git config filter.evil.process "` + evil + `"
+git config core.fsmonitor "` + evil + `"; git config diff.external "` + evil + `"
+echo '* filter=evil' > .gitattributes; echo two > src/a.txt; echo new > b`
+	end := f.run()
+	if end.Reason != dag.ReasonScope || end.Snapshot == "" {
+		t.Errorf("end %+v", end)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("it was run")
+	}
+}

@@ -1,0 +1,335 @@
+package worktree
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Shared is what all worktrees of a repository have in common beside its
+// objects: a change of it in one worktree reaches every other, the person's
+// included.
+type Shared struct {
+	Config []Setting             `json:"config"`           // as git lists it
+	Broken string                `json:"broken,omitempty"` // why git cannot list it
+	Files  map[string]SharedFile `json:"files"`            // by path in the git directory
+	Refs   map[string]string     `json:"refs,omitempty"`   // full name to commit or symbolic target; nil: not read
+}
+
+// Setting is one value of git's configuration. A key may have several.
+type Setting struct {
+	Scope string `json:"scope"` // system, global, local, worktree
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// SharedFile is a file of the git directory. Data is nil where it is too large
+// to be kept.
+type SharedFile struct {
+	Mode fs.FileMode `json:"mode"`
+	Sum  string      `json:"sum"`
+	Data []byte      `json:"data,omitempty"`
+}
+
+// Change is a difference between two states of what is shared.
+type Change struct {
+	Kind ChangeKind
+	// Name is the key of a setting, a path in the git directory, or a ref.
+	Name     string
+	Scope    string // of a setting
+	Old, New string // one line each, harmless to print; empty: there was, or is, none
+	Undo     string // what brings the old value back, as a person would type it; empty: nothing simple does
+
+	was []string // the setting's old values
+}
+
+// ChangeKind says what a Change is a change of.
+type ChangeKind int
+
+const (
+	ChangedSetting ChangeKind = iota
+	ChangedFile
+	ChangedRef
+)
+
+func (c Change) String() string {
+	none := func(v string) string {
+		if v == "" {
+			return "none"
+		}
+		return v
+	}
+	return fmt.Sprintf("%s: %s -> %s", c.What(), none(c.Old), none(c.New))
+}
+
+// What names the thing that changed.
+func (c Change) What() string {
+	switch c.Kind {
+	case ChangedSetting:
+		name := "setting " + printable(c.Name)
+		if c.Scope != "local" {
+			name += " (" + c.Scope + ")"
+		}
+		return name
+	case ChangedFile:
+		if c.Name == "HEAD" {
+			return "HEAD of the main worktree"
+		}
+		return ".git/" + printable(c.Name)
+	}
+	for _, p := range []struct{ prefix, word string }{
+		{"refs/heads/", "branch "}, {"refs/tags/", "tag "}, {"refs/remotes/", "remote branch "},
+	} {
+		if rest, ok := strings.CutPrefix(c.Name, p.prefix); ok {
+			return p.word + printable(rest)
+		}
+	}
+	return printable(c.Name)
+}
+
+// Ordinary reports whether a person or a server changes the like while others
+// work: branches, tags, fetched refs, the stash, notes. Without a trace it says
+// nothing about who did it.
+func (c Change) Ordinary() bool {
+	switch c.Kind {
+	case ChangedRef:
+		return !strings.HasPrefix(c.Name, "refs/replace/") && !strings.HasPrefix(c.Name, "refs/cmux/")
+	case ChangedFile:
+		return c.Name == "HEAD" || c.Name == "shallow"
+	}
+	if c.Scope != "local" && c.Scope != "worktree" {
+		return !c.Sensitive()
+	}
+	section, name, _ := cutKey(c.Name)
+	return section == "branch" && name != "pushremote" || section == "lfs" || section == "submodule" && name != "update"
+}
+
+// Sensitive reports whether the change can make git run another program, look
+// at other files or talk to another host: nothing is pushed or merged over it
+// until a person has seen it.
+func (c Change) Sensitive() bool {
+	switch c.Kind {
+	case ChangedFile:
+		return c.Name != "HEAD" && c.Name != "info/exclude" && c.Name != "shallow"
+	case ChangedRef:
+		return strings.HasPrefix(c.Name, "refs/replace/")
+	}
+	section, name, _ := cutKey(c.Name)
+	switch section {
+	case "core":
+		return slices.Contains([]string{"fsmonitor", "hookspath", "sshcommand", "askpass", "gitproxy", "worktree", "bare",
+			"attributesfile", "alternaterefscommand", "editor", "pager", "excludesfile"}, name)
+	case "branch":
+		return name == "pushremote"
+	case "submodule":
+		return name == "update"
+	case "filter", "merge", "diff", "remote", "url", "credential", "include", "includeif", "http", "https", "ssh", "push",
+		"protocol", "gpg", "extensions", "config", "sequence", "transport", "sendpack", "pack", "uploadpack", "remotes":
+		return true
+	case "":
+		return true // a configuration that cannot be read
+	}
+	return false
+}
+
+// cutKey is the section and the last name of a key, in lower case, and what
+// stands between them.
+func cutKey(key string) (section, name, sub string) {
+	section, rest, _ := strings.Cut(key, ".")
+	if i := strings.LastIndexByte(rest, '.'); i >= 0 {
+		sub, rest = rest[:i], rest[i+1:]
+	}
+	return strings.ToLower(section), strings.ToLower(rest), sub
+}
+
+// Compare lists what differs between two states, in a fixed order. Refs are
+// compared where both states have them.
+func (s *Shared) Compare(now *Shared) []Change {
+	all := s.settings(now)
+	for _, name := range unionKeys(s.Files, now.Files) {
+		// What the file config holds stands in Config, key by key.
+		old, was := s.Files[name]
+		new, is := now.Files[name]
+		if was == is && old.Sum == new.Sum && old.Mode == new.Mode || name == "config" {
+			continue
+		}
+		c := Change{Kind: ChangedFile, Name: name, Old: old.describe(was), New: new.describe(is)}
+		if c.Old == c.New {
+			c.Old, c.New = c.Old+" "+old.Sum[:8], c.New+" "+new.Sum[:8]
+		}
+		all = append(all, c)
+	}
+	if s.Refs == nil || now.Refs == nil {
+		return all
+	}
+	for _, name := range unionKeys(s.Refs, now.Refs) {
+		old, new := s.Refs[name], now.Refs[name]
+		if old == new {
+			continue
+		}
+		c := Change{Kind: ChangedRef, Name: name, Old: old, New: new}
+		switch quoted := shellWord(name); {
+		case old == "":
+			c.Undo = "git update-ref -d " + quoted + " " + new
+		case strings.HasPrefix(old, "ref: "):
+			c.Undo = "git symbolic-ref " + quoted + " " + shellWord(strings.TrimPrefix(old, "ref: "))
+		default:
+			c.Undo = strings.TrimSpace("git update-ref " + quoted + " " + old + " " + new)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+func (s *Shared) settings(now *Shared) []Change {
+	if now.Broken != s.Broken {
+		c := Change{Kind: ChangedFile, Name: "config", Old: "readable", New: printable(now.Broken)}
+		if now.Broken == "" {
+			c.Old, c.New = printable(s.Broken), "readable"
+		}
+		return []Change{c}
+	}
+	type id struct{ scope, key string }
+	group := func(all []Setting) map[id][]string {
+		m := make(map[id][]string, len(all))
+		for _, e := range all {
+			k := id{e.Scope, e.Key}
+			m[k] = append(m[k], e.Value)
+		}
+		return m
+	}
+	was, is := group(s.Config), group(now.Config)
+	ids := slices.Collect(maps.Keys(was))
+	for k := range is {
+		if _, ok := was[k]; !ok {
+			ids = append(ids, k)
+		}
+	}
+	slices.SortFunc(ids, func(a, b id) int { return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.scope, b.scope)) })
+	var all []Change
+	for _, k := range ids {
+		if slices.Equal(was[k], is[k]) {
+			continue
+		}
+		c := Change{Kind: ChangedSetting, Name: k.key, Scope: k.scope, Old: values(k.key, was[k]), New: values(k.key, is[k]), was: was[k]}
+		switch {
+		case c.Old == c.New: // they differ in what is not shown
+			c.New += " (another)"
+			fallthrough
+		case len(was[k]) > 1:
+		case len(was[k]) == 0:
+			c.Undo = "git config --" + k.scope + " --unset-all " + shellWord(k.key)
+		case values(k.key, was[k]) == was[k][0]:
+			c.Undo = "git config --" + k.scope + " --replace-all " + shellWord(k.key) + " " + shellWord(was[k][0])
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// values shows a setting's values, without what they hold of secrets.
+func values(key string, all []string) string {
+	shown := make([]string, len(all))
+	for i, v := range all {
+		section, name, _ := cutKey(key)
+		switch {
+		case name == "extraheader", strings.Contains(name, "password"), strings.Contains(name, "token"), strings.Contains(name, "secret"):
+			shown[i] = "(hidden)"
+			continue
+		case section == "remote", section == "url", section == "http":
+			if u, err := url.Parse(v); err == nil && u.User != nil && u.Host != "" {
+				if _, secret := u.User.Password(); secret {
+					u.User = url.UserPassword(u.User.Username(), "hidden")
+					v = u.String()
+				}
+			}
+		}
+		if shown[i] = printable(v); v == "" {
+			shown[i] = `""`
+		}
+	}
+	return strings.Join(shown, ", ")
+}
+
+func (f SharedFile) describe(there bool) string {
+	if !there {
+		return ""
+	}
+	what := fmt.Sprintf("%d bytes", len(f.Data))
+	switch {
+	case f.Mode&fs.ModeSymlink != 0:
+		return "link to " + printable(string(f.Data))
+	case !f.Mode.IsRegular():
+		return f.Mode.Type().String()
+	case f.Data == nil:
+		what = "a large file"
+	case len(f.Data) <= 80 && strings.Count(strings.TrimSuffix(string(f.Data), "\n"), "\n") == 0:
+		what = strconv.Quote(strings.TrimSuffix(string(f.Data), "\n"))
+	}
+	if f.Mode.Perm()&0o111 != 0 {
+		what += ", executable"
+	}
+	return what
+}
+
+const maxShown = 200 // of a value
+
+// printable is v as one line that no terminal obeys.
+func printable(v string) string {
+	if len(v) > maxShown {
+		v = v[:maxShown] + "..."
+	}
+	if strings.ContainsFunc(v, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+		return strconv.Quote(v)
+	}
+	return v
+}
+
+// shellWord is s as one word of a command line.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/._-+:@%,=", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func unionKeys[V any](a, b map[string]V) []string {
+	all := slices.Collect(maps.Keys(a))
+	for k := range b {
+		if _, ok := a[k]; !ok {
+			all = append(all, k)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// As returns settings for WithConfig under which git reads the configuration
+// as it was before the changes, as far as programs and files are named in it:
+// cmux's own git can save what is there without running what was put there.
+func As(changes []Change) []string {
+	var settings []string
+	for _, c := range changes {
+		if c.Kind != ChangedSetting || !c.Sensitive() || strings.ContainsAny(c.Name, "=\n") {
+			continue
+		}
+		section, _, _ := cutKey(c.Name)
+		switch {
+		case section == "include" || section == "includeif" || section == "extensions":
+		case len(c.was) == 0:
+			settings = append(settings, c.Name+"=")
+		default:
+			settings = append(settings, c.Name+"="+c.was[len(c.was)-1])
+		}
+	}
+	return settings
+}
