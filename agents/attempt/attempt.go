@@ -164,6 +164,7 @@ type Limits struct {
 	Settle  time.Duration // wait for background work after a turn, 10 min
 	Note    time.Duration // between records of what was used, 5 s
 	Pause   time.Duration // first wait at a limit without a stated end, 30 s; doubles
+	Doubt   Doubt
 }
 
 // past is a deadline that is over.
@@ -190,6 +191,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Settle, 10*time.Minute)
 	set(&l.Note, 5*time.Second)
 	set(&l.Pause, 30*time.Second)
+	l.Doubt = l.Doubt.withDefaults()
 	return l
 }
 

@@ -54,7 +54,7 @@ func (a *attempt) prepare() error {
 		return err
 	}
 	if failure != nil {
-		return failed(dag.ReasonSetup, "%v", failure)
+		return failedBy(codeOf(failure), dag.ReasonSetup, "%v", failure)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (a *attempt) merge() error {
 	case errors.As(failure, &refused):
 		return refused.Err
 	case failure != nil:
-		return failed(dag.ReasonSetup, "merging: %v", failure)
+		return failedBy(codeOf(failure), dag.ReasonSetup, "merging: %v", failure)
 	}
 	a.ownStart = res.Commit
 	return nil
@@ -180,7 +180,7 @@ func (a *attempt) stepFailed(name string, s *stepEnd, err error) error {
 	case s.timedOut:
 		return failed(dag.ReasonOnComplete, "%s did not end within %s", name, a.limits.Step)
 	case s.exit != 0:
-		return failed(dag.ReasonOnComplete, "%s: exit %d%s", name, s.exit, endOf(s.output))
+		return failedBy(s.exit, dag.ReasonOnComplete, "%s: exit %d%s", name, s.exit, endOf(s.output))
 	}
 	return nil
 }

@@ -202,7 +202,7 @@ func (a *attempt) backOff() error {
 		return a.needInput("the model service refuses what it is asked: " + what + " (set right in its pane what it names; where the conversation is too long: /compact, or /clear; then answer `go on`)")
 	}
 	if a.falters > maxFalters {
-		return &final{run.End{Outcome: dag.Failed, Exit: 1, Detail: fmt.Sprintf("the model failed %d times in a row: %s", a.falters, what)}}
+		return &final{End: run.End{Outcome: dag.Failed, Exit: 1, Detail: fmt.Sprintf("the model failed %d times in a row: %s", a.falters, what)}}
 	}
 	wait := min(a.limits.Pause<<(a.falters-1), maxWait)
 	again := fmt.Sprintf("the model failed %s: %s; tries again at %s", times(a.falters), what, time.Now().Add(wait).Format("15:04:05"))
@@ -305,7 +305,7 @@ func (a *attempt) left() error {
 	}
 	if a.overridden {
 		if a.end.Exit != 0 {
-			return &final{run.End{Outcome: dag.Failed, Exit: a.end.Exit}}
+			return &final{End: run.End{Outcome: dag.Failed, Exit: a.end.Exit}}
 		}
 		return nil
 	}
@@ -313,13 +313,13 @@ func (a *attempt) left() error {
 		if a.end.Exit == 0 {
 			return failed(dag.ReasonReported, "ended without a report")
 		}
-		return &final{run.End{Outcome: dag.Failed, Exit: a.end.Exit, Detail: "ended without a report"}}
+		return &final{End: run.End{Outcome: dag.Failed, Exit: a.end.Exit, Detail: "ended without a report"}}
 	}
 	if err := a.judgeOnce(); err != nil {
 		return err
 	}
 	if a.end.Exit != 0 {
-		return &final{run.End{Outcome: dag.Failed, Exit: a.end.Exit, Detail: "ended without a report"}}
+		return &final{End: run.End{Outcome: dag.Failed, Exit: a.end.Exit, Detail: "ended without a report"}}
 	}
 	return nil
 }

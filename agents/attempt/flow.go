@@ -58,6 +58,7 @@ type attempt struct {
 	pending    *handed            // what a person's work keeps waiting
 	delivering context.CancelFunc // gives up the delivery that is under way
 	interrupt  context.CancelFunc // ends the step that runs
+	foreign    time.Time          // of a signal that nobody can have typed: no step ran
 	calls      chan func() error
 	delivered  []string // messages handed to the agent
 	subagents  int      // at work now
@@ -84,17 +85,25 @@ type report struct {
 }
 
 // final is the end of an attempt, on its way up as an error.
-type final struct{ run.End }
+type final struct {
+	run.End
+	code int // how the program ended that decided it, where End does not say
+}
 
 func (f *final) Error() string {
 	return fmt.Sprintf("outcome %d, reason %q: %s", f.Outcome, f.Reason, f.Detail)
 }
 
 func failed(reason dag.Reason, format string, a ...any) error {
-	return &final{run.End{Outcome: dag.Failed, Reason: reason, Detail: fmt.Sprintf(format, a...)}}
+	return &final{End: run.End{Outcome: dag.Failed, Reason: reason, Detail: fmt.Sprintf(format, a...)}}
 }
 
-var errCancelled = &final{run.End{Outcome: dag.Cancelled}}
+// failedBy is failed for a program that ended with code.
+func failedBy(code int, reason dag.Reason, format string, a ...any) error {
+	return &final{run.End{Outcome: dag.Failed, Reason: reason, Detail: fmt.Sprintf(format, a...)}, code}
+}
+
+var errCancelled = &final{End: run.End{Outcome: dag.Cancelled}}
 
 // Run carries the attempt out. The error is ErrInterrupted or ErrStopped when
 // ctx ended or a stop came in; any other error means that cmux itself could
@@ -151,6 +160,12 @@ func (a *attempt) run() (run.End, error) {
 		err = e
 	}
 	var f *final
+	if errors.As(err, &f) {
+		err = a.believe(f)
+	}
+	if err == nil && !a.kind.Judge && !a.overridden {
+		err = a.interrupted() // an exit code of 0 may be how it took the same signal
+	}
 	switch {
 	case err == nil:
 		a.end.Outcome = dag.Done
@@ -250,10 +265,10 @@ func (a *attempt) launch() error {
 	}
 	agent, err := a.kind.New(a.stage)
 	if err != nil {
-		return failed(dag.ReasonSetup, "%s: %v", a.kind.Name, err)
+		return failedBy(codeOf(err), dag.ReasonSetup, "%s: %v", a.kind.Name, err)
 	}
 	if err := agent.Start(a.ctx); err != nil {
-		return failed(dag.ReasonSetup, "starting: %v", err)
+		return failedBy(codeOf(err), dag.ReasonSetup, "starting: %v", err)
 	}
 	a.agent = agent
 	a.lastSign = time.Now()
@@ -304,7 +319,7 @@ func (a *attempt) await() error {
 		if a.done != nil && a.done.blocked {
 			detail = a.done.text
 		}
-		return &final{run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: detail}}
+		return &final{End: run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: detail}}
 	}
 	return a.judgeOnce()
 }
@@ -313,6 +328,9 @@ func (a *attempt) await() error {
 // or alarm rings. Everything that ends an attempt from outside comes out of here.
 func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func() bool) (rang bool, err error) {
 	for {
+		if err := a.interrupted(); err != nil {
+			return false, err // before all that is ready as well
+		}
 		if err := a.hearFurther(); err != nil {
 			return false, err
 		}
@@ -330,6 +348,9 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 		case <-a.ctx.Done():
 			return false, a.interrupted()
 		case <-ch:
+			if err := a.interrupted(); err != nil {
+				return false, err
+			}
 			// An end and a word about it may come together: hear the word first.
 			return false, a.drain()
 		case m := <-a.job.Inbox:
@@ -464,6 +485,8 @@ func (a *attempt) handle(m Message) error {
 	case OpInterrupt:
 		if a.interrupt != nil {
 			a.interrupt()
+		} else {
+			a.foreign = time.Now()
 		}
 	case OpOverridden:
 		a.overridden = true

@@ -85,7 +85,7 @@ func (a *attempt) git(f func(context.Context) error) error {
 		return err
 	}
 	if failure != nil {
-		return failed(dag.ReasonChecks, "git: %v", failure)
+		return failedBy(codeOf(failure), dag.ReasonChecks, "git: %v", failure)
 	}
 	return nil
 }

@@ -46,126 +46,6 @@ type goneNode struct{ node, attempt int }
 // ReviewRef is what a review of a run reads.
 func ReviewRef(id, node string) string { return "refs/cmux/runs/" + id + "/" + node }
 
-// place finds out where an attempt is to run. What needs git is asked beside
-// the scheduler and comes back through lent; the rest is returned at once.
-func (r *Runner) place(ctx context.Context, e dag.Effect) *placement {
-	i, n := e.Node, e.Attempt
-	spec := &r.g.Nodes[i]
-	p := &placement{node: i, attempt: n, trial: e.Trial, fresh: r.hist.Nodes[i].Fresh || r.Run.Plan.Fresh && n == 1}
-	p.place = run.Place{Dir: r.Run.Plan.Root, Commit: r.Run.Plan.Base}
-	if f := &r.hist.Nodes[i].Fact; f.Tries+f.Losses > 0 || f.Lost {
-		for k := range r.hist.Nodes[i].Attempts {
-			if a := &r.hist.Nodes[i].Attempts[k]; a.Place.Tree != "" {
-				p.earlier = &a.Place
-			}
-		}
-	}
-	p.place.Slot, p.place.PortBase = r.slots.take()
-	if r.inProcess(spec) {
-		p.place.Child = r.instance
-	}
-	now := time.Now()
-	for _, d := range r.g.Deps(i) {
-		p.deps = append(p.deps, dependency(r.hist, d, r.state.Label(d, now).Label))
-	}
-	if r.branchy[i] {
-		from := contributors(r.hist, r.rank, i)
-		p.tips = tips(r.hist, from)
-		if spec.Role == dag.RoleMerge {
-			for _, d := range from {
-				p.branches = append(p.branches, dependency(r.hist, d, r.state.Label(d, now).Label))
-			}
-		}
-	}
-	if !spec.HasTree() && len(p.tips) == 0 {
-		return p
-	}
-	r.placing++
-	r.tasks.Go(func() {
-		p.conflict = r.lend(ctx, spec, p)
-		select {
-		case r.lent <- lent{p}:
-		case <-ctx.Done():
-		}
-	})
-	return nil
-}
-
-// lend makes the start commit and the worktree of a placement.
-func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
-	var err error
-	if spec.Role != dag.RoleMerge {
-		if p.place.Commit, err = r.repo.Merge(ctx, p.place.Commit, p.tips); err != nil {
-			return err
-		}
-	}
-	if spec.Role == dag.RoleReview {
-		ref := ReviewRef(r.Run.Plan.ID, spec.Name)
-		old, err := r.repo.Resolve(ctx, ref)
-		if err != nil && !errors.Is(err, worktree.ErrBadRef) {
-			return err
-		}
-		if old != p.place.Commit {
-			if err := r.repo.UpdateRef(ctx, ref, p.place.Commit, old); err != nil {
-				return err
-			}
-		}
-	}
-	if !spec.HasTree() {
-		return nil
-	}
-	lend := worktree.LendSpec{
-		Path: r.g.TreePath(r.Run.Plan.Root, spec), Branch: spec.Branch, Start: p.place.Commit,
-		Fresh: p.fresh, Owner: r.g.Session + "/" + spec.Name,
-	}
-	if spec.Role == dag.RoleBuild {
-		lend.Contributions = p.tips
-	}
-	t, err := r.repo.Lend(ctx, lend)
-	if errors.Is(err, worktree.ErrDirty) && p.earlier != nil && lend.Contributions != nil {
-		// What has come in since the earlier attempt cannot be merged under its
-		// unfinished work: it goes on from what that one began with.
-		lend.Contributions, p.place.Commit = nil, p.earlier.Commit
-		lend.Start = p.earlier.Commit
-		t, err = r.repo.Lend(ctx, lend)
-	}
-	if err != nil {
-		return err
-	}
-	p.place.Dir, p.place.Tree, p.place.Branch = t.Path, t.Path, t.Branch
-	return nil
-}
-
-// placed goes on with a placement that came back from git.
-func (r *Runner) placed(ctx context.Context, l lent) error {
-	r.placing--
-	if r.leaving != "" {
-		return nil // the tree is there for another time
-	}
-	f := r.state.Fact(l.node)
-	if f.Phase != dag.Running || f.Attempts != l.attempt {
-		// Overridden while git was at work: nothing was started.
-		r.slots.release(l.place.Slot)
-		r.state.Take(dag.Change{
-			Kind: dag.AttemptEnded, Node: l.node, Attempt: l.attempt, Outcome: dag.Cancelled, At: time.Now(), Source: "runner",
-		})
-		r.news = true
-		return nil
-	}
-	if r.cancelled(l.node) {
-		r.slots.release(l.place.Slot)
-		return r.commit(ctx, cancelled(r.g.Nodes[l.node].Name))
-	}
-	if err := r.hist.OverBudget(l.node); err != nil {
-		r.slots.release(l.place.Slot)
-		return r.commit(ctx, unaffordable(r.g.Nodes[l.node].Name, err))
-	}
-	if err := r.learn(ctx, r.started(l.placement)); err != nil {
-		return err
-	}
-	return r.begun(ctx, []*placement{l.placement})
-}
-
 // started is the record of an attempt that is about to be started.
 func (r *Runner) started(p *placement) run.Record {
 	return run.Record{Type: run.Started, Node: r.g.Nodes[p.node].Name, Attempt: p.attempt, Place: &p.place, Trial: p.trial}
@@ -234,9 +114,8 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 
 // child is an attempt that this process carries itself.
 type child struct {
-	inbox  chan attempt.Message
-	ctx    context.Context // of the attempt; over when it has ended
-	cancel context.CancelFunc
+	inbox chan attempt.Message
+	ctx   context.Context // of the attempt; over when it has ended
 }
 
 // startChild carries the attempt in a goroutine.
@@ -245,8 +124,11 @@ func (r *Runner) startChild(ctx context.Context, p *placement, s *run.Spec) erro
 	if err := signals.Mkdir(r.Run.NodeDir(spec.Name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	c := &child{inbox: make(chan attempt.Message, 16), ctx: ctx, cancel: cancel}
+	ctx, cancel := context.WithCancelCause(ctx)
+	c := &child{inbox: make(chan attempt.Message, 16), ctx: ctx}
+	// It hears of a signal to this process at once: its program may have got the
+	// same, and how that ends is then no verdict.
+	unhear := context.AfterFunc(r.told, func() { cancel(attempt.ErrInterrupted) })
 	r.live[p.node] = &attached{attempt: p.attempt, child: c}
 	job := attempt.Job{
 		Run: r.Run, Node: spec, Spec: s, Env: r.env, Kinds: r.Kinds, Spawner: r.spawner, Repo: r.repo,
@@ -258,7 +140,8 @@ func (r *Runner) startChild(ctx context.Context, p *placement, s *run.Spec) erro
 	}
 	r.tasks.Go(func() {
 		end, err := attempt.Run(ctx, job)
-		cancel()
+		unhear()
+		cancel(nil)
 		r.ended <- ended{p.node, p.attempt, end, err}
 	})
 	return nil
@@ -296,6 +179,12 @@ func (r *Runner) startWrapper(ctx context.Context, p *placement, argv []string) 
 
 // ends records how children ended: all that ended by now share one sync.
 func (r *Runner) ends(ctx context.Context, first ended) error {
+	if r.told.Err() != nil {
+		// Recorded before what it interrupted: that is no loss.
+		if err := r.interrupted(ctx); err != nil {
+			return err
+		}
+	}
 	batch := []ended{first}
 	for more := true; more; {
 		select {

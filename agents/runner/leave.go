@@ -91,7 +91,9 @@ func (r *Runner) stop(ctx context.Context) { r.part(ctx, run.HowStopped, attempt
 func (r *Runner) part(ctx context.Context, why string, op attempt.Op) {
 	r.leave(why)
 	r.parting = op
-	for i := range r.live {
-		r.speak(ctx, i, attempt.Message{Op: op})
+	for i, a := range r.live {
+		if a.child == nil || a.child.ctx.Err() == nil { // else it has heard
+			r.speak(ctx, i, attempt.Message{Op: op})
+		}
 	}
 }

@@ -91,6 +91,7 @@ type Runner struct {
 	parting   attempt.Op // what ends the attempts when leaving; empty: they go on
 	patient   time.Time  // when leaving gives up on agents that do not end
 
+	told   context.Context // of Run: over when this process is told to end
 	hushed context.Context // over when notifications are waited for no longer
 	hush   context.CancelFunc
 
@@ -118,7 +119,7 @@ func Run(ctx context.Context, o Options) (dag.RunState, error) {
 func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	g := o.Run.Plan.Graph
 	r := &Runner{
-		Options: o, g: g, rank: ranks(g), branchy: branchy(g),
+		Options: o, told: ctx, g: g, rank: ranks(g), branchy: branchy(g),
 		instance: run.NewID(time.Now()),
 		hist:     run.NewHistory(g),
 		live:     make(map[int]*attached),
@@ -269,6 +270,14 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 		}
 		r.arm(wake)
 		var err error
+		if ctx.Err() != nil && done != nil {
+			// Before all that is ready as well: what ended may have ended of it.
+			done = nil
+			if err := r.interrupted(tasks); err != nil {
+				return "", err
+			}
+			continue
+		}
 		select {
 		case <-done:
 			done = nil

@@ -129,7 +129,7 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		defer watchRunner(ctx, r, o)()
 	}
 	resized := make(chan struct{}, 1)
-	unwatch := watch(cancel, spawner, srv, resized)
+	unwatch := watch(cancel, spawner, srv, resized, spec.Headless)
 	defer unwatch()
 
 	self, err := proc.Self()
@@ -246,8 +246,9 @@ func word(e *run.End) string {
 // watch handles the signals of a terminal and of the end. They are caught, not
 // ignored: an ignored signal stays ignored in every program that is started.
 // ^C in a pane goes to the program through its pty; what reaches this process
-// ends a check or a setup step at most. The returned function stops it.
-func watch(cancel context.CancelCauseFunc, spawner *proc.Spawner, srv *server, resized chan<- struct{}) (stop func()) {
+// ends a check or a setup step at most. Without a pane nobody types it: there
+// INT and QUIT end the attempt as TERM does. The returned function stops it.
+func watch(cancel context.CancelCauseFunc, spawner *proc.Spawner, srv *server, resized chan<- struct{}, headless bool) (stop func()) {
 	ch := make(chan os.Signal, 16)
 	signal.Notify(ch, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGTSTP,
 		syscall.SIGWINCH, syscall.SIGCHLD, syscall.SIGPIPE)
@@ -263,6 +264,10 @@ func watch(cancel context.CancelCauseFunc, spawner *proc.Spawner, srv *server, r
 			}
 			switch s {
 			case syscall.SIGINT, syscall.SIGQUIT:
+				if headless {
+					cancel(attempt.ErrInterrupted)
+					continue
+				}
 				wg.Go(func() {
 					select {
 					case srv.inbox <- attempt.Message{Op: attempt.OpInterrupt}:

@@ -273,7 +273,7 @@ func TestLockHeldByAnother(t *testing.T) {
 }
 
 func TestSignals(t *testing.T) {
-	for sig, how := range map[syscall.Signal]string{syscall.SIGHUP: run.HowInterrupted, syscall.SIGTERM: run.HowInterrupted} {
+	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT} {
 		f := newFixture(t, dag.Node{Task: "echo up; sleep 1000 & sleep 1000"})
 		cmd, out, wait := f.start()
 		eventually(t, "the program printed", func() bool { return strings.Contains(f.log(), "up\n") })
@@ -281,26 +281,68 @@ func TestSignals(t *testing.T) {
 		if code := wait(); code != wrapper.ExitInterrupted {
 			t.Errorf("%v: exit %d\n%s", sig, code, out)
 		}
-		if v := f.last(run.Vanished); v == nil || v.How != how || f.marker() != "none" {
+		if v := f.last(run.Vanished); v == nil || v.How != run.HowInterrupted || f.marker() != "none" {
 			t.Errorf("%v: %+v, marker %s", sig, v, f.marker())
 		}
 		if left, err := proc.Descendants(proc.Attempt(f.run.Plan.ID, "a", 1)); err != nil || len(left) > 0 {
 			t.Errorf("%v: left %v, %v", sig, left, err)
 		}
 	}
-	// The terminal's own signals do not end the wrapper, and its children have
-	// the default for them.
-	f := newFixture(t, dag.Node{Task: "echo up; while [ ! -e go ]; do sleep 0.01; done; kill -INT $$; sleep 1000"})
-	cmd, _, wait := f.start()
-	eventually(t, "the program printed", func() bool { return strings.Contains(f.log(), "up\n") })
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGWINCH} {
-		cmd.Process.Signal(sig)
+	// The terminal's own signals do not end the wrapper of a pane, and its
+	// children have the default for them: a program that dies of one has ended,
+	// unless the wrapper got it as well, as when it is sent to all.
+	for _, c := range []struct {
+		name, die string
+		sigs      []syscall.Signal
+		code      int
+		marker    string
+	}{
+		{"all of them, and a failure of its own", "exit 7", []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGWINCH}, 7, "7"},
+		{"a program ended by INT", "kill -INT $$; sleep 1000", []syscall.Signal{syscall.SIGTSTP, syscall.SIGWINCH}, 130, "130"},
+		{"INT to both", "kill -INT $$; sleep 1000", []syscall.Signal{syscall.SIGINT}, wrapper.ExitInterrupted, "none"},
+		{"QUIT to both", "kill -QUIT $$; sleep 1000", []syscall.Signal{syscall.SIGQUIT}, wrapper.ExitInterrupted, "none"},
+	} {
+		f := newFixture(t, dag.Node{Task: "ulimit -c 0; echo up; while [ ! -e go ]; do sleep 0.01; done; " + c.die})
+		f.spec.Headless = false
+		f.write()
+		cmd, out, wait := f.start()
+		eventually(t, "the program printed", func() bool { return strings.Contains(f.log(), "up") })
+		for _, sig := range c.sigs {
+			cmd.Process.Signal(sig)
+		}
+		if err := os.WriteFile(filepath.Join(f.run.Plan.Root, "go"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if code := wait(); code != c.code || f.marker() != c.marker {
+			t.Errorf("%s: exit %d, marker %s\n%s", c.name, code, f.marker(), out)
+		}
 	}
-	if err := os.WriteFile(filepath.Join(f.run.Plan.Root, "go"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if code := wait(); code != 130 || f.marker() != "130" {
-		t.Errorf("exit %d, marker %s", code, f.marker())
+}
+
+// A shutdown's TERM reaches the program first: it is no verdict.
+func TestProgramDiesBeforeItsWrapper(t *testing.T) {
+	for _, task := range []string{
+		"echo up; sleep 1000 & echo $! > pid; wait $!",           // a shell that says 143
+		"echo up; sleep 1000 & echo $! > pid; wait $! || exit 2", // as make does
+		"echo up; echo $$ > pid; exec sleep 1000",                // the signal itself
+		"trap 'exit 1' TERM; echo up; echo $$ > pid; while :; do sleep 0.01; done",
+	} {
+		f := newFixture(t, dag.Node{Task: task})
+		cmd, out, wait := f.start()
+		pid := 0
+		eventually(t, "the program printed", func() bool {
+			b, _ := os.ReadFile(filepath.Join(f.run.Plan.Root, "pid"))
+			fmt.Sscan(string(b), &pid)
+			return pid > 0 && strings.Contains(f.log(), "up\n")
+		})
+		id := proc.Identity{PID: pid}
+		id.Start, _ = proc.StartTime(pid)
+		syscall.Kill(pid, syscall.SIGTERM)
+		eventually(t, "the program is gone", func() bool { return !id.Alive() })
+		cmd.Process.Signal(syscall.SIGTERM)
+		if code := wait(); code != wrapper.ExitInterrupted || f.marker() != "none" {
+			t.Errorf("%s: exit %d, marker %s\n%s", task, code, f.marker(), out)
+		}
 	}
 }
 

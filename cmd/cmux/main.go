@@ -188,9 +188,14 @@ func untilSignal(ctx context.Context) context.Context {
 	signal.Notify(ch, endSignals()...)
 	go func() { // ends with the first signal or with the process
 		<-ch
-		// Before anybody acts on the first one: a second ends the process at once.
+		// Before anybody acts on the first one: a second ends the process at once,
+		// and SIGQUIT without a word about what its goroutines do.
+		again := make(chan os.Signal, 1)
+		signal.Notify(again, syscall.SIGQUIT)
 		signal.Stop(ch)
 		cancel()
+		<-again
+		os.Exit(128 + int(syscall.SIGQUIT))
 	}()
 	return ctx
 }
@@ -199,7 +204,7 @@ func untilSignal(ctx context.Context) context.Context {
 // it ignore stays ignored: nohup, and a shell's & where there is no job control.
 func endSignals() []os.Signal {
 	all := []os.Signal{syscall.SIGTERM}
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGQUIT, syscall.SIGHUP} {
 		if !signal.Ignored(s) {
 			all = append(all, s)
 		}
