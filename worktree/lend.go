@@ -58,7 +58,8 @@ type ownerRecord struct {
 //   - a branch that exists is continued at its tip, with those of the
 //     Contributions it lacks merged in (a *ConflictError when they conflict);
 //   - a tree that an earlier attempt of the same Owner left goes on as it is,
-//     dirty or not, unless a contribution is missing and it is dirty (ErrDirty);
+//     dirty or not; a contribution that is missing comes under its unfinished
+//     work, which is saved first (a *ConflictError when the two do not fit);
 //   - a clean tree on the branch is adopted; a detached one is moved to Start;
 //   - a directory removed by hand is made again, with what was staged in it.
 //
@@ -530,9 +531,11 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 				}
 			}
 			if !d.Clean() {
-				return nil, r.dirty(s.Path, d, "new work of dependencies must be merged into it")
+				err = r.carry(ctx, s, private, e.head, head)
+			} else {
+				_, err = git(ctx, s.Path, "merge", "--ff-only", "--quiet", "--no-overwrite-ignore", "--end-of-options", head)
 			}
-			if _, err := git(ctx, s.Path, "merge", "--ff-only", "--quiet", "--no-overwrite-ignore", "--end-of-options", head); err != nil {
+			if err != nil {
 				return nil, err
 			}
 			t.Head = head

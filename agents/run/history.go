@@ -239,6 +239,11 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 	case Opened:
 		n.Opened = true
 		return c, false
+	case Moved:
+		if n.Tip != "" {
+			n.Tip = r.Tip
+		}
+		return c, false
 	default:
 		return c, false
 	}

@@ -32,6 +32,7 @@ const (
 	Blocked    Type = "blocked"   // 99, with its cause
 	Unblocked  Type = "unblocked" // the 99 is withdrawn: its cause is gone
 	Reset      Type = "reset"     // retry: the node's end no longer counts
+	Moved      Type = "moved"     // a person's retry takes Tip in, to which a dependency's branch has moved since it was done
 	Conversed  Type = "conversed" // the attempt's agent has this Conversation, which can be resumed
 	Used       Type = "used"      // the attempt has Used so much so far
 	Limited    Type = "limited"   // an account met its limit; by which node is beside the point
@@ -155,7 +156,7 @@ type Record struct {
 	Trial        bool             `json:"trial,omitempty"`        // Started, Granted: it finds out whether the limit of its account is over
 	Code         int              `json:"code,omitempty"`         // Overridden: the code a person's marker held
 	Cause        string           `json:"cause,omitempty"`        // Blocked: the dependency
-	Tip          string           `json:"tip,omitempty"`          // Overridden: the branch at that moment
+	Tip          string           `json:"tip,omitempty"`          // Overridden, Moved: the branch at that moment
 	Conversation string           `json:"conversation,omitempty"` // Conversed: its id
 	Used         dag.Usage        `json:"used,omitzero"`          // Used: by the attempt, in all
 	Fresh        bool             `json:"fresh,omitempty"`        // Reset: the next attempt starts from the base

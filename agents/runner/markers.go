@@ -120,8 +120,12 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 			return err
 		}
 	}
-	for _, i := range resets {
-		if err := r.learn(ctx, run.Record{Type: run.Reset, Node: r.g.Nodes[i].Name}); err != nil {
+	if len(resets) > 0 {
+		recs := Moved(ctx, r.repo, r.hist, resets...)
+		for _, i := range resets {
+			recs = append(recs, run.Record{Type: run.Reset, Node: r.g.Nodes[i].Name})
+		}
+		if err := r.learn(ctx, recs...); err != nil {
 			return err
 		}
 	}
@@ -156,22 +160,9 @@ func (r *Runner) decided(ctx context.Context, i int, v signals.Verdict, o signal
 		rec.Marker = &run.Written{Empty: true, Identity: id}
 	}
 	if rec.Code == 0 && rec.How != run.HowBad {
-		rec.Tip = r.tip(ctx, i)
+		rec.Tip = tip(ctx, r.repo, &r.g.Nodes[i])
 	}
 	return rec, nil
-}
-
-// tip is what node i's branch holds now; empty when there is none.
-func (r *Runner) tip(ctx context.Context, i int) string {
-	spec := &r.g.Nodes[i]
-	if !spec.HasBranch() {
-		return ""
-	}
-	commit, err := r.repo.Resolve(ctx, "refs/heads/"+spec.Branch)
-	if err != nil {
-		return ""
-	}
-	return commit
 }
 
 // withdraw removes the markers that records say no longer count. One that is

@@ -127,8 +127,8 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 	}
 	t, err := r.repo.Lend(ctx, lend)
 	if errors.Is(err, worktree.ErrDirty) && p.earlier != nil && lend.Contributions != nil {
-		// What has come in since the earlier attempt cannot be merged under its
-		// unfinished work: it goes on from what that one began with.
+		// What has come in since the earlier attempt does not fit its unfinished
+		// work, and nobody asked for it: it goes on from what that one began with.
 		lend.Contributions, p.place.Commit = nil, p.earlier.Commit
 		lend.Start = p.earlier.Commit
 		t, err = r.repo.Lend(ctx, lend)

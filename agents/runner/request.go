@@ -98,7 +98,7 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 		if refusal != nil {
 			return deed{refusal: refusal}
 		}
-		d := deed{then: func() error { return r.withdraw(nodes) }}
+		d := deed{then: func() error { return r.withdraw(nodes) }, recs: Moved(ctx, r.repo, r.hist, nodes...)}
 		for _, i := range nodes {
 			d.recs = append(d.recs, run.Record{Type: run.Reset, Node: r.g.Nodes[i].Name, How: q.ID, Fresh: q.Fresh})
 		}
@@ -115,7 +115,7 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 		if r.success(i) {
 			return refuse("%s is done already", q.Node)
 		}
-		tip := r.tip(ctx, i)
+		tip := tip(ctx, r.repo, &r.g.Nodes[i])
 		id, err := signals.Replace(r.Run.Signals(), q.Node, signals.Content{Kind: signals.Empty})
 		if err != nil {
 			return refuse("the marker of %s cannot be written: %w", q.Node, err)

@@ -15,6 +15,7 @@ import (
 	"cmux/agents/runner"
 	"cmux/dag"
 	"cmux/signals"
+	"cmux/worktree"
 )
 
 // patience is how long a command waits for a live runner to take its request
@@ -275,6 +276,11 @@ resume --update.`,
 			for _, j := range v.State.BlockedBy(i) {
 				fmt.Fprintf(&text, "%s: no longer blocked by it\n", v.Nodes[j].Spec.Name)
 			}
+			moved, err := d.moved(cmd.Context(), v, again)
+			if err != nil {
+				return err
+			}
+			text.WriteString(moved)
 			q.Op, q.Node = run.OpRetry, args[0]
 			if err := d.ask(cmd.Context(), v, q); err != nil {
 				return err
@@ -286,6 +292,23 @@ resume --update.`,
 	cmd.Flags().BoolVar(&q.Downstream, "downstream", false, "also run again what succeeded after it")
 	cmd.Flags().BoolVar(&q.Fresh, "fresh", false, "save its work and start from the base")
 	return cmd
+}
+
+// moved says which branches a retry of nodes takes in as they are now.
+func (d *Deps) moved(ctx context.Context, v *run.View, nodes []int) (string, error) {
+	repo, err := worktree.Open(ctx, v.Run.Plan.Root)
+	if err != nil {
+		return "", err
+	}
+	h := run.NewHistory(v.Run.Plan.Graph)
+	if _, err := v.Run.Replay(h, 0, nil); err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, rec := range runner.Moved(ctx, repo, h, nodes...) {
+		fmt.Fprintf(&text, "%s: %s\n", rec.Node, rec.Detail)
+	}
+	return text.String(), nil
 }
 
 func newStopCmd(d *Deps) *cobra.Command {
