@@ -24,7 +24,7 @@ var (
 // reserved are the names of files of a run's folder, beside which every node
 // has a folder of its own; compared without regard to case.
 var reserved = []string{
-	"bin", "config.yml", "env", "env.json", "graph.json", "plan.json", "records.jsonl", "requests",
+	"bin", "config.yml", "env", "env.json", "graph.json", "plan.json", "records.jsonl", "refused", "requests",
 	"run.json", "runner.json", "runner.lock", "runner.log", "runner.sock", "sock", "tmp",
 }
 

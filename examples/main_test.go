@@ -83,7 +83,7 @@ func newProject(t *testing.T, name string) *project {
 		}
 	}
 	p.env = append(p.env,
-		"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+filepath.Join(base, "home"), "SHELL=/bin/sh",
+		"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+filepath.Join(base, "home"), "XDG_STATE_HOME=", "SHELL=/bin/sh",
 		"TMUX_TMPDIR="+filepath.Join(base, "tmux"), "CMUX_TMUX_SOCKET=t", "TERM=xterm-256color", "LC_ALL=C.UTF-8",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_PAGER=cat",
 		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com")

@@ -32,6 +32,10 @@ type Log struct {
 	f    *os.File
 	name string
 
+	// Seal, set before the first Append, turns each line into what is written
+	// for it at this offset of the file. May be nil.
+	Seal func(at int64, line []byte) ([]byte, error)
+
 	turn chan struct{} // holds one value while an Append writes
 	size int64         // of the file after our last write, which ended in a newline
 
@@ -70,19 +74,12 @@ func (l *Log) Close() error { return l.f.Close() }
 // single line means all or nothing. ctx bounds the wait for other writers;
 // when it ends in that wait, nothing was written.
 func (l *Log) Append(ctx context.Context, durable bool, lines ...[]byte) error {
-	n := 0
 	for _, line := range lines {
 		if bytes.IndexByte(line, '\n') >= 0 || !json.Valid(line) {
 			return fmt.Errorf("append to %s: not a line of JSON: %.80q", l.name, line)
 		}
-		n += len(line) + 1
 	}
-	buf := make([]byte, 1, n+1)
-	buf[0] = '\n' // written only after a torn line
-	for _, line := range lines {
-		buf = append(append(buf, line...), '\n')
-	}
-	mine, err := l.write(ctx, buf)
+	mine, err := l.write(ctx, lines)
 	if err == nil && durable {
 		err = l.sync(mine)
 	}
@@ -92,9 +89,8 @@ func (l *Log) Append(ctx context.Context, durable bool, lines ...[]byte) error {
 	return nil
 }
 
-// write appends buf without its first byte, or with it after a torn line, and
-// returns the number of this write.
-func (l *Log) write(ctx context.Context, buf []byte) (uint64, error) {
+// write appends the lines and returns the number of this write.
+func (l *Log) write(ctx context.Context, lines [][]byte) (uint64, error) {
 	select {
 	case l.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -104,7 +100,7 @@ func (l *Log) write(ctx context.Context, buf []byte) (uint64, error) {
 	if err := l.lock(ctx); err != nil {
 		return 0, err
 	}
-	err := l.writeLocked(buf)
+	err := l.writeLocked(lines)
 	if unlockErr := flock(l.f, unix.LOCK_UN); err == nil {
 		err = unlockErr
 	}
@@ -114,7 +110,7 @@ func (l *Log) write(ctx context.Context, buf []byte) (uint64, error) {
 	return l.written.Add(1), nil
 }
 
-func (l *Log) writeLocked(buf []byte) error {
+func (l *Log) writeLocked(lines [][]byte) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(l.f.Fd()), &st); err != nil {
 		return err
@@ -130,8 +126,9 @@ func (l *Log) writeLocked(buf []byte) error {
 		}
 		torn = last[0] != '\n'
 	}
-	if !torn {
-		buf = buf[1:]
+	buf, err := l.assemble(st.Size, torn, lines)
+	if err != nil {
+		return err
 	}
 	n, err := l.f.Write(buf)
 	if err != nil {
@@ -142,6 +139,29 @@ func (l *Log) writeLocked(buf []byte) error {
 	}
 	l.size = st.Size + int64(n)
 	return nil
+}
+
+// assemble is what is to be written at the end of a file of this size: the
+// lines, sealed for where they will stand, after the end of a torn one.
+func (l *Log) assemble(size int64, torn bool, lines [][]byte) ([]byte, error) {
+	n := 1
+	for _, line := range lines {
+		n += len(line) + 64 // room for a seal
+	}
+	buf := make([]byte, 0, n)
+	if torn {
+		buf = append(buf, '\n')
+	}
+	for _, line := range lines {
+		if l.Seal != nil {
+			var err error
+			if line, err = l.Seal(size+int64(len(buf)), line); err != nil {
+				return nil, err
+			}
+		}
+		buf = append(append(buf, line...), '\n')
+	}
+	return buf, nil
 }
 
 // lock takes the flock on the log's file. Writers hold it for microseconds;

@@ -19,6 +19,7 @@ import (
 
 	"cmux/agents/proc"
 	"cmux/agents/run"
+	"cmux/agents/seal/sealtest"
 )
 
 var binary string // of cmux, built once
@@ -37,7 +38,7 @@ func testMain(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		return 1
 	}
-	return m.Run()
+	return sealtest.Main(m)
 }
 
 // world is a project with a home, an environment and a tmux server of its own.
@@ -70,7 +71,7 @@ func newWorld(t testing.TB, headless bool, config string) *world {
 		os.RemoveAll(home)
 	})
 	w.env = []string{
-		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh",
+		"HOME=" + home, sealtest.Env(), "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh",
 		"TMUX_TMPDIR=" + home, "CMUX_TMUX_SOCKET=t", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
 		"GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@localhost", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@localhost",
 	}

@@ -18,6 +18,7 @@ import (
 	"cmux/agents/modeltest"
 	"cmux/agents/proc"
 	"cmux/agents/run"
+	"cmux/agents/seal/sealtest"
 	"cmux/agents/wrapper"
 	"cmux/dag"
 )
@@ -47,7 +48,7 @@ func TestMain(m *testing.M) {
 			os.Exit(code)
 		}
 	}
-	os.Exit(m.Run())
+	os.Exit(sealtest.Main(m))
 }
 
 // settle is how long a test lets background work take; 0: the default.
@@ -107,6 +108,7 @@ func newFixture(t *testing.T, n dag.Node, scripts ...modeltest.Script) *fixture 
 		t.Fatal(err)
 	}
 	f.home = modeltest.Env(t, f.server, f.root)
+	f.setenv(sealtest.Env())
 	f.git(f.root, "init", "-q", "-b", "main")
 	f.write(f.root, "README", "hello\n")
 	f.write(f.root, ".gitignore", ".cmux/\n")

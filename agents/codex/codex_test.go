@@ -12,13 +12,14 @@ import (
 	"cmux/agents/event"
 	mt "cmux/agents/modeltest"
 	"cmux/agents/run"
+	"cmux/agents/seal/sealtest"
 	"cmux/agents/stdio/stdiotest"
 	"cmux/dag"
 )
 
 func TestMain(m *testing.M) {
 	stdiotest.Main(codex.Kind())
-	os.Exit(m.Run())
+	os.Exit(sealtest.Main(m))
 }
 
 // fixture is a node of the real Codex before a scripted model.

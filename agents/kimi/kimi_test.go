@@ -10,6 +10,7 @@ import (
 
 	"cmux/agents/kimi"
 	"cmux/agents/run"
+	"cmux/agents/seal/sealtest"
 	"cmux/agents/stdio/stdiotest"
 	"cmux/dag"
 )
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) {
 		os.Exit(playKimi(os.Args[1:]))
 	}
 	stdiotest.Main(kimi.Kind())
-	os.Exit(m.Run())
+	os.Exit(sealtest.Main(m))
 }
 
 func fixture(t *testing.T, change func(*dag.Node), script ...[]step) *stdiotest.Fixture {

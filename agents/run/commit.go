@@ -27,6 +27,7 @@ func (r *Run) OpenBook() (*Book, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.Seal = func(at int64, line []byte) ([]byte, error) { return r.key.Seal(recordPlace(at), line) }
 	return &Book{run: r, log: l}, nil
 }
 

@@ -6,4 +6,8 @@
 // that learns a fact appends it; Load folds the records, the markers and the
 // locks into a View, and everything else (the runner after a crash, status,
 // the dashboard) reads that View. Nothing here starts or stops a process.
+//
+// What is read here is carried out, so all of it is sealed with the key of the
+// person whose run it is (package seal). A run that is not is a *Refusal; a
+// line of the records or a request that is not counts for nothing and is named.
 package run

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"cmux/dag"
@@ -99,6 +101,9 @@ type History struct {
 	Launch   string           // of the newest runner
 	Used     dag.Usage        // by all nodes, those that an update removed as well
 
+	Incidents []Record // what agents tried and may not
+	Foreign   []int64  // where in the records stand lines that this person's cmux did not write there; they count for nothing
+
 	removed map[attemptKey]dag.Usage
 }
 
@@ -137,6 +142,10 @@ func NewHistory(g *dag.Graph) *History {
 func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 	if r.Type == Requested {
 		h.Answered[r.Request] = true
+		return c, false
+	}
+	if r.Type == Incident {
+		h.Incidents = append(h.Incidents, *r)
 		return c, false
 	}
 	if r.Node == "" || r.Type == Limited || r.Type == Freed {
@@ -264,6 +273,12 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 		n.Fresh = r.Fresh
 	}
 	return c, true
+}
+
+// Known reports whether an incident of this kind, told with these words first,
+// is recorded.
+func (h *History) Known(how, detail string) bool {
+	return slices.ContainsFunc(h.Incidents, func(r Record) bool { return r.How == how && strings.HasPrefix(r.Detail, detail) })
 }
 
 // setMarker says which marker counts from here on; nil: none.

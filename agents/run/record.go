@@ -39,6 +39,7 @@ const (
 	Freed      Type = "freed"     // an account works again: the node that says so got an answer
 	Requested  Type = "request"   // a command's request was carried out, or refused with Detail
 	Updated    Type = "updated"   // resume --update froze a new configuration
+	Incident   Type = "incident"  // what the attempt tried and may not, or is suspected of: How and Detail; nothing came of it
 	Noted      Type = "note"      // anything else a person may want to see
 )
 
@@ -55,6 +56,15 @@ const (
 	HowLost        = "lost"        // nobody knows
 	HowInterrupted = "interrupted" // a signal to its wrapper
 	HowStopped     = "stopped"     // stop without a name
+)
+
+// How an Incident was found.
+const (
+	IncidentRefused = "refused" // a command that is a person's
+	IncidentMarker  = "marker"
+	IncidentRecord  = "record"
+	IncidentRequest = "request"
+	IncidentBin     = "bin"
 )
 
 // Written is a marker that cmux wrote or is about to write.

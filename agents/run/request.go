@@ -1,7 +1,6 @@
 package run
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,18 +40,27 @@ type Request struct {
 func (r *Run) Ask(q Request) (Request, error) {
 	q.At = time.Now()
 	q.ID = NewID(q.At)
-	b, err := json.Marshal(q)
-	if err != nil {
-		return q, err
-	}
-	return q, signals.WriteFile(filepath.Join(r.Requests(), q.ID+".json"), append(b, '\n'), 0o600)
+	return q, r.writeSealed(filepath.Join(r.Requests(), q.ID+".json"), requestPlace(q.ID), q, 0o600)
 }
 
 // maxRequest is how large the file of a request may be.
 const maxRequest = 4 << 20
 
-// Pending reads the requests that wait, oldest first. A file that cannot be
-// read as a request is set aside as .bad and named in the error.
+// NoRequest is a file among the requests that is none: it cannot be read as
+// one, or no command of this person left it there.
+type NoRequest struct {
+	Path string
+	Err  error
+}
+
+func (e *NoRequest) Error() string { return fmt.Sprintf("request %s: %v", e.Path, e.Err) }
+func (e *NoRequest) Unwrap() error { return e.Err }
+
+// SetAside renames the file so that it is read no more.
+func (e *NoRequest) SetAside() error { return signals.Rename(e.Path, filepath.Base(e.Path)+".bad") }
+
+// Pending reads the requests that wait, oldest first. Each file that is no
+// request is a *NoRequest in the error.
 func (r *Run) Pending() ([]Request, error) {
 	entries, err := signals.ReadDir(r.Requests())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,14 +83,15 @@ func (r *Run) Pending() ([]Request, error) {
 			continue
 		}
 		var q Request
+		id := strings.TrimSuffix(e.Name(), ".json")
 		if err == nil {
-			err = json.Unmarshal(b, &q)
+			err = r.unseal(e.Name(), requestPlace(id), b, &q)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("request %s: %w", path, err), signals.Rename(path, e.Name()+".bad"))
+			errs = append(errs, &NoRequest{path, err})
 			continue
 		}
-		q.ID = strings.TrimSuffix(e.Name(), ".json")
+		q.ID = id
 		qs = append(qs, q)
 	}
 	sort.Slice(qs, func(i, j int) bool { return qs[i].ID < qs[j].ID })

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"cmux/agents/seal"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -36,6 +37,7 @@ type Plan struct {
 	Fresh      bool       `json:"fresh,omitempty"`  // --fresh: no branch or worktree is continued
 	Socket     string     `json:"socket,omitempty"` // tmux socket name
 	CreatedAt  time.Time  `json:"created_at"`
+	Program    Program    `json:"program"` // the run's own copy of cmux
 	Graph      *dag.Graph `json:"-"`
 }
 
@@ -43,6 +45,8 @@ type Plan struct {
 type Run struct {
 	Dir  string // absolute
 	Plan Plan
+
+	key *seal.Key // seals what is written here, and opens what is read
 }
 
 // ErrNone says that the project has no run yet.
@@ -113,6 +117,9 @@ func (r *Run) SpecPath(node string, n int) string {
 func Create(p Plan, config []byte, env []string, binary string) (*Run, error) {
 	p.Version = 1
 	r := &Run{Dir: filepath.Join(runsDir(p.Root), p.ID), Plan: p}
+	if err := r.ownKey(); err != nil {
+		return nil, err
+	}
 	if err := makeFolder(p.Root, r); err != nil {
 		return nil, err
 	}
@@ -122,7 +129,7 @@ func Create(p Plan, config []byte, env []string, binary string) (*Run, error) {
 	if err := r.WriteEnv(env); err != nil {
 		return nil, err
 	}
-	if err := copyBinary(binary, r.Binary()); err != nil {
+	if err := r.copyProgram(binary); err != nil {
 		return nil, fmt.Errorf("copying the binary into the run: %w", err)
 	}
 	if err := signals.WriteFile(r.Records(), nil, 0o600); err != nil {
@@ -148,12 +155,22 @@ func (r *Run) writePlan() error {
 	if err != nil {
 		return err
 	}
+	own, err := seal.Own()
+	if err != nil {
+		return err
+	}
+	if b, err = own.Seal(planPlace(r.Plan.ID), b); err != nil {
+		return err
+	}
 	return signals.WriteFile(filepath.Join(r.Dir, planFile), append(b, '\n'), 0o600)
 }
 
 func (r *Run) freeze(g *dag.Graph, config []byte) error {
 	b, err := g.Encode()
 	if err != nil {
+		return err
+	}
+	if b, err = r.key.Seal(graphPlace, b); err != nil {
 		return err
 	}
 	return errors.Join(
@@ -180,11 +197,12 @@ func Sum(config []byte) string {
 // WriteEnv freezes the environment that the run's nodes get, readable by its
 // owner alone.
 func (r *Run) WriteEnv(env []string) error {
-	b, err := json.Marshal(env)
-	if err != nil {
-		return err
-	}
-	return signals.WriteFile(filepath.Join(r.Dir, envFile), b, 0o600)
+	return r.writeSealed(filepath.Join(r.Dir, envFile), envPlace, frozenEnv{env}, 0o600)
+}
+
+// frozenEnv is the environment as it is kept.
+type frozenEnv struct {
+	Env []string `json:"env"`
 }
 
 // Env reads the frozen environment.
@@ -196,11 +214,9 @@ func (r *Run) Env() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var env []string
-	if err := json.Unmarshal(b, &env); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(r.Dir, envFile), err)
-	}
-	return env, nil
+	var f frozenEnv
+	err = r.unseal(filepath.Join(r.Dir, envFile), envPlace, b, &f)
+	return f.Env, err
 }
 
 // DropEnv deletes the frozen environment, once the run has ended.
@@ -212,34 +228,48 @@ func (r *Run) DropEnv() error {
 	return err
 }
 
-// copyBinary copies rather than links: an installer that writes into the old
-// file in place must not change a run that is under way.
-func copyBinary(from, to string) error {
-	if err := signals.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return err
-	}
+// copyProgram makes the run's own copy of cmux, and says in the plan which file
+// it is.
+func (r *Run) copyProgram(from string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	sum, err := copyBinary(in, r.Binary())
+	if err != nil {
+		return err
+	}
+	r.Plan.Program, err = r.look()
+	r.Plan.Program.Sum = sum
+	return err
+}
+
+// copyBinary copies rather than links: an installer that writes into the old
+// file in place must not change a run that is under way. It returns the sha256
+// of what it copied.
+func copyBinary(in io.Reader, to string) (sum string, err error) {
+	if err := signals.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return "", err
+	}
 	// A process that is forked meanwhile would hold the copy open for writing,
 	// and the system runs no file that anybody writes.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	tmp := to + ".new"
 	if err := signals.RemoveFile(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return "", err
 	}
 	out, err := signals.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755)
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, err = io.Copy(out, in)
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(out, h), in)
 	if err = errors.Join(err, out.Close()); err != nil {
-		return errors.Join(err, signals.RemoveFile(tmp))
+		return "", errors.Join(err, signals.RemoveFile(tmp))
 	}
-	return signals.Rename(tmp, filepath.Base(to))
+	return hex.EncodeToString(h.Sum(nil)), signals.Rename(tmp, filepath.Base(to))
 }
 
 // Open reads the run with the given id.
@@ -258,22 +288,32 @@ func OpenDir(dir string) (*Run, error) {
 }
 
 // OpenPlan reads the run in dir without its graph, whose size a wrapper should
-// not pay for.
+// not pay for. What this person's cmux did not write, or wrote for another
+// project, is a *Refusal.
 func OpenPlan(dir string) (*Run, error) {
 	r := &Run{Dir: dir}
+	if err := Vouch(projectOf(dir)); err != nil {
+		return nil, err
+	}
 	b, err := signals.ReadFile(filepath.Join(dir, planFile), signals.MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", filepath.Base(dir), err)
 	}
-	if err := json.Unmarshal(b, &r.Plan); err != nil {
-		return nil, fmt.Errorf("run %s: %s: %w", filepath.Base(dir), planFile, err)
+	if err := r.trust(b); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
 
 // LoadGraph reads the graph of a run that OpenPlan opened.
 func (r *Run) LoadGraph() error {
-	g, err := signals.ReadFile(filepath.Join(r.Dir, graphFile), signals.MaxFile)
+	path := filepath.Join(r.Dir, graphFile)
+	g, err := signals.ReadFile(path, signals.MaxFile)
+	if err == nil {
+		if err = r.key.Open(graphPlace, g); err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	if err == nil {
 		r.Plan.Graph, err = dag.Decode(g)
 	}

@@ -19,6 +19,13 @@ import (
 // newRun is the run of a small graph in a project of its own.
 func newRun(t *testing.T) *Run {
 	t.Helper()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	return newRunAgain(t)
+}
+
+// newRunAgain is another, of the same person.
+func newRunAgain(t *testing.T) *Run {
+	t.Helper()
 	root := t.TempDir()
 	if err := os.Mkdir(filepath.Join(root, ".git"), 0o755); err != nil {
 		t.Fatal(err)
@@ -111,9 +118,14 @@ func TestTheBinaryCanBeRunAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 20 {
 		to := filepath.Join(dir, strconv.Itoa(i))
-		if err := copyBinary(self, to); err != nil {
+		in, err := os.Open(self)
+		if err != nil {
 			t.Fatal(err)
 		}
+		if _, err := copyBinary(in, to); err != nil {
+			t.Fatal(err)
+		}
+		in.Close()
 		if err := exec.Command(to, "-test.run=^$").Run(); err != nil {
 			t.Error(err)
 		}
@@ -242,6 +254,13 @@ func TestRequestsComeInOrderAndGo(t *testing.T) {
 		if err := r.Answered(q); err != nil {
 			t.Fatal(err)
 		}
+	}
+	var not *NoRequest
+	if _, err := r.Pending(); !errors.As(err, &not) {
+		t.Fatalf("the damaged request is not named: %v", err)
+	}
+	if err := not.SetAside(); err != nil {
+		t.Fatal(err)
 	}
 	if qs, err := r.Pending(); err != nil || len(qs) != 0 {
 		t.Errorf("%d requests are left, %v", len(qs), err)

@@ -2,7 +2,6 @@ package run
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,7 +45,7 @@ func NewToken() string { return rand.Text() }
 
 // WriteSpec leaves s where its wrapper will look for it.
 func (r *Run) WriteSpec(s *Spec) error {
-	b, err := json.MarshalIndent(s, "", " ")
+	b, err := r.sealed(specPlace(s.Node, s.Attempt), s)
 	if err != nil {
 		return err
 	}
@@ -71,8 +70,8 @@ func (r *Run) ReadSpec(node string, n int) (*Spec, error) {
 		return nil, err
 	}
 	s := new(Spec)
-	if err := json.Unmarshal(b, s); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.SpecPath(node, n), err)
+	if err := r.unseal(r.SpecPath(node, n), specPlace(node, n), b, s); err != nil {
+		return nil, err
 	}
 	return s, nil
 }

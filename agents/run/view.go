@@ -41,20 +41,23 @@ type NodeView struct {
 // go on. each is told every record with the change it is, if it is one; it
 // may be nil.
 func (r *Run) Replay(h *History, from int64, each func(rec *Record, c dag.Change, isChange bool)) (int64, error) {
-	tail, err := signals.ReadLog(r.Records(), from, fold(h, each))
+	tail, err := signals.ReadLog(r.Records(), from, r.fold(h, each))
 	return tail.Next, err
 }
 
 // Replay is Run.Replay through the book's open file: where nothing is new it
 // costs next to nothing.
 func (b *Book) Replay(h *History, from int64, each func(rec *Record, c dag.Change, isChange bool)) (int64, error) {
-	tail, err := b.log.Read(from, fold(h, each))
+	tail, err := b.log.Read(from, b.run.fold(h, each))
 	return tail.Next, err
 }
 
 // EachRecord hands every record to f, oldest first, unfolded.
 func (r *Run) EachRecord(f func(rec *Record)) error {
-	_, err := signals.ReadLog(r.Records(), 0, func(line []byte, _ int64) error {
+	_, err := signals.ReadLog(r.Records(), 0, func(line []byte, next int64) error {
+		if !r.wrote(line, next) {
+			return nil
+		}
 		if rec, err := ParseRecord(line); err == nil {
 			f(rec)
 		}
@@ -63,8 +66,20 @@ func (r *Run) EachRecord(f func(rec *Record)) error {
 	return err
 }
 
-func fold(h *History, each func(rec *Record, c dag.Change, isChange bool)) func(line []byte, next int64) error {
-	return func(line []byte, _ int64) error {
+// wrote reports whether cmux of this person wrote this line of the records at
+// its place, before the offset next.
+func (r *Run) wrote(line []byte, next int64) bool {
+	return r.key.Open(recordPlace(next-int64(len(line))-1), line) == nil
+}
+
+// fold takes the lines of the records into h, and remembers those that no cmux
+// of this person wrote at their place.
+func (r *Run) fold(h *History, each func(rec *Record, c dag.Change, isChange bool)) func(line []byte, next int64) error {
+	return func(line []byte, next int64) error {
+		if !r.wrote(line, next) {
+			h.Foreign = append(h.Foreign, next-int64(len(line))-1)
+			return nil
+		}
 		rec, err := ParseRecord(line)
 		if err != nil {
 			return nil // a later version's, or damaged: the others still count

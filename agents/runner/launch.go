@@ -53,9 +53,13 @@ func (r *Runner) started(p *placement) run.Record {
 
 // begun starts attempts that are recorded as started.
 func (r *Runner) begun(ctx context.Context, ps []*placement) error {
+	if len(ps) == 0 {
+		return nil
+	}
+	unsafe := r.proveBin(ctx)
 	var stillborn []run.Record
 	for _, p := range ps {
-		err := p.conflict
+		err := errors.Join(p.conflict, unsafe)
 		if err == nil {
 			err = r.start(ctx, p)
 		}

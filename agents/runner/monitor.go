@@ -25,6 +25,9 @@ const monitorOption = "@cmux_monitor"
 // starts it again when it is killed.
 func StartInTmux(ctx context.Context, r *run.Run, how string) (tmux.SessionID, error) {
 	since := time.Now()
+	if _, err := r.ProveBin(); err != nil {
+		return "", err
+	}
 	client, err := Server(r).Connect(ctx, nil)
 	if err != nil {
 		return "", err

@@ -42,7 +42,9 @@ func refuse(format string, a ...any) deed { return deed{refusal: fmt.Errorf(form
 func (r *Runner) requests(ctx context.Context) error {
 	pending, err := r.Run.Pending()
 	if err != nil {
-		r.Log.Error("a request could not be read and is set aside", "err", err)
+		if err := r.notRequests(ctx, err); err != nil {
+			return err
+		}
 	}
 	r.waiting = false
 	for _, q := range pending {

@@ -65,6 +65,7 @@ type Runner struct {
 	book    *run.Book
 	hist    *run.History
 	offset  int64
+	strange int // lines of the records that are nobody's and were told of
 	state   *dag.State
 	scanner *signals.Scanner
 	repo    *worktree.Repo
@@ -239,6 +240,9 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 	defer wake.Stop()
 	for {
 		if err := r.perform(tasks); err != nil {
+			return "", err
+		}
+		if err := r.foreign(tasks); err != nil {
 			return "", err
 		}
 		if r.news {

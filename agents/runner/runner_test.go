@@ -28,6 +28,7 @@ func newProject(t testing.TB, config string) *project {
 	dir := t.TempDir()
 	p := &project{t, filepath.Join(dir, "repo")}
 	t.Setenv("HOME", dir)
+	t.Setenv("XDG_STATE_HOME", "")
 	t.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
 	t.Setenv("GIT_CONFIG_SYSTEM", "/dev/null")
 	for _, who := range []string{"AUTHOR", "COMMITTER"} {

@@ -51,9 +51,11 @@ type Launch struct {
 	// Unfinished is the run that `start` goes on with instead of a new one;
 	// Graph and the rest are then the frozen ones.
 	Unfinished *run.Run
+	SetAside   []string // by Create: what lay there and is not believed, where it is now
 
-	config []byte
-	repo   *worktree.Repo
+	config  []byte
+	repo    *worktree.Repo
+	strange bool // the newest run is not believed: it is set aside, and no marker counts
 }
 
 // LaunchRow is what the pre-launch table adds to a node.
@@ -161,6 +163,11 @@ func (l *Launch) unfinished(ctx context.Context) error {
 	latest, err := run.Latest(l.Options.Root)
 	if errors.Is(err, run.ErrNone) {
 		return nil
+	}
+	var refusal *run.Refusal
+	if l.Options.New && errors.As(err, &refusal) {
+		l.strange = true
+		return run.Vouch(l.Options.Root)
 	}
 	if err != nil {
 		return err
@@ -272,6 +279,9 @@ func (f *found) mine() bool {
 // found looks at the markers of the graph's nodes and of the latest run's, in
 // the light of what that run recorded.
 func (l *Launch) found() ([]found, error) {
+	if l.strange {
+		return nil, nil
+	}
 	names := l.Graph.Names()
 	recorded := make(map[string]signals.Recorded)
 	withdrawn := make(map[signals.Identity]bool)
@@ -338,6 +348,11 @@ func (l *Launch) Create(ctx context.Context) (*run.Run, error) {
 		return nil, err
 	}
 	defer lock.Unlock()
+	if l.strange {
+		if l.SetAside, err = run.SetAside(o.Root); err != nil {
+			return nil, err
+		}
+	}
 	if err := l.endUnfinished(ctx); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 	"cmux/agents/attempt"
 	"cmux/agents/proc"
 	"cmux/agents/run"
+	"cmux/agents/seal/sealtest"
 	"cmux/dag"
 )
 
@@ -98,7 +99,7 @@ func (f *fixture) onTerminal() (keyboard *os.File, shown func() string, wait fun
 	}
 	cmd := exec.Command(self, "exec", f.run.Dir, f.node.Name, fmt.Sprint(f.spec.Attempt))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TERM=screen"}
+	cmd.Env = []string{sealtest.Env(), "PATH=" + os.Getenv("PATH"), "TERM=screen"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
 		f.t.Fatal(err)

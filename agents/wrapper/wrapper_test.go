@@ -19,6 +19,7 @@ import (
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/scripted"
+	"cmux/agents/seal/sealtest"
 	"cmux/agents/wrapper"
 	"cmux/dag"
 	"cmux/signals"
@@ -50,7 +51,7 @@ func TestMain(m *testing.M) {
 			os.Exit(code)
 		}
 	}
-	os.Exit(m.Run())
+	os.Exit(sealtest.Main(m))
 }
 
 func exit(err error) {
@@ -147,7 +148,7 @@ func (f *fixture) start() (cmd *exec.Cmd, out *bytes.Buffer, wait func() int) {
 	out = new(bytes.Buffer)
 	cmd = exec.Command(self, "exec", f.run.Dir, f.node.Name, fmt.Sprint(f.spec.Attempt))
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TERM=dumb"}
+	cmd.Env = []string{sealtest.Env(), "PATH=" + os.Getenv("PATH"), "TERM=dumb"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		f.t.Fatal(err)

@@ -26,7 +26,8 @@ var rooms = map[string][]string{
 var parts = map[string][]string{
 	"agents/proc":       nil,
 	"agents/tmux":       nil,
-	"agents/run":        {"agents/proc"},
+	"agents/seal":       nil,
+	"agents/run":        {"agents/proc", "agents/seal"},
 	"agents/prompt":     {"agents/proc", "agents/run"},
 	"agents/guard":      nil,
 	"agents/event":      nil,

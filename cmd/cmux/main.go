@@ -23,6 +23,7 @@ import (
 
 	"cmux/agents/attempt"
 	"cmux/agents/kinds"
+	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/cmd/cmux/early"
 	_ "cmux/cmd/cmux/quiet"
@@ -159,13 +160,16 @@ func report(w io.Writer, err error) {
 	var (
 		h    *Hint
 		tree *worktree.Hint
-		run  *runner.TryError
+		late *runner.TryError
+		not  *run.Refusal
 	)
 	switch {
 	case errors.As(err, &h):
 		try = h.Try
-	case errors.As(err, &run):
-		try = run.Try
+	case errors.As(err, &late):
+		try = late.Try
+	case errors.As(err, &not):
+		try = not.Try
 	case errors.As(err, &tree): // its text ends in what to try
 		try = tree.Try
 		text = strings.Replace(text, "; try: "+try, "", 1)

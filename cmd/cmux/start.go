@@ -107,6 +107,9 @@ func (d *Deps) start(ctx context.Context, f startFlags) error {
 		return err
 	}
 	r, err := l.Create(ctx)
+	for _, path := range l.SetAside {
+		fmt.Fprintf(d.Err, "Set aside unread: %s\n", path)
+	}
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"cmux/agents/event"
 	"cmux/agents/proc"
 	"cmux/agents/run"
+	"cmux/agents/seal/sealtest"
 	"cmux/agents/wrapper"
 	"cmux/dag"
 )
@@ -102,6 +103,7 @@ func New(t testing.TB, base string, n dag.Node, env []string) *Fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
+	env = append(env[:len(env):len(env)], sealtest.Env())
 	f := &Fixture{t: t, Env: env, Root: filepath.Join(base, "project"), Tree: filepath.Join(base, "s-a")}
 	if err := os.MkdirAll(run.SignalsDir(f.Root), 0o755); err != nil {
 		t.Fatal(err)

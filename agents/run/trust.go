@@ -1,0 +1,321 @@
+package run
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"cmux/agents/seal"
+	"cmux/signals"
+)
+
+// Refusal is a folder or a run that is not believed, and the way out.
+type Refusal struct {
+	Err error
+	Try string
+}
+
+func (e *Refusal) Error() string { return e.Err.Error() }
+func (e *Refusal) Unwrap() error { return e.Err }
+
+// Vouch refuses the .cmux folder of the project at root when it is a link or
+// belongs to another user: what stands in it is carried out. A project without
+// one is fine.
+func Vouch(root string) error {
+	for _, dir := range []string{Folder(root), runsDir(root), SignalsDir(root)} {
+		info, err := os.Lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			return &Refusal{fmt.Errorf("%s is not a folder (%s): nothing in it is believed or carried out", dir, info.Mode().Type()),
+				"look at it, then remove it: rm " + dir}
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
+			return &Refusal{fmt.Errorf("%s belongs to user %d and you are user %d: nothing in it is believed or carried out", dir, st.Uid, os.Geteuid()),
+				fmt.Sprintf("run cmux as user %d, or remove what you do not know and make the folder yours: chown -R %d %s", st.Uid, os.Geteuid(), Folder(root))}
+		}
+	}
+	return nil
+}
+
+// Places of what is sealed in a run. The plan is sealed with the person's own
+// key and names the project; all else with a key that follows from both.
+const (
+	graphPlace = "graph"
+	envPlace   = "env"
+)
+
+func planPlace(id string) string                { return "plan/" + id }
+func specPlace(node string, attempt int) string { return "spec/" + node + "/" + strconv.Itoa(attempt) }
+func requestPlace(id string) string             { return "request/" + id }
+func recordPlace(at int64) string               { return "record/" + strconv.FormatInt(at, 10) }
+
+// ownKey gets the key of r from its plan.
+func (r *Run) ownKey() error {
+	own, err := seal.Own()
+	if err != nil {
+		return err
+	}
+	r.key = own.Derive("run", r.Plan.ID, r.Plan.Root)
+	return nil
+}
+
+// sealed is v as JSON with the code for a place.
+func (r *Run) sealed(place string, v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	if b, err = r.key.Seal(place, b); err != nil {
+		return nil, err
+	}
+	return append(b, '\n'), nil
+}
+
+// writeSealed replaces the file name by v, sealed for a place.
+func (r *Run) writeSealed(name, place string, v any, perm fs.FileMode) error {
+	b, err := r.sealed(place, v)
+	if err != nil {
+		return err
+	}
+	return signals.WriteFile(name, b, perm)
+}
+
+// unseal reads v from a file that was sealed for a place.
+func (r *Run) unseal(name, place string, b []byte, v any) error {
+	if err := r.key.Open(place, b); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// foreign says of the run in dir that somebody else made it.
+func foreign(dir string, why error) error {
+	return &Refusal{fmt.Errorf("run %s is not believed, and nothing of it is carried out: %s was %w (an older cmux, another user or machine, or a repository that came with it)",
+		filepath.Base(dir), filepath.Join(dir, planFile), why),
+		"cmux agents start --new, which sets it aside unread and begins another"}
+}
+
+// moved says that the run in dir is of another project.
+func moved(dir, was string) error {
+	return &Refusal{fmt.Errorf("run %s was started in %s and lies in %s: the project was moved or copied, and the worktrees of its nodes were not", filepath.Base(dir), was, projectOf(dir)),
+		"move it back to " + was + ", or cmux agents start --new, which sets the run aside and begins another here"}
+}
+
+// projectOf is the root of the project that a run's folder lies in.
+func projectOf(dir string) string { return filepath.Dir(filepath.Dir(filepath.Dir(dir))) }
+
+// trust checks the plan of r, read as b, and gets the key of the run.
+func (r *Run) trust(b []byte) error {
+	own, err := seal.Own()
+	if err != nil {
+		return err
+	}
+	if err := own.Open(planPlace(filepath.Base(r.Dir)), b); err != nil {
+		return foreign(r.Dir, err)
+	}
+	if err := json.Unmarshal(b, &r.Plan); err != nil {
+		return fmt.Errorf("run %s: %s: %w", filepath.Base(r.Dir), planFile, err)
+	}
+	here, err := os.Stat(projectOf(r.Dir))
+	if err != nil {
+		return err
+	}
+	if there, err := os.Stat(r.Plan.Root); err != nil || !os.SameFile(here, there) {
+		return moved(r.Dir, r.Plan.Root)
+	}
+	return r.ownKey()
+}
+
+// RecordLine names the line of the records that begins at an offset.
+func (r *Run) RecordLine(at int64) (string, error) {
+	f, err := signals.Open(r.Records())
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, at))
+	return fmt.Sprintf("%s:%d", recordsFile, 1+bytes.Count(b, []byte{'\n'})), err
+}
+
+// refusedDir is where SetAside puts what is not believed, inside .cmux.
+const refusedDir = "refused"
+
+// SetAside moves the runs of the project that are not believed out of the way,
+// unread, and with them all markers, which may have come with them. It returns
+// where they are now; the caller holds the project's lock.
+func SetAside(root string) ([]string, error) {
+	if err := Vouch(root); err != nil {
+		return nil, err
+	}
+	ids, err := List(root)
+	if err != nil {
+		return nil, err
+	}
+	to := filepath.Join(Folder(root), refusedDir)
+	var put []string
+	move := func(from, name string) error {
+		if err := signals.MkdirAll(to, 0o700); err != nil {
+			return err
+		}
+		for n := 1; ; n++ {
+			target := filepath.Join(to, name)
+			if n > 1 {
+				target += "." + strconv.Itoa(n)
+			}
+			if _, err := os.Lstat(target); err == nil {
+				continue
+			}
+			if err := os.Rename(from, target); err != nil {
+				return err
+			}
+			put = append(put, target)
+			return nil
+		}
+	}
+	for _, id := range ids {
+		dir := filepath.Join(runsDir(root), id)
+		_, err := OpenPlan(dir)
+		var refusal *Refusal
+		if !errors.As(err, &refusal) {
+			continue
+		}
+		if err := move(dir, id); err != nil {
+			return put, err
+		}
+	}
+	if len(put) == 0 {
+		return nil, nil
+	}
+	if err := move(SignalsDir(root), signals.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return put, err
+	}
+	return put, signals.Init(root)
+}
+
+// Program says which file the run's own copy of cmux is.
+type Program struct {
+	Sum      string           `json:"sum"` // sha256
+	Identity signals.Identity `json:"id"`
+	Changed  int64            `json:"ctime"` // nanoseconds; not even its owner can set it
+}
+
+// look is the file as it stands, without its sum.
+func (r *Run) look() (p Program, err error) {
+	info, err := os.Lstat(r.Binary())
+	if err != nil {
+		return p, err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.Mode().IsRegular() {
+		return p, fmt.Errorf("%s is not a regular file", r.Binary())
+	}
+	p.Identity = signals.Identity{Inode: st.Ino, Size: info.Size(), MTime: info.ModTime().UnixNano()}
+	p.Changed = changed(st)
+	return p, nil
+}
+
+// ProveBin makes sure, before something is started, that the run's folder of
+// programs holds its copy of cmux as it was made and nothing else: it comes
+// first in the PATH of every node. What else lies there is moved into the
+// run's folder refused and returned; a copy that was changed is made again from
+// the calling program, which must be the one that was copied.
+func (r *Run) ProveBin() (strangers []string, err error) {
+	dir := filepath.Dir(r.Binary())
+	entries, err := signals.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.Name() == filepath.Base(r.Binary()) {
+			continue
+		}
+		strangers = append(strangers, filepath.Join(dir, e.Name()))
+		if err := r.setAside(filepath.Join(dir, e.Name())); err != nil {
+			return strangers, err
+		}
+	}
+	now, err := r.look()
+	if err == nil {
+		was := r.Plan.Program
+		if now.Identity == was.Identity && now.Changed == was.Changed {
+			return strangers, nil
+		}
+		// Restored from a backup, it is another file with the same content.
+		sum, err := sumFile(r.Binary())
+		if err == nil && sum == was.Sum {
+			r.Plan.Program.Identity, r.Plan.Program.Changed = now.Identity, now.Changed
+			return strangers, nil
+		}
+	}
+	strangers = append(strangers, r.Binary())
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		path, perr := os.Executable()
+		if perr != nil {
+			return strangers, perr
+		}
+		if self, err = os.Open(path); err != nil {
+			return strangers, err
+		}
+	}
+	defer self.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, self); err != nil {
+		return strangers, err
+	}
+	if hex.EncodeToString(h.Sum(nil)) != r.Plan.Program.Sum {
+		return strangers, fmt.Errorf("%s is not the copy of cmux that this run was started with, and nothing is started with it: "+
+			"cmux agents stop, then cmux agents start --new", r.Binary())
+	}
+	if _, err := self.Seek(0, io.SeekStart); err != nil {
+		return strangers, err
+	}
+	if err := os.RemoveAll(r.Binary()); err != nil {
+		return strangers, err
+	}
+	if _, err := copyBinary(self, r.Binary()); err != nil {
+		return strangers, err
+	}
+	now, err = r.look()
+	r.Plan.Program.Identity, r.Plan.Program.Changed = now.Identity, now.Changed
+	return strangers, err
+}
+
+// setAside moves a file of the run that is not believed out of the way.
+func (r *Run) setAside(path string) error {
+	to := filepath.Join(r.Dir, refusedDir)
+	if err := signals.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	// Out of reach of every PATH, and never over another.
+	return os.Rename(path, filepath.Join(to, filepath.Base(path)+"."+NewID(time.Now())))
+}
+
+func sumFile(path string) (string, error) {
+	f, err := signals.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
+}

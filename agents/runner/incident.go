@@ -1,0 +1,99 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"cmux/agents/run"
+)
+
+// incident records that something was found which no command of this person
+// did, once. Who did it is known as far as one attempt alone was at work.
+func (r *Runner) incident(ctx context.Context, how, detail string) error {
+	rec := run.Record{Type: run.Incident, How: how, Detail: detail}
+	at := r.atWork()
+	switch len(at) {
+	case 0:
+		rec.Detail += ", while no node was at work"
+	case 1:
+		rec.Node = r.g.Nodes[at[0]].Name
+		rec.Attempt = r.hist.Nodes[at[0]].Fact.Attempts
+		rec.Detail += ", while " + rec.Node + " alone was at work"
+	default:
+		var names []string
+		for _, i := range at {
+			names = append(names, r.g.Nodes[i].Name)
+		}
+		rec.Detail += ", while these were at work: " + strings.Join(names, ", ")
+	}
+	r.Log.Warn("incident", "how", how, "node", rec.Node, "what", rec.Detail)
+	return r.learn(ctx, rec)
+}
+
+// atWork is the nodes whose attempts live.
+func (r *Runner) atWork() []int {
+	var at []int
+	for i := range r.hist.Nodes {
+		if f := &r.hist.Nodes[i].Fact; f.Live() || f.StillOpen {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// foreign records the lines among the records that this person's cmux did not
+// write.
+func (r *Runner) foreign(ctx context.Context) error {
+	for r.strange < len(r.hist.Foreign) {
+		where, err := r.Run.RecordLine(r.hist.Foreign[r.strange])
+		if err != nil {
+			return err
+		}
+		r.strange++
+		if r.hist.Known(run.IncidentRecord, where) {
+			continue
+		}
+		if err := r.incident(ctx, run.IncidentRecord, where+": not written by cmux, or not there; it does not count"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notRequests sets aside what lies among the requests and is none.
+func (r *Runner) notRequests(ctx context.Context, err error) error {
+	all, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		r.Log.Error("the requests cannot be read", "err", err)
+		return nil
+	}
+	for _, err := range all.Unwrap() {
+		var not *run.NoRequest
+		if !errors.As(err, &not) {
+			r.Log.Error("a request cannot be read", "err", err)
+			continue
+		}
+		if err := not.SetAside(); err != nil {
+			r.Log.Error("what is no request cannot be set aside", "err", err)
+			continue
+		}
+		if err := r.incident(ctx, run.IncidentRequest, fmt.Sprintf("%v; it does not count", not)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// proveBin makes sure, before an attempt is launched, that it finds this cmux
+// and nothing else first in its PATH.
+func (r *Runner) proveBin(ctx context.Context) error {
+	strangers, err := r.Run.ProveBin()
+	for _, path := range strangers {
+		if err := r.incident(ctx, run.IncidentBin, path+" was put there or changed; it is out of the PATH again"); err != nil {
+			return err
+		}
+	}
+	return err
+}

@@ -1,0 +1,198 @@
+// Package seal proves that this person's cmux wrote a file.
+//
+// A person has one secret, made at its first use and readable by its owner
+// alone. From it every run gets a key of its own, and what cmux writes under
+// .cmux to read again or to carry out holds a code made with that key. What
+// lacks the code, or holds one made for another place, was written by somebody
+// else: a repository that came with a .cmux of its own, or a program that a
+// node started.
+//
+// The code proves nothing against a program that reads the secret, which every
+// program of the same user can: docs/permissions.md says what follows.
+package seal
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+)
+
+// Key makes and checks codes. It may be used by several goroutines.
+type Key struct {
+	secret []byte
+	macs   sync.Pool // of *mac
+}
+
+// mac is a hash that is used again and again, with room for what goes into it.
+type mac struct {
+	hash.Hash
+	sum [sha256.Size]byte
+}
+
+func newKey(secret []byte) *Key {
+	k := &Key{secret: secret}
+	k.macs.New = func() any { return &mac{Hash: hmac.New(sha256.New, secret)} }
+	return k
+}
+
+// Derive is the key for something that has a key of its own.
+func (k *Key) Derive(parts ...string) *Key {
+	h := hmac.New(sha256.New, k.secret)
+	for _, p := range parts {
+		// The length keeps ("ab", "c") and ("a", "bc") apart.
+		io.WriteString(h, strconv.Itoa(len(p))+":"+p)
+	}
+	return newKey(h.Sum(nil))
+}
+
+const (
+	codeSize = 16                        // bytes of the code that are kept
+	codeLen  = (codeSize*8 + 5) / 6      // as text
+	before   = `,"mac":"`                // in a sealed object
+	after    = `"}`                      // behind it
+	tail     = len(before) + codeLen + 2 // what a seal adds, with the bracket that it replaces
+)
+
+// ErrForeign says that something was not written by this person's cmux, or not
+// for the place where it stands.
+var ErrForeign = errors.New("not written by cmux of this user on this machine, or changed since")
+
+// Seal puts the code for a place into a JSON object that has a member already,
+// as its last one. Space behind the object goes.
+func (k *Key) Seal(place string, object []byte) ([]byte, error) {
+	object = bytes.TrimRight(object, " \t\r\n")
+	if len(object) < 4 || object[len(object)-1] != '}' {
+		return nil, fmt.Errorf("seal: not an object with members: %.40q", object)
+	}
+	body := bytes.TrimRight(object[:len(object)-1], " \t\r\n")
+	out := make([]byte, 0, len(body)+tail)
+	out = append(append(out, body...), before...)
+	out = k.code(out, place, body)
+	return append(out, after...), nil
+}
+
+// Open reports whether an object holds the code for a place.
+func (k *Key) Open(place string, object []byte) error {
+	object = bytes.TrimRight(object, " \t\r\n")
+	at := len(object) - tail
+	if at < 1 || string(object[at:at+len(before)]) != before || string(object[len(object)-len(after):]) != after {
+		return ErrForeign
+	}
+	var room [codeLen]byte
+	if !hmac.Equal(k.code(room[:0], place, object[:at]), object[at+len(before):len(object)-len(after)]) {
+		return ErrForeign
+	}
+	return nil
+}
+
+// code appends the code of body at a place to out.
+func (k *Key) code(out []byte, place string, body []byte) []byte {
+	m := k.macs.Get().(*mac)
+	defer k.macs.Put(m)
+	m.Reset()
+	io.WriteString(m, place)
+	m.Write([]byte{0})
+	m.Write(body)
+	return base64.RawURLEncoding.AppendEncode(out, m.Sum(m.sum[:0])[:codeSize])
+}
+
+// keyFile is the name of the secret in the state folder.
+const keyFile = "key"
+
+// Folder is where cmux keeps what belongs to a person and to no project.
+func Folder() (string, error) {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) { // a relative one is to be ignored
+		return filepath.Join(dir, "cmux"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil || !filepath.IsAbs(home) {
+		return "", fmt.Errorf("cmux keeps a key of yours in $XDG_STATE_HOME/cmux or ~/.local/state/cmux, and neither HOME nor XDG_STATE_HOME is set")
+	}
+	return filepath.Join(home, ".local", "state", "cmux"), nil
+}
+
+// Own is the key of the person whose process this is, made where there is none.
+func Own() (*Key, error) {
+	dir, err := Folder()
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, keyFile)
+	for {
+		k, err := read(path)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return k, err
+		}
+		if err := create(dir, path); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("making your key (cmux proves with it what it wrote; XDG_STATE_HOME names another folder for it): %w", err)
+		}
+	}
+}
+
+// secretSize is the size of a secret in bytes.
+const secretSize = 32
+
+func read(path string) (*Key, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("your key: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("your key %s is not a regular file", path)
+	case ok && int(st.Uid) != os.Geteuid():
+		return nil, fmt.Errorf("your key %s belongs to user %d and you are %d: set HOME or XDG_STATE_HOME to a folder of yours", path, st.Uid, os.Geteuid())
+	case info.Mode().Perm()&0o077 != 0:
+		return nil, fmt.Errorf("your key %s may be read by others (mode %04o): chmod 600 %s", path, info.Mode().Perm(), path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, 4*secretSize))
+	if err != nil {
+		return nil, err
+	}
+	secret, err := hex.DecodeString(string(bytes.TrimSpace(text)))
+	if err != nil || len(secret) != secretSize {
+		return nil, fmt.Errorf("your key %s is damaged: remove it, and cmux makes another; runs that were made with it can then only be begun anew", path)
+	}
+	return newKey(secret), nil
+}
+
+// create makes a secret under its name whole or not at all. Of several at once
+// one wins; the others say fs.ErrExist.
+func create(dir, path string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	var secret [secretSize]byte
+	rand.Read(secret[:])
+	f, err := os.CreateTemp(dir, ".key.*.tmp") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(hex.EncodeToString(secret[:]) + "\n")
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Link(f.Name(), path)
+	}
+	return errors.Join(err, os.Remove(f.Name()))
+}

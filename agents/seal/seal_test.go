@@ -1,0 +1,145 @@
+package seal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func testKey(text string) *Key { return newKey(bytes.Repeat([]byte(text), secretSize)[:secretSize]) }
+
+// What is sealed opens in its place and in no other, with its key and no other,
+// and as it was written alone.
+func TestSeal(t *testing.T) {
+	k, other := testKey("k"), testKey("o")
+	rapid.Check(t, func(t *rapid.T) {
+		object, err := json.Marshal(rapid.MapOfN(rapid.StringN(1, 5, 20), rapid.String(), 1, 4).Draw(t, "object"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		place := rapid.String().Draw(t, "place")
+		sealed, err := k.Seal(place, append(object, '\n'))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Open(place, sealed); err != nil {
+			t.Fatalf("%s: %v", sealed, err)
+		}
+		var was, is map[string]any
+		if json.Unmarshal(object, &was) != nil || json.Unmarshal(sealed, &is) != nil {
+			t.Fatalf("%s is not JSON", sealed)
+		}
+		for name, value := range was {
+			if name != "mac" && is[name] != value {
+				t.Fatalf("%s lost %q", sealed, name)
+			}
+		}
+		if k.Open(place+"x", sealed) == nil || other.Open(place, sealed) == nil || k.Derive("a").Open(place, sealed) == nil {
+			t.Fatal("opened in another place or with another key")
+		}
+		forged := bytes.Clone(sealed)
+		forged[rapid.IntRange(0, len(forged)-1).Draw(t, "at")] ^= byte(rapid.IntRange(1, 255).Draw(t, "flip"))
+		if !bytes.Equal(bytes.TrimRight(forged, " \t\r\n"), sealed) && k.Open(place, forged) == nil {
+			t.Fatalf("opened although changed: %s", forged)
+		}
+	})
+}
+
+func TestNotSealed(t *testing.T) {
+	k := testKey("k")
+	for _, object := range []string{"", "{}", "[1]", "x", `{"a":1}`, `{"a":1,"mac":""}`, `{"a":1,"mac":"` + strings.Repeat("A", codeLen) + `"}`, strings.Repeat("}", 99)} {
+		if err := k.Open("p", []byte(object)); !errors.Is(err, ErrForeign) {
+			t.Errorf("Open(%q) = %v", object, err)
+		}
+	}
+	for _, object := range []string{"", "{}", "[1]", "x"} {
+		if sealed, err := k.Seal("p", []byte(object)); err == nil {
+			t.Errorf("Seal(%q) = %s", object, sealed)
+		}
+	}
+	if string(k.Derive("ab", "c").secret) == string(k.Derive("a", "bc").secret) {
+		t.Error("two derived keys are one")
+	}
+}
+
+// Processes that need the key for the first time at once get the same one.
+func TestOwn(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", dir)
+	keys := make([]*Key, 20)
+	var wg sync.WaitGroup
+	for i := range keys {
+		wg.Go(func() {
+			k, err := Own()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			keys[i] = k
+		})
+	}
+	wg.Wait()
+	for _, k := range keys {
+		if k == nil || !bytes.Equal(k.secret, keys[0].secret) {
+			t.Fatal("two keys")
+		}
+	}
+	path := filepath.Join(dir, "cmux", keyFile)
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+func TestOwnRefused(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		make       func(path string) error
+	}{
+		{"readable by others", "chmod 600", func(p string) error { return os.WriteFile(p, bytes.Repeat([]byte("ab"), secretSize), 0o644) }},
+		{"damaged", "damaged", func(p string) error { return os.WriteFile(p, []byte("ab\n"), 0o600) }},
+		{"a link", "your key", func(p string) error { return os.Symlink("/dev/zero", p) }},
+		{"a folder", "not a regular file", func(p string) error { return os.Mkdir(p, 0o700) }},
+	} {
+		dir := t.TempDir()
+		t.Setenv("XDG_STATE_HOME", dir)
+		if err := os.Mkdir(filepath.Join(dir, "cmux"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.make(filepath.Join(dir, "cmux", keyFile)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Own(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	t.Setenv("XDG_STATE_HOME", "")
+	t.Setenv("HOME", "")
+	if _, err := Own(); err == nil || !strings.Contains(err.Error(), "XDG_STATE_HOME") {
+		t.Errorf("without a home: %v", err)
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	k := testKey("k")
+	line, err := k.Seal("records 12345", []byte(`{"t":"began","at":"2026-11-21T02:26:29.516Z","node":"api","n":1,"pid":12345,"pid_start":123456789}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if k.Open("records 12345", line) != nil {
+			b.Fatal("foreign")
+		}
+	}
+}
