@@ -3,8 +3,11 @@ package claude
 import (
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"cmux/agents/attempt"
 	"cmux/agents/tmux"
@@ -17,7 +20,8 @@ const (
 	enterAfter = 150 * time.Millisecond // of a paste: an Enter that comes at once may be taken as part of it
 	confirmed  = 3 * time.Second        // wait for a prompt's hook before Enter is pressed again
 	maxEnters  = 5
-	maxEmpty   = 5 // looks at an empty prompt before the text is given up as cleared
+	showsAfter = time.Second // of a paste: wait for the program to draw it
+	maxEmpty   = 5           // looks at an empty prompt before the text is given up as cleared
 	maxPastes  = 3
 	longQuiet  = 10 * time.Second // without a hook in a turn, after which the screen is looked at
 	greeting   = 5 * time.Second  // wait for the first hook before the screen is looked at
@@ -39,15 +43,19 @@ func (a *agent) pane() (*pane, error) {
 
 // look is what the pane shows, and whether keys reach the program.
 func (p *pane) look(ctx context.Context) (s screen, reachable bool, err error) {
-	mode, err := p.server.Exec(ctx, "display-message", "-p", "-t", p.id, "#{pane_in_mode}")
+	// In one go: the cursor must be that of the screen.
+	out, err := p.server.ExecAll(ctx,
+		[]string{"display-message", "-p", "-t", p.id, "#{pane_in_mode} #{cursor_y}"},
+		[]string{"capture-pane", "-p", "-e", "-t", p.id})
 	if err != nil {
 		return s, false, err
 	}
-	text, err := p.server.Exec(ctx, "capture-pane", "-p", "-e", "-t", p.id)
-	if err != nil {
-		return s, false, err
+	where, text, _ := strings.Cut(out, "\n")
+	var mode, row int
+	if _, err := fmt.Sscanf(where, "%d %d", &mode, &row); err != nil {
+		return s, false, fmt.Errorf("tmux says %q of its pane: %w", where, err)
 	}
-	return readScreen(text), mode == "0", nil
+	return readScreen(text, row), mode == 0, nil
 }
 
 // paste hands text over as a prompt of the terminal program. It waits for as
@@ -67,7 +75,7 @@ func (a *agent) paste(ctx context.Context, text string) error {
 	arrived := a.expect(text)
 	usable := func(draft string) bool { return draft == "" }
 	for range maxPastes {
-		if taken, err := a.pasteOnce(ctx, p, file, arrived, usable); taken || err != nil {
+		if taken, err := a.pasteOnce(ctx, p, file, text, arrived, usable); taken || err != nil {
 			return err
 		}
 		// A program that was slow to read may show the earlier paste only now.
@@ -78,7 +86,7 @@ func (a *agent) paste(ctx context.Context, text string) error {
 
 // pasteOnce is paste; it reports false when the text was cleared away before it
 // was sent, as by a person's Escape. A usable draft is sent as it is.
-func (a *agent) pasteOnce(ctx context.Context, p *pane, file string, arrived <-chan struct{}, usable func(draft string) bool) (taken bool, err error) {
+func (a *agent) pasteOnce(ctx context.Context, p *pane, file, text string, arrived <-chan struct{}, usable func(draft string) bool) (taken bool, err error) {
 	s, err := a.awaitPrompt(ctx, p, usable)
 	if err != nil || isClosed(arrived) {
 		return err == nil, err
@@ -96,21 +104,25 @@ func (a *agent) pasteOnce(ctx context.Context, p *pane, file string, arrived <-c
 		}
 	}
 	for pressed, empty := 0, 0; empty < maxEmpty; {
-		// Enter would answer a dialog that has opened meanwhile.
-		s, err := a.awaitPrompt(ctx, p, func(string) bool { return true })
+		// Enter would answer a dialog that has opened meanwhile, or send what a
+		// person has begun to type.
+		s, err := a.awaitPrompt(ctx, p, func(draft string) bool { return draft == "" || ours(draft, text) })
 		if err != nil || isClosed(arrived) {
 			return true, err
 		}
-		if pressed == 0 || s.Draft != "" {
-			if pressed == maxEnters {
-				return false, errors.New("its prompt did not take the text")
-			}
+		pause := confirmed
+		switch {
+		case s.Draft != "" && pressed == maxEnters:
+			return false, errors.New("its prompt did not take the text")
+		case s.Draft != "":
 			if _, err := p.server.Exec(ctx, "send-keys", "-t", p.id, "Enter"); err != nil {
 				return false, err
 			}
 			pressed++
+		case pressed == 0:
+			pause = showsAfter // it has not drawn the paste yet
 		}
-		if err := a.wait(ctx, confirmed, arrived); err != nil || isClosed(arrived) {
+		if err := a.wait(ctx, pause, arrived); err != nil || isClosed(arrived) {
 			return true, err
 		}
 		s, reachable, err := p.look(ctx)
@@ -118,7 +130,7 @@ func (a *agent) pasteOnce(ctx context.Context, p *pane, file string, arrived <-c
 		case err != nil:
 			return false, err
 		case !reachable || !s.Prompt || s.Draft != "":
-		case a.Busy():
+		case pressed > 0 && a.Busy():
 			return true, nil // queued: to be read when the turn is over
 		default:
 			empty++ // it is slow, or the text was cleared
@@ -127,10 +139,31 @@ func (a *agent) pasteOnce(ctx context.Context, p *pane, file string, arrived <-c
 	return false, nil
 }
 
-// ours reports whether what stands in the prompt is what was pasted into it.
+// pastedRE is what the prompt shows instead of a paste that is long.
+var pastedRE = regexp.MustCompile(`^\[Pasted text #\d+(?: \+\d+ lines?)?\]$`)
+
+// ours reports whether what stands in the prompt is what was pasted into it, and
+// nothing else. Of a long text the prompt shows a part; it breaks lines, also
+// within words, and leaves out characters that it cannot show.
 func ours(draft, text string) bool {
-	draft = plain(draft)
-	return strings.HasPrefix(draft, "[Pasted text") || len(draft) >= 10 && strings.Contains(plain(text), draft) || draft == plain(text)
+	if pastedRE.MatchString(strings.TrimSpace(draft)) {
+		return true
+	}
+	shown, whole := letters(draft), letters(text)
+	if shown == "" {
+		return whole == "" && strings.TrimSpace(draft) != ""
+	}
+	return shown == whole || len(shown) >= 10 && strings.HasSuffix(whole, shown)
+}
+
+// letters are the characters of a text that every screen shows.
+func letters(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < unicode.MaxASCII && unicode.IsGraphic(r) && r != ' ' || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, plain(text))
 }
 
 // awaitPrompt waits until the prompt can be used with the draft that stands in

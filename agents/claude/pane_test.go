@@ -264,6 +264,49 @@ func TestDraftIsLeftAlone(t *testing.T) {
 	}
 }
 
+// A person's status line may look like anything; messages arrive all the same,
+// and a line that a person has begun stays theirs.
+func TestStatusLine(t *testing.T) {
+	t.Parallel()
+	const line = `printf '\033[31m────────────────────────\033[0m\n❯ rm -rf / 🎉\n────────────────────────\n ❯ 1. Yes\n Esc to cancel · Enter to confirm\n'`
+	for _, width := range []string{"160", "60", "34"} {
+		t.Run(width, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
+				{mt.Blocked("which one?")}, {mt.Text("waiting")}, {mt.Blocked("which other?")}, {mt.Text("waiting on")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
+			f.write(f.home.Dir, "line.sh", line)
+			f.write(f.home.Claude, "settings.json", `{"skipDangerousModePermissionPrompt":true,"statusLine":{"type":"command","command":"sh `+f.home.Dir+`/line.sh"}}`)
+			p := f.inPane()
+			p.exec("resize-window", "-t", p.pane, "-x", width, "-y", "40")
+			f.label("needs input")
+			p.shows("rm -rf")
+			p.rests()
+			if err := f.dial().Answer(t.Context(), "the left one, as it is the one that everybody else has taken so far"); err != nil {
+				t.Fatal(err)
+			}
+			f.becomes("needs input, running, needs input")
+			p.shows("waiting on")
+			p.rests()
+			p.exec("send-keys", "-l", "-t", p.pane, "--", "half a line")
+			p.shows("half a line")
+			if err := f.dial().Answer(t.Context(), "the right one"); err != nil {
+				t.Fatal(err)
+			}
+			f.eventually("status says what is in the way", func() bool { return strings.Contains(f.last(run.Active).Detail, "a line is begun") })
+			p.keys("C-u")
+			p.ends()
+			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
+			for _, r := range f.server.Requests() {
+				for _, text := range r.UserTexts() {
+					if strings.Contains(text, "half") {
+						t.Errorf("a person's line was sent: %q", text)
+					}
+				}
+			}
+		})
+	}
+}
+
 // A person who ends the program gets the same checks.
 func TestExitInThePane(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package claude
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"cmux/agents/attempt"
 	"cmux/agents/guard"
@@ -197,33 +199,96 @@ func TestHandBack(t *testing.T) {
 	}
 }
 
+// golden is a screen of the real program, and the row of its cursor.
+func golden(t testing.TB, name string) (text string, row int) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "screens", name+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, text, _ := strings.Cut(string(b), "\n")
+	if _, err := fmt.Sscanf(first, "cursor %d", &row); err != nil {
+		t.Fatal(err)
+	}
+	return text, row
+}
+
+// The screens named hostile have a status line with rules, a prompt and the keys
+// of a dialog in it; numbers are widths.
+var screens = map[string]screen{
+	"placeholder":          {Prompt: true},
+	"typed":                {Prompt: true, Draft: "half a line"},
+	"typed-home":           {Prompt: true, Draft: "half a line"},
+	"busy":                 {Prompt: true},
+	"idle":                 {Prompt: true},
+	"manual":               {Prompt: true},
+	"plan":                 {Prompt: true},
+	"slash":                {Prompt: true, Draft: "/"},
+	"permission":           {Dialog: "permission"},
+	"question":             {Dialog: "question"},
+	"width-30-busy":        {Prompt: true},
+	"width-30-permission":  {Dialog: "permission"},
+	"width-60-permission":  {Dialog: "permission"},
+	"width-30-question":    {Dialog: "question"},
+	"width-160-long":       {Prompt: true, Draft: "… line 29"},
+	"hostile-160-idle":     {Prompt: true},
+	"hostile-160-draft":    {Prompt: true, Draft: "half a line"},
+	"hostile-30-draft":     {Prompt: true, Draft: "half a line"},
+	"hostile-60-busy":      {Prompt: true},
+	"hostile-60-long":      {Prompt: true, Draft: "… line 29"},
+	"hostile-30-long":      {Prompt: true, Draft: "… line 29"},
+	"hostile-160-question": {Dialog: "question"},
+}
+
 func TestReadScreen(t *testing.T) {
-	for name, want := range map[string]screen{
-		"placeholder": {Prompt: true},
-		"typed":       {Prompt: true, Draft: "half a line"},
-		"typed-home":  {Prompt: true, Draft: "half a line"},
-		"busy":        {Prompt: true},
-		"idle":        {Prompt: true},
-		"manual":      {Prompt: true},
-		"plan":        {Prompt: true},
-		"slash":       {Prompt: true, Draft: "/"},
-		"permission":  {Dialog: "permission"},
-		"question":    {Dialog: "question"},
-	} {
-		b, err := os.ReadFile(filepath.Join("testdata", "screens", name+".txt"))
-		if err != nil {
-			t.Error(err)
-			continue
+	for name, want := range screens {
+		text, row := golden(t, name)
+		got := readScreen(text, row)
+		if _, end, cut := strings.Cut(want.Draft, "…"); cut && strings.HasSuffix(got.Draft, strings.TrimSpace(end)) && strings.HasPrefix(got.Draft, "line ") {
+			got.Draft = want.Draft // of a long one the end is shown
 		}
-		if got := readScreen(string(b)); got != want {
+		if got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
-	for _, nothing := range []string{"", "\n\n", "❯ not in a frame", "────────\n❯ 1. Yes\n────────"} {
-		if got := readScreen(nothing); got.Prompt {
-			t.Errorf("%q is taken for a prompt", nothing)
+	for _, nothing := range []string{"", "\n\n", "❯ not in a frame", "────────\n❯ 1. Yes\n────────", "────────\nno prompt\n────────", "────────\n❯ a\n● text\n  b\n────────"} {
+		for row := -1; row < 6; row++ {
+			if got := readScreen(nothing, row); got.Prompt {
+				t.Errorf("%q, row %d is taken for a prompt", nothing, row)
+			}
 		}
 	}
+}
+
+// Whatever a person's status line says and an agent writes, the prompt is the
+// one with the cursor.
+func FuzzAroundThePrompt(f *testing.F) {
+	f.Add("● said\n────────\n❯ 1. Yes\n────────", "────────\n❯ rm -rf /\n────────\n  Esc to cancel · Enter to confirm", "half a line")
+	f.Add("", "🎉\x1b[31m───\x1b[7m❯\x1b[0m", "")
+	f.Fuzz(func(t *testing.T, above, status, typed string) {
+		for _, r := range typed {
+			if r < ' ' || r == 0x7f || unicode.IsSpace(r) && r != ' ' || !unicode.IsPrint(r) {
+				return
+			}
+		}
+		typed = strings.TrimSpace(typed)
+		if typed == "" || menu("❯ "+typed) || slices.ContainsFunc(placeholders, func(p string) bool { return strings.HasPrefix(typed, p) }) {
+			typed = "half a line"
+		}
+		above, status = strings.ReplaceAll(above, "\r", ""), strings.ReplaceAll(status, "\r", "")
+		if strings.Contains(above, "\x1b") { // what it leaves dim would hide the prompt; the program ends each line
+			above += "\x1b[0m"
+		}
+		rule := strings.Repeat("─", 40)
+		text := above + "\n" + rule + "\n❯\u00a0" + typed + "\n" + rule + "\n  " + strings.ReplaceAll(status, "\n", "\n  ")
+		if strings.Contains(above, "\x1b[") && !strings.HasSuffix(above, "\x1b[0m") {
+			return
+		}
+		row := strings.Count(above, "\n") + 2
+		if got, want := readScreen(text, row), (screen{Prompt: true, Draft: typed}); got != want {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	})
 }
 
 func TestHarmless(t *testing.T) {
@@ -319,9 +384,13 @@ func FuzzHear(f *testing.F) {
 }
 
 func FuzzReadScreen(f *testing.F) {
-	f.Add("────────\n❯\u00a0\x1b[7mR\x1b[0;2mest\x1b[0m\n────────\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		if s := readScreen(text); s.Prompt && s.Dialog != "" {
+	f.Add("────────\n❯\u00a0\x1b[7mR\x1b[0;2mest\x1b[0m\n────────\n", 1)
+	for name := range screens {
+		text, row := golden(f, name)
+		f.Add(text, row)
+	}
+	f.Fuzz(func(t *testing.T, text string, row int) {
+		if s := readScreen(text, row); s.Prompt && s.Dialog != "" || s.Draft != "" && !s.Prompt {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -338,18 +407,22 @@ func BenchmarkHear(b *testing.B) {
 }
 
 func TestOurs(t *testing.T) {
-	const text = "The limit is over. Go on where you left off.\nNow."
+	const text = "The limit is over. Go on where you left off: https://example.org/a-long-path\nNow 🎉."
 	for draft, want := range map[string]bool{
-		"The limit is over. Go on where you\nleft off.\nNow.": true,
-		"is over. Go on where you left off.":                  true, // scrolled
-		"[Pasted text #1 +40 lines]":                          true,
-		"The":                                                 false, "wait, the limit is over": false, "": false,
+		"The limit is over. Go on where you left off: https://exam\nple.org/a-long-path\nNow .": true, // broken within a word
+		"over. Go on where you left off: https://example.org/a-long-path\nNow 🎉.":               true, // scrolled
+		"[Pasted text #1 +40 lines]": true, "[Pasted text #12]": true,
+		"half a li[Pasted text #1 +40 lines]": false, "[Pasted text #1 +40 lines] and mine": false, "[Pasted text": false,
+		"half a liThe limit is over. Go on where you left off: https://example.org/a-long-path Now.": false,
+		"The limit is over. Go on where you left off: https://example.org/a-long-path Now. mine":     false,
+		"The limit is over. Go on": false, // not all of it yet
+		"The":                      false, "wait, the limit is over": false, "": false, "🎉": false,
 	} {
 		if got := ours(draft, text); got != want {
 			t.Errorf("%q: %v", draft, got)
 		}
 	}
-	if !ours("yes", "yes") || ours("yes", "no") {
+	if !ours("yes", "yes") || ours("yes", "no") || ours("s", "yes") || !ours("🎉", "🎉") || ours("", "🎉") {
 		t.Error("short texts")
 	}
 }
@@ -357,7 +430,7 @@ func TestOurs(t *testing.T) {
 func TestPlaceholderWithoutColours(t *testing.T) {
 	rule := strings.Repeat("─", 40)
 	for typed, want := range map[string]string{"Resend your message to try again": "", `Try "fix lint errors"`: "", "resend it": "resend it"} {
-		s := readScreen(rule + "\n❯\u00a0" + typed + "\n" + rule + "\n  ? for shortcuts\n")
+		s := readScreen(rule+"\n❯\u00a0"+typed+"\n"+rule+"\n  ? for shortcuts\n", 1)
 		if !s.Prompt || s.Draft != want {
 			t.Errorf("%q: %+v", typed, s)
 		}

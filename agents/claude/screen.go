@@ -19,35 +19,51 @@ type cell struct {
 	dim, reversed bool
 }
 
-// readScreen reads the output of capture-pane -e.
-func readScreen(text string) screen {
+// readScreen reads the output of capture-pane -e with the row of the terminal's
+// cursor. The program keeps the cursor, which it hides, where its next key goes:
+// that alone tells the prompt from what looks like one in the agent's text above
+// it or in a person's status line below it.
+func readScreen(text string, row int) screen {
 	lines := parseCells(text)
-	var s screen
-	below := lastRule(lines, len(lines))
-	above := lastRule(lines, below)
-	if above >= 0 && below > above+1 && strings.HasPrefix(plainLine(lines[above+1]), "❯") && !menu(plainLine(lines[above+1])) {
-		s.Prompt, s.Draft = true, draft(lines[above+1:below])
+	if above, below, ok := box(lines, row); ok {
+		return screen{Prompt: true, Draft: draft(lines[above+1 : below])}
 	}
-	s.Dialog = dialog(lines)
-	if s.Dialog != "" {
-		s.Prompt = false
-	}
-	return s
+	return screen{Dialog: dialog(lines, row)}
 }
 
-// lastRule is the index of the last line before end that is a rule, or -1.
-func lastRule(lines [][]cell, end int) int {
-	for i := end - 1; i >= 0; i-- {
-		line := strings.TrimSpace(plainLine(lines[i]))
-		if strings.HasPrefix(line, "────") {
-			return i
+// box finds the rules above and below the prompt in which the cursor stands.
+// What is typed there is indented, so that it is no rule.
+func box(lines [][]cell, row int) (above, below int, ok bool) {
+	if row < 0 || row >= len(lines) || isRule(lines[row]) {
+		return 0, 0, false
+	}
+	for above = row - 1; above >= 0 && !isRule(lines[above]); above-- {
+	}
+	for below = row + 1; below < len(lines) && !isRule(lines[below]); below++ {
+	}
+	if above < 0 || below == len(lines) {
+		return 0, 0, false
+	}
+	for i := above + 1; i < below; i++ {
+		line := plainLine(lines[i])
+		first := i == above+1 && strings.HasPrefix(line, "❯") && !menu(line)
+		scrolled := i > above+1 || strings.Contains(plainLine(lines[above]), "↑") // its first line is out of sight
+		if !first && !(scrolled && (line == "" || strings.HasPrefix(line, "  "))) {
+			return 0, 0, false
 		}
 	}
-	return -1
+	return above, below, true
 }
+
+// isRule reports whether a line is an edge of the prompt's frame, which may say
+// how many lines are out of sight: "─── ↑ 16 more ────".
+func isRule(line []cell) bool { return strings.HasPrefix(plainLine(line), "───") }
 
 // menu reports whether a line is an entry of a menu ("❯ 1. Yes").
 func menu(line string) bool {
+	if !strings.HasPrefix(line, "❯") {
+		return false
+	}
 	rest := strings.TrimSpace(strings.TrimPrefix(line, "❯"))
 	number, _, ok := strings.Cut(rest, ". ")
 	if !ok {
@@ -110,9 +126,8 @@ var dialogs = []struct {
 	{"other", []string{"Esc to cancel", "❯ 1."}},
 }
 
-// dialog names the dialog that is open. Of the text above a prompt nothing
-// counts: it is what the agent said.
-func dialog(lines [][]cell) string {
+// dialog names the dialog that is open, where the cursor is not in the prompt.
+func dialog(lines [][]cell, row int) string {
 	last := -1
 	for i := range lines {
 		if strings.TrimSpace(plainLine(lines[i])) != "" {
@@ -122,17 +137,23 @@ func dialog(lines [][]cell) string {
 	if last < 0 {
 		return ""
 	}
-	// This one says nothing of keys, and has no prompt below it.
-	if rule := lastRule(lines, len(lines)); rule >= 0 && rule+1 < len(lines) && strings.Contains(plainLine(lines[rule+1]), "Make auto mode your default") {
-		return "auto"
+	// This one says nothing of keys.
+	for i := last; i >= 0; i-- {
+		if isRule(lines[i]) {
+			if i < last && strings.Contains(plainLine(lines[i+1]), "Make auto mode your default") {
+				return "auto"
+			}
+			break
+		}
 	}
+	chosen := row >= 0 && row <= last && menu(strings.TrimSpace(plainLine(lines[row])))
 	// The last line of a dialog says which keys it takes.
 	var tail []string
 	for i := max(0, last-2); i <= last; i++ {
 		tail = append(tail, plainLine(lines[i]))
 	}
 	keys := strings.Join(tail, "\n")
-	if !strings.Contains(keys, "Esc to cancel") && !strings.Contains(keys, "Enter to ") {
+	if !chosen && !strings.Contains(keys, "Esc to cancel") && !strings.Contains(keys, "Enter to ") {
 		return ""
 	}
 	var all []string

@@ -116,7 +116,20 @@ func checkVersion(v string) error {
 // printed. It never starts a server: without one the error is ErrNoServer. For
 // more than a command or two, Connect.
 func (s Server) Exec(ctx context.Context, args ...string) (string, error) {
-	cmd, err := s.command(ctx, append([]string{"-N"}, processArgs(args)...)...)
+	return s.ExecAll(ctx, args)
+}
+
+// ExecAll is Exec for several commands, which the server carries out with
+// nothing in between.
+func (s Server) ExecAll(ctx context.Context, commands ...[]string) (string, error) {
+	line := []string{"-N"}
+	for i, args := range commands {
+		if i > 0 {
+			line = append(line, ";")
+		}
+		line = append(line, processArgs(args)...)
+	}
+	cmd, err := s.command(ctx, line...)
 	if err != nil {
 		return "", err
 	}
@@ -127,9 +140,9 @@ func (s Server) Exec(ctx context.Context, args ...string) (string, error) {
 			return "", ctx.Err()
 		}
 		if msg := strings.TrimSpace(stderr.String()); msg != "" {
-			return "", &CommandError{Command: args[0], Message: msg}
+			return "", &CommandError{Command: commands[0][0], Message: msg}
 		}
-		return "", fmt.Errorf("tmux %s: %w", args[0], err)
+		return "", fmt.Errorf("tmux %s: %w", commands[0][0], err)
 	}
 	return strings.TrimSuffix(stdout.String(), "\n"), nil
 }
