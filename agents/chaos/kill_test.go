@@ -319,3 +319,32 @@ func TestStopAndCancel(t *testing.T) {
 		}
 	})
 }
+
+// resume at the very moment of a kill waits until the killed runner is gone,
+// and one that was told to end until its nodes have ended.
+func TestResumeRightAfterAKill(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGQUIT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, true, "")
+			w.start("session: s\ndefaults: {agent: command, role: review}\nagents:\n  - {name: a, task: 'trap \"\" TERM; "+w.waits(0)+"'}\n", "a", 1)
+			const times = 2
+			for i := range times {
+				runners := w.only("runner")
+				if len(runners) != 1 {
+					t.Fatalf("%d runners\n%s", len(runners), w.report())
+				}
+				syscall.Kill(runners[0].PID, sig)
+				if err := w.carry("resume"); err != nil {
+					t.Fatal(err)
+				}
+				w.awaitRun("a", i+2)
+			}
+			w.let()
+			w.becomes("a: done")
+			if n := w.ran("a"); n != times+1 {
+				t.Errorf("a ran %d times", n)
+			}
+		})
+	}
+}

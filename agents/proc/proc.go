@@ -67,6 +67,7 @@ type stat struct {
 	pid, ppid, session int
 	start              uint64
 	zombie, stopped    bool
+	exiting            bool // Linux: it has begun to end
 	name               string
 }
 

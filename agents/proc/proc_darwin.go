@@ -139,3 +139,9 @@ func signalAndWait(ctx context.Context, ps []Process, sig syscall.Signal, patien
 		}
 	}
 }
+
+// Dying reports whether the process pid is gone, or a zombie.
+func Dying(pid int) bool {
+	st, err := statOf(pid)
+	return errors.Is(err, ErrGone) || err == nil && st.zombie
+}

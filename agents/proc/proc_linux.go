@@ -80,11 +80,14 @@ func parseStat(b []byte) (stat, error) {
 		return stat{}, fmt.Errorf("not a line of /proc/PID/stat: %q", b)
 	}
 	var st stat
-	var errs [4]error
+	var errs [5]error
+	var flags uint64
 	st.pid, errs[0] = strconv.Atoi(string(bytes.TrimSpace(b[:open])))
 	st.ppid, errs[1] = strconv.Atoi(string(f[1]))
 	st.session, errs[2] = strconv.Atoi(string(f[3]))
 	st.start, errs[3] = strconv.ParseUint(string(f[19]), 10, 64)
+	flags, errs[4] = strconv.ParseUint(string(f[6]), 10, 64)
+	st.exiting = flags&0x4 != 0 // PF_EXITING
 	st.name = string(b[open+1 : shut])
 	switch f[0][0] {
 	case 'Z', 'X':
@@ -249,4 +252,27 @@ func signalAndWait(ctx context.Context, ps []Process, sig syscall.Signal, patien
 		}
 		open = alive
 	}
+}
+
+// Dying reports whether the process pid is gone, or on its way: a zombie whose
+// threads are still taken apart, or one that a SIGKILL waits for. Its locks last
+// until it is gone.
+func Dying(pid int) bool {
+	if st, err := statOf(pid); errors.Is(err, ErrGone) || err == nil && (st.zombie || st.exiting) {
+		return true
+	}
+	b, err := readProc("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
+	}
+	for line := range bytes.Lines(b) {
+		name, mask, _ := bytes.Cut(bytes.TrimSpace(line), []byte(":\t"))
+		if string(name) != "SigPnd" && string(name) != "ShdPnd" {
+			continue
+		}
+		if pending, err := strconv.ParseUint(string(mask), 16, 64); err == nil && pending&(1<<(syscall.SIGKILL-1)) != 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -172,7 +172,9 @@ func (l *Launch) unfinished(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if holder, held, _ := signals.ReadHolder(run.LockPath(l.Options.Root)); held {
+	if holder, err := Vacate(ctx, latest); err != nil {
+		return err
+	} else if holder != nil {
 		return &TryError{fmt.Errorf("%w (%s, by %s)", ErrRunning, latest.Plan.ID, holder), "cmux agents attach, or cmux agents stop"}
 	}
 	over, err := latest.Over()

@@ -40,12 +40,14 @@ and asked about.`,
 			if err != nil {
 				return err
 			}
+			if holder, err := runner.Vacate(ctx, r); err != nil {
+				return err
+			} else if holder != nil {
+				return &Hint{Err: fmt.Errorf("%w (%s, by %s)", runner.ErrRunning, r.Plan.ID, holder), Try: "cmux agents attach"}
+			}
 			v, err := r.View(ctx, d.Now())
 			if err != nil {
 				return err
-			}
-			if v.Holder != nil {
-				return &Hint{Err: fmt.Errorf("%w (%s, by %s)", runner.ErrRunning, r.Plan.ID, v.Holder), Try: "cmux agents attach"}
 			}
 			ended, err := r.Over()
 			if err != nil {
