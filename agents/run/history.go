@@ -164,15 +164,17 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 		if n.attempt(r.Attempt) != nil {
 			return c, false // recorded twice
 		}
-		a := Attempt{N: r.Attempt, Pane: r.Pane, Started: r.At}
+		a := n.known(r)
+		if a == nil {
+			return c, false // of an attempt before the newest
+		}
 		if r.Place != nil {
 			a.Place = *r.Place
 		}
-		n.Attempts = append(n.Attempts, a)
 		n.Fresh = false
 		c.Kind, c.Source, c.Trial = dag.Began, "runner", r.Trial
 	case Began:
-		if a := n.attempt(r.Attempt); a != nil {
+		if a := n.known(r); a != nil {
 			a.Began, a.PID, a.PIDStart = r.At, r.PID, r.PIDStart
 			if r.Pane != "" {
 				a.Pane = r.Pane
@@ -190,15 +192,18 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 		}
 		return c, false
 	case Active:
+		n.known(r)
 		c.Kind, c.Activity, c.Until = dag.Active, r.Activity, r.Until
 	case Wants:
+		n.known(r)
 		c.Kind = dag.Wants
 	case Granted:
+		n.known(r)
 		// Step moves a queued attempt on when it emits the Grant; a replay has
 		// only the record of it.
 		c.Kind, c.Activity, c.Trial = dag.Regained, dag.Working, r.Trial
 	case AttemptEnd:
-		if a := n.attempt(r.Attempt); a != nil {
+		if a := n.known(r); a != nil {
 			a.End, a.Ended = r.End, r.At
 			h.use(n, a, r.use())
 		}
@@ -208,7 +213,7 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 		}
 		c.Detail = r.End.Detail
 	case Vanished:
-		if a := n.attempt(r.Attempt); a != nil {
+		if a := n.known(r); a != nil {
 			a.Vanished, a.Ended = r.How, r.At
 		}
 		c.Kind, c.Source = dag.Vanished, "lock"

@@ -190,8 +190,8 @@ func ParseRecord(line []byte) (*Record, error) {
 	if err := json.Unmarshal(line, r); err != nil {
 		return nil, err
 	}
-	if r.Type == "" {
-		return nil, fmt.Errorf("a record without a type")
+	if err := r.check(); err != nil {
+		return nil, err
 	}
 	return r, nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // newRun is the run of a small graph in a project of its own.
-func newRun(t *testing.T) *Run {
+func newRun(t testing.TB) *Run {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	return newRunAgain(t)

@@ -146,6 +146,9 @@ func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("run %s was started in %s, where it is no more: the project was moved", r.Plan.ID, r.Plan.Root)
+	}
 	if ids[len(ids)-1] == r.Plan.ID {
 		if held {
 			v.Holder = &holder
@@ -193,6 +196,9 @@ func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Tim
 			continue
 		}
 		a := n.Attempt()
+		if a == nil {
+			continue
+		}
 		gone, err := r.gone(h.Graph.Nodes[i].Name, a, runner, now)
 		if err != nil {
 			return err

@@ -1,0 +1,204 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// three is a graph in which records of all types have a meaning.
+func three(t testing.TB) *dag.Graph {
+	t.Helper()
+	g, _, err := dag.Parse("x.yml", []byte(`
+session: s
+max_parallel: 2
+budget: {tokens: 100}
+agents:
+  - {name: a, agent: command, task: "true", retries: {max: 2, backoff: 1s}}
+  - {name: b, task: "x", depends_on: a, on_lost: ask, account: one}
+  - {name: c, role: gate, depends_on: [a, b], when: all_done}
+  - {name: d, task: "x", depends_on: c, account: one}
+`), dag.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// taken takes lines of records in as a run's reader does, and looks at all
+// that follows from them.
+func taken(t interface{ Fatalf(string, ...any) }, g *dag.Graph, lines [][]byte) {
+	h := NewHistory(g)
+	state := dag.Rebuild(g, h.Facts(time.Time{}))
+	now := time.Unix(1_800_000_000, 0)
+	for _, line := range lines {
+		rec, err := ParseRecord(line)
+		if err != nil {
+			continue
+		}
+		if c, ok := h.Apply(rec); ok {
+			state.Step(c)
+		}
+		for i := range h.Nodes {
+			n := &h.Nodes[i]
+			if a := n.Attempt(); n.Fact.Live() && a == nil {
+				t.Fatalf("after %s %s lives and has no attempt", line, g.Nodes[i].Name)
+			}
+			for k := range n.Attempts {
+				if k > 0 && n.Attempts[k].N <= n.Attempts[k-1].N {
+					t.Fatalf("after %s the attempts of %s are out of order", line, g.Nodes[i].Name)
+				}
+			}
+		}
+		rec.marked()
+	}
+	v := &View{Run: &Run{Plan: Plan{Graph: g}}}
+	v.fill(h, now)
+	dag.Rebuild(g, h.Facts(now))
+	for i := range v.Nodes {
+		n := v.Nodes[i].Node
+		n.LastEnd()
+		n.Resumable(3)
+		n.UsedIn("c")
+		n.Recorded()
+		v.OverBudget(i)
+		if end := n.LastEnd(); end != nil {
+			end.Label()
+		}
+	}
+	if _, err := json.Marshal(v.Nodes); err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+func FuzzRecords(f *testing.F) {
+	for _, seed := range []string{
+		`{"t":"began","node":"a","n":1}`,
+		`{"t":"ended","node":"a","n":1}`,
+		`{"t":"ended","node":"a","n":1,"end":null}`,
+		`{"t":"active","node":"b","n":3,"activity":"limited"}` + "\n" + `{"t":"override","node":"b"}` + "\n" + `{"t":"vanished","node":"b","n":2}`,
+		`{"t":"started","node":"a","n":-1}` + "\n" + `{"t":"started","node":"a","n":9223372036854775807}`,
+		`{"t":"started","node":"a","n":1,"place":{"slot":-7}}` + "\n" + `{"t":"limited","account":"one"}` + "\n" + `{"t":"freed","account":"none"}`,
+		`{"t":"blocked","node":"a","cause":"nobody"}` + "\n" + `{"t":"published","node":"a","marker":{"code":-4}}` + "\n" + `{"t":"runner_up","boot":"x"}`,
+		`{"t":"used","node":"gone","n":1,"used":{"input":-9223372036854775808}}` + "\n" + `null` + "\n" + `[]` + "\n" + `{"t":7}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	g := three(f)
+	f.Fuzz(func(t *testing.T, b []byte) { taken(t, g, bytes.Split(b, []byte("\n"))) })
+}
+
+// TestAnyOrderOfRecords: whatever records follow one another, as after lines
+// were lost, repeated or mixed, nothing breaks that is made of them.
+func TestAnyOrderOfRecords(t *testing.T) {
+	g := three(t)
+	types := []Type{RunnerUp, RunnerDown, Stopped, Resumed, RunEnded, Started, Began, Active, Wants, Granted, AttemptEnd, Published, Vanished,
+		Overridden, Opened, Blocked, Unblocked, Reset, Conversed, Used, Limited, Freed, Requested, Updated, Noted, "later"}
+	rapid.Check(t, func(t *rapid.T) {
+		var lines [][]byte
+		for range rapid.IntRange(0, 40).Draw(t, "records") {
+			r := Record{
+				Type: rapid.SampledFrom(types).Draw(t, "type"), Node: rapid.SampledFrom([]string{"a", "b", "c", "d", "gone", ""}).Draw(t, "node"),
+				Attempt: rapid.IntRange(-1, 4).Draw(t, "n"), At: time.Unix(1_800_000_000+int64(rapid.IntRange(-100, 100).Draw(t, "at")), 0),
+				How: rapid.SampledFrom([]string{"", HowTouched, HowApproved, HowBad, HowLost, HowStopped, "done"}).Draw(t, "how"),
+				Code: rapid.SampledFrom([]int{0, 0, 1, 99, 256, -1}).Draw(t, "code"), Account: rapid.SampledFrom([]string{"", "one", "two"}).Draw(t, "account"),
+				Activity: dag.Activity(rapid.IntRange(0, 5).Draw(t, "activity")), Trial: rapid.Bool().Draw(t, "trial"),
+				Cause: rapid.SampledFrom([]string{"", "a", "nobody"}).Draw(t, "cause"), Boot: rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "boot"),
+			}
+			if rapid.Bool().Draw(t, "has end") {
+				r.End = &End{Outcome: dag.Outcome(rapid.IntRange(0, 4).Draw(t, "outcome")), Exit: rapid.IntRange(-5, 300).Draw(t, "exit"),
+					Reason: rapid.SampledFrom([]dag.Reason{"", dag.ReasonLost, dag.ReasonBudget, dag.ReasonTimeout, "new"}).Draw(t, "reason"), Retry: rapid.Bool().Draw(t, "retry")}
+			}
+			if rapid.Bool().Draw(t, "has marker") {
+				r.Marker = &Written{Code: rapid.IntRange(-1, 256).Draw(t, "marker"), Empty: rapid.Bool().Draw(t, "empty"), Bad: rapid.Bool().Draw(t, "bad")}
+			}
+			if rapid.Bool().Draw(t, "has place") {
+				r.Place = &Place{Slot: rapid.IntRange(-1, 5).Draw(t, "slot"), Child: rapid.SampledFrom([]string{"", "x"}).Draw(t, "child")}
+			}
+			line, err := r.encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, line)
+		}
+		taken(t, g, lines)
+	})
+}
+
+// FuzzFiles puts anything into each file of a run and reads all there is.
+func FuzzFiles(f *testing.F) {
+	files := []string{planFile, graphFile, envFile, recordsFile, configFile, "a/attempt-1.json", "a/lock", "a/events.jsonl", "requests/x.json",
+		"../../run.lock", "../../signals/a.done", "../../signals/none.done"}
+	for i := range files {
+		for _, content := range []string{"", "null", "{}", "[]", `"x"`, "7", "99\n", "{\"pid\":-1,\"since\":7}", "\x00\xff", "{\"t\":\"began\",\"node\":\"a\",\"n\":1}\n",
+			`{"root":"/","id":"../..","version":-1,"created_at":"0000-01-01T00:00:00Z"}`, `{"Nodes":[{"Name":"../x","DependsOn":["../x"]}]}`, `{"nodes":[null]}`, `["=","a",null]`} {
+			f.Add(uint8(i), []byte(content))
+		}
+	}
+	r := newRun(f)
+	if err := os.MkdirAll(r.NodeDir("a"), 0o700); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, which uint8, content []byte) {
+		path := filepath.Join(r.Dir, files[int(which)%len(files)])
+		was, missing := os.ReadFile(path)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if missing != nil {
+				os.Remove(path)
+			} else if err := os.WriteFile(path, was, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			os.Remove(filepath.Join(r.Requests(), "x.json.bad"))
+		}()
+		List(r.Plan.Root)
+		for _, open := range []func() (*Run, error){
+			func() (*Run, error) { return Latest(r.Plan.Root) },
+			func() (*Run, error) { return Find(r.Plan.Root, r.Plan.ID) },
+		} {
+			again, err := open()
+			if err != nil {
+				continue
+			}
+			again.Env()
+			again.ReadSpec("a", 1)
+			again.Pending()
+			again.Over()
+			signals.ReadHolder(again.NodeLock("a"))
+			if v, err := again.View(context.Background(), time.Now()); err == nil && len(v.Nodes) != again.Plan.Graph.Len() {
+				t.Errorf("%d nodes of %d", len(v.Nodes), again.Plan.Graph.Len())
+			}
+		}
+	})
+}
+
+// TestMovedProject: the plan names where the project was.
+func TestMovedProject(t *testing.T) {
+	r := newRun(t)
+	to := filepath.Join(t.TempDir(), "moved")
+	if err := os.Rename(r.Plan.Root, to); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Latest(to)
+	if err == nil {
+		_, err = again.View(context.Background(), time.Now())
+	}
+	if err == nil {
+		t.Fatal("a run whose project was moved is viewed as if it were here")
+	}
+	if want := fmt.Sprint(r.Plan.Root); !bytes.Contains([]byte(err.Error()), []byte(want)) {
+		t.Errorf("%v does not name %s", err, want)
+	}
+}
