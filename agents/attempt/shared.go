@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
+	"cmux/signals"
 	"cmux/worktree"
 )
 
@@ -212,7 +212,7 @@ func (a *attempt) ancestry(ctx context.Context) (*fault, error) {
 
 // forgetTrace begins the trace anew, or ends it.
 func (a *attempt) forgetTrace() {
-	if err := os.Remove(a.stage.traceFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := signals.RemoveFile(a.stage.traceFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		a.note("%v", err)
 	}
 }

@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"cmux/agents/run"
+	"cmux/signals"
 	"cmux/worktree"
 )
 
@@ -33,7 +33,7 @@ const (
 // readTrace reads what git wrote down. Lines that are none of git's are passed
 // over: the file is the agent's to write.
 func readTrace(name string) []traced {
-	f, err := os.Open(name)
+	f, err := signals.Open(name)
 	if err != nil {
 		return nil
 	}

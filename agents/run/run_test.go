@@ -24,7 +24,7 @@ func newRun(t testing.TB) *Run {
 }
 
 // newRunAgain is another, of the same person.
-func newRunAgain(t *testing.T) *Run {
+func newRunAgain(t testing.TB) *Run {
 	t.Helper()
 	root := t.TempDir()
 	if err := os.Mkdir(filepath.Join(root, ".git"), 0o755); err != nil {

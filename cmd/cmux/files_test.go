@@ -40,6 +40,8 @@ var elsewhere = map[string]string{
 	"agents/seal/seal.go":              "the user's own folder for state",
 	"agents/seal/sealtest/sealtest.go": "a folder of a test's own",
 	"agents/runner/start.go":           "the configuration, which the person named",
+	"agents/attempt/doubt.go":          "whether the machine shuts down",
+	"agents/guard/machine.go":          "the programs in PATH, and the worktree",
 	"agents/attempt/tree.go":           "the worktree",
 	"agents/tmux/config.go":            "the user's own folder for tmux",
 	"agents/tmux/panes.go":             "the user's own folder for tmux",
