@@ -56,14 +56,17 @@ func (v *voucher) places(m match) bool {
 	return true
 }
 
-// starts are the keys of git's configuration by which one of the granted
-// commands may start a program that is not git's own, or work elsewhere. "*"
-// stands for any part. harmless are values that do not.
-var starts = []struct {
+// start is a key of git's configuration. "*" stands for any part, harmless are
+// values that do nothing.
+type start struct {
 	key      string
 	harmless []string
 	local    bool // only where it is the repository's: a person's own is theirs
-}{
+}
+
+// starts are the keys by which one of the granted commands may start a program
+// that is not git's own, or work elsewhere.
+var starts = []start{
 	{key: "core.fsmonitor", harmless: no},
 	{key: "core.hookspath"}, {key: "hook.*"},
 	{key: "core.worktree"}, {key: "core.bare", harmless: no},

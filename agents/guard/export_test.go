@@ -1,0 +1,9 @@
+package guard
+
+import "slices"
+
+// Watched reports whether the guard looks at a key of git's configuration.
+func Watched(key string) bool {
+	return slices.ContainsFunc(filters, func(f string) bool { return named(f, key) }) ||
+		slices.ContainsFunc(starts, func(s start) bool { return named(s.key, key) })
+}

@@ -1,0 +1,108 @@
+package guard_test
+
+import (
+	"math/rand/v2"
+	"strings"
+)
+
+// The texts of the hunt: what agents write, what has misled guards, and
+// mixtures of both.
+
+// begins are commands as agents begin them.
+var begins = strings.Split(`git status|git diff|git log|git show|git rev-parse|git add|git add -A|git commit -q -m|git commit -m|git commit -qam|git restore|git restore --staged|git restore --source=OLD|git restore --source=OLD --staged --worktree --|git rm|git rm --cached|git --no-pager log|cat|head -3|head -n 5|tail -n 2|wc -l|ls|ls -la|pwd|true|echo|cmux done|cmux done --|cmux blocked|check it|cd TREE|git|git -C|git -c|git mv|git grep|git checkout|git config|git stash|cd|cd src|grep -rn|rg|sort|printf|env|xargs|sh -c|bash -c|command|exec|eval|builtin|noglob|time|!|A=1|pwn|./pwn|touch|.|source`, "|")
+
+// options are those of the granted commands, and their dangerous neighbours.
+var options = strings.Split(`--stat|--oneline|-5|-n 3|-p|--cached|--name-only|--format=%h|--format='%h %s'|-s|-sb|--porcelain|-uall|-A|-u|-q|-a|-m x|-m 'a b'|-am x|--message=x|--allow-empty|--staged|--worktree|--source=OLD|-s HEAD|--cached|--|-l|-la|--all|--graph|--follow|--pretty=oneline|--unified=3|--abbrev-ref|--short|--output=FILE|--outpu=FILE|--ext-diff|--textconv|-O../outside/secret|-S|-G x|-F ../outside/secret|-F -|--amend|--no-verify|-n|-e|--edit|--exec=pwn|--until now|--format=%h --until -n --output=FILE|-iS|--format=CMD|--format='%G?'|--pretty=evil|--show-signature|--submodule=log|--no-index|-c core.pager=pwn|-p|--paginate|--source=HEAD:sub|--source=TREEID|--pathspec-from-file=../outside/secret|-f|-r|--chmod=+x|--exec-path=.|--git-dir=../root/.git|--work-tree=..|--glob|-e|--pre=pwn|--exclude -e|-ox|--files0-from=../outside/secret|--help|-z|-L1,2:src/a.txt|--word-diff=color|--recurse-submodules|--trailer=x|--template=../outside/secret|--log-size|--color=always|--=x|--x==pwn|-=pwn|--format==pwn|--source==pwn`, "|")
+
+// operands are harmless and hostile ones.
+var operands = strings.Split(`src/a.txt|src|README|'with blank'|HEAD|main|w|'HEAD~1'|main..w|main...w|HEAD:src/a.txt|OLD|x|'it is'|"it's"|.|sub/c|'a;pwn'|"a|pwn"|'$(pwn)'|'`+"`pwn`"+`'|'a'\''b'|"a
+b"|'a
+pwn'|`+`link/secret|link|link2|src/link2|inlink/a.txt|gitdir/config|../outside/secret|OUTSIDE/secret|/etc/passwd|../root/README|../root/.git/config|.git|.git/config|.cmux/state|.claude/settings.json|.claude|sub/.claude|TREE/src/a.txt|TREE/../outside/secret|src/../../outside/secret|inlink/../link/secret|HEAD:link|HEAD:../x|HEAD~1|HEAD^|^HEAD|'^HEAD'|OLD:link|TREEID|@{-1}|@{u}|:/x|:(top)src|:!src|'*'|*|s*|?|[a-z]*|{a,b}|~|~root|=pwn|=ls|==|a=~|$HOME|"$HOME"|"$=HOME"|"$(pwn)"|`+"`pwn`|\"`pwn`\""+`|$(pwn)|$'pwn'|$"pwn"|"a!b"|!!|!pwn|#x|x#|<(pwn)|>(pwn)|=(pwn)|(pwn)|{pwn,}|%1|%pwn|+x|@x|-|--|-n|--output=FILE|a\ b|a\|pwn|\$x|"a\"b"|''|'a''b'|a'b'|'a'"b"|'a'b|x'|"|x"y|<secret|< link/secret|<<<x|1>FILE|>FILE|> FILE|>>FILE|&>FILE|>&FILE|>|FILE|2>FILE|2>&1|2>/dev/null|> /dev/null|>/dev/null 2>&1|2>&-|>&2|<&3|{fd}>FILE`, "|")
+
+// joints stand between commands.
+var joints = []string{" && ", " && ", " && ", "; ", "\n", " | ", " || ", " |& ", " & ", "&", "\n\n", " &&\n", " ;\n", "\r\n", "\v", " && cd src && ", " && cd .. && ", "\\\n", ";;", "; }", " ) "}
+
+// bits are put anywhere.
+var bits = []string{
+	"$", "`", "$(pwn)", "`pwn`", ";pwn", ";pwn;", "&", "&&pwn", "|pwn", "&>FILE", ">FILE", ">&FILE", "|&", "=pwn", "^", "~", "{a,b}", "*", "?", "!", "\\", "\n", "\npwn\n", "\t", "\r", "#", "<<EOF", "<<'EOF'\n", "EOF", "\nEOF\n", "\nEOF pwn )\n", "EOF)", "\n\tEOF\n", "\nEOFpwn\n",
+	")", "(", "\"", "'", "''", "\"\"", "'\\''", "\\'", "<(pwn)", "(pwn)", " -- ", "\u00a0", "\u200b", "\u2028", "\x00", "\x1b", "\xff", "é", "%", ":", "=", "==", "@", ",", "+", "-", "--", ".", "/", "..", "[", "]", "{", "}", "pwn", " pwn ", " ", "  ", "$=HOME", "${x}", "$((1))", "\"$(cat <<'EOF'\n", "\nEOF\n)\"", "\nEOF\n)", "x) \"; pwn; \"", ") `pwn`", "';pwn;'", "\";pwn;\"", "link/secret", "2", "1", "2>&1", ">/dev/null", "--output=FILE", "-n", " -p ", "git ", "cmux done ", "\\\n", "'\n'", "function f", "alias", "coproc ", "if ", "then ", "{ ", "; }", "time ", "! ", "noglob ", "- ", "nocorrect ",
+}
+
+// messages are the here-documents of commits.
+var messages = []string{
+	"x", "Add it\n\nBecause.", "It's \"done\" (really).", "a\n\nb", " EOF", "EOF id > FILE )", "\tEOF\npwn", "x) \"; pwn; \"", "x) `pwn`", "EOFpwn", "a'b\nc\"d", "$(pwn) `pwn` $HOME", "\\", "a \\", "#", "((", "case x in a)", "'", "\"", "`", "${", "$((", "# it's )", "<<'END'\npwn\nEND", "\nEOF\npwn", "EOF\\", "E\\OF", "e\nEOF\n)\"; pwn \"",
+}
+
+type maker struct {
+	*rand.Rand
+	old, treeID string
+	place       map[string]string
+}
+
+func pick[T any](m *maker, of []T) T { return of[m.IntN(len(of))] }
+
+func (m *maker) command() string {
+	c := pick(m, begins)
+	if m.IntN(8) > 0 {
+		c = pick(m, begins[:28]) // what agents are about to do
+	}
+	if strings.HasSuffix(c, "-m") || strings.HasSuffix(c, "am") {
+		if m.IntN(3) == 0 {
+			return c + " \"$(cat <<'EOF'\n" + pick(m, messages) + "\nEOF\n)\""
+		}
+		c += " " + pick(m, operands)
+	}
+	for m.IntN(3) == 0 {
+		c += " " + pick(m, options[:34])
+	}
+	if m.IntN(12) == 0 {
+		c += " " + pick(m, options)
+	}
+	for m.IntN(2) == 0 {
+		if m.IntN(3) > 0 {
+			c += " " + pick(m, operands[:24])
+		} else {
+			c += " " + pick(m, operands)
+		}
+	}
+	return c
+}
+
+// text is one text of the hunt; from is one that was granted before.
+func (m *maker) text(from []string) string {
+	var t string
+	if len(from) > 0 && m.IntN(2) == 0 {
+		t = pick(m, from)
+	} else {
+		t = m.command()
+		for m.IntN(3) == 0 {
+			j := joints[0]
+			if m.IntN(2) == 0 {
+				j = pick(m, joints)
+			}
+			t += j + m.command()
+		}
+	}
+	for m.IntN(2) == 0 {
+		at := m.IntN(len(t) + 1)
+		switch m.IntN(6) {
+		case 0, 1, 2:
+			t = t[:at] + pick(m, bits) + t[at:]
+		case 3:
+			end := min(len(t), at+1+m.IntN(3))
+			t = t[:at] + t[end:]
+		case 4:
+			end := min(len(t), at+m.IntN(20))
+			t = t[:end] + t[at:]
+		case 5:
+			if len(from) > 0 {
+				o := pick(m, from)
+				t = t[:at] + o[m.IntN(len(o)+1):]
+			}
+		}
+	}
+	for name, at := range m.place {
+		t = strings.ReplaceAll(t, name, at)
+	}
+	return t
+}

@@ -1,0 +1,155 @@
+package guard_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cmux/agents/guard"
+)
+
+// everyGit is a text of each kind that is granted where git starts nothing.
+var everyGit = []string{
+	"git add -A && git commit -q -m work && git log -1", "git status", "git diff", "git diff --stat main...HEAD", "git log -p -3", "git log --oneline", "git show HEAD", "git rev-parse HEAD",
+	"git log --format=evil -2", "git add -A && git status -s", "git commit -qam work && git show --stat HEAD", "git restore src/b.txt", "git restore --staged .", "git rm -q --cached src/b.txt", "git rm sub/c",
+}
+
+// TestGitIsAsked: whatever would have git start a program, a granted text does
+// not start it. granted says whether a commit is granted even so.
+func TestGitIsAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	pwn, evil := filepath.Join(w.dir, "bin/pwn"), filepath.Join(w.dir, "root/.git/evil")
+	config := func(key, value string) func() { return func() { w.git("tree", "config", key, value) } }
+	global := func(key, value string) func() { return func() { w.git("tree", "config", "--global", key, value) } }
+	hook := func(name string) func() {
+		return func() {
+			w.write("root/.git/hooks/"+name, "#!/bin/sh\nexec "+pwn+" hook\n")
+			w.must(os.Chmod(filepath.Join(w.dir, "root/.git/hooks", name), 0o755))
+		}
+	}
+	all := func(steps ...func()) func() {
+		return func() {
+			for _, s := range steps {
+				s()
+			}
+		}
+	}
+	file := func(name, content string) func() { return func() { w.write(name, content) } }
+	nested := func(link bool) func() {
+		return func() {
+			w.git("tree", "init", "-q", "sub/repo")
+			w.git("tree/sub/repo", "commit", "-q", "--allow-empty", "-m", "x")
+			w.git("tree/sub/repo", "config", "core.fsmonitor", pwn)
+			w.write("tree/sub/repo/x", "x")
+			if link {
+				w.git("tree", "-c", "advice.addEmbeddedRepo=false", "add", "sub/repo")
+			}
+		}
+	}
+	signed := func() {
+		tree := w.git("tree", "rev-parse", "HEAD^{tree}")
+		w.write("home/commit", "tree "+tree+"\nauthor a <a@a> 1700000000 +0000\ncommitter a <a@a> 1700000000 +0000\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\nsigned\n")
+		w.git("tree", "update-ref", "refs/heads/w", w.git("tree", "hash-object", "-t", "commit", "-w", filepath.Join(w.dir, "home/commit")))
+		w.git("tree", "config", "gpg.program", pwn)
+	}
+	for _, c := range []struct {
+		name    string
+		make    func()
+		env     []string
+		granted bool
+		silent  bool // it would not run here: without a terminal, or with nothing to fetch
+	}{
+		{name: "nothing", make: func() {}, granted: true},
+		{name: "pre-commit", make: hook("pre-commit")}, {name: "commit-msg", make: hook("commit-msg")}, {name: "prepare-commit-msg", make: hook("prepare-commit-msg")},
+		{name: "post-commit", make: hook("post-commit")}, {name: "reference-transaction", make: hook("reference-transaction")}, {name: "post-index-change", make: hook("post-index-change")},
+		{name: "a sample", make: hook("pre-commit.sample"), granted: true},
+		{name: "hooks of the repository", make: all(config("core.hooksPath", ".hooks"), file("tree/.hooks/pre-commit", "#!/bin/sh\n"+pwn+"\n"), func() { w.must(os.Chmod(filepath.Join(w.dir, "tree/.hooks/pre-commit"), 0o755)) })},
+		{name: "a person's hooks", make: all(global("core.hooksPath", filepath.Join(w.dir, "root/.git/hooks")), hook("pre-commit"))},
+		{name: "fsmonitor", make: config("core.fsmonitor", pwn)}, {name: "a person's fsmonitor", make: global("core.fsmonitor", pwn)}, {name: "no fsmonitor", make: config("core.fsmonitor", "false"), granted: true},
+		{name: "included", make: all(config("include.path", evil), file("root/.git/evil", "[core]\n\tfsmonitor = "+pwn+"\n"))},
+		{name: "included for a branch", make: all(config("includeIf.onbranch:w.path", evil), file("root/.git/evil", "[core]\n\tfsmonitor = "+pwn+"\n"))},
+		{name: "of the worktree", make: all(config("extensions.worktreeConfig", "true"), func() { w.git("tree", "config", "--worktree", "core.fsmonitor", pwn) })},
+		{name: "clean", make: all(config("filter.f.clean", pwn), file("tree/.gitattributes", "* filter=f\n"))},
+		{name: "process", make: all(config("filter.f.process", pwn), file("tree/sub/.gitattributes", "* filter=f\n"))},
+		{name: "smudge", make: all(config("filter.f.smudge", pwn), file("root/.git/info/attributes", "* filter=f\n"))},
+		{name: "an attributes file", make: all(global("filter.f.clean", pwn), global("core.attributesFile", evil), file("root/.git/evil", "* filter=f\n"))},
+		{name: "a filter that nothing uses", make: all(global("filter.lfs.clean", pwn), global("filter.lfs.process", pwn), file("tree/.gitattributes", "* -filter\n")), granted: true},
+		{name: "external diff", make: config("diff.external", pwn)}, {name: "textconv", make: all(config("diff.d.textconv", pwn), file("tree/.gitattributes", "* diff=d\n"))}, {name: "diff command", make: all(config("diff.d.command", pwn), file("tree/.gitattributes", "* diff=d\n"))},
+		{name: "signing", make: all(config("commit.gpgSign", "true"), config("gpg.program", pwn))}, {name: "signing without a value", make: all(file("home/.gitconfig", "[commit]\n\tgpgsign\n[gpg]\n\tprogram = "+pwn+"\n[user]\n\tname = a\n\temail = a\n"))},
+		{name: "signatures shown", make: all(signed, config("log.showSignature", "true"))}, {name: "signatures in the format", make: all(signed, config("format.pretty", "%G?"))}, {name: "a format of that name", make: all(signed, config("pretty.evil", "%G?"))},
+		{name: "a nested repository", make: nested(false)}, {name: "a submodule", make: nested(true)},
+		{name: "elsewhere", silent: true, make: config("core.worktree", "../../outside")},
+		{name: "a pager of the repository", silent: true, make: config("core.pager", pwn)}, {name: "a pager of a command", silent: true, make: config("pager.status", pwn)}, {name: "a person's pager", make: global("core.pager", pwn), granted: true},
+		{name: "an alias", make: all(config("alias.status", "!"+pwn), config("alias.commit", "!"+pwn)), granted: true},
+		{name: "an editor", make: global("core.editor", pwn), granted: true}, {name: "a trailer", make: config("trailer.x.command", pwn), granted: true}, {name: "tools", make: all(config("mergetool.x.cmd", pwn), config("credential.helper", "!"+pwn)), granted: true},
+		{name: "partial clone", silent: true, make: all(config("remote.origin.url", "ext::"+pwn), config("remote.origin.promisor", "true"), config("protocol.ext.allow", "always"))},
+		{name: "configuration in the environment", make: func() {}, env: []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=" + pwn}},
+		{name: "a diff in the environment", make: func() {}, env: []string{"GIT_EXTERNAL_DIFF=" + pwn}},
+		{name: "another repository", make: func() {}, env: []string{"GIT_DIR=" + filepath.Join(w.dir, "root/.git")}},
+		{name: "a folder of the worktree in PATH", make: func() {}, env: []string{"PATH=" + filepath.Join(w.dir, "tree") + ":" + os.Getenv("PATH")}},
+		{name: "a relative folder in PATH", make: func() {}, env: []string{"PATH=.:" + os.Getenv("PATH")}},
+		{name: "orders for bash", make: file("tree/rc", pwn), env: []string{"BASH_ENV=rc"}}, {name: "a person's orders", make: file("home/rc", "true"), env: []string{"BASH_ENV=" + filepath.Join(w.dir, "home/rc")}, granted: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.make()
+			made := w.before
+			w.before = w.look()
+			policy := w.policy
+			w.policy.Machine = guard.Here(w.policy.Tree, append(w.env("bin"), append([]string{"PATH=" + filepath.Join(w.dir, "cmux") + ":" + os.Getenv("PATH")}, c.env...)...))
+			w.more = c.env
+			for _, text := range everyGit {
+				if !w.granted(text) {
+					continue
+				}
+				if why := w.does(shells[0], text); why != "" {
+					t.Errorf("%q: %s", text, why)
+				}
+			}
+			if !c.granted && !c.silent && !slices.ContainsFunc(everyGit, func(text string) bool { return w.does(shells[0], text) != "" }) {
+				t.Error("it starts nothing: this proves nothing")
+			}
+			if got := w.granted("git add -A && git commit -q -m work"); got != c.granted {
+				t.Errorf("a commit is granted: %v", got)
+			}
+			w.more, w.policy, w.before = nil, policy, made
+			w.told()
+			w.changed()
+		})
+	}
+}
+
+// idle are keys that sound like programs, of which the granted commands start
+// none: those of other commands, and those that name none.
+var idle = strings.Fields(`advice.* browser.* clean.* clone.* color.* column.* commit.cleanup commitgraph.* completion.* credential.* difftool.*
+	core.fsmonitorhookversion diff.driver.binary diff.driver.cachetextconv diff.driver.wordregex diff.driver.xfuncname diff.driver.algorithm
+	fsmonitor.* gitcvs.* gpg.* guitool.* help.* http.* instaweb.* interactive.* man.* merge.driver.name merge.driver.recursive mergetool.* notes.*
+	rebase.* remote.name.proxy remote.name.proxyauthmethod sendemail.* uploadpack.* uploadpackfilter.* web.* imap.* tar.* trailer.*`)
+
+// TestGitsOwnKeys: each key that this git knows and that sounds like a program
+// is looked at, or known to be idle.
+func TestGitsOwnKeys(t *testing.T) {
+	out, err := exec.Command("git", "help", "-c").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sounds := []string{"command", "cmd", "program", "hook", "editor", "pager", "driver", "textconv", "filter", "helper", "external", "monitor", "proxy", "askpass", "browser", "viewer", "clean", "smudge", "process"}
+	known := 0
+	for key := range strings.FieldsSeq(string(out)) {
+		key = strings.ToLower(strings.NewReplacer("<", "", ">", "").Replace(key))
+		section, _, dotted := strings.Cut(key, ".")
+		if !dotted || !slices.ContainsFunc(sounds, func(s string) bool { return strings.Contains(key, s) }) {
+			continue
+		}
+		known++
+		if !guard.Watched(key) && !slices.Contains(idle, key) && !slices.Contains(idle, section+".*") {
+			t.Errorf("git's key %s may start a program, and nobody has said whether the granted commands do", key)
+		}
+	}
+	if known < 20 {
+		t.Errorf("git names %d keys", known)
+	}
+}
