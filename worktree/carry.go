@@ -18,7 +18,7 @@ func (e *unfitError) Unwrap() []error { return []error{e.ConflictError, ErrDirty
 // and ErrDirty alone say that the work cannot be moved.
 func (r *Repo) carry(ctx context.Context, s LendSpec, private, from, to string) error {
 	if op := operation(private); op != "" {
-		return hint("end it (git -C "+s.Path+" "+op+" --continue) and commit", "%w: %s is in the middle of a %s", ErrDirty, s.Path, op)
+		return hint("end it (git -C "+shellWord(s.Path)+" "+op+" --continue) and commit", "%w: %s is in the middle of a %s", ErrDirty, s.Path, op)
 	}
 	saved, err := r.Snapshot(ctx, s.Path, SnapshotSpec{Name: snapshotName(s), Reason: "new work of dependencies comes under it"})
 	if err != nil {

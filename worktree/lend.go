@@ -365,7 +365,7 @@ func (r *Repo) clearPath(ctx context.Context, s LendSpec) (*registration, error)
 	case err != nil:
 		return nil, hint("move it away, or git worktree repair -- "+s.Path, "%w: %s was a worktree whose registration is gone", ErrOccupied, s.Path)
 	case line(common) == r.GitDir:
-		return nil, hint("git worktree repair -- "+s.Path, "%w: %s is a worktree of this repository that was moved or copied", ErrOccupied, s.Path)
+		return nil, hint("git worktree repair -- "+shellWord(s.Path), "%w: %s is a worktree of this repository that was moved or copied", ErrOccupied, s.Path)
 	}
 	return nil, hint("set another session name or worktree_base", "%w: %s belongs to another repository (%s)", ErrOccupied, s.Path, line(common))
 }
@@ -393,7 +393,7 @@ func (r *Repo) unfinished(path string) bool {
 // work is made again from its index and returned; any other is dropped.
 func (r *Repo) revive(ctx context.Context, e registration) (*registration, error) {
 	if e.locked && e.reason != "initializing" { // git's own note in a half-made worktree
-		return nil, hint("git worktree unlock -- "+e.path, "%w: %s is missing (reason of the lock: %q)", ErrLocked, e.path, e.reason)
+		return nil, hint("git worktree unlock -- "+shellWord(e.path), "%w: %s is missing (reason of the lock: %q)", ErrLocked, e.path, e.reason)
 	}
 	private, err := r.findPrivate(e.path)
 	if err != nil {
@@ -460,7 +460,7 @@ func (r *Repo) freeBranch(ctx context.Context, s LendSpec) error {
 				}
 			}
 		}
-		return hint("git -C "+e.path+" switch --detach, or give the node another branch",
+		return hint("git -C "+shellWord(e.path)+" switch --detach, or give the node another branch",
 			"%w: %s is checked out in %s", ErrBranchOut, s.Branch, e.path)
 	}
 	return nil
@@ -470,7 +470,7 @@ func (r *Repo) freeBranch(ctx context.Context, s LendSpec) error {
 // when it has taken the worktree away and it must be made again.
 func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, error) {
 	if e.locked && s.Fresh {
-		return nil, hint("git worktree unlock -- "+e.path, "%w: %s (reason of the lock: %q)", ErrLocked, e.path, e.reason)
+		return nil, hint("git worktree unlock -- "+shellWord(e.path), "%w: %s (reason of the lock: %q)", ErrLocked, e.path, e.reason)
 	}
 	private, err := readGitFile(s.Path)
 	if err != nil {
@@ -492,9 +492,9 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 		if on == "" {
 			on = "a detached HEAD"
 		}
-		way := "git -C " + s.Path + " switch " + s.Branch
+		way := "git -C " + shellWord(s.Path) + " switch " + shellWord(s.Branch)
 		if s.Branch == "" {
-			way = "git -C " + s.Path + " switch --detach"
+			way = "git -C " + shellWord(s.Path) + " switch --detach"
 		}
 		return nil, hint(way+", or --fresh, which saves what is there first", "%w: the worktree %s is on %s", ErrOccupied, s.Path, on)
 	}
@@ -557,7 +557,7 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 }
 
 func (r *Repo) dirty(path string, d Dirt, why string) error {
-	return hint("commit it (git -C "+path+" commit), or remove the worktree with cmux agents cleanup, or --fresh; both save it first",
+	return hint("commit it (git -C "+shellWord(path)+" add -A && git -C "+shellWord(path)+" commit), or remove the worktree with cmux agents cleanup, or --fresh; both save it first",
 		"%w: %s (%s: %s; %s)", ErrDirty, path, d, shown(d.Paths), why)
 }
 
@@ -572,7 +572,7 @@ func orUnknown(owner string) string {
 func (r *Repo) reachable(ctx context.Context, path, commit string) error {
 	held, err := r.held(ctx, commit)
 	if err == nil && !held {
-		err = hint("git -C "+path+" branch NAME, or --fresh, which saves it first", "%w: %s is on commit %.12s, which no branch holds", ErrDirty, path, commit)
+		err = hint("git -C "+shellWord(path)+" branch NAME, or --fresh, which saves it first", "%w: %s is on commit %.12s, which no branch holds", ErrDirty, path, commit)
 	}
 	return err
 }

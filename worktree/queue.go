@@ -256,7 +256,7 @@ func (q *queue) settle(ctx context.Context) error {
 		if n, err := q.r.count(ctx, head, q.state.Good); err != nil {
 			return err
 		} else if n > 0 {
-			return hint("abort the merge, or git -C "+q.s.Path+" merge "+q.state.Good, "%w: %s has left the merge: it is at %.12s", ErrOccupied, q.s.Path, head)
+			return hint("abort the merge, or git -C "+shellWord(q.s.Path)+" merge "+q.state.Good, "%w: %s has left the merge: it is at %.12s", ErrOccupied, q.s.Path, head)
 		}
 		q.state.Good, q.state.Trial = head, ""
 	}

@@ -51,7 +51,7 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 	case e == nil:
 		return nil, r.removeRest(path)
 	case e.locked && e.reason != "initializing":
-		return nil, hint("git worktree unlock -- "+path, "%w: %s (reason of the lock: %q)", ErrLocked, path, e.reason)
+		return nil, hint("git worktree unlock -- "+shellWord(path), "%w: %s (reason of the lock: %q)", ErrLocked, path, e.reason)
 	}
 	free, err := absentOrEmpty(path)
 	if err != nil {

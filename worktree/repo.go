@@ -79,7 +79,7 @@ func mainRoot(ctx context.Context, dir, common string) (string, error) {
 		return "", err
 	}
 	if line(bare) == "true" {
-		return "", hint("git clone "+common+" and start there", "%w: %s has no main worktree", ErrBare, common)
+		return "", hint("git clone "+shellWord(common)+" and start there", "%w: %s has no main worktree", ErrBare, common)
 	}
 	root := strings.TrimSuffix(common, "/.git")
 	if root == common { // --separate-git-dir, or a submodule: the main worktree itself knows

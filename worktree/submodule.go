@@ -15,7 +15,7 @@ import (
 func (r *Repo) lendSubmodules(ctx context.Context, t *Tree) error {
 	if err := updateSubmodules(ctx, r.Root, t.Path); err != nil {
 		return &Hint{Err: fmt.Errorf("%w: %w", ErrSubmodule, err),
-			Try: "git -C " + t.Path + " submodule update --init --recursive"}
+			Try: "git -C " + shellWord(t.Path) + " submodule update --init --recursive"}
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (r *Repo) submodulesSaved(ctx context.Context, tree string) error {
 			}
 		}
 		if known == "" || strings.Contains(known, " missing\n") {
-			return hint("git -C "+sub+" push", "%w: submodule %s has commits that exist nowhere else", ErrUnsavable, sub)
+			return hint("git -C "+shellWord(sub)+" push", "%w: submodule %s has commits that exist nowhere else", ErrUnsavable, sub)
 		}
 	}
 	return nil
