@@ -43,7 +43,8 @@ const (
 	ReasonIdle       Reason = "idle"
 	ReasonLost       Reason = "lost"
 	ReasonOnComplete Reason = "on_complete"
-	ReasonReported   Reason = "reported"
+	ReasonReported   Reason = "reported"  // it said that it is blocked, and nobody could answer
+	ReasonNoReport   Reason = "no report" // it ended, or stopped working, and said nothing
 	ReasonBadMarker  Reason = "bad marker"
 	ReasonByHand     Reason = "by hand"
 )

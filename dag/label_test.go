@@ -78,7 +78,7 @@ func TestLabel(t *testing.T) {
 func TestFailedLabels(t *testing.T) {
 	for _, r := range []Reason{
 		ReasonTimeout, ReasonChecks, ReasonScope, ReasonConflict, ReasonSetup, ReasonBudget, ReasonIdle,
-		ReasonLost, ReasonOnComplete, ReasonReported, ReasonBadMarker, ReasonByHand,
+		ReasonLost, ReasonOnComplete, ReasonReported, ReasonNoReport, ReasonBadMarker, ReasonByHand,
 	} {
 		g := graphOf(t, "a")
 		s := Rebuild(g, Facts{Nodes: []Fact{{Phase: Ended, Outcome: Failed, Exit: 1, Reason: r}}})

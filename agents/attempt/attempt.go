@@ -231,6 +231,7 @@ type Stage struct {
 	// from any goroutine but that of Hook.
 	Tell func(ctx context.Context, events ...Event) error
 
+	again   *reopened // it goes on after an end without a report; nil: not so
 	events  *event.Log
 	lines   *event.Printer
 	spawner *proc.Spawner

@@ -3,11 +3,9 @@ package attempt
 import (
 	"context"
 	"fmt"
-	"syscall"
 	"time"
 
 	"cmux/agents/event"
-	"cmux/agents/proc"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -24,7 +22,8 @@ func (a *attempt) converse() error {
 		var err error
 		switch {
 		case a.overridden && a.hasEnded():
-			return a.left()
+			_, err := a.left()
+			return err
 		case a.overridden:
 			// A person has decided: whatever it says, nothing is asked of it.
 			over, e := a.idleAfterOverride()
@@ -41,7 +40,10 @@ func (a *attempt) converse() error {
 				return e
 			}
 		case a.hasEnded():
-			return a.left()
+			over, e := a.left()
+			if over || e != nil {
+				return e
+			}
 		case a.limit != nil:
 			err = a.sleep()
 		case a.falter != nil:
@@ -63,7 +65,7 @@ func (a *attempt) converse() error {
 		case a.turnEnded:
 			a.turnEnded = false
 			if a.sentBack++; a.sentBack > maxSentBack {
-				err = a.needInput(fmt.Sprintf("ended %d turns without a report", a.sentBack))
+				err = a.needWord(dag.ReasonNoReport, fmt.Sprintf("ended %d turns without a report", a.sentBack))
 			} else {
 				err = a.handBack(prompt.NoReport())
 			}
@@ -291,55 +293,17 @@ func (a *attempt) awaitSubagents() error {
 	return err
 }
 
-// left judges an agent whose program has ended without a report. In a pane a
-// person may have ended it: the same checks, then its exit code. Headless
-// nobody did, and an exit code of 0 proves nothing. One that was killed or
-// crashed has said nothing and decided nothing: it is lost.
-func (a *attempt) left() error {
-	taken, exit := a.taken, a.agent.Exit()
-	if err := a.endAgent(); err != nil {
-		return err
-	}
-	if crashed(exit) && a.end.Conversation != "" && !a.overridden {
-		return &LostError{exit}
-	}
-	if a.overridden {
-		if a.end.Exit != 0 {
-			return &final{End: run.End{Outcome: dag.Failed, Exit: a.end.Exit}}
-		}
-		return nil
-	}
-	if a.spec.Headless && !taken {
-		if a.end.Exit == 0 {
-			return failed(dag.ReasonReported, "ended without a report")
-		}
-		return &final{End: run.End{Outcome: dag.Failed, Exit: a.end.Exit, Detail: "ended without a report"}}
-	}
-	if err := a.judgeOnce(); err != nil {
-		return err
-	}
-	if a.end.Exit != 0 {
-		return &final{End: run.End{Outcome: dag.Failed, Exit: a.end.Exit, Detail: "ended without a report"}}
-	}
-	return nil
-}
-
-// crashed reports whether a program died in a way that nobody chooses for an
-// agent to end by.
-func crashed(e proc.Exit) bool {
-	switch e.Signal {
-	case syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS:
-		return true
-	}
-	return false
-}
-
 // needInput gives the slot back until a person answers, by `answer` or in the
 // pane, or the agent goes on by itself.
 func (a *attempt) needInput(question string) error {
+	return a.needWord(dag.ReasonReported, question)
+}
+
+// needWord is needInput; reason is that of the end where nobody can answer.
+func (a *attempt) needWord(reason dag.Reason, question string) error {
 	wait := time.Duration(a.node.InputTimeout)
 	if a.spec.Headless && wait == 0 {
-		return failed(dag.ReasonReported, "%s", question)
+		return failed(reason, "%s", question)
 	}
 	if !a.asks {
 		a.openGate() // a person may type
@@ -364,7 +328,7 @@ func (a *attempt) needInput(question string) error {
 	case err != nil:
 		return err
 	case over:
-		return failed(dag.ReasonReported, "nobody answered within %s: %s", wait, question)
+		return failed(reason, "nobody answered within %s: %s", wait, question)
 	case a.taken || a.hasEnded() || a.limit != nil:
 		return nil // a person is at work, or it is over
 	case a.inPane && a.question != nil:

@@ -51,6 +51,8 @@ type attempt struct {
 	granted    bool
 	trial      bool // it is to find out whether the limit of its account is over
 	wentOn     bool
+	again      bool      // a person wants the agent to go on that has ended without a report
+	unanswered *run.Left // its program has ended without a report, and a person is to decide
 	falter     *Event
 	gate       *Message           // a hook that waits for its answer
 	asks       bool               // the gate is that of a question, not of a turn's end
@@ -221,8 +223,16 @@ func (a *attempt) flow() error {
 	if err := a.affordable(); err != nil {
 		return err // of earlier attempts
 	}
-	if err := a.launch(); err != nil || a.agent == nil {
-		return err // without an agent a person has decided before it was started
+	if l := a.spec.Left; l != nil && kind.Judge {
+		a.end.Conversation = a.spec.Conversation
+		if over, err := a.unreported(l); over || err != nil {
+			return err
+		}
+	} else if err := a.launch(); err != nil {
+		return err
+	}
+	if a.agent == nil {
+		return nil // a person has decided before it was started
 	}
 	if kind.Judge {
 		if err := a.converse(); err != nil {
@@ -495,8 +505,14 @@ func (a *attempt) handle(m Message) error {
 		a.stopIdle()
 	case OpGranted:
 		a.granted, a.trial = true, a.trial || m.Trial
+	case OpRetry:
+		if a.unanswered == nil {
+			reply.Error = fmt.Sprintf("%s is still running: cmux agents stop %s first", a.node.Name, a.node.Name)
+			return nil
+		}
+		a.again = true
 	case OpAnswer:
-		if !a.kind.Judge || a.agent == nil {
+		if !a.kind.Judge || a.agent == nil && a.unanswered == nil {
 			reply.Error = fmt.Sprintf("%s takes no answers", a.node.Name)
 			return nil
 		}
@@ -519,6 +535,10 @@ func (a *attempt) handle(m Message) error {
 			return a.become(dag.Working, time.Time{}, "")
 		}
 	case OpDone, OpBlocked:
+		if a.unanswered != nil {
+			reply.Error = "the program of " + a.spec.Node + " has ended without a report, and a person decides what becomes of it"
+			return nil
+		}
 		if m.Token == "" || m.Token != a.spec.Token {
 			reply.Error = "this report does not come from the running attempt: its token is not " + a.spec.Node + "'s"
 			return nil
@@ -531,6 +551,9 @@ func (a *attempt) handle(m Message) error {
 		}
 		return a.record(run.Record{Type: run.Noted, How: string(m.Op), Detail: m.Text})
 	case OpHook:
+		if a.unanswered != nil {
+			return nil // what comes late changes nothing
+		}
 		a.sign()
 		if !a.kind.Judge {
 			_, err := ParseEvent(m.Event, m.Payload)
@@ -749,7 +772,11 @@ func (a *attempt) become(act dag.Activity, until time.Time, detail string) error
 		return nil // Began says as much
 	}
 	a.activity, a.detail = act, detail
-	return a.record(run.Record{Type: run.Active, Activity: act, Until: until, Detail: detail})
+	rec := run.Record{Type: run.Active, Activity: act, Until: until, Detail: detail}
+	if l := a.unanswered; l != nil && act == dag.NeedsInput {
+		rec.How, rec.Code = run.HowLeft, l.Exit
+	}
+	return a.record(rec)
 }
 
 func (a *attempt) record(r run.Record) error {

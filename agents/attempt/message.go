@@ -20,6 +20,7 @@ const (
 	OpBreak      Op = "break"      // its runner was told to leave and takes it along: end it, no marker
 	OpAnswer     Op = "answer"     // a person's answer for the agent
 	OpRelease    Op = "release"    // taken over no longer
+	OpRetry      Op = "retry"      // go on in the conversation of a program that has ended without a report
 	OpGranted    Op = "granted"    // the slot it asked for; Trial
 	OpOverridden Op = "overridden" // a person has decided the node: go on unchecked
 	OpBudget     Op = "budget"     // the run is over its budget, as Text says: end it

@@ -22,9 +22,27 @@ func (s *Stage) Prompt() (text, file string, err error) {
 		return "", "", err
 	}
 	text = prompt.Compose(prompt.Input{Node: s.Node, Spec: s.Spec, Base: s.Run.Plan.Base, Earlier: earlier})
+	if s.again != nil {
+		text += "\n" + s.Resumption() + "\n" // where its conversation is gone
+	}
 	file = s.File("prompt", ".md")
 	return text, file, signals.PutFile(file, []byte(text), 0o600)
 }
+
+// reopened is what has an agent go on whose program ended without a report.
+type reopened struct{ said string } // by a person; may be empty
+
+// Resumption is what an agent is told that goes on in a conversation.
+func (s *Stage) Resumption() string {
+	if s.again != nil {
+		return prompt.Reopened(s.again.said)
+	}
+	return prompt.Resumed
+}
+
+// Again is Resumption for a kind that reads no prompt, where the agent goes on
+// after an end without a report.
+func (s *Stage) Again() (text string, ok bool) { return s.Resumption(), s.again != nil }
 
 // earlier are the attempts of the node before this one.
 func (s *Stage) earlier() ([]run.Attempt, error) {

@@ -95,7 +95,7 @@ func (a *agent) Start(context.Context) error {
 	s := a.stage
 	said := a.prompt
 	if a.start.Resume {
-		said = prompt.Resumed
+		said = s.Resumption()
 	}
 	a.listener.reminder = prompt.Reminded(a.prompt, a.promptFile)
 	if !a.start.Headless && len(said) > maxArgument {

@@ -287,7 +287,7 @@ func (f *fixture) redo() {
 	if f.spec.Conversation == "" {
 		f.t.Fatal("nothing to resume")
 	}
-	f.spec.Used, f.spec.Counted = n.Used, n.UsedIn(f.spec.Conversation)
+	f.spec.Used, f.spec.Counted, f.spec.Left = n.Used, n.UsedIn(f.spec.Conversation), n.Left
 }
 
 func (f *fixture) history() *run.History {

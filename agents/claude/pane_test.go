@@ -158,18 +158,6 @@ func TestKilledProgramResumesInAPane(t *testing.T) {
 	f.resumed()
 }
 
-// A person who ends a build that has made nothing leaves it unfinished.
-func TestExitWithoutWork(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Blocked("enough?")}, {mt.Text("waiting")}}})
-	p := f.inPane()
-	f.becomes("needs input")
-	p.shows("waiting")
-	p.types("/exit")
-	p.ends()
-	f.check(run.End{Outcome: dag.Failed, Reason: dag.ReasonReported, Detail: "ended without a report and without a commit"}, "", nil, nil)
-}
-
 // Claude Code offers its automatic mode when it is idle after a permission. What
 // is to be said waits until a person has closed that, and status says so.
 func TestOfferIsAPersons(t *testing.T) {

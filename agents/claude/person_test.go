@@ -33,34 +33,32 @@ func (f *fixture) label(want string) {
 	})
 }
 
-// How the program's end from a person's or another hand is judged: the checks,
-// and then its exit code.
+// What ends the program without a report proves nothing: a person decides, told
+// what is there, and nothing is committed meanwhile.
 func TestEndsByHand(t *testing.T) {
 	t.Parallel()
 	signal := func(s syscall.Signal) func(p *terminal) {
-		return func(p *terminal) {
-			p.f.signal(s)
-		}
+		return func(p *terminal) { p.f.signal(s) }
 	}
-	busy := []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Text("at work"), mt.Hold("never")}}
+	exit := func(p *terminal) { p.types("/exit") }
+	busy := []mt.Turn{{mt.Shell("echo made > a.txt; " + commit + "; echo half > b.txt")}, {mt.Text("at work"), mt.Hold("never")}}
 	idle := []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Blocked("enough?")}, {mt.Text("at rest")}}
 	for _, c := range []struct {
 		name  string
 		turns []mt.Turn
 		check string
 		end   func(p *terminal)
-		want  run.End
+		want  string
 	}{
-		{"exit in a turn", busy, "test -e a.txt", func(p *terminal) { p.types("/exit") }, run.End{Outcome: dag.Done, Commits: 1}},
+		{"exit in a turn", busy, "test -e a.txt", exit, "(exit 0): 1 commit, not committed: 1 untracked (b.txt), its checks pass"},
 		{"control-C twice", idle, "test -e a.txt", func(p *terminal) {
 			p.keys("C-c")
 			p.shows("Press Ctrl-C again to exit")
 			p.keys("C-c")
-		}, run.End{Outcome: dag.Done, Commits: 1}},
-		{"exit with a failing check", idle, "test -e b.txt", func(p *terminal) { p.types("/exit") }, run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Detail: "exit 1", Commits: 1}},
-		{"TERM", busy, "test -e a.txt", signal(syscall.SIGTERM), run.End{Outcome: dag.Failed, Exit: 143, Detail: "ended without a report", Commits: 1}},
-		{"TERM with a failing check", busy, "test -e b.txt", signal(syscall.SIGTERM), run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Exit: 143, Detail: "exit 1", Commits: 1}},
-		{"INT", busy, "test -e a.txt", signal(syscall.SIGINT), run.End{Outcome: dag.Done, Commits: 1}},
+		}, "(exit 0): 1 commit, its checks pass"},
+		{"exit with a failing check", idle, "test -e c.txt", exit, "(exit 0): 1 commit, its check failed (test -e c.txt: exit 1)"},
+		{"TERM", busy, "test -e a.txt", signal(syscall.SIGTERM), "(exit 143): 1 commit, not committed: 1 untracked (b.txt), its checks pass"},
+		{"INT", busy, "test -e c.txt", signal(syscall.SIGINT), "(exit 0): 1 commit, not committed: 1 untracked (b.txt), its check failed (test -e c.txt: exit 1)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -75,10 +73,65 @@ func TestEndsByHand(t *testing.T) {
 				p.rests()
 			}
 			c.end(p)
+			f.left()
+			if d := f.last(run.Active).Detail; d != "ended without a report "+c.want {
+				t.Errorf("%q, want %q", d, c.want)
+			}
+			p.shows("cmux agents override")
+			f.label("needs input")
+			if err := f.dial().Cancel(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 			p.ends()
-			f.check(c.want, "", nil, nil)
-			if got := f.ended(); got.Exit != c.want.Exit || len(got.Checks) != 1 {
-				t.Errorf("exit %d, checks %v", got.Exit, got.Checks)
+			f.check(run.End{Outcome: dag.Cancelled, Commits: 1}, "", nil, nil)
+		})
+	}
+}
+
+// left waits until the program has ended without a report and a person is asked.
+func (f *fixture) left() {
+	f.t.Helper()
+	f.eventually("a person is asked what becomes of it", func() bool {
+		r := f.last(run.Active)
+		return r != nil && r.How == run.HowLeft
+	})
+}
+
+// One that ended without a report goes on in its conversation, also when its
+// wrapper was killed meanwhile.
+func TestGoesOnAfterItsEnd(t *testing.T) {
+	t.Parallel()
+	for name, killed := range map[string]bool{"at once": false, "when its wrapper was killed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, node("s", nil),
+				mt.Script{Name: "s", Turns: []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Blocked("enough?")}, {mt.Text("at rest")}}},
+				mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Report("made it")}, {mt.Text("end")}}})
+			p := f.inPane()
+			f.label("needs input")
+			p.shows("at rest")
+			p.rests()
+			p.types("/exit")
+			f.left()
+			first := f.last(run.Conversed).Conversation
+			if killed {
+				f.killAndRedo()
+				if f.spec.Left == nil {
+					t.Fatal("it is forgotten that it ended without a report")
+				}
+				p = f.inPane()
+				f.eventually("it is a person's again", func() bool {
+					r := f.last(run.Active)
+					return r.Attempt == 2 && r.How == run.HowLeft
+				})
+			}
+			if err := f.dial().Answer(t.Context(), "go on #script:mine"); err != nil {
+				t.Fatal(err)
+			}
+			p.ends()
+			f.check(run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, "", nil, nil)
+			if c := f.ended().Conversation; c != first {
+				t.Errorf("conversation %s, want %s", c, first)
 			}
 		})
 	}
@@ -94,11 +147,7 @@ func TestEndsByHandHeadless(t *testing.T) {
 			f.server.WaitHeld(t, "never", 1)
 			f.signal(s)
 			wait()
-			want := run.End{Outcome: dag.Failed, Detail: "ended without a report", Commits: 1}
-			if exit == 0 {
-				want.Reason = dag.ReasonReported
-			}
-			f.check(want, "", nil, nil)
+			f.check(run.End{Outcome: dag.Failed, Reason: dag.ReasonNoReport, Detail: "ended without a report", Commits: 1}, "", nil, nil)
 			if got := f.ended().Exit; got != exit {
 				t.Errorf("exit %d, want %d", got, exit)
 			}

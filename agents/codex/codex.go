@@ -122,7 +122,7 @@ func (a *agent) open(ctx context.Context, first bool) error {
 			return err
 		}
 		if resumed {
-			text = prompt.Resumed
+			text = a.Stage.Resumption()
 		}
 	}
 	if err := a.say(ctx, text); err != nil {

@@ -14,7 +14,6 @@ import (
 	"cmux/agents/event"
 	"cmux/agents/guard"
 	"cmux/agents/proc"
-	"cmux/agents/prompt"
 	"cmux/agents/stdio"
 	"cmux/dag"
 )
@@ -131,7 +130,7 @@ func (a *agent) open(ctx context.Context) error {
 		return err
 	}
 	if resumed {
-		text = prompt.Resumed
+		text = a.Stage.Resumption()
 	}
 	a.Tell(attempt.Event{What: attempt.Converses, Text: a.session})
 	if err := a.say(ctx, text); err != nil {

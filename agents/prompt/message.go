@@ -17,6 +17,16 @@ const CallFailed = "The call of the model failed. Go on where you left off."
 // same conversation.
 const Resumed = "You were interrupted and are back in the same conversation and directory. Commands that ran then were ended. Look at `git status`, go on where you left off, and report when you have finished."
 
+// Reopened sends an agent on whose program was ended before it reported. said
+// is what a person answered; it may be empty.
+func Reopened(said string) string {
+	s := "Your program was ended before you reported; you are back in the same directory. Look at `git status`, go on where you left off, and report when you have finished."
+	if said != "" {
+		s += " A person says:\n" + said
+	}
+	return s
+}
+
 // NoReport answers a turn that ended without a report.
 func NoReport() string {
 	return "You ended your turn without reporting. Go on with the task until it is finished, then report with: cmux done \"summary\"\nIf you cannot finish, report why with: cmux blocked \"reason\""

@@ -41,8 +41,16 @@ type Node struct {
 	Blocked   string    // dependency that its recorded 99 names; empty: none recorded
 	Opened    bool      // gate: a person was told
 	Fresh     bool      // the next attempt starts from the base
+	Left      *Left     // its program has ended without a report, and nobody has decided yet; nil: not so
 	Used      dag.Usage // by all attempts
 	Last      time.Time
+}
+
+// Left is what is known of an agent whose program ended without a report. It
+// outlives the attempt's wrapper: whoever takes the node up again finds it so.
+type Left struct {
+	Exit   int    `json:"exit"`   // the program's exit code
+	Detail string `json:"detail"` // what is there, for people
 }
 
 // Attempt is the newest attempt, or nil.
@@ -63,12 +71,13 @@ func (n *Node) attempt(i int) *Attempt {
 }
 
 // Resumable is the conversation that attempt i goes on with: that of the one
-// before it which was lost or broken off. Empty: it begins one of its own.
+// before it which was lost, broken off or ended without a report. Empty: it
+// begins one of its own.
 func (n *Node) Resumable(i int) string {
 	for k := len(n.Attempts) - 1; k >= 0; k-- {
 		switch a := &n.Attempts[k]; {
 		case a.N >= i:
-		case a.Vanished == "":
+		case a.Vanished == "" && (a.End == nil || a.End.Reason != dag.ReasonNoReport):
 			return ""
 		case a.Conversation != "":
 			return a.Conversation
@@ -194,6 +203,12 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 	case Active:
 		n.known(r)
 		c.Kind, c.Activity, c.Until = dag.Active, r.Activity, r.Until
+		switch {
+		case r.How == HowLeft:
+			n.Left = &Left{r.Code, r.Detail}
+		case r.Activity != dag.SettingUp: // which another attempt does before it is where this one was
+			n.Left = nil
+		}
 	case Wants:
 		n.known(r)
 		c.Kind = dag.Wants
@@ -207,6 +222,7 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 			a.End, a.Ended = r.End, r.At
 			h.use(n, a, r.use())
 		}
+		n.Left = nil
 		c.Kind, c.Outcome, c.Exit, c.Reason = dag.AttemptEnded, r.End.Outcome, r.End.Exit, r.End.Reason
 		if r.End.Reason != dag.ReasonExit || r.End.Outcome == dag.Cancelled {
 			c.Exit = r.End.Marker()
@@ -232,7 +248,7 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 		if c.Outcome != dag.Failed && !(n.Fact.Phase == dag.Ended && n.Fact.Outcome.Success()) {
 			n.Tip = r.Tip // of a done node it stays
 		}
-		n.Blocked = ""
+		n.Blocked, n.Left = "", nil
 	case Blocked:
 		n.setMarker(r.Marker)
 		n.Blocked = r.Cause
@@ -275,7 +291,7 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 	case r.Type == Reset:
 		n.setMarker(nil)
 		n.Tip, n.Blocked, n.Opened = "", "", false
-		n.Fresh = r.Fresh
+		n.Fresh, n.Left = r.Fresh, nil
 	}
 	return c, true
 }

@@ -51,6 +51,10 @@ const (
 	HowBad      = "bad"      // a marker that is none
 )
 
+// HowLeft is how an Active record came about that says of an agent that needs
+// input that its program has ended without a report; Code is its exit code.
+const HowLeft = "no report"
+
 // How a Vanished record came about.
 const (
 	HowLost        = "lost"        // nobody knows
@@ -164,7 +168,7 @@ type Record struct {
 	Until        time.Time        `json:"until,omitzero"`
 	Account      string           `json:"account,omitempty"`
 	Trial        bool             `json:"trial,omitempty"`        // Started, Granted: it finds out whether the limit of its account is over
-	Code         int              `json:"code,omitempty"`         // Overridden: the code a person's marker held
+	Code         int              `json:"code,omitempty"`         // Overridden: the code a person's marker held; Active, HowLeft: the program's
 	Cause        string           `json:"cause,omitempty"`        // Blocked: the dependency
 	Tip          string           `json:"tip,omitempty"`          // Overridden, Moved: the branch at that moment
 	Conversation string           `json:"conversation,omitempty"` // Conversed: its id

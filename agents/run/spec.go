@@ -36,6 +36,7 @@ type Spec struct {
 	Dependencies []Dependency `json:"dependencies,omitempty"` // direct, in depends_on order
 	Branches     []Dependency `json:"branches,omitempty"`     // role merge: what to bring in, in graph order
 	Conversation string       `json:"conversation,omitempty"` // to be resumed
+	Left         *Left        `json:"left,omitempty"`         // the attempt before it came to this, and nobody has decided
 	Used         dag.Usage    `json:"used,omitzero"`          // by earlier attempts
 	Counted      dag.Usage    `json:"counted,omitzero"`       // of it, in Conversation
 }

@@ -99,6 +99,7 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 	if !p.fresh {
 		s.Conversation = r.hist.Nodes[p.node].Resumable(p.attempt)
 		s.Counted = r.hist.Nodes[p.node].UsedIn(s.Conversation)
+		s.Left = r.hist.Nodes[p.node].Left
 	}
 	if r.inProcess(spec) {
 		return r.startChild(ctx, p, s)
@@ -470,6 +471,8 @@ func say(ctx context.Context, c *wrapper.Client, m attempt.Message) error {
 		return c.Answer(ctx, m.Text)
 	case attempt.OpRelease:
 		return c.Release(ctx)
+	case attempt.OpRetry:
+		return c.Retry(ctx)
 	case attempt.OpGranted:
 		return c.Granted(ctx, m.Trial)
 	case attempt.OpOverridden:

@@ -96,6 +96,12 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 				return deed{refusal: err}
 			}
 		}
+		if n := &r.hist.Nodes[i]; n.Left != nil && n.Fact.Live() || r.asked[q.ID] != nil {
+			if refusal := GoesOn(q.Node, q.Fresh); refusal != nil {
+				return deed{refusal: refusal}
+			}
+			return r.passOn(ctx, q, i, attempt.Message{Op: attempt.OpRetry})
+		}
 		nodes, refusal := Rerun(r.state, i, q.Downstream, r.hist.OverBudget)
 		if refusal != nil {
 			return deed{refusal: refusal}
@@ -199,6 +205,15 @@ func (r *Runner) passOn(ctx context.Context, q run.Request, i int, m attempt.Mes
 		}
 	})
 	return deed{wait: true}
+}
+
+// GoesOn says why `retry` cannot have an agent go on whose program has ended
+// without a report; nil: it can.
+func GoesOn(node string, fresh bool) error {
+	if fresh {
+		return fmt.Errorf("%s has not ended yet, its attempt waits for a person: cmux agents stop %s first, then cmux agents retry %s --fresh", node, node, node)
+	}
+	return nil
 }
 
 // Rerun is the nodes that `retry` of node i begins anew: the node itself and,

@@ -45,7 +45,7 @@ type agent struct {
 	stdin   *os.File
 }
 
-func (a *agent) Start(context.Context) error {
+func (a *agent) Start(ctx context.Context) error {
 	s := a.stage
 	cmd, err := attempt.Shell(s.Node.Task, filepath.Join(s.Run.NodeDir(s.Node.Name), fmt.Sprintf("scripted-%d.sh", s.Spec.Attempt)))
 	if err != nil {
@@ -62,6 +62,9 @@ func (a *agent) Start(context.Context) error {
 		return err
 	}
 	a.stdin = w
+	if text, ok := s.Again(); ok {
+		return a.Deliver(ctx, text)
+	}
 	return nil
 }
 

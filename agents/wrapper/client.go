@@ -146,6 +146,11 @@ func (c *Client) Release(ctx context.Context) error {
 	return c.do(ctx, attempt.Message{Op: attempt.OpRelease})
 }
 
+// Retry has an agent go on whose program has ended without a report.
+func (c *Client) Retry(ctx context.Context) error {
+	return c.do(ctx, attempt.Message{Op: attempt.OpRetry})
+}
+
 // Granted gives the attempt the slot that it asked for. On trial it is to find
 // out whether the limit of its account is over.
 func (c *Client) Granted(ctx context.Context, trial bool) error {

@@ -24,7 +24,7 @@ func newAttachCmd(d *Deps) *cobra.Command {
 Inside tmux a window of your own tmux is opened that shows it. Leave with the
 prefix key and d.
 
-A node whose agent has ended is offered again: its conversation is opened in the
+A node whose agent has ended, with or without a report, is offered again: its conversation is opened in the
 agent's own terminal program, in the node's worktree, or at the project's root
 when the worktree is gone. You talk to it with your own environment; cmux
 neither checks nor records what is done there. Without a terminal the command
@@ -61,7 +61,7 @@ for it is printed.`,
 // conversation that it had.
 func (d *Deps) attachNode(ctx context.Context, v *run.View, n *run.NodeView, yes, pane bool) error {
 	name := n.Spec.Name
-	if n.Fact.Live() {
+	if n.Fact.Live() && n.Left == nil {
 		if v.Run.Plan.Headless {
 			return &Hint{Err: fmt.Errorf("%s runs headless (%s): it has no pane", name, n.Status.Label), Try: "cmux agents logs " + name + " -f"}
 		}

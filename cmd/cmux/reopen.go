@@ -47,7 +47,7 @@ func conversationOf(n *run.NodeView, root string) *conversation {
 func (d *Deps) reopen(ctx context.Context, v *run.View, n *run.NodeView, c *conversation, yes bool) error {
 	name := n.Spec.Name
 	logs := "cmux agents logs " + name
-	if n.Fact.Phase != dag.Ended && v.Holder != nil {
+	if n.Fact.Phase != dag.Ended && !(n.Left != nil && n.Fact.Live()) && v.Holder != nil {
 		return &Hint{Err: fmt.Errorf("%s has no agent now, and the run is about to go on with it (%s)", name, n.Status.Label), Try: logs}
 	}
 	cmd, err := kinds.Reopen(n.Spec.Agent, d.Env, c.id)

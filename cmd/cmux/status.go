@@ -365,6 +365,8 @@ func wayOut(v *run.View, i int) string {
 	case strings.Contains(n.Status.Reason, "cmux agents "):
 	case strings.HasPrefix(label, "failed"):
 		return "cmux agents logs " + name + "; cmux agents retry " + name
+	case n.Left != nil && n.Fact.Live():
+		return "cmux agents override " + name + "; cmux agents retry " + name + "; cmux agents attach " + name
 	case label == "needs input" && v.Run.Plan.Headless:
 		return "cmux agents answer " + name
 	case label == "needs input":

@@ -254,7 +254,8 @@ func newRetryCmd(d *Deps) *cobra.Command {
 		Long: `Run a node again that has ended or was lost, in the worktree as it left it, and
 what it blocked after it. With --downstream also what succeeded after it; with
 --fresh its work is saved and it starts from the base. Removing the marker of a
-failed node does the same as retry. A node that is over its budget, or an agent
+failed node does the same as retry. An agent whose program ended without a
+report goes on in its conversation. A node that is over its budget, or an agent
 of a run that is, can be run again once the budget was raised and taken in with
 resume --update.`,
 		Example:           "  cmux agents retry api --fresh",
@@ -265,11 +266,16 @@ resume --update.`,
 			if err != nil {
 				return err
 			}
-			again, err := runner.Rerun(v.State, i, q.Downstream, v.OverBudget)
-			if err != nil {
+			var text strings.Builder
+			var again []int
+			if n := &v.Nodes[i]; n.Left != nil && n.Fact.Live() {
+				if err := runner.GoesOn(args[0], q.Fresh); err != nil {
+					return err
+				}
+				fmt.Fprintf(&text, "%s: goes on in its conversation (was %s)\n", args[0], n.Status.Label)
+			} else if again, err = runner.Rerun(v.State, i, q.Downstream, v.OverBudget); err != nil {
 				return err
 			}
-			var text strings.Builder
 			for _, j := range again {
 				fmt.Fprintf(&text, "%s: runs again (was %s)\n", v.Nodes[j].Spec.Name, v.Nodes[j].Status.Label)
 			}
