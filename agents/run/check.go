@@ -1,6 +1,14 @@
 package run
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"cmux/signals"
+)
 
 const (
 	maxAttempt = 1 << 30
@@ -46,4 +54,75 @@ func (n *Node) known(r *Record) *Attempt {
 	}
 	n.Attempts = append(n.Attempts, Attempt{N: r.Attempt, Started: r.At, Pane: r.Pane})
 	return n.Attempt()
+}
+
+// BadLine is a line of the records that counts for nothing.
+type BadLine struct {
+	At   int64  // where it begins
+	Torn bool   // it is no JSON, as a kill or a power cut in the middle of a write leaves it
+	Why  string // for people
+}
+
+// maxBadLines bounds what is remembered of them.
+const maxBadLines = 1000
+
+func (h *History) bad(l BadLine) {
+	if len(h.Bad) < maxBadLines {
+		h.Bad = append(h.Bad, l)
+	}
+}
+
+// replayed remembers the torn lines that a reading met.
+func (h *History) replayed(tail signals.Tail) {
+	for _, s := range tail.Torn {
+		h.bad(BadLine{At: s.At, Torn: true, Why: "not JSON: a write that a kill or a power cut broke off, or somebody else's"})
+	}
+}
+
+// Passed is what is said of the lines of the records that count for nothing,
+// each as "records.jsonl:12: why", in their order. Those that a kill left torn
+// are among them only where asked for: they are nobody's fault.
+func (v *View) Passed(torn bool) ([]string, error) {
+	lines := make(map[int64]string)
+	for _, at := range v.foreign {
+		lines[at] = "not written by cmux of this user on this machine"
+	}
+	for _, l := range v.bad {
+		if !l.Torn || torn {
+			lines[l.At] = l.Why
+		}
+	}
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	f, err := signals.Open(v.Run.Records())
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []string
+	n, counted := int64(1), int64(0)
+	for _, at := range slices.Sorted(maps.Keys(lines)) {
+		more, err := countLines(io.NewSectionReader(f, counted, at-counted))
+		if err != nil {
+			return nil, err
+		}
+		n, counted = n+more, at
+		out = append(out, fmt.Sprintf("%s:%d: %s", recordsFile, n, lines[at]))
+	}
+	return out, nil
+}
+
+func countLines(r io.Reader) (n int64, err error) {
+	buf := make([]byte, 64<<10)
+	for {
+		k, err := r.Read(buf)
+		n += int64(bytes.Count(buf[:k], []byte{'\n'}))
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,7 +112,7 @@ func TestAnyOrderOfRecords(t *testing.T) {
 			r := Record{
 				Type: rapid.SampledFrom(types).Draw(t, "type"), Node: rapid.SampledFrom([]string{"a", "b", "c", "d", "gone", ""}).Draw(t, "node"),
 				Attempt: rapid.IntRange(-1, 4).Draw(t, "n"), At: time.Unix(1_800_000_000+int64(rapid.IntRange(-100, 100).Draw(t, "at")), 0),
-				How: rapid.SampledFrom([]string{"", HowTouched, HowApproved, HowBad, HowLost, HowStopped, "done"}).Draw(t, "how"),
+				How:  rapid.SampledFrom([]string{"", HowTouched, HowApproved, HowBad, HowLost, HowStopped, "done"}).Draw(t, "how"),
 				Code: rapid.SampledFrom([]int{0, 0, 1, 99, 256, -1}).Draw(t, "code"), Account: rapid.SampledFrom([]string{"", "one", "two"}).Draw(t, "account"),
 				Activity: dag.Activity(rapid.IntRange(0, 5).Draw(t, "activity")), Trial: rapid.Bool().Draw(t, "trial"),
 				Cause: rapid.SampledFrom([]string{"", "a", "nobody"}).Draw(t, "cause"), Boot: rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "boot"),
@@ -200,5 +202,38 @@ func TestMovedProject(t *testing.T) {
 	}
 	if want := fmt.Sprint(r.Plan.Root); !bytes.Contains([]byte(err.Error()), []byte(want)) {
 		t.Errorf("%v does not name %s", err, want)
+	}
+}
+
+// TestBadLinesAreNamed: a line that is no record is named with its number, and
+// the others count.
+func TestBadLinesAreNamed(t *testing.T) {
+	r := newRun(t)
+	r.append(t, Record{Type: RunnerUp}, Record{Type: AttemptEnd, Node: "a", Attempt: 1}, Record{Type: Started, Node: "a", Attempt: 1})
+	write(t, r.Records(), append(read(t, r.Records()), "{\"t\":\"began\n\x1b]0;title\x07\n{\"t\":\"opened\",\"node\":\"b\"}\n"...))
+	r.append(t, Record{Type: Began, Node: "b", Attempt: 1, Place: &Place{Slot: -1}}, Record{Type: Opened, Node: "b"})
+	v, err := r.View(t.Context(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Nodes[0].Attempts) != 1 || v.Nodes[0].Attempts[0].End != nil || !v.Nodes[1].Opened {
+		t.Errorf("what is good of the records: %+v", v.Nodes)
+	}
+	all, err := v.Passed(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`records.jsonl:2: record "ended" of "a" without an end`,
+		`records.jsonl:4: not JSON: a write that a kill or a power cut broke off, or somebody else's`,
+		`records.jsonl:5: not JSON: a write that a kill or a power cut broke off, or somebody else's`,
+		`records.jsonl:6: not written by cmux of this user on this machine`,
+		`records.jsonl:7: record "began" of "b": there is no slot -1`,
+	}
+	if !slices.Equal(all, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(all, "\n"), strings.Join(want, "\n"))
+	}
+	if some, _ := v.Passed(false); !slices.Equal(some, []string{want[0], want[3], want[4]}) {
+		t.Errorf("without the torn: %q", some)
 	}
 }

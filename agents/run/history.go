@@ -110,8 +110,9 @@ type History struct {
 	Launch   string           // of the newest runner
 	Used     dag.Usage        // by all nodes, those that an update removed as well
 
-	Incidents []Record // what agents tried and may not
-	Foreign   []int64  // where in the records stand lines that this person's cmux did not write there; they count for nothing
+	Incidents []Record  // what agents tried and may not
+	Foreign   []int64   // where in the records stand lines that this person's cmux did not write there; they count for nothing
+	Bad       []BadLine // lines that this person's cmux may have written, and that are no records it knows; they count for nothing
 
 	removed map[attemptKey]dag.Usage
 }

@@ -28,6 +28,9 @@ type View struct {
 	StartedAt     time.Time
 	EndedAt       time.Time
 	Used          dag.Usage // by all nodes
+
+	foreign []int64 // see Passed
+	bad     []BadLine
 }
 
 // NodeView is one node of a View.
@@ -42,6 +45,7 @@ type NodeView struct {
 // may be nil.
 func (r *Run) Replay(h *History, from int64, each func(rec *Record, c dag.Change, isChange bool)) (int64, error) {
 	tail, err := signals.ReadLog(r.Records(), from, r.fold(h, each))
+	h.replayed(tail)
 	return tail.Next, err
 }
 
@@ -49,6 +53,7 @@ func (r *Run) Replay(h *History, from int64, each func(rec *Record, c dag.Change
 // costs next to nothing.
 func (b *Book) Replay(h *History, from int64, each func(rec *Record, c dag.Change, isChange bool)) (int64, error) {
 	tail, err := b.log.Read(from, b.run.fold(h, each))
+	h.replayed(tail)
 	return tail.Next, err
 }
 
@@ -82,6 +87,7 @@ func (r *Run) fold(h *History, each func(rec *Record, c dag.Change, isChange boo
 		}
 		rec, err := ParseRecord(line)
 		if err != nil {
+			h.bad(BadLine{At: next - int64(len(line)) - 1, Why: err.Error()})
 			return nil // a later version's, or damaged: the others still count
 		}
 		c, ok := h.Apply(rec)
@@ -168,6 +174,7 @@ func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
 // fill computes labels and the run's state from h.
 func (v *View) fill(h *History, now time.Time) {
 	v.State = dag.Observe(h.Graph, h.Facts(now))
+	v.foreign, v.bad = h.Foreign, h.Bad
 	v.StartedAt, v.EndedAt, v.Used = h.Started, h.Ended, h.Used
 	v.Nodes = make([]NodeView, len(h.Nodes))
 	for i := range h.Nodes {

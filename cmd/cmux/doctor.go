@@ -182,6 +182,13 @@ func (d *Deps) examineRun(ctx context.Context, r *run.Run) []finding {
 		f.Try = "cmux agents resume, or cmux agents stop to end them"
 	}
 	all := []finding{f}
+	if lines, err := v.Passed(true); err != nil {
+		text, try := explain(err)
+		all = append(all, finding{What: "records", Detail: text, Try: try})
+	} else if len(lines) > 0 {
+		all = append(all, finding{What: "records", Detail: "lines that count for nothing: " + shortList(lines, 10),
+			Try: "look at them in " + r.Records() + "; cmux agents status shows what the others say"})
+	}
 	if v.ConfigChanged {
 		all = append(all, finding{What: "plan", OK: true, Detail: "the configuration differs from the plan that the run has frozen", Try: "cmux agents resume --update"})
 	}

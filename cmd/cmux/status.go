@@ -308,6 +308,9 @@ func statusFoot(v *run.View, width int) string {
 	if n := len(v.Pending); n > 0 && v.Holder == nil {
 		fmt.Fprintf(&b, "%s waiting for a runner: cmux agents resume\n", count(n, "request"))
 	}
+	if lines, _ := v.Passed(false); len(lines) > 0 {
+		fmt.Fprintf(&b, "%s of the records not counted: %s\n", count(len(lines), "line"), oneLine(shortList(lines, 3)))
+	}
 	if v.ConfigChanged {
 		b.WriteString("the configuration differs from the plan that this run has frozen: cmux agents resume --update takes it in\n")
 	}
