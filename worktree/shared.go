@@ -17,6 +17,7 @@ import (
 // included.
 type Shared struct {
 	Config []Setting             `json:"config"`           // as git lists it
+	Home   string                `json:"home"`             // whose settings beside the repository's are in it
 	Broken string                `json:"broken,omitempty"` // why git cannot list it
 	Files  map[string]SharedFile `json:"files"`            // by path in the git directory
 	Refs   map[string]string     `json:"refs,omitempty"`   // full name to commit or symbolic target; nil: not read
@@ -138,6 +139,41 @@ func (c Change) Sensitive() bool {
 	return false
 }
 
+// Runs reports whether the change can make a merge, a checkout or a look at a
+// worktree run another program or see other files.
+func (c Change) Runs() bool {
+	switch c.Kind {
+	case ChangedFile:
+		return strings.HasPrefix(c.Name, "info/") && c.Name != "info/exclude" || !strings.HasPrefix(c.Name, "hooks/") && c.Sensitive() && !strings.Contains(c.Name, "/hooks/")
+	case ChangedRef:
+		return false
+	}
+	section, name, _ := cutKey(c.Name)
+	switch section {
+	case "core":
+		return slices.Contains([]string{"worktree", "bare", "attributesfile", "excludesfile"}, name)
+	case "filter", "merge", "include", "includeif", "extensions", "":
+		return true
+	case "submodule":
+		return name == "update"
+	}
+	return false
+}
+
+// PushRemote is the remote that a push of the branch goes to, as git finds it.
+func (s *Shared) PushRemote(branch string) string {
+	last := map[string]string{}
+	for _, e := range s.Config {
+		last[e.Key] = e.Value
+	}
+	for _, key := range []string{"branch." + branch + ".pushremote", "remote.pushdefault", "branch." + branch + ".remote"} {
+		if last[key] != "" {
+			return last[key]
+		}
+	}
+	return "origin"
+}
+
 // cutKey is the section and the last name of a key, in lower case, and what
 // stands between them.
 func cutKey(key string) (section, name, sub string) {
@@ -205,6 +241,11 @@ func (s *Shared) settings(now *Shared) []Change {
 		return m
 	}
 	was, is := group(s.Config), group(now.Config)
+	if s.Home != now.Home { // another person's, or another place's
+		for _, m := range []map[id][]string{was, is} {
+			maps.DeleteFunc(m, func(k id, _ []string) bool { return k.scope != "local" && k.scope != "worktree" })
+		}
+	}
 	ids := slices.Collect(maps.Keys(was))
 	for k := range is {
 		if _, ok := was[k]; !ok {

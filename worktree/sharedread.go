@@ -21,7 +21,7 @@ const maxKept = 256 << 10
 // Shared reads what the worktree at dir, a root of the repository, shares with
 // the others. Refs are read when asked for: those of replace objects always.
 func (r *Repo) Shared(ctx context.Context, dir string, refs bool) (*Shared, error) {
-	s := new(Shared)
+	s := &Shared{Home: os.Getenv("HOME") + ":" + os.Getenv("XDG_CONFIG_HOME") + ":" + os.Getenv("GIT_CONFIG_GLOBAL") + ":" + os.Getenv("GIT_CONFIG_SYSTEM")}
 	var (
 		wg             sync.WaitGroup
 		confErr, rfErr error
@@ -211,6 +211,36 @@ func readShared(name string) (SharedFile, error) {
 func sum(b []byte) string {
 	h := sha256.Sum256(b)
 	return hex.EncodeToString(h[:])
+}
+
+// SharedStamp changes when one of the files changes that decide which programs
+// git runs in a checkout or merge. It costs a few system calls.
+func (r *Repo) SharedStamp() string {
+	files := []string{filepath.Join(r.GitDir, "config"), filepath.Join(r.GitDir, "config.worktree"),
+		filepath.Join(r.GitDir, "info", "attributes"), filepath.Join(r.GitDir, "objects", "info", "alternates")}
+	if home, err := os.UserHomeDir(); err == nil {
+		files = append(files, filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config", "git", "config"))
+	}
+	var b strings.Builder
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil {
+			b.WriteString("-\n")
+			continue
+		}
+		fmt.Fprintln(&b, info.Size(), info.ModTime().UnixNano(), changeTime(info))
+	}
+	return b.String()
+}
+
+// SetUpstream has branch follow the branch of the same name of a remote, as
+// git push --set-upstream does.
+func (r *Repo) SetUpstream(ctx context.Context, branch, remote string) error {
+	if _, err := git(ctx, r.Root, "config", "branch."+branch+".remote", remote); err != nil {
+		return err
+	}
+	_, err := git(ctx, r.Root, "config", "branch."+branch+".merge", "refs/heads/"+branch)
+	return err
 }
 
 // RestoreShared brings back what changed, of which base was the state before:

@@ -116,6 +116,16 @@ func (r *Repo) Holds(ctx context.Context, tip, commit string) (bool, error) {
 	return err == nil, err
 }
 
+// Common is the newest commit that the histories of both commits hold; empty
+// when they have none in common.
+func (r *Repo) Common(ctx context.Context, a, b string) (string, error) {
+	out, err := git(ctx, r.Root, "merge-base", a, b)
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return line(out), err
+}
+
 // Uncommitted says what the worktree holds beside its commit.
 func (r *Repo) Uncommitted(ctx context.Context, treePath string) (Dirt, error) {
 	return dirt(ctx, treePath)

@@ -102,7 +102,7 @@ func (a *attempt) merge() error {
 	case failure != nil:
 		return failedBy(codeOf(failure), dag.ReasonSetup, "merging: %v", failure)
 	}
-	a.ownStart = res.Commit
+	a.ownStart, a.judged = res.Commit, res.Commit
 	return nil
 }
 
@@ -134,16 +134,53 @@ func (a *attempt) complete() error {
 	return nil
 }
 
-// push brings the branch to the remote that git names for it, or origin.
+// push brings what was judged to the remote that git named for the branch when
+// the run began. It is not done where what decides about a push has changed.
 func (a *attempt) push() error {
-	branch := a.spec.Place.Branch
-	a.say("on_complete: push %s", branch)
-	// No shell string: git expands nothing in an argument.
-	s, err := a.step(`remote=$(git config --get "branch.$CMUX_BRANCH.pushRemote" ||
-	git config --get remote.pushDefault ||
-	git config --get "branch.$CMUX_BRANCH.remote" || echo origin)
-exec git push --set-upstream "$remote" "refs/heads/$CMUX_BRANCH:refs/heads/$CMUX_BRANCH"`, a.limits.Step, nil)
-	return a.stepFailed("push", s, err)
+	branch, commit := a.spec.Place.Branch, a.judged
+	var remote string
+	recorded := func() error {
+		return a.asked(func(ctx context.Context) error {
+			base, err := a.job.Run.Undrifted(ctx, a.tree.repo, "not pushed", worktree.Change.Sensitive)
+			if err != nil {
+				return err
+			}
+			if base == nil { // a run of an earlier version
+				if base, err = a.tree.repo.Shared(ctx, a.tree.lent.Path, false); err != nil {
+					return err
+				}
+			}
+			remote = base.PushRemote(branch)
+			if commit == "" {
+				commit, err = a.tree.repo.Tip(ctx, branch)
+			}
+			return err
+		})
+	}
+	if err := recorded(); err != nil {
+		return err
+	}
+	a.say("on_complete: push %s (%.12s) to %s", branch, commit, remote)
+	s, err := a.step("", a.limits.Step, []string{"git", "--no-replace-objects", "push", "--", remote, commit + ":refs/heads/" + branch})
+	if err := a.stepFailed("push", s, err); err != nil {
+		return err
+	}
+	if err := recorded(); err != nil { // something reached in while it was pushed
+		return err
+	}
+	return a.asked(func(ctx context.Context) error { return a.tree.repo.SetUpstream(ctx, branch, remote) })
+}
+
+// asked runs f for an on_complete step, while messages are served.
+func (a *attempt) asked(f func(context.Context) error) error {
+	failure, err := a.during(f)
+	if err != nil {
+		return err
+	}
+	if failure != nil {
+		return failed(dag.ReasonOnComplete, "%v", failure)
+	}
+	return nil
 }
 
 // pullRequest opens one with gh, unless one is open already.
@@ -212,6 +249,10 @@ func (a *attempt) survey() {
 	if a.node.HasBranch() {
 		a.end.Tip, err = a.tree.repo.Tip(ctx, a.spec.Place.Branch)
 		note(err)
+		if a.end.Outcome == dag.Done && !a.overridden && a.judged != "" && a.end.Tip != a.judged {
+			a.note("%s has moved since it was judged: %.12s -> %.12s; dependents get what was judged", a.spec.Place.Branch, a.judged, a.end.Tip)
+			a.end.Tip = a.judged
+		}
 		if from != "" && err == nil && a.end.Tip != from {
 			a.end.Commits, err = a.tree.commits(ctx, from)
 			note(err)

@@ -73,6 +73,7 @@ type attempt struct {
 	falters      int    // failed calls of the model in a row
 	passed       string // fingerprint of the tree that passed its checks
 	ownStart     string // commit since which changes are the node's own
+	judged       string // tip of the branch that was found good
 	end          run.End
 
 	meter   meter

@@ -57,7 +57,10 @@ func (a *attempt) judge() (*fault, error) {
 		if f, err = a.scope(ctx); f != nil || err != nil {
 			return err
 		}
-		f, err = a.uncommitted(ctx)
+		if f, err = a.uncommitted(ctx); f != nil || err != nil {
+			return err
+		}
+		a.judged, err = a.tree.repo.Tip(ctx, a.spec.Place.Branch)
 		return err
 	})
 	return f, err

@@ -37,7 +37,8 @@ type Plan struct {
 	Fresh      bool       `json:"fresh,omitempty"`  // --fresh: no branch or worktree is continued
 	Socket     string     `json:"socket,omitempty"` // tmux socket name
 	CreatedAt  time.Time  `json:"created_at"`
-	Program    Program    `json:"program"` // the run's own copy of cmux
+	Program    Program    `json:"program"`           // the run's own copy of cmux
+	Watched    bool       `json:"watched,omitempty"` // WriteShared was called
 	Graph      *dag.Graph `json:"-"`
 }
 

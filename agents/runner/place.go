@@ -24,6 +24,13 @@ func (r *Runner) place(ctx context.Context, e dag.Effect) *placement {
 			}
 		}
 	}
+	if !p.fresh {
+		for k := range r.hist.Nodes[i].Attempts {
+			if lent := r.hist.Nodes[i].Attempts[k].Place.Lent; lent != "" {
+				p.place.Lent = lent
+			}
+		}
+	}
 	p.place.Slot, p.place.PortBase = r.slots.take()
 	if r.inProcess(spec) {
 		p.place.Child = r.instance
@@ -97,6 +104,9 @@ func (r *Runner) linger(ctx context.Context, d time.Duration) {
 
 // lend makes the start commit and the worktree of a placement.
 func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
+	if err := r.undrifted(ctx); err != nil {
+		return err
+	}
 	var err error
 	if spec.Role != dag.RoleMerge {
 		if p.place.Commit, err = r.repo.Merge(ctx, p.place.Commit, p.tips); err != nil {
@@ -137,6 +147,29 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 		return err
 	}
 	p.place.Dir, p.place.Tree, p.place.Branch = t.Path, t.Path, t.Branch
+	if p.place.Lent == "" && t.Branch != "" {
+		// A branch from before may hold only a part of what it would start at.
+		p.place.Lent = lend.Start
+		if t.Continued {
+			if p.place.Lent, err = r.repo.Common(ctx, lend.Start, t.Head); p.place.Lent == "" {
+				p.place.Lent = t.Head
+			}
+		}
+	}
+	return err
+}
+
+// undrifted refuses to merge or check out anything under settings that have
+// changed since the run began and could run another program.
+func (r *Runner) undrifted(ctx context.Context) error {
+	stamp := r.repo.SharedStamp()
+	if last, ok := r.stamp.Load().(string); ok && last == stamp {
+		return nil
+	}
+	if _, err := r.Run.Undrifted(ctx, r.repo, "no worktree is lent", worktree.Change.Runs); err != nil {
+		return err
+	}
+	r.stamp.Store(stamp)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/charmbracelet/log"
@@ -69,6 +70,7 @@ type Runner struct {
 	state   *dag.State
 	scanner *signals.Scanner
 	repo    *worktree.Repo
+	stamp   atomic.Value // string: of the shared state when it was last found undrifted
 	spawner *proc.Spawner
 	panes   *panes // nil: headless
 	slots   slots

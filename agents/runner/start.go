@@ -365,11 +365,19 @@ func (l *Launch) Create(ctx context.Context) (*run.Run, error) {
 		return nil, err
 	}
 	now := time.Now()
-	return run.Create(run.Plan{
+	r, err := run.Create(run.Plan{
 		ID: run.NewID(now), Root: o.Root, Config: o.Config, ConfigSum: run.Sum(l.config),
 		BaseRef: l.Base.Ref, BaseBranch: l.Base.Branch, Base: l.Base.Commit,
 		Headless: o.Headless, Fresh: o.Fresh, Socket: o.Socket, CreatedAt: now, Graph: l.Graph,
 	}, l.config, o.Env, o.Binary)
+	if err != nil || !slices.ContainsFunc(l.Graph.Nodes, func(n dag.Node) bool { return n.HasTree() }) {
+		return r, err
+	}
+	shared, err := l.repo.Shared(ctx, l.repo.Root, false)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.WriteShared(shared)
 }
 
 // endUnfinished ends a run that --new gives up. The caller holds the lock.

@@ -61,6 +61,7 @@ func (d *Deps) cleanup(ctx context.Context, v *run.View, yes bool) error {
 	if err != nil {
 		return err
 	}
+	ctx = d.asRecorded(ctx, r, repo)
 	_, session, err := runner.Session(ctx, r)
 	if err != nil {
 		return err

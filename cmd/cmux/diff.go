@@ -43,6 +43,9 @@ func (d *Deps) diff(ctx context.Context, v *run.View, i int) error {
 	if a == nil {
 		return fmt.Errorf("%s has not started yet (%s)", n.Spec.Name, n.Status.Label)
 	}
+	if repo, err := worktree.Open(ctx, root); err == nil {
+		ctx = d.asRecorded(ctx, v.Run, repo)
+	}
 	tip, tipErr := d.git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
 	tip = strings.TrimSpace(tip)
 	start := d.startCommit(ctx, root, n.Attempts, tip)

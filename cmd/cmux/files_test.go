@@ -54,6 +54,7 @@ var elsewhere = map[string]string{
 	"cmd/cmux/project.go":              "the person's project",
 	"cmd/cmux/reopen.go":               "the worktree",
 	"cmd/cmux/resume.go":               "the configuration, which the person named",
+	"cmd/cmux/shared.go":               "what the person named with --from",
 	"cmd/cmux/start.go":                "the configuration, which the person named",
 	"cmd/cmux/verify.go":               "the worktree",
 	"signals/folder.go":                "the repository's .git, which tells where info/exclude is",

@@ -259,7 +259,7 @@ func newAgentsCmd(d *Deps) *cobra.Command {
 	}
 	cmd.AddCommand(newInitCmd(d), newStartCmd(d), newStatusCmd(d), newWaitCmd(d), newLogsCmd(d), newAttachCmd(d), newDiffCmd(d),
 		newAnswerCmd(d), newApproveCmd(d), newOverrideCmd(d), newReleaseCmd(d), newVerifyCmd(d),
-		newRetryCmd(d), newStopCmd(d), newResumeCmd(d), newMergeCmd(d), newCleanupCmd(d), newSchemaCmd(d), newListCmd(d), newExecCmd(d), newRunCmd(d))
+		newRetryCmd(d), newStopCmd(d), newResumeCmd(d), newMergeCmd(d), newSharedCmd(d), newCleanupCmd(d), newSchemaCmd(d), newListCmd(d), newExecCmd(d), newRunCmd(d))
 	return cmd
 }
 

@@ -22,6 +22,7 @@ func newMergeCmd(d *Deps) *cobra.Command {
 	var (
 		into          string
 		goOn, abandon bool
+		tips          bool
 	)
 	cmd := &cobra.Command{
 		Use:   "merge",
@@ -30,7 +31,11 @@ func newMergeCmd(d *Deps) *cobra.Command {
 worktree beside yours. After each merge the verify commands of the nodes merged
 so far are run. At the first branch that conflicts or breaks a check it stops
 and names it; the target has then not moved. It moves at the very end, by
-fast-forward. --continue goes on after a repair, --abort takes everything back.`,
+fast-forward. --continue goes on after a repair, --abort takes everything back.
+
+Each branch is merged as its node left it when it was done; commits that came
+later are named and left out, but for a repair before --continue. --tips takes
+the branches as they are now.`,
 		Example: "  cmux agents merge --into main",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,17 +43,24 @@ fast-forward. --continue goes on after a repair, --abort takes everything back.`
 			if err != nil {
 				return err
 			}
-			return d.merge(cmd.Context(), r, into, goOn, abandon)
+			return d.merge(cmd.Context(), r, mergeOptions{into: into, goOn: goOn, abandon: abandon, tips: tips})
 		},
 	}
 	cmd.Flags().StringVar(&into, "into", "", "branch to merge into (default: the branch that the run started from)")
 	cmd.Flags().BoolVar(&goOn, "continue", false, "go on with a merge that stopped")
 	cmd.Flags().BoolVar(&abandon, "abort", false, "give up a merge that stopped")
+	cmd.Flags().BoolVar(&tips, "tips", false, "merge the branches as they are now, not as their nodes left them")
 	cmd.MarkFlagsMutuallyExclusive("continue", "abort")
 	return cmd
 }
 
-func (d *Deps) merge(ctx context.Context, r *run.Run, into string, goOn, abandon bool) error {
+type mergeOptions struct {
+	into                string
+	goOn, abandon, tips bool
+}
+
+func (d *Deps) merge(ctx context.Context, r *run.Run, o mergeOptions) error {
+	into, goOn, abandon := o.into, o.goOn, o.abandon
 	folder := run.Folder(r.Plan.Root)
 	spec := worktree.MergeSpec{Path: filepath.Join(folder, "merge"), Target: into, StateFile: filepath.Join(folder, "merge.json")}
 	if err := errors.Join(signals.Expect(spec.StateFile, 0), signals.Expect(spec.Path, fs.ModeDir)); err != nil {
@@ -88,7 +100,13 @@ func (d *Deps) merge(ctx context.Context, r *run.Run, into string, goOn, abandon
 	if err != nil {
 		return err
 	}
+	if _, err := r.Undrifted(ctx, repo, "not merged", worktree.Change.Sensitive); err != nil {
+		return err
+	}
 	if err := d.mergeBranches(ctx, v, &spec); err != nil {
+		return err
+	}
+	if err := d.mergeTips(ctx, repo, v, &spec, o); err != nil {
 		return err
 	}
 	res, err := repo.MergeInto(ctx, spec)
@@ -113,7 +131,7 @@ func (d *Deps) mergeBranches(ctx context.Context, v *run.View, spec *worktree.Me
 		case !isSuccess(n):
 			fmt.Fprintf(d.Err, "left out: %s (%s)\n", n.Spec.Name, n.Status.Label)
 		default:
-			spec.Branches = append(spec.Branches, worktree.Tip{Name: n.Spec.Branch})
+			spec.Branches = append(spec.Branches, worktree.Tip{Name: n.Spec.Branch, Commit: n.Tip})
 			nodes[n.Spec.Branch] = n
 		}
 	}
@@ -143,6 +161,38 @@ func (d *Deps) mergeBranches(ctx context.Context, v *run.View, spec *worktree.Me
 			}
 		}
 		return nil
+	}
+	return nil
+}
+
+// mergeTips decides about the branches that have moved since their nodes were
+// done: they are merged as recorded, unless a person says otherwise or repaired
+// one of them.
+func (d *Deps) mergeTips(ctx context.Context, repo *worktree.Repo, v *run.View, spec *worktree.MergeSpec, o mergeOptions) error {
+	for i := range spec.Branches {
+		b := &spec.Branches[i]
+		now, err := repo.Tip(ctx, b.Name)
+		if errors.Is(err, worktree.ErrBadRef) && b.Commit != "" && !o.tips {
+			fmt.Fprintf(d.Err, "%s is gone; what its node left is merged: %.12s\n", b.Name, b.Commit)
+			continue
+		} else if err != nil {
+			return err
+		}
+		if b.Commit == "" || o.tips {
+			b.Commit = now
+		}
+		if b.Commit == now {
+			continue
+		}
+		if o.goOn {
+			if holds, err := repo.Holds(ctx, now, b.Commit); err != nil {
+				return err
+			} else if holds {
+				b.Commit = now
+				continue
+			}
+		}
+		fmt.Fprintf(d.Err, "%s has moved since its node was done: %.12s -> %.12s; the first is merged (--tips takes the second)\n", b.Name, b.Commit, now)
 	}
 	return nil
 }

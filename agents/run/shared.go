@@ -1,0 +1,120 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// sharedFile holds what all worktrees of the project shared when the run
+// began, or when a person last accepted it. Settings may hold secrets.
+const sharedFile = "shared.json"
+
+const sharedPlace = "shared"
+
+// WriteShared freezes what all worktrees share.
+func (r *Run) WriteShared(s *worktree.Shared) error {
+	if err := r.writeSealed(filepath.Join(r.Dir, sharedFile), sharedPlace, s, 0o600); err != nil || r.Plan.Watched {
+		return err
+	}
+	r.Plan.Watched = true
+	return r.writePlan()
+}
+
+// ErrShared says that what was frozen of the shared state cannot be read.
+var ErrShared = errors.New("the record of what the worktrees shared when the run began is gone or damaged")
+
+// ReadShared is what WriteShared froze; nil when the run has none.
+func (r *Run) ReadShared() (*worktree.Shared, error) {
+	if !r.Plan.Watched {
+		return nil, nil
+	}
+	name := filepath.Join(r.Dir, sharedFile)
+	s := new(worktree.Shared)
+	b, err := signals.ReadFile(name, signals.MaxFile)
+	if err == nil {
+		err = r.unseal(name, sharedPlace, b, s)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w; look at git config --list and the hooks, then cmux agents shared --accept", ErrShared, err)
+	}
+	return s, nil
+}
+
+// Drift is what has changed since WriteShared of the settings, hooks and other
+// files that all worktrees share, and of replace objects.
+func (r *Run) Drift(ctx context.Context, repo *worktree.Repo) (base *worktree.Shared, changes []worktree.Change, err error) {
+	if base, err = r.ReadShared(); base == nil || err != nil {
+		return nil, nil, err
+	}
+	now, err := repo.Shared(ctx, repo.Root, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	return base, slices.DeleteFunc(base.Compare(now), func(c worktree.Change) bool {
+		switch {
+		case c.Kind == worktree.ChangedFile && c.Name == "info/exclude":
+			return r.onlyLinks(base.Files[c.Name].Data, now.Files[c.Name].Data)
+		case c.Kind == worktree.ChangedFile:
+			return c.Name == "HEAD" // the person's to switch
+		}
+		// What pushes of the run's own and checkouts of submodules set.
+		return strings.HasPrefix(c.Name, "branch.") && (strings.HasSuffix(c.Name, ".remote") || strings.HasSuffix(c.Name, ".merge")) ||
+			strings.HasPrefix(c.Name, "submodule.") && c.Old == "" && !c.Sensitive()
+	}), nil
+}
+
+// onlyLinks reports whether all that was added hides what the configuration
+// links into worktrees: cmux writes that itself.
+func (r *Run) onlyLinks(before, now []byte) bool {
+	rest, ok := strings.CutPrefix(string(now), string(before))
+	if !ok || r.Plan.Graph == nil {
+		return false
+	}
+	for line := range strings.Lines(rest) {
+		name := strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(line), "/"), `\`, "")
+		if name != "" && !slices.ContainsFunc(r.Plan.Graph.Link, func(pattern string) bool {
+			ok, err := doublestar.Match(strings.TrimSuffix(pattern, "/"), name)
+			return err == nil && ok
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// DriftError says that nothing is done over a changed state that a person has
+// not seen.
+type DriftError struct {
+	What    string // that is not done
+	Changes []worktree.Change
+}
+
+func (e *DriftError) Error() string {
+	lines := make([]string, len(e.Changes))
+	for i, c := range e.Changes {
+		lines[i] = c.String()
+	}
+	return fmt.Sprintf("%s: since the run began this has changed: %s; cmux agents shared --restore puts it back, --accept takes it as it is",
+		e.What, strings.Join(lines, "; "))
+}
+
+// Undrifted refuses what with a *DriftError when a change matters to it.
+func (r *Run) Undrifted(ctx context.Context, repo *worktree.Repo, what string, matters func(worktree.Change) bool) (*worktree.Shared, error) {
+	base, changes, err := r.Drift(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	if changes = slices.DeleteFunc(changes, func(c worktree.Change) bool { return !matters(c) }); len(changes) > 0 {
+		return nil, &DriftError{what, changes}
+	}
+	return base, nil
+}
