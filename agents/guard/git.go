@@ -24,7 +24,7 @@ var gitWrites = map[string]bool{
 func (s *shell) git(args []word) {
 	dir := s.dir
 	defer func() { s.dir = dir }()
-	aliases := make(map[string]string)
+	aliases, elsewhere := make(map[string]string), false
 	i := 0
 	for ; i < len(args) && args[i].option(); i++ {
 		value := word{}
@@ -43,6 +43,8 @@ func (s *shell) git(args []word) {
 			if len(key) > len("alias.") && strings.EqualFold(key[:len("alias.")], "alias.") {
 				aliases[strings.ToLower(key[len("alias."):])] = v
 			}
+			key = strings.ToLower(key)
+			elsewhere = elsewhere || strings.HasPrefix(key, "remote.") || strings.HasPrefix(key, "url.")
 		case "--namespace", "--super-prefix", "--attr-source":
 		default:
 			continue
@@ -69,13 +71,42 @@ func (s *shell) git(args []word) {
 		s.git(append(words, rest...))
 		return
 	}
+	if sub == "config" && s.config(rest) {
+		return
+	}
 	place := s.ownDir()
 	if place == nobodys || has(rest, "", "help") {
 		return
 	}
+	if sub == "push" && elsewhere {
+		s.refuse("git push with another place for a remote is refused: " + s.pushOnly())
+	}
 	if reason := s.gitSub(sub, rest, place); reason != "" {
 		s.refuse(reason)
 	}
+}
+
+// config judges what is written to a configuration that is not of a repository;
+// it reports whether it was one.
+func (s *shell) config(args []word) bool {
+	if !writesGit("config", args) || has(args, "", "help") {
+		return false
+	}
+	if has(args, "", "global", "system") {
+		s.refuse("git config is refused: a person's own configuration holds for everything on this machine. For one command: git -c KEY=VALUE ...")
+		return true
+	}
+	for i, a := range args {
+		if file, ok := strings.CutPrefix(a.text, "--file="); ok {
+			s.write("writing", word{file, a.whole}, false)
+			return true
+		}
+		if a.is("-f", "--file") && i+1 < len(args) {
+			s.write("writing", args[i+1], false)
+			return true
+		}
+	}
+	return false
 }
 
 func (s *shell) gitSub(sub string, args []word, place whose) string {
@@ -96,6 +127,9 @@ func (s *shell) gitSub(sub string, args []word, place whose) string {
 		for _, a := range plain(args, "") {
 			if stateOf(filepath.ToSlash(filepath.Clean(a.text))) == ".cmux" {
 				return inState("git "+sub+" "+a.text, ".cmux")
+			}
+			if s.ordersAt(a.text, true) {
+				return givesOrders("git " + sub + " " + a.text)
 			}
 		}
 	}
@@ -122,7 +156,8 @@ func writesGit(sub string, args []word) bool {
 	case "submodule":
 		return len(words) > 0 && !words[0].is("status", "summary", "foreach")
 	case "config":
-		return has(args, "e", "add", "unset", "unset-all", "replace-all", "rename-section", "remove-section", "edit") ||
+		words := plain(args, "f", "file", "blob", "type", "default")
+		return len(words) > 0 && words[0].is("edit") || has(args, "e", "add", "unset", "unset-all", "replace-all", "rename-section", "remove-section", "edit") ||
 			len(words) > 1 && !words[0].is("get", "list") && !has(args, "l", "get", "get-all", "get-regexp", "get-urlmatch", "list")
 	}
 	return gitWrites[sub]
@@ -156,9 +191,21 @@ func (s *shell) gitShared(sub string, args []word) string {
 		if has(args, "dDmMfC", "delete", "move", "force") {
 			return refused("branch", "deleting, moving or forcing branches reaches other agents. Work on your own branch"+s.named()+" and leave the others as they are.")
 		}
+	case "config":
+		if writesGit(sub, args) {
+			return refused("config", "all worktrees of the repository share its configuration. For one command: git -c KEY=VALUE ...")
+		}
+	case "remote":
+		if first.is("add", "rename", "rm", "remove", "set-url", "set-head", "set-branches", "prune") {
+			return refused("remote "+first.text, "all worktrees of the repository share its remotes. Leave them as they are.")
+		}
+	case "lfs":
+		if first.is("install", "uninstall") {
+			return refused("lfs "+first.text, "all worktrees of the repository share its configuration and hooks.")
+		}
 	case "tag":
-		if has(args, "df", "delete", "force") {
-			return refused("tag", "deleting or moving tags reaches other agents. Leave them as they are.")
+		if writesGit(sub, args) || has(args, "df", "delete", "force") {
+			return refused("tag", "all worktrees of the repository share its tags. Leave them as they are, and name the tag in your summary.")
 		}
 	case "push":
 		return s.push(args)
@@ -192,17 +239,28 @@ func (s *shell) named() string {
 	return " (" + s.Branch + ")"
 }
 
-func (s *shell) push(args []word) string {
-	only := "only your own branch" + s.named() + " may be pushed: git push origin " + s.Branch
+// pushOnly says what may be pushed.
+func (s *shell) pushOnly() string {
 	if s.Branch == "" {
-		only = "this node has no branch to push."
+		return "this node has no branch to push."
 	}
-	if s.Branch == "" || has(args, "d", "delete", "mirror", "prune", "all", "branches") {
+	return "only your own branch" + s.named() + " may be pushed, to a remote of the repository: git push origin " + s.Branch
+}
+
+func (s *shell) push(args []word) string {
+	only := s.pushOnly()
+	if s.Branch == "" || has(args, "d", "delete", "mirror", "prune", "all", "branches", "tags", "follow-tags", "repo", "receive-pack", "exec") {
 		return "git push is refused: " + only
 	}
 	words := plain(args, "o", "push-option", "receive-pack", "exec", "repo")
 	for i, w := range words {
-		if i == 0 || !w.whole {
+		if !w.whole {
+			continue
+		}
+		if i == 0 {
+			if strings.ContainsAny(w.text, ":/\\") || w.is(".", "..") {
+				return "git push " + w.text + " is refused: " + only
+			}
 			continue
 		}
 		from, to, ok := strings.Cut(strings.TrimPrefix(w.text, "+"), ":")

@@ -208,13 +208,13 @@ func TestShell(t *testing.T) {
 		{"echo git stash", ""}, {"git log --grep='git worktree add'", ""}, {"# git stash\nls", ""},
 		{`git commit -m "use $(cat msg) git gc"`, ""}, {"git push -u origin feature/auth", ""},
 		{"git push --force-with-lease origin HEAD", ""}, {"git push", ""}, {"git push origin HEAD:feature/auth", ""},
-		{"git branch", ""}, {"git branch -vv --contains HEAD", ""}, {"git branch backup", ""}, {"git tag v1", ""},
+		{"git branch", ""}, {"git branch -vv --contains HEAD", ""}, {"git branch backup", ""}, {"git tag", ""}, {"git tag -l", ""}, {"git config user.name", ""}, {"git config --get-regexp x", ""}, {"git config -f .gitmodules a.b", ""}, {"git remote -v", ""}, {"git remote get-url origin", ""},
 		{"git checkout -- src/auth/a.go", ""}, {"git checkout HEAD~1 -- a", ""}, {"git checkout main src/a.go", ""},
 		{"git checkout .", ""}, {"git checkout go.mod", ""}, {"git checkout feature/auth", ""}, {"git switch feature/auth", ""},
 		{"git stash list", ""}, {"git worktree list --porcelain", ""}, {"git reflog", ""}, {"git reset --hard HEAD~1", ""},
 		{"git fetch origin && git rebase origin/main", ""}, {"git fetch origin main", ""}, {"git symbolic-ref HEAD", ""},
 		{"git merge main", ""}, {"git clean -fdx", ""}, {"git -c user.name=x commit -m y", ""}, {"git stash --help", ""},
-		{"git update-ref refs/heads/feature/auth HEAD~1", ""}, {"git bisect start", ""}, {"git config user.name x", ""},
+		{"git update-ref refs/heads/feature/auth HEAD~1", ""}, {"git bisect start", ""}, {"git -c a.b=c config user.name", ""},
 		{"rm -rf node_modules build/", ""}, {"rm -rf *", ""}, {"sed -i s/a/b/ src/auth/*.go", ""}, {"echo x > src/admin/a.go", ""},
 		{"make 2>&1 | tee /tmp/log", ""}, {"cat .cmux/config.yml", ""}, {"cp .cmux/config.yml /tmp/", ""}, {"ls /p/shop/.cmux/signals", ""},
 		{"sed -i 's/.git/x/' README.md", ""}, {"touch .gitignore", ""}, {"grep -r tmux kill-server .", ""},
@@ -260,12 +260,45 @@ func TestShell(t *testing.T) {
 		{"touch /p/shop/.cmux/signals/catalog.done", "cmux's own state"}, {"echo 0 > /p/shop/.cmux/signals/auth.done", "never by a file"}, {"echo 0 >> ../shop/.cmux/signals/auth.done", ".cmux"},
 		{"echo 0 | tee -a $CMUX_ROOT/.cmux/signals/auth.done", ".cmux"}, {"rm -rf /p/shop/.cmux", ".cmux"}, {"rm -f ../shop/.cmux/signals/*.done", ".cmux"}, {"mv /p/shop/.cmux /tmp", ".cmux"}, {"cp x /p/shop/.cmux/signals/a.done", ".cmux"}, {"cp -t /p/shop/.cmux x", ".cmux"},
 		{"ln -s /dev/null .cmux/x", ".cmux"}, {"mkdir -p .cmux/signals", ".cmux"}, {"dd if=/dev/zero of=.cmux/x", ".cmux"}, {"sed -i s/1/0/ /p/shop/.cmux/signals/a.done", ".cmux"}, {"perl -pi -e s/1/0/ .cmux/x", ".cmux"}, {"truncate -s 0 .cmux/x", ".cmux"}, {": > .cmux/x", ".cmux"}, {"echo x &> .cmux/x", ".cmux"}, {"install -m 644 x .cmux/", ".cmux"},
-		{"cd /p/shop/.cmux && touch signals/a.done", ".cmux"}, {"find /p/shop/.cmux -name '*.done' -delete", ".cmux"}, {"find .cmux -exec rm {} +", ".cmux"}, {"D=/p/shop/.cmux; rm -rf $D/signals", ".cmux"}, {"for f in .cmux/signals/*; do rm \"$f\"; done", ".cmux"}, {"rm -rf .c*", ".cmux"}, {"rm -rf .[a-z]*", "own state"}, {"touch .cmux/signals/$N.done", ".cmux"}, {"cd $X && rm -rf .cmux", ".cmux"},
+		{"cd /p/shop/.cmux && touch signals/a.done", ".cmux"}, {"find /p/shop/.cmux -name '*.done' -delete", ".cmux"}, {"find .cmux -exec rm {} +", ".cmux"}, {"D=/p/shop/.cmux; rm -rf $D/signals", ".cmux"}, {"for f in .cmux/signals/*; do rm \"$f\"; done", ".cmux"}, {"rm -rf .cm*", ".cmux"}, {"rm -rf .[a-z]*", "own state"}, {"touch .cmux/signals/$N.done", ".cmux"}, {"cd $X && rm -rf .cmux", ".cmux"},
 		{"rm .git/index.lock", "git's own state"}, {"echo x > /p/shop/.git/HEAD", "git's own state"}, {"rm -rf /p/shop/.git/refs/heads/x", "git's own"}, {"echo x > src/auth/state/x", ".cmux"},
 		{"rm -rf ../*", "lie in it"}, {"rm -rf /p", "lie in it"}, {"rm -rf /p/shop", "lie in it"}, {"rm -rf \"$PWD\"", "lie in it"}, {"mv /p/shop-auth /tmp/", "lie in it"}, {"rm -rf /", "lie in it"},
 		{"rm -rf ../shop-catalog", "another agent's worktree"}, {"echo x > /p/shop/main.go", "project's own checkout"}, {"cp a.go /p/shop/", "own checkout"}, {"echo x > src/auth/out/a.go", "own checkout"}, {"git mv .cmux x", ".cmux"},
 		{"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: other/a.go\n+x\n*** End Patch\nEOF", "outside your scope"}, {"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: src/auth/a.go\n+x\n*** End Patch\nEOF", ""},
 	})
+}
+
+// What an agent's program takes orders from is a person's, wherever it lies, and
+// so is what all worktrees share.
+func TestOrders(t *testing.T) {
+	p := builder()
+	p.Scope, p.Context = nil, nil
+	p.Machine = clean{env: map[string]string{"HOME": "/h", "CLAUDE_CONFIG_DIR": "/cfg/claude", "CODEX_HOME": "/cfg/codex"}}
+	const orders, shared = "tells an agent's program", "all worktrees of the repository share"
+	runShell(t, p, []shellRow{
+		{"echo '{\"disableAllHooks\": true}' > .claude/settings.local.json", orders}, {"tee .claude/settings.json < x", orders}, {"cd .claude && touch settings.json", orders}, {"cd $X && echo x > .claude/settings.json", orders},
+		{"echo x > .CLAUDE/Settings.json", orders}, {"echo x > ~/.claude/settings.json", orders}, {"echo x > $HOME/.claude/settings.json", orders}, {"echo x >> \"$HOME\"/.claude.json", orders}, {"cp x /cfg/claude/settings.json", orders}, {"cp x $CLAUDE_CONFIG_DIR/settings.json", orders}, {"sed -i s/a/b/ $CODEX_HOME/config.toml", orders}, {"echo x > ~/.codex/config.toml", orders},
+		{"mv x .mcp.json", orders}, {"ln -sf x .mcp.json", orders}, {"rm -rf .claude", orders}, {"mv other .claude", orders}, {"ln -s /tmp/x .claude", orders}, {"rm .claude/*", orders}, {"rm -rf /cfg/claude", orders}, {"git rm .mcp.json", orders}, {"git mv x .claude/settings.json", orders}, {"perl -pi -e 1 src/../.claude/settings.json", orders}, {"echo x > /etc/claude-code/managed-settings.json", orders}, {"(cd /tmp && echo x > /h/.claude/settings.json)", orders},
+		{"claude mcp add x -- y", orders}, {"claude config set -g a b", orders}, {"codex mcp add x", orders},
+		{"cat .claude/settings.json", ""}, {"mkdir -p .claude/skills/x", ""}, {"echo x > .claude/skills/x/SKILL.md", ""}, {"echo x > settings.json", ""}, {"echo x > src/config.toml", ""}, {"claude mcp list", ""}, {"rm -rf ~/x", ""}, {"cp .mcp.json /tmp/x", ""},
+
+		{"git config core.hooksPath .hooks", shared}, {"git config --add a.b c", shared}, {"git config set a.b c", shared}, {"git config --local user.name x", shared}, {"git config --worktree a.b c", shared}, {"git config --unset a.b", shared}, {"git config -e", shared}, {"git config edit", shared}, {"git -C . config a.b c", shared}, {"cd src && git config a.b c", shared}, {"env git config a.b c", shared},
+		{"git config --global core.hooksPath x", "a person's own configuration"}, {"cd /tmp/x && git config --global a.b c", "a person's own"}, {"git config --system a.b c", "a person's own"}, {"git config -f .git/config a.b c", "git's own state"}, {"git config --file=/p/shop/.git/config a.b c", "git's own state"},
+		{"cd /tmp/x && git init && git config user.name x && git tag v1", ""}, {"git config -f /tmp/c a.b c", ""}, {"git -c user.name=x -c user.email=y commit -m z", ""},
+		{"git remote add x /tmp/y", shared}, {"git remote set-url --push origin /tmp/y", shared}, {"git remote rm origin", shared}, {"git remote rename a b", shared}, {"git tag v1", shared}, {"git tag -a v1 -m x", shared}, {"git tag -f v1", shared}, {"git lfs install", shared},
+		{"pre-commit install", "share its hooks"}, {"lefthook install", "share its hooks"}, {"npx husky init", ""}, {"husky install", "share its hooks"}, {"pre-commit run -a", ""}, {"cp x .git/hooks/pre-commit", "git's own state"}, {"ln -s ../x .git/hooks/pre-commit", "git's own state"},
+		{"git push https://elsewhere/x feature/auth", "to a remote of the repository"}, {"git push ../other feature/auth", "to a remote"}, {"git push git@host:x HEAD", "to a remote"}, {"git -c remote.origin.pushurl=/x push", "another place"}, {"git -c url.x.insteadOf=y push origin feature/auth", "another place"}, {"git push --tags", "only your own branch"}, {"git push --repo=/x", "only your own"}, {"git push -u origin feature/auth", ""},
+	})
+	for path, want := range map[string]string{
+		".claude/settings.json": orders, ".claude/settings.local.json": orders, "sub/.claude/settings.json": orders, ".mcp.json": orders, ".codex/config.toml": orders, "src/auth/../../.mcp.json": orders, "/cfg/claude/settings.json": orders,
+		".claude/agents/a.md": "", "settings.json": "", ".vscode/settings.json": "",
+	} {
+		verdict := guard.Deny
+		if want == "" {
+			verdict = guard.Allow
+		}
+		check(t, guard.Decide(p, guard.Call{Tool: "Write", Input: object("file_path", path), Dir: tree}), verdict, want)
+	}
 }
 
 // Who was given the task reports, nobody on their behalf.
@@ -287,7 +320,7 @@ func TestShellOfAReview(t *testing.T) {
 		{"git diff main..x && git log -p && git show HEAD:a", ""}, {"go test ./... && go vet ./...", ""}, {"npm test && npm run build", ""}, {"git branch --list; git branch; git branch -a", ""}, {"git tag -l", ""},
 		{"grep -rn x . > /tmp/out", ""}, {"cd /tmp/x && npm install && touch a && git commit -m x", ""}, {"sed -n 1,5p a", ""}, {"git apply --check x.patch", ""}, {"cargo fmt --check", ""}, {"gofmt -l .", ""}, {"git config --get user.name", ""}, {"git stash list", ""}, {"git add -n .", ""}, {"cmux done 'Looks fine'", ""}, {"git ls-files | xargs wc -l", ""}, {"yarn --version", ""}, {"echo x 2>/dev/null", ""}, {"git remote -v", ""},
 		{"echo x > a.go", "reviews and changes nothing"}, {"rm a.go", "reviews"}, {"mv a b", "reviews"}, {"touch src/x", "reviews"}, {"mkdir x", "reviews"}, {"sed -i s/a/b/ a.go", "reviews"}, {"cat > a <<EOF\nx\nEOF", "reviews"}, {"ls | tee out", "reviews"},
-		{"git commit -am x", "reviews"}, {"git checkout main", "reviews"}, {"git checkout -- a", "reviews"}, {"git reset --hard", "reviews"}, {"git merge x", "reviews"}, {"git rebase x", "reviews"}, {"git push", "no branch to push"}, {"git add .", "reviews"}, {"git branch x", "reviews"}, {"git tag v1", "reviews"}, {"git fetch", "reviews"}, {"git config user.name x", "reviews"}, {"git apply x.patch", "reviews"}, {"git clean -fdx", "reviews"}, {"git stash", "stash"}, {"git restore a", "reviews"},
+		{"git commit -am x", "reviews"}, {"git checkout main", "reviews"}, {"git checkout -- a", "reviews"}, {"git reset --hard", "reviews"}, {"git merge x", "reviews"}, {"git rebase x", "reviews"}, {"git push", "no branch to push"}, {"git add .", "reviews"}, {"git branch x", "reviews"}, {"git tag v1", "tag"}, {"git fetch", "reviews"}, {"git config user.name x", "configuration"}, {"git apply x.patch", "reviews"}, {"git clean -fdx", "reviews"}, {"git stash", "stash"}, {"git restore a", "reviews"},
 		{"npm install", "reviews"}, {"npm i x", "reviews"}, {"pnpm add x", "reviews"}, {"yarn", "reviews"}, {"pip install -r r.txt", "reviews"}, {"go mod tidy", "reviews"}, {"go get x", "reviews"}, {"cargo fmt", "reviews"}, {"gofmt -w .", "reviews"}, {"npx prettier --write .", ""}, {"prettier --write .", "reviews"}, {"patch -p1 < x", "reviews"}, {"black .", "reviews"}, {"eslint --fix .", "reviews"}, {"echo x > .cmux/x", ".cmux"}, {"echo x > /p/shop-auth/a", "another agent's"}, {"cd sub && echo x > a", "reviews"},
 	})
 }

@@ -153,6 +153,8 @@ func (g *guard) mayWriteAt(path string, s spot) string {
 	switch {
 	case s.state != "":
 		return inState(name, s.state)
+	case g.ordersAt(s.path, true):
+		return givesOrders(name)
 	case s.whose == persons:
 		return fmt.Sprintf("%s is refused: it lies in the project's own checkout, not in your worktree. Write the same file in %s.", name, g.home)
 	case s.whose == peers:

@@ -29,6 +29,8 @@ func (s *shell) write(doing string, w word, whole bool) {
 			// Nothing but cmux has a .cmux, wherever the shell may be.
 			if rel := filepath.ToSlash(filepath.Clean(text)); stateOf(rel) == ".cmux" {
 				s.refuse(inState(doing+" "+w.text, ".cmux"))
+			} else if s.ordersAt(rel, doing != making) {
+				s.refuse(givesOrders(doing + " " + w.text))
 			}
 			return
 		}
@@ -51,6 +53,8 @@ func (s *shell) writeAt(doing, name, path string, whole bool) {
 	switch {
 	case at.state != "":
 		s.refuse(inState(what, at.state))
+	case s.ordersAt(path, doing != making):
+		s.refuse(givesOrders(what))
 	case whole && (holds(path, s.root) || holds(path, s.tree)):
 		s.refuse(fmt.Sprintf("%s is refused: the project or its worktrees lie in it. Name the files in %s that you mean.", what, s.home))
 	case at.whose == peers:
@@ -61,6 +65,9 @@ func (s *shell) writeAt(doing, name, path string, whole bool) {
 		s.refuse(what + changesNothing)
 	}
 }
+
+// making is what mkdir does, which overwrites nothing.
+const making = "making"
 
 // changesNothing ends the refusals of a review.
 const changesNothing = " is refused: this node reviews and changes nothing. Write what you need for yourself in a directory of `mktemp -d`, and describe changes in your summary: cmux done \"summary\""
@@ -107,7 +114,9 @@ func (s *shell) program(name string, args []word) {
 			s.write("writing", to[len(to)-1], false)
 		}
 		s.into(args)
-	case "tee", "touch", "mkdir", "mkfifo":
+	case "mkdir":
+		s.writeAll(making, plain(args, "m", "mode"), false)
+	case "tee", "touch", "mkfifo":
 		s.writeAll("writing", plain(args, "mdrt", "mode", "date", "reference"), false)
 	case "truncate":
 		s.writeAll("writing", plain(args, "sr", "size", "reference"), false)
@@ -127,6 +136,13 @@ func (s *shell) program(name string, args []word) {
 		s.tmux(args)
 	case "cmux":
 		s.cmux(args)
+	case "claude", "codex", "gemini", "qwen":
+		s.agentsOwn(name, args)
+	case "pre-commit", "lefthook", "husky":
+		words := append(plain(args, ""), literal(""))
+		if contains(installers[name], words[0].text) && s.ownDir() != nobodys && !has(args, "h", "help", "version") {
+			s.refuse(strings.TrimSpace(name+" "+words[0].text) + " is refused: all worktrees of the repository share its hooks. Run what you need of them by itself.")
+		}
 	case "pkill", "killall":
 		for _, a := range plain(args, "") {
 			for _, n := range []string{"tmux", "cmux", "claude", "codex", "kimi"} {

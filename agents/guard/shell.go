@@ -62,6 +62,11 @@ func (g *guard) shellTool(c Call, in input) string {
 	s := &shell{guard: g, dir: dir, sub: c.Sub, vars: map[string]word{
 		"CMUX_ROOT": literal(g.Root), "CMUX_BRANCH": literal(g.Branch),
 	}}
+	for _, name := range []string{"HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "KIMI_SHARE_DIR"} {
+		if v := g.env(name); v != "" {
+			s.vars[name] = literal(v)
+		}
+	}
 	var argv []string
 	for _, name := range []string{"command", "cmd"} {
 		if json.Unmarshal(in.fields[name], &argv) == nil && len(argv) > 0 {
@@ -264,7 +269,11 @@ func (s *shell) word(w *syntax.Word) word {
 	text := b.String()
 	if strings.HasPrefix(text, "~") && len(w.Parts) > 0 {
 		if l, ok := w.Parts[0].(*syntax.Lit); ok && strings.HasPrefix(l.Value, "~") {
-			return word{}
+			home := s.env("HOME")
+			if home == "" || text != "~" && !strings.HasPrefix(text, "~/") {
+				return word{}
+			}
+			return word{home + text[1:], whole}
 		}
 	}
 	return word{text, whole}

@@ -300,7 +300,7 @@ func (c *composer) rules() {
 	if c.Node.HasBranch() {
 		c.line("- Commit your work to your branch in meaningful commits. What you leave uncommitted when you have reported is committed for you.")
 		c.line("- Write only inside your directory%s.", inScope(c.Node))
-		c.line("- Keep your hands off what others use. Refused: `git stash`, `git worktree`, `git gc`, `git prune`; deleting, moving, checking out or forcing branches that are not yours; writing under `.cmux/` or `.git/`. Set work aside in a commit of your own instead.")
+		c.line("- Keep your hands off what others use. Refused: `git stash`, `git worktree`, `git gc`, `git prune`; writing `git config`, remotes and tags; deleting, moving, checking out or forcing branches that are not yours; writing under `.cmux/` or `.git/`, or the settings of your own program. Set work aside in a commit of your own instead.")
 	} else {
 		c.line("- Write nothing in the project. Refused: tools that write files; commands that change files, commits or branches; writing under `.cmux/` or `.git/`. What you need to write for yourself goes into a temporary directory outside it.")
 	}

@@ -1,0 +1,83 @@
+package guard
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// orders are the files by which the agents' programs are told what they may
+// do, which hooks speak and which servers they start: by folder and name. An
+// empty folder is any.
+var orders = []struct{ folder, name string }{
+	{".claude", "settings*.json"}, {"", ".claude.json"}, {"", ".mcp.json"}, {"", "managed-settings*.json"}, {"", "managed-mcp.json"},
+	{".codex", "*.toml"}, {".codex", "hooks.json"}, {".codex", "*.rules"},
+	{".kimi", "config.*"}, {".kimi", "mcp.json"},
+	{".qwen", "settings*.json"}, {".gemini", "settings*.json"}, {"", "opencode.json"}, {"", "opencode.jsonc"},
+}
+
+// homes are the folders of those files, and the variables that name another.
+var homes = map[string]string{"CLAUDE_CONFIG_DIR": ".claude", "CODEX_HOME": ".codex", "KIMI_SHARE_DIR": ".kimi"}
+
+// env is a variable of the agent's environment, where that is known.
+func (g *guard) env(name string) string {
+	if g.Machine == nil {
+		return ""
+	}
+	return g.Machine.Env(name)
+}
+
+// ordersAt reports whether a resolved path is such a file, or may be one of
+// what a pattern of the shell names. whole says that the folder of one counts.
+func (g *guard) ordersAt(at string, whole bool) bool {
+	at = filepath.ToSlash(at)
+	for name, folder := range homes {
+		home := g.env(name)
+		if home == "" || !filepath.IsAbs(home) {
+			continue
+		}
+		if r, err := g.resolve(home); err == nil {
+			if rel, ok := inside(r, filepath.FromSlash(at)); ok {
+				at = path.Join("/", folder, rel)
+			}
+		}
+	}
+	parts := strings.Split(strings.ToLower(strings.Trim(at, "/")), "/")
+	last := parts[len(parts)-1]
+	for _, o := range orders {
+		if whole && o.folder != "" && matches(last, o.folder) {
+			return true
+		}
+		named, err := path.Match(o.name, last)
+		if named = named && err == nil || matches(last, o.name) || strings.ContainsAny(last, "*?[") && o.folder != ""; !named {
+			continue
+		}
+		if o.folder == "" || len(parts) > 1 && matches(parts[len(parts)-2], o.folder) {
+			return true
+		}
+	}
+	return false
+}
+
+func givesOrders(what string) string {
+	return what + " is refused: it tells an agent's program what it may do, and a person decides that. Go on without it; if the task is to change it: cmux blocked \"what should be in it\""
+}
+
+// agentsOwn judges a command by which an agent's program writes those files.
+func (s *shell) agentsOwn(name string, args []word) {
+	words := plain(args, "")
+	if len(words) < 2 || has(args, "h", "help") {
+		return
+	}
+	sub, verb := words[0].text, words[1]
+	if (sub == "mcp" || sub == "config" || sub == "plugin" || sub == "plugins" || sub == "features") && !verb.is("list", "get", "ls", "show") {
+		s.refuse(givesOrders(name + " " + sub + " " + verb.text))
+	}
+}
+
+// installers are programs that write hooks of git's, and the words by which.
+var installers = map[string][]string{
+	"pre-commit": {"install", "uninstall", "init-templatedir"},
+	"lefthook":   {"install", "uninstall", "add"},
+	"husky":      {"", "install", "init", "add", "set", "uninstall"},
+}
