@@ -231,9 +231,14 @@ func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Tim
 			continue
 		}
 		verdict := signals.Judge(h.Nodes[i].Recorded(), o, look)
-		if verdict.Kind == signals.Unsettled && o.Exists {
-			// Nobody waits here: what a look finds empty it calls empty.
+		if verdict.Kind == signals.Unsettled {
+			// Nobody waits here: what a look finds empty it calls empty, and what
+			// it finds gone it calls gone.
 			verdict = signals.Judge(h.Nodes[i].Recorded(), o, look.Add(signals.Settle))
+		}
+		if verdict.Kind == signals.Retry && !runner && h.Nodes[i].Blocked == "" {
+			h.Apply(&Record{Type: Reset, Node: name, At: now})
+			continue
 		}
 		if rec, ok := OverrideBy(name, verdict, o); ok {
 			rec.At = now

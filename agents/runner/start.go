@@ -390,7 +390,11 @@ func (l *Launch) endUnfinished(ctx context.Context) error {
 		return err
 	}
 	over, err := latest.Over()
-	if err != nil || over {
+	if err != nil {
+		return err
+	}
+	if over { // what a person called done and left running ends now
+		_, err := cancelAll(ctx, latest, "")
 		return err
 	}
 	if !l.Options.New {

@@ -41,9 +41,42 @@ func stopAll(ctx context.Context, r *run.Run, recs ...run.Record) error {
 	if err := book.Append(ctx, recs...); err != nil {
 		return err
 	}
+	_, err = endAgents(ctx, r, "", (*wrapper.Client).Stop)
+	return err
+}
+
+// Cancel ends the agent of a node, or all that are at work (node is empty),
+// in a run that has no runner, and returns whose agents it ended. What they
+// hold stays in their worktrees. A node that a person had decided stays as
+// decided. A *signals.HeldError says that the run has a runner, to be asked
+// instead.
+func Cancel(ctx context.Context, r *run.Run, node string) ([]string, error) {
+	lock, err := signals.TryLock(run.LockPath(r.Plan.Root))
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Unlock()
+	return cancelAll(ctx, r, node)
+}
+
+// cancelAll is Cancel for those who hold the run's lock.
+func cancelAll(ctx context.Context, r *run.Run, node string) ([]string, error) {
+	ended, err := endAgents(ctx, r, node, (*wrapper.Client).Cancel)
+	if err != nil {
+		return ended, err
+	}
+	if over, err := r.Over(); err != nil || !over {
+		return ended, err
+	}
+	return ended, r.DropEnv() // nobody wants it any more
+}
+
+// endAgents tells the agents that live, or that of one node, to end, and waits
+// until they have.
+func endAgents(ctx context.Context, r *run.Run, node string, tell func(*wrapper.Client, context.Context) error) (ended []string, err error) {
 	h := run.NewHistory(r.Plan.Graph)
 	if _, err := r.Replay(h, 0, nil); err != nil {
-		return err
+		return nil, err
 	}
 	var clients []*wrapper.Client
 	defer func() {
@@ -53,33 +86,34 @@ func stopAll(ctx context.Context, r *run.Run, recs ...run.Record) error {
 	}()
 	for i := range h.Nodes {
 		a := h.Nodes[i].Attempt()
-		if a == nil || a.Over() || a.Place.Child != "" {
+		name := r.Plan.Graph.Nodes[i].Name
+		if a == nil || a.Over() || a.Place.Child != "" || node != "" && node != name {
 			continue
 		}
-		name := r.Plan.Graph.Nodes[i].Name
 		if err := signals.MkdirAll(r.NodeDir(name), 0o700); err != nil {
-			return err
+			return ended, err
 		}
 		lock, err := signals.TryLock(r.NodeLock(name))
 		if err == nil {
 			// Gone; or not there yet, and without its spec it leaves again.
 			if err := errors.Join(r.DropSpec(name, a.N), lock.Unlock()); err != nil {
-				return err
+				return ended, err
 			}
 			continue
 		}
 		var held *signals.HeldError
 		if !errors.As(err, &held) {
-			return err
+			return ended, err
 		}
 		c, err := wrapper.Dial(ctx, r, name)
 		if err != nil {
-			return fmt.Errorf("the agent of %s lives but cannot be reached: %w", name, err)
+			return ended, fmt.Errorf("the agent of %s lives but cannot be reached: %w", name, err)
 		}
 		clients = append(clients, c)
-		if err := c.Stop(ctx); err != nil {
-			return fmt.Errorf("the agent of %s was told to stop: %w", name, err)
+		if err := tell(c, ctx); err != nil {
+			return ended, fmt.Errorf("the agent of %s was told to stop: %w", name, err)
 		}
+		ended = append(ended, name)
 	}
 	patience := time.NewTimer(StopPatience)
 	defer patience.Stop()
@@ -87,10 +121,10 @@ func stopAll(ctx context.Context, r *run.Run, recs ...run.Record) error {
 		select {
 		case <-c.Gone():
 		case <-ctx.Done():
-			return ctx.Err()
+			return ended, ctx.Err()
 		case <-patience.C:
-			return errors.New("an agent did not end within 30 s of being told to")
+			return ended, errors.New("an agent did not end within 30 s of being told to")
 		}
 	}
-	return nil
+	return ended, nil
 }

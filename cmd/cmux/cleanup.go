@@ -53,7 +53,7 @@ func (d *Deps) cleanup(ctx context.Context, v *run.View, yes bool) error {
 		return &Hint{Err: fmt.Errorf("run %s is under way, carried by %s", r.Plan.ID, v.Holder), Try: "cmux agents stop"}
 	}
 	for i := range v.Nodes {
-		if n := &v.Nodes[i]; n.Fact.Live() {
+		if n := &v.Nodes[i]; n.Fact.Live() && !over(v) {
 			return &Hint{Err: fmt.Errorf("%s is still running", n.Spec.Name), Try: "cmux agents stop"}
 		}
 	}
@@ -76,10 +76,19 @@ func (d *Deps) cleanup(ctx context.Context, v *run.View, yes bool) error {
 	for _, t := range trees {
 		fmt.Fprintf(d.Out, "worktree  %s (%s)\n", t.Path, orDash(t.Branch))
 	}
-	if !session && len(trees) == 0 {
+	open := atWork(v)
+	for _, name := range open {
+		fmt.Fprintf(d.Out, "agent     %s (still open)\n", name)
+	}
+	if !session && len(trees)+len(open) == 0 {
 		fmt.Fprintln(d.Out, "There is no session and no worktree to remove.")
 	} else if err := d.confirm(ctx, yes, "Remove these? Branches stay, and uncommitted work is saved first."); err != nil {
 		return err
+	}
+	if len(open) > 0 {
+		if _, err := runner.Cancel(ctx, r, ""); err != nil {
+			return err
+		}
 	}
 	path := filepath.Join(r.Dir, changelogName)
 	if err := signals.WriteFile(path, []byte(changelog(v)), 0o644); err != nil {

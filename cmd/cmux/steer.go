@@ -23,30 +23,28 @@ import (
 const patience = 10 * time.Second
 
 // ask leaves a request for the runner. It returns once a live runner has
-// carried it out or refused it; without one the request waits for resume.
-func (d *Deps) ask(ctx context.Context, v *run.View, q run.Request) error {
+// carried it out or refused it; without one the request waits for resume, and
+// done is false.
+func (d *Deps) ask(ctx context.Context, v *run.View, q run.Request) (done bool, err error) {
 	r := v.Run
 	ended := v.Holder == nil && over(v)
-	if ended && q.Op != run.OpRetry && q.Op != run.OpOverride {
-		return fmt.Errorf("run %s has ended (%s)", r.Plan.ID, v.RunState)
-	}
 	h := run.NewHistory(r.Plan.Graph)
 	offset, err := r.Replay(h, 0, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	w := signals.Watch(ctx, r.Dir)
 	defer w.Close()
 	if q, err = r.Ask(q); err != nil {
-		return err
+		return false, err
 	}
 	if ended {
 		fmt.Fprintln(d.Err, "the run has ended: cmux agents resume takes it up again and carries this out")
-		return nil
+		return false, nil
 	}
 	if v.Holder == nil {
 		fmt.Fprintln(d.Err, "no runner: this is carried out at cmux agents resume")
-		return nil
+		return false, nil
 	}
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
@@ -58,21 +56,21 @@ func (d *Deps) ask(ctx context.Context, v *run.View, q run.Request) error {
 			}
 		})
 		if err != nil {
-			return err
+			return false, err
 		}
 		if answer != nil {
 			if answer.Detail != "" {
-				return errors.New(answer.Detail)
+				return false, errors.New(answer.Detail)
 			}
-			return nil
+			return true, nil
 		}
 		select {
 		case <-w.C:
 		case <-deadline.C:
 			fmt.Fprintf(d.Err, "the runner (%s) has not taken this up yet; it stands until it does\n", v.Holder)
-			return nil
+			return false, nil
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, ctx.Err()
 		}
 	}
 }
@@ -91,13 +89,22 @@ func (d *Deps) steer(use, short, long, example string, op run.Op, said string, c
 			if err := check(&v.Nodes[i]); err != nil {
 				return err
 			}
-			if err := d.ask(cmd.Context(), v, run.Request{Op: op, Node: args[0]}); err != nil {
+			done, err := d.ask(cmd.Context(), v, run.Request{Op: op, Node: args[0]})
+			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(d.Out, "%s: %s\n", args[0], said)
-			return err
+			return d.tellAsked(args[0], said, done)
 		},
 	}
+}
+
+// tellAsked says what a request came to, or that it waits.
+func (d *Deps) tellAsked(node, said string, done bool) error {
+	if !done {
+		said = "waits to be " + said
+	}
+	_, err := fmt.Fprintf(d.Out, "%s: %s\n", node, said)
+	return err
 }
 
 func isSuccess(n *run.NodeView) bool { return n.Fact.Phase == dag.Ended && n.Fact.Outcome.Success() }
@@ -181,15 +188,15 @@ turn is over.`,
 					return err
 				}
 			}
-			if err := d.ask(cmd.Context(), v, run.Request{Op: run.OpAnswer, Node: args[0], Text: text}); err != nil {
+			done, err := d.ask(cmd.Context(), v, run.Request{Op: run.OpAnswer, Node: args[0], Text: text})
+			if err != nil {
 				return err
 			}
 			said := "answered"
 			if !asks {
 				said = "told; it asked nothing, and reads this when its turn is over"
 			}
-			_, err = fmt.Fprintf(d.Out, "%s: %s\n", args[0], said)
-			return err
+			return d.tellAsked(args[0], said, done)
 		},
 	}
 }
@@ -288,7 +295,7 @@ resume --update.`,
 			}
 			text.WriteString(moved)
 			q.Op, q.Node = run.OpRetry, args[0]
-			if err := d.ask(cmd.Context(), v, q); err != nil {
+			if _, err := d.ask(cmd.Context(), v, q); err != nil {
 				return err
 			}
 			_, err = fmt.Fprint(d.Out, text.String())
@@ -337,13 +344,32 @@ where it stood. With a name: cancel that node, which then counts as failed.`,
 			if n := &v.Nodes[i]; v.State.Settled(i) && !n.Fact.Live() {
 				return fmt.Errorf("%s has ended already (%s)", args[0], n.Status.Label)
 			}
-			if err := d.ask(cmd.Context(), v, run.Request{Op: run.OpStop, Node: args[0]}); err != nil {
+			if v.Holder == nil && v.Nodes[i].Fact.Live() {
+				ended, err := runner.Cancel(cmd.Context(), v.Run, args[0])
+				var held *signals.HeldError
+				switch {
+				case errors.As(err, &held): // a runner has come meanwhile
+				case err != nil:
+					return err
+				case len(ended) > 0:
+					return d.tellAsked(args[0], stopped(&v.Nodes[i]), true)
+				}
+			}
+			done, err := d.ask(cmd.Context(), v, run.Request{Op: run.OpStop, Node: args[0]})
+			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(d.Out, "%s: cancelled\n", args[0])
-			return err
+			return d.tellAsked(args[0], stopped(&v.Nodes[i]), done)
 		},
 	}
+}
+
+// stopped says what a stop makes of a node.
+func stopped(n *run.NodeView) string {
+	if n.Fact.StillOpen {
+		return "its agent was ended; the node stays " + n.Status.Label[:strings.IndexByte(n.Status.Label+",", ',')]
+	}
+	return "cancelled"
 }
 
 // stopRun stops the newest run and waits until its runner is gone.
@@ -357,6 +383,14 @@ func (d *Deps) stopRun(ctx context.Context) error {
 		return err
 	}
 	if v.Holder == nil {
+		if over(v) && len(atWork(v)) > 0 {
+			ended, err := runner.Cancel(ctx, r, "")
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(d.Out, "Ended what was still open: %s. The run stays %s.\n", strings.Join(ended, ", "), v.RunState)
+			return err
+		}
 		if over(v) || v.RunState == dag.RunStopped && len(atWork(v)) == 0 {
 			return fmt.Errorf("run %s is not running (%s)", r.Plan.ID, v.RunState)
 		}
