@@ -45,6 +45,9 @@ type Kind struct {
 	// Home is the configuration folder of the program in an environment, which
 	// holds its account; nil: it has none.
 	Home func(getenv func(string) string) string
+	// Tool is what the agent calls the tool "done" by which it reports; empty:
+	// it has the commands alone.
+	Tool string
 }
 
 // Account names what a limit of the node's program pauses: the kind with the
@@ -165,6 +168,7 @@ type Limits struct {
 	Note    time.Duration // between records of what was used, 5 s
 	Pause   time.Duration // first wait at a limit without a stated end, 30 s; doubles
 	Doubt   Doubt
+	Parting time.Duration // wait for an agent to take in that its report is accepted, 10 s
 }
 
 // past is a deadline that is over.
@@ -192,6 +196,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Note, 5*time.Second)
 	set(&l.Pause, 30*time.Second)
 	l.Doubt = l.Doubt.withDefaults()
+	set(&l.Parting, 10*time.Second)
 	return l
 }
 
@@ -232,6 +237,7 @@ type Stage struct {
 	Tell func(ctx context.Context, events ...Event) error
 
 	again   *reopened // it goes on after an end without a report; nil: not so
+	tool    string    // Kind.Tool
 	events  *event.Log
 	lines   *event.Printer
 	spawner *proc.Spawner

@@ -131,6 +131,9 @@ func (a *attempt) deliver(h handed) error {
 		a.pending = &h
 		return nil
 	}
+	if was, err := a.answerCall(h); was || err != nil {
+		return err
+	}
 	if a.gate != nil && a.asks {
 		switch {
 		case a.question != nil:
@@ -249,7 +252,7 @@ func (a *attempt) reported() (finished bool, err error) {
 		}
 		if f == nil || a.overridden {
 			a.end.Summary = summary
-			return true, nil
+			return true, a.accept()
 		}
 		if f.settle != nil {
 			if err := f.settle(); err != nil {

@@ -62,8 +62,11 @@ type attempt struct {
 	interrupt  context.CancelFunc // ends the step that runs
 	foreign    time.Time          // of a signal that nobody can have typed: no step ran
 	calls      chan func() error
-	delivered  []string // messages handed to the agent
-	subagents  int      // at work now
+	delivered  []string        // messages handed to the agent
+	caller     *Message        // the report of the agent's that waits for an answer
+	asking     bool            // that call puts a question to a person
+	concluded  <-chan struct{} // closed when the agent knows that its report was accepted; nil: it did not say so
+	subagents  int             // at work now
 
 	// Of the conversation so far.
 	sentBack     int // turns without a report
@@ -274,6 +277,7 @@ func (a *attempt) launch() error {
 			return err
 		}
 	}
+	a.stage.tool = a.kind.Tool
 	agent, err := a.kind.New(a.stage)
 	if err != nil {
 		return failedBy(codeOf(err), dag.ReasonSetup, "%s: %v", a.kind.Name, err)
@@ -392,7 +396,7 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 
 // hearFurther hears the next question when the last one is answered.
 func (a *attempt) hearFurther() error {
-	for a.gate == nil && len(a.further) > 0 {
+	for a.gate == nil && len(a.further) > 0 && !a.inQuestion() {
 		m := a.further[0]
 		a.further = a.further[1:]
 		select {
@@ -502,6 +506,7 @@ func (a *attempt) handle(m Message) error {
 	case OpOverridden:
 		a.overridden = true
 		a.openGate() // nobody asks or answers it here any more
+		a.hangUp("a person has decided this task: nothing more is needed of you. End your turn")
 		a.budget.run(false)
 		a.stopIdle()
 	case OpGranted:
@@ -535,7 +540,7 @@ func (a *attempt) handle(m Message) error {
 		if a.activity == dag.TakenOver {
 			return a.become(dag.Working, time.Time{}, "")
 		}
-	case OpDone, OpBlocked:
+	case OpDone, OpBlocked, OpAsk, OpOutput:
 		if a.unanswered != nil {
 			reply.Error = "the program of " + a.spec.Node + " has ended without a report, and a person decides what becomes of it"
 			return nil
@@ -545,12 +550,7 @@ func (a *attempt) handle(m Message) error {
 			return nil
 		}
 		a.sign()
-		a.done = &report{blocked: m.Op == OpBlocked, text: m.Text}
-		a.stage.Show(event.Event{Kind: event.Report, State: string(m.Op), Text: m.Text})
-		if err := a.accountWorks(); err != nil {
-			return err
-		}
-		return a.record(run.Record{Type: run.Noted, How: string(m.Op), Detail: m.Text})
+		return a.report(&m, &reply)
 	case OpHook:
 		if a.unanswered != nil {
 			return nil // what comes late changes nothing
@@ -561,8 +561,8 @@ func (a *attempt) handle(m Message) error {
 			reply = refusal(err)
 			return nil
 		}
-		if l, ok := a.agent.(Listener); ok && a.gate != nil && a.asks && l.Asks(m.Event) {
-			a.further, m.reply = append(a.further, m), nil
+		if l, ok := a.agent.(Listener); ok && a.inQuestion() && l.Asks(m.Event) {
+			a.further = append(a.further, m.detach())
 			return nil
 		}
 		events, r, err := a.hear(m.Event, m.Payload)
@@ -571,10 +571,13 @@ func (a *attempt) handle(m Message) error {
 			return nil
 		}
 		reply = r
+		if slices.ContainsFunc(events, func(e Event) bool { return e.What == Concluded }) {
+			a.concluded = m.gone
+		}
 		if i := slices.IndexFunc(events, func(e Event) bool { return e.Hold }); i >= 0 && !(events[i].Background > 0 && a.questionOpen()) {
 			a.openGate()
-			held := m
-			a.gate, m.reply = &held, nil
+			held := m.detach()
+			a.gate = &held
 			a.asks = events[i].What == Asked
 		}
 		return a.reactAll(events)
@@ -680,6 +683,7 @@ func (a *attempt) react(e Event) error {
 	case TookOver:
 		a.stopBackground()
 		a.openGate()
+		a.hangUp("a person writes to you: do as they say")
 		a.turnEnded, a.question, a.limit, a.falter = false, nil, nil, nil
 		a.taken = true
 		if a.delivering != nil {

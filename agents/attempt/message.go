@@ -15,6 +15,8 @@ const (
 	OpHook       Op = "hook"       // a hook of the agent's reports an event
 	OpDone       Op = "done"       // the agent reports: finished; Text is the summary
 	OpBlocked    Op = "blocked"    // the agent reports: cannot go on; Text is the reason
+	OpAsk        Op = "ask"        // the agent asks a person; Text is the question
+	OpOutput     Op = "output"     // the agent publishes Text under Key
 	OpCancel     Op = "cancel"     // stop NAME: end it, marker 130
 	OpStop       Op = "stop"       // stop: end it, no marker
 	OpBreak      Op = "break"      // its runner was told to leave and takes it along: end it, no marker
@@ -31,8 +33,11 @@ const (
 // Message is one thing said to a running attempt.
 type Message struct {
 	Op      Op              `json:"op"`
-	Token   string          `json:"token,omitempty"` // done, blocked: that of the attempt
+	Token   string          `json:"token,omitempty"` // done, blocked, ask, output: that of the attempt
 	Text    string          `json:"text,omitempty"`
+	Key     string          `json:"key,omitempty"`     // output
+	Options []string        `json:"options,omitempty"` // ask: a number stands for the option in that place
+	Wait    bool            `json:"wait,omitempty"`    // done, blocked, ask: reply with the verdict, or with what a person answers
 	Trial   bool            `json:"trial,omitempty"`   // granted: it finds out whether the limit of its account is over
 	Event   string          `json:"event,omitempty"`   // hook
 	Payload json.RawMessage `json:"payload,omitempty"` // hook
@@ -45,6 +50,8 @@ type Message struct {
 // hook command is to print and return.
 type Reply struct {
 	Error  string `json:"error,omitempty"`
+	Text   string `json:"text,omitempty"`  // what the one that waits is told
+	Final  bool   `json:"final,omitempty"` // the report is accepted: there is nothing left to do
 	Stdout string `json:"stdout,omitempty"`
 	Exit   int    `json:"exit,omitempty"`
 }
@@ -62,6 +69,13 @@ func (m Message) WithReply(f func(Reply) error) Message {
 func (m Message) WithGone(gone <-chan struct{}) Message {
 	m.gone = gone
 	return m
+}
+
+// detach takes the reply out of m: whoever holds the result answers later.
+func (m *Message) detach() Message {
+	held := *m
+	m.reply = nil
+	return held
 }
 
 func (m *Message) answer(r Reply) error {
@@ -90,6 +104,7 @@ const (
 	Delegated                     // Background sub-agents are at work now
 	Hindered                      // what is to be delivered waits for a person to clear the way; Text says what is in it
 	Converses                     // its conversation, which can be resumed, is Text
+	Concluded                     // it has taken in that its report was accepted, and asks the model nothing more
 )
 
 // Event is what a hook of an agent means to its attempt.

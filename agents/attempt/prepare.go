@@ -21,7 +21,7 @@ func (s *Stage) Prompt() (text, file string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	text = prompt.Compose(prompt.Input{Node: s.Node, Spec: s.Spec, Base: s.Run.Plan.Base, Earlier: earlier})
+	text = prompt.Compose(prompt.Input{Node: s.Node, Spec: s.Spec, Base: s.Run.Plan.Base, Earlier: earlier, Tool: s.tool})
 	if s.again != nil {
 		text += "\n" + s.Resumption() + "\n" // where its conversation is gone
 	}

@@ -25,7 +25,7 @@ const Name = "claude"
 
 // Kind is Claude Code.
 func Kind() attempt.Kind {
-	return attempt.Kind{Name: Name, Judge: true, Home: attempt.HomeIn("CLAUDE_CONFIG_DIR", ".claude"), New: func(s *attempt.Stage) (attempt.Agent, error) { return newAgent(s) }}
+	return attempt.Kind{Name: Name, Judge: true, Home: attempt.HomeIn("CLAUDE_CONFIG_DIR", ".claude"), Tool: toolPrefix + "done", New: func(s *attempt.Stage) (attempt.Agent, error) { return newAgent(s) }}
 }
 
 // maxArgument is how long a prompt may be to go by argument; Linux allows
@@ -110,6 +110,14 @@ func (a *agent) Start(context.Context) error {
 	if err := signals.PutFile(a.start.Settings, settings, 0o600); err != nil {
 		return err
 	}
+	servers, err := composeServers(s.Run.Binary())
+	if err != nil {
+		return err
+	}
+	a.start.Servers = s.File("mcp", ".json")
+	if err := os.WriteFile(a.start.Servers, servers, 0o600); err != nil {
+		return err
+	}
 	a.follow = newFollower(a)
 	if a.start.Resume {
 		a.follow.path, a.follow.spent = Transcript(s.Env, a.start.Session), s.Spec.Counted
@@ -164,6 +172,10 @@ func (a *agent) HandBack(text string) attempt.Reply {
 	defer a.mu.Unlock()
 	return a.listener.handBack(text)
 }
+
+// Concludes implements attempt.Concluder: the hook after an accepted report
+// ends the turn.
+func (a *agent) Concludes() {}
 
 // Busy implements attempt.Listener.
 func (a *agent) Busy() bool {

@@ -15,6 +15,7 @@ import (
 
 	"cmux/agents/attempt"
 	"cmux/agents/claude"
+	"cmux/agents/mcp"
 	"cmux/agents/modeltest"
 	"cmux/agents/proc"
 	"cmux/agents/run"
@@ -33,12 +34,14 @@ func TestMain(m *testing.M) {
 			fmt.Sscan(os.Args[4], &n)
 			os.Exit(wrapper.Main(context.Background(), wrapper.Options{
 				RunDir: os.Args[2], Node: os.Args[3], Attempt: n, Kinds: attempt.NewKinds(claude.Kind()),
-				Limits: attempt.Limits{Grace: 10 * time.Second, Retry: 20 * time.Millisecond, Pause: 10 * time.Millisecond, Settle: settle()},
+				Limits: attempt.Limits{Grace: 10 * time.Second, Retry: 20 * time.Millisecond, Pause: 10 * time.Millisecond, Settle: settle(), Parting: time.Minute},
 			}))
 		case "done":
 			exit(wrapper.Done(context.Background(), os.Getenv, os.Args[len(os.Args)-1]))
 		case "blocked":
 			exit(wrapper.Blocked(context.Background(), os.Getenv, os.Args[len(os.Args)-1]))
+		case "mcp":
+			exit(mcp.Serve(context.Background(), os.Getenv, os.Stdin, os.Stdout, "test"))
 		case "hook":
 			out, code, err := wrapper.Hook(context.Background(), os.Getenv, os.Args[2], os.Stdin)
 			fmt.Print(out)

@@ -10,6 +10,7 @@ import (
 	"cmux/agents/attempt"
 	"cmux/agents/event"
 	"cmux/agents/guard"
+	"cmux/agents/prompt"
 	"cmux/agents/transcript"
 )
 
@@ -25,6 +26,7 @@ type payload struct {
 	Tool       string          `json:"tool_name"`
 	ToolID     string          `json:"tool_use_id"`
 	Input      json.RawMessage `json:"tool_input"`
+	Response   json.RawMessage `json:"tool_response"`
 	Error      string          `json:"error"`
 	Said       string          `json:"last_assistant_message"`
 	Background []struct {
@@ -98,6 +100,10 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]attempt.Event, atte
 		l.asking, l.askingSub, l.held, l.question = p.Tool, p.AgentID, hook, p.Input
 		return one(attempt.Event{What: attempt.Asked, Text: l.asked(p), Hold: true})
 	case "PostToolUse", "PostToolUseFailure":
+		if hook == "PostToolUse" && p.Tool == toolPrefix+"done" && p.AgentID == "" && strings.Contains(string(p.Response), prompt.Accepted) {
+			// The model would be called once more, only to say that it is done.
+			return []attempt.Event{{What: attempt.Concluded}}, printed(object{"continue": false, "stopReason": "cmux: the report is accepted"}), nil
+		}
 		if l.asking != "" && l.asking == p.Tool && (l.askingSub == "" || l.askingSub == p.AgentID) {
 			l.asking = ""
 			return one(attempt.Event{What: attempt.WentOn})

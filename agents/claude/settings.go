@@ -3,6 +3,7 @@ package claude
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,21 @@ const (
 	// stopMargin is for what is looked at beside the checks.
 	stopMargin = time.Minute
 )
+
+// toolPrefix stands before the names of the tools of `cmux mcp`.
+const toolPrefix = "mcp__cmux__"
+
+// callTimeout bounds a call of such a tool, which waits for checks or a person.
+const callTimeout = answerTimeout
+
+// composeServers is the file of MCP servers that the program starts, as JSON.
+// The server has the environment of the program, by which it finds the attempt.
+func composeServers(binary string) ([]byte, error) {
+	return json.MarshalIndent(object{"mcpServers": object{"cmux": object{
+		"type": "stdio", "command": binary, "args": []string{"mcp"}, "timeout": callTimeout.Milliseconds(),
+		"alwaysLoad": true, // else the model sees the names alone and has to search for the tools
+	}}}, "", "  ")
+}
 
 type settings struct {
 	Hooks        map[string][]hookGroup `json:"hooks"`
@@ -55,7 +71,7 @@ var hookEvents = []string{
 func composeSettings(binary string, n *dag.Node, readable ...string) ([]byte, error) {
 	s := settings{Hooks: map[string][]hookGroup{}, SkipBypass: true, Permissions: permissions{
 		// Reporting never waits for a permission.
-		Allow: []string{"Bash(cmux done:*)", "Bash(cmux blocked:*)"},
+		Allow: []string{toolPrefix + "done", toolPrefix + "blocked", toolPrefix + "ask", toolPrefix + "output"},
 	}}
 	for _, path := range readable {
 		s.Permissions.Allow = append(s.Permissions.Allow, "Read(/"+path+")")
@@ -86,6 +102,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 // start is how the program is started.
 type start struct {
 	Settings string // path
+	Servers  string // path
 	Session  string // id of the conversation
 	Resume   bool   // it exists already
 	Model    string
@@ -101,7 +118,7 @@ func (s start) args() []string {
 	if s.Headless {
 		args = append(args, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
 	}
-	args = append(args, "--settings", s.Settings)
+	args = append(args, "--settings", s.Settings, "--mcp-config", s.Servers)
 	if s.Resume {
 		args = append(args, "--resume", s.Session)
 	} else {
@@ -145,7 +162,11 @@ func environ(env []string) []string {
 		}
 	}
 	// The attempt counts hand-backs itself; the program lets a turn end after 8.
-	return append(out, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=1000000")
+	return append(out, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=1000000",
+		// A report waits for its verdict; in a pane the program would put it into
+		// the background after two minutes, and give it up after half an hour.
+		"CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS=0",
+		"CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT="+strconv.FormatInt(callTimeout.Milliseconds(), 10))
 }
 
 // getenv is the value of a variable in env, the last one standing.

@@ -26,7 +26,7 @@ const maxInput = 1 << 20
 
 // Kind is Codex.
 func Kind() attempt.Kind {
-	return attempt.Kind{Name: Name, Judge: true, Home: attempt.HomeIn("CODEX_HOME", ".codex"), New: func(s *attempt.Stage) (attempt.Agent, error) { return newAgent(s) }}
+	return attempt.Kind{Name: Name, Judge: true, Tool: "mcp__cmux.done", Home: attempt.HomeIn("CODEX_HOME", ".codex"), New: func(s *attempt.Stage) (attempt.Agent, error) { return newAgent(s) }}
 }
 
 type object = map[string]any
@@ -139,7 +139,7 @@ func (a *agent) open(ctx context.Context, first bool) error {
 func (a *agent) enter(ctx context.Context) (resumed bool, err error) {
 	s := a.Stage
 	// A login shell would put its own PATH before that of the run.
-	config := object{"allow_login_shell": false}
+	config := object{"allow_login_shell": false, "mcp_servers.cmux": reportServer(s.Run.Binary())}
 	trusted, err := a.trustHook(ctx)
 	if err != nil {
 		return false, err

@@ -371,3 +371,38 @@ func TestLeave(t *testing.T) {
 		t.Errorf("exit %d, %+v", code, f.Ended())
 	}
 }
+
+// The verdict on a report by tool is the tool's answer, in its sandbox too.
+func TestReportByTool(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*dag.Node){
+		"auto_accept":         auto,
+		"sandboxed":           func(*dag.Node) {},
+		"review":              func(n *dag.Node) { n.Role = dag.RoleReview },
+		"review, auto_accept": func(n *dag.Node) { n.Role, n.AutoAccept = dag.RoleReview, true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			report := mt.ToolUse{Name: "mcp__cmux__done", Input: map[string]string{"summary": "nothing was needed"}}
+			f, server := fixture(t, func(n *dag.Node) {
+				change(n)
+				n.Verify = []string{"test -e ../again || { touch ../again; exit 3; }"}
+			}, mt.Turn{report}, mt.Turn{report}, mt.Turn{mt.Text("finished")})
+			_, wait := f.Start()
+			if code := wait(); code != 0 {
+				t.Fatalf("exit %d", code)
+			}
+			if end := f.Ended(); end.Outcome != dag.Done || end.Summary != "nothing was needed" {
+				t.Errorf("%+v", end)
+			}
+			rs := server.Requests()
+			if len(rs) < 2 || len(rs) > 3 { // it is interrupted once the report is accepted
+				t.Fatalf("the model was called %d times", len(rs))
+			}
+			said := rs[1].ToolResults()
+			if len(said) != 1 || !strings.Contains(said[0].Text, "The check `test -e ../again") {
+				t.Errorf("the verdict was %+v", said)
+			}
+		})
+	}
+}

@@ -86,6 +86,10 @@ func (g *guard) judge(c Call, in input) Decision {
 		if in.text("isolation") == "worktree" {
 			return Decision{Deny, "a worktree of its own for a sub-agent is refused: cmux manages the worktrees of this repository. Start it without isolation, in your directory."}
 		}
+	case reporting:
+		if c.Sub {
+			return Decision{Deny, c.Tool + refusedToSub}
+		}
 	case moves:
 		return Decision{Deny, fmt.Sprintf("%s is refused: cmux manages the worktrees of this repository. Stay in %s.", c.Tool, g.home)}
 	}
@@ -109,6 +113,7 @@ const (
 	plans
 	delegates
 	moves
+	reporting
 )
 
 // tools are those of Claude Code, Codex and Kimi, by lower-case name, and the
@@ -130,6 +135,9 @@ var tools = map[string]toolKind{
 
 func kindOf(tool string) toolKind {
 	name := strings.ToLower(tool)
+	if strings.HasPrefix(name, "mcp__cmux__") {
+		return reporting
+	}
 	if strings.HasPrefix(name, "mcp__") {
 		name = name[strings.LastIndex(name, "__")+2:]
 		if k := tools[name]; k != writes {

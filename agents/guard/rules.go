@@ -266,6 +266,9 @@ func (s *shell) tmux(args []word) {
 	}
 }
 
+// refusedToSub is why a sub-agent does not report.
+const refusedToSub = " is refused to a sub-agent: it would end the task of the agent that started you. Say what you found or could not do in your answer; that agent reports."
+
 // cmux lets an agent report and look, not steer the run.
 func (s *shell) cmux(args []word) {
 	words := plain(args, "")
@@ -274,9 +277,9 @@ func (s *shell) cmux(args []word) {
 	}
 	told := words[0].text
 	switch told {
-	case "done", "blocked":
+	case "done", "blocked", "output":
 		if s.sub {
-			s.refuse("cmux " + told + " is refused to a sub-agent: it would end the task of the agent that started you. Say what you found or could not do in your answer; that agent reports.")
+			s.refuse("cmux " + told + refusedToSub)
 		}
 		return
 	case "hook", "version", "help", "completion":

@@ -26,6 +26,7 @@ type Capability struct {
 	Guard      string // tool calls judged before they happen
 	ReadOnly   string // how a review is kept from writing
 	Questions  string // the agent asks a person
+	Reports    string // how it reports
 	Limits     string // a usage or rate limit is told from a failure
 	Resume     string // the conversation goes on after a loss
 	Usage      string // tokens are counted, budgets kept
@@ -52,6 +53,7 @@ var known = []struct {
 		Guard:      "every tool call, by its hooks",
 		ReadOnly:   "write tools are refused, and shell commands that are seen to write",
 		Questions:  "in the pane, or with `answer`",
+		Reports:    "by tool or command",
 		Limits:     "yes",
 		Resume:     "yes",
 		Usage:      "yes",
@@ -66,6 +68,7 @@ var known = []struct {
 		Guard:      "every command and patch, by a hook; without hooks (older versions) what it asks leave for",
 		ReadOnly:   "its read-only sandbox, and as with `claude`",
 		Questions:  "in the pane, or with `answer`",
+		Reports:    "by tool or command",
 		Limits:     "yes",
 		Resume:     "yes",
 		Usage:      "yes",
@@ -80,6 +83,7 @@ var known = []struct {
 		Guard:      "every tool call, by its hooks; without hooks (older versions) what it asks leave for",
 		ReadOnly:   "write tools are refused, and shell commands that are seen to write",
 		Questions:  "in the pane, or with `answer`",
+		Reports:    "by command",
 		Limits:     "yes",
 		Resume:     "yes",
 		Usage:      "yes",
@@ -89,6 +93,7 @@ var known = []struct {
 	}},
 	{kind: attempt.Command, can: Capability{
 		Panes:    "a terminal of its own",
+		Reports:  "by its exit code",
 		Headless: "yes",
 		Tested:   "with the real program",
 	}},
@@ -228,6 +233,7 @@ func Markdown() string {
 		{"calls judged before they happen", func(c Capability) string { return c.Guard }},
 		{"`role: review` kept from writing", func(c Capability) string { return c.ReadOnly }},
 		{"questions to a person", func(c Capability) string { return c.Questions }},
+		{"[reports](working-with-agents.md#reporting)", func(c Capability) string { return c.Reports }},
 		{"limits waited for", func(c Capability) string { return c.Limits }},
 		{"same conversation after a loss", func(c Capability) string { return c.Resume }},
 		{"tokens counted, `budget` kept", func(c Capability) string { return c.Usage }},

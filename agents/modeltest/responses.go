@@ -245,7 +245,12 @@ func (r *responsesReply) tool(name string, input []byte) error {
 	}
 	id, call := r.itemID("fc"), r.itemID("call")
 	made := func(status, arguments string) object {
-		return object{"type": "function_call", "id": id, "call_id": call, "name": name, "arguments": arguments, "status": status}
+		o := object{"type": "function_call", "id": id, "call_id": call, "name": name, "arguments": arguments, "status": status}
+		// Tools of an MCP server stand in a namespace of its own.
+		if i := strings.LastIndex(name, "__"); i > 0 && strings.HasPrefix(name, "mcp__") {
+			o["namespace"], o["name"] = name[:i], name[i+2:]
+		}
+		return o
 	}
 	return r.item(made("in_progress", ""), made("completed", string(input)), func(i int) error {
 		for _, p := range pieces(string(input)) {

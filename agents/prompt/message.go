@@ -7,6 +7,12 @@ import (
 
 const again = "then report again with: cmux done \"summary\""
 
+// Accepted answers a report by tool that was judged and found in order.
+const Accepted = "Accepted: your report, your work and its checks are in order. The task is over: end your turn now, without another word."
+
+// NobodyAnswers answers a question to a person where there is none.
+const NobodyAnswers = "nobody can answer a question during this run. Decide yourself, by what the task and the code say, and name the decision in your summary; if you cannot go on without an answer, report that you are blocked"
+
 // LimitOver sends an agent on after a usage or rate limit.
 const LimitOver = "The limit is over. Go on where you left off."
 

@@ -2,6 +2,8 @@ package prompt
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +17,7 @@ type Input struct {
 	Spec    *run.Spec     // of the attempt
 	Base    string        // commit that the run started from
 	Earlier []run.Attempt // of this node, oldest first
+	Tool    string        // what the agent calls the tool "done" of cmux's; empty: it has none
 }
 
 // Compose is the prompt of an attempt.
@@ -184,6 +187,12 @@ func (c *composer) dependencies() {
 			}
 			c.line("Work: %s", at)
 		}
+		if len(d.Outputs) > 0 {
+			c.line("Outputs:")
+			for _, key := range slices.Sorted(maps.Keys(d.Outputs)) {
+				c.quote(key + "=" + d.Outputs[key])
+			}
+		}
 		if s := strings.TrimSpace(d.Summary); s != "" {
 			c.line("Summary:")
 			c.quote(s)
@@ -316,21 +325,33 @@ func inScope(n *dag.Node) string {
 
 func (c *composer) report() {
 	c.section("How to report")
-	c.line("Report by a shell command, as the last thing you do, and then end your turn. A turn that ends without a report does not finish the task: you are sent back to it.")
+	c.line("Report as the last thing you do, and then end your turn. A turn that ends without a report does not finish the task: you are sent back to it.")
 	c.line("")
 	switch c.Node.Role {
 	case dag.RoleReview:
-		c.line("- `cmux done \"summary\"`: when the review is complete, whatever it found. The summary is your only result: state the verdict, then each finding with file, line and what to change.")
+		c.line("- %s: when the review is complete, whatever it found. The summary is your only result: state the verdict, then each finding with file, line and what to change.", c.way("done", "summary"))
 	default:
-		c.line("- `cmux done \"summary\"`: when the task is complete%s. Say in the summary what you did and what those who build on it must know. If nothing had to be changed: `cmux done \"nothing was needed: why\"`.", proven(c.Node))
+		c.line("- %s: when the task is complete%s. Say in the summary what you did and what those who build on it must know. If nothing had to be changed, the summary is \"nothing was needed: why\".", c.way("done", "summary"), proven(c.Node))
 	}
 	blocked := "a person reads the reason and answers you here."
 	if c.Spec.Headless {
 		blocked = "nobody can answer during this run, so it ends your attempt as failed."
 	}
-	c.line("- `cmux blocked \"reason\"`: only when you cannot go on without a decision, access or a file that you do not have. State what you need; %s Do not use it for work that is merely hard.", blocked)
+	c.line("- %s: only when you cannot go on without a decision, access or a file that you do not have. State what you need; %s Do not use it for work that is merely hard.", c.way("blocked", "reason"), blocked)
 	c.line("")
+	if c.Tool != "" {
+		c.line("Tool and command count the same. Prefer the tool: its answer tells you whether your work is accepted. If the tool is not there or fails, use the command.")
+	}
 	c.line("Quote the text for the shell; with backquotes, `$` or quotation marks in it use single quotes.%s", examined(c.Node))
+}
+
+// way is how the agent makes a report: by tool first where it has one.
+func (c *composer) way(report, text string) string {
+	command := fmt.Sprintf("`cmux %s \"%s\"`", report, text)
+	if c.Tool == "" {
+		return command
+	}
+	return fmt.Sprintf("the tool `%s` with `%s`, or the command %s", strings.TrimSuffix(c.Tool, "done")+report, text, command)
 }
 
 // proven is what else must hold before `cmux done`.

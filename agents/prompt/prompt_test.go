@@ -63,6 +63,12 @@ func TestCompose(t *testing.T) {
 			in.Spec.Headless = true
 			return in
 		}(),
+		"build-tool": func() prompt.Input {
+			in := full()
+			in.Tool = "mcp__cmux__done"
+			in.Spec.Dependencies[0].Outputs = map[string]string{"VERSION": "3", "NOTE": "two\nlines"}
+			return in
+		}(),
 		"build-context-only": func() prompt.Input {
 			in := build()
 			in.Node.Context = []string{"src/types/"}

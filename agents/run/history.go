@@ -34,15 +34,16 @@ func (a *Attempt) Over() bool { return a.End != nil || a.Vanished != "" }
 type Node struct {
 	Fact      dag.Fact
 	Attempts  []Attempt
-	Marker    *Written  // the marker that cmux last wrote or was about to write; nil: none counts
-	Published bool      // Marker was seen in place
-	Withdrawn *Written  // the marker before Marker, which no longer counts: to be removed where it still stands
-	Tip       string    // what its branch contributes, once it is a success
-	Blocked   string    // dependency that its recorded 99 names; empty: none recorded
-	Opened    bool      // gate: a person was told
-	Fresh     bool      // the next attempt starts from the base
-	Left      *Left     // its program has ended without a report, and nobody has decided yet; nil: not so
-	Used      dag.Usage // by all attempts
+	Marker    *Written          // the marker that cmux last wrote or was about to write; nil: none counts
+	Published bool              // Marker was seen in place
+	Withdrawn *Written          // the marker before Marker, which no longer counts: to be removed where it still stands
+	Tip       string            // what its branch contributes, once it is a success
+	Blocked   string            // dependency that its recorded 99 names; empty: none recorded
+	Opened    bool              // gate: a person was told
+	Fresh     bool              // the next attempt starts from the base
+	Left      *Left             // its program has ended without a report, and nobody has decided yet; nil: not so
+	Used      dag.Usage         // by all attempts
+	Outputs   map[string]string // that its agent published, since its last reset
 	Last      time.Time
 }
 
@@ -275,6 +276,9 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 			n.Tip = r.Tip
 		}
 		return c, false
+	case Output:
+		n.publish(r.Key, r.Value)
+		return c, false
 	default:
 		return c, false
 	}
@@ -291,7 +295,7 @@ func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
 		}
 	case r.Type == Reset:
 		n.setMarker(nil)
-		n.Tip, n.Blocked, n.Opened = "", "", false
+		n.Tip, n.Blocked, n.Opened, n.Outputs = "", "", false, nil
 		n.Fresh, n.Left = r.Fresh, nil
 	}
 	return c, true

@@ -40,6 +40,7 @@ const (
 	Requested  Type = "request"   // a command's request was carried out, or refused with Detail
 	Updated    Type = "updated"   // resume --update froze a new configuration
 	Incident   Type = "incident"  // what the attempt tried and may not, or is suspected of: How and Detail; nothing came of it
+	Output     Type = "output"    // the agent published Value under Key, for the nodes behind its own
 	Noted      Type = "note"      // anything else a person may want to see
 )
 
@@ -175,6 +176,8 @@ type Record struct {
 	Used         dag.Usage        `json:"used,omitzero"`          // Used: by the attempt, in all
 	Fresh        bool             `json:"fresh,omitempty"`        // Reset: the next attempt starts from the base
 	Request      string           `json:"request,omitempty"`      // Requested: its id
+	Key          string           `json:"key,omitempty"`          // Output
+	Value        string           `json:"value,omitempty"`        // Output
 	Place        *Place           `json:"place,omitempty"`
 	End          *End             `json:"end,omitempty"`
 	Marker       *Written         `json:"marker,omitempty"`

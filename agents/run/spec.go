@@ -18,6 +18,8 @@ type Dependency struct {
 	Tip      string `json:"tip,omitempty"` // what it contributes; empty: nothing
 	Summary  string `json:"summary,omitempty"`
 	DiffStat string `json:"diffstat,omitempty"`
+
+	Outputs map[string]string `json:"outputs,omitempty"` // that it published
 }
 
 // Spec is what one attempt of one node is to do. The runner writes it before

@@ -77,7 +77,7 @@ func dependency(h *run.History, i int, label string) run.Dependency {
 		d.Branch = spec.Branch
 	}
 	if e := n.LastEnd(); e != nil && n.Fact.Outcome.Success() {
-		d.Summary, d.DiffStat = e.Summary, e.DiffStat
+		d.Summary, d.DiffStat, d.Outputs = e.Summary, e.DiffStat, n.Outputs
 	}
 	return d
 }

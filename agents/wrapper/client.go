@@ -181,13 +181,25 @@ func Blocked(ctx context.Context, env func(string) string, reason string) error 
 	return report(ctx, env, attempt.Message{Op: attempt.OpBlocked, Text: reason})
 }
 
+// Output is `cmux output KEY=VALUE`: it publishes a value for the nodes behind
+// the attempt's own.
+func Output(ctx context.Context, env func(string) string, key, value string) error {
+	return report(ctx, env, attempt.Message{Op: attempt.OpOutput, Key: key, Text: value})
+}
+
 func report(ctx context.Context, env func(string) string, m attempt.Message) error {
-	m.Token = env("CMUX_TOKEN")
 	if env("CMUX_SOCKET") == "" && env(proc.AttemptVar) != "" {
 		return nil
 	}
-	_, err := call(ctx, env, m)
+	_, err := Report(ctx, env, m)
 	return err
+}
+
+// Report makes a report for the attempt whose environment env is. One that is
+// to wait returns with the verdict, or with what a person answers.
+func Report(ctx context.Context, env func(string) string, m attempt.Message) (attempt.Reply, error) {
+	m.Token = env("CMUX_TOKEN")
+	return call(ctx, env, m)
 }
 
 // held are hooks that wait for a verdict or a person. The agent program bounds
@@ -199,7 +211,7 @@ func call(ctx context.Context, env func(string) string, m attempt.Message) (atte
 	if path == "" {
 		return attempt.Reply{}, ErrOutside
 	}
-	if !held[m.Event] {
+	if !m.Wait && !held[m.Event] {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, patience)
 		defer cancel()

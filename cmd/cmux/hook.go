@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/mcp"
 	"cmux/agents/wrapper"
 )
 
@@ -42,6 +43,49 @@ func newBlockedCmd(d *Deps) *cobra.Command {
 		},
 	}
 }
+
+func newOutputCmd(d *Deps) *cobra.Command {
+	return &cobra.Command{
+		Use:     "output KEY=VALUE",
+		GroupID: "agent",
+		Short:   "Publish a value for the nodes that depend on this one (for agents)",
+		Long: `Publish a short value under a name. The nodes that depend on this one find it in
+their prompts. The newest value of a name counts.`,
+		Example: "  cmux output version=1.4.2",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, value, ok := strings.Cut(args[0], "=")
+			if !ok {
+				return usage("cmux output KEY=VALUE", "%q has no =", args[0])
+			}
+			return outside(wrapper.Output(cmd.Context(), d.Getenv, key, value))
+		},
+	}
+}
+
+// newMCPCmd is the server that agent programs start for their agents' reports.
+func newMCPCmd(d *Deps) *cobra.Command {
+	return &cobra.Command{
+		Use:     "mcp",
+		GroupID: "agent",
+		Short:   "Serve the tools by which agents report (for agent programs)",
+		Long: `Serve the tools done, blocked, ask and output over the Model Context Protocol on
+standard input and output, for the agent whose program starts it. cmux tells
+Claude Code and Codex to start it; there is nothing to set up.`,
+		Example: "  cmux mcp",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if d.Getenv("CMUX_TOKEN") == "" {
+				return outside(wrapper.ErrOutside)
+			}
+			return mcp.Serve(cmd.Context(), d.Getenv, io.NopCloser(d.In), nopCloser{d.Out}, version)
+		},
+	}
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
 
 func newHookCmd(d *Deps) *cobra.Command {
 	return &cobra.Command{

@@ -245,7 +245,7 @@ and a failure blocks exactly what depends on it.`,
 	root.AddGroup(&cobra.Group{ID: "main", Title: "Commands:"}, &cobra.Group{ID: "agent", Title: "What agents call:"})
 	root.SetHelpCommandGroupID("main")
 	root.SetCompletionCommandGroupID("main")
-	root.AddCommand(newAgentsCmd(d), newSnapshotsCmd(d), newDoctorCmd(d), newVersionCmd(d), newDoneCmd(d), newBlockedCmd(d), newHookCmd(d))
+	root.AddCommand(newAgentsCmd(d), newSnapshotsCmd(d), newDoctorCmd(d), newVersionCmd(d), newDoneCmd(d), newBlockedCmd(d), newOutputCmd(d), newHookCmd(d), newMCPCmd(d))
 	checkArgs(root)
 	return root
 }

@@ -21,6 +21,7 @@ import (
 
 	"cmux/agents/attempt"
 	"cmux/agents/event"
+	"cmux/agents/mcp"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/seal/sealtest"
@@ -44,6 +45,8 @@ func Main(kinds ...attempt.Kind) {
 		}))
 	case "done":
 		exit(wrapper.Done(context.Background(), os.Getenv, os.Args[len(os.Args)-1]))
+	case "mcp":
+		exit(mcp.Serve(context.Background(), os.Getenv, os.Stdin, os.Stdout, "test"))
 	case "hook":
 		out, code, err := wrapper.Hook(context.Background(), os.Getenv, os.Args[2], os.Stdin)
 		fmt.Print(out)

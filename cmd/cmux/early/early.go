@@ -31,7 +31,7 @@ func byProgram(args []string) bool {
 		return false
 	}
 	switch args[1] {
-	case "hook", "done", "blocked":
+	case "hook", "done", "blocked", "output":
 		return true
 	}
 	return args[1] == "agents" && args[2] == "exec"
