@@ -59,6 +59,7 @@ type command struct {
 	stdin  []byte    // or
 	input  io.Reader // never retried
 	stdout io.Writer // nil: returned
+	warned *string   // gets what git said on its standard error, also when all went well
 }
 
 func git(ctx context.Context, dir string, args ...string) (string, error) {
@@ -70,15 +71,22 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 const lockWait = 5 * time.Second
 
 // run returns the standard output, whole. A command that failed on a lock held
-// by another process is repeated with growing pauses.
+// by another process is repeated with growing pauses; a lock that was left by a
+// git that was killed is removed.
 func (c command) run(ctx context.Context) (string, error) {
-	deadline := time.Now().Add(lockWait)
+	began := time.Now()
+	deadline := began.Add(lockWait)
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
 		out, err := c.once(ctx)
 		var ge *GitError
-		if err == nil || c.input != nil || c.stdout != nil ||
-			!errors.As(err, &ge) || !lockBusy(ge.Stderr) || time.Now().After(deadline) {
+		if err == nil || c.input != nil || c.stdout != nil || !errors.As(err, &ge) || !lockBusy(ge.Stderr) {
 			return out, err
+		}
+		if pause >= abandonedAfter {
+			removed, held := breakLock(ctx, lockPath(ge.Stderr, c.dir), began)
+			if time.Now().After(deadline) && !removed {
+				return out, explainLock(err, lockPath(ge.Stderr, c.dir), held)
+			}
 		}
 		t := time.NewTimer(pause)
 		select {
@@ -105,15 +113,20 @@ func (c command) once(ctx context.Context) (string, error) {
 	cmd.Env = append(cmd.Env, c.env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if c.stdout != nil {
-		cmd.Stdout = c.stdout
-	}
 	if c.input != nil {
 		cmd.Stdin = c.input
 	} else if c.stdin != nil {
 		cmd.Stdin = bytes.NewReader(c.stdin)
 	}
-	err := cmd.Run()
+	var err error
+	if c.stdout != nil {
+		err = drain(ctx, cmd, c.stdout)
+	} else {
+		err = cmd.Run()
+	}
+	if c.warned != nil {
+		*c.warned = stderr.String()
+	}
 	if err == nil {
 		return stdout.String(), nil
 	}
@@ -129,6 +142,34 @@ func (c command) once(ctx context.Context) (string, error) {
 		ge.Code = exit.ExitCode()
 	}
 	return stdout.String(), ge
+}
+
+// drain runs cmd with its output going to w for as long as w takes: git may
+// have ended long before all of it is read, and a slow reader is no failure.
+func drain(ctx context.Context, cmd *exec.Cmd, w io.Writer) error {
+	if f, ok := w.(*os.File); ok {
+		cmd.Stdout = f
+		return cmd.Run()
+	}
+	r, out, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	cmd.Stdout = out
+	err = cmd.Start()
+	out.Close()
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { r.SetReadDeadline(time.Now().Add(cancelGrace)) })
+	defer stop()
+	_, copyErr := io.Copy(w, r)
+	r.Close() // a reader that gave up ends git, which would wait for it
+	if err := cmd.Wait(); err != nil {
+		return err
+	}
+	return copyErr
 }
 
 // exitCode is the code git ended with, 0 without an error and -1 when it did

@@ -77,10 +77,18 @@ func Git(ctx context.Context, dir string, environ []string, args ...string) *exe
 	cmd.Dir = dir
 	cmd.Env = append(CleanEnv(environ), fixedEnv...)
 	// TERM lets git remove its lock files and half-made worktrees.
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 3 * time.Second
+	cmd.Cancel = func() error {
+		time.AfterFunc(cancelGrace, func() { cmd.Process.Kill() })
+		return cmd.Process.Signal(syscall.SIGTERM)
+	}
+	// Counted from git's end as well, when it only bounds what a child that git
+	// left may hold open: a machine under load takes its time.
+	cmd.WaitDelay = time.Minute
 	return cmd
 }
+
+// cancelGrace is how long a cancelled git has to take back what it began.
+const cancelGrace = 3 * time.Second
 
 type overrideKey struct{}
 

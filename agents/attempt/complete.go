@@ -229,7 +229,7 @@ func (a *attempt) survey() {
 		return
 	}
 	from := a.spec.Place.Commit
-	ctx := context.WithoutCancel(a.ctx)
+	ctx := worktree.WithNotes(context.WithoutCancel(a.ctx), func(s string) { a.note("%s", s) })
 	var errs []error
 	note := func(err error) { errs = append(errs, err) }
 	if a.end.Outcome != dag.Done && a.end.Reason != dag.ReasonScope || a.overridden {

@@ -81,9 +81,14 @@ func (a *attempt) reaches() (f *fault, err error) {
 // git runs f, which asks git, while messages are served. What git cannot do is
 // no fault of the agent's but still ends the attempt.
 func (a *attempt) git(f func(context.Context) error) error {
+	var notes []string
 	failure, err := a.during(func(ctx context.Context) error {
+		ctx = worktree.WithNotes(ctx, func(s string) { notes = append(notes, s) })
 		return f(worktree.WithConfig(ctx, a.shared.undone...))
 	})
+	for _, s := range notes {
+		a.note("%s", s)
+	}
 	if err != nil {
 		return err
 	}

@@ -104,6 +104,7 @@ func (r *Runner) linger(ctx context.Context, d time.Duration) {
 
 // lend makes the start commit and the worktree of a placement.
 func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
+	ctx = worktree.WithNotes(ctx, func(s string) { r.Log.Warn(s, "node", spec.Name) })
 	if err := r.undrifted(ctx); err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (d *Deps) cleanup(ctx context.Context, v *run.View, yes bool) error {
 	if err != nil {
 		return err
 	}
-	ctx = d.asRecorded(ctx, r, repo)
+	ctx = worktree.WithNotes(d.asRecorded(ctx, r, repo), func(s string) { fmt.Fprintf(d.Err, "cmux: %s\n", s) })
 	_, session, err := runner.Session(ctx, r)
 	if err != nil {
 		return err
