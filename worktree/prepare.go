@@ -58,6 +58,14 @@ func (r *Repo) Prepare(ctx context.Context, t *Tree, s PrepareSpec) error {
 		return err
 	}
 	given := p.Given
+	seen := map[string]content{}
+	brings := len(s.Copy)+len(s.Link)+len(s.Setup) > 0
+	if brings {
+		q := &prepared{brought: map[string]*broughtPath{}}
+		if seen, err = q.notice(ctx, t.Path, nil, ByCopy); err != nil {
+			return err
+		}
+	}
 	work := func() error {
 		for _, pattern := range s.Copy {
 			if err := r.bring(ctx, t, pattern, "copy", s.Output, copyPath); err != nil {
@@ -82,6 +90,11 @@ func (r *Repo) Prepare(ctx context.Context, t *Tree, s PrepareSpec) error {
 				return err
 			}
 		}
+		if len(s.Copy)+len(s.Link) > 0 {
+			if seen, err = p.notice(ctx, t.Path, seen, ByCopy); err != nil {
+				return err
+			}
+		}
 		for _, command := range s.Setup {
 			if err := setup(ctx, t, command, s); err != nil {
 				return err
@@ -97,6 +110,15 @@ func (r *Repo) Prepare(ctx context.Context, t *Tree, s PrepareSpec) error {
 	if err != nil {
 		return errors.Join(workErr, err)
 	}
+	if brings {
+		by := BySetup
+		if len(s.Setup) == 0 {
+			by = ByCopy
+		}
+		if _, err := p.notice(ctx, t.Path, seen, by); err != nil {
+			return errors.Join(workErr, err)
+		}
+	}
 	for _, name := range after {
 		if slices.Contains(before, name) {
 			continue
@@ -111,7 +133,7 @@ func (r *Repo) Prepare(ctx context.Context, t *Tree, s PrepareSpec) error {
 		}
 		given = append(given, g)
 	}
-	return errors.Join(workErr, writeJSON(filepath.Join(t.GitDir, preparedFile), prepared{Done: workErr == nil, Given: given}))
+	return errors.Join(workErr, writeJSON(filepath.Join(t.GitDir, preparedFile), prepared{Done: workErr == nil, Given: given, Brought: p.Brought}))
 }
 
 // ignoredPaths lists the ignored files, a wholly ignored directory as one with
@@ -373,9 +395,12 @@ func (w *tailWriter) quoted() string {
 type prepared struct {
 	Done  bool        `json:"done"`
 	Given []givenPath `json:"given,omitempty"`
+	// Brought are the paths that git shows and that are not the agent's doing.
+	Brought []*broughtPath `json:"brought,omitempty"`
 
-	dirs  map[string]bool
-	files map[string]givenPath
+	dirs    map[string]bool
+	files   map[string]givenPath
+	brought map[string]*broughtPath
 }
 
 // givenPath is an ignored path that copy, link or setup brought. A directory
@@ -387,7 +412,7 @@ type givenPath struct {
 }
 
 func readPrepared(private string) (*prepared, error) {
-	p := &prepared{dirs: map[string]bool{}, files: map[string]givenPath{}}
+	p := &prepared{dirs: map[string]bool{}, files: map[string]givenPath{}, brought: map[string]*broughtPath{}}
 	b, err := os.ReadFile(filepath.Join(private, preparedFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -396,7 +421,11 @@ func readPrepared(private string) (*prepared, error) {
 	}
 	if json.Unmarshal(b, p) != nil {
 		// Torn by a crash: nothing counts as given, so more is saved, and Prepare runs again.
-		p.Done, p.Given = false, nil
+		p.Done, p.Given, p.Brought = false, nil, nil
+	}
+	p.Brought = slices.DeleteFunc(p.Brought, func(b *broughtPath) bool { return b == nil })
+	for _, b := range p.Brought {
+		p.brought[string(b.Path)] = b
 	}
 	for _, g := range p.Given {
 		if dir, ok := strings.CutSuffix(string(g.Path), "/"); ok {

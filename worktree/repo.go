@@ -208,6 +208,10 @@ func dirt(ctx context.Context, dir string) (Dirt, error) {
 	if err != nil {
 		return Dirt{}, err
 	}
+	return dirtOf(ctx, dir, entries)
+}
+
+func dirtOf(ctx context.Context, dir string, entries []statusEntry) (Dirt, error) {
 	var d Dirt
 	for _, e := range entries {
 		switch {

@@ -104,7 +104,11 @@ func (r *Repo) ChangedFiles(ctx context.Context, treePath, start string) ([]stri
 	}
 	all := append(fields(tracked), fields(untracked)...)
 	slices.Sort(all)
-	return slices.Compact(all), nil
+	p, err := preparedIn(ctx, treePath)
+	if err != nil {
+		return nil, err
+	}
+	return p.agents(ctx, treePath, start, slices.Compact(all))
 }
 
 // Holds reports whether the history of tip, a commit or ref, holds the commit.
@@ -126,9 +130,22 @@ func (r *Repo) Common(ctx context.Context, a, b string) (string, error) {
 	return line(out), err
 }
 
-// Uncommitted says what the worktree holds beside its commit.
+// Uncommitted says what the worktree holds beside its commit, without what cmux
+// put there and nobody has changed since.
 func (r *Repo) Uncommitted(ctx context.Context, treePath string) (Dirt, error) {
-	return dirt(ctx, treePath)
+	p, err := preparedIn(ctx, treePath)
+	if err != nil {
+		return Dirt{}, err
+	}
+	if len(p.Brought) == 0 {
+		return dirt(ctx, treePath)
+	}
+	entries, err := dirty(ctx, treePath)
+	if err != nil {
+		return Dirt{}, err
+	}
+	entries, _ = p.own(treePath, entries)
+	return dirtOf(ctx, treePath, entries)
 }
 
 // Diff writes the changes between two commits as a patch; with an empty to,
@@ -148,8 +165,8 @@ func (r *Repo) Diff(ctx context.Context, w io.Writer, dir, from, to string, colo
 
 // taken reports what status still tells of when there is nothing to commit, such
 // as work inside a submodule.
-func taken(ctx context.Context, treePath string) error {
-	d, err := dirt(ctx, treePath)
+func (r *Repo) taken(ctx context.Context, treePath string) error {
+	d, err := r.Uncommitted(ctx, treePath)
 	if err != nil || d.Clean() {
 		return err
 	}
@@ -159,7 +176,8 @@ func taken(ctx context.Context, treePath string) error {
 // CommitAll commits everything that is uncommitted and untracked in the
 // worktree, without the repository's hooks or signing, under the person's
 // identity or as cmux. The index agrees with the new commit afterwards. With
-// nothing to commit it returns HEAD. An unended merge is concluded when no
+// nothing to commit it returns HEAD. What cmux put there and nobody has changed
+// since stays out. An unended merge is concluded when no
 // path is unmerged in the working tree's content; a rebase, cherry-pick or the
 // like is refused (ErrDirty), and so are a repository inside and work that no
 // commit takes in (ErrUnsavable).
@@ -172,10 +190,15 @@ func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string,
 	if op != "" && op != "merge" {
 		return "", hint("end it in "+treePath, "%w: a %s is in progress in %s", ErrDirty, op, treePath)
 	}
-	entries, err := status(ctx, treePath, "--untracked-files=normal", "--ignored=no")
+	p, err := readPrepared(private)
 	if err != nil {
 		return "", err
 	}
+	entries, err := dirty(ctx, treePath)
+	if err != nil {
+		return "", err
+	}
+	entries, rest := p.own(treePath, entries)
 	for _, e := range entries {
 		switch {
 		case e.kind == 'u':
@@ -189,7 +212,7 @@ func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string,
 	if err != nil && exitCode(err) != 1 || len(entries) == 0 && op == "" {
 		return head, err
 	}
-	if _, err := git(ctx, treePath, "add", "--all", "--", ":/"); err != nil {
+	if err := stage(ctx, treePath, entries, rest); err != nil {
 		return "", err
 	}
 	tree, err := git(ctx, treePath, "write-tree")
@@ -202,7 +225,7 @@ func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string,
 			return "", err
 		}
 		if line(same) == line(tree) {
-			return head, taken(ctx, treePath)
+			return head, r.taken(ctx, treePath)
 		}
 	}
 	args := []string{"commit-tree", line(tree), "-F", "-"}
@@ -242,6 +265,34 @@ func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string,
 		}
 	}
 	return commit, nil
+}
+
+// stage brings the index to the worktree, but for rest.
+func stage(ctx context.Context, treePath string, entries, rest []statusEntry) error {
+	if len(rest) == 0 {
+		_, err := git(ctx, treePath, "add", "--all", "--", ":/")
+		return err
+	}
+	literal := []string{"GIT_LITERAL_PATHSPECS=1"}
+	list := func(entries []statusEntry) []byte {
+		var b []byte
+		for _, e := range entries {
+			b = append(append(b, e.path...), 0)
+		}
+		return b
+	}
+	if staged := slices.DeleteFunc(rest, func(e statusEntry) bool { return e.index == '.' }); len(staged) > 0 {
+		if _, err := (command{dir: treePath, env: literal, stdin: list(staged),
+			args: []string{"reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"}}).run(ctx); err != nil {
+			return err
+		}
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	_, err := command{dir: treePath, env: literal, stdin: list(entries),
+		args: []string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}}.run(ctx)
+	return err
 }
 
 // identity is the environment that makes cmux the author where the person has

@@ -120,29 +120,57 @@ func (a *attempt) judgeOnce() error {
 }
 
 // verify runs the node's checks, unless the tree is as it was when they last
-// passed. what names the occasion in a fault.
+// passed. what names the occasion in a fault. A check must not change what is
+// judged; where nobody is there to be told, what it only rewrote counts once it
+// leaves it alone.
 func (a *attempt) verify(what string) (*fault, error) {
+	for again := false; ; again = true {
+		f, rewrote, err := a.runChecks(what)
+		if f == nil || err != nil || !rewrote || again || a.tellable() {
+			return f, err
+		}
+		a.say("%s; they run once more on what it left", f.detail)
+	}
+}
+
+// tellable reports whether there is an agent that a fault can be handed back to.
+func (a *attempt) tellable() bool {
+	return a.kind.Judge && a.agent != nil && !a.hasEnded()
+}
+
+// runChecks is verify, once. rewrote says that the fault is a check that changed
+// files and lost none.
+func (a *attempt) runChecks(what string) (_ *fault, rewrote bool, _ error) {
 	if len(a.node.Verify) == 0 {
-		return nil, nil
+		return nil, false, nil
 	}
 	print, err := a.fingerprint()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if print != "" && print == a.passed {
-		return nil, nil
+		return nil, false, nil
 	}
 	before := a.activity
 	if err := a.become(dag.Checking, time.Time{}, ""); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	a.end.Checks = nil
+	state, err := a.state()
+	if err != nil {
+		return nil, false, err
+	}
 	for _, command := range a.node.Verify {
 		a.say("check: %s", command)
 		check, err := a.check(command)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		now, meddled, rewrites, err := a.meddled(state, what, command)
+		if err != nil {
+			return nil, false, err
+		}
+		state = now
 		a.end.Checks = append(a.end.Checks, *check)
 		a.stage.Keep(event.Event{
 			Kind: event.Check, Command: command, Exit: &check.Exit, TimedOut: check.TimedOut, Took: check.Took,
@@ -159,14 +187,21 @@ func (a *attempt) verify(what string) (*fault, error) {
 				detail: fmt.Sprintf("%s%s: %s%s", what, command, how, endOf(check.Output)),
 				tell:   prompt.CheckFailed(command, how, check.Output),
 			}
-			return f, a.become(before, time.Time{}, "")
+			if meddled != nil {
+				f.detail, f.tell = f.detail+"; "+meddled.detail, f.tell+"\n\n"+meddled.tell
+			}
+			return f, false, a.become(before, time.Time{}, "")
+		}
+		if meddled != nil {
+			a.say("%s", meddled.detail)
+			return meddled, rewrites, a.become(before, time.Time{}, "")
 		}
 	}
 	// Checks may write files; what passed is the tree they left.
 	if a.passed, err = a.fingerprint(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return nil, a.become(before, time.Time{}, "")
+	return nil, false, a.become(before, time.Time{}, "")
 }
 
 func (a *attempt) fingerprint() (print string, err error) {
@@ -307,6 +342,28 @@ func LookPath(name string, env []string) (string, error) {
 // scope finds the changes that lie outside what the node may write. A path
 // that context names is read-only unless scope names it too.
 func (a *attempt) scope(ctx context.Context) (*fault, error) {
+	taken, err := a.tree.repo.TakenIn(ctx, a.tree.lent.Path, a.ownStart)
+	if err != nil {
+		return nil, err
+	}
+	if len(taken) > 0 {
+		return &fault{
+			reason: dag.ReasonScope,
+			detail: "committed what copy or link put into the worktree: " + shown(taken),
+			tell:   prompt.TakenIn(shown(taken)),
+		}, nil
+	}
+	inside, err := a.tree.repo.Repositories(ctx, a.tree.lent.Path, a.ownStart)
+	if err != nil {
+		return nil, err
+	}
+	if len(inside) > 0 {
+		return &fault{
+			reason: dag.ReasonScope,
+			detail: "made a repository inside the worktree, whose content no commit takes in: " + shown(inside),
+			tell:   prompt.Nested(shown(inside), inside[0]),
+		}, nil
+	}
 	if len(a.node.Scope) == 0 && len(a.node.Context) == 0 {
 		return nil, nil
 	}
@@ -393,13 +450,13 @@ func (a *attempt) uncommitted(ctx context.Context) (*fault, error) {
 			detail: "uncommitted: " + what,
 			tell:   prompt.Uncommitted(what),
 		}
-		if !a.kind.Judge || a.agent == nil || a.askedCommit {
+		if !a.tellable() || a.askedCommit {
 			f.settle = a.commit
 		}
 		return f, nil
 	}
 	if !a.kind.Judge || a.askedCommit || a.node.Role != dag.RoleBuild ||
-		a.done != nil && (a.agent == nil || strings.HasPrefix(strings.ToLower(strings.TrimSpace(a.done.text)), nothingNeeded)) {
+		a.done != nil && (!a.tellable() || strings.HasPrefix(strings.ToLower(strings.TrimSpace(a.done.text)), nothingNeeded)) {
 		return nil, nil
 	}
 	n, err := a.tree.commits(ctx, a.ownStart)

@@ -140,3 +140,48 @@ func TestChecksRunAgainAfterAChange(t *testing.T) {
 		t.Errorf("checks ran %d times, %v", strings.Count(string(b), "x"), err)
 	}
 }
+
+// A repository inside is named with the ways out, as often as any fault.
+func TestRepositoryInsideIsHandedBack(t *testing.T) {
+	f, wait := agentInTree(t, dag.Node{VerifyAttempts: 3})
+	eventually(t, "it runs", func() bool { return f.log() != "" })
+	dir := f.job.Spec.Place.Dir
+	git(t, dir, "init", "-q", "lib/vendored")
+	git(t, f.file("lib/vendored"), "commit", "-q", "--allow-empty", "-m", "its own")
+	write(t, f.file("lib/vendored/x"), "x\n")
+	write(t, f.file("src/y"), "y\n")
+	f.done("one")
+	f.told(1, "repository of its own, whose files no commit of yours takes in: lib/vendored")
+	git(t, dir, "add", "-A")
+	f.done("two")
+	f.told(2, "git rm --cached -- lib/vendored")
+	git(t, dir, "rm", "-q", "-r", "--cached", "-f", "lib/vendored")
+	if err := os.RemoveAll(f.file("lib/vendored/.git")); err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "vendored")
+	f.done("three")
+	if end, err := wait(); err != nil || end.Outcome != dag.Done || end.Commits != 1 {
+		t.Errorf("%+v, %v\n%s", end, err, f.log())
+	}
+}
+
+// What a check does to the work is handed back, and what copy brought stays out
+// of commits.
+func TestWhatIsNotTheAgentsIsHandedBack(t *testing.T) {
+	f, wait := agentInTree(t, dag.Node{VerifyAttempts: 3, Verify: []string{"test ! -e spoil || { rm spoil src/a.txt; }"}})
+	eventually(t, "it runs", func() bool { return f.log() != "" })
+	dir := f.job.Spec.Place.Dir
+	write(t, f.file("spoil"), "x\n")
+	f.done("one")
+	f.told(1, "it deleted or emptied spoil, src/a.txt")
+	git(t, dir, "restore", "src/a.txt")
+	write(t, f.file("new"), "x\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "new")
+	f.done("two")
+	if end, err := wait(); err != nil || end.Outcome != dag.Done || end.Commits != 1 {
+		t.Errorf("%+v, %v\n%s", end, err, f.log())
+	}
+}

@@ -72,6 +72,8 @@ func TestCommandInATree(t *testing.T) {
 		commits int
 		saved   bool // a snapshot was made
 		log     string
+		dirty   bool     // something is left that is not the node's
+		not     []string // paths that are in no commit
 	}{
 		{name: "committed", node: dag.Node{Task: "echo x > new; " + commit}, commits: 1},
 		{name: "left uncommitted", node: dag.Node{Task: "echo x > new; echo two >> src/a.txt"}, commits: 1, log: "committed what was left"},
@@ -91,6 +93,35 @@ func TestCommandInATree(t *testing.T) {
 		{name: "setup", node: dag.Node{Task: "cat ignored"}, graph: dag.Graph{Setup: []string{"echo ready > ignored; echo setting up"}}, log: "ready"},
 		{name: "setup fails", node: dag.Node{Task: "true"}, graph: dag.Graph{Setup: []string{"echo no luck; sleep 1000 & exit 3"}},
 			failed: true, reason: dag.ReasonSetup, log: "no luck"},
+		{name: "what setup made and changed is not the node's", node: dag.Node{Task: "echo x > src/b", Scope: []string{"src/b"}},
+			graph: dag.Graph{Setup: []string{"echo made > made; echo two >> src/a.txt; rm .gitignore; git init -q inside"}}, commits: 1, dirty: true, not: []string{"made", "inside"}},
+		{name: "what setup made counts when it is changed", node: dag.Node{Task: "echo x > src/b; echo more >> made", Scope: []string{"src/"}},
+			graph: dag.Graph{Setup: []string{"echo made > made"}}, failed: true, reason: dag.ReasonScope, detail: "made", saved: true},
+		{name: "what setup changed is committed when it is changed", node: dag.Node{Task: "echo three >> src/a.txt; touch made"},
+			graph: dag.Graph{Setup: []string{"echo made > made; echo two >> src/a.txt"}}, commits: 1, dirty: true, not: []string{"made"}},
+		{name: "what is only staged is not committed", node: dag.Node{Task: "echo x > src/b; git add -A"},
+			graph: dag.Graph{Copy: []string{"secret.local"}, Setup: []string{"echo made > made"}}, commits: 1, dirty: true, not: []string{"made", "secret.local"}},
+		{name: "what was copied does not belong into a commit", node: dag.Node{Task: "echo x > src/b; " + commit},
+			graph: dag.Graph{Copy: []string{"secret.local"}}, failed: true, reason: dag.ReasonScope, detail: "copy or link put into the worktree: secret.local", commits: 1},
+		{name: "a check deletes everything", node: dag.Node{Task: "echo x > new; " + commit, Verify: []string{"rm -rf ./* ./.g*"}},
+			failed: true, reason: dag.ReasonChecks, detail: "deleted or emptied .gitignore, new, src/a.txt", commits: 1, saved: true},
+		{name: "a check empties files", node: dag.Node{Task: "echo x > new", Verify: []string{": > src/a.txt; : > new"}},
+			failed: true, reason: dag.ReasonChecks, detail: "deleted or emptied new, src/a.txt", saved: true},
+		{name: "a check removes the worktree", node: dag.Node{Task: "echo x > new; " + commit, Verify: []string{`rm -rf "$PWD"`}},
+			failed: true, reason: dag.ReasonChecks, detail: "is gone", commits: 1},
+		{name: "a check commits", node: dag.Node{Task: "echo x > new", Verify: []string{commit}},
+			failed: true, reason: dag.ReasonChecks, detail: "moved HEAD from", commits: 1},
+		{name: "a check switches the branch", node: dag.Node{Task: "echo x > new; " + commit, Verify: []string{"git checkout -q --detach"}},
+			failed: true, reason: dag.ReasonChecks, detail: "moved the branch from shop/a", commits: 1},
+		{name: "a check formats", node: dag.Node{Task: "echo x > new", Verify: []string{"grep -q formatted new || echo formatted >> new"}}, commits: 1, log: "run once more"},
+		{name: "a check never leaves a file alone", node: dag.Node{Task: "echo x > new", Verify: []string{"date +%N >> new"}},
+			failed: true, reason: dag.ReasonChecks, detail: "changed new", saved: true},
+		{name: "a check leaves artifacts", node: dag.Node{Task: "echo x > src/b", Scope: []string{"src/"}, Verify: []string{"date +%N > report", "date +%N > report; mkdir -p out; echo y > out/y"}},
+			commits: 1, dirty: true, not: []string{"report", "out/y"}, log: "made by the check"},
+		{name: "a repository inside", node: dag.Node{Task: "git init -q lib/vendored; echo x > lib/vendored/x; echo y > src/y"},
+			failed: true, reason: dag.ReasonScope, detail: "repository inside the worktree, whose content no commit takes in: lib/vendored", saved: false},
+		{name: "a repository inside is a reference", node: dag.Node{Task: "git init -q sub; git -C sub commit -q --allow-empty -m x; " + commit},
+			failed: true, reason: dag.ReasonScope, detail: "sub", commits: 1},
 		{name: "another branch", node: dag.Node{Task: "git checkout -q -b elsewhere; echo x > new; " + commit},
 			failed: true, reason: dag.ReasonChecks, detail: "elsewhere"},
 		{name: "push without a remote", node: dag.Node{Task: "echo x > new; " + commit, OnComplete: []string{"push"}},
@@ -98,6 +129,7 @@ func TestCommandInATree(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := inTree(t, c.node)
+			write(t, filepath.Join(f.root, "secret.local"), "secret\n")
 			f.job.Run.Plan.Graph = &c.graph
 			end := f.run()
 			want := dag.Done
@@ -116,8 +148,13 @@ func TestCommandInATree(t *testing.T) {
 			if (end.Snapshot != "") != c.saved {
 				t.Errorf("snapshot %q, want one: %v", end.Snapshot, c.saved)
 			}
-			if !c.failed && git(t, f.job.Spec.Place.Dir, "status", "--porcelain") != "" {
-				t.Error("the tree is dirty after done")
+			if !c.failed && (git(t, f.job.Spec.Place.Dir, "status", "--porcelain") != "") != c.dirty {
+				t.Errorf("after done: %s", git(t, f.job.Spec.Place.Dir, "status", "--porcelain"))
+			}
+			if len(c.not) > 0 {
+				if got := git(t, f.root, append([]string{"log", "--oneline", "shop/a", "--"}, c.not...)...); got != "" {
+					t.Errorf("committed: %s", got)
+				}
 			}
 			if !strings.Contains(f.log(), c.log) {
 				t.Errorf("log:\n%s\nwant %q in it", f.log(), c.log)
@@ -212,7 +249,7 @@ func TestPullRequestWithoutGh(t *testing.T) {
 // Work that a commit cannot take in, as that inside a submodule, is a fault and
 // not committed again and again.
 func TestWorkThatNoCommitTakesIn(t *testing.T) {
-	f := inTree(t, dag.Node{Task: "git init -q sub; git -C sub commit -q --allow-empty -m x; git add sub; git commit -q -m sub; echo x > sub/x; echo y > src/y"})
+	f := inTree(t, dag.Node{Task: "git init -q sub; git -C sub commit -q --allow-empty -m x; printf '[submodule \"sub\"]\\n\\tpath = sub\\n\\turl = ./sub\\n' > .gitmodules; git add sub .gitmodules; git commit -q -m sub; echo x > sub/x; echo y > src/y"})
 	end := f.run()
 	if end.Outcome != dag.Failed || end.Reason != dag.ReasonChecks || !strings.Contains(end.Detail, "sub") || end.Commits != 2 {
 		t.Errorf("end %+v\n%s", end, f.log())

@@ -47,6 +47,22 @@ func CheckFailed(command, how, output string) string {
 	return s + "\n\nThe end of its output:\n" + fenced(output)
 }
 
+// CheckChanged hands back what a check did to the worktree that it was to judge.
+func CheckChanged(command, did string) string {
+	return fmt.Sprintf("The check `%s` changed what it checks: it %s\nOnly what a check leaves alone counts. Look at `git status`: commit what belongs to your task, bring back the rest (git restore -- FILE), %s\nIf the check itself does that every time, say so: cmux blocked \"the check changes files\"", command, did, again)
+}
+
+// TakenIn hands back commits of files that were put into the worktree for the
+// agent to use.
+func TakenIn(files string) string {
+	return fmt.Sprintf("You committed files that were put into your worktree for you to use and that do not belong into the repository: %s\nTake them out of your commits (git rm --cached -- FILE, then commit; the file stays), %s", files, again)
+}
+
+// Nested hands back repositories inside the worktree; first is one of them.
+func Nested(paths, first string) string {
+	return fmt.Sprintf("Inside your worktree is a repository of its own, whose files no commit of yours takes in: %s\nEither its files belong to your work: delete the folder `.git` in it and commit them (one that you have added already: git rm --cached -- %s first). Or it is a dependency: add it with git submodule add. Or it is not needed: delete it, or name it in .gitignore. Then commit, %s", paths, first, again)
+}
+
 // OutOfScope hands changes outside the node's scope back. files are as shown,
 // start is the commit to restore them to. An empty scope means that only the
 // read-only context was changed.

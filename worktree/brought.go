@@ -1,0 +1,427 @@
+package worktree
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// By is what put a path into a worktree that is not its agent's doing.
+type By string
+
+const (
+	ByCopy  By = "copy"  // copy and link of the configuration
+	BySetup By = "setup" // the setup commands
+	ByCheck By = "check" // a verify command
+)
+
+// broughtPath is what a path that git shows as a change was like when it had
+// been put there. Until it is another, it is nobody's work.
+type broughtPath struct {
+	Path []byte `json:"path"` // file names need not be UTF-8; a repository inside ends in a slash
+	By   By     `json:"by"`
+	content
+}
+
+// content tells cheaply whether a file is as it was: by what stat says, and by
+// its hash where that differs and there is one.
+type content struct {
+	Gone  bool   `json:"gone,omitempty"`
+	Mode  uint32 `json:"mode,omitempty"`
+	Size  int64  `json:"size,omitempty"`
+	Inode uint64 `json:"inode,omitempty"`
+	MTime int64  `json:"mtime,omitempty"` // nanoseconds
+	CTime int64  `json:"ctime,omitempty"`
+	Hash  string `json:"hash,omitempty"` // of a file's bytes or a link's target
+}
+
+// What is hashed when paths are noted: of 50,000 files in node_modules not all.
+const (
+	maxHashed = 16 << 20 // of one file
+	maxHashes = 64 << 20 // of all, with perFile for each
+	perFile   = 16 << 10 // what opening a file costs, in bytes read
+)
+
+// look notes what is at a path; budget is what may still be read of files.
+func look(name string, budget *int64) (content, error) {
+	var st unix.Stat_t
+	if err := unix.Lstat(strings.TrimSuffix(name, "/"), &st); err != nil {
+		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+			return content{Gone: true}, nil
+		}
+		return content{}, &fs.PathError{Op: "lstat", Path: name, Err: err}
+	}
+	c := content{Mode: uint32(st.Mode), Size: st.Size, Inode: st.Ino, MTime: st.Mtim.Nano(), CTime: st.Ctim.Nano()}
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return content{Mode: c.Mode}, nil // a repository inside, whose content is its own
+	}
+	if c.Size > maxHashed || c.Size+perFile > *budget {
+		return c, nil
+	}
+	*budget -= c.Size + perFile
+	hash, err := hashOf(name, c.Mode)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return c, nil
+	}
+	c.Hash = hash
+	return c, err
+}
+
+// hashOf is empty for what has no content, such as a pipe.
+func hashOf(name string, mode uint32) (string, error) {
+	h := sha256.New()
+	switch mode & unix.S_IFMT {
+	case unix.S_IFLNK:
+		target, err := os.Readlink(name)
+		if err != nil {
+			return "", err
+		}
+		io.WriteString(h, target)
+	case unix.S_IFREG:
+		f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+		if err != nil {
+			return "", err
+		}
+		_, err = io.Copy(h, f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return "", err
+		}
+	default:
+		return "", nil
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// same tells whether the content at name is c still.
+func (c *content) same(name string) bool {
+	none := int64(0)
+	is, err := look(name, &none)
+	if err != nil || is.Gone != c.Gone || is.Mode != c.Mode || is.Size != c.Size {
+		return false
+	}
+	if is.Inode == c.Inode && is.MTime == c.MTime && is.CTime == c.CTime {
+		return true
+	}
+	if c.Hash == "" {
+		return false
+	}
+	hash, err := hashOf(name, is.Mode)
+	return err == nil && hash == c.Hash
+}
+
+// dirty lists, with what is there, the paths of a worktree that git shows as
+// changed or untracked.
+func dirty(ctx context.Context, treePath string) ([]statusEntry, error) {
+	return status(ctx, treePath, "--untracked-files=all", "--ignored=no")
+}
+
+// notice takes in what has come into the worktree, or changed in it, since
+// before.
+func (p *prepared) notice(ctx context.Context, treePath string, before map[string]content, by By) (now map[string]content, err error) {
+	entries, err := dirty(ctx, treePath)
+	if err != nil {
+		return nil, err
+	}
+	now = make(map[string]content, len(entries))
+	budget := int64(maxHashes)
+	for _, e := range entries {
+		c, err := look(filepath.Join(treePath, e.path), &budget)
+		if err != nil {
+			return nil, err
+		}
+		now[e.path] = c
+		was, ok := before[e.path]
+		if was.Hash = c.Hash; !ok || was != c {
+			p.bring(e.path, by, c)
+		}
+	}
+	return now, nil
+}
+
+func (p *prepared) bring(path string, by By, c content) {
+	if b := p.brought[path]; b != nil {
+		b.content = c // whose it is stays
+		return
+	}
+	b := &broughtPath{Path: []byte(path), By: by, content: c}
+	p.Brought = append(p.Brought, b)
+	p.brought[path] = b
+}
+
+// untouched tells whether a path is as it was brought.
+func (p *prepared) untouched(treePath, path string) bool {
+	b := p.brought[path]
+	return b != nil && b.same(filepath.Join(treePath, path))
+}
+
+// preparedIn reads what is known of the worktree at a path.
+func preparedIn(ctx context.Context, treePath string) (*prepared, error) {
+	private, err := privateDir(ctx, treePath)
+	if err != nil {
+		return nil, err
+	}
+	return readPrepared(private)
+}
+
+// between lists the paths in which two commits differ.
+func between(ctx context.Context, dir, from, to string) (map[string]bool, error) {
+	out, err := git(ctx, dir, "diff-tree", "-r", "-z", "--no-renames", "--name-only", "--end-of-options", from, to)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]bool{}
+	for _, name := range fields(out) {
+		all[name] = true
+	}
+	return all, nil
+}
+
+// agents takes from paths, which differ from the commit start, those that were
+// brought, are as they were, and are in no commit since.
+func (p *prepared) agents(ctx context.Context, treePath, start string, paths []string) ([]string, error) {
+	if len(p.Brought) == 0 {
+		return paths, nil
+	}
+	committed, err := between(ctx, treePath, start, "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(paths, func(path string) bool {
+		return !committed[path] && p.untouched(treePath, path)
+	}), nil
+}
+
+// TakenIn lists the files that copy or link put into the worktree untracked and
+// that a commit since start holds: what was kept out of the repository has got
+// in.
+func (r *Repo) TakenIn(ctx context.Context, treePath, start string) ([]string, error) {
+	p, err := preparedIn(ctx, treePath)
+	if err != nil || len(p.Brought) == 0 {
+		return nil, err
+	}
+	committed, err := between(ctx, treePath, start, "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	var taken []string
+	for _, b := range p.Brought {
+		if b.By == ByCopy && committed[string(b.Path)] && p.untouched(treePath, string(b.Path)) {
+			taken = append(taken, string(b.Path))
+		}
+	}
+	return taken, nil
+}
+
+// own takes from entries of status those that were brought and are as they
+// were. rest are those.
+func (p *prepared) own(treePath string, entries []statusEntry) (own, rest []statusEntry) {
+	if len(p.Brought) == 0 {
+		return entries, nil
+	}
+	for _, e := range entries {
+		if e.kind != 'u' && p.untouched(treePath, e.path) {
+			rest = append(rest, e)
+		} else {
+			own = append(own, e)
+		}
+	}
+	return own, rest
+}
+
+// A TreeState is what a worktree holds at one moment, for Changed.
+type TreeState struct {
+	head, branch string
+	paths        map[string]treePath
+}
+
+type treePath struct {
+	content
+	untracked bool
+}
+
+// State looks at the worktree.
+func (r *Repo) State(ctx context.Context, tree string) (*TreeState, error) {
+	p, err := preparedIn(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	out, err := git(ctx, tree, "status", "--porcelain=v2", "-z", "--branch", "--ignore-submodules=none", "--no-renames", "--untracked-files=all", "--ignored=no")
+	if err != nil {
+		return nil, err
+	}
+	lines := fields(out)
+	entries, err := parseStatus(lines)
+	if err != nil {
+		return nil, err
+	}
+	s := &TreeState{paths: map[string]treePath{}}
+	for _, l := range lines {
+		if head, ok := strings.CutPrefix(l, "# branch.oid "); ok {
+			s.head = head
+		}
+		if branch, ok := strings.CutPrefix(l, "# branch.head "); ok {
+			s.branch = branch
+		}
+	}
+	own, _ := p.own(tree, entries)
+	budget := int64(1 << 40)
+	for _, e := range own {
+		c, err := look(filepath.Join(tree, e.path), &budget)
+		if err != nil {
+			return nil, err
+		}
+		s.paths[e.path] = treePath{c, e.kind == '?'}
+	}
+	return s, nil
+}
+
+// A TreeChange is how a worktree differs from what it was.
+type TreeChange struct {
+	Moved   string   // HEAD or the branch, in words; empty: not
+	Lost    []string // files that were there and are gone, or are empty now
+	Changed []string // files that were there and are others
+	New     []string // untracked files that were not there
+}
+
+// Forget leaves paths out of the state.
+func (s *TreeState) Forget(paths []string) {
+	for _, path := range paths {
+		delete(s.paths, path)
+	}
+}
+
+// Changed compares the state with a later one.
+func (s *TreeState) Changed(now *TreeState) TreeChange {
+	var d TreeChange
+	switch {
+	case s.branch != now.branch:
+		d.Moved = "the branch from " + s.branch + " to " + now.branch
+	case s.head != now.head:
+		d.Moved = "HEAD from " + shortID(s.head) + " to " + shortID(now.head)
+	}
+	for path, is := range now.paths {
+		was, known := s.paths[path]
+		switch {
+		case known && (was.content == is.content || was.Hash != "" && was.Hash == is.Hash && was.Mode == is.Mode || was.Gone && is.Gone):
+		case !known && is.untracked:
+			d.New = append(d.New, path)
+		case is.Gone || is.Size == 0 && (!known || was.Size > 0):
+			d.Lost = append(d.Lost, path)
+		default:
+			d.Changed = append(d.Changed, path)
+		}
+	}
+	for path, was := range s.paths {
+		if _, there := now.paths[path]; there {
+			continue
+		}
+		if was.untracked {
+			d.Lost = append(d.Lost, path)
+		} else {
+			d.Changed = append(d.Changed, path) // as committed again
+		}
+	}
+	for _, list := range [][]string{d.Lost, d.Changed, d.New} {
+		slices.Sort(list)
+	}
+	return d
+}
+
+func shortID(id string) string { return id[:min(len(id), 12)] }
+
+// Disown says of untracked files that a check made them: until they change they
+// are nobody's work.
+func (r *Repo) Disown(ctx context.Context, tree string, paths []string) error {
+	private, err := privateDir(ctx, tree)
+	if err != nil {
+		return err
+	}
+	p, err := readPrepared(private)
+	if err != nil {
+		return err
+	}
+	budget := int64(maxHashes)
+	for _, path := range paths {
+		c, err := look(filepath.Join(tree, path), &budget)
+		if err != nil {
+			return err
+		}
+		p.bring(path, ByCheck, c)
+	}
+	return writeJSON(filepath.Join(private, preparedFile), p)
+}
+
+// Repositories lists the repositories inside the worktree that are no
+// submodules: untracked ones, and those that a commit since start holds as a
+// mere reference, which no clone can follow.
+func (r *Repo) Repositories(ctx context.Context, tree, start string) ([]string, error) {
+	entries, err := dirty(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	p, err := preparedIn(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	entries, _ = p.own(tree, entries)
+	subs, err := submodules(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, path := range subs {
+		known[path] = true
+	}
+	found := map[string]bool{}
+	for _, e := range entries {
+		path := strings.TrimSuffix(e.path, "/")
+		if e.kind == '?' && path != e.path && isRepository(filepath.Join(tree, path)) ||
+			e.kind != '?' && e.index == 'A' && e.sub != "N..." && e.sub != "" && !known[path] {
+			found[path] = true
+		}
+	}
+	out, err := git(ctx, tree, "diff-tree", "-r", "-z", "--no-renames", "--raw", "--end-of-options", start, "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	lines := fields(out) // :OLDMODE NEWMODE OLD NEW STATUS, then the path
+	for i := 0; i+1 < len(lines); i += 2 {
+		if f := strings.Fields(lines[i]); len(f) > 1 && f[1] == "160000" && f[0] != ":160000" && !known[lines[i+1]] {
+			found[lines[i+1]] = true
+		}
+	}
+	var all []string
+	for path := range found {
+		all = append(all, path)
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// Mend puts the .git file of the worktree back where it is gone or another, and
+// reports whether it had to. It fails where the worktree itself is gone.
+func (r *Repo) Mend(t *Tree) (mended bool, err error) {
+	name := filepath.Join(t.Path, ".git")
+	if private, err := readGitFile(t.Path); err == nil && filepath.Clean(private) == filepath.Clean(t.GitDir) {
+		return false, nil
+	}
+	if info, err := os.Lstat(t.Path); err != nil || !info.IsDir() {
+		return false, hint("cmux agents retry", "%w: the worktree %s is gone", ErrUnsavable, t.Path)
+	}
+	if _, err := os.Lstat(filepath.Join(t.GitDir, "HEAD")); err != nil {
+		return false, err
+	}
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return false, hint("move it away", "%w: %s is no file of git's", ErrUnsavable, name)
+	}
+	return true, writeFile(name, []byte("gitdir: "+t.GitDir+"\n"))
+}
