@@ -81,7 +81,7 @@ func TestManyFilesAreBrought(t *testing.T) {
 	}
 	r := newRepo(t)
 	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
-	const n = 20_000
+	const n = 5_000
 	spec := PrepareSpec{Setup: []string{fmt.Sprintf("mkdir many && cd many && seq 1 %d | xargs touch", n)}}
 	began := time.Now()
 	if err := r.Prepare(t.Context(), tree, spec); err != nil {
