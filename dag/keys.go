@@ -214,7 +214,7 @@ func agentFields(kinds []string) []field[Node] {
 			doc: "What the agent is asked to do. A build or review needs it, or `task_file`."},
 			func(n *Node) *string { return &n.Task }),
 		textField(key{name: "task_file", example: "task_file: tasks/auth.md", own: "each agent has its own",
-			doc: "A file that holds the task, relative to the configuration. Instead of `task`."},
+			doc: "A file that holds the task, relative to the configuration. Instead of `task`. It lies inside the project once links are resolved, is a regular file, and holds at most 1 MB."},
 			func(n *Node) *string { return &n.TaskFile }, oneLine),
 		listField(key{name: "scope", example: `scope: [src/auth/, "src/**/*_test.go"]`,
 			doc: "What the agent may write: files, directories (with all below them) and globs with `*`, `?`, `[...]`, `{a,b}` and `**`, relative to the project. Without it the agent may write anywhere in its worktree. Checked against git before the node counts as done."},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -164,7 +163,7 @@ func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
 		}
 	}
 	v.Pending, _ = r.Pending()
-	if b, err := os.ReadFile(r.Plan.Config); err == nil {
+	if b, err := ReadConfig(r.Plan.Config); err == nil {
 		v.ConfigChanged = Sum(b) != r.Plan.ConfigSum
 	}
 	v.fill(h, now)

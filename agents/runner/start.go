@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -90,7 +89,7 @@ func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
 	if err := l.unfinished(ctx); err != nil || l.Unfinished != nil {
 		return l, err
 	}
-	if l.config, err = os.ReadFile(o.Config); errors.Is(err, fs.ErrNotExist) {
+	if l.config, err = run.ReadConfig(o.Config); errors.Is(err, fs.ErrNotExist) {
 		return nil, &TryError{fmt.Errorf("there is no %s", o.Config), "cmux agents init"}
 	} else if err != nil {
 		return nil, err
@@ -129,7 +128,7 @@ func parse(o StartOptions, config []byte) (*dag.Graph, []dag.Warning, error) {
 	opts := dag.ParseOptions{
 		Kinds: slices.Sorted(maps.Keys(o.Kinds)),
 		ReadFile: func(path string) ([]byte, error) {
-			return os.ReadFile(filepath.Join(filepath.Dir(o.Config), path))
+			return run.ReadTask(o.Root, o.Config, path)
 		},
 		Account: func(n *dag.Node) string { return o.Kinds[n.Agent].Account(n, o.Env) },
 	}

@@ -105,7 +105,7 @@ func (d *Deps) examine(ctx context.Context) []finding {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		add("configuration", "none yet (cmux agents init)", nil, "")
 	} else {
-		g, warnings, err := d.readConfig(path)
+		g, warnings, err := d.readConfig(root, path)
 		detail := ""
 		if err == nil {
 			graph = g

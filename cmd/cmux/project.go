@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree"
@@ -113,8 +114,8 @@ func (d *Deps) configPath(root, flag string) string {
 
 // readConfig reads and validates the configuration at path. Faults name it
 // relative to where the command was called when it lies below.
-func (d *Deps) readConfig(path string) (*dag.Graph, []dag.Warning, error) {
-	src, err := os.ReadFile(path)
+func (d *Deps) readConfig(root, path string) (*dag.Graph, []dag.Warning, error) {
+	src, err := run.ReadConfig(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil, &Hint{Err: &tagged{fmt.Errorf("there is no %s", path), errUsage}, Try: "cmux agents init"}
 	}
@@ -122,10 +123,7 @@ func (d *Deps) readConfig(path string) (*dag.Graph, []dag.Warning, error) {
 		return nil, nil, &tagged{err, errUsage}
 	}
 	return dag.Parse(d.short(path), src, dag.ParseOptions{ReadFile: func(name string) ([]byte, error) {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(filepath.Dir(path), name)
-		}
-		return os.ReadFile(name)
+		return run.ReadTask(root, path, name)
 	}})
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -83,7 +82,7 @@ func (d *Deps) resume(ctx context.Context, r *run.Run, f startFlags) error {
 // asking, freezes it.
 func (d *Deps) update(ctx context.Context, v *run.View, yes bool) error {
 	r := v.Run
-	src, err := os.ReadFile(r.Plan.Config)
+	src, err := run.ReadConfig(r.Plan.Config)
 	if err != nil {
 		return err
 	}
