@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,7 +51,8 @@ func (h here) Program(name string) (folders []string, ok bool) {
 	return folders, false
 }
 
-// Git implements Machine.
+// Git implements Machine. What is asked is no deed of the agent's: a trace of
+// those does not have it.
 func (h here) Git(stdin string, args ...string) (string, error) {
 	folders, ok := h.Program("git")
 	if !ok {
@@ -60,12 +62,14 @@ func (h here) Git(stdin string, args ...string) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(folders[len(folders)-1], "git"), args...)
 	var out, said bytes.Buffer
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = h.dir, append(h.env[:len(h.env):len(h.env)], "GIT_OPTIONAL_LOCKS=0"), strings.NewReader(stdin), &out, &said
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = h.dir, append(slices.DeleteFunc(slices.Clone(h.env), traced), "GIT_OPTIONAL_LOCKS=0"), strings.NewReader(stdin), &out, &said
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("git %s: %w: %s", args[0], err, said.String())
 	}
 	return out.String(), nil
 }
+
+func traced(e string) bool { return strings.HasPrefix(e, "GIT_TRACE") }
 
 // Names implements Machine.
 func (h here) Names(folder string) ([]string, error) {

@@ -477,6 +477,20 @@ func TestShellsAgree(t *testing.T) {
 	}
 }
 
+// FuzzGrant: the same for texts that the engine makes.
+func FuzzGrant(f *testing.F) {
+	w := newWorld(f)
+	for _, s := range []string{"git add -A && git commit -q -m \"$(cat <<'EOF'\nx\nEOF\n)\"", "cmux done -- 'it'\\''s'", "git log -5 --format='%h %s' main..w -- src", "git restore --source=HEAD -- sub/c; git status", "check it 2>&1 | tail -3", "cat src/a.txt || echo \"no\""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		w.t = t
+		if len(text) < 2000 && w.granted(text) {
+			w.try([]string{text}, len(text))
+		}
+	})
+}
+
 // TestOracleSees: what misled guards before does not escape the oracle.
 func TestOracleSees(t *testing.T) {
 	t.Parallel()

@@ -44,15 +44,17 @@ func (g *guard) spots(dir, path string) (spots []spot, ok bool) {
 // programs are told what to run by these files and folders, without anyone
 // asking for it: the agents themselves, editors, and the hooks of commits.
 var programs = []string{
-	".claude", ".mcp.json", ".codex", ".kimi", ".agents",
-	".vscode", ".idea", ".devcontainer", ".envrc",
-	".husky", ".githooks", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml",
+	".claude", ".mcp.json", ".codex", ".kimi", ".agents", ".gemini", ".qwen", ".cursor", ".windsurf", ".zed", "opencode.json", "opencode.jsonc",
+	".vscode", ".idea", ".devcontainer", ".envrc", "mise.toml", ".mise.toml",
+	".husky", ".githooks", ".pre-commit-config.yaml", ".pre-commit-config.yml", ".overcommit.yml",
 	".gitmodules", ".gitconfig",
 }
 
 func obeyed(rel string) bool {
 	return slices.ContainsFunc(strings.Split(rel, "/"), func(name string) bool {
-		return slices.ContainsFunc(programs, func(p string) bool { return strings.EqualFold(name, p) })
+		lefthook := strings.TrimPrefix(strings.ToLower(name), ".")
+		return strings.HasPrefix(lefthook, "lefthook.") || strings.HasPrefix(lefthook, "lefthook-local.") ||
+			slices.ContainsFunc(programs, func(p string) bool { return strings.EqualFold(name, p) })
 	})
 }
 

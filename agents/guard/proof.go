@@ -94,8 +94,11 @@ var filters = []string{"filter.*.clean", "filter.*.smudge", "filter.*.process"}
 var variables = []string{
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 	"GIT_NAMESPACE", "GIT_EXEC_PATH", "GIT_EXTERNAL_DIFF", "GIT_ATTR_SOURCE", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
-	"GIT_TRACE", "GIT_TRACE_SETUP", "GIT_TRACE_PACKET", "GIT_TRACE_PERFORMANCE", "GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE2_PERF",
+	"GIT_CONFIG", "GIT_TEST_FSMONITOR",
 }
+
+// traces are the variables that name a file for git to write to.
+var traces = []string{"GIT_TRACE", "GIT_TRACE_SETUP", "GIT_TRACE_PACKET", "GIT_TRACE_PERFORMANCE", "GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE2_PERF"}
 
 // quiet keeps a question to git from starting what it asks about.
 var quiet = []string{"--literal-pathspecs", "-c", "core.fsmonitor=false"}
@@ -112,7 +115,8 @@ func (v *voucher) provesGit() bool {
 	if v.proven {
 		return true
 	}
-	if slices.ContainsFunc(variables, func(name string) bool { return v.Machine.Env(name) != "" }) {
+	if slices.ContainsFunc(variables, func(name string) bool { return v.Machine.Env(name) != "" }) ||
+		slices.ContainsFunc(traces, func(name string) bool { to := v.Machine.Env(name); return to != "" && !v.persons(to) }) {
 		return false
 	}
 	filtered, ok := v.configured()
