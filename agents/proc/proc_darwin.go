@@ -79,24 +79,9 @@ func processes() ([]stat, error) {
 	return table, nil
 }
 
-// hasMark reports whether the process was started with one of the marks. The
-// block holds the argument count, the path, padding, the arguments and the
-// environment, each ended by a NUL.
+// hasMark reports whether the process was started with one of the marks.
 func hasMark(pid int, marks []Mark) bool {
-	b, err := unix.SysctlRaw("kern.procargs2", pid)
-	if err != nil || len(b) < 4 {
-		return false
-	}
-	argc := int(binary.LittleEndian.Uint32(b))
-	b = b[4:]
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		b = bytes.TrimLeft(b[i:], "\x00")
-	}
-	for entry := range bytes.SplitSeq(b, []byte{0}) {
-		if argc > 0 {
-			argc--
-			continue
-		}
+	for entry := range bytes.SplitSeq(environment(pid), []byte{0}) {
 		for _, m := range marks {
 			if string(entry) == string(m) {
 				return true
@@ -104,6 +89,43 @@ func hasMark(pid int, marks []Mark) bool {
 		}
 	}
 	return false
+}
+
+// environment is what the process was started with, each entry ended by a NUL.
+// The block that holds it begins with the argument count, the path, padding
+// and the arguments.
+func environment(pid int) []byte {
+	_, env := procargs(pid)
+	return env
+}
+
+func arguments(pid int) []string {
+	args, _ := procargs(pid)
+	return args
+}
+
+// workingDir is not to be had without a private interface.
+func workingDir(int) string { return "" }
+
+func procargs(pid int) (args []string, env []byte) {
+	b, err := unix.SysctlRaw("kern.procargs2", pid)
+	if err != nil || len(b) < 4 {
+		return nil, nil
+	}
+	argc := int(binary.LittleEndian.Uint32(b))
+	b = b[4:]
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = bytes.TrimLeft(b[i:], "\x00")
+	}
+	for ; argc > 0; argc-- {
+		i := bytes.IndexByte(b, 0)
+		if i < 0 {
+			return args, nil
+		}
+		args = append(args, string(b[:i]))
+		b = b[i+1:]
+	}
+	return args, b
 }
 
 // childless cannot be told cheaply: orphans fall to launchd.

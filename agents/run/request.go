@@ -53,7 +53,9 @@ type NoRequest struct {
 	Err  error
 }
 
-func (e *NoRequest) Error() string { return fmt.Sprintf("request %s: %v", e.Path, e.Err) }
+func (e *NoRequest) Error() string {
+	return fmt.Sprintf("requests/%s: %v", filepath.Base(e.Path), e.Err)
+}
 func (e *NoRequest) Unwrap() error { return e.Err }
 
 // SetAside renames the file so that it is read no more.
@@ -85,7 +87,7 @@ func (r *Run) Pending() ([]Request, error) {
 		var q Request
 		id := strings.TrimSuffix(e.Name(), ".json")
 		if err == nil {
-			err = r.unseal(e.Name(), requestPlace(id), b, &q)
+			err = r.unseal(requestPlace(id), b, &q)
 		}
 		if err != nil {
 			errs = append(errs, &NoRequest{path, err})

@@ -72,6 +72,9 @@ func LockPath(root string) string { return filepath.Join(Folder(root), "run.lock
 // SignalsDir is where the markers of the project at root stand.
 func SignalsDir(root string) string { return filepath.Join(Folder(root), "signals") }
 
+// Dir is the folder of the run with this id.
+func Dir(root, id string) string { return filepath.Join(runsDir(root), id) }
+
 func runsDir(root string) string { return filepath.Join(Folder(root), "runs") }
 
 // NewID makes a run id that sorts by time.
@@ -216,7 +219,9 @@ func (r *Run) Env() ([]string, error) {
 		return nil, err
 	}
 	var f frozenEnv
-	err = r.unseal(filepath.Join(r.Dir, envFile), envPlace, b, &f)
+	if err = r.unseal(envPlace, b, &f); err != nil {
+		err = fmt.Errorf("%s: %w", filepath.Join(r.Dir, envFile), err)
+	}
 	return f.Env, err
 }
 

@@ -41,7 +41,9 @@ func (r *Run) ReadShared() (*worktree.Shared, error) {
 	s := new(worktree.Shared)
 	b, err := signals.ReadFile(name, signals.MaxFile)
 	if err == nil {
-		err = r.unseal(name, sharedPlace, b, s)
+		if err = r.unseal(sharedPlace, b, s); err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w; look at git config --list and the hooks, then cmux agents shared --accept", ErrShared, err)

@@ -73,8 +73,8 @@ func (r *Run) ReadSpec(node string, n int) (*Spec, error) {
 		return nil, err
 	}
 	s := new(Spec)
-	if err := r.unseal(r.SpecPath(node, n), specPlace(node, n), b, s); err != nil {
-		return nil, err
+	if err := r.unseal(specPlace(node, n), b, s); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.SpecPath(node, n), err)
 	}
 	return s, nil
 }

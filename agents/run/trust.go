@@ -40,9 +40,8 @@ func Vouch(root string) error {
 		if err != nil {
 			return err
 		}
-		if !info.IsDir() {
-			return &Refusal{fmt.Errorf("%s is not a folder (%s): nothing in it is believed or carried out", dir, info.Mode().Type()),
-				"look at it, then remove it: rm " + dir}
+		if err := signals.Expect(dir, fs.ModeDir); err != nil {
+			return err
 		}
 		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
 			return &Refusal{fmt.Errorf("%s belongs to user %d and you are user %d: nothing in it is believed or carried out", dir, st.Uid, os.Geteuid()),
@@ -95,15 +94,12 @@ func (r *Run) writeSealed(name, place string, v any, perm fs.FileMode) error {
 	return signals.WriteFile(name, b, perm)
 }
 
-// unseal reads v from a file that was sealed for a place.
-func (r *Run) unseal(name, place string, b []byte, v any) error {
+// unseal reads v from what was sealed for a place.
+func (r *Run) unseal(place string, b []byte, v any) error {
 	if err := r.key.Open(place, b); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return err
 	}
-	if err := json.Unmarshal(b, v); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
+	return json.Unmarshal(b, v)
 }
 
 // foreign says of the run in dir that somebody else made it.
@@ -115,8 +111,13 @@ func foreign(dir string, why error) error {
 
 // moved says that the run in dir is of another project.
 func moved(dir, was string) error {
-	return &Refusal{fmt.Errorf("run %s was started in %s and lies in %s: the project was moved or copied, and the worktrees of its nodes were not", filepath.Base(dir), was, projectOf(dir)),
-		"move it back to " + was + ", or cmux agents start --new, which sets the run aside and begins another here"}
+	if _, err := os.Stat(was); err == nil {
+		return &Refusal{fmt.Errorf("run %s was started in %s and lies in %s, a copy of it: the worktrees of its nodes are the other's", filepath.Base(dir), was, projectOf(dir)),
+			"cmux agents start --new, with another session: in the configuration; it sets the copied run aside and begins another"}
+	}
+	// Worktrees point to the repository by its path.
+	return &Refusal{fmt.Errorf("run %s was started in %s and lies in %s: the project was moved, and the worktrees of its nodes still point to where it was", filepath.Base(dir), was, projectOf(dir)),
+		"move it back to " + was + ", or git worktree repair && cmux agents start --new, which sets the run aside and goes on with its branches"}
 }
 
 // projectOf is the root of the project that a run's folder lies in.
@@ -142,6 +143,16 @@ func (r *Run) trust(b []byte) error {
 		return moved(r.Dir, r.Plan.Root)
 	}
 	return r.ownKey()
+}
+
+// LeaveUnsealed leaves a record for the runner of the run in dir to find, by
+// somebody who has no key: it counts as an incident and for nothing else.
+func LeaveUnsealed(dir string, rec Record) error {
+	b, err := json.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	return signals.WriteFile(filepath.Join(dir, requestsDir, NewID(time.Now())+".json"), append(b, '\n'), 0o600)
 }
 
 // RecordLine names the line of the records that begins at an offset.

@@ -252,7 +252,7 @@ func TestVouch(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(Folder(root)), os.Symlink(t.TempDir(), Folder(root))); err != nil {
 		t.Fatal(err)
 	}
-	if err := Vouch(root); err == nil || !strings.Contains(err.Error(), "not a folder") {
+	if err := Vouch(root); err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
 		t.Errorf("a link: %v", err)
 	}
 }

@@ -27,6 +27,7 @@ type View struct {
 	StartedAt     time.Time
 	EndedAt       time.Time
 	Used          dag.Usage // by all nodes
+	Incidents     []Record  // what agents tried and may not, and what was found that cmux did not write
 
 	foreign []int64 // see Passed
 	bad     []BadLine
@@ -167,7 +168,18 @@ func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
 		v.ConfigChanged = Sum(b) != r.Plan.ConfigSum
 	}
 	v.fill(h, now)
+	v.Incidents = h.Incidents
 	return v, nil
+}
+
+// foreignLine is told of a line of the records that does not count.
+const foreignLine = "not written by cmux, or not there; it does not count"
+
+// ForeignLine is what is told of the line of the records at an offset that is
+// not cmux's: where it stands, and all of it.
+func (r *Run) ForeignLine(at int64) (where, told string, err error) {
+	where, err = r.RecordLine(at)
+	return where, where + ": " + foreignLine, err
 }
 
 // fill computes labels and the run's state from h.

@@ -47,7 +47,7 @@ func (r *Runner) atWork() []int {
 // write.
 func (r *Runner) foreign(ctx context.Context) error {
 	for r.strange < len(r.hist.Foreign) {
-		where, err := r.Run.RecordLine(r.hist.Foreign[r.strange])
+		where, told, err := r.Run.ForeignLine(r.hist.Foreign[r.strange])
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (r *Runner) foreign(ctx context.Context) error {
 		if r.hist.Known(run.IncidentRecord, where) {
 			continue
 		}
-		if err := r.incident(ctx, run.IncidentRecord, where+": not written by cmux, or not there; it does not count"); err != nil {
+		if err := r.incident(ctx, run.IncidentRecord, told); err != nil {
 			return err
 		}
 	}

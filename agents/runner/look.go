@@ -74,6 +74,9 @@ func (r *Runner) rescan(ctx context.Context) error {
 	if err := r.catchUp(ctx); err != nil {
 		return err
 	}
+	if err := r.proveBin(ctx); err != nil {
+		r.Log.Error("what nodes find first in their PATH is not what it was; nothing new is started", "err", err)
+	}
 	for i := range r.hist.Nodes {
 		// A connection that stands says that its wrapper lives, and costs nothing.
 		if r.hist.Nodes[i].Fact.Live() && !r.live[i].stands() {
@@ -122,6 +125,10 @@ func (r *Runner) notice(ctx context.Context, n signals.Notice) error {
 			requests = true
 		case r.Run.Dir:
 			records = true
+		case dirOf(r.Run.Binary()):
+			if err := r.proveBin(ctx); err != nil {
+				r.Log.Error("what nodes find first in their PATH is not what it was; nothing new is started", "err", err)
+			}
 		default:
 			if i := r.scanner.Node(baseOf(f)); i >= 0 {
 				look = append(look, i)

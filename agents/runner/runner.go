@@ -228,7 +228,7 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 	if err := r.begin(tasks); err != nil {
 		return "", err
 	}
-	watched := []string{r.Run.Signals(), r.Run.Requests()}
+	watched := []string{r.Run.Signals(), r.Run.Requests(), dirOf(r.Run.Binary())}
 	if slices.ContainsFunc(r.g.Nodes, func(n dag.Node) bool { return !r.inProcess(&n) }) {
 		watched = append(watched, r.Run.Records()) // wrappers write there too
 	}

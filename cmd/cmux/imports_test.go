@@ -28,6 +28,7 @@ var parts = map[string][]string{
 	"agents/tmux":       nil,
 	"agents/seal":       nil,
 	"agents/run":        {"agents/proc", "agents/seal"},
+	"agents/origin":     {"agents/proc", "agents/run"},
 	"agents/prompt":     {"agents/proc", "agents/run"},
 	"agents/guard":      nil,
 	"agents/event":      nil,

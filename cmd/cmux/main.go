@@ -229,11 +229,11 @@ and a failure blocks exactly what depends on it.`,
   cmux agents status    # see how it stands`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			if cmd.Annotations[ownSignals] != "" {
-				return
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Annotations[ownSignals] == "" {
+				cmd.SetContext(untilSignal(cmd.Context()))
 			}
-			cmd.SetContext(untilSignal(cmd.Context()))
+			return d.allow(cmd.Context(), cmd, args)
 		},
 	}
 	root.SetIn(d.In)
@@ -257,9 +257,9 @@ func newAgentsCmd(d *Deps) *cobra.Command {
 		Short:   "Start, watch and steer the graph of agents",
 		Example: "  cmux agents start",
 	}
-	cmd.AddCommand(newInitCmd(d), newStartCmd(d), newStatusCmd(d), newWaitCmd(d), newLogsCmd(d), newAttachCmd(d), newDiffCmd(d),
-		newAnswerCmd(d), newApproveCmd(d), newOverrideCmd(d), newReleaseCmd(d), newVerifyCmd(d),
-		newRetryCmd(d), newStopCmd(d), newResumeCmd(d), newMergeCmd(d), newSharedCmd(d), newCleanupCmd(d), newSchemaCmd(d), newListCmd(d), newExecCmd(d), newRunCmd(d))
+	cmd.AddCommand(newInitCmd(d), aPersons(newStartCmd(d)), newStatusCmd(d), newWaitCmd(d), newLogsCmd(d), aPersons(newAttachCmd(d)), newDiffCmd(d),
+		aPersons(newAnswerCmd(d)), aPersons(newApproveCmd(d)), aPersons(newOverrideCmd(d)), aPersons(newReleaseCmd(d)), newVerifyCmd(d),
+		aPersons(newRetryCmd(d)), aPersons(newStopCmd(d)), aPersons(newResumeCmd(d)), aPersons(newMergeCmd(d)), aPersons(newSharedCmd(d), "restore", "accept"), aPersons(newCleanupCmd(d)), newSchemaCmd(d), newListCmd(d), newExecCmd(d), aPersons(newRunCmd(d)))
 	return cmd
 }
 

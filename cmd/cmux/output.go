@@ -217,6 +217,8 @@ func story(h *run.History, rec *run.Record) string {
 		line = "waits for approval: cmux agents approve " + rec.Node
 	case run.Reset:
 		line = "runs again"
+	case run.Incident:
+		line = "incident: " + oneLine(rec.Detail)
 	case run.Active:
 		switch rec.Activity {
 		case dag.NeedsInput:
@@ -227,7 +229,13 @@ func story(h *run.History, rec *run.Record) string {
 			line = "checking"
 		}
 	}
-	if line == "" || rec.Node == "" {
+	if line == "" {
+		return ""
+	}
+	if rec.Node == "" && rec.Type == run.Incident {
+		return line
+	}
+	if rec.Node == "" {
 		return ""
 	}
 	return rec.Node + ": " + line

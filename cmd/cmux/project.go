@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"cmux/agents/run"
@@ -21,7 +22,51 @@ const configName = ".cmux-agents.yml"
 
 // root is the project's folder: CMUX_HOME, or the main worktree of the
 // repository that the command was called in.
-func (d *Deps) root(ctx context.Context) (string, error) { return d.rootFrom(ctx, d.Dir) }
+//
+// A .cmux that did not come about here is refused: what stands in it would be
+// believed and carried out.
+func (d *Deps) root(ctx context.Context) (string, error) {
+	root, err := d.rootFrom(ctx, d.Dir)
+	if err != nil {
+		return "", err
+	}
+	if err := run.Vouch(root); err != nil {
+		return "", err
+	}
+	return root, d.untracked(ctx, root)
+}
+
+// trackable is what of .cmux a person may keep in the repository: nothing in it
+// is carried out.
+var trackable = []string{".cmux/journal/", ".cmux/config.yml", ".cmux/.gitignore", dag.SchemaPath}
+
+// untracked refuses a .cmux of which git tracks more than is trackable: whoever
+// can commit to the repository could give orders with it.
+func (d *Deps) untracked(ctx context.Context, root string) error {
+	if _, err := os.Lstat(run.Folder(root)); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	out, err := d.git(ctx, root, "ls-files", "-z", "--", signals.Folder)
+	if err != nil {
+		if strings.Contains(err.Error(), "not a git repository") {
+			return nil
+		}
+		return err
+	}
+	var tracked []string
+	for name := range strings.SplitSeq(out, "\x00") {
+		if name != "" && !slices.ContainsFunc(trackable, func(t string) bool {
+			return name == t || strings.HasSuffix(t, "/") && strings.HasPrefix(name, t)
+		}) {
+			tracked = append(tracked, name)
+		}
+	}
+	if len(tracked) == 0 {
+		return nil
+	}
+	return &Hint{Err: fmt.Errorf("%s is tracked by git (%s): it came with the repository, and nothing in it is believed or carried out", run.Folder(root), shortList(tracked, 3)),
+		Try: "git rm -r -q --cached .cmux, look at what it holds, and commit"}
+}
 
 func (d *Deps) rootFrom(ctx context.Context, dir string) (string, error) {
 	if home := d.Getenv("CMUX_HOME"); home != "" {

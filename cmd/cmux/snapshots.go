@@ -17,7 +17,7 @@ func newSnapshotsCmd(d *Deps) *cobra.Command {
 		Short:   "Work that cmux saved before it removed or reset something",
 		Example: "  cmux snapshots list",
 	}
-	cmd.AddCommand(newSnapshotsListCmd(d), newSnapshotsRestoreCmd(d))
+	cmd.AddCommand(newSnapshotsListCmd(d), aPersons(newSnapshotsRestoreCmd(d)))
 	return cmd
 }
 

@@ -24,12 +24,16 @@ alone: no runner is needed and none is disturbed.
 
 With --json the shape is
   {"run": {"id", "state", "session", "config", "used"} or null,
+   "incidents": [{"node", "attempt", "how", "detail", "at"}],
    "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "exit_code",
               "attempts", "started_at", "ended_at", "source", "age", "reason", "used"}]}
 where exit_code is what the node's marker holds or null, times are RFC 3339 or
 null, age is the seconds since what the label rests on was recorded, and used is
   {"input", "output", "cache_read", "cache_create"}
 in tokens, of all attempts and their sub-agents, or null when none is known of.
+Incidents are left out where there are none. One is what an agent tried and may not, or a file that cmux did not write;
+how is refused, marker, record, request or bin, and node is empty where it is not
+known whose it was.
 The table shows what counts against a budget, which is all but cache_read.`,
 		Example: "  cmux agents status --watch",
 		Args:    cobra.NoArgs,
@@ -80,8 +84,17 @@ func noRun(err error) error {
 
 // statusReport is the shape of status --json.
 type statusReport struct {
-	Run   *runReport   `json:"run"`
-	Nodes []nodeReport `json:"nodes"`
+	Run       *runReport       `json:"run"`
+	Incidents []incidentReport `json:"incidents,omitempty"`
+	Nodes     []nodeReport     `json:"nodes"`
+}
+
+type incidentReport struct {
+	Node    string    `json:"node"`
+	Attempt int       `json:"attempt"`
+	How     string    `json:"how"`
+	Detail  string    `json:"detail"`
+	At      time.Time `json:"at"`
 }
 
 type runReport struct {
@@ -113,7 +126,11 @@ func newStatusReport(v *run.View) statusReport {
 	s := statusReport{
 		Run: &runReport{ID: v.Run.Plan.ID, State: v.RunState,
 			Session: v.Run.Plan.Graph.Session, Config: v.Run.Plan.Config, Used: known(v.Used)},
-		Nodes: make([]nodeReport, len(v.Nodes)),
+		Incidents: make([]incidentReport, len(v.Incidents)),
+		Nodes:     make([]nodeReport, len(v.Nodes)),
+	}
+	for i, rec := range v.Incidents {
+		s.Incidents[i] = incidentReport{rec.Node, rec.Attempt, rec.How, rec.Detail, rec.At}
 	}
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
@@ -293,6 +310,7 @@ func statusFoot(v *run.View, width int) string {
 		}
 		b.WriteString(line + "\n")
 	}
+	b.WriteString(incidents(v.Incidents, width))
 	switch v.RunState {
 	case dag.RunNoRunner:
 		b.WriteString("no runner: cmux agents resume\n")
@@ -313,6 +331,30 @@ func statusFoot(v *run.View, width int) string {
 	}
 	if v.ConfigChanged {
 		b.WriteString("the configuration differs from the plan that this run has frozen: cmux agents resume --update takes it in\n")
+	}
+	return b.String()
+}
+
+// shownIncidents is how many incidents stand below the table.
+const shownIncidents = 5
+
+// incidents tells of the newest incidents.
+func incidents(all []run.Record, width int) string {
+	var b strings.Builder
+	if n := len(all) - shownIncidents; n > 0 {
+		fmt.Fprintf(&b, "%s before these: cmux agents status --json\n", count(n, "incident"))
+		all = all[n:]
+	}
+	for _, rec := range all {
+		line := "incident: "
+		if rec.Node != "" {
+			line += rec.Node + ": "
+		}
+		line += oneLine(rec.Detail)
+		if width > 0 {
+			line = ansi.Wrap(line, width, "")
+		}
+		b.WriteString(line + "\n")
 	}
 	return b.String()
 }

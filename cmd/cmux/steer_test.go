@@ -1,6 +1,14 @@
 package main
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/kinds"
+)
 
 func TestIsOption(t *testing.T) {
 	const two = "Which one?\n  1. Red: like fire\n  2. Blue"
@@ -22,4 +30,24 @@ func TestIsOption(t *testing.T) {
 			t.Errorf("%q to %q: %v", c.answer, c.question, err)
 		}
 	}
+}
+
+// Every command is either a person's or one that an agent may call in its own
+// project; a new one has to say which.
+func TestEveryCommandSaysWhoseItIs(t *testing.T) {
+	everybodys := strings.Fields("init status wait logs diff verify schema list exec done blocked hook doctor version help completion bash zsh fish powershell mcp")
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+		if cmd.HasSubCommands() {
+			return
+		}
+		is, may := cmd.Annotations[persons] != "", slices.Contains(everybodys, cmd.Name()) || cmd.CommandPath() == "cmux snapshots list"
+		if is == may {
+			t.Errorf("%s: a person's: %v, anybody's: %v", cmd.CommandPath(), is, may)
+		}
+	}
+	walk(newRoot(&Deps{Kinds: kinds.All()}))
 }

@@ -1,0 +1,138 @@
+// Package origin says who gives an order: a person, or a process that an
+// attempt started.
+//
+// A process comes from an attempt when it or one of its ancestors has the
+// attempt's mark in its environment, or descends from the attempt's wrapper or
+// from the runner. Wrappers and runners take in the orphans of what they start
+// (see proc.NewSpawner), so that setsid, a double fork and an empty environment
+// do not lead out. What does lead out is handing the order to a process that
+// was there before: at, cron, systemd-run, a server of the agent's own that
+// outlived its attempt, another login. That is a person's, as is CI.
+//
+// An order is judged in the project that it is for: in another one, an agent
+// may do what it likes.
+package origin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"cmux/agents/proc"
+	"cmux/agents/run"
+	"cmux/signals"
+)
+
+// Attempt is the attempt that an order comes from.
+type Attempt struct {
+	Node string // empty: one that the runner itself carries, and which is not known
+	N    int
+
+	dir string // of its run
+}
+
+func (a *Attempt) String() string {
+	if a.Node == "" {
+		return "an agent"
+	}
+	return a.Node
+}
+
+// Of is the attempt of the project at root that the calling process comes from;
+// nil: it is a person's. It needs nobody's key and believes no file that an
+// agent may have changed: what it goes by are processes and how they were
+// started.
+func Of(root string) (*Attempt, error) {
+	line, err := proc.Ancestry()
+	if err != nil {
+		return nil, fmt.Errorf("finding out who calls: %w", err)
+	}
+	ids, err := run.List(root)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	for _, p := range line {
+		for _, id := range ids {
+			if rest, ok := strings.CutPrefix(p.Attempt, id+"/"); ok {
+				node, n, _ := strings.Cut(rest, "/")
+				number, _ := strconv.Atoi(n)
+				return &Attempt{node, number, run.Dir(root, id)}, nil
+			}
+		}
+	}
+	latest := run.Dir(root, ids[len(ids)-1])
+	holder, held, err := signals.ReadHolder(run.LockPath(root))
+	held = held && err == nil
+	for _, p := range line[1:] {
+		dir, node, n, ok := wrapper(p.Args)
+		if ok && filepath.Dir(dir) == filepath.Dir(latest) {
+			return &Attempt{node, n, dir}, nil
+		}
+		if held && holder.PID == p.PID || carries(p, root) {
+			return &Attempt{dir: latest}, nil
+		}
+	}
+	return nil, nil
+}
+
+// wrapper reads the command line of a wrapper, as the runner starts it.
+func wrapper(args []string) (dir, node string, n int, ok bool) {
+	if len(args) != 9 || args[1] != "agents" || args[2] != "exec" || args[3] != "--run" || args[5] != "--attempt" {
+		return "", "", 0, false
+	}
+	n, err := strconv.Atoi(args[6])
+	if args[7] != "--" || err != nil {
+		return "", "", 0, false
+	}
+	return args[4], args[8], n, true
+}
+
+// carries reports whether p is a command that carries a run of the project at
+// root in its own process: what descends from one is of the run.
+func carries(p proc.Ancestor, root string) bool {
+	if len(p.Args) < 3 || filepath.Base(p.Args[0]) != "cmux" || p.Args[1] != "agents" {
+		return false
+	}
+	switch p.Args[2] {
+	case "run", "start", "resume":
+	default:
+		return false
+	}
+	rel, err := filepath.Rel(root, p.Dir)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// maxTold bounds what an incident repeats of a command line.
+const maxTold = 200
+
+// Refused records, once, that the attempt tried a command that is a person's.
+// Where the caller has not the key that this takes (its HOME is another), the
+// runner is left to find that it was tried.
+func (a *Attempt) Refused(ctx context.Context, command string) error {
+	if len(command) > maxTold {
+		command = command[:maxTold] + "..."
+	}
+	rec := run.Record{Type: run.Incident, Node: a.Node, Attempt: a.N, How: run.IncidentRefused,
+		Detail: fmt.Sprintf("tried %s, which is a person's; nothing was done", command)}
+	r, err := run.OpenDir(a.dir)
+	if err != nil {
+		return run.LeaveUnsealed(a.dir, rec)
+	}
+	h := run.NewHistory(r.Plan.Graph)
+	if _, err := r.Replay(h, 0, nil); err != nil {
+		return err
+	}
+	for _, known := range h.Incidents {
+		if known.Node == rec.Node && known.How == rec.How && known.Detail == rec.Detail {
+			return nil
+		}
+	}
+	book, err := r.OpenBook()
+	if err != nil {
+		return err
+	}
+	return errors.Join(book.Append(ctx, rec), book.Close())
+}

@@ -1,0 +1,51 @@
+package proc
+
+import (
+	"os"
+	"strings"
+)
+
+// Ancestor is the calling process or one that it descends from.
+type Ancestor struct {
+	Process
+	Attempt string   // RUN/NODE/N, when its environment has the mark of an attempt
+	Args    []string // its command line
+	Dir     string   // its working directory, where the system tells
+}
+
+// Ancestry is the calling process, its parent, and so on. A process whose
+// parent has ended descends from whoever took it in: where a Spawner started
+// it, from that Spawner's process, however it was detached (setsid, a double
+// fork, an emptied environment). It ends at the first process that is gone.
+func Ancestry() ([]Ancestor, error) {
+	var line []Ancestor
+	seen := map[int]bool{}
+	for pid := os.Getpid(); pid > 0 && !seen[pid]; {
+		seen[pid] = true
+		st, err := statOf(pid)
+		if err != nil {
+			if len(line) == 0 {
+				return nil, err
+			}
+			break
+		}
+		a := Ancestor{Process: st.process(), Attempt: variable(pid, AttemptVar), Args: arguments(pid), Dir: workingDir(pid)}
+		if len(line) == 0 && a.Attempt == "" {
+			a.Attempt = os.Getenv(AttemptVar)
+		}
+		line = append(line, a)
+		pid = st.ppid
+	}
+	return line, nil
+}
+
+// variable is the value of an environment variable that the process was
+// started with.
+func variable(pid int, name string) string {
+	for entry := range strings.SplitSeq(string(environment(pid)), "\x00") {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
