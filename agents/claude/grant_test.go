@@ -1,6 +1,7 @@
 package claude_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -98,5 +99,44 @@ func TestRulesStandAboveGrants(t *testing.T) {
 	}
 	if !denied {
 		t.Errorf("reading was not denied: %+v", f.server.Requests()[2].ToolResults())
+	}
+}
+
+// What has misled grants before runs nothing of the agent's choosing.
+func TestHostileTextsHeadless(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "made")
+	var turns []mt.Turn
+	for _, text := range []string{
+		"git commit --allow-empty -m \"$(cat <<'EOF'\nEOF touch OUT )\nEOF\n)\"",
+		"git commit --allow-empty -m \"$(cat <<'EOF'\nx) \"; touch OUT; \"\nEOF\n)\"",
+		"sh -c 'echo x &> OUT'", "git log -1 --format=%h --until now --output=OUT", "git log -iS --output=OUT", "grep -r --exclude -e x > OUT",
+		"git status \"$=HOME\" > OUT", "git restore src/a.txt && echo x > OUT", "cd sub && touch OUT", "git -c core.fsmonitor='touch OUT' status", "git config core.hooksPath .hooks",
+	} {
+		turns = append(turns, mt.Turn{mt.Shell(strings.ReplaceAll(text, "OUT", out))})
+	}
+	f := unattended(t, manual, turns...)
+	f.start()()
+	f.check(run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, "", []string{"nobody can allow this", "share its configuration"}, nil)
+	if exists(out) {
+		t.Error("one of them was run")
+	}
+}
+
+// Where a commit would run a hook of the repository's, the agent's commit is no
+// grant: cmux commits for it, without hooks.
+func TestCommitWithHooksHeadless(t *testing.T) {
+	t.Parallel()
+	f := unattended(t, manual, mt.Turn{mt.Report("too early")}, mt.Turn{mt.Text("end")})
+	out := filepath.Join(t.TempDir(), "made")
+	hooks := t.TempDir()
+	if err := os.WriteFile(filepath.Join(hooks, "pre-commit"), []byte("#!/bin/sh\ntouch "+out+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f.git(f.root, "config", "core.hooksPath", hooks)
+	f.start()()
+	f.check(run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, "", []string{"nobody can allow this"}, []string{"src/a.txt"})
+	if exists(out) {
+		t.Error("the hook was run")
 	}
 }
