@@ -115,7 +115,7 @@ func (a *agent) Start(context.Context) error {
 		return err
 	}
 	a.start.Servers = s.File("mcp", ".json")
-	if err := os.WriteFile(a.start.Servers, servers, 0o600); err != nil {
+	if err := signals.PutFile(a.start.Servers, servers, 0o600); err != nil {
 		return err
 	}
 	a.follow = newFollower(a)
