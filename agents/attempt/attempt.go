@@ -200,6 +200,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// Patience is the grace between TERM and KILL.
+func (l Limits) Patience() time.Duration { return l.withDefaults().Grace }
+
 // ErrInterrupted says that the attempt was broken off and has no end: it is to
 // be done again.
 var ErrInterrupted = errors.New("the attempt was interrupted")

@@ -111,8 +111,8 @@ func (a *attempt) believe(f *final) error {
 	a.budget.run(false)
 	a.stopIdle()
 	a.stopBackground()
-	until := time.Now().Add(wait)
-	for left := wait; left > 0; {
+	began := time.Now()
+	for left := wait; left > 0; left = wait - time.Since(began) {
 		timer := time.NewTimer(left)
 		_, err := a.serve(nil, timer.C, func() bool { return a.overridden || a.foreign != (time.Time{}) && ofSignal(code) })
 		timer.Stop()
@@ -124,12 +124,21 @@ func (a *attempt) believe(f *final) error {
 		case a.foreign != (time.Time{}) && ofSignal(code):
 			return ErrInterrupted
 		}
-		if left = time.Until(until); left <= 0 && wait < a.limits.Doubt.Ending && ending() {
-			left, wait = a.limits.Doubt.Ending-wait, a.limits.Doubt.Ending
-			until = time.Now().Add(left)
+		switch d := a.limits.Doubt; {
+		case time.Since(began) < wait:
+		case ending():
+			wait = max(wait, d.Ending)
+		case a.unrest(began):
+			wait = max(wait, d.Other+d.Signal)
 		}
 	}
 	return f
+}
+
+// unrest reports whether others of the run are being ended, as far as can be
+// told from here, since a little before the moment.
+func (a *attempt) unrest(since time.Time) bool {
+	return !a.runnerLives() || a.job.Run.Unrest(since.Add(-a.limits.Doubt.Signal))
 }
 
 // shutsDown reports whether the machine says that it is about to shut down.

@@ -91,7 +91,7 @@ func fixtureIn(t *testing.T, root string, node dag.Node) *fixture {
 			f.records = append(f.records, rec)
 			return nil
 		},
-		Limits: attempt.Limits{Grace: 2 * time.Second},
+		Limits: attempt.Limits{Grace: 2 * time.Second, Doubt: attempt.Doubt{Signal: 10 * time.Millisecond, Other: time.Millisecond, Ending: 10 * time.Millisecond}},
 	}
 	return f
 }

@@ -195,6 +195,9 @@ type Spawner struct {
 
 	mu      sync.Mutex
 	leaders map[int]*os.Process // programs not yet waited for
+
+	detached map[int]bool // children that are no programs of it
+	sole     bool         // see EndOrphans
 }
 
 type request struct {
@@ -205,6 +208,7 @@ type request struct {
 // NewSpawner makes this process the one that its programs' orphans fall to.
 // Close ends the Spawner.
 func NewSpawner() (*Spawner, error) {
+	sole := soleOwner()
 	if err := subreaper(); err != nil {
 		return nil, fmt.Errorf("becoming a child subreaper: %w", err)
 	}
@@ -212,7 +216,7 @@ func NewSpawner() (*Spawner, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Spawner{requests: make(chan request), done: make(chan struct{}), null: null, leaders: map[int]*os.Process{}}
+	s := &Spawner{requests: make(chan request), done: make(chan struct{}), null: null, leaders: map[int]*os.Process{}, detached: map[int]bool{}, sole: sole}
 	go func() {
 		defer close(s.done)
 		runtime.LockOSThread()

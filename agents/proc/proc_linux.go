@@ -292,3 +292,50 @@ func workingDir(pid int) string {
 	dir, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd")
 	return dir
 }
+
+// childrenNow counts the children of this process.
+func childrenNow() (int, error) {
+	self := "/proc/" + strconv.Itoa(os.Getpid()) + "/task"
+	tasks, err := os.ReadDir(self)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, t := range tasks {
+		b, err := readProc(self + "/" + t.Name() + "/children")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return 0, err
+		}
+		n += len(bytes.Fields(b))
+	}
+	return n, nil
+}
+
+// orphans are the live children of this process that lead, or belong to, another
+// session and that it did not start: what it runs by other means than its Spawner
+// (git) stays in its own session.
+func (s *Spawner) orphans() (map[Identity]bool, error) {
+	s.mu.Lock() // no program is half started meanwhile
+	defer s.mu.Unlock()
+	pid := strconv.Itoa(os.Getpid())
+	// As in childless: orphans fall to the main thread.
+	b, err := readProc("/proc/" + pid + "/task/" + pid + "/children")
+	if err != nil {
+		return nil, nil // a kernel without CONFIG_PROC_CHILDREN
+	}
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return nil, err
+	}
+	found := map[Identity]bool{}
+	for f := range bytes.FieldsSeq(b) {
+		pid, err := strconv.Atoi(string(f))
+		if err != nil || s.leaders[pid] != nil || s.detached[pid] {
+			continue
+		}
+		if st, err := statOf(pid); err == nil && !st.zombie && st.session != session {
+			found[Identity{pid, st.start}] = true
+		}
+	}
+	return found, nil
+}

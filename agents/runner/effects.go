@@ -12,9 +12,7 @@ import (
 // never kept: between asking and recording it nothing else is taken in.
 func (r *Runner) perform(ctx context.Context) error {
 	for {
-		if err := r.giveUpHeld(ctx); err != nil {
-			return err
-		}
+		r.clearHeld(ctx)
 		due := r.state.Due()
 		var err error
 		switch {
@@ -22,7 +20,7 @@ func (r *Runner) perform(ctx context.Context) error {
 			err = r.carryOut(ctx, due)
 		case len(r.published) > 0:
 			err = r.flush(ctx)
-		case len(r.held) == 0:
+		default:
 			return nil
 		}
 		if err != nil {

@@ -160,7 +160,7 @@ func (r *Runner) startWrapper(ctx context.Context, p *placement, argv []string) 
 	cmd.Env = r.env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	from := r.eventsEnd(r.g.Nodes[p.node].Name)
-	if err := cmd.Start(); err != nil {
+	if err := r.spawner.StartDetached(cmd); err != nil {
 		return err
 	}
 	gone := make(chan struct{})
@@ -230,34 +230,6 @@ func (r *Runner) ends(ctx context.Context, first ended) error {
 		errs = append(errs, r.learn(ctx, recs...))
 	}
 	return errors.Join(errs...)
-}
-
-// giveUpHeld ends the nodes that were lost too often: headless there is nobody
-// to ask what to do about them.
-func (r *Runner) giveUpHeld(ctx context.Context) error {
-	held := r.held
-	r.held = nil
-	var failed []run.Record
-	for _, i := range held {
-		n := &r.hist.Nodes[i]
-		if !n.Fact.Held || r.hist.Stopped {
-			continue
-		}
-		end := &run.End{Outcome: dag.Failed, Reason: dag.ReasonLost, Exit: 1, Detail: lostDetail(n)}
-		failed = append(failed, run.Record{Type: run.AttemptEnd, Node: r.g.Nodes[i].Name, Attempt: n.Fact.Attempts, End: end})
-	}
-	if len(failed) == 0 {
-		return nil
-	}
-	return r.commit(ctx, failed...)
-}
-
-func lostDetail(n *run.Node) string {
-	detail := fmt.Sprintf("lost %d times", n.Fact.Losses)
-	if n.Fact.Detail != "" {
-		detail += ": " + n.Fact.Detail
-	}
-	return detail
 }
 
 // drain receives what children still have to say until all tasks have ended,

@@ -96,7 +96,7 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 	case run.AttemptEnd, run.Vanished:
 		r.keepBudget(ctx)
 		r.news = true
-		if r.Server == nil && r.hist.Nodes[i].Fact.Held {
+		if r.hist.Nodes[i].Fact.Held {
 			r.held = append(r.held, i)
 		}
 		if a := r.live[i]; a != nil && (rec.Attempt == 0 || a.attempt == rec.Attempt) {

@@ -98,12 +98,13 @@ type Runner struct {
 	hushed context.Context // over when notifications are waited for no longer
 	hush   context.CancelFunc
 
-	lent  chan lent
-	ended chan ended
-	gone  chan goneNode
-	said  chan said
-	over  chan struct{} // closed when nobody receives any more
-	tasks sync.WaitGroup
+	lent    chan lent
+	cleared chan cleared
+	ended   chan ended
+	gone    chan goneNode
+	said    chan said
+	over    chan struct{} // closed when nobody receives any more
+	tasks   sync.WaitGroup
 }
 
 // Run carries the run until it has ended, is stopped, or ctx ends (headless, all
@@ -132,6 +133,7 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		showing:  make(map[int]int),
 		asked:    make(map[string]*asked),
 		said:     make(chan said),
+		cleared:  make(chan cleared),
 		lent:     make(chan lent), ended: make(chan ended), gone: make(chan goneNode), over: make(chan struct{}),
 	}
 	r.hushed, r.hush = context.WithCancel(context.Background())
@@ -202,6 +204,7 @@ func (r *Runner) close() error {
 		errs = append(errs, r.panes.close())
 	}
 	if r.spawner != nil {
+		errs = append(errs, r.endOrphans())
 		r.spawner.Close()
 	}
 	if r.book != nil {
@@ -299,6 +302,8 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 			err = r.ends(tasks, e)
 		case n := <-r.gone:
 			err = r.probe(tasks, n.node, true)
+		case c := <-r.cleared:
+			err = r.giveUp(tasks, c)
 		case s := <-r.said:
 			s.to.done, s.to.err = true, s.err
 			r.news = true
@@ -338,7 +343,7 @@ func (r *Runner) begin(ctx context.Context) error {
 	}
 	// What nobody recorded: attempts that died with their runner or wrapper.
 	for i := range r.hist.Nodes {
-		if r.Server == nil && r.hist.Nodes[i].Fact.Held {
+		if r.hist.Nodes[i].Fact.Held {
 			r.held = append(r.held, i)
 		}
 		if r.hist.Nodes[i].Fact.Live() {

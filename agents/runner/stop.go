@@ -41,8 +41,13 @@ func stopAll(ctx context.Context, r *run.Run, recs ...run.Record) error {
 	if err := book.Append(ctx, recs...); err != nil {
 		return err
 	}
-	_, err = endAgents(ctx, r, "", (*wrapper.Client).Stop)
-	return err
+	if _, err = endAgents(ctx, r, "", (*wrapper.Client).Stop); err != nil {
+		return err
+	}
+	if _, err := EndLeftovers(ctx, r); err != nil {
+		return fmt.Errorf("what nodes left running: %w", err)
+	}
+	return nil
 }
 
 // Cancel ends the agent of a node, or all that are at work (node is empty),

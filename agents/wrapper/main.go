@@ -156,6 +156,18 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		job.Terminal.Tmux, _, _ = strings.Cut(os.Getenv("TMUX"), ",")
 	}
 	end, err := attempt.Run(ctx, job)
+	// Whatever is left in a session and an environment of its own has fallen to
+	// this process. It goes before anybody learns that the attempt is over.
+	if left, e := spawner.EndOrphans(write, o.Limits.Patience()); len(left) > 0 || e != nil {
+		detail := "ended what the attempt left running in the background: " + proc.Names(left)
+		if e != nil {
+			detail = "processes of the attempt could not be ended: " + e.Error()
+		}
+		fmt.Fprintf(o.Out, "── %s: %s ──\n", o.Node, detail)
+		if e := book.Append(write, run.Record{Type: run.Noted, Node: o.Node, Attempt: o.Attempt, Detail: detail}); e != nil {
+			return ExitError, errors.Join(err, e)
+		}
+	}
 	if errors.Is(err, attempt.ErrInterrupted) {
 		// Recorded before the connections close: whoever stopped it goes by them.
 		rec := vanished(err)

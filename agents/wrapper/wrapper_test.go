@@ -33,10 +33,14 @@ func TestMain(m *testing.M) {
 		case "exec":
 			var n int
 			fmt.Sscan(os.Args[4], &n)
+			doubt, err := time.ParseDuration(os.Getenv("TEST_DOUBT"))
+			if err != nil {
+				doubt = 20 * time.Millisecond
+			}
 			os.Exit(wrapper.Main(context.Background(), wrapper.Options{
 				RunDir: os.Args[2], Node: os.Args[3], Attempt: n,
 				Kinds:  attempt.NewKinds(attempt.Command(), scripted.Kind(true), frontKind()),
-				Limits: attempt.Limits{Grace: time.Second, Retry: 20 * time.Millisecond, Pause: 10 * time.Millisecond},
+				Limits: attempt.Limits{Grace: time.Second, Retry: 20 * time.Millisecond, Pause: 10 * time.Millisecond, Doubt: attempt.Doubt{Signal: doubt, Other: doubt, Ending: doubt}},
 			}))
 		case "done":
 			exit(wrapper.Done(context.Background(), os.Getenv, os.Args[2]))
@@ -82,6 +86,8 @@ type fixture struct {
 	run  *run.Run
 	node *dag.Node
 	spec *run.Spec
+
+	doubt time.Duration // about failures; 0: next to none
 }
 
 func newFixture(t *testing.T, node dag.Node) *fixture {
@@ -149,6 +155,9 @@ func (f *fixture) start() (cmd *exec.Cmd, out *bytes.Buffer, wait func() int) {
 	cmd = exec.Command(self, "exec", f.run.Dir, f.node.Name, fmt.Sprint(f.spec.Attempt))
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Env = []string{sealtest.Env(), "PATH=" + os.Getenv("PATH"), "TERM=dumb"}
+	if f.doubt > 0 {
+		cmd.Env = append(cmd.Env, "TEST_DOUBT="+f.doubt.String())
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		f.t.Fatal(err)
@@ -306,6 +315,9 @@ func TestSignals(t *testing.T) {
 		f := newFixture(t, dag.Node{Task: "ulimit -c 0; echo up; while [ ! -e go ]; do sleep 0.01; done; " + c.die})
 		f.spec.Headless = false
 		f.write()
+		if c.marker == "none" {
+			f.doubt = 30 * time.Second
+		}
 		cmd, out, wait := f.start()
 		eventually(t, "the program printed", func() bool { return strings.Contains(f.log(), "up") })
 		for _, sig := range c.sigs {
@@ -329,6 +341,7 @@ func TestProgramDiesBeforeItsWrapper(t *testing.T) {
 		"trap 'exit 1' TERM; echo up; echo $$ > pid; while :; do sleep 0.01; done",
 	} {
 		f := newFixture(t, dag.Node{Task: task})
+		f.doubt = 30 * time.Second
 		cmd, out, wait := f.start()
 		pid := 0
 		eventually(t, "the program printed", func() bool {
@@ -497,5 +510,52 @@ func TestProtocol(t *testing.T) {
 	}
 	if code := wait(); code != 130 {
 		t.Errorf("exit %d", code)
+	}
+}
+
+// What a program left in a session and an environment of its own is ended with
+// the attempt, however that ends; nothing else proves whose it is.
+func TestOrphansGoWithTheAttempt(t *testing.T) {
+	for name, c := range map[string]struct {
+		rest string
+		code int
+	}{
+		"done":        {"exit 0", 0},
+		"failed":      {"exit 5", 5},
+		"interrupted": {"sleep 1000", wrapper.ExitInterrupted},
+	} {
+		f := newFixture(t, dag.Node{Task: `env -i PATH="$PATH" setsid sh -c 'trap "" TERM; sleep 1000 & echo $$ $! > pids.new; mv pids.new pids; wait' < /dev/null > /dev/null 2>&1 &
+while ! test -e pids; do sleep 0.01; done; echo up; ` + c.rest})
+		cmd, out, wait := f.start()
+		var ids []proc.Identity
+		eventually(t, "its orphan is up", func() bool {
+			b, err := os.ReadFile(filepath.Join(f.run.Plan.Root, "pids"))
+			if err != nil {
+				return false
+			}
+			for p := range strings.FieldsSeq(string(b)) {
+				var id proc.Identity
+				fmt.Sscan(p, &id.PID)
+				id.Start, _ = proc.StartTime(id.PID)
+				ids = append(ids, id)
+			}
+			return true
+		})
+		if c.code == wrapper.ExitInterrupted {
+			eventually(t, "it goes on", func() bool { return strings.Contains(f.log(), "up\n") })
+			cmd.Process.Signal(syscall.SIGTERM)
+		}
+		if code := wait(); code != c.code {
+			t.Errorf("%s: exit %d\n%s", name, code, out)
+		}
+		for _, id := range ids {
+			if id.Alive() {
+				t.Errorf("%s: %d lives\n%s", name, id.PID, out)
+				syscall.Kill(id.PID, syscall.SIGKILL)
+			}
+		}
+		if n := f.last(run.Noted); n == nil || !strings.Contains(n.Detail, "left running in the background") {
+			t.Errorf("%s: nobody is told: %+v", name, n)
+		}
 	}
 }

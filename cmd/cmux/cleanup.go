@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/signals"
@@ -95,6 +96,13 @@ func (d *Deps) cleanup(ctx context.Context, v *run.View, yes bool) error {
 		return err
 	}
 	if err := runner.EndSession(ctx, r); err != nil {
+		return err
+	}
+	left, err := runner.EndLeftovers(ctx, r)
+	if len(left) > 0 {
+		fmt.Fprintf(d.Out, "Ended what nodes left running: %s\n", proc.Names(left))
+	}
+	if err != nil {
 		return err
 	}
 	var errs []error
