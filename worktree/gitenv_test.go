@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Every git of cmux's own is made by Git; the benchmarks' tools aside.
+// Every git of cmux's own is made by Git; the tools of benchmarks and tests aside.
 func TestOneConstructor(t *testing.T) {
 	found := 0
 	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
@@ -28,7 +28,8 @@ func TestOneConstructor(t *testing.T) {
 				continue
 			}
 			found++
-			if filepath.Base(name) != "gitenv.go" {
+			// The guard asks what an agent's own git would do, in its environment.
+			if filepath.Base(name) != "gitenv.go" && filepath.ToSlash(name) != "../agents/guard/machine.go" {
 				t.Errorf("%s makes a git of its own: %s", name, strings.TrimSpace(l))
 			}
 		}

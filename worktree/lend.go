@@ -472,6 +472,9 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 	if e.locked && s.Fresh {
 		return nil, hint("git worktree unlock -- "+shellWord(e.path), "%w: %s (reason of the lock: %q)", ErrLocked, e.path, e.reason)
 	}
+	if err := r.relink(ctx, s.Path); err != nil {
+		return nil, err
+	}
 	private, err := readGitFile(s.Path)
 	if err != nil {
 		return nil, err
@@ -616,7 +619,8 @@ func (r *Repo) Tree(ctx context.Context, path string) (*Tree, error) {
 		}
 		private := r.GitDir
 		if path != r.Root {
-			if private, err = readGitFile(path); err != nil {
+			// By the registration: the tree may have lost its .git file.
+			if private, err = r.findPrivate(path); err != nil {
 				return nil, err
 			}
 		}

@@ -64,8 +64,8 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 		}
 	} else if r.unfinished(path) {
 		return nil, r.deregister(ctx, path)
-	} else if _, err := os.Lstat(filepath.Join(path, ".git")); errors.Is(err, os.ErrNotExist) {
-		return nil, hint("git worktree prune, and look into "+path, "%w: %s has lost its .git file", ErrOccupied, path)
+	} else if err := r.relink(ctx, path); err != nil {
+		return nil, err
 	}
 	if !s.Force {
 		users, err := processesIn(path)
@@ -99,6 +99,9 @@ func (r *Repo) removeRest(path string) error {
 	if err != nil {
 		return err
 	}
+	if err := r.Lost(path); err != nil {
+		return err
+	}
 	if !free {
 		return hint("git worktree list", "%w: %s is no worktree of %s", ErrOccupied, path, r.Root)
 	}
@@ -106,4 +109,18 @@ func (r *Repo) removeRest(path string) error {
 		return err
 	}
 	return nil
+}
+
+// Lost is ErrLost when the folder at path says that it is a worktree of the
+// repository, which knows nothing of it.
+func (r *Repo) Lost(path string) error {
+	private, err := readGitFile(path)
+	if err != nil || filepath.Dir(private) != filepath.Join(r.GitDir, "worktrees") {
+		return nil
+	}
+	if _, err := os.Lstat(private); err == nil {
+		return nil // moved, or copied
+	}
+	return hint("mv "+shellWord(path)+" "+shellWord(path+".found"),
+		"%w: %s was a worktree of %s, which no longer knows it; its files are there, its commits on its branch", ErrLost, path, r.Root)
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -48,7 +49,7 @@ type Snapshot struct {
 	Head      string   // commit; empty on a branch without commits
 	Owner     string   // of the tree, see LendSpec
 	Operation string   // merge, rebase, ... that was in progress
-	Omitted   []string // ignored paths that are not in it
+	Omitted   []string // paths that are not in it: ignored ones, pipes, sockets, devices
 	Bare      bool     // holds a branch's commits alone
 }
 
@@ -121,7 +122,7 @@ func (r *Repo) Snapshot(ctx context.Context, treePath string, s SnapshotSpec) (*
 	if err := w.survey(ctx); err != nil {
 		return nil, err
 	}
-	if len(w.put)+len(w.drop)+w.staged == 0 && w.rec.Operation == "" {
+	if len(w.put)+len(w.drop)+w.staged+w.specials == 0 && w.rec.Operation == "" {
 		if w.rec.Branch != "" || w.rec.Head == "" {
 			return nil, nil
 		}
@@ -156,6 +157,7 @@ type snapshotter struct {
 	put, drop []string // working files to save; tracked ones that are gone
 	absent    []string // tracked files that a sparse checkout leaves out
 	indexTree string
+	specials  int // pipes, sockets and devices
 }
 
 func (w *snapshotter) git(ctx context.Context, args ...string) (string, error) {
@@ -226,7 +228,46 @@ func (w *snapshotter) survey(ctx context.Context) error {
 	if err := w.hidden(ctx); err != nil {
 		return err
 	}
-	return w.ignored(ignored)
+	if err := w.ignored(ignored); err != nil {
+		return err
+	}
+	return w.special(ctx)
+}
+
+// special lists the pipes, sockets and devices, which git passes over and no
+// commit holds, and refuses what cannot be read: git passes over that as well.
+func (w *snapshotter) special(ctx context.Context) error {
+	given, err := readPrepared(w.private)
+	if err != nil {
+		return err
+	}
+	listed := make(map[string]bool, len(w.rec.Omitted))
+	for _, name := range w.rec.Omitted {
+		listed[strings.TrimSuffix(name, "/")] = true
+	}
+	return filepath.WalkDir(w.root, func(full string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		} else if err != nil {
+			return hint("chmod -R u+rwX "+shellWord(w.root), "%w: %w", ErrUnsavable, err)
+		}
+		rel, err := filepath.Rel(w.root, full)
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.IsDir() && (d.Name() == ".git" || rel == ".cmux" || given.within(rel) || listed[rel]):
+			return fs.SkipDir
+		case d.IsDir() || savable(d.Type()) || listed[rel]:
+			return nil
+		}
+		w.rec.Omitted = append(w.rec.Omitted, rel)
+		w.specials++
+		return nil
+	})
 }
 
 // plainIndex takes out of the copy what holds only for the file it was: the
@@ -649,9 +690,16 @@ func (w *snapshotter) files(s *stream) (modes []byte, err error) {
 		if perm := info.Mode().Perm(); perm&0o077 == 0 || perm&0o200 == 0 {
 			modes = append(modes, strconv.FormatUint(uint64(perm), 8)+" "+name+"\x00"...)
 		}
-		f, err := os.Open(full)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrUnsavable, err)
+		// It may have become a pipe or a link since it was looked at.
+		f, err := os.OpenFile(full, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+		if errors.Is(err, fs.ErrPermission) {
+			return nil, hint("chmod u+r "+shellWord(full), "%w: %w", ErrUnsavable, err)
+		} else if err != nil {
+			return nil, changing(full, err)
+		}
+		if now, err := f.Stat(); err != nil || !os.SameFile(now, info) || !now.Mode().IsRegular() {
+			f.Close()
+			return nil, changing(full, errors.Join(err, errors.New("it is another file")))
 		}
 		s.printf("M %s inline %s\ndata %d\n", mode, quotePath(name), info.Size())
 		_, err = io.CopyN(s.w, f, info.Size())
@@ -708,7 +756,7 @@ func (w *snapshotter) message() string {
 		fmt.Fprintf(&b, "%s in progress\n", w.rec.Operation)
 	}
 	for _, name := range w.rec.Omitted {
-		fmt.Fprintf(&b, "not saved (ignored): %q\n", name)
+		fmt.Fprintf(&b, "not saved: %q\n", name)
 	}
 	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,6 +131,17 @@ func (r *Repo) Common(ctx context.Context, a, b string) (string, error) {
 	return line(out), err
 }
 
+// special names a kind of file that is none.
+func special(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		return "pipe"
+	case m&fs.ModeSocket != 0:
+		return "socket"
+	}
+	return "device"
+}
+
 // Uncommitted says what the worktree holds beside its commit, without what cmux
 // put there and nobody has changed since.
 func (r *Repo) Uncommitted(ctx context.Context, treePath string) (Dirt, error) {
@@ -205,6 +217,13 @@ func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string,
 			return "", hint("resolve it in "+treePath, "%w: %s is unmerged", ErrDirty, filepath.Join(treePath, e.path))
 		case e.kind == '?' && strings.HasSuffix(e.path, "/") && isRepository(filepath.Join(treePath, e.path)):
 			return "", nestedRepository(filepath.Join(treePath, e.path))
+		case e.kind == '1' && e.tree != '.' && len(e.sub) > 0 && e.sub[0] == 'N':
+			info, err := os.Lstat(filepath.Join(treePath, e.path))
+			if err == nil && !info.IsDir() && !savable(info.Mode()) {
+				full := filepath.Join(treePath, e.path)
+				return "", hint("git -C "+shellWord(treePath)+" restore -- "+shellWord(e.path)+", after rm "+shellWord(full),
+					"%w: %s was a file and is a %s, which no commit holds", ErrUnsavable, full, special(info.Mode()))
+			}
 		}
 	}
 	out, err := git(ctx, treePath, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")

@@ -67,8 +67,8 @@ func (d *Deps) cleanup(ctx context.Context, v *run.View, yes bool) error {
 	if err != nil {
 		return err
 	}
-	trees, err := lentTrees(ctx, repo, r)
-	if err != nil {
+	trees, broken := lentTrees(ctx, repo, r)
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if session {
@@ -76,6 +76,9 @@ func (d *Deps) cleanup(ctx context.Context, v *run.View, yes bool) error {
 	}
 	for _, t := range trees {
 		fmt.Fprintf(d.Out, "worktree  %s (%s)\n", t.Path, orDash(t.Branch))
+	}
+	for _, err := range broken {
+		fmt.Fprintf(d.Out, "left out  %v\n", err)
 	}
 	open := atWork(v)
 	for _, name := range open {
@@ -105,7 +108,7 @@ func (d *Deps) cleanup(ctx context.Context, v *run.View, yes bool) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
+	errs := broken
 	for _, t := range trees {
 		s, err := removeTree(ctx, repo, t, r.Plan.ID)
 		if err != nil {
@@ -122,9 +125,9 @@ func (d *Deps) cleanup(ctx context.Context, v *run.View, yes bool) error {
 	return errors.Join(errs...)
 }
 
-// lentTrees are the worktrees of a run's nodes that are there.
-func lentTrees(ctx context.Context, repo *worktree.Repo, r *run.Run) ([]*worktree.Tree, error) {
-	var trees []*worktree.Tree
+// lentTrees are the worktrees of a run's nodes that are there; broken says why
+// others that were cannot be dealt with.
+func lentTrees(ctx context.Context, repo *worktree.Repo, r *run.Run) (trees []*worktree.Tree, broken []error) {
 	for i := range r.Plan.Graph.Nodes {
 		n := &r.Plan.Graph.Nodes[i]
 		if !n.HasTree() {
@@ -135,15 +138,20 @@ func lentTrees(ctx context.Context, repo *worktree.Repo, r *run.Run) ([]*worktre
 			continue
 		}
 		t, err := repo.Tree(ctx, path)
-		if errors.Is(err, worktree.ErrOccupied) || err == nil && t.Owner == "" {
-			continue // there, and not lent by cmux
+		if errors.Is(err, worktree.ErrOccupied) {
+			if err := repo.Lost(path); err != nil {
+				broken = append(broken, err)
+			}
+			continue // not registered: not lent by cmux
 		}
-		if err != nil {
-			return nil, err
+		switch {
+		case err != nil:
+			broken = append(broken, fmt.Errorf("worktree %s: %w", path, err))
+		case t.Owner != "": // else it was not lent by cmux
+			trees = append(trees, t)
 		}
-		trees = append(trees, t)
 	}
-	return trees, nil
+	return trees, broken
 }
 
 // removeTree removes a worktree. The processes of the session that just ended
