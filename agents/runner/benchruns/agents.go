@@ -43,6 +43,9 @@ func (b *bench) agents(ctx context.Context) error {
 	if err := b.firstRequest(ctx, program); err != nil {
 		return err
 	}
+	if err := b.reports(ctx, program); err != nil {
+		return err
+	}
 	return b.crowd(ctx, program, perHook)
 }
 
@@ -402,6 +405,7 @@ type share struct {
 const (
 	theRunner = iota
 	theWrappers
+	theServers // of the tools by which agents report
 	theTmux
 	theAgents
 	sorts
@@ -418,6 +422,8 @@ func (s *site) processes(ctx context.Context) (pids [sorts][]int, err error) {
 		args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
 		switch {
 		case err != nil || strings.Contains(string(args), "\x00hook\x00"):
+		case strings.Contains(string(args), "\x00mcp\x00"):
+			pids[theServers] = append(pids[theServers], p.pid)
 		case p.wrapper:
 			pids[theWrappers] = append(pids[theWrappers], p.pid)
 		default:
@@ -530,7 +536,7 @@ func (b *bench) crowdTable(shares [sorts]share, calls int, perHook float64, over
 	agents := shares[theAgents]
 	hooks := share{working: float64(2*calls) * perHook}
 	ours := share{}
-	for _, s := range []share{shares[theRunner], shares[theWrappers], hooks} {
+	for _, s := range []share{shares[theRunner], shares[theWrappers], shares[theServers], hooks} {
 		ours = share{ours.n + s.n, ours.rss + s.rss, ours.pss + s.pss, ours.waiting + s.waiting, ours.working + s.working}
 	}
 	b.f("\n### Many agents at once\n\n")
@@ -542,6 +548,7 @@ func (b *bench) crowdTable(shares [sorts]share, calls int, perHook float64, over
 	}
 	row("runner and its live table", shares[theRunner])
 	row("wrappers", shares[theWrappers])
+	row("servers of the report tools", shares[theServers])
 	b.f("| hooks | | | | | %.1f ms |\n", hooks.working/float64(calls))
 	row("all of cmux", ours)
 	row("tmux", shares[theTmux])
