@@ -52,14 +52,14 @@ func (m *maker) command() string {
 		}
 		c += " " + pick(m, operands)
 	}
-	for m.IntN(3) == 0 {
+	for m.IntN(2) == 0 {
 		c += " " + pick(m, options[:34])
 	}
 	if m.IntN(12) == 0 {
 		c += " " + pick(m, options)
 	}
-	for m.IntN(2) == 0 {
-		if m.IntN(3) > 0 {
+	for m.IntN(3) > 0 {
+		if m.IntN(4) > 0 {
 			c += " " + pick(m, operands[:24])
 		} else {
 			c += " " + pick(m, operands)
@@ -71,9 +71,12 @@ func (m *maker) command() string {
 // text is one text of the hunt; from is one that was granted before.
 func (m *maker) text(from []string) string {
 	var t string
-	if len(from) > 0 && m.IntN(2) == 0 {
+	switch n := m.IntN(4); {
+	case len(from) > 0 && n == 0:
 		t = pick(m, from)
-	} else {
+	case len(from) > 0 && n == 1:
+		t = pick(m, from) + pick(m, joints) + pick(m, from)
+	default:
 		t = m.command()
 		for m.IntN(3) == 0 {
 			j := joints[0]
@@ -85,8 +88,8 @@ func (m *maker) text(from []string) string {
 	}
 	for m.IntN(2) == 0 {
 		at := m.IntN(len(t) + 1)
-		switch m.IntN(6) {
-		case 0, 1, 2:
+		switch m.IntN(8) {
+		case 0, 1, 2, 6, 7:
 			t = t[:at] + pick(m, bits) + t[at:]
 		case 3:
 			end := min(len(t), at+1+m.IntN(3))
