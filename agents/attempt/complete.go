@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/harmless"
 	"cmux/agents/proc"
 	"cmux/dag"
 	"cmux/worktree"
@@ -201,11 +202,11 @@ func (a *attempt) pullRequest() error {
 		title, _, _ = strings.Cut(a.end.Summary, "\n")
 		body = a.end.Summary
 	}
-	argv := []string{"gh", "pr", "create", "--head", a.spec.Place.Branch, "--title", title, "--body-file", "-"}
+	argv := []string{"gh", "pr", "create", "--head", a.spec.Place.Branch, "--title", harmless.Line(title), "--body-file", "-"}
 	if b := a.job.Run.Plan.BaseBranch; b != "" {
 		argv = append(argv, "--base", b)
 	}
-	s, err = a.step("", a.limits.Step, argv, body)
+	s, err = a.step("", a.limits.Step, argv, harmless.Text(body))
 	return a.stepFailed("pr", s, err)
 }
 

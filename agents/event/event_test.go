@@ -265,7 +265,7 @@ func TestLines(t *testing.T) {
 		{Event{Kind: ToolUse, Tool: "Write", Input: json.RawMessage(`{"content":"x","file_path":"/a"}`)}, "* Write /a\n"},
 		{Event{Kind: ToolUse, Tool: "Odd", Input: json.RawMessage(`{"x":1}`)}, "* Odd {\"x\":1}\n"},
 		{Event{Kind: ToolUse, Tool: "None", Input: json.RawMessage(`{}`)}, "* None\n"},
-		{Event{Kind: ToolResult, Text: "a\x1b[31mb\x07\nc", Failed: true}, "  ! a[31mb\n  | c\n"},
+		{Event{Kind: ToolResult, Text: "a\x1b[31mb\x07\nc", Failed: true}, "  ! ab\n  | c\n"},
 		{Event{Kind: ToolResult, Text: "a\nb"}, "  | a\n  | b\n"},
 		{Event{Kind: ToolResult}, ""},
 		{Event{Kind: RequestFailed, Text: "529"}, "! 529\n"},

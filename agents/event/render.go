@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"cmux/agents/harmless"
 )
 
 const (
@@ -176,10 +178,5 @@ func Cut(s string, n int) string {
 
 // Printable is a text without what a terminal would obey.
 func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || 0x7f <= r && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
+	return harmless.Text(s)
 }

@@ -12,8 +12,10 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"time"
 
+	"cmux/agents/harmless"
 	"cmux/agents/run"
 	"cmux/dag"
 )
@@ -99,14 +101,20 @@ func (r *Runner) notify(ctx context.Context, n news) {
 	})
 }
 
+// shownAs is the text of a desktop notification, which some desktops read as
+// markup.
+func shownAs(n news) string {
+	return strings.NewReplacer("<", "‹", ">", "›").Replace(harmless.Line(n.Text))
+}
+
 func desktop(ctx context.Context, n news) error {
 	if runtime.GOOS == "darwin" {
 		script := `on run a
 display notification (item 2 of a) with title (item 1 of a)
 end run`
-		return exec.CommandContext(ctx, "osascript", "-e", script, "cmux", n.Text).Run()
+		return exec.CommandContext(ctx, "osascript", "-e", script, "cmux", shownAs(n)).Run()
 	}
-	return exec.CommandContext(ctx, "notify-send", "--app-name=cmux", "--", "cmux", n.Text).Run()
+	return exec.CommandContext(ctx, "notify-send", "--app-name=cmux", "--", "cmux", shownAs(n)).Run()
 }
 
 func post(ctx context.Context, to string, n news) error {

@@ -3,6 +3,7 @@ package tmux
 import (
 	"errors"
 	"strings"
+	"unicode"
 )
 
 var errNUL = errors.New("a tmux argument cannot hold a NUL byte")
@@ -113,7 +114,7 @@ func labelText(s string) string {
 		switch {
 		case r == '#':
 			b.WriteString("##")
-		case r < ' ' || 0x7f <= r && r < 0xa0:
+		case !unicode.IsPrint(r): // control characters, and those that reorder text
 			b.WriteByte(' ')
 		default:
 			b.WriteRune(r)

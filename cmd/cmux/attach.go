@@ -131,7 +131,7 @@ func (d *Deps) attach(ctx context.Context, r *run.Run, node string) error {
 		return err
 	}
 	cmd := exec.Command(argv[0], argv[1:]...) // not ended with ctx: it has the terminal
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = d.Env, d.In, d.Out, d.Err
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = d.Env, d.In, raw(d.Out), raw(d.Err)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("tmux: %w", err)
 	}

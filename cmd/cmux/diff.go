@@ -16,12 +16,16 @@ import (
 )
 
 func newDiffCmd(d *Deps) *cobra.Command {
-	return &cobra.Command{
+	var unchanged bool
+	cmd := &cobra.Command{
 		Use:   "diff NAME",
 		Short: "Show what a node has changed since it started",
 		Long: `Show what a node has changed since the commit that it started from: what it
-committed, and what stands uncommitted and untracked in its worktree beside it.`,
-		Example:           "  cmux agents diff api",
+committed, and what stands uncommitted and untracked in its worktree beside it.
+
+Control characters in it are taken out or shown by their numbers. For a patch to
+be applied elsewhere, --raw gives every byte as it is.`,
+		Example:           "  cmux agents diff api --raw > api.patch",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: d.completeNode,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -29,12 +33,18 @@ committed, and what stands uncommitted and untracked in its worktree beside it.`
 			if err != nil {
 				return err
 			}
-			return d.diff(cmd.Context(), v, i)
+			out := d.Out
+			if unchanged {
+				out = raw(out)
+			}
+			return d.diff(cmd.Context(), v, i, out)
 		},
 	}
+	cmd.Flags().BoolVar(&unchanged, "raw", false, "print every byte as it is: a terminal obeys it")
+	return cmd
 }
 
-func (d *Deps) diff(ctx context.Context, v *run.View, i int) error {
+func (d *Deps) diff(ctx context.Context, v *run.View, i int, out io.Writer) error {
 	n, root := &v.Nodes[i], v.Run.Plan.Root
 	if !n.Spec.HasBranch() {
 		return fmt.Errorf("%s is a %s and has no branch to show", n.Spec.Name, n.Spec.Role)
@@ -56,7 +66,7 @@ func (d *Deps) diff(ctx context.Context, v *run.View, i int) error {
 		if tipErr != nil {
 			return fmt.Errorf("%s: its worktree and its branch %s are gone: %w", n.Spec.Name, n.Spec.Branch, tipErr)
 		}
-		return d.show(ctx, root, nil, start, tip, "--")
+		return d.show(ctx, out, root, nil, start, tip, "--")
 	}
 	tmp, err := os.MkdirTemp("", "cmux-diff-")
 	if err != nil {
@@ -67,7 +77,7 @@ func (d *Deps) diff(ctx context.Context, v *run.View, i int) error {
 	if err != nil {
 		return err
 	}
-	return d.show(ctx, a.Place.Tree, index, start, "--")
+	return d.show(ctx, out, a.Place.Tree, index, start, "--")
 }
 
 // startCommit is the commit that the node's work began at: the first attempt's,
@@ -121,16 +131,16 @@ func (d *Deps) privateIndex(ctx context.Context, tree, tmp string) (env []string
 	return env, nil
 }
 
-// show runs git diff with its output on stdout, without a pager and without
+// show runs git diff with its output on out, without a pager and without
 // programs of the repository's.
-func (d *Deps) show(ctx context.Context, dir string, env []string, args ...string) error {
+func (d *Deps) show(ctx context.Context, out io.Writer, dir string, env []string, args ...string) error {
 	options := []string{"diff", "--no-ext-diff", "--no-textconv"}
 	if d.colour() {
 		options = append(options, "--color=always")
 	}
 	cmd := worktree.Git(ctx, dir, d.Env, append(options, args...)...)
 	cmd.Env = append(cmd.Env, env...)
-	cmd.Stdout, cmd.Stderr = d.Out, d.Err
+	cmd.Stdout, cmd.Stderr = out, d.Err
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("git diff in %s: %w", dir, err)
 	}

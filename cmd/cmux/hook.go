@@ -78,7 +78,7 @@ Claude Code and Codex to start it; there is nothing to set up.`,
 			if d.Getenv("CMUX_TOKEN") == "" {
 				return outside(wrapper.ErrOutside)
 			}
-			return mcp.Serve(cmd.Context(), d.Getenv, io.NopCloser(d.In), nopCloser{d.Out}, version)
+			return mcp.Serve(cmd.Context(), d.Getenv, io.NopCloser(d.In), nopCloser{raw(d.Out)}, version)
 		},
 	}
 }
@@ -99,7 +99,7 @@ wrapper of this node, and print what it answers. It decides nothing itself.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, code, err := wrapper.Hook(cmd.Context(), d.Getenv, args[0], d.In)
 			if out != "" {
-				if _, werr := io.WriteString(d.Out, out); werr != nil && err == nil {
+				if _, werr := io.WriteString(raw(d.Out), out); werr != nil && err == nil {
 					err = werr
 				}
 			}

@@ -31,13 +31,14 @@ var parts = map[string][]string{
 	"agents/origin":     {"agents/proc", "agents/run"},
 	"agents/prompt":     {"agents/proc", "agents/run"},
 	"agents/guard":      nil,
-	"agents/event":      nil,
+	"agents/harmless":   nil,
+	"agents/event":      {"agents/harmless"},
 	"agents/transcript": {"agents/event"},
 	"agents/modeltest":  nil,
-	"agents/attempt":    {"agents/event", "agents/guard", "agents/proc", "agents/prompt", "agents/run"},
+	"agents/attempt":    {"agents/event", "agents/guard", "agents/harmless", "agents/proc", "agents/prompt", "agents/run"},
 	"agents/scripted":   {"agents/attempt", "agents/proc", "agents/run"},
 	"agents/wrapper":    {"agents/attempt", "agents/proc", "agents/run"},
-	"agents/runner":     {"agents/attempt", "agents/event", "agents/proc", "agents/run", "agents/tmux", "agents/wrapper"},
+	"agents/runner":     {"agents/attempt", "agents/event", "agents/harmless", "agents/proc", "agents/run", "agents/tmux", "agents/wrapper"},
 }
 
 func TestImportsGoDownwards(t *testing.T) {

@@ -361,7 +361,7 @@ func taskIs(kind string) string {
 // askForm asks in a form on the terminal.
 func askForm(ctx context.Context, d *Deps, a *answers) error {
 	run := func(groups ...*huh.Group) error {
-		err := huh.NewForm(groups...).WithInput(d.In).WithOutput(d.Err).RunWithContext(ctx)
+		err := huh.NewForm(groups...).WithInput(d.In).WithOutput(raw(d.Err)).RunWithContext(ctx)
 		if errors.Is(err, huh.ErrUserAborted) {
 			return errInterrupted
 		}

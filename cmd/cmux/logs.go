@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/event"
+	"cmux/agents/harmless"
 	"cmux/agents/run"
 	"cmux/signals"
 )
 
 func newLogsCmd(d *Deps) *cobra.Command {
-	var following, asJSON bool
+	var following, asJSON, unchanged bool
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Print what a node has written",
@@ -25,7 +26,11 @@ what it was told (>), thought (~), said and did (*), what came of it (|), and
 what cmux did. With -f it goes on with what is added until the node has ended.
 
 With --json it prints the events of an agent instead, a line of JSON each, as
-docs/events.md describes them; a command has none.`,
+docs/events.md describes them; a command has none.
+
+What would make a terminal do something is taken out: escape sequences but for
+colours on a terminal, other control characters, and characters that reorder
+text. With --raw it stays, as the node wrote it.`,
 		Example:           "  cmux agents logs api -f",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: d.completeNode,
@@ -43,6 +48,9 @@ docs/events.md describes them; a command has none.`,
 			defer l.close()
 			var from copier = l
 			out := d.Out
+			if unchanged {
+				out = raw(out)
+			}
 			if asJSON {
 				from = &eventTail{path: v.Run.Events(name)}
 			} else if agent && d.colour() {
@@ -60,6 +68,7 @@ docs/events.md describes them; a command has none.`,
 	}
 	cmd.Flags().BoolVarP(&following, "follow", "f", false, "go on until the node has ended")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the events of an agent")
+	cmd.Flags().BoolVar(&unchanged, "raw", false, "print what was written as it is: a terminal obeys it")
 	return cmd
 }
 
@@ -166,7 +175,7 @@ type eventTail struct {
 func (t *eventTail) copy(w io.Writer) (n int64, err error) {
 	from := t.next
 	t.next, err = event.Lines(t.path, from, func(line []byte, _ int64) error {
-		_, err := w.Write(append(line[:len(line):len(line)], '\n'))
+		_, err := w.Write(append(harmless.JSON(line[:len(line):len(line)]), '\n'))
 		return err
 	})
 	return t.next - from, err

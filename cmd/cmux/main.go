@@ -22,6 +22,7 @@ import (
 	"golang.org/x/term"
 
 	"cmux/agents/attempt"
+	"cmux/agents/harmless"
 	"cmux/agents/kinds"
 	"cmux/agents/run"
 	"cmux/agents/runner"
@@ -58,13 +59,13 @@ func (d *Deps) Getenv(key string) string {
 func (d *Deps) interactive() bool { return isTerminal(d.In) && isTerminal(d.Out) }
 
 func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
+	f, ok := terminal(stream)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // width is the width of the terminal on stdout, 0 when it is none.
 func (d *Deps) width() int {
-	if f, ok := d.Out.(*os.File); ok {
+	if f, ok := terminal(d.Out); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return w
 		}
@@ -73,8 +74,11 @@ func (d *Deps) width() int {
 }
 
 // colour reports whether stdout is to be coloured.
-func (d *Deps) colour() bool {
-	return isTerminal(d.Out) && d.Getenv("NO_COLOR") == "" && d.Getenv("TERM") != "dumb"
+func (d *Deps) colour() bool { return d.coloured(d.Out) }
+
+// coloured reports whether what is written to an output may be coloured.
+func (d *Deps) coloured(out io.Writer) bool {
+	return isTerminal(out) && d.Getenv("NO_COLOR") == "" && d.Getenv("TERM") != "dumb"
 }
 
 // Errors that stand for an exit code; see exits.
@@ -338,7 +342,7 @@ func main() { os.Exit(Main(kinds.All())) }
 func Main(kinds attempt.Kinds) int {
 	dir, err := os.Getwd()
 	if err != nil {
-		report(os.Stderr, fmt.Errorf("the folder that cmux was called in is gone: %w", err))
+		report(harmless.NewWriter(os.Stderr, false), fmt.Errorf("the folder that cmux was called in is gone: %w", err))
 		return 1
 	}
 	d := &Deps{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Dir: dir, Now: time.Now, Kinds: kinds}
@@ -347,6 +351,7 @@ func Main(kinds attempt.Kinds) int {
 
 // execute carries out one command line and returns its exit code.
 func execute(ctx context.Context, d *Deps, args []string) int {
+	defer d.guardOutputs()()
 	root := newRoot(d)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

@@ -1,18 +1,26 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"cmux/agents/harmless"
 )
 
 // printJSON writes v as indented JSON and a newline.
 func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(harmless.JSON(b.Bytes()))
+	return err
 }
 
 func jsonFlag(cmd *cobra.Command, to *bool) {

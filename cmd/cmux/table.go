@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"cmux/agents/harmless"
 )
 
 // column is one column of a table.
@@ -118,14 +120,11 @@ func shorten(columns []column, widths []int, width int) bool {
 // oneLine is text from elsewhere, made safe to stand in a line of output.
 func oneLine(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case !unicode.IsPrint(r):
+		if !unicode.IsPrint(r) { // its width is anybody's guess
 			return -1
 		}
 		return r
-	}, ansi.Strip(s)))
+	}, harmless.Line(s)))
 }
 
 // short writes a count as 999, 12.3k, 4M or 1.2G.

@@ -9,6 +9,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"cmux/agents/harmless"
 	"cmux/agents/run"
 	"cmux/signals"
 )
@@ -120,7 +121,7 @@ func showViews(ctx context.Context, d *Deps, views <-chan *run.View, stays bool)
 	if !d.interactive() {
 		return printChanges(ctx, d, views)
 	}
-	p := tea.NewProgram(watchModel{now: d.Now, colour: d.colour(), stays: stays}, tea.WithContext(ctx), tea.WithInput(d.In), tea.WithOutput(d.Out), tea.WithAltScreen(), tea.WithoutSignalHandler())
+	p := tea.NewProgram(watchModel{now: d.Now, colour: d.colour(), stays: stays}, tea.WithContext(ctx), tea.WithInput(d.In), tea.WithOutput(raw(d.Out)), tea.WithAltScreen(), tea.WithoutSignalHandler())
 	ended := make(chan struct{})
 	fed := make(chan struct{})
 	go func() {
@@ -223,7 +224,7 @@ func (m watchModel) View() string {
 	if !m.stays {
 		keys = append(keys, "q leaves")
 	}
-	return strings.Join(lines[m.top:end], "\n") + "\n" + strings.Join(keys, "  ")
+	return harmless.Styled(strings.Join(lines[m.top:end], "\n")+"\n"+strings.Join(keys, "  "), m.colour)
 }
 
 // printChanges writes a line for each node whose label changed, and for the
