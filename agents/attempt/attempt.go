@@ -239,13 +239,14 @@ type Stage struct {
 	// from any goroutine but that of Hook.
 	Tell func(ctx context.Context, events ...Event) error
 
-	again   *reopened // it goes on after an end without a report; nil: not so
-	tool    string    // Kind.Tool
-	events  *event.Log
-	lines   *event.Printer
-	spawner *proc.Spawner
-	mark    proc.Mark
-	drain   time.Duration
+	readable []string  // by the agent, beside its directory
+	again    *reopened // it goes on after an end without a report; nil: not so
+	tool     string    // Kind.Tool
+	events   *event.Log
+	lines    *event.Printer
+	spawner  *proc.Spawner
+	mark     proc.Mark
+	drain    time.Duration
 }
 
 // Program is a started program.

@@ -9,6 +9,7 @@ import (
 
 	"cmux/agents/harmless"
 	"cmux/agents/proc"
+	"cmux/agents/prompt"
 	"cmux/dag"
 	"cmux/worktree"
 )
@@ -200,7 +201,7 @@ func (a *attempt) pullRequest() error {
 	title, body := a.node.Name, a.node.Name
 	if a.end.Summary != "" {
 		title, _, _ = strings.Cut(a.end.Summary, "\n")
-		body = a.end.Summary
+		title, body = prompt.Cut(title, 200), prompt.Cut(a.end.Summary, 60_000) // GitHub takes 65,536
 	}
 	argv := []string{"gh", "pr", "create", "--head", a.spec.Place.Branch, "--title", harmless.Line(title), "--body-file", "-"}
 	if b := a.job.Run.Plan.BaseBranch; b != "" {

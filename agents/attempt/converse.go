@@ -3,6 +3,7 @@ package attempt
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"cmux/agents/event"
@@ -10,6 +11,10 @@ import (
 	"cmux/agents/run"
 	"cmux/dag"
 )
+
+// maxReason bounds what an agent says in one place of the record; its log has
+// the whole.
+const maxReason = 4 << 10
 
 const maxSentBack = 3 // turns without a report before a person is asked
 
@@ -33,7 +38,7 @@ func (a *attempt) converse() error {
 		case a.done != nil && a.done.blocked:
 			reason := a.done.text
 			a.done, a.turnEnded = nil, false
-			err = a.needInput("blocked: " + reason)
+			err = a.needInput("blocked: " + prompt.Cut(reason, maxReason))
 		case a.done != nil:
 			finished, e := a.reported()
 			if finished || e != nil {
@@ -240,15 +245,29 @@ func times(n int) string {
 // reported judges a `cmux done`.
 func (a *attempt) reported() (finished bool, err error) {
 	summary := a.done.text
-	a.taken, a.turnEnded, a.pending = false, false, nil
+	if a.taken { // a person has told it otherwise since
+		if said := a.unread(); said != "" {
+			a.note("not handed over, as it was taken over: %s", said)
+		}
+	}
+	a.taken, a.turnEnded = false, false
 	if err := a.awaitSubagents(); err != nil {
 		return false, err
 	}
 	a.judging = true
 	for {
+		if again, err := a.sendBackUnread(); again || err != nil {
+			return false, err
+		}
 		f, err := a.judge()
 		if err != nil {
 			return false, err
+		}
+		if f == nil && !a.overridden {
+			// What a person said while it was judged comes before its end too.
+			if again, err := a.sendBackUnread(); again || err != nil {
+				return false, err
+			}
 		}
 		if f == nil || a.overridden {
 			a.end.Summary = summary
@@ -282,6 +301,37 @@ func (a *attempt) reported() (finished bool, err error) {
 		a.done, a.turnEnded, a.judging = nil, false, false
 		return false, a.handBack(f.tell)
 	}
+}
+
+// sendBackUnread sends a report back that was made without what a person had
+// said by then.
+func (a *attempt) sendBackUnread() (again bool, err error) {
+	said := a.unread()
+	switch {
+	case said == "":
+		return false, nil
+	case !a.tellable():
+		a.note("the agent has ended without having read what it was told: %s", said)
+		return false, nil
+	case a.overridden:
+		return false, nil
+	}
+	a.done, a.turnEnded, a.judging = nil, false, false
+	return true, a.deliver(handed{event.Answer, prompt.Unread(said)})
+}
+
+// unread takes what a person said and the agent has not been told; what cmux had
+// to say is out of date with a report.
+func (a *attempt) unread() string {
+	var said []string
+	if p := a.pending; p != nil && p.kind == event.Answer {
+		said = append(said, p.text)
+	}
+	if a.answer != nil {
+		said = append(said, *a.answer)
+	}
+	a.pending, a.answer = nil, nil
+	return strings.Join(said, "\n")
 }
 
 // awaitSubagents waits for sub-agents that still work when their agent has

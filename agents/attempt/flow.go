@@ -530,6 +530,9 @@ func (a *attempt) handle(m Message) error {
 			reply.Error = fmt.Sprintf("%s shows a dialog of its program, which can be answered in its pane alone: cmux agents attach %s", a.node.Name, a.node.Name)
 			return nil
 		}
+		if a.answer != nil { // one that has not been read yet
+			m.Text = *a.answer + "\n" + m.Text
+		}
 		a.answer = &m.Text
 	case OpRelease:
 		if !a.taken {

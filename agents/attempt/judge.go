@@ -395,6 +395,9 @@ func shown(paths []string) string {
 	for _, p := range paths[:min(len(paths), most)] {
 		names = append(names, name(p))
 	}
+	for i, n := range names {
+		names[i] = prompt.Cut(n, 200)
+	}
 	if len(paths) <= most {
 		return strings.Join(names, ", ")
 	}
@@ -476,7 +479,7 @@ func (a *attempt) uncommitted(ctx context.Context) (*fault, error) {
 func (a *attempt) commit() error {
 	message := a.node.Name
 	if a.done != nil && a.done.text != "" {
-		message += ": " + a.done.text
+		message += ": " + prompt.Cut(a.done.text, maxReason)
 	}
 	err := a.git(func(ctx context.Context) error {
 		commit, err := a.tree.repo.CommitAll(ctx, a.tree.lent.Path, message)

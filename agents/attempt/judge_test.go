@@ -185,3 +185,29 @@ func TestWhatIsNotTheAgentsIsHandedBack(t *testing.T) {
 		t.Errorf("%+v, %v\n%s", end, err, f.log())
 	}
 }
+
+// What a person said comes first: a report that was made without it is sent back
+// with it, also one that is being judged, and nothing of what they said is lost.
+func TestReportWithoutTheAnswer(t *testing.T) {
+	f, wait := agentInTree(t, dag.Node{Verify: []string{"touch ../checking; until test -e ../go; do sleep 0.01; done"}})
+	eventually(t, "it runs", func() bool { return f.log() != "" })
+	write(t, f.file("new"), "x\n")
+	git(t, f.job.Spec.Place.Dir, "add", "-A")
+	git(t, f.job.Spec.Place.Dir, "commit", "-q", "-m", "new")
+	f.done("one")
+	eventually(t, "it is judged", func() bool {
+		_, err := os.Stat(filepath.Join(f.job.Spec.Place.Dir, "../checking"))
+		return err == nil
+	})
+	for _, text := range []string{"use tabs", "and no semicolons"} {
+		if r := f.say(attempt.Message{Op: attempt.OpAnswer, Text: text}); r.Error != "" {
+			t.Error(r.Error)
+		}
+	}
+	write(t, f.file("../go"), "")
+	f.told(1, "use tabs and no semicolons")
+	f.done("two")
+	if end, err := wait(); err != nil || end.Outcome != dag.Done || end.Summary != "two" {
+		t.Errorf("%+v, %v\n%s", end, err, f.log())
+	}
+}

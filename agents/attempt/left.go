@@ -9,6 +9,7 @@ import (
 
 	"cmux/agents/event"
 	"cmux/agents/proc"
+	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
 )
@@ -42,22 +43,16 @@ func (a *attempt) left() (over bool, err error) {
 	if a.overridden {
 		return true, nil
 	}
-	var unread []string // of a person's words to it
-	if p := a.pending; p != nil && p.kind == event.Answer {
-		unread = append(unread, p.text)
-	}
-	if a.answer != nil {
-		unread = append(unread, *a.answer)
-	}
-	a.taken, a.turnEnded, a.question, a.limit, a.falter, a.pending, a.answer = false, false, nil, nil, nil, nil, nil
+	unread := a.unread()
+	a.taken, a.turnEnded, a.question, a.limit, a.falter = false, false, nil, nil, nil
 	a.stopBackground()
 	a.openGate()
 	detail, err := a.findings(exit)
 	if err != nil {
 		return false, err
 	}
-	for _, text := range unread {
-		detail += "; it has not read what it was told: " + oneLine(text)
+	if unread != "" {
+		detail += "; it has not read what it was told: " + oneLine(prompt.Cut(unread, maxReason))
 	}
 	return a.unreported(&run.Left{Exit: exit.Code, Detail: detail})
 }

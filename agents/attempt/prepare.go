@@ -21,13 +21,24 @@ func (s *Stage) Prompt() (text, file string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	text = prompt.Compose(prompt.Input{Node: s.Node, Spec: s.Spec, Base: s.Run.Plan.Base, Earlier: earlier, Tool: s.tool})
+	long := s.File("whole", ".md")
+	text, whole := prompt.ComposeWhole(prompt.Input{Node: s.Node, Spec: s.Spec, Base: s.Run.Plan.Base, Earlier: earlier, Tool: s.tool, Whole: long})
+	if whole != "" {
+		if err := signals.PutFile(long, []byte(whole), 0o600); err != nil {
+			return "", "", err
+		}
+		s.readable = []string{long}
+	}
 	if s.again != nil {
 		text += "\n" + s.Resumption() + "\n" // where its conversation is gone
 	}
 	file = s.File("prompt", ".md")
+	s.readable = append(s.readable, file)
 	return text, file, signals.PutFile(file, []byte(text), 0o600)
 }
+
+// Readable are the files that Prompt names or wrote, for the agent to read.
+func (s *Stage) Readable() []string { return s.readable }
 
 // reopened is what has an agent go on whose program ended without a report.
 type reopened struct{ said string } // by a person; may be empty

@@ -102,7 +102,7 @@ func (a *agent) Start(context.Context) error {
 		said = prompt.ByFile(a.promptFile)
 	}
 	a.texts = append(a.texts, said)
-	settings, err := composeSettings(s.Run.Binary(), s.Node, a.promptFile)
+	settings, err := composeSettings(s.Run.Binary(), s.Node, s.Readable()...)
 	if err != nil {
 		return err
 	}

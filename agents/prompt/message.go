@@ -33,6 +33,11 @@ func Reopened(said string) string {
 	return s
 }
 
+// Unread hands over what a person said before a report that was made without it.
+func Unread(said string) string {
+	return said + "\n\n(You were told this before you reported. Take it in, " + again + ")"
+}
+
 // NoReport answers a turn that ended without a report.
 func NoReport() string {
 	return "You ended your turn without reporting. Go on with the task until it is finished, then report with: cmux done \"summary\"\nIf you cannot finish, report why with: cmux blocked \"reason\""

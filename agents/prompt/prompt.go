@@ -18,11 +18,20 @@ type Input struct {
 	Base    string        // commit that the run started from
 	Earlier []run.Attempt // of this node, oldest first
 	Tool    string        // what the agent calls the tool "done" of cmux's; empty: it has none
+	Whole   string        // file in which what is too long for the prompt stands whole
 }
 
-// Compose is the prompt of an attempt.
+// Compose is the prompt of an attempt. What others said is bounded in it,
+// however much they said and however many they are.
 func Compose(in Input) string {
-	c := &composer{Input: in}
+	text, _ := ComposeWhole(in)
+	return text
+}
+
+// ComposeWhole is Compose with what it cuts: whole is for the file in.Whole, and
+// empty when nothing is cut.
+func ComposeWhole(in Input) (text, whole string) {
+	c := &composer{Input: in, left: maxOthers}
 	c.who()
 	c.task()
 	c.place()
@@ -32,12 +41,14 @@ func Compose(in Input) string {
 	c.checks()
 	c.rules()
 	c.report()
-	return c.b.String()
+	return c.b.String(), c.whole.String()
 }
 
 type composer struct {
 	Input
-	b strings.Builder
+	b     strings.Builder
+	whole strings.Builder
+	left  int // bytes that others' words may still take
 }
 
 func (c *composer) line(format string, args ...any) {
@@ -165,7 +176,15 @@ func (c *composer) dependencies() {
 	default:
 		c.line("These agents worked before you. Your branch holds what they committed: build on it, do not redo it.")
 	}
-	for _, d := range c.Spec.Dependencies {
+	most := min(maxSaid, maxOthers/min(len(c.Spec.Dependencies), maxListed)) // for each
+	for k, d := range c.Spec.Dependencies {
+		if k == maxListed {
+			c.line("\nThere are %d more, for which there is no room here%s.", len(c.Spec.Dependencies)-k, c.where())
+			for _, d := range c.Spec.Dependencies[k:] {
+				c.keep(d.Name+" ("+d.Label+", "+d.Branch+" "+short(d.Tip)+")", d.Summary)
+			}
+			break
+		}
 		c.line("")
 		switch {
 		case !contributes(&d):
@@ -188,12 +207,15 @@ func (c *composer) dependencies() {
 			c.line("Work: %s", at)
 		}
 		if len(d.Outputs) > 0 {
-			c.line("Outputs:")
+			var out strings.Builder
 			for _, key := range slices.Sorted(maps.Keys(d.Outputs)) {
-				c.quote(key + "=" + d.Outputs[key])
+				out.WriteString(key + "=" + d.Outputs[key] + "\n")
 			}
+			c.line("Outputs:")
+			c.quote(c.others(d.Name+": outputs", strings.TrimSuffix(out.String(), "\n"), most))
 		}
 		if s := strings.TrimSpace(d.Summary); s != "" {
+			s = c.others(d.Name+": summary", s, most)
 			c.line("Summary:")
 			c.quote(s)
 		}
@@ -225,6 +247,10 @@ func (c *composer) earlier() {
 	c.section("Earlier attempts at this task")
 	c.line("What they left may be in your directory: look at `git status` and `git log` before you begin, go on from there, and do not repeat what failed.")
 	c.line("")
+	if n := len(over) - maxAttempts; n > 0 {
+		c.line("- %d more before these", n)
+		over = over[n:]
+	}
 	for i := range over {
 		c.line("- Attempt %d %s", over[i].N, how(&over[i]))
 	}
@@ -235,7 +261,7 @@ func (c *composer) earlier() {
 	for _, k := range last.Checks {
 		if k.Exit != 0 && k.Output != "" {
 			c.line("\nThe end of the output of `%s` then:", k.Command)
-			c.output(k.Output)
+			c.output(c.others("the check "+k.Command, k.Output, maxSaid))
 		}
 	}
 }
@@ -258,11 +284,11 @@ func how(a *run.Attempt) string {
 		s += fmt.Sprintf(" (exit %d)", e.Exit)
 	}
 	if e.Detail != "" {
-		s += ": " + oneLine(e.Detail)
+		s += ": " + oneLine(Cut(e.Detail, maxLine))
 	}
 	s += "."
 	if e.Summary != "" {
-		s += " It had reported: " + oneLine(e.Summary) + "."
+		s += " It had reported: " + oneLine(Cut(e.Summary, maxLine)) + "."
 	}
 	if e.Snapshot != "" {
 		s += " Its uncommitted work was saved as " + e.Snapshot + "."
