@@ -95,6 +95,9 @@ func (a *attempt) expected(c worktree.Change) bool {
 		// Snapshots and what reviews read come; only what was there may not go.
 		return strings.HasPrefix(c.Name, "refs/cmux/") && (c.Old == "" || strings.HasPrefix(c.Name, "refs/cmux/runs/") && c.New != "")
 	case worktree.ChangedSetting:
+		if strings.HasPrefix(c.Name, "submodule.") && c.Old == "" && !c.Sensitive() {
+			return true // a new submodule
+		}
 		// What a push of the run's own sets beside it.
 		rest, ok := strings.CutPrefix(c.Name, "branch.")
 		if !ok || g == nil {

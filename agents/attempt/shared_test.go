@@ -207,3 +207,31 @@ echo '* filter=evil' > .gitattributes; echo two > src/a.txt; echo new > b`
 		t.Error("it was run")
 	}
 }
+
+// A repository inside is named, whether it was left, added or committed, and
+// the ways out that the message names work.
+func TestNestedRepository(t *testing.T) {
+	const nest = "mkdir lib; echo x > lib/f; cd lib; git init -q; git add f; git commit -q -m x; cd ..\n"
+	for _, c := range []struct {
+		name, task string
+		fails      bool
+	}{
+		{"left", nest, true},
+		{"deep", "mkdir -p a/b; cd a/b; " + nest, true},
+		{"added", nest + "git add -A 2>/dev/null", true},
+		{"committed", nest + "git add -A 2>/dev/null; git commit -q -m x", true},
+		{"ignored", "mkdir ignored; cd ignored; " + nest, false},
+		{"its .git removed", nest + "git add -A 2>/dev/null; git commit -q -m x; rm -rf lib/.git; git rm -q --cached lib; git add lib; git commit -q -m y", false},
+		{"a submodule", nest + `mv lib ../lib; git -c protocol.file.allow=always submodule --quiet add "$(cd ../lib; pwd)" lib; git commit -q -m x`, false},
+		{"moved out", nest + "mv lib ../lib; echo x > f; git add f; git commit -q -m x", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := inTree(t, dag.Node{Task: c.task})
+			end := f.run()
+			if c.fails && (end.Reason != dag.ReasonScope || !strings.Contains(end.Detail, "made a repository inside the worktree") || !strings.Contains(end.Detail, "lib")) ||
+				!c.fails && end.Outcome != dag.Done {
+				t.Errorf("end %+v\nlog %s", end, f.log())
+			}
+		})
+	}
+}

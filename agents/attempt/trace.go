@@ -126,7 +126,7 @@ func (t traced) did(c worktree.Change, own, root string) bool {
 			return slices.Contains(w.by, t.name)
 		}
 		moves := []string{"commit", "merge", "rebase", "reset", "cherry-pick", "revert", "am", "pull"}
-		return slices.Contains(w.by, t.name) && (says(rest) || w.prefix == "refs/remotes/" || w.prefix == "refs/notes/" || w.prefix == "refs/replace/" || says("--all") || says("--tags") || says("--stdin") || says("*")) ||
+		return slices.Contains(w.by, t.name) && (says(rest) || w.prefix == "refs/remotes/" || w.prefix == "refs/notes/" || w.prefix == "refs/replace/" || says("--all") || says("--stdin") || says("*")) ||
 			w.prefix == "refs/heads/" && elsewhere && slices.Contains(moves, t.name)
 	}
 	return false
