@@ -167,6 +167,7 @@ type Limits struct {
 	Settle  time.Duration // wait for background work after a turn, 10 min
 	Note    time.Duration // between records of what was used, 5 s
 	Pause   time.Duration // first wait at a limit without a stated end, 30 s; doubles
+	Space   time.Duration // between looks for space on a full disk, 1 s
 	Doubt   Doubt
 	Parting time.Duration // wait for an agent to take in that its report is accepted, 10 s
 }
@@ -195,6 +196,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Settle, 10*time.Minute)
 	set(&l.Note, 5*time.Second)
 	set(&l.Pause, 30*time.Second)
+	set(&l.Space, time.Second)
 	l.Doubt = l.Doubt.withDefaults()
 	set(&l.Parting, 10*time.Second)
 	return l

@@ -27,7 +27,7 @@ func (a *attempt) prepare() error {
 	if err := a.become(dag.SettingUp, time.Time{}, ""); err != nil {
 		return err
 	}
-	failure, err := a.during(func(ctx context.Context) (err error) {
+	failure, err := a.roomily(func(ctx context.Context) (err error) {
 		if t, err = openTree(ctx, a.job); err != nil {
 			return err
 		}

@@ -135,15 +135,29 @@ func (a *attempt) refuse() {
 }
 
 func (a *attempt) run() (run.End, error) {
-	env, err := environ(a.job)
-	if err != nil {
-		return run.End{}, err
-	}
+	a.budget = newStopwatch(time.Duration(a.node.Timeout))
 	a.out = &output{live: a.job.Live, last: time.Now()}
 	if a.out.live == nil && a.job.Terminal != nil {
 		a.out.live = a.job.Terminal.Out
 	}
-	log, err := OpenLog(a.job.Run.Log(a.node.Name), Header(a.node.Name, a.spec.Attempt, time.Now()), a.limits.LogHead, a.limits.LogTail)
+	var (
+		env []string
+		log *Log
+	)
+	err := a.patiently(func() (err error) {
+		if a.cramped() {
+			return run.ErrCramped // whatever begins now fails, and costs a try
+		}
+		if env, err = environ(a.job); err != nil {
+			return err
+		}
+		log, err = OpenLog(a.job.Run.Log(a.node.Name), Header(a.node.Name, a.spec.Attempt, time.Now()), a.limits.LogHead, a.limits.LogTail)
+		return err
+	})
+	var f *final
+	if errors.As(err, &f) { // cancelled while there was no space
+		return f.End, nil
+	}
 	if err != nil {
 		return run.End{}, err
 	}
@@ -153,10 +167,11 @@ func (a *attempt) run() (run.End, error) {
 		Terminal: a.job.Terminal, Tell: a.tell, spawner: a.job.Spawner, mark: Mark(a.job), drain: a.limits.Drain,
 		lines: new(event.Printer),
 	}
-	if err := a.openEvents(); err != nil {
+	if err := a.patiently(a.openEvents); errors.As(err, &f) {
+		return f.End, log.Close()
+	} else if err != nil {
 		return run.End{}, errors.Join(err, log.Close())
 	}
-	a.budget = newStopwatch(time.Duration(a.node.Timeout))
 	defer a.budget.run(false)
 	defer a.stopIdle()
 	defer a.meter.stop()
@@ -165,7 +180,6 @@ func (a *attempt) run() (run.End, error) {
 	if e := a.endAgent(); e != nil && err == nil {
 		err = e
 	}
-	var f *final
 	if errors.As(err, &f) {
 		err = a.believe(f)
 	}
@@ -278,12 +292,23 @@ func (a *attempt) launch() error {
 		}
 	}
 	a.stage.tool = a.kind.Tool
-	agent, err := a.kind.New(a.stage)
-	if err != nil {
-		return failedBy(codeOf(err), dag.ReasonSetup, "%s: %v", a.kind.Name, err)
-	}
-	if err := agent.Start(a.ctx); err != nil {
-		return failedBy(codeOf(err), dag.ReasonSetup, "starting: %v", err)
+	var agent Agent
+	err := a.patiently(func() (err error) {
+		if agent, err = a.kind.New(a.stage); err != nil {
+			return fmt.Errorf("%s: %w", a.kind.Name, err)
+		}
+		if err = agent.Start(a.ctx); err != nil {
+			return fmt.Errorf("starting: %w", err)
+		}
+		return nil
+	})
+	var outside *final
+	switch {
+	case err == nil:
+	case errors.As(err, &outside) || errors.Is(err, ErrInterrupted):
+		return err
+	default:
+		return failedBy(codeOf(err), dag.ReasonSetup, "%v", err)
 	}
 	a.agent = agent
 	a.lastSign = time.Now()

@@ -82,7 +82,7 @@ func (a *attempt) reaches() (f *fault, err error) {
 // no fault of the agent's but still ends the attempt.
 func (a *attempt) git(f func(context.Context) error) error {
 	var notes []string
-	failure, err := a.during(func(ctx context.Context) error {
+	failure, err := a.roomily(func(ctx context.Context) error {
 		ctx = worktree.WithNotes(ctx, func(s string) { notes = append(notes, s) })
 		return f(worktree.WithConfig(ctx, a.shared.undone...))
 	})

@@ -27,6 +27,7 @@ type View struct {
 	StartedAt     time.Time
 	EndedAt       time.Time
 	Used          dag.Usage // by all nodes
+	Full          string    // a folder whose disk is full: nodes wait for space; empty: none
 	Incidents     []Record  // what agents tried and may not, and what was found that cmux did not write
 
 	foreign []int64 // see Passed
@@ -166,6 +167,12 @@ func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
 	v.Pending, _ = r.Pending()
 	if b, err := ReadConfig(r.Plan.Config); err == nil {
 		v.ConfigChanged = Sum(b) != r.Plan.ConfigSum
+	}
+	trees := filepath.Dir(r.Plan.Graph.TreePath(r.Plan.Root, &dag.Node{}))
+	for _, dir := range []string{r.Dir, trees} {
+		if v.Full == "" && Cramped(dir) {
+			v.Full = dir
+		}
 	}
 	v.fill(h, now)
 	v.Incidents = h.Incidents

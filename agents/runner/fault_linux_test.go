@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -113,5 +114,79 @@ func TestReadOnlyFolder(t *testing.T) {
 	p.touch("hold")
 	if s := c.wait(); s != dag.RunDone {
 		t.Errorf("state %s, %v", s, c.err)
+	}
+}
+
+// fill leaves no room on the disk of dir; the returned function frees it.
+func (p *project) fill(dir string) (free func()) {
+	p.t.Helper()
+	ballast := filepath.Join(dir, "ballast")
+	f, err := os.Create(ballast)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer f.Close()
+	for buf := make([]byte, 4096); err == nil; {
+		_, err = f.Write(buf)
+	}
+	if !errors.Is(err, unix.ENOSPC) {
+		p.t.Fatal(err)
+	}
+	return func() {
+		if err := os.Remove(ballast); err != nil {
+			p.t.Error(err)
+		}
+	}
+}
+
+// A disk that is full when a node is to begin costs it no try: it waits, is
+// seen to, and goes on by itself. So with the worktrees' disk.
+func TestDiskFullWhenANodeBegins(t *testing.T) {
+	for _, where := range []string{".cmux", "worktrees"} {
+		t.Run(where, func(t *testing.T) {
+			p := newProject(t, `
+session: s
+worktree_base: trees
+setup: ["echo made > made.txt"]
+defaults: {agent: command, retries: 3}
+agents:
+  - {name: a, role: review, task: "while ! test -e ../go; do sleep 0.02; done"}
+  - {name: b, task: "echo b > b.txt", depends_on: a}
+  - {name: c, role: review, task: "true", depends_on: a}
+`)
+			dir := p.mounted()
+			if where == "worktrees" {
+				unix.Unmount(dir, unix.MNT_DETACH)
+				dir = filepath.Join(p.root, "trees")
+				if err := os.MkdirAll(dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := unix.Mount("cmux-test", dir, "tmpfs", 0, "size=8m"); err != nil {
+					t.Skip(err)
+				}
+				t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+			}
+			r := p.create()
+			c := p.live(r, HowStart)
+			p.becomes(r, "a: running\nb: waiting\nc: waiting")
+			free := p.fill(dir)
+			if err := os.WriteFile(filepath.Join(filepath.Dir(p.root), "go"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			p.until("the wait to be told", func() bool {
+				v, err := r.View(t.Context(), time.Now())
+				return err == nil && v.Full != "" && strings.Contains(c.said.String(), "the disk is full")
+			})
+			free()
+			if s := c.wait(); s != dag.RunDone {
+				t.Fatalf("state %s, %v\n%s", s, c.err, c.said.String())
+			}
+			p.want(r, "a: done\nb: done\nc: done")
+			for _, node := range []string{"a", "b", "c"} {
+				if n := p.starts(r, node); n != 1 {
+					t.Errorf("%s was started %d times\n%s", node, n, p.records(r))
+				}
+			}
+		})
 	}
 }

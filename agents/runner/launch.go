@@ -126,7 +126,13 @@ type child struct {
 // startChild carries the attempt in a goroutine.
 func (r *Runner) startChild(ctx context.Context, p *placement, s *run.Spec) error {
 	spec := &r.g.Nodes[p.node]
-	if err := signals.Mkdir(r.Run.NodeDir(spec.Name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := r.book.Patiently(ctx, func() error {
+		err := signals.Mkdir(r.Run.NodeDir(spec.Name), 0o700)
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+		return signals.Explain(err)
+	}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

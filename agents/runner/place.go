@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"time"
 
 	"cmux/agents/run"
@@ -56,7 +57,7 @@ func (r *Runner) place(ctx context.Context, e dag.Effect) *placement {
 	r.tasks.Go(func() {
 		r.linger(ctx, rest)
 		if spec.HasTree() || len(p.tips) > 0 {
-			p.conflict = r.lend(ctx, spec, p)
+			p.conflict = r.lendPatiently(ctx, spec, p)
 		}
 		// Git may have died of a signal that this process has yet to get.
 		var git *worktree.GitError
@@ -99,6 +100,24 @@ func (r *Runner) linger(ctx context.Context, d time.Duration) {
 	case <-t.C:
 	case <-r.told.Done():
 	case <-ctx.Done():
+	}
+}
+
+// lendPatiently is lend, again for as long as a disk is full.
+func (r *Runner) lendPatiently(ctx context.Context, spec *dag.Node, p *placement) error {
+	from := p.place.Commit
+	for waited := false; ; waited = true {
+		err := r.lend(ctx, spec, p)
+		if err == nil || !run.NoSpace(err) && !run.Cramped(r.Run.Dir) && !run.Cramped(filepath.Dir(r.g.TreePath(r.Run.Plan.Root, spec))) {
+			return err
+		}
+		if !waited {
+			r.Log.Error("the disk is full; a node waits for space", "node", spec.Name, "err", err)
+		}
+		if r.linger(ctx, time.Second); r.told.Err() != nil || ctx.Err() != nil {
+			return err
+		}
+		p.place.Commit = from
 	}
 }
 

@@ -76,7 +76,11 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	if err != nil {
 		return ExitError, err
 	}
-	lock, err := signals.TryLock(r.NodeLock(o.Node))
+	var lock *signals.Lock
+	err = patiently(ctx, o, func() (err error) {
+		lock, err = signals.TryLock(r.NodeLock(o.Node))
+		return err
+	})
 	if err != nil {
 		return ExitError, err
 	}
@@ -105,7 +109,11 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		return ExitError, err
 	}
 	defer book.Close()
-	srv, err := listen(ctx, r.Socket(o.Node))
+	var srv *server
+	err = patiently(ctx, o, func() (err error) {
+		srv, err = listen(ctx, r.Socket(o.Node))
+		return err
+	})
 	if err != nil {
 		return ExitError, err
 	}
@@ -128,6 +136,7 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	if o.Orphaned != nil && !spec.Headless {
 		defer watchRunner(ctx, r, o)()
 	}
+	book.Full = whileFull(ctx, o)
 	resized := make(chan struct{}, 1)
 	unwatch := watch(cancel, spawner, srv, resized, spec.Headless)
 	defer unwatch()
@@ -189,6 +198,61 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		return ExitError, err
 	}
 	return end.Marker(), nil
+}
+
+const (
+	spaceTick = time.Second
+	// fullPatience is how long a wrapper that was told to end tries to record it
+	// on a full disk. Without a record it is lost, which is as well.
+	fullPatience = 5 * time.Second
+)
+
+// patiently does f again for as long as the disk is full, and says so once.
+func patiently(ctx context.Context, o Options, f func() error) error {
+	for told := false; ; told = true {
+		err := f()
+		if !run.NoSpace(err) {
+			return err
+		}
+		if !told {
+			fmt.Fprintf(o.Out, "── %s: waits for space: %v ──\n", o.Node, err)
+		}
+		t := time.NewTimer(spaceTick)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+// whileFull says once that a record waits for space, and gives up on it when
+// ctx has been over for a while.
+func whileFull(ctx context.Context, o Options) func(error) error {
+	var (
+		mu   sync.Mutex
+		told bool
+		over time.Time
+	)
+	return func(err error) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if !told {
+			told = true
+			fmt.Fprintf(o.Out, "── %s: waits for space: %v ──\n", o.Node, err)
+		}
+		if ctx.Err() == nil {
+			return nil
+		}
+		if over.IsZero() {
+			over = time.Now()
+		}
+		if time.Since(over) > fullPatience {
+			return context.Cause(ctx)
+		}
+		return nil
+	}
 }
 
 // watchRunner calls o.Orphaned while the run has no runner, which the attempt

@@ -311,6 +311,9 @@ func statusFoot(v *run.View, width int) string {
 		b.WriteString(line + "\n")
 	}
 	b.WriteString(incidents(v.Incidents, width))
+	if v.Full != "" && !over(v) {
+		fmt.Fprintf(&b, "the disk is full: %s (free some space; nodes wait for it and go on by themselves)\n", v.Full)
+	}
 	switch v.RunState {
 	case dag.RunNoRunner:
 		b.WriteString("no runner: cmux agents resume\n")

@@ -1,0 +1,42 @@
+package run
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// ErrCramped says that a disk has no room left to begin anything on.
+var ErrCramped = errors.New("no room to begin")
+
+// NoSpace reports whether err says that a disk is full or a quota used up.
+func NoSpace(err error) bool {
+	if errors.Is(err, signals.ErrDiskFull) || errors.Is(err, ErrCramped) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return true
+	}
+	var git *worktree.GitError // whose words are always English
+	return errors.As(err, &git) && (strings.Contains(git.Stderr, "No space left on device") || strings.Contains(git.Stderr, "Disk quota exceeded"))
+}
+
+// roomLeft is below what a disk counts as full.
+const roomLeft = 64 << 10
+
+// Cramped reports whether the disk that dir is on is full for this user. One
+// that tells nothing about itself is not.
+func Cramped(dir string) bool {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil || fs.Blocks == 0 {
+		return false
+	}
+	free := uint64(fs.Bavail)
+	if os.Geteuid() == 0 {
+		free = uint64(fs.Bfree) // what is kept back for root
+	}
+	return free*uint64(fs.Bsize) < roomLeft || fs.Files > 0 && fs.Ffree == 0
+}
