@@ -415,7 +415,7 @@ func (r *Repo) Mend(t *Tree) (mended bool, err error) {
 		return false, nil
 	}
 	if info, err := os.Lstat(t.Path); err != nil || !info.IsDir() {
-		return false, hint("cmux agents retry", "%w: the worktree %s is gone", ErrUnsavable, t.Path)
+		return false, hint("cmux agents retry NAME", "%w: the worktree %s is gone", ErrUnsavable, t.Path)
 	}
 	if _, err := os.Lstat(filepath.Join(t.GitDir, "HEAD")); err != nil {
 		return false, err

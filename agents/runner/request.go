@@ -113,10 +113,10 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 		return d
 	case run.OpApprove:
 		switch {
-		case r.g.Nodes[i].Role != dag.RoleGate:
-			return refuse("%s is no gate: cmux agents override %s calls it done", q.Node, q.Node)
 		case r.success(i):
 			return refuse("%s is done already", q.Node)
+		case r.g.Nodes[i].Role != dag.RoleGate:
+			return refuse("%s is no gate: cmux agents override %s calls it done", q.Node, q.Node)
 		}
 		return deed{recs: []run.Record{{Type: run.Overridden, Node: q.Node, How: run.HowApproved}}}
 	case run.OpOverride:

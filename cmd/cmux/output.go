@@ -183,6 +183,13 @@ func story(h *run.History, rec *run.Record) string {
 	switch rec.Type {
 	case run.Stopped:
 		return parting(h, rec)
+	case run.Requested:
+		if rec.Detail == "" {
+			return ""
+		}
+		line = rec.How + " was refused: " + oneLine(rec.Detail)
+	case run.Moved:
+		line = oneLine(rec.Detail)
 	case run.Started:
 		line = "started"
 		if rec.Attempt > 1 {

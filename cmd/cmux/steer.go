@@ -115,10 +115,10 @@ func newApproveCmd(d *Deps) *cobra.Command {
 		"  cmux agents approve release", run.OpApprove, "approved",
 		func(n *run.NodeView) error {
 			switch {
-			case n.Spec.Role != dag.RoleGate:
-				return &Hint{Err: fmt.Errorf("%s is a %s, no gate", n.Spec.Name, n.Spec.Role), Try: "cmux agents override " + n.Spec.Name + ", which calls it done"}
 			case isSuccess(n):
 				return fmt.Errorf("%s is done already", n.Spec.Name)
+			case n.Spec.Role != dag.RoleGate:
+				return &Hint{Err: fmt.Errorf("%s is a %s, no gate", n.Spec.Name, n.Spec.Role), Try: "cmux agents override " + n.Spec.Name + ", which calls it done"}
 			}
 			return nil
 		})
@@ -168,6 +168,9 @@ turn is over.`,
 			}
 			n := &v.Nodes[i]
 			if n.Spec.Role == dag.RoleGate {
+				if isSuccess(n) {
+					return fmt.Errorf("%s is a gate, and done already", args[0])
+				}
 				return &Hint{Err: fmt.Errorf("%s is a gate", args[0]), Try: "cmux agents approve " + args[0]}
 			}
 			if err := mustLive(n); err != nil {
