@@ -132,12 +132,14 @@ func (a *attempt) deliver(h handed) error {
 	if a.broke != nil {
 		return a.broke
 	}
+	// A call that waits is answered also where a person has the agent: what they
+	// say is read only when it is over.
+	if was, err := a.answerCall(h); was || err != nil {
+		return err
+	}
 	if a.taken {
 		a.pending = &h
 		return nil
-	}
-	if was, err := a.answerCall(h); was || err != nil {
-		return err
 	}
 	if a.gate != nil && a.asks {
 		switch {
@@ -244,13 +246,13 @@ func times(n int) string {
 
 // reported judges a `cmux done`.
 func (a *attempt) reported() (finished bool, err error) {
-	summary := a.done.text
+	reported, summary := a.done, a.done.text
 	if a.taken { // a person has told it otherwise since
 		if said := a.unread(); said != "" {
 			a.note("not handed over, as it was taken over: %s", said)
 		}
 	}
-	a.taken, a.turnEnded = false, false
+	a.taken, a.spoke, a.turnEnded = false, false, false
 	if err := a.awaitSubagents(); err != nil {
 		return false, err
 	}
@@ -265,6 +267,9 @@ func (a *attempt) reported() (finished bool, err error) {
 		}
 		if f == nil && !a.overridden {
 			// What a person said while it was judged comes before its end too.
+			if a.interposed(reported) {
+				return false, a.become(dag.TakenOver, time.Time{}, "")
+			}
 			if again, err := a.sendBackUnread(); again || err != nil {
 				return false, err
 			}

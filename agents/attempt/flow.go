@@ -47,6 +47,7 @@ type attempt struct {
 	limit      *Event
 	answer     *string
 	taken      bool // a person types
+	spoke      bool // and has said something since the last report
 	overridden bool
 	granted    bool
 	trial      bool // it is to find out whether the limit of its account is over
@@ -80,6 +81,7 @@ type attempt struct {
 	end          run.End
 
 	meter   meter
+	talking bool  // converse is at work
 	judging bool  // it has reported, and whether it is done is being found out
 	broke   error // it is over a budget, which counts if it has to go on
 }
@@ -253,7 +255,7 @@ func (a *attempt) flow() error {
 		return nil // a person has decided before it was started
 	}
 	if kind.Judge {
-		if err := a.converse(); err != nil {
+		if err := a.talk(); err != nil {
 			return err
 		}
 	} else if err := a.await(); err != nil {
@@ -322,6 +324,9 @@ func (a *attempt) endAgent() error {
 		return nil
 	}
 	byItself := a.hasEnded()
+	if !byItself {
+		a.keepTyped()
+	}
 	// A context that is over must not leave a process behind.
 	left, err := a.agent.Interrupt(context.WithoutCancel(a.ctx), a.limits.Grace)
 	if byItself && len(left) > 0 {
@@ -689,6 +694,12 @@ func (a *attempt) react(e Event) error {
 		}
 	case Delegated:
 		a.subagents = e.Background
+	case Stuck:
+		if e.Own && a.taken {
+			a.turnEnded = true // it is a person's, who sees it
+		} else if a.talking {
+			return &stuck{e.Text}
+		}
 	case Converses:
 		if e.Text != a.end.Conversation {
 			if err := a.recordUse(); err != nil { // of the one before
@@ -713,7 +724,7 @@ func (a *attempt) react(e Event) error {
 		a.openGate()
 		a.hangUp("a person writes to you: do as they say")
 		a.turnEnded, a.question, a.limit, a.falter = false, nil, nil, nil
-		a.taken = true
+		a.taken, a.spoke = true, a.spoke || e.Text != ""
 		if a.delivering != nil {
 			a.delivering()
 		}
@@ -722,7 +733,7 @@ func (a *attempt) react(e Event) error {
 		}
 	case Prompted:
 		if !e.Own && !a.isOwn(e.Text) {
-			return a.react(Event{What: TookOver})
+			return a.react(Event{What: TookOver, Text: e.Text})
 		}
 		a.stopBackground()
 		a.turnEnded, a.limit, a.falter = false, nil, nil

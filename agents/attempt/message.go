@@ -99,10 +99,11 @@ const (
 	WentOn                        // it works again, without a prompt
 	Used                          // what the attempt has used so far is Used
 	Faltered                      // a call of the model failed and ended its turn; it may work later; Text says how
-	TookOver                      // a person is at work in it, by a prompt or by a key
+	TookOver                      // a person is at work in it, by a prompt, which is Text, or by a key
 	Worked                        // it got something done since its last limit or failed call
 	Delegated                     // Background sub-agents are at work now
 	Hindered                      // what is to be delivered waits for a person to clear the way; Text says what is in it
+	Stuck                         // it must not go on as it is, as Text says; Own: because of a prompt of cmux's
 	Converses                     // its conversation, which can be resumed, is Text
 	Concluded                     // it has taken in that its report was accepted, and asks the model nothing more
 )

@@ -42,6 +42,12 @@ func (a *attempt) report(m *Message, reply *Reply) error {
 			return nil
 		}
 	}
+	if lines := a.typed(); len(lines) > 0 && m.Op != OpAsk && !a.overridden {
+		a.note("reported before it had read what a person typed, which comes first: %s", oneLine(lines[0]))
+		reply.Error = "this report does not count: a person has told you something that you have not read yet. It comes to you next; take it in, then report again"
+		return nil
+	}
+	a.spoke = false
 	a.hangUp("a later report of yours has taken the place of this one")
 	if m.Wait {
 		held := m.detach()
@@ -104,6 +110,9 @@ func (a *attempt) answerCall(h handed) (was bool, err error) {
 	}
 	a.stage.Show(event.Event{Kind: h.kind, Text: text})
 	a.delivered = append(a.delivered, text)
+	if a.taken {
+		return true, nil
+	}
 	return true, a.become(dag.Working, time.Time{}, "")
 }
 

@@ -57,6 +57,9 @@ type agent struct {
 	arrived  chan struct{} // closed when it has
 	greeted  chan struct{} // closed by the first hook
 	heard    time.Time     // the last hook; zero: none yet
+	silence  *silence
+	stopped  bool     // the attempt was told to stop it
+	lines    []string // of a person's, which the agent was not yet given to read
 }
 
 func newAgent(s *attempt.Stage) (*agent, error) {
@@ -64,7 +67,7 @@ func newAgent(s *attempt.Stage) (*agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; install Claude Code (npm install -g @anthropic-ai/claude-code) and see cmux doctor", err)
 	}
-	a := &agent{stage: s, path: path, greeted: make(chan struct{})}
+	a := &agent{stage: s, path: path, greeted: make(chan struct{}), silence: newSilence(time.Now())}
 	if a.prompt, a.promptFile, err = s.Prompt(); err != nil {
 		return nil, err
 	}
@@ -96,6 +99,9 @@ func (a *agent) Start(context.Context) error {
 	said := a.prompt
 	if a.start.Resume {
 		said = s.Resumption()
+		if lines := unreadBefore(Transcript(s.Env, a.start.Session)); len(lines) > 0 {
+			said += "\n\n" + prompt.Waiting(lines)
+		}
 	}
 	a.listener.reminder = prompt.Reminded(a.prompt, a.promptFile)
 	if !a.start.Headless && len(said) > maxArgument {
@@ -145,6 +151,7 @@ func (a *agent) Start(context.Context) error {
 func (a *agent) Hook(hook string, raw json.RawMessage) ([]attempt.Event, attempt.Reply, error) {
 	var p struct {
 		Transcript string `json:"transcript_path"`
+		ToolID     string `json:"tool_use_id"`
 	}
 	if json.Unmarshal(raw, &p) == nil {
 		a.follow.at(p.Transcript)
@@ -155,7 +162,13 @@ func (a *agent) Hook(hook string, raw json.RawMessage) ([]attempt.Event, attempt
 		close(a.greeted)
 	}
 	a.heard = time.Now()
+	a.silence.hook(hook, p.ToolID, a.heard)
 	events, reply, err := a.listener.hear(hook, raw)
+	for _, e := range events {
+		if e.What == attempt.TookOver && e.Text != "" {
+			a.lines = append(a.lines, e.Text)
+		}
+	}
 	for _, e := range a.listener.facts {
 		a.stage.Show(e)
 	}
@@ -192,12 +205,7 @@ func (a *agent) isOwn(prompt string) bool {
 		a.arrived = nil
 		return true
 	}
-	for _, t := range a.texts {
-		if sameText(prompt, t) {
-			return true
-		}
-	}
-	return false
+	return a.told(prompt)
 }
 
 // expect returns a channel that is closed when text has arrived as a prompt.

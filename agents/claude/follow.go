@@ -24,11 +24,13 @@ type follower struct {
 	mu   sync.Mutex
 	path string // empty: not known yet
 
-	// Of run, and then of close.
-	reader *transcript.Follower
-	read   string // what reader reads
-	offset int64
-	used   dag.Usage
+	reading sync.Mutex
+	late    []attempt.Event // that catchUp found, not told yet
+	reader  *transcript.Follower
+	read    string // what reader reads
+	offset  int64
+	told    int64 // offset at the last look
+	used    dag.Usage
 }
 
 // slowLook is how often the transcript is read when nothing tells of a change.
@@ -72,6 +74,9 @@ func (f *follower) run(ctx context.Context) {
 	defer tick.Stop()
 	watched := ""
 	for {
+		if f.current() == "" { // no hook has told
+			f.at(Transcript(f.agent.stage.Env, f.agent.start.Session))
+		}
 		if path := f.current(); path != "" {
 			if dir := filepath.Dir(path); watcher != nil && dir != watched {
 				if watched != "" {
@@ -81,10 +86,12 @@ func (f *follower) run(ctx context.Context) {
 					watched = "" // not there yet
 				}
 			}
-			before := f.offset
-			if events := f.look(); (len(events) > 0 || f.offset > before) && f.agent.stage.Tell(ctx, events...) != nil {
+			if events, grew := f.look(); (len(events) > 0 || grew) && f.agent.stage.Tell(ctx, events...) != nil {
 				return
 			}
+		}
+		if events := f.agent.listens(time.Now()); len(events) > 0 && f.agent.stage.Tell(ctx, events...) != nil {
+			return
 		}
 		for again := true; again; {
 			again = false
@@ -100,8 +107,25 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// look reads what is new and returns what it means to the attempt.
-func (f *follower) look() []attempt.Event {
+// catchUp reads what is new at once. What it means is told by run, later.
+func (f *follower) catchUp() {
+	f.reading.Lock()
+	defer f.reading.Unlock()
+	f.late = append(f.late, f.take()...)
+}
+
+// look reads what is new and returns what it means to the attempt, and whether
+// there was anything since the last look.
+func (f *follower) look() (events []attempt.Event, grew bool) {
+	f.reading.Lock()
+	defer f.reading.Unlock()
+	events = append(f.late, f.take()...)
+	grew = f.offset > f.told
+	f.late, f.told = nil, f.offset
+	return events, grew
+}
+
+func (f *follower) take() []attempt.Event {
 	path := f.current()
 	if path == "" {
 		return nil
@@ -116,7 +140,7 @@ func (f *follower) look() []attempt.Event {
 	}
 	news, _ := f.reader.Read() // what cannot be read now is read later
 	f.offset = f.reader.Offset()
-	var events []attempt.Event
+	events := f.agent.signs(f.reader.Signs(), time.Now())
 	for _, e := range news {
 		f.agent.stage.Show(e)
 		if e.Kind == event.Interrupted && !f.agent.start.Headless {

@@ -81,7 +81,7 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]attempt.Event, atte
 		if l.policy.Headless || injected(p.Prompt) || l.own(p.Prompt) {
 			return one(attempt.Event{What: attempt.Prompted, Text: p.Prompt, Own: true})
 		}
-		return one(attempt.Event{What: attempt.TookOver})
+		return one(attempt.Event{What: attempt.TookOver, Text: p.Prompt})
 	case "PreToolUse":
 		l.busy = true
 		d := guard.Decide(l.policy, guard.Call{Tool: p.Tool, Input: p.Input, Dir: p.Dir, Sub: p.AgentID != ""})

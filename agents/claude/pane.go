@@ -23,8 +23,8 @@ const (
 	showsAfter = time.Second // of a paste: wait for the program to draw it
 	maxEmpty   = 5           // looks at an empty prompt before the text is given up as cleared
 	maxPastes  = 3
-	longQuiet  = 10 * time.Second // without a hook in a turn, after which the screen is looked at
-	greeting   = 5 * time.Second  // wait for the first hook before the screen is looked at
+	longQuiet  = 8 * time.Second // without a hook in a turn, after which the screen is looked at
+	greeting   = time.Second     // wait for the first hook before the screen is looked at, and between looks
 )
 
 // pane is the program's pane.
@@ -115,6 +115,7 @@ func (a *agent) pasteOnce(ctx context.Context, p *pane, file, text string, arriv
 		case s.Draft != "" && pressed == maxEnters:
 			return false, errors.New("its prompt did not take the text")
 		case s.Draft != "":
+			a.sending()
 			if _, err := p.server.Exec(ctx, "send-keys", "-t", p.id, "Enter"); err != nil {
 				return false, err
 			}
@@ -244,9 +245,9 @@ func dialogText(dialog string) string {
 	return "Claude Code shows a dialog"
 }
 
-// watchDialogs looks at the screen for dialogs of which no hook tells: those of
-// a first run, before the first hook, and later where a turn is under way and
-// nothing has been heard of it for a while.
+// watchDialogs looks at the screen for what no hook tells of: dialogs, those of
+// a first run before the first hook, hooks of a person's that do not return, and
+// a prompt that stands while no hook speaks.
 func (a *agent) watchDialogs(ctx context.Context) {
 	p, err := a.pane()
 	if err != nil || a.wait(ctx, greeting, a.greeted) != nil {
@@ -260,12 +261,18 @@ func (a *agent) watchDialogs(ctx context.Context) {
 			if err != nil {
 				return
 			}
-			what = dialogText(s.Dialog)
+			if what = dialogText(s.Dialog); what == "" && s.Hooks != "" {
+				what = "hooks of your own settings do not return (" + s.Hooks + "); Escape breaks them off"
+			}
+			a.standing(s)
 		}
 		var e attempt.Event
 		switch {
 		case what != "" && what != asked:
 			e = attempt.Event{What: attempt.Asked, InPane: true, Text: what + ": answer it in its pane"}
+			if !strings.HasPrefix(what, "Claude Code") {
+				e.Text = what
+			}
 		case what == "" && asked != "":
 			e = attempt.Event{What: attempt.WentOn}
 		}
@@ -273,17 +280,41 @@ func (a *agent) watchDialogs(ctx context.Context) {
 		if e.What != attempt.SomethingHappened && a.stage.Tell(ctx, e) != nil {
 			return
 		}
-		pause, woken := slowLook, a.greeted
+		pause, woken := greeting, a.greeted
 		if isClosed(a.greeted) {
-			woken = nil
-			if asked == "" {
-				pause = longQuiet
+			pause, woken = a.untilQuiet(), nil
+			if asked != "" {
+				pause = slowLook
 			}
 		}
 		if a.wait(ctx, pause, woken) != nil {
 			return
 		}
 	}
+}
+
+// standing takes in what the screen shows.
+func (a *agent) standing(s screen) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.silence.standing(s.Prompt, time.Now())
+}
+
+// sending takes in that a prompt is sent, of which a hook is to tell.
+func (a *agent) sending() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.silence.sent()
+}
+
+// untilQuiet is how long to wait before the screen may be worth a look.
+func (a *agent) untilQuiet() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if left := longQuiet - time.Since(a.heard); left > slowLook {
+		return left
+	}
+	return slowLook
 }
 
 // quiet reports whether the program may show a dialog that nobody knows of.

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -10,6 +11,7 @@ import (
 type screen struct {
 	Prompt bool   // the prompt is there and takes text
 	Draft  string // what a person has typed into it and not sent
+	Hooks  string // what the program says of hooks that it waits for
 	Dialog string // the dialog that is open: permission, question, trust, key, bypass, login, auto or other; empty: none
 }
 
@@ -26,7 +28,7 @@ type cell struct {
 func readScreen(text string, row int) screen {
 	lines := parseCells(text)
 	if above, below, ok := box(lines, row); ok {
-		return screen{Prompt: true, Draft: draft(lines[above+1 : below])}
+		return screen{Prompt: true, Draft: draft(lines[above+1 : below]), Hooks: hooks(lines[max(0, above-hooksAbove):above])}
 	}
 	return screen{Dialog: dialog(lines, row)}
 }
@@ -53,6 +55,21 @@ func box(lines [][]cell, row int) (above, below int, ok bool) {
 		}
 	}
 	return above, below, true
+}
+
+// hooksAbove is how far above the prompt the program tells what it is doing.
+const hooksAbove = 4
+
+var hooksRE = regexp.MustCompile(`^\S .*\((running \w+ hooks… \d+/\d+)`)
+
+// hooks is what the program says of hooks that it waits for.
+func hooks(lines [][]cell) string {
+	for _, line := range lines {
+		if m := hooksRE.FindStringSubmatch(plainLine(line)); m != nil {
+			return m[1]
+		}
+	}
+	return ""
 }
 
 // isRule reports whether a line is an edge of the prompt's frame, which may say

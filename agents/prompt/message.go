@@ -38,6 +38,12 @@ func Unread(said string) string {
 	return said + "\n\n(You were told this before you reported. Take it in, " + again + ")"
 }
 
+// Waiting hands on what a person said to an agent that was ended before it read
+// it.
+func Waiting(lines []string) string {
+	return "This was said to you before, and you have not read it yet; it comes first:\n" + strings.Join(lines, "\n")
+}
+
 // NoReport answers a turn that ended without a report.
 func NoReport() string {
 	return "You ended your turn without reporting. Go on with the task until it is finished, then report with: cmux done \"summary\"\nIf you cannot finish, report why with: cmux blocked \"reason\""

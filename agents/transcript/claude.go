@@ -74,6 +74,7 @@ type Line struct {
 	Message string        // id of the assistant's message it belongs to; may be empty
 	Usage   dag.Usage     // of that message: the same on each of its lines
 	Events  []event.Event // none for sub-agents' and the client's own lines
+	Signs   []Sign
 }
 
 // ParseLine reads one line of a transcript. A line of a type that is not known
@@ -88,12 +89,49 @@ func ParseLine(b []byte) (Line, error) {
 		Summary   bool             `json:"isCompactSummary"`
 		APIError  bool             `json:"isApiErrorMessage"`
 		Message   lenient[message] `json:"message"`
+
+		Text       lenient[string] `json:"content"`   // of type system and queue-operation
+		Operation  lenient[string] `json:"operation"` // of type queue-operation
+		Ending     json.RawMessage `json:"promptSubmitEnding"`
+		Attachment lenient[struct {
+			Type   string  `json:"type"`
+			Prompt content `json:"prompt"`
+		}] `json:"attachment"`
 	}
 	if err := json.Unmarshal(b, &l); err != nil {
 		return Line{}, err
 	}
 	m := l.Message.v
 	var line Line
+	switch l.Type {
+	case "assistant":
+		if !l.APIError && m.Model != synthetic {
+			line.Signs = m.called()
+		}
+	case "user":
+		line.Signs = m.ran()
+		if text := m.Content.text(); text != "" && !l.Sidechain && !l.Summary {
+			line.Signs = append(line.Signs, Sign{What: Read, Text: text})
+		}
+	case "attachment":
+		if a := l.Attachment.v; a.Type == "queued_command" && !l.Sidechain {
+			line.Signs = []Sign{{What: Read, Text: a.Prompt.text()}}
+		}
+	case "queue-operation":
+		switch l.Operation.v {
+		case "enqueue":
+			line.Signs = []Sign{{What: Queued, Text: l.Text.v}}
+		case "dequeue", "remove":
+			line.Signs = []Sign{{What: Unqueued, Text: l.Text.v}}
+		}
+	case "system":
+		if !l.Sidechain {
+			line.Signs = system(l.Subtype, l.Text.v, len(l.Ending) > 0)
+		}
+	}
+	for i := range line.Signs {
+		line.Signs[i].At = l.Timestamp.Time
+	}
 	switch l.Type {
 	case "assistant":
 		switch {

@@ -25,6 +25,7 @@ type Follower struct {
 	subs  map[string]*tail
 	seen  map[string]dag.Usage // by message id
 	total dag.Usage
+	signs []Sign
 }
 
 // NewFollower follows the transcript at path, which need not exist yet. Events
@@ -43,6 +44,14 @@ func (f *Follower) Switch(path string) {
 // Usage is what was used up to the last Read, sub-agents included.
 func (f *Follower) Usage() dag.Usage { return f.total }
 
+// Signs are those that were read since they were last asked for, of earlier
+// attempts in the conversation too: At tells.
+func (f *Follower) Signs() []Sign {
+	signs := f.signs
+	f.signs = nil
+	return signs
+}
+
 // Offset is where the last whole line that was read ends.
 func (f *Follower) Offset() int64 { return f.main.offset }
 
@@ -58,6 +67,7 @@ func (f *Follower) Read() ([]event.Event, error) {
 			return
 		}
 		f.count(line)
+		f.signs = append(f.signs, line.Signs...)
 		if end > f.quiet {
 			events = append(events, line.Events...)
 		}
@@ -85,6 +95,10 @@ func (f *Follower) readSubs() error {
 		errs = append(errs, t.read(filepath.Join(dir, e.Name()), func(b []byte, _ int64) {
 			if line, err := ParseLine(b); err == nil {
 				f.count(line)
+				for _, sign := range line.Signs {
+					sign.Sub = true
+					f.signs = append(f.signs, sign)
+				}
 			}
 		}))
 	}
