@@ -68,8 +68,11 @@ func (g *guard) grantsShell(c Call, in input) bool {
 		return false
 	}
 	dir, err := g.resolve(c.Dir)
-	return err == nil && g.grantsText(dir, strings.TrimSpace(text))
+	return err == nil && g.grantsText(dir, trim(text))
 }
+
+// trim takes off what every shell takes for blank, and nothing else.
+func trim(text string) string { return strings.Trim(text, " \t\n") }
 
 // grantsText vouches for a text of the shell, given where it would be run.
 func (g *guard) grantsText(dir, text string) bool {
@@ -98,7 +101,7 @@ func (g *guard) grantsText(dir, text string) bool {
 // isCheck reports whether a text is one of the node's checks, word for word: a
 // person wrote it, and cmux itself runs it.
 func (g *guard) isCheck(text string) bool {
-	return plainText(text) && slices.ContainsFunc(g.Verify, func(check string) bool { return strings.TrimSpace(check) == text })
+	return plainText(text) && slices.ContainsFunc(g.Verify, func(check string) bool { return trim(check) == text })
 }
 
 // ownShell reports whether no shell takes its first orders from the worktree.
@@ -173,7 +176,7 @@ func (v *voucher) same(c command, check string) bool {
 	if v.dir != v.tree || !v.hasOwnPlace || slices.Contains(builtins, c.words[0].text) {
 		return false
 	}
-	want, ok := lex(strings.TrimSpace(check))
+	want, ok := lex(trim(check))
 	return ok && len(want) == 1 && slices.Equal(want[0].words, c.words) && !want[0].redirected
 }
 

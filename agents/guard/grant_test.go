@@ -110,7 +110,7 @@ func TestCommandsThatAreNotGranted(t *testing.T) {
 		"git log -1 --format=CMD --until -n --output=FILE", "git log -iS --output=x", "git log --format='%G?'", "git log --format='%(trailers)'", "git commit -m x --", "git diff a b c", "git diff -- :x", "git diff =ls", "git diff --format==ls", "git log --format=%h=ls", "git status x", "git show 'HEAD:../x'", "git restore --source=HEAD:src a", "git restore --source=HEAD~1 a", "git restore '--source=a..b' a", "git restore -s tree0 a", "git restore .claude/settings.json", "git restore .", "git rm .", "git restore a && cat b", "git restore a && git add b", "git rm a && git diff -- b", "git restore a; git log x/y",
 		"go test ./... && cat a", "go test ./... > /dev/null && cat a", "ls >/dev/null x", "2>&1 ls", "2>&1", "ls 2>&1x", "ls 2>&1&", "ls > /dev/nullx", "ls 1>&2", "ls &>/dev/null", "ls >& /dev/null", "cd " + tree + " || git status; cat x /", "cd /p/shop-auth/src", "cd " + tree + " x", "ls;", "ls &&", "ls && \nls", "; ls", "| ls", "ls || | ls", "ls\\\nls", "ls\tx", "x='y'", "a=b ls", "ls -la -- a", "ls --color=x",
 
-		"ls\x00", "ls\r\nls", "ls \x1b", "ls \xff", "ls '", "ls \"", "ls )", "if", "cat <<", "ls ;;", "ls \u200b",
+		"\u00a0true", "true\u00a0", "\vtrue", "true\r", "\u2003git status", "ls\x00", "ls\r\nls", "ls \x1b", "ls \xff", "ls '", "ls \"", "ls )", "if", "cat <<", "ls ;;", "ls \u200b",
 	} {
 		t.Run(command, func(t *testing.T) {
 			if granted(checked(), bash(command)) {

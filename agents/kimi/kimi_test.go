@@ -215,7 +215,7 @@ func TestResumeOfNothing(t *testing.T) {
 func TestPane(t *testing.T) {
 	t.Parallel()
 	f := fixture(t, nil,
-		[]step{{Write: ".mcp.json"}, {Shell: "touch secret"}, {Ask: "which way?"}, {Ask: "and now?"}, {Forever: true}},
+		[]step{{Write: ".envrc"}, {Shell: "touch secret"}, {Ask: "which way?"}, {Ask: "and now?"}, {Forever: true}},
 		[]step{{Say: "as you say"}, {Steered: true}, {Say: "hm"}},
 		[]step{{Shell: "git add -A && git commit -q -m work"}, {Shell: "cmux done 'made it'"}})
 	_, wait := f.StartInPane()
