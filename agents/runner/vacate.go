@@ -70,7 +70,7 @@ func leaving(ctx context.Context, r *run.Run, h signals.Holder) (bool, error) {
 	}); err != nil {
 		return false, err
 	}
-	if hist.Stopped || !up {
+	if hist.Stopped || hist.Final != "" || !up {
 		return true, nil
 	}
 	if Server(r) == nil {

@@ -37,6 +37,10 @@ changelog of what each node did is written into the run's folder.`,
 			if err != nil {
 				return err
 			}
+			// The runner of a run that has just ended may still be on its way out.
+			if _, err := runner.Vacate(ctx, r); err != nil {
+				return err
+			}
 			v, err := r.View(ctx, d.Now())
 			if err != nil {
 				return err
