@@ -73,7 +73,7 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 			return nil, err
 		}
 		if len(users) > 0 {
-			return nil, hint("end it, or stop the node", "%w: %s: %s", ErrInUse, path, strings.Join(users, ", "))
+			return nil, hint("end it (kill PID), or stop the node", "%w: %s: %s", ErrInUse, path, strings.Join(users, ", "))
 		}
 	}
 	if s.Name == "" {

@@ -114,3 +114,34 @@ func TestOrphansEndWithTheRun(t *testing.T) {
 		}
 	})
 }
+
+// What nothing proves to be a node's is named by cleanup, which goes on with
+// the other worktrees; once a person has ended it, cleanup removes its tree.
+func TestCleanupStepsOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, false, "")
+	config := strings.Replace(w.straying(`env -i PATH="$PATH" `, ""), ", role: review", "", 1) +
+		"  - {name: b, task: echo b > b.txt}\n"
+	w.start(config, "a", 1)
+	until(t, "b to be done", 20*time.Second, func() bool { return strings.Contains(labels(w.view()), "b: done") })
+	for _, what := range []string{"tmux", "runner", "wrapper"} {
+		w.kill(w.only(what))
+	}
+	if len(w.left()) != 1 {
+		t.Skip("its wrapper had the time to end it")
+	}
+	if out, err := w.cmux("agents", "stop"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := w.cmux("agents", "cleanup", "--yes")
+	for _, want := range []string{fmt.Sprintf("(pid %d)", w.left()[0].PID), "kill PID", "Removed " + w.path("s-b")} {
+		if err == nil || !strings.Contains(out, want) {
+			t.Errorf("want %q: %v\n%s", want, err, out)
+		}
+	}
+	syscall.Kill(w.left()[0].PID, syscall.SIGKILL)
+	until(t, "it to be gone", 10*time.Second, func() bool { return len(w.left()) == 0 })
+	if out, err := w.cmux("agents", "cleanup", "--yes"); err != nil || !strings.Contains(out, "Removed "+w.path("s-a")) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -109,10 +109,10 @@ func (d *Deps) cleanup(ctx context.Context, v *run.View, yes bool) error {
 	if len(left) > 0 {
 		fmt.Fprintf(d.Out, "Ended what nodes left running: %s\n", proc.Names(left))
 	}
-	if err != nil {
-		return err
-	}
 	errs := broken
+	if err != nil {
+		errs = append(errs, err) // what it holds is named below, and the rest is removed
+	}
 	for _, t := range trees {
 		s, err := removeTree(ctx, repo, t, r.Plan.ID)
 		if err != nil {

@@ -36,8 +36,8 @@ start it in tmux. A run that was not finished is gone on with instead.
 
 With --headless there is no tmux and no terminal: the output of all nodes comes
 on stdout, each line behind its node's name, and the command ends with the run,
-with exit code 3 when a node is not done. Interrupted (Ctrl-C, SIGTERM, SIGHUP, or
-nobody reads its output any more) it ends its agents and then itself, with exit
+with exit code 3 when a node is not done. Interrupted (Ctrl-C, SIGTERM, SIGHUP,
+SIGQUIT, or nobody reads its output any more) it ends its agents and then itself, with exit
 code 130; cmux agents resume goes on in their conversations. A second Ctrl-C does
 not wait for them.`,
 		Example: "  cmux agents start --dry-run",
