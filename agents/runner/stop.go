@@ -128,8 +128,28 @@ func endAgents(ctx context.Context, r *run.Run, node string, tell func(*wrapper.
 		case <-ctx.Done():
 			return ended, ctx.Err()
 		case <-patience.C:
-			return ended, errors.New("an agent did not end within 30 s of being told to")
+			return ended, errTooLong
+		}
+	}
+	// A wrapper records the end before it lets go of its lock, which may be
+	// after its connections close.
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for _, name := range ended {
+		for {
+			if _, held, err := signals.ReadHolder(r.NodeLock(name)); !held || err != nil {
+				break
+			}
+			select {
+			case <-look.C:
+			case <-ctx.Done():
+				return ended, ctx.Err()
+			case <-patience.C:
+				return ended, errTooLong
+			}
 		}
 	}
 	return ended, nil
 }
+
+var errTooLong = errors.New("an agent did not end within 30 s of being told to")
