@@ -173,7 +173,12 @@ func (a *agent) stops(why string, prompt bool) []attempt.Event {
 		return nil
 	}
 	a.stopped = true
-	return []attempt.Event{{What: attempt.Stuck, Text: why, Own: prompt}}
+	events := []attempt.Event{{What: attempt.Stuck, Text: why, Own: prompt}}
+	if a.heard.IsZero() && Transcript(a.stage.Env, a.start.Session) != "" {
+		// No hook has told of the conversation in which it is to go on.
+		events = append([]attempt.Event{{What: attempt.Converses, Text: a.start.Session}}, events...)
+	}
+	return events
 }
 
 // told reports whether a prompt is one that was handed over.
