@@ -27,7 +27,13 @@ func Ancestry() ([]Ancestor, error) {
 			if len(line) == 0 {
 				return nil, err
 			}
-			break
+			// It ended since its child told of it, and somebody took that in.
+			child, cerr := statOf(line[len(line)-1].PID)
+			if cerr != nil || seen[child.ppid] {
+				break
+			}
+			pid = child.ppid
+			continue
 		}
 		a := Ancestor{Process: st.process(), Attempt: variable(pid, AttemptVar), Args: arguments(pid), Dir: workingDir(pid)}
 		if len(line) == 0 && a.Attempt == "" {
