@@ -22,13 +22,13 @@ import (
 // explain it.
 type Doubt struct {
 	Signal time.Duration // a signal ended it, as far as its exit code tells, 3 s
-	Other  time.Duration // it may be how a program takes the death of its own child: make ends with 2, 500 ms
+	Other  time.Duration // it may be how a program takes the death of its own child: make ends with 2, 1.5 s
 	Ending time.Duration // as Signal, and the machine says that it is about to shut down, 15 s
 }
 
 func (d Doubt) withDefaults() Doubt {
 	if d == (Doubt{}) {
-		return Doubt{Signal: 3 * time.Second, Other: 500 * time.Millisecond, Ending: 15 * time.Second}
+		return Doubt{Signal: 3 * time.Second, Other: 1500 * time.Millisecond, Ending: 15 * time.Second}
 	}
 	return d
 }
