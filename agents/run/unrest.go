@@ -14,7 +14,7 @@ const unrestTail = 256 << 10
 // interrupted by a signal: the sign of a shutdown that reaches one process
 // after the other.
 func (r *Run) Unrest(after time.Time) bool {
-	info, err := os.Stat(r.Records())
+	info, err := os.Lstat(r.Records())
 	if err != nil {
 		return false
 	}
