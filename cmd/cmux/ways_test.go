@@ -218,13 +218,19 @@ func words(e ast.Expr) string {
 
 // waysInRecovery are the rows of the messages in docs/recovery.md.
 func waysInRecovery(t *testing.T) (all []string) {
+	ways := false // in a table of them
 	b, err := os.ReadFile("../../docs/recovery.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(b)) {
 		cells := strings.Split(strings.TrimSpace(line), " | ")
-		if len(cells) != 3 || !strings.HasPrefix(cells[0], "| ") || cells[2] == "what you do |" || cells[2] == "way out |" {
+		if len(cells) != 3 || !strings.HasPrefix(cells[0], "| ") {
+			ways = ways && strings.HasPrefix(line, "|")
+			continue
+		}
+		if head := cells[2]; !ways {
+			ways = head == "what you do |" || head == "way out |"
 			continue
 		}
 		all = append(all, "docs/recovery.md | "+strings.TrimPrefix(cells[0], "| ")+" -> "+strings.TrimSuffix(cells[2], " |"))
