@@ -26,6 +26,7 @@ var direct = map[string][]string{
 // elsewhere says which files of ours may use them, and on what: never on what
 // is in a project's folder.
 var elsewhere = map[string]string{
+	"agents/claude/silence.go":         "the program's own settings",
 	"agents/claude/preflight.go":       "the program's own configuration",
 	"agents/claude/resume.go":          "the program's own transcripts",
 	"agents/claude/claude.go":          "the size of the program's own transcript",
