@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package storm_test drives the built cmux from outside, as a person and a bad
 // day do: random graphs of shell commands are started, their processes killed,
 // shut down in order or all at once, a full disk among it, with a person's
