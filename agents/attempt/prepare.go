@@ -7,6 +7,7 @@ import (
 	"cmux/agents/guard"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
+	"cmux/agents/seal"
 	"cmux/signals"
 )
 
@@ -89,6 +90,9 @@ func (s *Stage) Policy() guard.Policy {
 		Role: s.Node.Role, Root: s.Run.Plan.Root, Tree: s.Spec.Place.Tree,
 		Scope: s.Node.Scope, Context: s.Node.Context, Branch: s.Spec.Place.Branch, Verify: s.Node.Verify,
 		Headless: s.Terminal == nil, Resolve: guard.Follow, Machine: guard.Here(s.Dir, s.Env),
+	}
+	if dir, err := seal.Folder(); err == nil { // else there is no key of theirs
+		p.Private = []string{dir}
 	}
 	if g := s.Run.Plan.Graph; g != nil {
 		for i := range g.Nodes {

@@ -50,6 +50,7 @@ func (s *shell) simple(args []word, stdin string) {
 	if len(args) == 0 || !args[0].whole {
 		return
 	}
+	s.privacy(args)
 	name, rest := filepath.Base(args[0].text), args[1:]
 	if w, ok := wrappers[name]; ok {
 		s.wrapped(name, w, rest, stdin)

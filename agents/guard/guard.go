@@ -41,6 +41,7 @@ type Policy struct {
 	Context  []string
 	Branch   string   // the node's own; empty: it has none
 	Verify   []string // the node's checks
+	Private  []string // folders that no agent reads or writes, absolute
 	Headless bool
 	// Resolve follows every symbolic link of an absolute path, of which a tail
 	// need not exist; Follow does it on disk. Nil: there are none.
@@ -76,6 +77,8 @@ func (g *guard) judge(c Call, in input) Decision {
 	switch kindOf(c.Tool) {
 	case writes:
 		return g.writeTool(c, in)
+	case reads:
+		return refusal(g.readTool(c, in))
 	case shells:
 		return refusal(g.shellTool(c, in))
 	case asks:
@@ -108,6 +111,7 @@ type toolKind uint8
 const (
 	other toolKind = iota
 	writes
+	reads
 	shells
 	asks
 	plans
@@ -123,6 +127,10 @@ var tools = map[string]toolKind{
 	"apply_patch": writes, "filechange": writes, "file_change": writes, "patch": writes,
 	"writefile": writes, "strreplacefile": writes,
 	"write_file": writes, "edit_file": writes, "create_directory": writes, "move_file": writes, "delete_file": writes,
+
+	"read": reads, "grep": reads, "glob": reads, "ls": reads, "notebookread": reads, "readfile": reads,
+	"read_file": reads, "read_text_file": reads, "read_media_file": reads, "list_dir": reads, "grep_files": reads,
+	"list_directory": reads, "directory_tree": reads, "search_files": reads, "view_image": reads,
 
 	"bash": shells, "shell": shells, "shell_command": shells, "local_shell": shells, "exec_command": shells,
 	"commandexecution": shells, "command_execution": shells, "powershell": shells, "monitor": shells,
@@ -140,7 +148,7 @@ func kindOf(tool string) toolKind {
 	}
 	if strings.HasPrefix(name, "mcp__") {
 		name = name[strings.LastIndex(name, "__")+2:]
-		if k := tools[name]; k != writes {
+		if k := tools[name]; k != writes && k != reads {
 			return other
 		}
 	}

@@ -54,6 +54,7 @@ var links = map[string]string{
 	tree + "/src/auth/out":   "/p/shop/src",
 	tree + "/src/auth/types": tree + "/src/types",
 	tree + "/src/auth/state": "/p/shop/.cmux",
+	tree + "/secret":         "/h/.local/state/cmux",
 	tree + "/docs":           tree + "/src/auth/docs",
 }
 
@@ -298,6 +299,46 @@ func TestOrders(t *testing.T) {
 			verdict = guard.Allow
 		}
 		check(t, guard.Decide(p, guard.Call{Tool: "Write", Input: object("file_path", path), Dir: tree}), verdict, want)
+	}
+}
+
+// The folder of a person's key is neither read nor written.
+func TestPrivate(t *testing.T) {
+	p := builder()
+	p.Scope, p.Context = nil, nil
+	p.Private = []string{"/h/.local/state/cmux"}
+	p.Machine = clean{env: map[string]string{"HOME": "/h", "XDG_STATE_HOME": "/h/.local/state"}}
+	const key = "keeps a person's key"
+	runShell(t, p, []shellRow{
+		{"cat ~/.local/state/cmux/key", key}, {"cat /h/.local/state/cmux/key", key}, {"cat $HOME/.local/state/cmux/key", key}, {"cat \"$XDG_STATE_HOME\"/cmux/key", key},
+		{"cd ~/.local/state/cmux && cat key", key}, {"cd ~/.local/state && cat cmux/key", key}, {"cd /h/.local; cd state; head -c9 cmux/key", key}, {"cat ~/.local/state/*/key", key}, {"cat ~/.local/state/c?ux/k*", key}, {"cat /h/x/../.local/state/cmux/key", key},
+		{"cat < ~/.local/state/cmux/key", key}, {"x=~/.local/state/cmux; cat $x/key", key}, {"env -i cat ~/.local/state/cmux/key", key}, {"sh -c 'cat ~/.local/state/cmux/key'", key}, {"dd if=/h/.local/state/cmux/key", key}, {"grep --file=/h/.local/state/cmux/key x", key},
+		{"python3 -c 'print(open(\"/h/.local/state/cmux/key\").read())'", key}, {"ln -s ~/.local/state/cmux here", key}, {"ln ~/.local/state/cmux/key here", key}, {"cp -r ~/.local/state/cmux /tmp/x", key}, {"cat " + tree + "/secret/key", key}, {"cat secret/key", key}, {"ls ~/.local/state/cmux", key},
+		{"echo x > ~/.local/state/cmux/key", key}, {"rm -rf ~/.local/state/cmux", key}, {"rm -rf ~/.local/state", key}, {"mv ~/.local/state/cmux /tmp/x", key}, {"touch ~/.local/state/cmux/x", key}, {"find ~/.local/state/cmux -type f", key}, {"git --no-pager diff --no-index /dev/null ~/.local/state/cmux/key", key},
+		{"cat ~/.local/state/other/key", ""}, {"ls ~/.local/state", ""}, {"cat key", ""}, {"cat src/cmux/key", ""}, {"mkdir -p ~/.local/share/cmux", ""}, {"cmux done 'the key in /h/.local/state/cmux is as it was'", ""}, {"git commit -m 'keep /h/.local/state/cmux/key secret'", ""}, {"grep -r key .", ""}, {"cat ~/.local/state/cmux2/key", ""},
+	})
+	for _, c := range []struct {
+		tool  string
+		input json.RawMessage
+		want  string
+	}{
+		{"Read", object("file_path", "/h/.local/state/cmux/key"), key},
+		{"Read", object("file_path", "secret/key"), key},
+		{"Grep", object("pattern", ".", "path", "/h/.local/state/cmux"), key},
+		{"Grep", object("pattern", ".", "path", "/h/.local"), key},
+		{"Grep", object("pattern", "."), ""},
+		{"Write", object("file_path", "/h/.local/state/cmux/key"), key},
+		{"apply_patch", object("input", "*** Begin Patch\n*** Update File: /h/.local/state/cmux/key\n*** End Patch\n"), key},
+		{"mcp__files__read_file", object("path", "/h/.local/state/cmux/key"), key},
+		{"mcp__files__move_file", object("source", "/h/.local/state/cmux/key", "destination", "x"), key},
+		{"Read", object("file_path", "/h/.local/state/other"), ""},
+		{"Read", object("file_path", "src/key"), ""},
+	} {
+		verdict := guard.Deny
+		if c.want == "" {
+			verdict = guard.Allow
+		}
+		check(t, guard.Decide(p, guard.Call{Tool: c.tool, Input: c.input, Dir: tree}), verdict, c.want)
 	}
 }
 

@@ -15,6 +15,7 @@ type guard struct {
 	home        string // where the node works, as given
 	root, tree  string // resolved; tree is root when the node has none
 	peers       []string
+	private     []string // resolved, and as given
 	hasOwnPlace bool
 }
 
@@ -34,6 +35,12 @@ func newGuard(p Policy) *guard {
 	for _, q := range p.Peers {
 		if r := resolved(q); r != g.tree {
 			g.peers = append(g.peers, r)
+		}
+	}
+	for _, q := range p.Private {
+		g.private = append(g.private, filepath.Clean(q))
+		if r := resolved(q); r != filepath.Clean(q) {
+			g.private = append(g.private, r)
 		}
 	}
 	return g
@@ -132,6 +139,9 @@ func (g *guard) mayWrite(dir, path string) string {
 	}
 	if strings.ContainsRune(path, 0) {
 		return fmt.Sprintf("%q is no file name.", path)
+	}
+	if reason := g.keepsOut(dir, path, true); reason != "" {
+		return reason
 	}
 	for _, abs := range []string{abs, filepath.Clean(abs)} {
 		r, err := g.resolve(abs)

@@ -50,6 +50,11 @@ func (s *shell) write(doing string, w word, whole bool) {
 func (s *shell) writeAt(doing, name, path string, whole bool) {
 	at := s.spotOf(path)
 	what := doing + " " + name
+	for _, p := range s.private {
+		if reaches(path, p) || whole && holds(path, p) {
+			s.refuse(keepsKey(what))
+		}
+	}
 	switch {
 	case at.state != "":
 		s.refuse(inState(what, at.state))

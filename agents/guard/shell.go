@@ -28,6 +28,7 @@ type shell struct {
 	sub    bool   // a sub-agent runs them
 	vars   map[string]word
 	depth  int
+	looked int // words looked up by reads
 	reason string
 }
 
@@ -62,7 +63,7 @@ func (g *guard) shellTool(c Call, in input) string {
 	s := &shell{guard: g, dir: dir, sub: c.Sub, vars: map[string]word{
 		"CMUX_ROOT": literal(g.Root), "CMUX_BRANCH": literal(g.Branch),
 	}}
-	for _, name := range []string{"HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "KIMI_SHARE_DIR"} {
+	for _, name := range []string{"HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "KIMI_SHARE_DIR"} {
 		if v := g.env(name); v != "" {
 			s.vars[name] = literal(v)
 		}
@@ -206,6 +207,8 @@ func (s *shell) statement(st *syntax.Stmt) {
 			stdin = s.word(r.Word).text
 		case ">", ">>", ">|", "<>", "&>", "&>>":
 			s.write("writing", s.word(r.Word), false)
+		case "<":
+			s.reads(s.word(r.Word))
 		case ">&":
 			if w := s.word(r.Word); strings.Trim(w.text, "0123456789-") != "" {
 				s.write("writing", w, false)
