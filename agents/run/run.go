@@ -98,7 +98,9 @@ func (r *Run) Binary() string { return filepath.Join(r.Dir, binDir, "cmux") }
 func (r *Run) NodeDir(node string) string { return filepath.Join(r.Dir, node) }
 
 // NodeLock is held by the wrapper for as long as it lives.
-func (r *Run) NodeLock(node string) string { return filepath.Join(r.Dir, node, "lock") }
+func (r *Run) NodeLock(node string) string { return nodeLock(r.Dir, node) }
+
+func nodeLock(dir, node string) string { return filepath.Join(dir, node, "lock") }
 
 // Log is the output of a command node, newest attempt last.
 func (r *Run) Log(node string) string { return filepath.Join(r.Dir, node, "log") }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -104,9 +105,13 @@ func (r *Run) unseal(place string, b []byte, v any) error {
 
 // foreign says of the run in dir that somebody else made it.
 func foreign(dir string, why error) error {
-	return &Refusal{fmt.Errorf("run %s is not believed, and nothing of it is carried out: %s was %w (an older cmux, another user or machine, or a repository that came with it)",
-		filepath.Base(dir), filepath.Join(dir, planFile), why),
-		"cmux agents start --new, which sets it aside unread and begins another"}
+	key := "your key"
+	if path, err := seal.Path(); err == nil {
+		key += " " + path
+	}
+	return &Refusal{fmt.Errorf("run %s is not believed, and nothing of it is carried out: %s was %w (an older cmux, another user or machine, a repository that came with it, or %s is another than it was)",
+		filepath.Base(dir), filepath.Join(dir, planFile), why, key),
+		"cmux agents start --new, which sets the run aside unread and continues its branches; or, if the key was replaced, put the old one back"}
 }
 
 // moved says that the run in dir is of another project.
@@ -201,6 +206,7 @@ func SetAside(root string) ([]string, error) {
 			return nil
 		}
 	}
+	var strange []string
 	for _, id := range ids {
 		dir := filepath.Join(runsDir(root), id)
 		_, err := OpenPlan(dir)
@@ -208,7 +214,13 @@ func SetAside(root string) ([]string, error) {
 		if !errors.As(err, &refusal) {
 			continue
 		}
-		if err := move(dir, id); err != nil {
+		if err := atWork(dir); err != nil {
+			return nil, err
+		}
+		strange = append(strange, id)
+	}
+	for _, id := range strange {
+		if err := move(filepath.Join(runsDir(root), id), id); err != nil {
 			return put, err
 		}
 	}
@@ -219,6 +231,33 @@ func SetAside(root string) ([]string, error) {
 		return put, err
 	}
 	return put, signals.Init(root)
+}
+
+// atWork refuses when nodes of the run in dir, which is not believed, are still
+// at work: another run would give their worktrees to its own. Only locks are
+// asked, which nothing but a living process of this machine holds.
+func atWork(dir string) error {
+	entries, _ := signals.ReadDir(dir) // what cannot be read is no node's at work
+	var who, pids []string
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		// What is no lock, or none that may be read, is held by no wrapper.
+		h, held, err := signals.ReadHolder(nodeLock(dir, e.Name()))
+		if err != nil || !held {
+			continue
+		}
+		who = append(who, fmt.Sprintf("%s (%s)", e.Name(), h))
+		if h.PID > 0 {
+			pids = append(pids, strconv.Itoa(h.PID))
+		}
+	}
+	if who == nil {
+		return nil
+	}
+	return &Refusal{fmt.Errorf("run %s is not believed, and its nodes are still at work in their worktrees: %s", filepath.Base(dir), strings.Join(who, ", ")),
+		"wait until they have ended, or make sure that these are cmux's and end them: kill " + strings.Join(pids, " ") + "; then cmux agents start --new"}
 }
 
 // Program says which file the run's own copy of cmux is.

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"cmux/signals"
 )
 
 func (r *Run) append(t *testing.T, recs ...Record) {
@@ -110,7 +113,7 @@ func TestForeignRunsAreRefused(t *testing.T) {
 		{"a graph of another run", "graph.json: not written by cmux", "", func(t *testing.T, r *Run) {
 			write(t, filepath.Join(r.Dir, graphFile), read(t, filepath.Join(newRunAgain(t).Dir, graphFile)))
 		}},
-		{"another key", "not written by cmux", "--new", func(t *testing.T, r *Run) { t.Setenv("XDG_STATE_HOME", t.TempDir()) }},
+		{"another key", "cmux/key is another than it was", "put the old one back", func(t *testing.T, r *Run) { t.Setenv("XDG_STATE_HOME", t.TempDir()) }},
 		{"another name", "not written by cmux", "--new", func(t *testing.T, r *Run) {
 			to := filepath.Join(filepath.Dir(r.Dir), "29990101-000000.000-aaaaaa")
 			if err := os.Rename(r.Dir, to); err != nil {
@@ -164,6 +167,35 @@ func TestAMovedProjectIsNamed(t *testing.T) {
 	}
 	if _, err := Latest(now); !errors.Is(err, ErrNone) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A run whose key is gone may still have nodes at work: no other run is given
+// their worktrees, and who holds them is named.
+func TestWhatIsAtWorkIsNotSetAside(t *testing.T) {
+	r := newRun(t)
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	if err := os.MkdirAll(r.NodeDir("a"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := signals.TryLock(r.NodeLock("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put, err := SetAside(r.Plan.Root)
+	var refusal *Refusal
+	if !errors.As(err, &refusal) || len(put) != 0 || !strings.Contains(err.Error(), "a (pid ") ||
+		!strings.Contains(refusal.Try, "kill "+strconv.Itoa(os.Getpid())) {
+		t.Fatalf("%q, %v, %+v", put, err, refusal)
+	}
+	if _, err := os.Stat(r.Dir); err != nil {
+		t.Error(err)
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if put, err = SetAside(r.Plan.Root); err != nil || len(put) != 2 {
+		t.Errorf("%q, %v", put, err)
 	}
 }
 

@@ -343,7 +343,11 @@ func (l *Launch) Create(ctx context.Context) (*run.Run, error) {
 	lock, err := signals.TryLock(run.LockPath(o.Root))
 	var held *signals.HeldError
 	if errors.As(err, &held) {
-		return nil, &TryError{fmt.Errorf("%w (%s)", ErrRunning, held.Holder), "cmux agents attach"}
+		try := "cmux agents attach, or cmux agents stop"
+		if l.strange { // neither would believe the run
+			try = fmt.Sprintf("let it end, or stop it with the cmux and the key that it was started with, or end its runner: kill %d; then cmux agents start --new", held.Holder.PID)
+		}
+		return nil, &TryError{fmt.Errorf("%w (%s)", ErrRunning, held.Holder), try}
 	}
 	if err != nil {
 		return nil, err

@@ -124,19 +124,24 @@ func Folder() (string, error) {
 	return filepath.Join(home, ".local", "state", "cmux"), nil
 }
 
+// Path is the file of the person's key.
+func Path() (string, error) {
+	dir, err := Folder()
+	return filepath.Join(dir, keyFile), err
+}
+
 // Own is the key of the person whose process this is, made where there is none.
 func Own() (*Key, error) {
-	dir, err := Folder()
+	path, err := Path()
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, keyFile)
 	for {
 		k, err := read(path)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return k, err
 		}
-		if err := create(dir, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := create(filepath.Dir(path), path); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("making your key (cmux proves with it what it wrote; XDG_STATE_HOME names another folder for it): %w", err)
 		}
 	}
