@@ -70,7 +70,7 @@ func TestCodeOf(t *testing.T) {
 	}{
 		{sh("exit 7"), 7},
 		{sh("kill -TERM $$"), 143},
-		{&worktree.Hint{Err: fmt.Errorf("setup: %w", sh("kill -HUP $$"))}, 129},
+		{&worktree.Hint{Err: fmt.Errorf("setup: %w", sh("kill -KILL $$"))}, 137},
 		{&worktree.GitError{Code: -1, Err: errors.New("signal: terminated")}, -1},
 		{fmt.Errorf("x: %w", &worktree.GitError{Code: 128}), 128},
 		{ctx.Err(), 1},

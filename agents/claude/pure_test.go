@@ -48,12 +48,12 @@ func TestArgs(t *testing.T) {
 		s    start
 		want string
 	}{
-		{start{Settings: "/s", Session: "ID", Prompt: "-p; do\nit"},
-			"--settings /s --session-id ID --disallowedTools EnterPlanMode EnterWorktree ExitWorktree -- -p; do\nit"},
-		{start{Settings: "/s", Session: "ID", Resume: true, Model: "opus", Bypass: true, Review: true, Prompt: "x"},
-			"--settings /s --resume ID --model opus --dangerously-skip-permissions --disallowedTools EnterPlanMode EnterWorktree ExitWorktree Write Edit MultiEdit NotebookEdit -- x"},
-		{start{Settings: "/s", Session: "ID", Headless: true, Prompt: "by standard input"},
-			"-p --input-format stream-json --output-format stream-json --verbose --settings /s --session-id ID --disallowedTools EnterPlanMode EnterWorktree ExitWorktree AskUserQuestion --"},
+		{start{Settings: "/s", Servers: "/m", Session: "ID", Prompt: "-p; do\nit"},
+			"--settings /s --mcp-config /m --session-id ID --disallowedTools EnterPlanMode EnterWorktree ExitWorktree -- -p; do\nit"},
+		{start{Settings: "/s", Servers: "/m", Session: "ID", Resume: true, Model: "opus", Bypass: true, Review: true, Prompt: "x"},
+			"--settings /s --mcp-config /m --resume ID --model opus --dangerously-skip-permissions --disallowedTools EnterPlanMode EnterWorktree ExitWorktree Write Edit MultiEdit NotebookEdit -- x"},
+		{start{Settings: "/s", Servers: "/m", Session: "ID", Headless: true, Prompt: "by standard input"},
+			"-p --input-format stream-json --output-format stream-json --verbose --settings /s --mcp-config /m --session-id ID --disallowedTools EnterPlanMode EnterWorktree ExitWorktree AskUserQuestion --"},
 	} {
 		if got := strings.Join(c.s.args(), " "); got != c.want {
 			t.Errorf("%+v\n got %q\nwant %q", c.s, got, c.want)
