@@ -267,14 +267,22 @@ func TestPane(t *testing.T) {
 	}
 }
 
-// A person who closes the conversation ends the agent, and what it did is judged.
+// A person who closes the conversation ends the agent, and decides what becomes
+// of the node.
 func TestLeave(t *testing.T) {
 	t.Parallel()
 	f := fixture(t, nil, []step{{Say: "hello"}, {Forever: true}})
 	_, wait := f.StartInPane()
 	f.Eventually("it speaks", func() bool { return strings.Contains(f.Log(), "hello") })
 	f.Type("\x04")
-	if code := wait(); code != 1 || !strings.Contains(f.Ended().Detail, "without a report") {
+	f.Becomes("needs input")
+	if d := f.Last(run.Active).Detail; !strings.Contains(d, "without a report") {
+		t.Errorf("it says %q", d)
+	}
+	if err := f.Dial().Cancel(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if code := wait(); code != 130 {
 		t.Errorf("exit %d, %+v", code, f.Ended())
 	}
 }
