@@ -131,6 +131,9 @@ func (p *prepared) notice(ctx context.Context, treePath string, before map[strin
 	if err != nil {
 		return nil, err
 	}
+	if entries, err = hiddenOf(ctx, treePath, entries); err != nil {
+		return nil, err
+	}
 	now = make(map[string]content, len(entries))
 	budget := int64(maxHashes)
 	for _, e := range entries {
@@ -408,11 +411,15 @@ func (r *Repo) Repositories(ctx context.Context, tree, start string) ([]string, 
 }
 
 // Mend puts the .git file of the worktree back where it is gone or another, and
-// reports whether it had to. It fails where the worktree itself is gone.
+// with it what says which repository it is of, and reports whether it had to. It fails where the worktree itself is gone.
 func (r *Repo) Mend(t *Tree) (mended bool, err error) {
+	mended, err = r.mendCommon(t)
+	if err != nil {
+		return false, err
+	}
 	name := filepath.Join(t.Path, ".git")
 	if private, err := readGitFile(t.Path); err == nil && filepath.Clean(private) == filepath.Clean(t.GitDir) {
-		return false, nil
+		return mended, nil
 	}
 	if info, err := os.Lstat(t.Path); err != nil || !info.IsDir() {
 		return false, hint("cmux agents retry NAME", "%w: the worktree %s is gone", ErrUnsavable, t.Path)
@@ -424,4 +431,27 @@ func (r *Repo) Mend(t *Tree) (mended bool, err error) {
 		return false, hint("move it away", "%w: %s is no file of git's", ErrUnsavable, name)
 	}
 	return true, writeFile(name, []byte("gitdir: "+t.GitDir+"\n"))
+}
+
+// mendCommon has the worktree's own part of the repository belong to this
+// repository again.
+func (r *Repo) mendCommon(t *Tree) (mended bool, err error) {
+	name := filepath.Join(t.GitDir, "commondir")
+	if b, err := os.ReadFile(name); err == nil {
+		common := line(string(b))
+		if !filepath.IsAbs(common) {
+			common = filepath.Join(t.GitDir, common)
+		}
+		is, err := os.Stat(common)
+		ours, err2 := os.Stat(r.GitDir)
+		if err == nil && err2 == nil && os.SameFile(is, ours) {
+			return false, nil
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if _, err := os.Lstat(filepath.Join(t.GitDir, "HEAD")); err != nil {
+		return false, err
+	}
+	return true, writeFile(name, []byte(r.GitDir+"\n"))
 }

@@ -101,3 +101,30 @@ func TestManyFilesAreBrought(t *testing.T) {
 		t.Errorf("committed %s", got)
 	}
 }
+
+// What setup hid in the index is nobody's until it changes; what an agent hides
+// there is seen, but for what a sparse checkout leaves out.
+func TestReveal(t *testing.T) {
+	r := newRepo(t)
+	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
+	start := sh(t, tree.Path, "rev-parse", "HEAD")
+	if err := r.Prepare(t.Context(), tree, PrepareSpec{Setup: []string{"echo local >> dir/b.txt && git update-index --skip-worktree dir/b.txt"}}); err != nil {
+		t.Fatal(err)
+	}
+	reveal := func(want ...string) {
+		t.Helper()
+		if got, err := r.Reveal(t.Context(), tree.Path); err != nil || !slices.Equal(got, want) {
+			t.Errorf("revealed %q, want %q, %v", got, want, err)
+		}
+	}
+	reveal()
+	write(t, tree.Path, "dir/b.txt", "the agent's\n")
+	reveal("dir/b.txt")
+	reveal()
+	if got, err := r.ChangedFiles(t.Context(), tree.Path, start); err != nil || !slices.Equal(got, []string{"dir/b.txt"}) {
+		t.Errorf("changed %q, %v", got, err)
+	}
+	sh(t, tree.Path, "checkout", "--", "dir/b.txt")
+	sh(t, tree.Path, "sparse-checkout", "set", "nowhere")
+	reveal()
+}

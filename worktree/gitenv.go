@@ -11,11 +11,15 @@ import (
 
 // fixedConfig makes git behave the same whatever the person has configured:
 // nothing of the repository's runs, nothing is left running, nothing is
-// recoloured or reworded.
+// recoloured or reworded, and a changed file is seen by all that the system
+// tells of it.
 var fixedConfig = []string{
 	"core.hooksPath=/dev/null",
 	"core.fsmonitor=false",
 	"core.safecrlf=false",
+	"core.trustctime=true",
+	"core.checkStat=default",
+	"core.ignoreStat=false",
 	"core.quotePath=false",
 	"core.askPass=",
 	"protocol.ext.allow=never",
@@ -25,6 +29,7 @@ var fixedConfig = []string{
 	"i18n.commitEncoding=UTF-8",
 	"color.ui=false",
 	"log.showSignature=false",
+	"advice.graftFileDeprecated=false", // of the variable below; it would stand before what went wrong
 	"commit.gpgSign=false",
 }
 

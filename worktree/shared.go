@@ -211,10 +211,14 @@ func (s *Shared) Compare(now *Shared) []Change {
 		}
 		c := Change{Kind: ChangedRef, Name: name, Old: old, New: new}
 		switch quoted := shellWord(name); {
+		case old == "" && strings.HasPrefix(new, "ref: "):
+			c.Undo = "git symbolic-ref -d " + quoted
 		case old == "":
 			c.Undo = "git update-ref -d " + quoted + " " + new
 		case strings.HasPrefix(old, "ref: "):
 			c.Undo = "git symbolic-ref " + quoted + " " + shellWord(strings.TrimPrefix(old, "ref: "))
+		case strings.HasPrefix(new, "ref: "):
+			c.Undo = "git update-ref --no-deref " + quoted + " " + old
 		default:
 			c.Undo = strings.TrimSpace("git update-ref " + quoted + " " + old + " " + new)
 		}

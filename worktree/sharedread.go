@@ -321,10 +321,14 @@ func (r *Repo) restoreFile(base *Shared, name string) error {
 func (r *Repo) restoreRef(ctx context.Context, c Change) error {
 	var err error
 	switch {
+	case c.Old == "" && strings.HasPrefix(c.New, "ref: "):
+		_, err = git(ctx, r.Root, "symbolic-ref", "-d", c.Name)
 	case c.Old == "":
 		_, err = git(ctx, r.Root, "update-ref", "-d", "--", c.Name, c.New)
 	case strings.HasPrefix(c.Old, "ref: "):
 		_, err = git(ctx, r.Root, "symbolic-ref", c.Name, strings.TrimPrefix(c.Old, "ref: "))
+	case strings.HasPrefix(c.New, "ref: "): // itself, not what it leads to
+		_, err = git(ctx, r.Root, "update-ref", "--no-deref", "--", c.Name, c.Old)
 	default:
 		err = r.UpdateRef(ctx, c.Name, c.Old, c.New)
 	}

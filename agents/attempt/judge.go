@@ -54,6 +54,9 @@ func (a *attempt) judge() (*fault, error) {
 		if f, err = a.ancestry(ctx); f != nil || err != nil {
 			return err
 		}
+		if err := a.reveal(ctx); err != nil {
+			return err
+		}
 		if f, err = a.scope(ctx); f != nil || err != nil {
 			return err
 		}
@@ -72,10 +75,41 @@ func (a *attempt) reaches() (f *fault, err error) {
 		return nil, nil
 	}
 	err = a.git(func(ctx context.Context) (err error) {
+		// Before git looks: it would find another repository.
+		if f = a.mend(); f != nil {
+			return nil
+		}
 		f, err = a.sharedChanges(ctx)
 		return err
 	})
 	return f, err
+}
+
+// mend puts back what says which repository the worktree is of. Where that
+// cannot be, it is a fault.
+func (a *attempt) mend() *fault {
+	mended, err := a.tree.repo.Mend(a.tree.lent)
+	if err != nil {
+		return &fault{
+			reason: dag.ReasonScope,
+			detail: fmt.Sprintf("the .git of its worktree is another: %v", err),
+			tell:   prompt.OtherRepository(a.tree.lent.Path, a.tree.lent.GitDir),
+		}
+	}
+	if mended {
+		fmt.Fprintf(a.out, "── cmux: put the worktree's .git back, which was gone or another\n")
+	}
+	return nil
+}
+
+// reveal has git see what the agent hid from it in the index: what is not in
+// the commit is not the work that was checked.
+func (a *attempt) reveal(ctx context.Context) error {
+	paths, err := a.tree.repo.Reveal(ctx, a.tree.lent.Path)
+	if err == nil && len(paths) > 0 {
+		fmt.Fprintf(a.out, "── cmux: git was told not to look at these; it looks again: %s\n", shown(paths))
+	}
+	return err
 }
 
 // git runs f, which asks git, while messages are served. What git cannot do is

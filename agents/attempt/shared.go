@@ -46,6 +46,14 @@ func (a *attempt) sharedChanges(ctx context.Context) (*fault, error) {
 	}
 	changes := slices.DeleteFunc(w.before.Compare(now), a.expected)
 	w.undone = worktree.As(changes)
+	if to, other := strings.CutPrefix(now.Refs["refs/heads/"+a.spec.Place.Branch], "ref: "); other {
+		// What is committed here moves the other one.
+		return &fault{
+			reason: dag.ReasonScope,
+			detail: fmt.Sprintf("its branch %s is another name for %s. Make it a branch again (git update-ref --no-deref refs/heads/%[1]s COMMIT), look at what became of %[2]s, and retry", a.spec.Place.Branch, to),
+			tell:   prompt.BranchAlias(a.spec.Place.Branch, to),
+		}, nil
+	}
 	if len(changes) == 0 {
 		return nil, nil
 	}

@@ -65,6 +65,9 @@ var reaching = []struct {
 	{"a snapshot deleted", `git update-ref -d refs/cmux/snapshots/x/1`, "refs/cmux/snapshots/x/1", false},
 	{"base amended", `git commit --amend -q -m other`, "no longer holds the commit", false},
 	{"base reset", `git checkout -q --orphan new; git commit -q -m new; git branch -f shop/a; git checkout -q shop/a`, "no longer holds the commit", false},
+	{"its branch an alias of another", `git symbolic-ref refs/heads/shop/a refs/heads/other`, "its branch shop/a is another name for refs/heads/other", false},
+	{"its branch an alias of the person's", `echo "ref: refs/heads/main" > "$(git rev-parse --git-common-dir)/refs/heads/shop/a"; echo x > b`, "its branch shop/a is another name for refs/heads/main", false},
+	{"another's branch an alias", `git symbolic-ref refs/heads/other refs/heads/main`, "branch other: ", false},
 	{"main moved", `git update-ref refs/heads/main "$(git commit-tree -m x -p main HEAD^{tree})"`, "branch main: ", true},
 	{"branch by a push", `git push -q . "$(git commit-tree -m x -p main HEAD^{tree}):refs/heads/free"`, "branch free: ", true},
 	{"branch by a fetch", `git update-ref refs/worktree/x "$(git commit-tree -m x -p main HEAD^{tree})"; git fetch -q . refs/worktree/x:refs/heads/free`, "branch free: ", true},
@@ -231,6 +234,62 @@ func TestNestedRepository(t *testing.T) {
 			if c.fails && (end.Reason != dag.ReasonScope || !strings.Contains(end.Detail, "made a repository inside the worktree") || !strings.Contains(end.Detail, "lib")) ||
 				!c.fails && end.Outcome != dag.Done {
 				t.Errorf("end %+v\nlog %s", end, f.log())
+			}
+		})
+	}
+}
+
+// What git is told not to look at is looked at: it is neither out of sight of
+// the scope nor left out of the commit.
+func TestHiddenInTheIndex(t *testing.T) {
+	for _, mark := range []string{"assume-unchanged", "skip-worktree"} {
+		for _, c := range []struct {
+			name, task string
+			scope      []string
+			outside    bool
+		}{
+			{"out of scope", "echo two > src/a.txt; echo x > b", []string{"b"}, true},
+			{"deleted", "rm src/a.txt; echo x > b", []string{"b"}, true},
+			{"in scope", "echo two > src/a.txt", []string{"src/"}, false},
+			{"without a scope", "echo two > src/a.txt", nil, false},
+		} {
+			t.Run(mark+"/"+c.name, func(t *testing.T) {
+				f := inTree(t, dag.Node{Task: "git update-index --" + mark + " src/a.txt\n" + c.task, Scope: c.scope, Verify: []string{"! grep -qs one src/a.txt"}})
+				end := f.run()
+				if c.outside {
+					if end.Reason != dag.ReasonScope || !strings.Contains(end.Detail, "src/a.txt") {
+						t.Errorf("end %+v\nlog %s", end, f.log())
+					}
+					return
+				}
+				if got := git(t, f.root, "show", "shop/a:src/a.txt"); end.Outcome != dag.Done || got != "two" {
+					t.Errorf("end %+v, committed %q\nlog %s", end, got, f.log())
+				}
+			})
+		}
+	}
+}
+
+// A worktree that was made one of another repository is judged in its own.
+func TestWorktreeOfAnotherRepository(t *testing.T) {
+	for _, c := range []struct {
+		name, task, detail string
+	}{
+		{"its common folder", `g=$(git rev-parse --git-dir); c=$(git rev-parse --git-common-dir); cp -R "$c" "$g/../../../../copy.git"; echo "$(cd "$g/../../../../copy.git"; pwd)" > "$g/commondir"; echo x > b; git add b; git commit -qm x`, ""},
+		{"no .git", "rm .git; echo x > b", ""},
+		{"a repository", "rm .git; git init -q; echo x > b; git add b; git commit -qm x", "the .git of its worktree is another"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := inTree(t, dag.Node{Task: c.task})
+			end := f.run()
+			if c.detail != "" {
+				if end.Reason != dag.ReasonScope || !strings.Contains(end.Detail, c.detail) {
+					t.Errorf("end %+v\nlog %s", end, f.log())
+				}
+				return
+			}
+			if got := git(t, f.root, "show", "shop/a:b"); end.Outcome != dag.Done || got != "x" {
+				t.Errorf("end %+v, committed %q\nlog %s", end, got, f.log())
 			}
 		})
 	}

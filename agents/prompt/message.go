@@ -100,6 +100,16 @@ func BranchGone(branch string) string {
 	return fmt.Sprintf("Your branch %s is gone. Make it again from your last commit (git reflog; git branch %[1]s COMMIT), check it out, %s", branch, again)
 }
 
+// BranchAlias says that the node's branch was made another name for a ref.
+func BranchAlias(branch, to string) string {
+	return fmt.Sprintf("Your branch %s is another name for %s, so what you commit moves that, which is not yours. Make it a branch of its own again (git update-ref --no-deref refs/heads/%[1]s COMMIT, with your last commit), bring %[2]s back to where it was, %s", branch, to, again)
+}
+
+// OtherRepository says that the worktree is not one of the repository any more.
+func OtherRepository(tree, private string) string {
+	return fmt.Sprintf("The .git of your worktree %s is not the file that was there. Move yours away, write the line `gitdir: %s` to the file .git, %s", tree, private, again)
+}
+
 // WrongBranch says that the worktree was left on another branch or a detached HEAD.
 func WrongBranch(is, want string) string {
 	return fmt.Sprintf("Your worktree is on %s. Your work must be on %s: check that out (git switch %[2]s), bring your commits to it, %s", is, want, again)
