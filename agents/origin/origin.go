@@ -7,7 +7,8 @@
 // (see proc.NewSpawner), so that setsid, a double fork and an empty environment
 // do not lead out. What does lead out is handing the order to a process that
 // was there before: at, cron, systemd-run, a server of the agent's own that
-// outlived its attempt, another login. That is a person's, as is CI.
+// outlived its attempt, another login. That is a person's, as is CI. Who has put
+// itself where the run's processes are not seen is told nothing but that.
 //
 // An order is judged in the project that it is for: in another one, an agent
 // may do what it likes.
@@ -66,6 +67,11 @@ func Of(root string) (*Attempt, error) {
 	latest := run.Dir(root, ids[len(ids)-1])
 	holder, held, err := signals.ReadHolder(run.LockPath(root))
 	held = held && err == nil
+	if held && !visible(holder) {
+		if again, still, err := signals.ReadHolder(run.LockPath(root)); err == nil && still && again == holder {
+			return nil, fmt.Errorf("who gives this order cannot be told: the run's runner (%s) is not among the processes that are seen here, as in a container or a process namespace of its own; give it where the run was started", holder)
+		}
+	}
 	for _, p := range line[1:] {
 		dir, node, n, ok := wrapper(p.Args)
 		if ok && filepath.Dir(dir) == filepath.Dir(latest) {
@@ -76,6 +82,13 @@ func Of(root string) (*Attempt, error) {
 		}
 	}
 	return nil, nil
+}
+
+// visible reports whether the holder of a lock is among the processes that the
+// caller sees. Who sees it not sees nothing of who descends from it either.
+func visible(holder signals.Holder) bool {
+	_, err := proc.StartTime(holder.PID)
+	return holder.PID == 0 || !errors.Is(err, proc.ErrGone)
 }
 
 // wrapper reads the command line of a wrapper, as the runner starts it.

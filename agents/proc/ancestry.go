@@ -20,7 +20,7 @@ type Ancestor struct {
 func Ancestry() ([]Ancestor, error) {
 	var line []Ancestor
 	seen := map[int]bool{}
-	for pid := os.Getpid(); pid > 0 && !seen[pid]; {
+	for pid := caller(); pid > 0 && !seen[pid]; {
 		seen[pid] = true
 		st, err := statOf(pid)
 		if err != nil {

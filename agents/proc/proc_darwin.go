@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+func caller() int { return os.Getpid() }
+
 // BootID names this boot of the machine; empty when the kernel does not say.
 func BootID() string {
 	id, err := unix.Sysctl("kern.bootsessionuuid")

@@ -16,6 +16,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// caller is the calling process as /proc counts it, which may be that of
+// another process namespace.
+func caller() int {
+	name, err := os.Readlink("/proc/self")
+	if err != nil {
+		return os.Getpid()
+	}
+	pid, err := strconv.Atoi(name)
+	if err != nil {
+		return os.Getpid()
+	}
+	return pid
+}
+
 // BootID names this boot of the machine; empty when the kernel does not say.
 func BootID() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
