@@ -115,10 +115,10 @@ func newApproveCmd(d *Deps) *cobra.Command {
 		"  cmux agents approve release", run.OpApprove, "approved",
 		func(n *run.NodeView) error {
 			switch {
-			case isSuccess(n):
-				return fmt.Errorf("%s is done already", n.Spec.Name)
 			case n.Spec.Role != dag.RoleGate:
 				return &Hint{Err: fmt.Errorf("%s is a %s, no gate", n.Spec.Name, n.Spec.Role), Try: "cmux agents override " + n.Spec.Name + ", which calls it done"}
+			case isSuccess(n):
+				return fmt.Errorf("%s is done already", n.Spec.Name)
 			}
 			return nil
 		})
