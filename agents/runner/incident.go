@@ -7,11 +7,18 @@ import (
 	"strings"
 
 	"cmux/agents/run"
+	"cmux/signals"
 )
 
 // incident records that something was found which no command of this person
-// did, once. Who did it is known as far as one attempt alone was at work.
+// did, once.
 func (r *Runner) incident(ctx context.Context, how, detail string) error {
+	return r.learn(ctx, r.found(how, detail))
+}
+
+// found is the record of an incident. Who did it is known as far as one attempt
+// alone was at work.
+func (r *Runner) found(how, detail string) run.Record {
 	rec := run.Record{Type: run.Incident, How: how, Detail: detail}
 	at := r.atWork()
 	switch len(at) {
@@ -29,7 +36,18 @@ func (r *Runner) incident(ctx context.Context, how, detail string) error {
 		rec.Detail += ", while these were at work: " + strings.Join(names, ", ")
 	}
 	r.Log.Warn("incident", "how", how, "node", rec.Node, "what", rec.Detail)
-	return r.learn(ctx, rec)
+	return rec
+}
+
+// byHand tells of a marker that no command of cmux made, changed or removed. It
+// counts: it may be a person's, who then knows of it. Where no node is at work,
+// it is.
+func (r *Runner) byHand(i int, did string) []run.Record {
+	if len(r.atWork()) == 0 {
+		return nil
+	}
+	return []run.Record{r.found(run.IncidentMarker,
+		fmt.Sprintf("signals/%s%s was %s without cmux and counts as a person's (if it was not you: cmux agents retry %[1]s)", r.g.Nodes[i].Name, signals.Suffix, did))}
 }
 
 // atWork is the nodes whose attempts live.

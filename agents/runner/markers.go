@@ -112,7 +112,7 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 				errs = append(errs, err)
 				continue
 			}
-			recs = append(recs, rec)
+			recs = append(append(recs, r.byHand(i, "written")...), rec)
 		}
 	}
 	if len(recs) > 0 {
@@ -123,6 +123,7 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 	if len(resets) > 0 {
 		recs := Moved(ctx, r.repo, r.hist, resets...)
 		for _, i := range resets {
+			recs = append(recs, r.byHand(i, "removed")...)
 			recs = append(recs, run.Record{Type: run.Reset, Node: r.g.Nodes[i].Name})
 		}
 		if err := r.learn(ctx, recs...); err != nil {
