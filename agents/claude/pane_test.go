@@ -295,7 +295,7 @@ func TestStatusLine(t *testing.T) {
 	}
 }
 
-// A person who ends the program gets the same checks.
+// When a person ends the program its checks are run, and the person decides.
 func TestExitInThePane(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, node("s", func(n *dag.Node) { n.Verify = []string{"test -e a.txt"} }), mt.Script{Name: "s", Turns: []mt.Turn{
@@ -304,8 +304,14 @@ func TestExitInThePane(t *testing.T) {
 	f.becomes("needs input")
 	p.shows("waiting")
 	p.types("/exit")
+	f.eventually("the checks have run", func() bool {
+		return f.last(run.Active).Detail == "ended without a report (exit 0): 1 commit, its checks pass"
+	})
+	if err := f.dial().Cancel(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	p.ends()
-	f.check(run.End{Outcome: dag.Done, Commits: 1}, "", nil, nil)
+	f.check(run.End{Outcome: dag.Cancelled, Commits: 1}, "", nil, nil)
 }
 
 func TestLongTaskInAPane(t *testing.T) {

@@ -63,7 +63,8 @@ func TestArgs(t *testing.T) {
 
 func TestEnviron(t *testing.T) {
 	got := environ([]string{"A=1", "CLAUDECODE=1", "CLAUDE_CODE_SESSION_ID=x", "CLAUDE_CONFIG_DIR=/c"})
-	if want := []string{"A=1", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=1000000"}; !slices.Equal(got, want) {
+	if want := []string{"A=1", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=1000000",
+		"CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS=0", "CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT=604800000"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }
@@ -291,7 +292,7 @@ func FuzzAroundThePrompt(f *testing.F) {
 }
 
 func TestHarmless(t *testing.T) {
-	for in, want := range map[string]string{"a": "a", "/x": "Answer: /x", "!ls": "Answer: !ls", "end\\": "end\\ .", "a\n\n": "a", "a\x1b[201~\rb": "a[201~b"} {
+	for in, want := range map[string]string{"a": "a", "/x": "Answer: /x", "!ls": "Answer: !ls", "end\\": "end\\ .", "a\n\n": "a", "a\x1b[201~\rb": "a b"} {
 		if got := harmless(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}

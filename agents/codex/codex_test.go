@@ -367,7 +367,14 @@ func TestLeave(t *testing.T) {
 	_, wait := f.StartInPane()
 	f.Eventually("it works", func() bool { return strings.Contains(f.Log(), "* shell sleep 1000") })
 	f.Type("\x04")
-	if code := wait(); code != 1 || !strings.Contains(f.Ended().Detail, "without a report") {
+	f.Becomes("needs input")
+	if d := f.Last(run.Active).Detail; !strings.Contains(d, "without a report") {
+		t.Errorf("it says %q", d)
+	}
+	if err := f.Dial().Cancel(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if code := wait(); code != 130 {
 		t.Errorf("exit %d, %+v", code, f.Ended())
 	}
 }

@@ -104,17 +104,30 @@ func (n *Node) Recorded() signals.Recorded {
 	if n.Marker == nil {
 		return signals.Recorded{}
 	}
-	c := signals.Content{Kind: signals.Code, Code: n.Marker.Code}
+	return signals.Recorded{Known: true, Published: n.Published, Marker: n.Marker.marker()}
+}
+
+// Beside is what o is judged beside: what is recorded, or the marker that was
+// withdrawn where that is the one that stands there, touched by a person before
+// it could be removed.
+func (n *Node) Beside(o signals.Observed) signals.Recorded {
+	if w := n.Withdrawn; n.Marker == nil && w != nil && o.Exists && o.Identity.Inode == w.Identity.Inode && o.Identity.Size == w.Identity.Size {
+		if m := w.marker(); o.Content == m.Content && !m.Content.Success() {
+			return signals.Recorded{Known: true, Published: true, Marker: m}
+		}
+	}
+	return n.Recorded()
+}
+
+func (w *Written) marker() signals.Marker {
+	c := signals.Content{Kind: signals.Code, Code: w.Code}
 	switch {
-	case n.Marker.Bad:
+	case w.Bad:
 		c = signals.Content{}
-	case n.Marker.Empty:
+	case w.Empty:
 		c = signals.Content{Kind: signals.Empty}
 	}
-	return signals.Recorded{
-		Known: true, Published: n.Published,
-		Marker: signals.Marker{Identity: n.Marker.Identity, Content: c},
-	}
+	return signals.Marker{Identity: w.Identity, Content: c}
 }
 
 // OverrideBy is the record of what a person's marker means, when v says that
@@ -248,11 +261,11 @@ func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Tim
 		if w := h.Nodes[i].Withdrawn; w != nil && o.Exists && o.Identity == w.Identity {
 			continue
 		}
-		verdict := signals.Judge(h.Nodes[i].Recorded(), o, look)
+		verdict := signals.Judge(h.Nodes[i].Beside(o), o, look)
 		if verdict.Kind == signals.Unsettled {
 			// Nobody waits here: what a look finds empty it calls empty, and what
 			// it finds gone it calls gone.
-			verdict = signals.Judge(h.Nodes[i].Recorded(), o, look.Add(signals.Settle))
+			verdict = signals.Judge(h.Nodes[i].Beside(o), o, look.Add(signals.Settle))
 		}
 		if verdict.Kind == signals.Retry && !runner && h.Nodes[i].Blocked == "" {
 			h.Apply(&Record{Type: Reset, Node: name, At: now})

@@ -74,7 +74,7 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 			}
 			continue
 		}
-		v := signals.Judge(n.Recorded(), o, now)
+		v := signals.Judge(n.Beside(o), o, now)
 		switch v.Kind {
 		case signals.None:
 		case signals.Ours:
