@@ -466,12 +466,13 @@ func (w *snapshotter) save(ctx context.Context) (*Snapshot, error) {
 	}
 }
 
-// refSafe makes a name fit to be part of a ref.
+// refSafe makes a name fit to be part of a ref, and to be pasted into a shell
+// as part of the command that restores it: git takes $(...) in a branch's name.
 func refSafe(name string) string {
 	var parts []string
 	for part := range strings.SplitSeq(name, "/") {
 		part = strings.Map(func(c rune) rune {
-			if c <= ' ' || c == 0x7f || strings.ContainsRune("~^:?*[\\@{}", c) {
+			if c <= ' ' || c == 0x7f || strings.ContainsRune("~^:?*[\\@{}$`'\"()<>;&|#!", c) {
 				return '-'
 			}
 			return c

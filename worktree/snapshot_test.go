@@ -156,6 +156,11 @@ func TestSnapshotOfNothing(t *testing.T) {
 	if !strings.HasPrefix(snap.RestoreCommand(), "cmux snapshots restore a--b/x-y.lock-/") {
 		t.Error(snap.RestoreCommand())
 	}
+	commit(t, tree.Path, "another")
+	snap, err = r.Snapshot(t.Context(), tree.Path, SnapshotSpec{Name: "a$(id)`id`;'b'&c|d>e\"#!"})
+	if err != nil || strings.ContainsAny(snap.RestoreCommand(), "$`'\"()<>;&|#!") {
+		t.Errorf("%+v, %v: a shell takes orders from the command", snap, err)
+	}
 }
 
 func TestSnapshotRefusesWhatItCannotHold(t *testing.T) {
