@@ -45,8 +45,12 @@ func Vouch(root string) error {
 			return err
 		}
 		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
+			sudo := "sudo " // only root gives files away
+			if os.Geteuid() == 0 {
+				sudo = ""
+			}
 			return &Refusal{fmt.Errorf("%s belongs to user %d and you are user %d: nothing in it is believed or carried out", dir, st.Uid, os.Geteuid()),
-				fmt.Sprintf("run cmux as user %d, or remove what you do not know and make the folder yours: chown -R %d %s", st.Uid, os.Geteuid(), Folder(root))}
+				fmt.Sprintf("run cmux as user %d, or remove what you do not know and make the folder yours: %schown -R %d %s", st.Uid, sudo, os.Geteuid(), Folder(root))}
 		}
 	}
 	return nil

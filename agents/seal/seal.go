@@ -119,7 +119,7 @@ func Folder() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil || !filepath.IsAbs(home) {
-		return "", fmt.Errorf("cmux keeps a key of yours in $XDG_STATE_HOME/cmux or ~/.local/state/cmux, and neither HOME nor XDG_STATE_HOME is set")
+		return "", fmt.Errorf("cmux keeps your key in $XDG_STATE_HOME/cmux or ~/.local/state/cmux, and neither HOME nor XDG_STATE_HOME is set: set XDG_STATE_HOME to a folder that you can write to")
 	}
 	return filepath.Join(home, ".local", "state", "cmux"), nil
 }
@@ -142,7 +142,7 @@ func Own() (*Key, error) {
 			return k, err
 		}
 		if err := create(filepath.Dir(path), path); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("making your key (cmux proves with it what it wrote; XDG_STATE_HOME names another folder for it): %w", err)
+			return nil, fmt.Errorf("your key, with which cmux signs what it writes, cannot be made: %w; set XDG_STATE_HOME to a folder that you can write to", err)
 		}
 	}
 }

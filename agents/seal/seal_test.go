@@ -123,6 +123,14 @@ func TestOwnRefused(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
+	dir := filepath.Join(t.TempDir(), "nowhere") // where no folder can be made, not even by root
+	if err := os.Symlink(filepath.Join(dir, "x"), dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_STATE_HOME", dir)
+	if _, err := Own(); err == nil || !strings.Contains(err.Error(), "your key") {
+		t.Errorf("nowhere to write: %v", err)
+	}
 	t.Setenv("XDG_STATE_HOME", "")
 	t.Setenv("HOME", "")
 	if _, err := Own(); err == nil || !strings.Contains(err.Error(), "XDG_STATE_HOME") {

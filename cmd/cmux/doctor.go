@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/run"
+	"cmux/agents/seal"
 	"cmux/agents/tmux"
 	"cmux/dag"
 	"cmux/signals"
@@ -114,15 +115,21 @@ func (d *Deps) examine(ctx context.Context) []finding {
 		add("configuration", detail, err, "")
 	}
 	all = append(all, examineKinds(ctx, d.Env, root, graph)...)
+	key, _ := seal.Path()
+	_, noKey := seal.Own()
+	add("key", key, noKey, "")
 	r, err := run.Latest(root)
-	if errors.Is(err, run.ErrNone) {
+	switch {
+	case errors.Is(err, run.ErrNone):
 		add("run", "none yet", nil, "")
-		r, err = nil, nil
-	} else if err != nil {
-		add("run", "", err, "cmux agents start --new")
+	case err != nil && noKey == nil:
+		add("run", "", err, "")
 	}
 	if r != nil {
 		all = append(all, d.examineRun(ctx, r)...)
+	}
+	if err != nil && !errors.Is(err, run.ErrNone) {
+		return all // whose the markers and worktrees are, only the run could say
 	}
 	all = append(all, foreignMarkers(root, r)...)
 	if repo != nil {
