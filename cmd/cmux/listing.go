@@ -165,6 +165,9 @@ where base is a commit, nodes and done are counts, and times are RFC 3339 or nul
 			if asJSON {
 				return printJSON(d.Out, runs)
 			}
+			if len(runs) == 0 && len(ids) > 0 {
+				return nil // those that are there cannot be listed, as was said
+			}
 			if len(runs) == 0 {
 				_, err := fmt.Fprintln(d.Out, "No run yet in this project: cmux agents start")
 				return err
