@@ -25,6 +25,7 @@ type Observed struct {
 	Exists  bool
 	DirGone bool // the folder was missing or replaced since the marker was last seen
 	Marker
+	Changed time.Time // the last change of the file, by the clock of its file system; zero: not known
 	Problem string    // why the content is Bad, for people
 	Since   time.Time // when the observer first saw it as it is, by its own clock
 }

@@ -209,7 +209,7 @@ func (s *Scanner) look(dirfd int, file string, i int, now time.Time, remember bo
 	case err != nil:
 		o.Problem = "cannot be looked at: " + err.Error()
 	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		o.Identity = identity(&st)
+		o.Identity, o.Changed = identity(&st), changed(&st)
 		o.Problem = "is " + fileType(uint32(st.Mode)) + ", not a file"
 	case remember && v.Exists && v.Identity == identity(&st) && v.read.Sub(v.Since) > trusted:
 		return true
@@ -247,7 +247,7 @@ func readMarker(dirfd int, file string) (o Observed, gone bool) {
 		if err = unix.Fstat(fd, &st); err != nil {
 			break
 		}
-		o.Identity = identity(&st)
+		o.Identity, o.Changed = identity(&st), changed(&st)
 		var n int
 		if err = retryEINTR(func() (err error) { n, err = unix.Pread(fd, buf[:], 0); return err }); err != nil {
 			break
@@ -265,6 +265,8 @@ func readMarker(dirfd int, file string) (o Observed, gone bool) {
 	}
 	return o, false
 }
+
+func changed(st *unix.Stat_t) time.Time { return time.Unix(0, st.Ctim.Nano()) }
 
 func fileType(mode uint32) string {
 	switch mode & unix.S_IFMT {

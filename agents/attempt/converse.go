@@ -24,6 +24,9 @@ func (a *attempt) converse() error {
 		if _, err := a.serve(a.agent.Ended(), nil, a.eventful); err != nil {
 			return err
 		}
+		if a.hasEnded() {
+			a.shells.rest(time.Now())
+		}
 		var err error
 		switch {
 		case a.overridden && a.hasEnded():

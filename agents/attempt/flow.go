@@ -68,6 +68,7 @@ type attempt struct {
 	asking     bool            // that call puts a question to a person
 	concluded  <-chan struct{} // closed when the agent knows that its report was accepted; nil: it did not say so
 	subagents  int             // at work now
+	shells     shells
 
 	// Of the conversation so far.
 	sentBack     int // turns without a report
@@ -519,6 +520,8 @@ func (a *attempt) handle(m Message) error {
 	defer func() { m.answer(reply) }()
 	switch m.Op {
 	case OpPing:
+	case OpRanCommand:
+		reply.Yes = a.shells.at(m.At)
 	case OpCancel:
 		return errCancelled
 	case OpStop:
@@ -671,6 +674,7 @@ func (a *attempt) reactAll(events []Event) error {
 
 // react takes in what a hook said.
 func (a *attempt) react(e Event) error {
+	a.shells.hear(e, time.Now())
 	switch e.What {
 	case TurnEnded:
 		a.stopBackground()

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -12,21 +13,22 @@ import (
 type Op string
 
 const (
-	OpHook       Op = "hook"       // a hook of the agent's reports an event
-	OpDone       Op = "done"       // the agent reports: finished; Text is the summary
-	OpBlocked    Op = "blocked"    // the agent reports: cannot go on; Text is the reason
-	OpAsk        Op = "ask"        // the agent asks a person; Text is the question
-	OpOutput     Op = "output"     // the agent publishes Text under Key
-	OpCancel     Op = "cancel"     // stop NAME: end it, marker 130
-	OpStop       Op = "stop"       // stop: end it, no marker
-	OpBreak      Op = "break"      // its runner was told to leave and takes it along: end it, no marker
-	OpAnswer     Op = "answer"     // a person's answer for the agent
-	OpRelease    Op = "release"    // taken over no longer
-	OpRetry      Op = "retry"      // go on in the conversation of a program that has ended without a report
-	OpGranted    Op = "granted"    // the slot it asked for; Trial
-	OpOverridden Op = "overridden" // a person has decided the node: go on unchecked
-	OpBudget     Op = "budget"     // the run is over its budget, as Text says: end it
-	OpInterrupt  Op = "interrupt"  // ^C while no program has the pane: end the step that runs
+	OpHook       Op = "hook"        // a hook of the agent's reports an event
+	OpDone       Op = "done"        // the agent reports: finished; Text is the summary
+	OpBlocked    Op = "blocked"     // the agent reports: cannot go on; Text is the reason
+	OpAsk        Op = "ask"         // the agent asks a person; Text is the question
+	OpOutput     Op = "output"      // the agent publishes Text under Key
+	OpCancel     Op = "cancel"      // stop NAME: end it, marker 130
+	OpStop       Op = "stop"        // stop: end it, no marker
+	OpBreak      Op = "break"       // its runner was told to leave and takes it along: end it, no marker
+	OpAnswer     Op = "answer"      // a person's answer for the agent
+	OpRelease    Op = "release"     // taken over no longer
+	OpRetry      Op = "retry"       // go on in the conversation of a program that has ended without a report
+	OpGranted    Op = "granted"     // the slot it asked for; Trial
+	OpOverridden Op = "overridden"  // a person has decided the node: go on unchecked
+	OpBudget     Op = "budget"      // the run is over its budget, as Text says: end it
+	OpInterrupt  Op = "interrupt"   // ^C while no program has the pane: end the step that runs
+	OpRanCommand Op = "ran-command" // did a command of the agent's shell run at the moment At?
 	OpPing       Op = "ping"
 )
 
@@ -39,6 +41,7 @@ type Message struct {
 	Options []string        `json:"options,omitempty"` // ask: a number stands for the option in that place
 	Wait    bool            `json:"wait,omitempty"`    // done, blocked, ask: reply with the verdict, or with what a person answers
 	Trial   bool            `json:"trial,omitempty"`   // granted: it finds out whether the limit of its account is over
+	At      time.Time       `json:"at,omitzero"`       // ran-command
 	Event   string          `json:"event,omitempty"`   // hook
 	Payload json.RawMessage `json:"payload,omitempty"` // hook
 
@@ -52,6 +55,7 @@ type Reply struct {
 	Error  string `json:"error,omitempty"`
 	Text   string `json:"text,omitempty"`  // what the one that waits is told
 	Final  bool   `json:"final,omitempty"` // the report is accepted: there is nothing left to do
+	Yes    bool   `json:"yes,omitempty"`   // ran-command
 	Stdout string `json:"stdout,omitempty"`
 	Exit   int    `json:"exit,omitempty"`
 }
@@ -121,6 +125,9 @@ type Event struct {
 	Sure       bool // Lasting, and once more would be in vain
 	Shown      bool // Asked: the kind has shown the question
 	InPane     bool // Asked: only keys pressed in its pane can answer
+	// A command of the agent's shell began or ended, by the id of its call; empty:
+	// none did.
+	ShellBegan, ShellEnded string
 	// Hold keeps the hook waiting for its answer. TurnEnded: the turn is over
 	// only then, with the verdict. Asked: the answer to the question goes there.
 	Hold bool
@@ -130,10 +137,11 @@ type Event struct {
 var eventNames = map[string]What{
 	"activity": SomethingHappened, "turn-ended": TurnEnded, "prompt": Prompted,
 	"question": Asked, "limited": Limited, "resumed": WentOn, "usage": Used,
+	"shell-began": SomethingHappened, "shell-ended": SomethingHappened,
 }
 
 // ParseEvent reads one of cmux's own events: activity, turn-ended, prompt,
-// question, limited, resumed and usage, with an optional JSON payload
+// question, limited, resumed, usage, shell-began and shell-ended, with an optional JSON payload
 // {"text", "until", "used", "background"}; used is a dag.Usage.
 func ParseEvent(event string, payload json.RawMessage) (Event, error) {
 	what, ok := eventNames[event]
@@ -151,5 +159,12 @@ func ParseEvent(event string, payload json.RawMessage) (Event, error) {
 			return Event{}, fmt.Errorf("event %s: %w", event, err)
 		}
 	}
-	return Event{What: what, Text: p.Text, Until: p.Until, Used: p.Used, Background: p.Background}, nil
+	e := Event{What: what, Text: p.Text, Until: p.Until, Used: p.Used, Background: p.Background}
+	switch event {
+	case "shell-began":
+		e.ShellBegan = cmp.Or(p.Text, "shell")
+	case "shell-ended":
+		e.ShellEnded = cmp.Or(p.Text, "shell")
+	}
+	return e, nil
 }

@@ -7,7 +7,6 @@ import (
 	"cmux/agents/guard"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
-	"cmux/agents/seal"
 	"cmux/signals"
 )
 
@@ -91,7 +90,7 @@ func (s *Stage) Policy() guard.Policy {
 		Scope: s.Node.Scope, Context: s.Node.Context, Branch: s.Spec.Place.Branch, Verify: s.Node.Verify,
 		Headless: s.Terminal == nil, Resolve: guard.Follow, Machine: guard.Here(s.Dir, s.Env),
 	}
-	if dir, err := seal.Folder(); err == nil { // else there is no key of theirs
+	if dir, err := run.KeyFolder(); err == nil { // else there is no key of theirs
 		p.Private = []string{dir}
 	}
 	if g := s.Run.Plan.Graph; g != nil {

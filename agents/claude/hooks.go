@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -90,8 +91,9 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]attempt.Event, atte
 			l.refused(p, d.Reason)
 			return nil, decided("deny", d.Reason), nil
 		case d.Verdict == guard.Grant && p.Mode != "plan": // which a person may have turned on
-			return nil, decided("allow", ""), nil
+			return []attempt.Event{{ShellBegan: p.shellID()}}, decided("allow", ""), nil
 		}
+		return one(attempt.Event{ShellBegan: p.shellID()})
 	case "PermissionRequest":
 		if l.policy.Headless {
 			l.refused(p, guard.NobodyToAsk)
@@ -106,9 +108,9 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]attempt.Event, atte
 		}
 		if l.asking != "" && l.asking == p.Tool && (l.askingSub == "" || l.askingSub == p.AgentID) {
 			l.asking = ""
-			return one(attempt.Event{What: attempt.WentOn})
+			return one(attempt.Event{What: attempt.WentOn, ShellEnded: p.shellID()})
 		}
-		return one(attempt.Event{What: attempt.Worked})
+		return one(attempt.Event{What: attempt.Worked, ShellEnded: p.shellID()})
 	case "SubagentStart":
 		l.subagents[p.AgentID] = true
 		l.facts = append(l.facts, event.Event{Kind: event.Subagent, State: event.Began, ID: p.AgentID, Text: p.AgentType})
@@ -150,6 +152,14 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]attempt.Event, atte
 		}
 	}
 	return one(attempt.Event{})
+}
+
+// shellID names the call of a tool that runs commands; empty: it is another.
+func (p *payload) shellID() string {
+	if !guard.IsShell(p.Tool) {
+		return ""
+	}
+	return cmp.Or(p.ToolID, p.Tool)
 }
 
 // refused notes that a call was.

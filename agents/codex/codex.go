@@ -387,8 +387,13 @@ func (a *agent) item(n notice, own, complete bool) {
 			a.Stage.Show(e)
 		}
 	}
-	if complete && n.Item.Type != "userMessage" {
+	switch command := n.Item.Type == "commandExecution"; {
+	case complete && command:
+		a.Tell(attempt.Event{What: attempt.Worked, ShellEnded: n.Item.ID})
+	case complete && n.Item.Type != "userMessage":
 		a.Tell(attempt.Event{What: attempt.Worked})
+	case command:
+		a.Tell(attempt.Event{ShellBegan: n.Item.ID})
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -141,6 +141,9 @@ var tools = map[string]toolKind{
 	"enterworktree": moves, "exitworktree": moves,
 }
 
+// IsShell reports whether a tool runs commands.
+func IsShell(tool string) bool { return kindOf(tool) == shells }
+
 func kindOf(tool string) toolKind {
 	name := strings.ToLower(tool)
 	if strings.HasPrefix(name, "mcp__cmux__") {

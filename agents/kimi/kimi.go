@@ -416,6 +416,9 @@ func (a *agent) event(w wire, sub bool) {
 	case "ToolCall":
 		a.calls[p.ID] = call{name: p.Function.Name, arguments: p.Function.Arguments}
 		a.streaming = p.ID
+		if guard.IsShell(p.Function.Name) {
+			a.Tell(attempt.Event{ShellBegan: p.ID})
+		}
 	case "ToolResult":
 		c := a.calls[p.CallID]
 		delete(a.calls, p.CallID)
@@ -424,7 +427,11 @@ func (a *agent) event(w wire, sub bool) {
 			text = p.Return.Message
 		}
 		a.Stage.Show(event.Event{Kind: event.ToolResult, Tool: c.name, ToolID: p.CallID, Text: text, Failed: p.Return.IsError})
-		a.Tell(attempt.Event{What: attempt.Worked})
+		e := attempt.Event{What: attempt.Worked}
+		if guard.IsShell(c.name) {
+			e.ShellEnded = p.CallID
+		}
+		a.Tell(e)
 	case "StatusUpdate":
 		a.usage(p)
 	case "CompactionBegin":

@@ -66,6 +66,7 @@ func Attempt(run, node string, n int) Mark {
 type stat struct {
 	pid, ppid, session int
 	start              uint64
+	terminal           uint64 // device number of its controlling terminal; 0: none
 	zombie, stopped    bool
 	exiting            bool // Linux: it has begun to end
 	name               string

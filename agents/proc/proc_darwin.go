@@ -47,6 +47,9 @@ func statOfKinfo(k *unix.KinfoProc) stat {
 		stopped: k.Proc.P_stat == stateStopped,
 		name:    string(name),
 	}
+	if k.Eproc.Tdev != -1 {
+		st.terminal = uint64(k.Eproc.Tdev)
+	}
 	if sid, err := unix.Getsid(st.pid); err == nil {
 		st.session = sid
 	}

@@ -95,13 +95,17 @@ func parseStat(b []byte) (stat, error) {
 		return stat{}, fmt.Errorf("not a line of /proc/PID/stat: %q", b)
 	}
 	var st stat
-	var errs [5]error
-	var flags uint64
+	var errs [6]error
+	var flags, tty uint64
 	st.pid, errs[0] = strconv.Atoi(string(bytes.TrimSpace(b[:open])))
 	st.ppid, errs[1] = strconv.Atoi(string(f[1]))
 	st.session, errs[2] = strconv.Atoi(string(f[3]))
 	st.start, errs[3] = strconv.ParseUint(string(f[19]), 10, 64)
 	flags, errs[4] = strconv.ParseUint(string(f[6]), 10, 64)
+	tty, errs[5] = strconv.ParseUint(string(f[4]), 10, 64)
+	if tty != 0 { // minor, major and more of the minor, in 8, 12 and 12 bits
+		st.terminal = unix.Mkdev(uint32(tty>>8)&0xfff, uint32(tty&0xff|tty>>12&0xfff00))
+	}
 	st.exiting = flags&0x4 != 0 // PF_EXITING
 	st.name = string(b[open+1 : shut])
 	switch f[0][0] {

@@ -29,6 +29,10 @@ type Refusal struct {
 func (e *Refusal) Error() string { return e.Err.Error() }
 func (e *Refusal) Unwrap() error { return e.Err }
 
+// KeyFolder is where the key of the person is kept by which cmux knows what it
+// wrote.
+func KeyFolder() (string, error) { return seal.Folder() }
+
 // Vouch refuses the .cmux folder of the project at root when it is a link or
 // belongs to another user: what stands in it is carried out. A project without
 // one is fine.

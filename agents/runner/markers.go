@@ -107,6 +107,21 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 		case signals.Unsettled:
 			r.unseen[i] = v.Until
 		default:
+			if by := r.suspects(ctx, o); by != nil && (n.Marker == nil || n.Recorded().Content.Kind != signals.Bad) {
+				back, err := r.takeBack(i, o)
+				if err != nil {
+					errs = append(errs, err)
+					continue
+				}
+				if back != nil {
+					recs = append(recs, *back)
+				}
+				if rec := r.suspected(i, by); !r.hist.Known(rec.How, rec.Detail) {
+					r.Log.Warn("incident", "how", rec.How, "node", rec.Node, "what", rec.Detail)
+					recs = append(recs, rec)
+				}
+				continue
+			}
 			rec, err := r.decided(ctx, i, v, o)
 			if err != nil {
 				errs = append(errs, err)

@@ -47,6 +47,9 @@ type Options struct {
 	Live   io.Writer    // headless: the nodes' output, prefixed; nil: nowhere
 	Tell   Teller       // hears of each record, in order, as it is taken in; may be nil
 	Log    *log.Logger
+	// AtTerminal reports whether a person gave input at a terminal about a moment
+	// that is past. Nil: as this machine's terminals tell.
+	AtTerminal func(ctx context.Context, at time.Time) (bool, error)
 }
 
 // Teller is told of a record and of the history with it. It is called by the

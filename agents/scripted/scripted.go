@@ -9,7 +9,8 @@
 // first in its PATH:
 //
 //	cmux done SUMMARY, cmux blocked REASON
-//	cmux hook turn-ended | prompt | question | limited | resumed | usage | activity
+//	cmux hook turn-ended | prompt | question | limited | resumed | usage | activity |
+//	          shell-began | shell-ended
 //
 // with the payload of attempt.ParseEvent on standard input.
 package scripted

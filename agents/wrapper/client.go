@@ -115,6 +115,13 @@ func (c *Client) Ping(ctx context.Context) error {
 	return c.do(ctx, attempt.Message{Op: attempt.OpPing})
 }
 
+// RanCommand asks whether a command of the agent's shell was at work when a
+// file got the time at.
+func (c *Client) RanCommand(ctx context.Context, at time.Time) (bool, error) {
+	r, err := c.Send(ctx, attempt.Message{Op: attempt.OpRanCommand, At: at})
+	return r.Yes, err
+}
+
 // Cancel ends the attempt for good: stop NAME.
 func (c *Client) Cancel(ctx context.Context) error {
 	return c.do(ctx, attempt.Message{Op: attempt.OpCancel})

@@ -35,6 +35,7 @@ var elsewhere = map[string]string{
 	"agents/kimi/preflight.go":         "the program's own configuration",
 	"agents/proc/proc.go":              "/dev/null",
 	"agents/proc/proc_linux.go":        "/proc",
+	"agents/runner/witness.go":         "the terminals in /dev",
 	"agents/run/input.go":              "the configuration, which the person named, and what it names in the project",
 	"agents/run/run.go":                "this program, to be copied",
 	"agents/run/trust.go":              "this program, to be copied; what is not believed, moved by name out of a folder that was looked at",
