@@ -251,12 +251,23 @@ func TestTakenOverWhileItWaitsForASlot(t *testing.T) {
 }
 
 func TestAPersonEndsTheAgent(t *testing.T) {
-	for task, want := range map[string]int{"exit 0": 0, "exit 3": 3} {
-		f := newFixture(t, scriptedNode(task, func(n *dag.Node) { n.Verify = []string{"touch checked"} })).inPane()
-		_, _, wait := f.start()
-		if code := wait(); code != want || f.activities() != "checking, running" {
-			t.Errorf("%s: exit %d, %s", task, code, f.activities())
-		}
+	f := newFixture(t, scriptedNode("exit 0", func(n *dag.Node) { n.Verify = []string{"touch checked"} })).inPane()
+	_, _, wait := f.start()
+	eventually(t, "its checks have run and a person is asked", func() bool {
+		r := f.last(run.Active)
+		return r != nil && strings.Contains(r.Detail, "ended without a report (exit 0)") && strings.Contains(r.Detail, "its checks pass")
+	})
+	if err := f.dial().Cancel(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if code := wait(); code != 130 {
+		t.Errorf("exit %d", code)
+	}
+
+	f = newFixture(t, scriptedNode("exit 3", func(n *dag.Node) { n.Verify = []string{"touch checked"} })).inPane()
+	_, _, wait = f.start()
+	if code := wait(); code != 3 || f.activities() != "" {
+		t.Errorf("exit %d, %q", code, f.activities())
 	}
 }
 
