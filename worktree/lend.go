@@ -37,6 +37,8 @@ type Tree struct {
 	Continued bool // the branch was there before
 	Ahead     int  // commits of a continued branch that Start does not hold
 	Adopted   bool // the directory was there before
+
+	Unfinished bool // of Tree: an interrupted Lend left it, or an interrupted Remove; nobody works in it
 }
 
 // names of cmux's own files in a worktree's private git directory.
@@ -625,7 +627,10 @@ func (r *Repo) Tree(ctx context.Context, path string) (*Tree, error) {
 			}
 		}
 		rec, err := readOwner(private)
-		return &Tree{Path: path, Branch: e.branch, GitDir: private, Head: e.head, Owner: rec.Owner, Adopted: true}, err
+		return &Tree{
+			Path: path, Branch: e.branch, GitDir: private, Head: e.head, Owner: rec.Owner, Adopted: true,
+			Unfinished: path != r.Root && r.unfinished(path),
+		}, err
 	}
 	return nil, hint("git worktree list", "%w: %s is no worktree of %s", ErrOccupied, path, r.Root)
 }

@@ -183,18 +183,27 @@ func TestLendAfterDirectoryWasRemovedByHand(t *testing.T) {
 
 func TestLendCompletesAnInterruptedOne(t *testing.T) {
 	r := newRepo(t)
+	unfinished := func(want bool) {
+		t.Helper()
+		if tree, err := r.Tree(t.Context(), beside(r, "w")); err != nil || tree.Unfinished != want {
+			t.Errorf("%+v, %v: want it unfinished: %v", tree, err, want)
+		}
+	}
 	// git worktree add happened, the checkout did not.
 	sh(t, r.Root, "worktree", "add", "-q", "--no-checkout", "-b", "w", beside(r, "w"))
+	unfinished(true)
 	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
 	if sh(t, tree.Path, "status", "--porcelain") != "" {
 		t.Error("not clean")
 	}
+	unfinished(false)
 	// The checkout was under way.
 	if err := os.Rename(filepath.Join(tree.GitDir, ownerFile), filepath.Join(tree.GitDir, lendingFile)); err != nil {
 		t.Fatal(err)
 	}
 	os.Remove(filepath.Join(tree.Path, "a.txt"))
 	write(t, tree.GitDir, "index.lock", "")
+	unfinished(true)
 	tree = lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
 	if sh(t, tree.Path, "status", "--porcelain") != "" {
 		t.Error("not clean")

@@ -151,7 +151,7 @@ func lentTrees(ctx context.Context, repo *worktree.Repo, r *run.Run) (trees []*w
 		switch {
 		case err != nil:
 			broken = append(broken, fmt.Errorf("worktree %s: %w", path, err))
-		case t.Owner != "": // else it was not lent by cmux
+		case t.Owner != "" || t.Unfinished: // else it was not lent by cmux
 			trees = append(trees, t)
 		}
 	}
