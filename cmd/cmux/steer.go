@@ -115,6 +115,8 @@ func newApproveCmd(d *Deps) *cobra.Command {
 		"  cmux agents approve release", run.OpApprove, "approved",
 		func(n *run.NodeView) error {
 			switch {
+			case n.Spec.Role != dag.RoleGate && isSuccess(n):
+				return fmt.Errorf("%s is a %s, no gate, and done already", n.Spec.Name, n.Spec.Role)
 			case n.Spec.Role != dag.RoleGate:
 				return &Hint{Err: fmt.Errorf("%s is a %s, no gate", n.Spec.Name, n.Spec.Role), Try: "cmux agents override " + n.Spec.Name + ", which calls it done"}
 			case isSuccess(n):
