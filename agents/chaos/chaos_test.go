@@ -249,8 +249,8 @@ func chaos(t *testing.T, headless bool, seed uint64) {
 					return
 				}
 				// Touched to its end while nobody was there to record it.
-				if err := w.carry("start", "--yes"); err != nil {
-					t.Logf("start: %v", err)
+				if err := w.carry("resume"); err != nil {
+					t.Logf("resume: %v", err)
 				}
 				continue
 			}
