@@ -19,9 +19,10 @@ const patience = 3 * time.Minute
 
 // process is one that came of the run.
 type process struct {
-	pid  int
-	args string
-	node bool // a node, or what it started
+	pid, parent int
+	args        string
+	node        bool // a node, or what it started
+	copy        bool // has not yet become the program that it is to be, which may be a node's
 }
 
 // processes are all that have the storm's mark in their environment.
@@ -40,17 +41,35 @@ func (w *world) processes() []process {
 		}
 		args, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		if len(args) > 0 { // else it is a zombie
-			all = append(all, process{pid, strings.TrimSpace(strings.ReplaceAll(string(args), "\x00", " ")), bytes.Contains(env, []byte("\x00CMUX_NODE="))})
+			all = append(all, process{
+				pid: pid, parent: parentOf(dir), args: strings.TrimSpace(strings.ReplaceAll(string(args), "\x00", " ")),
+				node: bytes.Contains(env, []byte("\x00CMUX_NODE=")),
+			})
 		}
 	}
+	for i := range all {
+		p := &all[i]
+		p.copy = slices.ContainsFunc(all, func(q process) bool { return q.pid == p.parent && q.args == p.args })
+	}
 	return all
+}
+
+// parentOf is the parent of the process whose folder in /proc is dir.
+func parentOf(dir string) int {
+	stat, _ := os.ReadFile(filepath.Join(dir, "stat"))
+	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(f) < 2 {
+		return 0 // it has gone
+	}
+	parent, _ := strconv.Atoi(string(f[1]))
+	return parent
 }
 
 // cmux reports whether a process is cmux or its tmux: what a node runs is not,
 // as its death by a signal is that node's own end.
 func (p process) cmux() bool {
 	name, _, _ := strings.Cut(p.args, " ")
-	return !p.node && (filepath.Base(name) == "cmux" || filepath.Base(name) == "tmux")
+	return !p.node && !p.copy && (filepath.Base(name) == "cmux" || filepath.Base(name) == "tmux")
 }
 
 // start starts the run, and resume goes on with it, however it stands.
