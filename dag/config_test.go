@@ -135,6 +135,20 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// What defaults say of approving is for the gates, and each says better.
+func TestApprove(t *testing.T) {
+	g, warnings, err := Parse("f.yml", []byte("session: s\ndefaults: {approve: code}\nagents:\n"+
+		"  - {name: a, task: x}\n  - {name: b, role: gate}\n  - {name: c, role: gate, approve: any}\n  - {name: d, role: gate, approve: code}\n  - {name: e, role: gate, approve: }\n"), ParseOptions{})
+	if err != nil || warnings != nil {
+		t.Fatal(err, warnings)
+	}
+	for i, want := range []Approval{"", ApproveCode, "", ApproveCode, ApproveCode} {
+		if n := &g.Nodes[i]; n.Approve != want || n.AsksCode() != (want == ApproveCode) {
+			t.Errorf("%s: approve %q, asks for a code: %v", n.Name, n.Approve, n.AsksCode())
+		}
+	}
+}
+
 func TestGood(t *testing.T) {
 	for _, path := range files(t, "testdata/good/*.yml") {
 		t.Run(filepath.Base(path), func(t *testing.T) {

@@ -109,6 +109,8 @@ func TestForms(t *testing.T) {
 				n.OnComplete = maybe(rapid.SampledFrom([]string{"push", "pr"})).Draw(t, "on_complete")
 			case RoleReview:
 				n.Checkout = rapid.Bool().Draw(t, "checkout")
+			case RoleGate:
+				n.Approve = rapid.SampledFrom([]Approval{"", ApproveCode}).Draw(t, "approve")
 			}
 			g.Nodes = append(g.Nodes, n)
 		}

@@ -34,6 +34,14 @@ const (
 	Ask  OnLost = "ask"
 )
 
+// Approval says what a gate asks of the person who opens it.
+type Approval string
+
+const (
+	ApproveAny  Approval = "any"  // a command or a marker
+	ApproveCode Approval = "code" // a code, shown and typed in a terminal of the person's
+)
+
 // KindCommand is the agent kind that runs the task with sh -c.
 const KindCommand = "command"
 
@@ -96,6 +104,7 @@ type Node struct {
 	OnComplete     []string          `json:"on_complete,omitempty"`
 	Budget         Budget            `json:"budget,omitzero"`
 	Checkout       bool              `json:"checkout,omitempty"` // review: a detached worktree of what it reviews
+	Approve        Approval          `json:"approve,omitempty"`  // gate: code; empty is any
 	Line           int               `json:"line,omitempty"`     // where the node stands in the configuration
 }
 
@@ -121,6 +130,10 @@ func (n *Node) HasTree() bool {
 
 // HasBranch reports whether the node leaves a branch behind.
 func (n *Node) HasBranch() bool { return n.Role == RoleBuild || n.Role == RoleMerge }
+
+// AsksCode reports whether the node is a gate that nothing opens but a code
+// which a person types in a terminal.
+func (n *Node) AsksCode() bool { return n.Role == RoleGate && n.Approve == ApproveCode }
 
 // UsesModel reports whether an agent works on the node that uses a model.
 func (n *Node) UsesModel() bool {

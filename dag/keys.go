@@ -283,7 +283,23 @@ func agentFields(kinds []string) []field[Node] {
 		flagField(key{name: "checkout", def: "false", example: "checkout: true",
 			doc: "Gives a review a worktree with what it reviews. `verify` does so too."},
 			func(n *Node) *bool { return &n.Checkout }),
+		newField(key{name: "approve", def: string(ApproveAny), example: "approve: code", allowed: []string{string(ApproveAny), string(ApproveCode)},
+			doc: "What opens a gate; only a `role: gate` may have it. `any`: `cmux agents approve`, `override`, or a marker. `code`: only these commands, in a terminal of yours, where they show a code that you type; a marker may close it and does not open it."},
+			shapeChoice, func(n *Node) *Approval { return &n.Approve }, readApproval,
+			func(a Approval, indent string) string { return Text(string(a), indent) }),
 	}
+}
+
+// readApproval reads the key approve. What says any is as if nothing was said.
+func readApproval(p *parser, n *yaml.Node, _ Approval) (Approval, bool) {
+	s, ok := p.text("approve", n)
+	if !ok || !oneOf([]string{string(ApproveAny), string(ApproveCode)})(p, "approve", n, s) {
+		return "", false
+	}
+	if Approval(s) == ApproveAny {
+		return "", true
+	}
+	return Approval(s), true
 }
 
 // budgetField is the key of a budget, which means the same wherever it stands.
@@ -401,6 +417,14 @@ func (p *parser) readAgents(g *Graph, n *yaml.Node) {
 				p.warn(p.sources[i].where(name), "remove it", "%s has no effect on a %s", name, node.Role)
 			}
 			p.agentKey.byName[name].set(node, &base)
+		}
+		if node.Role != RoleGate {
+			// No warning, as where a key has no effect: whoever asks for a code must
+			// not believe that one is asked for.
+			if p.sources[i].has("approve") {
+				p.fault(p.sources[i].where("approve"), "remove it, or put a gate before the agent", "approve is for a gate, and this is a %s", node.Role)
+			}
+			node.Approve = ""
 		}
 	}
 }

@@ -58,6 +58,9 @@ func (s *State) Label(i int, now time.Time) Status {
 		}
 	case opened:
 		st = Status{Label: "needs input", Source: SourceDerived, Reason: "cmux agents approve " + name}
+		if s.g.Nodes[i].AsksCode() {
+			st.Reason += ", which asks for a code in a terminal of yours"
+		}
 	case held:
 		st.Label = "lost"
 		why := fmt.Sprintf("lost %d times", f.Losses)

@@ -44,6 +44,8 @@ func TestLabel(t *testing.T) {
 			Status{Label: "blocked (dep cancelled)", Source: SourceDerived, Age: 5 * time.Minute}},
 		{"gate", Fact{}, Fact{Phase: Ended, Outcome: Done}, "/gate",
 			Status{Label: "needs input", Source: SourceDerived, Reason: "cmux agents approve n"}},
+		{"gate that asks for a code", Fact{}, Fact{Phase: Ended, Outcome: Done}, "/gate/code",
+			Status{Label: "needs input", Source: SourceDerived, Reason: "cmux agents approve n, which asks for a code in a terminal of yours"}},
 		{"lost while a dependency is done again", fact(Fact{Lost: true, Losses: 1}), Fact{Phase: Running, Attempts: 2}, "",
 			Status{Label: "lost", Reason: "waits for dep"}},
 		{"lost", fact(Fact{Lost: true, Losses: 1}), Fact{Phase: Ended, Outcome: Done}, "", Status{Label: "lost", Reason: "waits for a slot"}},

@@ -197,6 +197,7 @@ const referenceTail = `
 - names that are repeated (without regard to case), longer than 100 characters, or the name of a file of cmux;
 - branches that git refuses, that two agents share, that differ only in case, or of which one is a directory of the other (` + "`feature` and `feature/x`" + `);
 - dependencies that do not exist, on the agent itself, or in a circle;
+- ` + "`approve`" + ` on what is no gate (under ` + "`defaults`" + ` it is taken for the gates alone);
 - a build or review without a task, a merge without dependencies, a pool that is not defined;
 - paths and globs that are absolute or leave the project.
 

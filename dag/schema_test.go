@@ -137,6 +137,9 @@ func TestKeyExamples(t *testing.T) {
 		if k.name != "task" && k.name != "task_file" {
 			src += "    task: x\n"
 		}
+		if k.name == "approve" {
+			src += "    role: gate\n"
+		}
 		check(k, src)
 	}
 }

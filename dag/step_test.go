@@ -37,6 +37,8 @@ func graphOf(t testing.TB, spec string) *Graph {
 			switch key {
 			case "gate":
 				n.Role = RoleGate
+			case "code":
+				n.Approve = ApproveCode
 			case "ask":
 				n.OnLost = Ask
 			case "pool":
