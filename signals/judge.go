@@ -52,6 +52,9 @@ func (k VerdictKind) String() string {
 		"bad marker", "put back", "torn", "retry", "unsettled"}[k]
 }
 
+// Done reports whether a person's marker calls its node done.
+func (k VerdictKind) Done() bool { return k == Override || k == Touched }
+
 // Verdict is what a marker means for its node.
 type Verdict struct {
 	Kind  VerdictKind

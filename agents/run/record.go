@@ -176,6 +176,7 @@ type Record struct {
 	Used         dag.Usage        `json:"used,omitzero"`          // Used: by the attempt, in all
 	Fresh        bool             `json:"fresh,omitempty"`        // Reset: the next attempt starts from the base
 	Request      string           `json:"request,omitempty"`      // Requested: its id
+	Coded        bool             `json:"coded,omitempty"`        // Overridden: a person has typed the code that their terminal showed
 	Key          string           `json:"key,omitempty"`          // Output
 	Value        string           `json:"value,omitempty"`        // Output
 	Place        *Place           `json:"place,omitempty"`

@@ -33,6 +33,7 @@ type Request struct {
 	Text       string    `json:"text,omitempty"`       // OpAnswer
 	Downstream bool      `json:"downstream,omitempty"` // OpRetry
 	Fresh      bool      `json:"fresh,omitempty"`      // OpRetry
+	Coded      bool      `json:"coded,omitempty"`      // OpApprove, OpOverride: a person has typed the code that their terminal showed
 	At         time.Time `json:"at"`
 }
 

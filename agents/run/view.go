@@ -271,6 +271,9 @@ func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Tim
 			h.Apply(&Record{Type: Reset, Node: name, At: now})
 			continue
 		}
+		if verdict.Kind.Done() && h.Graph.Nodes[i].AsksCode() {
+			continue // the runner takes it back
+		}
 		if rec, ok := OverrideBy(name, verdict, o); ok {
 			rec.At = now
 			h.Apply(&rec)

@@ -107,7 +107,15 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 		case signals.Unsettled:
 			r.unseen[i] = v.Until
 		default:
-			if by := r.suspects(ctx, o); by != nil && (n.Marker == nil || n.Recorded().Content.Kind != signals.Bad) {
+			if v.Kind.Done() && r.g.Nodes[i].AsksCode() {
+				closed, err := r.keepClosed(i, o)
+				if err != nil {
+					errs = append(errs, err)
+				}
+				recs = append(recs, closed...)
+				continue
+			}
+			if by := r.suspects(ctx, o); by != nil {
 				back, err := r.takeBack(i, o)
 				if err != nil {
 					errs = append(errs, err)
@@ -157,7 +165,12 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 func (r *Runner) putBack(i int) (run.Record, error) {
 	n, name := &r.hist.Nodes[i], r.g.Nodes[i].Name
 	w := *n.Marker
-	id, err := signals.Replace(r.Run.Signals(), name, n.Recorded().Content)
+	c := n.Recorded().Content
+	if c.Kind == signals.Bad { // what cmux did not write, it says in its own way
+		w = run.Written{Code: 1}
+		c = signals.Content{Kind: signals.Code, Code: w.Code}
+	}
+	id, err := signals.Replace(r.Run.Signals(), name, c)
 	w.Identity = id
 	return run.Record{Type: run.Published, Node: name, Marker: &w}, err
 }

@@ -45,6 +45,9 @@ func (r *Runner) notifyInput(ctx context.Context, rec *run.Record) {
 	text := rec.Node + " needs input"
 	if rec.Type == run.Opened {
 		text = rec.Node + " waits for approval: cmux agents approve " + rec.Node
+		if i := r.g.Index(rec.Node); i >= 0 && r.g.Nodes[i].AsksCode() {
+			text += ", which asks for a code in a terminal of yours"
+		}
 	} else if rec.Detail != "" {
 		text += ": " + rec.Detail
 	}

@@ -117,18 +117,23 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 			return refuse("%s is done already", q.Node)
 		case r.g.Nodes[i].Role != dag.RoleGate:
 			return refuse("%s is no gate: cmux agents override %s calls it done", q.Node, q.Node)
+		case r.g.Nodes[i].AsksCode() && !q.Coded:
+			return uncoded(q)
 		}
-		return deed{recs: []run.Record{{Type: run.Overridden, Node: q.Node, How: run.HowApproved}}}
+		return deed{recs: []run.Record{{Type: run.Overridden, Node: q.Node, How: run.HowApproved, Coded: q.Coded}}}
 	case run.OpOverride:
 		if r.success(i) {
 			return refuse("%s is done already", q.Node)
+		}
+		if r.g.Nodes[i].AsksCode() && !q.Coded {
+			return uncoded(q)
 		}
 		tip := tip(ctx, r.repo, &r.g.Nodes[i])
 		id, err := signals.Replace(r.Run.Signals(), q.Node, signals.Content{Kind: signals.Empty})
 		if err != nil {
 			return refuse("the marker of %s cannot be written: %w", q.Node, err)
 		}
-		return deed{recs: []run.Record{{Type: run.Overridden, Node: q.Node, How: run.HowOverride, Tip: tip,
+		return deed{recs: []run.Record{{Type: run.Overridden, Node: q.Node, How: run.HowOverride, Tip: tip, Coded: q.Coded,
 			Marker: &run.Written{Empty: true, Identity: id}}}}
 	case run.OpStop:
 		return r.answerCancel(ctx, q, i)
@@ -138,6 +143,12 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 		return r.passOn(ctx, q, i, attempt.Message{Op: attempt.OpRelease})
 	}
 	return refuse("this version of cmux does not know the request %q", q.Op)
+}
+
+// uncoded refuses to open a gate on an order that was given without its code:
+// before the gate asked for one, or not by the commands.
+func uncoded(q run.Request) deed {
+	return refuse("%s asks for a code, and this order was given without one: cmux agents %s %s shows it in a terminal of yours", q.Node, q.Op, q.Node)
 }
 
 // answerCancel cancels node i. It is done when the node has ended: until then

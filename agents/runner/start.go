@@ -61,6 +61,7 @@ type Launch struct {
 type LaunchRow struct {
 	Continues string // "continues BRANCH (+3)"; empty: a new branch
 	Preset    string // what a person's marker says already; empty: none
+	Closed    bool   // a marker that would open it does not count: it asks for a code
 }
 
 // TryError is an error together with what to do about it.
@@ -254,6 +255,10 @@ func (l *Launch) rows(ctx context.Context) error {
 		}
 		switch f.what {
 		case signals.Override, signals.Touched:
+			if l.Graph.Nodes[i].AsksCode() {
+				l.Rows[i].Closed = true // the runner takes it back
+				continue
+			}
 			l.Rows[i].Preset = "done (override)"
 		case signals.FailedByHand:
 			l.Rows[i].Preset = fmt.Sprintf("failed (by hand, %d)", f.seen.Content.Code)

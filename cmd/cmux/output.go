@@ -220,6 +220,9 @@ func story(h *run.History, rec *run.Record) string {
 		line = "blocked by " + rec.Cause
 	case run.Overridden:
 		line = "decided by hand (" + rec.How + ")"
+		if rec.Coded {
+			line = "decided by hand (" + rec.How + ", with a code)"
+		}
 	case run.Opened:
 		line = "waits for approval: cmux agents approve " + rec.Node
 	case run.Reset:

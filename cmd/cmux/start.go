@@ -317,6 +317,9 @@ func launchTable(l *runner.Launch, width int, colour bool) string {
 		if p := l.Rows[i].Preset; p != "" {
 			fmt.Fprintf(&b, "note: %s starts as %s: .cmux/signals/%s.done was put there by hand\n", g.Nodes[i].Name, p, g.Nodes[i].Name)
 		}
+		if l.Rows[i].Closed {
+			fmt.Fprintf(&b, "note: %s asks for a code: .cmux/signals/%s.done was put there by hand and does not count\n", g.Nodes[i].Name, g.Nodes[i].Name)
+		}
 	}
 	for _, w := range l.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w.Error())
