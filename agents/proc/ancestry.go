@@ -18,9 +18,18 @@ type Ancestor struct {
 // it, from that Spawner's process, however it was detached (setsid, a double
 // fork, an emptied environment). It ends at the first process that is gone.
 func Ancestry() ([]Ancestor, error) {
+	line, err := lineage(caller())
+	if err == nil && line[0].Attempt == "" {
+		line[0].Attempt = os.Getenv(AttemptVar)
+	}
+	return line, err
+}
+
+// lineage is the process pid, its parent, and so on.
+func lineage(pid int) ([]Ancestor, error) {
 	var line []Ancestor
 	seen := map[int]bool{}
-	for pid := caller(); pid > 0 && !seen[pid]; {
+	for pid > 0 && !seen[pid] {
 		seen[pid] = true
 		st, err := statOf(pid)
 		if err != nil {
@@ -36,11 +45,11 @@ func Ancestry() ([]Ancestor, error) {
 			continue
 		}
 		a := Ancestor{Process: st.process(), Attempt: variable(pid, AttemptVar), Args: arguments(pid), Dir: workingDir(pid)}
-		if len(line) == 0 && a.Attempt == "" {
-			a.Attempt = os.Getenv(AttemptVar)
-		}
 		line = append(line, a)
 		pid = st.ppid
+	}
+	if len(line) == 0 {
+		return nil, ErrGone
 	}
 	return line, nil
 }
