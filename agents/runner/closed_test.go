@@ -223,7 +223,9 @@ func TestUpdateOfAGate(t *testing.T) {
 	refreeze("{name: hold, role: gate}", "{name: hold, role: gate, approve: code}")
 	c = p.live(r, HowResume)
 	p.until("it is refused", func() bool {
-		return p.count(r, func(rec *run.Record) bool { return rec.Request == q.ID && strings.Contains(rec.Detail, "asks for a code") }) == 1
+		return p.count(r, func(rec *run.Record) bool {
+			return rec.Request == q.ID && strings.Contains(rec.Detail, "asks for a code")
+		}) == 1
 	})
 	if got := p.labels(r); !strings.Contains(got, "hold: needs input\n") {
 		t.Error(got)

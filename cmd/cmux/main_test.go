@@ -52,6 +52,7 @@ func TestScripts(t *testing.T) {
 			"repo":    makeRepo,
 			"model":   serveModel,
 			"only":    onlyPrograms,
+			"person":  atTerminal,
 		},
 	})
 }
@@ -83,17 +84,20 @@ func setup(e *testscript.Env) error {
 	return nil
 }
 
-// killServer ends the script's own tmux server and waits until it is gone.
+// killServer ends the script's own tmux servers, cmux's and that of a person in
+// it, and waits until they are gone.
 func killServer(dir string) {
-	tmux := func(args ...string) error {
-		cmd := exec.Command("tmux", append([]string{"-L", "t"}, args...)...)
-		cmd.Env = append(os.Environ(), "TMUX_TMPDIR="+dir, "TMUX=")
-		return cmd.Run()
+	for _, socket := range []string{"t", "own"} {
+		tmux := func(args ...string) error {
+			cmd := exec.Command("tmux", append([]string{"-L", socket}, args...)...)
+			cmd.Env = append(os.Environ(), "TMUX_TMPDIR="+dir, "TMUX=")
+			return cmd.Run()
+		}
+		tmux("kill-server")
+		ctx, cancel := context.WithTimeout(context.Background(), deadline)
+		eventually(ctx, func() bool { return tmux("-N", "list-sessions") != nil })
+		cancel()
 	}
-	tmux("kill-server")
-	ctx, cancel := context.WithTimeout(context.Background(), deadline)
-	defer cancel()
-	eventually(ctx, func() bool { return tmux("-N", "list-sessions") != nil })
 }
 
 // eventually reports whether fact became true before ctx ended.

@@ -89,7 +89,14 @@ func (d *Deps) steer(use, short, long, example string, op run.Op, said string, c
 			if err := check(&v.Nodes[i]); err != nil {
 				return err
 			}
-			done, err := d.ask(cmd.Context(), v, run.Request{Op: op, Node: args[0]})
+			q := run.Request{Op: op, Node: args[0]}
+			if (op == run.OpApprove || op == run.OpOverride) && v.Nodes[i].Spec.AsksCode() {
+				if err := d.typeCode(cmd.Context(), v, i, op); err != nil {
+					return err
+				}
+				q.Coded = true
+			}
+			done, err := d.ask(cmd.Context(), v, q)
 			if err != nil {
 				return err
 			}
@@ -111,7 +118,7 @@ func isSuccess(n *run.NodeView) bool { return n.Fact.Phase == dag.Ended && n.Fac
 
 func newApproveCmd(d *Deps) *cobra.Command {
 	return d.steer("approve NAME", "Open a gate",
-		"Open a gate: what waits for it may start. `touch .cmux/signals/NAME.done` does the same.",
+		"Open a gate: what waits for it may start. `touch .cmux/signals/NAME.done` does the same,\nunless the gate says `approve: code`. That one is opened by this command alone, in a\nterminal of yours: it shows a code there, which you type.",
 		"  cmux agents approve release", run.OpApprove, "approved",
 		func(n *run.NodeView) error {
 			switch {
@@ -128,7 +135,7 @@ func newApproveCmd(d *Deps) *cobra.Command {
 
 func newOverrideCmd(d *Deps) *cobra.Command {
 	return d.steer("override NAME", "Call a node done, whatever it says itself",
-		"Call a node done: what it blocked may start, on its branch as it is now. An agent that\nis still running is left alone. `touch .cmux/signals/NAME.done` does the same.",
+		"Call a node done: what it blocked may start, on its branch as it is now. An agent that\nis still running is left alone. `touch .cmux/signals/NAME.done` does the same. A gate that\nsays `approve: code` asks for a code, as approve does, and no marker opens it.",
 		"  cmux agents override api", run.OpOverride, "done by override",
 		func(n *run.NodeView) error {
 			if isSuccess(n) {
