@@ -81,6 +81,13 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 			if n.Marker != nil && !n.Published {
 				recs = append(recs, run.Record{Type: run.Published, Node: name})
 			}
+			if n.Marker != nil && o.Identity != n.Marker.Identity {
+				// A touch of a done node changes nothing: not at the next start either,
+				// which takes what was touched since the run for a person's word.
+				w := *n.Marker
+				w.Identity = o.Identity
+				recs = append(recs, run.Record{Type: run.Published, Node: name, Marker: &w})
+			}
 		case signals.Adopt:
 			w := *n.Marker
 			w.Identity = o.Identity

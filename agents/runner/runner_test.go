@@ -289,6 +289,75 @@ agents:
 	p.want(r, "a: done (override)\nb: done")
 }
 
+// A marker of an ended run that a person touches counts at the next start as
+// any other marker of theirs; what the run left, or was touched while it went,
+// does not.
+func TestTouchAfterTheEnd(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		during bool // touched while the run went
+		node   string
+		preset string
+		then   string
+	}{
+		{"a gate that a touch opened", false, "ok", "done (override)", "ok: done (override)\na: done\nb: failed (exit 1)\nc: blocked (b failed)\nhold: needs input"},
+		{"a gate that was approved", false, "hold", "done (override)", "ok: needs input\na: done\nb: failed (exit 1)\nc: blocked (b failed)\nhold: done (override)"},
+		{"a done node", false, "a", "done (override)", "ok: needs input\na: done (override)\nb: failed (exit 1)\nc: blocked (b failed)\nhold: needs input"},
+		{"a failed node", false, "b", "done (override)", "ok: needs input\na: done\nb: done (override)\nc: done\nhold: needs input"},
+		{"a blocked node", false, "c", "done (override)", "ok: needs input\na: done\nb: failed (exit 1)\nc: done (override)\nhold: needs input"},
+		{"a gate while the run went", true, "ok", "", "ok: needs input\na: done\nb: failed (exit 1)\nc: blocked (b failed)\nhold: needs input"},
+		{"a done node while the run went", true, "a", "", "ok: needs input\na: done\nb: failed (exit 1)\nc: blocked (b failed)\nhold: needs input"},
+		{"nothing", false, "", "", "ok: needs input\na: done\nb: failed (exit 1)\nc: blocked (b failed)\nhold: needs input"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newProject(t, `
+session: s
+defaults: {agent: command, role: review}
+agents:
+  - {name: ok, role: gate}
+  - {name: a, task: "true"}
+  - {name: b, task: "exit 1"}
+  - {name: c, task: "true", depends_on: b}
+  - {name: hold, role: gate}
+`)
+			r := p.create()
+			c := p.live(r, HowStart)
+			p.becomes(r, "ok: needs input\na: done\nb: failed (exit 1)\nc: blocked (b failed)\nhold: needs input")
+			p.touch("ok")
+			p.until("it counts", func() bool {
+				return p.count(r, func(rec *run.Record) bool { return rec.Type == run.Overridden && rec.Node == "ok" }) == 1
+			})
+			if tt.during {
+				published := func() int {
+					return p.count(r, func(rec *run.Record) bool { return rec.Type == run.Published && rec.Node == tt.node })
+				}
+				was := published()
+				p.touch(tt.node)
+				p.until("it is seen", func() bool { return published() > was })
+			}
+			p.ask(r, run.Request{Op: run.OpApprove, Node: "hold"})
+			c.wait()
+			const ended = "ok: done (override)\na: done\nb: failed (exit 1)\nc: blocked (b failed)\nhold: done"
+			p.want(r, ended)
+			if tt.node != "" && !tt.during {
+				p.touch(tt.node)
+			}
+			l, err := Plan(t.Context(), p.options())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range l.Rows {
+				if want := map[bool]string{true: tt.preset}[l.Graph.Nodes[i].Name == tt.node]; l.Rows[i].Preset != want {
+					t.Errorf("row of %s says %q, want %q", l.Graph.Nodes[i].Name, l.Rows[i].Preset, want)
+				}
+			}
+			again := p.create()
+			p.live(again, HowStart)
+			p.becomes(again, tt.then)
+		})
+	}
+}
+
 func TestTaskArrivesByteForByte(t *testing.T) {
 	var b bytes.Buffer
 	for b.Len() < 200_000 {

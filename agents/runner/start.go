@@ -289,7 +289,7 @@ func (l *Launch) found() ([]found, error) {
 		return nil, nil
 	}
 	names := l.Graph.Names()
-	recorded := make(map[string]signals.Recorded)
+	known := make(map[string]*run.Node)
 	withdrawn := make(map[signals.Identity]bool)
 	latest, err := run.Latest(l.Options.Root)
 	switch {
@@ -303,7 +303,7 @@ func (l *Launch) found() ([]found, error) {
 		}
 		for i := range h.Nodes {
 			n, name := &h.Nodes[i], latest.Plan.Graph.Nodes[i].Name
-			recorded[name] = n.Recorded()
+			known[name] = n
 			if n.Withdrawn != nil {
 				withdrawn[n.Withdrawn.Identity] = true
 			}
@@ -327,8 +327,17 @@ func (l *Launch) found() ([]found, error) {
 		}
 		f := found{names[i], o, signals.Ours}
 		if !withdrawn[o.Identity] {
+			var rec signals.Recorded
+			if n := known[names[i]]; n != nil {
+				rec = n.Beside(o)
+			}
 			// Nothing is being written: what is empty now is meant to be.
-			f.what = signals.Judge(recorded[names[i]], o, now.Add(signals.Settle)).Kind
+			f.what = signals.Judge(rec, o, now.Add(signals.Settle)).Kind
+			if f.what == signals.Ours && o.Identity != rec.Identity {
+				// In its own run a touch of a done node changed nothing. Here it says
+				// that the node is done, as one of any other marker does.
+				f.what = signals.Touched
+			}
 		}
 		all = append(all, f)
 	}
