@@ -123,9 +123,11 @@ func (r *Run) SpecPath(node string, n int) string {
 func Create(p Plan, config []byte, env []string, binary string) (*Run, error) {
 	p.Version = 1
 	r := &Run{Dir: filepath.Join(runsDir(p.Root), p.ID), Plan: p}
-	if err := r.ownKey(); err != nil {
+	own, err := seal.Own()
+	if err != nil {
 		return nil, err
 	}
+	r.key = keyOf(own, &p)
 	if err := makeFolder(p.Root, r); err != nil {
 		return nil, err
 	}
@@ -161,7 +163,7 @@ func (r *Run) writePlan() error {
 	if err != nil {
 		return err
 	}
-	own, err := seal.Own()
+	own, err := seal.Find()
 	if err != nil {
 		return err
 	}

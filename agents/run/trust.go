@@ -72,15 +72,8 @@ func specPlace(node string, attempt int) string { return "spec/" + node + "/" + 
 func requestPlace(id string) string             { return "request/" + id }
 func recordPlace(at int64) string               { return "record/" + strconv.FormatInt(at, 10) }
 
-// ownKey gets the key of r from its plan.
-func (r *Run) ownKey() error {
-	own, err := seal.Own()
-	if err != nil {
-		return err
-	}
-	r.key = own.Derive("run", r.Plan.ID, r.Plan.Root)
-	return nil
-}
+// keyOf is the key of the run with a plan, of the person with a key.
+func keyOf(own *seal.Key, p *Plan) *seal.Key { return own.Derive("run", p.ID, p.Root) }
 
 // sealed is v as JSON with the code for a place.
 func (r *Run) sealed(place string, v any) ([]byte, error) {
@@ -122,6 +115,14 @@ func foreign(dir string, why error) error {
 		"cmux agents start --new, which sets the run aside unread and continues its branches; or, if the key was replaced, put the old one back"}
 }
 
+// keyless says of the run in dir that there is no key that could have signed it.
+func keyless(dir string) error {
+	path, _ := seal.Path()
+	return &Refusal{fmt.Errorf("run %s is not believed, and nothing of it is carried out: you have no key %s with which it could be signed (it was removed, or the run is of an older cmux, another user or machine, or came with the repository)",
+		filepath.Base(dir), path),
+		"cmux agents start --new, which makes a key, sets the run aside unread and continues its branches; or, if the key was removed, put it back"}
+}
+
 // moved says that the run in dir is of another project.
 func moved(dir, was string) error {
 	if _, err := os.Stat(was); err == nil {
@@ -138,7 +139,10 @@ func projectOf(dir string) string { return filepath.Dir(filepath.Dir(filepath.Di
 
 // trust checks the plan of r, read as b, and gets the key of the run.
 func (r *Run) trust(b []byte) error {
-	own, err := seal.Own()
+	own, err := seal.Find()
+	if errors.Is(err, fs.ErrNotExist) {
+		return keyless(r.Dir)
+	}
 	if err != nil {
 		return err
 	}
@@ -155,7 +159,8 @@ func (r *Run) trust(b []byte) error {
 	if there, err := os.Stat(r.Plan.Root); err != nil || !os.SameFile(here, there) {
 		return moved(r.Dir, r.Plan.Root)
 	}
-	return r.ownKey()
+	r.key = keyOf(own, &r.Plan)
+	return nil
 }
 
 // LeaveUnsealed leaves a record for the runner of the run in dir to find, by

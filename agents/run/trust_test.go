@@ -113,7 +113,11 @@ func TestForeignRunsAreRefused(t *testing.T) {
 		{"a graph of another run", "graph.json: not written by cmux", "", func(t *testing.T, r *Run) {
 			write(t, filepath.Join(r.Dir, graphFile), read(t, filepath.Join(newRunAgain(t).Dir, graphFile)))
 		}},
-		{"another key", "cmux/key is another than it was", "put the old one back", func(t *testing.T, r *Run) { t.Setenv("XDG_STATE_HOME", t.TempDir()) }},
+		{"another key", "cmux/key is another than it was", "put the old one back", func(t *testing.T, r *Run) {
+			t.Setenv("XDG_STATE_HOME", t.TempDir())
+			newRunAgain(t)
+		}},
+		{"no key", "you have no key", "put it back", func(t *testing.T, r *Run) { t.Setenv("XDG_STATE_HOME", t.TempDir()) }},
 		{"another name", "not written by cmux", "--new", func(t *testing.T, r *Run) {
 			to := filepath.Join(filepath.Dir(r.Dir), "29990101-000000.000-aaaaaa")
 			if err := os.Rename(r.Dir, to); err != nil {

@@ -1,6 +1,6 @@
 // Package seal proves that this person's cmux wrote a file.
 //
-// A person has one secret, made at its first use and readable by its owner
+// A person has one secret, made with their first run and readable by its owner
 // alone. From it every run gets a key of its own, and what cmux writes under
 // .cmux to read again or to carry out holds a code made with that key. What
 // lacks the code, or holds one made for another place, was written by somebody
@@ -130,7 +130,19 @@ func Path() (string, error) {
 	return filepath.Join(dir, keyFile), err
 }
 
-// Own is the key of the person whose process this is, made where there is none.
+// Find is the key of the person whose process this is. Where there is none the
+// error is fs.ErrNotExist: what is there to be read was not sealed with a key
+// that would be made now, and a new one in the place of one that is missing
+// would hide that it is.
+func Find() (*Key, error) {
+	path, err := Path()
+	if err != nil {
+		return nil, err
+	}
+	return read(path)
+}
+
+// Own is Find, but makes the key where there is none: for what is sealed first.
 func Own() (*Key, error) {
 	path, err := Path()
 	if err != nil {
@@ -141,7 +153,7 @@ func Own() (*Key, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return k, err
 		}
-		if err := create(filepath.Dir(path), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := create(path, os.Link); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("your key, with which cmux signs what it writes, cannot be made: %w; set XDG_STATE_HOME to a folder that you can write to", err)
 		}
 	}
@@ -181,8 +193,10 @@ func read(path string) (*Key, error) {
 }
 
 // create makes a secret under its name whole or not at all. Of several at once
-// one wins; the others say fs.ErrExist.
-func create(dir, path string) error {
+// one wins; the others say fs.ErrExist. It takes its name by link, which is
+// os.Link, or where the file system has no hard links by a lock.
+func create(path string, link func(from, to string) error) error {
+	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -197,7 +211,40 @@ func create(dir, path string) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Link(f.Name(), path)
+		if err = link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+			// Not by making the file under its name and writing then: a kill in
+			// between would leave it without a secret for good.
+			if lerr := rename(f.Name(), path); lerr == nil {
+				return nil
+			} else if errors.Is(lerr, fs.ErrExist) {
+				err = lerr
+			} else {
+				err = errors.Join(err, lerr)
+			}
+		}
 	}
 	return errors.Join(err, os.Remove(f.Name()))
+}
+
+// rename gives a file a name that nothing has yet, or says fs.ErrExist. A lock
+// keeps others that do so out meanwhile, and dies with its process. Its file
+// stays: removed, it would be another's next.
+func rename(from, to string) error {
+	lock, err := os.OpenFile(to+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	for err = syscall.EINTR; err == syscall.EINTR; {
+		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be locked: %w", lock.Name(), err)
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return fs.ErrExist
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(from, to)
 }

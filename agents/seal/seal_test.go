@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -98,6 +101,85 @@ func TestOwn(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// On a file system without hard links of many that make a key at once one does
+// too, whatever a killed one has left there.
+func TestCreateWithoutLinks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cmux", keyFile)
+	noLinks := func(from, to string) error {
+		return &os.LinkError{Op: "link", Old: from, New: to, Err: syscall.EPERM}
+	}
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []string{path + ".lock", filepath.Join(filepath.Dir(path), ".key.123.tmp")} {
+		if err := os.WriteFile(left, []byte("ab"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made := make([]error, 20)
+	keys := make([]*Key, len(made))
+	var wg sync.WaitGroup
+	for i := range made {
+		wg.Go(func() {
+			made[i] = create(path, noLinks)
+			k, err := read(path)
+			if err != nil {
+				t.Errorf("read behind %v: %v", made[i], err)
+			}
+			keys[i] = k
+		})
+	}
+	wg.Wait()
+	won := 0
+	for i, err := range made {
+		switch {
+		case err == nil:
+			won++
+		case !errors.Is(err, fs.ErrExist):
+			t.Error(err)
+		}
+		if keys[i] == nil || !bytes.Equal(keys[i].secret, keys[0].secret) {
+			t.Fatal("two keys")
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d have made the key", won)
+	}
+	var names []string
+	entries, err := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if err != nil || !slices.Equal(names, []string{".key.123.tmp", keyFile, keyFile + ".lock"}) {
+		t.Errorf("%q, %v", names, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := create(path, func(string, string) error { return syscall.EEXIST }); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("beside one that is there: %v", err)
+	}
+}
+
+// Who only reads makes no key.
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", dir)
+	if _, err := Find(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a key: %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	own, err := Own()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k, err := Find(); err != nil || !bytes.Equal(k.secret, own.secret) {
+		t.Errorf("another key: %v", err)
 	}
 }
 

@@ -116,7 +116,10 @@ func (d *Deps) examine(ctx context.Context) []finding {
 	}
 	all = append(all, examineKinds(ctx, d.Env, root, graph)...)
 	key, _ := seal.Path()
-	_, noKey := seal.Own()
+	_, noKey := seal.Find()
+	if errors.Is(noKey, fs.ErrNotExist) {
+		key, noKey = key+" is not there; the next new run makes one", nil
+	}
 	add("key", key, noKey, "")
 	r, err := run.Latest(root)
 	switch {
