@@ -33,7 +33,7 @@ type answers struct {
 }
 
 type agentAnswer struct {
-	Name, Kind, Role, Branch, Task, Scope, After string // Scope, After: comma-separated
+	Name, Kind, Role, Approve, Branch, Task, Scope, After string // Scope, After: comma-separated
 }
 
 // kind is the kind of agent that works at the node, "" at a gate.
@@ -76,8 +76,8 @@ Agents that name no kind are of the first whose program is found: claude, codex,
 kimi; without any of them they are shell commands. --from-issues makes an agent
 of each open issue, whose title and text are its task; they are read with gh.
 
-An agent is NAME[:after=A,B][:role=ROLE][:kind=KIND][:branch=BRANCH][:scope=P,Q]
-[:task=TEXT]; task comes last and takes the rest, colons included.`,
+An agent is NAME[:after=A,B][:role=ROLE][:approve=code][:kind=KIND][:branch=BRANCH]
+[:scope=P,Q][:task=TEXT]; task comes last and takes the rest, colons included.`,
 		Example: `  cmux agents init --session shop --kind command --agent 'api:task=make build' \
     --agent 'web:after=api:task=npm run build' --agent 'look:role=review:after=api,web:task=git log --oneline -5'`,
 		Args: cobra.NoArgs,
@@ -204,6 +204,7 @@ func compose(a answers, schema string) string {
 		if role != dag.RoleBuild {
 			field("role", string(role))
 		}
+		field("approve", n.Approve)
 		field("branch", n.Branch)
 		list := func(key, names string) {
 			if all := commaList(names); len(all) > 0 {
@@ -273,6 +274,8 @@ func parseAgent(s string) (agentAnswer, error) {
 			a.After = value
 		case "role":
 			a.Role = value
+		case "approve":
+			a.Approve = value
 		case "kind":
 			a.Kind = value
 		case "branch":
@@ -282,7 +285,7 @@ func parseAgent(s string) (agentAnswer, error) {
 		case "task":
 			a.Task = value
 		default:
-			return a, usage("cmux agents init --help", "--agent %q: unknown key %q (after, role, kind, branch, scope, task)", s, key)
+			return a, usage("cmux agents init --help", "--agent %q: unknown key %q (after, role, approve, kind, branch, scope, task)", s, key)
 		}
 	}
 	return a, nil

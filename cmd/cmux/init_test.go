@@ -45,6 +45,7 @@ func TestParseAgent(t *testing.T) {
 		"api":                                  {Name: "api"},
 		"api:after=a,b:role=review":            {Name: "api", After: "a,b", Role: "review"},
 		"api:branch=f/x:kind=command:task=a:b": {Name: "api", Branch: "f/x", Kind: "command", Task: "a:b"},
+		"ok:role=gate:approve=code":            {Name: "ok", Role: "gate", Approve: "code"},
 		"api:task=x=1:role=gate":               {Name: "api", Task: "x=1:role=gate"},
 	} {
 		got, err := parseAgent(s)
