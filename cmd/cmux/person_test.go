@@ -22,8 +22,8 @@ var shownCode = regexp.MustCompile(`Type ([0-9]{6}) to open it`)
 //	person TYPES PROGRAM ARGS...
 //
 // which runs a program in a terminal of its own, in which a person types the
-// code that is shown there (TYPES: code), or something else when one is; or
-// without any terminal (none). What the terminal showed is in $WORK/terminal:
+// code that is shown there (TYPES: code), ^C (interrupt) or something else when
+// one is; or without any terminal (none). What the terminal showed is in $WORK/terminal:
 // output and errors of the program go elsewhere.
 func atTerminal(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
@@ -67,11 +67,14 @@ func atTerminal(ts *testscript.TestScript, neg bool, args []string) {
 				shown.Write(b[:n])
 				if m := shownCode.FindStringSubmatch(shown.String()); m != nil && !typed {
 					typed = true
-					types := args[0]
-					if types == "code" {
-						types = m[1]
+					types := args[0] + "\n"
+					switch args[0] {
+					case "code":
+						types = m[1] + "\n"
+					case "interrupt":
+						types = "\x03"
 					}
-					master.WriteString(types + "\n")
+					master.WriteString(types)
 				}
 				if err != nil {
 					return
