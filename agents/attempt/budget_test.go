@@ -51,7 +51,7 @@ func (f *fixture) uses(u dag.Usage) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if r := f.say(attempt.Message{Op: attempt.OpHook, Event: "usage", Payload: b}); r.Error != "" {
+	if r := f.say(attempt.Message{Op: attempt.OpHook, Token: f.job.Spec.Token, Event: "usage", Payload: b}); r.Error != "" {
 		f.t.Fatal(r.Error)
 	}
 }

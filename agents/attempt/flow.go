@@ -588,6 +588,10 @@ func (a *attempt) handle(m Message) error {
 		a.sign()
 		return a.report(&m, &reply)
 	case OpHook:
+		if m.Token == "" || m.Token != a.spec.Token {
+			reply.Error = "this hook does not come from the running attempt: its token is not " + a.spec.Node + "'s"
+			return nil
+		}
 		if a.unanswered != nil {
 			return nil // what comes late changes nothing
 		}

@@ -32,10 +32,31 @@ const (
 	OpPing       Op = "ping"
 )
 
+// From says who may give an Op.
+type From uint8
+
+const (
+	ByAnyone From = iota // it changes nothing
+	ByAgent              // the attempt's own programs, which have its token
+	ByCmux               // the runner and a person's commands, which have the person's key
+)
+
+// From is who may give it; what is not known is a person's.
+func (op Op) From() From {
+	switch op {
+	case OpPing, OpRanCommand:
+		return ByAnyone
+	case OpHook, OpDone, OpBlocked, OpAsk, OpOutput:
+		return ByAgent
+	}
+	return ByCmux
+}
+
 // Message is one thing said to a running attempt.
 type Message struct {
 	Op      Op              `json:"op"`
-	Token   string          `json:"token,omitempty"` // done, blocked, ask, output: that of the attempt
+	ID      string          `json:"id,omitempty"`    // of an order, so that a copy of it is none
+	Token   string          `json:"token,omitempty"` // hook, done, blocked, ask, output: that of the attempt
 	Text    string          `json:"text,omitempty"`
 	Key     string          `json:"key,omitempty"`     // output
 	Options []string        `json:"options,omitempty"` // ask: a number stands for the option in that place

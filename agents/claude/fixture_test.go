@@ -317,7 +317,7 @@ func (f *fixture) dial() *wrapper.Client {
 	var c *wrapper.Client
 	f.eventually("its wrapper answers", func() bool {
 		var err error
-		c, err = wrapper.Dial(f.t.Context(), f.run, f.node.Name)
+		c, err = wrapper.Dial(f.t.Context(), f.run, f.node.Name, f.spec.Attempt)
 		return err == nil
 	})
 	f.t.Cleanup(func() { c.Close() })

@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -82,6 +83,35 @@ func Of(root string) (*Attempt, error) {
 		}
 	}
 	return nil, nil
+}
+
+// OfPeer is the attempt of the run that the process pid comes from, as far as
+// that can be told; nil: of none. What descends from the calling process is of
+// its attempt, which own names, whatever it says itself. The error is
+// proc.ErrGone when the process has ended.
+func OfPeer(r *run.Run, own Attempt, pid int) (*Attempt, error) {
+	line, err := proc.AncestryOf(pid)
+	if err != nil {
+		return nil, err
+	}
+	own.dir = r.Dir
+	var found *Attempt
+	for i, p := range line {
+		if p.PID == os.Getpid() && i > 0 {
+			return &own, nil
+		}
+		if found != nil {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(p.Attempt, r.Plan.ID+"/"); ok {
+			node, n, _ := strings.Cut(rest, "/")
+			number, _ := strconv.Atoi(n)
+			found = &Attempt{node, number, r.Dir}
+		} else if dir, node, n, ok := wrapper(p.Args); ok && i > 0 && filepath.Base(dir) == r.Plan.ID {
+			found = &Attempt{node, n, r.Dir}
+		}
+	}
+	return found, nil
 }
 
 // visible reports whether the holder of a lock is among the processes that the

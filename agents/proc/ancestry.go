@@ -25,6 +25,9 @@ func Ancestry() ([]Ancestor, error) {
 	return line, err
 }
 
+// AncestryOf is Ancestry of another process; ErrGone when that has ended.
+func AncestryOf(pid int) ([]Ancestor, error) { return lineage(pid) }
+
 // lineage is the process pid, its parent, and so on.
 func lineage(pid int) ([]Ancestor, error) {
 	var line []Ancestor

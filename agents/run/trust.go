@@ -70,7 +70,10 @@ const (
 func planPlace(id string) string                { return "plan/" + id }
 func specPlace(node string, attempt int) string { return "spec/" + node + "/" + strconv.Itoa(attempt) }
 func requestPlace(id string) string             { return "request/" + id }
-func recordPlace(at int64) string               { return "record/" + strconv.FormatInt(at, 10) }
+func orderPlace(node string, attempt int) string {
+	return "order/" + node + "/" + strconv.Itoa(attempt)
+}
+func recordPlace(at int64) string { return "record/" + strconv.FormatInt(at, 10) }
 
 // keyOf is the key of the run with a plan, of the person with a key.
 func keyOf(own *seal.Key, p *Plan) *seal.Key { return own.Derive("run", p.ID, p.Root) }
@@ -102,6 +105,17 @@ func (r *Run) unseal(place string, b []byte, v any) error {
 		return err
 	}
 	return json.Unmarshal(b, v)
+}
+
+// SealOrder is an order to an attempt as JSON, with the code that proves that
+// cmux gives it.
+func (r *Run) SealOrder(node string, attempt int, order any) ([]byte, error) {
+	return r.sealed(orderPlace(node, attempt), order)
+}
+
+// OpenOrder reports whether an order holds the code of SealOrder.
+func (r *Run) OpenOrder(node string, attempt int, order []byte) error {
+	return r.key.Open(orderPlace(node, attempt), order)
 }
 
 // foreign says of the run in dir that somebody else made it.

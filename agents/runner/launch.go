@@ -366,7 +366,7 @@ func (r *Runner) attach(ctx context.Context, i int) {
 	if have := r.live[i]; have != nil && have.attempt == a.N {
 		return
 	}
-	client, err := wrapper.Dial(ctx, r.Run, r.g.Nodes[i].Name)
+	client, err := wrapper.Dial(ctx, r.Run, r.g.Nodes[i].Name, a.N)
 	if err != nil {
 		r.Log.Debug("wrapper cannot be reached yet", "node", r.g.Nodes[i].Name, "err", err)
 		return // the re-scan tries again

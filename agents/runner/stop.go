@@ -110,7 +110,7 @@ func endAgents(ctx context.Context, r *run.Run, node string, tell func(*wrapper.
 		if !errors.As(err, &held) {
 			return ended, err
 		}
-		c, err := wrapper.Dial(ctx, r, name)
+		c, err := wrapper.Dial(ctx, r, name, a.N)
 		if err != nil {
 			return ended, fmt.Errorf("the agent of %s lives but cannot be reached: %w", name, err)
 		}

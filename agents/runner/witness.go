@@ -72,7 +72,7 @@ func (r *Runner) suspects(ctx context.Context, o signals.Observed) []int {
 // ranCommand asks the attempt of node i, on a connection of its own: a late
 // answer must not be taken for another's.
 func (r *Runner) ranCommand(ctx context.Context, i int, at time.Time) bool {
-	c, err := wrapper.Dial(ctx, r.Run, r.g.Nodes[i].Name)
+	c, err := wrapper.Dial(ctx, r.Run, r.g.Nodes[i].Name, r.hist.Nodes[i].Fact.Attempts)
 	if err != nil {
 		return false
 	}

@@ -21,17 +21,21 @@ var ErrGone = errors.New("its wrapper does not answer")
 // Client talks to the wrapper of a node. It may be used by several goroutines.
 type Client struct {
 	conn    net.Conn
+	run     *run.Run // whose orders it gives; nil: it gives none
+	node    string
+	attempt int
 	gone    chan struct{}
 	replies chan attempt.Reply
 	mu      sync.Mutex // one request at a time
 }
 
-// Dial reaches the wrapper of a node; ErrGone when there is none.
-func Dial(ctx context.Context, r *run.Run, node string) (*Client, error) {
+// Dial reaches the wrapper of an attempt of a node; ErrGone when there is none.
+func Dial(ctx context.Context, r *run.Run, node string, n int) (*Client, error) {
 	c, err := dial(ctx, r.Socket(node))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", node, err)
 	}
+	c.run, c.node, c.attempt = r, node, n
 	return c, nil
 }
 
@@ -74,7 +78,7 @@ func (c *Client) Close() error {
 // Send makes one request and waits for its reply. What the attempt refused is an
 // error too.
 func (c *Client) Send(ctx context.Context, m attempt.Message) (attempt.Reply, error) {
-	b, err := json.Marshal(m)
+	b, err := c.encode(m)
 	if err != nil {
 		return attempt.Reply{}, err
 	}
@@ -82,7 +86,7 @@ func (c *Client) Send(ctx context.Context, m attempt.Message) (attempt.Reply, er
 	defer c.mu.Unlock()
 	deadline, _ := ctx.Deadline() // zero: none
 	c.conn.SetWriteDeadline(deadline)
-	if _, err := c.conn.Write(append(b, '\n')); err != nil {
+	if _, err := c.conn.Write(b); err != nil {
 		return attempt.Reply{}, fmt.Errorf("%w: %w", ErrGone, err)
 	}
 	var r attempt.Reply
@@ -103,6 +107,17 @@ func (c *Client) Send(ctx context.Context, m attempt.Message) (attempt.Reply, er
 		return r, errors.New(r.Error)
 	}
 	return r, nil
+}
+
+// encode is a message as it is sent. An order holds the code of the run's key
+// for its attempt.
+func (c *Client) encode(m attempt.Message) ([]byte, error) {
+	if m.Op.From() == attempt.ByCmux && c.run != nil {
+		m.ID = run.NewToken()
+		return c.run.SealOrder(c.node, c.attempt, m)
+	}
+	b, err := json.Marshal(m)
+	return append(b, '\n'), err
 }
 
 func (c *Client) do(ctx context.Context, m attempt.Message) error {
@@ -205,7 +220,6 @@ func report(ctx context.Context, env func(string) string, m attempt.Message) err
 // Report makes a report for the attempt whose environment env is. One that is
 // to wait returns with the verdict, or with what a person answers.
 func Report(ctx context.Context, env func(string) string, m attempt.Message) (attempt.Reply, error) {
-	m.Token = env("CMUX_TOKEN")
 	return call(ctx, env, m)
 }
 
@@ -218,6 +232,7 @@ func call(ctx context.Context, env func(string) string, m attempt.Message) (atte
 	if path == "" {
 		return attempt.Reply{}, ErrOutside
 	}
+	m.Token = env("CMUX_TOKEN")
 	if !m.Wait && !held[m.Event] {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, patience)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/origin"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -111,7 +112,9 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	defer book.Close()
 	var srv *server
 	err = patiently(ctx, o, func() (err error) {
-		srv, err = listen(ctx, r.Socket(o.Node))
+		srv, err = listen(ctx, r.Socket(o.Node), &door{run: r, own: origin.Attempt{Node: o.Node, N: o.Attempt}, record: func(rec run.Record) error {
+			return book.Append(context.WithoutCancel(ctx), rec)
+		}})
 		return err
 	})
 	if err != nil {

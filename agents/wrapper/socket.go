@@ -42,6 +42,7 @@ var ErrListening = errors.New("somebody already listens")
 type server struct {
 	path  string
 	l     *net.UnixListener
+	door  *door // nil: everything comes in
 	inbox chan attempt.Message
 
 	over  chan struct{} // closed by close
@@ -52,8 +53,8 @@ type server struct {
 
 // listen takes the socket at path. A socket that nobody answers is a dead
 // wrapper's and is replaced; the caller holds the node's lock.
-func listen(ctx context.Context, path string) (*server, error) {
-	s := &server{path: path, inbox: make(chan attempt.Message), over: make(chan struct{}), open: map[net.Conn]bool{}}
+func listen(ctx context.Context, path string, d *door) (*server, error) {
+	s := &server{path: path, door: d, inbox: make(chan attempt.Message), over: make(chan struct{}), open: map[net.Conn]bool{}}
 	err := reach(path, func(address string) (err error) {
 		if c, err := (&net.Dialer{}).DialContext(ctx, "unix", address); err == nil {
 			c.Close()
@@ -131,21 +132,25 @@ func (s *server) serve(c net.Conn) {
 		s.mu.Unlock()
 		c.Close()
 	}()
+	from := s.door.whose(c)
 	enc := json.NewEncoder(c)
 	// Requests are read ahead, so that the end of the connection is seen while
 	// one is waiting for its reply.
-	requests, gone, left := make(chan attempt.Message), make(chan struct{}), make(chan struct{})
+	requests, gone, left := make(chan request), make(chan struct{}), make(chan struct{})
 	var fault error
 	go func() {
 		defer close(gone)
 		dec := json.NewDecoder(c)
 		for {
-			var m attempt.Message
-			if fault = dec.Decode(&m); fault != nil {
+			var q request
+			if fault = dec.Decode(&q.raw); fault == nil {
+				fault = json.Unmarshal(q.raw, &q.Message)
+			}
+			if fault != nil {
 				return
 			}
 			select {
-			case requests <- m:
+			case requests <- q:
 			case <-left:
 				return
 			}
@@ -153,9 +158,9 @@ func (s *server) serve(c net.Conn) {
 	}()
 	defer func() { c.Close(); close(left); <-gone }()
 	for {
-		var m attempt.Message
+		var q request
 		select {
-		case m = <-requests:
+		case q = <-requests:
 		case <-gone:
 			var syntax *json.SyntaxError
 			var wrong *json.UnmarshalTypeError
@@ -164,6 +169,12 @@ func (s *server) serve(c net.Conn) {
 			}
 			return
 		}
+		if err := s.door.admit(q, from); err != nil {
+			if enc.Encode(attempt.Reply{Error: err.Error()}) != nil {
+				return
+			}
+			continue
+		}
 		reply, sent := make(chan attempt.Reply, 1), make(chan error, 1)
 		r := attempt.Reply{Error: "the attempt has ended"}
 		give := func(r attempt.Reply) error {
@@ -171,7 +182,7 @@ func (s *server) serve(c net.Conn) {
 			return <-sent
 		}
 		select {
-		case s.inbox <- m.WithReply(give).WithGone(gone):
+		case s.inbox <- q.WithReply(give).WithGone(gone):
 			select {
 			case r = <-reply:
 			case <-s.over:

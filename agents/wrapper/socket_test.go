@@ -11,7 +11,7 @@ import (
 // hold it open: the runner dials as soon as an attempt began, which a short one
 // does not outlast.
 func TestLateConnection(t *testing.T) {
-	s, err := listen(t.Context(), filepath.Join(t.TempDir(), "s"))
+	s, err := listen(t.Context(), filepath.Join(t.TempDir(), "s"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

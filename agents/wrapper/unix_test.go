@@ -30,6 +30,6 @@ func touch(t *testing.T, f *fixture, name string) {
 // hookAs sends an event as one of the node's hooks would.
 func hookAs(t *testing.T, f *fixture, event string) (string, int, error) {
 	t.Helper()
-	env := map[string]string{"CMUX_SOCKET": f.run.Socket("a"), "CMUX_NODE": "a"}
+	env := map[string]string{"CMUX_SOCKET": f.run.Socket("a"), "CMUX_NODE": "a", "CMUX_TOKEN": f.spec.Token}
 	return wrapper.Hook(t.Context(), func(k string) string { return env[k] }, event, strings.NewReader(""))
 }

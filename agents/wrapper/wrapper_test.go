@@ -234,7 +234,7 @@ func (f *fixture) dial() *wrapper.Client {
 	var c *wrapper.Client
 	eventually(f.t, "the wrapper listens", func() (ok bool) {
 		var err error
-		c, err = wrapper.Dial(f.t.Context(), f.run, f.node.Name)
+		c, err = wrapper.Dial(f.t.Context(), f.run, f.node.Name, f.spec.Attempt)
 		return err == nil
 	})
 	f.t.Cleanup(func() { c.Close() })
@@ -485,7 +485,7 @@ func TestOutsideANode(t *testing.T) {
 func TestProtocol(t *testing.T) {
 	f := newFixture(t, dag.Node{Task: "sleep 1000"})
 	_, _, wait := f.start()
-	f.dial()
+	c := f.dial()
 	dir, err := os.MkdirTemp("/tmp", "s")
 	if err != nil {
 		t.Fatal(err)
@@ -495,18 +495,19 @@ func TestProtocol(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn := dialUnix(t, filepath.Join(dir, "d", "sock"))
-	io.WriteString(conn, `{"op":"ping"}`+"\n"+`{"op":"dance"}`+"\n"+`{"op":"cancel"}`+"\n")
+	io.WriteString(conn, `{"op":"ping"}`+"\n"+`{"op":"dance"}`+"\n"+`{"op":"ping"}`+"\n")
 	dec := json.NewDecoder(conn)
-	var replies []attempt.Reply
-	for {
-		var r attempt.Reply
-		if dec.Decode(&r) != nil {
-			break
+	var replies [3]attempt.Reply
+	for i := range replies {
+		if err := dec.Decode(&replies[i]); err != nil {
+			t.Fatal(err)
 		}
-		replies = append(replies, r)
 	}
-	if len(replies) != 3 || replies[0].Error != "" || !strings.Contains(replies[1].Error, "dance") || replies[2].Error != "" {
+	if replies[0].Error != "" || !strings.Contains(replies[1].Error, "dance") || replies[2].Error != "" {
 		t.Errorf("%+v", replies)
+	}
+	if err := c.Cancel(t.Context()); err != nil {
+		t.Error(err)
 	}
 	if code := wait(); code != 130 {
 		t.Errorf("exit %d", code)

@@ -37,7 +37,7 @@ var parts = map[string][]string{
 	"agents/modeltest":  nil,
 	"agents/attempt":    {"agents/event", "agents/guard", "agents/harmless", "agents/proc", "agents/prompt", "agents/run"},
 	"agents/scripted":   {"agents/attempt", "agents/proc", "agents/run"},
-	"agents/wrapper":    {"agents/attempt", "agents/proc", "agents/run"},
+	"agents/wrapper":    {"agents/attempt", "agents/origin", "agents/proc", "agents/run"},
 	"agents/runner":     {"agents/attempt", "agents/event", "agents/harmless", "agents/proc", "agents/run", "agents/tmux", "agents/wrapper"},
 }
 

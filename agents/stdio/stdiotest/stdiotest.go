@@ -382,7 +382,7 @@ func (f *Fixture) Dial() *wrapper.Client {
 	var c *wrapper.Client
 	f.Eventually("its wrapper answers", func() bool {
 		var err error
-		c, err = wrapper.Dial(context.Background(), f.Run, f.Node.Name)
+		c, err = wrapper.Dial(context.Background(), f.Run, f.Node.Name, f.Spec.Attempt)
 		return err == nil
 	})
 	f.t.Cleanup(func() { c.Close() })
