@@ -108,10 +108,24 @@ func (a *attempt) merge() error {
 	return nil
 }
 
-// complete does the on_complete steps; each may be repeated without harm.
+// complete does the on_complete steps; each may be repeated without harm. The
+// agent is ended first, with all that it left: git reads its settings while it
+// pushes, and nobody may change them in between.
 func (a *attempt) complete() error {
-	if a.overridden {
+	if a.overridden || len(a.node.OnComplete) == 0 {
 		return nil
+	}
+	if err := a.endAgent(); err != nil {
+		return err
+	}
+	if a.job.Socket != "" { // else the orphans of other attempts fall to this process too
+		left, err := a.job.Spawner.EndOrphans(context.WithoutCancel(a.ctx), a.limits.Grace)
+		if len(left) > 0 {
+			a.note("ended what was left running in the background: %s", proc.Names(left))
+		}
+		if err != nil {
+			return failed(dag.ReasonOnComplete, "processes of the attempt could not be ended: %v", err)
+		}
 	}
 	pushed := false
 	for _, step := range a.node.OnComplete {

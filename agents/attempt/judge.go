@@ -34,7 +34,64 @@ type fault struct {
 // judge looks for the first fault: a failing check, a change out of scope,
 // work not committed. The first two are found before a commit is made, so that
 // nothing unproven is ever committed for an agent.
-func (a *attempt) judge() (*fault, error) {
+//
+// An agent that is still there, or what it left running, may go on meanwhile:
+// what is found good must be what was looked at.
+func (a *attempt) judge() (f *fault, err error) {
+	for range maxLooks {
+		still := true
+		if f, err = a.look(); f == nil && err == nil {
+			still, err = a.stands()
+		}
+		if f != nil || err != nil || still {
+			return f, err
+		}
+		a.say("it changed while it was judged, and is judged anew")
+	}
+	a.judged = ""
+	return &fault{
+		reason: dag.ReasonChecks,
+		detail: "its files or its branch went on changing while they were judged",
+		tell:   prompt.GoesOn(),
+	}, nil
+}
+
+// maxLooks bounds how often work is judged that goes on changing.
+const maxLooks = 3
+
+// stands reports whether what was found good is still there and is what was
+// looked at: the commit that counts, with nothing beside it, and the content
+// that passed the checks.
+func (a *attempt) stands() (still bool, err error) {
+	if !a.kind.Judge || a.agent == nil || a.tree == nil || !a.node.HasBranch() {
+		return true, nil
+	}
+	err = a.git(func(ctx context.Context) error {
+		dirt, err := a.tree.repo.Uncommitted(ctx, a.tree.lent.Path)
+		if err != nil || !dirt.Clean() {
+			return err
+		}
+		if len(a.node.Verify) > 0 {
+			print, err := a.tree.fingerprint(ctx)
+			if err != nil || print != a.passed {
+				return err
+			}
+		}
+		outside, err := a.outside(func() ([]string, error) {
+			return a.tree.repo.ChangedFiles(ctx, a.tree.lent.Path, a.ownStart)
+		})
+		if err != nil || len(outside) > 0 {
+			return err
+		}
+		tip, err := a.tree.repo.Tip(ctx, a.spec.Place.Branch)
+		still = tip == a.judged
+		return err
+	})
+	return still, err
+}
+
+// look is judge, once.
+func (a *attempt) look() (*fault, error) {
 	if f, err := a.reaches(); f != nil || err != nil {
 		return f, err
 	}
@@ -398,21 +455,11 @@ func (a *attempt) scope(ctx context.Context) (*fault, error) {
 			tell:   prompt.Nested(shown(inside), inside[0]),
 		}, nil
 	}
-	if len(a.node.Scope) == 0 && len(a.node.Context) == 0 {
-		return nil, nil
-	}
-	changed, err := a.tree.repo.ChangedFiles(ctx, a.tree.lent.Path, a.ownStart)
-	if err != nil {
-		return nil, err
-	}
-	outside := slices.DeleteFunc(changed, func(path string) bool {
-		if len(a.node.Scope) > 0 {
-			return dag.InScope(a.node.Scope, path)
-		}
-		return !dag.InScope(a.node.Context, path)
+	outside, err := a.outside(func() ([]string, error) {
+		return a.tree.repo.ChangedFiles(ctx, a.tree.lent.Path, a.ownStart)
 	})
-	if len(outside) == 0 {
-		return nil, nil
+	if err != nil || len(outside) == 0 {
+		return nil, err
 	}
 	files := shown(outside)
 	return &fault{
@@ -420,6 +467,20 @@ func (a *attempt) scope(ctx context.Context) (*fault, error) {
 		detail: "changed outside its scope: " + files,
 		tell:   prompt.OutOfScope(files, a.node.Scope, a.node.Context, a.ownStart),
 	}, nil
+}
+
+// outside are those of the changed paths that the node may not write.
+func (a *attempt) outside(changed func() ([]string, error)) ([]string, error) {
+	if len(a.node.Scope) == 0 && len(a.node.Context) == 0 {
+		return nil, nil
+	}
+	paths, err := changed()
+	return slices.DeleteFunc(paths, func(path string) bool {
+		if len(a.node.Scope) > 0 {
+			return dag.InScope(a.node.Scope, path)
+		}
+		return !dag.InScope(a.node.Context, path)
+	}), err
 }
 
 // shown lists the first few paths and the number of the others.

@@ -63,6 +63,11 @@ func CheckChanged(command, did string) string {
 	return fmt.Sprintf("The check `%s` changed what it checks: it %s\nOnly what a check leaves alone counts. Look at `git status`: commit what belongs to your task, bring back the rest (git restore -- FILE), %s\nIf the check itself does that every time, say so: cmux blocked \"the check changes files\"", command, did, again)
 }
 
+// GoesOn hands back work that changed while it was looked at.
+func GoesOn() string {
+	return "Your files or your branch went on changing while they were judged, so nothing could be found good. End what you left running in the background that writes files or commits, look at `git status`, " + again
+}
+
 // TakenIn hands back commits of files that were put into the worktree for the
 // agent to use.
 func TakenIn(files string) string {
