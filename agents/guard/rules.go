@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -252,9 +253,9 @@ func (s *shell) tmux(args []word) {
 				i++
 				v, whole = args[i].text, args[i].whole
 			}
-			name := filepath.Base(v)
-			ours = whole && (name == "cmux" || flag == "-S" && name == "default")
-			if whole && name == "cmux" {
+			name, server := filepath.Base(v), cmp.Or(s.env("CMUX_TMUX_SOCKET"), "cmux")
+			ours = whole && (name == "cmux" || name == server || flag == "-S" && name == "default")
+			if whole && (name == "cmux" || name == server) {
 				s.refuse("tmux on cmux's own server is refused: other agents work there. Use a server of your own: tmux -L NAME")
 			}
 		}
