@@ -298,7 +298,11 @@ type registration struct {
 
 // registrations lists the linked and the main worktree (the first).
 func (r *Repo) registrations(ctx context.Context) ([]registration, error) {
-	out, err := git(ctx, r.Root, "worktree", "list", "--porcelain", "-z")
+	list := func() (string, error) { return git(ctx, r.Root, "worktree", "list", "--porcelain", "-z") }
+	out, err := list()
+	if err != nil && r.dropHalfMade(ctx) {
+		out, err = list()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -394,7 +398,7 @@ func (r *Repo) unfinished(path string) bool {
 // revive deals with a registration whose directory is gone: one with staged
 // work is made again from its index and returned; any other is dropped.
 func (r *Repo) revive(ctx context.Context, e registration) (*registration, error) {
-	if e.locked && e.reason != "initializing" { // git's own note in a half-made worktree
+	if e.locked && e.reason != initializing {
 		return nil, hint("git worktree unlock -- "+shellWord(e.path), "%w: %s is missing (reason of the lock: %q)", ErrLocked, e.path, e.reason)
 	}
 	private, err := r.findPrivate(e.path)

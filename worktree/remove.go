@@ -50,7 +50,7 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 		return nil, fmt.Errorf("%w: %s is the repository's main worktree, which is never removed", ErrOccupied, path)
 	case e == nil:
 		return nil, r.removeRest(path)
-	case e.locked && e.reason != "initializing":
+	case e.locked && e.reason != initializing:
 		return nil, hint("git worktree unlock -- "+shellWord(path), "%w: %s (reason of the lock: %q)", ErrLocked, path, e.reason)
 	}
 	free, err := absentOrEmpty(path)
