@@ -148,33 +148,55 @@ func OverrideBy(node string, v signals.Verdict, seen signals.Observed) (Record, 
 	return rec, true
 }
 
+// maxLooks bounds how often View looks again while what it finds goes on.
+const maxLooks = 10
+
 // View reads the run as it stands. It needs no runner and disturbs none.
 func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
-	v := &View{Run: r}
+	for looks := 1; ; looks++ {
+		v, stale, err := r.viewOnce(ctx, now)
+		if err != nil || !stale || looks == maxLooks {
+			return v, err
+		}
+	}
+}
+
+// viewOnce is View from one look. It reports whether what it took for a
+// person's doing, or for an attempt that is gone, has been put on record
+// meanwhile: markers and locks are looked at after the records were read.
+func (r *Run) viewOnce(ctx context.Context, now time.Time) (v *View, stale bool, err error) {
+	v = &View{Run: r}
 	h := NewHistory(r.Plan.Graph)
-	if _, err := r.Replay(h, 0, nil); err != nil {
-		return nil, err
+	read, err := r.Replay(h, 0, nil)
+	if err != nil {
+		return nil, false, err
 	}
 	h.rebooted(proc.BootID())
 	holder, held, err := signals.ReadHolder(LockPath(r.Plan.Root))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, false, err
 	}
 	// Lock and markers are the newest run's. A person may decide a node of a
 	// run that has ended, for resume to go on with.
 	ids, err := List(r.Plan.Root)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if len(ids) == 0 {
-		return nil, fmt.Errorf("run %s was started in %s, where it is no more: the project was moved", r.Plan.ID, r.Plan.Root)
+		return nil, false, fmt.Errorf("run %s was started in %s, where it is no more: the project was moved", r.Plan.ID, r.Plan.Root)
 	}
 	if ids[len(ids)-1] == r.Plan.ID {
 		if held {
 			v.Holder = &holder
 		}
-		if err := r.observe(ctx, h, held, now); err != nil {
-			return nil, err
+		found, err := r.observe(ctx, h, held, now)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(found) > 0 {
+			if stale, err = r.recorded(read, found); err != nil {
+				return nil, false, err
+			}
 		}
 	}
 	v.Pending, _ = r.Pending()
@@ -189,7 +211,20 @@ func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
 	}
 	v.fill(h, now)
 	v.Incidents = h.Incidents
-	return v, nil
+	return v, stale, nil
+}
+
+// recorded reports whether the records from offset from on tell of one of the
+// nodes.
+func (r *Run) recorded(from int64, nodes map[string]bool) (bool, error) {
+	told := false
+	_, err := signals.ReadLog(r.Records(), from, func(line []byte, next int64) error {
+		if rec, err := ParseRecord(line); err == nil && nodes[rec.Node] && r.wrote(line, next) {
+			told = true
+		}
+		return nil
+	})
+	return told, err
 }
 
 // foreignLine is told of a line of the records that does not count.
@@ -226,8 +261,14 @@ func (v *View) fill(h *History, now time.Time) {
 }
 
 // observe takes into h what is true and not recorded yet: a person's markers,
-// and attempts whose process is gone.
-func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Time) error {
+// and attempts whose process is gone. It returns the nodes that it found so.
+func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Time) (found map[string]bool, err error) {
+	found = make(map[string]bool)
+	take := func(rec Record) {
+		rec.At = now
+		h.Apply(&rec)
+		found[rec.Node] = true
+	}
 	for i := range h.Nodes {
 		n := &h.Nodes[i]
 		if !n.Fact.Live() {
@@ -239,10 +280,10 @@ func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Tim
 		}
 		gone, err := r.gone(h.Graph.Nodes[i].Name, a, runner, now)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if gone {
-			h.Apply(&Record{Type: Vanished, Node: h.Graph.Nodes[i].Name, Attempt: a.N, At: now, How: HowLost})
+			take(Record{Type: Vanished, Node: h.Graph.Nodes[i].Name, Attempt: a.N, How: HowLost})
 		}
 	}
 	// Observations carry the scanner's own clock, which is not the caller's now.
@@ -251,10 +292,10 @@ func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Tim
 	scanner.Expect(h.Folder)
 	seen, _, err := scanner.Scan(look)
 	if errors.Is(err, signals.ErrNoDir) {
-		return ctx.Err() // the runner puts the markers back
+		return found, ctx.Err() // the runner puts the markers back
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, o := range seen {
 		name := h.Graph.Nodes[i].Name
@@ -268,18 +309,17 @@ func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Tim
 			verdict = signals.Judge(h.Nodes[i].Beside(o), o, look.Add(signals.Settle))
 		}
 		if verdict.Kind == signals.Retry && !runner && h.Nodes[i].Blocked == "" {
-			h.Apply(&Record{Type: Reset, Node: name, At: now})
+			take(Record{Type: Reset, Node: name})
 			continue
 		}
 		if verdict.Kind.Done() && h.Graph.Nodes[i].AsksCode() {
 			continue // the runner takes it back
 		}
 		if rec, ok := OverrideBy(name, verdict, o); ok {
-			rec.At = now
-			h.Apply(&rec)
+			take(rec)
 		}
 	}
-	return ctx.Err()
+	return found, ctx.Err()
 }
 
 // launchGrace is how long an attempt may have been recorded as started and

@@ -1,0 +1,62 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// A marker that is written while View reads is no person's: its record came
+// before it.
+func TestViewBesideAWriter(t *testing.T) {
+	r := newRun(t)
+	book, err := r.OpenBook()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer book.Close()
+	ctx, over := context.WithCancel(t.Context())
+	written := make(chan error, 1)
+	go func() {
+		for n := 1; ctx.Err() == nil; n++ {
+			err := book.Commit(ctx,
+				Record{Type: Started, Node: "a", Attempt: n, Place: &Place{Child: "c"}},
+				Record{Type: AttemptEnd, Node: "a", Attempt: n, End: &End{Outcome: dag.Failed, Exit: 7}})
+			if err == nil {
+				err = book.Commit(ctx, Record{Type: Reset, Node: "a"})
+			}
+			if err == nil {
+				err = signals.Remove(r.Signals(), "a")
+			}
+			if err != nil {
+				written <- err
+				return
+			}
+		}
+		written <- nil
+	}()
+	labels := make(map[string]int)
+	for range 150 {
+		v, err := r.View(t.Context(), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		labels[v.Nodes[0].Status.Label]++
+	}
+	over()
+	if err := <-written; err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	for label := range labels {
+		switch label {
+		case "failed (exit 7)", "waiting", "ready", "blocked (a failed)":
+		default:
+			t.Errorf("a node was shown as %q: %v", label, labels)
+		}
+	}
+	t.Log(labels)
+}
