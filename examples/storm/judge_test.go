@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,8 +39,11 @@ func (w *world) finish() seen {
 		s, ok := w.status()
 		switch {
 		case ok && (s.Run.State == "done" || s.Run.State == "failed"):
-			if w.reap(10 * time.Second) {
-				return s
+			if w.reap(10*time.Second) && w.idle() {
+				// What was said may be from before the last runner had ended.
+				if s, ok := w.status(); ok && (s.Run.State == "done" || s.Run.State == "failed") {
+					return s
+				}
 			}
 		case ok && (s.Run.State == "no runner" || s.Run.State == "stopped"):
 			w.launch("resume")
@@ -51,6 +55,11 @@ func (w *world) finish() seen {
 		}
 		<-time.After(50 * time.Millisecond)
 	}
+}
+
+// idle reports whether no cmux is at work any more.
+func (w *world) idle() bool {
+	return !slices.ContainsFunc(w.processes(), process.cmux) || !w.headless
 }
 
 // judge holds the end against what must be.
