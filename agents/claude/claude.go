@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,10 +29,6 @@ func Kind() attempt.Kind {
 	return attempt.Kind{Name: Name, Judge: true, Home: attempt.HomeIn("CLAUDE_CONFIG_DIR", ".claude"), Tool: toolPrefix + "done", New: func(s *attempt.Stage) (attempt.Agent, error) { return newAgent(s) }}
 }
 
-// maxArgument is how long a prompt may be to go by argument; Linux allows
-// 128 KB for one.
-const maxArgument = 100 << 10
-
 // agent is one Claude Code. The attempt calls it from its own goroutine, but
 // Deliver from another; the transcript is followed on a third.
 type agent struct {
@@ -41,6 +38,8 @@ type agent struct {
 
 	prompt     string // of the attempt, whole
 	promptFile string // that holds it
+	said       string // what the agent is told first
+	mention    string // in a pane: what names the file that holds it
 
 	ctx    context.Context // over with Interrupt
 	cancel context.CancelFunc
@@ -99,16 +98,28 @@ func (a *agent) Start(context.Context) error {
 	said := a.prompt
 	if a.start.Resume {
 		said = s.Resumption()
-		if lines := unreadBefore(Transcript(s.Env, a.start.Session)); len(lines) > 0 {
+		if lines := a.unreadBefore(); len(lines) > 0 {
 			said += "\n\n" + prompt.Waiting(lines)
 		}
 	}
 	a.listener.reminder = prompt.Reminded(a.prompt, a.promptFile)
-	if !a.start.Headless && len(said) > maxArgument {
-		said = prompt.ByFile(a.promptFile)
+	a.said = said
+	readable := slices.Clone(s.Readable())
+	if !a.start.Headless {
+		file := a.promptFile
+		if a.start.Resume {
+			file = a.resumption(s.Spec.Attempt)
+			if err := signals.PutFile(file, []byte(said), 0o600); err != nil {
+				return err
+			}
+			readable = append(readable, file)
+		}
+		// Every user of the machine may read an argument.
+		said = prompt.Mention(file)
+		a.mention = said
 	}
 	a.texts = append(a.texts, said)
-	settings, err := composeSettings(s.Run.Binary(), s.Node, s.Readable()...)
+	settings, err := composeSettings(s.Run.Binary(), s.Node, readable...)
 	if err != nil {
 		return err
 	}
@@ -165,8 +176,12 @@ func (a *agent) Hook(hook string, raw json.RawMessage) ([]attempt.Event, attempt
 	a.silence.hook(hook, p.ToolID, a.heard)
 	events, reply, err := a.listener.hear(hook, raw)
 	for _, e := range events {
-		if e.What == attempt.TookOver && e.Text != "" {
-			a.lines = append(a.lines, e.Text)
+		if e.What != attempt.TookOver || e.Text == "" {
+			continue
+		}
+		a.lines = append(a.lines, e.Text)
+		if err := a.keepTyped(e.Text); err != nil {
+			a.stage.Show(event.Event{Kind: event.Note, Text: "what was typed would be lost with the program: " + err.Error()})
 		}
 	}
 	for _, e := range a.listener.facts {

@@ -142,6 +142,9 @@ func (f *follower) take() []attempt.Event {
 	f.offset = f.reader.Offset()
 	events := f.agent.signs(f.reader.Signs(), time.Now())
 	for _, e := range news {
+		if mention := f.agent.mention; mention != "" && e.Kind == event.Prompt && sameText(e.Text, mention) {
+			e.Text = f.agent.said
+		}
 		f.agent.stage.Show(e)
 		if e.Kind == event.Interrupted && !f.agent.start.Headless {
 			f.agent.mu.Lock()

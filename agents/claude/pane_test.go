@@ -2,6 +2,7 @@ package claude_test
 
 import (
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -314,18 +315,38 @@ func TestExitInThePane(t *testing.T) {
 	f.check(run.End{Outcome: dag.Cancelled, Commits: 1}, "", nil, nil)
 }
 
-func TestLongTaskInAPane(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, node("s", longTask), mt.Script{Name: "s", Match: "prompt-1.md", Turns: []mt.Turn{
-		{mt.Func(func(r mt.Request) mt.Turn {
-			text := r.UserTexts()[0]
-			path := text[strings.Index(text, "/"):]
-			return mt.Turn{mt.ToolUse{Name: "Bash", Input: map[string]string{"command": "cmp " + strings.Fields(path)[0] + " - </dev/null; cmux done 'nothing was needed'", "description": "report"}}}
-		})}, {mt.Text("end")}}})
-	f.inPane().ends()
-	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
-	b, err := os.ReadFile(f.run.NodeDir("a") + "/prompt-1.md")
-	if err != nil || !strings.Contains(string(b), f.node.Task) {
-		t.Errorf("the task is not whole in its file: %v", err)
+// TestTaskIsInNoArgument: every user of a machine may read what programs were
+// started with.
+func TestTaskIsInNoArgument(t *testing.T) {
+	for name, c := range map[string]struct {
+		task     string
+		attached bool
+	}{
+		"short": {" the ostrich is secret", true},
+		"long":  {strings.Repeat("\n$(rm -rf /) `x` \"quoted\" 'single' \\ é 日本 --option the ostrich is secret", 4000) + "\nend", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var f *fixture
+			report := mt.Func(func(r mt.Request) mt.Turn {
+				if args, err := exec.Command("ps", "-A", "-ww", "-o", "args").Output(); err != nil || strings.Contains(string(args), "ostrich") {
+					t.Errorf("the task stands among the arguments of programs (%v)", err)
+				}
+				if whole := strings.Contains(r.UserTexts()[0], f.node.Task); whole != c.attached {
+					t.Errorf("the task is whole in the request: %v", whole)
+				}
+				return mt.Turn{mt.ToolUse{Name: "Bash", Input: map[string]string{"command": "cmux done 'nothing was needed'", "description": "report"}}}
+			})
+			f = newFixture(t, node("s", func(n *dag.Node) { n.Task += c.task }), mt.Script{Name: "s", Match: "prompt-1.md", Turns: []mt.Turn{{report}, {mt.Text("end")}}})
+			f.inPane().ends()
+			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
+			b, err := os.ReadFile(f.run.NodeDir("a") + "/prompt-1.md")
+			if err != nil || !strings.Contains(string(b), f.node.Task) {
+				t.Errorf("the task is not whole in its file: %v", err)
+			}
+			if log, err := os.ReadFile(f.run.NodeDir("a") + "/log"); err != nil || !strings.Contains(string(log), "the ostrich is secret") {
+				t.Errorf("the log does not say what the agent was told: %v", err)
+			}
+		})
 	}
 }

@@ -109,7 +109,7 @@ type start struct {
 	Bypass   bool // no permission is asked for
 	Headless bool
 	Review   bool
-	Prompt   string // in a pane; headless it is written to the program
+	Prompt   string // in a pane, where it names a file; headless it is written to the program
 }
 
 // args are the program's arguments.

@@ -2,11 +2,16 @@ package claude
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"cmux/agents/prompt"
 	"cmux/agents/transcript"
+	"cmux/signals"
 )
 
 // glance bounds a look at the screen when the program is about to be ended.
@@ -55,23 +60,94 @@ func (a *agent) Draft(ctx context.Context) string {
 	return s.Draft
 }
 
-// unreadBefore is what was said to the agent in an earlier attempt and is in its
-// conversation's transcript without having been read.
-func unreadBefore(path string) []string {
+// maxResumption is as much of one as is read.
+const maxResumption = 4 << 20
+
+// typedLine is what a person said in the program's prompt, as its file holds it.
+type typedLine struct {
+	Conversation string `json:"conversation"`
+	Text         string `json:"text"`
+}
+
+// typedFile keeps what a person said until the program has written it into its
+// transcript, which it does a while after its hook has told.
+func (a *agent) typedFile() string {
+	return filepath.Join(a.stage.Run.NodeDir(a.stage.Node.Name), "typed.jsonl")
+}
+
+// keepTyped writes down what a person said.
+func (a *agent) keepTyped(text string) error {
+	b, err := json.Marshal(typedLine{a.start.Session, text})
+	if err != nil {
+		return err
+	}
+	log, err := signals.OpenLog(a.typedFile())
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	return log.Append(a.ctx, false, b)
+}
+
+// unreadBefore is what was said to the agent in earlier attempts of its
+// conversation, without having been read.
+func (a *agent) unreadBefore() []string {
+	var typed []string
+	// Without the file nobody has typed anything.
+	signals.ReadLog(a.typedFile(), 0, func(line []byte, _ int64) error {
+		var l typedLine
+		if json.Unmarshal(line, &l) == nil && l.Conversation == a.start.Session {
+			typed = append(typed, l.Text)
+		}
+		return nil
+	})
+	return unread(Transcript(a.stage.Env, a.start.Session), typed, a.saidBefore)
+}
+
+// resumption is the file of what the agent was told when attempt n took its
+// conversation up again.
+func (a *agent) resumption(n int) string {
+	return filepath.Join(a.stage.Run.NodeDir(a.stage.Node.Name), fmt.Sprintf("resumption-%d.md", n))
+}
+
+// saidBefore is text with what the files hold that cmux named in it.
+func (a *agent) saidBefore(text string) string {
+	for n := 1; n < a.stage.Spec.Attempt; n++ {
+		file := a.resumption(n)
+		if !strings.Contains(text, prompt.Mention(file)) {
+			continue
+		}
+		if said, err := signals.ReadFile(file, maxResumption); err == nil {
+			text += "\n" + string(said)
+		}
+	}
+	return text
+}
+
+// unread is what is in the transcript at path, or was typed, without having been
+// read. whole gives what a text that was read says in whole.
+func unread(path string, typed []string, whole func(string) string) []string {
 	f := transcript.NewFollower(path, 0)
 	f.Read() // what cannot be read was not said
 	var waiting []string
 	for _, s := range f.Signs() {
+		if s.Sub {
+			continue
+		}
+		text := plain(s.Text)
 		switch {
-		case s.Sub:
 		case s.What == transcript.Queued:
 			waiting = append(waiting, s.Text)
 		case s.What == transcript.Unqueued && s.Text == "" && len(waiting) > 0:
 			waiting = waiting[1:]
 		case s.What == transcript.Read, s.What == transcript.Unqueued:
-			read := plain(s.Text)
-			waiting = slices.DeleteFunc(waiting, func(w string) bool { return strings.Contains(read, plain(w)) })
+			text = plain(whole(s.Text))
+			waiting = slices.DeleteFunc(waiting, func(w string) bool { return strings.Contains(text, plain(w)) })
+		default:
+			continue
 		}
+		// What the transcript knows of is judged by it alone.
+		typed = slices.DeleteFunc(typed, func(t string) bool { return strings.Contains(text, plain(t)) })
 	}
-	return waiting
+	return append(waiting, typed...)
 }

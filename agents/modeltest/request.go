@@ -3,6 +3,7 @@ package modeltest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -85,6 +86,37 @@ func (r Request) Compaction() bool {
 
 var reminder = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
 
+// mentioned is a file that a prompt of Claude Code attaches.
+var mentioned = regexp.MustCompile(`@"([^"]+)"`)
+
+// attached is what Claude Code attached of the files that a user's text names:
+// what their reading would have given, in reminders, its lines numbered.
+func (r Request) attached(text string) string {
+	var content strings.Builder
+	for _, m := range mentioned.FindAllStringSubmatch(text, -1) {
+		name, _ := json.Marshal(m[1])
+		called := false
+	find:
+		for _, message := range r.Messages {
+			for _, b := range message.Blocks {
+				switch {
+				case b.Type != "text":
+				case strings.Contains(b.Text, "Called the Read tool") && strings.Contains(b.Text, string(name)):
+					called = true
+				case called && strings.Contains(b.Text, "Result of calling the Read tool:"):
+					_, lines, _ := strings.Cut(b.Text, "Read tool:\n")
+					lines = strings.TrimSuffix(strings.TrimSpace(lines), "</system-reminder>")
+					content.WriteString("\n" + lineNumber.ReplaceAllString(lines, ""))
+					break find
+				}
+			}
+		}
+	}
+	return content.String()
+}
+
+var lineNumber = regexp.MustCompile(`(?m)^ *\d+\t`)
+
 func (r Request) userTexts(yield func(message int, text string) bool) {
 	for i, m := range slices.Backward(r.Messages) {
 		if m.Role != "user" {
@@ -94,7 +126,8 @@ func (r Request) userTexts(yield func(message int, text string) bool) {
 			if b.Type != "text" {
 				continue
 			}
-			if text := strings.TrimSpace(reminder.ReplaceAllString(b.Text, "")); text != "" && !yield(i, text) {
+			text := strings.TrimSpace(reminder.ReplaceAllString(b.Text, ""))
+			if text != "" && !yield(i, text+r.attached(text)) {
 				return
 			}
 		}

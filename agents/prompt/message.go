@@ -140,8 +140,15 @@ func Reminded(prompt, path string) string {
 	return fmt.Sprintf("Of your conversation only a summary is left, or nothing. Your task, your rules and how to report stand in the file %s: read it before you go on. When you have finished, report with: cmux done \"summary\"\nIf you cannot finish, report why with: cmux blocked \"reason\"", path)
 }
 
-// ByFile is the prompt of an agent whose real prompt is too long for an
-// argument and stands in the file path.
+// Mention is the prompt of an agent whose real prompt stands in the file path
+// and comes with this one, as Claude Code attaches a file that is named so. What
+// is too long for that, or may not be attached, is left for the agent to read.
+func Mention(path string) string {
+	return fmt.Sprintf("What you are to do stands in @\"%s\". Where you do not see it here to its end, read it first, in parts if it is long. Then carry it out.", path)
+}
+
+// ByFile is the prompt of an agent whose real prompt is too long to be handed
+// over and stands in the file path.
 func ByFile(path string) string {
 	return fmt.Sprintf("Read the file %s to its end, in parts if it is long, before you do anything else. It holds your task, your rules and how to report. Then carry it out.", path)
 }
