@@ -39,6 +39,7 @@ var elsewhere = map[string]string{
 	"agents/run/input.go":              "the configuration, which the person named, and what it names in the project",
 	"agents/run/run.go":                "this program, to be copied",
 	"agents/run/trust.go":              "this program, to be copied; what is not believed, moved by name out of a folder that was looked at",
+	"agents/origin/terminal.go":        "/dev/tty",
 	"agents/seal/seal.go":              "the user's own folder for state",
 	"agents/seal/sealtest/sealtest.go": "a folder of a test's own",
 	"agents/attempt/doubt.go":          "whether the machine shuts down",
