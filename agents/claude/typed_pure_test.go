@@ -10,7 +10,9 @@ import (
 
 func TestUnread(t *testing.T) {
 	const queued = `{"type":"queue-operation","operation":"enqueue","content":"look left"}`
-	whole := func(text string) string { return strings.ReplaceAll(text, "@resumption", "you said: look left, look right") }
+	whole := func(text string) string {
+		return strings.ReplaceAll(text, "@resumption", "you said: look left, look right")
+	}
 	for name, c := range map[string]struct {
 		transcript, typed []string
 		want              []string
