@@ -3,6 +3,8 @@ package claude_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	mt "cmux/agents/modeltest"
@@ -119,6 +121,15 @@ func TestUseOfAResumedConversation(t *testing.T) {
 		{mt.Hold("gate"), mt.Usage{CacheCreation: 300_000}, mt.Report("nothing was needed")}, {mt.Usage{}, mt.Text("end")}}})
 	f.start()
 	f.server.WaitHeld(t, "gate", 1)
+	// What is used is counted from the transcript, which the program writes a while
+	// after it was answered.
+	f.eventually("the transcript holds both messages", func() bool {
+		found, _ := filepath.Glob(filepath.Join(f.home.Claude, "projects", "*", "*.jsonl"))
+		return slices.ContainsFunc(found, func(name string) bool {
+			b, err := os.ReadFile(name)
+			return err == nil && strings.Contains(string(b), `"cache_creation_input_tokens":20000`)
+		})
+	})
 	f.killAndRedo()
 	wait := f.start()
 	f.server.WaitHeld(t, "gate", 1)
