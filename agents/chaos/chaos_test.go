@@ -231,7 +231,7 @@ func chaos(t *testing.T, headless bool, seed uint64) {
 				}
 				t.Logf("touched %s", n.name)
 			case what == 1 && touched[n.name].IsZero() && !n.gate:
-				removed.note(n.name)
+				removed[n.name] = time.Now() // the last time decides whether anybody was there
 				os.Remove(w.marker(n.name))
 				t.Logf("removed the marker of %s", n.name)
 			case left > 0:
@@ -316,7 +316,8 @@ func (w *world) strike(rnd *rand.Rand) {
 	w.kill(victims)
 }
 
-// moments is when something was first done to a node.
+// moments is when something was done to a node: a touch for the first time, a
+// removal for the last.
 type moments map[string]time.Time
 
 func (m moments) note(node string) {
