@@ -41,7 +41,7 @@ const (
 	FailedByHand                    // a person says failed, with Code
 	Touched                         // a person touched a marker that is not 0: empty it with Replace, then Override
 	BadMarker                       // not a marker: name it, never done
-	PutBack                         // missing, or says done otherwise than is recorded: publish the recorded content again
+	PutBack                         // missing: publish the recorded content again
 	Torn                            // what a power cut left of ours: Replace it by the recorded content
 	Retry                           // a person removed the marker of a node that was not done: rerun it
 	Unsettled                       // too early to tell: judge again at Until
@@ -99,9 +99,6 @@ func Judge(rec Recorded, obs Observed, now time.Time) Verdict {
 		}
 	}
 	if obs.Content.Success() {
-		if rec.Known && rec.Content.Success() {
-			return Verdict{Kind: PutBack} // done is done, whichever way it is said
-		}
 		return Verdict{Kind: Override}
 	}
 	return Verdict{Kind: FailedByHand, Code: obs.Content.Code}

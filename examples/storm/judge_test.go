@@ -109,6 +109,9 @@ func (w *world) marker(j *job, label string) {
 	b, err := os.ReadFile(filepath.Join(w.root, ".cmux/signals", j.name+".done"))
 	is := strings.TrimSpace(string(b))
 	want := map[string]string{"done": "0", "done (override)": "", "failed (exit 7)": "7"}
+	if j.free && label == "done" && is == "" && err == nil {
+		return // emptied by hand when it was done, which changes nothing else
+	}
 	if code, ok := want[label]; ok && (err != nil || is != code) {
 		w.t.Errorf("%s is %q and its marker %q, %v", j.name, label, is, err)
 	}
