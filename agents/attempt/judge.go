@@ -77,9 +77,7 @@ func (a *attempt) stands() (still bool, err error) {
 				return err
 			}
 		}
-		outside, err := a.outside(func() ([]string, error) {
-			return a.tree.repo.ChangedFiles(ctx, a.tree.lent.Path, a.ownStart)
-		})
+		outside, err := a.outside(ctx)
 		if err != nil || len(outside) > 0 {
 			return err
 		}
@@ -455,9 +453,7 @@ func (a *attempt) scope(ctx context.Context) (*fault, error) {
 			tell:   prompt.Nested(shown(inside), inside[0]),
 		}, nil
 	}
-	outside, err := a.outside(func() ([]string, error) {
-		return a.tree.repo.ChangedFiles(ctx, a.tree.lent.Path, a.ownStart)
-	})
+	outside, err := a.outside(ctx)
 	if err != nil || len(outside) == 0 {
 		return nil, err
 	}
@@ -469,12 +465,12 @@ func (a *attempt) scope(ctx context.Context) (*fault, error) {
 	}, nil
 }
 
-// outside are those of the changed paths that the node may not write.
-func (a *attempt) outside(changed func() ([]string, error)) ([]string, error) {
+// outside are the changed paths that the node may not write.
+func (a *attempt) outside(ctx context.Context) ([]string, error) {
 	if len(a.node.Scope) == 0 && len(a.node.Context) == 0 {
 		return nil, nil
 	}
-	paths, err := changed()
+	paths, err := a.tree.repo.ChangedFiles(ctx, a.tree.lent.Path, a.ownStart)
 	return slices.DeleteFunc(paths, func(path string) bool {
 		if len(a.node.Scope) > 0 {
 			return dag.InScope(a.node.Scope, path)
