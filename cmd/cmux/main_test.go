@@ -73,6 +73,9 @@ func setup(e *testscript.Env) error {
 		"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "CMUX_HOME": "", "SHELL": "/bin/sh",
 		"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.com",
 		"GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.com",
+		// With the race detector every cmux of a script would sleep for a second
+		// before it exits.
+		"GORACE": "atexit_sleep_ms=10",
 	} {
 		e.Setenv(k, v)
 	}
