@@ -396,10 +396,9 @@ func TestFirstRunDialogs(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(config map[string]any)
 		asks   string
-		answer func(p *terminal)
 	}{
-		"trust": {func(config map[string]any) { config["projects"] = map[string]any{} }, "trust the folder", func(p *terminal) { p.keys("Up", "Enter") }},
-		"key":   {func(config map[string]any) { delete(config, "customApiKeyResponses") }, "use the API key", func(p *terminal) { p.keys("Up", "Enter") }},
+		"trust": {func(config map[string]any) { config["projects"] = map[string]any{} }, "trust the folder"},
+		"key":   {func(config map[string]any) { delete(config, "customApiKeyResponses") }, "use the API key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -418,7 +417,7 @@ func TestFirstRunDialogs(t *testing.T) {
 			if d := f.last(run.Active).Detail; !strings.Contains(d, c.asks) {
 				t.Errorf("asked %q", d)
 			}
-			c.answer(p)
+			p.chooses("Yes")
 			p.ends()
 			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
 		})

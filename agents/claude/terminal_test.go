@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"time"
 
 	"cmux/agents/run"
 	"cmux/agents/tmux"
@@ -91,6 +93,25 @@ func (p *terminal) types(text string) {
 	p.f.t.Helper()
 	p.exec("send-keys", "-l", "-t", p.pane, "--", text)
 	p.shows(text)
+	p.keys("Enter")
+}
+
+// chooses moves through a dialog to the option with text and confirms it. A
+// dialog is drawn before it hears keys, so one that did nothing is pressed again.
+func (p *terminal) chooses(text string) {
+	p.f.t.Helper()
+	chosen := regexp.MustCompile("(?m)^ *❯.*" + text)
+	var pressed time.Time
+	p.f.eventually("the dialog stands at "+text, func() bool {
+		if chosen.MatchString(p.screen()) {
+			return true
+		}
+		if time.Since(pressed) > time.Second {
+			p.keys("Up")
+			pressed = time.Now()
+		}
+		return false
+	})
 	p.keys("Enter")
 }
 
