@@ -1,95 +1,125 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// rooms says which of the top-level folders each of them may import, beside
-// itself. Imports go downwards only.
-var rooms = map[string][]string{
-	"dag":      nil,
-	"signals":  nil,
-	"worktree": nil,
-	"agents":   {"dag", "signals", "worktree"},
-	"server":   {"agents", "dag", "signals", "worktree", "web"},
-	"web":      nil,
-	"cmd":      {"server", "agents", "dag", "signals", "worktree", "web"},
-	"examples": {"server", "agents", "dag", "signals", "worktree"},
+// house is every package of cmux, from the ground up, with those of the others
+// that it imports. A package imports only what stands above it in this list, so
+// imports go downwards; which room may stand on which, DESIGN §2 says.
+var house = []struct {
+	pkg     string
+	imports string
+}{
+	{"dag", ""},
+	{"signals", ""},
+	{"worktree", ""},
+
+	{"agents/proc", ""},
+	{"agents/tmux", ""},
+	{"agents/harmless", ""},
+	{"agents/seal", ""},
+	{"agents/guard", "dag"},
+	{"agents/event", "agents/harmless dag signals"},
+	{"agents/transcript", "agents/event dag"},
+	{"agents/run", "agents/proc agents/seal dag signals worktree"},
+	{"agents/origin", "agents/proc agents/run signals"},
+	{"agents/prompt", "agents/run dag"},
+	{"agents/attempt", "agents/event agents/guard agents/harmless agents/proc agents/prompt agents/run dag signals worktree"},
+	{"agents/claude", "agents/attempt agents/event agents/guard agents/proc agents/prompt agents/tmux agents/transcript dag signals"},
+	{"agents/stdio", "agents/attempt agents/event agents/guard agents/proc signals"},
+	{"agents/codex", "agents/attempt agents/event agents/guard agents/proc agents/prompt agents/stdio agents/transcript dag"},
+	{"agents/kimi", "agents/attempt agents/event agents/guard agents/proc agents/stdio agents/transcript dag"},
+	{"agents/kinds", "agents/attempt agents/claude agents/codex agents/kimi dag"},
+	{"agents/wrapper", "agents/attempt agents/origin agents/proc agents/run dag signals"},
+	{"agents/mcp", "agents/attempt agents/wrapper"},
+	{"agents/runner", "agents/attempt agents/event agents/harmless agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
+
+	{"cmd/cmux/early", ""},
+	{"cmd/cmux/quiet", ""},
+	{"cmd/cmux", "agents/attempt agents/event agents/guard agents/harmless agents/kinds agents/mcp agents/origin agents/proc agents/run agents/runner agents/seal agents/tmux agents/wrapper cmd/cmux/early cmd/cmux/quiet dag signals worktree"},
 }
 
-// parts orders what stands inside the room agents in the same way.
-var parts = map[string][]string{
-	"agents/proc":       nil,
-	"agents/tmux":       nil,
-	"agents/seal":       nil,
-	"agents/run":        {"agents/proc", "agents/seal"},
-	"agents/origin":     {"agents/proc", "agents/run"},
-	"agents/prompt":     {"agents/proc", "agents/run"},
-	"agents/guard":      nil,
-	"agents/harmless":   nil,
-	"agents/event":      {"agents/harmless"},
-	"agents/transcript": {"agents/event"},
-	"agents/modeltest":  nil,
-	"agents/attempt":    {"agents/event", "agents/guard", "agents/harmless", "agents/proc", "agents/prompt", "agents/run"},
-	"agents/scripted":   {"agents/attempt", "agents/proc", "agents/run"},
-	"agents/wrapper":    {"agents/attempt", "agents/origin", "agents/proc", "agents/run"},
-	"agents/runner":     {"agents/attempt", "agents/event", "agents/harmless", "agents/proc", "agents/run", "agents/tmux", "agents/wrapper"},
+// besides are the packages that only tests and benchmarks use. They may import
+// any other, and none of the house imports them.
+var besides = []string{
+	"agents/chaos",
+	"agents/modeltest",
+	"agents/modeltest/modeld",
+	"agents/runner/benchruns",
+	"agents/runner/benchruns/stamp",
+	"agents/scripted",
+	"agents/seal/sealtest",
+	"agents/stdio/stdiotest",
+	"agents/tmux/tmuxtest",
+	"examples",
+	"examples/storm",
 }
 
 func TestImportsGoDownwards(t *testing.T) {
-	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Imports", "cmux/...")
-	out, err := cmd.Output()
+	may := map[string][]string{}
+	for _, h := range house {
+		imports := strings.Fields(h.imports)
+		for _, i := range imports {
+			if _, ok := may[i]; !ok {
+				t.Errorf("%s imports %s, which does not stand above it in the list", h.pkg, i)
+			}
+		}
+		may[h.pkg] = imports
+	}
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "cmux/...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
-	seen := 0
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+	found := map[string]bool{}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct {
-			ImportPath, Name string
-			Imports          []string
+			ImportPath string
+			Imports    []string
 		}
 		if err := d.Decode(&p); err == io.EOF {
 			break
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		seen++
-		from, fromPart := room(p.ImportPath)
-		may, ok := rooms[from]
+		pkg := strings.TrimPrefix(p.ImportPath, "cmux/")
+		found[pkg] = true
+		allowed, ok := may[pkg]
 		if !ok {
-			t.Errorf("%s is in no room; add no further top-level folder for code", p.ImportPath)
+			if !slices.Contains(besides, pkg) {
+				t.Errorf("%s stands nowhere in the house: list it with what it may import; a new top-level folder needs DESIGN §2", pkg)
+			}
 			continue
 		}
+		var does []string
 		for _, i := range p.Imports {
-			if !strings.HasPrefix(i, "cmux/") {
-				continue
+			if ours, ok := strings.CutPrefix(i, "cmux/"); ok {
+				does = append(does, ours)
 			}
-			to, toPart := room(i)
-			if to != from && !slices.Contains(may, to) {
-				t.Errorf("%s imports %s: %s may import %v", p.ImportPath, i, from, may)
+		}
+		for _, i := range does {
+			if !slices.Contains(allowed, i) {
+				t.Errorf("%s imports %s: it may import %q", pkg, i, allowed)
 			}
-			// A program below a part, such as its benchmarks, is on top of all parts.
-			if m, ok := parts[fromPart]; ok && p.Name != "main" && to == "agents" && toPart != fromPart && !slices.Contains(m, toPart) {
-				t.Errorf("%s imports %s: it may import %v of agents", p.ImportPath, i, m)
+		}
+		for _, i := range allowed {
+			if !slices.Contains(does, i) {
+				t.Errorf("%s no longer imports %s: take it off the list", pkg, i)
 			}
 		}
 	}
-	if seen < len(parts) {
-		t.Errorf("go list named %d packages, fewer than agents has", seen)
+	for _, pkg := range append(slices.Collect(maps.Keys(may)), besides...) {
+		if !found[pkg] {
+			t.Errorf("%s is listed and not there", pkg)
+		}
 	}
-}
-
-// room is the top-level folder of a package, and the folder below it.
-func room(path string) (room, part string) {
-	rest := strings.TrimPrefix(path, "cmux/")
-	room, _, _ = strings.Cut(rest, "/")
-	elems := strings.SplitN(rest, "/", 3)
-	return room, strings.Join(elems[:min(2, len(elems))], "/")
 }
 
 // TestReleasedBinaryHasNoTestParts: what stands in for models and agents stays
