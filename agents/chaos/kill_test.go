@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cmux/agents/run"
+	"cmux/agents/tmux/tmuxtest"
 	"cmux/dag"
 )
 
@@ -99,57 +100,58 @@ func TestKilledProgramHasFailed(t *testing.T) {
 // notice. The fifth death within a minute is the last.
 func TestTmuxRespawnsTheRunner(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, false, "")
-	w.start(two(w, ""), "a", 1)
-	ups := func() int {
-		n := 0
-		w.run().Replay(run.NewHistory(w.run().Plan.Graph), 0, func(rec *run.Record, _ dag.Change, _ bool) {
-			if rec.Type == run.RunnerUp {
-				n++
+	tmuxtest.Retry(t, func(t *testing.T, failed func(string, ...any)) {
+		w := newWorld(t, false, "")
+		w.start(two(w, ""), "a", 1)
+		ups := func() int {
+			n := 0
+			w.run().Replay(run.NewHistory(w.run().Plan.Graph), 0, func(rec *run.Record, _ dag.Change, _ bool) {
+				if rec.Type == run.RunnerUp {
+					n++
+				}
+			})
+			return n
+		}
+		// What a crash of tmux takes comes back at resume, as
+		// TestEverythingKilledAtOnce has it, but there is nobody left to respawn.
+		alive := func() {
+			if _, err := w.try("tmux", "-L", "t", "list-sessions"); err != nil {
+				failed("its server has died: %v", err)
 			}
-		})
-		return n
-	}
-	// tmux 3.3a now and then crashes when a pane and a control client end at
-	// the same moment. What is lost then comes back at resume, as
-	// TestEverythingKilledAtOnce has it, but there is nobody left to respawn.
-	alive := func() {
-		if _, err := w.try("tmux", "-L", "t", "list-sessions"); err != nil {
-			t.Skipf("the tmux server itself has died: %v", err)
 		}
-	}
-	for i := 1; i <= 5; i++ {
-		if !until(t, fmt.Sprintf("runner %d", i), 30*time.Second, func() bool {
+		for i := 1; i <= 5; i++ {
+			if !until(t, fmt.Sprintf("runner %d", i), 30*time.Second, func() bool {
+				alive()
+				return ups() == i && len(w.only("runner")) == 1
+			}) {
+				t.Fatal(w.report())
+			}
+			w.kill(w.only("runner"))
+		}
+		said := ""
+		if !until(t, "the fifth death to be the last", 30*time.Second, func() bool {
 			alive()
-			return ups() == i && len(w.only("runner")) == 1
+			said, _ = w.try("tmux", "-L", "t", "list-panes", "-a", "-F", "#{@cmux_label}")
+			return strings.Contains(said, "the runner died five times in a minute: cmux agents resume")
 		}) {
-			t.Fatal(w.report())
+			t.Fatalf("%s\n%s", said, w.report())
 		}
-		w.kill(w.only("runner"))
-	}
-	said := ""
-	if !until(t, "the fifth death to be the last", 30*time.Second, func() bool {
+		if n := len(w.only("runner")); n != 0 {
+			t.Errorf("%d runners live", n)
+		}
 		alive()
-		said, _ = w.try("tmux", "-L", "t", "list-panes", "-a", "-F", "#{@cmux_label}")
-		return strings.Contains(said, "the runner died five times in a minute: cmux agents resume")
-	}) {
-		t.Fatalf("%s\n%s", said, w.report())
-	}
-	if n := len(w.only("runner")); n != 0 {
-		t.Errorf("%d runners live", n)
-	}
-	alive()
-	if v := w.view(); v.RunState != dag.RunNoRunner || v.Nodes[0].Status.Label != "running" {
-		t.Errorf("%s:\n%s", v.RunState, labels(v))
-	}
-	if err := w.carry("resume"); err != nil {
-		t.Fatal(err)
-	}
-	w.let()
-	w.becomes("a: done\nb: done")
-	if n := w.ran("a"); n != 1 {
-		t.Errorf("a ran %d times, want 1: its wrapper was never touched", n)
-	}
+		if v := w.view(); v.RunState != dag.RunNoRunner || v.Nodes[0].Status.Label != "running" {
+			t.Errorf("%s:\n%s", v.RunState, labels(v))
+		}
+		if err := w.carry("resume"); err != nil {
+			t.Fatal(err)
+		}
+		w.let()
+		w.becomes("a: done\nb: done")
+		if n := w.ran("a"); n != 1 {
+			t.Errorf("a ran %d times, want 1: its wrapper was never touched", n)
+		}
+	})
 }
 
 // What is left of an attempt is ended before it is done again.
@@ -248,38 +250,40 @@ func TestEverythingKilledAtOnce(t *testing.T) {
 // node is lost for it.
 func TestKilledTmuxClient(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, false, "")
-	w.start(two(w, ""), "a", 1)
-	runners := w.only("runner")
-	if len(runners) != 1 {
-		t.Fatalf("%d runners\n%s", len(runners), w.report())
-	}
-	killed := 0
-	for _, p := range w.only("tmux") {
-		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
-		_, rest, _ := strings.Cut(string(stat), ") ") // the name may hold spaces
-		if f := strings.Fields(rest); len(f) > 1 && f[1] == fmt.Sprint(runners[0].PID) {
-			syscall.Kill(p.PID, syscall.SIGKILL)
-			killed++
+	tmuxtest.Retry(t, func(t *testing.T, failed func(string, ...any)) {
+		w := newWorld(t, false, "")
+		w.start(two(w, ""), "a", 1)
+		runners := w.only("runner")
+		if len(runners) != 1 {
+			t.Fatalf("%d runners\n%s", len(runners), w.report())
 		}
-	}
-	if killed != 1 {
-		t.Fatalf("%d clients of the runner were killed, want 1\n%s", killed, w.report())
-	}
-	if !until(t, "another runner", 30*time.Second, func() bool {
-		if _, err := w.try("tmux", "-L", "t", "list-sessions"); err != nil {
-			t.Skipf("the tmux server itself has died: %v", err)
+		killed := 0
+		for _, p := range w.only("tmux") {
+			stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
+			_, rest, _ := strings.Cut(string(stat), ") ") // the name may hold spaces
+			if f := strings.Fields(rest); len(f) > 1 && f[1] == fmt.Sprint(runners[0].PID) {
+				syscall.Kill(p.PID, syscall.SIGKILL)
+				killed++
+			}
 		}
-		now := w.only("runner")
-		return len(now) == 1 && now[0].PID != runners[0].PID
-	}) {
-		t.Fatal(w.report())
-	}
-	w.let()
-	w.becomes("a: done\nb: done")
-	if n := w.ran("a"); n != 1 {
-		t.Errorf("a ran %d times", n)
-	}
+		if killed != 1 {
+			t.Fatalf("%d clients of the runner were killed, want 1\n%s", killed, w.report())
+		}
+		if !until(t, "another runner", 30*time.Second, func() bool {
+			if _, err := w.try("tmux", "-L", "t", "list-sessions"); err != nil {
+				failed("its server has died: %v", err)
+			}
+			now := w.only("runner")
+			return len(now) == 1 && now[0].PID != runners[0].PID
+		}) {
+			t.Fatal(w.report())
+		}
+		w.let()
+		w.becomes("a: done\nb: done")
+		if n := w.ran("a"); n != 1 {
+			t.Errorf("a ran %d times", n)
+		}
+	})
 }
 
 // stop reaches every agent, with a runner and without one, and one that was

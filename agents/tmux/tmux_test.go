@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"cmux/agents/tmux/tmuxtest"
 )
 
 // newServer is a server of the test's own, ended with it. Its directory is
@@ -694,67 +696,68 @@ func TestAttachInsideShowsLiteralLabels(t *testing.T) {
 }
 
 func TestGuard(t *testing.T) {
-	s := newServer(t)
-	c := connect(t, s, nil)
-	ctx := t.Context()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "pids")
-	p := session(t, c, Spec{Dir: dir, Argv: []string{"/bin/sh", "-c", "echo $$ >>pids; exec cat"}})
-	// born waits until the command was started n times, for the last one's pid.
-	born := func(n int) (pid int) {
-		t.Helper()
-		asked := time.Now()
-		eventually(t, func() error {
-			b, err := os.ReadFile(file)
-			if got := strings.Fields(string(b)); err != nil || len(got) != n {
-				// tmux 3.3a forgets a death now and then (2 of 100 here): the pane
-				// is dead, has no status, and no hook runs. That is not Guard's.
-				if p := pane(t, c, p.Pane); p.Dead && p.DeadStatus < 0 && time.Since(asked) > 10*time.Second {
-					t.Skipf("tmux forgot a death: %+v", p)
+	tmuxtest.Retry(t, func(t *testing.T, failed func(string, ...any)) {
+		s := newServer(t)
+		c := connect(t, s, nil)
+		ctx := t.Context()
+		dir := t.TempDir()
+		file := filepath.Join(dir, "pids")
+		p := session(t, c, Spec{Dir: dir, Argv: []string{"/bin/sh", "-c", "echo $$ >>pids; exec cat"}})
+		// born waits until the command was started n times, for the last one's pid.
+		born := func(n int) (pid int) {
+			t.Helper()
+			asked := time.Now()
+			eventually(t, func() error {
+				b, err := os.ReadFile(file)
+				if got := strings.Fields(string(b)); err != nil || len(got) != n {
+					// The pane is dead, has no status, and no hook runs.
+					if p := pane(t, c, p.Pane); p.Dead && p.DeadStatus < 0 && time.Since(asked) > 10*time.Second {
+						failed("it forgot a death: %+v", p)
+					}
+					return fmt.Errorf("started %d times, want %d", len(got), n)
+				} else if pid, err = strconv.Atoi(got[n-1]); err != nil {
+					return err
 				}
-				return fmt.Errorf("started %d times, want %d", len(got), n)
-			} else if pid, err = strconv.Atoi(got[n-1]); err != nil {
-				return err
+				return nil
+			})
+			return pid
+		}
+		// kill ends it as kill -9 ends a runner, whose client goes with it.
+		kill := func(pid int) {
+			t.Helper()
+			runner := connect(t, s, nil)
+			must(t, syscall.Kill(pid, syscall.SIGKILL))
+			must(t, runner.Close())
+		}
+		must(t, c.Guard(ctx, p.Pane, "given up; #{x}"))
+		n := 1
+		for range guardDeaths - 1 {
+			kill(born(n))
+			n++
+		}
+		born(n)
+		must(t, c.Guard(ctx, p.Pane, "given up; #{x}")) // forgets
+		for range guardDeaths - 1 {
+			kill(born(n))
+			n++
+		}
+		kill(born(n))
+		waitDead(t, c, p.Pane)
+		eventually(t, func() error {
+			if got, err := c.Option(ctx, p.Pane, optLabel); got != "given up; ##{x}" {
+				return fmt.Errorf("label %q, %v", got, err)
 			}
 			return nil
 		})
-		return pid
-	}
-	// kill ends it as kill -9 ends a runner, whose client goes with it.
-	kill := func(pid int) {
-		t.Helper()
-		runner := connect(t, s, nil)
-		must(t, syscall.Kill(pid, syscall.SIGKILL))
-		must(t, runner.Close())
-	}
-	must(t, c.Guard(ctx, p.Pane, "given up; #{x}"))
-	n := 1
-	for range guardDeaths - 1 {
-		kill(born(n))
+		born(n)
+		must(t, c.Guard(ctx, p.Pane, "")) // a pane that is dead already
 		n++
-	}
-	born(n)
-	must(t, c.Guard(ctx, p.Pane, "given up; #{x}")) // forgets
-	for range guardDeaths - 1 {
-		kill(born(n))
-		n++
-	}
-	kill(born(n))
-	waitDead(t, c, p.Pane)
-	eventually(t, func() error {
-		if got, err := c.Option(ctx, p.Pane, optLabel); got != "given up; ##{x}" {
-			return fmt.Errorf("label %q, %v", got, err)
-		}
-		return nil
+		pid := born(n)
+		must(t, c.Unguard(ctx, p.Pane))
+		kill(pid)
+		waitDead(t, c, p.Pane)
+		born(n)
 	})
-	born(n)
-	must(t, c.Guard(ctx, p.Pane, "")) // a pane that is dead already
-	n++
-	pid := born(n)
-	must(t, c.Unguard(ctx, p.Pane))
-	kill(pid)
-	waitDead(t, c, p.Pane)
-	born(n)
 }
 
 func TestGuardGivesUpOnWhatEndsAtOnce(t *testing.T) {
