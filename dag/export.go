@@ -3,7 +3,6 @@ package dag
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,8 +11,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/dominikbraun/graph"
-	"github.com/dominikbraun/graph/draw"
 	"gopkg.in/yaml.v3"
 )
 
@@ -136,52 +133,3 @@ func renderMap[V any](m map[string]V, _ string) string {
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }
-
-// maxReduction bounds the work of a transitive reduction, which takes time in
-// the product of edges and nodes.
-const maxReduction = 5_000_000
-
-// DOT writes the graph in the language of Graphviz, an arrow from each node to
-// those that wait for it. Arrows that follow from others are left out, but in
-// graphs of several thousand nodes.
-func (g *Graph) DOT(w io.Writer) error {
-	d := graph.New(graph.StringHash, graph.Directed(), graph.Acyclic())
-	edges := 0
-	for i := range g.Nodes {
-		n := &g.Nodes[i]
-		if err := d.AddVertex(n.Name, graph.VertexAttribute("shape", shapes[n.Role])); err != nil {
-			return fmt.Errorf("node %q: %w", n.Name, err)
-		}
-	}
-	for i := range g.Nodes {
-		for _, j := range g.deps[i] {
-			if err := d.AddEdge(g.Nodes[j].Name, g.Nodes[i].Name); err != nil {
-				return fmt.Errorf("edge %q -> %q: %w", g.Nodes[j].Name, g.Nodes[i].Name, err)
-			}
-			edges++
-		}
-	}
-	if edges*(len(g.Nodes)+edges) <= maxReduction {
-		reduced, err := graph.TransitiveReduction(d)
-		if err != nil {
-			return fmt.Errorf("reduce the graph: %w", err)
-		}
-		d = reduced
-	}
-	var b bytes.Buffer
-	if err := draw.DOT(d, &b, draw.GraphAttribute("rankdir", "LR")); err != nil {
-		return err
-	}
-	// The library walks maps: sorted, the same graph gives the same text.
-	var lines []string
-	for line := range strings.Lines(b.String()) {
-		if strings.HasPrefix(line, "\t") {
-			lines = append(lines, line)
-		}
-	}
-	slices.Sort(lines)
-	_, err := fmt.Fprintf(w, "strict digraph {\n%s}\n", strings.Join(lines, ""))
-	return err
-}
-
-var shapes = map[Role]string{RoleBuild: "box", RoleReview: "ellipse", RoleMerge: "house", RoleGate: "octagon"}

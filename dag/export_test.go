@@ -9,56 +9,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestDOT(t *testing.T) {
-	g, _, err := Parse("f.yml", []byte(`
-session: s
-agents:
-  - {name: a, task: x}
-  - {name: b, task: x, depends_on: a}
-  - {name: c-1.x, role: review, task: x, depends_on: "a, b"}
-  - {name: all, role: merge, depends_on: "a, b, c-1.x"}
-  - {name: ok, role: gate}
-`), ParseOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const want = `strict digraph {
-	"a" -> "b" [  weight=0 ];
-	"a" [ shape="box",  weight=0 ];
-	"all" [ shape="house",  weight=0 ];
-	"b" -> "c-1.x" [  weight=0 ];
-	"b" [ shape="box",  weight=0 ];
-	"c-1.x" -> "all" [  weight=0 ];
-	"c-1.x" [ shape="ellipse",  weight=0 ];
-	"ok" [ shape="octagon",  weight=0 ];
-	rankdir="LR";
-}
-`
-	var b bytes.Buffer
-	if err := g.DOT(&b); err != nil || b.String() != want {
-		t.Errorf("error %v\n%s\nwant\n%s", err, b.String(), want)
-	}
-}
-
-// A graph too large to reduce still comes out whole.
-func TestDOTLarge(t *testing.T) {
-	g, _, err := Parse("f.yml", layered(3000), ParseOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if err := g.DOT(&b); err != nil {
-		t.Fatal(err)
-	}
-	edges := 0
-	for i := range g.Nodes {
-		edges += len(g.Deps(i))
-	}
-	if got := strings.Count(b.String(), " -> "); got != edges {
-		t.Errorf("%d arrows, want %d", got, edges)
-	}
-}
-
 // Any graph survives being frozen and being written as a configuration.
 func TestForms(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ -~]{1,30}(\n[ -~]{0,30}){0,3}\n?`), rapid.SampledFrom([]string{"true", "null", "~", "1", "1e3", "=", "<<", "- a", "a: b", "#", "| x", "a #b", "2024-01-01", "\ufeff", "\u2028", "a\r\nb", "\x7f", "\u0085", "\t"}))

@@ -175,10 +175,6 @@ func (s *State) BlockedBy(i int) []int {
 	return s.g.reach(i, func(d int) bool { return s.stands[d] == blocked })
 }
 
-// Downstream is every node that depends on node i, directly or through
-// others, in graph order.
-func (g *Graph) Downstream(i int) []int { return g.reach(i, func(int) bool { return true }) }
-
 // reach follows dependents from i through the nodes that through admits.
 func (g *Graph) reach(i int, through func(int) bool) []int {
 	seen := make(map[int]bool)

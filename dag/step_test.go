@@ -448,8 +448,8 @@ func TestReach(t *testing.T) {
 		}
 		return out
 	}
-	if got := names(g.Downstream(g.Index("b"))); got != "cde" {
-		t.Errorf("downstream of b: %s", got)
+	if down, err := g.Downstream(g.Index("b")); err != nil || names(down) != "cde" {
+		t.Errorf("downstream of b: %v, %v", down, err)
 	}
 	if got := names(s.BlockedBy(g.Index("a"))); got != "" {
 		t.Errorf("blocked by a running node: %s", got)

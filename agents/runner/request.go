@@ -255,8 +255,12 @@ func Rerun(s *dag.State, i int, downstream bool, overBudget func(int) error) ([]
 	if !downstream {
 		return nodes, nil
 	}
+	behind, err := g.Downstream(i)
+	if err != nil {
+		return nil, err
+	}
 	var errs []error
-	for _, d := range g.Downstream(i) {
+	for _, d := range behind {
 		df := s.Fact(d)
 		if df.Live() {
 			errs = append(errs, fmt.Errorf("%s, which depends on %s, is still running: cmux agents stop %s first", g.Nodes[d].Name, name, g.Nodes[d].Name))

@@ -263,7 +263,7 @@ func newAgentsCmd(d *Deps) *cobra.Command {
 	}
 	cmd.AddCommand(newInitCmd(d), aPersons(newStartCmd(d)), newStatusCmd(d), newWaitCmd(d), newLogsCmd(d), aPersons(newAttachCmd(d)), newDiffCmd(d),
 		aPersons(newAnswerCmd(d)), aPersons(newApproveCmd(d)), aPersons(newOverrideCmd(d)), aPersons(newReleaseCmd(d)), newVerifyCmd(d),
-		aPersons(newRetryCmd(d)), aPersons(newStopCmd(d)), aPersons(newResumeCmd(d)), aPersons(newMergeCmd(d)), aPersons(newSharedCmd(d), "restore", "accept"), aPersons(newCleanupCmd(d)), newSchemaCmd(d), newListCmd(d), newExecCmd(d), aPersons(newRunCmd(d)))
+		aPersons(newRetryCmd(d)), aPersons(newStopCmd(d)), aPersons(newResumeCmd(d)), aPersons(newMergeCmd(d)), aPersons(newSharedCmd(d), "restore", "accept"), aPersons(newCleanupCmd(d)), newSchemaCmd(d), newGraphCmd(d), newListCmd(d), newExecCmd(d), aPersons(newRunCmd(d)))
 	return cmd
 }
 

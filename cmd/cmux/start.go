@@ -100,7 +100,11 @@ func (d *Deps) start(ctx context.Context, f startFlags) error {
 		fmt.Fprintf(d.Out, "warning: start would refuse this now: %v\n", unfit)
 	}
 	if f.dryRun {
-		_, err := fmt.Fprint(d.Out, "\n"+schedule(l))
+		var b strings.Builder
+		if err := l.Graph.Draw(&b, "text"); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(d.Out, "\n%s\n%s", &b, schedule(l))
 		return err
 	}
 	if err := d.confirm(ctx, f.yes, "Start?"); err != nil {

@@ -35,10 +35,15 @@ for as well: --timeout bounds it.`,
 				return err
 			}
 			node := -1
+			needed := r.Plan.Graph.Order()
 			if len(args) > 0 {
 				if node, err = nodeIndex(r, args[0]); err != nil {
 					return err
 				}
+				if needed, err = r.Plan.Graph.Upstream(node); err != nil {
+					return err
+				}
+				needed = append(needed, node)
 			}
 			cause := fmt.Errorf("not ended after %s", timeout)
 			if timeout > 0 {
@@ -59,7 +64,7 @@ for as well: --timeout bounds it.`,
 				if outcome, more = waited(v, node, orphaned > 2); !more {
 					return false
 				}
-				wants := wanted(v, node)
+				wants := wanted(v, needed)
 				for _, w := range wants {
 					if !slices.Contains(told, w) {
 						fmt.Fprintf(d.Err, "waiting for a person: %s\n", w)
@@ -114,15 +119,12 @@ func waited(v *run.View, node int, orphaned bool) (outcome error, more bool) {
 	return nil, true
 }
 
-// wanted says, for each node that what is waited for needs, what only a person
-// can do for it now. node is -1 for the whole run.
-func wanted(v *run.View, node int) []string {
+// wanted says, for each node of those needed, what only a person can do for it
+// now.
+func wanted(v *run.View, needed []int) []string {
 	var all []string
-	for i := range v.Nodes {
+	for _, i := range needed {
 		n := &v.Nodes[i]
-		if node >= 0 && i != node && !slices.Contains(v.State.Graph().Downstream(i), node) {
-			continue
-		}
 		switch label := n.Status.Label; {
 		case label == "needs input", label == "taken over", label == "lost" && n.Fact.Held:
 			all = append(all, n.Spec.Name+" "+explained(v, i))

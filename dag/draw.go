@@ -1,0 +1,246 @@
+package dag
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/dominikbraun/graph"
+	"github.com/dominikbraun/graph/draw"
+)
+
+// Formats are the names that Draw takes.
+var Formats = []string{"text", "dot", "mermaid"}
+
+// Draw writes the graph for people, each node before those that wait for it:
+// as text, in the language of Graphviz (dot), or in that of Mermaid. Arrows that
+// follow from others are left out, but in graphs of several thousand nodes.
+func (g *Graph) Draw(w io.Writer, format string) error {
+	reduced, err := g.reduced()
+	if err != nil {
+		return err
+	}
+	switch format {
+	case "text":
+		return g.text(w, reduced)
+	case "dot":
+		return dot(w, reduced)
+	case "mermaid":
+		return g.mermaid(w, reduced)
+	}
+	return fmt.Errorf("unknown format %q: give one of %s", format, strings.Join(Formats, ", "))
+}
+
+// library is the graph as the library has it, with an edge from each node to
+// those that next names.
+func (g *Graph) library(next [][]int) (graph.Graph[string, string], error) {
+	d := graph.New(graph.StringHash, graph.Directed(), graph.Acyclic())
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if err := d.AddVertex(n.Name, graph.VertexAttribute("shape", shapes[n.Role])); err != nil {
+			return nil, fmt.Errorf("node %q: %w", n.Name, err)
+		}
+	}
+	for i := range g.Nodes {
+		for _, j := range next[i] {
+			if err := d.AddEdge(g.Nodes[i].Name, g.Nodes[j].Name); err != nil {
+				return nil, fmt.Errorf("edge %q -> %q: %w", g.Nodes[i].Name, g.Nodes[j].Name, err)
+			}
+		}
+	}
+	return d, nil
+}
+
+// maxReduction bounds the work of a transitive reduction, which takes time in
+// the product of edges and nodes.
+const maxReduction = 5_000_000
+
+// reduced is library without the edges that follow from others.
+func (g *Graph) reduced() (graph.Graph[string, string], error) {
+	d, err := g.library(g.dependents)
+	if err != nil {
+		return nil, err
+	}
+	edges, err := d.Size()
+	if err != nil || edges*(g.Len()+edges) > maxReduction {
+		return d, err
+	}
+	return graph.TransitiveReduction(d)
+}
+
+// Downstream is every node that depends on node i, directly or through
+// others, in graph order.
+func (g *Graph) Downstream(i int) ([]int, error) { return g.closure(i, g.dependents) }
+
+// Upstream is every node that node i depends on, directly or through others,
+// in graph order.
+func (g *Graph) Upstream(i int) ([]int, error) { return g.closure(i, g.deps) }
+
+// closure is every node that a way along next leads to from i.
+func (g *Graph) closure(i int, next [][]int) ([]int, error) {
+	d, err := g.library(next)
+	if err != nil {
+		return nil, err
+	}
+	reached := make(map[string]bool)
+	err = graph.DFS(d, g.Nodes[i].Name, func(name string) (stop bool) {
+		reached[name] = true
+		return false
+	})
+	return slices.DeleteFunc(slices.Clone(g.order), func(j int) bool { return j == i || !reached[g.Nodes[j].Name] }), err
+}
+
+// dot writes d as Graphviz reads it.
+func dot(w io.Writer, d graph.Graph[string, string]) error {
+	var b bytes.Buffer
+	if err := draw.DOT(d, &b, draw.GraphAttribute("rankdir", "LR")); err != nil {
+		return err
+	}
+	// The library walks maps: sorted, the same graph gives the same text.
+	var lines []string
+	for line := range strings.Lines(b.String()) {
+		if strings.HasPrefix(line, "\t") {
+			lines = append(lines, line)
+		}
+	}
+	slices.Sort(lines)
+	_, err := fmt.Fprintf(w, "strict digraph {\n%s}\n", strings.Join(lines, ""))
+	return err
+}
+
+var shapes = map[Role]string{RoleBuild: "box", RoleReview: "ellipse", RoleMerge: "house", RoleGate: "octagon"}
+
+// arrows are, for each node, those that wait for it by an edge of d, and how
+// many of its own dependencies d still has, both in graph order.
+func (g *Graph) arrows(d graph.Graph[string, string]) (waiting, deps [][]int, err error) {
+	edges, err := d.PredecessorMap()
+	if err != nil {
+		return nil, nil, err
+	}
+	waiting, deps = make([][]int, g.Len()), make([][]int, g.Len())
+	for _, i := range g.order {
+		for _, j := range g.deps[i] {
+			if _, ok := edges[g.Nodes[i].Name][g.Nodes[j].Name]; ok {
+				waiting[j] = append(waiting[j], i)
+				deps[i] = append(deps[i], j)
+			}
+		}
+	}
+	return waiting, deps, nil
+}
+
+// mermaid writes d as Mermaid's flowcharts, which Markdown pages show. A node is
+// called by its place, as words like "end" mean something there.
+func (g *Graph) mermaid(w io.Writer, d graph.Graph[string, string]) error {
+	waiting, _, err := g.arrows(d)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	b.WriteString("flowchart LR\n")
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		form := outlines[n.Role]
+		fmt.Fprintf(&b, "    n%d%s\"%s\"%s\n", i, form[0], n.Name, form[1])
+	}
+	for _, i := range g.order {
+		for _, j := range waiting[i] {
+			fmt.Fprintf(&b, "    n%d --> n%d\n", i, j)
+		}
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+var outlines = map[Role][2]string{RoleBuild: {"[", "]"}, RoleReview: {"([", "])"}, RoleMerge: {"[[", "]]"}, RoleGate: {"{{", "}}"}}
+
+// maxDepth is how far text indents. What is deeper begins again at the margin,
+// as a long chain would else need space in the square of its length.
+const maxDepth = 20
+
+// text writes d as trees. A node with several dependencies stands under the one
+// that has the longest way to it, and names the others.
+func (g *Graph) text(w io.Writer, d graph.Graph[string, string]) error {
+	waiting, deps, err := g.arrows(d)
+	if err != nil {
+		return err
+	}
+	level, under := make([]int, g.Len()), make([]int, g.Len())
+	var roots []int
+	for _, i := range g.order {
+		under[i] = -1
+		for _, j := range deps[i] {
+			if under[i] < 0 || level[j] >= level[under[i]] {
+				under[i] = j
+			}
+			level[i] = max(level[i], level[j]+1)
+		}
+		if under[i] < 0 {
+			roots = append(roots, i)
+		}
+	}
+	var b bytes.Buffer
+	var tree func(i int, first, rest string, depth int)
+	tree = func(i int, first, rest string, depth int) {
+		var below []int
+		for _, j := range waiting[i] {
+			if under[j] == i {
+				below = append(below, j)
+			}
+		}
+		cut := depth == maxDepth && len(below) > 0
+		if depth == 0 && under[i] >= 0 {
+			first = "… "
+		}
+		fmt.Fprintf(&b, "%s%s%s", first, g.Nodes[i].Name, g.aside(i, under[i], deps[i]))
+		if cut {
+			b.WriteString(" …")
+			roots = append(roots, i)
+		}
+		b.WriteByte('\n')
+		for k, j := range below {
+			switch {
+			case cut:
+			case k < len(below)-1:
+				tree(j, rest+"├─ ", rest+"│  ", depth+1)
+			default:
+				tree(j, rest+"└─ ", rest+"   ", depth+1)
+			}
+		}
+	}
+	for len(roots) > 0 {
+		i := roots[0]
+		roots = roots[1:]
+		tree(i, "", "", 0)
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+// aside is what a drawn node's place does not say: its role, the dependencies
+// that it does not stand under, and what it asks of all of them.
+func (g *Graph) aside(i, under int, deps []int) string {
+	n := &g.Nodes[i]
+	var notes []string
+	if n.Role != RoleBuild {
+		notes = append(notes, string(n.Role))
+	}
+	var others []string
+	for _, j := range deps {
+		if j != under {
+			others = append(others, g.Nodes[j].Name)
+		}
+	}
+	if len(others) > 0 {
+		notes = append(notes, "also after "+strings.Join(others, ", "))
+	}
+	if n.When != AllSuccess && len(n.DependsOn) > 0 {
+		notes = append(notes, string(n.When))
+	}
+	if len(notes) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(notes, "; ") + ")"
+}
