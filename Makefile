@@ -8,6 +8,10 @@ GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  = -s -w -X main.version=$(VERSION)
 
+# The checkers' own dependencies stay out of cmux's go.mod. Errors may begin
+# with a name, such as Claude Code's (ST1005).
+LINT     = $(GO) tool -modfile=.ci/lint.mod
+
 .PHONY: all build demo test check bench docs tools clean install
 
 all: build
@@ -27,7 +31,10 @@ demo: tools build
 
 check:
 	@fmt="$$(gofmt -l cmd dag signals worktree agents examples)"; test -z "$$fmt" || { echo "gofmt: $$fmt"; exit 1; }
+	$(GO) mod tidy -diff
 	$(GO) vet ./...
+	$(LINT) staticcheck -checks inherit,-ST1005 ./...
+	@dead="$$($(LINT) deadcode -test ./...)"; test -z "$$dead" || { echo "nothing calls: $$dead"; exit 1; }
 	GOOS=darwin GOARCH=arm64 $(GO) vet ./...
 
 # Tests start their own binary as cmux thousands of times, and with the race

@@ -148,31 +148,6 @@ func (f *fixture) log() string {
 	return string(b)
 }
 
-// activities are the recorded activities in order.
-func (f *fixture) activities() []dag.Activity {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var as []dag.Activity
-	for _, r := range f.records {
-		if r.Type == run.Active {
-			as = append(as, r.Activity)
-		}
-	}
-	return as
-}
-
-func (f *fixture) count(typ run.Type) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	n := 0
-	for _, r := range f.records {
-		if r.Type == typ {
-			n++
-		}
-	}
-	return n
-}
-
 func (f *fixture) notes() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -3,7 +3,6 @@ package attempt
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"cmux/agents/run"
@@ -51,16 +50,6 @@ const waitsForSpace = "the disk is full: waiting for space"
 // cramped reports whether a disk that the node needs is full.
 func (a *attempt) cramped() bool {
 	return run.Cramped(a.job.Run.Dir) || a.spec.Place.Tree != "" && run.Cramped(a.spec.Place.Tree)
-}
-
-// roomy waits until there is space to begin with.
-func (a *attempt) roomy() error {
-	return a.patiently(func() error {
-		if a.cramped() {
-			return fmt.Errorf("%w: %s", run.ErrCramped, a.job.Run.Dir)
-		}
-		return nil
-	})
 }
 
 // roomily is during, patiently.

@@ -50,9 +50,7 @@ type world struct {
 	headless bool
 	env      []string
 
-	mu    sync.Mutex
-	procs []*exec.Cmd // headless runners
-	wg    sync.WaitGroup
+	wg sync.WaitGroup
 }
 
 func newWorld(t testing.TB, headless bool, config string) *world {

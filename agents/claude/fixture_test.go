@@ -323,11 +323,3 @@ func (f *fixture) dial() *wrapper.Client {
 	f.t.Cleanup(func() { c.Close() })
 	return c
 }
-
-// work is a turn that writes a file, commits it, and reports in the next.
-func work(dir, name string) []modeltest.Turn {
-	return []modeltest.Turn{
-		{modeltest.Thinking("a file is missing"), modeltest.ToolUse{Name: "Write", Input: map[string]string{"file_path": filepath.Join(dir, name), "content": "made\n"}}},
-		{modeltest.Shell("git add -A && git commit -q -m work")},
-	}
-}

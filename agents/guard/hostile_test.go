@@ -35,8 +35,7 @@ var messages = []string{
 
 type maker struct {
 	*rand.Rand
-	old, treeID string
-	place       map[string]string
+	place map[string]string
 }
 
 func pick[T any](m *maker, of []T) T { return of[m.IntN(len(of))] }

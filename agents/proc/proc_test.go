@@ -94,12 +94,12 @@ func TestIdentity(t *testing.T) {
 func TestExit(t *testing.T) {
 	s := spawner(t)
 	for script, want := range map[string]string{"exit 0": "exit 0", "exit 99": "exit 99", "kill -9 $$": "signal 9 (killed)"} {
-		p, err := s.Start(shell(script, mark(t)), mark(t))
-		if err == nil {
+		if _, err := s.Start(shell(script, mark(t)), mark(t)); err == nil {
 			t.Fatal("a program without its mark was started")
 		}
 		m := mark(t)
-		if p, err = s.Start(shell(script, m), m); err != nil {
+		p, err := s.Start(shell(script, m), m)
+		if err != nil {
 			t.Fatal(err)
 		}
 		<-p.Exited()
