@@ -97,7 +97,8 @@ func (p *terminal) types(text string) {
 }
 
 // chooses moves through a dialog to the option with text and confirms it. A
-// dialog is drawn before it hears keys, so one that did nothing is pressed again.
+// dialog is drawn before it hears keys, so one that did nothing is pressed
+// again, but not so soon that both count.
 func (p *terminal) chooses(text string) {
 	p.f.t.Helper()
 	chosen := regexp.MustCompile("(?m)^ *❯.*" + text)
@@ -106,7 +107,7 @@ func (p *terminal) chooses(text string) {
 		if chosen.MatchString(p.screen()) {
 			return true
 		}
-		if time.Since(pressed) > time.Second {
+		if time.Since(pressed) > 10*time.Second {
 			p.keys("Up")
 			pressed = time.Now()
 		}
