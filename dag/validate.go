@@ -432,21 +432,30 @@ type suggester struct{ left int }
 
 // near is a hint that names the candidate nearest to word, or "".
 func (s *suggester) near(word string, candidates []string) string {
+	candidates = candidates[:min(len(candidates), max(s.left, 0))]
+	s.left -= len(candidates)
+	best := Nearest(word, candidates)
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", best)
+}
+
+// Nearest is the candidate that a person most likely meant by word: one that
+// differs in case alone, or in - and blanks for _, else the one of fewest edits,
+// as long as they are few for its length; "" where there is none.
+func Nearest(word string, candidates []string) string {
 	if len(word) > maxName {
 		return ""
 	}
 	limit := max(1, min(3, len(word)/3))
 	best := ""
 	for _, c := range candidates {
-		if s.left--; s.left < 0 {
-			break
-		}
 		if c == "" || c == word {
 			continue
 		}
 		if strings.EqualFold(c, word) || strings.EqualFold(strings.NewReplacer("-", "_", " ", "_").Replace(word), c) {
-			best = c
-			break
+			return c
 		}
 		if d := distance(word, c, limit); d <= limit {
 			best, limit = c, d-1
@@ -455,10 +464,7 @@ func (s *suggester) near(word string, candidates []string) string {
 			}
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("did you mean %q?", best)
+	return best
 }
 
 // distance is the number of edits (insert, delete, replace, swap neighbours)

@@ -148,19 +148,6 @@ func Prepare(dir, name string, code int) (*Pending, error) {
 	return p, nil
 }
 
-// PrepareContent is Prepare for any content but a bad one. It serves to put an
-// override's marker back.
-func PrepareContent(dir, name string, c Content) (*Pending, error) {
-	if c.Kind == Bad {
-		return nil, fmt.Errorf("marker of %s: bad content cannot be written", name)
-	}
-	p, err := prepare(dir, name, c)
-	if err != nil {
-		return nil, fmt.Errorf("marker of %s: %w", name, explain(err))
-	}
-	return p, nil
-}
-
 func prepare(dir, name string, c Content) (*Pending, error) {
 	path, err := markerPath(dir, name)
 	if err != nil {

@@ -250,12 +250,6 @@ func TestReplaceAndRemove(t *testing.T) {
 	if got := list(t, dir); got != nil {
 		t.Errorf("folder holds %v", got)
 	}
-	p, err := PrepareContent(dir, "x", Content{Kind: Empty})
-	must(t, err)
-	must(t, p.Publish())
-	if got := read(t, filepath.Join(dir, "x.done")); got != "" {
-		t.Errorf("put back %q", got)
-	}
 }
 
 func TestMarkerRefusals(t *testing.T) {
@@ -278,9 +272,6 @@ func TestMarkerRefusals(t *testing.T) {
 	}
 	if _, err := Replace(dir, "x", Content{}); err == nil {
 		t.Error("bad content was written")
-	}
-	if _, err := PrepareContent(dir, "x", Content{}); err == nil {
-		t.Error("bad content was prepared")
 	}
 	if _, err := Prepare(filepath.Join(dir, "none"), "x", 0); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing folder: %v", err)

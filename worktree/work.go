@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -158,21 +157,6 @@ func (r *Repo) Uncommitted(ctx context.Context, treePath string) (Dirt, error) {
 	}
 	entries, _ = p.own(treePath, entries)
 	return dirtOf(ctx, treePath, entries)
-}
-
-// Diff writes the changes between two commits as a patch; with an empty to,
-// those between from and the working tree at dir, untracked files left out.
-func (r *Repo) Diff(ctx context.Context, w io.Writer, dir, from, to string, color bool) error {
-	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"}
-	if color {
-		args = append(args, "--color=always")
-	}
-	args = append(args, "--end-of-options", from)
-	if to != "" {
-		args = append(args, to)
-	}
-	_, err := command{dir: dir, args: append(args, "--"), stdout: w}.run(ctx)
-	return err
 }
 
 // taken reports what status still tells of when there is nothing to commit, such

@@ -8,8 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -60,14 +58,7 @@ func (k Kind) Account(n *dag.Node, env []string) string {
 	if k.Home == nil {
 		return n.Agent
 	}
-	frozen := func(name string) string {
-		for _, e := range slices.Backward(env) {
-			if v, ok := strings.CutPrefix(e, name+"="); ok {
-				return v
-			}
-		}
-		return ""
-	}
+	frozen := func(name string) string { return proc.Getenv(env, name) }
 	usual := k.Home(func(name string) string {
 		if name == "HOME" {
 			return frozen(name)

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 
 	"cmux/agents/attempt"
 	"cmux/agents/event"
@@ -76,21 +77,13 @@ func newAgent(s *attempt.Stage) (*agent, error) {
 	}
 	// One that never came to its first prompt left nothing to resume.
 	if a.start.Resume = a.start.Session != "" && Transcript(s.Env, a.start.Session) != ""; !a.start.Resume {
-		a.start.Session = newUUID()
+		a.start.Session = uuid.NewString()
 	}
 	a.listener = listener{
 		policy: s.Policy(), own: a.isOwn, now: time.Now, subagents: map[string]bool{},
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a, nil
-}
-
-func newUUID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 func (a *agent) Start(context.Context) error {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/proc"
 )
 
 // oldest is the version that cmux is tested with.
@@ -43,7 +44,7 @@ func Preflight(ctx context.Context, s attempt.Setup) attempt.Fitness {
 			f.Warn(fmt.Sprintf("Claude Code %s is older than %d.%d.%d, with which cmux is tested", text, oldest[0], oldest[1], oldest[2]), "claude update")
 		}
 	}
-	if s.AutoAccept && os.Geteuid() == 0 && getenv(s.Env, "IS_SANDBOX") != "1" {
+	if s.AutoAccept && os.Geteuid() == 0 && proc.Getenv(s.Env, "IS_SANDBOX") != "1" {
 		f.Fatal("Claude Code refuses auto_accept as root", "run as another user, or set IS_SANDBOX=1 inside a container")
 	}
 	if s.Headless && s.Asks {
@@ -70,12 +71,12 @@ func firstScreens(f *attempt.Fitness, s attempt.Setup, c config) {
 	if !c.Onboarded {
 		f.Fatal("Claude Code has not been set up: it would show its first-run screens", "run claude once"+there)
 	}
-	if key := getenv(s.Env, "ANTHROPIC_API_KEY"); key != "" && !slices.Contains(c.Keys.Approved, key[max(0, len(key)-20):]) {
+	if key := proc.Getenv(s.Env, "ANTHROPIC_API_KEY"); key != "" && !slices.Contains(c.Keys.Approved, key[max(0, len(key)-20):]) {
 		f.Fatal("Claude Code has not been told to use the API key of the environment, and would ask", "run claude once"+inside+", or unset ANTHROPIC_API_KEY")
 	}
 	switch {
 	case s.Root == "":
-	case getenv(s.Env, "CLAUDE_CODE_SANDBOXED") == "" && !c.trusts(s.Root):
+	case proc.Getenv(s.Env, "CLAUDE_CODE_SANDBOXED") == "" && !c.trusts(s.Root):
 		f.Fatal("Claude Code does not trust "+s.Root+" yet, and would ask", "run claude once"+inside)
 	default:
 		f.Fact("trusts " + s.Root)
@@ -104,8 +105,8 @@ type config struct {
 // readConfig reads what can be read; what cannot counts as not there.
 func readConfig(env []string) config {
 	var c config
-	file := filepath.Join(getenv(env, "HOME"), ".claude.json")
-	if dir := getenv(env, "CLAUDE_CONFIG_DIR"); dir != "" {
+	file := filepath.Join(proc.Getenv(env, "HOME"), ".claude.json")
+	if dir := proc.Getenv(env, "CLAUDE_CONFIG_DIR"); dir != "" {
 		file = filepath.Join(dir, ".claude.json")
 	}
 	if b, err := os.ReadFile(file); err == nil && json.Unmarshal(b, &c) != nil {
@@ -142,7 +143,7 @@ func loggedIn(env []string, c config) bool {
 		"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN",
 		"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY",
 	} {
-		if getenv(env, name) != "" {
+		if proc.Getenv(env, name) != "" {
 			return true
 		}
 	}

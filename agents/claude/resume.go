@@ -3,14 +3,16 @@ package claude
 import (
 	"fmt"
 	"path/filepath"
+
+	"cmux/agents/proc"
 )
 
 // configDir is the program's configuration folder in env.
 func configDir(env []string) string {
-	if dir := getenv(env, "CLAUDE_CONFIG_DIR"); dir != "" {
+	if dir := proc.Getenv(env, "CLAUDE_CONFIG_DIR"); dir != "" {
 		return dir
 	}
-	return filepath.Join(getenv(env, "HOME"), ".claude")
+	return filepath.Join(proc.Getenv(env, "HOME"), ".claude")
 }
 
 // Transcript is the path of a conversation's transcript; empty when there is

@@ -168,13 +168,3 @@ func environ(env []string) []string {
 		"CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS=0",
 		"CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT="+strconv.FormatInt(callTimeout.Milliseconds(), 10))
 }
-
-// getenv is the value of a variable in env, the last one standing.
-func getenv(env []string, name string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(env[i], name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}

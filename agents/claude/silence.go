@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/proc"
 	"cmux/agents/transcript"
 )
 
@@ -212,7 +213,7 @@ func (a *agent) whySilent() string {
 	} else if info.Mode()&0o111 == 0 {
 		return binary + " may not be executed"
 	}
-	if socket := getenv(a.stage.Env, "CMUX_SOCKET"); socket != "" {
+	if socket := proc.Getenv(a.stage.Env, "CMUX_SOCKET"); socket != "" {
 		if _, err := os.Stat(socket); err != nil {
 			return fmt.Sprintf("hooks cannot reach cmux (%v)", err)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/proc"
 )
 
 // tested is the version that cmux is tested with. Its protocol is young:
@@ -79,7 +80,7 @@ func (st *state) judge(f *attempt.Fitness, s attempt.Setup) {
 		f.Fatal("Codex is not logged in", "codex login, or: printenv OPENAI_API_KEY | codex login --with-api-key")
 	case st.Account.Needed:
 		f.Fact("logged in")
-	case provider.EnvKey != "" && getenv(s.Env, provider.EnvKey) == "":
+	case provider.EnvKey != "" && proc.Getenv(s.Env, provider.EnvKey) == "":
 		f.Fatal(fmt.Sprintf("Codex's provider %s takes its key from %s, which is not set", st.Config.Provider, provider.EnvKey), "export "+provider.EnvKey)
 	case st.Config.Provider != "":
 		f.Fact("works with the provider " + st.Config.Provider)
@@ -104,16 +105,6 @@ func (st *state) trusts(root string) bool {
 func minor(version string) string {
 	parts := strings.SplitN(version, ".", 3)
 	return strings.Join(parts[:min(2, len(parts))], ".")
-}
-
-// getenv is the value of a variable in env, the last one standing.
-func getenv(env []string, name string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(env[i], name+"="); ok {
-			return v
-		}
-	}
-	return ""
 }
 
 // interview asks the program what it is set up with.

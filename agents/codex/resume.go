@@ -5,14 +5,16 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"cmux/agents/proc"
 )
 
 // home is the program's folder in env.
 func home(env []string) string {
-	if dir := getenv(env, "CODEX_HOME"); dir != "" {
+	if dir := proc.Getenv(env, "CODEX_HOME"); dir != "" {
 		return dir
 	}
-	return filepath.Join(getenv(env, "HOME"), ".codex")
+	return filepath.Join(proc.Getenv(env, "HOME"), ".codex")
 }
 
 // Reopen is the command line that shows a conversation again in the terminal

@@ -2,13 +2,14 @@ package kimi
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 
 	"cmux/agents/attempt"
 	"cmux/agents/event"
@@ -76,7 +77,7 @@ func newAgent(s *attempt.Stage) (*agent, error) {
 		calls: map[string]call{}, counted: map[string]dag.Usage{},
 	}
 	if a.session == "" {
-		a.session = newUUID()
+		a.session = uuid.NewString()
 	}
 	args := []string{"--wire", "--work-dir", s.Dir, "--session", a.session}
 	if s.Node.Model != "" {
@@ -90,14 +91,6 @@ func newAgent(s *attempt.Stage) (*agent, error) {
 		return nil, err
 	}
 	return a, nil
-}
-
-func newUUID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // Start starts the program. The conversation begins beside it, so that the

@@ -4,9 +4,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"cmux/agents/attempt"
+	"cmux/agents/proc"
 )
 
 // Preflight looks for what would keep Kimi from working unattended. Nothing is
@@ -29,14 +29,7 @@ func Preflight(_ context.Context, s attempt.Setup) attempt.Fitness {
 
 // configured is what gives the program its model; empty: nothing that is known.
 func configured(env []string) string {
-	get := func(name string) (value string) {
-		for _, e := range env {
-			if v, ok := strings.CutPrefix(e, name+"="); ok {
-				value = v
-			}
-		}
-		return value
-	}
+	get := func(name string) string { return proc.Getenv(env, name) }
 	dir := get("KIMI_SHARE_DIR")
 	if dir == "" {
 		dir = filepath.Join(get("HOME"), ".kimi")

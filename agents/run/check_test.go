@@ -168,7 +168,7 @@ func FuzzFiles(f *testing.F) {
 		List(r.Plan.Root)
 		for _, open := range []func() (*Run, error){
 			func() (*Run, error) { return Latest(r.Plan.Root) },
-			func() (*Run, error) { return Find(r.Plan.Root, r.Plan.ID) },
+			func() (*Run, error) { return Open(r.Plan.Root, r.Plan.ID) },
 		} {
 			again, err := open()
 			if err != nil {

@@ -345,17 +345,6 @@ func (r *Run) gone(node string, a *Attempt, runner bool, now time.Time) (bool, e
 	return !a.Began.IsZero() || now.Sub(a.Started) > launchGrace, nil
 }
 
-// Find opens the newest run of the project, or the one with the given id.
-func Find(root, id string) (*Run, error) {
-	if id == "" {
-		return Latest(root)
-	}
-	if filepath.Base(id) != id {
-		return nil, fmt.Errorf("%q is not the id of a run: cmux agents list shows them", id)
-	}
-	return Open(root, id)
-}
-
 // Over reports whether the run has ended: nothing in it will happen any more
 // unless a person asks for a node to be retried.
 func (r *Run) Over() (bool, error) {

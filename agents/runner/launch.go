@@ -43,9 +43,6 @@ type ended struct {
 // goneNode is a node whose wrapper can no longer be spoken to.
 type goneNode struct{ node, attempt int }
 
-// ReviewRef is what a review of a run reads.
-func ReviewRef(id, node string) string { return "refs/cmux/runs/" + id + "/" + node }
-
 // started is the record of an attempt that is about to be started.
 func (r *Runner) started(p *placement) run.Record {
 	return run.Record{Type: run.Started, Node: r.g.Nodes[p.node].Name, Attempt: p.attempt, Place: &p.place, Trial: p.trial}
@@ -414,7 +411,8 @@ func (r *Runner) speak(ctx context.Context, i int, m attempt.Message) {
 // say says something to an attempt and returns what it answers.
 func (a *attached) say(ctx context.Context, m attempt.Message) error {
 	if a.child == nil {
-		return say(ctx, a.client, m)
+		_, err := a.client.Send(ctx, m)
+		return err
 	}
 	answer := make(chan attempt.Reply, 1)
 	select {
@@ -433,28 +431,4 @@ func (a *attached) say(ctx context.Context, m attempt.Message) error {
 	case <-a.child.ctx.Done(): // it ended before it came to this
 		return nil
 	}
-}
-
-func say(ctx context.Context, c *wrapper.Client, m attempt.Message) error {
-	switch m.Op {
-	case attempt.OpCancel:
-		return c.Cancel(ctx)
-	case attempt.OpStop:
-		return c.Stop(ctx)
-	case attempt.OpBreak:
-		return c.Break(ctx)
-	case attempt.OpBudget:
-		return c.Budget(ctx, m.Text)
-	case attempt.OpAnswer:
-		return c.Answer(ctx, m.Text)
-	case attempt.OpRelease:
-		return c.Release(ctx)
-	case attempt.OpRetry:
-		return c.Retry(ctx)
-	case attempt.OpGranted:
-		return c.Granted(ctx, m.Trial)
-	case attempt.OpOverridden:
-		return c.Overridden(ctx)
-	}
-	return fmt.Errorf("a wrapper knows no %q", m.Op)
 }

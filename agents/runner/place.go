@@ -134,7 +134,7 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 		}
 	}
 	if spec.Role == dag.RoleReview {
-		ref := ReviewRef(r.Run.Plan.ID, spec.Name)
+		ref := worktree.RunRef(r.Run.Plan.ID, spec.Name)
 		old, err := r.repo.Resolve(ctx, ref)
 		if err != nil && !errors.Is(err, worktree.ErrBadRef) {
 			return err

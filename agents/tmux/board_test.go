@@ -1,6 +1,7 @@
 package tmux
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -126,7 +127,7 @@ func TestTmuxTakesEveryLayout(t *testing.T) {
 				}
 				order := []PaneID{p.Pane}
 				for len(order) < total {
-					s, err := c.SplitPane(ctx, order[len(order)-1], cat("/tmp"))
+					s, err := splitPane(ctx, c, order[len(order)-1], cat("/tmp"))
 					must(t, err)
 					order = append(order, s.Pane)
 					run(t, c, "select-layout", "-t", win, "tiled")
@@ -461,4 +462,9 @@ func TestBoardFollowsTheTerminal(t *testing.T) {
 	detach()
 	attachPTY(t, s, at.Session, 200, 50)
 	sized(200)
+}
+
+// splitPane makes a pane below p.
+func splitPane(ctx context.Context, c *Client, p PaneID, spec Spec) (Place, error) {
+	return c.create(ctx, spec, "split-window", "-v", "-t", string(p))
 }

@@ -162,12 +162,6 @@ func (c *Client) NewWindow(ctx context.Context, s SessionID, name string, spec S
 	return c.create(ctx, spec, "new-window", "-t", string(s)+":", "-n", formatLiteral(name))
 }
 
-// SplitPane makes a pane below p, in the background; ErrNoSpace when p is too
-// small.
-func (c *Client) SplitPane(ctx context.Context, p PaneID, spec Spec) (Place, error) {
-	return c.create(ctx, spec, "split-window", "-v", "-t", string(p))
-}
-
 // RespawnPane starts spec in a pane whose process has ended; ErrPaneActive when
 // it has not. With kill it is ended first.
 func (c *Client) RespawnPane(ctx context.Context, p PaneID, spec Spec, kill bool) error {
@@ -238,36 +232,6 @@ func (c *Client) Option(ctx context.Context, p PaneID, name string) (string, err
 // that scrolled away.
 func (c *Client) CapturePane(ctx context.Context, p PaneID, history int) (string, error) {
 	return c.Run(ctx, "capture-pane", "-p", "-t", string(p), "-S", strconv.Itoa(-history))
-}
-
-// SendKeys presses keys by tmux's names ("Enter", "C-c").
-func (c *Client) SendKeys(ctx context.Context, p PaneID, keys ...string) error {
-	_, err := c.Run(ctx, append([]string{"send-keys", "-t", string(p), "--"}, keys...)...)
-	return err
-}
-
-// Type sends text as typed characters. Programs that tell typing from pasting
-// lose an Enter that follows more than about 700 of them: use Paste.
-func (c *Client) Type(ctx context.Context, p PaneID, text string) error {
-	_, err := c.Run(ctx, "send-keys", "-l", "-t", string(p), "--", text)
-	return err
-}
-
-// Paste pastes text of any size, bracketed when the program asked for it; line
-// ends arrive as carriage returns. The text is in a buffer of its own, gone
-// afterwards, and never on a command line.
-func (c *Client) Paste(ctx context.Context, p PaneID, text string) error {
-	if text == "" {
-		return nil
-	}
-	buffer := "cmux-" + strings.TrimPrefix(string(p), "%")
-	_, err := c.sequence(ctx,
-		[]string{"set-buffer", "-b", buffer, "--", text},
-		[]string{"paste-buffer", "-p", "-d", "-b", buffer, "-t", string(p)})
-	if err != nil {
-		c.Run(ctx, "delete-buffer", "-b", buffer) // may not exist
-	}
-	return err
 }
 
 // Message shows a line to everyone who is attached to the session.

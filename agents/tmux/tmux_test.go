@@ -506,15 +506,15 @@ func TestSessions(t *testing.T) {
 	if err := c.RespawnPane(ctx, p.Pane, cat("/tmp"), true); err != nil {
 		t.Error(err)
 	}
-	split, err := c.SplitPane(ctx, p.Pane, Spec{Dir: "/tmp", Argv: []string{"/bin/sh", "-c", "exit 7"}})
+	below, err := splitPane(ctx, c, p.Pane, Spec{Dir: "/tmp", Argv: []string{"/bin/sh", "-c", "exit 7"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitDead(t, c, split.Pane)
-	if err := c.KillPane(ctx, split.Pane); err != nil {
+	waitDead(t, c, below.Pane)
+	if err := c.KillPane(ctx, below.Pane); err != nil {
 		t.Error(err)
 	}
-	if err := c.KillPane(ctx, split.Pane); !errors.Is(err, ErrNotFound) {
+	if err := c.KillPane(ctx, below.Pane); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a pane killed twice: %v", err)
 	}
 	if err := c.SetOption(ctx, p.Pane, "@x", "a #{pane_id} $HOME;"); err != nil {
@@ -604,50 +604,20 @@ func TestMissingAndOldTmux(t *testing.T) {
 	}
 }
 
-func TestPasteTypeAndCapture(t *testing.T) {
+func TestCapture(t *testing.T) {
 	c := connect(t, newServer(t), nil)
-	ctx := t.Context()
-	dir := t.TempDir()
-	text := strings.Repeat("line 'q' \"d\" $HOME `id` $(id) \\ #{x} é 🙂 ;\n\n", 2000) + "-end;"
-	want := strings.ReplaceAll(text, "\n", "\r")
-	for _, mode := range []struct{ name, on, before, after string }{
-		{"plain", "", "", ""},
-		{"bracketed", `printf '\033[?2004h';`, "\x1b[200~", "\x1b[201~"},
-	} {
-		t.Run(mode.name, func(t *testing.T) {
-			whole := mode.before + want + mode.after + "typed;"
-			file := filepath.Join(dir, mode.name)
-			p, err := c.NewSession(ctx, mode.name, "w", Spec{Dir: dir, Argv: []string{"/bin/sh", "-c",
-				fmt.Sprintf("stty raw -echo; %s printf ready; head -c %d >%s; printf 'got it'; exec cat", mode.on, len(whole), file)}})
-			must(t, err)
-			shows := func(what string) {
-				t.Helper()
-				eventually(t, func() error {
-					got, err := c.CapturePane(ctx, p.Pane, 100)
-					if err == nil && !strings.Contains(got, what) {
-						err = fmt.Errorf("the pane shows %q", got)
-					}
-					return err
-				})
-			}
-			shows("ready")
-			must(t, c.Paste(ctx, p.Pane, text))
-			must(t, c.Type(ctx, p.Pane, "typed;"))
-			shows("got it")
-			contents(t, file, whole)
-			if got := run(t, c, "list-buffers"); got != "" {
-				t.Errorf("buffers left: %s", got)
-			}
-			must(t, c.SendKeys(ctx, p.Pane, "Z", ";"))
-			shows("Z;")
-		})
-	}
-	if err := c.Paste(ctx, "%99", "x"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("paste into nothing: %v", err)
-	}
-	if got := run(t, c, "list-buffers"); got != "" {
-		t.Errorf("buffers left by a failed paste: %s", got)
-	}
+	p := session(t, c, Spec{Dir: "/tmp", Argv: []string{"/bin/sh", "-c", "i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo \"line $i; #{x}\"; done; exec cat"}})
+	eventually(t, func() error {
+		got, err := c.CapturePane(t.Context(), p.Pane, 100)
+		if err != nil {
+			return err
+		}
+		// What has scrolled away is there as far back as was asked for.
+		if !strings.Contains(got, "line 300; #{x}") || !strings.Contains(got, "line 150; #{x}") || strings.Contains(got, "line 99; ") {
+			return fmt.Errorf("the pane shows %q", got)
+		}
+		return nil
+	})
 }
 
 func TestAttachInsideShowsLiteralLabels(t *testing.T) {

@@ -67,45 +67,16 @@ func shortList(names []string, n int) string {
 	return strings.Join(names, ", ")
 }
 
-// nearest is the name within two edits of s, or one that begins with it; empty
-// when there is none.
+// nearest is the name that s was most likely meant to be, or one that begins
+// with it; empty when there is none.
 func nearest(s string, names []string) string {
-	best, at := "", 3
-	for _, n := range names {
-		if d := edits(strings.ToLower(s), strings.ToLower(n), at); d < at {
-			best, at = n, d
-		}
+	if near := dag.Nearest(s, names); near != "" || s == "" {
+		return near
 	}
-	if best == "" && s != "" {
-		if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(strings.ToLower(n), strings.ToLower(s)) }); i >= 0 {
-			best = names[i]
-		}
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(strings.ToLower(n), strings.ToLower(s)) }); i >= 0 {
+		return names[i]
 	}
-	return best
-}
-
-// edits is the Levenshtein distance of a and b, or limit when it is no less.
-func edits(a, b string, limit int) int {
-	if max(len(a)-len(b), len(b)-len(a)) >= limit {
-		return limit
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			substitute := diagonal
-			if a[i] != b[j] {
-				substitute++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(substitute, row[j]+1, row[j+1]+1)
-		}
-	}
-	return min(row[len(b)], limit)
+	return ""
 }
 
 // completeNode completes the name of a node of the newest run.

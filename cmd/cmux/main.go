@@ -24,6 +24,7 @@ import (
 	"cmux/agents/attempt"
 	"cmux/agents/harmless"
 	"cmux/agents/kinds"
+	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/cmd/cmux/early"
@@ -46,14 +47,7 @@ type Deps struct {
 }
 
 // Getenv is the value of an environment variable, the last one standing.
-func (d *Deps) Getenv(key string) string {
-	for i := len(d.Env) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(d.Env[i], key+"="); ok {
-			return v
-		}
-	}
-	return ""
-}
+func (d *Deps) Getenv(key string) string { return proc.Getenv(d.Env, key) }
 
 // interactive reports whether a person can be asked: both ends are terminals.
 func (d *Deps) interactive() bool { return isTerminal(d.In) && isTerminal(d.Out) }

@@ -9,7 +9,7 @@ import (
 
 func TestNearest(t *testing.T) {
 	names := []string{"schema", "api", "web", "api-tests"}
-	for s, want := range map[string]string{"shema": "schema", "API": "api", "wbe": "web", "api-t": "api", "sch": "schema", "deploy": "", "": ""} {
+	for s, want := range map[string]string{"shema": "schema", "API": "api", "wbe": "web", "api-t": "api-tests", "sch": "schema", "deploy": "", "": ""} {
 		if got := nearest(s, names); got != want {
 			t.Errorf("nearest(%q) = %q, want %q", s, got, want)
 		}
