@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -117,11 +118,17 @@ func must[T any](t testing.TB) func(v T, err error) T {
 }
 
 // shape is all that can be seen of a tree: status, staged content, files with
-// modes, bytes and link targets. Given paths are left out.
+// modes, bytes and link targets. Given paths are left out, and folders that hold
+// no file, which git knows nothing of; some it lists as ignored all the same.
 func shape(t testing.TB, dir string, without ...string) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString(sh(t, dir, "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all", "--ignored=matching"))
+	status := strings.Split(sh(t, dir, "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all", "--ignored=matching"), "\x00")
+	status = slices.DeleteFunc(status, func(entry string) bool {
+		folder, ignored := strings.CutPrefix(entry, "! ")
+		return ignored && strings.HasSuffix(folder, "/") && hollow(t, filepath.Join(dir, folder))
+	})
+	b.WriteString(strings.Join(status, "\x00"))
 	b.WriteString("\n" + sh(t, dir, "ls-files", "-s", "-v", "-z") + "\n")
 	err := filepath.Walk(dir, func(full string, info os.FileInfo, err error) error {
 		if err != nil {
@@ -156,4 +163,20 @@ func shape(t testing.TB, dir string, without ...string) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// hollow reports whether there is no file in a folder, however deep.
+func hollow(t testing.TB, dir string) bool {
+	t.Helper()
+	none := true
+	err := filepath.WalkDir(dir, func(_ string, e os.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			none, err = false, filepath.SkipAll
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return none
 }
