@@ -10,6 +10,7 @@ import (
 	"cmux/agents/harmless"
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
+	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/worktree"
 )
@@ -31,6 +32,7 @@ func (a *attempt) prepare() error {
 		if t, err = openTree(ctx, a.job); err != nil {
 			return err
 		}
+		a.persist(t) // the worktree, which was just made
 		g := a.job.Run.Plan.Graph
 		if g == nil {
 			return nil
@@ -238,6 +240,11 @@ func (a *attempt) stepFailed(name string, s *stepEnd, err error) error {
 	return nil
 }
 
+// persist has what git wrote for the tree survive a power cut, beside what the
+// attempt does meanwhile. What cannot be written is told at the end, when it
+// matters.
+func (a *attempt) persist(t *tree) { a.persisting.Go(func() { _ = t.repo.Sync() }) }
+
 // survey fills in what git shows of the work, and saves what did not pass.
 // What git cannot tell is noted; the verdict stands.
 func (a *attempt) survey() {
@@ -274,6 +281,9 @@ func (a *attempt) survey() {
 			note(err)
 			a.end.DiffStat, err = a.tree.diffStat(ctx, from, a.end.Tip)
 			note(err)
+			// The record of the end must not outlive the commits that it names.
+			a.persisting.Wait()
+			note(a.tree.repo.Sync())
 		}
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"cmux/agents/event"
@@ -29,7 +30,10 @@ type attempt struct {
 	agent  Agent
 	tree   *tree // nil: the node has none
 	shared shared
-	steps  int // checks and on_complete steps started
+	// persisting is what goes on beside the attempt to have the tree survive a
+	// power cut.
+	persisting sync.WaitGroup
+	steps      int // checks and on_complete steps started
 
 	activity dag.Activity
 	detail   string     // of the activity, as recorded
@@ -121,6 +125,7 @@ var errCancelled = &final{End: run.End{Outcome: dag.Cancelled}}
 func Run(ctx context.Context, job Job) (run.End, error) {
 	a := &attempt{ctx: ctx, job: &job, node: job.Node, spec: job.Spec, limits: job.Limits.withDefaults(), calls: make(chan func() error)}
 	end, err := a.run()
+	a.persisting.Wait()
 	a.refuse()
 	return end, err
 }

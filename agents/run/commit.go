@@ -140,7 +140,9 @@ func (b *Book) Mark(ctx context.Context, recs ...Record) (published []Record, er
 	for i := range recs {
 		r := &recs[i]
 		code, ok := r.marked()
-		durable = durable || !r.derived()
+		// A marker that a power cut left without its record, and without its
+		// content, would be taken for a person's override.
+		durable = durable || ok || !r.derived()
 		if !ok {
 			continue
 		}

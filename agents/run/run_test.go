@@ -26,7 +26,12 @@ func newRun(t testing.TB) *Run {
 // newRunAgain is another, of the same person.
 func newRunAgain(t testing.TB) *Run {
 	t.Helper()
-	root := t.TempDir()
+	return newRunAt(t, t.TempDir())
+}
+
+// newRunAt is one whose project is root.
+func newRunAt(t testing.TB, root string) *Run {
+	t.Helper()
 	if err := os.Mkdir(filepath.Join(root, ".git"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -58,6 +58,7 @@ var besides = []string{
 	"agents/scripted",
 	"agents/seal/sealtest",
 	"agents/stdio/stdiotest",
+	"signals/powercut",
 	"agents/tmux/tmuxtest",
 	"examples",
 	"examples/storm",
