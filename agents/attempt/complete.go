@@ -10,7 +10,6 @@ import (
 	"cmux/agents/harmless"
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
-	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/worktree"
 )
