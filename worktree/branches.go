@@ -15,18 +15,18 @@ func (r *Repo) Ahead(ctx context.Context, base string, branches []string) (map[s
 	}
 	wanted := make(map[string]bool, len(branches))
 	for _, b := range branches {
-		wanted["refs/heads/"+b] = true
+		wanted[b] = true
 	}
-	out, err := git(ctx, r.Root, "for-each-ref", "--format=%(refname)", "refs/heads/")
+	all, err := r.Branches(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("listing branches: %w", err)
+		return nil, err
 	}
 	ahead := make(map[string]int)
-	for ref := range strings.Lines(out) {
-		ref = strings.TrimSuffix(ref, "\n")
-		if !wanted[ref] {
+	for _, b := range all {
+		if !wanted[b] {
 			continue
 		}
+		ref := "refs/heads/" + b
 		out, err := git(ctx, r.Root, "rev-list", "--count", ref, "^"+base, "--")
 		if err != nil {
 			return nil, fmt.Errorf("comparing %s with the base: %w", ref, err)
@@ -35,7 +35,20 @@ func (r *Repo) Ahead(ctx context.Context, base string, branches []string) (map[s
 		if err != nil {
 			return nil, fmt.Errorf("comparing %s with the base: %w", ref, err)
 		}
-		ahead[strings.TrimPrefix(ref, "refs/heads/")] = n
+		ahead[b] = n
 	}
 	return ahead, nil
+}
+
+// Branches are the names of the local branches, in order.
+func (r *Repo) Branches(ctx context.Context) ([]string, error) {
+	out, err := git(ctx, r.Root, "for-each-ref", "--format=%(refname)", "refs/heads/")
+	if err != nil {
+		return nil, fmt.Errorf("listing branches: %w", err)
+	}
+	var all []string
+	for ref := range strings.Lines(out) {
+		all = append(all, strings.TrimPrefix(strings.TrimSuffix(ref, "\n"), "refs/heads/"))
+	}
+	return all, nil
 }

@@ -161,7 +161,7 @@ type queue struct {
 }
 
 // openQueue reads or begins the state and makes sure that the tree is there.
-func (r *Repo) openQueue(ctx context.Context, s *MergeSpec) (q *queue, err error) {
+func (r *Repo) openQueue(ctx context.Context, s *MergeSpec) (_ *queue, err error) {
 	if s.Path, err = realPath(s.Path); err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (r *Repo) openQueue(ctx context.Context, s *MergeSpec) (q *queue, err error
 		}
 		s.StateFile = filepath.Join(private, "cmux-merge.json")
 	}
-	q = &queue{r: r, s: s}
+	q := &queue{r: r, s: s}
 	if q.release, err = r.claim(s.Path); err != nil {
 		return nil, err
 	}

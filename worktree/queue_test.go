@@ -186,6 +186,17 @@ func TestMergeQueueAbortOfATarget(t *testing.T) {
 	if out := sh(t, r.Root, "worktree", "list"); strings.Contains(out, "\n") {
 		t.Error(out)
 	}
+	for _, gone := range []MergeSpec{
+		{Path: s.Path, Target: "mian", StateFile: s.StateFile},
+		{Path: s.Path, Target: base, StateFile: s.StateFile}, // a commit is no branch
+	} {
+		if _, err := r.MergeInto(t.Context(), gone); !errors.Is(err, ErrBadRef) {
+			t.Errorf("merging into %s: %v", gone.Target, err)
+		}
+		if err := r.AbortMerge(t.Context(), gone); !errors.Is(err, ErrBadRef) {
+			t.Errorf("aborting a merge into %s: %v", gone.Target, err)
+		}
+	}
 	s.Branches = []Tip{b}
 	if res := must[*MergeResult](t)(r.MergeInto(t.Context(), s)); res.Commit != b.Commit || must[string](t)(r.Tip(t.Context(), "release")) != b.Commit {
 		t.Errorf("%+v", res)

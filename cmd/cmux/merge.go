@@ -96,6 +96,9 @@ func (d *Deps) merge(ctx context.Context, r *run.Run, o mergeOptions) error {
 		_, err := fmt.Fprintf(d.Out, "Given up. %s is where it was.\n", spec.Target)
 		return err
 	}
+	if err := d.mergeTarget(ctx, repo, spec.Target, begun); err != nil {
+		return err
+	}
 	v, err := r.View(ctx, d.Now())
 	if err != nil {
 		return err
@@ -118,6 +121,29 @@ func (d *Deps) merge(ctx context.Context, r *run.Run, o mergeOptions) error {
 	}
 	_, err = fmt.Fprintf(d.Out, "%s: %s merged, now at %.12s\n", spec.Target, count(len(res.Merged), "branch"), res.Commit)
 	return err
+}
+
+// mergeTarget makes sure that the branch to merge into is there.
+func (d *Deps) mergeTarget(ctx context.Context, repo *worktree.Repo, target string, begun bool) error {
+	_, err := repo.Tip(ctx, target)
+	if !errors.Is(err, worktree.ErrBadRef) {
+		return err
+	}
+	text := fmt.Sprintf("there is no branch %q", target)
+	if begun {
+		return &Hint{Err: fmt.Errorf("%s any more, into which a merge was begun", text), Try: "git branch " + shellWord(target) + " COMMIT, then cmux agents merge --continue; or cmux agents merge --abort"}
+	}
+	if _, err := repo.Resolve(ctx, target); err == nil {
+		text += ", only a commit of that name"
+	}
+	branches, err := repo.Branches(ctx)
+	if err != nil {
+		return err
+	}
+	if near := nearest(target, branches); near != "" {
+		return usage("cmux agents merge --into "+shellWord(near), "%s (did you mean %q?)", text, near)
+	}
+	return usage("git branch, then cmux agents merge --into BRANCH", "%s; there are %s", text, shortList(branches, 5))
 }
 
 // mergeBranches fills in the branches of the done nodes, in graph order, and
