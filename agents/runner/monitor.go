@@ -20,9 +20,14 @@ const monitorWindow = "monitor"
 // monitorOption marks the monitor's pane with the project it belongs to.
 const monitorOption = "@cmux_monitor"
 
+// upPatience bounds the wait for a runner that was told to start.
+const upPatience = 30 * time.Second
+
 // StartInTmux starts a runner of r in the monitor window of its session, which
 // is made when there is none, and returns when the runner is up. tmux itself
-// starts it again when it is killed.
+// starts it again when it is killed. Before the runner is told to start, ctx ends
+// it and nothing has started; from there on it ends with the runner up or an
+// error that says why it is not, whatever becomes of ctx.
 func StartInTmux(ctx context.Context, r *run.Run, how string) (tmux.SessionID, error) {
 	since := time.Now()
 	if _, err := r.ProveBin(); err != nil {
@@ -34,6 +39,11 @@ func StartInTmux(ctx context.Context, r *run.Run, how string) (tmux.SessionID, e
 	}
 	defer client.Close()
 	spec := tmux.Spec{Dir: r.Plan.Root, Argv: []string{r.Binary(), "agents", "run", "--run", r.Dir, "--how", how, "--launch", run.NewID(since)}}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), upPatience)
+	defer cancel()
 	session, pane, err := openMonitor(ctx, client, r, spec)
 	if err != nil {
 		return "", err
@@ -52,14 +62,11 @@ func openMonitor(ctx context.Context, c *tmux.Client, r *run.Run, spec tmux.Spec
 	name := r.Plan.Graph.Session
 	session, err := c.FindSession(ctx, name)
 	if errors.Is(err, tmux.ErrNotFound) {
-		at, err := c.NewSession(ctx, name, monitorWindow, spec)
-		if err != nil {
-			return "", "", err
-		}
-		if _, err := c.Run(ctx, "set-option", "-t", string(at.Session), rootOption, r.Plan.Root); err != nil {
-			return "", "", err
-		}
-		return at.Session, at.Pane, c.SetOption(ctx, at.Pane, monitorOption, r.Plan.Root)
+		at, err := c.NewSession(ctx, name, monitorWindow, spec, tmux.Marks{
+			Session: map[string]string{rootOption: r.Plan.Root},
+			Pane:    map[string]string{monitorOption: r.Plan.Root},
+		})
+		return at.Session, at.Pane, err
 	}
 	if err != nil {
 		return "", "", err
@@ -75,18 +82,13 @@ func openMonitor(ctx context.Context, c *tmux.Client, r *run.Run, spec tmux.Spec
 			return session, p.ID, c.RespawnPane(ctx, p.ID, spec, true)
 		}
 	}
-	at, err := c.NewWindow(ctx, session, monitorWindow, spec)
-	if err != nil {
-		return "", "", err
-	}
-	return session, at.Pane, c.SetOption(ctx, at.Pane, monitorOption, r.Plan.Root)
+	at, err := c.NewWindow(ctx, session, monitorWindow, spec, tmux.Marks{Pane: map[string]string{monitorOption: r.Plan.Root}})
+	return session, at.Pane, err
 }
 
 // awaitRunner returns when a runner has recorded that it took the run since
 // the given time, or with what it said when it ended instead.
 func awaitRunner(ctx context.Context, c *tmux.Client, r *run.Run, pane tmux.PaneID, since time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
 	watch := signals.Watch(ctx, r.Dir)
 	defer watch.Close()
 	tick := time.NewTicker(rescan)
@@ -111,7 +113,7 @@ func awaitRunner(ctx context.Context, c *tmux.Client, r *run.Run, pane tmux.Pane
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the runner did not come up (see %s): %w", r.RunnerLog(), ctx.Err())
+			return fmt.Errorf("the runner did not come up within %s (see %s)", upPatience, r.RunnerLog())
 		case <-watch.C:
 		case <-tick.C:
 		}

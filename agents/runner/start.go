@@ -381,18 +381,25 @@ func (l *Launch) Create(ctx context.Context) (*run.Run, error) {
 	if err := signals.WriteFile(filepath.Join(o.Root, dag.SchemaPath), dag.Schema(), 0o644); err != nil {
 		return nil, err
 	}
+	// The last step that a signal can end: what the run is then made of is made
+	// as one, so that a start that was interrupted has a run or has none.
+	var shared *worktree.Shared
+	if slices.ContainsFunc(l.Graph.Nodes, func(n dag.Node) bool { return n.HasTree() }) {
+		if shared, err = l.repo.Shared(ctx, l.repo.Root, false); err != nil {
+			return nil, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	now := time.Now()
 	r, err := run.Create(run.Plan{
 		ID: run.NewID(now), Root: o.Root, Config: o.Config, ConfigSum: run.Sum(l.config),
 		BaseRef: l.Base.Ref, BaseBranch: l.Base.Branch, Base: l.Base.Commit,
 		Headless: o.Headless, Fresh: o.Fresh, Socket: o.Socket, CreatedAt: now, Graph: l.Graph,
 	}, l.config, o.Env, o.Binary)
-	if err != nil || !slices.ContainsFunc(l.Graph.Nodes, func(n dag.Node) bool { return n.HasTree() }) {
+	if err != nil || shared == nil {
 		return r, err
-	}
-	shared, err := l.repo.Shared(ctx, l.repo.Root, false)
-	if err != nil {
-		return nil, err
 	}
 	return r, r.WriteShared(shared)
 }

@@ -117,7 +117,7 @@ func TestTmuxTakesEveryLayout(t *testing.T) {
 	for _, size := range []struct{ w, h int }{{220, 60}, {120, 40}, {80, 24}} {
 		for _, withMain := range []bool{true, false} {
 			for n := 1; n <= Capacity(size.w, size.h, withMain)+2; n++ {
-				p, err := c.NewWindow(ctx, c.session, "w", cat("/tmp"))
+				p, err := c.NewWindow(ctx, c.session, "w", cat("/tmp"), Marks{})
 				must(t, err)
 				win := string(p.Window)
 				run(t, c, "resize-window", "-t", win, "-x", strconv.Itoa(size.w), "-y", strconv.Itoa(size.h))
@@ -466,5 +466,5 @@ func TestBoardFollowsTheTerminal(t *testing.T) {
 
 // splitPane makes a pane below p.
 func splitPane(ctx context.Context, c *Client, p PaneID, spec Spec) (Place, error) {
-	return c.create(ctx, spec, "split-window", "-v", "-t", string(p))
+	return c.create(ctx, spec, string(p), Marks{}, "split-window", "-v", "-t", string(p))
 }

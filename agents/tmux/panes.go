@@ -3,8 +3,10 @@ package tmux
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -127,16 +129,37 @@ type Place struct {
 
 const placeFormat = "#{session_id} #{window_id} #{pane_id}"
 
-func (c *Client) create(ctx context.Context, spec Spec, args ...string) (Place, error) {
+// Marks are options that tell whose something is, by name. They are set in the
+// same breath in which it is made: whoever is killed then has made it with its
+// marks, or not at all.
+type Marks struct {
+	Session, Pane map[string]string
+}
+
+// commands sets the marks of what was made last, which is at target.
+func (m Marks) commands(target string) (all [][]string) {
+	for _, name := range slices.Sorted(maps.Keys(m.Session)) {
+		all = append(all, []string{"set-option", "-t", target, "--", name, m.Session[name]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Pane)) {
+		all = append(all, []string{"set-option", "-p", "-t", target, "--", name, m.Pane[name]})
+	}
+	return all
+}
+
+// create makes what args say in the background, with its marks; target is where
+// it then is.
+func (c *Client) create(ctx context.Context, spec Spec, target string, marks Marks, args ...string) (Place, error) {
 	rest, err := spec.args()
 	if err != nil {
 		return Place{}, err
 	}
-	out, err := c.Run(ctx, append(append(args, "-d", "-P", "-F", placeFormat), rest...)...)
+	create := append(append(args, "-d", "-P", "-F", placeFormat), rest...)
+	out, err := c.sequence(ctx, append([][]string{create}, marks.commands(target)...)...)
 	if err != nil {
 		return Place{}, err
 	}
-	return parsePlace(out)
+	return parsePlace(out[0])
 }
 
 func parsePlace(out string) (Place, error) {
@@ -149,17 +172,18 @@ func parsePlace(out string) (Place, error) {
 
 // NewSession makes a session of DefaultWidth x DefaultHeight whose first window
 // runs spec. The name is of [A-Za-z0-9_-]; ErrSessionExists when it is taken.
-func (c *Client) NewSession(ctx context.Context, name, window string, spec Spec) (Place, error) {
+func (c *Client) NewSession(ctx context.Context, name, window string, spec Spec, marks Marks) (Place, error) {
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
 		return Place{}, fmt.Errorf("bad tmux session name %q: use letters, digits, _ and -", name)
 	}
-	return c.create(ctx, spec, "new-session", "-s", name, "-n", formatLiteral(window),
+	return c.create(ctx, spec, "="+name+":", marks, "new-session", "-s", name, "-n", formatLiteral(window),
 		"-x", strconv.Itoa(DefaultWidth), "-y", strconv.Itoa(DefaultHeight))
 }
 
-// NewWindow makes a window in the background.
-func (c *Client) NewWindow(ctx context.Context, s SessionID, name string, spec Spec) (Place, error) {
-	return c.create(ctx, spec, "new-window", "-t", string(s)+":", "-n", formatLiteral(name))
+// NewWindow makes a window in the background, behind all others of the session.
+func (c *Client) NewWindow(ctx context.Context, s SessionID, name string, spec Spec, marks Marks) (Place, error) {
+	last := string(s) + ":{end}"
+	return c.create(ctx, spec, last, marks, "new-window", "-a", "-t", last, "-n", formatLiteral(name))
 }
 
 // RespawnPane starts spec in a pane whose process has ended; ErrPaneActive when

@@ -93,7 +93,7 @@ func cat(dir string) Spec { return Spec{Dir: dir, Argv: []string{"cat", "-u"}} }
 
 func session(t testing.TB, c *Client, spec Spec) Place {
 	t.Helper()
-	p, err := c.NewSession(t.Context(), "shop", "monitor", spec)
+	p, err := c.NewSession(t.Context(), "shop", "monitor", spec, Marks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestArgvReachesThePaneWithoutAShell(t *testing.T) {
 	if err := os.WriteFile(prog, []byte("#!/bin/sh\npwd >'"+dir+"/single.tmp'; mv '"+dir+"/single.tmp' '"+dir+"/single'"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.NewWindow(t.Context(), p.Session, "w", Spec{Dir: dir, Argv: []string{prog}}); err != nil {
+	if _, err := c.NewWindow(t.Context(), p.Session, "w", Spec{Dir: dir, Argv: []string{prog}}, Marks{}); err != nil {
 		t.Fatal(err)
 	}
 	contents(t, filepath.Join(dir, "single"), dir+"\n")
@@ -255,7 +255,7 @@ func TestDirectoriesAreNotExpanded(t *testing.T) {
 		}
 		file := out + strconv.Itoa(i)
 		spec := Spec{Dir: dir, Argv: []string{"/bin/sh", "-c", `pwd >"$0.tmp"; mv "$0.tmp" "$0"`, file}}
-		if _, err := c.NewWindow(t.Context(), p.Session, name, spec); err != nil {
+		if _, err := c.NewWindow(t.Context(), p.Session, name, spec, Marks{}); err != nil {
 			t.Fatal(err)
 		}
 		contents(t, file, dir+"\n")
@@ -264,7 +264,7 @@ func TestDirectoriesAreNotExpanded(t *testing.T) {
 		t.Errorf("a directory's name ran as a command: %v", m)
 	}
 	for _, dir := range []string{"", "relative", filepath.Join(root, "missing"), out + "0"} {
-		if _, err := c.NewWindow(t.Context(), p.Session, "w", cat(dir)); err == nil {
+		if _, err := c.NewWindow(t.Context(), p.Session, "w", cat(dir), Marks{}); err == nil {
 			t.Errorf("%q was taken for a directory", dir)
 		}
 	}
@@ -465,7 +465,7 @@ func TestEventsArriveInOrderAndMayCall(t *testing.T) {
 	p := session(t, c, cat("/tmp"))
 	want := []string{string(p.Window)}
 	for range 10 {
-		w, err := c.NewWindow(t.Context(), p.Session, "w", cat("/tmp"))
+		w, err := c.NewWindow(t.Context(), p.Session, "w", cat("/tmp"), Marks{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -486,11 +486,11 @@ func TestSessions(t *testing.T) {
 	if got := pane(t, c, p.Pane); got.WindowWidth != DefaultWidth || got.WindowHeight != DefaultHeight || got.Window != p.Window || got.Session != p.Session {
 		t.Errorf("the session's pane is %+v", got)
 	}
-	if _, err := c.NewSession(ctx, "shop", "monitor", cat("/tmp")); !errors.Is(err, ErrSessionExists) {
+	if _, err := c.NewSession(ctx, "shop", "monitor", cat("/tmp"), Marks{}); !errors.Is(err, ErrSessionExists) {
 		t.Errorf("a second session of this name: %v", err)
 	}
 	for _, bad := range []string{"", "a b", "a.b", "a:b", "-é", "$1"} {
-		if _, err := c.NewSession(ctx, bad, "monitor", cat("/tmp")); err == nil {
+		if _, err := c.NewSession(ctx, bad, "monitor", cat("/tmp"), Marks{}); err == nil {
 			t.Errorf("session name %q was taken", bad)
 		}
 	}
@@ -630,7 +630,7 @@ func TestAttachInsideShowsLiteralLabels(t *testing.T) {
 
 	outer := newServer(t) // the person's own tmux
 	oc := connect(t, outer, nil)
-	at, err := oc.NewSession(ctx, "own", "w", cat("/tmp"))
+	at, err := oc.NewSession(ctx, "own", "w", cat("/tmp"), Marks{})
 	must(t, err)
 	args, err := s.AttachInsideArgs(p.Session, "cmux #S;")
 	must(t, err)

@@ -185,7 +185,7 @@ const ownSignals = "own signals"
 
 // untilSignal is ctx until a signal asks this process to end.
 func untilSignal(ctx context.Context) context.Context {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, endSignals()...)
 	go func() { // ends with the first signal or with the process
@@ -195,7 +195,7 @@ func untilSignal(ctx context.Context) context.Context {
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, syscall.SIGQUIT)
 		signal.Stop(ch)
-		cancel()
+		cancel(errInterrupted)
 		<-again
 		os.Exit(128 + int(syscall.SIGQUIT))
 	}()
@@ -348,7 +348,8 @@ func execute(ctx context.Context, d *Deps, args []string) int {
 	defer d.guardOutputs()()
 	root := newRoot(d)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	err = interruption(cmd.Context(), err)
 	report(d.Err, err)
 	return exitCode(err)
 }

@@ -219,6 +219,40 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// What a signal ended is told as that alone, besides what was found before.
+func TestInterruption(t *testing.T) {
+	gone, cancel := context.WithCancelCause(t.Context())
+	cancel(errInterrupted)
+	killed := exec.Command("sh", "-c", "kill -INT $$").Run()
+	late := fmt.Errorf("the runner is not there (see log): %w", context.Canceled)
+	found := errors.New("worktree api is broken")
+	for _, c := range []struct {
+		name string
+		ctx  context.Context
+		err  error
+		want string
+	}{
+		{"where the context ended", gone, context.Canceled, "cmux: interrupted\n"},
+		{"and what came of it", gone, late, "cmux: interrupted\n"},
+		{"several times", gone, errors.Join(context.Canceled, late), "cmux: interrupted\n"},
+		{"a program that ^C reached as well", gone, fmt.Errorf("git config: %w", killed), "cmux: interrupted\n"},
+		{"what was found before", gone, errors.Join(found, context.Canceled), "cmux: interrupted\ncmux: worktree api is broken\n"},
+		{"something else", gone, found, "cmux: worktree api is broken\n"},
+		{"said already", gone, errNothing, "cmux: interrupted: nothing was started\n"},
+		{"no signal", t.Context(), fmt.Errorf("git config: %w", killed), "cmux: git config: signal: interrupt\n"},
+		{"nothing", gone, nil, ""},
+	} {
+		var b bytes.Buffer
+		err := interruption(c.ctx, c.err)
+		if report(&b, err); b.String() != c.want {
+			t.Errorf("%s: %q, want %q", c.name, b.String(), c.want)
+		}
+		if strings.Contains(c.want, "interrupted\n") && exitCode(err) != 130 {
+			t.Errorf("%s: exit code %d", c.name, exitCode(err))
+		}
+	}
+}
+
 func TestReport(t *testing.T) {
 	for _, c := range []struct {
 		err  error

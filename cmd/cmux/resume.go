@@ -61,21 +61,16 @@ and asked about.`,
 					return err
 				}
 			}
-			return d.resume(ctx, r, f)
+			if err := r.WriteEnv(d.Env); err != nil {
+				return err
+			}
+			return d.launch(ctx, r, f, runner.HowResume)
 		},
 	}
 	cmd.Flags().BoolVar(&f.detach, "detach", false, "do not attach to the session (the default without a terminal)")
 	cmd.Flags().BoolVar(&update, "update", false, "freeze the edited configuration anew")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask about an update")
 	return cmd
-}
-
-// resume gives a run its runner back, with the environment of this command.
-func (d *Deps) resume(ctx context.Context, r *run.Run, f startFlags) error {
-	if err := r.WriteEnv(d.Env); err != nil {
-		return err
-	}
-	return d.launch(ctx, r, f, runner.HowResume)
 }
 
 // update shows what the configuration on disk would change in a run and, after

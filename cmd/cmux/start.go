@@ -34,6 +34,10 @@ func newStartCmd(d *Deps) *cobra.Command {
 		Long: `Check the configuration and the repository, show what would be started, ask, and
 start it in tmux. A run that was not finished is gone on with instead.
 
+Interrupted before it says that the run has started, it either has started
+nothing or ends what it began, as cmux agents stop does, and says which; the exit
+code is 130.
+
 With --headless there is no tmux and no terminal: the output of all nodes comes
 on stdout, each line behind its node's name, and the command ends with the run,
 with exit code 3 when a node is not done. Interrupted (Ctrl-C, SIGTERM, SIGHUP,
@@ -57,13 +61,27 @@ not wait for them.`,
 }
 
 func (d *Deps) start(ctx context.Context, f startFlags) error {
+	r, how, err := d.prepare(ctx, f)
+	switch {
+	case byInterrupt(ctx, err):
+		return errNothing
+	case err != nil || r == nil:
+		return err
+	}
+	return d.launch(ctx, r, f, how)
+}
+
+// prepare makes the run that start is to start, or takes up the unfinished one.
+// There is none after a dry run. Once the run is there a signal no longer ends
+// it with an error: what then becomes of it is for launch to say.
+func (d *Deps) prepare(ctx context.Context, f startFlags) (r *run.Run, how string, err error) {
 	root, err := d.root(ctx)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	binary, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("the path of this program: %w", err)
+		return nil, "", fmt.Errorf("the path of this program: %w", err)
 	}
 	if f.config != "" {
 		f.config = d.abs(f.config)
@@ -74,24 +92,27 @@ func (d *Deps) start(ctx context.Context, f startFlags) error {
 	})
 	var hinted *runner.TryError
 	if _, missing := os.Stat(d.configPath(root, f.config)); errors.As(err, &hinted) && errors.Is(missing, os.ErrNotExist) {
-		return &tagged{err, errUsage} // there is no configuration
+		return nil, "", &tagged{err, errUsage} // there is no configuration
 	}
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	if u := l.Unfinished; u != nil {
 		if f.dryRun {
-			return &Hint{Err: fmt.Errorf("run %s is not finished, so start would go on with it", u.Plan.ID), Try: "cmux agents status, or --new with --dry-run"}
+			return nil, "", &Hint{Err: fmt.Errorf("run %s is not finished, so start would go on with it", u.Plan.ID), Try: "cmux agents status, or --new with --dry-run"}
 		}
 		fmt.Fprintf(d.Err, "Run %s is not finished: going on with it (--new ends it and begins another).\n", u.Plan.ID)
-		return d.resume(ctx, u, f)
+		return u, runner.HowResume, u.WriteEnv(d.Env)
 	}
 	notes, unfit := preflight(ctx, l)
+	if err := ctx.Err(); err != nil {
+		return nil, "", err // what was looked for in vain may well be there
+	}
 	if unfit != nil && !f.dryRun {
-		return unfit
+		return nil, "", unfit
 	}
 	if _, err := fmt.Fprint(d.Out, launchTable(l, d.width(), d.colour())); err != nil {
-		return err
+		return nil, "", err
 	}
 	for _, n := range notes {
 		fmt.Fprintf(d.Out, "warning: %s\n", n)
@@ -102,37 +123,46 @@ func (d *Deps) start(ctx context.Context, f startFlags) error {
 	if f.dryRun {
 		var b strings.Builder
 		if err := l.Graph.Draw(&b, "text"); err != nil {
-			return err
+			return nil, "", err
 		}
 		_, err := fmt.Fprintf(d.Out, "\n%s\n%s", &b, schedule(l))
-		return err
+		return nil, "", err
 	}
 	if err := d.confirm(ctx, f.yes, "Start?"); err != nil {
-		return err
+		return nil, "", err
 	}
-	r, err := l.Create(ctx)
+	r, err = l.Create(ctx)
 	for _, path := range l.SetAside {
 		fmt.Fprintf(d.Err, "Set aside unread: %s\n", path)
 	}
-	if err != nil {
-		return err
-	}
-	return d.launch(ctx, r, f, runner.HowStart)
+	return r, runner.HowStart, err
 }
 
 // launch gives a created run its runner.
 func (d *Deps) launch(ctx context.Context, r *run.Run, f startFlags, how string) error {
 	if r.Plan.Headless {
-		return d.headless(ctx, r, how)
+		err := d.headless(ctx, r, how)
+		if byInterrupt(ctx, err) {
+			err = d.interruptedStart(ctx, r, how)
+		}
+		return err
 	}
-	if _, err := runner.StartInTmux(ctx, r, how); err != nil {
+	_, err := runner.StartInTmux(ctx, r, how)
+	if ctx.Err() != nil {
+		return d.interruptedStart(ctx, r, how)
+	}
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(d.Out, "Run %s has started in session %s.\n  cmux agents status --watch\n  cmux agents attach\n", r.Plan.ID, r.Plan.Graph.Session)
 	if f.detach || !d.interactive() {
 		return nil
 	}
-	return d.attach(ctx, r, "")
+	err = d.attach(ctx, r, "")
+	if byInterrupt(ctx, err) {
+		err = stillRunning(r, nil)
+	}
+	return err
 }
 
 // headless carries a run in this process to its end. A reader of its output

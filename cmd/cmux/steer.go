@@ -406,17 +406,21 @@ func (d *Deps) stopRun(ctx context.Context) error {
 		if over(v) || v.RunState == dag.RunStopped && len(atWork(v)) == 0 {
 			return fmt.Errorf("run %s is not running (%s)", r.Plan.ID, v.RunState)
 		}
-		if err := runner.Stop(ctx, r); err != nil {
-			return err
-		}
-	} else {
-		if _, err := r.Ask(run.Request{Op: run.OpStop}); err != nil {
-			return err
-		}
-		if err := follow(ctx, r, d.Now, func(v *run.View) bool { return v.Holder != nil }); err != nil {
-			return err
-		}
+	}
+	if err := d.endRun(ctx, v); err != nil {
+		return err
 	}
 	_, err = fmt.Fprintf(d.Out, "Stopped run %s. Go on with: cmux agents resume\n", r.Plan.ID)
 	return err
+}
+
+// endRun ends the agents of a run and its runner, and waits until it is gone.
+func (d *Deps) endRun(ctx context.Context, v *run.View) error {
+	if v.Holder == nil {
+		return runner.Stop(ctx, v.Run)
+	}
+	if _, err := v.Run.Ask(run.Request{Op: run.OpStop}); err != nil {
+		return err
+	}
+	return follow(ctx, v.Run, d.Now, func(v *run.View) bool { return v.Holder != nil })
 }

@@ -51,7 +51,7 @@ func (b *bench) tmuxFloor(g graph, task string) contestant {
 			client.Close()
 			b.killTmux()
 		}()
-		at, err := client.NewSession(ctx, "floor", "first", tmux.Spec{Dir: dir, Argv: []string{"/bin/cat"}})
+		at, err := client.NewSession(ctx, "floor", "first", tmux.Spec{Dir: dir, Argv: []string{"/bin/cat"}}, tmux.Marks{})
 		if err != nil {
 			return cost{}, err
 		}
@@ -79,7 +79,7 @@ func (b *bench) tmuxFloor(g graph, task string) contestant {
 				i := ready[0]
 				ready = ready[1:]
 				spec := tmux.Spec{Dir: dir, Argv: []string{"/bin/sh", "-c", fmt.Sprintf("%s && : >markers/%d", task, i)}}
-				if _, err := client.NewWindow(ctx, at.Session, "w", spec); err != nil {
+				if _, err := client.NewWindow(ctx, at.Session, "w", spec, tmux.Marks{}); err != nil {
 					return cost{}, err
 				}
 				running++
