@@ -87,6 +87,54 @@ agents:
 	}
 }
 
+// A run whose last marker finds no space ends when there is space again: nobody
+// would put the marker back afterwards.
+func TestDiskFullAtTheEnd(t *testing.T) {
+	p := newProject(t, `
+session: s
+defaults: {agent: command, role: review}
+agents:
+  - {name: a, task: "while ! test -e ../go; do sleep 0.02; done; exit 3"}
+`)
+	dir := p.mounted()
+	r := p.create()
+	c := p.live(r, HowStart)
+	p.becomes(r, "a: running")
+	// The records get a page of their own to go on in; a marker needs another.
+	info, err := os.Stat(r.Records())
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := os.OpenFile(r.Records(), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = records.WriteString(strings.Repeat("\n", 4097-int(info.Size()%4096)))
+	if err := errors.Join(err, records.Close()); err != nil {
+		t.Fatal(err)
+	}
+	free := p.fill(dir)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(p.root), "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the marker to find no space", func() bool {
+		select {
+		case <-c.over:
+			return true
+		default:
+			return strings.Contains(c.said.String(), "a marker could not be put right")
+		}
+	})
+	if !strings.Contains(p.records(r), `"ended"`) || p.marker("a") != "none" {
+		t.Errorf("marker %q, records\n%s", p.marker("a"), p.records(r))
+	}
+	free()
+	if s := c.wait(); s != dag.RunFailed {
+		t.Fatalf("state %s, %v", s, c.err)
+	}
+	p.has("a", "3")
+}
+
 // A folder that cannot be written to ends the runner with a word, and loses
 // nothing.
 func TestReadOnlyFolder(t *testing.T) {

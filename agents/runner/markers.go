@@ -160,7 +160,9 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 			return err
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
+	err := errors.Join(errs...)
+	r.unwritten = run.NoSpace(err)
+	if err != nil {
 		// A marker is a copy of a record: what could not be done to one is
 		// tried again at the next look, and stops nothing.
 		r.Log.Error("a marker could not be put right; trying again", "err", err)

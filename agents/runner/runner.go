@@ -78,16 +78,19 @@ type Runner struct {
 	panes   *panes // nil: headless
 	slots   slots
 
-	live     map[int]*attached // by node: attempts this runner can speak to
-	relabel  map[int]bool      // nodes whose pane may show an old label
-	unseen   map[int]time.Time // markers to look at again, and when
-	launched map[int]launched  // by node: attempts that this runner started and that may not have come up
-	showing  map[int]int       // by node: the attempt whose events are shown
-	asked    map[string]*asked // by id: requests that wait for what an attempt does
-	held     []int             // nodes lost too often, which nobody will be asked about
-	news     bool              // something happened that a waiting request may wait for
-	waiting  bool              // there are such requests
-	placing  int               // placements that git is at work on
+	live    map[int]*attached // by node: attempts this runner can speak to
+	relabel map[int]bool      // nodes whose pane may show an old label
+	unseen  map[int]time.Time // markers to look at again, and when
+	// unwritten says that a marker of the last look could not be put back for want
+	// of space: the run does not end before it is.
+	unwritten bool
+	launched  map[int]launched  // by node: attempts that this runner started and that may not have come up
+	showing   map[int]int       // by node: the attempt whose events are shown
+	asked     map[string]*asked // by id: requests that wait for what an attempt does
+	held      []int             // nodes lost too often, which nobody will be asked about
+	news      bool              // something happened that a waiting request may wait for
+	waiting   bool              // there are such requests
+	placing   int               // placements that git is at work on
 
 	// What is still to be recorded of markers that are in place; it goes with
 	// the next append, before anything is looked at again.
@@ -273,7 +276,7 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 				}
 				state, over = r.finished()
 			}
-			if over && (len(r.unseen) == 0 || r.leaving != "") {
+			if over && (len(r.unseen) == 0 && !r.unwritten || r.leaving != "") {
 				return state, r.end(tasks, state)
 			}
 			if !over {
