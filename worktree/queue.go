@@ -40,6 +40,9 @@ type MergeResult struct {
 type VerifyError struct {
 	Branch string
 	Err    error
+	// Tree is set when the merge is a person's and was not taken back: it
+	// stands there.
+	Tree string
 }
 
 func (e *VerifyError) Error() string {
@@ -81,7 +84,8 @@ func ReadMergeState(file string) (*MergeState, error) {
 // touched, or a *VerifyError, with the tree put back. The tree is then clean at
 // the last good commit, and the same call continues there: what is contained
 // already is skipped, a merge whose verification was interrupted is made
-// again. AbortMerge goes back to where it started.
+// again, and one that a person has made in the tree is verified and kept.
+// AbortMerge goes back to where it started.
 //
 // A tree with uncommitted work is refused (ErrDirty). What Verify leaves in
 // the tree without git ignoring it goes to a snapshot when its merge is taken
@@ -248,7 +252,11 @@ func (q *queue) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !d.Clean() {
+	switch {
+	case d.Clean():
+	case q.s.Target != "":
+		return fmt.Errorf("%w: %s (%s: %s; merging needs a clean tree)", ErrDirty, q.s.Path, d, shown(d.Paths))
+	default:
 		return q.r.dirty(q.s.Path, d, "merging needs a clean tree")
 	}
 	if head != q.state.Good {
@@ -258,8 +266,50 @@ func (q *queue) settle(ctx context.Context) error {
 		} else if n > 0 {
 			return hint("abort the merge, or git -C "+shellWord(q.s.Path)+" merge "+q.state.Good, "%w: %s has left the merge: it is at %.12s", ErrOccupied, q.s.Path, head)
 		}
+		if err := q.mended(ctx, head); err != nil {
+			return err
+		}
 		q.state.Good, q.state.Trial = head, ""
 	}
+	return nil
+}
+
+// mended judges the commit at which a person has left the tree, if it brings
+// in the branch that broke: nothing is left of that branch to merge and judge.
+// What does not pass stays, as it is that person's, to be repaired there.
+func (q *queue) mended(ctx context.Context, head string) error {
+	name, commit := q.state.Branch, ""
+	for _, b := range q.s.Branches {
+		if b.Name == name {
+			commit = b.Commit
+		}
+	}
+	if name == "" {
+		return nil
+	}
+	if commit == "" {
+		var err error
+		if commit, err = q.r.Tip(ctx, name); errors.Is(err, ErrBadRef) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	if holds, err := q.r.Holds(ctx, head, commit); err != nil || !holds {
+		return err
+	}
+	if q.s.Verify != nil {
+		if err := q.s.Verify(ctx, q.s.Path, name); ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
+			return errors.Join(&VerifyError{Branch: name, Err: err, Tree: q.s.Path}, q.reset(ctx, head, "left by verify of "+name))
+		}
+		if err := q.reset(ctx, head, "left by verify of "+name); err != nil {
+			return err
+		}
+	}
+	q.state.Branch = ""
+	q.state.Merged = append(q.state.Merged, name)
 	return nil
 }
 
@@ -277,7 +327,7 @@ func (q *queue) bring(ctx context.Context, b Tip) (bool, error) {
 		if err := q.blame(ctx, b, conflict); err != nil {
 			return false, err
 		}
-		return false, errors.Join(&Hint{Err: conflict, Try: fmt.Sprintf("git merge %.12s on %s, resolve, commit, and merge again", q.state.Good, b.Name)}, q.save())
+		return false, errors.Join(conflict, q.save())
 	} else if err != nil {
 		return false, err
 	}
@@ -297,10 +347,10 @@ func (q *queue) bring(ctx context.Context, b Tip) (bool, error) {
 				return false, ctx.Err() // no verdict: the trial is settled by the next call
 			}
 			if rerr := q.reset(ctx, q.state.Good, "verify of "+b.Name); rerr != nil {
-				return false, errors.Join(&VerifyError{b.Name, err}, rerr)
+				return false, errors.Join(&VerifyError{Branch: b.Name, Err: err}, rerr)
 			}
 			q.state.Trial = ""
-			return false, errors.Join(&VerifyError{b.Name, err}, q.save())
+			return false, errors.Join(&VerifyError{Branch: b.Name, Err: err}, q.save())
 		}
 		if err := q.reset(ctx, commit, "left by verify of "+b.Name); err != nil {
 			return false, err
@@ -431,8 +481,7 @@ func (q *queue) deliver(ctx context.Context) error {
 		}
 		var ge *GitError
 		if errors.As(err, &ge) && strings.Contains(ge.Stderr, "overwritten") {
-			return &Hint{Err: fmt.Errorf("%w: %s is checked out in %s: %w", ErrDirty, q.s.Target, out, err),
-				Try: "commit or stash these changes, and merge again"}
+			return fmt.Errorf("%w: %s is checked out in %s: %w", ErrDirty, q.s.Target, out, err)
 		}
 		return err
 	}

@@ -164,6 +164,9 @@ func report(w io.Writer, err error) {
 	switch {
 	case errors.As(err, &h):
 		try = h.Try
+		if errors.As(err, &tree) { // one way out, not two: who called knows the better one
+			text = strings.Replace(text, "; try: "+tree.Try, "", 1)
+		}
 	case errors.As(err, &late):
 		try = late.Try
 	case errors.As(err, &not):

@@ -32,6 +32,7 @@ worktree beside yours. After each merge the verify commands of the nodes merged
 so far are run. At the first branch that conflicts or breaks a check it stops
 and names it; the target has then not moved. It moves at the very end, by
 fast-forward. --continue goes on after a repair, --abort takes everything back.
+Nodes that are not done, or have no branch, are named and left out.
 
 Each branch is merged as its node left it when it was done; commits that came
 later are named and left out, but for a repair before --continue. --tips takes
@@ -106,15 +107,15 @@ func (d *Deps) merge(ctx context.Context, r *run.Run, o mergeOptions) error {
 	if _, err := r.Undrifted(ctx, repo, "not merged", worktree.Change.Sensitive); err != nil {
 		return err
 	}
-	if err := d.mergeBranches(ctx, v, &spec); err != nil {
+	if err := d.mergeBranches(ctx, repo, v, &spec); err != nil {
 		return err
 	}
-	if err := d.mergeTips(ctx, repo, v, &spec, o); err != nil {
+	if err := d.mergeTips(ctx, repo, &spec, o); err != nil {
 		return err
 	}
 	res, err := repo.MergeInto(ctx, spec)
 	if err != nil {
-		return mergeHint(err, spec.Path)
+		return mergeHint(ctx, err, repo, &spec)
 	}
 	for _, b := range res.Skipped {
 		fmt.Fprintf(d.Out, "%s: contained already\n", b)
@@ -148,8 +149,8 @@ func (d *Deps) mergeTarget(ctx context.Context, repo *worktree.Repo, target stri
 
 // mergeBranches fills in the branches of the done nodes, in graph order, and
 // how each merge is judged.
-func (d *Deps) mergeBranches(ctx context.Context, v *run.View, spec *worktree.MergeSpec) error {
-	nodes := make(map[string]*run.NodeView)
+func (d *Deps) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run.View, spec *worktree.MergeSpec) error {
+	var nodes []*run.NodeView // as spec.Branches
 	for _, i := range v.Run.Plan.Graph.Order() {
 		n := &v.Nodes[i]
 		switch {
@@ -157,18 +158,27 @@ func (d *Deps) mergeBranches(ctx context.Context, v *run.View, spec *worktree.Me
 		case !isSuccess(n):
 			fmt.Fprintf(d.Err, "left out: %s (%s)\n", n.Spec.Name, n.Status.Label)
 		default:
+			if n.Tip == "" { // overridden before it began
+				if _, err := repo.Tip(ctx, n.Spec.Branch); errors.Is(err, worktree.ErrBadRef) {
+					fmt.Fprintf(d.Err, "left out: %s (%s, it has no branch)\n", n.Spec.Name, n.Status.Label)
+					continue
+				} else if err != nil {
+					return err
+				}
+			}
 			spec.Branches = append(spec.Branches, worktree.Tip{Name: n.Spec.Branch, Commit: n.Tip})
-			nodes[n.Spec.Branch] = n
+			nodes = append(nodes, n)
 		}
 	}
 	if len(spec.Branches) == 0 {
 		return &Hint{Err: errors.New("no node of the run is done and has a branch"), Try: "cmux agents status"}
 	}
-	var merged []*run.NodeView
 	spec.Verify = func(ctx context.Context, dir, branch string) error {
 		fmt.Fprintf(d.Err, "── %s ──\n", branch)
-		if n := nodes[branch]; n != nil {
-			merged = append(merged, n)
+		// Those before it are in, whether now or before --continue.
+		merged := nodes
+		if i := slices.IndexFunc(nodes, func(n *run.NodeView) bool { return n.Spec.Branch == branch }); i >= 0 {
+			merged = nodes[:i+1]
 		}
 		ran := make(map[string]bool)
 		for _, n := range merged {
@@ -194,11 +204,18 @@ func (d *Deps) mergeBranches(ctx context.Context, v *run.View, spec *worktree.Me
 // mergeTips decides about the branches that have moved since their nodes were
 // done: they are merged as recorded, unless a person says otherwise or repaired
 // one of them.
-func (d *Deps) mergeTips(ctx context.Context, repo *worktree.Repo, v *run.View, spec *worktree.MergeSpec, o mergeOptions) error {
+func (d *Deps) mergeTips(ctx context.Context, repo *worktree.Repo, spec *worktree.MergeSpec, o mergeOptions) error {
+	head := "" // of the merge so far
+	if o.goOn {
+		out, err := d.git(ctx, spec.Path, "rev-parse", "--verify", "--quiet", "HEAD")
+		if err == nil {
+			head = strings.TrimSpace(out)
+		}
+	}
 	for i := range spec.Branches {
 		b := &spec.Branches[i]
 		now, err := repo.Tip(ctx, b.Name)
-		if errors.Is(err, worktree.ErrBadRef) && b.Commit != "" && !o.tips {
+		if errors.Is(err, worktree.ErrBadRef) && b.Commit != "" {
 			fmt.Fprintf(d.Err, "%s is gone; what its node left is merged: %.12s\n", b.Name, b.Commit)
 			continue
 		} else if err != nil {
@@ -210,7 +227,13 @@ func (d *Deps) mergeTips(ctx context.Context, repo *worktree.Repo, v *run.View, 
 		if b.Commit == now {
 			continue
 		}
-		if o.goOn {
+		in := false // merged already as its node left it, so its later commits are no repair
+		if head != "" {
+			if in, err = repo.Holds(ctx, head, b.Commit); err != nil {
+				return err
+			}
+		}
+		if o.goOn && !in {
 			if holds, err := repo.Holds(ctx, now, b.Commit); err != nil {
 				return err
 			} else if holds {
@@ -224,7 +247,7 @@ func (d *Deps) mergeTips(ctx context.Context, repo *worktree.Repo, v *run.View, 
 }
 
 // mergeHint adds to what stopped a merge how to go on.
-func mergeHint(err error, tree string) error {
+func mergeHint(ctx context.Context, err error, repo *worktree.Repo, spec *worktree.MergeSpec) error {
 	const next = "then cmux agents merge --continue; or cmux agents merge --abort"
 	var (
 		conflict *worktree.ConflictError
@@ -232,9 +255,19 @@ func mergeHint(err error, tree string) error {
 	)
 	switch {
 	case errors.As(err, &conflict):
-		return &Hint{Err: err, Try: fmt.Sprintf("in %s: git merge %s, resolve and commit, %s", tree, strings.Join(conflict.Tips, " "), next)}
+		what := conflict.Tips[0] // the one that did not fit; the others are in
+		for _, b := range spec.Branches {
+			if now, terr := repo.Tip(ctx, what); b.Name == what && (terr != nil || now != b.Commit) {
+				what = b.Commit
+			}
+		}
+		return &Hint{Err: err, Try: fmt.Sprintf("git -C %s merge %s, resolve and commit there, %s", shellWord(spec.Path), shellWord(what), next)}
+	case errors.As(err, &broken) && broken.Tree != "":
+		return &Hint{Err: err, Try: fmt.Sprintf("repair it in %s and commit there, %s", broken.Tree, next)}
 	case errors.As(err, &broken):
 		return &Hint{Err: err, Try: fmt.Sprintf("repair it on %s, %s", broken.Branch, next)}
+	case errors.Is(err, worktree.ErrDirty):
+		return &Hint{Err: err, Try: "commit these changes there, or put them aside (git stash -u), " + next}
 	}
 	return err
 }
