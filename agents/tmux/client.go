@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Event is a notification of the server: the name without its percent sign
@@ -98,30 +100,11 @@ func (s Server) control(ctx context.Context) (*exec.Cmd, error) {
 }
 
 func (s Server) connect(ctx context.Context, onEvent func(Event)) (*Client, error) {
-	cmd, err := s.control(context.WithoutCancel(ctx))
-	if err != nil {
-		return nil, err
-	}
-	// A terminal's Ctrl-C is for its foreground program, not for this child.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	inR, inW, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	outR, outW, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(err, inR.Close(), inW.Close())
-	}
 	c := &Client{
-		server: s, cmd: cmd, stdin: inW, stdout: outR,
-		requests: make(chan *request), closing: make(chan struct{}), done: make(chan struct{}),
+		server: s, requests: make(chan *request), closing: make(chan struct{}), done: make(chan struct{}),
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, &c.stderr
-	err = cmd.Start()
-	inR.Close()
-	outW.Close()
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start tmux: %w", err), inW.Close(), outR.Close())
+	if err := c.start(context.WithoutCancel(ctx)); err != nil {
+		return nil, err
 	}
 	attached := make(chan SessionID, 1)
 	events := newQueue[Event]()
@@ -153,6 +136,58 @@ func (s Server) connect(ctx context.Context, onEvent func(Event)) (*Client, erro
 		return nil, err
 	}
 	return c, nil
+}
+
+// start starts the control client with pipes to and from it.
+func (c *Client) start(ctx context.Context) error {
+	cmd, err := c.server.control(ctx)
+	if err != nil {
+		return err
+	}
+	// A terminal's Ctrl-C is for its foreground program, not for this child.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer inR.Close()
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, inW.Close())
+	}
+	defer outW.Close()
+	// The client holds on to the end that is read. When this process is killed,
+	// the client detaches at the end of its input, but tmux first writes what
+	// there is for it. Where nobody could read that, tmux would keep the client
+	// for ever, and with it a server that neither works nor ends.
+	held, err := dup(outR)
+	if err == nil {
+		defer held.Close()
+		cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = inR, outW, &c.stderr, []*os.File{held}
+		err = cmd.Start()
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("start tmux: %w", err), inW.Close(), outR.Close())
+	}
+	c.cmd, c.stdin, c.stdout = cmd, inW, outR
+	return nil
+}
+
+// dup is another descriptor of a pipe. Unlike one that f itself would give out,
+// it leaves the pipe as it is: without waiting, so that deadlines hold.
+func dup(f *os.File) (*os.File, error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var fd int
+	var derr error
+	if err := conn.Control(func(of uintptr) {
+		fd, derr = unix.FcntlInt(of, unix.F_DUPFD_CLOEXEC, 0)
+	}); err != nil || derr != nil {
+		return nil, errors.Join(err, derr)
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
 // Done is closed when the connection has ended.
