@@ -352,7 +352,8 @@ func (r *Repo) clearPath(ctx context.Context, s LendSpec) (*registration, error)
 			return nil, err
 		}
 		if free {
-			return r.revive(ctx, e)
+			left, _, err := r.revive(ctx, e, "the folder was gone")
+			return left, err
 		}
 		if r.unfinished(s.Path) {
 			return nil, r.deregister(ctx, s.Path)
@@ -396,32 +397,42 @@ func (r *Repo) unfinished(path string) bool {
 }
 
 // revive deals with a registration whose directory is gone: one with staged
-// work is made again from its index and returned; any other is dropped.
-func (r *Repo) revive(ctx context.Context, e registration) (*registration, error) {
+// work is made again from its index and returned; any other is dropped, once
+// what it alone holds is saved.
+func (r *Repo) revive(ctx context.Context, e registration, why string) (*registration, *Snapshot, error) {
 	if e.locked && e.reason != initializing {
-		return nil, hint("git worktree unlock -- "+shellWord(e.path), "%w: %s is missing (reason of the lock: %q)", ErrLocked, e.path, e.reason)
+		return nil, nil, hint("git worktree unlock -- "+shellWord(e.path), "%w: %s is missing (reason of the lock: %q)", ErrLocked, e.path, e.reason)
 	}
 	private, err := r.findPrivate(e.path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if _, err := os.Lstat(filepath.Join(private, "index")); err == nil {
 		at := command{dir: r.Root, args: []string{"diff-index", "--cached", "--quiet", "HEAD", "--"}, env: []string{"GIT_DIR=" + private}}
 		_, err := at.run(ctx)
-		if exitCode(err) == 1 || operation(private) != "" {
+		if exitCode(err) > 1 { // a branch without commits, or one whose ref is gone
+			if _, verr := git(ctx, r.Root, "--git-dir="+private, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); exitCode(verr) != 1 {
+				return nil, nil, err
+			}
+		}
+		if exitCode(err) >= 1 || operation(private) != "" {
 			if err := os.MkdirAll(e.path, 0o777); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if err := os.WriteFile(filepath.Join(e.path, ".git"), []byte("gitdir: "+private+"\n"), 0o666); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			_, err := git(ctx, e.path, "checkout-index", "--all", "--quiet")
-			return &e, err
+			return &e, nil, err
 		} else if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return nil, r.deregister(ctx, e.path)
+	saved, err := r.saveGone(ctx, private, e.path, why)
+	if err != nil {
+		return nil, nil, err
+	}
+	return nil, saved, r.deregister(ctx, e.path)
 }
 
 // findPrivate finds the private git directory registered for a path.
@@ -457,7 +468,7 @@ func (r *Repo) freeBranch(ctx context.Context, s LendSpec) error {
 				return err
 			}
 			if free {
-				left, err := r.revive(ctx, e)
+				left, _, err := r.revive(ctx, e, "the folder was gone")
 				if err != nil {
 					return err
 				}

@@ -497,5 +497,19 @@ func (q *queue) dropScratch(ctx context.Context) error {
 		_, err := q.r.remove(ctx, q.s.Path, RemoveSpec{Name: q.s.Target, Reason: "merge tree of " + q.s.Target})
 		return err
 	}
+	private, err := q.r.findPrivate(q.s.Path)
+	if err != nil {
+		return err
+	}
+	// Trial merges that were taken back are made again by the next merge; what
+	// a person committed there is not.
+	o, err := q.r.only(ctx, private)
+	if err != nil {
+		return err
+	}
+	if !o.ours {
+		_, err := q.r.remove(ctx, q.s.Path, RemoveSpec{Name: q.s.Target, Reason: "merge tree of " + q.s.Target})
+		return err
+	}
 	return q.r.deregister(ctx, q.s.Path)
 }

@@ -58,9 +58,9 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 		return nil, err
 	}
 	if free {
-		left, err := r.revive(ctx, *e)
+		left, saved, err := r.revive(ctx, *e, s.Reason)
 		if left == nil || err != nil {
-			return nil, err
+			return saved, err
 		}
 	} else if r.unfinished(path) {
 		return nil, r.deregister(ctx, path)
@@ -84,7 +84,7 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 	if err := r.submodulesSaved(ctx, path); err != nil {
 		return nil, err
 	}
-	snap, err := r.Snapshot(ctx, path, SnapshotSpec{Name: s.Name, Reason: s.Reason})
+	snap, err := r.Snapshot(ctx, path, SnapshotSpec{Name: s.Name, Reason: s.Reason, leaving: true})
 	if err != nil {
 		return nil, err
 	}

@@ -51,10 +51,13 @@ type RestoreSpec struct {
 // Files of a size or kind that the snapshot only lists stay away. An empty
 // directory is not kept.
 func (r *Repo) Restore(ctx context.Context, s *Snapshot, to RestoreSpec) (*Tree, error) {
+	if err := r.unkeep(ctx, s); err != nil {
+		return nil, err
+	}
 	if to.Branch == "" {
 		to.Branch = s.Branch
 	}
-	if to.Path == "" && s.Bare {
+	if to.Path == "" && s.Bare && (to.Branch != "" || s.Path == "") {
 		if to.Branch == "" {
 			return nil, hint("a branch name", "snapshot %s holds commits alone and no branch name", s.ID)
 		}

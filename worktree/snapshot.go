@@ -31,6 +31,8 @@ const (
 type SnapshotSpec struct {
 	Name   string // node or branch; becomes part of the ref
 	Reason string // one line
+
+	leaving bool // the worktree goes, and with it what its private git directory alone names
 }
 
 // Snapshot is saved work: a commit whose tree describes the state (the raw
@@ -51,6 +53,7 @@ type Snapshot struct {
 	Operation string   // merge, rebase, ... that was in progress
 	Omitted   []string // paths that are not in it: ignored ones, pipes, sockets, devices
 	Bare      bool     // holds a branch's commits alone
+	Kept      []Kept   // commits and the like that no ref held
 }
 
 // RestoreCommand brings the snapshot back.
@@ -69,6 +72,7 @@ type snapshotRecord struct {
 	Operation string    `json:"operation,omitempty"`
 	Omitted   []string  `json:"omitted,omitempty"`
 	Bare      bool      `json:"bare,omitempty"`
+	Kept      []Kept    `json:"kept,omitempty"`
 }
 
 // Names in a snapshot commit's tree.
@@ -77,6 +81,7 @@ const (
 	snapIndex  = "index"  // the index file, raw
 	snapModes  = "modes"  // "0600 PATH\0" of files whose mode git cannot say
 	snapState  = "state"  // files of the private git directory
+	snapKept   = "kept"   // tags (their text), trees and blobs that no ref held, by id
 	snapStages = "stages" // objects only the index names, so that gc keeps them: 1/, 2/, 3/ unmerged entries, 0 the empty one of git add -N
 )
 
@@ -85,7 +90,8 @@ const (
 var (
 	stateFiles = []string{"MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "MERGE_AUTOSTASH", "AUTO_MERGE", "SQUASH_MSG",
 		"CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "ORIG_HEAD", "sequencer", "rebase-merge", "rebase-apply",
-		"BISECT_LOG", "BISECT_NAMES", "BISECT_TERMS", "BISECT_START", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK"}
+		"BISECT_LOG", "BISECT_NAMES", "BISECT_TERMS", "BISECT_START", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK",
+		"refs"} // refs/bisect, refs/rewritten, refs/worktree
 	heldFiles = []string{"MERGE_HEAD", "MERGE_AUTOSTASH", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "ORIG_HEAD",
 		"rebase-merge/orig-head", "rebase-merge/onto", "rebase-merge/autostash", "rebase-apply/orig-head",
 		"rebase-apply/onto", "rebase-apply/autostash", "sequencer/head"}
@@ -122,7 +128,13 @@ func (r *Repo) Snapshot(ctx context.Context, treePath string, s SnapshotSpec) (*
 	if err := w.survey(ctx); err != nil {
 		return nil, err
 	}
-	if len(w.put)+len(w.drop)+w.staged+w.specials == 0 && w.rec.Operation == "" {
+	if s.leaving {
+		if w.kept, err = r.only(ctx, private); err != nil {
+			return nil, err
+		}
+		w.rec.Kept = w.kept.all()
+	}
+	if len(w.put)+len(w.drop)+w.staged+w.specials == 0 && w.rec.Operation == "" && w.kept.none() {
 		if w.rec.Branch != "" || w.rec.Head == "" {
 			return nil, nil
 		}
@@ -158,6 +170,7 @@ type snapshotter struct {
 	absent    []string // tracked files that a sparse checkout leaves out
 	indexTree string
 	specials  int // pipes, sockets and devices
+	kept      only
 }
 
 func (w *snapshotter) git(ctx context.Context, args ...string) (string, error) {
@@ -167,17 +180,7 @@ func (w *snapshotter) git(ctx context.Context, args ...string) (string, error) {
 
 // survey finds out what there is to save.
 func (w *snapshotter) survey(ctx context.Context) error {
-	head, err := git(ctx, w.root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-	if err != nil && exitCode(err) != 1 {
-		return err
-	}
-	w.rec.Head = line(head)
-	branch, err := git(ctx, w.root, "symbolic-ref", "--quiet", "HEAD")
-	if err != nil && exitCode(err) != 1 {
-		return err
-	}
-	w.rec.Branch = strings.TrimPrefix(line(branch), "refs/heads/")
-
+	var err error
 	w.raw, err = os.ReadFile(filepath.Join(w.private, "index"))
 	if err == nil {
 		if err := os.WriteFile(w.index, w.raw, 0o600); err != nil {
@@ -190,11 +193,15 @@ func (w *snapshotter) survey(ctx context.Context) error {
 		return err
 	}
 	out, err := w.git(ctx, "status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=none",
-		"--untracked-files=all", "--ignored=matching")
+		"--untracked-files=all", "--ignored=matching", "--branch", "--no-ahead-behind")
 	if err != nil {
 		return err
 	}
-	entries, err := parseStatus(fields(out))
+	lines := fields(out)
+	if err := w.head(ctx, lines); err != nil {
+		return err
+	}
+	entries, err := parseStatus(lines)
 	if err != nil {
 		return err
 	}
@@ -232,6 +239,27 @@ func (w *snapshotter) survey(ctx context.Context) error {
 		return err
 	}
 	return w.special(ctx)
+}
+
+// head reads where HEAD is in the headers of status: a process less.
+func (w *snapshotter) head(ctx context.Context, lines []string) error {
+	for _, l := range lines {
+		if id, ok := strings.CutPrefix(l, "# branch.oid "); ok && id != "(initial)" {
+			w.rec.Head = id
+		}
+		if name, ok := strings.CutPrefix(l, "# branch.head "); ok {
+			w.rec.Branch = name
+		}
+	}
+	if w.rec.Branch != "(detached)" {
+		return nil
+	}
+	branch, err := git(ctx, w.root, "symbolic-ref", "--quiet", "HEAD") // a branch may be called so
+	if err != nil && exitCode(err) != 1 {
+		return err
+	}
+	w.rec.Branch = strings.TrimPrefix(line(branch), "refs/heads/")
+	return nil
 }
 
 // special lists the pipes, sockets and devices, which git passes over and no
@@ -447,6 +475,11 @@ func (w *snapshotter) save(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, k := range w.kept.tips {
+		if k.ID != w.rec.Head && !slices.Contains(holds, k.ID) {
+			holds = append(holds, k.ID)
+		}
+	}
 	name := refSafe(w.rec.Name)
 	for {
 		w.rec.Time = time.Now().UTC().Truncate(time.Millisecond)
@@ -494,7 +527,7 @@ func refSafe(name string) string {
 
 func (rec snapshotRecord) snapshot(ref string) *Snapshot {
 	return &Snapshot{ID: strings.TrimPrefix(ref, snapshotRefs), Ref: ref, Name: rec.Name, Reason: rec.Reason, Time: rec.Time,
-		Path: rec.Path, Branch: rec.Branch, Head: rec.Head, Owner: rec.Owner, Operation: rec.Operation, Omitted: rec.Omitted, Bare: rec.Bare}
+		Path: rec.Path, Branch: rec.Branch, Head: rec.Head, Owner: rec.Owner, Operation: rec.Operation, Omitted: rec.Omitted, Bare: rec.Bare, Kept: rec.Kept}
 }
 
 // writeIndexTree writes the index as a tree; of unmerged paths our side.
@@ -653,10 +686,13 @@ func (w *snapshotter) stream(s *stream, ref string, holds []string) error {
 		f := strings.Fields(meta)
 		s.printf("M %s %s %s\n", f[0], f[1], quotePath(path.Join(snapStages, f[2], name)))
 	}
-	if w.rec.Operation != "" {
+	if w.rec.Operation != "" || len(w.rec.Kept) > 0 {
 		if err := w.state(s); err != nil {
 			return err
 		}
+	}
+	for _, k := range w.kept.rest {
+		w.keep(s, k)
 	}
 	s.printf("\nget-mark :3\ndone\n")
 	return nil
@@ -755,6 +791,9 @@ func (w *snapshotter) message() string {
 	}
 	if w.rec.Operation != "" {
 		fmt.Fprintf(&b, "%s in progress\n", w.rec.Operation)
+	}
+	for _, k := range w.rec.Kept {
+		fmt.Fprintf(&b, "kept %s, which only %s named\n", k.ID, k.From)
 	}
 	for _, name := range w.rec.Omitted {
 		fmt.Fprintf(&b, "not saved: %q\n", name)

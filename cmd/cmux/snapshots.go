@@ -126,6 +126,9 @@ overwritten: what is in the way is named.`,
 			default:
 				_, err = fmt.Fprintf(d.Out, "Restored %s into %s on branch %s.\n", s.ID, tree.Path, tree.Branch)
 			}
+			for _, k := range s.Kept {
+				_, err = fmt.Fprintf(d.Out, "It also kept %s, which only %s named: git show %[1]s\n", k.ID, k.From)
+			}
 			return err
 		},
 	}
