@@ -215,10 +215,7 @@ func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string,
 	if err != nil && exitCode(err) != 1 || len(entries) == 0 && op == "" {
 		return head, err
 	}
-	if err := stage(ctx, treePath, entries, rest); err != nil {
-		return "", err
-	}
-	tree, err := git(ctx, treePath, "write-tree")
+	tree, err := staged(ctx, treePath, head, entries, rest)
 	if err != nil {
 		return "", err
 	}
@@ -268,6 +265,32 @@ func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string,
 		}
 	}
 	return commit, nil
+}
+
+// staged is the tree of what is in the worktree but for rest, which the index
+// then agrees with.
+func staged(ctx context.Context, treePath, head string, entries, rest []statusEntry) (tree string, err error) {
+	if err := stage(ctx, treePath, entries, rest); err != nil {
+		return "", err
+	}
+	tree, err = git(ctx, treePath, "write-tree")
+	var failed *GitError
+	if !errors.As(err, &failed) || !strings.Contains(failed.Stderr, "invalid object") {
+		return tree, err
+	}
+	// The index names what the repository does not hold: it was made beside another
+	// one, or the object was damaged. git takes its word for a file that has not
+	// changed since, so the files are read anew.
+	if head == "" {
+		head = "--empty"
+	}
+	if _, err := git(ctx, treePath, "read-tree", head); err != nil {
+		return "", err
+	}
+	if err := stage(ctx, treePath, entries, rest); err != nil {
+		return "", err
+	}
+	return git(ctx, treePath, "write-tree")
 }
 
 // stage brings the index to the worktree, but for rest.

@@ -1,12 +1,15 @@
 package worktree
 
 import (
+	"crypto/sha1"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestChangedFiles(t *testing.T) {
@@ -109,5 +112,34 @@ func TestUpdateRef(t *testing.T) {
 	}
 	if got := must[string](t)(r.Resolve(t.Context(), ref)); got != second {
 		t.Error(got)
+	}
+}
+
+// An index that names an object which is not there is made anew of the files.
+func TestCommitAllWithoutTheObjectsOfTheIndex(t *testing.T) {
+	r := newRepo(t)
+	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"})
+	write(t, tree.Path, "b", "made\n")
+	write(t, tree.Path, "a.txt", "changed\n")
+	// Older than the index, so that git takes the index's word for them.
+	old := time.Now().Add(-time.Hour)
+	for _, name := range []string{"a.txt", "b"} {
+		if err := os.Chtimes(filepath.Join(tree.Path, name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sh(t, tree.Path, "add", "--all")
+	for _, content := range []string{"made\n", "changed\n"} {
+		id := fmt.Sprintf("%x", sha1.Sum([]byte(fmt.Sprintf("blob %d\x00%s", len(content), content))))
+		if err := os.Remove(filepath.Join(r.GitDir, "objects", id[:2], id[2:])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id := must[string](t)(r.CommitAll(t.Context(), tree.Path, "work"))
+	if got := sh(t, r.Root, "show", id+":b"); got != "made" {
+		t.Errorf("b is %q", got)
+	}
+	if got := sh(t, r.Root, "show", id+":a.txt"); got != "changed" {
+		t.Errorf("a.txt is %q", got)
 	}
 }

@@ -288,8 +288,11 @@ func TestWorktreeOfAnotherRepository(t *testing.T) {
 				}
 				return
 			}
-			if got := git(t, f.root, "show", "shop/a:b"); end.Outcome != dag.Done || got != "x" {
-				t.Errorf("end %+v, committed %q\nlog %s", end, got, f.log())
+			if end.Outcome != dag.Done || end.Commits != 1 {
+				t.Fatalf("end %+v\nlog %s", end, f.log())
+			}
+			if got := git(t, f.root, "show", "shop/a:b"); got != "x" {
+				t.Errorf("committed %q\nlog %s", got, f.log())
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"cmux/agents/attempt"
 	"cmux/agents/guard"
@@ -271,7 +272,7 @@ func FuzzAroundThePrompt(f *testing.F) {
 	f.Add("", "🎉\x1b[31m───\x1b[7m❯\x1b[0m", "")
 	f.Fuzz(func(t *testing.T, above, status, typed string) {
 		for _, r := range typed {
-			if r < ' ' || r == 0x7f || unicode.IsSpace(r) && r != ' ' || !unicode.IsPrint(r) {
+			if r == utf8.RuneError || r < ' ' || r == 0x7f || unicode.IsSpace(r) && r != ' ' || !unicode.IsPrint(r) {
 				return
 			}
 		}
