@@ -37,6 +37,9 @@ func environ(j *Job) ([]string, error) {
 			vars[name] = value
 		}
 	}
+	// Nobody sits before a node to leave a pager, in a pane or not: `git log`
+	// in its task would wait for ever.
+	vars["PAGER"], vars["GIT_PAGER"] = "cat", "cat"
 	maps.Copy(vars, j.Node.Env)
 
 	r, s := j.Run, j.Spec

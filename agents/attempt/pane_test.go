@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
@@ -95,6 +96,34 @@ trap 'echo interrupted; exit 5' INT; echo waiting; while :; do sleep 0.01; done`
 		t.Errorf("the pane's terminal is not what it was: %v", err)
 	}
 	f.leaveNothing()
+}
+
+// A pager waits for a person's keys, and a node has nobody to press them: what
+// start was typed with is not taken, what the node's own env says is.
+func TestPaneHasNoPager(t *testing.T) {
+	task := "git init -q repo && git -C repo commit -q --allow-empty -m 'the first' && git -C repo log --format=%s"
+	const person = "sed 's/^/paged: /'; read -r key </dev/tty"
+	for _, c := range []struct {
+		name string
+		env  map[string]string
+		want string
+	}{
+		{"of start", nil, "the first"},
+		{"of the node", map[string]string{"GIT_PAGER": "sed 's/^/mine: /'"}, "mine: the first"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t, dag.Node{Task: task, Env: c.env, Timeout: dag.Duration(20 * time.Second)})
+			f.inPane()
+			f.job.Env = append(f.job.Env, "GIT_PAGER="+person, "PAGER="+person,
+				"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com")
+			if end := f.run(); end.Outcome != dag.Done {
+				t.Fatalf("%+v\n%s", end, f.log())
+			}
+			if log := f.log(); !strings.Contains(log, "\n"+c.want) || strings.Contains(log, "paged: ") {
+				t.Errorf("log:\n%s", log)
+			}
+		})
+	}
 }
 
 // A program that reads nothing does not keep what is typed from ending with it.
