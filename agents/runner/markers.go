@@ -66,6 +66,7 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 		return err
 	}
 	for i, o := range seen {
+		delete(r.unwritten, i)
 		n, name := &r.hist.Nodes[i], r.g.Nodes[i].Name
 		if o.Exists && n.Withdrawn != nil && o.Identity == n.Withdrawn.Identity {
 			errs = append(errs, signals.Remove(r.Run.Signals(), name))
@@ -160,9 +161,7 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 			return err
 		}
 	}
-	err := errors.Join(errs...)
-	r.unwritten = run.NoSpace(err)
-	if err != nil {
+	if err := errors.Join(errs...); err != nil {
 		// A marker is a copy of a record: what could not be done to one is
 		// tried again at the next look, and stops nothing.
 		r.Log.Error("a marker could not be put right; trying again", "err", err)
@@ -180,6 +179,9 @@ func (r *Runner) putBack(i int) (run.Record, error) {
 		c = signals.Content{Kind: signals.Code, Code: w.Code}
 	}
 	id, err := signals.Replace(r.Run.Signals(), name, c)
+	if run.NoSpace(err) {
+		r.unwritten[i] = true
+	}
 	w.Identity = id
 	return run.Record{Type: run.Published, Node: name, Marker: &w}, err
 }

@@ -81,9 +81,9 @@ type Runner struct {
 	live    map[int]*attached // by node: attempts this runner can speak to
 	relabel map[int]bool      // nodes whose pane may show an old label
 	unseen  map[int]time.Time // markers to look at again, and when
-	// unwritten says that a marker of the last look could not be put back for want
-	// of space: the run does not end before it is.
-	unwritten bool
+	// unwritten are the nodes whose markers could not be put back for want of
+	// space: the run does not end before they are.
+	unwritten map[int]bool
 	launched  map[int]launched  // by node: attempts that this runner started and that may not have come up
 	showing   map[int]int       // by node: the attempt whose events are shown
 	asked     map[string]*asked // by id: requests that wait for what an attempt does
@@ -134,7 +134,7 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		hist:     run.NewHistory(g),
 		live:     make(map[int]*attached),
 		relabel:  make(map[int]bool),
-		unseen:   make(map[int]time.Time),
+		unseen:   make(map[int]time.Time), unwritten: make(map[int]bool),
 		launched: make(map[int]launched),
 		showing:  make(map[int]int),
 		asked:    make(map[string]*asked),
@@ -276,7 +276,7 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 				}
 				state, over = r.finished()
 			}
-			if over && (len(r.unseen) == 0 && !r.unwritten || r.leaving != "") {
+			if over && (len(r.unseen)+len(r.unwritten) == 0 || r.leaving != "") {
 				return state, r.end(tasks, state)
 			}
 			if !over {
