@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"cmux/agents/proc"
@@ -29,6 +31,8 @@ type View struct {
 	Used          dag.Usage // by all nodes
 	Full          string    // a folder whose disk is full: nodes wait for space; empty: none
 	Incidents     []Record  // what agents tried and may not, and what was found that cmux did not write
+
+	Strays []string // files among the markers that belong to no node
 
 	foreign []int64 // see Passed
 	bad     []BadLine
@@ -189,10 +193,11 @@ func (r *Run) viewOnce(ctx context.Context, now time.Time) (v *View, stale bool,
 		if held {
 			v.Holder = &holder
 		}
-		found, err := r.observe(ctx, h, held, now)
+		found, strays, err := r.observe(ctx, h, held, now)
 		if err != nil {
 			return nil, false, err
 		}
+		v.Strays = strays
 		if len(found) > 0 {
 			if stale, err = r.recorded(read, found); err != nil {
 				return nil, false, err
@@ -261,8 +266,9 @@ func (v *View) fill(h *History, now time.Time) {
 }
 
 // observe takes into h what is true and not recorded yet: a person's markers,
-// and attempts whose process is gone. It returns the nodes that it found so.
-func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Time) (found map[string]bool, err error) {
+// and attempts whose process is gone. It returns the nodes that it found so, and
+// the files among the markers that belong to no node.
+func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Time) (found map[string]bool, strays []string, err error) {
 	found = make(map[string]bool)
 	take := func(rec Record) {
 		rec.At = now
@@ -280,7 +286,7 @@ func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Tim
 		}
 		gone, err := r.gone(h.Graph.Nodes[i].Name, a, runner, now)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if gone {
 			take(Record{Type: Vanished, Node: h.Graph.Nodes[i].Name, Attempt: a.N, How: HowLost})
@@ -290,13 +296,16 @@ func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Tim
 	look := time.Now()
 	scanner := signals.NewScanner(r.Signals(), h.Graph.Names())
 	scanner.Expect(h.Folder)
-	seen, _, err := scanner.Scan(look)
+	seen, strays, err := scanner.Scan(look)
 	if errors.Is(err, signals.ErrNoDir) {
-		return found, ctx.Err() // the runner puts the markers back
+		return found, nil, ctx.Err() // the runner puts the markers back
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	// cmux's own files begin with a dot while they are written.
+	strays = slices.DeleteFunc(strays, func(name string) bool { return strings.HasPrefix(name, ".") })
+	slices.Sort(strays)
 	for i, o := range seen {
 		name := h.Graph.Nodes[i].Name
 		if w := h.Nodes[i].Withdrawn; w != nil && o.Exists && o.Identity == w.Identity {
@@ -319,7 +328,7 @@ func (r *Run) observe(ctx context.Context, h *History, runner bool, now time.Tim
 			take(rec)
 		}
 	}
-	return found, ctx.Err()
+	return found, strays, ctx.Err()
 }
 
 // launchGrace is how long an attempt may have been recorded as started and

@@ -200,7 +200,7 @@ func (d *Deps) examineRun(ctx context.Context, r *run.Run) []finding {
 			Try: "look at them in " + r.Records() + "; cmux agents status shows what the others say"})
 	}
 	if v.ConfigChanged {
-		all = append(all, finding{What: "plan", OK: true, Detail: "the configuration differs from the plan that the run has frozen", Try: "cmux agents resume --update"})
+		all = append(all, finding{What: "plan", OK: true, Detail: "the configuration differs from the plan that the run has frozen", Try: updateWay(v)})
 	}
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
@@ -226,6 +226,13 @@ func foreignMarkers(root string, r *run.Run) []finding {
 		text, try := explain(err)
 		return []finding{{What: "markers", Detail: text, Try: try}}
 	case len(others) > 0:
+		if r != nil {
+			for k, file := range others {
+				if i := strayFor(r.Plan.Graph, file); i >= 0 {
+					others[k] = file + " (did you mean " + r.Plan.Graph.Nodes[i].Name + signals.Suffix + "?)"
+				}
+			}
+		}
 		return []finding{{What: "markers", Detail: "files that belong to no node of the newest run: " + shortList(others, 10),
 			Try: "cd " + run.SignalsDir(root) + " and remove them, unless they are overrides for the next run"}}
 	}

@@ -42,7 +42,11 @@ and asked about.`,
 			if holder, err := runner.Vacate(ctx, r); err != nil {
 				return err
 			} else if holder != nil {
-				return &Hint{Err: fmt.Errorf("%w (%s, by %s)", runner.ErrRunning, r.Plan.ID, holder), Try: "cmux agents attach"}
+				try := "cmux agents attach"
+				if update {
+					try = "cmux agents stop, then cmux agents resume --update"
+				}
+				return &Hint{Err: fmt.Errorf("%w (%s, by %s)", runner.ErrRunning, r.Plan.ID, holder), Try: try}
 			}
 			v, err := r.View(ctx, d.Now())
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"cmux/agents/run"
 	"cmux/dag"
+	"cmux/signals"
 )
 
 func newStatusCmd(d *Deps) *cobra.Command {
@@ -314,6 +315,7 @@ func statusFoot(v *run.View, width int) string {
 	if v.Full != "" && !over(v) {
 		fmt.Fprintf(&b, "the disk is full: %s (free some space; nodes wait for it and go on by themselves)\n", v.Full)
 	}
+	b.WriteString(strays(v))
 	switch v.RunState {
 	case dag.RunNoRunner:
 		b.WriteString("no runner: cmux agents resume\n")
@@ -324,7 +326,7 @@ func statusFoot(v *run.View, width int) string {
 		fmt.Fprintf(&b, "still at work without a runner: %s (cmux agents stop ends them)\n", strings.Join(at, ", "))
 	}
 	if err := v.RunOverBudget(); err != nil {
-		fmt.Fprintf(&b, "%v, so no agent is started: raise it in the configuration, then cmux agents resume --update\n", err)
+		fmt.Fprintf(&b, "%v, so no agent is started: raise it in the configuration, then %s\n", err, updateWay(v))
 	}
 	if n := len(v.Pending); n > 0 && v.Holder == nil {
 		fmt.Fprintf(&b, "%s waiting for a runner: cmux agents resume\n", count(n, "request"))
@@ -333,7 +335,7 @@ func statusFoot(v *run.View, width int) string {
 		fmt.Fprintf(&b, "%s of the records not counted: %s\n", count(len(lines), "line"), oneLine(shortList(lines, 3)))
 	}
 	if v.ConfigChanged {
-		b.WriteString("the configuration differs from the plan that this run has frozen: cmux agents resume --update takes it in\n")
+		fmt.Fprintf(&b, "the configuration differs from the plan that this run has frozen; to take it in: %s\n", updateWay(v))
 	}
 	return b.String()
 }
@@ -375,6 +377,58 @@ func explained(v *run.View, i int) string {
 	return text
 }
 
+// updateWay is the command that takes an edited configuration in: a run that is
+// under way is stopped first.
+func updateWay(v *run.View) string {
+	if v.Holder != nil && !over(v) {
+		return "cmux agents stop, then cmux agents resume --update"
+	}
+	return "cmux agents resume --update"
+}
+
+// shownStrays is how many files that belong to no node stand below the table.
+const shownStrays = 3
+
+// strays tells of the files among the markers that belong to no node: a person
+// who mistyped a name waits for a node that nobody has told anything.
+func strays(v *run.View) string {
+	var b strings.Builder
+	for k, file := range v.Strays {
+		if k == shownStrays {
+			fmt.Fprintf(&b, "%s more beside the markers: cmux doctor\n", count(len(v.Strays)-k, "file"))
+			break
+		}
+		fmt.Fprintf(&b, "%s/signals/%s belongs to no node and does not count", signals.Folder, oneLine(file))
+		if i := strayFor(v.Run.Plan.Graph, file); i >= 0 {
+			n := &v.Nodes[i]
+			order := ""
+			switch {
+			case isSuccess(n):
+			case n.Spec.Role == dag.RoleGate:
+				order = " cmux agents approve " + n.Spec.Name
+			default:
+				order = " cmux agents override " + n.Spec.Name
+			}
+			fmt.Fprintf(&b, " (did you mean %s?%s)", n.Spec.Name, order)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// strayFor is the index of the node that a file among the markers was probably
+// meant for, or -1.
+func strayFor(g *dag.Graph, file string) int {
+	name, suffixed := strings.CutSuffix(file, signals.Suffix)
+	if !suffixed && g.Index(name) >= 0 {
+		return g.Index(name)
+	}
+	if near := nearest(name, nodeNames(g)); near != "" {
+		return g.Index(near)
+	}
+	return -1
+}
+
 // atWork names the nodes whose agents live.
 func atWork(v *run.View) []string {
 	var names []string
@@ -409,8 +463,10 @@ func wayOut(v *run.View, i int) string {
 	name, label := n.Spec.Name, n.Status.Label
 	switch {
 	case strings.HasPrefix(label, "failed") && v.OverBudget(i) != nil:
-		return "raise the budget; cmux agents resume --update; cmux agents retry " + name
+		return "raise the budget; " + updateWay(v) + "; cmux agents retry " + name
 	case strings.Contains(n.Status.Reason, "cmux agents "):
+	case label == "failed (conflict)": // again, until a person has made them fit
+		return "git merge one of these branches in the worktree of another, resolve, commit; cmux agents retry " + name
 	case strings.HasPrefix(label, "failed"):
 		return "cmux agents logs " + name + "; cmux agents retry " + name
 	case n.Left != nil && n.Fact.Live():
