@@ -21,7 +21,8 @@ import (
 	"time"
 )
 
-// FindSnapshot is the snapshot with this ID, or the latest with this name.
+// FindSnapshot is the snapshot with this ID, or the latest with this name, or
+// with a name that ends in /id, if that is one name only.
 func (r *Repo) FindSnapshot(ctx context.Context, id string) (*Snapshot, error) {
 	all, err := r.Snapshots(ctx)
 	if err != nil {
@@ -31,6 +32,19 @@ func (r *Repo) FindSnapshot(ctx context.Context, id string) (*Snapshot, error) {
 		if s.ID == id || s.Name == id {
 			return &s, nil
 		}
+	}
+	var found *Snapshot
+	for _, s := range slices.Backward(all) {
+		switch {
+		case !strings.HasSuffix(s.Name, "/"+id):
+		case found == nil:
+			found = &s
+		case s.Name != found.Name:
+			return nil, hint("cmux snapshots list", "%q may be %s or %s: name it in full", id, found.Name, s.Name)
+		}
+	}
+	if found != nil {
+		return found, nil
 	}
 	return nil, hint("cmux snapshots list", "no snapshot %q in %s", id, r.Root)
 }

@@ -338,3 +338,30 @@ func TestRemoveRefusesATreeInUse(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The last part of a name does for all of it, while no other name ends so.
+func TestFindSnapshotByTheEndOfItsName(t *testing.T) {
+	r := newRepo(t)
+	for k, name := range []string{"shop/api", "shop/web", "shop/api", "mall/web"} {
+		write(t, r.Root, "a.txt", strings.Repeat("x", k+1))
+		must[*Snapshot](t)(r.Snapshot(t.Context(), r.Root, SnapshotSpec{Name: name, Reason: name}))
+	}
+	all := must[[]Snapshot](t)(r.Snapshots(t.Context()))
+	latest := ""
+	for _, s := range all {
+		if s.Name == "shop/api" {
+			latest = s.ID
+		}
+	}
+	if s := must[*Snapshot](t)(r.FindSnapshot(t.Context(), "api")); s.ID != latest {
+		t.Errorf("api is %s, want the newest, %s", s.ID, latest)
+	}
+	if s, err := r.FindSnapshot(t.Context(), "web"); err == nil || !strings.Contains(err.Error(), "shop/web") || !strings.Contains(err.Error(), "mall/web") {
+		t.Errorf("web: %v, %v; want both names", s, err)
+	}
+	for _, none := range []string{"", "pi", "/"} {
+		if s, err := r.FindSnapshot(t.Context(), none); err == nil {
+			t.Errorf("%q is %s", none, s.ID)
+		}
+	}
+}

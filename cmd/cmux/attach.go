@@ -13,6 +13,7 @@ import (
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/agents/tmux"
+	"cmux/dag"
 )
 
 func newAttachCmd(d *Deps) *cobra.Command {
@@ -61,6 +62,13 @@ for it is printed.`,
 // conversation that it had.
 func (d *Deps) attachNode(ctx context.Context, v *run.View, n *run.NodeView, yes, pane bool) error {
 	name := n.Spec.Name
+	if n.Spec.Role == dag.RoleGate {
+		err := fmt.Errorf("%s is a gate (%s): nothing runs in it, so it has no pane", name, n.Status.Label)
+		if isSuccess(n) {
+			return err
+		}
+		return &Hint{Err: err, Try: "cmux agents approve " + name}
+	}
 	if n.Fact.Live() && n.Left == nil {
 		if v.Run.Plan.Headless {
 			return &Hint{Err: fmt.Errorf("%s runs headless (%s): it has no pane", name, n.Status.Label), Try: "cmux agents logs " + name + " -f"}

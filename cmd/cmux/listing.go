@@ -81,6 +81,15 @@ func nearest(s string, names []string) string {
 
 // completeNode completes the name of a node of the newest run.
 func (d *Deps) completeNode(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return d.completeNodes(cmd, args, func(*dag.Node) bool { return true })
+}
+
+// completeGate completes the name of a gate of the newest run.
+func (d *Deps) completeGate(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return d.completeNodes(cmd, args, func(n *dag.Node) bool { return n.Role == dag.RoleGate })
+}
+
+func (d *Deps) completeNodes(cmd *cobra.Command, args []string, fits func(*dag.Node) bool) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -88,7 +97,13 @@ func (d *Deps) completeNode(cmd *cobra.Command, args []string, _ string) ([]stri
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return nodeNames(r.Plan.Graph), cobra.ShellCompDirectiveNoFileComp
+	var names []string
+	for i := range r.Plan.Graph.Nodes {
+		if n := &r.Plan.Graph.Nodes[i]; fits(n) {
+			names = append(names, n.Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // pastRun is one entry of list --json.

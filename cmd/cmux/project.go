@@ -162,7 +162,7 @@ func (d *Deps) configPath(root, flag string) string {
 func (d *Deps) readConfig(root, path string) (*dag.Graph, []dag.Warning, error) {
 	src, err := run.ReadConfig(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, &Hint{Err: &tagged{fmt.Errorf("there is no %s", path), errUsage}, Try: "cmux agents init"}
+		return nil, nil, d.noConfig(root, path)
 	}
 	if err != nil {
 		return nil, nil, &tagged{err, errUsage}
@@ -170,6 +170,26 @@ func (d *Deps) readConfig(root, path string) (*dag.Graph, []dag.Warning, error) 
 	return dag.Parse(d.short(path), src, dag.ParseOptions{ReadFile: func(name string) ([]byte, error) {
 		return run.ReadTask(root, path, name)
 	}})
+}
+
+// noConfig says that there is no configuration at path. Only where the project
+// has none is a new one the way out: another name was mistyped.
+func (d *Deps) noConfig(root, path string) error {
+	usual := filepath.Join(root, configName)
+	if _, err := os.Stat(usual); path == usual || errors.Is(err, os.ErrNotExist) {
+		return usage("cmux agents init", "there is no %s", path)
+	}
+	var names []string
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); ext == ".yml" || ext == ".yaml" {
+			names = append(names, e.Name())
+		}
+	}
+	if near := dag.Nearest(filepath.Base(path), names); near != "" {
+		return usage("the same with --config "+shellWord(d.short(filepath.Join(filepath.Dir(path), near))), "there is no %s (did you mean %q?)", path, near)
+	}
+	return usage("the same without --config", "there is no %s; without --config, %s is read", path, usual)
 }
 
 // short is path relative to where the command was called, when it lies below.

@@ -88,7 +88,8 @@ func newSnapshotsRestoreCmd(d *Deps) *cobra.Command {
 		Short: "Bring saved work back",
 		Long: `Bring saved work back byte for byte: commits, index, working files, untracked
 files, a merge or rebase that was in progress. SNAPSHOT is an id of the list, or
-a name, which means the newest of that name. No branch is moved and no file is
+a name, which means the newest of that name; a node's own name does where one
+session has it. No branch is moved and no file is
 overwritten: what is in the way is named.`,
 		Example: "  cmux snapshots restore api --to ../rescued --branch rescued",
 		Args:    cobra.ExactArgs(1),

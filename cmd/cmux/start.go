@@ -92,7 +92,7 @@ func (d *Deps) prepare(ctx context.Context, f startFlags) (r *run.Run, how strin
 	})
 	var hinted *runner.TryError
 	if _, missing := os.Stat(d.configPath(root, f.config)); errors.As(err, &hinted) && errors.Is(missing, os.ErrNotExist) {
-		return nil, "", &tagged{err, errUsage} // there is no configuration
+		return nil, "", d.noConfig(root, d.configPath(root, f.config))
 	}
 	if err != nil {
 		return nil, "", err

@@ -117,7 +117,7 @@ func (d *Deps) tellAsked(node, said string, done bool) error {
 func isSuccess(n *run.NodeView) bool { return n.Fact.Phase == dag.Ended && n.Fact.Outcome.Success() }
 
 func newApproveCmd(d *Deps) *cobra.Command {
-	return d.steer("approve NAME", "Open a gate",
+	cmd := d.steer("approve NAME", "Open a gate",
 		"Open a gate: what waits for it may start. `touch .cmux/signals/NAME.done` does the same,\nunless the gate says `approve: code`. That one is opened by this command alone, in a\nterminal of yours: it shows a code there, which you type.",
 		"  cmux agents approve release", run.OpApprove, "approved",
 		func(n *run.NodeView) error {
@@ -131,6 +131,8 @@ func newApproveCmd(d *Deps) *cobra.Command {
 			}
 			return nil
 		})
+	cmd.ValidArgsFunction = d.completeGate
+	return cmd
 }
 
 func newOverrideCmd(d *Deps) *cobra.Command {
