@@ -226,6 +226,13 @@ func (r *Repo) saveOnly(ctx context.Context, private, branch, path string, o onl
 // saveGone saves what the registration of a worktree whose folder is gone alone
 // holds.
 func (r *Repo) saveGone(ctx context.Context, private, path, why string) (*Snapshot, error) {
+	repos, err := modulesIn(private, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := r.repositoriesHeld(ctx, path, repos); err != nil {
+		return nil, err
+	}
 	o, err := r.only(ctx, private)
 	if err != nil || o.none() {
 		return nil, err

@@ -81,9 +81,6 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 			s.Name = filepath.Base(path)
 		}
 	}
-	if err := r.submodulesSaved(ctx, path); err != nil {
-		return nil, err
-	}
 	snap, err := r.Snapshot(ctx, path, SnapshotSpec{Name: s.Name, Reason: s.Reason, leaving: true})
 	if err != nil {
 		return nil, err

@@ -129,6 +129,9 @@ func (r *Repo) Snapshot(ctx context.Context, treePath string, s SnapshotSpec) (*
 		return nil, err
 	}
 	if s.leaving {
+		if err := w.nested(ctx); err != nil {
+			return nil, err
+		}
 		if w.kept, err = r.only(ctx, private); err != nil {
 			return nil, err
 		}
@@ -171,6 +174,8 @@ type snapshotter struct {
 	indexTree string
 	specials  int // pipes, sockets and devices
 	kept      only
+	gitlinks  map[string]bool // paths of submodules in the index
+	repos     []string        // folders with a .git of their own
 }
 
 func (w *snapshotter) git(ctx context.Context, args ...string) (string, error) {
@@ -286,6 +291,9 @@ func (w *snapshotter) special(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if d.Name() == ".git" && rel != ".git" && holdsAnything(full, d) {
+			w.repos = append(w.repos, filepath.Dir(rel))
+		}
 		switch {
 		case d.IsDir() && (d.Name() == ".git" || rel == ".cmux" || given.within(rel) || listed[rel]):
 			return fs.SkipDir
@@ -353,23 +361,28 @@ func nestedRepository(dir string) error {
 // hidden adds the files whose changes status does not report, because their
 // index entry says assume-unchanged or skip-worktree.
 func (w *snapshotter) hidden(ctx context.Context) error {
-	out, err := w.git(ctx, "ls-files", "-v", "-z")
+	out, err := w.git(ctx, "ls-files", "-v", "-s", "-z")
 	if err != nil {
 		return err
 	}
 	var names []string
-	for _, l := range fields(out) {
+	w.gitlinks = map[string]bool{}
+	for _, l := range fields(out) { // LETTER MODE ID STAGE\tPATH
+		meta, name, _ := strings.Cut(l, "\t")
+		if strings.HasPrefix(meta[1:], " "+gitlink) {
+			w.gitlinks[name] = true
+		}
 		if l[0] == 'H' || l[0] == 'M' {
 			continue
 		}
-		info, err := os.Lstat(filepath.Join(w.root, l[2:]))
+		info, err := os.Lstat(filepath.Join(w.root, name))
 		switch {
 		case err == nil && savable(info.Mode()):
-			names = append(names, l[2:])
+			names = append(names, name)
 		case l[0] == 'S' || l[0] == 's':
-			w.absent = append(w.absent, l[2:])
+			w.absent = append(w.absent, name)
 		default:
-			w.drop = append(w.drop, l[2:])
+			w.drop = append(w.drop, name)
 		}
 	}
 	if len(names) == 0 {

@@ -81,40 +81,6 @@ func submodules(ctx context.Context, root string) (map[string]string, error) {
 	return subs, nil
 }
 
-// submodulesSaved refuses to lose commits that exist in a submodule of the
-// tree alone: its objects go with the tree.
-func (r *Repo) submodulesSaved(ctx context.Context, tree string) error {
-	subs, err := submodules(ctx, tree)
-	if err != nil {
-		return err
-	}
-	for _, path := range subs {
-		sub := filepath.Join(tree, path)
-		if _, err := os.Lstat(filepath.Join(sub, ".git")); err != nil {
-			continue
-		}
-		out, err := git(ctx, sub, "rev-list", "HEAD", "--branches", "--not", "--remotes")
-		if err != nil {
-			return err
-		}
-		if out == "" {
-			continue
-		}
-		// A detached commit of the main worktree's submodule is on no remote branch here.
-		known := ""
-		if main := filepath.Join(r.Root, path); isRepository(main) {
-			known, err = command{dir: main, args: []string{"cat-file", "--batch-check"}, stdin: []byte(out)}.run(ctx)
-			if err != nil {
-				return err
-			}
-		}
-		if known == "" || strings.Contains(known, " missing\n") {
-			return hint("git -C "+shellWord(sub)+" push", "%w: submodule %s has commits that exist nowhere else", ErrUnsavable, sub)
-		}
-	}
-	return nil
-}
-
 func isRepository(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, ".git"))
 	return err == nil
