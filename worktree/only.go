@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -135,8 +136,7 @@ func (r *Repo) only(ctx context.Context, private string) (only, error) {
 	out, err := command{dir: r.Root, stdin: []byte(in.String()),
 		args: []string{"rev-list", "--ignore-missing", "--stdin", "--no-commit-header", "--format=%H %P%x00%ce", "--not", "--glob=refs/*", "HEAD"}}.run(ctx)
 	if err != nil {
-		return o, hint("git --git-dir="+shellWord(private)+" reflog expire --expire=now HEAD, or mend what git -C "+shellWord(r.Root)+" fsck --connectivity-only names",
-			"%w: some history that %s names is broken: %w", ErrUnsavable, private, err)
+		return o, fmt.Errorf("what only %s holds: %w", private, err)
 	}
 	var ids []string
 	parents := map[string]bool{}
@@ -234,6 +234,10 @@ func (r *Repo) saveGone(ctx context.Context, private, path, why string) (*Snapsh
 		return nil, err
 	}
 	o, err := r.only(ctx, private)
+	if err != nil && ctx.Err() == nil {
+		return nil, hint("git --git-dir="+shellWord(private)+" reflog expire --expire=now HEAD, or mend what git -C "+shellWord(r.Root)+" fsck --connectivity-only names",
+			"%w: some history that only the worktree %s names is broken: %w", ErrUnsavable, path, err)
+	}
 	if err != nil || o.none() {
 		return nil, err
 	}

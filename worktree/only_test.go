@@ -191,6 +191,9 @@ func TestBrokenHistoryIsTold(t *testing.T) {
 	if err := os.Remove(filepath.Join(r.GitDir, "objects", gone[:2], gone[2:])); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.RemoveAll(tree.Path); err != nil {
+		t.Fatal(err)
+	}
 	_, err := r.Remove(t.Context(), tree.Path, RemoveSpec{})
 	var h *Hint
 	if !errors.As(err, &h) || !errors.Is(err, ErrUnsavable) || !strings.Contains(err.Error(), gone) {

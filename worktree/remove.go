@@ -82,10 +82,46 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 		}
 	}
 	snap, err := r.Snapshot(ctx, path, SnapshotSpec{Name: s.Name, Reason: s.Reason, leaving: true})
+	var ge *GitError
+	if err != nil && errors.As(err, &ge) && ge.Code == 128 && !errors.Is(err, ErrUnsavable) {
+		err = r.brokenError(ctx, path, err)
+	}
 	if err != nil {
 		return nil, err
 	}
+	if err := r.readable(ctx, *e, snap); err != nil {
+		return nil, err
+	}
 	return snap, r.deregister(ctx, path)
+}
+
+// readable verifies what holds the work of the tree once it is gone: the
+// snapshot, or the commit it is on. A snapshot that cannot be read is none.
+func (r *Repo) readable(ctx context.Context, e registration, snap *Snapshot) error {
+	private, err := r.findPrivate(e.path)
+	if err != nil {
+		return err
+	}
+	owner, err := readOwner(private)
+	if err != nil {
+		return err
+	}
+	commit := e.head
+	if snap != nil {
+		commit = snap.Commit
+	}
+	if strings.Trim(commit, "0") == "" {
+		return nil // a branch without commits, and nothing to save
+	}
+	err = r.verify(ctx, e.path, commit, owner.Start)
+	if err == nil && snap != nil && snap.Head != "" {
+		err = r.verify(ctx, e.path, snap.Head, snap.Head) // what is loose of its tree
+	}
+	if err != nil && snap != nil && ctx.Err() == nil {
+		_, derr := git(ctx, r.Root, "update-ref", "-d", snap.Ref, snap.Commit)
+		err = errors.Join(err, derr)
+	}
+	return err
 }
 
 // removeRest ends a removal that was interrupted between git's two steps: the
