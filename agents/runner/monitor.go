@@ -33,12 +33,23 @@ func StartInTmux(ctx context.Context, r *run.Run, how string) (tmux.SessionID, e
 	if _, err := r.ProveBin(); err != nil {
 		return "", err
 	}
+	spec := tmux.Spec{Dir: r.Plan.Root, Argv: []string{r.Binary(), "agents", "run", "--run", r.Dir, "--how", how, "--launch", run.NewID(since)}}
+	session, err := startMonitor(ctx, r, spec, since)
+	if errors.Is(err, tmux.ErrGone) {
+		// The server that this met was on its way out; what was begun in it has
+		// gone with it.
+		session, err = startMonitor(ctx, r, spec, since)
+	}
+	return session, err
+}
+
+// startMonitor starts spec in the monitor and returns when the runner is up.
+func startMonitor(ctx context.Context, r *run.Run, spec tmux.Spec, since time.Time) (tmux.SessionID, error) {
 	client, err := Server(r).Connect(ctx, nil)
 	if err != nil {
 		return "", err
 	}
 	defer client.Close()
-	spec := tmux.Spec{Dir: r.Plan.Root, Argv: []string{r.Binary(), "agents", "run", "--run", r.Dir, "--how", how, "--launch", run.NewID(since)}}
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}

@@ -185,8 +185,9 @@ func (l *Launch) unfinished(ctx context.Context) error {
 	return nil
 }
 
-// server is the tmux server that a run uses.
-func server(root, socket string) *tmux.Server {
+// TmuxServer is the tmux server that the runs of a project use; socket is empty
+// for cmux's own.
+func TmuxServer(root, socket string) *tmux.Server {
 	if socket == "" {
 		socket = DefaultSocket
 	}
@@ -198,12 +199,12 @@ func Server(r *run.Run) *tmux.Server {
 	if r.Plan.Headless {
 		return nil
 	}
-	return server(r.Plan.Root, r.Plan.Socket)
+	return TmuxServer(r.Plan.Root, r.Plan.Socket)
 }
 
 // checkSession refuses a session name that is somebody else's.
 func (l *Launch) checkSession(ctx context.Context) error {
-	s := server(l.Options.Root, l.Options.Socket)
+	s := TmuxServer(l.Options.Root, l.Options.Socket)
 	taken, err := s.HasSession(ctx, l.Graph.Session)
 	if err != nil || !taken {
 		return err

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -74,6 +73,9 @@ func (s Server) Connect(ctx context.Context, onEvent func(Event)) (*Client, erro
 	if err := s.writeConfig(); err != nil {
 		return nil, err
 	}
+	if err := s.endOrphans(ctx); err != nil {
+		return nil, err
+	}
 	// The socket of a server that was just killed still takes connections for
 	// a moment.
 	const tries = 20
@@ -93,8 +95,12 @@ var errServerDied = fmt.Errorf("%w: server exited unexpectedly", ErrGone)
 // takes the session from a client that is on its way out and still has output
 // to take, of which tmux 3.3a dies, with all that runs in it.
 func (s Server) control(ctx context.Context) (*exec.Cmd, error) {
+	name, err := hiddenName()
+	if err != nil {
+		return nil, err
+	}
 	return s.command(ctx, "-f", s.Config, "-C",
-		"new-session", "-s", hiddenPrefix+strings.ToLower(rand.Text()[:12]), "-n", "control",
+		"new-session", "-s", name, "-n", "control",
 		"-f", "no-output,ignore-size", "-x", "80", "-y", "24", "--", "/bin/sh", "-c", ":",
 		";", "set-option", "-w", "remain-on-exit", "on") // also on a server started by hand
 }

@@ -58,7 +58,9 @@ func (e *CommandError) Is(target error) bool {
 	case ErrNoServer:
 		return has("no server running on", "error connecting to", "server exited unexpectedly")
 	case ErrNotFound:
-		return has("can't find ", "no such ")
+		// No current target: a server without any session, which ends when its
+		// last client does.
+		return has("can't find ", "no such ", "no current target")
 	case ErrSessionExists:
 		return has("duplicate session")
 	case ErrPaneActive:

@@ -13,7 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/proc"
 	"cmux/agents/run"
+	"cmux/agents/runner"
 	"cmux/agents/seal"
 	"cmux/agents/tmux"
 	"cmux/dag"
@@ -93,6 +95,12 @@ func (d *Deps) examine(ctx context.Context) []finding {
 		all = append(all, f)
 	}
 	add("tmux", "usable", tmux.Check(ctx), "install tmux 3.2 or newer, or use cmux agents start --headless")
+	if orphans, err := runner.TmuxServer("", d.Getenv("CMUX_TMUX_SOCKET")).Orphans(); err != nil {
+		add("tmux clients", "", err, "")
+	} else if len(orphans) > 0 {
+		all = append(all, finding{What: "tmux clients", Detail: "left by a cmux that was killed, and can keep the tmux server from working and from ending: " + proc.Names(orphans),
+			Try: "cmux agents start ends them, and so does kill -9 " + pids(orphans)})
+	}
 	root, err := d.root(ctx)
 	if err != nil {
 		add("project", "", err, "")
@@ -139,6 +147,15 @@ func (d *Deps) examine(ctx context.Context) []finding {
 		all = append(all, d.leftovers(ctx, repo, r))
 	}
 	return all
+}
+
+// pids are the processes' numbers, as kill takes them.
+func pids(ps []proc.Process) string {
+	var all []string
+	for _, p := range ps {
+		all = append(all, strconv.Itoa(p.PID))
+	}
+	return strings.Join(all, " ")
 }
 
 // explain takes an error apart into what is wrong and the way out.

@@ -23,7 +23,7 @@ var house = []struct {
 	{"worktree", ""},
 
 	{"agents/proc", ""},
-	{"agents/tmux", ""},
+	{"agents/tmux", "agents/proc"},
 	{"agents/harmless", ""},
 	{"agents/seal", ""},
 	{"agents/guard", "dag"},
