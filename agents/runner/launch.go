@@ -60,8 +60,8 @@ func (r *Runner) begun(ctx context.Context, ps []*placement) error {
 		if err == nil {
 			err = r.start(ctx, p)
 		}
-		if err == nil {
-			continue
+		if err == nil || errors.Is(err, context.Canceled) {
+			continue // this runner leaves: the next one finds an attempt that never began
 		}
 		end := run.End{Outcome: dag.Failed, Reason: dag.ReasonSetup, Exit: 1, Detail: err.Error()}
 		var conflict *worktree.ConflictError

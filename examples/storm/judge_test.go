@@ -66,9 +66,9 @@ func (w *world) idle() bool {
 func (w *world) judge() {
 	w.t.Helper()
 	s := w.finish()
-	label := map[string]string{}
+	label, reason := map[string]string{}, map[string]string{}
 	for _, n := range s.Nodes {
-		label[n.Name] = n.Label
+		label[n.Name], reason[n.Name] = n.Label, n.Reason
 		if strings.Contains(n.Reason, "panic") {
 			w.t.Errorf("%s: %s", n.Name, n.Reason)
 		}
@@ -96,7 +96,7 @@ func (w *world) judge() {
 			fine = false
 		}
 		if !fine {
-			w.t.Errorf("%s ended as %q, want %q (forced %v)", j.name, is, want, j.forced)
+			w.t.Errorf("%s ended as %q (%s), want %q (forced %v)", j.name, is, reason[j.name], want, j.forced)
 		}
 		w.marker(j, is)
 		w.work(j, is)
