@@ -183,19 +183,39 @@ func (w *snapshotter) git(ctx context.Context, args ...string) (string, error) {
 		config: []string{"core.fsync=objects,reference"}}.run(ctx)
 }
 
+// CopyIndex copies the index at path from to path to and returns what is in it;
+// nil where there is none. The copy is as old as the index: git compares times
+// by the second, and looks into a file of the same size only while the index is
+// no younger, so that a younger copy would hide an edit right after a commit.
+func CopyIndex(from, to string) ([]byte, error) {
+	// The time comes first: of an index that is replaced meanwhile, the older
+	// time is the one that hides nothing.
+	info, err := os.Stat(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(to, b, 0o600); err != nil {
+		return nil, err
+	}
+	return b, os.Chtimes(to, info.ModTime(), info.ModTime())
+}
+
 // survey finds out what there is to save.
 func (w *snapshotter) survey(ctx context.Context) error {
 	var err error
-	w.raw, err = os.ReadFile(filepath.Join(w.private, "index"))
-	if err == nil {
-		if err := os.WriteFile(w.index, w.raw, 0o600); err != nil {
-			return err
-		}
+	if w.raw, err = CopyIndex(filepath.Join(w.private, "index"), w.index); err != nil {
+		return err
+	}
+	if w.raw != nil {
 		if err := w.plainIndex(ctx); err != nil {
 			return err
 		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
 	}
 	out, err := w.git(ctx, "status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=none",
 		"--untracked-files=all", "--ignored=matching", "--branch", "--no-ahead-behind")
@@ -390,11 +410,7 @@ func (w *snapshotter) hidden(ctx context.Context) error {
 	}
 	// Of these only the changed ones: clear the bits in a further copy and ask again.
 	probe := w.index + ".probe"
-	b, err := os.ReadFile(w.index)
-	if err == nil {
-		err = os.WriteFile(probe, b, 0o600)
-	}
-	if err != nil {
+	if _, err := CopyIndex(w.index, probe); err != nil {
 		return err
 	}
 	at := command{dir: w.root, env: []string{"GIT_INDEX_FILE=" + probe}, stdin: []byte(strings.Join(names, "\x00") + "\x00"),

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // try runs git and does not mind when it refuses.
@@ -344,7 +345,9 @@ func TestFindSnapshotByTheEndOfItsName(t *testing.T) {
 	r := newRepo(t)
 	for k, name := range []string{"shop/api", "shop/web", "shop/api", "mall/web"} {
 		write(t, r.Root, "a.txt", strings.Repeat("x", k+1))
-		must[*Snapshot](t)(r.Snapshot(t.Context(), r.Root, SnapshotSpec{Name: name, Reason: name}))
+		if s := must[*Snapshot](t)(r.Snapshot(t.Context(), r.Root, SnapshotSpec{Name: name, Reason: name})); s == nil {
+			t.Fatalf("%d: nothing of %s was saved: %s", k, name, sh(t, r.Root, "status", "--short"))
+		}
 	}
 	all := must[[]Snapshot](t)(r.Snapshots(t.Context()))
 	latest := ""
@@ -363,5 +366,30 @@ func TestFindSnapshotByTheEndOfItsName(t *testing.T) {
 		if s, err := r.FindSnapshot(t.Context(), none); err == nil {
 			t.Errorf("%q is %s", none, s.ID)
 		}
+	}
+}
+
+// git takes a file for unchanged whose size and times, to the second, are those
+// of the index, unless the index is no younger than the file. A copy of the
+// index must not look younger: an edit right after a commit would not be saved.
+func TestSnapshotOfAnEditRightAfterACommit(t *testing.T) {
+	r := newRepo(t)
+	file := filepath.Join(r.Root, "a.txt")
+	second := func() int64 { return must[os.FileInfo](t)(os.Stat(file)).ModTime().Unix() }
+	for k := 0; ; k++ {
+		write(t, r.Root, "a.txt", fmt.Sprintf("%04d before\n", k))
+		at := second()
+		sh(t, r.Root, "commit", "-q", "-a", "-m", "before")
+		write(t, r.Root, "a.txt", fmt.Sprintf("%04d edited\n", k))
+		if second() == at {
+			break
+		}
+	}
+	for made := second(); time.Now().Unix() == made; {
+		<-time.After(5 * time.Millisecond) // until the clock's next second
+	}
+	s := must[*Snapshot](t)(r.Snapshot(t.Context(), r.Root, SnapshotSpec{Name: "a", Reason: "r"}))
+	if s == nil {
+		t.Fatalf("nothing was saved of %q", sh(t, r.Root, "status", "--short"))
 	}
 }

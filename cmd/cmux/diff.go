@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -109,19 +108,7 @@ func (d *Deps) privateIndex(ctx context.Context, tree, tmp string) (env []string
 		return nil, err
 	}
 	copied := filepath.Join(tmp, "index")
-	in, err := os.Open(strings.TrimSuffix(path, "\n"))
-	if err == nil {
-		defer in.Close()
-		out, cerr := os.Create(copied)
-		if cerr != nil {
-			return nil, cerr
-		}
-		_, err = io.Copy(out, in)
-		err = errors.Join(err, out.Close())
-	} else if errors.Is(err, os.ErrNotExist) {
-		err = nil
-	}
-	if err != nil {
+	if _, err := worktree.CopyIndex(strings.TrimSuffix(path, "\n"), copied); err != nil {
 		return nil, err
 	}
 	env = []string{"GIT_INDEX_FILE=" + copied}
