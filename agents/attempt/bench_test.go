@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agent"
 	"cmux/agents/attempt"
+	"cmux/agents/command"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -29,7 +31,7 @@ func BenchmarkRun(b *testing.B) {
 	job := attempt.Job{
 		Run: r, Node: &dag.Node{Name: "a", Agent: dag.KindCommand, Role: dag.RoleReview, Task: "exec /bin/true", Timeout: dag.Duration(time.Hour)},
 		Spec: &run.Spec{Node: "a", Attempt: 1, Headless: true, Place: run.Place{Dir: root}},
-		Env:  os.Environ(), Kinds: attempt.NewKinds(attempt.Command()), Spawner: spawner,
+		Env:  os.Environ(), Kinds: agent.NewKinds(command.Kind()), Spawner: spawner,
 		Record: func(run.Record) error { return nil },
 	}
 	b.Run("by=exec", func(b *testing.B) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agent"
 	"cmux/agents/attempt"
 	"cmux/agents/proc"
 	"cmux/agents/run"
@@ -39,8 +40,8 @@ func meteredFixture(t *testing.T, node dag.Node, note time.Duration) (*fixture, 
 	node.Agent = "metered"
 	f := newFixture(t, node)
 	m := &metered{ended: make(chan struct{})}
-	f.job.Kinds = attempt.NewKinds(attempt.Kind{Name: "metered", Judge: true,
-		New: func(*attempt.Stage) (attempt.Agent, error) { return m, nil }})
+	f.job.Kinds = agent.NewKinds(agent.Kind{Name: "metered", Judge: true,
+		New: func(*agent.Stage) (agent.Agent, error) { return m, nil }})
 	f.job.Limits.Note = note
 	return f, m
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/agent"
 	"cmux/agents/harmless"
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
@@ -50,7 +51,7 @@ func (a *attempt) prepare() error {
 	a.tree = t
 	if failure != nil || err != nil {
 		// What a broken-off step left running has no program to be found by.
-		_, e := proc.End(context.WithoutCancel(a.ctx), a.limits.Grace, a.stage.mark)
+		_, e := proc.End(context.WithoutCancel(a.ctx), a.limits.Grace, a.stage.Mark)
 		failure = errors.Join(failure, e)
 	}
 	if err != nil {
@@ -203,7 +204,7 @@ func (a *attempt) asked(f func(context.Context) error) error {
 // pullRequest opens one with gh, unless one is open already.
 func (a *attempt) pullRequest() error {
 	a.say("on_complete: pr %s", a.spec.Place.Branch)
-	if _, err := LookPath("gh", a.stage.Env); err != nil {
+	if _, err := agent.LookPath("gh", a.stage.Env); err != nil {
 		return failed(dag.ReasonOnComplete, "pr: gh is not in the PATH: install it, or take pr out of on_complete; %s is pushed", a.spec.Place.Branch)
 	}
 	s, err := a.step("", a.limits.Step, []string{"gh", "pr", "list", "--head", a.spec.Place.Branch, "--state", "open", "--json", "url", "--jq", ".[].url"})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
@@ -153,7 +154,7 @@ func (a *attempt) deliver(h handed) error {
 			a.openGate() // it is no answer: the question is left to the person in the pane
 		}
 	}
-	if l, ok := a.agent.(Listener); ok && a.gate == nil && l.Busy() {
+	if l, ok := a.agent.(agent.Listener); ok && a.gate == nil && l.Busy() {
 		// It was judged faster than it ended its turn, whose end takes the text.
 		_, err := a.serve(a.agent.Ended(), nil, func() bool {
 			return a.gate != nil || a.taken || a.overridden || a.question != nil || !l.Busy()
@@ -175,7 +176,7 @@ func (a *attempt) deliver(h handed) error {
 		case <-g.gone: // the turn ended all the same
 		default:
 			// The hook may go at this very moment, and nobody would hear of it.
-			if g.answer(a.agent.(Listener).HandBack(text)) == nil {
+			if g.answer(Reply{HookReply: a.agent.(agent.Listener).HandBack(text)}) == nil {
 				return a.become(dag.Working, time.Time{}, "")
 			}
 		}

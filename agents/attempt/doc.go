@@ -6,7 +6,7 @@
 // runner an attempt goes on to its end. An attempt that is interrupted has no
 // end; Run then returns ErrInterrupted.
 //
-// What runs is behind the Agent interface. For a kind that judges itself (a
+// What runs is an agent.Agent. For a kind that judges itself (a
 // command) the program's exit code is its report. All others report with
 // `cmux done` or `cmux blocked`, and an exit code proves nothing. In both
 // cases verify, scope and commits decide together with the report: see judge.go.

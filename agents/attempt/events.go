@@ -2,23 +2,10 @@ package attempt
 
 import (
 	"errors"
-	"io"
 
 	"cmux/agents/event"
 	"cmux/agents/run"
 )
-
-// Show tells of something that happened: in the node's events, and as lines in
-// the log and the pane. It may be called from any goroutine.
-func (s *Stage) Show(e event.Event) {
-	s.Keep(e)
-	if lines := s.lines.Lines(e); lines != "" {
-		io.WriteString(s.Out, lines)
-	}
-}
-
-// Keep is Show of what the log and the pane tell in another way.
-func (s *Stage) Keep(e event.Event) { s.events.Append(e) }
 
 // openEvents opens the node's events, which agents have: what a command does is
 // in its log and in the run's records.
@@ -26,7 +13,7 @@ func (a *attempt) openEvents() (err error) {
 	if !a.job.Kinds[a.node.Agent].Judge {
 		return nil
 	}
-	a.stage.events, err = event.Open(a.job.Run.Events(a.node.Name), a.node.Name, a.spec.Attempt)
+	a.stage.Events, err = event.Open(a.job.Run.Events(a.node.Name), a.node.Name, a.spec.Attempt)
 	return err
 }
 
@@ -48,7 +35,7 @@ func (a *attempt) closeEvents(end *run.End, err error) {
 		e.State, e.Text, e.Failed = "lost", err.Error(), true
 	}
 	a.stage.Keep(e)
-	if err := a.stage.events.Close(); err != nil {
+	if err := a.stage.Events.Close(); err != nil {
 		a.note("the events are incomplete: %v", err)
 	}
 }

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agent"
 	"cmux/agents/attempt"
+	"cmux/agents/command"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -82,7 +84,7 @@ func fixtureIn(t *testing.T, root string, node dag.Node) *fixture {
 		Run: r, Node: &node,
 		Spec:    &run.Spec{Node: node.Name, Attempt: 1, Token: "secret", Headless: true, Place: run.Place{Dir: root, Slot: 3, PortBase: 20060}},
 		Env:     cleanEnv(t),
-		Kinds:   attempt.NewKinds(attempt.Command()),
+		Kinds:   agent.NewKinds(command.Kind()),
 		Spawner: spawner,
 		Inbox:   f.inbox,
 		Record: func(rec run.Record) error {

@@ -10,8 +10,10 @@ import (
 	"sync"
 	"time"
 
+	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/proc"
+	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -23,11 +25,11 @@ type attempt struct {
 	job    *Job
 	node   *dag.Node
 	spec   *run.Spec
-	kind   Kind
+	kind   agent.Kind
 	limits Limits
-	stage  *Stage
+	stage  *agent.Stage
 	out    *output
-	agent  Agent
+	agent  agent.Agent
 	tree   *tree // nil: the node has none
 	shared shared
 	// persisting is what goes on beside the attempt to have the tree survive a
@@ -45,10 +47,10 @@ type attempt struct {
 	// What was learnt from messages and not yet acted on.
 	done       *report
 	turnEnded  bool
-	background *time.Timer // sub-agents were at work when the turn ended
-	question   *Event      // Asked: it waits for a person
-	inPane     bool        // the question that is waited on is answered in the pane alone
-	limit      *Event
+	background *time.Timer  // sub-agents were at work when the turn ended
+	question   *agent.Event // Asked: it waits for a person
+	inPane     bool         // the question that is waited on is answered in the pane alone
+	limit      *agent.Event
 	answer     *string
 	taken      bool // a person types
 	spoke      bool // and has said something since the last report
@@ -58,7 +60,7 @@ type attempt struct {
 	wentOn     bool
 	again      bool      // a person wants the agent to go on that has ended without a report
 	unanswered *run.Left // its program has ended without a report, and a person is to decide
-	falter     *Event
+	falter     *agent.Event
 	gate       *Message           // a hook that waits for its answer
 	asks       bool               // the gate is that of a question, not of a turn's end
 	further    []Message          // hooks with questions, not heard while another is open
@@ -170,10 +172,13 @@ func (a *attempt) run() (run.End, error) {
 		return run.End{}, err
 	}
 	a.out.log = log
-	a.stage = &Stage{
-		Run: a.job.Run, Node: a.node, Spec: a.spec, Dir: a.spec.Place.Dir, Env: env, Out: a.out,
-		Terminal: a.job.Terminal, Tell: a.tell, spawner: a.job.Spawner, mark: Mark(a.job), drain: a.limits.Drain,
-		lines: new(event.Printer),
+	a.stage = &agent.Stage{
+		Name: a.node.Name, Kind: a.node.Agent, Dir: a.spec.Place.Dir, Tree: a.spec.Place.Tree, Env: env,
+		Task: a.node.Task, Resumption: prompt.Resumed, Model: a.node.Model, AutoAccept: a.node.AutoAccept,
+		Review: a.node.Role == dag.RoleReview, Verdict: time.Duration(len(a.node.Verify)) * time.Duration(a.node.VerifyTimeout),
+		Binary: a.job.Run.Binary(), Files: agent.Files{Dir: a.job.Run.NodeDir(a.node.Name), N: a.spec.Attempt},
+		Terminal: a.job.Terminal, Out: a.out, Tell: a.tell,
+		Lines: new(event.Printer), Spawner: a.job.Spawner, Mark: Mark(a.job), Drain: a.limits.Drain,
 	}
 	if err := a.patiently(a.openEvents); errors.As(err, &f) {
 		return f.End, log.Close()
@@ -299,13 +304,18 @@ func (a *attempt) launch() error {
 			return err
 		}
 	}
-	a.stage.tool = a.kind.Tool
-	var agent Agent
+	a.stage.Conversation, a.stage.Counted = a.spec.Conversation, a.spec.Counted
+	var started agent.Agent
 	err := a.patiently(func() (err error) {
-		if agent, err = a.kind.New(a.stage); err != nil {
+		if a.kind.Judge {
+			if err := a.brief(); err != nil {
+				return fmt.Errorf("%s: %w", a.kind.Name, err)
+			}
+		}
+		if started, err = a.kind.New(a.stage); err != nil {
 			return fmt.Errorf("%s: %w", a.kind.Name, err)
 		}
-		if err = agent.Start(a.ctx); err != nil {
+		if err = started.Start(a.ctx); err != nil {
 			return fmt.Errorf("starting: %w", err)
 		}
 		return nil
@@ -318,7 +328,7 @@ func (a *attempt) launch() error {
 	default:
 		return failedBy(codeOf(err), dag.ReasonSetup, "%v", err)
 	}
-	a.agent = agent
+	a.agent = started
 	a.lastSign = time.Now()
 	a.armIdle()
 	return a.become(dag.Working, time.Time{}, "")
@@ -339,7 +349,7 @@ func (a *attempt) endAgent() error {
 		a.note("ended what the program left running: %s", proc.Names(left))
 	}
 	a.end.Exit = a.agent.Exit().Code
-	if m, ok := a.agent.(Meter); ok {
+	if m, ok := a.agent.(agent.Meter); ok {
 		a.end.Used = a.end.Used.AtLeast(m.Used())
 	}
 	a.stage.Keep(event.Event{Kind: event.Session, State: event.Ended, ID: a.end.Conversation, Exit: &a.end.Exit})
@@ -496,7 +506,7 @@ func (a *attempt) call(ctx context.Context, f func() error) error {
 }
 
 // tell is Stage.Tell.
-func (a *attempt) tell(ctx context.Context, events ...Event) error {
+func (a *attempt) tell(ctx context.Context, events ...agent.Event) error {
 	f := func() error {
 		a.sign()
 		return a.reactAll(events)
@@ -602,11 +612,11 @@ func (a *attempt) handle(m Message) error {
 		}
 		a.sign()
 		if !a.kind.Judge {
-			_, err := ParseEvent(m.Event, m.Payload)
+			_, err := agent.ParseEvent(m.Event, m.Payload)
 			reply = refusal(err)
 			return nil
 		}
-		if l, ok := a.agent.(Listener); ok && a.inQuestion() && l.Asks(m.Event) {
+		if l, ok := a.agent.(agent.Listener); ok && a.inQuestion() && l.Asks(m.Event) {
 			a.further = append(a.further, m.detach())
 			return nil
 		}
@@ -616,14 +626,14 @@ func (a *attempt) handle(m Message) error {
 			return nil
 		}
 		reply = r
-		if slices.ContainsFunc(events, func(e Event) bool { return e.What == Concluded }) {
+		if slices.ContainsFunc(events, func(e agent.Event) bool { return e.What == agent.Concluded }) {
 			a.concluded = m.gone
 		}
-		if i := slices.IndexFunc(events, func(e Event) bool { return e.Hold }); i >= 0 && !(events[i].Background > 0 && a.questionOpen()) {
+		if i := slices.IndexFunc(events, func(e agent.Event) bool { return e.Hold }); i >= 0 && !(events[i].Background > 0 && a.questionOpen()) {
 			a.openGate()
 			held := m.detach()
 			a.gate = &held
-			a.asks = events[i].What == Asked
+			a.asks = events[i].What == agent.Asked
 		}
 		return a.reactAll(events)
 	default:
@@ -641,12 +651,13 @@ func refusal(err error) Reply {
 
 // hear reads what a hook says. One that comes before its agent stands is but a
 // sign of life.
-func (a *attempt) hear(event string, payload json.RawMessage) ([]Event, Reply, error) {
-	if h, ok := a.agent.(Hooked); ok {
-		return h.Hook(event, payload)
+func (a *attempt) hear(event string, payload json.RawMessage) ([]agent.Event, Reply, error) {
+	if h, ok := a.agent.(agent.Hooked); ok {
+		events, r, err := h.Hook(event, payload)
+		return events, Reply{HookReply: r}, err
 	}
-	e, err := ParseEvent(event, payload)
-	return []Event{e}, Reply{}, err
+	e, err := agent.ParseEvent(event, payload)
+	return []agent.Event{e}, Reply{}, err
 }
 
 // openGate answers the hook that waits with nothing: the turn ends, a question
@@ -672,7 +683,7 @@ func (a *attempt) questionOpen() bool {
 	}
 }
 
-func (a *attempt) reactAll(events []Event) error {
+func (a *attempt) reactAll(events []agent.Event) error {
 	for _, e := range events {
 		if err := a.react(e); err != nil {
 			return err
@@ -682,10 +693,10 @@ func (a *attempt) reactAll(events []Event) error {
 }
 
 // react takes in what a hook said.
-func (a *attempt) react(e Event) error {
+func (a *attempt) react(e agent.Event) error {
 	a.shells.hear(e, time.Now())
 	switch e.What {
-	case TurnEnded:
+	case agent.TurnEnded:
 		a.stopBackground()
 		a.falters, a.subagents = 0, e.Background
 		if !a.taken {
@@ -705,15 +716,15 @@ func (a *attempt) react(e Event) error {
 		if a.taken || a.activity == dag.NeedsInput || a.activity == dag.AtLimit {
 			a.openGate()
 		}
-	case Delegated:
+	case agent.Delegated:
 		a.subagents = e.Background
-	case Stuck:
+	case agent.Stuck:
 		if e.Own && a.taken {
 			a.turnEnded = true // it is a person's, who sees it
 		} else if a.talking {
 			return &stuck{e.Text}
 		}
-	case Converses:
+	case agent.Converses:
 		if e.Text != a.end.Conversation {
 			if err := a.recordUse(); err != nil { // of the one before
 				return err
@@ -726,13 +737,13 @@ func (a *attempt) react(e Event) error {
 			a.stage.Keep(event.Event{Kind: event.Session, State: state, ID: e.Text})
 			return a.record(run.Record{Type: run.Conversed, Conversation: e.Text})
 		}
-	case Faltered:
+	case agent.Faltered:
 		if a.taken {
 			a.turnEnded = true // by failing
 		} else {
 			a.falter = &e
 		}
-	case TookOver:
+	case agent.TookOver:
 		a.stopBackground()
 		a.openGate()
 		a.hangUp("a person writes to you: do as they say")
@@ -744,16 +755,16 @@ func (a *attempt) react(e Event) error {
 		if a.activity != dag.TakenOver {
 			return a.become(dag.TakenOver, time.Time{}, "")
 		}
-	case Prompted:
+	case agent.Prompted:
 		if !e.Own && !a.isOwn(e.Text) {
-			return a.react(Event{What: TookOver, Text: e.Text})
+			return a.react(agent.Event{What: agent.TookOver, Text: e.Text})
 		}
 		a.stopBackground()
 		a.turnEnded, a.limit, a.falter = false, nil, nil
 		if !a.questionOpen() { // else a sub-agent still waits for the answer
 			a.question, a.wentOn = nil, true
 		}
-	case Asked:
+	case agent.Asked:
 		if !e.Shown {
 			a.stage.Show(event.Event{Kind: event.Question, Text: e.Text})
 		}
@@ -765,11 +776,11 @@ func (a *attempt) react(e Event) error {
 		default:
 			a.turnEnded = true
 		}
-	case Hindered:
+	case agent.Hindered:
 		if a.delivering != nil && a.activity == dag.Working {
 			return a.become(dag.NeedsInput, time.Time{}, e.Text)
 		}
-	case Limited:
+	case agent.Limited:
 		if a.taken || a.overridden {
 			// It is a person's, who sees it; the account's limit is everybody's.
 			a.turnEnded = true
@@ -777,14 +788,14 @@ func (a *attempt) react(e Event) error {
 			return err
 		}
 		a.limit = &e
-	case WentOn:
+	case agent.WentOn:
 		a.openGate()
 		a.turnEnded, a.question, a.limit, a.falter = false, nil, nil, nil
 		a.wentOn = true
-	case Worked:
+	case agent.Worked:
 		a.falters = 0
 		return a.accountWorks()
-	case Used:
+	case agent.Used:
 		return a.uses(e.Used)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
@@ -343,14 +344,14 @@ type stepEnd struct {
 func (a *attempt) step(script string, timeout time.Duration, argv []string, stdin ...string) (*stepEnd, error) {
 	a.steps++
 	stage := *a.stage
-	stage.mark = stepMark(a.job, a.steps)
-	stage.Env = append(slices.Clip(stage.Env), string(stage.mark))
+	stage.Mark = stepMark(a.job, a.steps)
+	stage.Env = append(slices.Clip(stage.Env), string(stage.Mark))
 	end := &stepEnd{}
 	keep := &tail{limit: maxCheckOutput}
 	failure, err := a.during(func(ctx context.Context) error {
 		var cmd *exec.Cmd
 		if argv != nil {
-			path, err := LookPath(argv[0], stage.Env)
+			path, err := agent.LookPath(argv[0], stage.Env)
 			if err != nil {
 				return err
 			}
@@ -358,7 +359,7 @@ func (a *attempt) step(script string, timeout time.Duration, argv []string, stdi
 		} else {
 			var err error
 			file := filepath.Join(a.job.Run.NodeDir(a.node.Name), fmt.Sprintf("step-%d-%d.sh", a.spec.Attempt, a.steps))
-			if cmd, err = Shell(script, file); err != nil {
+			if cmd, err = agent.Shell(script, file); err != nil {
 				return err
 			}
 		}
@@ -410,22 +411,6 @@ type both struct {
 func (w both) Write(p []byte) (int, error) {
 	w.a.Write(p)
 	return w.b.Write(p)
-}
-
-// LookPath finds a program in the PATH of env, not in that of this process.
-func LookPath(name string, env []string) (string, error) {
-	for _, e := range env {
-		path, ok := strings.CutPrefix(e, "PATH=")
-		if !ok {
-			continue
-		}
-		for _, dir := range filepath.SplitList(path) {
-			if file, err := exec.LookPath(filepath.Join(dir, name)); dir != "" && err == nil {
-				return file, nil
-			}
-		}
-	}
-	return "", fmt.Errorf("%s: %w", name, exec.ErrNotFound)
 }
 
 // scope finds the changes that lie outside what the node may write. A path

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/agent"
 	"cmux/agents/attempt"
 	"cmux/agents/run"
 	"cmux/agents/scripted"
@@ -18,7 +19,7 @@ func agentInTree(t *testing.T, node dag.Node) (f *fixture, wait func() (run.End,
 	node.Agent, node.Task = scripted.Name, `while read -r line; do echo "told: $line"; done; sleep 1000`
 	node.VerifyAttempts = max(node.VerifyAttempts, 2)
 	f = inTree(t, node)
-	f.job.Kinds = attempt.NewKinds(scripted.Kind(true))
+	f.job.Kinds = agent.NewKinds(scripted.Kind(true))
 	return f, f.start(t.Context())
 }
 

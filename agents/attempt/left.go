@@ -200,7 +200,7 @@ func (a *attempt) relaunch() error {
 	}
 	spec.Trial, spec.Left = a.trial, nil
 	a.spec = &spec
-	a.stage.Spec, a.stage.again = &spec, &reopened{said}
+	a.stage.Resumption, a.stage.Again = prompt.Reopened(said), true
 	a.end.Exit, a.end.Checks = 0, nil
 	a.sentBack, a.checksFailed, a.scopeFailed, a.falters, a.subagents = 0, 0, 0, 0, 0
 	a.askedCommit, a.turnEnded, a.wentOn, a.unanswered = false, false, false, nil

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
@@ -12,7 +13,7 @@ import (
 
 // accountLimited records that the node's account met its limit, and returns
 // until when it lasts.
-func (a *attempt) accountLimited(e Event) (until time.Time, err error) {
+func (a *attempt) accountLimited(e agent.Event) (until time.Time, err error) {
 	until = a.limits.lasts(e.Until, a.accountLimit(), time.Now())
 	return until, a.record(run.Record{Type: run.Limited, Account: a.node.Account, Until: until, Detail: e.Text})
 }

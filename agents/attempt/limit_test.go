@@ -5,33 +5,7 @@ import (
 	"time"
 
 	"cmux/agents/run"
-	"cmux/dag"
 )
-
-func TestAccount(t *testing.T) {
-	k := Kind{Name: "k", Home: HomeIn("K_HOME", ".k")}
-	env := []string{"HOME=/h", "K_HOME=", "OTHER=x"}
-	for _, c := range []struct {
-		name string
-		kind Kind
-		node dag.Node
-		env  []string
-		want string
-	}{
-		{"its own folder", k, dag.Node{Agent: "k"}, env, "k"},
-		{"another folder", k, dag.Node{Agent: "k"}, append(env, "K_HOME=/else/"), "k /else"},
-		{"the usual folder by name", k, dag.Node{Agent: "k"}, append(env, "K_HOME=/h/.k/"), "k"},
-		{"a folder of the node's", k, dag.Node{Agent: "k", Env: map[string]string{"K_HOME": "/node"}}, append(env, "K_HOME=/else"), "k /node"},
-		{"a home of the node's", k, dag.Node{Agent: "k", Env: map[string]string{"HOME": "/node"}}, env, "k /node/.k"},
-		{"named", k, dag.Node{Agent: "k", Account: "work"}, append(env, "K_HOME=/else"), "k work"},
-		{"named as by default", k, dag.Node{Agent: "k", Account: "k"}, env, "k"},
-		{"without a folder", Kind{Name: "c"}, dag.Node{Agent: "c"}, env, "c"},
-	} {
-		if got := c.kind.Account(&c.node, c.env); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
-}
 
 func TestTryAgain(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)

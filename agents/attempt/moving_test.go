@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/run"
 	"cmux/agents/scripted"
 	"cmux/dag"
@@ -37,7 +37,7 @@ func TestJudgedIsWhatWasChecked(t *testing.T) {
 				Agent: scripted.Name, Task: "echo x > src/in; git add src; git commit -q -m in; while read -r line; do echo \"told: $line\"; done; sleep 1000",
 				Scope: []string{"src/", "broken"}, Verify: []string{"if test -e broken; then echo broken; exit 1; fi"}, VerifyAttempts: 1,
 			})
-			f.job.Kinds = attempt.NewKinds(scripted.Kind(true))
+			f.job.Kinds = agent.NewKinds(scripted.Kind(true))
 			// Stands in for git, and moves the branch whenever it is read once armed.
 			bin, armed := t.TempDir(), filepath.Join(t.TempDir(), "armed")
 			script := fmt.Sprintf(`#!/bin/sh
@@ -81,7 +81,7 @@ func TestAgentIsGoneBeforeAPush(t *testing.T) {
 		Agent: scripted.Name, Task: "echo $$ > ../pid; (exec setsid sleep 1001) & echo $! > ../left; echo x > src/in; git add src; git commit -q -m in; sleep 1000",
 		OnComplete: []string{"push"},
 	})
-	f.job.Kinds = attempt.NewKinds(scripted.Kind(true))
+	f.job.Kinds = agent.NewKinds(scripted.Kind(true))
 	remote := filepath.Join(t.TempDir(), "remote.git")
 	git(t, f.root, "init", "-q", "--bare", remote)
 	git(t, f.root, "remote", "add", "origin", remote)

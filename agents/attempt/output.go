@@ -21,9 +21,8 @@ type output struct {
 	err   error
 }
 
-// mute keeps what is written from being shown, for as long as a program has
-// the terminal to itself.
-func (o *output) mute(on bool) {
+// Mute implements agent.Muter.
+func (o *output) Mute(on bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.muted = on

@@ -12,7 +12,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/dag"
 )
 
@@ -40,7 +40,7 @@ func (f *fixture) inPane() *pane {
 		io.Copy(p, ptmx)
 	}()
 	f.t.Cleanup(func() { tty.Close(); <-read; ptmx.Close() })
-	f.job.Terminal = &attempt.Terminal{In: tty, Out: tty, Term: "screen", Resized: p.resized}
+	f.job.Terminal = &agent.Terminal{In: tty, Out: tty, Term: "screen", Resized: p.resized}
 	f.job.Spec.Headless = false
 	return p
 }

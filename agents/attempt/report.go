@@ -6,15 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
 )
-
-// Concluder is an Agent that says when it has taken in the answer to a report
-// by tool (Concluded), so that its conversation is whole when it is ended.
-type Concluder interface{ Concludes() }
 
 // report takes in what the agent says by command or by tool. One that waits for
 // an answer keeps m's reply until there is one.
@@ -58,7 +55,7 @@ func (a *attempt) report(m *Message, reply *Reply) error {
 		return err
 	}
 	if m.Op == OpAsk {
-		return a.react(Event{What: Asked, Text: question(m.Text, m.Options), Shown: true})
+		return a.react(agent.Event{What: agent.Asked, Text: question(m.Text, m.Options), Shown: true})
 	}
 	a.done = &report{blocked: m.Op == OpBlocked, text: m.Text}
 	return a.record(run.Record{Type: run.Noted, How: string(m.Op), Detail: m.Text})
@@ -143,7 +140,7 @@ func (a *attempt) accept() error {
 	if c.answer(Reply{Text: prompt.Accepted, Final: true}) != nil {
 		return nil
 	}
-	if _, ok := a.agent.(Concluder); !ok || a.hasEnded() {
+	if _, ok := a.agent.(agent.Concluder); !ok || a.hasEnded() {
 		return nil
 	}
 	timer := time.NewTimer(a.limits.Parting)

@@ -122,7 +122,7 @@ func (a *attempt) expected(c worktree.Change) bool {
 
 // attribute tells the node's own changes from all others.
 func (a *attempt) attribute(changes []worktree.Change) (mine, others []worktree.Change) {
-	trace := readTrace(a.stage.traceFile())
+	trace := readTrace(traceFile(a.job.Run, a.spec))
 	busy := a.atWork()
 	alone := len(busy) == 0
 	for _, c := range changes {
@@ -223,7 +223,7 @@ func (a *attempt) ancestry(ctx context.Context) (*fault, error) {
 
 // forgetTrace begins the trace anew, or ends it.
 func (a *attempt) forgetTrace() {
-	if err := signals.RemoveFile(a.stage.traceFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := signals.RemoveFile(traceFile(a.job.Run, a.spec)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		a.note("%v", err)
 	}
 }

@@ -1,6 +1,10 @@
 package attempt
 
-import "time"
+import (
+	"time"
+
+	"cmux/agents/agent"
+)
 
 // shells remembers when commands of the agent's shell were at work, so that
 // what was done meanwhile can be asked about later.
@@ -18,7 +22,7 @@ const (
 )
 
 // hear takes in what an event says of a command.
-func (s *shells) hear(e Event, now time.Time) {
+func (s *shells) hear(e agent.Event, now time.Time) {
 	if e.ShellBegan != "" {
 		if s.open == nil {
 			s.open = make(map[string]time.Time)
@@ -31,7 +35,7 @@ func (s *shells) hear(e Event, now time.Time) {
 		delete(s.open, e.ShellEnded)
 		s.close(from, now)
 	}
-	if e.What == TurnEnded && e.Background == 0 || e.What == Faltered || e.What == Limited {
+	if e.What == agent.TurnEnded && e.Background == 0 || e.What == agent.Faltered || e.What == agent.Limited {
 		s.rest(now)
 	}
 }

@@ -136,5 +136,3 @@ func (t traced) did(c worktree.Change, own, root string) bool {
 func traceFile(r *run.Run, s *run.Spec) string {
 	return filepath.Join(r.NodeDir(s.Node), fmt.Sprintf("git-%d.trace", s.Attempt))
 }
-
-func (s *Stage) traceFile() string { return traceFile(s.Run, s.Spec) }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agent"
 	"cmux/agents/attempt"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -228,7 +229,7 @@ func TestPullRequestWithoutGh(t *testing.T) {
 	git(t, f.root, "remote", "add", "origin", remote)
 	bin := t.TempDir()
 	for _, program := range []string{"git", "sh"} {
-		path, err := attempt.LookPath(program, f.job.Env)
+		path, err := agent.LookPath(program, f.job.Env)
 		if err == nil {
 			err = os.Symlink(path, filepath.Join(bin, program))
 		}

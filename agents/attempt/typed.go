@@ -1,19 +1,14 @@
 package attempt
 
-import "context"
+import (
+	"context"
 
-// Typed is an Agent into whose program a person may type at any time. What they
-// typed must not be lost with the program.
-type Typed interface {
-	// Unread is what a person has sent and the agent was not yet given to read.
-	Unread() []string
-	// Draft is what a person has typed and not sent; of a long one the end.
-	Draft(ctx context.Context) string
-}
+	"cmux/agents/agent"
+)
 
 // typed is what a person has sent and the agent has not read.
 func (a *attempt) typed() []string {
-	if t, ok := a.agent.(Typed); ok {
+	if t, ok := a.agent.(agent.Typed); ok {
 		return t.Unread()
 	}
 	return nil
@@ -40,7 +35,7 @@ func (a *attempt) interposed(examined *report) bool {
 
 // keepTyped records what a person typed that ends with the program.
 func (a *attempt) keepTyped() {
-	t, ok := a.agent.(Typed)
+	t, ok := a.agent.(agent.Typed)
 	if !ok {
 		return
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/command"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/dag"
@@ -450,7 +450,7 @@ func (w *world) judgeRecords(v *run.View) {
 func TestRandomPlansAreValid(t *testing.T) {
 	for seed := range uint64(200) {
 		p := randomPlan(rand.New(rand.NewPCG(seed, seed)), "/tmp/log")
-		g, _, err := dag.Parse("f.yml", []byte(p.config), dag.ParseOptions{Kinds: []string{attempt.Command().Name}})
+		g, _, err := dag.Parse("f.yml", []byte(p.config), dag.ParseOptions{Kinds: []string{command.Kind().Name}})
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, p.config)
 		}

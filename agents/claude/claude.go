@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
@@ -26,14 +26,36 @@ import (
 const Name = "claude"
 
 // Kind is Claude Code.
-func Kind() attempt.Kind {
-	return attempt.Kind{Name: Name, Judge: true, Home: attempt.HomeIn("CLAUDE_CONFIG_DIR", ".claude"), Tool: toolPrefix + "done", New: func(s *attempt.Stage) (attempt.Agent, error) { return newAgent(s) }}
+func Kind() agent.Kind {
+	return agent.Kind{
+		Name:      Name,
+		Judge:     true,
+		Home:      agent.HomeIn("CLAUDE_CONFIG_DIR", ".claude"),
+		Tool:      toolPrefix + "done",
+		New:       func(s *agent.Stage) (agent.Agent, error) { return newAgent(s) },
+		Preflight: Preflight, Reopen: Reopen,
+		Can: agent.Capability{
+			Program:    "claude",
+			Panes:      "its own terminal program",
+			Headless:   "stream-json",
+			Guard:      "every tool call, by its hooks",
+			ReadOnly:   "write tools are refused, and shell commands that are seen to write",
+			Questions:  "in the pane, or with `answer`",
+			Reports:    "by tool or command",
+			Limits:     "yes",
+			Resume:     "yes",
+			Usage:      "yes",
+			Model:      "yes",
+			AutoAccept: "`--dangerously-skip-permissions`",
+			Tested:     "with the real program",
+		},
+	}
 }
 
-// agent is one Claude Code. The attempt calls it from its own goroutine, but
+// instance is one Claude Code. The attempt calls it from its own goroutine, but
 // Deliver from another; the transcript is followed on a third.
-type agent struct {
-	stage *attempt.Stage
+type instance struct {
+	stage *agent.Stage
 	start start
 	path  string // of the program
 
@@ -46,7 +68,7 @@ type agent struct {
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 
-	program *attempt.Program
+	program *agent.Program
 	input   *os.File // headless: its standard input
 	follow  *follower
 
@@ -62,46 +84,43 @@ type agent struct {
 	lines    []string // of a person's, which the agent was not yet given to read
 }
 
-func newAgent(s *attempt.Stage) (*agent, error) {
-	path, err := attempt.LookPath("claude", s.Env)
+func newAgent(s *agent.Stage) (*instance, error) {
+	path, err := agent.LookPath("claude", s.Env)
 	if err != nil {
 		return nil, fmt.Errorf("%w; install Claude Code (npm install -g @anthropic-ai/claude-code) and see cmux doctor", err)
 	}
-	a := &agent{stage: s, path: path, greeted: make(chan struct{}), silence: newSilence(time.Now())}
-	if a.prompt, a.promptFile, err = s.Prompt(); err != nil {
-		return nil, err
-	}
+	a := &instance{stage: s, path: path, prompt: s.Prompt, promptFile: s.PromptFile, greeted: make(chan struct{}), silence: newSilence(time.Now())}
 	a.start = start{
-		Session: s.Spec.Conversation, Model: s.Node.Model, Bypass: s.Node.AutoAccept,
-		Headless: s.Terminal == nil, Review: s.Node.Role == dag.RoleReview,
+		Session: s.Conversation, Model: s.Model, Bypass: s.AutoAccept,
+		Headless: s.Terminal == nil, Review: s.Review,
 	}
 	// One that never came to its first prompt left nothing to resume.
 	if a.start.Resume = a.start.Session != "" && Transcript(s.Env, a.start.Session) != ""; !a.start.Resume {
 		a.start.Session = uuid.NewString()
 	}
 	a.listener = listener{
-		policy: s.Policy(), own: a.isOwn, now: time.Now, subagents: map[string]bool{},
+		policy: s.Policy, own: a.isOwn, now: time.Now, subagents: map[string]bool{},
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a, nil
 }
 
-func (a *agent) Start(context.Context) error {
+func (a *instance) Start(context.Context) error {
 	s := a.stage
 	said := a.prompt
 	if a.start.Resume {
-		said = s.Resumption()
+		said = s.Resumption
 		if lines := a.unreadBefore(); len(lines) > 0 {
 			said += "\n\n" + prompt.Waiting(lines)
 		}
 	}
 	a.listener.reminder = prompt.Reminded(a.prompt, a.promptFile)
 	a.said = said
-	readable := slices.Clone(s.Readable())
+	readable := slices.Clone(s.Readable)
 	if !a.start.Headless {
 		file := a.promptFile
 		if a.start.Resume {
-			file = a.resumption(s.Spec.Attempt)
+			file = a.resumption(s.Files.N)
 			if err := signals.PutFile(file, []byte(said), 0o600); err != nil {
 				return err
 			}
@@ -112,25 +131,25 @@ func (a *agent) Start(context.Context) error {
 		a.mention = said
 	}
 	a.texts = append(a.texts, said)
-	settings, err := composeSettings(s.Run.Binary(), s.Node, readable...)
+	settings, err := composeSettings(s.Binary, s.Verdict, readable...)
 	if err != nil {
 		return err
 	}
-	a.start.Settings, a.start.Prompt = s.File("settings", ".json"), said
+	a.start.Settings, a.start.Prompt = s.Files.File("settings", ".json"), said
 	if err := signals.PutFile(a.start.Settings, settings, 0o600); err != nil {
 		return err
 	}
-	servers, err := composeServers(s.Run.Binary())
+	servers, err := composeServers(s.Binary)
 	if err != nil {
 		return err
 	}
-	a.start.Servers = s.File("mcp", ".json")
+	a.start.Servers = s.Files.File("mcp", ".json")
 	if err := signals.PutFile(a.start.Servers, servers, 0o600); err != nil {
 		return err
 	}
 	a.follow = newFollower(a)
 	if a.start.Resume {
-		a.follow.path, a.follow.spent = Transcript(s.Env, a.start.Session), s.Spec.Counted
+		a.follow.path, a.follow.spent = Transcript(s.Env, a.start.Session), s.Counted
 		if info, err := os.Stat(a.follow.path); err == nil {
 			a.follow.from = info.Size()
 		}
@@ -151,8 +170,8 @@ func (a *agent) Start(context.Context) error {
 	return nil
 }
 
-// Hook implements attempt.Listener.
-func (a *agent) Hook(hook string, raw json.RawMessage) ([]attempt.Event, attempt.Reply, error) {
+// Hook implements agent.Listener.
+func (a *instance) Hook(hook string, raw json.RawMessage) ([]agent.Event, agent.HookReply, error) {
 	var p struct {
 		Transcript string `json:"transcript_path"`
 		ToolID     string `json:"tool_use_id"`
@@ -169,7 +188,7 @@ func (a *agent) Hook(hook string, raw json.RawMessage) ([]attempt.Event, attempt
 	a.silence.hook(hook, p.ToolID, a.heard)
 	events, reply, err := a.listener.hear(hook, raw)
 	for _, e := range events {
-		if e.What != attempt.TookOver || e.Text == "" {
+		if e.What != agent.TookOver || e.Text == "" {
 			continue
 		}
 		a.lines = append(a.lines, e.Text)
@@ -184,22 +203,22 @@ func (a *agent) Hook(hook string, raw json.RawMessage) ([]attempt.Event, attempt
 	return events, reply, err
 }
 
-// Asks implements attempt.Listener.
-func (a *agent) Asks(event string) bool { return event == "PermissionRequest" }
+// Asks implements agent.Listener.
+func (a *instance) Asks(event string) bool { return event == "PermissionRequest" }
 
-// HandBack implements attempt.Listener.
-func (a *agent) HandBack(text string) attempt.Reply {
+// HandBack implements agent.Listener.
+func (a *instance) HandBack(text string) agent.HookReply {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.listener.handBack(text)
 }
 
-// Concludes implements attempt.Concluder: the hook after an accepted report
+// Concludes implements agent.Concluder: the hook after an accepted report
 // ends the turn.
-func (a *agent) Concludes() {}
+func (a *instance) Concludes() {}
 
-// Busy implements attempt.Listener.
-func (a *agent) Busy() bool {
+// Busy implements agent.Listener.
+func (a *instance) Busy() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.listener.busy
@@ -207,7 +226,7 @@ func (a *agent) Busy() bool {
 
 // isOwn reports whether a prompt is one that was handed over. It is called with
 // the lock held.
-func (a *agent) isOwn(prompt string) bool {
+func (a *instance) isOwn(prompt string) bool {
 	if a.arrived != nil && sameText(prompt, a.expected) {
 		close(a.arrived)
 		a.arrived = nil
@@ -217,7 +236,7 @@ func (a *agent) isOwn(prompt string) bool {
 }
 
 // expect returns a channel that is closed when text has arrived as a prompt.
-func (a *agent) expect(text string) <-chan struct{} {
+func (a *instance) expect(text string) <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.texts = append(a.texts, text)
@@ -228,7 +247,7 @@ func (a *agent) expect(text string) <-chan struct{} {
 var errEnded = errors.New("Claude Code has ended")
 
 // Deliver hands a message over as a prompt.
-func (a *agent) Deliver(ctx context.Context, text string) error {
+func (a *instance) Deliver(ctx context.Context, text string) error {
 	text = harmless(text)
 	if a.start.Headless {
 		return a.write(ctx, text)
@@ -250,7 +269,7 @@ func harmless(text string) string {
 	return text
 }
 
-func (a *agent) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
+func (a *instance) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
 	ended, err := a.program.Finish(ctx, grace)
 	a.cancel()
 	a.tasks.Wait()
@@ -262,8 +281,8 @@ func (a *agent) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Proc
 	return ended, err
 }
 
-// Used implements attempt.Meter.
-func (a *agent) Used() dag.Usage { return a.follow.used }
+// Used implements agent.Meter.
+func (a *instance) Used() dag.Usage { return a.follow.used }
 
-func (a *agent) Ended() <-chan struct{} { return a.program.Exited() }
-func (a *agent) Exit() proc.Exit        { return a.program.Exit() }
+func (a *instance) Ended() <-chan struct{} { return a.program.Exited() }
+func (a *instance) Exit() proc.Exit        { return a.program.Exit() }

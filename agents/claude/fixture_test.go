@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agent"
 	"cmux/agents/attempt"
 	"cmux/agents/claude"
 	"cmux/agents/mcp"
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 			var n int
 			fmt.Sscan(os.Args[4], &n)
 			os.Exit(wrapper.Main(context.Background(), wrapper.Options{
-				RunDir: os.Args[2], Node: os.Args[3], Attempt: n, Kinds: attempt.NewKinds(claude.Kind()),
+				RunDir: os.Args[2], Node: os.Args[3], Attempt: n, Kinds: agent.NewKinds(claude.Kind()),
 				Limits: attempt.Limits{Grace: 10 * time.Second, Retry: 20 * time.Millisecond, Pause: 10 * time.Millisecond, Settle: settle(), Parting: time.Minute},
 			}))
 		case "done":

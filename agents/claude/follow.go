@@ -8,7 +8,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/transcript"
 	"cmux/dag"
@@ -16,7 +16,7 @@ import (
 
 // follower reads the transcript as it grows: for the node's events and log, what was used, and the Escape of a person, of which no hook tells.
 type follower struct {
-	agent *agent
+	agent *instance
 	kick  chan struct{}
 	from  int64     // what stands before it is of an earlier attempt
 	spent dag.Usage // by earlier attempts in the conversation
@@ -25,7 +25,7 @@ type follower struct {
 	path string // empty: not known yet
 
 	reading sync.Mutex
-	late    []attempt.Event // that catchUp found, not told yet
+	late    []agent.Event // that catchUp found, not told yet
 	reader  *transcript.Follower
 	read    string // what reader reads
 	offset  int64
@@ -36,7 +36,7 @@ type follower struct {
 // slowLook is how often the transcript is read when nothing tells of a change.
 const slowLook = 2 * time.Second
 
-func newFollower(a *agent) *follower {
+func newFollower(a *instance) *follower {
 	return &follower{agent: a, kick: make(chan struct{}, 1)}
 }
 
@@ -116,7 +116,7 @@ func (f *follower) catchUp() {
 
 // look reads what is new and returns what it means to the attempt, and whether
 // there was anything since the last look.
-func (f *follower) look() (events []attempt.Event, grew bool) {
+func (f *follower) look() (events []agent.Event, grew bool) {
 	f.reading.Lock()
 	defer f.reading.Unlock()
 	events = append(f.late, f.take()...)
@@ -125,7 +125,7 @@ func (f *follower) look() (events []attempt.Event, grew bool) {
 	return events, grew
 }
 
-func (f *follower) take() []attempt.Event {
+func (f *follower) take() []agent.Event {
 	path := f.current()
 	if path == "" {
 		return nil
@@ -154,7 +154,7 @@ func (f *follower) take() []attempt.Event {
 	}
 	if used := f.reader.Usage().Beyond(f.spent); used != f.used {
 		f.used = used
-		events = append(events, attempt.Event{What: attempt.Used, Used: used})
+		events = append(events, agent.Event{What: agent.Used, Used: used})
 	}
 	return events
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
 	"cmux/agents/prompt"
@@ -57,32 +57,32 @@ type listener struct {
 }
 
 // hear says what a hook means and what to answer it.
-func (l *listener) hear(hook string, raw json.RawMessage) ([]attempt.Event, attempt.Reply, error) {
+func (l *listener) hear(hook string, raw json.RawMessage) ([]agent.Event, agent.HookReply, error) {
 	var p payload
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &p); err != nil {
-			return nil, attempt.Reply{}, fmt.Errorf("hook %s: %w", hook, err)
+			return nil, agent.HookReply{}, fmt.Errorf("hook %s: %w", hook, err)
 		}
 	}
-	one := func(e attempt.Event) ([]attempt.Event, attempt.Reply, error) {
-		return []attempt.Event{e}, attempt.Reply{}, nil
+	one := func(e agent.Event) ([]agent.Event, agent.HookReply, error) {
+		return []agent.Event{e}, agent.HookReply{}, nil
 	}
 	switch hook {
 	case "SessionStart":
 		if p.Session == "" {
 			break
 		}
-		reply := attempt.Reply{}
+		reply := agent.HookReply{}
 		if p.Source == "compact" || p.Source == "clear" {
 			reply = printed(object{"hookSpecificOutput": object{"hookEventName": hook, "additionalContext": l.reminder}})
 		}
-		return []attempt.Event{{What: attempt.Converses, Text: p.Session}}, reply, nil
+		return []agent.Event{{What: agent.Converses, Text: p.Session}}, reply, nil
 	case "UserPromptSubmit":
 		l.busy = true
 		if l.policy.Headless || injected(p.Prompt) || l.own(p.Prompt) {
-			return one(attempt.Event{What: attempt.Prompted, Text: p.Prompt, Own: true})
+			return one(agent.Event{What: agent.Prompted, Text: p.Prompt, Own: true})
 		}
-		return one(attempt.Event{What: attempt.TookOver, Text: p.Prompt})
+		return one(agent.Event{What: agent.TookOver, Text: p.Prompt})
 	case "PreToolUse":
 		l.busy = true
 		d := guard.Decide(l.policy, guard.Call{Tool: p.Tool, Input: p.Input, Dir: p.Dir, Sub: p.AgentID != ""})
@@ -91,39 +91,39 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]attempt.Event, atte
 			l.refused(p, d.Reason)
 			return nil, decided("deny", d.Reason), nil
 		case d.Verdict == guard.Grant && p.Mode != "plan": // which a person may have turned on
-			return []attempt.Event{{ShellBegan: p.shellID()}}, decided("allow", ""), nil
+			return []agent.Event{{ShellBegan: p.shellID()}}, decided("allow", ""), nil
 		}
-		return one(attempt.Event{ShellBegan: p.shellID()})
+		return one(agent.Event{ShellBegan: p.shellID()})
 	case "PermissionRequest":
 		if l.policy.Headless {
 			l.refused(p, guard.NobodyToAsk)
 			return nil, permission(object{"behavior": "deny", "message": guard.NobodyToAsk}), nil
 		}
 		l.asking, l.askingSub, l.held, l.question = p.Tool, p.AgentID, hook, p.Input
-		return one(attempt.Event{What: attempt.Asked, Text: l.asked(p), Hold: true})
+		return one(agent.Event{What: agent.Asked, Text: l.asked(p), Hold: true})
 	case "PostToolUse", "PostToolUseFailure":
 		if hook == "PostToolUse" && p.Tool == toolPrefix+"done" && p.AgentID == "" && strings.Contains(string(p.Response), prompt.Accepted) {
 			// The model would be called once more, only to say that it is done.
-			return []attempt.Event{{What: attempt.Concluded}}, printed(object{"continue": false, "stopReason": "cmux: the report is accepted"}), nil
+			return []agent.Event{{What: agent.Concluded}}, printed(object{"continue": false, "stopReason": "cmux: the report is accepted"}), nil
 		}
 		if l.asking != "" && l.asking == p.Tool && (l.askingSub == "" || l.askingSub == p.AgentID) {
 			l.asking = ""
-			return one(attempt.Event{What: attempt.WentOn, ShellEnded: p.shellID()})
+			return one(agent.Event{What: agent.WentOn, ShellEnded: p.shellID()})
 		}
-		return one(attempt.Event{What: attempt.Worked, ShellEnded: p.shellID()})
+		return one(agent.Event{What: agent.Worked, ShellEnded: p.shellID()})
 	case "SubagentStart":
 		l.subagents[p.AgentID] = true
 		l.facts = append(l.facts, event.Event{Kind: event.Subagent, State: event.Began, ID: p.AgentID, Text: p.AgentType})
-		return one(attempt.Event{What: attempt.Delegated, Background: len(l.subagents)})
+		return one(agent.Event{What: agent.Delegated, Background: len(l.subagents)})
 	case "SubagentStop":
 		if l.subagents[p.AgentID] { // the client's own helpers stop without having started
 			delete(l.subagents, p.AgentID)
 			l.facts = append(l.facts, event.Event{Kind: event.Subagent, State: event.Ended, ID: p.AgentID, Text: p.AgentType})
 		}
-		return one(attempt.Event{What: attempt.Delegated, Background: len(l.subagents)})
+		return one(agent.Event{What: agent.Delegated, Background: len(l.subagents)})
 	case "Stop":
 		l.busy = false
-		e := attempt.Event{What: attempt.TurnEnded, Hold: true}
+		e := agent.Event{What: agent.TurnEnded, Hold: true}
 		for _, b := range p.Background {
 			if b.Type == "subagent" {
 				e.Background++
@@ -148,10 +148,10 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]attempt.Event, atte
 		if p.Notice == "idle_prompt" && l.busy {
 			// It waits for a prompt, and no other hook has said so.
 			l.busy = false
-			return one(attempt.Event{What: attempt.TurnEnded})
+			return one(agent.Event{What: agent.TurnEnded})
 		}
 	}
-	return one(attempt.Event{})
+	return one(agent.Event{})
 }
 
 // shellID names the call of a tool that runs commands; empty: it is another.
@@ -168,9 +168,9 @@ func (l *listener) refused(p payload, reason string) {
 }
 
 // interrupted takes in that a person broke the turn off.
-func (l *listener) interrupted() []attempt.Event {
+func (l *listener) interrupted() []agent.Event {
 	l.busy, l.asking = false, ""
-	return []attempt.Event{{What: attempt.TookOver}, {What: attempt.TurnEnded}}
+	return []agent.Event{{What: agent.TookOver}, {What: agent.TurnEnded}}
 }
 
 // injected reports whether the program itself made the prompt, for a command or
@@ -195,7 +195,7 @@ func (l *listener) asked(p payload) string {
 }
 
 // failure is what a failed call of the model means.
-func failure(kind, text string, now time.Time) attempt.Event {
+func failure(kind, text string, now time.Time) agent.Event {
 	f := transcript.Classify(text, now)
 	if f.Cause == transcript.Other && kind != "" {
 		f = transcript.Classify(kind+": "+text, now)
@@ -205,27 +205,27 @@ func failure(kind, text string, now time.Time) attempt.Event {
 	}
 	switch f.Cause {
 	case transcript.Limit:
-		return attempt.Event{What: attempt.Limited, Until: f.Until, Text: text}
+		return agent.Event{What: agent.Limited, Until: f.Until, Text: text}
 	case transcript.Auth:
-		return attempt.Event{What: attempt.Asked, Text: "the model service refuses it: " + text + " (log in, in its pane or with claude /login, and answer `go on`)"}
+		return agent.Event{What: agent.Asked, Text: "the model service refuses it: " + text + " (log in, in its pane or with claude /login, and answer `go on`)"}
 	}
-	return attempt.Event{What: attempt.Faltered, Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
+	return agent.Event{What: agent.Faltered, Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
 }
 
 // object is JSON to be.
 type object map[string]any
 
-func printed(v any) attempt.Reply {
+func printed(v any) agent.HookReply {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return attempt.Reply{Error: err.Error()}
+		return agent.HookReply{Exit: 2} // what cannot be said is refused
 	}
-	return attempt.Reply{Stdout: string(b) + "\n"}
+	return agent.HookReply{Stdout: string(b) + "\n"}
 }
 
 // decided answers a PreToolUse hook. Rules of the person's that ask or deny stand
 // above an "allow".
-func decided(decision, reason string) attempt.Reply {
+func decided(decision, reason string) agent.HookReply {
 	answer := object{"hookEventName": "PreToolUse", "permissionDecision": decision}
 	if reason != "" {
 		answer["permissionDecisionReason"] = reason
@@ -234,12 +234,12 @@ func decided(decision, reason string) attempt.Reply {
 }
 
 // permission answers a PermissionRequest hook.
-func permission(decision object) attempt.Reply {
+func permission(decision object) agent.HookReply {
 	return printed(object{"hookSpecificOutput": object{"hookEventName": "PermissionRequest", "decision": decision}})
 }
 
 // handBack answers the hook that is held.
-func (l *listener) handBack(text string) attempt.Reply {
+func (l *listener) handBack(text string) agent.HookReply {
 	if l.held == "PermissionRequest" {
 		tool := l.asking
 		l.asking = ""

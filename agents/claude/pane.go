@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/tmux"
 	"cmux/signals"
 )
@@ -33,7 +33,7 @@ type pane struct {
 	id     string
 }
 
-func (a *agent) pane() (*pane, error) {
+func (a *instance) pane() (*pane, error) {
 	t := a.stage.Terminal
 	if t == nil || t.Pane == "" || t.Tmux == "" {
 		return nil, errors.New("it has no tmux pane to type into")
@@ -62,12 +62,12 @@ func (p *pane) look(ctx context.Context) (s screen, reachable bool, err error) {
 // long as a dialog, copy mode or a line that a person has begun is in the way,
 // and returns when the program's hook has confirmed the prompt or its screen
 // shows that it is queued.
-func (a *agent) paste(ctx context.Context, text string) error {
+func (a *instance) paste(ctx context.Context, text string) error {
 	p, err := a.pane()
 	if err != nil {
 		return err
 	}
-	file := a.stage.File("delivery", ".txt")
+	file := a.stage.Files.File("delivery", ".txt")
 	if err := signals.PutFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (a *agent) paste(ctx context.Context, text string) error {
 
 // pasteOnce is paste; it reports false when the text was cleared away before it
 // was sent, as by a person's Escape. A usable draft is sent as it is.
-func (a *agent) pasteOnce(ctx context.Context, p *pane, file, text string, arrived <-chan struct{}, usable func(draft string) bool) (taken bool, err error) {
+func (a *instance) pasteOnce(ctx context.Context, p *pane, file, text string, arrived <-chan struct{}, usable func(draft string) bool) (taken bool, err error) {
 	s, err := a.awaitPrompt(ctx, p, usable)
 	if err != nil || isClosed(arrived) {
 		return err == nil, err
@@ -170,7 +170,7 @@ func letters(text string) string {
 // awaitPrompt waits until the prompt can be used with the draft that stands in
 // it, and returns it so. After a while it tells the attempt what is in the way:
 // only a person can clear it.
-func (a *agent) awaitPrompt(ctx context.Context, p *pane, usable func(draft string) bool) (screen, error) {
+func (a *instance) awaitPrompt(ctx context.Context, p *pane, usable func(draft string) bool) (screen, error) {
 	began, told := time.Now(), false
 	for {
 		s, reachable, err := p.look(ctx)
@@ -192,7 +192,7 @@ func (a *agent) awaitPrompt(ctx context.Context, p *pane, usable func(draft stri
 		}
 		if !told && time.Since(began) > hindered {
 			told = true
-			if err := a.stage.Tell(ctx, attempt.Event{What: attempt.Hindered, Text: "a message waits for it: " + hinders}); err != nil {
+			if err := a.stage.Tell(ctx, agent.Event{What: agent.Hindered, Text: "a message waits for it: " + hinders}); err != nil {
 				return s, err
 			}
 		}
@@ -203,7 +203,7 @@ func (a *agent) awaitPrompt(ctx context.Context, p *pane, usable func(draft stri
 }
 
 // wait waits for d, or for ch. It fails when the program or ctx ends.
-func (a *agent) wait(ctx context.Context, d time.Duration, ch <-chan struct{}) error {
+func (a *instance) wait(ctx context.Context, d time.Duration, ch <-chan struct{}) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -248,7 +248,7 @@ func dialogText(dialog string) string {
 // watchDialogs looks at the screen for what no hook tells of: dialogs, those of
 // a first run before the first hook, hooks of a person's that do not return, and
 // a prompt that stands while no hook speaks.
-func (a *agent) watchDialogs(ctx context.Context) {
+func (a *instance) watchDialogs(ctx context.Context) {
 	p, err := a.pane()
 	if err != nil || a.wait(ctx, greeting, a.greeted) != nil {
 		return
@@ -266,18 +266,18 @@ func (a *agent) watchDialogs(ctx context.Context) {
 			}
 			a.standing(s)
 		}
-		var e attempt.Event
+		var e agent.Event
 		switch {
 		case what != "" && what != asked:
-			e = attempt.Event{What: attempt.Asked, InPane: true, Text: what + ": answer it in its pane"}
+			e = agent.Event{What: agent.Asked, InPane: true, Text: what + ": answer it in its pane"}
 			if !strings.HasPrefix(what, "Claude Code") {
 				e.Text = what
 			}
 		case what == "" && asked != "":
-			e = attempt.Event{What: attempt.WentOn}
+			e = agent.Event{What: agent.WentOn}
 		}
 		asked = what
-		if e.What != attempt.SomethingHappened && a.stage.Tell(ctx, e) != nil {
+		if e.What != agent.SomethingHappened && a.stage.Tell(ctx, e) != nil {
 			return
 		}
 		pause, woken := greeting, a.greeted
@@ -294,21 +294,21 @@ func (a *agent) watchDialogs(ctx context.Context) {
 }
 
 // standing takes in what the screen shows.
-func (a *agent) standing(s screen) {
+func (a *instance) standing(s screen) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.silence.standing(s.Prompt, time.Now())
 }
 
 // sending takes in that a prompt is sent, of which a hook is to tell.
-func (a *agent) sending() {
+func (a *instance) sending() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.silence.sent()
 }
 
 // untilQuiet is how long to wait before the screen may be worth a look.
-func (a *agent) untilQuiet() time.Duration {
+func (a *instance) untilQuiet() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if left := longQuiet - time.Since(a.heard); left > slowLook {
@@ -318,7 +318,7 @@ func (a *agent) untilQuiet() time.Duration {
 }
 
 // quiet reports whether the program may show a dialog that nobody knows of.
-func (a *agent) quiet() bool {
+func (a *instance) quiet() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.heard.IsZero() || a.listener.busy && a.listener.asking == "" && time.Since(a.heard) > longQuiet

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/proc"
 )
 
@@ -24,9 +24,9 @@ const lookTime = 30 * time.Second
 
 // Preflight looks for what would keep Claude Code from working unattended: its
 // files are read, and nothing but `claude --version` is started.
-func Preflight(ctx context.Context, s attempt.Setup) attempt.Fitness {
-	var f attempt.Fitness
-	path, err := attempt.LookPath("claude", s.Env)
+func Preflight(ctx context.Context, s agent.Setup) agent.Fitness {
+	var f agent.Fitness
+	path, err := agent.LookPath("claude", s.Env)
 	if err != nil {
 		f.Fatal("Claude Code is not installed: no claude in PATH", "npm install -g @anthropic-ai/claude-code")
 		return f
@@ -63,7 +63,7 @@ func Preflight(ctx context.Context, s attempt.Setup) attempt.Fitness {
 }
 
 // firstScreens looks for the dialogs that a terminal would show first.
-func firstScreens(f *attempt.Fitness, s attempt.Setup, c config) {
+func firstScreens(f *agent.Fitness, s agent.Setup, c config) {
 	there, inside := "", ""
 	if s.Root != "" {
 		there, inside = " in "+s.Root, " in "+s.Root+" and answer Yes"

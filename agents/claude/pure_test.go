@@ -14,7 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/guard"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
@@ -24,8 +24,7 @@ import (
 var update = flag.Bool("update", false, "rewrite testdata")
 
 func TestSettings(t *testing.T) {
-	n := &dag.Node{Verify: []string{"a", "b"}, VerifyTimeout: dag.Duration(10 * time.Minute)}
-	got, err := composeSettings("/r un/it's/bin/cmux", n, "/r un/a/prompt-1.md")
+	got, err := composeSettings("/r un/it's/bin/cmux", 20*time.Minute, "/r un/a/prompt-1.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +93,7 @@ func TestOwnPrompts(t *testing.T) {
 		"dirt": prompt.Uncommitted("1 file"), "branch": prompt.WrongBranch("branch x", "y"), "scope": prompt.OutOfScope("x", nil, []string{"y"}, "z"),
 		"answer": "yes",
 	} {
-		a := &agent{texts: []string{harmless(text)}}
+		a := &instance{texts: []string{harmless(text)}}
 		for how, arrived := range map[string]string{
 			"": harmless(text), "pasted": "\n\n<pasted_content id=\"9f42\">\n" + strings.ReplaceAll(harmless(text), "\t", "    ") + "\n</pasted_content id=\"9f42\">\n",
 		} {
@@ -112,46 +111,46 @@ func TestHear(t *testing.T) {
 	for _, c := range []struct {
 		name, event, payload string
 		headless             bool
-		want                 attempt.Event
+		want                 agent.Event
 		reply                string // in it
 	}{
-		{"start", "SessionStart", `{"session_id":"S","source":"startup"}`, false, attempt.Event{What: attempt.Converses, Text: "S"}, ""},
-		{"own prompt", "UserPromptSubmit", `{"prompt":"do  the\ntask"}`, false, attempt.Event{What: attempt.Prompted, Text: "do  the\ntask", Own: true}, ""},
+		{"start", "SessionStart", `{"session_id":"S","source":"startup"}`, false, agent.Event{What: agent.Converses, Text: "S"}, ""},
+		{"own prompt", "UserPromptSubmit", `{"prompt":"do  the\ntask"}`, false, agent.Event{What: agent.Prompted, Text: "do  the\ntask", Own: true}, ""},
 		{"own prompt, pasted", "UserPromptSubmit", `{"prompt":"\n\n<pasted_content id=\"9f42\">\ndo the task\n</pasted_content id=\"9f42\">\n"}`, false,
-			attempt.Event{What: attempt.Prompted, Text: "\n\n<pasted_content id=\"9f42\">\ndo the task\n</pasted_content id=\"9f42\">\n", Own: true}, ""},
-		{"a person's", "UserPromptSubmit", `{"prompt":"please do the task"}`, false, attempt.Event{What: attempt.TookOver, Text: "please do the task"}, ""},
+			agent.Event{What: agent.Prompted, Text: "\n\n<pasted_content id=\"9f42\">\ndo the task\n</pasted_content id=\"9f42\">\n", Own: true}, ""},
+		{"a person's", "UserPromptSubmit", `{"prompt":"please do the task"}`, false, agent.Event{What: agent.TookOver, Text: "please do the task"}, ""},
 		{"the program's own", "UserPromptSubmit", `{"prompt":"<task-notification>\n<task-id>x"}`, false,
-			attempt.Event{What: attempt.Prompted, Text: "<task-notification>\n<task-id>x", Own: true}, ""},
-		{"out of scope", "PreToolUse", `{"tool_name":"Write","tool_input":{"file_path":"/t/x"},"cwd":"/t"}`, false, attempt.Event{}, `"permissionDecision":"deny"`},
-		{"in scope", "PreToolUse", `{"tool_name":"Write","tool_input":{"file_path":"/t/src/x"},"cwd":"/t"}`, false, attempt.Event{}, `"permissionDecision":"allow"`},
-		{"in scope, while a person plans", "PreToolUse", `{"tool_name":"Write","tool_input":{"file_path":"/t/src/x"},"cwd":"/t","permission_mode":"plan"}`, false, attempt.Event{}, ""},
-		{"not granted", "PreToolUse", `{"tool_name":"Bash","tool_input":{"command":"touch x"},"cwd":"/t"}`, false, attempt.Event{ShellBegan: "Bash"}, ""},
-		{"a command", "PreToolUse", `{"tool_name":"Bash","tool_use_id":"7","tool_input":{"command":"make"},"cwd":"/t"}`, false, attempt.Event{ShellBegan: "7"}, ""},
-		{"a command, refused", "PreToolUse", `{"tool_name":"Bash","tool_use_id":"7","tool_input":{"command":"git stash"},"cwd":"/t"}`, false, attempt.Event{}, `"permissionDecision":"deny"`},
-		{"question, headless", "PreToolUse", `{"tool_name":"AskUserQuestion","tool_input":` + questions + `}`, true, attempt.Event{}, "cmux blocked"},
+			agent.Event{What: agent.Prompted, Text: "<task-notification>\n<task-id>x", Own: true}, ""},
+		{"out of scope", "PreToolUse", `{"tool_name":"Write","tool_input":{"file_path":"/t/x"},"cwd":"/t"}`, false, agent.Event{}, `"permissionDecision":"deny"`},
+		{"in scope", "PreToolUse", `{"tool_name":"Write","tool_input":{"file_path":"/t/src/x"},"cwd":"/t"}`, false, agent.Event{}, `"permissionDecision":"allow"`},
+		{"in scope, while a person plans", "PreToolUse", `{"tool_name":"Write","tool_input":{"file_path":"/t/src/x"},"cwd":"/t","permission_mode":"plan"}`, false, agent.Event{}, ""},
+		{"not granted", "PreToolUse", `{"tool_name":"Bash","tool_input":{"command":"touch x"},"cwd":"/t"}`, false, agent.Event{ShellBegan: "Bash"}, ""},
+		{"a command", "PreToolUse", `{"tool_name":"Bash","tool_use_id":"7","tool_input":{"command":"make"},"cwd":"/t"}`, false, agent.Event{ShellBegan: "7"}, ""},
+		{"a command, refused", "PreToolUse", `{"tool_name":"Bash","tool_use_id":"7","tool_input":{"command":"git stash"},"cwd":"/t"}`, false, agent.Event{}, `"permissionDecision":"deny"`},
+		{"question, headless", "PreToolUse", `{"tool_name":"AskUserQuestion","tool_input":` + questions + `}`, true, agent.Event{}, "cmux blocked"},
 		{"question", "PermissionRequest", `{"tool_name":"AskUserQuestion","tool_input":` + questions + `}`, false,
-			attempt.Event{What: attempt.Asked, Text: "Which?\n  1. Red\n  2. Blue", Hold: true}, ""},
-		{"permission, headless", "PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`, true, attempt.Event{}, "nobody can allow this"},
+			agent.Event{What: agent.Asked, Text: "Which?\n  1. Red\n  2. Blue", Hold: true}, ""},
+		{"permission, headless", "PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`, true, agent.Event{}, "nobody can allow this"},
 		{"permission", "PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`, false,
-			attempt.Event{What: attempt.Asked, Text: "may it use Bash? make\n(yes, or no and why)", Hold: true}, ""},
-		{"worked", "PostToolUse", `{"tool_name":"Edit"}`, false, attempt.Event{What: attempt.Worked}, ""},
-		{"a command ended", "PostToolUse", `{"tool_name":"Bash","tool_use_id":"7"}`, false, attempt.Event{What: attempt.Worked, ShellEnded: "7"}, ""},
-		{"a command failed", "PostToolUseFailure", `{"tool_name":"Bash","tool_use_id":"7"}`, false, attempt.Event{What: attempt.Worked, ShellEnded: "7"}, ""},
-		{"stop", "Stop", `{"background_tasks":[]}`, false, attempt.Event{What: attempt.TurnEnded, Hold: true}, ""},
+			agent.Event{What: agent.Asked, Text: "may it use Bash? make\n(yes, or no and why)", Hold: true}, ""},
+		{"worked", "PostToolUse", `{"tool_name":"Edit"}`, false, agent.Event{What: agent.Worked}, ""},
+		{"a command ended", "PostToolUse", `{"tool_name":"Bash","tool_use_id":"7"}`, false, agent.Event{What: agent.Worked, ShellEnded: "7"}, ""},
+		{"a command failed", "PostToolUseFailure", `{"tool_name":"Bash","tool_use_id":"7"}`, false, agent.Event{What: agent.Worked, ShellEnded: "7"}, ""},
+		{"stop", "Stop", `{"background_tasks":[]}`, false, agent.Event{What: agent.TurnEnded, Hold: true}, ""},
 		{"stop with work behind it", "Stop", `{"background_tasks":[{"type":"subagent","status":"running"},{"type":"shell","status":"running"}]}`, false,
-			attempt.Event{What: attempt.TurnEnded, Hold: true, Background: 1, Shells: 1}, ""},
+			agent.Event{What: agent.TurnEnded, Hold: true, Background: 1, Shells: 1}, ""},
 		{"limit", "StopFailure", `{"error":"rate_limit","last_assistant_message":"You've hit your 5-hour limit · resets 3pm (UTC)"}`, false,
-			attempt.Event{What: attempt.Limited, Text: "You've hit your 5-hour limit · resets 3pm (UTC)", Until: noon.Add(3 * time.Hour)}, ""},
+			agent.Event{What: agent.Limited, Text: "You've hit your 5-hour limit · resets 3pm (UTC)", Until: noon.Add(3 * time.Hour)}, ""},
 		{"overloaded", "StopFailure", `{"error":"server_error","last_assistant_message":"API Error: 529 Overloaded"}`, false,
-			attempt.Event{What: attempt.Faltered, Text: "API Error: 529 Overloaded"}, ""},
-		{"told by the result, headless", "StopFailure", `{"error":"server_error"}`, true, attempt.Event{}, ""},
-		{"idle", "Notification", `{"notification_type":"idle_prompt"}`, false, attempt.Event{What: attempt.TurnEnded}, ""},
-		{"of a later version", "Unheard", `{"new":[1]}`, false, attempt.Event{}, ""},
-		{"nothing", "PreCompact", "", false, attempt.Event{}, ""},
+			agent.Event{What: agent.Faltered, Text: "API Error: 529 Overloaded"}, ""},
+		{"told by the result, headless", "StopFailure", `{"error":"server_error"}`, true, agent.Event{}, ""},
+		{"idle", "Notification", `{"notification_type":"idle_prompt"}`, false, agent.Event{What: agent.TurnEnded}, ""},
+		{"of a later version", "Unheard", `{"new":[1]}`, false, agent.Event{}, ""},
+		{"nothing", "PreCompact", "", false, agent.Event{}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			events, reply, err := listening(c.headless).hear(c.event, json.RawMessage(c.payload))
-			var got attempt.Event
+			var got agent.Event
 			if len(events) > 0 {
 				got = events[0]
 			}
@@ -320,7 +319,7 @@ func TestPreflight(t *testing.T) {
 		}
 	}
 	env := []string{"PATH=" + bin, "HOME=" + home, "IS_SANDBOX=1"}
-	has := func(s attempt.Setup, want ...string) {
+	has := func(s agent.Setup, want ...string) {
 		t.Helper()
 		s.Root, s.AutoAccept = root, true
 		found := Preflight(t.Context(), s).Problems
@@ -334,18 +333,18 @@ func TestPreflight(t *testing.T) {
 			}
 		}
 	}
-	has(attempt.Setup{Env: env}, "not installed")
+	has(agent.Setup{Env: env}, "not installed")
 	put(filepath.Join(bin, "claude"), "#!/bin/sh\necho '2.1.100 (Claude Code)'\n", 0o755)
-	has(attempt.Setup{Env: env}, "older", "not logged in", "not been set up", "does not trust")
+	has(agent.Setup{Env: env}, "older", "not logged in", "not been set up", "does not trust")
 	put(filepath.Join(bin, "claude"), "#!/bin/sh\necho '2.2.0 (Claude Code)'\n", 0o755)
-	has(attempt.Setup{Env: env, Headless: true, Asks: true}, "nobody answers", "not logged in")
+	has(agent.Setup{Env: env, Headless: true, Asks: true}, "nobody answers", "not logged in")
 	keyed := append(slices.Clone(env), "ANTHROPIC_API_KEY=abcdefghijklmnopqrstuvwxyz")
 	put(filepath.Join(home, ".claude.json"), `{"hasCompletedOnboarding":true,"projects":{"`+filepath.Join(dir, "work")+`":{"hasTrustDialogAccepted":true}}}`, 0o600)
-	has(attempt.Setup{Env: keyed}, "API key")
+	has(agent.Setup{Env: keyed}, "API key")
 	put(filepath.Join(home, ".claude.json"), `{"hasCompletedOnboarding":true,"customApiKeyResponses":{"approved":["ghijklmnopqrstuvwxyz"]},"projects":{"`+filepath.Join(dir, "work")+`":{"hasTrustDialogAccepted":true}}}`, 0o600)
-	has(attempt.Setup{Env: keyed})
+	has(agent.Setup{Env: keyed})
 	put(filepath.Join(home, ".claude.json"), `{"hasCompletedOnboarding":`, 0o600)
-	has(attempt.Setup{Env: keyed}, "not been set up", "API key", "does not trust")
+	has(agent.Setup{Env: keyed}, "not been set up", "API key", "does not trust")
 }
 
 func TestTranscriptPath(t *testing.T) {
@@ -376,7 +375,7 @@ func FuzzHear(f *testing.F) {
 		if err == nil && len(payload) > 0 && !json.Valid(payload) {
 			t.Error("what is no JSON was understood")
 		}
-		held := slices.ContainsFunc(events, func(e attempt.Event) bool { return e.Hold })
+		held := slices.ContainsFunc(events, func(e agent.Event) bool { return e.Hold })
 		for _, out := range []string{reply.Stdout, l.handBack(text).Stdout} {
 			if out != "" && !json.Valid([]byte(out)) {
 				t.Errorf("answered %q", out)

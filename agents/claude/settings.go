@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"cmux/dag"
 )
 
 const (
@@ -68,7 +66,7 @@ var hookEvents = []string{
 // composeSettings are the settings of one attempt, as JSON. binary is the
 // absolute path of the cmux that hooks call; readable are files outside of its
 // directory that the agent is told to read.
-func composeSettings(binary string, n *dag.Node, readable ...string) ([]byte, error) {
+func composeSettings(binary string, verdict time.Duration, readable ...string) ([]byte, error) {
 	s := settings{Hooks: map[string][]hookGroup{}, SkipBypass: true, Permissions: permissions{
 		// Reporting never waits for a permission.
 		Allow: []string{toolPrefix + "done", toolPrefix + "blocked", toolPrefix + "ask", toolPrefix + "output"},
@@ -87,13 +85,8 @@ func composeSettings(binary string, n *dag.Node, readable ...string) ([]byte, er
 	}
 	set("PreToolUse", hookTimeout, "block")
 	set("PermissionRequest", answerTimeout, "")
-	set("Stop", stopTimeout(n), "")
+	set("Stop", verdict+stopMargin, "")
 	return json.MarshalIndent(s, "", "  ")
-}
-
-// stopTimeout is how long the verdict on a turn may take.
-func stopTimeout(n *dag.Node) time.Duration {
-	return time.Duration(len(n.Verify))*time.Duration(n.VerifyTimeout) + stopMargin
 }
 
 // quote makes one word of the shell's of s.

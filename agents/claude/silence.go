@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/proc"
 	"cmux/agents/transcript"
 )
@@ -134,10 +134,10 @@ func (s *silence) turnOver(now time.Time) bool {
 }
 
 // signs takes in what the transcript says beside its events.
-func (a *agent) signs(signs []transcript.Sign, now time.Time) []attempt.Event {
+func (a *instance) signs(signs []transcript.Sign, now time.Time) []agent.Event {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var events []attempt.Event
+	var events []agent.Event
 	for _, s := range signs {
 		if s.What == transcript.Read {
 			a.heardOf(s.Text)
@@ -153,7 +153,7 @@ func (a *agent) signs(signs []transcript.Sign, now time.Time) []attempt.Event {
 }
 
 // listens says what has come of time alone.
-func (a *agent) listens(now time.Time) []attempt.Event {
+func (a *instance) listens(now time.Time) []agent.Event {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if what := a.silence.against(now); what != "" {
@@ -162,28 +162,28 @@ func (a *agent) listens(now time.Time) []attempt.Event {
 	if !a.start.Headless && a.listener.busy && a.silence.turnOver(now) {
 		a.silence.over = time.Time{}
 		a.listener.busy, a.listener.asking = false, ""
-		return []attempt.Event{{What: attempt.TurnEnded}}
+		return []agent.Event{{What: agent.TurnEnded}}
 	}
 	return nil
 }
 
 // stops is the event that has the attempt stop the agent, once. It is called
 // with the lock held.
-func (a *agent) stops(why string, prompt bool) []attempt.Event {
+func (a *instance) stops(why string, prompt bool) []agent.Event {
 	if a.stopped {
 		return nil
 	}
 	a.stopped = true
-	events := []attempt.Event{{What: attempt.Stuck, Text: why, Own: prompt}}
+	events := []agent.Event{{What: agent.Stuck, Text: why, Own: prompt}}
 	if a.heard.IsZero() && Transcript(a.stage.Env, a.start.Session) != "" {
 		// No hook has told of the conversation in which it is to go on.
-		events = append([]attempt.Event{{What: attempt.Converses, Text: a.start.Session}}, events...)
+		events = append([]agent.Event{{What: agent.Converses, Text: a.start.Session}}, events...)
 	}
 	return events
 }
 
 // told reports whether a prompt is one that was handed over.
-func (a *agent) told(prompt string) bool {
+func (a *instance) told(prompt string) bool {
 	for _, t := range a.texts {
 		if sameText(prompt, t) {
 			return true
@@ -193,7 +193,7 @@ func (a *agent) told(prompt string) bool {
 }
 
 // unguarded is what a person is told.
-func (a *agent) unguarded(what string) string {
+func (a *instance) unguarded(what string) string {
 	text := "Claude Code works without cmux's hooks: " + what + ". It was stopped, because nothing guards it; its conversation is kept."
 	if why := a.whySilent(); why != "" {
 		return text + " Likely because " + why + ": mend that, then answer `go on`"
@@ -206,8 +206,8 @@ var managed = []string{"/etc/claude-code/managed-settings.json", "/etc/claude-co
 	"/Library/Application Support/ClaudeCode/managed-settings.json", "/Library/Application Support/ClaudeCode/managed-settings.d/*.json"}
 
 // whySilent looks for what keeps hooks from speaking.
-func (a *agent) whySilent() string {
-	binary := a.stage.Run.Binary()
+func (a *instance) whySilent() string {
+	binary := a.stage.Binary
 	if info, err := os.Stat(binary); err != nil {
 		return fmt.Sprintf("the hooks' program is gone (%v); cmux agents resume puts it back", err)
 	} else if info.Mode()&0o111 == 0 {

@@ -10,14 +10,14 @@ import (
 	"sync"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/transcript"
 )
 
 // startHeadless starts the program with its prompt on its standard input, which
 // stays open for more.
-func (a *agent) startHeadless(cmd *exec.Cmd, said string) error {
+func (a *instance) startHeadless(cmd *exec.Cmd, said string) error {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (a *agent) startHeadless(cmd *exec.Cmd, said string) error {
 }
 
 // write writes a line of input.
-func (a *agent) write(ctx context.Context, text string) error {
+func (a *instance) write(ctx context.Context, text string) error {
 	line, err := json.Marshal(object{"type": "user", "message": object{"role": "user", "content": text}})
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (a *agent) write(ctx context.Context, text string) error {
 // transcript; lines that are no stream-json (errors at the start) go there as
 // they are.
 type stream struct {
-	agent   *agent
+	agent   *instance
 	results chan<- result
 
 	mu      sync.Mutex
@@ -109,7 +109,7 @@ func (s *stream) line(b []byte) {
 }
 
 // judgeResults tells of turns that ended without their Stop hook.
-func (a *agent) judgeResults(ctx context.Context, results <-chan result) {
+func (a *instance) judgeResults(ctx context.Context, results <-chan result) {
 	for {
 		select {
 		case r := <-results:
@@ -119,7 +119,7 @@ func (a *agent) judgeResults(ctx context.Context, results <-chan result) {
 			if !open {
 				continue
 			}
-			e := attempt.Event{What: attempt.TurnEnded}
+			e := agent.Event{What: agent.TurnEnded}
 			if r.IsError && r.TerminalReason != "max_turns" {
 				kind := r.TerminalReason
 				if r.APIStatus != 0 {
@@ -127,7 +127,7 @@ func (a *agent) judgeResults(ctx context.Context, results <-chan result) {
 				}
 				now := time.Now()
 				e = failure(kind, r.Text, now)
-				if e.What == attempt.Limited && r.lifted.After(now) {
+				if e.What == agent.Limited && r.lifted.After(now) {
 					e.Until = r.lifted // the text knows minutes only
 				}
 			}

@@ -3,7 +3,6 @@ package claude
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,10 +16,10 @@ import (
 // glance bounds a look at the screen when the program is about to be ended.
 const glance = 2 * time.Second
 
-// Unread implements attempt.Typed. A line that was sent while a turn is under
+// Unread implements agent.Typed. A line that was sent while a turn is under
 // way joins it after the next tool, or begins the next turn; the transcript says
 // when.
-func (a *agent) Unread() []string {
+func (a *instance) Unread() []string {
 	a.mu.Lock()
 	none := len(a.lines) == 0
 	a.mu.Unlock()
@@ -35,13 +34,13 @@ func (a *agent) Unread() []string {
 
 // heardOf takes in that the agent was given text to read. It is called with the
 // lock held.
-func (a *agent) heardOf(text string) {
+func (a *instance) heardOf(text string) {
 	text = plain(text)
 	a.lines = slices.DeleteFunc(a.lines, func(line string) bool { return strings.Contains(text, plain(line)) })
 }
 
-// Draft implements attempt.Typed.
-func (a *agent) Draft(ctx context.Context) string {
+// Draft implements agent.Typed.
+func (a *instance) Draft(ctx context.Context) string {
 	p, err := a.pane()
 	if err != nil {
 		return ""
@@ -71,12 +70,12 @@ type typedLine struct {
 
 // typedFile keeps what a person said until the program has written it into its
 // transcript, which it does a while after its hook has told.
-func (a *agent) typedFile() string {
-	return filepath.Join(a.stage.Run.NodeDir(a.stage.Node.Name), "typed.jsonl")
+func (a *instance) typedFile() string {
+	return filepath.Join(a.stage.Files.Dir, "typed.jsonl")
 }
 
 // keepTyped writes down what a person said.
-func (a *agent) keepTyped(text string) error {
+func (a *instance) keepTyped(text string) error {
 	b, err := json.Marshal(typedLine{a.start.Session, text})
 	if err != nil {
 		return err
@@ -91,7 +90,7 @@ func (a *agent) keepTyped(text string) error {
 
 // unreadBefore is what was said to the agent in earlier attempts of its
 // conversation, without having been read.
-func (a *agent) unreadBefore() []string {
+func (a *instance) unreadBefore() []string {
 	var typed []string
 	// Without the file nobody has typed anything.
 	signals.ReadLog(a.typedFile(), 0, func(line []byte, _ int64) error {
@@ -106,13 +105,13 @@ func (a *agent) unreadBefore() []string {
 
 // resumption is the file of what the agent was told when attempt n took its
 // conversation up again.
-func (a *agent) resumption(n int) string {
-	return filepath.Join(a.stage.Run.NodeDir(a.stage.Node.Name), fmt.Sprintf("resumption-%d.md", n))
+func (a *instance) resumption(n int) string {
+	return a.stage.Files.At(n, "resumption", ".md")
 }
 
 // saidBefore is text with what the files hold that cmux named in it.
-func (a *agent) saidBefore(text string) string {
-	for n := 1; n < a.stage.Spec.Attempt; n++ {
+func (a *instance) saidBefore(text string) string {
+	for n := 1; n < a.stage.Files.N; n++ {
 		file := a.resumption(n)
 		if !strings.Contains(text, prompt.Mention(file)) {
 			continue

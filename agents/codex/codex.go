@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
 	"cmux/agents/proc"
@@ -25,13 +25,35 @@ const Name = "codex"
 const maxInput = 1 << 20
 
 // Kind is Codex.
-func Kind() attempt.Kind {
-	return attempt.Kind{Name: Name, Judge: true, Tool: "mcp__cmux.done", Home: attempt.HomeIn("CODEX_HOME", ".codex"), New: func(s *attempt.Stage) (attempt.Agent, error) { return newAgent(s) }}
+func Kind() agent.Kind {
+	return agent.Kind{
+		Name:      Name,
+		Judge:     true,
+		Tool:      "mcp__cmux.done",
+		Home:      agent.HomeIn("CODEX_HOME", ".codex"),
+		New:       func(s *agent.Stage) (agent.Agent, error) { return newAgent(s) },
+		Preflight: Preflight, Reopen: Reopen,
+		Can: agent.Capability{
+			Program:    "codex",
+			Panes:      "lines of text; a line typed is a prompt",
+			Headless:   "`codex app-server`",
+			Guard:      "every command and patch, by a hook; without hooks (older versions) what it asks leave for",
+			ReadOnly:   "its read-only sandbox, and as with `claude`",
+			Questions:  "in the pane, or with `answer`",
+			Reports:    "by tool or command",
+			Limits:     "yes",
+			Resume:     "yes",
+			Usage:      "yes",
+			Model:      "yes",
+			AutoAccept: "no sandbox (a review keeps it), nothing is asked",
+			Tested:     "with the real program",
+		},
+	}
 }
 
 type object = map[string]any
 
-type agent struct {
+type instance struct {
 	*stdio.Session
 	policy  guard.Policy
 	sandbox sandbox
@@ -55,17 +77,17 @@ type agent struct {
 	stopping bool
 }
 
-func newAgent(s *attempt.Stage) (*agent, error) {
-	path, err := attempt.LookPath("codex", s.Env)
+func newAgent(s *agent.Stage) (*instance, error) {
+	path, err := agent.LookPath("codex", s.Env)
 	if err != nil {
 		return nil, fmt.Errorf("%w; install Codex (npm install -g @openai/codex) and see cmux doctor", err)
 	}
-	a := &agent{
-		policy: s.Policy(), sandbox: sandboxOf(s),
+	a := &instance{
+		policy: s.Policy, sandbox: sandboxOf(s),
 		commands: map[string]bool{}, patches: map[string][]change{}, others: map[string]bool{},
 		total: map[string]dag.Usage{}, before: map[string]dag.Usage{},
 	}
-	a.hook = hookCommand(s.Run.Binary())
+	a.hook = hookCommand(s.Binary)
 	flag, err := hookFlag(a.hook)
 	if err != nil {
 		return nil, err
@@ -74,15 +96,13 @@ func newAgent(s *attempt.Stage) (*agent, error) {
 		Path: path, Args: []string{"app-server", "-c", flag},
 		Handle: a.handle, Typed: a.typed, Break: a.broke,
 	})
-	if a.prompt, a.file, err = s.Prompt(); err != nil {
-		return nil, err
-	}
+	a.prompt, a.file = s.Prompt, s.PromptFile
 	return a, nil
 }
 
 // Start starts the program. The conversation begins beside it, so that the
 // attempt can be stopped meanwhile.
-func (a *agent) Start(context.Context) error {
+func (a *instance) Start(context.Context) error {
 	if err := a.Session.Start(); err != nil {
 		return err
 	}
@@ -92,13 +112,13 @@ func (a *agent) Start(context.Context) error {
 			return
 		}
 		a.Note("the conversation did not begin: %v", err)
-		a.Tell(attempt.Event{What: attempt.Asked, Text: fmt.Sprintf("codex did not begin: %v (an answer makes it try again)", err)})
+		a.Tell(agent.Event{What: agent.Asked, Text: fmt.Sprintf("codex did not begin: %v (an answer makes it try again)", err)})
 	})
 	return nil
 }
 
 // open begins the conversation, or goes on with it, and gives it its prompt.
-func (a *agent) open(ctx context.Context, first bool) error {
+func (a *instance) open(ctx context.Context, first bool) error {
 	a.opening.Lock()
 	defer a.opening.Unlock()
 	if first {
@@ -122,7 +142,7 @@ func (a *agent) open(ctx context.Context, first bool) error {
 			return err
 		}
 		if resumed {
-			text = a.Stage.Resumption()
+			text = a.Stage.Resumption
 		}
 	}
 	if err := a.say(ctx, text); err != nil {
@@ -136,10 +156,10 @@ func (a *agent) open(ctx context.Context, first bool) error {
 
 // enter starts the thread, or resumes that of the attempt before. One that was
 // lost before its first prompt is begun anew.
-func (a *agent) enter(ctx context.Context) (resumed bool, err error) {
+func (a *instance) enter(ctx context.Context) (resumed bool, err error) {
 	s := a.Stage
 	// A login shell would put its own PATH before that of the run.
-	config := object{"allow_login_shell": false, "mcp_servers.cmux": reportServer(s.Run.Binary())}
+	config := object{"allow_login_shell": false, "mcp_servers.cmux": reportServer(s.Binary)}
 	trusted, err := a.trustHook(ctx)
 	if err != nil {
 		return false, err
@@ -151,8 +171,8 @@ func (a *agent) enter(ctx context.Context) (resumed bool, err error) {
 		"cwd": s.Dir, "approvalPolicy": a.sandbox.approval, "sandbox": a.sandbox.mode,
 		"config": config,
 	}
-	if s.Node.Model != "" {
-		params["model"] = s.Node.Model
+	if s.Model != "" {
+		params["model"] = s.Model
 	}
 	var answer struct {
 		Thread struct {
@@ -160,7 +180,7 @@ func (a *agent) enter(ctx context.Context) (resumed bool, err error) {
 			Preview string `json:"preview"`
 		} `json:"thread"`
 	}
-	if id := s.Spec.Conversation; id != "" {
+	if id := s.Conversation; id != "" {
 		params["threadId"] = id
 		err := a.Call(ctx, "thread/resume", params, &answer)
 		delete(params, "threadId")
@@ -184,7 +204,7 @@ func (a *agent) enter(ctx context.Context) (resumed bool, err error) {
 	a.mu.Lock()
 	a.thread = answer.Thread.ID
 	a.mu.Unlock()
-	a.Tell(attempt.Event{What: attempt.Converses, Text: answer.Thread.ID})
+	a.Tell(agent.Event{What: agent.Converses, Text: answer.Thread.ID})
 	return resumed, nil
 }
 
@@ -197,7 +217,7 @@ func refused(err error) bool {
 func input(text string) []object { return []object{{"type": "text", "text": text}} }
 
 // say gives the agent a prompt: to the turn that runs, else in a turn of its own.
-func (a *agent) say(ctx context.Context, text string) error {
+func (a *instance) say(ctx context.Context, text string) error {
 	a.mu.Lock()
 	thread, turn := a.thread, a.turn
 	a.mu.Unlock()
@@ -213,7 +233,7 @@ func (a *agent) say(ctx context.Context, text string) error {
 
 // Deliver hands a message over: as the answer to the question that is open,
 // else as a prompt.
-func (a *agent) Deliver(ctx context.Context, text string) error {
+func (a *instance) Deliver(ctx context.Context, text string) error {
 	if a.Left(ctx) {
 		return stdio.ErrEnded
 	}
@@ -229,7 +249,7 @@ func (a *agent) Deliver(ctx context.Context, text string) error {
 	return a.say(ctx, text)
 }
 
-func (a *agent) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
+func (a *instance) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
 	a.mu.Lock()
 	a.stopping = true
 	a.mu.Unlock()
@@ -241,7 +261,7 @@ func (a *agent) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Proc
 
 // interrupt breaks the turn off that runs and waits for its end, so that the
 // program has written down what it did.
-func (a *agent) interrupt(ctx context.Context) {
+func (a *instance) interrupt(ctx context.Context) {
 	a.mu.Lock()
 	thread, turn, over := a.thread, a.turn, a.over
 	a.mu.Unlock()
@@ -256,8 +276,8 @@ func (a *agent) interrupt(ctx context.Context) {
 }
 
 // typed takes a person's prompt.
-func (a *agent) typed(ctx context.Context, line string) {
-	a.Tell(attempt.Event{What: attempt.TookOver})
+func (a *instance) typed(ctx context.Context, line string) {
+	a.Tell(agent.Event{What: agent.TookOver})
 	a.mu.Lock()
 	thread := a.thread
 	a.mu.Unlock()
@@ -271,15 +291,15 @@ func (a *agent) typed(ctx context.Context, line string) {
 }
 
 // broke is a person's ^C.
-func (a *agent) broke(ctx context.Context) {
-	a.Tell(attempt.Event{What: attempt.TookOver})
+func (a *instance) broke(ctx context.Context) {
+	a.Tell(agent.Event{What: agent.TookOver})
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	a.interrupt(ctx)
 }
 
 // handle takes a notification or a request.
-func (a *agent) handle(m stdio.Message) {
+func (a *instance) handle(m stdio.Message) {
 	n := parse(m)
 	if m.IsRequest() {
 		a.request(m, n)
@@ -316,34 +336,34 @@ func (a *agent) handle(m stdio.Message) {
 
 // owns reports whether a thread is that of the conversation. Of one that is
 // resumed the program may tell before its answer has been read. It needs the lock.
-func (a *agent) owns(thread string) bool {
+func (a *instance) owns(thread string) bool {
 	if a.thread == "" {
-		return thread == a.Stage.Spec.Conversation
+		return thread == a.Stage.Conversation
 	}
 	return thread == a.thread
 }
 
-func (a *agent) turnStarted(n notice, own bool) {
+func (a *instance) turnStarted(n notice, own bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !own {
 		a.others[n.Thread] = true
-		a.Tell(attempt.Event{What: attempt.Delegated, Background: len(a.others)})
+		a.Tell(agent.Event{What: agent.Delegated, Background: len(a.others)})
 		return
 	}
 	if a.turn == "" {
 		a.over = make(chan struct{})
 	}
 	a.turn = n.Turn.ID
-	a.Tell(attempt.Event{What: attempt.WentOn})
+	a.Tell(agent.Event{What: agent.WentOn})
 }
 
-func (a *agent) turnCompleted(n notice, own bool) {
+func (a *instance) turnCompleted(n notice, own bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !own {
 		delete(a.others, n.Thread)
-		a.Tell(attempt.Event{What: attempt.Delegated, Background: len(a.others)})
+		a.Tell(agent.Event{What: agent.Delegated, Background: len(a.others)})
 		a.rest()
 		return
 	}
@@ -369,19 +389,19 @@ func (a *agent) turnCompleted(n notice, own bool) {
 }
 
 // ended needs the lock.
-func (a *agent) ended() attempt.Event {
-	return attempt.Event{What: attempt.TurnEnded, Background: len(a.others), Shells: len(a.commands)}
+func (a *instance) ended() agent.Event {
+	return agent.Event{What: agent.TurnEnded, Background: len(a.others), Shells: len(a.commands)}
 }
 
 // rest tells again of a turn that has ended when what it left at work has ended
 // too. It needs the lock.
-func (a *agent) rest() {
+func (a *instance) rest() {
 	if a.begun && a.turn == "" && !a.stopping && len(a.others)+len(a.commands) == 0 {
 		a.Tell(a.ended())
 	}
 }
 
-func (a *agent) item(n notice, own, complete bool) {
+func (a *instance) item(n notice, own, complete bool) {
 	for _, e := range n.Item.events(complete) {
 		if own || e.Kind != event.Prompt {
 			a.Stage.Show(e)
@@ -389,11 +409,11 @@ func (a *agent) item(n notice, own, complete bool) {
 	}
 	switch command := n.Item.Type == "commandExecution"; {
 	case complete && command:
-		a.Tell(attempt.Event{What: attempt.Worked, ShellEnded: n.Item.ID})
+		a.Tell(agent.Event{What: agent.Worked, ShellEnded: n.Item.ID})
 	case complete && n.Item.Type != "userMessage":
-		a.Tell(attempt.Event{What: attempt.Worked})
+		a.Tell(agent.Event{What: agent.Worked})
 	case command:
-		a.Tell(attempt.Event{ShellBegan: n.Item.ID})
+		a.Tell(agent.Event{ShellBegan: n.Item.ID})
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -413,7 +433,7 @@ func (a *agent) item(n notice, own, complete bool) {
 }
 
 // usage counts what the conversation and its sub-agents use.
-func (a *agent) usage(n notice) {
+func (a *instance) usage(n notice) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	total := n.Usage.Total.usage()
@@ -421,13 +441,13 @@ func (a *agent) usage(n notice) {
 		a.before[n.Thread] = a.counted(n)
 	}
 	a.total[n.Thread] = a.total[n.Thread].AtLeast(total)
-	a.Tell(attempt.Event{What: attempt.Used, Used: a.used()})
+	a.Tell(agent.Event{What: agent.Used, Used: a.used()})
 }
 
 // counted is what a thread had used before this attempt, as far as an earlier
 // one counted it: what came in after the last record of one that was killed
 // counts now. It needs the lock.
-func (a *agent) counted(n notice) dag.Usage {
+func (a *instance) counted(n notice) dag.Usage {
 	before := n.Usage.Total.usage()
 	if !a.owns(n.Thread) || a.turn != "" { // else it says where the conversation stood
 		before = before.Beyond(n.Usage.Last.usage())
@@ -435,26 +455,26 @@ func (a *agent) counted(n notice) dag.Usage {
 	if !a.owns(n.Thread) {
 		return before
 	}
-	return before.AtMost(a.Stage.Spec.Counted)
+	return before.AtMost(a.Stage.Counted)
 }
 
 // used needs the lock.
-func (a *agent) used() (sum dag.Usage) {
+func (a *instance) used() (sum dag.Usage) {
 	for thread, total := range a.total {
 		sum = sum.Plus(total.Beyond(a.before[thread]))
 	}
 	return sum
 }
 
-// Used implements attempt.Meter.
-func (a *agent) Used() dag.Usage {
+// Used implements agent.Meter.
+func (a *instance) Used() dag.Usage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.used()
 }
 
 // request answers what the program asks.
-func (a *agent) request(m stdio.Message, n notice) {
+func (a *instance) request(m stdio.Message, n notice) {
 	switch m.Method {
 	case "item/commandExecution/requestApproval":
 		in, err := json.Marshal(object{"command": stdio.Inner(n.Command)})
@@ -487,7 +507,7 @@ func (a *agent) request(m stdio.Message, n notice) {
 		a.input(m, n)
 	case "mcpServer/elicitation/request":
 		// Leave for a tool call asks for no content.
-		if a.Stage.Node.AutoAccept && n.Elicited != "url" && asksNothing(n.Schema) {
+		if a.Stage.AutoAccept && n.Elicited != "url" && asksNothing(n.Schema) {
 			a.answer(m, object{"action": "accept", "content": object{}, "_meta": nil})
 			return
 		}
@@ -511,14 +531,14 @@ func asksNothing(schema json.RawMessage) bool {
 	return json.Unmarshal(schema, &form) == nil && len(form.Properties) == 0
 }
 
-func (a *agent) answer(m stdio.Message, result any) {
+func (a *instance) answer(m stdio.Message, result any) {
 	if err := a.Answer(a.Ctx, m.ID, result); err != nil && a.Ctx.Err() == nil {
 		a.Note("an answer did not arrive: %v", err)
 	}
 }
 
 // approve answers a request for leave.
-func (a *agent) approve(m stdio.Message, n notice, call guard.Call, what string) {
+func (a *instance) approve(m stdio.Message, n notice, call guard.Call, what string) {
 	d := a.Judge(a.policy, call)
 	switch d.Verdict {
 	case guard.Allow:
@@ -542,7 +562,7 @@ func (a *agent) approve(m stdio.Message, n notice, call guard.Call, what string)
 
 // decline refuses and says why: the refusal has no place for a reason, so that
 // goes ahead of it into the same turn.
-func (a *agent) decline(ctx context.Context, m stdio.Message, n notice, why string) {
+func (a *instance) decline(ctx context.Context, m stdio.Message, n notice, why string) {
 	if why != "" {
 		if p, err := a.Session.Conn.Ask(ctx, "turn/steer", object{"threadId": n.Thread, "expectedTurnId": n.TurnID, "input": input(why)}); err == nil {
 			a.Go(func(ctx context.Context) {
@@ -556,7 +576,7 @@ func (a *agent) decline(ctx context.Context, m stdio.Message, n notice, why stri
 }
 
 // input answers a question of the agent's, or has a person answer it.
-func (a *agent) input(m stdio.Message, n notice) {
+func (a *instance) input(m stdio.Message, n notice) {
 	in := json.RawMessage(m.Params)
 	d := guard.Decide(a.policy, guard.Call{Tool: "request_user_input", Input: in})
 	reply := func(text string) object { return object{"answers": answers(n.Ask, text)} }
@@ -589,18 +609,18 @@ type sandbox struct {
 	policy   object
 }
 
-func sandboxOf(s *attempt.Stage) sandbox {
+func sandboxOf(s *agent.Stage) sandbox {
 	switch {
-	case s.Node.Role == dag.RoleReview && s.Node.AutoAccept:
+	case s.Review && s.AutoAccept:
 		// Nothing is asked, and nothing can be written.
 		return sandbox{"never", "read-only", object{"type": "readOnly", "networkAccess": true}}
-	case s.Node.Role == dag.RoleReview:
+	case s.Review:
 		return sandbox{"on-request", "read-only", object{"type": "readOnly", "networkAccess": true}}
-	case s.Node.AutoAccept:
+	case s.AutoAccept:
 		return sandbox{"untrusted", "danger-full-access", object{"type": "dangerFullAccess"}}
 	}
 	return sandbox{"on-request", "workspace-write", object{
-		"type": "workspaceWrite", "writableRoots": committing(or(s.Spec.Place.Tree, s.Dir)), "networkAccess": true,
+		"type": "workspaceWrite", "writableRoots": committing(or(s.Tree, s.Dir)), "networkAccess": true,
 		"excludeTmpdirEnvVar": false, "excludeSlashTmp": false,
 	}}
 }

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
 	"cmux/agents/stdio"
@@ -30,7 +30,7 @@ func hookFlag(command string) (string, error) {
 
 // trustHook is the configuration that lets our hook run, and no other: Codex
 // runs a hook only when its hash is known. Versions without hooks have none.
-func (a *agent) trustHook(ctx context.Context) (object, error) {
+func (a *instance) trustHook(ctx context.Context) (object, error) {
 	var listed struct {
 		Data []struct {
 			Hooks []struct {
@@ -56,11 +56,11 @@ func (a *agent) trustHook(ctx context.Context) (object, error) {
 	return nil, nil
 }
 
-// Hook implements attempt.Hooked.
-func (a *agent) Hook(name string, payload json.RawMessage) ([]attempt.Event, attempt.Reply, error) {
+// Hook implements agent.Hooked.
+func (a *instance) Hook(name string, payload json.RawMessage) ([]agent.Event, agent.HookReply, error) {
 	if name != "PreToolUse" {
-		e, err := attempt.ParseEvent(name, payload)
-		return []attempt.Event{e}, attempt.Reply{}, err
+		e, err := agent.ParseEvent(name, payload)
+		return []agent.Event{e}, agent.HookReply{}, err
 	}
 	var p struct {
 		Tool   string          `json:"tool_name"`
@@ -70,10 +70,10 @@ func (a *agent) Hook(name string, payload json.RawMessage) ([]attempt.Event, att
 		Agent  string          `json:"agent_id"`
 	}
 	stdio.Lenient(payload, &p)
-	happened := []attempt.Event{{What: attempt.SomethingHappened}}
+	happened := []agent.Event{{What: agent.SomethingHappened}}
 	d := guard.Decide(a.policy, guard.Call{Tool: p.Tool, Input: patch(p.Tool, p.Input), Dir: p.Dir, Sub: p.Agent != ""})
 	if d.Verdict != guard.Deny {
-		return happened, attempt.Reply{}, nil // the sandbox and its approvals come after
+		return happened, agent.HookReply{}, nil // the sandbox and its approvals come after
 	}
 	a.Stage.Keep(event.Event{Kind: event.Denied, Tool: p.Tool, ToolID: p.ToolID, Input: p.Input, Text: d.Reason})
 	// Codex itself tells nothing of a call that did not come about.
@@ -82,7 +82,7 @@ func (a *agent) Hook(name string, payload json.RawMessage) ([]attempt.Event, att
 	b, err := json.Marshal(object{"hookSpecificOutput": object{
 		"hookEventName": name, "permissionDecision": "deny", "permissionDecisionReason": d.Reason,
 	}})
-	return happened, attempt.Reply{Stdout: string(b) + "\n"}, err
+	return happened, agent.HookReply{Stdout: string(b) + "\n"}, err
 }
 
 // patch is the input of a call as package guard knows it: hooks are given a

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/proc"
 )
 
@@ -28,9 +28,9 @@ const lookTime = 30 * time.Second
 // the program itself, which alone knows how its layers of configuration add
 // up: `codex app-server` is started and told nothing that costs a call of the
 // model.
-func Preflight(ctx context.Context, s attempt.Setup) attempt.Fitness {
-	var f attempt.Fitness
-	path, err := attempt.LookPath("codex", s.Env)
+func Preflight(ctx context.Context, s agent.Setup) agent.Fitness {
+	var f agent.Fitness
+	path, err := agent.LookPath("codex", s.Env)
 	if err != nil {
 		f.Fatal("Codex is not installed: no codex in PATH", "npm install -g @openai/codex")
 		return f
@@ -67,7 +67,7 @@ type state struct {
 }
 
 // judge says what the state means for nodes.
-func (st *state) judge(f *attempt.Fitness, s attempt.Setup) {
+func (st *state) judge(f *agent.Fitness, s agent.Setup) {
 	if st.Version != "" {
 		f.Fact(st.Version)
 		if minor(st.Version) != minor(tested) {
@@ -108,7 +108,7 @@ func minor(version string) string {
 }
 
 // interview asks the program what it is set up with.
-func interview(ctx context.Context, path string, s attempt.Setup) (*state, error) {
+func interview(ctx context.Context, path string, s agent.Setup) (*state, error) {
 	cmd := exec.CommandContext(ctx, path, "app-server")
 	cmd.Env, cmd.Dir, cmd.WaitDelay = s.Env, s.Root, time.Second
 	in, err := cmd.StdinPipe()

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/codex"
 	"cmux/agents/modeltest"
 )
@@ -19,10 +19,10 @@ func TestPreflight(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	h := modeltest.Env(t, modeltest.New(t, modeltest.Script{Name: "none"}), root)
-	look := func(env []string) attempt.Fitness {
-		return codex.Preflight(t.Context(), attempt.Setup{Env: env, Root: root})
+	look := func(env []string) agent.Fitness {
+		return codex.Preflight(t.Context(), agent.Setup{Env: env, Root: root})
 	}
-	is := func(what string, f attempt.Fitness, facts, problem string) {
+	is := func(what string, f agent.Fitness, facts, problem string) {
 		t.Helper()
 		if got := strings.Join(f.Facts, ", "); !strings.Contains(got, facts) {
 			t.Errorf("%s: facts %q, want %q", what, got, facts)
@@ -82,7 +82,7 @@ func TestPreflight(t *testing.T) {
 			}
 		}
 	}()
-	is("one that never answers", codex.Preflight(ctx, attempt.Setup{Env: []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + bin}}), "", "canceled")
+	is("one that never answers", codex.Preflight(ctx, agent.Setup{Env: []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + bin}}), "", "canceled")
 	write(filepath.Join(bin, "codex"), answer("0.169.7"))
 	cancel()
 	is("another patch of the same", look([]string{"PATH=" + bin}), "0.169.7", "")

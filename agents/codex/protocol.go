@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/stdio"
 	"cmux/agents/transcript"
@@ -247,7 +247,7 @@ func (i *item) events(complete bool) []event.Event {
 
 // failure is what a failed turn means. lifted is when a limit of the account
 // ends, where that was said beside the error.
-func failure(e *turnError, lifted, now time.Time) attempt.Event {
+func failure(e *turnError, lifted, now time.Time) agent.Event {
 	if e == nil {
 		e = &turnError{Message: "the turn failed and does not say why"}
 	}
@@ -267,9 +267,9 @@ func failure(e *turnError, lifted, now time.Time) attempt.Event {
 		if f.Until.IsZero() && lifted.After(now) {
 			f.Until = lifted
 		}
-		return attempt.Event{What: attempt.Limited, Text: text, Until: f.Until}
+		return agent.Event{What: agent.Limited, Text: text, Until: f.Until}
 	case transcript.Auth:
-		return attempt.Event{What: attempt.Asked, Text: "the model refuses the account: " + text + " (log in with: codex login; then answer go on)"}
+		return agent.Event{What: agent.Asked, Text: "the model refuses the account: " + text + " (log in with: codex login; then answer go on)"}
 	}
-	return attempt.Event{What: attempt.Faltered, Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
+	return agent.Event{What: agent.Faltered, Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
 }

@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/event"
-	"cmux/agents/run"
 	"cmux/agents/stdio"
 	"cmux/dag"
 )
@@ -93,18 +92,18 @@ func TestFailure(t *testing.T) {
 	for _, c := range []struct {
 		err    string
 		lifted time.Time
-		what   attempt.What
+		what   agent.What
 		until  time.Time
 	}{
-		{`{"message":"You've hit your usage limit. Try again in 1 hour.","codexErrorInfo":"usageLimitExceeded"}`, time.Time{}, attempt.Limited, hour},
-		{`{"message":"You've hit your usage limit.","codexErrorInfo":"usageLimitExceeded"}`, hour, attempt.Limited, hour},
-		{`{"message":"too much","codexErrorInfo":"usageLimitExceeded"}`, now.Add(-time.Hour), attempt.Limited, time.Time{}},
-		{`{"message":"exceeded retry limit, last status: 429 Too Many Requests","codexErrorInfo":{"responseTooManyFailedAttempts":{"httpStatusCode":429}}}`, time.Time{}, attempt.Limited, time.Time{}},
-		{`{"message":"high demand","codexErrorInfo":"serverOverloaded"}`, time.Time{}, attempt.Faltered, time.Time{}},
-		{`{"message":"no","codexErrorInfo":"unauthorized"}`, time.Time{}, attempt.Asked, time.Time{}},
-		{`{"message":"unexpected status 401 Unauthorized","codexErrorInfo":"other"}`, time.Time{}, attempt.Asked, time.Time{}},
-		{`{"message":"what is this"}`, time.Time{}, attempt.Faltered, time.Time{}},
-		{`null`, time.Time{}, attempt.Faltered, time.Time{}},
+		{`{"message":"You've hit your usage limit. Try again in 1 hour.","codexErrorInfo":"usageLimitExceeded"}`, time.Time{}, agent.Limited, hour},
+		{`{"message":"You've hit your usage limit.","codexErrorInfo":"usageLimitExceeded"}`, hour, agent.Limited, hour},
+		{`{"message":"too much","codexErrorInfo":"usageLimitExceeded"}`, now.Add(-time.Hour), agent.Limited, time.Time{}},
+		{`{"message":"exceeded retry limit, last status: 429 Too Many Requests","codexErrorInfo":{"responseTooManyFailedAttempts":{"httpStatusCode":429}}}`, time.Time{}, agent.Limited, time.Time{}},
+		{`{"message":"high demand","codexErrorInfo":"serverOverloaded"}`, time.Time{}, agent.Faltered, time.Time{}},
+		{`{"message":"no","codexErrorInfo":"unauthorized"}`, time.Time{}, agent.Asked, time.Time{}},
+		{`{"message":"unexpected status 401 Unauthorized","codexErrorInfo":"other"}`, time.Time{}, agent.Asked, time.Time{}},
+		{`{"message":"what is this"}`, time.Time{}, agent.Faltered, time.Time{}},
+		{`null`, time.Time{}, agent.Faltered, time.Time{}},
 	} {
 		var e *turnError
 		if err := json.Unmarshal([]byte(c.err), &e); err != nil {
@@ -155,7 +154,7 @@ func TestCommitting(t *testing.T) {
 func TestUseOfAResumedConversation(t *testing.T) {
 	use := func(input int64) breakdown { return breakdown{Input: input} }
 	for _, entered := range []bool{false, true} {
-		a := &agent{Session: stdio.New(&attempt.Stage{Spec: &run.Spec{Conversation: "T", Counted: dag.Usage{Input: 700}}}, stdio.Options{}),
+		a := &instance{Session: stdio.New(&agent.Stage{Conversation: "T", Counted: dag.Usage{Input: 700}}, stdio.Options{}),
 			total: map[string]dag.Usage{}, before: map[string]dag.Usage{}}
 		if entered {
 			a.thread = "T"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
 	"cmux/agents/proc"
@@ -26,13 +26,34 @@ const Name = "kimi"
 const protocol = "1.9"
 
 // Kind is Kimi Code CLI.
-func Kind() attempt.Kind {
-	return attempt.Kind{Name: Name, Judge: true, Home: attempt.HomeIn("KIMI_SHARE_DIR", ".kimi"), New: func(s *attempt.Stage) (attempt.Agent, error) { return newAgent(s) }}
+func Kind() agent.Kind {
+	return agent.Kind{
+		Name:      Name,
+		Judge:     true,
+		Home:      agent.HomeIn("KIMI_SHARE_DIR", ".kimi"),
+		New:       func(s *agent.Stage) (agent.Agent, error) { return newAgent(s) },
+		Preflight: Preflight, Reopen: Reopen,
+		Can: agent.Capability{
+			Program:    "kimi",
+			Panes:      "lines of text; a line typed is a prompt",
+			Headless:   "`kimi --wire`",
+			Guard:      "every tool call, by its hooks; without hooks (older versions) what it asks leave for",
+			ReadOnly:   "write tools are refused, and shell commands that are seen to write",
+			Questions:  "in the pane, or with `answer`",
+			Reports:    "by command",
+			Limits:     "yes",
+			Resume:     "yes",
+			Usage:      "yes",
+			Model:      "yes",
+			AutoAccept: "what the guard lets pass is allowed without asking",
+			Tested:     "with a stand-in that speaks its documented protocol; not run against the real program",
+		},
+	}
 }
 
 type object = map[string]any
 
-type agent struct {
+type instance struct {
 	*stdio.Session
 	policy  guard.Policy
 	prompt  string
@@ -67,35 +88,33 @@ type call struct {
 	shown           bool
 }
 
-func newAgent(s *attempt.Stage) (*agent, error) {
-	path, err := attempt.LookPath("kimi", s.Env)
+func newAgent(s *agent.Stage) (*instance, error) {
+	path, err := agent.LookPath("kimi", s.Env)
 	if err != nil {
 		return nil, fmt.Errorf("%w; install Kimi Code CLI (uv tool install kimi-cli) and see cmux doctor", err)
 	}
-	a := &agent{
-		policy: s.Policy(), session: s.Spec.Conversation,
+	a := &instance{
+		policy: s.Policy, session: s.Conversation,
 		calls: map[string]call{}, counted: map[string]dag.Usage{},
 	}
 	if a.session == "" {
 		a.session = uuid.NewString()
 	}
 	args := []string{"--wire", "--work-dir", s.Dir, "--session", a.session}
-	if s.Node.Model != "" {
-		args = append(args, "--model", s.Node.Model)
+	if s.Model != "" {
+		args = append(args, "--model", s.Model)
 	}
 	a.Session = stdio.New(s, stdio.Options{
 		Path: path, Args: args, Version: "2.0",
 		Handle: a.handle, Typed: a.typed, Break: a.broke,
 	})
-	if a.prompt, _, err = s.Prompt(); err != nil {
-		return nil, err
-	}
+	a.prompt = s.Prompt
 	return a, nil
 }
 
 // Start starts the program. The conversation begins beside it, so that the
 // attempt can be stopped meanwhile.
-func (a *agent) Start(context.Context) error {
+func (a *instance) Start(context.Context) error {
 	if err := a.Session.Start(); err != nil {
 		return err
 	}
@@ -105,13 +124,13 @@ func (a *agent) Start(context.Context) error {
 			return
 		}
 		a.Note("the conversation did not begin: %v", err)
-		a.Tell(attempt.Event{What: attempt.Asked, Text: fmt.Sprintf("kimi did not begin: %v (an answer makes it try again)", err)})
+		a.Tell(agent.Event{What: agent.Asked, Text: fmt.Sprintf("kimi did not begin: %v (an answer makes it try again)", err)})
 	})
 	return nil
 }
 
 // open greets the program and gives it the first prompt.
-func (a *agent) open(ctx context.Context) error {
+func (a *instance) open(ctx context.Context) error {
 	a.opening.Lock()
 	defer a.opening.Unlock()
 	if err := a.greet(ctx); err != nil {
@@ -123,9 +142,9 @@ func (a *agent) open(ctx context.Context) error {
 		return err
 	}
 	if resumed {
-		text = a.Stage.Resumption()
+		text = a.Stage.Resumption
 	}
-	a.Tell(attempt.Event{What: attempt.Converses, Text: a.session})
+	a.Tell(agent.Event{What: agent.Converses, Text: a.session})
 	if err := a.say(ctx, text); err != nil {
 		return err
 	}
@@ -136,7 +155,7 @@ func (a *agent) open(ctx context.Context) error {
 }
 
 // greet is the handshake, which older versions do not know.
-func (a *agent) greet(ctx context.Context) error {
+func (a *instance) greet(ctx context.Context) error {
 	a.mu.Lock()
 	greeted := a.greeted
 	a.mu.Unlock()
@@ -174,8 +193,8 @@ func (a *agent) greet(ctx context.Context) error {
 
 // resumed reports whether the conversation is one that has begun already: an
 // id that is not known makes a new one.
-func (a *agent) resumed(ctx context.Context) (bool, error) {
-	if a.Stage.Spec.Conversation == "" {
+func (a *instance) resumed(ctx context.Context) (bool, error) {
+	if a.Stage.Conversation == "" {
 		return false, nil
 	}
 	set := func(on bool) {
@@ -197,7 +216,7 @@ func (a *agent) resumed(ctx context.Context) (bool, error) {
 }
 
 // say gives the agent a prompt: to the turn that runs, else in a turn of its own.
-func (a *agent) say(ctx context.Context, text string) error {
+func (a *instance) say(ctx context.Context, text string) error {
 	a.mu.Lock()
 	running := a.turn != nil
 	a.mu.Unlock()
@@ -259,7 +278,7 @@ func (a *agent) say(ctx context.Context, text string) error {
 }
 
 // turnOver tells of the end of a turn.
-func (a *agent) turnOver(t *turn, status string) {
+func (a *instance) turnOver(t *turn, status string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.flush()
@@ -282,12 +301,12 @@ func (a *agent) turnOver(t *turn, status string) {
 	case status == "max_steps_reached":
 		a.Note("the turn ended at the greatest number of steps that kimi takes in one")
 	}
-	a.Tell(attempt.Event{What: attempt.TurnEnded})
+	a.Tell(agent.Event{What: agent.TurnEnded})
 }
 
 // Deliver hands a message over: as the answer to the question that is open,
 // else as a prompt.
-func (a *agent) Deliver(ctx context.Context, text string) error {
+func (a *instance) Deliver(ctx context.Context, text string) error {
 	if a.Left(ctx) {
 		return stdio.ErrEnded
 	}
@@ -303,7 +322,7 @@ func (a *agent) Deliver(ctx context.Context, text string) error {
 	return a.say(ctx, text)
 }
 
-func (a *agent) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
+func (a *instance) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
 	a.mu.Lock()
 	a.stopping = true
 	a.mu.Unlock()
@@ -315,7 +334,7 @@ func (a *agent) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Proc
 
 // interrupt breaks the turn off that runs and waits for its end, so that the
 // program has written down what it did.
-func (a *agent) interrupt(ctx context.Context) {
+func (a *instance) interrupt(ctx context.Context) {
 	a.mu.Lock()
 	t := a.turn
 	a.mu.Unlock()
@@ -330,8 +349,8 @@ func (a *agent) interrupt(ctx context.Context) {
 }
 
 // typed takes a person's prompt.
-func (a *agent) typed(ctx context.Context, line string) {
-	a.Tell(attempt.Event{What: attempt.TookOver})
+func (a *instance) typed(ctx context.Context, line string) {
+	a.Tell(agent.Event{What: agent.TookOver})
 	a.mu.Lock()
 	begun := a.begun
 	a.mu.Unlock()
@@ -345,15 +364,15 @@ func (a *agent) typed(ctx context.Context, line string) {
 }
 
 // broke is a person's ^C.
-func (a *agent) broke(ctx context.Context) {
-	a.Tell(attempt.Event{What: attempt.TookOver})
+func (a *instance) broke(ctx context.Context) {
+	a.Tell(agent.Event{What: agent.TookOver})
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	a.interrupt(ctx)
 }
 
 // handle takes an event or a request.
-func (a *agent) handle(m stdio.Message) {
+func (a *instance) handle(m stdio.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.replaying {
@@ -374,7 +393,7 @@ func (a *agent) handle(m stdio.Message) {
 }
 
 // event takes an event in; sub says that it is a sub-agent's. It needs the lock.
-func (a *agent) event(w wire, sub bool) {
+func (a *instance) event(w wire, sub bool) {
 	p := w.Payload
 	switch w.Type {
 	case "ContentPart":
@@ -403,14 +422,14 @@ func (a *agent) event(w wire, sub bool) {
 				close(a.turn.begun)
 			}
 		}
-		a.Tell(attempt.Event{What: attempt.WentOn})
+		a.Tell(agent.Event{What: agent.WentOn})
 	case "SteerInput":
 		a.Stage.Show(event.Event{Kind: event.Prompt, Text: words(p.Input)})
 	case "ToolCall":
 		a.calls[p.ID] = call{name: p.Function.Name, arguments: p.Function.Arguments}
 		a.streaming = p.ID
 		if guard.IsShell(p.Function.Name) {
-			a.Tell(attempt.Event{ShellBegan: p.ID})
+			a.Tell(agent.Event{ShellBegan: p.ID})
 		}
 	case "ToolResult":
 		c := a.calls[p.CallID]
@@ -420,7 +439,7 @@ func (a *agent) event(w wire, sub bool) {
 			text = p.Return.Message
 		}
 		a.Stage.Show(event.Event{Kind: event.ToolResult, Tool: c.name, ToolID: p.CallID, Text: text, Failed: p.Return.IsError})
-		e := attempt.Event{What: attempt.Worked}
+		e := agent.Event{What: agent.Worked}
 		if guard.IsShell(c.name) {
 			e.ShellEnded = p.CallID
 		}
@@ -439,7 +458,7 @@ func (a *agent) event(w wire, sub bool) {
 }
 
 // part takes a piece of what the agent says or thinks.
-func (a *agent) part(p payload) {
+func (a *instance) part(p payload) {
 	kind, text := event.Text, p.Text
 	switch p.Type {
 	case "think":
@@ -456,10 +475,10 @@ func (a *agent) part(p payload) {
 }
 
 // flush shows what came in pieces. It needs the lock.
-func (a *agent) flush() {
+func (a *instance) flush() {
 	if text := a.said.String(); strings.TrimSpace(text) != "" {
 		a.Stage.Show(event.Event{Kind: a.piece, Text: text})
-		a.Tell(attempt.Event{What: attempt.Worked})
+		a.Tell(agent.Event{What: agent.Worked})
 	}
 	a.said.Reset()
 	a.piece = ""
@@ -484,7 +503,7 @@ func raw(arguments string) json.RawMessage {
 }
 
 // usage counts the tokens of a step, once. It needs the lock.
-func (a *agent) usage(p payload) {
+func (a *instance) usage(p payload) {
 	if p.Usage == nil {
 		return
 	}
@@ -493,11 +512,11 @@ func (a *agent) usage(p payload) {
 	} else {
 		a.counted[p.Message] = a.counted[p.Message].AtLeast(u)
 	}
-	a.Tell(attempt.Event{What: attempt.Used, Used: a.used()})
+	a.Tell(agent.Event{What: agent.Used, Used: a.used()})
 }
 
 // used needs the lock.
-func (a *agent) used() dag.Usage {
+func (a *instance) used() dag.Usage {
 	sum := a.uncounted
 	for _, u := range a.counted {
 		sum = sum.Plus(u)
@@ -505,15 +524,15 @@ func (a *agent) used() dag.Usage {
 	return sum
 }
 
-// Used implements attempt.Meter.
-func (a *agent) Used() dag.Usage {
+// Used implements agent.Meter.
+func (a *instance) Used() dag.Usage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.used()
 }
 
 // request answers what the program asks. It needs the lock.
-func (a *agent) request(m stdio.Message, w wire) {
+func (a *instance) request(m stdio.Message, w wire) {
 	p := w.Payload
 	switch w.Type {
 	case "HookRequest":
@@ -538,14 +557,14 @@ func (a *agent) request(m stdio.Message, w wire) {
 	}
 }
 
-func (a *agent) answer(m stdio.Message, result any) {
+func (a *instance) answer(m stdio.Message, result any) {
 	if err := a.Answer(a.Ctx, m.ID, result); err != nil && a.Ctx.Err() == nil {
 		a.Note("an answer did not arrive: %v", err)
 	}
 }
 
 // approve answers a request for leave.
-func (a *agent) approve(m stdio.Message, p payload) {
+func (a *instance) approve(m stdio.Message, p payload) {
 	c, known := a.calls[p.CallID]
 	if !known {
 		c = seen(p)
@@ -599,7 +618,7 @@ func marshal(v any) string {
 }
 
 // question has a person answer the agent, or dismisses the question.
-func (a *agent) question(m stdio.Message, p payload) {
+func (a *instance) question(m stdio.Message, p payload) {
 	in := raw(marshal(object{"questions": p.Questions}))
 	d := guard.Decide(a.policy, guard.Call{Tool: "AskUserQuestion", Input: in})
 	if d.Verdict != guard.Ask {

@@ -5,16 +5,16 @@ import (
 	"os"
 	"path/filepath"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/proc"
 )
 
 // Preflight looks for what would keep Kimi from working unattended. Nothing is
 // started: what is known of the program is its documentation, so what seems
 // amiss is a warning.
-func Preflight(_ context.Context, s attempt.Setup) attempt.Fitness {
-	var f attempt.Fitness
-	if _, err := attempt.LookPath("kimi", s.Env); err != nil {
+func Preflight(_ context.Context, s agent.Setup) agent.Fitness {
+	var f agent.Fitness
+	if _, err := agent.LookPath("kimi", s.Env); err != nil {
 		f.Fatal("Kimi is not installed: no kimi in PATH", "uv tool install kimi-cli")
 		return f
 	}

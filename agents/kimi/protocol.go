@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/stdio"
 	"cmux/agents/transcript"
 	"cmux/dag"
@@ -133,21 +133,21 @@ func words(raw json.RawMessage) string {
 }
 
 // failure is what a refused prompt means.
-func failure(e *stdio.Error, now time.Time) attempt.Event {
+func failure(e *stdio.Error, now time.Time) agent.Event {
 	text := e.Message
 	if data := words(e.Data); data != "" {
 		text += ": " + data
 	}
 	switch e.Code {
 	case codeNoModel, codeUnsupported:
-		return attempt.Event{What: attempt.Asked, Text: "kimi has no model to work with: " + text + " (set it up with kimi, then answer go on)"}
+		return agent.Event{What: agent.Asked, Text: "kimi has no model to work with: " + text + " (set it up with kimi, then answer go on)"}
 	}
 	f := transcript.Classify(text, now)
 	switch f.Cause {
 	case transcript.Limit:
-		return attempt.Event{What: attempt.Limited, Text: text, Until: f.Until}
+		return agent.Event{What: agent.Limited, Text: text, Until: f.Until}
 	case transcript.Auth:
-		return attempt.Event{What: attempt.Asked, Text: "the model refuses the account: " + text + " (log in with kimi, then answer go on)"}
+		return agent.Event{What: agent.Asked, Text: "the model refuses the account: " + text + " (log in with kimi, then answer go on)"}
 	}
-	return attempt.Event{What: attempt.Faltered, Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
+	return agent.Event{What: agent.Faltered, Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/guard"
 	"cmux/agents/stdio"
 	"cmux/dag"
@@ -77,14 +77,14 @@ func TestFailure(t *testing.T) {
 	for _, c := range []struct {
 		code int
 		text string
-		what attempt.What
+		what agent.What
 	}{
-		{codeService, "Error code: 429 - rate limit reached", attempt.Limited},
-		{codeService, "Error code: 401 - invalid api key", attempt.Asked},
-		{codeService, "Error code: 500", attempt.Faltered},
-		{codeNoModel, "LLM is not set", attempt.Asked},
-		{codeUnsupported, "LLM is not supported", attempt.Asked},
-		{-32603, "internal error", attempt.Faltered},
+		{codeService, "Error code: 429 - rate limit reached", agent.Limited},
+		{codeService, "Error code: 401 - invalid api key", agent.Asked},
+		{codeService, "Error code: 500", agent.Faltered},
+		{codeNoModel, "LLM is not set", agent.Asked},
+		{codeUnsupported, "LLM is not supported", agent.Asked},
+		{-32603, "internal error", agent.Faltered},
 	} {
 		if got := failure(&stdio.Error{Code: c.code, Message: c.text}, now); got.What != c.what || got.Text == "" {
 			t.Errorf("%d %s: %+v", c.code, c.text, got)

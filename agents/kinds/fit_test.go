@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/kinds"
 )
 
@@ -35,23 +35,23 @@ func TestInstalled(t *testing.T) {
 
 // TestPreflight looks at every kind through the one way that start and doctor use.
 func TestPreflight(t *testing.T) {
-	none := attempt.Setup{Env: []string{"PATH=" + bin(t), "HOME=" + t.TempDir()}}
-	broken := attempt.Setup{Env: []string{"PATH=" + bin(t, "claude", "codex", "kimi"), "HOME=" + t.TempDir()}}
-	for _, c := range kinds.Capabilities() {
-		for _, s := range []attempt.Setup{none, broken} {
-			fit := kinds.Preflight(t.Context(), c.Kind, s)
-			if (c.Program == "") != (len(fit.Problems) == 0) {
-				t.Errorf("%s: %+v", c.Kind, fit)
+	none := agent.Setup{Env: []string{"PATH=" + bin(t), "HOME=" + t.TempDir()}}
+	broken := agent.Setup{Env: []string{"PATH=" + bin(t, "claude", "codex", "kimi"), "HOME=" + t.TempDir()}}
+	for _, c := range kinds.Listed() {
+		for _, s := range []agent.Setup{none, broken} {
+			fit := kinds.Preflight(t.Context(), c.Name, s)
+			if (c.Can.Program == "") != (len(fit.Problems) == 0) {
+				t.Errorf("%s: %+v", c.Name, fit)
 			}
 			for _, p := range fit.Problems {
 				if p.What == "" || p.Try == "" {
-					t.Errorf("%s: %+v", c.Kind, p)
+					t.Errorf("%s: %+v", c.Name, p)
 				}
 			}
 		}
 	}
-	kimi := func(env ...string) attempt.Fitness {
-		return kinds.Preflight(t.Context(), "kimi", attempt.Setup{Env: append(slices.Clone(broken.Env), env...)})
+	kimi := func(env ...string) agent.Fitness {
+		return kinds.Preflight(t.Context(), "kimi", agent.Setup{Env: append(slices.Clone(broken.Env), env...)})
 	}
 	share := t.TempDir()
 	if fit := kimi("KIMI_SHARE_DIR=" + share); len(fit.Problems) != 1 || fit.Problems[0].Fatal || !strings.Contains(fit.Problems[0].What, "documentation") {
@@ -107,10 +107,10 @@ func TestReopen(t *testing.T) {
 		t.Error(err)
 	}
 	// Every kind whose table says that it resumes can be opened again.
-	for _, c := range kinds.Capabilities() {
-		_, err := kinds.Reopen(c.Kind, env, "none")
-		if errors.Is(err, kinds.ErrNoResume) != (c.Resume == "") {
-			t.Errorf("%s: %v, and the table says %q", c.Kind, err, c.Resume)
+	for _, c := range kinds.Listed() {
+		_, err := kinds.Reopen(c.Name, env, "none")
+		if errors.Is(err, kinds.ErrNoResume) != (c.Can.Resume == "") {
+			t.Errorf("%s: %v, and the table says %q", c.Name, err, c.Can.Resume)
 		}
 	}
 }

@@ -43,14 +43,14 @@ func TestDocs(t *testing.T) {
 
 func TestAll(t *testing.T) {
 	all := kinds.All()
-	for _, c := range kinds.Capabilities() {
-		k, ok := all[c.Kind]
-		if !ok || k.New == nil || k.Judge != (c.Kind != dag.KindCommand) {
-			t.Errorf("%s: %+v", c.Kind, k)
+	for _, c := range kinds.Listed() {
+		k, ok := all[c.Name]
+		if !ok || k.New == nil || k.Judge != (c.Name != dag.KindCommand) {
+			t.Errorf("%s: %+v", c.Name, k)
 		}
 	}
 	for _, name := range []string{"claude", "codex", "kimi", "command"} { // as the configuration knows them
-		if _, ok := kinds.Of(name); !ok {
+		if _, ok := all[name]; !ok {
 			t.Errorf("%s is missing", name)
 		}
 	}

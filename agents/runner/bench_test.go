@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
+	"cmux/agents/command"
 )
 
 // layered is a configuration of n nodes in layers of the given width, each
@@ -36,7 +37,7 @@ func BenchmarkHeadless(b *testing.B) {
 				p := newProject(b, layered(n, 2))
 				r := p.create()
 				b.StartTimer()
-				if _, err := Run(context.Background(), Options{Run: r, How: HowStart, Kinds: attempt.NewKinds(attempt.Command())}); err != nil {
+				if _, err := Run(context.Background(), Options{Run: r, How: HowStart, Kinds: agent.NewKinds(command.Kind())}); err != nil {
 					b.Fatal(err)
 				}
 			}

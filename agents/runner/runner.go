@@ -13,6 +13,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
+	"cmux/agents/agent"
 	"cmux/agents/attempt"
 	"cmux/agents/proc"
 	"cmux/agents/run"
@@ -40,7 +41,7 @@ const (
 type Options struct {
 	Run    *run.Run
 	How    string
-	Kinds  attempt.Kinds
+	Kinds  agent.Kinds
 	Server *tmux.Server // nil: headless
 	Pane   string       // the monitor's pane, in which this process runs; empty: none
 	Launch string       // names the start or resume that this runner serves, so that a respawned one is known

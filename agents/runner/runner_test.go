@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
+	"cmux/agents/command"
 	"cmux/agents/run"
 	"cmux/dag"
 )
@@ -67,7 +68,7 @@ func (p *project) git(args ...string) string {
 func (p *project) options() StartOptions {
 	return StartOptions{
 		Root: p.root, Headless: true, Binary: "/bin/true", Env: os.Environ(),
-		Kinds: attempt.NewKinds(attempt.Command()),
+		Kinds: agent.NewKinds(command.Kind()),
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/run"
 	"cmux/agents/tmux"
 	"cmux/dag"
@@ -66,6 +66,6 @@ func EndSession(ctx context.Context, r *run.Run) error {
 
 // ParseConfig reads the configuration of a run anew, as Plan does, for the
 // environment that it goes on with.
-func ParseConfig(r *run.Run, config []byte, kinds attempt.Kinds, env []string) (*dag.Graph, []dag.Warning, error) {
+func ParseConfig(r *run.Run, config []byte, kinds agent.Kinds, env []string) (*dag.Graph, []dag.Warning, error) {
 	return parse(StartOptions{Root: r.Plan.Root, Config: r.Plan.Config, Kinds: kinds, Env: env}, config)
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/run"
 	"cmux/agents/tmux"
 	"cmux/dag"
@@ -34,7 +34,7 @@ type StartOptions struct {
 	Headless bool
 	Binary   string   // absolute path of this cmux
 	Env      []string // to be frozen
-	Kinds    attempt.Kinds
+	Kinds    agent.Kinds
 	Socket   string // of the tmux server; empty: DefaultSocket
 }
 
@@ -131,7 +131,12 @@ func parse(o StartOptions, config []byte) (*dag.Graph, []dag.Warning, error) {
 		ReadFile: func(path string) ([]byte, error) {
 			return run.ReadTask(o.Root, o.Config, path)
 		},
-		Account: func(n *dag.Node) string { return o.Kinds[n.Agent].Account(n, o.Env) },
+		Account: func(n *dag.Node) string {
+			if kind, ok := o.Kinds[n.Agent]; ok {
+				return kind.Account(n.Account, n.Env, o.Env)
+			}
+			return n.Agent
+		},
 	}
 	for _, k := range []string{"claude", "codex", "kimi"} {
 		if !slices.Contains(opts.Kinds, k) {

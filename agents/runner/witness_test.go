@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/claude"
+	"cmux/agents/command"
 	"cmux/agents/mcp"
 	"cmux/agents/modeltest"
 	"cmux/agents/run"
@@ -57,8 +58,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func aiKinds() attempt.Kinds {
-	return attempt.NewKinds(attempt.Command(), scripted.Kind(true), claude.Kind())
+func aiKinds() agent.Kinds {
+	return agent.NewKinds(command.Kind(), scripted.Kind(true), claude.Kind())
 }
 
 // A marker that appears while an agent runs a command and nobody is at a

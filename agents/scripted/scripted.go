@@ -12,7 +12,7 @@
 //	cmux hook turn-ended | prompt | question | limited | resumed | usage | activity |
 //	          shell-began | shell-ended
 //
-// with the payload of attempt.ParseEvent on standard input.
+// with the payload of agent.ParseEvent on standard input.
 package scripted
 
 import (
@@ -20,11 +20,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/proc"
 )
 
@@ -33,22 +32,22 @@ const Name = "scripted"
 
 // Kind is the scripted agent. Plain delivers lines rather than JSON strings,
 // for scripts that use the shell's read alone.
-func Kind(plain bool) attempt.Kind {
-	return attempt.Kind{Name: Name, Judge: true, New: func(s *attempt.Stage) (attempt.Agent, error) {
-		return &agent{stage: s, plain: plain}, nil
+func Kind(plain bool) agent.Kind {
+	return agent.Kind{Name: Name, Judge: true, New: func(s *agent.Stage) (agent.Agent, error) {
+		return &instance{stage: s, plain: plain}, nil
 	}}
 }
 
-type agent struct {
-	stage   *attempt.Stage
+type instance struct {
+	stage   *agent.Stage
 	plain   bool
-	program *attempt.Program
+	program *agent.Program
 	stdin   *os.File
 }
 
-func (a *agent) Start(ctx context.Context) error {
+func (a *instance) Start(ctx context.Context) error {
 	s := a.stage
-	cmd, err := attempt.Shell(s.Node.Task, filepath.Join(s.Run.NodeDir(s.Node.Name), fmt.Sprintf("scripted-%d.sh", s.Spec.Attempt)))
+	cmd, err := agent.Shell(s.Task, s.Files.File("scripted", ".sh"))
 	if err != nil {
 		return err
 	}
@@ -63,14 +62,14 @@ func (a *agent) Start(ctx context.Context) error {
 		return err
 	}
 	a.stdin = w
-	if text, ok := s.Again(); ok {
-		return a.Deliver(ctx, text)
+	if s.Again {
+		return a.Deliver(ctx, s.Resumption)
 	}
 	return nil
 }
 
 // Deliver fails when the script has ended or, within the context, does not read.
-func (a *agent) Deliver(ctx context.Context, text string) error {
+func (a *instance) Deliver(ctx context.Context, text string) error {
 	line := strings.ReplaceAll(text, "\n", " ")
 	if !a.plain {
 		b, err := json.Marshal(text)
@@ -84,11 +83,11 @@ func (a *agent) Deliver(ctx context.Context, text string) error {
 	return err
 }
 
-func (a *agent) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
+func (a *instance) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
 	ended, err := a.program.Finish(ctx, grace)
 	a.stdin.Close()
 	return ended, err
 }
 
-func (a *agent) Ended() <-chan struct{} { return a.program.Exited() }
-func (a *agent) Exit() proc.Exit        { return a.program.Exit() }
+func (a *instance) Ended() <-chan struct{} { return a.program.Exited() }
+func (a *instance) Exit() proc.Exit        { return a.program.Exit() }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
 )
@@ -36,8 +36,8 @@ func (s *Session) put() {
 	q := s.asked[0]
 	s.shown = q
 	s.Stage.Show(event.Event{Kind: event.Question, Text: q.Text})
-	fmt.Fprintf(s.Stage.Out, "── answer here, or: cmux agents answer %s TEXT\n", s.Stage.Node.Name)
-	s.Tell(attempt.Event{What: attempt.Asked, Text: q.Text, Shown: true})
+	fmt.Fprintf(s.Stage.Out, "── answer here, or: cmux agents answer %s TEXT\n", s.Stage.Name)
+	s.Tell(agent.Event{What: agent.Asked, Text: q.Text, Shown: true})
 }
 
 // Resolve gives the open question its answer, if there is one.
@@ -68,7 +68,7 @@ func (s *Session) Withdraw(id string) {
 		}
 		s.asked = append(s.asked[:i], s.asked[i+1:]...)
 		if i == 0 {
-			s.Tell(attempt.Event{What: attempt.WentOn})
+			s.Tell(agent.Event{What: agent.WentOn})
 			s.put()
 		}
 		i--
@@ -85,7 +85,7 @@ func (s *Session) typed(ctx context.Context, line string) {
 	open := len(s.asked) > 0
 	s.ask.Unlock()
 	if open {
-		s.Tell(attempt.Event{What: attempt.WentOn})
+		s.Tell(agent.Event{What: agent.WentOn})
 		s.Stage.Keep(event.Event{Kind: event.Answer, Text: line}) // the pane shows what was typed
 		if was, err := s.Resolve(ctx, line); was {
 			if err != nil {
@@ -112,7 +112,7 @@ func (s *Session) decide(d guard.Decision) guard.Decision {
 	switch {
 	case d.Verdict == guard.Grant:
 		return guard.Decision{}
-	case d.Verdict == guard.Deny || s.Stage.Node.AutoAccept:
+	case d.Verdict == guard.Deny || s.Stage.AutoAccept:
 		return d
 	case s.Stage.Terminal != nil:
 		return guard.Decision{Verdict: guard.Ask, Reason: d.Reason}

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/proc"
 	"cmux/signals"
@@ -36,10 +36,10 @@ type Options struct {
 // Session is one running program.
 type Session struct {
 	*Conn
-	Stage   *attempt.Stage
+	Stage   *agent.Stage
 	Ctx     context.Context // over with Finish; for what belongs to the program
 	options Options
-	program *attempt.Program
+	program *agent.Program
 	stderr  *os.File
 
 	cancel  context.CancelFunc
@@ -47,7 +47,7 @@ type Session struct {
 	console func() // stops reading the pane
 
 	tell    sync.Mutex
-	told    []attempt.Event
+	told    []agent.Event
 	news    chan struct{}
 	sign    time.Time // when the attempt was last told of a sign of life
 	ask     sync.Mutex
@@ -58,7 +58,7 @@ type Session struct {
 }
 
 // New prepares a session; nothing runs yet.
-func New(s *attempt.Stage, o Options) *Session {
+func New(s *agent.Stage, o Options) *Session {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Session{
 		Conn:  &Conn{version: o.Version},
@@ -74,7 +74,7 @@ func (s *Session) Start() (err error) {
 		return err
 	}
 	defer in.Close()
-	s.stderr, err = signals.OpenFile(s.Stage.File("stderr", ".log"), os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	s.stderr, err = signals.OpenFile(s.Stage.Files.File("stderr", ".log"), os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
 	if err != nil {
 		return errors.Join(err, input.Close())
 	}
@@ -99,7 +99,7 @@ func (s *Session) Start() (err error) {
 func (s *Session) Go(f func(context.Context)) { s.tasks.Go(func() { f(s.Ctx) }) }
 
 // Tell tells the attempt, in order, without waiting for it to listen.
-func (s *Session) Tell(events ...attempt.Event) {
+func (s *Session) Tell(events ...agent.Event) {
 	select {
 	case <-s.left:
 		return
@@ -135,13 +135,13 @@ func (s *Session) deliverNews() {
 func (s *Session) alive() {
 	if now := time.Now(); now.Sub(s.sign) >= time.Second {
 		s.sign = now
-		s.Tell(attempt.Event{What: attempt.SomethingHappened})
+		s.Tell(agent.Event{What: agent.SomethingHappened})
 	}
 }
 
 // Note tells of something in the kind's own words.
 func (s *Session) Note(format string, args ...any) {
-	s.Stage.Show(event.Event{Kind: event.Note, Text: s.Stage.Node.Agent + ": " + fmt.Sprintf(format, args...)})
+	s.Stage.Show(event.Event{Kind: event.Note, Text: s.Stage.Kind + ": " + fmt.Sprintf(format, args...)})
 }
 
 // Leave closes the program's input, which ends it in order. What it still says

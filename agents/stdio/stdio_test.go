@@ -13,7 +13,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/guard"
 	"cmux/dag"
 )
@@ -186,15 +186,15 @@ func TestJudge(t *testing.T) {
 		{`sh -c 'cmux done x; touch y'`, guard.Ask, guard.Deny, guard.Allow},
 		{`git stash`, guard.Deny, guard.Deny, guard.Deny},
 	} {
-		s := &Session{Stage: &attempt.Stage{Node: &dag.Node{}}}
+		s := &Session{Stage: new(agent.Stage)}
 		if d := s.Judge(p, shell(c.command)); d.Verdict != c.headless {
 			t.Errorf("%s: headless %s", c.command, d.Verdict)
 		}
-		s.Stage.Terminal = &attempt.Terminal{}
+		s.Stage.Terminal = &agent.Terminal{}
 		if d := s.Judge(p, shell(c.command)); d.Verdict != c.plain {
 			t.Errorf("%s: in a pane %s", c.command, d.Verdict)
 		}
-		s.Stage.Node.AutoAccept = true
+		s.Stage.AutoAccept = true
 		if d := s.Judge(p, shell(c.command)); d.Verdict != c.auto {
 			t.Errorf("%s: with auto_accept %s", c.command, d.Verdict)
 		}

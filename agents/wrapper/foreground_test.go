@@ -18,7 +18,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/seal/sealtest"
@@ -29,19 +29,19 @@ import (
 // Stop and Ask wait for an answer.
 const frontName = "front"
 
-func frontKind() attempt.Kind {
-	return attempt.Kind{Name: frontName, Judge: true, New: func(s *attempt.Stage) (attempt.Agent, error) { return &front{stage: s}, nil }}
+func frontKind() agent.Kind {
+	return agent.Kind{Name: frontName, Judge: true, New: func(s *agent.Stage) (agent.Agent, error) { return &front{stage: s}, nil }}
 }
 
 type front struct {
-	stage   *attempt.Stage
-	program *attempt.Program
+	stage   *agent.Stage
+	program *agent.Program
 	mu      sync.Mutex
 	over    bool
 }
 
 func (a *front) Start(context.Context) (err error) {
-	a.program, err = a.stage.Foreground(exec.Command("/bin/sh", "-c", a.stage.Node.Task))
+	a.program, err = a.stage.Foreground(exec.Command("/bin/sh", "-c", a.stage.Task))
 	return err
 }
 
@@ -49,27 +49,27 @@ func (a *front) Deliver(_ context.Context, text string) error {
 	return errors.New("nothing should have been delivered: " + text)
 }
 
-func (a *front) Hook(event string, _ json.RawMessage) ([]attempt.Event, attempt.Reply, error) {
+func (a *front) Hook(event string, _ json.RawMessage) ([]agent.Event, agent.HookReply, error) {
 	switch event {
 	case "Stop":
 		a.mu.Lock()
 		a.over = true
 		a.mu.Unlock()
 		if err := os.WriteFile(filepath.Join(a.stage.Dir, "held"), nil, 0o644); err != nil {
-			return nil, attempt.Reply{}, err
+			return nil, agent.HookReply{}, err
 		}
-		return []attempt.Event{{What: attempt.TurnEnded, Hold: true}}, attempt.Reply{}, nil
+		return []agent.Event{{What: agent.TurnEnded, Hold: true}}, agent.HookReply{}, nil
 	case "Ask":
-		return []attempt.Event{{What: attempt.Asked, Text: "which?", Hold: true}}, attempt.Reply{}, nil
+		return []agent.Event{{What: agent.Asked, Text: "which?", Hold: true}}, agent.HookReply{}, nil
 	}
-	return nil, attempt.Reply{Stdout: "heard"}, nil
+	return nil, agent.HookReply{Stdout: "heard"}, nil
 }
 
-func (a *front) HandBack(text string) attempt.Reply {
+func (a *front) HandBack(text string) agent.HookReply {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.over = false
-	return attempt.Reply{Stdout: "told: " + strings.ReplaceAll(text, "\n", " ")}
+	return agent.HookReply{Stdout: "told: " + strings.ReplaceAll(text, "\n", " ")}
 }
 
 func (a *front) Asks(event string) bool { return event == "Ask" }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"cmux/agents/agent"
 	"cmux/agents/attempt"
 	"cmux/agents/origin"
 	"cmux/agents/proc"
@@ -25,7 +26,7 @@ type Options struct {
 	RunDir  string
 	Node    string
 	Attempt int
-	Kinds   attempt.Kinds
+	Kinds   agent.Kinds
 	In, Out *os.File // the pane; default: standard input and output
 	Err     io.Writer
 	Limits  attempt.Limits
@@ -164,7 +165,7 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	}
 	if !spec.Headless {
 		job.Live = nil
-		job.Terminal = &attempt.Terminal{In: o.In, Out: o.Out, Term: os.Getenv("TERM"), Resized: resized, Pane: pane}
+		job.Terminal = &agent.Terminal{In: o.In, Out: o.Out, Term: os.Getenv("TERM"), Resized: resized, Pane: pane}
 		job.Terminal.Tmux, _, _ = strings.Cut(os.Getenv("TMUX"), ",")
 	}
 	end, err := attempt.Run(ctx, job)

@@ -15,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agent"
 	"cmux/agents/attempt"
+	"cmux/agents/command"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/scripted"
@@ -39,7 +41,7 @@ func TestMain(m *testing.M) {
 			}
 			os.Exit(wrapper.Main(context.Background(), wrapper.Options{
 				RunDir: os.Args[2], Node: os.Args[3], Attempt: n,
-				Kinds:  attempt.NewKinds(attempt.Command(), scripted.Kind(true), frontKind()),
+				Kinds:  agent.NewKinds(command.Kind(), scripted.Kind(true), frontKind()),
 				Limits: attempt.Limits{Grace: time.Second, Retry: 20 * time.Millisecond, Pause: 10 * time.Millisecond, Doubt: attempt.Doubt{Signal: doubt, Other: doubt, Ending: doubt}},
 			}))
 		case "done":

@@ -52,8 +52,8 @@ func (a *answers) kind(n *agentAnswer) string {
 // kindNames are the kinds as a person chooses among them.
 func kindNames() []string {
 	var names []string
-	for _, c := range kinds.Capabilities() {
-		names = append(names, c.Kind)
+	for _, c := range kinds.Listed() {
+		names = append(names, c.Name)
 	}
 	return names
 }
@@ -424,12 +424,12 @@ func askForm(ctx context.Context, d *Deps, a *answers) error {
 // kindOptions are the kinds to choose from, and which of them are not there.
 func kindOptions(found []string) []huh.Option[string] {
 	var all []huh.Option[string]
-	for _, c := range kinds.Capabilities() {
-		label := c.Kind
-		if c.Program != "" && !slices.Contains(found, c.Kind) {
+	for _, c := range kinds.Listed() {
+		label := c.Name
+		if c.Can.Program != "" && !slices.Contains(found, c.Name) {
 			label += " (not installed)"
 		}
-		all = append(all, huh.NewOption(label, c.Kind))
+		all = append(all, huh.NewOption(label, c.Name))
 	}
 	return all
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/dag"
 	"cmux/worktree"
 )
@@ -53,7 +53,7 @@ func (d *Deps) fromIssues(ctx context.Context, root, list string, a *answers) ([
 	if len(numbers) == 0 {
 		return nil, usage("cmux agents init --from-issues 12,15", "--from-issues names no issue")
 	}
-	gh, err := attempt.LookPath("gh", d.Env)
+	gh, err := agent.LookPath("gh", d.Env)
 	if err != nil {
 		return nil, &Hint{Err: errors.New("issues are read with gh, the GitHub command line, which is not installed"), Try: "install gh, then gh auth login"}
 	}

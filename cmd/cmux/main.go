@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/harmless"
 	"cmux/agents/kinds"
 	"cmux/agents/proc"
@@ -43,7 +43,7 @@ type Deps struct {
 	Env      []string
 	Dir      string // where the command was called
 	Now      func() time.Time
-	Kinds    attempt.Kinds // kinds of agents that this build can launch
+	Kinds    agent.Kinds // kinds of agents that this build can launch
 }
 
 // Getenv is the value of an environment variable, the last one standing.
@@ -336,7 +336,7 @@ func main() { os.Exit(Main(kinds.All())) }
 
 // Main runs cmux with these kinds of agents in this process and returns its
 // exit code.
-func Main(kinds attempt.Kinds) int {
+func Main(kinds agent.Kinds) int {
 	dir, err := os.Getwd()
 	if err != nil {
 		report(harmless.NewWriter(os.Stderr, false), fmt.Errorf("the folder that cmux was called in is gone: %w", err))

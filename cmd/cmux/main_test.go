@@ -16,7 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/kinds"
 	"cmux/agents/modeltest"
 	"cmux/agents/scripted"
@@ -177,7 +177,7 @@ func onlyPrograms(ts *testscript.TestScript, neg bool, args []string) {
 	bin := filepath.Join(ts.Getenv("WORK"), "bin")
 	ts.Check(os.MkdirAll(bin, 0o755))
 	for _, name := range args {
-		path, err := attempt.LookPath(name, []string{"PATH=" + ts.Getenv("PATH")})
+		path, err := agent.LookPath(name, []string{"PATH=" + ts.Getenv("PATH")})
 		ts.Check(err)
 		ts.Check(os.Symlink(path, filepath.Join(bin, name)))
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/attempt"
+	"cmux/agents/agent"
 	"cmux/agents/kinds"
 	"cmux/agents/runner"
 	"cmux/dag"
@@ -48,7 +48,7 @@ func hasAgent(n *dag.Node) bool {
 // use is a kind of agent and what a graph wants of it.
 type use struct {
 	kind  string
-	setup attempt.Setup
+	setup agent.Setup
 }
 
 // kindsOf are the kinds that g uses, by name. g may be nil.
@@ -79,16 +79,16 @@ func kindsOf(g *dag.Graph) []use {
 func examineKinds(ctx context.Context, env []string, root string, g *dag.Graph) []finding {
 	var all []finding
 	used, installed := kindsOf(g), kinds.Installed(env)
-	for _, c := range kinds.Capabilities() {
-		if c.Program == "" {
+	for _, c := range kinds.Listed() {
+		if c.Can.Program == "" {
 			continue
 		}
-		u := use{kind: c.Kind}
-		k := slices.IndexFunc(used, func(u use) bool { return u.kind == c.Kind })
+		u := use{kind: c.Name}
+		k := slices.IndexFunc(used, func(u use) bool { return u.kind == c.Name })
 		if k >= 0 {
 			u = used[k]
-		} else if !slices.Contains(installed, c.Kind) {
-			all = append(all, finding{What: c.Kind, OK: true, Detail: "not installed; no node uses it"})
+		} else if !slices.Contains(installed, c.Name) {
+			all = append(all, finding{What: c.Name, OK: true, Detail: "not installed; no node uses it"})
 			continue
 		}
 		u.setup.Env, u.setup.Root = env, root
@@ -98,10 +98,10 @@ func examineKinds(ctx context.Context, env []string, root string, g *dag.Graph) 
 			unused = "no node uses it"
 		}
 		if facts := join(", ", append(slices.Clone(fit.Facts), unused)...); facts != "" {
-			all = append(all, finding{What: c.Kind, OK: true, Detail: facts})
+			all = append(all, finding{What: c.Name, OK: true, Detail: facts})
 		}
 		for _, p := range fit.Problems {
-			all = append(all, finding{What: c.Kind, OK: !p.Fatal || k < 0, Detail: join("; ", p.What, unused), Try: p.Try})
+			all = append(all, finding{What: c.Name, OK: !p.Fatal || k < 0, Detail: join("; ", p.What, unused), Try: p.Try})
 		}
 	}
 	return all

@@ -19,6 +19,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"cmux/agents/agent"
 	"cmux/agents/attempt"
 	"cmux/agents/event"
 	"cmux/agents/mcp"
@@ -31,7 +32,7 @@ import (
 
 // Main lets the test binary be what the released one is: the wrapper, and the
 // commands that agents call. It returns when it is called for neither.
-func Main(kinds ...attempt.Kind) {
+func Main(kinds ...agent.Kind) {
 	if len(os.Args) < 2 {
 		return
 	}
@@ -40,7 +41,7 @@ func Main(kinds ...attempt.Kind) {
 		var n int
 		fmt.Sscan(os.Args[4], &n)
 		os.Exit(wrapper.Main(context.Background(), wrapper.Options{
-			RunDir: os.Args[2], Node: os.Args[3], Attempt: n, Kinds: attempt.NewKinds(kinds...),
+			RunDir: os.Args[2], Node: os.Args[3], Attempt: n, Kinds: agent.NewKinds(kinds...),
 			Limits: attempt.Limits{Grace: 2 * time.Second, Retry: 20 * time.Millisecond, Pause: 10 * time.Millisecond},
 		}))
 	case "done":

@@ -1,4 +1,4 @@
-package attempt
+package agent
 
 import (
 	"io"
@@ -47,6 +47,10 @@ func (s *Stage) InPty(cmd *exec.Cmd, out io.Writer) (*Program, error) {
 // pastes, keys in another encoding, colours; the next line is at the bottom.
 const leaveScreen = "\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[<u\x1b[>4m\x1b[?25h\x1b[0m\x1b[999;1H\n"
 
+// Muter is a Stage's Out that shows what is written to it in the terminal, and
+// can keep from it for as long as a program has the terminal to itself.
+type Muter interface{ Mute(on bool) }
+
 // Foreground starts cmd in the terminal itself, as its foreground process
 // group: its keys, signals and sizes are the terminal's. Until Finish nothing
 // else is shown there; after it the terminal is as it was.
@@ -63,11 +67,11 @@ func (s *Stage) Foreground(cmd *exec.Cmd) (*Program, error) {
 	}
 	saved, _ := term.GetState(fd) // not a terminal: nothing to restore
 	mute := func(bool) {}
-	if o, ok := s.Out.(*output); ok {
-		mute = o.mute
+	if o, ok := s.Out.(Muter); ok {
+		mute = o.Mute
 	}
 	mute(true)
-	started, err := s.spawner.Start(cmd, s.mark)
+	started, err := s.Spawner.Start(cmd, s.Mark)
 	if err != nil {
 		mute(false)
 		return nil, err

@@ -1,4 +1,4 @@
-package attempt
+package agent
 
 // Setup is where and how nodes of a kind are to run.
 type Setup struct {

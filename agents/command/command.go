@@ -1,44 +1,36 @@
-package attempt
+// Package command is the kind of agent that is no agent: it runs the task with
+// sh, and its exit code is its report.
+package command
 
 import (
 	"context"
 	"errors"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
+	"cmux/agents/agent"
 	"cmux/agents/proc"
 	"cmux/dag"
-	"cmux/signals"
 )
 
-// Command is the kind that runs the task with sh; its exit code is its report.
-func Command() Kind {
-	return Kind{Name: dag.KindCommand, New: func(s *Stage) (Agent, error) { return &command{stage: s}, nil }}
+// Kind runs the task with sh.
+func Kind() agent.Kind {
+	return agent.Kind{
+		Name: dag.KindCommand,
+		New:  func(s *agent.Stage) (agent.Agent, error) { return &command{stage: s}, nil },
+		Can: agent.Capability{
+			Panes:    "a terminal of its own",
+			Reports:  "by its exit code",
+			Headless: "yes",
+			Tested:   "with the real program",
+		},
+	}
 }
 
 type command struct {
-	stage   *Stage
-	program *Program
-}
-
-// maxArgument is how much of a task goes by argument: Linux allows 128 KB for
-// one, whatever the others hold.
-const maxArgument = 100 << 10
-
-// Shell is the sh command that runs a script byte for byte. A script too long
-// for one argument is left in file and run from there.
-func Shell(script, file string) (*exec.Cmd, error) {
-	if len(script) <= maxArgument {
-		// Without -- a script that begins with a dash is an option to some shells.
-		return exec.Command("/bin/sh", "-c", "--", script), nil
-	}
-	if err := signals.PutFile(file, []byte(script), 0o600); err != nil {
-		return nil, err
-	}
-	return exec.Command("/bin/sh", file), nil
+	stage   *agent.Stage
+	program *agent.Program
 }
 
 // plain splits a script that is nothing but the path of a program and its
@@ -64,7 +56,7 @@ func (c *command) Start(context.Context) error {
 	if s.Terminal != nil {
 		start = s.InPty
 	}
-	if words := plain(s.Node.Task); words != nil {
+	if words := plain(s.Task); words != nil {
 		program, err := start(&exec.Cmd{Path: words[0], Args: words}, s.Out)
 		if err == nil {
 			c.program = program
@@ -73,7 +65,7 @@ func (c *command) Start(context.Context) error {
 		// The shell knows what to say of a missing program, and how to run a
 		// script without #!.
 	}
-	cmd, err := Shell(s.Node.Task, filepath.Join(s.Run.NodeDir(s.Node.Name), "task-"+strconv.Itoa(s.Spec.Attempt)+".sh"))
+	cmd, err := agent.Shell(s.Task, s.Files.File("task", ".sh"))
 	if err != nil {
 		return err
 	}

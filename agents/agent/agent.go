@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"cmux/agents/proc"
+	"cmux/dag"
+)
+
+// Agent is one running agent.
+type Agent interface {
+	// Start launches the agent's program.
+	Start(ctx context.Context) error
+	// Deliver hands a message to the agent: a hand-back, a person's answer.
+	Deliver(ctx context.Context, text string) error
+	// Interrupt ends the program and all that came of it, TERM before KILL
+	// after the grace, and returns what it ended beside the program. It may be
+	// called again, and after the program has ended.
+	Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error)
+	// Ended is closed when the program has ended.
+	Ended() <-chan struct{}
+	// Exit is how the program ended, once Ended is closed.
+	Exit() proc.Exit
+}
+
+// Hooked is an Agent whose program has hooks of its own. What `cmux hook`
+// says about any other is read by ParseEvent. It is called while Deliver may
+// be at work, never twice at once.
+type Hooked interface {
+	// Hook says what a hook of the program means, and what to answer it.
+	Hook(event string, payload json.RawMessage) ([]Event, HookReply, error)
+}
+
+// Listener is a Hooked whose hooks end its turns.
+type Listener interface {
+	Hooked
+	// Asks reports whether hooks of that name put a question to a person. Where
+	// several are open at once they are heard one after the other, so that an
+	// answer is one to what was shown.
+	Asks(event string) bool
+	// HandBack is the answer to a hook that was held (Event.Hold) which sends
+	// the agent on with text.
+	HandBack(text string) HookReply
+	// Busy reports whether a turn is under way, whose end will be held.
+	Busy() bool
+}
+
+// Meter is an Agent that knows what it has used. It is asked once its program
+// has ended: what came in last may not have been told.
+type Meter interface {
+	Used() dag.Usage
+}
+
+// Concluder is an Agent that says when it has taken in the answer to a report
+// by tool (Concluded), so that its conversation is whole when it is ended.
+type Concluder interface{ Concludes() }
+
+// Typed is an Agent into whose program a person may type at any time. What they
+// typed must not be lost with the program.
+type Typed interface {
+	// Unread is what a person has sent and the agent was not yet given to read.
+	Unread() []string
+	// Draft is what a person has typed and not sent; of a long one the end.
+	Draft(ctx context.Context) string
+}

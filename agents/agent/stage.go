@@ -1,0 +1,83 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"cmux/agents/event"
+	"cmux/agents/guard"
+	"cmux/agents/proc"
+	"cmux/dag"
+)
+
+// Stage is all that an agent's program is started with, and where what it says
+// goes. Whoever starts agents fills it in; a kind changes nothing in it.
+type Stage struct {
+	Name string   // of the agent, as a person calls it: in a run the node's
+	Kind string   // as in `agent:`
+	Dir  string   // where it works
+	Tree string   // its own worktree; empty: none
+	Env  []string // of the program, complete
+
+	Task       string   // as it was written down
+	Prompt     string   // made of it; empty for kinds that read none
+	PromptFile string   // that holds Prompt
+	Readable   []string // files outside Dir that it may read: what Prompt names, and PromptFile
+	Resumption string   // what it is told when it goes on in Conversation
+	Again      bool     // it goes on after an end without a report, as Resumption says
+
+	Conversation string    // to go on in; empty: a new one
+	Counted      dag.Usage // of Conversation, by whoever was there before
+
+	Model      string // empty: the program's own choice
+	AutoAccept bool
+	Review     bool          // it may read alone
+	Verdict    time.Duration // how long the checks of a turn may take at most
+	Policy     guard.Policy
+
+	Binary   string // cmux itself, for hooks and tools
+	Files    Files
+	Terminal *Terminal // nil: headless
+	Out      io.Writer // the log and whoever watches
+
+	// Tell lets whoever started the agent know what it learnt other than by a
+	// hook. It returns when that has been taken in, or with ctx. It may be called
+	// from any goroutine but that of Hook.
+	Tell func(ctx context.Context, events ...Event) error
+
+	Events  *event.Log // nil: what happens is not kept
+	Lines   *event.Printer
+	Spawner *proc.Spawner
+	Mark    proc.Mark     // of its processes
+	Drain   time.Duration // wait for output held open by an unproven process
+}
+
+// Files is where an agent's program keeps files of its own. Every start has
+// its own names there.
+type Files struct {
+	Dir string
+	N   int // counts the starts, from 1
+}
+
+// File is a file of this start.
+func (f Files) File(name, ext string) string { return f.At(f.N, name, ext) }
+
+// At is the file of the n-th start.
+func (f Files) At(n int, name, ext string) string {
+	return filepath.Join(f.Dir, fmt.Sprintf("%s-%d%s", name, n, ext))
+}
+
+// Show tells of something that happened: in the agent's events, and as lines in
+// the log and the pane. It may be called from any goroutine.
+func (s *Stage) Show(e event.Event) {
+	s.Keep(e)
+	if lines := s.Lines.Lines(e); lines != "" {
+		io.WriteString(s.Out, lines)
+	}
+}
+
+// Keep is Show of what the log and the pane tell in another way.
+func (s *Stage) Keep(e event.Event) { s.Events.Append(e) }
