@@ -2,7 +2,6 @@ package attempt
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -99,7 +98,7 @@ func (a *attempt) answerCall(h handed) (was bool, err error) {
 	c, text := a.caller, h.text
 	a.caller, a.asking = nil, false
 	if h.kind == event.Answer {
-		text = option(c.Options, text)
+		text = agent.Option(text, c.Options)
 	}
 	// The call may be broken off at this very moment, and nobody would hear of it.
 	if c.answer(Reply{Text: text}) != nil {
@@ -111,14 +110,6 @@ func (a *attempt) answerCall(h handed) (was bool, err error) {
 		return true, nil
 	}
 	return true, a.become(dag.Working, time.Time{}, "")
-}
-
-// option is the option that a number stands for, or else the text.
-func option(options []string, text string) string {
-	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && 1 <= n && n <= len(options) {
-		return options[n-1]
-	}
-	return text
 }
 
 // hangUp answers the call that waits, when its answer will not come.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -256,17 +255,17 @@ func answer(tool string, input json.RawMessage, text string) object {
 			return object{"behavior": "allow", "updatedInput": updated}
 		}
 	}
-	switch strings.ToLower(strings.Trim(text, " \t\n.!")) {
-	case "y", "yes", "ok", "okay", "allow", "approve", "approved", "go on":
-		if tool == "ExitPlanMode" && json.Valid(input) {
-			// A tool that is a dialog takes its input as a sign that one was held.
-			return object{"behavior": "allow", "updatedInput": input}
-		}
+	yes, more := agent.Yes(text)
+	switch {
+	case yes && tool == "ExitPlanMode" && json.Valid(input):
+		// A tool that is a dialog takes its input as a sign that one was held.
+		return object{"behavior": "allow", "updatedInput": input}
+	case yes:
 		return object{"behavior": "allow"}
-	case "n", "no", "deny", "reject":
+	case more == "":
 		return object{"behavior": "deny", "message": "A person said no. Do without it; if that cannot be done: cmux blocked \"reason\""}
 	}
-	return object{"behavior": "deny", "message": "A person answered: " + text}
+	return object{"behavior": "deny", "message": "A person answered: " + more}
 }
 
 // answered is the input of AskUserQuestion with its answers: the text for each
@@ -285,18 +284,14 @@ func answered(input json.RawMessage, text string) object {
 	if json.Unmarshal(input, &in) != nil || json.Unmarshal(input, &asked) != nil || len(asked.Questions) == 0 {
 		return nil
 	}
-	lines := strings.Split(strings.TrimSpace(text), "\n")
 	answers := object{}
-	for i, q := range asked.Questions {
-		a := text
-		if len(lines) == len(asked.Questions) {
-			a = lines[i]
+	for i, said := range agent.Spread(text, len(asked.Questions)) {
+		q := asked.Questions[i]
+		var labels []string
+		for _, o := range q.Options {
+			labels = append(labels, o.Label)
 		}
-		a = strings.TrimSpace(a)
-		if n, err := strconv.Atoi(a); err == nil && 1 <= n && n <= len(q.Options) {
-			a = q.Options[n-1].Label
-		}
-		answers[q.Question] = a
+		answers[q.Question] = agent.Option(said, labels)
 	}
 	in["answers"] = answers
 	return in

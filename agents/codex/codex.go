@@ -550,7 +550,7 @@ func (a *instance) approve(m stdio.Message, n notice, call guard.Call, what stri
 			what += "\n" + n.Reason
 		}
 		a.Ask(stdio.Question{ID: string(m.ID), Text: "may it " + what + "\n(yes, or no and why)", Answer: func(ctx context.Context, text string) error {
-			yes, why := stdio.Yes(text)
+			yes, why := agent.Yes(text)
 			if yes {
 				return a.Session.Answer(ctx, m.ID, object{"decision": "accept"})
 			}
@@ -592,12 +592,12 @@ func (a *instance) input(m stdio.Message, n notice) {
 // answers are the answers to questions by their ids.
 func answers(asked []requestedAnswer, text string) object {
 	all := object{}
-	for i, said := range stdio.Spread(text, len(asked)) {
+	for i, said := range agent.Spread(text, len(asked)) {
 		var labels []string
 		for _, o := range asked[i].Options {
 			labels = append(labels, o.Label)
 		}
-		all[asked[i].ID] = object{"answers": []string{stdio.Option(said, labels)}}
+		all[asked[i].ID] = object{"answers": []string{agent.Option(said, labels)}}
 	}
 	return all
 }

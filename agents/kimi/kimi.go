@@ -586,7 +586,7 @@ func (a *instance) approve(m stdio.Message, p payload) {
 	case guard.Ask:
 		what := strings.TrimSpace(p.Action + ": " + p.About)
 		a.Ask(stdio.Question{ID: p.ID, Text: "may it " + what + "\n(yes, or no and why)", Answer: func(ctx context.Context, text string) error {
-			yes, why := stdio.Yes(text)
+			yes, why := agent.Yes(text)
 			if yes {
 				return a.Session.Answer(ctx, m.ID, allowed)
 			}
@@ -627,12 +627,12 @@ func (a *instance) question(m stdio.Message, p payload) {
 	}
 	a.Ask(stdio.Question{ID: p.ID, Text: d.Reason, Answer: func(ctx context.Context, text string) error {
 		all := object{}
-		for i, said := range stdio.Spread(text, len(p.Questions)) {
+		for i, said := range agent.Spread(text, len(p.Questions)) {
 			var labels []string
 			for _, o := range p.Questions[i].Options {
 				labels = append(labels, o.Label)
 			}
-			all[p.Questions[i].Question] = stdio.Option(said, labels)
+			all[p.Questions[i].Question] = agent.Option(said, labels)
 		}
 		return a.Session.Answer(ctx, m.ID, object{"request_id": p.ID, "answers": all})
 	}})

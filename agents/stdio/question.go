@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"cmux/agents/agent"
@@ -118,43 +117,6 @@ func (s *Session) decide(d guard.Decision) guard.Decision {
 		return guard.Decision{Verdict: guard.Ask, Reason: d.Reason}
 	}
 	return guard.Decision{Verdict: guard.Deny, Reason: guard.NobodyToAsk}
-}
-
-// Yes reports whether an answer to a yes-or-no question agrees, and, when it
-// does not, what else it says.
-func Yes(answer string) (yes bool, more string) {
-	plain := strings.ToLower(strings.Trim(strings.TrimSpace(answer), ".!"))
-	switch plain {
-	case "y", "yes", "ok", "okay", "allow", "accept", "approve", "1":
-		return true, ""
-	case "n", "no", "deny", "decline", "reject", "2", "":
-		return false, ""
-	}
-	return false, strings.TrimSpace(answer)
-}
-
-// Spread gives each of n questions its part of an answer: a line each when it
-// has as many, else the whole.
-func Spread(answer string, n int) []string {
-	answer = strings.TrimSpace(answer)
-	parts := strings.Split(answer, "\n")
-	all := make([]string, n)
-	for i := range all {
-		all[i] = answer
-		if len(parts) == n {
-			all[i] = strings.TrimSpace(parts[i])
-		}
-	}
-	return all
-}
-
-// Option is an answer to a question with options: a number stands for the
-// option it counts to.
-func Option(answer string, labels []string) string {
-	if k, err := strconv.Atoi(answer); err == nil && 1 <= k && k <= len(labels) {
-		return labels[k-1]
-	}
-	return answer
 }
 
 // shells are those in which programs wrap commands: by name, or where systems

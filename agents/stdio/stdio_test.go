@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -198,27 +197,6 @@ func TestJudge(t *testing.T) {
 		if d := s.Judge(p, shell(c.command)); d.Verdict != c.auto {
 			t.Errorf("%s: with auto_accept %s", c.command, d.Verdict)
 		}
-	}
-}
-
-func TestYes(t *testing.T) {
-	for answer, want := range map[string]string{"y": "true ", " Yes. ": "true ", "OK": "true ", "1": "true ", "no": "false ", "": "false ", "only in src/": "false only in src/"} {
-		yes, more := Yes(answer)
-		if got := fmt.Sprint(yes, " ", more); got != want {
-			t.Errorf("%q: %q", answer, got)
-		}
-	}
-}
-
-func TestSpread(t *testing.T) {
-	if got := Spread(" a\nb ", 2); !reflect.DeepEqual(got, []string{"a", "b"}) {
-		t.Errorf("%q", got)
-	}
-	if got := Spread("a\nb", 1); !reflect.DeepEqual(got, []string{"a\nb"}) {
-		t.Errorf("%q", got)
-	}
-	if got := []string{Option("2", []string{"l", "r"}), Option("3", []string{"l", "r"}), Option("02", []string{"l", "r"}), Option("up", nil)}; !reflect.DeepEqual(got, []string{"r", "3", "r", "up"}) {
-		t.Errorf("%q", got)
 	}
 }
 
