@@ -34,6 +34,8 @@ func TestText(t *testing.T) {
 		"a\b\b\b\x00\x07\x7fb":                        "ab",
 		"a\vb\fc\u2028d\u0085e":                       "a b c d e",
 		"pay \u202eevil\u202c":                        "pay <U+202E>evil<U+202C>",
+		"a\u200bb\u00ad\ufeff\u2060":                  "a<U+200B>b<U+00AD><U+FEFF><U+2060>",
+		"👩\u200d🚀 ❤\ufe0f":                            "👩\u200d🚀 ❤\ufe0f", // emoji are made so
 		"\u2066x\u2069":                               "<U+2066>x<U+2069>",
 		"tag\U000e0041":                               "tag<U+E0041>",
 		"\x9b31mraw\x9d":                              "\ufffd31mraw\ufffd",
