@@ -231,6 +231,9 @@ func (r *Repo) add(ctx context.Context, s LendSpec, t *Tree) error {
 func (r *Repo) deregister(ctx context.Context, path string) error {
 	private, err := r.findPrivate(path)
 	if err == nil {
+		err = unmounted(path, private)
+	}
+	if err == nil {
 		err = writeFile(filepath.Join(private, removingFile), nil)
 	}
 	if err != nil {

@@ -53,6 +53,9 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 	case e.locked && e.reason != initializing:
 		return nil, hint("git worktree unlock -- "+shellWord(path), "%w: %s (reason of the lock: %q)", ErrLocked, path, e.reason)
 	}
+	if err := unmounted(path); err != nil {
+		return nil, err
+	}
 	free, err := absentOrEmpty(path)
 	if err != nil {
 		return nil, err

@@ -19,12 +19,13 @@ var (
 	ErrNoCommits     = errors.New("repository without commits")
 	ErrBadRef        = errors.New("not a commit")
 
-	ErrDirty     = errors.New("uncommitted work in the way")        // Lend, Restore: nothing was changed
-	ErrOccupied  = errors.New("path is taken")                      // something else is at the path
-	ErrLost      = errors.New("worktree without registration")      // one of the repository's, once
-	ErrBranchOut = errors.New("branch is checked out elsewhere")    // and where
-	ErrLocked    = errors.New("worktree is locked")                 // by git worktree lock
-	ErrInUse     = errors.New("worktree is in use by a process")    // Remove
+	ErrDirty     = errors.New("uncommitted work in the way")     // Lend, Restore: nothing was changed
+	ErrOccupied  = errors.New("path is taken")                   // something else is at the path
+	ErrLost      = errors.New("worktree without registration")   // one of the repository's, once
+	ErrBranchOut = errors.New("branch is checked out elsewhere") // and where
+	ErrLocked    = errors.New("worktree is locked")              // by git worktree lock
+	ErrInUse     = errors.New("worktree is in use by a process") // Remove
+	ErrMounted   = errors.New("something is mounted in the worktree")
 	ErrUnsavable = errors.New("a snapshot cannot hold this")        // nested repository, large file
 	ErrSubmodule = errors.New("submodule could not be checked out") // Lend
 )
