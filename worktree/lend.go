@@ -38,6 +38,7 @@ type Tree struct {
 	Ahead     int  // commits of a continued branch that Start does not hold
 	Adopted   bool // the directory was there before
 
+	Torn       bool // of Tree: cmux lent it, and the file that says to whom is damaged
 	Unfinished bool // of Tree: an interrupted Lend left it, or an interrupted Remove; nobody works in it
 }
 
@@ -233,7 +234,7 @@ func (r *Repo) deregister(ctx context.Context, path string) error {
 	if err == nil {
 		err = unmounted(path, private)
 	}
-	if err == nil {
+	if err == nil && !isRemoving(private) {
 		err = writeFile(filepath.Join(private, removingFile), nil)
 	}
 	if err != nil {
@@ -359,7 +360,8 @@ func (r *Repo) clearPath(ctx context.Context, s LendSpec) (*registration, error)
 			return left, err
 		}
 		if r.unfinished(s.Path) {
-			return nil, r.deregister(ctx, s.Path)
+			_, err := r.remove(ctx, s.Path, RemoveSpec{Name: snapshotName(s), Reason: "its removal was interrupted"})
+			return nil, err
 		}
 		return &e, nil
 	}
@@ -436,6 +438,17 @@ func (r *Repo) revive(ctx context.Context, e registration, why string) (*registr
 		return nil, nil, err
 	}
 	return nil, saved, r.deregister(ctx, e.path)
+}
+
+// Registered tells whether the repository knows a worktree at path, be its
+// folder there or not.
+func (r *Repo) Registered(path string) bool {
+	path, err := realPath(path)
+	if err != nil {
+		return false
+	}
+	_, err = r.findPrivate(path)
+	return err == nil
 }
 
 // findPrivate finds the private git directory registered for a path.
@@ -623,8 +636,12 @@ func snapshotName(s LendSpec) string {
 	return filepath.Base(s.Path)
 }
 
-// Tree is the worktree at path, as Lend left it and with its present commit.
+// Tree is the worktree at path, as Lend left it and with its present commit. A
+// link in its place is ErrLinked: what it leads to is another's.
 func (r *Repo) Tree(ctx context.Context, path string) (*Tree, error) {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, hint("rm "+shellWord(path), "%w: %s", ErrLinked, path)
+	}
 	path, err := realPath(path)
 	if err != nil {
 		return nil, err
@@ -647,7 +664,7 @@ func (r *Repo) Tree(ctx context.Context, path string) (*Tree, error) {
 		rec, err := readOwner(private)
 		return &Tree{
 			Path: path, Branch: e.branch, GitDir: private, Head: e.head, Owner: rec.Owner, Adopted: true,
-			Unfinished: path != r.Root && r.unfinished(path),
+			Unfinished: path != r.Root && r.unfinished(path), Torn: torn(private),
 		}, err
 	}
 	return nil, hint("git worktree list", "%w: %s is no worktree of %s", ErrOccupied, path, r.Root)
@@ -691,6 +708,16 @@ func readOwner(private string) (ownerRecord, error) {
 		return ownerRecord{}, nil // torn by a crash: nobody's, so a dirty tree is refused
 	}
 	return rec, nil
+}
+
+// torn tells an owner's file that cmux made and that is none any more.
+func torn(private string) bool {
+	info, err := os.Lstat(filepath.Join(private, ownerFile))
+	if err != nil {
+		return false
+	}
+	b, err := os.ReadFile(filepath.Join(private, ownerFile))
+	return !info.Mode().IsRegular() || err == nil && !json.Valid(b)
 }
 
 func writeOwner(private, name string, rec ownerRecord) error {

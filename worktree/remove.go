@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,8 +20,10 @@ type RemoveSpec struct {
 // Remove saves what the worktree holds and removes it; its branch stays. The
 // snapshot is nil when there was nothing to save. It refuses the tree of a live
 // process (ErrInUse), a locked one (ErrLocked) and one that no snapshot can
-// hold (ErrUnsavable), changing nothing. After an interruption a second call
-// ends the work; a tree that is gone already is no error.
+// hold (ErrUnsavable), changing nothing. A removal that fails half-way returns
+// the snapshot beside the error, which names it. After an interruption a second
+// call ends the work and returns the snapshot of the first; a tree that is gone
+// already is no error.
 func (r *Repo) Remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot, error) {
 	path, err := realPath(path)
 	if err != nil {
@@ -60,15 +63,23 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 	if err != nil {
 		return nil, err
 	}
+	if private, perr := r.findPrivate(path); free && perr == nil && isRemoving(private) {
+		return r.finish(ctx, path)
+	}
 	if free {
 		left, saved, err := r.revive(ctx, *e, s.Reason)
 		if left == nil || err != nil {
 			return saved, err
 		}
-	} else if r.unfinished(path) {
-		return nil, r.deregister(ctx, path)
+	} else if r.unfinished(path) && !r.changedSince(path) {
+		return r.finish(ctx, path)
 	} else if err := r.relink(ctx, path); err != nil {
 		return nil, err
+	}
+	if first, err := r.savedBy(ctx, path); err != nil {
+		return nil, err
+	} else if first != nil {
+		tell(ctx, "%s has changed since its removal failed; what was in it then is saved: %s", path, first.RestoreCommand())
 	}
 	if !s.Force {
 		users, err := processesIn(path)
@@ -95,7 +106,109 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 	if err := r.readable(ctx, *e, snap); err != nil {
 		return nil, err
 	}
-	return snap, r.deregister(ctx, path)
+	return snap, r.removeSaved(ctx, path, snap)
+}
+
+// removeSaved removes a worktree whose work is in the snapshot, which may be
+// nil. One that fails half-way says how that comes back, and the next removal
+// learns of it.
+func (r *Repo) removeSaved(ctx context.Context, path string, snap *Snapshot) error {
+	if snap == nil {
+		return r.deregister(ctx, path)
+	}
+	private, err := r.findPrivate(path)
+	if err == nil {
+		err = unmounted(path, private)
+	}
+	if err == nil {
+		err = writeFile(filepath.Join(private, removingFile), []byte(snap.ID+"\n"))
+	}
+	if err == nil {
+		err = r.deregister(ctx, path)
+	}
+	if err == nil {
+		return nil
+	}
+	return halfRemoved(path, snap, err)
+}
+
+func halfRemoved(path string, snap *Snapshot, err error) error {
+	try := "mend that, then the same command again"
+	var h *Hint
+	if errors.As(err, &h) {
+		try = h.Try
+	}
+	return hint(try, "%s could not be removed whole; its work is saved: %s: %w", path, snap.RestoreCommand(), err)
+}
+
+// finish ends a removal that was interrupted, and returns the snapshot that it
+// had taken.
+func (r *Repo) finish(ctx context.Context, path string) (*Snapshot, error) {
+	snap, err := r.savedBy(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.deregister(ctx, path); err != nil {
+		if snap != nil {
+			err = halfRemoved(path, snap, err)
+		}
+		return snap, err
+	}
+	return snap, nil
+}
+
+// savedBy is the snapshot that an interrupted removal of the worktree took; nil
+// when it took none.
+func (r *Repo) savedBy(ctx context.Context, path string) (*Snapshot, error) {
+	private, err := r.findPrivate(path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(filepath.Join(private, removingFile))
+	if id := line(string(b)); err == nil && id != "" {
+		all, err := r.Snapshots(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for i := range all {
+			if all[i].ID == id {
+				return &all[i], nil
+			}
+		}
+	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	return nil, nil
+}
+
+func isRemoving(private string) bool {
+	_, err := os.Lstat(filepath.Join(private, removingFile))
+	return err == nil
+}
+
+// changedSince reports whether somebody wrote into what an interrupted removal
+// left: that is in no snapshot.
+func (r *Repo) changedSince(path string) bool {
+	private, err := r.findPrivate(path)
+	if err != nil {
+		return false
+	}
+	began, err := os.Lstat(filepath.Join(private, removingFile))
+	if err != nil {
+		return false
+	}
+	changed := false
+	filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() { // a folder's time is that of the removal
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.ModTime().After(began.ModTime()) {
+			changed = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return changed
 }
 
 // readable verifies what holds the work of the tree once it is gone: the
@@ -148,15 +261,58 @@ func (r *Repo) removeRest(path string) error {
 }
 
 // Lost is ErrLost when the folder at path says that it is a worktree of the
-// repository, which knows nothing of it.
+// repository, which knows nothing of it, or of another folder in its place.
 func (r *Repo) Lost(path string) error {
+	if err := r.moved(path); err != nil {
+		return err
+	}
+	path, err := realPath(path) // as git records it
+	if err != nil {
+		return nil
+	}
 	private, err := readGitFile(path)
 	if err != nil || filepath.Dir(private) != filepath.Join(r.GitDir, "worktrees") {
 		return nil
 	}
-	if _, err := os.Lstat(private); err == nil {
-		return nil // moved, or copied
+	if _, err := os.Lstat(private); err != nil {
+		return hint("mv "+shellWord(path)+" "+shellWord(path+".found"), "%w: %s was a worktree of %s, which no longer knows it; its files are there, its commits on its branch", ErrLost, path, r.Root)
 	}
-	return hint("mv "+shellWord(path)+" "+shellWord(path+".found"),
-		"%w: %s was a worktree of %s, which no longer knows it; its files are there, its commits on its branch", ErrLost, path, r.Root)
+	b, err := os.ReadFile(filepath.Join(private, "gitdir"))
+	if at := strings.TrimSuffix(line(string(b)), "/.git"); err == nil && filepath.IsAbs(at) {
+		if at == path {
+			return nil
+		}
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return hint("mv "+shellWord(path)+" "+shellWord(path+".found"), "%w: %s is a copy of the worktree %s", ErrLost, path, at)
+		}
+	}
+	return hint("git -C "+shellWord(r.Root)+" worktree repair -- "+shellWord(path), "%w: %s is a worktree of %s, whose note of where it is (%s) is damaged", ErrLost, path, r.Root, filepath.Join(private, "gitdir"))
+}
+
+// moved is ErrLost when cmux lent a worktree at path that has been moved since.
+func (r *Repo) moved(path string) error {
+	base := filepath.Join(r.GitDir, "worktrees")
+	entries, err := os.ReadDir(base)
+	if err != nil {
+		return nil
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return nil
+	}
+	for _, e := range entries {
+		private := filepath.Join(base, e.Name())
+		b, err := os.ReadFile(filepath.Join(private, "gitdir"))
+		at := strings.TrimSuffix(line(string(b)), "/.git")
+		// git names the registration after the folder that it was made for.
+		if err != nil || e.Name() != filepath.Base(path) || at == path || !filepath.IsAbs(at) {
+			continue
+		}
+		if owner, err := readOwner(private); err != nil || owner.Owner == "" {
+			continue
+		}
+		if _, err := os.Lstat(at); err == nil {
+			return hint("git -C "+shellWord(r.Root)+" worktree move "+shellWord(at)+" "+shellWord(path), "%w: the worktree %s was moved to %s", ErrLost, path, at)
+		}
+	}
+	return nil
 }

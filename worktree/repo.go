@@ -22,6 +22,7 @@ var (
 	ErrDirty     = errors.New("uncommitted work in the way")     // Lend, Restore: nothing was changed
 	ErrOccupied  = errors.New("path is taken")                   // something else is at the path
 	ErrLost      = errors.New("worktree without registration")   // one of the repository's, once
+	ErrLinked    = errors.New("a link in place of the worktree") // Tree
 	ErrBranchOut = errors.New("branch is checked out elsewhere") // and where
 	ErrLocked    = errors.New("worktree is locked")              // by git worktree lock
 	ErrInUse     = errors.New("worktree is in use by a process") // Remove

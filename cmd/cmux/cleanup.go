@@ -129,8 +129,8 @@ func (d *Deps) cleanup(ctx context.Context, v *run.View, yes bool) error {
 	return errors.Join(errs...)
 }
 
-// lentTrees are the worktrees of a run's nodes that are there; broken says why
-// others that were cannot be dealt with.
+// lentTrees are the worktrees of a run's nodes that are registered, be their
+// folder there or not; broken says why others cannot be dealt with.
 func lentTrees(ctx context.Context, repo *worktree.Repo, r *run.Run) (trees []*worktree.Tree, broken []error) {
 	for i := range r.Plan.Graph.Nodes {
 		n := &r.Plan.Graph.Nodes[i]
@@ -138,20 +138,23 @@ func lentTrees(ctx context.Context, repo *worktree.Repo, r *run.Run) (trees []*w
 			continue
 		}
 		path := r.Plan.Graph.TreePath(r.Plan.Root, n)
-		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
-			continue
+		var t *worktree.Tree
+		_, err := os.Lstat(path)
+		if err != nil && !repo.Registered(path) {
+			err = worktree.ErrOccupied // without asking git for each node that never began
+		} else {
+			t, err = repo.Tree(ctx, path)
 		}
-		t, err := repo.Tree(ctx, path)
 		if errors.Is(err, worktree.ErrOccupied) {
 			if err := repo.Lost(path); err != nil {
 				broken = append(broken, err)
 			}
-			continue // not registered: not lent by cmux
+			continue // not registered: not lent by cmux, or removed
 		}
 		switch {
 		case err != nil:
 			broken = append(broken, fmt.Errorf("worktree %s: %w", path, err))
-		case t.Owner != "" || t.Unfinished: // else it was not lent by cmux
+		case t.Owner != "" || t.Unfinished || t.Torn: // else it was not lent by cmux
 			trees = append(trees, t)
 		}
 	}
@@ -159,10 +162,9 @@ func lentTrees(ctx context.Context, repo *worktree.Repo, r *run.Run) (trees []*w
 }
 
 // removeTree removes a worktree. The processes of the session that just ended
-// may take a moment to leave it.
+// may take a moment to leave it. Saving takes as long as there is work to save:
+// ^C ends it.
 func removeTree(ctx context.Context, repo *worktree.Repo, t *worktree.Tree, id string) (*worktree.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
 	leaving := time.NewTimer(5 * time.Second)
 	defer leaving.Stop()
 	again := time.NewTicker(50 * time.Millisecond)
