@@ -328,7 +328,7 @@ func (r *Run) LoadGraph() error {
 		r.Plan.Graph, err = dag.Decode(g)
 	}
 	if err != nil {
-		return fmt.Errorf("run %s: %w", filepath.Base(r.Dir), err)
+		return graphless(r.Dir, err)
 	}
 	return nil
 }

@@ -137,6 +137,13 @@ func keyless(dir string) error {
 		"cmux agents start --new, which makes a key, sets the run aside unread and continues its branches; or, if the key was removed, put it back"}
 }
 
+// graphless says of the run in dir that its graph cannot be read, as after a
+// power cut on a disk that did not keep it.
+func graphless(dir string, why error) error {
+	return &Refusal{fmt.Errorf("run %s cannot go on, its graph is damaged or gone: %w", filepath.Base(dir), why),
+		"cmux agents start --new, which sets the run aside unread and continues its branches"}
+}
+
 // moved says that the run in dir is of another project.
 func moved(dir, was string) error {
 	if _, err := os.Stat(was); err == nil {
@@ -236,7 +243,7 @@ func SetAside(root string) ([]string, error) {
 	var strange []string
 	for _, id := range ids {
 		dir := filepath.Join(runsDir(root), id)
-		_, err := OpenPlan(dir)
+		_, err := OpenDir(dir)
 		var refusal *Refusal
 		if !errors.As(err, &refusal) {
 			continue

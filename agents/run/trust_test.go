@@ -109,8 +109,14 @@ func TestForeignRunsAreRefused(t *testing.T) {
 		{"a plan of an older cmux", "an older cmux", "--new", func(t *testing.T, r *Run) {
 			write(t, filepath.Join(r.Dir, planFile), []byte(`{"version":1,"id":"`+r.Plan.ID+`","root":"`+r.Plan.Root+`"}`))
 		}},
-		{"a changed graph", "graph.json: not written by cmux", "", change(graphFile)},
-		{"a graph of another run", "graph.json: not written by cmux", "", func(t *testing.T, r *Run) {
+		{"a changed graph", "graph.json: not written by cmux", "--new", change(graphFile)},
+		{"an empty graph", "its graph is damaged or gone", "--new", func(t *testing.T, r *Run) { write(t, filepath.Join(r.Dir, graphFile), nil) }},
+		{"no graph", "its graph is damaged or gone", "--new", func(t *testing.T, r *Run) {
+			if err := os.Remove(filepath.Join(r.Dir, graphFile)); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"a graph of another run", "graph.json: not written by cmux", "--new", func(t *testing.T, r *Run) {
 			write(t, filepath.Join(r.Dir, graphFile), read(t, filepath.Join(newRunAgain(t).Dir, graphFile)))
 		}},
 		{"another key", "cmux/key is another than it was", "put the old one back", func(t *testing.T, r *Run) {
