@@ -673,11 +673,19 @@ func TestGuard(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "pids")
 		p := session(t, c, Spec{Dir: dir, Argv: []string{"/bin/sh", "-c", "echo $$ >>pids; exec cat"}})
+		must := func(t *testing.T, err error) {
+			t.Helper()
+			if errors.Is(err, ErrGone) {
+				failed("its server has died: %v", err)
+			}
+			must(t, err)
+		}
 		// born waits until the command was started n times, for the last one's pid.
 		born := func(n int) (pid int) {
 			t.Helper()
 			asked := time.Now()
 			eventually(t, func() error {
+				must(t, c.Err())
 				b, err := os.ReadFile(file)
 				if got := strings.Fields(string(b)); err != nil || len(got) != n {
 					// The pane is dead, has no status, and no hook runs.

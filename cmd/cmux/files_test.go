@@ -63,6 +63,7 @@ var elsewhere = map[string]string{
 	"signals/os_linux.go":              "here the rules are kept",
 	"signals/scan.go":                  "an entry of the folder it has open",
 	"signals/open.go":                  "here the rules are kept",
+	"signals/powercut/powercut.go":     "a disk of a test's own",
 }
 
 func TestFilesOfTheFolderAreOpenedInOnePlace(t *testing.T) {

@@ -35,7 +35,7 @@ func TestIsOption(t *testing.T) {
 // Every command is either a person's or one that an agent may call in its own
 // project; a new one has to say which.
 func TestEveryCommandSaysWhoseItIs(t *testing.T) {
-	everybodys := strings.Fields("init status wait logs diff verify schema list exec done blocked output hook doctor version help completion bash zsh fish powershell mcp")
+	everybodys := strings.Fields("init status wait logs diff verify schema graph list exec done blocked output hook doctor version help completion bash zsh fish powershell mcp")
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
