@@ -96,7 +96,9 @@ func TestSilence(t *testing.T) {
 				if len(c.turns) == 0 {
 					script.Turns = []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("end")}}
 				}
-				f := newFixture(t, node("s", nil), script, mt.Script{Name: "mended", Turns: []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("end")}}})
+				// A program that was stopped before it wrote its transcript is told its task
+				// and the answer in one prompt: the answer's script comes first.
+				f := newFixture(t, node("s", nil), mt.Script{Name: "mended", Turns: []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("end")}}}, script)
 				c.before(f)
 				p := f.inPane()
 				f.label("needs input")
