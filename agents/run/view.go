@@ -170,6 +170,11 @@ func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
 // meanwhile: markers and locks are looked at after the records were read.
 func (r *Run) viewOnce(ctx context.Context, now time.Time) (v *View, stale bool, err error) {
 	v = &View{Run: r}
+	// Before the records as well: a runner that ends records that first.
+	_, before, err := signals.ReadHolder(LockPath(r.Plan.Root))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, false, err
+	}
 	h := NewHistory(r.Plan.Graph)
 	read, err := r.Replay(h, 0, nil)
 	if err != nil {
@@ -216,7 +221,7 @@ func (r *Run) viewOnce(ctx context.Context, now time.Time) (v *View, stale bool,
 	}
 	v.fill(h, now)
 	v.Incidents = h.Incidents
-	return v, stale, nil
+	return v, stale || before && !held, nil
 }
 
 // recorded reports whether the records from offset from on tell of one of the
@@ -258,7 +263,11 @@ func (v *View) fill(h *History, now time.Time) {
 	v.RunState = v.State.Run()
 	if v.Holder == nil {
 		switch v.RunState {
-		case dag.RunDone, dag.RunFailed, dag.RunStopped:
+		case dag.RunStopped:
+		case dag.RunDone, dag.RunFailed:
+			if h.Final == "" { // its runner died before it had put all right
+				v.RunState = dag.RunNoRunner
+			}
 		default:
 			v.RunState = dag.RunNoRunner
 		}

@@ -62,3 +62,38 @@ func TestViewBesideAWriter(t *testing.T) {
 	}
 	t.Log(labels)
 }
+
+// A run whose nodes have all ended has not ended itself before that is on
+// record: a marker may be missing still, and only a runner puts it back.
+func TestViewOfAnEndThatNobodyRecorded(t *testing.T) {
+	r := newRun(t)
+	book, err := r.OpenBook()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer book.Close()
+	var recs []Record
+	for _, n := range r.Plan.Graph.Nodes {
+		recs = append(recs,
+			Record{Type: Started, Node: n.Name, Attempt: 1, Place: &Place{Child: "c"}},
+			Record{Type: AttemptEnd, Node: n.Name, Attempt: 1, End: &End{Outcome: dag.Done}})
+	}
+	for _, step := range []struct {
+		recs []Record
+		want dag.RunState
+	}{
+		{recs, dag.RunNoRunner},
+		{[]Record{{Type: RunEnded, How: string(dag.RunDone)}}, dag.RunDone},
+	} {
+		if err := book.Commit(t.Context(), step.recs...); err != nil {
+			t.Fatal(err)
+		}
+		v, err := r.View(t.Context(), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.RunState != step.want {
+			t.Errorf("the run is %q, want %q", v.RunState, step.want)
+		}
+	}
+}
