@@ -158,7 +158,9 @@ const maxLooks = 10
 // View reads the run as it stands. It needs no runner and disturbs none.
 func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
 	for looks := 1; ; looks++ {
-		v, stale, err := r.viewOnce(ctx, now)
+		// What goes on all the time is on record soon: the last look believes the
+		// records alone.
+		v, stale, err := r.viewOnce(ctx, now, looks < maxLooks)
 		if err != nil || !stale || looks == maxLooks {
 			return v, err
 		}
@@ -167,8 +169,9 @@ func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
 
 // viewOnce is View from one look. It reports whether what it took for a
 // person's doing, or for an attempt that is gone, has been put on record
-// meanwhile: markers and locks are looked at after the records were read.
-func (r *Run) viewOnce(ctx context.Context, now time.Time) (v *View, stale bool, err error) {
+// meanwhile: markers and locks are looked at after the records were read, if
+// beside says so.
+func (r *Run) viewOnce(ctx context.Context, now time.Time, beside bool) (v *View, stale bool, err error) {
 	v = &View{Run: r}
 	// Before the records as well: a runner that ends records that first.
 	_, before, err := signals.ReadHolder(LockPath(r.Plan.Root))
@@ -194,10 +197,11 @@ func (r *Run) viewOnce(ctx context.Context, now time.Time) (v *View, stale bool,
 	if len(ids) == 0 {
 		return nil, false, fmt.Errorf("run %s was started in %s, where it is no more: the project was moved", r.Plan.ID, r.Plan.Root)
 	}
-	if ids[len(ids)-1] == r.Plan.ID {
-		if held {
-			v.Holder = &holder
-		}
+	newest := ids[len(ids)-1] == r.Plan.ID
+	if newest && held {
+		v.Holder = &holder
+	}
+	if newest && beside {
 		found, strays, err := r.observe(ctx, h, held, now)
 		if err != nil {
 			return nil, false, err
