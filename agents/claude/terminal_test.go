@@ -102,18 +102,27 @@ func (p *terminal) types(text string) {
 func (p *terminal) chooses(text string) {
 	p.f.t.Helper()
 	chosen := regexp.MustCompile("(?m)^ *❯.*" + text)
+	open := false
 	var pressed time.Time
-	p.f.eventually("the dialog stands at "+text, func() bool {
-		if chosen.MatchString(p.screen()) {
+	p.f.eventually("the dialog is answered with "+text, func() bool {
+		screen := p.screen()
+		shown := strings.Contains(screen, "Enter to confirm")
+		if open && !shown {
 			return true
 		}
-		if time.Since(pressed) > 10*time.Second {
-			p.keys("Up")
+		open = open || shown
+		// A key that comes too soon is lost, and one that comes late moves on.
+		if open && time.Since(pressed) > 10*time.Second {
 			pressed = time.Now()
+			if chosen.MatchString(screen) {
+				p.keys("Enter")
+			} else {
+				p.keys("Up")
+				pressed = pressed.Add(-9 * time.Second)
+			}
 		}
 		return false
 	})
-	p.keys("Enter")
 }
 
 // ends waits for the attempt's end and returns it.
