@@ -20,9 +20,9 @@ func unattended(t *testing.T, settings string, turns ...mt.Turn) *fixture {
 		{mt.Shell("git add -A && git commit -q -m \"$(cat <<'EOF'\nwork\n\nIt's \"done\".\nEOF\n)\"")},
 	}, turns...)
 	f = newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept, n.Scope, n.Verify = false, []string{"src/"}, []string{"go version"} }),
-		mt.Script{Name: "s", Turns: inTree(append(turns, mt.Turn{mt.Report("made it")}, mt.Turn{mt.Text("end")}), func() string { return f.tree })})
+		mt.Script{Name: "s", Turns: inTree(append(turns, mt.Turn{mt.Report("made it")}, mt.Turn{mt.Text("end")}), func() string { return f.Tree })})
 	if settings != "" {
-		f.write(f.home.Claude, "settings.json", settings)
+		f.Write(f.home.Claude, "settings.json", settings)
 	}
 	return f
 }
@@ -37,7 +37,7 @@ func TestGranted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := unattended(t, settings)
-			f.inPane().ends()
+			f.inPane().Ends()
 			f.check(want, "checking, running", nil, []string{"src/a.txt"})
 			f.unasked()
 		})
@@ -54,16 +54,16 @@ func TestGranted(t *testing.T) {
 // unasked checks that the model was called for the turns of the script alone,
 // not to judge whether a call is safe, and that no tool failed.
 func (f *fixture) unasked() {
-	f.t.Helper()
+	f.T.Helper()
 	rs := f.server.Requests()
 	for i, r := range rs {
 		if r.Script != "s" || r.Turn != i {
-			f.t.Errorf("call %d of the model is turn %d of %q", i, r.Turn, r.Script)
+			f.T.Errorf("call %d of the model is turn %d of %q", i, r.Turn, r.Script)
 		}
 	}
 	for _, b := range rs[len(rs)-1].ToolResults() {
 		if b.IsError {
-			f.t.Errorf("a tool failed: %s", b.Text)
+			f.T.Errorf("a tool failed: %s", b.Text)
 		}
 	}
 }
@@ -81,17 +81,17 @@ func TestRulesStandAboveGrants(t *testing.T) {
 	t.Parallel()
 	f := unattended(t, `{"permissions":{"deny":["Bash(cat:*)"],"ask":["Bash(git commit:*)"]}}`)
 	p := f.inPane()
-	f.becomes("needs input")
-	if d := f.last(run.Active).Detail; !strings.Contains(d, "git commit") {
+	f.Becomes("needs input")
+	if d := f.Last(run.Active).Detail; !strings.Contains(d, "git commit") {
 		t.Errorf("asked %q", d)
 	}
-	if exists(filepath.Join(f.tree, ".git/refs")) || f.git(f.tree, "rev-list", "--count", "work/a") != "1" {
+	if exists(filepath.Join(f.Tree, ".git/refs")) || f.Git(f.Tree, "rev-list", "--count", "work/a") != "1" {
 		t.Error("it was committed")
 	}
-	if err := f.dial().Answer(t.Context(), "yes"); err != nil {
+	if err := f.Dial().Answer(t.Context(), "yes"); err != nil {
 		t.Fatal(err)
 	}
-	p.ends()
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, "", nil, nil)
 	denied := false
 	for _, b := range f.server.Requests()[2].ToolResults() {
@@ -133,7 +133,7 @@ func TestCommitWithHooksHeadless(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(hooks, "pre-commit"), []byte("#!/bin/sh\ntouch "+out+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	f.git(f.root, "config", "core.hooksPath", hooks)
+	f.Git(f.Root, "config", "core.hooksPath", hooks)
 	f.start()()
 	f.check(run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, "", []string{"nobody can allow this"}, []string{"src/a.txt"})
 	if exists(out) {

@@ -12,7 +12,6 @@ import (
 	"cmux/agents/run"
 	"cmux/agents/wrapper"
 	"cmux/dag"
-	"cmux/signals"
 )
 
 const commit = "git add -A && git commit -q -m work"
@@ -36,7 +35,7 @@ func (c scenario) test(t *testing.T, pane bool) {
 	t.Run(c.name, func(t *testing.T) {
 		t.Parallel()
 		var f *fixture
-		tree := func() string { return f.spec.Place.Dir }
+		tree := func() string { return f.Spec.Place.Dir }
 		scripts := []mt.Script{{Name: "s", Turns: inTree(c.turns, tree)}}
 		for _, h := range helpers {
 			scripts = append(scripts, mt.Script{Name: h.Name, Turns: inTree(h.Turns, tree)})
@@ -46,7 +45,7 @@ func (c scenario) test(t *testing.T, pane bool) {
 			c.before(f)
 		}
 		if pane {
-			f.inPane().ends()
+			f.inPane().Ends()
 		} else {
 			f.start()()
 		}
@@ -104,29 +103,29 @@ var everyEnd = []scenario{
 var sub = mt.Script{Name: "sub", Turns: []mt.Turn{{mt.Shell("echo sub > sub.txt")}, {mt.Text("sub finished")}}}
 
 func (f *fixture) check(want run.End, was string, log, files []string) {
-	f.t.Helper()
-	end := f.ended()
+	f.T.Helper()
+	end := f.Ended()
 	if end.Outcome != want.Outcome || end.Reason != want.Reason || end.Summary != want.Summary || end.Commits != want.Commits ||
 		!strings.Contains(end.Detail, want.Detail) {
-		f.t.Errorf("end %+v\nwant %+v", *end, want)
+		f.T.Errorf("end %+v\nwant %+v", *end, want)
 	}
-	if was != "" && f.activities() != was {
-		f.t.Errorf("was %q, want %q", f.activities(), was)
+	if was != "" && f.Activities() != was {
+		f.T.Errorf("was %q, want %q", f.Activities(), was)
 	}
-	got := f.log()
+	got := f.Log()
 	for _, l := range log {
 		if !strings.Contains(got, l) {
-			f.t.Errorf("not in the log: %s", l)
+			f.T.Errorf("not in the log: %s", l)
 		}
 	}
 	for _, name := range files {
 		name, not := strings.CutPrefix(name, "!")
-		if exists(filepath.Join(f.tree, name)) == not {
-			f.t.Errorf("%s: there %v", name, !not)
+		if exists(filepath.Join(f.Tree, name)) == not {
+			f.T.Errorf("%s: there %v", name, !not)
 		}
 	}
 	if strays := f.server.Strays(); len(strays) > 0 {
-		f.t.Logf("also asked for: %q", strays)
+		f.T.Logf("also asked for: %q", strays)
 	}
 }
 
@@ -215,42 +214,32 @@ func TestKilledProgramResumesHeadless(t *testing.T) {
 
 // killProgram kills Claude Code and leaves its wrapper alone.
 func (f *fixture) killProgram() {
-	f.t.Helper()
-	f.eventually("the conversation is recorded", func() bool { return f.last(run.Conversed) != nil })
+	f.T.Helper()
+	f.Eventually("the conversation is recorded", func() bool { return f.Last(run.Conversed) != nil })
 	f.signal(syscall.SIGKILL)
 }
 
 // signal sends Claude Code a signal.
 func (f *fixture) signal(s syscall.Signal) {
-	f.t.Helper()
-	all := f.processes()
+	f.T.Helper()
+	all := f.Processes()
 	i := slices.IndexFunc(all, func(p proc.Process) bool { return p.Command == "claude" })
 	if i < 0 {
-		f.t.Fatalf("no claude among %v", all)
+		f.T.Fatalf("no claude among %v", all)
 	}
 	if err := syscall.Kill(all[i].PID, s); err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 }
 
-// processes are those of the attempt.
-func (f *fixture) processes() []proc.Process {
-	f.t.Helper()
-	all, err := proc.Descendants(proc.Attempt(f.run.Plan.ID, f.node.Name, f.spec.Attempt))
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return all
-}
-
-// redoLost is redo of an attempt that knows itself that its program was killed.
+// redoLost redoes an attempt that knows itself that its program was killed.
 func (f *fixture) redoLost() {
-	f.t.Helper()
-	f.eventually("the attempt is lost", func() bool { return f.last(run.Vanished) != nil })
-	if v := f.last(run.Vanished); v.How != run.HowLost || !strings.Contains(v.Detail, "signal 9") {
-		f.t.Errorf("recorded %+v", v)
+	f.T.Helper()
+	f.Eventually("the attempt is lost", func() bool { return f.Last(run.Vanished) != nil })
+	if v := f.Last(run.Vanished); v.How != run.HowLost || !strings.Contains(v.Detail, "signal 9") {
+		f.T.Errorf("recorded %+v", v)
 	}
-	f.redo()
+	f.Lost()
 }
 
 // The program closes a turn that was broken off with a message of its own, which
@@ -261,59 +250,29 @@ var resumable = mt.Script{Name: "s", Turns: []mt.Turn{
 // killAndRedo kills the wrapper and prepares the attempt that redoes it, as the
 // runner does.
 func (f *fixture) killAndRedo() {
-	f.t.Helper()
-	f.eventually("the conversation is recorded", func() bool { return f.last(run.Conversed) != nil })
-	began := f.last(run.Began)
-	kill(f.t, began.PID)
-	f.eventually("the program that was asking is gone", func() bool { return f.server.Held("gate") == 0 })
-	f.append(run.Record{Type: run.Vanished, Node: f.node.Name, Attempt: f.spec.Attempt, How: run.HowLost})
-	f.redo()
-}
-
-// redo prepares the attempt that follows one that vanished.
-func (f *fixture) redo() {
-	f.t.Helper()
-	f.eventually("the wrapper has let go of the node", func() bool {
-		l, err := signals.TryLock(f.run.NodeLock(f.node.Name))
-		if err == nil {
-			l.Unlock()
-		}
-		return err == nil
-	})
-	f.spec.Attempt++
-	f.append(run.Record{Type: run.Started, Node: f.node.Name, Attempt: f.spec.Attempt, Place: &f.spec.Place})
-	n := &f.history().Nodes[0]
-	f.spec.Conversation = n.Resumable(f.spec.Attempt)
-	if f.spec.Conversation == "" {
-		f.t.Fatal("nothing to resume")
-	}
-	f.spec.Used, f.spec.Counted, f.spec.Left = n.Used, n.UsedIn(f.spec.Conversation), n.Left
-}
-
-func (f *fixture) history() *run.History {
-	f.t.Helper()
-	h := run.NewHistory(f.run.Plan.Graph)
-	if _, err := f.run.Replay(h, 0, nil); err != nil {
-		f.t.Fatal(err)
-	}
-	return h
+	f.T.Helper()
+	f.Eventually("the conversation is recorded", func() bool { return f.Last(run.Conversed) != nil })
+	began := f.Last(run.Began)
+	kill(f.T, began.PID)
+	f.Eventually("the program that was asking is gone", func() bool { return f.server.Held("gate") == 0 })
+	f.Lost()
 }
 
 // resumed checks that the redone attempt went on in the same conversation.
 func (f *fixture) resumed() {
-	f.t.Helper()
+	f.T.Helper()
 	f.check(run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, "", nil, []string{"a.txt"})
-	if c := f.ended().Conversation; c != f.spec.Conversation {
-		f.t.Errorf("conversation %s, want %s", c, f.spec.Conversation)
+	if c := f.Ended().Conversation; c != f.Spec.Conversation {
+		f.T.Errorf("conversation %s, want %s", c, f.Spec.Conversation)
 	}
 	rs := f.server.Requests()
 	for _, r := range rs {
-		if r.Session != f.spec.Conversation {
-			f.t.Errorf("request %d is of another conversation, %s", r.Seq, r.Session)
+		if r.Session != f.Spec.Conversation {
+			f.T.Errorf("request %d is of another conversation, %s", r.Seq, r.Session)
 		}
 	}
 	if texts := rs[len(rs)-1].UserTexts(); !strings.Contains(strings.Join(texts, "\n"), "You were interrupted") {
-		f.t.Errorf("it was not told: %q", texts)
+		f.T.Errorf("it was not told: %q", texts)
 	}
 }
 
@@ -322,7 +281,7 @@ func TestLongTaskHeadless(t *testing.T) {
 	f := newFixture(t, node("s", longTask), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("end")}}})
 	f.start()()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
-	if !strings.Contains(f.server.Requests()[0].UserTexts()[0], f.node.Task) {
+	if !strings.Contains(f.server.Requests()[0].UserTexts()[0], f.Node.Task) {
 		t.Error("the task did not arrive whole")
 	}
 }
@@ -336,15 +295,15 @@ func TestStopsWhenTold(t *testing.T) {
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Hold("never")}}})
 	wait := f.start()
 	f.server.WaitHeld(t, "never", 1)
-	c := f.dial()
+	c := f.Dial()
 	if err := c.Cancel(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if code := wait(); code != 130 {
 		t.Errorf("exit %d", code)
 	}
-	f.eventually("the program is gone", func() bool { return f.server.Held("never") == 0 })
-	if end := f.ended(); end.Exit != 143 {
+	f.Eventually("the program is gone", func() bool { return f.server.Held("never") == 0 })
+	if end := f.Ended(); end.Exit != 143 {
 		t.Errorf("it was not ended by TERM: exit %d", end.Exit)
 	}
 }

@@ -21,7 +21,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func kill(t *testing.T, pid int) {
+func kill(t testing.TB, pid int) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -53,15 +53,15 @@ func TestQuestionIsAnsweredByCommand(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: asking()})
 	p := f.inPane()
-	f.becomes("needs input")
-	if d := f.last(run.Active).Detail; d != "Which colour?\n  1. Red: like fire\n  2. Blue: like the sea" {
+	f.Becomes("needs input")
+	if d := f.Last(run.Active).Detail; d != "Which colour?\n  1. Red: like fire\n  2. Blue: like the sea" {
 		t.Errorf("asked %q", d)
 	}
-	p.shows("Enter to select")
-	if err := f.dial().Answer(t.Context(), "2"); err != nil {
+	p.Shows("Enter to select")
+	if err := f.Dial().Answer(t.Context(), "2"); err != nil {
 		t.Fatal(err)
 	}
-	p.ends()
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
 	if got := f.chosen(); !strings.Contains(got, "Blue") {
 		t.Errorf("the model was told %q", got)
@@ -72,10 +72,10 @@ func TestQuestionIsAnsweredInThePane(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: asking()})
 	p := f.inPane()
-	f.becomes("needs input")
-	p.shows("Enter to select")
-	p.keys("1")
-	p.ends()
+	f.Becomes("needs input")
+	p.Shows("Enter to select")
+	p.Keys("1")
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
 	if got := f.chosen(); !strings.Contains(got, "Red") {
 		t.Errorf("the model was told %q", got)
@@ -89,22 +89,22 @@ func TestPermissionIsAnswered(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
 				{mt.Shell("touch made")}, {mt.Report("nothing was needed")}, {mt.Text("end")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
-			f.write(f.home.Claude, "settings.json", `{"permissions":{"defaultMode":"manual"}}`)
+			f.Write(f.home.Claude, "settings.json", `{"permissions":{"defaultMode":"manual"}}`)
 			p := f.inPane()
-			f.becomes("needs input")
-			if d := f.last(run.Active).Detail; d != "may it use Bash? touch made\n(yes, or no and why)" {
+			f.Becomes("needs input")
+			if d := f.Last(run.Active).Detail; d != "may it use Bash? touch made\n(yes, or no and why)" {
 				t.Errorf("asked %q", d)
 			}
-			if err := f.dial().Answer(t.Context(), text); err != nil {
+			if err := f.Dial().Answer(t.Context(), text); err != nil {
 				t.Fatal(err)
 			}
-			p.ends()
+			p.Ends()
 			want := run.End{Outcome: dag.Done, Summary: "nothing was needed"}
 			if made {
 				want.Commits = 1 // of what was left uncommitted
 			}
 			f.check(want, "", nil, nil)
-			if exists(f.tree+"/made") != made {
+			if exists(f.Tree+"/made") != made {
 				t.Errorf("made: %v", !made)
 			}
 			if text == "use another name" && !strings.Contains(f.chosen(), text) {
@@ -119,12 +119,12 @@ func TestBlockedIsAnswered(t *testing.T) {
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Blocked("which one?")}, {mt.Text("waiting")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
 	p := f.inPane()
-	f.becomes("needs input")
-	p.shows("waiting")
-	if err := f.dial().Answer(t.Context(), "!the left one"); err != nil {
+	f.Becomes("needs input")
+	p.Shows("waiting")
+	if err := f.Dial().Answer(t.Context(), "!the left one"); err != nil {
 		t.Fatal(err)
 	}
-	p.ends()
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
 	rs := f.server.Requests()
 	if texts := rs[len(rs)-1].UserTexts(); !strings.Contains(strings.Join(texts, "\n"), "!the left one") {
@@ -141,7 +141,7 @@ func TestResumesInAPane(t *testing.T) {
 	p := f.inPane()
 	f.server.WaitHeld(t, "gate", 1)
 	f.server.Release("gate")
-	p.ends()
+	p.Ends()
 	f.resumed()
 }
 
@@ -155,7 +155,7 @@ func TestKilledProgramResumesInAPane(t *testing.T) {
 	p := f.inPane()
 	f.server.WaitHeld(t, "gate", 1)
 	f.server.Release("gate")
-	p.ends()
+	p.Ends()
 	f.resumed()
 }
 
@@ -165,23 +165,23 @@ func TestOfferIsAPersons(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Shell("touch made")}, {mt.Blocked("which one?")}, {mt.Text("waiting")}, {mt.Report("made it")}, {mt.Text("end")}, {mt.Report("made it")}, {mt.Text("end")}}})
-	f.write(f.home.Claude, "settings.json", `{"permissions":{"defaultMode":"manual"}}`)
+	f.Write(f.home.Claude, "settings.json", `{"permissions":{"defaultMode":"manual"}}`)
 	p := f.inPane()
-	f.becomes("needs input")
-	if err := f.dial().Answer(t.Context(), "yes"); err != nil {
+	f.Becomes("needs input")
+	if err := f.Dial().Answer(t.Context(), "yes"); err != nil {
 		t.Fatal(err)
 	}
-	f.becomes("needs input, running, needs input")
-	p.shows("Make auto mode your default")
-	if err := f.dial().Answer(t.Context(), "the left one"); err != nil {
+	f.Becomes("needs input, running, needs input")
+	p.Shows("Make auto mode your default")
+	if err := f.Dial().Answer(t.Context(), "the left one"); err != nil {
 		t.Fatal(err)
 	}
-	f.becomes("needs input, running, needs input, running, needs input")
-	if d := f.last(run.Active).Detail; !strings.Contains(d, "a dialog (auto) is open") {
+	f.Becomes("needs input, running, needs input, running, needs input")
+	if d := f.Last(run.Active).Detail; !strings.Contains(d, "a dialog (auto) is open") {
 		t.Errorf("asked %q", d)
 	}
-	p.keys("Escape")
-	p.ends()
+	p.Keys("Escape")
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, "", nil, []string{"made"})
 	if texts := f.server.Requests()[3].UserTexts(); !strings.Contains(strings.Join(texts, "\n"), "the left one") {
 		t.Errorf("it was told %q", texts)
@@ -195,17 +195,17 @@ func TestEscapeTakesOver(t *testing.T) {
 		{mt.Text("begun"), mt.Hold("gate"), mt.Text("unheard")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
 	p := f.inPane()
 	f.server.WaitHeld(t, "gate", 1)
-	p.shows("begun")
-	p.keys("Escape")
-	f.becomes("taken over")
-	p.shows("Interrupted")
+	p.Shows("begun")
+	p.Keys("Escape")
+	f.Becomes("taken over")
+	p.Shows("Interrupted")
 	if n := len(f.server.Requests()); n != 1 {
 		t.Errorf("%d requests", n)
 	}
-	if err := f.dial().Release(t.Context()); err != nil {
+	if err := f.Dial().Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.ends()
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "taken over, running", nil, nil)
 }
 
@@ -216,13 +216,13 @@ func TestTypingTakesOver(t *testing.T) {
 		mt.Script{Name: "s", Turns: []mt.Turn{{mt.Blocked("help me")}, {mt.Text("waiting")}}},
 		mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Text("yours")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
 	p := f.inPane()
-	f.becomes("needs input")
-	p.shows("waiting")
-	p.types("let me see #script:mine")
-	f.becomes("taken over")
-	p.shows("● yours")
-	p.types("now report")
-	p.ends()
+	f.Becomes("needs input")
+	p.Shows("waiting")
+	p.Types("let me see #script:mine")
+	f.Becomes("taken over")
+	p.Shows("● yours")
+	p.Types("now report")
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, taken over", nil, nil)
 }
 
@@ -232,18 +232,18 @@ func TestDraftIsLeftAlone(t *testing.T) {
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Blocked("which one?")}, {mt.Text("waiting")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
 	p := f.inPane()
-	f.becomes("needs input")
-	p.shows("waiting")
-	p.exec("send-keys", "-l", "-t", p.pane, "--", "half a li")
-	p.shows("half a li")
-	if err := f.dial().Answer(t.Context(), "the left one"); err != nil {
+	f.Becomes("needs input")
+	p.Shows("waiting")
+	p.Exec("send-keys", "-l", "-t", p.ID, "--", "half a li")
+	p.Shows("half a li")
+	if err := f.Dial().Answer(t.Context(), "the left one"); err != nil {
 		t.Fatal(err)
 	}
-	f.becomes("running")
-	p.exec("send-keys", "-l", "-t", p.pane, "--", "ne")
-	p.shows("half a line")
-	p.keys("C-u")
-	p.ends()
+	f.Becomes("running")
+	p.Exec("send-keys", "-l", "-t", p.ID, "--", "ne")
+	p.Shows("half a line")
+	p.Keys("C-u")
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
 	rs := f.server.Requests()
 	for _, text := range rs[len(rs)-1].UserTexts() {
@@ -263,27 +263,27 @@ func TestStatusLine(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
 				{mt.Blocked("which one?")}, {mt.Text("waiting")}, {mt.Blocked("which other?")}, {mt.Text("waiting on")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
-			f.write(f.home.Dir, "line.sh", line)
-			f.write(f.home.Claude, "settings.json", `{"skipDangerousModePermissionPrompt":true,"statusLine":{"type":"command","command":"sh `+f.home.Dir+`/line.sh"}}`)
+			f.Write(f.home.Dir, "line.sh", line)
+			f.Write(f.home.Claude, "settings.json", `{"skipDangerousModePermissionPrompt":true,"statusLine":{"type":"command","command":"sh `+f.home.Dir+`/line.sh"}}`)
 			p := f.inPane()
-			p.exec("resize-window", "-t", p.pane, "-x", width, "-y", "40")
+			p.Exec("resize-window", "-t", p.ID, "-x", width, "-y", "40")
 			f.label("needs input")
-			p.shows("rm -rf")
+			p.Shows("rm -rf")
 			p.rests()
-			if err := f.dial().Answer(t.Context(), "the left one, as it is the one that everybody else has taken so far"); err != nil {
+			if err := f.Dial().Answer(t.Context(), "the left one, as it is the one that everybody else has taken so far"); err != nil {
 				t.Fatal(err)
 			}
-			f.becomes("needs input, running, needs input")
-			p.shows("waiting on")
+			f.Becomes("needs input, running, needs input")
+			p.Shows("waiting on")
 			p.rests()
-			p.exec("send-keys", "-l", "-t", p.pane, "--", "half a line")
-			p.shows("half a line")
-			if err := f.dial().Answer(t.Context(), "the right one"); err != nil {
+			p.Exec("send-keys", "-l", "-t", p.ID, "--", "half a line")
+			p.Shows("half a line")
+			if err := f.Dial().Answer(t.Context(), "the right one"); err != nil {
 				t.Fatal(err)
 			}
-			f.eventually("status says what is in the way", func() bool { return strings.Contains(f.last(run.Active).Detail, "a line is begun") })
-			p.keys("C-u")
-			p.ends()
+			f.Eventually("status says what is in the way", func() bool { return strings.Contains(f.Last(run.Active).Detail, "a line is begun") })
+			p.Keys("C-u")
+			p.Ends()
 			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
 			for _, r := range f.server.Requests() {
 				for _, text := range r.UserTexts() {
@@ -302,16 +302,16 @@ func TestExitInThePane(t *testing.T) {
 	f := newFixture(t, node("s", func(n *dag.Node) { n.Verify = []string{"test -e a.txt"} }), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Shell("echo made > a.txt; " + commit)}, {mt.Blocked("enough?")}, {mt.Text("waiting")}}})
 	p := f.inPane()
-	f.becomes("needs input")
-	p.shows("waiting")
-	p.types("/exit")
-	f.eventually("the checks have run", func() bool {
-		return f.last(run.Active).Detail == "ended without a report (exit 0): 1 commit, its checks pass"
+	f.Becomes("needs input")
+	p.Shows("waiting")
+	p.Types("/exit")
+	f.Eventually("the checks have run", func() bool {
+		return f.Last(run.Active).Detail == "ended without a report (exit 0): 1 commit, its checks pass"
 	})
-	if err := f.dial().Cancel(t.Context()); err != nil {
+	if err := f.Dial().Cancel(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.ends()
+	p.Ends()
 	f.check(run.End{Outcome: dag.Cancelled, Commits: 1}, "", nil, nil)
 }
 
@@ -332,19 +332,19 @@ func TestTaskIsInNoArgument(t *testing.T) {
 				if args, err := exec.Command("ps", "-A", "-ww", "-o", "args").Output(); err != nil || strings.Contains(string(args), "ostrich") {
 					t.Errorf("the task stands among the arguments of programs (%v)", err)
 				}
-				if whole := strings.Contains(r.UserTexts()[0], f.node.Task); whole != c.attached {
+				if whole := strings.Contains(r.UserTexts()[0], f.Node.Task); whole != c.attached {
 					t.Errorf("the task is whole in the request: %v", whole)
 				}
 				return mt.Turn{mt.ToolUse{Name: "Bash", Input: map[string]string{"command": "cmux done 'nothing was needed'", "description": "report"}}}
 			})
 			f = newFixture(t, node("s", func(n *dag.Node) { n.Task += c.task }), mt.Script{Name: "s", Match: "prompt-1.md", Turns: []mt.Turn{{report}, {mt.Text("end")}}})
-			f.inPane().ends()
+			f.inPane().Ends()
 			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
-			b, err := os.ReadFile(f.run.NodeDir("a") + "/prompt-1.md")
-			if err != nil || !strings.Contains(string(b), f.node.Task) {
+			b, err := os.ReadFile(f.Run.NodeDir("a") + "/prompt-1.md")
+			if err != nil || !strings.Contains(string(b), f.Node.Task) {
 				t.Errorf("the task is not whole in its file: %v", err)
 			}
-			if log, err := os.ReadFile(f.run.NodeDir("a") + "/log"); err != nil || !strings.Contains(string(log), "the ostrich is secret") {
+			if log, err := os.ReadFile(f.Run.NodeDir("a") + "/log"); err != nil || !strings.Contains(string(log), "the ostrich is secret") {
 				t.Errorf("the log does not say what the agent was told: %v", err)
 			}
 		})

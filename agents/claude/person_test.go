@@ -20,12 +20,12 @@ import (
 // label waits until status has the label of a live node, with a source and an
 // age.
 func (f *fixture) label(want string) {
-	f.t.Helper()
+	f.T.Helper()
 	got := ""
-	f.eventually("status says "+want, func() bool {
-		v, err := f.run.View(f.t.Context(), time.Now())
+	f.Eventually("status says "+want, func() bool {
+		v, err := f.Run.View(f.T.Context(), time.Now())
 		if err != nil {
-			f.t.Fatal(err)
+			f.T.Fatal(err)
 		}
 		st := v.Nodes[0].Status
 		got = st.Label
@@ -40,7 +40,7 @@ func TestEndsByHand(t *testing.T) {
 	signal := func(s syscall.Signal) func(p *terminal) {
 		return func(p *terminal) { p.f.signal(s) }
 	}
-	exit := func(p *terminal) { p.types("/exit") }
+	exit := func(p *terminal) { p.Types("/exit") }
 	busy := []mt.Turn{{mt.Shell("echo made > a.txt; " + commit + "; echo half > b.txt")}, {mt.Text("at work"), mt.Hold("never")}}
 	idle := []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Blocked("enough?")}, {mt.Text("at rest")}}
 	for _, c := range []struct {
@@ -52,9 +52,9 @@ func TestEndsByHand(t *testing.T) {
 	}{
 		{"exit in a turn", busy, "test -e a.txt", exit, "(exit 0): 1 commit, not committed: 1 untracked (b.txt), its checks pass"},
 		{"control-C twice", idle, "test -e a.txt", func(p *terminal) {
-			p.keys("C-c")
-			p.shows("Press Ctrl-C again to exit")
-			p.keys("C-c")
+			p.Keys("C-c")
+			p.Shows("Press Ctrl-C again to exit")
+			p.Keys("C-c")
 		}, "(exit 0): 1 commit, its checks pass"},
 		{"exit with a failing check", idle, "test -e c.txt", exit, "(exit 0): 1 commit, its check failed (test -e c.txt: exit 1)"},
 		{"TERM", busy, "test -e a.txt", signal(syscall.SIGTERM), "(exit 143): 1 commit, not committed: 1 untracked (b.txt), its checks pass"},
@@ -66,23 +66,23 @@ func TestEndsByHand(t *testing.T) {
 			p := f.inPane()
 			if len(c.turns) == 2 {
 				f.server.WaitHeld(t, "never", 1)
-				p.shows("at work")
+				p.Shows("at work")
 			} else {
 				f.label("needs input")
-				p.shows("at rest")
+				p.Shows("at rest")
 				p.rests()
 			}
 			c.end(p)
 			f.left()
-			if d := f.last(run.Active).Detail; d != "ended without a report "+c.want {
+			if d := f.Last(run.Active).Detail; d != "ended without a report "+c.want {
 				t.Errorf("%q, want %q", d, c.want)
 			}
-			p.shows("cmux agents override")
+			p.Shows("cmux agents override")
 			f.label("needs input")
-			if err := f.dial().Cancel(t.Context()); err != nil {
+			if err := f.Dial().Cancel(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			p.ends()
+			p.Ends()
 			f.check(run.End{Outcome: dag.Cancelled, Commits: 1}, "", nil, nil)
 		})
 	}
@@ -90,9 +90,9 @@ func TestEndsByHand(t *testing.T) {
 
 // left waits until the program has ended without a report and a person is asked.
 func (f *fixture) left() {
-	f.t.Helper()
-	f.eventually("a person is asked what becomes of it", func() bool {
-		r := f.last(run.Active)
+	f.T.Helper()
+	f.Eventually("a person is asked what becomes of it", func() bool {
+		r := f.Last(run.Active)
 		return r != nil && r.How == run.HowLeft
 	})
 }
@@ -109,28 +109,28 @@ func TestGoesOnAfterItsEnd(t *testing.T) {
 				mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Report("made it")}, {mt.Text("end")}}})
 			p := f.inPane()
 			f.label("needs input")
-			p.shows("at rest")
+			p.Shows("at rest")
 			p.rests()
-			p.types("/exit")
+			p.Types("/exit")
 			f.left()
-			first := f.last(run.Conversed).Conversation
+			first := f.Last(run.Conversed).Conversation
 			if killed {
 				f.killAndRedo()
-				if f.spec.Left == nil {
+				if f.Spec.Left == nil {
 					t.Fatal("it is forgotten that it ended without a report")
 				}
 				p = f.inPane()
-				f.eventually("it is a person's again", func() bool {
-					r := f.last(run.Active)
+				f.Eventually("it is a person's again", func() bool {
+					r := f.Last(run.Active)
 					return r.Attempt == 2 && r.How == run.HowLeft
 				})
 			}
-			if err := f.dial().Answer(t.Context(), "go on #script:mine"); err != nil {
+			if err := f.Dial().Answer(t.Context(), "go on #script:mine"); err != nil {
 				t.Fatal(err)
 			}
-			p.ends()
+			p.Ends()
 			f.check(run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, "", nil, nil)
-			if c := f.ended().Conversation; c != first {
+			if c := f.Ended().Conversation; c != first {
 				t.Errorf("conversation %s, want %s", c, first)
 			}
 		})
@@ -148,7 +148,7 @@ func TestEndsByHandHeadless(t *testing.T) {
 			f.signal(s)
 			wait()
 			f.check(run.End{Outcome: dag.Failed, Reason: dag.ReasonNoReport, Detail: "ended without a report", Commits: 1}, "", nil, nil)
-			if got := f.ended().Exit; got != exit {
+			if got := f.Ended().Exit; got != exit {
 				t.Errorf("exit %d, want %d", got, exit)
 			}
 		})
@@ -162,14 +162,14 @@ func TestControlZ(t *testing.T) {
 		{mt.Blocked("enough?")}, {mt.Text("at rest")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
 	p := f.inPane()
 	f.label("needs input")
-	p.shows("at rest")
+	p.Shows("at rest")
 	for range 3 {
-		p.keys("C-z")
+		p.Keys("C-z")
 	}
-	if err := f.dial().Answer(t.Context(), "go on"); err != nil {
+	if err := f.Dial().Answer(t.Context(), "go on"); err != nil {
 		t.Fatal(err)
 	}
-	p.ends()
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
 }
 
@@ -184,16 +184,16 @@ func TestBreaksOff(t *testing.T) {
 				mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Text("understood")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
 			p := f.inPane()
 			f.server.WaitHeld(t, "never", 1)
-			p.shows("begun")
-			p.keys(keys...)
-			p.shows("Interrupted")
+			p.Shows("begun")
+			p.Keys(keys...)
+			p.Shows("Interrupted")
 			f.label("taken over")
-			p.types("another way #script:mine")
-			p.shows("● understood")
-			if err := f.dial().Release(t.Context()); err != nil {
+			p.Types("another way #script:mine")
+			p.Shows("● understood")
+			if err := f.Dial().Release(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			p.ends()
+			p.Ends()
 			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "taken over, running", []string{"You ended your turn without reporting"}, nil)
 		})
 	}
@@ -207,16 +207,16 @@ func TestQueuedPromptTakesOver(t *testing.T) {
 		mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Text("understood")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
 	p := f.inPane()
 	f.server.WaitHeld(t, "gate", 1)
-	p.shows("begun")
-	p.types("and then this #script:mine")
-	p.shows("Queued")
+	p.Shows("begun")
+	p.Types("and then this #script:mine")
+	p.Shows("Queued")
 	f.server.Release("gate")
 	f.label("taken over")
-	p.shows("● understood")
-	if err := f.dial().Release(t.Context()); err != nil {
+	p.Shows("● understood")
+	if err := f.Dial().Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.ends()
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
 }
 
@@ -228,20 +228,20 @@ func TestClearAndResume(t *testing.T) {
 		mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Text("anew")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
 	p := f.inPane()
 	f.label("needs input")
-	p.shows("waiting")
-	first := f.last(run.Conversed).Conversation
-	p.types("/clear")
-	f.eventually("the conversation is another", func() bool { return f.last(run.Conversed).Conversation != first })
-	p.types("from the start #script:mine")
+	p.Shows("waiting")
+	first := f.Last(run.Conversed).Conversation
+	p.Types("/clear")
+	f.Eventually("the conversation is another", func() bool { return f.Last(run.Conversed).Conversation != first })
+	p.Types("from the start #script:mine")
 	f.label("taken over")
-	p.shows("● anew")
-	p.types("report")
-	p.ends()
+	p.Shows("● anew")
+	p.Types("report")
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
-	if c := f.ended().Conversation; c == first || c != f.last(run.Conversed).Conversation {
+	if c := f.Ended().Conversation; c == first || c != f.Last(run.Conversed).Conversation {
 		t.Errorf("conversation %s, first %s", c, first)
 	}
-	if got := f.ended().Used.Counted(); got < 3*120+2*120 {
+	if got := f.Ended().Used.Counted(); got < 3*120+2*120 {
 		t.Errorf("%d tokens: those of the first conversation are forgotten", got)
 	}
 }
@@ -256,16 +256,16 @@ func TestSeveralQuestions(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(p *terminal){
 		"by command": func(p *terminal) {
-			if err := p.f.dial().Answer(p.f.t.Context(), "2\nLarge"); err != nil {
-				p.f.t.Fatal(err)
+			if err := p.f.Dial().Answer(p.f.T.Context(), "2\nLarge"); err != nil {
+				p.f.T.Fatal(err)
 			}
 		},
 		"in the pane": func(p *terminal) {
-			p.keys("2")
-			p.shows("Which size?")
-			p.keys("2")
-			p.shows("Submit answers")
-			p.keys("Enter")
+			p.Keys("2")
+			p.Shows("Which size?")
+			p.Keys("2")
+			p.Shows("Submit answers")
+			p.Keys("Enter")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -273,12 +273,12 @@ func TestSeveralQuestions(t *testing.T) {
 			f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{{twoQuestions}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
 			p := f.inPane()
 			f.label("needs input")
-			if d := f.last(run.Active).Detail; d != "(1 of 2) Which colour?\n  1. Red: like fire\n  2. Blue: like the sea\n(2 of 2) Which size?\n  1. Small: fits\n  2. Large: shows" {
+			if d := f.Last(run.Active).Detail; d != "(1 of 2) Which colour?\n  1. Red: like fire\n  2. Blue: like the sea\n(2 of 2) Which size?\n  1. Small: fits\n  2. Large: shows" {
 				t.Errorf("asked %q", d)
 			}
-			p.shows("Enter to select")
+			p.Shows("Enter to select")
 			answer(p)
-			p.ends()
+			p.Ends()
 			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
 			if got := f.chosen(); !strings.Contains(got, "Blue") || !strings.Contains(got, "Large") {
 				t.Errorf("the model was told %q", got)
@@ -291,7 +291,7 @@ var modeRE = regexp.MustCompile(`(?:⏵⏵|⏸) ([\w ]+) on`)
 
 // mode is the permission mode that the screen names.
 func (p *terminal) mode() string {
-	if m := modeRE.FindStringSubmatch(p.screen()); m != nil {
+	if m := modeRE.FindStringSubmatch(p.Screen()); m != nil {
 		return m[1]
 	}
 	return ""
@@ -305,20 +305,20 @@ func TestPlanMode(t *testing.T) {
 		{mt.Report("nothing was needed")}, {mt.Text("end")}}})
 	p := f.inPane()
 	f.server.WaitHeld(t, "gate", 1)
-	p.shows("begun")
+	p.Shows("begun")
 	for mode := p.mode(); mode != "plan mode"; mode = p.mode() {
-		p.keys("BTab")
-		f.eventually("another mode than "+mode, func() bool { m := p.mode(); return m != "" && m != mode })
+		p.Keys("BTab")
+		f.Eventually("another mode than "+mode, func() bool { m := p.mode(); return m != "" && m != mode })
 	}
 	f.server.Release("gate")
 	f.label("needs input")
-	if d := f.last(run.Active).Detail; !strings.HasPrefix(d, "approve the plan?") {
+	if d := f.Last(run.Active).Detail; !strings.HasPrefix(d, "approve the plan?") {
 		t.Errorf("asked %q", d)
 	}
-	if err := f.dial().Answer(t.Context(), "yes"); err != nil {
+	if err := f.Dial().Answer(t.Context(), "yes"); err != nil {
 		t.Fatal(err)
 	}
-	p.ends()
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
 }
 
@@ -334,23 +334,23 @@ func TestMessageWaits(t *testing.T) {
 		still  func(p *terminal) bool
 		away   func(p *terminal)
 	}{
-		{name: "copy mode", block: func(p *terminal) { p.exec("copy-mode", "-t", p.pane) }, says: "in copy mode",
+		{name: "copy mode", block: func(p *terminal) { p.Exec("copy-mode", "-t", p.ID) }, says: "in copy mode",
 			still: func(p *terminal) bool {
-				return strings.TrimSpace(p.exec("display-message", "-p", "-t", p.pane, "#{pane_in_mode}")) == "1"
+				return strings.TrimSpace(p.Exec("display-message", "-p", "-t", p.ID, "#{pane_in_mode}")) == "1"
 			},
-			away: func(p *terminal) { p.exec("send-keys", "-t", p.pane, "-X", "cancel") }},
+			away: func(p *terminal) { p.Exec("send-keys", "-t", p.ID, "-X", "cancel") }},
 		{name: "a menu", block: func(p *terminal) {
-			p.types("/model")
-			p.shows("Select model")
+			p.Types("/model")
+			p.Shows("Select model")
 		}, says: "a dialog",
-			still: func(p *terminal) bool { return strings.Contains(p.screen(), "Select model") },
-			away:  func(p *terminal) { p.keys("Escape") }},
+			still: func(p *terminal) bool { return strings.Contains(p.Screen(), "Select model") },
+			away:  func(p *terminal) { p.Keys("Escape") }},
 		{name: "the commands of vim", before: func(f *fixture) {
-			f.write(f.home.Claude, "settings.json", `{"skipDangerousModePermissionPrompt":true,"editorMode":"vim"}`)
+			f.Write(f.home.Claude, "settings.json", `{"skipDangerousModePermissionPrompt":true,"editorMode":"vim"}`)
 		}, block: func(p *terminal) {
-			p.shows("-- INSERT --")
-			p.keys("Escape")
-			p.f.eventually("vim takes commands", func() bool { return !strings.Contains(p.screen(), "-- INSERT --") })
+			p.Shows("-- INSERT --")
+			p.Keys("Escape")
+			p.f.Eventually("vim takes commands", func() bool { return !strings.Contains(p.Screen(), "-- INSERT --") })
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -362,24 +362,24 @@ func TestMessageWaits(t *testing.T) {
 			}
 			p := f.inPane()
 			f.label("needs input")
-			p.shows("waiting")
+			p.Shows("waiting")
 			p.rests() // else the end of its turn takes the answer
 			c.block(p)
-			if err := f.dial().Answer(t.Context(), "ignored? the left one"); err != nil {
+			if err := f.Dial().Answer(t.Context(), "ignored? the left one"); err != nil {
 				t.Fatal(err)
 			}
-			f.becomes("running")
+			f.Becomes("running")
 			if c.says != "" {
 				f.label("needs input")
-				if d := f.last(run.Active).Detail; !strings.Contains(d, c.says) {
+				if d := f.Last(run.Active).Detail; !strings.Contains(d, c.says) {
 					t.Errorf("status says %q", d)
 				}
 				if !c.still(p) {
-					t.Errorf("%s is gone:\n%s", c.name, p.screen())
+					t.Errorf("%s is gone:\n%s", c.name, p.Screen())
 				}
 				c.away(p)
 			}
-			p.ends()
+			p.Ends()
 			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
 			rs := f.server.Requests()
 			if texts := strings.Join(rs[len(rs)-1].UserTexts(), "\n"); !strings.Contains(texts, "ignored? the left one") {
@@ -411,14 +411,14 @@ func TestFirstRunDialogs(t *testing.T) {
 			}
 			c.change(config)
 			b, _ = json.Marshal(config)
-			f.write(f.home.Claude, ".claude.json", string(b))
+			f.Write(f.home.Claude, ".claude.json", string(b))
 			p := f.inPane()
 			f.label("needs input")
-			if d := f.last(run.Active).Detail; !strings.Contains(d, c.asks) {
+			if d := f.Last(run.Active).Detail; !strings.Contains(d, c.asks) {
 				t.Errorf("asked %q", d)
 			}
 			p.chooses("Yes")
-			p.ends()
+			p.Ends()
 			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
 		})
 	}
@@ -433,13 +433,13 @@ func TestRefusedCredentials(t *testing.T) {
 		f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: turns})
 		p := f.inPane()
 		f.label("needs input")
-		if d := f.last(run.Active).Detail; !strings.Contains(d, "refuses it") || !strings.Contains(d, "/login") {
+		if d := f.Last(run.Active).Detail; !strings.Contains(d, "refuses it") || !strings.Contains(d, "/login") {
 			t.Errorf("asked %q", d)
 		}
-		if err := f.dial().Answer(t.Context(), "go on"); err != nil {
+		if err := f.Dial().Answer(t.Context(), "go on"); err != nil {
 			t.Fatal(err)
 		}
-		p.ends()
+		p.Ends()
 		f.check(run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, "needs input, running", nil, nil)
 	})
 	t.Run("headless", func(t *testing.T) {
@@ -460,15 +460,15 @@ func TestPromptThatNeverFits(t *testing.T) {
 		f := newFixture(t, node("s", nil), script, compaction, mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("end")}}})
 		p := f.inPane()
 		f.label("needs input")
-		if d := f.last(run.Active).Detail; !strings.Contains(d, "Prompt is too long") || !strings.Contains(d, "/clear") {
+		if d := f.Last(run.Active).Detail; !strings.Contains(d, "Prompt is too long") || !strings.Contains(d, "/clear") {
 			t.Errorf("asked %q", d)
 		}
-		p.types("/clear")
-		f.eventually("the screen is clear", func() bool { return !strings.Contains(p.screen(), "too long") })
-		if err := f.dial().Answer(t.Context(), "go on #script:mine"); err != nil {
+		p.Types("/clear")
+		f.Eventually("the screen is clear", func() bool { return !strings.Contains(p.Screen(), "too long") })
+		if err := f.Dial().Answer(t.Context(), "go on #script:mine"); err != nil {
 			t.Fatal(err)
 		}
-		p.ends()
+		p.Ends()
 		f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
 	})
 	t.Run("headless", func(t *testing.T) {
@@ -489,15 +489,15 @@ func TestRequestTooLarge(t *testing.T) {
 		f := newFixture(t, node("s", nil), script, compaction, mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("end")}}})
 		p := f.inPane()
 		f.label("needs input")
-		if d := f.last(run.Active).Detail; !strings.Contains(d, "Request too large") || !strings.Contains(d, "/clear") {
+		if d := f.Last(run.Active).Detail; !strings.Contains(d, "Request too large") || !strings.Contains(d, "/clear") {
 			t.Errorf("asked %q", d)
 		}
-		p.types("/clear")
-		f.eventually("the screen is clear", func() bool { return !strings.Contains(p.screen(), "too large") })
-		if err := f.dial().Answer(t.Context(), "go on #script:mine"); err != nil {
+		p.Types("/clear")
+		f.Eventually("the screen is clear", func() bool { return !strings.Contains(p.Screen(), "too large") })
+		if err := f.Dial().Answer(t.Context(), "go on #script:mine"); err != nil {
 			t.Fatal(err)
 		}
-		p.ends()
+		p.Ends()
 		f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
 		f.unsaid("tries again")
 	})
@@ -517,23 +517,23 @@ func TestStopHookIsCutShort(t *testing.T) {
 		n.Verify = []string{slowCheck}
 	}), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Report("one")}, {mt.Text("so far")}, {mt.Shell("touch fixed; " + commit)}, {mt.Report("two")}, {mt.Text("end")}}})
 	p := f.inPane()
-	beside := filepath.Dir(f.tree)
-	f.eventually("the check runs", func() bool { return exists(filepath.Join(beside, "checking")) })
+	beside := filepath.Dir(f.Tree)
+	f.Eventually("the check runs", func() bool { return exists(filepath.Join(beside, "checking")) })
 	f.label("checking")
 	f.killHook("Stop")
 	p.rests()
-	f.write(beside, "go", "")
-	p.ends()
+	f.Write(beside, "go", "")
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "two", Commits: 1}, "checking, running, checking, running", nil, nil)
 }
 
 // killHook ends a hook that waits, as its time-out does.
 func (f *fixture) killHook(event string) {
-	f.t.Helper()
-	f.eventually("the hook waits", func() bool {
-		for _, p := range f.processes() {
+	f.T.Helper()
+	f.Eventually("the hook waits", func() bool {
+		for _, p := range f.Processes() {
 			args, err := exec.Command("ps", "-o", "args=", "-p", fmt.Sprint(p.PID)).Output()
-			if err == nil && strings.TrimSpace(string(args)) == f.run.Binary()+" hook "+event {
+			if err == nil && strings.TrimSpace(string(args)) == f.Run.Binary()+" hook "+event {
 				return syscall.Kill(p.PID, syscall.SIGTERM) == nil
 			}
 		}
@@ -548,21 +548,21 @@ func TestEscapeWhileChecking(t *testing.T) {
 	f := newFixture(t, node("s", func(n *dag.Node) { n.Verify = []string{slowCheck} }), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Report("one")}, {mt.Text("so far")}, {mt.Shell("touch fixed; " + commit)}, {mt.Report("two")}, {mt.Text("end")}}})
 	p := f.inPane()
-	beside := filepath.Dir(f.tree)
-	f.eventually("the check runs", func() bool { return exists(filepath.Join(beside, "checking")) })
-	p.shows("so far")
-	p.keys("Escape") // once: another would clear what is typed later
+	beside := filepath.Dir(f.Tree)
+	f.Eventually("the check runs", func() bool { return exists(filepath.Join(beside, "checking")) })
+	p.Shows("so far")
+	p.Keys("Escape") // once: another would clear what is typed later
 	f.label("taken over")
 	p.rests()
-	f.write(beside, "go", "")
-	f.eventually("the check has failed", func() bool { return strings.Contains(f.log(), "check failed") })
+	f.Write(beside, "go", "")
+	f.Eventually("the check has failed", func() bool { return strings.Contains(f.Log(), "check failed") })
 	if n := len(f.server.Requests()); n != 2 {
 		t.Errorf("%d requests", n)
 	}
-	if err := f.dial().Release(t.Context()); err != nil {
+	if err := f.Dial().Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.ends()
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "two", Commits: 1}, "", nil, nil)
 }
 
@@ -582,15 +582,15 @@ func TestFailsWhileTakenOver(t *testing.T) {
 				mt.Script{Name: "mine", Turns: []mt.Turn{{fault, mt.Report("nothing was needed")}, {mt.Text("end")}}})
 			p := f.inPane()
 			f.label("needs input")
-			p.shows("waiting")
+			p.Shows("waiting")
 			p.rests()
-			p.types("let me see #script:mine")
+			p.Types("let me see #script:mine")
 			f.label("taken over")
-			p.shows("Resend your message")
-			if err := f.dial().Release(t.Context()); err != nil {
+			p.Shows("Resend your message")
+			if err := f.Dial().Release(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			p.ends()
+			p.Ends()
 			f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
 		})
 	}
@@ -609,24 +609,24 @@ func TestTwoPermissions(t *testing.T) {
 		{delegated("one"), delegated("two")}, {mt.Text("waiting")}, {mt.Text("waiting")}, {mt.Report("nothing was needed")}, {mt.Text("end")},
 		{mt.Report("nothing was needed")}, {mt.Text("end")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}},
 		asksFor("one"), asksFor("two"))
-	f.write(f.home.Claude, "settings.json", `{"permissions":{"ask":["Bash(touch:*)"]}}`)
+	f.Write(f.home.Claude, "settings.json", `{"permissions":{"ask":["Bash(touch:*)"]}}`)
 	p := f.inPane()
 	f.label("needs input")
-	asked := func() string { return strings.Fields(f.last(run.Active).Detail + " - - - - - -")[5] } // may it use Bash? touch NAME
+	asked := func() string { return strings.Fields(f.Last(run.Active).Detail + " - - - - - -")[5] } // may it use Bash? touch NAME
 	first := asked()
-	if err := f.dial().Answer(t.Context(), "yes"); err != nil {
+	if err := f.Dial().Answer(t.Context(), "yes"); err != nil {
 		t.Fatal(err)
 	}
-	f.eventually("the one that was asked about is made", func() bool { return exists(filepath.Join(f.tree, first)) })
-	f.eventually("the other is asked about", func() bool { name := asked(); return name != first && (name == "one" || name == "two") })
+	f.Eventually("the one that was asked about is made", func() bool { return exists(filepath.Join(f.Tree, first)) })
+	f.Eventually("the other is asked about", func() bool { name := asked(); return name != first && (name == "one" || name == "two") })
 	f.label("needs input")
-	if name := asked(); exists(filepath.Join(f.tree, name)) {
+	if name := asked(); exists(filepath.Join(f.Tree, name)) {
 		t.Errorf("%s was made before it was allowed", name)
 	}
-	if err := f.dial().Answer(t.Context(), "yes"); err != nil {
+	if err := f.Dial().Answer(t.Context(), "yes"); err != nil {
 		t.Fatal(err)
 	}
-	p.ends()
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed", Commits: 1}, "", nil, []string{"one", "two"})
 }
 
@@ -636,17 +636,17 @@ func TestUntoldDialog(t *testing.T) {
 	f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
 		{delegated("sub")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}}, sub)
 	p := f.inPane()
-	p.shows("Auto mode can't check")
+	p.Shows("Auto mode can't check")
 	f.label("needs input")
-	if d := f.last(run.Active).Detail; !strings.Contains(d, "shows a dialog") {
+	if d := f.Last(run.Active).Detail; !strings.Contains(d, "shows a dialog") {
 		t.Errorf("asked %q", d)
 	}
-	if err := f.dial().Answer(t.Context(), "yes"); err == nil || !strings.Contains(err.Error(), "in its pane alone") {
+	if err := f.Dial().Answer(t.Context(), "yes"); err == nil || !strings.Contains(err.Error(), "in its pane alone") {
 		t.Errorf("an answer that cannot reach the dialog: %v", err)
 	}
-	p.keys("Escape")
-	f.eventually("it goes on or is a person's", func() bool { a := f.last(run.Active).Activity; return a != dag.NeedsInput })
-	if err := f.dial().Cancel(t.Context()); err != nil {
+	p.Keys("Escape")
+	f.Eventually("it goes on or is a person's", func() bool { a := f.Last(run.Active).Activity; return a != dag.NeedsInput })
+	if err := f.Dial().Cancel(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -658,17 +658,17 @@ func TestDialogOpensWhileAMessageWaits(t *testing.T) {
 	f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Hold("told"), delegated("sub")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}}, sub)
 	p := f.inPane()
-	f.eventually("it is at work", func() bool { return len(f.server.Requests()) > 0 })
-	if err := f.dial().Answer(t.Context(), "use the second schema"); err != nil {
+	f.Eventually("it is at work", func() bool { return len(f.server.Requests()) > 0 })
+	if err := f.Dial().Answer(t.Context(), "use the second schema"); err != nil {
 		t.Fatal(err)
 	}
 	f.server.Release("told")
-	p.shows("Auto mode can't check")
+	p.Shows("Auto mode can't check")
 	f.label("needs input")
-	if d := f.last(run.Active).Detail; !strings.Contains(d, "shows a dialog") {
+	if d := f.Last(run.Active).Detail; !strings.Contains(d, "shows a dialog") {
 		t.Errorf("asked %q", d)
 	}
-	if err := f.dial().Cancel(t.Context()); err != nil {
+	if err := f.Dial().Cancel(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -678,16 +678,16 @@ func TestPermissionIsRejectedInThePane(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Shell("touch made")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
-	f.write(f.home.Claude, "settings.json", `{"permissions":{"ask":["Bash(touch:*)"]}}`)
+	f.Write(f.home.Claude, "settings.json", `{"permissions":{"ask":["Bash(touch:*)"]}}`)
 	p := f.inPane()
 	f.label("needs input")
-	p.shows("Do you want to")
-	p.keys("Escape")
+	p.Shows("Do you want to")
+	p.Keys("Escape")
 	f.label("taken over")
-	if err := f.dial().Release(t.Context()); err != nil {
+	if err := f.Dial().Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.ends()
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, taken over, running", nil, []string{"!made"})
 }
 
@@ -696,17 +696,17 @@ func TestHooksWithoutWrapper(t *testing.T) {
 	t.Parallel()
 	var f *fixture
 	f = newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("end")}}},
-		mt.Script{Name: "alone", Turns: inTree([]mt.Turn{{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/made", "content": "x"}}}, {mt.Shell("touch made")}, {mt.Text("stopped")}}, func() string { return f.tree })})
+		mt.Script{Name: "alone", Turns: inTree([]mt.Turn{{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/made", "content": "x"}}}, {mt.Shell("touch made")}, {mt.Text("stopped")}}, func() string { return f.Tree })})
 	f.start()()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, nil)
-	cmd := exec.CommandContext(t.Context(), mt.Claude(t), "-p", "--dangerously-skip-permissions", "--settings", f.run.NodeDir("a")+"/settings-1.json", "--", "do #script:alone")
-	cmd.Env = append(f.home.Env, "CMUX_SOCKET="+f.run.Socket("a"), "CMUX_NODE=a", "CMUX_TOKEN=secret")
-	cmd.Dir = f.tree
+	cmd := exec.CommandContext(t.Context(), mt.Claude(t), "-p", "--dangerously-skip-permissions", "--settings", f.Run.NodeDir("a")+"/settings-1.json", "--", "do #script:alone")
+	cmd.Env = append(f.Env, "CMUX_SOCKET="+f.Run.Socket("a"), "CMUX_NODE=a", "CMUX_TOKEN=secret")
+	cmd.Dir = f.Tree
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "stopped") {
 		t.Errorf("%v: %s", err, out)
 	}
-	if exists(f.tree + "/made") {
+	if exists(f.Tree + "/made") {
 		t.Error("it was let write")
 	}
 	rs := f.server.Requests()

@@ -14,10 +14,10 @@ import (
 // meddle has the program started with its settings changed by a sed script, as
 // a policy does that stands above them, while $HOME/meddled is there.
 func (f *fixture) meddle(script string) {
-	f.t.Helper()
+	f.T.Helper()
 	dir := filepath.Join(f.home.Dir, "meddle")
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 	shim := `#!/bin/sh
 if test -e "$HOME/meddled"; then
@@ -26,36 +26,36 @@ if test -e "$HOME/meddled"; then
 		last=$a
 	done
 fi
-exec '` + mt.Claude(f.t) + `' "$@"
+exec '` + mt.Claude(f.T) + `' "$@"
 `
 	if err := os.WriteFile(filepath.Join(dir, "claude"), []byte(shim), 0o755); err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
-	f.write(f.home.Dir, "meddled", "")
-	for i, e := range f.home.Env {
+	f.Write(f.home.Dir, "meddled", "")
+	for i, e := range f.Env {
 		if rest, ok := strings.CutPrefix(e, "PATH="); ok {
-			f.home.Env[i] = "PATH=" + dir + ":" + rest
+			f.Env[i] = "PATH=" + dir + ":" + rest
 		}
 	}
-	env := f.home.Env
+	env := f.Env
 	self, err := os.Executable()
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
-	plan := f.run.Plan
+	plan := f.Run.Plan
 	plan.ID += "-x"
-	if f.run, err = run.Create(plan, nil, env, self); err != nil {
-		f.t.Fatal(err)
+	if f.Run, err = run.Create(plan, nil, env, self); err != nil {
+		f.T.Fatal(err)
 	}
-	f.append(run.Record{Type: run.Started, Node: f.node.Name, Attempt: 1, Place: &f.spec.Place})
+	f.Append(run.Record{Type: run.Started, Node: f.Node.Name, Attempt: 1, Place: &f.Spec.Place})
 }
 
 // refusing is a person's hook that refuses prompts while $HOME/meddled is there.
 func refusing(how string) func(f *fixture) {
 	return func(f *fixture) {
-		f.write(f.home.Dir, "refuse.sh", `test -e "$HOME/meddled" || exit 0; `+how+"\n")
-		f.write(f.home.Dir, "meddled", "")
-		f.write(f.home.Claude, "settings.json", `{"skipDangerousModePermissionPrompt":true,"hooks":{"UserPromptSubmit":[{"hooks":[{"type":"command","command":"sh `+f.home.Dir+`/refuse.sh"}]}]}}`)
+		f.Write(f.home.Dir, "refuse.sh", `test -e "$HOME/meddled" || exit 0; `+how+"\n")
+		f.Write(f.home.Dir, "meddled", "")
+		f.Write(f.home.Claude, "settings.json", `{"skipDangerousModePermissionPrompt":true,"hooks":{"UserPromptSubmit":[{"hooks":[{"type":"command","command":"sh `+f.home.Dir+`/refuse.sh"}]}]}}`)
 	}
 }
 
@@ -102,22 +102,22 @@ func TestSilence(t *testing.T) {
 				c.before(f)
 				p := f.inPane()
 				f.label("needs input")
-				if d := f.last(run.Active).Detail; !strings.Contains(d, c.says) || !strings.Contains(d, "answer `go on`") {
+				if d := f.Last(run.Active).Detail; !strings.Contains(d, c.says) || !strings.Contains(d, "answer `go on`") {
 					t.Errorf("says %q", d)
 				}
 				if n := len(f.server.Requests()); n > c.most {
 					t.Errorf("%d requests before it was stopped", n)
 				}
-				for _, proc := range f.processes() {
+				for _, proc := range f.Processes() {
 					t.Errorf("still runs: %v", proc)
 				}
 				if err := os.Remove(filepath.Join(f.home.Dir, "meddled")); err != nil {
 					t.Fatal(err)
 				}
-				if err := f.dial().Answer(t.Context(), "go on #script:mended"); err != nil {
+				if err := f.Dial().Answer(t.Context(), "go on #script:mended"); err != nil {
 					t.Fatal(err)
 				}
-				p.ends()
+				p.Ends()
 				f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", nil, []string{"!" + beside("stray")})
 			})
 			t.Run("headless", func(t *testing.T) {

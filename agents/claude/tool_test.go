@@ -37,10 +37,10 @@ func TestReportByTool(t *testing.T) {
 					{mt.Shell("git add -A && git commit -q -m more")},
 					{doneByTool("made it")},
 					{mt.Text("never said")},
-				}, func() string { return f.tree })})
-			f.write(f.home.Claude, "settings.json", manual)
+				}, func() string { return f.Tree })})
+			f.Write(f.home.Claude, "settings.json", manual)
 			if pane {
-				f.inPane().ends()
+				f.inPane().Ends()
 			} else {
 				f.start()()
 			}
@@ -75,21 +75,21 @@ func TestAskByTool(t *testing.T) {
 			{doneByTool("nothing was needed: asked")},
 		}})
 	p := f.inPane()
-	f.becomes("needs input")
-	if d := f.last(run.Active).Detail; d != "Which color?\n  1. red\n  2. blue" {
+	f.Becomes("needs input")
+	if d := f.Last(run.Active).Detail; d != "Which color?\n  1. red\n  2. blue" {
 		t.Errorf("asked %q", d)
 	}
-	if err := f.dial().Answer(t.Context(), "2"); err != nil {
+	if err := f.Dial().Answer(t.Context(), "2"); err != nil {
 		t.Fatal(err)
 	}
-	f.becomes("needs input, running, needs input")
-	if d := f.last(run.Active).Detail; d != "blocked: no key" {
+	f.Becomes("needs input, running, needs input")
+	if d := f.Last(run.Active).Detail; d != "blocked: no key" {
 		t.Errorf("asked %q", d)
 	}
-	if err := f.dial().Answer(t.Context(), "look in .env.example"); err != nil {
+	if err := f.Dial().Answer(t.Context(), "look in .env.example"); err != nil {
 		t.Fatal(err)
 	}
-	p.ends()
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed: asked"}, "", nil, nil)
 	var said []string
 	rs := f.server.Requests()
@@ -99,7 +99,7 @@ func TestAskByTool(t *testing.T) {
 	if want := []string{"blue", "look in .env.example", "published COLOR"}; !slices.Equal(said, want) {
 		t.Errorf("the tools answered %q, not %q", said, want)
 	}
-	if r := f.last(run.Output); r == nil || r.Key != "COLOR" || r.Value != "blue" {
+	if r := f.Last(run.Output); r == nil || r.Key != "COLOR" || r.Value != "blue" {
 		t.Errorf("the output is recorded as %+v", r)
 	}
 }
@@ -127,10 +127,10 @@ func TestTakeOverWhileCallWaits(t *testing.T) {
 		{doneByTool("nothing was needed: was told")},
 	}})
 	p := f.inPane()
-	f.becomes("needs input")
-	p.types("take green")
-	f.becomes("taken over")
-	p.ends()
+	f.Becomes("needs input")
+	p.Types("take green")
+	f.Becomes("taken over")
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed: was told"}, "", nil, nil)
 	rs := f.server.Requests()
 	heard := false

@@ -45,7 +45,7 @@ var troubles = []scenario{
 		turns: []mt.Turn{{inBackground("while :; do sleep 1; done")}, {mt.Report("nothing was needed")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "nothing was needed"}},
 	{name: "waits for a command in the background", before: func(f *fixture) {
-		f.write(f.home.Claude, "settings.json", `{"skipDangerousModePermissionPrompt":true,"hooks":{"Stop":[{"hooks":[{"type":"command","command":"touch \"$HOME/stopped\""}]}]}}`)
+		f.Write(f.home.Claude, "settings.json", `{"skipDangerousModePermissionPrompt":true,"hooks":{"Stop":[{"hooks":[{"type":"command","command":"touch \"$HOME/stopped\""}]}]}}`)
 	},
 		turns: []mt.Turn{{inBackground("until test -e \"$HOME/stopped\"; do sleep 0.1; done; echo made > a.txt; " + commit)}, {mt.Text("waiting for it")}, {mt.Report("made it")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "made it", Commits: 1},
@@ -64,16 +64,16 @@ var troubles = []scenario{
 		turns: []mt.Turn{{delegated("writer")}, {mt.Shell("until test -e ../tried; do sleep 0.1; done; echo x >> README; cp README new.txt")}, {mt.Text("waiting")}, {mt.Report("looks good")}, {mt.Text("end")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "looks good"},
 		more: func(f *fixture) {
-			if s := f.git(f.root, "status", "--porcelain"); s != "" {
-				f.t.Errorf("a review changed the project: %s", s)
+			if s := f.Git(f.Root, "status", "--porcelain"); s != "" {
+				f.T.Errorf("a review changed the project: %s", s)
 			}
 		}},
 	{name: "writes out of its scope again and again", change: func(n *dag.Node) { n.Scope, n.VerifyAttempts = []string{"src/"}, 2 },
 		turns: []mt.Turn{{mt.Shell(`echo > 'a b'; echo > "$(printf 'new\nline')"; echo > "$(printf 'é\033[2J')"; ` + commit)}, {mt.Report("one")}, {mt.Text("end")}, {mt.Report("two")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Failed, Reason: dag.ReasonScope, Detail: "a b", Commits: 1},
 		more: func(f *fixture) {
-			if d := f.ended().Detail; strings.ContainsAny(d, "\n\x1b") {
-				f.t.Errorf("names as they are in %q", d)
+			if d := f.Ended().Detail; strings.ContainsAny(d, "\n\x1b") {
+				f.T.Errorf("names as they are in %q", d)
 			}
 			f.told("a b", 0)
 		}},
@@ -89,7 +89,7 @@ var troubles = []scenario{
 		turns: []mt.Turn{{mt.Report("one")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Detail: "no end within 1s"}},
 	{name: "finds hooks turned off in every settings file", before: func(f *fixture) {
-		f.write(f.home.Claude, "settings.json", `{"skipDangerousModePermissionPrompt":true,"disableAllHooks":true}`)
+		f.Write(f.home.Claude, "settings.json", `{"skipDangerousModePermissionPrompt":true,"disableAllHooks":true}`)
 		f.projectSettings("settings.json", hooksOff)
 		f.projectSettings("settings.local.json", hooksOff)
 	},
@@ -114,13 +114,13 @@ var strayWrite = mt.ToolUse{Name: "Write", Input: map[string]string{"file_path":
 
 // projectSettings writes settings of the project, which git is told to overlook.
 func (f *fixture) projectSettings(name, content string) {
-	f.t.Helper()
-	dir := filepath.Join(f.tree, ".claude")
+	f.T.Helper()
+	dir := filepath.Join(f.Tree, ".claude")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
-	f.write(dir, name, content)
-	f.write(f.git(f.tree, "rev-parse", "--absolute-git-dir")+"/../../info", "exclude", ".claude\n")
+	f.Write(dir, name, content)
+	f.Write(f.Git(f.Tree, "rev-parse", "--absolute-git-dir")+"/../../info", "exclude", ".claude\n")
 }
 
 func reviewing(n *dag.Node) { n.Role, n.Branch = dag.RoleReview, "" }
@@ -152,11 +152,11 @@ func TestTroubleInAPane(t *testing.T) {
 	}
 }
 
-func (f *fixture) setenv(e string) { f.home.Env = append(f.home.Env, e) }
+func (f *fixture) setenv(e string) { f.Env = append(f.Env, e) }
 
 // remembers checks that the model was given the text after a compaction.
 func (f *fixture) remembers(text string) {
-	f.t.Helper()
+	f.T.Helper()
 	compacted := false
 	for _, r := range f.server.Requests() {
 		if r.Compaction() {
@@ -165,62 +165,62 @@ func (f *fixture) remembers(text string) {
 			return
 		}
 	}
-	f.t.Errorf("compacted %v, and the model was not told %q", compacted, text)
+	f.T.Errorf("compacted %v, and the model was not told %q", compacted, text)
 }
 
 // spent checks the tokens: each answered request counts once.
 func (f *fixture) spent() {
-	f.t.Helper()
+	f.T.Helper()
 	failed := 1
-	if got, want := f.ended().Used.Counted(), int64(120*(len(f.server.Requests())-failed)); got > want || got < want-2*120 {
-		f.t.Errorf("%d tokens, want about %d", got, want)
+	if got, want := f.Ended().Used.Counted(), int64(120*(len(f.server.Requests())-failed)); got > want || got < want-2*120 {
+		f.T.Errorf("%d tokens, want about %d", got, want)
 	}
 }
 
 // unsaid checks that the log has no such text.
 func (f *fixture) unsaid(text string) {
-	f.t.Helper()
-	if strings.Contains(f.log(), text) {
-		f.t.Errorf("in the log: %s", text)
+	f.T.Helper()
+	if strings.Contains(f.Log(), text) {
+		f.T.Errorf("in the log: %s", text)
 	}
 }
 
 // told checks what the model was handed back: it has the text, is no longer
 // than most, and is text.
 func (f *fixture) told(text string, most int) {
-	f.t.Helper()
+	f.T.Helper()
 	for _, r := range f.server.Requests() {
 		for _, said := range r.UserTexts() {
 			if strings.Contains(said, "<task>") || !strings.Contains(said, text) || !strings.Contains(said, "report again") {
 				continue
 			}
 			if i := strings.IndexFunc(said, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' }); i >= 0 {
-				f.t.Errorf("told %q", said[max(0, i-50):min(len(said), i+50)])
+				f.T.Errorf("told %q", said[max(0, i-50):min(len(said), i+50)])
 			}
 			if most > 0 && len(said) > most {
-				f.t.Errorf("told %d bytes", len(said))
+				f.T.Errorf("told %d bytes", len(said))
 			}
 			return
 		}
 	}
-	f.t.Errorf("the model was not told %q", text)
+	f.T.Errorf("the model was not told %q", text)
 }
 
 const hookFile = `{"skipDangerousModePermissionPrompt":true,"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"echo x >> \"$HOME/%s\""}]}]}}` + "\n"
 
 // ownHooks gives a person hooks of their own, for themselves and in the project.
 func ownHooks(f *fixture) {
-	f.write(f.home.Claude, "settings.json", strings.Replace(hookFile, "%s", "theirs", 1))
+	f.Write(f.home.Claude, "settings.json", strings.Replace(hookFile, "%s", "theirs", 1))
 	f.projectSettings("settings.local.json", strings.Replace(hookFile, "%s", "project", 1))
 }
 
 func ownHooksRan(f *fixture) {
-	for name, path := range map[string]string{"theirs": f.home.Claude + "/settings.json", "project": f.tree + "/.claude/settings.local.json"} {
+	for name, path := range map[string]string{"theirs": f.home.Claude + "/settings.json", "project": f.Tree + "/.claude/settings.local.json"} {
 		if got, err := os.ReadFile(path); err != nil || string(got) != strings.Replace(hookFile, "%s", name, 1) {
-			f.t.Errorf("%s: %v %s", path, err, got)
+			f.T.Errorf("%s: %v %s", path, err, got)
 		}
 		if b, err := os.ReadFile(filepath.Join(f.home.Dir, name)); err != nil || len(b) == 0 {
-			f.t.Errorf("the hook of %s did not run: %v", path, err)
+			f.T.Errorf("the hook of %s did not run: %v", path, err)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // noted reports whether a note with that text is recorded.
 func (f *fixture) noted(text string) bool {
-	for _, r := range f.records() {
+	for _, r := range f.Records() {
 		if r.Type == run.Noted && strings.Contains(r.Detail, text) {
 			return true
 		}
@@ -22,13 +22,13 @@ func (f *fixture) noted(text string) bool {
 
 // heard checks that the model was told the text.
 func (f *fixture) heard(text string) {
-	f.t.Helper()
+	f.T.Helper()
 	for _, r := range f.server.Requests() {
 		if strings.Contains(string(r.Body), text) {
 			return
 		}
 	}
-	f.t.Errorf("the model was not told %q", text)
+	f.T.Errorf("the model was not told %q", text)
 }
 
 var reports = []mt.Turn{{mt.Text("understood")}, {mt.Report("nothing was needed, as you said")}, {mt.Text("end")}}
@@ -41,18 +41,18 @@ func TestSaidWhileChecking(t *testing.T) {
 		mt.Script{Name: "mine", Turns: []mt.Turn{{mt.Text("understood"), mt.Hold("gate")}}},
 		mt.Script{Name: "end", Turns: reports[1:]})
 	p := f.inPane()
-	beside := filepath.Dir(f.tree)
-	f.eventually("the check runs", func() bool { return exists(filepath.Join(beside, "checking")) })
-	p.shows("so far")
-	p.types("do the other thing too #script:mine")
+	beside := filepath.Dir(f.Tree)
+	f.Eventually("the check runs", func() bool { return exists(filepath.Join(beside, "checking")) })
+	p.Shows("so far")
+	p.Types("do the other thing too #script:mine")
 	f.server.WaitHeld(t, "gate", 1)
-	f.write(beside, "go", "")
-	f.eventually("it is noted", func() bool { return f.noted("comes first") })
+	f.Write(beside, "go", "")
+	f.Eventually("it is noted", func() bool { return f.noted("comes first") })
 	f.label("taken over")
 	f.server.Release("gate")
 	p.rests()
-	p.types("now report #script:end")
-	p.ends()
+	p.Types("now report #script:end")
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed, as you said"}, "", nil, nil)
 	f.heard("do the other thing too")
 }
@@ -64,11 +64,11 @@ func TestSaidBeforeTheReport(t *testing.T) {
 		mt.Script{Name: "s", Turns: []mt.Turn{{mt.Text("begun"), mt.Hold("gate"), mt.Report("nothing was needed")}, {mt.Report("nothing was needed, as you said")}, {mt.Text("end")}}})
 	p := f.inPane()
 	f.server.WaitHeld(t, "gate", 1)
-	p.shows("begun")
-	p.types("and then this")
+	p.Shows("begun")
+	p.Types("and then this")
 	f.label("taken over")
 	f.server.Release("gate")
-	p.ends()
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed, as you said"}, "", nil, nil)
 	f.heard("and then this")
 	if !f.noted("reported before it had read") {
@@ -82,13 +82,13 @@ func TestDraftIsKept(t *testing.T) {
 	f := newFixture(t, node("s", func(n *dag.Node) { n.Verify = []string{"touch ../checking; until test -e ../go; do sleep 0.1; done"} }),
 		mt.Script{Name: "s", Turns: []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("so far")}}})
 	p := f.inPane()
-	beside := filepath.Dir(f.tree)
-	f.eventually("the check runs", func() bool { return exists(filepath.Join(beside, "checking")) })
-	p.shows("so far")
-	p.exec("send-keys", "-l", "-t", p.pane, "--", "half a line")
-	p.shows("half a line")
-	f.write(beside, "go", "")
-	p.ends()
+	beside := filepath.Dir(f.Tree)
+	f.Eventually("the check runs", func() bool { return exists(filepath.Join(beside, "checking")) })
+	p.Shows("so far")
+	p.Exec("send-keys", "-l", "-t", p.ID, "--", "half a line")
+	p.Shows("half a line")
+	f.Write(beside, "go", "")
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "", []string{"typed and not sent: half a line"}, nil)
 	if !f.noted("typed and not sent: half a line") {
 		t.Error("it is not on record")
@@ -103,14 +103,14 @@ func TestSaidBeforeItWasLost(t *testing.T) {
 		mt.Script{Name: "mine", Turns: reports})
 	p := f.inPane()
 	f.server.WaitHeld(t, "never", 1)
-	p.shows("begun")
-	p.types("think of the others #script:mine")
-	p.shows("Queued")
+	p.Shows("begun")
+	p.Types("think of the others #script:mine")
+	p.Shows("Queued")
 	f.label("taken over")
 	f.killProgram()
 	f.redoLost()
 	p = f.inPane()
-	p.ends()
+	p.Ends()
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed, as you said"}, "", nil, nil)
 	f.heard("you have not read it yet")
 }

@@ -39,8 +39,8 @@ var spendings = []scenario{
 		turns: []mt.Turn{{spending}, {mt.Report("nothing was needed")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "nothing was needed"},
 		more: func(f *fixture) {
-			if got := f.ended().Used; got.CacheCreate != 5000 || got.CacheRead != 70_000 {
-				f.t.Errorf("used %+v; that of the sub-agent is not in it, once", got)
+			if got := f.Ended().Used; got.CacheCreate != 5000 || got.CacheRead != 70_000 {
+				f.T.Errorf("used %+v; that of the sub-agent is not in it, once", got)
 			}
 		}},
 	{name: "has a sub-agent that spends too much", change: budget(4000),
@@ -71,43 +71,43 @@ func TestSpendingInAPane(t *testing.T) {
 
 // used checks what the attempt used, the last answer perhaps included.
 func (f *fixture) used(want, last dag.Usage) {
-	f.t.Helper()
-	if got := f.ended().Used; got != want && got != want.Plus(last) {
-		f.t.Errorf("used %+v, want %+v, or with the last answer %+v more", got, want, last)
+	f.T.Helper()
+	if got := f.Ended().Used; got != want && got != want.Plus(last) {
+		f.T.Errorf("used %+v, want %+v, or with the last answer %+v more", got, want, last)
 	}
 }
 
 // overBudget checks that an end for the budget is final.
 func (f *fixture) overBudget() {
-	f.t.Helper()
-	end := f.ended()
+	f.T.Helper()
+	end := f.Ended()
 	if end.Retry || end.Marker() != 1 {
-		f.t.Errorf("it is to be tried again: %+v", end)
+		f.T.Errorf("it is to be tried again: %+v", end)
 	}
-	if b, err := os.ReadFile(filepath.Join(f.run.Signals(), "a.done")); err != nil || string(b) != "1\n" {
-		f.t.Errorf("marker %q, %v", b, err)
+	if b, err := os.ReadFile(filepath.Join(f.Run.Signals(), "a.done")); err != nil || string(b) != "1\n" {
+		f.T.Errorf("marker %q, %v", b, err)
 	}
 }
 
 // restores checks that the snapshot of the end brings a file back.
 func (f *fixture) restores(name, content string) {
-	f.t.Helper()
-	if err := os.Remove(filepath.Join(f.tree, name)); err != nil {
-		f.t.Fatal(err)
+	f.T.Helper()
+	if err := os.Remove(filepath.Join(f.Tree, name)); err != nil {
+		f.T.Fatal(err)
 	}
-	repo, err := worktree.Open(f.t.Context(), f.root)
+	repo, err := worktree.Open(f.T.Context(), f.Root)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
-	s, err := repo.FindSnapshot(f.t.Context(), f.ended().Snapshot)
+	s, err := repo.FindSnapshot(f.T.Context(), f.Ended().Snapshot)
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
-	if _, err := repo.Restore(f.t.Context(), s, worktree.RestoreSpec{}); err != nil {
-		f.t.Fatal(err)
+	if _, err := repo.Restore(f.T.Context(), s, worktree.RestoreSpec{}); err != nil {
+		f.T.Fatal(err)
 	}
-	if b, err := os.ReadFile(filepath.Join(f.tree, name)); err != nil || string(b) != content {
-		f.t.Errorf("%s holds %q, %v", name, b, err)
+	if b, err := os.ReadFile(filepath.Join(f.Tree, name)); err != nil || string(b) != content {
+		f.T.Errorf("%s holds %q, %v", name, b, err)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestUseOfAResumedConversation(t *testing.T) {
 	f.server.WaitHeld(t, "gate", 1)
 	// What is used is counted from the transcript, which the program writes a while
 	// after it was answered.
-	f.eventually("the transcript holds both messages", func() bool {
+	f.Eventually("the transcript holds both messages", func() bool {
 		found, _ := filepath.Glob(filepath.Join(f.home.Claude, "projects", "*", "*.jsonl"))
 		return slices.ContainsFunc(found, func(name string) bool {
 			b, err := os.ReadFile(name)
@@ -135,7 +135,7 @@ func TestUseOfAResumedConversation(t *testing.T) {
 	f.server.WaitHeld(t, "gate", 1)
 	f.server.Release("gate")
 	wait()
-	h := f.history()
+	h := f.History()
 	n := &h.Nodes[0]
 	if want := (dag.Usage{CacheCreate: 321_000}); n.Used != want || h.Used != want || len(n.Attempts) != 2 {
 		t.Errorf("the node used %+v in %d attempts, the run %+v, want %+v", n.Used, len(n.Attempts), h.Used, want)
@@ -150,7 +150,7 @@ func TestUseOfAResumedConversation(t *testing.T) {
 func TestUseOfEarlierAttemptsCounts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, node("s", budget(700)), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Hold("never")}}})
-	f.spec.Used = dag.Usage{Output: 701}
+	f.Spec.Used = dag.Usage{Output: 701}
 	f.start()()
 	f.check(run.End{Outcome: dag.Failed, Reason: dag.ReasonBudget, Detail: "a has used 701 of its budget of 700 tokens"}, "", nil, nil)
 	if n := len(f.server.Requests()); n > 0 {

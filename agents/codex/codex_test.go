@@ -8,28 +8,27 @@ import (
 	"syscall"
 	"testing"
 
+	"cmux/agents/agenttest"
+	"cmux/agents/attempt"
 	"cmux/agents/codex"
 	"cmux/agents/event"
 	mt "cmux/agents/modeltest"
 	"cmux/agents/run"
-	"cmux/agents/seal/sealtest"
-	"cmux/agents/stdio/stdiotest"
 	"cmux/dag"
 )
 
 func TestMain(m *testing.M) {
-	stdiotest.Main(codex.Kind())
-	os.Exit(sealtest.Main(m))
+	agenttest.Main(m, attempt.Limits{}, codex.Kind())
 }
 
 // fixture is a node of the real Codex before a scripted model.
-func fixture(t *testing.T, change func(*dag.Node), turns ...mt.Turn) (*stdiotest.Fixture, *mt.Server) {
+func fixture(t *testing.T, change func(*dag.Node), turns ...mt.Turn) (*agenttest.Fixture, *mt.Server) {
 	t.Helper()
 	server := mt.New(t, mt.Script{Name: "work", Turns: turns})
 	base := t.TempDir()
 	home := mt.Env(t, server, base)
-	n := stdiotest.Node(codex.Name, "Do what is to be done. #script:work", change)
-	return stdiotest.New(t, base, n, home.Env), server
+	n := agenttest.Node(codex.Name, "Do what is to be done. #script:work", change)
+	return agenttest.New(t, base, n, home.Env), server
 }
 
 func auto(n *dag.Node) { n.AutoAccept = true }
@@ -319,7 +318,7 @@ func TestPane(t *testing.T) {
 		mt.Turn{mt.Text("as you say")},
 		mt.Turn{mt.Shell("git commit -q --allow-empty -m work")},
 		mt.Turn{mt.Report("made it")})
-	_, wait := f.StartInPane()
+	_, wait := f.StartOnTerminal()
 	c := f.Dial()
 	f.Becomes("needs input")
 	if a := f.Last(run.Active); !strings.Contains(a.Detail, "may it run: echo no") {
@@ -364,7 +363,7 @@ func TestPane(t *testing.T) {
 func TestLeave(t *testing.T) {
 	t.Parallel()
 	f, _ := fixture(t, nil, mt.Turn{mt.Text("hello"), mt.Shell("sleep 1000")})
-	_, wait := f.StartInPane()
+	_, wait := f.StartOnTerminal()
 	f.Eventually("it works", func() bool { return strings.Contains(f.Log(), "* shell sleep 1000") })
 	f.Type("\x04")
 	f.Becomes("needs input")

@@ -8,10 +8,10 @@ import (
 	"syscall"
 	"testing"
 
+	"cmux/agents/agenttest"
+	"cmux/agents/attempt"
 	"cmux/agents/kimi"
 	"cmux/agents/run"
-	"cmux/agents/seal/sealtest"
-	"cmux/agents/stdio/stdiotest"
 	"cmux/dag"
 )
 
@@ -20,11 +20,10 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "kimi" {
 		os.Exit(playKimi(os.Args[1:]))
 	}
-	stdiotest.Main(kimi.Kind())
-	os.Exit(sealtest.Main(m))
+	agenttest.Main(m, attempt.Limits{}, kimi.Kind())
 }
 
-func fixture(t *testing.T, change func(*dag.Node), script ...[]step) *stdiotest.Fixture {
+func fixture(t *testing.T, change func(*dag.Node), script ...[]step) *agenttest.Fixture {
 	t.Helper()
 	base := t.TempDir()
 	bin := filepath.Join(base, "bin")
@@ -47,13 +46,13 @@ func fixture(t *testing.T, change func(*dag.Node), script ...[]step) *stdiotest.
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@localhost", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@localhost",
 	}
-	return stdiotest.New(t, base, stdiotest.Node(kimi.Name, "Do what is to be done.", change), env)
+	return agenttest.New(t, base, agenttest.Node(kimi.Name, "Do what is to be done.", change), env)
 }
 
 func auto(n *dag.Node) { n.AutoAccept = true }
 
 // received is what the stand-in was sent in the conversation.
-func received(t *testing.T, f *stdiotest.Fixture, conversation string) string {
+func received(t *testing.T, f *agenttest.Fixture, conversation string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(filepath.Dir(f.Root), "kimi", conversation, "received.jsonl"))
 	if err != nil {
@@ -218,7 +217,7 @@ func TestPane(t *testing.T) {
 		[]step{{Write: ".envrc"}, {Shell: "touch secret"}, {Ask: "which way?"}, {Ask: "and now?"}, {Forever: true}},
 		[]step{{Say: "as you say"}, {Steered: true}, {Say: "hm"}},
 		[]step{{Shell: "git add -A && git commit -q -m work"}, {Shell: "cmux done 'made it'"}})
-	_, wait := f.StartInPane()
+	_, wait := f.StartOnTerminal()
 	c := f.Dial()
 	f.Becomes("needs input")
 	if a := f.Last(run.Active); !strings.Contains(a.Detail, "WriteFile") {
@@ -272,7 +271,7 @@ func TestPane(t *testing.T) {
 func TestLeave(t *testing.T) {
 	t.Parallel()
 	f := fixture(t, nil, []step{{Say: "hello"}, {Forever: true}})
-	_, wait := f.StartInPane()
+	_, wait := f.StartOnTerminal()
 	f.Eventually("it speaks", func() bool { return strings.Contains(f.Log(), "hello") })
 	f.Type("\x04")
 	f.Becomes("needs input")

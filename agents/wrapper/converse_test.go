@@ -98,14 +98,14 @@ func TestConversationsHeadless(t *testing.T) {
 			f := newFixture(t, scriptedNode(c.task, c.change))
 			_, out, wait := f.start()
 			code := wait()
-			rec := f.last(run.AttemptEnd)
+			rec := f.Last(run.AttemptEnd)
 			if rec == nil {
-				t.Fatalf("no end\n%s\n%s", out, f.log())
+				t.Fatalf("no end\n%s\n%s", out, f.Log())
 			}
 			end := rec.End
 			if end.Outcome != c.want.Outcome || end.Reason != c.want.Reason || c.want.Exit != anyExit && end.Exit != c.want.Exit ||
 				end.Summary != c.want.Summary || end.Used != c.want.Used || !strings.Contains(end.Detail, c.want.Detail) {
-				t.Errorf("end %+v\nwant %+v\nlog:\n%s", *end, c.want, f.log())
+				t.Errorf("end %+v\nwant %+v\nlog:\n%s", *end, c.want, f.Log())
 			}
 			if code != end.Marker() {
 				t.Errorf("exit %d, marker %d", code, end.Marker())
@@ -113,50 +113,50 @@ func TestConversationsHeadless(t *testing.T) {
 			if c.activities != "" && f.activities() != c.activities {
 				t.Errorf("was %q, want %q", f.activities(), c.activities)
 			}
-			if !strings.Contains(f.log(), c.log) {
-				t.Errorf("log:\n%s\nwant %q in it", f.log(), c.log)
+			if !strings.Contains(f.Log(), c.log) {
+				t.Errorf("log:\n%s\nwant %q in it", f.Log(), c.log)
 			}
 		})
 	}
 }
 
 func (f *fixture) inPane() *fixture {
-	f.spec.Headless = false
-	f.write()
+	f.Spec.Headless = false
+	f.WriteSpec()
 	return f
 }
 
 func (f *fixture) becomes(activities string) {
-	f.t.Helper()
-	eventually(f.t, "it becomes "+activities, func() bool { return f.activities() == activities })
+	f.T.Helper()
+	f.Eventually("it becomes "+activities, func() bool { return f.activities() == activities })
 }
 
 func TestNeedsInput(t *testing.T) {
 	f := newFixture(t, scriptedNode("cmux blocked 'which one?'; read -r line; echo \"told: $line\"; cmux done \"$line\"; sleep 1000", nil)).inPane()
 	// A runner lives, so the slot it gave back has to be granted again.
-	runner, err := signals.TryLock(run.LockPath(f.run.Plan.Root))
+	runner, err := signals.TryLock(run.LockPath(f.Run.Plan.Root))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer runner.Unlock()
 	_, _, wait := f.start()
-	c := f.dial()
+	c := f.Dial()
 	f.becomes("needs input")
-	if a := f.last(run.Active); !strings.Contains(a.Detail, "which one?") {
+	if a := f.Last(run.Active); !strings.Contains(a.Detail, "which one?") {
 		t.Errorf("%+v", a)
 	}
 	if err := c.Answer(t.Context(), "the left one"); err != nil {
 		t.Fatal(err)
 	}
 	f.becomes("needs input, wants")
-	if err := c.Ping(t.Context()); err != nil || strings.Contains(f.log(), "told:") {
-		t.Errorf("went on without a slot: %v\n%s", err, f.log())
+	if err := c.Ping(t.Context()); err != nil || strings.Contains(f.Log(), "told:") {
+		t.Errorf("went on without a slot: %v\n%s", err, f.Log())
 	}
 	if err := c.Granted(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
-	if code := wait(); code != 0 || !strings.Contains(f.log(), "told: the left one") {
-		t.Errorf("exit %d\n%s", code, f.log())
+	if code := wait(); code != 0 || !strings.Contains(f.Log(), "told: the left one") {
+		t.Errorf("exit %d\n%s", code, f.Log())
 	}
 	if f.activities() != "needs input, wants, running" {
 		t.Error(f.activities())
@@ -167,12 +167,12 @@ func TestNeedsInput(t *testing.T) {
 // attempt waits for it holds nothing up.
 func TestWithoutARunnerASlotIsNotWaitedFor(t *testing.T) {
 	f := newFixture(t, scriptedNode("cmux blocked q; read -r line; cmux done ok; sleep 1000", nil)).inPane()
-	runner, err := signals.TryLock(run.LockPath(f.run.Plan.Root))
+	runner, err := signals.TryLock(run.LockPath(f.Run.Plan.Root))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, _, wait := f.start()
-	c := f.dial()
+	c := f.Dial()
 	f.becomes("needs input")
 	if err := c.Answer(t.Context(), "go"); err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestWithoutARunnerASlotIsNotWaitedFor(t *testing.T) {
 	f.becomes("needs input, wants")
 	runner.Unlock()
 	if code := wait(); code != 0 {
-		t.Errorf("exit %d\n%s", code, f.log())
+		t.Errorf("exit %d\n%s", code, f.Log())
 	}
 }
 
@@ -192,7 +192,7 @@ func TestTakenOver(t *testing.T) {
 			"printf '{\"text\":\"%s\"}' \"<pasted>$(printf %s \"$line\" | sed 's/\"/\\\\\"/g')</pasted>\" | "+hook+"prompt; cmux done ok; sleep 1000",
 		func(n *dag.Node) { n.IdleTimeout = dag.Duration(30 * time.Second) })).inPane()
 	_, _, wait := f.start()
-	c := f.dial()
+	c := f.Dial()
 	f.becomes("taken over")
 	if err := c.Answer(t.Context(), "x"); err == nil {
 		t.Error("an answer was typed into a person's conversation")
@@ -200,7 +200,7 @@ func TestTakenOver(t *testing.T) {
 	if err := c.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(f.log(), "told:") {
+	if strings.Contains(f.Log(), "told:") {
 		t.Error("it was handed back while a person had it")
 	}
 	if err := c.Release(t.Context()); err == nil {
@@ -212,7 +212,7 @@ func TestTakenOver(t *testing.T) {
 	}
 	touch(t, f, "released")
 	if code := wait(); code != 0 {
-		t.Errorf("exit %d\n%s", code, f.log())
+		t.Errorf("exit %d\n%s", code, f.Log())
 	}
 	// The prompt that was cmux's own did not take it over again.
 	if f.activities() != "taken over, running" {
@@ -226,13 +226,13 @@ func TestTakenOverWhileItWaitsForASlot(t *testing.T) {
 	f := newFixture(t, scriptedNode(
 		"cmux blocked q; while [ ! -e typed ]; do sleep 0.01; done\n"+
 			"echo '{\"text\":\"a person typed this\"}' | "+hook+"prompt; while [ ! -e reported ]; do sleep 0.01; done; cmux done ok; sleep 1000", nil)).inPane()
-	runner, err := signals.TryLock(run.LockPath(f.run.Plan.Root))
+	runner, err := signals.TryLock(run.LockPath(f.Run.Plan.Root))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer runner.Unlock()
 	_, _, wait := f.start()
-	c := f.dial()
+	c := f.Dial()
 	f.becomes("needs input")
 	if err := c.Answer(t.Context(), "go on"); err != nil {
 		t.Fatal(err)
@@ -246,18 +246,18 @@ func TestTakenOverWhileItWaitsForASlot(t *testing.T) {
 	f.becomes("needs input, wants, taken over, taken over")
 	touch(t, f, "reported")
 	if code := wait(); code != 0 {
-		t.Errorf("exit %d\n%s", code, f.log())
+		t.Errorf("exit %d\n%s", code, f.Log())
 	}
 }
 
 func TestAPersonEndsTheAgent(t *testing.T) {
 	f := newFixture(t, scriptedNode("exit 0", func(n *dag.Node) { n.Verify = []string{"touch checked"} })).inPane()
 	_, _, wait := f.start()
-	eventually(t, "its checks have run and a person is asked", func() bool {
-		r := f.last(run.Active)
+	f.Eventually("its checks have run and a person is asked", func() bool {
+		r := f.Last(run.Active)
 		return r != nil && strings.Contains(r.Detail, "ended without a report (exit 0)") && strings.Contains(r.Detail, "its checks pass")
 	})
-	if err := f.dial().Cancel(t.Context()); err != nil {
+	if err := f.Dial().Cancel(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if code := wait(); code != 130 {
@@ -275,14 +275,14 @@ func TestOverriddenAgentIsLeftAlone(t *testing.T) {
 	f := newFixture(t, scriptedNode("echo up; while [ ! -e go ]; do sleep 0.01; done; "+hook+"turn-ended </dev/null; cmux done 'after all'; sleep 1000",
 		func(n *dag.Node) { n.Verify = []string{"false"} })).inPane()
 	_, _, wait := f.start()
-	c := f.dial()
-	eventually(t, "it is up", func() bool { return strings.Contains(f.log(), "up\n") })
+	c := f.Dial()
+	f.Eventually("it is up", func() bool { return strings.Contains(f.Log(), "up\n") })
 	if err := c.Overridden(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	touch(t, f, "go")
 	wait()
-	end := f.last(run.AttemptEnd)
+	end := f.Last(run.AttemptEnd)
 	if end == nil || end.End.Outcome != dag.Done || end.End.Summary != "after all" || len(end.End.Checks) > 0 || f.marker() != "none" {
 		t.Errorf("%+v, marker %s", end, f.marker())
 	}
@@ -297,7 +297,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 	} {
 		f := newFixture(t, scriptedNode(task, func(n *dag.Node) { n.Verify = []string{"sleep 1000"} })).inPane()
 		_, _, wait := f.start()
-		c := f.dial()
+		c := f.Dial()
 		f.becomes(name)
 		if err := c.Cancel(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -19,27 +19,27 @@ import (
 
 // say sends lines to the node's socket as they are, and returns the answers.
 func (f *fixture) say(lines ...[]byte) []attempt.Reply {
-	f.t.Helper()
-	conn, err := (&net.Dialer{}).DialContext(f.t.Context(), "unix", f.run.Socket("a"))
+	f.T.Helper()
+	conn, err := (&net.Dialer{}).DialContext(f.T.Context(), "unix", f.Run.Socket("a"))
 	if err != nil {
-		f.t.Fatal(err)
+		f.T.Fatal(err)
 	}
 	defer conn.Close()
 	dec := json.NewDecoder(conn)
 	replies := make([]attempt.Reply, len(lines))
 	for i, l := range lines {
 		if _, err := conn.Write(l); err != nil {
-			f.t.Fatal(err)
+			f.T.Fatal(err)
 		}
 		if err := dec.Decode(&replies[i]); err != nil {
-			f.t.Fatal(err)
+			f.T.Fatal(err)
 		}
 	}
 	return replies
 }
 
 func (f *fixture) incidents() (all []run.Record) {
-	for _, r := range f.records() {
+	for _, r := range f.Records() {
 		if r.Type == run.Incident {
 			all = append(all, r)
 		}
@@ -53,19 +53,19 @@ func (f *fixture) incidents() (all []run.Record) {
 func TestOrdersTakeTheKey(t *testing.T) {
 	f := newFixture(t, scriptedNode("sleep 1000", nil))
 	_, _, wait := f.start()
-	c := f.dial()
+	c := f.Dial()
 	orders := []attempt.Op{attempt.OpCancel, attempt.OpStop, attempt.OpBreak, attempt.OpAnswer, attempt.OpRelease, attempt.OpRetry,
 		attempt.OpGranted, attempt.OpOverridden, attempt.OpBudget, attempt.OpInterrupt}
 	for _, op := range orders {
-		plain, err := json.Marshal(attempt.Message{Op: op, ID: "x", Token: f.spec.Token, Text: "yes"})
+		plain, err := json.Marshal(attempt.Message{Op: op, ID: "x", Token: f.Spec.Token, Text: "yes"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		later, err := f.run.SealOrder("a", f.spec.Attempt+1, attempt.Message{Op: op, ID: "y"})
+		later, err := f.Run.SealOrder("a", f.Spec.Attempt+1, attempt.Message{Op: op, ID: "y"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		others, err := f.run.SealOrder("b", f.spec.Attempt, attempt.Message{Op: op, ID: "z"})
+		others, err := f.Run.SealOrder("b", f.Spec.Attempt, attempt.Message{Op: op, ID: "z"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestOrdersTakeTheKey(t *testing.T) {
 		t.Errorf("incidents %+v", got)
 	}
 	// A copy of an order is none.
-	release, err := f.run.SealOrder("a", f.spec.Attempt, attempt.Message{Op: attempt.OpRelease, ID: "once"})
+	release, err := f.Run.SealOrder("a", f.Spec.Attempt, attempt.Message{Op: attempt.OpRelease, ID: "once"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,16 +109,16 @@ func TestReportsAreTheAttempts(t *testing.T) {
 	f := newFixture(t, scriptedNode("exec >/dev/null; env -i CMUX_ATTEMPT=$CMUX_RUN/b/1 CMUX_SOCKET=$CMUX_SOCKET CMUX_TOKEN=$CMUX_TOKEN "+
 		"setsid "+self+" done 'from within'; sleep 1000", func(n *dag.Node) { n.Verify = []string{"until test -e go; do sleep 0.01; done"} }))
 	_, _, wait := f.start()
-	c := f.dial()
-	eventually(t, "the report from within is recorded", func() bool { n := f.last(run.Noted); return n != nil && n.Detail == "from within" })
+	c := f.Dial()
+	f.Eventually("the report from within is recorded", func() bool { n := f.Last(run.Noted); return n != nil && n.Detail == "from within" })
 	for _, args := range [][]string{{"done", "from b"}, {"blocked", "from b"}, {"hook", "activity"}} {
 		cmd := exec.CommandContext(t.Context(), self, args...)
-		cmd.Env = []string{sealtest.Env(), "CMUX_ATTEMPT=" + f.run.Plan.ID + "/b/1", "CMUX_SOCKET=" + f.run.Socket("a"), "CMUX_TOKEN=" + f.spec.Token}
+		cmd.Env = []string{sealtest.Env(), "CMUX_ATTEMPT=" + f.Run.Plan.ID + "/b/1", "CMUX_SOCKET=" + f.Run.Socket("a"), "CMUX_TOKEN=" + f.Spec.Token}
 		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "this comes from b and not from a") {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}
-	none := func(name string) string { return map[string]string{"CMUX_SOCKET": f.run.Socket("a")}[name] }
+	none := func(name string) string { return map[string]string{"CMUX_SOCKET": f.Run.Socket("a")}[name] }
 	if _, code, err := wrapper.Hook(context.Background(), none, "activity", strings.NewReader("")); err == nil || code == 0 {
 		t.Errorf("a hook without a token: %d, %v", code, err)
 	}
@@ -130,9 +130,9 @@ func TestReportsAreTheAttempts(t *testing.T) {
 	}
 	touch(t, f, "go")
 	if code := wait(); code != 0 {
-		t.Errorf("exit %d\n%s", code, f.log())
+		t.Errorf("exit %d\n%s", code, f.Log())
 	}
-	if end := f.last(run.AttemptEnd); end == nil || end.End.Summary != "from within" {
+	if end := f.Last(run.AttemptEnd); end == nil || end.End.Summary != "from within" {
 		t.Errorf("%+v", fmt.Sprint(end))
 	}
 }

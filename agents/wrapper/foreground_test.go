@@ -1,27 +1,20 @@
 package wrapper_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
-
-	"github.com/creack/pty"
 
 	"cmux/agents/agent"
 	"cmux/agents/proc"
 	"cmux/agents/run"
-	"cmux/agents/seal/sealtest"
 	"cmux/dag"
 )
 
@@ -86,62 +79,6 @@ func (a *front) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Proc
 func (a *front) Ended() <-chan struct{} { return a.program.Exited() }
 func (a *front) Exit() proc.Exit        { return a.program.Exit() }
 
-// onTerminal starts the wrapper as the leader of a session on a pty.
-func (f *fixture) onTerminal() (keyboard *os.File, shown func() string, wait func() int) {
-	f.t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	ptmx, tty, err := pty.Open()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	cmd := exec.Command(self, "exec", f.run.Dir, f.node.Name, fmt.Sprint(f.spec.Attempt))
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-	cmd.Env = []string{sealtest.Env(), "PATH=" + os.Getenv("PATH"), "TERM=screen"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		f.t.Fatal(err)
-	}
-	tty.Close()
-	var (
-		mu   sync.Mutex
-		seen bytes.Buffer
-	)
-	read, waited := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(read)
-		buf := make([]byte, 4096)
-		for {
-			n, err := ptmx.Read(buf)
-			mu.Lock()
-			seen.Write(buf[:n])
-			mu.Unlock()
-			if err != nil {
-				return
-			}
-		}
-	}()
-	go func() { defer close(waited); cmd.Wait() }()
-	f.t.Cleanup(func() {
-		cmd.Process.Kill()
-		<-waited
-		if f.t.Failed() {
-			f.t.Logf("shown:\n%s", shown())
-		}
-		proc.End(context.Background(), time.Second, proc.Attempt(f.run.Plan.ID, f.spec.Node, f.spec.Attempt))
-		<-read
-		ptmx.Close()
-	})
-	shown = func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return seen.String()
-	}
-	return ptmx, shown, func() int { <-waited; <-read; return cmd.ProcessState.ExitCode() }
-}
-
 func frontNode(task string, change func(*dag.Node)) dag.Node {
 	n := scriptedNode("", change)
 	n.Agent, n.Task = frontName, task
@@ -154,18 +91,18 @@ echo "in front"; stty -echo
 until read -r line; do :; done; echo "got $line"
 (kill -TSTP 0; echo "woken")
 cmux done ok; sleep 1000`, func(n *dag.Node) { n.Verify = []string{"echo from the check"} })).inPane()
-	keyboard, shown, wait := f.onTerminal()
-	eventually(t, "it is in front", func() bool { return strings.Contains(shown(), "in front") })
-	io.WriteString(keyboard, "\x03")
-	eventually(t, "^C reaches it alone", func() bool { return strings.Contains(shown(), "interrupted") })
-	io.WriteString(keyboard, "typed\n")
+	_, wait := f.StartOnTerminal()
+	f.Eventually("it is in front", func() bool { return strings.Contains(f.Shown(), "in front") })
+	f.Type("\x03")
+	f.Eventually("^C reaches it alone", func() bool { return strings.Contains(f.Shown(), "interrupted") })
+	f.Type("typed\n")
 	for _, fact := range []string{"got typed", "woken"} {
-		eventually(t, fact, func() bool { return strings.Contains(shown(), fact) })
+		f.Eventually(fact, func() bool { return strings.Contains(f.Shown(), fact) })
 	}
 	if code := wait(); code != 0 {
-		t.Errorf("exit %d\n%s", code, shown())
+		t.Errorf("exit %d\n%s", code, f.Shown())
 	}
-	got := shown()
+	got := f.Shown()
 	for _, want := range []string{"got typed", "woken", "── a: done"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("not shown: %q\n%s", want, got)
@@ -174,7 +111,7 @@ cmux done ok; sleep 1000`, func(n *dag.Node) { n.Verify = []string{"echo from th
 	if strings.Contains(got, "from the check") {
 		t.Errorf("its terminal was written to:\n%s", got)
 	}
-	if b, _ := os.ReadFile(filepath.Join(f.run.NodeDir("a"), "log")); !strings.Contains(string(b), "from the check") {
+	if b, _ := os.ReadFile(filepath.Join(f.Run.NodeDir("a"), "log")); !strings.Contains(string(b), "from the check") {
 		t.Errorf("log:\n%s", b)
 	}
 }
@@ -188,20 +125,20 @@ echo "third: $(cmux hook Ask </dev/null)"
 echo "other: $(cmux hook Other </dev/null)"
 touch fixed; cmux done two; cmux hook Stop </dev/null; sleep 1000`,
 		func(n *dag.Node) { n.Verify = []string{"test -e fixed || { echo not fixed; false; }"} })).inPane()
-	_, shown, wait := f.onTerminal()
+	_, wait := f.StartOnTerminal()
 	f.becomes("checking, running, needs input")
-	if err := f.dial().Answer(t.Context(), "the left one"); err != nil {
+	if err := f.Dial().Answer(t.Context(), "the left one"); err != nil {
 		t.Fatal(err)
 	}
 	if code := wait(); code != 0 {
-		t.Errorf("exit %d\n%s", code, shown())
+		t.Errorf("exit %d\n%s", code, f.Shown())
 	}
 	for _, want := range []string{"first: told: You ended your turn without reporting", "second: told: The check", "third: told: the left one", "other: heard"} {
-		if !strings.Contains(shown(), want) {
-			t.Errorf("not shown: %q\n%s", want, shown())
+		if !strings.Contains(f.Shown(), want) {
+			t.Errorf("not shown: %q\n%s", want, f.Shown())
 		}
 	}
-	if end := f.last(run.AttemptEnd); end == nil || end.End.Summary != "two" {
+	if end := f.Last(run.AttemptEnd); end == nil || end.End.Summary != "two" {
 		t.Errorf("%+v", end)
 	}
 }
@@ -216,11 +153,11 @@ while [ ! -e let-go ]; do sleep 0.01; done
 echo "asked: $(cat asked)."; echo "stop: $(cmux hook Stop </dev/null)"
 touch fixed; cmux done two; sleep 1000`,
 		func(n *dag.Node) { n.Verify = []string{"test -e fixed || { echo not fixed; false; }"} })).inPane()
-	_, shown, wait := f.onTerminal()
+	_, wait := f.StartOnTerminal()
 	f.becomes("needs input")
 	touch(t, f, "go")
-	if code := wait(); code != 0 || !strings.Contains(shown(), "asked: .") || !strings.Contains(shown(), "stop: told: The check") {
-		t.Errorf("exit %d\n%s", code, shown())
+	if code := wait(); code != 0 || !strings.Contains(f.Shown(), "asked: .") || !strings.Contains(f.Shown(), "stop: told: The check") {
+		t.Errorf("exit %d\n%s", code, f.Shown())
 	}
 }
 
@@ -231,23 +168,23 @@ func TestAnAnswerIsToWhatWasShown(t *testing.T) {
 while [ ! -e go ]; do sleep 0.01; done
 echo "asked: $(cmux hook Ask </dev/null)"; echo "stop: $(cmux hook Stop </dev/null)"
 cmux done ok; sleep 1000`, nil)).inPane()
-	_, shown, wait := f.onTerminal()
+	_, wait := f.StartOnTerminal()
 	f.becomes("needs input")
-	c := f.dial()
+	c := f.Dial()
 	if err := c.Answer(t.Context(), "yes"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the answer waits for the end of the turn", func() bool { return strings.HasSuffix(f.activities(), "running") })
+	f.Eventually("the answer waits for the end of the turn", func() bool { return strings.HasSuffix(f.activities(), "running") })
 	touch(t, f, "go")
-	eventually(t, "the other question is shown", func() bool {
-		r := f.last(run.Active)
+	f.Eventually("the other question is shown", func() bool {
+		r := f.Last(run.Active)
 		return r.Activity == dag.NeedsInput && r.Detail == "which?"
 	})
 	if err := c.Answer(t.Context(), "no"); err != nil {
 		t.Fatal(err)
 	}
-	if code := wait(); code != 0 || !strings.Contains(shown(), "asked: told: no") || !strings.Contains(shown(), "stop: told: yes") {
-		t.Errorf("exit %d\n%s", code, shown())
+	if code := wait(); code != 0 || !strings.Contains(f.Shown(), "asked: told: no") || !strings.Contains(f.Shown(), "stop: told: yes") {
+		t.Errorf("exit %d\n%s", code, f.Shown())
 	}
 }
 
@@ -261,10 +198,10 @@ kill $hook; wait $hook; touch killed; sleep 1000`,
 		func(n *dag.Node) {
 			n.Verify = []string{"while [ ! -e killed ]; do sleep 0.01; done; exit 5"}
 		})).inPane()
-	_, shown, wait := f.onTerminal()
+	_, wait := f.StartOnTerminal()
 	wait()
-	if end := f.last(run.AttemptEnd); end == nil || !strings.Contains(end.End.Detail, "nothing should have been delivered") {
-		t.Errorf("%+v\n%s", end, shown())
+	if end := f.Last(run.AttemptEnd); end == nil || !strings.Contains(end.End.Detail, "nothing should have been delivered") {
+		t.Errorf("%+v\n%s", end, f.Shown())
 	}
 }
 
@@ -274,14 +211,14 @@ func TestOverriddenAgentIsNotHeld(t *testing.T) {
 	f := newFixture(t, frontNode(`echo "first: $(cmux hook Ask </dev/null)"
 echo "second: $(cmux hook Ask </dev/null)"
 cmux done ok; sleep 1000`, nil)).inPane()
-	_, shown, wait := f.onTerminal()
+	_, wait := f.StartOnTerminal()
 	f.becomes("needs input")
-	if err := f.dial().Overridden(t.Context()); err != nil {
+	if err := f.Dial().Overridden(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wait()
-	end := f.last(run.AttemptEnd)
-	if end == nil || end.End.Outcome != dag.Done || end.End.Summary != "ok" || !strings.Contains(shown(), "second: ") {
-		t.Errorf("%+v\n%s", end, shown())
+	end := f.Last(run.AttemptEnd)
+	if end == nil || end.End.Outcome != dag.Done || end.End.Summary != "ok" || !strings.Contains(f.Shown(), "second: ") {
+		t.Errorf("%+v\n%s", end, f.Shown())
 	}
 }

@@ -18,33 +18,33 @@ func TestNoReportIsAPersonsToDecide(t *testing.T) {
 		code   int
 		log    string
 	}{
-		"retry":    {func(f *fixture) { check(f, f.dial().Retry(f.t.Context())) }, 0, "told: Your program was ended before you reported"},
-		"answer":   {func(f *fixture) { check(f, f.dial().Answer(f.t.Context(), "use the left one")) }, 0, "A person says: use the left one"},
-		"stop":     {func(f *fixture) { check(f, f.dial().Cancel(f.t.Context())) }, 130, ""},
-		"override": {func(f *fixture) { check(f, f.dial().Overridden(f.t.Context())) }, 0, ""},
+		"retry":    {func(f *fixture) { check(f, f.Dial().Retry(f.T.Context())) }, 0, "told: Your program was ended before you reported"},
+		"answer":   {func(f *fixture) { check(f, f.Dial().Answer(f.T.Context(), "use the left one")) }, 0, "A person says: use the left one"},
+		"stop":     {func(f *fixture) { check(f, f.Dial().Cancel(f.T.Context())) }, 130, ""},
+		"override": {func(f *fixture) { check(f, f.Dial().Overridden(f.T.Context())) }, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, scriptedNode(leaves, func(n *dag.Node) { n.Verify = []string{"test -e left"} })).inPane()
 			_, _, wait := f.start()
 			f.becomes("checking, running, needs input")
-			if a := f.last(run.Active); a.How != run.HowLeft || a.Detail != "ended without a report (exit 0): its checks pass" {
+			if a := f.Last(run.Active); a.How != run.HowLeft || a.Detail != "ended without a report (exit 0): its checks pass" {
 				t.Errorf("%+v", a)
 			}
-			if err := f.dial().Release(t.Context()); err == nil {
+			if err := f.Dial().Release(t.Context()); err == nil {
 				t.Error("it was released")
 			}
 			c.decide(f)
-			if code := wait(); code != c.code || !strings.Contains(f.log(), c.log) {
-				t.Errorf("exit %d\n%s", code, f.log())
+			if code := wait(); code != c.code || !strings.Contains(f.Log(), c.log) {
+				t.Errorf("exit %d\n%s", code, f.Log())
 			}
 		})
 	}
 }
 
 func check(f *fixture, err error) {
-	f.t.Helper()
+	f.T.Helper()
 	if err != nil {
-		f.t.Error(err)
+		f.T.Error(err)
 	}
 }

@@ -10,26 +10,14 @@ import (
 	"cmux/signals"
 )
 
-func (f *fixture) append(recs ...run.Record) {
-	f.t.Helper()
-	book, err := f.run.OpenBook()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	defer book.Close()
-	if err := book.Append(f.t.Context(), recs...); err != nil {
-		f.t.Fatal(err)
-	}
-}
-
 // limitRecords are the types of the records about limits, in order.
 func (f *fixture) limitRecords() string {
 	var all []string
-	for _, r := range f.records() {
+	for _, r := range f.Records() {
 		switch {
 		case r.Type == run.Limited || r.Type == run.Freed:
 			if r.Account != scripted.Name {
-				f.t.Errorf("account %q", r.Account)
+				f.T.Errorf("account %q", r.Account)
 			}
 			all = append(all, string(r.Type))
 		case r.Type == run.Active && !r.Until.IsZero():
@@ -46,9 +34,9 @@ func TestLimitIsTheAccounts(t *testing.T) {
 	f := newFixture(t, scriptedNode("echo '{\"until\":\"2020-01-01T00:00:00Z\",\"text\":\"no more  today\"}' | "+hook+"limited; read -r line; cmux done ok; sleep 1000", nil))
 	_, _, wait := f.start()
 	if code := wait(); code != 0 || f.limitRecords() != "limited, pauses, freed" {
-		t.Errorf("exit %d, %s\n%s", code, f.limitRecords(), f.log())
+		t.Errorf("exit %d, %s\n%s", code, f.limitRecords(), f.Log())
 	}
-	if r := f.last(run.Active); r.Detail != "" {
+	if r := f.Last(run.Active); r.Detail != "" {
 		t.Errorf("%+v: it works and is said to be limited", r)
 	}
 }
@@ -57,26 +45,26 @@ func TestLimitIsTheAccounts(t *testing.T) {
 // its agent when the limit is over.
 func TestLimitMetBeforeTheStart(t *testing.T) {
 	f := newFixture(t, scriptedNode("cmux done ok; sleep 1000", nil))
-	f.append(run.Record{Type: run.Limited, Node: "other", Account: scripted.Name, Until: time.Now().Add(time.Hour)})
+	f.Append(run.Record{Type: run.Limited, Node: "other", Account: scripted.Name, Until: time.Now().Add(time.Hour)})
 	_, _, wait := f.start()
-	c := f.dial()
+	c := f.Dial()
 	f.becomes("limited")
-	if err := c.Ping(t.Context()); err != nil || strings.Contains(f.log(), "ok") {
-		t.Errorf("it was started: %v\n%s", err, f.log())
+	if err := c.Ping(t.Context()); err != nil || strings.Contains(f.Log(), "ok") {
+		t.Errorf("it was started: %v\n%s", err, f.Log())
 	}
 	if err := c.Cancel(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if code := wait(); code != 130 {
-		t.Errorf("exit %d\n%s", code, f.log())
+		t.Errorf("exit %d\n%s", code, f.Log())
 	}
 	// A limit that ends is waited for; on a slow machine it may have ended before.
 	g := newFixture(t, scriptedNode("cmux done ok; sleep 1000", nil))
-	g.append(run.Record{Type: run.Limited, Account: scripted.Name, Until: time.Now().Add(300 * time.Millisecond)})
+	g.Append(run.Record{Type: run.Limited, Account: scripted.Name, Until: time.Now().Add(300 * time.Millisecond)})
 	_, _, wait = g.start()
 	code, was := wait(), g.limitRecords()
 	if code != 0 || was != "limited, pauses, freed" && was != "limited" {
-		t.Errorf("exit %d, %s\n%s", code, was, g.log())
+		t.Errorf("exit %d, %s\n%s", code, was, g.Log())
 	}
 }
 
@@ -85,16 +73,16 @@ func TestLimitMetBeforeTheStart(t *testing.T) {
 func TestTrial(t *testing.T) {
 	for _, trial := range []bool{true, false} {
 		f := newFixture(t, scriptedNode("cmux done ok; sleep 1000", nil))
-		f.append(run.Record{Type: run.Limited, Account: scripted.Name, Until: time.Now().Add(-time.Second)})
-		f.spec.Trial = trial
-		f.write()
+		f.Append(run.Record{Type: run.Limited, Account: scripted.Name, Until: time.Now().Add(-time.Second)})
+		f.Spec.Trial = trial
+		f.WriteSpec()
 		_, _, wait := f.start()
 		want := "limited"
 		if trial {
 			want = "limited, freed"
 		}
 		if code := wait(); code != 0 || f.limitRecords() != want {
-			t.Errorf("trial %v: exit %d, %s\n%s", trial, code, f.limitRecords(), f.log())
+			t.Errorf("trial %v: exit %d, %s\n%s", trial, code, f.limitRecords(), f.Log())
 		}
 	}
 }
@@ -102,14 +90,14 @@ func TestTrial(t *testing.T) {
 // A slot granted on trial comes with the duty too.
 func TestGrantedOnTrial(t *testing.T) {
 	f := newFixture(t, scriptedNode("cmux blocked q; read -r line; cmux done ok; sleep 1000", nil)).inPane()
-	f.append(run.Record{Type: run.Limited, Account: scripted.Name, Until: time.Now().Add(-time.Second)})
-	runner, err := signals.TryLock(run.LockPath(f.run.Plan.Root))
+	f.Append(run.Record{Type: run.Limited, Account: scripted.Name, Until: time.Now().Add(-time.Second)})
+	runner, err := signals.TryLock(run.LockPath(f.Run.Plan.Root))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer runner.Unlock()
 	_, _, wait := f.start()
-	c := f.dial()
+	c := f.Dial()
 	f.becomes("needs input")
 	if err := c.Answer(t.Context(), "go"); err != nil {
 		t.Fatal(err)
@@ -119,7 +107,7 @@ func TestGrantedOnTrial(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code := wait(); code != 0 || f.limitRecords() != "limited, freed" {
-		t.Errorf("exit %d, %s\n%s", code, f.limitRecords(), f.log())
+		t.Errorf("exit %d, %s\n%s", code, f.limitRecords(), f.Log())
 	}
 }
 
@@ -128,15 +116,15 @@ func TestLimitWithoutAnEnd(t *testing.T) {
 	until := time.Now().Add(time.Hour).Round(0)
 	f := newFixture(t, scriptedNode("read -r line; "+hook+"limited </dev/null; sleep 1000", nil)).inPane()
 	_, _, wait := f.start()
-	c := f.dial()
-	eventually(t, "it has begun", func() bool { return f.last(run.Began) != nil })
+	c := f.Dial()
+	f.Eventually("it has begun", func() bool { return f.Last(run.Began) != nil })
 	if err := c.Ping(t.Context()); err != nil { // it looks at its account before it serves
 		t.Fatal(err)
 	}
-	f.append(run.Record{Type: run.Limited, Account: scripted.Name, Until: until})
-	eventually(t, "it takes an answer", func() bool { return c.Answer(t.Context(), "now") == nil })
+	f.Append(run.Record{Type: run.Limited, Account: scripted.Name, Until: until})
+	f.Eventually("it takes an answer", func() bool { return c.Answer(t.Context(), "now") == nil })
 	f.becomes("limited")
-	if r := f.last(run.Limited); r.Node != "a" || !r.Until.Equal(until) {
+	if r := f.Last(run.Limited); r.Node != "a" || !r.Until.Equal(until) {
 		t.Errorf("%+v, want until %v as the other", r, until)
 	}
 	if err := c.Cancel(t.Context()); err != nil {

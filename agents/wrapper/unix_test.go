@@ -22,7 +22,7 @@ func dialUnix(t *testing.T, path string) net.Conn {
 
 func touch(t *testing.T, f *fixture, name string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(f.run.Plan.Root, name), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(f.Run.Plan.Root, name), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -30,6 +30,6 @@ func touch(t *testing.T, f *fixture, name string) {
 // hookAs sends an event as one of the node's hooks would.
 func hookAs(t *testing.T, f *fixture, event string) (string, int, error) {
 	t.Helper()
-	env := map[string]string{"CMUX_SOCKET": f.run.Socket("a"), "CMUX_NODE": "a", "CMUX_TOKEN": f.spec.Token}
+	env := map[string]string{"CMUX_SOCKET": f.Run.Socket("a"), "CMUX_NODE": "a", "CMUX_TOKEN": f.Spec.Token}
 	return wrapper.Hook(t.Context(), func(k string) string { return env[k] }, event, strings.NewReader(""))
 }

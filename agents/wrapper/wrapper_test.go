@@ -1,247 +1,23 @@
 package wrapper_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
-	"cmux/agents/agent"
 	"cmux/agents/attempt"
-	"cmux/agents/command"
 	"cmux/agents/proc"
 	"cmux/agents/run"
-	"cmux/agents/scripted"
-	"cmux/agents/seal/sealtest"
 	"cmux/agents/wrapper"
 	"cmux/dag"
 	"cmux/signals"
 )
-
-// TestMain lets the test binary be what the released one is: the wrapper, and
-// the commands that agents call.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case "exec":
-			var n int
-			fmt.Sscan(os.Args[4], &n)
-			doubt, err := time.ParseDuration(os.Getenv("TEST_DOUBT"))
-			if err != nil {
-				doubt = 20 * time.Millisecond
-			}
-			os.Exit(wrapper.Main(context.Background(), wrapper.Options{
-				RunDir: os.Args[2], Node: os.Args[3], Attempt: n,
-				Kinds:  agent.NewKinds(command.Kind(), scripted.Kind(true), frontKind()),
-				Limits: attempt.Limits{Grace: time.Second, Retry: 20 * time.Millisecond, Pause: 10 * time.Millisecond, Doubt: attempt.Doubt{Signal: doubt, Other: doubt, Ending: doubt}},
-			}))
-		case "done":
-			exit(wrapper.Done(context.Background(), os.Getenv, os.Args[2]))
-		case "blocked":
-			exit(wrapper.Blocked(context.Background(), os.Getenv, os.Args[2]))
-		case "hook":
-			out, code, err := wrapper.Hook(context.Background(), os.Getenv, os.Args[2], os.Stdin)
-			fmt.Print(out)
-			if err != nil {
-				fmt.Fprintln(os.Stderr, err)
-			}
-			os.Exit(code)
-		}
-	}
-	os.Exit(sealtest.Main(m))
-}
-
-func exit(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-func eventually(t *testing.T, what string, fact func() bool) {
-	t.Helper()
-	deadline := time.After(30 * time.Second)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !fact() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("never came true: %s", what)
-		}
-	}
-}
-
-// fixture is a run with one node and the means to start its wrapper.
-type fixture struct {
-	t    *testing.T
-	run  *run.Run
-	node *dag.Node
-	spec *run.Spec
-
-	doubt time.Duration // about failures; 0: next to none
-}
-
-func newFixture(t *testing.T, node dag.Node) *fixture {
-	return fixtureIn(t, t.TempDir(), node)
-}
-
-func fixtureIn(t *testing.T, root string, node dag.Node) *fixture {
-	t.Helper()
-	if node.Name == "" {
-		node.Name = "a"
-	}
-	if node.Agent == "" {
-		node.Agent = dag.KindCommand
-	}
-	if node.Role == "" {
-		node.Role = dag.RoleReview
-	}
-	node.When, node.OnLost, node.Account = dag.AllSuccess, dag.Redo, node.Agent
-	g, err := (&dag.Graph{Session: "s", Nodes: []dag.Node{node}}).Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	graph, err := dag.Decode(g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(run.SignalsDir(root), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}
-	r, err := run.Create(run.Plan{ID: run.NewID(time.Now()), Root: root, Headless: true, Graph: graph}, nil, env, self)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &fixture{t: t, run: r, node: &graph.Nodes[0]}
-	f.attempt(1)
-	return f
-}
-
-func (f *fixture) attempt(n int) {
-	f.t.Helper()
-	f.spec = &run.Spec{Node: f.node.Name, Attempt: n, Token: "secret", Headless: true, Place: run.Place{Dir: f.run.Plan.Root}}
-	f.write()
-}
-
-func (f *fixture) write() {
-	f.t.Helper()
-	if err := f.run.WriteSpec(f.spec); err != nil {
-		f.t.Fatal(err)
-	}
-}
-
-// start starts the wrapper as a process of its own.
-func (f *fixture) start() (cmd *exec.Cmd, out *bytes.Buffer, wait func() int) {
-	f.t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	out = new(bytes.Buffer)
-	cmd = exec.Command(self, "exec", f.run.Dir, f.node.Name, fmt.Sprint(f.spec.Attempt))
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.Env = []string{sealtest.Env(), "PATH=" + os.Getenv("PATH"), "TERM=dumb"}
-	if f.doubt > 0 {
-		cmd.Env = append(cmd.Env, "TEST_DOUBT="+f.doubt.String())
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		f.t.Fatal(err)
-	}
-	waited := make(chan struct{})
-	go func() { defer close(waited); cmd.Wait() }()
-	f.t.Cleanup(func() {
-		cmd.Process.Kill()
-		<-waited
-		proc.End(context.Background(), time.Second, proc.Attempt(f.run.Plan.ID, f.spec.Node, f.spec.Attempt))
-	})
-	return cmd, out, func() int { <-waited; return cmd.ProcessState.ExitCode() }
-}
-
-func (f *fixture) records() []run.Record {
-	f.t.Helper()
-	b, err := os.ReadFile(f.run.Records())
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	var all []run.Record
-	for line := range bytes.Lines(b) {
-		if r, err := run.ParseRecord(bytes.TrimSpace(line)); err == nil {
-			all = append(all, *r)
-		}
-	}
-	return all
-}
-
-func (f *fixture) last(typ run.Type) *run.Record {
-	var found *run.Record
-	for _, r := range f.records() {
-		if r.Type == typ {
-			found = &r
-		}
-	}
-	return found
-}
-
-// activities are the recorded activities in order.
-func (f *fixture) activities() string {
-	names := map[dag.Activity]string{dag.Working: "running", dag.Checking: "checking", dag.NeedsInput: "needs input",
-		dag.TakenOver: "taken over", dag.AtLimit: "limited", dag.SettingUp: "setup"}
-	var all []string
-	for _, r := range f.records() {
-		switch r.Type {
-		case run.Active:
-			all = append(all, names[r.Activity])
-		case run.Wants:
-			all = append(all, "wants")
-		}
-	}
-	return strings.Join(all, ", ")
-}
-
-func (f *fixture) marker() string {
-	b, err := os.ReadFile(filepath.Join(f.run.Signals(), f.node.Name+".done"))
-	if errors.Is(err, os.ErrNotExist) {
-		return "none"
-	}
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return strings.TrimSpace(string(b))
-}
-
-func (f *fixture) log() string {
-	b, _ := os.ReadFile(f.run.Log(f.node.Name))
-	return string(b)
-}
-
-func (f *fixture) dial() *wrapper.Client {
-	f.t.Helper()
-	var c *wrapper.Client
-	eventually(f.t, "the wrapper listens", func() (ok bool) {
-		var err error
-		c, err = wrapper.Dial(f.t.Context(), f.run, f.node.Name, f.spec.Attempt)
-		return err == nil
-	})
-	f.t.Cleanup(func() { c.Close() })
-	return c
-}
 
 func TestEndIsCommitted(t *testing.T) {
 	for task, want := range map[string]int{"echo hi": 0, "exit 7": 7, "exit 99": 1} {
@@ -253,19 +29,19 @@ func TestEndIsCommitted(t *testing.T) {
 		if m := f.marker(); m != fmt.Sprint(want) {
 			t.Errorf("%s: marker %s", task, m)
 		}
-		began, end := f.last(run.Began), f.last(run.AttemptEnd)
+		began, end := f.Last(run.Began), f.Last(run.AttemptEnd)
 		if began == nil || began.PID == 0 || began.PIDStart == 0 || end == nil || end.Marker == nil || end.Attempt != 1 {
 			t.Errorf("%s: records %+v, %+v", task, began, end)
 		}
-		if !strings.Contains(out.String(), "── a: ") || !strings.Contains(out.String(), f.run.Log("a")) {
+		if !strings.Contains(out.String(), "── a: ") || !strings.Contains(out.String(), f.Run.Log("a")) {
 			t.Errorf("%s: the last line is missing:\n%s", task, out)
 		}
 		// A second wrapper for the same attempt finds nothing to do.
 		_, _, again := f.start()
-		if code := again(); code != 0 || strings.Count(f.log(), "attempt 1") != 1 {
-			t.Errorf("%s: run again: exit %d\n%s", task, code, f.log())
+		if code := again(); code != 0 || strings.Count(f.Log(), "attempt 1") != 1 {
+			t.Errorf("%s: run again: exit %d\n%s", task, code, f.Log())
 		}
-		if _, err := os.Stat(f.run.Socket("a")); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(f.Run.Socket("a")); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: the socket is left: %v", task, err)
 		}
 	}
@@ -273,13 +49,13 @@ func TestEndIsCommitted(t *testing.T) {
 
 func TestLockHeldByAnother(t *testing.T) {
 	f := newFixture(t, dag.Node{Task: "echo ran"})
-	lock, err := signals.TryLock(f.run.NodeLock("a"))
+	lock, err := signals.TryLock(f.Run.NodeLock("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lock.Unlock()
 	_, out, wait := f.start()
-	if code := wait(); code != wrapper.ExitElsewhere || f.log() != "" || !strings.Contains(out.String(), fmt.Sprint(os.Getpid())) {
+	if code := wait(); code != wrapper.ExitElsewhere || f.Log() != "" || !strings.Contains(out.String(), fmt.Sprint(os.Getpid())) {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 }
@@ -288,15 +64,15 @@ func TestSignals(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT} {
 		f := newFixture(t, dag.Node{Task: "echo up; sleep 1000 & sleep 1000"})
 		cmd, out, wait := f.start()
-		eventually(t, "the program printed", func() bool { return strings.Contains(f.log(), "up\n") })
+		f.Eventually("the program printed", func() bool { return strings.Contains(f.Log(), "up\n") })
 		cmd.Process.Signal(sig)
 		if code := wait(); code != wrapper.ExitInterrupted {
 			t.Errorf("%v: exit %d\n%s", sig, code, out)
 		}
-		if v := f.last(run.Vanished); v == nil || v.How != run.HowInterrupted || f.marker() != "none" {
+		if v := f.Last(run.Vanished); v == nil || v.How != run.HowInterrupted || f.marker() != "none" {
 			t.Errorf("%v: %+v, marker %s", sig, v, f.marker())
 		}
-		if left, err := proc.Descendants(proc.Attempt(f.run.Plan.ID, "a", 1)); err != nil || len(left) > 0 {
+		if left, err := proc.Descendants(proc.Attempt(f.Run.Plan.ID, "a", 1)); err != nil || len(left) > 0 {
 			t.Errorf("%v: left %v, %v", sig, left, err)
 		}
 	}
@@ -315,17 +91,17 @@ func TestSignals(t *testing.T) {
 		{"QUIT to both", "kill -QUIT $$; sleep 1000", []syscall.Signal{syscall.SIGQUIT}, wrapper.ExitInterrupted, "none"},
 	} {
 		f := newFixture(t, dag.Node{Task: "ulimit -c 0; echo up; while [ ! -e go ]; do sleep 0.01; done; " + c.die})
-		f.spec.Headless = false
-		f.write()
+		f.Spec.Headless = false
+		f.WriteSpec()
 		if c.marker == "none" {
-			f.doubt = 30 * time.Second
+			f.Env = append(f.Env, "TEST_DOUBT=30s")
 		}
 		cmd, out, wait := f.start()
-		eventually(t, "the program printed", func() bool { return strings.Contains(f.log(), "up") })
+		f.Eventually("the program printed", func() bool { return strings.Contains(f.Log(), "up") })
 		for _, sig := range c.sigs {
 			cmd.Process.Signal(sig)
 		}
-		if err := os.WriteFile(filepath.Join(f.run.Plan.Root, "go"), nil, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(f.Run.Plan.Root, "go"), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if code := wait(); code != c.code || f.marker() != c.marker {
@@ -343,18 +119,18 @@ func TestProgramDiesBeforeItsWrapper(t *testing.T) {
 		"trap 'exit 1' TERM; echo up; echo $$ > pid; while :; do sleep 0.01; done",
 	} {
 		f := newFixture(t, dag.Node{Task: task})
-		f.doubt = 30 * time.Second
+		f.Env = append(f.Env, "TEST_DOUBT=30s")
 		cmd, out, wait := f.start()
 		pid := 0
-		eventually(t, "the program printed", func() bool {
-			b, _ := os.ReadFile(filepath.Join(f.run.Plan.Root, "pid"))
+		f.Eventually("the program printed", func() bool {
+			b, _ := os.ReadFile(filepath.Join(f.Run.Plan.Root, "pid"))
 			fmt.Sscan(string(b), &pid)
-			return pid > 0 && strings.Contains(f.log(), "up\n")
+			return pid > 0 && strings.Contains(f.Log(), "up\n")
 		})
 		id := proc.Identity{PID: pid}
 		id.Start, _ = proc.StartTime(pid)
 		syscall.Kill(pid, syscall.SIGTERM)
-		eventually(t, "the program is gone", func() bool { return !id.Alive() })
+		f.Eventually("the program is gone", func() bool { return !id.Alive() })
 		cmd.Process.Signal(syscall.SIGTERM)
 		if code := wait(); code != wrapper.ExitInterrupted || f.marker() != "none" {
 			t.Errorf("%s: exit %d, marker %s\n%s", task, code, f.marker(), out)
@@ -365,8 +141,8 @@ func TestProgramDiesBeforeItsWrapper(t *testing.T) {
 func TestSuspendedProgramIsContinued(t *testing.T) {
 	f := newFixture(t, dag.Node{Task: "kill -STOP $$; echo went on"})
 	_, _, wait := f.start()
-	if code := wait(); code != 0 || !strings.Contains(f.log(), "went on") {
-		t.Errorf("exit %d\n%s", code, f.log())
+	if code := wait(); code != 0 || !strings.Contains(f.Log(), "went on") {
+		t.Errorf("exit %d\n%s", code, f.Log())
 	}
 }
 
@@ -375,9 +151,9 @@ func TestSuspendedProgramIsContinued(t *testing.T) {
 func TestKilledWrapper(t *testing.T) {
 	f := newFixture(t, dag.Node{Task: "if [ -e again ]; then echo second; exit 0; fi; touch again; setsid sleep 1000 & echo $! > pid; echo up; sleep 1000"})
 	cmd, _, wait := f.start()
-	c := f.dial()
-	eventually(t, "the program printed", func() bool { return strings.Contains(f.log(), "up\n") })
-	mark := proc.Attempt(f.run.Plan.ID, "a", 1)
+	c := f.Dial()
+	f.Eventually("the program printed", func() bool { return strings.Contains(f.Log(), "up\n") })
+	mark := proc.Attempt(f.Run.Plan.ID, "a", 1)
 	escaped, err := proc.Descendants(mark)
 	if err != nil || len(escaped) < 2 {
 		t.Fatalf("%v, %v", escaped, err)
@@ -385,17 +161,17 @@ func TestKilledWrapper(t *testing.T) {
 	cmd.Process.Kill()
 	wait()
 	<-c.Gone()
-	if _, held, err := signals.ReadHolder(f.run.NodeLock("a")); held || err != nil {
+	if _, held, err := signals.ReadHolder(f.Run.NodeLock("a")); held || err != nil {
 		t.Fatalf("the lock is held: %v", err)
 	}
-	eventually(t, "the program died with its wrapper", func() bool {
+	f.Eventually("the program died with its wrapper", func() bool {
 		ps, err := proc.Descendants(mark)
 		return err == nil && !strings.Contains(proc.Names(ps), "sh (") // its own children are without a parent now
 	})
-	f.attempt(2)
+	f.Again("")
 	_, out, wait := f.start()
-	if code := wait(); code != 0 || !strings.Contains(f.log(), "second") {
-		t.Errorf("exit %d\n%s\n%s", code, out, f.log())
+	if code := wait(); code != 0 || !strings.Contains(f.Log(), "second") {
+		t.Errorf("exit %d\n%s\n%s", code, out, f.Log())
 	}
 	if ps, err := proc.Descendants(mark); err != nil || len(ps) > 0 {
 		t.Errorf("left: %v, %v", ps, err)
@@ -406,11 +182,11 @@ func TestLongSocketPath(t *testing.T) {
 	root := filepath.Join(t.TempDir(), strings.Repeat("a long folder name é/", 9))
 	f := fixtureIn(t, root, dag.Node{Name: strings.Repeat("n", 100), Task: "cmux done 'by a long way'; sleep 1000"})
 	_, _, wait := f.start()
-	c := f.dial()
+	c := f.Dial()
 	if err := c.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the report is recorded", func() bool { n := f.last(run.Noted); return n != nil && n.Detail == "by a long way" })
+	f.Eventually("the report is recorded", func() bool { n := f.Last(run.Noted); return n != nil && n.Detail == "by a long way" })
 	if err := c.Cancel(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -423,7 +199,7 @@ func TestLongSocketPath(t *testing.T) {
 func TestClientRequests(t *testing.T) {
 	f := newFixture(t, dag.Node{Task: "sleep 1000"})
 	_, _, wait := f.start()
-	c := f.dial()
+	c := f.Dial()
 	ctx := t.Context()
 	for what, err := range map[string]error{"answer": c.Answer(ctx, "x"), "release": c.Release(ctx)} {
 		if err == nil {
@@ -432,7 +208,7 @@ func TestClientRequests(t *testing.T) {
 	}
 	env := func(token string) func(string) string {
 		return func(name string) string {
-			return map[string]string{"CMUX_SOCKET": f.run.Socket("a"), "CMUX_TOKEN": token, "CMUX_NODE": "a"}[name]
+			return map[string]string{"CMUX_SOCKET": f.Run.Socket("a"), "CMUX_TOKEN": token, "CMUX_NODE": "a"}[name]
 		}
 	}
 	if err := wrapper.Done(ctx, env("wrong"), "x"); err == nil || !strings.Contains(err.Error(), "token") {
@@ -457,8 +233,8 @@ func TestClientRequests(t *testing.T) {
 		t.Error(err)
 	}
 	<-c.Gone()
-	if code := wait(); code != wrapper.ExitInterrupted || f.last(run.Vanished).How != run.HowStopped {
-		t.Errorf("exit %d, %+v", code, f.last(run.Vanished))
+	if code := wait(); code != wrapper.ExitInterrupted || f.Last(run.Vanished).How != run.HowStopped {
+		t.Errorf("exit %d, %+v", code, f.Last(run.Vanished))
 	}
 	if err := wrapper.Done(ctx, env("secret"), "x"); !errors.Is(err, wrapper.ErrGone) {
 		t.Errorf("after the end: %v", err)
@@ -487,13 +263,13 @@ func TestOutsideANode(t *testing.T) {
 func TestProtocol(t *testing.T) {
 	f := newFixture(t, dag.Node{Task: "sleep 1000"})
 	_, _, wait := f.start()
-	c := f.dial()
+	c := f.Dial()
 	dir, err := os.MkdirTemp("/tmp", "s")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	if err := os.Symlink(f.run.NodeDir("a"), filepath.Join(dir, "d")); err != nil {
+	if err := os.Symlink(f.Run.NodeDir("a"), filepath.Join(dir, "d")); err != nil {
 		t.Fatal(err)
 	}
 	conn := dialUnix(t, filepath.Join(dir, "d", "sock"))
@@ -531,8 +307,8 @@ func TestOrphansGoWithTheAttempt(t *testing.T) {
 while ! test -e pids; do sleep 0.01; done; echo up; ` + c.rest})
 		cmd, out, wait := f.start()
 		var ids []proc.Identity
-		eventually(t, "its orphan is up", func() bool {
-			b, err := os.ReadFile(filepath.Join(f.run.Plan.Root, "pids"))
+		f.Eventually("its orphan is up", func() bool {
+			b, err := os.ReadFile(filepath.Join(f.Run.Plan.Root, "pids"))
 			if err != nil {
 				return false
 			}
@@ -545,7 +321,7 @@ while ! test -e pids; do sleep 0.01; done; echo up; ` + c.rest})
 			return true
 		})
 		if c.code == wrapper.ExitInterrupted {
-			eventually(t, "it goes on", func() bool { return strings.Contains(f.log(), "up\n") })
+			f.Eventually("it goes on", func() bool { return strings.Contains(f.Log(), "up\n") })
 			cmd.Process.Signal(syscall.SIGTERM)
 		}
 		if code := wait(); code != c.code {
@@ -557,7 +333,7 @@ while ! test -e pids; do sleep 0.01; done; echo up; ` + c.rest})
 				syscall.Kill(id.PID, syscall.SIGKILL)
 			}
 		}
-		if n := f.last(run.Noted); n == nil || !strings.Contains(n.Detail, "left running in the background") {
+		if n := f.Last(run.Noted); n == nil || !strings.Contains(n.Detail, "left running in the background") {
 			t.Errorf("%s: nobody is told: %+v", name, n)
 		}
 	}

@@ -52,6 +52,7 @@ var house = []struct {
 // besides are the packages that only tests and benchmarks use. They may import
 // any other, and none of the house imports them.
 var besides = []string{
+	"agents/agenttest",
 	"agents/chaos",
 	"agents/modeltest",
 	"agents/modeltest/modeld",
@@ -59,7 +60,6 @@ var besides = []string{
 	"agents/runner/benchruns/stamp",
 	"agents/scripted",
 	"agents/seal/sealtest",
-	"agents/stdio/stdiotest",
 	"signals/powercut",
 	"agents/tmux/tmuxtest",
 	"examples",
