@@ -57,7 +57,7 @@ func (d *Deps) diff(ctx context.Context, v *run.View, i int, out io.Writer) erro
 	if repo, err := worktree.Open(ctx, root); err == nil {
 		ctx = d.asRecorded(ctx, v.Run, repo)
 	}
-	tip, tipErr := d.git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
+	tip, tipErr := d.caller().Git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
 	tip = strings.TrimSpace(tip)
 	start := d.startCommit(ctx, root, n.Attempts, tip)
 	if start == "" {
@@ -92,7 +92,7 @@ func (d *Deps) startCommit(ctx context.Context, root string, attempts []run.Atte
 		if i == len(attempts)-1 || tip == "" {
 			return c
 		}
-		if _, err := d.git(ctx, root, "merge-base", "--is-ancestor", c, tip); err == nil {
+		if _, err := d.caller().Git(ctx, root, "merge-base", "--is-ancestor", c, tip); err == nil {
 			return c
 		}
 	}
@@ -103,7 +103,7 @@ func (d *Deps) startCommit(ctx context.Context, root string, attempts []run.Atte
 // files to the copy, so that a diff shows them and the worktree is not touched.
 // It returns the environment that selects the copy.
 func (d *Deps) privateIndex(ctx context.Context, tree, tmp string) (env []string, err error) {
-	path, err := d.git(ctx, tree, "rev-parse", "--path-format=absolute", "--git-path", "index")
+	path, err := d.caller().Git(ctx, tree, "rev-parse", "--path-format=absolute", "--git-path", "index")
 	if err != nil {
 		return nil, err
 	}

@@ -101,24 +101,25 @@ func (d *Deps) examine(ctx context.Context) []finding {
 		all = append(all, finding{What: "tmux clients", Detail: "left by a cmux that was killed, and can keep the tmux server from working and from ending: " + proc.Names(orphans),
 			Try: "cmux agents start ends them, and so does kill -9 " + pids(orphans)})
 	}
-	root, err := d.root(ctx)
+	p, err := d.project(ctx)
 	if err != nil {
 		add("project", "", err, "")
 		return append(all, examineKinds(ctx, d.Env, "", nil)...)
 	}
+	root := p.Root
 	repo, err := worktree.Open(ctx, root)
 	add("git", "repository "+root, err, "")
 	add("folder", run.Folder(root)+" can be written", writable(root), "make it writable for you: chmod u+rwx "+run.Folder(root))
-	path := d.configPath(root, "")
+	path := p.Config("")
 	var graph *dag.Graph
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		add("configuration", "none yet (cmux agents init)", nil, "")
 	} else {
-		g, warnings, err := d.readConfig(root, path)
+		g, warnings, err := p.ReadConfig(ctx, path)
 		detail := ""
 		if err == nil {
 			graph = g
-			detail = fmt.Sprintf("%s: %s, %s", d.short(path), count(g.Len(), "agent"), count(len(warnings), "warning"))
+			detail = fmt.Sprintf("%s: %s, %s", p.Short(path), count(g.Len(), "agent"), count(len(warnings), "warning"))
 		}
 		add("configuration", detail, err, "")
 	}
@@ -260,7 +261,7 @@ func foreignMarkers(root string, r *run.Run) []finding {
 // still needs.
 func (d *Deps) leftovers(ctx context.Context, repo *worktree.Repo, r *run.Run) finding {
 	f := finding{What: "worktrees", OK: true, Detail: "none left over"}
-	out, err := d.git(ctx, repo.Root, "worktree", "list", "--porcelain", "-z")
+	out, err := d.caller().Git(ctx, repo.Root, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		f.OK = false
 		f.Detail, f.Try = explain(err)

@@ -26,11 +26,11 @@ several stands below the last of them and names the others.`,
 			if !slices.Contains(dag.Formats, format) {
 				return usage("--format "+strings.Join(dag.Formats, ", --format "), "unknown format %q", format)
 			}
-			root, err := d.root(cmd.Context())
+			p, err := d.project(cmd.Context())
 			if err != nil {
 				return err
 			}
-			g, _, err := d.readConfig(root, d.configPath(root, config))
+			g, _, err := p.ReadConfig(cmd.Context(), p.Config(config))
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
 	"cmux/agents/mcp"
 	"cmux/agents/wrapper"
 )
@@ -104,7 +105,7 @@ wrapper of this node, and print what it answers. It decides nothing itself.`,
 				}
 			}
 			if err != nil {
-				return &tagged{outside(err), exitStatus(code)}
+				return control.Tag(outside(err), exitStatus(code))
 			}
 			if code != 0 {
 				return silent{exitStatus(code)}

@@ -16,7 +16,9 @@ import (
 	"github.com/charmbracelet/huh"
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
 	"cmux/agents/kinds"
+	"cmux/agents/runner"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -83,13 +85,13 @@ An agent is NAME[:after=A,B][:role=ROLE][:approve=code][:kind=KIND][:branch=BRAN
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			root, err := d.root(ctx)
+			p, err := d.project(ctx)
 			if err != nil {
 				return err
 			}
-			path := d.configPath(root, config)
+			root, path := p.Root, p.Config(config)
 			if _, err := os.Lstat(path); err == nil && !force {
-				return &Hint{Err: fmt.Errorf("%s exists", d.short(path)), Try: "cmux agents init --force, which replaces it"}
+				return &Hint{Err: fmt.Errorf("%s exists", d.caller().Short(path)), Try: "cmux agents init --force, which replaces it"}
 			}
 			def := answers{Session: sessionName(root), WorktreeBase: "..", MainPane: true, Verify: testCommand(root)}
 			if a.Session == "" {
@@ -154,21 +156,21 @@ func (d *Deps) writeConfig(root, path string, a answers) error {
 		return err
 	}
 	text := compose(a, filepath.ToSlash(rel))
-	g, _, err := dag.Parse(d.short(path), []byte(text), dag.ParseOptions{})
+	g, _, err := dag.Parse(d.caller().Short(path), []byte(text), dag.ParseOptions{})
 	if err != nil {
-		return &tagged{fmt.Errorf("these answers make no valid configuration, so nothing was written:\n%w", err), errUsage}
+		return control.Tag(fmt.Errorf("these answers make no valid configuration, so nothing was written:\n%w", err), errUsage)
 	}
 	if err := signals.WriteFile(path, []byte(text), 0o644); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.Out, "Wrote %s: session %s, %s.\n", d.short(path), g.Session, count(g.Len(), "agent"))
+	fmt.Fprintf(d.Out, "Wrote %s: session %s, %s.\n", d.caller().Short(path), g.Session, count(g.Len(), "agent"))
 	if err := errors.Join(signals.Init(root), signals.WriteFile(schema, dag.Schema(), 0o644)); err != nil {
 		fmt.Fprintf(d.Err, "cmux: the schema for editors was not written: %v\n", err)
 	}
 	fmt.Fprintln(d.Out, "Next: look it over, then")
 	start := "cmux agents start"
-	if path != filepath.Join(root, configName) {
-		start += " --config " + d.short(path)
+	if path != filepath.Join(root, runner.DefaultConfig) {
+		start += " --config " + d.caller().Short(path)
 	}
 	_, err = fmt.Fprintf(d.Out, "  %s --dry-run\n  %s\n", start, start)
 	return err

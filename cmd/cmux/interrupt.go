@@ -7,12 +7,13 @@ import (
 	"os/exec"
 	"syscall"
 
+	"cmux/agents/control"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 )
 
 // errNothing is what an interrupt left of a start that had made no run yet.
-var errNothing = &tagged{errors.New("interrupted: nothing was started"), errInterrupted}
+var errNothing = control.Tag(errors.New("interrupted: nothing was started"), errInterrupted)
 
 // interruption is what a person is told of a command that a signal ended: that
 // it was interrupted, and what it found besides. Where in the work the signal
@@ -103,5 +104,5 @@ func left(r *run.Run, what string, err error) error {
 	if err != nil {
 		text = fmt.Errorf("%w: %w", text, err)
 	}
-	return &tagged{text, errInterrupted}
+	return control.Tag(text, errInterrupted)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
 	"cmux/agents/run"
 	"cmux/dag"
 )
@@ -46,9 +47,9 @@ func nodeIndex(r *run.Run, name string) (int, error) {
 	names := nodeNames(g)
 	err := fmt.Errorf("run %s has no node %q: it has %s", r.Plan.ID, name, shortList(names, 20))
 	if near := nearest(name, names); near != "" {
-		return 0, &Hint{Err: &tagged{err, errUsage}, Try: near + " instead of " + name}
+		return 0, &Hint{Err: control.Tag(err, errUsage), Try: near + " instead of " + name}
 	}
-	return 0, &tagged{err, errUsage}
+	return 0, control.Tag(err, errUsage)
 }
 
 func nodeNames(g *dag.Graph) []string {

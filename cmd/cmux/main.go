@@ -22,15 +22,13 @@ import (
 	"golang.org/x/term"
 
 	"cmux/agents/agent"
+	"cmux/agents/control"
 	"cmux/agents/harmless"
 	"cmux/agents/kinds"
 	"cmux/agents/proc"
-	"cmux/agents/run"
-	"cmux/agents/runner"
 	"cmux/cmd/cmux/early"
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/dag"
-	"cmux/worktree"
 )
 
 // version is set by the linker.
@@ -77,7 +75,7 @@ func (d *Deps) coloured(out io.Writer) bool {
 
 // Errors that stand for an exit code; see exits.
 var (
-	errUsage       = errors.New("usage")
+	errUsage       = control.ErrUsage
 	errUnfinished  = errors.New("the run ended with a node not done")
 	errInterrupted = errors.New("interrupted")
 )
@@ -118,31 +116,6 @@ func exitCode(err error) int {
 	return 1
 }
 
-// Hint is an error with the way out of it.
-type Hint struct {
-	Err error
-	Try string // what to do next: a command, or a sentence
-}
-
-func (h *Hint) Error() string { return h.Err.Error() }
-func (h *Hint) Unwrap() error { return h.Err }
-
-// usage is an error in how a command was called.
-func usage(try, format string, args ...any) error {
-	err := error(&tagged{fmt.Errorf(format, args...), errUsage})
-	if try != "" {
-		err = &Hint{Err: err, Try: try}
-	}
-	return err
-}
-
-// tagged is err, which also counts as tag: the tag gives the exit code, the
-// text stays err's.
-type tagged struct{ err, tag error }
-
-func (t *tagged) Error() string   { return t.err.Error() }
-func (t *tagged) Unwrap() []error { return []error{t.err, t.tag} }
-
 // silent is an error whose story is already on the screen.
 type silent struct{ error }
 
@@ -154,28 +127,8 @@ func report(w io.Writer, err error) {
 	if err == nil || errors.As(err, &s) {
 		return
 	}
-	text, try := err.Error(), ""
-	var (
-		h    *Hint
-		tree *worktree.Hint
-		late *runner.TryError
-		not  *run.Refusal
-	)
-	switch {
-	case errors.As(err, &h):
-		try = h.Try
-		if errors.As(err, &tree) { // one way out, not two: who called knows the better one
-			text = strings.Replace(text, "; try: "+tree.Try, "", 1)
-		}
-	case errors.As(err, &late):
-		try = late.Try
-	case errors.As(err, &not):
-		try = not.Try
-	case errors.As(err, &tree): // its text ends in what to try
-		try = tree.Try
-		text = strings.Replace(text, "; try: "+try, "", 1)
-	}
-	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+	text, try := control.Explain(err)
+	for line := range strings.SplitSeq(text, "\n") {
 		fmt.Fprintf(w, "cmux: %s\n", line)
 	}
 	if try != "" {

@@ -207,7 +207,7 @@ func (d *Deps) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run.Vi
 func (d *Deps) mergeTips(ctx context.Context, repo *worktree.Repo, spec *worktree.MergeSpec, o mergeOptions) error {
 	head := "" // of the merge so far
 	if o.goOn {
-		out, err := d.git(ctx, spec.Path, "rev-parse", "--verify", "--quiet", "HEAD")
+		out, err := d.caller().Git(ctx, spec.Path, "rev-parse", "--verify", "--quiet", "HEAD")
 		if err == nil {
 			head = strings.TrimSpace(out)
 		}

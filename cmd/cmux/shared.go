@@ -60,7 +60,7 @@ the shape is [{"what", "old", "new", "undo"}].`,
 			}
 			base, changes, err := r.Drift(ctx, repo)
 			if from != "" {
-				base, changes, err = sharedSince(ctx, repo, d.abs(from))
+				base, changes, err = sharedSince(ctx, repo, d.caller().Abs(from))
 			}
 			if err != nil {
 				return err

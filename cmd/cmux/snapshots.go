@@ -113,7 +113,7 @@ overwritten: what is in the way is named.`,
 				return err
 			}
 			if to.Path != "" {
-				to.Path = d.abs(to.Path)
+				to.Path = d.caller().Abs(to.Path)
 			}
 			tree, err := repo.Restore(cmd.Context(), s, to)
 			if err != nil {

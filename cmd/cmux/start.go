@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/log"
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/dag"
@@ -75,7 +76,7 @@ func (d *Deps) start(ctx context.Context, f startFlags) error {
 // There is none after a dry run. Once the run is there a signal no longer ends
 // it with an error: what then becomes of it is for launch to say.
 func (d *Deps) prepare(ctx context.Context, f startFlags) (r *run.Run, how string, err error) {
-	root, err := d.root(ctx)
+	p, err := d.project(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -84,15 +85,16 @@ func (d *Deps) prepare(ctx context.Context, f startFlags) (r *run.Run, how strin
 		return nil, "", fmt.Errorf("the path of this program: %w", err)
 	}
 	if f.config != "" {
-		f.config = d.abs(f.config)
+		f.config = p.Abs(f.config)
 	}
-	l, err := runner.Plan(ctx, runner.StartOptions{
-		Root: root, Config: f.config, Base: f.base, New: f.renew, Fresh: f.fresh, Headless: f.headless,
+	o := runner.StartOptions{
+		Root: p.Root, Config: f.config, Base: f.base, New: f.renew, Fresh: f.fresh, Headless: f.headless,
 		Binary: binary, Env: d.Env, Kinds: d.Kinds, Socket: d.Getenv("CMUX_TMUX_SOCKET"),
-	})
+	}
+	l, err := runner.Plan(ctx, o)
 	var hinted *runner.TryError
-	if _, missing := os.Stat(d.configPath(root, f.config)); errors.As(err, &hinted) && errors.Is(missing, os.ErrNotExist) {
-		return nil, "", d.noConfig(root, d.configPath(root, f.config))
+	if _, missing := os.Stat(p.Config(f.config)); errors.As(err, &hinted) && errors.Is(missing, os.ErrNotExist) {
+		return nil, "", p.NoConfig(ctx, p.Config(f.config))
 	}
 	if err != nil {
 		return nil, "", err
@@ -110,6 +112,13 @@ func (d *Deps) prepare(ctx context.Context, f startFlags) (r *run.Run, how strin
 	}
 	if unfit != nil && !f.dryRun {
 		return nil, "", unfit
+	}
+	linked, err := p.Linked(ctx, o, l)
+	if err != nil {
+		return nil, "", err
+	}
+	if linked != nil {
+		fmt.Fprintln(d.Err, linked)
 	}
 	if _, err := fmt.Fprint(d.Out, launchTable(l, d.width(), d.colour())); err != nil {
 		return nil, "", err
@@ -200,7 +209,7 @@ func (d *Deps) headless(ctx context.Context, r *run.Run, how string) error {
 		return silent{errUnfinished}
 	case ctx.Err() != nil:
 		if at := atWork(v); len(at) > 0 {
-			return &Hint{Err: &tagged{fmt.Errorf("%s did not end within %s of being told to", strings.Join(at, ", "), runner.StopPatience), errInterrupted}, Try: "cmux agents stop"}
+			return &Hint{Err: control.Tag(fmt.Errorf("%s did not end within %s of being told to", strings.Join(at, ", "), runner.StopPatience), errInterrupted), Try: "cmux agents stop"}
 		}
 		return &Hint{Err: errInterrupted, Try: "cmux agents resume"}
 	}

@@ -105,7 +105,7 @@ func isWalk(walk string) error {
 var names = regexp.MustCompile(`\bcmux (agents [a-z]|snapshots [a-z]|doctor\b)`)
 
 // waysInSource finds the ways out in the messages of the source: what is given
-// as a Try, the first argument of usage and hint, and the texts of errors and
+// as a Try, the first argument of Usage and hint, and the texts of errors and
 // of what is printed that name a command.
 func waysInSource(t *testing.T) (all []string) {
 	root := "../.."
@@ -155,7 +155,7 @@ func waysInSource(t *testing.T) (all []string) {
 			case *ast.CallExpr:
 				fn := lastName(n.Fun)
 				switch {
-				case (fn == "usage" || fn == "hint") && len(n.Args) > 1:
+				case (fn == "usage" || fn == "Usage" || fn == "hint") && len(n.Args) > 1:
 					add(words(n.Args[0]))
 				case slices.Contains([]string{"Errorf", "New", "refuse", "Fprintf", "Fprintln", "Fprint", "Sprintf", "also", "failed"}, fn):
 					for _, a := range n.Args {

@@ -1,0 +1,228 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/agent"
+	"cmux/agents/control/say"
+	"cmux/agents/proc"
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/dag"
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// Caller is who asks and orders.
+type Caller struct {
+	Dir   string   // where they stand: paths are read, and shown, as seen from there
+	Env   []string // theirs: for git, for checks, and what a start freezes
+	Now   func() time.Time
+	Kinds agent.Kinds // kinds of agents that this build can launch
+}
+
+// Project is a project as a Caller sees it.
+type Project struct {
+	Caller
+	Root string // absolute
+}
+
+// Open finds the project that c stands in: CMUX_HOME, or the main worktree of
+// the repository.
+//
+// A .cmux that did not come about here is refused: what stands in it would be
+// believed and carried out.
+func Open(ctx context.Context, c Caller) (*Project, error) {
+	root, err := c.root(ctx, c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := run.Vouch(root); err != nil {
+		return nil, err
+	}
+	p := &Project{Caller: c, Root: root}
+	return p, p.untracked(ctx)
+}
+
+// Getenv is the value of a variable of the caller's, the last one standing.
+func (c Caller) Getenv(key string) string { return proc.Getenv(c.Env, key) }
+
+// trackable is what of .cmux a person may keep in the repository: nothing in it
+// is carried out.
+var trackable = []string{".cmux/journal/", ".cmux/config.yml", ".cmux/.gitignore", dag.SchemaPath}
+
+// untracked refuses a .cmux of which git tracks more than is trackable: whoever
+// can commit to the repository could give orders with it.
+func (p *Project) untracked(ctx context.Context) error {
+	if _, err := os.Lstat(run.Folder(p.Root)); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	out, err := p.Git(ctx, p.Root, "ls-files", "-z", "--", signals.Folder)
+	if err != nil {
+		if strings.Contains(err.Error(), "not a git repository") {
+			return nil
+		}
+		return err
+	}
+	var tracked []string
+	for name := range strings.SplitSeq(out, "\x00") {
+		if name != "" && !slices.ContainsFunc(trackable, func(t string) bool {
+			return name == t || strings.HasSuffix(t, "/") && strings.HasPrefix(name, t)
+		}) {
+			tracked = append(tracked, name)
+		}
+	}
+	if len(tracked) == 0 {
+		return nil
+	}
+	return &Hint{Err: fmt.Errorf("%s is tracked by git (%s): it came with the repository, and nothing in it is believed or carried out", run.Folder(p.Root), say.List(tracked, 3)),
+		Try: "git rm -r -q --cached .cmux, look at what it holds, and commit"}
+}
+
+// root is the project's folder as found from dir.
+func (c Caller) root(ctx context.Context, dir string) (string, error) {
+	if home := c.Getenv("CMUX_HOME"); home != "" {
+		home = c.Abs(home)
+		if info, err := os.Stat(home); err != nil || !info.IsDir() {
+			return "", &Hint{Err: fmt.Errorf("CMUX_HOME is %s, which is not a folder", home), Try: "unset CMUX_HOME"}
+		}
+		return filepath.EvalSymlinks(home)
+	}
+	out, err := c.Git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--is-bare-repository", "--is-inside-work-tree")
+	if err != nil {
+		var missing *exec.Error
+		if errors.As(err, &missing) {
+			return "", &Hint{Err: fmt.Errorf("git is not installed: %w", err), Try: "install git 2.38 or newer"}
+		}
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if strings.Contains(err.Error(), "not a git repository") {
+			return "", &Hint{Err: fmt.Errorf("%s is not in a git repository", c.Dir), Try: "git init"}
+		}
+		return "", err
+	}
+	facts := strings.Split(strings.TrimSpace(out), "\n")
+	if len(facts) != 4 {
+		return "", fmt.Errorf("git rev-parse in %s said %q", c.Dir, out)
+	}
+	gitDir, common, bare, inside := facts[0], facts[1], facts[2] == "true", facts[3] == "true"
+	if gitDir == common && inside {
+		top, err := c.Git(ctx, dir, "rev-parse", "--path-format=absolute", "--show-toplevel")
+		if top = strings.TrimSuffix(top, "\n"); err == nil && isGuard(top) {
+			return c.root(ctx, filepath.Dir(top)) // called from inside .cmux
+		}
+		return top, err
+	}
+	if !bare && filepath.Base(common) == ".git" {
+		return filepath.Dir(common), nil
+	}
+	// A submodule's repository lies elsewhere and names its working tree.
+	if tree, err := c.Git(ctx, common, "config", "core.worktree"); err == nil {
+		tree = strings.TrimSuffix(tree, "\n")
+		if !filepath.IsAbs(tree) {
+			tree = filepath.Join(common, tree)
+		}
+		return filepath.EvalSymlinks(tree)
+	}
+	return "", &Hint{Err: fmt.Errorf("%s is a bare repository: there is no main worktree to keep .cmux in", common),
+		Try: "git clone " + common + ", or set CMUX_HOME to a worktree of it"}
+}
+
+// isGuard reports whether top is no project but the empty repository that
+// keeps git clean out of .cmux (see signals.Init).
+func isGuard(top string) bool {
+	if filepath.Base(top) != signals.Folder && filepath.Base(filepath.Dir(top)) != signals.Folder {
+		return false
+	}
+	head, err := os.ReadFile(filepath.Join(top, ".git", "HEAD"))
+	return err == nil && string(head) == "ref: refs/heads/none\n"
+}
+
+// Abs is the path as seen from where the caller stands.
+func (c Caller) Abs(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(c.Dir, path)
+}
+
+// Short is path relative to where the caller stands, when it lies below.
+func (c Caller) Short(path string) string {
+	if rel, err := filepath.Rel(c.Dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+// Git runs git in dir and returns its stdout. The error holds what git said.
+func (c Caller) Git(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := worktree.Git(ctx, dir, c.Env, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		if said := strings.TrimSpace(stderr.String()); said != "" {
+			return "", fmt.Errorf("git %s: %s: %w", args[0], said, err)
+		}
+		return "", fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return stdout.String(), nil
+}
+
+// Config is the absolute path of the configuration that is meant; named is
+// empty for the project's own.
+func (p *Project) Config(named string) string {
+	if named != "" {
+		return p.Abs(named)
+	}
+	return filepath.Join(p.Root, runner.DefaultConfig)
+}
+
+// ReadConfig reads and validates the configuration at path. Faults name it as
+// Short does.
+func (p *Project) ReadConfig(ctx context.Context, path string) (*dag.Graph, []dag.Warning, error) {
+	src, err := run.ReadConfig(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil, p.NoConfig(ctx, path)
+	}
+	if err != nil {
+		return nil, nil, Tag(err, ErrUsage)
+	}
+	return dag.Parse(p.Short(path), src, dag.ParseOptions{ReadFile: func(name string) ([]byte, error) {
+		return run.ReadTask(p.Root, path, name)
+	}})
+}
+
+// NoConfig says that there is no configuration at path. Only where the project
+// has none is a new one the way out: another name was mistyped.
+func (p *Project) NoConfig(ctx context.Context, path string) error {
+	usual := p.Config("")
+	if _, err := os.Stat(usual); path == usual || errors.Is(err, os.ErrNotExist) {
+		if dir, err := p.linked(ctx); err == nil && dir != "" && path == usual {
+			if there, _ := p.linkedConfig(dir); there != "" {
+				return Usage("the same with --config "+say.Word(p.Short(there)), "there is no %s, the project's; the worktree %s has one", path, dir)
+			}
+		}
+		return Usage("cmux agents init", "there is no %s", path)
+	}
+	var names []string
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); ext == ".yml" || ext == ".yaml" {
+			names = append(names, e.Name())
+		}
+	}
+	if near := dag.Nearest(filepath.Base(path), names); near != "" {
+		return Usage("the same with --config "+say.Word(p.Short(filepath.Join(filepath.Dir(path), near))), "there is no %s (did you mean %q?)", path, near)
+	}
+	return Usage("the same without --config", "there is no %s; without --config, %s is read", path, usual)
+}
