@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/say"
 	"cmux/agents/kinds"
 	"cmux/agents/runner"
 	"cmux/dag"
@@ -523,12 +524,4 @@ func nodeTests(root string) bool {
 }
 
 // count is n and the noun, in the plural unless n is one.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if strings.HasSuffix(noun, "ch") {
-		noun += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func count(n int, noun string) string { return say.Count(n, noun) }

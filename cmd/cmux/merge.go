@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control/say"
 	"cmux/agents/run"
 	"cmux/signals"
 	"cmux/worktree"
@@ -132,7 +133,7 @@ func (d *Deps) mergeTarget(ctx context.Context, repo *worktree.Repo, target stri
 	}
 	text := fmt.Sprintf("there is no branch %q", target)
 	if begun {
-		return &Hint{Err: fmt.Errorf("%s any more, into which a merge was begun", text), Try: "git branch " + shellWord(target) + " COMMIT, then cmux agents merge --continue; or cmux agents merge --abort"}
+		return &Hint{Err: fmt.Errorf("%s any more, into which a merge was begun", text), Try: "git branch " + say.Word(target) + " COMMIT, then cmux agents merge --continue; or cmux agents merge --abort"}
 	}
 	if _, err := repo.Resolve(ctx, target); err == nil {
 		text += ", only a commit of that name"
@@ -142,7 +143,7 @@ func (d *Deps) mergeTarget(ctx context.Context, repo *worktree.Repo, target stri
 		return err
 	}
 	if near := nearest(target, branches); near != "" {
-		return usage("cmux agents merge --into "+shellWord(near), "%s (did you mean %q?)", text, near)
+		return usage("cmux agents merge --into "+say.Word(near), "%s (did you mean %q?)", text, near)
 	}
 	return usage("git branch, then cmux agents merge --into BRANCH", "%s; there are %s", text, shortList(branches, 5))
 }
@@ -261,7 +262,7 @@ func mergeHint(ctx context.Context, err error, repo *worktree.Repo, spec *worktr
 				what = b.Commit
 			}
 		}
-		return &Hint{Err: err, Try: fmt.Sprintf("git -C %s merge %s, resolve and commit there, %s", shellWord(spec.Path), shellWord(what), next)}
+		return &Hint{Err: err, Try: fmt.Sprintf("git -C %s merge %s, resolve and commit there, %s", say.Word(spec.Path), say.Word(what), next)}
 	case errors.As(err, &broken) && broken.Tree != "":
 		return &Hint{Err: err, Try: fmt.Sprintf("repair it in %s and commit there, %s", broken.Tree, next)}
 	case errors.As(err, &broken):

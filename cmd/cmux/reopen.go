@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"cmux/agents/control/say"
 	"cmux/agents/kinds"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -93,18 +94,7 @@ func become(cmd *exec.Cmd) error {
 func shellLine(cmd *exec.Cmd) string {
 	words := make([]string, len(cmd.Args))
 	for i, a := range cmd.Args {
-		words[i] = shellWord(a)
+		words[i] = say.Word(a)
 	}
-	return "cd " + shellWord(cmd.Dir) + " && " + strings.Join(words, " ")
-}
-
-// shellWord quotes s where a shell would not leave it as it is.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+,", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return "cd " + say.Word(cmd.Dir) + " && " + strings.Join(words, " ")
 }
