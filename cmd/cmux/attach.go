@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/agents/tmux"
@@ -64,7 +65,7 @@ func (d *Deps) attachNode(ctx context.Context, v *run.View, n *run.NodeView, yes
 	name := n.Spec.Name
 	if n.Spec.Role == dag.RoleGate {
 		err := fmt.Errorf("%s is a gate (%s): nothing runs in it, so it has no pane", name, n.Status.Label)
-		if isSuccess(n) {
+		if control.Succeeded(n) {
 			return err
 		}
 		return &Hint{Err: err, Try: "cmux agents approve " + name}

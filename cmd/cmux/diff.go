@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
 	"cmux/agents/run"
 	"cmux/worktree"
 )
@@ -49,7 +50,7 @@ func (d *Deps) diff(ctx context.Context, v *run.View, i int, out io.Writer) erro
 		return fmt.Errorf("%s is a %s and has no branch to show", n.Spec.Name, n.Spec.Role)
 	}
 	a := n.Attempt()
-	if a == nil && isSuccess(n) { // overridden before it began
+	if a == nil && control.Succeeded(n) { // overridden before it began
 		return fmt.Errorf("%s never ran, so it has no branch (%s)", n.Spec.Name, n.Status.Label)
 	} else if a == nil {
 		return fmt.Errorf("%s has not started yet (%s)", n.Spec.Name, n.Status.Label)

@@ -83,7 +83,7 @@ func (d *Deps) interruptedStart(ctx context.Context, r *run.Run, how string) err
 	if v.Holder != nil {
 		fmt.Fprintf(d.Err, "interrupted (again: leaves at once): stopping run %s, for at most %s\n", r.Plan.ID, runner.StopPatience)
 	}
-	ended := d.endRun(ctx, v)
+	ended := control.End(ctx, v, d.Now)
 	if v, err = r.View(ctx, d.Now()); err != nil {
 		return left(r, "was made", err)
 	}

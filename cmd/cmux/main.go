@@ -19,13 +19,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"cmux/agents/agent"
 	"cmux/agents/control"
 	"cmux/agents/harmless"
 	"cmux/agents/kinds"
-	"cmux/agents/proc"
 	"cmux/cmd/cmux/early"
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/dag"
@@ -34,43 +32,13 @@ import (
 // version is set by the linker.
 var version = "dev"
 
-// Deps is all that a command takes from the process it runs in.
+// Deps is all that commands take from the process they run in. Each takes out of
+// it what it needs, as options of its own.
 type Deps struct {
-	In       io.Reader
-	Out, Err io.Writer
-	Env      []string
-	Dir      string // where the command was called
-	Now      func() time.Time
-	Kinds    agent.Kinds // kinds of agents that this build can launch
-}
-
-// Getenv is the value of an environment variable, the last one standing.
-func (d *Deps) Getenv(key string) string { return proc.Getenv(d.Env, key) }
-
-// interactive reports whether a person can be asked: both ends are terminals.
-func (d *Deps) interactive() bool { return isTerminal(d.In) && isTerminal(d.Out) }
-
-func isTerminal(stream any) bool {
-	f, ok := terminal(stream)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// width is the width of the terminal on stdout, 0 when it is none.
-func (d *Deps) width() int {
-	if f, ok := terminal(d.Out); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return w
-		}
-	}
-	return 0
-}
-
-// colour reports whether stdout is to be coloured.
-func (d *Deps) colour() bool { return d.coloured(d.Out) }
-
-// coloured reports whether what is written to an output may be coloured.
-func (d *Deps) coloured(out io.Writer) bool {
-	return isTerminal(out) && d.Getenv("NO_COLOR") == "" && d.Getenv("TERM") != "dumb"
+	IO
+	Dir   string // where the command was called
+	Now   func() time.Time
+	Kinds agent.Kinds // kinds of agents that this build can launch
 }
 
 // Errors that stand for an exit code; see exits.
@@ -212,8 +180,8 @@ func newAgentsCmd(d *Deps) *cobra.Command {
 		Example: "  cmux agents start",
 	}
 	cmd.AddCommand(newInitCmd(d), aPersons(newStartCmd(d)), newStatusCmd(d), newWaitCmd(d), newLogsCmd(d), aPersons(newAttachCmd(d)), newDiffCmd(d),
-		aPersons(newAnswerCmd(d)), aPersons(newApproveCmd(d)), aPersons(newOverrideCmd(d)), aPersons(newReleaseCmd(d)), newVerifyCmd(d),
-		aPersons(newRetryCmd(d)), aPersons(newStopCmd(d)), aPersons(newResumeCmd(d)), aPersons(newMergeCmd(d)), aPersons(newSharedCmd(d), "restore", "accept"), aPersons(newCleanupCmd(d)), newSchemaCmd(d), newGraphCmd(d), newListCmd(d), newExecCmd(d), aPersons(newRunCmd(d)))
+		aPersons(newAnswerCmd(d, nil)), aPersons(newApproveCmd(d, nil)), aPersons(newOverrideCmd(d, nil)), aPersons(newReleaseCmd(d, nil)), newVerifyCmd(d),
+		aPersons(newRetryCmd(d, nil)), aPersons(newStopCmd(d, nil)), aPersons(newResumeCmd(d)), aPersons(newMergeCmd(d)), aPersons(newSharedCmd(d), "restore", "accept"), aPersons(newCleanupCmd(d)), newSchemaCmd(d), newGraphCmd(d), newListCmd(d), newExecCmd(d), aPersons(newRunCmd(d)))
 	return cmd
 }
 
@@ -295,7 +263,7 @@ func Main(kinds agent.Kinds) int {
 		report(harmless.NewWriter(os.Stderr, false), fmt.Errorf("the folder that cmux was called in is gone: %w", err))
 		return 1
 	}
-	d := &Deps{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Dir: dir, Now: time.Now, Kinds: kinds}
+	d := &Deps{IO: IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ()}, Dir: dir, Now: time.Now, Kinds: kinds}
 	return execute(context.Background(), d, os.Args[1:])
 }
 

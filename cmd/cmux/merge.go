@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
 	"cmux/agents/control/say"
 	"cmux/agents/run"
 	"cmux/signals"
@@ -156,7 +157,7 @@ func (d *Deps) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run.Vi
 		n := &v.Nodes[i]
 		switch {
 		case !n.Spec.HasBranch() || n.Spec.Branch == spec.Target:
-		case !isSuccess(n):
+		case !control.Succeeded(n):
 			fmt.Fprintf(d.Err, "left out: %s (%s)\n", n.Spec.Name, n.Status.Label)
 		default:
 			if n.Tip == "" { // overridden before it began

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cmux/agents/control"
+	"cmux/agents/run"
 )
 
 // Hint is an error with the way out of it.
@@ -30,3 +31,6 @@ func (d *Deps) root(ctx context.Context) (string, error) {
 	}
 	return p.Root, nil
 }
+
+// isSuccess reports whether what depends on a node may start.
+func isSuccess(n *run.NodeView) bool { return control.Succeeded(n) }

@@ -17,7 +17,7 @@ func TestNearest(t *testing.T) {
 }
 
 func TestGetenvTakesTheLast(t *testing.T) {
-	d := &Deps{Env: []string{"A=1", "AB=2", "A=3"}}
+	d := &IO{Env: []string{"A=1", "AB=2", "A=3"}}
 	if got := d.Getenv("A"); got != "3" {
 		t.Errorf("A is %q", got)
 	}
@@ -27,7 +27,7 @@ func TestGetenvTakesTheLast(t *testing.T) {
 }
 
 func TestGitEnvPointsNowhereElse(t *testing.T) {
-	d := &Deps{Env: []string{"GIT_DIR=/x", "GIT_INDEX_FILE=/y", "GIT_AUTHOR_NAME=me", "LC_ALL=de_DE.UTF-8"}}
+	d := &IO{Env: []string{"GIT_DIR=/x", "GIT_INDEX_FILE=/y", "GIT_AUTHOR_NAME=me", "LC_ALL=de_DE.UTF-8"}}
 	got := strings.Join(worktree.CleanEnv(d.Env), " ")
 	if got != "GIT_AUTHOR_NAME=me LC_ALL=C" {
 		t.Errorf("git's environment is %q", got)

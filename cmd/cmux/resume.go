@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/dag"
@@ -161,7 +162,7 @@ func planChanges(v *run.View, g *dag.Graph) ([]planChange, error) {
 			continue
 		}
 		then := "at its next attempt"
-		if isSuccess(&v.Nodes[j]) {
+		if control.Succeeded(&v.Nodes[j]) {
 			then = "stays done"
 		}
 		all = append(all, planChange{n.Name, what, then})

@@ -14,17 +14,17 @@ type screen struct {
 	raw io.Writer
 }
 
-// guardOutputs puts screens before the outputs of d, once, and returns what
+// guardOutputs puts screens before the outputs, once, and returns what
 // writes the rest of them at the end.
-func (d *Deps) guardOutputs() (flush func()) {
+func (s *IO) guardOutputs() (flush func()) {
 	var all []*screen
-	for _, out := range []*io.Writer{&d.Out, &d.Err} {
+	for _, out := range []*io.Writer{&s.Out, &s.Err} {
 		if _, is := (*out).(*screen); is || *out == nil {
 			continue
 		}
-		s := &screen{harmless.NewWriter(*out, d.coloured(*out)), *out}
-		*out = s
-		all = append(all, s)
+		safe := &screen{harmless.NewWriter(*out, s.coloured(*out)), *out}
+		*out = safe
+		all = append(all, safe)
 	}
 	return func() {
 		for _, s := range all {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -241,65 +240,6 @@ func (w whileRead) Write(b []byte) (int, error) {
 
 func newLogger(w io.Writer) *log.Logger {
 	return log.NewWithOptions(w, log.Options{ReportTimestamp: true, TimeFormat: "2006-01-02 15:04:05.000", Level: log.DebugLevel})
-}
-
-// errDeclined says that a person who was asked said no.
-var errDeclined = errors.New("declined")
-
-// confirm asks a person whether to go on. The errors are errDeclined, and one
-// of usage where nobody can be asked.
-func (d *Deps) confirm(ctx context.Context, yes bool, question string) error {
-	if yes {
-		return nil
-	}
-	if !isTerminal(d.In) {
-		return usage("the same with --yes", "there is no terminal to ask on: %s", question)
-	}
-	ok, err := d.askYes(ctx, question, false)
-	if err == nil && !ok {
-		fmt.Fprintln(d.Err, "Nothing was done.")
-		err = silent{errDeclined}
-	}
-	return err
-}
-
-// askYes asks a person on the terminal for a yes or a no; def is what Enter
-// alone means, and what anything else that is neither counts as is no.
-func (d *Deps) askYes(ctx context.Context, question string, def bool) (bool, error) {
-	offer := "[y/N]"
-	if def {
-		offer = "[Y/n]"
-	}
-	answer, ok, err := d.askLine(ctx, question+" "+offer+" ")
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return true, err
-	case "":
-		return def && ok, err // the end of the input is no answer
-	}
-	return false, err
-}
-
-// askLine asks a person on the terminal for a line. ok says whether one came:
-// the end of the input is none.
-func (d *Deps) askLine(ctx context.Context, question string) (text string, ok bool, err error) {
-	fmt.Fprint(d.Err, question)
-	type read struct {
-		text string
-		err  error
-	}
-	answer := make(chan read, 1)
-	go func() { // ends with the terminal's next line; a signal ends the process
-		line, err := bufio.NewReader(d.In).ReadString('\n')
-		answer <- read{line, err}
-	}()
-	select {
-	case a := <-answer:
-		return strings.TrimRight(a.text, "\r\n"), a.err == nil || a.text != "", nil
-	case <-ctx.Done():
-		fmt.Fprintln(d.Err)
-		return "", false, ctx.Err()
-	}
 }
 
 var launchColumns = []column{

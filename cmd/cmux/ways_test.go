@@ -142,6 +142,8 @@ func waysInSource(t *testing.T) (all []string) {
 					switch {
 					case keyed && lastName(kv.Key) == "Try":
 						add(words(kv.Value))
+					case keyed && !slices.Contains([]string{"Short", "Long", "Example", "doc"}, lastName(kv.Key)) && names.MatchString(words(kv.Value)):
+						add(words(kv.Value))
 					case !keyed && typ == "TryError" && i == 1:
 						add(words(e))
 					}

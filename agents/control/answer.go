@@ -1,0 +1,105 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"cmux/agents/control/say"
+	"cmux/agents/guard"
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// Question is what an agent asks a person.
+type Question struct {
+	Node  string        `json:"node"`
+	Text  string        `json:"text"`
+	Parts int           `json:"parts"` // so many questions it is: the answer has a line for each
+	Age   time.Duration `json:"age"`   // it was asked so long ago
+}
+
+// Question is what the agent of a node asks now.
+func (p *Project) Question(ctx context.Context, node string) (*Question, error) {
+	v, i, err := p.node(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	n := &v.Nodes[i]
+	if err := answerable(n); err != nil {
+		return nil, err
+	}
+	if !asks(n) {
+		return nil, &Hint{Err: fmt.Errorf("%s asks nothing (%s)", node, n.Status.Label), Try: "cmux agents answer " + node + " TEXT, which tells it something all the same"}
+	}
+	return &Question{Node: node, Text: n.Status.Reason, Parts: guard.Questions(n.Status.Reason), Age: n.Status.Age}, nil
+}
+
+// answerable refuses a node whose agent nothing can be said to.
+func answerable(n *run.NodeView) error {
+	name := n.Spec.Name
+	if n.Spec.Role != dag.RoleGate {
+		return live(n)
+	}
+	if Succeeded(n) {
+		return fmt.Errorf("%s is a gate, and done already", name)
+	}
+	return &Hint{Err: fmt.Errorf("%s is a gate", name), Try: "cmux agents approve " + name}
+}
+
+// Answer is what a person says to an agent. A number stands for the option in
+// that place.
+type Answer struct {
+	Node string `json:"node"`
+	Text string `json:"text"`
+}
+
+// Answered is what has become of an Answer.
+type Answered struct {
+	Taken
+	Asked bool `json:"asked"` // else the agent reads it when its turn is over
+}
+
+// Answer answers the agent of a node, or tells it something.
+func (p *Project) Answer(ctx context.Context, a Answer) (Answered, error) {
+	v, i, err := p.node(ctx, a.Node)
+	if err != nil {
+		return Answered{}, err
+	}
+	n := &v.Nodes[i]
+	if err := answerable(n); err != nil {
+		return Answered{}, err
+	}
+	if strings.TrimSpace(a.Text) == "" {
+		return Answered{}, Usage("", "the answer is empty")
+	}
+	asked := asks(n)
+	if asked {
+		if err := isOption(n.Status.Reason, a.Text); err != nil {
+			return Answered{}, err
+		}
+	}
+	t, err := p.order(ctx, v, run.Request{Op: run.OpAnswer, Node: a.Node, Text: a.Text})
+	return Answered{t, asked}, err
+}
+
+// isOption refuses a number beyond the options of the one question that is
+// asked: it would reach the agent as words that mean nothing.
+func isOption(question, answer string) error {
+	number, err := strconv.Atoi(strings.TrimSpace(answer))
+	if err != nil || guard.Questions(question) > 1 {
+		return nil
+	}
+	options := 0
+	for line := range strings.Lines(question) {
+		if strings.HasPrefix(line, fmt.Sprintf("  %d. ", options+1)) {
+			options++
+		}
+	}
+	if options == 0 || number >= 1 && number <= options {
+		return nil
+	}
+	return Usage("", "there is no option %d: the question has %s", number, say.Count(options, "option"))
+}

@@ -1,0 +1,71 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cmux/agents/control/say"
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// Latest is the newest run of the project.
+func (p *Project) Latest(ctx context.Context) (*run.Run, error) {
+	r, err := run.Latest(p.Root)
+	if errors.Is(err, run.ErrNone) {
+		return nil, &Hint{Err: err, Try: "cmux agents start"}
+	}
+	return r, err
+}
+
+// latestView is the newest run as it stands.
+func (p *Project) latestView(ctx context.Context) (*run.View, error) {
+	r, err := p.Latest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.View(ctx, p.Now())
+}
+
+// node is the newest run as it stands, and the index of the named node.
+func (p *Project) node(ctx context.Context, name string) (*run.View, int, error) {
+	r, err := p.Latest(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	i, err := index(r, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	v, err := r.View(ctx, p.Now())
+	return v, i, err
+}
+
+// index is the index of the named node in r's graph.
+func index(r *run.Run, name string) (int, error) {
+	g := r.Plan.Graph
+	if i := g.Index(name); i >= 0 {
+		return i, nil
+	}
+	names := g.Names()
+	err := Tag(fmt.Errorf("run %s has no node %q: it has %s", r.Plan.ID, name, say.List(names, 20)), ErrUsage)
+	if near := Nearest(name, names); near != "" {
+		return 0, &Hint{Err: err, Try: near + " instead of " + name}
+	}
+	return 0, err
+}
+
+// Nearest is the name that s was most likely meant to be, or one that begins
+// with it; empty when there is none.
+func Nearest(s string, names []string) string {
+	if near := dag.Nearest(s, names); near != "" || s == "" {
+		return near
+	}
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(strings.ToLower(n), strings.ToLower(s)) }); i >= 0 {
+		return names[i]
+	}
+	return ""
+}

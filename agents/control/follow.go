@@ -1,0 +1,55 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"cmux/agents/run"
+	"cmux/signals"
+)
+
+const (
+	// often is the shortest time between two looks at a run: faster than people
+	// read, and slow enough to cost nothing.
+	often = 100 * time.Millisecond
+	// rescan is the safety net below file events.
+	rescan = 2 * time.Second
+)
+
+// Follow calls see with a view of r now and after each change, until see
+// returns false or ctx ends.
+func Follow(ctx context.Context, r *run.Run, now func() time.Time, see func(*run.View) bool) error {
+	w := signals.Watch(ctx, r.Dir, r.Requests(), r.Signals(), run.Folder(r.Plan.Root))
+	defer w.Close()
+	tick := time.NewTicker(rescan)
+	defer tick.Stop()
+	for {
+		began := time.Now()
+		v, err := r.View(ctx, now())
+		if err != nil {
+			return err
+		}
+		// A large run takes longer to read, and is read less often: looking on
+		// never costs the run itself more than a tenth of a processor.
+		pause := time.NewTimer(max(often, 10*time.Since(began)))
+		if !see(v) {
+			pause.Stop()
+			return nil
+		}
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return ctx.Err()
+		}
+		select {
+		case _, open := <-w.C:
+			if !open {
+				return ctx.Err()
+			}
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+const chain = `
+  - {name: api, task: "true"}
+  - {name: web, task: "true", depends_on: [api]}
+  - {name: look, role: gate, depends_on: [web]}
+`
+
+func TestNoRun(t *testing.T) {
+	s := newScratch(t, "")
+	_, err := s.Stop(t.Context())
+	if !errors.Is(err, run.ErrNone) {
+		t.Error(err)
+	}
+	if _, try := Explain(err); try != "cmux agents start" {
+		t.Errorf("try %q", try)
+	}
+}
+
+func TestNodeThatIsNotThere(t *testing.T) {
+	s := begun(t, chain)
+	for name, try := range map[string]string{"apy": "api instead of apy", "lo": "look instead of lo", "zzz": ""} {
+		_, err := s.Cancel(t.Context(), name)
+		refused(t, err, "run "+s.run.Plan.ID+` has no node "`+name+`": it has api, web, look`, try)
+		if !errors.Is(err, ErrUsage) {
+			t.Errorf("%v is no error of usage", err)
+		}
+	}
+}
+
+func TestRetry(t *testing.T) {
+	s := begun(t, chain)
+	s.record(started("api"))
+	_, err := s.Retry(t.Context(), Retry{Node: "api"})
+	refused(t, err, "api is still running: cmux agents stop api first", "")
+	s.record(ended("api", dag.Failed, dag.ReasonExit), run.Record{Type: run.Blocked, Node: "web", Cause: "api"})
+	_, err = s.Retry(t.Context(), Retry{Node: "web"})
+	refused(t, err, "web never ran, it is blocked by api: cmux agents retry api", "")
+
+	res, err := s.Retry(t.Context(), Retry{Node: "api"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Retried{Taken: Taken{Note: "no runner: this is carried out at cmux agents resume"},
+		Again: []Was{{"api", "failed (exit 1)"}}, Unblocked: []Was{{"web", "blocked (api failed)"}, {"look", "blocked (web blocked)"}}}
+	if !reflect.DeepEqual(res, want) {
+		t.Errorf("%+v, want %+v", res, want)
+	}
+	if got := s.pending(); got != "retry api" {
+		t.Errorf("left for the runner: %s", got)
+	}
+}
+
+// An agent whose program ended without a report goes on, unless it is to begin
+// afresh.
+func TestRetryOfWhatWaits(t *testing.T) {
+	s := begun(t, chain)
+	left := asking("api", "it ended without a report")
+	left.How = run.HowLeft
+	s.record(started("api"), left)
+	if _, err := s.Retry(t.Context(), Retry{Node: "api", Fresh: true}); err == nil || !strings.Contains(err.Error(), "cmux agents stop api first") {
+		t.Error(err)
+	}
+	res, err := s.Retry(t.Context(), Retry{Node: "api"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Again) > 0 || !reflect.DeepEqual(res.GoesOn, []Was{{"api", "needs input"}}) {
+		t.Errorf("%+v", res)
+	}
+}
+
+func TestOrderToALiveRunner(t *testing.T) {
+	s := begun(t, chain)
+	s.record(started("api"))
+	s.hold("", "api is not running")
+	got, err := s.Override(t.Context(), Decision{Node: "api"})
+	if err != nil || got != (Taken{Done: true}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err = s.Release(t.Context(), Decision{Node: "api"})
+	refused(t, err, "api is not running", "")
+}
+
+// Who leaves while the runner has not answered leaves the order standing.
+func TestOrderThatIsNotAwaited(t *testing.T) {
+	s := begun(t, chain)
+	s.record(started("api"))
+	s.hold()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	v, err := s.latestView(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.order(ctx, v, run.Request{Op: run.OpOverride, Node: "api"}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if got := s.pending(); got != "override api" {
+		t.Errorf("left for the runner: %s", got)
+	}
+}
+
+func TestApprove(t *testing.T) {
+	s := begun(t, chain)
+	_, err := s.Approve(t.Context(), Decision{Node: "api"})
+	refused(t, err, "api is a review, no gate", "cmux agents override api, which calls it done")
+	s.record(started("api"), ended("api", dag.Done, ""))
+	_, err = s.Approve(t.Context(), Decision{Node: "api"})
+	refused(t, err, "api is a review, no gate, and done already", "")
+	_, err = s.Override(t.Context(), Decision{Node: "api"})
+	refused(t, err, "api is done already", "")
+	if _, err := s.Approve(t.Context(), Decision{Node: "look"}); err != nil {
+		t.Error(err)
+	}
+	if got := s.pending(); got != "approve look" {
+		t.Errorf("left for the runner: %s", got)
+	}
+	s.record(run.Record{Type: run.Overridden, Node: "look", How: run.HowApproved})
+	_, err = s.Approve(t.Context(), Decision{Node: "look"})
+	refused(t, err, "look is done already", "")
+}
+
+// A gate that asks for a code is opened by nobody who has not proved to be a
+// person.
+func TestApproveWithACode(t *testing.T) {
+	s := begun(t, "  - {name: api, task: 'true'}\n  - {name: look, role: gate, approve: code, depends_on: [api]}\n  - {name: end, task: 'true', depends_on: [look]}\n")
+	for _, order := range []func(context.Context, Decision) (Taken, error){s.Approve, s.Override} {
+		_, err := order(t.Context(), Decision{Node: "look"})
+		if _, try := Explain(err); !strings.HasSuffix(try, " look, in a terminal that no agent can type in: no pane of cmux's tmux server") {
+			t.Errorf("%v; try %q", err, try)
+		}
+		no := errors.New("that is not the code")
+		var seen *Opening
+		_, err = order(t.Context(), Decision{Node: "look", Prove: func(_ context.Context, o *Opening) error { seen = o; return no }})
+		if err != no {
+			t.Error(err)
+		}
+		if want := "  after api: ready\n  before end: waiting\n"; !strings.HasSuffix(seen.String(), want) || !strings.HasPrefix(seen.String(), "gate look of run ") {
+			t.Errorf("shown:\n%swant:\n%s", seen, want)
+		}
+	}
+	if got := s.pending(); got != "" {
+		t.Errorf("left for the runner: %s", got)
+	}
+	if _, err := s.Approve(t.Context(), Decision{Node: "look", Prove: func(context.Context, *Opening) error { return nil }}); err != nil {
+		t.Error(err)
+	}
+	if qs, err := s.run.Pending(); err != nil || len(qs) != 1 || !qs[0].Coded {
+		t.Errorf("%+v, %v", qs, err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	s := begun(t, chain)
+	got, err := s.Cancel(t.Context(), "api")
+	if err != nil || got.Done || got.Note == "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	s.record(started("api"), ended("api", dag.Done, ""))
+	_, err = s.Cancel(t.Context(), "api")
+	refused(t, err, "api has ended already (done)", "")
+}
+
+func TestStop(t *testing.T) {
+	s := begun(t, chain)
+	got, err := s.Stop(t.Context())
+	if err != nil || !reflect.DeepEqual(got, &RunStopped{Run: s.run.Plan.ID}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err = s.Stop(t.Context())
+	refused(t, err, "run "+s.run.Plan.ID+" is not running (stopped)", "")
+}

@@ -1,0 +1,32 @@
+package control
+
+import (
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// Over reports whether nothing more happens in a run by itself.
+func Over(v *run.View) bool { return v.RunState == dag.RunDone || v.RunState == dag.RunFailed }
+
+// AtWork names the nodes whose agents live.
+func AtWork(v *run.View) []string {
+	var names []string
+	for i := range v.Nodes {
+		if v.Nodes[i].Fact.Live() {
+			names = append(names, v.Nodes[i].Spec.Name)
+		}
+	}
+	return names
+}
+
+// Succeeded reports whether what depends on a node may start.
+func Succeeded(n *run.NodeView) bool {
+	return n.Fact.Phase == dag.Ended && n.Fact.Outcome.Success()
+}
+
+// asks reports whether an agent waits for an answer.
+func asks(n *run.NodeView) bool { return n.Status.Label == "needs input" }
+
+// left reports whether an agent's program has ended without a report, and its
+// attempt waits for a person.
+func left(n *run.NodeView) bool { return n.Left != nil && n.Fact.Live() }

@@ -1,0 +1,93 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// Cancelled is what has become of the order to cancel a node.
+type Cancelled struct {
+	Taken
+	Stays string `json:"stays,omitempty"` // how the node stands on: its agent, which was still open, was ended
+}
+
+// Cancel ends the agent of a node, which then counts as failed.
+func (p *Project) Cancel(ctx context.Context, node string) (Cancelled, error) {
+	v, i, err := p.node(ctx, node)
+	if err != nil {
+		return Cancelled{}, err
+	}
+	n := &v.Nodes[i]
+	if v.State.Settled(i) && !n.Fact.Live() {
+		return Cancelled{}, fmt.Errorf("%s has ended already (%s)", node, n.Status.Label)
+	}
+	var c Cancelled
+	if n.Fact.StillOpen {
+		c.Stays = n.Status.Label[:strings.IndexByte(n.Status.Label+",", ',')]
+	}
+	if v.Holder == nil && n.Fact.Live() {
+		ended, err := runner.Cancel(ctx, v.Run, node)
+		var held *signals.HeldError
+		switch {
+		case errors.As(err, &held): // a runner has come meanwhile
+		case err != nil:
+			return Cancelled{}, err
+		case len(ended) > 0:
+			c.Done = true
+			return c, nil
+		}
+	}
+	c.Taken, err = p.order(ctx, v, run.Request{Op: run.OpStop, Node: node})
+	return c, err
+}
+
+// RunStopped is what Stop came to.
+type RunStopped struct {
+	Run   string       `json:"run"`
+	Ended []string     `json:"ended"`           // agents that were still open when the run had ended; it stays as it was
+	Stays dag.RunState `json:"stays,omitempty"` // empty: it is stopped, until it is resumed
+}
+
+// Stop ends the agents of the newest run and waits until its runner is gone.
+func (p *Project) Stop(ctx context.Context) (*RunStopped, error) {
+	v, err := p.latestView(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id := v.Run.Plan.ID
+	if v.Holder == nil {
+		if Over(v) && len(AtWork(v)) > 0 {
+			ended, err := runner.Cancel(ctx, v.Run, "")
+			if err != nil {
+				return nil, err
+			}
+			return &RunStopped{Run: id, Ended: ended, Stays: v.RunState}, nil
+		}
+		if Over(v) || v.RunState == dag.RunStopped && len(AtWork(v)) == 0 {
+			return nil, fmt.Errorf("run %s is not running (%s)", id, v.RunState)
+		}
+	}
+	if err := End(ctx, v, p.Now); err != nil {
+		return nil, err
+	}
+	return &RunStopped{Run: id}, nil
+}
+
+// End ends the agents of a run and its runner, and waits until it is gone.
+func End(ctx context.Context, v *run.View, now func() time.Time) error {
+	if v.Holder == nil {
+		return runner.Stop(ctx, v.Run)
+	}
+	if _, err := v.Run.Ask(run.Request{Op: run.OpStop}); err != nil {
+		return err
+	}
+	return Follow(ctx, v.Run, now, func(v *run.View) bool { return v.Holder != nil })
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/control"
+)
+
+type answerOptions struct {
+	*IO
+	Project projectFunc
+	control.Answer
+	Ask bool // show the question first, and ask for the text
+}
+
+func newAnswerCmd(d *Deps, runF func(context.Context, *answerOptions) error) *cobra.Command {
+	o := &answerOptions{IO: &d.IO, Project: d.project}
+	return &cobra.Command{
+		Use:   "answer NAME [TEXT]",
+		Short: "Answer an agent that needs input",
+		Long: `Answer an agent that needs input. A number stands for the option in that place;
+whether an agent may do something is answered with yes, or with no and why.
+Several questions are answered with a line each. Without TEXT the question is
+shown, and asked on a terminal. An agent that asks nothing reads TEXT when its
+turn is over.`,
+		Example:           "  cmux agents answer api 'Use the second schema.'",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: d.completeNode,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Node, o.Text, o.Ask = args[0], strings.Join(args[1:], " "), len(args) == 1
+			return either(runF, runAnswer)(cmd.Context(), o)
+		},
+	}
+}
+
+func runAnswer(ctx context.Context, o *answerOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	if o.Ask {
+		q, err := p.Question(ctx, o.Node)
+		if err != nil {
+			return err
+		}
+		if o.Text, err = o.put(ctx, q); err != nil {
+			return err
+		}
+	}
+	res, err := p.Answer(ctx, o.Answer)
+	if err != nil {
+		return err
+	}
+	said := "answered"
+	if !res.Asked {
+		said = "told; it asked nothing, and reads this when its turn is over"
+	}
+	return o.tellTaken(o.Node, said, res.Taken)
+}
+
+// put shows a person what an agent asks and returns what they answer.
+func (o *answerOptions) put(ctx context.Context, q *control.Question) (string, error) {
+	if _, err := fmt.Fprintf(o.Out, "%s asks, since %s:\n\n%s\n\n", q.Node, span(q.Age), manyLines(q.Text)); err != nil {
+		return "", err
+	}
+	if !isTerminal(o.In) {
+		return "", usage("cmux agents answer "+q.Node+" TEXT", "there is no terminal to ask on")
+	}
+	var lines []string
+	for k := range q.Parts {
+		prompt := "Answer (empty: none): "
+		if q.Parts > 1 {
+			prompt = fmt.Sprintf("Answer to %d of %d (empty: none): ", k+1, q.Parts)
+		}
+		line, _, err := o.askLine(ctx, prompt)
+		if err != nil {
+			return "", err
+		}
+		if strings.TrimSpace(line) == "" {
+			fmt.Fprintln(o.Err, "Nothing was answered.")
+			return "", silent{errDeclined}
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n"), nil
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/control"
+)
+
+type decideOptions struct {
+	*IO
+	Project projectFunc
+	Node    string
+
+	decide func(*control.Project, context.Context, control.Decision) (control.Taken, error)
+	said   string // what comes of it
+}
+
+func newApproveCmd(d *Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
+	cmd := newDecideCmd(d, &decideOptions{decide: (*control.Project).Approve, said: "approved"}, runF)
+	cmd.Use, cmd.Short = "approve NAME", "Open a gate"
+	cmd.Long = "Open a gate: what waits for it may start. `touch .cmux/signals/NAME.done` does the same,\nunless the gate says `approve: code`. That one is opened by this command alone, in a\nterminal of yours: it shows a code there, which you type."
+	cmd.Example = "  cmux agents approve release"
+	cmd.ValidArgsFunction = d.completeGate
+	return cmd
+}
+
+func newOverrideCmd(d *Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
+	cmd := newDecideCmd(d, &decideOptions{decide: (*control.Project).Override, said: "done by override"}, runF)
+	cmd.Use, cmd.Short = "override NAME", "Call a node done, whatever it says itself"
+	cmd.Long = "Call a node done: what it blocked may start, on its branch as it is now. An agent that\nis still running is left alone. `touch .cmux/signals/NAME.done` does the same. A gate that\nsays `approve: code` asks for a code, as approve does, and no marker opens it."
+	cmd.Example = "  cmux agents override api"
+	return cmd
+}
+
+func newReleaseCmd(d *Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
+	cmd := newDecideCmd(d, &decideOptions{decide: (*control.Project).Release, said: "released"}, runF)
+	cmd.Use, cmd.Short = "release NAME", "Give an agent back that you took over"
+	cmd.Long = "Give an agent back that you took over by typing to it: cmux goes on to check and to remind it."
+	cmd.Example = "  cmux agents release api"
+	return cmd
+}
+
+// newDecideCmd is a command that decides one thing of one node.
+func newDecideCmd(d *Deps, o *decideOptions, runF func(context.Context, *decideOptions) error) *cobra.Command {
+	o.IO, o.Project = &d.IO, d.project
+	return &cobra.Command{
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: d.completeNode,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Node = args[0]
+			return either(runF, runDecide)(cmd.Context(), o)
+		},
+	}
+}
+
+func runDecide(ctx context.Context, o *decideOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	t, err := o.decide(p, ctx, control.Decision{Node: o.Node, Prove: typeCode})
+	if err != nil {
+		return err
+	}
+	return o.tellTaken(o.Node, o.said, t)
+}
+
+// note says why an order has not been carried out yet.
+func (s *IO) note(t control.Taken) {
+	if t.Note != "" {
+		fmt.Fprintln(s.Err, t.Note)
+	}
+}
+
+// tellTaken says what an order came to, or that it waits.
+func (s *IO) tellTaken(node, said string, t control.Taken) error {
+	s.note(t)
+	if !t.Done {
+		said = "waits to be " + said
+	}
+	_, err := fmt.Fprintf(s.Out, "%s: %s\n", node, said)
+	return err
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+type stopOptions struct {
+	*IO
+	Project projectFunc
+	Node    string // empty: the run
+}
+
+func newStopCmd(d *Deps, runF func(context.Context, *stopOptions) error) *cobra.Command {
+	o := &stopOptions{IO: &d.IO, Project: d.project}
+	return &cobra.Command{
+		Use:   "stop [NAME]",
+		Short: "Stop the run, or cancel one node",
+		Long: `Without a name: end the agents and stop the run, so that cmux agents resume goes on
+where it stood. With a name: cancel that node, which then counts as failed.`,
+		Example:           "  cmux agents stop api",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: d.completeNode,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				o.Node = args[0]
+			}
+			return either(runF, runStop)(cmd.Context(), o)
+		},
+	}
+}
+
+func runStop(ctx context.Context, o *stopOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	if o.Node == "" {
+		res, err := p.Stop(ctx)
+		if err != nil {
+			return err
+		}
+		if res.Stays != "" {
+			_, err = fmt.Fprintf(o.Out, "Ended what was still open: %s. The run stays %s.\n", strings.Join(res.Ended, ", "), res.Stays)
+			return err
+		}
+		_, err = fmt.Fprintf(o.Out, "Stopped run %s. Go on with: cmux agents resume\n", res.Run)
+		return err
+	}
+	c, err := p.Cancel(ctx, o.Node)
+	if err != nil {
+		return err
+	}
+	said := "cancelled"
+	if c.Stays != "" {
+		said = "its agent was ended; the node stays " + c.Stays
+	}
+	return o.tellTaken(o.Node, said, c.Taken)
+}
