@@ -1,108 +1,89 @@
 package dag
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
-// Every label of the table of markers, with where it is known from, its age
-// and its reason.
-func TestLabel(t *testing.T) {
-	at, now := nine, nine.Add(5*time.Minute)
-	fact := func(f Fact) Fact {
-		f.Source, f.At = "record", at
-		return f
-	}
-	for _, tc := range []struct {
-		name string
-		fact Fact // of node n, which depends on dep
-		dep  Fact
-		n    string // options of n, as graphOf
-		want Status
-	}{
-		{"done", fact(Fact{Phase: Ended, Outcome: Done}), Fact{}, "", Status{Label: "done"}},
-		{"override", fact(Fact{Phase: Ended, Outcome: Override}), Fact{}, "", Status{Label: "done (override)"}},
-		{"still open", fact(Fact{Phase: Ended, Outcome: Override, StillOpen: true}), Fact{}, "", Status{Label: "done (override), still open"}},
-		{"exit", fact(Fact{Phase: Ended, Outcome: Failed, Exit: 137}), Fact{}, "", Status{Label: "failed (exit 137)"}},
-		{"cancelled", fact(Fact{Phase: Ended, Outcome: Cancelled, Exit: 130}), Fact{}, "", Status{Label: "failed (cancelled)"}},
-		{"by hand, still open", fact(Fact{Phase: Ended, Outcome: Failed, Exit: 3, Reason: ReasonByHand, StillOpen: true}), Fact{}, "",
-			Status{Label: "failed (by hand)", Reason: "its attempt is still open"}},
-		{"detail", fact(Fact{Phase: Ended, Outcome: Failed, Exit: 1, Reason: ReasonChecks, Detail: "go test ./... failed"}), Fact{}, "",
-			Status{Label: "failed (checks)", Reason: "go test ./... failed"}},
-		{"running", fact(Fact{Phase: Running, Attempts: 1}), Fact{}, "", Status{Label: "running"}},
-		{"setup", fact(Fact{Phase: Running, Attempts: 1, Activity: SettingUp, Detail: "npm ci"}), Fact{}, "", Status{Label: "running", Reason: "npm ci"}},
-		{"checking", fact(Fact{Phase: Running, Attempts: 1, Activity: Checking}), Fact{}, "", Status{Label: "checking"}},
-		{"taken over", fact(Fact{Phase: Running, Attempts: 1, Activity: TakenOver}), Fact{}, "", Status{Label: "taken over"}},
-		{"needs input", fact(Fact{Phase: Paused, Attempts: 1, Activity: NeedsInput, Detail: "which port?"}), Fact{}, "",
-			Status{Label: "needs input", Reason: "which port?"}},
-		{"limited", fact(Fact{Phase: Paused, Attempts: 1, Activity: AtLimit, Until: at.Add(90 * time.Minute)}), Fact{}, "", Status{Label: "limited until 10:30"}},
-		{"limited for an unknown time", fact(Fact{Phase: Paused, Attempts: 1, Activity: AtLimit}), Fact{}, "", Status{Label: "limited"}},
-		{"waiting", Fact{}, Fact{Phase: Running, Attempts: 1}, "", Status{Label: "waiting", Source: SourceDerived, Reason: "waits for dep"}},
-		{"blocked", Fact{}, fact(Fact{Phase: Ended, Outcome: Failed, Exit: 1}), "",
-			Status{Label: "blocked (dep failed)", Source: SourceDerived, Age: 5 * time.Minute}},
-		{"blocked by a cancelled one", Fact{}, fact(Fact{Phase: Ended, Outcome: Cancelled}), "",
-			Status{Label: "blocked (dep cancelled)", Source: SourceDerived, Age: 5 * time.Minute}},
-		{"gate", Fact{}, Fact{Phase: Ended, Outcome: Done}, "/gate",
-			Status{Label: "needs input", Source: SourceDerived, Reason: "cmux agents approve n"}},
-		{"gate that asks for a code", Fact{}, Fact{Phase: Ended, Outcome: Done}, "/gate/code",
-			Status{Label: "needs input", Source: SourceDerived, Reason: "cmux agents approve n, which asks for a code in a terminal of yours"}},
-		{"lost while a dependency is done again", fact(Fact{Lost: true, Losses: 1}), Fact{Phase: Running, Attempts: 2}, "",
-			Status{Label: "lost", Reason: "waits for dep"}},
-		{"lost", fact(Fact{Lost: true, Losses: 1}), Fact{Phase: Ended, Outcome: Done}, "", Status{Label: "lost", Reason: "waits for a slot"}},
-		{"lost too often", fact(Fact{Lost: true, Losses: 4, Held: true}), Fact{}, "",
-			Status{Label: "lost", Reason: "lost 4 times: cmux agents retry n"}},
-		{"lost, ask", fact(Fact{Lost: true, Losses: 1, Held: true}), Fact{}, "/ask",
-			Status{Label: "lost", Reason: "on_lost: ask: cmux agents retry n"}},
-		{"retry", fact(Fact{Tries: 2, Exit: 1, NotBefore: now.Add(12 * time.Second)}), Fact{Phase: Ended, Outcome: Done}, "/retries=3",
-			Status{Label: "ready", Reason: "failed (exit 1); retry 2 of 3 in 12s"}},
-		{"ready", Fact{}, Fact{Phase: Ended, Outcome: Done}, "", Status{Label: "ready", Source: SourceDerived, Reason: "waits for a slot"}},
-		{"pool", Fact{}, Fact{Phase: Ended, Outcome: Done}, "/pool=full",
-			Status{Label: "ready", Source: SourceDerived, Reason: "waits for a place in pool full"}},
-		{"account", Fact{}, Fact{Phase: Ended, Outcome: Done}, "/account=work",
-			Status{Label: "limited until 10:00", Source: SourceDerived, Reason: "account work is at its limit"}},
-		{"queued", fact(Fact{Phase: Queued, Attempts: 1}), Fact{}, "", Status{Label: "ready", Reason: "goes on when a slot is free"}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			g := graphOf(t, "max=1 full:1 dep busy busy2/pool=full n<dep"+tc.n)
-			s := Rebuild(g, Facts{Now: now, Limits: map[string]time.Time{"work": nine.Add(time.Hour)},
-				Nodes: []Fact{tc.dep, {Phase: Running, Attempts: 1}, {Phase: Running, Attempts: 1}, tc.fact}})
-			want := tc.want
-			if want.Source == "" {
-				want.Source, want.Age = "record", 5*time.Minute
-			}
-			if got := s.Label(3, now); got != want {
-				t.Errorf("got  %+v\nwant %+v", got, want)
-			}
-		})
-	}
-}
-
-func TestFailedLabels(t *testing.T) {
-	for _, r := range []Reason{
-		ReasonTimeout, ReasonChecks, ReasonScope, ReasonConflict, ReasonSetup, ReasonBudget, ReasonIdle,
-		ReasonLost, ReasonOnComplete, ReasonReported, ReasonNoReport, ReasonBadMarker, ReasonByHand,
-	} {
-		g := graphOf(t, "a")
-		s := Rebuild(g, Facts{Nodes: []Fact{{Phase: Ended, Outcome: Failed, Exit: 1, Reason: r}}})
-		if got, want := s.Label(0, nine).Label, "failed ("+string(r)+")"; got != want {
-			t.Errorf("got %q, want %q", got, want)
+// anyLabel is one that a node can have: its parts go together.
+func anyLabel(t *rapid.T) Label {
+	text := rapid.StringMatching(`[a-z ]{0,8}`)
+	l := Label{Detail: text.Draw(t, "detail"), Open: rapid.Bool().Draw(t, "open")}
+	l.State = rapid.SampledFrom([]NodeState{NodeWaiting, NodeBlocked, NodeReady, NodeRunning, NodeChecking, NodeTakenOver,
+		NodeNeedsInput, NodeLimited, NodeLost, NodeDone, NodeFailed}).Draw(t, "state")
+	switch l.State {
+	case NodeDone:
+		l.Reason = rapid.SampledFrom([]Reason{"", ReasonOverride}).Draw(t, "reason")
+	case NodeBlocked:
+		l.By = rapid.StringMatching(`[a-z][a-z.-]{0,8}`).Draw(t, "by")
+		l.Reason = rapid.SampledFrom([]Reason{ReasonFailed, ReasonCancelled, ReasonBlocked}).Draw(t, "reason")
+	case NodeLimited:
+		l.By = text.Draw(t, "by")
+		if rapid.Bool().Draw(t, "known") {
+			l.Until = nine.Add(time.Duration(rapid.IntRange(0, 100_000).Draw(t, "until")) * time.Second)
+		}
+	case NodeFailed:
+		l.Reason = rapid.SampledFrom([]Reason{ReasonExit, ReasonChecks, ReasonByHand, ReasonBadMarker, ReasonCancelled}).Draw(t, "reason")
+		if l.Reason == ReasonExit {
+			l.Code = rapid.IntRange(1, 255).Draw(t, "code")
 		}
 	}
+	return l
 }
 
-// A time of day is told in the location of who asks, an age is never negative
-// (the clock may have been set back), and a far root cause is named.
-func TestLabelDetails(t *testing.T) {
-	g := graphOf(t, "a b<a c<b d<c x/account=work")
-	s := Rebuild(g, Facts{Now: nine, Limits: map[string]time.Time{"work": nine.Add(time.Hour)},
-		Nodes: []Fact{{Phase: Ended, Outcome: Failed, Exit: 1, At: nine}, {}, {}, {}, {}}})
-	if got := s.Label(4, nine.In(time.FixedZone("", 2*3600))).Label; got != "limited until 12:00" {
-		t.Errorf("label %q", got)
-	}
-	if got := s.Label(0, nine.Add(-time.Hour)).Age; got != 0 {
-		t.Errorf("age %v", got)
-	}
-	if got := s.Label(3, nine); got.Label != "blocked (c blocked)" || got.Reason != "because a failed" {
-		t.Errorf("status %+v", got)
+// A label that is written down is read back whole, and one that an older cmux
+// wrote, in words, says in words the same.
+func TestLabelsOnDisk(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := anyLabel(t)
+		b, err := json.Marshal(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read Label
+		if err := json.Unmarshal(b, &read); err != nil || !read.Same(l) || read.Detail != l.Detail {
+			t.Fatalf("%s is read as %+v, want %+v (%v)", b, read, l, err)
+		}
+		words, err := json.Marshal(l.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var older Label
+		if err := json.Unmarshal(words, &older); err != nil {
+			t.Fatal(err)
+		}
+		l.Until = time.Time{} // a time of day does not say which day
+		if older.String() != l.String() || older.State != l.State || older.Reason != l.Reason || older.Code != l.Code {
+			t.Fatalf("%s is read as %+v", words, older)
+		}
+	})
+}
+
+// How an attempt ended and what a live one does are worded as its node is.
+func TestLabelsOfAttempts(t *testing.T) {
+	for _, tt := range []struct {
+		label Label
+		words string
+	}{
+		{EndLabel(Done, "", 0), "done"},
+		{EndLabel(Override, "", 0), "done (override)"},
+		{EndLabel(Cancelled, "", 143), "failed (cancelled)"},
+		{EndLabel(Failed, ReasonTimeout, 143), "failed (timeout)"},
+		{EndLabel(Failed, "", 99), "failed (exit 99)"},
+		{Label{State: NodeFailed, Reason: ReasonByHand, Code: 7}, "failed (by hand, 7)"},
+		{LiveLabel(Working, nine), "running"},
+		{LiveLabel(SettingUp, nine), "running"},
+		{LiveLabel(Checking, nine), "checking"},
+		{LiveLabel(NeedsInput, nine), "needs input"},
+		{LiveLabel(TakenOver, nine), "taken over"},
+		{LiveLabel(AtLimit, nine), "limited until 09:00"},
+		{LiveLabel(AtLimit, time.Time{}), "limited"},
+	} {
+		if got := tt.label.String(); got != tt.words {
+			t.Errorf("%+v is worded %q, want %q", tt.label, got, tt.words)
+		}
 	}
 }

@@ -649,10 +649,10 @@ func (h *harness) look() {
 	used, inPool := 0, map[string]int{}
 	looked := Observe(g, s.Facts())
 	for i := range r.nodes {
-		if got, want := looked.Label(i, r.now), s.Label(i, r.now); got != want {
+		if got, want := looked.Status(i, r.now), s.Status(i, r.now); got != want {
 			t.Fatalf("%s: observed %+v, want %+v", g.Nodes[i].Name, got, want)
 		}
-		if got, want := s.Label(i, r.now).Label, r.label(i, v); got != want {
+		if got, want := s.Status(i, r.now).Label.String(), r.label(i, v); got != want {
 			t.Fatalf("%s: label %q, want %q", g.Nodes[i].Name, got, want)
 		}
 		f := s.Fact(i)
@@ -881,7 +881,7 @@ func (h *harness) finish(people bool) {
 				moves = append(moves, Change{Kind: Wants, Node: i})
 			case f.Held && people:
 				moves = append(moves, Change{Kind: Reset, Node: i})
-			case people && h.s.Label(i, h.ref.now).Label == "needs input":
+			case people && h.s.Status(i, h.ref.now).Label.State == NodeNeedsInput:
 				moves = append(moves, Change{Kind: Overridden, Node: i, Outcome: Done})
 			}
 		}

@@ -190,7 +190,7 @@ func BenchmarkLabels(b *testing.B) {
 		})
 		for b.Loop() {
 			for i := range g.Nodes {
-				s.Label(i, nine)
+				s.Status(i, nine)
 			}
 		}
 	})

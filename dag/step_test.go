@@ -126,7 +126,7 @@ func changeOf(t testing.TB, s *State, text string) Change {
 func labelsOf(s *State) string {
 	var out []string
 	for i := range s.g.Nodes {
-		out = append(out, s.g.Nodes[i].Name+":"+s.Label(i, s.now).Label)
+		out = append(out, s.g.Nodes[i].Name+":"+s.Status(i, s.now).Label.String())
 	}
 	return strings.Join(out, "; ")
 }

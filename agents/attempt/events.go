@@ -22,7 +22,7 @@ func (a *attempt) closeEvents(end *run.End, err error) {
 	e := event.Event{Kind: event.End}
 	switch {
 	case err == nil:
-		e.State, e.Text = end.Label(), end.Detail
+		e.State, e.Text = end.Label().String(), end.Detail
 		if e.Text == "" {
 			e.Text = end.Summary
 		}
@@ -32,7 +32,7 @@ func (a *attempt) closeEvents(end *run.End, err error) {
 	case errors.Is(err, ErrInterrupted):
 		e.State = run.HowInterrupted
 	default:
-		e.State, e.Text, e.Failed = "lost", err.Error(), true
+		e.State, e.Text, e.Failed = run.HowLost, err.Error(), true
 	}
 	a.stage.Keep(e)
 	if err := a.stage.Events.Close(); err != nil {

@@ -147,7 +147,7 @@ func (p *plan) ends(t *testing.T, g *dag.Graph, touched map[string]bool) string 
 	}
 	var b strings.Builder
 	for i, n := range p.nodes {
-		fmt.Fprintf(&b, "%s: %s\n", n.name, plain(s.Label(i, time.Now()).Label))
+		fmt.Fprintf(&b, "%s: %s\n", n.name, plain(s.Status(i, time.Now()).Label.String()))
 	}
 	return b.String()
 }
@@ -261,7 +261,7 @@ func chaos(t *testing.T, headless bool, seed uint64) {
 				}
 			}
 			for i := range v.Nodes {
-				if v.Nodes[i].Spec.Role == dag.RoleGate && v.Nodes[i].Status.Label == "needs input" {
+				if v.Nodes[i].Spec.Role == dag.RoleGate && v.Nodes[i].Status.Label.State == dag.NodeNeedsInput {
 					touched.note(v.Nodes[i].Spec.Name)
 					if err := w.touch(v.Nodes[i].Spec.Name); err != nil {
 						t.Fatal(err)
@@ -338,7 +338,7 @@ func (w *world) judge(p *plan, touched, removed moments) {
 	missed := func(at time.Time) bool { return at.After(v.EndedAt.Add(-late)) }
 	var have strings.Builder
 	for _, n := range v.Nodes {
-		fmt.Fprintf(&have, "%s: %s\n", n.Spec.Name, plain(n.Status.Label))
+		fmt.Fprintf(&have, "%s: %s\n", n.Spec.Name, plain(n.Status.Label.String()))
 	}
 	counted, all := make(map[string]bool), make(map[string]bool)
 	for name, at := range touched {
@@ -392,7 +392,7 @@ func (w *world) judge(p *plan, touched, removed moments) {
 			t.Errorf("%s has no marker: %v", n.name, err)
 		case success && text != "0" && text != "":
 			t.Errorf("%s is %s, its marker says %q", n.name, nv.Status.Label, text)
-		case strings.HasPrefix(nv.Status.Label, "blocked") && text != "99":
+		case nv.Status.Label.State == dag.NodeBlocked && text != "99":
 			t.Errorf("%s is %s, its marker says %q", n.name, nv.Status.Label, text)
 		case !success && nv.Fact.Phase == dag.Ended && text != strconv.Itoa(nv.Fact.Exit):
 			t.Errorf("%s is %s, its marker says %q", n.name, nv.Status.Label, text)

@@ -140,7 +140,7 @@ func TestTmuxRespawnsTheRunner(t *testing.T) {
 			t.Errorf("%d runners live", n)
 		}
 		alive()
-		if v := w.view(); v.RunState != dag.RunNoRunner || v.Nodes[0].Status.Label != "running" {
+		if v := w.view(); v.RunState != dag.RunNoRunner || v.Nodes[0].Status.Label.State != dag.NodeRunning {
 			t.Errorf("%s:\n%s", v.RunState, labels(v))
 		}
 		if err := w.carry("resume"); err != nil {
@@ -296,7 +296,7 @@ func TestStopAndCancel(t *testing.T) {
 			t.Fatal(err)
 		}
 		until(t, "the agents to have ended", 10*time.Second, func() bool { return len(w.only("wrapper")) == 0 && len(w.only("runner")) == 0 })
-		if v := w.view(); v.RunState != dag.RunStopped || v.Nodes[0].Status.Label != "lost" {
+		if v := w.view(); v.RunState != dag.RunStopped || v.Nodes[0].Status.Label.State != dag.NodeLost {
 			t.Errorf("%s:\n%s", v.RunState, labels(v))
 		}
 		if _, err := os.Stat(w.marker("a")); err == nil {

@@ -100,7 +100,7 @@ func shutdown(t *testing.T, headless bool, seed uint64) {
 	}
 	w.wg.Wait()
 	for _, n := range w.view().Nodes {
-		if l := n.Status.Label; l != "lost" && n.Spec.Name != "last" {
+		if l := n.Status.Label; l.State != dag.NodeLost && n.Spec.Name != "last" {
 			t.Errorf("%s: %s (%s)", n.Spec.Name, l, n.Status.Reason)
 		}
 	}

@@ -28,7 +28,7 @@ func (f *fixture) label(want string) {
 			f.T.Fatal(err)
 		}
 		st := v.Nodes[0].Status
-		got = st.Label
+		got = st.Label.String()
 		return got == want && st.Source != "" && st.Age > 0
 	})
 }

@@ -93,10 +93,10 @@ type Opening struct {
 
 // Beside is a node before or behind a gate.
 type Beside struct {
-	Name   string `json:"name"`
-	Label  string `json:"label"`
-	Branch string `json:"branch,omitempty"`
-	Tip    string `json:"tip,omitempty"` // of its branch, when it has one
+	Name   string    `json:"name"`
+	Label  dag.Label `json:"label"`
+	Branch string    `json:"branch,omitempty"`
+	Tip    string    `json:"tip,omitempty"` // of its branch, when it has one
 }
 
 func opening(v *run.View, i int, op run.Op) *Opening {

@@ -53,7 +53,9 @@ func TestRetry(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Retried{Taken: Taken{Note: "no runner: this is carried out at cmux agents resume"},
-		Again: []Was{{"api", "failed (exit 1)"}}, Unblocked: []Was{{"web", "blocked (api failed)"}, {"look", "blocked (web blocked)"}}}
+		Again: []Was{{"api", dag.EndLabel(dag.Failed, dag.ReasonExit, 1)}},
+		Unblocked: []Was{{"web", dag.Label{State: dag.NodeBlocked, By: "api", Reason: dag.ReasonFailed}},
+			{"look", dag.Label{State: dag.NodeBlocked, By: "web", Reason: dag.ReasonBlocked}}}}
 	if !reflect.DeepEqual(res, want) {
 		t.Errorf("%+v, want %+v", res, want)
 	}
@@ -76,7 +78,7 @@ func TestRetryOfWhatWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Again) > 0 || !reflect.DeepEqual(res.GoesOn, []Was{{"api", "needs input"}}) {
+	if len(res.Again) > 0 || !reflect.DeepEqual(res.GoesOn, []Was{{"api", dag.Label{State: dag.NodeNeedsInput, Detail: "it ended without a report"}}}) {
 		t.Errorf("%+v", res)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"cmux/agents/run"
 	"cmux/agents/runner"
+	"cmux/dag"
 	"cmux/worktree"
 )
 
@@ -26,8 +27,8 @@ type Retried struct {
 
 // Was is a node and how it stood before an order.
 type Was struct {
-	Node  string `json:"node"`
-	Label string `json:"label"`
+	Node  string    `json:"node"`
+	Label dag.Label `json:"label"`
 }
 
 // Moved is a node whose branch is taken in as it is now.

@@ -25,7 +25,7 @@ func Succeeded(n *run.NodeView) bool {
 }
 
 // asks reports whether an agent waits for an answer.
-func asks(n *run.NodeView) bool { return n.Status.Label == "needs input" }
+func asks(n *run.NodeView) bool { return n.Status.Label.State == dag.NodeNeedsInput }
 
 // left reports whether an agent's program has ended without a report, and its
 // attempt waits for a person.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"cmux/agents/run"
@@ -16,7 +15,7 @@ import (
 // Cancelled is what has become of the order to cancel a node.
 type Cancelled struct {
 	Taken
-	Stays string `json:"stays,omitempty"` // how the node stands on: its agent, which was still open, was ended
+	Stays dag.Label `json:"stays,omitzero"` // how the node stands on: its agent, which was still open, was ended
 }
 
 // Cancel ends the agent of a node, which then counts as failed.
@@ -31,7 +30,8 @@ func (p *Project) Cancel(ctx context.Context, node string) (Cancelled, error) {
 	}
 	var c Cancelled
 	if n.Fact.StillOpen {
-		c.Stays = n.Status.Label[:strings.IndexByte(n.Status.Label+",", ',')]
+		c.Stays = n.Status.Label
+		c.Stays.Open = false
 	}
 	if v.Holder == nil && n.Fact.Live() {
 		ended, err := runner.Cancel(ctx, v.Run, node)

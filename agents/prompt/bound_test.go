@@ -22,7 +22,7 @@ func TestOthersAreBounded(t *testing.T) {
 		n := rapid.IntRange(0, 80).Draw(t, "dependencies")
 		for i := range n {
 			size := rapid.SampledFrom([]int{0, 10, 5_000, 20_000}).Draw(t, "size")
-			d := run.Dependency{Name: fmt.Sprintf("d%d", i), Label: "done", Branch: "shop/d", Tip: tipA,
+			d := run.Dependency{Name: fmt.Sprintf("d%d", i), Label: dag.Label{State: dag.NodeDone}, Branch: "shop/d", Tip: tipA,
 				Summary: strings.Repeat("é\n", size/3) + fmt.Sprintf("the end of %d", i)}
 			if rapid.Bool().Draw(t, "outputs") {
 				d.Outputs = map[string]string{"KEY": strings.Repeat("v", size)}

@@ -181,7 +181,7 @@ func (c *composer) dependencies() {
 		if k == maxListed {
 			c.line("\nThere are %d more, for which there is no room here%s.", len(c.Spec.Dependencies)-k, c.where())
 			for _, d := range c.Spec.Dependencies[k:] {
-				c.keep(d.Name+" ("+d.Label+", "+d.Branch+" "+short(d.Tip)+")", d.Summary)
+				c.keep(d.Name+" ("+d.Label.String()+", "+d.Branch+" "+short(d.Tip)+")", d.Summary)
 			}
 			break
 		}
@@ -191,7 +191,7 @@ func (c *composer) dependencies() {
 			c.line("### %s: %s", d.Name, d.Label)
 			c.line("It contributes nothing. Its work is not in what you see; do not rely on it.")
 			continue
-		case d.Label == "" || d.Label == "done":
+		case d.Label.State == "" || d.Label.Same(dag.Label{State: dag.NodeDone}):
 			c.line("### %s", d.Name)
 		default:
 			c.line("### %s: %s", d.Name, d.Label)
@@ -225,7 +225,7 @@ func (c *composer) dependencies() {
 // contributes reports whether the dependency ended well: a failed or blocked
 // one has neither a commit nor a summary in a Spec, and a label that says so.
 func contributes(d *run.Dependency) bool {
-	return d.Tip != "" || d.Summary != "" || d.Label == "" || strings.HasPrefix(d.Label, "done")
+	return d.Tip != "" || d.Summary != "" || d.Label.State == "" || d.Label.State == dag.NodeDone
 }
 
 func (c *composer) quote(text string) {

@@ -36,10 +36,10 @@ func review() prompt.Input {
 		Node: &dag.Node{Name: "reviewer", Agent: "claude", Role: dag.RoleReview, Task: "review everything\n", Context: []string{"docs/security.md"}},
 		Spec: &run.Spec{Node: "reviewer", Attempt: 1, Place: run.Place{Dir: "/home/ann/shop", Commit: tipB},
 			Dependencies: []run.Dependency{
-				{Name: "auth", Label: "done", Branch: "feature/auth", Tip: tipA, Summary: "Added JWT.\nTokens last 1h.", DiffStat: "3 files, +10 -2"},
-				{Name: "catalog", Label: "failed (checks)", Branch: "feature/catalog"},
-				{Name: "admin", Label: "blocked (catalog failed)", Branch: "feature/admin"},
-				{Name: "ops", Label: "done (override)"},
+				{Name: "auth", Label: dag.Label{State: dag.NodeDone}, Branch: "feature/auth", Tip: tipA, Summary: "Added JWT.\nTokens last 1h.", DiffStat: "3 files, +10 -2"},
+				{Name: "catalog", Label: dag.EndLabel(dag.Failed, dag.ReasonChecks, 1), Branch: "feature/catalog"},
+				{Name: "admin", Label: dag.Label{State: dag.NodeBlocked, By: "catalog", Reason: dag.ReasonFailed}, Branch: "feature/admin"},
+				{Name: "ops", Label: dag.EndLabel(dag.Override, "", 0)},
 			}},
 	}
 }
@@ -52,7 +52,7 @@ func TestCompose(t *testing.T) {
 		in.Node.Verify = []string{"go test ./...", "cd web &&\nnpm test"}
 		in.Node.VerifyTimeout = dag.Duration(10 * time.Minute)
 		in.Spec.Place.PortBase = 20060
-		in.Spec.Dependencies = []run.Dependency{{Name: "schema", Label: "done", Branch: "shop/schema", Tip: tipA, Summary: "Two tables.", DiffStat: "1 file, +3 -0"}}
+		in.Spec.Dependencies = []run.Dependency{{Name: "schema", Label: dag.Label{State: dag.NodeDone}, Branch: "shop/schema", Tip: tipA, Summary: "Two tables.", DiffStat: "1 file, +3 -0"}}
 		return in
 	}
 	for name, in := range map[string]prompt.Input{
@@ -182,7 +182,7 @@ func FuzzCompose(f *testing.F) {
 	f.Fuzz(func(t *testing.T, task, summary, output, label string) {
 		in := build()
 		in.Node.Task = task
-		in.Spec.Dependencies = []run.Dependency{{Name: "d", Label: label, Tip: tipA, Summary: summary}}
+		in.Spec.Dependencies = []run.Dependency{{Name: "d", Label: dag.Label{State: dag.NodeState(label)}, Tip: tipA, Summary: summary}}
 		in.Earlier = []run.Attempt{{N: 1, End: &run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Checks: []run.Check{{Command: "c", Exit: 1, Output: output}}}}}
 		got := prompt.Compose(in)
 		if !strings.Contains(got, "<task>\n"+task) || !strings.Contains(got, output) {

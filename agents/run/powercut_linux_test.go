@@ -54,7 +54,7 @@ func TestBlockedAfterAPowerCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := v.Nodes[0].Status.Label, v.Nodes[1].Status.Label; a != "failed (exit 3)" || b != "blocked (a failed)" {
+	if a, b := v.Nodes[0].Status.Label.String(), v.Nodes[1].Status.Label.String(); a != "failed (exit 3)" || b != "blocked (a failed)" {
 		t.Errorf("a is %q and b %q; markers %q %q", a, b, r.marker(t, "a"), r.marker(t, "b"))
 	}
 }

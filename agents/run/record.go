@@ -137,18 +137,8 @@ func (e *End) Marker() int {
 	return e.Exit
 }
 
-// Label is how the attempt ended, as in the labels of status.
-func (e *End) Label() string {
-	switch {
-	case e.Outcome == dag.Done:
-		return "done"
-	case e.Outcome == dag.Cancelled:
-		return "failed (cancelled)"
-	case e.Reason != dag.ReasonExit:
-		return "failed (" + string(e.Reason) + ")"
-	}
-	return fmt.Sprintf("failed (exit %d)", e.Exit)
-}
+// Label is how the attempt ended, as its node would be labelled.
+func (e *End) Label() dag.Label { return dag.EndLabel(e.Outcome, e.Reason, e.Exit) }
 
 // Record is one line of records.jsonl.
 type Record struct {

@@ -12,12 +12,12 @@ import (
 
 // Dependency is what an attempt may know about a node it depends on.
 type Dependency struct {
-	Name     string `json:"name"`
-	Label    string `json:"label"` // as in status when the attempt was made
-	Branch   string `json:"branch,omitempty"`
-	Tip      string `json:"tip,omitempty"` // what it contributes; empty: nothing
-	Summary  string `json:"summary,omitempty"`
-	DiffStat string `json:"diffstat,omitempty"`
+	Name     string    `json:"name"`
+	Label    dag.Label `json:"label"` // as in status when the attempt was made
+	Branch   string    `json:"branch,omitempty"`
+	Tip      string    `json:"tip,omitempty"` // what it contributes; empty: nothing
+	Summary  string    `json:"summary,omitempty"`
+	DiffStat string    `json:"diffstat,omitempty"`
 
 	Outputs map[string]string `json:"outputs,omitempty"` // that it published
 }

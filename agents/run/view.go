@@ -258,7 +258,7 @@ func (v *View) fill(h *History, now time.Time) {
 	v.StartedAt, v.EndedAt, v.Used = h.Started, h.Ended, h.Used
 	v.Nodes = make([]NodeView, len(h.Nodes))
 	for i := range h.Nodes {
-		st := v.State.Label(i, now)
+		st := v.State.Status(i, now)
 		if v.Holder == nil && v.State.Ready(i) && !h.Stopped {
 			st.Reason = "no runner: cmux agents resume" // and not a slot is what it waits for
 		}

@@ -51,7 +51,7 @@ func TestViewBesideAWriter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		labels[v.Nodes[0].Status.Label]++
+		labels[v.Nodes[0].Status.Label.String()]++
 	}
 	for label := range labels {
 		switch label {

@@ -166,7 +166,7 @@ func TestMarkerOfAGateThatAsksForACodeBeforeARunner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ship, shut := l.Rows[l.Graph.Index("ship")], l.Rows[l.Graph.Index("shut")]; ship.Preset != "" || !ship.Closed || shut.Preset != "failed (by hand, 7)" || shut.Closed {
+	if ship, shut := l.Rows[l.Graph.Index("ship")], l.Rows[l.Graph.Index("shut")]; ship.Preset.State != "" || !ship.Closed || shut.Preset.String() != "failed (by hand, 7)" || shut.Closed {
 		t.Errorf("rows say %+v, %+v", ship, shut)
 	}
 	r := p.create()

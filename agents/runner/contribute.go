@@ -70,7 +70,7 @@ func tips(h *run.History, nodes []int) []worktree.Tip {
 }
 
 // dependency is what an attempt may know about node i.
-func dependency(h *run.History, i int, label string) run.Dependency {
+func dependency(h *run.History, i int, label dag.Label) run.Dependency {
 	spec, n := &h.Graph.Nodes[i], &h.Nodes[i]
 	d := run.Dependency{Name: spec.Name, Label: label, Tip: n.Tip}
 	if spec.HasBranch() {

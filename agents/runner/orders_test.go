@@ -45,7 +45,7 @@ func lawful(r *run.Run) error {
 				ok = !blocked && !s.Settled(i)
 			}
 			if !ok {
-				errs = append(errs, fmt.Errorf("not due at %d, with the node %s: %s", offset, s.Label(i, rec.At).Label, line))
+				errs = append(errs, fmt.Errorf("not due at %d, with the node %s: %s", offset, s.Status(i, rec.At).Label, line))
 			}
 		}
 		h.Apply(rec)

@@ -8,6 +8,7 @@ import (
 
 	"cmux/agents/run"
 	"cmux/agents/tmux"
+	"cmux/dag"
 )
 
 // agentsWindow is the first window of the agents' panes.
@@ -132,12 +133,12 @@ func (p *panes) ended(rec *run.Record) {
 	if rec.End == nil || rec.End.Marker() != 0 {
 		return
 	}
-	p.do(func(ctx context.Context) { p.board.Finish(ctx, rec.Node, paneLabel(rec.Node, "done")) })
+	p.do(func(ctx context.Context) { p.board.Finish(ctx, rec.Node, paneLabel(rec.Node, rec.End.Label())) })
 }
 
 // label shows a node's status in the border of its pane.
-func (p *panes) label(node, text string) {
-	text = paneLabel(node, text)
+func (p *panes) label(node string, l dag.Label) {
+	text := paneLabel(node, l)
 	p.mu.Lock()
 	same := p.labels[node] == text
 	p.labels[node] = text
@@ -169,4 +170,4 @@ func (p *panes) close() error {
 }
 
 // paneLabel is what stands in the border of a node's pane.
-func paneLabel(node, status string) string { return node + ": " + status }
+func paneLabel(node string, l dag.Label) string { return node + ": " + l.String() }

@@ -38,14 +38,14 @@ func (r *Runner) place(ctx context.Context, e dag.Effect) *placement {
 	}
 	now := time.Now()
 	for _, d := range r.g.Deps(i) {
-		p.deps = append(p.deps, dependency(r.hist, d, r.state.Label(d, now).Label))
+		p.deps = append(p.deps, dependency(r.hist, d, r.state.Status(d, now).Label))
 	}
 	if r.branchy[i] {
 		from := contributors(r.hist, r.rank, i)
 		p.tips = tips(r.hist, from)
 		if spec.Role == dag.RoleMerge {
 			for _, d := range from {
-				p.branches = append(p.branches, dependency(r.hist, d, r.state.Label(d, now).Label))
+				p.branches = append(p.branches, dependency(r.hist, d, r.state.Status(d, now).Label))
 			}
 		}
 	}

@@ -67,7 +67,7 @@ func (r *Runner) showLabels() {
 	if r.panes != nil {
 		now := time.Now()
 		for i := range r.relabel {
-			r.panes.label(r.g.Nodes[i].Name, r.state.Label(i, now).Label)
+			r.panes.label(r.g.Nodes[i].Name, r.state.Status(i, now).Label)
 		}
 	}
 	clear(r.relabel)
@@ -170,7 +170,7 @@ func (r *Runner) audit() {
 	now := time.Now()
 	told := dag.Observe(r.g, r.hist.Facts(now))
 	for i := range r.g.Nodes {
-		if have, want := r.state.Label(i, now).Label, told.Label(i, now).Label; have != want {
+		if have, want := r.state.Status(i, now).Label, told.Status(i, now).Label; !have.Same(want) {
 			r.Log.Error(diverged, "node", r.g.Nodes[i].Name, "runner", have, "records", want)
 		}
 	}

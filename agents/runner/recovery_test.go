@@ -214,7 +214,7 @@ func TestTouchOnAnExistingMarker(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						if l := v.Nodes[r.Plan.Graph.Index(tt.touch)].Status.Label; l != "done (override)" {
+						if l := v.Nodes[r.Plan.Graph.Index(tt.touch)].Status.Label.String(); l != "done (override)" {
 							t.Errorf("without a runner status says %q", l)
 						}
 					}

@@ -282,7 +282,7 @@ agents:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Rows[0].Preset != "done (override)" {
+	if l.Rows[0].Preset.String() != "done (override)" {
 		t.Errorf("row says %q", l.Rows[0].Preset)
 	}
 	r := p.create()
@@ -348,7 +348,7 @@ agents:
 				t.Fatal(err)
 			}
 			for i := range l.Rows {
-				if want := map[bool]string{true: tt.preset}[l.Graph.Nodes[i].Name == tt.node]; l.Rows[i].Preset != want {
+				if want := map[bool]string{true: tt.preset}[l.Graph.Nodes[i].Name == tt.node]; l.Rows[i].Preset.String() != want {
 					t.Errorf("row of %s says %q, want %q", l.Graph.Nodes[i].Name, l.Rows[i].Preset, want)
 				}
 			}

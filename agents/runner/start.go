@@ -59,9 +59,9 @@ type Launch struct {
 
 // LaunchRow is what the pre-launch table adds to a node.
 type LaunchRow struct {
-	Continues string // "continues BRANCH (+3)"; empty: a new branch
-	Preset    string // what a person's marker says already; empty: none
-	Closed    bool   // a marker that would open it does not count: it asks for a code
+	Continues string    // "continues BRANCH (+3)"; empty: a new branch
+	Preset    dag.Label // what a person's marker says already; without a state: none
+	Closed    bool      // a marker that would open it does not count: it asks for a code
 }
 
 // TryError is an error together with what to do about it.
@@ -265,11 +265,11 @@ func (l *Launch) rows(ctx context.Context) error {
 				l.Rows[i].Closed = true // the runner takes it back
 				continue
 			}
-			l.Rows[i].Preset = "done (override)"
+			l.Rows[i].Preset = dag.EndLabel(dag.Override, "", 0)
 		case signals.FailedByHand:
-			l.Rows[i].Preset = fmt.Sprintf("failed (by hand, %d)", f.seen.Content.Code)
+			l.Rows[i].Preset = dag.Label{State: dag.NodeFailed, Reason: dag.ReasonByHand, Code: f.seen.Content.Code}
 		default:
-			l.Rows[i].Preset = "failed (bad marker)"
+			l.Rows[i].Preset = dag.EndLabel(dag.Failed, dag.ReasonBadMarker, 0)
 		}
 	}
 	return nil

@@ -17,7 +17,6 @@ import (
 	"cmux/agents/origin"
 	"cmux/agents/proc"
 	"cmux/agents/run"
-	"cmux/dag"
 	"cmux/signals"
 )
 
@@ -197,7 +196,7 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		// Without it a wrapper started twice for one attempt finds nothing to do.
 		err = r.DropSpec(o.Node, o.Attempt)
 	}
-	fmt.Fprintf(o.Out, "── %s: %s (%d) after %s, log: %s ──\n", o.Node, word(&end), end.Marker(), since(began), r.Log(o.Node))
+	fmt.Fprintf(o.Out, "── %s: %s after %s, log: %s ──\n", o.Node, endText(&end), since(began), r.Log(o.Node))
 	if err != nil {
 		return ExitError, err
 	}
@@ -308,19 +307,13 @@ func since(t time.Time) time.Duration {
 	return d.Round(time.Second)
 }
 
-// word is the end in a word, as in the labels of status.
-func word(e *run.End) string {
-	switch {
-	case e.Outcome == dag.Done:
-		return "done"
-	case e.Outcome == dag.Cancelled:
-		return "cancelled"
-	case e.Retry:
-		return "failed, to be retried"
-	case e.Reason != dag.ReasonExit:
-		return "failed, " + string(e.Reason)
+// endText is the end as status tells of it, and whether it is the node's.
+func endText(e *run.End) string {
+	text := e.Label().String()
+	if e.Retry {
+		text += ", to be tried again"
 	}
-	return "failed"
+	return text
 }
 
 // watch handles the signals of a terminal and of the end. They are caught, not

@@ -222,7 +222,7 @@ func (d *Deps) examineRun(ctx context.Context, r *run.Run) []finding {
 	}
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
-		if strings.HasPrefix(n.Status.Label, "failed (bad marker") {
+		if l := n.Status.Label; l.State == dag.NodeFailed && l.Reason == dag.ReasonBadMarker {
 			all = append(all, finding{What: "marker", Detail: n.Spec.Name + ": " + oneLine(n.Status.Reason),
 				Try: "cmux agents retry " + n.Spec.Name + ", or cmux agents override " + n.Spec.Name})
 		}

@@ -40,7 +40,7 @@ var house = []struct {
 	{"agents/kimi", "agents/agent agents/event agents/guard agents/proc agents/stdio agents/transcript dag"},
 	{"agents/kinds", "agents/agent agents/claude agents/codex agents/command agents/kimi dag"},
 	{"agents/attempt", "agents/agent agents/event agents/guard agents/harmless agents/proc agents/prompt agents/run dag signals worktree"},
-	{"agents/wrapper", "agents/agent agents/attempt agents/origin agents/proc agents/run dag signals"},
+	{"agents/wrapper", "agents/agent agents/attempt agents/origin agents/proc agents/run signals"},
 	{"agents/mcp", "agents/attempt agents/wrapper"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
 	{"agents/control/say", ""},

@@ -171,7 +171,7 @@ where base is a commit, nodes and done are counts, and times are RFC 3339 or nul
 				}
 				rows[i] = []string{r.ID, string(r.State), r.Session, fmt.Sprintf("%d/%d", r.Done, r.Nodes), started, took}
 			}
-			columns := []column{{head: "RUN"}, {head: "STATE", style: func(s string) string { return stateStyle(dag.RunState(s)) }},
+			columns := []column{{head: "RUN"}, {head: "STATE", style: func(row int) string { return stateStyle(runs[row].State) }},
 				{head: "SESSION", give: 1, least: 8}, {head: "DONE"}, {head: "STARTED", give: 2, least: 16}, {head: "TOOK", give: 3, least: 6}}
 			_, err = fmt.Fprint(d.Out, table(columns, rows, d.width(), d.colour()))
 			return err

@@ -74,7 +74,7 @@ text. With --raw it stays, as the node wrote it.`,
 
 func nothingYet(v *run.View, i int) error {
 	n := &v.Nodes[i]
-	why := n.Status.Label
+	why := n.Status.Label.String()
 	if n.Status.Reason != "" {
 		why += ": " + oneLine(n.Status.Reason)
 	}

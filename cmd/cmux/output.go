@@ -196,7 +196,7 @@ func story(h *run.History, rec *run.Record) string {
 			line = fmt.Sprintf("started, attempt %d", rec.Attempt)
 		}
 	case run.AttemptEnd:
-		line = rec.End.Label()
+		line = rec.End.Label().String()
 		if i := h.Graph.Index(rec.Node); i >= 0 {
 			if f := &h.Nodes[i].Fact; !f.StartedAt.IsZero() {
 				line += " after " + span(rec.At.Sub(f.StartedAt))
@@ -212,7 +212,7 @@ func story(h *run.History, rec *run.Record) string {
 			line += ": " + oneLine(rec.End.Detail)
 		}
 	case run.Vanished:
-		line = "lost"
+		line = run.HowLost
 		if rec.How == run.HowStopped || rec.How == run.HowInterrupted {
 			line = rec.How
 		}
@@ -231,12 +231,11 @@ func story(h *run.History, rec *run.Record) string {
 		line = "incident: " + oneLine(rec.Detail)
 	case run.Active:
 		switch rec.Activity {
-		case dag.NeedsInput:
-			line = "needs input: " + oneLine(rec.Detail)
-		case dag.AtLimit:
-			line = "limited"
-		case dag.Checking:
-			line = "checking"
+		case dag.NeedsInput, dag.AtLimit, dag.Checking:
+			line = dag.LiveLabel(rec.Activity, time.Time{}).String()
+		}
+		if rec.Activity == dag.NeedsInput {
+			line += ": " + oneLine(rec.Detail)
 		}
 	}
 	if line == "" {

@@ -198,7 +198,7 @@ func (d *Deps) headless(ctx context.Context, r *run.Run, how string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprint(d.Out, "\n"+renderStatus(v, d.Now(), d.width(), d.colour())); err != nil && ctx.Err() == nil {
+	if _, err := fmt.Fprint(d.Out, "\n"+renderStatus(v, d.Now(), d.look())); err != nil && ctx.Err() == nil {
 		return err
 	}
 	switch {
@@ -297,7 +297,7 @@ func launchTable(l *runner.Launch, width int, colour bool) string {
 	}
 	b.WriteString(base + "\n")
 	for i := range g.Nodes {
-		if p := l.Rows[i].Preset; p != "" {
+		if p := l.Rows[i].Preset; p.State != "" {
 			fmt.Fprintf(&b, "note: %s starts as %s: .cmux/signals/%s.done was put there by hand\n", g.Nodes[i].Name, p, g.Nodes[i].Name)
 		}
 		if l.Rows[i].Closed {
@@ -327,9 +327,9 @@ func schedule(l *runner.Launch) string {
 	g := l.Graph
 	var presets []dag.Change
 	for i := range g.Nodes {
-		switch p := l.Rows[i].Preset; {
-		case p == "":
-		case strings.HasPrefix(p, "done"):
+		switch l.Rows[i].Preset.State {
+		case "":
+		case dag.NodeDone:
 			presets = append(presets, dag.Change{Kind: dag.Overridden, Node: i, Outcome: dag.Override})
 		default:
 			presets = append(presets, dag.Change{Kind: dag.Overridden, Node: i, Outcome: dag.Failed, Exit: 1, Reason: dag.ReasonByHand})

@@ -16,7 +16,7 @@ import (
 )
 
 func newStatusCmd(d *Deps) *cobra.Command {
-	var asJSON, live bool
+	var asJSON, live, verbose bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show how every node of the run stands",
@@ -26,17 +26,30 @@ alone: no runner is needed and none is disturbed.
 With --json the shape is
   {"run": {"id", "state", "session", "config", "used"} or null,
    "incidents": [{"node", "attempt", "how", "detail", "at"}],
-   "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "exit_code",
+   "strays": [{"file", "node"}],
+   "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "status", "exit_code",
               "attempts", "started_at", "ended_at", "source", "age", "reason", "used"}]}
 where exit_code is what the node's marker holds or null, times are RFC 3339 or
 null, age is the seconds since what the label rests on was recorded, and used is
   {"input", "output", "cache_read", "cache_create"}
 in tokens, of all attempts and their sub-agents, or null when none is known of.
-Incidents are left out where there are none. One is what an agent tried and may not, or a file that cmux did not write;
-how is refused, marker, record, request or bin, and node is empty where it is not
-known whose it was.
-The table shows what counts against a budget, which is all but cache_read.`,
-		Example: "  cmux agents status --watch",
+Status is the label in its parts:
+  {"state", "reason", "code", "until", "by", "detail", "open"}
+State is waiting, blocked, ready, running, checking, taken over, needs input,
+limited, lost, done or failed. Reason is why it is done (override), failed
+(checks, timeout, ...; empty: by code, the program's exit code) or blocked (how
+the node in by ended). Until is when a limit of the account in by ends, where it
+is known; code is null where it is not the reason. Detail is what was recorded
+with it, and open says that an attempt which counts no more still runs.
+Incidents and strays are left out where there are none. An incident is what an
+agent tried and may not, or a file that cmux did not write; how is refused,
+marker, record, request or bin, and node is empty where it is not known whose it
+was. A stray is a file among the markers that belongs to no node; node is the one
+that it was probably meant for, or empty.
+The table shows what counts against a budget, which is all but cache_read; with
+--verbose also where each status is known from (record, marker, lock, runner, or
+derived from other nodes) and since when.`,
+		Example: "  cmux agents status --watch\n  cmux agents status --verbose",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
@@ -56,7 +69,7 @@ The table shows what counts against a budget, which is all but cache_read.`,
 				return noRun(err)
 			}
 			if live {
-				return watchRun(ctx, d, root)
+				return watchRun(ctx, d, root, verbose)
 			}
 			v, err := r.View(ctx, d.Now())
 			if err != nil {
@@ -65,13 +78,15 @@ The table shows what counts against a budget, which is all but cache_read.`,
 			if asJSON {
 				return printJSON(d.Out, newStatusReport(v))
 			}
-			_, err = fmt.Fprint(d.Out, renderStatus(v, d.Now(), d.width(), d.colour()))
+			_, err = fmt.Fprint(d.Out, renderStatus(v, d.Now(), look{d.width(), d.colour(), verbose}))
 			return err
 		},
 	}
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&live, "watch", false, "keep showing it, live")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show where each status is known from, and its age")
 	cmd.MarkFlagsMutuallyExclusive("json", "watch")
+	cmd.MarkFlagsMutuallyExclusive("json", "verbose")
 	return cmd
 }
 
@@ -87,6 +102,7 @@ func noRun(err error) error {
 type statusReport struct {
 	Run       *runReport       `json:"run"`
 	Incidents []incidentReport `json:"incidents,omitempty"`
+	Strays    []strayReport    `json:"strays,omitempty"`
 	Nodes     []nodeReport     `json:"nodes"`
 }
 
@@ -96,6 +112,11 @@ type incidentReport struct {
 	How     string    `json:"how"`
 	Detail  string    `json:"detail"`
 	At      time.Time `json:"at"`
+}
+
+type strayReport struct {
+	File string `json:"file"` // its name, in the folder of markers
+	Node string `json:"node"` // that it was probably meant for; empty: none
 }
 
 type runReport struct {
@@ -113,6 +134,7 @@ type nodeReport struct {
 	Branch    string     `json:"branch"`
 	DependsOn []string   `json:"depends_on"`
 	Label     string     `json:"label"`
+	Status    dag.Label  `json:"status"`
 	ExitCode  *int       `json:"exit_code"`
 	Attempts  int        `json:"attempts"`
 	StartedAt *time.Time `json:"started_at"`
@@ -133,11 +155,18 @@ func newStatusReport(v *run.View) statusReport {
 	for i, rec := range v.Incidents {
 		s.Incidents[i] = incidentReport{rec.Node, rec.Attempt, rec.How, rec.Detail, rec.At}
 	}
+	for _, file := range v.Strays {
+		one := strayReport{File: file}
+		if i := strayFor(v.Run.Plan.Graph, file); i >= 0 {
+			one.Node = v.Nodes[i].Spec.Name
+		}
+		s.Strays = append(s.Strays, one)
+	}
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
 		r := nodeReport{
 			Name: n.Spec.Name, Role: n.Spec.Role, Agent: n.Spec.Agent, Branch: n.Spec.Branch,
-			DependsOn: n.Spec.DependsOn, Label: n.Status.Label, ExitCode: marker(v, i), Attempts: n.Fact.Attempts,
+			DependsOn: n.Spec.DependsOn, Label: n.Status.Label.String(), Status: n.Status.Label, ExitCode: marker(v, i), Attempts: n.Fact.Attempts,
 			StartedAt: moment(n.Fact.StartedAt), EndedAt: moment(n.Fact.EndedAt),
 			Source: n.Status.Source, Age: math.Round(n.Status.Age.Seconds()*1000) / 1000, Reason: n.Status.Reason,
 			Used: known(n.Used),
@@ -181,34 +210,64 @@ func known(used dag.Usage) *dag.Usage {
 	return &used
 }
 
+// look is how a status is shown.
+type look struct {
+	width   int // 0: unbounded
+	colour  bool
+	verbose bool // with the source and age of each status
+}
+
+// look is how output is shown where nothing else was asked for.
+func (d *Deps) look() look { return look{width: d.width(), colour: d.colour()} }
+
+// statusColumn is a column of the status table with what stands in it of a node.
+type statusColumn struct {
+	column
+	cell func(n *run.NodeView, now time.Time) string
+}
+
 // statusColumns are the columns of the status table. Names and status are
 // never shortened.
-func statusColumns(v *run.View) []column {
-	columns := []column{
-		{head: "NAME"},
-		{head: "ROLE", give: 4, least: 6},
-		{head: "BRANCH", give: 2, least: 8},
-		{head: "DEPENDS ON", give: 3, least: 10},
-		{head: "STATUS", style: labelStyle},
-		{head: "ELAPSED"},
-		{head: "TRIES", give: 1, least: 5},
-		{head: "LAST ACTIVITY", give: 5, least: 8},
+func statusColumns(v *run.View, verbose bool) []statusColumn {
+	stateStyle := func(row int) string { return nodeStyle(v.Nodes[row].Status.Label.State) }
+	columns := []statusColumn{
+		{column{head: "NAME"}, func(n *run.NodeView, _ time.Time) string { return n.Spec.Name }},
+		{column{head: "ROLE", give: 4, least: 6}, func(n *run.NodeView, _ time.Time) string { return string(n.Spec.Role) }},
+		{column{head: "BRANCH", give: 2, least: 8}, func(n *run.NodeView, _ time.Time) string { return orDash(n.Spec.Branch) }},
+		{column{head: "DEPENDS ON", give: 3, least: 10}, func(n *run.NodeView, _ time.Time) string { return orDash(strings.Join(n.Spec.DependsOn, ", ")) }},
+		{column{head: "STATUS", style: stateStyle}, func(n *run.NodeView, _ time.Time) string { return n.Status.Label.String() }},
+		{column{head: "ELAPSED"}, elapsed},
+		{column{head: "TRIES", give: 1, least: 5}, tries},
+		{column{head: "LAST ACTIVITY", give: 5, least: 8}, lastActivity},
 	}
 	if known(v.Used) != nil {
-		columns = append(columns, column{head: "TOKENS", give: 1, least: 6})
+		columns = append(columns, statusColumn{column{head: "TOKENS", give: 1, least: 6}, tokens})
+	}
+	if verbose {
+		columns = append(columns,
+			statusColumn{column{head: "SOURCE"}, func(n *run.NodeView, _ time.Time) string { return orDash(n.Status.Source) }},
+			statusColumn{column{head: "AGE"}, statusAge})
 	}
 	return columns
 }
 
 // renderStatus is what `status` prints of a view: a line about the run, the
 // table, what is wanted of a person, and what stands in the way. It is pure.
-func renderStatus(v *run.View, now time.Time, width int, colour bool) string {
+func renderStatus(v *run.View, now time.Time, as look) string {
+	shown := statusColumns(v, as.verbose)
+	columns := make([]column, len(shown))
 	rows := make([][]string, len(v.Nodes))
-	for i := range v.Nodes {
-		rows[i] = statusRow(&v.Nodes[i], now)
+	for i := range rows {
+		rows[i] = make([]string, len(shown))
 	}
-	parts := []string{statusHead(v, now, colour), "", table(statusColumns(v), rows, width, colour)}
-	if foot := statusFoot(v, width); foot != "" {
+	for c := range shown {
+		columns[c] = shown[c].column
+		for i := range rows {
+			rows[i][c] = shown[c].cell(&v.Nodes[i], now)
+		}
+	}
+	parts := []string{statusHead(v, now, as.colour), "", table(columns, rows, as.width, as.colour)}
+	if foot := statusFoot(v, as.width); foot != "" {
 		parts = append(parts, foot)
 	}
 	return strings.Join(parts, "\n")
@@ -265,26 +324,44 @@ func usageText(used dag.Usage, budget dag.Budget) string {
 	return text
 }
 
-func statusRow(n *run.NodeView, now time.Time) []string {
-	elapsed, tries, last, tokens := "-", "-", "-", "-"
-	if f := &n.Fact; !f.StartedAt.IsZero() {
-		end := f.EndedAt
-		if end.IsZero() || f.Live() {
-			end = now
-		}
-		elapsed = span(end.Sub(f.StartedAt))
+func elapsed(n *run.NodeView, now time.Time) string {
+	f := &n.Fact
+	if f.StartedAt.IsZero() {
+		return "-"
 	}
-	if n.Fact.Attempts > 0 {
-		tries = fmt.Sprint(n.Fact.Attempts)
+	end := f.EndedAt
+	if end.IsZero() || f.Live() {
+		end = now
 	}
-	if !n.Last.IsZero() {
-		last = span(now.Sub(n.Last)) + " ago"
+	return span(end.Sub(f.StartedAt))
+}
+
+func tries(n *run.NodeView, _ time.Time) string {
+	if n.Fact.Attempts == 0 {
+		return "-"
 	}
-	if known(n.Used) != nil {
-		tokens = short(n.Used.Counted())
+	return fmt.Sprint(n.Fact.Attempts)
+}
+
+func lastActivity(n *run.NodeView, now time.Time) string {
+	if n.Last.IsZero() {
+		return "-"
 	}
-	return []string{n.Spec.Name, string(n.Spec.Role), orDash(n.Spec.Branch), orDash(strings.Join(n.Spec.DependsOn, ", ")),
-		n.Status.Label, elapsed, tries, last, tokens}
+	return span(now.Sub(n.Last)) + " ago"
+}
+
+func tokens(n *run.NodeView, _ time.Time) string {
+	if known(n.Used) == nil {
+		return "-"
+	}
+	return short(n.Used.Counted())
+}
+
+func statusAge(n *run.NodeView, _ time.Time) string {
+	if n.Status.Age == 0 {
+		return "-"
+	}
+	return span(n.Status.Age)
 }
 
 func orDash(s string) string {
@@ -367,7 +444,7 @@ func incidents(all []run.Record, width int) string {
 // explained is the label of node i, why it stands so and the way out.
 func explained(v *run.View, i int) string {
 	s := v.Nodes[i].Status
-	text := s.Label
+	text := s.Label.String()
 	if s.Reason != "" {
 		text += ": " + oneLine(s.Reason)
 	}
@@ -444,14 +521,13 @@ func atWork(v *run.View) []string {
 // Blocked nodes carry their reason in the label; a running one has a reason
 // while something keeps it from getting on.
 func wantsLooking(s dag.Status) bool {
-	label := s.Label
-	if label == "running" && s.Reason != "" {
+	switch s.Label.State {
+	case dag.NodeNeedsInput, dag.NodeFailed, dag.NodeLost, dag.NodeTakenOver, dag.NodeLimited:
 		return true
-	}
-	for _, p := range []string{"needs input", "failed", "lost", "taken over", "limited", "done (override), still open"} {
-		if strings.HasPrefix(label, p) {
-			return true
-		}
+	case dag.NodeRunning:
+		return s.Reason != ""
+	case dag.NodeDone:
+		return s.Label.Open && s.Label.Reason == dag.ReasonOverride
 	}
 	return false
 }
@@ -460,41 +536,41 @@ func wantsLooking(s dag.Status) bool {
 // reason names one already.
 func wayOut(v *run.View, i int) string {
 	n := &v.Nodes[i]
-	name, label := n.Spec.Name, n.Status.Label
+	name, state := n.Spec.Name, n.Status.Label.State
 	switch {
-	case strings.HasPrefix(label, "failed") && v.OverBudget(i) != nil:
+	case state == dag.NodeFailed && v.OverBudget(i) != nil:
 		return "raise the budget; " + updateWay(v) + "; cmux agents retry " + name
 	case strings.Contains(n.Status.Reason, "cmux agents "):
-	case label == "failed (conflict)": // again, until a person has made them fit
+	case state == dag.NodeFailed && n.Status.Label.Reason == dag.ReasonConflict: // again, until a person has made them fit
 		return "git merge one of these branches in the worktree of another, resolve, commit; cmux agents retry " + name
-	case strings.HasPrefix(label, "failed"):
+	case state == dag.NodeFailed:
 		return "cmux agents logs " + name + "; cmux agents retry " + name
 	case n.Left != nil && n.Fact.Live():
 		return "cmux agents override " + name + "; cmux agents retry " + name + "; cmux agents attach " + name
-	case label == "needs input" && v.Run.Plan.Headless:
+	case state == dag.NodeNeedsInput && v.Run.Plan.Headless:
 		return "cmux agents answer " + name
-	case label == "needs input":
+	case state == dag.NodeNeedsInput:
 		return "cmux agents attach " + name + "; cmux agents answer " + name
-	case label == "taken over":
+	case state == dag.NodeTakenOver:
 		return "cmux agents release " + name
 	}
 	return ""
 }
 
-// labelStyle is the colour of a label.
-func labelStyle(label string) string {
-	switch word, _, _ := strings.Cut(label, " "); word {
-	case "done":
+// nodeStyle is the colour of a node's state.
+func nodeStyle(s dag.NodeState) string {
+	switch s {
+	case dag.NodeDone:
 		return "32"
-	case "failed":
+	case dag.NodeFailed:
 		return "31"
-	case "blocked", "lost":
+	case dag.NodeBlocked, dag.NodeLost:
 		return "33"
-	case "running", "checking":
+	case dag.NodeRunning, dag.NodeChecking:
 		return "36"
-	case "needs", "taken":
+	case dag.NodeNeedsInput, dag.NodeTakenOver:
 		return "1;35"
-	case "limited":
+	case dag.NodeLimited:
 		return "35"
 	}
 	return ""

@@ -34,7 +34,7 @@ func view(t testing.TB, config string, records ...run.Record) *run.View {
 		State: dag.Observe(g, h.Facts(noon)), StartedAt: h.Started, EndedAt: h.Ended, Used: h.Used,
 	}
 	for i := range h.Nodes {
-		v.Nodes = append(v.Nodes, run.NodeView{Node: &h.Nodes[i], Spec: &g.Nodes[i], Status: v.State.Label(i, noon)})
+		v.Nodes = append(v.Nodes, run.NodeView{Node: &h.Nodes[i], Spec: &g.Nodes[i], Status: v.State.Status(i, noon)})
 	}
 	v.RunState = v.State.Run()
 	return v
@@ -86,15 +86,15 @@ func everything(t testing.TB) *run.View {
 func TestStatusTable(t *testing.T) {
 	v := everything(t)
 	for _, width := range []int{0, 120, 80, 60} {
-		got := renderStatus(v, noon, width, false)
+		got := renderStatus(v, noon, look{width: width})
 		golden(t, fmt.Sprintf("status/width-%d.txt", width), got)
 		for i := range v.Nodes {
-			if n := v.Nodes[i].Spec.Name; !strings.Contains(got, "\n"+n+" ") || !strings.Contains(got, v.Nodes[i].Status.Label) {
+			if n := v.Nodes[i].Spec.Name; !strings.Contains(got, "\n"+n+" ") || !strings.Contains(got, v.Nodes[i].Status.Label.String()) {
 				t.Errorf("width %d: the name or status of %s is cut", width, n)
 			}
 		}
 	}
-	if plain, coloured := renderStatus(v, noon, 100, false), renderStatus(v, noon, 100, true); ansi.Strip(coloured) != plain {
+	if plain, coloured := renderStatus(v, noon, look{width: 100}), renderStatus(v, noon, look{width: 100, colour: true}); ansi.Strip(coloured) != plain {
 		t.Errorf("colours change the text:\n%s\n%s", ansi.Strip(coloured), plain)
 	} else if plain == coloured {
 		t.Error("no colours")
@@ -135,7 +135,7 @@ agents:
 func TestStatusOfUse(t *testing.T) {
 	v := spending(t)
 	for _, width := range []int{0, 80} {
-		golden(t, fmt.Sprintf("status/used-%d.txt", width), renderStatus(v, noon, width, false))
+		golden(t, fmt.Sprintf("status/used-%d.txt", width), renderStatus(v, noon, look{width: width}))
 	}
 	var b bytes.Buffer
 	if err := printJSON(&b, newStatusReport(v)); err != nil {
@@ -157,11 +157,42 @@ func TestStatusSaysWhatStandsInTheWay(t *testing.T) {
 	v := everything(t)
 	v.Holder, v.RunState, v.ConfigChanged = nil, dag.RunNoRunner, true
 	v.Pending = []run.Request{{Op: run.OpRetry, Node: "api"}}
-	golden(t, "status/no-runner.txt", renderStatus(v, noon, 100, false))
+	golden(t, "status/no-runner.txt", renderStatus(v, noon, look{width: 100}))
+}
+
+// Every status has a source, and an age unless nothing was recorded of it.
+func TestStatusVerbose(t *testing.T) {
+	golden(t, "status/verbose.txt", renderStatus(everything(t), noon, look{verbose: true}))
+}
+
+// A file among the markers that belongs to no node is told of in the table and
+// to programs alike.
+func TestStatusOfStrays(t *testing.T) {
+	v := everything(t)
+	v.Strays = []string{"aip.done", "nothing-like-it.done", "web"}
+	var b bytes.Buffer
+	if err := printJSON(&b, newStatusReport(v)); err != nil {
+		t.Fatal(err)
+	}
+	var report struct {
+		Strays []struct{ File, Node string }
+	}
+	if err := json.Unmarshal(b.Bytes(), &report); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(report.Strays), "[{aip.done api} {nothing-like-it.done } {web web}]"; got != want {
+		t.Errorf("strays %s, want %s", got, want)
+	}
+	text := renderStatus(v, noon, look{})
+	for _, s := range report.Strays {
+		if !strings.Contains(text, "/"+s.File+" belongs to no node") {
+			t.Errorf("the table does not name %s:\n%s", s.File, text)
+		}
+	}
 }
 
 func TestStatusIsSafeToPrint(t *testing.T) {
-	if got := renderStatus(everything(t), noon, 0, false); strings.Contains(got, "\x1b") {
+	if got := renderStatus(everything(t), noon, look{}); strings.Contains(got, "\x1b") {
 		t.Errorf("what a program wrote reaches the terminal: %q", got)
 	}
 }
@@ -185,7 +216,7 @@ func TestStatusJSON(t *testing.T) {
 		}
 	}
 	for _, n := range shape.Nodes {
-		for _, key := range []string{"name", "role", "agent", "branch", "depends_on", "label", "exit_code", "attempts", "started_at", "ended_at", "source", "age", "reason", "used"} {
+		for _, key := range []string{"name", "role", "agent", "branch", "depends_on", "label", "status", "exit_code", "attempts", "started_at", "ended_at", "source", "age", "reason", "used"} {
 			if _, ok := n[key]; !ok {
 				t.Errorf("node %v has no %q", n["name"], key)
 			}
@@ -282,7 +313,7 @@ func BenchmarkStatus(b *testing.B) {
 			v := view(b, config.String())
 			b.ReportAllocs()
 			for b.Loop() {
-				renderStatus(v, noon, 120, true)
+				renderStatus(v, noon, look{width: 120, colour: true})
 			}
 		})
 	}

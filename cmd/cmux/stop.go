@@ -55,8 +55,8 @@ func runStop(ctx context.Context, o *stopOptions) error {
 		return err
 	}
 	said := "cancelled"
-	if c.Stays != "" {
-		said = "its agent was ended; the node stays " + c.Stays
+	if c.Stays.State != "" {
+		said = "its agent was ended; the node stays " + c.Stays.String()
 	}
 	return o.tellTaken(o.Node, said, c.Taken)
 }

@@ -20,7 +20,7 @@ type column struct {
 	// first, when that is not enough.
 	give  int
 	least int
-	style func(cell string) string // SGR parameters for a cell; nil: none
+	style func(row int) string // SGR parameters for the cell of a row; nil: none
 }
 
 // table lays rows of cells out below the heads of their columns, two spaces
@@ -56,10 +56,10 @@ func table(columns []column, rows [][]string, width int, colour bool) string {
 		b.WriteByte('\n')
 	}
 	line(func(c int) (string, string) { return columns[c].head, "2" })
-	for _, r := range rows {
+	for i, r := range rows {
 		line(func(c int) (string, string) {
 			if s := columns[c].style; s != nil {
-				return r[c], s(r[c])
+				return r[c], s(i)
 			}
 			return r[c], ""
 		})

@@ -125,8 +125,8 @@ func wanted(v *run.View, needed []int) []string {
 	var all []string
 	for _, i := range needed {
 		n := &v.Nodes[i]
-		switch label := n.Status.Label; {
-		case label == "needs input", label == "taken over", label == "lost" && n.Fact.Held:
+		state := n.Status.Label.State
+		if state == dag.NodeNeedsInput || state == dag.NodeTakenOver || state == dag.NodeLost && n.Fact.Held {
 			all = append(all, n.Spec.Name+" "+explained(v, i))
 		}
 	}

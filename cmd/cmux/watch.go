@@ -11,6 +11,7 @@ import (
 
 	"cmux/agents/harmless"
 	"cmux/agents/run"
+	"cmux/dag"
 	"cmux/signals"
 )
 
@@ -23,12 +24,12 @@ const (
 )
 
 // watchRun shows the newest run of the project until the person leaves.
-func watchRun(ctx context.Context, d *Deps, root string) error {
+func watchRun(ctx context.Context, d *Deps, root string, verbose bool) error {
 	r, err := run.Latest(root)
 	if err != nil {
 		return noRun(err)
 	}
-	return showWhile(ctx, d, r, false)
+	return showWhile(ctx, d, r, verbose, false)
 }
 
 // showRun shows r in the terminal until hide is called, for the process that
@@ -36,20 +37,20 @@ func watchRun(ctx context.Context, d *Deps, root string) error {
 func showRun(ctx context.Context, d *Deps, r *run.Run) (hide func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	shown := make(chan error, 1)
-	go func() { shown <- showWhile(ctx, d, r, true) }()
+	go func() { shown <- showWhile(ctx, d, r, false, true) }()
 	return func() {
 		cancel()
 		if err := <-shown; err != nil && !errors.Is(err, context.Canceled) {
 			fmt.Fprintf(d.Err, "cmux: the table could not be shown: %v\n", err)
 		}
 		if v, err := r.View(context.WithoutCancel(ctx), d.Now()); err == nil {
-			fmt.Fprint(d.Out, renderStatus(v, d.Now(), d.width(), d.colour()))
+			fmt.Fprint(d.Out, renderStatus(v, d.Now(), d.look()))
 		}
 	}
 }
 
 // showWhile shows r until ctx ends or, unless it stays, the person leaves.
-func showWhile(ctx context.Context, d *Deps, r *run.Run, stays bool) error {
+func showWhile(ctx context.Context, d *Deps, r *run.Run, verbose, stays bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	views := make(chan *run.View)
@@ -65,7 +66,7 @@ func showWhile(ctx context.Context, d *Deps, r *run.Run, stays bool) error {
 			}
 		})
 	}()
-	err := showViews(ctx, d, views, stays)
+	err := showViews(ctx, d, views, verbose, stays)
 	cancel()
 	for range views { // nobody looks any more
 	}
@@ -117,11 +118,11 @@ func follow(ctx context.Context, r *run.Run, now func() time.Time, see func(*run
 // where there is none, as a line for each change. It returns when the person
 // leaves, when views is closed (the terminal then keeps the last table), or
 // with ctx.
-func showViews(ctx context.Context, d *Deps, views <-chan *run.View, stays bool) error {
+func showViews(ctx context.Context, d *Deps, views <-chan *run.View, verbose, stays bool) error {
 	if !d.interactive() {
 		return printChanges(ctx, d, views)
 	}
-	p := tea.NewProgram(watchModel{now: d.Now, colour: d.colour(), stays: stays}, tea.WithContext(ctx), tea.WithInput(d.In), tea.WithOutput(raw(d.Out)), tea.WithAltScreen(), tea.WithoutSignalHandler())
+	p := tea.NewProgram(watchModel{now: d.Now, look: look{colour: d.colour(), verbose: verbose}, stays: stays}, tea.WithContext(ctx), tea.WithInput(d.In), tea.WithOutput(raw(d.Out)), tea.WithAltScreen(), tea.WithoutSignalHandler())
 	ended := make(chan struct{})
 	fed := make(chan struct{})
 	go func() {
@@ -143,7 +144,7 @@ func showViews(ctx context.Context, d *Deps, views <-chan *run.View, stays bool)
 	close(ended)
 	<-fed
 	if m, ok := final.(watchModel); ok && m.view != nil && !stays {
-		fmt.Fprint(d.Out, renderStatus(m.view, d.Now(), d.width(), d.colour()))
+		fmt.Fprint(d.Out, renderStatus(m.view, d.Now(), look{d.width(), d.colour(), verbose}))
 	}
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		return ctx.Err()
@@ -153,12 +154,12 @@ func showViews(ctx context.Context, d *Deps, views <-chan *run.View, stays bool)
 
 // watchModel is the live table: the newest view, and which part of it shows.
 type watchModel struct {
-	view          *run.View
-	now           func() time.Time
-	colour        bool
-	stays         bool // no key ends it
-	width, height int
-	top           int // first line shown
+	view   *run.View
+	now    func() time.Time
+	look   look
+	stays  bool // no key ends it
+	height int
+	top    int // first line shown
 }
 
 type clockTick struct{}
@@ -176,7 +177,7 @@ func (m watchModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case clockTick:
 		return m, everySecond()
 	case tea.WindowSizeMsg:
-		m.width, m.height = msg.Width, msg.Height
+		m.look.width, m.height = msg.Width, msg.Height
 	case tea.KeyMsg:
 		switch msg.String() {
 		case "q", "esc", "ctrl+c":
@@ -208,7 +209,7 @@ func (m watchModel) lines() []string {
 	if m.view == nil {
 		return nil
 	}
-	return strings.Split(strings.TrimRight(renderStatus(m.view, m.now(), m.width, m.colour), "\n"), "\n")
+	return strings.Split(strings.TrimRight(renderStatus(m.view, m.now(), m.look), "\n"), "\n")
 }
 
 func (m watchModel) View() string {
@@ -224,13 +225,13 @@ func (m watchModel) View() string {
 	if !m.stays {
 		keys = append(keys, "q leaves")
 	}
-	return harmless.Styled(strings.Join(lines[m.top:end], "\n")+"\n"+strings.Join(keys, "  "), m.colour)
+	return harmless.Styled(strings.Join(lines[m.top:end], "\n")+"\n"+strings.Join(keys, "  "), m.look.colour)
 }
 
 // printChanges writes a line for each node whose label changed, and for the
 // run.
 func printChanges(ctx context.Context, d *Deps, views <-chan *run.View) error {
-	var last []string
+	var last []dag.Label
 	state := ""
 	for {
 		select {
@@ -240,10 +241,10 @@ func printChanges(ctx context.Context, d *Deps, views <-chan *run.View) error {
 			}
 			at := d.Now().Format("15:04:05")
 			if last == nil {
-				last = make([]string, len(v.Nodes))
+				last = make([]dag.Label, len(v.Nodes))
 			}
 			for i := range v.Nodes {
-				if label := v.Nodes[i].Status.Label; i < len(last) && label != last[i] {
+				if label := v.Nodes[i].Status.Label; i < len(last) && !label.Same(last[i]) {
 					last[i] = label
 					if _, err := fmt.Fprintf(d.Out, "%s %s: %s\n", at, v.Nodes[i].Spec.Name, label); err != nil {
 						return err

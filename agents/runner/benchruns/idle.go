@@ -117,7 +117,7 @@ func (b *bench) idle(ctx context.Context, n int, panes bool, over time.Duration)
 	}
 	if err := b.until(ctx, 2*time.Minute, func() (bool, error) {
 		_, out, err := timed(ctx, dir, b.env, b.cmux, "agents", "status", "--json")
-		return err == nil && strings.Count(string(out), `"running"`) >= n, nil
+		return err == nil && strings.Count(string(out), `"label": "running"`) >= n, nil
 	}); err != nil {
 		return idleness{}, err
 	}

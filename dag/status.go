@@ -1,0 +1,263 @@
+package dag
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// SourceDerived is the Source of a label that follows from other nodes and
+// not from a fact of the node's own.
+const SourceDerived = "derived"
+
+// Status is what a person is told about a node.
+type Status struct {
+	Label  Label
+	Source string        // where it is known from
+	Age    time.Duration // since that was recorded; 0 when nothing was
+	Reason string        // one line: why, and the way out where there is one; may be empty
+}
+
+// Status is the status of node i. Ages and the rest of a backoff are counted to
+// now, whose location is also that of the times of day.
+func (s *State) Status(i int, now time.Time) Status {
+	f := &s.facts[i]
+	st := Status{Source: f.Source, Age: age(f.At, now), Reason: f.Detail}
+	switch s.stands[i] {
+	case succeeded, failed:
+		st.Label = EndLabel(f.Outcome, f.Reason, f.Exit)
+		if s.stands[i] == failed && f.StillOpen {
+			st.Reason = also(st.Reason, "its attempt is still open")
+		}
+	case blocked:
+		return s.blockedStatus(i, now)
+	case waiting:
+		if f.Lost {
+			st.Label.State, st.Reason = NodeLost, also(f.Detail, s.waitsFor(i))
+		} else {
+			st.Label.State, st.Source, st.Age, st.Reason = NodeWaiting, SourceDerived, 0, s.waitsFor(i)
+		}
+		if f.StillOpen {
+			st.Reason = also(st.Reason, "its earlier attempt is still open")
+		}
+	case opened:
+		st = s.gateStatus(i)
+	case held:
+		st.Label.State = NodeLost
+		why := fmt.Sprintf("lost %d times", f.Losses)
+		if s.g.Nodes[i].OnLost == Ask {
+			why = "on_lost: ask"
+		}
+		st.Reason = also(f.Detail, why+": cmux agents retry "+s.g.Nodes[i].Name)
+	case lingering:
+		st.Label.State, st.Reason = NodeReady, also(f.Detail, "its earlier attempt is still open")
+	case backoff:
+		left := max(0, f.NotBefore.Sub(now)).Round(time.Second)
+		st.Label.State = NodeReady
+		st.Reason = also(why(f), fmt.Sprintf("retry %d of %d in %s", f.Tries, s.g.Nodes[i].Retries.Max, left))
+	case startable:
+		s.startableStatus(i, now, &st)
+	case limited:
+		s.limitedStatus(i, now, &st)
+	case running, asking, paused:
+		st.Label = LiveLabel(f.Activity, time.Time{})
+	case requeued:
+		st.Label.State, st.Reason = NodeReady, also(f.Detail, "goes on when a slot is free")
+		if l := s.limitOf(i); l != nil {
+			if _, barred := l.bars(); barred {
+				st.Reason = also(f.Detail, s.barredBy(l, now))
+				if l.on {
+					st.Label = l.label(now)
+				}
+			}
+		}
+	}
+	if st.Source != SourceDerived {
+		st.Label.Detail = f.Detail
+	}
+	st.Label.Open = f.StillOpen
+	return st
+}
+
+// blockedStatus is Status of a node that a dependency blocks.
+func (s *State) blockedStatus(i int, now time.Time) Status {
+	c := int(s.cause(i))
+	st := Status{
+		Label:  Label{State: NodeBlocked, By: s.g.Nodes[c].Name, Reason: s.endReason(c), Open: s.facts[i].StillOpen},
+		Source: SourceDerived, Age: age(s.facts[c].At, now),
+	}
+	if root, ok := s.root(c); ok && root != c {
+		st.Reason = "because " + s.g.Nodes[root].Name + " " + string(s.endReason(root))
+	}
+	return st
+}
+
+// gateStatus is Status of a gate that waits for a person.
+func (s *State) gateStatus(i int) Status {
+	st := Status{Label: Label{State: NodeNeedsInput}, Source: SourceDerived, Reason: "cmux agents approve " + s.g.Nodes[i].Name}
+	if s.g.Nodes[i].AsksCode() {
+		st.Reason += ", which asks for a code in a terminal of yours"
+	}
+	return st
+}
+
+// limitedStatus is Status of an attempt that waits for the end of a limit.
+func (s *State) limitedStatus(i int, now time.Time, st *Status) {
+	f := &s.facts[i]
+	until := f.Until
+	if l := s.limitOf(i); l != nil && l.on && (l.until.IsZero() || l.until.After(until)) {
+		until = l.until
+	}
+	account := s.g.Nodes[i].Account
+	st.Label = limitedLabel(account, until, now)
+	if account != "" {
+		st.Reason = also(atLimit(account, until, now), f.Detail)
+	}
+}
+
+// startableStatus is Status of a node that only waits to be started.
+func (s *State) startableStatus(i int, now time.Time, st *Status) {
+	f := &s.facts[i]
+	n := &s.g.Nodes[i]
+	st.Label.State, st.Reason = NodeReady, why(f)
+	if f.Tries > 0 && !f.Lost {
+		st.Reason = also(st.Reason, fmt.Sprintf("retry %d of %d", f.Tries, n.Retries.Max))
+	}
+	if f.At.IsZero() {
+		st.Source = SourceDerived
+	}
+	if f.Lost {
+		st.Label.State = NodeLost
+	}
+	l := s.limitOf(i)
+	barred := false
+	if l != nil {
+		barred, _ = l.bars()
+	}
+	if barred && l.on {
+		if f.Lost {
+			st.Reason = also(st.Reason, l.label(now).String())
+		} else {
+			st.Label, st.Source, st.Age = l.label(now), SourceDerived, 0
+		}
+	}
+	switch {
+	case s.stopped:
+		st.Reason = also(st.Reason, "stopped: cmux agents resume")
+	case barred:
+		st.Reason = also(st.Reason, s.barredBy(l, now))
+	case s.pools[s.pool[i]].full():
+		st.Reason = also(st.Reason, "waits for a place in pool "+n.Pool)
+	default:
+		st.Reason = also(st.Reason, "waits for a slot")
+	}
+}
+
+// limitOf is the limit of node i's account that is not known to be over, or nil.
+func (s *State) limitOf(i int) *limit {
+	if a := s.account[i]; a >= 0 && s.limits[a].known {
+		return &s.limits[a]
+	}
+	return nil
+}
+
+// barredBy says how a limit keeps nodes waiting.
+func (s *State) barredBy(l *limit, now time.Time) string {
+	switch {
+	case l.on:
+		return atLimit(l.name, l.until, now)
+	case l.trial >= 0:
+		return "account " + l.name + " was at its limit: " + s.g.Nodes[l.trial].Name + " finds out whether it is over"
+	}
+	return "account " + l.name + " was at its limit: those that met it go first"
+}
+
+// atLimit names the account, and the day where the label's time of day is of
+// another one.
+func atLimit(account string, until, now time.Time) string {
+	text := "account " + account + " is at its limit"
+	if until.Sub(now) >= 24*time.Hour {
+		text += " until " + until.In(now.Location()).Format(time.DateOnly)
+	}
+	return text
+}
+
+func limitedLabel(account string, until, now time.Time) Label {
+	l := Label{State: NodeLimited, By: account}
+	if !until.IsZero() {
+		l.Until = until.In(now.Location())
+	}
+	return l
+}
+
+// label is the label of a node that only waits for the limit's end.
+func (l *limit) label(now time.Time) Label { return limitedLabel(l.name, l.until, now) }
+
+// why says how the last attempt of an Idle node ended.
+func why(f *Fact) string {
+	if f.Lost || f.Exit == 0 {
+		return f.Detail
+	}
+	text := EndLabel(Failed, f.Reason, f.Exit).String()
+	if f.Detail != "" {
+		text += ": " + f.Detail
+	}
+	return text
+}
+
+// endReason says how a node ended that is no success, as what it blocks is told
+// of it.
+func (s *State) endReason(i int) Reason {
+	switch {
+	case s.stands[i] == blocked:
+		return ReasonBlocked
+	case s.facts[i].Outcome == Cancelled:
+		return ReasonCancelled
+	}
+	return ReasonFailed
+}
+
+// root follows the causes from node i to one that is not blocked itself, over
+// a bounded way: the labels of a long chain stay linear.
+func (s *State) root(i int) (root int, ok bool) {
+	for range 100 {
+		if s.stands[i] != blocked {
+			return i, true
+		}
+		i = int(s.cause(i))
+	}
+	return 0, false
+}
+
+// waitsFor names up to three dependencies that have not ended.
+func (s *State) waitsFor(i int) string {
+	names := make([]string, 0, 3)
+	for _, d := range s.g.deps[i] {
+		if s.stands[d].ended() {
+			continue
+		}
+		if names = append(names, s.g.Nodes[d].Name); len(names) == cap(names) {
+			break
+		}
+	}
+	text := "waits for " + strings.Join(names, ", ")
+	if more := int(s.open[i]) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func age(at, now time.Time) time.Duration {
+	if at.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(at))
+}
+
+// also puts the parts of a reason together.
+func also(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
+}
