@@ -38,6 +38,7 @@ type Capability struct {
 	Guard      string // tool calls judged before they happen
 	ReadOnly   string // how a review is kept from writing
 	Questions  string // the agent asks a person
+	TakeOver   string // a person takes its conversation over in its pane
 	Reports    string // how it reports
 	Limits     string // a usage or rate limit is told from a failure
 	Resume     string // the conversation goes on after a loss

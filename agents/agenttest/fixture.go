@@ -222,13 +222,21 @@ func (f *Fixture) WriteSpec() {
 	}
 }
 
-// patience ends broken tests only.
-const patience = 4 * time.Minute
+// patience ends broken tests only, and in time to tell of them.
+func patience(t testing.TB) time.Duration {
+	d := 4 * time.Minute
+	if t, ok := t.(*testing.T); ok {
+		if end, ok := t.Deadline(); ok {
+			d = min(d, max(time.Until(end)-15*time.Second, time.Second))
+		}
+	}
+	return d
+}
 
 // Eventually waits for a fact.
 func (f *Fixture) Eventually(what string, fact func() bool) {
 	f.T.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(patience(f.T))
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !fact() {

@@ -129,7 +129,7 @@ func (f *Fixture) begin(cmd *exec.Cmd) (wait func() int) {
 		f.T.Helper()
 		select {
 		case <-waited:
-		case <-time.After(patience):
+		case <-time.After(patience(f.T)):
 			f.T.Fatal("the wrapper does not end")
 		}
 		return cmd.ProcessState.ExitCode()

@@ -41,6 +41,7 @@ func Kind() agent.Kind {
 			Guard:      "every tool call, by its hooks",
 			ReadOnly:   "write tools are refused, and shell commands that are seen to write",
 			Questions:  "in the pane, or with `answer`",
+			TakeOver:   "by what is typed, Escape",
 			Reports:    "by tool or command",
 			Limits:     "yes",
 			Resume:     "yes",

@@ -40,6 +40,7 @@ func Kind() agent.Kind {
 			Guard:      "every command and patch, by a hook; without hooks (older versions) what it asks leave for",
 			ReadOnly:   "its read-only sandbox, and as with `claude`",
 			Questions:  "in the pane, or with `answer`",
+			TakeOver:   "by a line typed, `^C`",
 			Reports:    "by tool or command",
 			Limits:     "yes",
 			Resume:     "yes",

@@ -40,6 +40,7 @@ func Kind() agent.Kind {
 			Guard:      "every tool call, by its hooks; without hooks (older versions) what it asks leave for",
 			ReadOnly:   "write tools are refused, and shell commands that are seen to write",
 			Questions:  "in the pane, or with `answer`",
+			TakeOver:   "by a line typed, `^C`",
 			Reports:    "by command",
 			Limits:     "yes",
 			Resume:     "yes",

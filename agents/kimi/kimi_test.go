@@ -23,9 +23,10 @@ func TestMain(m *testing.M) {
 	agenttest.Main(m, attempt.Limits{}, kimi.Kind())
 }
 
-func fixture(t *testing.T, change func(*dag.Node), script ...[]step) *agenttest.Fixture {
+// standinEnv is the environment of a stand-in that plays the script. What it
+// keeps is in base.
+func standinEnv(t testing.TB, base string, plays script) []string {
 	t.Helper()
-	base := t.TempDir()
 	bin := filepath.Join(base, "bin")
 	self, err := os.Executable()
 	if err != nil {
@@ -37,16 +38,18 @@ func fixture(t *testing.T, change func(*dag.Node), script ...[]step) *agenttest.
 	if err := os.Symlink(self, filepath.Join(bin, "kimi")); err != nil {
 		t.Fatal(err)
 	}
-	b, err := json.Marshal(script)
+	b, err := json.Marshal(plays)
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := []string{
-		"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + base, "KIMI_SHARE_DIR=" + filepath.Join(base, "kimi"), "STANDIN_SCRIPT=" + string(b),
-		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@localhost", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@localhost",
-	}
-	return agenttest.New(t, base, agenttest.Node(kimi.Name, "Do what is to be done.", change), env)
+	return append(agenttest.GitEnv(),
+		"PATH="+bin+":"+os.Getenv("PATH"), "HOME="+base, "KIMI_SHARE_DIR="+filepath.Join(base, "kimi"), "STANDIN_SCRIPT="+string(b))
+}
+
+func fixture(t *testing.T, change func(*dag.Node), turns ...[]step) *agenttest.Fixture {
+	t.Helper()
+	base := t.TempDir()
+	return agenttest.New(t, base, agenttest.Node(kimi.Name, "Do what is to be done.", change), standinEnv(t, base, script{Turns: turns}))
 }
 
 func auto(n *dag.Node) { n.AutoAccept = true }

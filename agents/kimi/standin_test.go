@@ -9,11 +9,36 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
+	"time"
 )
 
-// step is what the stand-in's model does next. A script is a list of turns, each
-// a list of steps; the n-th prompt of a conversation gets the n-th turn.
+// script is what the stand-in's model does.
+type script struct {
+	// Turns are lists of steps; the n-th prompt of a conversation gets the n-th.
+	Turns [][]step `json:"turns,omitempty"`
+	// Parts are what it does to a prompt, or what it is steered with, by what that
+	// holds. They are looked through in order.
+	Parts []part `json:"parts,omitempty"`
+}
+
+type part struct {
+	On    string `json:"on"`
+	Steps []step `json:"steps"`
+}
+
+// on is what it does to a text, and whether the script says so.
+func (s script) on(text string) (steps []step, ok bool) {
+	for _, p := range s.Parts {
+		if strings.Contains(text, p.On) {
+			return p.Steps, true
+		}
+	}
+	return nil, false
+}
+
+// step is what the stand-in's model does next.
 type step struct {
 	Think    string `json:"think,omitempty"`
 	Say      string `json:"say,omitempty"`
@@ -25,6 +50,8 @@ type step struct {
 	MaxSteps bool   `json:"max_steps,omitempty"`
 	Steered  bool   `json:"steered,omitempty"` // waits for steering
 	Forever  bool   `json:"forever,omitempty"` // waits for the turn to be cancelled
+	Hold     string `json:"hold,omitempty"`    // a path: it makes PATH.held and waits for PATH
+	Tokens   m      `json:"tokens,omitempty"`  // of the step; default some
 }
 
 type m = map[string]any
@@ -32,7 +59,7 @@ type m = map[string]any
 // standin is a program that speaks the wire protocol as its documentation says.
 type standin struct {
 	dir    string // of the session
-	script [][]step
+	script script
 	old    bool // a version without initialize, steer and replay
 
 	out      sync.Mutex
@@ -202,18 +229,25 @@ func (s *standin) turn(ctx context.Context, input string) (status string, fail *
 	history, _ := os.ReadFile(filepath.Join(s.dir, "wire.jsonl"))
 	at := bytes.Count(history, []byte(`"TurnBegin"`))
 	s.event("TurnBegin", m{"user_input": []m{{"type": "text", "text": input}}})
-	var steps []step
-	if at < len(s.script) {
-		steps = s.script[at]
+	steps, _ := s.script.on(input)
+	if at < len(s.script.Turns) {
+		steps = s.script.Turns[at]
 	}
-	for _, st := range steps {
-		if !st.Steered {
+	for i := 0; ; i++ {
+		if i >= len(steps) || !steps[i].Steered {
 			select {
 			case text := <-s.steered:
 				s.event("SteerInput", m{"user_input": text})
+				if on, ok := s.script.on(text); ok {
+					steps, i = on, 0
+				}
 			default:
 			}
 		}
+		if i >= len(steps) {
+			break
+		}
+		st := steps[i]
 		s.mu.Lock()
 		s.stepping++
 		n := s.stepping
@@ -227,6 +261,11 @@ func (s *standin) turn(ctx context.Context, input string) (status string, fail *
 			return "max_steps_reached", nil
 		case st.Forever:
 			<-ctx.Done()
+		case st.Hold != "":
+			os.WriteFile(st.Hold+".held", nil, 0o644)
+			for _, err := os.Stat(st.Hold); err != nil && ctx.Err() == nil; _, err = os.Stat(st.Hold) {
+				time.Sleep(10 * time.Millisecond)
+			}
 		case st.Steered:
 			select {
 			case text := <-s.steered:
@@ -258,7 +297,11 @@ func (s *standin) turn(ctx context.Context, input string) (status string, fail *
 			b, _ := json.Marshal(r.Answers)
 			s.event("ToolResult", m{"tool_call_id": id, "return_value": m{"is_error": false, "output": "answered " + string(b), "message": "", "display": []m{}}})
 		}
-		s.event("StatusUpdate", m{"context_usage": 0.1, "message_id": id, "token_usage": m{"input_other": 100, "output": 20, "input_cache_read": 5, "input_cache_creation": 0}})
+		tokens := st.Tokens
+		if tokens == nil {
+			tokens = m{"input_other": 100, "output": 20, "input_cache_read": 5, "input_cache_creation": 0}
+		}
+		s.event("StatusUpdate", m{"context_usage": 0.1, "message_id": id, "token_usage": tokens})
 		s.event("StatusUpdate", m{"context_usage": nil, "token_usage": nil})
 		if ctx.Err() != nil {
 			s.event("StepInterrupted", m{})

@@ -135,6 +135,7 @@ func Markdown() string {
 		{"calls judged before they happen", func(c agent.Capability) string { return c.Guard }},
 		{"`role: review` kept from writing", func(c agent.Capability) string { return c.ReadOnly }},
 		{"questions to a person", func(c agent.Capability) string { return c.Questions }},
+		{"taken over in its pane", func(c agent.Capability) string { return c.TakeOver }},
 		{"[reports](working-with-agents.md#reporting)", func(c agent.Capability) string { return c.Reports }},
 		{"limits waited for", func(c agent.Capability) string { return c.Limits }},
 		{"same conversation after a loss", func(c agent.Capability) string { return c.Resume }},

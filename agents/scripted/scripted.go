@@ -33,9 +33,18 @@ const Name = "scripted"
 // Kind is the scripted agent. Plain delivers lines rather than JSON strings,
 // for scripts that use the shell's read alone.
 func Kind(plain bool) agent.Kind {
-	return agent.Kind{Name: Name, Judge: true, New: func(s *agent.Stage) (agent.Agent, error) {
-		return &instance{stage: s, plain: plain}, nil
-	}}
+	return agent.Kind{
+		Name: Name, Judge: true,
+		New: func(s *agent.Stage) (agent.Agent, error) { return &instance{stage: s, plain: plain}, nil },
+		Can: agent.Capability{
+			Panes:     "what it prints",
+			Headless:  "yes",
+			Questions: "with `answer`",
+			Reports:   "by command",
+			Limits:    "by hook",
+			Usage:     "by hook",
+		},
+	}
 }
 
 type instance struct {

@@ -1,0 +1,18 @@
+package claude_test
+
+import (
+	"testing"
+
+	"cmux/agents/agenttest"
+	"cmux/agents/claude"
+)
+
+func TestConformance(t *testing.T) {
+	agenttest.Run(t, agenttest.Subject{
+		Kind: claude.Kind(),
+		Play: func(t testing.TB, base string, play agenttest.Play) agenttest.Player {
+			return agenttest.NewModel(t, base, play, agenttest.Words{Ask: question})
+		},
+		Question: agenttest.Question{Shown: "Which colour?\n  1. Red: like fire\n  2. Blue: like the sea", Answer: "2", Told: "Blue"},
+	})
+}

@@ -1,0 +1,21 @@
+package scripted_test
+
+import (
+	"testing"
+
+	"cmux/agents/agenttest"
+	"cmux/agents/attempt"
+	"cmux/agents/scripted"
+)
+
+func TestMain(m *testing.M) { agenttest.Main(m, attempt.Limits{}, scripted.Kind(true)) }
+
+func TestConformance(t *testing.T) {
+	agenttest.Run(t, agenttest.Subject{
+		Kind: scripted.Kind(true),
+		Play: func(t testing.TB, base string, play agenttest.Play) agenttest.Player {
+			return agenttest.NewShell(t, base, play, true)
+		},
+		Question: agenttest.Question{Shown: "which way?", Answer: "left", Told: "left"},
+	})
+}
