@@ -42,7 +42,7 @@ func (a *instance) trustHook(ctx context.Context) (object, error) {
 		} `json:"data"`
 	}
 	err := a.Call(ctx, "hooks/list", object{"cwds": []string{a.Stage.Dir}}, &listed)
-	if err != nil && !refused(err) {
+	if err != nil && stdio.Refused(err) == nil {
 		return nil, err
 	}
 	for _, d := range listed.Data {

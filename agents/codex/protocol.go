@@ -262,14 +262,8 @@ func failure(e *turnError, lifted, now time.Time) agent.Event {
 	case "unauthorized":
 		f.Cause = transcript.Auth
 	}
-	switch f.Cause {
-	case transcript.Limit:
-		if f.Until.IsZero() && lifted.After(now) {
-			f.Until = lifted
-		}
-		return agent.Event{What: agent.Limited, Text: text, Until: f.Until}
-	case transcript.Auth:
-		return agent.Event{What: agent.Asked, Text: "the model refuses the account: " + text + " (log in with: codex login; then answer go on)"}
+	if f.Cause == transcript.Limit && f.Until.IsZero() && lifted.After(now) {
+		f.Until = lifted
 	}
-	return agent.Event{What: agent.Faltered, Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
+	return stdio.Failed(text, f, "log in with: codex login; then answer go on")
 }

@@ -121,7 +121,7 @@ func TestAnswers(t *testing.T) {
 	if err := json.Unmarshal([]byte(`[{"id":"a","question":"?","options":[{"label":"left"},{"label":"right"}]},{"id":"b","question":"?","options":null}]`), &asked); err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(answers(asked, "2\nas you like")); got != "map[a:map[answers:[right]] b:map[answers:[as you like]]]" {
+	if got := fmt.Sprint(answers(asked, []string{"right", "as you like"})); got != "map[a:map[answers:[right]] b:map[answers:[as you like]]]" {
 		t.Error(got)
 	}
 }
@@ -154,8 +154,8 @@ func TestCommitting(t *testing.T) {
 func TestUseOfAResumedConversation(t *testing.T) {
 	use := func(input int64) breakdown { return breakdown{Input: input} }
 	for _, entered := range []bool{false, true} {
-		a := &instance{Session: stdio.New(&agent.Stage{Conversation: "T", Counted: dag.Usage{Input: 700}}, stdio.Options{}),
-			total: map[string]dag.Usage{}, before: map[string]dag.Usage{}}
+		a := &instance{total: map[string]dag.Usage{}, before: map[string]dag.Usage{}}
+		a.Agent = stdio.NewAgent(&agent.Stage{Conversation: "T", Counted: dag.Usage{Input: 700}}, a, "", stdio.Options{})
 		if entered {
 			a.thread = "T"
 		}

@@ -3,7 +3,6 @@ package kimi
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -14,7 +13,6 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
-	"cmux/agents/proc"
 	"cmux/agents/stdio"
 	"cmux/dag"
 )
@@ -55,17 +53,12 @@ func Kind() agent.Kind {
 type object = map[string]any
 
 type instance struct {
-	*stdio.Session
+	*stdio.Agent
 	policy  guard.Policy
-	prompt  string
 	session string // id of the conversation
-
-	opening sync.Mutex // held while the conversation is begun
+	greeted bool   // initialize was answered
 
 	mu        sync.Mutex
-	turn      *turn                // that runs; nil: none
-	begun     bool                 // the first prompt was taken
-	greeted   bool                 // initialize was answered
 	calls     map[string]call      // by id, until their result
 	streaming string               // id of the call whose arguments still come
 	piece     event.Kind           // of said
@@ -73,14 +66,6 @@ type instance struct {
 	counted   map[string]dag.Usage // by message
 	uncounted dag.Usage            // of steps without an id
 	replaying bool
-	stopping  bool
-}
-
-// turn is a prompt that is being worked on.
-type turn struct {
-	begun chan struct{} // closed when the program has taken it up
-	over  chan struct{} // closed when it has ended
-	err   error         // how, once over
 }
 
 // call is a tool call.
@@ -105,62 +90,22 @@ func newAgent(s *agent.Stage) (*instance, error) {
 	if s.Model != "" {
 		args = append(args, "--model", s.Model)
 	}
-	a.Session = stdio.New(s, stdio.Options{
-		Path: path, Args: args, Version: "2.0",
-		Handle: a.handle, Typed: a.typed, Break: a.broke,
-	})
-	a.prompt = s.Prompt
+	a.Agent = stdio.NewAgent(s, a, s.Prompt, stdio.Options{Path: path, Args: args, Version: "2.0"})
 	return a, nil
 }
 
-// Start starts the program. The conversation begins beside it, so that the
-// attempt can be stopped meanwhile.
-func (a *instance) Start(context.Context) error {
-	if err := a.Session.Start(); err != nil {
-		return err
-	}
-	a.Go(func(ctx context.Context) {
-		err := a.open(ctx)
-		if err == nil || ctx.Err() != nil || errors.Is(err, stdio.ErrEnded) {
-			return
-		}
-		a.Note("the conversation did not begin: %v", err)
-		a.Tell(agent.Event{What: agent.Asked, Text: fmt.Sprintf("kimi did not begin: %v (an answer makes it try again)", err)})
-	})
-	return nil
-}
-
-// open greets the program and gives it the first prompt.
-func (a *instance) open(ctx context.Context) error {
-	a.opening.Lock()
-	defer a.opening.Unlock()
+// Enter implements stdio.Driver.
+func (a *instance) Enter(ctx context.Context) (conversation string, resumed bool, err error) {
 	if err := a.greet(ctx); err != nil {
-		return err
+		return "", false, err
 	}
-	text := a.prompt
-	resumed, err := a.resumed(ctx)
-	if err != nil {
-		return err
-	}
-	if resumed {
-		text = a.Stage.Resumption
-	}
-	a.Tell(agent.Event{What: agent.Converses, Text: a.session})
-	if err := a.say(ctx, text); err != nil {
-		return err
-	}
-	a.mu.Lock()
-	a.begun = true
-	a.mu.Unlock()
-	return nil
+	resumed, err = a.resumed(ctx)
+	return a.session, resumed, err
 }
 
 // greet is the handshake, which older versions do not know.
 func (a *instance) greet(ctx context.Context) error {
-	a.mu.Lock()
-	greeted := a.greeted
-	a.mu.Unlock()
-	if greeted {
+	if a.greeted {
 		return nil
 	}
 	var server struct {
@@ -175,8 +120,7 @@ func (a *instance) greet(ctx context.Context) error {
 		"capabilities": object{"supports_question": a.Stage.Terminal != nil},
 		"hooks":        []object{{"id": "cmux", "event": "PreToolUse", "matcher": "", "timeout": 30}},
 	}, &server)
-	var refused *stdio.Error
-	if err != nil && !(errors.As(err, &refused) && refused.Code == stdio.MethodNotFound) {
+	if r := stdio.Refused(err); err != nil && (r == nil || r.Code != stdio.MethodNotFound) {
 		return err
 	}
 	hooks := false
@@ -186,9 +130,7 @@ func (a *instance) greet(ctx context.Context) error {
 	if !hooks {
 		a.Note("this version of kimi has no hooks: only what it asks leave for is judged beforehand")
 	}
-	a.mu.Lock()
 	a.greeted = true
-	a.mu.Unlock()
 	return nil
 }
 
@@ -209,171 +151,62 @@ func (a *instance) resumed(ctx context.Context) (bool, error) {
 		Events int `json:"events"`
 	}
 	err := a.Call(ctx, "replay", object{}, &history)
-	var refused *stdio.Error
-	if errors.As(err, &refused) {
+	if stdio.Refused(err) != nil {
 		return true, nil // it cannot tell
 	}
 	return history.Events > 0, err
 }
 
-// say gives the agent a prompt: to the turn that runs, else in a turn of its own.
-func (a *instance) say(ctx context.Context, text string) error {
-	a.mu.Lock()
-	running := a.turn != nil
-	a.mu.Unlock()
-	if running {
-		err := a.Call(ctx, "steer", object{"user_input": text}, nil)
-		var refused *stdio.Error
-		if !errors.As(err, &refused) {
-			return err
-		}
-		// The turn has ended meanwhile, or the version knows no steering.
-		if refused.Code != codeTurn && refused.Code != stdio.MethodNotFound {
-			return err
-		}
+// Steer implements stdio.Driver.
+func (a *instance) Steer(ctx context.Context, text string) (taken bool, err error) {
+	err = a.Call(ctx, "steer", object{"user_input": text}, nil)
+	// The turn has ended meanwhile, or the version knows no steering.
+	if r := stdio.Refused(err); r != nil && (r.Code == codeTurn || r.Code == stdio.MethodNotFound) {
+		return false, nil
 	}
-	t := &turn{begun: make(chan struct{}), over: make(chan struct{})}
-	for {
-		a.mu.Lock()
-		before := a.turn
-		if before == nil {
-			a.turn = t
-		}
-		a.mu.Unlock()
-		if before == nil {
-			break
-		}
-		select {
-		case <-before.over:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	p, err := a.Session.Conn.Ask(ctx, "prompt", object{"user_input": text})
-	if err != nil {
-		a.mu.Lock()
-		a.turn = nil
-		a.mu.Unlock()
-		close(t.over)
-		return err
-	}
-	a.Go(func(ctx context.Context) {
-		var result struct {
-			Status string `json:"status"`
-		}
-		t.err = p.Wait(ctx, &result)
-		a.turnOver(t, result.Status)
-	})
-	select {
-	case <-t.begun:
-		return nil
-	case <-t.over:
-		var refused *stdio.Error
-		if errors.As(t.err, &refused) {
-			return nil // the attempt is told what that means
-		}
-		return t.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return err == nil, err
 }
 
+// Prompt implements stdio.Driver.
+func (a *instance) Prompt(ctx context.Context, text string) error {
+	return a.RunTurn(ctx, "prompt", object{"user_input": text}, a.turnOver)
+}
+
+// Cancel implements stdio.Driver.
+func (a *instance) Cancel(ctx context.Context) error { return a.Call(ctx, "cancel", object{}, nil) }
+
 // turnOver tells of the end of a turn.
-func (a *instance) turnOver(t *turn, status string) {
+func (a *instance) turnOver(result json.RawMessage, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.flush()
-	a.turn = nil
-	close(t.over)
-	a.Withdraw("")
-	var refused *stdio.Error
-	switch {
-	case a.stopping:
+	if !a.TurnOver() {
 		return
-	case errors.As(t.err, &refused):
-		e := failure(refused, time.Now())
+	}
+	if r := stdio.Refused(err); r != nil {
+		e := failure(r, time.Now())
 		a.Stage.Show(event.Event{Kind: event.RequestFailed, Text: e.Text})
 		a.Tell(e)
 		return
-	case t.err != nil:
+	}
+	if err != nil {
 		return // it has ended, or is being ended
-	case status == "cancelled":
+	}
+	var end struct {
+		Status string `json:"status"`
+	}
+	stdio.Lenient(result, &end)
+	switch end.Status {
+	case "cancelled":
 		a.Stage.Show(event.Event{Kind: event.Interrupted})
-	case status == "max_steps_reached":
+	case "max_steps_reached":
 		a.Note("the turn ended at the greatest number of steps that kimi takes in one")
 	}
 	a.Tell(agent.Event{What: agent.TurnEnded})
 }
 
-// Deliver hands a message over: as the answer to the question that is open,
-// else as a prompt.
-func (a *instance) Deliver(ctx context.Context, text string) error {
-	if a.Left(ctx) {
-		return stdio.ErrEnded
-	}
-	if was, err := a.Resolve(ctx, text); was {
-		return err
-	}
-	a.mu.Lock()
-	begun := a.begun
-	a.mu.Unlock()
-	if !begun {
-		return a.open(ctx)
-	}
-	return a.say(ctx, text)
-}
-
-func (a *instance) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
-	a.mu.Lock()
-	a.stopping = true
-	a.mu.Unlock()
-	short, cancel := context.WithTimeout(ctx, grace/2)
-	a.interrupt(short)
-	cancel()
-	return a.Finish(ctx, grace)
-}
-
-// interrupt breaks the turn off that runs and waits for its end, so that the
-// program has written down what it did.
-func (a *instance) interrupt(ctx context.Context) {
-	a.mu.Lock()
-	t := a.turn
-	a.mu.Unlock()
-	if t == nil || a.Call(ctx, "cancel", object{}, nil) != nil {
-		return
-	}
-	select {
-	case <-t.over:
-	case <-a.Ended():
-	case <-ctx.Done():
-	}
-}
-
-// typed takes a person's prompt.
-func (a *instance) typed(ctx context.Context, line string) {
-	a.Tell(agent.Event{What: agent.TookOver})
-	a.mu.Lock()
-	begun := a.begun
-	a.mu.Unlock()
-	err := errors.New("the conversation has not begun")
-	if begun {
-		err = a.say(ctx, line)
-	}
-	if err != nil {
-		a.Note("the line did not arrive: %v", err)
-	}
-}
-
-// broke is a person's ^C.
-func (a *instance) broke(ctx context.Context) {
-	a.Tell(agent.Event{What: agent.TookOver})
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	a.interrupt(ctx)
-}
-
-// handle takes an event or a request.
-func (a *instance) handle(m stdio.Message) {
+// Handle takes an event or a request.
+func (a *instance) Handle(m stdio.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.replaying {
@@ -387,9 +220,7 @@ func (a *instance) handle(m stdio.Message) {
 		a.flush()
 		a.request(m, w)
 	case m.IsRequest():
-		if err := a.Refuse(a.Ctx, m.ID, stdio.MethodNotFound, "cmux does not answer "+m.Method); err != nil {
-			a.Note("%v", err)
-		}
+		a.Unknown(m, stdio.MethodNotFound, m.Method)
 	}
 }
 
@@ -416,14 +247,7 @@ func (a *instance) event(w wire, sub bool) {
 			return
 		}
 		a.Stage.Show(event.Event{Kind: event.Prompt, Text: words(p.Input)})
-		if a.turn != nil {
-			select {
-			case <-a.turn.begun:
-			default:
-				close(a.turn.begun)
-			}
-		}
-		a.Tell(agent.Event{What: agent.WentOn})
+		a.TurnTaken()
 	case "SteerInput":
 		a.Stage.Show(event.Event{Kind: event.Prompt, Text: words(p.Input)})
 	case "ToolCall":
@@ -530,111 +354,4 @@ func (a *instance) Used() dag.Usage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.used()
-}
-
-// request answers what the program asks. It needs the lock.
-func (a *instance) request(m stdio.Message, w wire) {
-	p := w.Payload
-	switch w.Type {
-	case "HookRequest":
-		d := guard.Decide(a.policy, guard.Call{Tool: p.Hook.Tool, Input: p.Hook.Input, Dir: p.Hook.Dir})
-		if d.Verdict == guard.Deny {
-			a.Stage.Keep(event.Event{Kind: event.Denied, Tool: p.Hook.Tool, Input: p.Hook.Input, Text: d.Reason})
-			a.answer(m, object{"request_id": p.ID, "action": "block", "reason": d.Reason})
-			return
-		}
-		a.answer(m, object{"request_id": p.ID, "action": "allow", "reason": ""})
-	case "ApprovalRequest":
-		a.approve(m, p)
-	case "QuestionRequest":
-		a.question(m, p)
-	case "ToolCallRequest":
-		a.answer(m, object{"tool_call_id": p.ID, "return_value": object{
-			"is_error": true, "output": "", "message": "cmux offers no tool " + p.Name, "display": []any{}}})
-	default:
-		if err := a.Refuse(a.Ctx, m.ID, stdio.InvalidRequest, "cmux does not answer "+w.Type); err != nil {
-			a.Note("%v", err)
-		}
-	}
-}
-
-func (a *instance) answer(m stdio.Message, result any) {
-	if err := a.Answer(a.Ctx, m.ID, result); err != nil && a.Ctx.Err() == nil {
-		a.Note("an answer did not arrive: %v", err)
-	}
-}
-
-// approve answers a request for leave.
-func (a *instance) approve(m stdio.Message, p payload) {
-	c, known := a.calls[p.CallID]
-	if !known {
-		c = seen(p)
-	}
-	reject := func(why string) object {
-		o := object{"request_id": p.ID, "response": "reject"}
-		if why != "" {
-			o["feedback"] = why
-		}
-		return o
-	}
-	allowed := object{"request_id": p.ID, "response": "approve"}
-	d := a.Judge(a.policy, guard.Call{Tool: c.name, Input: raw(c.arguments), Dir: a.Stage.Dir})
-	switch d.Verdict {
-	case guard.Allow:
-		a.answer(m, allowed)
-	case guard.Deny:
-		a.answer(m, reject(d.Reason))
-	case guard.Ask:
-		what := strings.TrimSpace(p.Action + ": " + p.About)
-		a.Ask(stdio.Question{ID: p.ID, Text: "may it " + what + "\n(yes, or no and why)", Answer: func(ctx context.Context, text string) error {
-			yes, why := agent.Yes(text)
-			if yes {
-				return a.Session.Answer(ctx, m.ID, allowed)
-			}
-			return a.Session.Answer(ctx, m.ID, reject(why))
-		}})
-	}
-}
-
-// seen is the call that leave is asked for, from what is to be shown of it.
-func seen(p payload) call {
-	c := call{name: p.Sender}
-	for _, d := range p.Display {
-		switch {
-		case d.Type == "shell" && d.Command != "":
-			c.arguments = marshal(object{"command": d.Command})
-		case d.Type == "diff" && d.Path != "":
-			c.arguments = marshal(object{"path": d.Path})
-		}
-	}
-	return c
-}
-
-func marshal(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return "" // texts alone, which always marshal
-	}
-	return string(b)
-}
-
-// question has a person answer the agent, or dismisses the question.
-func (a *instance) question(m stdio.Message, p payload) {
-	in := raw(marshal(object{"questions": p.Questions}))
-	d := guard.Decide(a.policy, guard.Call{Tool: "AskUserQuestion", Input: in})
-	if d.Verdict != guard.Ask {
-		a.answer(m, object{"request_id": p.ID, "answers": object{}})
-		return
-	}
-	a.Ask(stdio.Question{ID: p.ID, Text: d.Reason, Answer: func(ctx context.Context, text string) error {
-		all := object{}
-		for i, said := range agent.Spread(text, len(p.Questions)) {
-			var labels []string
-			for _, o := range p.Questions[i].Options {
-				labels = append(labels, o.Label)
-			}
-			all[p.Questions[i].Question] = agent.Option(said, labels)
-		}
-		return a.Session.Answer(ctx, m.ID, object{"request_id": p.ID, "answers": all})
-	}})
 }

@@ -142,12 +142,5 @@ func failure(e *stdio.Error, now time.Time) agent.Event {
 	case codeNoModel, codeUnsupported:
 		return agent.Event{What: agent.Asked, Text: "kimi has no model to work with: " + text + " (set it up with kimi, then answer go on)"}
 	}
-	f := transcript.Classify(text, now)
-	switch f.Cause {
-	case transcript.Limit:
-		return agent.Event{What: agent.Limited, Text: text, Until: f.Until}
-	case transcript.Auth:
-		return agent.Event{What: agent.Asked, Text: "the model refuses the account: " + text + " (log in with kimi, then answer go on)"}
-	}
-	return agent.Event{What: agent.Faltered, Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
+	return stdio.Failed(text, transcript.Classify(text, now), "log in with kimi, then answer go on")
 }

@@ -27,6 +27,14 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
+// Refused is what the program answered a call with that it refused; nil: it did
+// not.
+func Refused(err error) *Error {
+	var e *Error
+	errors.As(err, &e)
+	return e
+}
+
 // Codes of JSON-RPC.
 const (
 	InvalidRequest = -32600

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -197,6 +198,12 @@ func TestJudge(t *testing.T) {
 		if d := s.Judge(p, shell(c.command)); d.Verdict != c.auto {
 			t.Errorf("%s: with auto_accept %s", c.command, d.Verdict)
 		}
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	if got := answers("2\nas you like", [][]string{{"left", "right"}, nil}); !slices.Equal(got, []string{"right", "as you like"}) {
+		t.Errorf("%q", got)
 	}
 }
 

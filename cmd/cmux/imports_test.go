@@ -35,7 +35,7 @@ var house = []struct {
 	{"agents/agent", "agents/event agents/guard agents/proc dag signals"},
 	{"agents/command", "agents/agent agents/proc dag"},
 	{"agents/claude", "agents/agent agents/event agents/guard agents/proc agents/prompt agents/tmux agents/transcript dag signals"},
-	{"agents/stdio", "agents/agent agents/event agents/guard agents/proc signals"},
+	{"agents/stdio", "agents/agent agents/event agents/guard agents/proc agents/transcript signals"},
 	{"agents/codex", "agents/agent agents/event agents/guard agents/proc agents/prompt agents/stdio agents/transcript dag"},
 	{"agents/kimi", "agents/agent agents/event agents/guard agents/proc agents/stdio agents/transcript dag"},
 	{"agents/kinds", "agents/agent agents/claude agents/codex agents/command agents/kimi dag"},

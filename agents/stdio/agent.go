@@ -1,0 +1,282 @@
+package stdio
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"cmux/agents/agent"
+	"cmux/agents/proc"
+)
+
+// Driver is what a kind knows of its program's protocol.
+type Driver interface {
+	// Enter makes the conversation, or goes on with that of the stage. resumed
+	// says that the agent knows its task already.
+	Enter(ctx context.Context) (conversation string, resumed bool, err error)
+	// Steer gives a text to the turn that runs. Not taken: it has ended meanwhile,
+	// or takes none.
+	Steer(ctx context.Context, text string) (taken bool, err error)
+	// Prompt gives a text in a turn of its own, and returns when it was taken up.
+	Prompt(ctx context.Context, text string) error
+	// Cancel asks the program to break the turn off that runs.
+	Cancel(ctx context.Context) error
+	// Handle is as in Options.
+	Handle(Message)
+}
+
+// Agent is a Session whose program works on prompts, in turns. It is an
+// agent.Agent in all but what its Driver knows.
+type Agent struct {
+	*Session
+	driver Driver
+	prompt string // the first
+
+	opening sync.Mutex // held while the conversation is begun
+	entered bool
+	resumed bool
+
+	mu       sync.Mutex
+	begun    bool // the first prompt was taken
+	stopping bool
+	turn     *Turn // that runs; nil: none
+}
+
+// Turn is a prompt that is being worked on.
+type Turn struct {
+	begun chan struct{} // closed when the program has taken it up
+	over  chan struct{} // closed when it has ended
+	once  sync.Once
+	err   error // how the call ended that it was, once over
+}
+
+// NewAgent prepares an agent that is given prompt first. Of the options Handle,
+// Typed and Break are its own.
+func NewAgent(s *agent.Stage, d Driver, prompt string, o Options) *Agent {
+	a := &Agent{driver: d, prompt: prompt}
+	o.Handle, o.Typed, o.Break = d.Handle, a.typed, a.broke
+	a.Session = New(s, o)
+	return a
+}
+
+// Start starts the program. The conversation begins beside it, so that the
+// attempt can be stopped meanwhile.
+func (a *Agent) Start(context.Context) error {
+	if err := a.Session.Start(); err != nil {
+		return err
+	}
+	a.Go(func(ctx context.Context) {
+		err := a.open(ctx)
+		if err == nil || ctx.Err() != nil || errors.Is(err, ErrEnded) {
+			return
+		}
+		a.Note("the conversation did not begin: %v", err)
+		a.Tell(agent.Event{What: agent.Asked, Text: fmt.Sprintf("%s did not begin: %v (an answer makes it try again)", a.Stage.Kind, err)})
+	})
+	return nil
+}
+
+// open begins the conversation, or goes on with it, and gives it its prompt.
+func (a *Agent) open(ctx context.Context) error {
+	a.opening.Lock()
+	defer a.opening.Unlock()
+	if !a.entered {
+		id, resumed, err := a.driver.Enter(ctx)
+		if err != nil {
+			return err
+		}
+		a.entered, a.resumed = true, resumed
+		a.Tell(agent.Event{What: agent.Converses, Text: id})
+	}
+	text := a.prompt
+	if a.resumed {
+		text = a.Stage.Resumption
+	}
+	if err := a.say(ctx, text); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.begun = true
+	a.mu.Unlock()
+	return nil
+}
+
+// say gives the agent a prompt: to the turn that runs, else in a turn of its own.
+func (a *Agent) say(ctx context.Context, text string) error {
+	a.mu.Lock()
+	running := a.turn != nil
+	a.mu.Unlock()
+	if running {
+		if taken, err := a.driver.Steer(ctx, text); taken || err != nil {
+			return err
+		}
+	}
+	return a.driver.Prompt(ctx, text)
+}
+
+// Deliver hands a message over: as the answer to the question that is open,
+// else as a prompt.
+func (a *Agent) Deliver(ctx context.Context, text string) error {
+	if a.Left(ctx) {
+		return ErrEnded
+	}
+	if was, err := a.Resolve(ctx, text); was {
+		return err
+	}
+	if !a.Begun() {
+		return a.open(ctx)
+	}
+	return a.say(ctx, text)
+}
+
+// Begun reports whether the agent has taken its first prompt.
+func (a *Agent) Begun() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.begun
+}
+
+// Interrupt implements agent.Agent.
+func (a *Agent) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
+	a.mu.Lock()
+	a.stopping = true
+	a.mu.Unlock()
+	short, cancel := context.WithTimeout(ctx, grace/2)
+	a.cancelTurn(short)
+	cancel()
+	return a.Finish(ctx, grace)
+}
+
+// cancelTurn breaks the turn off that runs and waits for its end, so that the
+// program has written down what it did.
+func (a *Agent) cancelTurn(ctx context.Context) {
+	a.mu.Lock()
+	t := a.turn
+	a.mu.Unlock()
+	if t == nil || a.driver.Cancel(ctx) != nil {
+		return
+	}
+	select {
+	case <-t.over:
+	case <-a.Ended():
+	case <-ctx.Done():
+	}
+}
+
+// typed takes a person's prompt.
+func (a *Agent) typed(ctx context.Context, line string) {
+	a.Tell(agent.Event{What: agent.TookOver})
+	err := errors.New("the conversation has not begun")
+	if a.Begun() {
+		err = a.say(ctx, line)
+	}
+	if err != nil {
+		a.Note("the line did not arrive: %v", err)
+	}
+}
+
+// broke is a person's ^C.
+func (a *Agent) broke(ctx context.Context) {
+	a.Tell(agent.Event{What: agent.TookOver})
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	a.cancelTurn(ctx)
+}
+
+// TurnBegan says that the program has begun a turn by itself: one that is no
+// call of RunTurn.
+func (a *Agent) TurnBegan() {
+	a.mu.Lock()
+	if a.turn == nil {
+		a.turn = newTurn()
+	}
+	a.mu.Unlock()
+	a.TurnTaken()
+}
+
+// TurnTaken says that the program has taken up the turn that runs.
+func (a *Agent) TurnTaken() {
+	a.mu.Lock()
+	if a.turn != nil {
+		a.turn.once.Do(func() { close(a.turn.begun) })
+	}
+	a.mu.Unlock()
+	a.Tell(agent.Event{What: agent.WentOn})
+}
+
+func newTurn() *Turn {
+	return &Turn{begun: make(chan struct{}), over: make(chan struct{})}
+}
+
+// TurnOver says that the turn that ran has ended, and that its questions need no
+// answer. It reports whether there was one whose end means something: none does
+// once the agent is being ended.
+func (a *Agent) TurnOver() bool {
+	a.mu.Lock()
+	t, stopping := a.turn, a.stopping
+	a.turn = nil
+	a.mu.Unlock()
+	if t == nil {
+		return false
+	}
+	close(t.over)
+	a.Withdraw("")
+	return !stopping
+}
+
+// Resting reports whether the agent has ended its turn and is not being ended.
+func (a *Agent) Resting() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.begun && a.turn == nil && !a.stopping
+}
+
+// RunTurn makes a turn of a call that is answered when the turn is over, after
+// the turn that runs. It returns when the program has taken it up. over is called
+// with the answer, and calls TurnOver.
+func (a *Agent) RunTurn(ctx context.Context, method string, params any, over func(result json.RawMessage, err error)) error {
+	t := newTurn()
+	for {
+		a.mu.Lock()
+		before := a.turn
+		if before == nil {
+			a.turn = t
+		}
+		a.mu.Unlock()
+		if before == nil {
+			break
+		}
+		select {
+		case <-before.over:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	p, err := a.Conn.Ask(ctx, method, params)
+	if err != nil {
+		a.mu.Lock()
+		a.turn = nil
+		a.mu.Unlock()
+		close(t.over)
+		return err
+	}
+	a.Go(func(ctx context.Context) {
+		var result json.RawMessage
+		t.err = p.Wait(ctx, &result)
+		over(result, t.err)
+	})
+	select {
+	case <-t.begun:
+		return nil
+	case <-t.over:
+		if Refused(t.err) != nil {
+			return nil // the attempt is told what that means
+		}
+		return t.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
