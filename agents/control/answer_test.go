@@ -42,7 +42,7 @@ func TestQuestionAndAnswer(t *testing.T) {
 	}
 
 	s.record(asking("api", "Which one?\n  1. Red\n  2. Blue"))
-	s.now = s.now.Add(4 * time.Second)
+	s.clock(4 * time.Second)
 	q, err := s.Question(t.Context(), "api")
 	if want := (Question{Node: "api", Text: "Which one?\n  1. Red\n  2. Blue", Parts: 1, Age: 4 * time.Second}); err != nil || *q != want {
 		t.Errorf("%+v, %v; want %+v", q, err, want)

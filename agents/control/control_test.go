@@ -1,11 +1,13 @@
 package control
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +25,17 @@ type scratch struct {
 	*Project
 	t   *testing.T
 	run *run.Run
+
+	mu  sync.Mutex
 	now time.Time
+}
+
+// clock is the time of the scratch, put forward.
+func (s *scratch) clock(forward time.Duration) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = s.now.Add(forward)
+	return s.now
 }
 
 func newScratch(t *testing.T, config string) *scratch {
@@ -50,7 +62,7 @@ func newScratch(t *testing.T, config string) *scratch {
 	s.gitIn(root, "add", ".")
 	s.gitIn(root, "commit", "-q", "-m", "first")
 	s.write(filepath.Join(root, runner.DefaultConfig), config)
-	s.Project, err = Open(t.Context(), Caller{Dir: root, Env: os.Environ(), Now: func() time.Time { return s.now }, Kinds: agent.NewKinds(command.Kind())})
+	s.Project, err = Open(t.Context(), Caller{Dir: root, Env: os.Environ(), Now: func() time.Time { return s.clock(0) }, Kinds: agent.NewKinds(command.Kind())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,15 +112,14 @@ func (s *scratch) write(path, content string) {
 func (s *scratch) record(recs ...run.Record) {
 	s.t.Helper()
 	for i := range recs {
-		s.now = s.now.Add(time.Second)
-		recs[i].At = s.now
+		recs[i].At = s.clock(time.Second)
 	}
 	book, err := s.run.OpenBook()
 	if err == nil {
 		err = errors.Join(book.Append(s.t.Context(), recs...), book.Close())
 	}
 	if err != nil {
-		s.t.Fatal(err)
+		s.t.Error(err)
 	}
 }
 
@@ -187,4 +198,30 @@ func refused(t *testing.T, err error, text, try string) {
 	if got != text || way != try {
 		t.Errorf("%q, try %q; want %q, try %q", got, way, text, try)
 	}
+}
+
+// carry carries the run to its end, headless.
+func (s *scratch) carry(want dag.RunState) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	state, err := runner.Run(ctx, runner.Options{Run: s.run, How: runner.HowStart, Kinds: s.Kinds})
+	if err != nil || state != want {
+		s.t.Fatalf("the run is %s, %v; want %s", state, err, want)
+	}
+	s.clock(time.Since(s.clock(0)))
+}
+
+// worked is a scratch in which the nodes a and b have each added a file.
+func worked(t *testing.T) *scratch {
+	t.Helper()
+	s := newScratch(t, `session: scratch
+defaults: {agent: command}
+agents:
+  - {name: a, task: "echo told; echo one > a", verify: ["test -e a"]}
+  - {name: b, task: "echo two > b", depends_on: [a], verify: ["test -e b"]}
+`)
+	s.begin(runner.StartOptions{Headless: true})
+	s.carry(dag.RunDone)
+	return s
 }

@@ -28,6 +28,8 @@ type Caller struct {
 	Env   []string // theirs: for git, for checks, and what a start freezes
 	Now   func() time.Time
 	Kinds agent.Kinds // kinds of agents that this build can launch
+
+	Note func(string) // is told, in a line, what was found or done beside what was asked for; may be nil
 }
 
 // Project is a project as a Caller sees it.
@@ -51,6 +53,12 @@ func Open(ctx context.Context, c Caller) (*Project, error) {
 	}
 	p := &Project{Caller: c, Root: root}
 	return p, p.untracked(ctx)
+}
+
+func (c Caller) note(line string) {
+	if c.Note != nil {
+		c.Note(line)
+	}
 }
 
 // Getenv is the value of a variable of the caller's, the last one standing.

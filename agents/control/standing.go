@@ -30,3 +30,10 @@ func asks(n *run.NodeView) bool { return n.Status.Label.State == dag.NodeNeedsIn
 // left reports whether an agent's program has ended without a report, and its
 // attempt waits for a person.
 func left(n *run.NodeView) bool { return n.Left != nil && n.Fact.Live() }
+
+// takenOver reports whether a person types to the agent.
+func takenOver(n *run.NodeView) bool { return n.Status.Label.State == dag.NodeTakenOver }
+
+// held reports whether an agent was lost too often, so that it is not begun
+// again without a person.
+func held(n *run.NodeView) bool { return n.Status.Label.State == dag.NodeLost && n.Fact.Held }

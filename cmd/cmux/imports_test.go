@@ -43,8 +43,8 @@ var house = []struct {
 	{"agents/wrapper", "agents/agent agents/attempt agents/origin agents/proc agents/run signals"},
 	{"agents/mcp", "agents/attempt agents/wrapper"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
-	{"agents/control/say", ""},
-	{"agents/control", "agents/agent agents/control/say agents/guard agents/harmless agents/proc agents/run agents/runner dag signals worktree"},
+	{"agents/control/say", "agents/harmless"},
+	{"agents/control", "agents/agent agents/control/say agents/event agents/guard agents/harmless agents/proc agents/run agents/runner dag signals worktree"},
 
 	{"cmd/cmux/early", ""},
 	{"cmd/cmux/quiet", ""},

@@ -44,7 +44,7 @@ type Deps struct {
 // Errors that stand for an exit code; see exits.
 var (
 	errUsage       = control.ErrUsage
-	errUnfinished  = errors.New("the run ended with a node not done")
+	errUnfinished  = control.ErrUnfinished
 	errInterrupted = errors.New("interrupted")
 )
 
@@ -179,9 +179,9 @@ func newAgentsCmd(d *Deps) *cobra.Command {
 		Short:   "Start, watch and steer the graph of agents",
 		Example: "  cmux agents start",
 	}
-	cmd.AddCommand(newInitCmd(d), aPersons(newStartCmd(d)), newStatusCmd(d), newWaitCmd(d), newLogsCmd(d), aPersons(newAttachCmd(d)), newDiffCmd(d),
-		aPersons(newAnswerCmd(d, nil)), aPersons(newApproveCmd(d, nil)), aPersons(newOverrideCmd(d, nil)), aPersons(newReleaseCmd(d, nil)), newVerifyCmd(d),
-		aPersons(newRetryCmd(d, nil)), aPersons(newStopCmd(d, nil)), aPersons(newResumeCmd(d)), aPersons(newMergeCmd(d)), aPersons(newSharedCmd(d), "restore", "accept"), aPersons(newCleanupCmd(d)), newSchemaCmd(d), newGraphCmd(d), newListCmd(d), newExecCmd(d), aPersons(newRunCmd(d)))
+	cmd.AddCommand(newInitCmd(d), aPersons(newStartCmd(d)), newStatusCmd(d), newWaitCmd(d, nil), newLogsCmd(d, nil), aPersons(newAttachCmd(d)), newDiffCmd(d, nil),
+		aPersons(newAnswerCmd(d, nil)), aPersons(newApproveCmd(d, nil)), aPersons(newOverrideCmd(d, nil)), aPersons(newReleaseCmd(d, nil)), newVerifyCmd(d, nil),
+		aPersons(newRetryCmd(d, nil)), aPersons(newStopCmd(d, nil)), aPersons(newResumeCmd(d, nil)), aPersons(newMergeCmd(d, nil)), aPersons(newSharedCmd(d, nil), "restore", "accept"), aPersons(newCleanupCmd(d, nil)), newSchemaCmd(d), newGraphCmd(d), newListCmd(d), newExecCmd(d), aPersons(newRunCmd(d)))
 	return cmd
 }
 

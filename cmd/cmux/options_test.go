@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,4 +54,32 @@ func TestOrderOptions(t *testing.T) {
 			t.Errorf("without a name: %v, %v", o, err)
 		}
 	}
+}
+
+func TestWorkOptions(t *testing.T) {
+	node := func(want string) map[string]string { return map[string]string{want: want} }
+	flags(t, newVerifyCmd, func(o *verifyOptions) string { return o.Node }, node("api"))
+	flags(t, newWaitCmd, func(o *waitOptions) control.Wait { return o.Wait }, map[string]control.Wait{
+		"": {}, "api --timeout 90s": {Node: "api", Timeout: 90 * time.Second},
+	})
+	flags(t, newLogsCmd, func(o *logsOptions) logsOptions { return logsOptions{Log: o.Log, Raw: o.Raw} }, map[string]logsOptions{
+		"api -f":           {Log: control.Log{Node: "api", Follow: true}},
+		"api --json --raw": {Log: control.Log{Node: "api", Events: true}, Raw: true},
+	})
+	flags(t, newDiffCmd, func(o *diffOptions) diffOptions { return diffOptions{Node: o.Node, Raw: o.Raw} }, map[string]diffOptions{
+		"api": {Node: "api"}, "--raw api": {Node: "api", Raw: true},
+	})
+	flags(t, newMergeCmd, func(o *mergeOptions) control.Merge { return o.Merge }, map[string]control.Merge{
+		"": {}, "--into main --tips": {Into: "main", Tips: true}, "--continue": {Continue: true}, "--abort": {Abort: true},
+	})
+	if o, err := parsed(newMergeCmd, "--continue --abort"); err == nil || o != nil {
+		t.Errorf("to go on and to give up: %v, %v", o, err)
+	}
+	flags(t, newCleanupCmd, func(o *cleanupOptions) bool { return o.Yes }, map[string]bool{"": false, "-y": true})
+	flags(t, newResumeCmd, func(o *resumeOptions) resumeOptions {
+		return resumeOptions{Update: o.Update, Yes: o.Yes, Detach: o.Detach}
+	}, map[string]resumeOptions{"": {}, "--update --yes --detach": {Update: true, Yes: true, Detach: true}})
+	flags(t, newSharedCmd, func(o *sharedOptions) sharedOptions {
+		return sharedOptions{Restore: o.Restore, Accept: o.Accept, JSON: o.JSON, From: o.From}
+	}, map[string]sharedOptions{"--json": {JSON: true}, "--accept": {Accept: true}, "--restore --from f": {Restore: true, From: "f"}})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"cmux/agents/control"
 	"cmux/agents/run"
@@ -15,7 +16,7 @@ func usage(try, format string, args ...any) error { return control.Usage(try, fo
 
 // caller is the person at this command line, as control knows them.
 func (d *Deps) caller() control.Caller {
-	return control.Caller{Dir: d.Dir, Env: d.Env, Now: d.Now, Kinds: d.Kinds}
+	return control.Caller{Dir: d.Dir, Env: d.Env, Now: d.Now, Kinds: d.Kinds, Note: func(line string) { fmt.Fprintf(d.Err, "cmux: %s\n", line) }}
 }
 
 // project is the project that the command was called in.
@@ -34,3 +35,6 @@ func (d *Deps) root(ctx context.Context) (string, error) {
 
 // isSuccess reports whether what depends on a node may start.
 func isSuccess(n *run.NodeView) bool { return control.Succeeded(n) }
+
+// over reports whether nothing more happens in a run by itself.
+func over(v *run.View) bool { return control.Over(v) }

@@ -20,7 +20,7 @@ import (
 	"cmux/signals"
 )
 
-// startFlags is what start and resume are told on the command line.
+// startFlags is what start is told on the command line.
 type startFlags struct {
 	yes, detach, dryRun, headless, fresh, renew bool
 	config, base                                string
@@ -68,7 +68,7 @@ func (d *Deps) start(ctx context.Context, f startFlags) error {
 	case err != nil || r == nil:
 		return err
 	}
-	return d.launch(ctx, r, f, how)
+	return d.launch(ctx, r, f.detach, how)
 }
 
 // prepare makes the run that start is to start, or takes up the unfinished one.
@@ -146,8 +146,11 @@ func (d *Deps) prepare(ctx context.Context, f startFlags) (r *run.Run, how strin
 	return r, runner.HowStart, err
 }
 
+// launchFunc gives a run its runner: how is a start or a resume.
+type launchFunc func(ctx context.Context, r *run.Run, detach bool, how string) error
+
 // launch gives a created run its runner.
-func (d *Deps) launch(ctx context.Context, r *run.Run, f startFlags, how string) error {
+func (d *Deps) launch(ctx context.Context, r *run.Run, detach bool, how string) error {
 	if r.Plan.Headless {
 		err := d.headless(ctx, r, how)
 		if byInterrupt(ctx, err) {
@@ -163,7 +166,7 @@ func (d *Deps) launch(ctx context.Context, r *run.Run, f startFlags, how string)
 		return err
 	}
 	fmt.Fprintf(d.Out, "Run %s has started in session %s.\n  cmux agents status --watch\n  cmux agents attach\n", r.Plan.ID, r.Plan.Graph.Session)
-	if f.detach || !d.interactive() {
+	if detach || !d.interactive() {
 		return nil
 	}
 	err = d.attach(ctx, r, "")

@@ -224,8 +224,6 @@ func TestStatusJSON(t *testing.T) {
 	}
 }
 
-func TestChangelog(t *testing.T) { golden(t, "changelog.md", changelog(everything(t))) }
-
 func TestWatchScrolls(t *testing.T) {
 	var m tea.Model = watchModel{now: func() time.Time { return noon }}
 	m, _ = m.Update(tea.WindowSizeMsg{Width: 100, Height: 6})
@@ -254,50 +252,6 @@ func TestWatchScrolls(t *testing.T) {
 	}
 	if _, cmd := (watchModel{now: time.Now, stays: true}).Update(key("q")); cmd != nil {
 		t.Error("q ends the runner's own table")
-	}
-}
-
-func TestWaited(t *testing.T) {
-	v := everything(t)
-	name := func(n string) int { return v.Run.Plan.Graph.Index(n) }
-	done := view(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]",
-		run.Record{Type: run.Overridden, Node: "a", How: run.HowTouched, At: noon})
-	failed := view(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]",
-		run.Record{Type: run.Started, Node: "a", Attempt: 1, At: noon},
-		run.Record{Type: run.AttemptEnd, Node: "a", Attempt: 1, At: noon, End: &run.End{Outcome: dag.Failed, Exit: 4}})
-	alone := everything(t)
-	alone.Holder, alone.RunState = nil, dag.RunNoRunner
-	leaving := *done
-	leaving.Holder = v.Holder
-	stopped := everything(t)
-	stopped.Holder, stopped.RunState = nil, dag.RunStopped
-	for _, c := range []struct {
-		what     string
-		v        *run.View
-		node     int
-		orphaned bool
-		more     bool
-		code     int
-	}{
-		{"a done node", v, name("schema"), false, false, 0},
-		{"an overridden node", v, name("docs"), false, false, 0},
-		{"a failed node", v, name("api"), false, false, 3},
-		{"a blocked node", v, name("audit"), false, false, 3},
-		{"a running node", v, name("flaky"), false, true, 0},
-		{"a running node without a runner", alone, name("flaky"), true, true, 0},
-		{"a run under way", v, -1, false, true, 0},
-		{"a run whose runner is being replaced", alone, -1, false, true, 0},
-		{"a run without a runner", alone, -1, true, false, 1},
-		{"a gate without a runner", alone, name("release"), true, false, 1},
-		{"a stopped run", stopped, -1, false, false, 1},
-		{"a done run", done, -1, false, false, 0},
-		{"a done run whose runner is about to leave", &leaving, -1, false, true, 0},
-		{"a failed run", failed, -1, false, false, 3},
-	} {
-		err, more := waited(c.v, c.node, c.orphaned)
-		if more != c.more || !more && exitCode(err) != c.code {
-			t.Errorf("%s: %v, more %v; want exit code %d, more %v", c.what, err, more, c.code, c.more)
-		}
 	}
 }
 

@@ -4,6 +4,10 @@ package say
 import (
 	"fmt"
 	"strings"
+	"time"
+	"unicode"
+
+	"cmux/agents/harmless"
 )
 
 // Count is n and the noun, in the plural unless n is one.
@@ -34,4 +38,38 @@ func Word(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// Line is text from elsewhere, made safe to stand in a line.
+func Line(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) { // its width is anybody's guess
+			return -1
+		}
+		return r
+	}, harmless.Line(s)))
+}
+
+// Lines is Line for text that keeps its lines and their indent.
+func Lines(s string) string {
+	var lines []string
+	for line := range strings.SplitSeq(strings.Trim(s, "\n"), "\n") {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		lines = append(lines, strings.TrimRight(indent+Line(line), " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Span is a duration as 12s, 3m04s, 1h02m or 2d03h.
+func Span(d time.Duration) string {
+	s := int64(max(0, d) / time.Second)
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%ds", s)
+	case s < 3600:
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	case s < 24*3600:
+		return fmt.Sprintf("%dh%02dm", s/3600, s%3600/60)
+	}
+	return fmt.Sprintf("%dd%02dh", s/(24*3600), s%(24*3600)/3600)
 }

@@ -1,0 +1,63 @@
+package control
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"cmux/agents/control/say"
+	"cmux/agents/run"
+)
+
+// changelog says in Markdown what each node of a run did, in graph order.
+func changelog(v *run.View) string {
+	p := &v.Run.Plan
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Run %s of %s: %s\n\n", p.ID, p.Graph.Session, v.RunState)
+	fmt.Fprintf(&b, "Base: %s (%.12s)\n", p.BaseRef, p.Base)
+	if !v.StartedAt.IsZero() {
+		fmt.Fprintf(&b, "Started: %s\n", v.StartedAt.Format(time.RFC3339))
+	}
+	if !v.EndedAt.IsZero() {
+		fmt.Fprintf(&b, "Ended: %s\n", v.EndedAt.Format(time.RFC3339))
+	}
+	for _, i := range p.Graph.Order() {
+		n := &v.Nodes[i]
+		fmt.Fprintf(&b, "\n## %s: %s\n\n", n.Spec.Name, n.Status.Label)
+		if n.Spec.Branch != "" {
+			fmt.Fprintf(&b, "- branch: `%s`", n.Spec.Branch)
+			if n.Tip != "" {
+				fmt.Fprintf(&b, " at %.12s", n.Tip)
+			}
+			b.WriteByte('\n')
+		}
+		if n.Fact.Attempts > 0 {
+			fmt.Fprintf(&b, "- attempts: %d\n", n.Fact.Attempts)
+		}
+		if n.Status.Reason != "" {
+			fmt.Fprintf(&b, "- reason: %s\n", say.Line(n.Status.Reason))
+		}
+		if end := n.LastEnd(); end != nil {
+			if end.Commits > 0 {
+				fmt.Fprintf(&b, "- commits: %d\n", end.Commits)
+			}
+			for _, c := range end.Checks {
+				word := "passed"
+				if c.Exit != 0 || c.TimedOut {
+					word = "failed"
+				}
+				fmt.Fprintf(&b, "- check %s: `%s`\n", word, say.Line(c.Command))
+			}
+			if end.Snapshot != "" {
+				fmt.Fprintf(&b, "- saved work: %s\n", end.Snapshot)
+			}
+			if s := strings.TrimSpace(end.Summary); s != "" {
+				fmt.Fprintf(&b, "\n%s\n", s)
+			}
+			if s := strings.TrimRight(end.DiffStat, "\n"); s != "" {
+				fmt.Fprintf(&b, "\n```\n%s\n```\n", s)
+			}
+		}
+	}
+	return b.String()
+}

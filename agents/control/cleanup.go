@@ -1,0 +1,187 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"cmux/agents/proc"
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// changelogName is the file in a run's folder that says what each node did.
+const changelogName = "CHANGELOG.md"
+
+// Cleanup is what a cleanup of the newest run would remove.
+type Cleanup struct {
+	Session string   `json:"session,omitempty"` // tmux session; empty: it is not there
+	Trees   []Tree   `json:"trees"`
+	Open    []string `json:"open"` // nodes whose agents are still open
+	Broken  []error  `json:"-"`    // why other worktrees are left out
+
+	view     *run.View
+	repo     *worktree.Repo
+	settings []string // see Project.settings
+	trees    []*worktree.Tree
+}
+
+// Tree is a worktree that was lent to a node.
+type Tree struct {
+	Path   string `json:"path"`
+	Branch string `json:"branch,omitempty"`
+}
+
+// PlanCleanup looks at what there is to be removed.
+func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
+	r, err := p.Latest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The runner of a run that has just ended may still be on its way out.
+	if _, err := runner.Vacate(ctx, r); err != nil {
+		return nil, err
+	}
+	v, err := r.View(ctx, p.Now())
+	if err != nil {
+		return nil, err
+	}
+	if v.Holder != nil {
+		return nil, &Hint{Err: fmt.Errorf("run %s is under way, carried by %s", r.Plan.ID, v.Holder), Try: "cmux agents stop"}
+	}
+	if at := AtWork(v); len(at) > 0 && !Over(v) {
+		return nil, &Hint{Err: fmt.Errorf("%s is still running", at[0]), Try: "cmux agents stop"}
+	}
+	c := &Cleanup{view: v, Open: AtWork(v)}
+	if c.repo, err = worktree.Open(ctx, r.Plan.Root); err != nil {
+		return nil, err
+	}
+	c.settings = p.settings(ctx, r, c.repo)
+	ctx = c.context(ctx, p)
+	_, session, err := runner.Session(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if session {
+		c.Session = r.Plan.Graph.Session
+	}
+	c.trees, c.Broken = lentTrees(ctx, c.repo, r)
+	for _, t := range c.trees {
+		c.Trees = append(c.Trees, Tree{t.Path, t.Branch})
+	}
+	return c, ctx.Err()
+}
+
+func (c *Cleanup) context(ctx context.Context, p *Project) context.Context {
+	return worktree.WithNotes(worktree.WithConfig(ctx, c.settings...), p.note)
+}
+
+// Empty reports whether there is nothing to remove.
+func (c *Cleanup) Empty() bool { return c.Session == "" && len(c.Trees)+len(c.Open) == 0 }
+
+// Removal is told as a cleanup goes on.
+type Removal struct {
+	Left  string `json:"left,omitempty"`  // what nodes had left running and was ended; else
+	Path  string `json:"path,omitempty"`  // a worktree was removed
+	Saved string `json:"saved,omitempty"` // the command that brings its uncommitted work back; empty: there was none
+}
+
+// Cleanup removes what was planned, what is not committed in it saved first, and
+// returns the path of the changelog, which says what each node did.
+func (p *Project) Cleanup(ctx context.Context, c *Cleanup, tell func(Removal)) (changelogPath string, err error) {
+	r := c.view.Run
+	ctx = c.context(ctx, p)
+	if len(c.Open) > 0 {
+		if _, err := runner.Cancel(ctx, r, ""); err != nil {
+			return "", err
+		}
+	}
+	path := filepath.Join(r.Dir, changelogName)
+	if err := signals.WriteFile(path, []byte(changelog(c.view)), 0o644); err != nil {
+		return "", err
+	}
+	if err := runner.EndSession(ctx, r); err != nil {
+		return "", err
+	}
+	left, err := runner.EndLeftovers(ctx, r)
+	if len(left) > 0 {
+		tell(Removal{Left: proc.Names(left)})
+	}
+	errs := c.Broken
+	if err != nil {
+		errs = append(errs, err) // what it holds is named below, and the rest is removed
+	}
+	for _, t := range c.trees {
+		s, err := removeTree(ctx, c.repo, t, r.Plan.ID)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		done := Removal{Path: t.Path}
+		if s != nil {
+			done.Saved = s.RestoreCommand()
+		}
+		tell(done)
+	}
+	return path, errors.Join(errs...)
+}
+
+// lentTrees are the worktrees of a run's nodes that are registered, be their
+// folder there or not; broken says why others cannot be dealt with.
+func lentTrees(ctx context.Context, repo *worktree.Repo, r *run.Run) (trees []*worktree.Tree, broken []error) {
+	for i := range r.Plan.Graph.Nodes {
+		n := &r.Plan.Graph.Nodes[i]
+		if !n.HasTree() {
+			continue
+		}
+		path := r.Plan.Graph.TreePath(r.Plan.Root, n)
+		var t *worktree.Tree
+		_, err := os.Lstat(path)
+		if err != nil && !repo.Registered(path) {
+			err = worktree.ErrOccupied // without asking git for each node that never began
+		} else {
+			t, err = repo.Tree(ctx, path)
+		}
+		if errors.Is(err, worktree.ErrOccupied) {
+			if err := repo.Lost(path); err != nil {
+				broken = append(broken, err)
+			}
+			continue // not registered: not lent by cmux, or removed
+		}
+		switch {
+		case err != nil:
+			broken = append(broken, fmt.Errorf("worktree %s: %w", path, err))
+		case t.Owner != "" || t.Unfinished || t.Torn: // else it was not lent by cmux
+			trees = append(trees, t)
+		}
+	}
+	return trees, broken
+}
+
+// removeTree removes a worktree. The processes of the session that just ended
+// may take a moment to leave it. Saving takes as long as there is work to save:
+// ^C ends it.
+func removeTree(ctx context.Context, repo *worktree.Repo, t *worktree.Tree, id string) (*worktree.Snapshot, error) {
+	leaving := time.NewTimer(5 * time.Second)
+	defer leaving.Stop()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		s, err := repo.Remove(ctx, t.Path, worktree.RemoveSpec{Reason: "cleanup of run " + id})
+		if !errors.Is(err, worktree.ErrInUse) {
+			return s, err
+		}
+		select {
+		case <-again.C:
+		case <-leaving.C:
+			return s, err
+		case <-ctx.Done():
+			return s, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"cmux/agents/control/say"
+	"cmux/agents/event"
+	"cmux/agents/harmless"
+	"cmux/agents/run"
+	"cmux/signals"
+)
+
+// Log asks for what a node has written, all attempts, the newest last.
+type Log struct {
+	Node   string `json:"node"`
+	Follow bool   `json:"follow,omitempty"` // go on with what is added until the node has ended
+	Events bool   `json:"events,omitempty"` // of an agent: its events, a line of JSON each
+}
+
+// Writer is the writer of a node's log; agent says whether an agent works at
+// the node, or a command.
+type Writer func(agent bool) io.Writer
+
+// Log writes to what w gives.
+func (p *Project) Log(ctx context.Context, o Log, w Writer) error {
+	v, i, err := p.node(ctx, o.Node)
+	if err != nil {
+		return err
+	}
+	kind := v.Nodes[i].Spec.Agent
+	agent := p.Kinds[kind].Judge
+	if o.Events && !agent {
+		return Usage("cmux agents logs "+o.Node, "%s is a %s: it has no events", o.Node, kind)
+	}
+	l := &tail{path: v.Run.Log(o.Node)}
+	defer l.close()
+	var from copier = l
+	if o.Events {
+		from = &eventTail{path: v.Run.Events(o.Node)}
+	}
+	out := w(agent)
+	if o.Follow {
+		return p.followLog(ctx, v.Run, i, from, out)
+	}
+	n, err := from.copy(out)
+	if !o.Events && (errors.Is(err, fs.ErrNotExist) || err == nil && n == 0) {
+		return nothingYet(v, i)
+	}
+	return err
+}
+
+func nothingYet(v *run.View, i int) error {
+	n := &v.Nodes[i]
+	why := n.Status.Label.String()
+	if n.Status.Reason != "" {
+		why += ": " + say.Line(n.Status.Reason)
+	}
+	return fmt.Errorf("%s has written nothing yet (%s)", n.Spec.Name, why)
+}
+
+// copier writes to w what was added to a file since the last call.
+type copier interface {
+	copy(w io.Writer) (n int64, err error)
+}
+
+// followLog copies what a node writes until it has ended.
+func (p *Project) followLog(ctx context.Context, r *run.Run, i int, from copier, out io.Writer) error {
+	name := r.Plan.Graph.Nodes[i].Name
+	w := signals.Watch(ctx, r.NodeDir(name))
+	defer w.Close()
+	// The log is complete once a view that was taken before the last copy says
+	// that nothing more will be written.
+	ended := make(chan error, 1)
+	followCtx, cancel := context.WithCancel(ctx)
+	go func() {
+		ended <- Follow(followCtx, r, p.Now, func(v *run.View) bool {
+			_, more := waited(v, i, false)
+			return more || v.Nodes[i].Fact.Live()
+		})
+	}()
+	last := false
+	for {
+		if _, err := from.copy(out); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			cancel()
+			if !last {
+				<-ended
+			}
+			return err
+		}
+		if last {
+			cancel()
+			return nil
+		}
+		select {
+		case err := <-ended:
+			if err != nil {
+				cancel()
+				return err
+			}
+			last = true
+		case <-w.C:
+		}
+	}
+}
+
+// tail copies a file that grows. A file that was replaced by a shorter version
+// of itself is gone on with at its end.
+type tail struct {
+	path string
+	f    *os.File
+}
+
+func (t *tail) copy(w io.Writer) (n int64, err error) {
+	if t.f == nil {
+		if t.f, err = signals.Open(t.path); err != nil {
+			return 0, err
+		}
+	}
+	if n, err = io.Copy(w, t.f); err != nil {
+		return n, err
+	}
+	now, err := os.Lstat(t.path)
+	if err != nil {
+		return n, nil // replaced at this moment
+	}
+	open, err := t.f.Stat()
+	if err != nil || os.SameFile(now, open) {
+		return n, err
+	}
+	t.close()
+	if t.f, err = signals.Open(t.path); err != nil {
+		return n, err
+	}
+	_, err = t.f.Seek(0, io.SeekEnd)
+	return n, err
+}
+
+func (t *tail) close() {
+	if t.f != nil {
+		t.f.Close()
+		t.f = nil
+	}
+}
+
+// eventTail copies whole lines of events. Those of other versions are copied
+// too: whoever reads them decides.
+type eventTail struct {
+	path string
+	next int64
+}
+
+func (t *eventTail) copy(w io.Writer) (n int64, err error) {
+	from := t.next
+	t.next, err = event.Lines(t.path, from, func(line []byte, _ int64) error {
+		_, err := w.Write(append(harmless.JSON(line[:len(line):len(line)]), '\n'))
+		return err
+	})
+	return t.next - from, err
+}

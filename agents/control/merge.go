@@ -1,0 +1,258 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/control/say"
+	"cmux/agents/run"
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// Merge orders that the branches of the newest run's done nodes are merged, in
+// the order of the graph, with their checks after each.
+type Merge struct {
+	Into     string `json:"into,omitempty"`     // empty: the branch that the run started from
+	Continue bool   `json:"continue,omitempty"` // go on with one that stopped
+	Abort    bool   `json:"abort,omitempty"`    // give one up that stopped
+	Tips     bool   `json:"tips,omitempty"`     // the branches as they are now, not as their nodes left them
+
+	Output io.Writer    `json:"-"` // what the checks write
+	Begun  func(string) `json:"-"` // is told each branch before its checks are run
+	Tell   func(string) `json:"-"` // is told, in a line, what is left out or taken as it was
+}
+
+// Merged is what has become of a Merge.
+type Merged struct {
+	Target    string   `json:"target"`
+	Abandoned bool     `json:"abandoned,omitempty"` // the target is where it was
+	Contained []string `json:"contained"`           // branches of which there was nothing to merge
+	Merged    []string `json:"merged"`
+	Commit    string   `json:"commit,omitempty"` // what the target is at now
+}
+
+// Merge merges. At the first branch that conflicts or breaks a check it stops,
+// and the target has not moved.
+func (p *Project) Merge(ctx context.Context, o Merge) (*Merged, error) {
+	r, err := p.Latest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	spec, begun, err := mergeSpec(r, o)
+	if err != nil {
+		return nil, err
+	}
+	repo, err := worktree.Open(ctx, r.Plan.Root)
+	if err != nil {
+		return nil, err
+	}
+	if o.Abort {
+		if err := repo.AbortMerge(ctx, *spec); err != nil {
+			return nil, err
+		}
+		return &Merged{Target: spec.Target, Abandoned: true}, nil
+	}
+	if err := mergeTarget(ctx, repo, spec.Target, begun); err != nil {
+		return nil, err
+	}
+	v, err := r.View(ctx, p.Now())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.Undrifted(ctx, repo, "not merged", worktree.Change.Sensitive); err != nil {
+		return nil, err
+	}
+	if err := p.mergeBranches(ctx, repo, v, spec, o); err != nil {
+		return nil, err
+	}
+	if err := p.mergeTips(ctx, repo, spec, o); err != nil {
+		return nil, err
+	}
+	res, err := repo.MergeInto(ctx, *spec)
+	if err != nil {
+		return nil, mergeHint(ctx, err, repo, spec)
+	}
+	return &Merged{Target: spec.Target, Contained: res.Skipped, Merged: res.Merged, Commit: res.Commit}, nil
+}
+
+// mergeSpec is where a merge goes, and whether it was begun before.
+func mergeSpec(r *run.Run, o Merge) (spec *worktree.MergeSpec, begun bool, err error) {
+	folder := run.Folder(r.Plan.Root)
+	spec = &worktree.MergeSpec{Path: filepath.Join(folder, "merge"), Target: o.Into, StateFile: filepath.Join(folder, "merge.json")}
+	if err := errors.Join(signals.Expect(spec.StateFile, 0), signals.Expect(spec.Path, fs.ModeDir)); err != nil {
+		return nil, false, err
+	}
+	state, err := worktree.ReadMergeState(spec.StateFile)
+	begun = err == nil
+	if err != nil && !errors.Is(err, worktree.ErrNoMerge) {
+		return nil, false, err
+	}
+	switch {
+	case !begun && (o.Continue || o.Abort):
+		return nil, false, &Hint{Err: worktree.ErrNoMerge, Try: "cmux agents merge"}
+	case begun && !o.Continue && !o.Abort:
+		return nil, false, &Hint{Err: fmt.Errorf("a merge into %s was begun and has not ended", state.Target), Try: "cmux agents merge --continue, or --abort"}
+	case begun && o.Into != "" && o.Into != state.Target:
+		return nil, false, Usage("cmux agents merge --abort", "the merge that was begun is into %s", state.Target)
+	case begun:
+		spec.Target = state.Target
+	case spec.Target == "":
+		if spec.Target = r.Plan.BaseBranch; spec.Target == "" {
+			return nil, false, Usage("cmux agents merge --into BRANCH", "the run started from %s, which is no branch", r.Plan.BaseRef)
+		}
+	}
+	return spec, begun, nil
+}
+
+// mergeTarget makes sure that the branch to merge into is there.
+func mergeTarget(ctx context.Context, repo *worktree.Repo, target string, begun bool) error {
+	_, err := repo.Tip(ctx, target)
+	if !errors.Is(err, worktree.ErrBadRef) {
+		return err
+	}
+	text := fmt.Sprintf("there is no branch %q", target)
+	if begun {
+		return &Hint{Err: fmt.Errorf("%s any more, into which a merge was begun", text), Try: "git branch " + say.Word(target) + " COMMIT, then cmux agents merge --continue; or cmux agents merge --abort"}
+	}
+	if _, err := repo.Resolve(ctx, target); err == nil {
+		text += ", only a commit of that name"
+	}
+	branches, err := repo.Branches(ctx)
+	if err != nil {
+		return err
+	}
+	if near := Nearest(target, branches); near != "" {
+		return Usage("cmux agents merge --into "+say.Word(near), "%s (did you mean %q?)", text, near)
+	}
+	return Usage("git branch, then cmux agents merge --into BRANCH", "%s; there are %s", text, say.List(branches, 5))
+}
+
+// mergeBranches fills in the branches of the done nodes, in graph order, and
+// how each merge is judged.
+func (p *Project) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run.View, spec *worktree.MergeSpec, o Merge) error {
+	var nodes []*run.NodeView // as spec.Branches
+	for _, i := range v.Run.Plan.Graph.Order() {
+		n := &v.Nodes[i]
+		switch {
+		case !n.Spec.HasBranch() || n.Spec.Branch == spec.Target:
+		case !Succeeded(n):
+			o.Tell(fmt.Sprintf("left out: %s (%s)", n.Spec.Name, n.Status.Label))
+		default:
+			if n.Tip == "" { // overridden before it began
+				if _, err := repo.Tip(ctx, n.Spec.Branch); errors.Is(err, worktree.ErrBadRef) {
+					o.Tell(fmt.Sprintf("left out: %s (%s, it has no branch)", n.Spec.Name, n.Status.Label))
+					continue
+				} else if err != nil {
+					return err
+				}
+			}
+			spec.Branches = append(spec.Branches, worktree.Tip{Name: n.Spec.Branch, Commit: n.Tip})
+			nodes = append(nodes, n)
+		}
+	}
+	if len(spec.Branches) == 0 {
+		return &Hint{Err: errors.New("no node of the run is done and has a branch"), Try: "cmux agents status"}
+	}
+	spec.Verify = func(ctx context.Context, dir, branch string) error {
+		o.Begun(branch)
+		// Those before it are in, whether now or before --continue.
+		merged := nodes
+		if i := slices.IndexFunc(nodes, func(n *run.NodeView) bool { return n.Spec.Branch == branch }); i >= 0 {
+			merged = nodes[:i+1]
+		}
+		ran := make(map[string]bool)
+		for _, n := range merged {
+			env := p.checkEnv(n.Spec)
+			for _, command := range n.Spec.Verify {
+				if ran[command] {
+					continue
+				}
+				ran[command] = true
+				if err := check(ctx, dir, env, command, time.Duration(n.Spec.VerifyTimeout), o.Output); err != nil {
+					return fmt.Errorf("%s (of %s): %w", command, n.Spec.Name, err)
+				}
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// mergeTips decides about the branches that have moved since their nodes were
+// done: they are merged as recorded, unless a person says otherwise or repaired
+// one of them.
+func (p *Project) mergeTips(ctx context.Context, repo *worktree.Repo, spec *worktree.MergeSpec, o Merge) error {
+	head := "" // of the merge so far
+	if o.Continue {
+		out, err := p.Git(ctx, spec.Path, "rev-parse", "--verify", "--quiet", "HEAD")
+		if err == nil {
+			head = strings.TrimSpace(out)
+		}
+	}
+	for i := range spec.Branches {
+		b := &spec.Branches[i]
+		now, err := repo.Tip(ctx, b.Name)
+		if errors.Is(err, worktree.ErrBadRef) && b.Commit != "" {
+			o.Tell(fmt.Sprintf("%s is gone; what its node left is merged: %.12s", b.Name, b.Commit))
+			continue
+		} else if err != nil {
+			return err
+		}
+		if b.Commit == "" || o.Tips {
+			b.Commit = now
+		}
+		if b.Commit == now {
+			continue
+		}
+		in := false // merged already as its node left it, so its later commits are no repair
+		if head != "" {
+			if in, err = repo.Holds(ctx, head, b.Commit); err != nil {
+				return err
+			}
+		}
+		if o.Continue && !in {
+			if holds, err := repo.Holds(ctx, now, b.Commit); err != nil {
+				return err
+			} else if holds {
+				b.Commit = now
+				continue
+			}
+		}
+		o.Tell(fmt.Sprintf("%s has moved since its node was done: %.12s -> %.12s; the first is merged (--tips takes the second)", b.Name, b.Commit, now))
+	}
+	return nil
+}
+
+// mergeHint adds to what stopped a merge how to go on.
+func mergeHint(ctx context.Context, err error, repo *worktree.Repo, spec *worktree.MergeSpec) error {
+	const next = "then cmux agents merge --continue; or cmux agents merge --abort"
+	var (
+		conflict *worktree.ConflictError
+		broken   *worktree.VerifyError
+	)
+	switch {
+	case errors.As(err, &conflict):
+		what := conflict.Tips[0] // the one that did not fit; the others are in
+		for _, b := range spec.Branches {
+			if now, terr := repo.Tip(ctx, what); b.Name == what && (terr != nil || now != b.Commit) {
+				what = b.Commit
+			}
+		}
+		return &Hint{Err: err, Try: fmt.Sprintf("git -C %s merge %s, resolve and commit there, %s", say.Word(spec.Path), say.Word(what), next)}
+	case errors.As(err, &broken) && broken.Tree != "":
+		return &Hint{Err: err, Try: fmt.Sprintf("repair it in %s and commit there, %s", broken.Tree, next)}
+	case errors.As(err, &broken):
+		return &Hint{Err: err, Try: fmt.Sprintf("repair it on %s, %s", broken.Branch, next)}
+	case errors.Is(err, worktree.ErrDirty):
+		return &Hint{Err: err, Try: "commit these changes there, or put them aside (git stash -u), " + next}
+	}
+	return err
+}

@@ -1,0 +1,185 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cmux/agents/control/say"
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// Resumable is the newest run, which can be gone on with: after an update of its
+// configuration, or as it is.
+func (p *Project) Resumable(ctx context.Context, update bool) (*run.View, error) {
+	r, err := p.Latest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if holder, err := runner.Vacate(ctx, r); err != nil {
+		return nil, err
+	} else if holder != nil {
+		try := "cmux agents attach"
+		if update {
+			try = "cmux agents stop, then cmux agents resume --update"
+		}
+		return nil, &Hint{Err: fmt.Errorf("%w (%s, by %s)", runner.ErrRunning, r.Plan.ID, holder), Try: try}
+	}
+	v, err := r.View(ctx, p.Now())
+	if err != nil {
+		return nil, err
+	}
+	ended, err := r.Over()
+	if err != nil {
+		return nil, err
+	}
+	if ended && Over(v) && len(v.Pending) == 0 && !update {
+		return nil, &Hint{Err: fmt.Errorf("run %s has ended (%s): there is nothing to go on with", r.Plan.ID, v.RunState),
+			Try: "cmux agents retry NAME, or cmux agents start"}
+	}
+	return v, nil
+}
+
+// Update is what the configuration on disk would change in a run that has no
+// runner.
+type Update struct {
+	Changes []Change `json:"changes"`
+
+	run   *run.Run
+	graph *dag.Graph
+	src   []byte
+}
+
+// Change is what an update does to one node.
+type Change struct {
+	Name string `json:"name"` // (run): what is no node's
+	What string `json:"what"` // the keys that differ, or new, or removed
+	Then string `json:"then"` // what comes of it
+}
+
+// PlanUpdate compares the plan of a run with the configuration on disk.
+func (p *Project) PlanUpdate(v *run.View) (*Update, error) {
+	src, err := run.ReadConfig(v.Run.Plan.Config)
+	if err != nil {
+		return nil, err
+	}
+	g, _, err := runner.ParseConfig(v.Run, src, p.Kinds, p.Env)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := planChanges(v, g)
+	if err != nil {
+		return nil, err
+	}
+	return &Update{changes, v.Run, g, src}, nil
+}
+
+// Freeze makes the configuration the run's plan.
+func (u *Update) Freeze(ctx context.Context) error {
+	lock, err := signals.TryLock(run.LockPath(u.run.Plan.Root))
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	book, err := u.run.OpenBook()
+	if err != nil {
+		return err
+	}
+	defer book.Close()
+	if err := u.run.Refreeze(u.graph, u.src); err != nil {
+		return err
+	}
+	return book.Append(ctx, run.Record{Type: run.Updated, Detail: fmt.Sprintf("%s changed", say.Count(len(u.Changes), "node"))})
+}
+
+// planChanges compares the frozen plan with g. A node that is at work cannot
+// be taken out.
+func planChanges(v *run.View, g *dag.Graph) ([]Change, error) {
+	old := v.Run.Plan.Graph
+	var (
+		all  []Change
+		errs []error
+	)
+	if old.Session != g.Session {
+		errs = append(errs, &Hint{Err: fmt.Errorf("the session cannot be changed under a run: %s is now %s", old.Session, g.Session),
+			Try: "cmux agents start --new"})
+	}
+	what, err := changedKeys(old, g, "nodes", "session")
+	if err != nil {
+		return nil, err
+	}
+	if what != "" {
+		all = append(all, Change{"(run)", what, "at once"})
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		j := old.Index(n.Name)
+		if j < 0 {
+			all = append(all, Change{n.Name, "new", "starts when it is ready"})
+			continue
+		}
+		what, err := changedKeys(&old.Nodes[j], n, "line")
+		if err != nil {
+			return nil, err
+		}
+		if what == "" {
+			continue
+		}
+		then := "at its next attempt"
+		if Succeeded(&v.Nodes[j]) {
+			then = "stays done"
+		}
+		all = append(all, Change{n.Name, what, then})
+	}
+	for j := range old.Nodes {
+		name := old.Nodes[j].Name
+		if g.Index(name) >= 0 {
+			continue
+		}
+		if v.Nodes[j].Fact.Live() {
+			errs = append(errs, &Hint{Err: fmt.Errorf("%s is not in the configuration any more, and is running", name), Try: "cmux agents stop " + name})
+		}
+		all = append(all, Change{name, "removed", "is left out; its branch and worktree stay"})
+	}
+	return all, errors.Join(errs...)
+}
+
+// changedKeys names the keys in which the JSON forms of a and b differ.
+func changedKeys(a, b any, except ...string) (string, error) {
+	fields := func(v any) (map[string]json.RawMessage, error) {
+		m := make(map[string]json.RawMessage)
+		j, err := json.Marshal(v)
+		if err == nil {
+			err = json.Unmarshal(j, &m)
+		}
+		return m, err
+	}
+	x, err := fields(a)
+	if err != nil {
+		return "", err
+	}
+	y, err := fields(b)
+	if err != nil {
+		return "", err
+	}
+	keys := make(map[string]bool)
+	for _, m := range []map[string]json.RawMessage{x, y} {
+		for k := range m {
+			keys[k] = keys[k] || string(x[k]) != string(y[k])
+		}
+	}
+	var changed []string
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		if keys[k] && !slices.Contains(except, k) {
+			changed = append(changed, k)
+		}
+	}
+	return strings.Join(changed, ", "), nil
+}

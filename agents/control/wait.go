@@ -1,0 +1,125 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// ErrUnfinished says that a run ended with a node not done.
+var ErrUnfinished = errors.New("the run ended with a node not done")
+
+// Wait asks to be told when the newest run, or one node of it, has ended.
+type Wait struct {
+	Node    string        `json:"node,omitempty"`    // empty: the run
+	Timeout time.Duration `json:"timeout,omitempty"` // zero: for ever
+
+	Person func(node, why string) `json:"-"` // is told, once each time, what waits for a person alone; may be nil
+}
+
+// Wait waits. Without an error, what was waited for is done; with an
+// ErrUnfinished it ended otherwise.
+func (p *Project) Wait(ctx context.Context, o Wait) error {
+	r, err := p.Latest(ctx)
+	if err != nil {
+		return err
+	}
+	node := -1
+	needed := r.Plan.Graph.Order()
+	if o.Node != "" {
+		if node, err = index(r, o.Node); err != nil {
+			return err
+		}
+		if needed, err = r.Plan.Graph.Upstream(node); err != nil {
+			return err
+		}
+		needed = append(needed, node)
+	}
+	cause := fmt.Errorf("not ended after %s", o.Timeout)
+	if o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.Timeout, cause)
+		defer cancel()
+	}
+	var outcome error
+	orphaned := 0 // looks in a row that found no runner
+	var told []want
+	err = Follow(ctx, r, p.Now, func(v *run.View) bool {
+		if v.RunState == dag.RunNoRunner {
+			orphaned++
+		} else {
+			orphaned = 0
+		}
+		var more bool
+		if outcome, more = waited(v, node, orphaned > 2); !more {
+			return false
+		}
+		wants := wanted(v, needed)
+		for _, w := range wants {
+			if o.Person != nil && !slices.Contains(told, w) {
+				o.Person(w.node, w.why)
+			}
+		}
+		told = wants
+		return true
+	})
+	if errors.Is(err, context.DeadlineExceeded) && context.Cause(ctx) == cause {
+		return &Hint{Err: cause, Try: "cmux agents status"}
+	}
+	if err != nil {
+		return err
+	}
+	return outcome
+}
+
+// waited judges a view: whether there is more to wait for, and how it came out.
+// node is -1 for the whole run. orphaned says that the run has had no runner for
+// longer than one needs to come back.
+func waited(v *run.View, node int, orphaned bool) (outcome error, more bool) {
+	if node >= 0 {
+		n := &v.Nodes[node]
+		if v.State.Settled(node) {
+			if Succeeded(n) {
+				return nil, false
+			}
+			return fmt.Errorf("%s: %s: %w", n.Spec.Name, n.Status.Label, ErrUnfinished), false
+		}
+		if n.Fact.Live() {
+			return nil, true // it goes on without a runner
+		}
+	}
+	switch {
+	case Over(v) && v.Holder != nil:
+		// Its runner is about to leave: until then a start or a cleanup after
+		// this wait would be refused.
+		return nil, true
+	case v.RunState == dag.RunDone:
+		return nil, false
+	case v.RunState == dag.RunFailed:
+		return &Hint{Err: ErrUnfinished, Try: "cmux agents status"}, false
+	case v.RunState == dag.RunStopped && v.Holder == nil:
+		return &Hint{Err: errors.New("the run is stopped"), Try: "cmux agents resume"}, false
+	case v.RunState == dag.RunNoRunner && orphaned:
+		return &Hint{Err: errors.New("the run has no runner, so nothing new starts"), Try: "cmux agents resume"}, false
+	}
+	return nil, true
+}
+
+// want is a node for which only a person can do something now.
+type want struct{ node, why string }
+
+// wanted is what is wanted of a person for the nodes that are needed.
+func wanted(v *run.View, needed []int) []want {
+	var all []want
+	for _, i := range needed {
+		if n := &v.Nodes[i]; asks(n) || takenOver(n) || held(n) {
+			all = append(all, want{n.Spec.Name, Explained(v, i)})
+		}
+	}
+	return all
+}

@@ -1,0 +1,87 @@
+package control
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+func TestWaited(t *testing.T) {
+	v := everything(t)
+	name := func(n string) int { return v.Run.Plan.Graph.Index(n) }
+	done := view(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]",
+		run.Record{Type: run.Overridden, Node: "a", How: run.HowTouched, At: noon})
+	failed := view(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]",
+		run.Record{Type: run.Started, Node: "a", Attempt: 1, At: noon},
+		run.Record{Type: run.AttemptEnd, Node: "a", Attempt: 1, At: noon, End: &run.End{Outcome: dag.Failed, Exit: 4}})
+	alone := everything(t)
+	alone.Holder, alone.RunState = nil, dag.RunNoRunner
+	leaving := *done
+	leaving.Holder = v.Holder
+	stopped := everything(t)
+	stopped.Holder, stopped.RunState = nil, dag.RunStopped
+	for _, c := range []struct {
+		what     string
+		v        *run.View
+		node     int
+		orphaned bool
+		more     bool
+		code     int
+	}{
+		{"a done node", v, name("schema"), false, false, 0},
+		{"an overridden node", v, name("docs"), false, false, 0},
+		{"a failed node", v, name("api"), false, false, 3},
+		{"a blocked node", v, name("audit"), false, false, 3},
+		{"a running node", v, name("flaky"), false, true, 0},
+		{"a running node without a runner", alone, name("flaky"), true, true, 0},
+		{"a run under way", v, -1, false, true, 0},
+		{"a run whose runner is being replaced", alone, -1, false, true, 0},
+		{"a run without a runner", alone, -1, true, false, 1},
+		{"a gate without a runner", alone, name("release"), true, false, 1},
+		{"a stopped run", stopped, -1, false, false, 1},
+		{"a done run", done, -1, false, false, 0},
+		{"a done run whose runner is about to leave", &leaving, -1, false, true, 0},
+		{"a failed run", failed, -1, false, false, 3},
+	} {
+		err, more := waited(c.v, c.node, c.orphaned)
+		if more != c.more || !more && code(err) != c.code {
+			t.Errorf("%s: %v, more %v; want exit code %d, more %v", c.what, err, more, c.code, c.more)
+		}
+	}
+}
+
+// code is the exit code that a wait's outcome stands for.
+func code(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, ErrUnfinished):
+		return 3
+	}
+	return 1
+}
+
+func TestWait(t *testing.T) {
+	s := begun(t, chain)
+	s.record(started("api"), asking("api", "Which one?"))
+	s.hold()
+	var told []string
+	q := Wait{Node: "web", Timeout: 300 * time.Millisecond, Person: func(node, why string) { told = append(told, node+" "+why) }}
+	err := s.Wait(t.Context(), q)
+	refused(t, err, "not ended after 300ms", "cmux agents status")
+	if want := []string{"api needs input: Which one? (cmux agents answer api)"}; !reflect.DeepEqual(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+	s.record(ended("api", dag.Done, ""))
+	if err := s.Wait(t.Context(), Wait{Node: "api"}); err != nil {
+		t.Error(err)
+	}
+	s.record(started("web"), ended("web", dag.Failed, dag.ReasonTimeout))
+	if err := s.Wait(t.Context(), Wait{Node: "web"}); !errors.Is(err, ErrUnfinished) || err.Error() != "web: failed (timeout): the run ended with a node not done" {
+		t.Error(err)
+	}
+}

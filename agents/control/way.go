@@ -1,0 +1,56 @@
+package control
+
+import (
+	"strings"
+
+	"cmux/agents/control/say"
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// Explained is the label of node i, why it stands so and the way out.
+func Explained(v *run.View, i int) string {
+	s := v.Nodes[i].Status
+	text := s.Label.String()
+	if s.Reason != "" {
+		text += ": " + say.Line(s.Reason)
+	}
+	if way := wayOut(v, i); way != "" {
+		text += " (" + way + ")"
+	}
+	return text
+}
+
+// wayOut is the command a person would call next for node i; empty when its
+// reason names one already.
+func wayOut(v *run.View, i int) string {
+	n := &v.Nodes[i]
+	name, failed := n.Spec.Name, n.Status.Label.State == dag.NodeFailed
+	switch {
+	case failed && v.OverBudget(i) != nil:
+		return "raise the budget; " + UpdateWay(v) + "; cmux agents retry " + name
+	case strings.Contains(n.Status.Reason, "cmux agents "):
+	case failed && n.Status.Label.Reason == dag.ReasonConflict: // again, until a person has made them fit
+		return "git merge one of these branches in the worktree of another, resolve, commit; cmux agents retry " + name
+	case failed:
+		return "cmux agents logs " + name + "; cmux agents retry " + name
+	case left(n):
+		return "cmux agents override " + name + "; cmux agents retry " + name + "; cmux agents attach " + name
+	case asks(n) && v.Run.Plan.Headless:
+		return "cmux agents answer " + name
+	case asks(n):
+		return "cmux agents attach " + name + "; cmux agents answer " + name
+	case takenOver(n):
+		return "cmux agents release " + name
+	}
+	return ""
+}
+
+// UpdateWay is the command that takes an edited configuration in: a run that is
+// under way is stopped first.
+func UpdateWay(v *run.View) string {
+	if v.Holder != nil && !Over(v) {
+		return "cmux agents stop, then cmux agents resume --update"
+	}
+	return "cmux agents resume --update"
+}

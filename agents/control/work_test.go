@@ -1,0 +1,277 @@
+package control
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"cmux/agents/run"
+	"cmux/dag"
+	"cmux/worktree"
+)
+
+func TestDiff(t *testing.T) {
+	s := worked(t)
+	diff := func(node string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		if err := s.Diff(t.Context(), Diff{Node: node, Output: &out, Errors: &errs}); err != nil || errs.Len() > 0 {
+			t.Fatalf("%v, %s", err, &errs)
+		}
+		return out.String()
+	}
+	if got := diff("a"); !strings.Contains(got, "\n+one\n") {
+		t.Errorf("the diff of a:\n%s", got)
+	}
+	if got := diff("b"); !strings.Contains(got, "\n+two\n") || strings.Contains(got, "+one") {
+		t.Errorf("the diff of b:\n%s", got)
+	}
+	s.write(filepath.Join(s.Root, "..", "scratch-a", "untracked"), "three\n")
+	if got := diff("a"); !strings.Contains(got, "\n+three\n") {
+		t.Errorf("the diff of a:\n%s", got)
+	}
+	// Without its worktree, the branch is shown.
+	s.gitIn(s.Root, "worktree", "remove", "--force", "../scratch-a")
+	if got := diff("a"); !strings.Contains(got, "\n+one\n") || strings.Contains(got, "three") {
+		t.Errorf("the diff of a without its worktree:\n%s", got)
+	}
+}
+
+func TestDiffOfNothing(t *testing.T) {
+	s := begun(t, "  - {name: api, task: 'true'}\n  - {name: web, task: 'true', role: build}\n")
+	err := s.Diff(t.Context(), Diff{Node: "api"})
+	refused(t, err, "api is a review and has no branch to show", "")
+	err = s.Diff(t.Context(), Diff{Node: "web"})
+	refused(t, err, "web has not started yet (ready)", "")
+}
+
+func TestLog(t *testing.T) {
+	s := worked(t)
+	for _, follow := range []bool{false, true} {
+		var out bytes.Buffer
+		if err := s.Log(t.Context(), Log{Node: "a", Follow: follow}, func(agent bool) io.Writer {
+			if agent {
+				t.Error("a command is taken for an agent")
+			}
+			return &out
+		}); err != nil || !strings.Contains(out.String(), "\ntold\n") {
+			t.Errorf("%q, %v", &out, err)
+		}
+	}
+	none := func(bool) io.Writer { return io.Discard }
+	err := s.Log(t.Context(), Log{Node: "a", Events: true}, none)
+	refused(t, err, "a is a command: it has no events", "cmux agents logs a")
+	s = begun(t, chain)
+	err = s.Log(t.Context(), Log{Node: "api"}, none)
+	refused(t, err, "api has written nothing yet (ready: no runner: cmux agents resume)", "")
+}
+
+func TestVerify(t *testing.T) {
+	s := worked(t)
+	begun := ""
+	all, err := s.Verify(t.Context(), Verify{Node: "a", Output: io.Discard, Begun: func(c string) { begun = c }})
+	if err != nil || !reflect.DeepEqual(all, []Checked{{Command: "test -e a"}}) || begun != "test -e a" {
+		t.Errorf("%+v, %v; begun %q", all, err, begun)
+	}
+	if err := os.Remove(filepath.Join(s.Root, "..", "scratch-a", "a")); err != nil {
+		t.Fatal(err)
+	}
+	if all, err = s.Verify(t.Context(), Verify{Node: "a", Output: io.Discard}); err != nil || len(all) != 1 || all[0].Failed != "exit status 1" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	s.gitIn(s.Root, "worktree", "remove", "--force", "../scratch-a")
+	if _, err := s.Verify(t.Context(), Verify{Node: "a"}); err == nil || !strings.HasPrefix(err.Error(), "the worktree of a is gone: ") {
+		t.Error(err)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	s := worked(t)
+	var told []string
+	q := Merge{Output: io.Discard, Begun: func(branch string) { told = append(told, branch) }, Tell: func(line string) { told = append(told, line) }}
+	wrong := q
+	wrong.Into = "mian"
+	_, err := s.Merge(t.Context(), wrong)
+	refused(t, err, `there is no branch "mian" (did you mean "main"?)`, "cmux agents merge --into main")
+	wrong.Continue = true
+	_, err = s.Merge(t.Context(), wrong)
+	refused(t, err, worktree.ErrNoMerge.Error(), "cmux agents merge")
+	got, err := s.Merge(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Merged{Target: "main", Merged: []string{"scratch/a", "scratch/b"}, Commit: s.gitIn(s.Root, "rev-parse", "main")}
+	if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(told, want.Merged) {
+		t.Errorf("%+v, told %q; want %+v", got, told, want)
+	}
+	if got := s.gitIn(s.Root, "ls-tree", "--name-only", "main"); got != "README\na\nb" {
+		t.Errorf("merged is\n%s", got)
+	}
+	if got, err = s.Merge(t.Context(), q); err != nil || len(got.Merged) > 0 || len(got.Contained) != 2 {
+		t.Errorf("again: %+v, %v", got, err)
+	}
+}
+
+// A branch that moved later is merged as its node left it, and it is said.
+func TestMergeOfABranchThatMoved(t *testing.T) {
+	s := worked(t)
+	s.gitIn(filepath.Join(s.Root, "..", "scratch-b"), "commit", "-q", "--allow-empty", "-m", "later")
+	var told []string
+	q := Merge{Output: io.Discard, Begun: func(string) {}, Tell: func(line string) { told = append(told, line) }}
+	got, err := s.Merge(t.Context(), q)
+	if err != nil || len(got.Merged) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if len(told) != 1 || !strings.HasPrefix(told[0], "scratch/b has moved since its node was done: ") {
+		t.Errorf("told %q", told)
+	}
+	if got := s.gitIn(s.Root, "log", "--format=%s", "main"); strings.Contains(got, "later") {
+		t.Errorf("merged is\n%s", got)
+	}
+}
+
+func TestCleanup(t *testing.T) {
+	s := worked(t)
+	s.write(filepath.Join(s.Root, "..", "scratch-a", "untracked"), "three\n")
+	c, err := s.PlanCleanup(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := filepath.Join(filepath.Dir(s.Root), "scratch-a"), filepath.Join(filepath.Dir(s.Root), "scratch-b")
+	if want := []Tree{{a, "scratch/a"}, {b, "scratch/b"}}; !reflect.DeepEqual(c.Trees, want) || c.Session != "" || c.Open != nil || c.Empty() {
+		t.Errorf("%+v; want the trees %+v", c, want)
+	}
+	var told []Removal
+	path, err := s.Cleanup(t.Context(), c, func(r Removal) { told = append(told, r) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 2 || told[0].Path != a || !strings.HasPrefix(told[0].Saved, "cmux snapshots restore ") || told[1] != (Removal{Path: b}) {
+		t.Errorf("told %+v", told)
+	}
+	for _, gone := range []string{a, b} {
+		if _, err := os.Stat(gone); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", gone, err)
+		}
+	}
+	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "\n## a: done\n") {
+		t.Errorf("the changelog: %v\n%s", err, text)
+	}
+	if c, err = s.PlanCleanup(t.Context()); err != nil || !c.Empty() {
+		t.Errorf("again: %+v, %v", c, err)
+	}
+}
+
+func TestCleanupOfWhatRuns(t *testing.T) {
+	s := begun(t, chain)
+	s.record(started("api"))
+	_, err := s.PlanCleanup(t.Context())
+	refused(t, err, "api is still running", "cmux agents stop")
+	s.hold()
+	if _, err := s.PlanCleanup(t.Context()); err == nil || !strings.Contains(err.Error(), " is under way, carried by ") {
+		t.Error(err)
+	}
+}
+
+func TestShared(t *testing.T) {
+	s := worked(t)
+	s.gitIn(s.Root, "config", "core.pager", "evil")
+	var notes []string
+	s.Note = func(line string) { notes = append(notes, line) }
+	got, err := s.Shared(t.Context(), "")
+	if err != nil || len(got.Changes) != 1 || got.Run != s.run.Plan.ID {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if _, err := s.PlanCleanup(t.Context()); err != nil || len(notes) != 1 || !strings.Contains(notes[0], "core.pager") {
+		t.Errorf("%v, notes %q", err, notes)
+	}
+	done, err := s.RestoreShared(t.Context(), got)
+	if err != nil || len(done.Changes) != 1 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if got, err = s.Shared(t.Context(), ""); err != nil || len(got.Changes) != 0 {
+		t.Errorf("put back: %+v, %v", got, err)
+	}
+	if got, err = s.Shared(t.Context(), done.Kept); err != nil || len(got.Changes) != 1 {
+		t.Errorf("beside what was kept: %+v, %v", got, err)
+	}
+	s.gitIn(s.Root, "config", "core.pager", "mine")
+	if err := s.AcceptShared(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = s.Shared(t.Context(), ""); err != nil || len(got.Changes) != 0 {
+		t.Errorf("accepted: %+v, %v", got, err)
+	}
+}
+
+func TestResume(t *testing.T) {
+	s := begun(t, chain)
+	s.record(started("api"), ended("api", dag.Done, ""))
+	if _, err := s.Resumable(t.Context(), false); err != nil {
+		t.Error(err)
+	}
+	for _, n := range []string{"web", "look"} {
+		s.record(started(n), ended(n, dag.Done, ""))
+	}
+	s.record(run.Record{Type: run.RunEnded, How: string(dag.RunDone)})
+	_, err := s.Resumable(t.Context(), false)
+	refused(t, err, "run "+s.run.Plan.ID+" has ended (done): there is nothing to go on with", "cmux agents retry NAME, or cmux agents start")
+	if _, err := s.Resumable(t.Context(), true); err != nil {
+		t.Error(err)
+	}
+	s.hold()
+	for update, want := range map[bool]string{false: "cmux agents attach", true: "cmux agents stop, then cmux agents resume --update"} {
+		_, err := s.Resumable(t.Context(), update)
+		if _, try := Explain(err); try != want {
+			t.Errorf("%v; try %q, want %q", err, try, want)
+		}
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	s := begun(t, chain)
+	s.record(started("api"), ended("api", dag.Done, ""))
+	plan := func() (*Update, error) {
+		t.Helper()
+		v, err := s.Resumable(t.Context(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.PlanUpdate(v)
+	}
+	if u, err := plan(); err != nil || len(u.Changes) != 0 {
+		t.Errorf("unchanged: %+v, %v", u, err)
+	}
+	s.write(s.Config(""), `session: scratch
+max_parallel: 2
+defaults: {agent: command, role: review}
+agents:
+  - {name: api, task: "echo"}
+  - {name: web, task: "echo", depends_on: [api]}
+  - {name: new, task: "true"}
+`)
+	u, err := plan()
+	want := []Change{{"(run)", "max_parallel", "at once"}, {"api", "task", "stays done"}, {"web", "task", "at its next attempt"},
+		{"new", "new", "starts when it is ready"}, {"look", "removed", "is left out; its branch and worktree stay"}}
+	if err != nil || !reflect.DeepEqual(u.Changes, want) {
+		t.Fatalf("%+v, %v; want %+v", u.Changes, err, want)
+	}
+	if err := u.Freeze(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if u, err = plan(); err != nil || len(u.Changes) != 0 {
+		t.Errorf("frozen: %+v, %v", u, err)
+	}
+	s.record(started("web"))
+	s.write(s.Config(""), "session: other\nagents:\n  - {name: api, agent: command, task: 'true'}\n")
+	_, err = plan()
+	text, try := Explain(err)
+	if !strings.Contains(text, "the session cannot be changed under a run") || !strings.Contains(text, "web is not in the configuration any more, and is running") || try != "cmux agents start --new" {
+		t.Errorf("%q, try %q", text, try)
+	}
+}
