@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/say"
 )
 
 type answerOptions struct {
@@ -64,7 +65,7 @@ func runAnswer(ctx context.Context, o *answerOptions) error {
 
 // put shows a person what an agent asks and returns what they answer.
 func (o *answerOptions) put(ctx context.Context, q *control.Question) (string, error) {
-	if _, err := fmt.Fprintf(o.Out, "%s asks, since %s:\n\n%s\n\n", q.Node, span(q.Age), manyLines(q.Text)); err != nil {
+	if _, err := fmt.Fprintf(o.Out, "%s asks, since %s:\n\n%s\n\n", q.Node, say.Span(q.Age), say.Lines(q.Text)); err != nil {
 		return "", err
 	}
 	if !isTerminal(o.In) {

@@ -4,21 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/run"
-	"cmux/agents/runner"
-	"cmux/agents/tmux"
-	"cmux/dag"
 )
 
-func newAttachCmd(d *Deps) *cobra.Command {
-	var yes, pane bool
+type attachOptions struct {
+	*IO
+	Project projectFunc
+	control.Attach
+	Yes bool
+}
+
+func newAttachCmd(d *Deps, runF func(context.Context, *attachOptions) error) *cobra.Command {
+	o := &attachOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use:   "attach [NAME]",
 		Short: "Look at the run in tmux, or at one node",
@@ -35,141 +39,92 @@ for it is printed.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: d.completeNode,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			if len(args) == 0 {
-				if yes || pane {
-					return usage("cmux agents attach --help", "--yes and --pane are for a node: name one")
-				}
-				r, err := d.latest(ctx)
-				if err != nil {
-					return err
-				}
-				return d.attach(ctx, r, "")
+			if len(args) > 0 {
+				o.Node = args[0]
 			}
-			v, i, err := d.latestView(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			return d.attachNode(ctx, v, &v.Nodes[i], yes, pane)
+			return either(runF, runAttach)(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "open the conversation of an agent that has ended without asking")
-	cmd.Flags().BoolVar(&pane, "pane", false, "show the pane even of an agent that has ended, as it left it")
+	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "open the conversation of an agent that has ended without asking")
+	cmd.Flags().BoolVar(&o.Pane, "pane", false, "show the pane even of an agent that has ended, as it left it")
 	cmd.MarkFlagsMutuallyExclusive("yes", "pane")
 	return cmd
 }
 
-// attachNode shows a person a node: its pane, or, once its agent has ended, the
-// conversation that it had.
-func (d *Deps) attachNode(ctx context.Context, v *run.View, n *run.NodeView, yes, pane bool) error {
-	name := n.Spec.Name
-	if n.Spec.Role == dag.RoleGate {
-		err := fmt.Errorf("%s is a gate (%s): nothing runs in it, so it has no pane", name, n.Status.Label)
-		if control.Succeeded(n) {
-			return err
-		}
-		return &Hint{Err: err, Try: "cmux agents approve " + name}
+func runAttach(ctx context.Context, o *attachOptions) error {
+	if o.Node == "" && (o.Yes || o.Pane) {
+		return usage("cmux agents attach --help", "--yes and --pane are for a node: name one")
 	}
-	if n.Fact.Live() && n.Left == nil {
-		if v.Run.Plan.Headless {
-			return &Hint{Err: fmt.Errorf("%s runs headless (%s): it has no pane", name, n.Status.Label), Try: "cmux agents logs " + name + " -f"}
-		}
-		return d.attach(ctx, v.Run, name)
-	}
-	there := false // a session that may still have its pane
-	if !v.Run.Plan.Headless {
-		var err error
-		if _, there, err = runner.Session(ctx, v.Run); err != nil {
-			return err
-		}
-	}
-	logs := "cmux agents logs " + name
-	c := conversationOf(n, v.Run.Plan.Root)
-	if c == nil || pane {
-		if there {
-			return d.attach(ctx, v.Run, name)
-		}
-		what := "it has no pane, and no conversation to open again"
-		if c != nil {
-			what, logs = "it has no pane any more", "cmux agents attach "+name
-		}
-		return &Hint{Err: fmt.Errorf("%s (%s): %s", name, n.Status.Label, what), Try: logs}
-	}
-	switch err := d.reopen(ctx, v, n, c, yes); {
-	case !errors.Is(err, errDeclined):
-		return err
-	case there:
-		return d.attach(ctx, v.Run, name)
-	}
-	fmt.Fprintf(d.Err, "What it did: %s\n", logs)
-	return nil
-}
-
-// attach shows the session of a run, at the pane of the named node if one is
-// named.
-func (d *Deps) attach(ctx context.Context, r *run.Run, node string) error {
-	server := runner.Server(r)
-	if server == nil {
-		return &Hint{Err: fmt.Errorf("run %s is headless: there is no session", r.Plan.ID), Try: "cmux agents status --watch, or cmux agents logs NAME -f"}
-	}
-	session := r.Plan.Graph.Session
-	id, ok, err := runner.Session(ctx, r)
+	p, err := o.Project(ctx)
 	if err != nil {
 		return err
 	}
-	if !ok {
-		return &Hint{Err: fmt.Errorf("the session %s of run %s is gone", session, r.Plan.ID), Try: "cmux agents resume"}
+	offer, err := p.Attach(ctx, o.Attach)
+	if err != nil {
+		return err
 	}
-	if node != "" {
-		if err := d.selectPane(ctx, r, *server, session, node); err != nil {
+	if offer.Conversation == nil {
+		return o.show(ctx, p, offer)
+	}
+	switch err := o.reopen(ctx, p, offer); {
+	case !errors.Is(err, errDeclined):
+		return err
+	case offer.Pane:
+		return o.show(ctx, p, offer)
+	}
+	fmt.Fprintf(o.Err, "What it did: %s\n", offer.Logs())
+	return nil
+}
+
+// reopen offers a person the conversation of a node whose agent has ended. The
+// error is errDeclined when they do not want it.
+func (o *attachOptions) reopen(ctx context.Context, p *control.Project, offer *control.Offer) error {
+	cmd, err := p.Reopen(offer)
+	if err != nil {
+		return err
+	}
+	if !o.interactive() {
+		if _, err := fmt.Fprintln(o.Out, control.ShellLine(cmd)); err != nil {
 			return err
 		}
+		return usage("the command above, in a terminal", "%s has ended (%s), and there is no terminal to open its conversation in", offer.Node, offer.Label)
 	}
-	argv, err := server.AttachArgs(id)
-	if mux := d.Getenv("TMUX"); mux != "" {
-		if socket, _, _ := strings.Cut(mux, ","); filepath.Base(socket) == server.Socket {
-			// Already there: a session within itself would show nothing.
-			argv, err = []string{"tmux", "switch-client", "-t", string(id)}, nil
-		} else {
-			argv, err = server.AttachInsideArgs(id, session)
+	c := offer.Conversation
+	if c.Lost != "" {
+		fmt.Fprintf(o.Err, "Its directory %s is gone: it would be opened in %s.\n", c.Lost, c.Dir)
+	}
+	if !o.Yes {
+		ok, err := o.askYes(ctx, fmt.Sprintf("%s is %s. Open its conversation again?", offer.Node, offer.Label), true)
+		if err != nil {
+			return err
 		}
-	} else if !d.interactive() {
-		return usage("cmux agents status --watch", "there is no terminal to attach")
+		if !ok {
+			return errDeclined
+		}
 	}
+	fmt.Fprintf(o.Err, "%s, in %s. It is yours alone: cmux neither checks nor records what is done there.\n", strings.Join(cmd.Args, " "), c.Dir)
+	return become(cmd)
+}
+
+// show shows a session in this terminal until the person leaves it.
+func (s *IO) show(ctx context.Context, p *control.Project, offer *control.Offer) error {
+	argv, err := p.Show(ctx, offer, s.Getenv("TMUX"), s.interactive())
 	if err != nil {
 		return err
 	}
 	cmd := exec.Command(argv[0], argv[1:]...) // not ended with ctx: it has the terminal
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = d.Env, d.In, raw(d.Out), raw(d.Err)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Env, s.In, raw(s.Out), raw(s.Err)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("tmux: %w", err)
 	}
 	return nil
 }
 
-// selectPane brings the pane of a node to the front of its session.
-func (d *Deps) selectPane(ctx context.Context, r *run.Run, server tmux.Server, session, node string) error {
-	v, err := r.View(ctx, d.Now())
-	if err != nil {
+// become makes this process that program: its terminal, its signals and its
+// exit code are then the program's own.
+func become(cmd *exec.Cmd) error {
+	if err := os.Chdir(cmd.Dir); err != nil {
 		return err
 	}
-	n := &v.Nodes[r.Plan.Graph.Index(node)]
-	a := n.Attempt()
-	if a == nil || a.Pane == "" {
-		return &Hint{Err: fmt.Errorf("%s has no pane (%s)", node, n.Status.Label), Try: "cmux agents status"}
-	}
-	in, err := server.Exec(ctx, "display-message", "-p", "-t", a.Pane, "#{session_name}")
-	if err == nil && in != session { // ids begin again with a new server
-		err = tmux.ErrNotFound
-	}
-	if err == nil {
-		_, err = server.Exec(ctx, "select-window", "-t", a.Pane)
-	}
-	if err == nil {
-		_, err = server.Exec(ctx, "select-pane", "-t", a.Pane)
-	}
-	if errors.Is(err, tmux.ErrNotFound) {
-		return &Hint{Err: fmt.Errorf("the pane of %s is gone", node), Try: "cmux agents logs " + node}
-	}
-	return err
+	return fmt.Errorf("%s: %w", cmd.Path, syscall.Exec(cmd.Path, cmd.Args, append(cmd.Env, "PWD="+cmd.Dir)))
 }

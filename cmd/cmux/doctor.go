@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control/say"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/runner"
@@ -72,7 +73,7 @@ wrong. With --json the shape is [{"what", "ok", "detail", "try"}].`,
 				}
 			}
 			if wrong > 0 {
-				return silent{fmt.Errorf("%s wrong", count(wrong, "thing"))}
+				return silent{fmt.Errorf("%s wrong", say.Count(wrong, "thing"))}
 			}
 			return nil
 		},
@@ -119,7 +120,7 @@ func (d *Deps) examine(ctx context.Context) []finding {
 		detail := ""
 		if err == nil {
 			graph = g
-			detail = fmt.Sprintf("%s: %s, %s", p.Short(path), count(g.Len(), "agent"), count(len(warnings), "warning"))
+			detail = fmt.Sprintf("%s: %s, %s", p.Short(path), say.Count(g.Len(), "agent"), say.Count(len(warnings), "warning"))
 		}
 		add("configuration", detail, err, "")
 	}
@@ -206,7 +207,7 @@ func (d *Deps) examineRun(ctx context.Context, r *run.Run) []finding {
 	}
 	if at := atWork(v); len(at) > 0 && v.Holder == nil {
 		f.OK = false
-		f.Detail += "; still at work without a runner: " + shortList(at, 10)
+		f.Detail += "; still at work without a runner: " + say.List(at, 10)
 		f.Try = "cmux agents resume, or cmux agents stop to end them"
 	}
 	all := []finding{f}
@@ -214,7 +215,7 @@ func (d *Deps) examineRun(ctx context.Context, r *run.Run) []finding {
 		text, try := explain(err)
 		all = append(all, finding{What: "records", Detail: text, Try: try})
 	} else if len(lines) > 0 {
-		all = append(all, finding{What: "records", Detail: "lines that count for nothing: " + shortList(lines, 10),
+		all = append(all, finding{What: "records", Detail: "lines that count for nothing: " + say.List(lines, 10),
 			Try: "look at them in " + r.Records() + "; cmux agents status shows what the others say"})
 	}
 	if v.ConfigChanged {
@@ -223,7 +224,7 @@ func (d *Deps) examineRun(ctx context.Context, r *run.Run) []finding {
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
 		if l := n.Status.Label; l.State == dag.NodeFailed && l.Reason == dag.ReasonBadMarker {
-			all = append(all, finding{What: "marker", Detail: n.Spec.Name + ": " + oneLine(n.Status.Reason),
+			all = append(all, finding{What: "marker", Detail: n.Spec.Name + ": " + say.Line(n.Status.Reason),
 				Try: "cmux agents retry " + n.Spec.Name + ", or cmux agents override " + n.Spec.Name})
 		}
 	}
@@ -251,7 +252,7 @@ func foreignMarkers(root string, r *run.Run) []finding {
 				}
 			}
 		}
-		return []finding{{What: "markers", Detail: "files that belong to no node of the newest run: " + shortList(others, 10),
+		return []finding{{What: "markers", Detail: "files that belong to no node of the newest run: " + say.List(others, 10),
 			Try: "cd " + run.SignalsDir(root) + " and remove them, unless they are overrides for the next run"}}
 	}
 	return []finding{{What: "markers", OK: true, Detail: "only those of the run"}}
@@ -291,10 +292,10 @@ func (d *Deps) leftovers(ctx context.Context, repo *worktree.Repo, r *run.Run) f
 		}
 	}
 	if len(left) > 0 {
-		f.OK, f.Detail = false, "lent to nodes that the newest run does not have: "+shortList(left, 10)
+		f.OK, f.Detail = false, "lent to nodes that the newest run does not have: "+say.List(left, 10)
 		f.Try = "look into them (git -C PATH status), then git worktree remove PATH"
 	} else if len(missing) > 0 {
-		f.OK, f.Detail, f.Try = false, "registered and gone: "+shortList(missing, 10), "git worktree prune"
+		f.OK, f.Detail, f.Try = false, "registered and gone: "+say.List(missing, 10), "git worktree prune"
 	}
 	return f
 }

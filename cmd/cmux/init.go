@@ -164,7 +164,7 @@ func (d *Deps) writeConfig(root, path string, a answers) error {
 	if err := signals.WriteFile(path, []byte(text), 0o644); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.Out, "Wrote %s: session %s, %s.\n", d.caller().Short(path), g.Session, count(g.Len(), "agent"))
+	fmt.Fprintf(d.Out, "Wrote %s: session %s, %s.\n", d.caller().Short(path), g.Session, say.Count(g.Len(), "agent"))
 	if err := errors.Join(signals.Init(root), signals.WriteFile(schema, dag.Schema(), 0o644)); err != nil {
 		fmt.Fprintf(d.Err, "cmux: the schema for editors was not written: %v\n", err)
 	}
@@ -522,6 +522,3 @@ func nodeTests(root string) bool {
 	var p struct{ Scripts struct{ Test string } }
 	return json.Unmarshal(b, &p) == nil && p.Scripts.Test != "" && !strings.Contains(p.Scripts.Test, "no test specified")
 }
-
-// count is n and the noun, in the plural unless n is one.
-func count(n int, noun string) string { return say.Count(n, noun) }

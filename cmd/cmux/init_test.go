@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/control/say"
 	"cmux/dag"
 )
 
@@ -137,7 +138,7 @@ func FuzzIssue(f *testing.F) {
 		if b := tidy(body); b != "" && !strings.Contains(n.Task, "\n\n"+b+"\n\n") {
 			t.Errorf("the task lacks the body %q: %q", b, n.Task)
 		}
-		if !strings.Contains(n.Task, i.URL) || !strings.HasPrefix(n.Task, oneLine(title)) {
+		if !strings.Contains(n.Task, i.URL) || !strings.HasPrefix(n.Task, say.Line(title)) {
 			t.Errorf("the task lacks the title or the address: %q", n.Task)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"cmux/agents/agent"
+	"cmux/agents/control/say"
 	"cmux/dag"
 	"cmux/worktree"
 )
@@ -98,7 +99,7 @@ func (d *Deps) readIssue(ctx context.Context, gh, root, number string) (*issue, 
 	case strings.Contains(i.URL, "/pull/"):
 		return nil, fmt.Errorf("#%s is a pull request, no issue", number)
 	case !strings.EqualFold(i.State, "open"):
-		return nil, fmt.Errorf("issue #%s is closed: %s", number, oneLine(i.Title))
+		return nil, fmt.Errorf("issue #%s is closed: %s", number, say.Line(i.Title))
 	case i.Number < 1 || strings.TrimSpace(i.Title) == "":
 		return nil, fmt.Errorf("issue #%s: gh gave neither number nor title", number)
 	}
@@ -112,7 +113,7 @@ func ghError(number, said string, err error) error {
 	}
 	has := func(part string) bool { return strings.Contains(strings.ToLower(said), part) }
 	hint := func(what, try string) error {
-		return &Hint{Err: fmt.Errorf("%s (gh: %s)", what, oneLine(said)), Try: try}
+		return &Hint{Err: fmt.Errorf("%s (gh: %s)", what, say.Line(said)), Try: try}
 	}
 	var exit *exec.ExitError
 	switch {
@@ -121,7 +122,7 @@ func ghError(number, said string, err error) error {
 	case errors.As(err, &exit) && exit.ExitCode() == 4, has("gh auth login"), has("bad credentials"), has("http 401"):
 		return hint("gh is not logged in", "gh auth login")
 	case has("could not resolve to an issue"), has("http 404"), has("not found"):
-		return fmt.Errorf("there is no issue #%s (gh: %s)", number, oneLine(said))
+		return fmt.Errorf("there is no issue #%s (gh: %s)", number, say.Line(said))
 	}
 	return hint("issue #"+number+" could not be read", "gh issue view "+number)
 }
@@ -140,7 +141,7 @@ func (i *issue) agent() agentAnswer {
 		}
 		last += "\nLabels: " + strings.Join(names, ", ")
 	}
-	parts[0], last = oneLine(parts[0]), tidy(last)
+	parts[0], last = say.Line(parts[0]), tidy(last)
 	return agentAnswer{Name: i.name(), Task: strings.Join(append(parts, last), "\n\n") + "\n"}
 }
 

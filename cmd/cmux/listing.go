@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/say"
 	"cmux/agents/run"
 	"cmux/dag"
 )
@@ -45,7 +46,7 @@ func nodeIndex(r *run.Run, name string) (int, error) {
 		return i, nil
 	}
 	names := nodeNames(g)
-	err := fmt.Errorf("run %s has no node %q: it has %s", r.Plan.ID, name, shortList(names, 20))
+	err := fmt.Errorf("run %s has no node %q: it has %s", r.Plan.ID, name, say.List(names, 20))
 	if near := nearest(name, names); near != "" {
 		return 0, &Hint{Err: control.Tag(err, errUsage), Try: near + " instead of " + name}
 	}
@@ -58,14 +59,6 @@ func nodeNames(g *dag.Graph) []string {
 		names[i] = g.Nodes[i].Name
 	}
 	return names
-}
-
-// shortList names at most the first n.
-func shortList(names []string, n int) string {
-	if more := len(names) - n; more > 0 {
-		return strings.Join(names[:n], ", ") + fmt.Sprintf(" and %d more", more)
-	}
-	return strings.Join(names, ", ")
 }
 
 // nearest is the name that s was most likely meant to be, or one that begins
@@ -167,7 +160,7 @@ where base is a commit, nodes and done are counts, and times are RFC 3339 or nul
 					if r.EndedAt != nil {
 						end = *r.EndedAt
 					}
-					started, took = r.StartedAt.Local().Format("2006-01-02 15:04"), span(end.Sub(*r.StartedAt))
+					started, took = r.StartedAt.Local().Format("2006-01-02 15:04"), say.Span(end.Sub(*r.StartedAt))
 				}
 				rows[i] = []string{r.ID, string(r.State), r.Session, fmt.Sprintf("%d/%d", r.Done, r.Nodes), started, took}
 			}

@@ -179,7 +179,7 @@ func newAgentsCmd(d *Deps) *cobra.Command {
 		Short:   "Start, watch and steer the graph of agents",
 		Example: "  cmux agents start",
 	}
-	cmd.AddCommand(newInitCmd(d), aPersons(newStartCmd(d)), newStatusCmd(d), newWaitCmd(d, nil), newLogsCmd(d, nil), aPersons(newAttachCmd(d)), newDiffCmd(d, nil),
+	cmd.AddCommand(newInitCmd(d), aPersons(newStartCmd(d)), newStatusCmd(d), newWaitCmd(d, nil), newLogsCmd(d, nil), aPersons(newAttachCmd(d, nil)), newDiffCmd(d, nil),
 		aPersons(newAnswerCmd(d, nil)), aPersons(newApproveCmd(d, nil)), aPersons(newOverrideCmd(d, nil)), aPersons(newReleaseCmd(d, nil)), newVerifyCmd(d, nil),
 		aPersons(newRetryCmd(d, nil)), aPersons(newStopCmd(d, nil)), aPersons(newResumeCmd(d, nil)), aPersons(newMergeCmd(d, nil)), aPersons(newSharedCmd(d, nil), "restore", "accept"), aPersons(newCleanupCmd(d, nil)), newSchemaCmd(d), newGraphCmd(d), newListCmd(d), newExecCmd(d), aPersons(newRunCmd(d)))
 	return cmd

@@ -83,3 +83,9 @@ func TestWorkOptions(t *testing.T) {
 		return sharedOptions{Restore: o.Restore, Accept: o.Accept, JSON: o.JSON, From: o.From}
 	}, map[string]sharedOptions{"--json": {JSON: true}, "--accept": {Accept: true}, "--restore --from f": {Restore: true, From: "f"}})
 }
+
+func TestAttachOptions(t *testing.T) {
+	flags(t, newAttachCmd, func(o *attachOptions) attachOptions { return attachOptions{Attach: o.Attach, Yes: o.Yes} }, map[string]attachOptions{
+		"": {}, "api --yes": {Attach: control.Attach{Node: "api"}, Yes: true}, "--pane api": {Attach: control.Attach{Node: "api", Pane: true}},
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"cmux/agents/control/say"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/dag"
@@ -174,7 +175,7 @@ func parting(h *run.History, rec *run.Record) string {
 	if rec.Detail == run.HowInterrupted {
 		why = "interrupted (again: leaves at once)"
 	}
-	return fmt.Sprintf("%s: ending %s, for at most %s", why, shortList(live, 10), runner.StopPatience)
+	return fmt.Sprintf("%s: ending %s, for at most %s", why, say.List(live, 10), runner.StopPatience)
 }
 
 // story is a record in one line; empty for what goes without saying.
@@ -187,9 +188,9 @@ func story(h *run.History, rec *run.Record) string {
 		if rec.Detail == "" {
 			return ""
 		}
-		line = rec.How + " was refused: " + oneLine(rec.Detail)
+		line = rec.How + " was refused: " + say.Line(rec.Detail)
 	case run.Moved:
-		line = oneLine(rec.Detail)
+		line = say.Line(rec.Detail)
 	case run.Started:
 		line = "started"
 		if rec.Attempt > 1 {
@@ -199,7 +200,7 @@ func story(h *run.History, rec *run.Record) string {
 		line = rec.End.Label().String()
 		if i := h.Graph.Index(rec.Node); i >= 0 {
 			if f := &h.Nodes[i].Fact; !f.StartedAt.IsZero() {
-				line += " after " + span(rec.At.Sub(f.StartedAt))
+				line += " after " + say.Span(rec.At.Sub(f.StartedAt))
 			}
 		}
 		if known(rec.End.Used) != nil {
@@ -209,7 +210,7 @@ func story(h *run.History, rec *run.Record) string {
 			line += ", to be tried again"
 		}
 		if rec.End.Detail != "" {
-			line += ": " + oneLine(rec.End.Detail)
+			line += ": " + say.Line(rec.End.Detail)
 		}
 	case run.Vanished:
 		line = run.HowLost
@@ -228,14 +229,14 @@ func story(h *run.History, rec *run.Record) string {
 	case run.Reset:
 		line = "runs again"
 	case run.Incident:
-		line = "incident: " + oneLine(rec.Detail)
+		line = "incident: " + say.Line(rec.Detail)
 	case run.Active:
 		switch rec.Activity {
 		case dag.NeedsInput, dag.AtLimit, dag.Checking:
 			line = dag.LiveLabel(rec.Activity, time.Time{}).String()
 		}
 		if rec.Activity == dag.NeedsInput {
-			line += ": " + oneLine(rec.Detail)
+			line += ": " + say.Line(rec.Detail)
 		}
 	}
 	if line == "" {

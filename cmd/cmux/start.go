@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/say"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/dag"
@@ -169,7 +170,7 @@ func (d *Deps) launch(ctx context.Context, r *run.Run, detach bool, how string) 
 	if detach || !d.interactive() {
 		return nil
 	}
-	err = d.attach(ctx, r, "")
+	err = d.show(ctx, &control.Project{Caller: d.caller(), Root: r.Plan.Root}, control.Session(r))
 	if byInterrupt(ctx, err) {
 		err = stillRunning(r, nil)
 	}
@@ -286,8 +287,8 @@ func launchTable(l *runner.Launch, width int, colour bool) string {
 	}
 	var b strings.Builder
 	b.WriteString(table(launchColumns, rows, width, colour))
-	fmt.Fprintf(&b, "\n%s: %s, %s, %s; at most %d at a time, session %s\n", count(g.Len(), "agent"), count(trees, "worktree"),
-		count(reviews, "review"), count(gates, "gate"), g.MaxParallel, g.Session)
+	fmt.Fprintf(&b, "\n%s: %s, %s, %s; at most %d at a time, session %s\n", say.Count(g.Len(), "agent"), say.Count(trees, "worktree"),
+		say.Count(reviews, "review"), say.Count(gates, "gate"), g.MaxParallel, g.Session)
 	if g.Budget.Tokens > 0 {
 		fmt.Fprintf(&b, "budget: %s tokens for all agents together\n", short(g.Budget.Tokens))
 	}
@@ -295,7 +296,7 @@ func launchTable(l *runner.Launch, width int, colour bool) string {
 	if !l.Dirt.Clean() {
 		base += fmt.Sprintf("; not committed, so in no worktree: %s", l.Dirt)
 		if len(l.Dirt.Paths) > 0 {
-			base += " (" + oneLine(shortList(l.Dirt.Paths, 5)) + ")"
+			base += " (" + say.Line(say.List(l.Dirt.Paths, 5)) + ")"
 		}
 	}
 	b.WriteString(base + "\n")

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control/say"
 	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -303,7 +304,7 @@ func statusHead(v *run.View, now time.Time, colour bool) string {
 		if end.IsZero() {
 			end = now
 		}
-		head += ", " + span(end.Sub(v.StartedAt))
+		head += ", " + say.Span(end.Sub(v.StartedAt))
 	}
 	if known(v.Used) != nil {
 		head += ", " + usageText(v.Used, v.Run.Plan.Graph.Budget)
@@ -333,7 +334,7 @@ func elapsed(n *run.NodeView, now time.Time) string {
 	if end.IsZero() || f.Live() {
 		end = now
 	}
-	return span(end.Sub(f.StartedAt))
+	return say.Span(end.Sub(f.StartedAt))
 }
 
 func tries(n *run.NodeView, _ time.Time) string {
@@ -347,7 +348,7 @@ func lastActivity(n *run.NodeView, now time.Time) string {
 	if n.Last.IsZero() {
 		return "-"
 	}
-	return span(now.Sub(n.Last)) + " ago"
+	return say.Span(now.Sub(n.Last)) + " ago"
 }
 
 func tokens(n *run.NodeView, _ time.Time) string {
@@ -361,11 +362,11 @@ func statusAge(n *run.NodeView, _ time.Time) string {
 	if n.Status.Age == 0 {
 		return "-"
 	}
-	return span(n.Status.Age)
+	return say.Span(n.Status.Age)
 }
 
 func orDash(s string) string {
-	if s = oneLine(s); s == "" {
+	if s = say.Line(s); s == "" {
 		return "-"
 	}
 	return s
@@ -406,10 +407,10 @@ func statusFoot(v *run.View, width int) string {
 		fmt.Fprintf(&b, "%v, so no agent is started: raise it in the configuration, then %s\n", err, updateWay(v))
 	}
 	if n := len(v.Pending); n > 0 && v.Holder == nil {
-		fmt.Fprintf(&b, "%s waiting for a runner: cmux agents resume\n", count(n, "request"))
+		fmt.Fprintf(&b, "%s waiting for a runner: cmux agents resume\n", say.Count(n, "request"))
 	}
 	if lines, _ := v.Passed(false); len(lines) > 0 {
-		fmt.Fprintf(&b, "%s of the records not counted: %s\n", count(len(lines), "line"), oneLine(shortList(lines, 3)))
+		fmt.Fprintf(&b, "%s of the records not counted: %s\n", say.Count(len(lines), "line"), say.Line(say.List(lines, 3)))
 	}
 	if v.ConfigChanged {
 		fmt.Fprintf(&b, "the configuration differs from the plan that this run has frozen; to take it in: %s\n", updateWay(v))
@@ -424,7 +425,7 @@ const shownIncidents = 5
 func incidents(all []run.Record, width int) string {
 	var b strings.Builder
 	if n := len(all) - shownIncidents; n > 0 {
-		fmt.Fprintf(&b, "%s before these: cmux agents status --json\n", count(n, "incident"))
+		fmt.Fprintf(&b, "%s before these: cmux agents status --json\n", say.Count(n, "incident"))
 		all = all[n:]
 	}
 	for _, rec := range all {
@@ -432,7 +433,7 @@ func incidents(all []run.Record, width int) string {
 		if rec.Node != "" {
 			line += rec.Node + ": "
 		}
-		line += oneLine(rec.Detail)
+		line += say.Line(rec.Detail)
 		if width > 0 {
 			line = ansi.Wrap(line, width, "")
 		}
@@ -446,7 +447,7 @@ func explained(v *run.View, i int) string {
 	s := v.Nodes[i].Status
 	text := s.Label.String()
 	if s.Reason != "" {
-		text += ": " + oneLine(s.Reason)
+		text += ": " + say.Line(s.Reason)
 	}
 	if way := wayOut(v, i); way != "" {
 		text += " (" + way + ")"
@@ -472,10 +473,10 @@ func strays(v *run.View) string {
 	var b strings.Builder
 	for k, file := range v.Strays {
 		if k == shownStrays {
-			fmt.Fprintf(&b, "%s more beside the markers: cmux doctor\n", count(len(v.Strays)-k, "file"))
+			fmt.Fprintf(&b, "%s more beside the markers: cmux doctor\n", say.Count(len(v.Strays)-k, "file"))
 			break
 		}
-		fmt.Fprintf(&b, "%s/signals/%s belongs to no node and does not count", signals.Folder, oneLine(file))
+		fmt.Fprintf(&b, "%s/signals/%s belongs to no node and does not count", signals.Folder, say.Line(file))
 		if i := strayFor(v.Run.Plan.Graph, file); i >= 0 {
 			n := &v.Nodes[i]
 			order := ""

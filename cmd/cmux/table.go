@@ -4,12 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
-
-	"cmux/agents/harmless"
 )
 
 // column is one column of a table.
@@ -117,16 +113,6 @@ func shorten(columns []column, widths []int, width int) bool {
 	return true
 }
 
-// oneLine is text from elsewhere, made safe to stand in a line of output.
-func oneLine(s string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) { // its width is anybody's guess
-			return -1
-		}
-		return r
-	}, harmless.Line(s)))
-}
-
 // short writes a count as 999, 12.3k, 4M or 1.2G.
 func short(n int64) string {
 	if n < 1000 {
@@ -144,28 +130,4 @@ func short(n int64) string {
 		return fmt.Sprintf("%d%s", tenths/10, unit)
 	}
 	return fmt.Sprintf("%d.%d%s", tenths/10, tenths%10, unit)
-}
-
-// manyLines is oneLine for text that keeps its lines and their indent.
-func manyLines(s string) string {
-	var lines []string
-	for line := range strings.SplitSeq(strings.Trim(s, "\n"), "\n") {
-		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		lines = append(lines, strings.TrimRight(indent+oneLine(line), " "))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// span writes a duration as 12s, 3m04s, 1h02m or 2d03h.
-func span(d time.Duration) string {
-	s := int64(max(0, d) / time.Second)
-	switch {
-	case s < 60:
-		return fmt.Sprintf("%ds", s)
-	case s < 3600:
-		return fmt.Sprintf("%dm%02ds", s/60, s%60)
-	case s < 24*3600:
-		return fmt.Sprintf("%dh%02dm", s/3600, s%3600/60)
-	}
-	return fmt.Sprintf("%dd%02dh", s/(24*3600), s%(24*3600)/3600)
 }

@@ -1,0 +1,211 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"cmux/agents/control/say"
+	"cmux/agents/kinds"
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/agents/tmux"
+	"cmux/dag"
+)
+
+// Attach asks for a look at the newest run in tmux, or at one node.
+type Attach struct {
+	Node string `json:"node,omitempty"` // empty: the run
+	Pane bool   `json:"pane,omitempty"` // the pane even of an agent that has ended, as it left it
+}
+
+// Offer is what is there to be looked at.
+type Offer struct {
+	Node         string        `json:"node,omitempty"`
+	Label        dag.Label     `json:"label,omitzero"`
+	Pane         bool          `json:"pane"`                   // the session, at the node's pane
+	Conversation *Conversation `json:"conversation,omitempty"` // of an agent that has ended; it comes before the pane
+
+	run *run.Run
+}
+
+// Conversation is what a person can go on with by themselves.
+type Conversation struct {
+	ID   string `json:"id"`
+	Dir  string `json:"dir"`            // where it is opened
+	Lost string `json:"lost,omitempty"` // its own directory, when that is gone; Dir is then the project's
+
+	busy bool // the run is about to go on with it
+	kind string
+}
+
+// Session offers a look at a run.
+func Session(r *run.Run) *Offer { return &Offer{Pane: true, run: r} }
+
+// Attach says what is offered.
+func (p *Project) Attach(ctx context.Context, o Attach) (*Offer, error) {
+	if o.Node == "" {
+		r, err := p.Latest(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return Session(r), nil
+	}
+	v, i, err := p.node(ctx, o.Node)
+	if err != nil {
+		return nil, err
+	}
+	n, name := &v.Nodes[i], o.Node
+	if n.Spec.Role == dag.RoleGate {
+		err := fmt.Errorf("%s is a gate (%s): nothing runs in it, so it has no pane", name, n.Status.Label)
+		if Succeeded(n) {
+			return nil, err
+		}
+		return nil, &Hint{Err: err, Try: "cmux agents approve " + name}
+	}
+	offer := &Offer{Node: name, Label: n.Status.Label, run: v.Run}
+	if n.Fact.Live() && n.Left == nil {
+		if v.Run.Plan.Headless {
+			return nil, &Hint{Err: fmt.Errorf("%s runs headless (%s): it has no pane", name, n.Status.Label), Try: "cmux agents logs " + name + " -f"}
+		}
+		offer.Pane = true
+		return offer, nil
+	}
+	if !v.Run.Plan.Headless { // a session may still have its pane
+		if _, offer.Pane, err = runner.Session(ctx, v.Run); err != nil {
+			return nil, err
+		}
+	}
+	c := conversationOf(n, v.Run.Plan.Root)
+	if c == nil || o.Pane {
+		if offer.Pane {
+			return offer, nil
+		}
+		what, try := "it has no pane, and no conversation to open again", "cmux agents logs "+name
+		if c != nil {
+			what, try = "it has no pane any more", "cmux agents attach "+name
+		}
+		return nil, &Hint{Err: fmt.Errorf("%s (%s): %s", name, n.Status.Label, what), Try: try}
+	}
+	c.busy = n.Fact.Phase != dag.Ended && !left(n) && v.Holder != nil
+	offer.Conversation = c
+	return offer, nil
+}
+
+// conversationOf is the newest conversation of a node, and nil when it has
+// none. A directory that is gone cannot be opened in.
+func conversationOf(n *run.NodeView, root string) *Conversation {
+	for i := len(n.Attempts) - 1; i >= 0; i-- {
+		a := &n.Attempts[i]
+		id := a.Conversation
+		if id == "" && a.End != nil {
+			id = a.End.Conversation
+		}
+		if id == "" {
+			continue
+		}
+		c := &Conversation{ID: id, Dir: a.Place.Dir, kind: n.Spec.Agent}
+		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
+			c.Dir, c.Lost = root, c.Dir
+		}
+		return c
+	}
+	return nil
+}
+
+// Logs is the command that shows what the node did.
+func (o *Offer) Logs() string { return "cmux agents logs " + o.Node }
+
+// Reopen is the command that opens the conversation, in the environment of the
+// caller.
+func (p *Project) Reopen(o *Offer) (*exec.Cmd, error) {
+	if o.Conversation.busy {
+		return nil, &Hint{Err: fmt.Errorf("%s has no agent now, and the run is about to go on with it (%s)", o.Node, o.Label), Try: o.Logs()}
+	}
+	cmd, err := kinds.Reopen(o.Conversation.kind, p.Env, o.Conversation.ID)
+	if err != nil {
+		try := o.Logs()
+		if errors.Is(err, exec.ErrNotFound) {
+			try = "cmux doctor"
+		}
+		return nil, &Hint{Err: fmt.Errorf("the conversation of %s cannot be opened: %w", o.Node, err), Try: try}
+	}
+	cmd.Dir = o.Conversation.Dir
+	return cmd, nil
+}
+
+// ShellLine is cmd as a person would type it.
+func ShellLine(cmd *exec.Cmd) string {
+	words := make([]string, len(cmd.Args))
+	for i, a := range cmd.Args {
+		words[i] = say.Word(a)
+	}
+	return "cd " + say.Word(cmd.Dir) + " && " + strings.Join(words, " ")
+}
+
+// Show is the command that shows a terminal the session, at the pane of the
+// node if the offer is of one, which is brought to the front. Within tmux (mux
+// is what TMUX holds there, else empty) it opens a window of that tmux; outside
+// it needs a terminal.
+func (p *Project) Show(ctx context.Context, o *Offer, mux string, terminal bool) (argv []string, err error) {
+	r := o.run
+	server := runner.Server(r)
+	if server == nil {
+		return nil, &Hint{Err: fmt.Errorf("run %s is headless: there is no session", r.Plan.ID), Try: "cmux agents status --watch, or cmux agents logs NAME -f"}
+	}
+	session := r.Plan.Graph.Session
+	id, ok, err := runner.Session(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, &Hint{Err: fmt.Errorf("the session %s of run %s is gone", session, r.Plan.ID), Try: "cmux agents resume"}
+	}
+	if o.Node != "" {
+		if err := p.selectPane(ctx, r, *server, o.Node); err != nil {
+			return nil, err
+		}
+	}
+	if mux == "" {
+		if !terminal {
+			return nil, Usage("cmux agents status --watch", "there is no terminal to attach")
+		}
+		return server.AttachArgs(id)
+	}
+	if socket, _, _ := strings.Cut(mux, ","); filepath.Base(socket) == server.Socket {
+		// Already there: a session within itself would show nothing.
+		return []string{"tmux", "switch-client", "-t", string(id)}, nil
+	}
+	return server.AttachInsideArgs(id, session)
+}
+
+// selectPane brings the pane of a node to the front of its session.
+func (p *Project) selectPane(ctx context.Context, r *run.Run, server tmux.Server, node string) error {
+	v, err := r.View(ctx, p.Now())
+	if err != nil {
+		return err
+	}
+	n := &v.Nodes[r.Plan.Graph.Index(node)]
+	a := n.Attempt()
+	if a == nil || a.Pane == "" {
+		return &Hint{Err: fmt.Errorf("%s has no pane (%s)", node, n.Status.Label), Try: "cmux agents status"}
+	}
+	in, err := server.Exec(ctx, "display-message", "-p", "-t", a.Pane, "#{session_name}")
+	if err == nil && in != r.Plan.Graph.Session { // ids begin again with a new server
+		err = tmux.ErrNotFound
+	}
+	if err == nil {
+		_, err = server.Exec(ctx, "select-window", "-t", a.Pane)
+	}
+	if err == nil {
+		_, err = server.Exec(ctx, "select-pane", "-t", a.Pane)
+	}
+	if errors.Is(err, tmux.ErrNotFound) {
+		return &Hint{Err: fmt.Errorf("the pane of %s is gone", node), Try: "cmux agents logs " + node}
+	}
+	return err
+}
