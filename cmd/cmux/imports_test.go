@@ -44,11 +44,11 @@ var house = []struct {
 	{"agents/mcp", "agents/attempt agents/wrapper"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
 	{"agents/control/say", "agents/harmless"},
-	{"agents/control", "agents/agent agents/control/say agents/event agents/guard agents/harmless agents/kinds agents/proc agents/run agents/runner agents/tmux dag signals worktree"},
+	{"agents/control", "agents/agent agents/control/say agents/event agents/guard agents/harmless agents/kinds agents/proc agents/run agents/runner agents/seal agents/tmux dag signals worktree"},
 
 	{"cmd/cmux/early", ""},
 	{"cmd/cmux/quiet", ""},
-	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/kinds agents/mcp agents/origin agents/proc agents/run agents/runner agents/seal agents/tmux agents/wrapper cmd/cmux/early cmd/cmux/quiet dag signals worktree"},
+	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/kinds agents/mcp agents/origin agents/proc agents/run agents/runner agents/wrapper cmd/cmux/early cmd/cmux/quiet dag signals worktree"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

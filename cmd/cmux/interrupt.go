@@ -87,7 +87,7 @@ func (d *Deps) interruptedStart(ctx context.Context, r *run.Run, how string) err
 	if v, err = r.View(ctx, d.Now()); err != nil {
 		return left(r, "was made", err)
 	}
-	if v.Holder != nil || len(atWork(v)) > 0 {
+	if v.Holder != nil || len(control.AtWork(v)) > 0 {
 		return stillRunning(r, ended)
 	}
 	return &Hint{Err: left(r, "was made and is stopped", ended), Try: "cmux agents resume, or cmux agents start --new"}

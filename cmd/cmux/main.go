@@ -167,7 +167,7 @@ and a failure blocks exactly what depends on it.`,
 	root.AddGroup(&cobra.Group{ID: "main", Title: "Commands:"}, &cobra.Group{ID: "agent", Title: "What agents call:"})
 	root.SetHelpCommandGroupID("main")
 	root.SetCompletionCommandGroupID("main")
-	root.AddCommand(newAgentsCmd(d), newSnapshotsCmd(d), newDoctorCmd(d), newVersionCmd(d), newDoneCmd(d), newBlockedCmd(d), newOutputCmd(d), newHookCmd(d), newMCPCmd(d))
+	root.AddCommand(newAgentsCmd(d), newSnapshotsCmd(d), newDoctorCmd(d, nil), newVersionCmd(d), newDoneCmd(d), newBlockedCmd(d), newOutputCmd(d), newHookCmd(d), newMCPCmd(d))
 	checkArgs(root)
 	return root
 }
@@ -179,9 +179,9 @@ func newAgentsCmd(d *Deps) *cobra.Command {
 		Short:   "Start, watch and steer the graph of agents",
 		Example: "  cmux agents start",
 	}
-	cmd.AddCommand(newInitCmd(d), aPersons(newStartCmd(d)), newStatusCmd(d), newWaitCmd(d, nil), newLogsCmd(d, nil), aPersons(newAttachCmd(d, nil)), newDiffCmd(d, nil),
+	cmd.AddCommand(newInitCmd(d), aPersons(newStartCmd(d)), newStatusCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), aPersons(newAttachCmd(d, nil)), newDiffCmd(d, nil),
 		aPersons(newAnswerCmd(d, nil)), aPersons(newApproveCmd(d, nil)), aPersons(newOverrideCmd(d, nil)), aPersons(newReleaseCmd(d, nil)), newVerifyCmd(d, nil),
-		aPersons(newRetryCmd(d, nil)), aPersons(newStopCmd(d, nil)), aPersons(newResumeCmd(d, nil)), aPersons(newMergeCmd(d, nil)), aPersons(newSharedCmd(d, nil), "restore", "accept"), aPersons(newCleanupCmd(d, nil)), newSchemaCmd(d), newGraphCmd(d), newListCmd(d), newExecCmd(d), aPersons(newRunCmd(d)))
+		aPersons(newRetryCmd(d, nil)), aPersons(newStopCmd(d, nil)), aPersons(newResumeCmd(d, nil)), aPersons(newMergeCmd(d, nil)), aPersons(newSharedCmd(d, nil), "restore", "accept"), aPersons(newCleanupCmd(d, nil)), newSchemaCmd(d), newGraphCmd(d), newListCmd(d, nil), newExecCmd(d), aPersons(newRunCmd(d)))
 	return cmd
 }
 

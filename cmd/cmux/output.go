@@ -7,9 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"cmux/agents/control/say"
+	"cmux/agents/control"
 	"cmux/agents/run"
-	"cmux/agents/runner"
 	"cmux/dag"
 )
 
@@ -141,7 +140,7 @@ func narrate(w io.Writer) *narrator {
 
 // tell is a runner.Teller.
 func (n *narrator) tell(h *run.History, rec *run.Record) {
-	line := story(h, rec)
+	line := control.Story(h, rec)
 	if line == "" {
 		return
 	}
@@ -158,95 +157,4 @@ func (n *narrator) tell(h *run.History, rec *run.Record) {
 func (n *narrator) close() {
 	close(n.stop)
 	<-n.done
-}
-
-// parting says what a run that was stopped or interrupted still waits for.
-func parting(h *run.History, rec *run.Record) string {
-	var live []string
-	for i := range h.Nodes {
-		if h.Nodes[i].Fact.Live() {
-			live = append(live, h.Graph.Nodes[i].Name)
-		}
-	}
-	if len(live) == 0 {
-		return ""
-	}
-	why := "stopped"
-	if rec.Detail == run.HowInterrupted {
-		why = "interrupted (again: leaves at once)"
-	}
-	return fmt.Sprintf("%s: ending %s, for at most %s", why, say.List(live, 10), runner.StopPatience)
-}
-
-// story is a record in one line; empty for what goes without saying.
-func story(h *run.History, rec *run.Record) string {
-	line := ""
-	switch rec.Type {
-	case run.Stopped:
-		return parting(h, rec)
-	case run.Requested:
-		if rec.Detail == "" {
-			return ""
-		}
-		line = rec.How + " was refused: " + say.Line(rec.Detail)
-	case run.Moved:
-		line = say.Line(rec.Detail)
-	case run.Started:
-		line = "started"
-		if rec.Attempt > 1 {
-			line = fmt.Sprintf("started, attempt %d", rec.Attempt)
-		}
-	case run.AttemptEnd:
-		line = rec.End.Label().String()
-		if i := h.Graph.Index(rec.Node); i >= 0 {
-			if f := &h.Nodes[i].Fact; !f.StartedAt.IsZero() {
-				line += " after " + say.Span(rec.At.Sub(f.StartedAt))
-			}
-		}
-		if known(rec.End.Used) != nil {
-			line += ", " + usageText(rec.End.Used, dag.Budget{})
-		}
-		if rec.End.Retry {
-			line += ", to be tried again"
-		}
-		if rec.End.Detail != "" {
-			line += ": " + say.Line(rec.End.Detail)
-		}
-	case run.Vanished:
-		line = run.HowLost
-		if rec.How == run.HowStopped || rec.How == run.HowInterrupted {
-			line = rec.How
-		}
-	case run.Blocked:
-		line = "blocked by " + rec.Cause
-	case run.Overridden:
-		line = "decided by hand (" + rec.How + ")"
-		if rec.Coded {
-			line = "decided by hand (" + rec.How + ", with a code)"
-		}
-	case run.Opened:
-		line = "waits for approval: cmux agents approve " + rec.Node
-	case run.Reset:
-		line = "runs again"
-	case run.Incident:
-		line = "incident: " + say.Line(rec.Detail)
-	case run.Active:
-		switch rec.Activity {
-		case dag.NeedsInput, dag.AtLimit, dag.Checking:
-			line = dag.LiveLabel(rec.Activity, time.Time{}).String()
-		}
-		if rec.Activity == dag.NeedsInput {
-			line += ": " + say.Line(rec.Detail)
-		}
-	}
-	if line == "" {
-		return ""
-	}
-	if rec.Node == "" && rec.Type == run.Incident {
-		return line
-	}
-	if rec.Node == "" {
-		return ""
-	}
-	return rec.Node + ": " + line
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"cmux/agents/control"
-	"cmux/agents/run"
 )
 
 // Hint is an error with the way out of it.
@@ -32,9 +31,3 @@ func (d *Deps) root(ctx context.Context) (string, error) {
 	}
 	return p.Root, nil
 }
-
-// isSuccess reports whether what depends on a node may start.
-func isSuccess(n *run.NodeView) bool { return control.Succeeded(n) }
-
-// over reports whether nothing more happens in a run by itself.
-func over(v *run.View) bool { return control.Over(v) }

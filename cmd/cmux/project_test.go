@@ -7,15 +7,6 @@ import (
 	"cmux/worktree"
 )
 
-func TestNearest(t *testing.T) {
-	names := []string{"schema", "api", "web", "api-tests"}
-	for s, want := range map[string]string{"shema": "schema", "API": "api", "wbe": "web", "api-t": "api-tests", "sch": "schema", "deploy": "", "": ""} {
-		if got := nearest(s, names); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", s, got, want)
-		}
-	}
-}
-
 func TestGetenvTakesTheLast(t *testing.T) {
 	d := &IO{Env: []string{"A=1", "AB=2", "A=3"}}
 	if got := d.Getenv("A"); got != "3" {

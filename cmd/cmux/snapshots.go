@@ -1,13 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"cmux/worktree"
+	"cmux/agents/control"
 )
 
 func newSnapshotsCmd(d *Deps) *cobra.Command {
@@ -17,25 +16,18 @@ func newSnapshotsCmd(d *Deps) *cobra.Command {
 		Short:   "Work that cmux saved before it removed or reset something",
 		Example: "  cmux snapshots list",
 	}
-	cmd.AddCommand(newSnapshotsListCmd(d), aPersons(newSnapshotsRestoreCmd(d)))
+	cmd.AddCommand(newSnapshotsListCmd(d, nil), aPersons(newSnapshotsRestoreCmd(d, nil)))
 	return cmd
 }
 
-// snapshotReport is one entry of snapshots list --json.
-type snapshotReport struct {
-	ID        string    `json:"id"`
-	Time      time.Time `json:"time"`
-	Reason    string    `json:"reason"`
-	Branch    string    `json:"branch"`
-	Path      string    `json:"path"`
-	Commit    string    `json:"commit"`
-	Head      string    `json:"head"`
-	Operation string    `json:"operation"`
-	Omitted   []string  `json:"omitted"`
+type snapshotsListOptions struct {
+	*IO
+	Project projectFunc
+	JSON    bool
 }
 
-func newSnapshotsListCmd(d *Deps) *cobra.Command {
-	var asJSON bool
+func newSnapshotsListCmd(d *Deps, runF func(context.Context, *snapshotsListOptions) error) *cobra.Command {
+	o := &snapshotsListOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List saved work, newest first",
@@ -45,44 +37,46 @@ where operation is a merge or rebase that was in progress and omitted the paths
 that were too large to save and are ignored by git.`,
 		Example: "  cmux snapshots list --json",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			repo, err := d.repo(cmd)
-			if err != nil {
-				return err
-			}
-			all, err := repo.Snapshots(cmd.Context())
-			if err != nil {
-				return err
-			}
-			slices.Reverse(all)
-			if asJSON {
-				out := make([]snapshotReport, len(all))
-				for i, s := range all {
-					out[i] = snapshotReport{ID: s.ID, Time: s.Time, Reason: s.Reason, Branch: s.Branch, Path: s.Path,
-						Commit: s.Commit, Head: s.Head, Operation: s.Operation, Omitted: append([]string{}, s.Omitted...)}
-				}
-				return printJSON(d.Out, out)
-			}
-			if len(all) == 0 {
-				_, err := fmt.Fprintln(d.Out, "No saved work.")
-				return err
-			}
-			rows := make([][]string, len(all))
-			for i, s := range all {
-				rows[i] = []string{s.ID, s.Time.Local().Format("2006-01-02 15:04"), orDash(s.Branch), orDash(s.Reason)}
-			}
-			columns := []column{{head: "SNAPSHOT"}, {head: "TAKEN", give: 2, least: 16}, {head: "BRANCH", give: 1, least: 8}, {head: "WHY", give: 3, least: 10}}
-			fmt.Fprint(d.Out, table(columns, rows, d.width(), d.colour()))
-			_, err = fmt.Fprintln(d.Err, "Bring one back with: cmux snapshots restore SNAPSHOT")
-			return err
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runSnapshotsList)(cmd.Context(), o) },
 	}
-	jsonFlag(cmd, &asJSON)
+	jsonFlag(cmd, &o.JSON)
 	return cmd
 }
 
-func newSnapshotsRestoreCmd(d *Deps) *cobra.Command {
-	var to worktree.RestoreSpec
+func runSnapshotsList(ctx context.Context, o *snapshotsListOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := p.Snapshots(ctx)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return printJSON(o.Out, all)
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(o.Out, "No saved work.")
+		return err
+	}
+	rows := make([][]string, len(all))
+	for i, s := range all {
+		rows[i] = []string{s.ID, s.Time.Local().Format("2006-01-02 15:04"), orDash(s.Branch), orDash(s.Reason)}
+	}
+	columns := []column{{head: "SNAPSHOT"}, {head: "TAKEN", give: 2, least: 16}, {head: "BRANCH", give: 1, least: 8}, {head: "WHY", give: 3, least: 10}}
+	fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour()))
+	_, err = fmt.Fprintln(o.Err, "Bring one back with: cmux snapshots restore SNAPSHOT")
+	return err
+}
+
+type snapshotsRestoreOptions struct {
+	*IO
+	Project projectFunc
+	control.Restore
+}
+
+func newSnapshotsRestoreCmd(d *Deps, runF func(context.Context, *snapshotsRestoreOptions) error) *cobra.Command {
+	o := &snapshotsRestoreOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use:   "restore SNAPSHOT",
 		Short: "Bring saved work back",
@@ -95,54 +89,43 @@ overwritten: what is in the way is named.`,
 		Args:    cobra.ExactArgs(1),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var ids []string
-			if repo, err := d.repo(cmd); err == nil && len(args) == 0 {
-				all, _ := repo.Snapshots(cmd.Context())
-				for _, s := range slices.Backward(all) {
+			if p, err := o.Project(cmd.Context()); err == nil && len(args) == 0 {
+				all, _ := p.Snapshots(cmd.Context())
+				for _, s := range all {
 					ids = append(ids, s.ID)
 				}
 			}
 			return ids, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			repo, err := d.repo(cmd)
-			if err != nil {
-				return err
-			}
-			s, err := repo.FindSnapshot(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if to.Path != "" {
-				to.Path = d.caller().Abs(to.Path)
-			}
-			tree, err := repo.Restore(cmd.Context(), s, to)
-			if err != nil {
-				return err
-			}
-			switch {
-			case tree.Path == "":
-				_, err = fmt.Fprintf(d.Out, "Restored branch %s at %.12s.\n", tree.Branch, tree.Head)
-			case tree.Branch == "":
-				_, err = fmt.Fprintf(d.Out, "Restored %s into %s (no branch).\n", s.ID, tree.Path)
-			default:
-				_, err = fmt.Fprintf(d.Out, "Restored %s into %s on branch %s.\n", s.ID, tree.Path, tree.Branch)
-			}
-			for _, k := range s.Kept {
-				_, err = fmt.Fprintf(d.Out, "It also kept %s, which only %s named: git show %[1]s\n", k.ID, k.From)
-			}
-			return err
+			o.Snapshot = args[0]
+			return either(runF, runSnapshotsRestore)(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringVar(&to.Path, "to", "", "worktree to restore into (default: where it was)")
-	cmd.Flags().StringVar(&to.Branch, "branch", "", "branch to restore on (default: the one it was on)")
+	cmd.Flags().StringVar(&o.To, "to", "", "worktree to restore into (default: where it was)")
+	cmd.Flags().StringVar(&o.Branch, "branch", "", "branch to restore on (default: the one it was on)")
 	return cmd
 }
 
-// repo is the project's repository.
-func (d *Deps) repo(cmd *cobra.Command) (*worktree.Repo, error) {
-	root, err := d.root(cmd.Context())
+func runSnapshotsRestore(ctx context.Context, o *snapshotsRestoreOptions) error {
+	p, err := o.Project(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return worktree.Open(cmd.Context(), root)
+	res, err := p.Restore(ctx, o.Restore)
+	if err != nil {
+		return err
+	}
+	switch {
+	case res.Path == "":
+		_, err = fmt.Fprintf(o.Out, "Restored branch %s at %.12s.\n", res.Branch, res.Head)
+	case res.Branch == "":
+		_, err = fmt.Fprintf(o.Out, "Restored %s into %s (no branch).\n", res.Snapshot, res.Path)
+	default:
+		_, err = fmt.Fprintf(o.Out, "Restored %s into %s on branch %s.\n", res.Snapshot, res.Path, res.Branch)
+	}
+	for _, k := range res.Kept {
+		_, err = fmt.Fprintf(o.Out, "It also kept %s, which only %s named: git show %[1]s\n", k.ID, k.From)
+	}
+	return err
 }

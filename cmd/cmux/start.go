@@ -106,7 +106,7 @@ func (d *Deps) prepare(ctx context.Context, f startFlags) (r *run.Run, how strin
 		fmt.Fprintf(d.Err, "Run %s is not finished: going on with it (--new ends it and begins another).\n", u.Plan.ID)
 		return u, runner.HowResume, u.WriteEnv(d.Env)
 	}
-	notes, unfit := preflight(ctx, l)
+	notes, unfit := control.Preflight(ctx, l)
 	if err := ctx.Err(); err != nil {
 		return nil, "", err // what was looked for in vain may well be there
 	}
@@ -211,7 +211,7 @@ func (d *Deps) headless(ctx context.Context, r *run.Run, how string) error {
 	case state == dag.RunFailed:
 		return silent{errUnfinished}
 	case ctx.Err() != nil:
-		if at := atWork(v); len(at) > 0 {
+		if at := control.AtWork(v); len(at) > 0 {
 			return &Hint{Err: control.Tag(fmt.Errorf("%s did not end within %s of being told to", strings.Join(at, ", "), runner.StopPatience), errInterrupted), Try: "cmux agents stop"}
 		}
 		return &Hint{Err: errInterrupted, Try: "cmux agents resume"}
@@ -290,7 +290,7 @@ func launchTable(l *runner.Launch, width int, colour bool) string {
 	fmt.Fprintf(&b, "\n%s: %s, %s, %s; at most %d at a time, session %s\n", say.Count(g.Len(), "agent"), say.Count(trees, "worktree"),
 		say.Count(reviews, "review"), say.Count(gates, "gate"), g.MaxParallel, g.Session)
 	if g.Budget.Tokens > 0 {
-		fmt.Fprintf(&b, "budget: %s tokens for all agents together\n", short(g.Budget.Tokens))
+		fmt.Fprintf(&b, "budget: %s tokens for all agents together\n", say.Short(g.Budget.Tokens))
 	}
 	base := fmt.Sprintf("base: %s (%.12s)", l.Base.Ref, l.Base.Commit)
 	if !l.Dirt.Clean() {

@@ -11,6 +11,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
+	"cmux/agents/control"
 	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -138,19 +139,10 @@ func TestStatusOfUse(t *testing.T) {
 		golden(t, fmt.Sprintf("status/used-%d.txt", width), renderStatus(v, noon, look{width: width}))
 	}
 	var b bytes.Buffer
-	if err := printJSON(&b, newStatusReport(v)); err != nil {
+	if err := printJSON(&b, control.NewReport(v)); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "status/used.json", b.String())
-}
-
-func TestShort(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1k", 1049: "1k", 1050: "1.1k", 12_345: "12.3k", 999_949: "999.9k", 999_950: "1M",
-		2_000_000: "2M", 12_345_678: "12.3M", 999_999_999: "1G", 1_234_567_890: "1.2G", 12_345_678_901_234: "12345.7G"} {
-		if got := short(n); got != want {
-			t.Errorf("%d is %s, want %s", n, got, want)
-		}
-	}
 }
 
 func TestStatusSaysWhatStandsInTheWay(t *testing.T) {
@@ -171,7 +163,7 @@ func TestStatusOfStrays(t *testing.T) {
 	v := everything(t)
 	v.Strays = []string{"aip.done", "nothing-like-it.done", "web"}
 	var b bytes.Buffer
-	if err := printJSON(&b, newStatusReport(v)); err != nil {
+	if err := printJSON(&b, control.NewReport(v)); err != nil {
 		t.Fatal(err)
 	}
 	var report struct {
@@ -199,7 +191,7 @@ func TestStatusIsSafeToPrint(t *testing.T) {
 
 func TestStatusJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := printJSON(&b, newStatusReport(everything(t))); err != nil {
+	if err := printJSON(&b, control.NewReport(everything(t))); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "status/status.json", b.String())

@@ -112,22 +112,3 @@ func shorten(columns []column, widths []int, width int) bool {
 	}
 	return true
 }
-
-// short writes a count as 999, 12.3k, 4M or 1.2G.
-func short(n int64) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	tenths, unit := n, ""
-	for _, unit = range []string{"k", "M", "G"} {
-		tenths = (n + 50) / 100 // so many tenths of the unit
-		if tenths < 10_000 {
-			break
-		}
-		n /= 1000
-	}
-	if tenths%10 == 0 {
-		return fmt.Sprintf("%d%s", tenths/10, unit)
-	}
-	return fmt.Sprintf("%d.%d%s", tenths/10, tenths%10, unit)
-}

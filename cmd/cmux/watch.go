@@ -9,55 +9,55 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"cmux/agents/control"
 	"cmux/agents/harmless"
 	"cmux/agents/run"
 	"cmux/dag"
-	"cmux/signals"
 )
 
-const (
-	// redraw is the shortest time between two looks at a run: faster than
-	// people read, and slow enough to cost nothing.
-	redraw = 100 * time.Millisecond
-	// rescan is the safety net below file events.
-	rescan = 2 * time.Second
-)
+// redraw is the shortest time between two lines of a run that tells its story:
+// faster than people read.
+const redraw = 100 * time.Millisecond
 
-// watchRun shows the newest run of the project until the person leaves.
-func watchRun(ctx context.Context, d *Deps, root string, verbose bool) error {
-	r, err := run.Latest(root)
-	if err != nil {
-		return noRun(err)
-	}
-	return showWhile(ctx, d, r, verbose, false)
+// watching shows a run as it goes on.
+type watching struct {
+	*IO
+	now     func() time.Time
+	verbose bool
+	stays   bool // no key ends it
 }
 
-// showRun shows r in the terminal until hide is called, for the process that
+func (s *IO) watching(now func() time.Time, verbose bool) *watching {
+	return &watching{IO: s, now: now, verbose: verbose}
+}
+
+// start shows r in the terminal until hide is called, for the process that
 // carries it: no key ends it. The last table stays on the screen.
-func showRun(ctx context.Context, d *Deps, r *run.Run) (hide func()) {
+func (w *watching) start(ctx context.Context, r *run.Run) (hide func()) {
+	w.stays = true
 	ctx, cancel := context.WithCancel(ctx)
 	shown := make(chan error, 1)
-	go func() { shown <- showWhile(ctx, d, r, false, true) }()
+	go func() { shown <- w.show(ctx, r) }()
 	return func() {
 		cancel()
 		if err := <-shown; err != nil && !errors.Is(err, context.Canceled) {
-			fmt.Fprintf(d.Err, "cmux: the table could not be shown: %v\n", err)
+			fmt.Fprintf(w.Err, "cmux: the table could not be shown: %v\n", err)
 		}
-		if v, err := r.View(context.WithoutCancel(ctx), d.Now()); err == nil {
-			fmt.Fprint(d.Out, renderStatus(v, d.Now(), d.look()))
+		if v, err := r.View(context.WithoutCancel(ctx), w.now()); err == nil {
+			fmt.Fprint(w.Out, renderStatus(v, w.now(), w.look()))
 		}
 	}
 }
 
-// showWhile shows r until ctx ends or, unless it stays, the person leaves.
-func showWhile(ctx context.Context, d *Deps, r *run.Run, verbose, stays bool) error {
+// show shows r until ctx ends or, unless it stays, the person leaves.
+func (w *watching) show(ctx context.Context, r *run.Run) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	views := make(chan *run.View)
 	followed := make(chan error, 1)
 	go func() {
 		defer close(views)
-		followed <- follow(ctx, r, d.Now, func(v *run.View) bool {
+		followed <- control.Follow(ctx, r, w.now, func(v *run.View) bool {
 			select {
 			case views <- v:
 				return true
@@ -66,7 +66,7 @@ func showWhile(ctx context.Context, d *Deps, r *run.Run, verbose, stays bool) er
 			}
 		})
 	}()
-	err := showViews(ctx, d, views, verbose, stays)
+	err := w.views(ctx, views)
 	cancel()
 	for range views { // nobody looks any more
 	}
@@ -76,53 +76,15 @@ func showWhile(ctx context.Context, d *Deps, r *run.Run, verbose, stays bool) er
 	return err
 }
 
-// follow calls see with a view of r now and after each change, until see
-// returns false or ctx ends. It reads at most every redraw.
-func follow(ctx context.Context, r *run.Run, now func() time.Time, see func(*run.View) bool) error {
-	w := signals.Watch(ctx, r.Dir, r.Requests(), r.Signals(), run.Folder(r.Plan.Root))
-	defer w.Close()
-	tick := time.NewTicker(rescan)
-	defer tick.Stop()
-	for {
-		began := time.Now()
-		v, err := r.View(ctx, now())
-		if err != nil {
-			return err
-		}
-		// A large run takes longer to read, and is read less often: looking on
-		// never costs the run itself more than a tenth of a processor.
-		pause := time.NewTimer(max(redraw, 10*time.Since(began)))
-		if !see(v) {
-			pause.Stop()
-			return nil
-		}
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return ctx.Err()
-		}
-		select {
-		case _, open := <-w.C:
-			if !open {
-				return ctx.Err()
-			}
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// showViews shows views as they come: as a table that fills the terminal, or,
+// views shows views as they come: as a table that fills the terminal, or,
 // where there is none, as a line for each change. It returns when the person
 // leaves, when views is closed (the terminal then keeps the last table), or
 // with ctx.
-func showViews(ctx context.Context, d *Deps, views <-chan *run.View, verbose, stays bool) error {
-	if !d.interactive() {
-		return printChanges(ctx, d, views)
+func (w *watching) views(ctx context.Context, views <-chan *run.View) error {
+	if !w.interactive() {
+		return w.changes(ctx, views)
 	}
-	p := tea.NewProgram(watchModel{now: d.Now, look: look{colour: d.colour(), verbose: verbose}, stays: stays}, tea.WithContext(ctx), tea.WithInput(d.In), tea.WithOutput(raw(d.Out)), tea.WithAltScreen(), tea.WithoutSignalHandler())
+	p := tea.NewProgram(watchModel{now: w.now, look: look{colour: w.colour(), verbose: w.verbose}, stays: w.stays}, tea.WithContext(ctx), tea.WithInput(w.In), tea.WithOutput(raw(w.Out)), tea.WithAltScreen(), tea.WithoutSignalHandler())
 	ended := make(chan struct{})
 	fed := make(chan struct{})
 	go func() {
@@ -143,8 +105,8 @@ func showViews(ctx context.Context, d *Deps, views <-chan *run.View, verbose, st
 	final, err := p.Run()
 	close(ended)
 	<-fed
-	if m, ok := final.(watchModel); ok && m.view != nil && !stays {
-		fmt.Fprint(d.Out, renderStatus(m.view, d.Now(), look{d.width(), d.colour(), verbose}))
+	if m, ok := final.(watchModel); ok && m.view != nil && !w.stays {
+		fmt.Fprint(w.Out, renderStatus(m.view, w.now(), look{w.width(), w.colour(), w.verbose}))
 	}
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		return ctx.Err()
@@ -228,9 +190,9 @@ func (m watchModel) View() string {
 	return harmless.Styled(strings.Join(lines[m.top:end], "\n")+"\n"+strings.Join(keys, "  "), m.look.colour)
 }
 
-// printChanges writes a line for each node whose label changed, and for the
+// changes writes a line for each node whose label changed, and for the
 // run.
-func printChanges(ctx context.Context, d *Deps, views <-chan *run.View) error {
+func (w *watching) changes(ctx context.Context, views <-chan *run.View) error {
 	var last []dag.Label
 	state := ""
 	for {
@@ -239,25 +201,25 @@ func printChanges(ctx context.Context, d *Deps, views <-chan *run.View) error {
 			if !open {
 				return nil
 			}
-			at := d.Now().Format("15:04:05")
+			at := w.now().Format("15:04:05")
 			if last == nil {
 				last = make([]dag.Label, len(v.Nodes))
 			}
 			for i := range v.Nodes {
 				if label := v.Nodes[i].Status.Label; i < len(last) && !label.Same(last[i]) {
 					last[i] = label
-					if _, err := fmt.Fprintf(d.Out, "%s %s: %s\n", at, v.Nodes[i].Spec.Name, label); err != nil {
+					if _, err := fmt.Fprintf(w.Out, "%s %s: %s\n", at, v.Nodes[i].Spec.Name, label); err != nil {
 						return err
 					}
 				}
 			}
 			if s := string(v.RunState); s != state {
 				state = s
-				if _, err := fmt.Fprintf(d.Out, "%s run %s: %s\n", at, v.Run.Plan.ID, s); err != nil {
+				if _, err := fmt.Fprintf(w.Out, "%s run %s: %s\n", at, v.Run.Plan.ID, s); err != nil {
 					return err
 				}
 			}
-			if over(v) {
+			if control.Over(v) {
 				return nil
 			}
 		case <-ctx.Done():

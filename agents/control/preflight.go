@@ -1,4 +1,4 @@
-package main
+package control
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"cmux/dag"
 )
 
-// preflight looks, before anything is made, for what would keep the agents of
+// Preflight looks, before anything is made, for what would keep the agents of
 // a launch from working. The error names all that must be put right first; the
 // notes are for the table.
-func preflight(ctx context.Context, l *runner.Launch) (notes []string, err error) {
+func Preflight(ctx context.Context, l *runner.Launch) (notes []string, err error) {
 	for i := range l.Graph.Nodes {
 		if n := &l.Graph.Nodes[i]; hasAgent(n) {
 			for _, m := range kinds.Missing(n) {
@@ -76,8 +76,8 @@ func kindsOf(g *dag.Graph) []use {
 // examineKinds looks at every kind that has a program, as start would at those
 // that g uses: what is in order, then a finding for each thing that is amiss.
 // With a kind that g does not use nothing is wrong.
-func examineKinds(ctx context.Context, env []string, root string, g *dag.Graph) []finding {
-	var all []finding
+func examineKinds(ctx context.Context, env []string, root string, g *dag.Graph) []Finding {
+	var all []Finding
 	used, installed := kindsOf(g), kinds.Installed(env)
 	for _, c := range kinds.Listed() {
 		if c.Can.Program == "" {
@@ -88,7 +88,7 @@ func examineKinds(ctx context.Context, env []string, root string, g *dag.Graph) 
 		if k >= 0 {
 			u = used[k]
 		} else if !slices.Contains(installed, c.Name) {
-			all = append(all, finding{What: c.Name, OK: true, Detail: "not installed; no node uses it"})
+			all = append(all, Finding{What: c.Name, OK: true, Detail: "not installed; no node uses it"})
 			continue
 		}
 		u.setup.Env, u.setup.Root = env, root
@@ -98,10 +98,10 @@ func examineKinds(ctx context.Context, env []string, root string, g *dag.Graph) 
 			unused = "no node uses it"
 		}
 		if facts := join(", ", append(slices.Clone(fit.Facts), unused)...); facts != "" {
-			all = append(all, finding{What: c.Name, OK: true, Detail: facts})
+			all = append(all, Finding{What: c.Name, OK: true, Detail: facts})
 		}
 		for _, p := range fit.Problems {
-			all = append(all, finding{What: c.Name, OK: !p.Fatal || k < 0, Detail: join("; ", p.What, unused), Try: p.Try})
+			all = append(all, Finding{What: c.Name, OK: !p.Fatal || k < 0, Detail: join("; ", p.What, unused), Try: p.Try})
 		}
 	}
 	return all

@@ -1,0 +1,239 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"cmux/agents/control/say"
+	"cmux/agents/proc"
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/agents/seal"
+	"cmux/agents/tmux"
+	"cmux/dag"
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// Finding is one thing that doctor looked at.
+type Finding struct {
+	What   string `json:"what"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Try    string `json:"try"` // the way out, when not OK; also of what will matter only later
+}
+
+// Examine looks at everything that can be looked at.
+func (c Caller) Examine(ctx context.Context) []Finding {
+	var all []Finding
+	add := func(what, detail string, err error, try string) {
+		f := Finding{What: what, OK: err == nil, Detail: detail}
+		if err != nil {
+			f.Detail, f.Try = found(err)
+			if try != "" {
+				f.Try = try
+			}
+		}
+		all = append(all, f)
+	}
+	add("tmux", "usable", tmux.Check(ctx), "install tmux 3.2 or newer, or use cmux agents start --headless")
+	if orphans, err := runner.TmuxServer("", c.Getenv("CMUX_TMUX_SOCKET")).Orphans(); err != nil {
+		add("tmux clients", "", err, "")
+	} else if len(orphans) > 0 {
+		all = append(all, Finding{What: "tmux clients", Detail: "left by a cmux that was killed, and can keep the tmux server from working and from ending: " + proc.Names(orphans),
+			Try: "cmux agents start ends them, and so does kill -9 " + pids(orphans)})
+	}
+	p, err := Open(ctx, c)
+	if err != nil {
+		add("project", "", err, "")
+		return append(all, examineKinds(ctx, c.Env, "", nil)...)
+	}
+	root := p.Root
+	repo, err := worktree.Open(ctx, root)
+	add("git", "repository "+root, err, "")
+	add("folder", run.Folder(root)+" can be written", writable(root), "make it writable for you: chmod u+rwx "+run.Folder(root))
+	path := p.Config("")
+	var graph *dag.Graph
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		add("configuration", "none yet (cmux agents init)", nil, "")
+	} else {
+		g, warnings, err := p.ReadConfig(ctx, path)
+		detail := ""
+		if err == nil {
+			graph = g
+			detail = fmt.Sprintf("%s: %s, %s", p.Short(path), say.Count(g.Len(), "agent"), say.Count(len(warnings), "warning"))
+		}
+		add("configuration", detail, err, "")
+	}
+	all = append(all, examineKinds(ctx, c.Env, root, graph)...)
+	key, _ := seal.Path()
+	_, noKey := seal.Find()
+	if errors.Is(noKey, fs.ErrNotExist) {
+		key, noKey = key+" is not there; the next new run makes one", nil
+	}
+	add("key", key, noKey, "")
+	r, err := run.Latest(root)
+	switch {
+	case errors.Is(err, run.ErrNone):
+		add("run", "none yet", nil, "")
+	case err != nil && noKey == nil:
+		add("run", "", err, "")
+	}
+	if r != nil {
+		all = append(all, p.examineRun(ctx, r)...)
+	}
+	if err != nil && !errors.Is(err, run.ErrNone) {
+		return all // whose the markers and worktrees are, only the run could say
+	}
+	all = append(all, foreignMarkers(root, r)...)
+	if repo != nil {
+		all = append(all, p.leftovers(ctx, repo, r))
+	}
+	return all
+}
+
+// pids are the processes' numbers, as kill takes them.
+func pids(ps []proc.Process) string {
+	var all []string
+	for _, p := range ps {
+		all = append(all, strconv.Itoa(p.PID))
+	}
+	return strings.Join(all, " ")
+}
+
+// found takes an error apart into what is wrong, in a line, and the way out.
+func found(err error) (text, try string) {
+	text, try = Explain(err)
+	return strings.ReplaceAll(text, "\n", "; "), try
+}
+
+// writable reports whether a file can be made in .cmux, or .cmux itself.
+func writable(root string) error {
+	dir := run.Folder(root)
+	if err := signals.Expect(dir, fs.ModeDir); err != nil {
+		return err
+	}
+	if _, err := signals.Type(dir); errors.Is(err, fs.ErrNotExist) {
+		dir = root
+	}
+	probe := filepath.Join(dir, ".cmux-doctor-"+strconv.Itoa(os.Getpid()))
+	if err := signals.PutFile(probe, nil, 0o600); err != nil {
+		return err
+	}
+	return signals.RemoveFile(probe)
+}
+
+func (p *Project) examineRun(ctx context.Context, r *run.Run) []Finding {
+	v, err := r.View(ctx, p.Now())
+	if err != nil {
+		text, try := found(err)
+		return []Finding{{What: "run", Detail: text, Try: try}}
+	}
+	f := Finding{What: "run", OK: true, Detail: fmt.Sprintf("%s is %s", r.Plan.ID, v.RunState)}
+	if v.Holder != nil {
+		f.Detail += ", runner " + v.Holder.String()
+	}
+	if v.RunState == dag.RunNoRunner {
+		f.OK, f.Try = false, "cmux agents resume"
+	}
+	if at := AtWork(v); len(at) > 0 && v.Holder == nil {
+		f.OK = false
+		f.Detail += "; still at work without a runner: " + say.List(at, 10)
+		f.Try = "cmux agents resume, or cmux agents stop to end them"
+	}
+	all := []Finding{f}
+	if lines, err := v.Passed(true); err != nil {
+		text, try := found(err)
+		all = append(all, Finding{What: "records", Detail: text, Try: try})
+	} else if len(lines) > 0 {
+		all = append(all, Finding{What: "records", Detail: "lines that count for nothing: " + say.List(lines, 10),
+			Try: "look at them in " + r.Records() + "; cmux agents status shows what the others say"})
+	}
+	if v.ConfigChanged {
+		all = append(all, Finding{What: "plan", OK: true, Detail: "the configuration differs from the plan that the run has frozen", Try: UpdateWay(v)})
+	}
+	for i := range v.Nodes {
+		n := &v.Nodes[i]
+		if l := n.Status.Label; l.State == dag.NodeFailed && l.Reason == dag.ReasonBadMarker {
+			all = append(all, Finding{What: "marker", Detail: n.Spec.Name + ": " + say.Line(n.Status.Reason),
+				Try: "cmux agents retry " + n.Spec.Name + ", or cmux agents override " + n.Spec.Name})
+		}
+	}
+	return all
+}
+
+// foreignMarkers names the files among the markers that belong to no node.
+func foreignMarkers(root string, r *run.Run) []Finding {
+	var names []string
+	if r != nil {
+		names = r.Plan.Graph.Names()
+	}
+	_, others, err := signals.NewScanner(run.SignalsDir(root), names).Scan(time.Now())
+	switch {
+	case errors.Is(err, signals.ErrNoDir):
+		return nil
+	case err != nil:
+		text, try := found(err)
+		return []Finding{{What: "markers", Detail: text, Try: try}}
+	case len(others) > 0:
+		if r != nil {
+			for k, file := range others {
+				if i := strayFor(r.Plan.Graph, file); i >= 0 {
+					others[k] = file + " (did you mean " + r.Plan.Graph.Nodes[i].Name + signals.Suffix + "?)"
+				}
+			}
+		}
+		return []Finding{{What: "markers", Detail: "files that belong to no node of the newest run: " + say.List(others, 10),
+			Try: "cd " + run.SignalsDir(root) + " and remove them, unless they are overrides for the next run"}}
+	}
+	return []Finding{{What: "markers", OK: true, Detail: "only those of the run"}}
+}
+
+// leftovers names worktrees that cmux lent and that no run of the project
+// still needs.
+func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, r *run.Run) Finding {
+	f := Finding{What: "worktrees", OK: true, Detail: "none left over"}
+	out, err := p.Git(ctx, repo.Root, "worktree", "list", "--porcelain", "-z")
+	if err != nil {
+		f.OK = false
+		f.Detail, f.Try = found(err)
+		return f
+	}
+	current := ""
+	if r != nil {
+		current = r.Plan.Graph.Session + "/"
+	}
+	var left, missing []string
+	for line := range strings.SplitSeq(out, "\x00") {
+		path, ok := strings.CutPrefix(line, "worktree ")
+		if !ok || path == repo.Root {
+			continue
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			missing = append(missing, path)
+			continue
+		}
+		t, err := repo.Tree(ctx, path)
+		if err != nil || t.Owner == "" {
+			continue // not cmux's
+		}
+		name, ours := strings.CutPrefix(t.Owner, current)
+		if r == nil || !ours || r.Plan.Graph.Index(filepath.Base(name)) < 0 {
+			left = append(left, path)
+		}
+	}
+	if len(left) > 0 {
+		f.OK, f.Detail = false, "lent to nodes that the newest run does not have: "+say.List(left, 10)
+		f.Try = "look into them (git -C PATH status), then git worktree remove PATH"
+	} else if len(missing) > 0 {
+		f.OK, f.Detail, f.Try = false, "registered and gone: "+say.List(missing, 10), "git worktree prune"
+	}
+	return f
+}

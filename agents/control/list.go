@@ -1,0 +1,84 @@
+package control
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// PastRun is a run of the project in a few words.
+type PastRun struct {
+	ID        string       `json:"id"`
+	State     dag.RunState `json:"state"`
+	Session   string       `json:"session"`
+	Config    string       `json:"config"`
+	Base      string       `json:"base"`
+	Nodes     int          `json:"nodes"`
+	Done      int          `json:"done"`
+	StartedAt *time.Time   `json:"started_at"`
+	EndedAt   *time.Time   `json:"ended_at"`
+}
+
+// Runs is the project's runs, newest first, and what is damaged among them: one
+// damaged folder does not hide the others.
+func (p *Project) Runs(ctx context.Context) (all []PastRun, damaged []error, err error) {
+	ids, err := run.List(p.Root)
+	if err != nil {
+		return nil, nil, err
+	}
+	all = make([]PastRun, 0, len(ids))
+	for _, id := range slices.Backward(ids) {
+		one, err := p.pastRun(ctx, id)
+		if err != nil {
+			damaged = append(damaged, err)
+			continue
+		}
+		all = append(all, one)
+	}
+	return all, damaged, nil
+}
+
+func (p *Project) pastRun(ctx context.Context, id string) (PastRun, error) {
+	r, err := run.Open(p.Root, id)
+	if err != nil {
+		return PastRun{}, err
+	}
+	v, err := r.View(ctx, p.Now())
+	if err != nil {
+		return PastRun{}, err
+	}
+	one := PastRun{ID: id, State: v.RunState, Session: r.Plan.Graph.Session, Config: r.Plan.Config, Base: r.Plan.Base,
+		Nodes: len(v.Nodes), StartedAt: moment(v.StartedAt), EndedAt: moment(v.EndedAt)}
+	for i := range v.Nodes {
+		if Succeeded(&v.Nodes[i]) {
+			one.Done++
+		}
+	}
+	return one, nil
+}
+
+// Nodes names the nodes of the newest run that fit.
+func (p *Project) Nodes(ctx context.Context, fits func(*dag.Node) bool) ([]string, error) {
+	r, err := p.Latest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range r.Plan.Graph.Nodes {
+		if n := &r.Plan.Graph.Nodes[i]; fits(n) {
+			names = append(names, n.Name)
+		}
+	}
+	return names, nil
+}
+
+// moment is t for JSON: null for none.
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,131 @@
+package control
+
+import (
+	"fmt"
+	"strings"
+
+	"cmux/agents/control/say"
+	"cmux/agents/run"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// Notice is what a person is told below the table of a run.
+type Notice struct {
+	Text string `json:"text"`
+	Long bool   `json:"-"` // it may be longer than a line
+}
+
+// Notices says what is wanted of a person and why nodes stand as they do.
+func Notices(v *run.View) (all []Notice) {
+	long := func(text string) { all = append(all, Notice{text, true}) }
+	tell := func(format string, args ...any) { all = append(all, Notice{Text: fmt.Sprintf(format, args...)}) }
+	for i := range v.Nodes {
+		n := &v.Nodes[i]
+		if !wantsLooking(n.Status) {
+			continue
+		}
+		line := n.Spec.Name + ": " + Explained(v, i)
+		if end := n.LastEnd(); end != nil && end.Snapshot != "" && !n.Fact.Live() {
+			line += "; its work is saved: cmux snapshots restore " + end.Snapshot
+		}
+		long(line)
+	}
+	incidents := v.Incidents
+	if n := len(incidents) - shownIncidents; n > 0 {
+		tell("%s before these: cmux agents status --json", say.Count(n, "incident"))
+		incidents = incidents[n:]
+	}
+	for _, rec := range incidents {
+		line := "incident: "
+		if rec.Node != "" {
+			line += rec.Node + ": "
+		}
+		long(line + say.Line(rec.Detail))
+	}
+	if v.Full != "" && !Over(v) {
+		tell("the disk is full: %s (free some space; nodes wait for it and go on by themselves)", v.Full)
+	}
+	for k, file := range v.Strays {
+		if k == shownStrays {
+			tell("%s more beside the markers: cmux doctor", say.Count(len(v.Strays)-k, "file"))
+			break
+		}
+		tell("%s", stray(v, file))
+	}
+	switch v.RunState {
+	case dag.RunNoRunner:
+		tell("no runner: cmux agents resume")
+	case dag.RunStopped:
+		tell("stopped: cmux agents resume")
+	}
+	if at := AtWork(v); len(at) > 0 && v.Holder == nil {
+		tell("still at work without a runner: %s (cmux agents stop ends them)", strings.Join(at, ", "))
+	}
+	if err := v.RunOverBudget(); err != nil {
+		tell("%v, so no agent is started: raise it in the configuration, then %s", err, UpdateWay(v))
+	}
+	if n := len(v.Pending); n > 0 && v.Holder == nil {
+		tell("%s waiting for a runner: cmux agents resume", say.Count(n, "request"))
+	}
+	if lines, _ := v.Passed(false); len(lines) > 0 {
+		tell("%s of the records not counted: %s", say.Count(len(lines), "line"), say.Line(say.List(lines, 3)))
+	}
+	if v.ConfigChanged {
+		tell("the configuration differs from the plan that this run has frozen; to take it in: %s", UpdateWay(v))
+	}
+	return all
+}
+
+const (
+	shownIncidents = 5 // the newest
+	shownStrays    = 3
+)
+
+// stray tells of a file among the markers that belongs to no node: a person who
+// mistyped a name waits for a node that nobody has told anything.
+func stray(v *run.View, file string) string {
+	text := fmt.Sprintf("%s/signals/%s belongs to no node and does not count", signals.Folder, say.Line(file))
+	i := strayFor(v.Run.Plan.Graph, file)
+	if i < 0 {
+		return text
+	}
+	n := &v.Nodes[i]
+	order := ""
+	switch {
+	case Succeeded(n):
+	case n.Spec.Role == dag.RoleGate:
+		order = " cmux agents approve " + n.Spec.Name
+	default:
+		order = " cmux agents override " + n.Spec.Name
+	}
+	return text + fmt.Sprintf(" (did you mean %s?%s)", n.Spec.Name, order)
+}
+
+// strayFor is the index of the node that a file among the markers was probably
+// meant for, or -1.
+func strayFor(g *dag.Graph, file string) int {
+	name, suffixed := strings.CutSuffix(file, signals.Suffix)
+	if !suffixed && g.Index(name) >= 0 {
+		return g.Index(name)
+	}
+	if near := Nearest(name, g.Names()); near != "" {
+		return g.Index(near)
+	}
+	return -1
+}
+
+// wantsLooking reports whether a person should read why a node stands so.
+// Blocked nodes carry their reason in the label; a running one has a reason
+// while something keeps it from getting on.
+func wantsLooking(s dag.Status) bool {
+	switch s.Label.State {
+	case dag.NodeNeedsInput, dag.NodeFailed, dag.NodeLost, dag.NodeTakenOver, dag.NodeLimited:
+		return true
+	case dag.NodeRunning:
+		return s.Reason != ""
+	case dag.NodeDone:
+		return s.Label.Open && s.Label.Reason == dag.ReasonOverride
+	}
+	return false
+}

@@ -1,0 +1,161 @@
+package control
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"cmux/agents/control/say"
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// View is the newest run as it stands, from records, markers and locks alone:
+// no runner is needed and none is disturbed.
+func (p *Project) View(ctx context.Context) (*run.View, error) {
+	r, err := p.Latest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.View(ctx, p.Now())
+}
+
+// Tally is how many nodes have come to an end.
+type Tally struct{ Done, Failed, Blocked int }
+
+// Count counts the nodes of a view.
+func Count(v *run.View) (t Tally) {
+	for i := range v.Nodes {
+		if _, is := v.State.Blocked(i); is {
+			t.Blocked++
+		} else if Succeeded(&v.Nodes[i]) {
+			t.Done++
+		} else if v.Nodes[i].Fact.Phase == dag.Ended {
+			t.Failed++
+		}
+	}
+	return t
+}
+
+// Report is how a run stands, as programs read it.
+type Report struct {
+	Run       *RunReport       `json:"run"`
+	Incidents []IncidentReport `json:"incidents,omitempty"`
+	Strays    []StrayReport    `json:"strays,omitempty"`
+	Nodes     []NodeReport     `json:"nodes"`
+}
+
+// IncidentReport is what an agent tried and may not, or a file that cmux did not write.
+type IncidentReport struct {
+	Node    string    `json:"node"`
+	Attempt int       `json:"attempt"`
+	How     string    `json:"how"`
+	Detail  string    `json:"detail"`
+	At      time.Time `json:"at"`
+}
+
+// StrayReport is a file among the markers that belongs to no node.
+type StrayReport struct {
+	File string `json:"file"` // its name, in the folder of markers
+	Node string `json:"node"` // that it was probably meant for; empty: none
+}
+
+// RunReport is the run of a Report.
+type RunReport struct {
+	ID      string       `json:"id"`
+	State   dag.RunState `json:"state"`
+	Session string       `json:"session"`
+	Config  string       `json:"config"`
+	Used    *dag.Usage   `json:"used"`
+}
+
+// NodeReport is one node of a Report.
+type NodeReport struct {
+	Name      string     `json:"name"`
+	Role      dag.Role   `json:"role"`
+	Agent     string     `json:"agent"`
+	Branch    string     `json:"branch"`
+	DependsOn []string   `json:"depends_on"`
+	Label     string     `json:"label"`
+	Status    dag.Label  `json:"status"`
+	ExitCode  *int       `json:"exit_code"`
+	Attempts  int        `json:"attempts"`
+	StartedAt *time.Time `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at"`
+	Source    string     `json:"source"`
+	Age       float64    `json:"age"`
+	Reason    string     `json:"reason"`
+	Used      *dag.Usage `json:"used"`
+}
+
+// NewReport reports a view.
+func NewReport(v *run.View) Report {
+	s := Report{
+		Run: &RunReport{ID: v.Run.Plan.ID, State: v.RunState,
+			Session: v.Run.Plan.Graph.Session, Config: v.Run.Plan.Config, Used: Known(v.Used)},
+		Incidents: make([]IncidentReport, len(v.Incidents)),
+		Nodes:     make([]NodeReport, len(v.Nodes)),
+	}
+	for i, rec := range v.Incidents {
+		s.Incidents[i] = IncidentReport{rec.Node, rec.Attempt, rec.How, rec.Detail, rec.At}
+	}
+	for _, file := range v.Strays {
+		one := StrayReport{File: file}
+		if i := strayFor(v.Run.Plan.Graph, file); i >= 0 {
+			one.Node = v.Nodes[i].Spec.Name
+		}
+		s.Strays = append(s.Strays, one)
+	}
+	for i := range v.Nodes {
+		n := &v.Nodes[i]
+		r := NodeReport{
+			Name: n.Spec.Name, Role: n.Spec.Role, Agent: n.Spec.Agent, Branch: n.Spec.Branch,
+			DependsOn: n.Spec.DependsOn, Label: n.Status.Label.String(), Status: n.Status.Label, ExitCode: marker(v, i), Attempts: n.Fact.Attempts,
+			StartedAt: moment(n.Fact.StartedAt), EndedAt: moment(n.Fact.EndedAt),
+			Source: n.Status.Source, Age: math.Round(n.Status.Age.Seconds()*1000) / 1000, Reason: n.Status.Reason,
+			Used: Known(n.Used),
+		}
+		if r.DependsOn == nil {
+			r.DependsOn = []string{}
+		}
+		s.Nodes[i] = r
+	}
+	return s
+}
+
+// marker is the exit code that the marker of node i holds, nil while it has none.
+func marker(v *run.View, i int) *int {
+	f := &v.Nodes[i].Fact
+	code := f.Exit
+	if _, blocked := v.State.Blocked(i); blocked {
+		code = 99
+	} else if f.Phase != dag.Ended {
+		return nil
+	} else if f.Outcome.Success() {
+		code = 0
+	} else if f.Outcome == dag.Cancelled {
+		code = 130
+	}
+	return &code
+}
+
+// Known is what was used, nil while nothing is known of it.
+func Known(used dag.Usage) *dag.Usage {
+	if used == (dag.Usage{}) {
+		return nil
+	}
+	return &used
+}
+
+// UsageText is what was used, of what budget, and what caches spared.
+func UsageText(used dag.Usage, budget dag.Budget) string {
+	text := say.Short(used.Counted())
+	if budget.Tokens > 0 {
+		text += " of " + say.Short(budget.Tokens)
+	}
+	text += " tokens"
+	if used.CacheRead > 0 {
+		text += " and " + say.Short(used.CacheRead) + " from caches"
+	}
+	return text
+}
