@@ -179,9 +179,9 @@ func newAgentsCmd(d *Deps) *cobra.Command {
 		Short:   "Start, watch and steer the graph of agents",
 		Example: "  cmux agents start",
 	}
-	cmd.AddCommand(newInitCmd(d), aPersons(newStartCmd(d)), newStatusCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), aPersons(newAttachCmd(d, nil)), newDiffCmd(d, nil),
-		aPersons(newAnswerCmd(d, nil)), aPersons(newApproveCmd(d, nil)), aPersons(newOverrideCmd(d, nil)), aPersons(newReleaseCmd(d, nil)), newVerifyCmd(d, nil),
-		aPersons(newRetryCmd(d, nil)), aPersons(newStopCmd(d, nil)), aPersons(newResumeCmd(d, nil)), aPersons(newMergeCmd(d, nil)), aPersons(newSharedCmd(d, nil), "restore", "accept"), aPersons(newCleanupCmd(d, nil)), newSchemaCmd(d), newGraphCmd(d), newListCmd(d, nil), newExecCmd(d), aPersons(newRunCmd(d)))
+	cmd.AddCommand(newInitCmd(d), newStartCmd(d), newStatusCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil), newDiffCmd(d, nil),
+		newAnswerCmd(d, nil), newApproveCmd(d, nil), newOverrideCmd(d, nil), newReleaseCmd(d, nil), newVerifyCmd(d, nil),
+		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(d), newGraphCmd(d), newListCmd(d, nil), newExecCmd(d), newRunCmd(d))
 	return cmd
 }
 

@@ -2,69 +2,46 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"cmux/agents/origin"
-	"cmux/agents/run"
+	"cmux/agents/control"
 )
 
-// persons marks the commands that decide what is a person's to decide. A
-// process that comes from an attempt is refused them in that attempt's own
-// project.
-const persons = "persons"
-
-// aPersons marks cmd as a person's: always, or called with one of these flags.
-func aPersons(cmd *cobra.Command, flags ...string) *cobra.Command {
-	if cmd.Annotations == nil {
-		cmd.Annotations = make(map[string]string)
-	}
-	cmd.Annotations[persons] = "always"
-	if len(flags) > 0 {
-		cmd.Annotations[persons] = strings.Join(flags, " ")
-	}
-	return cmd
-}
-
-// decides reports whether this call of cmd is a person's to make.
-func decides(cmd *cobra.Command) bool {
-	switch flags := cmd.Annotations[persons]; flags {
-	case "":
-		return false
-	case "always":
-		dry := cmd.Flags().Lookup("dry-run")
-		return dry == nil || dry.Value.String() != "true"
-	default:
-		return slices.ContainsFunc(strings.Fields(flags), cmd.Flags().Changed)
-	}
-}
-
 // allow refuses a command that is a person's to a process that comes from an
-// attempt of this project, and records that it was tried.
+// attempt of this project.
 func (d *Deps) allow(ctx context.Context, cmd *cobra.Command, args []string) error {
-	if !decides(cmd) {
+	o, ok := orderOf(cmd, args)
+	if !ok {
 		return nil
 	}
-	root, err := d.root(ctx)
-	if err != nil {
-		return nil // there is no project: the command says so itself
+	return d.caller().Allow(ctx, o)
+}
+
+// orderOf is the order that a call of cmd gives; none where it only helps.
+func orderOf(cmd *cobra.Command, args []string) (o control.Order, ok bool) {
+	_, name, ok := strings.Cut(cmd.CommandPath(), " ")
+	if !ok || cmd.HasSubCommands() || isHelp(cmd) {
+		return o, false
 	}
-	from, err := origin.Of(root)
-	var refusal *run.Refusal
-	if errors.As(err, &refusal) {
-		return nil // the command says so itself
+	return control.Order{
+		Name: name,
+		With: func(option string) bool {
+			f := cmd.Flags().Lookup(option)
+			return f != nil && f.Changed && f.Value.String() != "false"
+		},
+		Command: strings.Join(append([]string{cmd.CommandPath()}, args...), " "),
+	}, true
+}
+
+// isHelp reports whether cmd is one of those that come with every command line.
+func isHelp(cmd *cobra.Command) bool {
+	for ; cmd.HasParent(); cmd = cmd.Parent() {
+		switch cmd.Name() {
+		case "help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+			return !cmd.Parent().HasParent()
+		}
 	}
-	if err != nil || from == nil {
-		return err
-	}
-	called := strings.Join(append([]string{cmd.CommandPath()}, args...), " ")
-	what := fmt.Errorf("this is %s, started by the run, and %s is a person's to give: nothing was done, and it is recorded", from, cmd.CommandPath())
-	if err := from.Refused(ctx, called); err != nil {
-		what = fmt.Errorf("%w (%v)", what, err)
-	}
-	return &Hint{Err: what, Try: "agents: cmux blocked REASON, which asks a person; a person: the same command in a terminal that no agent started"}
+	return false
 }

@@ -7,25 +7,45 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
 	"cmux/agents/kinds"
 )
 
 // Every command is either a person's or one that an agent may call in its own
-// project; a new one has to say which.
+// project; a new one is a person's until control says otherwise.
 func TestEveryCommandSaysWhoseItIs(t *testing.T) {
-	everybodys := strings.Fields("init status wait logs diff verify schema graph list exec done blocked output hook doctor version help completion bash zsh fish powershell mcp")
+	var persons []string
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
 			walk(sub)
 		}
-		if cmd.HasSubCommands() {
-			return
-		}
-		is, may := cmd.Annotations[persons] != "", slices.Contains(everybodys, cmd.Name()) || cmd.CommandPath() == "cmux snapshots list"
-		if is == may {
-			t.Errorf("%s: a person's: %v, anybody's: %v", cmd.CommandPath(), is, may)
+		if o, ok := orderOf(cmd, nil); ok && control.IsPersons(o) {
+			persons = append(persons, o.Name)
 		}
 	}
-	walk(newRoot(&Deps{Kinds: kinds.All()}))
+	root := newRoot(&Deps{Kinds: kinds.All()})
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	walk(root)
+	slices.Sort(persons)
+	const want = "agents answer, agents approve, agents attach, agents cleanup, agents merge, agents override, agents release, agents resume, agents retry, agents run, agents start, agents stop, snapshots restore"
+	if got := strings.Join(persons, ", "); got != want {
+		t.Errorf("a person's are %s; want %s", got, want)
+	}
+	for line, want := range map[string]bool{
+		"agents start": true, "agents start --dry-run": false, "agents start --dry-run=false": true, "agents start --yes": true,
+		"agents shared": false, "agents shared --restore": true, "agents shared --accept": true, "agents shared --json": false,
+	} {
+		cmd, rest, err := newRoot(&Deps{Kinds: kinds.All()}).Find(strings.Fields(line))
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o, ok := orderOf(cmd, nil); !ok || control.IsPersons(o) != want {
+			t.Errorf("%s: a person's: %v", line, !want)
+		}
+	}
 }

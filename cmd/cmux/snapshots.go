@@ -16,7 +16,7 @@ func newSnapshotsCmd(d *Deps) *cobra.Command {
 		Short:   "Work that cmux saved before it removed or reset something",
 		Example: "  cmux snapshots list",
 	}
-	cmd.AddCommand(newSnapshotsListCmd(d, nil), aPersons(newSnapshotsRestoreCmd(d, nil)))
+	cmd.AddCommand(newSnapshotsListCmd(d, nil), newSnapshotsRestoreCmd(d, nil))
 	return cmd
 }
 

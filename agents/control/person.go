@@ -1,0 +1,61 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cmux/agents/origin"
+	"cmux/agents/run"
+)
+
+// Order is an order as it is given, before it is looked into.
+type Order struct {
+	Name    string                   // as at the command line, without cmux: agents retry
+	With    func(option string) bool // whether an option was given; dry-run counts when it is on
+	Command string                   // the whole of it, for the record
+}
+
+// anybodys are the orders that an agent may give in its own project: they show,
+// wait and report. Every other one is a person's.
+var anybodys = []string{
+	"agents init", "agents status", "agents wait", "agents logs", "agents diff", "agents verify", "agents schema", "agents graph", "agents list", "agents exec",
+	"snapshots list", "doctor", "version", "done", "blocked", "output", "hook", "mcp",
+}
+
+// IsPersons reports whether an order decides what is a person's to decide.
+func IsPersons(o Order) bool {
+	switch o.Name {
+	case "agents start":
+		return !o.With("dry-run")
+	case "agents shared":
+		return o.With("restore") || o.With("accept")
+	}
+	return !slices.Contains(anybodys, o.Name)
+}
+
+// Allow refuses a person's order to a process that comes from an attempt of the
+// project that c stands in, and records that it was tried.
+func (c Caller) Allow(ctx context.Context, o Order) error {
+	if !IsPersons(o) {
+		return nil
+	}
+	p, err := Open(ctx, c)
+	if err != nil {
+		return nil // there is no project: who carries the order out says so
+	}
+	from, err := origin.Of(p.Root)
+	var refusal *run.Refusal
+	if errors.As(err, &refusal) {
+		return nil // likewise
+	}
+	if err != nil || from == nil {
+		return err
+	}
+	what := fmt.Errorf("this is %s, started by the run, and cmux %s is a person's to give: nothing was done, and it is recorded", from, o.Name)
+	if err := from.Refused(ctx, o.Command); err != nil {
+		what = fmt.Errorf("%w (%v)", what, err)
+	}
+	return &Hint{Err: what, Try: "agents: cmux blocked REASON, which asks a person; a person: the same command in a terminal that no agent started"}
+}
