@@ -13,10 +13,10 @@ import (
 	"cmux/dag"
 )
 
-// Preflight looks, before anything is made, for what would keep the agents of
+// preflight looks, before anything is made, for what would keep the agents of
 // a launch from working. The error names all that must be put right first; the
 // notes are for the table.
-func Preflight(ctx context.Context, l *runner.Launch) (notes []string, err error) {
+func preflight(ctx context.Context, l *runner.Launch) (notes []string, err error) {
 	for i := range l.Graph.Nodes {
 		if n := &l.Graph.Nodes[i]; hasAgent(n) {
 			for _, m := range kinds.Missing(n) {

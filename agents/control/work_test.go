@@ -275,3 +275,97 @@ agents:
 		t.Errorf("%q, try %q", text, try)
 	}
 }
+
+func TestPlanStart(t *testing.T) {
+	s := newScratch(t, `session: scratch
+max_parallel: 2
+defaults: {agent: command, role: review}
+agents:
+  - {name: a, task: "true"}
+  - {name: b, task: "true"}
+  - {name: c, task: "true", depends_on: [a, b]}
+  - {name: go, role: gate, depends_on: [c]}
+  - {name: d, task: "true", depends_on: [go]}
+`)
+	plan := func(o Start) *Starting {
+		t.Helper()
+		o.Headless, o.Binary = true, "/bin/true"
+		got, err := s.PlanStart(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	got := plan(Start{Dry: true})
+	if want := []Wave{{Start: []string{"a", "b"}}, {Start: []string{"c"}}, {Approve: []string{"go"}}, {Start: []string{"d"}}}; !reflect.DeepEqual(got.Waves(), want) {
+		t.Errorf("%v, want %v", got.Waves(), want)
+	}
+	if lines := got.Remarks(); len(lines) > 0 {
+		t.Errorf("remarks %q", lines)
+	}
+	if _, err := got.Launch.Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// What is not finished is gone on with, which a dry start does not.
+	if again := plan(Start{}); again.Unfinished == nil {
+		t.Error("another run would be started")
+	}
+	_, err := s.PlanStart(t.Context(), Start{Headless: true, Dry: true})
+	if _, try := Explain(err); try != "cmux agents status, or --new with --dry-run" {
+		t.Errorf("%v, try %q", err, try)
+	}
+	// What lies there by hand counts, and is said.
+	s.write(filepath.Join(s.Root, ".cmux", "signals", "a.done"), "")
+	s.write(filepath.Join(s.Root, ".cmux", "signals", "b.done"), "1\n")
+	got = plan(Start{Dry: true, New: true})
+	if want := []Wave{{Blocked: []string{"c", "go", "d"}}}; !reflect.DeepEqual(got.Waves(), want) {
+		t.Errorf("%v, want %v", got.Waves(), want)
+	}
+	if want := "note: a starts as done (override): .cmux/signals/a.done was put there by hand"; len(got.Remarks()) != 2 || got.Remarks()[0] != want {
+		t.Errorf("remarks %q", got.Remarks())
+	}
+}
+
+func TestStartWithoutAConfiguration(t *testing.T) {
+	s := newScratch(t, "")
+	if err := os.Rename(s.Config(""), filepath.Join(s.Root, "flow.yml")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.PlanStart(t.Context(), Start{Headless: true})
+	refused(t, err, "there is no "+s.Config(""), "cmux agents init")
+	s.write(s.Config(""), "")
+	_, err = s.PlanStart(t.Context(), Start{Headless: true, Config: "flwo.yml"})
+	refused(t, err, "there is no "+filepath.Join(s.Root, "flwo.yml")+` (did you mean "flow.yml"?)`, "the same with --config flow.yml")
+}
+
+// A start in a linked worktree says what of it is not used.
+func TestLinked(t *testing.T) {
+	s := newScratch(t, "session: scratch\nagents:\n  - {name: a, agent: command, task: 'true'}\n")
+	tree := filepath.Join(filepath.Dir(s.Root), "tree")
+	s.gitIn(s.Root, "worktree", "add", "-q", "-b", "feature", tree)
+	linked := func(o Start) *Linked {
+		t.Helper()
+		p, err := Open(t.Context(), Caller{Dir: tree, Env: s.Env, Now: s.Now, Kinds: s.Kinds})
+		if err != nil || p.Root != s.Root {
+			t.Fatal(p, err)
+		}
+		o.Headless = true
+		got, err := p.PlanStart(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Linked
+	}
+	if got := linked(Start{}); got != nil {
+		t.Errorf("nothing differs: %s", got)
+	}
+	s.gitIn(tree, "commit", "-q", "--allow-empty", "-m", "more")
+	s.write(filepath.Join(tree, ".cmux-agents.yml"), "session: other")
+	got := linked(Start{})
+	if got == nil || got.Branch != "feature" || got.Commit != s.gitIn(tree, "rev-parse", "HEAD") || !strings.HasSuffix(got.String(), ": --base feature --config .cmux-agents.yml") {
+		t.Errorf("%+v: %s", got, got)
+	}
+	if got := linked(Start{Base: "feature", Config: filepath.Join(s.Root, ".cmux-agents.yml")}); got != nil {
+		t.Errorf("all was asked for: %s", got)
+	}
+}

@@ -89,3 +89,32 @@ func TestAttachOptions(t *testing.T) {
 		"": {}, "api --yes": {Attach: control.Attach{Node: "api"}, Yes: true}, "--pane api": {Attach: control.Attach{Node: "api", Pane: true}},
 	})
 }
+
+func TestShowOptions(t *testing.T) {
+	flags(t, newStatusCmd, func(o *statusOptions) [3]bool { return [3]bool{o.JSON, o.Watch, o.Verbose} }, map[string][3]bool{
+		"": {}, "--json": {true, false, false}, "--watch -v": {false, true, true},
+	})
+	for _, line := range []string{"--json --watch", "--json --verbose", "api"} {
+		if o, err := parsed(newStatusCmd, line); err == nil || o != nil {
+			t.Errorf("%q: %v, %v", line, o, err)
+		}
+	}
+	flags(t, newListCmd, func(o *listOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
+	flags(t, newDoctorCmd, func(o *doctorOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
+	flags(t, newSnapshotsListCmd, func(o *snapshotsListOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
+	flags(t, newSnapshotsRestoreCmd, func(o *snapshotsRestoreOptions) control.Restore { return o.Restore }, map[string]control.Restore{
+		"api": {Snapshot: "api"}, "api --to ../x --branch y": {Snapshot: "api", To: "../x", Branch: "y"},
+	})
+}
+
+func TestStartOptions(t *testing.T) {
+	flags(t, newStartCmd, func(o *startOptions) startOptions {
+		return startOptions{Start: o.Start, Yes: o.Yes, Detach: o.Detach}
+	}, map[string]startOptions{
+		"":                     {},
+		"-y --detach":          {Yes: true, Detach: true},
+		"--dry-run --headless": {Start: control.Start{Dry: true, Headless: true}},
+		"--config f --base b":  {Start: control.Start{Config: "f", Base: "b"}},
+		"--new --fresh":        {Start: control.Start{New: true, Fresh: true}},
+	})
+}

@@ -21,14 +21,16 @@ import (
 	"cmux/signals"
 )
 
-// startFlags is what start is told on the command line.
-type startFlags struct {
-	yes, detach, dryRun, headless, fresh, renew bool
-	config, base                                string
+type startOptions struct {
+	*IO
+	Project projectFunc
+	launch  launchFunc
+	control.Start
+	Yes, Detach bool
 }
 
-func newStartCmd(d *Deps) *cobra.Command {
-	var f startFlags
+func newStartCmd(d *Deps, runF func(context.Context, *startOptions) error) *cobra.Command {
+	o := &startOptions{IO: &d.IO, Project: d.project, launch: d.launch}
 	cmd := &cobra.Command{
 		Use:   "start",
 		Short: "Start the graph of agents",
@@ -47,102 +49,71 @@ code 130; cmux agents resume goes on in their conversations. A second Ctrl-C doe
 not wait for them.`,
 		Example: "  cmux agents start --dry-run",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return d.start(cmd.Context(), f) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runStart)(cmd.Context(), o) },
 	}
 	fl := cmd.Flags()
-	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
-	fl.BoolVar(&f.detach, "detach", false, "do not attach to the session (the default without a terminal)")
-	fl.StringVar(&f.config, "config", "", "configuration (default: .cmux-agents.yml at the project's root)")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "show the schedule as it would unfold, and start nothing")
-	fl.BoolVar(&f.headless, "headless", false, "without tmux and terminal, as for CI")
-	fl.StringVar(&f.base, "base", "", "commit or branch to start from (default: the configuration's base, or HEAD)")
-	fl.BoolVar(&f.renew, "new", false, "end an unfinished run first and begin another")
-	fl.BoolVar(&f.fresh, "fresh", false, "continue no branch or worktree: save what is there and start from the base")
+	fl.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
+	fl.BoolVar(&o.Detach, "detach", false, "do not attach to the session (the default without a terminal)")
+	fl.StringVar(&o.Config, "config", "", "configuration (default: .cmux-agents.yml at the project's root)")
+	fl.BoolVar(&o.Dry, "dry-run", false, "show the schedule as it would unfold, and start nothing")
+	fl.BoolVar(&o.Headless, "headless", false, "without tmux and terminal, as for CI")
+	fl.StringVar(&o.Base, "base", "", "commit or branch to start from (default: the configuration's base, or HEAD)")
+	fl.BoolVar(&o.New, "new", false, "end an unfinished run first and begin another")
+	fl.BoolVar(&o.Fresh, "fresh", false, "continue no branch or worktree: save what is there and start from the base")
 	return cmd
 }
 
-func (d *Deps) start(ctx context.Context, f startFlags) error {
-	r, how, err := d.prepare(ctx, f)
+func runStart(ctx context.Context, o *startOptions) error {
+	r, how, err := o.prepare(ctx)
 	switch {
 	case byInterrupt(ctx, err):
 		return errNothing
 	case err != nil || r == nil:
 		return err
 	}
-	return d.launch(ctx, r, f.detach, how)
+	return o.launch(ctx, r, o.Detach, how)
 }
 
 // prepare makes the run that start is to start, or takes up the unfinished one.
 // There is none after a dry run. Once the run is there a signal no longer ends
 // it with an error: what then becomes of it is for launch to say.
-func (d *Deps) prepare(ctx context.Context, f startFlags) (r *run.Run, how string, err error) {
-	p, err := d.project(ctx)
+func (o *startOptions) prepare(ctx context.Context) (r *run.Run, how string, err error) {
+	p, err := o.Project(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	binary, err := os.Executable()
-	if err != nil {
+	if o.Binary, err = os.Executable(); err != nil {
 		return nil, "", fmt.Errorf("the path of this program: %w", err)
 	}
-	if f.config != "" {
-		f.config = p.Abs(f.config)
-	}
-	o := runner.StartOptions{
-		Root: p.Root, Config: f.config, Base: f.base, New: f.renew, Fresh: f.fresh, Headless: f.headless,
-		Binary: binary, Env: d.Env, Kinds: d.Kinds, Socket: d.Getenv("CMUX_TMUX_SOCKET"),
-	}
-	l, err := runner.Plan(ctx, o)
-	var hinted *runner.TryError
-	if _, missing := os.Stat(p.Config(f.config)); errors.As(err, &hinted) && errors.Is(missing, os.ErrNotExist) {
-		return nil, "", p.NoConfig(ctx, p.Config(f.config))
-	}
+	o.Socket = o.Getenv("CMUX_TMUX_SOCKET")
+	s, err := p.PlanStart(ctx, o.Start)
 	if err != nil {
 		return nil, "", err
 	}
-	if u := l.Unfinished; u != nil {
-		if f.dryRun {
-			return nil, "", &Hint{Err: fmt.Errorf("run %s is not finished, so start would go on with it", u.Plan.ID), Try: "cmux agents status, or --new with --dry-run"}
-		}
-		fmt.Fprintf(d.Err, "Run %s is not finished: going on with it (--new ends it and begins another).\n", u.Plan.ID)
-		return u, runner.HowResume, u.WriteEnv(d.Env)
+	if u := s.Unfinished; u != nil {
+		fmt.Fprintf(o.Err, "Run %s is not finished: going on with it (--new ends it and begins another).\n", u.Plan.ID)
+		return u, runner.HowResume, u.WriteEnv(o.Env)
 	}
-	notes, unfit := control.Preflight(ctx, l)
-	if err := ctx.Err(); err != nil {
-		return nil, "", err // what was looked for in vain may well be there
+	if s.Linked != nil {
+		fmt.Fprintln(o.Err, s.Linked)
 	}
-	if unfit != nil && !f.dryRun {
-		return nil, "", unfit
-	}
-	linked, err := p.Linked(ctx, o, l)
-	if err != nil {
+	if _, err := fmt.Fprint(o.Out, launchTable(s, o.width(), o.colour())); err != nil {
 		return nil, "", err
 	}
-	if linked != nil {
-		fmt.Fprintln(d.Err, linked)
-	}
-	if _, err := fmt.Fprint(d.Out, launchTable(l, d.width(), d.colour())); err != nil {
-		return nil, "", err
-	}
-	for _, n := range notes {
-		fmt.Fprintf(d.Out, "warning: %s\n", n)
-	}
-	if unfit != nil {
-		fmt.Fprintf(d.Out, "warning: start would refuse this now: %v\n", unfit)
-	}
-	if f.dryRun {
+	if o.Dry {
 		var b strings.Builder
-		if err := l.Graph.Draw(&b, "text"); err != nil {
+		if err := s.Launch.Graph.Draw(&b, "text"); err != nil {
 			return nil, "", err
 		}
-		_, err := fmt.Fprintf(d.Out, "\n%s\n%s", &b, schedule(l))
+		_, err := fmt.Fprintf(o.Out, "\n%s\n%s", &b, schedule(s))
 		return nil, "", err
 	}
-	if err := d.confirm(ctx, f.yes, "Start?"); err != nil {
+	if err := o.confirm(ctx, o.Yes, "Start?"); err != nil {
 		return nil, "", err
 	}
-	r, err = l.Create(ctx)
-	for _, path := range l.SetAside {
-		fmt.Fprintf(d.Err, "Set aside unread: %s\n", path)
+	r, err = s.Launch.Create(ctx)
+	for _, path := range s.Launch.SetAside {
+		fmt.Fprintf(o.Err, "Set aside unread: %s\n", path)
 	}
 	return r, runner.HowStart, err
 }
@@ -257,8 +228,8 @@ var launchColumns = []column{
 }
 
 // launchTable says what a start would start. It is pure.
-func launchTable(l *runner.Launch, width int, colour bool) string {
-	g := l.Graph
+func launchTable(s *control.Starting, width int, colour bool) string {
+	l, g := s.Launch, s.Launch.Graph
 	rows := make([][]string, g.Len())
 	trees, reviews, gates := 0, 0, 0
 	for i := range g.Nodes {
@@ -300,78 +271,18 @@ func launchTable(l *runner.Launch, width int, colour bool) string {
 		}
 	}
 	b.WriteString(base + "\n")
-	for i := range g.Nodes {
-		if p := l.Rows[i].Preset; p.State != "" {
-			fmt.Fprintf(&b, "note: %s starts as %s: .cmux/signals/%s.done was put there by hand\n", g.Nodes[i].Name, p, g.Nodes[i].Name)
-		}
-		if l.Rows[i].Closed {
-			fmt.Fprintf(&b, "note: %s asks for a code: .cmux/signals/%s.done was put there by hand and does not count\n", g.Nodes[i].Name, g.Nodes[i].Name)
-		}
-	}
-	for _, w := range l.Warnings {
-		fmt.Fprintf(&b, "warning: %s\n", w.Error())
-	}
-	for _, o := range l.Overlaps {
-		fmt.Fprintf(&b, "warning: %s and %s may run at the same time and both write %s\n",
-			g.Nodes[o.A].Name, g.Nodes[o.B].Name, both(o.PatternA, o.PatternB))
+	for _, line := range s.Remarks() {
+		b.WriteString(line + "\n")
 	}
 	return b.String()
 }
 
-func both(a, b string) string {
-	if a == b {
-		return a
-	}
-	return a + ", " + b
-}
-
-// schedule says in which order the nodes of a launch would start if every one
-// succeeded, taking equally long. The real scheduler decides.
-func schedule(l *runner.Launch) string {
-	g := l.Graph
-	var presets []dag.Change
-	for i := range g.Nodes {
-		switch l.Rows[i].Preset.State {
-		case "":
-		case dag.NodeDone:
-			presets = append(presets, dag.Change{Kind: dag.Overridden, Node: i, Outcome: dag.Override})
-		default:
-			presets = append(presets, dag.Change{Kind: dag.Overridden, Node: i, Outcome: dag.Failed, Exit: 1, Reason: dag.ReasonByHand})
-		}
-	}
-	s := dag.Rebuild(g, dag.Facts{Nodes: make([]dag.Fact, g.Len())})
-	effects := s.Step(presets...)
+// schedule says in which order the nodes would start.
+func schedule(s *control.Starting) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "As it would unfold if every node succeeded, all in the same time, %d at a time:\n", g.MaxParallel)
-	for wave := 1; len(effects) > 0; wave++ {
-		var (
-			started, opened, blocked []string
-			ends                     []dag.Change
-		)
-		for _, e := range effects {
-			name := g.Nodes[e.Node].Name
-			switch e.Kind {
-			case dag.Start:
-				started = append(started, name)
-				ends = append(ends, dag.Change{Kind: dag.AttemptEnded, Node: e.Node, Attempt: e.Attempt, Outcome: dag.Done})
-			case dag.Open:
-				opened = append(opened, name)
-				ends = append(ends, dag.Change{Kind: dag.Overridden, Node: e.Node, Outcome: dag.Done})
-			case dag.Block:
-				blocked = append(blocked, name)
-			}
-		}
-		var parts []string
-		for _, p := range []struct {
-			names []string
-			what  string
-		}{{started, "%s"}, {opened, "a person approves %s"}, {blocked, "blocked: %s"}} {
-			if len(p.names) > 0 {
-				parts = append(parts, fmt.Sprintf(p.what, strings.Join(p.names, ", ")))
-			}
-		}
-		fmt.Fprintf(&b, "%4d  %s\n", wave, strings.Join(parts, "; "))
-		effects = s.Step(ends...)
+	fmt.Fprintf(&b, "As it would unfold if every node succeeded, all in the same time, %d at a time:\n", s.Launch.Graph.MaxParallel)
+	for i, wave := range s.Waves() {
+		fmt.Fprintf(&b, "%4d  %s\n", i+1, wave)
 	}
 	return b.String()
 }
