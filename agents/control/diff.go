@@ -41,7 +41,7 @@ func (p *Project) Diff(ctx context.Context, o Diff) error {
 	if repo, err := worktree.Open(ctx, root); err == nil {
 		ctx = worktree.WithConfig(ctx, p.settings(ctx, v.Run, repo)...)
 	}
-	tip, tipErr := p.Git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
+	tip, tipErr := p.git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
 	tip = strings.TrimSpace(tip)
 	start := p.startCommit(ctx, root, n.Attempts, tip)
 	if start == "" {
@@ -76,7 +76,7 @@ func (p *Project) startCommit(ctx context.Context, root string, attempts []run.A
 		if i == len(attempts)-1 || tip == "" {
 			return c
 		}
-		if _, err := p.Git(ctx, root, "merge-base", "--is-ancestor", c, tip); err == nil {
+		if _, err := p.git(ctx, root, "merge-base", "--is-ancestor", c, tip); err == nil {
 			return c
 		}
 	}
@@ -87,7 +87,7 @@ func (p *Project) startCommit(ctx context.Context, root string, attempts []run.A
 // files to the copy, so that a diff shows them and the worktree is not touched.
 // It returns the environment that selects the copy.
 func (p *Project) privateIndex(ctx context.Context, tree, tmp string) (env []string, err error) {
-	path, err := p.Git(ctx, tree, "rev-parse", "--path-format=absolute", "--git-path", "index")
+	path, err := p.git(ctx, tree, "rev-parse", "--path-format=absolute", "--git-path", "index")
 	if err != nil {
 		return nil, err
 	}

@@ -200,7 +200,7 @@ func foreignMarkers(root string, r *run.Run) []Finding {
 // still needs.
 func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, r *run.Run) Finding {
 	f := Finding{What: "worktrees", OK: true, Detail: "none left over"}
-	out, err := p.Git(ctx, repo.Root, "worktree", "list", "--porcelain", "-z")
+	out, err := p.git(ctx, repo.Root, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		f.OK = false
 		f.Detail, f.Try = found(err)

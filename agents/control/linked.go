@@ -57,7 +57,7 @@ func (p *Project) linked(ctx context.Context) (string, error) {
 	if p.Getenv("CMUX_HOME") != "" {
 		return "", nil
 	}
-	top, err := p.Git(ctx, p.Dir, "rev-parse", "--path-format=absolute", "--show-toplevel")
+	top, err := p.git(ctx, p.Dir, "rev-parse", "--path-format=absolute", "--show-toplevel")
 	if err != nil { // in no worktree at all, such as .git
 		return "", ctx.Err()
 	}
@@ -69,7 +69,7 @@ func (p *Project) linked(ctx context.Context) (string, error) {
 
 // head fills in the worktree's HEAD where it is another commit than base.
 func (w *Linked) head(ctx context.Context, base string) error {
-	head, err := w.caller.Git(ctx, w.Dir, "rev-parse", "--verify", "--quiet", "HEAD")
+	head, err := w.caller.git(ctx, w.Dir, "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil { // a branch without a commit
 		return ctx.Err()
 	}
@@ -77,7 +77,7 @@ func (w *Linked) head(ctx context.Context, base string) error {
 		return nil
 	}
 	w.Commit = head
-	branch, err := w.caller.Git(ctx, w.Dir, "symbolic-ref", "--quiet", "--short", "HEAD")
+	branch, err := w.caller.git(ctx, w.Dir, "symbolic-ref", "--quiet", "--short", "HEAD")
 	if err == nil {
 		w.Branch = strings.TrimSpace(branch)
 	}

@@ -192,7 +192,7 @@ func (p *Project) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run
 func (p *Project) mergeTips(ctx context.Context, repo *worktree.Repo, spec *worktree.MergeSpec, o Merge) error {
 	head := "" // of the merge so far
 	if o.Continue {
-		out, err := p.Git(ctx, spec.Path, "rev-parse", "--verify", "--quiet", "HEAD")
+		out, err := p.git(ctx, spec.Path, "rev-parse", "--verify", "--quiet", "HEAD")
 		if err == nil {
 			head = strings.TrimSpace(out)
 		}

@@ -16,7 +16,6 @@ import (
 	"cmux/agents/control/say"
 	"cmux/agents/proc"
 	"cmux/agents/run"
-	"cmux/agents/runner"
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree"
@@ -74,7 +73,7 @@ func (p *Project) untracked(ctx context.Context) error {
 	if _, err := os.Lstat(run.Folder(p.Root)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	out, err := p.Git(ctx, p.Root, "ls-files", "-z", "--", signals.Folder)
+	out, err := p.git(ctx, p.Root, "ls-files", "-z", "--", signals.Folder)
 	if err != nil {
 		if strings.Contains(err.Error(), "not a git repository") {
 			return nil
@@ -105,7 +104,7 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 		}
 		return filepath.EvalSymlinks(home)
 	}
-	out, err := c.Git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--is-bare-repository", "--is-inside-work-tree")
+	out, err := c.git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--is-bare-repository", "--is-inside-work-tree")
 	if err != nil {
 		var missing *exec.Error
 		if errors.As(err, &missing) {
@@ -125,7 +124,7 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 	}
 	gitDir, common, bare, inside := facts[0], facts[1], facts[2] == "true", facts[3] == "true"
 	if gitDir == common && inside {
-		top, err := c.Git(ctx, dir, "rev-parse", "--path-format=absolute", "--show-toplevel")
+		top, err := c.git(ctx, dir, "rev-parse", "--path-format=absolute", "--show-toplevel")
 		if top = strings.TrimSuffix(top, "\n"); err == nil && isGuard(top) {
 			return c.root(ctx, filepath.Dir(top)) // called from inside .cmux
 		}
@@ -135,7 +134,7 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 		return filepath.Dir(common), nil
 	}
 	// A submodule's repository lies elsewhere and names its working tree.
-	if tree, err := c.Git(ctx, common, "config", "core.worktree"); err == nil {
+	if tree, err := c.git(ctx, common, "config", "core.worktree"); err == nil {
 		tree = strings.TrimSuffix(tree, "\n")
 		if !filepath.IsAbs(tree) {
 			tree = filepath.Join(common, tree)
@@ -156,6 +155,10 @@ func isGuard(top string) bool {
 	return err == nil && string(head) == "ref: refs/heads/none\n"
 }
 
+// CleanEnv is the environment for a program that looks at the project: without
+// what points git elsewhere.
+func (c Caller) CleanEnv() []string { return worktree.CleanEnv(c.Env) }
+
 // Abs is the path as seen from where the caller stands.
 func (c Caller) Abs(path string) string {
 	if filepath.IsAbs(path) {
@@ -172,8 +175,8 @@ func (c Caller) Short(path string) string {
 	return path
 }
 
-// Git runs git in dir and returns its stdout. The error holds what git said.
-func (c Caller) Git(ctx context.Context, dir string, args ...string) (string, error) {
+// git runs git in dir and returns its stdout. The error holds what git said.
+func (c Caller) git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := worktree.Git(ctx, dir, c.Env, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -184,53 +187,4 @@ func (c Caller) Git(ctx context.Context, dir string, args ...string) (string, er
 		return "", fmt.Errorf("git %s: %w", args[0], err)
 	}
 	return stdout.String(), nil
-}
-
-// Config is the absolute path of the configuration that is meant; named is
-// empty for the project's own.
-func (p *Project) Config(named string) string {
-	if named != "" {
-		return p.Abs(named)
-	}
-	return filepath.Join(p.Root, runner.DefaultConfig)
-}
-
-// ReadConfig reads and validates the configuration at path. Faults name it as
-// Short does.
-func (p *Project) ReadConfig(ctx context.Context, path string) (*dag.Graph, []dag.Warning, error) {
-	src, err := run.ReadConfig(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, p.NoConfig(ctx, path)
-	}
-	if err != nil {
-		return nil, nil, Tag(err, ErrUsage)
-	}
-	return dag.Parse(p.Short(path), src, dag.ParseOptions{ReadFile: func(name string) ([]byte, error) {
-		return run.ReadTask(p.Root, path, name)
-	}})
-}
-
-// NoConfig says that there is no configuration at path. Only where the project
-// has none is a new one the way out: another name was mistyped.
-func (p *Project) NoConfig(ctx context.Context, path string) error {
-	usual := p.Config("")
-	if _, err := os.Stat(usual); path == usual || errors.Is(err, os.ErrNotExist) {
-		if dir, err := p.linked(ctx); err == nil && dir != "" && path == usual {
-			if there, _ := p.linkedConfig(dir); there != "" {
-				return Usage("the same with --config "+say.Word(p.Short(there)), "there is no %s, the project's; the worktree %s has one", path, dir)
-			}
-		}
-		return Usage("cmux agents init", "there is no %s", path)
-	}
-	var names []string
-	entries, _ := os.ReadDir(filepath.Dir(path))
-	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); ext == ".yml" || ext == ".yaml" {
-			names = append(names, e.Name())
-		}
-	}
-	if near := dag.Nearest(filepath.Base(path), names); near != "" {
-		return Usage("the same with --config "+say.Word(p.Short(filepath.Join(filepath.Dir(path), near))), "there is no %s (did you mean %q?)", path, near)
-	}
-	return Usage("the same without --config", "there is no %s; without --config, %s is read", path, usual)
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/dag"
+	"cmux/signals"
 )
 
 // Start orders that the graph of the project is started.
@@ -159,4 +161,9 @@ func (s *Starting) Waves() (all []Wave) {
 		effects = state.Step(ends...)
 	}
 	return all
+}
+
+// RunnerLog opens what a runner of the run writes down of its own work.
+func RunnerLog(r *run.Run) (io.WriteCloser, error) {
+	return signals.OpenFile(r.RunnerLog(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 }

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/agents/wrapper"
 	"cmux/dag"
-	"cmux/signals"
 )
 
 // newExecCmd is the process of a node's pane (see package wrapper).
@@ -62,7 +62,7 @@ func newRunCmd(d *Deps) *cobra.Command {
 				return err
 			}
 			d.Env = os.Environ() // what this process shows is for the person who started the run
-			logFile, err := signals.OpenFile(r.RunnerLog(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+			logFile, err := control.RunnerLog(r)
 			if err != nil {
 				return err
 			}

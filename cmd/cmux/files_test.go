@@ -36,6 +36,7 @@ var elsewhere = map[string]string{
 	"agents/control/diff.go":           "the worktree, and a copy of its index in /tmp",
 	"agents/control/shared.go":         "what the person named with --from",
 	"agents/control/verify.go":         "the worktree",
+	"agents/control/config.go":         "the person's project",
 	"agents/control/project.go":        "the person's project",
 	"agents/codex/git.go":              "the repository's own files, in a worktree",
 	"agents/codex/resume.go":           "the program's own transcripts",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 
@@ -10,8 +11,14 @@ import (
 	"cmux/dag"
 )
 
-func newGraphCmd(d *Deps) *cobra.Command {
-	var config, format string
+type graphOptions struct {
+	*IO
+	Project        projectFunc
+	Config, Format string
+}
+
+func newGraphCmd(d *Deps, runF func(context.Context, *graphOptions) error) *cobra.Command {
+	o := &graphOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use:   "graph",
 		Short: "Draw the graph of .cmux-agents.yml",
@@ -22,28 +29,30 @@ As text, an agent stands below the one that it waits for. One that waits for
 several stands below the last of them and names the others.`,
 		Example: "  cmux agents graph\n  cmux agents graph --format dot | dot -Tsvg > graph.svg",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains(dag.Formats, format) {
-				return usage("--format "+strings.Join(dag.Formats, ", --format "), "unknown format %q", format)
-			}
-			p, err := d.project(cmd.Context())
-			if err != nil {
-				return err
-			}
-			g, _, err := p.ReadConfig(cmd.Context(), p.Config(config))
-			if err != nil {
-				return err
-			}
-			var b bytes.Buffer
-			if err := g.Draw(&b, format); err != nil {
-				return err
-			}
-			_, err = d.Out.Write(b.Bytes())
-			return err
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runGraph)(cmd.Context(), o) },
 	}
-	cmd.Flags().StringVar(&config, "config", "", "configuration (default: .cmux-agents.yml at the project's root)")
-	cmd.Flags().StringVar(&format, "format", "text", "text, dot (Graphviz) or mermaid (Markdown)")
+	cmd.Flags().StringVar(&o.Config, "config", "", "configuration (default: .cmux-agents.yml at the project's root)")
+	cmd.Flags().StringVar(&o.Format, "format", "text", "text, dot (Graphviz) or mermaid (Markdown)")
 	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(dag.Formats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+func runGraph(ctx context.Context, o *graphOptions) error {
+	if !slices.Contains(dag.Formats, o.Format) {
+		return usage("--format "+strings.Join(dag.Formats, ", --format "), "unknown format %q", o.Format)
+	}
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	g, _, err := p.ReadConfig(ctx, p.Config(o.Config))
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := g.Draw(&b, o.Format); err != nil {
+		return err
+	}
+	_, err = o.Out.Write(b.Bytes())
+	return err
 }

@@ -48,7 +48,7 @@ var house = []struct {
 
 	{"cmd/cmux/early", ""},
 	{"cmd/cmux/quiet", ""},
-	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/kinds agents/mcp agents/origin agents/proc agents/run agents/runner agents/wrapper cmd/cmux/early cmd/cmux/quiet dag signals worktree"},
+	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/kinds agents/mcp agents/origin agents/run agents/runner agents/wrapper cmd/cmux/early cmd/cmux/quiet dag"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

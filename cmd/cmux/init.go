@@ -19,9 +19,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/say"
 	"cmux/agents/kinds"
-	"cmux/agents/runner"
 	"cmux/dag"
-	"cmux/signals"
 )
 
 // answers is what init asks for.
@@ -61,14 +59,19 @@ func kindNames() []string {
 	return names
 }
 
-func newInitCmd(d *Deps) *cobra.Command {
-	var (
-		a      answers
-		agents []string
-		issues string
-		config string
-		force  bool
-	)
+type initOptions struct {
+	*IO
+	Project projectFunc
+	answers
+	agents      []string // as --agent says them
+	issues      string
+	config      string
+	force       bool
+	verifyGiven bool // else what is found takes its place
+}
+
+func newInitCmd(d *Deps, runF func(context.Context, *initOptions) error) *cobra.Command {
+	o := &initOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write a .cmux-agents.yml",
@@ -85,95 +88,90 @@ An agent is NAME[:after=A,B][:role=ROLE][:approve=code][:kind=KIND][:branch=BRAN
     --agent 'web:after=api:task=npm run build' --agent 'look:role=review:after=api,web:task=git log --oneline -5'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx := cmd.Context()
-			p, err := d.project(ctx)
-			if err != nil {
-				return err
-			}
-			root, path := p.Root, p.Config(config)
-			if _, err := os.Lstat(path); err == nil && !force {
-				return &Hint{Err: fmt.Errorf("%s exists", d.caller().Short(path)), Try: "cmux agents init --force, which replaces it"}
-			}
-			def := answers{Session: sessionName(root), WorktreeBase: "..", MainPane: true, Verify: testCommand(root)}
-			if a.Session == "" {
-				a.Session = def.Session
-			}
-			if !cmd.Flags().Changed("verify") {
-				a.Verify = def.Verify
-			}
-			a.Found = kinds.Installed(d.Env)
-			switch {
-			case a.Kind == "" && len(a.Found) > 0:
-				a.Kind = a.Found[0]
-			case a.Kind != "" && !slices.Contains(kindNames(), a.Kind):
-				return usage("--kind "+strings.Join(kindNames(), ", "), "there is no kind %q", a.Kind)
-			}
-			if issues != "" {
-				if a.Agents, err = d.fromIssues(ctx, root, issues, &a); err != nil {
-					return err
-				}
-			}
-			for _, s := range agents {
-				one, err := parseAgent(s)
-				if err != nil {
-					return err
-				}
-				a.Agents = append(a.Agents, one)
-			}
-			switch {
-			case len(a.Agents) > 0:
-			case d.interactive():
-				err = askForm(ctx, d, &a)
-			default:
-				err = askLines(d, &a)
-			}
-			if err != nil {
-				return err
-			}
-			if len(a.Agents) == 0 {
-				return usage("cmux agents init --agent NAME:task=COMMAND", "no agent was named")
-			}
-			return d.writeConfig(root, path, a)
+			o.verifyGiven = cmd.Flags().Changed("verify")
+			return either(runF, runInit)(cmd.Context(), o)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&a.Session, "session", "", "session name (default: the project's folder)")
-	f.StringVar(&a.WorktreeBase, "worktree-base", "..", "folder of the worktrees")
-	f.BoolVar(&a.MainPane, "main-pane", true, "a pane at the project root")
-	f.StringVar(&a.Verify, "verify", "", "command that every build must pass (default: the project's tests, when they are found)")
-	f.StringVar(&a.Kind, "kind", "", "kind of the agents that name none (default: the first one found)")
-	f.StringVar(&issues, "from-issues", "", "an agent for each of these issues: 12,15")
-	f.StringArrayVar(&agents, "agent", nil, "an agent; repeat for more")
-	f.StringVar(&config, "config", "", "file to write (default: .cmux-agents.yml at the project's root)")
-	f.BoolVar(&force, "force", false, "replace the file when it exists")
+	f.StringVar(&o.Session, "session", "", "session name (default: the project's folder)")
+	f.StringVar(&o.WorktreeBase, "worktree-base", "..", "folder of the worktrees")
+	f.BoolVar(&o.MainPane, "main-pane", true, "a pane at the project root")
+	f.StringVar(&o.Verify, "verify", "", "command that every build must pass (default: the project's tests, when they are found)")
+	f.StringVar(&o.Kind, "kind", "", "kind of the agents that name none (default: the first one found)")
+	f.StringVar(&o.issues, "from-issues", "", "an agent for each of these issues: 12,15")
+	f.StringArrayVar(&o.agents, "agent", nil, "an agent; repeat for more")
+	f.StringVar(&o.config, "config", "", "file to write (default: .cmux-agents.yml at the project's root)")
+	f.BoolVar(&o.force, "force", false, "replace the file when it exists")
 	return cmd
 }
 
-// writeConfig writes what a says, and the schema that editors check it with.
-func (d *Deps) writeConfig(root, path string, a answers) error {
-	schema := filepath.Join(root, dag.SchemaPath)
-	rel, err := filepath.Rel(filepath.Dir(path), schema)
+func runInit(ctx context.Context, o *initOptions) error {
+	p, err := o.Project(ctx)
 	if err != nil {
 		return err
 	}
-	text := compose(a, filepath.ToSlash(rel))
-	g, _, err := dag.Parse(d.caller().Short(path), []byte(text), dag.ParseOptions{})
-	if err != nil {
-		return control.Tag(fmt.Errorf("these answers make no valid configuration, so nothing was written:\n%w", err), errUsage)
+	path := p.Config(o.config)
+	if _, err := os.Lstat(path); err == nil && !o.force {
+		return &Hint{Err: fmt.Errorf("%s exists", p.Short(path)), Try: "cmux agents init --force, which replaces it"}
 	}
-	if err := signals.WriteFile(path, []byte(text), 0o644); err != nil {
+	if o.Session == "" {
+		o.Session = sessionName(p.Root)
+	}
+	if !o.verifyGiven {
+		o.Verify = testCommand(p.Root)
+	}
+	o.Found = kinds.Installed(o.Env)
+	switch {
+	case o.Kind == "" && len(o.Found) > 0:
+		o.Kind = o.Found[0]
+	case o.Kind != "" && !slices.Contains(kindNames(), o.Kind):
+		return usage("--kind "+strings.Join(kindNames(), ", "), "there is no kind %q", o.Kind)
+	}
+	if o.issues != "" {
+		if o.Agents, err = o.fromIssues(ctx, p); err != nil {
+			return err
+		}
+	}
+	for _, s := range o.agents {
+		one, err := parseAgent(s)
+		if err != nil {
+			return err
+		}
+		o.Agents = append(o.Agents, one)
+	}
+	switch {
+	case len(o.Agents) > 0:
+	case o.interactive():
+		err = o.askForm(ctx)
+	default:
+		err = o.askLines()
+	}
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(d.Out, "Wrote %s: session %s, %s.\n", d.caller().Short(path), g.Session, say.Count(g.Len(), "agent"))
-	if err := errors.Join(signals.Init(root), signals.WriteFile(schema, dag.Schema(), 0o644)); err != nil {
-		fmt.Fprintf(d.Err, "cmux: the schema for editors was not written: %v\n", err)
+	if len(o.Agents) == 0 {
+		return usage("cmux agents init --agent NAME:task=COMMAND", "no agent was named")
 	}
-	fmt.Fprintln(d.Out, "Next: look it over, then")
+	return o.write(p, path)
+}
+
+// write writes what the answers say.
+func (o *initOptions) write(p *control.Project, path string) error {
+	rel, err := filepath.Rel(filepath.Dir(path), p.Schema())
+	if err != nil {
+		return err
+	}
+	g, err := p.WriteConfig(path, compose(o.answers, filepath.ToSlash(rel)))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(o.Out, "Wrote %s: session %s, %s.\n", p.Short(path), g.Session, say.Count(g.Len(), "agent"))
+	fmt.Fprintln(o.Out, "Next: look it over, then")
 	start := "cmux agents start"
-	if path != filepath.Join(root, runner.DefaultConfig) {
-		start += " --config " + d.caller().Short(path)
+	if path != p.Config("") {
+		start += " --config " + p.Short(path)
 	}
-	_, err = fmt.Fprintf(d.Out, "  %s --dry-run\n  %s\n", start, start)
+	_, err = fmt.Fprintf(o.Out, "  %s --dry-run\n  %s\n", start, start)
 	return err
 }
 
@@ -296,8 +294,9 @@ func parseAgent(s string) (agentAnswer, error) {
 
 // askLines asks on stderr and reads one answer a line. The end of the input
 // takes what is offered for the rest.
-func askLines(d *Deps, a *answers) error {
-	in := bufio.NewScanner(d.In)
+func (o *initOptions) askLines() error {
+	a := &o.answers
+	in := bufio.NewScanner(o.In)
 	in.Buffer(nil, 1<<20)
 	ended := false
 	ask := func(question, offer string) string {
@@ -307,10 +306,10 @@ func askLines(d *Deps, a *answers) error {
 		if offer != "" {
 			question += " [" + offer + "]"
 		}
-		fmt.Fprintf(d.Err, "%s: ", question)
+		fmt.Fprintf(o.Err, "%s: ", question)
 		if !in.Scan() {
 			ended = true
-			fmt.Fprintln(d.Err)
+			fmt.Fprintln(o.Err)
 			return offer
 		}
 		if s := strings.TrimSpace(in.Text()); s != "" {
@@ -365,9 +364,10 @@ func taskIs(kind string) string {
 }
 
 // askForm asks in a form on the terminal.
-func askForm(ctx context.Context, d *Deps, a *answers) error {
+func (o *initOptions) askForm(ctx context.Context) error {
+	a := &o.answers
 	run := func(groups ...*huh.Group) error {
-		err := huh.NewForm(groups...).WithInput(d.In).WithOutput(raw(d.Err)).RunWithContext(ctx)
+		err := huh.NewForm(groups...).WithInput(o.In).WithOutput(raw(o.Err)).RunWithContext(ctx)
 		if errors.Is(err, huh.ErrUserAborted) {
 			return errInterrupted
 		}

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/term"
 
 	"cmux/agents/control"
-	"cmux/agents/proc"
 )
 
 // IO is what a command reads from and writes to, and the environment it is in.
@@ -33,7 +32,7 @@ func either[O any](f, own func(context.Context, O) error) func(context.Context, 
 }
 
 // Getenv is the value of an environment variable, the last one standing.
-func (s *IO) Getenv(key string) string { return proc.Getenv(s.Env, key) }
+func (s *IO) Getenv(key string) string { return control.Caller{Env: s.Env}.Getenv(key) }
 
 // interactive reports whether a person can be asked: both ends are terminals.
 func (s *IO) interactive() bool { return isTerminal(s.In) && isTerminal(s.Out) }

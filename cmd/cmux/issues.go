@@ -12,9 +12,9 @@ import (
 	"unicode"
 
 	"cmux/agents/agent"
+	"cmux/agents/control"
 	"cmux/agents/control/say"
 	"cmux/dag"
-	"cmux/worktree"
 )
 
 // issue is an issue as gh shows it.
@@ -31,17 +31,17 @@ type issue struct {
 
 // fromIssues makes an agent of each issue in list. What it cannot make of them
 // is told of all at once.
-func (d *Deps) fromIssues(ctx context.Context, root, list string, a *answers) ([]agentAnswer, error) {
-	if a.Kind == "" {
-		a.Kind = "claude"
-		fmt.Fprintln(d.Err, "No agent program was found: the agents are written for claude, which has to be installed (cmux doctor).")
+func (o *initOptions) fromIssues(ctx context.Context, p *control.Project) ([]agentAnswer, error) {
+	if o.Kind == "" {
+		o.Kind = "claude"
+		fmt.Fprintln(o.Err, "No agent program was found: the agents are written for claude, which has to be installed (cmux doctor).")
 	}
-	if a.Kind == dag.KindCommand {
+	if o.Kind == dag.KindCommand {
 		return nil, usage("--kind claude", "an issue's text is no shell command")
 	}
 	var numbers []string
 	seen := map[string]bool{}
-	for _, s := range commaList(list) {
+	for _, s := range commaList(o.issues) {
 		n, err := strconv.ParseUint(strings.TrimPrefix(s, "#"), 10, 32)
 		if err != nil || n == 0 {
 			return nil, usage("cmux agents init --from-issues 12,15", "--from-issues: %q is not the number of an issue", s)
@@ -54,7 +54,7 @@ func (d *Deps) fromIssues(ctx context.Context, root, list string, a *answers) ([
 	if len(numbers) == 0 {
 		return nil, usage("cmux agents init --from-issues 12,15", "--from-issues names no issue")
 	}
-	gh, err := agent.LookPath("gh", d.Env)
+	gh, err := agent.LookPath("gh", o.Env)
 	if err != nil {
 		return nil, &Hint{Err: errors.New("issues are read with gh, the GitHub command line, which is not installed"), Try: "install gh, then gh auth login"}
 	}
@@ -63,7 +63,7 @@ func (d *Deps) fromIssues(ctx context.Context, root, list string, a *answers) ([
 		errs []error
 	)
 	for _, n := range numbers {
-		i, err := d.readIssue(ctx, gh, root, n)
+		i, err := readIssue(ctx, p, gh, n)
 		var general *Hint
 		switch {
 		case ctx.Err() != nil:
@@ -83,9 +83,9 @@ func (d *Deps) fromIssues(ctx context.Context, root, list string, a *answers) ([
 }
 
 // readIssue reads one issue. A Hint stands for what is wrong with all of them.
-func (d *Deps) readIssue(ctx context.Context, gh, root, number string) (*issue, error) {
+func readIssue(ctx context.Context, p *control.Project, gh, number string) (*issue, error) {
 	cmd := exec.CommandContext(ctx, gh, "issue", "view", number, "--json", "number,title,body,url,labels,state")
-	cmd.Dir, cmd.Env = root, append(worktree.CleanEnv(d.Env), "GH_PROMPT_DISABLED=1", "GH_NO_UPDATE_NOTIFIER=1", "NO_COLOR=1")
+	cmd.Dir, cmd.Env = p.Root, append(p.CleanEnv(), "GH_PROMPT_DISABLED=1", "GH_NO_UPDATE_NOTIFIER=1", "NO_COLOR=1")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

@@ -179,9 +179,9 @@ func newAgentsCmd(d *Deps) *cobra.Command {
 		Short:   "Start, watch and steer the graph of agents",
 		Example: "  cmux agents start",
 	}
-	cmd.AddCommand(newInitCmd(d), newStartCmd(d, nil), newStatusCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil), newDiffCmd(d, nil),
+	cmd.AddCommand(newInitCmd(d, nil), newStartCmd(d, nil), newStatusCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil), newDiffCmd(d, nil),
 		newAnswerCmd(d, nil), newApproveCmd(d, nil), newOverrideCmd(d, nil), newReleaseCmd(d, nil), newVerifyCmd(d, nil),
-		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(d), newGraphCmd(d), newListCmd(d, nil), newExecCmd(d), newRunCmd(d))
+		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(d), newGraphCmd(d, nil), newListCmd(d, nil), newExecCmd(d), newRunCmd(d))
 	return cmd
 }
 

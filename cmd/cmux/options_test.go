@@ -118,3 +118,19 @@ func TestStartOptions(t *testing.T) {
 		"--new --fresh":        {Start: control.Start{New: true, Fresh: true}},
 	})
 }
+
+func TestInitOptions(t *testing.T) {
+	plain := answers{WorktreeBase: "..", MainPane: true}
+	flags(t, newInitCmd, func(o *initOptions) initOptions {
+		c := *o
+		c.IO, c.Project = nil, nil
+		return c
+	}, map[string]initOptions{
+		"":                                       {answers: plain},
+		"--agent a --agent b:task=x --force":     {answers: plain, agents: []string{"a", "b:task=x"}, force: true},
+		"--from-issues 1,2 --config f --verify=": {answers: plain, issues: "1,2", config: "f", verifyGiven: true},
+	})
+	flags(t, newGraphCmd, func(o *graphOptions) [2]string { return [2]string{o.Config, o.Format} }, map[string][2]string{
+		"": {"", "text"}, "--config f --format dot": {"f", "dot"},
+	})
+}

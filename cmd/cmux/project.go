@@ -22,12 +22,3 @@ func (d *Deps) caller() control.Caller {
 func (d *Deps) project(ctx context.Context) (*control.Project, error) {
 	return control.Open(ctx, d.caller())
 }
-
-// root is the project's folder.
-func (d *Deps) root(ctx context.Context) (string, error) {
-	p, err := d.project(ctx)
-	if err != nil {
-		return "", err
-	}
-	return p.Root, nil
-}

@@ -18,7 +18,6 @@ import (
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/dag"
-	"cmux/signals"
 )
 
 type startOptions struct {
@@ -155,7 +154,7 @@ func (d *Deps) headless(ctx context.Context, r *run.Run, how string) error {
 	defer cancel()
 	defer catchPipe()()
 	stdout, stderr := whileRead{d.Out, cancel}, whileRead{d.Err, cancel}
-	logFile, err := signals.OpenFile(r.RunnerLog(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	logFile, err := control.RunnerLog(r)
 	if err != nil {
 		return err
 	}
