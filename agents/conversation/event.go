@@ -1,0 +1,179 @@
+package conversation
+
+import (
+	"time"
+
+	"cmux/dag"
+)
+
+// Event is something that happened, and when. Busy says that the agent was in
+// the middle of a turn then whose end will be held (TurnEnded.Hold).
+type Event struct {
+	At   time.Time
+	Busy bool
+	What What
+}
+
+// What happened: one of the types below.
+type What interface{ what() }
+
+// Ref names a hook or a call of the agent's that waits for its answer; 0 is none.
+type Ref int
+
+// Question is what is put to a person.
+type Question struct {
+	Text    string
+	Options []string // answers to choose from: a number stands for the one in that place
+	InPane  bool     // only keys pressed in its pane can answer
+}
+
+// What the agent's program did. The kinds reduce its hooks, its transcript and
+// its screen to these.
+type (
+	// Started: the program runs. Concludes: it will say when it has taken in
+	// that its report is accepted.
+	Started struct{ Concludes bool }
+	// Ended: the program has ended.
+	Ended struct{}
+	// TurnEnded: it stopped working. Hold is the hook that waits for what comes
+	// next: the turn is over only when that is answered.
+	TurnEnded struct {
+		Background int // sub-agents still at work, which end in another turn
+		Shells     int // commands still at work in the background
+		Hold       Ref
+	}
+	// Prompted: it was given a prompt. Own: by cmux.
+	Prompted struct {
+		Text string
+		Own  bool
+	}
+	// TookOver: a person is at work in it, by a prompt, which is Text, or by a
+	// key.
+	TookOver struct{ Text string }
+	// Asked: it waits for a person. Hold is the hook to which the answer goes,
+	// Call the call.
+	Asked struct {
+		Question
+		Hold, Call Ref
+		Shown      bool // the question has been shown
+	}
+	// Knocked: a hook or a call with a question to a person came in.
+	Knocked struct{ Ref Ref }
+	// WentOn: it works again, without a prompt.
+	WentOn struct{}
+	// Worked: it got something done since its last limit or failed call.
+	Worked struct{}
+	// Delegated: so many sub-agents are at work now.
+	Delegated struct{ Subagents int }
+	// LimitMet: its account met a limit, until Until if that is stated.
+	LimitMet struct {
+		Text  string
+		Until time.Time
+	}
+	// Faltered: a call of the model failed and ended its turn. Lasting: it will
+	// fail again however long is waited. Sure: once more is in vain.
+	Faltered struct {
+		Text          string
+		Lasting, Sure bool
+	}
+	// Hindered: what is to be delivered waits for a person to clear the way.
+	Hindered struct{ Text string }
+	// Stuck: it must not go on as it is. Own: because of a prompt of cmux's.
+	Stuck struct {
+		Text string
+		Own  bool
+	}
+	// Concluded: it knows that its report was accepted once nobody waits for the
+	// answer to Hook any more.
+	Concluded struct{ Hook Ref }
+	// Gone: nobody waits for the answer to a hook or a call any more.
+	Gone struct{ Ref Ref }
+)
+
+// What the agent said by command or by tool.
+type (
+	// Reported: it is done, or cannot go on. Call waits for the verdict.
+	Reported struct {
+		Blocked bool
+		Text    string
+		Call    Ref
+		Unread  string // what a person typed and the agent has not read
+	}
+)
+
+// What a person or the run decided.
+type (
+	Begin     struct{}              // the tree is ready: the program may start
+	Cancel    struct{}              // the node is to end
+	Stop      struct{}              // the run is
+	Break     struct{}              // the runner was told to leave and takes the attempt along
+	Overspent struct{ Text string } // a budget is used up
+	Override  struct{}              // a person has decided the node
+	Answer    struct{ Text string } // a person's words for the agent
+	Release   struct{}              // a person has done with it
+	Retry     struct{}              // go on in the conversation of a program that has ended
+	Granted   struct{ Trial bool }  // the slot that was asked for; Trial: it finds out whether a limit is over
+	NoRunner  struct{}              // nobody is there to grant one
+	Rang      struct{ Clock Clock } // a clock that was set
+)
+
+// What came of effects.
+type (
+	// Delivered: what Deliver handed over was confirmed, or refused with Failure.
+	Delivered struct{ Failure string }
+	// Answered: the answer to a hook or call was taken, or nobody was there.
+	Answered struct{ OK bool }
+	// Judged: what the verdict on a report is; nil: it is good.
+	Judged struct{ Fault *Fault }
+	// LimitKnown: until when the limit of the account lasts.
+	LimitKnown struct{ Until time.Time }
+	// LeftBehind: the program is gone, with all that came of it, and a person is
+	// to decide.
+	LeftBehind struct {
+		Exit   int
+		Detail string
+	}
+)
+
+// Fault is what stands between a report and done.
+type Fault struct {
+	Reason dag.Reason
+	Detail string // for the record
+	Tell   string // for the agent
+	Final  bool   // it is not told any more
+}
+
+func (Started) what()    {}
+func (Ended) what()      {}
+func (TurnEnded) what()  {}
+func (Prompted) what()   {}
+func (TookOver) what()   {}
+func (Asked) what()      {}
+func (Knocked) what()    {}
+func (WentOn) what()     {}
+func (Worked) what()     {}
+func (Delegated) what()  {}
+func (LimitMet) what()   {}
+func (Faltered) what()   {}
+func (Hindered) what()   {}
+func (Stuck) what()      {}
+func (Concluded) what()  {}
+func (Gone) what()       {}
+func (Reported) what()   {}
+func (Begin) what()      {}
+func (Cancel) what()     {}
+func (Stop) what()       {}
+func (Break) what()      {}
+func (Overspent) what()  {}
+func (Override) what()   {}
+func (Answer) what()     {}
+func (Release) what()    {}
+func (Retry) what()      {}
+func (Granted) what()    {}
+func (NoRunner) what()   {}
+func (Rang) what()       {}
+func (Delivered) what()  {}
+func (Answered) what()   {}
+func (Judged) what()     {}
+func (LimitKnown) what() {}
+func (LeftBehind) what() {}

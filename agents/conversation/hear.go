@@ -1,0 +1,320 @@
+package conversation
+
+import (
+	"fmt"
+	"slices"
+
+	"cmux/dag"
+)
+
+// hear takes in an event. What it is answered with is for advance, but for what
+// cannot wait.
+func (m *move) hear(what What) {
+	switch e := what.(type) {
+	case Cancel:
+		m.close(Close{End: Cancelled})
+	case Stop:
+		m.close(Close{End: Stopped})
+	case Break:
+		m.close(Close{End: Broken})
+	case Overspent:
+		m.overspent(e.Text)
+	case Override:
+		m.Overridden = true
+		m.letGo()
+		m.hangUp("a person has decided this task: nothing more is needed of you. End your turn")
+		m.do(Unclock{})
+	case Granted:
+		m.Granted, m.Trial = true, m.Trial || e.Trial
+	case NoRunner:
+		m.NoRunner = true
+	case Answer:
+		m.answer(e.Text)
+	case Release:
+		if !m.Taken {
+			m.do(Deny{m.Name + " is not taken over"})
+			return
+		}
+		m.Taken = false
+		if m.Activity == dag.TakenOver {
+			m.become(Become{Activity: dag.Working})
+		}
+	case Retry:
+		if !m.abandoned() {
+			m.do(Deny{fmt.Sprintf("%s is still running: cmux agents stop %s first", m.Name, m.Name)})
+			return
+		}
+		m.Again = true
+	case Rang:
+		m.rang[e.Clock] = true
+		if e.Clock == BackgroundClock {
+			m.TurnEnded, m.Background = true, false
+		}
+	case Gone:
+		m.gone(e.Ref)
+	case Begin, Started, Ended, Delivered, Answered, Judged, LimitKnown, LeftBehind:
+		m.result(what)
+	default:
+		m.heard(what)
+	}
+}
+
+func (m *move) overspent(text string) {
+	switch {
+	case m.Overridden:
+	case m.judged(): // it uses no more, and fails only when it would have to go on
+		m.Broke = &text
+	default:
+		m.close(Close{End: Failed, Reason: dag.ReasonBudget, Detail: text})
+	}
+}
+
+// answer takes in a person's words.
+func (m *move) answer(text string) {
+	switch {
+	case !m.Reports || !m.running() && !m.abandoned():
+		m.do(Deny{m.Name + " takes no answers"})
+	case m.Overridden:
+		m.do(Deny{m.Name + " is decided by a person: cmux says nothing to its agent any more; write to it in its pane"})
+	case m.accepted():
+		m.do(Deny{m.Name + " is done: its report was accepted just now"})
+	case m.Taken:
+		m.do(Deny{fmt.Sprintf("%s is taken over by a person; cmux agents release %s first", m.Name, m.Name)})
+	case m.Open.InPane:
+		m.do(Deny{fmt.Sprintf("%s shows a dialog of its program, which can be answered in its pane alone: cmux agents attach %s", m.Name, m.Name)})
+	default:
+		if m.Said != nil { // one that has not been handed over yet
+			text = *m.Said + "\n" + text
+		}
+		m.Said = &text
+	}
+}
+
+// gone takes in that nobody waits for an answer any more.
+func (m *move) gone(ref Ref) {
+	switch {
+	case ref == m.Gate.Ref:
+		m.Gate.Gone = true
+	case ref == m.Call.Ref:
+		m.Call = Call{}
+	case ref == m.Concluded:
+		m.Concluded = -ref // nobody has to wait for it
+	default:
+		m.Further = slices.DeleteFunc(slices.Clone(m.Further), func(r Ref) bool { return r == ref })
+	}
+}
+
+// heard takes in what the agent did or said.
+func (m *move) heard(what What) {
+	if _, knocked := what.(Knocked); !knocked && m.abandoned() {
+		m.late(what)
+		return
+	}
+	switch e := what.(type) {
+	case Reported:
+		m.reported(e)
+	case Knocked:
+		// One after the other, so that an answer is one to what was shown.
+		m.Further = append(slices.Clip(m.Further), e.Ref)
+	case Asked:
+		m.questioned(e)
+	case TurnEnded:
+		m.turnEnded(e)
+	case Delegated:
+		m.Subagents = e.Subagents
+	case Stuck:
+		switch {
+		case e.Own && m.Taken:
+			m.TurnEnded = true // it is a person's, who sees it
+		case m.running() && !m.accepted():
+			if m.Phase == AwaitingTurn || m.Phase == Handing && m.By != ByAcceptance {
+				m.keep(m.Handed)
+			}
+			m.enter(Halting)
+			m.do(Halt{e.Text})
+		}
+	case Faltered:
+		if m.Taken {
+			m.TurnEnded = true // by failing
+		} else {
+			m.Falter = &e
+		}
+	case TookOver:
+		m.tookOver(e.Text)
+	case Prompted:
+		if !e.Own {
+			m.tookOver(e.Text)
+			return
+		}
+		m.quiet()
+		m.TurnEnded, m.Limit, m.Falter = false, nil, nil
+		if !m.questionOpen() { // else a sub-agent still waits for the answer
+			m.Question, m.WentOn = nil, true
+		}
+	case Hindered:
+		if m.Phase == Handing && m.By == ByProgram && m.Activity == dag.Working {
+			m.become(Become{Activity: dag.NeedsInput, Detail: e.Text})
+		}
+	case LimitMet:
+		if m.Taken || m.Overridden {
+			// It is a person's, who sees it; the account's limit is everybody's.
+			m.TurnEnded = true
+			m.do(FindLimit{e})
+			return
+		}
+		m.Limit = &e
+	case WentOn:
+		m.letGo()
+		m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
+		m.WentOn = true
+	case Worked:
+		m.Falters = 0
+		m.accountWorks()
+	case Concluded:
+		m.Concluded = e.Hook
+	}
+}
+
+// late takes in what comes from a program that is gone: it changes nothing.
+func (m *move) late(what What) {
+	refused := Deny{"the program of " + m.Name + " has ended without a report, and a person decides what becomes of it"}
+	switch e := what.(type) {
+	case Reported:
+		m.do(refused)
+	case TurnEnded:
+		m.dropHook(e.Hold)
+	case Asked:
+		m.dropHook(e.Hold)
+		if e.Call != 0 {
+			m.do(refused)
+		}
+	}
+}
+
+func (m *move) dropHook(ref Ref) {
+	if ref != 0 {
+		m.do(LetGo{ref})
+	}
+}
+
+// reported takes in a report.
+func (m *move) reported(e Reported) {
+	if e.Unread != "" && !m.Overridden {
+		m.do(Note{"reported before it had read what a person typed, which comes first: " + oneLine(e.Unread)},
+			Deny{"this report does not count: a person has told you something that you have not read yet. It comes to you next; take it in, then report again"})
+		return
+	}
+	word := "done"
+	if e.Blocked {
+		word = "blocked"
+	}
+	m.called(Call{Ref: e.Call}, word, e.Text)
+	m.Report = &Report{Blocked: e.Blocked, Text: e.Text}
+}
+
+// called takes in a call that may wait for its answer.
+func (m *move) called(c Call, word, text string) {
+	m.Spoke = false
+	m.hangUp("a later report of yours has taken the place of this one")
+	if c.Ref != 0 {
+		m.Call = c
+	}
+	m.do(TakeDown{Word: word, Text: text})
+	m.accountWorks()
+}
+
+// questioned takes in a question to a person.
+func (m *move) questioned(e Asked) {
+	switch {
+	case e.Call != 0 && (!m.Reports || m.Overridden):
+		m.do(Deny{"nobody answers questions of this node"})
+		return
+	case e.Call != 0:
+		m.called(Call{Ref: e.Call, Asks: true, Options: e.Options}, "ask", e.Text)
+	case e.Hold != 0:
+		m.hold(Gate{Ref: e.Hold, Asks: true})
+	}
+	if !e.Shown && e.Call == 0 {
+		m.do(ShowQuestion{e.Question})
+	}
+	switch {
+	case !m.Taken && !m.Overridden:
+		m.Question = &e.Question
+	case e.Hold != 0:
+		m.letGo()
+	default:
+		m.TurnEnded = true
+	}
+}
+
+// hold keeps a hook waiting.
+func (m *move) hold(g Gate) {
+	m.letGo()
+	m.Gate = g
+}
+
+// turnEnded takes in the end of a turn.
+func (m *move) turnEnded(e TurnEnded) {
+	if e.Hold != 0 {
+		if e.Background > 0 && m.questionOpen() {
+			m.dropHook(e.Hold) // the question is a sub-agent's, and stands
+		} else {
+			m.hold(Gate{Ref: e.Hold})
+		}
+	}
+	m.quiet()
+	m.Falters, m.Subagents = 0, e.Background
+	if !m.Taken {
+		m.accountWorks()
+	}
+	// Background commands end with the agent once it has reported.
+	if e.Background > 0 || e.Shells > 0 && m.Report == nil {
+		if !m.questionOpen() {
+			m.letGo()
+		}
+		m.Background = true
+		m.do(Arm{Clock: BackgroundClock, For: m.Settle})
+		return
+	}
+	m.TurnEnded = true
+	if m.Taken || m.Activity == dag.NeedsInput || m.Activity == dag.AtLimit {
+		m.letGo()
+	}
+}
+
+// tookOver takes in that a person is at work in the agent.
+func (m *move) tookOver(said string) {
+	m.quiet()
+	m.letGo()
+	m.hangUp("a person writes to you: do as they say")
+	m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
+	m.Taken, m.Spoke = true, m.Spoke || said != ""
+	if m.Phase == Handing && m.By == ByProgram {
+		m.do(GiveUp{})
+	}
+	if m.Activity != dag.TakenOver {
+		m.become(Become{Activity: dag.TakenOver})
+	}
+}
+
+// quiet no longer waits for what a turn left at work.
+func (m *move) quiet() {
+	if m.Background {
+		m.Background = false
+		m.do(Disarm{BackgroundClock})
+	}
+}
+
+// accountWorks takes in that the model answered: for one that was to find out,
+// the limit of its account is over.
+func (m *move) accountWorks() {
+	if m.Trial {
+		m.Trial = false
+		m.do(AccountWorks{})
+	}
+}
+
+func (m *move) become(b Become) {
+	m.Activity = b.Activity
+	m.do(b)
+}

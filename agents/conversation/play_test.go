@@ -1,0 +1,390 @@
+package conversation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"cmux/dag"
+)
+
+// chance chooses between things that may happen.
+type chance interface{ below(n int) int }
+
+type byRapid struct{ t *rapid.T }
+
+func (r byRapid) below(n int) int { return rapid.IntRange(0, n-1).Draw(r.t, "choice") }
+
+// player plays whatever is around a conversation: an agent, a person, a runner,
+// and what carries its effects out. It holds every step against the rules.
+type player struct {
+	chance
+	s     State
+	at    time.Time
+	busy  bool
+	refs  Ref
+	under Effect // what takes long and is under way; nil: nothing
+
+	waits    map[Ref]bool   // hooks and calls without an answer
+	said     []string       // by a person, accepted
+	given    map[string]int // words of a person's that were handed over, and how often
+	told     strings.Builder
+	reports  int // accepted
+	judged   int
+	blocked  int
+	seen     map[[2]Phase]bool
+	log      []Event
+	broken   string // the first rule that did not hold
+	denied   bool
+	finished *Close
+}
+
+func newPlayer(c chance, config Config) *player {
+	return &player{
+		chance: c, s: New(config), at: time.Unix(1e9, 0).UTC(),
+		waits: map[Ref]bool{}, given: map[string]int{}, seen: map[[2]Phase]bool{},
+	}
+}
+
+func (p *player) wrong(format string, args ...any) {
+	if p.broken == "" {
+		p.broken = fmt.Sprintf(format, args...)
+	}
+}
+
+// feed takes one step and plays those effects that are done at once.
+func (p *player) feed(what What) {
+	e := Event{At: p.at, Busy: p.busy, What: what}
+	p.log = append(p.log, e)
+	before := p.s
+	var effects []Effect
+	p.s, effects = Step(p.s, e)
+	if before.Phase != p.s.Phase {
+		p.seen[[2]Phase{before.Phase, p.s.Phase}] = true
+	}
+	p.denied = slices.ContainsFunc(effects, func(e Effect) bool { _, ok := e.(Deny); return ok })
+	p.takeIn(what)
+	for i, effect := range effects {
+		if long(effect) {
+			if p.under = effect; i != len(effects)-1 {
+				p.wrong("%T comes before other effects", effect)
+			}
+		}
+		p.carry(effect)
+	}
+}
+
+func long(e Effect) bool {
+	switch e.(type) {
+	case Launch, Deliver, Accept, Judge, Examine, Halt, Close:
+		return true
+	}
+	return false
+}
+
+// takeIn notes what an event that was accepted brought.
+func (p *player) takeIn(what What) {
+	switch e := what.(type) {
+	case Answer:
+		if !p.denied {
+			p.said = append(p.said, e.Text)
+		}
+	case Reported:
+		switch {
+		case p.denied:
+			p.settle(e.Call)
+		case e.Blocked:
+			p.blocked++
+		default:
+			p.reports++
+		}
+	case Asked:
+		if p.denied {
+			p.settle(e.Call)
+		}
+	}
+}
+
+// settle is the one answer to a hook or a call.
+func (p *player) settle(ref Ref) {
+	if ref == 0 {
+		return
+	}
+	if !p.waits[ref] {
+		p.wrong("%d is answered twice, or was never there", ref)
+	}
+	delete(p.waits, ref)
+}
+
+func (p *player) carry(effect Effect) {
+	switch e := effect.(type) {
+	case LetGo:
+		p.settle(e.Ref)
+	case HangUp:
+		p.settle(e.Ref)
+	case Accept:
+		p.settle(e.Call)
+	case Note:
+		p.told.WriteString(e.Text + "\n")
+	case Abandon:
+		p.told.WriteString(e.Detail + "\n")
+	case Launch:
+		p.give(e.Said)
+	case Deliver:
+		if e.Hook == 0 && e.Call == 0 && !p.s.Safe() {
+			p.wrong("it types while it is not safe: %+v", p.s)
+		}
+		p.settle(e.Hook)
+		p.settle(e.Call)
+	case Judge:
+		if p.judged++; p.judged > p.reports {
+			p.wrong("%d judgments of %d reports", p.judged, p.reports)
+		}
+	case FindLimit:
+		p.feed(LimitKnown{p.at.Add(time.Minute)})
+	case Hear:
+		if !p.waits[e.Ref] {
+			p.wrong("%d is heard and waits no longer", e.Ref)
+		} else if p.below(4) == 0 {
+			p.settle(e.Ref) // it was nothing for a person
+		} else if p.below(2) == 0 {
+			p.feed(Asked{Question: Question{Text: "may I?"}, Hold: e.Ref})
+		} else {
+			p.feed(Asked{Question: Question{Text: "which?", Options: []string{"l", "r"}}, Call: e.Ref})
+		}
+	case Close:
+		p.finished = &e
+		if e.End == Finished && !p.s.Overridden && (p.s.Said != nil || slices.ContainsFunc(p.s.Pending, Message.Answering)) {
+			p.wrong("the report overtook what a person had said")
+		}
+	}
+}
+
+// give notes that the agent was given a person's words.
+func (p *player) give(text string) {
+	for _, said := range p.said {
+		if strings.Contains("\n"+text+"\n", "\n"+said+"\n") {
+			if p.given[said]++; p.given[said] > 1 {
+				p.wrong("%q was handed over twice", said)
+			}
+		}
+	}
+}
+
+// answer plays the end of what is under way; well: it succeeds.
+func (p *player) answer(well bool) {
+	under := p.under
+	p.under = nil
+	switch e := under.(type) {
+	case Launch:
+		if well || p.below(2) == 0 {
+			p.feed(Started{Concludes: p.below(2) == 0})
+		} else {
+			p.feed(LimitKnown{p.at.Add(time.Minute)})
+		}
+	case Deliver:
+		if e.Hook != 0 || e.Call != 0 {
+			if well {
+				p.give(e.Text)
+			}
+			p.feed(Answered{OK: well})
+			return
+		}
+		// It fails only where somebody is in the way, or the program is gone.
+		if well || !p.s.Taken && !p.s.Ended {
+			p.give(e.Text)
+			p.feed(Delivered{})
+		} else {
+			p.feed(Delivered{Failure: "given up"})
+		}
+	case Accept:
+		p.feed(Answered{OK: well})
+	case Judge:
+		if well {
+			p.feed(Judged{})
+		} else {
+			p.feed(Judged{&Fault{Reason: dag.ReasonChecks, Detail: "red", Tell: "mend it", Final: p.below(8) == 0}})
+		}
+	case Examine:
+		if p.s.Reports {
+			p.feed(LeftBehind{Detail: "it ended"})
+		} else {
+			p.feed(Judged{})
+		}
+	case Halt:
+		p.feed(LeftBehind{Exit: 143, Detail: e.Why})
+	}
+}
+
+func (p *player) ref() Ref {
+	p.refs++
+	p.waits[p.refs] = true
+	return p.refs
+}
+
+// maybe is a ref, or none.
+func (p *player) maybe() Ref {
+	if p.below(2) == 0 {
+		return 0
+	}
+	return p.ref()
+}
+
+// random plays something that may happen now.
+func (p *player) random() {
+	p.at = p.at.Add(time.Duration(p.below(100)) * time.Second)
+	p.busy = p.below(3) == 0
+	if p.under != nil && p.below(2) == 0 {
+		p.answer(p.below(3) != 0)
+		return
+	}
+	alive := p.s.running() && !p.s.Ended && p.s.Phase != Halting
+	switch n := p.below(30); {
+	case n < 18 && alive:
+		p.fromAgent(n)
+	case n == 18 && alive:
+		p.feed(Ended{})
+	case n == 19:
+		p.feed(Override{})
+	case n == 20 || n == 21:
+		p.feed(Answer{fmt.Sprintf("words-%d", len(p.log))})
+	case n == 22:
+		p.feed(Release{})
+	case n == 23:
+		p.feed(Retry{})
+	case n == 24 && p.s.Phase == Regaining:
+		p.feed(Granted{Trial: p.below(3) == 0})
+	case n == 25 && p.s.Phase == Regaining:
+		p.feed(NoRunner{})
+	case n == 26:
+		p.feed(Overspent{"all is used up"})
+	case n == 27 && p.s.Concluded > 0:
+		p.feed(Gone{p.s.Concluded})
+	case n == 27:
+		for ref := range maxRef(p.waits) {
+			if p.waits[ref+1] && p.below(2) == 0 {
+				delete(p.waits, ref+1)
+				p.feed(Gone{ref + 1})
+				return
+			}
+		}
+	case n == 28 && len(clocksOf[p.s.Phase]) > 0:
+		p.feed(Rang{clocksOf[p.s.Phase][0]})
+	case n == 29 && p.s.Background:
+		p.feed(Rang{BackgroundClock})
+	}
+}
+
+func maxRef(refs map[Ref]bool) Ref {
+	most := Ref(0)
+	for ref := range refs {
+		most = max(most, ref)
+	}
+	return most
+}
+
+func (p *player) fromAgent(n int) {
+	switch n {
+	case 0, 1:
+		p.feed(TurnEnded{Hold: p.maybe(), Background: max(0, p.below(5)-3), Shells: max(0, p.below(5)-3)})
+	case 2:
+		p.feed(Prompted{Own: true})
+	case 3:
+		p.feed(Prompted{Text: "a person's"})
+	case 4:
+		p.feed(TookOver{})
+	case 5:
+		p.feed(Asked{Question: Question{Text: "log in", InPane: p.below(2) == 0}})
+	case 6, 7:
+		p.feed(Knocked{p.ref()})
+	case 8:
+		p.feed(WentOn{})
+	case 9:
+		p.feed(Worked{})
+	case 10:
+		p.feed(Delegated{p.below(3)})
+	case 11:
+		p.feed(LimitMet{Text: "limit", Until: p.at.Add(time.Hour)})
+	case 12:
+		p.feed(Faltered{Text: "overloaded", Lasting: p.below(3) == 0, Sure: p.below(3) == 0})
+	case 13:
+		p.feed(Hindered{"a line is begun"})
+	case 14:
+		if p.below(4) == 0 {
+			p.feed(Stuck{Text: "nothing guards it", Own: p.below(2) == 0})
+		}
+	case 15:
+		if p.s.Phase == Parting {
+			p.refs++
+			p.feed(Concluded{p.refs}) // it has its answer, and is to take it in
+		}
+	default:
+		said := Reported{Blocked: p.below(4) == 0, Text: "so it is", Call: p.maybe()}
+		if p.below(8) == 0 {
+			said.Unread = "wait"
+		}
+		p.feed(said)
+	}
+}
+
+// helpful plays a world in which all goes well, until the conversation is over.
+func (p *player) helpful() {
+	for range 200 {
+		p.busy = false
+		switch {
+		case p.s.Phase == Closing || p.broken != "":
+			return
+		case p.under != nil:
+			p.answer(true)
+		case p.s.Phase == Preparing:
+			p.feed(Begin{})
+		case p.s.Phase == Regaining:
+			p.feed(Granted{})
+		case p.s.Phase == Left:
+			p.feed(Retry{})
+		case p.s.Phase == Limited:
+			p.feed(Rang{WakeClock})
+		case p.s.Phase == Parting:
+			p.feed(Rang{PartingClock})
+		case p.s.Phase == Settling:
+			p.feed(Delegated{0})
+		case p.s.Phase == Asking && p.s.Open.InPane:
+			p.feed(WentOn{})
+		case p.s.Phase == Asking && !p.s.Taken:
+			p.feed(Answer{fmt.Sprintf("go-on-%d", len(p.log))})
+		case !p.s.Reports:
+			p.feed(Ended{})
+		default:
+			p.feed(Reported{Text: "done"})
+		}
+	}
+	p.wrong("there is no way out of %+v", p.s)
+}
+
+// account holds what became of a person's words against what must be.
+func (p *player) account() {
+	open := ""
+	if p.s.Said != nil {
+		open += "\n" + *p.s.Said + "\n"
+	}
+	for _, m := range p.s.Pending {
+		open += "\n" + m.Text + "\n"
+	}
+	if p.s.Phase == Handing || p.s.Phase == AwaitingTurn {
+		open += "\n" + p.s.Handed.Text + "\n"
+	}
+	told := "\n" + strings.Join(strings.Fields(p.told.String()), "\n") + "\n"
+	for _, said := range p.said {
+		if p.given[said] == 0 && !strings.Contains(open, "\n"+said+"\n") && !strings.Contains(told, "\n"+said+"\n") && !(p.s.Phase == Closing && p.finished.End != Finished) {
+			p.wrong("%q of a person's is lost", said)
+		}
+	}
+	for ref := range p.waits {
+		if p.s.Phase != Closing && ref != p.s.Gate.Ref && ref != p.s.Call.Ref && !slices.Contains(p.s.Further, ref) {
+			p.wrong("nobody will answer %d", ref)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package conversation
+
+import "cmux/dag"
+
+// result takes in what came of an effect.
+func (m *move) result(what What) {
+	switch e := what.(type) {
+	case Begin:
+		m.begin()
+	case Started:
+		m.Concludes = e.Concludes
+		m.Ended = false
+		m.enter(Working)
+		m.become(Become{Activity: dag.Working})
+	case Ended:
+		m.Ended = true
+	case Delivered:
+		if m.Phase == Handing && m.By == ByProgram {
+			m.delivered(e.Failure)
+		}
+	case Answered:
+		m.answered(e.OK)
+	case Judged:
+		switch m.Phase {
+		case Judging:
+			m.verdict(e.Fault)
+		case Examining: // its exit code was its report
+			summary := ""
+			if m.Report != nil && !m.Report.Blocked {
+				summary = m.Report.Text
+			}
+			m.finish(summary)
+		}
+	case LimitKnown:
+		m.limitKnown(e)
+	case LeftBehind:
+		m.leftBehind(e)
+	}
+}
+
+// begin has the program started. A person may have decided meanwhile.
+func (m *move) begin() {
+	if m.Overridden && m.Reports {
+		m.finish("")
+		return
+	}
+	m.do(Launch{Trial: m.Trial})
+}
+
+// answered takes in whether the answer to a hook or a call was taken.
+func (m *move) answered(ok bool) {
+	switch {
+	case m.Phase != Handing || m.By == ByProgram:
+	case m.By == ByAcceptance:
+		if !ok || !m.Concludes || m.Ended {
+			m.finish(m.Summary)
+			return
+		}
+		m.enter(Parting)
+		m.do(Arm{Clock: PartingClock, For: m.Config.Parting})
+	case ok:
+		if !m.Taken {
+			m.become(Become{Activity: dag.Working})
+		}
+		m.back()
+	default: // nobody was there any more: it is handed over in another way
+		m.deliver(m.Handed)
+	}
+}
+
+// delivered takes in what came of a delivery by the agent's own way.
+func (m *move) delivered(failure string) {
+	switch {
+	case failure == "" && m.Taken:
+		m.back()
+	case failure == "" && m.Activity == dag.NeedsInput: // it was hindered
+		m.regain(ThenGoOn)
+	case failure == "":
+		m.become(Become{Activity: dag.Working})
+		m.back()
+	case m.Ended || m.Taken || m.Overridden:
+		m.keep(m.Handed)
+		m.back()
+	default:
+		m.close(Close{End: Failed, Detail: "the agent took no message: " + failure})
+	}
+}
+
+// verdict takes in what was found out about a report.
+func (m *move) verdict(f *Fault) {
+	if f == nil && !m.Overridden {
+		// What a person said while it was judged comes before its end too.
+		if m.interposed() {
+			m.become(Become{Activity: dag.TakenOver})
+			m.back()
+			return
+		}
+		if m.sendBackUnread() {
+			return
+		}
+	}
+	switch {
+	case f == nil || m.Overridden:
+		m.accept()
+	case m.Ended || f.Final:
+		m.close(Close{End: Failed, Reason: f.Reason, Detail: f.Detail})
+	default:
+		// A report that came in while the last one was judged is of the state
+		// before this hand-back.
+		m.Report, m.TurnEnded = nil, false
+		m.deliver(Message{Why: FromVerdict, Text: f.Tell})
+	}
+}
+
+// interposed reports whether a person is at work in the agent since its report.
+// What they said comes first: the agent goes on, and reports again; a report that
+// it has made since is the one to be examined.
+func (m *move) interposed() bool {
+	if m.Ended || !m.Taken {
+		return false
+	}
+	switch {
+	case m.Spoke:
+		m.do(Note{"a person has told it something while its work was examined: that comes first, and it is to report again"})
+		m.Report = nil
+		m.hangUp("a person has told you something while your report was examined. It comes to you next; take it in, then report again")
+	case m.Report == m.examined:
+		return false
+	}
+	return true
+}
+
+// sendBackUnread sends a report back that was made without what a person had
+// said by then.
+func (m *move) sendBackUnread() bool {
+	if m.Overridden {
+		return false
+	}
+	said := m.unread()
+	switch {
+	case said == "":
+		return false
+	case m.Ended:
+		m.do(Note{"the agent has ended without having read what it was told: " + said})
+		return false
+	}
+	m.Report, m.TurnEnded = nil, false
+	m.deliver(Message{Why: WasUnread, Text: said})
+	return true
+}
+
+// accept ends the conversation with a good report, and tells the agent so if it
+// waits for that.
+func (m *move) accept() {
+	m.Summary = m.examined.Text
+	if m.Call.Ref == 0 {
+		m.finish(m.Summary)
+		return
+	}
+	m.enter(Handing)
+	m.By = ByAcceptance
+	m.do(Accept{m.Call.Ref})
+	m.Call = Call{}
+}
+
+// leftBehind leaves the agent to a person: its program is gone.
+func (m *move) leftBehind(e LeftBehind) {
+	if said := m.unread(); said != "" {
+		e.Detail += "; it has not read what it was told: " + oneLine(said)
+	}
+	if m.Phase == Halting && m.Overridden {
+		m.do(Note{e.Detail})
+	}
+	m.Taken, m.TurnEnded, m.Again, m.Ended = false, false, false, false
+	m.Question, m.Limit, m.Falter, m.Report = nil, nil, nil, nil
+	m.Open = Open{}
+	m.quiet()
+	m.letGo()
+	switch {
+	case m.Overridden:
+		m.finish("")
+	case m.Headless && m.InputTimeout == 0:
+		m.close(Close{End: Failed, Reason: dag.ReasonNoReport, Detail: e.Detail})
+	default:
+		m.enter(Left)
+		m.Open.Text = e.Detail
+		m.Activity = dag.NeedsInput
+		m.do(Abandon(e))
+		if m.InputTimeout > 0 {
+			m.do(Arm{Clock: InputClock, For: m.InputTimeout})
+		}
+	}
+}

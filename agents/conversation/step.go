@@ -1,0 +1,145 @@
+package conversation
+
+import (
+	"strings"
+	"time"
+)
+
+// Step takes in an event. It changes nothing that s points to.
+func Step(s State, e Event) (State, []Effect) {
+	m := take(s, e)
+	return m.State, m.effects
+}
+
+func take(s State, e Event) *move {
+	m := &move{State: s, at: e.At, busy: e.Busy}
+	m.hear(e.What)
+	for m.Phase != Closing && m.advance() {
+	}
+	if m.Overridden {
+		if said := m.unread(); said != "" {
+			m.do(Note{"not handed over, as a person has decided: " + said})
+		}
+	}
+	m.hearFurther()
+	if m.long != nil {
+		m.effects = append(m.effects, m.long)
+	}
+	return m
+}
+
+// move is one step being taken.
+type move struct {
+	State
+	at      time.Time
+	busy    bool
+	rang    [clocks]bool // in this step
+	effects []Effect
+	long    Effect // comes last
+	path    []Phase
+}
+
+func (m *move) do(effects ...Effect) {
+	for _, e := range effects {
+		switch e.(type) {
+		case Launch, Deliver, Accept, Judge, Examine, Halt, Close:
+			m.long = e
+		default:
+			m.effects = append(m.effects, e)
+		}
+	}
+}
+
+// enter changes the phase. The clocks of the one before stop.
+func (m *move) enter(p Phase) {
+	for _, c := range clocksOf[m.Phase] {
+		m.do(Disarm{c})
+	}
+	m.Phase = p
+	m.path = append(m.path, p)
+}
+
+// back is where a wait or a deed of the conversation ends: the agent is looked
+// at anew.
+func (m *move) back() {
+	m.WentOn = false
+	m.enter(Working)
+}
+
+func (m *move) finish(summary string) {
+	m.enter(Closing)
+	m.do(Close{End: Finished, Summary: summary})
+}
+
+func (m *move) close(c Close) {
+	m.enter(Closing)
+	m.do(c)
+}
+
+// letGo answers the hook that waits with nothing: the turn ends, a question is
+// left to the person in the pane.
+func (m *move) letGo() {
+	if m.Gate.Ref != 0 && !m.Gate.Gone {
+		m.do(LetGo{m.Gate.Ref})
+	}
+	m.Gate = Gate{}
+}
+
+// hangUp answers the call that waits, when its answer will not come.
+func (m *move) hangUp(why string) {
+	if m.Call.Ref != 0 {
+		m.do(HangUp{m.Call.Ref, why})
+		m.Call = Call{}
+	}
+}
+
+// hearFurther hears the next question when the last one is answered and nothing
+// is on its way.
+func (m *move) hearFurther() {
+	if m.long == nil && m.Gate.Ref == 0 && !m.inQuestion() && len(m.Further) > 0 {
+		m.do(Hear{m.Further[0]})
+		m.Further = m.Further[1:]
+	}
+}
+
+// unread takes what a person said and the agent was not told; what cmux had to
+// say is out of date with a report.
+func (m *move) unread() string {
+	var said []string
+	for _, p := range m.Pending {
+		if p.Answering() {
+			said = append(said, p.Text)
+		}
+	}
+	if m.Said != nil {
+		said = append(said, *m.Said)
+	}
+	m.Pending, m.Said = nil, nil
+	return strings.Join(said, "\n")
+}
+
+// advance acts on what was heard, as far as the phase allows, and reports
+// whether it did.
+func (m *move) advance() bool {
+	switch m.Phase {
+	case Working:
+		return m.working()
+	case AwaitingTurn:
+		return m.awaitingTurn()
+	case Asking:
+		return m.asking()
+	case Limited:
+		return m.limited()
+	case Regaining:
+		return m.regaining()
+	case BackingOff:
+		return m.backingOff()
+	case Settling:
+		return m.settling()
+	case Parting:
+		return m.parting()
+	case Left:
+		return m.left()
+	}
+	return false // an effect is under way, whose end is told
+}

@@ -1,0 +1,20 @@
+package conversation
+
+var phaseNames = [phases]string{
+	"preparing", "working", "handing over", "awaiting the turn's end", "asking", "limit met", "limited", "regaining", "backing off",
+	"settling", "judging", "parting", "examining", "halting", "left", "closing",
+}
+
+func (p Phase) String() string { return phaseNames[p] }
+
+func (c Clock) String() string {
+	return [clocks]string{"input", "wake", "backoff", "settle", "background", "parting"}[c]
+}
+
+func (w Why) String() string {
+	return [...]string{"a person's words", "no report", "the limit is over", "a call failed", "the verdict", "unread words"}[w]
+}
+
+func (e Ending) String() string {
+	return [...]string{"finished", "failed", "faulty", "cancelled", "stopped", "broken off"}[e]
+}
