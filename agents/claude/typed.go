@@ -20,13 +20,34 @@ const glance = 2 * time.Second
 // way joins it after the next tool, or begins the next turn; the transcript says
 // when.
 func (a *instance) Unread() []string {
-	a.mu.Lock()
-	none := len(a.lines) == 0
-	a.mu.Unlock()
-	if none {
-		return nil
+	late := time.NewTimer(transcriptLag)
+	defer late.Stop()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		if len(a.unread()) == 0 {
+			return nil
+		}
+		a.follow.catchUp()
+		lines := a.unread()
+		if len(lines) == 0 {
+			return nil
+		}
+		select {
+		case <-again.C:
+		case <-a.program.Exited():
+			return lines
+		case <-late.C:
+			return lines
+		}
 	}
-	a.follow.catchUp()
+}
+
+// transcriptLag is how far the transcript may be behind what the agent does: a
+// tool that it called after it had read a line can be heard of before the line.
+const transcriptLag = 1500 * time.Millisecond
+
+func (a *instance) unread() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.lines)
