@@ -3,6 +3,7 @@ package attempt
 import (
 	"time"
 
+	"cmux/agents/conversation"
 	"cmux/agents/event"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -61,19 +62,5 @@ func (a *attempt) affordable() error {
 	if !budget.Exceeded(used) {
 		return nil
 	}
-	return a.overspent((&run.BudgetError{Node: a.node.Name, Used: used.Counted(), Budget: budget.Tokens}).Error())
-}
-
-// overspent ends the attempt over a budget. One that has reported uses no more
-// while it is judged: it fails only when it would have to go on.
-func (a *attempt) overspent(detail string) error {
-	if a.overridden {
-		return nil
-	}
-	err := failed(dag.ReasonBudget, "%s", detail)
-	if a.judging {
-		a.broke = err
-		return nil
-	}
-	return err
+	return a.feed(conversation.Overspent{Text: (&run.BudgetError{Node: a.node.Name, Used: used.Counted(), Budget: budget.Tokens}).Error()})
 }

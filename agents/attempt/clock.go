@@ -1,6 +1,11 @@
 package attempt
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"cmux/agents/conversation"
+)
 
 // stopwatch is a bound on time spent in some states and not in others.
 type stopwatch struct {
@@ -33,36 +38,83 @@ func (w *stopwatch) run(on bool) {
 // a bound.
 var never = make(<-chan time.Time)
 
-// alarm wakes at a moment of the wall clock, also when the clock is set or the
-// machine sleeps meanwhile: a plain timer measures time awake.
-type alarm struct {
-	until time.Time
+// clocks are those of a conversation. One for a moment of the wall clock rings
+// also when the clock is set or the machine sleeps meanwhile: a plain timer
+// measures time awake.
+type clocks struct {
+	at    map[conversation.Clock]time.Time
 	timer *time.Timer
 }
 
-// maxNap bounds how late an alarm notices that the clock was set.
+// maxNap bounds how late it is noticed that the clock was set.
 const maxNap = time.Minute
 
-func newAlarm(until time.Time) *alarm {
-	a := &alarm{until: until.Round(0)}
-	a.timer = time.NewTimer(a.nap(time.Now()))
-	return a
-}
-
-// nap is how long to sleep before the clock is looked at again.
-func (a *alarm) nap(now time.Time) time.Duration {
-	return min(max(a.until.Sub(now.Round(0)), 0), maxNap)
-}
-
-// due reports, after the timer fired, whether the moment has come; if not the
-// timer is set again.
-func (a *alarm) due() bool {
-	d := a.nap(time.Now())
-	if d <= 0 {
-		return true
+func (c *clocks) arm(e conversation.Arm, now time.Time) {
+	if c.at == nil {
+		c.at = make(map[conversation.Clock]time.Time)
 	}
-	a.timer.Reset(d)
-	return false
+	if e.Until.IsZero() {
+		c.at[e.Clock] = now.Add(e.For)
+	} else {
+		c.at[e.Clock] = e.Until.Round(0)
+	}
+	c.set(now)
 }
 
-func (a *alarm) stop() { a.timer.Stop() }
+func (c *clocks) disarm(k conversation.Clock) {
+	delete(c.at, k)
+	if len(c.at) == 0 {
+		c.stop()
+	}
+}
+
+func (c *clocks) stop() {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.timer = nil
+}
+
+// set has the timer ring at the first of the moments.
+func (c *clocks) set(now time.Time) {
+	c.stop()
+	nap := time.Duration(-1)
+	for _, at := range c.at {
+		if d := left(at, now); nap < 0 || d < nap {
+			nap = d
+		}
+	}
+	if nap >= 0 {
+		c.timer = time.NewTimer(min(nap, maxNap))
+	}
+}
+
+// left is how long it is until a moment; one without a monotonic reading is of
+// the wall clock.
+func left(at, now time.Time) time.Duration {
+	if at == at.Round(0) {
+		now = now.Round(0)
+	}
+	return max(at.Sub(now), 0)
+}
+
+// C rings when it may be time.
+func (c *clocks) C() <-chan time.Time {
+	if c.timer == nil {
+		return nil
+	}
+	return c.timer.C
+}
+
+// due are the clocks that ring now, in their order. They are armed no longer.
+func (c *clocks) due(now time.Time) (rang []conversation.Clock) {
+	for k, at := range c.at {
+		if left(at, now) == 0 {
+			rang = append(rang, k)
+			delete(c.at, k)
+		}
+	}
+	c.set(now)
+	slices.Sort(rang)
+	return rang
+}

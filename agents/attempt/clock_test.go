@@ -2,9 +2,13 @@ package attempt
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"cmux/agents/conversation"
 )
 
 // The stopwatch counts only while it runs.
@@ -42,30 +46,38 @@ func TestStopwatchWithoutABound(t *testing.T) {
 	w.run(false)
 }
 
-// An alarm naps at most a minute, so that it notices a clock that was set.
-func TestAlarm(t *testing.T) {
+// A clock for a moment of the wall clock naps at most a minute, so that it is
+// noticed when that was set.
+func TestClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		al := newAlarm(began.Add(5*time.Minute + time.Second))
+		var c clocks
+		if c.C() != nil {
+			t.Error("it rings without having been armed")
+		}
+		c.arm(conversation.Arm{Clock: conversation.WakeClock, Until: began.Add(5*time.Minute + time.Second)}, began)
+		c.arm(conversation.Arm{Clock: conversation.InputClock, For: 90 * time.Second}, began)
+		c.arm(conversation.Arm{Clock: conversation.SettleClock, For: time.Second}, began)
+		c.disarm(conversation.SettleClock)
 		naps := 0
-		for {
-			<-al.timer.C
+		var rang []string
+		for c.C() != nil {
+			<-c.C()
 			naps++
-			if al.due() {
-				break
+			for _, k := range c.due(time.Now()) {
+				rang = append(rang, fmt.Sprint(k, " ", time.Since(began)))
 			}
 		}
-		if d := time.Since(began); d != 5*time.Minute+time.Second || naps != 6 {
-			t.Errorf("rang after %s and %d naps", d, naps)
+		if want := []string{"input 1m30s", "wake 5m1s"}; !slices.Equal(rang, want) || naps != 7 {
+			t.Errorf("rang %q after %d naps, want %q", rang, naps, want)
 		}
 	})
-	// The clock jumped past the moment during a nap.
-	al := &alarm{until: time.Now().Add(-time.Hour).Round(0), timer: time.NewTimer(time.Hour)}
-	if !al.due() {
-		t.Error("an alarm in the past is not due")
+	now := time.Now()
+	if d := left(now.Add(-time.Hour).Round(0), now); d != 0 {
+		t.Errorf("a moment of the past is %s away", d)
 	}
-	if d := al.nap(time.Now().Add(-30 * 24 * time.Hour)); d != maxNap {
-		t.Errorf("a clock set back a month: nap of %s", d)
+	if d := left(now.Round(0), now.Add(-30*24*time.Hour).Round(0)); d != 30*24*time.Hour {
+		t.Errorf("a clock set back a month: %s", d)
 	}
 }
 

@@ -114,7 +114,7 @@ func (a *attempt) merge() error {
 // agent is ended first, with all that it left: git reads its settings while it
 // pushes, and nobody may change them in between.
 func (a *attempt) complete() error {
-	if a.overridden || len(a.node.OnComplete) == 0 {
+	if a.Overridden || len(a.node.OnComplete) == 0 {
 		return nil
 	}
 	if err := a.endAgent(); err != nil {
@@ -255,7 +255,7 @@ func (a *attempt) survey() {
 	ctx := worktree.WithNotes(context.WithoutCancel(a.ctx), func(s string) { a.note("%s", s) })
 	var errs []error
 	note := func(err error) { errs = append(errs, err) }
-	if a.end.Outcome != dag.Done && a.end.Reason != dag.ReasonScope || a.overridden {
+	if a.end.Outcome != dag.Done && a.end.Reason != dag.ReasonScope || a.Overridden {
 		// Nobody has looked yet. It does not change the verdict.
 		f, err := a.sharedChanges(ctx)
 		if note(err); f != nil {
@@ -272,7 +272,7 @@ func (a *attempt) survey() {
 	if a.node.HasBranch() {
 		a.end.Tip, err = a.tree.repo.Tip(ctx, a.spec.Place.Branch)
 		note(err)
-		if a.end.Outcome == dag.Done && !a.overridden && a.judged != "" && a.end.Tip != a.judged {
+		if a.end.Outcome == dag.Done && !a.Overridden && a.judged != "" && a.end.Tip != a.judged {
 			a.note("%s has moved since it was judged: %.12s -> %.12s; dependents get what was judged", a.spec.Place.Branch, a.judged, a.end.Tip)
 			a.end.Tip = a.judged
 		}

@@ -102,7 +102,7 @@ func (a *attempt) believe(f *final) error {
 	code := a.deciding(f)
 	ending := func() bool { return shutsDown("/") }
 	wait := a.limits.Doubt.of(f.End, code, ending())
-	if wait == 0 || a.overridden {
+	if wait == 0 || a.Overridden {
 		return f
 	}
 	if a.foreign != (time.Time{}) && ofSignal(code) && time.Since(a.foreign) < wait {
@@ -110,16 +110,15 @@ func (a *attempt) believe(f *final) error {
 	}
 	a.budget.run(false)
 	a.stopIdle()
-	a.stopBackground()
 	began := time.Now()
 	for left := wait; left > 0; left = wait - time.Since(began) {
 		timer := time.NewTimer(left)
-		_, err := a.serve(nil, timer.C, func() bool { return a.overridden || a.foreign != (time.Time{}) && ofSignal(code) })
+		err := a.serve(nil, timer.C, func() bool { return a.Overridden || a.foreign != (time.Time{}) && ofSignal(code) })
 		timer.Stop()
 		switch {
 		case err != nil:
 			return err
-		case a.overridden:
+		case a.Overridden:
 			return f
 		case a.foreign != (time.Time{}) && ofSignal(code):
 			return ErrInterrupted

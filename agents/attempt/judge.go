@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"cmux/agents/agent"
+	"cmux/agents/conversation"
 	"cmux/agents/event"
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
@@ -188,9 +189,53 @@ func (a *attempt) git(f func(context.Context) error) error {
 	return nil
 }
 
+// examineReport judges a report.
+func (a *attempt) examineReport() error {
+	f, err := a.faultOf()
+	if err != nil {
+		return err
+	}
+	if err := a.noticeEnd(); err != nil {
+		return err
+	}
+	return a.feed(conversation.Judged{Fault: f})
+}
+
+// faultOf is the first fault that stands between a report and done, once what
+// can be settled without the agent is; nil: there is none.
+func (a *attempt) faultOf() (*conversation.Fault, error) {
+	for {
+		f, err := a.judge()
+		if err != nil || f == nil || a.Overridden {
+			return nil, err
+		}
+		if f.settle != nil {
+			if err := f.settle(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		told := &conversation.Fault{Reason: f.reason, Detail: f.detail, Tell: f.tell}
+		if a.hasEnded() {
+			return told, nil
+		}
+		switch f.reason {
+		case dag.ReasonChecks:
+			a.checksFailed++
+			told.Final = a.checksFailed >= max(a.node.VerifyAttempts, 1)
+		case dag.ReasonScope:
+			a.scopeFailed++
+			told.Final = a.scopeFailed >= max(a.node.VerifyAttempts, 1)
+		default:
+			a.askedCommit = true
+		}
+		return told, nil
+	}
+}
+
 // judgeOnce is judge for a program that has ended: nothing is handed back.
 func (a *attempt) judgeOnce() error {
-	if a.overridden {
+	if a.Overridden {
 		return nil
 	}
 	for {
@@ -198,7 +243,7 @@ func (a *attempt) judgeOnce() error {
 		switch {
 		case err != nil:
 			return err
-		case f == nil || a.overridden:
+		case f == nil || a.Overridden:
 			return nil
 		case f.settle == nil:
 			return failed(f.reason, "%s", f.detail)
@@ -535,14 +580,14 @@ func (a *attempt) uncommitted(ctx context.Context) (*fault, error) {
 		return f, nil
 	}
 	if !a.kind.Judge || a.askedCommit || a.node.Role != dag.RoleBuild ||
-		a.done != nil && (!a.tellable() || strings.HasPrefix(strings.ToLower(strings.TrimSpace(a.done.text)), nothingNeeded)) {
+		a.Report != nil && (!a.tellable() || strings.HasPrefix(strings.ToLower(strings.TrimSpace(a.Report.Text)), nothingNeeded)) {
 		return nil, nil
 	}
 	n, err := a.tree.commits(ctx, a.ownStart)
 	if err != nil || n > 0 {
 		return nil, err
 	}
-	if a.done == nil {
+	if a.Report == nil {
 		return &fault{reason: dag.ReasonReported, detail: "ended without a report and without a commit"}, nil
 	}
 	return &fault{
@@ -554,8 +599,8 @@ func (a *attempt) uncommitted(ctx context.Context) (*fault, error) {
 // commit makes the commit that the agent did not make.
 func (a *attempt) commit() error {
 	message := a.node.Name
-	if a.done != nil && a.done.text != "" {
-		message += ": " + prompt.Cut(a.done.text, maxReason)
+	if a.Report != nil && a.Report.Text != "" {
+		message += ": " + prompt.Cut(a.Report.Text, maxReason)
 	}
 	err := a.git(func(ctx context.Context) error {
 		commit, err := a.tree.repo.CommitAll(ctx, a.tree.lent.Path, message)

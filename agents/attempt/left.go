@@ -5,56 +5,70 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
-	"time"
 
-	"cmux/agents/event"
+	"cmux/agents/conversation"
 	"cmux/agents/proc"
-	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
 )
 
-// left takes in that an agent's program has ended without a report, which
-// proves nothing whatever its exit code. One that died as nobody ends an agent
-// is lost, one that failed has failed. What may have been a person's doing, or
-// another program's, is a person's to decide. It returns with over false when
-// the agent is at work again.
-func (a *attempt) left() (over bool, err error) {
+// examineEnd finds out what is there of an agent whose program has ended. For a
+// kind that judges itself its exit code is its report. For all others it proves
+// nothing: one that died as nobody ends an agent is lost, one that failed has
+// failed, and what may have been a person's doing, or another program's, is a
+// person's to decide.
+func (a *attempt) examineEnd() error {
 	exit := a.agent.Exit()
 	if err := a.endAgent(); err != nil {
-		return false, err
+		return err
 	}
 	switch {
-	case a.overridden:
-		if a.end.Exit != 0 {
-			return true, &final{End: run.End{Outcome: dag.Failed, Exit: a.end.Exit}}
-		}
-		return true, nil
+	case !a.kind.Judge:
+		return a.examineExit(exit)
+	case a.Overridden && a.end.Exit != 0:
+		return &final{End: run.End{Outcome: dag.Failed, Exit: a.end.Exit}}
+	case a.Overridden:
+		return a.feed(conversation.LeftBehind{})
 	case crashed(exit):
-		return false, &LostError{exit}
+		return &LostError{exit}
 	case !byHand(exit):
-		return false, &final{End: run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: "ended without a report"}}
+		return &final{End: run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: "ended without a report"}}
 	}
 	// At a shutdown the program may be told before this process is.
 	doubt := &final{End: run.End{Outcome: dag.Failed, Exit: exit.Code}}
 	if err := a.believe(doubt); err != error(doubt) {
-		return false, err
+		return err
 	}
-	if a.overridden {
-		return true, nil
+	detail := ""
+	if !a.Overridden {
+		var err error
+		if detail, err = a.findings(exit); err != nil {
+			return err
+		}
 	}
-	unread := a.unread()
-	a.taken, a.turnEnded, a.question, a.limit, a.falter = false, false, nil, nil, nil
-	a.stopBackground()
-	a.openGate()
-	detail, err := a.findings(exit)
-	if err != nil {
-		return false, err
+	return a.feed(conversation.LeftBehind{Exit: exit.Code, Detail: detail})
+}
+
+// examineExit judges a program whose exit code is its report.
+func (a *attempt) examineExit(exit proc.Exit) error {
+	if exit.Code == 0 && exit.Err == nil {
+		if err := a.judgeOnce(); err != nil {
+			return err
+		}
+		return a.feed(conversation.Judged{})
 	}
-	if unread != "" {
-		detail += "; it has not read what it was told: " + oneLine(prompt.Cut(unread, maxReason))
+	detail := ""
+	if exit.Err != nil || exit.Signal != 0 {
+		detail = exit.String() // the label says the exit code by itself
 	}
-	return a.unreported(&run.Left{Exit: exit.Code, Detail: detail})
+	if r := a.Report; r != nil {
+		if r.Blocked {
+			detail = r.Text
+		} else {
+			a.end.Summary = r.Text
+		}
+	}
+	return &final{End: run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: detail}}
 }
 
 // crashed reports whether a program died in a way that nobody chooses for an
@@ -144,71 +158,4 @@ func (a *attempt) work(ctx context.Context, add func(string, ...any)) error {
 		add("%s", f.detail)
 	}
 	return err
-}
-
-// unreported leaves the node to a person: the wrapper stays, without an agent
-// and without a slot. An override ends the attempt, over; a retry or an answer
-// has the agent go on in its conversation.
-func (a *attempt) unreported(l *run.Left) (over bool, err error) {
-	wait := time.Duration(a.node.InputTimeout)
-	if a.overridden {
-		return true, nil
-	}
-	if a.spec.Headless && wait == 0 {
-		return false, failed(dag.ReasonNoReport, "%s", l.Detail)
-	}
-	name := a.node.Name
-	a.unanswered = l
-	defer func() { a.unanswered = nil }()
-	a.end.Exit = l.Exit
-	a.say("%s\naccept what is committed: cmux agents override %s\nhave it go on in its conversation: cmux agents retry %[2]s, or cmux agents answer %[2]s TEXT\nopen its conversation: cmux agents attach %[2]s", l.Detail, name)
-	if err := a.become(dag.NeedsInput, time.Time{}, l.Detail); err != nil {
-		return false, err
-	}
-	var expired <-chan time.Time
-	if wait > 0 {
-		t := time.NewTimer(wait)
-		defer t.Stop()
-		expired = t.C
-	}
-	a.again = false
-	rang, err := a.serve(nil, expired, func() bool { return a.again || a.answer != nil || a.overridden })
-	switch {
-	case err != nil:
-		return false, err
-	case rang:
-		return false, failed(dag.ReasonNoReport, "nobody decided within %s: %s", wait, l.Detail)
-	case a.overridden:
-		return true, nil
-	}
-	if err := a.regain(); err != nil || a.overridden {
-		return a.overridden, err
-	}
-	return a.overridden, a.relaunch()
-}
-
-// relaunch starts the agent's program again, in its conversation where the kind
-// can, with what a person answered.
-func (a *attempt) relaunch() error {
-	said := ""
-	if a.answer != nil {
-		said, a.answer = *a.answer, nil
-	}
-	spec := *a.spec
-	if spec.Conversation != a.end.Conversation {
-		spec.Conversation, spec.Counted = a.end.Conversation, dag.Usage{} // what it used there is of this attempt
-	}
-	spec.Trial, spec.Left = a.trial, nil
-	a.spec = &spec
-	a.stage.Resumption, a.stage.Again = prompt.Reopened(said), true
-	a.end.Exit, a.end.Checks = 0, nil
-	a.sentBack, a.checksFailed, a.scopeFailed, a.falters, a.subagents = 0, 0, 0, 0, 0
-	a.askedCommit, a.turnEnded, a.wentOn, a.unanswered = false, false, false, nil
-	if err := a.affordable(); err != nil {
-		return err
-	}
-	if said != "" {
-		a.stage.Show(event.Event{Kind: event.Answer, Text: said})
-	}
-	return a.launch()
 }

@@ -1,20 +1,19 @@
 package attempt
 
 import (
-	"strings"
 	"time"
 
-	"cmux/agents/agent"
+	"cmux/agents/conversation"
 	"cmux/agents/event"
-	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
 )
 
 // accountLimited records that the node's account met its limit, and returns
 // until when it lasts.
-func (a *attempt) accountLimited(e agent.Event) (until time.Time, err error) {
+func (a *attempt) accountLimited(e conversation.LimitMet) (until time.Time, err error) {
 	until = a.limits.lasts(e.Until, a.accountLimit(), time.Now())
+	a.stage.Keep(event.Event{Kind: event.Limit, Text: e.Text, Until: until})
 	return until, a.record(run.Record{Type: run.Limited, Account: a.node.Account, Until: until, Detail: e.Text})
 }
 
@@ -62,90 +61,11 @@ func (a *attempt) accountLimit() run.Limit {
 	return h.Limits[a.node.Account]
 }
 
-// accountWorks takes in that the model answered: for an attempt that was to find
-// out, the limit of its account is over.
+// accountWorks records that the model answered an attempt that was to find out
+// whether the limit of its account is over.
 func (a *attempt) accountWorks() error {
-	if !a.trial {
-		return nil
-	}
-	a.trial = false
 	if a.accountLimit().Times == 0 {
 		return nil
 	}
 	return a.record(run.Record{Type: run.Freed, Account: a.node.Account})
 }
-
-// awaitAccount waits, before the agent is started, for the end of a limit that
-// its account met since the attempt was given its slot.
-func (a *attempt) awaitAccount() error {
-	a.trial = a.spec.Trial
-	for {
-		l := a.accountLimit()
-		if !l.On(time.Now()) {
-			return nil
-		}
-		if err := a.pause(l.Until, ""); err != nil || a.overridden {
-			return err
-		}
-		if err := a.regain(); err != nil || a.overridden {
-			return err
-		}
-	}
-}
-
-// sleep waits for the end of a limit and sends the agent on in the same
-// conversation. It costs no retry.
-func (a *attempt) sleep() error {
-	e := *a.limit
-	a.limit, a.turnEnded, a.wentOn, a.trial = nil, false, false, false
-	a.openGate()
-	// The account first: the slot that this one gives back must not go to
-	// another that runs into the same limit.
-	until, err := a.accountLimited(e)
-	if err != nil {
-		return err
-	}
-	a.stage.Keep(event.Event{Kind: event.Limit, Text: e.Text, Until: until})
-	if err := a.pause(until, oneLine(e.Text)); err != nil {
-		return err
-	}
-	if a.hasEnded() || a.taken || a.limit != nil {
-		return nil
-	}
-	// Awake before its time it works already, which says more than any clock.
-	a.trial = a.wentOn || a.done != nil
-	if a.done != nil {
-		if err := a.accountWorks(); err != nil {
-			return err
-		}
-	}
-	if err := a.regain(); err != nil || a.hasEnded() || a.taken || a.wentOn || a.done != nil || a.limit != nil || a.overridden {
-		return err
-	}
-	a.turnEnded = false
-	return a.handBack(prompt.LimitOver)
-}
-
-// pause gives the slot back until the moment has come, or something happens
-// that makes the agent go on before.
-func (a *attempt) pause(until time.Time, detail string) error {
-	if err := a.become(dag.AtLimit, until, detail); err != nil {
-		return err
-	}
-	al := newAlarm(until)
-	defer al.stop()
-	var ended <-chan struct{}
-	if a.agent != nil {
-		ended = a.agent.Ended()
-	}
-	for {
-		rang, err := a.serve(ended, al.timer.C, func() bool {
-			return a.taken || a.wentOn || a.done != nil || a.overridden || a.limit != nil
-		})
-		if err != nil || !rang || al.due() {
-			return err
-		}
-	}
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -36,7 +36,7 @@ func (a *attempt) patiently(f func() error) error {
 		running := !a.budget.since.IsZero()
 		a.budget.run(false)
 		timer := time.NewTimer(a.limits.Space)
-		_, e := a.serve(nil, timer.C, nil)
+		e := a.serve(nil, timer.C, nil)
 		timer.Stop()
 		if e != nil {
 			return e

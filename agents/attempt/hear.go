@@ -1,0 +1,316 @@
+package attempt
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/agent"
+	"cmux/agents/conversation"
+	"cmux/agents/event"
+	"cmux/agents/prompt"
+	"cmux/agents/run"
+)
+
+// handle acts on one message.
+func (a *attempt) handle(m Message) error {
+	var reply Reply
+	defer func() { m.answer(reply) }()
+	outer := a.reply
+	a.reply = &reply
+	defer func() { a.reply = outer }()
+	switch m.Op {
+	case OpPing:
+	case OpRanCommand:
+		reply.Yes = a.shells.at(m.At)
+	case OpInterrupt:
+		if a.interrupt != nil {
+			a.interrupt()
+		} else {
+			a.foreign = time.Now()
+		}
+	case OpDone, OpBlocked, OpAsk, OpOutput, OpHook:
+		if m.Token == "" || m.Token != a.spec.Token {
+			what := "report"
+			if m.Op == OpHook {
+				what = "hook"
+			}
+			reply.Error = fmt.Sprintf("this %s does not come from the running attempt: its token is not %s's", what, a.spec.Node)
+			return nil
+		}
+		if a.left == nil {
+			a.sign()
+		}
+		return a.fromAgent(&m, &reply)
+	default:
+		order, known := orders[m.Op]
+		if !known {
+			reply.Error = fmt.Sprintf("unknown request %q", m.Op)
+			return nil
+		}
+		return a.feed(order(&m))
+	}
+	return nil
+}
+
+// orders are what a person or the runner says.
+var orders = map[Op]func(*Message) conversation.What{
+	OpCancel:     func(*Message) conversation.What { return conversation.Cancel{} },
+	OpStop:       func(*Message) conversation.What { return conversation.Stop{} },
+	OpBreak:      func(*Message) conversation.What { return conversation.Break{} },
+	OpBudget:     func(m *Message) conversation.What { return conversation.Overspent{Text: m.Text} },
+	OpOverridden: func(*Message) conversation.What { return conversation.Override{} },
+	OpGranted:    func(m *Message) conversation.What { return conversation.Granted{Trial: m.Trial} },
+	OpRetry:      func(*Message) conversation.What { return conversation.Retry{} },
+	OpAnswer:     func(m *Message) conversation.What { return conversation.Answer{Text: m.Text} },
+	OpRelease:    func(*Message) conversation.What { return conversation.Release{} },
+}
+
+// fromAgent acts on what the agent says, by command, tool or hook.
+func (a *attempt) fromAgent(m *Message, reply *Reply) error {
+	switch {
+	case m.Op == OpHook && !a.kind.Judge:
+		_, err := agent.ParseEvent(m.Event, m.Payload)
+		*reply = refusal(err)
+		return nil
+	case m.Op == OpHook:
+		if l, ok := a.agent.(agent.Listener); ok && a.left == nil && l.Asks(m.Event) {
+			return a.feed(conversation.Knocked{Ref: a.hold(m)})
+		}
+		_, err := a.hook(m, reply, 0)
+		return err
+	case m.Op == OpOutput && a.left == nil:
+		return a.publish(m, reply)
+	case m.Op == OpAsk && a.kind.Judge && !a.Overridden && a.spec.Headless && a.node.InputTimeout == 0:
+		reply.Error = prompt.NobodyAnswers
+		return nil
+	case m.Op == OpAsk:
+		return a.feed(conversation.Knocked{Ref: a.hold(m)})
+	}
+	said := conversation.Reported{Blocked: m.Op == OpBlocked, Text: m.Text}
+	if lines := a.typed(); len(lines) > 0 {
+		said.Unread = lines[0]
+	}
+	if m.Wait {
+		said.Call = a.hold(m)
+	}
+	err := a.feed(said)
+	if reply.Error != "" {
+		a.settle(said.Call, *reply)
+	}
+	return err
+}
+
+// publish takes in an output of the node.
+func (a *attempt) publish(m *Message, reply *Reply) error {
+	if err := run.CheckOutput(m.Key, m.Text); err != nil {
+		reply.Error = err.Error()
+		return nil
+	}
+	a.stage.Show(event.Event{Kind: event.Report, State: string(m.Op), Text: m.Key + "=" + m.Text})
+	reply.Text = "published " + m.Key
+	return a.record(run.Record{Type: run.Output, Key: m.Key, Value: m.Text})
+}
+
+// hold keeps m's answer for later.
+func (a *attempt) hold(m *Message) conversation.Ref {
+	a.refs++
+	held := m.detach()
+	a.held[a.refs] = &held
+	if m.gone != nil {
+		a.gone[a.refs] = m.gone
+	}
+	return a.refs
+}
+
+// hearHeld takes up a question that was held because another was open.
+func (a *attempt) hearHeld(ref conversation.Ref) error {
+	m := a.held[ref]
+	if m == nil {
+		return nil // it was answered in the pane
+	}
+	var reply Reply
+	outer := a.reply
+	a.reply = &reply
+	defer func() { a.reply = outer }()
+	if m.Op == OpAsk {
+		q := conversation.Question{Text: question(m.Text, m.Options), Options: m.Options}
+		err := a.feed(conversation.Asked{Question: q, Call: ref})
+		if reply.Error != "" {
+			a.settle(ref, reply)
+		}
+		return err
+	}
+	held, err := a.hook(m, &reply, ref)
+	if !held { // there is nothing to wait for
+		a.settle(ref, reply)
+	}
+	return err
+}
+
+// question is what a person is shown of a question with options.
+func question(text string, options []string) string {
+	var b strings.Builder
+	b.WriteString(text)
+	for i, o := range options {
+		fmt.Fprintf(&b, "\n  %d. %s", i+1, o)
+	}
+	return b.String()
+}
+
+// hook takes in a hook of the agent's program, and reports whether its answer
+// comes later. ref is the hook where that is held already.
+func (a *attempt) hook(m *Message, reply *Reply, ref conversation.Ref) (held bool, err error) {
+	if a.left != nil {
+		return false, nil // what comes late changes nothing
+	}
+	events, r, err := a.understand(m.Event, m.Payload)
+	if err != nil {
+		*reply = refusal(err)
+		return false, nil
+	}
+	*reply = r
+	held = slices.ContainsFunc(events, func(e agent.Event) bool { return e.Hold })
+	switch {
+	case ref != 0:
+	case held:
+		ref = a.hold(m)
+	case slices.ContainsFunc(events, func(e agent.Event) bool { return e.What == agent.Concluded }):
+		a.refs++
+		ref = a.refs
+		a.gone[ref] = m.gone
+	}
+	return held, a.reactAll(events, ref)
+}
+
+func refusal(err error) Reply {
+	if err == nil {
+		return Reply{}
+	}
+	return Reply{Error: err.Error()}
+}
+
+// understand reads what a hook says. One that comes before its agent stands is
+// but a sign of life.
+func (a *attempt) understand(event string, payload json.RawMessage) ([]agent.Event, Reply, error) {
+	if h, ok := a.agent.(agent.Hooked); ok {
+		events, r, err := h.Hook(event, payload)
+		return events, Reply{HookReply: r}, err
+	}
+	e, err := agent.ParseEvent(event, payload)
+	return []agent.Event{e}, Reply{}, err
+}
+
+// reactAll takes in what the agent did; ref is the hook that told of it.
+func (a *attempt) reactAll(events []agent.Event, ref conversation.Ref) error {
+	for _, e := range events {
+		if err := a.react(e, ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *attempt) react(e agent.Event, ref conversation.Ref) error {
+	a.shells.hear(e, time.Now())
+	switch e.What {
+	case agent.Used:
+		return a.uses(e.Used)
+	case agent.Converses:
+		return a.converses(e.Text)
+	}
+	if what := a.reduce(e, ref); what != nil {
+		return a.feed(what)
+	}
+	return nil
+}
+
+// reduce is what an event of the agent's is to its conversation; nil: nothing.
+func (a *attempt) reduce(e agent.Event, ref conversation.Ref) conversation.What {
+	hold := ref
+	if !e.Hold {
+		hold = 0
+	}
+	switch e.What {
+	case agent.TurnEnded:
+		return conversation.TurnEnded{Background: e.Background, Shells: e.Shells, Hold: hold}
+	case agent.Delegated:
+		return conversation.Delegated{Subagents: e.Background}
+	case agent.Stuck:
+		return conversation.Stuck{Text: e.Text, Own: e.Own}
+	case agent.Faltered:
+		return conversation.Faltered{Text: e.Text, Lasting: e.Lasting, Sure: e.Sure}
+	case agent.TookOver:
+		return conversation.TookOver{Text: e.Text}
+	case agent.Prompted:
+		return conversation.Prompted{Text: e.Text, Own: e.Own || a.isOwn(e.Text)}
+	case agent.Asked:
+		return conversation.Asked{Question: conversation.Question{Text: e.Text, InPane: e.InPane}, Hold: hold, Shown: e.Shown}
+	case agent.Hindered:
+		return conversation.Hindered{Text: e.Text}
+	case agent.Limited:
+		return conversation.LimitMet{Text: e.Text, Until: e.Until}
+	case agent.WentOn:
+		return conversation.WentOn{}
+	case agent.Worked:
+		return conversation.Worked{}
+	case agent.Concluded:
+		return conversation.Concluded{Hook: ref}
+	}
+	return nil
+}
+
+// converses takes in which conversation of the program's this is.
+func (a *attempt) converses(id string) error {
+	if id == a.end.Conversation {
+		return nil
+	}
+	if err := a.recordUse(); err != nil { // of the one before
+		return err
+	}
+	a.end.Conversation = id
+	state := event.Began
+	if id == a.spec.Conversation {
+		state = event.Resumed
+	}
+	a.stage.Keep(event.Event{Kind: event.Session, State: state, ID: id})
+	return a.record(run.Record{Type: run.Conversed, Conversation: id})
+}
+
+// isOwn reports whether a prompt is one that was delivered, for kinds that
+// cannot tell (Event.Own). White space does not matter, and around a long text
+// there may be more, such as the tags in which a program wraps what is pasted;
+// a short one must be all of it, as a person may use the same words.
+func (a *attempt) isOwn(prompt string) bool {
+	const long = 40
+	plain := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	prompt = plain(prompt)
+	for _, d := range a.delivered {
+		if d = plain(d); d != "" && (prompt == d || len(d) >= long && strings.Contains(prompt, d)) {
+			return true
+		}
+	}
+	return false
+}
+
+// refuse answers what came in too late, and what was kept waiting.
+func (a *attempt) refuse() {
+	for ref, m := range a.held {
+		delete(a.held, ref)
+		if m.Op == OpHook {
+			m.answer(Reply{})
+		} else {
+			m.answer(Reply{Error: "the attempt has ended"})
+		}
+	}
+	for {
+		select {
+		case m := <-a.job.Inbox:
+			m.answer(Reply{Error: "the attempt has ended"})
+		default:
+			return
+		}
+	}
+}
