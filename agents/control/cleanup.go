@@ -22,13 +22,14 @@ const changelogName = "CHANGELOG.md"
 type Cleanup struct {
 	Session string   `json:"session,omitempty"` // tmux session; empty: it is not there
 	Trees   []Tree   `json:"trees"`
-	Open    []string `json:"open"` // nodes whose agents are still open
-	Broken  []error  `json:"-"`    // why other worktrees are left out
+	Open    []string `json:"open"`     // nodes whose agents are still open
+	LeftOut []string `json:"left_out"` // why other worktrees stay
 
 	view     *run.View
 	repo     *worktree.Repo
 	settings []string // see Project.settings
 	trees    []*worktree.Tree
+	broken   []error
 }
 
 // Tree is a worktree that was lent to a node.
@@ -70,7 +71,10 @@ func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
 	if session {
 		c.Session = r.Plan.Graph.Session
 	}
-	c.trees, c.Broken = lentTrees(ctx, c.repo, r)
+	c.trees, c.broken = lentTrees(ctx, c.repo, r)
+	for _, err := range c.broken {
+		c.LeftOut = append(c.LeftOut, err.Error())
+	}
 	for _, t := range c.trees {
 		c.Trees = append(c.Trees, Tree{t.Path, t.Branch})
 	}
@@ -112,7 +116,7 @@ func (p *Project) Cleanup(ctx context.Context, c *Cleanup, tell func(Removal)) (
 	if len(left) > 0 {
 		tell(Removal{Left: proc.Names(left)})
 	}
-	errs := c.Broken
+	errs := c.broken
 	if err != nil {
 		errs = append(errs, err) // what it holds is named below, and the rest is removed
 	}

@@ -17,19 +17,19 @@ import (
 // Linked is the linked worktree that a caller stands in, and what of it a start
 // does not use: a run is its project's, and the project is the main worktree.
 type Linked struct {
-	Dir    string // its root
-	Commit string // its HEAD; empty: the run starts from it, or from what was asked for
-	Branch string // that its HEAD is on; may be empty
-	Config string // its configuration; empty: it says what is used, or there is none
+	Dir    string `json:"dir"`              // its root
+	Commit string `json:"commit,omitempty"` // its HEAD; empty: the run starts from it, or from what was asked for
+	Branch string `json:"branch,omitempty"` // that its HEAD is on; may be empty
+	Config string `json:"config,omitempty"` // its configuration; empty: it says what is used, or there is none
 
 	main   string // the main worktree
 	used   string // what the run starts from
 	caller Caller
 }
 
-// Linked compares what a start takes with what stands in the worktree that it
+// linkedTo compares what a start takes with what stands in the worktree that it
 // was called in; nil: nothing differs that was not asked for.
-func (p *Project) Linked(ctx context.Context, asked runner.StartOptions, l *runner.Launch) (*Linked, error) {
+func (p *Project) linkedTo(ctx context.Context, asked runner.StartOptions, l *runner.Launch) (*Linked, error) {
 	dir, err := p.linked(ctx)
 	if dir == "" || err != nil {
 		return nil, err

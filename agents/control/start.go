@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"cmux/agents/control/say"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/dag"
@@ -29,11 +30,32 @@ type Start struct {
 
 // Starting is a start that was looked into. Nothing is made yet.
 type Starting struct {
-	Unfinished *run.Run       // is gone on with instead; the rest is then empty
-	Launch     *runner.Launch // what would be started
-	Linked     *Linked        // what of the caller's worktree is not used; nil: nothing
-	Notes      []string       // of the programs of the agents
-	Unfit      error          // why a dry start would be refused otherwise
+	Unfinished *run.Run  `json:"-"` // is gone on with instead; the rest is then empty
+	Session    string    `json:"session"`
+	Nodes      []Planned `json:"nodes"`
+	Parallel   int       `json:"max_parallel"`
+	Tokens     int64     `json:"tokens,omitempty"` // budget of all agents together; 0: none
+	Base       string    `json:"base"`             // as it was asked for
+	Commit     string    `json:"commit"`           // that it stands for
+	Dirt       string    `json:"dirt,omitempty"`   // what is not committed, so in no worktree
+	Remarks    []string  `json:"remarks"`          // what a person should know
+	Linked     *Linked   `json:"linked,omitempty"` // what of the caller's worktree is not used
+
+	launch *runner.Launch
+}
+
+// Planned is a node that would be started.
+type Planned struct {
+	Name      string   `json:"name"`
+	Kind      string   `json:"kind,omitempty"`
+	Role      dag.Role `json:"role"`
+	Branch    string   `json:"branch,omitempty"`
+	Continues string   `json:"continues,omitempty"` // that branch, and how far it is: continues BRANCH (+3)
+	DependsOn []string `json:"depends_on"`
+	When      dag.Join `json:"when"`
+	Scope     []string `json:"scope"`
+	Verify    []string `json:"verify"`
+	Tree      bool     `json:"tree"` // it has a worktree
 }
 
 // PlanStart reads and checks everything that a start needs.
@@ -59,23 +81,54 @@ func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 		}
 		return &Starting{Unfinished: u}, nil
 	}
-	s := &Starting{Launch: l}
-	s.Notes, s.Unfit = preflight(ctx, l)
+	notes, unfit := preflight(ctx, l)
 	if err := ctx.Err(); err != nil {
 		return nil, err // what was looked for in vain may well be there
 	}
-	if s.Unfit != nil && !o.Dry {
-		return nil, s.Unfit
+	if unfit != nil && !o.Dry {
+		return nil, unfit
 	}
-	s.Linked, err = p.Linked(ctx, asked, l)
+	s := starting(l)
+	s.Remarks = remarks(l, notes, unfit)
+	s.Linked, err = p.linkedTo(ctx, asked, l)
 	return s, err
 }
 
-// Remarks says, a line each, what a person should know of what would be
-// started.
-func (s *Starting) Remarks() (all []string) {
+func starting(l *runner.Launch) *Starting {
+	g := l.Graph
+	s := &Starting{Session: g.Session, Parallel: g.MaxParallel, Tokens: g.Budget.Tokens, Base: l.Base.Ref, Commit: l.Base.Commit, launch: l}
+	if !l.Dirt.Clean() {
+		s.Dirt = l.Dirt.String()
+		if len(l.Dirt.Paths) > 0 {
+			s.Dirt += " (" + say.Line(say.List(l.Dirt.Paths, 5)) + ")"
+		}
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		kind := n.Agent
+		if n.Role == dag.RoleGate {
+			kind = ""
+		}
+		s.Nodes = append(s.Nodes, Planned{Name: n.Name, Kind: kind, Role: n.Role, Branch: n.Branch, Continues: l.Rows[i].Continues,
+			DependsOn: n.DependsOn, When: n.When, Scope: n.Scope, Verify: n.Verify, Tree: n.HasTree()})
+	}
+	return s
+}
+
+// Create makes the run. aside is where what is not believed of an earlier one is
+// now.
+func (s *Starting) Create(ctx context.Context) (r *run.Run, aside []string, err error) {
+	r, err = s.launch.Create(ctx)
+	return r, s.launch.SetAside, err
+}
+
+// Draw draws the graph as text.
+func (s *Starting) Draw(w io.Writer) error { return s.launch.Graph.Draw(w, "text") }
+
+// remarks says, a line each, what a person should know of what would be started.
+func remarks(l *runner.Launch, notes []string, unfit error) (all []string) {
 	tell := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	l, g := s.Launch, s.Launch.Graph
+	g := l.Graph
 	for i := range g.Nodes {
 		name := g.Nodes[i].Name
 		if p := l.Rows[i].Preset; p.State != "" {
@@ -95,11 +148,11 @@ func (s *Starting) Remarks() (all []string) {
 		}
 		tell("warning: %s and %s may run at the same time and both write %s", g.Nodes[o.A].Name, g.Nodes[o.B].Name, both)
 	}
-	for _, n := range s.Notes {
+	for _, n := range notes {
 		tell("warning: %s", n)
 	}
-	if s.Unfit != nil {
-		tell("warning: start would refuse this now: %v", s.Unfit)
+	if unfit != nil {
+		tell("warning: start would refuse this now: %v", unfit)
 	}
 	return all
 }
@@ -127,10 +180,10 @@ func (w Wave) String() string {
 // Waves is in which order the nodes would start if every one succeeded, taking
 // equally long. The real scheduler decides.
 func (s *Starting) Waves() (all []Wave) {
-	g := s.Launch.Graph
+	g := s.launch.Graph
 	var presets []dag.Change
 	for i := range g.Nodes {
-		switch s.Launch.Rows[i].Preset.State {
+		switch s.launch.Rows[i].Preset.State {
 		case "":
 		case dag.NodeDone:
 			presets = append(presets, dag.Change{Kind: dag.Overridden, Node: i, Outcome: dag.Override})

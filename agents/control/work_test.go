@@ -300,10 +300,10 @@ agents:
 	if want := []Wave{{Start: []string{"a", "b"}}, {Start: []string{"c"}}, {Approve: []string{"go"}}, {Start: []string{"d"}}}; !reflect.DeepEqual(got.Waves(), want) {
 		t.Errorf("%v, want %v", got.Waves(), want)
 	}
-	if lines := got.Remarks(); len(lines) > 0 {
+	if lines := got.Remarks; len(lines) > 0 {
 		t.Errorf("remarks %q", lines)
 	}
-	if _, err := got.Launch.Create(t.Context()); err != nil {
+	if _, _, err := got.Create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	// What is not finished is gone on with, which a dry start does not.
@@ -321,8 +321,8 @@ agents:
 	if want := []Wave{{Blocked: []string{"c", "go", "d"}}}; !reflect.DeepEqual(got.Waves(), want) {
 		t.Errorf("%v, want %v", got.Waves(), want)
 	}
-	if want := "note: a starts as done (override): .cmux/signals/a.done was put there by hand"; len(got.Remarks()) != 2 || got.Remarks()[0] != want {
-		t.Errorf("remarks %q", got.Remarks())
+	if want := "note: a starts as done (override): .cmux/signals/a.done was put there by hand"; len(got.Remarks) != 2 || got.Remarks[0] != want {
+		t.Errorf("remarks %q", got.Remarks)
 	}
 }
 

@@ -46,8 +46,8 @@ func runCleanup(ctx context.Context, o *cleanupOptions) error {
 	for _, t := range c.Trees {
 		fmt.Fprintf(o.Out, "worktree  %s (%s)\n", t.Path, orDash(t.Branch))
 	}
-	for _, err := range c.Broken {
-		fmt.Fprintf(o.Out, "left out  %v\n", err)
+	for _, why := range c.LeftOut {
+		fmt.Fprintf(o.Out, "left out  %s\n", why)
 	}
 	for _, name := range c.Open {
 		fmt.Fprintf(o.Out, "agent     %s (still open)\n", name)

@@ -101,7 +101,7 @@ func (o *startOptions) prepare(ctx context.Context) (r *run.Run, how string, err
 	}
 	if o.Dry {
 		var b strings.Builder
-		if err := s.Launch.Graph.Draw(&b, "text"); err != nil {
+		if err := s.Draw(&b); err != nil {
 			return nil, "", err
 		}
 		_, err := fmt.Fprintf(o.Out, "\n%s\n%s", &b, schedule(s))
@@ -110,8 +110,8 @@ func (o *startOptions) prepare(ctx context.Context) (r *run.Run, how string, err
 	if err := o.confirm(ctx, o.Yes, "Start?"); err != nil {
 		return nil, "", err
 	}
-	r, err = s.Launch.Create(ctx)
-	for _, path := range s.Launch.SetAside {
+	r, aside, err := s.Create(ctx)
+	for _, path := range aside {
 		fmt.Fprintf(o.Err, "Set aside unread: %s\n", path)
 	}
 	return r, runner.HowStart, err
@@ -228,49 +228,42 @@ var launchColumns = []column{
 
 // launchTable says what a start would start. It is pure.
 func launchTable(s *control.Starting, width int, colour bool) string {
-	l, g := s.Launch, s.Launch.Graph
-	rows := make([][]string, g.Len())
+	rows := make([][]string, len(s.Nodes))
 	trees, reviews, gates := 0, 0, 0
-	for i := range g.Nodes {
-		n := &g.Nodes[i]
+	for i, n := range s.Nodes {
 		branch := n.Branch
-		if c := l.Rows[i].Continues; c != "" {
-			branch = c
+		if n.Continues != "" {
+			branch = n.Continues
 		}
-		kind := n.Agent
 		switch {
 		case n.Role == dag.RoleGate:
 			gates++
-			kind = ""
 		case n.Role == dag.RoleReview:
 			reviews++
 		}
-		if n.HasTree() {
+		if n.Tree {
 			trees++
 		}
 		deps := strings.Join(n.DependsOn, ", ")
 		if n.When != dag.AllSuccess && deps != "" {
 			deps += " (" + string(n.When) + ")"
 		}
-		rows[i] = []string{n.Name, orDash(kind), string(n.Role), orDash(branch), orDash(deps),
+		rows[i] = []string{n.Name, orDash(n.Kind), string(n.Role), orDash(branch), orDash(deps),
 			orDash(strings.Join(n.Scope, " ")), orDash(strings.Join(n.Verify, "; "))}
 	}
 	var b strings.Builder
 	b.WriteString(table(launchColumns, rows, width, colour))
-	fmt.Fprintf(&b, "\n%s: %s, %s, %s; at most %d at a time, session %s\n", say.Count(g.Len(), "agent"), say.Count(trees, "worktree"),
-		say.Count(reviews, "review"), say.Count(gates, "gate"), g.MaxParallel, g.Session)
-	if g.Budget.Tokens > 0 {
-		fmt.Fprintf(&b, "budget: %s tokens for all agents together\n", say.Short(g.Budget.Tokens))
+	fmt.Fprintf(&b, "\n%s: %s, %s, %s; at most %d at a time, session %s\n", say.Count(len(s.Nodes), "agent"), say.Count(trees, "worktree"),
+		say.Count(reviews, "review"), say.Count(gates, "gate"), s.Parallel, s.Session)
+	if s.Tokens > 0 {
+		fmt.Fprintf(&b, "budget: %s tokens for all agents together\n", say.Short(s.Tokens))
 	}
-	base := fmt.Sprintf("base: %s (%.12s)", l.Base.Ref, l.Base.Commit)
-	if !l.Dirt.Clean() {
-		base += fmt.Sprintf("; not committed, so in no worktree: %s", l.Dirt)
-		if len(l.Dirt.Paths) > 0 {
-			base += " (" + say.Line(say.List(l.Dirt.Paths, 5)) + ")"
-		}
+	base := fmt.Sprintf("base: %s (%.12s)", s.Base, s.Commit)
+	if s.Dirt != "" {
+		base += "; not committed, so in no worktree: " + s.Dirt
 	}
 	b.WriteString(base + "\n")
-	for _, line := range s.Remarks() {
+	for _, line := range s.Remarks {
 		b.WriteString(line + "\n")
 	}
 	return b.String()
@@ -279,7 +272,7 @@ func launchTable(s *control.Starting, width int, colour bool) string {
 // schedule says in which order the nodes would start.
 func schedule(s *control.Starting) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "As it would unfold if every node succeeded, all in the same time, %d at a time:\n", s.Launch.Graph.MaxParallel)
+	fmt.Fprintf(&b, "As it would unfold if every node succeeded, all in the same time, %d at a time:\n", s.Parallel)
 	for i, wave := range s.Waves() {
 		fmt.Fprintf(&b, "%4d  %s\n", i+1, wave)
 	}
