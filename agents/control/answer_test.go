@@ -1,6 +1,7 @@
 package control
 
 import (
+	"reflect"
 	"testing"
 	"time"
 )
@@ -44,7 +45,7 @@ func TestQuestionAndAnswer(t *testing.T) {
 	s.record(asking("api", "Which one?\n  1. Red\n  2. Blue"))
 	s.clock(4 * time.Second)
 	q, err := s.Question(t.Context(), "api")
-	if want := (Question{Node: "api", Text: "Which one?\n  1. Red\n  2. Blue", Parts: 1, Age: 4 * time.Second}); err != nil || *q != want {
+	if want := (&Question{Node: "api", Text: "Which one?\n  1. Red\n  2. Blue", Parts: []Part{{"Which one?", []string{"Red", "Blue"}}}, Age: 4 * time.Second}); err != nil || !reflect.DeepEqual(q, want) {
 		t.Errorf("%+v, %v; want %+v", q, err, want)
 	}
 	_, err = s.Answer(t.Context(), Answer{Node: "api", Text: "3"})
@@ -56,5 +57,20 @@ func TestQuestionAndAnswer(t *testing.T) {
 	}
 	if got := s.pending(); got != "answer api, answer api" {
 		t.Errorf("left for the runner: %s", got)
+	}
+}
+
+func TestParts(t *testing.T) {
+	for question, want := range map[string][]Part{
+		"":                  {{}},
+		"blocked: why?":     {{Text: "blocked: why?"}},
+		"Which?\n  1. A: a": {{"Which?", []string{"A: a"}}},
+		"Which\n\nof these?\n  1. A\n  3. B\n  2. C":                    {{"Which\n\nof these?\n  3. B", []string{"A", "C"}}},
+		"(1 of 2) Which?\n  1. A\n  2. B\n(2 of 2) How many?\n  1. One": {{"Which?", []string{"A", "B"}}, {"How many?", []string{"One"}}},
+		"(1 of 3) Cut": {{Text: "Cut"}, {}, {}},
+	} {
+		if got := parts(question); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %q, want %q", question, got, want)
+		}
 	}
 }

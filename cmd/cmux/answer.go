@@ -74,8 +74,8 @@ func (o *answerOptions) put(ctx context.Context, q *control.Question) (string, e
 	var lines []string
 	for k := range q.Parts {
 		prompt := "Answer (empty: none): "
-		if q.Parts > 1 {
-			prompt = fmt.Sprintf("Answer to %d of %d (empty: none): ", k+1, q.Parts)
+		if len(q.Parts) > 1 {
+			prompt = fmt.Sprintf("Answer to %d of %d (empty: none): ", k+1, len(q.Parts))
 		}
 		line, _, err := o.askLine(ctx, prompt)
 		if err != nil {
