@@ -106,7 +106,7 @@ var names = regexp.MustCompile(`\bcmux (agents [a-z]|snapshots [a-z]|doctor\b)`)
 
 // waysInSource finds the ways out in the messages of the source: what is given
 // as a Try, the first argument of Usage and hint, and the texts of errors and
-// of what is printed that name a command.
+// of what is printed, returned or filled in that name a command.
 func waysInSource(t *testing.T) (all []string) {
 	root := "../.."
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -152,6 +152,12 @@ func waysInSource(t *testing.T) (all []string) {
 				for i, l := range n.Lhs {
 					if name := lastName(l); (name == "try" || name == "Try" || name == "way") && i < len(n.Rhs) {
 						add(words(n.Rhs[i]))
+					}
+				}
+			case *ast.ReturnStmt:
+				for _, e := range n.Results {
+					if text := words(e); names.MatchString(text) {
+						add(text)
 					}
 				}
 			case *ast.CallExpr:
