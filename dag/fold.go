@@ -1,24 +1,163 @@
 package dag
 
-// Fold takes a change of a node into its fact, exactly as Step does. With it
-// recorded changes become the Facts of Rebuild and Observe. stopped says
-// whether the run is stopped at that moment. It reports whether the change
-// applied.
-func (g *Graph) Fold(f *Fact, c Change, stopped bool) bool {
-	s := State{g: g, stopped: stopped}
-	return s.fold(f, &c)
+import "time"
+
+// folded is what became of a fact that met a change.
+type folded uint8
+
+const (
+	passed folded = iota // nothing: the change is of no node that stands so
+	noted                // it applied, and the newest thing known is still the earlier one
+	news                 // it applied
+)
+
+// fold takes a change of a node into its fact and reports whether it applied.
+func (s *State) fold(f *Fact, c *Change) bool {
+	if c.Attempt != 0 && c.Attempt < f.Attempts {
+		return false
+	}
+	met := c.Kind <= Vanished && f.meet(c.Attempt)
+	is := passed
+	switch c.Kind {
+	case Began, Active, Wants, Regained:
+		is = f.goOn(c)
+	case AttemptEnded, Vanished:
+		is = s.over(f, c)
+	case Overridden:
+		is = f.decide(c)
+	case Reset:
+		if !f.counted() {
+			*f = Fact{Attempts: f.Attempts, StillOpen: f.StillOpen, StartedAt: f.StartedAt}
+			is = news
+		}
+	}
+	if is == news {
+		f.Source, f.At = c.Source, c.At
+	}
+	return met || is != passed
 }
 
-// FoldAccount takes a change of an account into the facts of its nodes, exactly
-// as Step does: whatever is learnt of it, nobody is on trial any more.
-func (g *Graph) FoldAccount(account string, fact func(node int) *Fact) {
-	for i := range g.Nodes {
-		if g.Nodes[i].Account == account {
-			fact(i).Trial = false
+// counted reports whether an attempt lives that has a slot or will want one.
+func (f *Fact) counted() bool { return f.Phase == Running || f.Phase == Paused || f.Phase == Queued }
+
+// meet takes in that there is an attempt, if it is newer than those known.
+func (f *Fact) meet(attempt int) bool {
+	if attempt <= f.Attempts {
+		return false
+	}
+	switch f.Phase {
+	case Idle:
+		f.start(attempt)
+	case Ended:
+		f.Attempts, f.StillOpen = attempt, true
+	default:
+		f.Attempts = attempt
+	}
+	return true
+}
+
+// goOn takes in what a live attempt does.
+func (f *Fact) goOn(c *Change) folded {
+	switch {
+	case c.Kind == Began && f.Live():
+		f.StartedAt = c.At
+		if f.StillOpen {
+			return noted
+		}
+		f.Detail, f.Trial = c.Detail, f.Trial || c.Trial && f.Phase == Running
+	case c.Kind == Active && f.counted():
+		if c.Activity == NeedsInput || c.Activity == AtLimit {
+			f.Phase, f.Trial = Paused, false
+		}
+		f.Activity, f.Detail, f.Until = c.Activity, c.Detail, c.Until
+	case c.Kind == Wants && f.Phase == Paused:
+		f.Phase = Queued
+	case c.Kind == Regained && (f.Phase == Paused || f.Phase == Queued):
+		f.Phase, f.Activity, f.Detail, f.Until, f.Trial = Running, Working, "", time.Time{}, c.Trial
+	default:
+		return passed
+	}
+	return news
+}
+
+// over takes in that an attempt ended or is gone.
+func (s *State) over(f *Fact, c *Change) folded {
+	switch {
+	case f.StillOpen:
+		f.StillOpen = false
+		return noted
+	case c.Kind == AttemptEnded && (f.counted() || f.Phase == Idle && c.endsUnstarted(f)):
+		s.endAttempt(f, c)
+	case c.Kind == Vanished && f.counted():
+		f.Phase, f.Lost, f.Trial, f.Detail = Idle, true, false, c.Detail
+		f.Activity, f.Until, f.EndedAt = Working, time.Time{}, c.At
+		if !s.stopped {
+			f.Losses++
+			f.Held = !s.g.Nodes[c.Node].WillRedo(f.Losses)
+		}
+	default:
+		return passed
+	}
+	return news
+}
+
+// decide takes in a person's word.
+func (f *Fact) decide(c *Change) folded {
+	if c.Outcome != Failed && f.Phase == Ended && f.Outcome.Success() {
+		return passed
+	}
+	f.StillOpen = f.Live()
+	f.end(c.Outcome, c)
+	switch {
+	case c.Outcome == Failed && f.Reason == ReasonExit:
+		f.Reason = ReasonByHand
+	case c.Outcome != Failed && c.Outcome != Done:
+		f.Outcome = Override
+	}
+	return news
+}
+
+// endsUnstarted reports whether an AttemptEnded also ends a node without an
+// attempt, whose fact is f.
+func (c *Change) endsUnstarted(f *Fact) bool {
+	return c.Outcome == Cancelled ||
+		c.Outcome == Failed && (c.Reason == ReasonBudget || c.Reason == ReasonLost && f.Held)
+}
+
+// endAttempt takes in how the attempt that held (or waits for) a slot ended.
+func (s *State) endAttempt(f *Fact, c *Change) {
+	n := &s.g.Nodes[c.Node]
+	retry := n.WillRetry(c.Outcome, c.Reason, f.Tries)
+	f.end(c.Outcome, c)
+	if c.Outcome == Failed {
+		f.Tries++
+	}
+	if retry {
+		f.Phase, f.Outcome = Idle, NoOutcome // Exit, Reason and Detail stay: why it is tried again
+		if b := time.Duration(n.Retries.Backoff); b > 0 {
+			f.NotBefore = c.At.Add(b)
 		}
 	}
 }
 
-// Observe is Rebuild for those who only look and never ask what is Due: nothing
-// is handed a slot, so a node that could start is ready, not running.
-func Observe(g *Graph, f Facts) *State { return Rebuild(g, f) }
+// end makes f say that the node ended.
+func (f *Fact) end(o Outcome, c *Change) {
+	f.Phase, f.Outcome = Ended, o
+	f.Exit, f.Reason, f.Detail, f.EndedAt = 0, ReasonExit, c.Detail, c.At
+	f.Lost, f.Held, f.Trial, f.NotBefore = false, false, false, time.Time{}
+	f.Activity, f.Until = Working, time.Time{}
+	switch o {
+	case Failed:
+		f.Exit, f.Reason = c.Exit, c.Reason
+		if f.Exit == 0 {
+			f.Exit = 1
+		}
+	case Cancelled:
+		f.Exit = 130
+	}
+}
+
+// start makes f say that an attempt runs.
+func (f *Fact) start(attempt int) {
+	*f = Fact{Phase: Running, Attempts: attempt, Tries: f.Tries, Losses: f.Losses}
+}

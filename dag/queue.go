@@ -1,5 +1,7 @@
 package dag
 
+import "slices"
+
 // keys orders ids in the heaps that share it and remembers where each one
 // stands. An id is in at most one of those heaps.
 type keys struct {
@@ -96,6 +98,7 @@ type queue struct {
 	pools  []minHeap // open lanes, by pool
 	full   []bool    // by pool
 	top    minHeap   // pools
+	byNode *keys     // of every lane's heap
 }
 
 type lane struct {
@@ -122,8 +125,29 @@ func newQueue(rank, laneOf, poolOf []int32, pools int) *queue {
 	for p := range q.pools {
 		q.pools[p].keys = byLane
 	}
-	q.top.keys = byPool
+	q.top.keys, q.byNode = byPool, byNode
 	return q
+}
+
+// clone is a queue of its own with the same nodes in it.
+func (q *queue) clone(rank []int32) *queue {
+	poolOf := make([]int32, len(q.lanes))
+	for l := range q.lanes {
+		poolOf[l] = q.lanes[l].pool
+	}
+	c := newQueue(rank, q.laneOf, poolOf, len(q.pools))
+	copy(c.full, q.full)
+	copy(c.byNode.at, q.byNode.at)
+	copy(c.top.at, q.top.at)
+	c.top.ids = slices.Clone(q.top.ids)
+	for l := range q.lanes {
+		c.lanes[l].shut, c.lanes[l].nodes.ids = q.lanes[l].shut, slices.Clone(q.lanes[l].nodes.ids)
+	}
+	for p := range q.pools {
+		c.pools[p].ids = slices.Clone(q.pools[p].ids)
+		copy(c.pools[p].at, q.pools[p].at) // which all of them share
+	}
+	return c
 }
 
 // set puts node i in or takes it out.

@@ -6,14 +6,16 @@ import (
 )
 
 // Rebuild computes the State of a run from nothing but its facts, which must
-// hold one Fact per node of g. Due then gives a Block for every node that is
-// blocked and an Open for every gate that is open, but for what the caller says
-// is Recorded, and a Start or Grant for what may go on now. Rebuild of s.Facts()
-// equals s. It is linear in nodes and dependencies.
+// hold one Fact per node of g; none: nothing has happened yet. Due then gives a
+// Block for every node that is blocked and an Open for every gate that is open,
+// but for what the caller says is Recorded, and a Start or Grant for what may go
+// on now. Rebuild of s.Facts() equals s. It is linear in nodes and dependencies.
 func Rebuild(g *Graph, f Facts) *State {
 	n := g.Len()
+	facts := make([]Fact, n)
+	copy(facts, f.Nodes)
 	s := &State{
-		g: g, facts: slices.Clone(f.Nodes), now: f.Now, stopped: f.Stopped,
+		g: g, facts: facts, now: f.Now, stopped: f.Stopped,
 		accounts: make(map[string]int32),
 		rank:     make([]int32, n),
 		pool:     make([]int32, n),
@@ -23,6 +25,7 @@ func Rebuild(g *Graph, f Facts) *State {
 		wins:     make([]int32, n),
 		stands:   make([]standing, n),
 		told:     make([]int32, n),
+		listed:   make([]bool, n),
 	}
 	s.count[waiting] = n
 	for p, i := range g.order {
@@ -87,7 +90,7 @@ func (s *State) Facts() Facts {
 // Graph is the graph that the State is of.
 func (s *State) Graph() *Graph { return s.g }
 
-// Fact is a copy of what is recorded about node i.
+// Fact is a copy of what is known of node i.
 func (s *State) Fact(i int) Fact { return s.facts[i] }
 
 // Blocked reports whether node i is blocked, and by which direct dependency.

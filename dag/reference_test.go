@@ -462,11 +462,11 @@ type harness struct {
 	before []string    // the reference's verdicts when effects were last told
 	causes []int
 	newest []Effect // of the newest step
-	folded []Fact   // replayed from what a runner records
+	folded *State   // replayed from what a runner records, which has no clock
 }
 
 func newHarness(t *rapid.T, g *Graph, now time.Time) *harness {
-	h := &harness{t: t, g: g, ref: newRef(g, now), alive: map[int]int{}, known: make([]int, g.Len()), folded: make([]Fact, g.Len())}
+	h := &harness{t: t, g: g, ref: newRef(g, now), alive: map[int]int{}, known: make([]int, g.Len()), folded: Rebuild(g, Facts{})}
 	h.forget()
 	h.s = Rebuild(g, Facts{Nodes: make([]Fact, g.Len()), Now: now})
 	h.due()
@@ -498,12 +498,8 @@ func (h *harness) take(changes ...Change) {
 		if n := &h.ref.nodes[c.Node]; c.Kind == Overridden || c.Kind == Reset && n.state == "idle" {
 			h.before[c.Node] = "" // what was told of it counts no more
 		}
-		switch c.Kind {
-		case AccountLimited, AccountFree:
-			h.g.FoldAccount(c.Account, func(i int) *Fact { return &h.folded[i] })
-		case Stop, Resume, Tick:
-		default:
-			h.g.Fold(&h.folded[c.Node], c, h.ref.stopped)
+		if c.Kind != Tick {
+			h.folded.Take(c)
 		}
 		if c.Kind > Vanished {
 			continue
@@ -531,12 +527,13 @@ func (h *harness) crash(lost []bool, recorded bool) {
 		*n = Fact{Attempts: n.Attempts - 1, Tries: n.Tries, Losses: n.Losses}
 		was := &h.ref.nodes[e.Node]
 		*was = refNode{state: "idle", attempts: was.attempts - 1, tries: was.tries, losses: was.losses}
-		h.folded[e.Node] = *n
+		h.folded.facts[e.Node] = *n
 		delete(h.alive, e.Node)
 		h.known[e.Node]--
 	}
 	h.newest = nil
 	h.s = Rebuild(h.g, f)
+	h.folded = Rebuild(h.g, h.folded.Facts())
 	if !recorded {
 		h.forget()
 	}
@@ -615,14 +612,22 @@ func (h *harness) due() {
 		if e.Kind == Grant {
 			c.Kind = Regained
 		}
-		g.Fold(&h.folded[e.Node], c, r.stopped)
+		h.folded.Take(c)
 	}
-	for i, got := range h.folded {
+	// What was folded from records comes, with the clock, to the same in the end.
+	folded := h.folded.Clone()
+	folded.Take(Change{Kind: Tick, At: r.now})
+	folded.told, folded.touched = slices.Clone(s.told), nil
+	for i, got := range folded.facts {
 		want := s.Fact(i) // but for where and when a start became known
 		want.StartedAt, want.Source, want.At = got.StartedAt, got.Source, got.At
 		if got != want {
 			t.Fatalf("%s: folded %+v, want %+v", g.Nodes[i].Name, got, want)
 		}
+		folded.facts[i] = s.Fact(i)
+	}
+	if got, want := derived(folded), derived(s); !reflect.DeepEqual(got, want) {
+		t.Fatalf("folded: %+v\nstepped: %+v", got, want)
 	}
 
 	h.look()
@@ -647,7 +652,7 @@ func (h *harness) look() {
 	t.Helper()
 	v := r.verdicts()
 	used, inPool := 0, map[string]int{}
-	looked := Observe(g, s.Facts())
+	looked := Rebuild(g, s.Facts())
 	for i := range r.nodes {
 		if got, want := looked.Status(i, r.now), s.Status(i, r.now); got != want {
 			t.Fatalf("%s: observed %+v, want %+v", g.Nodes[i].Name, got, want)

@@ -159,6 +159,18 @@ func (s *Scanner) Folder() Identity { return s.folder }
 // gone with their folder, and not as removed one by one.
 func (s *Scanner) Expect(folder Identity) { s.folder, s.expected = folder, true }
 
+// Again begins a look of a Scanner that owes nothing to those before it but the
+// contents of markers that have stayed as they were: it observes as a new one
+// does that Expects this folder.
+func (s *Scanner) Again(folder Identity) {
+	for i := range s.seen {
+		if !s.seen[i].Exists {
+			s.seen[i] = sight{}
+		}
+	}
+	s.Expect(folder)
+}
+
 // Node returns the index of the node whose marker is the file of this name
 // (without its folder), or -1.
 func (s *Scanner) Node(file string) int {

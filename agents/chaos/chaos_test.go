@@ -417,7 +417,7 @@ func (w *world) judgeRecords(v *run.View) {
 	w.t.Helper()
 	h := run.NewHistory(v.Run.Plan.Graph)
 	open := make(map[string]int)
-	_, err := v.Run.Replay(h, 0, func(rec *run.Record, _ dag.Change, _ bool) {
+	_, err := v.Run.Replay(h, 0, func(rec *run.Record) {
 		i := h.Graph.Index(rec.Node)
 		if i < 0 {
 			return

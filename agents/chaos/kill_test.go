@@ -105,7 +105,7 @@ func TestTmuxRespawnsTheRunner(t *testing.T) {
 		w.start(two(w, ""), "a", 1)
 		ups := func() int {
 			n := 0
-			w.run().Replay(run.NewHistory(w.run().Plan.Graph), 0, func(rec *run.Record, _ dag.Change, _ bool) {
+			w.run().Replay(run.NewHistory(w.run().Plan.Graph), 0, func(rec *run.Record) {
 				if rec.Type == run.RunnerUp {
 					n++
 				}

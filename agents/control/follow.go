@@ -23,9 +23,10 @@ func Follow(ctx context.Context, r *run.Run, now func() time.Time, see func(*run
 	defer w.Close()
 	tick := time.NewTicker(rescan)
 	defer tick.Stop()
+	viewer := r.Viewer()
 	for {
 		began := time.Now()
-		v, err := r.View(ctx, now())
+		v, err := viewer.View(ctx, now())
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"cmux/agents/run"
-	"cmux/dag"
 	"cmux/signals"
 )
 
@@ -46,7 +45,7 @@ func (p *Project) order(ctx context.Context, v *run.View, q run.Request) (Taken,
 	defer deadline.Stop()
 	for {
 		var answer *run.Record
-		offset, err = r.Replay(h, offset, func(rec *run.Record, _ dag.Change, _ bool) {
+		offset, err = r.Replay(h, offset, func(rec *run.Record) {
 			if rec.Type == run.Requested && rec.Request == q.ID {
 				answer = rec
 			}

@@ -37,20 +37,48 @@ agents:
 	return g
 }
 
+// seen is all that a view tells, in a form that does not change with the run.
+func seen(t interface{ Fatalf(string, ...any) }, v *View) string {
+	b, err := json.Marshal(struct {
+		Nodes     []NodeView
+		RunState  dag.RunState
+		Facts     dag.Facts
+		Strays    []string
+		Incidents []Record
+		Used      dag.Usage
+		Bad       []BadLine
+		Foreign   []int64
+		Times     [2]time.Time
+	}{v.Nodes, v.RunState, v.State.Facts(), v.Strays, v.Incidents, v.Used, v.bad, v.foreign, [2]time.Time{v.StartedAt, v.EndedAt}})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return string(b)
+}
+
+// viewOf is what a look at h shows.
+func viewOf(h *History, now time.Time) *View {
+	v := &View{Run: &Run{Plan: Plan{Graph: h.Graph}}}
+	v.fill(h.look(), now)
+	return v
+}
+
 // taken takes lines of records in as a run's reader does, and looks at all
-// that follows from them.
+// that follows from them. However often it is looked at in between, what comes
+// out is what one reading of all of them shows, what the scheduler stands at is
+// what it would be rebuilt to, and an earlier look shows for ever what it did.
 func taken(t interface{ Fatalf(string, ...any) }, g *dag.Graph, lines [][]byte) {
-	h := NewHistory(g)
-	state := dag.Rebuild(g, h.Facts(time.Time{}))
+	h, unseen := NewHistory(g), NewHistory(g)
 	now := time.Unix(1_800_000_000, 0)
-	for _, line := range lines {
+	var early *View
+	var shown string
+	for k, line := range lines {
 		rec, err := ParseRecord(line)
 		if err != nil {
 			continue
 		}
-		if c, ok := h.Apply(rec); ok {
-			state.Step(c)
-		}
+		h.Apply(rec)
+		unseen.Apply(rec)
 		for i := range h.Nodes {
 			n := &h.Nodes[i]
 			if a := n.Attempt(); n.Fact.Live() && a == nil {
@@ -63,23 +91,41 @@ func taken(t interface{ Fatalf(string, ...any) }, g *dag.Graph, lines [][]byte) 
 			}
 		}
 		rec.marked()
+		if k%3 == 0 {
+			h.Tick(now.Add(time.Duration(k-len(lines)) * time.Second))
+			v := viewOf(h, now)
+			if early == nil {
+				early, shown = v, seen(t, v)
+			}
+			v.State.Clone().Due()
+		}
 	}
-	v := &View{Run: &Run{Plan: Plan{Graph: g}}}
-	v.fill(h, now)
-	dag.Rebuild(g, h.Facts(now))
-	for i := range v.Nodes {
-		n := v.Nodes[i].Node
+	kept, anew := viewOf(h, now), viewOf(unseen, now)
+	if k, a := seen(t, kept), seen(t, anew); k != a {
+		t.Fatalf("kept:\n%s\nfolded from nothing:\n%s", k, a)
+	}
+	rebuilt := dag.Rebuild(g, kept.State.Facts())
+	if got := rebuilt.Run(); got != kept.State.Run() {
+		t.Fatalf("the run is %s, and rebuilt %s", kept.State.Run(), got)
+	}
+	for i := range g.Nodes {
+		if got, want := kept.State.Status(i, now), rebuilt.Status(i, now); got != want {
+			t.Fatalf("%s: %+v, and rebuilt %+v", g.Nodes[i].Name, got, want)
+		}
+	}
+	if early != nil && seen(t, early) != shown {
+		t.Fatalf("a view has changed after it was made:\n%s\nwas\n%s", seen(t, early), shown)
+	}
+	for i := range kept.Nodes {
+		n := kept.Nodes[i].Node
 		n.LastEnd()
 		n.Resumable(3)
 		n.UsedIn("c")
 		n.Recorded()
-		v.OverBudget(i)
+		kept.OverBudget(i)
 		if end := n.LastEnd(); end != nil {
 			end.Label()
 		}
-	}
-	if _, err := json.Marshal(v.Nodes); err != nil {
-		t.Fatalf("%v", err)
 	}
 }
 
@@ -104,29 +150,10 @@ func FuzzRecords(f *testing.F) {
 // were lost, repeated or mixed, nothing breaks that is made of them.
 func TestAnyOrderOfRecords(t *testing.T) {
 	g := three(t)
-	types := []Type{RunnerUp, RunnerDown, Stopped, Resumed, RunEnded, Started, Began, Active, Wants, Granted, AttemptEnd, Published, Vanished,
-		Overridden, Opened, Blocked, Unblocked, Reset, Conversed, Used, Limited, Freed, Requested, Updated, Noted, "later"}
 	rapid.Check(t, func(t *rapid.T) {
 		var lines [][]byte
 		for range rapid.IntRange(0, 40).Draw(t, "records") {
-			r := Record{
-				Type: rapid.SampledFrom(types).Draw(t, "type"), Node: rapid.SampledFrom([]string{"a", "b", "c", "d", "gone", ""}).Draw(t, "node"),
-				Attempt: rapid.IntRange(-1, 4).Draw(t, "n"), At: time.Unix(1_800_000_000+int64(rapid.IntRange(-100, 100).Draw(t, "at")), 0),
-				How:  rapid.SampledFrom([]string{"", HowTouched, HowApproved, HowBad, HowLost, HowStopped, "done"}).Draw(t, "how"),
-				Code: rapid.SampledFrom([]int{0, 0, 1, 99, 256, -1}).Draw(t, "code"), Account: rapid.SampledFrom([]string{"", "one", "two"}).Draw(t, "account"),
-				Activity: dag.Activity(rapid.IntRange(0, 5).Draw(t, "activity")), Trial: rapid.Bool().Draw(t, "trial"),
-				Cause: rapid.SampledFrom([]string{"", "a", "nobody"}).Draw(t, "cause"), Boot: rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "boot"),
-			}
-			if rapid.Bool().Draw(t, "has end") {
-				r.End = &End{Outcome: dag.Outcome(rapid.IntRange(0, 4).Draw(t, "outcome")), Exit: rapid.IntRange(-5, 300).Draw(t, "exit"),
-					Reason: rapid.SampledFrom([]dag.Reason{"", dag.ReasonLost, dag.ReasonBudget, dag.ReasonTimeout, "new"}).Draw(t, "reason"), Retry: rapid.Bool().Draw(t, "retry")}
-			}
-			if rapid.Bool().Draw(t, "has marker") {
-				r.Marker = &Written{Code: rapid.IntRange(-1, 256).Draw(t, "marker"), Empty: rapid.Bool().Draw(t, "empty"), Bad: rapid.Bool().Draw(t, "bad")}
-			}
-			if rapid.Bool().Draw(t, "has place") {
-				r.Place = &Place{Slot: rapid.IntRange(-1, 5).Draw(t, "slot"), Child: rapid.SampledFrom([]string{"", "x"}).Draw(t, "child")}
-			}
+			r := anyRecord(t)
 			line, err := r.encode()
 			if err != nil {
 				t.Fatal(err)
@@ -135,6 +162,39 @@ func TestAnyOrderOfRecords(t *testing.T) {
 		}
 		taken(t, g, lines)
 	})
+}
+
+// anyRecord is a record of the graph three, or nearly one.
+func anyRecord(t *rapid.T) Record {
+	types := []Type{RunnerUp, RunnerDown, Stopped, Resumed, RunEnded, Started, Started, Began, Active, Wants, Granted, AttemptEnd, AttemptEnd, Published, Vanished,
+		Overridden, Opened, Blocked, Unblocked, Reset, Moved, Conversed, Used, Limited, Freed, Requested, Updated, Incident, Output, Noted, "later"}
+	moment := func(name string) time.Time {
+		return time.Unix(1_800_000_000+int64(rapid.IntRange(-100, 100).Draw(t, name)), 0)
+	}
+	r := Record{
+		Type: rapid.SampledFrom(types).Draw(t, "type"), Node: rapid.SampledFrom([]string{"a", "b", "c", "d", "gone", ""}).Draw(t, "node"),
+		Attempt: rapid.IntRange(-1, 4).Draw(t, "n"), At: moment("at"),
+		How:  rapid.SampledFrom([]string{"", HowTouched, HowApproved, HowBad, HowLost, HowStopped, HowLeft, "done"}).Draw(t, "how"),
+		Code: rapid.SampledFrom([]int{0, 0, 1, 99, 256, -1}).Draw(t, "code"), Account: rapid.SampledFrom([]string{"", "one", "two"}).Draw(t, "account"),
+		Activity: dag.Activity(rapid.IntRange(0, 5).Draw(t, "activity")), Trial: rapid.Bool().Draw(t, "trial"),
+		Cause: rapid.SampledFrom([]string{"", "a", "nobody"}).Draw(t, "cause"), Boot: rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "boot"),
+		Tip: rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "tip"), Key: rapid.SampledFrom([]string{"", "K", "L"}).Draw(t, "key"), Value: "v",
+		Conversation: rapid.SampledFrom([]string{"", "c", "d"}).Draw(t, "conversation"), Used: dag.Usage{Input: int64(rapid.IntRange(0, 50).Draw(t, "used"))},
+	}
+	if rapid.Bool().Draw(t, "until is known") {
+		r.Until = moment("until")
+	}
+	if rapid.Bool().Draw(t, "has end") {
+		r.End = &End{Outcome: dag.Outcome(rapid.IntRange(0, 4).Draw(t, "outcome")), Exit: rapid.IntRange(-5, 300).Draw(t, "exit"),
+			Reason: rapid.SampledFrom([]dag.Reason{"", dag.ReasonLost, dag.ReasonBudget, dag.ReasonTimeout, "new"}).Draw(t, "reason"), Retry: rapid.Bool().Draw(t, "retry")}
+	}
+	if rapid.Bool().Draw(t, "has marker") {
+		r.Marker = &Written{Code: rapid.IntRange(-1, 256).Draw(t, "marker"), Empty: rapid.Bool().Draw(t, "empty"), Bad: rapid.Bool().Draw(t, "bad")}
+	}
+	if rapid.Bool().Draw(t, "has place") {
+		r.Place = &Place{Slot: rapid.IntRange(-1, 5).Draw(t, "slot"), Child: rapid.SampledFrom([]string{"", "x"}).Draw(t, "child")}
+	}
+	return r
 }
 
 // FuzzFiles puts anything into each file of a run and reads all there is.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ func (a *Attempt) Over() bool { return a.End != nil || a.Vanished != "" }
 
 // Node is the fold of everything recorded about one node.
 type Node struct {
-	Fact      dag.Fact
+	Fact      dag.Fact // as of the newest record of it; the scheduler may have given it a slot since
 	Attempts  []Attempt
 	Marker    *Written          // the marker that cmux last wrote or was about to write; nil: none counts
 	Published bool              // Marker was seen in place
@@ -45,6 +46,8 @@ type Node struct {
 	Used      dag.Usage         // by all attempts
 	Outputs   map[string]string // that its agent published, since its last reset
 	Last      time.Time
+
+	own int // the looks at the History that have not seen Attempts and Outputs, see History.look
 }
 
 // Left is what is known of an agent whose program ended without a report. It
@@ -95,9 +98,12 @@ func (n *Node) LastEnd() *End {
 	return nil
 }
 
-// History is the fold of a run's records.
+// History is the fold of a run's records: what is recorded of each node, and the
+// scheduler's State, which is folded from the same records, one at a time, and
+// that a runner asks what is due.
 type History struct {
 	Graph    *dag.Graph
+	State    *dag.State       // its clock is moved on by Tick
 	Nodes    []Node           // by node index
 	Limits   map[string]Limit // by account, until it is known to be over
 	Stopped  bool
@@ -116,6 +122,52 @@ type History struct {
 	Bad       []BadLine // lines that this person's cmux may have written, and that are no records it knows; they count for nothing
 
 	removed map[attemptKey]dag.Usage
+	looks   int // how often look was called
+}
+
+// NewHistory is the history of a run of g in which nothing happened yet.
+func NewHistory(g *dag.Graph) *History {
+	return &History{Graph: g, State: dag.Rebuild(g, dag.Facts{}), Nodes: make([]Node, g.Len()), Limits: make(map[string]Limit), Answered: make(map[string]bool), removed: make(map[attemptKey]dag.Usage)}
+}
+
+// Tick moves the scheduler's clock on to now, never back.
+func (h *History) Tick(now time.Time) { h.State.Take(dag.Change{Kind: dag.Tick, At: now}) }
+
+// look is a History of its own that stands as h does: what is told to one of
+// them the other does not learn. It may be read while h goes on, but for its
+// maps of accounts and requests, which it shares.
+func (h *History) look() *History {
+	h.looks++
+	l := *h
+	l.Nodes, l.State = slices.Clone(h.Nodes), h.State.Clone()
+	return &l
+}
+
+// node is node i, to be changed: what an earlier look shows of it is copied.
+func (h *History) node(i int) *Node {
+	n := &h.Nodes[i]
+	if n.own != h.looks {
+		n.own = h.looks
+		n.Attempts, n.Outputs = slices.Clone(n.Attempts), maps.Clone(n.Outputs)
+	}
+	return n
+}
+
+// Known reports whether an incident of this kind, told with these words first,
+// is recorded.
+func (h *History) Known(how, detail string) bool {
+	return slices.ContainsFunc(h.Incidents, func(r Record) bool { return r.How == how && strings.HasPrefix(r.Detail, detail) })
+}
+
+// rebooted forgets, when this is another boot of the machine, that markers were
+// seen: a power cut may have taken them.
+func (h *History) rebooted(boot string) {
+	if h.Boot == "" || h.Boot == boot {
+		return
+	}
+	for i := range h.Nodes {
+		h.Nodes[i].Published = false
+	}
 }
 
 // Limit is a limit that an account met.
@@ -140,237 +192,4 @@ func (l Limit) met(at, until time.Time) Limit {
 // On reports whether the limit lasts at the moment now.
 func (l Limit) On(now time.Time) bool {
 	return l.Times > 0 && (l.Until.IsZero() || l.Until.After(now))
-}
-
-// NewHistory is the history of a run of g in which nothing happened yet.
-func NewHistory(g *dag.Graph) *History {
-	return &History{Graph: g, Nodes: make([]Node, g.Len()), Limits: make(map[string]Limit), Answered: make(map[string]bool), removed: make(map[attemptKey]dag.Usage)}
-}
-
-// Apply takes one record in and returns the change that it is to the
-// scheduler, if it is one. A record of a node that the graph does not have
-// (any more) is passed over.
-func (h *History) Apply(r *Record) (c dag.Change, isChange bool) {
-	if r.Type == Requested {
-		h.Answered[r.Request] = true
-		return c, false
-	}
-	if r.Type == Incident {
-		h.Incidents = append(h.Incidents, *r)
-		return c, false
-	}
-	if r.Node == "" || r.Type == Limited || r.Type == Freed {
-		return h.applyRun(r)
-	}
-	i := h.Graph.Index(r.Node)
-	if i < 0 {
-		h.useRemoved(r)
-		return c, false
-	}
-	n := &h.Nodes[i]
-	n.Last = r.At
-	c = dag.Change{Node: i, Attempt: r.Attempt, At: r.At, Detail: r.Detail, Source: "record"}
-	switch r.Type {
-	case Started:
-		if n.attempt(r.Attempt) != nil {
-			return c, false // recorded twice
-		}
-		a := n.known(r)
-		if a == nil {
-			return c, false // of an attempt before the newest
-		}
-		if r.Place != nil {
-			a.Place = *r.Place
-		}
-		n.Fresh = false
-		c.Kind, c.Source, c.Trial = dag.Began, "runner", r.Trial
-	case Began:
-		if a := n.known(r); a != nil {
-			a.Began, a.PID, a.PIDStart = r.At, r.PID, r.PIDStart
-			if r.Pane != "" {
-				a.Pane = r.Pane
-			}
-		}
-		c.Kind, c.Source = dag.Began, "lock"
-	case Conversed:
-		if a := n.attempt(r.Attempt); a != nil && a.Conversation != r.Conversation {
-			a.Conversation, a.before = r.Conversation, a.Used
-		}
-		return c, false
-	case Used:
-		if a := n.attempt(r.Attempt); a != nil {
-			h.use(n, a, r.Used)
-		}
-		return c, false
-	case Active:
-		n.known(r)
-		c.Kind, c.Activity, c.Until = dag.Active, r.Activity, r.Until
-		switch {
-		case r.How == HowLeft:
-			n.Left = &Left{r.Code, r.Detail}
-		case r.Activity != dag.SettingUp: // which another attempt does before it is where this one was
-			n.Left = nil
-		}
-	case Wants:
-		n.known(r)
-		c.Kind = dag.Wants
-	case Granted:
-		n.known(r)
-		// Step moves a queued attempt on when it emits the Grant; a replay has
-		// only the record of it.
-		c.Kind, c.Activity, c.Trial = dag.Regained, dag.Working, r.Trial
-	case AttemptEnd:
-		if a := n.known(r); a != nil {
-			a.End, a.Ended = r.End, r.At
-			h.use(n, a, r.use())
-		}
-		n.Left = nil
-		c.Kind, c.Outcome, c.Exit, c.Reason = dag.AttemptEnded, r.End.Outcome, r.End.Exit, r.End.Reason
-		if r.End.Reason != dag.ReasonExit || r.End.Outcome == dag.Cancelled {
-			c.Exit = r.End.Marker()
-		}
-		c.Detail = r.End.Detail
-	case Vanished:
-		if a := n.known(r); a != nil {
-			a.Vanished, a.Ended = r.How, r.At
-		}
-		c.Kind, c.Source = dag.Vanished, "lock"
-	case Overridden:
-		c.Kind, c.Outcome, c.Source = dag.Overridden, dag.Override, "marker"
-		switch {
-		case r.How == HowApproved:
-			c.Outcome = dag.Done
-		case r.Code != 0:
-			c.Outcome, c.Exit, c.Reason = dag.Failed, r.Code, dag.ReasonByHand
-		case r.How == HowBad:
-			c.Outcome, c.Exit, c.Reason = dag.Failed, 1, dag.ReasonBadMarker
-		}
-		n.setMarker(r.Marker)
-		n.Published = true
-		if c.Outcome != dag.Failed && !(n.Fact.Phase == dag.Ended && n.Fact.Outcome.Success()) {
-			n.Tip = r.Tip // of a done node it stays
-		}
-		n.Blocked, n.Left = "", nil
-	case Blocked:
-		n.setMarker(r.Marker)
-		n.Blocked = r.Cause
-		return c, false
-	case Unblocked:
-		n.setMarker(nil)
-		n.Blocked = ""
-		return c, false
-	case Published:
-		if n.Marker != nil && (r.Marker == nil || r.Marker.Identity == n.Marker.Identity) {
-			n.Published = true
-		} else if r.Marker != nil { // put back with a new identity
-			n.Marker, n.Published = r.Marker, true
-		}
-		return c, false
-	case Reset:
-		c.Kind = dag.Reset
-	case Opened:
-		n.Opened = true
-		return c, false
-	case Moved:
-		if n.Tip != "" {
-			n.Tip = r.Tip
-		}
-		return c, false
-	case Output:
-		n.publish(r.Key, r.Value)
-		return c, false
-	default:
-		return c, false
-	}
-	decided := n.Fact.StillOpen // the attempt's own end changes nothing more
-	if !h.Graph.Fold(&n.Fact, c, h.Stopped) {
-		return c, true
-	}
-	switch {
-	case r.Type == AttemptEnd && !decided:
-		n.setMarker(r.Marker)
-		n.Blocked = ""
-		if r.End.Outcome == dag.Done {
-			n.Tip = r.End.Tip
-		}
-	case r.Type == Reset:
-		n.setMarker(nil)
-		n.Tip, n.Blocked, n.Opened, n.Outputs = "", "", false, nil
-		n.Fresh, n.Left = r.Fresh, nil
-	}
-	return c, true
-}
-
-// Known reports whether an incident of this kind, told with these words first,
-// is recorded.
-func (h *History) Known(how, detail string) bool {
-	return slices.ContainsFunc(h.Incidents, func(r Record) bool { return r.How == how && strings.HasPrefix(r.Detail, detail) })
-}
-
-// setMarker says which marker counts from here on; nil: none.
-func (n *Node) setMarker(w *Written) {
-	if n.Marker != nil {
-		n.Withdrawn = n.Marker
-	}
-	n.Marker, n.Published = w, false
-}
-
-func (h *History) applyRun(r *Record) (c dag.Change, isChange bool) {
-	c.At, c.Source = r.At, "record"
-	switch r.Type {
-	case RunnerUp:
-		if h.Started.IsZero() {
-			h.Started = r.At
-		}
-		h.Ups = append(h.Ups, r.At)
-		h.rebooted(r.Boot)
-		h.Boot, h.Folder, h.Launch = r.Boot, r.Folder, r.Launch
-		h.Final, h.Ended = "", time.Time{}
-	case RunnerDown:
-		h.Ups = nil
-	case Stopped:
-		h.Stopped = true
-		c.Kind = dag.Stop
-		return c, true
-	case Resumed:
-		h.Stopped = false
-		c.Kind = dag.Resume
-		return c, true
-	case RunEnded:
-		h.Final, h.Ended = dag.RunState(r.How), r.At
-	case Limited:
-		h.Limits[r.Account] = h.Limits[r.Account].met(r.At, r.Until)
-		c.Kind, c.Until = dag.AccountLimited, r.Until
-	case Freed:
-		delete(h.Limits, r.Account)
-		c.Kind = dag.AccountFree
-	default:
-		return c, false
-	}
-	c.Account = r.Account
-	h.Graph.FoldAccount(c.Account, func(i int) *dag.Fact { return &h.Nodes[i].Fact })
-	return c, true
-}
-
-// rebooted forgets, when this is another boot of the machine, that markers were
-// seen: a power cut may have taken them.
-func (h *History) rebooted(boot string) {
-	if h.Boot == "" || h.Boot == boot {
-		return
-	}
-	for i := range h.Nodes {
-		h.Nodes[i].Published = false
-	}
-}
-
-// Facts is what the scheduler is rebuilt from.
-func (h *History) Facts(now time.Time) dag.Facts {
-	f := dag.Facts{Nodes: make([]dag.Fact, len(h.Nodes)), Limits: make(map[string]time.Time), Stopped: h.Stopped, Now: now}
-	for i := range h.Nodes {
-		f.Nodes[i] = h.Nodes[i].Fact
-	}
-	for a, l := range h.Limits {
-		f.Limits[a] = l.Until
-	}
-	return f
 }

@@ -13,7 +13,7 @@ import (
 func (r *Runner) perform(ctx context.Context) error {
 	for {
 		r.clearHeld(ctx)
-		due := r.state.Due()
+		due := r.hist.State.Due()
 		var err error
 		switch {
 		case len(due) > 0:

@@ -377,7 +377,7 @@ func (r *Runner) attach(ctx context.Context, i int) {
 	case f.StillOpen:
 		r.speak(ctx, i, attempt.Message{Op: attempt.OpOverridden})
 	case f.Phase == dag.Running && r.Kinds[r.g.Nodes[i].Agent].Judge:
-		r.speak(ctx, i, attempt.Message{Op: attempt.OpGranted, Trial: f.Trial})
+		r.speak(ctx, i, attempt.Message{Op: attempt.OpGranted, Trial: r.hist.State.Fact(i).Trial})
 	}
 	r.endOverBudget(ctx, i)
 	n := a.N

@@ -26,7 +26,7 @@ func (r *Runner) finished() (dag.RunState, bool) {
 		}
 		return dag.RunStopped, true
 	}
-	state := r.state.Run()
+	state := r.hist.State.Run()
 	if state != dag.RunDone && state != dag.RunFailed {
 		return state, false
 	}
@@ -69,7 +69,7 @@ func (r *Runner) interrupted(ctx context.Context) error {
 		return nil
 	}
 	if r.Server != nil {
-		r.state.Take(dag.Change{Kind: dag.Stop, At: time.Now()})
+		r.hist.State.Take(dag.Change{Kind: dag.Stop, At: time.Now()})
 		r.leave(run.HowInterrupted)
 		return nil
 	}

@@ -31,7 +31,7 @@ func (r *Runner) settle(ctx context.Context) error {
 // arm sets the timer to the next moment at which time alone changes something.
 func (r *Runner) arm(t *time.Timer) {
 	next := time.Now().Add(time.Hour)
-	if at, ok := r.state.NextWake(); ok && at.Before(next) {
+	if at, ok := r.hist.State.NextWake(); ok && at.Before(next) {
 		next = at
 	}
 	for _, at := range r.unseen {

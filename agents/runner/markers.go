@@ -229,6 +229,6 @@ func (r *Runner) withdraw(nodes []int) error {
 
 // success reports whether node i has ended as a success.
 func (r *Runner) success(i int) bool {
-	f := r.state.Fact(i)
+	f := r.hist.State.Fact(i)
 	return f.Phase == dag.Ended && f.Outcome.Success()
 }

@@ -10,7 +10,6 @@ import (
 
 	"cmux/agents/run"
 	"cmux/agents/tmux"
-	"cmux/dag"
 	"cmux/signals"
 )
 
@@ -108,7 +107,7 @@ func awaitRunner(ctx context.Context, c *tmux.Client, r *run.Run, pane tmux.Pane
 	var offset int64
 	for up := false; ; {
 		var err error
-		offset, err = r.Replay(h, offset, func(rec *run.Record, _ dag.Change, _ bool) {
+		offset, err = r.Replay(h, offset, func(rec *run.Record) {
 			up = up || rec.Type == run.RunnerUp && !rec.At.Before(since)
 		})
 		if err != nil {

@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"cmux/agents/run"
-	"cmux/dag"
 )
 
 // lawful names the records that carry out what was not due at that moment.
@@ -31,7 +30,8 @@ func lawful(r *run.Run) error {
 			return err
 		}
 		if i := h.Graph.Index(rec.Node); i >= 0 {
-			s := dag.Observe(h.Graph, h.Facts(rec.At))
+			h.Tick(rec.At)
+			s := h.State
 			cause, blocked := s.Blocked(i)
 			ok := true
 			switch rec.Type {

@@ -38,14 +38,14 @@ func (r *Runner) place(ctx context.Context, e dag.Effect) *placement {
 	}
 	now := time.Now()
 	for _, d := range r.g.Deps(i) {
-		p.deps = append(p.deps, dependency(r.hist, d, r.state.Status(d, now).Label))
+		p.deps = append(p.deps, dependency(r.hist, d, r.hist.State.Status(d, now).Label))
 	}
 	if r.branchy[i] {
 		from := contributors(r.hist, r.rank, i)
 		p.tips = tips(r.hist, from)
 		if spec.Role == dag.RoleMerge {
 			for _, d := range from {
-				p.branches = append(p.branches, dependency(r.hist, d, r.state.Status(d, now).Label))
+				p.branches = append(p.branches, dependency(r.hist, d, r.hist.State.Status(d, now).Label))
 			}
 		}
 	}
@@ -199,11 +199,11 @@ func (r *Runner) placed(ctx context.Context, l lent) error {
 	if r.leaving != "" || r.told.Err() != nil {
 		return nil // the tree is there for another time
 	}
-	f := r.state.Fact(l.node)
+	f := r.hist.State.Fact(l.node)
 	if f.Phase != dag.Running || f.Attempts != l.attempt {
 		// Overridden while git was at work: nothing was started.
 		r.slots.release(l.place.Slot)
-		r.state.Take(dag.Change{
+		r.hist.State.Take(dag.Change{
 			Kind: dag.AttemptEnded, Node: l.node, Attempt: l.attempt, Outcome: dag.Cancelled, At: time.Now(), Source: "runner",
 		})
 		r.news = true

@@ -41,12 +41,9 @@ func (r *Runner) commit(ctx context.Context, recs ...run.Record) error {
 // catchUp reads the records that are new and lets the scheduler take them in.
 // What is due then is asked when it can be carried out, by perform.
 func (r *Runner) catchUp(ctx context.Context) error {
-	changes := []dag.Change{{Kind: dag.Tick, At: time.Now()}}
+	r.hist.Tick(time.Now())
 	var err error
-	r.offset, err = r.book.Replay(r.hist, r.offset, func(rec *run.Record, c dag.Change, isChange bool) {
-		if isChange {
-			changes = append(changes, c)
-		}
+	r.offset, err = r.book.Replay(r.hist, r.offset, func(rec *run.Record) {
 		r.heard(ctx, rec)
 		if r.Tell != nil {
 			r.Tell(r.hist, rec)
@@ -55,10 +52,7 @@ func (r *Runner) catchUp(ctx context.Context) error {
 	if errors.Is(err, signals.ErrShrunk) {
 		return fmt.Errorf("%s was cut short by somebody else; cmux agents resume goes on from what is left: %w", r.Run.Records(), err)
 	}
-	if r.state != nil {
-		r.state.Take(changes...)
-		r.showLabels()
-	}
+	r.showLabels()
 	return err
 }
 
@@ -67,7 +61,7 @@ func (r *Runner) showLabels() {
 	if r.panes != nil {
 		now := time.Now()
 		for i := range r.relabel {
-			r.panes.label(r.g.Nodes[i].Name, r.state.Status(i, now).Label)
+			r.panes.label(r.g.Nodes[i].Name, r.hist.State.Status(i, now).Label)
 		}
 	}
 	clear(r.relabel)
@@ -164,13 +158,14 @@ func (r *Runner) flush(ctx context.Context) error {
 	return r.learn(ctx)
 }
 
-// audit holds what the scheduler came to, step by step, against what the
-// records say. The two are equal; should they ever not be, it is known.
+// audit holds what the scheduler came to, step by step, against what follows
+// from the same facts at once. The two are equal; should they ever not be, it is
+// known.
 func (r *Runner) audit() {
 	now := time.Now()
-	told := dag.Observe(r.g, r.hist.Facts(now))
+	told := dag.Rebuild(r.g, r.hist.State.Facts())
 	for i := range r.g.Nodes {
-		if have, want := r.state.Status(i, now).Label, told.Status(i, now).Label; !have.Same(want) {
+		if have, want := r.hist.State.Status(i, now).Label, told.Status(i, now).Label; !have.Same(want) {
 			r.Log.Error(diverged, "node", r.g.Nodes[i].Name, "runner", have, "records", want)
 		}
 	}

@@ -147,7 +147,7 @@ func (p *project) has(node, text string) {
 func (p *project) count(r *run.Run, is func(*run.Record) bool) int {
 	p.t.Helper()
 	n := 0
-	if _, err := r.Replay(run.NewHistory(r.Plan.Graph), 0, func(rec *run.Record, _ dag.Change, _ bool) {
+	if _, err := r.Replay(run.NewHistory(r.Plan.Graph), 0, func(rec *run.Record) {
 		if is(rec) {
 			n++
 		}

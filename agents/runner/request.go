@@ -102,7 +102,7 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 			}
 			return r.passOn(ctx, q, i, attempt.Message{Op: attempt.OpRetry})
 		}
-		nodes, refusal := Rerun(r.state, i, q.Downstream, r.hist.OverBudget)
+		nodes, refusal := Rerun(r.hist.State, i, q.Downstream, r.hist.OverBudget)
 		if refusal != nil {
 			return deed{refusal: refusal}
 		}
@@ -154,7 +154,7 @@ func uncoded(q run.Request) deed {
 // answerCancel cancels node i. It is done when the node has ended: until then
 // the request stands, so that another runner takes it up when this one dies.
 func (r *Runner) answerCancel(ctx context.Context, q run.Request, i int) deed {
-	f := r.state.Fact(i)
+	f := r.hist.State.Fact(i)
 	a := r.asked[q.ID]
 	switch {
 	case f.Live():
@@ -167,9 +167,9 @@ func (r *Runner) answerCancel(ctx context.Context, q run.Request, i int) deed {
 			r.speak(ctx, i, attempt.Message{Op: attempt.OpCancel})
 		}
 		return deed{wait: true}
-	case a != nil && r.state.Settled(i):
+	case a != nil && r.hist.State.Settled(i):
 		return deed{}
-	case r.state.Settled(i):
+	case r.hist.State.Settled(i):
 		return refuse("%s is not running", q.Node)
 	}
 	return deed{recs: []run.Record{cancelled(q.Node)}}

@@ -68,10 +68,9 @@ type Runner struct {
 
 	lock    *signals.Lock
 	book    *run.Book
-	hist    *run.History
+	hist    *run.History // with the scheduler's state, which this runner asks what is due
 	offset  int64
 	strange int // lines of the records that are nobody's and were told of
-	state   *dag.State
 	scanner *signals.Scanner
 	repo    *worktree.Repo
 	stamp   atomic.Value // string: of the shared state when it was last found undrifted
@@ -370,15 +369,6 @@ func (r *Runner) begin(ctx context.Context) error {
 	for len(r.unseen) > 0 {
 		if err := r.settle(ctx); err != nil {
 			return err
-		}
-	}
-	r.state = dag.Rebuild(r.g, r.hist.Facts(time.Now()))
-	for i := range r.hist.Nodes {
-		switch n := &r.hist.Nodes[i]; {
-		case n.Blocked != "":
-			r.state.Recorded(dag.Effect{Kind: dag.Block, Node: i, Cause: r.g.Index(n.Blocked)})
-		case n.Opened:
-			r.state.Recorded(dag.Effect{Kind: dag.Open, Node: i})
 		}
 	}
 	r.Log.Info("runner up", "how", r.How, "nodes", r.g.Len())

@@ -7,7 +7,6 @@ import (
 
 	"cmux/agents/proc"
 	"cmux/agents/run"
-	"cmux/dag"
 	"cmux/signals"
 )
 
@@ -60,7 +59,7 @@ func leaving(ctx context.Context, r *run.Run, h signals.Holder) (bool, error) {
 	}
 	hist := run.NewHistory(r.Plan.Graph)
 	up := false
-	if _, err := r.Replay(hist, 0, func(rec *run.Record, _ dag.Change, _ bool) {
+	if _, err := r.Replay(hist, 0, func(rec *run.Record) {
 		switch rec.Type {
 		case run.RunnerUp:
 			up = true

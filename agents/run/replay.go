@@ -1,0 +1,80 @@
+package run
+
+import (
+	"cmux/signals"
+)
+
+// Replay reads the records from offset from on into h, and returns where to
+// go on. each is told every record when it has been taken in; it may be nil.
+func (r *Run) Replay(h *History, from int64, each func(*Record)) (int64, error) {
+	tail, err := signals.ReadLog(r.Records(), from, r.fold(h, each))
+	h.replayed(tail)
+	return tail.Next, err
+}
+
+// Replay is Run.Replay through the book's open file: where nothing is new it
+// costs next to nothing.
+func (b *Book) Replay(h *History, from int64, each func(*Record)) (int64, error) {
+	tail, err := b.log.Read(from, b.run.fold(h, each))
+	h.replayed(tail)
+	return tail.Next, err
+}
+
+// EachRecord hands every record to f, oldest first, unfolded.
+func (r *Run) EachRecord(f func(rec *Record)) error {
+	_, err := signals.ReadLog(r.Records(), 0, func(line []byte, next int64) error {
+		if !r.wrote(line, next) {
+			return nil
+		}
+		if rec, err := ParseRecord(line); err == nil {
+			f(rec)
+		}
+		return nil
+	})
+	return err
+}
+
+// wrote reports whether cmux of this person wrote this line of the records at
+// its place, before the offset next.
+func (r *Run) wrote(line []byte, next int64) bool {
+	return r.key.Open(recordPlace(next-int64(len(line))-1), line) == nil
+}
+
+// fold takes the lines of the records into h, and remembers those that no cmux
+// of this person wrote at their place.
+func (r *Run) fold(h *History, each func(*Record)) func(line []byte, next int64) error {
+	return func(line []byte, next int64) error {
+		if !r.wrote(line, next) {
+			h.Foreign = append(h.Foreign, next-int64(len(line))-1)
+			return nil
+		}
+		rec, err := ParseRecord(line)
+		if err != nil {
+			h.bad(BadLine{At: next - int64(len(line)) - 1, Why: err.Error()})
+			return nil // a later version's, or damaged: the others still count
+		}
+		h.Apply(rec)
+		if each != nil {
+			each(rec)
+		}
+		return nil
+	}
+}
+
+// foreignLine is told of a line of the records that does not count.
+const foreignLine = "not written by cmux, or not there; it does not count"
+
+// ForeignLine is what is told of the line of the records at an offset that is
+// not cmux's: where it stands, and all of it.
+func (r *Run) ForeignLine(at int64) (where, told string, err error) {
+	where, err = r.RecordLine(at)
+	return where, where + ": " + foreignLine, err
+}
+
+// Over reports whether the run has ended: nothing in it will happen any more
+// unless a person asks for a node to be retried.
+func (r *Run) Over() (bool, error) {
+	h := NewHistory(r.Plan.Graph)
+	_, err := r.Replay(h, 0, nil)
+	return h.Final != "", err
+}

@@ -1,0 +1,244 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/proc"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// Viewer looks at a run again and again. It keeps what it has read: the next
+// View costs what is new in the records, and a look at each marker and at the
+// locks of what lives. It is for one goroutine; its Views are for any.
+type Viewer struct {
+	run     *Run
+	hist    *History // of the records alone
+	read    int64    // how far they were read
+	scanner *signals.Scanner
+}
+
+// Viewer is one that has seen nothing yet.
+func (r *Run) Viewer() *Viewer {
+	return &Viewer{run: r, hist: NewHistory(r.Plan.Graph), scanner: signals.NewScanner(r.Signals(), r.Plan.Graph.Names())}
+}
+
+// View reads the run as it stands. It needs no runner and disturbs none.
+func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
+	return r.Viewer().View(ctx, now)
+}
+
+// maxLooks bounds how often View looks again while what it finds goes on.
+const maxLooks = 10
+
+// View is the run as it stands.
+func (w *Viewer) View(ctx context.Context, now time.Time) (*View, error) {
+	for looks := 1; ; looks++ {
+		// What goes on all the time is on record soon: the last look believes the
+		// records alone.
+		v, stale, err := w.look(ctx, now, looks < maxLooks)
+		if err != nil || !stale || looks == maxLooks {
+			return v, err
+		}
+	}
+}
+
+// catchUp reads what is new in the records: all of them, where they were cut
+// short.
+func (w *Viewer) catchUp() (err error) {
+	w.read, err = w.run.Replay(w.hist, w.read, nil)
+	if errors.Is(err, signals.ErrShrunk) {
+		w.hist = NewHistory(w.run.Plan.Graph)
+		w.read, err = w.run.Replay(w.hist, 0, nil)
+	}
+	return err
+}
+
+// look is View from one look. It reports whether what it took for a person's
+// doing, or for an attempt that is gone, has been put on record meanwhile:
+// markers and locks are looked at after the records were read, if beside says
+// so.
+func (w *Viewer) look(ctx context.Context, now time.Time, beside bool) (v *View, stale bool, err error) {
+	r := w.run
+	v = &View{Run: r}
+	// Before the records as well: a runner that ends records that first.
+	_, before, err := signals.ReadHolder(LockPath(r.Plan.Root))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, false, err
+	}
+	if err := w.catchUp(); err != nil {
+		return nil, false, err
+	}
+	h := w.hist.look()
+	h.rebooted(proc.BootID())
+	holder, held, err := signals.ReadHolder(LockPath(r.Plan.Root))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, false, err
+	}
+	newest, err := r.newest()
+	if err != nil {
+		return nil, false, err
+	}
+	if newest && held {
+		v.Holder = &holder
+	}
+	if newest && beside {
+		found, strays, err := w.observe(ctx, h, held, now)
+		if err != nil {
+			return nil, false, err
+		}
+		v.Strays = strays
+		if len(found) > 0 {
+			if stale, err = r.recorded(w.read, found); err != nil {
+				return nil, false, err
+			}
+		}
+	}
+	v.Pending, _ = r.Pending()
+	if b, err := ReadConfig(r.Plan.Config); err == nil {
+		v.ConfigChanged = Sum(b) != r.Plan.ConfigSum
+	}
+	trees := filepath.Dir(r.Plan.Graph.TreePath(r.Plan.Root, &dag.Node{}))
+	for _, dir := range []string{r.Dir, trees} {
+		if v.Full == "" && Cramped(dir) {
+			v.Full = dir
+		}
+	}
+	v.fill(h, now)
+	return v, stale || before && !held, nil
+}
+
+// newest reports whether r is the project's newest run: lock and markers are
+// that one's. A person may decide a node of a run that has ended, for resume to
+// go on with.
+func (r *Run) newest() (bool, error) {
+	ids, err := List(r.Plan.Root)
+	if err != nil {
+		return false, err
+	}
+	if len(ids) == 0 {
+		return false, fmt.Errorf("run %s was started in %s, where it is no more: the project was moved", r.Plan.ID, r.Plan.Root)
+	}
+	return ids[len(ids)-1] == r.Plan.ID, nil
+}
+
+// recorded reports whether the records from offset from on tell of one of the
+// nodes.
+func (r *Run) recorded(from int64, nodes map[string]bool) (bool, error) {
+	told := false
+	_, err := signals.ReadLog(r.Records(), from, func(line []byte, next int64) error {
+		if rec, err := ParseRecord(line); err == nil && nodes[rec.Node] && r.wrote(line, next) {
+			told = true
+		}
+		return nil
+	})
+	return told, err
+}
+
+// observe takes into h what is true and not recorded yet: a person's markers,
+// and attempts whose process is gone. It returns the nodes that it found so, and
+// the files among the markers that belong to no node.
+func (w *Viewer) observe(ctx context.Context, h *History, runner bool, now time.Time) (found map[string]bool, strays []string, err error) {
+	found = make(map[string]bool)
+	take := func(rec Record) {
+		rec.At = now
+		h.Apply(&rec)
+		found[rec.Node] = true
+	}
+	if err := w.run.vanished(h, runner, now, take); err != nil {
+		return nil, nil, err
+	}
+	// Observations carry the scanner's own clock, which is not the caller's now.
+	look := time.Now()
+	w.scanner.Again(h.Folder)
+	seen, strays, err := w.scanner.Scan(look)
+	if errors.Is(err, signals.ErrNoDir) {
+		return found, nil, ctx.Err() // the runner puts the markers back
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	// cmux's own files begin with a dot while they are written.
+	strays = slices.DeleteFunc(strays, func(name string) bool { return strings.HasPrefix(name, ".") })
+	slices.Sort(strays)
+	for i, o := range seen {
+		if rec, ok := judged(h, i, o, look, runner); ok {
+			take(rec)
+		}
+	}
+	return found, strays, ctx.Err()
+}
+
+// vanished has take take in that attempts are gone whose process is not there.
+func (r *Run) vanished(h *History, runner bool, now time.Time, take func(Record)) error {
+	for i := range h.Nodes {
+		n := &h.Nodes[i]
+		if !n.Fact.Live() {
+			continue
+		}
+		a := n.Attempt()
+		if a == nil {
+			continue
+		}
+		gone, err := r.gone(h.Graph.Nodes[i].Name, a, runner, now)
+		if err != nil {
+			return err
+		}
+		if gone {
+			take(Record{Type: Vanished, Node: h.Graph.Nodes[i].Name, Attempt: a.N, How: HowLost})
+		}
+	}
+	return nil
+}
+
+// judged is the record of what a person means by what stands in the place of
+// node i's marker, where they mean anything.
+func judged(h *History, i int, o signals.Observed, look time.Time, runner bool) (Record, bool) {
+	n, name := &h.Nodes[i], h.Graph.Nodes[i].Name
+	if w := n.Withdrawn; w != nil && o.Exists && o.Identity == w.Identity {
+		return Record{}, false
+	}
+	verdict := signals.Judge(n.Beside(o), o, look)
+	if verdict.Kind == signals.Unsettled {
+		// Nobody waits here: what a look finds empty it calls empty, and what it
+		// finds gone it calls gone.
+		verdict = signals.Judge(n.Beside(o), o, look.Add(signals.Settle))
+	}
+	if verdict.Kind == signals.Retry && !runner && n.Blocked == "" {
+		return Record{Type: Reset, Node: name}, true
+	}
+	if verdict.Kind.Done() && h.Graph.Nodes[i].AsksCode() {
+		return Record{}, false // the runner takes it back
+	}
+	return OverrideBy(name, verdict, o)
+}
+
+// launchGrace is how long an attempt may have been recorded as started and
+// not have its wrapper yet, before a look from outside calls it lost. The
+// runner itself does not guess: it takes the lock.
+const launchGrace = 10 * time.Second
+
+// gone reports whether the process of attempt a is not there any more.
+func (r *Run) gone(node string, a *Attempt, runner bool, now time.Time) (bool, error) {
+	if a == nil || a.Over() {
+		return false, nil
+	}
+	if a.Place.Child != "" {
+		return !runner, nil
+	}
+	_, held, err := signals.ReadHolder(r.NodeLock(node))
+	if errors.Is(err, fs.ErrNotExist) {
+		held, err = false, nil
+	}
+	if err != nil || held {
+		return false, err
+	}
+	return !a.Began.IsZero() || now.Sub(a.Started) > launchGrace, nil
+}

@@ -1,0 +1,238 @@
+package dag
+
+import (
+	"slices"
+	"time"
+)
+
+// State is a run in the scheduler's eyes: the recorded Facts and what follows
+// from them. It is changed in place by Step and is not for concurrent use.
+type State struct {
+	g     *Graph
+	facts []Fact // own facts; everything below but now and stopped follows from them
+
+	now     time.Time
+	stopped bool
+
+	accounts map[string]int32 // of the graph's nodes; "" is none of them
+	limits   []limit          // by account
+
+	rank  []int32 // position in graph order
+	pool  []int32 // by node; 0 is no pool
+	pools []places
+
+	account []int32 // by node; -1 is none
+
+	open   []int32 // dependencies that have not ended
+	wins   []int32 // dependencies that are successes
+	stands []standing
+	count  [standings]int
+	told   []int32 // what effects have said of the node: a Block's cause, or one of below
+
+	ready  *queue
+	queued *queue
+	wake   wakes
+
+	trying  []int32 // may be on trial for their accounts
+	dirty   []int32 // to be judged again: a dependency ended or came back
+	touched []int32 // may have a Block, Unblock or Open to tell
+	listed  []bool  // by node: it is touched
+}
+
+const (
+	toldNothing = -1
+	toldOpen    = -2
+	toldGone    = -3 // a Block whose cause the graph does not have any more
+)
+
+// toldBlocked reports whether what was told of a node is that it is blocked.
+func toldBlocked(told int32) bool { return told >= 0 || told == toldGone }
+
+type places struct {
+	name      string
+	used, max int // max 0: no bound
+}
+
+func (p *places) full() bool { return p.max > 0 && p.used >= p.max }
+
+// standing is where a node stands among the others.
+type standing uint8
+
+const (
+	waiting   standing = iota // its join is not decided
+	blocked                   // its join cannot be met: ends as 99
+	startable                 // asks for a slot
+	backoff                   // asks for a slot from NotBefore on
+	opened                    // a gate that waits for a person
+	held                      // lost, waits for a person
+	lingering                 // reset, but the attempt of its earlier life still runs
+	running                   // has a slot
+	asking                    // paused: needs input
+	limited                   // paused: at a limit
+	paused                    // paused otherwise
+	requeued                  // live, asks for a slot to go on
+	succeeded
+	failed // or cancelled
+	standings
+)
+
+func (st standing) ended() bool { return st == succeeded || st == failed || st == blocked }
+
+// settle gives node i its standing anew and carries a changed end on to the
+// nodes behind it.
+func (s *State) settle(i int) {
+	s.place(i)
+	for len(s.dirty) > 0 {
+		last := len(s.dirty) - 1
+		i := s.dirty[last]
+		s.dirty = s.dirty[:last]
+		s.place(int(i))
+	}
+}
+
+// place moves node i to the standing that its fact and the counters of its
+// dependencies give it, and counts a changed end for its dependents, which are
+// then dirty.
+func (s *State) place(i int) {
+	was, is := s.stands[i], s.judge(i)
+	if is == blocked || is == opened || s.told[i] != toldNothing {
+		s.touch(i)
+	}
+	if is == backoff { // also from one backoff to the next
+		s.wake.push(wakeup{at: s.facts[i].NotBefore, node: int32(i)})
+	}
+	if was == is {
+		return
+	}
+	s.stands[i] = is
+	s.count[was]--
+	s.count[is]++
+	switch was {
+	case running:
+		s.occupy(i, -1)
+	case startable:
+		s.ready.set(i, false)
+	case requeued:
+		s.queued.set(i, false)
+	}
+	switch is {
+	case running:
+		s.occupy(i, +1)
+	case startable:
+		s.ready.set(i, true)
+	case requeued:
+		s.queued.set(i, true)
+	}
+	s.tally(i, was, is)
+	ends := btoi(is.ended()) - btoi(was.ended())
+	wins := btoi(is == succeeded) - btoi(was == succeeded)
+	if ends == 0 && wins == 0 {
+		return
+	}
+	for _, d := range s.g.dependents[i] {
+		s.open[d] -= ends
+		s.wins[d] += wins
+		s.dirty = append(s.dirty, int32(d))
+	}
+}
+
+// touch has Due look at node i.
+func (s *State) touch(i int) {
+	if !s.listed[i] {
+		s.listed[i] = true
+		s.touched = append(s.touched, int32(i))
+	}
+}
+
+func (s *State) occupy(i int, by int) {
+	p := s.pool[i]
+	was := s.pools[p].full()
+	s.pools[p].used += by
+	if is := s.pools[p].full(); is != was {
+		s.ready.setFull(p, is)
+		s.queued.setFull(p, is)
+	}
+}
+
+// judge says where node i stands, by its own fact and the ends of its direct
+// dependencies alone.
+func (s *State) judge(i int) standing {
+	f := &s.facts[i]
+	switch f.Phase {
+	case Running:
+		return running
+	case Queued:
+		return requeued
+	case Paused:
+		switch f.Activity {
+		case NeedsInput:
+			return asking
+		case AtLimit:
+			return limited
+		}
+		return paused
+	case Ended:
+		if f.Outcome.Success() {
+			return succeeded
+		}
+		return failed
+	}
+	// Between two attempts of one life it is not blocked any more, but a
+	// dependency that was begun anew is waited for again.
+	if j := s.join(i); j != startable && (!f.begun() || j == waiting && !f.Held) {
+		return j
+	}
+	switch {
+	case s.g.Nodes[i].Role == RoleGate:
+		return opened
+	case f.Held:
+		return held
+	case f.StillOpen:
+		return lingering
+	case f.NotBefore.After(s.now):
+		return backoff
+	}
+	return startable
+}
+
+// join says whether the dependencies of node i let it start (startable), never
+// will as they stand (blocked), or have not decided (waiting).
+func (s *State) join(i int) standing {
+	deps, open, wins := int32(len(s.g.deps[i])), s.open[i], s.wins[i]
+	when := s.g.Nodes[i].When
+	switch {
+	case deps == 0, when == OneSuccess && wins > 0:
+		return startable
+	case open > 0:
+		return waiting
+	case when == AllDone, when != OneSuccess && wins == deps:
+		return startable
+	}
+	return blocked
+}
+
+// cause is the dependency that a blocked node names: the first, in depends_on
+// order, that is not a success.
+func (s *State) cause(i int) int32 {
+	for _, d := range s.g.deps[i] {
+		if s.stands[d] != succeeded {
+			return int32(d)
+		}
+	}
+	return toldNothing
+}
+
+// Clone is a State of its own that stands as s does. It is for who only looks:
+// what Due would tell of s is not told again.
+func (s *State) Clone() *State {
+	c := *s
+	c.facts = slices.Clone(s.facts)
+	c.limits = slices.Clone(s.limits)
+	c.pools = slices.Clone(s.pools)
+	c.open, c.wins = slices.Clone(s.open), slices.Clone(s.wins)
+	c.stands, c.told = slices.Clone(s.stands), slices.Clone(s.told)
+	c.ready, c.queued = s.ready.clone(s.rank), s.queued.clone(s.rank)
+	c.wake, c.trying = slices.Clone(s.wake), slices.Clone(s.trying)
+	c.dirty, c.touched, c.listed = nil, nil, make([]bool, len(s.listed))
+	return &c
+}
