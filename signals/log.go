@@ -219,6 +219,22 @@ type Tail struct {
 	Torn []Span // lines that are no JSON: left by a killed writer or a power cut
 }
 
+// Appending reports whether somebody is appending to the log at path at this
+// moment: of what is written, a reader may see a part. Who begins to append
+// while it looks waits for microseconds.
+func Appending(path string) (bool, error) {
+	f, err := Open(path)
+	if err != nil {
+		return false, fmt.Errorf("log: %w", err)
+	}
+	defer f.Close()
+	err = flock(f, unix.LOCK_SH|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
+}
+
 // ReadLog calls f with each whole line of the log at path from offset from on,
 // without its newline, and with the offset of the line after it. Lines may be
 // of any length; the slice is f's only until it returns. Torn lines are left

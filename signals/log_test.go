@@ -308,3 +308,32 @@ func TestLogProperty(t *testing.T) {
 		}
 	})
 }
+
+// Somebody who appends is seen to do so for as long as they do, and whoever asks
+// is in nobody's way.
+func TestAppending(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	l, err := OpenLog(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var during bool
+	l.Seal = func(_ int64, line []byte) ([]byte, error) { // called in the middle of an Append
+		during, err = Appending(path)
+		return line, err
+	}
+	if err := l.Append(t.Context(), false, []byte("1")); err != nil {
+		t.Fatal(err)
+	}
+	after, err := Appending(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !during || after {
+		t.Errorf("while it appends %v, afterwards %v", during, after)
+	}
+	if err := l.Append(t.Context(), false, []byte("2")); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -26,9 +26,10 @@ func view(t testing.TB, config string, records ...run.Record) *run.View {
 	for i := range records {
 		h.Apply(&records[i])
 	}
+	h.Tick(noon)
 	v := &run.View{
 		Run:   &run.Run{Plan: run.Plan{ID: "20260301-115000.000-abc123", Config: "/shop/.cmux-agents.yml", BaseRef: "main", Base: strings.Repeat("1", 40), Graph: g}},
-		State: dag.Observe(g, h.Facts(noon)), StartedAt: h.Started, EndedAt: h.Ended, Used: h.Used,
+		State: h.State, StartedAt: h.Started, EndedAt: h.Ended, Used: h.Used,
 	}
 	for i := range h.Nodes {
 		v.Nodes = append(v.Nodes, run.NodeView{Node: &h.Nodes[i], Spec: &g.Nodes[i], Status: v.State.Status(i, noon)})

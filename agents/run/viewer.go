@@ -130,10 +130,13 @@ func (r *Run) newest() (bool, error) {
 }
 
 // recorded reports whether the records from offset from on tell of one of the
-// nodes.
+// nodes, or may, as somebody is writing.
 func (r *Run) recorded(from int64, nodes map[string]bool) (bool, error) {
-	told := false
-	_, err := signals.ReadLog(r.Records(), from, func(line []byte, next int64) error {
+	told, err := signals.Appending(r.Records())
+	if err != nil || told {
+		return told, err
+	}
+	_, err = signals.ReadLog(r.Records(), from, func(line []byte, next int64) error {
 		if rec, err := ParseRecord(line); err == nil && nodes[rec.Node] && r.wrote(line, next) {
 			told = true
 		}
