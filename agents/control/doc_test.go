@@ -1,13 +1,18 @@
 package control
 
 import (
+	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"cmux/dag"
 )
 
 // processes are what belongs to the process and its terminal: whoever calls
@@ -49,5 +54,34 @@ func TestNothingOfTheProcess(t *testing.T) {
 	}
 	if looked < 20 {
 		t.Errorf("only %d files were looked at", looked)
+	}
+}
+
+// Requests and answers go through JSON as they are: a server is a face like the
+// command line.
+func TestValuesAreJSON(t *testing.T) {
+	for _, v := range []any{
+		&Retry{Node: "a", Downstream: true, Fresh: true}, &Decision{Node: "a"}, &Answer{Node: "a", Text: "1"}, &Verify{Node: "a"},
+		&Wait{Node: "a", Timeout: time.Minute}, &Log{Node: "a", Follow: true}, &Diff{Node: "a", Colour: true}, &Merge{Into: "main", Tips: true},
+		&Attach{Node: "a", Pane: true}, &Restore{Snapshot: "a", To: "b", Branch: "c"}, &Start{Config: "f", Base: "b", New: true, Dry: true},
+
+		&Taken{Done: true, Note: "n"}, &Answered{Taken: Taken{Done: true}, Asked: true}, &Question{Node: "a", Parts: []Part{{"t", []string{"o"}}}},
+		&Retried{Taken: Taken{Note: "n"}, Again: []Was{{"a", dag.EndLabel(dag.Failed, dag.ReasonExit, 3)}}, Moved: []Moved{{"b", "c", "d"}}},
+		&Cancelled{Stays: dag.EndLabel(dag.Override, "", 0)}, &RunStopped{Run: "r", Ended: []string{"a"}, Stays: dag.RunDone},
+		&Opening{Gate: "g", After: []Beside{{Name: "a", Branch: "b", Tip: "c"}}}, &Update{Changes: []Change{{"a", "b", "c"}}},
+		&Checked{Command: "c", Failed: "f", Took: time.Second}, &Merged{Target: "main", Merged: []string{"a"}}, &Cleanup{Trees: []Tree{{"p", "b"}}, LeftOut: []string{"x"}},
+		&Removal{Path: "p", Saved: "s"}, &Offer{Node: "a", Conversation: &Conversation{ID: "c", Dir: "d"}}, &Snapshot{ID: "s"},
+		&Restored{Snapshot: "s", Kept: []Kept{{"a", "b"}}}, &PastRun{ID: "r"}, &Report{Nodes: []NodeReport{}}, &Notice{Text: "t"}, &Finding{What: "w"},
+		&Starting{Nodes: []Planned{{Name: "a"}}, Linked: &Linked{Dir: "d"}}, &Wave{Start: []string{"a"}},
+	} {
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Errorf("%T: %v", v, err)
+			continue
+		}
+		again := reflect.New(reflect.TypeOf(v).Elem()).Interface()
+		if err := json.Unmarshal(b, again); err != nil || !reflect.DeepEqual(again, v) {
+			t.Errorf("%T comes back as %+v, %v; want %+v", v, again, err, v)
+		}
 	}
 }

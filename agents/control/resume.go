@@ -47,6 +47,10 @@ func (p *Project) Resumable(ctx context.Context, update bool) (*run.View, error)
 	return v, nil
 }
 
+// Resume freezes the environment of the caller with a run, for the runner that
+// goes on with it.
+func (p *Project) Resume(v *run.View) error { return v.Run.WriteEnv(p.Env) }
+
 // Update is what the configuration on disk would change in a run that has no
 // runner.
 type Update struct {

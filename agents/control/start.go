@@ -79,7 +79,7 @@ func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 		if o.Dry {
 			return nil, &Hint{Err: fmt.Errorf("run %s is not finished, so start would go on with it", u.Plan.ID), Try: "cmux agents status, or --new with --dry-run"}
 		}
-		return &Starting{Unfinished: u}, nil
+		return &Starting{Unfinished: u, launch: l}, nil
 	}
 	notes, unfit := preflight(ctx, l)
 	if err := ctx.Err(); err != nil {
@@ -115,7 +115,7 @@ func starting(l *runner.Launch) *Starting {
 	return s
 }
 
-// Create makes the run. aside is where what is not believed of an earlier one is
+// Create makes the run, or takes the unfinished one up. aside is where what is not believed of an earlier one is
 // now.
 func (s *Starting) Create(ctx context.Context) (r *run.Run, aside []string, err error) {
 	r, err = s.launch.Create(ctx)

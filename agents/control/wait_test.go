@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"testing"
@@ -70,9 +71,16 @@ func TestWait(t *testing.T) {
 	s.record(started("api"), asking("api", "Which one?"))
 	s.hold()
 	var told []string
-	q := Wait{Node: "web", Timeout: 300 * time.Millisecond, Person: func(node, why string) { told = append(told, node+" "+why) }}
-	err := s.Wait(t.Context(), q)
-	refused(t, err, "not ended after 300ms", "cmux agents status")
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.Wait(ctx, Wait{Node: "web", Timeout: time.Hour, Person: func(node, why string) {
+		told = append(told, node+" "+why)
+		cancel()
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	err = s.Wait(t.Context(), Wait{Node: "web", Timeout: time.Millisecond})
+	refused(t, err, "not ended after 1ms", "cmux agents status")
 	if want := []string{"api needs input: Which one? (cmux agents answer api)"}; !reflect.DeepEqual(told, want) {
 		t.Errorf("told %q, want %q", told, want)
 	}

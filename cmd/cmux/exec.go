@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/agent"
 	"cmux/agents/control"
 	"cmux/agents/run"
 	"cmux/agents/runner"
@@ -16,7 +17,7 @@ import (
 )
 
 // newExecCmd is the process of a node's pane (see package wrapper).
-func newExecCmd(d *Deps) *cobra.Command {
+func newExecCmd(all agent.Kinds) *cobra.Command {
 	var o wrapper.Options
 	cmd := &cobra.Command{
 		Use:         "exec NAME",
@@ -25,7 +26,7 @@ func newExecCmd(d *Deps) *cobra.Command {
 		Args:        cobra.ExactArgs(1),
 		Annotations: map[string]string{ownSignals: "yes"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Node, o.Kinds = args[0], d.Kinds
+			o.Node, o.Kinds = args[0], all
 			o.Orphaned = func(ctx context.Context) error { // tmux forgets a death now and then
 				r, err := run.OpenDir(o.RunDir)
 				if err != nil {

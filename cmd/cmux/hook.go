@@ -18,7 +18,7 @@ type exitStatus int
 
 func (e exitStatus) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-func newDoneCmd(d *Deps) *cobra.Command {
+func newDoneCmd(s *IO) *cobra.Command {
 	return &cobra.Command{
 		Use:     "done SUMMARY",
 		GroupID: "agent",
@@ -27,12 +27,12 @@ func newDoneCmd(d *Deps) *cobra.Command {
 		Example: "  cmux done 'Added the login form and its tests'",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return outside(wrapper.Done(cmd.Context(), d.Getenv, strings.Join(args, " ")))
+			return outside(wrapper.Done(cmd.Context(), s.Getenv, strings.Join(args, " ")))
 		},
 	}
 }
 
-func newBlockedCmd(d *Deps) *cobra.Command {
+func newBlockedCmd(s *IO) *cobra.Command {
 	return &cobra.Command{
 		Use:     "blocked REASON",
 		GroupID: "agent",
@@ -40,12 +40,12 @@ func newBlockedCmd(d *Deps) *cobra.Command {
 		Example: "  cmux blocked 'The schema has two meanings of price: which one?'",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return outside(wrapper.Blocked(cmd.Context(), d.Getenv, strings.Join(args, " ")))
+			return outside(wrapper.Blocked(cmd.Context(), s.Getenv, strings.Join(args, " ")))
 		},
 	}
 }
 
-func newOutputCmd(d *Deps) *cobra.Command {
+func newOutputCmd(s *IO) *cobra.Command {
 	return &cobra.Command{
 		Use:     "output KEY=VALUE",
 		GroupID: "agent",
@@ -59,13 +59,13 @@ their prompts. The newest value of a name counts.`,
 			if !ok {
 				return usage("cmux output KEY=VALUE", "%q has no =", args[0])
 			}
-			return outside(wrapper.Output(cmd.Context(), d.Getenv, key, value))
+			return outside(wrapper.Output(cmd.Context(), s.Getenv, key, value))
 		},
 	}
 }
 
 // newMCPCmd is the server that agent programs start for their agents' reports.
-func newMCPCmd(d *Deps) *cobra.Command {
+func newMCPCmd(s *IO) *cobra.Command {
 	return &cobra.Command{
 		Use:     "mcp",
 		GroupID: "agent",
@@ -76,10 +76,10 @@ Claude Code and Codex to start it; there is nothing to set up.`,
 		Example: "  cmux mcp",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if d.Getenv("CMUX_TOKEN") == "" {
+			if s.Getenv("CMUX_TOKEN") == "" {
 				return outside(wrapper.ErrOutside)
 			}
-			return mcp.Serve(cmd.Context(), d.Getenv, io.NopCloser(d.In), nopCloser{raw(d.Out)}, version)
+			return mcp.Serve(cmd.Context(), s.Getenv, io.NopCloser(s.In), nopCloser{raw(s.Out)}, version)
 		},
 	}
 }
@@ -88,7 +88,7 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-func newHookCmd(d *Deps) *cobra.Command {
+func newHookCmd(s *IO) *cobra.Command {
 	return &cobra.Command{
 		Use:     "hook EVENT",
 		GroupID: "agent",
@@ -98,9 +98,9 @@ wrapper of this node, and print what it answers. It decides nothing itself.`,
 		Example: "  echo '{}' | cmux hook Stop",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out, code, err := wrapper.Hook(cmd.Context(), d.Getenv, args[0], d.In)
+			out, code, err := wrapper.Hook(cmd.Context(), s.Getenv, args[0], s.In)
 			if out != "" {
-				if _, werr := io.WriteString(raw(d.Out), out); werr != nil && err == nil {
+				if _, werr := io.WriteString(raw(s.Out), out); werr != nil && err == nil {
 					err = werr
 				}
 			}

@@ -167,7 +167,7 @@ and a failure blocks exactly what depends on it.`,
 	root.AddGroup(&cobra.Group{ID: "main", Title: "Commands:"}, &cobra.Group{ID: "agent", Title: "What agents call:"})
 	root.SetHelpCommandGroupID("main")
 	root.SetCompletionCommandGroupID("main")
-	root.AddCommand(newAgentsCmd(d), newSnapshotsCmd(d), newDoctorCmd(d, nil), newVersionCmd(d), newDoneCmd(d), newBlockedCmd(d), newOutputCmd(d), newHookCmd(d), newMCPCmd(d))
+	root.AddCommand(newAgentsCmd(d), newSnapshotsCmd(d), newDoctorCmd(d, nil), newVersionCmd(&d.IO), newDoneCmd(&d.IO), newBlockedCmd(&d.IO), newOutputCmd(&d.IO), newHookCmd(&d.IO), newMCPCmd(&d.IO))
 	checkArgs(root)
 	return root
 }
@@ -181,7 +181,7 @@ func newAgentsCmd(d *Deps) *cobra.Command {
 	}
 	cmd.AddCommand(newInitCmd(d, nil), newStartCmd(d, nil), newStatusCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil), newDiffCmd(d, nil),
 		newAnswerCmd(d, nil), newApproveCmd(d, nil), newOverrideCmd(d, nil), newReleaseCmd(d, nil), newVerifyCmd(d, nil),
-		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(d), newGraphCmd(d, nil), newListCmd(d, nil), newExecCmd(d), newRunCmd(d))
+		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(&d.IO), newGraphCmd(d, nil), newListCmd(d, nil), newExecCmd(d.Kinds), newRunCmd(d))
 	return cmd
 }
 
@@ -214,7 +214,7 @@ func checkArgs(cmd *cobra.Command) {
 	}
 }
 
-func newVersionCmd(d *Deps) *cobra.Command {
+func newVersionCmd(s *IO) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "version",
@@ -231,19 +231,19 @@ func newVersionCmd(d *Deps) *cobra.Command {
 			}{Version: version}
 			if info, ok := debug.ReadBuildInfo(); ok {
 				v.Go = info.GoVersion
-				for _, s := range info.Settings {
-					switch s.Key {
+				for _, set := range info.Settings {
+					switch set.Key {
 					case "vcs.revision":
-						v.Commit = s.Value
+						v.Commit = set.Value
 					case "vcs.modified":
-						v.Modified = s.Value == "true"
+						v.Modified = set.Value == "true"
 					}
 				}
 			}
 			if asJSON {
-				return printJSON(d.Out, v)
+				return printJSON(s.Out, v)
 			}
-			_, err := fmt.Fprintf(d.Out, "cmux %s\n", v.Version)
+			_, err := fmt.Fprintf(s.Out, "cmux %s\n", v.Version)
 			return err
 		},
 	}

@@ -55,7 +55,7 @@ func runResume(ctx context.Context, o *resumeOptions) error {
 			return err
 		}
 	}
-	if err := v.Run.WriteEnv(o.Env); err != nil {
+	if err := p.Resume(v); err != nil {
 		return err
 	}
 	return o.launch(ctx, v.Run, o.Detach, runner.HowResume)

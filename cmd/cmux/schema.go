@@ -6,14 +6,14 @@ import (
 	"cmux/dag"
 )
 
-func newSchemaCmd(d *Deps) *cobra.Command {
+func newSchemaCmd(s *IO) *cobra.Command {
 	return &cobra.Command{
 		Use:     "schema",
 		Short:   "Print the JSON Schema of .cmux-agents.yml",
 		Example: "  cmux agents schema > .cmux/schema.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := d.Out.Write(dag.Schema())
+			_, err := s.Out.Write(dag.Schema())
 			return err
 		},
 	}

@@ -91,7 +91,8 @@ func (o *startOptions) prepare(ctx context.Context) (r *run.Run, how string, err
 	}
 	if u := s.Unfinished; u != nil {
 		fmt.Fprintf(o.Err, "Run %s is not finished: going on with it (--new ends it and begins another).\n", u.Plan.ID)
-		return u, runner.HowResume, u.WriteEnv(o.Env)
+		r, _, err := s.Create(ctx)
+		return r, runner.HowResume, err
 	}
 	if s.Linked != nil {
 		fmt.Fprintln(o.Err, s.Linked)
