@@ -69,7 +69,7 @@ func (o *answerOptions) put(ctx context.Context, q *control.Question) (string, e
 		return "", err
 	}
 	if !isTerminal(o.In) {
-		return "", usage("cmux agents answer "+q.Node+" TEXT", "there is no terminal to ask on")
+		return "", control.Usage("cmux agents answer "+q.Node+" TEXT", "there is no terminal to ask on")
 	}
 	var lines []string
 	for k := range q.Parts {

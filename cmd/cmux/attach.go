@@ -53,7 +53,7 @@ for it is printed.`,
 
 func runAttach(ctx context.Context, o *attachOptions) error {
 	if o.Node == "" && (o.Yes || o.Pane) {
-		return usage("cmux agents attach --help", "--yes and --pane are for a node: name one")
+		return control.Usage("cmux agents attach --help", "--yes and --pane are for a node: name one")
 	}
 	p, err := o.Project(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (o *attachOptions) reopen(ctx context.Context, p *control.Project, offer *c
 		if _, err := fmt.Fprintln(o.Out, control.ShellLine(cmd)); err != nil {
 			return err
 		}
-		return usage("the command above, in a terminal", "%s has ended (%s), and there is no terminal to open its conversation in", offer.Node, offer.Label)
+		return control.Usage("the command above, in a terminal", "%s has ended (%s), and there is no terminal to open its conversation in", offer.Node, offer.Label)
 	}
 	c := offer.Conversation
 	if c.Lost != "" {

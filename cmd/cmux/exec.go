@@ -78,10 +78,10 @@ func newRunCmd(d *Deps) *cobra.Command {
 			}
 			fmt.Fprintf(d.Out, "\nRun %s: %s.\n", r.Plan.ID, state)
 			if state == dag.RunFailed {
-				return silent{errUnfinished}
+				return silent{control.ErrUnfinished}
 			}
 			if state != dag.RunDone {
-				return &Hint{Err: errors.New("the runner has left"), Try: "cmux agents resume"}
+				return &control.Hint{Err: errors.New("the runner has left"), Try: "cmux agents resume"}
 			}
 			return nil
 		},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
 	"cmux/dag"
 )
 
@@ -39,7 +40,7 @@ several stands below the last of them and names the others.`,
 
 func runGraph(ctx context.Context, o *graphOptions) error {
 	if !slices.Contains(dag.Formats, o.Format) {
-		return usage("--format "+strings.Join(dag.Formats, ", --format "), "unknown format %q", o.Format)
+		return control.Usage("--format "+strings.Join(dag.Formats, ", --format "), "unknown format %q", o.Format)
 	}
 	p, err := o.Project(ctx)
 	if err != nil {

@@ -57,7 +57,7 @@ their prompts. The newest value of a name counts.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key, value, ok := strings.Cut(args[0], "=")
 			if !ok {
-				return usage("cmux output KEY=VALUE", "%q has no =", args[0])
+				return control.Usage("cmux output KEY=VALUE", "%q has no =", args[0])
 			}
 			return outside(wrapper.Output(cmd.Context(), s.Getenv, key, value))
 		},
@@ -118,7 +118,7 @@ wrapper of this node, and print what it answers. It decides nothing itself.`,
 // outside tells a person who calls what agents call where it belongs.
 func outside(err error) error {
 	if errors.Is(err, wrapper.ErrOutside) {
-		return &Hint{Err: err, Try: "cmux agents status"}
+		return &control.Hint{Err: err, Try: "cmux agents status"}
 	}
 	return err
 }

@@ -112,7 +112,7 @@ func runInit(ctx context.Context, o *initOptions) error {
 	}
 	path := p.Config(o.config)
 	if _, err := os.Lstat(path); err == nil && !o.force {
-		return &Hint{Err: fmt.Errorf("%s exists", p.Short(path)), Try: "cmux agents init --force, which replaces it"}
+		return &control.Hint{Err: fmt.Errorf("%s exists", p.Short(path)), Try: "cmux agents init --force, which replaces it"}
 	}
 	if o.Session == "" {
 		o.Session = sessionName(p.Root)
@@ -125,7 +125,7 @@ func runInit(ctx context.Context, o *initOptions) error {
 	case o.Kind == "" && len(o.Found) > 0:
 		o.Kind = o.Found[0]
 	case o.Kind != "" && !slices.Contains(kindNames(), o.Kind):
-		return usage("--kind "+strings.Join(kindNames(), ", "), "there is no kind %q", o.Kind)
+		return control.Usage("--kind "+strings.Join(kindNames(), ", "), "there is no kind %q", o.Kind)
 	}
 	if o.issues != "" {
 		if o.Agents, err = o.fromIssues(ctx, p); err != nil {
@@ -150,7 +150,7 @@ func runInit(ctx context.Context, o *initOptions) error {
 		return err
 	}
 	if len(o.Agents) == 0 {
-		return usage("cmux agents init --agent NAME:task=COMMAND", "no agent was named")
+		return control.Usage("cmux agents init --agent NAME:task=COMMAND", "no agent was named")
 	}
 	return o.write(p, path)
 }
@@ -259,12 +259,12 @@ func parseAgent(s string) (agentAnswer, error) {
 	name, rest, more := strings.Cut(s, ":")
 	a := agentAnswer{Name: strings.TrimSpace(name)}
 	if a.Name == "" {
-		return a, usage("", "--agent %q names no agent", s)
+		return a, control.Usage("", "--agent %q names no agent", s)
 	}
 	for more {
 		key, value, ok := strings.Cut(rest, "=")
 		if !ok {
-			return a, usage("cmux agents init --help", "--agent %q: %q is not key=value", s, rest)
+			return a, control.Usage("cmux agents init --help", "--agent %q: %q is not key=value", s, rest)
 		}
 		rest, more = "", false
 		if key != "task" {
@@ -286,7 +286,7 @@ func parseAgent(s string) (agentAnswer, error) {
 		case "task":
 			a.Task = value
 		default:
-			return a, usage("cmux agents init --help", "--agent %q: unknown key %q (after, role, approve, kind, branch, scope, task)", s, key)
+			return a, control.Usage("cmux agents init --help", "--agent %q: unknown key %q (after, role, approve, kind, branch, scope, task)", s, key)
 		}
 	}
 	return a, nil
@@ -325,7 +325,7 @@ func (o *initOptions) askLines() error {
 	case "n", "no":
 		a.MainPane = false
 	default:
-		return usage("", "%q is neither y nor n", answer)
+		return control.Usage("", "%q is neither y nor n", answer)
 	}
 	if a.Verify = ask("Command that every build must pass (- for none)", a.Verify); a.Verify == "-" {
 		a.Verify = ""
@@ -369,7 +369,7 @@ func (o *initOptions) askForm(ctx context.Context) error {
 	run := func(groups ...*huh.Group) error {
 		err := huh.NewForm(groups...).WithInput(o.In).WithOutput(raw(o.Err)).RunWithContext(ctx)
 		if errors.Is(err, huh.ErrUserAborted) {
-			return errInterrupted
+			return control.ErrInterrupted
 		}
 		return err
 	}

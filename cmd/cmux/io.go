@@ -70,7 +70,7 @@ func (s *IO) confirm(ctx context.Context, yes bool, question string) error {
 		return nil
 	}
 	if !isTerminal(s.In) {
-		return usage("the same with --yes", "there is no terminal to ask on: %s", question)
+		return control.Usage("the same with --yes", "there is no terminal to ask on: %s", question)
 	}
 	ok, err := s.askYes(ctx, question, false)
 	if err == nil && !ok {

@@ -41,13 +41,6 @@ type Deps struct {
 	Kinds agent.Kinds // kinds of agents that this build can launch
 }
 
-// Errors that stand for an exit code; see exits.
-var (
-	errUsage       = control.ErrUsage
-	errUnfinished  = control.ErrUnfinished
-	errInterrupted = errors.New("interrupted")
-)
-
 type exit struct {
 	code  int
 	means string
@@ -58,13 +51,13 @@ type exit struct {
 // docs/commands.md repeats it for scripts.
 var exits = []exit{
 	{130, "interrupted", func(err error) bool {
-		return errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled)
+		return errors.Is(err, control.ErrInterrupted) || errors.Is(err, context.Canceled)
 	}},
 	{2, "wrong usage or a faulty configuration", func(err error) bool {
 		var faults dag.Faults
-		return errors.Is(err, errUsage) || errors.As(err, &faults)
+		return errors.Is(err, control.ErrUsage) || errors.As(err, &faults)
 	}},
-	{3, "the run ended with a node not done", func(err error) bool { return errors.Is(err, errUnfinished) }},
+	{3, "the run ended with a node not done", func(err error) bool { return errors.Is(err, control.ErrUnfinished) }},
 }
 
 // exitCode is the exit code that err stands for.
@@ -119,7 +112,7 @@ func untilSignal(ctx context.Context) context.Context {
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, syscall.SIGQUIT)
 		signal.Stop(ch)
-		cancel(errInterrupted)
+		cancel(control.ErrInterrupted)
 		<-again
 		os.Exit(128 + int(syscall.SIGQUIT))
 	}()
@@ -162,7 +155,7 @@ and a failure blocks exactly what depends on it.`,
 	root.SetOut(d.Out)
 	root.SetErr(d.Err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(cmd.CommandPath()+" --help", "%w", err)
+		return control.Usage(cmd.CommandPath()+" --help", "%w", err)
 	})
 	root.AddGroup(&cobra.Group{ID: "main", Title: "Commands:"}, &cobra.Group{ID: "agent", Title: "What agents call:"})
 	root.SetHelpCommandGroupID("main")
@@ -190,7 +183,7 @@ func checkArgs(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				return usage(cmd.CommandPath()+" --help", "%w", err)
+				return control.Usage(cmd.CommandPath()+" --help", "%w", err)
 			}
 			return nil
 		}
@@ -204,7 +197,7 @@ func checkArgs(cmd *cobra.Command) {
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 				try = cmd.CommandPath() + " " + near[0]
 			}
-			return usage(try, "unknown command %q for %q", args[0], cmd.CommandPath())
+			return control.Usage(try, "unknown command %q for %q", args[0], cmd.CommandPath())
 		}
 		cmd.SuggestionsMinimumDistance = 2
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }

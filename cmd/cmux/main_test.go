@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"cmux/agents/agent"
+	"cmux/agents/control"
 	"cmux/agents/kinds"
 	"cmux/agents/modeltest"
 	"cmux/agents/scripted"
@@ -205,12 +206,12 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"fine", nil, 0},
 		{"anything else", errors.New("x"), 1},
-		{"usage", usage("", "x"), 2},
-		{"usage behind a hint", &Hint{Err: usage("", "x"), Try: "y"}, 2},
+		{"usage", control.Usage("", "x"), 2},
+		{"usage behind a hint", &control.Hint{Err: control.Usage("", "x"), Try: "y"}, 2},
 		{"a faulty configuration", fmt.Errorf("reading: %w", dag.Faults{{File: "f"}}), 2},
-		{"a node not done", silent{errUnfinished}, 3},
+		{"a node not done", silent{control.ErrUnfinished}, 3},
 		{"interrupted", context.Canceled, 130},
-		{"interrupted and wrong usage", errors.Join(usage("", "x"), errInterrupted), 130},
+		{"interrupted and wrong usage", errors.Join(control.Usage("", "x"), control.ErrInterrupted), 130},
 		{"a command's own code", silent{exitStatus(75)}, 75},
 	} {
 		if got := exitCode(c.err); got != c.want {
@@ -222,7 +223,7 @@ func TestExitCodes(t *testing.T) {
 // What a signal ended is told as that alone, besides what was found before.
 func TestInterruption(t *testing.T) {
 	gone, cancel := context.WithCancelCause(t.Context())
-	cancel(errInterrupted)
+	cancel(control.ErrInterrupted)
 	killed := exec.Command("sh", "-c", "kill -INT $$").Run()
 	late := fmt.Errorf("the runner is not there (see log): %w", context.Canceled)
 	found := errors.New("worktree api is broken")
@@ -238,7 +239,7 @@ func TestInterruption(t *testing.T) {
 		{"a program that ^C reached as well", gone, fmt.Errorf("git config: %w", killed), "cmux: interrupted\n"},
 		{"what was found before", gone, errors.Join(found, context.Canceled), "cmux: interrupted\ncmux: worktree api is broken\n"},
 		{"something else", gone, found, "cmux: worktree api is broken\n"},
-		{"said already", gone, errNothing, "cmux: interrupted: nothing was started\n"},
+		{"said already", gone, control.ErrNothing, "cmux: interrupted: nothing was started\n"},
 		{"no signal", t.Context(), fmt.Errorf("git config: %w", killed), "cmux: git config: signal: interrupt\n"},
 		{"nothing", gone, nil, ""},
 	} {
@@ -259,7 +260,7 @@ func TestReport(t *testing.T) {
 		want string
 	}{
 		{errors.New("a\nb"), "cmux: a\ncmux: b\n"},
-		{&Hint{Err: errors.New("worktree api has uncommitted changes"), Try: "cmux diff api"},
+		{&control.Hint{Err: errors.New("worktree api has uncommitted changes"), Try: "cmux diff api"},
 			"cmux: worktree api has uncommitted changes\ncmux: try: cmux diff api\n"},
 		{silent{errors.New("told already")}, ""},
 	} {

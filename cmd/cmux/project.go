@@ -7,12 +7,6 @@ import (
 	"cmux/agents/control"
 )
 
-// Hint is an error with the way out of it.
-type Hint = control.Hint
-
-// usage is an error in how a command was called.
-func usage(try, format string, args ...any) error { return control.Usage(try, format, args...) }
-
 // caller is the person at this command line, as control knows them.
 func (d *Deps) caller() control.Caller {
 	return control.Caller{Dir: d.Dir, Env: d.Env, Now: d.Now, Kinds: d.Kinds, Note: func(line string) { fmt.Fprintf(d.Err, "cmux: %s\n", line) }}

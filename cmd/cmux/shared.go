@@ -43,7 +43,7 @@ the shape is [{"what", "old", "new", "undo"}].`,
 
 func runShared(ctx context.Context, o *sharedOptions) error {
 	if o.From != "" && !o.Restore {
-		return usage("cmux agents shared --restore --from "+o.From, "--from names what --restore brings back")
+		return control.Usage("cmux agents shared --restore --from "+o.From, "--from names what --restore brings back")
 	}
 	p, err := o.Project(ctx)
 	if err != nil {

@@ -34,7 +34,9 @@ func newStartCmd(d *Deps, runF func(context.Context, *startOptions) error) *cobr
 		Use:   "start",
 		Short: "Start the graph of agents",
 		Long: `Check the configuration and the repository, show what would be started, ask, and
-start it in tmux. A run that was not finished is gone on with instead.
+start it in tmux. A run that was not finished is gone on with instead. A run is
+its project's: in a linked worktree, too, it starts from the main one's HEAD and
+by its configuration; what differs is said.
 
 Interrupted before it says that the run has started, it either has started
 nothing or ends what it began, as cmux agents stop does, and says which; the exit
@@ -66,7 +68,7 @@ func runStart(ctx context.Context, o *startOptions) error {
 	r, how, err := o.prepare(ctx)
 	switch {
 	case byInterrupt(ctx, err):
-		return errNothing
+		return control.ErrNothing
 	case err != nil || r == nil:
 		return err
 	}
@@ -126,13 +128,13 @@ func (d *Deps) launch(ctx context.Context, r *run.Run, detach bool, how string) 
 	if r.Plan.Headless {
 		err := d.headless(ctx, r, how)
 		if byInterrupt(ctx, err) {
-			err = d.interruptedStart(ctx, r, how)
+			err = d.undo(ctx, r, how)
 		}
 		return err
 	}
 	_, err := runner.StartInTmux(ctx, r, how)
 	if ctx.Err() != nil {
-		return d.interruptedStart(ctx, r, how)
+		return d.undo(ctx, r, how)
 	}
 	if err != nil {
 		return err
@@ -143,7 +145,7 @@ func (d *Deps) launch(ctx context.Context, r *run.Run, detach bool, how string) 
 	}
 	err = d.show(ctx, &control.Project{Caller: d.caller(), Root: r.Plan.Root}, control.Session(r))
 	if byInterrupt(ctx, err) {
-		err = stillRunning(r, nil)
+		err = control.StillRunning(r, nil)
 	}
 	return err
 }
@@ -176,18 +178,16 @@ func (d *Deps) headless(ctx context.Context, r *run.Run, how string) error {
 	if _, err := fmt.Fprint(d.Out, "\n"+renderStatus(v, d.Now(), d.look())); err != nil && ctx.Err() == nil {
 		return err
 	}
-	switch {
-	case state == dag.RunDone:
-		return nil
-	case state == dag.RunFailed:
-		return silent{errUnfinished}
-	case ctx.Err() != nil:
-		if at := control.AtWork(v); len(at) > 0 {
-			return &Hint{Err: control.Tag(fmt.Errorf("%s did not end within %s of being told to", strings.Join(at, ", "), runner.StopPatience), errInterrupted), Try: "cmux agents stop"}
-		}
-		return &Hint{Err: errInterrupted, Try: "cmux agents resume"}
+	err = control.CameOut(v, state, ctx.Err() != nil)
+	if errors.Is(err, control.ErrUnfinished) {
+		err = silent{err} // the table says it
 	}
-	return &Hint{Err: fmt.Errorf("the run is %s", state), Try: "cmux agents resume"}
+	return err
+}
+
+// undo ends what an interrupted start began.
+func (d *Deps) undo(ctx context.Context, r *run.Run, how string) error {
+	return control.Undo(ctx, r, how, d.Now, func(line string) { fmt.Fprintln(d.Err, line) })
 }
 
 // catchPipe keeps a closed pipe from killing this process before it has ended

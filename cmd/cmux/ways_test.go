@@ -163,7 +163,7 @@ func waysInSource(t *testing.T) (all []string) {
 			case *ast.CallExpr:
 				fn := lastName(n.Fun)
 				switch {
-				case (fn == "usage" || fn == "Usage" || fn == "hint") && len(n.Args) > 1:
+				case (fn == "Usage" || fn == "hint") && len(n.Args) > 1:
 					add(words(n.Args[0]))
 				case slices.Contains([]string{"Errorf", "New", "refuse", "Fprintf", "Fprintln", "Fprint", "Sprintf", "also", "failed", "tell", "note"}, fn):
 					for _, a := range n.Args {

@@ -1,0 +1,77 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/dag"
+)
+
+// ErrInterrupted says that whoever gave an order broke it off.
+var ErrInterrupted = errors.New("interrupted")
+
+// ErrNothing is what an interrupt left of a start that had made no run yet.
+var ErrNothing = Tag(errors.New("interrupted: nothing was started"), ErrInterrupted)
+
+// Undo says what an interrupt left of a start or resume whose run is there, after
+// ending what it began. Nobody has seen this run start, so none is left at work
+// unseen. A run that was there before and was not gone on with stays as it was.
+// tell is told what is waited for.
+func Undo(ctx context.Context, r *run.Run, how string, now func() time.Time, tell func(string)) error {
+	ctx = context.WithoutCancel(ctx)
+	v, err := r.View(ctx, now())
+	if err != nil {
+		return interrupted(r, "was made", err)
+	}
+	if v.Holder == nil && how == runner.HowResume {
+		return &Hint{Err: ErrNothing, Try: "cmux agents resume"}
+	}
+	if v.Holder != nil {
+		tell(fmt.Sprintf("interrupted (again: leaves at once): stopping run %s, for at most %s", r.Plan.ID, runner.StopPatience))
+	}
+	ended := End(ctx, v, now)
+	if v, err = r.View(ctx, now()); err != nil {
+		return interrupted(r, "was made", err)
+	}
+	if v.Holder != nil || len(AtWork(v)) > 0 {
+		return StillRunning(r, ended)
+	}
+	return &Hint{Err: interrupted(r, "was made and is stopped", ended), Try: "cmux agents resume, or cmux agents start --new"}
+}
+
+// StillRunning says that a run goes on after an interrupt, and why, if err knows.
+func StillRunning(r *run.Run, err error) error {
+	return &Hint{Err: interrupted(r, "is running", err), Try: "cmux agents stop, which ends it, or cmux agents attach"}
+}
+
+// interrupted says what an interrupt left of a run, and why, if err knows.
+func interrupted(r *run.Run, what string, err error) error {
+	text := fmt.Errorf("interrupted: run %s %s", r.Plan.ID, what)
+	if err != nil {
+		text = fmt.Errorf("%w: %w", text, err)
+	}
+	return Tag(text, ErrInterrupted)
+}
+
+// CameOut is what a run came to whose runner has left in this state; nil: it is
+// done. An ErrUnfinished has been told by the table. brokenOff says that the
+// runner was told to leave.
+func CameOut(v *run.View, state dag.RunState, brokenOff bool) error {
+	switch {
+	case state == dag.RunDone:
+		return nil
+	case state == dag.RunFailed:
+		return ErrUnfinished
+	case !brokenOff:
+		return &Hint{Err: fmt.Errorf("the run is %s", state), Try: "cmux agents resume"}
+	}
+	if at := AtWork(v); len(at) > 0 {
+		return &Hint{Err: Tag(fmt.Errorf("%s did not end within %s of being told to", strings.Join(at, ", "), runner.StopPatience), ErrInterrupted), Try: "cmux agents stop"}
+	}
+	return &Hint{Err: ErrInterrupted, Try: "cmux agents resume"}
+}
