@@ -111,7 +111,8 @@ func Mark(j *Job) proc.Mark {
 // can be told from those of an agent that is still at work.
 const stepVar = "CMUX_STEP"
 
-// stepMark is the mark of the k-th step of the attempt.
-func stepMark(j *Job, k int) proc.Mark {
-	return proc.Mark(fmt.Sprintf("%s=%s/%s/%d/%d", stepVar, j.Run.Plan.ID, j.Spec.Node, j.Spec.Attempt, k))
+// stepMark is the mark of a step of the attempt, or of checks that a person has
+// run, by its id.
+func stepMark(j *Job, id string) proc.Mark {
+	return proc.Mark(fmt.Sprintf("%s=%s/%s/%s", stepVar, j.Run.Plan.ID, j.Spec.Node, id))
 }

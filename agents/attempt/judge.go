@@ -3,8 +3,6 @@ package attempt
 import (
 	"context"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,12 +10,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"cmux/agents/agent"
 	"cmux/agents/conversation"
 	"cmux/agents/event"
-	"cmux/agents/proc"
 	"cmux/agents/prompt"
-	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/worktree"
 )
@@ -357,105 +352,6 @@ func endOf(output string) string {
 		return ": " + last
 	}
 	return ""
-}
-
-// maxCheckOutput is how much of the end of a check's output is recorded and
-// handed back.
-const maxCheckOutput = 8 << 10
-
-// check runs one verify command.
-func (a *attempt) check(command string) (*run.Check, error) {
-	began := time.Now()
-	s, err := a.step(command, time.Duration(a.node.VerifyTimeout), nil)
-	if err != nil {
-		return nil, err
-	}
-	return &run.Check{
-		Command: command, Exit: s.exit, TimedOut: s.timedOut,
-		Took: dag.Duration(time.Since(began)), Output: readable(s.output),
-	}, nil
-}
-
-// stepEnd is how a check or an on_complete step ended.
-type stepEnd struct {
-	exit     int
-	timedOut bool
-	output   string // its end
-}
-
-// step runs a shell script, or argv when given, with a time-out, while
-// messages are served. A step that cannot be started ends with 127 and says
-// why in its output.
-func (a *attempt) step(script string, timeout time.Duration, argv []string, stdin ...string) (*stepEnd, error) {
-	a.steps++
-	stage := *a.stage
-	stage.Mark = stepMark(a.job, a.steps)
-	stage.Env = append(slices.Clip(stage.Env), string(stage.Mark))
-	end := &stepEnd{}
-	keep := &tail{limit: maxCheckOutput}
-	failure, err := a.during(func(ctx context.Context) error {
-		var cmd *exec.Cmd
-		if argv != nil {
-			path, err := agent.LookPath(argv[0], stage.Env)
-			if err != nil {
-				return err
-			}
-			cmd = &exec.Cmd{Path: path, Args: argv}
-		} else {
-			var err error
-			file := filepath.Join(a.job.Run.NodeDir(a.node.Name), fmt.Sprintf("step-%d-%d.sh", a.spec.Attempt, a.steps))
-			if cmd, err = agent.Shell(script, file); err != nil {
-				return err
-			}
-		}
-		for _, text := range stdin {
-			cmd.Stdin = strings.NewReader(text)
-		}
-		p, err := stage.Piped(cmd, both{a.out, keep})
-		if err != nil {
-			return err
-		}
-		if timeout <= 0 {
-			timeout = a.limits.Step
-		}
-		timer := time.NewTimer(timeout)
-		defer timer.Stop()
-		select {
-		case <-p.Exited():
-		case <-timer.C:
-			end.timedOut = true
-		case <-ctx.Done():
-		}
-		left, err := p.Finish(context.WithoutCancel(ctx), a.limits.Grace)
-		if len(left) > 0 && !end.timedOut {
-			fmt.Fprintf(a.out, "── cmux: ended what it left running: %s\n", proc.Names(left))
-		}
-		if end.exit = p.Exit().Code; end.timedOut && end.exit == 0 {
-			end.exit = 124
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if failure != nil {
-		fmt.Fprintf(both{a.out, keep}, "%v\n", failure)
-		if end.exit == 0 {
-			end.exit = 127
-		}
-	}
-	end.output = keep.String()
-	return end, nil
-}
-
-// both writes to two writers that do not fail.
-type both struct {
-	a, b interface{ Write([]byte) (int, error) }
-}
-
-func (w both) Write(p []byte) (int, error) {
-	w.a.Write(p)
-	return w.b.Write(p)
 }
 
 // scope finds the changes that lie outside what the node may write. A path

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"cmux/agents/control/say"
 	"cmux/agents/run"
@@ -170,15 +169,15 @@ func (p *Project) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run
 		}
 		ran := make(map[string]bool)
 		for _, n := range merged {
-			env := p.checkEnv(n.Spec)
-			for _, command := range n.Spec.Verify {
-				if ran[command] {
-					continue
+			commands := slices.DeleteFunc(slices.Clone(n.Spec.Verify), func(command string) bool { return ran[command] })
+			err := p.check(ctx, v.Run, n, dir, commands, o.Output, func(command string) { ran[command] = true }, func(c Checked) error {
+				if c.Failed != "" {
+					return fmt.Errorf("%s (of %s): %s", c.Command, n.Spec.Name, c.Failed)
 				}
-				ran[command] = true
-				if err := check(ctx, dir, env, command, time.Duration(n.Spec.VerifyTimeout), o.Output); err != nil {
-					return fmt.Errorf("%s (of %s): %w", command, n.Spec.Name, err)
-				}
+				return nil
+			})
+			if err != nil {
+				return err
 			}
 		}
 		return nil

@@ -2,17 +2,14 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"os/exec"
-	"slices"
-	"syscall"
 	"time"
 
-	"cmux/dag"
+	"cmux/agents/attempt"
+	"cmux/agents/proc"
+	"cmux/agents/run"
 	"cmux/worktree"
 )
 
@@ -33,7 +30,8 @@ type Checked struct {
 	Took    time.Duration `json:"took"`
 }
 
-// Verify runs the checks of a node, one after the other.
+// Verify runs the checks of a node, one after the other, in the environment in
+// which its attempt runs them. What the person's environment has stands beneath.
 func (p *Project) Verify(ctx context.Context, o Verify) ([]Checked, error) {
 	v, i, err := p.node(ctx, o.Node)
 	if err != nil {
@@ -50,55 +48,46 @@ func (p *Project) Verify(ctx context.Context, o Verify) ([]Checked, error) {
 	if _, err := os.Stat(a.Place.Dir); err != nil {
 		return nil, fmt.Errorf("the worktree of %s is gone: %w", o.Node, err)
 	}
-	env := p.checkEnv(n.Spec)
 	var all []Checked
-	for _, command := range n.Spec.Verify {
-		if o.Begun != nil {
-			o.Begun(command)
-		}
-		began := p.Now()
-		err := check(ctx, a.Place.Dir, env, command, time.Duration(n.Spec.VerifyTimeout), o.Output)
-		if ctx.Err() != nil {
-			return all, ctx.Err()
-		}
-		c := Checked{Command: command, Took: p.Now().Sub(began)}
-		if err != nil {
-			c.Failed = err.Error()
-		}
+	err = p.check(ctx, v.Run, n, a.Place.Dir, n.Spec.Verify, o.Output, o.Begun, func(c Checked) error {
 		all = append(all, c)
 		if o.Ended != nil {
 			o.Ended(&c)
 		}
-	}
-	return all, nil
+		return nil
+	})
+	return all, err
 }
 
-// checkEnv is the environment in which a person has the checks of a node run.
-func (p *Project) checkEnv(n *dag.Node) []string {
-	env := worktree.CleanEnv(p.Env)
-	for _, k := range slices.Sorted(maps.Keys(n.Env)) {
-		env = append(env, k+"="+n.Env[k])
+// check runs commands in dir as the attempts of node n run their checks, and
+// tells what came of each; an error of ended ends them.
+func (p *Project) check(ctx context.Context, r *run.Run, n *run.NodeView, dir string, commands []string, out io.Writer, begun func(string), ended func(Checked) error) error {
+	spawner, err := proc.NewSpawner()
+	if err != nil {
+		return err
 	}
-	return env
-}
-
-var errTooLong = errors.New("took too long")
-
-// check runs one verify command.
-func check(ctx context.Context, dir string, env []string, command string, timeout time.Duration, out io.Writer) error {
-	if timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w (%s)", errTooLong, timeout))
-		defer cancel()
+	defer spawner.Close()
+	spec := &run.Spec{Node: n.Spec.Name}
+	if a := n.Attempt(); a != nil {
+		spec.Attempt, spec.Place = a.N, a.Place
 	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) } // what it started as well
-	cmd.WaitDelay = 5 * time.Second
-	err := cmd.Run()
-	if cause := context.Cause(ctx); errors.Is(cause, errTooLong) {
-		return cause
+	if spec.Place.Dir != dir {
+		spec.Place.Dir, spec.Place.Tree = dir, ""
 	}
-	return err
+	node := *n.Spec
+	node.Verify = commands
+	if begun == nil {
+		begun = func(string) {}
+	}
+	job := attempt.Job{Run: r, Node: &node, Env: worktree.CleanEnv(p.Env), Spawner: spawner, Spec: spec}
+	return attempt.Verify(ctx, job, out, begun, func(check run.Check) error {
+		c := Checked{Command: check.Command, Took: time.Duration(check.Took)}
+		switch {
+		case check.TimedOut:
+			c.Failed = "took too long (" + time.Duration(node.VerifyTimeout).String() + ")"
+		case check.Exit != 0:
+			c.Failed = fmt.Sprintf("exit status %d", check.Exit)
+		}
+		return ended(c)
+	})
 }

@@ -75,6 +75,9 @@ func TestVerify(t *testing.T) {
 	s := worked(t)
 	begun := ""
 	all, err := s.Verify(t.Context(), Verify{Node: "a", Output: io.Discard, Begun: func(c string) { begun = c }})
+	if err == nil && len(all) == 1 {
+		all[0].Took = 0
+	}
 	if err != nil || !reflect.DeepEqual(all, []Checked{{Command: "test -e a"}}) || begun != "test -e a" {
 		t.Errorf("%+v, %v; begun %q", all, err, begun)
 	}

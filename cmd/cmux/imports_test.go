@@ -45,7 +45,7 @@ var house = []struct {
 	{"agents/mcp", "agents/attempt agents/wrapper"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
 	{"agents/control/say", "agents/harmless"},
-	{"agents/control", "agents/agent agents/control/say agents/event agents/guard agents/harmless agents/kinds agents/origin agents/proc agents/run agents/runner agents/seal agents/tmux dag signals worktree"},
+	{"agents/control", "agents/agent agents/attempt agents/control/say agents/event agents/guard agents/harmless agents/kinds agents/origin agents/proc agents/run agents/runner agents/seal agents/tmux dag signals worktree"},
 
 	{"cmd/cmux/early", ""},
 	{"cmd/cmux/quiet", ""},
