@@ -3,6 +3,7 @@ package proc
 import (
 	"context"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -30,11 +31,15 @@ func Abandoned(starter func(args []string, getenv func(string) string) (start ui
 			continue
 		}
 		getenv := func(name string) string { return variable(st.pid, name) }
-		start, ok := starter(arguments(st.pid), getenv)
+		args := arguments(st.pid)
+		start, ok := starter(args, getenv)
 		if !ok || !own(st.pid) {
 			continue
 		}
 		parent, known := byPID[st.ppid]
+		if known && slices.Equal(args, arguments(parent.pid)) {
+			continue // its parent's own, which has not become another program yet
+		}
 		gone := st.ppid <= 1 // handed on to the first process of all
 		if start != 0 && known {
 			gone = parent.start != start
