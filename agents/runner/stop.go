@@ -115,7 +115,7 @@ func endAgents(ctx context.Context, r *run.Run, node string, tell func(*wrapper.
 			return ended, fmt.Errorf("the agent of %s lives but cannot be reached: %w", name, err)
 		}
 		clients = append(clients, c)
-		if err := tell(c, ctx); err != nil {
+		if err := tell(c, ctx); err != nil && !errors.Is(err, wrapper.ErrGone) { // gone: it ends by itself
 			return ended, fmt.Errorf("the agent of %s was told to stop: %w", name, err)
 		}
 		ended = append(ended, name)
