@@ -57,7 +57,6 @@ func (r *Repo) Prepare(ctx context.Context, t *Tree, s PrepareSpec) error {
 	if err != nil {
 		return err
 	}
-	given := p.Given
 	seen := map[string]content{}
 	brings := len(s.Copy)+len(s.Link)+len(s.Setup) > 0
 	if brings {
@@ -66,43 +65,13 @@ func (r *Repo) Prepare(ctx context.Context, t *Tree, s PrepareSpec) error {
 			return err
 		}
 	}
-	work := func() error {
-		for _, pattern := range s.Copy {
-			if err := r.bring(ctx, t, pattern, "copy", s.Output, copyPath); err != nil {
-				return err
-			}
-		}
-		if err := r.include(ctx, t, s.Output); err != nil {
-			return err
-		}
-		for _, pattern := range s.Link {
-			link := func(ctx context.Context, from, to string) error {
-				if err := linkPath(from, to); err != nil {
-					return err
-				}
-				name, err := filepath.Rel(t.Path, to)
-				if err != nil {
-					return err
-				}
-				return r.hide(ctx, t, name)
-			}
-			if err := r.bring(ctx, t, pattern, "link", s.Output, link); err != nil {
-				return err
-			}
-		}
-		if len(s.Copy)+len(s.Link) > 0 {
-			if seen, err = p.notice(ctx, t.Path, seen, ByCopy); err != nil {
-				return err
-			}
-		}
-		for _, command := range s.Setup {
-			if err := setup(ctx, t, command, s); err != nil {
-				return err
-			}
-		}
-		return nil
+	workErr := r.bringAll(ctx, t, s)
+	if workErr == nil && len(s.Copy)+len(s.Link) > 0 {
+		seen, workErr = p.notice(ctx, t.Path, seen, ByCopy)
 	}
-	workErr := work()
+	for k := 0; k < len(s.Setup) && workErr == nil; k++ {
+		workErr = setup(ctx, t, s.Setup[k], s)
+	}
 	// Recorded also after a failure, and then with the caller's context ended.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -119,13 +88,48 @@ func (r *Repo) Prepare(ctx context.Context, t *Tree, s PrepareSpec) error {
 			return errors.Join(workErr, err)
 		}
 	}
+	given := append(p.Given, arrived(t.Path, before, after)...)
+	return errors.Join(workErr, writeJSON(filepath.Join(t.GitDir, preparedFile), prepared{Done: workErr == nil, Given: given, Brought: p.Brought}))
+}
+
+// bringAll copies and links what the spec names.
+func (r *Repo) bringAll(ctx context.Context, t *Tree, s PrepareSpec) error {
+	for _, pattern := range s.Copy {
+		if err := r.bring(ctx, t, pattern, "copy", s.Output, copyPath); err != nil {
+			return err
+		}
+	}
+	if err := r.include(ctx, t, s.Output); err != nil {
+		return err
+	}
+	link := func(ctx context.Context, from, to string) error {
+		if err := linkPath(from, to); err != nil {
+			return err
+		}
+		name, err := filepath.Rel(t.Path, to)
+		if err != nil {
+			return err
+		}
+		return r.hide(ctx, t, name)
+	}
+	for _, pattern := range s.Link {
+		if err := r.bring(ctx, t, pattern, "link", s.Output, link); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// arrived are the ignored paths of a worktree that are there afterwards and were
+// not before.
+func arrived(dir string, before, after []string) (given []givenPath) {
 	for _, name := range after {
 		if slices.Contains(before, name) {
 			continue
 		}
 		g := givenPath{Path: []byte(name)}
 		if !strings.HasSuffix(name, "/") {
-			info, err := os.Lstat(filepath.Join(t.Path, name))
+			info, err := os.Lstat(filepath.Join(dir, name))
 			if err != nil {
 				continue // gone again
 			}
@@ -133,7 +137,7 @@ func (r *Repo) Prepare(ctx context.Context, t *Tree, s PrepareSpec) error {
 		}
 		given = append(given, g)
 	}
-	return errors.Join(workErr, writeJSON(filepath.Join(t.GitDir, preparedFile), prepared{Done: workErr == nil, Given: given, Brought: p.Brought}))
+	return given
 }
 
 // ignoredPaths lists the ignored files, a wholly ignored directory as one with

@@ -195,20 +195,8 @@ func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string,
 		return "", err
 	}
 	entries, rest := p.own(treePath, entries)
-	for _, e := range entries {
-		switch {
-		case e.kind == 'u':
-			return "", hint("resolve it in "+treePath, "%w: %s is unmerged", ErrDirty, filepath.Join(treePath, e.path))
-		case e.kind == '?' && strings.HasSuffix(e.path, "/") && isRepository(filepath.Join(treePath, e.path)):
-			return "", nestedRepository(filepath.Join(treePath, e.path))
-		case e.kind == '1' && e.tree != '.' && len(e.sub) > 0 && e.sub[0] == 'N':
-			info, err := os.Lstat(filepath.Join(treePath, e.path))
-			if err == nil && !info.IsDir() && !savable(info.Mode()) {
-				full := filepath.Join(treePath, e.path)
-				return "", hint("git -C "+shellWord(treePath)+" restore -- "+shellWord(e.path)+", after rm "+shellWord(full),
-					"%w: %s was a file and is a %s, which no commit holds", ErrUnsavable, full, special(info.Mode()))
-			}
-		}
+	if err := committable(treePath, entries); err != nil {
+		return "", err
 	}
 	out, err := git(ctx, treePath, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	head := line(out)
@@ -265,6 +253,26 @@ func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string,
 		}
 	}
 	return commit, nil
+}
+
+// committable refuses what no commit takes in.
+func committable(treePath string, entries []statusEntry) error {
+	for _, e := range entries {
+		full := filepath.Join(treePath, e.path)
+		switch {
+		case e.kind == 'u':
+			return hint("resolve it in "+treePath, "%w: %s is unmerged", ErrDirty, full)
+		case e.kind == '?' && strings.HasSuffix(e.path, "/") && isRepository(full):
+			return nestedRepository(full)
+		case e.kind == '1' && e.tree != '.' && len(e.sub) > 0 && e.sub[0] == 'N':
+			info, err := os.Lstat(full)
+			if err == nil && !info.IsDir() && !savable(info.Mode()) {
+				return hint("git -C "+shellWord(treePath)+" restore -- "+shellWord(e.path)+", after rm "+shellWord(full),
+					"%w: %s was a file and is a %s, which no commit holds", ErrUnsavable, full, special(info.Mode()))
+			}
+		}
+	}
+	return nil
 }
 
 // staged is the tree of what is in the worktree but for rest, which the index

@@ -66,84 +66,13 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 		return err
 	}
 	for i, o := range seen {
-		delete(r.unwritten, i)
-		n, name := &r.hist.Nodes[i], r.g.Nodes[i].Name
-		if o.Exists && n.Withdrawn != nil && o.Identity == n.Withdrawn.Identity {
-			errs = append(errs, signals.Remove(r.Run.Signals(), name))
-			if n.Marker != nil {
-				r.unseen[i] = now // it was in the way of the one that counts
-			}
-			continue
+		found, again, err := r.answerMarker(ctx, i, o, now)
+		if err != nil {
+			errs = append(errs, err)
 		}
-		v := signals.Judge(n.Beside(o), o, now)
-		switch v.Kind {
-		case signals.None:
-		case signals.Ours:
-			if n.Marker != nil && !n.Published {
-				recs = append(recs, run.Record{Type: run.Published, Node: name})
-			}
-			if n.Marker != nil && o.Identity != n.Marker.Identity {
-				// A touch of a done node changes nothing: not at the next start either,
-				// which takes what was touched since the run for a person's word.
-				w := *n.Marker
-				w.Identity = o.Identity
-				recs = append(recs, run.Record{Type: run.Published, Node: name, Marker: &w})
-			}
-		case signals.Adopt:
-			w := *n.Marker
-			w.Identity = o.Identity
-			recs = append(recs, run.Record{Type: run.Published, Node: name, Marker: &w})
-		case signals.PutBack, signals.Torn:
-			rec, err := r.putBack(i)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			recs = append(recs, rec)
-		case signals.Retry:
-			if n.Blocked == "" {
-				resets = append(resets, i)
-				continue
-			}
-			// A 99 is derived: it goes when its cause does, and not before.
-			rec, err := r.putBack(i)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			recs = append(recs, rec)
-		case signals.Unsettled:
-			r.unseen[i] = v.Until
-		default:
-			if v.Kind.Done() && r.g.Nodes[i].AsksCode() {
-				closed, err := r.keepClosed(i, o)
-				if err != nil {
-					errs = append(errs, err)
-				}
-				recs = append(recs, closed...)
-				continue
-			}
-			if by := r.suspects(ctx, o); by != nil {
-				back, err := r.takeBack(i, o)
-				if err != nil {
-					errs = append(errs, err)
-					continue
-				}
-				if back != nil {
-					recs = append(recs, *back)
-				}
-				if rec := r.suspected(i, by); !r.hist.Known(rec.How, rec.Detail) {
-					r.Log.Warn("incident", "how", rec.How, "node", rec.Node, "what", rec.Detail)
-					recs = append(recs, rec)
-				}
-				continue
-			}
-			rec, err := r.decided(ctx, i, v, o)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			recs = append(append(recs, r.byHand(i, "written")...), rec)
+		recs = append(recs, found...)
+		if again {
+			resets = append(resets, i)
 		}
 	}
 	if len(recs) > 0 {
@@ -167,6 +96,84 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 		r.Log.Error("a marker could not be put right; trying again", "err", err)
 	}
 	return nil
+}
+
+// answerMarker is what to record of what stands in the place of node i's marker,
+// and whether the node is to run again.
+func (r *Runner) answerMarker(ctx context.Context, i int, o signals.Observed, now time.Time) (recs []run.Record, again bool, err error) {
+	delete(r.unwritten, i)
+	n, name := &r.hist.Nodes[i], r.g.Nodes[i].Name
+	if o.Exists && n.Withdrawn != nil && o.Identity == n.Withdrawn.Identity {
+		if n.Marker != nil {
+			r.unseen[i] = now // it was in the way of the one that counts
+		}
+		return nil, false, signals.Remove(r.Run.Signals(), name)
+	}
+	v := signals.Judge(n.Beside(o), o, now)
+	switch v.Kind {
+	case signals.None:
+	case signals.Ours:
+		if n.Marker != nil && !n.Published {
+			recs = append(recs, run.Record{Type: run.Published, Node: name})
+		}
+		if n.Marker != nil && o.Identity != n.Marker.Identity {
+			// A touch of a done node changes nothing: not at the next start either,
+			// which takes what was touched since the run for a person's word.
+			recs = append(recs, adopted(name, n, o))
+		}
+	case signals.Adopt:
+		recs = append(recs, adopted(name, n, o))
+	case signals.Retry, signals.PutBack, signals.Torn:
+		if v.Kind == signals.Retry && n.Blocked == "" {
+			return nil, true, nil
+		}
+		// A 99 is derived: it goes when its cause does, and not before.
+		rec, err := r.putBack(i)
+		if err != nil {
+			return nil, false, err
+		}
+		recs = append(recs, rec)
+	case signals.Unsettled:
+		r.unseen[i] = v.Until
+	default:
+		recs, err = r.answerPerson(ctx, i, v, o)
+	}
+	return recs, false, err
+}
+
+// adopted is the record that the marker of a node is this file now.
+func adopted(name string, n *run.Node, o signals.Observed) run.Record {
+	w := *n.Marker
+	w.Identity = o.Identity
+	return run.Record{Type: run.Published, Node: name, Marker: &w}
+}
+
+// answerPerson is what to record of a marker of node i that cmux did not write:
+// a person's decision, or what an agent may not.
+func (r *Runner) answerPerson(ctx context.Context, i int, v signals.Verdict, o signals.Observed) (recs []run.Record, err error) {
+	if v.Kind.Done() && r.g.Nodes[i].AsksCode() {
+		return r.keepClosed(i, o)
+	}
+	by := r.suspects(ctx, o)
+	if by == nil {
+		rec, err := r.decided(ctx, i, v, o)
+		if err != nil {
+			return nil, err
+		}
+		return append(r.byHand(i, "written"), rec), nil
+	}
+	back, err := r.takeBack(i, o)
+	if err != nil {
+		return nil, err
+	}
+	if back != nil {
+		recs = append(recs, *back)
+	}
+	if rec := r.suspected(i, by); !r.hist.Known(rec.How, rec.Detail) {
+		r.Log.Warn("incident", "how", rec.How, "node", rec.Node, "what", rec.Detail)
+		recs = append(recs, rec)
+	}
+	return recs, nil
 }
 
 // putBack publishes the recorded marker of node i again.

@@ -237,92 +237,122 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 	if err := r.begin(tasks); err != nil {
 		return "", err
 	}
-	watched := []string{r.Run.Signals(), r.Run.Requests(), dirOf(r.Run.Binary())}
-	if slices.ContainsFunc(r.g.Nodes, func(n dag.Node) bool { return !r.inProcess(&n) }) {
-		watched = append(watched, r.Run.Records()) // wrappers write there too
-	}
-	watch := signals.Watch(tasks, watched...)
+	watch := signals.Watch(tasks, r.watched()...)
 	defer watch.Close()
-
-	done := ctx.Done()
 	net := time.NewTicker(rescan)
 	defer net.Stop()
 	wake := time.NewTimer(0)
 	defer wake.Stop()
+	done := ctx.Done()
 	for {
-		if err := r.perform(tasks); err != nil {
+		state, then, err := r.advance(tasks)
+		switch {
+		case err != nil:
 			return "", err
-		}
-		if err := r.foreign(tasks); err != nil {
-			return "", err
-		}
-		if r.news {
-			r.news = false
-			if r.waiting {
-				if err := r.requests(tasks); err != nil {
-					return "", err
-				}
-				continue
-			}
-		}
-		if state, over := r.finished(); over {
-			if r.leaving == "" {
-				// A person's marker may not have been heard of or not have settled.
-				if err := r.markers(tasks); err != nil {
-					return "", err
-				}
-				if err := r.perform(tasks); err != nil {
-					return "", err
-				}
-				state, over = r.finished()
-			}
-			if over && (len(r.unseen)+len(r.unwritten) == 0 || r.leaving != "") {
-				return state, r.end(tasks, state)
-			}
-			if !over {
-				continue
-			}
-		}
-		r.arm(wake)
-		var err error
-		if ctx.Err() != nil && done != nil {
-			// Before all that is ready as well: what ended may have ended of it.
-			done = nil
-			if err := r.interrupted(tasks); err != nil {
-				return "", err
-			}
+		case then == thenEnd:
+			return state, r.end(tasks, state)
+		case then == thenGoOn:
 			continue
 		}
-		select {
-		case <-done:
+		r.arm(wake)
+		told := ctx.Err() != nil && done != nil
+		if !told { // else before all that is ready as well: what ended may have ended of it
+			told, err = r.await(tasks, done, watch, wake, net)
+		}
+		if told {
 			done = nil
 			err = r.interrupted(tasks)
-		case n := <-watch.C:
-			if n.Err != nil {
-				r.Log.Warn("file events are not to be had; looking every 2 s", "err", n.Err)
-			}
-			err = r.notice(tasks, n)
-		case l := <-r.lent:
-			err = r.placed(tasks, l)
-		case e := <-r.ended:
-			err = r.ends(tasks, e)
-		case n := <-r.gone:
-			err = r.probe(tasks, n.node, true)
-		case c := <-r.cleared:
-			err = r.giveUp(tasks, c)
-		case s := <-r.said:
-			s.to.done, s.to.err = true, s.err
-			r.news = true
-		case <-r.disconnected():
-			err = fmt.Errorf("the connection to tmux is gone: %w", r.panes.client.Err())
-		case <-wake.C:
-			err = r.due(tasks)
-		case <-net.C:
-			err = r.rescan(tasks)
 		}
 		if err != nil {
 			return "", err
 		}
+	}
+}
+
+// watched is where what happens is heard of.
+func (r *Runner) watched() []string {
+	watched := []string{r.Run.Signals(), r.Run.Requests(), dirOf(r.Run.Binary())}
+	if slices.ContainsFunc(r.g.Nodes, func(n dag.Node) bool { return !r.inProcess(&n) }) {
+		watched = append(watched, r.Run.Records()) // wrappers write there too
+	}
+	return watched
+}
+
+// then is what comes after an advance.
+type then uint8
+
+const (
+	thenWait then = iota // for what happens
+	thenGoOn             // at once
+	thenEnd
+)
+
+// advance carries out what is due and what is asked for, and says how the run
+// stands when it is over.
+func (r *Runner) advance(ctx context.Context) (dag.RunState, then, error) {
+	if err := r.perform(ctx); err != nil {
+		return "", thenWait, err
+	}
+	if err := r.foreign(ctx); err != nil {
+		return "", thenWait, err
+	}
+	if r.news {
+		r.news = false
+		if r.waiting {
+			return "", thenGoOn, r.requests(ctx)
+		}
+	}
+	state, over := r.finished()
+	if !over {
+		return state, thenWait, nil
+	}
+	if r.leaving == "" {
+		// A person's marker may not have been heard of or not have settled.
+		if err := r.markers(ctx); err != nil {
+			return "", thenWait, err
+		}
+		if err := r.perform(ctx); err != nil {
+			return "", thenWait, err
+		}
+		if state, over = r.finished(); !over {
+			return state, thenGoOn, nil
+		}
+	}
+	if len(r.unseen)+len(r.unwritten) == 0 || r.leaving != "" {
+		return state, thenEnd, nil
+	}
+	return state, thenWait, nil
+}
+
+// await waits for the next thing to happen and takes it in. told reports whether
+// it was done, which is the caller's.
+func (r *Runner) await(ctx context.Context, done <-chan struct{}, watch *signals.Watcher, wake *time.Timer, net *time.Ticker) (told bool, err error) {
+	select {
+	case <-done:
+		return true, nil
+	case n := <-watch.C:
+		if n.Err != nil {
+			r.Log.Warn("file events are not to be had; looking every 2 s", "err", n.Err)
+		}
+		return false, r.notice(ctx, n)
+	case l := <-r.lent:
+		return false, r.placed(ctx, l)
+	case e := <-r.ended:
+		return false, r.ends(ctx, e)
+	case n := <-r.gone:
+		return false, r.probe(ctx, n.node, true)
+	case c := <-r.cleared:
+		return false, r.giveUp(ctx, c)
+	case s := <-r.said:
+		s.to.done, s.to.err = true, s.err
+		r.news = true
+		return false, nil
+	case <-r.disconnected():
+		return false, fmt.Errorf("the connection to tmux is gone: %w", r.panes.client.Err())
+	case <-wake.C:
+		return false, r.due(ctx)
+	case <-net.C:
+		return false, r.rescan(ctx)
 	}
 }
 

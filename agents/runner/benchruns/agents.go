@@ -171,6 +171,31 @@ func hookPayload(event, session, transcript, dir string) ([]byte, error) {
 	return json.Marshal(p)
 }
 
+// agentAt is where a process of Claude Code runs, and in which conversation.
+type agentAt struct {
+	env          []string
+	dir, session string
+}
+
+// onlyAgent finds the one agent of the site.
+func (s *site) onlyAgent() (at agentAt, err error) {
+	pids, err := s.agentPrograms()
+	if err != nil || len(pids) != 1 {
+		return at, fmt.Errorf("%d processes of Claude Code, not one: %w", len(pids), err)
+	}
+	if at.env, err = environ(pids[0]); err != nil {
+		return at, err
+	}
+	args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pids[0]))
+	if err != nil {
+		return at, err
+	}
+	_, session, _ := strings.Cut(string(args), "\x00--session-id\x00")
+	at.session, _, _ = strings.Cut(session, "\x00")
+	at.dir, err = os.Readlink(fmt.Sprintf("/proc/%d/cwd", pids[0]))
+	return at, err
+}
+
 // hooks measures hook commands as Claude Code runs them, answered by the
 // wrapper of an agent at work, beside a hook that does nothing. It returns the
 // CPU time that one takes above that.
@@ -188,21 +213,7 @@ func (b *bench) hooks(ctx context.Context, program string) (cpu float64, err err
 	if err := s.atGate(ctx, heldScript, 1); err != nil {
 		return 0, err
 	}
-	pids, err := s.agentPrograms()
-	if err != nil || len(pids) != 1 {
-		return 0, fmt.Errorf("%d processes of Claude Code, not one: %w", len(pids), err)
-	}
-	env, err := environ(pids[0])
-	if err != nil {
-		return 0, err
-	}
-	args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pids[0]))
-	if err != nil {
-		return 0, err
-	}
-	_, session, _ := strings.Cut(string(args), "\x00--session-id\x00")
-	session, _, _ = strings.Cut(session, "\x00")
-	dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pids[0]))
+	at, err := s.onlyAgent()
 	if err != nil {
 		return 0, err
 	}
@@ -217,7 +228,7 @@ func (b *bench) hooks(ctx context.Context, program string) (cpu float64, err err
 	}
 	hooks := []hook{{"an empty hook", "exit 0", nil}}
 	for _, event := range []string{"PreToolUse", "PostToolUse", "SessionStart"} {
-		payload, err := hookPayload(event, session, claude.Transcript(env, session), dir)
+		payload, err := hookPayload(event, at.session, claude.Transcript(at.env, at.session), at.dir)
 		if err != nil {
 			return 0, err
 		}
@@ -226,7 +237,7 @@ func (b *bench) hooks(ctx context.Context, program string) (cpu float64, err err
 	hooks[0].stdin = hooks[1].stdin
 	call := func(h hook) (cost, error) {
 		cmd := exec.CommandContext(ctx, "/bin/sh", "-c", h.command)
-		cmd.Dir, cmd.Env, cmd.Stdin = dir, env, bytes.NewReader(h.stdin)
+		cmd.Dir, cmd.Env, cmd.Stdin = at.dir, at.env, bytes.NewReader(h.stdin)
 		began := time.Now()
 		out, err := cmd.CombinedOutput()
 		wall := time.Since(began)

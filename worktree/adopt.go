@@ -1,0 +1,191 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// adopt goes on in a worktree that is there. It returns neither tree nor error
+// when it has taken the worktree away and it must be made again.
+func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, error) {
+	if e.locked && s.Fresh {
+		return nil, hint("git worktree unlock -- "+shellWord(e.path), "%w: %s (reason of the lock: %q)", ErrLocked, e.path, e.reason)
+	}
+	if err := r.relink(ctx, s.Path); err != nil {
+		return nil, err
+	}
+	private, err := readGitFile(s.Path)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tree{Path: s.Path, Branch: s.Branch, GitDir: private, Head: e.head, Owner: s.Owner, Adopted: true}
+	record, err := readOwner(private)
+	if err != nil {
+		return nil, err
+	}
+	ours := record.Owner != "" && record.Owner == s.Owner
+	if s.Fresh || ours && s.Branch == "" && e.branch == "" && e.head != s.Start {
+		_, err := r.remove(ctx, s.Path, RemoveSpec{Name: snapshotName(s), Reason: "fresh start of " + s.Owner})
+		return nil, err
+	}
+	op := operation(private)
+	if e.branch != s.Branch && !(ours && op == "rebase" && e.branch == "") {
+		on := e.branch
+		if on == "" {
+			on = "a detached HEAD"
+		}
+		way := "git -C " + shellWord(s.Path) + " switch " + shellWord(s.Branch)
+		if s.Branch == "" {
+			way = "git -C " + shellWord(s.Path) + " switch --detach"
+		}
+		return nil, hint(way+", or --fresh, which saves what is there first", "%w: the worktree %s is on %s", ErrOccupied, s.Path, on)
+	}
+
+	if !ours {
+		d, err := dirt(ctx, s.Path)
+		if err != nil {
+			return nil, err
+		}
+		if !d.Clean() {
+			return nil, r.dirty(s.Path, d, fmt.Sprintf("left by %s", orUnknown(record.Owner)))
+		}
+	}
+	if s.Branch == "" {
+		err = r.detachAt(ctx, s, t)
+	} else {
+		err = r.goOn(ctx, s, t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !ours {
+		if err := writeOwner(private, ownerFile, ownerRecord{s.Owner, s.Branch, s.Start}); err != nil {
+			return nil, err
+		}
+		// What another owner prepared is not what this one asked for.
+		if err := os.Remove(filepath.Join(private, preparedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return t, r.lendSubmodules(ctx, t)
+}
+
+// freeBranch makes sure that no other worktree has the branch.
+func (r *Repo) freeBranch(ctx context.Context, s LendSpec) error {
+	all, err := r.registrations(ctx)
+	if err != nil {
+		return err
+	}
+	for i, e := range all {
+		if e.branch != s.Branch || e.path == s.Path {
+			continue
+		}
+		if i > 0 {
+			free, err := absentOrEmpty(e.path)
+			if err != nil {
+				return err
+			}
+			if free {
+				left, _, err := r.revive(ctx, e, "the folder was gone")
+				if err != nil {
+					return err
+				}
+				if left == nil {
+					continue
+				}
+			}
+		}
+		return hint("git -C "+shellWord(e.path)+" switch --detach, or give the node another branch",
+			"%w: %s is checked out in %s", ErrBranchOut, s.Branch, e.path)
+	}
+	return nil
+}
+
+// detachAt brings an adopted worktree without a branch to its start.
+func (r *Repo) detachAt(ctx context.Context, s LendSpec, t *Tree) error {
+	if t.Head == s.Start {
+		return nil
+	}
+	if err := r.reachable(ctx, s.Path, t.Head); err != nil {
+		return err
+	}
+	if _, err := git(ctx, s.Path, "checkout", "--quiet", "--detach", "--no-overwrite-ignore", s.Start, "--"); err != nil {
+		return err
+	}
+	t.Head = s.Start
+	return nil
+}
+
+// goOn brings what is to be in an adopted worktree into its branch.
+func (r *Repo) goOn(ctx context.Context, s LendSpec, t *Tree) error {
+	t.Continued = true
+	head, err := r.mergeInto(ctx, s.Branch, t.Head, s.Contributions)
+	if err != nil {
+		return err
+	}
+	if head != t.Head {
+		d, err := dirt(ctx, s.Path)
+		if err != nil {
+			return err
+		}
+		if d.Clean() {
+			_, err = git(ctx, s.Path, "merge", "--ff-only", "--quiet", "--no-overwrite-ignore", "--end-of-options", head)
+		} else {
+			err = r.carry(ctx, s, t.GitDir, t.Head, head)
+		}
+		if err != nil {
+			return err
+		}
+		t.Head = head
+	}
+	t.Ahead, err = r.count(ctx, s.Start, t.Head)
+	return err
+}
+
+func (r *Repo) dirty(path string, d Dirt, why string) error {
+	return hint("commit it (git -C "+shellWord(path)+" add -A && git -C "+shellWord(path)+" commit), or remove the worktree with cmux agents cleanup, or --fresh; both save it first",
+		"%w: %s (%s: %s; %s)", ErrDirty, path, d, shown(d.Paths), why)
+}
+
+func orUnknown(owner string) string {
+	if owner == "" {
+		return "something else than cmux"
+	}
+	return owner
+}
+
+// reachable refuses to leave a commit that no ref would hold.
+func (r *Repo) reachable(ctx context.Context, path, commit string) error {
+	held, err := r.held(ctx, commit)
+	if err == nil && !held {
+		err = hint("git -C "+shellWord(path)+" branch NAME, or --fresh, which saves it first", "%w: %s is on commit %.12s, which no branch holds", ErrDirty, path, commit)
+	}
+	return err
+}
+
+// held tells whether some ref holds the commit.
+func (r *Repo) held(ctx context.Context, commit string) (bool, error) {
+	out, err := git(ctx, r.Root, "for-each-ref", "--count=1", "--format=x", "--contains", commit)
+	return out != "", err
+}
+
+// saveTip snapshots a branch without worktree that is about to be reset.
+func (r *Repo) saveTip(ctx context.Context, s LendSpec, tip string) error {
+	n, err := r.count(ctx, s.Start, tip)
+	if err != nil || n == 0 {
+		return err
+	}
+	_, err = r.snapshotCommit(ctx, tip, s.Branch, SnapshotSpec{Name: snapshotName(s), Reason: "fresh start of " + s.Branch})
+	return err
+}
+
+func snapshotName(s LendSpec) string {
+	if s.Branch != "" {
+		return s.Branch
+	}
+	return filepath.Base(s.Path)
+}
