@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"cmux/agents/question"
 	"cmux/dag"
 )
 
@@ -22,7 +23,7 @@ const (
 	SomethingHappened What = iota // any sign of life
 	TurnEnded                     // the agent stopped working and has not reported
 	Prompted                      // it was given a prompt; Text is the prompt
-	Asked                         // it waits for a person; Text is the question
+	Asked                         // it waits for a person, to answer Asks
 	Limited                       // its account met a limit, until Until if stated
 	WentOn                        // it works again, without a prompt
 	Used                          // what the attempt has used so far is Used
@@ -40,6 +41,7 @@ const (
 type Event struct {
 	What       What
 	Text       string
+	Asks       question.Question // Asked
 	Until      time.Time
 	Used       dag.Usage
 	Background int  // TurnEnded, Delegated: sub-agents still at work, which end in another turn
@@ -48,7 +50,6 @@ type Event struct {
 	Lasting    bool // Faltered: it will fail again, however long is waited
 	Sure       bool // Lasting, and once more would be in vain
 	Shown      bool // Asked: the kind has shown the question
-	InPane     bool // Asked: only keys pressed in its pane can answer
 	// A command of the agent's shell began or ended, by the id of its call; empty:
 	// none did.
 	ShellBegan, ShellEnded string
@@ -84,6 +85,9 @@ func ParseEvent(event string, payload json.RawMessage) (Event, error) {
 		}
 	}
 	e := Event{What: what, Text: p.Text, Until: p.Until, Used: p.Used, Background: p.Background}
+	if what == Asked {
+		e.Text, e.Asks = "", question.New(p.Text)
+	}
 	switch event {
 	case "shell-began":
 		e.ShellBegan = cmp.Or(p.Text, "shell")

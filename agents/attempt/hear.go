@@ -11,6 +11,7 @@ import (
 	"cmux/agents/conversation"
 	"cmux/agents/event"
 	"cmux/agents/prompt"
+	"cmux/agents/question"
 	"cmux/agents/run"
 )
 
@@ -136,8 +137,7 @@ func (a *attempt) hearHeld(ref conversation.Ref) error {
 	a.reply = &reply
 	defer func() { a.reply = outer }()
 	if m.Op == OpAsk {
-		q := conversation.Question{Text: question(m.Text, m.Options), Options: m.Options}
-		err := a.feed(conversation.Asked{Question: q, Call: ref})
+		err := a.feed(conversation.Asked{Question: question.New(m.Text, m.Options...), Call: ref})
 		if reply.Error != "" {
 			a.settle(ref, reply)
 		}
@@ -148,16 +148,6 @@ func (a *attempt) hearHeld(ref conversation.Ref) error {
 		a.settle(ref, reply)
 	}
 	return err
-}
-
-// question is what a person is shown of a question with options.
-func question(text string, options []string) string {
-	var b strings.Builder
-	b.WriteString(text)
-	for i, o := range options {
-		fmt.Fprintf(&b, "\n  %d. %s", i+1, o)
-	}
-	return b.String()
 }
 
 // hook takes in a hook of the agent's program, and reports whether its answer
@@ -247,7 +237,7 @@ func (a *attempt) reduce(e agent.Event, ref conversation.Ref) conversation.What 
 	case agent.Prompted:
 		return conversation.Prompted{Text: e.Text, Own: e.Own || a.isOwn(e.Text)}
 	case agent.Asked:
-		return conversation.Asked{Question: conversation.Question{Text: e.Text, InPane: e.InPane}, Hold: hold, Shown: e.Shown}
+		return conversation.Asked{Question: e.Asks, Hold: hold, Shown: e.Shown}
 	case agent.Hindered:
 		return conversation.Hindered{Text: e.Text}
 	case agent.Limited:

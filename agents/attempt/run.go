@@ -262,6 +262,9 @@ func (a *attempt) become(act dag.Activity, until time.Time, detail string) error
 	}
 	a.activity, a.detail = act, detail
 	rec := run.Record{Type: run.Active, Activity: act, Until: until, Detail: detail}
+	if q := a.asks; q != nil && act == dag.NeedsInput && q.String() == detail {
+		rec.Question = q // else it is longer than what is recorded of it
+	}
 	if l := a.left; l != nil && act == dag.NeedsInput {
 		rec.How, rec.Code = run.HowLeft, l.Exit
 	}

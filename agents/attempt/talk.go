@@ -11,6 +11,7 @@ import (
 	"cmux/agents/event"
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
+	"cmux/agents/question"
 	"cmux/agents/run"
 	"cmux/dag"
 )
@@ -30,6 +31,7 @@ type talk struct {
 	gone      map[conversation.Ref]<-chan struct{} // closed when nobody waits any more
 	reply     *Reply                               // to the message that is being handled; nil: none is
 	delivered []string                             // what was handed to the agent
+	asks      *question.Question                   // that a person is to answer now; nil: none
 	giveUp    context.CancelFunc                   // gives up the delivery that is under way
 	probe     *time.Ticker                         // for a runner that may grant a slot
 }
@@ -87,11 +89,12 @@ func (a *attempt) feed(what conversation.What) error {
 func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 	switch e := effect.(type) {
 	case conversation.Become:
+		a.asks = e.Question
 		return nil, a.become(e.Activity, e.Until, e.Detail)
 	case conversation.Note:
 		a.note("%s", e.Text)
 	case conversation.ShowQuestion:
-		a.stage.Show(event.Event{Kind: event.Question, Text: e.Question.Text})
+		a.stage.Show(event.Event{Kind: event.Question, Text: e.Question.String()})
 	case conversation.TakeDown:
 		a.stage.Show(event.Event{Kind: event.Report, State: e.Word, Text: e.Text})
 		if e.Word != string(OpAsk) {

@@ -11,6 +11,7 @@ import (
 	"cmux/agents/event"
 	"cmux/agents/guard"
 	"cmux/agents/prompt"
+	"cmux/agents/question"
 	"cmux/agents/transcript"
 )
 
@@ -99,7 +100,7 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]agent.Event, agent.
 			return nil, permission(object{"behavior": "deny", "message": guard.NobodyToAsk}), nil
 		}
 		l.asking, l.askingSub, l.held, l.question = p.Tool, p.AgentID, hook, p.Input
-		return one(agent.Event{What: agent.Asked, Text: l.asked(p), Hold: true})
+		return one(agent.Event{What: agent.Asked, Asks: l.asked(p), Hold: true})
 	case "PostToolUse", "PostToolUseFailure":
 		if hook == "PostToolUse" && p.Tool == toolPrefix+"done" && p.AgentID == "" && strings.Contains(string(p.Response), prompt.Accepted) {
 			// The model would be called once more, only to say that it is done.
@@ -181,16 +182,16 @@ func injected(prompt string) bool {
 
 // asked is the question that a permission dialog or the AskUserQuestion tool
 // puts to a person.
-func (l *listener) asked(p payload) string {
-	d := guard.Decide(l.policy, guard.Call{Tool: p.Tool, Input: p.Input, Dir: p.Dir})
-	if d.Verdict == guard.Ask {
-		return d.Reason
+func (l *listener) asked(p payload) question.Question {
+	call := guard.Call{Tool: p.Tool, Input: p.Input, Dir: p.Dir}
+	if d := guard.Decide(l.policy, call); d.Verdict == guard.Ask {
+		return d.Question(call)
 	}
 	how := "yes, or no and why"
 	if p.AgentID != "" {
 		how += "; a sub-agent asks, which its pane does not show yet"
 	}
-	return "may it use " + p.Tool + "? " + event.About(p.Input) + "\n(" + how + ")"
+	return question.New("may it use " + p.Tool + "? " + event.About(p.Input) + "\n(" + how + ")")
 }
 
 // failure is what a failed call of the model means.
@@ -206,7 +207,7 @@ func failure(kind, text string, now time.Time) agent.Event {
 	case transcript.Limit:
 		return agent.Event{What: agent.Limited, Until: f.Until, Text: text}
 	case transcript.Auth:
-		return agent.Event{What: agent.Asked, Text: "the model service refuses it: " + text + " (log in, in its pane or with claude /login, and answer `go on`)"}
+		return agent.Event{What: agent.Asked, Asks: question.New("the model service refuses it: " + text + " (log in, in its pane or with claude /login, and answer `go on`)")}
 	}
 	return agent.Event{What: agent.Faltered, Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
 }
@@ -255,7 +256,7 @@ func answer(tool string, input json.RawMessage, text string) object {
 			return object{"behavior": "allow", "updatedInput": updated}
 		}
 	}
-	yes, more := agent.Yes(text)
+	yes, more := question.Yes(text)
 	switch {
 	case yes && tool == "ExitPlanMode" && json.Valid(input):
 		// A tool that is a dialog takes its input as a sign that one was held.
@@ -285,13 +286,13 @@ func answered(input json.RawMessage, text string) object {
 		return nil
 	}
 	answers := object{}
-	for i, said := range agent.Spread(text, len(asked.Questions)) {
+	for i, said := range question.Spread(text, len(asked.Questions)) {
 		q := asked.Questions[i]
 		var labels []string
 		for _, o := range q.Options {
 			labels = append(labels, o.Label)
 		}
-		answers[q.Question] = agent.Option(said, labels)
+		answers[q.Question] = question.Option(said, labels)
 	}
 	in["answers"] = answers
 	return in

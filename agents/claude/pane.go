@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"cmux/agents/agent"
+	"cmux/agents/question"
 	"cmux/agents/tmux"
 	"cmux/signals"
 )
@@ -269,10 +270,11 @@ func (a *instance) watchDialogs(ctx context.Context) {
 		var e agent.Event
 		switch {
 		case what != "" && what != asked:
-			e = agent.Event{What: agent.Asked, InPane: true, Text: what + ": answer it in its pane"}
-			if !strings.HasPrefix(what, "Claude Code") {
-				e.Text = what
+			text := what
+			if strings.HasPrefix(what, "Claude Code") {
+				text += ": answer it in its pane"
 			}
+			e = agent.Event{What: agent.Asked, Asks: question.InPane(text)}
 		case what == "" && asked != "":
 			e = agent.Event{What: agent.WentOn}
 		}

@@ -17,6 +17,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/guard"
 	"cmux/agents/prompt"
+	"cmux/agents/question"
 	"cmux/agents/run"
 	"cmux/dag"
 )
@@ -129,10 +130,10 @@ func TestHear(t *testing.T) {
 		{"a command, refused", "PreToolUse", `{"tool_name":"Bash","tool_use_id":"7","tool_input":{"command":"git stash"},"cwd":"/t"}`, false, agent.Event{}, `"permissionDecision":"deny"`},
 		{"question, headless", "PreToolUse", `{"tool_name":"AskUserQuestion","tool_input":` + questions + `}`, true, agent.Event{}, "cmux blocked"},
 		{"question", "PermissionRequest", `{"tool_name":"AskUserQuestion","tool_input":` + questions + `}`, false,
-			agent.Event{What: agent.Asked, Text: "Which?\n  1. Red\n  2. Blue", Hold: true}, ""},
+			agent.Event{What: agent.Asked, Asks: question.New("Which?", "Red", "Blue"), Hold: true}, ""},
 		{"permission, headless", "PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`, true, agent.Event{}, "nobody can allow this"},
 		{"permission", "PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`, false,
-			agent.Event{What: agent.Asked, Text: "may it use Bash? make\n(yes, or no and why)", Hold: true}, ""},
+			agent.Event{What: agent.Asked, Asks: question.New("may it use Bash? make\n(yes, or no and why)"), Hold: true}, ""},
 		{"worked", "PostToolUse", `{"tool_name":"Edit"}`, false, agent.Event{What: agent.Worked}, ""},
 		{"a command ended", "PostToolUse", `{"tool_name":"Bash","tool_use_id":"7"}`, false, agent.Event{What: agent.Worked, ShellEnded: "7"}, ""},
 		{"a command failed", "PostToolUseFailure", `{"tool_name":"Bash","tool_use_id":"7"}`, false, agent.Event{What: agent.Worked, ShellEnded: "7"}, ""},

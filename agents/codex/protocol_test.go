@@ -110,7 +110,7 @@ func TestFailure(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := failure(e, c.lifted, now)
-		if got.What != c.what || !got.Until.Equal(c.until) || got.Text == "" {
+		if got.What != c.what || !got.Until.Equal(c.until) || got.Text+got.Asks.String() == "" {
 			t.Errorf("%s: %+v", c.err, got)
 		}
 	}

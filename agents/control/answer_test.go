@@ -4,13 +4,16 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"cmux/agents/question"
 )
 
 func TestIsOption(t *testing.T) {
-	const two = "Which one?\n  1. Red: like fire\n  2. Blue"
+	two := question.New("Which one?", "Red: like fire", "Blue")
 	for _, c := range []struct {
-		question, answer string
-		ok               bool
+		question question.Question
+		answer   string
+		ok       bool
 	}{
 		{two, "1", true},
 		{two, " 2\n", true},
@@ -19,11 +22,11 @@ func TestIsOption(t *testing.T) {
 		{two, "-1", false},
 		{two, "Blue", true},
 		{two, "3 of them", true},
-		{"blocked: how many pages?", "20", true},
-		{"(1 of 2) Which one?\n  1. Red\n(2 of 2) How many?", "7", true},
+		{question.New("blocked: how many pages?"), "20", true},
+		{question.Question{Parts: []question.Part{{Text: "Which one?", Options: []string{"Red"}}, {Text: "How many?"}}}, "7", true},
 	} {
 		if err := isOption(c.question, c.answer); (err == nil) != c.ok {
-			t.Errorf("%q to %q: %v", c.answer, c.question, err)
+			t.Errorf("%q to %s: %v", c.answer, c.question, err)
 		}
 	}
 }
@@ -42,10 +45,13 @@ func TestQuestionAndAnswer(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 
-	s.record(asking("api", "Which one?\n  1. Red\n  2. Blue"))
+	q1 := question.New("Which one?", "Red", "Blue")
+	r := asking("api", q1.String())
+	r.Question = &q1
+	s.record(r)
 	s.clock(4 * time.Second)
 	q, err := s.Question(t.Context(), "api")
-	if want := (&Question{Node: "api", Text: "Which one?\n  1. Red\n  2. Blue", Parts: []Part{{"Which one?", []string{"Red", "Blue"}}}, Age: 4 * time.Second}); err != nil || !reflect.DeepEqual(q, want) {
+	if want := (&Question{Node: "api", Text: "Which one?\n  1. Red\n  2. Blue", Question: question.New("Which one?", "Red", "Blue"), Age: 4 * time.Second}); err != nil || !reflect.DeepEqual(q, want) {
 		t.Errorf("%+v, %v; want %+v", q, err, want)
 	}
 	_, err = s.Answer(t.Context(), Answer{Node: "api", Text: "3"})
@@ -57,20 +63,5 @@ func TestQuestionAndAnswer(t *testing.T) {
 	}
 	if got := s.pending(); got != "answer api, answer api" {
 		t.Errorf("left for the runner: %s", got)
-	}
-}
-
-func TestParts(t *testing.T) {
-	for question, want := range map[string][]Part{
-		"":                  {{}},
-		"blocked: why?":     {{Text: "blocked: why?"}},
-		"Which?\n  1. A: a": {{"Which?", []string{"A: a"}}},
-		"Which\n\nof these?\n  1. A\n  3. B\n  2. C":                    {{"Which\n\nof these?\n  3. B", []string{"A", "C"}}},
-		"(1 of 2) Which?\n  1. A\n  2. B\n(2 of 2) How many?\n  1. One": {{"Which?", []string{"A", "B"}}, {"How many?", []string{"One"}}},
-		"(1 of 3) Cut": {{Text: "Cut"}, {}, {}},
-	} {
-		if got := parts(question); !reflect.DeepEqual(got, want) {
-			t.Errorf("%q: %q, want %q", question, got, want)
-		}
 	}
 }

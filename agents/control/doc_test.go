@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/question"
 	"cmux/dag"
 )
 
@@ -65,7 +66,7 @@ func TestValuesAreJSON(t *testing.T) {
 		&Wait{Node: "a", Timeout: time.Minute}, &Log{Node: "a", Follow: true}, &Diff{Node: "a", Colour: true}, &Merge{Into: "main", Tips: true},
 		&Attach{Node: "a", Pane: true}, &Restore{Snapshot: "a", To: "b", Branch: "c"}, &Start{Config: "f", Base: "b", New: true, Dry: true},
 
-		&Taken{Done: true, Note: "n"}, &Answered{Taken: Taken{Done: true}, Asked: true}, &Question{Node: "a", Parts: []Part{{"t", []string{"o"}}}},
+		&Taken{Done: true, Note: "n"}, &Answered{Taken: Taken{Done: true}, Asked: true}, &Question{Node: "a", Question: question.New("t", "o")},
 		&Retried{Taken: Taken{Note: "n"}, Again: []Was{{"a", dag.EndLabel(dag.Failed, dag.ReasonExit, 3)}}, Moved: []Moved{{"b", "c", "d"}}},
 		&Cancelled{Stays: dag.EndLabel(dag.Override, "", 0)}, &RunStopped{Run: "r", Ended: []string{"a"}, Stays: dag.RunDone},
 		&Opening{Gate: "g", After: []Beside{{Name: "a", Branch: "b", Tip: "c"}}}, &Update{Changes: []Change{{"a", "b", "c"}}},

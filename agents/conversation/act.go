@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/question"
 	"cmux/dag"
 )
 
@@ -43,7 +44,7 @@ func (m *move) working() bool {
 	case m.Report != nil && m.Report.Blocked:
 		reason := m.Report.Text
 		m.Report, m.TurnEnded = nil, false
-		m.ask(Open{Question{Text: "blocked: " + reason}, dag.ReasonReported})
+		m.ask(Open{question.New("blocked: " + reason), dag.ReasonReported})
 	case m.Report != nil:
 		m.takeReport()
 	case m.Ended:
@@ -61,7 +62,7 @@ func (m *move) working() bool {
 	default:
 		m.TurnEnded = false
 		if m.SentBack++; m.SentBack > maxSentBack {
-			m.ask(Open{Question{Text: fmt.Sprintf("ended %d turns without a report", m.SentBack)}, dag.ReasonNoReport})
+			m.ask(Open{question.New(fmt.Sprintf("ended %d turns without a report", m.SentBack)), dag.ReasonNoReport})
 		} else {
 			m.deliver(Message{Why: NoReport})
 		}
@@ -119,7 +120,7 @@ func (m *move) deliver(h Message) {
 	if c := m.Call; c.Ref != 0 && (!c.Asks || h.Answering()) {
 		m.Call = Call{}
 		if h.Why == ByPerson {
-			h.Text = option(h.Text, c.Options)
+			h.Text = question.Option(h.Text, c.Options)
 		}
 		m.hand(ByCall, Deliver{Message: h, Call: c.Ref})
 		return
@@ -181,7 +182,7 @@ func (m *move) awaitingTurn() bool {
 // the agent goes on by itself.
 func (m *move) ask(o Open) {
 	if m.Headless && m.InputTimeout == 0 {
-		m.close(Close{End: Failed, Reason: o.Reason, Detail: o.Text})
+		m.close(Close{End: Failed, Reason: o.Reason, Detail: o.String()})
 		return
 	}
 	if !m.Gate.Asks {
@@ -189,7 +190,7 @@ func (m *move) ask(o Open) {
 	}
 	m.enter(Asking)
 	m.Open, m.WentOn = o, false
-	m.become(Become{Activity: dag.NeedsInput, Detail: o.Text, Question: &o.Question})
+	m.become(Become{Activity: dag.NeedsInput, Detail: o.String(), Question: &o.Question})
 	if m.InputTimeout > 0 {
 		m.do(Arm{Clock: InputClock, For: m.InputTimeout})
 	}
@@ -204,7 +205,7 @@ func (m *move) asking() bool {
 		m.SentBack = 0
 		m.regain(ThenAnswer)
 	case m.rang[InputClock]:
-		m.close(Close{End: Failed, Reason: m.Open.Reason, Detail: fmt.Sprintf("nobody answered within %s: %s", m.InputTimeout, m.Open.Text)})
+		m.close(Close{End: Failed, Reason: m.Open.Reason, Detail: fmt.Sprintf("nobody answered within %s: %s", m.InputTimeout, m.Open.String())})
 	default:
 		return false
 	}
@@ -298,7 +299,7 @@ func (m *move) left() bool {
 	case m.Again, m.Said != nil:
 		m.regain(ThenRestart)
 	case m.rang[InputClock]:
-		m.close(Close{End: Failed, Reason: dag.ReasonNoReport, Detail: fmt.Sprintf("nobody decided within %s: %s", m.InputTimeout, m.Open.Text)})
+		m.close(Close{End: Failed, Reason: dag.ReasonNoReport, Detail: fmt.Sprintf("nobody decided within %s: %s", m.InputTimeout, m.Open.String())})
 	default:
 		return false
 	}

@@ -3,6 +3,7 @@ package conversation
 import (
 	"time"
 
+	"cmux/agents/question"
 	"cmux/dag"
 )
 
@@ -54,12 +55,12 @@ type (
 		Activity dag.Activity
 		Until    time.Time
 		Detail   string
-		Question *Question
+		Question *question.Question
 	}
 	// Note is told to whoever looks.
 	Note struct{ Text string }
 	// ShowQuestion shows what the agent asks.
-	ShowQuestion struct{ Question Question }
+	ShowQuestion struct{ question.Question }
 	// TakeDown records a report or a question that came by a call.
 	TakeDown struct {
 		Word string // done, blocked, ask

@@ -3,6 +3,7 @@ package conversation
 import (
 	"time"
 
+	"cmux/agents/question"
 	"cmux/dag"
 )
 
@@ -19,13 +20,6 @@ type What interface{ what() }
 
 // Ref names a hook or a call of the agent's that waits for its answer; 0 is none.
 type Ref int
-
-// Question is what is put to a person.
-type Question struct {
-	Text    string
-	Options []string // answers to choose from: a number stands for the one in that place
-	InPane  bool     // only keys pressed in its pane can answer
-}
 
 // What the agent's program did. The kinds reduce its hooks, its transcript and
 // its screen to these.
@@ -53,7 +47,7 @@ type (
 	// Asked: it waits for a person. Hold is the hook to which the answer goes,
 	// Call the call.
 	Asked struct {
-		Question
+		question.Question
 		Hold, Call Ref
 		Shown      bool // the question has been shown
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"cmux/agents/question"
 )
 
 // format is an event or an effect in a line: its name, and what is set of it.
@@ -28,6 +30,10 @@ func formatFields(b *strings.Builder, v reflect.Value) {
 			}
 		}
 		switch x := field.Interface().(type) {
+		case question.Question:
+			formatQuestion(b, x)
+		case *question.Question:
+			formatQuestion(b, *x)
 		case time.Time:
 			fmt.Fprintf(b, " %s=%s", is.Name, x.UTC().Format("15:04:05"))
 		case bool:
@@ -43,6 +49,16 @@ func formatFields(b *strings.Builder, v reflect.Value) {
 				fmt.Fprintf(b, " %s=%q", is.Name, x)
 			}
 		}
+	}
+}
+
+func formatQuestion(b *strings.Builder, q question.Question) {
+	fmt.Fprintf(b, " Text=%q", q.Parts[0].Text)
+	if o := q.Parts[0].Options; len(o) > 0 {
+		fmt.Fprintf(b, " Options=%s", strings.Join(o, "|"))
+	}
+	if q.InPane {
+		b.WriteString(" InPane")
 	}
 }
 
@@ -68,6 +84,9 @@ func parse(line string, at time.Time) (What, error) {
 		return nil, fmt.Errorf("no event is called %q", name)
 	}
 	v := reflect.New(t).Elem()
+	if asked := v.FieldByName("Question"); asked.IsValid() {
+		asked.Set(reflect.ValueOf(question.New("")))
+	}
 	for rest = strings.TrimSpace(rest); rest != ""; rest = strings.TrimSpace(rest) {
 		var key, value string
 		key, rest = rest, ""
@@ -92,6 +111,9 @@ func parse(line string, at time.Time) (What, error) {
 		into := v
 		if t.Name() == "Judged" {
 			into = v.Field(0).Elem()
+		}
+		if _, asked := v.Interface().(Asked); asked && (key == "Text" || key == "Options") {
+			into = v.FieldByName("Parts").Index(0)
 		}
 		if err := set(into.FieldByName(key), key, value, at); err != nil {
 			return nil, err

@@ -230,7 +230,7 @@ func (m *move) questioned(e Asked) {
 		m.do(Deny{"nobody answers questions of this node"})
 		return
 	case e.Call != 0:
-		m.called(Call{Ref: e.Call, Asks: true, Options: e.Options}, "ask", e.Text)
+		m.called(Call{Ref: e.Call, Asks: true, Options: e.Parts[0].Options}, "ask", e.String())
 	case e.Hold != 0:
 		m.hold(Gate{Ref: e.Hold, Asks: true})
 	}

@@ -3,6 +3,7 @@ package conversation
 import (
 	"fmt"
 
+	"cmux/agents/question"
 	"cmux/dag"
 )
 
@@ -63,7 +64,7 @@ func (m *move) backOff() {
 	m.Falter, m.TurnEnded = nil, false
 	m.Falters++
 	if f.Lasting && (f.Sure || m.Falters > 1) {
-		m.ask(Open{Question{Text: "the model service refuses what it is asked: " + f.Text + " (set right in its pane what it names; where the conversation is too long: /compact, or /clear; then answer `go on`)"}, dag.ReasonReported})
+		m.ask(Open{question.New("the model service refuses what it is asked: " + f.Text + " (set right in its pane what it names; where the conversation is too long: /compact, or /clear; then answer `go on`)"), dag.ReasonReported})
 		return
 	}
 	if m.Falters > maxFalters {

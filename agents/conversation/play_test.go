@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"cmux/agents/question"
 	"cmux/dag"
 )
 
@@ -151,9 +152,9 @@ func (p *player) carry(effect Effect) {
 		} else if p.below(4) == 0 {
 			p.settle(e.Ref) // it was nothing for a person
 		} else if p.below(2) == 0 {
-			p.feed(Asked{Question: Question{Text: "may I?"}, Hold: e.Ref})
+			p.feed(Asked{Question: question.New("may I?"), Hold: e.Ref})
 		} else {
-			p.feed(Asked{Question: Question{Text: "which?", Options: []string{"l", "r"}}, Call: e.Ref})
+			p.feed(Asked{Question: question.New("which?", "l", "r"), Call: e.Ref})
 		}
 	case Close:
 		p.finished = &e
@@ -297,7 +298,9 @@ func (p *player) fromAgent(n int) {
 	case 4:
 		p.feed(TookOver{})
 	case 5:
-		p.feed(Asked{Question: Question{Text: "log in", InPane: p.below(2) == 0}})
+		q := question.New("log in")
+		q.InPane = p.below(2) == 0
+		p.feed(Asked{Question: q})
 	case 6, 7:
 		p.feed(Knocked{p.ref()})
 	case 8:

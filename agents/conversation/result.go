@@ -1,6 +1,9 @@
 package conversation
 
-import "cmux/dag"
+import (
+	"cmux/agents/question"
+	"cmux/dag"
+)
 
 // result takes in what came of an effect.
 func (m *move) result(what What) {
@@ -183,7 +186,7 @@ func (m *move) leftBehind(e LeftBehind) {
 		m.close(Close{End: Failed, Reason: dag.ReasonNoReport, Detail: e.Detail})
 	default:
 		m.enter(Left)
-		m.Open.Text = e.Detail
+		m.Open.Question = question.New(e.Detail)
 		m.Activity = dag.NeedsInput
 		m.do(Abandon(e))
 		if m.InputTimeout > 0 {

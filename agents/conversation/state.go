@@ -3,6 +3,7 @@ package conversation
 import (
 	"time"
 
+	"cmux/agents/question"
 	"cmux/dag"
 )
 
@@ -53,7 +54,7 @@ type State struct {
 	// What was heard and not yet acted on.
 	Report    *Report
 	TurnEnded bool
-	Question  *Question
+	Question  *question.Question
 	Limit     *LimitMet
 	Falter    *Faltered
 	Said      *string   // a person's words
@@ -115,7 +116,7 @@ type Call struct {
 
 // Open is the question that a person is asked.
 type Open struct {
-	Question
+	question.Question
 	Reason dag.Reason // of the end where nobody answers
 }
 

@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -13,13 +12,4 @@ func times(n int) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times in a row", n)
-}
-
-// option is what an answer to a question with options says: a number stands for
-// the option in that place.
-func option(answer string, options []string) string {
-	if n, err := strconv.Atoi(strings.TrimSpace(answer)); err == nil && 1 <= n && n <= len(options) {
-		return options[n-1]
-	}
-	return answer
 }

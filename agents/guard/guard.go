@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/question"
 	"cmux/dag"
 )
 
@@ -244,10 +245,9 @@ func (g *guard) writeTool(c Call, in input) Decision {
 	return Decision{}
 }
 
-// question is the text of an AskUserQuestion or of its like: the options below
-// each question, by the number that is the answer, and the questions numbered
-// where there are several.
-func (in input) question() string {
+// questions are those that a tool for questions puts to a person, with what is
+// said of each option.
+func (in input) questions() question.Question {
 	var asked []struct {
 		Question string `json:"question"`
 		Options  []struct {
@@ -256,42 +256,38 @@ func (in input) question() string {
 		} `json:"options"`
 	}
 	_ = json.Unmarshal(in.fields["questions"], &asked) // another shape has no known text
-	var lines []string
-	for i, q := range asked {
-		line := q.Question
-		if len(asked) > 1 {
-			line = fmt.Sprintf("(%d of %d) %s", i+1, len(asked), line)
-		}
-		lines = append(lines, line)
-		for k, o := range q.Options {
-			line := fmt.Sprintf("  %d. %s", k+1, o.Label)
+	if len(asked) == 0 {
+		return question.New(in.text("question", "text"))
+	}
+	var all question.Question
+	for _, q := range asked {
+		part := question.Part{Text: q.Question}
+		for _, o := range q.Options {
+			shown := o.Label
 			if o.About != "" && o.About != o.Label {
-				line += ": " + o.About
+				shown += ": " + o.About
 			}
-			lines = append(lines, line)
+			part.Options = append(part.Options, shown)
 		}
+		all.Parts = append(all.Parts, part)
 	}
-	if len(lines) == 0 {
-		return in.text("question", "text")
-	}
-	return strings.Join(lines, "\n")
+	return all
 }
 
-// Questions is how many questions the Reason of an Ask holds. The answer to
-// several is a line for each.
-func Questions(reason string) int {
-	n := 1
-	if _, err := fmt.Sscanf(reason, "(1 of %d) ", &n); err != nil || n < 1 {
-		return 1
+// Question is what a person is asked by an Ask about call, of which Reason is
+// the text.
+func (d Decision) Question(call Call) question.Question {
+	if in := parseInput(call.Input); in.questions().String() == d.Reason {
+		return in.questions()
 	}
-	return n
+	return question.New(d.Reason)
 }
 
 func (g *guard) ask(in input) Decision {
 	if g.Headless {
 		return Decision{Deny, "nobody can answer a question during this run. Decide yourself, by what the task and the code say, and name the decision in your summary; if you cannot go on without an answer: cmux blocked \"question\""}
 	}
-	q := in.question()
+	q := in.questions().String()
 	if q == "" {
 		q = "the agent asks a question"
 	}

@@ -6,10 +6,12 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"cmux/agents/guard"
+	"cmux/agents/question"
 	"cmux/dag"
 )
 
@@ -90,10 +92,10 @@ func reviewer() guard.Policy {
 	return guard.Policy{Role: dag.RoleReview, Root: root, Peers: []string{tree, peer}, Resolve: follow}
 }
 
-func object(kv ...string) json.RawMessage {
-	m := make(map[string]string)
+func object(kv ...any) json.RawMessage {
+	m := make(map[string]any)
 	for i := 0; i < len(kv); i += 2 {
-		m[kv[i]] = kv[i+1]
+		m[kv[i].(string)] = kv[i+1]
 	}
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -533,12 +535,22 @@ func BenchmarkDecide(b *testing.B) {
 }
 
 func TestQuestions(t *testing.T) {
-	for reason, want := range map[string]int{
-		"": 1, "Why?": 1, "(1 of 3) Why?\n(2 of 3) How?\n(3 of 3) Who?": 3,
-		"(1 of 0) x": 1, "(1 of -2) x": 1, "(2 of 3) x": 1, "(1 of many) x": 1, "(1 of 3": 1,
+	two := guard.Call{Tool: "AskUserQuestion", Input: object("questions", []any{
+		map[string]any{"question": "Which?", "options": []any{map[string]any{"label": "Red", "description": "like fire"}, map[string]any{"label": "Blue", "description": "Blue"}}},
+		map[string]any{"question": "How many?"},
+	})}
+	d := guard.Decide(builder(), two)
+	want := question.Question{Parts: []question.Part{{Text: "Which?", Options: []string{"Red: like fire", "Blue"}}, {Text: "How many?"}}}
+	if got := d.Question(two); d.Verdict != guard.Ask || !reflect.DeepEqual(got, want) || got.String() != d.Reason {
+		t.Errorf("%+v: %+v", d, got)
+	}
+	for _, c := range []guard.Call{
+		{Tool: "AskUserQuestion", Input: object("questions", "of another shape")},
+		{Tool: "ExitPlanMode", Input: object("plan", "1. do it")},
 	} {
-		if got := guard.Questions(reason); got != want {
-			t.Errorf("%q: %d, want %d", reason, got, want)
+		d := guard.Decide(builder(), c)
+		if got := d.Question(c); d.Verdict != guard.Ask || !reflect.DeepEqual(got, question.New(d.Reason)) {
+			t.Errorf("%s: %+v: %+v", c.Tool, d, got)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cmux/agents/agent"
+	"cmux/agents/question"
 	"cmux/agents/stdio"
 	"cmux/agents/transcript"
 	"cmux/dag"
@@ -48,7 +49,7 @@ type payload struct {
 	Action    string          `json:"action"`
 	About     string          `json:"description"`
 	Display   []display       `json:"display"`
-	Questions []question      `json:"questions"`
+	Questions []inquired      `json:"questions"`
 	Hook      hookInput       `json:"input_data"`
 	Name      string          `json:"name"`
 }
@@ -81,7 +82,7 @@ type display struct {
 	Command string `json:"command"` // shell
 }
 
-type question struct {
+type inquired struct {
 	Question string `json:"question"`
 	Options  []struct {
 		Label string `json:"label"`
@@ -140,7 +141,7 @@ func failure(e *stdio.Error, now time.Time) agent.Event {
 	}
 	switch e.Code {
 	case codeNoModel, codeUnsupported:
-		return agent.Event{What: agent.Asked, Text: "kimi has no model to work with: " + text + " (set it up with kimi, then answer go on)"}
+		return agent.Event{What: agent.Asked, Asks: question.New("kimi has no model to work with: " + text + " (set it up with kimi, then answer go on)")}
 	}
 	return stdio.Failed(text, transcript.Classify(text, now), "log in with kimi, then answer go on")
 }

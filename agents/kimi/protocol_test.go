@@ -86,7 +86,7 @@ func TestFailure(t *testing.T) {
 		{codeUnsupported, "LLM is not supported", agent.Asked},
 		{-32603, "internal error", agent.Faltered},
 	} {
-		if got := failure(&stdio.Error{Code: c.code, Message: c.text}, now); got.What != c.what || got.Text == "" {
+		if got := failure(&stdio.Error{Code: c.code, Message: c.text}, now); got.What != c.what || got.Text+got.Asks.String() == "" {
 			t.Errorf("%d %s: %+v", c.code, c.text, got)
 		}
 	}

@@ -177,7 +177,9 @@ func (h *History) attempted(n *Node, r *Record) bool {
 			}
 		}
 	case Active:
-		n.known(r)
+		if a := n.known(r); a != nil {
+			a.Asks = r.Question
+		}
 		switch {
 		case r.How == HowLeft:
 			n.Left = &Left{r.Code, r.Detail}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/question"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -19,9 +20,10 @@ type Attempt struct {
 	Began    time.Time // zero: no wrapper ever took it up
 	PID      int
 	PIDStart uint64
-	Ended    time.Time // zero: no end is known
-	End      *End      // nil while it lives and when it vanished
-	Vanished string    // how it vanished: lost, interrupted, stopped
+	Ended    time.Time          // zero: no end is known
+	End      *End               // nil while it lives and when it vanished
+	Vanished string             // how it vanished: lost, interrupted, stopped
+	Asks     *question.Question // what its agent waits for a person to answer; nil: nothing, or it is not known as data
 
 	Conversation string    // of its agent, which can be resumed; empty: none is known
 	Used         dag.Usage // as far as it is recorded

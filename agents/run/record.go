@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"cmux/agents/question"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -147,31 +148,32 @@ type Record struct {
 	Node    string    `json:"node,omitempty"`
 	Attempt int       `json:"n,omitempty"`
 
-	How          string           `json:"how,omitempty"`    // Overridden: touch, marker, approve, override; RunnerUp: start, resume, respawn
-	Detail       string           `json:"detail,omitempty"` // for people
-	PID          int              `json:"pid,omitempty"`
-	PIDStart     uint64           `json:"pid_start,omitempty"` // start time of PID, in the kernel's ticks
-	Boot         string           `json:"boot,omitempty"`      // RunnerUp: of the machine; markers seen before another boot may be gone
-	Folder       signals.Identity `json:"folder,omitzero"`     // RunnerUp: of the signals folder, to tell its removal from that of each marker
-	Launch       string           `json:"launch,omitempty"`    // RunnerUp: names the start or resume that it serves; a second one of the same launch was respawned
-	Pane         string           `json:"pane,omitempty"`
-	Activity     dag.Activity     `json:"activity,omitempty"`
-	Until        time.Time        `json:"until,omitzero"`
-	Account      string           `json:"account,omitempty"`
-	Trial        bool             `json:"trial,omitempty"`        // Started, Granted: it finds out whether the limit of its account is over
-	Code         int              `json:"code,omitempty"`         // Overridden: the code a person's marker held; Active, HowLeft: the program's
-	Cause        string           `json:"cause,omitempty"`        // Blocked: the dependency
-	Tip          string           `json:"tip,omitempty"`          // Overridden, Moved: the branch at that moment
-	Conversation string           `json:"conversation,omitempty"` // Conversed: its id
-	Used         dag.Usage        `json:"used,omitzero"`          // Used: by the attempt, in all
-	Fresh        bool             `json:"fresh,omitempty"`        // Reset: the next attempt starts from the base
-	Request      string           `json:"request,omitempty"`      // Requested: its id
-	Coded        bool             `json:"coded,omitempty"`        // Overridden: a person has typed the code that their terminal showed
-	Key          string           `json:"key,omitempty"`          // Output
-	Value        string           `json:"value,omitempty"`        // Output
-	Place        *Place           `json:"place,omitempty"`
-	End          *End             `json:"end,omitempty"`
-	Marker       *Written         `json:"marker,omitempty"`
+	How          string             `json:"how,omitempty"`      // Overridden: touch, marker, approve, override; RunnerUp: start, resume, respawn
+	Detail       string             `json:"detail,omitempty"`   // for people
+	Question     *question.Question `json:"question,omitempty"` // Active: that is to be answered, of which Detail is the text
+	PID          int                `json:"pid,omitempty"`
+	PIDStart     uint64             `json:"pid_start,omitempty"` // start time of PID, in the kernel's ticks
+	Boot         string             `json:"boot,omitempty"`      // RunnerUp: of the machine; markers seen before another boot may be gone
+	Folder       signals.Identity   `json:"folder,omitzero"`     // RunnerUp: of the signals folder, to tell its removal from that of each marker
+	Launch       string             `json:"launch,omitempty"`    // RunnerUp: names the start or resume that it serves; a second one of the same launch was respawned
+	Pane         string             `json:"pane,omitempty"`
+	Activity     dag.Activity       `json:"activity,omitempty"`
+	Until        time.Time          `json:"until,omitzero"`
+	Account      string             `json:"account,omitempty"`
+	Trial        bool               `json:"trial,omitempty"`        // Started, Granted: it finds out whether the limit of its account is over
+	Code         int                `json:"code,omitempty"`         // Overridden: the code a person's marker held; Active, HowLeft: the program's
+	Cause        string             `json:"cause,omitempty"`        // Blocked: the dependency
+	Tip          string             `json:"tip,omitempty"`          // Overridden, Moved: the branch at that moment
+	Conversation string             `json:"conversation,omitempty"` // Conversed: its id
+	Used         dag.Usage          `json:"used,omitzero"`          // Used: by the attempt, in all
+	Fresh        bool               `json:"fresh,omitempty"`        // Reset: the next attempt starts from the base
+	Request      string             `json:"request,omitempty"`      // Requested: its id
+	Coded        bool               `json:"coded,omitempty"`        // Overridden: a person has typed the code that their terminal showed
+	Key          string             `json:"key,omitempty"`          // Output
+	Value        string             `json:"value,omitempty"`        // Output
+	Place        *Place             `json:"place,omitempty"`
+	End          *End               `json:"end,omitempty"`
+	Marker       *Written           `json:"marker,omitempty"`
 }
 
 func (r *Record) encode() ([]byte, error) {

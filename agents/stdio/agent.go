@@ -10,6 +10,7 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/proc"
+	"cmux/agents/question"
 )
 
 // Driver is what a kind knows of its program's protocol.
@@ -74,7 +75,7 @@ func (a *Agent) Start(context.Context) error {
 			return
 		}
 		a.Note("the conversation did not begin: %v", err)
-		a.Tell(agent.Event{What: agent.Asked, Text: fmt.Sprintf("%s did not begin: %v (an answer makes it try again)", a.Stage.Kind, err)})
+		a.Tell(agent.Event{What: agent.Asked, Asks: question.New(fmt.Sprintf("%s did not begin: %v (an answer makes it try again)", a.Stage.Kind, err))})
 	})
 	return nil
 }

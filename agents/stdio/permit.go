@@ -6,6 +6,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
+	"cmux/agents/question"
 	"cmux/agents/transcript"
 )
 
@@ -27,8 +28,8 @@ func (s *Session) Permit(p guard.Policy, l Leave) {
 	case guard.Deny:
 		s.answered(l.Refuse(s.Ctx, d.Reason))
 	case guard.Ask:
-		s.Ask(Question{ID: l.ID, Text: "may it " + l.What + "\n(yes, or no and why)", Answer: func(ctx context.Context, text string) error {
-			yes, why := agent.Yes(text)
+		s.Ask(Question{ID: l.ID, Question: question.New("may it " + l.What + "\n(yes, or no and why)"), Answer: func(ctx context.Context, text string) error {
+			yes, why := question.Yes(text)
 			if yes {
 				return l.Allow(ctx)
 			}
@@ -76,16 +77,16 @@ func (s *Session) Inquire(p guard.Policy, q Inquiry) {
 		s.answered(q.Nobody(s.Ctx, d.Reason))
 		return
 	}
-	s.Ask(Question{ID: q.ID, Text: d.Reason, Answer: func(ctx context.Context, text string) error {
+	s.Ask(Question{ID: q.ID, Question: d.Question(q.Call), Answer: func(ctx context.Context, text string) error {
 		return q.Reply(ctx, answers(text, q.Options))
 	}})
 }
 
 // answers are those to each of the questions with these options.
 func answers(text string, options [][]string) []string {
-	all := agent.Spread(text, len(options))
+	all := question.Spread(text, len(options))
 	for i := range all {
-		all[i] = agent.Option(all[i], options[i])
+		all[i] = question.Option(all[i], options[i])
 	}
 	return all
 }
@@ -111,7 +112,7 @@ func Failed(text string, f transcript.Failure, login string) agent.Event {
 	case transcript.Limit:
 		return agent.Event{What: agent.Limited, Text: text, Until: f.Until}
 	case transcript.Auth:
-		return agent.Event{What: agent.Asked, Text: "the model refuses the account: " + text + " (" + login + ")"}
+		return agent.Event{What: agent.Asked, Asks: question.New("the model refuses the account: " + text + " (" + login + ")")}
 	}
 	return agent.Event{What: agent.Faltered, Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
 }

@@ -7,12 +7,13 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/event"
+	"cmux/agents/question"
 )
 
 // Question is something that the program waits to have decided by a person.
 type Question struct {
+	question.Question
 	ID     string // names it in Withdraw
-	Text   string
 	Answer func(ctx context.Context, text string) error
 }
 
@@ -32,9 +33,9 @@ func (s *Session) put() {
 	}
 	q := s.asked[0]
 	s.shown = q
-	s.Stage.Show(event.Event{Kind: event.Question, Text: q.Text})
+	s.Stage.Show(event.Event{Kind: event.Question, Text: q.String()})
 	fmt.Fprintf(s.Stage.Out, "── answer here, or: cmux agents answer %s TEXT\n", s.Stage.Name)
-	s.Tell(agent.Event{What: agent.Asked, Text: q.Text, Shown: true})
+	s.Tell(agent.Event{What: agent.Asked, Asks: q.Question, Shown: true})
 }
 
 // Resolve gives the open question its answer, if there is one.

@@ -14,6 +14,7 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/proc"
+	"cmux/agents/question"
 	"cmux/agents/run"
 	"cmux/dag"
 )
@@ -53,7 +54,7 @@ func (a *front) Hook(event string, _ json.RawMessage) ([]agent.Event, agent.Hook
 		}
 		return []agent.Event{{What: agent.TurnEnded, Hold: true}}, agent.HookReply{}, nil
 	case "Ask":
-		return []agent.Event{{What: agent.Asked, Text: "which?", Hold: true}}, agent.HookReply{}, nil
+		return []agent.Event{{What: agent.Asked, Asks: question.New("which?"), Hold: true}}, agent.HookReply{}, nil
 	}
 	return nil, agent.HookReply{Stdout: "heard"}, nil
 }

@@ -1,4 +1,4 @@
-package agent
+package question
 
 import (
 	"strconv"

@@ -1,0 +1,51 @@
+// Package question says what an agent asks a person, and what the answers mean:
+// as data, so that whoever shows it need not read it out of a text. It is pure.
+package question
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Question is what is put to a person at once.
+type Question struct {
+	Parts  []Part `json:"parts"`             // at least one; the answer to several has a line for each
+	InPane bool   `json:"in_pane,omitempty"` // only keys pressed in the agent's pane can answer it
+}
+
+// Part is one question.
+type Part struct {
+	Text    string   `json:"text"`
+	Options []string `json:"options,omitempty"` // as they are shown: a number stands for the one in that place, from 1 on
+}
+
+// New is a question of one part.
+func New(text string, options ...string) Question {
+	return Question{Parts: []Part{{text, options}}}
+}
+
+// InPane is a question that only keys pressed in the agent's pane can answer.
+func InPane(text string) Question {
+	q := New(text)
+	q.InPane = true
+	return q
+}
+
+// String is the question as a person is shown it: the options numbered below the
+// text, the parts numbered where there are several.
+func (q Question) String() string {
+	var b strings.Builder
+	for i, p := range q.Parts {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if len(q.Parts) > 1 {
+			fmt.Fprintf(&b, "(%d of %d) ", i+1, len(q.Parts))
+		}
+		b.WriteString(p.Text)
+		for k, o := range p.Options {
+			fmt.Fprintf(&b, "\n  %d. %s", k+1, o)
+		}
+	}
+	return b.String()
+}
