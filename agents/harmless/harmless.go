@@ -204,41 +204,51 @@ func (w *Writer) take(p []byte) int {
 		}
 		return 1
 	case control:
-		switch {
-		case 0x20 <= c && c < 0x40:
-			if len(w.held) <= maxParameters {
-				w.held = append(w.held, c)
-			}
-			return 1
-		case 0x40 <= c && c < 0x7f:
-			if c == 'm' {
-				w.style(string(w.held))
-			}
-			w.state, w.held = ground, w.held[:0]
-			return 1
-		}
-		// Cut off by something else, which stands for itself.
-		w.state, w.held = ground, w.held[:0]
-		return 0
+		return w.control(c)
 	case command:
-		switch c {
-		case 0x07, 0x18, 0x1a:
-			w.state = ground
-		case 0x1b:
-			w.state = commandST
-		case '\n':
-			// No terminal string holds a line's end that anybody means; the text
-			// behind one that never ends must not be lost.
-			w.state = ground
-			return 0
-		}
-		return 1
+		return w.command(c)
 	case commandST:
 		w.state = escape
 		if c == '\\' {
 			w.state = ground
 			return 1
 		}
+		return 0
+	}
+	return 1
+}
+
+// control takes a byte of a control sequence.
+func (w *Writer) control(c byte) int {
+	switch {
+	case 0x20 <= c && c < 0x40:
+		if len(w.held) <= maxParameters {
+			w.held = append(w.held, c)
+		}
+		return 1
+	case 0x40 <= c && c < 0x7f:
+		if c == 'm' {
+			w.style(string(w.held))
+		}
+		w.state, w.held = ground, w.held[:0]
+		return 1
+	}
+	// Cut off by something else, which stands for itself.
+	w.state, w.held = ground, w.held[:0]
+	return 0
+}
+
+// command takes a byte of a string that a terminal would obey.
+func (w *Writer) command(c byte) int {
+	switch c {
+	case 0x07, 0x18, 0x1a:
+		w.state = ground
+	case 0x1b:
+		w.state = commandST
+	case '\n':
+		// No terminal string holds a line's end that anybody means; the text
+		// behind one that never ends must not be lost.
+		w.state = ground
 		return 0
 	}
 	return 1

@@ -77,93 +77,100 @@ type Line struct {
 	Signs   []Sign
 }
 
+// line is a line of a transcript as it is written.
+type line struct {
+	Type      string           `json:"type"`
+	Subtype   string           `json:"subtype"`
+	Timestamp anyTime          `json:"timestamp"`
+	Sidechain bool             `json:"isSidechain"`
+	Meta      bool             `json:"isMeta"`
+	Summary   bool             `json:"isCompactSummary"`
+	APIError  bool             `json:"isApiErrorMessage"`
+	Message   lenient[message] `json:"message"`
+
+	Text       lenient[string] `json:"content"`   // of type system and queue-operation
+	Operation  lenient[string] `json:"operation"` // of type queue-operation
+	Ending     json.RawMessage `json:"promptSubmitEnding"`
+	Attachment lenient[struct {
+		Type   string  `json:"type"`
+		Prompt content `json:"prompt"`
+	}] `json:"attachment"`
+}
+
 // ParseLine reads one line of a transcript. A line of a type that is not known
 // is empty; one that is no JSON object is an error.
 func ParseLine(b []byte) (Line, error) {
-	var l struct {
-		Type      string           `json:"type"`
-		Subtype   string           `json:"subtype"`
-		Timestamp anyTime          `json:"timestamp"`
-		Sidechain bool             `json:"isSidechain"`
-		Meta      bool             `json:"isMeta"`
-		Summary   bool             `json:"isCompactSummary"`
-		APIError  bool             `json:"isApiErrorMessage"`
-		Message   lenient[message] `json:"message"`
-
-		Text       lenient[string] `json:"content"`   // of type system and queue-operation
-		Operation  lenient[string] `json:"operation"` // of type queue-operation
-		Ending     json.RawMessage `json:"promptSubmitEnding"`
-		Attachment lenient[struct {
-			Type   string  `json:"type"`
-			Prompt content `json:"prompt"`
-		}] `json:"attachment"`
-	}
+	var l line
 	if err := json.Unmarshal(b, &l); err != nil {
 		return Line{}, err
 	}
+	read := Line{Signs: l.signs(), Events: l.events()}
+	if m := l.Message.v; l.Type == "assistant" && !l.failed() {
+		read.Message = m.ID
+		if m.Usage != nil {
+			read.Usage = m.Usage.usage()
+		}
+	}
+	for i := range read.Signs {
+		read.Signs[i].At = l.Timestamp.Time
+	}
+	for i := range read.Events {
+		read.Events[i].At = l.Timestamp.Time
+	}
+	return read, nil
+}
+
+// failed reports whether it is no answer of the model's.
+func (l *line) failed() bool { return l.APIError || l.Message.v.Model == synthetic }
+
+// signs are what the line tells of what the program does.
+func (l *line) signs() []Sign {
 	m := l.Message.v
-	var line Line
 	switch l.Type {
 	case "assistant":
-		if !l.APIError && m.Model != synthetic {
-			line.Signs = m.called()
+		if !l.failed() {
+			return m.called()
 		}
 	case "user":
-		line.Signs = m.ran()
+		signs := m.ran()
 		if text := m.Content.text(); text != "" && !l.Sidechain && !l.Summary {
-			line.Signs = append(line.Signs, Sign{What: Read, Text: text})
+			signs = append(signs, Sign{What: Read, Text: text})
 		}
+		return signs
 	case "attachment":
 		if a := l.Attachment.v; a.Type == "queued_command" && !l.Sidechain {
-			line.Signs = []Sign{{What: Read, Text: a.Prompt.text()}}
+			return []Sign{{What: Read, Text: a.Prompt.text()}}
 		}
 	case "queue-operation":
 		switch l.Operation.v {
 		case "enqueue":
-			line.Signs = []Sign{{What: Queued, Text: l.Text.v}}
+			return []Sign{{What: Queued, Text: l.Text.v}}
 		case "dequeue", "remove":
-			line.Signs = []Sign{{What: Unqueued, Text: l.Text.v}}
+			return []Sign{{What: Unqueued, Text: l.Text.v}}
 		}
 	case "system":
 		if !l.Sidechain {
-			line.Signs = system(l.Subtype, l.Text.v, len(l.Ending) > 0)
+			return system(l.Subtype, l.Text.v, len(l.Ending) > 0)
 		}
 	}
-	for i := range line.Signs {
-		line.Signs[i].At = l.Timestamp.Time
+	return nil
+}
+
+// events are what happened in the agent, as the line tells it.
+func (l *line) events() []event.Event {
+	m := l.Message.v
+	switch {
+	case l.Sidechain:
+	case l.Type == "assistant" && l.APIError:
+		return []event.Event{{Kind: event.RequestFailed, Text: m.Content.text()}}
+	case l.Type == "assistant" && !l.failed() && !l.Meta: // else such as "No response requested."
+		return m.assistant()
+	case l.Type == "user" && !l.Meta && !l.Summary:
+		return m.user()
+	case l.Type == "system" && l.Subtype == "compact_boundary":
+		return []event.Event{{Kind: event.Compacted}}
 	}
-	switch l.Type {
-	case "assistant":
-		switch {
-		case l.APIError || m.Model == synthetic:
-			if !l.Sidechain {
-				line.Events = []event.Event{{Kind: event.RequestFailed, Text: m.Content.text()}}
-				if !l.APIError { // such as "No response requested."
-					line.Events = nil
-				}
-			}
-		default:
-			line.Message = m.ID
-			if m.Usage != nil {
-				line.Usage = m.Usage.usage()
-			}
-			if !l.Sidechain && !l.Meta {
-				line.Events = m.assistant()
-			}
-		}
-	case "user":
-		if !l.Sidechain && !l.Meta && !l.Summary {
-			line.Events = m.user()
-		}
-	case "system":
-		if l.Subtype == "compact_boundary" && !l.Sidechain {
-			line.Events = []event.Event{{Kind: event.Compacted}}
-		}
-	}
-	for i := range line.Events {
-		line.Events[i].At = l.Timestamp.Time
-	}
-	return line, nil
+	return nil
 }
 
 func (m *message) assistant() []event.Event {

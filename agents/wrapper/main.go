@@ -17,6 +17,7 @@ import (
 	"cmux/agents/origin"
 	"cmux/agents/proc"
 	"cmux/agents/run"
+	"cmux/dag"
 	"cmux/signals"
 )
 
@@ -77,29 +78,14 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	if err != nil {
 		return ExitError, err
 	}
-	var lock *signals.Lock
-	err = patiently(ctx, o, func() (err error) {
-		lock, err = signals.TryLock(r.NodeLock(o.Node))
-		return err
-	})
+	lock, err := o.lock(ctx, r)
 	if err != nil {
 		return ExitError, err
 	}
 	defer lock.Unlock()
-	spec, err := r.ReadSpec(o.Node, o.Attempt)
+	spec, node, err := o.specified(r)
 	if err != nil {
 		return ExitError, err
-	}
-	node := spec.Def
-	if node == nil || node.HasTree() { // which the graph says how to prepare
-		if err := r.LoadGraph(); err != nil {
-			return ExitError, err
-		}
-		i := r.Plan.Graph.Index(o.Node)
-		if i < 0 {
-			return ExitError, fmt.Errorf("run %s has no node of that name", r.Plan.ID)
-		}
-		node = &r.Plan.Graph.Nodes[i]
 	}
 	env, err := r.Env()
 	if err != nil {
@@ -110,23 +96,11 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		return ExitError, err
 	}
 	defer book.Close()
-	var srv *server
-	err = patiently(ctx, o, func() (err error) {
-		srv, err = listen(ctx, r.Socket(o.Node), &door{run: r, own: origin.Attempt{Node: o.Node, N: o.Attempt}, record: func(rec run.Record) error {
-			return book.Append(context.WithoutCancel(ctx), rec)
-		}})
-		return err
-	})
+	srv, err := o.listen(ctx, r, book)
 	if err != nil {
 		return ExitError, err
 	}
-	closed := false
-	closeServer := func() {
-		if !closed {
-			closed = true
-			srv.close()
-		}
-	}
+	closeServer := sync.OnceValue(srv.close)
 	defer closeServer()
 	spawner, err := proc.NewSpawner()
 	if err != nil {
@@ -141,8 +115,7 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	}
 	book.Full = whileFull(ctx, o)
 	resized := make(chan struct{}, 1)
-	unwatch := watch(cancel, spawner, srv, resized, spec.Headless)
-	defer unwatch()
+	defer watch(cancel, spawner, srv, resized, spec.Headless)()
 
 	self, err := proc.Self()
 	if err != nil {
@@ -163,22 +136,11 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		Inbox:  srv.inbox, Live: o.Out, Socket: r.Socket(o.Node), Pane: pane, Limits: o.Limits,
 	}
 	if !spec.Headless {
-		job.Live = nil
-		job.Terminal = &agent.Terminal{In: o.In, Out: o.Out, Term: os.Getenv("TERM"), Resized: resized, Pane: pane}
-		job.Terminal.Tmux, _, _ = strings.Cut(os.Getenv("TMUX"), ",")
+		job.Live, job.Terminal = nil, o.terminal(pane, resized)
 	}
 	end, err := attempt.Run(ctx, job)
-	// Whatever is left in a session and an environment of its own has fallen to
-	// this process. It goes before anybody learns that the attempt is over.
-	if left, e := spawner.EndOrphans(write, o.Limits.Patience()); len(left) > 0 || e != nil {
-		detail := "ended what the attempt left running in the background: " + proc.Names(left)
-		if e != nil {
-			detail = "processes of the attempt could not be ended: " + e.Error()
-		}
-		fmt.Fprintf(o.Out, "── %s: %s ──\n", o.Node, detail)
-		if e := book.Append(write, run.Record{Type: run.Noted, Node: o.Node, Attempt: o.Attempt, Detail: detail}); e != nil {
-			return ExitError, errors.Join(err, e)
-		}
+	if e := o.endOrphans(write, spawner, book); e != nil {
+		return ExitError, errors.Join(err, e)
 	}
 	if errors.Is(err, attempt.ErrInterrupted) {
 		// Recorded before the connections close: whoever stopped it goes by them.
@@ -191,12 +153,79 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	if err != nil {
 		return ExitError, err
 	}
-	err = book.Commit(write, run.Record{Type: run.AttemptEnd, Node: o.Node, Attempt: o.Attempt, End: &end})
+	return o.commit(write, r, book, &end, began)
+}
+
+// lock is the proof that the attempt lives.
+func (o Options) lock(ctx context.Context, r *run.Run) (lock *signals.Lock, err error) {
+	err = patiently(ctx, o, func() (err error) {
+		lock, err = signals.TryLock(r.NodeLock(o.Node))
+		return err
+	})
+	return lock, err
+}
+
+func (o Options) listen(ctx context.Context, r *run.Run, book *run.Book) (srv *server, err error) {
+	err = patiently(ctx, o, func() (err error) {
+		srv, err = listen(ctx, r.Socket(o.Node), &door{run: r, own: origin.Attempt{Node: o.Node, N: o.Attempt}, record: func(rec run.Record) error {
+			return book.Append(context.WithoutCancel(ctx), rec)
+		}})
+		return err
+	})
+	return srv, err
+}
+
+// terminal is the pane that this process runs in.
+func (o Options) terminal(pane string, resized <-chan struct{}) *agent.Terminal {
+	t := &agent.Terminal{In: o.In, Out: o.Out, Term: os.Getenv("TERM"), Resized: resized, Pane: pane}
+	t.Tmux, _, _ = strings.Cut(os.Getenv("TMUX"), ",")
+	return t
+}
+
+// specified is what the attempt is started with, and its node.
+func (o Options) specified(r *run.Run) (*run.Spec, *dag.Node, error) {
+	spec, err := r.ReadSpec(o.Node, o.Attempt)
+	if err != nil {
+		return nil, nil, err
+	}
+	if node := spec.Def; node != nil && !node.HasTree() {
+		return spec, node, nil
+	}
+	// The graph says how to prepare a tree.
+	if err := r.LoadGraph(); err != nil {
+		return nil, nil, err
+	}
+	i := r.Plan.Graph.Index(o.Node)
+	if i < 0 {
+		return nil, nil, fmt.Errorf("run %s has no node of that name", r.Plan.ID)
+	}
+	return spec, &r.Plan.Graph.Nodes[i], nil
+}
+
+// endOrphans ends what is left in a session and an environment of its own, which
+// has fallen to this process. It goes before anybody learns that the attempt is
+// over.
+func (o Options) endOrphans(ctx context.Context, spawner *proc.Spawner, book *run.Book) error {
+	left, err := spawner.EndOrphans(ctx, o.Limits.Patience())
+	if len(left) == 0 && err == nil {
+		return nil
+	}
+	detail := "ended what the attempt left running in the background: " + proc.Names(left)
+	if err != nil {
+		detail = "processes of the attempt could not be ended: " + err.Error()
+	}
+	fmt.Fprintf(o.Out, "── %s: %s ──\n", o.Node, detail)
+	return book.Append(ctx, run.Record{Type: run.Noted, Node: o.Node, Attempt: o.Attempt, Detail: detail})
+}
+
+// commit records the end with its marker, and returns that as the exit code.
+func (o Options) commit(ctx context.Context, r *run.Run, book *run.Book, end *run.End, began time.Time) (code int, err error) {
+	err = book.Commit(ctx, run.Record{Type: run.AttemptEnd, Node: o.Node, Attempt: o.Attempt, End: end})
 	if err == nil {
 		// Without it a wrapper started twice for one attempt finds nothing to do.
 		err = r.DropSpec(o.Node, o.Attempt)
 	}
-	fmt.Fprintf(o.Out, "── %s: %s after %s, log: %s ──\n", o.Node, endText(&end), since(began), r.Log(o.Node))
+	fmt.Fprintf(o.Out, "── %s: %s after %s, log: %s ──\n", o.Node, endText(end), since(began), r.Log(o.Node))
 	if err != nil {
 		return ExitError, err
 	}

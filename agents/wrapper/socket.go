@@ -124,6 +124,28 @@ func (s *server) admit(c net.Conn) bool {
 	return true
 }
 
+// readAhead reads requests until one cannot be read, or left is closed. They are
+// read ahead so that the end of the connection is seen while one is waiting for
+// its reply.
+func readAhead(c net.Conn, requests chan<- request, left <-chan struct{}) error {
+	dec := json.NewDecoder(c)
+	for {
+		var q request
+		err := dec.Decode(&q.raw)
+		if err == nil {
+			err = json.Unmarshal(q.raw, &q.Message)
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case requests <- q:
+		case <-left:
+			return nil
+		}
+	}
+}
+
 func (s *server) serve(c net.Conn) {
 	defer s.conns.Done()
 	defer func() {
@@ -134,27 +156,11 @@ func (s *server) serve(c net.Conn) {
 	}()
 	from := s.door.whose(c)
 	enc := json.NewEncoder(c)
-	// Requests are read ahead, so that the end of the connection is seen while
-	// one is waiting for its reply.
 	requests, gone, left := make(chan request), make(chan struct{}), make(chan struct{})
 	var fault error
 	go func() {
 		defer close(gone)
-		dec := json.NewDecoder(c)
-		for {
-			var q request
-			if fault = dec.Decode(&q.raw); fault == nil {
-				fault = json.Unmarshal(q.raw, &q.Message)
-			}
-			if fault != nil {
-				return
-			}
-			select {
-			case requests <- q:
-			case <-left:
-				return
-			}
-		}
+		fault = readAhead(c, requests, left)
 	}()
 	defer func() { c.Close(); close(left); <-gone }()
 	for {
