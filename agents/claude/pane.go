@@ -178,17 +178,8 @@ func (a *instance) awaitPrompt(ctx context.Context, p *pane, usable func(draft s
 		if err != nil {
 			return s, err
 		}
-		var hinders string
-		switch {
-		case !reachable:
-			hinders = "its pane is in copy mode: q leaves it"
-		case s.Dialog != "":
-			hinders = "a dialog (" + s.Dialog + ") is open in its pane: answer or close it there"
-		case !s.Prompt:
-			hinders = "its pane shows no prompt"
-		case !usable(s.Draft):
-			hinders = "a line is begun in its prompt: send or clear it there"
-		default:
+		hinders := s.hinders(reachable, usable)
+		if hinders == "" {
 			return s, nil
 		}
 		if !told && time.Since(began) > hindered {

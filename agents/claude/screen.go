@@ -15,6 +15,24 @@ type screen struct {
 	Dialog string // the dialog that is open: permission, question, trust, key, bypass, login, auto or other; empty: none
 }
 
+// hinders says what keeps text from being typed while the screen is this, and
+// what a person can do about it; empty: it is safe. reachable says that keys
+// reach the program, usable whether what stands in the prompt may be sent as it
+// is. A screen that is not known is never safe.
+func (s screen) hinders(reachable bool, usable func(draft string) bool) string {
+	switch {
+	case !reachable:
+		return "its pane is in copy mode: q leaves it"
+	case s.Dialog != "":
+		return "a dialog (" + s.Dialog + ") is open in its pane: answer or close it there"
+	case !s.Prompt:
+		return "its pane shows no prompt"
+	case !usable(s.Draft):
+		return "a line is begun in its prompt: send or clear it there"
+	}
+	return ""
+}
+
 // cell is one character of the screen.
 type cell struct {
 	r             rune
