@@ -32,7 +32,7 @@ func TestForms(t *testing.T) {
 		}
 		for i := range rapid.IntRange(1, 5).Draw(t, "nodes") {
 			n := Node{
-				Name: fmt.Sprintf("n%d", i), Agent: rapid.SampledFrom(defaultKinds()).Draw(t, "agent"),
+				Name: fmt.Sprintf("n%d", i), Agent: rapid.SampledFrom(Kinds()).Draw(t, "agent"),
 				Role:    rapid.SampledFrom([]Role{RoleBuild, RoleReview, RoleGate}).Draw(t, "role"),
 				Task:    "t" + free.Draw(t, "task"),
 				Context: maybe(path).Draw(t, "context"), When: rapid.SampledFrom([]Join{AllSuccess, AllDone, OneSuccess}).Draw(t, "when"),
@@ -48,6 +48,9 @@ func TestForms(t *testing.T) {
 				if rapid.Bool().Draw(t, "dependency") {
 					n.DependsOn = append(n.DependsOn, fmt.Sprintf("n%d", j))
 				}
+			}
+			if n.Agent == KindACP {
+				n.Command = append([]string{"p" + line.Draw(t, "program")}, maybe(line).Draw(t, "arguments")...)
 			}
 			if n.Role != RoleGate {
 				n.Scope = maybe(path).Draw(t, "scope")

@@ -42,6 +42,9 @@ const (
 	ApproveCode Approval = "code" // a code, shown and typed in a terminal of the person's
 )
 
+// KindACP is the agent kind whose nodes say themselves what to run, in Command.
+const KindACP = "acp"
+
 // KindCommand is the agent kind that runs the task with sh -c.
 const KindCommand = "command"
 
@@ -80,7 +83,7 @@ type Notify struct {
 type Node struct {
 	Name           string            `json:"name"`
 	Branch         string            `json:"branch,omitempty"` // empty for review and gate
-	Agent          string            `json:"agent"`            // kind: command, claude, codex, kimi
+	Agent          string            `json:"agent"`            // kind, such as command or claude
 	Role           Role              `json:"role"`
 	Task           string            `json:"task,omitempty"` // task_file is read into it
 	TaskFile       string            `json:"task_file,omitempty"`
@@ -100,6 +103,7 @@ type Node struct {
 	AutoAccept     bool              `json:"auto_accept,omitempty"`
 	Account        string            `json:"account"` // what a usage limit pauses
 	Model          string            `json:"model,omitempty"`
+	Command        []string          `json:"command,omitempty"` // of agent: acp
 	Env            map[string]string `json:"env,omitempty"`
 	OnComplete     []string          `json:"on_complete,omitempty"`
 	Budget         Budget            `json:"budget,omitzero"`

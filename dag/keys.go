@@ -204,8 +204,11 @@ func agentFields(kinds []string) []field[Node] {
 			doc: "The branch the agent works on. One that exists is continued."},
 			func(n *Node) *string { return &n.Branch }, safeBranch),
 		choiceField(key{name: "agent", def: "claude", example: "agent: command", allowed: kinds,
-			doc: "The kind of agent. `command` runs the task with `sh -c`."},
+			doc: "The kind of agent. `command` runs the task with `sh -c`; `acp` runs the program that the key `command` names."},
 			func(n *Node) *string { return &n.Agent }),
+		listField(key{name: "command", example: "command: [qwen, --acp]",
+			doc: "The program of `agent: acp` and its arguments, a list entry each: any that speaks the Agent Client Protocol on its standard input and output. No shell is involved. Only `agent: acp` may have it, and needs it."},
+			func(n *Node) *[]string { return &n.Command }, oneLine),
 		choiceField(key{name: "role", def: "build", example: "role: review",
 			allowed: []string{string(RoleBuild), string(RoleReview), string(RoleMerge), string(RoleGate)},
 			doc:     "`build` works in a worktree and on a branch of its own; `review` reads what its dependencies made, at the project root; `merge` brings its dependencies' branches into its own; `gate` waits for a person."},
@@ -426,6 +429,19 @@ func (p *parser) readAgents(g *Graph, n *yaml.Node) {
 			}
 			node.Approve = ""
 		}
+		p.checkCommand(node, p.sources[i])
+	}
+}
+
+// checkCommand looks whether the node has a command of its program, and may.
+func (p *parser) checkCommand(node *Node, src source) {
+	switch {
+	case node.Agent == KindACP && node.UsesModel() && len(node.Command) == 0 && !src.unread("command"):
+		p.fault(src.at, "write the program and its arguments, as in command: [qwen, --acp]", "agent: acp needs a command")
+	case node.Agent != KindACP && src.has("command"):
+		p.fault(src.where("command"), "say agent: acp, or remove it; what agent: command runs is its task", "command is for agent: acp, and this is %s", node.Agent)
+	case node.Agent != KindACP:
+		node.Command = nil
 	}
 }
 

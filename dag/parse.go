@@ -22,7 +22,7 @@ const (
 
 // ParseOptions is what Parse needs to know of the world.
 type ParseOptions struct {
-	// Kinds are the agent kinds there are; nil: claude, codex, kimi, command.
+	// Kinds are the agent kinds there are; nil: those of a released binary.
 	Kinds []string
 	// ReadFile reads a task_file by its path as written; nil refuses task_file.
 	ReadFile func(path string) ([]byte, error)
@@ -31,7 +31,10 @@ type ParseOptions struct {
 	Account func(n *Node) string
 }
 
-func defaultKinds() []string { return []string{"claude", "codex", "kimi", KindCommand} }
+// Kinds are the agent kinds of a released binary.
+func Kinds() []string {
+	return []string{"claude", "codex", "kimi", "qwen", "opencode", "gemini", KindACP, KindCommand}
+}
 
 // Fault is one thing wrong with a configuration: where it stands (1-based, in
 // characters), what it is, and what to do about it (may be empty).
@@ -72,7 +75,7 @@ func (fs Faults) Error() string {
 // is linear in the size of src.
 func Parse(name string, src []byte, opts ParseOptions) (*Graph, []Warning, error) {
 	if opts.Kinds == nil {
-		opts.Kinds = defaultKinds()
+		opts.Kinds = Kinds()
 	}
 	p := &parser{
 		file: name, opts: opts,

@@ -40,7 +40,7 @@ func rootKeys() []key {
 
 func agentKeys() []key {
 	var keys []key
-	for _, f := range agentFields(defaultKinds()) {
+	for _, f := range agentFields(Kinds()) {
 		keys = append(keys, f.key)
 	}
 	return keys

@@ -140,6 +140,9 @@ func TestKeyExamples(t *testing.T) {
 		if k.name == "approve" {
 			src += "    role: gate\n"
 		}
+		if k.name == "command" {
+			src += "    agent: acp\n"
+		}
 		check(k, src)
 	}
 }

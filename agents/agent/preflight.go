@@ -5,8 +5,9 @@ type Setup struct {
 	Env        []string // that the run is frozen with
 	Root       string   // the project's; its worktrees inherit its trust. Empty: there is none
 	Headless   bool
-	AutoAccept bool // some node has it
-	Asks       bool // some node has not
+	AutoAccept bool     // some node has it
+	Asks       bool     // some node has not
+	Programs   []string // that nodes name themselves, for a kind that leaves it to them
 }
 
 // Problem is something that would keep a kind's program from working

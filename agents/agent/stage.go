@@ -32,7 +32,8 @@ type Stage struct {
 	Conversation string    // to go on in; empty: a new one
 	Counted      dag.Usage // of Conversation, by whoever was there before
 
-	Model      string // empty: the program's own choice
+	Command    []string // of the program, for a kind that leaves it to its nodes
+	Model      string   // empty: the program's own choice
 	AutoAccept bool
 	Review     bool          // it may read alone
 	Verdict    time.Duration // how long the checks of a turn may take at most

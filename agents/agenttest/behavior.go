@@ -212,6 +212,17 @@ func (s *stage) fails() {
 		Part{Acts: []Act{work, Fail{}}},
 		Part{On: "The call of the model failed", Acts: []Act{Fail{}}})
 	s.begins()
+	if s.pane && s.subject.Lasting {
+		s.Becomes("needs input")
+		if a := s.Last(run.Active); a.Detail == "" {
+			s.t.Error("a person is not told what failed")
+		}
+		if err := s.Dial().Cancel(s.t.Context()); err != nil {
+			s.t.Fatal(err)
+		}
+		s.ends()
+		return
+	}
 	if end := s.ends(); end.Outcome != dag.Failed || end.Detail == "" && end.Exit == 0 {
 		s.t.Errorf("%+v", *end)
 	}

@@ -18,6 +18,9 @@ type Subject struct {
 	Play func(t testing.TB, base string, play Play) Player
 	// Question is what the agent asks with Ask.
 	Question Question
+	// Lasting says that Fail is what will fail again, however long is waited: in
+	// a pane a person is asked.
+	Lasting bool
 	// Node is what nodes of the kind need beside; nil: nothing.
 	Node func(*dag.Node)
 }

@@ -127,7 +127,7 @@ func (a *attempt) run() (run.End, error) {
 	a.out.log = log
 	a.stage = &agent.Stage{
 		Name: a.node.Name, Kind: a.node.Agent, Dir: a.spec.Place.Dir, Tree: a.spec.Place.Tree, Env: env,
-		Task: a.node.Task, Resumption: prompt.Resumed, Model: a.node.Model, AutoAccept: a.node.AutoAccept,
+		Task: a.node.Task, Resumption: prompt.Resumed, Command: a.node.Command, Model: a.node.Model, AutoAccept: a.node.AutoAccept,
 		Review: a.node.Role == dag.RoleReview, Verdict: time.Duration(len(a.node.Verify)) * time.Duration(a.node.VerifyTimeout),
 		Binary: a.job.Run.Binary(), Files: agent.Files{Dir: a.job.Run.NodeDir(a.node.Name), N: a.spec.Attempt},
 		Terminal: a.job.Terminal, Out: a.out, Tell: a.tell,

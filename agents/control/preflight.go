@@ -68,6 +68,9 @@ func kindsOf(g *dag.Graph) []use {
 		}
 		s := &all[k].setup
 		s.AutoAccept, s.Asks = s.AutoAccept || n.AutoAccept, s.Asks || !n.AutoAccept
+		if len(n.Command) > 0 && !slices.Contains(s.Programs, n.Command[0]) {
+			s.Programs = append(s.Programs, n.Command[0])
+		}
 	}
 	slices.SortFunc(all, func(a, b use) int { return strings.Compare(a.kind, b.kind) })
 	return all

@@ -59,10 +59,9 @@ type instance struct {
 	greeted bool   // initialize was answered
 
 	mu        sync.Mutex
-	calls     map[string]call      // by id, until their result
-	streaming string               // id of the call whose arguments still come
-	piece     event.Kind           // of said
-	said      strings.Builder      // of a text or thought that still comes
+	calls     map[string]call // by id, until their result
+	streaming string          // id of the call whose arguments still come
+	speech    stdio.Speech
 	counted   map[string]dag.Usage // by message
 	uncounted dag.Usage            // of steps without an id
 	replaying bool
@@ -169,7 +168,7 @@ func (a *instance) Steer(ctx context.Context, text string) (taken bool, err erro
 
 // Prompt implements stdio.Driver.
 func (a *instance) Prompt(ctx context.Context, text string) error {
-	return a.RunTurn(ctx, "prompt", object{"user_input": text}, a.turnOver)
+	return a.RunTurn(ctx, "prompt", object{"user_input": text}, nil, a.turnOver)
 }
 
 // Cancel implements stdio.Driver.
@@ -292,21 +291,19 @@ func (a *instance) part(p payload) {
 	default:
 		return
 	}
-	if kind != a.piece || a.streaming != "" {
+	if a.streaming != "" {
 		a.flush()
 	}
-	a.piece = kind
-	a.said.WriteString(text)
+	if a.speech.Add(a.Stage, kind, text) {
+		a.Tell(agent.Event{What: agent.Worked})
+	}
 }
 
 // flush shows what came in pieces. It needs the lock.
 func (a *instance) flush() {
-	if text := a.said.String(); strings.TrimSpace(text) != "" {
-		a.Stage.Show(event.Event{Kind: a.piece, Text: text})
+	if a.speech.Flush(a.Stage) {
 		a.Tell(agent.Event{What: agent.Worked})
 	}
-	a.said.Reset()
-	a.piece = ""
 	if c, ok := a.calls[a.streaming]; ok && !c.shown {
 		c.shown = true
 		a.calls[a.streaming] = c

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/acp"
 	"cmux/agents/agent"
 	"cmux/agents/claude"
 	"cmux/agents/codex"
@@ -18,7 +19,7 @@ import (
 )
 
 // known are the kinds, in the order of the docs.
-var known = []func() agent.Kind{claude.Kind, codex.Kind, kimi.Kind, command.Kind}
+var known = []func() agent.Kind{claude.Kind, codex.Kind, kimi.Kind, acp.Qwen, acp.OpenCode, acp.Gemini, acp.Kind, command.Kind}
 
 // All are the kinds of a released binary.
 func All() agent.Kinds {
@@ -126,7 +127,7 @@ func Markdown() string {
 	}{
 		{"program", func(c agent.Capability) string {
 			if c.Program == "" {
-				return "`sh`"
+				return "see headless"
 			}
 			return "`" + c.Program + "`"
 		}},

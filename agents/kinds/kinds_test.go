@@ -2,7 +2,9 @@ package kinds_test
 
 import (
 	"flag"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,10 +51,9 @@ func TestAll(t *testing.T) {
 			t.Errorf("%s: %+v", c.Name, k)
 		}
 	}
-	for _, name := range []string{"claude", "codex", "kimi", "command"} { // as the configuration knows them
-		if _, ok := all[name]; !ok {
-			t.Errorf("%s is missing", name)
-		}
+	// As the configuration knows them, and its schema.
+	if got := slices.Sorted(maps.Keys(all)); !slices.Equal(got, slices.Sorted(slices.Values(dag.Kinds()))) {
+		t.Errorf("package dag knows %q, and there are %q", dag.Kinds(), got)
 	}
 }
 

@@ -58,18 +58,31 @@ func Prepare(dir, url, path string, projects ...string) (*Home, error) {
 		fmt.Fprintf(&toml, "\n[projects.%q]\ntrust_level = \"trusted\"\n", p)
 	}
 	for name, content := range map[string]object{
-		".claude.json": {
+		// What it does beside its work would ask the model beside the script.
+		".qwen/settings.json": {"memory": object{"enableManagedAutoMemory": false, "enableManagedAutoDream": false}, "general": object{"enableAutoUpdate": false},
+			"model": object{"generationConfig": object{"maxRetries": 0}}}, // by default it waits for minutes
+		".config/opencode/opencode.json": {
+			"provider": object{"modeltest": object{"npm": "@ai-sdk/openai-compatible", "name": "modeltest",
+				"options": object{"baseURL": url + "/v1", "apiKey": key},
+				"models":  object{"fake": object{"name": "fake", "limit": object{"context": 1_000_000, "output": 32_000}}}}},
+			"model": "modeltest/fake", "autoupdate": false, "share": "disabled",
+		},
+		".claude/.claude.json": {
 			"hasCompletedOnboarding": true,
 			"customApiKeyResponses":  object{"approved": []string{key}, "rejected": []string{}},
 			"projects":               trusted,
 		},
-		"settings.json": {"skipDangerousModePermissionPrompt": true},
+		".claude/settings.json": {"skipDangerousModePermissionPrompt": true},
 	} {
 		b, err := json.Marshal(content)
 		if err != nil {
 			return nil, err
 		}
-		if err := os.WriteFile(filepath.Join(h.Claude, name), b, 0o600); err != nil {
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(name, b, 0o600); err != nil {
 			return nil, err
 		}
 	}
@@ -85,6 +98,8 @@ func Prepare(dir, url, path string, projects ...string) (*Home, error) {
 		"CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL=1",
 		"CLAUDE_CODE_MAX_RETRIES=1",
 		"CODEX_HOME=" + h.Codex, "MODELTEST_KEY=" + key,
+		"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=fake",
+		"GEMINI_API_KEY=" + key, "GOOGLE_GEMINI_BASE_URL=" + url,
 		// What asks for another address all the same asks the server, which refuses it.
 		"HTTP_PROXY=" + url, "HTTPS_PROXY=" + url, "NO_PROXY=127.0.0.1,localhost",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
@@ -148,7 +163,7 @@ func installed(t testing.TB, program string) string {
 	return path
 }
 
-// Installed is the path of a program, claude or codex, that .ci/agents
+// Installed is the path of a program, such as claude, that .ci/agents
 // installed into the project which this process works in.
 func Installed(program string) (string, error) {
 	dir, err := os.Getwd()

@@ -17,6 +17,7 @@ import (
 const (
 	Messages  = "messages"  // Anthropic Messages, spoken by Claude Code
 	Responses = "responses" // OpenAI Responses, spoken by Codex
+	Chat      = "chat"      // OpenAI chat completions, spoken by Qwen Code and OpenCode
 )
 
 // Request is one call of the model, as recorded before it is answered.
@@ -30,6 +31,7 @@ type Request struct {
 	Messages []Message
 	Tools    []string // names offered
 	Stream   bool
+	Aside    bool // it is about a conversation and no part of it, as for a title
 	Header   http.Header
 	Body     []byte // as it came
 

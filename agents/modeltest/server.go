@@ -64,6 +64,7 @@ func Serve(addr string, scripts ...Script) (*Server, error) {
 	mux.HandleFunc("POST /v1/messages", s.handle(parseMessages))
 	mux.HandleFunc("POST /v1/messages/count_tokens", s.countTokens)
 	mux.HandleFunc("POST /v1/responses", s.handle(parseResponses))
+	mux.HandleFunc("POST /v1/chat/completions", s.handle(parseChat))
 	mux.HandleFunc("/", s.stray)
 	s.http = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodConnect || r.URL.IsAbs() { // asked as a proxy
@@ -93,7 +94,7 @@ func (s *Server) Requests() []Request {
 	return append([]Request(nil), s.requests...)
 }
 
-// Strays are the requests outside of the two APIs, as in "GET /path" or, for
+// Strays are the requests outside of the APIs, as in "GET /path" or, for
 // another host, "CONNECT example.com:443". They got 404.
 func (s *Server) Strays() []string {
 	s.mu.Lock()
@@ -218,7 +219,11 @@ func (s *Server) handle(parse func([]byte, http.Header) (Request, error)) http.H
 			return
 		}
 		r.At, r.Header, r.Body = time.Now(), hr.Header.Clone(), body
-		script, turn := choose(s.scripts, r)
+		var script *Script
+		turn := 0
+		if !r.Aside {
+			script, turn = choose(s.scripts, r)
+		}
 		if script != nil {
 			r.Script, r.Turn = script.Name, turn
 		}
@@ -241,8 +246,11 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r Request, s
 	}
 	st := &stream{w: w, id: rand.Text()[:12]}
 	var out reply = &messagesReply{stream: st, model: r.Model, usage: usage, whole: !r.Stream}
-	if r.Protocol == Responses {
+	switch r.Protocol {
+	case Responses:
 		out = &responsesReply{stream: st, model: r.Model, usage: usage}
+	case Chat:
+		out = &chatReply{stream: st, model: r.Model, usage: usage, whole: !r.Stream, tools: r.Tools}
 	}
 	stop, usedTool := "", false
 	for i, step := range steps {
@@ -285,6 +293,8 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r Request, s
 // turnOf is what the script says to the request.
 func turnOf(script *Script, r Request) Turn {
 	switch {
+	case r.Aside:
+		return Turn{Text("a conversation")}
 	case r.Compaction() && script != nil && script.Compact != nil:
 		return script.Compact
 	case r.Compaction():

@@ -138,7 +138,7 @@ func parse(o StartOptions, config []byte) (*dag.Graph, []dag.Warning, error) {
 			return n.Agent
 		},
 	}
-	for _, k := range []string{"claude", "codex", "kimi"} {
+	for _, k := range dag.Kinds() {
 		if !slices.Contains(opts.Kinds, k) {
 			opts.Kinds = append(opts.Kinds, k)
 		}

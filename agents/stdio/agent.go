@@ -236,9 +236,10 @@ func (a *Agent) Resting() bool {
 }
 
 // RunTurn makes a turn of a call that is answered when the turn is over, after
-// the turn that runs. It returns when the program has taken it up. over is called
-// with the answer, and calls TurnOver.
-func (a *Agent) RunTurn(ctx context.Context, method string, params any, over func(result json.RawMessage, err error)) error {
+// the turn that runs. sent is called when the program has been sent it, if it is
+// not nil. RunTurn returns when TurnTaken was called. over is called with the
+// answer, and calls TurnOver.
+func (a *Agent) RunTurn(ctx context.Context, method string, params any, sent func(), over func(result json.RawMessage, err error)) error {
 	t := newTurn()
 	for {
 		a.mu.Lock()
@@ -263,6 +264,9 @@ func (a *Agent) RunTurn(ctx context.Context, method string, params any, over fun
 		a.mu.Unlock()
 		close(t.over)
 		return err
+	}
+	if sent != nil {
+		sent()
 	}
 	a.Go(func(ctx context.Context) {
 		var result json.RawMessage

@@ -22,6 +22,7 @@ import (
 type Options struct {
 	Path    string   // of the program
 	Args    []string // after its name
+	Env     []string // beside the stage's
 	Version string   // value of "jsonrpc" in messages; empty: it is left out
 
 	// Handle takes the program's requests and notifications, in order and never
@@ -83,7 +84,8 @@ func (s *Session) Start() (err error) {
 	s.Conn.handle = func(m Message) { s.alive(); s.options.Handle(m) }
 	s.Conn.stray = func(line string) { fmt.Fprintf(s.Stage.Out, "%s\n", event.Printable(line)) }
 	name := filepath.Base(s.options.Path)
-	cmd := &exec.Cmd{Path: s.options.Path, Args: append([]string{name}, s.options.Args...), Stdin: in, Stderr: s.stderr}
+	cmd := &exec.Cmd{Path: s.options.Path, Args: append([]string{name}, s.options.Args...), Stdin: in, Stderr: s.stderr,
+		Env: append(s.Stage.Env[:len(s.Stage.Env):len(s.Stage.Env)], s.options.Env...)}
 	if s.program, err = s.Stage.Piped(cmd, s.Conn); err != nil {
 		return errors.Join(err, input.Close(), s.stderr.Close())
 	}

@@ -79,7 +79,7 @@ func newInitCmd(d *Deps, runF func(context.Context, *initOptions) error) *cobra.
 it reads one answer a line, and with --agent or --from-issues it asks nothing.
 
 Agents that name no kind are of the first whose program is found: claude, codex,
-kimi; without any of them they are shell commands. --from-issues makes an agent
+kimi, qwen, opencode, gemini; without any of them they are shell commands. --from-issues makes an agent
 of each open issue, whose title and text are its task; they are read with gh.
 
 An agent is NAME[:after=A,B][:role=ROLE][:approve=code][:kind=KIND][:branch=BRANCH]
@@ -428,6 +428,9 @@ func (o *initOptions) askForm(ctx context.Context) error {
 func kindOptions(found []string) []huh.Option[string] {
 	var all []huh.Option[string]
 	for _, c := range kinds.Listed() {
+		if c.Name == dag.KindACP {
+			continue // it needs a command, which is asked of nobody here
+		}
 		label := c.Name
 		if c.Can.Program != "" && !slices.Contains(found, c.Name) {
 			label += " (not installed)"

@@ -1,0 +1,63 @@
+package acp
+
+import (
+	"encoding/json"
+	"testing"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"cmux/dag"
+)
+
+func TestUsage(t *testing.T) {
+	for said, want := range map[string]dag.Usage{
+		// Qwen Code counts what it read from a cache as input, OpenCode does not.
+		`{"inputTokens":120,"outputTokens":20,"totalTokens":140,"thoughtTokens":0,"cachedReadTokens":30}`: {Input: 90, Output: 20, CacheRead: 30},
+		`{"inputTokens":90,"outputTokens":20,"totalTokens":140,"cachedReadTokens":30}`:                    {Input: 90, Output: 20, CacheRead: 30},
+		`{"inputTokens":90,"outputTokens":20,"totalTokens":110}`:                                          {Input: 90, Output: 20},
+		`{"inputTokens":-9,"outputTokens":-2,"totalTokens":0}`:                                            {},
+	} {
+		var u sdk.Usage
+		if err := json.Unmarshal([]byte(said), &u); err != nil {
+			t.Fatal(err)
+		}
+		if got := usage(u); got != want {
+			t.Errorf("%s: %+v, want %+v", said, got, want)
+		}
+	}
+}
+
+// TestJudged: what a call is judged as, from the updates of the real programs.
+func TestJudged(t *testing.T) {
+	for _, c := range []struct {
+		updates     []string
+		tool, input string
+		dir         string
+	}{
+		{[]string{`{"toolCallId":"1","title":"Shell","kind":"execute","rawInput":{},"_meta":{"toolName":"run_shell_command"}}`,
+			`{"toolCallId":"1","title":"git stash (run)","kind":"execute","rawInput":{"command":"git stash","is_background":false}}`},
+			"shell", `{"command":"git stash"}`, "/d"},
+		{[]string{`{"toolCallId":"1","title":"bash","kind":"execute","rawInput":{"command":"bash -c 'git stash'","cwd":"/e"}}`},
+			"shell", `{"command":"git stash"}`, "/e"},
+		{[]string{`{"toolCallId":"1","title":"git stash","kind":"execute"}`}, "shell", `{"command":"git stash"}`, "/d"},
+		{[]string{`{"toolCallId":"1","title":"write","kind":"edit","content":[{"type":"diff","path":"/d/a","oldText":null,"newText":"x"}]}`},
+			"edit", `{"changes":[{"path":"/d/a"}]}`, "/d"},
+		{[]string{`{"toolCallId":"1","title":"edit","kind":"edit","rawInput":{"filePath":"b"},"locations":[{"path":"/d/b"}]}`},
+			"edit", `{"changes":[{"path":"/d/b"},{"path":"b"}]}`, "/d"},
+		{[]string{`{"toolCallId":"1","title":"read","kind":"read","rawInput":{"absolute_path":"/x"}}`}, "read", `{"file_path":"/x"}`, "/d"},
+		{[]string{`{"toolCallId":"1","title":"something","kind":"other","rawInput":{"a":1}}`}, "other", `{"a":1}`, "/d"},
+		{[]string{`{"toolCallId":"1","title":5,"kind":["execute"],"rawInput":"x"}`}, "", `"x"`, "/d"},
+	} {
+		var got call
+		for _, said := range c.updates {
+			var u update
+			if err := json.Unmarshal([]byte(said), &u); err != nil {
+				t.Fatal(err)
+			}
+			got.take(u)
+		}
+		if g := got.judged("/d"); g.Tool != c.tool || string(g.Input) != c.input || g.Dir != c.dir {
+			t.Errorf("%s: judged as %s %s in %s", c.updates, g.Tool, g.Input, g.Dir)
+		}
+	}
+}

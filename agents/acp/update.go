@@ -1,0 +1,339 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"cmux/agents/agent"
+	"cmux/agents/event"
+	"cmux/agents/guard"
+	"cmux/agents/stdio"
+)
+
+// call is a tool call, as far as it was told of.
+type call struct {
+	name  string
+	kind  sdk.ToolKind
+	title string
+	input json.RawMessage
+	paths []string
+	shown bool
+}
+
+// Handle implements stdio.Driver.
+func (a *instance) Handle(m stdio.Message) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case m.Method == sdk.ClientMethodSessionUpdate:
+		var u struct {
+			Update update `json:"update"`
+		}
+		if json.Unmarshal(m.Params, &u) == nil {
+			a.update(u.Update)
+		}
+	case m.Method == sdk.ClientMethodSessionRequestPermission && m.IsRequest():
+		a.flush()
+		a.permission(m)
+	case m.IsRequest():
+		a.Unknown(m, stdio.MethodNotFound, m.Method)
+	}
+}
+
+// update is a sdk.SessionUpdate with all that matters here side by side: a
+// program may send kinds of them that the SDK does not know.
+type update struct {
+	Kind    string          `json:"sessionUpdate"`
+	Content json.RawMessage `json:"content"` // a block, or a list of a tool call's
+	ID      string          `json:"toolCallId"`
+	Tool    sdk.ToolKind    `json:"kind"`
+	Title   string          `json:"title"`
+	Status  string          `json:"status"`
+	Input   json.RawMessage `json:"rawInput"`
+	Output  json.RawMessage `json:"rawOutput"`
+	Places  []struct {
+		Path string `json:"path"`
+	} `json:"locations"`
+	Meta struct {
+		Tool  string     `json:"toolName"`
+		Usage *sdk.Usage `json:"usage"`
+	} `json:"_meta"`
+}
+
+// UnmarshalJSON reads what is understood.
+func (u *update) UnmarshalJSON(b []byte) error {
+	type plain update
+	stdio.Lenient(b, (*plain)(u))
+	return nil
+}
+
+// update takes in what the agent does. It needs the lock.
+func (a *instance) update(u update) {
+	if a.replaying {
+		a.history = a.history || u.Kind == "user_message_chunk"
+		return
+	}
+	switch u.Kind {
+	case "agent_message_chunk", "agent_thought_chunk":
+		kind := event.Text
+		if u.Kind == "agent_thought_chunk" {
+			kind = event.Thought
+		}
+		var block struct {
+			Text string `json:"text"`
+		}
+		stdio.Lenient(u.Content, &block)
+		if block.Text != "" && a.speech.Add(a.Stage, kind, block.Text) {
+			a.Tell(agent.Event{What: agent.Worked})
+		}
+		if u.Meta.Usage != nil {
+			a.told = true
+			a.counted = a.counted.Plus(usage(*u.Meta.Usage))
+			a.Tell(agent.Event{What: agent.Used, Used: a.used()})
+		}
+	case "tool_call", "tool_call_update":
+		a.flush()
+		a.toolCall(u)
+	}
+}
+
+// toolCall takes in what is told of a call. It needs the lock.
+func (a *instance) toolCall(u update) {
+	c, begun := a.calls[u.ID]
+	c.take(u)
+	if !begun && c.runs() {
+		a.Tell(agent.Event{ShellBegan: u.ID})
+	}
+	done := u.Status == string(sdk.ToolCallStatusCompleted) || u.Status == string(sdk.ToolCallStatusFailed)
+	if !c.shown && (done || u.Status == string(sdk.ToolCallStatusInProgress)) {
+		a.show(u.ID, &c)
+	}
+	a.calls[u.ID] = c
+	if !done {
+		return
+	}
+	delete(a.calls, u.ID)
+	a.Stage.Show(event.Event{Kind: event.ToolResult, Tool: c.name, ToolID: u.ID, Text: u.result(), Failed: u.Status == string(sdk.ToolCallStatusFailed)})
+	e := agent.Event{What: agent.Worked}
+	if c.runs() {
+		e.ShellEnded = u.ID
+	}
+	a.Tell(e)
+}
+
+// take takes in what an update says of a call.
+func (c *call) take(u update) {
+	// Leave for what a command reaches may be asked as another kind of call.
+	if u.Tool != "" && !c.runs() {
+		c.kind = u.Tool
+	}
+	if u.Title != "" {
+		c.title = u.Title
+	}
+	if len(u.Input) > 0 {
+		c.input = u.Input
+	}
+	for _, p := range u.Places {
+		if p.Path != "" {
+			c.paths = append(c.paths, p.Path)
+		}
+	}
+	for _, d := range u.blocks() {
+		if d.Type == "diff" && d.Path != "" {
+			c.paths = append(c.paths, d.Path)
+		}
+	}
+	switch {
+	case u.Meta.Tool != "":
+		c.name = u.Meta.Tool
+	case c.name == "":
+		c.name = string(c.kind)
+	}
+}
+
+// runs reports whether the call runs commands.
+func (c *call) runs() bool { return c.kind == sdk.ToolKindExecute || guard.IsShell(c.name) }
+
+// command is what it runs.
+func (c *call) command() string {
+	var in struct {
+		Command string `json:"command"`
+	}
+	stdio.Lenient(c.input, &in)
+	if in.Command == "" {
+		return c.title
+	}
+	return in.Command
+}
+
+// judged is the call as package guard knows it.
+func (c *call) judged(dir string) guard.Call {
+	var in struct {
+		Dir string `json:"cwd"`
+		Is  string `json:"directory"`
+	}
+	stdio.Lenient(c.input, &in)
+	for _, d := range []string{in.Dir, in.Is} {
+		if d != "" {
+			dir = d
+		}
+	}
+	g := guard.Call{Tool: c.name, Input: c.input, Dir: dir}
+	switch {
+	case c.runs():
+		g.Tool, g.Input = "shell", marshal(object{"command": stdio.Inner(c.command())})
+	case c.kind == sdk.ToolKindEdit || c.kind == sdk.ToolKindDelete || c.kind == sdk.ToolKindMove:
+		var changes []object
+		for _, p := range append(c.paths, c.named()...) {
+			changes = append(changes, object{"path": p})
+		}
+		g.Tool, g.Input = "edit", marshal(object{"changes": changes})
+	case c.kind == sdk.ToolKindRead || c.kind == sdk.ToolKindSearch:
+		if named := append(c.named(), c.paths...); len(named) > 0 {
+			g.Tool, g.Input = "read", marshal(object{"file_path": named[0]})
+		}
+	}
+	return g
+}
+
+// named are the files that its input names.
+func (c *call) named() (paths []string) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(c.input, &fields) != nil {
+		return nil
+	}
+	for _, name := range []string{"file_path", "filePath", "filepath", "absolute_path", "path", "source", "destination"} {
+		var path string
+		if json.Unmarshal(fields[name], &path) == nil && path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+func marshal(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil // texts alone, which always marshal
+	}
+	return b
+}
+
+// block is a part of what a call shows.
+type block struct {
+	Type    string `json:"type"`
+	Path    string `json:"path"` // diff
+	Content struct {
+		Text string `json:"text"`
+	} `json:"content"`
+}
+
+func (u *update) blocks() []block {
+	var all []block
+	if json.Unmarshal(u.Content, &all) != nil {
+		return nil // of one that is no tool call
+	}
+	return all
+}
+
+// result is what a call came to, as text.
+func (u *update) result() string {
+	var all []string
+	for _, b := range u.blocks() {
+		if text := strings.TrimSpace(b.Content.Text); text != "" {
+			all = append(all, text)
+		}
+	}
+	if len(all) > 0 {
+		return strings.Join(all, "\n")
+	}
+	var out struct {
+		Output string `json:"output"`
+		Error  string `json:"error"`
+	}
+	stdio.Lenient(u.Output, &out)
+	return strings.TrimSpace(out.Output + "\n" + out.Error)
+}
+
+// show shows a call. It needs the lock.
+func (a *instance) show(id string, c *call) {
+	c.shown = true
+	name, input := c.name, c.input
+	if c.runs() {
+		input = marshal(object{"command": c.command()})
+	}
+	a.Stage.Show(event.Event{Kind: event.ToolUse, Tool: name, ToolID: id, Input: input})
+}
+
+// flush shows what came in pieces. It needs the lock.
+func (a *instance) flush() {
+	if a.speech.Flush(a.Stage) {
+		a.Tell(agent.Event{What: agent.Worked})
+	}
+}
+
+// permission answers a request for leave. It needs the lock.
+func (a *instance) permission(m stdio.Message) {
+	var p struct {
+		Call    update                 `json:"toolCall"`
+		Options []sdk.PermissionOption `json:"options"`
+	}
+	stdio.Lenient(m.Params, &p)
+	c := a.calls[p.Call.ID]
+	c.take(p.Call)
+	if !c.shown {
+		a.show(p.Call.ID, &c)
+	}
+	a.calls[p.Call.ID] = c
+	choose := func(ctx context.Context, kinds ...sdk.PermissionOptionKind) error {
+		for _, k := range kinds {
+			for _, o := range p.Options {
+				if o.Kind == k {
+					return a.Answer(ctx, m.ID, object{"outcome": object{"outcome": "selected", "optionId": o.OptionId}})
+				}
+			}
+		}
+		return a.Answer(ctx, m.ID, object{"outcome": object{"outcome": "cancelled"}})
+	}
+	what := "use " + c.name + ": " + c.title
+	if c.runs() {
+		what = "run: " + c.command()
+	}
+	a.Permit(a.policy, stdio.Leave{
+		ID: string(m.ID), Call: c.judged(a.Stage.Dir), What: what,
+		// Never for good: each call is judged by itself.
+		Allow: func(ctx context.Context) error { return choose(ctx, sdk.PermissionOptionKindAllowOnce) },
+		Refuse: func(ctx context.Context, why string) error {
+			a.refusals.add(why)
+			return choose(ctx, sdk.PermissionOptionKindRejectOnce, sdk.PermissionOptionKindRejectAlways)
+		},
+	})
+}
+
+// reasons are why calls were refused, of which the agent was not told yet.
+type reasons struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (r *reasons) add(why string) {
+	if why == "" {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, why)
+}
+
+// take returns them, a line each, and forgets them.
+func (r *reasons) take() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := strings.Join(r.all, "\n")
+	r.all = nil
+	return all
+}
