@@ -50,6 +50,9 @@ func TestQuestionAndAnswer(t *testing.T) {
 	r.Question = &q1
 	s.record(r)
 	s.clock(4 * time.Second)
+	if v, err := s.View(t.Context()); err != nil || !reflect.DeepEqual(NewReport(v).Nodes[0].Question, &q1) {
+		t.Errorf("status tells of %+v, %v", NewReport(v).Nodes[0].Question, err)
+	}
 	q, err := s.Question(t.Context(), "api")
 	if want := (&Question{Node: "api", Text: "Which one?\n  1. Red\n  2. Blue", Question: question.New("Which one?", "Red", "Blue"), Age: 4 * time.Second}); err != nil || !reflect.DeepEqual(q, want) {
 		t.Errorf("%+v, %v; want %+v", q, err, want)

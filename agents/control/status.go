@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cmux/agents/control/say"
+	"cmux/agents/question"
 	"cmux/agents/run"
 	"cmux/dag"
 )
@@ -86,6 +87,8 @@ type NodeReport struct {
 	Age       float64    `json:"age"`
 	Reason    string     `json:"reason"`
 	Used      *dag.Usage `json:"used"`
+	// Question is what its agent waits for a person to answer.
+	Question *question.Question `json:"question,omitempty"`
 }
 
 // NewReport reports a view.
@@ -117,6 +120,10 @@ func NewReport(v *run.View) Report {
 		}
 		if r.DependsOn == nil {
 			r.DependsOn = []string{}
+		}
+		if asks(n) && n.Spec.Role != dag.RoleGate && !left(n) {
+			q := asked(n)
+			r.Question = &q
 		}
 		s.Nodes[i] = r
 	}

@@ -35,7 +35,7 @@ With --json the shape is
    "incidents": [{"node", "attempt", "how", "detail", "at"}],
    "strays": [{"file", "node"}],
    "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "status", "exit_code",
-              "attempts", "started_at", "ended_at", "source", "age", "reason", "used"}]}
+              "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "question"}]}
 where exit_code is what the node's marker holds or null, times are RFC 3339 or
 null, age is the seconds since what the label rests on was recorded, and used is
   {"input", "output", "cache_read", "cache_create"}
@@ -48,6 +48,11 @@ limited, lost, done or failed. Reason is why it is done (override), failed
 the node in by ended). Until is when a limit of the account in by ends, where it
 is known; code is null where it is not the reason. Detail is what was recorded
 with it, and open says that an attempt which counts no more still runs.
+Question is what an agent waits for a person to answer, left out where it asks
+nothing:
+  {"parts": [{"text", "options"}], "in_pane"}
+An answer to several parts has a line for each, and a number stands for the
+option in that place; in_pane says that only keys pressed there can answer.
 Incidents and strays are left out where there are none. An incident is what an
 agent tried and may not, or a file that cmux did not write; how is refused,
 marker, record, request or bin, and node is empty where it is not known whose it
