@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cmux/worktree/gitfile"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -92,25 +94,13 @@ func initFolder(root, folder string) error {
 // commonDir finds the repository of the working tree at root without asking
 // git. It follows what linked worktrees and submodules have instead of a folder.
 func commonDir(root string) (dir string, ok bool) {
-	dir = filepath.Join(root, ".git")
-	if b, err := os.ReadFile(dir); err == nil {
-		if dir, ok = strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir: "); !ok {
-			return "", false
-		}
-		dir = resolve(root, dir)
+	dir, err := gitfile.Private(root)
+	if err != nil {
+		dir = filepath.Join(root, ".git")
 	}
-	if b, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
-		dir = resolve(dir, strings.TrimSpace(string(b)))
-	}
+	dir = gitfile.Common(dir)
 	st, err := os.Stat(dir)
 	return dir, err == nil && st.IsDir()
-}
-
-func resolve(from, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(from, path)
 }
 
 // exclude names the folder in the repository's info/exclude.

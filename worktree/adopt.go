@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"cmux/worktree/gitfile"
 )
 
 // adopt goes on in a worktree that is there. It returns neither tree nor error
@@ -18,7 +20,7 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 	if err := r.relink(ctx, s.Path); err != nil {
 		return nil, err
 	}
-	private, err := readGitFile(s.Path)
+	private, err := gitfile.Private(s.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/worktree/gitfile"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -418,7 +420,7 @@ func (r *Repo) Mend(t *Tree) (mended bool, err error) {
 		return false, err
 	}
 	name := filepath.Join(t.Path, ".git")
-	if private, err := readGitFile(t.Path); err == nil && filepath.Clean(private) == filepath.Clean(t.GitDir) {
+	if private, err := gitfile.Private(t.Path); err == nil && filepath.Clean(private) == filepath.Clean(t.GitDir) {
 		return mended, nil
 	}
 	if info, err := os.Lstat(t.Path); err != nil || !info.IsDir() {

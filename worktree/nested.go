@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"cmux/worktree/gitfile"
 )
 
 // repository is one that goes with a worktree: a submodule's, checked out or
@@ -110,7 +112,7 @@ func (w *snapshotter) nested(ctx context.Context) error {
 		}
 	}
 	for _, dir := range files {
-		to, err := readGitFile(dir)
+		to, err := gitfile.Private(dir)
 		i := slices.IndexFunc(repos, func(n *repository) bool { return n.git == to })
 		if err != nil || i < 0 {
 			return nestedRepository(filepath.Join(dir, ".git"))
@@ -205,7 +207,7 @@ func (r *Repo) counterparts(root string, n *repository) (all []string) {
 	}
 	at := filepath.Join(r.Root, rel)
 	dir := filepath.Join(at, ".git")
-	if to, err := readGitFile(at); err == nil {
+	if to, err := gitfile.Private(at); err == nil {
 		dir = to
 	}
 	if isGitDir(dir) && !slices.Contains(all, dir) {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"cmux/worktree/gitfile"
 )
 
 // registration is one entry of git worktree list.
@@ -189,28 +191,11 @@ func (r *Repo) findPrivate(path string) (string, error) {
 
 // privateDir is the private git directory of the worktree whose root is dir.
 func privateDir(ctx context.Context, dir string) (string, error) {
-	if private, err := readGitFile(dir); err == nil {
+	if private, err := gitfile.Private(dir); err == nil {
 		return private, nil
 	}
 	out, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir")
 	return line(out), err
-}
-
-// readGitFile follows the .git file of a linked worktree.
-func readGitFile(path string) (string, error) {
-	name := filepath.Join(path, ".git")
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return "", err
-	}
-	private, ok := strings.CutPrefix(line(string(b)), "gitdir: ")
-	if !ok {
-		return "", fmt.Errorf("%s is no git file", name)
-	}
-	if !filepath.IsAbs(private) {
-		private = filepath.Join(path, private)
-	}
-	return filepath.Clean(private), nil
 }
 
 // deregister removes a worktree together with its directory, whatever it

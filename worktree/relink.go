@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"cmux/worktree/gitfile"
 )
 
 // relink gives a registered worktree its .git file back, where that is gone,
@@ -31,7 +33,7 @@ func (r *Repo) relink(ctx context.Context, path string) error {
 	case !info.Mode().IsRegular():
 		return hint("rm "+shellWord(link), "%w: %s is no file", ErrOccupied, link)
 	default:
-		to, err := readGitFile(path)
+		to, err := gitfile.Private(path)
 		if err == nil && to == private {
 			return nil
 		}

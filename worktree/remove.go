@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"cmux/worktree/gitfile"
 )
 
 // RemoveSpec names the snapshot.
@@ -270,7 +272,7 @@ func (r *Repo) Lost(path string) error {
 	if err != nil {
 		return nil
 	}
-	private, err := readGitFile(path)
+	private, err := gitfile.Private(path)
 	if err != nil || filepath.Dir(private) != filepath.Join(r.GitDir, "worktrees") {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cmux/worktree"
+	"cmux/worktree/gitfile"
 )
 
 // setupTimeout bounds each setup step.
@@ -38,18 +39,11 @@ func openTree(ctx context.Context, j *Job) (*tree, error) {
 		}
 	}
 	p := j.Spec.Place
-	b, err := os.ReadFile(filepath.Join(p.Tree, ".git"))
+	private, err := gitfile.Private(p.Tree)
 	if err != nil {
 		return nil, fmt.Errorf("worktree %s: %w", p.Tree, err)
 	}
-	private, ok := strings.CutPrefix(strings.TrimSuffix(string(b), "\n"), "gitdir: ")
-	if !ok {
-		return nil, fmt.Errorf("worktree %s: its .git is no git file", p.Tree)
-	}
-	if !filepath.IsAbs(private) {
-		private = filepath.Join(p.Tree, private)
-	}
-	lent := &worktree.Tree{Path: p.Tree, Branch: p.Branch, GitDir: filepath.Clean(private)}
+	lent := &worktree.Tree{Path: p.Tree, Branch: p.Branch, GitDir: private}
 	return &tree{repo: repo, lent: lent, name: j.Node.Name, from: p.Commit}, nil
 }
 

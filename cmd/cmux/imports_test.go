@@ -19,8 +19,9 @@ var house = []struct {
 	imports string
 }{
 	{"dag", ""},
-	{"signals", ""},
-	{"worktree", ""},
+	{"worktree/gitfile", ""},
+	{"signals", "worktree/gitfile"},
+	{"worktree", "worktree/gitfile"},
 
 	{"agents/proc", ""},
 	{"agents/tmux", "agents/proc"},
@@ -37,12 +38,12 @@ var house = []struct {
 	{"agents/command", "agents/agent agents/proc dag"},
 	{"agents/claude", "agents/agent agents/event agents/guard agents/proc agents/prompt agents/question agents/tmux agents/transcript dag signals"},
 	{"agents/stdio", "agents/agent agents/event agents/guard agents/proc agents/question agents/transcript signals"},
-	{"agents/codex", "agents/agent agents/event agents/guard agents/proc agents/prompt agents/stdio agents/transcript dag"},
+	{"agents/codex", "agents/agent agents/event agents/guard agents/proc agents/prompt agents/stdio agents/transcript dag worktree/gitfile"},
 	{"agents/kimi", "agents/agent agents/event agents/guard agents/proc agents/question agents/stdio agents/transcript dag"},
 	{"agents/acp", "agents/agent agents/event agents/guard agents/stdio agents/transcript dag"},
 	{"agents/kinds", "agents/acp agents/agent agents/claude agents/codex agents/command agents/kimi dag"},
 	{"agents/conversation", "agents/question dag"},
-	{"agents/attempt", "agents/agent agents/conversation agents/event agents/guard agents/harmless agents/proc agents/prompt agents/question agents/run dag signals worktree"},
+	{"agents/attempt", "agents/agent agents/conversation agents/event agents/guard agents/harmless agents/proc agents/prompt agents/question agents/run dag signals worktree worktree/gitfile"},
 	{"agents/wrapper", "agents/agent agents/attempt agents/origin agents/proc agents/run dag signals"},
 	{"agents/mcp", "agents/attempt agents/wrapper"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},

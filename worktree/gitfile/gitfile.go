@@ -1,0 +1,65 @@
+// Package gitfile reads the two files by which git leads from a working tree to
+// its repository, without asking git: .git of a linked worktree or a submodule,
+// and commondir of its private git directory. It imports nothing of cmux.
+package gitfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// ErrNone says that a .git is there and is no git file: a folder, or something
+// that is not git's.
+var ErrNone = errors.New("no git file")
+
+// maxFile bounds what is read of one: a path.
+const maxFile = 1 << 16
+
+// Private is the private git directory that the .git file in tree names.
+func Private(tree string) (string, error) {
+	name := filepath.Join(tree, ".git")
+	// It may be a named pipe, which nobody is to wait for.
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil {
+		return "", err
+	} else if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is %w", name, ErrNone)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return "", err
+	}
+	path, ok := strings.CutPrefix(strings.TrimRight(string(b), "\r\n"), "gitdir: ")
+	if !ok || path == "" || len(b) > maxFile {
+		return "", fmt.Errorf("%s is %w", name, ErrNone)
+	}
+	return from(tree, path), nil
+}
+
+// Common is the directory that the repository's worktrees share, objects, refs
+// and configuration, as seen from one git directory of them: itself where it
+// names no other.
+func Common(gitDir string) string {
+	b, err := os.ReadFile(filepath.Join(gitDir, "commondir"))
+	if path := strings.TrimRight(string(b), "\r\n"); err == nil && path != "" {
+		return from(gitDir, path)
+	}
+	return filepath.Clean(gitDir)
+}
+
+// from is a path as it is meant in dir.
+func from(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
