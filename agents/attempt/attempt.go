@@ -8,16 +8,14 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/proc"
 	"cmux/agents/run"
-	"cmux/dag"
 	"cmux/worktree"
 )
 
 // Job is one attempt to carry out.
 type Job struct {
 	Run     *run.Run
-	Node    *dag.Node
-	Spec    *run.Spec
-	Env     []string // the frozen environment
+	Spec    *run.Spec // with the node in it
+	Env     []string  // the frozen environment
 	Kinds   agent.Kinds
 	Spawner *proc.Spawner
 	Repo    *worktree.Repo         // nil: opened when the node has a worktree

@@ -29,14 +29,15 @@ func BenchmarkRun(b *testing.B) {
 	}
 	defer spawner.Close()
 	job := attempt.Job{
-		Run: r, Node: &dag.Node{Name: "a", Agent: dag.KindCommand, Role: dag.RoleReview, Task: "exec /bin/true", Timeout: dag.Duration(time.Hour)},
-		Spec: &run.Spec{Node: "a", Attempt: 1, Headless: true, Place: run.Place{Dir: root}},
-		Env:  os.Environ(), Kinds: agent.NewKinds(command.Kind()), Spawner: spawner,
+		Run: r,
+		Spec: &run.Spec{Node: "a", Def: &dag.Node{Name: "a", Agent: dag.KindCommand, Role: dag.RoleReview, Task: "exec /bin/true", Timeout: dag.Duration(time.Hour)},
+			Attempt: 1, Headless: true, Place: run.Place{Dir: root}},
+		Env: os.Environ(), Kinds: agent.NewKinds(command.Kind()), Spawner: spawner,
 		Record: func(run.Record) error { return nil },
 	}
 	b.Run("by=exec", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := exec.Command("/bin/sh", "-c", "--", job.Node.Task).CombinedOutput(); err != nil {
+			if _, err := exec.Command("/bin/sh", "-c", "--", job.Spec.Def.Task).CombinedOutput(); err != nil {
 				b.Fatal(err)
 			}
 		}

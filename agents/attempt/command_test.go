@@ -43,7 +43,7 @@ func TestCommandEnds(t *testing.T) {
 			// A node with verify has a worktree; these tests look at the steps alone.
 			f := newFixture(t, c.node)
 			if c.node.Verify != nil {
-				f.job.Node.Role = dag.RoleGate
+				f.job.Spec.Def.Role = dag.RoleGate
 			}
 			if c.name == "a stubborn program" {
 				f.job.Limits.Grace = 50 * time.Millisecond
@@ -214,7 +214,7 @@ func TestLogIsBounded(t *testing.T) {
 
 func TestOverriddenGoesOnUnchecked(t *testing.T) {
 	f := newFixture(t, dag.Node{Task: "echo up; while [ ! -e go ]; do sleep 0.01; done", Verify: []string{"false"}, Retries: dag.Retries{Max: 1}})
-	f.job.Node.Role = dag.RoleGate
+	f.job.Spec.Def.Role = dag.RoleGate
 	wait := f.start(t.Context())
 	eventually(t, "the program printed", func() bool { return strings.Contains(f.log(), "up\n") })
 	f.say(attempt.Message{Op: attempt.OpOverridden})

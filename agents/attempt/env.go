@@ -40,7 +40,7 @@ func environ(j *Job) ([]string, error) {
 	// Nobody sits before a node to leave a pager, in a pane or not: `git log`
 	// in its task would wait for ever.
 	vars["PAGER"], vars["GIT_PAGER"] = "cat", "cat"
-	maps.Copy(vars, j.Node.Env)
+	maps.Copy(vars, j.Spec.Def.Env)
 
 	r, s := j.Run, j.Spec
 	nowhere := filepath.Join(r.Dir, "tmux")
@@ -65,7 +65,7 @@ func environ(j *Job) ([]string, error) {
 	name, value, _ := strings.Cut(string(Mark(j)), "=")
 	vars[name] = value
 	optional := map[string]string{"CMUX_SOCKET": j.Socket, "CMUX_PANE": j.Pane, "CMUX_BRANCH": s.Place.Branch}
-	if j.Node.Role == dag.RoleReview {
+	if j.Spec.Def.Role == dag.RoleReview {
 		optional["CMUX_BASE"] = r.Plan.Base
 		optional["CMUX_HEAD"] = s.Place.Commit
 		if s.Place.Commit == "" {

@@ -81,8 +81,8 @@ func fixtureIn(t *testing.T, root string, node dag.Node) *fixture {
 	t.Cleanup(spawner.Close)
 	f := &fixture{t: t, root: root, inbox: make(chan attempt.Message)}
 	f.job = attempt.Job{
-		Run: r, Node: &node,
-		Spec:    &run.Spec{Node: node.Name, Attempt: 1, Token: "secret", Headless: true, Place: run.Place{Dir: root, Slot: 3, PortBase: 20060}},
+		Run:     r,
+		Spec:    &run.Spec{Node: node.Name, Def: &node, Attempt: 1, Token: "secret", Headless: true, Place: run.Place{Dir: root, Slot: 3, PortBase: 20060}},
 		Env:     cleanEnv(t),
 		Kinds:   agent.NewKinds(command.Kind()),
 		Spawner: spawner,
@@ -143,7 +143,7 @@ func (f *fixture) say(m attempt.Message) attempt.Reply {
 }
 
 func (f *fixture) log() string {
-	b, err := os.ReadFile(f.job.Run.Log(f.job.Node.Name))
+	b, err := os.ReadFile(f.job.Run.Log(f.job.Spec.Def.Name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		f.t.Error(err)
 	}

@@ -18,7 +18,7 @@ func (a *attempt) brief() error {
 	s.Policy = a.policy()
 	s.Readable = nil
 	long := s.Files.File("whole", ".md")
-	text, whole := prompt.ComposeWhole(prompt.Input{Node: a.node, Spec: a.spec, Base: a.job.Run.Plan.Base, Earlier: earlier, Tool: a.kind.Tool, Whole: long})
+	text, whole := prompt.ComposeWhole(prompt.Input{Spec: a.spec, Base: a.job.Run.Plan.Base, Earlier: earlier, Tool: a.kind.Tool, Whole: long})
 	if whole != "" {
 		if err := signals.PutFile(long, []byte(whole), 0o600); err != nil {
 			return err

@@ -87,7 +87,7 @@ var errCancelled = &final{End: run.End{Outcome: dag.Cancelled}}
 // not do its part (a record that cannot be written) and that the attempt has
 // no end either.
 func Run(ctx context.Context, job Job) (run.End, error) {
-	a := &attempt{ctx: ctx, job: &job, node: job.Node, spec: job.Spec, limits: job.Limits.withDefaults(), calls: make(chan func() error)}
+	a := &attempt{ctx: ctx, job: &job, node: job.Spec.Def, spec: job.Spec, limits: job.Limits.withDefaults(), calls: make(chan func() error)}
 	a.kind = job.Kinds[a.node.Agent]
 	a.open()
 	defer a.clocks.stop()

@@ -103,7 +103,7 @@ func sharing(t *testing.T, node dag.Node) *fixture {
 	if err := os.WriteFile(hook, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	f.job.Run.Plan.Graph = &dag.Graph{Nodes: []dag.Node{*f.job.Node, {Name: "other", Branch: "other", Role: dag.RoleBuild}}}
+	f.job.Run.Plan.Graph = &dag.Graph{Nodes: []dag.Node{*f.job.Spec.Def, {Name: "other", Branch: "other", Role: dag.RoleBuild}}}
 	return f
 }
 
@@ -199,7 +199,7 @@ func TestNothingOfTheAgentsIsRun(t *testing.T) {
 	f := sharing(t, dag.Node{})
 	ran := filepath.Join(f.root, "..", "ran")
 	evil := "touch '" + ran + "'; cat"
-	f.job.Node.Task = `git config filter.evil.clean "` + evil + `"; git config filter.evil.process "` + evil + `"
+	f.job.Spec.Def.Task = `git config filter.evil.clean "` + evil + `"; git config filter.evil.process "` + evil + `"
 git config core.fsmonitor "` + evil + `"; git config diff.external "` + evil + `"
 echo '* filter=evil' > .gitattributes; echo two > src/a.txt; echo new > b`
 	end := f.run()

@@ -159,16 +159,16 @@ func Verify(ctx context.Context, j Job, out io.Writer, begun func(command string
 	})
 	s := step{
 		stage: agent.Stage{
-			Name: j.Node.Name, Dir: j.Spec.Place.Dir, Tree: j.Spec.Place.Tree, Env: append(env, string(mark)),
+			Name: j.Spec.Def.Name, Dir: j.Spec.Place.Dir, Tree: j.Spec.Place.Tree, Env: append(env, string(mark)),
 			Out: out, Spawner: j.Spawner, Mark: mark, Drain: limits.Drain,
 		},
-		file:    filepath.Join(j.Run.NodeDir(j.Node.Name), fmt.Sprintf("verify-%d.sh", os.Getpid())),
-		timeout: time.Duration(j.Node.VerifyTimeout), grace: limits.Grace, out: out,
+		file:    filepath.Join(j.Run.NodeDir(j.Spec.Def.Name), fmt.Sprintf("verify-%d.sh", os.Getpid())),
+		timeout: time.Duration(j.Spec.Def.VerifyTimeout), grace: limits.Grace, out: out,
 	}
 	if s.timeout <= 0 {
 		s.timeout = limits.Step
 	}
-	for _, command := range j.Node.Verify {
+	for _, command := range j.Spec.Def.Verify {
 		begun(command)
 		began := time.Now()
 		s.script = command

@@ -44,7 +44,7 @@ func openTree(ctx context.Context, j *Job) (*tree, error) {
 		return nil, fmt.Errorf("worktree %s: %w", p.Tree, err)
 	}
 	lent := &worktree.Tree{Path: p.Tree, Branch: p.Branch, GitDir: private}
-	return &tree{repo: repo, lent: lent, name: j.Node.Name, from: p.Commit}, nil
+	return &tree{repo: repo, lent: lent, name: j.Spec.Def.Name, from: p.Commit}, nil
 }
 
 // branch is what is checked out; empty when HEAD is detached.

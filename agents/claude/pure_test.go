@@ -86,9 +86,9 @@ const questions = `{"questions":[{"question":"Which?","options":[{"label":"Red"}
 // Whatever cmux says to an agent is known as its own when it arrives, also as
 // a terminal program passes pasted text on; a person's words are not.
 func TestOwnPrompts(t *testing.T) {
-	spec := &run.Spec{Node: "a", Attempt: 1, Place: run.Place{Dir: "/t", Tree: "/t", Branch: "work/a", Commit: strings.Repeat("1", 40)}}
+	spec := &run.Spec{Node: "a", Def: &dag.Node{Name: "a", Role: dag.RoleBuild, Task: "do\n\n\tit  \n"}, Attempt: 1, Place: run.Place{Dir: "/t", Tree: "/t", Branch: "work/a", Commit: strings.Repeat("1", 40)}}
 	for name, text := range map[string]string{
-		"prompt": prompt.Compose(prompt.Input{Node: &dag.Node{Name: "a", Role: dag.RoleBuild, Task: "do\n\n\tit  \n"}, Spec: spec}),
+		"prompt": prompt.Compose(prompt.Input{Spec: spec}),
 		"file":   prompt.ByFile("/r/prompt-1.md"), "resumed": prompt.Resumed, "limit": prompt.LimitOver, "failed call": prompt.CallFailed,
 		"no report": prompt.NoReport(), "check": prompt.CheckFailed("make", "exit 2", "a\n\n  b\n"), "commit": prompt.NoCommit(),
 		"dirt": prompt.Uncommitted("1 file"), "branch": prompt.WrongBranch("branch x", "y"), "scope": prompt.OutOfScope("x", nil, []string{"y"}, "z"),

@@ -67,19 +67,19 @@ func (p *Project) check(ctx context.Context, r *run.Run, n *run.NodeView, dir st
 		return err
 	}
 	defer spawner.Close()
-	spec := &run.Spec{Node: n.Spec.Name}
+	node := *n.Spec
+	node.Verify = commands
+	spec := &run.Spec{Node: node.Name, Def: &node}
 	if a := n.Attempt(); a != nil {
 		spec.Attempt, spec.Place = a.N, a.Place
 	}
 	if spec.Place.Dir != dir {
 		spec.Place.Dir, spec.Place.Tree = dir, ""
 	}
-	node := *n.Spec
-	node.Verify = commands
 	if begun == nil {
 		begun = func(string) {}
 	}
-	job := attempt.Job{Run: r, Node: &node, Env: worktree.CleanEnv(p.Env), Spawner: spawner, Spec: spec}
+	job := attempt.Job{Run: r, Env: worktree.CleanEnv(p.Env), Spawner: spawner, Spec: spec}
 	return attempt.Verify(ctx, job, out, begun, func(check run.Check) error {
 		c := Checked{Command: check.Command, Took: time.Duration(check.Took)}
 		switch {

@@ -13,8 +13,7 @@ import (
 
 // Input is what the prompt of one attempt is composed from.
 type Input struct {
-	Node    *dag.Node     // of an agent kind; a command or a gate has no prompt
-	Spec    *run.Spec     // of the attempt
+	Spec    *run.Spec     // of the attempt, of a node of an agent kind: a command or a gate has no prompt
 	Base    string        // commit that the run started from
 	Earlier []run.Attempt // of this node, oldest first
 	Tool    string        // what the agent calls the tool "done" of cmux's; empty: it has none
@@ -65,15 +64,15 @@ var duty = map[dag.Role]string{
 }
 
 func (c *composer) who() {
-	c.line("You are the agent %q, one of several that work on the same repository at the same time. %s", c.Node.Name, duty[c.Node.Role])
+	c.line("You are the agent %q, one of several that work on the same repository at the same time. %s", c.Spec.Def.Name, duty[c.Spec.Def.Role])
 	c.line("Work on your own. Carry the task to its end; do not stop to ask whether you should go on.")
 }
 
 func (c *composer) task() {
 	c.section("Task")
 	c.line("<task>")
-	c.b.WriteString(c.Node.Task)
-	if !strings.HasSuffix(c.Node.Task, "\n") {
+	c.b.WriteString(c.Spec.Def.Task)
+	if !strings.HasSuffix(c.Spec.Def.Task, "\n") {
 		c.b.WriteByte('\n')
 	}
 	c.line("</task>")
@@ -85,7 +84,7 @@ func (c *composer) place() {
 	switch {
 	case p.Tree == "":
 		c.line("- Directory: %s, the project's root. A person works there too.", p.Dir)
-	case c.Node.HasBranch():
+	case c.Spec.Def.HasBranch():
 		c.line("- Directory: %s, a git worktree of your own.", p.Dir)
 	default:
 		c.line("- Directory: %s, a git worktree of your own with what you review checked out.", p.Dir)
@@ -93,13 +92,13 @@ func (c *composer) place() {
 	if p.Branch != "" {
 		c.line("- Branch: %s. Keep it checked out.", p.Branch)
 	}
-	if c.Node.HasBranch() && p.Commit != "" {
+	if c.Spec.Def.HasBranch() && p.Commit != "" {
 		c.line("- You started from commit %s: `git diff %[1]s` shows your work.", short(p.Commit))
 	}
 	if p.PortBase != 0 {
 		c.line("- Ports: %d to %d are yours ($CMUX_PORT_BASE).", p.PortBase, p.PortBase+19)
 	}
-	if c.Node.Role == dag.RoleReview {
+	if c.Spec.Def.Role == dag.RoleReview {
 		c.reviewed()
 	}
 }
@@ -124,28 +123,28 @@ func (c *composer) reviewed() {
 }
 
 func (c *composer) files() {
-	if c.Node.Role == dag.RoleReview {
-		if len(c.Node.Context) > 0 {
+	if c.Spec.Def.Role == dag.RoleReview {
+		if len(c.Spec.Def.Context) > 0 {
 			c.section("Files")
 			c.line("Read these first:")
-			c.list(c.Node.Context)
+			c.list(c.Spec.Def.Context)
 		}
 		return
 	}
-	if len(c.Node.Scope) == 0 && len(c.Node.Context) == 0 {
+	if len(c.Spec.Def.Scope) == 0 && len(c.Spec.Def.Context) == 0 {
 		return
 	}
 	c.section("Files")
-	if len(c.Node.Scope) > 0 {
+	if len(c.Spec.Def.Scope) > 0 {
 		c.line("You may change these, and no others (paths from the root of your worktree; a directory stands for all below it):")
-		c.list(c.Node.Scope)
-		if len(c.Node.Context) > 0 {
+		c.list(c.Spec.Def.Scope)
+		if len(c.Spec.Def.Context) > 0 {
 			c.line("")
 		}
 	}
-	if len(c.Node.Context) > 0 {
-		c.line("Read these for context; do not change them%s", exceptScope(c.Node))
-		c.list(c.Node.Context)
+	if len(c.Spec.Def.Context) > 0 {
+		c.line("Read these for context; do not change them%s", exceptScope(c.Spec.Def))
+		c.list(c.Spec.Def.Context)
 	}
 }
 
@@ -169,9 +168,9 @@ func (c *composer) dependencies() {
 	}
 	c.section("What came before")
 	switch {
-	case c.Node.Role == dag.RoleReview:
+	case c.Spec.Def.Role == dag.RoleReview:
 		c.line("These agents worked before you. Their summaries are their own words: check them.")
-	case c.Node.Role == dag.RoleMerge:
+	case c.Spec.Def.Role == dag.RoleMerge:
 		c.line("These agents worked before you. What they committed is merged into your branch.")
 	default:
 		c.line("These agents worked before you. Your branch holds what they committed: build on it, do not redo it.")
@@ -315,26 +314,26 @@ func fenced(text string) string {
 }
 
 func (c *composer) checks() {
-	if len(c.Node.Verify) == 0 {
+	if len(c.Spec.Def.Verify) == 0 {
 		return
 	}
 	c.section("Checks")
 	when := "when you report"
-	if c.Node.VerifyTimeout > 0 {
-		when += fmt.Sprintf(", each for at most %s", time.Duration(c.Node.VerifyTimeout))
+	if c.Spec.Def.VerifyTimeout > 0 {
+		when += fmt.Sprintf(", each for at most %s", time.Duration(c.Spec.Def.VerifyTimeout))
 	}
 	c.line("These commands must pass. Run them yourself before you report; they are run again %s:", when)
 	c.line("")
-	for _, v := range c.Node.Verify {
+	for _, v := range c.Spec.Def.Verify {
 		c.line("    %s", strings.ReplaceAll(v, "\n", "\n    "))
 	}
 }
 
 func (c *composer) rules() {
 	c.section("Rules")
-	if c.Node.HasBranch() {
+	if c.Spec.Def.HasBranch() {
 		c.line("- Commit your work to your branch in meaningful commits. What you leave uncommitted when you have reported is committed for you.")
-		c.line("- Write only inside your directory%s.", inScope(c.Node))
+		c.line("- Write only inside your directory%s.", inScope(c.Spec.Def))
 		c.line("- Keep your hands off what others use. Refused: `git stash`, `git worktree`, `git gc`, `git prune`; writing `git config`, remotes and tags; deleting, moving, checking out or forcing branches that are not yours; writing under `.cmux/` or `.git/`, or the settings of your own program. Set work aside in a commit of your own instead.")
 	} else {
 		c.line("- Write nothing in the project. Refused: tools that write files; commands that change files, commits or branches; writing under `.cmux/` or `.git/`. What you need to write for yourself goes into a temporary directory outside it.")
@@ -353,11 +352,11 @@ func (c *composer) report() {
 	c.section("How to report")
 	c.line("Report as the last thing you do, and then end your turn. A turn that ends without a report does not finish the task: you are sent back to it.")
 	c.line("")
-	switch c.Node.Role {
+	switch c.Spec.Def.Role {
 	case dag.RoleReview:
 		c.line("- %s: when the review is complete, whatever it found. The summary is your only result: state the verdict, then each finding with file, line and what to change.", c.way("done", "summary"))
 	default:
-		c.line("- %s: when the task is complete%s. Say in the summary what you did and what those who build on it must know. If nothing had to be changed, the summary is \"nothing was needed: why\".", c.way("done", "summary"), proven(c.Node))
+		c.line("- %s: when the task is complete%s. Say in the summary what you did and what those who build on it must know. If nothing had to be changed, the summary is \"nothing was needed: why\".", c.way("done", "summary"), proven(c.Spec.Def))
 	}
 	blocked := "a person reads the reason and answers you here."
 	if c.Spec.Headless {
@@ -368,7 +367,7 @@ func (c *composer) report() {
 	if c.Tool != "" {
 		c.line("Tool and command count the same. Prefer the tool: its answer tells you whether your work is accepted. If the tool is not there or fails, use the command.")
 	}
-	c.line("Quote the text for the shell; with backquotes, `$` or quotation marks in it use single quotes.%s", examined(c.Node))
+	c.line("Quote the text for the shell; with backquotes, `$` or quotation marks in it use single quotes.%s", examined(c.Spec.Def))
 }
 
 // way is how the agent makes a report: by tool first where it has one.

@@ -24,8 +24,7 @@ const (
 func build() prompt.Input {
 	return prompt.Input{
 		Base: base,
-		Node: &dag.Node{Name: "auth", Agent: "claude", Role: dag.RoleBuild, Task: "implement JWT authentication"},
-		Spec: &run.Spec{Node: "auth", Attempt: 1, Place: run.Place{
+		Spec: &run.Spec{Node: "auth", Def: &dag.Node{Name: "auth", Agent: "claude", Role: dag.RoleBuild, Task: "implement JWT authentication"}, Attempt: 1, Place: run.Place{
 			Dir: "/home/ann/shop-auth", Tree: "/home/ann/shop-auth", Branch: "feature/auth", Commit: base}},
 	}
 }
@@ -33,8 +32,7 @@ func build() prompt.Input {
 func review() prompt.Input {
 	return prompt.Input{
 		Base: base,
-		Node: &dag.Node{Name: "reviewer", Agent: "claude", Role: dag.RoleReview, Task: "review everything\n", Context: []string{"docs/security.md"}},
-		Spec: &run.Spec{Node: "reviewer", Attempt: 1, Place: run.Place{Dir: "/home/ann/shop", Commit: tipB},
+		Spec: &run.Spec{Node: "reviewer", Def: &dag.Node{Name: "reviewer", Agent: "claude", Role: dag.RoleReview, Task: "review everything\n", Context: []string{"docs/security.md"}}, Attempt: 1, Place: run.Place{Dir: "/home/ann/shop", Commit: tipB},
 			Dependencies: []run.Dependency{
 				{Name: "auth", Label: dag.Label{State: dag.NodeDone}, Branch: "feature/auth", Tip: tipA, Summary: "Added JWT.\nTokens last 1h.", DiffStat: "3 files, +10 -2"},
 				{Name: "catalog", Label: dag.EndLabel(dag.Failed, dag.ReasonChecks, 1), Branch: "feature/catalog"},
@@ -47,10 +45,10 @@ func review() prompt.Input {
 func TestCompose(t *testing.T) {
 	full := func() prompt.Input {
 		in := build()
-		in.Node.Scope = []string{"src/auth/", "src/**/*_test.go"}
-		in.Node.Context = []string{"src/types/"}
-		in.Node.Verify = []string{"go test ./...", "cd web &&\nnpm test"}
-		in.Node.VerifyTimeout = dag.Duration(10 * time.Minute)
+		in.Spec.Def.Scope = []string{"src/auth/", "src/**/*_test.go"}
+		in.Spec.Def.Context = []string{"src/types/"}
+		in.Spec.Def.Verify = []string{"go test ./...", "cd web &&\nnpm test"}
+		in.Spec.Def.VerifyTimeout = dag.Duration(10 * time.Minute)
 		in.Spec.Place.PortBase = 20060
 		in.Spec.Dependencies = []run.Dependency{{Name: "schema", Label: dag.Label{State: dag.NodeDone}, Branch: "shop/schema", Tip: tipA, Summary: "Two tables.", DiffStat: "1 file, +3 -0"}}
 		return in
@@ -71,7 +69,7 @@ func TestCompose(t *testing.T) {
 		}(),
 		"build-context-only": func() prompt.Input {
 			in := build()
-			in.Node.Context = []string{"src/types/"}
+			in.Spec.Def.Context = []string{"src/types/"}
 			return in
 		}(),
 		"build-retry": func() prompt.Input {
@@ -93,20 +91,20 @@ func TestCompose(t *testing.T) {
 		"review-root": review(),
 		"review-checkout": func() prompt.Input {
 			in := review()
-			in.Node.Verify = []string{"make test"}
+			in.Spec.Def.Verify = []string{"make test"}
 			in.Spec.Place = run.Place{Dir: "/home/ann/shop-reviewer", Tree: "/home/ann/shop-reviewer", Commit: tipB}
 			return in
 		}(),
 		"review-nothing": func() prompt.Input {
 			in := review()
-			in.Node.Context = nil
+			in.Spec.Def.Context = nil
 			in.Spec.Place.Commit = ""
 			in.Spec.Dependencies = in.Spec.Dependencies[1:2]
 			return in
 		}(),
 		"merge": func() prompt.Input {
 			in := build()
-			in.Node = &dag.Node{Name: "all", Agent: "codex", Role: dag.RoleMerge, Task: "update the changelog", Verify: []string{"make test"}}
+			in.Spec.Def = &dag.Node{Name: "all", Agent: "codex", Role: dag.RoleMerge, Task: "update the changelog", Verify: []string{"make test"}}
 			in.Spec.Place.Branch = "shop/all"
 			in.Spec.Dependencies = review().Spec.Dependencies
 			return in
@@ -140,7 +138,7 @@ func TestTaskIsWhole(t *testing.T) {
 		"\xff\xfe not utf-8", "日本語 – é", strings.Repeat("long line ", 12_000) + "end", "---\n@file\n!cmd\n/slash", "",
 	} {
 		in := build()
-		in.Node.Task = task
+		in.Spec.Def.Task = task
 		got := prompt.Compose(in)
 		if !strings.Contains(got, "<task>\n"+task) {
 			t.Errorf("the task is not whole: %.80q", task)
@@ -181,7 +179,7 @@ func FuzzCompose(f *testing.F) {
 	f.Add("task", "summary", "out```put", "label")
 	f.Fuzz(func(t *testing.T, task, summary, output, label string) {
 		in := build()
-		in.Node.Task = task
+		in.Spec.Def.Task = task
 		in.Spec.Dependencies = []run.Dependency{{Name: "d", Label: dag.Label{State: dag.NodeState(label)}, Tip: tipA, Summary: summary}}
 		in.Earlier = []run.Attempt{{N: 1, End: &run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Checks: []run.Check{{Command: "c", Exit: 1, Output: output}}}}}
 		got := prompt.Compose(in)

@@ -287,3 +287,31 @@ func TestAWithdrawnSpecIsNotFound(t *testing.T) {
 		t.Errorf("got %v, want ErrWithdrawn", err)
 	}
 }
+
+// A spec says what its node is; one that an earlier cmux wrote leaves that to
+// the frozen graph.
+func TestSpecHoldsItsNode(t *testing.T) {
+	r := newRun(t)
+	for n, def := range []*dag.Node{{Name: "a", Task: "as it is now"}, nil} {
+		if err := r.WriteSpec(&Spec{Node: "a", Attempt: n + 1, Def: def}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.ReadSpec("a", n+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "true"
+		if def != nil {
+			want = def.Task
+		}
+		if s.Def == nil || s.Def.Task != want {
+			t.Errorf("attempt %d: %+v, want the task %q", n+1, s.Def, want)
+		}
+	}
+	if err := r.WriteSpec(&Spec{Node: "gone", Attempt: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := r.ReadSpec("gone", 1); err == nil {
+		t.Errorf("a node that nobody knows: %+v", s)
+	}
+}

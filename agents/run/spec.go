@@ -27,7 +27,7 @@ type Dependency struct {
 // attempt up: a wrapper that comes late finds no spec and leaves.
 type Spec struct {
 	Node         string       `json:"node"`
-	Def          *dag.Node    `json:"def,omitempty"` // of the plan; nil: as in the frozen graph
+	Def          *dag.Node    `json:"def,omitempty"` // the node as the plan has it
 	Attempt      int          `json:"attempt"`
 	Token        string       `json:"token"` // proves that `cmux done` comes from this attempt
 	Place        Place        `json:"place"`
@@ -75,6 +75,16 @@ func (r *Run) ReadSpec(node string, n int) (*Spec, error) {
 	s := new(Spec)
 	if err := r.unseal(specPlace(node, n), b, s); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.SpecPath(node, n), err)
+	}
+	if s.Def == nil { // an earlier cmux wrote it
+		if err := r.LoadGraph(); err != nil {
+			return nil, err
+		}
+		i := r.Plan.Graph.Index(node)
+		if i < 0 {
+			return nil, fmt.Errorf("run %s has no node %s", r.Plan.ID, node)
+		}
+		s.Def = &r.Plan.Graph.Nodes[i]
 	}
 	return s, nil
 }

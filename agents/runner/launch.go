@@ -89,7 +89,7 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 	spec := &r.g.Nodes[p.node]
 	f := &r.hist.Nodes[p.node].Fact
 	s := &run.Spec{
-		Node: spec.Name, Attempt: p.attempt, Token: run.NewToken(), Place: p.place,
+		Node: spec.Name, Def: spec, Attempt: p.attempt, Token: run.NewToken(), Place: p.place,
 		Tries: f.Tries, Losses: f.Losses, Headless: r.Server == nil, Trial: p.trial,
 		Dependencies: p.deps, Branches: p.branches, Used: r.hist.Nodes[p.node].Used,
 	}
@@ -101,7 +101,6 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 	if r.inProcess(spec) {
 		return r.startChild(ctx, p, s)
 	}
-	s.Def = spec
 	if err := r.book.Patiently(ctx, func() error { return r.Run.WriteSpec(s) }); err != nil {
 		return err
 	}
@@ -139,7 +138,7 @@ func (r *Runner) startChild(ctx context.Context, p *placement, s *run.Spec) erro
 	unhear := context.AfterFunc(r.told, func() { cancel(attempt.ErrInterrupted) })
 	r.live[p.node] = &attached{attempt: p.attempt, child: c}
 	job := attempt.Job{
-		Run: r.Run, Node: spec, Spec: s, Env: r.env, Kinds: r.Kinds, Spawner: r.spawner, Repo: r.repo,
+		Run: r.Run, Spec: s, Env: r.env, Kinds: r.Kinds, Spawner: r.spawner, Repo: r.repo,
 		Record: func(rec run.Record) error {
 			rec.Node, rec.Attempt = spec.Name, p.attempt
 			return r.book.Append(context.WithoutCancel(ctx), rec)

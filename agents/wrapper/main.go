@@ -17,7 +17,6 @@ import (
 	"cmux/agents/origin"
 	"cmux/agents/proc"
 	"cmux/agents/run"
-	"cmux/dag"
 	"cmux/signals"
 )
 
@@ -83,7 +82,7 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		return ExitError, err
 	}
 	defer lock.Unlock()
-	spec, node, err := o.specified(r)
+	spec, err := o.specified(r)
 	if err != nil {
 		return ExitError, err
 	}
@@ -131,7 +130,7 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		return ExitError, err
 	}
 	job := attempt.Job{
-		Run: r, Node: node, Spec: spec, Env: env, Kinds: o.Kinds, Spawner: spawner,
+		Run: r, Spec: spec, Env: env, Kinds: o.Kinds, Spawner: spawner,
 		Record: func(rec run.Record) error { return book.Append(write, rec) },
 		Inbox:  srv.inbox, Live: o.Out, Socket: r.Socket(o.Node), Pane: pane, Limits: o.Limits,
 	}
@@ -182,24 +181,13 @@ func (o Options) terminal(pane string, resized <-chan struct{}) *agent.Terminal 
 	return t
 }
 
-// specified is what the attempt is started with, and its node.
-func (o Options) specified(r *run.Run) (*run.Spec, *dag.Node, error) {
+// specified is what the attempt is started with.
+func (o Options) specified(r *run.Run) (*run.Spec, error) {
 	spec, err := r.ReadSpec(o.Node, o.Attempt)
-	if err != nil {
-		return nil, nil, err
+	if err == nil && spec.Def.HasTree() { // which the graph says how to prepare
+		err = r.LoadGraph()
 	}
-	if node := spec.Def; node != nil && !node.HasTree() {
-		return spec, node, nil
-	}
-	// The graph says how to prepare a tree.
-	if err := r.LoadGraph(); err != nil {
-		return nil, nil, err
-	}
-	i := r.Plan.Graph.Index(o.Node)
-	if i < 0 {
-		return nil, nil, fmt.Errorf("run %s has no node of that name", r.Plan.ID)
-	}
-	return spec, &r.Plan.Graph.Nodes[i], nil
+	return spec, err
 }
 
 // endOrphans ends what is left in a session and an environment of its own, which

@@ -44,7 +44,7 @@ var house = []struct {
 	{"agents/kinds", "agents/acp agents/agent agents/claude agents/codex agents/command agents/kimi dag"},
 	{"agents/conversation", "agents/question dag"},
 	{"agents/attempt", "agents/agent agents/conversation agents/event agents/guard agents/harmless agents/proc agents/prompt agents/question agents/run dag signals worktree worktree/gitfile"},
-	{"agents/wrapper", "agents/agent agents/attempt agents/origin agents/proc agents/run dag signals"},
+	{"agents/wrapper", "agents/agent agents/attempt agents/origin agents/proc agents/run signals"},
 	{"agents/mcp", "agents/attempt agents/wrapper"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
 	{"agents/control/say", "agents/harmless"},
