@@ -276,11 +276,11 @@ func TestShell(t *testing.T) {
 func TestOrders(t *testing.T) {
 	p := builder()
 	p.Scope, p.Context = nil, nil
-	p.Machine = clean{env: map[string]string{"HOME": "/h", "CLAUDE_CONFIG_DIR": "/cfg/claude", "CODEX_HOME": "/cfg/codex"}}
+	p.Machine = clean{env: map[string]string{"HOME": "/h", "CLAUDE_CONFIG_DIR": "/cfg/claude", "CODEX_HOME": "/cfg/codex", "QWEN_HOME": "/cfg/qwen"}}
 	const orders, shared = "tells an agent's program", "all worktrees of the repository share"
 	runShell(t, p, []shellRow{
 		{"echo '{\"disableAllHooks\": true}' > .claude/settings.local.json", orders}, {"tee .claude/settings.json < x", orders}, {"cd .claude && touch settings.json", orders}, {"cd $X && echo x > .claude/settings.json", orders},
-		{"echo x > .CLAUDE/Settings.json", orders}, {"echo x > ~/.claude/settings.json", orders}, {"echo x > $HOME/.claude/settings.json", orders}, {"echo x >> \"$HOME\"/.claude.json", orders}, {"cp x /cfg/claude/settings.json", orders}, {"cp x $CLAUDE_CONFIG_DIR/settings.json", orders}, {"sed -i s/a/b/ $CODEX_HOME/config.toml", orders}, {"echo x > ~/.codex/config.toml", orders},
+		{"echo x > .CLAUDE/Settings.json", orders}, {"echo x > ~/.claude/settings.json", orders}, {"echo x > $HOME/.claude/settings.json", orders}, {"echo x >> \"$HOME\"/.claude.json", orders}, {"cp x /cfg/claude/settings.json", orders}, {"cp x /cfg/qwen/settings.json", orders}, {"cp x $CLAUDE_CONFIG_DIR/settings.json", orders}, {"sed -i s/a/b/ $CODEX_HOME/config.toml", orders}, {"echo x > ~/.codex/config.toml", orders},
 		{"mv x .mcp.json", orders}, {"ln -sf x .mcp.json", orders}, {"rm -rf .claude", orders}, {"mv other .claude", orders}, {"ln -s /tmp/x .claude", orders}, {"rm .claude/*", orders}, {"rm -rf /cfg/claude", orders}, {"git rm .mcp.json", orders}, {"git mv x .claude/settings.json", orders}, {"perl -pi -e 1 src/../.claude/settings.json", orders}, {"echo x > /etc/claude-code/managed-settings.json", orders}, {"(cd /tmp && echo x > /h/.claude/settings.json)", orders},
 		{"claude mcp add x -- y", orders}, {"claude config set -g a b", orders}, {"codex mcp add x", orders},
 		{"cat .claude/settings.json", ""}, {"mkdir -p .claude/skills/x", ""}, {"echo x > .claude/skills/x/SKILL.md", ""}, {"echo x > settings.json", ""}, {"echo x > src/config.toml", ""}, {"claude mcp list", ""}, {"rm -rf ~/x", ""}, {"cp .mcp.json /tmp/x", ""},

@@ -17,7 +17,7 @@ var orders = []struct{ folder, name string }{
 }
 
 // homes are the folders of those files, and the variables that name another.
-var homes = map[string]string{"CLAUDE_CONFIG_DIR": ".claude", "CODEX_HOME": ".codex", "KIMI_SHARE_DIR": ".kimi"}
+var homes = map[string]string{"CLAUDE_CONFIG_DIR": ".claude", "CODEX_HOME": ".codex", "KIMI_SHARE_DIR": ".kimi", "QWEN_HOME": ".qwen"}
 
 // env is a variable of the agent's environment, where that is known.
 func (g *guard) env(name string) string {
