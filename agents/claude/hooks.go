@@ -84,16 +84,7 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]agent.Event, agent.
 		}
 		return one(agent.Event{What: agent.TookOver, Text: p.Prompt})
 	case "PreToolUse":
-		l.busy = true
-		d := guard.Decide(l.policy, guard.Call{Tool: p.Tool, Input: p.Input, Dir: p.Dir, Sub: p.AgentID != ""})
-		switch {
-		case d.Verdict == guard.Deny:
-			l.refused(p, d.Reason)
-			return nil, decided("deny", d.Reason), nil
-		case d.Verdict == guard.Grant && p.Mode != "plan": // which a person may have turned on
-			return []agent.Event{{ShellBegan: p.shellID()}}, decided("allow", ""), nil
-		}
-		return one(agent.Event{ShellBegan: p.shellID()})
+		return l.before(&p)
 	case "PermissionRequest":
 		if l.policy.Headless {
 			l.refused(p, guard.NobodyToAsk)
@@ -122,22 +113,7 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]agent.Event, agent.
 		}
 		return one(agent.Event{What: agent.Delegated, Background: len(l.subagents)})
 	case "Stop":
-		l.busy = false
-		e := agent.Event{What: agent.TurnEnded, Hold: true}
-		for _, b := range p.Background {
-			if b.Type == "subagent" {
-				e.Background++
-			} else {
-				e.Shells++
-			}
-		}
-		if e.Background == 0 {
-			clear(l.subagents)
-		}
-		if e.Background == 0 || l.asking == "" { // else the question of a sub-agent stands
-			l.asking, l.held = "", hook
-		}
-		return one(e)
+		return one(l.stops(&p))
 	case "StopFailure":
 		if l.policy.Headless {
 			break // its result line says so too, with the status
@@ -152,6 +128,40 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]agent.Event, agent.
 		}
 	}
 	return one(agent.Event{})
+}
+
+// before judges a call of a tool before it happens.
+func (l *listener) before(p *payload) ([]agent.Event, agent.HookReply, error) {
+	l.busy = true
+	d := guard.Decide(l.policy, guard.Call{Tool: p.Tool, Input: p.Input, Dir: p.Dir, Sub: p.AgentID != ""})
+	switch {
+	case d.Verdict == guard.Deny:
+		l.refused(*p, d.Reason)
+		return nil, decided("deny", d.Reason), nil
+	case d.Verdict == guard.Grant && p.Mode != "plan": // which a person may have turned on
+		return []agent.Event{{ShellBegan: p.shellID()}}, decided("allow", ""), nil
+	}
+	return []agent.Event{{ShellBegan: p.shellID()}}, agent.HookReply{}, nil
+}
+
+// stops is the end of a turn, which is held.
+func (l *listener) stops(p *payload) agent.Event {
+	l.busy = false
+	e := agent.Event{What: agent.TurnEnded, Hold: true}
+	for _, b := range p.Background {
+		if b.Type == "subagent" {
+			e.Background++
+		} else {
+			e.Shells++
+		}
+	}
+	if e.Background == 0 {
+		clear(l.subagents)
+	}
+	if e.Background == 0 || l.asking == "" { // else the question of a sub-agent stands
+		l.asking, l.held = "", "Stop"
+	}
+	return e
 }
 
 // shellID names the call of a tool that runs commands; empty: it is another.

@@ -116,17 +116,9 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	resized := make(chan struct{}, 1)
 	defer watch(cancel, spawner, srv, resized, spec.Headless)()
 
-	self, err := proc.Self()
-	if err != nil {
-		return ExitError, err
-	}
-	began := time.Now()
-	pane := os.Getenv("TMUX_PANE")
+	began, pane := time.Now(), os.Getenv("TMUX_PANE")
 	write := context.WithoutCancel(ctx) // what happened is recorded whatever ends us
-	err = book.Append(write, run.Record{
-		Type: run.Began, Node: o.Node, Attempt: o.Attempt, PID: self.PID, PIDStart: self.Start, Pane: pane,
-	})
-	if err != nil {
+	if err := o.begin(write, book, pane); err != nil {
 		return ExitError, err
 	}
 	job := attempt.Job{
@@ -172,6 +164,17 @@ func (o Options) listen(ctx context.Context, r *run.Run, book *run.Book) (srv *s
 		return err
 	})
 	return srv, err
+}
+
+// begin records that the attempt is in this process's hands.
+func (o Options) begin(ctx context.Context, book *run.Book, pane string) error {
+	self, err := proc.Self()
+	if err != nil {
+		return err
+	}
+	return book.Append(ctx, run.Record{
+		Type: run.Began, Node: o.Node, Attempt: o.Attempt, PID: self.PID, PIDStart: self.Start, Pane: pane,
+	})
 }
 
 // terminal is the pane that this process runs in.
