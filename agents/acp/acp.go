@@ -219,14 +219,8 @@ func (a *instance) turnOver(result json.RawMessage, err error) {
 	if !a.TurnOver() {
 		return
 	}
-	if r := stdio.Refused(err); r != nil {
-		e := failure(r, time.Now())
-		a.Stage.Show(event.Event{Kind: event.RequestFailed, Text: e.Text})
-		a.Tell(e)
+	if a.TurnFailed(err, func(e *stdio.Error) agent.Event { return failure(e, time.Now()) }) {
 		return
-	}
-	if err != nil {
-		return // it has ended, or is being ended
 	}
 	switch end.StopReason {
 	case sdk.StopReasonCancelled:

@@ -45,11 +45,17 @@ func NewModel(t testing.TB, base string, play Play, w Words) *Model {
 	}
 	m := &Model{t: t, server: mt.New(t, append(scripts, task...)...)}
 	m.home = mt.Env(t, m.server, Project(t, base))
+	LogRequests(t, m.server)
+	return m
+}
+
+// LogRequests has a test that fails tell what the model was asked.
+func LogRequests(t testing.TB, server *mt.Server) {
 	t.Cleanup(func() {
 		if !t.Failed() {
 			return
 		}
-		for _, r := range m.server.Requests() {
+		for _, r := range server.Requests() {
 			said := ""
 			if texts := r.UserTexts(); len(texts) > 0 {
 				said = fmt.Sprintf("%.300q", texts[0])
@@ -57,7 +63,6 @@ func NewModel(t testing.TB, base string, play Play, w Words) *Model {
 			t.Logf("request %d: %q turn %d, %d messages: %s", r.Seq, r.Script, r.Turn, len(r.Messages), said)
 		}
 	})
-	return m
 }
 
 // taskScript answers to the task.

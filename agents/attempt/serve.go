@@ -49,7 +49,7 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 			err = a.recordUse()
 		case <-a.clocks.C():
 			for _, c := range a.clocks.due(time.Now()) {
-				if err = errors.Join(err, a.feed(conversation.Rang{Clock: c})); err != nil {
+				if err = a.feed(conversation.Rang{Clock: c}); err != nil {
 					break
 				}
 			}

@@ -1,7 +1,6 @@
 package claude_test
 
 import (
-	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -46,18 +45,7 @@ func newFixture(t *testing.T, n dag.Node, scripts ...modeltest.Script) *fixture 
 	base := t.TempDir()
 	f.home = modeltest.Env(t, f.server, agenttest.Project(t, base))
 	f.Fixture = agenttest.New(t, base, n, f.home.Env)
-	t.Cleanup(func() {
-		if !t.Failed() {
-			return
-		}
-		for _, r := range f.server.Requests() {
-			said := ""
-			if texts := r.UserTexts(); len(texts) > 0 {
-				said = fmt.Sprintf("%.300q", texts[0])
-			}
-			t.Logf("request %d: %q turn %d, %d messages: %s", r.Seq, r.Script, r.Turn, len(r.Messages), said)
-		}
-	})
+	agenttest.LogRequests(t, f.server)
 	return f
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/run/runtest"
 	"cmux/agents/runner"
 	"cmux/dag"
 )
@@ -27,7 +28,7 @@ func TestUndo(t *testing.T) {
 }
 
 func TestCameOut(t *testing.T) {
-	v := everything(t)
+	v := runtest.Everything(t)
 	for _, c := range []struct {
 		state     dag.RunState
 		brokenOff bool
@@ -44,7 +45,7 @@ func TestCameOut(t *testing.T) {
 			t.Errorf("%v is no interrupt", err)
 		}
 	}
-	over := view(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]")
+	over := runtest.View(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]")
 	if err := CameOut(over, dag.RunStopped, true); !errors.Is(err, ErrInterrupted) || !strings.Contains(err.Error(), "interrupted") {
 		t.Error(err)
 	}

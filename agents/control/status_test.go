@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"cmux/agents/run"
+	"cmux/agents/run/runtest"
 	"cmux/dag"
 )
 
 func TestNotices(t *testing.T) {
-	v := everything(t)
+	v := runtest.Everything(t)
 	v.Incidents = make([]run.Record, shownIncidents+2)
 	for i := range v.Incidents {
 		v.Incidents[i] = run.Record{Node: "web", Detail: "tried cmux agents approve release"}
@@ -30,7 +31,7 @@ func TestNotices(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	r := NewReport(everything(t))
+	r := NewReport(runtest.Everything(t))
 	code := func(c *int) int {
 		if c == nil {
 			return -1
@@ -46,7 +47,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("the marker of %s holds %d, want %d", node, got[node], want)
 		}
 	}
-	if c := Count(everything(t)); c != (Tally{Done: 2, Failed: 1, Blocked: 1}) {
+	if c := Count(runtest.Everything(t)); c != (Tally{Done: 2, Failed: 1, Blocked: 1}) {
 		t.Errorf("%+v", c)
 	}
 }

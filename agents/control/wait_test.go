@@ -8,22 +8,23 @@ import (
 	"time"
 
 	"cmux/agents/run"
+	"cmux/agents/run/runtest"
 	"cmux/dag"
 )
 
 func TestWaited(t *testing.T) {
-	v := everything(t)
+	v := runtest.Everything(t)
 	name := func(n string) int { return v.Run.Plan.Graph.Index(n) }
-	done := view(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]",
-		run.Record{Type: run.Overridden, Node: "a", How: run.HowTouched, At: noon})
-	failed := view(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]",
-		run.Record{Type: run.Started, Node: "a", Attempt: 1, At: noon},
-		run.Record{Type: run.AttemptEnd, Node: "a", Attempt: 1, At: noon, End: &run.End{Outcome: dag.Failed, Exit: 4}})
-	alone := everything(t)
+	done := runtest.View(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]",
+		run.Record{Type: run.Overridden, Node: "a", How: run.HowTouched, At: runtest.Noon})
+	failed := runtest.View(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]",
+		run.Record{Type: run.Started, Node: "a", Attempt: 1, At: runtest.Noon},
+		run.Record{Type: run.AttemptEnd, Node: "a", Attempt: 1, At: runtest.Noon, End: &run.End{Outcome: dag.Failed, Exit: 4}})
+	alone := runtest.Everything(t)
 	alone.Holder, alone.RunState = nil, dag.RunNoRunner
 	leaving := *done
 	leaving.Holder = v.Holder
-	stopped := everything(t)
+	stopped := runtest.Everything(t)
 	stopped.Holder, stopped.RunState = nil, dag.RunStopped
 	for _, c := range []struct {
 		what     string

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cmux/agents/agent"
+	"cmux/agents/event"
 	"cmux/agents/proc"
 	"cmux/agents/question"
 )
@@ -226,6 +227,18 @@ func (a *Agent) TurnOver() bool {
 	close(t.over)
 	a.Withdraw("")
 	return !stopping
+}
+
+// TurnFailed tells of a turn that did not end by itself, and reports whether it
+// is one: means says what a refusal of the program's means. What else ends a
+// turn is the end of the program.
+func (a *Agent) TurnFailed(err error, means func(*Error) agent.Event) bool {
+	if r := Refused(err); r != nil {
+		e := means(r)
+		a.Stage.Show(event.Event{Kind: event.RequestFailed, Text: e.Text})
+		a.Tell(e)
+	}
+	return err != nil
 }
 
 // Resting reports whether the agent has ended its turn and is not being ended.

@@ -62,6 +62,7 @@ var besides = []string{
 	"agents/chaos",
 	"agents/modeltest",
 	"agents/modeltest/modeld",
+	"agents/run/runtest",
 	"agents/runner/benchruns",
 	"agents/runner/benchruns/stamp",
 	"agents/scripted",

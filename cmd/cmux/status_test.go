@@ -13,82 +13,15 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/run"
+	"cmux/agents/run/runtest"
 	"cmux/dag"
 	"cmux/signals"
 )
 
-var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-
-// view makes the view of a run of config in which records happened.
-func view(t testing.TB, config string, records ...run.Record) *run.View {
-	t.Helper()
-	g, _, err := dag.Parse("test.yml", []byte(config), dag.ParseOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := run.NewHistory(g)
-	for i := range records {
-		h.Apply(&records[i])
-	}
-	h.Tick(noon)
-	v := &run.View{
-		Run:   &run.Run{Plan: run.Plan{ID: "20260301-115000.000-abc123", Config: "/shop/.cmux-agents.yml", BaseRef: "main", Base: strings.Repeat("1", 40), Graph: g}},
-		State: h.State, StartedAt: h.Started, EndedAt: h.Ended, Used: h.Used,
-	}
-	for i := range h.Nodes {
-		v.Nodes = append(v.Nodes, run.NodeView{Node: &h.Nodes[i], Spec: &g.Nodes[i], Status: v.State.Status(i, noon)})
-	}
-	v.RunState = v.State.Run()
-	return v
-}
-
-const shop = `
-session: shop
-agents:
-  - {name: schema, agent: command, task: "true"}
-  - {name: api, agent: command, task: "true", depends_on: [schema], branch: feature/api-with-a-rather-long-name}
-  - {name: web, agent: command, task: "true", depends_on: [schema]}
-  - {name: docs, agent: command, task: "true"}
-  - {name: slow, agent: command, task: "true"}
-  - {name: flaky, agent: command, task: "true", retries: 2}
-  - {name: tests, role: review, agent: command, task: "true", depends_on: [api, web]}
-  - {name: audit, role: review, agent: command, task: "true", depends_on: [api]}
-  - {name: release, role: gate}
-  - {name: deploy, agent: command, task: "true", depends_on: [release, tests, docs, slow, flaky]}
-`
-
-func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
-
-// everything is a run of shop in which nodes stand in as many ways as can be.
-func everything(t testing.TB) *run.View {
-	v := view(t, shop,
-		run.Record{Type: run.RunnerUp, At: at(-10)},
-		run.Record{Type: run.Started, Node: "schema", Attempt: 1, At: at(-10)},
-		run.Record{Type: run.AttemptEnd, Node: "schema", Attempt: 1, At: at(-8), End: &run.End{Outcome: dag.Done, Summary: "Two tables.", Commits: 1, Tip: strings.Repeat("a", 40)}},
-		run.Record{Type: run.Started, Node: "api", Attempt: 1, At: at(-8)},
-		run.Record{Type: run.AttemptEnd, Node: "api", Attempt: 1, At: at(-7), End: &run.End{Outcome: dag.Failed, Exit: 1, Reason: dag.ReasonChecks,
-			Detail: "go test ./...: exit 1\n\x1b[31mFAIL\x1b[0m api", Checks: []run.Check{{Command: "go test ./...", Exit: 1}}}},
-		run.Record{Type: run.Started, Node: "web", Attempt: 1, At: at(-8)},
-		run.Record{Type: run.Began, Node: "web", Attempt: 1, At: at(-8)},
-		run.Record{Type: run.Active, Node: "web", Attempt: 1, At: at(-2), Activity: dag.NeedsInput, Detail: "Which colour?"},
-		run.Record{Type: run.Overridden, Node: "docs", At: at(-5), How: run.HowTouched, Marker: &run.Written{Empty: true}},
-		run.Record{Type: run.Started, Node: "slow", Attempt: 1, At: at(-3)},
-		run.Record{Type: run.Began, Node: "slow", Attempt: 1, At: at(-3)},
-		run.Record{Type: run.Active, Node: "slow", Attempt: 1, At: at(-1), Activity: dag.AtLimit, Until: at(35)},
-		run.Record{Type: run.Started, Node: "flaky", Attempt: 1, At: at(-4)},
-		run.Record{Type: run.AttemptEnd, Node: "flaky", Attempt: 1, At: at(-3), End: &run.End{Outcome: dag.Failed, Exit: 7, Retry: true}},
-		run.Record{Type: run.Started, Node: "flaky", Attempt: 2, At: at(-3)},
-		run.Record{Type: run.Began, Node: "flaky", Attempt: 2, At: at(-3)},
-		run.Record{Type: run.Opened, Node: "release", At: at(-10)},
-	)
-	v.Holder = &signals.Holder{PID: 42}
-	return v
-}
-
 func TestStatusTable(t *testing.T) {
-	v := everything(t)
+	v := runtest.Everything(t)
 	for _, width := range []int{0, 120, 80, 60} {
-		got := renderStatus(v, noon, look{width: width})
+		got := renderStatus(v, runtest.Noon, look{width: width})
 		golden(t, fmt.Sprintf("status/width-%d.txt", width), got)
 		for i := range v.Nodes {
 			if n := v.Nodes[i].Spec.Name; !strings.Contains(got, "\n"+n+" ") || !strings.Contains(got, v.Nodes[i].Status.Label.String()) {
@@ -96,7 +29,7 @@ func TestStatusTable(t *testing.T) {
 			}
 		}
 	}
-	if plain, coloured := renderStatus(v, noon, look{width: 100}), renderStatus(v, noon, look{width: 100, colour: true}); ansi.Strip(coloured) != plain {
+	if plain, coloured := renderStatus(v, runtest.Noon, look{width: 100}), renderStatus(v, runtest.Noon, look{width: 100, colour: true}); ansi.Strip(coloured) != plain {
 		t.Errorf("colours change the text:\n%s\n%s", ansi.Strip(coloured), plain)
 	} else if plain == coloured {
 		t.Error("no colours")
@@ -109,7 +42,7 @@ func spending(t testing.TB) *run.View {
 	end := func(detail, saved string, used dag.Usage) *run.End {
 		return &run.End{Outcome: dag.Failed, Exit: 143, Reason: dag.ReasonBudget, Detail: detail, Used: used, Snapshot: saved}
 	}
-	v := view(t, `
+	v := runtest.View(t, `
 session: shop
 budget: {tokens: 1500000}
 agents:
@@ -119,16 +52,16 @@ agents:
   - {name: tests, agent: command, task: "true"}
   - {name: ship, task: x, depends_on: [greedy]}
 `,
-		run.Record{Type: run.RunnerUp, At: at(-10)},
-		run.Record{Type: run.Started, Node: "greedy", Attempt: 1, At: at(-10)},
-		run.Record{Type: run.Used, Node: "greedy", Attempt: 1, At: at(-9), Used: dag.Usage{Input: 500, Output: 100}},
-		run.Record{Type: run.AttemptEnd, Node: "greedy", Attempt: 1, At: at(-8), End: end("greedy has used 1001 of its budget of 1000 tokens", "shop/greedy/20260301T115200.000Z", dag.Usage{Input: 900, Output: 101, CacheRead: 7000})},
-		run.Record{Type: run.Blocked, Node: "ship", Cause: "greedy", At: at(-8)},
-		run.Record{Type: run.Started, Node: "stopped", Attempt: 1, At: at(-7)},
-		run.Record{Type: run.AttemptEnd, Node: "stopped", Attempt: 1, At: at(-6), End: end("the run has used 1501001 of its budget of 1500000 tokens", "", dag.Usage{Output: 500_000, CacheCreate: 1_000_000, CacheRead: 20_000_000})},
-		run.Record{Type: run.AttemptEnd, Node: "late", At: at(-6), End: end("not started: the run has used 1501001 of its budget of 1500000 tokens", "", dag.Usage{})},
-		run.Record{Type: run.Started, Node: "tests", Attempt: 1, At: at(-6)},
-		run.Record{Type: run.Began, Node: "tests", Attempt: 1, At: at(-6)},
+		run.Record{Type: run.RunnerUp, At: runtest.At(-10)},
+		run.Record{Type: run.Started, Node: "greedy", Attempt: 1, At: runtest.At(-10)},
+		run.Record{Type: run.Used, Node: "greedy", Attempt: 1, At: runtest.At(-9), Used: dag.Usage{Input: 500, Output: 100}},
+		run.Record{Type: run.AttemptEnd, Node: "greedy", Attempt: 1, At: runtest.At(-8), End: end("greedy has used 1001 of its budget of 1000 tokens", "shop/greedy/20260301T115200.000Z", dag.Usage{Input: 900, Output: 101, CacheRead: 7000})},
+		run.Record{Type: run.Blocked, Node: "ship", Cause: "greedy", At: runtest.At(-8)},
+		run.Record{Type: run.Started, Node: "stopped", Attempt: 1, At: runtest.At(-7)},
+		run.Record{Type: run.AttemptEnd, Node: "stopped", Attempt: 1, At: runtest.At(-6), End: end("the run has used 1501001 of its budget of 1500000 tokens", "", dag.Usage{Output: 500_000, CacheCreate: 1_000_000, CacheRead: 20_000_000})},
+		run.Record{Type: run.AttemptEnd, Node: "late", At: runtest.At(-6), End: end("not started: the run has used 1501001 of its budget of 1500000 tokens", "", dag.Usage{})},
+		run.Record{Type: run.Started, Node: "tests", Attempt: 1, At: runtest.At(-6)},
+		run.Record{Type: run.Began, Node: "tests", Attempt: 1, At: runtest.At(-6)},
 	)
 	v.Holder = &signals.Holder{PID: 42}
 	return v
@@ -137,7 +70,7 @@ agents:
 func TestStatusOfUse(t *testing.T) {
 	v := spending(t)
 	for _, width := range []int{0, 80} {
-		golden(t, fmt.Sprintf("status/used-%d.txt", width), renderStatus(v, noon, look{width: width}))
+		golden(t, fmt.Sprintf("status/used-%d.txt", width), renderStatus(v, runtest.Noon, look{width: width}))
 	}
 	var b bytes.Buffer
 	if err := printJSON(&b, control.NewReport(v)); err != nil {
@@ -147,21 +80,21 @@ func TestStatusOfUse(t *testing.T) {
 }
 
 func TestStatusSaysWhatStandsInTheWay(t *testing.T) {
-	v := everything(t)
+	v := runtest.Everything(t)
 	v.Holder, v.RunState, v.ConfigChanged = nil, dag.RunNoRunner, true
 	v.Pending = []run.Request{{Op: run.OpRetry, Node: "api"}}
-	golden(t, "status/no-runner.txt", renderStatus(v, noon, look{width: 100}))
+	golden(t, "status/no-runner.txt", renderStatus(v, runtest.Noon, look{width: 100}))
 }
 
 // Every status has a source, and an age unless nothing was recorded of it.
 func TestStatusVerbose(t *testing.T) {
-	golden(t, "status/verbose.txt", renderStatus(everything(t), noon, look{verbose: true}))
+	golden(t, "status/verbose.txt", renderStatus(runtest.Everything(t), runtest.Noon, look{verbose: true}))
 }
 
 // A file among the markers that belongs to no node is told of in the table and
 // to programs alike.
 func TestStatusOfStrays(t *testing.T) {
-	v := everything(t)
+	v := runtest.Everything(t)
 	v.Strays = []string{"aip.done", "nothing-like-it.done", "web"}
 	var b bytes.Buffer
 	if err := printJSON(&b, control.NewReport(v)); err != nil {
@@ -176,7 +109,7 @@ func TestStatusOfStrays(t *testing.T) {
 	if got, want := fmt.Sprint(report.Strays), "[{aip.done api} {nothing-like-it.done } {web web}]"; got != want {
 		t.Errorf("strays %s, want %s", got, want)
 	}
-	text := renderStatus(v, noon, look{})
+	text := renderStatus(v, runtest.Noon, look{})
 	for _, s := range report.Strays {
 		if !strings.Contains(text, "/"+s.File+" belongs to no node") {
 			t.Errorf("the table does not name %s:\n%s", s.File, text)
@@ -185,14 +118,14 @@ func TestStatusOfStrays(t *testing.T) {
 }
 
 func TestStatusIsSafeToPrint(t *testing.T) {
-	if got := renderStatus(everything(t), noon, look{}); strings.Contains(got, "\x1b") {
+	if got := renderStatus(runtest.Everything(t), runtest.Noon, look{}); strings.Contains(got, "\x1b") {
 		t.Errorf("what a program wrote reaches the terminal: %q", got)
 	}
 }
 
 func TestStatusJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := printJSON(&b, control.NewReport(everything(t))); err != nil {
+	if err := printJSON(&b, control.NewReport(runtest.Everything(t))); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "status/status.json", b.String())
@@ -218,9 +151,9 @@ func TestStatusJSON(t *testing.T) {
 }
 
 func TestWatchScrolls(t *testing.T) {
-	var m tea.Model = watchModel{now: func() time.Time { return noon }}
+	var m tea.Model = watchModel{now: func() time.Time { return runtest.Noon }}
 	m, _ = m.Update(tea.WindowSizeMsg{Width: 100, Height: 6})
-	m, _ = m.Update(everything(t))
+	m, _ = m.Update(runtest.Everything(t))
 	first := m.View()
 	if n := strings.Count(first, "\n") + 1; n != 6 {
 		t.Errorf("%d lines on 6:\n%s", n, first)
@@ -257,10 +190,10 @@ func BenchmarkStatus(b *testing.B) {
 			for i := range n {
 				fmt.Fprintf(&config, "  - {name: n%d, agent: command, task: 'true'}\n", i)
 			}
-			v := view(b, config.String())
+			v := runtest.View(b, config.String())
 			b.ReportAllocs()
 			for b.Loop() {
-				renderStatus(v, noon, look{width: 120, colour: true})
+				renderStatus(v, runtest.Noon, look{width: 120, colour: true})
 			}
 		})
 	}
