@@ -52,16 +52,21 @@ func (v *View) fill(h *History, now time.Time) {
 		}
 		v.Nodes[i] = NodeView{Node: &h.Nodes[i], Spec: &h.Graph.Nodes[i], Status: st}
 	}
-	v.RunState = v.State.Run()
-	if v.Holder == nil {
-		switch v.RunState {
-		case dag.RunStopped:
-		case dag.RunDone, dag.RunFailed:
-			if h.Final == "" { // its runner died before it had put all right
-				v.RunState = dag.RunNoRunner
-			}
-		default:
-			v.RunState = dag.RunNoRunner
-		}
+	v.RunState = v.state(h)
+}
+
+// state is how the run stands. It has ended when its end is on record: until
+// then a marker may be missing, which only a runner puts back.
+func (v *View) state(h *History) dag.RunState {
+	state := v.State.Run()
+	over := state == dag.RunDone || state == dag.RunFailed
+	switch {
+	case over && h.Final != "", v.Holder == nil && state == dag.RunStopped:
+		return state
+	case v.Holder == nil:
+		return dag.RunNoRunner
+	case over:
+		return dag.RunRunning
 	}
+	return state
 }

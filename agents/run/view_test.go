@@ -79,21 +79,35 @@ func TestViewOfAnEndThatNobodyRecorded(t *testing.T) {
 			Record{Type: AttemptEnd, Node: n.Name, Attempt: 1, End: &End{Outcome: dag.Done}})
 	}
 	for _, step := range []struct {
-		recs []Record
-		want dag.RunState
+		runner bool
+		recs   []Record
+		want   dag.RunState
 	}{
-		{recs, dag.RunNoRunner},
-		{[]Record{{Type: RunEnded, How: string(dag.RunDone)}}, dag.RunDone},
+		{false, recs, dag.RunNoRunner},
+		{true, nil, dag.RunRunning},
+		{true, []Record{{Type: RunEnded, How: string(dag.RunDone)}}, dag.RunDone},
+		{false, nil, dag.RunDone},
 	} {
 		if err := book.Commit(t.Context(), step.recs...); err != nil {
 			t.Fatal(err)
+		}
+		unlock := func() error { return nil }
+		if step.runner {
+			lock, err := signals.TryLock(LockPath(r.Plan.Root))
+			if err != nil {
+				t.Fatal(err)
+			}
+			unlock = lock.Unlock
 		}
 		v, err := r.View(t.Context(), time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if v.RunState != step.want {
-			t.Errorf("the run is %q, want %q", v.RunState, step.want)
+			t.Errorf("the run is %q with a runner %v, want %q", v.RunState, step.runner, step.want)
+		}
+		if err := unlock(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
