@@ -1,7 +1,6 @@
 // Package runner carries a run to its end. A Runner owns what spans nodes:
-// readiness, worktrees, retries, 99s, gates and requests; each attempt is
-// owned by its wrapper (package wrapper) or, headless, by a goroutine of the
-// runner (package attempt).
+// readiness, worktrees, retries, 99s, gates and requests; each attempt lives on
+// a host (package host), in a process of its own or in this one.
 //
 // The runner is a reconciler. All it knows it has read from the run's records,
 // markers and locks: facts are appended to the records first and taken in by

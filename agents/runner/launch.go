@@ -3,17 +3,11 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os/exec"
-	"syscall"
-	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/host"
 	"cmux/agents/run"
-	"cmux/agents/wrapper"
 	"cmux/dag"
-	"cmux/signals"
 	"cmux/worktree"
 )
 
@@ -33,15 +27,12 @@ type placement struct {
 // lent is a placement that came back from git.
 type lent struct{ *placement }
 
-// ended is an attempt of a child that came to its end.
+// ended is an attempt that leaves it to this process to record its end.
 type ended struct {
-	node, attempt int
-	end           run.End
-	err           error
+	host.Ref
+	end run.End
+	err error
 }
-
-// goneNode is a node whose wrapper can no longer be spoken to.
-type goneNode struct{ node, attempt int }
 
 // started is the record of an attempt that is about to be started.
 func (r *Runner) started(p *placement) run.Record {
@@ -78,12 +69,6 @@ func (r *Runner) begun(ctx context.Context, ps []*placement) error {
 	return nil
 }
 
-// inProcess reports whether attempts of a node are carried by this process
-// itself rather than by a wrapper of their own.
-func (r *Runner) inProcess(n *dag.Node) bool {
-	return r.Server == nil && !r.Kinds[n.Agent].Judge
-}
-
 // start starts one recorded attempt.
 func (r *Runner) start(ctx context.Context, p *placement) error {
 	spec := &r.g.Nodes[p.node]
@@ -98,93 +83,15 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 		s.Counted = r.hist.Nodes[p.node].UsedIn(s.Conversation)
 		s.Left = r.hist.Nodes[p.node].Left
 	}
-	if r.inProcess(spec) {
-		return r.startChild(ctx, p, s)
+	r.showEvents(ctx, p.node, p.attempt)
+	l, err := r.host.Start(ctx, s)
+	if err == nil && l != nil {
+		r.live[p.node] = &attached{attempt: p.attempt, bound: r.host.Bound(spec), Link: l}
 	}
-	if err := r.book.Patiently(ctx, func() error { return r.Run.WriteSpec(s) }); err != nil {
-		return err
-	}
-	r.launched[p.node] = launched{p.attempt, time.Now()}
-	argv := []string{r.Run.Binary(), "agents", "exec", "--run", r.Run.Dir, "--attempt", fmt.Sprint(p.attempt), "--", spec.Name}
-	if r.panes != nil {
-		r.panes.open(p.node, p.attempt, spec.Name, p.place.Dir, argv)
-		return nil
-	}
-	return r.startWrapper(ctx, p, argv)
+	return err
 }
 
-// child is an attempt that this process carries itself.
-type child struct {
-	inbox chan attempt.Message
-	ctx   context.Context // of the attempt; over when it has ended
-}
-
-// startChild carries the attempt in a goroutine.
-func (r *Runner) startChild(ctx context.Context, p *placement, s *run.Spec) error {
-	spec := &r.g.Nodes[p.node]
-	if err := r.book.Patiently(ctx, func() error {
-		err := signals.Mkdir(r.Run.NodeDir(spec.Name), 0o700)
-		if errors.Is(err, fs.ErrExist) {
-			return nil
-		}
-		return signals.Explain(err)
-	}); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	c := &child{inbox: make(chan attempt.Message, 16), ctx: ctx}
-	// It hears of a signal to this process at once: its program may have got the
-	// same, and how that ends is then no verdict.
-	unhear := context.AfterFunc(r.told, func() { cancel(attempt.ErrInterrupted) })
-	r.live[p.node] = &attached{attempt: p.attempt, child: c}
-	job := attempt.Job{
-		Run: r.Run, Spec: s, Env: r.env, Kinds: r.Kinds, Spawner: r.spawner, Repo: r.repo,
-		Record: func(rec run.Record) error {
-			rec.Node, rec.Attempt = spec.Name, p.attempt
-			return r.book.Append(context.WithoutCancel(ctx), rec)
-		},
-		Inbox: c.inbox, Live: r.liveFor(spec.Name),
-	}
-	r.tasks.Go(func() {
-		end, err := attempt.Run(ctx, job)
-		unhear()
-		cancel(nil)
-		r.ended <- ended{p.node, p.attempt, end, err}
-	})
-	return nil
-}
-
-// startWrapper starts a wrapper without a pane, for kinds that need one in a
-// headless run. It outlives this process.
-func (r *Runner) startWrapper(ctx context.Context, p *placement, argv []string) error {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir = p.place.Dir
-	cmd.Env = r.env
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	from := r.eventsEnd(r.g.Nodes[p.node].Name)
-	if err := r.spawner.StartDetached(cmd); err != nil {
-		return err
-	}
-	gone := make(chan struct{})
-	r.showEvents(ctx, p.node, p.attempt, from, gone)
-	r.tasks.Go(func() {
-		go func() {
-			defer close(gone)
-			cmd.Wait() // what it left is in the records, not in its exit code
-		}()
-		select {
-		case <-gone:
-			select {
-			case r.gone <- goneNode{p.node, p.attempt}:
-			case <-ctx.Done():
-			}
-		case <-ctx.Done():
-		}
-	})
-	return nil
-}
-
-// ends records how children ended: all that ended by now share one sync.
+// ends records how attempts ended: all that ended by now share one sync.
 func (r *Runner) ends(ctx context.Context, first ended) error {
 	if r.told.Err() != nil {
 		// Recorded before what it interrupted: that is no loss.
@@ -206,23 +113,22 @@ func (r *Runner) ends(ctx context.Context, first ended) error {
 		errs         []error
 	)
 	for _, e := range batch {
-		name := r.g.Nodes[e.node].Name
-		rec := run.Record{Type: run.AttemptEnd, Node: name, Attempt: e.attempt, End: &e.end}
+		rec := run.Record{Type: run.AttemptEnd, Node: e.Node, Attempt: e.N, End: &e.end}
 		switch {
 		case e.err == nil:
-			if r.hist.Nodes[e.node].Fact.StillOpen {
+			if r.hist.Nodes[r.g.Index(e.Node)].Fact.StillOpen {
 				e.end.Retry = true // a person has decided: it gets no marker
 			}
 			finals = append(finals, rec)
 		case errors.Is(e.err, attempt.ErrInterrupted):
-			rec = run.Record{Type: run.Vanished, Node: name, Attempt: e.attempt, How: run.HowInterrupted, Detail: e.err.Error()}
+			rec = run.Record{Type: run.Vanished, Node: e.Node, Attempt: e.N, How: run.HowInterrupted, Detail: e.err.Error()}
 			if errors.Is(e.err, attempt.ErrStopped) {
 				rec.How = run.HowStopped
 			}
 			recs = append(recs, rec)
 		default:
-			r.Log.Error("an attempt could not be carried out", "node", name, "err", e.err)
-			recs = append(recs, run.Record{Type: run.Vanished, Node: name, Attempt: e.attempt, How: run.HowLost, Detail: e.err.Error()})
+			r.Log.Error("an attempt could not be carried out", "node", e.Node, "err", e.err)
+			recs = append(recs, run.Record{Type: run.Vanished, Node: e.Node, Attempt: e.N, How: run.HowLost, Detail: e.err.Error()})
 		}
 	}
 	if len(finals) > 0 {
@@ -234,7 +140,7 @@ func (r *Runner) ends(ctx context.Context, first ended) error {
 	return errors.Join(errs...)
 }
 
-// drain receives what children still have to say until all tasks have ended,
+// drain receives what attempts still have to say until all tasks have ended,
 // and records it.
 func (r *Runner) drain() {
 	over := make(chan struct{})
@@ -257,15 +163,6 @@ func (r *Runner) drain() {
 	}
 }
 
-// launched is when an attempt's process was started.
-type launched struct {
-	attempt int
-	at      time.Time
-}
-
-// launchGrace is how long a process that was started may take to hold its lock.
-const launchGrace = 10 * time.Second
-
 // probe finds out whether node i's attempt still has its process, by its lock,
 // and records it as vanished when it has not. Gone says that the process is
 // known to have ended, or that nobody here started it: without a lock there is
@@ -284,33 +181,19 @@ func (r *Runner) probe(ctx context.Context, i int, gone bool) error {
 		lost.Detail = "its runner was killed"
 		return r.learn(ctx, lost)
 	}
-	if l := r.launched[i]; a.Began.IsZero() && l.attempt == a.N {
-		if r.panes != nil && r.panes.opening(i, a.N) {
-			r.launched[i] = launched{a.N, time.Now()}
-			return nil
-		}
-		if !gone && r.leaving == "" && time.Since(l.at) < launchGrace {
-			return nil
-		}
-	}
-	if err := signals.MkdirAll(r.Run.NodeDir(name), 0o700); err != nil {
+	pulse, release, err := r.host.Probe(host.Ref{Node: name, N: a.N}, !a.Began.IsZero(), gone || r.leaving != "")
+	switch {
+	case err != nil:
 		return err
-	}
-	lock, err := signals.TryLock(r.Run.NodeLock(name))
-	var held *signals.HeldError
-	if errors.As(err, &held) {
+	case pulse == host.Lives:
 		r.attach(ctx, i)
 		return nil
+	case pulse == host.Unknown:
+		return nil
 	}
-	if errors.Is(err, signals.ErrDiskFull) {
-		return nil // the next look may find space to name the holder
-	}
-	if err != nil {
-		return err
-	}
-	// The lock is ours, so nobody carries the attempt; without its spec nobody
+	// Nobody carries the attempt nor can take it up; without its spec nobody
 	// will. Its end may have been recorded in the meantime.
-	defer lock.Unlock()
+	defer release()
 	if err := r.catchUp(ctx); err != nil {
 		return err
 	}
@@ -330,30 +213,14 @@ func (r *Runner) probe(ctx context.Context, i int, gone bool) error {
 // attached is what this runner holds of a live attempt.
 type attached struct {
 	attempt int
-	child   *child          // in this process
-	client  *wrapper.Client // in another
+	bound   bool // it ends with this process
+	host.Link
 }
 
-// stands reports whether there is a connection to a wrapper and it has not ended.
-func (a *attached) stands() bool {
-	if a == nil || a.client == nil {
-		return false
-	}
-	select {
-	case <-a.client.Gone():
-		return false
-	default:
-		return true
-	}
-}
+// stands reports whether the attempt can be spoken to.
+func (a *attached) stands() bool { return a != nil && host.Stands(a.Link) }
 
-func (a *attached) close() {
-	if a.client != nil {
-		a.client.Close()
-	}
-}
-
-// attach connects to the wrapper of node i, to learn of its death at once.
+// attach connects to the attempt of node i, to learn of its death at once.
 func (r *Runner) attach(ctx context.Context, i int) {
 	a := r.hist.Nodes[i].Attempt()
 	if a == nil || a.Place.Child != "" {
@@ -362,12 +229,13 @@ func (r *Runner) attach(ctx context.Context, i int) {
 	if have := r.live[i]; have != nil && have.attempt == a.N {
 		return
 	}
-	client, err := wrapper.Dial(ctx, r.Run, r.g.Nodes[i].Name, a.N)
+	ref := host.Ref{Node: r.g.Nodes[i].Name, N: a.N}
+	link, err := r.host.Reach(ctx, ref)
 	if err != nil {
-		r.Log.Debug("wrapper cannot be reached yet", "node", r.g.Nodes[i].Name, "err", err)
+		r.Log.Debug("an attempt cannot be reached yet", "node", ref.Node, "err", err)
 		return // the re-scan tries again
 	}
-	r.live[i] = &attached{attempt: a.N, client: client}
+	r.live[i] = &attached{attempt: a.N, Link: link}
 	r.news = true
 	// What it may have missed, of this runner or of one that was killed.
 	switch f := &r.hist.Nodes[i].Fact; {
@@ -379,18 +247,22 @@ func (r *Runner) attach(ctx context.Context, i int) {
 		r.speak(ctx, i, attempt.Message{Op: attempt.OpGranted, Trial: r.hist.State.Fact(i).Trial})
 	}
 	r.endOverBudget(ctx, i)
-	n := a.N
-	r.showEvents(ctx, i, n, r.eventsEnd(r.g.Nodes[i].Name), client.Gone())
+	r.showEvents(ctx, i, a.N)
 	r.tasks.Go(func() {
 		select {
-		case <-client.Gone():
-			select {
-			case r.gone <- goneNode{i, n}:
-			case <-ctx.Done():
-			}
+		case <-link.Gone():
+			r.left(ref)
 		case <-ctx.Done():
 		}
 	})
+}
+
+// left tells the scheduler that the process of an attempt has ended.
+func (r *Runner) left(ref host.Ref) {
+	select {
+	case r.gone <- ref:
+	case <-r.over:
+	}
 }
 
 // speak says something to node i's attempt, if there is one to hear it.
@@ -401,33 +273,8 @@ func (r *Runner) speak(ctx context.Context, i int, m attempt.Message) {
 	}
 	name := r.g.Nodes[i].Name
 	r.tasks.Go(func() {
-		if err := a.say(ctx, m); err != nil && ctx.Err() == nil {
+		if _, err := a.Say(ctx, m); err != nil && ctx.Err() == nil {
 			r.Log.Warn("an agent was not reached", "node", name, "op", m.Op, "err", err)
 		}
 	})
-}
-
-// say says something to an attempt and returns what it answers.
-func (a *attached) say(ctx context.Context, m attempt.Message) error {
-	if a.child == nil {
-		_, err := a.client.Send(ctx, m)
-		return err
-	}
-	answer := make(chan attempt.Reply, 1)
-	select {
-	case a.child.inbox <- m.WithReply(func(r attempt.Reply) error { answer <- r; return nil }):
-	case <-a.child.ctx.Done():
-		return attempt.ErrInterrupted
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case r := <-answer:
-		if r.Error != "" {
-			return errors.New(r.Error)
-		}
-		return nil
-	case <-a.child.ctx.Done(): // it ended before it came to this
-		return nil
-	}
 }

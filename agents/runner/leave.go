@@ -16,7 +16,7 @@ func (r *Runner) finished() (dag.RunState, bool) {
 	if r.leaving != "" {
 		busy := false
 		for _, a := range r.live {
-			busy = busy || a.child != nil
+			busy = busy || a.bound
 		}
 		if r.parting != "" { // also one that cannot be spoken to yet
 			busy = busy || slices.ContainsFunc(r.hist.Nodes, func(n run.Node) bool { return n.Fact.Live() })
@@ -30,13 +30,13 @@ func (r *Runner) finished() (dag.RunState, bool) {
 	if state != dag.RunDone && state != dag.RunFailed {
 		return state, false
 	}
-	// An overridden node's attempt may go on; in a pane it needs nobody, but a
-	// child would die with this process, and git in the middle of its work.
+	// An overridden node's attempt may go on; where it needs nobody it does, but a
+	// bound one would die with this process, and git in the middle of its work.
 	if r.placing > 0 {
 		return state, false
 	}
 	for _, a := range r.live {
-		if a.child != nil {
+		if a.bound {
 			return state, false
 		}
 	}
@@ -92,7 +92,7 @@ func (r *Runner) part(ctx context.Context, why string, op attempt.Op) {
 	r.leave(why)
 	r.parting = op
 	for i, a := range r.live {
-		if a.child == nil || a.child.ctx.Err() == nil { // else it has heard
+		if !a.bound || a.stands() { // else it has heard
 			r.speak(ctx, i, attempt.Message{Op: op})
 		}
 	}

@@ -85,9 +85,7 @@ func (r *Runner) rescan(ctx context.Context) error {
 			}
 		}
 	}
-	if r.panes != nil {
-		r.panes.refresh()
-	}
+	r.host.Refresh()
 	if err := r.markers(ctx); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -95,20 +94,4 @@ func lostDetail(n *run.Node) string {
 		detail += ": " + n.Fact.Detail
 	}
 	return detail
-}
-
-// endOrphans ends what headless nodes left running without any mark, once none
-// of them is at work.
-func (r *Runner) endOrphans() error {
-	if r.Server != nil {
-		return nil // a wrapper did it
-	}
-	left, err := r.spawner.EndOrphans(context.Background(), attempt.Limits{}.Patience())
-	if len(left) > 0 {
-		r.Log.Warn("ended what nodes left running in the background", "processes", proc.Names(left))
-	}
-	if err != nil {
-		return errors.Join(errors.New("processes that nodes left running could not be ended"), err)
-	}
-	return nil
 }

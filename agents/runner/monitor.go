@@ -16,6 +16,9 @@ import (
 // monitorWindow is the window whose process is the runner.
 const monitorWindow = "monitor"
 
+// rootOption is the session option that names the project it belongs to.
+const rootOption = "@cmux_root"
+
 // monitorOption marks the monitor's pane with the project it belongs to.
 const monitorOption = "@cmux_monitor"
 

@@ -33,7 +33,7 @@ func (r *Runner) place(ctx context.Context, e dag.Effect) *placement {
 		}
 	}
 	p.place.Slot, p.place.PortBase = r.slots.take()
-	if r.inProcess(spec) {
+	if r.host.Bound(spec) {
 		p.place.Child = r.instance
 	}
 	now := time.Now()

@@ -58,11 +58,9 @@ func (r *Runner) catchUp(ctx context.Context) error {
 
 // showLabels brings the borders of panes up to date.
 func (r *Runner) showLabels() {
-	if r.panes != nil {
-		now := time.Now()
-		for i := range r.relabel {
-			r.panes.label(r.g.Nodes[i].Name, r.hist.State.Status(i, now).Label)
-		}
+	now := time.Now()
+	for i := range r.relabel {
+		r.host.Label(r.g.Nodes[i].Name, r.hist.State.Status(i, now).Label)
 	}
 	clear(r.relabel)
 }
@@ -94,15 +92,16 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 			r.held = append(r.held, i)
 		}
 		if a := r.live[i]; a != nil && (rec.Attempt == 0 || a.attempt == rec.Attempt) {
-			a.close()
+			a.Close()
 			delete(r.live, i)
 		}
+		r.shown(i, rec.Attempt)
 		// One that vanished gave its slot back then.
 		if a := r.hist.Nodes[i].Attempt(); a != nil && a.N == rec.Attempt && (rec.Type == run.Vanished || a.Vanished == "") {
 			r.slots.release(a.Place.Slot)
 		}
-		if r.panes != nil {
-			r.panes.ended(rec)
+		if rec.End != nil && rec.End.Marker() == 0 {
+			r.host.Done(rec.Node, rec.End.Label())
 		}
 		r.tell(rec)
 	case run.Opened:

@@ -209,7 +209,7 @@ func (r *Runner) passOn(ctx context.Context, q run.Request, i int, m attempt.Mes
 	a = &asked{node: i, attempt: l.attempt}
 	r.asked[q.ID] = a
 	r.tasks.Go(func() {
-		err := l.say(ctx, m)
+		_, err := l.Say(ctx, m)
 		select {
 		case r.said <- said{a, err}:
 		case <-r.over:

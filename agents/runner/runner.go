@@ -15,6 +15,7 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/attempt"
+	"cmux/agents/host"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/tmux"
@@ -51,6 +52,9 @@ type Options struct {
 	// AtTerminal reports whether a person gave input at a terminal about a moment
 	// that is past. Nil: as this machine's terminals tell.
 	AtTerminal func(ctx context.Context, at time.Time) (bool, error)
+	// Host opens the place where the attempts live. Nil: panes where there is a
+	// Server, else Headless.
+	Host func(host.Config) (host.Host, error)
 }
 
 // Teller is told of a record and of the history with it. It is called by the
@@ -74,8 +78,7 @@ type Runner struct {
 	scanner *signals.Scanner
 	repo    *worktree.Repo
 	stamp   atomic.Value // string: of the shared state when it was last found undrifted
-	spawner *proc.Spawner
-	panes   *panes // nil: headless
+	host    host.Host    // where the attempts live
 	slots   slots
 
 	live    map[int]*attached // by node: attempts this runner can speak to
@@ -84,8 +87,7 @@ type Runner struct {
 	// unwritten are the nodes whose markers could not be put back for want of
 	// space: the run does not end before they are.
 	unwritten map[int]bool
-	launched  map[int]launched  // by node: attempts that this runner started and that may not have come up
-	showing   map[int]int       // by node: the attempt whose events are shown
+	showing   map[int]showing   // by node: the attempt whose events are shown
 	asked     map[string]*asked // by id: requests that wait for what an attempt does
 	held      []int             // nodes lost too often, which nobody will be asked about
 	news      bool              // something happened that a waiting request may wait for
@@ -107,7 +109,7 @@ type Runner struct {
 	lent    chan lent
 	cleared chan cleared
 	ended   chan ended
-	gone    chan goneNode
+	gone    chan host.Ref // attempts whose process has ended
 	said    chan said
 	over    chan struct{} // closed when nobody receives any more
 	tasks   sync.WaitGroup
@@ -135,12 +137,11 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		live:     make(map[int]*attached),
 		relabel:  make(map[int]bool),
 		unseen:   make(map[int]time.Time), unwritten: make(map[int]bool),
-		launched: make(map[int]launched),
-		showing:  make(map[int]int),
-		asked:    make(map[string]*asked),
-		said:     make(chan said),
-		cleared:  make(chan cleared),
-		lent:     make(chan lent), ended: make(chan ended), gone: make(chan goneNode), over: make(chan struct{}),
+		showing: make(map[int]showing),
+		asked:   make(map[string]*asked),
+		said:    make(chan said),
+		cleared: make(chan cleared),
+		lent:    make(chan lent), ended: make(chan ended), gone: make(chan host.Ref), over: make(chan struct{}),
 	}
 	r.hushed, r.hush = context.WithCancel(context.Background())
 	if r.Log == nil {
@@ -161,9 +162,6 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	if r.repo, err = worktree.Open(ctx, root); err != nil {
 		return nil, err
 	}
-	if r.spawner, err = proc.NewSpawner(); err != nil {
-		return nil, err
-	}
 	if r.book, err = o.Run.OpenBook(); err != nil {
 		return nil, err
 	}
@@ -178,40 +176,38 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		return nil, err
 	}
 	r.scanner = signals.NewScanner(o.Run.Signals(), g.Names())
-	if o.Server != nil {
-		if r.panes, err = openPanes(ctx, o); err != nil {
-			return nil, err
-		}
-		r.panes.failed = func(node, n int, err error) {
-			if errors.Is(err, tmux.ErrGone) {
-				return // and so is this runner; the next one finds out what came of it
-			}
-			r.Log.Error("a pane could not be opened", "node", g.Nodes[node].Name, "err", err)
-			r.tasks.Go(func() {
-				select {
-				case r.gone <- goneNode{node, n}:
-				case <-r.over:
-				}
-			})
-		}
+	if r.host, err = r.openHost(ctx); err != nil {
+		return nil, err
 	}
 	return r, nil
+}
+
+// openHost opens the place where the attempts are to live.
+func (r *Runner) openHost(ctx context.Context) (host.Host, error) {
+	c := host.Config{
+		Run: r.Run, Env: r.env, Kinds: r.Kinds, Repo: r.repo, Book: r.book, Log: r.Log, Told: r.told,
+		Go: r.tasks.Go, Left: r.left, Live: r.liveFor,
+		Ended: func(ref host.Ref, end run.End, err error) { r.ended <- ended{ref, end, err} },
+	}
+	switch {
+	case r.Host != nil:
+		return r.Host(c)
+	case r.Server != nil:
+		return host.NewPanes(ctx, c, r.Server, tmux.PaneID(r.Pane))
+	}
+	return host.NewHeadless(c)
 }
 
 // close lets go of everything, children first.
 func (r *Runner) close() error {
 	r.hush()
 	for _, a := range r.live {
-		a.close()
+		a.Close()
 	}
 	r.tasks.Wait()
 	var errs []error
-	if r.panes != nil {
-		errs = append(errs, r.panes.close())
-	}
-	if r.spawner != nil {
-		errs = append(errs, r.endOrphans())
-		r.spawner.Close()
+	if r.host != nil {
+		errs = append(errs, r.host.Close())
 	}
 	if r.book != nil {
 		errs = append(errs, r.book.Close())
@@ -272,7 +268,7 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 // watched is where what happens is heard of.
 func (r *Runner) watched() []string {
 	watched := []string{r.Run.Signals(), r.Run.Requests(), dirOf(r.Run.Binary())}
-	if slices.ContainsFunc(r.g.Nodes, func(n dag.Node) bool { return !r.inProcess(&n) }) {
+	if slices.ContainsFunc(r.g.Nodes, func(n dag.Node) bool { return !r.host.Bound(&n) }) {
 		watched = append(watched, r.Run.Records()) // wrappers write there too
 	}
 	return watched
@@ -339,8 +335,8 @@ func (r *Runner) await(ctx context.Context, done <-chan struct{}, watch *signals
 		return false, r.placed(ctx, l)
 	case e := <-r.ended:
 		return false, r.ends(ctx, e)
-	case n := <-r.gone:
-		return false, r.probe(ctx, n.node, true)
+	case ref := <-r.gone:
+		return false, r.probe(ctx, r.g.Index(ref.Node), true)
 	case c := <-r.cleared:
 		return false, r.giveUp(ctx, c)
 	case s := <-r.said:
@@ -348,7 +344,7 @@ func (r *Runner) await(ctx context.Context, done <-chan struct{}, watch *signals
 		r.news = true
 		return false, nil
 	case <-r.disconnected():
-		return false, fmt.Errorf("the connection to tmux is gone: %w", r.panes.client.Err())
+		return false, fmt.Errorf("the connection to tmux is gone: %w", r.host.Err())
 	case <-wake.C:
 		return false, r.due(ctx)
 	case <-net.C:
@@ -418,8 +414,8 @@ func (r *Runner) outlived() bool { return r.respawned() && r.hist.Final != "" }
 // disconnected is closed when tmux can no longer be spoken to. Whoever runs in
 // a pane then ends, and is started again by tmux, if that is still there.
 func (r *Runner) disconnected() <-chan struct{} {
-	if r.panes == nil || r.leaving != "" {
+	if r.leaving != "" {
 		return nil
 	}
-	return r.panes.client.Done()
+	return r.host.Broken()
 }

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"cmux/agents/attempt"
+	"cmux/agents/host"
 	"cmux/agents/run"
-	"cmux/agents/wrapper"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -41,7 +42,7 @@ func stopAll(ctx context.Context, r *run.Run, recs ...run.Record) error {
 	if err := book.Append(ctx, recs...); err != nil {
 		return err
 	}
-	if _, err = endAgents(ctx, r, "", (*wrapper.Client).Stop); err != nil {
+	if _, err = endAgents(ctx, r, "", order(attempt.OpStop)); err != nil {
 		return err
 	}
 	if _, err := EndLeftovers(ctx, r); err != nil {
@@ -66,7 +67,7 @@ func Cancel(ctx context.Context, r *run.Run, node string) ([]string, error) {
 
 // cancelAll is Cancel for those who hold the run's lock.
 func cancelAll(ctx context.Context, r *run.Run, node string) ([]string, error) {
-	ended, err := endAgents(ctx, r, node, (*wrapper.Client).Cancel)
+	ended, err := endAgents(ctx, r, node, order(attempt.OpCancel))
 	if err != nil {
 		return ended, err
 	}
@@ -76,17 +77,25 @@ func cancelAll(ctx context.Context, r *run.Run, node string) ([]string, error) {
 	return ended, r.DropEnv() // nobody wants it any more
 }
 
+// order gives an attempt an order.
+func order(op attempt.Op) func(context.Context, host.Link) error {
+	return func(ctx context.Context, l host.Link) error {
+		_, err := l.Say(ctx, attempt.Message{Op: op})
+		return err
+	}
+}
+
 // endAgents tells the agents that live, or that of one node, to end, and waits
 // until they have.
-func endAgents(ctx context.Context, r *run.Run, node string, tell func(*wrapper.Client, context.Context) error) (ended []string, err error) {
+func endAgents(ctx context.Context, r *run.Run, node string, tell func(context.Context, host.Link) error) (ended []string, err error) {
 	h := run.NewHistory(r.Plan.Graph)
 	if _, err := r.Replay(h, 0, nil); err != nil {
 		return nil, err
 	}
-	var clients []*wrapper.Client
+	var links []host.Link
 	defer func() {
-		for _, c := range clients {
-			c.Close()
+		for _, l := range links {
+			l.Close()
 		}
 	}()
 	for i := range h.Nodes {
@@ -95,36 +104,33 @@ func endAgents(ctx context.Context, r *run.Run, node string, tell func(*wrapper.
 		if a == nil || a.Over() || a.Place.Child != "" || node != "" && node != name {
 			continue
 		}
-		if err := signals.MkdirAll(r.NodeDir(name), 0o700); err != nil {
+		ref := host.Ref{Node: name, N: a.N}
+		pulse, release, err := host.Find(r, ref)
+		if err != nil {
 			return ended, err
 		}
-		lock, err := signals.TryLock(r.NodeLock(name))
-		if err == nil {
-			// Gone; or not there yet, and without its spec it leaves again.
-			if err := errors.Join(r.DropSpec(name, a.N), lock.Unlock()); err != nil {
+		if pulse == host.Gone {
+			// Or not there yet, and without its spec it leaves again.
+			if err := errors.Join(r.DropSpec(name, a.N), release()); err != nil {
 				return ended, err
 			}
 			continue
 		}
-		var held *signals.HeldError
-		if !errors.As(err, &held) {
-			return ended, err
-		}
-		c, err := wrapper.Dial(ctx, r, name, a.N)
+		l, err := host.Dial(ctx, r, ref)
 		if err != nil {
 			return ended, fmt.Errorf("the agent of %s lives but cannot be reached: %w", name, err)
 		}
-		clients = append(clients, c)
-		if err := tell(c, ctx); err != nil && !errors.Is(err, wrapper.ErrGone) { // gone: it ends by itself
+		links = append(links, l)
+		if err := tell(ctx, l); err != nil && !errors.Is(err, host.ErrGone) { // gone: it ends by itself
 			return ended, fmt.Errorf("the agent of %s was told to stop: %w", name, err)
 		}
 		ended = append(ended, name)
 	}
 	patience := time.NewTimer(StopPatience)
 	defer patience.Stop()
-	for _, c := range clients {
+	for _, l := range links {
 		select {
-		case <-c.Gone():
+		case <-l.Gone():
 		case <-ctx.Done():
 			return ended, ctx.Err()
 		case <-patience.C:

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"cmux/agents/wrapper"
+	"cmux/agents/attempt"
+	"cmux/agents/host"
 )
 
 // An agent that ends by itself at the moment that it is told to is ended: that
@@ -34,19 +35,19 @@ agents:
 	}()
 	defer func() { cancel(); <-over }()
 	p.until("api can be reached", func() bool {
-		c, err := wrapper.Dial(ctx, r, "api", 1)
+		l, err := host.Dial(ctx, r, host.Ref{Node: "api", N: 1})
 		if err == nil {
-			c.Close()
+			l.Close()
 		}
 		return err == nil
 	})
 	told := false
-	ended, err := endAgents(ctx, r, "", func(c *wrapper.Client, ctx context.Context) error {
+	ended, err := endAgents(ctx, r, "", func(ctx context.Context, l host.Link) error {
 		told = true
 		p.write(strings.TrimPrefix(r.Dir, p.root+"/")+"/go", "")
-		<-c.Gone()
-		err := c.Stop(ctx)
-		if !errors.Is(err, wrapper.ErrGone) {
+		<-l.Gone()
+		err := order(attempt.OpStop)(ctx, l)
+		if !errors.Is(err, host.ErrGone) {
 			t.Errorf("a wrapper that has ended says %v", err)
 		}
 		return err

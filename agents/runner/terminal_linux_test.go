@@ -11,6 +11,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"cmux/agents/host"
 	"cmux/agents/proc"
 )
 
@@ -62,7 +63,7 @@ func TestTerminals(t *testing.T) {
 		if err != nil || programs[uint64(st.Rdev)] != (mark != "") {
 			t.Errorf("with %q: %v, %v", mark, programs, err)
 		}
-		r := &Runner{}
+		r := &Runner{host: &host.Headless{}}
 		if mark == "" {
 			if there, err := r.atTerminal(t.Context(), now); err != nil || !there {
 				t.Errorf("at the terminal: %v, %v", there, err)

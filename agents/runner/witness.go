@@ -11,9 +11,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"cmux/agents/attempt"
+	"cmux/agents/host"
 	"cmux/agents/proc"
 	"cmux/agents/run"
-	"cmux/agents/wrapper"
 	"cmux/signals"
 )
 
@@ -72,13 +73,13 @@ func (r *Runner) suspects(ctx context.Context, o signals.Observed) []int {
 // ranCommand asks the attempt of node i, on a connection of its own: a late
 // answer must not be taken for another's.
 func (r *Runner) ranCommand(ctx context.Context, i int, at time.Time) bool {
-	c, err := wrapper.Dial(ctx, r.Run, r.g.Nodes[i].Name, r.hist.Nodes[i].Fact.Attempts)
+	l, err := host.Dial(ctx, r.Run, host.Ref{Node: r.g.Nodes[i].Name, N: r.hist.Nodes[i].Fact.Attempts})
 	if err != nil {
 		return false
 	}
-	defer c.Close()
-	yes, err := c.RanCommand(ctx, at)
-	return err == nil && yes
+	defer l.Close()
+	reply, err := l.Say(ctx, attempt.Message{Op: attempt.OpRanCommand, At: at})
+	return err == nil && reply.Yes
 }
 
 // takeBack undoes a marker that does not count. One that changed since it was
@@ -152,17 +153,15 @@ func (r *Runner) atTerminal(ctx context.Context, at time.Time) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if r.panes != nil {
-		// What reaches a pane was typed at the terminal of a client, or sent.
-		out, err := r.panes.client.Run(ctx, "list-panes", "-a", "-F", "#{pane_tty}")
-		if err != nil {
-			return false, err
-		}
-		for path := range strings.FieldsSeq(out) {
-			var st unix.Stat_t
-			if unix.Stat(path, &st) == nil {
-				programs[uint64(st.Rdev)] = true
-			}
+	// What reaches a pane was typed at the terminal of a client, or sent.
+	panes, err := r.host.Terminals(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, path := range panes {
+		var st unix.Stat_t
+		if unix.Stat(path, &st) == nil {
+			programs[uint64(st.Rdev)] = true
 		}
 	}
 	return typed(terminals, programs, at), nil
