@@ -15,6 +15,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
+	"cmux/agents/news"
 	"cmux/agents/stdio"
 	"cmux/agents/transcript"
 	"cmux/dag"
@@ -212,14 +213,14 @@ func (a *instance) turnOver(result json.RawMessage, err error) {
 		stdio.Lenient(result, &end)
 		if u := end.Usage; u != nil && !a.told {
 			a.whole = a.whole.Plus(usage(*u))
-			a.Tell(agent.Event{What: agent.Used, Used: a.used()})
+			a.Tell(news.Used{Usage: a.used()})
 		}
 	}
 	why := a.refusals.take()
 	if !a.TurnOver() {
 		return
 	}
-	if a.TurnFailed(err, func(e *stdio.Error) agent.Event { return failure(e, time.Now()) }) {
+	if a.TurnFailed(err, func(e *stdio.Error) news.Event { return failure(e, time.Now()) }) {
 		return
 	}
 	switch end.StopReason {
@@ -239,11 +240,11 @@ func (a *instance) turnOver(result json.RawMessage, err error) {
 		})
 		return
 	}
-	a.Tell(agent.Event{What: agent.TurnEnded})
+	a.Tell(news.TurnEnded{})
 }
 
 // failure is what a refused prompt means.
-func failure(e *stdio.Error, now time.Time) agent.Event {
+func failure(e *stdio.Error, now time.Time) news.Event {
 	text := e.Message
 	var data struct {
 		Details string `json:"details"`

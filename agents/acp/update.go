@@ -8,9 +8,9 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
+	"cmux/agents/news"
 	"cmux/agents/stdio"
 )
 
@@ -88,12 +88,12 @@ func (a *instance) update(u update) {
 		}
 		stdio.Lenient(u.Content, &block)
 		if block.Text != "" && a.speech.Add(a.Stage, kind, block.Text) {
-			a.Tell(agent.Event{What: agent.Worked})
+			a.Tell(news.Worked{})
 		}
 		if u.Meta.Usage != nil {
 			a.told = true
 			a.counted = a.counted.Plus(usage(*u.Meta.Usage))
-			a.Tell(agent.Event{What: agent.Used, Used: a.used()})
+			a.Tell(news.Used{Usage: a.used()})
 		}
 	case "tool_call", "tool_call_update":
 		a.flush()
@@ -106,7 +106,7 @@ func (a *instance) toolCall(u update) {
 	c, begun := a.calls[u.ID]
 	c.take(u)
 	if !begun && c.runs() {
-		a.Tell(agent.Event{ShellBegan: u.ID})
+		a.Tell(news.ShellBegan{ID: u.ID})
 	}
 	done := u.Status == string(sdk.ToolCallStatusCompleted) || u.Status == string(sdk.ToolCallStatusFailed)
 	if !c.shown && (done || u.Status == string(sdk.ToolCallStatusInProgress)) {
@@ -118,11 +118,10 @@ func (a *instance) toolCall(u update) {
 	}
 	delete(a.calls, u.ID)
 	a.Stage.Show(event.Event{Kind: event.ToolResult, Tool: c.name, ToolID: u.ID, Text: u.result(), Failed: u.Status == string(sdk.ToolCallStatusFailed)})
-	e := agent.Event{What: agent.Worked}
 	if c.runs() {
-		e.ShellEnded = u.ID
+		a.Tell(news.ShellEnded{ID: u.ID})
 	}
-	a.Tell(e)
+	a.Tell(news.Worked{})
 }
 
 // take takes in what an update says of a call.
@@ -272,7 +271,7 @@ func (a *instance) show(id string, c *call) {
 // flush shows what came in pieces. It needs the lock.
 func (a *instance) flush() {
 	if a.speech.Flush(a.Stage) {
-		a.Tell(agent.Event{What: agent.Worked})
+		a.Tell(news.Worked{})
 	}
 }
 

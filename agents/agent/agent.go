@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"cmux/agents/news"
 	"cmux/agents/proc"
 	"cmux/dag"
 )
@@ -30,7 +31,7 @@ type Agent interface {
 // be at work, never twice at once.
 type Hooked interface {
 	// Hook says what a hook of the program means, and what to answer it.
-	Hook(event string, payload json.RawMessage) ([]Event, HookReply, error)
+	Hook(event string, payload json.RawMessage) ([]news.Event, HookReply, error)
 }
 
 // Listener is a Hooked whose hooks end its turns.
@@ -40,8 +41,8 @@ type Listener interface {
 	// several are open at once they are heard one after the other, so that an
 	// answer is one to what was shown.
 	Asks(event string) bool
-	// HandBack is the answer to a hook that was held (Event.Hold) which sends
-	// the agent on with text.
+	// HandBack is the answer to a hook that was held (news.Held) which sends the
+	// agent on with text.
 	HandBack(text string) HookReply
 	// Busy reports whether a turn is under way, whose end will be held.
 	Busy() bool

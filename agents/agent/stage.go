@@ -9,6 +9,7 @@ import (
 
 	"cmux/agents/event"
 	"cmux/agents/guard"
+	"cmux/agents/news"
 	"cmux/agents/proc"
 	"cmux/dag"
 )
@@ -45,9 +46,9 @@ type Stage struct {
 	Out      io.Writer // the log and whoever watches
 
 	// Tell lets whoever started the agent know what it learnt other than by a
-	// hook. It returns when that has been taken in, or with ctx. It may be called
-	// from any goroutine but that of Hook.
-	Tell func(ctx context.Context, events ...Event) error
+	// hook. Without events it is a sign of life. It returns when that has been
+	// taken in, or with ctx. It may be called from any goroutine but that of Hook.
+	Tell func(ctx context.Context, events ...news.Event) error
 
 	Events  *event.Log // nil: what happens is not kept
 	Lines   *event.Printer

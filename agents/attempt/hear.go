@@ -10,6 +10,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/conversation"
 	"cmux/agents/event"
+	"cmux/agents/news"
 	"cmux/agents/prompt"
 	"cmux/agents/question"
 	"cmux/agents/run"
@@ -137,7 +138,7 @@ func (a *attempt) hearHeld(ref conversation.Ref) error {
 	a.reply = &reply
 	defer func() { a.reply = outer }()
 	if m.Op == OpAsk {
-		err := a.feed(conversation.Asked{Question: question.New(m.Text, m.Options...), Call: ref})
+		err := a.feed(conversation.Inquired{Question: question.New(m.Text, m.Options...), Call: ref})
 		if reply.Error != "" {
 			a.settle(ref, reply)
 		}
@@ -162,17 +163,22 @@ func (a *attempt) hook(m *Message, reply *Reply, ref conversation.Ref) (held boo
 		return false, nil
 	}
 	*reply = r
-	held = slices.ContainsFunc(events, func(e agent.Event) bool { return e.Hold })
+	held = slices.ContainsFunc(events, news.Held)
 	switch {
 	case ref != 0:
 	case held:
 		ref = a.hold(m)
-	case slices.ContainsFunc(events, func(e agent.Event) bool { return e.What == agent.Concluded }):
+	case slices.ContainsFunc(events, concludes):
 		a.refs++
 		ref = a.refs
 		a.gone[ref] = m.gone
 	}
 	return held, a.reactAll(events, ref)
+}
+
+func concludes(e news.Event) bool {
+	_, is := e.(news.Concluded)
+	return is
 }
 
 func refusal(err error) Reply {
@@ -184,17 +190,17 @@ func refusal(err error) Reply {
 
 // understand reads what a hook says. One that comes before its agent stands is
 // but a sign of life.
-func (a *attempt) understand(event string, payload json.RawMessage) ([]agent.Event, Reply, error) {
+func (a *attempt) understand(event string, payload json.RawMessage) ([]news.Event, Reply, error) {
 	if h, ok := a.agent.(agent.Hooked); ok {
 		events, r, err := h.Hook(event, payload)
 		return events, Reply{HookReply: r}, err
 	}
-	e, err := agent.ParseEvent(event, payload)
-	return []agent.Event{e}, Reply{}, err
+	events, err := agent.ParseEvent(event, payload)
+	return events, Reply{}, err
 }
 
 // reactAll takes in what the agent did; ref is the hook that told of it.
-func (a *attempt) reactAll(events []agent.Event, ref conversation.Ref) error {
+func (a *attempt) reactAll(events []news.Event, ref conversation.Ref) error {
 	for _, e := range events {
 		if err := a.react(e, ref); err != nil {
 			return err
@@ -203,53 +209,22 @@ func (a *attempt) reactAll(events []agent.Event, ref conversation.Ref) error {
 	return nil
 }
 
-func (a *attempt) react(e agent.Event, ref conversation.Ref) error {
+// react takes in an event: what is for the attempt's own account, and all else
+// as the conversation's.
+func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 	a.shells.hear(e, time.Now())
-	switch e.What {
-	case agent.Used:
-		return a.uses(e.Used)
-	case agent.Converses:
-		return a.converses(e.Text)
+	switch e := e.(type) {
+	case news.Used:
+		return a.uses(e.Usage)
+	case news.Converses:
+		return a.converses(e.ID)
+	case news.ShellBegan, news.ShellEnded:
+		return nil
+	case news.Prompted:
+		e.Own = e.Own || a.isOwn(e.Text)
+		return a.feed(conversation.Did{Event: e, Hook: ref})
 	}
-	if what := a.reduce(e, ref); what != nil {
-		return a.feed(what)
-	}
-	return nil
-}
-
-// reduce is what an event of the agent's is to its conversation; nil: nothing.
-func (a *attempt) reduce(e agent.Event, ref conversation.Ref) conversation.What {
-	hold := ref
-	if !e.Hold {
-		hold = 0
-	}
-	switch e.What {
-	case agent.TurnEnded:
-		return conversation.TurnEnded{Background: e.Background, Shells: e.Shells, Hold: hold}
-	case agent.Delegated:
-		return conversation.Delegated{Subagents: e.Background}
-	case agent.Stuck:
-		return conversation.Stuck{Text: e.Text, Own: e.Own}
-	case agent.Faltered:
-		return conversation.Faltered{Text: e.Text, Lasting: e.Lasting, Sure: e.Sure}
-	case agent.TookOver:
-		return conversation.TookOver{Text: e.Text}
-	case agent.Prompted:
-		return conversation.Prompted{Text: e.Text, Own: e.Own || a.isOwn(e.Text)}
-	case agent.Asked:
-		return conversation.Asked{Question: e.Asks, Hold: hold, Shown: e.Shown}
-	case agent.Hindered:
-		return conversation.Hindered{Text: e.Text}
-	case agent.Limited:
-		return conversation.LimitMet{Text: e.Text, Until: e.Until}
-	case agent.WentOn:
-		return conversation.WentOn{}
-	case agent.Worked:
-		return conversation.Worked{}
-	case agent.Concluded:
-		return conversation.Concluded{Hook: ref}
-	}
-	return nil
+	return a.feed(conversation.Did{Event: e, Hook: ref})
 }
 
 // converses takes in which conversation of the program's this is.
@@ -270,7 +245,7 @@ func (a *attempt) converses(id string) error {
 }
 
 // isOwn reports whether a prompt is one that was delivered, for kinds that
-// cannot tell (Event.Own). White space does not matter, and around a long text
+// cannot tell (news.Prompted.Own). White space does not matter, and around a long text
 // there may be more, such as the tags in which a program wraps what is pasted;
 // a short one must be all of it, as a person may use the same words.
 func (a *attempt) isOwn(prompt string) bool {

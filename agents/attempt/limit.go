@@ -3,15 +3,15 @@ package attempt
 import (
 	"time"
 
-	"cmux/agents/conversation"
 	"cmux/agents/event"
+	"cmux/agents/news"
 	"cmux/agents/run"
 	"cmux/dag"
 )
 
 // accountLimited records that the node's account met its limit, and returns
 // until when it lasts.
-func (a *attempt) accountLimited(e conversation.LimitMet) (until time.Time, err error) {
+func (a *attempt) accountLimited(e news.LimitMet) (until time.Time, err error) {
 	until = a.limits.lasts(e.Until, a.accountLimit(), time.Now())
 	a.stage.Keep(event.Event{Kind: event.Limit, Text: e.Text, Until: until})
 	return until, a.record(run.Record{Type: run.Limited, Account: a.node.Account, Until: until, Detail: e.Text})

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/agent"
 	"cmux/agents/conversation"
+	"cmux/agents/news"
 	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -143,7 +143,7 @@ func (a *attempt) call(ctx context.Context, f func() error) error {
 }
 
 // tell is Stage.Tell.
-func (a *attempt) tell(ctx context.Context, events ...agent.Event) error {
+func (a *attempt) tell(ctx context.Context, events ...news.Event) error {
 	f := func() error {
 		a.sign()
 		return a.reactAll(events, 0)

@@ -3,7 +3,7 @@ package attempt
 import (
 	"time"
 
-	"cmux/agents/agent"
+	"cmux/agents/news"
 )
 
 // shells remembers when commands of the agent's shell were at work, so that
@@ -22,20 +22,25 @@ const (
 )
 
 // hear takes in what an event says of a command.
-func (s *shells) hear(e agent.Event, now time.Time) {
-	if e.ShellBegan != "" {
+func (s *shells) hear(e news.Event, now time.Time) {
+	switch e := e.(type) {
+	case news.ShellBegan:
 		if s.open == nil {
 			s.open = make(map[string]time.Time)
 		}
-		if _, known := s.open[e.ShellBegan]; !known {
-			s.open[e.ShellBegan] = now
+		if _, known := s.open[e.ID]; !known {
+			s.open[e.ID] = now
 		}
-	}
-	if from, known := s.open[e.ShellEnded]; known {
-		delete(s.open, e.ShellEnded)
-		s.close(from, now)
-	}
-	if e.What == agent.TurnEnded && e.Background == 0 || e.What == agent.Faltered || e.What == agent.Limited {
+	case news.ShellEnded:
+		if from, known := s.open[e.ID]; known {
+			delete(s.open, e.ID)
+			s.close(from, now)
+		}
+	case news.TurnEnded:
+		if e.Background == 0 {
+			s.rest(now)
+		}
+	case news.Faltered, news.LimitMet:
 		s.rest(now)
 	}
 }

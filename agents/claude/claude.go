@@ -16,6 +16,7 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/event"
+	"cmux/agents/news"
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
 	"cmux/dag"
@@ -172,7 +173,7 @@ func (a *instance) Start(context.Context) error {
 }
 
 // Hook implements agent.Listener.
-func (a *instance) Hook(hook string, raw json.RawMessage) ([]agent.Event, agent.HookReply, error) {
+func (a *instance) Hook(hook string, raw json.RawMessage) ([]news.Event, agent.HookReply, error) {
 	var p struct {
 		Transcript string `json:"transcript_path"`
 		ToolID     string `json:"tool_use_id"`
@@ -189,11 +190,12 @@ func (a *instance) Hook(hook string, raw json.RawMessage) ([]agent.Event, agent.
 	a.silence.hook(hook, p.ToolID, a.heard)
 	events, reply, err := a.listener.hear(hook, raw)
 	for _, e := range events {
-		if e.What != agent.TookOver || e.Text == "" {
+		took, is := e.(news.TookOver)
+		if !is || took.Text == "" {
 			continue
 		}
-		a.lines = append(a.lines, e.Text)
-		if err := a.keepTyped(e.Text); err != nil {
+		a.lines = append(a.lines, took.Text)
+		if err := a.keepTyped(took.Text); err != nil {
 			a.stage.Show(event.Event{Kind: event.Note, Text: "what was typed would be lost with the program: " + err.Error()})
 		}
 	}

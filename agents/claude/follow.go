@@ -8,8 +8,8 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"cmux/agents/agent"
 	"cmux/agents/event"
+	"cmux/agents/news"
 	"cmux/agents/transcript"
 	"cmux/dag"
 )
@@ -25,7 +25,7 @@ type follower struct {
 	path string // empty: not known yet
 
 	reading sync.Mutex
-	late    []agent.Event // that catchUp found, not told yet
+	late    []news.Event // that catchUp found, not told yet
 	reader  *transcript.Follower
 	read    string // what reader reads
 	offset  int64
@@ -116,7 +116,7 @@ func (f *follower) catchUp() {
 
 // look reads what is new and returns what it means to the attempt, and whether
 // there was anything since the last look.
-func (f *follower) look() (events []agent.Event, grew bool) {
+func (f *follower) look() (events []news.Event, grew bool) {
 	f.reading.Lock()
 	defer f.reading.Unlock()
 	events = append(f.late, f.take()...)
@@ -125,7 +125,7 @@ func (f *follower) look() (events []agent.Event, grew bool) {
 	return events, grew
 }
 
-func (f *follower) take() []agent.Event {
+func (f *follower) take() []news.Event {
 	path := f.current()
 	if path == "" {
 		return nil
@@ -138,10 +138,10 @@ func (f *follower) take() []agent.Event {
 		}
 		f.read = path
 	}
-	news, _ := f.reader.Read() // what cannot be read now is read later
+	grown, _ := f.reader.Read() // what cannot be read now is read later
 	f.offset = f.reader.Offset()
 	events := f.agent.signs(f.reader.Signs(), time.Now())
-	for _, e := range news {
+	for _, e := range grown {
 		if mention := f.agent.mention; mention != "" && e.Kind == event.Prompt && sameText(e.Text, mention) {
 			e.Text = f.agent.said
 		}
@@ -154,7 +154,7 @@ func (f *follower) take() []agent.Event {
 	}
 	if used := f.reader.Usage().Beyond(f.spent); used != f.used {
 		f.used = used
-		events = append(events, agent.Event{What: agent.Used, Used: used})
+		events = append(events, news.Used{Usage: used})
 	}
 	return events
 }

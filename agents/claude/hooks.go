@@ -10,6 +10,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
+	"cmux/agents/news"
 	"cmux/agents/prompt"
 	"cmux/agents/question"
 	"cmux/agents/transcript"
@@ -57,15 +58,15 @@ type listener struct {
 }
 
 // hear says what a hook means and what to answer it.
-func (l *listener) hear(hook string, raw json.RawMessage) ([]agent.Event, agent.HookReply, error) {
+func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.HookReply, error) {
 	var p payload
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &p); err != nil {
 			return nil, agent.HookReply{}, fmt.Errorf("hook %s: %w", hook, err)
 		}
 	}
-	one := func(e agent.Event) ([]agent.Event, agent.HookReply, error) {
-		return []agent.Event{e}, agent.HookReply{}, nil
+	one := func(e ...news.Event) ([]news.Event, agent.HookReply, error) {
+		return e, agent.HookReply{}, nil
 	}
 	switch hook {
 	case "SessionStart":
@@ -76,13 +77,13 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]agent.Event, agent.
 		if p.Source == "compact" || p.Source == "clear" {
 			reply = printed(object{"hookSpecificOutput": object{"hookEventName": hook, "additionalContext": l.reminder}})
 		}
-		return []agent.Event{{What: agent.Converses, Text: p.Session}}, reply, nil
+		return []news.Event{news.Converses{ID: p.Session}}, reply, nil
 	case "UserPromptSubmit":
 		l.busy = true
 		if l.policy.Headless || injected(p.Prompt) || l.own(p.Prompt) {
-			return one(agent.Event{What: agent.Prompted, Text: p.Prompt, Own: true})
+			return one(news.Prompted{Text: p.Prompt, Own: true})
 		}
-		return one(agent.Event{What: agent.TookOver, Text: p.Prompt})
+		return one(news.TookOver{Text: p.Prompt})
 	case "PreToolUse":
 		return l.before(&p)
 	case "PermissionRequest":
@@ -91,27 +92,27 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]agent.Event, agent.
 			return nil, permission(object{"behavior": "deny", "message": guard.NobodyToAsk}), nil
 		}
 		l.asking, l.askingSub, l.held, l.question = p.Tool, p.AgentID, hook, p.Input
-		return one(agent.Event{What: agent.Asked, Asks: l.asked(p), Hold: true})
+		return one(news.Asked{Question: l.asked(p), Hold: true})
 	case "PostToolUse", "PostToolUseFailure":
 		if hook == "PostToolUse" && p.Tool == toolPrefix+"done" && p.AgentID == "" && strings.Contains(string(p.Response), prompt.Accepted) {
 			// The model would be called once more, only to say that it is done.
-			return []agent.Event{{What: agent.Concluded}}, printed(object{"continue": false, "stopReason": "cmux: the report is accepted"}), nil
+			return []news.Event{news.Concluded{}}, printed(object{"continue": false, "stopReason": "cmux: the report is accepted"}), nil
 		}
 		if l.asking != "" && l.asking == p.Tool && (l.askingSub == "" || l.askingSub == p.AgentID) {
 			l.asking = ""
-			return one(agent.Event{What: agent.WentOn, ShellEnded: p.shellID()})
+			return one(append(p.shellEnded(), news.WentOn{})...)
 		}
-		return one(agent.Event{What: agent.Worked, ShellEnded: p.shellID()})
+		return one(append(p.shellEnded(), news.Worked{})...)
 	case "SubagentStart":
 		l.subagents[p.AgentID] = true
 		l.facts = append(l.facts, event.Event{Kind: event.Subagent, State: event.Began, ID: p.AgentID, Text: p.AgentType})
-		return one(agent.Event{What: agent.Delegated, Background: len(l.subagents)})
+		return one(news.Delegated{Subagents: len(l.subagents)})
 	case "SubagentStop":
 		if l.subagents[p.AgentID] { // the client's own helpers stop without having started
 			delete(l.subagents, p.AgentID)
 			l.facts = append(l.facts, event.Event{Kind: event.Subagent, State: event.Ended, ID: p.AgentID, Text: p.AgentType})
 		}
-		return one(agent.Event{What: agent.Delegated, Background: len(l.subagents)})
+		return one(news.Delegated{Subagents: len(l.subagents)})
 	case "Stop":
 		return one(l.stops(&p))
 	case "StopFailure":
@@ -124,14 +125,14 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]agent.Event, agent.
 		if p.Notice == "idle_prompt" && l.busy {
 			// It waits for a prompt, and no other hook has said so.
 			l.busy = false
-			return one(agent.Event{What: agent.TurnEnded})
+			return one(news.TurnEnded{})
 		}
 	}
-	return one(agent.Event{})
+	return nil, agent.HookReply{}, nil
 }
 
 // before judges a call of a tool before it happens.
-func (l *listener) before(p *payload) ([]agent.Event, agent.HookReply, error) {
+func (l *listener) before(p *payload) ([]news.Event, agent.HookReply, error) {
 	l.busy = true
 	d := guard.Decide(l.policy, guard.Call{Tool: p.Tool, Input: p.Input, Dir: p.Dir, Sub: p.AgentID != ""})
 	switch {
@@ -139,15 +140,15 @@ func (l *listener) before(p *payload) ([]agent.Event, agent.HookReply, error) {
 		l.refused(*p, d.Reason)
 		return nil, decided("deny", d.Reason), nil
 	case d.Verdict == guard.Grant && p.Mode != "plan": // which a person may have turned on
-		return []agent.Event{{ShellBegan: p.shellID()}}, decided("allow", ""), nil
+		return p.shellBegan(), decided("allow", ""), nil
 	}
-	return []agent.Event{{ShellBegan: p.shellID()}}, agent.HookReply{}, nil
+	return p.shellBegan(), agent.HookReply{}, nil
 }
 
 // stops is the end of a turn, which is held.
-func (l *listener) stops(p *payload) agent.Event {
+func (l *listener) stops(p *payload) news.Event {
 	l.busy = false
-	e := agent.Event{What: agent.TurnEnded, Hold: true}
+	e := news.TurnEnded{Hold: true}
 	for _, b := range p.Background {
 		if b.Type == "subagent" {
 			e.Background++
@@ -172,15 +173,31 @@ func (p *payload) shellID() string {
 	return cmp.Or(p.ToolID, p.Tool)
 }
 
+// shellBegan tells that the tool began, where it runs commands.
+func (p *payload) shellBegan() []news.Event {
+	if id := p.shellID(); id != "" {
+		return []news.Event{news.ShellBegan{ID: id}}
+	}
+	return nil
+}
+
+// shellEnded tells that the tool has ended, where it runs commands.
+func (p *payload) shellEnded() []news.Event {
+	if id := p.shellID(); id != "" {
+		return []news.Event{news.ShellEnded{ID: id}}
+	}
+	return nil
+}
+
 // refused notes that a call was.
 func (l *listener) refused(p payload, reason string) {
 	l.facts = append(l.facts, event.Event{Kind: event.Denied, Tool: p.Tool, ToolID: p.ToolID, Input: p.Input, Text: reason})
 }
 
 // interrupted takes in that a person broke the turn off.
-func (l *listener) interrupted() []agent.Event {
+func (l *listener) interrupted() []news.Event {
 	l.busy, l.asking = false, ""
-	return []agent.Event{{What: agent.TookOver}, {What: agent.TurnEnded}}
+	return []news.Event{news.TookOver{}, news.TurnEnded{}}
 }
 
 // injected reports whether the program itself made the prompt, for a command or
@@ -205,7 +222,7 @@ func (l *listener) asked(p payload) question.Question {
 }
 
 // failure is what a failed call of the model means.
-func failure(kind, text string, now time.Time) agent.Event {
+func failure(kind, text string, now time.Time) news.Event {
 	f := transcript.Classify(text, now)
 	if f.Cause == transcript.Other && kind != "" {
 		f = transcript.Classify(kind+": "+text, now)
@@ -215,11 +232,11 @@ func failure(kind, text string, now time.Time) agent.Event {
 	}
 	switch f.Cause {
 	case transcript.Limit:
-		return agent.Event{What: agent.Limited, Until: f.Until, Text: text}
+		return news.LimitMet{Text: text, Until: f.Until}
 	case transcript.Auth:
-		return agent.Event{What: agent.Asked, Asks: question.New("the model service refuses it: " + text + " (log in, in its pane or with claude /login, and answer `go on`)")}
+		return news.Asked{Question: question.New("the model service refuses it: " + text + " (log in, in its pane or with claude /login, and answer `go on`)")}
 	}
-	return agent.Event{What: agent.Faltered, Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
+	return news.Faltered{Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
 }
 
 // object is JSON to be.

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"cmux/agents/agent"
+	"cmux/agents/news"
 	"cmux/agents/question"
 	"cmux/agents/tmux"
 	"cmux/signals"
@@ -184,7 +184,7 @@ func (a *instance) awaitPrompt(ctx context.Context, p *pane, usable func(draft s
 		}
 		if !told && time.Since(began) > hindered {
 			told = true
-			if err := a.stage.Tell(ctx, agent.Event{What: agent.Hindered, Text: "a message waits for it: " + hinders}); err != nil {
+			if err := a.stage.Tell(ctx, news.Hindered{Text: "a message waits for it: " + hinders}); err != nil {
 				return s, err
 			}
 		}
@@ -258,19 +258,19 @@ func (a *instance) watchDialogs(ctx context.Context) {
 			}
 			a.standing(s)
 		}
-		var e agent.Event
+		var e news.Event
 		switch {
 		case what != "" && what != asked:
 			text := what
 			if strings.HasPrefix(what, "Claude Code") {
 				text += ": answer it in its pane"
 			}
-			e = agent.Event{What: agent.Asked, Asks: question.InPane(text)}
+			e = news.Asked{Question: question.InPane(text)}
 		case what == "" && asked != "":
-			e = agent.Event{What: agent.WentOn}
+			e = news.WentOn{}
 		}
 		asked = what
-		if e.What != agent.SomethingHappened && a.stage.Tell(ctx, e) != nil {
+		if e != nil && a.stage.Tell(ctx, e) != nil {
 			return
 		}
 		pause, woken := greeting, a.greeted

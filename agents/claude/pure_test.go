@@ -16,6 +16,7 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/guard"
+	"cmux/agents/news"
 	"cmux/agents/prompt"
 	"cmux/agents/question"
 	"cmux/agents/run"
@@ -112,50 +113,46 @@ func TestHear(t *testing.T) {
 	for _, c := range []struct {
 		name, event, payload string
 		headless             bool
-		want                 agent.Event
+		want                 []news.Event
 		reply                string // in it
 	}{
-		{"start", "SessionStart", `{"session_id":"S","source":"startup"}`, false, agent.Event{What: agent.Converses, Text: "S"}, ""},
-		{"own prompt", "UserPromptSubmit", `{"prompt":"do  the\ntask"}`, false, agent.Event{What: agent.Prompted, Text: "do  the\ntask", Own: true}, ""},
+		{"start", "SessionStart", `{"session_id":"S","source":"startup"}`, false, []news.Event{news.Converses{ID: "S"}}, ""},
+		{"own prompt", "UserPromptSubmit", `{"prompt":"do  the\ntask"}`, false, []news.Event{news.Prompted{Text: "do  the\ntask", Own: true}}, ""},
 		{"own prompt, pasted", "UserPromptSubmit", `{"prompt":"\n\n<pasted_content id=\"9f42\">\ndo the task\n</pasted_content id=\"9f42\">\n"}`, false,
-			agent.Event{What: agent.Prompted, Text: "\n\n<pasted_content id=\"9f42\">\ndo the task\n</pasted_content id=\"9f42\">\n", Own: true}, ""},
-		{"a person's", "UserPromptSubmit", `{"prompt":"please do the task"}`, false, agent.Event{What: agent.TookOver, Text: "please do the task"}, ""},
+			[]news.Event{news.Prompted{Text: "\n\n<pasted_content id=\"9f42\">\ndo the task\n</pasted_content id=\"9f42\">\n", Own: true}}, ""},
+		{"a person's", "UserPromptSubmit", `{"prompt":"please do the task"}`, false, []news.Event{news.TookOver{Text: "please do the task"}}, ""},
 		{"the program's own", "UserPromptSubmit", `{"prompt":"<task-notification>\n<task-id>x"}`, false,
-			agent.Event{What: agent.Prompted, Text: "<task-notification>\n<task-id>x", Own: true}, ""},
-		{"out of scope", "PreToolUse", `{"tool_name":"Write","tool_input":{"file_path":"/t/x"},"cwd":"/t"}`, false, agent.Event{}, `"permissionDecision":"deny"`},
-		{"in scope", "PreToolUse", `{"tool_name":"Write","tool_input":{"file_path":"/t/src/x"},"cwd":"/t"}`, false, agent.Event{}, `"permissionDecision":"allow"`},
-		{"in scope, while a person plans", "PreToolUse", `{"tool_name":"Write","tool_input":{"file_path":"/t/src/x"},"cwd":"/t","permission_mode":"plan"}`, false, agent.Event{}, ""},
-		{"not granted", "PreToolUse", `{"tool_name":"Bash","tool_input":{"command":"touch x"},"cwd":"/t"}`, false, agent.Event{ShellBegan: "Bash"}, ""},
-		{"a command", "PreToolUse", `{"tool_name":"Bash","tool_use_id":"7","tool_input":{"command":"make"},"cwd":"/t"}`, false, agent.Event{ShellBegan: "7"}, ""},
-		{"a command, refused", "PreToolUse", `{"tool_name":"Bash","tool_use_id":"7","tool_input":{"command":"git stash"},"cwd":"/t"}`, false, agent.Event{}, `"permissionDecision":"deny"`},
-		{"question, headless", "PreToolUse", `{"tool_name":"AskUserQuestion","tool_input":` + questions + `}`, true, agent.Event{}, "cmux blocked"},
+			[]news.Event{news.Prompted{Text: "<task-notification>\n<task-id>x", Own: true}}, ""},
+		{"out of scope", "PreToolUse", `{"tool_name":"Write","tool_input":{"file_path":"/t/x"},"cwd":"/t"}`, false, nil, `"permissionDecision":"deny"`},
+		{"in scope", "PreToolUse", `{"tool_name":"Write","tool_input":{"file_path":"/t/src/x"},"cwd":"/t"}`, false, nil, `"permissionDecision":"allow"`},
+		{"in scope, while a person plans", "PreToolUse", `{"tool_name":"Write","tool_input":{"file_path":"/t/src/x"},"cwd":"/t","permission_mode":"plan"}`, false, nil, ""},
+		{"not granted", "PreToolUse", `{"tool_name":"Bash","tool_input":{"command":"touch x"},"cwd":"/t"}`, false, []news.Event{news.ShellBegan{ID: "Bash"}}, ""},
+		{"a command", "PreToolUse", `{"tool_name":"Bash","tool_use_id":"7","tool_input":{"command":"make"},"cwd":"/t"}`, false, []news.Event{news.ShellBegan{ID: "7"}}, ""},
+		{"a command, refused", "PreToolUse", `{"tool_name":"Bash","tool_use_id":"7","tool_input":{"command":"git stash"},"cwd":"/t"}`, false, nil, `"permissionDecision":"deny"`},
+		{"question, headless", "PreToolUse", `{"tool_name":"AskUserQuestion","tool_input":` + questions + `}`, true, nil, "cmux blocked"},
 		{"question", "PermissionRequest", `{"tool_name":"AskUserQuestion","tool_input":` + questions + `}`, false,
-			agent.Event{What: agent.Asked, Asks: question.New("Which?", "Red", "Blue"), Hold: true}, ""},
-		{"permission, headless", "PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`, true, agent.Event{}, "nobody can allow this"},
+			[]news.Event{news.Asked{Question: question.New("Which?", "Red", "Blue"), Hold: true}}, ""},
+		{"permission, headless", "PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`, true, nil, "nobody can allow this"},
 		{"permission", "PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`, false,
-			agent.Event{What: agent.Asked, Asks: question.New("may it use Bash? make\n(yes, or no and why)"), Hold: true}, ""},
-		{"worked", "PostToolUse", `{"tool_name":"Edit"}`, false, agent.Event{What: agent.Worked}, ""},
-		{"a command ended", "PostToolUse", `{"tool_name":"Bash","tool_use_id":"7"}`, false, agent.Event{What: agent.Worked, ShellEnded: "7"}, ""},
-		{"a command failed", "PostToolUseFailure", `{"tool_name":"Bash","tool_use_id":"7"}`, false, agent.Event{What: agent.Worked, ShellEnded: "7"}, ""},
-		{"stop", "Stop", `{"background_tasks":[]}`, false, agent.Event{What: agent.TurnEnded, Hold: true}, ""},
+			[]news.Event{news.Asked{Question: question.New("may it use Bash? make\n(yes, or no and why)"), Hold: true}}, ""},
+		{"worked", "PostToolUse", `{"tool_name":"Edit"}`, false, []news.Event{news.Worked{}}, ""},
+		{"a command ended", "PostToolUse", `{"tool_name":"Bash","tool_use_id":"7"}`, false, []news.Event{news.ShellEnded{ID: "7"}, news.Worked{}}, ""},
+		{"a command failed", "PostToolUseFailure", `{"tool_name":"Bash","tool_use_id":"7"}`, false, []news.Event{news.ShellEnded{ID: "7"}, news.Worked{}}, ""},
+		{"stop", "Stop", `{"background_tasks":[]}`, false, []news.Event{news.TurnEnded{Hold: true}}, ""},
 		{"stop with work behind it", "Stop", `{"background_tasks":[{"type":"subagent","status":"running"},{"type":"shell","status":"running"}]}`, false,
-			agent.Event{What: agent.TurnEnded, Hold: true, Background: 1, Shells: 1}, ""},
+			[]news.Event{news.TurnEnded{Hold: true, Background: 1, Shells: 1}}, ""},
 		{"limit", "StopFailure", `{"error":"rate_limit","last_assistant_message":"You've hit your 5-hour limit · resets 3pm (UTC)"}`, false,
-			agent.Event{What: agent.Limited, Text: "You've hit your 5-hour limit · resets 3pm (UTC)", Until: noon.Add(3 * time.Hour)}, ""},
+			[]news.Event{news.LimitMet{Text: "You've hit your 5-hour limit · resets 3pm (UTC)", Until: noon.Add(3 * time.Hour)}}, ""},
 		{"overloaded", "StopFailure", `{"error":"server_error","last_assistant_message":"API Error: 529 Overloaded"}`, false,
-			agent.Event{What: agent.Faltered, Text: "API Error: 529 Overloaded"}, ""},
-		{"told by the result, headless", "StopFailure", `{"error":"server_error"}`, true, agent.Event{}, ""},
-		{"idle", "Notification", `{"notification_type":"idle_prompt"}`, false, agent.Event{What: agent.TurnEnded}, ""},
-		{"of a later version", "Unheard", `{"new":[1]}`, false, agent.Event{}, ""},
-		{"nothing", "PreCompact", "", false, agent.Event{}, ""},
+			[]news.Event{news.Faltered{Text: "API Error: 529 Overloaded"}}, ""},
+		{"told by the result, headless", "StopFailure", `{"error":"server_error"}`, true, nil, ""},
+		{"idle", "Notification", `{"notification_type":"idle_prompt"}`, false, []news.Event{news.TurnEnded{}}, ""},
+		{"of a later version", "Unheard", `{"new":[1]}`, false, nil, ""},
+		{"nothing", "PreCompact", "", false, nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			events, reply, err := listening(c.headless).hear(c.event, json.RawMessage(c.payload))
-			var got agent.Event
-			if len(events) > 0 {
-				got = events[0]
-			}
-			if err != nil || len(events) > 1 || !reflect.DeepEqual(got, c.want) {
+			if err != nil || !reflect.DeepEqual(events, c.want) {
 				t.Errorf("%+v, %v; want %+v", events, err, c.want)
 			}
 			if (reply.Stdout != "") != (c.reply != "") || !strings.Contains(reply.Stdout, c.reply) {
@@ -169,15 +166,15 @@ func TestSubagentsAreCounted(t *testing.T) {
 	l := listening(false)
 	for _, c := range []struct {
 		event, payload string
-		want           int
+		want           news.Event
 	}{
-		{"SubagentStart", `{"agent_id":"a"}`, 1}, {"SubagentStart", `{"agent_id":"b"}`, 2},
-		{"SubagentStop", `{"agent_id":"compaction","agent_type":""}`, 2}, {"SubagentStop", `{"agent_id":"a"}`, 1},
-		{"Stop", `{"background_tasks":[]}`, 0}, {"SubagentStart", `{"agent_id":"c"}`, 1},
+		{"SubagentStart", `{"agent_id":"a"}`, news.Delegated{Subagents: 1}}, {"SubagentStart", `{"agent_id":"b"}`, news.Delegated{Subagents: 2}},
+		{"SubagentStop", `{"agent_id":"compaction","agent_type":""}`, news.Delegated{Subagents: 2}}, {"SubagentStop", `{"agent_id":"a"}`, news.Delegated{Subagents: 1}},
+		{"Stop", `{"background_tasks":[]}`, news.TurnEnded{Hold: true}}, {"SubagentStart", `{"agent_id":"c"}`, news.Delegated{Subagents: 1}},
 	} {
 		events, _, err := l.hear(c.event, json.RawMessage(c.payload))
-		if err != nil || len(events) != 1 || events[0].Background != c.want {
-			t.Errorf("%s %s: %+v, %v; want %d", c.event, c.payload, events, err, c.want)
+		if err != nil || len(events) != 1 || events[0] != c.want {
+			t.Errorf("%s %s: %+v, %v; want %+v", c.event, c.payload, events, err, c.want)
 		}
 	}
 }
@@ -376,7 +373,7 @@ func FuzzHear(f *testing.F) {
 		if err == nil && len(payload) > 0 && !json.Valid(payload) {
 			t.Error("what is no JSON was understood")
 		}
-		held := slices.ContainsFunc(events, func(e agent.Event) bool { return e.Hold })
+		held := slices.ContainsFunc(events, news.Held)
 		for _, out := range []string{reply.Stdout, l.handBack(text).Stdout} {
 			if out != "" && !json.Valid([]byte(out)) {
 				t.Errorf("answered %q", out)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/agent"
+	"cmux/agents/news"
 	"cmux/agents/proc"
 	"cmux/agents/transcript"
 )
@@ -134,10 +134,10 @@ func (s *silence) turnOver(now time.Time) bool {
 }
 
 // signs takes in what the transcript says beside its events.
-func (a *instance) signs(signs []transcript.Sign, now time.Time) []agent.Event {
+func (a *instance) signs(signs []transcript.Sign, now time.Time) []news.Event {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var events []agent.Event
+	var events []news.Event
 	for _, s := range signs {
 		if s.What == transcript.Read {
 			a.heardOf(s.Text)
@@ -153,7 +153,7 @@ func (a *instance) signs(signs []transcript.Sign, now time.Time) []agent.Event {
 }
 
 // listens says what has come of time alone.
-func (a *instance) listens(now time.Time) []agent.Event {
+func (a *instance) listens(now time.Time) []news.Event {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if what := a.silence.against(now); what != "" {
@@ -162,22 +162,22 @@ func (a *instance) listens(now time.Time) []agent.Event {
 	if !a.start.Headless && a.listener.busy && a.silence.turnOver(now) {
 		a.silence.over = time.Time{}
 		a.listener.busy, a.listener.asking = false, ""
-		return []agent.Event{{What: agent.TurnEnded}}
+		return []news.Event{news.TurnEnded{}}
 	}
 	return nil
 }
 
 // stops is the event that has the attempt stop the agent, once. It is called
 // with the lock held.
-func (a *instance) stops(why string, prompt bool) []agent.Event {
+func (a *instance) stops(why string, prompt bool) []news.Event {
 	if a.stopped {
 		return nil
 	}
 	a.stopped = true
-	events := []agent.Event{{What: agent.Stuck, Text: why, Own: prompt}}
+	events := []news.Event{news.Stuck{Text: why, Own: prompt}}
 	if a.heard.IsZero() && Transcript(a.stage.Env, a.start.Session) != "" {
 		// No hook has told of the conversation in which it is to go on.
-		events = append([]agent.Event{{What: agent.Converses, Text: a.start.Session}}, events...)
+		events = append([]news.Event{news.Converses{ID: a.start.Session}}, events...)
 	}
 	return events
 }

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"cmux/agents/agent"
 	"cmux/agents/event"
+	"cmux/agents/news"
 	"cmux/agents/transcript"
 )
 
@@ -119,7 +119,7 @@ func (a *instance) judgeResults(ctx context.Context, results <-chan result) {
 			if !open {
 				continue
 			}
-			e := agent.Event{What: agent.TurnEnded}
+			var e news.Event = news.TurnEnded{}
 			if r.IsError && r.TerminalReason != "max_turns" {
 				kind := r.TerminalReason
 				if r.APIStatus != 0 {
@@ -127,8 +127,9 @@ func (a *instance) judgeResults(ctx context.Context, results <-chan result) {
 				}
 				now := time.Now()
 				e = failure(kind, r.Text, now)
-				if e.What == agent.Limited && r.lifted.After(now) {
-					e.Until = r.lifted // the text knows minutes only
+				if l, limited := e.(news.LimitMet); limited && r.lifted.After(now) {
+					l.Until = r.lifted // the text knows minutes only
+					e = l
 				}
 			}
 			a.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
+	"cmux/agents/news"
 	"cmux/agents/prompt"
 	"cmux/agents/stdio"
 	"cmux/dag"
@@ -247,7 +248,7 @@ func (a *instance) turnStarted(n notice, own bool) {
 	defer a.mu.Unlock()
 	if !own {
 		a.others[n.Thread] = true
-		a.Tell(agent.Event{What: agent.Delegated, Background: len(a.others)})
+		a.Tell(news.Delegated{Subagents: len(a.others)})
 		return
 	}
 	a.turn = n.Turn.ID
@@ -259,7 +260,7 @@ func (a *instance) turnCompleted(n notice, own bool) {
 	defer a.mu.Unlock()
 	if !own {
 		delete(a.others, n.Thread)
-		a.Tell(agent.Event{What: agent.Delegated, Background: len(a.others)})
+		a.Tell(news.Delegated{Subagents: len(a.others)})
 		a.rest()
 		return
 	}
@@ -270,8 +271,7 @@ func (a *instance) turnCompleted(n notice, own bool) {
 	switch n.Turn.Status {
 	case "failed":
 		e := failure(n.Turn.Error, a.lifted, time.Now())
-		a.Stage.Show(event.Event{Kind: event.RequestFailed, Text: e.Text})
-		a.Tell(e)
+		a.TellFailure(e)
 		return
 	case "interrupted":
 		a.Stage.Show(event.Event{Kind: event.Interrupted})
@@ -280,8 +280,8 @@ func (a *instance) turnCompleted(n notice, own bool) {
 }
 
 // ended needs the lock.
-func (a *instance) ended() agent.Event {
-	return agent.Event{What: agent.TurnEnded, Background: len(a.others), Shells: len(a.commands)}
+func (a *instance) ended() news.Event {
+	return news.TurnEnded{Background: len(a.others), Shells: len(a.commands)}
 }
 
 // rest tells again of a turn that has ended when what it left at work has ended
@@ -300,11 +300,11 @@ func (a *instance) item(n notice, own, complete bool) {
 	}
 	switch command := n.Item.Type == "commandExecution"; {
 	case complete && command:
-		a.Tell(agent.Event{What: agent.Worked, ShellEnded: n.Item.ID})
+		a.Tell(news.ShellEnded{ID: n.Item.ID}, news.Worked{})
 	case complete && n.Item.Type != "userMessage":
-		a.Tell(agent.Event{What: agent.Worked})
+		a.Tell(news.Worked{})
 	case command:
-		a.Tell(agent.Event{ShellBegan: n.Item.ID})
+		a.Tell(news.ShellBegan{ID: n.Item.ID})
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -332,7 +332,7 @@ func (a *instance) usage(n notice) {
 		a.before[n.Thread] = a.counted(n)
 	}
 	a.total[n.Thread] = a.total[n.Thread].AtLeast(total)
-	a.Tell(agent.Event{What: agent.Used, Used: a.used()})
+	a.Tell(news.Used{Usage: a.used()})
 }
 
 // counted is what a thread had used before this attempt, as far as an earlier

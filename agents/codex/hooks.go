@@ -10,6 +10,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
+	"cmux/agents/news"
 	"cmux/agents/stdio"
 )
 
@@ -57,10 +58,10 @@ func (a *instance) trustHook(ctx context.Context) (object, error) {
 }
 
 // Hook implements agent.Hooked.
-func (a *instance) Hook(name string, payload json.RawMessage) ([]agent.Event, agent.HookReply, error) {
+func (a *instance) Hook(name string, payload json.RawMessage) ([]news.Event, agent.HookReply, error) {
 	if name != "PreToolUse" {
-		e, err := agent.ParseEvent(name, payload)
-		return []agent.Event{e}, agent.HookReply{}, err
+		events, err := agent.ParseEvent(name, payload)
+		return events, agent.HookReply{}, err
 	}
 	var p struct {
 		Tool   string          `json:"tool_name"`
@@ -70,10 +71,9 @@ func (a *instance) Hook(name string, payload json.RawMessage) ([]agent.Event, ag
 		Agent  string          `json:"agent_id"`
 	}
 	stdio.Lenient(payload, &p)
-	happened := []agent.Event{{What: agent.SomethingHappened}}
 	d := guard.Decide(a.policy, guard.Call{Tool: p.Tool, Input: patch(p.Tool, p.Input), Dir: p.Dir, Sub: p.Agent != ""})
 	if d.Verdict != guard.Deny {
-		return happened, agent.HookReply{}, nil // the sandbox and its approvals come after
+		return nil, agent.HookReply{}, nil // the sandbox and its approvals come after
 	}
 	a.Stage.Keep(event.Event{Kind: event.Denied, Tool: p.Tool, ToolID: p.ToolID, Input: p.Input, Text: d.Reason})
 	// Codex itself tells nothing of a call that did not come about.
@@ -82,7 +82,7 @@ func (a *instance) Hook(name string, payload json.RawMessage) ([]agent.Event, ag
 	b, err := json.Marshal(object{"hookSpecificOutput": object{
 		"hookEventName": name, "permissionDecision": "deny", "permissionDecisionReason": d.Reason,
 	}})
-	return happened, agent.HookReply{Stdout: string(b) + "\n"}, err
+	return nil, agent.HookReply{Stdout: string(b) + "\n"}, err
 }
 
 // patch is the input of a call as package guard knows it: hooks are given a

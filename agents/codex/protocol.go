@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/agent"
 	"cmux/agents/event"
+	"cmux/agents/news"
 	"cmux/agents/stdio"
 	"cmux/agents/transcript"
 	"cmux/dag"
@@ -247,7 +247,7 @@ func (i *item) events(complete bool) []event.Event {
 
 // failure is what a failed turn means. lifted is when a limit of the account
 // ends, where that was said beside the error.
-func failure(e *turnError, lifted, now time.Time) agent.Event {
+func failure(e *turnError, lifted, now time.Time) news.Event {
 	if e == nil {
 		e = &turnError{Message: "the turn failed and does not say why"}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/event"
+	"cmux/agents/news"
 	"cmux/agents/stdio"
 	"cmux/dag"
 )
@@ -92,26 +93,31 @@ func TestFailure(t *testing.T) {
 	for _, c := range []struct {
 		err    string
 		lifted time.Time
-		what   agent.What
+		kind   string
 		until  time.Time
 	}{
-		{`{"message":"You've hit your usage limit. Try again in 1 hour.","codexErrorInfo":"usageLimitExceeded"}`, time.Time{}, agent.Limited, hour},
-		{`{"message":"You've hit your usage limit.","codexErrorInfo":"usageLimitExceeded"}`, hour, agent.Limited, hour},
-		{`{"message":"too much","codexErrorInfo":"usageLimitExceeded"}`, now.Add(-time.Hour), agent.Limited, time.Time{}},
-		{`{"message":"exceeded retry limit, last status: 429 Too Many Requests","codexErrorInfo":{"responseTooManyFailedAttempts":{"httpStatusCode":429}}}`, time.Time{}, agent.Limited, time.Time{}},
-		{`{"message":"high demand","codexErrorInfo":"serverOverloaded"}`, time.Time{}, agent.Faltered, time.Time{}},
-		{`{"message":"no","codexErrorInfo":"unauthorized"}`, time.Time{}, agent.Asked, time.Time{}},
-		{`{"message":"unexpected status 401 Unauthorized","codexErrorInfo":"other"}`, time.Time{}, agent.Asked, time.Time{}},
-		{`{"message":"what is this"}`, time.Time{}, agent.Faltered, time.Time{}},
-		{`null`, time.Time{}, agent.Faltered, time.Time{}},
+		{`{"message":"You've hit your usage limit. Try again in 1 hour.","codexErrorInfo":"usageLimitExceeded"}`, time.Time{}, "news.LimitMet", hour},
+		{`{"message":"You've hit your usage limit.","codexErrorInfo":"usageLimitExceeded"}`, hour, "news.LimitMet", hour},
+		{`{"message":"too much","codexErrorInfo":"usageLimitExceeded"}`, now.Add(-time.Hour), "news.LimitMet", time.Time{}},
+		{`{"message":"exceeded retry limit, last status: 429 Too Many Requests","codexErrorInfo":{"responseTooManyFailedAttempts":{"httpStatusCode":429}}}`, time.Time{}, "news.LimitMet", time.Time{}},
+		{`{"message":"high demand","codexErrorInfo":"serverOverloaded"}`, time.Time{}, "news.Faltered", time.Time{}},
+		{`{"message":"no","codexErrorInfo":"unauthorized"}`, time.Time{}, "news.Asked", time.Time{}},
+		{`{"message":"unexpected status 401 Unauthorized","codexErrorInfo":"other"}`, time.Time{}, "news.Asked", time.Time{}},
+		{`{"message":"what is this"}`, time.Time{}, "news.Faltered", time.Time{}},
+		{`null`, time.Time{}, "news.Faltered", time.Time{}},
 	} {
 		var e *turnError
 		if err := json.Unmarshal([]byte(c.err), &e); err != nil {
 			t.Fatal(err)
 		}
 		got := failure(e, c.lifted, now)
-		if got.What != c.what || !got.Until.Equal(c.until) || got.Text+got.Asks.String() == "" {
-			t.Errorf("%s: %+v", c.err, got)
+		limit, _ := got.(news.LimitMet)
+		said := "does not say why"
+		if e != nil {
+			said = e.text()
+		}
+		if kind := fmt.Sprintf("%T", got); kind != c.kind || !limit.Until.Equal(c.until) || !strings.Contains(fmt.Sprint(got), said) {
+			t.Errorf("%s: %s %+v, want %s", c.err, kind, got, c.kind)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package conversation
 import (
 	"time"
 
+	"cmux/agents/news"
 	"cmux/agents/question"
 	"cmux/dag"
 )
@@ -92,7 +93,7 @@ type (
 	// AccountWorks records that the model answered an attempt on trial.
 	AccountWorks struct{}
 	// FindLimit records that the account met a limit; LimitKnown answers.
-	FindLimit struct{ Limit LimitMet }
+	FindLimit struct{ Limit news.LimitMet }
 	// GiveUp ends the delivery under way.
 	GiveUp struct{}
 	// Unclock has no clock of the node's run any more.

@@ -3,6 +3,7 @@ package conversation
 import (
 	"time"
 
+	"cmux/agents/news"
 	"cmux/agents/question"
 	"cmux/dag"
 )
@@ -21,65 +22,22 @@ type What interface{ what() }
 // Ref names a hook or a call of the agent's that waits for its answer; 0 is none.
 type Ref int
 
-// What the agent's program did. The kinds reduce its hooks, its transcript and
-// its screen to these.
+// What the agent's program did, and what came of it.
 type (
 	// Started: the program runs. Concludes: it will say when it has taken in
 	// that its report is accepted.
 	Started struct{ Concludes bool }
 	// Ended: the program has ended.
 	Ended struct{}
-	// TurnEnded: it stopped working. Hold is the hook that waits for what comes
-	// next: the turn is over only when that is answered.
-	TurnEnded struct {
-		Background int // sub-agents still at work, which end in another turn
-		Shells     int // commands still at work in the background
-		Hold       Ref
-	}
-	// Prompted: it was given a prompt. Own: by cmux.
-	Prompted struct {
-		Text string
-		Own  bool
-	}
-	// TookOver: a person is at work in it, by a prompt, which is Text, or by a
-	// key.
-	TookOver struct{ Text string }
-	// Asked: it waits for a person. Hold is the hook to which the answer goes,
-	// Call the call.
-	Asked struct {
-		question.Question
-		Hold, Call Ref
-		Shown      bool // the question has been shown
+	// Did: it did what its kind tells, to which it reduces the program's hooks, its
+	// messages, its transcript and its screen. Hook is the hook that told of it;
+	// it waits for its answer where the news is held (news.Held).
+	Did struct {
+		news.Event
+		Hook Ref
 	}
 	// Knocked: a hook or a call with a question to a person came in.
 	Knocked struct{ Ref Ref }
-	// WentOn: it works again, without a prompt.
-	WentOn struct{}
-	// Worked: it got something done since its last limit or failed call.
-	Worked struct{}
-	// Delegated: so many sub-agents are at work now.
-	Delegated struct{ Subagents int }
-	// LimitMet: its account met a limit, until Until if that is stated.
-	LimitMet struct {
-		Text  string
-		Until time.Time
-	}
-	// Faltered: a call of the model failed and ended its turn. Lasting: it will
-	// fail again however long is waited. Sure: once more is in vain.
-	Faltered struct {
-		Text          string
-		Lasting, Sure bool
-	}
-	// Hindered: what is to be delivered waits for a person to clear the way.
-	Hindered struct{ Text string }
-	// Stuck: it must not go on as it is. Own: because of a prompt of cmux's.
-	Stuck struct {
-		Text string
-		Own  bool
-	}
-	// Concluded: it knows that its report was accepted once nobody waits for the
-	// answer to Hook any more.
-	Concluded struct{ Hook Ref }
 	// Gone: nobody waits for the answer to a hook or a call any more.
 	Gone struct{ Ref Ref }
 )
@@ -92,6 +50,11 @@ type (
 		Text    string
 		Call    Ref
 		Unread  string // what a person typed and the agent has not read
+	}
+	// Inquired: it asks a person. Call waits for the answer.
+	Inquired struct {
+		question.Question
+		Call Ref
 	}
 )
 
@@ -139,19 +102,9 @@ type Fault struct {
 
 func (Started) what()    {}
 func (Ended) what()      {}
-func (TurnEnded) what()  {}
-func (Prompted) what()   {}
-func (TookOver) what()   {}
-func (Asked) what()      {}
+func (Did) what()        {}
+func (Inquired) what()   {}
 func (Knocked) what()    {}
-func (WentOn) what()     {}
-func (Worked) what()     {}
-func (Delegated) what()  {}
-func (LimitMet) what()   {}
-func (Faltered) what()   {}
-func (Hindered) what()   {}
-func (Stuck) what()      {}
-func (Concluded) what()  {}
 func (Gone) what()       {}
 func (Reported) what()   {}
 func (Begin) what()      {}

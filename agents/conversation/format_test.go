@@ -7,14 +7,23 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/news"
 	"cmux/agents/question"
 )
 
 // format is an event or an effect in a line: its name, and what is set of it.
+// What the agent's program did goes by the name of the news.
 func format(v any) string {
 	var b strings.Builder
+	did, is := v.(Did)
+	if is {
+		v = did.Event
+	}
 	b.WriteString(reflect.TypeOf(v).Name())
 	formatFields(&b, reflect.ValueOf(v))
+	if did.Hook != 0 {
+		fmt.Fprintf(&b, " Hook=%d", did.Hook)
+	}
 	return b.String()
 }
 
@@ -62,19 +71,22 @@ func formatQuestion(b *strings.Builder, q question.Question) {
 	}
 }
 
-var events = func() map[string]reflect.Type {
+var events = typesOf(
+	Started{}, Ended{}, Knocked{}, Gone{}, Reported{}, Inquired{}, Begin{}, Cancel{}, Stop{}, Break{}, Overspent{},
+	Override{}, Answer{}, Release{}, Retry{}, Granted{}, NoRunner{}, Rang{}, Delivered{}, Answered{}, Judged{},
+	LimitKnown{}, LeftBehind{},
+	news.TurnEnded{}, news.Prompted{}, news.TookOver{}, news.Asked{}, news.WentOn{}, news.Worked{}, news.Delegated{},
+	news.LimitMet{}, news.Faltered{}, news.Hindered{}, news.Stuck{}, news.Concluded{},
+)
+
+func typesOf(events ...any) map[string]reflect.Type {
 	all := map[string]reflect.Type{}
-	for _, e := range []What{
-		Started{}, Ended{}, TurnEnded{}, Prompted{}, TookOver{}, Asked{}, Knocked{}, WentOn{}, Worked{}, Delegated{},
-		LimitMet{}, Faltered{}, Hindered{}, Stuck{}, Concluded{}, Gone{}, Reported{}, Begin{}, Cancel{}, Stop{}, Break{},
-		Overspent{}, Override{}, Answer{}, Release{}, Retry{}, Granted{}, NoRunner{}, Rang{}, Delivered{}, Answered{},
-		Judged{}, LimitKnown{}, LeftBehind{},
-	} {
+	for _, e := range events {
 		t := reflect.TypeOf(e)
 		all[t.Name()] = t
 	}
 	return all
-}()
+}
 
 // parse reads a line that format made of an event; times are of the day of at.
 func parse(line string, at time.Time) (What, error) {
@@ -83,6 +95,7 @@ func parse(line string, at time.Time) (What, error) {
 	if !ok {
 		return nil, fmt.Errorf("no event is called %q", name)
 	}
+	did := Did{}
 	v := reflect.New(t).Elem()
 	if asked := v.FieldByName("Question"); asked.IsValid() {
 		asked.Set(reflect.ValueOf(question.New("")))
@@ -105,6 +118,14 @@ func parse(line string, at time.Time) (What, error) {
 				value, rest, _ = strings.Cut(after, " ")
 			}
 		}
+		if key == "Hook" {
+			hook, err := strconv.Atoi(value)
+			if err != nil {
+				return nil, err
+			}
+			did.Hook = Ref(hook)
+			continue
+		}
 		if t.Name() == "Judged" && v.Field(0).IsNil() {
 			v.Field(0).Set(reflect.ValueOf(&Fault{}))
 		}
@@ -112,12 +133,16 @@ func parse(line string, at time.Time) (What, error) {
 		if t.Name() == "Judged" {
 			into = v.Field(0).Elem()
 		}
-		if _, asked := v.Interface().(Asked); asked && (key == "Text" || key == "Options") {
+		if v.FieldByName("Parts").IsValid() && (key == "Text" || key == "Options") {
 			into = v.FieldByName("Parts").Index(0)
 		}
 		if err := set(into.FieldByName(key), key, value, at); err != nil {
 			return nil, err
 		}
+	}
+	if e, is := v.Interface().(news.Event); is {
+		did.Event = e
+		return did, nil
 	}
 	return v.Interface().(What), nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cmux/agents/news"
 	"cmux/dag"
 )
 
@@ -113,16 +114,26 @@ func (m *move) heard(what What) {
 	switch e := what.(type) {
 	case Reported:
 		m.reported(e)
+	case Inquired:
+		m.inquired(e)
 	case Knocked:
 		// One after the other, so that an answer is one to what was shown.
 		m.Further = append(slices.Clip(m.Further), e.Ref)
-	case Asked:
-		m.questioned(e)
-	case TurnEnded:
-		m.turnEnded(e)
-	case Delegated:
+	case Did:
+		m.did(e)
+	}
+}
+
+// did takes in what the agent's program did.
+func (m *move) did(d Did) {
+	switch e := d.Event.(type) {
+	case news.Asked:
+		m.asked(e, d.held())
+	case news.TurnEnded:
+		m.turnEnded(e, d.held())
+	case news.Delegated:
 		m.Subagents = e.Subagents
-	case Stuck:
+	case news.Stuck:
 		switch {
 		case e.Own && m.Taken:
 			m.TurnEnded = true // it is a person's, who sees it
@@ -133,15 +144,15 @@ func (m *move) heard(what What) {
 			m.enter(Halting)
 			m.do(Halt{e.Text})
 		}
-	case Faltered:
+	case news.Faltered:
 		if m.Taken {
 			m.TurnEnded = true // by failing
 		} else {
 			m.Falter = &e
 		}
-	case TookOver:
+	case news.TookOver:
 		m.tookOver(e.Text)
-	case Prompted:
+	case news.Prompted:
 		if !e.Own {
 			m.tookOver(e.Text)
 			return
@@ -151,11 +162,11 @@ func (m *move) heard(what What) {
 		if !m.questionOpen() { // else a sub-agent still waits for the answer
 			m.Question, m.WentOn = nil, true
 		}
-	case Hindered:
+	case news.Hindered:
 		if m.Phase == Handing && m.By == ByProgram && m.Activity == dag.Working {
 			m.become(Become{Activity: dag.NeedsInput, Detail: e.Text})
 		}
-	case LimitMet:
+	case news.LimitMet:
 		if m.Taken || m.Overridden {
 			// It is a person's, who sees it; the account's limit is everybody's.
 			m.TurnEnded = true
@@ -163,15 +174,15 @@ func (m *move) heard(what What) {
 			return
 		}
 		m.Limit = &e
-	case WentOn:
+	case news.WentOn:
 		m.letGo()
 		m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
 		m.WentOn = true
-	case Worked:
+	case news.Worked:
 		m.Falters = 0
 		m.accountWorks()
-	case Concluded:
-		m.Concluded = e.Hook
+	case news.Concluded:
+		m.Concluded = d.Hook
 	}
 }
 
@@ -181,14 +192,21 @@ func (m *move) late(what What) {
 	switch e := what.(type) {
 	case Reported:
 		m.do(refused)
-	case TurnEnded:
-		m.dropHook(e.Hold)
-	case Asked:
-		m.dropHook(e.Hold)
+	case Inquired:
 		if e.Call != 0 {
 			m.do(refused)
 		}
+	case Did:
+		m.dropHook(e.held())
 	}
+}
+
+// held is the hook that waits for its answer; 0: none does.
+func (d Did) held() Ref {
+	if news.Held(d.Event) {
+		return d.Hook
+	}
+	return 0
 }
 
 func (m *move) dropHook(ref Ref) {
@@ -223,24 +241,33 @@ func (m *move) called(c Call, word, text string) {
 	m.accountWorks()
 }
 
-// questioned takes in a question to a person.
-func (m *move) questioned(e Asked) {
-	switch {
-	case e.Call != 0 && (!m.Reports || m.Overridden):
+// inquired takes in a question to a person that the agent put by a call.
+func (m *move) inquired(e Inquired) {
+	if !m.Reports || m.Overridden {
 		m.do(Deny{"nobody answers questions of this node"})
 		return
-	case e.Call != 0:
-		m.called(Call{Ref: e.Call, Asks: true, Options: e.Parts[0].Options}, "ask", e.String())
-	case e.Hold != 0:
-		m.hold(Gate{Ref: e.Hold, Asks: true})
 	}
-	if !e.Shown && e.Call == 0 {
+	m.called(Call{Ref: e.Call, Asks: true, Options: e.Parts[0].Options}, "ask", e.String())
+	if m.Taken {
+		m.TurnEnded = true
+	} else {
+		m.Question = &e.Question
+	}
+}
+
+// asked takes in a question to a person that the agent's program puts. hook
+// waits for the answer, or none does.
+func (m *move) asked(e news.Asked, hook Ref) {
+	if hook != 0 {
+		m.hold(Gate{Ref: hook, Asks: true})
+	}
+	if !e.Shown {
 		m.do(ShowQuestion{e.Question})
 	}
 	switch {
 	case !m.Taken && !m.Overridden:
 		m.Question = &e.Question
-	case e.Hold != 0:
+	case hook != 0:
 		m.letGo()
 	default:
 		m.TurnEnded = true
@@ -254,12 +281,12 @@ func (m *move) hold(g Gate) {
 }
 
 // turnEnded takes in the end of a turn.
-func (m *move) turnEnded(e TurnEnded) {
-	if e.Hold != 0 {
+func (m *move) turnEnded(e news.TurnEnded, hook Ref) {
+	if hook != 0 {
 		if e.Background > 0 && m.questionOpen() {
-			m.dropHook(e.Hold) // the question is a sub-agent's, and stands
+			m.dropHook(hook) // the question is a sub-agent's, and stands
 		} else {
-			m.hold(Gate{Ref: e.Hold})
+			m.hold(Gate{Ref: hook})
 		}
 	}
 	m.quiet()

@@ -3,6 +3,7 @@ package conversation
 import (
 	"fmt"
 
+	"cmux/agents/news"
 	"cmux/agents/question"
 	"cmux/dag"
 )
@@ -25,7 +26,7 @@ func (m *move) limitKnown(e LimitKnown) {
 	switch m.Phase {
 	case Limiting:
 	case Preparing:
-		m.Then, m.Met = ThenStart, LimitMet{}
+		m.Then, m.Met = ThenStart, news.LimitMet{}
 	default:
 		return // told while a person had the agent
 	}

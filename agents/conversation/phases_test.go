@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"cmux/agents/news"
 )
 
 var update = flag.Bool("update", false, "write the pages and traces anew")
@@ -32,7 +34,8 @@ func TestPhases(t *testing.T) {
 			s = m.State
 			for _, to := range m.path {
 				_, overspent := e.What.(Overspent)
-				if _, stuck := e.What.(Stuck); !(overspent && to == Closing || stuck && to == Halting) {
+				did, _ := e.What.(Did)
+				if _, stuck := did.Event.(news.Stuck); !(overspent && to == Closing || stuck && to == Halting) {
 					taken[[2]Phase{from, to}] = true
 				}
 				from = to

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"cmux/agents/news"
 	"cmux/agents/question"
 	"cmux/dag"
 )
@@ -78,6 +79,9 @@ func (p *player) feed(what What) {
 	}
 }
 
+// did feeds what no hook told of.
+func (p *player) did(e news.Event) { p.feed(Did{Event: e}) }
+
 func long(e Effect) bool {
 	switch e.(type) {
 	case Launch, Deliver, Accept, Judge, Examine, Halt, Close:
@@ -102,7 +106,7 @@ func (p *player) takeIn(what What) {
 		default:
 			p.reports++
 		}
-	case Asked:
+	case Inquired:
 		if p.denied {
 			p.settle(e.Call)
 		}
@@ -152,9 +156,9 @@ func (p *player) carry(effect Effect) {
 		} else if p.below(4) == 0 {
 			p.settle(e.Ref) // it was nothing for a person
 		} else if p.below(2) == 0 {
-			p.feed(Asked{Question: question.New("may I?"), Hold: e.Ref})
+			p.feed(Did{news.Asked{Question: question.New("may I?"), Hold: true}, e.Ref})
 		} else {
-			p.feed(Asked{Question: question.New("which?", "l", "r"), Call: e.Ref})
+			p.feed(Inquired{Question: question.New("which?", "l", "r"), Call: e.Ref})
 		}
 	case Close:
 		p.finished = &e
@@ -290,39 +294,40 @@ func maxRef(refs map[Ref]bool) Ref {
 func (p *player) fromAgent(n int) {
 	switch n {
 	case 0, 1:
-		p.feed(TurnEnded{Hold: p.maybe(), Background: max(0, p.below(5)-3), Shells: max(0, p.below(5)-3)})
+		hook := p.maybe()
+		p.feed(Did{news.TurnEnded{Hold: hook != 0, Background: max(0, p.below(5)-3), Shells: max(0, p.below(5)-3)}, hook})
 	case 2:
-		p.feed(Prompted{Own: true})
+		p.did(news.Prompted{Own: true})
 	case 3:
-		p.feed(Prompted{Text: "a person's"})
+		p.did(news.Prompted{Text: "a person's"})
 	case 4:
-		p.feed(TookOver{})
+		p.did(news.TookOver{})
 	case 5:
 		q := question.New("log in")
 		q.InPane = p.below(2) == 0
-		p.feed(Asked{Question: q})
+		p.did(news.Asked{Question: q})
 	case 6, 7:
 		p.feed(Knocked{p.ref()})
 	case 8:
-		p.feed(WentOn{})
+		p.did(news.WentOn{})
 	case 9:
-		p.feed(Worked{})
+		p.did(news.Worked{})
 	case 10:
-		p.feed(Delegated{p.below(3)})
+		p.did(news.Delegated{Subagents: p.below(3)})
 	case 11:
-		p.feed(LimitMet{Text: "limit", Until: p.at.Add(time.Hour)})
+		p.did(news.LimitMet{Text: "limit", Until: p.at.Add(time.Hour)})
 	case 12:
-		p.feed(Faltered{Text: "overloaded", Lasting: p.below(3) == 0, Sure: p.below(3) == 0})
+		p.did(news.Faltered{Text: "overloaded", Lasting: p.below(3) == 0, Sure: p.below(3) == 0})
 	case 13:
-		p.feed(Hindered{"a line is begun"})
+		p.did(news.Hindered{Text: "a line is begun"})
 	case 14:
 		if p.below(4) == 0 {
-			p.feed(Stuck{Text: "nothing guards it", Own: p.below(2) == 0})
+			p.did(news.Stuck{Text: "nothing guards it", Own: p.below(2) == 0})
 		}
 	case 15:
 		if p.s.Phase == Parting {
 			p.refs++
-			p.feed(Concluded{p.refs}) // it has its answer, and is to take it in
+			p.feed(Did{news.Concluded{}, p.refs}) // it has its answer, and is to take it in
 		}
 	default:
 		said := Reported{Blocked: p.below(4) == 0, Text: "so it is", Call: p.maybe()}
@@ -353,9 +358,9 @@ func (p *player) helpful() {
 		case p.s.Phase == Parting:
 			p.feed(Rang{PartingClock})
 		case p.s.Phase == Settling:
-			p.feed(Delegated{0})
+			p.did(news.Delegated{})
 		case p.s.Phase == Asking && p.s.Open.InPane:
-			p.feed(WentOn{})
+			p.did(news.WentOn{})
 		case p.s.Phase == Asking && !p.s.Taken:
 			p.feed(Answer{fmt.Sprintf("go-on-%d", len(p.log))})
 		case !p.s.Reports:

@@ -3,6 +3,7 @@ package conversation
 import (
 	"time"
 
+	"cmux/agents/news"
 	"cmux/agents/question"
 	"cmux/dag"
 )
@@ -55,8 +56,8 @@ type State struct {
 	Report    *Report
 	TurnEnded bool
 	Question  *question.Question
-	Limit     *LimitMet
-	Falter    *Faltered
+	Limit     *news.LimitMet
+	Falter    *news.Faltered
 	Said      *string   // a person's words
 	Pending   []Message // what is to be handed over once nothing is in the way
 	WentOn    bool
@@ -73,13 +74,13 @@ type State struct {
 	Concluded Ref   // hook by which the agent learns that its report was accepted
 
 	// Of the phase.
-	Open     Open     // Asking
-	Handed   Message  // Handing, AwaitingTurn
-	By       Channel  // Handing
-	Then     Then     // Regaining, Limiting, Limited
-	Met      LimitMet // Limiting
-	Summary  string   // Parting
-	examined *Report  // Settling, Judging, Parting
+	Open     Open          // Asking
+	Handed   Message       // Handing, AwaitingTurn
+	By       Channel       // Handing
+	Then     Then          // Regaining, Limiting, Limited
+	Met      news.LimitMet // Limiting
+	Summary  string        // Parting
+	examined *Report       // Settling, Judging, Parting
 
 	// Of the conversation so far.
 	Activity   dag.Activity // as it was last told

@@ -13,6 +13,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
+	"cmux/agents/news"
 	"cmux/agents/stdio"
 	"cmux/dag"
 )
@@ -182,7 +183,7 @@ func (a *instance) turnOver(result json.RawMessage, err error) {
 	if !a.TurnOver() {
 		return
 	}
-	if a.TurnFailed(err, func(e *stdio.Error) agent.Event { return failure(e, time.Now()) }) {
+	if a.TurnFailed(err, func(e *stdio.Error) news.Event { return failure(e, time.Now()) }) {
 		return
 	}
 	var end struct {
@@ -195,7 +196,7 @@ func (a *instance) turnOver(result json.RawMessage, err error) {
 	case "max_steps_reached":
 		a.Note("the turn ended at the greatest number of steps that kimi takes in one")
 	}
-	a.Tell(agent.Event{What: agent.TurnEnded})
+	a.Tell(news.TurnEnded{})
 }
 
 // Handle takes an event or a request.
@@ -247,7 +248,7 @@ func (a *instance) event(w wire, sub bool) {
 		a.calls[p.ID] = call{name: p.Function.Name, arguments: p.Function.Arguments}
 		a.streaming = p.ID
 		if guard.IsShell(p.Function.Name) {
-			a.Tell(agent.Event{ShellBegan: p.ID})
+			a.Tell(news.ShellBegan{ID: p.ID})
 		}
 	case "ToolResult":
 		c := a.calls[p.CallID]
@@ -257,11 +258,10 @@ func (a *instance) event(w wire, sub bool) {
 			text = p.Return.Message
 		}
 		a.Stage.Show(event.Event{Kind: event.ToolResult, Tool: c.name, ToolID: p.CallID, Text: text, Failed: p.Return.IsError})
-		e := agent.Event{What: agent.Worked}
 		if guard.IsShell(c.name) {
-			e.ShellEnded = p.CallID
+			a.Tell(news.ShellEnded{ID: p.CallID})
 		}
-		a.Tell(e)
+		a.Tell(news.Worked{})
 	case "StatusUpdate":
 		a.usage(p)
 	case "CompactionBegin":
@@ -289,14 +289,14 @@ func (a *instance) part(p payload) {
 		a.flush()
 	}
 	if a.speech.Add(a.Stage, kind, text) {
-		a.Tell(agent.Event{What: agent.Worked})
+		a.Tell(news.Worked{})
 	}
 }
 
 // flush shows what came in pieces. It needs the lock.
 func (a *instance) flush() {
 	if a.speech.Flush(a.Stage) {
-		a.Tell(agent.Event{What: agent.Worked})
+		a.Tell(news.Worked{})
 	}
 	if c, ok := a.calls[a.streaming]; ok && !c.shown {
 		c.shown = true
@@ -328,7 +328,7 @@ func (a *instance) usage(p payload) {
 	} else {
 		a.counted[p.Message] = a.counted[p.Message].AtLeast(u)
 	}
-	a.Tell(agent.Event{What: agent.Used, Used: a.used()})
+	a.Tell(news.Used{Usage: a.used()})
 }
 
 // used needs the lock.

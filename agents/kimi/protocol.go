@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/agent"
+	"cmux/agents/news"
 	"cmux/agents/question"
 	"cmux/agents/stdio"
 	"cmux/agents/transcript"
@@ -134,14 +134,14 @@ func words(raw json.RawMessage) string {
 }
 
 // failure is what a refused prompt means.
-func failure(e *stdio.Error, now time.Time) agent.Event {
+func failure(e *stdio.Error, now time.Time) news.Event {
 	text := e.Message
 	if data := words(e.Data); data != "" {
 		text += ": " + data
 	}
 	switch e.Code {
 	case codeNoModel, codeUnsupported:
-		return agent.Event{What: agent.Asked, Asks: question.New("kimi has no model to work with: " + text + " (set it up with kimi, then answer go on)")}
+		return news.Asked{Question: question.New("kimi has no model to work with: " + text + " (set it up with kimi, then answer go on)")}
 	}
 	return stdio.Failed(text, transcript.Classify(text, now), "log in with kimi, then answer go on")
 }

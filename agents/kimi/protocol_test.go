@@ -2,10 +2,11 @@ package kimi
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
-	"cmux/agents/agent"
 	"cmux/agents/guard"
 	"cmux/agents/stdio"
 	"cmux/dag"
@@ -77,17 +78,18 @@ func TestFailure(t *testing.T) {
 	for _, c := range []struct {
 		code int
 		text string
-		what agent.What
+		kind string
 	}{
-		{codeService, "Error code: 429 - rate limit reached", agent.Limited},
-		{codeService, "Error code: 401 - invalid api key", agent.Asked},
-		{codeService, "Error code: 500", agent.Faltered},
-		{codeNoModel, "LLM is not set", agent.Asked},
-		{codeUnsupported, "LLM is not supported", agent.Asked},
-		{-32603, "internal error", agent.Faltered},
+		{codeService, "Error code: 429 - rate limit reached", "news.LimitMet"},
+		{codeService, "Error code: 401 - invalid api key", "news.Asked"},
+		{codeService, "Error code: 500", "news.Faltered"},
+		{codeNoModel, "LLM is not set", "news.Asked"},
+		{codeUnsupported, "LLM is not supported", "news.Asked"},
+		{-32603, "internal error", "news.Faltered"},
 	} {
-		if got := failure(&stdio.Error{Code: c.code, Message: c.text}, now); got.What != c.what || got.Text+got.Asks.String() == "" {
-			t.Errorf("%d %s: %+v", c.code, c.text, got)
+		got := failure(&stdio.Error{Code: c.code, Message: c.text}, now)
+		if kind := fmt.Sprintf("%T", got); kind != c.kind || !strings.Contains(fmt.Sprint(got), c.text) {
+			t.Errorf("%d %s: %s %+v, want %s", c.code, c.text, kind, got, c.kind)
 		}
 	}
 }

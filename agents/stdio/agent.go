@@ -10,6 +10,7 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/event"
+	"cmux/agents/news"
 	"cmux/agents/proc"
 	"cmux/agents/question"
 )
@@ -76,7 +77,7 @@ func (a *Agent) Start(context.Context) error {
 			return
 		}
 		a.Note("the conversation did not begin: %v", err)
-		a.Tell(agent.Event{What: agent.Asked, Asks: question.New(fmt.Sprintf("%s did not begin: %v (an answer makes it try again)", a.Stage.Kind, err))})
+		a.Tell(news.Asked{Question: question.New(fmt.Sprintf("%s did not begin: %v (an answer makes it try again)", a.Stage.Kind, err))})
 	})
 	return nil
 }
@@ -91,7 +92,7 @@ func (a *Agent) open(ctx context.Context) error {
 			return err
 		}
 		a.entered, a.resumed = true, resumed
-		a.Tell(agent.Event{What: agent.Converses, Text: id})
+		a.Tell(news.Converses{ID: id})
 	}
 	text := a.prompt
 	if a.resumed {
@@ -170,7 +171,7 @@ func (a *Agent) cancelTurn(ctx context.Context) {
 
 // typed takes a person's prompt.
 func (a *Agent) typed(ctx context.Context, line string) {
-	a.Tell(agent.Event{What: agent.TookOver})
+	a.Tell(news.TookOver{})
 	err := errors.New("the conversation has not begun")
 	if a.Begun() {
 		err = a.say(ctx, line)
@@ -182,7 +183,7 @@ func (a *Agent) typed(ctx context.Context, line string) {
 
 // broke is a person's ^C.
 func (a *Agent) broke(ctx context.Context) {
-	a.Tell(agent.Event{What: agent.TookOver})
+	a.Tell(news.TookOver{})
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	a.cancelTurn(ctx)
@@ -206,7 +207,7 @@ func (a *Agent) TurnTaken() {
 		a.turn.once.Do(func() { close(a.turn.begun) })
 	}
 	a.mu.Unlock()
-	a.Tell(agent.Event{What: agent.WentOn})
+	a.Tell(news.WentOn{})
 }
 
 func newTurn() *Turn {
@@ -232,13 +233,24 @@ func (a *Agent) TurnOver() bool {
 // TurnFailed tells of a turn that did not end by itself, and reports whether it
 // is one: means says what a refusal of the program's means. What else ends a
 // turn is the end of the program.
-func (a *Agent) TurnFailed(err error, means func(*Error) agent.Event) bool {
+func (a *Agent) TurnFailed(err error, means func(*Error) news.Event) bool {
 	if r := Refused(err); r != nil {
-		e := means(r)
-		a.Stage.Show(event.Event{Kind: event.RequestFailed, Text: e.Text})
-		a.Tell(e)
+		a.TellFailure(means(r))
 	}
 	return err != nil
+}
+
+// TellFailure tells of the failed call of the model that ended a turn.
+func (a *Agent) TellFailure(e news.Event) {
+	said := ""
+	switch e := e.(type) {
+	case news.LimitMet:
+		said = e.Text
+	case news.Faltered:
+		said = e.Text
+	}
+	a.Stage.Show(event.Event{Kind: event.RequestFailed, Text: said})
+	a.Tell(e)
 }
 
 // Resting reports whether the agent has ended its turn and is not being ended.

@@ -3,9 +3,9 @@ package stdio
 import (
 	"context"
 
-	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
+	"cmux/agents/news"
 	"cmux/agents/question"
 	"cmux/agents/transcript"
 )
@@ -107,12 +107,12 @@ func (s *Session) answered(err error) {
 
 // Failed is what a turn means that a failing call of the model ended. login is
 // how a person makes the model accept the account again.
-func Failed(text string, f transcript.Failure, login string) agent.Event {
+func Failed(text string, f transcript.Failure, login string) news.Event {
 	switch f.Cause {
 	case transcript.Limit:
-		return agent.Event{What: agent.Limited, Text: text, Until: f.Until}
+		return news.LimitMet{Text: text, Until: f.Until}
 	case transcript.Auth:
-		return agent.Event{What: agent.Asked, Asks: question.New("the model refuses the account: " + text + " (" + login + ")")}
+		return news.Asked{Question: question.New("the model refuses the account: " + text + " (" + login + ")")}
 	}
-	return agent.Event{What: agent.Faltered, Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
+	return news.Faltered{Text: text, Lasting: f.Cause == transcript.Refused, Sure: f.Sure}
 }

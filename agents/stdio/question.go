@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"cmux/agents/agent"
 	"cmux/agents/event"
+	"cmux/agents/news"
 	"cmux/agents/question"
 )
 
@@ -35,7 +35,7 @@ func (s *Session) put() {
 	s.shown = q
 	s.Stage.Show(event.Event{Kind: event.Question, Text: q.String()})
 	fmt.Fprintf(s.Stage.Out, "── answer here, or: cmux agents answer %s TEXT\n", s.Stage.Name)
-	s.Tell(agent.Event{What: agent.Asked, Asks: q.Question, Shown: true})
+	s.Tell(news.Asked{Question: q.Question, Shown: true})
 }
 
 // Resolve gives the open question its answer, if there is one.
@@ -66,7 +66,7 @@ func (s *Session) Withdraw(id string) {
 		}
 		s.asked = append(s.asked[:i], s.asked[i+1:]...)
 		if i == 0 {
-			s.Tell(agent.Event{What: agent.WentOn})
+			s.Tell(news.WentOn{})
 			s.put()
 		}
 		i--
@@ -83,7 +83,7 @@ func (s *Session) typed(ctx context.Context, line string) {
 	open := len(s.asked) > 0
 	s.ask.Unlock()
 	if open {
-		s.Tell(agent.Event{What: agent.WentOn})
+		s.Tell(news.WentOn{})
 		s.Stage.Keep(event.Event{Kind: event.Answer, Text: line}) // the pane shows what was typed
 		if was, err := s.Resolve(ctx, line); was {
 			if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/event"
+	"cmux/agents/news"
 	"cmux/agents/proc"
 	"cmux/signals"
 )
@@ -48,7 +49,7 @@ type Session struct {
 	console func() // stops reading the pane
 
 	tell    sync.Mutex
-	told    []agent.Event
+	told    []news.Event
 	news    chan struct{}
 	sign    time.Time // when the attempt was last told of a sign of life
 	ask     sync.Mutex
@@ -100,8 +101,9 @@ func (s *Session) Start() (err error) {
 // Go runs f until the program is finished with; f must heed its context.
 func (s *Session) Go(f func(context.Context)) { s.tasks.Go(func() { f(s.Ctx) }) }
 
-// Tell tells the attempt, in order, without waiting for it to listen.
-func (s *Session) Tell(events ...agent.Event) {
+// Tell tells the attempt, in order, without waiting for it to listen; without
+// events that it lives.
+func (s *Session) Tell(events ...news.Event) {
 	select {
 	case <-s.left:
 		return
@@ -137,7 +139,7 @@ func (s *Session) deliverNews() {
 func (s *Session) alive() {
 	if now := time.Now(); now.Sub(s.sign) >= time.Second {
 		s.sign = now
-		s.Tell(agent.Event{What: agent.SomethingHappened})
+		s.Tell()
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cmux/agents/agent"
+	"cmux/agents/news"
 	"cmux/agents/proc"
 	"cmux/agents/question"
 	"cmux/agents/run"
@@ -43,7 +44,7 @@ func (a *front) Deliver(_ context.Context, text string) error {
 	return errors.New("nothing should have been delivered: " + text)
 }
 
-func (a *front) Hook(event string, _ json.RawMessage) ([]agent.Event, agent.HookReply, error) {
+func (a *front) Hook(event string, _ json.RawMessage) ([]news.Event, agent.HookReply, error) {
 	switch event {
 	case "Stop":
 		a.mu.Lock()
@@ -52,9 +53,9 @@ func (a *front) Hook(event string, _ json.RawMessage) ([]agent.Event, agent.Hook
 		if err := os.WriteFile(filepath.Join(a.stage.Dir, "held"), nil, 0o644); err != nil {
 			return nil, agent.HookReply{}, err
 		}
-		return []agent.Event{{What: agent.TurnEnded, Hold: true}}, agent.HookReply{}, nil
+		return []news.Event{news.TurnEnded{Hold: true}}, agent.HookReply{}, nil
 	case "Ask":
-		return []agent.Event{{What: agent.Asked, Asks: question.New("which?"), Hold: true}}, agent.HookReply{}, nil
+		return []news.Event{news.Asked{Question: question.New("which?"), Hold: true}}, agent.HookReply{}, nil
 	}
 	return nil, agent.HookReply{Stdout: "heard"}, nil
 }

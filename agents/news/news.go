@@ -1,0 +1,111 @@
+// Package news is what a kind of agent lets whoever started it know of its
+// program: what it did, and what it waits for.
+//
+// A kind reduces its program's hooks, its messages and its transcript to these
+// types; each has the fields that mean something for it and no other. News that
+// nothing but a sign of life is has no type: it is told by telling nothing.
+package news
+
+import (
+	"time"
+
+	"cmux/agents/question"
+	"cmux/dag"
+)
+
+// Event is one piece of news: one of the types below.
+type Event interface{ news() }
+
+// What the program did.
+type (
+	// TurnEnded: it stopped working and has not reported. Hold keeps the hook that
+	// told of it waiting: the turn is over only when that is answered, with what
+	// comes next.
+	TurnEnded struct {
+		Background int // sub-agents still at work, which end in another turn
+		Shells     int // commands still at work in the background, likewise
+		Hold       bool
+	}
+	// Prompted: it was given a prompt. Own: the kind knows that it is cmux's.
+	Prompted struct {
+		Text string
+		Own  bool
+	}
+	// TookOver: a person is at work in it, by a prompt, which is Text, or by a
+	// key.
+	TookOver struct{ Text string }
+	// Asked: it waits for a person. Hold keeps the hook that told of it waiting:
+	// the answer goes there.
+	Asked struct {
+		question.Question
+		Hold  bool
+		Shown bool // the kind has shown the question
+	}
+	// WentOn: it works again, without a prompt.
+	WentOn struct{}
+	// Worked: it got something done since its last limit or failed call.
+	Worked struct{}
+	// Delegated: so many sub-agents are at work now.
+	Delegated struct{ Subagents int }
+	// LimitMet: its account met a limit, until Until if that is stated.
+	LimitMet struct {
+		Text  string
+		Until time.Time
+	}
+	// Faltered: a call of the model failed and ended its turn. Lasting: it will
+	// fail again however long is waited. Sure: once more is in vain.
+	Faltered struct {
+		Text          string
+		Lasting, Sure bool
+	}
+	// Hindered: what is to be delivered waits for a person to clear the way.
+	Hindered struct{ Text string }
+	// Stuck: it must not go on as it is. Own: because of a prompt of cmux's.
+	Stuck struct {
+		Text string
+		Own  bool
+	}
+	// Concluded: it has taken in that its report was accepted, and asks the model
+	// nothing more, once nobody waits for the answer to the hook that told of it.
+	Concluded struct{}
+)
+
+// What whoever started it keeps account of.
+type (
+	// Used: what it has used so far.
+	Used struct{ dag.Usage }
+	// Converses: which conversation of the program's it is in, to be resumed.
+	Converses struct{ ID string }
+	// ShellBegan: a command of its shell did, by the id of its call.
+	ShellBegan struct{ ID string }
+	// ShellEnded: one that began has ended.
+	ShellEnded struct{ ID string }
+)
+
+// Held reports whether the hook that told of e waits for its answer.
+func Held(e Event) bool {
+	switch e := e.(type) {
+	case TurnEnded:
+		return e.Hold
+	case Asked:
+		return e.Hold
+	}
+	return false
+}
+
+func (TurnEnded) news()  {}
+func (Prompted) news()   {}
+func (TookOver) news()   {}
+func (Asked) news()      {}
+func (WentOn) news()     {}
+func (Worked) news()     {}
+func (Delegated) news()  {}
+func (LimitMet) news()   {}
+func (Faltered) news()   {}
+func (Hindered) news()   {}
+func (Stuck) news()      {}
+func (Concluded) news()  {}
+func (Used) news()       {}
+func (Converses) news()  {}
+func (ShellBegan) news() {}
+func (ShellEnded) news() {}
