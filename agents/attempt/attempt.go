@@ -11,10 +11,13 @@ import (
 	"cmux/worktree"
 )
 
-// Job is one attempt to carry out.
+// Job is one attempt to carry out. It is told all that it is to know: no record,
+// graph or lock of the run is read here, so that an attempt can live where they
+// are not.
 type Job struct {
-	Run     *run.Run
-	Spec    *run.Spec // with the node in it
+	Spec    *run.Spec // all that is fixed when it starts, with the node and the frame
+	Paths   run.Paths // where it writes
+	Home    Home      // whom it asks while it works
 	Env     []string  // the frozen environment
 	Kinds   agent.Kinds
 	Spawner *proc.Spawner

@@ -19,7 +19,7 @@ import (
 // same program with its output read and nothing else.
 func BenchmarkRun(b *testing.B) {
 	root := b.TempDir()
-	r := &run.Run{Dir: filepath.Join(root, "run"), Plan: run.Plan{ID: "bench", Root: root}}
+	r := &run.Run{Paths: run.Paths{Dir: filepath.Join(root, "run")}, Plan: run.Plan{ID: "bench", Root: root}}
 	if err := os.MkdirAll(r.NodeDir("a"), 0o755); err != nil {
 		b.Fatal(err)
 	}
@@ -29,8 +29,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 	defer spawner.Close()
 	job := attempt.Job{
-		Run: r,
-		Spec: &run.Spec{Node: "a", Def: &dag.Node{Name: "a", Agent: dag.KindCommand, Role: dag.RoleReview, Task: "exec /bin/true", Timeout: dag.Duration(time.Hour)},
+		Paths: r.Paths, Home: r,
+		Spec: &run.Spec{Node: "a", Frame: r.Frame(), Def: &dag.Node{Name: "a", Agent: dag.KindCommand, Role: dag.RoleReview, Task: "exec /bin/true", Timeout: dag.Duration(time.Hour)},
 			Attempt: 1, Headless: true, Place: run.Place{Dir: root}},
 		Env: os.Environ(), Kinds: agent.NewKinds(command.Kind()), Spawner: spawner,
 		Record: func(run.Record) error { return nil },

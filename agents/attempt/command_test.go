@@ -156,7 +156,8 @@ func TestLeftoversOfAnEarlierAttempt(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	f := newFixture(t, dag.Node{Task: "env", Env: map[string]string{"MINE": "a=b", "CMUX_SLOT": "77"}})
-	f.job.Spec.Place.Branch, f.job.Spec.Place.Commit, f.job.Run.Plan.Base = "b/x", "head", "base"
+	f.job.Spec.Place.Branch, f.job.Spec.Place.Commit = "b/x", "head"
+	f.plan(func(p *run.Plan) { p.Base = "base" })
 	f.job.Socket = "/run/sock"
 	f.job.Env = append(f.job.Env, "TMUX=/tmp/t,1,2", "TMUX_PANE=%1", "GIT_DIR=/elsewhere", "GIT_INDEX_FILE=x", "CMUX_TOKEN=outer", "CMUX_PANE=%9", "KEPT=yes", "PAGER=less", "GIT_PAGER=delta")
 	if end := f.run(); end.Outcome != dag.Done {
@@ -168,7 +169,7 @@ func TestEnvironment(t *testing.T) {
 			got[k] = v
 		}
 	}
-	r := f.job.Run
+	r := f.r
 	for k, want := range map[string]string{
 		"MINE": "a=b", "KEPT": "yes", "CMUX_RUN": r.Plan.ID, "CMUX_RUN_DIR": r.Dir, "CMUX_ROOT": f.root, "CMUX_NODE": "a",
 		"CMUX_ATTEMPT": r.Plan.ID + "/a/1", "CMUX_TOKEN": "secret", "CMUX_SOCKET": "/run/sock", "CMUX_SLOT": "3",

@@ -33,12 +33,9 @@ func (a *attempt) prepare() error {
 			return err
 		}
 		a.persist(t) // the worktree, which was just made
-		g := a.job.Run.Plan.Graph
-		if g == nil {
-			return nil
-		}
+		with := a.spec.Frame
 		if err := t.repo.Prepare(ctx, t.lent, worktree.PrepareSpec{
-			Copy: g.Copy, Link: g.Link, Setup: g.Setup, SetupTimeout: setupTimeout,
+			Copy: with.Copy, Link: with.Link, Setup: with.Setup, SetupTimeout: setupTimeout,
 			Env: a.stage.Env, Output: a.out,
 		}); err != nil {
 			return err
@@ -159,7 +156,7 @@ func (a *attempt) push() error {
 	var remote string
 	recorded := func() error {
 		return a.asked(func(ctx context.Context) error {
-			base, err := a.job.Run.Undrifted(ctx, a.tree.repo, "not pushed", worktree.Change.Sensitive)
+			base, err := a.job.Home.Pushable(ctx, a.tree.repo)
 			if err != nil {
 				return err
 			}
@@ -220,7 +217,7 @@ func (a *attempt) pullRequest() error {
 		title, body = prompt.Cut(title, 200), prompt.Cut(a.end.Summary, 60_000) // GitHub takes 65,536
 	}
 	argv := []string{"gh", "pr", "create", "--head", a.spec.Place.Branch, "--title", harmless.Line(title), "--body-file", "-"}
-	if b := a.job.Run.Plan.BaseBranch; b != "" {
+	if b := a.spec.Frame.BaseBranch; b != "" {
 		argv = append(argv, "--base", b)
 	}
 	s, err = a.step("", a.limits.Step, argv, harmless.Text(body))

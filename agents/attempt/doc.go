@@ -6,6 +6,10 @@
 // runner an attempt goes on to its end. An attempt that is interrupted has no
 // end; Run then returns ErrInterrupted.
 //
+// It is told all that it is to know, in its Job, and asks its Home what has
+// become of the run meanwhile. It reads nothing of the run itself, so it can
+// live on another machine.
+//
 // What runs is an agent.Agent. For a kind that judges itself (a
 // command) the program's exit code is its report. All others report with
 // `cmux done` or `cmux blocked`, and an exit code proves nothing. In both

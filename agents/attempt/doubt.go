@@ -137,7 +137,7 @@ func (a *attempt) believe(f *final) error {
 // unrest reports whether others of the run are being ended, as far as can be
 // told from here, since a little before the moment.
 func (a *attempt) unrest(since time.Time) bool {
-	return !a.runnerLives() || a.job.Run.Unrest(since.Add(-a.limits.Doubt.Signal))
+	return !a.job.Home.RunnerLives() || a.job.Home.Unrest(since.Add(-a.limits.Doubt.Signal))
 }
 
 // shutsDown reports whether the machine says that it is about to shut down.

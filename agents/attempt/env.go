@@ -42,20 +42,20 @@ func environ(j *Job) ([]string, error) {
 	vars["PAGER"], vars["GIT_PAGER"] = "cat", "cat"
 	maps.Copy(vars, j.Spec.Def.Env)
 
-	r, s := j.Run, j.Spec
-	nowhere := filepath.Join(r.Dir, "tmux")
+	s, frame := j.Spec, j.Spec.Frame
+	nowhere := filepath.Join(j.Paths.Dir, "tmux")
 	if err := signals.MkdirAll(nowhere, 0o700); err != nil {
 		return nil, err
 	}
-	vars["PATH"] = filepath.Dir(r.Binary()) + string(os.PathListSeparator) + vars["PATH"]
+	vars["PATH"] = filepath.Dir(j.Paths.Binary()) + string(os.PathListSeparator) + vars["PATH"]
 	if vars["PATH"][len(vars["PATH"])-1] == os.PathListSeparator {
 		vars["PATH"] += "/usr/local/bin:/usr/bin:/bin"
 	}
 	vars["PWD"] = s.Place.Dir
 	vars["TMUX_TMPDIR"] = nowhere
-	vars["CMUX_RUN"] = r.Plan.ID
-	vars["CMUX_RUN_DIR"] = r.Dir
-	vars["CMUX_ROOT"] = r.Plan.Root
+	vars["CMUX_RUN"] = frame.Run
+	vars["CMUX_RUN_DIR"] = j.Paths.Dir
+	vars["CMUX_ROOT"] = frame.Root
 	vars["CMUX_NODE"] = s.Node
 	vars["CMUX_TOKEN"] = s.Token
 	vars["CMUX_SLOT"] = strconv.Itoa(s.Place.Slot)
@@ -66,10 +66,10 @@ func environ(j *Job) ([]string, error) {
 	vars[name] = value
 	optional := map[string]string{"CMUX_SOCKET": j.Socket, "CMUX_PANE": j.Pane, "CMUX_BRANCH": s.Place.Branch}
 	if j.Spec.Def.Role == dag.RoleReview {
-		optional["CMUX_BASE"] = r.Plan.Base
+		optional["CMUX_BASE"] = frame.Base
 		optional["CMUX_HEAD"] = s.Place.Commit
 		if s.Place.Commit == "" {
-			optional["CMUX_HEAD"] = r.Plan.Base
+			optional["CMUX_HEAD"] = frame.Base
 		}
 	}
 	for name, value := range optional {
@@ -78,7 +78,7 @@ func environ(j *Job) ([]string, error) {
 		}
 	}
 	if s.Place.Tree != "" && vars[traceVar] == "" {
-		vars[traceVar] = traceFile(r, s)
+		vars[traceVar] = traceFile(j)
 		vars["GIT_TRACE2_EVENT_BRIEF"] = "1"
 	}
 	if j.Terminal != nil {
@@ -104,7 +104,7 @@ func inner(name string) bool {
 
 // Mark is what proves that a process belongs to the job's attempt.
 func Mark(j *Job) proc.Mark {
-	return proc.Attempt(j.Run.Plan.ID, j.Spec.Node, j.Spec.Attempt)
+	return proc.Attempt(j.Spec.Frame.Run, j.Spec.Node, j.Spec.Attempt)
 }
 
 // stepVar marks the processes of one check or on_complete step, so that they
@@ -114,5 +114,5 @@ const stepVar = "CMUX_STEP"
 // stepMark is the mark of a step of the attempt, or of checks that a person has
 // run, by its id.
 func stepMark(j *Job, id string) proc.Mark {
-	return proc.Mark(fmt.Sprintf("%s=%s/%s/%s", stepVar, j.Run.Plan.ID, j.Spec.Node, id))
+	return proc.Mark(fmt.Sprintf("%s=%s/%s/%s", stepVar, j.Spec.Frame.Run, j.Spec.Node, id))
 }

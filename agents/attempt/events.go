@@ -13,7 +13,7 @@ func (a *attempt) openEvents() (err error) {
 	if !a.job.Kinds[a.node.Agent].Judge {
 		return nil
 	}
-	a.stage.Events, err = event.Open(a.job.Run.Events(a.node.Name), a.node.Name, a.spec.Attempt)
+	a.stage.Events, err = event.Open(a.job.Paths.Events(a.node.Name), a.node.Name, a.spec.Attempt)
 	return err
 }
 

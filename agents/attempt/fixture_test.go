@@ -37,6 +37,7 @@ func eventually(t *testing.T, what string, fact func() bool) {
 // fixture is one node of one run in a folder of its own.
 type fixture struct {
 	t       *testing.T
+	r       *run.Run
 	job     attempt.Job
 	inbox   chan attempt.Message
 	root    string
@@ -68,8 +69,8 @@ func fixtureIn(t *testing.T, root string, node dag.Node) *fixture {
 		node.VerifyTimeout = dag.Duration(time.Minute)
 	}
 	r := &run.Run{
-		Dir:  filepath.Join(root, ".cmux", "runs", "r1"),
-		Plan: run.Plan{ID: run.NewID(time.Now()), Root: root, Headless: true},
+		Paths: run.Paths{Dir: filepath.Join(root, ".cmux", "runs", "r1")},
+		Plan:  run.Plan{ID: run.NewID(time.Now()), Root: root, Headless: true},
 	}
 	if err := os.MkdirAll(r.NodeDir(node.Name), 0o755); err != nil {
 		t.Fatal(err)
@@ -79,10 +80,11 @@ func fixtureIn(t *testing.T, root string, node dag.Node) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(spawner.Close)
-	f := &fixture{t: t, root: root, inbox: make(chan attempt.Message)}
+	f := &fixture{t: t, r: r, root: root, inbox: make(chan attempt.Message)}
 	f.job = attempt.Job{
-		Run:     r,
-		Spec:    &run.Spec{Node: node.Name, Def: &node, Attempt: 1, Token: "secret", Headless: true, Place: run.Place{Dir: root, Slot: 3, PortBase: 20060}},
+		Spec:    &run.Spec{Node: node.Name, Frame: r.Frame(), Def: &node, Attempt: 1, Token: "secret", Headless: true, Place: run.Place{Dir: root, Slot: 3, PortBase: 20060}},
+		Paths:   r.Paths,
+		Home:    r,
 		Env:     cleanEnv(t),
 		Kinds:   agent.NewKinds(command.Kind()),
 		Spawner: spawner,
@@ -105,6 +107,12 @@ func cleanEnv(t *testing.T) []string {
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@example.org", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@example.org",
 	}
+}
+
+// plan changes the plan of the run that the attempt is told of.
+func (f *fixture) plan(change func(*run.Plan)) {
+	change(&f.r.Plan)
+	f.job.Spec.Frame = f.r.Frame()
 }
 
 func (f *fixture) run() run.End {
@@ -143,7 +151,7 @@ func (f *fixture) say(m attempt.Message) attempt.Reply {
 }
 
 func (f *fixture) log() string {
-	b, err := os.ReadFile(f.job.Run.Log(f.job.Spec.Def.Name))
+	b, err := os.ReadFile(f.r.Log(f.job.Spec.Def.Name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		f.t.Error(err)
 	}

@@ -47,18 +47,11 @@ func (p Limits) tryAgain(l run.Limit, now time.Time) time.Time {
 // accountLimit is the limit of the node's account as recorded. What cannot be
 // read is taken for none: the account itself will say.
 func (a *attempt) accountLimit() run.Limit {
-	r := *a.job.Run
-	if r.Plan.Graph == nil {
-		if err := r.LoadGraph(); err != nil {
-			a.note("limits are not known: %v", err)
-			return run.Limit{}
-		}
-	}
-	h := run.NewHistory(r.Plan.Graph)
-	if _, err := r.Replay(h, 0, nil); err != nil {
+	l, err := a.job.Home.Limit(a.node.Account)
+	if err != nil {
 		a.note("limits are not known: %v", err)
 	}
-	return h.Limits[a.node.Account]
+	return l
 }
 
 // accountWorks records that the model answered an attempt that was to find out

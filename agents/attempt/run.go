@@ -114,7 +114,7 @@ func (a *attempt) run() (run.End, error) {
 		if env, err = environ(a.job); err != nil {
 			return err
 		}
-		log, err = OpenLog(a.job.Run.Log(a.node.Name), Header(a.node.Name, a.spec.Attempt, time.Now()), a.limits.LogHead, a.limits.LogTail)
+		log, err = OpenLog(a.job.Paths.Log(a.node.Name), Header(a.node.Name, a.spec.Attempt, time.Now()), a.limits.LogHead, a.limits.LogTail)
 		return err
 	})
 	var f *final
@@ -129,7 +129,7 @@ func (a *attempt) run() (run.End, error) {
 		Name: a.node.Name, Kind: a.node.Agent, Dir: a.spec.Place.Dir, Tree: a.spec.Place.Tree, Env: env,
 		Task: a.node.Task, Resumption: prompt.Resumed, Command: a.node.Command, Model: a.node.Model, AutoAccept: a.node.AutoAccept,
 		Review: a.node.Role == dag.RoleReview, Verdict: time.Duration(len(a.node.Verify)) * time.Duration(a.node.VerifyTimeout),
-		Binary: a.job.Run.Binary(), Files: agent.Files{Dir: a.job.Run.NodeDir(a.node.Name), N: a.spec.Attempt},
+		Binary: a.job.Paths.Binary(), Files: agent.Files{Dir: a.job.Paths.NodeDir(a.node.Name), N: a.spec.Attempt},
 		Terminal: a.job.Terminal, Out: a.out, Tell: a.tell,
 		Lines: new(event.Printer), Spawner: a.job.Spawner, Mark: Mark(a.job), Drain: a.limits.Drain,
 	}
@@ -232,7 +232,7 @@ func (a *attempt) endLeftovers() error {
 	}
 	marks := make([]proc.Mark, 0, a.spec.Attempt-1)
 	for n := 1; n < a.spec.Attempt; n++ {
-		marks = append(marks, proc.Attempt(a.job.Run.Plan.ID, a.spec.Node, n))
+		marks = append(marks, proc.Attempt(a.spec.Frame.Run, a.spec.Node, n))
 	}
 	ended, err := proc.End(a.ctx, a.limits.Grace, marks...)
 	if len(ended) > 0 {

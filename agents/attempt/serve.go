@@ -8,9 +8,7 @@ import (
 
 	"cmux/agents/conversation"
 	"cmux/agents/news"
-	"cmux/agents/run"
 	"cmux/dag"
-	"cmux/signals"
 )
 
 // serve answers messages and watches the clocks until ch is closed, ready holds
@@ -54,7 +52,7 @@ func (a *attempt) serve(ch <-chan struct{}, alarm <-chan time.Time, ready func()
 				}
 			}
 		case <-a.probing():
-			if !a.runnerLives() {
+			if !a.job.Home.RunnerLives() {
 				err = a.feed(conversation.NoRunner{})
 			}
 		case <-a.concluding():
@@ -225,11 +223,6 @@ func (a *attempt) probing() <-chan time.Time {
 		a.probe = time.NewTicker(a.limits.Retry)
 	}
 	return a.probe.C
-}
-
-func (a *attempt) runnerLives() bool {
-	_, held, err := signals.ReadHolder(run.LockPath(a.job.Run.Plan.Root))
-	return err == nil && held
 }
 
 // concluding is closed when the agent has taken in that its report is good.

@@ -94,7 +94,6 @@ func undo(c worktree.Change) string {
 
 // expected reports whether cmux, or the node as it should, changes the like.
 func (a *attempt) expected(c worktree.Change) bool {
-	g := a.job.Run.Plan.Graph
 	switch c.Kind {
 	case worktree.ChangedRef:
 		if c.Name == "refs/heads/"+a.spec.Place.Branch && a.spec.Place.Branch != "" {
@@ -108,28 +107,23 @@ func (a *attempt) expected(c worktree.Change) bool {
 		}
 		// What a push of the run's own sets beside it.
 		rest, ok := strings.CutPrefix(c.Name, "branch.")
-		if !ok || g == nil {
-			return false
-		}
-		for i := range g.Nodes {
-			if b := g.Nodes[i].Branch; b != "" && (rest == b+".remote" || rest == b+".merge") {
-				return true
-			}
-		}
+		return ok && slices.ContainsFunc(a.spec.Frame.Peers, func(n run.Peer) bool {
+			return n.Branch != "" && (rest == n.Branch+".remote" || rest == n.Branch+".merge")
+		})
 	}
 	return false
 }
 
 // attribute tells the node's own changes from all others.
 func (a *attempt) attribute(changes []worktree.Change) (mine, others []worktree.Change) {
-	trace := readTrace(traceFile(a.job.Run, a.spec))
+	trace := readTrace(traceFile(a.job))
 	busy := a.atWork()
 	alone := len(busy) == 0
 	for _, c := range changes {
 		branch, isBranch := strings.CutPrefix(c.Name, "refs/heads/")
 		isBranch = isBranch && c.Kind == worktree.ChangedRef
 		proven := slices.ContainsFunc(trace, func(t traced) bool {
-			return t.did(c, a.tree.lent.Path, a.job.Run.Plan.Root)
+			return t.did(c, a.tree.lent.Path, a.spec.Frame.Root)
 		})
 		planned := isBranch && a.planned(branch)
 		switch {
@@ -149,42 +143,29 @@ func (a *attempt) attribute(changes []worktree.Change) (mine, others []worktree.
 
 // planned reports whether another node of the run has the branch.
 func (a *attempt) planned(branch string) bool {
-	g := a.job.Run.Plan.Graph
-	return g != nil && slices.ContainsFunc(g.Nodes, func(n dag.Node) bool { return n.Branch == branch && n.Name != a.node.Name })
+	return slices.ContainsFunc(a.spec.Frame.Peers, func(n run.Peer) bool { return n.Branch == branch && n.Name != a.node.Name })
 }
 
 // atWork are the branches of the other nodes of which an attempt was at work
 // since this one began; a node without a branch counts under its name. Where
-// the records cannot be read, nobody is known to have been alone.
+// that cannot be learned, nobody is known to have been alone.
 func (a *attempt) atWork() map[string]bool {
-	began := make(map[string]bool)
+	branches := make(map[string]string)
+	for _, n := range a.spec.Frame.Peers {
+		if n.Branch != "" {
+			branches[n.Name] = n.Branch
+		}
+	}
 	busy := make(map[string]bool)
-	branch := func(node string) string {
-		if g := a.job.Run.Plan.Graph; g != nil {
-			if i := g.Index(node); i >= 0 && g.Nodes[i].HasBranch() {
-				return g.Nodes[i].Branch
-			}
+	nodes, err := a.job.Home.AtWork(a.node.Name, a.shared.since)
+	for _, node := range nodes {
+		if b, ok := branches[node]; ok {
+			busy[b] = true
+		} else {
+			busy["node "+node] = true
 		}
-		return "node " + node
 	}
-	err := a.job.Run.EachRecord(func(r *run.Record) {
-		if r.Node == "" || r.Node == a.node.Name {
-			return
-		}
-		switch r.Type {
-		case run.Started:
-			began[r.Node] = true
-		case run.AttemptEnd, run.Vanished:
-			if began[r.Node] && r.At.After(a.shared.since) {
-				busy[branch(r.Node)] = true
-			}
-			delete(began, r.Node)
-		}
-	})
-	for node := range began {
-		busy[branch(node)] = true
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		busy["unknown"] = true
 	}
 	return busy
@@ -223,7 +204,7 @@ func (a *attempt) ancestry(ctx context.Context) (*fault, error) {
 
 // forgetTrace begins the trace anew, or ends it.
 func (a *attempt) forgetTrace() {
-	if err := signals.RemoveFile(traceFile(a.job.Run, a.spec)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := signals.RemoveFile(traceFile(a.job)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		a.note("%v", err)
 	}
 }

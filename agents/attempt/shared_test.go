@@ -103,7 +103,9 @@ func sharing(t *testing.T, node dag.Node) *fixture {
 	if err := os.WriteFile(hook, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	f.job.Run.Plan.Graph = &dag.Graph{Nodes: []dag.Node{*f.job.Spec.Def, {Name: "other", Branch: "other", Role: dag.RoleBuild}}}
+	f.plan(func(p *run.Plan) {
+		p.Graph = &dag.Graph{Nodes: []dag.Node{*f.job.Spec.Def, {Name: "other", Branch: "other", Role: dag.RoleBuild}}}
+	})
 	return f
 }
 
@@ -150,17 +152,18 @@ func TestOthersChangesFailNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.job.Run, err = run.Create(f.job.Run.Plan, nil, nil, self); err != nil {
+	if f.r, err = run.Create(f.r.Plan, nil, nil, self); err != nil {
 		t.Fatal(err)
 	}
-	book, err := f.job.Run.OpenBook()
+	f.job.Paths, f.job.Home = f.r.Paths, f.r
+	book, err := f.r.OpenBook()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(book.Append(t.Context(), run.Record{Type: run.Started, Node: "other", Attempt: 1}), book.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(f.job.Run.NodeDir("a"), 0o755); err != nil {
+	if err := os.MkdirAll(f.r.NodeDir("a"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	end := f.run()
@@ -186,7 +189,7 @@ func TestOrdinaryWorkReachesNobody(t *testing.T) {
 		"git gc -q; git pack-refs --all; git update-index --refresh; git status; git log --oneline",
 	} {
 		f := sharing(t, dag.Node{Task: script})
-		f.job.Run.Plan.Graph.Nodes[0].Branch = "shop/a"
+		f.plan(func(p *run.Plan) { p.Graph.Nodes[0].Branch = "shop/a" })
 		if end := f.run(); end.Outcome != dag.Done || strings.Contains(f.notes(), "changed while") {
 			t.Errorf("%s: %+v\nnotes %s\nlog %s", script, end, f.notes(), f.log())
 		}

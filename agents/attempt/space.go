@@ -27,7 +27,7 @@ func (a *attempt) patiently(f func() error) error {
 		if !waited {
 			waited = true
 			a.say("%s (%v)", waitsForSpace, err)
-			if a.stage != nil && a.told && !run.Cramped(a.job.Run.Dir) {
+			if a.stage != nil && a.told && !run.Cramped(a.job.Paths.Dir) {
 				if err := a.become(a.activity, time.Time{}, waitsForSpace); err != nil {
 					return err
 				}
@@ -49,7 +49,7 @@ const waitsForSpace = "the disk is full: waiting for space"
 
 // cramped reports whether a disk that the node needs is full.
 func (a *attempt) cramped() bool {
-	return run.Cramped(a.job.Run.Dir) || a.spec.Place.Tree != "" && run.Cramped(a.spec.Place.Tree)
+	return run.Cramped(a.job.Paths.Dir) || a.spec.Place.Tree != "" && run.Cramped(a.spec.Place.Tree)
 }
 
 // roomily is during, patiently.

@@ -43,7 +43,7 @@ func TestBeginsOnAFullDisk(t *testing.T) {
 			t.Skipf("cannot mount a file system of its own: %v", err)
 		}
 		t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
-		if err := os.MkdirAll(f.job.Run.NodeDir("a"), 0o755); err != nil {
+		if err := os.MkdirAll(f.r.NodeDir("a"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		err := os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, 2<<20), 0o644)

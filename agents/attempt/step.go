@@ -60,7 +60,7 @@ func (a *attempt) step(script string, timeout time.Duration, argv []string, stdi
 	}
 	s := step{
 		stage: *a.stage, script: script, argv: argv, stdin: stdin, timeout: timeout, grace: a.limits.Grace, out: a.out,
-		file: filepath.Join(a.job.Run.NodeDir(a.node.Name), fmt.Sprintf("step-%d-%d.sh", a.spec.Attempt, a.steps)),
+		file: filepath.Join(a.job.Paths.NodeDir(a.node.Name), fmt.Sprintf("step-%d-%d.sh", a.spec.Attempt, a.steps)),
 	}
 	s.stage.Mark = stepMark(a.job, fmt.Sprint(a.spec.Attempt, "/", a.steps))
 	s.stage.Env = append(slices.Clip(s.stage.Env), string(s.stage.Mark))
@@ -162,7 +162,7 @@ func Verify(ctx context.Context, j Job, out io.Writer, begun func(command string
 			Name: j.Spec.Def.Name, Dir: j.Spec.Place.Dir, Tree: j.Spec.Place.Tree, Env: append(env, string(mark)),
 			Out: out, Spawner: j.Spawner, Mark: mark, Drain: limits.Drain,
 		},
-		file:    filepath.Join(j.Run.NodeDir(j.Spec.Def.Name), fmt.Sprintf("verify-%d.sh", os.Getpid())),
+		file:    filepath.Join(j.Paths.NodeDir(j.Spec.Def.Name), fmt.Sprintf("verify-%d.sh", os.Getpid())),
 		timeout: time.Duration(j.Spec.Def.VerifyTimeout), grace: limits.Grace, out: out,
 	}
 	if s.timeout <= 0 {

@@ -118,7 +118,7 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 		if err := a.record(run.Record{Type: run.Wants}); err != nil {
 			return nil, err
 		}
-		if !a.runnerLives() {
+		if !a.job.Home.RunnerLives() {
 			return conversation.NoRunner{}, nil
 		}
 	case conversation.TakeSlot:

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"cmux/agents/run"
 	"cmux/signals"
 	"cmux/worktree"
 )
@@ -133,6 +132,6 @@ func (t traced) did(c worktree.Change, own, root string) bool {
 }
 
 // traceFile is where the attempt's git commands are written down.
-func traceFile(r *run.Run, s *run.Spec) string {
-	return filepath.Join(r.NodeDir(s.Node), fmt.Sprintf("git-%d.trace", s.Attempt))
+func traceFile(j *Job) string {
+	return filepath.Join(j.Paths.NodeDir(j.Spec.Node), fmt.Sprintf("git-%d.trace", j.Spec.Attempt))
 }

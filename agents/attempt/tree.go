@@ -34,7 +34,7 @@ func openTree(ctx context.Context, j *Job) (*tree, error) {
 	repo := j.Repo
 	if repo == nil {
 		var err error
-		if repo, err = worktree.Open(ctx, j.Run.Plan.Root); err != nil {
+		if repo, err = worktree.Open(ctx, j.Spec.Frame.Root); err != nil {
 			return nil, err
 		}
 	}

@@ -49,8 +49,7 @@ func inTree(t *testing.T, node dag.Node) *fixture {
 	}
 	f.job.Repo = repo
 	f.job.Spec.Place = run.Place{Dir: lent.Path, Tree: lent.Path, Branch: lent.Branch, Commit: start}
-	f.job.Run.Plan.Graph = &dag.Graph{}
-	f.job.Run.Plan.Base = start
+	f.plan(func(p *run.Plan) { p.Graph, p.Base = &dag.Graph{}, start })
 	return f
 }
 
@@ -131,7 +130,7 @@ func TestCommandInATree(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := inTree(t, c.node)
 			write(t, filepath.Join(f.root, "secret.local"), "secret\n")
-			f.job.Run.Plan.Graph = &c.graph
+			f.plan(func(p *run.Plan) { p.Graph = &c.graph })
 			end := f.run()
 			want := dag.Done
 			if c.failed {
@@ -206,7 +205,7 @@ esac
 		}
 	}
 	f.job.Env = append(f.job.Env, "GH_LOG="+calls)
-	f.job.Run.Plan.BaseBranch = "main"
+	f.plan(func(p *run.Plan) { p.BaseBranch = "main" })
 	for range 2 {
 		if end := f.run(); end.Outcome != dag.Done {
 			t.Fatalf("end %+v\n%s", end, f.log())

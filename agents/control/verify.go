@@ -69,7 +69,7 @@ func (p *Project) check(ctx context.Context, r *run.Run, n *run.NodeView, dir st
 	defer spawner.Close()
 	node := *n.Spec
 	node.Verify = commands
-	spec := &run.Spec{Node: node.Name, Def: &node}
+	spec := &run.Spec{Node: node.Name, Frame: r.Frame(), Def: &node}
 	if a := n.Attempt(); a != nil {
 		spec.Attempt, spec.Place = a.N, a.Place
 	}
@@ -79,7 +79,7 @@ func (p *Project) check(ctx context.Context, r *run.Run, n *run.NodeView, dir st
 	if begun == nil {
 		begun = func(string) {}
 	}
-	job := attempt.Job{Run: r, Env: worktree.CleanEnv(p.Env), Spawner: spawner, Spec: spec}
+	job := attempt.Job{Spec: spec, Paths: r.Paths, Env: worktree.CleanEnv(p.Env), Spawner: spawner}
 	return attempt.Verify(ctx, job, out, begun, func(check run.Check) error {
 		c := Checked{Command: check.Command, Took: time.Duration(check.Took)}
 		switch {

@@ -33,7 +33,7 @@ func (p *process) start(ctx context.Context, s *run.Spec) (Link, error) {
 	// same, and how that ends is then no verdict.
 	unhear := context.AfterFunc(p.c.Told, func() { cancel(attempt.ErrInterrupted) })
 	job := attempt.Job{
-		Run: p.c.Run, Spec: s, Env: p.c.Env, Kinds: p.c.Kinds, Spawner: p.spawner, Repo: p.c.Repo,
+		Spec: s, Paths: p.c.Run.Paths, Home: p.c.Run, Env: p.c.Env, Kinds: p.c.Kinds, Spawner: p.spawner, Repo: p.c.Repo,
 		Record: func(rec run.Record) error {
 			rec.Node, rec.Attempt = s.Node, s.Attempt
 			return p.c.Book.Append(context.WithoutCancel(ctx), rec)

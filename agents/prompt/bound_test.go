@@ -29,11 +29,13 @@ func TestOthersAreBounded(t *testing.T) {
 			}
 			in.Spec.Dependencies = append(in.Spec.Dependencies, d)
 		}
+		var earlier []run.Attempt
 		for i := range rapid.IntRange(0, 40).Draw(t, "attempts") {
-			in.Earlier = append(in.Earlier, run.Attempt{N: i + 1, End: &run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks,
+			earlier = append(earlier, run.Attempt{N: i + 1, End: &run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks,
 				Detail: strings.Repeat("d", 9_000), Summary: strings.Repeat("s ", 9_000), Checks: []run.Check{{Command: "x", Exit: 1, Output: strings.Repeat("o\n", 4_000)}}}})
 		}
-		in.Spec.Attempt = len(in.Earlier) + 1
+		in.Spec.Attempt = len(earlier) + 1
+		in.Spec.Past = prompt.Past(earlier, in.Spec.Attempt)
 		text, whole := prompt.ComposeWhole(in)
 		if len(text) > 120<<10 || !utf8.ValidString(text) {
 			t.Fatalf("%d bytes of prompt for %d dependencies", len(text), n)

@@ -13,11 +13,10 @@ import (
 
 // Input is what the prompt of one attempt is composed from.
 type Input struct {
-	Spec    *run.Spec     // of the attempt, of a node of an agent kind: a command or a gate has no prompt
-	Base    string        // commit that the run started from
-	Earlier []run.Attempt // of this node, oldest first
-	Tool    string        // what the agent calls the tool "done" of cmux's; empty: it has none
-	Whole   string        // file in which what is too long for the prompt stands whole
+	Spec  *run.Spec // of the attempt, of a node of an agent kind: a command or a gate has no prompt
+	Base  string    // commit that the run started from
+	Tool  string    // what the agent calls the tool "done" of cmux's; empty: it has none
+	Whole string    // file in which what is too long for the prompt stands whole
 }
 
 // Compose is the prompt of an attempt. What others said is bounded in it,
@@ -234,39 +233,31 @@ func (c *composer) quote(text string) {
 }
 
 func (c *composer) earlier() {
-	var over []run.Attempt
-	for _, a := range c.Earlier {
-		if a.Over() {
-			over = append(over, a)
-		}
-	}
-	if len(over) == 0 {
+	past := c.Spec.Past
+	if past == nil || len(past.Attempts) == 0 {
 		return
 	}
 	c.section("Earlier attempts at this task")
 	c.line("What they left may be in your directory: look at `git status` and `git log` before you begin, go on from there, and do not repeat what failed.")
 	c.line("")
-	if n := len(over) - maxAttempts; n > 0 {
-		c.line("- %d more before these", n)
-		over = over[n:]
+	if past.Omitted > 0 {
+		c.line("- %d more before these", past.Omitted)
 	}
-	for i := range over {
-		c.line("- Attempt %d %s", over[i].N, how(&over[i]))
+	for i := range past.Attempts {
+		c.line("- Attempt %d %s", past.Attempts[i].N, how(&past.Attempts[i]))
 	}
-	last := over[len(over)-1].End
-	if last == nil || last.Reason != dag.ReasonChecks {
+	last := past.Attempts[len(past.Attempts)-1].End
+	if last == nil {
 		return
 	}
 	for _, k := range last.Checks {
-		if k.Exit != 0 && k.Output != "" {
-			c.line("\nThe end of the output of `%s` then:", k.Command)
-			c.output(c.others("the check "+k.Command, k.Output, maxSaid))
-		}
+		c.line("\nThe end of the output of `%s` then:", k.Command)
+		c.output(c.others("the check "+k.Command, k.Output, maxSaid))
 	}
 }
 
 // how is the end of an attempt in a line.
-func how(a *run.Attempt) string {
+func how(a *run.Former) string {
 	e := a.End
 	if e == nil {
 		return "was cut off (" + a.Vanished + ")."
@@ -283,11 +274,11 @@ func how(a *run.Attempt) string {
 		s += fmt.Sprintf(" (exit %d)", e.Exit)
 	}
 	if e.Detail != "" {
-		s += ": " + oneLine(Cut(e.Detail, maxLine))
+		s += ": " + oneLine(e.Detail)
 	}
 	s += "."
 	if e.Summary != "" {
-		s += " It had reported: " + oneLine(Cut(e.Summary, maxLine)) + "."
+		s += " It had reported: " + oneLine(e.Summary) + "."
 	}
 	if e.Snapshot != "" {
 		s += " Its uncommitted work was saved as " + e.Snapshot + "."

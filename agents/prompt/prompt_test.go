@@ -75,7 +75,7 @@ func TestCompose(t *testing.T) {
 		"build-retry": func() prompt.Input {
 			in := full()
 			in.Spec.Attempt = 6
-			in.Earlier = []run.Attempt{
+			in.Spec.Past = prompt.Past([]run.Attempt{
 				{N: 1, Vanished: run.HowLost},
 				{N: 2, End: &run.End{Outcome: dag.Failed, Exit: 3}},
 				{N: 3, End: &run.End{Outcome: dag.Failed, Reason: dag.ReasonTimeout, Detail: "ran past its timeout of 45m0s"}},
@@ -85,7 +85,7 @@ func TestCompose(t *testing.T) {
 						{Command: "true", Output: "not shown"},
 						{Command: "go test ./...", Exit: 1, Output: "--- FAIL: TestToken\n```\nfenced\n```\nFAIL"}}}},
 				{N: 6}, // this one
-			}
+			}, 6)
 			return in
 		}(),
 		"review-root": review(),
@@ -181,7 +181,7 @@ func FuzzCompose(f *testing.F) {
 		in := build()
 		in.Spec.Def.Task = task
 		in.Spec.Dependencies = []run.Dependency{{Name: "d", Label: dag.Label{State: dag.NodeState(label)}, Tip: tipA, Summary: summary}}
-		in.Earlier = []run.Attempt{{N: 1, End: &run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Checks: []run.Check{{Command: "c", Exit: 1, Output: output}}}}}
+		in.Spec.Past = prompt.Past([]run.Attempt{{N: 1, End: &run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Checks: []run.Check{{Command: "c", Exit: 1, Output: output}}}}}, 2)
 		got := prompt.Compose(in)
 		if !strings.Contains(got, "<task>\n"+task) || !strings.Contains(got, output) {
 			t.Errorf("something is missing:\n%s", got)

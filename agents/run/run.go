@@ -44,7 +44,7 @@ type Plan struct {
 
 // Run is the folder of one run.
 type Run struct {
-	Dir  string // absolute
+	Paths
 	Plan Plan
 
 	key *seal.Key // seals what is written here, and opens what is read
@@ -91,23 +91,10 @@ func (r *Run) Signals() string  { return SignalsDir(r.Plan.Root) }
 // RunnerLog is where a runner writes what it did and what went wrong.
 func (r *Run) RunnerLog() string { return filepath.Join(r.Dir, "runner.log") }
 
-// Binary is the run's own copy of cmux, first in every agent's PATH.
-func (r *Run) Binary() string { return filepath.Join(r.Dir, binDir, "cmux") }
-
-// NodeDir is the folder of one node: lock, log, prompt, attempt files.
-func (r *Run) NodeDir(node string) string { return filepath.Join(r.Dir, node) }
-
 // NodeLock is held by the wrapper for as long as it lives.
 func (r *Run) NodeLock(node string) string { return nodeLock(r.Dir, node) }
 
 func nodeLock(dir, node string) string { return filepath.Join(dir, node, "lock") }
-
-// Log is the output of a command node, newest attempt last.
-func (r *Run) Log(node string) string { return filepath.Join(r.Dir, node, "log") }
-
-// Events is what happened in an agent's node, newest attempt last: see package
-// event.
-func (r *Run) Events(node string) string { return filepath.Join(r.Dir, node, "events.jsonl") }
 
 // Socket is where the wrapper of a node listens.
 func (r *Run) Socket(node string) string { return filepath.Join(r.Dir, node, "sock") }
@@ -122,7 +109,7 @@ func (r *Run) SpecPath(node string, n int) string {
 // interrupted Create leaves nothing that counts.
 func Create(p Plan, config []byte, env []string, binary string) (*Run, error) {
 	p.Version = 1
-	r := &Run{Dir: filepath.Join(runsDir(p.Root), p.ID), Plan: p}
+	r := &Run{Paths: Paths{Dir: Dir(p.Root, p.ID)}, Plan: p}
 	own, err := seal.Own()
 	if err != nil {
 		return nil, err
@@ -301,7 +288,7 @@ func OpenDir(dir string) (*Run, error) {
 // not pay for. What this person's cmux did not write, or wrote for another
 // project, is a *Refusal.
 func OpenPlan(dir string) (*Run, error) {
-	r := &Run{Dir: dir}
+	r := &Run{Paths: Paths{Dir: dir}}
 	if err := Vouch(projectOf(dir)); err != nil {
 		return nil, err
 	}

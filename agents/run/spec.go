@@ -27,6 +27,7 @@ type Dependency struct {
 // attempt up: a wrapper that comes late finds no spec and leaves.
 type Spec struct {
 	Node         string       `json:"node"`
+	Frame        *Frame       `json:"frame"`
 	Def          *dag.Node    `json:"def,omitempty"` // the node as the plan has it
 	Attempt      int          `json:"attempt"`
 	Token        string       `json:"token"` // proves that `cmux done` comes from this attempt
@@ -38,6 +39,7 @@ type Spec struct {
 	Dependencies []Dependency `json:"dependencies,omitempty"` // direct, in depends_on order
 	Branches     []Dependency `json:"branches,omitempty"`     // role merge: what to bring in, in graph order
 	Conversation string       `json:"conversation,omitempty"` // to be resumed
+	Past         *Past        `json:"past,omitempty"`         // what an agent is told of the attempts before; nil: nothing
 	Left         *Left        `json:"left,omitempty"`         // the attempt before it came to this, and nobody has decided
 	Used         dag.Usage    `json:"used,omitzero"`          // by earlier attempts
 	Counted      dag.Usage    `json:"counted,omitzero"`       // of it, in Conversation
@@ -46,9 +48,16 @@ type Spec struct {
 // NewToken makes the token of an attempt.
 func NewToken() string { return rand.Text() }
 
-// WriteSpec leaves s where its wrapper will look for it.
+// WriteSpec leaves s where its wrapper will look for it, without the peers of
+// its frame: the graph beside it tells them, and every spec would grow with it.
 func (r *Run) WriteSpec(s *Spec) error {
-	b, err := r.sealed(specPlace(s.Node, s.Attempt), s)
+	lean := *s
+	if s.Frame != nil {
+		f := *s.Frame
+		f.Peers = nil
+		lean.Frame = &f
+	}
+	b, err := r.sealed(specPlace(s.Node, s.Attempt), &lean)
 	if err != nil {
 		return err
 	}
@@ -63,7 +72,8 @@ func (r *Run) WriteSpec(s *Spec) error {
 // ErrWithdrawn says that the attempt was given up before its wrapper came.
 var ErrWithdrawn = errors.New("this attempt was given up")
 
-// ReadSpec reads the spec of attempt n, or says ErrWithdrawn.
+// ReadSpec reads the spec of attempt n as WriteSpec left it, or says
+// ErrWithdrawn.
 func (r *Run) ReadSpec(node string, n int) (*Spec, error) {
 	b, err := signals.ReadFile(r.SpecPath(node, n), signals.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,10 +86,15 @@ func (r *Run) ReadSpec(node string, n int) (*Spec, error) {
 	if err := r.unseal(specPlace(node, n), b, s); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.SpecPath(node, n), err)
 	}
-	if s.Def == nil { // an earlier cmux wrote it
-		if err := r.LoadGraph(); err != nil {
-			return nil, err
-		}
+	if s.Def != nil && s.Frame != nil {
+		return s, nil
+	}
+	// An earlier cmux wrote it.
+	if err := r.LoadGraph(); err != nil {
+		return nil, err
+	}
+	s.Frame = r.Frame()
+	if s.Def == nil {
 		i := r.Plan.Graph.Index(node)
 		if i < 0 {
 			return nil, fmt.Errorf("run %s has no node %s", r.Plan.ID, node)

@@ -29,7 +29,7 @@ func TestUnrest(t *testing.T) {
 		{"at the end of much", long + line(Vanished, HowInterrupted, time.Second), true},
 		{"torn", long + "{\"t\":\"van\n" + line(Vanished, HowInterrupted, time.Second) + "{", true},
 	} {
-		r := &Run{Dir: t.TempDir()}
+		r := &Run{Paths: Paths{Dir: t.TempDir()}}
 		if err := os.WriteFile(filepath.Join(r.Dir, recordsFile), []byte(c.records), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestUnrest(t *testing.T) {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
-	if (&Run{Dir: t.TempDir()}).Unrest(now) {
+	if (&Run{Paths: Paths{Dir: t.TempDir()}}).Unrest(now) {
 		t.Error("no records at all")
 	}
 }

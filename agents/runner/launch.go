@@ -6,6 +6,7 @@ import (
 
 	"cmux/agents/attempt"
 	"cmux/agents/host"
+	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/worktree"
@@ -74,7 +75,7 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 	spec := &r.g.Nodes[p.node]
 	f := &r.hist.Nodes[p.node].Fact
 	s := &run.Spec{
-		Node: spec.Name, Def: spec, Attempt: p.attempt, Token: run.NewToken(), Place: p.place,
+		Node: spec.Name, Frame: r.frame, Def: spec, Attempt: p.attempt, Token: run.NewToken(), Place: p.place,
 		Tries: f.Tries, Losses: f.Losses, Headless: r.Server == nil, Trial: p.trial,
 		Dependencies: p.deps, Branches: p.branches, Used: r.hist.Nodes[p.node].Used,
 	}
@@ -82,6 +83,9 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 		s.Conversation = r.hist.Nodes[p.node].Resumable(p.attempt)
 		s.Counted = r.hist.Nodes[p.node].UsedIn(s.Conversation)
 		s.Left = r.hist.Nodes[p.node].Left
+	}
+	if r.Kinds[spec.Agent].Judge {
+		s.Past = prompt.Past(r.hist.Nodes[p.node].Attempts, p.attempt)
 	}
 	r.showEvents(ctx, p.node, p.attempt)
 	l, err := r.host.Start(ctx, s)

@@ -65,6 +65,7 @@ type Teller func(h *run.History, rec *run.Record)
 type Runner struct {
 	Options
 	g        *dag.Graph
+	frame    *run.Frame // of all attempts
 	rank     []int
 	branchy  []bool
 	env      []string
@@ -131,7 +132,7 @@ func Run(ctx context.Context, o Options) (dag.RunState, error) {
 func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	g := o.Run.Plan.Graph
 	r := &Runner{
-		Options: o, told: ctx, g: g, rank: ranks(g), branchy: branchy(g),
+		Options: o, told: ctx, g: g, frame: o.Run.Frame(), rank: ranks(g), branchy: branchy(g),
 		instance: run.NewID(time.Now()),
 		hist:     run.NewHistory(g),
 		live:     make(map[int]*attached),

@@ -122,7 +122,7 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		return ExitError, err
 	}
 	job := attempt.Job{
-		Run: r, Spec: spec, Env: env, Kinds: o.Kinds, Spawner: spawner,
+		Spec: spec, Paths: r.Paths, Home: r, Env: env, Kinds: o.Kinds, Spawner: spawner,
 		Record: func(rec run.Record) error { return book.Append(write, rec) },
 		Inbox:  srv.inbox, Live: o.Out, Socket: r.Socket(o.Node), Pane: pane, Limits: o.Limits,
 	}
@@ -187,8 +187,8 @@ func (o Options) terminal(pane string, resized <-chan struct{}) *agent.Terminal 
 // specified is what the attempt is started with.
 func (o Options) specified(r *run.Run) (*run.Spec, error) {
 	spec, err := r.ReadSpec(o.Node, o.Attempt)
-	if err == nil && spec.Def.HasTree() { // which the graph says how to prepare
-		err = r.LoadGraph()
+	if err == nil && spec.Def.HasTree() {
+		spec.Frame.Peers, err = r.Peers()
 	}
 	return spec, err
 }

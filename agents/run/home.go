@@ -1,0 +1,63 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"cmux/dag"
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// What an attempt can only ask while it works, a Run answers from its folder:
+// the methods below and Unrest.
+
+// RunnerLives reports whether a runner has the project.
+func (r *Run) RunnerLives() bool {
+	_, held, err := signals.ReadHolder(LockPath(r.Plan.Root))
+	return err == nil && held
+}
+
+// AtWork are the nodes, other than the one named, of which an attempt was at
+// work since a moment.
+func (r *Run) AtWork(but string, since time.Time) ([]string, error) {
+	var busy []string
+	began := make(map[string]bool)
+	err := r.EachRecord(func(rec *Record) {
+		if rec.Node == "" || rec.Node == but {
+			return
+		}
+		switch rec.Type {
+		case Started:
+			began[rec.Node] = true
+		case AttemptEnd, Vanished:
+			if began[rec.Node] && rec.At.After(since) {
+				busy = append(busy, rec.Node)
+			}
+			delete(began, rec.Node)
+		}
+	})
+	for node := range began {
+		busy = append(busy, node)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return busy, err
+}
+
+// Limit is the limit of an account as recorded; zero: it has none.
+func (r *Run) Limit(account string) (Limit, error) {
+	h := NewHistory(new(dag.Graph)) // no node matters to it
+	_, err := r.Replay(h, 0, nil)
+	return h.Limits[account], err
+}
+
+// Pushable is what all worktrees shared when the run began, which says where a
+// branch is pushed to; nil: an earlier cmux did not keep it. It is a *DriftError
+// when what decides about a push has changed since.
+func (r *Run) Pushable(ctx context.Context, repo *worktree.Repo) (*worktree.Shared, error) {
+	return r.Undrifted(ctx, repo, "not pushed", worktree.Change.Sensitive)
+}

@@ -1,0 +1,97 @@
+package run
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"cmux/signals"
+)
+
+func TestAtWork(t *testing.T) {
+	r := newRun(t)
+	since := time.Now()
+	at := func(d time.Duration, typ Type, node string) Record {
+		rec := Record{Type: typ, Node: node, Attempt: 1, At: since.Add(d)}
+		if typ == AttemptEnd {
+			rec.End = new(End)
+		}
+		return rec
+	}
+	enter(t, r,
+		at(-9*time.Second, Started, "over"), at(-8*time.Second, AttemptEnd, "over"),
+		at(-9*time.Second, Started, "a"), at(time.Second, AttemptEnd, "a"), // itself
+		at(-9*time.Second, Started, "long"), at(time.Second, AttemptEnd, "long"),
+		at(time.Second, Started, "brief"), at(2*time.Second, Vanished, "brief"),
+		at(-9*time.Second, Started, "still"),
+		at(time.Second, Noted, "noted"),
+		Record{Type: Limited, Account: "x"},
+	)
+	got, err := r.AtWork("a", since)
+	slices.Sort(got)
+	if want := []string{"brief", "long", "still"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+	if got, err := (&Run{Paths: Paths{Dir: t.TempDir()}}).AtWork("a", since); got != nil || err != nil {
+		t.Errorf("without records: %q, %v", got, err)
+	}
+}
+
+// What an attempt learns of an account's limit is what the history of the run
+// makes of it.
+func TestLimitOfAnAccount(t *testing.T) {
+	r := newRun(t)
+	now := time.Now()
+	met := func(after time.Duration, account string) Record {
+		return Record{Type: Limited, Account: account, At: now.Add(after), Until: now.Add(after + time.Minute)}
+	}
+	enter(t, r,
+		Record{Type: Started, Node: "a", Attempt: 1, Place: &Place{}},
+		met(0, "mine"), met(time.Second, "freed"), met(2*time.Minute, "mine"),
+		Record{Type: Freed, Account: "freed", At: now.Add(time.Hour)},
+		Record{Type: AttemptEnd, Node: "a", Attempt: 1, End: new(End)},
+	)
+	h := NewHistory(r.Plan.Graph)
+	if _, err := r.Replay(h, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	for account, times := range map[string]int{"mine": 2, "freed": 0, "never": 0} {
+		got, err := r.Limit(account)
+		if err != nil || !reflect.DeepEqual(got, h.Limits[account]) || got.Times != times {
+			t.Errorf("%s: %+v, %v; want %+v, met %d times", account, got, err, h.Limits[account], times)
+		}
+	}
+}
+
+func TestRunnerLives(t *testing.T) {
+	r := newRun(t)
+	if r.RunnerLives() {
+		t.Error("nobody has taken the run")
+	}
+	lock, err := signals.TryLock(LockPath(r.Plan.Root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.RunnerLives() {
+		t.Error("its lock is held")
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if r.RunnerLives() {
+		t.Error("its lock was given back")
+	}
+}
+
+func enter(t *testing.T, r *Run, recs ...Record) {
+	t.Helper()
+	book, err := r.OpenBook()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer book.Close()
+	if err := book.Append(t.Context(), recs...); err != nil {
+		t.Fatal(err)
+	}
+}
