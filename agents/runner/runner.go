@@ -337,7 +337,11 @@ func (r *Runner) await(ctx context.Context, done <-chan struct{}, watch *signals
 	case e := <-r.ended:
 		return false, r.ends(ctx, e)
 	case ref := <-r.gone:
-		return false, r.probe(ctx, r.g.Index(ref.Node), true)
+		// That of an earlier attempt, which may still have had to tidy up, says
+		// nothing of one that was started since.
+		i := r.g.Index(ref.Node)
+		a := r.hist.Nodes[i].Attempt()
+		return false, r.probe(ctx, i, a != nil && a.N == ref.N)
 	case c := <-r.cleared:
 		return false, r.giveUp(ctx, c)
 	case s := <-r.said:
