@@ -14,7 +14,8 @@ import (
 type Agent interface {
 	// Start launches the agent's program.
 	Start(ctx context.Context) error
-	// Deliver hands a message to the agent: a hand-back, a person's answer.
+	// Deliver hands a message to the agent: a hand-back, a person's answer, as
+	// Stage.MayType lets it.
 	Deliver(ctx context.Context, text string) error
 	// Interrupt ends the program and all that came of it, TERM before KILL
 	// after the grace, and returns what it ended beside the program. It may be

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -49,6 +50,11 @@ type Stage struct {
 	// hook. Without events it is a sign of life. It returns when that has been
 	// taken in, or with ctx. It may be called from any goroutine but that of Hook.
 	Tell func(ctx context.Context, events ...news.Event) error
+	// MayType tells what the screen shows, and asks whether a key may be pressed
+	// there for what is being delivered. A kind asks within Deliver, before each
+	// key, and looks once more when it may: what has changed meanwhile is told
+	// anew. It may be called from Deliver alone.
+	MayType func(context.Context, news.Screen) (bool, error)
 
 	Events  *event.Log // nil: what happens is not kept
 	Lines   *event.Printer
@@ -70,6 +76,16 @@ func (f Files) File(name, ext string) string { return f.At(f.N, name, ext) }
 // At is the file of the n-th start.
 func (f Files) At(n int, name, ext string) string {
 	return filepath.Join(f.Dir, fmt.Sprintf("%s-%d%s", name, n, ext))
+}
+
+// Admit asks MayType for a program that is told things by other ways than keys:
+// what its screen shows is in nobody's way.
+func (s *Stage) Admit(ctx context.Context) error {
+	may, err := s.MayType(ctx, news.EmptyPrompt{})
+	if err == nil && !may {
+		err = errors.New("a person is at work in it, or it has ended")
+	}
+	return err
 }
 
 // Show tells of something that happened: in the agent's events, and as lines in

@@ -130,7 +130,7 @@ func (a *attempt) run() (run.End, error) {
 		Task: a.node.Task, Resumption: prompt.Resumed, Command: a.node.Command, Model: a.node.Model, AutoAccept: a.node.AutoAccept,
 		Review: a.node.Role == dag.RoleReview, Verdict: time.Duration(len(a.node.Verify)) * time.Duration(a.node.VerifyTimeout),
 		Binary: a.job.Paths.Binary(), Files: agent.Files{Dir: a.job.Paths.NodeDir(a.node.Name), N: a.spec.Attempt},
-		Terminal: a.job.Terminal, Out: a.out, Tell: a.tell,
+		Terminal: a.job.Terminal, Out: a.out, Tell: a.tell, MayType: a.mayType,
 		Lines: new(event.Printer), Spawner: a.job.Spawner, Mark: Mark(a.job), Drain: a.limits.Drain,
 	}
 	if err := a.patiently(a.openEvents); errors.As(err, &f) {

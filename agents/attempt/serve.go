@@ -154,6 +154,23 @@ func (a *attempt) tell(ctx context.Context, events ...news.Event) error {
 	}
 }
 
+// mayType is Stage.MayType: the conversation decides.
+func (a *attempt) mayType(ctx context.Context, s news.Screen) (bool, error) {
+	may := make(chan bool, 1)
+	f := func() error {
+		a.goAhead = false
+		err := a.feed(conversation.Did{Event: s})
+		may <- a.goAhead
+		return err
+	}
+	select {
+	case a.calls <- f:
+		return <-may, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
 func (a *attempt) interrupted() error {
 	if a.ctx.Err() == nil {
 		return nil

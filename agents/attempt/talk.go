@@ -33,6 +33,7 @@ type talk struct {
 	delivered []string                             // what was handed to the agent
 	asks      *question.Question                   // that a person is to answer now; nil: none
 	giveUp    context.CancelFunc                   // gives up the delivery that is under way
+	goAhead   bool                                 // a key may be pressed for the delivery under way
 	probe     *time.Ticker                         // for a runner that may grant a slot
 }
 
@@ -128,6 +129,8 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 	case conversation.FindLimit:
 		until, err := a.accountLimited(e.Limit)
 		return conversation.LimitKnown{Until: until}, err
+	case conversation.GoAhead:
+		a.goAhead = true
 	case conversation.GiveUp:
 		if a.giveUp != nil {
 			a.giveUp()

@@ -253,6 +253,9 @@ var errEnded = errors.New("Claude Code has ended")
 func (a *instance) Deliver(ctx context.Context, text string) error {
 	text = harmless(text)
 	if a.start.Headless {
+		if err := a.stage.Admit(ctx); err != nil {
+			return err
+		}
 		return a.write(ctx, text)
 	}
 	return a.paste(ctx, text)

@@ -17,7 +17,6 @@ import (
 
 const (
 	lookAgain  = 250 * time.Millisecond // at a pane that takes no text now
-	hindered   = 10 * time.Second       // wait for the way to be clear before a person is told
 	enterAfter = 150 * time.Millisecond // of a paste: an Enter that comes at once may be taken as part of it
 	confirmed  = 3 * time.Second        // wait for a prompt's hook before Enter is pressed again
 	maxEnters  = 5
@@ -60,9 +59,8 @@ func (p *pane) look(ctx context.Context) (s screen, reachable bool, err error) {
 }
 
 // paste hands text over as a prompt of the terminal program. It waits for as
-// long as a dialog, copy mode or a line that a person has begun is in the way,
-// and returns when the program's hook has confirmed the prompt or its screen
-// shows that it is queued.
+// long as the conversation lets no key be pressed, and returns when the program's
+// hook has confirmed the prompt or its screen shows that it is queued.
 func (a *instance) paste(ctx context.Context, text string) error {
 	p, err := a.pane()
 	if err != nil {
@@ -74,21 +72,21 @@ func (a *instance) paste(ctx context.Context, text string) error {
 	}
 	defer signals.RemoveFile(file)
 	arrived := a.expect(text)
-	usable := func(draft string) bool { return draft == "" }
+	own := func(string) bool { return false } // nothing is pasted yet
 	for range maxPastes {
-		if taken, err := a.pasteOnce(ctx, p, file, text, arrived, usable); taken || err != nil {
+		if taken, err := a.pasteOnce(ctx, p, file, text, arrived, own); taken || err != nil {
 			return err
 		}
 		// A program that was slow to read may show the earlier paste only now.
-		usable = func(draft string) bool { return draft == "" || ours(draft, text) }
+		own = func(draft string) bool { return ours(draft, text) }
 	}
 	return errors.New("its prompt was cleared each time")
 }
 
 // pasteOnce is paste; it reports false when the text was cleared away before it
-// was sent, as by a person's Escape. A usable draft is sent as it is.
-func (a *instance) pasteOnce(ctx context.Context, p *pane, file, text string, arrived <-chan struct{}, usable func(draft string) bool) (taken bool, err error) {
-	s, err := a.awaitPrompt(ctx, p, usable)
+// was sent, as by a person's Escape. An own draft is sent as it is.
+func (a *instance) pasteOnce(ctx context.Context, p *pane, file, text string, arrived <-chan struct{}, own func(draft string) bool) (taken bool, err error) {
+	s, err := a.awaitLeave(ctx, p, own)
 	if err != nil || isClosed(arrived) {
 		return err == nil, err
 	}
@@ -107,7 +105,7 @@ func (a *instance) pasteOnce(ctx context.Context, p *pane, file, text string, ar
 	for pressed, empty := 0, 0; empty < maxEmpty; {
 		// Enter would answer a dialog that has opened meanwhile, or send what a
 		// person has begun to type.
-		s, err := a.awaitPrompt(ctx, p, func(draft string) bool { return draft == "" || ours(draft, text) })
+		s, err := a.awaitLeave(ctx, p, func(draft string) bool { return ours(draft, text) })
 		if err != nil || isClosed(arrived) {
 			return true, err
 		}
@@ -168,25 +166,27 @@ func letters(text string) string {
 	}, plain(text))
 }
 
-// awaitPrompt waits until the prompt can be used with the draft that stands in
-// it, and returns it so. After a while it tells the attempt what is in the way:
-// only a person can clear it.
-func (a *instance) awaitPrompt(ctx context.Context, p *pane, usable func(draft string) bool) (screen, error) {
-	began, told := time.Now(), false
+// awaitLeave waits until the conversation lets a key be pressed, and returns the
+// screen as it was directly before. Asking takes a while, in which a person or a
+// dialog may have come: the last look decides whether the leave still holds.
+func (a *instance) awaitLeave(ctx context.Context, p *pane, own func(draft string) bool) (screen, error) {
+	var leave news.Screen // what may be typed into; nil: nothing
 	for {
 		s, reachable, err := p.look(ctx)
 		if err != nil {
 			return s, err
 		}
-		hinders := s.hinders(reachable, usable)
-		if hinders == "" {
+		shows := s.shows(reachable, own)
+		if shows == leave {
 			return s, nil
 		}
-		if !told && time.Since(began) > hindered {
-			told = true
-			if err := a.stage.Tell(ctx, news.Hindered{Text: "a message waits for it: " + hinders}); err != nil {
-				return s, err
-			}
+		may, err := a.stage.MayType(ctx, shows)
+		if err != nil {
+			return s, err
+		}
+		if leave = nil; may {
+			leave = shows
+			continue
 		}
 		if err := a.wait(ctx, lookAgain, nil); err != nil {
 			return s, err

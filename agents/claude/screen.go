@@ -4,10 +4,12 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"cmux/agents/news"
 )
 
 // screen is what can be told from the text of the program's pane. It decides
-// nothing but whether a message may be pasted, and names a dialog.
+// nothing: whether a key may be pressed there the conversation says.
 type screen struct {
 	Prompt bool   // the prompt is there and takes text
 	Draft  string // what a person has typed into it and not sent
@@ -15,22 +17,22 @@ type screen struct {
 	Dialog string // the dialog that is open: permission, question, trust, key, bypass, login, auto or other; empty: none
 }
 
-// hinders says what keeps text from being typed while the screen is this, and
-// what a person can do about it; empty: it is safe. reachable says that keys
-// reach the program, usable whether what stands in the prompt may be sent as it
-// is. A screen that is not known is never safe.
-func (s screen) hinders(reachable bool, usable func(draft string) bool) string {
+// shows is the screen as the conversation knows it. reachable says that keys
+// reach the program, own what may stand in the prompt as a message of cmux's.
+func (s screen) shows(reachable bool, own func(draft string) bool) news.Screen {
 	switch {
 	case !reachable:
-		return "its pane is in copy mode: q leaves it"
+		return news.CopyMode{}
 	case s.Dialog != "":
-		return "a dialog (" + s.Dialog + ") is open in its pane: answer or close it there"
+		return news.Dialog{Name: s.Dialog}
 	case !s.Prompt:
-		return "its pane shows no prompt"
-	case !usable(s.Draft):
-		return "a line is begun in its prompt: send or clear it there"
+		return news.UnknownScreen{}
+	case s.Draft == "":
+		return news.EmptyPrompt{}
+	case own(s.Draft):
+		return news.OwnDraft{}
 	}
-	return ""
+	return news.Draft{}
 }
 
 // cell is one character of the screen.

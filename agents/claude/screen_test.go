@@ -1,31 +1,32 @@
 package claude
 
 import (
-	"strings"
 	"testing"
+
+	"cmux/agents/news"
 )
 
-// Text is typed at an empty prompt, or at one that holds what cmux has put there,
-// and nowhere else.
-func TestHinders(t *testing.T) {
-	mine := func(draft string) bool { return draft == "" || draft == "mine" }
+// A screen is told to the conversation as what keys would meet there: what cmux
+// has put into the prompt is no line of a person's.
+func TestShows(t *testing.T) {
+	mine := func(draft string) bool { return draft == "mine" }
 	for _, c := range []struct {
 		screen    screen
 		reachable bool
-		want      string // in what is said; empty: it is safe
+		want      news.Screen
 	}{
-		{screen{Prompt: true}, true, ""},
-		{screen{Prompt: true, Draft: "mine"}, true, ""},
-		{screen{Prompt: true, Draft: "a person's"}, true, "a line is begun"},
-		{screen{Prompt: true}, false, "copy mode"},
-		{screen{Prompt: true, Dialog: "trust"}, true, "a dialog (trust)"},
-		{screen{Dialog: "trust"}, true, "a dialog (trust)"},
-		{screen{}, true, "no prompt"},
-		{screen{Draft: "mine"}, true, "no prompt"},
+		{screen{Prompt: true}, true, news.EmptyPrompt{}},
+		{screen{Prompt: true, Draft: "mine"}, true, news.OwnDraft{}},
+		{screen{Prompt: true, Draft: "a person's"}, true, news.Draft{}},
+		{screen{Prompt: true}, false, news.CopyMode{}},
+		{screen{Prompt: true, Draft: "mine"}, false, news.CopyMode{}},
+		{screen{Prompt: true, Dialog: "trust"}, true, news.Dialog{Name: "trust"}},
+		{screen{Dialog: "trust"}, true, news.Dialog{Name: "trust"}},
+		{screen{}, true, news.UnknownScreen{}},
+		{screen{Draft: "mine"}, true, news.UnknownScreen{}},
 	} {
-		got := c.screen.hinders(c.reachable, mine)
-		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%+v, reachable %v: %q, want %q", c.screen, c.reachable, got, c.want)
+		if got := c.screen.shows(c.reachable, mine); got != c.want {
+			t.Errorf("%+v, reachable %v: %#v, want %#v", c.screen, c.reachable, got, c.want)
 		}
 	}
 }

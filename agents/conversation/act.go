@@ -154,7 +154,7 @@ func (m *move) handOver(h Message) {
 
 func (m *move) hand(by Channel, d Deliver) {
 	m.enter(Handing)
-	m.By, m.Handed = by, d.Message
+	m.By, m.Handed, m.GivenUp = by, d.Message, false
 	m.Handed.Shown = by != ByCall
 	m.do(d)
 }

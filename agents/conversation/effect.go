@@ -23,6 +23,7 @@ const (
 	SettleClock                  // sub-agents are to end after a report
 	BackgroundClock              // what a turn left at work is to end
 	PartingClock                 // the agent is to take in that its report is accepted
+	HinderedClock                // a person is to be told what is in the way of a message
 	clocks
 )
 
@@ -94,6 +95,9 @@ type (
 	AccountWorks struct{}
 	// FindLimit records that the account met a limit; LimitKnown answers.
 	FindLimit struct{ Limit news.LimitMet }
+	// GoAhead lets the agent press a key for the delivery under way, if the last
+	// look directly before shows the screen that was told; else it tells the new one.
+	GoAhead struct{}
 	// GiveUp ends the delivery under way.
 	GiveUp struct{}
 	// Unclock has no clock of the node's run any more.
@@ -163,6 +167,7 @@ func (Want) effect()         {}
 func (TakeSlot) effect()     {}
 func (AccountWorks) effect() {}
 func (FindLimit) effect()    {}
+func (GoAhead) effect()      {}
 func (GiveUp) effect()       {}
 func (Unclock) effect()      {}
 func (Abandon) effect()      {}

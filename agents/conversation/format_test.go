@@ -76,7 +76,8 @@ var events = typesOf(
 	Override{}, Answer{}, Release{}, Retry{}, Granted{}, NoRunner{}, Rang{}, Delivered{}, Answered{}, Judged{},
 	LimitKnown{}, LeftBehind{},
 	news.TurnEnded{}, news.Prompted{}, news.TookOver{}, news.Asked{}, news.WentOn{}, news.Worked{}, news.Delegated{},
-	news.LimitMet{}, news.Faltered{}, news.Hindered{}, news.Stuck{}, news.Concluded{},
+	news.LimitMet{}, news.Faltered{}, news.Stuck{}, news.Concluded{},
+	news.EmptyPrompt{}, news.OwnDraft{}, news.Draft{}, news.Dialog{}, news.CopyMode{}, news.UnknownScreen{},
 )
 
 func typesOf(events ...any) map[string]reflect.Type {

@@ -25,6 +25,9 @@ func (m *move) hear(what What) {
 		m.letGo()
 		m.hangUp("a person has decided this task: nothing more is needed of you. End your turn")
 		m.do(Unclock{})
+		if m.Phase == Hindered {
+			m.giveUp()
+		}
 	case Granted:
 		m.Granted, m.Trial = true, m.Trial || e.Trial
 	case NoRunner:
@@ -138,7 +141,7 @@ func (m *move) did(d Did) {
 		case e.Own && m.Taken:
 			m.TurnEnded = true // it is a person's, who sees it
 		case m.running() && !m.accepted():
-			if m.Phase == AwaitingTurn || m.Phase == Handing && m.By != ByAcceptance {
+			if m.Phase == AwaitingTurn || m.Phase == Hindered || m.Phase == Handing && m.By != ByAcceptance {
 				m.keep(m.Handed)
 			}
 			m.enter(Halting)
@@ -162,10 +165,8 @@ func (m *move) did(d Did) {
 		if !m.questionOpen() { // else a sub-agent still waits for the answer
 			m.Question, m.WentOn = nil, true
 		}
-	case news.Hindered:
-		if m.Phase == Handing && m.By == ByProgram && m.Activity == dag.Working {
-			m.become(Become{Activity: dag.NeedsInput, Detail: e.Text})
-		}
+	case news.Screen:
+		m.sees(e)
 	case news.LimitMet:
 		if m.Taken || m.Overridden {
 			// It is a person's, who sees it; the account's limit is everybody's.
@@ -316,8 +317,8 @@ func (m *move) tookOver(said string) {
 	m.hangUp("a person writes to you: do as they say")
 	m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
 	m.Taken, m.Spoke = true, m.Spoke || said != ""
-	if m.Phase == Handing && m.By == ByProgram {
-		m.do(GiveUp{})
+	if m.typing() {
+		m.giveUp()
 	}
 	if m.Activity != dag.TakenOver {
 		m.become(Become{Activity: dag.TakenOver})

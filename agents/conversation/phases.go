@@ -32,10 +32,17 @@ var Phases = [phases]struct {
 	Handing: {"Something is on its way to it: as the answer to the hook or the call that waits, else by its own way.", []Way{
 		{Working, "it was taken, or a person, a question or the program's end came in between: then it is kept"},
 		{Handing, "nobody waited for the answer any more: it goes another way"},
+		{Hindered, "it is to be typed, and the screen is not safe: a person has begun a line, a dialog is open, the pane is in copy mode, or what it shows is not known"},
 		{AwaitingTurn, "the same, and the end of its turn will take it"},
 		{Regaining, "it was taken after a person had cleared the way"},
 		{Parting, "the agent was told that its report is good, and will say when it has taken that in"},
 		{Closing, "the agent was told that its report is good, or it took no message"},
+	}},
+	Hindered: {"What is to be typed waits until the screen shows an empty prompt, or the message itself in it. After ten seconds it needs input, and says what is in the way.", []Way{
+		{Handing, "the screen is safe"},
+		{Working, "it was taken after all, or a person or the program's end came in between: then it is kept"},
+		{Regaining, "it was taken after all, and needed input"},
+		{Closing, "it took no message"},
 	}},
 	AwaitingTurn: {"What is to be handed over waits for the end of the turn under way.", []Way{
 		{Handing, "the turn has ended"},

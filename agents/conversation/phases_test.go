@@ -112,7 +112,10 @@ pure function, conversation.Step. A conversation is in one phase at a time:
 
 Random conversations are held against this in tests:
 
-- Nothing is typed while a person is at work in the agent, or a question is open.
+- Nothing is typed while a person is at work in the agent, or a question is open,
+  nor unless the screen shows an empty prompt, or one in which the message stands
+  that is being typed: never into a line that a person has begun, a dialog, copy
+  mode or a screen that is not known.
 - What a person says is handed over once, or still waits, or is told to them as
   not handed over. It is never lost and never handed over twice.
 - Every hook and every call that waits gets exactly one answer.

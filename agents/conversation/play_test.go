@@ -30,6 +30,10 @@ type player struct {
 	refs  Ref
 	under Effect // what takes long and is under way; nil: nothing
 
+	screen int  // of screens: what the agent's is
+	typed  bool // a key was pressed for the delivery under way
+	let    int  // how often one was let be
+
 	waits    map[Ref]bool   // hooks and calls without an answer
 	said     []string       // by a person, accepted
 	given    map[string]int // words of a person's that were handed over, and how often
@@ -71,7 +75,7 @@ func (p *player) feed(what What) {
 	p.takeIn(what)
 	for i, effect := range effects {
 		if long(effect) {
-			if p.under = effect; i != len(effects)-1 {
+			if p.under, p.typed = effect, false; i != len(effects)-1 {
 				p.wrong("%T comes before other effects", effect)
 			}
 		}
@@ -144,6 +148,9 @@ func (p *player) carry(effect Effect) {
 		}
 		p.settle(e.Hook)
 		p.settle(e.Call)
+	case GoAhead:
+		p.let++
+		p.press()
 	case Judge:
 		if p.judged++; p.judged > p.reports {
 			p.wrong("%d judgments of %d reports", p.judged, p.reports)
@@ -165,6 +172,39 @@ func (p *player) carry(effect Effect) {
 		if e.End == Finished && !p.s.Overridden && (p.s.Said != nil || slices.ContainsFunc(p.s.Pending, Message.Answering)) {
 			p.wrong("the report overtook what a person had said")
 		}
+	}
+}
+
+// screens are what the agent's terminal may show, and whether a key may be
+// pressed there.
+var screens = []struct {
+	shows news.Screen
+	safe  bool
+}{
+	{news.EmptyPrompt{}, true}, {news.OwnDraft{}, true}, {news.Draft{}, false}, {news.Dialog{Name: "permission"}, false},
+	{news.CopyMode{}, false}, {news.UnknownScreen{}, false},
+}
+
+// look plays the kind that looks at the screen because it is to type.
+func (p *player) look() {
+	p.screen = p.below(len(screens))
+	p.did(screens[p.screen].shows)
+}
+
+// press plays the kind that is let press a key: it looks once more, and tells
+// what it sees where that has changed.
+func (p *player) press() {
+	if d, is := p.under.(Deliver); !is || d.Hook != 0 || d.Call != 0 {
+		p.wrong("it is let type, and %T is under way", p.under)
+		return
+	}
+	if p.below(4) == 0 {
+		p.look()
+		return
+	}
+	p.typed = true
+	if !screens[p.screen].safe || p.s.Taken || p.s.GivenUp || p.s.Ended {
+		p.wrong("it types into %T: %+v", screens[p.screen].shows, p.s)
 	}
 }
 
@@ -198,12 +238,17 @@ func (p *player) answer(well bool) {
 			p.feed(Answered{OK: well})
 			return
 		}
-		// It fails only where somebody is in the way, or the program is gone.
-		if well || !p.s.Taken && !p.s.Ended {
+		switch {
+		case p.typed && (well || !p.s.GivenUp && !p.s.Ended):
 			p.give(e.Text)
 			p.feed(Delivered{})
-		} else {
+		case p.s.GivenUp || p.s.Ended:
 			p.feed(Delivered{Failure: "given up"})
+		case !well && p.below(20) == 0:
+			p.feed(Delivered{Failure: "its pane is gone"})
+		default:
+			p.under = under
+			p.look()
 		}
 	case Accept:
 		p.feed(Answered{OK: well})
@@ -319,7 +364,9 @@ func (p *player) fromAgent(n int) {
 	case 12:
 		p.did(news.Faltered{Text: "overloaded", Lasting: p.below(3) == 0, Sure: p.below(3) == 0})
 	case 13:
-		p.did(news.Hindered{Text: "a line is begun"})
+		if d, is := p.under.(Deliver); is && d.Hook == 0 && d.Call == 0 {
+			p.look()
+		}
 	case 14:
 		if p.below(4) == 0 {
 			p.did(news.Stuck{Text: "nothing guards it", Own: p.below(2) == 0})
@@ -345,6 +392,12 @@ func (p *player) helpful() {
 		switch {
 		case p.s.Phase == Closing || p.broken != "":
 			return
+		case p.s.typing() && !p.s.GivenUp && !p.s.Ended && !p.typed:
+			p.screen = 0
+			let := p.let
+			if p.did(screens[0].shows); p.let == let {
+				p.wrong("nothing may be typed into an empty prompt: %+v", p.s)
+			}
 		case p.under != nil:
 			p.answer(true)
 		case p.s.Phase == Preparing:
@@ -381,7 +434,7 @@ func (p *player) account() {
 	for _, m := range p.s.Pending {
 		open += "\n" + m.Text + "\n"
 	}
-	if p.s.Phase == Handing || p.s.Phase == AwaitingTurn {
+	if p.s.Phase == Handing || p.s.Phase == Hindered || p.s.Phase == AwaitingTurn {
 		open += "\n" + p.s.Handed.Text + "\n"
 	}
 	told := "\n" + strings.Join(strings.Fields(p.told.String()), "\n") + "\n"

@@ -54,7 +54,8 @@ func rules(t *rapid.T) {
 	}
 }
 
-// Nothing is typed while a person or a question has the agent; what a person
+// Nothing is typed while a person or a question has the agent, nor into a screen
+// that is not safe; what a person
 // said is handed over once, or still waits, or is told of; every hook and every
 // call gets one answer, every report one judgment; no report overtakes what was
 // said before it; there is always a way out, and the same events lead to it.

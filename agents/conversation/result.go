@@ -18,7 +18,7 @@ func (m *move) result(what What) {
 	case Ended:
 		m.Ended = true
 	case Delivered:
-		if m.Phase == Handing && m.By == ByProgram {
+		if m.typing() {
 			m.delivered(e.Failure)
 		}
 	case Answered:
@@ -81,7 +81,7 @@ func (m *move) delivered(failure string) {
 	case failure == "":
 		m.become(Become{Activity: dag.Working})
 		m.back()
-	case m.Ended || m.Taken || m.Overridden:
+	case m.Ended || m.GivenUp || m.Overridden:
 		m.keep(m.Handed)
 		m.back()
 	default:

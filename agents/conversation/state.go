@@ -15,6 +15,7 @@ const (
 	Preparing    Phase = iota // its program is not there yet
 	Working                   // the agent works, or a person in it
 	Handing                   // something is on its way to it
+	Hindered                  // what is to be typed waits until its screen is safe
 	AwaitingTurn              // what is to be handed over waits for the end of its turn
 	Asking                    // it waits for a person
 	Limiting                  // it met a limit, and until when is being found out
@@ -75,8 +76,10 @@ type State struct {
 
 	// Of the phase.
 	Open     Open          // Asking
-	Handed   Message       // Handing, AwaitingTurn
-	By       Channel       // Handing
+	Handed   Message       // Handing, Hindered, AwaitingTurn
+	By       Channel       // Handing, Hindered
+	Screen   news.Screen   // Hindered: what is in the way
+	GivenUp  bool          // Handing, Hindered: the delivery is, and ends
 	Then     Then          // Regaining, Limiting, Limited
 	Met      news.LimitMet // Limiting
 	Summary  string        // Parting
@@ -144,7 +147,7 @@ const (
 
 // Safe reports whether something may be said to the agent by its own way now:
 // no person is at work in it, and no question is open that keys would answer.
-// What its screen shows is the kind's to look at before a key is pressed.
+// Before a key is pressed its screen is looked at, too (sees).
 func (s *State) Safe() bool {
 	return !s.Taken && !s.Ended && s.Question == nil && !(s.Gate.Ref != 0 && s.Gate.Asks && !s.Gate.Gone)
 }
@@ -188,5 +191,5 @@ func (s *State) running() bool {
 // clocksOf are the clocks that stop with a phase.
 var clocksOf = [phases][]Clock{
 	Asking: {InputClock}, Left: {InputClock}, Limited: {WakeClock}, BackingOff: {BackoffClock},
-	Settling: {SettleClock}, Parting: {PartingClock},
+	Hindered: {HinderedClock}, Settling: {SettleClock}, Parting: {PartingClock},
 }

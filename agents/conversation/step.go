@@ -124,6 +124,8 @@ func (m *move) advance() bool {
 	switch m.Phase {
 	case Working:
 		return m.working()
+	case Hindered:
+		return m.hindered()
 	case AwaitingTurn:
 		return m.awaitingTurn()
 	case Asking:

@@ -1,14 +1,14 @@
 package conversation
 
 var phaseNames = [phases]string{
-	"preparing", "working", "handing over", "awaiting the turn's end", "asking", "limit met", "limited", "regaining", "backing off",
+	"preparing", "working", "handing over", "hindered", "awaiting the turn's end", "asking", "limit met", "limited", "regaining", "backing off",
 	"settling", "judging", "parting", "examining", "halting", "left", "closing",
 }
 
 func (p Phase) String() string { return phaseNames[p] }
 
 func (c Clock) String() string {
-	return [clocks]string{"input", "wake", "backoff", "settle", "background", "parting"}[c]
+	return [clocks]string{"input", "wake", "backoff", "settle", "background", "parting", "hindered"}[c]
 }
 
 func (w Why) String() string {

@@ -58,8 +58,6 @@ type (
 		Text          string
 		Lasting, Sure bool
 	}
-	// Hindered: what is to be delivered waits for a person to clear the way.
-	Hindered struct{ Text string }
 	// Stuck: it must not go on as it is. Own: because of a prompt of cmux's.
 	Stuck struct {
 		Text string
@@ -82,6 +80,31 @@ type (
 	ShellEnded struct{ ID string }
 )
 
+// Screen is what the program's terminal shows where the next key would go. It is
+// told when keys are to be pressed.
+type Screen interface {
+	Event
+	screen()
+}
+
+// What a Screen shows.
+type (
+	// EmptyPrompt: its prompt, in which nothing stands. A program that is told
+	// things in another way than by keys has no other screen.
+	EmptyPrompt struct{}
+	// OwnDraft: its prompt, in which what is being delivered stands and nothing
+	// else.
+	OwnDraft struct{}
+	// Draft: its prompt, in which a person has begun a line.
+	Draft struct{}
+	// Dialog: an open dialog, to which a key is an answer.
+	Dialog struct{ Name string }
+	// CopyMode: the terminal's own copy mode, which takes the keys.
+	CopyMode struct{}
+	// UnknownScreen: none of these.
+	UnknownScreen struct{}
+)
+
 // Held reports whether the hook that told of e waits for its answer.
 func Held(e Event) bool {
 	switch e := e.(type) {
@@ -93,18 +116,31 @@ func Held(e Event) bool {
 	return false
 }
 
-func (TurnEnded) news()  {}
-func (Prompted) news()   {}
-func (TookOver) news()   {}
-func (Asked) news()      {}
-func (WentOn) news()     {}
-func (Worked) news()     {}
-func (Delegated) news()  {}
-func (LimitMet) news()   {}
-func (Faltered) news()   {}
-func (Hindered) news()   {}
-func (Stuck) news()      {}
-func (Concluded) news()  {}
+func (TurnEnded) news()     {}
+func (Prompted) news()      {}
+func (TookOver) news()      {}
+func (Asked) news()         {}
+func (WentOn) news()        {}
+func (Worked) news()        {}
+func (Delegated) news()     {}
+func (LimitMet) news()      {}
+func (Faltered) news()      {}
+func (Stuck) news()         {}
+func (Concluded) news()     {}
+func (EmptyPrompt) news()   {}
+func (OwnDraft) news()      {}
+func (Draft) news()         {}
+func (Dialog) news()        {}
+func (CopyMode) news()      {}
+func (UnknownScreen) news() {}
+
+func (EmptyPrompt) screen()   {}
+func (OwnDraft) screen()      {}
+func (Draft) screen()         {}
+func (Dialog) screen()        {}
+func (CopyMode) screen()      {}
+func (UnknownScreen) screen() {}
+
 func (Used) news()       {}
 func (Converses) news()  {}
 func (ShellBegan) news() {}

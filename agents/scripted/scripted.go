@@ -72,13 +72,20 @@ func (a *instance) Start(ctx context.Context) error {
 	}
 	a.stdin = w
 	if s.Again {
-		return a.Deliver(ctx, s.Resumption)
+		return a.write(ctx, s.Resumption)
 	}
 	return nil
 }
 
-// Deliver fails when the script has ended or, within the context, does not read.
 func (a *instance) Deliver(ctx context.Context, text string) error {
+	if err := a.stage.Admit(ctx); err != nil {
+		return err
+	}
+	return a.write(ctx, text)
+}
+
+// write fails when the script has ended or, within the context, does not read.
+func (a *instance) write(ctx context.Context, text string) error {
 	line := strings.ReplaceAll(text, "\n", " ")
 	if !a.plain {
 		b, err := json.Marshal(text)

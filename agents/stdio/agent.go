@@ -126,6 +126,9 @@ func (a *Agent) Deliver(ctx context.Context, text string) error {
 	if a.Left(ctx) {
 		return ErrEnded
 	}
+	if err := a.Stage.Admit(ctx); err != nil {
+		return err
+	}
 	if was, err := a.Resolve(ctx, text); was {
 		return err
 	}

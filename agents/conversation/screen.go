@@ -1,0 +1,71 @@
+package conversation
+
+import (
+	"fmt"
+	"time"
+
+	"cmux/agents/news"
+	"cmux/dag"
+)
+
+// patience is how long a message waits for its prompt before a person is told.
+const patience = 10 * time.Second
+
+// hinders says what keeps a key from being pressed while this is on the screen,
+// and what a person can do about it; empty: it is safe. A screen that is not
+// known is never safe.
+func hinders(s news.Screen) string {
+	switch s := s.(type) {
+	case news.EmptyPrompt, news.OwnDraft:
+		return ""
+	case news.Draft:
+		return "a line is begun in its prompt: send or clear it there"
+	case news.Dialog:
+		return fmt.Sprintf("a dialog (%s) is open in its pane: answer or close it there", s.Name)
+	case news.CopyMode:
+		return "its pane is in copy mode: q leaves it"
+	}
+	return "its pane shows no prompt"
+}
+
+// typing reports whether a message is on its way by the agent's own way, which
+// may be keys.
+func (s *State) typing() bool {
+	return s.Phase == Hindered || s.Phase == Handing && s.By == ByProgram
+}
+
+// sees decides whether a key may be pressed now that the screen shows s. It is
+// asked before each key of a delivery.
+func (m *move) sees(s news.Screen) {
+	switch {
+	case !m.typing() || m.GivenUp || m.Ended:
+	case hinders(s) == "":
+		if m.Phase == Hindered {
+			m.enter(Handing)
+			m.Screen = nil
+		}
+		m.do(GoAhead{})
+	case m.Overridden:
+		m.giveUp() // nobody is asked to clear the way
+	default:
+		m.Screen = s
+		if m.Phase != Hindered {
+			m.enter(Hindered)
+			m.do(Arm{Clock: HinderedClock, For: patience})
+		}
+	}
+}
+
+// giveUp ends the delivery under way.
+func (m *move) giveUp() {
+	m.GivenUp = true
+	m.do(GiveUp{})
+}
+
+// hindered tells a person what a message waits for, when it has for a while.
+func (m *move) hindered() bool {
+	if m.rang[HinderedClock] && m.Activity == dag.Working {
+		m.become(Become{Activity: dag.NeedsInput, Detail: "a message waits for it: " + hinders(m.Screen)})
+	}
+	return false // the delivery is under way, whose end is told
+}
