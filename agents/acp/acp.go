@@ -246,6 +246,15 @@ func (a *instance) turnOver(result json.RawMessage, err error) {
 // failure is what a refused prompt means.
 func failure(e *stdio.Error, now time.Time) news.Event {
 	text := e.Message
+	var api struct { // Gemini CLI hands on what the API answered
+		Error struct {
+			Code    int    `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if stdio.Lenient([]byte(text), &api); api.Error.Message != "" {
+		text = fmt.Sprintf("API error %d: %s", api.Error.Code, api.Error.Message)
+	}
 	var data struct {
 		Details string `json:"details"`
 		Message string `json:"message"`

@@ -59,27 +59,31 @@ func OpenCode() agent.Kind {
 	})
 }
 
-// Gemini is Gemini CLI.
+// Gemini is Gemini CLI. It tells what a turn used when that has ended by itself,
+// which the one that reports seldom does. A conversation that is loaded within
+// the minute in which it began is gone: loading it begins another in its file.
 func Gemini() agent.Kind {
 	return program{
 		kind: "gemini", title: "Gemini CLI", command: []string{"gemini", "--acp"}, install: "npm install -g @google/gemini-cli",
 		home:   agent.HomeIn("GEMINI_CLI_HOME", ".gemini"),
 		reopen: func(id string) []string { return []string{"gemini", "--resume", id} },
 	}.as(agent.Capability{
-		Program: "gemini", Limits: "yes", Usage: "when the program tells of it", Tested: "its handshake alone",
+		Program: "gemini", Limits: "yes", Resume: "yes, after its first minute", Tested: "with the real program",
 	})
 }
 
 // as is the kind of the program. What every program of the protocol can do need
 // not be said of it.
 func (p program) as(c agent.Capability) agent.Kind {
-	c.Panes = "lines of text; a line typed is a prompt"
+	c.Panes = agent.Console
 	c.Guard = "what it asks leave for: commands and edits"
 	c.ReadOnly = "write tools are refused, and shell commands that are seen to write, when it asks leave"
 	c.Questions = "leave for a call: in the pane, or with `answer`"
 	c.TakeOver = "by a line typed, `^C`"
 	c.Reports = "by command"
-	c.Resume = "yes"
+	if c.Resume == "" {
+		c.Resume = "yes"
+	}
 	c.Model = "yes"
 	c.AutoAccept = "what the guard lets pass is allowed without asking"
 	if c.Headless == "" {

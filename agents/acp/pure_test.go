@@ -3,9 +3,12 @@ package acp
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"cmux/agents/news"
+	"cmux/agents/stdio"
 	"cmux/dag"
 )
 
@@ -22,6 +25,23 @@ func TestUsage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := usage(u); got != want {
+			t.Errorf("%s: %+v, want %+v", said, got, want)
+		}
+	}
+}
+
+// TestFailure: what Gemini CLI hands on of the API's answers is read as what the
+// others say of them.
+func TestFailure(t *testing.T) {
+	for said, want := range map[string]news.Event{
+		`{"code":400,"message":"{\"error\":{\"code\":400,\"message\":\"no such thing\"}}"}`: news.Faltered{Text: "API error 400: no such thing", Lasting: true},
+		`{"code":-32603,"message":"Internal error","data":{"details":"400 no such thing"}}`: news.Faltered{Text: "Internal error: 400 no such thing", Lasting: true},
+	} {
+		var e stdio.Error
+		if err := json.Unmarshal([]byte(said), &e); err != nil {
+			t.Fatal(err)
+		}
+		if got := failure(&e, time.Now()); got != want {
 			t.Errorf("%s: %+v, want %+v", said, got, want)
 		}
 	}

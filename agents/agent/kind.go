@@ -48,6 +48,10 @@ type Capability struct {
 	Tested     string
 }
 
+// Console is Capability.Panes of a kind whose program speaks over a pipe wherever
+// it runs: in a pane cmux itself shows what it says.
+const Console = "lines of text; a line typed is a prompt"
+
 // Account names what a limit of a program of the kind pauses: the kind with the
 // name that a person gave, else with the configuration folder, which is left out
 // where it is the one of env's HOME. The variables of own stand above env's.

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"cmux/agents/agent"
+	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/dag"
 )
@@ -20,6 +21,7 @@ type behavior struct {
 	lacks func(agent.Kind) string
 	test  func(*stage)
 	pane  bool // it takes somebody who types
+	piped bool // to a program behind a console, a pane makes no difference
 }
 
 const (
@@ -53,19 +55,19 @@ func can(name string, of func(agent.Capability) string) func(agent.Kind) string 
 
 var behaviors = []behavior{
 	{name: "starts", test: (*stage).starts},
-	{name: "takes 200 KB", test: (*stage).takesMuch},
-	{name: "is handed back", lacks: converses, test: (*stage).isHandedBack},
-	{name: "is judged", lacks: converses, test: (*stage).isJudged},
+	{name: "takes 200 KB", test: (*stage).takesMuch, piped: true},
+	{name: "is handed back", lacks: converses, test: (*stage).isHandedBack, piped: true},
+	{name: "is judged", lacks: converses, test: (*stage).isJudged, piped: true},
 	{name: "asks and is answered", lacks: can("Questions", func(c agent.Capability) string { return c.Questions }), test: (*stage).asks},
 	{name: "is blocked and answered", lacks: converses, test: (*stage).isBlocked},
 	{name: "is taken over", lacks: can("TakeOver", func(c agent.Capability) string { return c.TakeOver }), test: (*stage).isTakenOver, pane: true},
-	{name: "meets a limit", lacks: can("Limits", func(c agent.Capability) string { return c.Limits }), test: (*stage).meetsALimit},
+	{name: "meets a limit", lacks: can("Limits", func(c agent.Capability) string { return c.Limits }), test: (*stage).meetsALimit, piped: true},
 	{name: "fails", test: (*stage).fails},
 	{name: "is stopped", test: (*stage).isStopped},
 	{name: "is killed", test: (*stage).isKilled},
-	{name: "resumes", lacks: can("Resume", func(c agent.Capability) string { return c.Resume }), test: (*stage).resumes},
-	{name: "reports use", lacks: can("Usage", func(c agent.Capability) string { return c.Usage }), test: (*stage).reportsUse},
-	{name: "keeps its budget", lacks: can("Usage", func(c agent.Capability) string { return c.Usage }), test: (*stage).keepsItsBudget},
+	{name: "resumes", lacks: can("Resume", func(c agent.Capability) string { return c.Resume }), test: (*stage).resumes, piped: true},
+	{name: "reports use", lacks: can("Usage", func(c agent.Capability) string { return c.Usage }), test: (*stage).reportsUse, piped: true},
+	{name: "keeps its budget", lacks: can("Usage", func(c agent.Capability) string { return c.Usage }), test: (*stage).keepsItsBudget, piped: true},
 	{name: "ends with everything it started", test: (*stage).endsWithEverything},
 }
 
@@ -120,7 +122,10 @@ func (s *stage) isJudged() {
 
 // A person answers what the agent asks. Where nobody is there it does not wait.
 func (s *stage) asks() {
-	s.plays(func(n *dag.Node) { n.AutoAccept = false }, task, Part{Acts: []Act{Ask{}, nothing}})
+	s.plays(func(n *dag.Node) { n.AutoAccept = false }, task,
+		Part{Acts: []Act{Ask{}, Say("so be it")}},
+		Part{On: sentBack, Acts: []Act{nothing}},                // some are told at once, and end their turn
+		Part{On: s.subject.Question.Told, Acts: []Act{nothing}}) // others when it has ended
 	s.begins()
 	if !s.pane {
 		end := s.ends()
@@ -286,6 +291,9 @@ func (s *stage) resumes() {
 	s.kills()
 	s.lost()
 	s.Lost()
+	if s.subject.Later != nil {
+		s.subject.Later(s.t, proc.Getenv(s.Env, "HOME"))
+	}
 	s.begins()
 	end := s.done("made it", 1)
 	if end.Conversation == "" || end.Conversation != s.Spec.Conversation {

@@ -21,13 +21,20 @@ type Subject struct {
 	// Lasting says that Fail is what will fail again, however long is waited: in
 	// a pane a person is asked.
 	Lasting bool
+	// Slow says that the program takes seconds of the processor to begin. In a pane
+	// it then shows what a pane changes, and not what goes over its pipe as it does
+	// headless (Kind.Can.Panes is agent.Console); Codex shows all of it there.
+	Slow bool
+	// Later makes what the program left in its home look as if minutes had passed
+	// since; nil: it does not care.
+	Later func(t testing.TB, home string)
 	// Node is what nodes of the kind need beside; nil: nothing.
 	Node func(*dag.Node)
 }
 
 // Run takes a kind through what every kind must do, headless and in a pane of
 // tmux. A behavior that its Capability says the kind has not is skipped, and
-// the skip says which; there is no other way to be skipped.
+// the skip says which; there is no other way to be skipped but Slow.
 func Run(t *testing.T, s Subject) {
 	for _, where := range []struct {
 		name string
@@ -44,6 +51,9 @@ func Run(t *testing.T, s Subject) {
 					t.Parallel()
 					if b.pane && !where.pane {
 						t.Skip("nobody types where there is no pane")
+					}
+					if b.piped && where.pane && s.Slow && s.Kind.Can.Panes == agent.Console {
+						t.Skipf("%s: a pane changes nothing about it: Kind says of panes: %s", s.Kind.Name, agent.Console)
 					}
 					if b.lacks != nil {
 						if what := b.lacks(s.Kind); what != "" {

@@ -34,7 +34,7 @@ func Kind() agent.Kind {
 		Preflight: Preflight, Reopen: Reopen,
 		Can: agent.Capability{
 			Program:    "codex",
-			Panes:      "lines of text; a line typed is a prompt",
+			Panes:      agent.Console,
 			Headless:   "`codex app-server`",
 			Guard:      "every command and patch, by a hook; without hooks (older versions) what it asks leave for",
 			ReadOnly:   "its read-only sandbox, and as with `claude`",

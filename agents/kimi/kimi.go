@@ -34,7 +34,7 @@ func Kind() agent.Kind {
 		Preflight: Preflight, Reopen: Reopen,
 		Can: agent.Capability{
 			Program:    "kimi",
-			Panes:      "lines of text; a line typed is a prompt",
+			Panes:      agent.Console,
 			Headless:   "`kimi --wire`",
 			Guard:      "every tool call, by its hooks; without hooks (older versions) what it asks leave for",
 			ReadOnly:   "write tools are refused, and shell commands that are seen to write",

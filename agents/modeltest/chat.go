@@ -94,18 +94,6 @@ func (c *chatReply) send(fields object) error {
 	return c.data(fields)
 }
 
-// data sends an event without a name.
-func (c *chatReply) data(v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintf(c.w, "data: %s\n\n", b); err != nil {
-		return err
-	}
-	return http.NewResponseController(c.w).Flush()
-}
-
 func (c *chatReply) start() error {
 	return c.open(func() error { return c.chunk(object{"role": "assistant", "content": ""}, nil) })
 }

@@ -100,6 +100,10 @@ func Prepare(dir, url, path string, projects ...string) (*Home, error) {
 		"CODEX_HOME=" + h.Codex, "MODELTEST_KEY=" + key,
 		"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=fake",
 		"GEMINI_API_KEY=" + key, "GOOGLE_GEMINI_BASE_URL=" + url,
+		"GEMINI_MODEL=fake", // by default it asks a model which model to ask
+		// Each would start itself anew to give itself more memory, and so begin twice.
+		"QWEN_CODE_NO_RELAUNCH=true", "GEMINI_CLI_NO_RELAUNCH=true",
+		"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1", "OPENCODE_PURE=1",
 		// What asks for another address all the same asks the server, which refuses it.
 		"HTTP_PROXY=" + url, "HTTPS_PROXY=" + url, "NO_PROXY=127.0.0.1,localhost",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",

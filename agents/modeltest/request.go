@@ -18,6 +18,7 @@ const (
 	Messages  = "messages"  // Anthropic Messages, spoken by Claude Code
 	Responses = "responses" // OpenAI Responses, spoken by Codex
 	Chat      = "chat"      // OpenAI chat completions, spoken by Qwen Code and OpenCode
+	Gemini    = "gemini"    // Google's Gemini API, spoken by Gemini CLI
 )
 
 // Request is one call of the model, as recorded before it is answered.

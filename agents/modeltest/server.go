@@ -65,6 +65,7 @@ func Serve(addr string, scripts ...Script) (*Server, error) {
 	mux.HandleFunc("POST /v1/messages/count_tokens", s.countTokens)
 	mux.HandleFunc("POST /v1/responses", s.handle(parseResponses))
 	mux.HandleFunc("POST /v1/chat/completions", s.handle(parseChat))
+	mux.HandleFunc("POST /v1beta/models/{call}", s.gemini)
 	mux.HandleFunc("/", s.stray)
 	s.http = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodConnect || r.URL.IsAbs() { // asked as a proxy
@@ -194,7 +195,7 @@ func (s *Server) countTokens(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(object{"input_tokens": len(body) / 4})
+	json.NewEncoder(w).Encode(object{"input_tokens": len(body) / 4, "totalTokens": len(body) / 4}) // Anthropic's name, and Google's
 }
 
 // reply writes an answer in one of the protocols.
@@ -251,6 +252,8 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r Request, s
 		out = &responsesReply{stream: st, model: r.Model, usage: usage}
 	case Chat:
 		out = &chatReply{stream: st, model: r.Model, usage: usage, whole: !r.Stream, tools: r.Tools}
+	case Gemini:
+		out = &geminiReply{stream: st, model: r.Model, usage: usage, whole: !r.Stream}
 	}
 	stop, usedTool := "", false
 	for i, step := range steps {
@@ -381,6 +384,18 @@ func (s *stream) event(name string, fields object) error {
 		return err
 	}
 	if _, err := fmt.Fprintf(s.w, "event: %s\ndata: %s\n\n", name, b); err != nil {
+		return err
+	}
+	return http.NewResponseController(s.w).Flush()
+}
+
+// data sends an event without a name.
+func (s *stream) data(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(s.w, "data: %s\n\n", b); err != nil {
 		return err
 	}
 	return http.NewResponseController(s.w).Flush()
