@@ -99,6 +99,9 @@ func (a *attempt) expected(c worktree.Change) bool {
 		if c.Name == "refs/heads/"+a.spec.Place.Branch && a.spec.Place.Branch != "" {
 			return true
 		}
+		if c.Name == attribution && c.New != "" {
+			return true
+		}
 		// Snapshots and what reviews read come; only what was there may not go.
 		return strings.HasPrefix(c.Name, "refs/cmux/") && (c.Old == "" || strings.HasPrefix(c.Name, "refs/cmux/runs/") && c.New != "")
 	case worktree.ChangedSetting:
@@ -113,6 +116,10 @@ func (a *attempt) expected(c worktree.Change) bool {
 	}
 	return false
 }
+
+// attribution is where Qwen Code notes by itself, after a commit that its agent
+// makes, which of the lines are the agent's.
+const attribution = "refs/notes/ai-attribution"
 
 // attribute tells the node's own changes from all others.
 func (a *attempt) attribute(changes []worktree.Change) (mine, others []worktree.Change) {

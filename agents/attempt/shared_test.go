@@ -185,6 +185,7 @@ func TestOrdinaryWorkReachesNobody(t *testing.T) {
 		"echo x >> src/a.txt; git stash -q; git stash pop -q; git commit -qam x",
 		"git checkout -q -b side; echo x > b; git add b; git commit -qm x; git checkout -q shop/a; git merge -q side; git branch -D side",
 		"echo x > b; git add b; git commit -qm x; git commit -q --amend -m y; git rebase -q HEAD~1",
+		"git notes --ref ai-attribution add -m '{}'",
 		"git config branch.shop/a.remote origin; git config branch.shop/a.merge refs/heads/shop/a",
 		"git gc -q; git pack-refs --all; git update-index --refresh; git status; git log --oneline",
 	} {
