@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -60,9 +61,9 @@ func script(name string, steps []modeltest.Step) modeltest.Script {
 		}
 		switch {
 		case done < len(steps) && done == 2 && (name == "auth" || name == "catalog"):
-			return modeltest.Turn{modeltest.Hold("gate"), steps[done]}
+			return modeltest.Turn{modeltest.Hold("gate"), told(r, steps[done])}
 		case done < len(steps):
-			return modeltest.Turn{steps[done]}
+			return modeltest.Turn{told(r, steps[done])}
 		case reported(r):
 			return modeltest.Turn{modeltest.Text("finished")}
 		}
@@ -74,6 +75,30 @@ func script(name string, steps []modeltest.Step) modeltest.Script {
 	}
 	return s
 }
+
+// told is the step in the words of the program that asks: a file is written with
+// the tool that it offers.
+func told(r modeltest.Request, step modeltest.Step) modeltest.Step {
+	use, ok := step.(modeltest.ToolUse)
+	if !ok || slices.Contains(r.Tools, use.Name) {
+		return step
+	}
+	in := use.Input.(map[string]string)
+	var dir string
+	for _, text := range r.UserTexts() {
+		if m := ownTree.FindStringSubmatch(text); m != nil {
+			dir = m[1]
+		}
+	}
+	path := filepath.Join(dir, in["file_path"]) // some take no other
+	if slices.Contains(r.Tools, "write_file") {
+		return modeltest.ToolUse{Name: "write_file", Input: map[string]string{"file_path": path, "content": in["content"]}}
+	}
+	return modeltest.ToolUse{Name: "write", Input: map[string]string{"filePath": path, "content": in["content"]}}
+}
+
+// ownTree is where a prompt says that the agent works.
+var ownTree = regexp.MustCompile(`- Directory: (.+), a git worktree of your own`)
 
 // reported reports whether the agent has reported since it was last told to.
 func reported(r modeltest.Request) bool {
@@ -332,6 +357,9 @@ func (s *shop) once() {
 	s.t.Helper()
 	sessions := map[string]string{}
 	for _, r := range s.model.Requests() {
+		if r.Aside {
+			continue
+		}
 		if before := sessions[r.Script]; before != "" && before != r.Session {
 			s.t.Errorf("%s began a second conversation (call %d of the model)", r.Script, r.Seq)
 		}
@@ -339,6 +367,20 @@ func (s *shop) once() {
 	}
 	if len(sessions) != len(shopNodes) {
 		s.t.Errorf("conversations: %v", sessions)
+	}
+	// Not every program tells the model which conversation it is.
+	entered := map[string]string{}
+	for _, r := range s.records() {
+		if r.Type != run.Conversed {
+			continue
+		}
+		if before := entered[r.Node]; before != "" && before != r.Conversation {
+			s.t.Errorf("%s went on in conversation %s after %s", r.Node, r.Conversation, before)
+		}
+		entered[r.Node] = r.Conversation
+	}
+	if len(entered) != len(shopNodes) {
+		s.t.Errorf("conversations on record: %v", entered)
 	}
 }
 
@@ -361,12 +403,46 @@ func TestShop(t *testing.T) {
 			s.runs(start(headless), headless, 0)
 			s.allMade()
 			s.once()
-			for _, r := range s.records() {
-				if r.Type == run.Active && r.Detail != "" {
-					t.Errorf("%s asked: %s", r.Node, r.Detail)
+			s.askedNobody()
+		})
+	}
+}
+
+// TestShopOfOthers: programs of the Agent Client Protocol do the same work side
+// by side, and build on what each other made.
+func TestShopOfOthers(t *testing.T) {
+	t.Parallel()
+	for name, headless := range inPanesAndHeadless {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, func(config string) string {
+				for node, kind := range map[string]string{"auth": "qwen", "catalog": "opencode", "admin": "gemini", "reviewer": "qwen"} {
+					config = regexp.MustCompile(`(?m)^  - name: `+node+`\b.*$`).ReplaceAllString(config, "$0\n    agent: "+kind)
 				}
+				return config
+			})
+			s.runs(start(headless), headless, 0)
+			s.allMade()
+			s.once()
+			s.askedNobody()
+			kinds := map[string]bool{}
+			for _, r := range s.model.Requests() {
+				kinds[r.Protocol] = true
+			}
+			if kinds[modeltest.Messages] || !kinds[modeltest.Chat] || !kinds[modeltest.Gemini] {
+				t.Errorf("the model was spoken to in %v", kinds)
 			}
 		})
+	}
+}
+
+// askedNobody checks that no node waited for a person.
+func (s *shop) askedNobody() {
+	s.t.Helper()
+	for _, r := range s.records() {
+		if r.Type == run.Active && r.Detail != "" {
+			s.t.Errorf("%s asked: %s", r.Node, r.Detail)
+		}
 	}
 }
 
