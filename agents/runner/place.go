@@ -148,6 +148,13 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 	if !spec.HasTree() {
 		return nil
 	}
+	if !r.host.Lends(spec) {
+		p.place.Branch = spec.Branch
+		if p.place.Lent == "" && spec.HasBranch() {
+			p.place.Lent = p.place.Commit
+		}
+		return nil
+	}
 	lend := worktree.LendSpec{
 		Path: r.g.TreePath(r.Run.Plan.Root, spec), Branch: spec.Branch, Start: p.place.Commit,
 		Fresh: p.fresh, Owner: r.g.Session + "/" + spec.Name,

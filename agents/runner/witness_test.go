@@ -13,6 +13,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/claude"
 	"cmux/agents/command"
+	"cmux/agents/host/hosttest"
 	"cmux/agents/mcp"
 	"cmux/agents/modeltest"
 	"cmux/agents/run"
@@ -23,6 +24,7 @@ import (
 // TestMain lets the test binary be what runs keep a copy of: the wrapper, and
 // the commands that agents call.
 func TestMain(m *testing.M) {
+	hosttest.Main()
 	if len(os.Args) == 2 && os.Args[1] == "mcp" {
 		if err := mcp.Serve(context.Background(), os.Getenv, os.Stdin, os.Stdout, "test"); err != nil {
 			os.Exit(1)

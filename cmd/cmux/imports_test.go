@@ -62,6 +62,7 @@ var house = []struct {
 var besides = []string{
 	"agents/agenttest",
 	"agents/chaos",
+	"agents/host/hosttest",
 	"agents/modeltest",
 	"agents/modeltest/modeld",
 	"agents/run/runtest",
