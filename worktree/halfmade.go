@@ -38,7 +38,7 @@ func (r *Repo) dropHalfMade(ctx context.Context) bool {
 			continue
 		}
 		dropped = true
-		tell(ctx, "removed %s, which a git that was killed had begun to make", private)
+		Note(ctx, "removed %s, which a git that was killed had begun to make", private)
 		if path, ok := strings.CutSuffix(line(string(at)), "/.git"); ok && filepath.IsAbs(path) {
 			if content, err := os.ReadDir(path); err == nil && (len(content) == 0 || len(content) == 1 && content[0].Name() == ".git" && content[0].Type().IsRegular()) {
 				removeAll(path)

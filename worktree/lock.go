@@ -25,7 +25,8 @@ func WithNotes(ctx context.Context, note func(string)) context.Context {
 	return context.WithValue(ctx, notesKey{}, note)
 }
 
-func tell(ctx context.Context, format string, a ...any) {
+// Note tells whoever gave ctx its notes; nobody where nobody did.
+func Note(ctx context.Context, format string, a ...any) {
 	if note, ok := ctx.Value(notesKey{}).(func(string)); ok {
 		note(fmt.Sprintf(format, a...))
 	}
@@ -88,7 +89,7 @@ func breakLock(ctx context.Context, lock string, began time.Time) (removed bool,
 	if err := os.Remove(lock); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
-	tell(ctx, "removed %s, which a git that was killed left %s ago", lock, time.Since(info.ModTime()).Round(time.Second))
+	Note(ctx, "removed %s, which a git that was killed left %s ago", lock, time.Since(info.ModTime()).Round(time.Second))
 	return true, nil
 }
 

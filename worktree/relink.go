@@ -55,7 +55,7 @@ func (r *Repo) relink(ctx context.Context, path string) error {
 	if err := writeFile(link, []byte("gitdir: "+private+"\n")); err != nil {
 		return err
 	}
-	tell(ctx, "gave %s its .git file back, which was gone", path)
+	Note(ctx, "gave %s its .git file back, which was gone", path)
 	return nil
 }
 

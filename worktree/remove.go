@@ -81,7 +81,7 @@ func (r *Repo) remove(ctx context.Context, path string, s RemoveSpec) (*Snapshot
 	if first, err := r.savedBy(ctx, path); err != nil {
 		return nil, err
 	} else if first != nil {
-		tell(ctx, "%s has changed since its removal failed; what was in it then is saved: %s", path, first.RestoreCommand())
+		Note(ctx, "%s has changed since its removal failed; what was in it then is saved: %s", path, first.RestoreCommand())
 	}
 	if !s.Force {
 		users, err := processesIn(path)

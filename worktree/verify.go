@@ -73,7 +73,7 @@ func (r *Repo) verify(ctx context.Context, path, commit, start string) error {
 		} else if err != nil {
 			return err
 		} else {
-			tell(ctx, "wrote object %.12s of %s anew, which was broken", id, path)
+			Note(ctx, "wrote object %.12s of %s anew, which was broken", id, path)
 		}
 	}
 	if len(lost) == 0 {

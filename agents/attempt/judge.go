@@ -96,7 +96,10 @@ func (a *attempt) look() (*fault, error) {
 	if a.tree == nil || !a.node.HasBranch() {
 		return nil, nil
 	}
-	var f *fault
+	var (
+		f *fault
+		w inspection
+	)
 	err := a.git(func(ctx context.Context) (err error) {
 		if len(a.node.Verify) > 0 { // checks run what the agent wrote
 			if f, err = a.sharedChanges(ctx); f != nil || err != nil {
@@ -112,13 +115,17 @@ func (a *attempt) look() (*fault, error) {
 		if f, err = a.scope(ctx); f != nil || err != nil {
 			return err
 		}
-		if f, err = a.uncommitted(ctx); f != nil || err != nil {
-			return err
-		}
-		a.judged, err = a.tree.repo.Tip(ctx, a.spec.Place.Branch)
+		w, err = a.inspect(ctx)
 		return err
 	})
-	return f, err
+	if f != nil || err != nil {
+		return f, err
+	}
+	// Decided only now: what the agent is about may have changed meanwhile.
+	if f = a.unfinished(w); f == nil {
+		a.judged = w.tip
+	}
+	return f, nil
 }
 
 // reaches looks for changes of what all worktrees share.
@@ -434,37 +441,54 @@ func name(path string) string {
 // nothingNeeded is how a summary says that no commit was called for.
 const nothingNeeded = "nothing"
 
-// uncommitted finds work that is not committed, and a build that made none.
+// inspection is what git shows of a node's worktree and branch.
+type inspection struct {
+	branch  string // that is checked out; empty: none
+	dirt    worktree.Dirt
+	commits int // of the node's own; counted for those that are to make some
+	tip     string
+}
+
+// inspect asks git.
+func (a *attempt) inspect(ctx context.Context) (w inspection, err error) {
+	if w.branch, err = a.tree.branch(); err != nil || w.branch != a.spec.Place.Branch {
+		return w, err
+	}
+	if w.dirt, err = a.tree.repo.Uncommitted(ctx, a.tree.lent.Path); err != nil || !w.dirt.Clean() {
+		return w, err
+	}
+	if a.kind.Judge && a.node.Role == dag.RoleBuild {
+		if w.commits, err = a.tree.commits(ctx, a.ownStart); err != nil {
+			return w, err
+		}
+	}
+	w.tip, err = a.tree.repo.Tip(ctx, a.spec.Place.Branch)
+	return w, err
+}
+
+// unfinished finds work that is not committed, and a build that made none.
 //
 // A judging kind is asked once to commit, and then it is done for it. One that
 // reports done without any change is asked once too; a second report, or a
 // first whose summary begins with "nothing", is taken as its word that nothing
 // was needed. A command's changes are committed for it at once, and no changes
 // are its word.
-func (a *attempt) uncommitted(ctx context.Context) (*fault, error) {
-	branch, err := a.tree.branch()
-	if err != nil {
-		return nil, err
-	}
-	if want := a.spec.Place.Branch; branch != want {
-		is := "branch " + branch
-		if branch == "" {
+func (a *attempt) unfinished(w inspection) *fault {
+	if want := a.spec.Place.Branch; w.branch != want {
+		is := "branch " + w.branch
+		if w.branch == "" {
 			is = "a detached HEAD"
 		}
 		return &fault{
 			reason: dag.ReasonChecks,
 			detail: fmt.Sprintf("the worktree was left on %s, not on %s", is, want),
 			tell:   prompt.WrongBranch(is, want),
-		}, nil
+		}
 	}
-	dirt, err := a.tree.repo.Uncommitted(ctx, a.tree.lent.Path)
-	if err != nil {
-		return nil, err
-	}
-	if !dirt.Clean() {
-		what := dirt.String()
-		if len(dirt.Paths) > 0 {
-			what += " (" + shown(dirt.Paths) + ", …)"
+	if !w.dirt.Clean() {
+		what := w.dirt.String()
+		if len(w.dirt.Paths) > 0 {
+			what += " (" + shown(w.dirt.Paths) + ", …)"
 		}
 		f := &fault{
 			detail: "uncommitted: " + what,
@@ -473,23 +497,19 @@ func (a *attempt) uncommitted(ctx context.Context) (*fault, error) {
 		if !a.tellable() || a.askedCommit {
 			f.settle = a.commit
 		}
-		return f, nil
+		return f
 	}
-	if !a.kind.Judge || a.askedCommit || a.node.Role != dag.RoleBuild ||
+	if !a.kind.Judge || a.askedCommit || a.node.Role != dag.RoleBuild || w.commits > 0 ||
 		a.Report != nil && (!a.tellable() || strings.HasPrefix(strings.ToLower(strings.TrimSpace(a.Report.Text)), nothingNeeded)) {
-		return nil, nil
-	}
-	n, err := a.tree.commits(ctx, a.ownStart)
-	if err != nil || n > 0 {
-		return nil, err
+		return nil
 	}
 	if a.Report == nil {
-		return &fault{reason: dag.ReasonReported, detail: "ended without a report and without a commit"}, nil
+		return &fault{reason: dag.ReasonReported, detail: "ended without a report and without a commit"}
 	}
 	return &fault{
 		detail: "reported done without a commit",
 		tell:   prompt.NoCommit(),
-	}, nil
+	}
 }
 
 // commit makes the commit that the agent did not make.

@@ -61,7 +61,7 @@ func (a *attempt) sharedChanges(ctx context.Context) (*fault, error) {
 	for _, c := range others {
 		if line := c.String(); !w.told[line] {
 			w.told[line] = true
-			a.note("changed while this node was at work, by whom is not known: %s%s", line, undo(c))
+			worktree.Note(ctx, "changed while this node was at work, by whom is not known: %s%s", line, undo(c))
 		}
 	}
 	if len(mine) == 0 {
