@@ -1,7 +1,9 @@
 package control
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,7 +11,37 @@ import (
 	"cmux/agents/run"
 )
 
-// changelog says in Markdown what each node of a run did, in graph order.
+// Changelog asks what the nodes of a run did.
+type Changelog struct {
+	Run string `json:"run,omitempty"` // its id; empty: the newest
+}
+
+// Changelog says in Markdown what each node of a run did, in graph order.
+func (p *Project) Changelog(ctx context.Context, c Changelog) (string, error) {
+	r, err := p.Latest(ctx)
+	if err != nil {
+		return "", err
+	}
+	if c.Run != "" && c.Run != r.Plan.ID {
+		ids, err := run.List(p.Root)
+		if err != nil {
+			return "", err
+		}
+		if !slices.Contains(ids, c.Run) {
+			return "", &Hint{Err: fmt.Errorf("there is no run %q", c.Run), Try: "cmux agents list"}
+		}
+		if r, err = run.Open(p.Root, c.Run); err != nil {
+			return "", err
+		}
+	}
+	v, err := r.View(ctx, p.Now())
+	if err != nil {
+		return "", err
+	}
+	return changelog(v), nil
+}
+
+// changelog is the text of Changelog.
 func changelog(v *run.View) string {
 	p := &v.Run.Plan
 	var b strings.Builder

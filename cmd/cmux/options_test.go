@@ -79,6 +79,10 @@ func TestWorkOptions(t *testing.T) {
 	flags(t, newResumeCmd, func(o *resumeOptions) resumeOptions {
 		return resumeOptions{Update: o.Update, Yes: o.Yes, Detach: o.Detach}
 	}, map[string]resumeOptions{"": {}, "--update --yes --detach": {Update: true, Yes: true, Detach: true}})
+	flags(t, newUpdateCmd, func(o *resumeOptions) resumeOptions {
+		return resumeOptions{Update: o.Update, Yes: o.Yes, Detach: o.Detach}
+	}, map[string]resumeOptions{"": {Update: true}, "-y --detach": {Update: true, Yes: true, Detach: true}})
+	flags(t, newChangelogCmd, func(o *changelogOptions) control.Changelog { return o.Changelog }, map[string]control.Changelog{"": {}, "a-run": {Run: "a-run"}})
 	flags(t, newSharedCmd, func(o *sharedOptions) sharedOptions {
 		return sharedOptions{Restore: o.Restore, Accept: o.Accept, JSON: o.JSON, From: o.From}
 	}, map[string]sharedOptions{"--json": {JSON: true}, "--accept": {Accept: true}, "--restore --from f": {Restore: true, From: "f"}})

@@ -41,6 +41,25 @@ and asked about.`,
 	return cmd
 }
 
+// newUpdateCmd is resume with --update under the name that people look for.
+func newUpdateCmd(d *Deps, runF func(context.Context, *resumeOptions) error) *cobra.Command {
+	o := &resumeOptions{IO: &d.IO, Project: d.project, launch: d.launch, Update: true}
+	cmd := &cobra.Command{
+		Use:   "update",
+		Short: "Take the edited configuration into a run, and go on with it",
+		Long: `Freeze the edited configuration of the newest run anew and go on with the run:
+done nodes stay, all others take their new definition at their next attempt, new
+ones join, removed ones go. What changes is shown and asked about. A run that a
+runner carries is stopped first: cmux agents stop.`,
+		Example: "  cmux agents update --yes",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runResume)(cmd.Context(), o) },
+	}
+	cmd.Flags().BoolVar(&o.Detach, "detach", false, "do not attach to the session (the default without a terminal)")
+	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask about what changes")
+	return cmd
+}
+
 func runResume(ctx context.Context, o *resumeOptions) error {
 	p, err := o.Project(ctx)
 	if err != nil {
