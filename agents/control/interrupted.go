@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"cmux/agents/run"
 	"cmux/agents/runner"
@@ -22,13 +21,14 @@ var ErrNothing = Tag(errors.New("interrupted: nothing was started"), ErrInterrup
 // ending what it began. Nobody has seen this run start, so none is left at work
 // unseen. A run that was there before and was not gone on with stays as it was.
 // tell is told what is waited for.
-func Undo(ctx context.Context, r *run.Run, how string, now func() time.Time, tell func(string)) error {
+func (p *Project) Undo(ctx context.Context, l Launch, tell func(string)) error {
 	ctx = context.WithoutCancel(ctx)
+	r, now := l.Run, p.Now
 	v, err := r.View(ctx, now())
 	if err != nil {
 		return interrupted(r, "was made", err)
 	}
-	if v.Holder == nil && how == runner.HowResume {
+	if v.Holder == nil && l.Resumed {
 		return &Hint{Err: ErrNothing, Try: "cmux agents resume"}
 	}
 	if v.Holder != nil {
@@ -58,10 +58,10 @@ func interrupted(r *run.Run, what string, err error) error {
 	return Tag(text, ErrInterrupted)
 }
 
-// CameOut is what a run came to whose runner has left in this state; nil: it is
+// cameOut is what a run came to whose runner has left in this state; nil: it is
 // done. An ErrUnfinished has been told by the table. brokenOff says that the
 // runner was told to leave.
-func CameOut(v *run.View, state dag.RunState, brokenOff bool) error {
+func cameOut(v *run.View, state dag.RunState, brokenOff bool) error {
 	switch {
 	case state == dag.RunDone:
 		return nil

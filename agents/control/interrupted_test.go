@@ -6,19 +6,18 @@ import (
 	"testing"
 
 	"cmux/agents/run/runtest"
-	"cmux/agents/runner"
 	"cmux/dag"
 )
 
 func TestUndo(t *testing.T) {
 	s := begun(t, chain)
 	never := func(line string) { t.Errorf("told %q", line) }
-	err := Undo(t.Context(), s.run, runner.HowResume, s.Now, never)
+	err := s.Undo(t.Context(), Launch{Run: s.run, Resumed: true}, never)
 	refused(t, err, "interrupted: nothing was started", "cmux agents resume")
 	if !errors.Is(err, ErrInterrupted) {
 		t.Errorf("%v is no interrupt", err)
 	}
-	err = Undo(t.Context(), s.run, runner.HowStart, s.Now, never)
+	err = s.Undo(t.Context(), Launch{Run: s.run}, never)
 	refused(t, err, "interrupted: run "+s.run.Plan.ID+" was made and is stopped", "cmux agents resume, or cmux agents start --new")
 	if v, err := s.View(t.Context()); err != nil || v.RunState != dag.RunStopped {
 		t.Errorf("%+v, %v", v, err)
@@ -39,14 +38,14 @@ func TestCameOut(t *testing.T) {
 		{dag.RunStopped, false, "the run is stopped", "cmux agents resume"},
 		{dag.RunStopped, true, "web, slow, flaky did not end within 30s of being told to", "cmux agents stop"},
 	} {
-		err := CameOut(v, c.state, c.brokenOff)
+		err := cameOut(v, c.state, c.brokenOff)
 		refused(t, err, c.text, c.try)
 		if c.brokenOff && err != nil && !errors.Is(err, ErrInterrupted) {
 			t.Errorf("%v is no interrupt", err)
 		}
 	}
 	over := runtest.View(t, "session: s\nagents: [{name: a, agent: command, task: 'true'}]")
-	if err := CameOut(over, dag.RunStopped, true); !errors.Is(err, ErrInterrupted) || !strings.Contains(err.Error(), "interrupted") {
+	if err := cameOut(over, dag.RunStopped, true); !errors.Is(err, ErrInterrupted) || !strings.Contains(err.Error(), "interrupted") {
 		t.Error(err)
 	}
 }

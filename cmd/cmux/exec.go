@@ -68,7 +68,7 @@ func newRunCmd(d *Deps) *cobra.Command {
 				return err
 			}
 			defer logFile.Close()
-			logger := newLogger(logFile)
+			logger := control.RunnerLogger(logFile)
 			hide := d.watching(d.Now, false).start(cmd.Context(), r)
 			state, err := runner.Run(cmd.Context(), runner.Options{Run: r, How: how, Kinds: d.Kinds, Server: runner.Server(r), Pane: os.Getenv("TMUX_PANE"), Launch: launch, Log: logger})
 			hide()

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"cmux/agents/control"
-	"cmux/agents/run"
 	"cmux/dag"
 )
 
@@ -138,14 +136,10 @@ func narrate(w io.Writer) *narrator {
 	return n
 }
 
-// tell is a runner.Teller.
-func (n *narrator) tell(h *run.History, rec *run.Record) {
-	line := control.Story(h, rec)
-	if line == "" {
-		return
-	}
+// tell shows a line soon.
+func (n *narrator) tell(line string) {
 	n.mu.Lock()
-	n.text = fmt.Appendf(n.text, "%s  %s\n", rec.At.Format("15:04:05"), line)
+	n.text = append(append(n.text, line...), '\n')
 	n.mu.Unlock()
 	select {
 	case n.more <- struct{}{}:

@@ -8,7 +8,6 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/run"
-	"cmux/agents/runner"
 )
 
 type resumeOptions struct {
@@ -77,7 +76,7 @@ func runResume(ctx context.Context, o *resumeOptions) error {
 	if err := p.Resume(v); err != nil {
 		return err
 	}
-	return o.launch(ctx, v.Run, o.Detach, runner.HowResume)
+	return o.launch(ctx, control.Launch{Run: v.Run, Resumed: true}, o.Detach)
 }
 
 // update shows what the configuration on disk would change in a run and, after

@@ -10,13 +10,10 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/charmbracelet/log"
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
 	"cmux/agents/control/say"
-	"cmux/agents/run"
-	"cmux/agents/runner"
 	"cmux/dag"
 )
 
@@ -65,76 +62,84 @@ not wait for them.`,
 }
 
 func runStart(ctx context.Context, o *startOptions) error {
-	r, how, err := o.prepare(ctx)
+	l, err := o.prepare(ctx)
 	switch {
 	case byInterrupt(ctx, err):
 		return control.ErrNothing
-	case err != nil || r == nil:
+	case err != nil || l.Run == nil:
 		return err
 	}
-	return o.launch(ctx, r, o.Detach, how)
+	return o.launch(ctx, l, o.Detach)
 }
 
 // prepare makes the run that start is to start, or takes up the unfinished one.
 // There is none after a dry run. Once the run is there a signal no longer ends
 // it with an error: what then becomes of it is for launch to say.
-func (o *startOptions) prepare(ctx context.Context) (r *run.Run, how string, err error) {
+func (o *startOptions) prepare(ctx context.Context) (l control.Launch, err error) {
 	p, err := o.Project(ctx)
 	if err != nil {
-		return nil, "", err
+		return l, err
 	}
 	if o.Binary, err = os.Executable(); err != nil {
-		return nil, "", fmt.Errorf("the path of this program: %w", err)
+		return l, fmt.Errorf("the path of this program: %w", err)
 	}
 	o.Socket = o.Getenv("CMUX_TMUX_SOCKET")
 	s, err := p.PlanStart(ctx, o.Start)
 	if err != nil {
-		return nil, "", err
+		return l, err
 	}
 	if u := s.Unfinished; u != nil {
 		fmt.Fprintf(o.Err, "Run %s is not finished: going on with it (--new ends it and begins another).\n", u.Plan.ID)
-		r, _, err := s.Create(ctx)
-		return r, runner.HowResume, err
+		l.Resumed = true
+		l.Run, _, err = s.Create(ctx)
+		return l, err
 	}
 	if s.Linked != nil {
 		fmt.Fprintln(o.Err, s.Linked)
 	}
 	if _, err := fmt.Fprint(o.Out, launchTable(s, o.width(), o.colour())); err != nil {
-		return nil, "", err
+		return l, err
 	}
 	if o.Dry {
 		var b strings.Builder
 		if err := s.Draw(&b); err != nil {
-			return nil, "", err
+			return l, err
 		}
 		_, err := fmt.Fprintf(o.Out, "\n%s\n%s", &b, schedule(s))
-		return nil, "", err
+		return l, err
 	}
 	if err := o.confirm(ctx, o.Yes, "Start?"); err != nil {
-		return nil, "", err
+		return l, err
 	}
 	r, aside, err := s.Create(ctx)
+	l.Run = r
 	for _, path := range aside {
 		fmt.Fprintf(o.Err, "Set aside unread: %s\n", path)
 	}
-	return r, runner.HowStart, err
+	return l, err
 }
 
-// launchFunc gives a run its runner: how is a start or a resume.
-type launchFunc func(ctx context.Context, r *run.Run, detach bool, how string) error
+// launchFunc gives a run its runner.
+type launchFunc func(ctx context.Context, l control.Launch, detach bool) error
 
-// launch gives a created run its runner.
-func (d *Deps) launch(ctx context.Context, r *run.Run, detach bool, how string) error {
+// launch gives a run its runner, and shows it until the person leaves or, headless,
+// to its end.
+func (d *Deps) launch(ctx context.Context, l control.Launch, detach bool) error {
+	r := l.Run
+	p := &control.Project{Caller: d.caller(), Root: r.Plan.Root}
+	undo := func() error {
+		return p.Undo(ctx, l, func(line string) { fmt.Fprintln(d.Err, line) })
+	}
 	if r.Plan.Headless {
-		err := d.headless(ctx, r, how)
+		err := d.headless(ctx, p, l)
 		if byInterrupt(ctx, err) {
-			err = d.undo(ctx, r, how)
+			err = undo()
 		}
 		return err
 	}
-	_, err := runner.StartInTmux(ctx, r, how)
+	err := p.Launch(ctx, l)
 	if ctx.Err() != nil {
-		return d.undo(ctx, r, how)
+		return undo()
 	}
 	if err != nil {
 		return err
@@ -143,7 +148,7 @@ func (d *Deps) launch(ctx context.Context, r *run.Run, detach bool, how string) 
 	if detach || !d.interactive() {
 		return nil
 	}
-	err = d.show(ctx, &control.Project{Caller: d.caller(), Root: r.Plan.Root}, control.Session(r))
+	err = d.show(ctx, p, control.Session(r))
 	if byInterrupt(ctx, err) {
 		err = control.StillRunning(r, nil)
 	}
@@ -152,42 +157,27 @@ func (d *Deps) launch(ctx context.Context, r *run.Run, detach bool, how string) 
 
 // headless carries a run in this process to its end. A reader of its output
 // who goes away ends it as a signal does: nobody sees the agents any more.
-func (d *Deps) headless(ctx context.Context, r *run.Run, how string) error {
+func (d *Deps) headless(ctx context.Context, p *control.Project, l control.Launch) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer catchPipe()()
 	stdout, stderr := whileRead{d.Out, cancel}, whileRead{d.Err, cancel}
-	logFile, err := control.RunnerLog(r)
-	if err != nil {
-		return err
-	}
-	defer logFile.Close()
-	fmt.Fprintf(d.Err, "Run %s, headless.\n", r.Plan.ID)
-	live := newPrefixed(stdout, r.Plan.Graph)
+	fmt.Fprintf(d.Err, "Run %s, headless.\n", l.Run.Plan.ID)
+	live := newPrefixed(stdout, l.Run.Plan.Graph)
 	told := narrate(stderr)
-	state, err := runner.Run(ctx, runner.Options{Run: r, How: how, Kinds: d.Kinds, Live: live, Tell: told.tell, Log: newLogger(logFile)})
+	v, err := p.Carry(ctx, control.Carry{Launch: l, Live: live, Tell: told.tell})
 	live.flush()
 	told.close()
-	if err != nil {
-		return err
-	}
-	v, err := r.View(context.WithoutCancel(ctx), d.Now())
-	if err != nil {
+	if v == nil {
 		return err
 	}
 	if _, err := fmt.Fprint(d.Out, "\n"+renderStatus(v, d.Now(), d.look())); err != nil && ctx.Err() == nil {
 		return err
 	}
-	err = control.CameOut(v, state, ctx.Err() != nil)
 	if errors.Is(err, control.ErrUnfinished) {
 		err = silent{err} // the table says it
 	}
 	return err
-}
-
-// undo ends what an interrupted start began.
-func (d *Deps) undo(ctx context.Context, r *run.Run, how string) error {
-	return control.Undo(ctx, r, how, d.Now, func(line string) { fmt.Fprintln(d.Err, line) })
 }
 
 // catchPipe keeps a closed pipe from killing this process before it has ended
@@ -211,10 +201,6 @@ func (w whileRead) Write(b []byte) (int, error) {
 		w.gone()
 	}
 	return n, err
-}
-
-func newLogger(w io.Writer) *log.Logger {
-	return log.NewWithOptions(w, log.Options{ReportTimestamp: true, TimeFormat: "2006-01-02 15:04:05.000", Level: log.DebugLevel})
 }
 
 var launchColumns = []column{

@@ -1,0 +1,67 @@
+package control
+
+import (
+	"context"
+	"io"
+
+	"github.com/charmbracelet/log"
+
+	"cmux/agents/run"
+	"cmux/agents/runner"
+)
+
+// Launch gives a run that was made, or is gone on with, its runner.
+type Launch struct {
+	Run     *run.Run
+	Resumed bool // it was there before
+}
+
+func (l Launch) how() string {
+	if l.Resumed {
+		return runner.HowResume
+	}
+	return runner.HowStart
+}
+
+// Launch starts the runner in tmux, where it goes on by itself.
+func (p *Project) Launch(ctx context.Context, l Launch) error {
+	_, err := runner.StartInTmux(ctx, l.Run, l.how())
+	return err
+}
+
+// Carry is a Launch without tmux: the runner is this process, to the run's end.
+type Carry struct {
+	Launch
+	Live io.Writer    // the nodes' output; one with a method For(node) io.Writer is asked for each
+	Tell func(string) // is told what happens, a line each; must not wait for anything
+}
+
+// Carry returns the run as it stood when its runner left, and what it came to:
+// nil when it is done, ErrUnfinished when a node is not. Without a view it could
+// not be carried. When ctx ends it ends its agents and leaves.
+func (p *Project) Carry(ctx context.Context, c Carry) (*run.View, error) {
+	logFile, err := RunnerLog(c.Run)
+	if err != nil {
+		return nil, err
+	}
+	defer logFile.Close()
+	tell := func(h *run.History, rec *run.Record) {
+		if line := Story(h, rec); line != "" {
+			c.Tell(rec.At.Format("15:04:05") + "  " + line)
+		}
+	}
+	state, err := runner.Run(ctx, runner.Options{Run: c.Run, How: c.how(), Kinds: p.Kinds, Live: c.Live, Tell: tell, Log: RunnerLogger(logFile)})
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.Run.View(context.WithoutCancel(ctx), p.Now())
+	if err != nil {
+		return nil, err
+	}
+	return v, cameOut(v, state, ctx.Err() != nil)
+}
+
+// RunnerLogger writes what a runner has to say into its log.
+func RunnerLogger(w io.Writer) *log.Logger {
+	return log.NewWithOptions(w, log.Options{ReportTimestamp: true, TimeFormat: "2006-01-02 15:04:05.000", Level: log.DebugLevel})
+}
