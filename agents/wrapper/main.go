@@ -147,13 +147,33 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	return o.commit(write, r, book, &end, began)
 }
 
+const (
+	// handover bounds the wait for a wrapper that has recorded the end of the
+	// attempt before this one and is about to go.
+	handover     = 2 * time.Second
+	handoverTick = 10 * time.Millisecond
+)
+
 // lock is the proof that the attempt lives.
 func (o Options) lock(ctx context.Context, r *run.Run) (lock *signals.Lock, err error) {
-	err = patiently(ctx, o, func() (err error) {
-		lock, err = signals.TryLock(r.NodeLock(o.Node))
-		return err
-	})
-	return lock, err
+	began := time.Now()
+	for {
+		err = patiently(ctx, o, func() (err error) {
+			lock, err = signals.TryLock(r.NodeLock(o.Node))
+			return err
+		})
+		var held *signals.HeldError
+		if !errors.As(err, &held) || time.Since(began) > handover {
+			return lock, err
+		}
+		t := time.NewTimer(handoverTick)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return nil, errors.Join(context.Cause(ctx), err)
+		}
+	}
 }
 
 func (o Options) listen(ctx context.Context, r *run.Run, book *run.Book) (srv *server, err error) {

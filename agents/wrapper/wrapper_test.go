@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"cmux/agents/attempt"
 	"cmux/agents/proc"
@@ -57,6 +58,21 @@ func TestLockHeldByAnother(t *testing.T) {
 	_, out, wait := f.start()
 	if code := wait(); code != wrapper.ExitElsewhere || f.Log() != "" || !strings.Contains(out.String(), fmt.Sprint(os.Getpid())) {
 		t.Errorf("exit %d\n%s", code, out)
+	}
+}
+
+// The wrapper of the attempt before has recorded its end and is about to go:
+// the next attempt, which is started at once, waits for it.
+func TestLockHandedOver(t *testing.T) {
+	f := newFixture(t, dag.Node{Task: "echo ran"})
+	lock, err := signals.TryLock(f.Run.NodeLock("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, out, wait := f.start()
+	time.AfterFunc(300*time.Millisecond, func() { lock.Unlock() })
+	if code := wait(); code != 0 || !strings.Contains(f.Log(), "ran") {
+		t.Errorf("exit %d\n%s\n%s", code, out, f.Log())
 	}
 }
 
