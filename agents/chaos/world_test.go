@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -195,7 +196,26 @@ func (w *world) processes() []process {
 		}
 		found = append(found, p)
 	}
+	// A copy of its parent is yet to become the program that it was started as:
+	// killed then, that program is, by which cmux would do its work.
+	for i := range found {
+		p := &found[i]
+		if slices.ContainsFunc(found, func(q process) bool { return q.PID == parentOf(p.PID) && q.args == p.args }) {
+			p.what = "other"
+		}
+	}
 	return found
+}
+
+// parentOf is the parent of a process; 0: it has gone.
+func parentOf(pid int) int {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(f) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(string(f[1]))
+	return parent
 }
 
 // kill kills processes at once, owners before what they own.
