@@ -249,11 +249,12 @@ func failure(e *stdio.Error, now time.Time) news.Event {
 	var api struct { // Gemini CLI hands on what the API answered
 		Error struct {
 			Code    int    `json:"code"`
+			Status  string `json:"status"`
 			Message string `json:"message"`
 		} `json:"error"`
 	}
 	if stdio.Lenient([]byte(text), &api); api.Error.Message != "" {
-		text = fmt.Sprintf("API error %d: %s", api.Error.Code, api.Error.Message)
+		text = fmt.Sprintf("API error %d: ", api.Error.Code) + strings.TrimSpace(api.Error.Status+" "+api.Error.Message)
 	}
 	var data struct {
 		Details string `json:"details"`

@@ -86,7 +86,7 @@ func (a *instance) paste(ctx context.Context, text string) error {
 // pasteOnce is paste; it reports false when the text was cleared away before it
 // was sent, as by a person's Escape. An own draft is sent as it is.
 func (a *instance) pasteOnce(ctx context.Context, p *pane, file, text string, arrived <-chan struct{}, own func(draft string) bool) (taken bool, err error) {
-	s, err := a.awaitLeave(ctx, p, own)
+	s, err := a.awaitLeave(ctx, p, arrived, own)
 	if err != nil || isClosed(arrived) {
 		return err == nil, err
 	}
@@ -105,7 +105,7 @@ func (a *instance) pasteOnce(ctx context.Context, p *pane, file, text string, ar
 	for pressed, empty := 0, 0; empty < maxEmpty; {
 		// Enter would answer a dialog that has opened meanwhile, or send what a
 		// person has begun to type.
-		s, err := a.awaitLeave(ctx, p, func(draft string) bool { return ours(draft, text) })
+		s, err := a.awaitLeave(ctx, p, arrived, func(draft string) bool { return ours(draft, text) })
 		if err != nil || isClosed(arrived) {
 			return true, err
 		}
@@ -168,8 +168,9 @@ func letters(text string) string {
 
 // awaitLeave waits until the conversation lets a key be pressed, and returns the
 // screen as it was directly before. Asking takes a while, in which a person or a
-// dialog may have come: the last look decides whether the leave still holds.
-func (a *instance) awaitLeave(ctx context.Context, p *pane, own func(draft string) bool) (screen, error) {
+// dialog may have come: the last look decides whether the leave still holds. It
+// returns once arrived is closed, too: there is nothing left to press.
+func (a *instance) awaitLeave(ctx context.Context, p *pane, arrived <-chan struct{}, own func(draft string) bool) (screen, error) {
 	var leave news.Screen // what may be typed into; nil: nothing
 	for {
 		s, reachable, err := p.look(ctx)
@@ -188,7 +189,7 @@ func (a *instance) awaitLeave(ctx context.Context, p *pane, own func(draft strin
 			leave = shows
 			continue
 		}
-		if err := a.wait(ctx, lookAgain, nil); err != nil {
+		if err := a.wait(ctx, lookAgain, arrived); err != nil || isClosed(arrived) {
 			return s, err
 		}
 	}

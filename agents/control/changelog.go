@@ -18,27 +18,30 @@ type Changelog struct {
 
 // Changelog says in Markdown what each node of a run did, in graph order.
 func (p *Project) Changelog(ctx context.Context, c Changelog) (string, error) {
-	r, err := p.Latest(ctx)
+	r, err := p.named(ctx, c.Run)
 	if err != nil {
 		return "", err
-	}
-	if c.Run != "" && c.Run != r.Plan.ID {
-		ids, err := run.List(p.Root)
-		if err != nil {
-			return "", err
-		}
-		if !slices.Contains(ids, c.Run) {
-			return "", &Hint{Err: fmt.Errorf("there is no run %q", c.Run), Try: "cmux agents list"}
-		}
-		if r, err = run.Open(p.Root, c.Run); err != nil {
-			return "", err
-		}
 	}
 	v, err := r.View(ctx, p.Now())
 	if err != nil {
 		return "", err
 	}
 	return changelog(v), nil
+}
+
+// named is the run with an id, or the newest where that is empty.
+func (p *Project) named(ctx context.Context, id string) (*run.Run, error) {
+	if id == "" {
+		return p.Latest(ctx)
+	}
+	ids, err := run.List(p.Root)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(ids, id) {
+		return nil, &Hint{Err: fmt.Errorf("there is no run %q", id), Try: "cmux agents list"}
+	}
+	return run.Open(p.Root, id)
 }
 
 // changelog is the text of Changelog.

@@ -203,7 +203,7 @@ func (p *player) press() {
 		return
 	}
 	p.typed = true
-	if !screens[p.screen].safe || p.s.Taken || p.s.GivenUp || p.s.Ended {
+	if !screens[p.screen].safe || p.s.Taken || p.s.GivenUp || p.s.Ended || p.s.Question != nil && !p.s.Question.InPane || p.s.questionOpen() {
 		p.wrong("it types into %T: %+v", screens[p.screen].shows, p.s)
 	}
 }
@@ -395,7 +395,7 @@ func (p *player) helpful() {
 		case p.s.typing() && !p.s.GivenUp && !p.s.Ended && !p.typed:
 			p.screen = 0
 			let := p.let
-			if p.did(screens[0].shows); p.let == let {
+			if p.did(screens[0].shows); p.let == let && !p.s.GivenUp { // given up for a question
 				p.wrong("nothing may be typed into an empty prompt: %+v", p.s)
 			}
 		case p.under != nil:

@@ -38,7 +38,11 @@ func (s *State) typing() bool {
 // asked before each key of a delivery.
 func (m *move) sees(s news.Screen) {
 	switch {
-	case !m.typing() || m.GivenUp || m.Ended:
+	case m.typing() && m.GivenUp:
+		m.do(GiveUp{}) // it may have been said before anybody could hear it
+	case !m.typing() || m.Ended:
+	case m.Question != nil && !m.Question.InPane || m.questionOpen():
+		m.giveUp() // what is said now would answer it; one of the pane alone is on the screen
 	case hinders(s) == "":
 		if m.Phase == Hindered {
 			m.enter(Handing)

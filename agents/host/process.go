@@ -65,17 +65,24 @@ func (l *child) Say(ctx context.Context, m attempt.Message) (attempt.Reply, erro
 	select {
 	case l.inbox <- m.WithReply(func(r attempt.Reply) error { answer <- r; return nil }):
 	case <-l.ctx.Done():
-		return attempt.Reply{}, attempt.ErrInterrupted
+		return attempt.Reply{}, ErrGone
 	case <-ctx.Done():
 		return attempt.Reply{}, ctx.Err()
 	}
+	var r attempt.Reply
 	select {
-	case r := <-answer:
-		if r.Error != "" {
-			return r, errors.New(r.Error)
+	case r = <-answer:
+	case <-l.ctx.Done():
+		select {
+		case r = <-answer: // its last word
+		default:
+			return r, ErrGone
 		}
-		return r, nil
-	case <-l.ctx.Done(): // it ended before it came to this
-		return attempt.Reply{}, nil
+	case <-ctx.Done():
+		return r, ctx.Err()
 	}
+	if r.Error != "" {
+		return r, errors.New(r.Error)
+	}
+	return r, nil
 }

@@ -50,8 +50,8 @@ func (w *wrappers) expect(node string, n int) {
 	w.launched[node] = launched{n, time.Now()}
 }
 
-// Dial connects to an attempt of r that has a process of its own, for those who
-// have no Host.
+// Dial connects to an attempt of r that has a process of its own on this
+// machine, for those who have no Host and for a question of its own.
 func Dial(ctx context.Context, r *run.Run, ref Ref) (Link, error) {
 	c, err := wrapper.Dial(ctx, r, ref.Node, ref.N)
 	if err != nil {

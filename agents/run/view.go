@@ -61,8 +61,10 @@ func (v *View) state(h *History) dag.RunState {
 	state := v.State.Run()
 	over := state == dag.RunDone || state == dag.RunFailed
 	switch {
-	case over && h.Final != "", v.Holder == nil && state == dag.RunStopped:
+	case over && h.Final != "":
 		return state
+	case v.Holder == nil && (state == dag.RunStopped || h.Stopped):
+		return dag.RunStopped
 	case v.Holder == nil:
 		return dag.RunNoRunner
 	case over:

@@ -85,6 +85,8 @@ func TestViewOfAnEndThatNobodyRecorded(t *testing.T) {
 	}{
 		{false, recs, dag.RunNoRunner},
 		{true, nil, dag.RunRunning},
+		{false, []Record{{Type: Stopped}}, dag.RunStopped},
+		{false, []Record{{Type: Resumed}}, dag.RunNoRunner},
 		{true, []Record{{Type: RunEnded, How: string(dag.RunDone)}}, dag.RunDone},
 		{false, nil, dag.RunDone},
 	} {

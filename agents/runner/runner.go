@@ -190,13 +190,23 @@ func (r *Runner) openHost(ctx context.Context) (host.Host, error) {
 		Go: r.tasks.Go, Left: r.left, Live: r.liveFor,
 		Ended: func(ref host.Ref, end run.End, err error) { r.ended <- ended{ref, end, err} },
 	}
-	switch {
-	case r.Host != nil:
+	if r.Host != nil {
 		return r.Host(c)
-	case r.Server != nil:
-		return host.NewPanes(ctx, c, r.Server, tmux.PaneID(r.Pane))
 	}
-	return host.NewHeadless(c)
+	// Not returned as they come: what could not be opened would be a Host of no
+	// value.
+	if r.Server != nil {
+		panes, err := host.NewPanes(ctx, c, r.Server, tmux.PaneID(r.Pane))
+		if err != nil {
+			return nil, err
+		}
+		return panes, nil
+	}
+	headless, err := host.NewHeadless(c)
+	if err != nil {
+		return nil, err
+	}
+	return headless, nil
 }
 
 // close lets go of everything, children first.

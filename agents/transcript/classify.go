@@ -35,13 +35,15 @@ func lazy(pattern string) func() *regexp.Regexp {
 }
 
 var (
-	statusRE = lazy(`(?i)(?:api error|error|status(?: code)?|http(?:/[\d.]+)?)["']?[ :=(]+(\d{3})\b`)
-	authRE   = lazy(`(?i)authentication_(?:error|failed)|invalid (?:api|x-api|auth|bearer)[ _-]?(?:key|token)|incorrect api key|api key (?:is )?(?:missing|not found)|oauth (?:token )?(?:has )?(?:expired|revoked|been revoked)|token (?:has )?expired|please run /login|not logged in|run ["'` + "`" + `]?codex login|unauthorized|permission_error|billing_error|credit balance|insufficient_quota|exceeded your current quota|oauth_org_not_allowed|account_on_hold|cloud_credential_error`)
+	statusRE    = lazy(`(?i)(?:api error|error|status(?: code)?|http(?:/[\d.]+)?)["']?[ :=(]+(\d{3})\b`)
+	authRE      = lazy(`(?i)authentication_(?:error|failed)|invalid (?:api|x-api|auth|bearer)[ _-]?(?:key|token)|incorrect api key|api key (?:is )?(?:missing|not found|not valid|invalid|expired)|oauth (?:token )?(?:has )?(?:expired|revoked|been revoked)|token (?:has )?expired|please run /login|not logged in|run ["'` + "`" + `]?codex login|unauthorized|permission_error|billing_error|credit balance|insufficient_quota|exceeded your current quota|oauth_org_not_allowed|account_on_hold|cloud_credential_error`)
+	keyRE       = lazy(`(?i)api key (?:is )?(?:not valid|invalid|expired)`) // Google says so with 400
+	exhaustedRE = lazy(`(?i)\bresource_exhausted\b`)
 	// Limits of one request's size are no limits of the account.
 	sizeRE   = lazy(`(?i)(?:prompt|input|conversation) is too long|context (?:length|window|limit)|maximum context|(?:request|payload|content)(?:[_ ]entity)?(?:[_ ]is)?[_ ]too[_ ]large|request exceeds|token limit of|(?:image|pdf|document) (?:is |was )?too large|image exceeds`)
 	modelRE  = lazy(`(?i)model[_ ]not[_ ]found|issue with the selected model|model .{0,80}(?:does not exist|may not exist)`)
 	outputRE = lazy(`(?i)max_output_tokens|output token maximum`)
-	limitRE  = lazy(`(?i)usage[ _]limit|rate[ _-]?limit|hit your (?:[\w-]+ ){0,5}limit|limit (?:was |has been )?reached|reached (?:your|the) (?:[\w-]+ ){0,5}limit|out of (?:extra )?usage|too many requests|\bresource[_ ]exhausted\b|quota`)
+	limitRE  = lazy(`(?i)usage[ _]limit|rate[ _-]?limit|hit your (?:[\w-]+ ){0,5}limit|limit (?:was |has been )?reached|reached (?:your|the) (?:[\w-]+ ){0,5}limit|out of (?:extra )?usage|too many requests|\bresource[_ ]exhausted\b|exhausted your capacity|quota`)
 	busyRE   = lazy(`(?i)overloaded|server_error|internal server error|bad gateway|service unavailable|gateway time-?out|at capacity|connection (?:error|refused|reset|closed)|unable to connect|fetch failed|stream (?:disconnected|closed|error)|econn(?:reset|refused|aborted)|etimedout|timed? ?out|socket hang up|api_error|timeout_error`)
 )
 
@@ -66,6 +68,9 @@ func Classify(text string, now time.Time) Failure {
 	case sizeRE().MatchString(text):
 		return Failure{Cause: Refused, Sure: true}
 	case status == 429:
+		if exhaustedRE().MatchString(text) {
+			return limit() // Google's, whatever it says of plan and billing
+		}
 		if authRE().MatchString(text) {
 			return Failure{Cause: Auth} // no credit, which waiting does not bring
 		}
@@ -76,6 +81,8 @@ func Classify(text string, now time.Time) Failure {
 		return Failure{Cause: Refused, Sure: true}
 	case status == 408 || status == 409 || status == 425 || status == 529 || status >= 500 && status <= 504:
 		return Failure{Cause: Overloaded}
+	case status == 400 && keyRE().MatchString(text):
+		return Failure{Cause: Auth}
 	case status >= 400 && status < 500:
 		return Failure{Cause: Refused} // a gateway says so, too, of an answer that was no good
 	case modelRE().MatchString(text):
@@ -101,7 +108,7 @@ const (
 
 const (
 	month = `(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*`
-	unit  = `(?:days?|d|hours?|hrs?|hr|h|minutes?|mins?|min|m|seconds?|secs?|sec|s|ms)`
+	unit  = `(?:ms|days?|d|hours?|hrs?|hr|h|minutes?|mins?|min|m|seconds?|secs?|sec|s)`
 )
 
 var (
@@ -111,8 +118,8 @@ var (
 	inSecsRE   = lazy(`(?i)resets?_?in_?seconds["']?\s*[:=]\s*(\d+)`)
 	afterRE    = lazy(`(?i)retry[-_ ]after(-ms|_ms)?["']?\s*[:=]?\s*["']?(\d+(?:\.\d+)?)\s*(` + unit + `\b)?`)
 	dateRE     = lazy(`(?i)retry-after["']?\s*[:=]\s*["']?(\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT)`)
-	inRE       = lazy(`(?i)\b(?:again|resets?|retry|available|wait)(?: in| for)?\s+(?:about |~)?((?:\d+(?:\.\d+)?\s*` + unit + `\b[\s,]*(?:and\s+)?)+)`)
-	partRE     = lazy(`(?i)(\d+(?:\.\d+)?)\s*(` + unit + `)\b`)
+	inRE       = lazy(`(?i)\b(?:again|resets?|retry|available|wait)(?: in| for| after)?\s+(?:about |~)?((?:\d+(?:\.\d+)?\s*` + unit + `(?:\b[\s,]*(?:and\s+)?)?)+)`)
+	partRE     = lazy(`(?i)(\d+(?:\.\d+)?)\s*(` + unit + `)`)
 	clockRE    = lazy(`(?i)\b(?:resets?|again|until|available)(?:\s+(?:at|on|after))*\s+` +
 		`(?:(?P<mon>` + month + `)\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(?P<year>\d{4}))?(?:\s*,)?(?:\s+at)?\s*)?` +
 		`(?P<hour>\d{1,2})?(?::(?P<min>\d{2}))?(?:\s*(?P<half>[ap])\.?m\b\.?)?` +

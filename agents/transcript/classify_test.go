@@ -66,6 +66,10 @@ func TestClassify(t *testing.T) {
 		{"Invalid API key · Fix external API key", transcript.Auth, ""}, {"Credit balance is too low", transcript.Auth, ""}, {"authentication_failed", transcript.Auth, ""}, {"billing_error", transcript.Auth, ""},
 		{"API Error: 403 forbidden", transcript.Auth, ""}, {"status 429: You exceeded your current quota, please check your plan", transcript.Auth, ""},
 		{"OAuth token has expired", transcript.Auth, ""},
+		{"API error 400: INVALID_ARGUMENT API key not valid. Please pass a valid API key.", transcript.Auth, ""},
+		{"API error 400: API key expired. Please renew the API key.", transcript.Auth, ""},
+		{"API error 429: RESOURCE_EXHAUSTED You exceeded your current quota, please check your plan and billing details.", transcript.Limit, ""},
+		{"You have exhausted your capacity on this model. Your quota will reset after 2h36m24s.", transcript.Limit, "2025-12-30T15:56:24Z"},
 
 		{"Prompt is too long", transcript.Refused, ""}, {"API Error: 404 model: opus-9", transcript.Refused, ""}, {"API Error: 400 max_output_tokens limit reached", transcript.Other, ""},
 		{"API Error: 400 invalid_request_error", transcript.Refused, ""}, {"context window limit reached", transcript.Refused, ""}, {"", transcript.Other, ""}, {"no such file", transcript.Other, ""},

@@ -149,8 +149,9 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 
 const (
 	// handover bounds the wait for a wrapper that has recorded the end of the
-	// attempt before this one and is about to go.
-	handover     = 2 * time.Second
+	// attempt before this one and is about to go. Whoever started this one gives
+	// it 10 s to hold its lock.
+	handover     = 8 * time.Second
 	handoverTick = 10 * time.Millisecond
 )
 

@@ -353,11 +353,9 @@ func (l *link) replied(id int, r attempt.Reply) {
 	}
 }
 
-// git runs git in dir, without any settings that a person has.
+// git runs git in dir, as cmux does.
 func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	cmd := worktree.Git(ctx, dir, os.Environ(), args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
