@@ -69,8 +69,9 @@ func runResume(ctx context.Context, o *resumeOptions) error {
 		return err
 	}
 	if o.Update {
-		if err := o.update(ctx, p, v); err != nil {
-			return err
+		changed, err := o.update(ctx, p, v)
+		if err != nil || !changed && control.Over(v) && len(v.Pending) == 0 {
+			return err // there is nothing to go on with
 		}
 	}
 	if err := p.Resume(v); err != nil {
@@ -80,15 +81,15 @@ func runResume(ctx context.Context, o *resumeOptions) error {
 }
 
 // update shows what the configuration on disk would change in a run and, after
-// asking, freezes it.
-func (o *resumeOptions) update(ctx context.Context, p *control.Project, v *run.View) error {
+// asking, freezes it. It reports whether there was anything.
+func (o *resumeOptions) update(ctx context.Context, p *control.Project, v *run.View) (changed bool, err error) {
 	u, err := p.PlanUpdate(v)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if len(u.Changes) == 0 {
 		_, err := fmt.Fprintln(o.Out, "The configuration says what the plan says: nothing to update.")
-		return err
+		return false, err
 	}
 	rows := make([][]string, len(u.Changes))
 	for i, c := range u.Changes {
@@ -96,10 +97,10 @@ func (o *resumeOptions) update(ctx context.Context, p *control.Project, v *run.V
 	}
 	columns := []column{{head: "NODE"}, {head: "CHANGE", give: 1, least: 20}, {head: "THEN"}}
 	if _, err := fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour())); err != nil {
-		return err
+		return false, err
 	}
 	if err := o.confirm(ctx, o.Yes, "Freeze this?"); err != nil {
-		return err
+		return false, err
 	}
-	return u.Freeze(ctx)
+	return true, u.Freeze(ctx)
 }
