@@ -1,11 +1,12 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ const (
 // Request is what a command leaves for the runner: carried out at once by a
 // live one and otherwise at resume.
 type Request struct {
-	ID         string    `json:"id"` // sorts by time
+	ID         string    `json:"id"`
 	Op         Op        `json:"op"`
 	Node       string    `json:"node,omitempty"`
 	Text       string    `json:"text,omitempty"`       // OpAnswer
@@ -97,7 +98,8 @@ func (r *Run) Pending() ([]Request, error) {
 		q.ID = id
 		qs = append(qs, q)
 	}
-	sort.Slice(qs, func(i, j int) bool { return qs[i].ID < qs[j].ID })
+	// Not by id alone, whose time is in milliseconds: a person's last word counts.
+	slices.SortFunc(qs, func(a, b Request) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
 	return qs, errors.Join(errs...)
 }
 
