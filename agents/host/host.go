@@ -98,6 +98,8 @@ type Host interface {
 // Screen is what a Host shows people of its attempts. Nothing is decided by it,
 // and a Host that shows nothing answers that there is nothing.
 type Screen interface {
+	// Shows reports whether anything is shown at all.
+	Shows() bool
 	// Label shows the status of a node.
 	Label(node string, l dag.Label)
 	// Done says that a node is done and need not be shown any longer.
@@ -114,6 +116,7 @@ type Screen interface {
 // Blank is a Screen that shows nothing.
 type Blank struct{}
 
+func (Blank) Shows() bool                                 { return false }
 func (Blank) Label(string, dag.Label)                     {}
 func (Blank) Done(string, dag.Label)                      {}
 func (Blank) Refresh()                                    {}

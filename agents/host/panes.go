@@ -156,6 +156,9 @@ func (p *Panes) Probe(ref Ref, begun, sure bool) (Pulse, func() error, error) {
 	return p.wrappers.Probe(ref, begun, sure)
 }
 
+// Shows says that people look at panes.
+func (p *Panes) Shows() bool { return true }
+
 // Done lets the pane of a node that succeeded be used again when panes run
 // short; others stay readable.
 func (p *Panes) Done(node string, l dag.Label) {

@@ -261,12 +261,30 @@ func copyBinary(in io.Reader, to string) (sum string, err error) {
 	if err != nil {
 		return "", err
 	}
-	h := sha256.New()
-	_, err = io.Copy(io.MultiWriter(out, h), in)
+	sum, err = copySum(out, in)
 	if err = errors.Join(err, out.Close()); err != nil {
 		return "", errors.Join(err, signals.RemoveFile(tmp))
 	}
-	return hex.EncodeToString(h.Sum(nil)), signals.Rename(tmp, filepath.Base(to))
+	return sum, signals.Rename(tmp, filepath.Base(to))
+}
+
+// copySum copies and returns the sha256 of what it wrote, which is worked out
+// beside the copying: each start waits for both.
+func copySum(out io.Writer, in io.Reader) (string, error) {
+	const piece = 1 << 20
+	r, w := io.Pipe()
+	h := sha256.New()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// Only their Read and Write: else each would choose a buffer of its own.
+		_, err := io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{r}, make([]byte, piece))
+		r.CloseWithError(err)
+	}()
+	_, err := io.CopyBuffer(io.MultiWriter(out, w), struct{ io.Reader }{in}, make([]byte, piece))
+	w.CloseWithError(err) // nil: the end
+	<-done
+	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // Open reads the run with the given id.

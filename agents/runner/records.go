@@ -58,9 +58,11 @@ func (r *Runner) catchUp(ctx context.Context) error {
 
 // showLabels brings the borders of panes up to date.
 func (r *Runner) showLabels() {
-	now := time.Now()
-	for i := range r.relabel {
-		r.host.Label(r.g.Nodes[i].Name, r.hist.State.Status(i, now).Label)
+	if r.host.Shows() {
+		now := time.Now()
+		for i := range r.relabel {
+			r.host.Label(r.g.Nodes[i].Name, r.hist.State.Status(i, now).Label)
+		}
 	}
 	clear(r.relabel)
 }
