@@ -3,10 +3,12 @@
 # make test    runs every test
 # make bench   runs the benchmarks and whole runs beside make, ninja and go-task
 # make docs    rewrites the generated pages under docs/
+# make install puts bin/cmux into $(DESTDIR)$(PREFIX)/bin; PREFIX is /usr/local
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  = -s -w -X main.version=$(VERSION)
+PREFIX  ?= /usr/local
 
 # The checkers' own dependencies stay out of cmux's go.mod. Errors may begin
 # with a name, such as Claude Code's (ST1005).
@@ -57,7 +59,8 @@ docs:
 	$(GO) test ./cmd/cmux ./dag ./agents/kinds ./agents/event ./agents/guard -run 'Docs|Reference' -update
 
 install: build
-	install -m 755 bin/cmux $(or $(PREFIX),/usr/local)/bin/cmux
+	install -d '$(DESTDIR)$(PREFIX)/bin'
+	install -m 755 bin/cmux '$(DESTDIR)$(PREFIX)/bin/cmux'
 
 clean:
 	rm -rf bin

@@ -13,7 +13,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -28,9 +27,6 @@ import (
 	_ "cmux/cmd/cmux/quiet"
 	"cmux/dag"
 )
-
-// version is set by the linker.
-var version = "dev"
 
 // Deps is all that commands take from the process they run in. Each takes out of
 // it what it needs, as options of its own.
@@ -142,6 +138,7 @@ and a failure blocks exactly what depends on it.`,
 		Example: `  cmux agents init      # write .cmux-agents.yml
   cmux agents start     # start the graph
   cmux agents status    # see how it stands`,
+		Version:       built().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
@@ -151,17 +148,17 @@ and a failure blocks exactly what depends on it.`,
 			return d.allow(cmd.Context(), cmd, args)
 		},
 	}
+	root.SetVersionTemplate("cmux {{.Version}}\n")
+	root.Flags().BoolP("version", "v", false, "print the version of cmux")
 	root.SetIn(d.In)
 	root.SetOut(d.Out)
 	root.SetErr(d.Err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return control.Usage(cmd.CommandPath()+" --help", "%w", err)
-	})
 	root.AddGroup(&cobra.Group{ID: "main", Title: "Commands:"}, &cobra.Group{ID: "agent", Title: "What agents call:"})
 	root.SetHelpCommandGroupID("main")
 	root.SetCompletionCommandGroupID("main")
 	root.AddCommand(newAgentsCmd(d), newSnapshotsCmd(d), newDoctorCmd(d, nil), newVersionCmd(&d.IO), newDoneCmd(&d.IO), newBlockedCmd(&d.IO), newOutputCmd(&d.IO), newHookCmd(&d.IO), newMCPCmd(&d.IO))
-	checkArgs(root)
+	addHelp(root)
+	ownUsage(root)
 	return root
 }
 
@@ -175,72 +172,6 @@ func newAgentsCmd(d *Deps) *cobra.Command {
 	cmd.AddCommand(newInitCmd(d, nil), newStartCmd(d, nil), newStatusCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil), newDiffCmd(d, nil),
 		newAnswerCmd(d, nil), newApproveCmd(d, nil), newOverrideCmd(d, nil), newReleaseCmd(d, nil), newVerifyCmd(d, nil),
 		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newUpdateCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(&d.IO), newGraphCmd(d, nil), newListCmd(d, nil), newChangelogCmd(d, nil), newExecCmd(d.Kinds), newRunCmd(d))
-	return cmd
-}
-
-// checkArgs makes wrong arguments and unknown subcommands errors of usage.
-func checkArgs(cmd *cobra.Command) {
-	if check := cmd.Args; check != nil {
-		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
-				return control.Usage(cmd.CommandPath()+" --help", "%w", err)
-			}
-			return nil
-		}
-	}
-	if cmd.HasSubCommands() && cmd.RunE == nil {
-		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			try := cmd.CommandPath() + " --help"
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				try = cmd.CommandPath() + " " + near[0]
-			}
-			return control.Usage(try, "unknown command %q for %q", args[0], cmd.CommandPath())
-		}
-		cmd.SuggestionsMinimumDistance = 2
-		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	}
-	for _, sub := range cmd.Commands() {
-		checkArgs(sub)
-	}
-}
-
-func newVersionCmd(s *IO) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:     "version",
-		GroupID: "main",
-		Short:   "Print the version of cmux",
-		Example: "  cmux version --json",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			v := struct {
-				Version  string `json:"version"`
-				Commit   string `json:"commit,omitempty"`
-				Modified bool   `json:"modified,omitempty"`
-				Go       string `json:"go"`
-			}{Version: version}
-			if info, ok := debug.ReadBuildInfo(); ok {
-				v.Go = info.GoVersion
-				for _, set := range info.Settings {
-					switch set.Key {
-					case "vcs.revision":
-						v.Commit = set.Value
-					case "vcs.modified":
-						v.Modified = set.Value == "true"
-					}
-				}
-			}
-			if asJSON {
-				return printJSON(s.Out, v)
-			}
-			_, err := fmt.Fprintf(s.Out, "cmux %s\n", v.Version)
-			return err
-		},
-	}
-	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"cmux/agents/control"
+)
+
+// A wrong command line is an error of usage, in cmux's own words, and names
+// what was most likely meant.
+func TestUsage(t *testing.T) {
+	for _, c := range []struct{ line, text, try string }{
+		{"agents strat", `cmux agents has no command "strat"`, "cmux agents start"},
+		{"agnets strat", `cmux has no command "agnets"`, "cmux agents"},
+		{"agnets start --yes", `cmux has no command "agnets"`, "cmux agents start"},
+		{"status --watch", `cmux has no command "status"`, "cmux agents status"},
+		{"staus", `cmux has no command "staus"`, "cmux agents status"},
+		{"list", `cmux has no command "list"`, "cmux agents list, or cmux snapshots list"},
+		{"snapshots lst", `cmux snapshots has no command "lst"`, "cmux snapshots list"},
+		{"agents snapshots", `cmux agents has no command "snapshots"`, "cmux snapshots"},
+		{"agents restore api", `cmux agents has no command "restore"`, "cmux snapshots restore"},
+		{"completion bsh", `cmux completion has no command "bsh"`, "cmux completion bash"},
+		{"bash", `cmux has no command "bash"`, "cmux --help"},
+		{"exec", `cmux has no command "exec"`, "cmux --help"},
+		{"nonsense", `cmux has no command "nonsense"`, "cmux --help"},
+		{"agents logs", "cmux agents logs needs NAME", "cmux agents logs --help"},
+		{"agents answer", "cmux agents answer needs NAME", "cmux agents answer --help"},
+		{"agents diff a b", `cmux agents diff takes NAME, and "b" is one more`, "cmux agents diff --help"},
+		{"agents stop a b", `cmux agents stop takes NAME, and "b" is one more`, "cmux agents stop --help"},
+		{"agents list x", `cmux agents list takes no argument, and "x" is one`, "cmux agents list --help"},
+		{"completion bash x", `cmux completion bash takes no argument, and "x" is one`, "cmux completion bash --help"},
+		{"agents status --jsn", "cmux agents status has no option --jsn", "--json instead of --jsn"},
+		{"agents status --nonsense=3", "cmux agents status has no option --nonsense", "cmux agents status --help"},
+		{"agents status -vq", "cmux agents status has no option -q", "cmux agents status --help"},
+		{"--nope", "cmux has no option --nope", "cmux --help"},
+		{"agents wait --timeout", "--timeout needs a time, such as 90s, 10m or 1h30m", "cmux agents wait --help"},
+		{"agents wait --timeout soon", `--timeout "soon": want a time, such as 90s, 10m or 1h30m`, "cmux agents wait --help"},
+		{"agents init --force=maybe", `--force "maybe": want true or false, or nothing after it`, "cmux agents init --help"},
+		{"agents init --config", "--config needs a value", "cmux agents init --help"},
+		{"agents status --=x", "--=x is no option", "cmux agents status --help"},
+		{"agents status --json --watch", "--json and --watch exclude each other", "cmux agents status --help"},
+		{"agents merge --abort --continue", "--abort and --continue exclude each other", "cmux agents merge --help"},
+	} {
+		d := &Deps{IO: IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, Dir: t.TempDir()}
+		root := newRoot(d)
+		root.SetArgs(strings.Fields(c.line))
+		err := root.ExecuteContext(context.Background())
+		text, try := control.Explain(err)
+		if text != c.text || try != c.try || exitCode(err) != 2 {
+			t.Errorf("cmux %s: exit code %d\n  got  %s\n       try: %s\n  want %s\n       try: %s", c.line, exitCode(err), text, try, c.text, c.try)
+		}
+	}
+}
