@@ -19,7 +19,8 @@ import (
 const SchemaPath = ".cmux/schema.json"
 
 // Format writes a configuration that parses to a graph equal to g but for the
-// line numbers. What equals a default is left out. A task read from a file is
+// line numbers; what came from a matrix is written node by node. What equals a
+// default is left out. A task read from a file is
 // written as its task_file.
 func Format(g *Graph) []byte {
 	var b bytes.Buffer

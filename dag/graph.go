@@ -109,6 +109,7 @@ type Node struct {
 	Budget         Budget            `json:"budget,omitzero"`
 	Checkout       bool              `json:"checkout,omitempty"` // review: a detached worktree of what it reviews
 	Approve        Approval          `json:"approve,omitempty"`  // gate: code; empty is any
+	Matrix         *Matrix           `json:"matrix,omitempty"`   // that the node comes from; nil: none
 	Line           int               `json:"line,omitempty"`     // where the node stands in the configuration
 }
 

@@ -27,6 +27,7 @@ const (
 	shapeGroup    shape = "keys and values"
 	shapeRetries  shape = "whole number, or keys and values"
 	shapeAgents   shape = "list of agents"
+	shapeMatrix   shape = "keys, each with a list of text"
 )
 
 // key is all there is to say about one key of the configuration. The parser,
@@ -283,6 +284,9 @@ func agentFields(kinds []string) []field[Node] {
 			func(n *Node) *[]string { return &n.OnComplete }),
 		budgetField("What the agent may use, all its attempts in the run together. One that has used more is stopped, its work is saved, and it is `failed (budget)` without another try. `retry` goes on once the budget was raised and taken in with `resume --update`.",
 			func(n *Node) *Budget { return &n.Budget }),
+		{key: key{name: "matrix", example: `matrix: {os: [linux, mac], go: ["1.24", "1.25"]}`, own: "each agent has its own", shape: shapeMatrix, pattern: axisPattern,
+			doc: "Makes one node of each combination of the values, at most 256, less those that `exclude` names, as in `exclude: [{os: mac, go: \"1.24\"}]`. `${{ matrix.KEY }}` stands for the node's value in every value of the agent and in its task file. A node is called `NAME-VALUE-VALUE`, or as `name` says, as in `name: test-${{ matrix.os }}`. `depends_on: [NAME]` means all of its nodes, `depends_on: [\"build-${{ matrix.os }}\"]` the one of another matrix that has the same value."},
+			read: func(*parser, *Node, *yaml.Node) {}, same: func(a, b *Node) bool { return true }, set: func(dst, src *Node) {}},
 		flagField(key{name: "checkout", def: "false", example: "checkout: true",
 			doc: "Gives a review a worktree with what it reviews. `verify` does so too."},
 			func(n *Node) *bool { return &n.Checkout }),
@@ -395,42 +399,55 @@ func (p *parser) readAgents(g *Graph, n *yaml.Node) {
 		p.fault(n, `write "- name: NAME" for each`, "agents lists no agent")
 		return
 	}
-	base := newNode()
-	g.Nodes = make([]Node, len(v.Content))
-	p.sources = make([]source, len(v.Content))
-	for i, item := range v.Content {
-		node := &g.Nodes[i]
-		*node = p.defaults
-		node.Env = maps.Clone(node.Env)
-		node.Line = item.Line
-		entries := p.entries(item, "an agent")
-		p.sources[i] = source{item, slices.DeleteFunc(entries, func(e entry) bool {
-			f, ok := p.agentKey.byName[e.name]
-			if !ok {
-				p.fault(e.key, p.suggest.near(e.name, p.agentKey.names), "unknown key %q", e.name)
-				return true
-			}
-			if !isNull(e.val) {
-				f.read(p, node, e.val)
-			}
-			return isNull(e.val)
-		})}
-		for _, name := range noEffect(node.Role) {
-			if p.sources[i].has(name) {
-				p.warn(p.sources[i].where(name), "remove it", "%s has no effect on a %s", name, node.Role)
-			}
-			p.agentKey.byName[name].set(node, &base)
+	g.Nodes = slices.Grow(g.Nodes, len(v.Content))
+	p.sources = slices.Grow(p.sources, len(v.Content))
+	for _, item := range v.Content {
+		for _, src := range p.expand(item, p.entries(item, "an agent")) {
+			p.readAgent(g, src)
 		}
-		if node.Role != RoleGate {
-			// No warning, as where a key has no effect: whoever asks for a code must
-			// not believe that one is asked for.
-			if p.sources[i].has("approve") {
-				p.fault(p.sources[i].where("approve"), "remove it, or put a gate before the agent", "approve is for a gate, and this is a %s", node.Role)
-			}
-			node.Approve = ""
-		}
-		p.checkCommand(node, p.sources[i])
 	}
+}
+
+// readAgent adds the node that src describes.
+func (p *parser) readAgent(g *Graph, src source) {
+	node := p.defaults
+	node.Env = maps.Clone(node.Env)
+	node.Line = src.at.Line
+	if src.combination != nil {
+		node.Matrix = &Matrix{Name: src.combination.group}
+	}
+	src.entries = slices.DeleteFunc(src.entries, func(e entry) bool {
+		f, ok := p.agentKey.byName[e.name]
+		if !ok {
+			p.fault(e.key, p.suggest.near(e.name, p.agentKey.names), "unknown key %q", e.name)
+			return true
+		}
+		if !isNull(e.val) {
+			f.read(p, &node, e.val)
+		}
+		return isNull(e.val)
+	})
+	if src.combination != nil && !src.combination.ruled && node.Name != "" {
+		node.Name = src.combination.name(node.Name)
+	}
+	base := newNode()
+	for _, name := range noEffect(node.Role) {
+		if src.has(name) {
+			p.warn(src.where(name), "remove it", "%s has no effect on a %s", name, node.Role)
+		}
+		p.agentKey.byName[name].set(&node, &base)
+	}
+	if node.Role != RoleGate {
+		// No warning, as where a key has no effect: whoever asks for a code must
+		// not believe that one is asked for.
+		if src.has("approve") {
+			p.fault(src.where("approve"), "remove it, or put a gate before the agent", "approve is for a gate, and this is a %s", node.Role)
+		}
+		node.Approve = ""
+	}
+	p.checkCommand(&node, src)
+	g.Nodes = append(g.Nodes, node)
+	p.sources = append(p.sources, src)
 }
 
 // checkCommand looks whether the node has a command of its program, and may.

@@ -113,12 +113,14 @@ type parser struct {
 	defaults Node
 	sources  []source // of each node of the graph
 	suggest  suggester
+	cloned   int // bytes of text that matrices have made so far
 }
 
 // source is where a node comes from, for faults found after it was read.
 type source struct {
-	at      *yaml.Node
-	entries []entry
+	at          *yaml.Node
+	entries     []entry
+	combination *combination // of a node of a matrix
 }
 
 // where is the value of the named key, or where the node itself stands.

@@ -20,7 +20,7 @@ func Schema() []byte {
 			shared = append(shared, k)
 		}
 	}
-	root["$defs"] = dict{"agent": agentSchema(), "defaults": object(shared)}
+	root["$defs"] = dict{"agent": agentSchema(), "defaults": object(shared), "ofMatrix": dict{"type": "string", "pattern": `\$\{\{`}}
 	b, err := json.MarshalIndent(root, "", "  ") // maps are written in order of their keys
 	if err != nil {
 		panic(err) // strings, numbers and maps of them can be written
@@ -64,6 +64,12 @@ func object(keys []key) dict {
 
 func agentSchema() dict {
 	s := object(agentKeys())
+	properties := s["properties"].(dict)
+	for _, k := range agentKeys() {
+		if k.shape != shapeMatrix { // which gives the values
+			properties[k.name] = dict{"anyOf": []any{properties[k.name], dict{"$ref": "#/$defs/ofMatrix"}}}
+		}
+	}
 	written := dict{"not": dict{"type": "null"}}
 	s["not"] = dict{"required": []string{"task", "task_file"}, "properties": dict{"task": written, "task_file": written}}
 	return s
@@ -114,6 +120,11 @@ func (k key) valueSchema() dict {
 	case shapeCounts:
 		return dict{"type": "object", "propertyNames": dict{"pattern": k.pattern, "maxLength": maxName},
 			"additionalProperties": dict{"type": "integer", "minimum": k.least}}
+	case shapeMatrix:
+		value := dict{"type": []string{"string", "number"}}
+		return dict{"type": "object", "propertyNames": dict{"pattern": k.pattern}, "minProperties": 1,
+			"properties":           dict{matrixExclude: dict{"type": []string{"array", "null"}, "items": dict{"type": "object", "additionalProperties": value, "minProperties": 1}}},
+			"additionalProperties": list(value)}
 	case shapeRetries:
 		return dict{"anyOf": []any{dict{"type": "integer", "minimum": k.least}, object(k.sub)}}
 	case shapeAgents:
@@ -199,6 +210,7 @@ const referenceTail = `
 - dependencies that do not exist, on the agent itself, or in a circle;
 - ` + "`approve`" + ` on what is no gate (under ` + "`defaults`" + ` it is taken for the gates alone);
 - a build or review without a task, a merge without dependencies, a pool that is not defined;
+- a matrix with an unknown key, without a value, or of more than 256 nodes, and two of its nodes with one name;
 - paths and globs that are absolute or leave the project.
 
 A key that has no effect for an agent's role and a dependency named twice are only warned about.

@@ -197,7 +197,7 @@ func (p *parser) validate(g *Graph) {
 		}
 	}
 	p.branches(g)
-	p.dependencies(g, index)
+	p.dependencies(g, index, p.grouped(g, index))
 }
 
 func called(n *Node) string {
@@ -222,7 +222,9 @@ func (p *parser) names(g *Graph) map[string]int {
 		lower := strings.ToLower(name)
 		if first, ok := folded[lower]; ok {
 			hint := fmt.Sprintf("first on line %d", p.sources[first].where("name").Line)
-			if g.Nodes[first].Name != name {
+			if c := p.sources[i].combination; c != nil && p.sources[first].at == p.sources[i].at {
+				hint = fmt.Sprintf("each node of a matrix needs a name of its own: write ${{ matrix.%s }} in it", c.axes[0])
+			} else if g.Nodes[first].Name != name {
 				hint += "; names are compared without regard to case"
 			}
 			p.fault(p.sources[i].where("name"), hint, "two agents are named %q", name)
@@ -235,6 +237,18 @@ func (p *parser) names(g *Graph) map[string]int {
 
 // task reads the task file and reports a missing task.
 func (p *parser) task(n *Node, src source) {
+	p.taskText(n, src)
+	if at := src.where("task"); src.combination == nil {
+		if n.TaskFile != "" {
+			at = src.where("task_file")
+		}
+		p.noMatrix(at, n.Task)
+	} else if n.TaskFile != "" {
+		n.Task = p.inMatrix(src.where("task_file"), n.Task, src.combination, false)
+	}
+}
+
+func (p *parser) taskText(n *Node, src source) {
 	switch {
 	case src.has("task") && src.has("task_file"):
 		p.fault(src.where("task_file"), "remove one of them", "%s has both task and task_file", called(n))
@@ -319,7 +333,8 @@ func (p *parser) branches(g *Graph) {
 }
 
 // dependencies reports missing ones, those of a node on itself, and cycles.
-func (p *parser) dependencies(g *Graph, index map[string]int) {
+// Names of matrices are suggested as well.
+func (p *parser) dependencies(g *Graph, index map[string]int, groups []string) {
 	deps := make([][]int, len(g.Nodes))
 	dependents := make([][]int, len(g.Nodes))
 	elements := make(map[int]map[string]*yaml.Node) // of nodes with a fault
@@ -357,6 +372,7 @@ func (p *parser) dependencies(g *Graph, index map[string]int) {
 					for k := range g.Nodes {
 						names = append(names, g.Nodes[k].Name)
 					}
+					names = append(names, groups...)
 				}
 				p.fault(where(i, d), p.suggest.near(d, names), "%s depends on %q, which is not defined", called(n), shorten(d))
 			default:

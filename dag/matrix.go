@@ -1,0 +1,372 @@
+package dag
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+const (
+	maxCombinations = 256      // nodes of one matrix
+	maxCloned       = 64 << 20 // bytes of text that all matrices together make
+	matrixExclude   = "exclude"
+	axisPattern     = `^[A-Za-z_][A-Za-z0-9_]*$`
+)
+
+// Matrix says from which definition of a matrix a node comes.
+type Matrix struct {
+	Name string `json:"name"` // what depends_on may call all of its nodes
+}
+
+// combination is what one node of a matrix has for each axis.
+type combination struct {
+	axes   []string
+	values map[string]string
+	group  string // what all nodes of the matrix together are called
+	ruled  bool   // the name is made by a rule that is written in it
+}
+
+// name is how a node is called that gives no rule for it.
+func (c *combination) name(base string) string {
+	for _, a := range c.axes {
+		if part := c.inName(a); part != "" {
+			base += "-" + part
+		}
+	}
+	return base
+}
+
+// inName is the value for an axis as it stands in names.
+func (c *combination) inName(axis string) string {
+	return strings.Trim(notInName.ReplaceAllString(c.values[axis], "-"), "-")
+}
+
+var (
+	notInName = regexp.MustCompile(`[^a-zA-Z0-9._-]+`)
+	axisName  = regexp.MustCompile(axisPattern)
+)
+
+// blank is what ${{ matrix.KEY }} stands for where the matrix has a fault, so
+// that what is said of it is said once.
+const blank = "x"
+
+// expand turns the entries of an agent into those of each of its nodes: one,
+// and of an agent with a matrix one for each combination of its axes.
+func (p *parser) expand(item *yaml.Node, entries []entry) []source {
+	plain := source{at: item, entries: entries}
+	at := plain.where("matrix")
+	if !plain.has("matrix") || isNull(at) {
+		return []source{plain}
+	}
+	own := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.name == "matrix" })
+	written := behind(plain.where("name")).Value // of what is no text: none
+	combinations, ok := p.combinations(at)
+	if !ok {
+		combinations = []combination{{}}
+	}
+	out := make([]source, len(combinations))
+	for i := range combinations {
+		c := &combinations[i]
+		c.group, c.ruled = matrixName(written), len(templates(written)) > 0
+		out[i] = source{at: item, entries: p.substituted(own, c), combination: c}
+	}
+	return out
+}
+
+// combinations are those of a matrix, in the order of its axes and values.
+func (p *parser) combinations(n *yaml.Node) ([]combination, bool) {
+	good := len(p.faults)
+	var axes []string
+	values := make(map[string][]string)
+	var excluded *yaml.Node
+	for _, e := range p.entries(n, "matrix") {
+		switch {
+		case e.name == matrixExclude:
+			excluded = e.val
+		case !axisName.MatchString(e.name):
+			p.fault(e.key, "letters, digits and underscores, not beginning with a digit", "matrix: %q is not a name of an axis", shorten(e.name))
+		default:
+			if list, ok := p.texts("matrix."+e.name, e.val, false, p.unlike(e.name)); ok && len(list) == 0 {
+				p.fault(e.val, "give at least one value", "matrix.%s has no value", e.name)
+			} else if ok {
+				axes = append(axes, e.name)
+				values[e.name] = list
+			}
+		}
+	}
+	if len(p.faults) == good && len(axes) == 0 {
+		p.fault(n, "write matrix: {KEY: [VALUE, VALUE]}", "matrix has no axis")
+	}
+	if len(p.faults) > good {
+		return nil, false
+	}
+	count := 1
+	for _, a := range axes {
+		if count *= len(values[a]); count > maxCombinations {
+			p.fault(n, "use fewer values, or several agents", "the matrix makes more than %d nodes", maxCombinations)
+			return nil, false
+		}
+	}
+	out := []combination{{axes: axes}}
+	for _, a := range axes {
+		var next []combination
+		for _, c := range out {
+			for _, v := range values[a] {
+				m := maps.Clone(c.values)
+				if m == nil {
+					m = make(map[string]string)
+				}
+				m[a] = v
+				next = append(next, combination{axes: axes, values: m})
+			}
+		}
+		out = next
+	}
+	out = p.exclude(excluded, values, out)
+	if len(p.faults) == good && len(out) == 0 {
+		p.fault(excluded, "remove one", "exclude leaves no node of the matrix")
+	}
+	return out, len(p.faults) == good
+}
+
+// unlike refuses a value that an axis has already.
+func (p *parser) unlike(axis string) textCheck {
+	seen := make(map[string]bool)
+	return func(p *parser, key string, at *yaml.Node, s string) bool {
+		if seen[s] {
+			p.fault(at, "remove one", "matrix.%s has the value %q twice", axis, shorten(s))
+			return false
+		}
+		seen[s] = true
+		return true
+	}
+}
+
+// exclude takes out the combinations that a matrix excludes: each entry names
+// values of some axes, and goes with whatever the others are.
+func (p *parser) exclude(n *yaml.Node, values map[string][]string, all []combination) []combination {
+	if n == nil || isNull(n) {
+		return all
+	}
+	list := behind(n)
+	if list.Kind != yaml.SequenceNode {
+		p.fault(n, "write exclude: [{KEY: VALUE}]", "exclude must be a list, not %s", describe(n))
+		return all
+	}
+	for _, item := range list.Content {
+		good := len(p.faults)
+		out := make(map[string]string)
+		for _, e := range p.entries(item, "exclude") {
+			if values[e.name] == nil {
+				p.fault(e.key, p.suggest.near(e.name, slices.Sorted(maps.Keys(values))), "exclude: the matrix has no axis %q", shorten(e.name))
+			} else if v, ok := p.text("exclude."+e.name, e.val); ok && !slices.Contains(values[e.name], v) {
+				p.fault(e.val, p.suggest.near(v, values[e.name]), "exclude: matrix.%s has no value %q", e.name, shorten(v))
+			} else {
+				out[e.name] = v
+			}
+		}
+		switch {
+		case len(p.faults) > good:
+		case len(out) == 0:
+			p.fault(item, "write {KEY: VALUE}", "exclude holds an entry without a value")
+		default:
+			all = slices.DeleteFunc(all, func(c combination) bool {
+				for k, v := range out {
+					if c.values[k] != v {
+						return false
+					}
+				}
+				return true
+			})
+		}
+	}
+	return all
+}
+
+// substituted are the entries with every ${{ matrix.KEY }} in their values
+// replaced. What holds none is shared.
+func (p *parser) substituted(entries []entry, c *combination) []entry {
+	out := slices.Clone(entries)
+	for i := range out {
+		out[i].val = p.clone(out[i].val, c, out[i].name == "name" || out[i].name == "depends_on")
+	}
+	return out
+}
+
+// clone is a value with what stands for values of the matrix replaced; names says
+// that it is one of names.
+func (p *parser) clone(n *yaml.Node, c *combination, names bool) *yaml.Node {
+	copied := func() *yaml.Node {
+		d := *n
+		return &d
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		if below := p.clone(n.Alias, c, names); below != n.Alias {
+			d := copied()
+			d.Alias = below
+			return d
+		}
+	case yaml.ScalarNode:
+		if s := p.inMatrix(n, n.Value, c, names); s != n.Value {
+			d := copied()
+			d.Value = s
+			if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+				d.Tag = "" // a number or a flag, where it looks like one
+			}
+			return d
+		}
+	default:
+		var content []*yaml.Node
+		for i, below := range n.Content {
+			d := p.clone(below, c, names)
+			if d != below && content == nil {
+				content = slices.Clone(n.Content)
+			}
+			if content != nil {
+				content[i] = d
+			}
+		}
+		if content != nil {
+			d := copied()
+			d.Content = content
+			return d
+		}
+	}
+	return n
+}
+
+// inMatrix is a text of a node of a matrix with the node's values in it.
+func (p *parser) inMatrix(at *yaml.Node, s string, c *combination, names bool) string {
+	return replaceTemplates(s, func(t template) (string, bool) {
+		key, ours := strings.CutPrefix(t.inner, "matrix.")
+		if !ours {
+			return "", false
+		}
+		if c.values == nil {
+			return blank, true
+		}
+		v, ok := c.values[key]
+		if !ok {
+			hint := p.suggest.near(key, c.axes)
+			if hint == "" {
+				hint = "it has " + strings.Join(c.axes, ", ")
+			}
+			p.fault(at, hint, "the matrix has no %q", shorten(key))
+			return blank, true
+		}
+		if p.cloned += len(v) + len(s); p.cloned > maxCloned {
+			p.fault(at, "use fewer values or shorter texts", "the matrices make more than %d bytes of text", maxCloned)
+			return blank, true
+		}
+		if names {
+			v = c.inName(key)
+		}
+		return v, true
+	})
+}
+
+// matrixName is what all nodes of a matrix together are called: the name as it
+// is written, up to where its rule begins.
+func matrixName(written string) string {
+	if rule := templates(written); rule != nil && rule[0].start > 0 {
+		written = written[:rule[0].start]
+	}
+	return strings.Trim(replaceTemplates(written, func(template) (string, bool) { return "", true }), "-._ ")
+}
+
+// template is one ${{ ... }} of a text.
+type template struct {
+	start, end int    // where it stands, in bytes
+	inner      string // what it asks for, without blanks around it
+}
+
+// templates are those of a text. $${{ begins none: it stands for ${{ itself.
+func templates(s string) (out []template) {
+	for at := 0; ; {
+		open := strings.Index(s[at:], "${{")
+		if open < 0 {
+			return out
+		}
+		open += at
+		shut := strings.Index(s[open:], "}}")
+		if shut < 0 {
+			return out
+		}
+		if open > 0 && s[open-1] == '$' {
+			at = open + len("${{")
+			continue
+		}
+		at = open + shut + len("}}")
+		out = append(out, template{open, at, strings.TrimSpace(s[open+len("${{") : at-len("}}")])})
+	}
+}
+
+// replaceTemplates replaces the templates of a text that by knows.
+func replaceTemplates(s string, by func(template) (string, bool)) string {
+	var b strings.Builder
+	at := 0
+	for _, t := range templates(s) {
+		if v, ok := by(t); ok {
+			b.WriteString(s[at:t.start])
+			b.WriteString(v)
+			at = t.end
+		}
+	}
+	if at == 0 && b.Len() == 0 {
+		return s
+	}
+	return b.String() + s[at:]
+}
+
+// noMatrix refuses what stands for a value of a matrix where there is none.
+func (p *parser) noMatrix(at *yaml.Node, s string) {
+	for _, t := range templates(s) {
+		if strings.HasPrefix(t.inner, "matrix.") {
+			p.fault(at, "give the agent a matrix; $${{ where the text itself is meant", "%q stands for a value of a matrix, and this agent has none", shorten(s[t.start:t.end]))
+			return
+		}
+	}
+}
+
+// grouped fills in what depends_on says of a whole matrix: its nodes. It returns
+// what matrices are called.
+func (p *parser) grouped(g *Graph, index map[string]int) []string {
+	groups := make(map[string][]string)
+	for i := range g.Nodes {
+		if m := g.Nodes[i].Matrix; m != nil {
+			groups[m.Name] = append(groups[m.Name], g.Nodes[i].Name)
+		}
+	}
+	if len(groups) == 0 {
+		return nil
+	}
+	for i := range g.Nodes {
+		if g.Nodes[i].Matrix == nil && groups[g.Nodes[i].Name] != nil {
+			p.fault(p.sources[i].where("name"), "rename one of them", "%q is also the name of a matrix", g.Nodes[i].Name)
+		}
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if !slices.ContainsFunc(n.DependsOn, func(d string) bool { _, node := index[d]; return !node && groups[d] != nil }) {
+			continue
+		}
+		var all []string
+		for _, d := range n.DependsOn {
+			_, node := index[d]
+			switch {
+			case node || groups[d] == nil:
+				all = append(all, d)
+			case n.Matrix != nil && n.Matrix.Name == d:
+				p.fault(p.sources[i].where("depends_on"), "remove it", "%q depends on its own matrix, %q", n.Name, d)
+			default:
+				all = append(all, groups[d]...)
+			}
+		}
+		n.DependsOn = all
+	}
+	return slices.Sorted(maps.Keys(groups))
+}
