@@ -111,6 +111,7 @@ type Node struct {
 	Approve        Approval          `json:"approve,omitempty"`  // gate: code; empty is any
 	Matrix         *Matrix           `json:"matrix,omitempty"`   // that the node comes from; nil: none
 	Line           int               `json:"line,omitempty"`     // where the node stands in the configuration
+	File           string            `json:"file,omitempty"`     // the included file in which it stands; empty: none
 }
 
 // TreePath is where the worktree of a node is, of a project at root.
@@ -159,6 +160,7 @@ type Graph struct {
 	Link         []string       `json:"link,omitempty"`
 	Notify       Notify         `json:"notify,omitzero"`
 	Budget       Budget         `json:"budget,omitzero"` // of all nodes together
+	Included     []Included     `json:"included,omitempty"`
 	Nodes        []Node         `json:"nodes"`
 
 	index      map[string]int

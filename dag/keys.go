@@ -2,6 +2,7 @@ package dag
 
 import (
 	"maps"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -41,6 +42,7 @@ type key struct {
 	allowed  []string
 	least    int64  // of a count
 	required bool   // by the parser and the schema
+	included bool   // a key of the file that an included file may have
 	own      string // why it cannot stand under defaults; empty: it can
 
 	shape shape
@@ -218,7 +220,7 @@ func agentFields(kinds []string) []field[Node] {
 			doc: "What the agent is asked to do. A build or review needs it, or `task_file`."},
 			func(n *Node) *string { return &n.Task }),
 		textField(key{name: "task_file", example: "task_file: tasks/auth.md", own: "each agent has its own",
-			doc: "A file that holds the task, relative to the configuration. Instead of `task`. It lies inside the project once links are resolved, is a regular file, and holds at most 1 MB."},
+			doc: "A file that holds the task, relative to the file that names it. Instead of `task`. It lies inside the project once links are resolved, is a regular file, and holds at most 1 MB."},
 			func(n *Node) *string { return &n.TaskFile }, oneLine),
 		listField(key{name: "scope", example: `scope: [src/auth/, "src/**/*_test.go"]`,
 			doc: "What the agent may write: files, directories (with all below them) and globs with `*`, `?`, `[...]`, `{a,b}` and `**`, relative to the project. Without it the agent may write anywhere in its worktree. Checked against git before the node counts as done."},
@@ -339,7 +341,7 @@ func (p *parser) rootFields() []field[Graph] {
 			shapeCounts, func(g *Graph) *map[string]int { return &g.Pools }, readPools, renderMap[int]),
 		budgetField("What all agents of the run may use together. When they have used more, no further agent is started, those at work are stopped and saved, and all of them are `failed (budget)`; commands and gates go on.",
 			func(g *Graph) *Budget { return &g.Budget }),
-		{key: key{name: "defaults", example: "defaults: {agent: command, timeout: 1h}", shape: shapeGroup,
+		{key: key{name: "defaults", included: true, example: "defaults: {agent: command, timeout: 1h}", shape: shapeGroup,
 			doc: "Values for every agent that does not give its own: any key of an agent but `name`, `branch`, `depends_on`, `task` and `task_file`."},
 			read: (*parser).readDefaults},
 		listField(key{name: "setup", example: `setup: ["npm ci"]`, doc: "Commands run in each new worktree before its agent starts."},
@@ -356,8 +358,11 @@ func (p *parser) rootFields() []field[Graph] {
 				textField(key{name: "webhook", example: `webhook: "https://example.org/cmux"`, doc: "An address that is sent a JSON object by POST: `at`, `run`, `session`, `event` (`needs_input`, `limited`, `run_ended`), `text`, and where they apply `node`, `account`, `until`, `state`. What it answers changes nothing; one that does not answer is given up after 10 s."},
 					func(n *Notify) *string { return &n.Webhook }, webAddress),
 			}, nil),
-		{key: key{name: "agents", example: `agents: [{name: auth, task: "..."}]`, required: true, shape: shapeAgents,
-			doc: "The agents, each with the keys below."},
+		{key: key{name: "include", included: true, example: "include: [ci/checks.yml]", shape: shapeList,
+			doc: "Files whose agents belong to the run as well, relative to this file, inside the project. Such a file has `agents`, `defaults` (on top of those here) and `include` of its own, and no other key; its task files are relative to it. Its agents come before those of the file that includes it."},
+			read: (*parser).readInclude},
+		{key: key{name: "agents", included: true, example: `agents: [{name: auth, task: "..."}]`, required: true, shape: shapeAgents,
+			doc: "The agents, each with the keys below. Only a file that includes others can do without."},
 			read: (*parser).readAgents},
 	}
 	return fields
@@ -412,7 +417,7 @@ func (p *parser) readAgents(g *Graph, n *yaml.Node) {
 func (p *parser) readAgent(g *Graph, src source) {
 	node := p.defaults
 	node.Env = maps.Clone(node.Env)
-	node.Line = src.at.Line
+	node.Line, node.File = src.at.Line, p.fileOf[src.at]
 	if src.combination != nil {
 		node.Matrix = &Matrix{Name: src.combination.group}
 	}
@@ -427,6 +432,9 @@ func (p *parser) readAgent(g *Graph, src source) {
 		}
 		return isNull(e.val)
 	})
+	if node.TaskFile != "" && !path.IsAbs(node.TaskFile) && node.File != "" {
+		node.TaskFile = path.Join(path.Dir(p.reading), node.TaskFile)
+	}
 	if src.combination != nil && !src.combination.ruled && node.Name != "" {
 		node.Name = src.combination.name(node.Name)
 	}

@@ -67,6 +67,11 @@ func (p *parser) expand(item *yaml.Node, entries []entry) []source {
 	if !ok {
 		combinations = []combination{{}}
 	}
+	// What aliases stand for is bounded once; each node reads all of it again.
+	if p.multiplied += weight(item) * len(combinations); p.multiplied > maxExpanded {
+		p.fault(at, "use fewer values, aliases or shorter texts", "the matrices make more than %d values", maxExpanded)
+		combinations = combinations[:1]
+	}
 	out := make([]source, len(combinations))
 	for i := range combinations {
 		c := &combinations[i]
@@ -74,6 +79,16 @@ func (p *parser) expand(item *yaml.Node, entries []entry) []source {
 		out[i] = source{at: item, entries: p.substituted(own, c), combination: c}
 	}
 	return out
+}
+
+// weight is what reading a value costs: the values below it, and its text.
+func weight(n *yaml.Node) int {
+	n = behind(n)
+	w := 1 + len(n.Value)/100
+	for _, c := range n.Content {
+		w += weight(c)
+	}
+	return w
 }
 
 // combinations are those of a matrix, in the order of its axes and values.
@@ -201,6 +216,9 @@ func (p *parser) substituted(entries []entry, c *combination) []entry {
 func (p *parser) clone(n *yaml.Node, c *combination, names bool) *yaml.Node {
 	copied := func() *yaml.Node {
 		d := *n
+		if file, ok := p.fileOf[n]; ok {
+			p.fileOf[&d] = file
+		}
 		return &d
 	}
 	switch n.Kind {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,7 +25,8 @@ const (
 type ParseOptions struct {
 	// Kinds are the agent kinds there are; nil: those of a released binary.
 	Kinds []string
-	// ReadFile reads a task_file by its path as written; nil refuses task_file.
+	// ReadFile reads a task_file or an included file by its path, relative to the
+	// folder of the configuration; nil refuses both.
 	ReadFile func(path string) ([]byte, error)
 	// Account names the account of a node, which has the one that the
 	// configuration gives it or none; nil: that one, else its kind.
@@ -78,24 +80,16 @@ func Parse(name string, src []byte, opts ParseOptions) (*Graph, []Warning, error
 		opts.Kinds = Kinds()
 	}
 	p := &parser{
-		file: name, opts: opts,
+		file: name, files: []string{name}, reading: path.Base(name), within: []string{path.Base(name)}, opts: opts,
 		seen:     make(map[Fault]bool),
+		fileOf:   make(map[*yaml.Node]string),
 		tasks:    make(map[string]string),
 		agentKey: indexFields(agentFields(opts.Kinds)),
 		suggest:  suggester{left: 100_000},
 	}
 	g := p.parse(src)
-	byPosition := func(a, b Fault) int {
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		if a.Column != b.Column {
-			return a.Column - b.Column
-		}
-		return strings.Compare(a.Message, b.Message)
-	}
-	slices.SortFunc(p.faults, byPosition)
-	slices.SortFunc(p.warnings, byPosition)
+	slices.SortFunc(p.faults, p.byPosition)
+	slices.SortFunc(p.warnings, p.byPosition)
 	if len(p.faults) > 0 {
 		return nil, p.warnings, p.faults
 	}
@@ -103,17 +97,22 @@ func Parse(name string, src []byte, opts ParseOptions) (*Graph, []Warning, error
 }
 
 type parser struct {
-	file     string
-	opts     ParseOptions
-	faults   Faults
-	warnings []Warning
-	seen     map[Fault]bool    // what stands behind an anchor is read once per use
-	tasks    map[string]string // task files read so far
-	agentKey *fieldIndex[Node]
-	defaults Node
-	sources  []source // of each node of the graph
-	suggest  suggester
-	cloned   int // bytes of text that matrices have made so far
+	file       string                // what is being read, as faults call it
+	reading    string                // the same, relative to the folder of the configuration
+	files      []string              // all that were read, the configuration first
+	within     []string              // what is being read and what includes it
+	fileOf     map[*yaml.Node]string // of what stands in included files
+	opts       ParseOptions
+	faults     Faults
+	warnings   []Warning
+	seen       map[Fault]bool    // what stands behind an anchor is read once per use
+	tasks      map[string]string // task files read so far
+	agentKey   *fieldIndex[Node]
+	defaults   Node
+	sources    []source // of each node of the graph
+	suggest    suggester
+	cloned     int // bytes of text that matrices have made so far
+	multiplied int // values that they have made
 }
 
 // source is where a node comes from, for faults found after it was read.
@@ -153,7 +152,11 @@ func (s source) elements(key string) map[string]*yaml.Node {
 }
 
 func (p *parser) faultAt(line, column int, hint, format string, args ...any) {
-	f := Fault{p.file, line, column, fmt.Sprintf(format, args...), hint}
+	p.record(p.file, line, column, hint, format, args...)
+}
+
+func (p *parser) record(file string, line, column int, hint, format string, args ...any) {
+	f := Fault{file, line, column, fmt.Sprintf(format, args...), hint}
 	if !p.seen[f] {
 		p.seen[f] = true
 		p.faults = append(p.faults, f)
@@ -161,11 +164,11 @@ func (p *parser) faultAt(line, column int, hint, format string, args ...any) {
 }
 
 func (p *parser) fault(at *yaml.Node, hint, format string, args ...any) {
-	p.faultAt(at.Line, at.Column, hint, format, args...)
+	p.record(p.fileAt(at), at.Line, at.Column, hint, format, args...)
 }
 
 func (p *parser) warn(at *yaml.Node, hint, format string, args ...any) {
-	f := Fault{p.file, at.Line, at.Column, fmt.Sprintf(format, args...), hint}
+	f := Fault{p.fileAt(at), at.Line, at.Column, fmt.Sprintf(format, args...), hint}
 	if !p.seen[f] {
 		p.seen[f] = true
 		p.warnings = append(p.warnings, f)
@@ -174,6 +177,38 @@ func (p *parser) warn(at *yaml.Node, hint, format string, args ...any) {
 
 // parse returns a graph that is complete only when no fault was recorded.
 func (p *parser) parse(src []byte) *Graph {
+	root := p.root(src)
+	if root == nil {
+		return nil
+	}
+	g := &Graph{WorktreeBase: "..", MainPane: true, MaxParallel: 8}
+	p.defaults = newNode()
+	top := indexFields(p.rootFields())
+	known := p.readKeys(g, root, top, func(e entry) string {
+		if _, ok := p.agentKey.byName[e.name]; ok {
+			return "it belongs to an agent, or to all of them under defaults"
+		}
+		return p.suggest.near(e.name, top.names)
+	})
+	for _, f := range top.fields {
+		if f.required && !known[f.name] && !(f.name == "agents" && known["include"]) {
+			p.fault(root, "write "+f.example, "%q is missing", f.name)
+		}
+	}
+	if known["include"] && !known["agents"] && len(p.faults) == 0 && g.Len() == 0 {
+		p.fault(root, "write "+top.byName["agents"].example, "neither this file nor what it includes has an agent")
+	}
+	p.validate(g)
+	if len(p.faults) == 0 {
+		if err := g.link(); err != nil {
+			p.fault(root, "", "%v", err) // validate has missed something
+		}
+	}
+	return g
+}
+
+// root is what a file holds, or nil after a fault.
+func (p *parser) root(src []byte) *yaml.Node {
 	if len(src) > maxSource {
 		p.faultAt(1, 1, "move long tasks to files and name them with task_file",
 			"the file has %d bytes; at most %d are read", len(src), maxSource)
@@ -187,42 +222,35 @@ func (p *parser) parse(src []byte) *Graph {
 		return nil
 	}
 	if root.Kind != yaml.MappingNode {
-		p.fault(root, `write "session: NAME" and "agents:"`, "the file must hold keys and values, not %s", describe(root))
+		p.faultAt(root.Line, root.Column, `write "session: NAME" and "agents:"`, "the file must hold keys and values, not %s", describe(root))
 		return nil
 	}
+	return root
+}
 
-	g := &Graph{WorktreeBase: "..", MainPane: true, MaxParallel: 8}
-	p.defaults = newNode()
-	entries := p.entries(root, "the file")
-	entries = slices.DeleteFunc(entries, func(e entry) bool { return strings.HasPrefix(e.name, "x-") })
-	top := indexFields(p.rootFields())
-	known := entries[:0]
-	for _, e := range entries {
+// readKeys reads the keys of a file and returns which have a value. unknown is
+// a hint for one that the file cannot have.
+func (p *parser) readKeys(g *Graph, root *yaml.Node, top *fieldIndex[Graph], unknown func(entry) string) map[string]bool {
+	var known []entry
+	for _, e := range p.entries(root, "the file") {
+		if strings.HasPrefix(e.name, "x-") {
+			continue
+		}
 		if _, ok := top.byName[e.name]; ok {
 			known = append(known, e)
 			continue
 		}
-		hint := p.suggest.near(e.name, top.names)
-		if _, ok := p.agentKey.byName[e.name]; ok {
-			hint = "it belongs to an agent, or to all of them under defaults"
-		}
-		p.fault(e.key, hint, "unknown key %q", e.name)
+		p.fault(e.key, unknown(e), "unknown key %q", e.name)
 	}
+	have := make(map[string]bool)
 	// In the table's order, in which defaults come before agents.
 	for _, f := range top.fields {
 		if i := slices.IndexFunc(known, func(e entry) bool { return e.name == f.name }); i >= 0 && !isNull(known[i].val) {
+			have[f.name] = true
 			f.read(p, g, known[i].val)
-		} else if f.required {
-			p.fault(root, "write "+f.example, "%q is missing", f.name)
 		}
 	}
-	p.validate(g)
-	if len(p.faults) == 0 {
-		if err := g.link(); err != nil {
-			p.fault(root, "", "%v", err) // validate has missed something
-		}
-	}
-	return g
+	return have
 }
 
 // readable refuses what is not text, which YAML would refuse without saying where.
@@ -266,12 +294,12 @@ func (p *parser) document(src []byte) *yaml.Node {
 			return nil
 		}
 		if i == 1 {
-			p.fault(&docs[1], "keep one; remove the --- between them", "the file holds more than one document")
+			p.faultAt(docs[1].Line, docs[1].Column, "keep one; remove the --- between them", "the file holds more than one document")
 		}
 	}
 	root := docs[0].Content[0]
 	if isNull(root) {
-		p.fault(root, "cmux agents init writes one", "the file is empty")
+		p.faultAt(root.Line, root.Column, "cmux agents init writes one", "the file is empty")
 		return nil
 	}
 	return root
@@ -327,11 +355,11 @@ func (p *parser) aliases(root *yaml.Node) bool {
 		if n.Kind == yaml.AliasNode {
 			s := sizes[n.Alias]
 			if s == open {
-				p.fault(n, "", "anchor %q contains itself", n.Value)
+				p.faultAt(n.Line, n.Column, "", "anchor %q contains itself", n.Value)
 				return 0, false
 			}
 			if expanded += s; expanded > maxExpanded {
-				p.fault(n, "use fewer aliases", "the aliases stand for more than %d values", maxExpanded)
+				p.faultAt(n.Line, n.Column, "use fewer aliases", "the aliases stand for more than %d values", maxExpanded)
 				return 0, false
 			}
 			return s, true

@@ -10,6 +10,8 @@ import (
 // What it refuses Parse refuses as well; Parse refuses more.
 func Schema() []byte {
 	root := object(rootKeys())
+	root["required"] = []string{"session"}
+	root["anyOf"] = []any{dict{"required": []string{"agents"}}, dict{"required": []string{"include"}}}
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "cmux agents"
 	root["description"] = "A graph of agents: .cmux-agents.yml"

@@ -221,7 +221,7 @@ func (p *parser) names(g *Graph) map[string]int {
 		}
 		lower := strings.ToLower(name)
 		if first, ok := folded[lower]; ok {
-			hint := fmt.Sprintf("first on line %d", p.sources[first].where("name").Line)
+			hint := p.firstAt(p.sources[first].where("name"), p.sources[i].where("name"))
 			if c := p.sources[i].combination; c != nil && p.sources[first].at == p.sources[i].at {
 				hint = fmt.Sprintf("each node of a matrix needs a name of its own: write ${{ matrix.%s }} in it", c.axes[0])
 			} else if g.Nodes[first].Name != name {

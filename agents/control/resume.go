@@ -115,7 +115,7 @@ func planChanges(v *run.View, g *dag.Graph) ([]Change, error) {
 		errs = append(errs, &Hint{Err: fmt.Errorf("the session cannot be changed under a run: %s is now %s", old.Session, g.Session),
 			Try: "cmux agents start --new"})
 	}
-	what, err := changedKeys(old, g, "nodes", "session")
+	what, err := changedKeys(old, g, "nodes", "session", "included")
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func planChanges(v *run.View, g *dag.Graph) ([]Change, error) {
 			all = append(all, Change{n.Name, "new", "starts when it is ready"})
 			continue
 		}
-		what, err := changedKeys(&old.Nodes[j], n, "line")
+		what, err := changedKeys(&old.Nodes[j], n, "line", "file")
 		if err != nil {
 			return nil, err
 		}

@@ -46,7 +46,8 @@ func readBounded(f *os.File, name string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// ReadTask reads the task_file that the configuration at config names. The
+// ReadTask reads a task_file or an included file that the configuration at
+// config names. The
 // repository may be somebody else's, and what it names becomes what an agent is
 // told and what is recorded: so it is a regular file of at most 1 MB inside the
 // project at root, once links are resolved, and neither git's nor cmux's own. A
@@ -83,7 +84,7 @@ func ReadTask(root, config, name string) ([]byte, error) {
 	}
 	for _, own := range []string{".git", signals.Folder} {
 		if rel == own || strings.HasPrefix(rel, own+"/") {
-			return nil, fmt.Errorf("%q is in %s, whose files are no tasks", name, own)
+			return nil, fmt.Errorf("%q is in %s, whose files are not for a configuration", name, own)
 		}
 	}
 	dir, err := os.OpenRoot(base)
@@ -100,7 +101,7 @@ func ReadTask(root, config, name string) ([]byte, error) {
 }
 
 func outside(name, base string) error {
-	return fmt.Errorf("%q leads out of %s: a task is a file inside the project", name, base)
+	return fmt.Errorf("%q leads out of %s: name a file inside the project", name, base)
 }
 
 // inside is path as seen from base, when it lies below.

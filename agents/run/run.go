@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"syscall"
@@ -187,6 +188,15 @@ func (r *Run) Refreeze(g *dag.Graph, config []byte) error {
 func Sum(config []byte) string {
 	s := sha256.Sum256(config)
 	return hex.EncodeToString(s[:])
+}
+
+// includedChanged reports whether a file that the frozen configuration included
+// holds something else by now.
+func (r *Run) includedChanged() bool {
+	return slices.ContainsFunc(r.Plan.Graph.Included, func(f dag.Included) bool {
+		b, err := ReadTask(r.Plan.Root, r.Plan.Config, f.Path)
+		return err == nil && Sum(b) != f.Sum
+	})
 }
 
 // WriteEnv freezes the environment that the run's nodes get, readable by its

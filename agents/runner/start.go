@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,7 +154,7 @@ func parse(o StartOptions, config []byte) (*dag.Graph, []dag.Warning, error) {
 		if _, ok := o.Kinds[n.Agent]; ok || n.Role == dag.RoleGate || n.Role == dag.RoleMerge && n.Task == "" {
 			continue
 		}
-		faults = append(faults, dag.Fault{File: name, Line: n.Line, Column: 1,
+		faults = append(faults, dag.Fault{File: cmp.Or(n.File, name), Line: n.Line, Column: 1,
 			Message: fmt.Sprintf("agent %q of %s cannot be launched by this version of cmux", n.Agent, n.Name),
 			Hint:    "agent: command runs a shell command"})
 	}
