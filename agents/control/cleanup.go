@@ -106,7 +106,7 @@ func (p *Project) Cleanup(ctx context.Context, c *Cleanup, tell func(Removal)) (
 		}
 	}
 	path := filepath.Join(r.Dir, changelogName)
-	if err := signals.WriteFile(path, []byte(changelog(c.view)), 0o644); err != nil {
+	if err := signals.WriteFile(path, []byte(p.changelog(ctx, c.view)), 0o644); err != nil {
 		return "", err
 	}
 	if err := runner.EndSession(ctx, r); err != nil {

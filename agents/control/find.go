@@ -30,12 +30,45 @@ func (p *Project) latestView(ctx context.Context) (*run.View, error) {
 	return r.View(ctx, p.Now())
 }
 
+// Named is the run with an id, or the newest where that is empty. A part of the
+// id that no other run's has, from its beginning or its end, will do.
+func (p *Project) Named(ctx context.Context, id string) (*run.Run, error) {
+	if id == "" {
+		return p.Latest(ctx)
+	}
+	ids, err := run.List(p.Root)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(ids, id) {
+		return run.Open(p.Root, id)
+	}
+	var fits []string
+	for _, full := range ids {
+		if strings.HasPrefix(full, id) || strings.HasSuffix(full, id) {
+			fits = append(fits, full)
+		}
+	}
+	switch len(fits) {
+	case 0:
+		return nil, Usage("cmux agents list", "there is no run %q", id)
+	case 1:
+		return run.Open(p.Root, fits[0])
+	}
+	return nil, Usage("cmux agents list", "%q may be any of %s", id, say.List(fits, 5))
+}
+
 // node is the newest run as it stands, and the index of the named node.
 func (p *Project) node(ctx context.Context, name string) (*run.View, int, error) {
 	r, err := p.Latest(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
+	return p.nodeOf(ctx, r, name)
+}
+
+// nodeOf is a run as it stands, and the index of the named node.
+func (p *Project) nodeOf(ctx context.Context, r *run.Run, name string) (*run.View, int, error) {
 	i, err := index(r, name)
 	if err != nil {
 		return nil, 0, err

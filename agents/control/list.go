@@ -41,6 +41,13 @@ func (p *Project) Runs(ctx context.Context) (all []PastRun, damaged []error, err
 	return all, damaged, nil
 }
 
+// RunIDs are the ids of the project's runs, newest first.
+func (p *Project) RunIDs() ([]string, error) {
+	ids, err := run.List(p.Root)
+	slices.Reverse(ids)
+	return ids, err
+}
+
 func (p *Project) pastRun(ctx context.Context, id string) (PastRun, error) {
 	r, err := run.Open(p.Root, id)
 	if err != nil {
@@ -60,9 +67,9 @@ func (p *Project) pastRun(ctx context.Context, id string) (PastRun, error) {
 	return one, nil
 }
 
-// Nodes names the nodes of the newest run that fit.
-func (p *Project) Nodes(ctx context.Context, fits func(*dag.Node) bool) ([]string, error) {
-	r, err := p.Latest(ctx)
+// Nodes names the nodes of a run that fit; id is as for Named.
+func (p *Project) Nodes(ctx context.Context, id string, fits func(*dag.Node) bool) ([]string, error) {
+	r, err := p.Named(ctx, id)
 	if err != nil {
 		return nil, err
 	}

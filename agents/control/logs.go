@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"cmux/agents/control/say"
 	"cmux/agents/event"
@@ -17,9 +18,12 @@ import (
 
 // Log asks for what a node has written, all attempts, the newest last.
 type Log struct {
+	Run    string `json:"run,omitempty"` // its id; empty: the newest
 	Node   string `json:"node"`
 	Follow bool   `json:"follow,omitempty"` // go on with what is added until the node has ended
 	Events bool   `json:"events,omitempty"` // of an agent: its events, a line of JSON each
+	Prompt bool   `json:"prompt,omitempty"` // of an agent: with its prompt
+	Tail   int    `json:"tail,omitempty"`   // begin with so many of the last lines; 0: with the first
 }
 
 // Writer is the writer of a node's log; agent says whether an agent works at
@@ -28,7 +32,11 @@ type Writer func(agent bool) io.Writer
 
 // Log writes to what w gives.
 func (p *Project) Log(ctx context.Context, o Log, w Writer) error {
-	v, i, err := p.node(ctx, o.Node)
+	r, err := p.Named(ctx, o.Run)
+	if err != nil {
+		return err
+	}
+	v, i, err := p.nodeOf(ctx, r, o.Node)
 	if err != nil {
 		return err
 	}
@@ -43,15 +51,38 @@ func (p *Project) Log(ctx context.Context, o Log, w Writer) error {
 	if o.Events {
 		from = &eventTail{path: v.Run.Events(o.Node)}
 	}
-	out := w(agent)
+	out, flush := o.filtered(w(agent), agent, v.Run)
 	if o.Follow {
-		return p.followLog(ctx, v.Run, i, from, out)
+		return p.followLog(ctx, v.Run, i, from, out, flush)
 	}
 	n, err := from.copy(out)
+	err = errors.Join(err, flush(true))
 	if !o.Events && (errors.Is(err, fs.ErrNotExist) || err == nil && n == 0) {
 		return nothingYet(v, i)
 	}
 	return err
+}
+
+// filtered is a writer to out of what o asks for. flush is called when all that
+// there is was written; over says that nothing will follow.
+func (o *Log) filtered(out io.Writer, agent bool, r *run.Run) (w io.Writer, flush func(over bool) error) {
+	w, flush = out, func(bool) error { return nil }
+	if o.Tail > 0 {
+		l := &lastLines{w: w, n: o.Tail}
+		w, flush = l, func(bool) error { return l.release() }
+	}
+	if agent && !o.Prompt && !o.Events {
+		order := strings.Join(strings.Fields("cmux agents logs "+o.Run+" "+o.Node+" --prompt"), " ")
+		u, behind := &unprompted{w: w, order: order, path: r.Events(o.Node)}, flush
+		w, flush = u, func(over bool) error {
+			var err error
+			if over {
+				err = u.flush()
+			}
+			return errors.Join(err, behind(over))
+		}
+	}
+	return w, flush
 }
 
 func nothingYet(v *run.View, i int) error {
@@ -69,7 +100,7 @@ type copier interface {
 }
 
 // followLog copies what a node writes until it has ended.
-func (p *Project) followLog(ctx context.Context, r *run.Run, i int, from copier, out io.Writer) error {
+func (p *Project) followLog(ctx context.Context, r *run.Run, i int, from copier, out io.Writer, flush func(over bool) error) error {
 	name := r.Plan.Graph.Nodes[i].Name
 	w := signals.Watch(ctx, r.NodeDir(name))
 	defer w.Close()
@@ -85,7 +116,8 @@ func (p *Project) followLog(ctx context.Context, r *run.Run, i int, from copier,
 	}()
 	last := false
 	for {
-		if _, err := from.copy(out); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		_, err := from.copy(out)
+		if err = errors.Join(err, flush(last)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			cancel()
 			if !last {
 				<-ended

@@ -64,7 +64,7 @@ func TestRuns(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].Done != 1 || all[0].Nodes != 3 || all[0].ID != s.run.Plan.ID || len(damaged) != 1 {
 		t.Errorf("%+v, damaged %v, %v", all, damaged, err)
 	}
-	names, err := s.Nodes(t.Context(), func(n *dag.Node) bool { return n.Role == dag.RoleGate })
+	names, err := s.Nodes(t.Context(), "", func(n *dag.Node) bool { return n.Role == dag.RoleGate })
 	if err != nil || strings.Join(names, " ") != "look" {
 		t.Errorf("%q, %v", names, err)
 	}

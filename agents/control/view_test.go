@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"cmux/agents/run"
 	"cmux/agents/run/runtest"
 )
 
@@ -30,4 +31,11 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func TestChangelog(t *testing.T) { golden(t, "changelog.md", changelog(runtest.Everything(t))) }
+func TestChangelog(t *testing.T) {
+	golden(t, "changelog.md", changelog(runtest.Everything(t), runtest.Noon, func(n *run.NodeView) work {
+		if n.Spec.Name != "flaky" {
+			return work{}
+		}
+		return work{commits: []string{"1234567 Try it again", "2345678 say \x1b[31mwhy\x1b[0m"}, stat: " a.go | 2 ++\n"}
+	}))
+}

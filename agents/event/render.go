@@ -17,7 +17,27 @@ const (
 
 	// ThoughtMark begins each line of a thought.
 	ThoughtMark = "~ "
+	// QuoteMark begins what an agent was told.
+	QuoteMark = "> "
 )
+
+// Quote is how the log of an attempt begins to show a prompt.
+type Quote struct {
+	Text  string
+	More  bool // the rest of Text's last line belongs to it
+	Lines int  // of the whole prompt
+}
+
+// Quoted is the quote of a prompt.
+func Quoted(e Event) Quote {
+	whole := strings.TrimSpace(Printable(e.Text))
+	kept, cut := beginning(whole, shownPrompt)
+	text := Indented(QuoteMark, "  ", kept)
+	if cut > 0 {
+		text = strings.TrimSuffix(text, "\n")
+	}
+	return Quote{Text: text, More: cut > 0, Lines: strings.Count(whole, "\n") + 1}
+}
 
 // Printer makes the lines that the log of an attempt and its pane show of
 // events. It may be used by several goroutines.
@@ -34,10 +54,10 @@ func (p *Printer) Lines(e Event) string {
 		if p.repeated(text) {
 			return ""
 		}
-		return Indented("> ", "  ", Cut(text, shownPrompt))
+		return Indented(QuoteMark, "  ", Cut(text, shownPrompt))
 	case HandBack, Answer:
 		p.hand(text)
-		return Indented("> ", "  ", text)
+		return Indented(QuoteMark, "  ", text)
 	case Thought:
 		return Indented(ThoughtMark, ThoughtMark, text)
 	case Text:

@@ -22,15 +22,16 @@ func newChangelogCmd(d *Deps, runF func(context.Context, *changelogOptions) erro
 		Short: "Say in Markdown what each node of a run did",
 		Long: `Print what each node of a run did, in graph order, as Markdown: how it ended, its
 branch and commits, checks, what its agent said, and what it changed. RUN is the
-id of a run, as cmux agents list shows it; without one it is the newest.
+id of a run, as cmux agents list shows it, or a part of it that no other has;
+without one it is the newest.
 
 cmux agents cleanup leaves the same in the run's folder.`,
 		Example: "  cmux agents changelog > CHANGES.md",
 		Args:    cobra.MaximumNArgs(1),
+
+		ValidArgsFunction: d.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				o.Changelog.Run = args[0]
-			}
+			o.Changelog.Run = first(args)
 			return either(runF, runChangelog)(cmd.Context(), o)
 		},
 	}

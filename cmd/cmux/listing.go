@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
 	"cmux/agents/control/say"
 	"cmux/dag"
 )
@@ -15,12 +16,46 @@ func (d *Deps) completeNode(cmd *cobra.Command, args []string, _ string) ([]stri
 	return d.completeNodes(cmd, args, func(*dag.Node) bool { return true })
 }
 
+// completeRun completes the id of a run.
+func (d *Deps) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.RunIDs() })
+}
+
+// completeRunNode completes the name of a node, of the newest run or of the one
+// before it.
+func (d *Deps) completeRunNode(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return d.complete(cmd, nil, func(p *control.Project) ([]string, error) {
+		names, err := p.Nodes(cmd.Context(), first(args), func(*dag.Node) bool { return true })
+		if len(args) == 0 {
+			ids, _ := p.RunIDs()
+			names = append(names, ids...)
+		}
+		return names, err
+	})
+}
+
+// first is the first argument, empty without one.
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
 // completeGate completes the name of a gate of the newest run.
 func (d *Deps) completeGate(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return d.completeNodes(cmd, args, func(n *dag.Node) bool { return n.Role == dag.RoleGate })
 }
 
 func (d *Deps) completeNodes(cmd *cobra.Command, args []string, fits func(*dag.Node) bool) ([]string, cobra.ShellCompDirective) {
+	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.Nodes(cmd.Context(), "", fits) })
+}
+
+// complete completes the first argument by what of gives.
+func (d *Deps) complete(cmd *cobra.Command, args []string, of func(*control.Project) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -28,7 +63,7 @@ func (d *Deps) completeNodes(cmd *cobra.Command, args []string, fits func(*dag.N
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names, _ := p.Nodes(cmd.Context(), fits) // where there is no run there are none
+	names, _ := of(p) // where there is no run there are none
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
@@ -43,7 +78,8 @@ func newListCmd(d *Deps, runF func(context.Context, *listOptions) error) *cobra.
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the project's runs, newest first",
-		Long: `List the project's runs, newest first. With --json the shape is
+		Long: `List the project's runs, newest first. cmux agents status RUN, logs RUN NAME and
+changelog RUN look into one of them. With --json the shape is
   [{"id", "state", "session", "config", "base", "nodes", "done", "started_at", "ended_at"}]
 where base is a commit, nodes and done are counts, and times are RFC 3339 or null.`,
 		Example: "  cmux agents list --json",
@@ -90,6 +126,8 @@ func runList(ctx context.Context, o *listOptions) error {
 	}
 	columns := []column{{head: "RUN"}, {head: "STATE", style: func(row int) string { return stateStyle(runs[row].State) }},
 		{head: "SESSION", give: 1, least: 8}, {head: "DONE"}, {head: "STARTED", give: 2, least: 16}, {head: "TOOK", give: 3, least: 6}}
-	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour()))
+	if _, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour())); err == nil && isTerminal(o.Out) {
+		fmt.Fprintf(o.Err, "\nLook into one: cmux agents status %[1]s, cmux agents changelog %[1]s, cmux agents logs %[1]s NAME\n", runs[len(runs)-1].ID)
+	}
 	return err
 }

@@ -20,11 +20,16 @@ type logsOptions struct {
 func newLogsCmd(d *Deps, runF func(context.Context, *logsOptions) error) *cobra.Command {
 	o := &logsOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
-		Use:   "logs NAME",
+		Use:   "logs [RUN] NAME",
 		Short: "Print what a node has written",
 		Long: `Print the output of a node, all attempts, the newest last. Of an agent that is
 what it was told (>), thought (~), said and did (*), what came of it (|), and
-what cmux did. With -f it goes on with what is added until the node has ended.
+what cmux did. The prompt that each attempt began with is left out, unless
+--prompt is given. With -f it goes on with what is added until the node has
+ended, and with --tail it begins with the last lines alone.
+
+RUN is the id of a run, as cmux agents list shows it, or a part of it that no
+other has; without one it is the newest.
 
 With --json it prints the events of an agent instead, a line of JSON each, as
 docs/events.md describes them; a command has none.
@@ -32,15 +37,22 @@ docs/events.md describes them; a command has none.
 What would make a terminal do something is taken out: escape sequences but for
 colours on a terminal, other control characters, and characters that reorder
 text. With --raw it stays, as the node wrote it.`,
-		Example:           "  cmux agents logs api -f",
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: d.completeNode,
+		Example:           "  cmux agents logs api -f\n  cmux agents logs 20261122-101500.123-f00f4a api --tail 20",
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: d.completeRunNode,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Node = args[0]
+			if o.Node = args[len(args)-1]; len(args) > 1 {
+				o.Run = args[0]
+			}
+			if cmd.Flags().Changed("tail") && o.Tail < 1 {
+				return control.Usage(cmd.CommandPath()+" --help", "--tail %d: want how many lines to begin with, 1 or more", o.Tail)
+			}
 			return either(runF, runLogs)(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on until the node has ended")
+	cmd.Flags().IntVarP(&o.Tail, "tail", "n", 0, "begin with the last `N` lines")
+	cmd.Flags().BoolVar(&o.Prompt, "prompt", false, "print an agent's prompts as well")
 	cmd.Flags().BoolVar(&o.Events, "json", false, "print the events of an agent")
 	cmd.Flags().BoolVar(&o.Raw, "raw", false, "print what was written as it is: a terminal obeys it")
 	return cmd

@@ -63,8 +63,9 @@ func TestWorkOptions(t *testing.T) {
 		"": {}, "api --timeout 90s": {Node: "api", Timeout: 90 * time.Second},
 	})
 	flags(t, newLogsCmd, func(o *logsOptions) logsOptions { return logsOptions{Log: o.Log, Raw: o.Raw} }, map[string]logsOptions{
-		"api -f":           {Log: control.Log{Node: "api", Follow: true}},
-		"api --json --raw": {Log: control.Log{Node: "api", Events: true}, Raw: true},
+		"api -f":                  {Log: control.Log{Node: "api", Follow: true}},
+		"a-run api -n 3 --prompt": {Log: control.Log{Run: "a-run", Node: "api", Tail: 3, Prompt: true}},
+		"api --json --raw":        {Log: control.Log{Node: "api", Events: true}, Raw: true},
 	})
 	flags(t, newDiffCmd, func(o *diffOptions) diffOptions { return diffOptions{Node: o.Node, Raw: o.Raw} }, map[string]diffOptions{
 		"api": {Node: "api"}, "--raw api": {Node: "api", Raw: true},
@@ -98,11 +99,12 @@ func TestShowOptions(t *testing.T) {
 	flags(t, newStatusCmd, func(o *statusOptions) [3]bool { return [3]bool{o.JSON, o.Watch, o.Verbose} }, map[string][3]bool{
 		"": {}, "--json": {true, false, false}, "--watch -v": {false, true, true},
 	})
-	for _, line := range []string{"--json --watch", "--json --verbose", "api"} {
+	for _, line := range []string{"--json --watch", "--json --verbose", "a-run another"} {
 		if o, err := parsed(newStatusCmd, line); err == nil || o != nil {
 			t.Errorf("%q: %v, %v", line, o, err)
 		}
 	}
+	flags(t, newStatusCmd, func(o *statusOptions) string { return o.Run }, map[string]string{"": "", "a-run": "a-run"})
 	flags(t, newListCmd, func(o *listOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
 	flags(t, newDoctorCmd, func(o *doctorOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})
 	flags(t, newSnapshotsListCmd, func(o *snapshotsListOptions) bool { return o.JSON }, map[string]bool{"": false, "--json": true})

@@ -19,16 +19,19 @@ import (
 type statusOptions struct {
 	*IO
 	Project              projectFunc
+	Run                  string
 	JSON, Watch, Verbose bool
 }
 
 func newStatusCmd(d *Deps, runF func(context.Context, *statusOptions) error) *cobra.Command {
 	o := &statusOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
-		Use:   "status",
+		Use:   "status [RUN]",
 		Short: "Show how every node of the run stands",
-		Long: `Show how every node of the newest run stands, from records, markers and locks
-alone: no runner is needed and none is disturbed.
+		Long: `Show how every node of a run stands, from records, markers and locks alone: no
+runner is needed and none is disturbed. RUN is the id of a run, as cmux agents
+list shows it, or a part of it that no other has, from its beginning or its end;
+without one it is the newest.
 
 With --json the shape is
   {"run": {"id", "state", "session", "config", "used"} or null,
@@ -62,8 +65,13 @@ The table shows what counts against a budget, which is all but cache_read; with
 --verbose also where each status is known from (record, marker, lock, runner, or
 derived from other nodes) and since when.`,
 		Example: "  cmux agents status --watch\n  cmux agents status --verbose",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runStatus)(cmd.Context(), o) },
+		Args:    cobra.MaximumNArgs(1),
+
+		ValidArgsFunction: d.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Run = first(args)
+			return either(runF, runStatus)(cmd.Context(), o)
+		},
 	}
 	jsonFlag(cmd, &o.JSON)
 	cmd.Flags().BoolVar(&o.Watch, "watch", false, "keep showing it, live")
@@ -78,15 +86,8 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.Watch {
-		r, err := p.Latest(ctx)
-		if err != nil {
-			return err
-		}
-		return o.watching(p.Now, o.Verbose).show(ctx, r)
-	}
-	v, err := p.View(ctx)
-	if errors.Is(err, run.ErrNone) {
+	v, past, err := p.ViewOf(ctx, o.Run)
+	if errors.Is(err, run.ErrNone) && !o.Watch {
 		if o.JSON {
 			return printJSON(o.Out, control.Report{Nodes: []control.NodeReport{}})
 		}
@@ -96,10 +97,13 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.Watch && !past {
+		return o.watching(p.Now, o.Verbose).show(ctx, v.Run)
+	}
 	if o.JSON {
 		return printJSON(o.Out, control.NewReport(v))
 	}
-	_, err = fmt.Fprint(o.Out, renderStatus(v, p.Now(), look{o.width(), o.colour(), o.Verbose}))
+	_, err = fmt.Fprint(o.Out, renderStatus(v, p.Now(), look{o.width(), o.colour(), o.Verbose, past}))
 	return err
 }
 
@@ -108,6 +112,7 @@ type look struct {
 	width   int // 0: unbounded
 	colour  bool
 	verbose bool // with the source and age of each status
+	past    bool // a newer run has taken its place
 }
 
 // look is how output is shown where nothing else was asked for.
@@ -160,7 +165,7 @@ func renderStatus(v *run.View, now time.Time, as look) string {
 		}
 	}
 	parts := []string{statusHead(v, now, as.colour), "", table(columns, rows, as.width, as.colour)}
-	if foot := statusFoot(v, as.width); foot != "" {
+	if foot := statusFoot(v, as); foot != "" {
 		parts = append(parts, foot)
 	}
 	return strings.Join(parts, "\n")
@@ -242,11 +247,15 @@ func orDash(s string) string {
 }
 
 // statusFoot is what is wanted of a person and why nodes stand as they do.
-func statusFoot(v *run.View, width int) string {
+func statusFoot(v *run.View, as look) string {
 	var b strings.Builder
-	for _, n := range control.Notices(v) {
-		if width > 0 && n.Long {
-			n.Text = ansi.Wrap(n.Text, width, "")
+	notices := control.Notices
+	if as.past {
+		notices = control.PastNotices
+	}
+	for _, n := range notices(v) {
+		if as.width > 0 && n.Long {
+			n.Text = ansi.Wrap(n.Text, as.width, "")
 		}
 		b.WriteString(n.Text + "\n")
 	}

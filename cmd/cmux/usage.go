@@ -102,21 +102,20 @@ func meant(cmd *cobra.Command, word string) []*cobra.Command {
 // wrongArgs says what cmd takes, when args are not it.
 func wrongArgs(cmd *cobra.Command, args []string) error {
 	help := cmd.CommandPath() + " --help"
-	var must, may []string // what its line of usage names
-	for _, word := range strings.Fields(cmd.Use)[1:] {
-		if strings.HasPrefix(word, "[") {
-			may = append(may, strings.Trim(word, "[].…"))
-		} else {
+	takes := strings.Fields(cmd.Use)[1:]
+	var must []string
+	for _, word := range takes {
+		if !strings.HasPrefix(word, "[") {
 			must = append(must, word)
 		}
 	}
 	switch {
 	case len(args) < len(must):
 		return control.Usage(help, "%s needs %s", cmd.CommandPath(), strings.Join(must[len(args):], " and "))
-	case len(must)+len(may) == 0:
+	case len(takes) == 0:
 		return control.Usage(help, "%s takes no argument, and %q is one", cmd.CommandPath(), args[0])
-	case len(args) > len(must)+len(may):
-		return control.Usage(help, "%s takes %s, and %q is one more", cmd.CommandPath(), strings.Join(append(must, may...), " and "), args[len(must)+len(may)])
+	case len(args) > len(takes):
+		return control.Usage(help, "%s takes %s, and %q is one more", cmd.CommandPath(), strings.Join(takes, " "), args[len(takes)])
 	}
 	return control.Usage(help, "%s does not take %s", cmd.CommandPath(), say.List(args, 5))
 }

@@ -106,7 +106,7 @@ func (w *watching) views(ctx context.Context, views <-chan *run.View) error {
 	close(ended)
 	<-fed
 	if m, ok := final.(watchModel); ok && m.view != nil && !w.stays {
-		fmt.Fprint(w.Out, renderStatus(m.view, w.now(), look{w.width(), w.colour(), w.verbose}))
+		fmt.Fprint(w.Out, renderStatus(m.view, w.now(), look{width: w.width(), colour: w.colour(), verbose: w.verbose}))
 	}
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		return ctx.Err()
