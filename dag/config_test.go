@@ -28,6 +28,8 @@ func readTask(name string) ([]byte, error) {
 		return []byte("include: again.yml\n"), nil
 	case "itself.yml":
 		return []byte("include: include.yml\n"), nil
+	case "tidy.yml":
+		return []byte("finally: [{name: tidy, task: x}]\nagents: [{name: made, task: x}]\n"), nil
 	case "bad.yml":
 		return []byte("session: s\nagent: []\nagents:\n  - {name: first, task: x, timeout: 5}\n  - {name: bad, task: x, depends_on: [nobody, bad]}\ndefaults: {name: x}\n"), nil
 	case "no.yml":

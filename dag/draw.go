@@ -229,14 +229,19 @@ func (g *Graph) aside(i, under int, deps []int) string {
 	}
 	var others []string
 	for _, j := range deps {
-		if j != under {
+		if j != under && !n.Finally { // which waits for everything
 			others = append(others, g.Nodes[j].Name)
 		}
 	}
 	if len(others) > 0 {
 		notes = append(notes, "also after "+strings.Join(others, ", "))
 	}
-	if n.When != AllSuccess && len(n.DependsOn) > 0 {
+	switch {
+	case n.Finally && n.When != Always:
+		notes = append(notes, "finally", string(n.When))
+	case n.Finally:
+		notes = append(notes, "finally")
+	case n.When != AllSuccess && len(n.DependsOn) > 0:
 		notes = append(notes, string(n.When))
 	}
 	if len(notes) == 0 {

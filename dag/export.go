@@ -31,27 +31,42 @@ func Format(g *Graph) []byte {
 			fmt.Fprintf(&b, "%s: %s\n", f.name, f.render(g, "  "))
 		}
 	}
-	b.WriteString("agents:\n")
 	fields := agentFields(nil)
-	for i := range g.Nodes {
-		n := g.Nodes[i]
-		base := newNode()
-		base.Account = n.Agent
-		if n.HasBranch() {
-			base.Branch = g.Session + "/" + n.Name
+	for _, finally := range []bool{false, true} {
+		title := "agents:\n"
+		if finally {
+			title = "finally:\n"
 		}
-		if n.TaskFile != "" {
-			n.Task = ""
-		}
-		lead := "  - "
-		for _, f := range fields {
-			if !f.same(&n, &base) {
-				fmt.Fprintf(&b, "%s%s: %s\n", lead, f.name, f.render(&n, "      "))
-				lead = "    "
+		for i := range g.Nodes {
+			if g.Nodes[i].Finally == finally {
+				b.WriteString(title)
+				title = ""
+				formatNode(&b, g, fields, g.Nodes[i])
 			}
 		}
 	}
 	return b.Bytes()
+}
+
+func formatNode(b *bytes.Buffer, g *Graph, fields []field[Node], n Node) {
+	base := newNode()
+	base.Account = n.Agent
+	if n.Finally {
+		base.When = Always
+	}
+	if n.HasBranch() {
+		base.Branch = g.Session + "/" + n.Name
+	}
+	if n.TaskFile != "" {
+		n.Task = ""
+	}
+	lead := "  - "
+	for _, f := range fields {
+		if !f.same(&n, &base) {
+			fmt.Fprintf(b, "%s%s: %s\n", lead, f.name, f.render(&n, "      "))
+			lead = "    "
+		}
+	}
 }
 
 // short is the duration without the zeros that time.Duration ends in.

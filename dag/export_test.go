@@ -44,6 +44,10 @@ func TestForms(t *testing.T) {
 				Budget: Budget{int64(count.Draw(t, "tokens"))},
 				Env:    map[string]string{"A": free.Draw(t, "A"), "null": free.Draw(t, "null"), "y": ""},
 			}
+			if i > 0 && (g.Nodes[i-1].Finally || rapid.IntRange(0, 5).Draw(t, "finally") == 0) {
+				n.Finally = true
+				n.When = rapid.SampledFrom([]Join{AllSuccess, AllDone, OneSuccess, Always}).Draw(t, "finally when")
+			}
 			for j := range i {
 				if rapid.Bool().Draw(t, "dependency") {
 					n.DependsOn = append(n.DependsOn, fmt.Sprintf("n%d", j))

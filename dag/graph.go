@@ -24,6 +24,7 @@ const (
 	AllSuccess Join = "all_success"
 	AllDone    Join = "all_done"
 	OneSuccess Join = "one_success"
+	Always     Join = "always" // as AllDone
 )
 
 // OnLost says what happens to an attempt that vanished without a record.
@@ -110,6 +111,7 @@ type Node struct {
 	Checkout       bool              `json:"checkout,omitempty"` // review: a detached worktree of what it reviews
 	Approve        Approval          `json:"approve,omitempty"`  // gate: code; empty is any
 	Matrix         *Matrix           `json:"matrix,omitempty"`   // that the node comes from; nil: none
+	Finally        bool              `json:"finally,omitempty"`  // starts when all nodes that are not of this kind have ended
 	Line           int               `json:"line,omitempty"`     // where the node stands in the configuration
 	File           string            `json:"file,omitempty"`     // the included file in which it stands; empty: none
 }
@@ -169,6 +171,10 @@ type Graph struct {
 	order      []int // topological, ties in configuration order
 }
 
+// Sources are the indices of the nodes whose work node i starts from: those
+// that it names in depends_on. Not to be changed.
+func (g *Graph) Sources(i int) []int { return g.deps[i][:len(g.Nodes[i].DependsOn)] }
+
 // Len is the number of nodes.
 func (g *Graph) Len() int { return len(g.Nodes) }
 
@@ -189,7 +195,8 @@ func (g *Graph) Names() []string {
 	return names
 }
 
-// Deps are the indices of the nodes that i depends on. Not to be changed.
+// Deps are the indices of the nodes that i waits for: those that it names, and
+// then what else a node under finally waits for. Not to be changed.
 func (g *Graph) Deps(i int) []int { return g.deps[i] }
 
 // Dependents are the indices of the nodes that depend on i. Not to be changed.
@@ -235,11 +242,31 @@ func (g *Graph) link() error {
 			g.dependents[j] = append(g.dependents[j], i)
 		}
 	}
+	for i := range g.Nodes {
+		if g.Nodes[i].Finally {
+			g.awaitAll(i)
+		}
+	}
 	g.order = topological(g.deps, g.dependents)
 	if len(g.order) != n {
 		return fmt.Errorf("the dependencies form a cycle")
 	}
 	return nil
+}
+
+// awaitAll makes node i, which stands under finally, wait for every node that
+// does not.
+func (g *Graph) awaitAll(i int) {
+	named := make(map[int]bool, len(g.deps[i]))
+	for _, j := range g.deps[i] {
+		named[j] = true
+	}
+	for j := range g.Nodes {
+		if !g.Nodes[j].Finally && !named[j] {
+			g.deps[i] = append(g.deps[i], j)
+			g.dependents[j] = append(g.dependents[j], i)
+		}
+	}
 }
 
 // topological is Kahn's algorithm with a queue seeded in index order. Nodes on

@@ -232,8 +232,8 @@ func agentFields(kinds []string) []field[Node] {
 			doc: "The agents whose end this one waits for, and whose work it starts from."},
 			func(n *Node) *[]string { return &n.DependsOn }),
 		choiceField(key{name: "when", def: "all_success", example: "when: all_done",
-			allowed: []string{string(AllSuccess), string(AllDone), string(OneSuccess)},
-			doc:     "What is asked of the dependencies: `all_success`, all are done; `all_done`, all have ended, however; `one_success`, the first is done."},
+			allowed: []string{string(AllSuccess), string(AllDone), string(OneSuccess), string(Always)},
+			doc:     "What is asked of the dependencies: `all_success`, all are done; `all_done`, all have ended, however; `one_success`, the first is done; `always`, the same as `all_done`, as other tools call it. What is to run after all other agents stands under `finally`."},
 			func(n *Node) *Join { return &n.When }),
 		textField(key{name: "pool", example: "pool: opus",
 			doc: "The pool in which the agent takes a place beside its slot."},
@@ -363,7 +363,10 @@ func (p *parser) rootFields() []field[Graph] {
 			read: (*parser).readInclude},
 		{key: key{name: "agents", included: true, example: `agents: [{name: auth, task: "..."}]`, required: true, shape: shapeAgents,
 			doc: "The agents, each with the keys below. Only a file that includes others can do without."},
-			read: (*parser).readAgents},
+			read: func(p *parser, g *Graph, n *yaml.Node) { p.readAgents(g, n, false) }},
+		{key: key{name: "finally", included: true, example: `finally: [{name: tidy, agent: command, task: "make clean"}]`, shape: shapeAgents,
+			doc: "Agents that start when all under `agents` have ended, however they did: at most 100, each with the keys below. Their `when` is `always` unless they say otherwise, as in `when: all_success`. They start from the base, and from the work of those alone that they name in `depends_on`; nothing under `agents` can depend on them. A run in which one fails has failed."},
+			read: func(p *parser, g *Graph, n *yaml.Node) { p.readAgents(g, n, true) }},
 	}
 	return fields
 }
@@ -394,13 +397,18 @@ func (p *parser) readDefaults(_ *Graph, n *yaml.Node) {
 	}
 }
 
-func (p *parser) readAgents(g *Graph, n *yaml.Node) {
+// readAgents reads the list agents, or the list finally.
+func (p *parser) readAgents(g *Graph, n *yaml.Node, finally bool) {
 	v := behind(n)
 	if v.Kind != yaml.SequenceNode {
-		p.fault(n, `write "- name: NAME" for each`, "agents must be a list, not %s", describe(n))
+		name := "agents"
+		if finally {
+			name = "finally"
+		}
+		p.fault(n, `write "- name: NAME" for each`, "%s must be a list, not %s", name, describe(n))
 		return
 	}
-	if len(v.Content) == 0 {
+	if len(v.Content) == 0 && !finally {
 		p.fault(n, `write "- name: NAME" for each`, "agents lists no agent")
 		return
 	}
@@ -408,6 +416,7 @@ func (p *parser) readAgents(g *Graph, n *yaml.Node) {
 	p.sources = slices.Grow(p.sources, len(v.Content))
 	for _, item := range v.Content {
 		for _, src := range p.expand(item, p.entries(item, "an agent")) {
+			src.finally = finally
 			p.readAgent(g, src)
 		}
 	}
@@ -418,6 +427,9 @@ func (p *parser) readAgent(g *Graph, src source) {
 	node := p.defaults
 	node.Env = maps.Clone(node.Env)
 	node.Line, node.File = src.at.Line, p.fileOf[src.at]
+	if node.Finally = src.finally; src.finally {
+		node.When = Always
+	}
 	if src.combination != nil {
 		node.Matrix = &Matrix{Name: src.combination.group}
 	}

@@ -27,6 +27,7 @@ type combination struct {
 	values map[string]string
 	group  string // what all nodes of the matrix together are called
 	ruled  bool   // the name is made by a rule that is written in it
+	free   string // an axis that the rule leaves out, where there is one
 }
 
 // name is how a node is called that gives no rule for it.
@@ -76,6 +77,11 @@ func (p *parser) expand(item *yaml.Node, entries []entry) []source {
 	for i := range combinations {
 		c := &combinations[i]
 		c.group, c.ruled = matrixName(written), len(templates(written)) > 0
+		for _, a := range c.axes {
+			if c.free == "" || !strings.Contains(written, a) {
+				c.free = a
+			}
+		}
 		out[i] = source{at: item, entries: p.substituted(own, c), combination: c}
 	}
 	return out

@@ -120,6 +120,7 @@ type source struct {
 	at          *yaml.Node
 	entries     []entry
 	combination *combination // of a node of a matrix
+	finally     bool         // it stands under finally
 }
 
 // where is the value of the named key, or where the node itself stands.
@@ -198,6 +199,7 @@ func (p *parser) parse(src []byte) *Graph {
 	if known["include"] && !known["agents"] && len(p.faults) == 0 && g.Len() == 0 {
 		p.fault(root, "write "+top.byName["agents"].example, "neither this file nor what it includes has an agent")
 	}
+	p.finallyLast(g)
 	p.validate(g)
 	if len(p.faults) == 0 {
 		if err := g.link(); err != nil {

@@ -49,6 +49,11 @@ func (r *refRun) deps(i int) (out []int) {
 	for _, name := range r.g.Nodes[i].DependsOn {
 		out = append(out, slices.IndexFunc(r.g.Nodes, func(n Node) bool { return n.Name == name }))
 	}
+	for j := range r.g.Nodes {
+		if r.g.Nodes[i].Finally && !r.g.Nodes[j].Finally && !slices.Contains(out, j) {
+			out = append(out, j)
+		}
+	}
 	return out
 }
 
@@ -83,7 +88,7 @@ func (r *refRun) verdicts() []string {
 			case r.g.Nodes[i].When == OneSuccess && wins > 0:
 				is = "go"
 			case ends < all:
-			case r.g.Nodes[i].When == AllDone, begun:
+			case r.g.Nodes[i].When == AllDone, r.g.Nodes[i].When == Always, begun:
 				is = "go"
 			case r.g.Nodes[i].When == OneSuccess:
 				is = "blocked"
@@ -737,7 +742,7 @@ func drawGraph(t *rapid.T, people bool) *Graph {
 	for i, name := range names {
 		node := Node{
 			Name: name, Role: RoleBuild, OnLost: Redo,
-			When:    rapid.SampledFrom([]Join{AllSuccess, AllSuccess, AllDone, OneSuccess}).Draw(t, "when"),
+			When:    rapid.SampledFrom([]Join{AllSuccess, AllSuccess, AllDone, OneSuccess, Always}).Draw(t, "when"),
 			Pool:    rapid.SampledFrom([]string{"", "", "p", "q"}).Draw(t, "pool"),
 			Account: rapid.SampledFrom([]string{"", "work", "home"}).Draw(t, "account"),
 			Retries: Retries{
@@ -751,7 +756,11 @@ func drawGraph(t *rapid.T, people bool) *Graph {
 		if people && rapid.IntRange(0, 3).Draw(t, "ask") == 0 {
 			node.OnLost = Ask
 		}
+		node.Finally = rapid.IntRange(0, 6).Draw(t, "finally") == 0
 		for _, d := range names[:i] {
+			if at := slices.IndexFunc(g.Nodes, func(n Node) bool { return n.Name == d }); g.Nodes[at].Finally && !node.Finally {
+				continue
+			}
 			if rapid.IntRange(0, 2).Draw(t, "edge") == 0 {
 				node.DependsOn = append(node.DependsOn, d)
 			}

@@ -130,7 +130,11 @@ func (k key) valueSchema() dict {
 	case shapeRetries:
 		return dict{"anyOf": []any{dict{"type": "integer", "minimum": k.least}, object(k.sub)}}
 	case shapeAgents:
-		return dict{"type": "array", "minItems": 1, "items": dict{"$ref": "#/$defs/agent"}}
+		list := dict{"type": "array", "items": dict{"$ref": "#/$defs/agent"}}
+		if k.required {
+			list["minItems"] = 1
+		}
+		return list
 	}
 	if k.sub == nil { // defaults
 		return dict{"$ref": "#/$defs/defaults"}
@@ -209,7 +213,7 @@ const referenceTail = `
 - unknown and repeated keys, values of a wrong type, a second document, files above 10 MB, aliases that stand for more than 2,000,000 values;
 - names that are repeated (without regard to case), longer than 100 characters, or the name of a file of cmux;
 - branches that git refuses, that two agents share, that differ only in case, or of which one is a directory of the other (` + "`feature` and `feature/x`" + `);
-- dependencies that do not exist, on the agent itself, or in a circle;
+- dependencies that do not exist, on the agent itself, or in a circle, and of an agent on one under ` + "`finally`" + `;
 - ` + "`approve`" + ` on what is no gate (under ` + "`defaults`" + ` it is taken for the gates alone);
 - a build or review without a task, a merge without dependencies, a pool that is not defined;
 - a matrix with an unknown key, without a value, or of more than 256 nodes, and two of its nodes with one name;

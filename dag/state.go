@@ -205,7 +205,7 @@ func (s *State) join(i int) standing {
 		return startable
 	case open > 0:
 		return waiting
-	case when == AllDone, when != OneSuccess && wins == deps:
+	case when == AllDone, when == Always, when != OneSuccess && wins == deps:
 		return startable
 	}
 	return blocked

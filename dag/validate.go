@@ -192,12 +192,40 @@ func (p *parser) validate(g *Graph) {
 				p.fault(src.where("name"), "give it a branch of its own", "branch %q is not one git takes: %s", n.Branch, why)
 			}
 		}
+		if n.When == Always && !n.Finally && len(n.DependsOn) == 0 && src.has("when") && !src.unread("depends_on") {
+			p.warn(src.where("when"), "put it under finally, or give it depends_on", "%s starts at once: it waits for nothing", called(n))
+		}
 		if n.Role == RoleMerge && len(n.DependsOn) == 0 && !src.unread("depends_on") {
 			p.fault(src.at, "name what it merges in depends_on", "%s is a merge without dependencies", called(n))
 		}
 	}
 	p.branches(g)
 	p.dependencies(g, index, p.grouped(g, index))
+}
+
+const maxFinally = 100 // each waits for every node
+
+// finallyLast moves what stands under finally behind the other nodes.
+func (p *parser) finallyLast(g *Graph) {
+	var agents, finally []int
+	for i := range g.Nodes {
+		if g.Nodes[i].Finally {
+			finally = append(finally, i)
+		} else {
+			agents = append(agents, i)
+		}
+	}
+	if len(finally) == 0 {
+		return
+	}
+	if len(finally) > maxFinally {
+		p.fault(p.sources[finally[maxFinally]].at, "do more in one of them", "more than %d agents stand under finally", maxFinally)
+	}
+	nodes, sources := make([]Node, 0, len(g.Nodes)), make([]source, 0, len(g.Nodes))
+	for _, i := range append(agents, finally...) {
+		nodes, sources = append(nodes, g.Nodes[i]), append(sources, p.sources[i])
+	}
+	g.Nodes, p.sources = nodes, sources
 }
 
 func called(n *Node) string {
@@ -223,7 +251,7 @@ func (p *parser) names(g *Graph) map[string]int {
 		if first, ok := folded[lower]; ok {
 			hint := p.firstAt(p.sources[first].where("name"), p.sources[i].where("name"))
 			if c := p.sources[i].combination; c != nil && p.sources[first].at == p.sources[i].at {
-				hint = fmt.Sprintf("each node of a matrix needs a name of its own: write ${{ matrix.%s }} in it", c.axes[0])
+				hint = fmt.Sprintf("each node of a matrix needs a name of its own: write ${{ matrix.%s }} in it", c.free)
 			} else if g.Nodes[first].Name != name {
 				hint += "; names are compared without regard to case"
 			}
@@ -366,6 +394,8 @@ func (p *parser) dependencies(g *Graph, index map[string]int, groups []string) {
 			switch {
 			case d == n.Name:
 				p.fault(where(i, d), "remove it", "%q depends on itself", d)
+			case ok && g.Nodes[j].Finally && !n.Finally:
+				p.fault(where(i, d), "put it under finally as well", "%s depends on %q, which starts when all agents have ended", called(n), d)
 			case !ok:
 				if names == nil {
 					names = make([]string, 0, len(g.Nodes))

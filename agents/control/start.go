@@ -53,10 +53,14 @@ type Planned struct {
 	Continues string   `json:"continues,omitempty"` // that branch, and how far it is: continues BRANCH (+3)
 	DependsOn []string `json:"depends_on"`
 	When      dag.Join `json:"when"`
+	Finally   bool     `json:"finally,omitempty"` // it waits for all that is not so
 	Scope     []string `json:"scope"`
 	Verify    []string `json:"verify"`
 	Tree      bool     `json:"tree"` // it has a worktree
 }
+
+// Waits says in a line what the node waits for.
+func (n *Planned) Waits() string { return waits(n.DependsOn, n.When, n.Finally) }
 
 // PlanStart reads and checks everything that a start needs.
 func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
@@ -110,7 +114,7 @@ func starting(l *runner.Launch) *Starting {
 			kind = ""
 		}
 		s.Nodes = append(s.Nodes, Planned{Name: n.Name, Kind: kind, Role: n.Role, Branch: n.Branch, Continues: l.Rows[i].Continues,
-			DependsOn: n.DependsOn, When: n.When, Scope: n.Scope, Verify: n.Verify, Tree: n.HasTree()})
+			DependsOn: n.DependsOn, When: n.When, Finally: n.Finally, Scope: n.Scope, Verify: n.Verify, Tree: n.HasTree()})
 	}
 	return s
 }

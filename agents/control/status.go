@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"math"
+	"strings"
 	"time"
 
 	"cmux/agents/control/say"
@@ -77,6 +78,8 @@ type NodeReport struct {
 	Agent     string     `json:"agent"`
 	Branch    string     `json:"branch"`
 	DependsOn []string   `json:"depends_on"`
+	Finally   bool       `json:"finally,omitempty"`
+	Matrix    string     `json:"matrix,omitempty"` // the name of the matrix that it comes from
 	Label     string     `json:"label"`
 	Status    dag.Label  `json:"status"`
 	ExitCode  *int       `json:"exit_code"`
@@ -89,6 +92,23 @@ type NodeReport struct {
 	Used      *dag.Usage `json:"used"`
 	// Question is what its agent waits for a person to answer.
 	Question *question.Question `json:"question,omitempty"`
+}
+
+// Waits says in a line what a node waits for.
+func Waits(n *dag.Node) string { return waits(n.DependsOn, n.When, n.Finally) }
+
+func waits(deps []string, when dag.Join, finally bool) string {
+	text := strings.Join(deps, ", ")
+	switch {
+	case finally && text != "":
+		text += ", all agents"
+	case finally:
+		text = "all agents"
+	}
+	if when != dag.AllSuccess && !(finally && when == dag.Always) && text != "" || finally && when == dag.AllSuccess {
+		text += " (" + string(when) + ")"
+	}
+	return text
 }
 
 // NewReport reports a view.
@@ -113,10 +133,13 @@ func NewReport(v *run.View) Report {
 		n := &v.Nodes[i]
 		r := NodeReport{
 			Name: n.Spec.Name, Role: n.Spec.Role, Agent: n.Spec.Agent, Branch: n.Spec.Branch,
-			DependsOn: n.Spec.DependsOn, Label: n.Status.Label.String(), Status: n.Status.Label, ExitCode: marker(v, i), Attempts: n.Fact.Attempts,
+			DependsOn: n.Spec.DependsOn, Finally: n.Spec.Finally, Label: n.Status.Label.String(), Status: n.Status.Label, ExitCode: marker(v, i), Attempts: n.Fact.Attempts,
 			StartedAt: moment(n.Fact.StartedAt), EndedAt: moment(n.Fact.EndedAt),
 			Source: n.Status.Source, Age: math.Round(n.Status.Age.Seconds()*1000) / 1000, Reason: n.Status.Reason,
 			Used: Known(n.Used),
+		}
+		if n.Spec.Matrix != nil {
+			r.Matrix = n.Spec.Matrix.Name
 		}
 		if r.DependsOn == nil {
 			r.DependsOn = []string{}

@@ -22,7 +22,7 @@ func ranks(g *dag.Graph) []int {
 func branchy(g *dag.Graph) []bool {
 	b := make([]bool, g.Len())
 	for _, i := range g.Order() {
-		for _, d := range g.Deps(i) {
+		for _, d := range g.Sources(i) {
 			if b[d] || g.Nodes[d].HasBranch() {
 				b[i] = true
 				break
@@ -40,7 +40,7 @@ func contributors(h *run.History, rank []int, i int) []int {
 	seen := make(map[int]bool)
 	var visit func(int)
 	visit = func(i int) {
-		for _, d := range h.Graph.Deps(i) {
+		for _, d := range h.Graph.Sources(i) {
 			if seen[d] {
 				continue
 			}

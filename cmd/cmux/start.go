@@ -217,7 +217,8 @@ var launchColumns = []column{
 func launchTable(s *control.Starting, width int, colour bool) string {
 	rows := make([][]string, len(s.Nodes))
 	trees, reviews, gates := 0, 0, 0
-	for i, n := range s.Nodes {
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
 		branch := n.Branch
 		if n.Continues != "" {
 			branch = n.Continues
@@ -231,11 +232,7 @@ func launchTable(s *control.Starting, width int, colour bool) string {
 		if n.Tree {
 			trees++
 		}
-		deps := strings.Join(n.DependsOn, ", ")
-		if n.When != dag.AllSuccess && deps != "" {
-			deps += " (" + string(n.When) + ")"
-		}
-		rows[i] = []string{n.Name, orDash(n.Kind), string(n.Role), orDash(branch), orDash(deps),
+		rows[i] = []string{n.Name, orDash(n.Kind), string(n.Role), orDash(branch), orDash(n.Waits()),
 			orDash(strings.Join(n.Scope, " ")), orDash(strings.Join(n.Verify, "; "))}
 	}
 	var b strings.Builder

@@ -38,7 +38,7 @@ With --json the shape is
    "incidents": [{"node", "attempt", "how", "detail", "at"}],
    "strays": [{"file", "node"}],
    "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "status", "exit_code",
-              "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "question"}]}
+              "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "question", "finally", "matrix"}]}
 where exit_code is what the node's marker holds or null, times are RFC 3339 or
 null, age is the seconds since what the label rests on was recorded, and used is
   {"input", "output", "cache_read", "cache_create"}
@@ -56,6 +56,8 @@ nothing:
   {"parts": [{"text", "options"}], "in_pane"}
 An answer to several parts has a line for each, and a number stands for the
 option in that place; in_pane says that only keys pressed there can answer.
+Finally is true for a node under finally, matrix is the name of the matrix that a
+node comes from; both are left out elsewhere.
 Incidents and strays are left out where there are none. An incident is what an
 agent tried and may not, or a file that cmux did not write; how is refused,
 marker, record, request or bin, and node is empty where it is not known whose it
@@ -132,7 +134,7 @@ func statusColumns(v *run.View, verbose bool) []statusColumn {
 		{column{head: "NAME"}, func(n *run.NodeView, _ time.Time) string { return n.Spec.Name }},
 		{column{head: "ROLE", give: 4, least: 6}, func(n *run.NodeView, _ time.Time) string { return string(n.Spec.Role) }},
 		{column{head: "BRANCH", give: 2, least: 8}, func(n *run.NodeView, _ time.Time) string { return orDash(n.Spec.Branch) }},
-		{column{head: "DEPENDS ON", give: 3, least: 10}, func(n *run.NodeView, _ time.Time) string { return orDash(strings.Join(n.Spec.DependsOn, ", ")) }},
+		{column{head: "DEPENDS ON", give: 3, least: 10}, func(n *run.NodeView, _ time.Time) string { return orDash(control.Waits(n.Spec)) }},
 		{column{head: "STATUS", style: stateStyle}, func(n *run.NodeView, _ time.Time) string { return n.Status.Label.String() }},
 		{column{head: "ELAPSED"}, elapsed},
 		{column{head: "TRIES", give: 1, least: 5}, tries},
