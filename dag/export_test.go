@@ -39,7 +39,7 @@ func TestForms(t *testing.T) {
 				Pool: rapid.SampledFrom([]string{"", "p1", "null"}).Draw(t, "pool"), VerifyTimeout: 1 + duration.Draw(t, "verify_timeout")/2,
 				VerifyAttempts: 1 + count.Draw(t, "attempts"), Timeout: duration.Draw(t, "timeout"), IdleTimeout: duration.Draw(t, "idle"),
 				InputTimeout: duration.Draw(t, "input"), Retries: Retries{count.Draw(t, "max"), duration.Draw(t, "backoff")},
-				OnLost: rapid.SampledFrom([]OnLost{Redo, Ask}).Draw(t, "on_lost"), AutoAccept: rapid.Bool().Draw(t, "auto"),
+				OnLost: rapid.SampledFrom([]OnLost{Redo, Ask}).Draw(t, "on_lost"), OnLimit: rapid.SampledFrom([]OnLimit{Wake, AskToGoOn}).Draw(t, "on_limit"), AutoAccept: rapid.Bool().Draw(t, "auto"),
 				Account: line.Draw(t, "account"), Model: rapid.SampledFrom([]string{"", "opus", "1"}).Draw(t, "model"),
 				Budget: Budget{int64(count.Draw(t, "tokens"))},
 				Env:    map[string]string{"A": free.Draw(t, "A"), "null": free.Draw(t, "null"), "y": ""},

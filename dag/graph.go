@@ -35,6 +35,14 @@ const (
 	Ask  OnLost = "ask"
 )
 
+// OnLimit says what an agent does that met the limit of its account.
+type OnLimit string
+
+const (
+	Wake      OnLimit = "wake" // it goes on when the limit is over
+	AskToGoOn OnLimit = "ask"  // a person says first that it may
+)
+
 // Approval says what a gate asks of the person who opens it.
 type Approval string
 
@@ -101,6 +109,7 @@ type Node struct {
 	InputTimeout   Duration          `json:"input_timeout,omitempty"`
 	Retries        Retries           `json:"retries"`
 	OnLost         OnLost            `json:"on_lost"`
+	OnLimit        OnLimit           `json:"on_limit"`
 	AutoAccept     bool              `json:"auto_accept,omitempty"`
 	Account        string            `json:"account"` // what a usage limit pauses
 	Model          string            `json:"model,omitempty"`

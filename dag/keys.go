@@ -185,7 +185,7 @@ func indexFields[T any](fields []field[T]) *fieldIndex[T] {
 // newNode is a node about which nothing is said.
 func newNode() Node {
 	return Node{
-		Agent: "claude", Role: RoleBuild, When: AllSuccess, OnLost: Redo,
+		Agent: "claude", Role: RoleBuild, When: AllSuccess, OnLost: Redo, OnLimit: Wake,
 		VerifyTimeout: Duration(10 * time.Minute), VerifyAttempts: 3,
 	}
 }
@@ -270,6 +270,9 @@ func agentFields(kinds []string) []field[Node] {
 		choiceField(key{name: "on_lost", def: "redo", example: "on_lost: ask", allowed: []string{string(Redo), string(Ask)},
 			doc: "What happens to an attempt that vanished with its machine or was killed: `redo` starts it again, `ask` waits for a person."},
 			func(n *Node) *OnLost { return &n.OnLost }),
+		choiceField(key{name: "on_limit", def: "wake", example: "on_limit: ask", allowed: []string{string(Wake), string(AskToGoOn)},
+			doc: "What an agent does that met the usage limit of its account: `wake` goes on by itself when the limit is over, `ask` needs input first; headless it fails then. Agents that have not started wait for the end of the limit either way."},
+			func(n *Node) *OnLimit { return &n.OnLimit }),
 		flagField(key{name: "auto_accept", def: "false", example: "auto_accept: true",
 			doc: "Lets the agent act without asking for permission, in its kind's own way. What needs none even so is in docs/permissions.md."},
 			func(n *Node) *bool { return &n.AutoAccept }),

@@ -44,7 +44,7 @@ type Fixture struct {
 func Node(kind, task string, change func(*dag.Node)) dag.Node {
 	n := dag.Node{
 		Name: "a", Agent: kind, Role: dag.RoleBuild, Branch: "work/a", Task: task,
-		When: dag.AllSuccess, OnLost: dag.Redo, Account: kind,
+		When: dag.AllSuccess, OnLost: dag.Redo, OnLimit: dag.Wake, Account: kind,
 		VerifyAttempts: 3, VerifyTimeout: dag.Duration(time.Minute),
 	}
 	if change != nil {

@@ -42,7 +42,8 @@ func (a *attempt) open() {
 	a.held, a.gone = map[conversation.Ref]*Message{}, map[conversation.Ref]<-chan struct{}{}
 	a.State = conversation.New(conversation.Config{
 		Name: a.node.Name, Reports: a.kind.Judge, Headless: a.spec.Headless, InputTimeout: time.Duration(a.node.InputTimeout),
-		Pause: a.limits.Pause, Settle: a.limits.Settle, Parting: a.limits.Parting,
+		AskAtLimit: a.node.OnLimit == dag.AskToGoOn,
+		Pause:      a.limits.Pause, Settle: a.limits.Settle, Parting: a.limits.Parting,
 	})
 	a.Trial = a.spec.Trial
 }

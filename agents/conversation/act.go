@@ -44,7 +44,7 @@ func (m *move) working() bool {
 	case m.Report != nil && m.Report.Blocked:
 		reason := m.Report.Text
 		m.Report, m.TurnEnded = nil, false
-		m.ask(Open{question.New("blocked: " + reason), dag.ReasonReported})
+		m.ask(Open{Question: question.New("blocked: " + reason), Reason: dag.ReasonReported})
 	case m.Report != nil:
 		m.takeReport()
 	case m.Ended:
@@ -56,13 +56,13 @@ func (m *move) working() bool {
 	case m.Question != nil:
 		q := *m.Question
 		m.Question, m.TurnEnded = nil, false
-		m.ask(Open{q, dag.ReasonReported})
+		m.ask(Open{Question: q, Reason: dag.ReasonReported})
 	case len(m.Pending) > 0 || m.Said != nil:
 		m.sayOn()
 	default:
 		m.TurnEnded = false
 		if m.SentBack++; m.SentBack > maxSentBack {
-			m.ask(Open{question.New(fmt.Sprintf("ended %d turns without a report", m.SentBack)), dag.ReasonNoReport})
+			m.ask(Open{Question: question.New(fmt.Sprintf("ended %d turns without a report", m.SentBack)), Reason: dag.ReasonNoReport})
 		} else {
 			m.deliver(Message{Why: NoReport})
 		}
@@ -201,6 +201,8 @@ func (m *move) asking() bool {
 	case m.Taken, m.Ended, m.Limit != nil, m.Open.InPane && m.Question != nil: // a question that can be answered comes first
 		m.Open = Open{}
 		m.back()
+	case m.Said != nil && !m.Open.Limit.IsZero() && !m.WentOn && m.Report == nil && !m.Overridden:
+		m.mayGoOn()
 	case m.WentOn, m.Report != nil, m.Overridden, m.Said != nil && !m.Open.InPane:
 		m.SentBack = 0
 		m.regain(ThenAnswer)

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"fmt"
+	"time"
 
 	"cmux/agents/news"
 	"cmux/agents/question"
@@ -25,14 +26,36 @@ func (m *move) meetLimit() {
 func (m *move) limitKnown(e LimitKnown) {
 	switch m.Phase {
 	case Limiting:
+		if m.AskAtLimit && !m.Overridden {
+			q := question.New(fmt.Sprintf("its account is at its limit until %s: %s (answer `go on`, or what it is to be told then)", e.Until.In(m.at.Location()).Format("15:04"), oneLine(m.Met.Text)))
+			m.ask(Open{Question: q, Reason: dag.ReasonReported, Limit: e.Until})
+			return
+		}
 	case Preparing:
 		m.Then, m.Met = ThenStart, news.LimitMet{}
 	default:
 		return // told while a person had the agent
 	}
+	m.sleep(e.Until)
+}
+
+// sleep waits for the end of a limit.
+func (m *move) sleep(until time.Time) {
 	m.enter(Limited)
-	m.become(Become{Activity: dag.AtLimit, Until: e.Until, Detail: oneLine(m.Met.Text)})
-	m.do(Arm{Clock: WakeClock, Until: e.Until})
+	m.become(Become{Activity: dag.AtLimit, Until: until, Detail: oneLine(m.Met.Text)})
+	m.do(Arm{Clock: WakeClock, Until: until})
+}
+
+// mayGoOn takes in a person's words to an agent that asks whether it may go on
+// after a limit: it may. What they say besides it is told then.
+func (m *move) mayGoOn() {
+	said, until := *m.Said, m.Open.Limit
+	m.Said, m.Open, m.SentBack = nil, Open{}, 0
+	if yes, _ := question.Yes(said); !yes {
+		m.keep(Message{Why: ByPerson, Text: said})
+	}
+	m.Then = ThenAwake
+	m.sleep(until)
 }
 
 func (m *move) limited() bool {
@@ -65,7 +88,7 @@ func (m *move) backOff() {
 	m.Falter, m.TurnEnded = nil, false
 	m.Falters++
 	if f.Lasting && (f.Sure || m.Falters > 1) {
-		m.ask(Open{question.New("the model service refuses what it is asked: " + f.Text + " (set right in its pane what it names; where the conversation is too long: /compact, or /clear; then answer `go on`)"), dag.ReasonReported})
+		m.ask(Open{Question: question.New("the model service refuses what it is asked: " + f.Text + " (set right in its pane what it names; where the conversation is too long: /compact, or /clear; then answer `go on`)"), Reason: dag.ReasonReported})
 		return
 	}
 	if m.Falters > maxFalters {

@@ -51,10 +51,13 @@ var Phases = [phases]struct {
 	Asking: {"It waits for a person, without a slot.", []Way{
 		{Regaining, "a person has answered, it goes on by itself, has reported, or its node is overridden"},
 		{Working, "a person is at work in it, it met a limit, its program has ended, or another question can be answered from outside"},
+		{Limited, "it asks whether to go on after a limit, and may"},
 		{Closing, "nobody answered in time"},
 	}},
 	Limiting: {"It met a limit, and until when that lasts is being found out.", []Way{
 		{Limited, "that is known"},
+		{Asking, "that is known, and `on_limit: ask` has a person say whether it goes on"},
+		{Closing, "the same, and nobody is there to be asked"},
 	}},
 	Limited: {"It waits for the end of a limit, without a slot.", []Way{
 		{Regaining, "the limit is over, or it goes on before that"},

@@ -11,7 +11,7 @@ import (
 // play is a conversation in which anything may happen that can.
 func play(c chance) *player {
 	config := Config{
-		Name: "a", Reports: c.below(10) != 0, Headless: c.below(3) == 0,
+		Name: "a", Reports: c.below(10) != 0, Headless: c.below(3) == 0, AskAtLimit: c.below(3) == 0,
 		Pause: 30 * time.Second, Settle: time.Minute, Parting: time.Second,
 	}
 	if c.below(3) == 0 {

@@ -38,6 +38,7 @@ type Config struct {
 	Reports      bool          // it reports; else its exit code does
 	Headless     bool          // a person is not there to be asked, unless InputTimeout says so
 	InputTimeout time.Duration // how long a person is waited for; 0: for ever
+	AskAtLimit   bool          // a person says whether it goes on after a limit
 	Pause        time.Duration // before a failed call of the model is tried again; doubles
 	Settle       time.Duration // what a turn left at work is waited for
 	Parting      time.Duration // the agent is waited for when its report is good
@@ -122,6 +123,7 @@ type Call struct {
 type Open struct {
 	question.Question
 	Reason dag.Reason // of the end where nobody answers
+	Limit  time.Time  // it is whether to go on after a limit, which lasts until then; zero: it is not
 }
 
 // Channel is how a message reaches the agent.

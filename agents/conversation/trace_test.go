@@ -54,6 +54,8 @@ func trace(t *testing.T, text string) string {
 					c.Headless = true
 				case "code":
 					c.Reports = false
+				case "ask-at-limit":
+					c.AskAtLimit = true
 				case "hour":
 					c.InputTimeout = time.Hour
 				default:

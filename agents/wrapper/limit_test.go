@@ -7,6 +7,7 @@ import (
 
 	"cmux/agents/run"
 	"cmux/agents/scripted"
+	"cmux/dag"
 	"cmux/signals"
 )
 
@@ -38,6 +39,23 @@ func TestLimitIsTheAccounts(t *testing.T) {
 	}
 	if r := f.Last(run.Active); r.Detail != "" {
 		t.Errorf("%+v: it works and is said to be limited", r)
+	}
+}
+
+// With on_limit: ask, an agent goes on after a limit when a person says so.
+func TestLimitThatAsks(t *testing.T) {
+	f := newFixture(t, scriptedNode("echo '{\"until\":\"2020-01-01T00:00:00Z\",\"text\":\"no more today\"}' | "+hook+"limited; read -r line; cmux done \"$line\"; sleep 1000", func(n *dag.Node) { n.OnLimit = dag.AskToGoOn })).inPane()
+	_, _, wait := f.start()
+	c := f.Dial()
+	f.becomes("needs input")
+	if r := f.Last(run.Active); !strings.Contains(r.Detail, "no more today (answer `go on`") {
+		t.Errorf("it asks %q", r.Detail)
+	}
+	if err := c.Answer(t.Context(), "go on"); err != nil {
+		t.Fatal(err)
+	}
+	if code := wait(); code != 0 || f.limitRecords() != "limited, pauses, freed" {
+		t.Errorf("exit %d, %s\n%s", code, f.limitRecords(), f.Log())
 	}
 }
 
