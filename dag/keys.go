@@ -358,7 +358,7 @@ func (p *parser) rootFields() []field[Graph] {
 			shapeGroup, func(g *Graph) *Notify { return &g.Notify }, []field[Notify]{
 				flagField(key{name: "bell", def: "false", example: "bell: true", doc: "The terminal's bell, in tmux."}, func(n *Notify) *bool { return &n.Bell }),
 				flagField(key{name: "desktop", def: "false", example: "desktop: true", doc: "A desktop notification."}, func(n *Notify) *bool { return &n.Desktop }),
-				textField(key{name: "webhook", example: `webhook: "https://example.org/cmux"`, doc: "An address that is sent a JSON object by POST: `at`, `run`, `session`, `event` (`needs_input`, `limited`, `run_ended`), `text`, and where they apply `node`, `account`, `until`, `state`. What it answers changes nothing; one that does not answer is given up after 10 s."},
+				textField(key{name: "webhook", example: `webhook: "https://example.org/cmux"`, doc: "An address that is sent a JSON object by POST: `at`, `run`, `session`, `event` (`needs_input`, `limited`, `collision`, `run_ended`), `text`, and where they apply `node`, `other` (of a collision), `account`, `until`, `state`. What it answers changes nothing; one that does not answer is given up after 10 s."},
 					func(n *Notify) *string { return &n.Webhook }, webAddress),
 			}, nil),
 		{key: key{name: "include", included: true, example: "include: [ci/checks.yml]", shape: shapeList,

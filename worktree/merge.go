@@ -198,7 +198,12 @@ func cmuxIdentity(unix int64) []string {
 
 // mergeTree merges two commits into a tree, or lists the conflicting files.
 func (r *Repo) mergeTree(ctx context.Context, a, b string) (tree string, files []string, err error) {
-	out, err := git(ctx, r.Root, "merge-tree", "--write-tree", "--no-messages", "--name-only", "-z", a, b)
+	return mergeTree(ctx, command{dir: r.Root}, a, b)
+}
+
+func mergeTree(ctx context.Context, c command, a, b string) (tree string, files []string, err error) {
+	c.args = []string{"merge-tree", "--write-tree", "--no-messages", "--name-only", "-z", a, b}
+	out, err := c.run(ctx)
 	if code := exitCode(err); code != 0 && code != 1 {
 		return "", nil, err
 	}

@@ -31,6 +31,7 @@ func Notices(v *run.View) (all []Notice) {
 		}
 		long(line)
 	}
+	all = append(all, collisionNotices(v)...)
 	incidents := v.Incidents
 	if n := len(incidents) - shownIncidents; n > 0 {
 		tell("%s before these: cmux agents status --json", say.Count(n, "incident"))

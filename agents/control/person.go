@@ -20,7 +20,7 @@ type Order struct {
 // anybodys are the orders that an agent may give in its own project: they show,
 // wait and report. Every other one is a person's.
 var anybodys = []string{
-	"agents init", "agents status", "agents wait", "agents logs", "agents diff", "agents verify", "agents changelog", "agents schema", "agents graph", "agents list", "agents exec",
+	"agents init", "agents status", "agents collisions", "agents wait", "agents logs", "agents diff", "agents verify", "agents changelog", "agents schema", "agents graph", "agents list", "agents exec",
 	"snapshots list", "doctor", "version", "done", "blocked", "output", "hook", "mcp",
 }
 

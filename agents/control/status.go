@@ -45,6 +45,8 @@ type Report struct {
 	Incidents []IncidentReport `json:"incidents,omitempty"`
 	Strays    []StrayReport    `json:"strays,omitempty"`
 	Nodes     []NodeReport     `json:"nodes"`
+
+	Collisions []Collision `json:"collisions,omitempty"`
 }
 
 // IncidentReport is what an agent tried and may not, or a file that cmux did not write.
@@ -118,6 +120,8 @@ func NewReport(v *run.View) Report {
 			Session: v.Run.Plan.Graph.Session, Config: v.Run.Plan.Config, Used: Known(v.Used)},
 		Incidents: make([]IncidentReport, len(v.Incidents)),
 		Nodes:     make([]NodeReport, len(v.Nodes)),
+
+		Collisions: collisions(v),
 	}
 	for i, rec := range v.Incidents {
 		s.Incidents[i] = IncidentReport{rec.Node, rec.Attempt, rec.How, rec.Detail, rec.At}

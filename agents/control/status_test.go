@@ -19,6 +19,10 @@ func TestNotices(t *testing.T) {
 	for i := range v.Incidents {
 		v.Incidents[i] = run.Record{Node: "web", Detail: "tried cmux agents approve release"}
 	}
+	for _, other := range []string{"b", "c", "d", "e"} {
+		v.Collisions = append(v.Collisions, run.Collision{A: "a", B: other, Files: []string{"f"}})
+	}
+	v.Collisions[3].Conflicts = []string{"f"}
 	v.Strays = []string{"relase.done", "wbe.done", "docs", "x", "y"}
 	v.Holder, v.RunState = nil, dag.RunNoRunner
 	v.Pending = make([]run.Request, 2)

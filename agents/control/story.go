@@ -89,6 +89,12 @@ func Story(h *run.History, rec *run.Record) string {
 			line += ": " + say.Line(rec.Detail)
 		}
 	}
+	if c := rec.Collision; c != nil {
+		if now := h.Collision(c.A, c.B); now != nil && now.Since.Equal(rec.At) {
+			return "collision: " + say.Line(c.String())
+		}
+		return ""
+	}
 	if line == "" {
 		return ""
 	}

@@ -28,6 +28,8 @@ func (r *Record) check() error {
 		return fmt.Errorf("a record without a type")
 	case r.Type == AttemptEnd && r.End == nil:
 		return fmt.Errorf("record %q of %q without an end", r.Type, r.Node)
+	case r.Type == Collided && (r.Collision == nil || r.Collision.A == r.Collision.B):
+		return fmt.Errorf("record %q without two nodes", r.Type)
 	case r.Node == "" && attempts[r.Type]:
 		return fmt.Errorf("record %q without a node", r.Type)
 	case r.Attempt < 0 || r.Attempt > maxAttempt || r.Type == Started && r.Attempt == 0:

@@ -14,6 +14,8 @@ func (h *History) Apply(r *Record) {
 		h.Answered[r.Request] = true
 	case r.Type == Incident:
 		h.Incidents = append(h.Incidents, *r)
+	case r.Type == Collided:
+		h.collide(r)
 	case r.Type == Limited || r.Type == Freed:
 		h.applyAccount(r)
 	case r.Node == "":

@@ -119,6 +119,8 @@ type History struct {
 	Launch   string           // of the newest runner
 	Used     dag.Usage        // by all nodes, those that an update removed as well
 
+	Collisions []Collision // of each pair of nodes that ever met, in the order in which they first did, as it is now
+
 	Incidents []Record  // what agents tried and may not
 	Foreign   []int64   // where in the records stand lines that this person's cmux did not write there; they count for nothing
 	Bad       []BadLine // lines that this person's cmux may have written, and that are no records it knows; they count for nothing

@@ -42,6 +42,7 @@ const (
 	Updated    Type = "updated"   // resume --update froze a new configuration
 	Incident   Type = "incident"  // what the attempt tried and may not, or is suspected of: How and Detail; nothing came of it
 	Output     Type = "output"    // the agent published Value under Key, for the nodes behind its own
+	Collided   Type = "collision" // which files two nodes' branches both change has changed: Collision
 	Noted      Type = "note"      // anything else a person may want to see
 )
 
@@ -173,6 +174,7 @@ type Record struct {
 	Value        string             `json:"value,omitempty"`        // Output
 	Place        *Place             `json:"place,omitempty"`
 	End          *End               `json:"end,omitempty"`
+	Collision    *Collision         `json:"collision,omitempty"`
 	Marker       *Written           `json:"marker,omitempty"`
 }
 

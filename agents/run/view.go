@@ -25,6 +25,8 @@ type View struct {
 	Full          string    // a folder whose disk is full: nodes wait for space; empty: none
 	Incidents     []Record  // what agents tried and may not, and what was found that cmux did not write
 
+	Collisions []Collision // that stand, see Collision
+
 	Strays []string // files among the markers that belong to no node
 
 	foreign []int64 // see Passed
@@ -53,6 +55,7 @@ func (v *View) fill(h *History, now time.Time) {
 		v.Nodes[i] = NodeView{Node: &h.Nodes[i], Spec: &h.Graph.Nodes[i], Status: st}
 	}
 	v.RunState = v.state(h)
+	v.Collisions = h.Standing()
 }
 
 // state is how the run stands. It has ended when its end is on record: until

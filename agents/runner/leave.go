@@ -32,7 +32,7 @@ func (r *Runner) finished() (dag.RunState, bool) {
 	}
 	// An overridden node's attempt may go on; where it needs nobody it does, but a
 	// bound one would die with this process, and git in the middle of its work.
-	if r.placing > 0 {
+	if r.placing > 0 || r.radar.atWork() {
 		return state, false
 	}
 	for _, a := range r.live {

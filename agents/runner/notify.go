@@ -32,8 +32,9 @@ type news struct {
 	At      time.Time `json:"at"`
 	Run     string    `json:"run"`
 	Session string    `json:"session"`
-	Event   string    `json:"event"` // needs_input, limited, run_ended
+	Event   string    `json:"event"` // needs_input, limited, collision, run_ended
 	Node    string    `json:"node,omitempty"`
+	Other   string    `json:"other,omitempty"` // collision: the other node
 	Account string    `json:"account,omitempty"`
 	Until   time.Time `json:"until,omitzero"` // limited
 	State   string    `json:"state,omitempty"`
@@ -69,6 +70,16 @@ func (r *Runner) notifyLimit(ctx context.Context, rec *run.Record) {
 		text += ": " + rec.Detail
 	}
 	r.notify(ctx, news{At: rec.At, Event: "limited", Node: rec.Node, Account: rec.Account, Until: l.Until, Text: text})
+}
+
+// notifyCollision tells a person that two nodes change the same files: once,
+// whatever becomes of it.
+func (r *Runner) notifyCollision(ctx context.Context, rec *run.Record) {
+	c := r.hist.Collision(rec.Collision.A, rec.Collision.B)
+	if c == nil || !c.Since.Equal(rec.At) {
+		return
+	}
+	r.notify(ctx, news{At: rec.At, Event: "collision", Node: c.A, Other: c.B, Text: c.String()})
 }
 
 // notifyEnd tells a person that the run has ended.

@@ -53,6 +53,7 @@ func (r *Runner) catchUp(ctx context.Context) error {
 		return fmt.Errorf("%s was cut short by somebody else; cmux agents resume goes on from what is left: %w", r.Run.Records(), err)
 	}
 	r.showLabels()
+	r.sweep(ctx)
 	return err
 }
 
@@ -73,6 +74,9 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 		r.notifyLimit(ctx, rec)
 		r.tell(rec)
 	}
+	if rec.Type == run.Collided {
+		r.notifyCollision(ctx, rec)
+	}
 	if rec.Node == "" {
 		return
 	}
@@ -81,6 +85,13 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 		return
 	}
 	r.relabel[i] = true
+	switch rec.Type {
+	case run.Started, run.Overridden:
+		r.detect(i)
+		r.radar.again(i)
+	case run.AttemptEnd, run.Vanished, run.Reset:
+		r.detect(i)
+	}
 	switch rec.Type {
 	case run.Began:
 		r.attach(ctx, i)

@@ -81,6 +81,7 @@ type Runner struct {
 	stamp   atomic.Value // string: of the shared state when it was last found undrifted
 	host    host.Host    // where the attempts live
 	slots   slots
+	radar   *radar // nil: no two nodes leave a branch
 
 	live    map[int]*attached // by node: attempts this runner can speak to
 	relabel map[int]bool      // nodes whose pane may show an old label
@@ -177,6 +178,9 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		return nil, err
 	}
 	r.scanner = signals.NewScanner(o.Run.Signals(), g.Names())
+	if !r.outlived() {
+		r.openRadar()
+	}
 	if r.host, err = r.openHost(ctx); err != nil {
 		return nil, err
 	}
@@ -216,7 +220,7 @@ func (r *Runner) close() error {
 		a.Close()
 	}
 	r.tasks.Wait()
-	var errs []error
+	errs := []error{r.radar.close()}
 	if r.host != nil {
 		errs = append(errs, r.host.Close())
 	}
@@ -354,6 +358,11 @@ func (r *Runner) await(ctx context.Context, done <-chan struct{}, watch *signals
 		return false, r.probe(ctx, i, a != nil && a.N == ref.N)
 	case c := <-r.cleared:
 		return false, r.giveUp(ctx, c)
+	case trees := <-r.radar.moves():
+		r.movedIn(ctx, trees)
+		return false, nil
+	case s := <-r.radar.sweeps():
+		return false, r.sweptOver(ctx, s)
 	case s := <-r.said:
 		s.to.done, s.to.err = true, s.err
 		r.news = true

@@ -37,6 +37,7 @@ With --json the shape is
   {"run": {"id", "state", "session", "config", "used"} or null,
    "incidents": [{"node", "attempt", "how", "detail", "at"}],
    "strays": [{"file", "node"}],
+   "collisions": [as of cmux agents collisions],
    "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "status", "exit_code",
               "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "question", "finally", "matrix"}]}
 where exit_code is what the node's marker holds or null, times are RFC 3339 or
@@ -58,7 +59,7 @@ An answer to several parts has a line for each, and a number stands for the
 option in that place; in_pane says that only keys pressed there can answer.
 Finally is true for a node under finally, matrix is the name of the matrix that a
 node comes from; both are left out elsewhere.
-Incidents and strays are left out where there are none. An incident is what an
+Incidents, strays and collisions are left out where there are none. An incident is what an
 agent tried and may not, or a file that cmux did not write; how is refused,
 marker, record, request or bin, and node is empty where it is not known whose it
 was. A stray is a file among the markers that belongs to no node; node is the one

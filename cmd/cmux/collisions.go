@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/control"
+	"cmux/agents/control/say"
+)
+
+type collisionsOptions struct {
+	*IO
+	Project projectFunc
+	JSON    bool
+}
+
+func newCollisionsCmd(d *Deps, runF func(context.Context, *collisionsOptions) error) *cobra.Command {
+	o := &collisionsOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:   "collisions",
+		Short: "List the files that two branches both change",
+		Long: `List the files that the branches of two nodes of the newest run both change, and
+whether a merge of the two would conflict. The runner compares branches whenever
+a commit appears on one of them. A file that only one of the two has committed
+counts as well, if the other was editing it at that moment. Nodes that failed do
+not count, and what a node is built on does not collide with it.
+
+With --json the shape is
+  [{"a", "b", "files", "more", "uncommitted", "conflicts", "unknown", "since", "at"}]
+where files are the first 100 that both change and more counts the others,
+uncommitted are those of them that only one has committed, conflicts are the
+files in which a merge would conflict, and unknown says why that is not known
+and is left out where it is. The two first met at since; at is when the commit
+appeared that this is known from.`,
+		Example: "  cmux agents collisions",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return either(runF, runCollisions)(cmd.Context(), o)
+		},
+	}
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+func runCollisions(ctx context.Context, o *collisionsOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	id, all, err := p.Collisions(ctx)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return printJSON(o.Out, all)
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintf(o.Out, "No two branches of run %s change the same file.\n", id)
+		return err
+	}
+	_, err = fmt.Fprint(o.Out, collisionTable(all, o.look()))
+	return err
+}
+
+// collisionTable has a line for each file of each pair.
+func collisionTable(all []control.Collision, as look) string {
+	var rows [][]string
+	var styles []string
+	add := func(c *control.Collision, file, merge, style string) {
+		rows, styles = append(rows, []string{c.A, c.B, say.Line(file), merge}), append(styles, style)
+	}
+	for i := range all {
+		c := &all[i]
+		files := append(slices.Clone(c.Files), c.Conflicts...)
+		slices.Sort(files)
+		for _, f := range slices.Compact(files) {
+			switch {
+			case slices.Contains(c.Conflicts, f):
+				add(c, f, "conflicts", "31")
+			case slices.Contains(c.Uncommitted, f):
+				add(c, f, "committed by one only", "")
+			case c.Unknown != "":
+				add(c, f, "not known: "+say.Line(c.Unknown), "")
+			default:
+				add(c, f, "fits", "")
+			}
+		}
+		if c.More > 0 {
+			add(c, fmt.Sprintf("and %d more", c.More), "", "")
+		}
+	}
+	columns := []column{{head: "NODE", give: 2, least: 6}, {head: "AND", give: 2, least: 6}, {head: "FILE", give: 1, least: 10},
+		{head: "MERGE", style: func(row int) string { return styles[row] }}}
+	return table(columns, rows, as.width, as.colour)
+}
