@@ -219,7 +219,7 @@ func (s *shop) bordered(labels ...string) {
 	s.t.Helper()
 	for _, label := range labels {
 		eventually(s.t, "a pane labelled "+label, func() bool {
-			return slices.Contains(strings.Split(s.mustRun(s.t, "tmux -L t list-panes -a -F '#{@cmux_label}'"), "\n"), label)
+			return slices.Contains(strings.Split(s.mustRun(s.t, "tmux -L t list-panes -a -F '#{@cmux_node}: #{@cmux_state}'"), "\n"), label)
 		})
 	}
 }

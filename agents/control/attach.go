@@ -138,6 +138,17 @@ func (p *Project) Reopen(o *Offer) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
+// AttachKeys are the keys in a session, as help: they are bound by the
+// configuration of its tmux server.
+const AttachKeys = "" +
+	"  " + tmux.KeyNext + ", prefix " + tmux.PrefixNext + "   the next agent that needs you, its pane zoomed; again:\n" +
+	"                 the one after it; none left: back to the tiles\n" +
+	"  " + tmux.KeyMonitor + ", prefix " + tmux.PrefixMonitor + "   the monitor\n" +
+	"  prefix " + tmux.PrefixEnded + "       the agents that have ended, with their last lines\n" +
+	"  prefix z       zoom the pane, or back to the tiles\n" +
+	"  prefix d       leave; the run goes on\n" +
+	"  prefix ?       all keys of tmux"
+
 // ShellLine is cmd as a person would type it.
 func ShellLine(cmd *exec.Cmd) string {
 	words := make([]string, len(cmd.Args))
@@ -170,15 +181,19 @@ func (p *Project) Show(ctx context.Context, o *Offer, mux string, terminal bool)
 			return nil, err
 		}
 	}
-	if mux == "" {
-		if !terminal {
-			return nil, Usage("cmux agents status --watch", "there is no terminal to attach")
-		}
-		return server.AttachArgs(id)
+	if mux == "" && !terminal {
+		return nil, Usage("cmux agents status --watch", "there is no terminal to attach")
 	}
-	if socket, _, _ := strings.Cut(mux, ","); filepath.Base(socket) == server.Socket {
+	outer, _, _ := strings.Cut(mux, ",")
+	if outer != "" && filepath.Base(outer) == server.Socket {
 		// Already there: a session within itself would show nothing.
 		return []string{"tmux", "switch-client", "-t", string(id)}, nil
+	}
+	if err := server.TellPrefix(ctx, id, outer); err != nil {
+		return nil, err
+	}
+	if outer == "" {
+		return server.AttachArgs(id)
 	}
 	return server.AttachInsideArgs(id, session)
 }

@@ -100,10 +100,11 @@ type Host interface {
 type Screen interface {
 	// Shows reports whether anything is shown at all.
 	Shows() bool
-	// Label shows the status of a node.
-	Label(node string, l dag.Label)
-	// Done says that a node is done and need not be shown any longer.
-	Done(node string, l dag.Label)
+	// Show shows how a node stands. live says that an attempt of it has a process;
+	// one that has none any more need not be in the way of others.
+	Show(node string, l dag.Label, live bool)
+	// Headline shows how the run stands.
+	Headline(s Summary)
 	// Refresh arranges what a person changed.
 	Refresh()
 	// Broken is closed when nothing can be shown any more; Err is then why.
@@ -117,8 +118,8 @@ type Screen interface {
 type Blank struct{}
 
 func (Blank) Shows() bool                                 { return false }
-func (Blank) Label(string, dag.Label)                     {}
-func (Blank) Done(string, dag.Label)                      {}
+func (Blank) Show(string, dag.Label, bool)                {}
+func (Blank) Headline(Summary)                            {}
 func (Blank) Refresh()                                    {}
 func (Blank) Broken() <-chan struct{}                     { return nil }
 func (Blank) Err() error                                  { return nil }

@@ -28,14 +28,36 @@ type Panes struct {
 	own    tmux.PaneID // the monitor's, in which this process runs; empty elsewhere
 	board  *tmux.Board
 
-	mu     sync.Mutex
-	queue  []func(context.Context)
+	mu      sync.Mutex
+	opens   []opening
+	dirty   map[string]bool // nodes whose pane shows something old
+	shown   map[string]standing
+	summary *Summary // to be shown; nil: nothing new
+	last    tmux.Headline
+	stale   bool         // arrange anew what a person changed
+	starts  map[Ref]bool // attempts whose pane is being opened
+
 	more   chan struct{}
-	starts map[Ref]bool // attempts whose pane is being opened
-	labels map[string]string
 	cancel context.CancelFunc
 	done   chan struct{}
 }
+
+// opening is an attempt whose pane is to be opened.
+type opening struct {
+	ref  Ref
+	spec tmux.Spec
+}
+
+// standing is how a node stands.
+type standing struct {
+	label dag.Label
+	live  bool
+}
+
+// settle is how long what is to be shown waits for more of it: nodes that end
+// together, or one after the other in no time, cost one round trip. Panes are
+// opened at once.
+const settle = 40 * time.Millisecond
 
 // NewPanes connects to the tmux server, where the run has its session. own is
 // the pane that this process runs in; empty: none.
@@ -60,7 +82,7 @@ func NewPanes(ctx context.Context, c Config, server *tmux.Server, own tmux.PaneI
 	p := &Panes{
 		wrappers: wrappers{c: &c},
 		client:   client, board: board, own: own, more: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
-		starts: make(map[Ref]bool), labels: make(map[string]string),
+		starts: make(map[Ref]bool), dirty: make(map[string]bool), shown: make(map[string]standing),
 	}
 	go func() {
 		defer close(p.done)
@@ -69,33 +91,78 @@ func NewPanes(ctx context.Context, c Config, server *tmux.Server, own tmux.PaneI
 	return p, nil
 }
 
+// serve makes all calls to tmux: first opens panes, then, when there is something
+// else to be shown, a little later, shows it.
 func (p *Panes) serve(ctx context.Context) {
-	for {
+	later := time.NewTimer(0)
+	later.Stop()
+	defer later.Stop()
+	for armed := false; ; {
 		p.mu.Lock()
-		queue := p.queue
-		p.queue = nil
+		opens := p.opens
+		p.opens = nil
+		news := len(p.dirty) > 0 || p.summary != nil || p.stale
 		p.mu.Unlock()
-		for _, f := range queue {
-			f(ctx)
+		for _, o := range opens {
+			p.open(ctx, o)
 		}
-		if len(queue) > 0 {
+		if news && !armed {
+			armed = true
+			later.Reset(settle)
+		}
+		if len(opens) > 0 {
 			continue
 		}
 		select {
 		case <-p.more:
+		case <-later.C:
+			armed = false
+			p.show(ctx)
 		case <-ctx.Done():
+			p.show(context.WithoutCancel(ctx)) // what is left when the runner leaves
 			return
 		}
 	}
 }
 
-func (p *Panes) do(f func(context.Context)) {
-	p.mu.Lock()
-	p.queue = append(p.queue, f)
-	p.mu.Unlock()
+// wake has serve look for work.
+func (p *Panes) wake() {
 	select {
 	case p.more <- struct{}{}:
 	default:
+	}
+}
+
+// show shows what is new.
+func (p *Panes) show(ctx context.Context) {
+	p.mu.Lock()
+	dirty, summary, stale := p.dirty, p.summary, p.stale
+	p.dirty, p.summary, p.stale = make(map[string]bool), nil, false
+	now := make(map[string]standing, len(dirty))
+	for node := range dirty {
+		now[node] = p.shown[node]
+	}
+	p.mu.Unlock()
+	var errs []error
+	for node, s := range now {
+		if s.label.State == dag.NodeDone && !s.live {
+			errs = append(errs, p.board.Finish(ctx, node, border(s.label)))
+		} else {
+			errs = append(errs, p.board.Label(ctx, node, border(s.label)))
+		}
+	}
+	if stale {
+		errs = append(errs, p.board.Refresh(ctx))
+	}
+	if summary != nil {
+		if h := headline(*summary); h != p.last {
+			p.last = h
+			errs = append(errs, p.board.SetHeadline(ctx, h))
+		}
+		errs = append(errs, p.board.SetRing(ctx, summary.Need, summary.Gates > 0))
+	}
+	if err := errors.Join(errs...); err != nil && ctx.Err() == nil && !errors.Is(err, tmux.ErrGone) {
+		p.c.Log.Warn("the panes do not show all that is new", "err", err)
 	}
 }
 
@@ -114,24 +181,27 @@ func (p *Panes) Start(ctx context.Context, s *run.Spec) (Link, error) {
 	ref := Ref{s.Node, s.Attempt}
 	p.mu.Lock()
 	p.starts[ref] = true
+	p.opens = append(p.opens, opening{ref, tmux.Spec{Dir: s.Place.Dir, Argv: argv}})
 	p.mu.Unlock()
-	dir := s.Place.Dir
-	p.do(func(ctx context.Context) {
-		p.mu.Lock()
-		label := p.labels[ref.Node]
-		p.mu.Unlock()
-		if label == "" {
-			label = ref.Node // its status follows
-		}
-		_, err := p.board.Open(ctx, tmux.Node{Name: ref.Node, Label: label, Spec: tmux.Spec{Dir: dir, Argv: argv}, Ended: true})
-		p.mu.Lock()
-		delete(p.starts, ref)
-		p.mu.Unlock()
-		if err != nil && ctx.Err() == nil {
-			p.failed(ref, err)
-		}
-	})
+	p.wake()
 	return nil, nil
+}
+
+// open opens the pane of an attempt.
+func (p *Panes) open(ctx context.Context, o opening) {
+	p.mu.Lock()
+	label := p.shown[o.ref.Node].label
+	p.mu.Unlock()
+	if label.State == "" {
+		label.State = dag.NodeRunning // how it stands follows
+	}
+	_, err := p.board.Open(ctx, tmux.Node{Name: o.ref.Node, Label: border(label), Spec: o.spec, Ended: true})
+	p.mu.Lock()
+	delete(p.starts, o.ref)
+	p.mu.Unlock()
+	if err != nil && ctx.Err() == nil {
+		p.failed(o.ref, err)
+	}
 }
 
 // failed tells that a pane could not be opened. Where tmux is gone so is this
@@ -159,27 +229,36 @@ func (p *Panes) Probe(ref Ref, begun, sure bool) (Pulse, func() error, error) {
 // Shows says that people look at panes.
 func (p *Panes) Shows() bool { return true }
 
-// Done lets the pane of a node that succeeded be used again when panes run
-// short; others stay readable.
-func (p *Panes) Done(node string, l dag.Label) {
-	p.do(func(ctx context.Context) { p.board.Finish(ctx, node, border(node, l)) })
+// Show shows a node's status in the border of its pane.
+func (p *Panes) Show(node string, l dag.Label, live bool) {
+	p.mu.Lock()
+	was, known := p.shown[node]
+	p.shown[node] = standing{l, live}
+	changed := !known || was.live != live || was.label != l
+	if changed {
+		p.dirty[node] = true
+	}
+	p.mu.Unlock()
+	if changed {
+		p.wake()
+	}
 }
 
-// Label shows a node's status in the border of its pane.
-func (p *Panes) Label(node string, l dag.Label) {
-	text := border(node, l)
+// Headline shows how the run stands in the status line, and tells the key for
+// the next agent that needs a person where to go.
+func (p *Panes) Headline(s Summary) {
 	p.mu.Lock()
-	same := p.labels[node] == text
-	p.labels[node] = text
+	p.summary = &s
 	p.mu.Unlock()
-	if !same {
-		p.do(func(ctx context.Context) { p.board.Label(ctx, node, text) })
-	}
+	p.wake()
 }
 
 // Refresh arranges what a person or a terminal of another size changed.
 func (p *Panes) Refresh() {
-	p.do(func(ctx context.Context) { p.board.Refresh(ctx) })
+	p.mu.Lock()
+	p.stale = true
+	p.mu.Unlock()
+	p.wake()
 }
 
 // Broken is closed when tmux can no longer be spoken to.
@@ -209,6 +288,3 @@ func (p *Panes) Close() error {
 	}
 	return errors.Join(err, p.client.Close())
 }
-
-// border is what stands in the border of a node's pane.
-func border(node string, l dag.Label) string { return node + ": " + l.String() }

@@ -47,12 +47,18 @@ func (r *Runner) finished() (dag.RunState, bool) {
 func (r *Runner) end(ctx context.Context, state dag.RunState) error {
 	if r.leaving != "" {
 		r.Log.Info("runner leaves", "why", r.leaving)
+		state := dag.RunNoRunner
+		if r.parting != "" {
+			state = dag.RunStopped
+		}
+		r.headline(state, time.Now())
 		return r.learn(ctx, run.Record{Type: run.RunnerDown, How: r.leaving})
 	}
 	err := r.learn(ctx,
 		run.Record{Type: run.RunEnded, How: string(state)},
 		run.Record{Type: run.RunnerDown, How: string(state)})
 	r.Log.Info("run ended", "state", state)
+	r.headline(state, time.Now())
 	r.audit()
 	r.notifyEnd(ctx, state)
 	if slices.ContainsFunc(r.hist.Nodes, func(n run.Node) bool { return n.Fact.StillOpen }) {

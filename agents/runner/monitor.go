@@ -20,7 +20,7 @@ const monitorWindow = "monitor"
 const rootOption = "@cmux_root"
 
 // monitorOption marks the monitor's pane with the project it belongs to.
-const monitorOption = "@cmux_monitor"
+const monitorOption = tmux.MonitorOption
 
 // upPatience bounds the wait for a runner that was told to start.
 const upPatience = 30 * time.Second
@@ -62,6 +62,9 @@ func startMonitor(ctx context.Context, r *run.Run, spec tmux.Spec, since time.Ti
 		return "", err
 	}
 	if err := client.SetLabel(ctx, pane, "cmux: "+r.Plan.Graph.Session); err != nil {
+		return "", err
+	}
+	if err := client.SetHome(ctx, session, pane); err != nil {
 		return "", err
 	}
 	if err := client.Guard(ctx, pane, "the runner died five times in a minute: cmux agents resume"); err != nil {

@@ -52,20 +52,9 @@ func (r *Runner) catchUp(ctx context.Context) error {
 	if errors.Is(err, signals.ErrShrunk) {
 		return fmt.Errorf("%s was cut short by somebody else; cmux agents resume goes on from what is left: %w", r.Run.Records(), err)
 	}
-	r.showLabels()
+	r.show()
 	r.sweep(ctx)
 	return err
-}
-
-// showLabels brings the borders of panes up to date.
-func (r *Runner) showLabels() {
-	if r.host.Shows() {
-		now := time.Now()
-		for i := range r.relabel {
-			r.host.Label(r.g.Nodes[i].Name, r.hist.State.Status(i, now).Label)
-		}
-	}
-	clear(r.relabel)
 }
 
 // heard follows what a record means for this runner's connections.
@@ -112,9 +101,6 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 		// One that vanished gave its slot back then.
 		if a := r.hist.Nodes[i].Attempt(); a != nil && a.N == rec.Attempt && (rec.Type == run.Vanished || a.Vanished == "") {
 			r.slots.release(a.Place.Slot)
-		}
-		if rec.End != nil && rec.End.Marker() == 0 {
-			r.host.Done(rec.Node, rec.End.Label())
 		}
 		r.tell(rec)
 	case run.Opened:

@@ -84,7 +84,8 @@ type Runner struct {
 	radar   *radar // nil: no two nodes leave a branch
 
 	live    map[int]*attached // by node: attempts this runner can speak to
-	relabel map[int]bool      // nodes whose pane may show an old label
+	relabel map[int]bool      // nodes that people may be shown an old status of
+	tally   tally             // of what they are shown
 	unseen  map[int]time.Time // markers to look at again, and when
 	// unwritten are the nodes whose markers could not be put back for want of
 	// space: the run does not end before they are.
@@ -145,6 +146,7 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		cleared: make(chan cleared),
 		lent:    make(chan lent), ended: make(chan ended), gone: make(chan host.Ref), over: make(chan struct{}),
 	}
+	r.tally.states = make([]dag.NodeState, g.Len())
 	r.hushed, r.hush = context.WithCancel(context.Background())
 	if r.Log == nil {
 		r.Log = log.New(io.Discard)
@@ -422,6 +424,7 @@ func (r *Runner) begin(ctx context.Context) error {
 		}
 	}
 	r.Log.Info("runner up", "how", r.How, "nodes", r.g.Len())
+	r.showAll()
 	if stopping {
 		r.stop(ctx)
 	}

@@ -22,7 +22,7 @@ type BoardConfig struct {
 // Node is a node's process and what stands in the border of its pane.
 type Node struct {
 	Name  string // without white space
-	Label string
+	Label Label
 	Spec
 	// Ended: the caller knows that the process in the node's pane has ended
 	// (its lock is free). Whatever still holds the terminal is then ended, where
@@ -47,6 +47,8 @@ type Board struct {
 	free     []PaneID          // dead panes of earlier runs
 	arranged map[WindowID]string
 	full     map[WindowID]bool // had no room when last asked, since the last refresh
+	home     PaneID            // the monitor's
+	after    map[PaneID]PaneID // of the panes that need a person: see SetRing
 }
 
 // NewBoard makes the board of a run from what the session holds of it.
@@ -78,8 +80,15 @@ func (b *Board) refresh(ctx context.Context) error {
 	}
 	b.windows, b.panes, b.finished, b.free = nil, map[string]PaneID{}, nil, nil
 	b.full = map[WindowID]bool{}
+	b.home, b.after = "", map[PaneID]PaneID{}
 	live := map[string]bool{}
 	for _, p := range all {
+		if p.Monitor {
+			b.home = p.ID
+		}
+		if p.After != "" {
+			b.after[p.ID] = p.After
+		}
 		if p.Run == "" {
 			continue // the monitor, or a person's own
 		}
@@ -189,17 +198,18 @@ func (b *Board) Open(ctx context.Context, n Node) (PaneID, error) {
 
 // Label sets what stands in the border of a node's pane; without a pane it does
 // nothing.
-func (b *Board) Label(ctx context.Context, node, text string) error {
+func (b *Board) Label(ctx context.Context, node string, l Label) error {
 	p, ok := b.Pane(node)
 	if !ok {
 		return nil
 	}
-	return ignore(b.c.SetLabel(ctx, p, text), ErrNotFound)
+	_, err := b.c.sequence(ctx, l.commands(p)...)
+	return ignore(err, ErrNotFound)
 }
 
 // Finish labels the pane of a node that is done and lets it be used again when
 // many are kept. A node that failed keeps its pane: use Label.
-func (b *Board) Finish(ctx context.Context, node, label string) error {
+func (b *Board) Finish(ctx context.Context, node string, l Label) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p, ok := b.panes[node]
@@ -207,11 +217,10 @@ func (b *Board) Finish(ctx context.Context, node, label string) error {
 		return nil
 	}
 	b.finished = append(slices.DeleteFunc(b.finished, func(s string) bool { return s == node }), node)
-	_, err := b.c.sequence(ctx,
-		setPane(p, optLabel, labelText(label)),
+	_, err := b.c.sequence(ctx, append(l.commands(p),
 		// A count that grows: the order of finishing, for a later Board.
 		[]string{"set-option", "-sF", "@cmux_count", "#{e|+:#{@cmux_count},1}"},
-		[]string{"set-option", "-pF", "-t", string(p), optFinished, "#{@cmux_count}"})
+		[]string{"set-option", "-pF", "-t", string(p), optFinished, "#{@cmux_count}"})...)
 	return ignore(err, ErrNotFound)
 }
 
@@ -227,11 +236,7 @@ func setPane(p PaneID, name, value string) []string {
 
 // tags are the commands that make p, or the current pane, the node's.
 func (b *Board) tags(p PaneID, n Node) [][]string {
-	return [][]string{
-		setPane(p, optRun, b.cfg.Run),
-		setPane(p, optNode, n.Name),
-		setPane(p, optLabel, labelText(n.Label)),
-	}
+	return append([][]string{setPane(p, optRun, b.cfg.Run), setPane(p, optNode, n.Name)}, n.Label.commands(p)...)
 }
 
 // reuse starts n in an existing pane. The respawn goes first: where it is

@@ -175,7 +175,7 @@ func board(t testing.TB, c *Client, at Place, main bool) *Board {
 
 func open(t testing.TB, b *Board, name string, spec Spec) PaneID {
 	t.Helper()
-	p, err := b.Open(t.Context(), Node{Name: name, Label: name + " running", Spec: spec})
+	p, err := b.Open(t.Context(), Node{Name: name, Label: Label{State: "running"}, Spec: spec})
 	if err != nil {
 		t.Fatalf("open %s: %v", name, err)
 	}
@@ -244,7 +244,7 @@ func TestBoardFillsWindowsAndIsFoundAgain(t *testing.T) {
 				if got, ok := again.Pane(name); !ok || got != id {
 					t.Errorf("a new board has %s in %q", name, got)
 				}
-				if got, err := c.Option(t.Context(), id, optLabel); got != name+" running" || err != nil {
+				if got, err := c.Option(t.Context(), id, optState); got != "running" || err != nil {
 					t.Errorf("label %q, %v", got, err)
 				}
 			}
@@ -288,7 +288,7 @@ func TestBoardRetriesInTheNodesOwnPane(t *testing.T) {
 	}
 	// The process is over, but a child of it holds the terminal.
 	out := filepath.Join(dir, "out")
-	got, err := b.Open(ctx, Node{Name: "a", Label: "again", Ended: true, Spec: Spec{Dir: dir, Argv: []string{"/bin/sh", "-c", "echo done >out; exec cat"}}})
+	got, err := b.Open(ctx, Node{Name: "a", Label: Label{State: "again"}, Ended: true, Spec: Spec{Dir: dir, Argv: []string{"/bin/sh", "-c", "echo done >out; exec cat"}}})
 	if got != p || err != nil {
 		t.Errorf("with the proof: %s, %v", got, err)
 	}
@@ -320,9 +320,9 @@ func TestBoardUsesOldPanesAgain(t *testing.T) {
 		panes[n] = open(t, b, n, quick)
 		waitDead(t, c, panes[n])
 	}
-	must(t, b.Label(ctx, "failed", "failed failed"))
+	must(t, b.Label(ctx, "failed", Label{State: "failed"}))
 	for _, n := range []string{"c", "a", "b", "d"} { // the order of finishing
-		must(t, b.Finish(ctx, n, n+" done"))
+		must(t, b.Finish(ctx, n, Label{State: "done"}))
 	}
 	if b, err = NewBoard(ctx, c, cfg); err != nil { // it outlives the board
 		t.Fatal(err)
@@ -341,8 +341,8 @@ func TestBoardUsesOldPanesAgain(t *testing.T) {
 	if got, _ := c.Option(ctx, panes["c"], optFinished); got != "" {
 		t.Errorf("the used pane counts as finished: %q", got)
 	}
-	must(t, b.Label(ctx, "unknown", "x"))
-	must(t, b.Finish(ctx, "unknown", "x"))
+	must(t, b.Label(ctx, "unknown", Label{}))
+	must(t, b.Finish(ctx, "unknown", Label{}))
 }
 
 func TestBoardOfALaterRunGoesOnInTheSameWindows(t *testing.T) {

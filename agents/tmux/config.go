@@ -46,14 +46,31 @@ set-option -g default-size %dx%d
 set-option -g window-size latest
 set-option -g aggressive-resize off
 
-# The node's name and state; the title belongs to the program.
+# The node's name, state and reason, in the colour of the state; the title
+# belongs to the program. A dead pane needs no line that says so.
 set-option -g pane-border-status top
-set-option -g pane-border-format " #{?@cmux_label,#{@cmux_label},#{pane_title}} "
+set-option -g pane-border-format "%[5]s"
+set-option -g pane-border-style "%[6]s"
+set-option -g pane-active-border-style "%[7]s"
+set-option -gq pane-border-indicators both
+set-option -gq remain-on-exit-format ""
+
+# How the run stands. A window with an agent that needs a person has a ! behind
+# its name.
+set-option -g status-style fg=white,bg=black
+set-option -g status-left " #{=/24/…:session_name} "
+set-option -g status-left-length 27
+set-option -g status-right "%[9]s"
+set-option -g status-right-length 200
+set-option -g window-status-format "#I:#W#{P:#{?@cmux_need,!,}}"
+set-option -g window-status-current-format "#[reverse] #I:#W#{P:#{?@cmux_need,!,}} #[noreverse]"
+set-option -g status-interval 60
 set-option -g allow-rename off
 set-option -g automatic-rename off
 set-option -g set-titles on
 set-option -g set-titles-string "cmux #{session_name}: #{window_name}"
 
+set-option -g display-time 3000
 set-option -g history-limit 50000
 set-option -g mouse on
 set-option -g default-terminal screen-256color
@@ -66,6 +83,9 @@ set-option -g visual-bell off
 bind-key s choose-tree -Zs -f "#{?#{m:%[3]s*,#{session_name}},0,1}"
 bind-key w choose-tree -Zw -f "#{?#{m:%[3]s*,#{session_name}},0,1}"
 
+# cmux's own keys, and the prefix that leads to this server.
+set-option -g @cmux_prefix "#{prefix}"
+%[8]s
 # Seconds since 1970, for counting deaths of guarded panes.
 set-option -g @cmux_clock "%%s"
 
@@ -80,7 +100,7 @@ set-hook -g client-detached[100] "%[4]s"
 set-hook -g client-detached[101] "run-shell -C '#{S:#{?#{&&:#{m:%[3]s*,#{session_name}},#{==:#{session_attached},0}},kill-session -t #{session_id} ;,}}'"
 
 source-file -q ~/.config/cmux/tmux.conf
-`, DefaultWidth, DefaultHeight, hiddenPrefix, look)
+`, DefaultWidth, DefaultHeight, hiddenPrefix, look, borderFormat(), borderStyle("default"), borderStyle("fg=green")+"#,bold", bindings(), statusRight())
 	return body + "set-option -s @cmux_config " + configMark(body) + "\n"
 }
 

@@ -35,12 +35,14 @@ type Pane struct {
 	Run          string // a Board's pane: whose run
 	Node         string // and which node; empty in the main pane
 	Finished     int    // the node is done, as the n-th: the pane may be used again; else 0
+	Monitor      bool   // a run is carried and shown in it
+	After        PaneID // in the ring of panes that need a person: the next; see Board.SetRing
 }
 
 // What ListPanes asks for, one space between fields; no field holds a space.
 const paneFormat = "#{pane_id} #{window_id} #{session_id} #{pane_dead} #{pane_dead_status} #{pane_pid} #{pane_in_mode} " +
 	"#{pane_width} #{pane_height} #{window_width} #{window_height} #{window_zoomed_flag} " +
-	"#{" + optRun + "} #{" + optNode + "} #{" + optFinished + "}"
+	"#{" + optRun + "} #{" + optNode + "} #{" + optFinished + "} #{?#{" + MonitorOption + "},1,0} #{" + optAfter + "}"
 
 // Pane options.
 const (
@@ -52,7 +54,7 @@ const (
 
 func parsePane(line string) (Pane, error) {
 	f := strings.Split(line, " ")
-	if len(f) != 15 {
+	if len(f) != 17 {
 		return Pane{}, fmt.Errorf("tmux list-panes: cannot read %q", line)
 	}
 	number := func(s string) int {
@@ -67,6 +69,7 @@ func parsePane(line string) (Pane, error) {
 		Dead: f[3] == "1", DeadStatus: number(f[4]), PID: number(f[5]), InMode: number(f[6]) > 0,
 		Width: number(f[7]), Height: number(f[8]), WindowWidth: number(f[9]), WindowHeight: number(f[10]),
 		Zoomed: f[11] == "1", Run: f[12], Node: f[13], Finished: max(number(f[14]), 0),
+		Monitor: f[15] == "1", After: PaneID(f[16]),
 	}, nil
 }
 

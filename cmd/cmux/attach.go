@@ -27,8 +27,17 @@ func newAttachCmd(d *Deps, runF func(context.Context, *attachOptions) error) *co
 		Use:   "attach [NAME]",
 		Short: "Look at the run in tmux, or at one node",
 		Long: `Attach this terminal to the run's tmux session, at the pane of the named node.
-Inside tmux a window of your own tmux is opened that shows it. Leave with the
-prefix key and d.
+Inside tmux a window of your own tmux is opened that shows it.
+
+Each live agent has a pane; one that has ended moves to the window "ended". A
+border shows a node's name, its state, in the colour of the state, and why. The
+status line says how many agents need you and how far the run is. Keys:
+
+` + control.AttachKeys + `
+
+The prefix is C-b, or what ~/.config/cmux/tmux.conf sets. In a window of your own
+tmux with the same prefix press it twice: C-b C-b d. F8 and F9 need none; in a
+pane without an agent, such as main, they are the program's that runs there.
 
 A node whose agent has ended, with or without a report, is offered again: its conversation is opened in the
 agent's own terminal program, in the node's worktree, or at the project's root

@@ -26,6 +26,7 @@ var house = []struct {
 	{"agents/proc", ""},
 	{"agents/tmux", "agents/proc"},
 	{"agents/harmless", ""},
+	{"agents/control/say", "agents/harmless"},
 	{"agents/seal", ""},
 	{"agents/question", ""},
 	{"agents/news", "agents/question dag"},
@@ -47,9 +48,8 @@ var house = []struct {
 	{"agents/attempt", "agents/agent agents/conversation agents/event agents/guard agents/harmless agents/news agents/proc agents/prompt agents/question agents/run dag signals worktree worktree/gitfile"},
 	{"agents/wrapper", "agents/agent agents/attempt agents/origin agents/proc agents/run signals"},
 	{"agents/mcp", "agents/attempt agents/wrapper"},
-	{"agents/host", "agents/agent agents/attempt agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
+	{"agents/host", "agents/agent agents/attempt agents/control/say agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/host agents/proc agents/prompt agents/run agents/tmux dag signals worktree"},
-	{"agents/control/say", "agents/harmless"},
 	{"agents/control", "agents/agent agents/attempt agents/control/say agents/event agents/harmless agents/kinds agents/origin agents/proc agents/question agents/run agents/runner agents/seal agents/tmux dag signals worktree"},
 
 	{"cmd/cmux/early", ""},

@@ -1,0 +1,121 @@
+package tmux
+
+import "strings"
+
+// Keys of cmux's own, beside tmux's. The first of each works without the prefix
+// in the panes of nodes and in the monitor: inside another tmux the prefix would
+// be that one's. In any other pane, where a person has a program of their own,
+// it is that program's.
+const (
+	KeyNext, PrefixNext       = "F8", "a"
+	KeyMonitor, PrefixMonitor = "F9", "m"
+	PrefixEnded               = "e"
+)
+
+// What the status line says of the keys for a while after the first attach to a
+// session. It is no message: tmux takes one away at the next focus, or swallows
+// keys while it shows one. The prefix is what it takes to get at this server: see
+// [Server.TellPrefix].
+const (
+	keyLine = "Keys: " + KeyNext + " next agent that needs you, " + KeyMonitor + " monitor, " +
+		"#{E:@cmux_prefix} " + PrefixEnded + " ended, #{E:@cmux_prefix} z zoom, #{E:@cmux_prefix} d leave, #{E:@cmux_prefix} ? all"
+	keyLineBrief = KeyNext + " who needs you, " + KeyMonitor + " monitor, #{E:@cmux_prefix} ? keys"
+	keyLineTime  = "20" // seconds
+)
+
+// narrow says that a terminal has little room in the status line.
+const narrow = "#{e|<:#{client_width},130}"
+
+// statusRight is the right part of the status line: how the run stands, or,
+// after the first attach, the keys.
+func statusRight() string {
+	return "#{?#{" + optHint + "},#{?" + narrow + "," + keyLineBrief + "," + keyLine + "} · ,}" +
+		"#{?" + narrow + ",#{" + optBrief + "},#{" + optStatus + "}} "
+}
+
+// Session and pane options that the keys read.
+const (
+	optNeed = "@cmux_need" // a pane that needs a person
+	// The pane that the key goes to: from one that is itself in the ring of those
+	// that need a person, and from any other of the session.
+	optAfter   = "@cmux_after"
+	optNext    = "@cmux_next"
+	optHome    = "@cmux_home"   // the monitor's pane
+	optStatus  = "@cmux_status" // what the status line says of the run
+	optBrief   = "@cmux_brief"  // the same where there is little room
+	optKeysOut = "@cmux_keys_shown"
+	optHint    = "@cmux_hint" // the keys are shown now
+	optPrefix  = "@cmux_prefix"
+	optKind    = "@cmux_kind" // of a window: what stands in it
+)
+
+// MonitorOption marks the pane in which a run is carried and shown.
+const MonitorOption = "@cmux_monitor"
+
+const (
+	kindEnded = "ended"
+)
+
+var windowNames = map[string]string{kindEnded: "ended"}
+
+// bindings is the part of the configuration that binds the keys.
+func bindings() string {
+	to := "#{?#{" + optAfter + "},#{" + optAfter + "},#{" + optNext + "}}"
+	next := choose("#{"+optNext+"}",
+		[][]string{{"run-shell", "-C", mustText(
+			[]string{"select-window", "-t", to},
+			[]string{"select-pane", "-t", to},
+			// Whole: what it asks may be longer than its tile. It is a person who
+			// pressed the key, so nobody's typing is led elsewhere.
+			[]string{"if-shell", "-F", "-t", to, later("#{?#{window_zoomed_flag},0,#{!=:#{window_panes},1}}"),
+				mustText([]string{"resize-pane", "-Z", "-t", to})},
+		)}},
+		[][]string{
+			{"if-shell", "-F", "#{window_zoomed_flag}", "resize-pane -Z"},
+			{"display-message", "No agent needs you."},
+		})
+	monitor := choose("#{"+optHome+"}",
+		[][]string{{"run-shell", "-C", mustText([]string{"select-window", "-t", "#{" + optHome + "}"})}},
+		[][]string{{"display-message", "This session has no monitor."}})
+	ended := choose("#{W:#{?#{==:#{"+optKind+"},"+kindEnded+"},1,}}",
+		[][]string{{"select-window", "-t", ":=" + windowNames[kindEnded]}},
+		[][]string{{"display-message", "No agent has ended."}})
+	own := func(key string, do []string) []string {
+		return append([]string{"bind-key", "-n", key}, choose("#{?#{"+optNode+"},1,#{"+MonitorOption+"}}", [][]string{do}, [][]string{{"send-keys", key}})...)
+	}
+	var b strings.Builder
+	for _, bind := range [][]string{
+		append([]string{"bind-key", "-N", "The next agent that needs you", PrefixNext}, next...),
+		append([]string{"bind-key", "-N", "The monitor", PrefixMonitor}, monitor...),
+		append([]string{"bind-key", "-N", "Agents that have ended", PrefixEnded}, ended...),
+		own(KeyNext, next), own(KeyMonitor, monitor),
+		// Once in each session of cmux's: whoever attaches first.
+		{"set-hook", "-g", "client-attached[100]", mustText(choose("#{?#{"+optHome+"},#{?#{"+optKeysOut+"},0,1},0}",
+			[][]string{{"set-option", optKeysOut, "1"}, {"set-option", optHint, "1"},
+				{"run-shell", "-b", "-d", keyLineTime, "-C", mustText([]string{"set-option", "-u", "-t", "#{session_id}", optHint})}}, nil))},
+	} {
+		b.WriteString(mustText(bind) + "\n")
+	}
+	return b.String()
+}
+
+// choose is a command that does one thing or the other, as a format says.
+func choose(format string, then, otherwise [][]string) []string {
+	cmd := []string{"if-shell", "-F", format, mustText(then...)}
+	if len(otherwise) > 0 {
+		cmd = append(cmd, mustText(otherwise...))
+	}
+	return cmd
+}
+
+// later protects a format from being expanded once.
+func later(format string) string { return strings.ReplaceAll(format, "#", "##") }
+
+// mustText is commandText of commands that are written in this package.
+func mustText(commands ...[]string) string {
+	text, err := commandText(commands...)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}

@@ -1,0 +1,84 @@
+package tmux
+
+import (
+	"context"
+)
+
+// Headline is what the status line of a session says of its run. Style marks
+// (#[...]) are the caller's; text of others has to be free of them.
+type Headline struct {
+	Full  string
+	Brief string // where there is little room
+}
+
+// SetHome tells the keys of a session which pane its monitor is in.
+func (c *Client) SetHome(ctx context.Context, s SessionID, p PaneID) error {
+	_, err := c.Run(ctx, "set-option", "-t", string(s), "--", optHome, string(p))
+	return err
+}
+
+// TellPrefix has the keys that are shown in a session begin with what a person
+// presses to get at it: its prefix, or, where it is shown by a tmux of their own
+// with the same prefix, that one twice. outer is the socket of that tmux; empty:
+// none.
+func (s Server) TellPrefix(ctx context.Context, session SessionID, outer string) error {
+	tell := []string{"set-option", "-u", "-t", string(session), "--", optPrefix}
+	if outer != "" {
+		ours, err := s.Exec(ctx, "show-options", "-gv", "prefix")
+		if err != nil {
+			return err
+		}
+		theirs, err := Server{Socket: outer, Env: s.Env}.Exec(ctx, "show-options", "-gv", "prefix")
+		if err == nil && theirs == ours {
+			tell = []string{"set-option", "-t", string(session), "--", optPrefix, ours + " " + ours}
+		}
+	}
+	_, err := s.Exec(ctx, tell...)
+	return err
+}
+
+// SetHeadline sets what the status line says.
+func (b *Board) SetHeadline(ctx context.Context, h Headline) error {
+	at := string(b.cfg.Session)
+	_, err := b.c.sequence(ctx,
+		[]string{"set-option", "-t", at, "--", optStatus, h.Full},
+		[]string{"set-option", "-t", at, "--", optBrief, h.Brief})
+	return ignore(err, ErrNotFound)
+}
+
+// SetRing tells the key for the next agent that needs a person where to go: from
+// pane to pane in this order, and to the first from anywhere else. home adds the
+// monitor, for what has no pane.
+func (b *Board) SetRing(ctx context.Context, nodes []string, home bool) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var ring []PaneID
+	for _, n := range nodes {
+		if p, ok := b.panes[n]; ok {
+			ring = append(ring, p)
+		}
+	}
+	if home && b.home != "" {
+		ring = append(ring, b.home)
+	}
+	var commands [][]string
+	after := make(map[PaneID]PaneID, len(ring))
+	for i, p := range ring {
+		after[p] = ring[(i+1)%len(ring)]
+		if b.after[p] != after[p] {
+			commands = append(commands, setPane(p, optAfter, string(after[p])))
+		}
+	}
+	for p := range b.after {
+		if after[p] == "" {
+			commands = append(commands, []string{"set-option", "-p", "-u", "-t", string(p), "--", optAfter})
+		}
+	}
+	first := []string{"set-option", "-u", "-t", string(b.cfg.Session), "--", optNext}
+	if len(ring) > 0 {
+		first = []string{"set-option", "-t", string(b.cfg.Session), "--", optNext, string(ring[0])}
+	}
+	b.after = after
+	_, err := b.c.RunAll(ctx, append(commands, first)...) // each by itself: a pane may have been closed
+	return ignore(err, ErrNotFound)
+}
