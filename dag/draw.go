@@ -163,38 +163,20 @@ const maxDepth = 20
 // text writes d as trees. A node with several dependencies stands under the one
 // that has the longest way to it, and names the others.
 func (g *Graph) text(w io.Writer, d graph.Graph[string, string]) error {
-	waiting, deps, err := g.arrows(d)
+	f, err := g.forest(d)
 	if err != nil {
 		return err
 	}
-	level, under := make([]int, g.Len()), make([]int, g.Len())
-	var roots []int
-	for _, i := range g.order {
-		under[i] = -1
-		for _, j := range deps[i] {
-			if under[i] < 0 || level[j] >= level[under[i]] {
-				under[i] = j
-			}
-			level[i] = max(level[i], level[j]+1)
-		}
-		if under[i] < 0 {
-			roots = append(roots, i)
-		}
-	}
+	roots := f.roots
 	var b bytes.Buffer
 	var tree func(i int, first, rest string, depth int)
 	tree = func(i int, first, rest string, depth int) {
-		var below []int
-		for _, j := range waiting[i] {
-			if under[j] == i {
-				below = append(below, j)
-			}
-		}
+		below := f.below[i]
 		cut := depth == maxDepth && len(below) > 0
-		if depth == 0 && under[i] >= 0 {
+		if depth == 0 && f.under[i] >= 0 {
 			first = "… "
 		}
-		fmt.Fprintf(&b, "%s%s%s", first, g.Nodes[i].Name, g.aside(i, under[i], deps[i]))
+		fmt.Fprintf(&b, "%s%s%s", first, g.Nodes[i].Name, g.aside(i, f.under[i], f.deps[i]))
 		if cut {
 			b.WriteString(" …")
 			roots = append(roots, i)
