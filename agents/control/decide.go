@@ -102,16 +102,8 @@ type Beside struct {
 func opening(v *run.View, i int, op run.Op) *Opening {
 	g := v.Run.Plan.Graph
 	name := v.Nodes[i].Spec.Name
-	beside := func(nodes []int) []Beside {
-		all := make([]Beside, len(nodes))
-		for k, j := range nodes {
-			n := &v.Nodes[j]
-			all[k] = Beside{n.Spec.Name, n.Status.Label, n.Spec.Branch, n.Tip}
-		}
-		return all
-	}
 	return &Opening{Gate: name, Order: "cmux agents " + string(op) + " " + name, Run: v.Run.Plan.ID, Session: g.Session, Root: v.Run.Plan.Root,
-		After: beside(g.Deps(i)), Before: beside(g.Dependents(i))}
+		After: besides(v, g.Deps(i)), Before: besides(v, g.Dependents(i))}
 }
 
 // Refuse is err with the way to open the gate all the same.

@@ -34,6 +34,7 @@ var elsewhere = map[string]string{
 	"agents/control/doctor.go":          "the configuration and worktrees",
 	"agents/control/start.go":           "the configuration, which the person named",
 	"agents/control/diff.go":            "the worktree, and a copy of its index in /tmp",
+	"agents/control/progress.go":        "the worktree, and git's folder",
 	"agents/control/shared.go":          "what the person named with --from",
 	"agents/control/verify.go":          "the worktree",
 	"agents/control/config.go":          "the person's project",

@@ -1,0 +1,133 @@
+package control
+
+import (
+	"time"
+
+	"cmux/agents/question"
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/dag"
+)
+
+// Inspection is all that the records know of one node.
+type Inspection struct {
+	Name     string             `json:"name"`
+	Role     dag.Role           `json:"role"`
+	Agent    string             `json:"agent,omitempty"`
+	Branch   string             `json:"branch,omitempty"`
+	Label    dag.Label          `json:"label"`
+	Since    time.Time          `json:"since,omitzero"` // when that was recorded; zero: nothing was
+	Reason   string             `json:"reason,omitempty"`
+	Way      string             `json:"way,omitempty"` // the commands a person would call next
+	Question *question.Question `json:"question,omitempty"`
+	After    []Beside           `json:"after"`
+	Before   []Beside           `json:"before"`
+	Tries    []Try              `json:"attempts"` // the newest last
+	Checks   []run.Check        `json:"checks"`   // of the newest attempt that has any
+	Used     dag.Usage          `json:"used,omitzero"`
+	Budget   dag.Budget         `json:"budget,omitzero"`
+	Refused  []Refusal          `json:"refused"` // what its agent tried and may not
+	Orders   []string           `json:"orders"`  // that fit it as it stands, as in cmux agents ORDER NAME
+}
+
+// Try is one attempt of a node.
+type Try struct {
+	N        int       `json:"n"`
+	Started  time.Time `json:"started"`
+	Ended    time.Time `json:"ended,omitzero"`
+	How      string    `json:"how"` // its end in a word or two; empty: it lives
+	Detail   string    `json:"detail,omitempty"`
+	Summary  string    `json:"summary,omitempty"`
+	Commits  int       `json:"commits,omitempty"`
+	DiffStat string    `json:"diffstat,omitempty"`
+	Saved    string    `json:"saved,omitempty"` // the snapshot of its work
+}
+
+// Inspect is all that a view knows of node i.
+func Inspect(v *run.View, i int) *Inspection {
+	n := &v.Nodes[i]
+	g := v.Run.Plan.Graph
+	in := &Inspection{
+		Name: n.Spec.Name, Role: n.Spec.Role, Agent: n.Spec.Agent, Branch: n.Spec.Branch,
+		Label: n.Status.Label, Reason: n.Status.Reason, Way: wayOut(v, i),
+		After: besides(v, g.Deps(i)), Before: besides(v, g.Dependents(i)),
+		Used: n.Used, Budget: n.Spec.Budget, Orders: fitting(v, i),
+	}
+	if in.Role == dag.RoleGate {
+		in.Agent = "" // nothing runs in it
+	}
+	if n.Status.Age > 0 {
+		in.Since = n.Fact.At
+	}
+	if asks(n) && n.Spec.Role != dag.RoleGate && !left(n) {
+		q := asked(n)
+		in.Question = &q
+	}
+	for k := range n.Attempts {
+		a := &n.Attempts[k]
+		t := Try{N: a.N, Started: a.Started, Ended: a.Ended, How: a.Vanished}
+		if e := a.End; e != nil {
+			t.How, t.Detail, t.Summary = e.Label().String(), e.Detail, e.Summary
+			t.Commits, t.DiffStat, t.Saved = e.Commits, e.DiffStat, e.Snapshot
+			if len(e.Checks) > 0 {
+				in.Checks = e.Checks
+			}
+		}
+		in.Tries = append(in.Tries, t)
+	}
+	for _, r := range Refusals(v) {
+		if r.Node == in.Name {
+			in.Refused = append(in.Refused, r)
+		}
+	}
+	return in
+}
+
+func besides(v *run.View, nodes []int) []Beside {
+	all := make([]Beside, len(nodes))
+	for k, j := range nodes {
+		n := &v.Nodes[j]
+		all[k] = Beside{n.Spec.Name, n.Status.Label, n.Spec.Branch, n.Tip}
+	}
+	return all
+}
+
+// fitting names the orders that make sense for node i as it stands, those first
+// that a person would think of first. It offers: what an order does, or why it
+// does not, the order itself says.
+func fitting(v *run.View, i int) (names []string) {
+	n := &v.Nodes[i]
+	gate := n.Spec.Role == dag.RoleGate
+	_, again := runner.Rerun(v.State, i, false, v.OverBudget)
+	for _, o := range []struct {
+		name string
+		fits bool
+	}{
+		{"approve", gate && !Succeeded(n)},
+		{"answer", asks(n) && !gate && !left(n)},
+		{"release", takenOver(n)},
+		{"retry", !gate && (left(n) || again == nil)},
+		{"attach", !gate && len(n.Attempts) > 0},
+		{"logs", len(n.Attempts) > 0},
+		{"diff", n.Spec.HasBranch() && len(n.Attempts) > 0},
+		{"answer", !asks(n) && !gate && live(n) == nil},
+		{"override", !gate && !Succeeded(n)},
+		{"stop", !v.State.Settled(i) || n.Fact.Live()},
+	} {
+		if o.fits {
+			names = append(names, o.name)
+		}
+	}
+	return names
+}
+
+// NeedPerson is the nodes, by index, that go on only when a person does
+// something.
+func NeedPerson(v *run.View) (nodes []int) {
+	for i := range v.Nodes {
+		if n := &v.Nodes[i]; asks(n) || takenOver(n) || held(n) {
+			nodes = append(nodes, i)
+		}
+	}
+	return nodes
+}

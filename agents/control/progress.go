@@ -1,0 +1,126 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"cmux/agents/run"
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// Work is what a node's branch and worktree hold of it.
+type Work struct {
+	Commits []Commit `json:"commits"`        // since its start commit, the newest first
+	More    int      `json:"more,omitempty"` // commits that are not named
+	Stat    []string `json:"stat"`           // lines of git diff --stat: committed and not, but for new files not yet added
+}
+
+// Commit is one of a node.
+type Commit struct {
+	ID      string `json:"id"` // short
+	Subject string `json:"subject"`
+}
+
+// shownFiles bounds the lines of a Stat.
+const shownFiles = 50
+
+// Work looks at what node i of a view has made so far. There is none before it
+// has started, and none without a branch.
+func (p *Project) Work(ctx context.Context, v *run.View, i int) (*Work, error) {
+	n, root := &v.Nodes[i], v.Run.Plan.Root
+	a := n.Attempt()
+	if !n.Spec.HasBranch() || a == nil {
+		return &Work{}, nil
+	}
+	ref := "refs/heads/" + n.Spec.Branch
+	tip, err := p.git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", ref)
+	tip = strings.TrimSpace(tip)
+	start := p.startCommit(ctx, root, n.Attempts, tip)
+	if err != nil || start == "" {
+		return &Work{}, nil // it is being set up, or its branch is gone
+	}
+	if repo, err := worktree.Open(ctx, root); err == nil {
+		ctx = worktree.WithConfig(ctx, p.settings(ctx, v.Run, repo)...)
+	}
+	w := new(Work)
+	out, err := p.git(ctx, root, "log", "--format=%h %s", "--first-parent", start+".."+ref, "--")
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(out) {
+		if len(w.Commits) == shownCommits {
+			w.More++
+			continue
+		}
+		id, subject, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
+		w.Commits = append(w.Commits, Commit{id, subject})
+	}
+	dir, what := root, []string{start, tip}
+	if info, err := os.Stat(a.Place.Tree); a.Place.Tree != "" && err == nil && info.IsDir() {
+		dir, what = a.Place.Tree, []string{start}
+	}
+	out, err = p.git(ctx, dir, append(append([]string{"--no-optional-locks", "diff", "--no-ext-diff", "--no-textconv", fmt.Sprintf("--stat=72,,%d", shownFiles)}, what...), "--")...)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(out) {
+		w.Stat = append(w.Stat, strings.TrimSpace(line))
+	}
+	return w, nil
+}
+
+// LogEnd is the end of what a node has written, from the beginning of a line on:
+// at most n bytes. It is empty where there is nothing yet.
+func LogEnd(r *run.Run, node string, n int64) ([]byte, error) {
+	f, err := signals.Open(r.Log(node))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	from := max(0, info.Size()-n)
+	b, err := io.ReadAll(io.NewSectionReader(f, from, n))
+	if from > 0 {
+		for i, c := range b {
+			if c == '\n' {
+				return b[i+1:], err
+			}
+		}
+	}
+	return b, err
+}
+
+// Sights are the folders in which something changes when node i of a view
+// writes or commits, as far as they are there.
+func (p *Project) Sights(ctx context.Context, v *run.View, i int) (dirs []string) {
+	n := &v.Nodes[i]
+	a := n.Attempt()
+	if a == nil {
+		return nil
+	}
+	dirs = []string{v.Run.NodeDir(n.Spec.Name)}
+	if a.Place.Tree == "" || !n.Fact.Live() {
+		return dirs
+	}
+	dir, err := p.git(ctx, a.Place.Tree, "rev-parse", "--path-format=absolute", "--git-path", "logs")
+	dir = strings.TrimSpace(dir)
+	if err == nil {
+		_, err = os.Stat(dir)
+	}
+	if err != nil {
+		return dirs
+	}
+	return append(dirs, dir)
+}
