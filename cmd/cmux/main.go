@@ -35,6 +35,8 @@ type Deps struct {
 	Dir   string // where the command was called
 	Now   func() time.Time
 	Kinds agent.Kinds // kinds of agents that this build can launch
+
+	inside bool // another command of this process carries these out: signals are its own
 }
 
 type exit struct {
@@ -142,7 +144,7 @@ and a failure blocks exactly what depends on it.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Annotations[ownSignals] == "" {
+			if cmd.Annotations[ownSignals] == "" && !d.inside {
 				cmd.SetContext(untilSignal(cmd.Context()))
 			}
 			return d.allow(cmd.Context(), cmd, args)
@@ -169,7 +171,7 @@ func newAgentsCmd(d *Deps) *cobra.Command {
 		Short:   "Start, watch and steer the graph of agents",
 		Example: "  cmux agents start",
 	}
-	cmd.AddCommand(newInitCmd(d, nil), newStartCmd(d, nil), newStatusCmd(d, nil), newCollisionsCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil), newDiffCmd(d, nil),
+	cmd.AddCommand(newInitCmd(d, nil), newStartCmd(d, nil), newStatusCmd(d, nil), newTopCmd(d, nil), newCollisionsCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil), newDiffCmd(d, nil),
 		newAnswerCmd(d, nil), newApproveCmd(d, nil), newOverrideCmd(d, nil), newReleaseCmd(d, nil), newVerifyCmd(d, nil),
 		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newUpdateCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(&d.IO), newGraphCmd(d, nil), newListCmd(d, nil), newChangelogCmd(d, nil), newExecCmd(d.Kinds), newRunCmd(d))
 	return cmd

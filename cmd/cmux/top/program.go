@@ -1,0 +1,202 @@
+package top
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"cmux/agents/control"
+	"cmux/agents/control/say"
+	"cmux/agents/harmless"
+	"cmux/agents/run"
+)
+
+// Options are what the monitor needs of the process that it runs in.
+type Options struct {
+	Project *control.Project
+	Run     *run.Run
+	In      io.Reader
+	Out     io.Writer // a terminal
+	Colour  bool
+	Mux     string // what TMUX holds: the tmux that this terminal is in
+	Stays   bool   // this process carries the run: no key ends the monitor
+
+	// Do carries a command line of cmux out in this process, without a terminal,
+	// and returns what it said.
+	Do func(ctx context.Context, words []string) (said string, err error)
+	// Lend carries one out that has the terminal to itself.
+	Lend func(ctx context.Context, words []string) error
+}
+
+// Show shows the run until the person leaves or ctx ends.
+func Show(ctx context.Context, o Options) error {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &program{Options: o, ctx: ctx, model: newModel(o.Project.Now, o.Colour, o.Stays), focus: make(chan focus, 1)}
+	p.tea = tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond))
+	var feeders sync.WaitGroup
+	var failed error
+	feeders.Go(func() {
+		if failed = p.follow(ctx); failed != nil && ctx.Err() == nil {
+			p.tea.Quit()
+		}
+	})
+	feeders.Go(func() { p.look(ctx) })
+	_, err := p.tea.Run()
+	cancel()
+	feeders.Wait()
+	if errors.Is(err, tea.ErrProgramKilled) {
+		err = nil
+	}
+	if failed != nil && !errors.Is(failed, context.Canceled) {
+		err = errors.Join(failed, err)
+	}
+	return err
+}
+
+// framesPerSecond is how often the screen may change. bubbletea looks that
+// often whether there is anything to draw.
+const framesPerSecond = 20
+
+// program gives the model's effects to the world.
+type program struct {
+	Options
+	ctx   context.Context
+	tea   *tea.Program
+	model model
+	focus chan focus
+}
+
+// focus is what is looked at closely.
+type focus struct {
+	view *run.View
+	node string
+}
+
+func (p *program) Init() tea.Cmd { return nil }
+
+func (p *program) View() string {
+	return harmless.Styled(strings.Join(p.model.frame(), "\n"), p.Colour)
+}
+
+func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var effects []effect
+	p.model, effects = p.model.step(msg)
+	var all []tea.Cmd
+	for _, e := range effects {
+		all = append(all, p.cause(e))
+	}
+	return p, tea.Batch(all...)
+}
+
+// cause carries an effect out.
+func (p *program) cause(e effect) tea.Cmd {
+	switch e.kind {
+	case leave:
+		return tea.Quit
+	case wakeMe:
+		return tea.Tick(e.after, func(time.Time) tea.Msg { return wake{e.n} })
+	case watch:
+		select { // the newest counts
+		case <-p.focus:
+		default:
+		}
+		p.focus <- focus{p.model.view, e.node}
+	case carry:
+		return func() tea.Msg {
+			said, err := p.Do(p.ctx, e.order.words)
+			return result(e.order, said, err)
+		}
+	case lend:
+		return tea.Exec(&lent{p, e.order.words}, func(err error) tea.Msg { return result(e.order, "", err) })
+	case fetch:
+		return p.fetch(e, p.model.view.Run, p.model.looks)
+	case attach, reopen:
+		return p.attach(e)
+	}
+	return nil
+}
+
+// result says what an order came to.
+func result(o order, said string, err error) tea.Msg {
+	if err == nil {
+		return did{order: o, said: say.Line(said)}
+	}
+	text, try := control.Explain(err)
+	if said != "" {
+		text += ": " + said
+	}
+	if try != "" {
+		text += " (" + try + ")"
+	}
+	return did{order: o, said: say.Line(text), bad: true}
+}
+
+// lent is a command line of cmux that has the terminal.
+type lent struct {
+	p     *program
+	words []string
+}
+
+func (l *lent) SetStdin(io.Reader)  {}
+func (l *lent) SetStdout(io.Writer) {}
+func (l *lent) SetStderr(io.Writer) {}
+func (l *lent) Run() error          { return l.p.Lend(l.p.ctx, l.words) }
+
+// most is how much of a log or a diff is read.
+const most = 4 << 20
+
+// fetch reads the log or the diff of a node.
+func (p *program) fetch(e effect, r *run.Run, looks *styles) tea.Cmd {
+	title := e.order.String()
+	if e.order.words[1] == "logs" {
+		return func() tea.Msg {
+			text, err := control.LogEnd(r, e.node, most)
+			if err != nil {
+				return result(e.order, "", err)
+			}
+			return read{page{title: title, lines: plain(text), order: e.order, follows: e.node, top: 1 << 30}}
+		}
+	}
+	return func() tea.Msg {
+		var out, errs bytes.Buffer
+		bound := &bounded{w: &out, left: most}
+		if err := p.Project.Diff(p.ctx, control.Diff{Node: e.node, Output: bound, Errors: &errs}); err != nil {
+			return result(e.order, errs.String(), err)
+		}
+		pg := diffPage(title, harmless.Text(out.String()), looks)
+		if bound.left == 0 {
+			pg.lines = append(pg.lines, "", "There is more: "+title)
+		}
+		return read{pg}
+	}
+}
+
+// bounded writes so much and forgets the rest.
+type bounded struct {
+	w    io.Writer
+	left int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	n := min(len(p), b.left)
+	b.left -= n
+	if _, err := b.w.Write(p[:n]); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// plain is text of a node's, made harmless, in lines.
+func plain(text []byte) []string {
+	s := strings.TrimRight(strings.ReplaceAll(harmless.Text(string(text)), "\t", "    "), "\n")
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "\n")
+}

@@ -1,0 +1,334 @@
+package top
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+
+	"cmux/agents/control"
+	"cmux/agents/question"
+	"cmux/agents/run"
+	"cmux/agents/run/runtest"
+	"cmux/dag"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// golden compares got with a file below testdata, or rewrites it with -update.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (go test -update rewrites it)\ngot:\n%s\nwant:\n%s", path, got, want)
+	}
+}
+
+// everything is a run in which nodes stand in as many ways as can be, one asks
+// with options and one was refused an order.
+func everything(t testing.TB) *run.View {
+	v := runtest.Everything(t)
+	i := v.Run.Plan.Graph.Index("web")
+	v.Nodes[i].Attempts[0].Asks = &question.Question{Parts: []question.Part{{Text: "Which colour?", Options: []string{"red", "green"}}}}
+	v.Incidents = append(v.Incidents, run.Record{Type: run.Incident, Node: "flaky", Attempt: 2, At: runtest.At(-1), How: run.IncidentRefused,
+		Detail: "tried cmux agents approve release, which is a person's; nothing was done"})
+	return v
+}
+
+// session is a model that a test talks to.
+type session struct {
+	t *testing.T
+	model
+	effects []effect
+}
+
+func open(t *testing.T, v *run.View, width, height int, colour bool) *session {
+	s := &session{t: t, model: newModel(func() time.Time { return runtest.Noon }, colour, false)}
+	s.send(tea.WindowSizeMsg{Width: width, Height: height})
+	s.send(seen{v})
+	return s
+}
+
+func (s *session) send(msg tea.Msg) {
+	var effects []effect
+	s.model, effects = s.step(msg)
+	s.effects = append(s.effects, effects...)
+}
+
+// keys presses keys, named as bubbletea names them; a word in quotes is typed.
+func (s *session) keys(names ...string) *session {
+	s.t.Helper()
+	special := map[string]tea.KeyType{"enter": tea.KeyEnter, "esc": tea.KeyEsc, "up": tea.KeyUp, "down": tea.KeyDown, "home": tea.KeyHome,
+		"end": tea.KeyEnd, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "ctrl+c": tea.KeyCtrlC, "tab": tea.KeyTab}
+	for _, n := range names {
+		if typ, ok := special[n]; ok {
+			s.send(tea.KeyMsg{Type: typ})
+			continue
+		}
+		for _, r := range n {
+			s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}})
+		}
+	}
+	return s
+}
+
+// screen is what the person sees, checked to fit.
+func (s *session) screen() string {
+	s.t.Helper()
+	lines := s.frame()
+	if len(lines) > s.height {
+		s.t.Errorf("%d lines on a screen of %d", len(lines), s.height)
+	}
+	for i, line := range lines {
+		if w := ansi.StringWidth(line); w > s.width {
+			s.t.Errorf("line %d has %d columns of %d: %q", i+1, w, s.width, line)
+		}
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func (s *session) pickNode(name string) *session {
+	s.t.Helper()
+	s.keys("home")
+	for range s.rows {
+		if s.selected == name {
+			return s
+		}
+		s.keys("down")
+	}
+	s.t.Fatalf("no way down leads to %s", name)
+	return s
+}
+
+func TestScreens(t *testing.T) {
+	v := everything(t)
+	for _, size := range [][2]int{{80, 24}, {160, 45}, {250, 70}} {
+		var all strings.Builder
+		for _, name := range []string{"", "api", "web", "release", "flaky"} {
+			s := open(t, v, size[0], size[1], false)
+			if name != "" {
+				s.pickNode(name)
+			}
+			s.send(wrote{content{"api", []string{"── api: attempt 1", "go test ./...", "FAIL"}}})
+			s.send(made{"api", &control.Work{Commits: []control.Commit{{ID: "abc1234", Subject: "Add the handler"}}, Stat: []string{"api.go | 3 ++-", "1 file changed"}}})
+			fmt.Fprintf(&all, "=== %q selected\n%s", name, s.screen())
+		}
+		golden(t, fmt.Sprintf("%dx%d.txt", size[0], size[1]), all.String())
+	}
+}
+
+// Whatever the size, nothing is wider or higher than the screen.
+func TestAnySize(t *testing.T) {
+	v := everything(t)
+	for width := 1; width < 260; width += 7 {
+		for height := 1; height < 80; height += 5 {
+			for _, name := range []string{"", "api", "web"} {
+				s := open(t, v, width, height, false)
+				s.selected = name
+				s.screen()
+				s.keys("?").screen()
+			}
+		}
+	}
+}
+
+// Colours change no text, and without them there is not one escape.
+func TestColours(t *testing.T) {
+	v := everything(t)
+	for _, name := range []string{"", "api", "web"} {
+		with, without := open(t, v, 120, 40, true), open(t, v, 120, 40, false)
+		with.selected, without.selected = name, name
+		a, b := with.screen(), without.screen()
+		if strings.Contains(b, "\x1b") {
+			t.Error("there are escapes without colours")
+		}
+		if a == b {
+			t.Error("there are no colours")
+		}
+		trim := func(s string) string {
+			lines := strings.Split(ansi.Strip(s), "\n")
+			for i := range lines {
+				lines[i] = strings.TrimRight(lines[i], " ")
+			}
+			return strings.Join(lines, "\n")
+		}
+		if trim(a) != trim(b) {
+			t.Errorf("colours change the text:\n%s\n%s", trim(a), b)
+		}
+	}
+}
+
+// What agents wrote reaches the terminal without an escape of theirs.
+func TestAgentsTextIsHarmless(t *testing.T) {
+	evil := "\x1b]0;owned\x07\x1b[2J\u202eevil"
+	v := runtest.View(t, runtest.Shop,
+		run.Record{Type: run.RunnerUp, At: runtest.At(-10)},
+		run.Record{Type: run.Started, Node: "schema", Attempt: 1, At: runtest.At(-10)},
+		run.Record{Type: run.AttemptEnd, Node: "schema", Attempt: 1, At: runtest.At(-8), End: &run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks,
+			Detail: evil, Summary: evil, Checks: []run.Check{{Command: evil, Exit: 1, Output: evil + "\n" + evil}}}},
+		run.Record{Type: run.Started, Node: "docs", Attempt: 1, At: runtest.At(-9)},
+		run.Record{Type: run.Began, Node: "docs", Attempt: 1, At: runtest.At(-9)},
+		run.Record{Type: run.Active, Node: "docs", Attempt: 1, At: runtest.At(-2), Activity: dag.NeedsInput, Detail: evil, Question: &question.Question{Parts: []question.Part{{Text: evil, Options: []string{evil}}}}},
+		run.Record{Type: run.Incident, Node: "schema", How: run.IncidentRefused, Detail: evil},
+	)
+	for _, name := range []string{"", "schema", "docs"} {
+		s := open(t, v, 160, 60, false)
+		s.selected = name
+		s.send(wrote{content{name, plain([]byte(evil))}})
+		s.send(made{name, &control.Work{Commits: []control.Commit{{ID: "1", Subject: evil}}, Stat: []string{evil}}})
+		if got := s.screen(); strings.ContainsAny(got, "\x1b\x07\u202e") || !strings.Contains(got, "evil") {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+}
+
+func TestMoving(t *testing.T) {
+	v := everything(t)
+	s := open(t, v, 80, 24, false)
+	for _, c := range []struct{ key, want string }{
+		{"down", "schema"}, {"j", "api"}, {"up", "schema"}, {"k", ""}, {"k", ""},
+		{"n", "web"}, {"n", "release"}, {"n", "web"}, {"end", "release"}, {"down", "release"}, {"pgup", ""}, {"pgdown", "release"}, {"home", ""},
+	} {
+		if s.keys(c.key); s.selected != c.want {
+			t.Errorf("%s selects %q, want %q", c.key, s.selected, c.want)
+		}
+	}
+}
+
+func TestFilter(t *testing.T) {
+	s := open(t, everything(t), 80, 24, false)
+	names := func() (all []string) {
+		for _, r := range s.rows {
+			all = append(all, s.name(r))
+		}
+		return all
+	}
+	s.keys("/", "needs inp")
+	if got := fmt.Sprint(names()); got != "[web release]" || s.selected != "web" {
+		t.Errorf("the rows are %s, and %q is selected", got, s.selected)
+	}
+	s.keys("enter", "j")
+	if s.selected != "release" {
+		t.Errorf("%q is selected", s.selected)
+	}
+	if s.keys("esc"); len(s.rows) != 11 || s.selected != "release" {
+		t.Errorf("without a filter there are %d rows, and %q is selected", len(s.rows), s.selected)
+	}
+	if s.keys("/", "nobody"); len(s.rows) != 0 {
+		t.Errorf("%d rows", len(s.rows))
+	}
+	s.screen()
+	if s.keys("esc", "g"); fmt.Sprint(names()[:4]) != "[ web release api]" {
+		t.Errorf("what needs a person first: %v", names())
+	}
+}
+
+// Keys that come in one read mean what they mean one by one; what is pasted
+// orders nothing.
+func TestKeysThatComeTogether(t *testing.T) {
+	s := open(t, everything(t), 80, 24, false)
+	s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("/web")})
+	if s.doing != filtering || s.filter != "web" || s.selected != "web" {
+		t.Errorf("the filter is %q, and %q is selected", s.filter, s.selected)
+	}
+	s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(" needs"), Paste: true})
+	if s.filter != "web needs" {
+		t.Errorf("the filter is %q", s.filter)
+	}
+	s.keys("enter")
+	s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("ooyy"), Paste: true})
+	if s.doing != browsing || s.busy != "" {
+		t.Error("what was pasted gave an order")
+	}
+}
+
+// The list keeps what is selected on the screen, with many nodes.
+func TestManyNodes(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("session: many\nagents:\n")
+	for i := range 300 {
+		fmt.Fprintf(&b, "  - {name: node-%03d, agent: command, task: x, role: review", i)
+		if i > 0 {
+			fmt.Fprintf(&b, ", depends_on: [node-%03d]", i-1)
+		}
+		b.WriteString("}\n")
+	}
+	s := open(t, runtest.View(t, b.String()), 80, 24, false)
+	for range 299 {
+		s.keys("down")
+	}
+	if got := s.screen(); !strings.Contains(got, "▸· … ") || !strings.Contains(got, "└ node-298 waiting") {
+		t.Errorf("after 299 steps down:\n%s", got)
+	}
+	s.keys("home")
+	if got := s.screen(); !strings.Contains(got, "▸run") {
+		t.Errorf("at home:\n%s", got)
+	}
+}
+
+// Nothing wakes the program but an age that reads differently.
+func TestSleep(t *testing.T) {
+	wakes := func(s *session) (all []time.Duration) {
+		for _, e := range s.effects {
+			if e.kind == wakeMe {
+				all = append(all, e.after)
+			}
+		}
+		return all
+	}
+	s := open(t, everything(t), 80, 24, false)
+	if got := wakes(s); len(got) != 1 || got[0] != time.Minute {
+		t.Errorf("with ages of whole minutes it wakes after %v", got)
+	}
+	s.send(wake{s.wakes - 1}) // an earlier one does not count
+	if got := wakes(s); len(got) != 1 {
+		t.Errorf("it wakes after %v", got)
+	}
+	s.send(wake{s.wakes})
+	if got := wakes(s); len(got) != 2 {
+		t.Errorf("it wakes after %v", got)
+	}
+	over := runtest.View(t, "session: s\nagents: [{name: a, agent: command, task: x}]",
+		run.Record{Type: run.RunnerUp, At: runtest.At(-1)},
+		run.Record{Type: run.Started, Node: "a", Attempt: 1, At: runtest.At(-1)},
+		run.Record{Type: run.AttemptEnd, Node: "a", Attempt: 1, At: runtest.At(-1), End: &run.End{Outcome: dag.Done}})
+	if got := wakes(open(t, over, 80, 24, false)); len(got) != 0 {
+		t.Errorf("a run that is over wakes it after %v", got)
+	}
+}
+
+func BenchmarkFrame(b *testing.B) {
+	for _, nodes := range []int{10, 300} {
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
+			var config strings.Builder
+			config.WriteString("session: many\nagents:\n")
+			for i := range nodes {
+				fmt.Fprintf(&config, "  - {name: node-%03d, agent: command, task: x, role: review}\n", i)
+			}
+			m := newModel(func() time.Time { return runtest.Noon }, true, false)
+			m, _ = m.step(tea.WindowSizeMsg{Width: 250, Height: 70})
+			m, _ = m.step(seen{runtest.View(b, config.String())})
+			m, _ = m.pick("node-005")
+			for b.Loop() {
+				m.frame()
+			}
+		})
+	}
+}
