@@ -21,6 +21,9 @@ const (
 	// what was recorded, and for an attempt that went on while no runner was
 	// there to ask.
 	Regained
+	// Published: the attempt published Value as Output, for the nodes behind its
+	// own.
+	Published
 	// AttemptEnded: an attempt ended with Outcome Done, Failed or Cancelled.
 	// Cancelled, and Failed for ReasonBudget, also end a node that has not
 	// started; Failed with ReasonLost one that is held because it was lost.
@@ -68,6 +71,8 @@ type Change struct {
 	Detail   string   // one line for people
 	Trial    bool     // Began, Regained: as in the Effect
 	Source   string   // where it is known from: record, marker, lock, hook, runner
+
+	Output, Value string // Published
 
 	Account string    // AccountLimited, AccountFree
 	Until   time.Time // AccountLimited; Active with AtLimit

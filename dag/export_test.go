@@ -57,6 +57,7 @@ func TestForms(t *testing.T) {
 				n.Command = append([]string{"p" + line.Draw(t, "program")}, maybe(line).Draw(t, "arguments")...)
 			}
 			if n.Role != RoleGate {
+				n.Outputs = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"version", "_x", "null", "N1"}), 0, 3, rapid.ID).Draw(t, "outputs")
 				n.Scope = maybe(path).Draw(t, "scope")
 				n.Verify = maybe(command).Draw(t, "verify")
 			}

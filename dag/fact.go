@@ -77,6 +77,8 @@ type Fact struct {
 	Lost      bool      // Idle because the attempt vanished
 	Held      bool      // Lost and waiting for a person: on_lost: ask, or lost too often
 
+	Outputs Outputs // that it has published since the last reset
+
 	StillOpen bool      // the attempt goes on outside the slots after a person's marker
 	Trial     bool      // Running, to find out whether its account's limit is over
 	Activity  Activity  // of a live attempt

@@ -21,6 +21,8 @@ func (s *State) fold(f *Fact, c *Change) bool {
 	switch c.Kind {
 	case Began, Active, Wants, Regained:
 		is = f.goOn(c)
+	case Published:
+		is = f.published(c)
 	case AttemptEnded, Vanished:
 		is = s.over(f, c)
 	case Overridden:
@@ -159,5 +161,5 @@ func (f *Fact) end(o Outcome, c *Change) {
 
 // start makes f say that an attempt runs.
 func (f *Fact) start(attempt int) {
-	*f = Fact{Phase: Running, Attempts: attempt, Tries: f.Tries, Losses: f.Losses}
+	*f = Fact{Phase: Running, Attempts: attempt, Tries: f.Tries, Losses: f.Losses, Outputs: f.Outputs}
 }

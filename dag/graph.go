@@ -100,6 +100,7 @@ type Node struct {
 	Context        []string          `json:"context,omitempty"`
 	DependsOn      []string          `json:"depends_on,omitempty"`
 	When           Join              `json:"when"`
+	Outputs        []string          `json:"outputs,omitempty"` // that it publishes before it is done
 	Pool           string            `json:"pool,omitempty"`
 	Verify         []string          `json:"verify,omitempty"`
 	VerifyTimeout  Duration          `json:"verify_timeout"`

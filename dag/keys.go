@@ -235,6 +235,9 @@ func agentFields(kinds []string) []field[Node] {
 			allowed: []string{string(AllSuccess), string(AllDone), string(OneSuccess), string(Always)},
 			doc:     "What is asked of the dependencies: `all_success`, all are done; `all_done`, all have ended, however; `one_success`, the first is done; `always`, the same as `all_done`, as other tools call it. What is to run after all other agents stands under `finally`."},
 			func(n *Node) *Join { return &n.When }),
+		listField(key{name: "outputs", example: "outputs: [version, url]", pattern: OutputPattern, own: "each agent has its own",
+			doc: "The values that the node publishes for those that depend on it, by `cmux output KEY=VALUE` or, in a command, also by a line `KEY=VALUE` in the file `$CMUX_OUTPUT`. It is not done before it has published each. Nodes that depend on it find them in `$CMUX_NEEDS_NAME_KEY` (the name in capitals, `_` for what is no letter or digit), agents also in their prompts, and their tasks may hold `${{ needs.NAME.outputs.KEY }}`. Values are text, at most 4 KB each, 50 of a node; they stand in prompts and records, so a value that holds a secret of the environment is refused."},
+			func(n *Node) *[]string { return &n.Outputs }, outputNames),
 		textField(key{name: "pool", example: "pool: opus",
 			doc: "The pool in which the agent takes a place beside its slot."},
 			func(n *Node) *string { return &n.Pool }, oneLine),
@@ -381,7 +384,7 @@ func noEffect(r Role) []string {
 	case RoleReview:
 		return []string{"branch", "on_complete"}
 	case RoleGate:
-		return []string{"branch", "scope", "verify", "on_complete", "checkout"}
+		return []string{"branch", "scope", "verify", "on_complete", "checkout", "outputs"}
 	}
 	return []string{"checkout"}
 }

@@ -357,8 +357,8 @@ func (p *parser) noMatrix(at *yaml.Node, s string) {
 }
 
 // grouped fills in what depends_on says of a whole matrix: its nodes. It returns
-// what matrices are called.
-func (p *parser) grouped(g *Graph, index map[string]int) []string {
+// the nodes of each matrix.
+func (p *parser) grouped(g *Graph, index map[string]int) map[string][]string {
 	groups := make(map[string][]string)
 	for i := range g.Nodes {
 		if m := g.Nodes[i].Matrix; m != nil {
@@ -392,5 +392,5 @@ func (p *parser) grouped(g *Graph, index map[string]int) []string {
 		}
 		n.DependsOn = all
 	}
-	return slices.Sorted(maps.Keys(groups))
+	return groups
 }

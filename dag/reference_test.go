@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ type refNode struct {
 	open     bool // an attempt goes on beside the slots
 	trial    bool // running, to see whether its account works again
 	failure  string
+	outputs  string // as they were published, key by key
 }
 
 type refRun struct {
@@ -196,7 +198,7 @@ next:
 
 func (r *refRun) begin(i, attempt int) {
 	n := &r.nodes[i]
-	*n = refNode{state: "running", attempts: attempt, tries: n.tries, losses: n.losses}
+	*n = refNode{state: "running", attempts: attempt, tries: n.tries, losses: n.losses, outputs: n.outputs}
 }
 
 func (r *refRun) apply(c Change) {
@@ -227,7 +229,7 @@ func (r *refRun) apply(c Change) {
 	if c.Attempt > 0 && c.Attempt < n.attempts {
 		return
 	}
-	ofAttempt := slices.Contains([]ChangeKind{Began, Active, Wants, Regained, AttemptEnded, Vanished}, c.Kind)
+	ofAttempt := slices.Contains([]ChangeKind{Began, Active, Wants, Regained, Published, AttemptEnded, Vanished}, c.Kind)
 	if ofAttempt && c.Attempt > n.attempts {
 		if refEnd(n.state) {
 			n.open = true
@@ -238,9 +240,13 @@ func (r *refRun) apply(c Change) {
 	}
 	alive := n.state == "running" || n.state == "paused" || n.state == "queued"
 	finish := func(state, failure string) {
-		*n = refNode{state: state, failure: failure, attempts: n.attempts, tries: n.tries, losses: n.losses, open: n.open}
+		*n = refNode{state: state, failure: failure, attempts: n.attempts, tries: n.tries, losses: n.losses, open: n.open, outputs: n.outputs}
 	}
 	switch c.Kind {
+	case Published:
+		if !refEnd(n.state) && !n.open {
+			n.outputs = refPublish(n.outputs, c.Output, c.Value)
+		}
 	case Active:
 		if alive {
 			n.doing = map[Activity]string{NeedsInput: "input", AtLimit: "limit", Checking: "checking", TakenOver: "taken over"}[c.Activity]
@@ -315,6 +321,14 @@ func (r *refRun) apply(c Change) {
 			*n = refNode{state: "idle", attempts: n.attempts, open: n.open}
 		}
 	}
+}
+
+// refPublish keeps outputs as lines in the order of their names.
+func refPublish(outputs, name, value string) string {
+	lines := slices.DeleteFunc(strings.Split(outputs, "\n"), func(l string) bool { return l == "" || strings.HasPrefix(l, name+"=") })
+	lines = append(lines, name+"="+value)
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
 
 func refFailure(c Change) string {
@@ -529,9 +543,9 @@ func (h *harness) crash(lost []bool, recorded bool) {
 			continue
 		}
 		n := &f.Nodes[e.Node]
-		*n = Fact{Attempts: n.Attempts - 1, Tries: n.Tries, Losses: n.Losses}
+		*n = Fact{Attempts: n.Attempts - 1, Tries: n.Tries, Losses: n.Losses, Outputs: n.Outputs}
 		was := &h.ref.nodes[e.Node]
-		*was = refNode{state: "idle", attempts: was.attempts - 1, tries: was.tries, losses: was.losses}
+		*was = refNode{state: "idle", attempts: was.attempts - 1, tries: was.tries, losses: was.losses, outputs: was.outputs}
 		h.folded.facts[e.Node] = *n
 		delete(h.alive, e.Node)
 		h.known[e.Node]--
@@ -673,6 +687,14 @@ func (h *harness) look() {
 		if n := &r.nodes[i]; f.Attempts != n.attempts || f.Tries != n.tries || f.Losses != n.losses || f.StillOpen != n.open {
 			t.Fatalf("%s: fact %+v, want %+v", g.Nodes[i].Name, f, *n)
 		}
+		var published []string
+		for name, value := range f.Outputs.Values() {
+			published = append(published, name+"="+value)
+		}
+		slices.Sort(published)
+		if got := strings.Join(published, "\n"); got != r.nodes[i].outputs {
+			t.Fatalf("%s: outputs %q, want %q", g.Nodes[i].Name, got, r.nodes[i].outputs)
+		}
 		cause, ok := s.Blocked(i)
 		if ok != (v[i] == "blocked") || ok && cause != r.cause(i) {
 			t.Fatalf("%s: blocked %v by %d", g.Nodes[i].Name, ok, cause)
@@ -786,7 +808,7 @@ func (h *harness) drawChange() Change {
 		Exit:    rapid.IntRange(0, 3).Draw(t, "exit"),
 	}
 	c.Kind = rapid.SampledFrom([]ChangeKind{
-		Began, Active, Active, Wants, Wants, Regained, AttemptEnded, AttemptEnded, AttemptEnded, AttemptEnded, Vanished,
+		Began, Active, Active, Wants, Wants, Regained, Published, Published, AttemptEnded, AttemptEnded, AttemptEnded, AttemptEnded, Vanished,
 		Overridden, Reset, Reset, AccountLimited, AccountFree, Stop, Resume, Resume, Tick, Tick,
 	}).Draw(t, "kind")
 	soon := func() time.Time {
@@ -796,6 +818,9 @@ func (h *harness) drawChange() Change {
 	case Active:
 		c.Activity = Activity(rapid.IntRange(int(Working), int(SettingUp)).Draw(t, "activity"))
 		c.Until = rapid.SampledFrom([]time.Time{{}, soon()}).Draw(t, "until")
+	case Published:
+		c.Output = rapid.SampledFrom([]string{"a", "b"}).Draw(t, "output")
+		c.Value = rapid.SampledFrom([]string{"", "yes", "no"}).Draw(t, "value")
 	case AttemptEnded:
 		c.Outcome = rapid.SampledFrom([]Outcome{Done, Done, Failed, Failed, Failed, Cancelled}).Draw(t, "outcome")
 	case Overridden:

@@ -91,7 +91,7 @@ const durationPattern = `^([+]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|
 
 func (k key) valueSchema() dict {
 	text := dict{"type": []string{"string", "number"}} // numbers are read as they are written
-	if k.pattern != "" && k.shape == shapeText {
+	if k.pattern != "" && (k.shape == shapeText || k.shape == shapeList) {
 		text["pattern"] = k.pattern
 		text["maxLength"] = maxName
 	}
@@ -216,6 +216,7 @@ const referenceTail = `
 - dependencies that do not exist, on the agent itself, or in a circle, and of an agent on one under ` + "`finally`" + `;
 - ` + "`approve`" + ` on what is no gate (under ` + "`defaults`" + ` it is taken for the gates alone);
 - a build or review without a task, a merge without dependencies, a pool that is not defined;
+- ` + "`${{ needs.NAME.outputs.KEY }}`" + ` in a command, of a node that is not in ` + "`depends_on`" + `, or of an output that it does not declare;
 - a matrix with an unknown key, without a value, or of more than 256 nodes, and two of its nodes with one name;
 - paths and globs that are absolute or leave the project.
 

@@ -2,6 +2,7 @@ package dag
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"regexp"
@@ -200,7 +201,9 @@ func (p *parser) validate(g *Graph) {
 		}
 	}
 	p.branches(g)
-	p.dependencies(g, index, p.grouped(g, index))
+	groups := p.grouped(g, index)
+	p.dependencies(g, index, groups)
+	p.needs(g, index, groups)
 }
 
 const maxFinally = 100 // each waits for every node
@@ -362,7 +365,7 @@ func (p *parser) branches(g *Graph) {
 
 // dependencies reports missing ones, those of a node on itself, and cycles.
 // Names of matrices are suggested as well.
-func (p *parser) dependencies(g *Graph, index map[string]int, groups []string) {
+func (p *parser) dependencies(g *Graph, index map[string]int, groups map[string][]string) {
 	deps := make([][]int, len(g.Nodes))
 	dependents := make([][]int, len(g.Nodes))
 	elements := make(map[int]map[string]*yaml.Node) // of nodes with a fault
@@ -402,7 +405,7 @@ func (p *parser) dependencies(g *Graph, index map[string]int, groups []string) {
 					for k := range g.Nodes {
 						names = append(names, g.Nodes[k].Name)
 					}
-					names = append(names, groups...)
+					names = append(names, slices.Sorted(maps.Keys(groups))...)
 				}
 				p.fault(where(i, d), p.suggest.near(d, names), "%s depends on %q, which is not defined", called(n), shorten(d))
 			default:

@@ -64,6 +64,10 @@ func environ(j *Job) ([]string, error) {
 	}
 	name, value, _ := strings.Cut(string(Mark(j)), "=")
 	vars[name] = value
+	maps.Copy(vars, needs(s.Dependencies))
+	if !j.Kinds[j.Spec.Def.Agent].Judge { // an agent may not write there
+		vars[outputVar] = outputFile(j)
+	}
 	optional := map[string]string{"CMUX_SOCKET": j.Socket, "CMUX_PANE": j.Pane, "CMUX_BRANCH": s.Place.Branch}
 	if j.Spec.Def.Role == dag.RoleReview {
 		optional["CMUX_BASE"] = frame.Base
@@ -96,10 +100,10 @@ func environ(j *Job) ([]string, error) {
 func inner(name string) bool {
 	switch name {
 	case "CMUX_RUN", "CMUX_RUN_DIR", "CMUX_ROOT", "CMUX_NODE", proc.AttemptVar, "CMUX_TOKEN", "CMUX_SOCKET",
-		"CMUX_SLOT", "CMUX_PORT_BASE", "CMUX_BRANCH", "CMUX_PANE", "CMUX_BASE", "CMUX_HEAD", stepVar:
+		"CMUX_SLOT", "CMUX_PORT_BASE", "CMUX_BRANCH", "CMUX_PANE", "CMUX_BASE", "CMUX_HEAD", stepVar, outputVar:
 		return true
 	}
-	return false
+	return strings.HasPrefix(name, needsPrefix)
 }
 
 // Mark is what proves that a process belongs to the job's attempt.

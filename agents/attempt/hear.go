@@ -105,17 +105,6 @@ func (a *attempt) fromAgent(m *Message, reply *Reply) error {
 	return err
 }
 
-// publish takes in an output of the node.
-func (a *attempt) publish(m *Message, reply *Reply) error {
-	if err := run.CheckOutput(m.Key, m.Text); err != nil {
-		reply.Error = err.Error()
-		return nil
-	}
-	a.stage.Show(event.Event{Kind: event.Report, State: string(m.Op), Text: m.Key + "=" + m.Text})
-	reply.Text = "published " + m.Key
-	return a.record(run.Record{Type: run.Output, Key: m.Key, Value: m.Text})
-}
-
 // hold keeps m's answer for later.
 func (a *attempt) hold(m *Message) conversation.Ref {
 	a.refs++

@@ -93,6 +93,9 @@ func (a *attempt) look() (*fault, error) {
 	if f, err := a.verify(""); f != nil || err != nil {
 		return f, err
 	}
+	if f, err := a.unpublished(); f != nil || err != nil {
+		return f, err
+	}
 	if a.tree == nil || !a.node.HasBranch() {
 		return nil, nil
 	}

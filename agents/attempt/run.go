@@ -55,9 +55,11 @@ type attempt struct {
 	checksFailed int
 	scopeFailed  int
 	askedCommit  bool
-	passed       string // fingerprint of the tree that passed its checks
-	ownStart     string // commit since which changes are the node's own
-	judged       string // tip of the branch that was found good
+	passed       string          // fingerprint of the tree that passed its checks
+	ownStart     string          // commit since which changes are the node's own
+	judged       string          // tip of the branch that was found good
+	outputs      map[string]bool // that this attempt has published
+	tookOutputs  bool            // what a command has left in its file is among them
 	end          run.End
 }
 

@@ -92,6 +92,8 @@ type NodeReport struct {
 	Age       float64    `json:"age"`
 	Reason    string     `json:"reason"`
 	Used      *dag.Usage `json:"used"`
+	// Outputs are what it has published.
+	Outputs map[string]string `json:"outputs,omitempty"`
 	// Question is what its agent waits for a person to answer.
 	Question *question.Question `json:"question,omitempty"`
 }
@@ -140,7 +142,7 @@ func NewReport(v *run.View) Report {
 			DependsOn: n.Spec.DependsOn, Finally: n.Spec.Finally, Label: n.Status.Label.String(), Status: n.Status.Label, ExitCode: marker(v, i), Attempts: n.Fact.Attempts,
 			StartedAt: moment(n.Fact.StartedAt), EndedAt: moment(n.Fact.EndedAt),
 			Source: n.Status.Source, Age: math.Round(n.Status.Age.Seconds()*1000) / 1000, Reason: n.Status.Reason,
-			Used: Known(n.Used),
+			Used: Known(n.Used), Outputs: n.Fact.Outputs.Values(),
 		}
 		if n.Spec.Matrix != nil {
 			r.Matrix = n.Spec.Matrix.Name

@@ -49,6 +49,11 @@ func NoReport() string {
 	return "You ended your turn without reporting. Go on with the task until it is finished, then report with: cmux done \"summary\"\nIf you cannot finish, report why with: cmux blocked \"reason\""
 }
 
+// Unpublished hands back a report that came before the outputs it goes with.
+func Unpublished(names []string) string {
+	return fmt.Sprintf("Those who build on your work need values that you have not published: %s. Publish each with: cmux output KEY=VALUE (or the tool output), %s", strings.Join(names, ", "), again)
+}
+
 // CheckFailed hands a failing check back; how is such as "exit 1", output its end.
 func CheckFailed(command, how, output string) string {
 	s := fmt.Sprintf("The check `%s` failed (%s). Fix the cause, not the check, %s", command, how, again)

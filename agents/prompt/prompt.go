@@ -70,11 +70,27 @@ func (c *composer) who() {
 func (c *composer) task() {
 	c.section("Task")
 	c.line("<task>")
-	c.b.WriteString(c.Spec.Def.Task)
-	if !strings.HasSuffix(c.Spec.Def.Task, "\n") {
+	task := c.filled()
+	c.b.WriteString(task)
+	if !strings.HasSuffix(task, "\n") {
 		c.b.WriteByte('\n')
 	}
 	c.line("</task>")
+}
+
+// filled is the task with what it says of dependencies. What a dependency has
+// not published, or publishes only once it is done, is empty.
+func (c *composer) filled() string {
+	return dag.FillTask(c.Spec.Def.Task, func(n dag.Need) (string, bool) {
+		for i := range c.Spec.Dependencies {
+			if d := &c.Spec.Dependencies[i]; d.Name == n.Node && n.Output == "" {
+				return d.Label.Result(), true
+			} else if d.Name == n.Node {
+				return d.Outputs[n.Output], true
+			}
+		}
+		return "", false // a text that an earlier cmux took as it is
+	})
 }
 
 func (c *composer) place() {
@@ -348,6 +364,13 @@ func (c *composer) report() {
 		c.line("- %s: when the review is complete, whatever it found. The summary is your only result: state the verdict, then each finding with file, line and what to change.", c.way("done", "summary"))
 	default:
 		c.line("- %s: when the task is complete%s. Say in the summary what you did and what those who build on it must know. If nothing had to be changed, the summary is \"nothing was needed: why\".", c.way("done", "summary"), proven(c.Spec.Def))
+	}
+	if names := c.Spec.Def.Outputs; len(names) > 0 {
+		way := "`cmux output KEY=VALUE`"
+		if c.Tool != "" {
+			way = fmt.Sprintf("the tool `%s` with `key` and `value`, or the command %s", strings.TrimSuffix(c.Tool, "done")+"output", way)
+		}
+		c.line("- Before that, publish the values that those who build on your work need: %s. Each with %s. No secrets.", strings.Join(names, ", "), way)
 	}
 	blocked := "a person reads the reason and answers you here."
 	if c.Spec.Headless {

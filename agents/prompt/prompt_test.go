@@ -65,6 +65,10 @@ func TestCompose(t *testing.T) {
 			in := full()
 			in.Tool = "mcp__cmux__done"
 			in.Spec.Dependencies[0].Outputs = map[string]string{"VERSION": "3", "NOTE": "two\nlines"}
+			def := *in.Spec.Def
+			def.Outputs = []string{"PORT"}
+			def.Task += " for ${{ needs." + in.Spec.Dependencies[0].Name + ".outputs.VERSION }}, with $${{ needs.x.result }} and ${{ needs.nobody.result }}"
+			in.Spec.Def = &def
 			return in
 		}(),
 		"build-context-only": func() prompt.Input {
@@ -140,7 +144,7 @@ func TestTaskIsWhole(t *testing.T) {
 		in := build()
 		in.Spec.Def.Task = task
 		got := prompt.Compose(in)
-		if !strings.Contains(got, "<task>\n"+task) {
+		if !strings.Contains(got, "<task>\n"+strings.ReplaceAll(task, "$${{", "${{")) {
 			t.Errorf("the task is not whole: %.80q", task)
 		}
 		if task != "" && len(task) > 3 && strings.Count(got, task) != 1 {

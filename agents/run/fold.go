@@ -100,7 +100,7 @@ func (h *History) applyNode(i int, r *Record) {
 		}
 	case r.Type == Reset:
 		n.setMarker(nil)
-		n.Tip, n.Blocked, n.Opened, n.Outputs = "", "", false, nil
+		n.Tip, n.Blocked, n.Opened = "", "", false
 		n.Fresh, n.Left = r.Fresh, nil
 	}
 }
@@ -129,6 +129,9 @@ func (n *Node) change(r *Record) (c dag.Change, ok bool) {
 		// Due moves a queued attempt on when it gives the Grant; a replay has only
 		// the record of it.
 		c.Kind, c.Activity, c.Trial = dag.Regained, dag.Working, r.Trial
+	case Output:
+		c.Kind, c.Output, c.Value = dag.Published, r.Key, r.Value
+		return c, n.publishes(r.Key, r.Value)
 	case AttemptEnd:
 		c.Kind, c.Outcome, c.Exit, c.Reason = dag.AttemptEnded, r.End.Outcome, r.End.Exit, r.End.Reason
 		if r.End.Reason != dag.ReasonExit || r.End.Outcome == dag.Cancelled {
@@ -217,8 +220,6 @@ func (h *History) note(i int, n *Node, r *Record) {
 		if a := n.attempt(r.Attempt); a != nil {
 			h.use(n, a, r.Used)
 		}
-	case Output:
-		n.publish(r.Key, r.Value)
 	case Blocked:
 		n.setMarker(r.Marker)
 		n.Blocked = r.Cause

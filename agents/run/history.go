@@ -1,7 +1,6 @@
 package run
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -37,19 +36,18 @@ func (a *Attempt) Over() bool { return a.End != nil || a.Vanished != "" }
 type Node struct {
 	Fact      dag.Fact // as of the newest record of it; the scheduler may have given it a slot since
 	Attempts  []Attempt
-	Marker    *Written          // the marker that cmux last wrote or was about to write; nil: none counts
-	Published bool              // Marker was seen in place
-	Withdrawn *Written          // the marker before Marker, which no longer counts: to be removed where it still stands
-	Tip       string            // what its branch contributes, once it is a success
-	Blocked   string            // dependency that its recorded 99 names; empty: none recorded
-	Opened    bool              // gate: a person was told
-	Fresh     bool              // the next attempt starts from the base
-	Left      *Left             // its program has ended without a report, and nobody has decided yet; nil: not so
-	Used      dag.Usage         // by all attempts
-	Outputs   map[string]string // that its agent published, since its last reset
+	Marker    *Written  // the marker that cmux last wrote or was about to write; nil: none counts
+	Published bool      // Marker was seen in place
+	Withdrawn *Written  // the marker before Marker, which no longer counts: to be removed where it still stands
+	Tip       string    // what its branch contributes, once it is a success
+	Blocked   string    // dependency that its recorded 99 names; empty: none recorded
+	Opened    bool      // gate: a person was told
+	Fresh     bool      // the next attempt starts from the base
+	Left      *Left     // its program has ended without a report, and nobody has decided yet; nil: not so
+	Used      dag.Usage // by all attempts
 	Last      time.Time
 
-	own int // the looks at the History that have not seen Attempts and Outputs, see History.look
+	own int // the looks at the History that have not seen Attempts, see History.look
 }
 
 // Left is what is known of an agent whose program ended without a report. It
@@ -152,7 +150,7 @@ func (h *History) node(i int) *Node {
 	n := &h.Nodes[i]
 	if n.own != h.looks {
 		n.own = h.looks
-		n.Attempts, n.Outputs = slices.Clone(n.Attempts), maps.Clone(n.Outputs)
+		n.Attempts = slices.Clone(n.Attempts)
 	}
 	return n
 }

@@ -41,6 +41,7 @@ type Spec struct {
 	Conversation string       `json:"conversation,omitempty"` // to be resumed
 	Past         *Past        `json:"past,omitempty"`         // what an agent is told of the attempts before; nil: nothing
 	Left         *Left        `json:"left,omitempty"`         // the attempt before it came to this, and nobody has decided
+	Outputs      dag.Outputs  `json:"outputs,omitempty"`      // that earlier attempts have published
 	Used         dag.Usage    `json:"used,omitzero"`          // by earlier attempts
 	Counted      dag.Usage    `json:"counted,omitzero"`       // of it, in Conversation
 }

@@ -77,7 +77,7 @@ func dependency(h *run.History, i int, label dag.Label) run.Dependency {
 		d.Branch = spec.Branch
 	}
 	if e := n.LastEnd(); e != nil && n.Fact.Outcome.Success() {
-		d.Summary, d.DiffStat, d.Outputs = e.Summary, e.DiffStat, n.Outputs
+		d.Summary, d.DiffStat, d.Outputs = e.Summary, e.DiffStat, n.Fact.Outputs.Values()
 	}
 	return d
 }

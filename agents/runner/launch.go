@@ -77,7 +77,7 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 	s := &run.Spec{
 		Node: spec.Name, Frame: r.frame, Def: spec, Attempt: p.attempt, Token: run.NewToken(), Place: p.place,
 		Tries: f.Tries, Losses: f.Losses, Headless: r.Server == nil, Trial: p.trial,
-		Dependencies: p.deps, Branches: p.branches, Used: r.hist.Nodes[p.node].Used,
+		Dependencies: p.deps, Branches: p.branches, Outputs: f.Outputs, Used: r.hist.Nodes[p.node].Used,
 	}
 	if !p.fresh {
 		s.Conversation = r.hist.Nodes[p.node].Resumable(p.attempt)

@@ -49,9 +49,10 @@ func newOutputCmd(s *IO) *cobra.Command {
 	return &cobra.Command{
 		Use:     "output KEY=VALUE",
 		GroupID: "agent",
-		Short:   "Publish a value for the nodes that depend on this one (for agents)",
+		Short:   "Publish a value for the nodes that depend on this one (for nodes)",
 		Long: `Publish a short value under a name. The nodes that depend on this one find it in
-their prompts. The newest value of a name counts.`,
+their prompts, and in the variable CMUX_NEEDS_NODE_KEY of their environment. The
+newest value of a name counts. A value is text of at most 4 KB and no secret.`,
 		Example: "  cmux output version=1.4.2",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -39,7 +39,7 @@ With --json the shape is
    "strays": [{"file", "node"}],
    "collisions": [as of cmux agents collisions],
    "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "status", "exit_code",
-              "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "question", "finally", "matrix"}]}
+              "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "question", "finally", "matrix", "outputs"}]}
 where exit_code is what the node's marker holds or null, times are RFC 3339 or
 null, age is the seconds since what the label rests on was recorded, and used is
   {"input", "output", "cache_read", "cache_create"}
@@ -58,7 +58,8 @@ nothing:
 An answer to several parts has a line for each, and a number stands for the
 option in that place; in_pane says that only keys pressed there can answer.
 Finally is true for a node under finally, matrix is the name of the matrix that a
-node comes from; both are left out elsewhere.
+node comes from, outputs are the values that it has published, by their names;
+each is left out elsewhere.
 Incidents, strays and collisions are left out where there are none. An incident is what an
 agent tried and may not, or a file that cmux did not write; how is refused,
 marker, record, request or bin, and node is empty where it is not known whose it

@@ -1,0 +1,216 @@
+package dag
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// OutputPattern is what names of outputs look like.
+const OutputPattern = `^[A-Za-z_][A-Za-z0-9_]*$`
+
+const maxOutputName = 64
+
+var outputName = regexp.MustCompile(OutputPattern)
+
+// Outputs are the values that a node has published, as one text that equal
+// values make equal; empty: none.
+type Outputs string
+
+// Values are the outputs by their names. The map is the caller's.
+func (o Outputs) Values() map[string]string {
+	if o == "" {
+		return nil
+	}
+	var m map[string]string
+	if err := json.Unmarshal([]byte(o), &m); err != nil {
+		return nil // With has made it
+	}
+	return m
+}
+
+// With is o with one value more, or another.
+func (o Outputs) With(name, value string) Outputs {
+	m := o.Values()
+	if m == nil {
+		m = make(map[string]string)
+	}
+	m[name] = value
+	b, err := json.Marshal(m) // in order of the names
+	if err != nil {
+		panic(err) // texts can be written
+	}
+	return Outputs(b)
+}
+
+// OutputVar is the environment variable in which nodes behind the named one
+// find its output.
+func OutputVar(node, output string) string {
+	return "CMUX_NEEDS_" + strings.ToUpper(notInVar.ReplaceAllString(node, "_")) + "_" + output
+}
+
+var notInVar = regexp.MustCompile(`[^a-zA-Z0-9]`)
+
+// Need is what ${{ needs.NODE.outputs.OUTPUT }} or ${{ needs.NODE.result }}
+// stands for.
+type Need struct {
+	Node   string
+	Output string // empty: the result
+}
+
+var needForm = regexp.MustCompile(`^needs\.([a-zA-Z0-9][a-zA-Z0-9._-]*)\.(result|outputs\.([A-Za-z_][A-Za-z0-9_]*))$`)
+
+// FillTask is the task of an agent with what its templates stand for, and with
+// ${{ for $${{. What value does not know stays as it is written.
+func FillTask(task string, value func(Need) (string, bool)) string {
+	var b strings.Builder
+	at := 0
+	for _, t := range templates(task) {
+		m := needForm.FindStringSubmatch(t.inner)
+		if m == nil {
+			continue
+		}
+		if v, ok := value(Need{m[1], m[3]}); ok {
+			b.WriteString(unescaped(task[at:t.start]))
+			b.WriteString(v)
+			at = t.end
+		}
+	}
+	return b.String() + unescaped(task[at:])
+}
+
+func unescaped(s string) string { return strings.ReplaceAll(s, "$${{", "${{") }
+
+// Result is the label in the words of expressions; empty: the node has not
+// ended.
+func (l Label) Result() string {
+	switch {
+	case l.State == NodeFailed && l.Reason == ReasonCancelled:
+		return "cancelled"
+	case l.State == NodeDone, l.State == NodeFailed, l.State == NodeBlocked:
+		return string(l.State)
+	}
+	return ""
+}
+
+// outputNames checks the names of outputs that a node declares.
+func outputNames(p *parser, key string, at *yaml.Node, s string) bool {
+	if !outputName.MatchString(s) || len(s) > maxOutputName {
+		p.fault(at, fmt.Sprintf("letters, digits and underscores, not beginning with a digit, at most %d", maxOutputName), "%s: %q is not a name of an output", key, shorten(s))
+		return false
+	}
+	return true
+}
+
+// needs checks what nodes say of others by ${{ needs.... }}.
+func (p *parser) needs(g *Graph, index map[string]int, groups map[string][]string) {
+	for i := range g.Nodes {
+		n, src := &g.Nodes[i], p.sources[i]
+		at := src.where("task")
+		if n.TaskFile != "" {
+			at = src.where("task_file")
+		}
+		for _, t := range needTemplates(n.Task) {
+			switch need, ok := p.need(g, n, at, t.inner, index, groups); {
+			case !ok:
+			case !n.UsesModel() && need.Output == "":
+				p.fault(at, "use if: to start it or not", "a command cannot hold ${{ %s }}: the shell would run what it stands for", t.inner)
+			case !n.UsesModel():
+				p.fault(at, fmt.Sprintf(`write "$%s"`, OutputVar(need.Node, need.Output)), "a command cannot hold ${{ %s }}: the shell would run what it stands for", t.inner)
+			}
+		}
+		for _, key := range []string{"verify", "env", "scope", "context", "branch", "model"} {
+			if src.has(key) {
+				p.noNeeds(key, src.where(key))
+			}
+		}
+		p.sameVars(g, n, src, index)
+	}
+}
+
+func needTemplates(s string) []template {
+	return slices.DeleteFunc(templates(s), func(t template) bool { return !strings.HasPrefix(t.inner, "needs.") })
+}
+
+// need is what inner asks of another node, if it may.
+func (p *parser) need(g *Graph, n *Node, at *yaml.Node, inner string, index map[string]int, groups map[string][]string) (Need, bool) {
+	m := needForm.FindStringSubmatch(inner)
+	if m == nil {
+		p.fault(at, "write needs.NAME.outputs.KEY or needs.NAME.result; $${{ where the text itself is meant", "${{ %s }} is not understood", shorten(inner))
+		return Need{}, false
+	}
+	return Need{m[1], m[3]}, p.needed(g, n, at, m[1], m[3], index, groups)
+}
+
+// needed reports whether node n may ask for the output, or the result if that is
+// empty, of the named node.
+func (p *parser) needed(g *Graph, n *Node, at *yaml.Node, name, output string, index map[string]int, groups map[string][]string) bool {
+	j, ok := index[name]
+	switch {
+	case !ok && groups[name] != nil:
+		p.fault(at, "name one of its nodes: "+strings.Join(groups[name][:min(3, len(groups[name]))], ", "), "needs.%s is a matrix", name)
+	case !ok:
+		p.fault(at, p.suggest.near(name, n.DependsOn), "needs.%s is not defined", name)
+	case !slices.Contains(n.DependsOn, name) && !(n.Finally && !g.Nodes[j].Finally):
+		p.fault(at, "add it there", "needs.%s: %s does not name it in depends_on", name, called(n))
+	case output != "" && !slices.Contains(g.Nodes[j].Outputs, output):
+		hint := p.suggest.near(output, g.Nodes[j].Outputs)
+		if hint == "" {
+			hint = fmt.Sprintf("write outputs: [%s] there, if it publishes that", output)
+		}
+		p.fault(at, hint, "needs.%s.outputs.%s: %s does not declare that output", name, output, name)
+	default:
+		return true
+	}
+	return false
+}
+
+// noNeeds refuses templates where none are filled in.
+func (p *parser) noNeeds(key string, n *yaml.Node) {
+	n = behind(n)
+	for _, t := range needTemplates(n.Value) {
+		hint := "it is filled in in the task of an agent alone"
+		if m := needForm.FindStringSubmatch(t.inner); m != nil && m[3] != "" && key == "verify" {
+			hint = fmt.Sprintf(`write "$%s"`, OutputVar(m[1], m[3]))
+		}
+		p.fault(n, hint, "%s cannot hold ${{ %s }}", key, shorten(t.inner))
+	}
+	for _, c := range n.Content {
+		p.noNeeds(key, c)
+	}
+}
+
+// sameVars refuses two outputs that a node would find in one variable.
+func (p *parser) sameVars(g *Graph, n *Node, src source, index map[string]int) {
+	var whose map[string]string
+	for _, d := range n.DependsOn {
+		j, ok := index[d]
+		if !ok {
+			continue
+		}
+		for _, output := range g.Nodes[j].Outputs {
+			name := OutputVar(d, output)
+			if whose == nil {
+				whose = make(map[string]string)
+			}
+			if first, ok := whose[name]; ok {
+				p.fault(src.where("depends_on"), "rename one of them", "%s would find outputs of both %s and %s in %s", called(n), first, d, name)
+			}
+			whose[name] = d
+		}
+	}
+}
+
+// published takes an output in. After the node's end nothing changes what it
+// has published.
+func (f *Fact) published(c *Change) folded {
+	if f.Phase == Ended || f.StillOpen {
+		return passed
+	}
+	f.Outputs = f.Outputs.With(c.Output, c.Value)
+	return noted
+}
