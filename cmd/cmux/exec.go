@@ -45,8 +45,8 @@ func newExecCmd(all agent.Kinds) *cobra.Command {
 	return cmd
 }
 
-// newRunCmd is the process of the monitor window: the runner and the live
-// table.
+// newRunCmd is the process of the monitor window: the runner, and the monitor
+// that shows it.
 func newRunCmd(d *Deps) *cobra.Command {
 	var dir, how, launch string
 	cmd := &cobra.Command{
@@ -69,7 +69,7 @@ func newRunCmd(d *Deps) *cobra.Command {
 			}
 			defer logFile.Close()
 			logger := control.RunnerLogger(logFile)
-			hide := d.watching(d.Now, false).start(cmd.Context(), r)
+			hide := d.accompany(cmd.Context(), r, logger)
 			state, err := runner.Run(cmd.Context(), runner.Options{Run: r, How: how, Kinds: d.Kinds, Server: runner.Server(r), Pane: os.Getenv("TMUX_PANE"), Launch: launch, Log: logger})
 			hide()
 			if err != nil {

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+
+	"github.com/charmbracelet/log"
 
 	"cmux/agents/control"
 	"cmux/agents/run"
@@ -16,6 +19,39 @@ func (d *Deps) monitor(p *control.Project, r *run.Run, stays bool) top.Options {
 	return top.Options{
 		Project: p, Run: r, In: d.In, Out: raw(d.Out), Colour: d.colour(), Mux: d.Getenv("TMUX"), Stays: stays,
 		Do: d.within, Lend: d.lent,
+	}
+}
+
+// accompany shows r in the terminal until hide is called, for the process that
+// carries it. What goes wrong with it is no matter of the run's. The last table
+// stays on the screen.
+func (d *Deps) accompany(ctx context.Context, r *run.Run, logger *log.Logger) (hide func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	shown := make(chan error, 1)
+	go func() {
+		w := d.watching(d.Now)
+		if !d.interactive() {
+			shown <- w.show(ctx, r)
+			return
+		}
+		p := &control.Project{Caller: d.caller(), Root: r.Plan.Root}
+		p.Note = nil // the terminal is the monitor's
+		err := top.Show(ctx, d.monitor(p, r, true))
+		if err != nil && ctx.Err() == nil {
+			logger.Error("the monitor failed", "err", err)
+			fmt.Fprintf(d.Err, "cmux: the monitor failed, and the run goes on: %v\n", err)
+			err = w.show(ctx, r)
+		}
+		shown <- err
+	}()
+	return func() {
+		cancel()
+		if err := <-shown; err != nil && !errors.Is(err, context.Canceled) {
+			logger.Error("the run could not be shown", "err", err)
+		}
+		if v, err := r.View(context.WithoutCancel(ctx), d.Now()); err == nil {
+			fmt.Fprint(d.Out, renderStatus(v, d.Now(), d.look()))
+		}
 	}
 }
 

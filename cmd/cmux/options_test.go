@@ -97,7 +97,7 @@ func TestAttachOptions(t *testing.T) {
 
 func TestShowOptions(t *testing.T) {
 	flags(t, newStatusCmd, func(o *statusOptions) [3]bool { return [3]bool{o.JSON, o.Watch, o.Verbose} }, map[string][3]bool{
-		"": {}, "--json": {true, false, false}, "--watch -v": {false, true, true},
+		"": {}, "--json": {true, false, false}, "--watch": {false, true, false}, "-v": {false, false, true},
 	})
 	for _, line := range []string{"--json --watch", "--json --verbose", "a-run another"} {
 		if o, err := parsed(newStatusCmd, line); err == nil || o != nil {

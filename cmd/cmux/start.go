@@ -144,7 +144,7 @@ func (d *Deps) launch(ctx context.Context, l control.Launch, detach bool) error 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(d.Out, "Run %s has started in session %s.\n  cmux agents status --watch\n  cmux agents attach\n", r.Plan.ID, r.Plan.Graph.Session)
+	fmt.Fprintf(d.Out, "Run %s has started in session %s.\n  cmux agents top\n  cmux agents attach\n", r.Plan.ID, r.Plan.Graph.Session)
 	if detach || !d.interactive() {
 		return nil
 	}

@@ -78,10 +78,11 @@ derived from other nodes) and since when.`,
 		},
 	}
 	jsonFlag(cmd, &o.JSON)
-	cmd.Flags().BoolVar(&o.Watch, "watch", false, "keep showing it, live")
+	cmd.Flags().BoolVar(&o.Watch, "watch", false, "a line for each change, until the run is over")
 	cmd.Flags().BoolVarP(&o.Verbose, "verbose", "v", false, "also show where each status is known from, and its age")
 	cmd.MarkFlagsMutuallyExclusive("json", "watch")
 	cmd.MarkFlagsMutuallyExclusive("json", "verbose")
+	cmd.MarkFlagsMutuallyExclusive("watch", "verbose")
 	return cmd
 }
 
@@ -102,7 +103,7 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 		return err
 	}
 	if o.Watch && !past {
-		return o.watching(p.Now, o.Verbose).show(ctx, v.Run)
+		return o.watching(p.Now).show(ctx, v.Run)
 	}
 	if o.JSON {
 		return printJSON(o.Out, control.NewReport(v))

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
-	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
 	"cmux/agents/control"
@@ -147,37 +145,6 @@ func TestStatusJSON(t *testing.T) {
 				t.Errorf("node %v has no %q", n["name"], key)
 			}
 		}
-	}
-}
-
-func TestWatchScrolls(t *testing.T) {
-	var m tea.Model = watchModel{now: func() time.Time { return runtest.Noon }}
-	m, _ = m.Update(tea.WindowSizeMsg{Width: 100, Height: 6})
-	m, _ = m.Update(runtest.Everything(t))
-	first := m.View()
-	if n := strings.Count(first, "\n") + 1; n != 6 {
-		t.Errorf("%d lines on 6:\n%s", n, first)
-	}
-	key := func(s string) tea.KeyMsg { return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(s)} }
-	m, _ = m.Update(key("j"))
-	if m.View() == first {
-		t.Error("j does not scroll")
-	}
-	for range 1000 {
-		m, _ = m.Update(key("j"))
-	}
-	if v := m.View(); strings.Count(v, "\n")+1 != 6 {
-		t.Errorf("scrolled beyond the end:\n%s", v)
-	}
-	m, _ = m.Update(key("g"))
-	if m.View() != first {
-		t.Error("g does not go back to the top")
-	}
-	if _, cmd := m.Update(key("q")); cmd == nil {
-		t.Error("q does not leave")
-	}
-	if _, cmd := (watchModel{now: time.Now, stays: true}).Update(key("q")); cmd != nil {
-		t.Error("q ends the runner's own table")
 	}
 }
 

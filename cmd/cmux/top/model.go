@@ -105,14 +105,15 @@ type effect struct {
 type effectKind int
 
 const (
-	leave  effectKind = iota // the program
-	watch                    // node: follow its log and its work
-	carry                    // order, as it is
-	lend                     // the terminal to order
-	attach                   // to node, empty: the run
-	fetch                    // the log or the diff of node, as order says
-	wakeMe                   // after some time, with n
-	reopen                   // the conversation of node
+	leave   effectKind = iota // the program
+	watch                     // node: follow its log and its work
+	carry                     // order, as it is
+	lend                      // the terminal to order
+	attach                    // to node, empty: the run
+	fetch                     // the log or the diff of node, as order says
+	wakeMe                    // after some time, with n
+	reopen                    // the conversation of node
+	compare                   // the configuration with the plan, for order to take it in
 )
 
 func newModel(now func() time.Time, colour, stays bool) model {
@@ -156,7 +157,7 @@ func (m model) step(msg tea.Msg) (model, []effect) {
 		switch again := m.doing == reading && msg.page.follows != "" && m.page.follows == msg.page.follows; {
 		case again:
 			m.page.grow(msg.page.lines, m)
-		case m.busy == msg.page.title: // else the person has gone on meanwhile
+		case m.busy == msg.page.order.String(): // else the person has gone on meanwhile
 			m.busy = ""
 			m.page, m.doing = msg.page, reading
 			m.page.clamp(m)

@@ -14,6 +14,7 @@ type page struct {
 	files   []file // of a diff
 	top     int
 	order   order  // that shows it
+	offer   *order // that y gives; nil: none
 	follows string // the node whose log it is, which grows; empty: it stays as it is
 }
 
@@ -87,6 +88,11 @@ func (m model) readKey(pressed string) (model, []effect) {
 	p := &m.page
 	height := max(1, m.pageHeight()-1)
 	switch pressed {
+	case "y":
+		if o := p.offer; o != nil {
+			m.doing, m.page = browsing, page{}
+			return m.order(*o)
+		}
 	case "q", "esc", "ctrl+c", "left":
 		m.doing, m.page = browsing, page{}
 	case "up", "k":
@@ -155,7 +161,11 @@ func (m model) drawPage() []string {
 	if len(p.files) > 1 {
 		keys += "  n p file"
 	}
-	return append(lines, cut(m.looks.faint.Render(keys+"  q back"), m.width))
+	keys = m.looks.faint.Render(keys + "  q back")
+	if p.offer != nil {
+		keys = m.looks.key.Render("y") + " " + p.offer.does + " (" + p.offer.String() + ")  " + keys
+	}
+	return append(lines, cut(keys, m.width))
 }
 
 // fileLine is line i of the list of files, which keeps the one that is read on

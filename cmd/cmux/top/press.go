@@ -146,9 +146,8 @@ func (m model) give(b *key) (model, []effect) {
 	case "i":
 		return m.answer("")
 	case "u":
-		o.own = true
-		o.does = "show what the edited configuration changes, and ask again"
-		return m.ask(o)
+		m.busy = o.String()
+		return m, []effect{{kind: compare, order: o}}
 	case "a", "o": // a code is shown and typed in the terminal itself
 		o.own = m.view.Nodes[m.node()].Spec.AsksCode()
 	}
@@ -179,7 +178,7 @@ func (m model) confirmKey(pressed string) (model, []effect) {
 func (m model) order(o order) (model, []effect) {
 	m.busy = o.String()
 	kind := carry
-	if o.own {
+	if o.own && !m.stays { // there ^C would be the run's
 		kind = lend
 	}
 	if o.then != leave {

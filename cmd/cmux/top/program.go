@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -116,6 +117,8 @@ func (p *program) cause(e effect) tea.Cmd {
 		return tea.Exec(&lent{p, e.order.words}, func(err error) tea.Msg { return result(e.order, "", err) })
 	case fetch:
 		return p.fetch(e, p.model.view.Run, p.model.looks)
+	case compare:
+		return p.compare(e, p.model.view)
 	case attach, reopen:
 		return p.attach(e)
 	}
@@ -170,9 +173,30 @@ func (p *program) fetch(e effect, r *run.Run, looks *styles) tea.Cmd {
 			return result(e.order, errs.String(), err)
 		}
 		pg := diffPage(title, harmless.Text(out.String()), looks)
+		pg.order = e.order
 		if bound.left == 0 {
 			pg.lines = append(pg.lines, "", "There is more: "+title)
 		}
+		return read{pg}
+	}
+}
+
+// compare shows what the configuration on disk would change, and the graph as
+// it is in the plan.
+func (p *program) compare(e effect, v *run.View) tea.Cmd {
+	return func() tea.Msg {
+		u, err := p.Project.PlanUpdate(v)
+		if err != nil {
+			return result(e.order, "", err)
+		}
+		if len(u.Changes) == 0 {
+			return did{order: e.order, said: "The configuration says what the plan says: nothing to update."}
+		}
+		pg := page{order: e.order, title: "What " + e.order.String() + " would change"}
+		for _, c := range u.Changes {
+			pg.lines = append(pg.lines, say.Line(c.Name)+": "+say.Line(c.What), "    "+say.Line(c.Then))
+		}
+		pg.offer = &order{words: append(slices.Clone(e.order.words), "--yes", "--detach"), does: "takes it in"}
 		return read{pg}
 	}
 }
