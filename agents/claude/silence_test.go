@@ -79,7 +79,7 @@ var silences = []struct {
 		[]mt.Turn{{mt.Shell("while :; do sleep 0.1; done")}}, "the model uses Bash", 1},
 	{"no hook tells of prompts", func(f *fixture) { f.meddle(`s/"UserPromptSubmit"/"Setup"/`) },
 		[]mt.Turn{{mt.Text("thinking aloud"), mt.ToolUse{Name: "TodoWrite", Input: map[string]any{"todos": []any{}}}}, {mt.Hold("never")}}, "no hook has told of a prompt", 2},
-	{"the hooks' program cannot be run", func(f *fixture) { f.meddle(`s/bin.cmux/bin\/gone/`) },
+	{"the hooks' program cannot be run", func(f *fixture) { f.meddle(`s,bin/\([0-9a-f]*\)/cmux,bin/\1/gone,`) },
 		[]mt.Turn{{mt.Shell("touch ../stray")}, {mt.Hold("never")}}, "hooks", 2},
 	{"a person's hook refuses the prompt", refusing("echo not today >&2; exit 2"), nil, "refuses what the agent is told (", 0},
 	{"a person's hook stops at the prompt", refusing(`echo '{"continue":false,"stopReason":"not today"}'`), nil, "refuses what the agent is told (not today)", 0},

@@ -6,10 +6,18 @@ import "path/filepath"
 // writes or runs.
 type Paths struct {
 	Dir string // absolute
+	Bin string // of the copy of cmux; empty: a folder in Dir, as of runs of an earlier cmux
 }
 
-// Binary is the run's own copy of cmux, first in every agent's PATH.
-func (p Paths) Binary() string { return filepath.Join(p.Dir, binDir, "cmux") }
+// Binary is the copy of cmux that the run is carried out by. It is alone in its
+// folder, which is first in every agent's PATH.
+func (p Paths) Binary() string {
+	dir := p.Bin
+	if dir == "" {
+		dir = filepath.Join(p.Dir, binDir)
+	}
+	return filepath.Join(dir, program)
+}
 
 // NodeDir is the folder of one node: lock, log, prompt, attempt files.
 func (p Paths) NodeDir(node string) string { return filepath.Join(p.Dir, node) }

@@ -7,14 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
-	"syscall"
 	"time"
 
 	"cmux/agents/seal"
@@ -38,7 +36,7 @@ type Plan struct {
 	Fresh      bool       `json:"fresh,omitempty"`  // --fresh: no branch or worktree is continued
 	Socket     string     `json:"socket,omitempty"` // tmux socket name
 	CreatedAt  time.Time  `json:"created_at"`
-	Program    Program    `json:"program"`           // the run's own copy of cmux
+	Program    Program    `json:"program"`           // the copy of cmux that the run is carried out by
 	Watched    bool       `json:"watched,omitempty"` // WriteShared was called
 	Graph      *dag.Graph `json:"-"`
 }
@@ -125,8 +123,8 @@ func Create(p Plan, config []byte, env []string, binary string) (*Run, error) {
 	if err := r.WriteEnv(env); err != nil {
 		return nil, err
 	}
-	if err := r.copyProgram(binary); err != nil {
-		return nil, fmt.Errorf("copying the binary into the run: %w", err)
+	if err := r.keepProgram(own, binary); err != nil {
+		return nil, fmt.Errorf("copying cmux into %s: %w", programsDir(p.Root), err)
 	}
 	if err := signals.WriteFile(r.Records(), nil, 0o600); err != nil {
 		return nil, err
@@ -134,6 +132,7 @@ func Create(p Plan, config []byte, env []string, binary string) (*Run, error) {
 	if err := r.writePlan(); err != nil {
 		return nil, err
 	}
+	PrunePrograms(p.Root, time.Now()) // else they take space until the next one
 	return r, nil
 }
 
@@ -233,68 +232,6 @@ func (r *Run) DropEnv() error {
 		return nil
 	}
 	return err
-}
-
-// copyProgram makes the run's own copy of cmux, and says in the plan which file
-// it is.
-func (r *Run) copyProgram(from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	sum, err := copyBinary(in, r.Binary())
-	if err != nil {
-		return err
-	}
-	r.Plan.Program, err = r.look()
-	r.Plan.Program.Sum = sum
-	return err
-}
-
-// copyBinary copies rather than links: an installer that writes into the old
-// file in place must not change a run that is under way. It returns the sha256
-// of what it copied.
-func copyBinary(in io.Reader, to string) (sum string, err error) {
-	if err := signals.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return "", err
-	}
-	// A process that is forked meanwhile would hold the copy open for writing,
-	// and the system runs no file that anybody writes.
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	tmp := to + ".new"
-	if err := signals.RemoveFile(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	out, err := signals.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755)
-	if err != nil {
-		return "", err
-	}
-	sum, err = copySum(out, in)
-	if err = errors.Join(err, out.Close()); err != nil {
-		return "", errors.Join(err, signals.RemoveFile(tmp))
-	}
-	return sum, signals.Rename(tmp, filepath.Base(to))
-}
-
-// copySum copies and returns the sha256 of what it wrote, which is worked out
-// beside the copying: each start waits for both.
-func copySum(out io.Writer, in io.Reader) (string, error) {
-	const piece = 1 << 20
-	r, w := io.Pipe()
-	h := sha256.New()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		// Only their Read and Write: else each would choose a buffer of its own.
-		_, err := io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{r}, make([]byte, piece))
-		r.CloseWithError(err)
-	}()
-	_, err := io.CopyBuffer(io.MultiWriter(out, w), struct{ io.Reader }{in}, make([]byte, piece))
-	w.CloseWithError(err) // nil: the end
-	<-done
-	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // Open reads the run with the given id.

@@ -2,8 +2,6 @@ package run
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +35,7 @@ func KeyFolder() (string, error) { return seal.Folder() }
 // belongs to another user: what stands in it is carried out. A project without
 // one is fine.
 func Vouch(root string) error {
-	for _, dir := range []string{Folder(root), runsDir(root), SignalsDir(root)} {
+	for _, dir := range []string{Folder(root), runsDir(root), SignalsDir(root), programsDir(root)} {
 		info, err := os.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -181,6 +179,7 @@ func (r *Run) trust(b []byte) error {
 		return moved(r.Dir, r.Plan.Root)
 	}
 	r.key = keyOf(own, &r.Plan)
+	r.Bin = r.Plan.Program.folder(r.Plan.Root)
 	return nil
 }
 
@@ -292,114 +291,4 @@ func atWork(dir string) error {
 	}
 	return &Refusal{fmt.Errorf("run %s is not believed, and its nodes are still at work in their worktrees: %s", filepath.Base(dir), strings.Join(who, ", ")),
 		"wait until they have ended, or make sure that these are cmux's and end them: kill " + strings.Join(pids, " ") + "; then cmux agents start --new"}
-}
-
-// Program says which file the run's own copy of cmux is.
-type Program struct {
-	Sum      string           `json:"sum"` // sha256
-	Identity signals.Identity `json:"id"`
-	Changed  int64            `json:"ctime"` // nanoseconds; not even its owner can set it
-}
-
-// look is the file as it stands, without its sum.
-func (r *Run) look() (p Program, err error) {
-	info, err := os.Lstat(r.Binary())
-	if err != nil {
-		return p, err
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || !info.Mode().IsRegular() {
-		return p, fmt.Errorf("%s is not a regular file", r.Binary())
-	}
-	p.Identity = signals.Identity{Inode: st.Ino, Size: info.Size(), MTime: info.ModTime().UnixNano()}
-	p.Changed = changed(st)
-	return p, nil
-}
-
-// ProveBin makes sure, before something is started, that the run's folder of
-// programs holds its copy of cmux as it was made and nothing else: it comes
-// first in the PATH of every node. What else lies there is moved into the
-// run's folder refused and returned; a copy that was changed is made again from
-// the calling program, which must be the one that was copied.
-func (r *Run) ProveBin() (strangers []string, err error) {
-	dir := filepath.Dir(r.Binary())
-	entries, err := signals.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, e := range entries {
-		if e.Name() == filepath.Base(r.Binary()) {
-			continue
-		}
-		strangers = append(strangers, filepath.Join(dir, e.Name()))
-		if err := r.setAside(filepath.Join(dir, e.Name())); err != nil {
-			return strangers, err
-		}
-	}
-	now, err := r.look()
-	if err == nil {
-		was := r.Plan.Program
-		if now.Identity == was.Identity && now.Changed == was.Changed {
-			return strangers, nil
-		}
-		// Restored from a backup, it is another file with the same content.
-		sum, err := sumFile(r.Binary())
-		if err == nil && sum == was.Sum {
-			r.Plan.Program.Identity, r.Plan.Program.Changed = now.Identity, now.Changed
-			return strangers, nil
-		}
-	}
-	strangers = append(strangers, r.Binary())
-	self, err := os.Open("/proc/self/exe")
-	if err != nil {
-		path, perr := os.Executable()
-		if perr != nil {
-			return strangers, perr
-		}
-		if self, err = os.Open(path); err != nil {
-			return strangers, err
-		}
-	}
-	defer self.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, self); err != nil {
-		return strangers, err
-	}
-	if hex.EncodeToString(h.Sum(nil)) != r.Plan.Program.Sum {
-		return strangers, fmt.Errorf("%s is not the copy of cmux that this run was started with, and nothing is started with it: "+
-			"cmux agents stop, then cmux agents start --new", r.Binary())
-	}
-	if _, err := self.Seek(0, io.SeekStart); err != nil {
-		return strangers, err
-	}
-	if err := os.RemoveAll(r.Binary()); err != nil {
-		return strangers, err
-	}
-	if _, err := copyBinary(self, r.Binary()); err != nil {
-		return strangers, err
-	}
-	now, err = r.look()
-	r.Plan.Program.Identity, r.Plan.Program.Changed = now.Identity, now.Changed
-	return strangers, err
-}
-
-// setAside moves a file of the run that is not believed out of the way.
-func (r *Run) setAside(path string) error {
-	to := filepath.Join(r.Dir, refusedDir)
-	if err := signals.MkdirAll(to, 0o700); err != nil {
-		return err
-	}
-	// Out of reach of every PATH, and never over another.
-	return os.Rename(path, filepath.Join(to, filepath.Base(path)+"."+NewID(time.Now())))
-}
-
-func sumFile(path string) (string, error) {
-	f, err := signals.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/seal"
 	"cmux/signals"
 )
 
@@ -216,7 +217,11 @@ func TestProveBin(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRun(t)
-	if err := r.copyProgram(self); err != nil {
+	own, err := seal.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.keepProgram(own, self); err != nil {
 		t.Fatal(err)
 	}
 	proven := func(want ...string) {

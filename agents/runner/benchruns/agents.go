@@ -217,9 +217,9 @@ func (b *bench) hooks(ctx context.Context, program string) (cpu float64, err err
 	if err != nil {
 		return 0, err
 	}
-	binary, err := filepath.Glob(filepath.Join(s.dir, ".cmux/runs/*/bin/cmux"))
+	binary, err := filepath.Glob(filepath.Join(s.dir, ".cmux/bin/*/cmux"))
 	if err != nil || len(binary) != 1 {
-		return 0, fmt.Errorf("binaries of the run: %q, %v", binary, err)
+		return 0, fmt.Errorf("binaries of the project: %q, %v", binary, err)
 	}
 
 	type hook struct {
