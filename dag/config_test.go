@@ -169,6 +169,25 @@ func TestApprove(t *testing.T) {
 	}
 }
 
+// A review is required only where the file says so.
+func TestReview(t *testing.T) {
+	const rest = "session: s\nagents:\n  - {name: a, task: x}\n"
+	for _, c := range []struct {
+		text string
+		want Reviewing
+	}{{"", ""}, {"review: optional\n", ""}, {"review: required\n", ReviewRequired}} {
+		if g, _, err := Parse("f.yml", []byte(c.text+rest), ParseOptions{}); err != nil || g.Review != c.want {
+			t.Errorf("%q: %q, %v", c.text, g.Review, err)
+		}
+	}
+	for _, bad := range []string{"review: requird\n", "review: true\n", "review: [required]\n"} {
+		_, _, err := Parse("f.yml", []byte(bad+rest), ParseOptions{})
+		if err == nil || !strings.HasPrefix(err.Error(), "f.yml:1:9: ") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
 func TestGood(t *testing.T) {
 	for _, path := range files(t, "testdata/good/*.yml") {
 		t.Run(filepath.Base(path), func(t *testing.T) {

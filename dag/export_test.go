@@ -27,6 +27,7 @@ func TestForms(t *testing.T) {
 			MainPane: rapid.Bool().Draw(t, "main_pane"), MaxParallel: 1 + count.Draw(t, "max_parallel"),
 			Pools: map[string]int{"p1": 1 + count.Draw(t, "pool"), "null": 1},
 			Setup: maybe(command).Draw(t, "setup"), Copy: maybe(path).Draw(t, "copy"), Link: maybe(path).Draw(t, "link"),
+			Review: rapid.SampledFrom([]Reviewing{"", ReviewRequired}).Draw(t, "review"),
 			Notify: Notify{rapid.Bool().Draw(t, "bell"), rapid.Bool().Draw(t, "desktop"), rapid.SampledFrom([]string{"", "https://example.org/?a=b#c"}).Draw(t, "webhook")},
 			Budget: Budget{int64(count.Draw(t, "run tokens"))},
 		}

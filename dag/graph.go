@@ -27,6 +27,14 @@ const (
 	Always     Join = "always" // as AllDone
 )
 
+// Reviewing says whether a person looks at a node's work before it is merged.
+type Reviewing string
+
+const (
+	ReviewOptional Reviewing = "optional" // also: empty
+	ReviewRequired Reviewing = "required"
+)
+
 // OnLost says what happens to an attempt that vanished without a record.
 type OnLost string
 
@@ -172,6 +180,7 @@ type Graph struct {
 	Link         []string       `json:"link,omitempty"`
 	Notify       Notify         `json:"notify,omitzero"`
 	Budget       Budget         `json:"budget,omitzero"` // of all nodes together
+	Review       Reviewing      `json:"review,omitempty"`
 	Included     []Included     `json:"included,omitempty"`
 	Nodes        []Node         `json:"nodes"`
 

@@ -317,6 +317,18 @@ func readApproval(p *parser, n *yaml.Node, _ Approval) (Approval, bool) {
 	return Approval(s), true
 }
 
+// readReview reads the key review. What says optional is as if nothing was said.
+func readReview(p *parser, n *yaml.Node, _ Reviewing) (Reviewing, bool) {
+	s, ok := p.text("review", n)
+	if !ok || !oneOf([]string{string(ReviewOptional), string(ReviewRequired)})(p, "review", n, s) {
+		return "", false
+	}
+	if Reviewing(s) == ReviewOptional {
+		return "", true
+	}
+	return Reviewing(s), true
+}
+
 // budgetField is the key of a budget, which means the same wherever it stands.
 func budgetField[T any](doc string, ptr func(*T) *Budget) field[T] {
 	return groupField(key{name: "budget", example: "budget: {tokens: 2000000}", doc: doc},
@@ -357,13 +369,17 @@ func (p *parser) rootFields() []field[Graph] {
 		listField(key{name: "link", example: "link: [node_modules]", doc: "Files and directories that each new worktree shares with the project by a symbolic link."},
 			func(g *Graph) *[]string { return &g.Link }, projectPattern),
 		groupField(key{name: "notify", example: "notify: {bell: true, desktop: true}",
-			doc: "How a person is told that a node needs input, that an account met its limit, and that the run has ended: each once."},
+			doc: "How a person is told that a node needs input, that an account met its limit, that two branches change the same files, and that the run has ended: each once."},
 			shapeGroup, func(g *Graph) *Notify { return &g.Notify }, []field[Notify]{
 				flagField(key{name: "bell", def: "false", example: "bell: true", doc: "The terminal's bell, in tmux."}, func(n *Notify) *bool { return &n.Bell }),
 				flagField(key{name: "desktop", def: "false", example: "desktop: true", doc: "A desktop notification."}, func(n *Notify) *bool { return &n.Desktop }),
 				textField(key{name: "webhook", example: `webhook: "https://example.org/cmux"`, doc: "An address that is sent a JSON object by POST: `at`, `run`, `session`, `event` (`needs_input`, `limited`, `collision`, `run_ended`), `text`, and where they apply `node`, `other` (of a collision), `account`, `until`, `state`. What it answers changes nothing; one that does not answer is given up after 10 s."},
 					func(n *Notify) *string { return &n.Webhook }, webAddress),
 			}, nil),
+		newField(key{name: "review", def: string(ReviewOptional), example: "review: required", allowed: []string{string(ReviewOptional), string(ReviewRequired)},
+			doc: "What `cmux agents merge` takes. `optional`: all that is done, but what a person dropped. `required`: only what a person approved with `cmux agents review`, and what it is built on has to be approved as well."},
+			shapeChoice, func(g *Graph) *Reviewing { return &g.Review }, readReview,
+			func(v Reviewing, indent string) string { return Text(string(v), indent) }),
 		{key: key{name: "include", included: true, example: "include: [ci/checks.yml]", shape: shapeList,
 			doc: "Files whose agents belong to the run as well, relative to this file, inside the project. Such a file has `agents`, `defaults` (on top of those here) and `include` of its own, and no other key; its task files are relative to it. Its agents come before those of the file that includes it."},
 			read: (*parser).readInclude},

@@ -70,22 +70,39 @@ type DiffStat struct{ Files, Added, Deleted int }
 
 // DiffStat compares two commits.
 func (r *Repo) DiffStat(ctx context.Context, from, to string) (DiffStat, error) {
+	files, err := r.FileStats(ctx, from, to)
+	d := DiffStat{Files: len(files)}
+	for _, f := range files {
+		d.Added, d.Deleted = d.Added+f.Added, d.Deleted+f.Deleted
+	}
+	return d, err
+}
+
+// FileStat counts the lines that changed in one file; a binary file counts none.
+type FileStat struct {
+	Path           string
+	Added, Deleted int
+	Binary         bool
+}
+
+// FileStats compares two commits, file by file; a renamed file is two.
+func (r *Repo) FileStats(ctx context.Context, from, to string) ([]FileStat, error) {
 	out, err := git(ctx, r.Root, "diff-tree", "-r", "-z", "--no-renames", "--numstat", "--end-of-options", from, to)
 	if err != nil {
-		return DiffStat{}, err
+		return nil, err
 	}
-	var d DiffStat
+	var all []FileStat
 	for _, l := range fields(out) { // ADDED\tDELETED\tPATH; - for binary
 		f := strings.SplitN(l, "\t", 3)
 		if len(f) != 3 {
-			return d, fmt.Errorf("git diff-tree: unexpected line %q", l)
+			return nil, fmt.Errorf("git diff-tree: unexpected line %q", l)
 		}
-		d.Files++
-		added, _ := strconv.Atoi(f[0])
-		deleted, _ := strconv.Atoi(f[1])
-		d.Added, d.Deleted = d.Added+added, d.Deleted+deleted
+		s := FileStat{Path: f[2], Binary: f[0] == "-"}
+		s.Added, _ = strconv.Atoi(f[0])
+		s.Deleted, _ = strconv.Atoi(f[1])
+		all = append(all, s)
 	}
-	return d, nil
+	return all, nil
 }
 
 // ChangedFiles lists, sorted, every path in which the worktree differs from

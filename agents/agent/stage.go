@@ -29,7 +29,7 @@ type Stage struct {
 	PromptFile string   // that holds Prompt
 	Readable   []string // files outside Dir that it may read: what Prompt names, and PromptFile
 	Resumption string   // what it is told when it goes on in Conversation
-	Again      bool     // it goes on after an end without a report, as Resumption says
+	Again      bool     // it goes on after an end, as Resumption says, which it is told as well where Conversation is gone
 
 	Conversation string    // to go on in; empty: a new one
 	Counted      dag.Usage // of Conversation, by whoever was there before

@@ -135,6 +135,9 @@ func (a *attempt) run() (run.End, error) {
 		Terminal: a.job.Terminal, Out: a.out, Tell: a.tell, MayType: a.mayType,
 		Lines: new(event.Printer), Spawner: a.job.Spawner, Mark: Mark(a.job), Drain: a.limits.Drain,
 	}
+	if a.spec.Said != "" {
+		a.stage.Resumption, a.stage.Again = prompt.SentBack(a.spec.Said), true
+	}
 	if err := a.patiently(a.openEvents); errors.As(err, &f) {
 		return f.End, log.Close()
 	} else if err != nil {

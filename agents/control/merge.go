@@ -138,12 +138,18 @@ func mergeTarget(ctx context.Context, repo *worktree.Repo, target string, begun 
 // how each merge is judged.
 func (p *Project) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run.View, spec *worktree.MergeSpec, o Merge) error {
 	var nodes []*run.NodeView // as spec.Branches
+	standings, reviewed, work := p.standings(ctx, repo, v), false, false
 	for _, i := range v.Run.Plan.Graph.Order() {
 		n := &v.Nodes[i]
 		switch {
 		case !n.Spec.HasBranch() || n.Spec.Branch == spec.Target:
 		case !Succeeded(n):
 			o.Tell(fmt.Sprintf("left out: %s (%s)", n.Spec.Name, n.Status.Label))
+		case o.Continue && standings[i].State == ReviewMoved && standings[i].Why != "":
+			return &Hint{Err: fmt.Errorf("%s: %s", n.Spec.Name, standings[i].Why), Try: "cmux agents review " + n.Spec.Name + ", then cmux agents merge --continue; or cmux agents merge --abort"}
+		case standings[i].Why != "":
+			reviewed = true
+			o.Tell(fmt.Sprintf("left out: %s (%s)", n.Spec.Name, standings[i].Why))
 		default:
 			if n.Tip == "" { // overridden before it began
 				if _, err := repo.Tip(ctx, n.Spec.Branch); errors.Is(err, worktree.ErrBadRef) {
@@ -153,9 +159,17 @@ func (p *Project) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run
 					return err
 				}
 			}
-			spec.Branches = append(spec.Branches, worktree.Tip{Name: n.Spec.Branch, Commit: n.Tip})
+			work = work || standings[i].State != ReviewNothing
+			tip := worktree.Tip{Name: n.Spec.Branch, Commit: n.Tip}
+			if standings[i].State == ReviewApproved {
+				tip.Commit = n.Review.Commit
+			}
+			spec.Branches = append(spec.Branches, tip)
 			nodes = append(nodes, n)
 		}
+	}
+	if reviewed && !work {
+		return &Hint{Err: errors.New("the review leaves nothing to merge"), Try: "cmux agents review"}
 	}
 	if len(spec.Branches) == 0 {
 		return &Hint{Err: errors.New("no node of the run is done and has a branch"), Try: "cmux agents status"}

@@ -66,6 +66,9 @@ func Notices(v *run.View) (all []Notice) {
 	if err := v.RunOverBudget(); err != nil {
 		tell("%v, so no agent is started: raise it in the configuration, then %s", err, UpdateWay(v))
 	}
+	if n := unreviewed(v); n > 0 {
+		tell("%s to review before a merge: cmux agents review", say.Count(n, "node"))
+	}
 	if n := len(v.Pending); n > 0 && v.Holder == nil {
 		tell("%s waiting for a runner: cmux agents resume", say.Count(n, "request"))
 	}

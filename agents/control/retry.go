@@ -14,6 +14,7 @@ type Retry struct {
 	Node       string `json:"node"`
 	Downstream bool   `json:"downstream,omitempty"` // also what succeeded after it
 	Fresh      bool   `json:"fresh,omitempty"`      // its work is saved, and it starts from the base
+	Comment    string `json:"comment,omitempty"`    // a person's, who sends its work back: it goes on in its conversation
 }
 
 // Retried is what a Retry comes to.
@@ -64,7 +65,7 @@ func (p *Project) Retry(ctx context.Context, q Retry) (*Retried, error) {
 	if res.Moved, err = moved(ctx, v, again); err != nil {
 		return nil, err
 	}
-	res.Taken, err = p.order(ctx, v, run.Request{Op: run.OpRetry, Node: q.Node, Downstream: q.Downstream, Fresh: q.Fresh})
+	res.Taken, err = p.order(ctx, v, run.Request{Op: run.OpRetry, Node: q.Node, Downstream: q.Downstream, Fresh: q.Fresh, Text: q.Comment})
 	if err != nil {
 		return nil, err
 	}

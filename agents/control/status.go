@@ -94,6 +94,8 @@ type NodeReport struct {
 	Used      *dag.Usage `json:"used"`
 	// Outputs are what it has published.
 	Outputs map[string]string `json:"outputs,omitempty"`
+	// Review is what a person decided about its work.
+	Review *Decided `json:"review,omitempty"`
 	// Question is what its agent waits for a person to answer.
 	Question *question.Question `json:"question,omitempty"`
 }
@@ -149,6 +151,9 @@ func NewReport(v *run.View) Report {
 		}
 		if r.DependsOn == nil {
 			r.DependsOn = []string{}
+		}
+		if d := n.Review; d != nil {
+			r.Review = &Decided{d.Verdict, d.Commit, d.Comment, d.At}
 		}
 		if asks(n) && n.Spec.Role != dag.RoleGate && !left(n) {
 			q := asked(n)

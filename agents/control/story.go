@@ -78,6 +78,11 @@ func Story(h *run.History, rec *run.Record) string {
 		line = "waits for approval: cmux agents approve " + rec.Node
 	case run.Reset:
 		line = "runs again"
+		if rec.Comment != "" {
+			line = "sent back: " + say.Line(rec.Comment)
+		}
+	case run.Reviewed:
+		line = rec.How + " in a review"
 	case run.Incident:
 		line = "incident: " + say.Line(rec.Detail)
 	case run.Active:

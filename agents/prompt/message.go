@@ -33,6 +33,12 @@ func Reopened(said string) string {
 	return s
 }
 
+// SentBack sends an agent on whose work a person has looked at and not taken.
+func SentBack(comment string) string {
+	return "A person has reviewed your work and sends it back; you are in the same directory, on the same branch. They say:\n" + comment +
+		"\n\nChange your work accordingly, commit it, " + again
+}
+
 // Unread hands over what a person said before a report that was made without it.
 func Unread(said string) string {
 	return said + "\n\n(You were told this before you reported. Take it in, " + again + ")"

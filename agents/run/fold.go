@@ -101,7 +101,7 @@ func (h *History) applyNode(i int, r *Record) {
 	case r.Type == Reset:
 		n.setMarker(nil)
 		n.Tip, n.Blocked, n.Opened = "", "", false
-		n.Fresh, n.Left = r.Fresh, nil
+		n.Fresh, n.Left, n.Review = r.Fresh, nil, n.sentBack(r)
 	}
 }
 
@@ -220,6 +220,8 @@ func (h *History) note(i int, n *Node, r *Record) {
 		if a := n.attempt(r.Attempt); a != nil {
 			h.use(n, a, r.Used)
 		}
+	case Reviewed:
+		n.reviewed(r)
 	case Blocked:
 		n.setMarker(r.Marker)
 		n.Blocked = r.Cause

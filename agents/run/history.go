@@ -44,6 +44,7 @@ type Node struct {
 	Opened    bool      // gate: a person was told
 	Fresh     bool      // the next attempt starts from the base
 	Left      *Left     // its program has ended without a report, and nobody has decided yet; nil: not so
+	Review    *Review   // of its work; nil: nobody has decided
 	Used      dag.Usage // by all attempts
 	Last      time.Time
 
@@ -75,13 +76,13 @@ func (n *Node) attempt(i int) *Attempt {
 }
 
 // Resumable is the conversation that attempt i goes on with: that of the one
-// before it which was lost, broken off or ended without a report. Empty: it
-// begins one of its own.
+// before it which was lost, broken off, ended without a report or sent back by a
+// person. Empty: it begins one of its own.
 func (n *Node) Resumable(i int) string {
 	for k := len(n.Attempts) - 1; k >= 0; k-- {
 		switch a := &n.Attempts[k]; {
 		case a.N >= i:
-		case a.Vanished == "" && (a.End == nil || a.End.Reason != dag.ReasonNoReport):
+		case a.Vanished == "" && (a.End == nil || a.End.Reason != dag.ReasonNoReport) && (n.Said() == "" || n.Review.Attempt != a.N):
 			return ""
 		case a.Conversation != "":
 			return a.Conversation

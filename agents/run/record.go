@@ -43,6 +43,7 @@ const (
 	Incident   Type = "incident"  // what the attempt tried and may not, or is suspected of: How and Detail; nothing came of it
 	Output     Type = "output"    // the agent published Value under Key, for the nodes behind its own
 	Collided   Type = "collision" // which files two nodes' branches both change has changed: Collision
+	Reviewed   Type = "review"    // a person's decision about a node's work at Tip; How is the verdict
 	Noted      Type = "note"      // anything else a person may want to see
 )
 
@@ -164,10 +165,11 @@ type Record struct {
 	Trial        bool               `json:"trial,omitempty"`        // Started, Granted: it finds out whether the limit of its account is over
 	Code         int                `json:"code,omitempty"`         // Overridden: the code a person's marker held; Active, HowLeft: the program's
 	Cause        string             `json:"cause,omitempty"`        // Blocked: the dependency
-	Tip          string             `json:"tip,omitempty"`          // Overridden, Moved: the branch at that moment
+	Tip          string             `json:"tip,omitempty"`          // Overridden, Moved, Reviewed: the branch at that moment
 	Conversation string             `json:"conversation,omitempty"` // Conversed: its id
 	Used         dag.Usage          `json:"used,omitzero"`          // Used: by the attempt, in all
 	Fresh        bool               `json:"fresh,omitempty"`        // Reset: the next attempt starts from the base
+	Comment      string             `json:"comment,omitempty"`      // Reset: a person's, who sends the work back to its agent
 	Request      string             `json:"request,omitempty"`      // Requested: its id
 	Coded        bool               `json:"coded,omitempty"`        // Overridden: a person has typed the code that their terminal showed
 	Key          string             `json:"key,omitempty"`          // Output

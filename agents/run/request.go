@@ -31,7 +31,7 @@ type Request struct {
 	ID         string    `json:"id"`
 	Op         Op        `json:"op"`
 	Node       string    `json:"node,omitempty"`
-	Text       string    `json:"text,omitempty"`       // OpAnswer
+	Text       string    `json:"text,omitempty"`       // OpAnswer; OpRetry: what the work is sent back with
 	Downstream bool      `json:"downstream,omitempty"` // OpRetry
 	Fresh      bool      `json:"fresh,omitempty"`      // OpRetry
 	Coded      bool      `json:"coded,omitempty"`      // OpApprove, OpOverride: a person has typed the code that their terminal showed

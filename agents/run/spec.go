@@ -39,6 +39,7 @@ type Spec struct {
 	Dependencies []Dependency `json:"dependencies,omitempty"` // direct, in depends_on order
 	Branches     []Dependency `json:"branches,omitempty"`     // role merge: what to bring in, in graph order
 	Conversation string       `json:"conversation,omitempty"` // to be resumed
+	Said         string       `json:"said,omitempty"`         // by the person who sent the work back
 	Past         *Past        `json:"past,omitempty"`         // what an agent is told of the attempts before; nil: nothing
 	Left         *Left        `json:"left,omitempty"`         // the attempt before it came to this, and nobody has decided
 	Outputs      dag.Outputs  `json:"outputs,omitempty"`      // that earlier attempts have published

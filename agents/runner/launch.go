@@ -84,6 +84,7 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 		s.Counted = r.hist.Nodes[p.node].UsedIn(s.Conversation)
 		s.Left = r.hist.Nodes[p.node].Left
 	}
+	s.Said = r.hist.Nodes[p.node].Said()
 	if r.Kinds[spec.Agent].Judge {
 		s.Past = prompt.Past(r.hist.Nodes[p.node].Attempts, p.attempt)
 	}

@@ -108,7 +108,11 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 		}
 		d := deed{then: func() error { return r.withdraw(nodes) }, recs: Moved(ctx, r.repo, r.hist, nodes...)}
 		for _, i := range nodes {
-			d.recs = append(d.recs, run.Record{Type: run.Reset, Node: r.g.Nodes[i].Name, How: q.ID, Fresh: q.Fresh})
+			rec := run.Record{Type: run.Reset, Node: r.g.Nodes[i].Name, How: q.ID, Fresh: q.Fresh}
+			if rec.Node == q.Node {
+				rec.Comment = q.Text
+			}
+			d.recs = append(d.recs, rec)
 		}
 		return d
 	case run.OpApprove:

@@ -26,7 +26,9 @@ worktree beside yours. After each merge the verify commands of the nodes merged
 so far are run. At the first branch that conflicts or breaks a check it stops
 and names it; the target has then not moved. It moves at the very end, by
 fast-forward. --continue goes on after a repair, --abort takes everything back.
-Nodes that are not done, or have no branch, are named and left out.
+Nodes that are not done, or have no branch, are named and left out. So is what a
+person dropped in cmux agents review and, with "review: required" in the
+configuration, what nobody has approved there, with all that is built on it.
 
 Each branch is merged as its node left it when it was done; commits that came
 later are named and left out, but for a repair before --continue. --tips takes

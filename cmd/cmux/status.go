@@ -39,7 +39,7 @@ With --json the shape is
    "strays": [{"file", "node"}],
    "collisions": [as of cmux agents collisions],
    "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "status", "exit_code",
-              "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "question", "finally", "matrix", "outputs"}]}
+              "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "review", "question", "finally", "matrix", "outputs"}]}
 where exit_code is what the node's marker holds or null, times are RFC 3339 or
 null, age is the seconds since what the label rests on was recorded, and used is
   {"input", "output", "cache_read", "cache_create"}
@@ -57,6 +57,10 @@ nothing:
   {"parts": [{"text", "options"}], "in_pane"}
 An answer to several parts has a line for each, and a number stands for the
 option in that place; in_pane says that only keys pressed there can answer.
+Review is what a person decided about the node's work, left out where nobody has:
+  {"verdict", "commit", "comment", "at"}
+Verdict is approved, dropped or sent back; commit is the one that it was about,
+comment what it was sent back with.
 Finally is true for a node under finally, matrix is the name of the matrix that a
 node comes from, outputs are the values that it has published, by their names;
 each is left out elsewhere.

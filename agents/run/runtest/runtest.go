@@ -33,7 +33,7 @@ func View(t testing.TB, config string, records ...run.Record) *run.View {
 	for i := range h.Nodes {
 		v.Nodes = append(v.Nodes, run.NodeView{Node: &h.Nodes[i], Spec: &g.Nodes[i], Status: v.State.Status(i, Noon)})
 	}
-	v.RunState = v.State.Run()
+	v.RunState, v.Collisions = v.State.Run(), h.Standing()
 	return v
 }
 

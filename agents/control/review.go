@@ -1,0 +1,299 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"cmux/agents/control/say"
+	"cmux/agents/run"
+	"cmux/worktree"
+)
+
+// Delivery is what a node did, for a person to review.
+type Delivery struct {
+	Node     string            `json:"node"`
+	Label    string            `json:"label"`
+	Branch   string            `json:"branch"`
+	State    ReviewState       `json:"state"`
+	Why      string            `json:"why"`    // a merge leaves it out; empty: it takes it
+	Start    string            `json:"start"`  // the commit that it began at
+	Commit   string            `json:"commit"` // what the branch holds now, which a decision is about
+	Decision *Decided          `json:"decision"`
+	Attempts int               `json:"attempts"`
+	Summary  string            `json:"summary"`
+	Commits  []DeliveredCommit `json:"commits"` // newest first
+	Checks   []DeliveredCheck  `json:"checks"`
+	Files    []DeliveredFile   `json:"files"`
+	BuiltOn  []string          `json:"built_on"` // nodes whose work is in its branch as well
+}
+
+// Decided is what a person decided about a node's work.
+type Decided struct {
+	Verdict run.Verdict `json:"verdict"`
+	Commit  string      `json:"commit,omitempty"`
+	Comment string      `json:"comment,omitempty"`
+	At      time.Time   `json:"at"`
+}
+
+// DeliveredCommit is a commit of a Delivery.
+type DeliveredCommit struct {
+	ID      string `json:"id"`
+	Subject string `json:"subject"`
+}
+
+// DeliveredCheck is a check of a Delivery.
+type DeliveredCheck struct {
+	Command string        `json:"command"`
+	Passed  bool          `json:"passed"`
+	Took    time.Duration `json:"took"` // in nanoseconds
+}
+
+// DeliveredFile is a file that a Delivery changed.
+type DeliveredFile struct {
+	Path    string `json:"path"`
+	Added   int    `json:"added"`
+	Deleted int    `json:"deleted"`
+	Binary  bool   `json:"binary,omitempty"`
+}
+
+// Deliveries are the finished nodes of the newest run that left work behind, in graph
+// order, with what a person decided about each.
+func (p *Project) Deliveries(ctx context.Context) ([]Delivery, error) {
+	v, err := p.latestView(ctx)
+	if err != nil {
+		return nil, err
+	}
+	repo, err := worktree.Open(ctx, v.Run.Plan.Root)
+	if err != nil {
+		return nil, err
+	}
+	all := []Delivery{}
+	standings := p.standings(ctx, repo, v)
+	for _, i := range v.Run.Plan.Graph.Order() {
+		if standings[i].State == "" {
+			continue
+		}
+		w, err := p.delivery(ctx, repo, v, i, standings[i])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, *w)
+	}
+	return all, nil
+}
+
+// Delivery is what one node did.
+func (p *Project) Delivery(ctx context.Context, node string) (*Delivery, error) {
+	v, i, err := p.node(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	if err := reviewable(&v.Nodes[i]); err != nil {
+		return nil, err
+	}
+	repo, err := worktree.Open(ctx, v.Run.Plan.Root)
+	if err != nil {
+		return nil, err
+	}
+	return p.delivery(ctx, repo, v, i, p.standings(ctx, repo, v)[i])
+}
+
+// reviewable refuses a node that left no work to look at.
+func reviewable(n *run.NodeView) error {
+	name := n.Spec.Name
+	switch {
+	case !n.Spec.HasBranch():
+		return fmt.Errorf("%s is a %s and leaves no branch to review", name, n.Spec.Role)
+	case n.Fact.Live():
+		return fmt.Errorf("%s is still at work (%s)", name, n.Status.Label)
+	case !Succeeded(n):
+		return &Hint{Err: fmt.Errorf("%s is not done (%s)", name, n.Status.Label), Try: "cmux agents status"}
+	}
+	return nil
+}
+
+// delivery tells what node i did.
+func (p *Project) delivery(ctx context.Context, repo *worktree.Repo, v *run.View, i int, s standing) (*Delivery, error) {
+	n := &v.Nodes[i]
+	w := &Delivery{Node: n.Spec.Name, Label: n.Status.Label.String(), Branch: n.Spec.Branch, State: s.State, Why: s.Why,
+		Start: s.start, Commit: s.tip, Attempts: n.Fact.Attempts,
+		Commits: []DeliveredCommit{}, Checks: []DeliveredCheck{}, Files: []DeliveredFile{}, BuiltOn: s.builtOn}
+	if r := n.Review; r != nil {
+		w.Decision = &Decided{r.Verdict, r.Commit, r.Comment, r.At}
+	}
+	if end := n.LastEnd(); end != nil {
+		w.Summary = end.Summary
+		for _, c := range end.Checks {
+			w.Checks = append(w.Checks, DeliveredCheck{c.Command, c.Exit == 0 && !c.TimedOut, time.Duration(c.Took)})
+		}
+	}
+	if s.start == "" || s.tip == "" || s.start == s.tip {
+		return w, nil
+	}
+	commits, err := repo.Commits(ctx, s.start, s.tip)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range commits {
+		w.Commits = append(w.Commits, DeliveredCommit{c.ID, c.Subject})
+	}
+	files, err := repo.FileStats(ctx, s.start, s.tip)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		w.Files = append(w.Files, DeliveredFile(f))
+	}
+	return w, nil
+}
+
+// Judgement is what a person decides about a node's work.
+type Judgement struct {
+	Node       string      `json:"node"`
+	Verdict    run.Verdict `json:"verdict"`
+	Commit     string      `json:"commit,omitempty"`     // that they looked at; empty: what the branch holds now
+	Comment    string      `json:"comment,omitempty"`    // sent back: what is to change
+	Downstream bool        `json:"downstream,omitempty"` // sent back: what was built on it runs again as well
+}
+
+// Judged is what a Judgement comes to.
+type Judged struct {
+	Commit  string   // approved, dropped
+	Waits   []string // approved: what it is built on and a merge does not take
+	Keep    []string // sent back: what is built on it and stays as it is
+	Retried *Retried // sent back
+}
+
+// Judge records what a person decides about a node's work. What is sent back
+// goes on in its conversation.
+func (p *Project) Judge(ctx context.Context, j Judgement) (*Judged, error) {
+	if j.Verdict == run.VerdictSentBack {
+		return p.sendBack(ctx, j)
+	}
+	v, i, err := p.node(ctx, j.Node)
+	if err != nil {
+		return nil, err
+	}
+	if err := reviewable(&v.Nodes[i]); err != nil {
+		return nil, err
+	}
+	repo, err := worktree.Open(ctx, v.Run.Plan.Root)
+	if err != nil {
+		return nil, err
+	}
+	s := p.standings(ctx, repo, v)[i]
+	switch {
+	case s.tip == "":
+		return nil, fmt.Errorf("%s has no branch %s any more", j.Node, v.Nodes[i].Spec.Branch)
+	case s.State == ReviewSentBack:
+		return nil, &Hint{Err: fmt.Errorf("%s is sent back and waits for a runner", j.Node), Try: "cmux agents resume"}
+	case j.Commit != "" && j.Commit != s.tip:
+		return nil, &Hint{Err: fmt.Errorf("%s has moved since you looked at it: %.12s -> %.12s", v.Nodes[i].Spec.Branch, j.Commit, s.tip), Try: "cmux agents review " + j.Node}
+	}
+	book, err := v.Run.OpenBook()
+	if err != nil {
+		return nil, err
+	}
+	err = book.Commit(ctx, run.Record{Type: run.Reviewed, Node: j.Node, How: string(j.Verdict), Tip: s.tip})
+	if err = errors.Join(err, book.Close()); err != nil {
+		return nil, err
+	}
+	res := &Judged{Commit: s.tip}
+	if j.Verdict == run.VerdictApproved {
+		res.Waits = s.heldBy
+	}
+	return res, nil
+}
+
+// sendBack has a node go on, as a comment says.
+func (p *Project) sendBack(ctx context.Context, j Judgement) (*Judged, error) {
+	v, i, err := p.node(ctx, j.Node)
+	if err != nil {
+		return nil, err
+	}
+	n := &v.Nodes[i]
+	switch {
+	case strings.TrimSpace(j.Comment) == "":
+		return nil, Usage("cmux agents review "+j.Node+" --send-back TEXT", "the comment is empty: say what is to change")
+	case !n.Spec.UsesModel():
+		return nil, &Hint{Err: fmt.Errorf("no agent works on %s that reads a comment", j.Node), Try: "cmux agents retry " + j.Node + ", or cmux agents review " + j.Node + " --drop"}
+	case left(n):
+		return nil, &Hint{Err: fmt.Errorf("%s has not ended yet (%s)", j.Node, n.Status.Label), Try: "cmux agents retry " + j.Node}
+	}
+	res := &Judged{}
+	behind, err := v.Run.Plan.Graph.Downstream(i)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range behind {
+		if !j.Downstream && Succeeded(&v.Nodes[d]) && v.Nodes[d].Spec.HasBranch() {
+			res.Keep = append(res.Keep, v.Nodes[d].Spec.Name)
+		}
+	}
+	res.Retried, err = p.Retry(ctx, Retry{Node: j.Node, Downstream: j.Downstream, Comment: j.Comment})
+	return res, err
+}
+
+// maxReviewed bounds how many commits and files of a work are listed in its text.
+const maxReviewed = 30
+
+// Write says what a node did, for a person.
+func (w *Delivery) Write(out io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, %s", w.Node, w.Label, w.State)
+	if d := w.Decision; d != nil && d.Commit != "" && w.State != ReviewOpen {
+		fmt.Fprintf(&b, " at %.12s", d.Commit)
+	}
+	fmt.Fprintf(&b, "\nbranch: %s at %.12s, %s since %.12s\n", say.Line(w.Branch), w.Commit, say.Count(len(w.Commits), "commit"), w.Start)
+	if len(w.BuiltOn) > 0 {
+		fmt.Fprintf(&b, "built on: %s\n", strings.Join(w.BuiltOn, ", "))
+	}
+	if w.Attempts > 1 {
+		fmt.Fprintf(&b, "attempts: %d\n", w.Attempts)
+	}
+	if d := w.Decision; d != nil && d.Comment != "" {
+		fmt.Fprintf(&b, "sent back before: %s\n", say.Line(d.Comment))
+	}
+	if w.Summary != "" {
+		fmt.Fprintf(&b, "\n%s\n", say.Lines(w.Summary))
+	}
+	list := func(head string, n int, line func(int) string) {
+		if n > 0 {
+			fmt.Fprintf(&b, "\n%s:\n", head)
+		}
+		for k := range min(n, maxReviewed) {
+			fmt.Fprintf(&b, "  %s\n", line(k))
+		}
+		if n > maxReviewed {
+			fmt.Fprintf(&b, "  and %d more\n", n-maxReviewed)
+		}
+	}
+	list("checks", len(w.Checks), func(k int) string {
+		word := "failed"
+		if w.Checks[k].Passed {
+			word = "passed"
+		}
+		return fmt.Sprintf("%s  %s (%s)", word, say.Line(w.Checks[k].Command), say.Span(w.Checks[k].Took))
+	})
+	list("commits", len(w.Commits), func(k int) string {
+		return fmt.Sprintf("%.8s %s", w.Commits[k].ID, say.Line(w.Commits[k].Subject))
+	})
+	list("files", len(w.Files), func(k int) string { return w.Files[k].String() })
+	if len(w.Files) == 0 {
+		b.WriteString("\nIt changed no file.\n")
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// String is a file in a line.
+func (f DeliveredFile) String() string {
+	if f.Binary {
+		return fmt.Sprintf("%11s  %s", "binary", say.Line(f.Path))
+	}
+	return fmt.Sprintf("%5s %5s  %s", fmt.Sprintf("+%d", f.Added), fmt.Sprintf("-%d", f.Deleted), say.Line(f.Path))
+}

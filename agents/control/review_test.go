@@ -1,0 +1,93 @@
+package control
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/dag"
+)
+
+// Who decides about a commit that the branch has left behind is told so, and
+// what is told to do shows what there is now.
+func TestJudgeOfWhatMoved(t *testing.T) {
+	s := worked(t)
+	w, err := s.Delivery(t.Context(), "a")
+	if err != nil || w.State != ReviewOpen || len(w.Files) != 1 || w.Files[0].Path != "a" || len(w.Checks) != 1 || !w.Checks[0].Passed {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	tree := filepath.Join(filepath.Dir(s.Root), "scratch-a")
+	s.write(filepath.Join(tree, "more"), "m")
+	s.gitIn(tree, "add", "more")
+	s.gitIn(tree, "commit", "-q", "-m", "more")
+	_, err = s.Judge(t.Context(), Judgement{Node: "a", Verdict: run.VerdictApproved, Commit: w.Commit})
+	now := s.gitIn(s.Root, "rev-parse", "scratch/a")
+	refused(t, err, "scratch/a has moved since you looked at it: "+w.Commit[:12]+" -> "+now[:12], "cmux agents review a")
+	w, err = s.Delivery(t.Context(), "a")
+	if err != nil || w.Commit != now || len(w.Commits) != 2 || w.Decision != nil {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	if res, err := s.Judge(t.Context(), Judgement{Node: "a", Verdict: run.VerdictApproved, Commit: w.Commit}); err != nil || res.Commit != now {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	// What was approved is what is merged, though the node had left less.
+	if _, err := s.Merge(t.Context(), quiet(Merge{})); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.gitIn(s.Root, "show", "main:more"); got != "m" {
+		t.Errorf("main holds %q", got)
+	}
+}
+
+// What is sent back and waits for a runner is not decided about, and no merge
+// takes it; once it was done again it is.
+func TestJudgeOfWhatIsSentBack(t *testing.T) {
+	s := worked(t)
+	if _, err := s.run.Ask(run.Request{Op: run.OpRetry, Node: "b", Text: "more"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Judge(t.Context(), Judgement{Node: "b", Verdict: run.VerdictApproved})
+	refused(t, err, "b is sent back and waits for a runner", "cmux agents resume")
+	var told []string
+	q := quiet(Merge{})
+	q.Tell = func(line string) { told = append(told, line) }
+	if res, err := s.Merge(t.Context(), q); err != nil || len(res.Contained)+len(res.Merged) != 1 || len(told) != 1 || told[0] != "left out: b (sent back in the review)" {
+		t.Fatalf("%+v, %v, told %q", res, err, told)
+	}
+	if err := s.run.WriteEnv(s.Env); err != nil { // as a resume does
+		t.Fatal(err)
+	}
+	s.carry(dag.RunDone)
+	if _, err := s.Judge(t.Context(), Judgement{Node: "b", Verdict: run.VerdictApproved}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The work of a node whose branch and worktree are gone can still be reviewed,
+// as its node left it.
+func TestReviewWithoutABranch(t *testing.T) {
+	s := newScratch(t, "session: scratch\nreview: required\nagents:\n  - {name: a, agent: command, task: 'echo 1 > a'}\n")
+	s.begin(runner.StartOptions{Headless: true})
+	s.carry(dag.RunDone)
+	tree := filepath.Join(filepath.Dir(s.Root), "scratch-a")
+	if err := os.RemoveAll(tree); err != nil {
+		t.Fatal(err)
+	}
+	s.gitIn(s.Root, "worktree", "prune")
+	s.gitIn(s.Root, "branch", "-q", "-D", "scratch/a")
+	all, err := s.Deliveries(t.Context())
+	if err != nil || len(all) != 1 || all[0].State != ReviewOpen || len(all[0].Files) != 1 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if _, err := s.Judge(t.Context(), Judgement{Node: "a", Verdict: run.VerdictApproved}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Merge(t.Context(), quiet(Merge{})); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.gitIn(s.Root, "show", "main:a"); got != "1" {
+		t.Errorf("main holds %q", got)
+	}
+}

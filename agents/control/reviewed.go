@@ -1,0 +1,150 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cmux/agents/run"
+	"cmux/dag"
+	"cmux/worktree"
+)
+
+// ReviewState is how a node's work stands before a person.
+type ReviewState string
+
+const (
+	ReviewOpen     ReviewState = "to review"
+	ReviewApproved ReviewState = "approved"
+	ReviewMoved    ReviewState = "changed since it was approved"
+	ReviewDropped  ReviewState = "dropped"
+	ReviewSentBack ReviewState = "sent back"         // and waits for a runner
+	ReviewNothing  ReviewState = "nothing to review" // it changed nothing
+)
+
+// standing is how one node's work stands, and whether a merge takes it.
+type standing struct {
+	State   ReviewState // empty: the node is not done, or leaves no branch
+	Why     string      // a merge leaves it out; empty: it takes it
+	builtOn []string    // nodes whose work is in its branch
+	heldBy  []string    // of these: a merge does not take them, so it does not take this one
+	start   string      // the commit that its work began at
+	tip     string      // what its branch holds now; empty: there is none
+}
+
+// standings are how the nodes of v stand, by node.
+func (p *Project) standings(ctx context.Context, repo *worktree.Repo, v *run.View) []standing {
+	return stand(v, func(i int) (start, tip string) {
+		n := &v.Nodes[i]
+		tip, err := repo.TipNow(ctx, n.Spec.Branch)
+		if err != nil {
+			tip = ""
+			if errors.Is(err, worktree.ErrBadRef) {
+				tip = n.Tip // the branch is gone; what the node left may still be merged
+			}
+		}
+		if start = p.startCommit(ctx, v.Run.Plan.Root, n.Attempts, tip); start == "" {
+			start = v.Run.Plan.Base
+		}
+		return start, tip
+	})
+}
+
+// stand works out how the nodes of v stand. at says of a node with a branch where
+// its work began and what the branch holds now.
+func stand(v *run.View, at func(i int) (start, tip string)) []standing {
+	g := v.Run.Plan.Graph
+	all := make([]standing, g.Len())
+	for _, i := range g.Order() {
+		n, s := &v.Nodes[i], &all[i]
+		if !Succeeded(n) {
+			continue // it contributes nothing
+		}
+		for _, d := range g.Sources(i) {
+			if !Succeeded(&v.Nodes[d]) {
+				continue
+			}
+			if all[d].State != "" {
+				s.builtOn = append(s.builtOn, v.Nodes[d].Spec.Name)
+			} else { // what it stands for
+				s.builtOn = append(s.builtOn, all[d].builtOn...)
+			}
+			s.heldBy = append(s.heldBy, all[d].heldBy...)
+			if all[d].held(g) {
+				s.heldBy = append(s.heldBy, v.Nodes[d].Spec.Name)
+			}
+		}
+		slices.Sort(s.builtOn)
+		slices.Sort(s.heldBy)
+		s.builtOn, s.heldBy = slices.Compact(s.builtOn), slices.Compact(s.heldBy)
+		if n.Spec.HasBranch() {
+			s.start, s.tip = at(i)
+			s.State = reviewState(v, i, s.start, s.tip)
+			s.Why = s.why(g, n)
+		}
+	}
+	return all
+}
+
+// reviewState is how the work of a done node with a branch stands.
+func reviewState(v *run.View, i int, start, tip string) ReviewState {
+	n := &v.Nodes[i]
+	r := n.Review
+	switch {
+	case slices.ContainsFunc(v.Pending, func(q run.Request) bool { return q.Op == run.OpRetry && q.Node == n.Spec.Name && q.Text != "" }):
+		return ReviewSentBack
+	case r != nil && r.Verdict == run.VerdictDropped && (r.Commit == tip || r.Commit == n.Tip):
+		return ReviewDropped
+	case r != nil && r.Verdict == run.VerdictApproved && r.Commit == tip:
+		return ReviewApproved
+	case r != nil && r.Verdict == run.VerdictApproved:
+		return ReviewMoved
+	case tip == start || tip == "":
+		return ReviewNothing
+	}
+	return ReviewOpen
+}
+
+// held reports whether the node's own work is not to be merged.
+func (s *standing) held(g *dag.Graph) bool {
+	switch s.State {
+	case ReviewDropped, ReviewSentBack:
+		return true
+	case ReviewOpen, ReviewMoved:
+		return g.Review == dag.ReviewRequired
+	}
+	return false
+}
+
+// why says why a merge leaves the node out; empty: it takes it.
+func (s *standing) why(g *dag.Graph, n *run.NodeView) string {
+	name := n.Spec.Name
+	switch {
+	case !s.held(g) && len(s.heldBy) == 0:
+		return ""
+	case !s.held(g):
+		return fmt.Sprintf("it is built on %s, which is left out", s.heldBy[0])
+	case s.State == ReviewMoved:
+		return fmt.Sprintf("it was approved at %.12s and is at %.12s now: cmux agents review %s", n.Review.Commit, s.tip, name)
+	case s.State == ReviewOpen:
+		return fmt.Sprintf("nobody has approved it: cmux agents review %s", name)
+	}
+	return string(s.State) + " in the review"
+}
+
+// unreviewed is how many nodes wait for a person's approval, as far as the
+// records tell.
+func unreviewed(v *run.View) (count int) {
+	if v.Run.Plan.Graph.Review != dag.ReviewRequired {
+		return 0
+	}
+	for i := range v.Nodes {
+		n := &v.Nodes[i]
+		if end := n.LastEnd(); n.Spec.HasBranch() && Succeeded(n) && (end == nil || end.Commits > 0) &&
+			(n.Review == nil || n.Review.Verdict == run.VerdictSentBack) {
+			count++
+		}
+	}
+	return count
+}

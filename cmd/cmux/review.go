@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/control"
+	"cmux/agents/control/say"
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+type reviewOptions struct {
+	*IO
+	Project  projectFunc
+	Name     string // empty: all that are done
+	JSON     bool
+	Approve  bool
+	Drop     bool
+	SendBack *string // the comment; nil: not given
+
+	Downstream bool
+}
+
+func newReviewCmd(d *Deps, runF func(context.Context, *reviewOptions) error) *cobra.Command {
+	o := &reviewOptions{IO: &d.IO, Project: d.project}
+	var comment string
+	cmd := &cobra.Command{
+		Use:   "review [NAME]",
+		Short: "Look at what finished nodes did, and approve, send back or drop it",
+		Long: `Look at what the finished nodes of the newest run did: summary, checks, commits
+and the diff of each file. At a terminal you go from node to node and decide
+about each; elsewhere, or with --json, it is printed, and the options decide.
+
+--approve approves the commit that the branch holds now. A commit that comes
+later, and each further attempt, makes the approval void.
+--send-back has the agent go on in the same conversation, as a further attempt,
+with your comment. What was built on the node stays as it is, unless
+--downstream has it run again as well.
+--drop leaves the work out of every merge. Nothing is deleted.
+The last decision counts. With "review: required" in the configuration,
+cmux agents merge takes only what is approved. Agents cannot decide.
+
+With --json the shape is
+  [{"node", "label", "branch", "state", "why", "start", "commit",
+    "decision": {"verdict", "commit", "comment", "at"} or null,
+    "attempts", "summary", "commits": [{"id", "subject"}],
+    "checks": [{"command", "passed", "took"}],
+    "files": [{"path", "added", "deleted", "binary"}], "built_on"}]
+or one of these where a NAME is given. State is to review, approved, changed
+since it was approved, dropped, sent back or nothing to review; why says why a
+merge leaves it out and is empty where it takes it; took is in nanoseconds.`,
+		Example: "  cmux agents review\n  cmux agents review api --send-back \"use the existing helper\"",
+		Args:    cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, part string) ([]string, cobra.ShellCompDirective) {
+			return d.completeNodes(cmd, args, (*dag.Node).HasBranch)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				o.Name = args[0]
+			}
+			if cmd.Flags().Changed("send-back") {
+				o.SendBack = &comment
+			}
+			return either(runF, runReview)(cmd.Context(), o)
+		},
+	}
+	jsonFlag(cmd, &o.JSON)
+	cmd.Flags().BoolVar(&o.Approve, "approve", false, "approve the commit that its branch holds now")
+	cmd.Flags().StringVar(&comment, "send-back", "", "send it back with this comment")
+	cmd.Flags().BoolVar(&o.Drop, "drop", false, "leave its work out of every merge")
+	cmd.Flags().BoolVar(&o.Downstream, "downstream", false, "with --send-back: also run again what was built on it")
+	cmd.MarkFlagsMutuallyExclusive("json", "approve", "send-back", "drop")
+	return cmd
+}
+
+func runReview(ctx context.Context, o *reviewOptions) error {
+	verdict, comment := o.verdict()
+	switch {
+	case verdict != "" && o.Name == "":
+		return control.Usage("the same with the NAME of the node", "a decision is about one node, and none is named")
+	case o.Downstream && verdict != run.VerdictSentBack:
+		return control.Usage("cmux agents review NAME --send-back TEXT --downstream", "--downstream goes with --send-back")
+	}
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	if verdict != "" {
+		return o.judge(ctx, p, control.Judgement{Node: o.Name, Verdict: verdict, Comment: comment, Downstream: o.Downstream})
+	}
+	if o.Name != "" {
+		w, err := p.Delivery(ctx, o.Name)
+		switch {
+		case err != nil:
+			return err
+		case o.JSON:
+			return printJSON(o.Out, w)
+		}
+		if err := w.Write(o.Out); err != nil {
+			return err
+		}
+		fmt.Fprintf(o.Err, "Decide with: cmux agents review %s --approve, --send-back TEXT or --drop\n", o.Name)
+		return nil
+	}
+	all, err := p.Deliveries(ctx)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return printJSON(o.Out, all)
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(o.Out, "No node of the run is done and has a branch to review.")
+		return err
+	}
+	_, err = fmt.Fprint(o.Out, reviewTable(all, o.look()))
+	return err
+}
+
+// verdict is the decision that the options name; empty: none.
+func (o *reviewOptions) verdict() (v run.Verdict, comment string) {
+	switch {
+	case o.Approve:
+		return run.VerdictApproved, ""
+	case o.Drop:
+		return run.VerdictDropped, ""
+	case o.SendBack != nil:
+		return run.VerdictSentBack, *o.SendBack
+	}
+	return "", ""
+}
+
+// judge gives a decision and says what comes of it.
+func (o *reviewOptions) judge(ctx context.Context, p *control.Project, j control.Judgement) error {
+	res, err := p.Judge(ctx, j)
+	if err != nil {
+		return err
+	}
+	if j.Verdict == run.VerdictSentBack {
+		o.note(res.Retried.Taken)
+		fmt.Fprintf(o.Out, "%s: sent back\n", j.Node)
+		for _, n := range res.Retried.Again {
+			if n.Node != j.Node {
+				fmt.Fprintf(o.Out, "%s: runs again (was %s)\n", n.Node, n.Label)
+			}
+		}
+		if len(res.Keep) > 0 {
+			fmt.Fprintf(o.Err, "built on it and left as they are: %s (--downstream runs them again as well)\n", say.List(res.Keep, 10))
+		}
+		return nil
+	}
+	if len(res.Waits) > 0 {
+		fmt.Fprintf(o.Err, "a merge leaves it out all the same until this is approved, on which it is built: %s\n", say.List(res.Waits, 10))
+	}
+	_, err = fmt.Fprintf(o.Out, "%s: %s at %.12s\n", j.Node, j.Verdict, res.Commit)
+	return err
+}
+
+// reviewTable has a line for each node.
+func reviewTable(all []control.Delivery, as look) string {
+	rows := make([][]string, len(all))
+	for i := range all {
+		w := &all[i]
+		merge := "yes"
+		if w.Why != "" {
+			merge = "no: " + say.Line(w.Why)
+		}
+		rows[i] = []string{w.Node, string(w.State), fmt.Sprintf("%.12s", w.Commit), fmt.Sprint(len(w.Commits)), fmt.Sprint(len(w.Files)), passed(w.Checks), merge}
+	}
+	columns := []column{{head: "NAME"}, {head: "REVIEW", style: func(row int) string { return reviewStyle(all[row].State) }},
+		{head: "COMMIT", give: 2, least: 7}, {head: "COMMITS"}, {head: "FILES"}, {head: "CHECKS"}, {head: "MERGED", give: 1, least: 12}}
+	return table(columns, rows, as.width, as.colour)
+}
+
+// passed says how many of the checks passed.
+func passed(checks []control.DeliveredCheck) string {
+	n := 0
+	for _, c := range checks {
+		if c.Passed {
+			n++
+		}
+	}
+	if len(checks) == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d/%d", n, len(checks))
+}
+
+func reviewStyle(s control.ReviewState) string {
+	switch s {
+	case control.ReviewApproved:
+		return "32"
+	case control.ReviewDropped, control.ReviewSentBack:
+		return "33"
+	case control.ReviewNothing:
+		return ""
+	}
+	return "1;35"
+}
