@@ -17,6 +17,9 @@ type Changelog struct {
 
 // Changelog says in Markdown what each node of a run did, in graph order.
 func (p *Project) Changelog(ctx context.Context, c Changelog) (string, error) {
+	if text, err := p.pruned(c.Run); text != "" || err != nil {
+		return text, err
+	}
 	r, err := p.Named(ctx, c.Run)
 	if err != nil {
 		return "", err

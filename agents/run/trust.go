@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -266,22 +267,38 @@ func SetAside(root string) ([]string, error) {
 	return put, signals.Init(root)
 }
 
+// locksHeld are the nodes of the run in dir whose wrappers live, by name.
+func locksHeld(dir string) iter.Seq2[string, signals.Holder] {
+	return func(yield func(string, signals.Holder) bool) {
+		entries, _ := signals.ReadDir(dir) // what cannot be read is no node's at work
+		for _, e := range entries {
+			if !e.IsDir() {
+				continue
+			}
+			// What is no lock, or none that may be read, is held by no wrapper.
+			h, held, err := signals.ReadHolder(nodeLock(dir, e.Name()))
+			if err == nil && held && !yield(e.Name(), h) {
+				return
+			}
+		}
+	}
+}
+
+// LocksHeld names the nodes whose wrappers live, whatever the records say.
+func (r *Run) LocksHeld() (nodes []string) {
+	for name := range locksHeld(r.Dir) {
+		nodes = append(nodes, name)
+	}
+	return nodes
+}
+
 // atWork refuses when nodes of the run in dir, which is not believed, are still
 // at work: another run would give their worktrees to its own. Only locks are
 // asked, which nothing but a living process of this machine holds.
 func atWork(dir string) error {
-	entries, _ := signals.ReadDir(dir) // what cannot be read is no node's at work
 	var who, pids []string
-	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		// What is no lock, or none that may be read, is held by no wrapper.
-		h, held, err := signals.ReadHolder(nodeLock(dir, e.Name()))
-		if err != nil || !held {
-			continue
-		}
-		who = append(who, fmt.Sprintf("%s (%s)", e.Name(), h))
+	for name, h := range locksHeld(dir) {
+		who = append(who, fmt.Sprintf("%s (%s)", name, h))
 		if h.PID > 0 {
 			pids = append(pids, strconv.Itoa(h.PID))
 		}

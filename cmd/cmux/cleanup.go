@@ -7,12 +7,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/say"
 )
 
 type cleanupOptions struct {
 	*IO
 	Project projectFunc
 	Yes     bool
+	Runs    bool // past runs, not the newest one's session and worktrees
+	Keep    int
 }
 
 func newCleanupCmd(d *Deps, runF func(context.Context, *cleanupOptions) error) *cobra.Command {
@@ -22,12 +25,30 @@ func newCleanupCmd(d *Deps, runF func(context.Context, *cleanupOptions) error) *
 		Short: "End the session and remove the worktrees of a run, saving first",
 		Long: `End the tmux session of the newest run and remove its worktrees. What is not
 committed in them is saved first (cmux snapshots list); branches stay. A
-changelog of what each node did is written into the run's folder.`,
-		Example: "  cmux agents cleanup --yes",
+changelog of what each node did is written into the run's folder.
+
+With --runs it removes past runs instead: their records, logs and prompts. The
+newest run of each session, runs that have not ended and the newest ones, as
+many as --keep says, stay. What each node of a removed run did is kept as a
+changelog in .cmux/changelogs, which cmux agents changelog RUN prints; branches,
+worktrees and saved work are not touched.`,
+		Example: "  cmux agents cleanup --yes\n  cmux agents cleanup --runs --keep 20",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runCleanup)(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch f := cmd.Flags(); {
+			case f.Changed("keep") && !o.Runs:
+				return control.Usage("cmux agents cleanup --runs --keep N", "--keep says how many past runs stay, which only --runs removes")
+			case o.Keep < 0:
+				return control.Usage(cmd.CommandPath()+" --help", "--keep %d: want how many past runs stay", o.Keep)
+			case o.Runs:
+				return either(runF, runPrune)(cmd.Context(), o)
+			}
+			return either(runF, runCleanup)(cmd.Context(), o)
+		},
 	}
 	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&o.Runs, "runs", false, "remove past runs instead")
+	cmd.Flags().IntVar(&o.Keep, "keep", 5, "with --runs: how many of the newest stay, `N`")
 	return cmd
 }
 
@@ -72,4 +93,32 @@ func runCleanup(ctx context.Context, o *cleanupOptions) error {
 		fmt.Fprintf(o.Out, "What each node did: %s\n", path)
 	}
 	return err
+}
+
+func runPrune(ctx context.Context, o *cleanupOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	plan, err := p.PlanPruning(ctx, o.Keep)
+	if err != nil {
+		return err
+	}
+	for _, r := range plan.Kept {
+		fmt.Fprintf(o.Out, "keep    %s  %s: %s\n", r.ID, r.State, r.Why)
+	}
+	if len(plan.Gone) == 0 {
+		_, err := fmt.Fprintln(o.Out, "There is no past run to remove.")
+		return err
+	}
+	for _, r := range plan.Gone {
+		fmt.Fprintf(o.Out, "remove  %s  %s, session %s, %d of %d done, %s\n", r.ID, r.State, r.Session, r.Done, r.Nodes, say.Short(r.Size)+"B")
+	}
+	question := fmt.Sprintf("Remove the records, logs and prompts of %s (%s)? Branches, worktrees and saved work stay, and so does what each node did.", say.Count(len(plan.Gone), "run"), say.Short(plan.Size)+"B")
+	if err := o.confirm(ctx, o.Yes, question); err != nil {
+		return err
+	}
+	return p.Prune(ctx, plan, func(id, changelog string) {
+		fmt.Fprintf(o.Out, "Removed %s. What its nodes did: %s\n", id, p.Short(changelog))
+	})
 }

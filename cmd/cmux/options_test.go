@@ -76,7 +76,9 @@ func TestWorkOptions(t *testing.T) {
 	if o, err := parsed(newMergeCmd, "--continue --abort"); err == nil || o != nil {
 		t.Errorf("to go on and to give up: %v, %v", o, err)
 	}
-	flags(t, newCleanupCmd, func(o *cleanupOptions) bool { return o.Yes }, map[string]bool{"": false, "-y": true})
+	flags(t, newCleanupCmd, func(o *cleanupOptions) cleanupOptions {
+		return cleanupOptions{Yes: o.Yes, Runs: o.Runs, Keep: o.Keep}
+	}, map[string]cleanupOptions{"": {Keep: 5}, "-y": {Yes: true, Keep: 5}})
 	flags(t, newResumeCmd, func(o *resumeOptions) resumeOptions {
 		return resumeOptions{Update: o.Update, Yes: o.Yes, Detach: o.Detach}
 	}, map[string]resumeOptions{"": {}, "--update --yes --detach": {Update: true, Yes: true, Detach: true}})
