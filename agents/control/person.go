@@ -14,7 +14,8 @@ import (
 type Order struct {
 	Name    string                   // as at the command line, without cmux: agents retry
 	With    func(option string) bool // whether an option was given; dry-run counts when it is on
-	Command string                   // the whole of it, for the record
+	Command string                   // for the record
+	Words   []string                 // of the whole command line, options included, without cmux
 }
 
 // anybodys are the orders that an agent may give in its own project: they show,
@@ -54,7 +55,7 @@ func (c Caller) Allow(ctx context.Context, o Order) error {
 		return err
 	}
 	what := fmt.Errorf("this is %s, started by the run, and cmux %s is a person's to give: nothing was done, and it is recorded", from, o.Name)
-	if err := from.Refused(ctx, o.Command); err != nil {
+	if err := from.Refused(ctx, o.Command, o.Words); err != nil {
 		what = fmt.Errorf("%w (%v)", what, err)
 	}
 	return &Hint{Err: what, Try: "agents: cmux blocked REASON, which asks a person; a person: the same command in a terminal that no agent started"}

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -151,15 +152,19 @@ func carries(p proc.Ancestor, root string) bool {
 // maxTold bounds what an incident repeats of a command line.
 const maxTold = 200
 
-// Refused records, once, that the attempt tried a command that is a person's.
+// Refused records, once, that the attempt tried a command that is a person's,
+// and its words for a person to give it all the same.
 // Where the caller has not the key that this takes (its HOME is another), the
 // runner is left to find that it was tried.
-func (a *Attempt) Refused(ctx context.Context, command string) error {
+func (a *Attempt) Refused(ctx context.Context, command string, words []string) error {
+	if len(strings.Join(words, " ")) > maxTold {
+		words = nil // a person would not see the whole of it
+	}
 	if len(command) > maxTold {
 		command = command[:maxTold] + "..."
 	}
 	rec := run.Record{Type: run.Incident, Node: a.Node, Attempt: a.N, How: run.IncidentRefused,
-		Detail: fmt.Sprintf("tried %s, which is a person's; nothing was done", command)}
+		Detail: fmt.Sprintf("tried %s, which is a person's; nothing was done", command), Words: words}
 	r, err := run.OpenDir(a.dir)
 	if err != nil {
 		return run.LeaveUnsealed(a.dir, rec)
@@ -169,7 +174,7 @@ func (a *Attempt) Refused(ctx context.Context, command string) error {
 		return err
 	}
 	for _, known := range h.Incidents {
-		if known.Node == rec.Node && known.How == rec.How && known.Detail == rec.Detail {
+		if known.Node == rec.Node && known.How == rec.How && known.Detail == rec.Detail && slices.Equal(known.Words, rec.Words) {
 			return nil
 		}
 	}

@@ -172,6 +172,7 @@ type Record struct {
 	Comment      string             `json:"comment,omitempty"`      // Reset: a person's, who sends the work back to its agent
 	Request      string             `json:"request,omitempty"`      // Requested: its id
 	Coded        bool               `json:"coded,omitempty"`        // Overridden: a person has typed the code that their terminal showed
+	Words        []string           `json:"words,omitempty"`        // Incident, IncidentRefused: of the command line; none: it was too long
 	Key          string             `json:"key,omitempty"`          // Output
 	Value        string             `json:"value,omitempty"`        // Output
 	Place        *Place             `json:"place,omitempty"`

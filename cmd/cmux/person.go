@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"cmux/agents/control"
 )
@@ -25,8 +27,14 @@ func orderOf(cmd *cobra.Command, args []string) (o control.Order, ok bool) {
 	if !ok || cmd.HasSubCommands() || isHelp(cmd) {
 		return o, false
 	}
+	words := strings.Fields(name)
+	cmd.Flags().Visit(func(f *pflag.Flag) { words = append(words, "--"+f.Name+"="+f.Value.String()) })
+	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") }) {
+		words = append(words, "--")
+	}
 	return control.Order{
-		Name: name,
+		Name:  name,
+		Words: append(words, args...),
 		With: func(option string) bool {
 			f := cmd.Flags().Lookup(option)
 			return f != nil && f.Changed && f.Value.String() != "false"

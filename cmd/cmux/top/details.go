@@ -256,7 +256,11 @@ func (m model) refusedOnes(w *writer, all []control.Refusal) {
 	if len(all) == 0 {
 		return
 	}
-	w.title("Refused (c confirms the newest)")
+	title := "Refused"
+	if len(m.refusals()) > 0 {
+		title += " (c confirms the newest)"
+	}
+	w.title(title)
 	for _, r := range all[max(0, len(all)-shownRefusals):] {
 		w.text("  ", r.At.In(m.now().Location()).Format("15:04")+" "+say.Line(r.Node+" "+r.Detail))
 	}

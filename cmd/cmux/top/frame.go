@@ -80,7 +80,8 @@ func (m model) frame() []string {
 		}
 		lines = append(lines, line)
 	}
-	return append(lines, m.foot()...)
+	foot := m.foot()
+	return append(lines[:m.height-len(foot)], foot...)
 }
 
 // head is two lines about the run.
@@ -209,7 +210,12 @@ func (m model) lead(r row) string {
 
 // foot is what is going on, and the keys.
 func (m model) foot() []string {
-	return []string{cut(m.line(), m.width), cut(m.keys(), m.width)}
+	line := m.line()
+	if m.doing == filtering || m.doing == answering {
+		return []string{cut(line, m.width), cut(m.keys(), m.width)}
+	}
+	lines := wrap(line, m.width) // whoever is asked sees the whole of it
+	return append(lines[:min(len(lines), m.height-3)], cut(m.keys(), m.width))
 }
 
 // line is what the person is doing, or what came of it.
@@ -290,7 +296,7 @@ func (m model) keys() string {
 			show(b)
 		}
 	}
-	if all := m.refusals(); all > 0 {
+	if len(m.refusals()) > 0 {
 		parts = append([]string{m.looks.key.Render("c") + " confirm"}, parts...)
 	}
 	keys := strings.Join(parts, "  ")
@@ -299,15 +305,4 @@ func (m model) keys() string {
 		keys = strings.Join(parts, "  ") + more
 	}
 	return keys
-}
-
-// refusals is how many orders of the selected node, or of any, were refused and
-// can be confirmed.
-func (m model) refusals() (n int) {
-	for _, r := range control.Refusals(m.view) {
-		if (m.selected == "" || r.Node == m.selected) && len(r.Words) > 0 {
-			n++
-		}
-	}
-	return n
 }

@@ -41,9 +41,10 @@ type model struct {
 	answers []string        // given so far, to a question of several parts
 	asked   order           // that is to be confirmed
 	page    page
-	said    string // what came of the last order
-	bad     bool   // it failed
-	busy    string // the order that is being carried out
+	said    string      // what came of the last order
+	bad     bool        // it failed
+	busy    string      // the order that is being carried out
+	given   []time.Time // when what a person has confirmed since was refused
 
 	wakes int // of the wake that counts
 }

@@ -3,25 +3,27 @@ package top
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"cmux/agents/control/say"
 )
 
 // order is a command of cmux that a person gives here.
 type order struct {
-	words []string   // of the command line, without cmux
-	does  string     // what comes of it, for who is asked
-	own   bool       // it takes the terminal: it shows and asks itself
-	then  effectKind // that carries it out, where it is no command; leave: none
+	words   []string   // of the command line, without cmux
+	does    string     // what comes of it, for who is asked
+	refused time.Time  // when an agent was refused it; zero: it is the person's own
+	own     bool       // it takes the terminal: it shows and asks itself
+	then    effectKind // that carries it out, where it is no command; leave: none
 }
 
-// String is the command as a person would type it.
+// String is the command as a person would type it, in a line.
 func (o order) String() string {
 	words := make([]string, len(o.words))
 	for i, w := range o.words {
 		words[i] = say.Word(w)
 	}
-	return "cmux " + strings.Join(words, " ")
+	return say.Line("cmux " + strings.ReplaceAll(strings.Join(words, " "), "\n", "⏎"))
 }
 
 // key is a key, what it does and the command that it equals.

@@ -55,7 +55,7 @@ func diffPage(title, patch string, looks *styles) page {
 	p := page{title: title}
 	in := false // a hunk
 	for line := range strings.Lines(patch) {
-		line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
+		line = strings.TrimRight(line, "\n")
 		switch {
 		case strings.HasPrefix(line, "diff --git "):
 			in = false

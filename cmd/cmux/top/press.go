@@ -8,7 +8,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"cmux/agents/control"
-	"cmux/agents/control/say"
 )
 
 // press takes keys. Those that come together, as from who types fast, are one
@@ -177,6 +176,9 @@ func (m model) confirmKey(pressed string) (model, []effect) {
 // order has an order carried out.
 func (m model) order(o order) (model, []effect) {
 	m.busy = o.String()
+	if !o.refused.IsZero() {
+		m.given = append(slices.Clone(m.given), o.refused)
+	}
 	kind := carry
 	if o.own && !m.stays { // there ^C would be the run's
 		kind = lend
@@ -190,23 +192,24 @@ func (m model) order(o order) (model, []effect) {
 // refused asks whether the newest order that the selected node, or any, was
 // refused is to be given all the same.
 func (m model) refused() (model, []effect) {
-	all := control.Refusals(m.view)
-	for _, r := range slices.Backward(all) {
-		if m.selected != "" && r.Node != m.selected {
-			continue
-		}
-		if len(r.Words) == 0 {
-			m.said = "It was not recorded whole, so it cannot be confirmed: " + say.Line(r.Detail)
-			return m, nil
-		}
-		who := r.Node
-		if who == "" {
-			who = "an agent"
-		}
-		return m.ask(order{words: r.Words, does: "give, as yours, what " + who + " was refused", own: true})
+	all := m.refusals()
+	if len(all) == 0 {
+		m.said = "Nothing was refused here that a key can confirm."
+		return m, nil
 	}
-	m.said = "Nothing was refused here."
-	return m, nil
+	r, who := all[len(all)-1], "an agent"
+	if r.Node != "" {
+		who = r.Node
+	}
+	return m.ask(order{words: r.Words, does: "give, as yours, what " + who + " was refused", own: true, refused: r.At})
+}
+
+// refusals are the orders that the selected node, or any, was refused and that
+// the person can confirm.
+func (m model) refusals() []control.Refusal {
+	return slices.DeleteFunc(control.Refusals(m.view), func(r control.Refusal) bool {
+		return m.selected != "" && r.Node != m.selected || len(r.Words) == 0 || slices.ContainsFunc(m.given, r.At.Equal)
+	})
 }
 
 // filterKey takes a key while the filter is typed.

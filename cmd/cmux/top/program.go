@@ -172,7 +172,7 @@ func (p *program) fetch(e effect, r *run.Run, looks *styles) tea.Cmd {
 		if err := p.Project.Diff(p.ctx, control.Diff{Node: e.node, Output: bound, Errors: &errs}); err != nil {
 			return result(e.order, errs.String(), err)
 		}
-		pg := diffPage(title, harmless.Text(out.String()), looks)
+		pg := diffPage(title, flat(harmless.Text(out.String())), looks)
 		pg.order = e.order
 		if bound.left == 0 {
 			pg.lines = append(pg.lines, "", "There is more: "+title)
@@ -216,9 +216,13 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// flat is text without what moves a cursor within a line: the carriage returns
+// of terminals and of files of another system.
+func flat(s string) string { return strings.NewReplacer("\r", "", "\t", "    ").Replace(s) }
+
 // plain is text of a node's, made harmless, in lines.
 func plain(text []byte) []string {
-	s := strings.TrimRight(strings.ReplaceAll(harmless.Text(string(text)), "\t", "    "), "\n")
+	s := strings.TrimRight(flat(harmless.Text(string(text))), "\n")
 	if s == "" {
 		return nil
 	}

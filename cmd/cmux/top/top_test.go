@@ -177,12 +177,12 @@ func TestColours(t *testing.T) {
 
 // What agents wrote reaches the terminal without an escape of theirs.
 func TestAgentsTextIsHarmless(t *testing.T) {
-	evil := "\x1b]0;owned\x07\x1b[2J\u202eevil"
+	evil := "\x1b]0;owned\x07\x1b[2J\u202eevil\tor not\r\n"
 	v := runtest.View(t, runtest.Shop,
 		run.Record{Type: run.RunnerUp, At: runtest.At(-10)},
 		run.Record{Type: run.Started, Node: "schema", Attempt: 1, At: runtest.At(-10)},
 		run.Record{Type: run.AttemptEnd, Node: "schema", Attempt: 1, At: runtest.At(-8), End: &run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks,
-			Detail: evil, Summary: evil, Checks: []run.Check{{Command: evil, Exit: 1, Output: evil + "\n" + evil}}}},
+			Detail: evil, Summary: evil, Checks: []run.Check{{Command: evil, Exit: 1, Output: evil + evil}}}},
 		run.Record{Type: run.Started, Node: "docs", Attempt: 1, At: runtest.At(-9)},
 		run.Record{Type: run.Began, Node: "docs", Attempt: 1, At: runtest.At(-9)},
 		run.Record{Type: run.Active, Node: "docs", Attempt: 1, At: runtest.At(-2), Activity: dag.NeedsInput, Detail: evil, Question: &question.Question{Parts: []question.Part{{Text: evil, Options: []string{evil}}}}},
@@ -193,7 +193,7 @@ func TestAgentsTextIsHarmless(t *testing.T) {
 		s.selected = name
 		s.send(wrote{content{name, plain([]byte(evil))}})
 		s.send(made{name, &control.Work{Commits: []control.Commit{{ID: "1", Subject: evil}}, Stat: []string{evil}}})
-		if got := s.screen(); strings.ContainsAny(got, "\x1b\x07\u202e") || !strings.Contains(got, "evil") {
+		if got := s.screen(); strings.ContainsAny(got, "\x1b\x07\u202e\r\t") || !strings.Contains(got, "evil") {
 			t.Errorf("%q: %q", name, got)
 		}
 	}
@@ -330,5 +330,192 @@ func BenchmarkFrame(b *testing.B) {
 				m.frame()
 			}
 		})
+	}
+}
+
+func TestOrders(t *testing.T) {
+	for _, c := range []struct {
+		node, keys string
+		asks, does string // the command that is asked about; what is caused then
+	}{
+		{"api", "r", "cmux agents retry api", "carry agents retry api"},
+		{"flaky", "o", "cmux agents override flaky", "carry agents override flaky"},
+		{"release", "a", "cmux agents approve release", "carry agents approve release"},
+		{"slow", "s", "cmux agents stop slow", "carry agents stop slow"},
+		{"", "s", "cmux agents stop", "carry agents stop"},
+		{"web", "e", "cmux agents release web", "carry agents release web"},
+	} {
+		s := open(t, everything(t), 80, 24, false)
+		if c.node != "" {
+			s.pickNode(c.node)
+		}
+		s.effects = nil
+		s.keys(c.keys)
+		if got := s.screen(); !strings.Contains(got, "\n"+c.asks+": ") || len(s.effects) > 0 {
+			t.Errorf("%s on %q: asks for no %s, or does something at once: %v\n%s", c.keys, c.node, c.asks, s.effects, got)
+		}
+		again := *s
+		if again.keys("x"); len(again.effects) > 0 || again.doing != browsing {
+			t.Errorf("%s on %q is done by another key: %v", c.keys, c.node, again.effects)
+		}
+		s.keys("y")
+		if got := caused(s); got != c.does {
+			t.Errorf("%s on %q causes %q, want %q", c.keys, c.node, got, c.does)
+		}
+		s.send(did{said: "so it is"})
+		if got := s.screen(); !strings.Contains(got, "\nso it is\n") {
+			t.Errorf("what came of it is not said:\n%s", got)
+		}
+	}
+}
+
+// caused is what the effects of a session are.
+func caused(s *session) string {
+	names := map[effectKind]string{leave: "leave", carry: "carry", lend: "lend", attach: "attach", fetch: "fetch", reopen: "reopen", compare: "compare"}
+	var all []string
+	for _, e := range s.effects {
+		if names[e.kind] != "" {
+			all = append(all, names[e.kind]+" "+strings.Join(e.order.words, " "))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+func TestAtOnce(t *testing.T) {
+	for keys, want := range map[string]string{"enter": "attach agents attach api", "l": "fetch agents logs api", "d": "fetch agents diff api", "u": "compare agents update", "q": "leave "} {
+		s := open(t, everything(t), 80, 24, false).pickNode("api")
+		s.effects = nil
+		if got := caused(s.keys(keys)); got != want {
+			t.Errorf("%s causes %q, want %q", keys, got, want)
+		}
+	}
+	stays := open(t, everything(t), 80, 24, false)
+	stays.stays = true
+	for _, k := range []string{"q", "ctrl+c"} {
+		stays.effects = nil
+		if got := stays.keys(k).screen(); len(stays.effects) > 0 || !strings.Contains(got, "This window carries the run") {
+			t.Errorf("%s in the window that carries the run: %v\n%s", k, stays.effects, got)
+		}
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	s := open(t, everything(t), 80, 24, false).pickNode("web")
+	if got := caused(s.keys("2", "enter")); got != "carry agents answer web -- 2" {
+		t.Errorf("2 causes %q", got)
+	}
+	s = open(t, everything(t), 80, 24, false).pickNode("web")
+	if s.keys("3"); s.doing != browsing || !strings.Contains(s.screen(), "There is no option 3 here.") {
+		t.Error("3 is no option")
+	}
+	if got := caused(s.keys("i", "-blue", "enter")); got != "carry agents answer web -- -blue" {
+		t.Errorf("an answer causes %q", got)
+	}
+	v := everything(t)
+	web := v.Run.Plan.Graph.Index("web")
+	v.Nodes[web].Attempts[0].Asks.Parts = []question.Part{{Text: "One?"}, {Text: "Two?"}}
+	s = open(t, v, 80, 24, false).pickNode("web")
+	if s.keys("i", "a", "enter"); !strings.Contains(s.screen(), "answer web (2 of 2)> ") {
+		t.Errorf("the second part is not asked:\n%s", s.screen())
+	}
+	if got := caused(s.keys("b", "enter")); got != "carry agents answer web -- a\nb" {
+		t.Errorf("two answers cause %q", got)
+	}
+	s = open(t, v, 80, 24, false).pickNode("web")
+	if got := caused(s.keys("i", "a", "esc")); got != "" || s.doing != browsing {
+		t.Errorf("esc causes %q", got)
+	}
+	v.Nodes[web].Attempts[0].Asks.InPane = true
+	if got := open(t, v, 80, 24, false).pickNode("web").keys("i").screen(); !strings.Contains(got, "Only keys pressed in its pane answer this") {
+		t.Errorf("what its pane alone takes:\n%s", got)
+	}
+}
+
+// What an agent was refused is given by a key, once, and shown whole before.
+func TestConfirm(t *testing.T) {
+	v := everything(t)
+	v.Incidents[0].Words = []string{"agents", "answer", "web", "--", strings.Repeat("a long answer ", 8) + "\nthe end"}
+	v.Incidents = append(v.Incidents, run.Record{Type: run.Incident, Node: "slow", At: runtest.At(-1), How: run.IncidentRefused, Words: []string{"agents", "cleanup"}})
+	s := open(t, v, 80, 24, false).pickNode("flaky")
+	if got := s.keys("c").screen(); !strings.Contains(strings.ReplaceAll(got, "\n", ""), "⏎the end'") {
+		t.Errorf("it is not shown whole:\n%s", got)
+	}
+	if got := caused(s.keys("y")); got != "lend "+strings.Join(v.Incidents[0].Words, " ") {
+		t.Errorf("it causes %q", got)
+	}
+	s.send(did{})
+	for _, node := range []string{"flaky", "slow"} { // given already; not for a key
+		if got := s.pickNode(node).keys("c").screen(); !strings.Contains(got, "Nothing was refused here that a key can confirm.") {
+			t.Errorf("%s:\n%s", node, got)
+		}
+	}
+}
+
+func TestDiffPage(t *testing.T) {
+	s := open(t, everything(t), 140, 12, false).pickNode("api")
+	s.keys("d")
+	pg := diffPage("cmux agents diff api", "diff --git a/one b/one\n--- a/one\n+++ b/one\n@@ -1 +1 @@\n-a\n+b\n"+strings.Repeat(" x\n", 20)+
+		"diff --git a/two b/two\nnew file mode 100644\n@@ -0,0 +1 @@\n+c\n"+strings.Repeat("+y\n", 20), s.looks)
+	pg.order = order{words: []string{"agents", "diff", "api"}}
+	s.send(read{pg})
+	golden(t, "diff.txt", s.screen()+"=== n\n"+s.keys("n").screen())
+	if at := s.page.file(); at != 1 {
+		t.Errorf("n leads to file %d", at)
+	}
+	if s.keys("p"); s.page.file() != 0 {
+		t.Error("p does not lead back")
+	}
+	if s.keys("q"); s.doing != browsing {
+		t.Error("q does not lead back")
+	}
+	s.send(read{pg})
+	if s.doing != browsing {
+		t.Error("a page comes that nobody waits for any more")
+	}
+}
+
+// A log that is read from its end goes on as it grows; elsewhere it stands.
+func TestLogGrows(t *testing.T) {
+	s := open(t, everything(t), 80, 12, false).pickNode("api")
+	lines := func(n int) (all []string) {
+		for i := range n {
+			all = append(all, fmt.Sprint("line ", i))
+		}
+		return all
+	}
+	s.keys("l")
+	logs := func(n int) read {
+		return read{page{title: "cmux agents logs api", lines: lines(n), order: order{words: []string{"agents", "logs", "api"}}, follows: "api", top: 1 << 30}}
+	}
+	s.send(logs(50))
+	if got := s.screen(); !strings.Contains(got, "line 49") {
+		t.Errorf("the end is not shown:\n%s", got)
+	}
+	s.effects = nil
+	s.send(wrote{content{"api", lines(3)}})
+	if got := caused(s); got != "fetch agents logs api" {
+		t.Errorf("what is added causes %q", got)
+	}
+	s.send(logs(60))
+	if got := s.screen(); !strings.Contains(got, "line 59") {
+		t.Errorf("it does not go on:\n%s", got)
+	}
+	s.keys("home")
+	s.send(logs(70))
+	if got := s.screen(); !strings.Contains(got, "line 0") {
+		t.Errorf("it does not stand:\n%s", got)
+	}
+}
+
+func TestUpdatePage(t *testing.T) {
+	s := open(t, everything(t), 80, 24, false)
+	s.keys("u")
+	s.send(read{page{order: order{words: []string{"agents", "update"}}, lines: []string{"api: task"}, offer: &order{words: []string{"agents", "update", "--yes"}, does: "takes it in"}}})
+	if got := s.screen(); !strings.Contains(got, "y takes it in (cmux agents update --yes)") {
+		t.Errorf("it is not offered:\n%s", got)
+	}
+	s.effects = nil
+	if got := caused(s.keys("y")); got != "carry agents update --yes" || s.doing != browsing {
+		t.Errorf("y causes %q", got)
 	}
 }
