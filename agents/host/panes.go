@@ -5,15 +5,13 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cmux/agents/run"
 	"cmux/agents/tmux"
 	"cmux/dag"
 )
-
-// agentsWindow is the first window of the agents' panes.
-const agentsWindow = "agents"
 
 // unguardPatience bounds the wait for tmux at the end.
 const unguardPatience = 5 * time.Second
@@ -37,6 +35,7 @@ type Panes struct {
 	stale   bool         // arrange anew what a person changed
 	starts  map[Ref]bool // attempts whose pane is being opened
 
+	seen   *atomic.Bool // somebody attached
 	more   chan struct{}
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -54,6 +53,11 @@ type standing struct {
 	live  bool
 }
 
+// shown is a standing as a Board takes it.
+func (s standing) shown() tmux.Shown {
+	return tmux.Shown{Label: border(s.label), Over: !s.live, Done: s.label.State == dag.NodeDone}
+}
+
 // settle is how long what is to be shown waits for more of it: nodes that end
 // together, or one after the other in no time, cost one round trip. Panes are
 // opened at once.
@@ -62,7 +66,14 @@ const settle = 40 * time.Millisecond
 // NewPanes connects to the tmux server, where the run has its session. own is
 // the pane that this process runs in; empty: none.
 func NewPanes(ctx context.Context, c Config, server *tmux.Server, own tmux.PaneID) (*Panes, error) {
-	client, err := server.Connect(ctx, nil)
+	more := make(chan struct{}, 1)
+	var seen atomic.Bool
+	client, err := server.Connect(ctx, func(e tmux.Event) {
+		if e.Name == "client-session-changed" { // somebody attached, with a terminal of another size
+			seen.Store(true)
+			wake(more)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -70,18 +81,14 @@ func NewPanes(ctx context.Context, c Config, server *tmux.Server, own tmux.PaneI
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	cfg := tmux.BoardConfig{Session: session, Run: c.Run.Plan.ID, Window: agentsWindow}
-	if c.Run.Plan.Graph.MainPane {
-		cfg.Main = &tmux.Spec{Dir: c.Run.Plan.Root}
-	}
-	board, err := tmux.NewBoard(ctx, client, cfg)
+	board, err := tmux.NewBoard(ctx, client, boardConfig(&c, session))
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
 	work, cancel := context.WithCancel(context.Background())
 	p := &Panes{
 		wrappers: wrappers{c: &c},
-		client:   client, board: board, own: own, more: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
+		client:   client, board: board, own: own, more: more, seen: &seen, cancel: cancel, done: make(chan struct{}),
 		starts: make(map[Ref]bool), dirty: make(map[string]bool), shown: make(map[string]standing),
 	}
 	go func() {
@@ -89,6 +96,33 @@ func NewPanes(ctx context.Context, c Config, server *tmux.Server, own tmux.PaneI
 		p.serve(work)
 	}()
 	return p, nil
+}
+
+// apart is the number of agents from which the main pane has a window of its own:
+// beside fewer there is room for it.
+const apart = 4
+
+// boardConfig says how the panes of a run are placed. An agent of an AI kind has
+// a program of its own in its pane, whose questions are to be seen whole: larger
+// panes, and more windows where that takes them, rather than one that is zoomed
+// by itself, into which a person would type what was meant for another.
+func boardConfig(c *Config, session tmux.SessionID) tmux.BoardConfig {
+	g := c.Run.Plan.Graph
+	cfg := tmux.BoardConfig{Session: session, Run: c.Run.Plan.ID}
+	agents := 0
+	for i := range g.Nodes {
+		if g.Nodes[i].Role == dag.RoleGate {
+			continue
+		}
+		agents++
+		if c.Kinds[g.Nodes[i].Agent].Judge {
+			cfg.Tile = tmux.AgentTile
+		}
+	}
+	if g.MainPane {
+		cfg.Main, cfg.Apart = &tmux.Spec{Dir: c.Run.Plan.Root}, agents >= apart
+	}
+	return cfg
 }
 
 // serve makes all calls to tmux: first opens panes, then, when there is something
@@ -101,6 +135,7 @@ func (p *Panes) serve(ctx context.Context) {
 		p.mu.Lock()
 		opens := p.opens
 		p.opens = nil
+		p.stale = p.seen.Swap(false) || p.stale
 		news := len(p.dirty) > 0 || p.summary != nil || p.stale
 		p.mu.Unlock()
 		for _, o := range opens {
@@ -126,9 +161,9 @@ func (p *Panes) serve(ctx context.Context) {
 }
 
 // wake has serve look for work.
-func (p *Panes) wake() {
+func wake(more chan<- struct{}) {
 	select {
-	case p.more <- struct{}{}:
+	case more <- struct{}{}:
 	default:
 	}
 }
@@ -138,18 +173,14 @@ func (p *Panes) show(ctx context.Context) {
 	p.mu.Lock()
 	dirty, summary, stale := p.dirty, p.summary, p.stale
 	p.dirty, p.summary, p.stale = make(map[string]bool), nil, false
-	now := make(map[string]standing, len(dirty))
+	now := make(map[string]tmux.Shown, len(dirty))
 	for node := range dirty {
-		now[node] = p.shown[node]
+		now[node] = p.shown[node].shown()
 	}
 	p.mu.Unlock()
 	var errs []error
-	for node, s := range now {
-		if s.label.State == dag.NodeDone && !s.live {
-			errs = append(errs, p.board.Finish(ctx, node, border(s.label)))
-		} else {
-			errs = append(errs, p.board.Label(ctx, node, border(s.label)))
-		}
+	if len(now) > 0 {
+		errs = append(errs, p.board.Show(ctx, now))
 	}
 	if stale {
 		errs = append(errs, p.board.Refresh(ctx))
@@ -183,7 +214,7 @@ func (p *Panes) Start(ctx context.Context, s *run.Spec) (Link, error) {
 	p.starts[ref] = true
 	p.opens = append(p.opens, opening{ref, tmux.Spec{Dir: s.Place.Dir, Argv: argv}})
 	p.mu.Unlock()
-	p.wake()
+	wake(p.more)
 	return nil, nil
 }
 
@@ -240,7 +271,7 @@ func (p *Panes) Show(node string, l dag.Label, live bool) {
 	}
 	p.mu.Unlock()
 	if changed {
-		p.wake()
+		wake(p.more)
 	}
 }
 
@@ -250,7 +281,7 @@ func (p *Panes) Headline(s Summary) {
 	p.mu.Lock()
 	p.summary = &s
 	p.mu.Unlock()
-	p.wake()
+	wake(p.more)
 }
 
 // Refresh arranges what a person or a terminal of another size changed.
@@ -258,7 +289,7 @@ func (p *Panes) Refresh() {
 	p.mu.Lock()
 	p.stale = true
 	p.mu.Unlock()
-	p.wake()
+	wake(p.more)
 }
 
 // Broken is closed when tmux can no longer be spoken to.

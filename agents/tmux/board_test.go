@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -49,9 +49,9 @@ func TestLayoutTilesTheWindow(t *testing.T) {
 		if rapid.Bool().Draw(t, "main") {
 			main = "%999"
 		}
-		layout, err := Layout(w, h, ids(n), main)
+		layout, err := lineTile.Layout(w, h, ids(n), main)
 		if err != nil {
-			if n <= Capacity(w, h, main != "") && w >= minPaneWidth && h >= 3*minPaneHeight {
+			if n <= lineTile.Capacity(w, h, main != "") && w >= lineTile.Width && h >= 3*lineTile.Height {
 				t.Fatalf("%d panes within capacity: %v", n, err)
 			}
 			return
@@ -81,8 +81,8 @@ func TestLayoutTilesTheWindow(t *testing.T) {
 			if r.w < 1 || visible < 1 && want > 1 {
 				t.Fatalf("%s has no room in %s", id, layout)
 			}
-			fits := w >= minPaneWidth && agentHeight(h, main != "") > minPaneHeight && n <= Capacity(w, h, main != "")
-			if id != main && fits && (r.w < minPaneWidth || visible < minPaneHeight) {
+			fits := w >= lineTile.Width && agentHeight(h, main != "") > lineTile.Height && n <= lineTile.Capacity(w, h, main != "")
+			if id != main && fits && (r.w < lineTile.Width || visible < lineTile.Height) {
 				t.Fatalf("%s is unreadable in %s within capacity", id, layout)
 			}
 		}
@@ -100,11 +100,11 @@ func TestCapacity(t *testing.T) {
 		main     bool
 		capacity int
 	}{{220, 60, true, 12}, {220, 60, false, 18}, {120, 40, true, 2}, {120, 40, false, 4}, {80, 24, true, 1}, {80, 24, false, 2}, {20, 5, true, 1}} {
-		if got := Capacity(c.w, c.h, c.main); got != c.capacity {
+		if got := lineTile.Capacity(c.w, c.h, c.main); got != c.capacity {
 			t.Errorf("%dx%d, main %v: %d, want %d", c.w, c.h, c.main, got, c.capacity)
 		}
 	}
-	if _, err := Layout(220, 60, nil, ""); err == nil {
+	if _, err := lineTile.Layout(220, 60, nil, ""); err == nil {
 		t.Error("a layout of nothing")
 	}
 }
@@ -116,7 +116,7 @@ func TestTmuxTakesEveryLayout(t *testing.T) {
 	ctx := t.Context()
 	for _, size := range []struct{ w, h int }{{220, 60}, {120, 40}, {80, 24}} {
 		for _, withMain := range []bool{true, false} {
-			for n := 1; n <= Capacity(size.w, size.h, withMain)+2; n++ {
+			for n := 1; n <= lineTile.Capacity(size.w, size.h, withMain)+2; n++ {
 				p, err := c.NewWindow(ctx, c.session, "w", cat("/tmp"), Marks{})
 				must(t, err)
 				win := string(p.Window)
@@ -136,7 +136,7 @@ func TestTmuxTakesEveryLayout(t *testing.T) {
 				if withMain {
 					agents, main = order[:n], order[n]
 				}
-				layout, err := Layout(size.w, size.h, agents, main)
+				layout, err := lineTile.Layout(size.w, size.h, agents, main)
 				must(t, err)
 				run(t, c, "select-layout", "-t", win, layout)
 				if got := run(t, c, "display-message", "-p", "-t", win, "#{window_layout}"); got != layout {
@@ -164,10 +164,15 @@ func TestTmuxTakesEveryLayout(t *testing.T) {
 
 func board(t testing.TB, c *Client, at Place, main bool) *Board {
 	t.Helper()
-	cfg := BoardConfig{Session: at.Session, Run: "run-1", Window: "agents"}
+	cfg := BoardConfig{Session: at.Session, Run: "run-1"}
 	if main {
 		cfg.Main = &Spec{Dir: "/tmp", Argv: []string{"cat", "-"}}
 	}
+	return boardOf(t, c, cfg)
+}
+
+func boardOf(t testing.TB, c *Client, cfg BoardConfig) *Board {
+	t.Helper()
 	b, err := NewBoard(t.Context(), c, cfg)
 	must(t, err)
 	return b
@@ -182,22 +187,68 @@ func open(t testing.TB, b *Board, name string, spec Spec) PaneID {
 	return p
 }
 
-// arranged checks that a window of the board is tiled as Layout says.
-func arranged(t testing.TB, b *Board, w WindowID) error {
+// end shows that nodes have ended.
+func end(t testing.TB, b *Board, names ...string) {
 	t.Helper()
-	panes, err := b.c.WindowPanes(t.Context(), w)
-	if err != nil {
-		return err
+	nodes := map[string]Shown{}
+	for _, n := range names {
+		nodes[n] = Shown{Label: Label{State: "done"}, Over: true, Done: true}
 	}
-	agents, main := b.roles(panes)
-	want, err := Layout(panes[0].WindowWidth, panes[0].WindowHeight, agents, main)
-	if err != nil {
-		return err
+	must(t, b.Show(t.Context(), nodes))
+}
+
+// tiled checks that every window of the board that is not zoomed is tiled as
+// Layout says, and returns what stands in which: "agents: a b main; ended: c".
+func tiled(t testing.TB, b *Board) string {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	must(t, b.list(t.Context()))
+	var all []string
+	for _, f := range b.frames() {
+		var names []string
+		for _, p := range f.panes {
+			switch name := p.Node; {
+			case name == "" && p.Run != "":
+				names = append(names, "main")
+			case name == "":
+				names = append(names, "own")
+			default:
+				names = append(names, name)
+			}
+		}
+		all = append(all, f.name+": "+strings.Join(names, " "))
+		want, _ := b.layout(f)
+		if got := run(t, b.c, "display-message", "-p", "-t", string(f.id), "#{window_layout}"); got != want && !f.zoomed {
+			t.Errorf("the layout of %s is\n%s, want\n%s", f.name, got, want)
+		}
 	}
-	if got := run(t, b.c, "display-message", "-p", "-t", string(w), "#{window_layout}"); got != want {
-		return fmt.Errorf("the layout is\n%s, want\n%s", got, want)
+	return strings.Join(all, "; ")
+}
+
+// stands checks what tiled returns.
+func stands(t testing.TB, b *Board, want string) {
+	t.Helper()
+	if got := tiled(t, b); got != want {
+		t.Errorf("there is %q, want %q", got, want)
 	}
-	return nil
+}
+
+func names(from, to int) []string {
+	var all []string
+	for i := from; i < to; i++ {
+		all = append(all, fmt.Sprint("n", i))
+	}
+	return all
+}
+
+func openAll(t testing.TB, b *Board, names ...string) map[string]PaneID {
+	t.Helper()
+	all := map[string]PaneID{}
+	for _, n := range names {
+		all[n] = open(t, b, n, cat("/tmp"))
+	}
+	return all
 }
 
 func TestBoardFillsWindowsAndIsFoundAgain(t *testing.T) {
@@ -206,38 +257,18 @@ func TestBoardFillsWindowsAndIsFoundAgain(t *testing.T) {
 			c := connect(t, newServer(t), nil)
 			at := session(t, c, cat("/tmp"))
 			b := board(t, c, at, main)
-			first, later := Capacity(220, 60, main), Capacity(220, 60, false)
+			first, later := lineTile.Capacity(220, 60, main), lineTile.Capacity(220, 60, false)
 			total := first + later + 1
-			opened := map[string]PaneID{}
-			for i := range total {
-				name := fmt.Sprint("n", i)
-				opened[name] = open(t, b, name, cat("/tmp"))
-				if b.windows[0] == "" {
-					t.Fatal("no window")
-				}
-				must(t, arranged(t, b, b.windows[len(b.windows)-1]))
-			}
-			windows := run(t, c, "list-windows", "-t", string(at.Session), "-F", "#{window_name} #{window_panes} #{window_active}")
-			inFirst := first
+			opened := openAll(t, b, names(0, total)...)
+			below := ""
 			if main {
-				inFirst++
+				below = " main"
 			}
-			if want := fmt.Sprintf("monitor 1 1\nagents %d 0\nagents-2 %d 0\nagents-3 1 0", inFirst, later); windows != want {
-				t.Errorf("windows\n%s\nwant\n%s", windows, want)
-			}
-			panes, err := c.SessionPanes(t.Context(), at.Session)
-			must(t, err)
-			seen := map[string]int{}
-			for _, p := range panes {
-				if p.Node != "" {
-					seen[p.Node]++
-					if opened[p.Node] != p.ID || p.Run != "run-1" {
-						t.Errorf("pane %+v is not that of its node", p)
-					}
-				}
-			}
-			if len(seen) != total || main && panes[first+1].Node != "" {
-				t.Errorf("%d nodes have panes, want %d: %+v", len(seen), total, panes)
+			want := "agents: " + strings.Join(names(0, first), " ") + below + "; agents-2: " +
+				strings.Join(names(first, first+later), " ") + "; agents-3: " + strings.Join(names(first+later, total), " ")
+			stands(t, b, want)
+			if got := run(t, c, "list-windows", "-t", string(at.Session), "-F", "#{window_active}"); got != "1\n0\n0\n0" {
+				t.Errorf("the monitor is not the current window: %q", got)
 			}
 			again := board(t, c, at, main)
 			for name, id := range opened {
@@ -248,9 +279,8 @@ func TestBoardFillsWindowsAndIsFoundAgain(t *testing.T) {
 					t.Errorf("label %q, %v", got, err)
 				}
 			}
-			if p := open(t, again, "one-more", cat("/tmp")); p == "" {
-				t.Error("no pane")
-			}
+			open(t, again, "one-more", cat("/tmp"))
+			stands(t, again, want+" one-more")
 		})
 	}
 }
@@ -269,6 +299,143 @@ func TestBoardRejectsNames(t *testing.T) {
 	}
 	if _, err := b.Open(t.Context(), Node{Name: "x", Spec: cat("/nonexistent")}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing directory: %v", err)
+	}
+}
+
+// What has ended leaves the tiles, together, and comes back when it is started
+// again; a later board knows which is which.
+func TestEndedPanesLeaveTheTiles(t *testing.T) {
+	c := connect(t, newServer(t), nil)
+	at := session(t, c, cat("/tmp"))
+	b := board(t, c, at, true)
+	panes := openAll(t, b, "a", "b", "c", "d")
+	stands(t, b, "agents: a b c d main")
+	end(t, b, "b")
+	stands(t, b, "agents: a c d main; ended: b")
+	end(t, b, "a", "d")
+	if got := tiled(t, b); got != "agents: c main; ended: b a d" && got != "agents: c main; ended: b d a" {
+		t.Error(got)
+	}
+	b = board(t, c, at, true)
+	p, err := b.Open(t.Context(), Node{Name: "b", Ended: true, Spec: cat("/tmp")})
+	if p != panes["b"] || err != nil {
+		t.Errorf("the retry is in %s, the node's pane is %s: %v", p, panes["b"], err)
+	}
+	end(t, b, "a", "d") // as whoever goes on with a run tells of all nodes
+	if got := tiled(t, b); got != "agents: c b main; ended: a d" && got != "agents: c b main; ended: d a" {
+		t.Error(got)
+	}
+	end(t, b, "c", "b")
+	open(t, b, "e", cat("/tmp"))
+	if got := tiled(t, b); !strings.HasPrefix(got, "agents: e main; ended: ") {
+		t.Error(got)
+	}
+}
+
+// The main pane has a window of its own, and the agents' windows close when the
+// last of them has ended.
+func TestMainPaneApart(t *testing.T) {
+	c := connect(t, newServer(t), nil)
+	at := session(t, c, cat("/tmp"))
+	cfg := BoardConfig{Session: at.Session, Run: "run-1", Main: &Spec{Dir: "/tmp", Argv: []string{"cat", "-"}}, Apart: true}
+	b := boardOf(t, c, cfg)
+	openAll(t, b, "a", "b")
+	stands(t, b, "agents: a b; main: main")
+	run(t, c, "select-window", "-t", string(b.frames()[0].id))
+	end(t, b, "a")
+	stands(t, b, "agents: b; main: main; ended: a")
+	end(t, b, "b")
+	stands(t, b, "main: main; ended: a b")
+	if got := run(t, c, "display-message", "-p", "-t", string(at.Session), "#{window_name}"); got != "monitor" {
+		t.Errorf("the session shows %s", got)
+	}
+	open(t, b, "c", cat("/tmp"))
+	stands(t, b, "main: main; ended: a b; agents: c")
+
+	// One that stood below the agents leaves when there are more of them.
+	c = connect(t, newServer(t), nil)
+	at = session(t, c, cat("/tmp"))
+	cfg.Session, cfg.Apart = at.Session, false
+	b = boardOf(t, c, cfg)
+	openAll(t, b, "a", "b")
+	stands(t, b, "agents: a b main")
+	end(t, b, "a", "b")
+	cfg.Apart = true
+	b = boardOf(t, c, cfg)
+	end(t, b, "a", "b") // as whoever goes on with a run tells of all nodes
+	open(t, b, "c", cat("/tmp"))
+	if got := tiled(t, b); !strings.Contains(got, "main: main") || !strings.Contains(got, "agents: c") {
+		t.Error(got)
+	}
+}
+
+// A person at the pane of an agent that ends stays with it: what they type next
+// would go to another. So do those who read, in copy mode or zoomed in.
+func TestBoardLeavesAPersonAlone(t *testing.T) {
+	s := newServer(t)
+	c := connect(t, s, nil)
+	ctx := t.Context()
+	at := session(t, c, cat("/tmp"))
+	b := board(t, c, at, false)
+	panes := openAll(t, b, "a", "b", "c")
+	run(t, c, "select-window", "-t", string(panes["a"]))
+	run(t, c, "select-pane", "-t", string(panes["a"]))
+	attachPTY(t, s, at.Session, 200, 50)
+	eventually(t, func() error {
+		if p := pane(t, c, panes["a"]); !p.Viewed || p.WindowWidth != 200 {
+			return fmt.Errorf("nobody is there: %+v", p)
+		}
+		return nil
+	})
+	must(t, b.Refresh(ctx))
+	run(t, c, "copy-mode", "-t", string(panes["b"]))
+	end(t, b, "a", "b")
+	stands(t, b, "agents: a b c")
+	b.mu.Lock()
+	must(t, b.list(ctx))
+	late := b.plan(b.all[0].Typed.Add(typing + time.Second))
+	b.mu.Unlock()
+	if text := fmt.Sprint(late.stages); !strings.Contains(text, "break-pane -d -s "+string(panes["a"])) || strings.Contains(text, "-s "+string(panes["b"])) {
+		t.Errorf("later: %s", text)
+	}
+	run(t, c, "send-keys", "-X", "-t", string(panes["b"]), "cancel")
+	must(t, b.Refresh(ctx))
+	stands(t, b, "agents: a c; ended: b")
+	run(t, c, "select-pane", "-t", string(panes["c"]))
+	run(t, c, "resize-pane", "-Z", "-t", string(panes["c"]))
+	must(t, b.Refresh(ctx))
+	stands(t, b, "agents: a c; ended: b")
+	run(t, c, "resize-pane", "-Z", "-t", string(panes["c"]))
+	must(t, b.Refresh(ctx))
+	if got := tiled(t, b); got != "agents: c; ended: b a" {
+		t.Error(got)
+	}
+}
+
+// Where the window that people see closes, they see what was in it.
+func TestThePersonFollowsTheLastToEnd(t *testing.T) {
+	c := connect(t, newServer(t), nil)
+	at := session(t, c, cat("/tmp"))
+	b := board(t, c, at, false)
+	panes := openAll(t, b, "a", "b")
+	end(t, b, "a")
+	stands(t, b, "agents: b; ended: a")
+	run(t, c, "select-window", "-t", string(panes["b"]))
+	attachPTY(t, b.c.server, at.Session, 200, 50)
+	eventually(t, func() error {
+		if p := pane(t, c, panes["b"]); !p.Viewed {
+			return fmt.Errorf("%+v", p)
+		}
+		return nil
+	})
+	b.mu.Lock()
+	b.shown["b"] = Shown{Over: true}
+	must(t, b.list(t.Context()))
+	p := b.plan(time.Now().Add(time.Hour))
+	must(t, p.carryOut(t.Context()))
+	b.mu.Unlock()
+	if got := run(t, c, "display-message", "-p", "-t", string(at.Session), "#{window_name}"); got != "ended" {
+		t.Errorf("the session shows %s", got)
 	}
 }
 
@@ -298,76 +465,48 @@ func TestBoardRetriesInTheNodesOwnPane(t *testing.T) {
 	if q := open(t, b, "a", cat(dir)); q == p {
 		t.Error("the pane came back")
 	}
-	run(t, c, "kill-window", "-t", string(b.windows[0]))
+	run(t, c, "kill-window", "-t", string(b.frames()[0].id))
 	open(t, b, "a", cat(dir))
 	open(t, b, "b", cat(dir))
-	must(t, arranged(t, b, b.windows[0]))
-	if n := len(b.windows); n != 1 {
-		t.Errorf("%d windows", n)
-	}
+	stands(t, b, "agents: a b main")
 }
 
-func TestBoardUsesOldPanesAgain(t *testing.T) {
+// Of the panes of ended nodes only so many are kept: first go those that ended
+// well, oldest first.
+func TestBoardKeepsSoManyEndedPanes(t *testing.T) {
 	c := connect(t, newServer(t), nil)
 	ctx := t.Context()
 	at := session(t, c, cat("/tmp"))
-	cfg := BoardConfig{Session: at.Session, Run: "r", Window: "agents", Keep: 2}
-	b, err := NewBoard(ctx, c, cfg)
-	must(t, err)
-	quick := Spec{Dir: "/tmp", Argv: []string{"/bin/sh", "-c", "echo old"}}
-	panes := map[string]PaneID{}
-	for _, n := range []string{"a", "b", "failed", "c", "d"} {
-		panes[n] = open(t, b, n, quick)
-		waitDead(t, c, panes[n])
+	b := boardOf(t, c, BoardConfig{Session: at.Session, Run: "r", Keep: 2})
+	openAll(t, b, "failed", "c", "a", "live", "b")
+	must(t, b.Show(ctx, map[string]Shown{"failed": {Label: Label{State: "failed"}, Over: true}}))
+	end(t, b, "c")
+	end(t, b, "a")
+	must(t, b.Refresh(ctx))
+	stands(t, b, "agents: live b; ended: failed a")
+	if _, ok := b.Pane("c"); ok {
+		t.Error("c still has a pane")
 	}
-	must(t, b.Label(ctx, "failed", Label{State: "failed"}))
-	for _, n := range []string{"c", "a", "b", "d"} { // the order of finishing
-		must(t, b.Finish(ctx, n, Label{State: "done"}))
-	}
-	if b, err = NewBoard(ctx, c, cfg); err != nil { // it outlives the board
-		t.Fatal(err)
-	}
-	for i, want := range []PaneID{panes["c"], panes["a"]} {
-		if got := open(t, b, fmt.Sprint("new", i), cat("/tmp")); got != want {
-			t.Errorf("new%d is in %s, want %s: %v", i, got, want, panes)
-		}
-	}
-	if got := open(t, b, "new2", cat("/tmp")); slices.Contains([]PaneID{panes["b"], panes["d"], panes["failed"]}, got) {
-		t.Errorf("a kept pane was used: %s", got)
-	}
-	if _, ok := b.Pane("a"); ok {
-		t.Error("a still has its pane")
-	}
-	if got, _ := c.Option(ctx, panes["c"], optFinished); got != "" {
-		t.Errorf("the used pane counts as finished: %q", got)
-	}
-	must(t, b.Label(ctx, "unknown", Label{}))
-	must(t, b.Finish(ctx, "unknown", Label{}))
+	must(t, b.Show(ctx, map[string]Shown{"unknown": {Over: true}}))
+	open(t, b, "c", cat("/tmp"))
+	stands(t, b, "agents: live b c; ended: failed a")
 }
 
 func TestBoardOfALaterRunGoesOnInTheSameWindows(t *testing.T) {
 	c := connect(t, newServer(t), nil)
 	at := session(t, c, cat("/tmp"))
 	b := board(t, c, at, true)
-	ended := open(t, b, "a", Spec{Dir: "/tmp", Argv: []string{"/bin/sh", "-c", "echo old"}})
+	quick := Spec{Dir: "/tmp", Argv: []string{"/bin/sh", "-c", "echo old"}}
+	waitDead(t, c, open(t, b, "a", quick))
+	waitDead(t, c, open(t, b, "c", quick))
 	alive := open(t, b, "b", cat("/tmp"))
-	waitDead(t, c, ended)
-	before := mustPanes(t, c, b.windows[0])
-	later, err := NewBoard(t.Context(), c, BoardConfig{Session: at.Session, Run: "run-2", Window: "agents", Main: b.cfg.Main})
-	must(t, err)
+	end(t, b, "a")
+	later := boardOf(t, c, BoardConfig{Session: at.Session, Run: "run-2", Main: b.cfg.Main})
 	if _, ok := later.Pane("b"); ok {
 		t.Error("the later run has the earlier one's node")
 	}
-	if got := open(t, later, "b", cat("/tmp")); got != ended {
-		t.Errorf("b is in %s, want the free pane %s", got, ended)
-	}
-	if got := open(t, later, "c", cat("/tmp")); got == alive {
-		t.Error("a live pane of the earlier run was taken")
-	}
-	must(t, arranged(t, later, b.windows[0]))
-	if got := mustPanes(t, c, b.windows[0]); len(later.windows) != 1 || len(got) != len(before)+1 {
-		t.Errorf("windows %v, panes %+v, before %+v", later.windows, got, before)
-	}
+	open(t, later, "b", cat("/tmp"))
+	stands(t, later, "agents: b b main")
 	if got := pane(t, c, alive); got.Dead || got.Run != "run-1" || got.Node != "b" {
 		t.Errorf("the live pane is now %+v", got)
 	}
@@ -380,7 +519,7 @@ func TestBoardLeavesThePersonsViewAlone(t *testing.T) {
 	b := board(t, c, at, true)
 	a := open(t, b, "a", cat("/tmp"))
 	open(t, b, "b", cat("/tmp"))
-	w := b.windows[0]
+	w := b.frames()[0].id
 	active := func() string {
 		return run(t, c, "display-message", "-p", "-t", string(w), "#{pane_id} #{window_zoomed_flag}")
 	}
@@ -390,6 +529,7 @@ func TestBoardLeavesThePersonsViewAlone(t *testing.T) {
 		t.Errorf("active %s, want %s", got, a)
 	}
 	run(t, c, "resize-pane", "-Z", "-t", string(a))
+	must(t, b.Refresh(ctx))
 	open(t, b, "d", cat("/tmp"))
 	must(t, b.Refresh(ctx))
 	if got := active(); got != string(a)+" 1" {
@@ -397,71 +537,121 @@ func TestBoardLeavesThePersonsViewAlone(t *testing.T) {
 	}
 	run(t, c, "resize-pane", "-Z", "-t", string(a))
 	must(t, b.Refresh(ctx))
-	must(t, arranged(t, b, w))
+	stands(t, b, "agents: a b c d main")
 
-	// Sizes a person chose stay, until asked or panes change.
+	// Sizes a person chose stay, until panes change.
 	run(t, c, "resize-pane", "-t", string(a), "-x", "30")
 	must(t, b.Refresh(ctx))
 	if got := pane(t, c, a); got.Width != 30 {
 		t.Errorf("the person's width became %d", got.Width)
 	}
-	must(t, b.Arrange(ctx, w))
-	must(t, arranged(t, b, w))
 
 	// A main pane moved up goes back to the bottom; its size of one line does
 	// not hinder a new pane.
-	_, main := b.roles(mustPanes(t, c, w))
+	_, main := b.split(b.frames()[0])
 	run(t, c, "resize-pane", "-t", string(main), "-y", "1")
 	open(t, b, "e", cat("/tmp"))
-	must(t, arranged(t, b, w))
+	stands(t, b, "agents: a b c d e main")
 	run(t, c, "swap-pane", "-d", "-s", string(main), "-t", string(a))
 	must(t, b.Refresh(ctx))
-	must(t, arranged(t, b, w))
-	if panes := mustPanes(t, c, w); panes[len(panes)-1].ID != main {
-		t.Errorf("main is not last: %+v", panes)
+	stands(t, b, "agents: a b c d e main")
+
+	// A pane that a person took away, into a window of theirs, stays there.
+	run(t, c, "break-pane", "-d", "-s", string(a), "-t", string(at.Session)+":", "-n", "mine")
+	end(t, b, "a")
+	must(t, b.Refresh(ctx))
+	stands(t, b, "agents: b c d e main")
+	if got := run(t, c, "display-message", "-p", "-t", string(a), "#{window_name}"); got != "mine" {
+		t.Errorf("it stands in %s", got)
 	}
 }
 
-func mustPanes(t testing.TB, c *Client, w WindowID) []Pane {
-	t.Helper()
-	panes, err := c.WindowPanes(t.Context(), w)
-	must(t, err)
-	return panes
-}
-
+// A smaller terminal has fewer panes in more windows, a larger one again more.
 func TestBoardFollowsTheTerminal(t *testing.T) {
 	s := newServer(t)
 	c := connect(t, s, nil)
 	ctx := t.Context()
 	at := session(t, c, cat("/tmp"))
 	b := board(t, c, at, true)
-	for i := range 5 {
-		open(t, b, fmt.Sprint("n", i), cat("/tmp"))
-	}
-	w := b.windows[0]
-	sized := func(width int) {
+	panes := openAll(t, b, names(0, 5)...)
+	w := panes["n0"]
+	sized := func(width int, want string) {
 		t.Helper()
 		eventually(t, func() error {
-			if got := mustPanes(t, c, w)[0].WindowWidth; got != width {
+			if got := pane(t, c, w).WindowWidth; got != width {
 				return fmt.Errorf("the window is %d wide, want %d", got, width)
 			}
 			return nil
 		})
 		must(t, b.Refresh(ctx))
-		must(t, arranged(t, b, w))
+		must(t, b.Refresh(ctx)) // new windows are of the same size by now
+		stands(t, b, want)
 	}
 	connect(t, s, nil)
-	sized(220) // a control client has no size
+	sized(220, "agents: n0 n1 n2 n3 n4 main") // a control client has no size
 	run(t, c, "select-window", "-t", string(w))
 	detach := attachPTY(t, s, at.Session, 120, 40)
-	sized(120)
-	open(t, b, "small", cat("/tmp")) // full at this size: another window
-	if len(b.windows) != 2 {
-		t.Errorf("%d windows", len(b.windows))
-	}
+	sized(120, "agents: n0 n1 main; agents-2: n2 n3 n4")
 	detach()
 	attachPTY(t, s, at.Session, 200, 50)
-	sized(200)
+	sized(200, "agents: n0 n1 n2 n3 n4 main")
+}
+
+// Thirty nodes, all at once, end one after the other at each size.
+func TestThirtyNodes(t *testing.T) {
+	for _, size := range []struct{ w, h, windows int }{{80, 24, 15}, {160, 45, 4}, {250, 70, 2}} {
+		t.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(t *testing.T) {
+			s := newServer(t)
+			c := connect(t, s, nil)
+			at := session(t, c, cat("/tmp"))
+			b := boardOf(t, c, BoardConfig{Session: at.Session, Run: "r", Main: &Spec{Dir: "/tmp", Argv: []string{"cat", "-"}}, Apart: true})
+			attachPTY(t, s, at.Session, size.w, size.h)
+			eventually(t, func() error {
+				if got := pane(t, c, at.Pane); got.WindowWidth != size.w {
+					return fmt.Errorf("%+v", got)
+				}
+				return nil
+			})
+			all := names(0, 30)
+			openAll(t, b, all...)
+			must(t, b.Refresh(t.Context()))
+			tiled(t, b)
+			count := func(kind string) (windows, panes int) {
+				for _, f := range b.frames() {
+					if f.kind != kind {
+						continue
+					}
+					windows++
+					panes += len(f.panes)
+					for _, p := range f.panes {
+						if tile := b.tileOf(kind); p.Width < tile.Width || p.Height < tile.Height {
+							t.Errorf("%s is %dx%d in %s", p.Node, p.Width, p.Height, f.name)
+						}
+					}
+				}
+				return windows, panes
+			}
+			if windows, panes := count(kindAgents); windows != size.windows || panes != 30 {
+				t.Errorf("%d panes in %d windows, want %d", panes, windows, size.windows)
+			}
+			end(t, b, all[:25]...)
+			must(t, b.Refresh(t.Context()))
+			tiled(t, b)
+			if _, panes := count(kindAgents); panes != 5 {
+				t.Errorf("%d are tiled", panes)
+			}
+			if _, panes := count(kindEnded); panes != 25 {
+				t.Errorf("%d have ended", panes)
+			}
+			openAll(t, b, "x", "y")
+			end(t, b, append(all[25:], "x", "y")...)
+			must(t, b.Refresh(t.Context()))
+			tiled(t, b)
+			if windows, _ := count(kindAgents); windows != 0 {
+				t.Errorf("%d windows of agents", windows)
+			}
+		})
+	}
 }
 
 // splitPane makes a pane below p.

@@ -29,7 +29,8 @@ const narrow = "#{e|<:#{client_width},130}"
 // statusRight is the right part of the status line: how the run stands, or,
 // after the first attach, the keys.
 func statusRight() string {
-	return "#{?#{" + optHint + "},#{?" + narrow + "," + keyLineBrief + "," + keyLine + "} · ,}" +
+	text := func(s string) string { return strings.ReplaceAll(s, ",", "#,") }
+	return "#{?#{" + optHint + "},#{?" + narrow + "," + text(keyLineBrief) + "," + text(keyLine) + "} · ,}" +
 		"#{?" + narrow + ",#{" + optBrief + "},#{" + optStatus + "}} "
 }
 
@@ -46,39 +47,38 @@ const (
 	optKeysOut = "@cmux_keys_shown"
 	optHint    = "@cmux_hint" // the keys are shown now
 	optPrefix  = "@cmux_prefix"
-	optKind    = "@cmux_kind" // of a window: what stands in it
+	optZoomed  = "@cmux_zoomed" // of a window: the key zoomed a pane in it
+	optKind    = "@cmux_kind"   // of a window: what stands in it
 )
 
 // MonitorOption marks the pane in which a run is carried and shown.
 const MonitorOption = "@cmux_monitor"
 
-const (
-	kindEnded = "ended"
-)
-
-var windowNames = map[string]string{kindEnded: "ended"}
-
 // bindings is the part of the configuration that binds the keys.
 func bindings() string {
 	to := "#{?#{" + optAfter + "},#{" + optAfter + "},#{" + optNext + "}}"
+	// A window that is left is as it was before the key zoomed a pane in it.
+	back := []string{"if-shell", "-F", "-t", "#{pane_id}", "##{&&:##{window_zoomed_flag},##{" + optZoomed + "}}",
+		mustText([]string{"resize-pane", "-Z", "-t", "#{pane_id}"}, []string{"set-option", "-w", "-u", "-t", "#{pane_id}", "--", optZoomed})}
 	next := choose("#{"+optNext+"}",
 		[][]string{{"run-shell", "-C", mustText(
+			[]string{"if-shell", "-F", "-t", to, "##{!=:##{window_id},#{window_id}}", mustText(back)},
 			[]string{"select-window", "-t", to},
 			[]string{"select-pane", "-t", to},
 			// Whole: what it asks may be longer than its tile. It is a person who
 			// pressed the key, so nobody's typing is led elsewhere.
 			[]string{"if-shell", "-F", "-t", to, later("#{?#{window_zoomed_flag},0,#{!=:#{window_panes},1}}"),
-				mustText([]string{"resize-pane", "-Z", "-t", to})},
+				mustText([]string{"resize-pane", "-Z", "-t", to}, []string{"set-option", "-w", "-t", to, "--", optZoomed, "1"})},
 		)}},
 		[][]string{
 			{"if-shell", "-F", "#{window_zoomed_flag}", "resize-pane -Z"},
 			{"display-message", "No agent needs you."},
 		})
 	monitor := choose("#{"+optHome+"}",
-		[][]string{{"run-shell", "-C", mustText([]string{"select-window", "-t", "#{" + optHome + "}"})}},
+		[][]string{{"run-shell", "-C", mustText(back, []string{"select-window", "-t", "#{" + optHome + "}"})}},
 		[][]string{{"display-message", "This session has no monitor."}})
 	ended := choose("#{W:#{?#{==:#{"+optKind+"},"+kindEnded+"},1,}}",
-		[][]string{{"select-window", "-t", ":=" + windowNames[kindEnded]}},
+		[][]string{{"select-window", "-t", ":=" + kindEnded}},
 		[][]string{{"display-message", "No agent has ended."}})
 	own := func(key string, do []string) []string {
 		return append([]string{"bind-key", "-n", key}, choose("#{?#{"+optNode+"},1,#{"+MonitorOption+"}}", [][]string{do}, [][]string{{"send-keys", key}})...)

@@ -10,6 +10,9 @@ import (
 // returns what presses keys there and what is on the screen.
 func press(t *testing.T, s Server, session SessionID, w, h int) (keys func(...string), screen func() string) {
 	t.Helper()
+	if _, err := s.Exec(t.Context(), "set-option", "-g", "assume-paste-time", "0"); err != nil { // these keys come fast
+		t.Fatal(err)
+	}
 	outer := newServer(t)
 	oc := connect(t, outer, nil)
 	args, err := s.AttachArgs(session)
@@ -87,9 +90,15 @@ func TestKeys(t *testing.T) {
 		next(panes["n3"], true)
 		next(panes["n1"], true)
 		next(at.Pane, false)
+		if got := run(t, c, "display-message", "-p", "-t", string(panes["n1"]), "#{window_zoomed_flag}"); got != "0" {
+			t.Error("the window that was left is still zoomed")
+		}
 		next(panes["n3"], true)
 		keys("C-b", "m")
 		current(t, c, at.Session, at.Pane, false)
+		if got := run(t, c, "display-message", "-p", "-t", string(panes["n1"]), "#{window_zoomed_flag}"); got != "0" {
+			t.Error("the window that was left is still zoomed")
+		}
 	}
 	// A later runner goes on with the ring.
 	again := board(t, c, at, true)

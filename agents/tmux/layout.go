@@ -5,10 +5,16 @@ import (
 	"strings"
 )
 
-// A pane below these sizes, in cells inside its borders, is unreadable.
-const (
-	minPaneWidth  = 70
-	minPaneHeight = 9
+// Tile is the least size of a pane, in cells inside its borders, at which it is
+// of use.
+type Tile struct{ Width, Height int }
+
+// What is of use: a program's lines; a whole question of an agent's own terminal
+// program; the last lines of what has ended, which can be zoomed.
+var (
+	lineTile  = Tile{70, 9}
+	AgentTile = Tile{70, 20}
+	endedTile = Tile{38, 3}
 )
 
 // mainHeight is the height of the main pane, a quarter of the window.
@@ -25,14 +31,14 @@ func agentHeight(height int, withMain bool) int {
 
 // grid is how many columns and rows of readable panes fit. Each row has a line
 // for its border, the first one too.
-func grid(width, height int) (cols, rows int) {
-	return max((width+1)/(minPaneWidth+1), 1), max(height/(minPaneHeight+1), 1)
+func (t Tile) grid(width, height int) (cols, rows int) {
+	return max((width+1)/(t.Width+1), 1), max(height/(t.Height+1), 1)
 }
 
 // Capacity is how many agents' panes a window of width x height cells holds
 // before they become unreadable; at least 1.
-func Capacity(width, height int, withMain bool) int {
-	cols, rows := grid(width, agentHeight(height, withMain))
+func (t Tile) Capacity(width, height int, withMain bool) int {
+	cols, rows := t.grid(width, agentHeight(height, withMain))
 	return cols * rows
 }
 
@@ -42,7 +48,7 @@ func Capacity(width, height int, withMain bool) int {
 // the order of the window's list, not by the ids in the layout: that list must
 // have the same order, main last. More than Capacity panes become small; an
 // error says that not even that is possible.
-func Layout(width, height int, agents []PaneID, main PaneID) (string, error) {
+func (t Tile) Layout(width, height int, agents []PaneID, main PaneID) (string, error) {
 	n := len(agents)
 	if n == 0 {
 		if main == "" {
@@ -51,7 +57,7 @@ func Layout(width, height int, agents []PaneID, main PaneID) (string, error) {
 		return checksummed(cell(width, height, 0, 0) + paneNumber(main)), nil
 	}
 	region := agentHeight(height, main != "")
-	perRow := tile(width, region, n)
+	perRow := t.tile(width, region, n)
 	rows := len(perRow)
 	// A pane has at least one line, and the first row a line of border.
 	if region < 2*rows || width < 2*perRow[0]-1 {
@@ -86,15 +92,15 @@ func Layout(width, height int, agents []PaneID, main PaneID) (string, error) {
 // tile says how many of n panes stand in each row: as few rows as the least
 // readable width allows, and beyond what is readable whatever keeps the worse
 // of the two dimensions largest.
-func tile(width, height, n int) []int {
-	cols, most := grid(width, height)
+func (t Tile) tile(width, height, n int) []int {
+	cols, most := t.grid(width, height)
 	rows := (n + cols - 1) / cols
 	if rows > most {
 		best := -1.0
 		for r := 1; r <= n; r++ {
 			c := (n + r - 1) / r
-			w := float64(width-(c-1)) / float64(c) / minPaneWidth
-			h := float64(height-r) / float64(r) / minPaneHeight
+			w := float64(width-(c-1)) / float64(c) / float64(t.Width)
+			h := float64(height-r) / float64(r) / float64(t.Height)
 			if score := min(w, h); score > best {
 				best, rows = score, r
 			}

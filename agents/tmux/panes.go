@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Ids as tmux gives them out, never used twice in a server's life.
@@ -31,18 +32,24 @@ type Pane struct {
 	Height       int
 	WindowWidth  int
 	WindowHeight int
-	Zoomed       bool   // a pane of the window is zoomed
+	Zoomed       bool      // a pane of the window is zoomed
+	Viewed       bool      // its window is the one that people see who are attached
+	Active       bool      // keys typed in its window go to it
+	Typed        time.Time // when somebody last typed in the session
+	WindowName   string
+	Kind         string // of a Board's window: what stands in it
 	Run          string // a Board's pane: whose run
 	Node         string // and which node; empty in the main pane
-	Finished     int    // the node is done, as the n-th: the pane may be used again; else 0
+	Finished     int    // the node has ended, as the n-th; else 0
 	Monitor      bool   // a run is carried and shown in it
 	After        PaneID // in the ring of panes that need a person: the next; see Board.SetRing
 }
 
-// What ListPanes asks for, one space between fields; no field holds a space.
+// What ListPanes asks for, one space between fields; no field but the last holds a space.
 const paneFormat = "#{pane_id} #{window_id} #{session_id} #{pane_dead} #{pane_dead_status} #{pane_pid} #{pane_in_mode} " +
 	"#{pane_width} #{pane_height} #{window_width} #{window_height} #{window_zoomed_flag} " +
-	"#{" + optRun + "} #{" + optNode + "} #{" + optFinished + "} #{?#{" + MonitorOption + "},1,0} #{" + optAfter + "}"
+	"#{" + optRun + "} #{" + optNode + "} #{" + optFinished + "} #{?#{" + MonitorOption + "},1,0} #{" + optAfter + "} " +
+	"#{?#{&&:#{window_active},#{session_attached}},1,0} #{pane_active} #{session_activity} #{" + optKind + "} #{window_name}"
 
 // Pane options.
 const (
@@ -53,8 +60,8 @@ const (
 )
 
 func parsePane(line string) (Pane, error) {
-	f := strings.Split(line, " ")
-	if len(f) != 17 {
+	f := strings.SplitN(line, " ", 22) // a window's name may hold spaces
+	if len(f) != 22 {
 		return Pane{}, fmt.Errorf("tmux list-panes: cannot read %q", line)
 	}
 	number := func(s string) int {
@@ -70,6 +77,7 @@ func parsePane(line string) (Pane, error) {
 		Width: number(f[7]), Height: number(f[8]), WindowWidth: number(f[9]), WindowHeight: number(f[10]),
 		Zoomed: f[11] == "1", Run: f[12], Node: f[13], Finished: max(number(f[14]), 0),
 		Monitor: f[15] == "1", After: PaneID(f[16]),
+		Viewed: f[17] == "1", Active: f[18] == "1", Typed: time.Unix(int64(number(f[19])), 0), Kind: f[20], WindowName: f[21],
 	}, nil
 }
 

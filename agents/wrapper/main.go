@@ -237,7 +237,7 @@ func (o Options) commit(ctx context.Context, r *run.Run, book *run.Book, end *ru
 		// Without it a wrapper started twice for one attempt finds nothing to do.
 		err = r.DropSpec(o.Node, o.Attempt)
 	}
-	fmt.Fprintf(o.Out, "── %s: %s after %s, log: %s ──\n", o.Node, endText(end), since(began), r.Log(o.Node))
+	fmt.Fprintf(o.Out, "── %s: %s after %s, log: cmux agents logs %s ──\n", o.Node, endText(end), since(began), o.Node)
 	if err != nil {
 		return ExitError, err
 	}

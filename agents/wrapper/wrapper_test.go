@@ -34,7 +34,7 @@ func TestEndIsCommitted(t *testing.T) {
 		if began == nil || began.PID == 0 || began.PIDStart == 0 || end == nil || end.Marker == nil || end.Attempt != 1 {
 			t.Errorf("%s: records %+v, %+v", task, began, end)
 		}
-		if !strings.Contains(out.String(), "── a: ") || !strings.Contains(out.String(), f.Run.Log("a")) {
+		if !strings.Contains(out.String(), "── a: ") || !strings.Contains(out.String(), ", log: cmux agents logs a ──") {
 			t.Errorf("%s: the last line is missing:\n%s", task, out)
 		}
 		// A second wrapper for the same attempt finds nothing to do.
