@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,6 +150,16 @@ func (p *Project) delivery(ctx context.Context, repo *worktree.Repo, v *run.View
 		w.Files = append(w.Files, DeliveredFile(f))
 	}
 	return w, nil
+}
+
+// DeliveryDiff writes the patch of a work, or of one file of it: what the decision
+// is about, and nothing that is not committed.
+func (p *Project) DeliveryDiff(ctx context.Context, w *Delivery, file string, o Diff) error {
+	args := []string{"--end-of-options", w.Start, w.Commit, "--"}
+	if file != "" {
+		args = append(args, ":(top,literal)"+file)
+	}
+	return p.show(ctx, o, p.Root, nil, args...)
 }
 
 // Judgement is what a person decides about a node's work.
@@ -296,4 +307,9 @@ func (f DeliveredFile) String() string {
 		return fmt.Sprintf("%11s  %s", "binary", say.Line(f.Path))
 	}
 	return fmt.Sprintf("%5s %5s  %s", fmt.Sprintf("+%d", f.Added), fmt.Sprintf("-%d", f.Deleted), say.Line(f.Path))
+}
+
+// ToReview are the works that wait for a decision.
+func ToReview(all []Delivery) []Delivery {
+	return slices.DeleteFunc(slices.Clone(all), func(w Delivery) bool { return w.State != ReviewOpen && w.State != ReviewMoved })
 }

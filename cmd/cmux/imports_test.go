@@ -55,7 +55,8 @@ var house = []struct {
 	{"cmd/cmux/early", ""},
 	{"cmd/cmux/quiet", ""},
 	{"cmd/cmux/top", "agents/control agents/control/say agents/harmless agents/question agents/run dag signals"},
-	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/kinds agents/mcp agents/origin agents/run agents/runner agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top dag"},
+	{"cmd/cmux/reviewing", "agents/control agents/control/say agents/harmless agents/run"},
+	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/kinds agents/mcp agents/origin agents/run agents/runner agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

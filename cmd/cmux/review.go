@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -9,6 +10,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/say"
 	"cmux/agents/run"
+	"cmux/cmd/cmux/reviewing"
 	"cmux/dag"
 )
 
@@ -31,8 +33,9 @@ func newReviewCmd(d *Deps, runF func(context.Context, *reviewOptions) error) *co
 		Use:   "review [NAME]",
 		Short: "Look at what finished nodes did, and approve, send back or drop it",
 		Long: `Look at what the finished nodes of the newest run did: summary, checks, commits
-and the diff of each file. At a terminal you go from node to node and decide
-about each; elsewhere, or with --json, it is printed, and the options decide.
+and the diff of each file. At a terminal you go from node to node with keys (? shows
+them) and decide about each that waits for it; elsewhere, or with --json, it is
+printed, and the options decide.
 
 --approve approves the commit that the branch holds now. A commit that comes
 later, and each further attempt, makes the approval void.
@@ -99,6 +102,9 @@ func runReview(ctx context.Context, o *reviewOptions) error {
 		case o.JSON:
 			return printJSON(o.Out, w)
 		}
+		if o.interactive() {
+			return o.walk(ctx, p, []control.Delivery{*w})
+		}
 		if err := w.Write(o.Out); err != nil {
 			return err
 		}
@@ -116,7 +122,29 @@ func runReview(ctx context.Context, o *reviewOptions) error {
 		_, err := fmt.Fprintln(o.Out, "No node of the run is done and has a branch to review.")
 		return err
 	}
+	if open := control.ToReview(all); len(open) > 0 && o.interactive() {
+		return o.walk(ctx, p, open)
+	}
 	_, err = fmt.Fprint(o.Out, reviewTable(all, o.look()))
+	return err
+}
+
+// walk leads a person at a terminal through what nodes did.
+func (o *reviewOptions) walk(ctx context.Context, p *control.Project, all []control.Delivery) error {
+	p.Note = nil // the terminal is the walk's
+	said, err := reviewing.Show(ctx, reviewing.Options{
+		Project: p, Deliveries: all, In: o.In, Out: raw(o.Out), Colour: o.colour(),
+		Judge: func(ctx context.Context, j control.Judgement) (string, error) {
+			var b bytes.Buffer
+			inner := *o
+			inner.IO = &IO{Out: &b, Err: &b, Env: o.Env}
+			err := inner.judge(ctx, p, j)
+			return b.String(), err
+		},
+	})
+	for _, text := range said {
+		fmt.Fprint(o.Out, text)
+	}
 	return err
 }
 
