@@ -38,6 +38,7 @@ var elsewhere = map[string]string{
 	"agents/control/shared.go":          "what the person named with --from",
 	"agents/control/verify.go":          "the worktree",
 	"agents/control/config.go":          "the person's project",
+	"agents/control/prune.go":           "a run's folder that is given up, by names in it",
 	"agents/control/project.go":         "the person's project",
 	"agents/codex/git.go":               "the repository's own files, in a worktree",
 	"agents/codex/resume.go":            "the program's own transcripts",

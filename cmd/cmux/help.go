@@ -1,9 +1,22 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"cmux/agents/agent"
+	"cmux/agents/control"
+	"cmux/docs"
 )
 
 // shells are those that there is a completion script for, and where each looks
@@ -17,15 +30,13 @@ var shells = map[string]string{
 
 // addHelp adds the commands that come with every command line: help, and
 // completion with a command for each shell.
-func addHelp(root *cobra.Command) {
+func addHelp(root *cobra.Command, s *IO) {
+	root.SetHelpCommand(newHelpCmd(s, nil))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for c := range commands(root) {
 		switch {
 		case !isHelp(c):
-		case c.Name() == "help":
-			c.Short, c.Long = "Explain a command", ""
-			c.Example = "  cmux help agents start"
 		case c.Name() == "completion":
 			c.Short, c.Long = "Print the completion script of a shell", ""
 			c.Example = "  cmux completion bash > " + shells["bash"]
@@ -37,4 +48,239 @@ func addHelp(root *cobra.Command) {
 			c.DisableFlagsInUseLine = true
 		}
 	}
+	usual := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		usual(cmd, args)
+		if cmd == root {
+			io.WriteString(cmd.OutOrStdout(), "\n"+topicList(topics()))
+		}
+	})
+}
+
+// topic is a page of the docs as help shows it.
+type topic struct{ name, about, text string }
+
+// topics are the pages, by name. That of the kinds of agents has the name of a
+// command, under which nobody would find it.
+func topics() []topic {
+	names, err := fs.Glob(docs.Pages, "*.md")
+	if err != nil {
+		panic(err) // the pattern is wrong
+	}
+	all := make([]topic, 0, len(names))
+	for _, file := range names {
+		b, err := docs.Pages.ReadFile(file)
+		if err != nil {
+			panic(err) // it is part of this program
+		}
+		t := topic{name: strings.TrimSuffix(file, path.Ext(file)), text: string(b)}
+		if t.name == "agents" {
+			t.name = "kinds"
+		}
+		title, _, _ := strings.Cut(t.text, "\n")
+		t.about = strings.TrimPrefix(title, "# ")
+		all = append(all, t)
+	}
+	slices.SortFunc(all, func(a, b topic) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+func topicList(all []topic) string {
+	var b strings.Builder
+	b.WriteString("Topics (cmux help TOPIC, cmux help TOPIC SECTION):\n")
+	for _, t := range all {
+		fmt.Fprintf(&b, "  %-20s %s\n", t.name, t.about)
+	}
+	return b.String()
+}
+
+type helpOptions struct {
+	*IO
+	Root  *cobra.Command
+	Words []string
+}
+
+func newHelpCmd(s *IO, runF func(context.Context, *helpOptions) error) *cobra.Command {
+	o := &helpOptions{IO: s}
+	cmd := &cobra.Command{
+		Use:     "help [COMMAND... | TOPIC [SECTION]]",
+		GroupID: "main",
+		Short:   "Explain a command or a topic",
+		Long: `Explain a command, or show a page of the docs: cmux help alone lists both. A
+SECTION is a heading of the page, such as a key of the configuration. On a
+terminal the page is shown with the program that PAGER names, or less.`,
+		Example: "  cmux help agents start\n  cmux help configuration\n  cmux help configuration verify",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			at, _, err := cmd.Root().Find(args)
+			if err == nil {
+				for _, c := range at.Commands() {
+					if !c.Hidden {
+						names = append(names, c.Name()+"\t"+c.Short)
+					}
+				}
+			}
+			if len(args) == 0 {
+				for _, t := range topics() {
+					names = append(names, t.name+"\t"+t.about)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Root, o.Words = cmd.Root(), args
+			return either(runF, runHelp)(cmd.Context(), o)
+		},
+	}
+	return cmd
+}
+
+func runHelp(ctx context.Context, o *helpOptions) error {
+	if len(o.Words) == 0 {
+		return o.Root.Help()
+	}
+	all := topics()
+	for _, t := range all {
+		if t.name != o.Words[0] {
+			continue
+		}
+		text := t.text
+		if wanted := strings.Join(o.Words[1:], " "); wanted != "" {
+			var near string
+			if text, near = section(t.text, wanted); text == "" {
+				try := "cmux help " + t.name
+				if near != "" {
+					try += " " + near
+				}
+				return control.Usage(try, "the page %s has no section %q", t.name, wanted)
+			}
+		}
+		return o.page(ctx, readable(text, o.colour()))
+	}
+	cmd, rest, err := o.Root.Find(o.Words)
+	if err == nil && len(rest) == 0 && cmd.HasParent() {
+		cmd.InitDefaultHelpFlag()
+		return cmd.Help()
+	}
+	var names []string
+	for _, t := range all {
+		names = append(names, t.name)
+	}
+	if near := control.Nearest(o.Words[0], names); near != "" && (cmd == nil || !cmd.HasParent()) {
+		return control.Usage("cmux help "+near, "there is no command and no topic %q", o.Words[0])
+	}
+	if cmd != nil && len(rest) > 0 {
+		return unknownCommand(cmd, rest)
+	}
+	return control.Usage("cmux help", "there is no command and no topic %q", strings.Join(o.Words, " "))
+}
+
+// eachLine gives the lines of a page: inside says that a line is code, level is
+// that of a heading, 0 for what is none.
+func eachLine(page string, f func(line string, inside bool, level int)) {
+	inside := false
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(line, "```") {
+			inside = !inside
+			continue
+		}
+		level := 0
+		if marks, _, is := strings.Cut(line, " "); is && !inside && strings.Trim(marks, "#") == "" {
+			level = len(marks)
+		}
+		f(line, inside, level)
+	}
+}
+
+// section is the part of a page below the heading of this name, and the heading
+// that was most likely meant where there is none.
+func section(page, name string) (text, near string) {
+	plain := func(s string) string { return strings.ToLower(strings.Trim(s, "#` \n")) }
+	var (
+		names []string
+		b     strings.Builder
+		below int // level of the heading that was found
+	)
+	code := false
+	eachLine(page, func(line string, inside bool, level int) {
+		if level > 0 && below > 0 && level <= below {
+			below = -1
+		}
+		if level > 0 {
+			names = append(names, plain(line))
+			if below == 0 && plain(line) == plain(name) {
+				below = level
+			}
+		}
+		if below > 0 {
+			if inside != code {
+				b.WriteString("```\n")
+			}
+			b.WriteString(line)
+		}
+		code = inside
+	})
+	if b.Len() > 0 {
+		return b.String(), ""
+	}
+	return "", control.Nearest(plain(name), names)
+}
+
+var (
+	comment = regexp.MustCompile(`(?s)<!--.*?-->\n*`)
+	link    = regexp.MustCompile(`\[([^\]\n]+)\]\(([^)\n]+)\)`)
+)
+
+// readable is a page in Markdown as it reads in a terminal.
+func readable(page string, colour bool) string {
+	var b strings.Builder
+	eachLine(comment.ReplaceAllString(page, ""), func(line string, inside bool, level int) {
+		switch {
+		case inside:
+			line = "    " + line
+		case level > 0:
+			line = strings.TrimLeft(line, "# ")
+			if colour {
+				line = "\x1b[1m" + strings.TrimSuffix(line, "\n") + "\x1b[0m\n"
+			}
+		default:
+			line = link.ReplaceAllStringFunc(line, linked)
+		}
+		b.WriteString(line)
+	})
+	return b.String()
+}
+
+// linked is a link as it reads in a terminal: to another page by its topic.
+func linked(s string) string {
+	parts := link.FindStringSubmatch(s)
+	file, _, _ := strings.Cut(parts[2], "#")
+	if name, is := strings.CutSuffix(file, ".md"); is && !strings.Contains(name, "/") {
+		if name == "agents" {
+			name = "kinds"
+		}
+		return parts[1] + " (cmux help " + name + ")"
+	}
+	return parts[1]
+}
+
+// page shows a text, in a pager where a person sees it on a terminal.
+func (s *IO) page(ctx context.Context, text string) error {
+	pager := strings.Fields(s.Getenv("PAGER"))
+	if len(pager) == 0 {
+		pager = []string{"less", "-FRX"}
+	}
+	if s.interactive() && pager[0] != "cat" {
+		if program, err := agent.LookPath(pager[0], s.Env); err == nil {
+			cmd := exec.CommandContext(ctx, program, pager[1:]...)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = strings.NewReader(text), raw(s.Out), raw(s.Err), s.Env
+			err := cmd.Run()
+			var exit *exec.ExitError
+			if err == nil || errors.As(err, &exit) { // it is for the pager to say
+				return nil
+			}
+		}
+	}
+	_, err := io.WriteString(s.Out, text)
+	return err
 }

@@ -52,11 +52,12 @@ var house = []struct {
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/host agents/proc agents/prompt agents/run agents/tmux dag signals worktree"},
 	{"agents/control", "agents/agent agents/attempt agents/control/say agents/event agents/harmless agents/kinds agents/origin agents/proc agents/question agents/run agents/runner agents/seal agents/tmux dag signals worktree"},
 
+	{"docs", ""},
 	{"cmd/cmux/early", ""},
 	{"cmd/cmux/quiet", ""},
 	{"cmd/cmux/top", "agents/control agents/control/say agents/harmless agents/question agents/run dag signals"},
 	{"cmd/cmux/reviewing", "agents/control agents/control/say agents/harmless agents/run"},
-	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/kinds agents/mcp agents/origin agents/run agents/runner agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag"},
+	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/kinds agents/mcp agents/origin agents/run agents/runner agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

@@ -180,7 +180,7 @@ func (o *initOptions) write(p *control.Project, path string) error {
 func compose(a answers, schema string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", schema)
-	b.WriteString("# Every key: docs/configuration.md, or cmux agents schema\n")
+	b.WriteString("# Every key: cmux help configuration\n")
 	b.WriteString(a.remarks())
 	fmt.Fprintf(&b, "session: %s\n", dag.Scalar(a.Session))
 	if a.WorktreeBase != "" && a.WorktreeBase != ".." {
@@ -238,7 +238,7 @@ func (a *answers) remarks() string {
 	for i := range a.Agents {
 		if k := a.kind(&a.Agents[i]); k != "" && k != dag.KindCommand {
 			return text + "# Agents write, commit and run their checks unasked; for the rest they ask. To spare\n" +
-				"# them that: defaults: {auto_accept: true}, which docs/permissions.md explains\n"
+				"# them that: defaults: {auto_accept: true}, which cmux help permissions explains\n"
 		}
 	}
 	return text

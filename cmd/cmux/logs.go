@@ -32,7 +32,7 @@ RUN is the id of a run, as cmux agents list shows it, or a part of it that no
 other has; without one it is the newest.
 
 With --json it prints the events of an agent instead, a line of JSON each, as
-docs/events.md describes them; a command has none.
+cmux help events describes them; a command has none.
 
 What would make a terminal do something is taken out: escape sequences but for
 colours on a terminal, other control characters, and characters that reorder

@@ -159,7 +159,7 @@ and a failure blocks exactly what depends on it.`,
 	root.SetHelpCommandGroupID("main")
 	root.SetCompletionCommandGroupID("main")
 	root.AddCommand(newAgentsCmd(d), newSnapshotsCmd(d), newDoctorCmd(d, nil), newVersionCmd(&d.IO), newDoneCmd(&d.IO), newBlockedCmd(&d.IO), newOutputCmd(&d.IO), newHookCmd(&d.IO), newMCPCmd(&d.IO))
-	addHelp(root)
+	addHelp(root, &d.IO)
 	ownUsage(root)
 	return root
 }

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"cmux/agents/control"
+)
+
+func helps(t *testing.T, line string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	root := newRoot(&Deps{IO: IO{In: strings.NewReader(""), Out: &out, Err: &out}, Dir: t.TempDir()})
+	root.SetArgs(strings.Fields(line))
+	err := root.ExecuteContext(context.Background())
+	return out.String(), err
+}
+
+// Every page is a topic that help lists and shows, and no topic hides a command.
+func TestTopics(t *testing.T) {
+	list, err := helps(t, "help")
+	if err != nil || !strings.Contains(list, "Topics") || !strings.Contains(list, "  agents ") {
+		t.Errorf("%v: %s", err, list)
+	}
+	root := newRoot(&Deps{})
+	all := topics()
+	if len(all) < 10 {
+		t.Errorf("%d topics", len(all))
+	}
+	for _, topic := range all {
+		if !strings.Contains(list, "\n  "+topic.name+" ") {
+			t.Errorf("help does not list %s", topic.name)
+		}
+		text, err := helps(t, "help "+topic.name)
+		if err != nil || !strings.HasPrefix(text, topic.about+"\n") || strings.Contains(text, "<!--") || strings.Contains(text, "\n```") {
+			t.Errorf("%s: %v: %.200s", topic.name, err, text)
+		}
+		if c, rest, err := root.Find([]string{topic.name}); err == nil && c.HasParent() && len(rest) == 0 {
+			t.Errorf("topic %s hides the command", topic.name)
+		}
+	}
+}
+
+func TestHelpOf(t *testing.T) {
+	for line, want := range map[string][2]string{ // what is in it, what is not
+		"help agents stop":                    {"cmux agents stop [NAME]", "Topics"},
+		"help configuration verify":           {`verify: ["go test ./..."]`, "verify_timeout"},
+		"help configuration Keys of the file": {"worktree_base", "Type: one of the values below.\n\nWho"},
+		"help recovery":                       {"(cmux help ", "]("},
+	} {
+		text, err := helps(t, line)
+		if err != nil || !strings.Contains(text, want[0]) || strings.Contains(text, want[1]) {
+			t.Errorf("%s: %v: %.300s", line, err, text)
+		}
+	}
+	for line, want := range map[string]string{
+		"help configuraton":         "cmux help configuration",
+		"help configuration verfy":  "cmux help configuration verify",
+		"help configuration qqqqqq": "cmux help configuration",
+		"help agents strt":          "cmux agents start",
+		"help agnets":               "cmux help kinds",
+		"help nonsense":             "cmux --help",
+	} {
+		_, err := helps(t, line)
+		if _, try := control.Explain(err); try != want && !(line == "help agnets" && try == "cmux agents") || exitCode(err) != 2 {
+			t.Errorf("%s: %v: try %q, want %q", line, err, try, want)
+		}
+	}
+}
+
+// A line of code that looks like a heading is none.
+func TestSection(t *testing.T) {
+	const page = "# Page\n\n## One\n\ntext\n```yaml\n# Two\nx: 1\n```\nmore\n### Below\n## Two\nlast\n"
+	for name, want := range map[string]string{
+		"one": "## One\n\ntext\n```\n# Two\nx: 1\n```\nmore\n### Below\n",
+		"two": "## Two\nlast\n",
+	} {
+		if got, near := section(page, name); got != want || near != "" {
+			t.Errorf("%s: %q, near %q, want %q", name, got, near, want)
+		}
+	}
+	if got, near := section(page, "belwo"); got != "" || near != "below" {
+		t.Errorf("%q, %q", got, near)
+	}
+}
