@@ -86,12 +86,13 @@ const (
 	Start   EffectKind = iota + 1 // launch Attempt of Node; it counts as Running from here on
 	Grant                         // tell the Queued Attempt of Node to go on
 	Block                         // record 99 for Node, blocked by Cause; replaces an earlier Cause
-	Unblock                       // withdraw the 99 of Node; not given when the node got an end of its own
+	Unblock                       // withdraw the 99 of Node, or that it is skipped; not given when the node got an end of its own
+	Skip                          // record that Node does not start; no failure
 	Open                          // gate Node waits for a person from now on
 )
 
 func (k EffectKind) String() string {
-	return [...]string{"none", "start", "grant", "block", "unblock", "open"}[k]
+	return [...]string{"none", "start", "grant", "block", "unblock", "skip", "open"}[k]
 }
 
 // Effect is something the runner is to do.

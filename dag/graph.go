@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -108,6 +109,7 @@ type Node struct {
 	Context        []string          `json:"context,omitempty"`
 	DependsOn      []string          `json:"depends_on,omitempty"`
 	When           Join              `json:"when"`
+	If             string            `json:"if,omitempty"`      // without it, or where it is true, the node starts
 	Outputs        []string          `json:"outputs,omitempty"` // that it publishes before it is done
 	Pool           string            `json:"pool,omitempty"`
 	Verify         []string          `json:"verify,omitempty"`
@@ -188,6 +190,7 @@ type Graph struct {
 	deps       [][]int // per node, in depends_on order
 	dependents [][]int
 	order      []int // topological, ties in configuration order
+	conditions *conditions
 }
 
 // Sources are the indices of the nodes whose work node i starts from: those
@@ -249,6 +252,7 @@ func (g *Graph) link() error {
 	for i := range g.Nodes {
 		g.index[g.Nodes[i].Name] = i
 	}
+	g.conditions = new(conditions)
 	g.deps = make([][]int, n)
 	g.dependents = make([][]int, n)
 	for i := range g.Nodes {
@@ -271,6 +275,16 @@ func (g *Graph) link() error {
 		return fmt.Errorf("the dependencies form a cycle")
 	}
 	return nil
+}
+
+// Unconditional is g with no if: at any node.
+func (g *Graph) Unconditional() *Graph {
+	u := *g
+	u.Nodes = slices.Clone(g.Nodes)
+	for i := range u.Nodes {
+		u.Nodes[i].If = ""
+	}
+	return &u
 }
 
 // awaitAll makes node i, which stands under finally, wait for every node that

@@ -15,20 +15,21 @@ import (
 type shape string
 
 const (
-	shapeText     shape = "text"
-	shapeFlag     shape = "true or false"
-	shapeCount    shape = "whole number"
-	shapeDuration shape = "duration"
-	shapeChoice   shape = "one of the values below"
-	shapeList     shape = "list of text, or one text"
-	shapeNames    shape = "list of names, or names with commas between them"
-	shapeChoices  shape = "list of the values below, or one of them"
-	shapeTexts    shape = "keys and text values"
-	shapeCounts   shape = "keys and whole numbers"
-	shapeGroup    shape = "keys and values"
-	shapeRetries  shape = "whole number, or keys and values"
-	shapeAgents   shape = "list of agents"
-	shapeMatrix   shape = "keys, each with a list of text"
+	shapeText      shape = "text"
+	shapeFlag      shape = "true or false"
+	shapeCount     shape = "whole number"
+	shapeDuration  shape = "duration"
+	shapeChoice    shape = "one of the values below"
+	shapeList      shape = "list of text, or one text"
+	shapeNames     shape = "list of names, or names with commas between them"
+	shapeChoices   shape = "list of the values below, or one of them"
+	shapeTexts     shape = "keys and text values"
+	shapeCounts    shape = "keys and whole numbers"
+	shapeGroup     shape = "keys and values"
+	shapeRetries   shape = "whole number, or keys and values"
+	shapeAgents    shape = "list of agents"
+	shapeCondition shape = "expression"
+	shapeMatrix    shape = "keys, each with a list of text"
 )
 
 // key is all there is to say about one key of the configuration. The parser,
@@ -235,6 +236,9 @@ func agentFields(kinds []string) []field[Node] {
 			allowed: []string{string(AllSuccess), string(AllDone), string(OneSuccess), string(Always)},
 			doc:     "What is asked of the dependencies: `all_success`, all are done; `all_done`, all have ended, however; `one_success`, the first is done; `always`, the same as `all_done`, as other tools call it. What is to run after all other agents stands under `finally`."},
 			func(n *Node) *Join { return &n.When }),
+		newField(key{name: "if", example: "if: success()",
+			doc: "Whether the node starts, judged when `when` lets it: where it is false the node is `skipped`, which is an end and no failure. An expression of [expr](https://expr-lang.org) about the nodes in `depends_on`, under `finally` about any: `needs.NAME.result` is `done`, `failed`, `cancelled`, `blocked` or `skipped`, `needs.NAME.outputs.KEY` a value that a node which is done has published, else empty; `success()` says that all are done or skipped, `failure()` that one failed, was cancelled or is blocked. A node of `when: all_success` one of whose dependencies was skipped, and none failed, is skipped as well; `when: all_done` starts."},
+			shapeCondition, func(n *Node) *string { return &n.If }, readCondition, Text),
 		listField(key{name: "outputs", example: "outputs: [version, url]", pattern: OutputPattern, own: "each agent has its own",
 			doc: "The values that the node publishes for those that depend on it, by `cmux output KEY=VALUE` or, in a command, also by a line `KEY=VALUE` in the file `$CMUX_OUTPUT`. It is not done before it has published each. Nodes that depend on it find them in `$CMUX_NEEDS_NAME_KEY` (the name in capitals, `_` for what is no letter or digit), agents also in their prompts, and their tasks may hold `${{ needs.NAME.outputs.KEY }}`. Values are text, at most 4 KB each, 50 of a node; they stand in prompts and records, so a value that holds a secret of the environment is refused."},
 			func(n *Node) *[]string { return &n.Outputs }, outputNames),

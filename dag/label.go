@@ -23,6 +23,7 @@ const (
 	NodeLost       NodeState = "lost"        // its attempt is gone without a word
 	NodeDone       NodeState = "done"
 	NodeFailed     NodeState = "failed"
+	NodeSkipped    NodeState = "skipped" // its if: is false, or what it waits for was skipped
 )
 
 // Reasons that labels have and records do not.

@@ -13,7 +13,7 @@ func anyLabel(t *rapid.T) Label {
 	text := rapid.StringMatching(`[a-z ]{0,8}`)
 	l := Label{Detail: text.Draw(t, "detail"), Open: rapid.Bool().Draw(t, "open")}
 	l.State = rapid.SampledFrom([]NodeState{NodeWaiting, NodeBlocked, NodeReady, NodeRunning, NodeChecking, NodeTakenOver,
-		NodeNeedsInput, NodeLimited, NodeLost, NodeDone, NodeFailed}).Draw(t, "state")
+		NodeNeedsInput, NodeLimited, NodeLost, NodeDone, NodeFailed, NodeSkipped}).Draw(t, "state")
 	switch l.State {
 	case NodeDone:
 		l.Reason = rapid.SampledFrom([]Reason{"", ReasonOverride}).Draw(t, "reason")

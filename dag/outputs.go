@@ -91,7 +91,7 @@ func (l Label) Result() string {
 	switch {
 	case l.State == NodeFailed && l.Reason == ReasonCancelled:
 		return "cancelled"
-	case l.State == NodeDone, l.State == NodeFailed, l.State == NodeBlocked:
+	case l.State == NodeDone, l.State == NodeFailed, l.State == NodeBlocked, l.State == NodeSkipped:
 		return string(l.State)
 	}
 	return ""
@@ -129,6 +129,7 @@ func (p *parser) needs(g *Graph, index map[string]int, groups map[string][]strin
 			}
 		}
 		p.sameVars(g, n, src, index)
+		p.condition(g, n, src, index, groups)
 	}
 }
 

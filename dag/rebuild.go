@@ -23,6 +23,7 @@ func Rebuild(g *Graph, f Facts) *State {
 		pools:    []places{{}}, // 0: of the nodes that name no pool
 		open:     make([]int32, n),
 		wins:     make([]int32, n),
+		skips:    make([]int32, n),
 		stands:   make([]standing, n),
 		told:     make([]int32, n),
 		listed:   make([]bool, n),
@@ -101,11 +102,14 @@ func (s *State) Blocked(i int) (cause int, ok bool) {
 	return int(s.cause(i)), true
 }
 
+// Skipped reports whether node i is skipped.
+func (s *State) Skipped(i int) bool { return s.stands[i] == skipped }
+
 // Ready reports whether node i would start if it were given a slot: its join
 // allows it, no attempt is alive and no backoff runs.
 func (s *State) Ready(i int) bool { return s.stands[i] == startable }
 
-// Settled reports whether node i has ended or is blocked.
+// Settled reports whether node i has ended, is blocked or is skipped.
 func (s *State) Settled(i int) bool { return s.stands[i].ended() }
 
 // Slots is how many slots are in use, and of how many (0: no bound).
@@ -142,7 +146,7 @@ const (
 	RunLimited  RunState = "limited"   // goes on by itself when a limit ends
 	RunStopped  RunState = "stopped"   // until resume
 	RunNoRunner RunState = "no runner" // said by callers that find none; never by Run
-	RunDone     RunState = "done"      // every node is a success
+	RunDone     RunState = "done"      // every node is a success or skipped
 	RunFailed   RunState = "failed"    // all nodes ended, some not as a success
 )
 
@@ -150,10 +154,11 @@ const (
 // something else for a person is limited: it goes on by itself.
 func (s *State) Run() RunState {
 	n := s.g.Len()
-	if s.count[succeeded] == n {
+	well := s.count[succeeded] + s.count[skipped]
+	if well == n {
 		return RunDone
 	}
-	if s.count[succeeded]+s.count[failed]+s.count[blocked] == n {
+	if well+s.count[failed]+s.count[cancelled]+s.count[blocked] == n {
 		return RunFailed
 	}
 	if s.stopped {
@@ -170,31 +175,18 @@ func (s *State) Run() RunState {
 }
 
 // BlockedBy is the nodes that are blocked because of node i, directly or
-// through one another, in graph order: what a reset of i sets free.
+// through others, in graph order: they would not be if it had not ended.
 func (s *State) BlockedBy(i int) []int {
 	if !s.stands[i].ended() || s.stands[i] == succeeded {
 		return nil
 	}
-	return s.g.reach(i, func(d int) bool { return s.stands[d] == blocked })
-}
-
-// reach follows dependents from i through the nodes that through admits.
-func (g *Graph) reach(i int, through func(int) bool) []int {
-	seen := make(map[int]bool)
-	for next := []int{i}; len(next) > 0; {
-		at := next[len(next)-1]
-		next = next[:len(next)-1]
-		for _, d := range g.dependents[at] {
-			if !seen[d] && through(d) {
-				seen[d] = true
-				next = append(next, d)
-			}
-		}
-	}
+	trial := s.Clone()
+	trial.facts[i] = Fact{Phase: Running}
+	trial.settle(i)
 	var out []int
-	for _, i := range g.order {
-		if seen[i] {
-			out = append(out, i)
+	for _, j := range s.g.order {
+		if j != i && s.stands[j] == blocked && trial.stands[j] != blocked {
+			out = append(out, j)
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package dag
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -65,21 +66,75 @@ func refEnd(state string) bool {
 
 func refSuccess(state string) bool { return state == "done" || state == "override" }
 
-// verdicts says for every node whether its join allows it ("go"), refuses it
-// ("blocked") or is open (""). It repeats until nothing changes.
+// refIf are the forms of if: that drawGraph draws, taken apart.
+var refIf = regexp.MustCompile(`^needs\.([a-z])\.(result|outputs\.a) (==|!=) '([a-z]*)'$`)
+
+// refWants says what the if: of node i says.
+func (r *refRun) refWants(i int, v []string) bool {
+	text := r.g.Nodes[i].If
+	switch text {
+	case "":
+		return true
+	case "false", "success()", "failure()":
+		for _, d := range r.deps(i) {
+			word := r.result(d, v)
+			if text == "failure()" && (word == "failed" || word == "cancelled" || word == "blocked") {
+				return true
+			}
+			if text == "success()" && word != "done" && word != "skipped" {
+				return false
+			}
+		}
+		return text == "success()"
+	}
+	m := refIf.FindStringSubmatch(text)
+	d := slices.IndexFunc(r.g.Nodes, func(n Node) bool { return n.Name == m[1] })
+	have := r.result(d, v)
+	if m[2] != "result" {
+		have = ""
+		if r.result(d, v) == "done" {
+			for line := range strings.Lines(r.nodes[d].outputs) {
+				if value, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "a="); ok {
+					have = value
+				}
+			}
+		}
+	}
+	return (have == m[4]) == (m[3] == "==")
+}
+
+// result is how node i has ended, empty while it has not.
+func (r *refRun) result(i int, v []string) string {
+	switch state := r.nodes[i].state; {
+	case refSuccess(state):
+		return "done"
+	case refEnd(state):
+		return state
+	case v[i] == "blocked", v[i] == "skipped":
+		return v[i]
+	}
+	return ""
+}
+
+// verdicts says for every node whether its join and its if: allow it ("go"),
+// refuse it ("blocked" or "skipped") or the join is open (""). It goes through
+// them in graph order: each depends on those before it alone.
 func (r *refRun) verdicts() []string {
 	v := make([]string, len(r.nodes))
 	for changed := true; changed; {
 		changed = false
-		for i := range r.nodes {
+		for _, i := range r.g.Order() {
 			n := &r.nodes[i]
-			all, wins, ends := len(r.deps(i)), 0, 0
+			all, wins, ends, left := len(r.deps(i)), 0, 0, 0
 			for _, d := range r.deps(i) {
 				if refSuccess(r.nodes[d].state) {
 					wins++
 				}
-				if refEnd(r.nodes[d].state) || v[d] == "blocked" {
+				if r.result(d, v) != "" {
 					ends++
+				}
+				if r.result(d, v) == "skipped" {
+					left++
 				}
 			}
 			begun := n.tries > 0 || n.losses > 0 || n.lost
@@ -92,12 +147,19 @@ func (r *refRun) verdicts() []string {
 			case ends < all:
 			case r.g.Nodes[i].When == AllDone, r.g.Nodes[i].When == Always, begun:
 				is = "go"
+			case left == all:
+				is = "skipped"
 			case r.g.Nodes[i].When == OneSuccess:
 				is = "blocked"
 			case wins == all:
 				is = "go"
+			case wins+left == all:
+				is = "skipped"
 			default:
 				is = "blocked"
+			}
+			if is == "go" && n.state == "idle" && !begun && !r.refWants(i, v) {
+				is = "skipped"
 			}
 			if v[i] != is {
 				v[i], changed = is, true
@@ -107,9 +169,9 @@ func (r *refRun) verdicts() []string {
 	return v
 }
 
-func (r *refRun) cause(i int) int {
+func (r *refRun) cause(i int, v []string) int {
 	for _, d := range r.deps(i) {
-		if !refSuccess(r.nodes[d].state) {
+		if word := r.result(d, v); word != "done" && word != "skipped" {
 			return d
 		}
 	}
@@ -382,12 +444,14 @@ func (r *refRun) label(i int, v []string) string {
 	}
 	switch v[i] {
 	case "blocked":
-		c := r.cause(i)
+		c := r.cause(i, v)
 		how := r.nodes[c].state
 		if how == "idle" {
 			how = "blocked"
 		}
 		return fmt.Sprintf("blocked (%s %s)", r.g.Nodes[c].Name, how)
+	case "skipped":
+		return "skipped"
 	case "":
 		if n.lost {
 			return "lost"
@@ -417,6 +481,9 @@ func (r *refRun) run() RunState {
 			won += int(btoi(refSuccess(n.state)))
 		case v[i] == "blocked":
 			ended++
+		case v[i] == "skipped":
+			ended++
+			won++
 		case n.state == "running", n.state == "queued" && r.accountFree(i, true):
 			moving++
 		case n.state == "queued":
@@ -560,6 +627,8 @@ func (h *harness) crash(lost []bool, recorded bool) {
 		switch was {
 		case "blocked":
 			h.s.Recorded(Effect{Kind: Block, Node: i, Cause: h.causes[i]})
+		case "skipped":
+			h.s.Recorded(Effect{Kind: Skip, Node: i})
 		case "open":
 			h.s.Recorded(Effect{Kind: Open, Node: i})
 		}
@@ -605,13 +674,17 @@ func (h *harness) due() {
 		}
 		cause := -1
 		if now == "blocked" {
-			cause = r.cause(i)
+			cause = r.cause(i, v)
+		}
+		marked := func(s string) bool { return s == "blocked" || s == "skipped" }
+		if marked(h.before[i]) && now != h.before[i] && !refEnd(r.nodes[i].state) && !(now == "blocked" && h.before[i] == "blocked") {
+			want = append(want, Effect{Kind: Unblock, Node: i})
 		}
 		switch {
 		case now == "blocked" && (h.before[i] != "blocked" || h.causes[i] != cause):
 			want = append(want, Effect{Kind: Block, Node: i, Cause: cause})
-		case now != "blocked" && h.before[i] == "blocked" && !refEnd(r.nodes[i].state):
-			want = append(want, Effect{Kind: Unblock, Node: i})
+		case now == "skipped" && h.before[i] != "skipped":
+			want = append(want, Effect{Kind: Skip, Node: i})
 		}
 		if now == "open" && h.before[i] != "open" {
 			want = append(want, Effect{Kind: Open, Node: i})
@@ -696,7 +769,7 @@ func (h *harness) look() {
 			t.Fatalf("%s: outputs %q, want %q", g.Nodes[i].Name, got, r.nodes[i].outputs)
 		}
 		cause, ok := s.Blocked(i)
-		if ok != (v[i] == "blocked") || ok && cause != r.cause(i) {
+		if ok != (v[i] == "blocked") || ok && cause != r.cause(i, v) {
 			t.Fatalf("%s: blocked %v by %d", g.Nodes[i].Name, ok, cause)
 		}
 		if got, want := s.BlockedBy(i), r.blockedBy(i, v); !slices.Equal(got, want) {
@@ -718,7 +791,7 @@ func (h *harness) look() {
 // blockedBy is by definition: what is blocked now and would not be if i had
 // not ended, found by trying.
 func (r *refRun) blockedBy(i int, v []string) (out []int) {
-	if !(v[i] == "blocked" || refEnd(r.nodes[i].state) && !refSuccess(r.nodes[i].state)) {
+	if !(v[i] == "blocked" || v[i] == "skipped" || refEnd(r.nodes[i].state) && !refSuccess(r.nodes[i].state)) {
 		return nil
 	}
 	trial := &refRun{g: r.g, nodes: slices.Clone(r.nodes)}
@@ -745,7 +818,7 @@ func derived(s *State) map[string]any {
 	}
 	at, ok := s.NextWake()
 	return map[string]any{
-		"facts": s.Facts(), "open": s.open, "wins": s.wins, "stands": s.stands, "count": s.count, "told": s.told,
+		"facts": s.Facts(), "open": s.open, "wins": s.wins, "skips": s.skips, "stands": s.stands, "count": s.count, "told": s.told,
 		"pools": s.pools, "limits": fmt.Sprint(s.limits), "ready": lanes(s.ready), "queued": lanes(s.queued),
 		"wake": fmt.Sprint(at, ok), "dirty": len(s.dirty), "touched": len(s.touched),
 	}
@@ -792,6 +865,16 @@ func drawGraph(t *rapid.T, people bool) *Graph {
 	slices.SortFunc(g.Nodes, func(a, b Node) int { return int(a.Name[0]) - int(b.Name[0]) })
 	if err := g.link(); err != nil {
 		t.Fatal(err)
+	}
+	for i := range g.Nodes {
+		form := rapid.SampledFrom([]string{"", "", "", "false", "success()", "failure()", "result", "outputs.a"}).Draw(t, "if")
+		if deps := g.Deps(i); strings.ContainsAny(form, "r.") && !strings.Contains(form, "(") && len(deps) > 0 {
+			form = fmt.Sprintf("needs.%s.%s %s '%s'", g.Nodes[rapid.SampledFrom(deps).Draw(t, "whose")].Name, form,
+				rapid.SampledFrom([]string{"==", "!="}).Draw(t, "operator"), rapid.SampledFrom([]string{"done", "failed", "cancelled", "blocked", "skipped", "yes", ""}).Draw(t, "word"))
+		} else if form == "result" || form == "outputs.a" {
+			form = ""
+		}
+		g.Nodes[i].If = form
 	}
 	return g
 }

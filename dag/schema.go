@@ -101,6 +101,8 @@ func (k key) valueSchema() dict {
 	switch k.shape {
 	case shapeText:
 		return text
+	case shapeCondition:
+		return dict{"type": []string{"string", "number", "boolean"}}
 	case shapeFlag:
 		return dict{"type": "boolean"}
 	case shapeCount:

@@ -25,6 +25,7 @@ type State struct {
 
 	open   []int32 // dependencies that have not ended
 	wins   []int32 // dependencies that are successes
+	skips  []int32 // dependencies that are skipped
 	stands []standing
 	count  [standings]int
 	told   []int32 // what effects have said of the node: a Block's cause, or one of below
@@ -42,11 +43,13 @@ type State struct {
 const (
 	toldNothing = -1
 	toldOpen    = -2
+	toldSkipped = -4
 	toldGone    = -3 // a Block whose cause the graph does not have any more
 )
 
-// toldBlocked reports whether what was told of a node is that it is blocked.
-func toldBlocked(told int32) bool { return told >= 0 || told == toldGone }
+// toldMarker reports whether what was told of a node is that it is blocked or
+// skipped, which comes with a marker.
+func toldMarker(told int32) bool { return told >= 0 || told == toldGone || told == toldSkipped }
 
 type places struct {
 	name      string
@@ -72,11 +75,15 @@ const (
 	paused                    // paused otherwise
 	requeued                  // live, asks for a slot to go on
 	succeeded
-	failed // or cancelled
+	failed
+	cancelled
+	skipped
 	standings
 )
 
-func (st standing) ended() bool { return st == succeeded || st == failed || st == blocked }
+func (st standing) ended() bool {
+	return st == succeeded || st == failed || st == cancelled || st == blocked || st == skipped
+}
 
 // settle gives node i its standing anew and carries a changed end on to the
 // nodes behind it.
@@ -95,7 +102,7 @@ func (s *State) settle(i int) {
 // then dirty.
 func (s *State) place(i int) {
 	was, is := s.stands[i], s.judge(i)
-	if is == blocked || is == opened || s.told[i] != toldNothing {
+	if is == blocked || is == skipped || is == opened || s.told[i] != toldNothing {
 		s.touch(i)
 	}
 	if is == backoff { // also from one backoff to the next
@@ -126,12 +133,14 @@ func (s *State) place(i int) {
 	s.tally(i, was, is)
 	ends := btoi(is.ended()) - btoi(was.ended())
 	wins := btoi(is == succeeded) - btoi(was == succeeded)
-	if ends == 0 && wins == 0 {
+	skips := btoi(is == skipped) - btoi(was == skipped)
+	if !was.ended() && !is.ended() {
 		return
 	}
 	for _, d := range s.g.dependents[i] {
 		s.open[d] -= ends
 		s.wins[d] += wins
+		s.skips[d] += skips
 		s.dirty = append(s.dirty, int32(d))
 	}
 }
@@ -172,8 +181,11 @@ func (s *State) judge(i int) standing {
 		}
 		return paused
 	case Ended:
-		if f.Outcome.Success() {
+		switch {
+		case f.Outcome.Success():
 			return succeeded
+		case f.Outcome == Cancelled:
+			return cancelled
 		}
 		return failed
 	}
@@ -181,6 +193,9 @@ func (s *State) judge(i int) standing {
 	// dependency that was begun anew is waited for again.
 	if j := s.join(i); j != startable && (!f.begun() || j == waiting && !f.Held) {
 		return j
+	}
+	if !f.begun() && !s.wants(i) {
+		return skipped
 	}
 	switch {
 	case s.g.Nodes[i].Role == RoleGate:
@@ -196,7 +211,8 @@ func (s *State) judge(i int) standing {
 }
 
 // join says whether the dependencies of node i let it start (startable), never
-// will as they stand (blocked), or have not decided (waiting).
+// will as they stand (blocked), have not decided (waiting), or leave it out as
+// they were left out themselves (skipped).
 func (s *State) join(i int) standing {
 	deps, open, wins := int32(len(s.g.deps[i])), s.open[i], s.wins[i]
 	when := s.g.Nodes[i].When
@@ -207,15 +223,17 @@ func (s *State) join(i int) standing {
 		return waiting
 	case when == AllDone, when == Always, when != OneSuccess && wins == deps:
 		return startable
+	case s.skips[i] > 0 && (s.skips[i] == deps || when != OneSuccess && wins+s.skips[i] == deps):
+		return skipped
 	}
 	return blocked
 }
 
 // cause is the dependency that a blocked node names: the first, in depends_on
-// order, that is not a success.
+// order, that is neither a success nor skipped.
 func (s *State) cause(i int) int32 {
 	for _, d := range s.g.deps[i] {
-		if s.stands[d] != succeeded {
+		if s.stands[d] != succeeded && s.stands[d] != skipped {
 			return int32(d)
 		}
 	}
@@ -229,7 +247,7 @@ func (s *State) Clone() *State {
 	c.facts = slices.Clone(s.facts)
 	c.limits = slices.Clone(s.limits)
 	c.pools = slices.Clone(s.pools)
-	c.open, c.wins = slices.Clone(s.open), slices.Clone(s.wins)
+	c.open, c.wins, c.skips = slices.Clone(s.open), slices.Clone(s.wins), slices.Clone(s.skips)
 	c.stands, c.told = slices.Clone(s.stands), slices.Clone(s.told)
 	c.ready, c.queued = s.ready.clone(s.rank), s.queued.clone(s.rank)
 	c.wake, c.trying = slices.Clone(s.wake), slices.Clone(s.trying)

@@ -24,13 +24,15 @@ func (s *State) Status(i int, now time.Time) Status {
 	f := &s.facts[i]
 	st := Status{Source: f.Source, Age: age(f.At, now), Reason: f.Detail}
 	switch s.stands[i] {
-	case succeeded, failed:
+	case succeeded, failed, cancelled:
 		st.Label = EndLabel(f.Outcome, f.Reason, f.Exit)
-		if s.stands[i] == failed && f.StillOpen {
+		if s.stands[i] != succeeded && f.StillOpen {
 			st.Reason = also(st.Reason, "its attempt is still open")
 		}
 	case blocked:
 		return s.blockedStatus(i, now)
+	case skipped:
+		return s.skippedStatus(i, now)
 	case waiting:
 		if f.Lost {
 			st.Label.State, st.Reason = NodeLost, also(f.Detail, s.waitsFor(i))
@@ -89,6 +91,20 @@ func (s *State) blockedStatus(i int, now time.Time) Status {
 	if root, ok := s.root(c); ok && root != c {
 		st.Reason = "because " + s.g.Nodes[root].Name + " " + string(s.endReason(root))
 	}
+	return st
+}
+
+// skippedStatus is Status of a node that does not start and is no failure.
+func (s *State) skippedStatus(i int, now time.Time) Status {
+	st := Status{Label: Label{State: NodeSkipped, Open: s.facts[i].StillOpen}, Source: SourceDerived}
+	for _, d := range s.g.deps[i] {
+		if s.stands[d] == skipped && s.join(i) == skipped {
+			st.Label.By, st.Reason = s.g.Nodes[d].Name, s.g.Nodes[d].Name+" was skipped"
+			return st
+		}
+		st.Age = age(s.facts[d].At, now)
+	}
+	st.Reason = "if: " + strings.Join(strings.Fields(s.g.Nodes[i].If), " ")
 	return st
 }
 

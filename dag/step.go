@@ -19,7 +19,7 @@ func (s *State) Take(changes ...Change) {
 	}
 }
 
-// Recorded says that e, a Block, an Unblock or an Open, was carried out, so that
+// Recorded says that e, a Block, a Skip, an Unblock or an Open, was carried out, so that
 // Due gives it again only when it has changed, and withdraws what no longer
 // holds. A Cause below 0 is one that the graph does not have.
 func (s *State) Recorded(e Effect) {
@@ -27,6 +27,8 @@ func (s *State) Recorded(e Effect) {
 	switch {
 	case e.Kind == Open:
 		told = toldOpen
+	case e.Kind == Skip:
+		told = toldSkipped
 	case e.Kind == Block && e.Cause < 0:
 		told = toldGone
 	case e.Kind == Block:
@@ -79,7 +81,7 @@ func (s *State) Fold(c Change) bool {
 // while something was taken in may no longer hold. It costs time in proportion
 // to what changed and what it returns.
 //
-// Effects come in this order: Unblock, Block and Open, then Grants, then
+// Effects come in this order: Unblock, Block, Skip and Open, then Grants, then
 // Starts in graph order.
 func (s *State) Due() []Effect {
 	var out []Effect
@@ -90,6 +92,8 @@ func (s *State) Due() []Effect {
 		switch s.stands[i] {
 		case blocked:
 			is = s.cause(i)
+		case skipped:
+			is = toldSkipped
 		case opened:
 			is = toldOpen
 		}
@@ -97,14 +101,16 @@ func (s *State) Due() []Effect {
 			continue
 		}
 		s.told[i] = is
+		// From one cause to another the 99 stays.
+		if toldMarker(was) && s.facts[i].Phase != Ended && (is < 0 || was == toldSkipped) {
+			out = append(out, Effect{Kind: Unblock, Node: i})
+		}
 		switch {
 		case is >= 0:
 			out = append(out, Effect{Kind: Block, Node: i, Cause: int(is)})
-			continue
-		case toldBlocked(was) && s.facts[i].Phase != Ended:
-			out = append(out, Effect{Kind: Unblock, Node: i})
-		}
-		if is == toldOpen {
+		case is == toldSkipped:
+			out = append(out, Effect{Kind: Skip, Node: i})
+		case is == toldOpen:
 			out = append(out, Effect{Kind: Open, Node: i})
 		}
 	}

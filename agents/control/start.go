@@ -53,6 +53,7 @@ type Planned struct {
 	Continues string   `json:"continues,omitempty"` // that branch, and how far it is: continues BRANCH (+3)
 	DependsOn []string `json:"depends_on"`
 	When      dag.Join `json:"when"`
+	If        string   `json:"if,omitempty"`
 	Finally   bool     `json:"finally,omitempty"` // it waits for all that is not so
 	Scope     []string `json:"scope"`
 	Verify    []string `json:"verify"`
@@ -60,7 +61,7 @@ type Planned struct {
 }
 
 // Waits says in a line what the node waits for.
-func (n *Planned) Waits() string { return waits(n.DependsOn, n.When, n.Finally) }
+func (n *Planned) Waits() string { return waits(n.DependsOn, n.When, n.Finally, n.If) }
 
 // PlanStart reads and checks everything that a start needs.
 func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
@@ -114,7 +115,7 @@ func starting(l *runner.Launch) *Starting {
 			kind = ""
 		}
 		s.Nodes = append(s.Nodes, Planned{Name: n.Name, Kind: kind, Role: n.Role, Branch: n.Branch, Continues: l.Rows[i].Continues,
-			DependsOn: n.DependsOn, When: n.When, Finally: n.Finally, Scope: n.Scope, Verify: n.Verify, Tree: n.HasTree()})
+			DependsOn: n.DependsOn, When: n.When, If: n.If, Finally: n.Finally, Scope: n.Scope, Verify: n.Verify, Tree: n.HasTree()})
 	}
 	return s
 }
@@ -184,7 +185,7 @@ func (w Wave) String() string {
 // Waves is in which order the nodes would start if every one succeeded, taking
 // equally long. The real scheduler decides.
 func (s *Starting) Waves() (all []Wave) {
-	g := s.launch.Graph
+	g := s.launch.Graph.Unconditional()
 	var presets []dag.Change
 	for i := range g.Nodes {
 		switch s.launch.Rows[i].Preset.State {

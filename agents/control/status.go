@@ -23,13 +23,15 @@ func (p *Project) View(ctx context.Context) (*run.View, error) {
 }
 
 // Tally is how many nodes have come to an end.
-type Tally struct{ Done, Failed, Blocked int }
+type Tally struct{ Done, Failed, Blocked, Skipped int }
 
 // Count counts the nodes of a view.
 func Count(v *run.View) (t Tally) {
 	for i := range v.Nodes {
 		if _, is := v.State.Blocked(i); is {
 			t.Blocked++
+		} else if v.State.Skipped(i) {
+			t.Skipped++
 		} else if Succeeded(&v.Nodes[i]) {
 			t.Done++
 		} else if v.Nodes[i].Fact.Phase == dag.Ended {
@@ -101,9 +103,9 @@ type NodeReport struct {
 }
 
 // Waits says in a line what a node waits for.
-func Waits(n *dag.Node) string { return waits(n.DependsOn, n.When, n.Finally) }
+func Waits(n *dag.Node) string { return waits(n.DependsOn, n.When, n.Finally, n.If) }
 
-func waits(deps []string, when dag.Join, finally bool) string {
+func waits(deps []string, when dag.Join, finally bool, condition string) string {
 	text := strings.Join(deps, ", ")
 	switch {
 	case finally && text != "":
@@ -113,6 +115,9 @@ func waits(deps []string, when dag.Join, finally bool) string {
 	}
 	if when != dag.AllSuccess && !(finally && when == dag.Always) && text != "" || finally && when == dag.AllSuccess {
 		text += " (" + string(when) + ")"
+	}
+	if condition != "" {
+		text = strings.TrimPrefix(text+", if "+strings.Join(strings.Fields(condition), " "), ", ")
 	}
 	return text
 }
@@ -170,6 +175,8 @@ func marker(v *run.View, i int) *int {
 	code := f.Exit
 	if _, blocked := v.State.Blocked(i); blocked {
 		code = 99
+	} else if v.State.Skipped(i) {
+		code = 0
 	} else if f.Phase != dag.Ended {
 		return nil
 	} else if f.Outcome.Success() {

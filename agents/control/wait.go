@@ -84,7 +84,7 @@ func waited(v *run.View, node int, orphaned bool) (outcome error, more bool) {
 	if node >= 0 {
 		n := &v.Nodes[node]
 		if v.State.Settled(node) {
-			if Succeeded(n) {
+			if Succeeded(n) || v.State.Skipped(node) {
 				return nil, false
 			}
 			return fmt.Errorf("%s: %s: %w", n.Spec.Name, n.Status.Label, ErrUnfinished), false

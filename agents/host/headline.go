@@ -61,7 +61,7 @@ var looks = map[dag.NodeState]string{
 	dag.NodeRunning: "fg=cyan", dag.NodeChecking: "fg=cyan",
 	dag.NodeNeedsInput: "fg=magenta,bold", dag.NodeTakenOver: "fg=magenta,bold",
 	dag.NodeLimited: "fg=magenta", dag.NodeDone: "fg=green", dag.NodeFailed: "fg=red",
-	dag.NodeBlocked: "fg=yellow", dag.NodeLost: "fg=yellow",
+	dag.NodeBlocked: "fg=yellow", dag.NodeLost: "fg=yellow", dag.NodeSkipped: "fg=green,dim",
 }
 
 // border is what stands in the border of a node's pane.

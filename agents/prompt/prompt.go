@@ -201,6 +201,10 @@ func (c *composer) dependencies() {
 		}
 		c.line("")
 		switch {
+		case d.Label.State == dag.NodeSkipped:
+			c.line("### %s: %s", d.Name, d.Label)
+			c.line("It was not needed and did not run.")
+			continue
 		case !contributes(&d):
 			c.line("### %s: %s", d.Name, d.Label)
 			c.line("It contributes nothing. Its work is not in what you see; do not rely on it.")
@@ -366,11 +370,11 @@ func (c *composer) report() {
 		c.line("- %s: when the task is complete%s. Say in the summary what you did and what those who build on it must know. If nothing had to be changed, the summary is \"nothing was needed: why\".", c.way("done", "summary"), proven(c.Spec.Def))
 	}
 	if names := c.Spec.Def.Outputs; len(names) > 0 {
-		way := "`cmux output KEY=VALUE`"
+		with := "`cmux output KEY=VALUE`"
 		if c.Tool != "" {
-			way = fmt.Sprintf("the tool `%s` with `key` and `value`, or the command %s", strings.TrimSuffix(c.Tool, "done")+"output", way)
+			with = fmt.Sprintf("the tool `%s` with `key` and `value`, or the command %s", strings.TrimSuffix(c.Tool, "done")+"output", with)
 		}
-		c.line("- Before that, publish the values that those who build on your work need: %s. Each with %s. No secrets.", strings.Join(names, ", "), way)
+		c.line("- Before that, publish the values that those who build on your work need: %s. Each with %s. No secrets.", strings.Join(names, ", "), with)
 	}
 	blocked := "a person reads the reason and answers you here."
 	if c.Spec.Headless {

@@ -17,7 +17,7 @@ const (
 
 // attempts are the types of records that are about an attempt that lives or
 // lived.
-var attempts = map[Type]bool{Started: true, Began: true, Active: true, Wants: true, Granted: true, AttemptEnd: true, Vanished: true}
+var attempts = map[Type]bool{Started: true, Began: true, Active: true, Wants: true, Granted: true, Output: true, AttemptEnd: true, Vanished: true}
 
 // check says why r is no record that cmux writes: what its type needs is
 // missing, or a number is out of all bounds. What it lets through, in whatever

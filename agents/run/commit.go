@@ -93,6 +93,8 @@ func (r *Record) marked() (code int, ok bool) {
 		return r.End.Marker(), !r.End.Retry
 	case Blocked:
 		return 99, true
+	case Skipped:
+		return 0, true
 	case Overridden:
 		return 0, r.How == HowApproved
 	}
@@ -103,7 +105,7 @@ func (r *Record) marked() (code int, ok bool) {
 // record need not wait for the disk.
 func (r *Record) derived() bool {
 	switch r.Type {
-	case Blocked, Unblocked, Opened, Granted, Started, Published:
+	case Blocked, Unblocked, Skipped, Opened, Granted, Started, Published:
 		return true
 	}
 	return false

@@ -90,17 +90,17 @@ func (h *History) applyNode(i int, r *Record) {
 		if c.Outcome != dag.Failed && !(was.Phase == dag.Ended && was.Outcome.Success()) {
 			n.Tip = r.Tip // of a done node it stays
 		}
-		n.Blocked, n.Left = "", nil
+		n.Blocked, n.Skipped, n.Left = "", false, nil
 	case !applied:
 	case r.Type == AttemptEnd && !was.StillOpen: // else the attempt's own end changes nothing more
 		n.setMarker(r.Marker)
-		n.Blocked = ""
+		n.Blocked, n.Skipped = "", false
 		if r.End.Outcome == dag.Done {
 			n.Tip = r.End.Tip
 		}
 	case r.Type == Reset:
 		n.setMarker(nil)
-		n.Tip, n.Blocked, n.Opened = "", "", false
+		n.Tip, n.Blocked, n.Skipped, n.Opened = "", "", false, false
 		n.Fresh, n.Left, n.Review = r.Fresh, nil, n.sentBack(r)
 	}
 }
@@ -191,7 +191,7 @@ func (h *History) attempted(n *Node, r *Record) bool {
 		case r.Activity != dag.SettingUp: // which another attempt does before it is where this one was
 			n.Left = nil
 		}
-	case Wants, Granted:
+	case Wants, Granted, Output:
 		n.known(r)
 	case AttemptEnd:
 		if a := n.known(r); a != nil {
@@ -224,12 +224,16 @@ func (h *History) note(i int, n *Node, r *Record) {
 		n.reviewed(r)
 	case Blocked:
 		n.setMarker(r.Marker)
-		n.Blocked = r.Cause
+		n.Blocked, n.Skipped = r.Cause, false
 		h.State.Recorded(dag.Effect{Kind: dag.Block, Node: i, Cause: h.Graph.Index(r.Cause)})
 	case Unblocked:
 		n.setMarker(nil)
-		n.Blocked = ""
+		n.Blocked, n.Skipped = "", false
 		h.State.Recorded(dag.Effect{Kind: dag.Unblock, Node: i})
+	case Skipped:
+		n.setMarker(r.Marker)
+		n.Blocked, n.Skipped = "", true
+		h.State.Recorded(dag.Effect{Kind: dag.Skip, Node: i})
 	case Opened:
 		n.Opened = true
 		h.State.Recorded(dag.Effect{Kind: dag.Open, Node: i})

@@ -41,6 +41,7 @@ type Node struct {
 	Withdrawn *Written  // the marker before Marker, which no longer counts: to be removed where it still stands
 	Tip       string    // what its branch contributes, once it is a success
 	Blocked   string    // dependency that its recorded 99 names; empty: none recorded
+	Skipped   bool      // its recorded 0 says that it is skipped
 	Opened    bool      // gate: a person was told
 	Fresh     bool      // the next attempt starts from the base
 	Left      *Left     // its program has ended without a report, and nobody has decided yet; nil: not so

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"time"
 
 	"cmux/signals"
 )
@@ -24,6 +25,17 @@ func (n *Node) Beside(o signals.Observed) signals.Recorded {
 		}
 	}
 	return n.Recorded()
+}
+
+// Judge says what stands in the place of the node's marker. The 0 of a skipped
+// node says that it did not start: one that a person touched says that it is
+// done.
+func (n *Node) Judge(o signals.Observed, now time.Time) signals.Verdict {
+	v := signals.Judge(n.Beside(o), o, now)
+	if v.Kind == signals.Ours && n.Skipped && n.Marker != nil && o.Identity.Inode == n.Marker.Identity.Inode && o.Identity != n.Marker.Identity {
+		v.Kind = signals.Touched
+	}
+	return v
 }
 
 func (w *Written) marker() signals.Marker {

@@ -31,7 +31,8 @@ const (
 	Overridden Type = "override"  // a person's decision, by marker or command
 	Opened     Type = "opened"    // a gate waits for a person
 	Blocked    Type = "blocked"   // 99, with its cause
-	Unblocked  Type = "unblocked" // the 99 is withdrawn: its cause is gone
+	Unblocked  Type = "unblocked" // the 99, or the 0 of what was skipped, is withdrawn: its cause is gone
+	Skipped    Type = "skipped"   // the node does not start, which is no failure: Detail says why
 	Reset      Type = "reset"     // retry: the node's end no longer counts
 	Moved      Type = "moved"     // a person's retry takes Tip in, to which a dependency's branch has moved since it was done
 	Conversed  Type = "conversed" // the attempt's agent has this Conversation, which can be resumed

@@ -208,11 +208,11 @@ func judged(h *History, i int, o signals.Observed, look time.Time, runner bool) 
 	if w := n.Withdrawn; w != nil && o.Exists && o.Identity == w.Identity {
 		return Record{}, false
 	}
-	verdict := signals.Judge(n.Beside(o), o, look)
+	verdict := n.Judge(o, look)
 	if verdict.Kind == signals.Unsettled {
 		// Nobody waits here: what a look finds empty it calls empty, and what it
 		// finds gone it calls gone.
-		verdict = signals.Judge(n.Beside(o), o, look.Add(signals.Settle))
+		verdict = n.Judge(o, look.Add(signals.Settle))
 	}
 	if verdict.Kind == signals.Retry && !runner && n.Blocked == "" {
 		return Record{Type: Reset, Node: name}, true

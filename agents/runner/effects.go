@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"time"
 
 	"cmux/agents/attempt"
 	"cmux/agents/run"
@@ -47,6 +48,8 @@ func (r *Runner) carryOut(ctx context.Context, due []dag.Effect) error {
 		case dag.Unblock:
 			recs = append(recs, run.Record{Type: run.Unblocked, Node: name})
 			withdraw = append(withdraw, e.Node)
+		case dag.Skip:
+			recs = append(recs, run.Record{Type: run.Skipped, Node: name, Detail: r.hist.State.Status(e.Node, time.Now()).Reason})
 		case dag.Open:
 			recs = append(recs, run.Record{Type: run.Opened, Node: name})
 		case dag.Grant:

@@ -48,7 +48,8 @@ func (r *Runner) begun(ctx context.Context, ps []*placement) error {
 	unsafe := r.proveBin(ctx)
 	var stillborn []run.Record
 	for _, p := range ps {
-		err := errors.Join(p.conflict, unsafe)
+		_, unasked := r.hist.State.Condition(p.node)
+		err := errors.Join(p.conflict, unsafe, unasked)
 		if err == nil {
 			err = r.start(ctx, p)
 		}

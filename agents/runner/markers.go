@@ -109,7 +109,7 @@ func (r *Runner) answerMarker(ctx context.Context, i int, o signals.Observed, no
 		}
 		return nil, false, signals.Remove(r.Run.Signals(), name)
 	}
-	v := signals.Judge(n.Beside(o), o, now)
+	v := n.Judge(o, now)
 	switch v.Kind {
 	case signals.None:
 	case signals.Ours:

@@ -116,7 +116,7 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 			r.speak(ctx, i, attempt.Message{Op: attempt.OpOverridden})
 		}
 		r.tell(rec)
-	case run.Reset, run.Blocked, run.Unblocked, run.Moved:
+	case run.Reset, run.Blocked, run.Unblocked, run.Skipped, run.Moved:
 		r.tell(rec)
 	}
 }

@@ -247,6 +247,9 @@ func Rerun(s *dag.State, i int, downstream bool, overBudget func(int) error) ([]
 			c := g.Nodes[cause].Name
 			return nil, fmt.Errorf("%s never ran, it is blocked by %s: cmux agents retry %s", name, c, c)
 		}
+		if s.Skipped(i) {
+			return nil, fmt.Errorf("%s never ran, it is skipped (%s): cmux agents override %s counts it as done", name, s.Status(i, time.Now()).Reason, name)
+		}
 		return nil, fmt.Errorf("%s has not ended yet", name)
 	}
 	if f.StillOpen {

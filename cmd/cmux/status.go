@@ -47,7 +47,7 @@ in tokens, of all attempts and their sub-agents, or null when none is known of.
 Status is the label in its parts:
   {"state", "reason", "code", "until", "by", "detail", "open"}
 State is waiting, blocked, ready, running, checking, taken over, needs input,
-limited, lost, done or failed. Reason is why it is done (override), failed
+limited, lost, skipped, done or failed. Reason is why it is done (override), failed
 (checks, timeout, ...; empty: by code, the program's exit code) or blocked (how
 the node in by ended). Until is when a limit of the account in by ends, where it
 is known; code is null where it is not the reason. Detail is what was recorded
@@ -195,6 +195,9 @@ func statusHead(v *run.View, now time.Time, colour bool) string {
 	if t.Blocked > 0 {
 		head += fmt.Sprintf(", %d blocked", t.Blocked)
 	}
+	if t.Skipped > 0 {
+		head += fmt.Sprintf(", %d skipped", t.Skipped)
+	}
 	if !v.StartedAt.IsZero() {
 		end := v.EndedAt
 		if end.IsZero() {
@@ -276,6 +279,8 @@ func nodeStyle(s dag.NodeState) string {
 	switch s {
 	case dag.NodeDone:
 		return "32"
+	case dag.NodeSkipped:
+		return "2"
 	case dag.NodeFailed:
 		return "31"
 	case dag.NodeBlocked, dag.NodeLost:

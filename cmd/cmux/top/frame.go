@@ -110,6 +110,9 @@ func (m model) head() []string {
 	if t.Blocked > 0 {
 		right += fmt.Sprintf(", %d blocked", t.Blocked)
 	}
+	if t.Skipped > 0 {
+		right += fmt.Sprintf(", %d skipped", t.Skipped)
+	}
 	if control.Known(v.Used) != nil {
 		right += ", " + say.Short(v.Used.Counted()) + " tokens"
 	}
@@ -125,8 +128,8 @@ func (m model) runStyle(state string) string {
 func (m model) progress(t control.Tally) string {
 	all := max(1, len(m.view.Nodes))
 	share := func(n int) int { return n * m.width / all }
-	done := share(t.Done)
-	ended := share(t.Done+t.Failed+t.Blocked) - done
+	done := share(t.Done + t.Skipped)
+	ended := share(t.Done+t.Skipped+t.Failed+t.Blocked) - done
 	return m.looks.good.Render(strings.Repeat("━", done)) + m.looks.bad.Render(strings.Repeat("╍", ended)) +
 		m.looks.faint.Render(strings.Repeat("─", max(0, m.width-done-ended)))
 }

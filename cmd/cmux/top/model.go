@@ -200,7 +200,7 @@ func (m model) sleep() (model, []effect) {
 
 // urgency orders nodes by how much they want a person.
 var urgency = []dag.NodeState{dag.NodeNeedsInput, dag.NodeTakenOver, dag.NodeFailed, dag.NodeLost, dag.NodeLimited,
-	dag.NodeChecking, dag.NodeRunning, dag.NodeReady, dag.NodeWaiting, dag.NodeBlocked, dag.NodeDone}
+	dag.NodeChecking, dag.NodeRunning, dag.NodeReady, dag.NodeWaiting, dag.NodeBlocked, dag.NodeSkipped, dag.NodeDone}
 
 // list makes the rows anew.
 func (m model) list() model {

@@ -33,7 +33,7 @@ func newStyles(colour bool) *styles {
 		head: r.NewStyle().Bold(true), faint: r.NewStyle().Faint(true), cursor: r.NewStyle().Reverse(true), key: r.NewStyle().Bold(true),
 		good: green, bad: red, add: green, del: red,
 		node: map[dag.NodeState]lipgloss.Style{
-			dag.NodeDone: green, dag.NodeFailed: red, dag.NodeBlocked: yellow, dag.NodeLost: yellow,
+			dag.NodeDone: green, dag.NodeFailed: red, dag.NodeBlocked: yellow, dag.NodeLost: yellow, dag.NodeSkipped: r.NewStyle().Faint(true),
 			dag.NodeRunning: cyan, dag.NodeChecking: cyan, dag.NodeLimited: magenta,
 			dag.NodeNeedsInput: magenta.Bold(true), dag.NodeTakenOver: magenta.Bold(true),
 		},
@@ -47,7 +47,7 @@ func newStyles(colour bool) *styles {
 // marks tell states apart without colours and in one column.
 var marks = map[dag.NodeState]string{
 	dag.NodeWaiting: "·", dag.NodeReady: "○", dag.NodeRunning: "●", dag.NodeChecking: "◆", dag.NodeNeedsInput: "?",
-	dag.NodeTakenOver: "!", dag.NodeLimited: "~", dag.NodeLost: "x", dag.NodeDone: "✓", dag.NodeFailed: "✗", dag.NodeBlocked: "-",
+	dag.NodeTakenOver: "!", dag.NodeLimited: "~", dag.NodeLost: "x", dag.NodeDone: "✓", dag.NodeFailed: "✗", dag.NodeBlocked: "-", dag.NodeSkipped: "∅",
 }
 
 // cut is s in at most width columns.

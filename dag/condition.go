@@ -1,0 +1,353 @@
+package dag
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	exprparser "github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+	"gopkg.in/yaml.v3"
+)
+
+const maxCondition = 2000 // bytes
+
+// need is what a condition sees of another node.
+type need struct {
+	Result  string            `expr:"result"`
+	Outputs map[string]string `expr:"outputs"`
+}
+
+// results are how a node can have ended, in the words of conditions.
+func results() []string { return []string{"done", "failed", "cancelled", "blocked", "skipped"} }
+
+// condition is the if: of a node, compiled.
+type condition struct {
+	program *vm.Program
+	names   []string // of the nodes that it asks about
+	all     bool     // it asks about all that its node depends on
+	err     error
+}
+
+// conditions are those of a graph, each compiled when it is first asked.
+type conditions struct {
+	mu  sync.Mutex
+	all map[int]*condition
+}
+
+// condition is that of node i, which has one.
+func (g *Graph) condition(i int) *condition {
+	g.conditions.mu.Lock()
+	defer g.conditions.mu.Unlock()
+	c := g.conditions.all[i]
+	if c == nil {
+		names := make([]string, len(g.deps[i]))
+		for k, d := range g.deps[i] {
+			names[k] = g.Nodes[d].Name
+		}
+		c = compile(g.Nodes[i].If, names)
+		if g.conditions.all == nil {
+			g.conditions.all = make(map[int]*condition)
+		}
+		g.conditions.all[i] = c
+	}
+	return c
+}
+
+// compile compiles a condition of a node with these dependencies. It knows no
+// clock and no world: equal facts give equal answers.
+func compile(text string, deps []string) *condition {
+	c := new(condition)
+	tree, err := exprparser.Parse(expression(text, deps))
+	if err != nil {
+		c.err = plainly(err)
+		return c
+	}
+	asked := asksOf(&tree.Node)
+	c.names, c.all = asked.names, asked.all
+	options := []expr.Option{expr.Env(scope(nil)), expr.AsBool(), expr.DisableAllBuiltins()}
+	for _, name := range []string{"len", "int", "float", "string", "lower", "upper", "trim", "trimPrefix", "trimSuffix", "split", "hasPrefix", "hasSuffix"} {
+		options = append(options, expr.EnableBuiltin(name)) // neither clocks nor loops
+	}
+	c.program, err = expr.Compile(expression(text, deps), options...)
+	if err != nil {
+		c.err = plainly(err)
+	}
+	return c
+}
+
+// scope is what a condition can name.
+func scope(needs map[string]need) map[string]any {
+	some := func(is func(string) bool) bool {
+		for _, n := range needs {
+			if is(n.Result) {
+				return true
+			}
+		}
+		return false
+	}
+	return map[string]any{
+		"needs": needs,
+		"failure": func() bool {
+			return some(func(r string) bool { return r == "failed" || r == "cancelled" || r == "blocked" })
+		},
+		"success": func() bool { return !some(func(r string) bool { return r != "done" && r != "skipped" }) },
+	}
+}
+
+// expression is a condition as the library reads it: without ${{ }} around it,
+// and with names in it that hold - or . in brackets.
+func expression(text string, deps []string) string {
+	text = strings.TrimSpace(text)
+	if in, ok := strings.CutPrefix(text, "${{"); ok && strings.HasSuffix(in, "}}") && strings.Count(text, "${{") == 1 {
+		text = strings.TrimSpace(strings.TrimSuffix(in, "}}"))
+	}
+	odd := slices.DeleteFunc(slices.Clone(deps), outputName.MatchString)
+	if len(odd) == 0 {
+		return text
+	}
+	slices.SortFunc(odd, func(a, b string) int { return len(b) - len(a) })
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, "needs.")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		text = rest
+		i := slices.IndexFunc(odd, func(name string) bool {
+			after, ok := strings.CutPrefix(rest, name)
+			return ok && (strings.HasPrefix(after, ".result") || strings.HasPrefix(after, ".outputs"))
+		})
+		if i < 0 {
+			b.WriteString("needs.")
+			continue
+		}
+		fmt.Fprintf(&b, "needs[%q]", odd[i])
+		text = strings.TrimPrefix(rest, odd[i])
+	}
+}
+
+// plainly is a message of the library in a line.
+func plainly(err error) error {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	if i := strings.LastIndex(line, " ("); i > 0 && strings.HasSuffix(line, ")") {
+		line = line[:i] // where it stands in the text alone
+	}
+	return fmt.Errorf("%s", strings.TrimPrefix(line, "reflect: "))
+}
+
+// asks is what an expression asks about.
+type asks struct {
+	names   []string    // of nodes
+	outputs [][2]string // of which it asks this output
+	words   []string    // that it compares results with
+	all     bool        // it calls success or failure
+	vague   bool        // it asks about nodes without naming them
+	bare    int
+}
+
+func asksOf(root *ast.Node) *asks {
+	a := new(asks)
+	ast.Walk(root, a)
+	a.vague = a.vague || a.bare > 0
+	return a
+}
+
+// Visit implements ast.Visitor. Members are visited before what they are of.
+func (a *asks) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.IdentifierNode:
+		if n.Value == "needs" {
+			a.bare++
+		}
+		a.all = a.all || n.Value == "success" || n.Value == "failure"
+	case *ast.MemberNode:
+		a.member(n)
+	case *ast.BinaryNode:
+		for _, side := range [][2]ast.Node{{n.Left, n.Right}, {n.Right, n.Left}} {
+			if m, ok := side[0].(*ast.MemberNode); ok && text(m.Property) == "result" && named(m.Node) != "" {
+				a.words = append(a.words, texts(side[1])...)
+			}
+		}
+	}
+}
+
+func (a *asks) member(n *ast.MemberNode) {
+	if id, ok := n.Node.(*ast.IdentifierNode); ok && id.Value == "needs" {
+		a.bare--
+		if name := text(n.Property); name != "" {
+			a.names = append(a.names, name)
+		} else {
+			a.vague = true
+		}
+	}
+	if of, ok := n.Node.(*ast.MemberNode); ok && text(of.Property) == "outputs" && named(of.Node) != "" {
+		a.outputs = append(a.outputs, [2]string{named(of.Node), text(n.Property)})
+	}
+}
+
+// named is NAME where n is needs.NAME.
+func named(n ast.Node) string {
+	if m, ok := n.(*ast.MemberNode); ok {
+		if id, ok := m.Node.(*ast.IdentifierNode); ok && id.Value == "needs" {
+			return text(m.Property)
+		}
+	}
+	return ""
+}
+
+func text(n ast.Node) string {
+	if s, ok := n.(*ast.StringNode); ok {
+		return s.Value
+	}
+	return ""
+}
+
+func texts(n ast.Node) []string {
+	if list, ok := n.(*ast.ArrayNode); ok {
+		var all []string
+		for _, n := range list.Nodes {
+			all = append(all, texts(n)...)
+		}
+		return all
+	}
+	if s, ok := n.(*ast.StringNode); ok {
+		return []string{s.Value}
+	}
+	return nil
+}
+
+// wants evaluates the if: of node i as its dependencies stand. A condition that
+// cannot be evaluated does not keep the node from being started, where that is
+// then said.
+func (s *State) wants(i int) bool {
+	ok, err := s.Condition(i)
+	return ok || err != nil
+}
+
+// Condition is what the if: of node i says as its dependencies stand; true
+// without one.
+func (s *State) Condition(i int) (bool, error) {
+	if s.g.Nodes[i].If == "" {
+		return true, nil
+	}
+	c := s.g.condition(i)
+	if c.err != nil {
+		return false, fmt.Errorf("if: %w", c.err)
+	}
+	needs := make(map[string]need)
+	if c.all {
+		for _, d := range s.g.deps[i] {
+			needs[s.g.Nodes[d].Name] = s.need(d)
+		}
+	}
+	for _, name := range c.names {
+		if d, ok := s.g.index[name]; ok {
+			needs[name] = s.need(d)
+		}
+	}
+	v, err := expr.Run(c.program, scope(needs))
+	if err != nil {
+		return false, fmt.Errorf("if: %w", plainly(err))
+	}
+	ok, _ := v.(bool)
+	return ok, nil
+}
+
+// need is what a condition sees of node i.
+func (s *State) need(i int) need {
+	switch s.stands[i] {
+	case succeeded:
+		return need{"done", s.facts[i].Outputs.Values()}
+	case failed:
+		return need{Result: "failed"}
+	case cancelled:
+		return need{Result: "cancelled"}
+	case blocked:
+		return need{Result: "blocked"}
+	case skipped:
+		return need{Result: "skipped"}
+	}
+	return need{} // it has not ended
+}
+
+// condition checks the if: of a node.
+func (p *parser) condition(g *Graph, n *Node, src source, index map[string]int, groups map[string][]string) {
+	if n.If == "" {
+		return
+	}
+	at := src.where("if")
+	var deps []string
+	for _, d := range n.DependsOn {
+		if _, ok := index[d]; ok {
+			deps = append(deps, d)
+		}
+	}
+	if n.Finally {
+		for i := range g.Nodes {
+			deps = append(deps, g.Nodes[i].Name)
+		}
+	}
+	if len(n.If) > maxCondition {
+		p.fault(at, "decide it in a node before, and publish what came of it", "if has %d bytes; at most %d are read", len(n.If), maxCondition)
+		return
+	}
+	tree, err := exprparser.Parse(expression(n.If, deps))
+	if err != nil {
+		p.fault(at, `write it as in needs.NAME.result == "done"`, "if: %v", plainly(err))
+		return
+	}
+	good := len(p.faults)
+	asked := asksOf(&tree.Node)
+	if asked.vague {
+		p.fault(at, "write needs.NAME.result or needs.NAME.outputs.KEY", "if asks about nodes without naming them")
+	}
+	for _, name := range asked.names {
+		if _, ok := index[name]; !ok {
+			for _, all := range slices.Sorted(maps.Keys(index)) { // needs.a-b is read as needs.a less b
+				if strings.HasPrefix(all, name) && strings.Contains(n.If, "needs."+all+".") {
+					name = all
+				}
+			}
+		}
+		p.needed(g, n, at, name, "", index, groups)
+	}
+	for _, o := range asked.outputs {
+		if o[1] == "" {
+			p.fault(at, "write needs.NAME.outputs.KEY", "if asks about an output without naming it")
+		} else if _, ok := index[o[0]]; ok {
+			p.needed(g, n, at, o[0], o[1], index, groups)
+		}
+	}
+	for _, w := range asked.words {
+		if !slices.Contains(results(), w) {
+			hint := p.suggest.near(w, results())
+			if w == "success" {
+				hint = `did you mean "done"?`
+			} else if hint == "" {
+				hint = "one of " + strings.Join(results(), ", ")
+			}
+			p.fault(at, hint, "if: no result is %q", shorten(w))
+		}
+	}
+	if len(p.faults) > good {
+		return
+	}
+	if c := compile(n.If, deps); c.err != nil {
+		p.fault(at, "", "if: %v", c.err)
+	}
+}
+
+// readCondition reads the key if, in which true and false are words.
+func readCondition(p *parser, n *yaml.Node, _ string) (string, bool) {
+	if v := behind(n); v.Kind == yaml.ScalarNode && v.ShortTag() == "!!bool" {
+		return v.Value, true
+	}
+	s, ok := p.text("if", n)
+	return s, ok && oneLine(p, "if", n, strings.ReplaceAll(strings.TrimSpace(s), "\n", " "))
+}
