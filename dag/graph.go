@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -227,6 +228,23 @@ func (g *Graph) Dependents(i int) []int { return g.dependents[i] }
 // Order is the graph order: topological, ties in configuration order.
 // Not to be changed.
 func (g *Graph) Order() []int { return g.order }
+
+// Same reports whether both configurations ask for the same, wherever it stands.
+func (g *Graph) Same(o *Graph) bool {
+	a, err := g.unplaced().Encode()
+	b, err2 := o.unplaced().Encode()
+	return err == nil && err2 == nil && bytes.Equal(a, b)
+}
+
+// unplaced is g without where its parts stand.
+func (g *Graph) unplaced() *Graph {
+	u := *g
+	u.Included, u.Nodes = nil, slices.Clone(g.Nodes)
+	for i := range u.Nodes {
+		u.Nodes[i].File, u.Nodes[i].Line = "", 0
+	}
+	return &u
+}
 
 // Encode is the frozen form of the graph, read back by Decode.
 func (g *Graph) Encode() ([]byte, error) { return json.Marshal(g) }

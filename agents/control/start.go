@@ -24,6 +24,10 @@ type Start struct {
 	Headless bool   `json:"headless,omitempty"` // without tmux
 	Dry      bool   `json:"dry,omitempty"`      // only look
 
+	// IfChanged starts nothing where the base and the configuration are those
+	// of the last run that ended well.
+	IfChanged bool `json:"if_changed,omitempty"`
+
 	Binary string `json:"-"` // absolute path of this cmux
 	Socket string `json:"-"` // of the tmux server; empty: cmux's own
 }
@@ -31,6 +35,7 @@ type Start struct {
 // Starting is a start that was looked into. Nothing is made yet.
 type Starting struct {
 	Unfinished *run.Run  `json:"-"` // is gone on with instead; the rest is then empty
+	Unchanged  *Ended    `json:"-"` // nothing has changed since; the rest is then empty
 	Session    string    `json:"session"`
 	Nodes      []Planned `json:"nodes"`
 	Parallel   int       `json:"max_parallel"`
@@ -85,6 +90,11 @@ func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 			return nil, &Hint{Err: fmt.Errorf("run %s is not finished, so start would go on with it", u.Plan.ID), Try: "cmux agents status, or --new with --dry-run"}
 		}
 		return &Starting{Unfinished: u, launch: l}, nil
+	}
+	if o.IfChanged {
+		if last, err := p.unchanged(ctx, l); err != nil || last != nil {
+			return &Starting{Unchanged: last}, err
+		}
 	}
 	notes, unfit := preflight(ctx, l)
 	if err := ctx.Err(); err != nil {

@@ -1,6 +1,9 @@
 package run
 
 import (
+	"time"
+
+	"cmux/dag"
 	"cmux/signals"
 )
 
@@ -71,10 +74,16 @@ func (r *Run) ForeignLine(at int64) (where, told string, err error) {
 	return where, where + ": " + foreignLine, err
 }
 
+// Final is the state in which the run ended, and when; empty: it has not.
+func (r *Run) Final() (dag.RunState, time.Time, error) {
+	h := NewHistory(r.Plan.Graph)
+	_, err := r.Replay(h, 0, nil)
+	return h.Final, h.Ended, err
+}
+
 // Over reports whether the run has ended: nothing in it will happen any more
 // unless a person asks for a node to be retried.
 func (r *Run) Over() (bool, error) {
-	h := NewHistory(r.Plan.Graph)
-	_, err := r.Replay(h, 0, nil)
-	return h.Final != "", err
+	state, _, err := r.Final()
+	return state != "", err
 }

@@ -44,7 +44,12 @@ on stdout, each line behind its node's name, and the command ends with the run,
 with exit code 3 when a node is not done. Interrupted (Ctrl-C, SIGTERM, SIGHUP,
 SIGQUIT, or nobody reads its output any more) it ends its agents and then itself, with exit
 code 130; cmux agents resume goes on in their conversations. A second Ctrl-C does
-not wait for them.`,
+not wait for them.
+
+With --if-changed nothing starts when the commit of the base and the
+configuration, with all files that it names, are those of the last run of it that
+ended well: the command says so and its exit code is 0. That is for cron, as in
+  0 2 * * * cd /src/shop && git pull -q && cmux agents start --headless --yes --if-changed`,
 		Example: "  cmux agents start --dry-run",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runStart)(cmd.Context(), o) },
@@ -57,6 +62,7 @@ not wait for them.`,
 	fl.BoolVar(&o.Headless, "headless", false, "without tmux and terminal, as for CI")
 	fl.StringVar(&o.Base, "base", "", "commit or branch to start from (default: the configuration's base, or HEAD)")
 	fl.BoolVar(&o.New, "new", false, "end an unfinished run first and begin another")
+	fl.BoolVar(&o.IfChanged, "if-changed", false, "start nothing when the base and the configuration are those of the last run that ended well (for cron)")
 	fl.BoolVar(&o.Fresh, "fresh", false, "continue no branch or worktree: save what is there and start from the base")
 	return cmd
 }
@@ -93,6 +99,10 @@ func (o *startOptions) prepare(ctx context.Context) (l control.Launch, err error
 		l.Resumed = true
 		l.Run, _, err = s.Create(ctx)
 		return l, err
+	}
+	if s.Unchanged != nil {
+		fmt.Fprintln(o.Out, s.Unchanged)
+		return l, nil
 	}
 	if s.Linked != nil {
 		fmt.Fprintln(o.Err, s.Linked)
