@@ -88,11 +88,12 @@ const (
 	Block                         // record 99 for Node, blocked by Cause; replaces an earlier Cause
 	Unblock                       // withdraw the 99 of Node, or that it is skipped; not given when the node got an end of its own
 	Skip                          // record that Node does not start; no failure
+	Cancel                        // end Node, as another of its matrix failed: AttemptEnded with Cancelled comes of it
 	Open                          // gate Node waits for a person from now on
 )
 
 func (k EffectKind) String() string {
-	return [...]string{"none", "start", "grant", "block", "unblock", "skip", "open"}[k]
+	return [...]string{"none", "start", "grant", "block", "unblock", "skip", "cancel", "open"}[k]
 }
 
 // Effect is something the runner is to do.

@@ -79,6 +79,8 @@ type Fact struct {
 
 	Outputs Outputs // that it has published since the last reset
 
+	Doomed bool // to be cancelled: another node of its matrix has failed
+
 	StillOpen bool      // the attempt goes on outside the slots after a person's marker
 	Trial     bool      // Running, to find out whether its account's limit is over
 	Activity  Activity  // of a live attempt

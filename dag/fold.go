@@ -130,11 +130,13 @@ func (c *Change) endsUnstarted(f *Fact) bool {
 func (s *State) endAttempt(f *Fact, c *Change) {
 	n := &s.g.Nodes[c.Node]
 	retry := n.WillRetry(c.Outcome, c.Reason, f.Tries)
+	doomed := f.Doomed
 	f.end(c.Outcome, c)
 	if c.Outcome == Failed {
 		f.Tries++
 	}
 	if retry {
+		f.Doomed = doomed
 		f.Phase, f.Outcome = Idle, NoOutcome // Exit, Reason and Detail stay: why it is tried again
 		if b := time.Duration(n.Retries.Backoff); b > 0 {
 			f.NotBefore = c.At.Add(b)
@@ -146,7 +148,7 @@ func (s *State) endAttempt(f *Fact, c *Change) {
 func (f *Fact) end(o Outcome, c *Change) {
 	f.Phase, f.Outcome = Ended, o
 	f.Exit, f.Reason, f.Detail, f.EndedAt = 0, ReasonExit, c.Detail, c.At
-	f.Lost, f.Held, f.Trial, f.NotBefore = false, false, false, time.Time{}
+	f.Lost, f.Held, f.Trial, f.Doomed, f.NotBefore = false, false, false, false, time.Time{}
 	f.Activity, f.Until = Working, time.Time{}
 	switch o {
 	case Failed:
@@ -162,4 +164,20 @@ func (f *Fact) end(o Outcome, c *Change) {
 // start makes f say that an attempt runs.
 func (f *Fact) start(attempt int) {
 	*f = Fact{Phase: Running, Attempts: attempt, Tries: f.Tries, Losses: f.Losses, Outputs: f.Outputs}
+}
+
+// doom says that the nodes that came with node i of a matrix, which has just
+// failed, are to be cancelled.
+func (s *State) doom(i int) {
+	m := s.g.Nodes[i].Matrix
+	if m == nil || !m.FailFast || s.facts[i].Phase != Ended || s.facts[i].Outcome != Failed {
+		return
+	}
+	for j := range s.g.Nodes {
+		o, f := s.g.Nodes[j].Matrix, &s.facts[j]
+		if j != i && o != nil && o.Name == m.Name && f.Phase != Ended && !f.Doomed {
+			f.Doomed = true
+			s.settle(j)
+		}
+	}
 }

@@ -299,6 +299,9 @@ func agentFields(kinds []string) []field[Node] {
 		{key: key{name: "matrix", example: `matrix: {os: [linux, mac], go: ["1.24", "1.25"]}`, own: "each agent has its own", shape: shapeMatrix, pattern: axisPattern,
 			doc: "Makes one node of each combination of the values, at most 256, less those that `exclude` names, as in `exclude: [{os: mac, go: \"1.24\"}]`. `${{ matrix.KEY }}` stands for the node's value in every value of the agent and in its task file. A node is called `NAME-VALUE-VALUE`, or as `name` says, as in `name: test-${{ matrix.os }}`. `depends_on: [NAME]` means all of its nodes, `depends_on: [\"build-${{ matrix.os }}\"]` the one of another matrix that has the same value."},
 			read: func(*parser, *Node, *yaml.Node) {}, same: func(a, b *Node) bool { return true }, set: func(dst, src *Node) {}},
+		{key: key{name: "fail_fast", def: "false", example: "fail_fast: true", own: "it belongs to a matrix", shape: shapeFlag,
+			doc: "As soon as a node of the `matrix` has failed for good, the others are cancelled, as by `cmux agents stop NAME`: what is at work is ended, what has not started does not start."},
+			read: readFailFast, same: func(a, b *Node) bool { return true }, set: func(dst, src *Node) {}},
 		flagField(key{name: "checkout", def: "false", example: "checkout: true",
 			doc: "Gives a review a worktree with what it reviews. `verify` does so too."},
 			func(n *Node) *bool { return &n.Checkout }),
@@ -494,6 +497,13 @@ func (p *parser) readAgent(g *Graph, src source) {
 	p.checkCommand(&node, src)
 	g.Nodes = append(g.Nodes, node)
 	p.sources = append(p.sources, src)
+}
+
+// readFailFast reads the key fail_fast of a node that comes from a matrix.
+func readFailFast(p *parser, node *Node, n *yaml.Node) {
+	if v, ok := p.flag("fail_fast", n); ok && node.Matrix != nil {
+		node.Matrix.FailFast = v
+	}
 }
 
 // checkCommand looks whether the node has a command of its program, and may.

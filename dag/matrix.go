@@ -18,7 +18,8 @@ const (
 
 // Matrix says from which definition of a matrix a node comes.
 type Matrix struct {
-	Name string `json:"name"` // what depends_on may call all of its nodes
+	Name     string `json:"name"`                // what depends_on may call all of its nodes
+	FailFast bool   `json:"fail_fast,omitempty"` // a node that fails cancels the others
 }
 
 // combination is what one node of a matrix has for each axis.
@@ -60,6 +61,9 @@ func (p *parser) expand(item *yaml.Node, entries []entry) []source {
 	plain := source{at: item, entries: entries}
 	at := plain.where("matrix")
 	if !plain.has("matrix") || isNull(at) {
+		if fast := plain.where("fail_fast"); plain.has("fail_fast") && !isNull(fast) {
+			p.warn(fast, "write matrix: {KEY: [VALUE, VALUE]}, or remove it", "fail_fast has no effect on an agent without a matrix")
+		}
 		return []source{plain}
 	}
 	own := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.name == "matrix" })

@@ -166,7 +166,7 @@ func (s *State) Run() RunState {
 	}
 	shut := s.ready.shutOut() + s.queued.shutOut() // but for their account they would go on
 	switch c := &s.count; {
-	case c[running]+c[requeued]+c[paused]+c[backoff]+c[lingering]+c[startable]-shut > 0:
+	case c[running]+c[requeued]+c[paused]+c[backoff]+c[doomed]+c[lingering]+c[startable]-shut > 0:
 		return RunRunning
 	case c[limited]+shut > 0:
 		return RunLimited

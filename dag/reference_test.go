@@ -29,6 +29,7 @@ type refNode struct {
 	open     bool // an attempt goes on beside the slots
 	trial    bool // running, to see whether its account works again
 	failure  string
+	doomed   bool   // to be cancelled
 	outputs  string // as they were published, key by key
 }
 
@@ -158,7 +159,10 @@ func (r *refRun) verdicts() []string {
 			default:
 				is = "blocked"
 			}
-			if is == "go" && n.state == "idle" && !begun && !r.refWants(i, v) {
+			if n.state == "idle" && n.doomed {
+				is = "go"
+			}
+			if is == "go" && n.state == "idle" && !n.doomed && !begun && !r.refWants(i, v) {
 				is = "skipped"
 			}
 			if v[i] != is {
@@ -180,7 +184,7 @@ func (r *refRun) cause(i int, v []string) int {
 
 func (r *refRun) eligible(i int, v []string) bool {
 	n := &r.nodes[i]
-	return n.state == "idle" && v[i] == "go" && r.g.Nodes[i].Role != RoleGate &&
+	return !n.doomed && n.state == "idle" && v[i] == "go" && r.g.Nodes[i].Role != RoleGate &&
 		!n.held && !n.open && !n.retryAt.After(r.now)
 }
 
@@ -288,6 +292,18 @@ func (r *refRun) apply(c Change) {
 		return
 	}
 	n := &r.nodes[c.Node]
+	if was := n.state; r.g.Nodes[c.Node].Matrix != nil {
+		defer func() {
+			if was == "failed" || n.state != "failed" {
+				return
+			}
+			for j := range r.nodes {
+				if j != c.Node && r.g.Nodes[j].Matrix != nil && !refEnd(r.nodes[j].state) {
+					r.nodes[j].doomed = true
+				}
+			}
+		}()
+	}
 	if c.Attempt > 0 && c.Attempt < n.attempts {
 		return
 	}
@@ -342,8 +358,9 @@ func (r *refRun) apply(c Change) {
 			finish("done", "")
 		case c.Reason != "conflict" && c.Reason != "lost" && n.tries < r.g.Nodes[c.Node].Retries.Max:
 			tries := n.tries + 1
+			doomed := n.doomed
 			finish("idle", "")
-			n.tries = tries
+			n.tries, n.doomed = tries, doomed
 			n.retryAt = c.At.Add(time.Duration(r.g.Nodes[c.Node].Retries.Backoff))
 		default:
 			tries := n.tries + 1
@@ -355,8 +372,9 @@ func (r *refRun) apply(c Change) {
 		case n.open:
 			n.open = false
 		case alive:
+			doomed := n.doomed
 			finish("idle", "")
-			n.lost = true
+			n.lost, n.doomed = true, doomed
 			if !r.stopped {
 				n.losses++
 				n.held = r.g.Nodes[c.Node].OnLost == Ask || n.losses > 3
@@ -410,6 +428,9 @@ func (r *refRun) label(i int, v []string) string {
 			return "limited"
 		}
 		return fmt.Sprintf("limited until %02d:%02d", t.Hour(), t.Minute())
+	}
+	if n.doomed && n.state == "idle" {
+		return "waiting"
 	}
 	switch n.state {
 	case "done":
@@ -479,6 +500,8 @@ func (r *refRun) run() RunState {
 		case refEnd(n.state):
 			ended++
 			won += int(btoi(refSuccess(n.state)))
+		case n.doomed && n.state == "idle":
+			moving++
 		case v[i] == "blocked":
 			ended++
 		case v[i] == "skipped":
@@ -524,7 +547,7 @@ func (r *refRun) nextWake() (at time.Time, ok bool) {
 	}
 	for i := range r.nodes {
 		n := &r.nodes[i]
-		if n.state == "idle" && v[i] == "go" && !n.open && !n.held && n.retryAt.After(r.now) {
+		if n.state == "idle" && !n.doomed && v[i] == "go" && !n.open && !n.held && n.retryAt.After(r.now) {
 			see(n.retryAt)
 		}
 	}
@@ -580,6 +603,9 @@ func (h *harness) take(changes ...Change) {
 	}
 	h.newest = nil
 	for _, c := range changes {
+		if h.before[c.Node] == "cancel" && (c.Kind == AttemptEnded || c.Kind == Vanished) {
+			h.before[c.Node] = "" // the next attempt of it is cancelled as well
+		}
 		h.ref.apply(c)
 		if n := &h.ref.nodes[c.Node]; c.Kind == Overridden || c.Kind == Reset && n.state == "idle" {
 			h.before[c.Node] = "" // what was told of it counts no more
@@ -627,6 +653,8 @@ func (h *harness) crash(lost []bool, recorded bool) {
 		switch was {
 		case "blocked":
 			h.s.Recorded(Effect{Kind: Block, Node: i, Cause: h.causes[i]})
+		case "cancel":
+			h.s.Recorded(Effect{Kind: Cancel, Node: i})
 		case "skipped":
 			h.s.Recorded(Effect{Kind: Skip, Node: i})
 		case "open":
@@ -672,6 +700,9 @@ func (h *harness) due() {
 				now = "open"
 			}
 		}
+		if r.nodes[i].doomed {
+			now = "cancel"
+		}
 		cause := -1
 		if now == "blocked" {
 			cause = r.cause(i, v)
@@ -685,6 +716,9 @@ func (h *harness) due() {
 			want = append(want, Effect{Kind: Block, Node: i, Cause: cause})
 		case now == "skipped" && h.before[i] != "skipped":
 			want = append(want, Effect{Kind: Skip, Node: i})
+		}
+		if now == "cancel" && h.before[i] != "cancel" {
+			want = append(want, Effect{Kind: Cancel, Node: i})
 		}
 		if now == "open" && h.before[i] != "open" {
 			want = append(want, Effect{Kind: Open, Node: i})
@@ -852,6 +886,9 @@ func drawGraph(t *rapid.T, people bool) *Graph {
 			node.OnLost = Ask
 		}
 		node.Finally = rapid.IntRange(0, 6).Draw(t, "finally") == 0
+		if rapid.IntRange(0, 3).Draw(t, "matrix") == 0 {
+			node.Matrix = &Matrix{Name: "m", FailFast: true}
+		}
 		for _, d := range names[:i] {
 			if at := slices.IndexFunc(g.Nodes, func(n Node) bool { return n.Name == d }); g.Nodes[at].Finally && !node.Finally {
 				continue
@@ -994,6 +1031,8 @@ func (h *harness) finish(people bool) {
 		var moves []Change
 		for i := range h.g.Nodes {
 			switch f := h.s.Fact(i); {
+			case f.Doomed && f.Phase != Ended:
+				moves = append(moves, Change{Kind: AttemptEnded, Node: i, Outcome: Cancelled})
 			case f.Phase == Running, f.StillOpen:
 				moves = append(moves, Change{Kind: AttemptEnded, Node: i, Outcome: Done}, Change{Kind: AttemptEnded, Node: i, Outcome: Failed})
 				if f.Losses < 2 && !f.StillOpen {

@@ -44,6 +44,7 @@ const (
 	toldNothing = -1
 	toldOpen    = -2
 	toldSkipped = -4
+	toldDoomed  = -5
 	toldGone    = -3 // a Block whose cause the graph does not have any more
 )
 
@@ -68,6 +69,7 @@ const (
 	backoff                   // asks for a slot from NotBefore on
 	opened                    // a gate that waits for a person
 	held                      // lost, waits for a person
+	doomed                    // to be cancelled
 	lingering                 // reset, but the attempt of its earlier life still runs
 	running                   // has a slot
 	asking                    // paused: needs input
@@ -102,7 +104,11 @@ func (s *State) settle(i int) {
 // then dirty.
 func (s *State) place(i int) {
 	was, is := s.stands[i], s.judge(i)
-	if is == blocked || is == skipped || is == opened || s.told[i] != toldNothing {
+	if f := &s.facts[i]; f.Doomed && f.Phase != Ended {
+		if s.told[i] != toldDoomed {
+			s.touch(i)
+		}
+	} else if is == blocked || is == skipped || is == opened || s.told[i] != toldNothing {
 		s.touch(i)
 	}
 	if is == backoff { // also from one backoff to the next
@@ -188,6 +194,9 @@ func (s *State) judge(i int) standing {
 			return cancelled
 		}
 		return failed
+	}
+	if f.Doomed {
+		return doomed
 	}
 	// Between two attempts of one life it is not blocked any more, but a
 	// dependency that was begun anew is waited for again.

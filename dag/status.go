@@ -51,6 +51,8 @@ func (s *State) Status(i int, now time.Time) Status {
 			why = "on_lost: ask"
 		}
 		st.Reason = also(f.Detail, why+": cmux agents retry "+s.g.Nodes[i].Name)
+	case doomed:
+		st.Label.State, st.Reason = NodeWaiting, "another node of its matrix failed: it is being cancelled"
 	case lingering:
 		st.Label.State, st.Reason = NodeReady, also(f.Detail, "its earlier attempt is still open")
 	case backoff:

@@ -29,6 +29,8 @@ func (s *State) Recorded(e Effect) {
 		told = toldOpen
 	case e.Kind == Skip:
 		told = toldSkipped
+	case e.Kind == Cancel:
+		told = toldDoomed
 	case e.Kind == Block && e.Cause < 0:
 		told = toldGone
 	case e.Kind == Block:
@@ -64,6 +66,11 @@ func (s *State) Fold(c Change) bool {
 			s.bar(a)
 		}
 	default:
+		if s.told[c.Node] == toldDoomed && (c.Kind == AttemptEnded || c.Kind == Vanished) {
+			s.told[c.Node] = toldNothing // another attempt of it is cancelled as well
+			s.touch(c.Node)
+		}
+		ended := s.facts[c.Node].Phase == Ended && s.facts[c.Node].Outcome == Failed
 		if !s.fold(&s.facts[c.Node], &c) {
 			return false
 		}
@@ -71,6 +78,9 @@ func (s *State) Fold(c Change) bool {
 			s.told[c.Node] = toldNothing // it stands in the place of what was told
 		}
 		s.settle(c.Node)
+		if !ended {
+			s.doom(c.Node)
+		}
 	}
 	return true
 }
@@ -81,7 +91,7 @@ func (s *State) Fold(c Change) bool {
 // while something was taken in may no longer hold. It costs time in proportion
 // to what changed and what it returns.
 //
-// Effects come in this order: Unblock, Block, Skip and Open, then Grants, then
+// Effects come in this order: Unblock, Block, Skip, Cancel and Open, then Grants, then
 // Starts in graph order.
 func (s *State) Due() []Effect {
 	var out []Effect
@@ -97,6 +107,9 @@ func (s *State) Due() []Effect {
 		case opened:
 			is = toldOpen
 		}
+		if f := &s.facts[i]; f.Doomed && f.Phase != Ended {
+			is = toldDoomed
+		}
 		if was == is {
 			continue
 		}
@@ -110,6 +123,8 @@ func (s *State) Due() []Effect {
 			out = append(out, Effect{Kind: Block, Node: i, Cause: int(is)})
 		case is == toldSkipped:
 			out = append(out, Effect{Kind: Skip, Node: i})
+		case is == toldDoomed:
+			out = append(out, Effect{Kind: Cancel, Node: i})
 		case is == toldOpen:
 			out = append(out, Effect{Kind: Open, Node: i})
 		}

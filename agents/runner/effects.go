@@ -50,6 +50,12 @@ func (r *Runner) carryOut(ctx context.Context, due []dag.Effect) error {
 			withdraw = append(withdraw, e.Node)
 		case dag.Skip:
 			recs = append(recs, run.Record{Type: run.Skipped, Node: name, Detail: r.hist.State.Status(e.Node, time.Now()).Reason})
+		case dag.Cancel:
+			if f := r.hist.State.Fact(e.Node); !f.Live() {
+				recs = append(recs, failedFast(name))
+			} else {
+				r.speak(ctx, e.Node, attempt.Message{Op: attempt.OpCancel})
+			}
 		case dag.Open:
 			recs = append(recs, run.Record{Type: run.Opened, Node: name})
 		case dag.Grant:

@@ -93,6 +93,9 @@ func (r *Runner) start(ctx context.Context, p *placement) error {
 	l, err := r.host.Start(ctx, s)
 	if err == nil && l != nil {
 		r.live[p.node] = &attached{attempt: p.attempt, bound: r.host.Bound(spec), Link: l}
+		if r.hist.State.Fact(p.node).Doomed { // while it was on its way
+			r.speak(ctx, p.node, attempt.Message{Op: attempt.OpCancel})
+		}
 	}
 	return err
 }
@@ -251,6 +254,9 @@ func (r *Runner) attach(ctx context.Context, i int) {
 		r.speak(ctx, i, attempt.Message{Op: attempt.OpOverridden})
 	case f.Phase == dag.Running && r.Kinds[r.g.Nodes[i].Agent].Judge:
 		r.speak(ctx, i, attempt.Message{Op: attempt.OpGranted, Trial: r.hist.State.Fact(i).Trial})
+	}
+	if r.hist.State.Fact(i).Doomed {
+		r.speak(ctx, i, attempt.Message{Op: attempt.OpCancel})
 	}
 	r.endOverBudget(ctx, i)
 	r.showEvents(ctx, i, a.N)

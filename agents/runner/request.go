@@ -185,6 +185,14 @@ func cancelled(node string) run.Record {
 		End: &run.End{Outcome: dag.Cancelled, Exit: 130, Detail: "cancelled before it started"}}
 }
 
+// failedFast is the end of a node that has not started and another of whose
+// matrix has failed.
+func failedFast(node string) run.Record {
+	rec := cancelled(node)
+	rec.End.Detail = "fail_fast: another node of its matrix failed"
+	return rec
+}
+
 // cancelled reports whether a request to cancel node i waits.
 func (r *Runner) cancelled(i int) bool {
 	for _, a := range r.asked {
