@@ -16,8 +16,10 @@ import (
 
 // monitor is what the monitor of r needs of this process.
 func (d *Deps) monitor(p *control.Project, r *run.Run, stays bool) top.Options {
+	in, _ := terminal(d.In)
+	out, _ := terminal(d.Out)
 	return top.Options{
-		Project: p, Run: r, In: d.In, Out: raw(d.Out), Colour: d.colour(), Mux: d.Getenv("TMUX"), Stays: stays,
+		Project: p, Run: r, In: in, Out: out, Colour: d.colour(), Mux: d.Getenv("TMUX"), Stays: stays,
 		Do: d.within, Lend: d.lent,
 	}
 }

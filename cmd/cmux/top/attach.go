@@ -2,6 +2,7 @@ package top
 
 import (
 	"fmt"
+	"io"
 	"os/exec"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -28,7 +29,7 @@ func (p *program) attach(e effect) tea.Cmd {
 	if err != nil {
 		return func() tea.Msg { return result(e.order, "", err) }
 	}
-	return tea.ExecProcess(cmd, func(err error) tea.Msg { return result(e.order, "", err) })
+	return p.exec(e.order, cmd)
 }
 
 // showPane shows the session, at the pane that is offered.
@@ -40,10 +41,29 @@ func (p *program) showPane(o order, offer *control.Offer) tea.Cmd {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = p.Project.Env
 	if p.Mux == "" {
-		return tea.ExecProcess(cmd, func(err error) tea.Msg { return result(o, "", err) })
+		return p.exec(o, cmd)
 	}
 	return func() tea.Msg { // another window shows it: this one stays as it is
 		out, err := cmd.CombinedOutput()
 		return result(o, string(out), err)
 	}
+}
+
+// exec gives the terminal to a program until it ends.
+func (p *program) exec(o order, cmd *exec.Cmd) tea.Cmd {
+	return tea.Exec(&foreign{p, cmd}, func(err error) tea.Msg { return result(o, "", err) })
+}
+
+// foreign is a program that has the terminal.
+type foreign struct {
+	p   *program
+	cmd *exec.Cmd
+}
+
+func (f *foreign) SetStdin(io.Reader)  {}
+func (f *foreign) SetStdout(io.Writer) {}
+func (f *foreign) SetStderr(io.Writer) {}
+func (f *foreign) Run() error {
+	f.cmd.Stdin, f.cmd.Stdout, f.cmd.Stderr = f.p.In, f.p.Out, f.p.Out
+	return f.p.screen.away(f.cmd.Run)
 }

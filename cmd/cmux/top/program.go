@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -22,8 +25,7 @@ import (
 type Options struct {
 	Project *control.Project
 	Run     *run.Run
-	In      io.Reader
-	Out     io.Writer // a terminal
+	In, Out *os.File // a terminal
 	Colour  bool
 	Mux     string // what TMUX holds: the tmux that this terminal is in
 	Stays   bool   // this process carries the run: no key ends the monitor
@@ -38,8 +40,15 @@ type Options struct {
 // Show shows the run until the person leaves or ctx ends.
 func Show(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &program{Options: o, ctx: ctx, model: newModel(o.Project.Now, o.Colour, o.Stays), focus: make(chan focus, 1)}
-	p.tea = tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond))
+	defer cancel()
+	p := &program{Options: o, ctx: ctx, model: newModel(o.Project.Now, o.Colour, o.Stays), focus: make(chan focus, 1), screen: screen{in: o.In, out: o.Out}}
+	p.tea = tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithoutRenderer(), tea.WithoutSignalHandler())
+	resized := make(chan os.Signal, 1)
+	signal.Notify(resized, syscall.SIGWINCH)
+	defer signal.Stop(resized)
+	if err := p.screen.enter(); err != nil {
+		return err
+	}
 	var feeders sync.WaitGroup
 	var failed error
 	feeders.Go(func() {
@@ -48,9 +57,11 @@ func Show(ctx context.Context, o Options) error {
 		}
 	})
 	feeders.Go(func() { p.look(ctx) })
+	feeders.Go(func() { p.resize(ctx, resized) })
 	_, err := p.tea.Run()
 	cancel()
 	feeders.Wait()
+	err = errors.Join(err, p.screen.leave())
 	if errors.Is(err, tea.ErrProgramKilled) {
 		err = nil
 	}
@@ -60,9 +71,19 @@ func Show(ctx context.Context, o Options) error {
 	return err
 }
 
-// framesPerSecond is how often the screen may change. bubbletea looks that
-// often whether there is anything to draw.
-const framesPerSecond = 20
+// resize tells the program of the size of its terminal, now and when it changes.
+func (p *program) resize(ctx context.Context, resized <-chan os.Signal) {
+	for {
+		if width, height, err := p.screen.size(); err == nil {
+			p.tea.Send(tea.WindowSizeMsg{Width: width, Height: height})
+		}
+		select {
+		case <-resized:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
 
 // program gives the model's effects to the world.
 type program struct {
@@ -71,6 +92,8 @@ type program struct {
 	tea   *tea.Program
 	model model
 	focus chan focus
+
+	screen screen
 }
 
 // focus is what is looked at closely.
@@ -81,8 +104,20 @@ type focus struct {
 
 func (p *program) Init() tea.Cmd { return nil }
 
-func (p *program) View() string {
-	return harmless.Styled(strings.Join(p.model.frame(), "\n"), p.Colour)
+// View is empty: what is to be seen is painted when it changes.
+func (p *program) View() string { return "" }
+
+func (p *program) paint() {
+	if p.model.width == 0 {
+		return // of a terminal whose size is not known yet
+	}
+	lines := p.model.frame()
+	for i := range lines {
+		lines[i] = harmless.Styled(lines[i], p.Colour)
+	}
+	if err := p.screen.paint(lines, p.model.width, p.model.height); err != nil {
+		p.tea.Kill() // the terminal is gone
+	}
 }
 
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -92,6 +127,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	for _, e := range effects {
 		all = append(all, p.cause(e))
 	}
+	p.paint()
 	return p, tea.Batch(all...)
 }
 
@@ -149,7 +185,9 @@ type lent struct {
 func (l *lent) SetStdin(io.Reader)  {}
 func (l *lent) SetStdout(io.Writer) {}
 func (l *lent) SetStderr(io.Writer) {}
-func (l *lent) Run() error          { return l.p.Lend(l.p.ctx, l.words) }
+func (l *lent) Run() error {
+	return l.p.screen.away(func() error { return l.p.Lend(l.p.ctx, l.words) })
+}
 
 // most is how much of a log or a diff is read.
 const most = 4 << 20
