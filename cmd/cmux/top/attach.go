@@ -11,11 +11,11 @@ import (
 )
 
 // attach shows the pane of a node, or of the run, or offers the conversation of
-// an agent that has ended.
-func (p *program) attach(e effect) tea.Cmd {
+// an agent that has ended. It looks for them beside the program, which goes on.
+func (p *program) attach(e effect) tea.Msg {
 	offer, err := p.Project.Attach(p.ctx, control.Attach{Node: e.node, Pane: p.Stays && e.node != ""})
 	if err != nil {
-		return func() tea.Msg { return result(e.order, "", err) }
+		return result(e.order, "", err)
 	}
 	if offer.Conversation == nil {
 		return p.showPane(e.order, offer)
@@ -23,35 +23,33 @@ func (p *program) attach(e effect) tea.Cmd {
 	if e.kind == attach {
 		o := e.order
 		o.then, o.does = reopen, fmt.Sprintf("open the conversation of %s again, which is %s; cmux neither checks nor records what is done there", offer.Node, offer.Label)
-		return func() tea.Msg { return offered{o} }
+		return offered{o}
 	}
 	cmd, err := p.Project.Reopen(offer)
 	if err != nil {
-		return func() tea.Msg { return result(e.order, "", err) }
+		return result(e.order, "", err)
 	}
 	return p.exec(e.order, cmd)
 }
 
 // showPane shows the session, at the pane that is offered.
-func (p *program) showPane(o order, offer *control.Offer) tea.Cmd {
+func (p *program) showPane(o order, offer *control.Offer) tea.Msg {
 	argv, err := p.Project.Show(p.ctx, offer, p.Mux, true)
 	if err != nil {
-		return func() tea.Msg { return result(o, "", err) }
+		return result(o, "", err)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = p.Project.Env
 	if p.Mux == "" {
 		return p.exec(o, cmd)
 	}
-	return func() tea.Msg { // another window shows it: this one stays as it is
-		out, err := cmd.CombinedOutput()
-		return result(o, string(out), err)
-	}
+	out, err := cmd.CombinedOutput() // another window shows it: this one stays as it is
+	return result(o, string(out), err)
 }
 
 // exec gives the terminal to a program until it ends.
-func (p *program) exec(o order, cmd *exec.Cmd) tea.Cmd {
-	return tea.Exec(&foreign{p, cmd}, func(err error) tea.Msg { return result(o, "", err) })
+func (p *program) exec(o order, cmd *exec.Cmd) tea.Msg {
+	return tea.Exec(&foreign{p, cmd}, func(err error) tea.Msg { return result(o, "", err) })()
 }
 
 // foreign is a program that has the terminal.

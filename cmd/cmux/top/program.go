@@ -156,7 +156,7 @@ func (p *program) cause(e effect) tea.Cmd {
 	case compare:
 		return p.compare(e, p.model.view)
 	case attach, reopen:
-		return p.attach(e)
+		return func() tea.Msg { return p.attach(e) }
 	}
 	return nil
 }
