@@ -2,6 +2,7 @@
 # make demo    runs cmux's main job in scratch repositories, no account, no network
 # make test    runs every test
 # make bench   runs the benchmarks and whole runs beside make, ninja and go-task
+# make dist    builds what people install into dist/: archives, packages, checksums
 # make docs    rewrites the generated pages under docs/
 # make install puts bin/cmux into $(DESTDIR)$(PREFIX)/bin; PREFIX is /usr/local
 
@@ -14,7 +15,7 @@ PREFIX  ?= /usr/local
 # with a name, such as Claude Code's (ST1005).
 LINT     = $(GO) tool -modfile=.ci/lint.mod
 
-.PHONY: all build demo test check bench docs tools clean install
+.PHONY: all build demo test check bench docs dist dist-check tools clean install
 
 all: build
 
@@ -58,9 +59,16 @@ bench: tools
 docs:
 	$(GO) test ./cmd/cmux ./dag ./agents/kinds ./agents/event ./agents/guard -run 'Docs|Reference' -update
 
+# What people install, and the proof that two builds of one commit are equal.
+dist:
+	scripts/dist.sh dist
+
+dist-check:
+	scripts/dist-check.sh
+
 install: build
 	install -d '$(DESTDIR)$(PREFIX)/bin'
 	install -m 755 bin/cmux '$(DESTDIR)$(PREFIX)/bin/cmux'
 
 clean:
-	rm -rf bin
+	rm -rf bin dist

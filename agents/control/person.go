@@ -22,7 +22,7 @@ type Order struct {
 // wait and report. Every other one is a person's.
 var anybodys = []string{
 	"agents init", "agents status", "agents collisions", "agents wait", "agents logs", "agents diff", "agents verify", "agents changelog", "agents schema", "agents graph", "agents list", "agents exec",
-	"snapshots list", "doctor", "version", "done", "blocked", "output", "hook", "mcp",
+	"snapshots list", "doctor", "version", "man", "done", "blocked", "output", "hook", "mcp",
 }
 
 // IsPersons reports whether an order decides what is a person's to decide.

@@ -158,7 +158,7 @@ and a failure blocks exactly what depends on it.`,
 	root.AddGroup(&cobra.Group{ID: "main", Title: "Commands:"}, &cobra.Group{ID: "agent", Title: "What agents call:"})
 	root.SetHelpCommandGroupID("main")
 	root.SetCompletionCommandGroupID("main")
-	root.AddCommand(newAgentsCmd(d), newSnapshotsCmd(d), newDoctorCmd(d, nil), newVersionCmd(&d.IO), newDoneCmd(&d.IO), newBlockedCmd(&d.IO), newOutputCmd(&d.IO), newHookCmd(&d.IO), newMCPCmd(&d.IO))
+	root.AddCommand(newAgentsCmd(d), newSnapshotsCmd(d), newDoctorCmd(d, nil), newVersionCmd(&d.IO), newManCmd(), newDoneCmd(&d.IO), newBlockedCmd(&d.IO), newOutputCmd(&d.IO), newHookCmd(&d.IO), newMCPCmd(&d.IO))
 	addHelp(root, &d.IO)
 	ownUsage(root)
 	return root

@@ -69,8 +69,13 @@ func setup(e *testscript.Env) error {
 	if err := os.Mkdir(home, 0o755); err != nil {
 		return err
 	}
+	installer, err := filepath.Abs("../../scripts/install.sh")
+	if err != nil {
+		return err
+	}
 	for k, v := range map[string]string{
-		"HOME": home, "XDG_STATE_HOME": "", "TMUX_TMPDIR": short, "CMUX_TMUX_SOCKET": "t", "TMUX": "", "TERM": "xterm-256color", "NO_COLOR": "1",
+		"INSTALLER": installer,
+		"HOME":      home, "XDG_STATE_HOME": "", "TMUX_TMPDIR": short, "CMUX_TMUX_SOCKET": "t", "TMUX": "", "TERM": "xterm-256color", "NO_COLOR": "1",
 		"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "CMUX_HOME": "", "SHELL": "/bin/sh",
 		"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.com",
 		"GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@example.com",
