@@ -3,10 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -30,6 +27,8 @@ type answers struct {
 	Verify       string // a command that every agent's work must pass; may be empty
 	Kind         string // of agents that name none; empty: command
 	Found        []string
+	Ports        []string // what the project's files say of ports, as remarks
+	Checks       []string // commands that check the project, to choose Verify from
 	Agents       []agentAnswer
 }
 
@@ -75,8 +74,12 @@ func newInitCmd(d *Deps, runF func(context.Context, *initOptions) error) *cobra.
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write a .cmux-agents.yml",
-		Long: `Write a configuration to start from. On a terminal it asks in a form, on a pipe
-it reads one answer a line, and with --agent or --from-issues it asks nothing.
+		Long: `Write a configuration to start from. On a terminal it asks in a form, checks each
+field as you leave it, proposes a name from the task, and shows the file before
+it writes it. On a pipe it reads one answer a line, and with --agent or
+--from-issues it asks nothing. The project's files (go.mod, package.json,
+Makefile, Cargo.toml, pyproject.toml and others) say which checks it proposes;
+ports that they name are a comment in what it writes.
 
 Agents that name no kind are of the first whose program is found: claude, codex,
 kimi, qwen, opencode, gemini; without any of them they are shell commands. --from-issues makes an agent
@@ -117,8 +120,9 @@ func runInit(ctx context.Context, o *initOptions) error {
 	if o.Session == "" {
 		o.Session = sessionName(p.Root)
 	}
-	if !o.verifyGiven {
-		o.Verify = testCommand(p.Root)
+	o.Ports, o.Checks = portRemarks(p.Root), checksOf(p.Root)
+	if !o.verifyGiven && len(o.Checks) > 0 {
+		o.Verify = o.Checks[0]
 	}
 	o.Found = kinds.Installed(o.Env)
 	switch {
@@ -142,7 +146,7 @@ func runInit(ctx context.Context, o *initOptions) error {
 	switch {
 	case len(o.Agents) > 0:
 	case o.interactive():
-		err = o.askForm(ctx)
+		err = o.askForm(ctx, p, path)
 	default:
 		err = o.askLines()
 	}
@@ -182,6 +186,9 @@ func compose(a answers, schema string) string {
 	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", schema)
 	b.WriteString("# Every key: cmux help configuration\n")
 	b.WriteString(a.remarks())
+	for _, p := range a.Ports {
+		fmt.Fprintf(&b, "# %s\n", p)
+	}
 	fmt.Fprintf(&b, "session: %s\n", dag.Scalar(a.Session))
 	if a.WorktreeBase != "" && a.WorktreeBase != ".." {
 		fmt.Fprintf(&b, "worktree_base: %s\n", dag.Scalar(a.WorktreeBase))
@@ -363,67 +370,6 @@ func taskIs(kind string) string {
 	return "what it is to do"
 }
 
-// askForm asks in a form on the terminal.
-func (o *initOptions) askForm(ctx context.Context) error {
-	a := &o.answers
-	run := func(groups ...*huh.Group) error {
-		err := huh.NewForm(groups...).WithInput(o.In).WithOutput(raw(o.Err)).RunWithContext(ctx)
-		if errors.Is(err, huh.ErrUserAborted) {
-			return control.ErrInterrupted
-		}
-		return err
-	}
-	if err := run(huh.NewGroup(
-		huh.NewInput().Title("Session name").Value(&a.Session).Validate(matches(`^[A-Za-z0-9_-]+$`, "letters, digits, _ and -")),
-		huh.NewInput().Title("Folder of the worktrees").Value(&a.WorktreeBase),
-		huh.NewConfirm().Title("A pane at the project root?").Value(&a.MainPane),
-		huh.NewInput().Title("Command that every build must pass (may be empty)").Value(&a.Verify),
-	)); err != nil {
-		return err
-	}
-	for more := true; more; {
-		one := agentAnswer{Role: string(dag.RoleBuild)}
-		one.Kind = a.kind(&one)
-		more = false
-		if err := run(huh.NewGroup(
-			huh.NewInput().Title("Agent name").Value(&one.Name).Validate(matches(`^[a-zA-Z0-9][a-zA-Z0-9._-]*$`, "letters, digits, '.', '_' and '-'")),
-			huh.NewSelect[string]().Title("Role").Options(
-				huh.NewOption("build: works in a worktree of its own", string(dag.RoleBuild)),
-				huh.NewOption("review: reads at the project root", string(dag.RoleReview)),
-				huh.NewOption("merge: brings its dependencies' branches together", string(dag.RoleMerge)),
-				huh.NewOption("gate: waits for a person", string(dag.RoleGate))).Value(&one.Role),
-			huh.NewSelect[string]().Title("Kind of agent (a gate has none)").Options(kindOptions(a.Found)...).Value(&one.Kind),
-			huh.NewText().Title("Task: what it is to do; for a command, the shell command (empty for a gate)").Value(&one.Task),
-		)); err != nil {
-			return err
-		}
-		var (
-			after  []string
-			fields []huh.Field
-		)
-		if len(a.Agents) > 0 {
-			var names []huh.Option[string]
-			for _, other := range a.Agents {
-				names = append(names, huh.NewOption(other.Name, other.Name))
-			}
-			fields = append(fields, huh.NewMultiSelect[string]().Title(one.Name+" depends on").Options(names...).Value(&after))
-		}
-		if one.Role == string(dag.RoleBuild) || one.Role == string(dag.RoleMerge) {
-			fields = append(fields, huh.NewInput().Title("Branch (empty: "+a.Session+"/"+one.Name+")").Value(&one.Branch))
-		}
-		if one.Role == string(dag.RoleBuild) {
-			fields = append(fields, huh.NewInput().Title("What it may write: paths, comma-separated (empty: anything)").Value(&one.Scope))
-		}
-		fields = append(fields, huh.NewConfirm().Title("Another agent?").Value(&more))
-		if err := run(huh.NewGroup(fields...)); err != nil {
-			return err
-		}
-		one.After = strings.Join(after, ",")
-		a.Agents = append(a.Agents, one)
-	}
-	return nil
-}
-
 // kindOptions are the kinds to choose from, and which of them are not there.
 func kindOptions(found []string) []huh.Option[string] {
 	var all []huh.Option[string]
@@ -440,16 +386,6 @@ func kindOptions(found []string) []huh.Option[string] {
 	return all
 }
 
-func matches(pattern, say string) func(string) error {
-	re := regexp.MustCompile(pattern)
-	return func(s string) error {
-		if !re.MatchString(s) {
-			return errors.New(say)
-		}
-		return nil
-	}
-}
-
 // sessionName makes a session name of the project's folder.
 func sessionName(root string) string {
 	name := regexp.MustCompile(`[^A-Za-z0-9_-]+`).ReplaceAllString(filepath.Base(root), "-")
@@ -457,71 +393,4 @@ func sessionName(root string) string {
 		return "agents"
 	}
 	return name
-}
-
-// testCommand is how the project at root is tested, as far as its files say.
-// A Makefile's own target comes first: it is what its people run.
-func testCommand(root string) string {
-	has := func(names ...string) bool {
-		for _, n := range names {
-			if _, err := os.Stat(filepath.Join(root, n)); err == nil {
-				return true
-			}
-		}
-		return false
-	}
-	holds := func(name, pattern string) bool {
-		f, err := os.Open(filepath.Join(root, name))
-		if err != nil {
-			return false
-		}
-		defer f.Close()
-		return regexp.MustCompile(pattern).MatchReader(bufio.NewReader(io.LimitReader(f, 1<<20)))
-	}
-	switch {
-	case holds("Makefile", `(?m)^test[ \t]*:([^=]|$)`), holds("makefile", `(?m)^test[ \t]*:([^=]|$)`), holds("GNUmakefile", `(?m)^test[ \t]*:([^=]|$)`):
-		return "make test"
-	case holds("justfile", `(?m)^test\b[^=\n]*:([^=]|$)`):
-		return "just test"
-	case has("go.mod"):
-		return "go test ./..."
-	case has("Cargo.toml"):
-		return "cargo test"
-	case nodeTests(root):
-		switch {
-		case has("pnpm-lock.yaml"):
-			return "pnpm test"
-		case has("yarn.lock"):
-			return "yarn test"
-		case has("bun.lock", "bun.lockb"):
-			return "bun run test"
-		}
-		return "npm test"
-	case has("pytest.ini", "conftest.py", "tests/conftest.py"), holds("pyproject.toml", `(?m)pytest`), holds("setup.cfg", `(?m)^\[tool:pytest\]`):
-		return "pytest"
-	case has("tox.ini"):
-		return "tox"
-	case has("mvnw"):
-		return "./mvnw test"
-	case has("pom.xml"):
-		return "mvn test"
-	case has("gradlew"):
-		return "./gradlew test"
-	case has("mix.exs"):
-		return "mix test"
-	case has("Gemfile") && has("spec"):
-		return "bundle exec rspec"
-	}
-	return ""
-}
-
-// nodeTests reports whether package.json has a test script other than the
-// placeholder of npm init.
-func nodeTests(root string) bool {
-	b, err := os.ReadFile(filepath.Join(root, "package.json"))
-	if err != nil {
-		return false
-	}
-	var p struct{ Scripts struct{ Test string } }
-	return json.Unmarshal(b, &p) == nil && p.Scripts.Test != "" && !strings.Contains(p.Scripts.Test, "no test specified")
 }

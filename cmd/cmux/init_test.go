@@ -41,6 +41,57 @@ func TestTestCommand(t *testing.T) {
 	}
 }
 
+func TestChecksAndPorts(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"package.json":   `{"scripts": {"test": "vitest", "lint": "eslint .", "dev": "vite --port 5173"}}`,
+		"Makefile":       "lint:\n\ttrue\nTEST := 1\n",
+		"go.mod":         "module x\n",
+		"pyproject.toml": "[tool.ruff]\n",
+		".env":           "DB_PORT=5432\nIMPORTANT=12345\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(checksOf(dir), "; "); got != "go test ./...; make lint; go vet ./...; npm run lint; ruff check" {
+		t.Errorf("checks %q", got)
+	}
+	got := portRemarks(dir)
+	if len(got) != 2 || !strings.HasPrefix(got[0], ".env names port 5432: ") || !strings.HasPrefix(got[1], "package.json names port 5173: ") {
+		t.Errorf("ports %q", got)
+	}
+	if all := checksOf(t.TempDir()); len(all) != 0 || portRemarks(t.TempDir()) != nil {
+		t.Errorf("of nothing: %q", all)
+	}
+}
+
+// What is wrong with a field is known when it is left, from the parser itself.
+func TestFields(t *testing.T) {
+	a := answers{Agents: []agentAnswer{{Name: "build-it"}, {Name: "build"}}}
+	for name, want := range map[string]string{"api": "", "API-2": "", "build": "already", "Build": "already", "a b": "not allowed", "": "", "env": "taken by a file of cmux", strings.Repeat("x", 200): "at most"} {
+		if err := a.nameFault(name); name == "" && err == nil || name != "" && (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("name %q: %v, want %q", name, err, want)
+		}
+	}
+	for task, want := range map[string]string{
+		"Serve the product catalog: GET /items": "serve-the-product", "build it!": "build-it-2", "": "build-2", "日本語": "build-2",
+	} {
+		if got := a.proposed(task, "build"); got != want {
+			t.Errorf("for %q it proposes %q, want %q", task, got, want)
+		}
+	}
+	if err := faultOf(answers{Session: "a b", Agents: probes}); err == nil || !strings.Contains(err.Error(), "session") {
+		t.Errorf("a session with a space: %v", err)
+	}
+	if err := faultOf(answers{Session: "s", Agents: []agentAnswer{{Name: "a", Task: "x", Branch: "a..b"}}}); err == nil {
+		t.Error("a branch that git does not take is taken")
+	}
+	if faultOf(answers{Session: "s", Agents: []agentAnswer{{Name: "a", Task: "x", Scope: "/etc"}}}) == nil || taskFault("build", " ") == nil || taskFault("gate", "") != nil {
+		t.Error("a scope outside, a build without a task or a gate with one")
+	}
+}
+
 func TestParseAgent(t *testing.T) {
 	for s, want := range map[string]agentAnswer{
 		"api":                                  {Name: "api"},

@@ -151,21 +151,31 @@ const maxSlug = 32
 // name is the node's: the number, which makes it the only one, and what the
 // title has of letters and digits.
 func (i *issue) name() string {
-	slug := strings.Join(strings.FieldsFunc(strings.ToLower(i.Title), func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
-	}), "-")
-	if len(slug) > maxSlug {
-		slug = slug[:maxSlug+1]
-		if k := strings.LastIndexByte(slug, '-'); k > 0 {
-			slug = slug[:k]
-		} else {
-			slug = slug[:maxSlug]
-		}
-	}
+	slug := slug(i.Title, 0)
 	if slug == "" {
 		return fmt.Sprintf("issue-%d", i.Number)
 	}
 	return fmt.Sprintf("%d-%s", i.Number, slug)
+}
+
+// slug is what the first words of a text have of letters and digits, of all its
+// words with 0.
+func slug(text string, words int) string {
+	parts := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	if words > 0 && len(parts) > words {
+		parts = parts[:words]
+	}
+	slug := strings.Join(parts, "-")
+	if len(slug) <= maxSlug {
+		return slug
+	}
+	slug = slug[:maxSlug+1]
+	if k := strings.LastIndexByte(slug, '-'); k > 0 {
+		return slug[:k]
+	}
+	return slug[:maxSlug]
 }
 
 // tidy is text from elsewhere as it may stand in a task: its lines end in line
