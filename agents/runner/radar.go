@@ -309,11 +309,15 @@ func (s *scan) pair(ctx context.Context, a, b *blip, moved map[int]bool) (run.Co
 // edited lists the files that one of two nodes has committed and the other is
 // at work on, but for those that both committed.
 func (s *scan) edited(ctx context.Context, a, b *blip, committed []string, moved map[int]bool) (all []string, err error) {
+	both := func(f string) bool {
+		_, both := slices.BinarySearch(committed, f)
+		return both
+	}
 	for _, way := range [2]struct{ from, to *blip }{{a, b}, {b, a}} {
 		if way.to.tree == "" || len(way.from.tip.Files) == 0 {
 			continue
 		}
-		files, err := s.repo.Edited(ctx, way.to.tree, way.from.tip.Files, way.to.since)
+		files, err := s.repo.Edited(ctx, way.to.tree, slices.DeleteFunc(slices.Clone(way.from.tip.Files), both), way.to.since)
 		if err != nil {
 			if moved[way.to.node] || ctx.Err() != nil {
 				return nil, err
@@ -323,10 +327,7 @@ func (s *scan) edited(ctx context.Context, a, b *blip, committed []string, moved
 		all = append(all, files...)
 	}
 	slices.Sort(all)
-	return slices.DeleteFunc(slices.Compact(all), func(f string) bool {
-		_, both := slices.BinarySearch(committed, f)
-		return both
-	}), nil
+	return slices.Compact(all), nil
 }
 
 // bounded is as many of the files as are recorded, and how many there are beside.
