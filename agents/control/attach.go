@@ -214,10 +214,9 @@ func (p *Project) selectPane(ctx context.Context, r *run.Run, server tmux.Server
 		err = tmux.ErrNotFound
 	}
 	if err == nil {
-		_, err = server.Exec(ctx, "select-window", "-t", a.Pane)
-	}
-	if err == nil {
-		_, err = server.Exec(ctx, "select-pane", "-t", a.Pane)
+		// A question may be longer than a tile, and what has ended has a small one.
+		asks := n.Status.Label.State == dag.NodeNeedsInput
+		err = server.ShowPane(ctx, tmux.PaneID(a.Pane), asks || !n.Fact.Live())
 	}
 	if errors.Is(err, tmux.ErrNotFound) {
 		return &Hint{Err: fmt.Errorf("the pane of %s is gone", node), Try: "cmux agents logs " + node}

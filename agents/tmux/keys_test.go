@@ -114,6 +114,15 @@ func TestKeys(t *testing.T) {
 	keys("F9")
 	current(t, c, at.Session, at.Pane, false)
 
+	must(t, s.ShowPane(ctx, panes["n4"], false))
+	current(t, c, at.Session, panes["n4"], false)
+	must(t, s.ShowPane(ctx, panes["n2"], true))
+	current(t, c, at.Session, panes["n2"], true)
+	must(t, s.ShowPane(ctx, panes["n2"], true))
+	current(t, c, at.Session, panes["n2"], true)
+	must(t, s.ShowPane(ctx, at.Pane, true))
+	current(t, c, at.Session, at.Pane, false)
+
 	// In a person's own pane the keys are the program's there.
 	own, err := c.NewWindow(ctx, at.Session, "own", Spec{Dir: "/tmp", Argv: []string{"cat", "-v"}}, Marks{})
 	must(t, err)

@@ -82,3 +82,21 @@ func (b *Board) SetRing(ctx context.Context, nodes []string, home bool) error {
 	_, err := b.c.RunAll(ctx, append(commands, first)...) // each by itself: a pane may have been closed
 	return ignore(err, ErrNotFound)
 }
+
+// ShowPane brings a pane to the front of its session; whole fills the window with
+// it.
+func (s Server) ShowPane(ctx context.Context, p PaneID, whole bool) error {
+	commands := [][]string{{"select-window", "-t", string(p)}, {"select-pane", "-t", string(p)}}
+	if whole {
+		commands = append(commands, zoomed(string(p)))
+	}
+	_, err := s.ExecAll(ctx, commands...)
+	return err
+}
+
+// zoomed zooms a pane unless it is the only one or zoomed already. The window is
+// as it was once the key leads away from it.
+func zoomed(p string) []string {
+	return []string{"if-shell", "-F", "-t", p, "#{?#{window_zoomed_flag},0,#{!=:#{window_panes},1}}",
+		mustText([]string{"resize-pane", "-Z", "-t", p}, []string{"set-option", "-w", "-t", p, "--", optZoomed, "1"})}
+}

@@ -91,7 +91,7 @@ watch() { # FUNCTION: prints the changes of labels to the end of the run, and ca
 }
 
 panes() { # SESSION
-  run tmux -L "$CMUX_TMUX_SOCKET" list-panes -s -t "$1" -F '#{window_name} #{pane_id} #{@cmux_label}'
+  run tmux -L "$CMUX_TMUX_SOCKET" list-panes -s -t "$1" -F '#{window_name} #{pane_id} #{?@cmux_node,#{@cmux_node}: #{@cmux_state},#{@cmux_label}}'
 }
 
 ended() { # prints how the run ended, and keeps it for field
