@@ -96,7 +96,8 @@ func TestAskByTool(t *testing.T) {
 	for _, b := range rs[len(rs)-1].ToolResults() {
 		said = append(said, b.Text)
 	}
-	if want := []string{"blue", "look in .env.example", "published COLOR"}; !slices.Equal(said, want) {
+	// That done was accepted the program may still tell its model before it is ended.
+	if want := []string{"blue", "look in .env.example", "published COLOR"}; len(said) < len(want) || !slices.Equal(said[:len(want)], want) {
 		t.Errorf("the tools answered %q, not %q", said, want)
 	}
 	if r := f.Last(run.Output); r == nil || r.Key != "COLOR" || r.Value != "blue" {

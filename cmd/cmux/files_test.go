@@ -46,6 +46,7 @@ var elsewhere = map[string]string{
 	"agents/host/hosttest/elsewhere.go": "a test's own machine",
 	"agents/kimi/preflight.go":          "the program's own configuration",
 	"agents/proc/proc.go":               "/dev/null",
+	"agents/wrapper/client.go":          "the file that the command itself was given for its outputs",
 	"agents/proc/proc_linux.go":         "/proc",
 	"agents/runner/witness.go":          "the terminals in /dev",
 	"agents/run/input.go":               "the configuration, which the person named, and what it names in the project",
