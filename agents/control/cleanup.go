@@ -52,7 +52,7 @@ func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.Holder != nil {
+	if underWay(v) {
 		return nil, &Hint{Err: fmt.Errorf("run %s is under way, carried by %s", r.Plan.ID, v.Holder), Try: "cmux agents stop"}
 	}
 	if at := AtWork(v); len(at) > 0 && !Over(v) {
@@ -100,6 +100,11 @@ type Removal struct {
 func (p *Project) Cleanup(ctx context.Context, c *Cleanup, tell func(Removal)) (changelogPath string, err error) {
 	r := c.view.Run
 	ctx = c.context(ctx, p)
+	if holder, err := runner.Yield(ctx, r); err != nil {
+		return "", err
+	} else if holder != nil { // somebody has gone on with it since
+		return "", &Hint{Err: fmt.Errorf("run %s is under way, carried by %s", r.Plan.ID, holder), Try: "cmux agents stop"}
+	}
 	if len(c.Open) > 0 {
 		if _, err := runner.Cancel(ctx, r, ""); err != nil {
 			return "", err

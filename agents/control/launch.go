@@ -2,12 +2,14 @@ package control
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/charmbracelet/log"
 
 	"cmux/agents/run"
 	"cmux/agents/runner"
+	"cmux/dag"
 )
 
 // Launch gives a run that was made, or is gone on with, its runner.
@@ -50,15 +52,33 @@ func (p *Project) Carry(ctx context.Context, c Carry) (*run.View, error) {
 			c.Tell(rec.At.Format("15:04:05") + "  " + line)
 		}
 	}
-	state, err := runner.Run(ctx, runner.Options{Run: c.Run, How: c.how(), Kinds: p.Kinds, Live: c.Live, Tell: tell, Log: RunnerLogger(logFile)})
+	state, err := Carried(ctx, c.Run, runner.Options{How: c.how(), Kinds: p.Kinds, Live: c.Live, Tell: tell, Log: RunnerLogger(logFile)})
 	if err != nil {
 		return nil, err
 	}
-	v, err := c.Run.View(context.WithoutCancel(ctx), p.Now())
+	r, err := run.OpenDir(c.Run.Dir) // as an update left it
+	if err != nil {
+		return nil, err
+	}
+	v, err := r.View(context.WithoutCancel(ctx), p.Now())
 	if err != nil {
 		return nil, err
 	}
 	return v, cameOut(v, state, ctx.Err() != nil)
+}
+
+// Carried is runner.Run for r as it is on disk, again for each plan that it is
+// given meanwhile.
+func Carried(ctx context.Context, r *run.Run, o runner.Options) (dag.RunState, error) {
+	for o.Run = r; ; o.How = runner.HowResume {
+		state, err := runner.Run(ctx, o)
+		if !errors.Is(err, runner.ErrUpdated) {
+			return state, err
+		}
+		if o.Run, err = run.OpenDir(r.Dir); err != nil {
+			return "", err
+		}
+	}
 }
 
 // RunnerLogger writes what a runner has to say into its log.

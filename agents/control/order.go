@@ -16,15 +16,19 @@ const patience = 10 * time.Second
 
 // Taken is what has become of an order.
 type Taken struct {
+	// Launch is to be carried out by whoever gave the order, with Carry: the run is
+	// headless and had no runner. Nil: there is nothing left to do.
+	Launch *Launch `json:"-"`
+
 	Done bool   `json:"done"`           // it was carried out
 	Note string `json:"note,omitempty"` // why it was not yet, and what carries it out
 }
 
-// order leaves a request for the runner. It returns once a live runner has
-// carried it out or refused it; without one the request waits for resume.
+// order leaves a request for the runner, and gives the run one that has none
+// where the caller wants that. It returns once a runner has carried the request
+// out or refused it; without one the request waits for resume.
 func (p *Project) order(ctx context.Context, v *run.View, q run.Request) (Taken, error) {
 	r := v.Run
-	ended := v.Holder == nil && Over(v)
 	h := run.NewHistory(r.Plan.Graph)
 	offset, err := r.Replay(h, 0, nil)
 	if err != nil {
@@ -35,11 +39,11 @@ func (p *Project) order(ctx context.Context, v *run.View, q run.Request) (Taken,
 	if q, err = r.Ask(q); err != nil {
 		return Taken{}, err
 	}
-	if ended {
-		return Taken{Note: "the run has ended: cmux agents resume takes it up again and carries this out"}, nil
-	}
 	if v.Holder == nil {
-		return Taken{Note: "no runner: this is carried out at cmux agents resume"}, nil
+		t, err := p.goOn(ctx, v, q)
+		if err != nil || t != nil {
+			return *t, err
+		}
 	}
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
@@ -62,9 +66,35 @@ func (p *Project) order(ctx context.Context, v *run.View, q run.Request) (Taken,
 		select {
 		case <-w.C:
 		case <-deadline.C:
-			return Taken{Note: fmt.Sprintf("the runner (%s) has not taken this up yet; it stands until it does", v.Holder)}, nil
+			return Taken{Note: fmt.Sprintf("the runner has not taken this up within %s; it stands until it does", patience)}, nil
 		case <-ctx.Done():
 			return Taken{}, ctx.Err()
 		}
 	}
+}
+
+// goOn gives a run that has no runner one for the order q. What it returns is
+// what becomes of the order without one in tmux; nil: that one answers.
+func (p *Project) goOn(ctx context.Context, v *run.View, q run.Request) (*Taken, error) {
+	switch {
+	case p.Start && q.Op != run.OpStop: // which is no reason to start anything
+	case Over(v):
+		return &Taken{Note: "the run has ended: cmux agents resume takes it up again and carries this out"}, nil
+	default:
+		return &Taken{Note: "no runner: this is carried out at cmux agents resume"}, nil
+	}
+	if _, err := v.Run.Env(); err != nil { // the run had ended, and nobody wanted it any more
+		if err := v.Run.WriteEnv(p.Env); err != nil {
+			return &Taken{}, err
+		}
+	}
+	l := Launch{Run: v.Run, Resumed: true}
+	if v.Run.Plan.Headless {
+		return &Taken{Launch: &l, Note: "the run goes on with this, headless"}, nil
+	}
+	if err := p.Launch(ctx, l); err != nil {
+		return &Taken{}, fmt.Errorf("the run was to go on with this, which stands: %w", err)
+	}
+	p.note("The run goes on: cmux agents status --watch")
+	return nil, nil
 }

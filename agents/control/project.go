@@ -28,6 +28,10 @@ type Caller struct {
 	Now   func() time.Time
 	Kinds agent.Kinds // kinds of agents that this build can launch
 
+	// Start has an order give a run its runner where it has none. Without it such
+	// an order waits for Resumable.
+	Start bool
+
 	Note func(string) // is told, in a line, what was found or done beside what was asked for; may be nil
 }
 

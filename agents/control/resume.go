@@ -5,20 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 
-	"cmux/agents/control/say"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/dag"
-	"cmux/signals"
 )
 
-// Resumable is the newest run, which can be gone on with: after an update of its
-// configuration, or as it is.
-func (p *Project) Resumable(ctx context.Context, update bool) (*run.View, error) {
+// Resumable is the newest run, if it can go on as it is.
+func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
 	r, err := p.Latest(ctx)
 	if err != nil {
 		return nil, err
@@ -26,11 +24,7 @@ func (p *Project) Resumable(ctx context.Context, update bool) (*run.View, error)
 	if holder, err := runner.Vacate(ctx, r); err != nil {
 		return nil, err
 	} else if holder != nil {
-		try := "cmux agents attach"
-		if update {
-			try = "cmux agents stop, then cmux agents resume --update"
-		}
-		return nil, &Hint{Err: fmt.Errorf("%w (%s, by %s)", runner.ErrRunning, r.Plan.ID, holder), Try: try}
+		return nil, &Hint{Err: fmt.Errorf("%w (%s, by %s)", runner.ErrRunning, r.Plan.ID, holder), Try: "cmux agents attach"}
 	}
 	v, err := r.View(ctx, p.Now())
 	if err != nil {
@@ -40,7 +34,7 @@ func (p *Project) Resumable(ctx context.Context, update bool) (*run.View, error)
 	if err != nil {
 		return nil, err
 	}
-	if ended && Over(v) && len(v.Pending) == 0 && !update {
+	if ended && Over(v) && len(v.Pending) == 0 {
 		return nil, &Hint{Err: fmt.Errorf("run %s has ended (%s): there is nothing to go on with", r.Plan.ID, v.RunState),
 			Try: "cmux agents retry NAME, or cmux agents start"}
 	}
@@ -51,8 +45,10 @@ func (p *Project) Resumable(ctx context.Context, update bool) (*run.View, error)
 // goes on with it.
 func (p *Project) Resume(v *run.View) error { return v.Run.WriteEnv(p.Env) }
 
-// Update is what the configuration on disk would change in a run that has no
-// runner.
+// Updatable is the newest run, live or not.
+func (p *Project) Updatable(ctx context.Context) (*run.View, error) { return p.latestView(ctx) }
+
+// Update is what the configuration on disk would change in a run.
 type Update struct {
 	Changes []Change `json:"changes"`
 
@@ -85,26 +81,20 @@ func (p *Project) PlanUpdate(v *run.View) (*Update, error) {
 	return &Update{changes, v.Run, g, src}, nil
 }
 
-// Freeze makes the configuration the run's plan.
-func (u *Update) Freeze(ctx context.Context) error {
-	lock, err := signals.TryLock(run.LockPath(u.run.Plan.Root))
+// Draw draws the graph as it would be.
+func (u *Update) Draw(w io.Writer) error { return u.graph.Draw(w, "text") }
+
+// Update has the runner take in what u shows, and gives the run one where it has
+// none.
+func (p *Project) Update(ctx context.Context, u *Update) (Taken, error) {
+	v, err := u.run.View(ctx, p.Now())
 	if err != nil {
-		return err
+		return Taken{}, err
 	}
-	defer lock.Unlock()
-	book, err := u.run.OpenBook()
-	if err != nil {
-		return err
-	}
-	defer book.Close()
-	if err := u.run.Refreeze(u.graph, u.src); err != nil {
-		return err
-	}
-	return book.Append(ctx, run.Record{Type: run.Updated, Detail: fmt.Sprintf("%s changed", say.Count(len(u.Changes), "node"))})
+	return p.order(ctx, v, run.Request{Op: run.OpUpdate, Sum: run.Sum(u.src)})
 }
 
-// planChanges compares the frozen plan with g. A node that is at work cannot
-// be taken out.
+// planChanges compares the frozen plan with g.
 func planChanges(v *run.View, g *dag.Graph) ([]Change, error) {
 	old := v.Run.Plan.Graph
 	var (
@@ -137,8 +127,11 @@ func planChanges(v *run.View, g *dag.Graph) ([]Change, error) {
 			continue
 		}
 		then := "at its next attempt"
-		if Succeeded(&v.Nodes[j]) {
+		switch {
+		case Succeeded(&v.Nodes[j]):
 			then = "stays done"
+		case v.Nodes[j].Fact.Live():
+			then = "at its next attempt: it runs, and ends as it was"
 		}
 		all = append(all, Change{n.Name, what, then})
 	}
@@ -147,10 +140,11 @@ func planChanges(v *run.View, g *dag.Graph) ([]Change, error) {
 		if g.Index(name) >= 0 {
 			continue
 		}
+		then := "is left out; its branch and worktree stay"
 		if v.Nodes[j].Fact.Live() {
-			errs = append(errs, &Hint{Err: fmt.Errorf("%s is not in the configuration any more, and is running", name), Try: "cmux agents stop " + name})
+			then = "its agent is ended; its branch and worktree stay"
 		}
-		all = append(all, Change{name, "removed", "is left out; its branch and worktree stay"})
+		all = append(all, Change{name, "removed", then})
 	}
 	return all, errors.Join(errs...)
 }

@@ -2,6 +2,8 @@ package control
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"cmux/agents/run"
 	"cmux/agents/runner"
@@ -14,6 +16,7 @@ type Retry struct {
 	Node       string `json:"node"`
 	Downstream bool   `json:"downstream,omitempty"` // also what succeeded after it
 	Fresh      bool   `json:"fresh,omitempty"`      // its work is saved, and it starts from the base
+	Frozen     bool   `json:"frozen,omitempty"`     // as the run has it: nothing is taken from the edited configuration
 	Comment    string `json:"comment,omitempty"`    // a person's, who sends its work back: it goes on in its conversation
 }
 
@@ -24,6 +27,8 @@ type Retried struct {
 	Again     []Was   `json:"again"`     // from their start
 	Unblocked []Was   `json:"unblocked"` // by it
 	Moved     []Moved `json:"moved"`
+	Takes     string  `json:"takes,omitempty"`   // keys that are taken from the edited configuration
+	Differs   string  `json:"differs,omitempty"` // keys that differ in it and need an update
 }
 
 // Was is a node and how it stood before an order.
@@ -52,24 +57,114 @@ func (p *Project) Retry(ctx context.Context, q Retry) (*Retried, error) {
 		return all
 	}
 	res := &Retried{Unblocked: was(v.State.BlockedBy(i)...)}
+	req := run.Request{Op: run.OpRetry, Node: q.Node, Downstream: q.Downstream, Fresh: q.Fresh, Text: q.Comment}
 	var again []int
-	if left(&v.Nodes[i]) {
+	goesOn := left(&v.Nodes[i])
+	if goesOn {
 		if err := runner.GoesOn(q.Node, q.Fresh); err != nil {
 			return nil, err
 		}
 		res.GoesOn = was(i)
-	} else if again, err = runner.Rerun(v.State, i, q.Downstream, v.OverBudget); err != nil {
-		return nil, err
+	} else {
+		budget := v.OverBudget
+		if !q.Frozen {
+			own, err := p.own(v, q.Node)
+			if err != nil {
+				return nil, err
+			}
+			res.Takes, res.Differs, req.Sum = own.takes, own.differs, own.sum
+			if own.graph != nil {
+				budget = own.overBudget(v)
+			}
+		}
+		if again, err = runner.Rerun(v.State, i, q.Downstream, budget); err != nil {
+			return nil, err
+		}
 	}
 	res.Again = was(again...)
 	if res.Moved, err = moved(ctx, v, again); err != nil {
 		return nil, err
 	}
-	res.Taken, err = p.order(ctx, v, run.Request{Op: run.OpRetry, Node: q.Node, Downstream: q.Downstream, Fresh: q.Fresh, Text: q.Comment})
-	if err != nil {
+	if res.Taken, err = p.order(ctx, v, req); err != nil {
 		return nil, err
 	}
 	return res, nil
+}
+
+// own is what a retry of a node takes from the configuration as it is now.
+type own struct {
+	takes   string     // its own keys that differ; empty: none
+	differs string     // keys that differ and need an update
+	sum     string     // of the configuration; empty: nothing is taken
+	graph   *dag.Graph // with what is taken; nil: nothing is
+}
+
+// own compares a node of the plan with the configuration on disk.
+func (p *Project) own(v *run.View, node string) (own, error) {
+	src, err := run.ReadConfig(v.Run.Plan.Config)
+	var g *dag.Graph
+	if err == nil {
+		g, _, err = runner.ParseConfig(v.Run, src, p.Kinds, p.Env)
+	}
+	if err != nil {
+		return own{}, &Hint{Err: fmt.Errorf("the configuration cannot be taken in: %w", err), Try: "cmux agents retry " + node + " --frozen, which runs it as it was"}
+	}
+	old := v.Run.Plan.Graph
+	j := g.Index(node)
+	if j < 0 {
+		return own{differs: "that it is there at all"}, nil
+	}
+	with, err := old.WithOwn(g, node)
+	if err != nil {
+		return own{}, err
+	}
+	i := old.Index(node)
+	var o own
+	if o.takes, err = changedKeys(&old.Nodes[i], &with.Nodes[i], "line", "file"); err != nil {
+		return own{}, err
+	}
+	if o.differs, err = changedKeys(&with.Nodes[i], &g.Nodes[j], "line", "file"); err != nil {
+		return own{}, err
+	}
+	if o.takes != "" {
+		o.sum, o.graph = run.Sum(src), with
+	}
+	return o, nil
+}
+
+// overBudget is View.OverBudget with the budgets that are taken in.
+func (o *own) overBudget(v *run.View) func(int) error {
+	return func(i int) error { return v.OverBudgetIn(o.graph, i) }
+}
+
+// RetryFailed runs all nodes again that have failed or were lost too often.
+func (p *Project) RetryFailed(ctx context.Context, q Retry) ([]*Retried, error) {
+	v, err := p.latestView(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range v.Nodes {
+		if n := &v.Nodes[i]; n.Status.Label.State == dag.NodeFailed || held(n) {
+			names = append(names, n.Spec.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("no node of run %s has failed (it is %s)", v.Run.Plan.ID, v.RunState)
+	}
+	var (
+		all  []*Retried
+		errs []error
+	)
+	for _, q.Node = range names {
+		res, err := p.Retry(ctx, q)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		all = append(all, res)
+	}
+	return all, errors.Join(errs...)
 }
 
 // moved says which branches a retry of nodes takes in as they are now.

@@ -8,6 +8,9 @@ import (
 // Over reports whether nothing more happens in a run by itself.
 func Over(v *run.View) bool { return v.RunState == dag.RunDone || v.RunState == dag.RunFailed }
 
+// underWay reports whether a runner carries a run that has not ended.
+func underWay(v *run.View) bool { return v.Holder != nil && !Over(v) }
+
 // AtWork names the nodes whose agents live.
 func AtWork(v *run.View) []string {
 	var names []string

@@ -106,7 +106,7 @@ func TestExamine(t *testing.T) {
 	if f := got["configuration"]; f.OK || !strings.HasPrefix(f.Detail, ".cmux-agents.yml:2:") {
 		t.Errorf("%+v", f)
 	}
-	if f := got["plan"]; !f.OK || f.Try != "cmux agents resume --update" {
+	if f := got["plan"]; !f.OK || f.Try != "cmux agents update" {
 		t.Errorf("%+v", f)
 	}
 }

@@ -62,23 +62,35 @@ func (p *Project) Stop(ctx context.Context) (*RunStopped, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := v.Run.Plan.ID
-	if v.Holder == nil {
-		if Over(v) && len(AtWork(v)) > 0 {
-			ended, err := runner.Cancel(ctx, v.Run, "")
-			if err != nil {
-				return nil, err
-			}
-			return &RunStopped{Run: id, Ended: ended, Stays: v.RunState}, nil
+	id, at := v.Run.Plan.ID, AtWork(v)
+	switch {
+	case len(at) == 0 && (Over(v) || v.Holder == nil && v.RunState == dag.RunStopped):
+		return nil, fmt.Errorf("run %s is not running (%s)", id, v.RunState)
+	case Over(v):
+		ended, err := p.endOpen(ctx, v, at)
+		if err != nil {
+			return nil, err
 		}
-		if Over(v) || v.RunState == dag.RunStopped && len(AtWork(v)) == 0 {
-			return nil, fmt.Errorf("run %s is not running (%s)", id, v.RunState)
-		}
+		return &RunStopped{Run: id, Ended: ended, Stays: v.RunState}, nil
 	}
 	if err := End(ctx, v, p.Now); err != nil {
 		return nil, err
 	}
 	return &RunStopped{Run: id}, nil
+}
+
+// endOpen ends agents that are still open in a run that has ended.
+func (p *Project) endOpen(ctx context.Context, v *run.View, at []string) (ended []string, err error) {
+	if v.Holder == nil {
+		return runner.Cancel(ctx, v.Run, "")
+	}
+	for _, node := range at {
+		if _, err := p.order(ctx, v, run.Request{Op: run.OpStop, Node: node}); err != nil {
+			return ended, err
+		}
+		ended = append(ended, node)
+	}
+	return ended, nil
 }
 
 // End ends the agents of a run and its runner, and waits until it is gone.

@@ -94,10 +94,6 @@ func waited(v *run.View, node int, orphaned bool) (outcome error, more bool) {
 		}
 	}
 	switch {
-	case Over(v) && v.Holder != nil:
-		// Its runner is about to leave: until then a start or a cleanup after
-		// this wait would be refused.
-		return nil, true
 	case v.RunState == dag.RunDone:
 		return nil, false
 	case v.RunState == dag.RunFailed:

@@ -46,7 +46,7 @@ func TestWaited(t *testing.T) {
 		{"a gate without a runner", alone, name("release"), true, false, 1},
 		{"a stopped run", stopped, -1, false, false, 1},
 		{"a done run", done, -1, false, false, 0},
-		{"a done run whose runner is about to leave", &leaving, -1, false, true, 0},
+		{"a done run whose runner stays", &leaving, -1, false, false, 0},
 		{"a failed run", failed, -1, false, false, 3},
 	} {
 		err, more := waited(c.v, c.node, c.orphaned)

@@ -27,8 +27,10 @@ func wayOut(v *run.View, i int) string {
 	n := &v.Nodes[i]
 	name, failed := n.Spec.Name, n.Status.Label.State == dag.NodeFailed
 	switch {
-	case failed && v.OverBudget(i) != nil:
+	case failed && v.RunOverBudget() != nil && v.OverBudget(i) != nil:
 		return "raise the budget; " + UpdateWay(v) + "; cmux agents retry " + name
+	case failed && v.OverBudget(i) != nil:
+		return "raise its budget; cmux agents retry " + name
 	case strings.Contains(n.Status.Reason, "cmux agents "):
 	case failed && n.Status.Label.Reason == dag.ReasonConflict: // again, until a person has made them fit
 		return "git merge one of these branches in the worktree of another, resolve, commit; cmux agents retry " + name
@@ -46,11 +48,10 @@ func wayOut(v *run.View, i int) string {
 	return ""
 }
 
-// UpdateWay is the command that takes an edited configuration in: a run that is
-// under way is stopped first.
+// UpdateWay is the command that takes an edited configuration in.
 func UpdateWay(v *run.View) string {
-	if v.Holder != nil && !Over(v) {
-		return "cmux agents stop, then cmux agents resume --update"
+	if v.Run.Plan.Headless && underWay(v) { // its commands are children of the runner
+		return "cmux agents stop, then cmux agents update"
 	}
-	return "cmux agents resume --update"
+	return "cmux agents update"
 }

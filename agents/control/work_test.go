@@ -215,24 +215,17 @@ func TestShared(t *testing.T) {
 func TestResume(t *testing.T) {
 	s := begun(t, chain)
 	s.record(started("api"), ended("api", dag.Done, ""))
-	if _, err := s.Resumable(t.Context(), false); err != nil {
+	if _, err := s.Resumable(t.Context()); err != nil {
 		t.Error(err)
 	}
 	for _, n := range []string{"web", "look"} {
 		s.record(started(n), ended(n, dag.Done, ""))
 	}
 	s.record(run.Record{Type: run.RunEnded, How: string(dag.RunDone)})
-	_, err := s.Resumable(t.Context(), false)
+	_, err := s.Resumable(t.Context())
 	refused(t, err, "run "+s.run.Plan.ID+" has ended (done): there is nothing to go on with", "cmux agents retry NAME, or cmux agents start")
-	if _, err := s.Resumable(t.Context(), true); err != nil {
+	if _, err := s.Updatable(t.Context()); err != nil {
 		t.Error(err)
-	}
-	s.hold()
-	for update, want := range map[bool]string{false: "cmux agents attach", true: "cmux agents stop, then cmux agents resume --update"} {
-		_, err := s.Resumable(t.Context(), update)
-		if _, try := Explain(err); try != want {
-			t.Errorf("%v; try %q, want %q", err, try, want)
-		}
 	}
 }
 
@@ -241,7 +234,7 @@ func TestUpdate(t *testing.T) {
 	s.record(started("api"), ended("api", dag.Done, ""))
 	plan := func() (*Update, error) {
 		t.Helper()
-		v, err := s.Resumable(t.Context(), true)
+		v, err := s.Updatable(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,17 +257,17 @@ agents:
 	if err != nil || !reflect.DeepEqual(u.Changes, want) {
 		t.Fatalf("%+v, %v; want %+v", u.Changes, err, want)
 	}
-	if err := u.Freeze(t.Context()); err != nil {
-		t.Fatal(err)
+	if taken, err := s.Update(t.Context(), u); err != nil || taken.Done {
+		t.Fatal(taken, err)
 	}
-	if u, err = plan(); err != nil || len(u.Changes) != 0 {
-		t.Errorf("frozen: %+v, %v", u, err)
+	if got := s.pending(); got != "update" {
+		t.Errorf("left for the runner: %q", got)
 	}
 	s.record(started("web"))
 	s.write(s.Config(""), "session: other\nagents:\n  - {name: api, agent: command, task: 'true'}\n")
 	_, err = plan()
 	text, try := Explain(err)
-	if !strings.Contains(text, "the session cannot be changed under a run") || !strings.Contains(text, "web is not in the configuration any more, and is running") || try != "cmux agents start --new" {
+	if !strings.Contains(text, "the session cannot be changed under a run") || try != "cmux agents start --new" {
 		t.Errorf("%q, try %q", text, try)
 	}
 }

@@ -304,6 +304,10 @@ func (p *Panes) Terminals(ctx context.Context) ([]string, error) {
 	return strings.Fields(out), err
 }
 
+// Return says that this process stays in its pane after Close, which then leaves
+// the pane to be started again by tmux.
+func (p *Panes) Return() { p.own = "" }
+
 // Close ends the connection. Whoever comes here leaves in order, so tmux is
 // not to start this process again.
 func (p *Panes) Close() error {

@@ -48,13 +48,19 @@ func (v *View) RunOverBudget() error { return runOverBudget(v.Run.Plan.Graph, v.
 
 // OverBudget says which budget, its own or that of the run, keeps an agent from
 // working on node i; nil: none does.
-func (h *History) OverBudget(i int) error {
-	return overBudget(h.Graph, &h.Graph.Nodes[i], h.Nodes[i].Used, h.Used)
+func (h *History) OverBudget(i int) error { return h.OverBudgetIn(h.Graph, i) }
+
+// OverBudgetIn is OverBudget with the budgets of g, whose nodes are the run's.
+func (h *History) OverBudgetIn(g *dag.Graph, i int) error {
+	return overBudget(g, &g.Nodes[i], h.Nodes[i].Used, h.Used)
 }
 
 // OverBudget is History.OverBudget of what is viewed.
-func (v *View) OverBudget(i int) error {
-	return overBudget(v.Run.Plan.Graph, v.Nodes[i].Spec, v.Nodes[i].Used, v.Used)
+func (v *View) OverBudget(i int) error { return v.OverBudgetIn(v.Run.Plan.Graph, i) }
+
+// OverBudgetIn is OverBudget with the budgets of g, whose nodes are the run's.
+func (v *View) OverBudgetIn(g *dag.Graph, i int) error {
+	return overBudget(g, &g.Nodes[i], v.Nodes[i].Used, v.Used)
 }
 
 // UsedIn is what the node's attempts have used in a conversation.

@@ -27,6 +27,18 @@ func (h *History) Apply(r *Record) {
 			h.useRemoved(r)
 		}
 	}
+	h.goesOn()
+}
+
+// goesOn takes the end of the run back where there is something to do again: a
+// node was reset, a person's decision set others free, an update brought more.
+func (h *History) goesOn() {
+	if h.Final == "" || h.Final == dag.RunStopped {
+		return
+	}
+	if s := h.State.Run(); s != dag.RunDone && s != dag.RunFailed {
+		h.Final, h.Ended = "", time.Time{}
+	}
 }
 
 func (h *History) applyAccount(r *Record) {
@@ -49,7 +61,6 @@ func (h *History) applyRun(r *Record) {
 		h.Ups = append(h.Ups, r.At)
 		h.rebooted(r.Boot)
 		h.Boot, h.Folder, h.Launch = r.Boot, r.Folder, r.Launch
-		h.Final, h.Ended = "", time.Time{}
 	case RunnerDown:
 		h.Ups = nil
 	case Stopped:

@@ -109,7 +109,7 @@ type History struct {
 	Nodes    []Node           // by node index
 	Limits   map[string]Limit // by account, until it is known to be over
 	Stopped  bool
-	Final    dag.RunState // done or failed once the run has ended; empty before
+	Final    dag.RunState // how the run has ended; empty while it goes on, or goes on again
 	Started  time.Time
 	Ended    time.Time
 	Folder   signals.Identity // of the signals folder, when the newest runner came

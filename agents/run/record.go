@@ -65,6 +65,7 @@ const (
 	HowLost        = "lost"        // nobody knows
 	HowInterrupted = "interrupted" // a signal to its wrapper
 	HowStopped     = "stopped"     // stop without a name
+	HowUpdated     = "updated"     // of RunnerDown: to come again with another plan
 )
 
 // How an Incident was found.

@@ -22,7 +22,9 @@ const (
 	OpOverride Op = "override"
 	OpRelease  Op = "release"
 	OpAnswer   Op = "answer"
-	OpStop     Op = "stop" // one node, or the run when Node is empty
+	OpStop     Op = "stop"   // one node, or the run when Node is empty
+	OpUpdate   Op = "update" // the configuration is taken in
+	OpLeave    Op = "leave"  // the runner of a run that has ended is to let go of it
 )
 
 // Request is what a command leaves for the runner: carried out at once by a
@@ -35,6 +37,7 @@ type Request struct {
 	Downstream bool      `json:"downstream,omitempty"` // OpRetry
 	Fresh      bool      `json:"fresh,omitempty"`      // OpRetry
 	Coded      bool      `json:"coded,omitempty"`      // OpApprove, OpOverride: a person has typed the code that their terminal showed
+	Sum        string    `json:"sum,omitempty"`        // OpUpdate: of the configuration that was shown; OpRetry: of that from which the node's own keys are taken, empty for none
 	At         time.Time `json:"at"`
 }
 

@@ -173,13 +173,21 @@ func (r *Run) freeze(g *dag.Graph, config []byte) error {
 		signals.WriteFile(filepath.Join(r.Dir, graphFile), b, 0o600))
 }
 
-// Refreeze replaces the frozen configuration, for resume --update. The caller
-// holds the run lock.
+// Refreeze replaces the frozen graph, and the configuration, which is nil where
+// the graph takes in only a part of it. The caller holds the run lock.
 func (r *Run) Refreeze(g *dag.Graph, config []byte) error {
+	sum := Sum(config)
+	if config == nil {
+		var err error
+		if config, err = signals.ReadFile(filepath.Join(r.Dir, configFile), signals.MaxFile); err != nil {
+			return err
+		}
+		sum = r.Plan.ConfigSum
+	}
 	if err := r.freeze(g, config); err != nil {
 		return err
 	}
-	r.Plan.Graph, r.Plan.ConfigSum = g, Sum(config)
+	r.Plan.Graph, r.Plan.ConfigSum = g, sum
 	return r.writePlan()
 }
 

@@ -53,11 +53,22 @@ func (w *Viewer) View(ctx context.Context, now time.Time) (*View, error) {
 // catchUp reads what is new in the records: all of them, where they were cut
 // short.
 func (w *Viewer) catchUp() (err error) {
-	w.read, err = w.run.Replay(w.hist, w.read, nil)
+	updated := false
+	w.read, err = w.run.Replay(w.hist, w.read, func(rec *Record) { updated = updated || rec.Type == Updated })
 	if errors.Is(err, signals.ErrShrunk) {
 		w.hist = NewHistory(w.run.Plan.Graph)
 		w.read, err = w.run.Replay(w.hist, 0, nil)
 	}
+	if err != nil || !updated {
+		return err
+	}
+	// It has another graph now.
+	r, err := OpenDir(w.run.Dir)
+	if err != nil {
+		return err
+	}
+	*w = *r.Viewer()
+	w.read, err = r.Replay(w.hist, 0, nil)
 	return err
 }
 

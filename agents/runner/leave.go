@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -24,6 +23,9 @@ func (r *Runner) finished() (dag.RunState, bool) {
 		if busy && time.Now().Before(r.patient) {
 			return "", false
 		}
+		if r.hist.Final != "" {
+			return r.hist.Final, true
+		}
 		return dag.RunStopped, true
 	}
 	state := r.hist.State.Run()
@@ -43,28 +45,59 @@ func (r *Runner) finished() (dag.RunState, bool) {
 	return state, true
 }
 
-// end records how Run left.
-func (r *Runner) end(ctx context.Context, state dag.RunState) error {
-	if r.leaving != "" {
+// end records that the run has ended, or how Run left before that. It reports
+// whether the runner stays all the same.
+func (r *Runner) end(ctx context.Context, state dag.RunState) (stays bool, err error) {
+	var recs []run.Record
+	ended := r.leaving == "" && r.hist.Final != state // else that is on record
+	if ended {
+		recs = append(recs, run.Record{Type: run.RunEnded, How: string(state)})
+	}
+	switch {
+	case r.leaving != "":
 		r.Log.Info("runner leaves", "why", r.leaving)
-		state := dag.RunNoRunner
+		state = dag.RunNoRunner
 		if r.parting != "" {
 			state = dag.RunStopped
 		}
+		if r.hist.Final == "" && !r.updated {
+			r.headline(state, time.Now())
+		}
+		recs = append(recs, run.Record{Type: run.RunnerDown, How: r.leaving})
+	case r.Stay:
+		stays = true
+	default:
+		recs = append(recs, run.Record{Type: run.RunnerDown, How: string(state)})
+	}
+	if len(recs) > 0 {
+		err = r.learn(ctx, recs...)
+	}
+	if ended {
+		r.Log.Info("run ended", "state", state)
 		r.headline(state, time.Now())
-		return r.learn(ctx, run.Record{Type: run.RunnerDown, How: r.leaving})
+		r.audit()
+		r.notifyEnd(ctx, state)
 	}
-	err := r.learn(ctx,
-		run.Record{Type: run.RunEnded, How: string(state)},
-		run.Record{Type: run.RunnerDown, How: string(state)})
-	r.Log.Info("run ended", "state", state)
-	r.headline(state, time.Now())
-	r.audit()
-	r.notifyEnd(ctx, state)
+	if err != nil || stays || r.updated || r.hist.Final == "" {
+		return stays, err
+	}
 	if slices.ContainsFunc(r.hist.Nodes, func(n run.Node) bool { return n.Fact.StillOpen }) {
-		return err // its wrapper may still want the environment
+		return false, nil // its wrapper may still want the environment
 	}
-	return errors.Join(err, r.Run.DropEnv())
+	return false, r.Run.DropEnv()
+}
+
+// pace sets how often everything is looked at as if no notification ever came:
+// in a run that has ended hardly ever, so that staying costs nothing.
+func (r *Runner) pace(net *time.Ticker) {
+	every := rescan
+	if r.hist.Final != "" && !r.deaf {
+		every = idleRescan
+	}
+	if every != r.every {
+		net.Reset(every)
+		r.every = every
+	}
 }
 
 // interrupted answers the end of ctx: a signal to the runner. In a pane it

@@ -110,15 +110,18 @@ func (r *Runner) answerMarker(ctx context.Context, i int, o signals.Observed, no
 		return nil, false, signals.Remove(r.Run.Signals(), name)
 	}
 	v := n.Judge(o, now)
+	if r.hist.Final != "" && v.Kind.Done() && !n.Skipped && n.Recorded().Content.Success() {
+		return nil, false, nil // changes nothing in this run: a person's word on the next one
+	}
 	switch v.Kind {
 	case signals.None:
 	case signals.Ours:
 		if n.Marker != nil && !n.Published {
 			recs = append(recs, run.Record{Type: run.Published, Node: name})
 		}
-		if n.Marker != nil && o.Identity != n.Marker.Identity {
+		if n.Marker != nil && o.Identity != n.Marker.Identity && r.hist.Final == "" {
 			// A touch of a done node changes nothing: not at the next start either,
-			// which takes what was touched since the run for a person's word.
+			// which takes what was touched since the run's end for a person's word.
 			recs = append(recs, adopted(name, n, o))
 		}
 	case signals.Adopt:

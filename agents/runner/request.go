@@ -81,8 +81,15 @@ func (r *Runner) requests(ctx context.Context) error {
 
 // answer says what a request comes to.
 func (r *Runner) answer(ctx context.Context, q run.Request) deed {
-	if q.Op == run.OpStop && q.Node == "" {
+	switch {
+	case q.Op == run.OpLeave && r.hist.Final == "":
+		return refuse("run %s goes on", r.Run.Plan.ID)
+	case q.Op == run.OpLeave, q.Op == run.OpStop && q.Node == "" && r.hist.Final != "":
+		return deed{then: func() error { r.leave(string(r.hist.Final)); return nil }}
+	case q.Op == run.OpStop && q.Node == "":
 		return deed{recs: []run.Record{{Type: run.Stopped}}, then: func() error { r.stop(ctx); return nil }}
+	case q.Op == run.OpUpdate:
+		return r.answerUpdate(ctx, q)
 	}
 	i := r.g.Index(q.Node)
 	if i < 0 {
@@ -102,7 +109,15 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 			}
 			return r.passOn(ctx, q, i, attempt.Message{Op: attempt.OpRetry})
 		}
-		nodes, refusal := Rerun(r.hist.State, i, q.Downstream, r.hist.OverBudget)
+		budget := r.hist.OverBudget
+		own, src, err := r.own(q)
+		if err != nil {
+			return deed{refusal: err}
+		}
+		if own != nil {
+			budget = func(i int) error { return r.hist.OverBudgetIn(own, i) }
+		}
+		nodes, refusal := Rerun(r.hist.State, i, q.Downstream, budget)
 		if refusal != nil {
 			return deed{refusal: refusal}
 		}
@@ -113,6 +128,9 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 				rec.Comment = q.Text
 			}
 			d.recs = append(d.recs, rec)
+		}
+		if own != nil {
+			return r.refreeze(own, src, d)
 		}
 		return d
 	case run.OpApprove:
@@ -264,7 +282,11 @@ func Rerun(s *dag.State, i int, downstream bool, overBudget func(int) error) ([]
 		return nil, fmt.Errorf("the overridden attempt of %s is still open: cmux agents stop %s first", name, name)
 	}
 	if err := overBudget(i); err != nil {
-		return nil, fmt.Errorf("%w: raise it in the configuration, take that in with cmux agents resume --update, then cmux agents retry %s", err, name)
+		var of *run.BudgetError
+		if errors.As(err, &of) && of.Node == "" {
+			return nil, fmt.Errorf("%w: raise it in the configuration, take that in with cmux agents update, then cmux agents retry %s", err, name)
+		}
+		return nil, fmt.Errorf("%w: raise it in the configuration, then cmux agents retry %s", err, name)
 	}
 	nodes := []int{i}
 	if !downstream {

@@ -34,6 +34,8 @@ const (
 const (
 	// rescan is the safety net under every notification.
 	rescan = 2 * time.Second
+	// idleRescan is rescan in a run that has ended.
+	idleRescan = time.Minute
 	// StopPatience bounds the wait for agents that were told to stop.
 	StopPatience = 30 * time.Second
 )
@@ -46,9 +48,12 @@ type Options struct {
 	Server *tmux.Server // nil: headless
 	Pane   string       // the monitor's pane, in which this process runs; empty: none
 	Launch string       // names the start or resume that this runner serves, so that a respawned one is known
-	Live   io.Writer    // headless: the nodes' output, prefixed; nil: nowhere
-	Tell   Teller       // hears of each record, in order, as it is taken in; may be nil
-	Log    *log.Logger
+	// Stay has the runner of a run that has ended stay for what a person does
+	// next: a marker, an order. It leaves when it is asked to, see Yield.
+	Stay bool
+	Live io.Writer // headless: the nodes' output, prefixed; nil: nowhere
+	Tell Teller    // hears of each record, in order, as it is taken in; may be nil
+	Log  *log.Logger
 	// AtTerminal reports whether a person gave input at a terminal about a moment
 	// that is past. Nil: as this machine's terminals tell.
 	AtTerminal func(ctx context.Context, at time.Time) (bool, error)
@@ -100,10 +105,13 @@ type Runner struct {
 	// What is still to be recorded of markers that are in place; it goes with
 	// the next append, before anything is looked at again.
 	published []run.Record
-	broke     bool       // the agents at work were told that the run is over its budget
-	leaving   string     // why Run is about to leave before the run's end
-	parting   attempt.Op // what ends the attempts when leaving; empty: they go on
-	patient   time.Time  // when leaving gives up on agents that do not end
+	broke     bool          // the agents at work were told that the run is over its budget
+	leaving   string        // why Run is about to leave before the run's end
+	parting   attempt.Op    // what ends the attempts when leaving; empty: they go on
+	patient   time.Time     // when leaving gives up on agents that do not end
+	updated   bool          // there is another plan: leave, to come again with it
+	deaf      bool          // file events are not to be had
+	every     time.Duration // how often everything is looked at
 
 	told   context.Context // of Run: over when this process is told to end
 	hushed context.Context // over when notifications are waited for no longer
@@ -128,8 +136,15 @@ func Run(ctx context.Context, o Options) (dag.RunState, error) {
 		return "", err
 	}
 	state, err := r.carry(ctx)
+	if r.updated && err == nil {
+		err = ErrUpdated
+	}
 	return state, errors.Join(err, r.close())
 }
+
+// ErrUpdated says that the run has another plan now: it is to be opened and
+// carried anew.
+var ErrUpdated = errors.New("the run has another plan now")
 
 func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	g := o.Run.Plan.Graph
@@ -176,8 +191,11 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	if r.offset, err = o.Run.Replay(r.hist, 0, nil); err != nil {
 		return nil, err
 	}
-	if r.env, err = o.Run.Env(); err != nil && !r.outlived() {
-		return nil, err
+	if r.env, err = o.Run.Env(); err != nil {
+		if !r.outlived() {
+			return nil, err
+		}
+		r.Stay = false // nothing could be started
 	}
 	r.scanner = signals.NewScanner(o.Run.Signals(), g.Names())
 	if !r.outlived() {
@@ -223,6 +241,9 @@ func (r *Runner) close() error {
 	}
 	r.tasks.Wait()
 	errs := []error{r.radar.close()}
+	if p, ok := r.host.(*host.Panes); ok && r.updated {
+		p.Return()
+	}
 	if r.host != nil {
 		errs = append(errs, r.host.Close())
 	}
@@ -244,7 +265,7 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 		defer time.AfterFunc(noticeRest, r.hush).Stop()
 		r.drain()
 	}()
-	if r.outlived() {
+	if r.outlived() && !r.Stay {
 		return r.hist.Final, nil
 	}
 	if err := r.begin(tasks); err != nil {
@@ -263,10 +284,13 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 		case err != nil:
 			return "", err
 		case then == thenEnd:
-			return state, r.end(tasks, state)
+			if stays, err := r.end(tasks, state); err != nil || !stays {
+				return state, err
+			}
 		case then == thenGoOn:
 			continue
 		}
+		r.pace(net)
 		r.arm(wake)
 		told := ctx.Err() != nil && done != nil
 		if !told { // else before all that is ready as well: what ended may have ended of it
@@ -345,6 +369,7 @@ func (r *Runner) await(ctx context.Context, done <-chan struct{}, watch *signals
 		return true, nil
 	case n := <-watch.C:
 		if n.Err != nil {
+			r.deaf = true
 			r.Log.Warn("file events are not to be had; looking every 2 s", "err", n.Err)
 		}
 		return false, r.notice(ctx, n)

@@ -360,6 +360,13 @@ func (l *Launch) Create(ctx context.Context) (*run.Run, error) {
 	if err := signals.Init(o.Root); err != nil {
 		return nil, err
 	}
+	if latest, err := run.Latest(o.Root); err == nil {
+		if holder, err := Yield(ctx, latest); err != nil {
+			return nil, err
+		} else if holder != nil {
+			return nil, &TryError{fmt.Errorf("%w (%s, by %s)", ErrRunning, latest.Plan.ID, holder), "cmux agents attach, or cmux agents stop"}
+		}
+	}
 	// The lock keeps two starts at once from making two runs.
 	lock, err := signals.TryLock(run.LockPath(o.Root))
 	var held *signals.HeldError

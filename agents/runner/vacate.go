@@ -19,14 +19,25 @@ const (
 )
 
 // Vacate returns the runner of r's project that goes on, or nil when there is
-// none. One that was killed holds its lock until the system has taken it apart,
-// and one that was told to end until its nodes have ended: it waits for both.
+// none, or one that stays with a run that has ended (see Yield). One that was
+// killed holds its lock until the system has taken it apart, and one that was
+// told to end until its nodes have ended: it waits for both.
 func Vacate(ctx context.Context, r *run.Run) (*signals.Holder, error) {
+	return vacate(ctx, r, false)
+}
+
+// Yield is Vacate that has a runner leave which stays with a run that has ended:
+// when it returns nil, nobody has the project.
+func Yield(ctx context.Context, r *run.Run) (*signals.Holder, error) {
+	return vacate(ctx, r, true)
+}
+
+func vacate(ctx context.Context, r *run.Run, yield bool) (*signals.Holder, error) {
 	began := time.Now()
 	var since time.Time // of the lock that was found first
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for asked := false; ; {
 		h, held, err := signals.ReadHolder(run.LockPath(r.Plan.Root))
 		if err != nil || !held {
 			return nil, err
@@ -38,10 +49,20 @@ func Vacate(ctx context.Context, r *run.Run) (*signals.Holder, error) {
 		if !h.Since.Equal(since) || waited > leavePatience {
 			return &h, nil // it has come meanwhile, or does not go
 		}
-		if waited > killedMoment {
-			leaves, err := leaving(ctx, r, h)
-			if err != nil || !leaves {
+		if !asked || waited > killedMoment {
+			has, err := does(ctx, r, h)
+			switch {
+			case err != nil:
 				return &h, err
+			case has == stays && !yield:
+				return nil, nil
+			case has == stays && !asked:
+				asked = true
+				if _, err := r.Ask(run.Request{Op: run.OpLeave}); err != nil {
+					return &h, err
+				}
+			case has == carries && waited > killedMoment:
+				return &h, nil
 			}
 		}
 		select {
@@ -52,10 +73,19 @@ func Vacate(ctx context.Context, r *run.Run) (*signals.Holder, error) {
 	}
 }
 
-// leaving reports whether the holder of the run's lock is on its way out.
-func leaving(ctx context.Context, r *run.Run, h signals.Holder) (bool, error) {
+// doing is what the holder of the run's lock does.
+type doing uint8
+
+const (
+	carries doing = iota // the run, as far as can be told
+	stays                // with the run, which has ended
+	leaves
+)
+
+// does says what the holder of the run's lock does.
+func does(ctx context.Context, r *run.Run, h signals.Holder) (doing, error) {
 	if host, err := os.Hostname(); err == nil && h.Host == host && proc.Dying(h.PID) {
-		return true, nil
+		return leaves, nil
 	}
 	hist := run.NewHistory(r.Plan.Graph)
 	up := false
@@ -67,14 +97,19 @@ func leaving(ctx context.Context, r *run.Run, h signals.Holder) (bool, error) {
 			up = false
 		}
 	}); err != nil {
-		return false, err
+		return carries, err
 	}
-	if hist.Stopped || hist.Final != "" || !up {
-		return true, nil
+	if hist.Stopped || !up {
+		return leaves, nil
 	}
-	if Server(r) == nil {
-		return false, nil
+	if s := Server(r); s != nil {
+		// Without its session it has been told to end.
+		if _, there, err := Session(ctx, r); err != nil || !there {
+			return leaves, err
+		}
 	}
-	_, there, err := Session(ctx, r) // without its session it has been told to end
-	return !there, err
+	if hist.Final != "" {
+		return stays, nil
+	}
+	return carries, nil
 }

@@ -15,12 +15,14 @@ type answerOptions struct {
 	*IO
 	Project projectFunc
 	control.Answer
-	Ask bool // show the question first, and ask for the text
+	launch  launchFunc
+	NoStart bool
+	Ask     bool // show the question first, and ask for the text
 }
 
 func newAnswerCmd(d *Deps, runF func(context.Context, *answerOptions) error) *cobra.Command {
-	o := &answerOptions{IO: &d.IO, Project: d.project}
-	return &cobra.Command{
+	o := &answerOptions{IO: &d.IO, Project: d.project, launch: d.launch}
+	cmd := &cobra.Command{
 		Use:   "answer NAME [TEXT]",
 		Short: "Answer an agent that needs input",
 		Long: `Answer an agent that needs input. A number stands for the option in that place;
@@ -36,6 +38,8 @@ turn is over.`,
 			return either(runF, runAnswer)(cmd.Context(), o)
 		},
 	}
+	noStart(cmd, &o.NoStart)
+	return cmd
 }
 
 func runAnswer(ctx context.Context, o *answerOptions) error {
@@ -52,6 +56,7 @@ func runAnswer(ctx context.Context, o *answerOptions) error {
 			return err
 		}
 	}
+	p.Start = !o.NoStart
 	res, err := p.Answer(ctx, o.Answer)
 	if err != nil {
 		return err
@@ -60,7 +65,10 @@ func runAnswer(ctx context.Context, o *answerOptions) error {
 	if !res.Asked {
 		said = "told; it asked nothing, and reads this when its turn is over"
 	}
-	return o.tellTaken(o.Node, said, res.Taken)
+	if err := o.tellTaken(o.Node, said, res.Taken); err != nil {
+		return err
+	}
+	return o.launch.goOn(ctx, res.Taken)
 }
 
 // put shows a person what an agent asks and returns what they answer.

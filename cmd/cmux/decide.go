@@ -14,6 +14,9 @@ type decideOptions struct {
 	Project projectFunc
 	Node    string
 
+	launch  launchFunc
+	NoStart bool
+
 	decide func(*control.Project, context.Context, control.Decision) (control.Taken, error)
 	said   string // what comes of it
 }
@@ -45,8 +48,8 @@ func newReleaseCmd(d *Deps, runF func(context.Context, *decideOptions) error) *c
 
 // newDecideCmd is a command that decides one thing of one node.
 func newDecideCmd(d *Deps, o *decideOptions, runF func(context.Context, *decideOptions) error) *cobra.Command {
-	o.IO, o.Project = &d.IO, d.project
-	return &cobra.Command{
+	o.IO, o.Project, o.launch = &d.IO, d.project, d.launch
+	cmd := &cobra.Command{
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: d.completeNode,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,6 +57,21 @@ func newDecideCmd(d *Deps, o *decideOptions, runF func(context.Context, *decideO
 			return either(runF, runDecide)(cmd.Context(), o)
 		},
 	}
+	noStart(cmd, &o.NoStart)
+	return cmd
+}
+
+// noStart is the flag of an order that starts a runner where there is none.
+func noStart(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "no-start", false, "when the run has no runner, start none: leave this for cmux agents resume")
+}
+
+// goOn carries a headless run out that an order goes on with, to its end.
+func (f launchFunc) goOn(ctx context.Context, t control.Taken) error {
+	if t.Launch == nil {
+		return nil
+	}
+	return f(ctx, *t.Launch, true)
 }
 
 func runDecide(ctx context.Context, o *decideOptions) error {
@@ -61,11 +79,15 @@ func runDecide(ctx context.Context, o *decideOptions) error {
 	if err != nil {
 		return err
 	}
+	p.Start = !o.NoStart
 	t, err := o.decide(p, ctx, control.Decision{Node: o.Node, Prove: typeCode})
 	if err != nil {
 		return err
 	}
-	return o.tellTaken(o.Node, o.said, t)
+	if err := o.tellTaken(o.Node, o.said, t); err != nil {
+		return err
+	}
+	return o.launch.goOn(ctx, t)
 }
 
 // note says why an order has not been carried out yet.

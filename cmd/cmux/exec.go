@@ -70,7 +70,8 @@ func newRunCmd(d *Deps) *cobra.Command {
 			defer logFile.Close()
 			logger := control.RunnerLogger(logFile)
 			hide := d.accompany(cmd.Context(), r, logger)
-			state, err := runner.Run(cmd.Context(), runner.Options{Run: r, How: how, Kinds: d.Kinds, Server: runner.Server(r), Pane: os.Getenv("TMUX_PANE"), Launch: launch, Log: logger})
+			o := runner.Options{How: how, Kinds: d.Kinds, Server: runner.Server(r), Pane: os.Getenv("TMUX_PANE"), Launch: launch, Log: logger, Stay: true}
+			state, err := control.Carried(cmd.Context(), r, o)
 			hide()
 			if err != nil {
 				logger.Error("the runner failed", "err", err)

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
-	"cmux/agents/run"
 )
 
 type resumeOptions struct {
@@ -17,6 +16,7 @@ type resumeOptions struct {
 	Update  bool // take the edited configuration in
 	Yes     bool
 	Detach  bool
+	NoStart bool
 }
 
 func newResumeCmd(d *Deps, runF func(context.Context, *resumeOptions) error) *cobra.Command {
@@ -24,18 +24,17 @@ func newResumeCmd(d *Deps, runF func(context.Context, *resumeOptions) error) *co
 	cmd := &cobra.Command{
 		Use:   "resume",
 		Short: "Go on with a run that was stopped or lost its runner",
-		Long: `Go on with the newest run: after a stop, a crash, a reboot, or with what retry
-asked of a run that had ended. Nodes that were lost are done again.
+		Long: `Go on with the newest run: after a stop, a crash or a reboot. Nodes that were
+lost are done again.
 
-With --update the edited configuration is frozen anew: done nodes stay, all
-others take their new definition at their next attempt. What changes is shown
-and asked about.`,
+With --update it first takes the edited configuration in, as cmux agents update
+does.`,
 		Example: "  cmux agents resume --update",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runResume)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.Detach, "detach", false, "do not attach to the session (the default without a terminal)")
-	cmd.Flags().BoolVar(&o.Update, "update", false, "freeze the edited configuration anew")
+	cmd.Flags().BoolVar(&o.Update, "update", false, "take the edited configuration in first")
 	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask about an update")
 	return cmd
 }
@@ -46,16 +45,20 @@ func newUpdateCmd(d *Deps, runF func(context.Context, *resumeOptions) error) *co
 	cmd := &cobra.Command{
 		Use:   "update",
 		Short: "Take the edited configuration into a run, and go on with it",
-		Long: `Freeze the edited configuration of the newest run anew and go on with the run:
-done nodes stay, all others take their new definition at their next attempt, new
-ones join, removed ones go. What changes is shown and asked about. A run that a
-runner carries is stopped first: cmux agents stop.`,
+		Long: `Take the edited configuration into the newest run, live or not. Done nodes stay.
+Running nodes end as they were defined. All others take their new definition at
+their next attempt. New nodes join. Removed ones leave: an agent of theirs that
+runs is ended, and their branches and worktrees stay. What changes is shown, with
+the graph, and asked about. A run without a runner gets one.
+
+A headless run whose commands are running takes no update: stop it first.`,
 		Example: "  cmux agents update --yes",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runResume)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.Detach, "detach", false, "do not attach to the session (the default without a terminal)")
 	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask about what changes")
+	noStart(cmd, &o.NoStart)
 	return cmd
 }
 
@@ -64,15 +67,14 @@ func runResume(ctx context.Context, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
-	v, err := p.Resumable(ctx, o.Update)
+	if o.Update {
+		if took, err := o.update(ctx, p); took || err != nil {
+			return err
+		}
+	}
+	v, err := p.Resumable(ctx)
 	if err != nil {
 		return err
-	}
-	if o.Update {
-		changed, err := o.update(ctx, p, v)
-		if err != nil || !changed && control.Over(v) && len(v.Pending) == 0 {
-			return err // there is nothing to go on with
-		}
 	}
 	if err := p.Resume(v); err != nil {
 		return err
@@ -81,26 +83,47 @@ func runResume(ctx context.Context, o *resumeOptions) error {
 }
 
 // update shows what the configuration on disk would change in a run and, after
-// asking, freezes it. It reports whether there was anything.
-func (o *resumeOptions) update(ctx context.Context, p *control.Project, v *run.View) (changed bool, err error) {
+// asking, has it taken in. Without a change a run that waits for somebody to go
+// on with it is still to be gone on with: took is then false.
+func (o *resumeOptions) update(ctx context.Context, p *control.Project) (took bool, err error) {
+	v, err := p.Updatable(ctx)
+	if err != nil {
+		return false, err
+	}
 	u, err := p.PlanUpdate(v)
 	if err != nil {
 		return false, err
 	}
 	if len(u.Changes) == 0 {
 		_, err := fmt.Fprintln(o.Out, "The configuration says what the plan says: nothing to update.")
-		return false, err
+		return v.Holder != nil || control.Over(v), err
 	}
 	rows := make([][]string, len(u.Changes))
 	for i, c := range u.Changes {
 		rows[i] = []string{c.Name, c.What, c.Then}
 	}
 	columns := []column{{head: "NODE"}, {head: "CHANGE", give: 1, least: 20}, {head: "THEN"}}
-	if _, err := fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour())); err != nil {
+	if _, err := fmt.Fprintf(o.Out, "%s\n", table(columns, rows, o.width(), o.colour())); err != nil {
 		return false, err
 	}
-	if err := o.confirm(ctx, o.Yes, "Freeze this?"); err != nil {
+	if err := u.Draw(o.Out); err != nil {
 		return false, err
 	}
-	return true, u.Freeze(ctx)
+	if err := o.confirm(ctx, o.Yes, "Take this in?"); err != nil {
+		return false, err
+	}
+	p.Start = !o.NoStart
+	t, err := p.Update(ctx, u)
+	if err != nil {
+		return false, err
+	}
+	o.note(t)
+	said := "Updated."
+	if !t.Done {
+		said = "This waits to be taken in."
+	}
+	if _, err := fmt.Fprintln(o.Out, said); err != nil {
+		return false, err
+	}
+	return true, o.launch.goOn(ctx, t)
 }

@@ -1,0 +1,29 @@
+package dag
+
+// WithOwn is g with the named nodes as they are in from, but for what ties them
+// into the graph: name, dependencies and when they start, role, branch, kind of
+// agent, outputs, and where they stand in the configuration. A name that one of
+// the two does not have is passed over.
+func (g *Graph) WithOwn(from *Graph, names ...string) (*Graph, error) {
+	b, err := g.Encode()
+	if err != nil {
+		return nil, err
+	}
+	c, err := Decode(b)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		i, j := c.Index(name), from.Index(name)
+		if i < 0 || j < 0 {
+			continue
+		}
+		was := c.Nodes[i]
+		n := &c.Nodes[i]
+		*n = from.Nodes[j]
+		n.Name, n.DependsOn, n.When, n.If, n.Finally = was.Name, was.DependsOn, was.When, was.If, was.Finally
+		n.Role, n.Branch, n.Agent, n.Approve, n.Command = was.Role, was.Branch, was.Agent, was.Approve, was.Command
+		n.Outputs, n.Matrix, n.Line, n.File = was.Outputs, was.Matrix, was.Line, was.File
+	}
+	return c, nil
+}
