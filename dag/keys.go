@@ -294,7 +294,7 @@ func agentFields(kinds []string) []field[Node] {
 		choicesField(key{name: "on_complete", example: "on_complete: [push, pr]", allowed: []string{"push", "pr"},
 			doc: "What follows the checks: `push` the branch, open a pull request (`pr`)."},
 			func(n *Node) *[]string { return &n.OnComplete }),
-		budgetField("What the agent may use, all its attempts in the run together. One that has used more is stopped, its work is saved, and it is `failed (budget)` without another try. `retry` goes on once the budget was raised and taken in with `resume --update`.",
+		budgetField("What the agent may use, all its attempts in the run together. One that has used more is stopped, its work is saved, and it is `failed (budget)` without another try. `retry` goes on once the budget was raised.",
 			func(n *Node) *Budget { return &n.Budget }),
 		{key: key{name: "matrix", example: `matrix: {os: [linux, mac], go: ["1.24", "1.25"]}`, own: "each agent has its own", shape: shapeMatrix, pattern: axisPattern,
 			doc: "Makes one node of each combination of the values, at most 256, less those that `exclude` names, as in `exclude: [{os: mac, go: \"1.24\"}]`. `${{ matrix.KEY }}` stands for the node's value in every value of the agent and in its task file. A node is called `NAME-VALUE-VALUE`, or as `name` says, as in `name: test-${{ matrix.os }}`. `depends_on: [NAME]` means all of its nodes, `depends_on: [\"build-${{ matrix.os }}\"]` the one of another matrix that has the same value."},
