@@ -242,6 +242,20 @@ func Appending(path string) (bool, error) {
 // left for the next time. An error of f ends the reading and is returned as it
 // is, with Next at the line it was given.
 func ReadLog(path string, from int64, f func(line []byte, next int64) error) (Tail, error) {
+	return ReadLines(path, from, func(line []byte, next int64) error {
+		if !json.Valid(line) {
+			return ErrTorn
+		}
+		return f(line, next)
+	})
+}
+
+// ErrTorn is what a reader of lines says of one that is no JSON.
+var ErrTorn = errors.New("not a line of JSON")
+
+// ReadLines is ReadLog for an f that has another way to tell that a line is
+// whole, as by its seal: it is given every line, and says ErrTorn of a torn one.
+func ReadLines(path string, from int64, f func(line []byte, next int64) error) (Tail, error) {
 	file, err := Open(path)
 	if err != nil {
 		return Tail{Next: from}, fmt.Errorf("log: %w", err)
@@ -250,7 +264,7 @@ func ReadLog(path string, from int64, f func(line []byte, next int64) error) (Ta
 	return readLines(file, path, from, f)
 }
 
-// Read is ReadLog on the log's own open file. Where nothing is new it costs
+// Read is ReadLines on the log's own open file. Where nothing is new it costs
 // one system call. When the file was removed the error wraps ErrLogGone.
 func (l *Log) Read(from int64, f func(line []byte, next int64) error) (Tail, error) {
 	return readLines(l.f, l.name, from, f)
@@ -289,12 +303,11 @@ func readLines(file *os.File, path string, from int64, f func(line []byte, next 
 		}
 		next := tail.Next + int64(len(line))
 		line = line[:len(line)-1]
-		if json.Valid(line) {
-			if err := f(line, next); err != nil {
-				return tail, err
-			}
-		} else {
+		switch err := f(line, next); {
+		case err == ErrTorn:
 			tail.Torn = append(tail.Torn, Span{At: tail.Next, Len: int64(len(line))})
+		case err != nil:
+			return tail, err
 		}
 		tail.Next = next
 		long = long[:0]

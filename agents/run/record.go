@@ -194,8 +194,11 @@ func (r *Record) encode() ([]byte, error) {
 // ParseRecord reads one line of records.jsonl.
 func ParseRecord(line []byte) (*Record, error) {
 	r := new(Record)
-	if err := json.Unmarshal(line, r); err != nil {
-		return nil, err
+	if !r.quick(line) {
+		r = new(Record)
+		if err := json.Unmarshal(line, r); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.check(); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"time"
 
 	"cmux/dag"
@@ -10,7 +11,7 @@ import (
 // Replay reads the records from offset from on into h, and returns where to
 // go on. each is told every record when it has been taken in; it may be nil.
 func (r *Run) Replay(h *History, from int64, each func(*Record)) (int64, error) {
-	tail, err := signals.ReadLog(r.Records(), from, r.fold(h, each))
+	tail, err := signals.ReadLines(r.Records(), from, r.fold(h, each))
 	h.replayed(tail)
 	return tail.Next, err
 }
@@ -25,7 +26,7 @@ func (b *Book) Replay(h *History, from int64, each func(*Record)) (int64, error)
 
 // EachRecord hands every record to f, oldest first, unfolded.
 func (r *Run) EachRecord(f func(rec *Record)) error {
-	_, err := signals.ReadLog(r.Records(), 0, func(line []byte, next int64) error {
+	_, err := signals.ReadLines(r.Records(), 0, func(line []byte, next int64) error {
 		if !r.wrote(line, next) {
 			return nil
 		}
@@ -47,7 +48,11 @@ func (r *Run) wrote(line []byte, next int64) bool {
 // of this person wrote at their place.
 func (r *Run) fold(h *History, each func(*Record)) func(line []byte, next int64) error {
 	return func(line []byte, next int64) error {
-		if !r.wrote(line, next) {
+		switch {
+		case r.wrote(line, next): // whole, as nobody seals a part
+		case !json.Valid(line):
+			return signals.ErrTorn
+		default:
 			h.Foreign = append(h.Foreign, next-int64(len(line))-1)
 			return nil
 		}

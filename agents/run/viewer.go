@@ -147,7 +147,7 @@ func (r *Run) recorded(from int64, nodes map[string]bool) (bool, error) {
 	if err != nil || told {
 		return told, err
 	}
-	_, err = signals.ReadLog(r.Records(), from, func(line []byte, next int64) error {
+	_, err = signals.ReadLines(r.Records(), from, func(line []byte, next int64) error {
 		if rec, err := ParseRecord(line); err == nil && nodes[rec.Node] && r.wrote(line, next) {
 			told = true
 		}
