@@ -15,8 +15,10 @@ func (p *Project) ViewOf(ctx context.Context, id string) (v *run.View, past bool
 	if err != nil {
 		return nil, false, err
 	}
-	if past, err = p.past(ctx, r); err != nil {
-		return nil, false, err
+	if id != "" {
+		if past, err = p.past(ctx, r); err != nil {
+			return nil, false, err
+		}
 	}
 	v, err = r.View(ctx, p.Now())
 	return v, past, err

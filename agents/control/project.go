@@ -77,6 +77,9 @@ func (p *Project) untracked(ctx context.Context) error {
 	if _, err := os.Lstat(run.Folder(p.Root)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+	if worktree.TracksNothing(p.Root, signals.Folder) {
+		return nil
+	}
 	out, err := p.git(ctx, p.Root, "ls-files", "-z", "--", signals.Folder)
 	if err != nil {
 		if strings.Contains(err.Error(), "not a git repository") {
@@ -108,7 +111,11 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 		}
 		return filepath.EvalSymlinks(home)
 	}
-	out, err := c.git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--is-bare-repository", "--is-inside-work-tree")
+	ask := []string{"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--is-bare-repository", "--is-inside-work-tree"}
+	out, err := c.git(ctx, dir, append(ask, "--show-toplevel")...)
+	if err != nil && strings.Contains(err.Error(), "must be run in a work tree") {
+		out, err = c.git(ctx, dir, ask...)
+	}
 	if err != nil {
 		var missing *exec.Error
 		if errors.As(err, &missing) {
@@ -122,17 +129,17 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 		}
 		return "", err
 	}
-	facts := strings.Split(strings.TrimSpace(out), "\n")
-	if len(facts) != 4 {
+	facts := strings.SplitN(strings.TrimSuffix(out, "\n"), "\n", 5) // the last one may hold anything
+	if len(facts) < 4 {
 		return "", fmt.Errorf("git rev-parse in %s said %q", c.Dir, out)
 	}
 	gitDir, common, bare, inside := facts[0], facts[1], facts[2] == "true", facts[3] == "true"
-	if gitDir == common && inside {
-		top, err := c.git(ctx, dir, "rev-parse", "--path-format=absolute", "--show-toplevel")
-		if top = strings.TrimSuffix(top, "\n"); err == nil && isGuard(top) {
+	if gitDir == common && inside && len(facts) == 5 {
+		top := facts[4]
+		if isGuard(top) {
 			return c.root(ctx, filepath.Dir(top)) // called from inside .cmux
 		}
-		return top, err
+		return top, nil
 	}
 	if !bare && filepath.Base(common) == ".git" {
 		return filepath.Dir(common), nil
