@@ -13,6 +13,7 @@ type order struct {
 	words   []string   // of the command line, without cmux
 	does    string     // what comes of it, for who is asked
 	refused time.Time  // when an agent was refused it; zero: it is the person's own
+	read    bool       // a page showed what it does before it was given
 	own     bool       // it takes the terminal: it shows and asks itself
 	then    effectKind // that carries it out, where it is no command; leave: none
 }

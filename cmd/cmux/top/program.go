@@ -164,6 +164,9 @@ func (p *program) cause(e effect) tea.Cmd {
 // result says what an order came to.
 func result(o order, said string, err error) tea.Msg {
 	if err == nil {
+		if lines := strings.Split(strings.TrimSpace(said), "\n"); o.read {
+			said = lines[len(lines)-1] // what it shows before was on the page
+		}
 		return did{order: o, said: say.Line(said)}
 	}
 	text, try := control.Explain(err)
@@ -234,7 +237,13 @@ func (p *program) compare(e effect, v *run.View) tea.Cmd {
 		for _, c := range u.Changes {
 			pg.lines = append(pg.lines, say.Line(c.Name)+": "+say.Line(c.What), "    "+say.Line(c.Then))
 		}
-		pg.offer = &order{words: append(slices.Clone(e.order.words), "--yes", "--detach"), does: "takes it in"}
+		var b strings.Builder
+		if err := u.Draw(&b); err != nil {
+			return result(e.order, "", err)
+		}
+		pg.lines = append(pg.lines, "", "The graph then:", "")
+		pg.lines = append(pg.lines, strings.Split(say.Lines(b.String()), "\n")...)
+		pg.offer = &order{words: append(slices.Clone(e.order.words), "--yes", "--detach"), does: "takes it in", read: true}
 		return read{pg}
 	}
 }
