@@ -4,6 +4,7 @@
 # make bench   runs the benchmarks and whole runs beside make, ninja and go-task
 # make dist    builds what people install into dist/: archives, packages, checksums
 # make docs    rewrites the generated pages under docs/
+# make pictures draws the README's pictures into docs/pictures/ from a real run
 # make install puts bin/cmux into $(DESTDIR)$(PREFIX)/bin; PREFIX is /usr/local
 
 GO      ?= go
@@ -15,7 +16,7 @@ PREFIX  ?= /usr/local
 # with a name, such as Claude Code's (ST1005).
 LINT     = $(GO) tool -modfile=.ci/lint.mod
 
-.PHONY: all build demo test check bench docs dist dist-check tools clean install
+.PHONY: all build demo test check bench docs pictures dist dist-check tools clean install
 
 all: build
 
@@ -58,6 +59,9 @@ bench: tools
 
 docs:
 	$(GO) test ./cmd/cmux ./dag ./agents/kinds ./agents/event ./agents/guard -run 'Docs|Reference' -update
+
+pictures: tools build
+	@scripts/pictures.sh "$(CURDIR)/bin/cmux" docs/pictures
 
 # What people install, and the proof that two builds of one commit are equal.
 dist:

@@ -76,6 +76,7 @@ var besides = []string{
 	"signals/powercut",
 	"agents/tmux/tmuxtest",
 	"examples",
+	"examples/pictures",
 	"examples/storm",
 }
 
