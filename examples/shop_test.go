@@ -458,7 +458,11 @@ func TestShopFails(t *testing.T) {
 			s.runs(start(headless), headless, 3)
 			s.labelled("failed", "failed (checks)", "done", "blocked (auth failed)", "blocked (auth failed)")
 			s.mustRun(t, "touch .cmux/signals/auth.done")
-			s.runs("cmux agents resume", headless, 0)
+			if headless {
+				s.runs("cmux agents resume", headless, 0)
+			} else { // its runner is there still
+				s.exits(0, "cmux agents wait")
+			}
 			s.labelled("done", "done (override)", "done", "done", "done")
 			s.committed("auth", "src/auth/token.js", "src/middleware/check.js")
 			if out := s.mustRun(t, "git ls-tree -r --name-only feature/admin src"); out != "src/admin/pages.js\nsrc/auth/token.js\nsrc/catalog/items.js\nsrc/catalog/search.js\nsrc/middleware/check.js\n" {

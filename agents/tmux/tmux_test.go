@@ -721,8 +721,12 @@ func TestGuard(t *testing.T) {
 		}
 		kill(born(n))
 		waitDead(t, c, p.Pane)
+		dead := time.Now()
 		eventually(t, func() error {
 			if got, err := c.Option(ctx, p.Pane, optLabel); got != "given up; ##{x}" {
+				if p := pane(t, c, p.Pane); p.Dead && p.DeadStatus < 0 && time.Since(dead) > 10*time.Second {
+					failed("it forgot a death: %+v", p)
+				}
 				return fmt.Errorf("label %q, %v", got, err)
 			}
 			return nil
