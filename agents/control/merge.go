@@ -79,6 +79,9 @@ func (p *Project) Merge(ctx context.Context, o Merge) (*Merged, error) {
 	if err != nil {
 		return nil, mergeHint(ctx, err, repo, spec)
 	}
+	if err := settle(ctx, v, spec); err != nil {
+		return nil, fmt.Errorf("%s is merged, and which collisions are over could not be recorded: %w", spec.Target, err)
+	}
 	return &Merged{Target: spec.Target, Contained: res.Skipped, Merged: res.Merged, Commit: res.Commit}, nil
 }
 

@@ -14,6 +14,13 @@ import (
 // stands whatever happens to whoever gave it.
 const patience = 10 * time.Second
 
+// A run whose runner is found gone so many times in a row, so far apart, while an
+// order waits for it has none: tmux starts one that died again sooner.
+const (
+	vigil  = 300 * time.Millisecond
+	vigils = 3
+)
+
 // Taken is what has become of an order.
 type Taken struct {
 	// Launch is to be carried out by whoever gave the order, with Carry: the run is
@@ -45,9 +52,10 @@ func (p *Project) order(ctx context.Context, v *run.View, q run.Request) (Taken,
 			return *t, err
 		}
 	}
-	deadline := time.NewTimer(patience)
+	deadline, gone := time.NewTimer(patience), time.NewTicker(vigil)
 	defer deadline.Stop()
-	for {
+	defer gone.Stop()
+	for absent := 0; ; {
 		var answer *run.Record
 		offset, err = r.Replay(h, offset, func(rec *run.Record) {
 			if rec.Type == run.Requested && rec.Request == q.ID {
@@ -65,6 +73,16 @@ func (p *Project) order(ctx context.Context, v *run.View, q run.Request) (Taken,
 		}
 		select {
 		case <-w.C:
+		case <-gone.C:
+			if absent++; r.RunnerLives() {
+				absent = 0
+			}
+			if absent == vigils { // it was about to leave when the order was given
+				if t, err := p.goOn(ctx, v, q); err != nil || t != nil {
+					return *t, err
+				}
+				deadline.Reset(patience)
+			}
 		case <-deadline.C:
 			return Taken{Note: fmt.Sprintf("the runner has not taken this up within %s; it stands until it does", patience)}, nil
 		case <-ctx.Done():

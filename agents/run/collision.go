@@ -19,7 +19,7 @@ type Collision struct {
 	B           string   `json:"b"`
 	TipA        string   `json:"tip_a,omitempty"`
 	TipB        string   `json:"tip_b,omitempty"`
-	Files       []string `json:"files,omitempty"`       // that both changed; empty: it is over
+	Files       []string `json:"files,omitempty"`       // that both changed; empty: it is over; with tips: by a merge of those
 	More        int      `json:"more,omitempty"`        // of them, beside Files
 	Uncommitted []string `json:"uncommitted,omitempty"` // of Files: one of the two had not committed its change when the other committed
 	Conflicts   []string `json:"conflicts,omitempty"`   // in which a merge of the two commits conflicts; empty: it does not
@@ -29,7 +29,8 @@ type Collision struct {
 	At    time.Time `json:"-"` // of the commit that told it
 }
 
-// Over reports whether the two have no file in common any more.
+// Over reports whether the two have no file in common any more, or were merged
+// as of TipA and TipB.
 func (c *Collision) Over() bool { return len(c.Files) == 0 }
 
 // String says it in a line, for a person.
@@ -61,6 +62,11 @@ func listed(files []string, more int) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
+}
+
+// Merged reports whether it is over because both were merged as of these tips.
+func (c *Collision) Merged(tipA, tipB string) bool {
+	return c.Over() && c.TipA != "" && c.TipA == tipA && c.TipB == tipB
 }
 
 // Same reports whether o says nothing that c does not.

@@ -159,7 +159,7 @@ func (r *Runner) sweep(ctx context.Context) {
 	if d == nil || d.busy || len(d.due) == 0 || r.leaving != "" {
 		return
 	}
-	s := scan{repo: r.repo, graph: r.g, clear: r.undrifted, known: make(map[[2]int]run.Collision)}
+	s := scan{repo: r.repo, graph: r.g, clear: r.undrifted, known: make(map[[2]int]run.Collision), over: make(map[[2]int]run.Collision)}
 	for i, b := range d.blips {
 		if r.hist.Counts(i) {
 			s.all = append(s.all, *b)
@@ -174,8 +174,11 @@ func (r *Runner) sweep(ctx context.Context) {
 		return
 	}
 	for _, c := range r.hist.Collisions {
-		if !c.Over() {
-			s.known[[2]int{r.g.Index(c.A), r.g.Index(c.B)}] = c
+		pair := [2]int{r.g.Index(c.A), r.g.Index(c.B)}
+		if c.Over() {
+			s.over[pair] = c
+		} else {
+			s.known[pair] = c
 		}
 	}
 	d.busy = true
@@ -219,6 +222,7 @@ type scan struct {
 	all   []blip                      // in the order of the configuration
 	due   []int                       // nodes
 	known map[[2]int]run.Collision    // that stand
+	over  map[[2]int]run.Collision    // that do not any more
 }
 
 // run looks at the nodes that are due, and compares them with all.
@@ -258,7 +262,8 @@ func (s *scan) run(ctx context.Context, failed func(node int, err error)) (res s
 			}
 			a, b := &s.all[min(k, l)], &s.all[max(k, l)]
 			was, stood := s.known[[2]int{a.node, b.node}]
-			if !stood && room == 0 {
+			over, ended := s.over[[2]int{a.node, b.node}]
+			if !stood && room == 0 || ended && over.Merged(a.tip.Commit, b.tip.Commit) && a.tree == "" && b.tree == "" {
 				continue
 			}
 			is, err := s.pair(ctx, a, b, moved)

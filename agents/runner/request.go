@@ -48,8 +48,8 @@ func (r *Runner) requests(ctx context.Context) error {
 	}
 	r.waiting = false
 	for _, q := range pending {
-		if r.leaving != "" {
-			return nil
+		if r.leaving != "" || r.told.Err() != nil {
+			return nil // what it took up now would wait for another runner
 		}
 		if !r.hist.Answered[q.ID] {
 			d := r.answer(ctx, q)
