@@ -19,6 +19,9 @@ type Home interface {
 	// AtWork are the nodes, other than the one named, of which an attempt was at
 	// work since a moment.
 	AtWork(but string, since time.Time) ([]string, error)
+	// AwaitWork waits until an attempt of each of the nodes is at work since a
+	// moment, as long as a runner may be about to start one.
+	AwaitWork(ctx context.Context, nodes []string, since time.Time) error
 	// Limit is the limit of an account as recorded; zero: it has none.
 	Limit(account string) (run.Limit, error)
 	// Pushable is what all worktrees shared when the run began; nil: that is not

@@ -57,7 +57,13 @@ func (a *attempt) sharedChanges(ctx context.Context) (*fault, error) {
 	if len(changes) == 0 {
 		return nil, nil
 	}
-	mine, others := a.attribute(changes)
+	trace := readTrace(traceFile(a.job))
+	if nodes := a.beginning(changes, trace); len(nodes) > 0 {
+		if err := a.job.Home.AwaitWork(ctx, nodes, w.since); err != nil {
+			return nil, err
+		}
+	}
+	mine, others := a.attribute(changes, trace)
 	for _, c := range others {
 		if line := c.String(); !w.told[line] {
 			w.told[line] = true
@@ -122,16 +128,13 @@ func (a *attempt) expected(c worktree.Change) bool {
 const attribution = "refs/notes/ai-attribution"
 
 // attribute tells the node's own changes from all others.
-func (a *attempt) attribute(changes []worktree.Change) (mine, others []worktree.Change) {
-	trace := readTrace(traceFile(a.job))
+func (a *attempt) attribute(changes []worktree.Change, trace []traced) (mine, others []worktree.Change) {
 	busy := a.atWork()
 	alone := len(busy) == 0
 	for _, c := range changes {
 		branch, isBranch := strings.CutPrefix(c.Name, "refs/heads/")
 		isBranch = isBranch && c.Kind == worktree.ChangedRef
-		proven := slices.ContainsFunc(trace, func(t traced) bool {
-			return t.did(c, a.tree.lent.Path, a.spec.Frame.Root)
-		})
+		proven := a.proven(c, trace)
 		planned := isBranch && a.planned(branch)
 		switch {
 		case isBranch && busy[branch] && !proven:
@@ -146,6 +149,26 @@ func (a *attempt) attribute(changes []worktree.Change) (mine, others []worktree.
 		}
 	}
 	return mine, others
+}
+
+// proven reports whether the node's own git commands say that they did it.
+func (a *attempt) proven(c worktree.Change, trace []traced) bool {
+	return slices.ContainsFunc(trace, func(t traced) bool { return t.did(c, a.tree.lent.Path, a.spec.Frame.Root) })
+}
+
+// beginning are the nodes whose branches have changed though no attempt of theirs
+// is on record: one may be about to start, and its branch comes first.
+func (a *attempt) beginning(changes []worktree.Change, trace []traced) (nodes []string) {
+	busy := a.atWork()
+	for _, c := range changes {
+		branch, ok := strings.CutPrefix(c.Name, "refs/heads/")
+		for _, n := range a.spec.Frame.Peers {
+			if ok && c.Kind == worktree.ChangedRef && n.Branch == branch && n.Name != a.node.Name && !busy[branch] && !a.proven(c, trace) {
+				nodes = append(nodes, n.Name)
+			}
+		}
+	}
+	return nodes
 }
 
 // planned reports whether another node of the run has the branch.

@@ -1,11 +1,14 @@
 package attempt_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cmux/agents/run"
 	"cmux/dag"
@@ -173,6 +176,46 @@ func TestOthersChangesFailNobody(t *testing.T) {
 	}
 	if n := f.notes(); !strings.Contains(n, "core.pager: none -> evil") || strings.Contains(n, "tag v1") {
 		t.Errorf("notes %s", n)
+	}
+}
+
+// lateStart is a run whose runner has made the branch of other, and records that
+// its attempt has started only when somebody waits for that.
+type lateStart struct {
+	*run.Run
+	asked []string
+}
+
+func (l *lateStart) AwaitWork(ctx context.Context, nodes []string, _ time.Time) error {
+	l.asked = append(l.asked, nodes...)
+	book, err := l.OpenBook()
+	if err != nil {
+		return err
+	}
+	return errors.Join(book.Append(ctx, run.Record{Type: run.Started, Node: "other", Attempt: 1}), book.Close())
+}
+
+// A node that ends while the runner makes the branch of the next one has not
+// made it.
+func TestABranchComesBeforeTheRecordOfItsStart(t *testing.T) {
+	f := sharing(t, dag.Node{Task: "unset GIT_TRACE2_EVENT; git branch -f other $(git commit-tree -m x HEAD^{tree})"})
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.r, err = run.Create(f.r.Plan, nil, nil, self); err != nil {
+		t.Fatal(err)
+	}
+	home := &lateStart{Run: f.r}
+	f.job.Paths, f.job.Home = f.r.Paths, home
+	if err := os.MkdirAll(f.r.NodeDir("a"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if end := f.run(); end.Outcome != dag.Done {
+		t.Errorf("end %+v\nnotes %s", end, f.notes())
+	}
+	if !slices.Equal(home.asked, []string{"other"}) {
+		t.Errorf("it waited for %q", home.asked)
 	}
 }
 

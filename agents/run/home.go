@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"time"
 
 	"cmux/dag"
@@ -46,6 +47,34 @@ func (r *Run) AtWork(but string, since time.Time) ([]string, error) {
 		err = nil
 	}
 	return busy, err
+}
+
+// startPatience is how long after the branch of a node has appeared the runner
+// may take to record that an attempt of the node has started.
+const startPatience = 15 * time.Second
+
+// AwaitWork waits until an attempt of each of the nodes is at work since a
+// moment, as long as a runner may be about to start one: it makes a node's branch
+// before it records the start. That nobody starts one in time is no error.
+func (r *Run) AwaitWork(ctx context.Context, nodes []string, since time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	w := signals.Watch(ctx, r.Dir)
+	defer w.Close()
+	for {
+		busy, err := r.AtWork("", since)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(nodes, func(n string) bool { return !slices.Contains(busy, n) }) || !r.RunnerLives() {
+			return nil
+		}
+		select {
+		case <-w.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // Limit is the limit of an account as recorded; zero: it has none.

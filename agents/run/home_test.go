@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"reflect"
 	"slices"
 	"testing"
@@ -35,6 +36,41 @@ func TestAtWork(t *testing.T) {
 	}
 	if got, err := (&Run{Paths: Paths{Dir: t.TempDir()}}).AtWork("a", since); got != nil || err != nil {
 		t.Errorf("without records: %q, %v", got, err)
+	}
+}
+
+// A branch that has appeared may be that of a node which is about to start:
+// whoever asks waits for the record, as long as there is a runner to make it.
+func TestAwaitWork(t *testing.T) {
+	r := newRun(t)
+	since := time.Now()
+	if err := r.AwaitWork(t.Context(), []string{"b"}, since); err != nil { // no runner: nobody will
+		t.Fatal(err)
+	}
+	lock, err := signals.TryLock(LockPath(r.Plan.Root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Unlock()
+	waited := make(chan error, 1)
+	go func() { waited <- r.AwaitWork(t.Context(), []string{"b", "c"}, since) }()
+	enter(t, r, Record{Type: Started, Node: "b", Attempt: 1})
+	select {
+	case err := <-waited:
+		t.Fatalf("it waited for one of the two: %v", err)
+	default:
+	}
+	enter(t, r, Record{Type: Started, Node: "c", Attempt: 1})
+	if err := <-waited; err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(since); took >= startPatience {
+		t.Errorf("it waited %s", took)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.AwaitWork(ctx, []string{"never"}, since); err != nil {
+		t.Error(err)
 	}
 }
 
