@@ -14,6 +14,9 @@ const (
 	often = 100 * time.Millisecond
 	// rescan is the safety net below file events.
 	rescan = 2 * time.Second
+	// calmRescan is rescan where there are events and a runner, which has a net of
+	// its own and records what it finds.
+	calmRescan = 6 * time.Second
 )
 
 // Follow calls see with a view of r now and after each change, until see
@@ -23,7 +26,7 @@ func Follow(ctx context.Context, r *run.Run, now func() time.Time, see func(*run
 	defer w.Close()
 	tick := time.NewTicker(rescan)
 	defer tick.Stop()
-	viewer := r.Viewer()
+	viewer, every, deaf := r.Viewer(), rescan, false
 	for {
 		began := time.Now()
 		v, err := viewer.View(ctx, now())
@@ -37,6 +40,14 @@ func Follow(ctx context.Context, r *run.Run, now func() time.Time, see func(*run
 			pause.Stop()
 			return nil
 		}
+		net := rescan
+		if v.Holder != nil && !deaf {
+			net = calmRescan
+		}
+		if net != every {
+			tick.Reset(net)
+			every = net
+		}
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
@@ -44,10 +55,11 @@ func Follow(ctx context.Context, r *run.Run, now func() time.Time, see func(*run
 			return ctx.Err()
 		}
 		select {
-		case _, open := <-w.C:
+		case n, open := <-w.C:
 			if !open {
 				return ctx.Err()
 			}
+			deaf = deaf || n.Err != nil
 		case <-tick.C:
 		case <-ctx.Done():
 			return ctx.Err()

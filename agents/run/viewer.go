@@ -20,8 +20,9 @@ import (
 // locks of what lives. It is for one goroutine; its Views are for any.
 type Viewer struct {
 	run     *Run
-	hist    *History // of the records alone
-	read    int64    // how far they were read
+	hist    *History  // of the records alone
+	read    int64     // how far they were read
+	asked   time.Time // when the locks of what lives were asked for last
 	scanner *signals.Scanner
 }
 
@@ -156,6 +157,10 @@ func (r *Run) recorded(from int64, nodes map[string]bool) (bool, error) {
 	return told, err
 }
 
+// believed is for how long a Viewer that goes on looking leaves it to the run's
+// runner to find out that an attempt is gone.
+const believed = 20 * time.Second
+
 // observe takes into h what is true and not recorded yet: a person's markers,
 // and attempts whose process is gone. It returns the nodes that it found so, and
 // the files among the markers that belong to no node.
@@ -166,11 +171,17 @@ func (w *Viewer) observe(ctx context.Context, h *History, runner bool, now time.
 		h.Apply(&rec)
 		found[rec.Node] = true
 	}
-	if err := w.run.vanished(h, runner, now, take); err != nil {
-		return nil, nil, err
-	}
 	// Observations carry the scanner's own clock, which is not the caller's now.
 	look := time.Now()
+	// A runner learns of the end of each attempt at once, and records it.
+	if !runner || look.Sub(w.asked) > believed {
+		if err := w.run.vanished(h, runner, now, take); err != nil {
+			return nil, nil, err
+		}
+		if len(found) == 0 {
+			w.asked = look
+		}
+	}
 	w.scanner.Again(h.Folder)
 	seen, strays, err := w.scanner.Scan(look)
 	if errors.Is(err, signals.ErrNoDir) {

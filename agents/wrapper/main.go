@@ -312,6 +312,12 @@ func watchRunner(ctx context.Context, r *run.Run, o Options) (stop func()) {
 		tick := time.NewTicker(o.OrphanTick)
 		defer tick.Stop()
 		for {
+			holder, held, err := signals.ReadHolder(run.LockPath(r.Plan.Root))
+			if err == nil && held {
+				// A hundred of these that look again and again are a load of their own.
+				awaitLeave(ctx, holder)
+				tick.Reset(o.OrphanTick)
+			}
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
@@ -326,6 +332,21 @@ func watchRunner(ctx context.Context, r *run.Run, o Options) (stop func()) {
 		cancel()
 		wg.Wait()
 	}
+}
+
+// maxTrust bounds for how long a runner is believed to carry the run because
+// its process lives: it may have let go of the lock.
+const maxTrust = 5 * time.Minute
+
+// awaitLeave returns when the process of a runner has ended, at once where the
+// system cannot tell.
+func awaitLeave(ctx context.Context, holder signals.Holder) {
+	if host, err := os.Hostname(); err != nil || host != holder.Host || holder.PID <= 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxTrust)
+	defer cancel()
+	_ = proc.AwaitExit(ctx, holder.PID) // whoever waited looks at the lock
 }
 
 // vanished is the record of an attempt that was broken off.

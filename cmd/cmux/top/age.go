@@ -24,11 +24,15 @@ func age(d time.Duration) string {
 
 // differs is how long it takes until age(d) reads differently.
 func differs(d time.Duration) time.Duration {
-	step := time.Minute
+	return reads(d) - max(0, d)%reads(d)
+}
+
+// reads is the step in which age(d) reads.
+func reads(d time.Duration) time.Duration {
 	if d < time.Minute {
-		step = time.Second
+		return time.Second
 	}
-	return step - max(0, d)%step
+	return time.Minute
 }
 
 // took is how long a node was at it, or has been until now; ok is false for one
@@ -44,12 +48,22 @@ func took(n *run.NodeView, now time.Time) (d time.Duration, ok bool) {
 	return now.Sub(f.StartedAt), true
 }
 
-// due is how long it takes until something that is shown reads differently
-// because time passes; 0: nothing does.
+// late is by how much an age of minutes may read too low: the ages of a hundred
+// nodes, each with a second of its own at which it differs, are drawn together.
+const late = 15 * time.Second
+
+// due is how long it takes until something that is shown is to be drawn again
+// because time passes; 0: nothing is. Ages of seconds are all drawn at the full
+// second of the clock, so that each goes on by one.
 func due(v *run.View, now time.Time) time.Duration {
 	next := time.Duration(0)
 	count := func(d time.Duration) {
-		if d = differs(d); next == 0 || d < next {
+		if reads(d) == time.Second {
+			d = time.Second - time.Duration(now.Nanosecond())
+		} else {
+			d = max(late, differs(d))
+		}
+		if next == 0 || d < next {
 			next = d
 		}
 	}

@@ -305,6 +305,26 @@ func TestSleep(t *testing.T) {
 	if got := wakes(s); len(got) != 2 {
 		t.Errorf("it wakes after %v", got)
 	}
+	// A node of a second age, and many of minutes, each at a time of its own.
+	for _, c := range []struct {
+		ages []time.Duration
+		want time.Duration
+	}{
+		{[]time.Duration{-30 * time.Second}, 750 * time.Millisecond},
+		{[]time.Duration{-90 * time.Second}, 29750 * time.Millisecond},
+		{[]time.Duration{-61 * time.Second, -70 * time.Second, -119 * time.Second, -178 * time.Second}, late},
+	} {
+		recs := []run.Record{{Type: run.RunnerUp, At: runtest.Noon.Add(-time.Hour)}}
+		config := "session: s\nagents:\n"
+		for i, at := range c.ages {
+			name := fmt.Sprint("n", i)
+			config += "  - {name: " + name + ", agent: command, task: x, role: review}\n"
+			recs = append(recs, run.Record{Type: run.Started, Node: name, Attempt: 1, At: runtest.Noon.Add(at)})
+		}
+		if got := due(runtest.View(t, config, recs...), runtest.Noon.Add(250*time.Millisecond)); got != c.want {
+			t.Errorf("with nodes started %v before it is drawn again after %v, want %v", c.ages, got, c.want)
+		}
+	}
 	over := runtest.View(t, "session: s\nagents: [{name: a, agent: command, task: x}]",
 		run.Record{Type: run.RunnerUp, At: runtest.At(-1)},
 		run.Record{Type: run.Started, Node: "a", Attempt: 1, At: runtest.At(-1)},
