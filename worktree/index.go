@@ -11,13 +11,10 @@ import (
 // price, that the repository of the main worktree at root tracks neither name, at
 // its root, nor anything below it. false: git is to be asked.
 func TracksNothing(root, name string) bool {
+	if !ownGitDir(root) {
+		return false
+	}
 	dir := filepath.Join(root, ".git")
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-		return false // the repository lies elsewhere
-	}
-	if info, err := os.Stat(filepath.Join(dir, "HEAD")); err != nil || !info.Mode().IsRegular() {
-		return false // not a repository to git, which looks further up
-	}
 	if shared, err := filepath.Glob(filepath.Join(dir, "sharedindex.*")); err != nil || shared != nil {
 		return false // paths stand in there as well
 	}
@@ -32,4 +29,20 @@ func TracksNothing(root, name string) bool {
 	}
 	// With what follows it: not each path that holds the word.
 	return !bytes.Contains(index, []byte(name+"/")) && !bytes.Contains(index, []byte(name+"\x00"))
+}
+
+// ownGitDir reports whether the git directory of the worktree at root is the
+// .git in it, and git would find it there.
+func ownGitDir(root string) bool {
+	dir := filepath.Join(root, ".git")
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return false // it lies elsewhere
+	}
+	for _, name := range []string{"objects", "refs"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || !info.IsDir() {
+			return false // not a repository to git, which looks further up
+		}
+	}
+	info, err := os.Stat(filepath.Join(dir, "HEAD"))
+	return err == nil && info.Mode().IsRegular()
 }

@@ -194,6 +194,9 @@ func privateDir(ctx context.Context, dir string) (string, error) {
 	if private, err := gitfile.Private(dir); err == nil {
 		return private, nil
 	}
+	if ownGitDir(dir) {
+		return filepath.EvalSymlinks(filepath.Join(dir, ".git"))
+	}
 	out, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir")
 	return line(out), err
 }

@@ -50,8 +50,19 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkVersion(ctx); err != nil {
+	version := make(chan error, 1)
+	go func() { version <- checkVersion(ctx) }() // beside what is asked here
+	r, err := find(ctx, dir)
+	if err := <-version; err != nil {
 		return nil, err
+	}
+	return r, err
+}
+
+// find is Open with any git.
+func find(ctx context.Context, dir string) (*Repo, error) {
+	if r := plain(ctx, dir); r != nil {
+		return r, nil
 	}
 	common, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	if err != nil {
@@ -62,7 +73,7 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 		}
 		return nil, err // for example git's own "dubious ownership", which says what to do
 	}
-	r := &Repo{GitDir: filepath.Clean(line(common)), registry: make(chan struct{}, 1), busy: map[string]bool{}}
+	r := repoAt("", filepath.Clean(line(common)))
 	if r.Root, err = mainRoot(ctx, dir, r.GitDir); err != nil {
 		return nil, err
 	}
@@ -72,6 +83,30 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+func repoAt(root, gitDir string) *Repo {
+	return &Repo{Root: root, GitDir: gitDir, registry: make(chan struct{}, 1), busy: map[string]bool{}}
+}
+
+// plain is the repository of dir where dir is in its main worktree, with its git
+// directory in there, and it has a commit: as most are, and found by a single
+// call of git. nil: it is to be looked at closely.
+func plain(ctx context.Context, dir string) *Repo {
+	out, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree", "HEAD^{commit}", "--git-dir", "--git-common-dir")
+	facts := strings.SplitN(line(out), "\n", 4)
+	if err != nil || len(facts) != 4 || facts[0] != "false" || facts[1] != "true" {
+		return nil
+	}
+	own, common, ok := strings.Cut(facts[3], "\n")
+	if !ok || own != common || filepath.Base(common) != ".git" {
+		return nil // a path with a line end in it is none of these either
+	}
+	root, err := filepath.EvalSymlinks(filepath.Dir(common))
+	if err != nil {
+		return nil
+	}
+	return repoAt(root, filepath.Clean(common))
 }
 
 // mainRoot is the main worktree's root of the repository with the given common
@@ -150,6 +185,12 @@ func (r *Repo) Base(ctx context.Context, ref string) (Base, error) {
 	if ref == "" {
 		ref = "HEAD"
 	}
+	if ref == "HEAD" { // both at once, and as they are at one moment
+		out, err := git(ctx, r.Root, "rev-parse", "--quiet", "HEAD^{commit}", "--symbolic-full-name", "HEAD")
+		if commit, full, ok := strings.Cut(line(out), "\n"); err == nil && ok {
+			return Base{Ref: ref, Commit: commit, Branch: localBranch(full)}, nil
+		}
+	}
 	commit, err := r.Resolve(ctx, ref)
 	if err != nil {
 		return Base{}, err
@@ -157,12 +198,17 @@ func (r *Repo) Base(ctx context.Context, ref string) (Base, error) {
 	b := Base{Ref: ref, Commit: commit}
 	full, err := git(ctx, r.Root, "rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options", ref)
 	if err == nil {
-		b.Branch, _ = strings.CutPrefix(line(full), "refs/heads/")
-		if !strings.HasPrefix(line(full), "refs/heads/") {
-			b.Branch = ""
-		}
+		b.Branch = localBranch(line(full))
 	}
 	return b, ctx.Err()
+}
+
+// localBranch is the short name of a local branch; empty for every other ref.
+func localBranch(full string) string {
+	if branch, ok := strings.CutPrefix(full, "refs/heads/"); ok {
+		return branch
+	}
+	return ""
 }
 
 // Dirt is what a working tree holds beside its HEAD commit.

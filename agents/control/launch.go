@@ -10,12 +10,15 @@ import (
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/dag"
+	"cmux/worktree"
 )
 
 // Launch gives a run that was made, or is gone on with, its runner.
 type Launch struct {
 	Run     *run.Run
 	Resumed bool // it was there before
+
+	Repo *worktree.Repo // as the start found it; nil: it is looked for
 }
 
 func (l Launch) how() string {
@@ -52,7 +55,7 @@ func (p *Project) Carry(ctx context.Context, c Carry) (*run.View, error) {
 			c.Tell(rec.At.Format("15:04:05") + "  " + line)
 		}
 	}
-	state, err := Carried(ctx, c.Run, runner.Options{How: c.how(), Kinds: p.Kinds, Live: c.Live, Tell: tell, Log: RunnerLogger(logFile)})
+	state, err := Carried(ctx, c.Run, runner.Options{Repo: c.Repo, How: c.how(), Kinds: p.Kinds, Live: c.Live, Tell: tell, Log: RunnerLogger(logFile)})
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func (p *Project) linkedTo(ctx context.Context, asked runner.StartOptions, l *ru
 // linked is the root of the linked worktree that the caller stands in; empty:
 // in none, or they have named another project.
 func (p *Project) linked(ctx context.Context) (string, error) {
-	if p.Getenv("CMUX_HOME") != "" {
+	if p.Getenv("CMUX_HOME") != "" || p.Dir == p.Root {
 		return "", nil
 	}
 	top, err := p.git(ctx, p.Dir, "rev-parse", "--path-format=absolute", "--show-toplevel")

@@ -37,15 +37,20 @@ func IsPersons(o Order) bool {
 }
 
 // Allow refuses a person's order to a process that comes from an attempt of the
-// project that c stands in, and records that it was tried.
-func (c Caller) Allow(ctx context.Context, o Order) error {
+// project that c stands in, and records that it was tried. It returns that
+// project where it looked for it and found it.
+func (c Caller) Allow(ctx context.Context, o Order) (*Project, error) {
 	if !IsPersons(o) {
-		return nil
+		return nil, nil
 	}
 	p, err := Open(ctx, c)
 	if err != nil {
-		return nil // there is no project: who carries the order out says so
+		return nil, nil // there is no project: who carries the order out says so
 	}
+	return p, p.allow(ctx, o)
+}
+
+func (p *Project) allow(ctx context.Context, o Order) error {
 	from, err := origin.Of(p.Root)
 	var refusal *run.Refusal
 	if errors.As(err, &refusal) {

@@ -13,6 +13,7 @@ import (
 	"cmux/agents/runner"
 	"cmux/dag"
 	"cmux/signals"
+	"cmux/worktree"
 )
 
 // Start orders that the graph of the project is started.
@@ -149,6 +150,9 @@ func (s *Starting) Create(ctx context.Context) (r *run.Run, aside []string, err 
 	r, err = s.launch.Create(ctx)
 	return r, s.launch.SetAside, err
 }
+
+// Repo is the project's repository, as it was looked into.
+func (s *Starting) Repo() *worktree.Repo { return s.launch.Repo() }
 
 // Draw draws the graph as text.
 func (s *Starting) Draw(w io.Writer) error { return s.launch.Graph.Draw(w, "text") }

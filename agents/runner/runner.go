@@ -45,9 +45,10 @@ type Options struct {
 	Run    *run.Run
 	How    string
 	Kinds  agent.Kinds
-	Server *tmux.Server // nil: headless
-	Pane   string       // the monitor's pane, in which this process runs; empty: none
-	Launch string       // names the start or resume that this runner serves, so that a respawned one is known
+	Repo   *worktree.Repo // the project's, where the caller has it already; nil: it is looked for
+	Server *tmux.Server   // nil: headless
+	Pane   string         // the monitor's pane, in which this process runs; empty: none
+	Launch string         // names the start or resume that this runner serves, so that a respawned one is known
 	// Stay has the runner of a run that has ended stay for what a person does
 	// next: a marker, an order. It leaves when it is asked to, see Yield.
 	Stay bool
@@ -178,8 +179,10 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	if r.lock, err = signals.TryLock(run.LockPath(root)); err != nil {
 		return nil, err
 	}
-	if r.repo, err = worktree.Open(ctx, root); err != nil {
-		return nil, err
+	if r.repo = o.Repo; r.repo == nil {
+		if r.repo, err = worktree.Open(ctx, root); err != nil {
+			return nil, err
+		}
 	}
 	if r.book, err = o.Run.OpenBook(); err != nil {
 		return nil, err

@@ -103,10 +103,17 @@ func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
 	if o.Base != "" {
 		base = o.Base
 	}
-	if l.Base, err = l.repo.Base(ctx, base); err != nil {
-		return nil, err
+	dirty := make(chan error, 1)
+	go func() { // git looks at files meanwhile
+		var err error
+		l.Dirt, err = l.repo.Dirty(ctx)
+		dirty <- err
+	}()
+	l.Base, err = l.repo.Base(ctx, base)
+	if e := <-dirty; err == nil {
+		err = e
 	}
-	if l.Dirt, err = l.repo.Dirty(ctx); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	l.Overlaps = dag.Overlaps(l.Graph)
@@ -120,6 +127,9 @@ func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
 	}
 	return l, l.rows(ctx)
 }
+
+// Repo is the repository that was looked into.
+func (l *Launch) Repo() *worktree.Repo { return l.repo }
 
 // parse reads a configuration and refuses kinds that this binary cannot launch.
 func parse(o StartOptions, config []byte) (*dag.Graph, []dag.Warning, error) {

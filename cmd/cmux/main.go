@@ -36,7 +36,8 @@ type Deps struct {
 	Now   func() time.Time
 	Kinds agent.Kinds // kinds of agents that this build can launch
 
-	inside bool // another command of this process carries these out: signals are its own
+	found  *control.Project // that the command was called in, where allow had to look for it
+	inside bool             // another command of this process carries these out: signals are its own
 }
 
 type exit struct {

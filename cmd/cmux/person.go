@@ -18,7 +18,9 @@ func (d *Deps) allow(ctx context.Context, cmd *cobra.Command, args []string) err
 	if !ok {
 		return nil
 	}
-	return d.caller().Allow(ctx, o)
+	p, err := d.caller().Allow(ctx, o)
+	d.found = p
+	return err
 }
 
 // orderOf is the order that a call of cmd gives; none where it only helps.

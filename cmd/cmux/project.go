@@ -14,5 +14,8 @@ func (d *Deps) caller() control.Caller {
 
 // project is the project that the command was called in.
 func (d *Deps) project(ctx context.Context) (*control.Project, error) {
+	if d.found != nil && d.found.Dir == d.Dir { // a moment ago, by allow
+		return &control.Project{Caller: d.caller(), Root: d.found.Root}, nil
+	}
 	return control.Open(ctx, d.caller())
 }

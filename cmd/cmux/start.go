@@ -122,7 +122,7 @@ func (o *startOptions) prepare(ctx context.Context) (l control.Launch, err error
 		return l, err
 	}
 	r, aside, err := s.Create(ctx)
-	l.Run = r
+	l.Run, l.Repo = r, s.Repo()
 	for _, path := range aside {
 		fmt.Fprintf(o.Err, "Set aside unread: %s\n", path)
 	}
