@@ -146,7 +146,7 @@ const AttachKeys = "" +
 	"  " + tmux.KeyMonitor + ", prefix " + tmux.PrefixMonitor + "   the monitor\n" +
 	"  prefix " + tmux.PrefixEnded + "       the agents that have ended, with their last lines\n" +
 	"  prefix z       zoom the pane, or back to the tiles\n" +
-	"  prefix d       leave; the run goes on\n" +
+	"  prefix d       detach; the run continues\n" +
 	"  prefix ?       all keys of tmux"
 
 // ShellLine is cmd as a person would type it.

@@ -25,11 +25,11 @@ func newAnswerCmd(d *Deps, runF func(context.Context, *answerOptions) error) *co
 	cmd := &cobra.Command{
 		Use:   "answer NAME [TEXT]",
 		Short: "Answer an agent that needs input",
-		Long: `Answer an agent that needs input. A number stands for the option in that place;
-whether an agent may do something is answered with yes, or with no and why.
-Several questions are answered with a line each. Without TEXT the question is
-shown, and asked on a terminal. An agent that asks nothing reads TEXT when its
-turn is over.`,
+		Long: `Answer an agent that needs input. To choose an option, give its number. If the
+agent asks whether it may do something, answer yes, or no and the reason. To
+answer several questions, give one line for each. Without TEXT, show the
+question, and on a terminal ask for the answer. An agent that asks nothing reads
+TEXT when its turn ends.`,
 		Example:           "  cmux agents answer api 'Use the second schema.'",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: d.completeNode,

@@ -27,23 +27,23 @@ func newAttachCmd(d *Deps, runF func(context.Context, *attachOptions) error) *co
 		Use:   "attach [NAME]",
 		Short: "Look at the run in tmux, or at one node",
 		Long: `Attach this terminal to the run's tmux session, at the pane of the named node.
-Inside tmux a window of your own tmux is opened that shows it.
+Inside tmux, open a window of your own tmux that shows the session.
 
-Each live agent has a pane; one that has ended moves to the window "ended". A
-border shows a node's name, its state, in the colour of the state, and why. The
-status line says how many agents need you and how far the run is. Keys:
+Each live agent has a pane. When an agent ends, its pane moves to the window
+"ended". The border of a pane shows the node's name, its state and the reason, in
+the color of the state. The status line shows how many agents need you and how
+many are done. Keys:
 
 ` + control.AttachKeys + `
 
-The prefix is C-b, or what ~/.config/cmux/tmux.conf sets. In a window of your own
-tmux with the same prefix press it twice: C-b C-b d. F8 and F9 need none; in a
-pane without an agent, such as main, they are the program's that runs there.
+The prefix is C-b, or the one that ~/.config/cmux/tmux.conf sets. If your own tmux
+has the same prefix, press it twice: C-b C-b d. F8 and F9 need no prefix. In a
+pane without an agent, such as main, they go to the program that runs there.
 
-A node whose agent has ended, with or without a report, is offered again: its conversation is opened in the
-agent's own terminal program, in the node's worktree, or at the project's root
-when the worktree is gone. You talk to it with your own environment; cmux
-neither checks nor records what is done there. Without a terminal the command
-for it is printed.`,
+If the node's agent has ended, attach offers to open its conversation in the
+agent's own program: in the node's worktree, or at the project's root if the
+worktree is gone. It runs in your own environment. cmux neither checks nor records
+what you do there. Without a terminal, attach prints the command instead.`,
 		Example:           "  cmux agents attach api",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: d.completeNode,

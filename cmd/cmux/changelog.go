@@ -19,13 +19,12 @@ func newChangelogCmd(d *Deps, runF func(context.Context, *changelogOptions) erro
 	o := &changelogOptions{IO: &d.IO, Project: d.project}
 	return &cobra.Command{
 		Use:   "changelog [RUN]",
-		Short: "Say in Markdown what each node of a run did",
-		Long: `Print what each node of a run did, in graph order, as Markdown: how it ended, its
-branch and commits, checks, what its agent said, and what it changed. RUN is the
-id of a run, as cmux agents list shows it, or a part of it that no other has;
-without one it is the newest.
+		Short: "Print what each node of a run did, as Markdown",
+		Long: `Print what each node of a run did, in graph order, as Markdown: its result, branch,
+commits, checks, summary and changes. RUN is the id of a run from cmux agents list,
+or any unique part of it. The default is the newest run.
 
-cmux agents cleanup leaves the same in the run's folder.`,
+cmux agents cleanup writes the same text into the run's folder.`,
 		Example: "  cmux agents changelog > CHANGES.md",
 		Args:    cobra.MaximumNArgs(1),
 

@@ -22,16 +22,15 @@ func newCleanupCmd(d *Deps, runF func(context.Context, *cleanupOptions) error) *
 	o := &cleanupOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use:   "cleanup",
-		Short: "End the session and remove the worktrees of a run, saving first",
-		Long: `End the tmux session of the newest run and remove its worktrees. What is not
-committed in them is saved first (cmux snapshots list); branches stay. A
-changelog of what each node did is written into the run's folder.
+		Short: "Save work, end the session and remove the worktrees of a run",
+		Long: `End the tmux session of the newest run and remove its worktrees. cleanup first
+saves uncommitted work (cmux snapshots list). Branches stay. It writes a changelog
+of what each node did into the run's folder.
 
-With --runs it removes past runs instead: their records, logs and prompts. The
-newest run of each session, runs that have not ended and the newest ones, as
-many as --keep says, stay. What each node of a removed run did is kept as a
-changelog in .cmux/changelogs, which cmux agents changelog RUN prints; branches,
-worktrees and saved work are not touched.`,
+With --runs, remove the records, logs and prompts of past runs instead. cleanup
+keeps the newest runs (--keep), the newest run of each session, and runs that have
+not ended. It keeps the changelog of each removed run in .cmux/changelogs; cmux
+agents changelog RUN prints it. Branches, worktrees and saved work stay.`,
 		Example: "  cmux agents cleanup --yes\n  cmux agents cleanup --runs --keep 20",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -48,7 +47,7 @@ worktrees and saved work are not touched.`,
 	}
 	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&o.Runs, "runs", false, "remove past runs instead")
-	cmd.Flags().IntVar(&o.Keep, "keep", 5, "with --runs: how many of the newest stay, `N`")
+	cmd.Flags().IntVar(&o.Keep, "keep", 5, "with --runs: how many of the newest runs to keep, `N`")
 	return cmd
 }
 

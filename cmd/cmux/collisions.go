@@ -23,10 +23,10 @@ func newCollisionsCmd(d *Deps, runF func(context.Context, *collisionsOptions) er
 		Use:   "collisions",
 		Short: "List the files that two branches both change",
 		Long: `List the files that the branches of two nodes of the newest run both change, and
-whether a merge of the two would conflict. The runner compares branches whenever
-a commit appears on one of them. A file that only one of the two has committed
-counts as well, if the other was editing it at that moment. Nodes that failed do
-not count, and what a node is built on does not collide with it.
+say whether a merge of the two would conflict. The runner compares branches
+whenever a commit appears on one of them. A file also counts if one of the two has
+committed it and the other has changed it but not committed it. Failed nodes do
+not count. A node does not collide with the nodes that it depends on.
 
 With --json the shape is
   [{"a", "b", "files", "more", "uncommitted", "conflicts", "unknown", "since", "at"}]

@@ -23,8 +23,8 @@ type decideOptions struct {
 
 func newApproveCmd(d *Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
 	cmd := newDecideCmd(d, &decideOptions{decide: (*control.Project).Approve, said: "approved"}, runF)
-	cmd.Use, cmd.Short = "approve NAME", "Open a gate"
-	cmd.Long = "Open a gate: what waits for it may start. `touch .cmux/signals/NAME.done` does the same,\nunless the gate says `approve: code`. That one is opened by this command alone, in a\nterminal of yours: it shows a code there, which you type."
+	cmd.Use, cmd.Short = "approve NAME", "Approve a gate"
+	cmd.Long = "Approve a gate: the nodes that depend on it may start. `touch\n.cmux/signals/NAME.done` does the same, unless the gate has `approve: code`. Only this\ncommand opens such a gate, in your own terminal: it shows a code there and asks you\nto type it."
 	cmd.Example = "  cmux agents approve release"
 	cmd.ValidArgsFunction = d.completeGate
 	return cmd
@@ -32,8 +32,8 @@ func newApproveCmd(d *Deps, runF func(context.Context, *decideOptions) error) *c
 
 func newOverrideCmd(d *Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
 	cmd := newDecideCmd(d, &decideOptions{decide: (*control.Project).Override, said: "done by override"}, runF)
-	cmd.Use, cmd.Short = "override NAME", "Call a node done, whatever it says itself"
-	cmd.Long = "Call a node done: what it blocked may start, on its branch as it is now. An agent that\nis still running is left alone. `touch .cmux/signals/NAME.done` does the same. A gate that\nsays `approve: code` asks for a code, as approve does, and no marker opens it."
+	cmd.Use, cmd.Short = "override NAME", "Make a node done, whatever its own result is"
+	cmd.Long = "Make a node done, whatever its own result is. Its dependents may start, from its\nbranch as it is now. An agent that is still running keeps running. `touch\n.cmux/signals/NAME.done` does the same. A gate with `approve: code` asks for a code,\nas approve does, and no marker opens it."
 	cmd.Example = "  cmux agents override api"
 	return cmd
 }
@@ -41,7 +41,7 @@ func newOverrideCmd(d *Deps, runF func(context.Context, *decideOptions) error) *
 func newReleaseCmd(d *Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
 	cmd := newDecideCmd(d, &decideOptions{decide: (*control.Project).Release, said: "released"}, runF)
 	cmd.Use, cmd.Short = "release NAME", "Give an agent back that you took over"
-	cmd.Long = "Give an agent back that you took over by typing to it: cmux goes on to check and to remind it."
+	cmd.Long = "Give back an agent that you took over by typing to it. cmux then checks and reminds\nit again."
 	cmd.Example = "  cmux agents release api"
 	return cmd
 }
@@ -63,7 +63,7 @@ func newDecideCmd(d *Deps, o *decideOptions, runF func(context.Context, *decideO
 
 // noStart is the flag of an order that starts a runner where there is none.
 func noStart(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "no-start", false, "when the run has no runner, start none: leave this for cmux agents resume")
+	cmd.Flags().BoolVar(to, "no-start", false, "do not start a runner: wait for cmux agents resume")
 }
 
 // goOn carries a headless run out that an order goes on with, to its end.

@@ -20,11 +20,11 @@ func newDiffCmd(d *Deps, runF func(context.Context, *diffOptions) error) *cobra.
 	cmd := &cobra.Command{
 		Use:   "diff NAME",
 		Short: "Show what a node has changed since it started",
-		Long: `Show what a node has changed since the commit that it started from: what it
-committed, and what stands uncommitted and untracked in its worktree beside it.
+		Long: `Show what a node has changed since the commit that it started from: its commits,
+and the uncommitted and untracked files in its worktree.
 
-Control characters in it are taken out or shown by their numbers. For a patch to
-be applied elsewhere, --raw gives every byte as it is.`,
+diff removes control characters or shows them as numbers. To get a patch that you
+can apply elsewhere, use --raw.`,
 		Example:           "  cmux agents diff api --raw > api.patch",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: d.completeNode,

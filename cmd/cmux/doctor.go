@@ -21,12 +21,11 @@ func newDoctorCmd(d *Deps, runF func(context.Context, *doctorOptions) error) *co
 	cmd := &cobra.Command{
 		Use:     "doctor",
 		GroupID: "main",
-		Short:   "Look for what could keep cmux from working",
-		Long: `Look for what could keep cmux from working here: git, tmux, the project's folder,
-the configuration, the programs of the agents (installed, logged in, past their
-first screens, as start wants them), foreign files among the markers, a run
-without a runner, worktrees left over. It changes nothing. The exit code is 1 when something is
-wrong. With --json the shape is [{"what", "ok", "detail", "try"}].`,
+		Short:   "Look for problems that keep cmux from working",
+		Long: `Look for problems: git, tmux, the project's folder, the configuration, the agents'
+programs (installed, logged in, first screens answered), foreign files among the
+markers, a run without a runner, leftover worktrees. doctor changes nothing. The
+exit code is 1 if something is wrong. With --json the shape is [{"what", "ok", "detail", "try"}].`,
 		Example: "  cmux doctor",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runDoctor)(cmd.Context(), o) },

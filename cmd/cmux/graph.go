@@ -23,11 +23,11 @@ func newGraphCmd(d *Deps, runF func(context.Context, *graphOptions) error) *cobr
 	cmd := &cobra.Command{
 		Use:   "graph",
 		Short: "Draw the graph of .cmux-agents.yml",
-		Long: `Draw the graph of the configuration: which agent waits for which. A dependency
-that follows from others is left out.
+		Long: `Draw the graph of the configuration: which agent depends on which. The graph
+leaves out a dependency that follows from others.
 
-As text, an agent stands below the one that it waits for. One that waits for
-several stands below the last of them and names the others.`,
+In the text format, an agent is below the agent that it depends on. If it depends
+on several, it is below the last of them and names the others.`,
 		Example: "  cmux agents graph\n  cmux agents graph --format dot | dot -Tsvg > graph.svg",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runGraph)(cmd.Context(), o) },

@@ -106,9 +106,9 @@ func newHelpCmd(s *IO, runF func(context.Context, *helpOptions) error) *cobra.Co
 		Use:     "help [COMMAND... | TOPIC [SECTION]]",
 		GroupID: "main",
 		Short:   "Explain a command or a topic",
-		Long: `Explain a command, or show a page of the docs: cmux help alone lists both. A
-SECTION is a heading of the page, such as a key of the configuration. On a
-terminal the page is shown with the program that PAGER names, or less.`,
+		Long: `Explain a command, or show a page of the docs. Without arguments, help lists both.
+SECTION is a heading of the page, such as a key of the configuration. On a terminal,
+help uses the program in PAGER, or less.`,
 		Example: "  cmux help agents start\n  cmux help configuration\n  cmux help configuration verify",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string

@@ -23,7 +23,7 @@ func newDoneCmd(s *IO) *cobra.Command {
 		Use:     "done SUMMARY",
 		GroupID: "agent",
 		Short:   "Report that the task is finished (for agents)",
-		Long:    "Report that the task of this node is finished, and what came of it. cmux then checks\nthe work, and hands it back when a check fails.",
+		Long:    "Report that the task of this node is finished, with a summary. cmux then checks the\nwork, and sends it back if a check fails.",
 		Example: "  cmux done 'Added the login form and its tests'",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,9 +50,9 @@ func newOutputCmd(s *IO) *cobra.Command {
 		Use:     "output KEY=VALUE",
 		GroupID: "agent",
 		Short:   "Publish a value for the nodes that depend on this one (for nodes)",
-		Long: `Publish a short value under a name. The nodes that depend on this one find it in
-their prompts, and in the variable CMUX_NEEDS_NODE_KEY of their environment. The
-newest value of a name counts. A value is text of at most 4 KB and no secret.`,
+		Long: `Publish a short value under a name. The nodes that depend on this one get it in
+their prompts and in the environment variable CMUX_NEEDS_NODE_KEY. A new value
+replaces the old one. A value is text of at most 4 KB. It must not be a secret.`,
 		Example: "  cmux output version=1.4.2",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -71,9 +71,9 @@ func newMCPCmd(s *IO) *cobra.Command {
 		Use:     "mcp",
 		GroupID: "agent",
 		Short:   "Serve the tools by which agents report (for agent programs)",
-		Long: `Serve the tools done, blocked, ask and output over the Model Context Protocol on
-standard input and output, for the agent whose program starts it. cmux tells
-Claude Code and Codex to start it; there is nothing to set up.`,
+		Long: `Serve the tools done, blocked, ask and output over the Model Context Protocol, on
+standard input and output. cmux tells Claude Code and Codex to start this server;
+you do not need to set it up.`,
 		Example: "  cmux mcp",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -74,16 +74,17 @@ func newInitCmd(d *Deps, runF func(context.Context, *initOptions) error) *cobra.
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write a .cmux-agents.yml",
-		Long: `Write a configuration to start from. On a terminal it asks in a form, checks each
-field as you leave it, proposes a name from the task, and shows the file before
-it writes it. On a pipe it reads one answer a line, and with --agent or
---from-issues it asks nothing. The project's files (go.mod, package.json,
-Makefile, Cargo.toml, pyproject.toml and others) say which checks it proposes;
-ports that they name are a comment in what it writes.
+		Long: `Write a configuration to start from. On a terminal, init shows a form: it checks
+each field as you leave it, proposes a name from the task, and shows the file
+before it writes it. From a pipe, it reads one answer per line. With --agent or
+--from-issues, it asks nothing. It proposes checks from the project's files
+(go.mod, package.json, Makefile, Cargo.toml, pyproject.toml and others). Ports in
+these files become a comment in the configuration.
 
-Agents that name no kind are of the first whose program is found: claude, codex,
-kimi, qwen, opencode, gemini; without any of them they are shell commands. --from-issues makes an agent
-of each open issue, whose title and text are its task; they are read with gh.
+An agent without a kind gets the first kind whose program is installed: claude, codex,
+kimi, qwen, opencode, gemini.
+If none is, it is a shell command. --from-issues makes one agent of each open issue;
+its task is the issue's title and text. It reads the issues with gh.
 
 An agent is NAME[:after=A,B][:role=ROLE][:approve=code][:kind=KIND][:branch=BRANCH]
 [:scope=P,Q][:task=TEXT]; task comes last and takes the rest, colons included.`,
@@ -100,7 +101,7 @@ An agent is NAME[:after=A,B][:role=ROLE][:approve=code][:kind=KIND][:branch=BRAN
 	f.StringVar(&o.WorktreeBase, "worktree-base", "..", "folder of the worktrees")
 	f.BoolVar(&o.MainPane, "main-pane", true, "a pane at the project root")
 	f.StringVar(&o.Verify, "verify", "", "command that every build must pass (default: the project's tests, when they are found)")
-	f.StringVar(&o.Kind, "kind", "", "kind of the agents that name none (default: the first one found)")
+	f.StringVar(&o.Kind, "kind", "", "kind of agents without one (default: the first one found)")
 	f.StringVar(&o.issues, "from-issues", "", "an agent for each of these issues: 12,15")
 	f.StringArrayVar(&o.agents, "agent", nil, "an agent; repeat for more")
 	f.StringVar(&o.config, "config", "", "file to write (default: .cmux-agents.yml at the project's root)")

@@ -78,8 +78,8 @@ func newListCmd(d *Deps, runF func(context.Context, *listOptions) error) *cobra.
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the project's runs, newest first",
-		Long: `List the project's runs, newest first. cmux agents status RUN, logs RUN NAME and
-changelog RUN look into one of them. With --json the shape is
+		Long: `List the project's runs, newest first. To see one of them, use cmux agents status
+RUN, logs RUN NAME or changelog RUN. With --json the shape is
   [{"id", "state", "session", "config", "base", "nodes", "done", "started_at", "ended_at"}]
 where base is a commit, nodes and done are counts, and times are RFC 3339 or null.`,
 		Example: "  cmux agents list --json",

@@ -22,21 +22,21 @@ func newLogsCmd(d *Deps, runF func(context.Context, *logsOptions) error) *cobra.
 	cmd := &cobra.Command{
 		Use:   "logs [RUN] NAME",
 		Short: "Print what a node has written",
-		Long: `Print the output of a node, all attempts, the newest last. Of an agent that is
-what it was told (>), thought (~), said and did (*), what came of it (|), and
-what cmux did. The prompt that each attempt began with is left out, unless
---prompt is given. With -f it goes on with what is added until the node has
-ended, and with --tail it begins with the last lines alone.
+		Long: `Print the output of a node, all attempts, the newest last. The log of an agent
+shows what it was told (>), thought (~), said and did (*), the results (|), and
+what cmux did. It leaves out the prompt of each attempt unless you give --prompt.
+With -f, logs prints new output until the node ends. With --tail, it begins with
+the last lines.
 
-RUN is the id of a run, as cmux agents list shows it, or a part of it that no
-other has; without one it is the newest.
+RUN is the id of a run from cmux agents list, or any unique part of it. The
+default is the newest run.
 
-With --json it prints the events of an agent instead, a line of JSON each, as
-cmux help events describes them; a command has none.
+With --json, logs prints the events of an agent, one line of JSON each (see cmux
+help events). A command has none.
 
-What would make a terminal do something is taken out: escape sequences but for
-colours on a terminal, other control characters, and characters that reorder
-text. With --raw it stays, as the node wrote it.`,
+logs removes what a terminal would obey: escape sequences except colors on a
+terminal, other control characters, and characters that reorder text. With --raw
+it prints everything as the node wrote it.`,
 		Example:           "  cmux agents logs api -f\n  cmux agents logs 20261122-101500.123-f00f4a api --tail 20",
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: d.completeRunNode,
@@ -50,7 +50,7 @@ text. With --raw it stays, as the node wrote it.`,
 			return either(runF, runLogs)(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on until the node has ended")
+	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "print new output until the node ends")
 	cmd.Flags().IntVarP(&o.Tail, "tail", "n", 0, "begin with the last `N` lines")
 	cmd.Flags().BoolVar(&o.Prompt, "prompt", false, "print an agent's prompts as well")
 	cmd.Flags().BoolVar(&o.Events, "json", false, "print the events of an agent")

@@ -52,7 +52,7 @@ var exits = []exit{
 	{130, "interrupted", func(err error) bool {
 		return errors.Is(err, control.ErrInterrupted) || errors.Is(err, context.Canceled)
 	}},
-	{2, "wrong usage or a faulty configuration", func(err error) bool {
+	{2, "wrong usage or an error in the configuration", func(err error) bool {
 		var faults dag.Faults
 		return errors.Is(err, control.ErrUsage) || errors.As(err, &faults)
 	}},
@@ -135,12 +135,12 @@ func newRoot(d *Deps) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cmux",
 		Short: "Run graphs of coding agents, each in its own worktree and tmux pane",
-		Long: `cmux runs the graph of agents that .cmux-agents.yml describes: each agent gets a
-git worktree and a tmux pane, dependents start when what they wait for is done,
-and a failure blocks exactly what depends on it.`,
+		Long: `cmux runs the graph of agents in .cmux-agents.yml. Each agent gets its own git
+worktree and tmux pane. An agent starts when the agents it depends on are done. A
+failure blocks only the agents that depend on it.`,
 		Example: `  cmux agents init      # write .cmux-agents.yml
   cmux agents start     # start the graph
-  cmux agents status    # see how it stands`,
+  cmux agents status    # see the state of each agent`,
 		Version:       built().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -21,24 +21,26 @@ func newMergeCmd(d *Deps, runF func(context.Context, *mergeOptions) error) *cobr
 	cmd := &cobra.Command{
 		Use:   "merge",
 		Short: "Merge the branches of a run, in order, with checks after each",
-		Long: `Merge the branches of the newest run's done nodes in dependency order, in a
-worktree beside yours. After each merge the verify commands of the nodes merged
-so far are run. At the first branch that conflicts or breaks a check it stops
-and names it; the target has then not moved. It moves at the very end, by
-fast-forward. --continue goes on after a repair, --abort takes everything back.
-Nodes that are not done, or have no branch, are named and left out. So is what a
-person dropped in cmux agents review and, with "review: required" in the
-configuration, what nobody has approved there, with all that is built on it.
+		Long: `Merge the branches of the newest run's done nodes, in dependency order, in a
+separate worktree. After each branch, merge runs the verify commands of the nodes
+merged so far. It stops at the first branch that conflicts or fails a check, and
+names it. The target branch moves only at the end, by fast-forward. After you fix
+a problem, use --continue. --abort undoes the merge.
 
-Each branch is merged as its node left it when it was done; commits that came
-later are named and left out, but for a repair before --continue. --tips takes
-the branches as they are now.`,
+merge names and leaves out nodes that are not done or have no branch, and nodes
+that you dropped in cmux agents review. With "review: required" in the
+configuration, it also leaves out nodes that nobody has approved. Nodes that depend
+on a node that is left out in review are left out too.
+
+merge takes each branch as it was when its node was done. It names later commits
+and leaves them out, except for a fix before --continue. --tips takes the branches
+as they are now.`,
 		Example: "  cmux agents merge --into main",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runMerge)(cmd.Context(), o) },
 	}
 	cmd.Flags().StringVar(&o.Into, "into", "", "branch to merge into (default: the branch that the run started from)")
-	cmd.Flags().BoolVar(&o.Continue, "continue", false, "go on with a merge that stopped")
+	cmd.Flags().BoolVar(&o.Continue, "continue", false, "continue a merge that stopped")
 	cmd.Flags().BoolVar(&o.Abort, "abort", false, "give up a merge that stopped")
 	cmd.Flags().BoolVar(&o.Tips, "tips", false, "merge the branches as they are now, not as their nodes left them")
 	cmd.MarkFlagsMutuallyExclusive("continue", "abort")

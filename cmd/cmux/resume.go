@@ -23,18 +23,17 @@ func newResumeCmd(d *Deps, runF func(context.Context, *resumeOptions) error) *co
 	o := &resumeOptions{IO: &d.IO, Project: d.project, launch: d.launch}
 	cmd := &cobra.Command{
 		Use:   "resume",
-		Short: "Go on with a run that was stopped or lost its runner",
-		Long: `Go on with the newest run: after a stop, a crash or a reboot. Nodes that were
-lost are done again.
+		Short: "Resume a run that was stopped or lost its runner",
+		Long: `Resume the newest run after a stop, a crash or a reboot. Lost nodes run again.
 
-With --update it first takes the edited configuration in, as cmux agents update
+With --update, resume first applies the edited configuration, as cmux agents update
 does.`,
 		Example: "  cmux agents resume --update",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runResume)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.Detach, "detach", false, "do not attach to the session (the default without a terminal)")
-	cmd.Flags().BoolVar(&o.Update, "update", false, "take the edited configuration in first")
+	cmd.Flags().BoolVar(&o.Update, "update", false, "apply the edited configuration first")
 	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask about an update")
 	return cmd
 }
@@ -44,20 +43,20 @@ func newUpdateCmd(d *Deps, runF func(context.Context, *resumeOptions) error) *co
 	o := &resumeOptions{IO: &d.IO, Project: d.project, launch: d.launch, Update: true}
 	cmd := &cobra.Command{
 		Use:   "update",
-		Short: "Take the edited configuration into a run, and go on with it",
-		Long: `Take the edited configuration into the newest run, live or not. Done nodes stay.
-Running nodes end as they were defined. All others take their new definition at
-their next attempt. New nodes join. Removed ones leave: an agent of theirs that
-runs is ended, and their branches and worktrees stay. What changes is shown, with
-the graph, and asked about. A run without a runner gets one.
+		Short: "Apply the edited configuration to a run",
+		Long: `Apply the edited configuration to the newest run, live or not. update shows the
+changes and the graph, and asks. Done nodes stay done. Running nodes finish with
+their old definition. All others use the new one from their next attempt on. New
+nodes join the run. Removed nodes leave it: update ends their agents, but their
+branches and worktrees stay. If the run has no runner, update starts one.
 
-A headless run whose commands are running takes no update: stop it first.`,
+While commands of a headless run are running, it takes no update: stop it first.`,
 		Example: "  cmux agents update --yes",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runResume)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.Detach, "detach", false, "do not attach to the session (the default without a terminal)")
-	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask about what changes")
+	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	noStart(cmd, &o.NoStart)
 	return cmd
 }

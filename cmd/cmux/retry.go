@@ -23,20 +23,20 @@ func newRetryCmd(d *Deps, runF func(context.Context, *retryOptions) error) *cobr
 	o := &retryOptions{IO: &d.IO, Project: d.project, launch: d.launch}
 	cmd := &cobra.Command{
 		Use:   "retry NAME | --failed",
-		Short: "Run a node again, and what it blocked",
-		Long: `Run a node again that has ended or was lost, in the worktree as it left it, and
-what it blocked after it. With --downstream also what succeeded after it; with
---fresh its work is saved and it starts from the base. Removing the marker of a
-failed node does the same as retry. An agent whose program ended without a
-report goes on in its conversation.
+		Short: "Retry a node, and the nodes that it blocked",
+		Long: `Run a node again that has ended or was lost, in the worktree that it left, and then
+the nodes that it blocked. With --downstream, also rerun the done nodes that depend
+on it. With --fresh, save its work and start from the base. If an agent's program
+ended without a report, the agent continues its conversation. Removing the marker
+of a failed node does the same as retry.
 
-The node runs as the configuration says now: its task, scope, context, checks,
-times, budget, model and environment are taken from it, and what differs is
-said. What ties it into the graph (depends_on, when, role, branch, agent) needs
-cmux agents update. With --frozen nothing is taken.
+retry uses the node's current task, scope, context, checks, timeouts, budget, model
+and environment from the configuration, and says what changed. Changes to
+depends_on, when, role, branch or agent need cmux agents update. With --frozen,
+retry ignores the edited configuration.
 
-It acts at once. A run without a runner gets one, in its tmux session, or in
-this command when the run is headless.`,
+retry acts at once. If the run has no runner, retry starts one: in the run's tmux
+session, or inside this command if the run is headless.`,
 		Example:           "  cmux agents retry api --fresh",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: d.completeNode,
@@ -52,10 +52,10 @@ this command when the run is headless.`,
 			return either(runF, runRetry)(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.Downstream, "downstream", false, "also run again what succeeded after it")
+	cmd.Flags().BoolVar(&o.Downstream, "downstream", false, "also rerun the done nodes that depend on it")
 	cmd.Flags().BoolVar(&o.Fresh, "fresh", false, "save its work and start from the base")
-	cmd.Flags().BoolVar(&o.Failed, "failed", false, "run all nodes again that have failed")
-	cmd.Flags().BoolVar(&o.Frozen, "frozen", false, "take nothing from the edited configuration")
+	cmd.Flags().BoolVar(&o.Failed, "failed", false, "retry every failed node")
+	cmd.Flags().BoolVar(&o.Frozen, "frozen", false, "ignore the edited configuration")
 	noStart(cmd, &o.NoStart)
 	return cmd
 }

@@ -31,20 +31,20 @@ func newReviewCmd(d *Deps, runF func(context.Context, *reviewOptions) error) *co
 	var comment string
 	cmd := &cobra.Command{
 		Use:   "review [NAME]",
-		Short: "Look at what finished nodes did, and approve, send back or drop it",
-		Long: `Look at what the finished nodes of the newest run did: summary, checks, commits
-and the diff of each file. At a terminal you go from node to node with keys (? shows
-them) and decide about each that waits for it; elsewhere, or with --json, it is
-printed, and the options decide.
+		Short: "Review finished nodes: approve, send back or drop them",
+		Long: `Review what the finished nodes of the newest run did: summary, checks, commits and
+the diff of each file. On a terminal, you go from node to node with keys (? shows
+them) and decide about each. Elsewhere, or with --json, review prints the nodes,
+and options record your decision.
 
---approve approves the commit that the branch holds now. A commit that comes
-later, and each further attempt, makes the approval void.
---send-back has the agent go on in the same conversation, as a further attempt,
-with your comment. What was built on the node stays as it is, unless
---downstream has it run again as well.
---drop leaves the work out of every merge. Nothing is deleted.
-The last decision counts. With "review: required" in the configuration,
-cmux agents merge takes only what is approved. Agents cannot decide.
+--approve approves the current commit of the branch. A later commit, or another
+attempt, cancels the approval.
+--send-back sends the agent your comment, in the same conversation, and begins a new
+attempt. The nodes that depend on it do not change, unless you add --downstream,
+which reruns them.
+--drop leaves the work out of every merge. It deletes nothing.
+The last decision counts. With "review: required" in the configuration, cmux agents
+merge takes only approved nodes. Agents cannot decide.
 
 With --json the shape is
   [{"node", "label", "branch", "state", "why", "start", "commit",

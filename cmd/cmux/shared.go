@@ -20,15 +20,15 @@ func newSharedCmd(d *Deps, runF func(context.Context, *sharedOptions) error) *co
 	o := &sharedOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use:   "shared",
-		Short: "Show what has changed of what all worktrees share, and put it back",
-		Long: `Show what has changed, since the newest run began, of what all worktrees of the
-repository share: git's settings, hooks, info/ and replace objects. Nothing is
-pushed, and no worktree is lent or merged, over a change that decides which
-programs git runs or where it pushes.
+		Short: "Show and restore what all worktrees share",
+		Long: `Show what has changed since the newest run began in what all worktrees of the
+repository share: git's settings, hooks, info/ and replace objects. If a change
+affects which programs git runs or where it pushes, cmux does not push, merge or
+create worktrees until you decide.
 
---restore puts everything back as it was; what is there now is kept in a file,
-which --restore --from FILE brings back. --accept takes it as it is. With --json
-the shape is [{"what", "old", "new", "undo"}].`,
+--restore restores everything, and keeps the current state in a file. --restore
+--from FILE brings that state back. --accept accepts the changes. With --json the
+shape is [{"what", "old", "new", "undo"}].`,
 		Example: "  cmux agents shared\n  cmux agents shared --restore",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runShared)(cmd.Context(), o) },

@@ -79,12 +79,12 @@ func newSnapshotsRestoreCmd(d *Deps, runF func(context.Context, *snapshotsRestor
 	o := &snapshotsRestoreOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use:   "restore SNAPSHOT",
-		Short: "Bring saved work back",
-		Long: `Bring saved work back byte for byte: commits, index, working files, untracked
-files, a merge or rebase that was in progress. SNAPSHOT is an id of the list, or
-a name, which means the newest of that name; a node's own name does where one
-session has it. No branch is moved and no file is
-overwritten: what is in the way is named.`,
+		Short: "Restore saved work",
+		Long: `Restore saved work byte for byte: commits, index, working files, untracked files,
+and a merge or rebase that was in progress. SNAPSHOT is an id from the list, or a
+name, which means the newest snapshot of that name. A node's name is enough if only
+one session has it. restore moves no branch and overwrites no file; it names the
+files that are in the way.`,
 		Example: "  cmux snapshots restore api --to ../rescued --branch rescued",
 		Args:    cobra.ExactArgs(1),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

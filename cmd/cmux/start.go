@@ -30,25 +30,25 @@ func newStartCmd(d *Deps, runF func(context.Context, *startOptions) error) *cobr
 	cmd := &cobra.Command{
 		Use:   "start",
 		Short: "Start the graph of agents",
-		Long: `Check the configuration and the repository, show what would be started, ask, and
-start it in tmux. A run that was not finished is gone on with instead. A run is
-its project's: in a linked worktree, too, it starts from the main one's HEAD and
-by its configuration; what differs is said.
+		Long: `Check the configuration and the repository, show what will start, ask, and start it
+in tmux. If there is an unfinished run, start resumes it instead. A run belongs to
+the project: also from a linked worktree, it uses the HEAD and the configuration of
+the main worktree, and says what differs.
 
-Interrupted before it says that the run has started, it either has started
-nothing or ends what it began, as cmux agents stop does, and says which; the exit
-code is 130.
+If you interrupt start before it says that the run has started, it has either
+started nothing, or it stops what it began, as cmux agents stop does. It says which.
+The exit code is 130.
 
-With --headless there is no tmux and no terminal: the output of all nodes comes
-on stdout, each line behind its node's name, and the command ends with the run,
-with exit code 3 when a node is not done. Interrupted (Ctrl-C, SIGTERM, SIGHUP,
-SIGQUIT, or nobody reads its output any more) it ends its agents and then itself, with exit
-code 130; cmux agents resume goes on in their conversations. A second Ctrl-C does
-not wait for them.
+With --headless, start needs no tmux and no terminal. It prints the output of all
+nodes on stdout, each line after the node's name, and exits when the run ends. The
+exit code is 3 if a node is not done. If it is interrupted (Ctrl-C, SIGTERM, SIGHUP,
+SIGQUIT, or nobody reads its output any more), it ends its agents and exits with
+130; cmux agents resume continues their conversations. A second Ctrl-C does not
+wait for them.
 
-With --if-changed nothing starts when the commit of the base and the
-configuration, with all files that it names, are those of the last run of it that
-ended well: the command says so and its exit code is 0. That is for cron, as in
+With --if-changed, start does nothing if the commit of the base and the
+configuration, with all files that it names, are the same as in its last successful
+run. It says so and exits with 0. Use it with cron:
   0 2 * * * cd /src/shop && git pull -q && cmux agents start --headless --yes --if-changed`,
 		Example: "  cmux agents start --dry-run",
 		Args:    cobra.NoArgs,
@@ -58,12 +58,12 @@ ended well: the command says so and its exit code is 0. That is for cron, as in
 	fl.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	fl.BoolVar(&o.Detach, "detach", false, "do not attach to the session (the default without a terminal)")
 	fl.StringVar(&o.Config, "config", "", "configuration (default: .cmux-agents.yml at the project's root)")
-	fl.BoolVar(&o.Dry, "dry-run", false, "show the schedule as it would unfold, and start nothing")
-	fl.BoolVar(&o.Headless, "headless", false, "without tmux and terminal, as for CI")
+	fl.BoolVar(&o.Dry, "dry-run", false, "show the graph and the order of the nodes, and start nothing")
+	fl.BoolVar(&o.Headless, "headless", false, "run without tmux and terminal, for example in CI")
 	fl.StringVar(&o.Base, "base", "", "commit or branch to start from (default: the configuration's base, or HEAD)")
-	fl.BoolVar(&o.New, "new", false, "end an unfinished run first and begin another")
-	fl.BoolVar(&o.IfChanged, "if-changed", false, "start nothing when the base and the configuration are those of the last run that ended well (for cron)")
-	fl.BoolVar(&o.Fresh, "fresh", false, "continue no branch or worktree: save what is there and start from the base")
+	fl.BoolVar(&o.New, "new", false, "end an unfinished run and begin a new one")
+	fl.BoolVar(&o.IfChanged, "if-changed", false, "do nothing if the base and the configuration are the same as in the last successful run (for cron)")
+	fl.BoolVar(&o.Fresh, "fresh", false, "save existing work and start from the base, without its branches and worktrees")
 	return cmd
 }
 
@@ -266,7 +266,7 @@ func launchTable(s *control.Starting, width int, colour bool) string {
 // schedule says in which order the nodes would start.
 func schedule(s *control.Starting) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "As it would unfold if every node succeeded, all in the same time, %d at a time:\n", s.Parallel)
+	fmt.Fprintf(&b, "Order of the nodes if each succeeds and takes equally long (at most %d at a time):\n", s.Parallel)
 	for i, wave := range s.Waves() {
 		fmt.Fprintf(&b, "%4d  %s\n", i+1, wave)
 	}

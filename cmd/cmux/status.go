@@ -27,11 +27,10 @@ func newStatusCmd(d *Deps, runF func(context.Context, *statusOptions) error) *co
 	o := &statusOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
-		Short: "Show how every node of the run stands",
-		Long: `Show how every node of a run stands, from records, markers and locks alone: no
-runner is needed and none is disturbed. RUN is the id of a run, as cmux agents
-list shows it, or a part of it that no other has, from its beginning or its end;
-without one it is the newest.
+		Short: "Show the state of every node of the run",
+		Long: `Show the state of every node of a run. status reads only records, markers and locks,
+so it needs no runner. RUN is the id of a run from cmux agents list, or any unique
+part from its beginning or end. The default is the newest run.
 
 With --json the shape is
   {"run": {"id", "state", "session", "config", "used"} or null,
@@ -41,7 +40,7 @@ With --json the shape is
    "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "status", "exit_code",
               "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "review", "question", "finally", "matrix", "outputs"}]}
 where exit_code is what the node's marker holds or null, times are RFC 3339 or
-null, age is the seconds since what the label rests on was recorded, and used is
+null, age is the seconds since the label's source was recorded, and used is
   {"input", "output", "cache_read", "cache_create"}
 in tokens, of all attempts and their sub-agents, or null when none is known of.
 Status is the label in its parts:
@@ -52,12 +51,11 @@ limited, lost, skipped, done or failed. Reason is why it is done (override), fai
 the node in by ended). Until is when a limit of the account in by ends, where it
 is known; code is null where it is not the reason. Detail is what was recorded
 with it, and open says that an attempt which counts no more still runs.
-Question is what an agent waits for a person to answer, left out where it asks
-nothing:
+Question is what the agent asks a person, left out if it asks nothing:
   {"parts": [{"text", "options"}], "in_pane"}
 An answer to several parts has a line for each, and a number stands for the
 option in that place; in_pane says that only keys pressed there can answer.
-Review is what a person decided about the node's work, left out where nobody has:
+Review is what a person decided about the node's work, left out if nobody has:
   {"verdict", "commit", "comment", "at"}
 Verdict is approved, dropped or sent back; commit is the one that it was about,
 comment what it was sent back with.
@@ -69,9 +67,9 @@ agent tried and may not, or a file that cmux did not write; how is refused,
 marker, record, request or bin, and node is empty where it is not known whose it
 was. A stray is a file among the markers that belongs to no node; node is the one
 that it was probably meant for, or empty.
-The table shows what counts against a budget, which is all but cache_read; with
---verbose also where each status is known from (record, marker, lock, runner, or
-derived from other nodes) and since when.`,
+The table shows the tokens that count against a budget: all except cache_read. With
+--verbose, it also shows the source of each status (record, marker, lock, runner, or
+derived from other nodes) and its age.`,
 		Example: "  cmux agents status --watch\n  cmux agents status --verbose",
 		Args:    cobra.MaximumNArgs(1),
 
@@ -82,8 +80,8 @@ derived from other nodes) and since when.`,
 		},
 	}
 	jsonFlag(cmd, &o.JSON)
-	cmd.Flags().BoolVar(&o.Watch, "watch", false, "a line for each change, until the run is over")
-	cmd.Flags().BoolVarP(&o.Verbose, "verbose", "v", false, "also show where each status is known from, and its age")
+	cmd.Flags().BoolVar(&o.Watch, "watch", false, "print a line for each change, until the run ends")
+	cmd.Flags().BoolVarP(&o.Verbose, "verbose", "v", false, "also show the source of each status and its age")
 	cmd.MarkFlagsMutuallyExclusive("json", "watch")
 	cmd.MarkFlagsMutuallyExclusive("json", "verbose")
 	cmd.MarkFlagsMutuallyExclusive("watch", "verbose")

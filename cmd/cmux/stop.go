@@ -19,8 +19,8 @@ func newStopCmd(d *Deps, runF func(context.Context, *stopOptions) error) *cobra.
 	return &cobra.Command{
 		Use:   "stop [NAME]",
 		Short: "Stop the run, or cancel one node",
-		Long: `Without a name: end the agents and stop the run, so that cmux agents resume goes on
-where it stood. With a name: cancel that node, which then counts as failed.`,
+		Long: `Without a name, end the agents and stop the run; cmux agents resume continues it.
+With a name, cancel that node, which then counts as failed.`,
 		Example:           "  cmux agents stop api",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: d.completeNode,

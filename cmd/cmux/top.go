@@ -19,14 +19,14 @@ func newTopCmd(d *Deps, runF func(context.Context, *topOptions) error) *cobra.Co
 	o := &topOptions{IO: &d.IO, Project: d.project, deps: d}
 	return &cobra.Command{
 		Use:   "top",
-		Short: "Work in the run: see each node, answer, retry, read logs and diffs",
-		Long: `Show the newest run as it goes on, and work in it: select a node and see beside it
-why it stands so, its attempts, checks, commits, question and log; attach to it,
-read its log or its diff, answer, approve, retry, override or stop it with a key.
-The monitor window of the session shows the same. ? shows all keys, and the
-command that each equals. Leave with q; the run goes on.
+		Short: "Open the monitor: see nodes, answer, retry, read logs and diffs",
+		Long: `Open the monitor of the newest run. Select a node to see its state, the reason, its
+attempts, checks, commits, question and log. With one key, attach to it, read its
+log or diff, or answer, approve, retry, override or stop it. The window "monitor"
+of the session shows the same. ? shows all keys and the command of each. q quits;
+the run continues.
 
-It needs a terminal. Without one: cmux agents status --watch.`,
+top needs a terminal. Without one, use cmux agents status --watch.`,
 		Example: "  cmux agents top",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runTop)(cmd.Context(), o) },

@@ -21,8 +21,8 @@ func newVerifyCmd(d *Deps, runF func(context.Context, *verifyOptions) error) *co
 	return &cobra.Command{
 		Use:   "verify NAME",
 		Short: "Run a node's checks now, in its worktree",
-		Long: `Run the verify commands of a node now, in its worktree, and say which pass. It
-changes nothing about the node's status. The exit code is 1 when one fails.`,
+		Long: `Run the verify commands of a node now, in its worktree, and say which pass. This
+does not change the node's status. The exit code is 1 if one fails.`,
 		Example:           "  cmux agents verify api",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: d.completeNode,

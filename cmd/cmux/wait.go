@@ -20,13 +20,13 @@ func newWaitCmd(d *Deps, runF func(context.Context, *waitOptions) error) *cobra.
 	cmd := &cobra.Command{
 		Use:   "wait [NAME]",
 		Short: "Wait until the run, or one node of it, has ended",
-		Long: `Wait until the newest run has ended, or one node of it. The exit code is 0 when
-what was waited for is done, 3 when it ended otherwise, and 1 when the time is
-up, the run was stopped or nothing carries it on.
+		Long: `Wait until the newest run, or one node of it, has ended. The exit code is 0 if the
+run or the node is done, 3 if it ended otherwise, and 1 if the time is up, the run
+was stopped or it has no runner.
 
-Where only a person can get it on (a gate, a question, an agent taken over or
-lost too often), that is said once on stderr with the command for it, and waited
-for as well: --timeout bounds it.`,
+If only a person can continue it (a gate, a question, an agent that was taken over
+or lost too often), wait says so once on stderr, with the command to use, and keeps
+waiting. --timeout limits this.`,
 		Example:           "  cmux agents wait api --timeout 10m && echo 'the API is ready'",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: d.completeNode,
@@ -37,7 +37,7 @@ for as well: --timeout bounds it.`,
 			return either(runF, runWait)(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().DurationVar(&o.Timeout, "timeout", 0, "wait no longer than this, such as 90s or 1h (default: for ever)")
+	cmd.Flags().DurationVar(&o.Timeout, "timeout", 0, "wait no longer than this, such as 90s or 1h (default: no limit)")
 	return cmd
 }
 
