@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -75,9 +76,46 @@ func (p *Project) Work(ctx context.Context, v *run.View, i int) (*Work, error) {
 	return w, nil
 }
 
+// promptRoom is how far before the end that is wanted a prompt may begin which is
+// left out of it.
+const promptRoom = 64 << 10
+
 // LogEnd is the end of what a node has written, from the beginning of a line on:
-// at most n bytes. It is empty where there is nothing yet.
+// at most n bytes, without the prompts of an agent. It is empty where there is
+// nothing yet.
 func LogEnd(r *run.Run, node string, n int64) ([]byte, error) {
+	i := r.Plan.Graph.Index(node)
+	if i < 0 || !r.Plan.Graph.Nodes[i].UsesModel() {
+		return logEnd(r, node, n)
+	}
+	b, err := logEnd(r, node, n+promptRoom)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	u := &unprompted{w: &out, order: "cmux agents logs " + node + " --prompt", path: r.Events(node)}
+	if _, err := u.Write(b); err != nil {
+		return nil, err
+	}
+	if err := u.flush(); err != nil {
+		return nil, err
+	}
+	return lastWhole(out.Bytes(), n), nil
+}
+
+// lastWhole is the end of b from the beginning of a line on: at most n bytes.
+func lastWhole(b []byte, n int64) []byte {
+	cut := int64(len(b)) - n
+	if cut <= 0 {
+		return b
+	}
+	if at := bytes.IndexByte(b[cut-1:], '\n'); at >= 0 {
+		return b[cut+int64(at):]
+	}
+	return b[cut:]
+}
+
+func logEnd(r *run.Run, node string, n int64) ([]byte, error) {
 	f, err := signals.Open(r.Log(node))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -90,16 +128,9 @@ func LogEnd(r *run.Run, node string, n int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := max(0, info.Size()-n)
-	b, err := io.ReadAll(io.NewSectionReader(f, from, n))
-	if from > 0 {
-		for i, c := range b {
-			if c == '\n' {
-				return b[i+1:], err
-			}
-		}
-	}
-	return b, err
+	from := max(0, info.Size()-n-1) // where a line may end
+	b, err := io.ReadAll(io.NewSectionReader(f, from, n+1))
+	return lastWhole(b, n), err
 }
 
 // Sights are the folders in which something changes when node i of a view

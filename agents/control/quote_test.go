@@ -2,11 +2,14 @@ package control
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"cmux/agents/event"
+	"cmux/agents/run"
+	"cmux/dag"
 )
 
 // pieces writes text to what newWriter makes, in pieces of every size, and
@@ -124,6 +127,41 @@ func TestQuotedIsHowItIsShown(t *testing.T) {
 		q, shown := event.Quoted(e), new(event.Printer).Lines(e)
 		if !strings.HasPrefix(shown, q.Text) || q.More != strings.HasSuffix(shown, " bytes more)\n") || !q.More && shown != q.Text {
 			t.Errorf("%.20q: %+v is not how %.40q begins", text, q, shown)
+		}
+	}
+}
+
+// The end of an agent's log is not its prompt either.
+func TestLogEndOfAnAgent(t *testing.T) {
+	g, _, err := dag.Parse("f.yml", []byte("session: s\nagents:\n  - {name: api, agent: claude, task: serve}\n"), dag.ParseOptions{Kinds: []string{"claude"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run.Run{Paths: run.Paths{Dir: t.TempDir()}, Plan: run.Plan{Graph: g}}
+	if err := os.MkdirAll(r.NodeDir("api"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l, err := event.Open(r.Events("api"), "api", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt := event.Event{Kind: event.Prompt, Text: "# Task\n\n" + strings.Repeat("serve it\n", 50)}
+	l.Append(prompt)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log := "── api: attempt 1 ──\n" + new(event.Printer).Lines(prompt) + "Looking around.\nFound it.\n"
+	if err := os.WriteFile(r.Log("api"), []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[int64]string{
+		1 << 20: "── api: attempt 1 ──\n── the prompt, 52 lines: cmux agents logs api --prompt ──\nLooking around.\nFound it.\n",
+		40:      "Looking around.\nFound it.\n",
+		12:      "Found it.\n",
+		10:      "Found it.\n",
+	} {
+		if got, err := LogEnd(r, "api", n); err != nil || string(got) != want {
+			t.Errorf("of %d bytes: %q, %v, want %q", n, got, err, want)
 		}
 	}
 }
