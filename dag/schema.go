@@ -199,28 +199,30 @@ const referenceHead = `# Configuration
 
 <!-- Made from the parser's own table of keys: go test ./dag -run TestReference -update -->
 
-A run is described by ` + "`.cmux-agents.yml`" + ` at the root of the project. ` + "`cmux agents init`" + ` writes one, ` + "`cmux agents start --dry-run`" + ` checks it and shows what would happen, and ` + "`.cmux-agents.example.yml`" + ` shows every key. The file is checked as a whole before anything is created; every fault is printed as ` + "`file:line:column: message`" + `.
+` + "`.cmux-agents.yml`" + ` at the root of the project describes a run. ` + "`cmux agents init`" + ` writes one. ` + "`cmux agents start --dry-run`" + ` checks it and shows what would happen. ` + "`.cmux-agents.example.yml`" + ` shows every key. cmux checks the whole file before it creates anything, and prints every error as ` + "`file:line:column: message`" + `.
 
-- A duration is written with units: ` + "`90s`, `45m`, `1h30m`" + `. ` + "`0`" + ` needs none.
-- Where a list of text is expected, one text alone will do.
-- A key without a value counts as not written.
-- Anchors, aliases and merge keys (` + "`<<`" + `) work. Keys of the file that begin with ` + "`x-`" + ` are not read and can hold anchors.
-- A value of an agent replaces that of ` + "`defaults`" + ` as a whole; only ` + "`env`" + ` is joined name by name.
-- For completion and checks in an editor, let the file begin with ` + "`# yaml-language-server: $schema=" + SchemaPath + "`" + `; ` + "`cmux agents schema`" + ` prints the schema.
+- Write a duration with units: ` + "`90s`, `45m`, `1h30m`" + `. ` + "`0`" + ` needs no unit.
+- You can write a list of text with one entry as plain text.
+- cmux ignores a key without a value.
+- Anchors, aliases and merge keys (` + "`<<`" + `) work. cmux ignores top-level keys that begin with ` + "`x-`" + `; they can hold anchors.
+- A value of an agent replaces the whole value in ` + "`defaults`" + `. Only ` + "`env`" + ` is merged, name by name.
+- For completion and checks in an editor, begin the file with ` + "`# yaml-language-server: $schema=" + SchemaPath + "`" + `; ` + "`cmux agents schema`" + ` prints the schema.
 `
 
 const referenceTail = `
 ## What is refused
 
-- unknown and repeated keys, values of a wrong type, a second document, files above 10 MB, aliases that stand for more than 2,000,000 values;
-- names that are repeated (without regard to case), longer than 100 characters, or the name of a file of cmux;
-- branches that git refuses, that two agents share, that differ only in case, or of which one is a directory of the other (` + "`feature` and `feature/x`" + `);
-- dependencies that do not exist, on the agent itself, or in a circle, and of an agent on one under ` + "`finally`" + `;
-- ` + "`approve`" + ` on what is no gate (under ` + "`defaults`" + ` it is taken for the gates alone);
+cmux refuses a configuration with:
+
+- unknown or repeated keys, values of a wrong type, a second document, more than 10 MB, or aliases that expand to more than 2,000,000 values;
+- names that are repeated (ignoring case), longer than 100 characters, or the name of a file of cmux;
+- branches that git refuses, that two agents share, that differ only in case, or where one is a directory of the other (` + "`feature` and `feature/x`" + `);
+- dependencies that do not exist, on the agent itself, or in a cycle, or on an agent under ` + "`finally`" + `;
+- ` + "`approve`" + ` on a node that is not a gate (under ` + "`defaults`" + ` it applies only to gates);
 - a build or review without a task, a merge without dependencies, a pool that is not defined;
-- ` + "`${{ needs.NAME.outputs.KEY }}`" + ` in a command, of a node that is not in ` + "`depends_on`" + `, or of an output that it does not declare;
-- a matrix with an unknown key, without a value, or of more than 256 nodes, and two of its nodes with one name;
+- ` + "`${{ needs.NAME.outputs.KEY }}`" + ` in a command, for a node that is not in ` + "`depends_on`" + `, or for an output that the node does not declare;
+- a matrix with an unknown key, without a value, with more than 256 nodes, or with two nodes of the same name;
 - paths and globs that are absolute or leave the project.
 
-A key that has no effect for an agent's role and a dependency named twice are only warned about.
+cmux only warns about a key that has no effect for an agent's role, and about a dependency named twice.
 `
