@@ -630,12 +630,23 @@ func TestTwoPermissions(t *testing.T) {
 	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed", Commits: 1}, "", nil, []string{"one", "two"})
 }
 
-// A dialog of the program's own, of which no hook tells, is named all the same.
+// A dialog of the program's own, of which no hook tells, is named all the same,
+// also in a pane that is too small for its last line.
 func TestUntoldDialog(t *testing.T) {
 	t.Parallel()
+	for _, height := range []string{"50", "21"} {
+		t.Run(height, func(t *testing.T) {
+			t.Parallel()
+			untoldDialog(t, height)
+		})
+	}
+}
+
+func untoldDialog(t *testing.T, height string) {
 	f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
 		{delegated("sub")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}}, sub)
 	p := f.inPane()
+	p.Exec("resize-window", "-t", p.ID, "-x", "79", "-y", height)
 	p.Shows("Auto mode can't check")
 	f.label("needs input")
 	if d := f.Last(run.Active).Detail; !strings.Contains(d, "shows a dialog") {

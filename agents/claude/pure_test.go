@@ -240,6 +240,8 @@ var screens = map[string]screen{
 	"hostile-60-long":      {Prompt: true, Draft: "… line 29"},
 	"hostile-30-long":      {Prompt: true, Draft: "… line 29"},
 	"hostile-160-question": {Dialog: "question"},
+	"auto-check":           {Dialog: "other"},
+	"auto-check-cut":       {Dialog: "other"}, // the pane is too small for the line that says which keys it takes
 }
 
 func TestReadScreen(t *testing.T) {

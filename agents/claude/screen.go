@@ -174,14 +174,12 @@ func dialog(lines [][]cell, row int) string {
 	if last < 0 {
 		return ""
 	}
-	// This one says nothing of keys.
-	for i := last; i >= 0; i-- {
-		if isRule(lines[i]) {
-			if i < last && strings.Contains(plainLine(lines[i+1]), "Make auto mode your default") {
-				return "auto"
-			}
-			break
-		}
+	rule := lastRule(lines[:last+1])
+	if rule >= 0 && rule < last && strings.Contains(plainLine(lines[rule+1]), "Make auto mode your default") {
+		return "auto" // this one says nothing of keys
+	}
+	if rule >= 0 && row >= last && last-rule >= cutOff {
+		return "other" // the line that says which keys it takes did not fit
 	}
 	chosen := row >= 0 && row <= last && menu(strings.TrimSpace(plainLine(lines[row])))
 	// The last line of a dialog says which keys it takes.
@@ -208,6 +206,21 @@ next:
 		return d.name
 	}
 	return "other"
+}
+
+// cutOff is how many lines below the last rule, down to the cursor in the last
+// row, are more than what stands below the prompt: a dialog that the pane is too
+// small for.
+const cutOff = 6
+
+// lastRule is the last line that is a rule, or -1.
+func lastRule(lines [][]cell) int {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if isRule(lines[i]) {
+			return i
+		}
+	}
+	return -1
 }
 
 func plainLine(line []cell) string {
