@@ -23,14 +23,18 @@ const (
 	keyLineTime  = "20" // seconds
 )
 
-// narrow says that a terminal has little room in the status line.
-const narrow = "#{e|<:#{client_width},130}"
+// narrow says that a terminal has little room in the status line, crowded that it
+// has too little for all keys beside the windows and how the run stands.
+const (
+	narrow  = "#{e|<:#{client_width},130}"
+	crowded = "#{e|<:#{client_width},220}"
+)
 
 // statusRight is the right part of the status line: how the run stands, or,
 // after the first attach, the keys.
 func statusRight() string {
 	text := func(s string) string { return strings.ReplaceAll(s, ",", "#,") }
-	return "#{?#{" + optHint + "},#{?" + narrow + "," + text(keyLineBrief) + "," + text(keyLine) + "} · ,}" +
+	return "#{?#{" + optHint + "},#{?" + crowded + "," + text(keyLineBrief) + "," + text(keyLine) + "} · ,}" +
 		"#{?" + narrow + ",#{" + optBrief + "},#{" + optStatus + "}} "
 }
 

@@ -65,7 +65,7 @@ func TestKeys(t *testing.T) {
 		panes[name] = open(t, b, name, cat("/tmp"))
 	}
 	must(t, b.Refresh(ctx))
-	keys, screen := press(t, s, at.Session, 160, 45)
+	keys, screen := press(t, s, at.Session, 220, 45)
 	shows := func(text string) {
 		t.Helper()
 		eventually(t, func() error {
