@@ -282,7 +282,7 @@ func (n *repository) history(ctx context.Context, dir string, of, without []stri
 	}
 	out, err := bare(n.git, dir, in, "rev-list", "--ignore-missing", "--stdin", "--parents").run(ctx)
 	if err != nil {
-		return nil, hint("git --git-dir="+shellWord(n.git)+" fsck --connectivity-only, and mend what it names",
+		return nil, hint("git --git-dir="+shellWord(n.git)+" fsck --connectivity-only, and fix what it names",
 			"%w: what the submodule %s holds cannot be told: %w", ErrUnsavable, n.shown(), err)
 	}
 	h := history{}

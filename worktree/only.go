@@ -235,7 +235,7 @@ func (r *Repo) saveGone(ctx context.Context, private, path, why string) (*Snapsh
 	}
 	o, err := r.only(ctx, private)
 	if err != nil && ctx.Err() == nil {
-		return nil, hint("git --git-dir="+shellWord(private)+" reflog expire --expire=now HEAD, or mend what git -C "+shellWord(r.Root)+" fsck --connectivity-only names",
+		return nil, hint("git --git-dir="+shellWord(private)+" reflog expire --expire=now HEAD, or fix what git -C "+shellWord(r.Root)+" fsck --connectivity-only names",
 			"%w: some history that only the worktree %s names is broken: %w", ErrUnsavable, path, err)
 	}
 	if err != nil || o.none() {

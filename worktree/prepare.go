@@ -372,7 +372,7 @@ func setup(ctx context.Context, t *Tree, script string, s PrepareSpec) error {
 		err = context.Cause(ctx)
 	}
 	return &Hint{Err: fmt.Errorf("%w: %q in %s: %w%s", ErrSetup, script, t.Path, err, tail.quoted()),
-		Try: "run it there by hand, mend it, and retry the node"}
+		Try: "run it there by hand, fix it, and retry the node"}
 }
 
 // tailWriter keeps the end of what is written to it.

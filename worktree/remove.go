@@ -135,7 +135,7 @@ func (r *Repo) removeSaved(ctx context.Context, path string, snap *Snapshot) err
 }
 
 func halfRemoved(path string, snap *Snapshot, err error) error {
-	try := "mend that, then the same command again"
+	try := "fix that, then run the same command again"
 	var h *Hint
 	if errors.As(err, &h) {
 		try = h.Try

@@ -197,7 +197,7 @@ func TestWaysOut(t *testing.T) {
 			return func() error {
 				return r.Prepare(context.Background(), tree, PrepareSpec{Setup: []string{"test -e mended"}, Env: os.Environ()})
 			}
-		}, "run it there by hand, mend it, and retry the node", []walk{func(t *testing.T, r *Repo, _ string) { write(t, beside(r, "the w"), "mended", "") }}, nil},
+		}, "run it there by hand, fix it, and retry the node", []walk{func(t *testing.T, r *Repo, _ string) { write(t, beside(r, "the w"), "mended", "") }}, nil},
 		{"a pattern that leads out", func(t *testing.T, r *Repo) func() error {
 			tree := lend(t, r, LendSpec{Path: beside(r, "the w"), Branch: "n", Owner: "o"})
 			return func() error {

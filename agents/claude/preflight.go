@@ -36,7 +36,7 @@ func Preflight(ctx context.Context, s agent.Setup) agent.Fitness {
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Env, cmd.WaitDelay = s.Env, time.Second
 	if out, err := cmd.Output(); err != nil {
-		f.Fatal(fmt.Sprintf("%s --version: %v", path, err), "install Claude Code anew: npm install -g @anthropic-ai/claude-code")
+		f.Fatal(fmt.Sprintf("%s --version: %v", path, err), "install Claude Code again: npm install -g @anthropic-ai/claude-code")
 	} else if v, ok := parseVersion(string(out)); ok {
 		text := fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2])
 		f.Fact(text)

@@ -146,7 +146,7 @@ func (a *instance) signs(signs []transcript.Sign, now time.Time) []news.Event {
 			events = append(events, a.stops(a.unguarded(what), false)...)
 		}
 		if s.What == transcript.PromptRefused && !s.At.Before(a.silence.began) && (s.Said == "" || a.told(s.Said)) {
-			events = append(events, a.stops("a hook in your own settings refuses what the agent is told ("+firstLine(s.Text)+"). It was stopped, because it would wait for ever; have that hook let it pass, then answer `go on`", true)...)
+			events = append(events, a.stops("a hook in your own settings refuses what the agent is told ("+firstLine(s.Text)+"). It was stopped, because it would wait forever; change that hook to allow it, then answer `go on`", true)...)
 		}
 	}
 	return events
@@ -196,9 +196,9 @@ func (a *instance) told(prompt string) bool {
 func (a *instance) unguarded(what string) string {
 	text := "Claude Code works without cmux's hooks: " + what + ". It was stopped, because nothing guards it; its conversation is kept."
 	if why := a.whySilent(); why != "" {
-		return text + " Likely because " + why + ": mend that, then answer `go on`"
+		return text + " Likely because " + why + ": fix that, then answer `go on`"
 	}
-	return text + " Likely because hooks are turned off by a policy of your organization: see /hooks and /status in claude, mend it, then answer `go on`"
+	return text + " Likely because hooks are turned off by a policy of your organization: see /hooks and /status in claude, fix it, then answer `go on`"
 }
 
 // managed are the files of policies, which stand above what a process is told.

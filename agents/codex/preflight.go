@@ -39,7 +39,7 @@ func Preflight(ctx context.Context, s agent.Setup) agent.Fitness {
 	defer cancel()
 	state, err := interview(ctx, path, s)
 	if err != nil {
-		f.Fatal(fmt.Sprintf("Codex does not tell about itself: %v", err), "codex --version; codex login status; or install it anew: npm install -g @openai/codex")
+		f.Fatal(fmt.Sprintf("Codex does not tell about itself: %v", err), "codex --version; codex login status; or install it again: npm install -g @openai/codex")
 		return f
 	}
 	state.judge(&f, s)

@@ -124,7 +124,7 @@ func (o *Offer) Logs() string { return "cmux agents logs " + o.Node }
 // caller.
 func (p *Project) Reopen(o *Offer) (*exec.Cmd, error) {
 	if o.Conversation.busy {
-		return nil, &Hint{Err: fmt.Errorf("%s has no agent now, and the run is about to go on with it (%s)", o.Node, o.Label), Try: o.Logs()}
+		return nil, &Hint{Err: fmt.Errorf("%s has no agent now, and the run is about to start it (%s)", o.Node, o.Label), Try: o.Logs()}
 	}
 	cmd, err := kinds.Reopen(o.Conversation.kind, p.Env, o.Conversation.ID)
 	if err != nil {

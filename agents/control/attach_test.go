@@ -49,7 +49,7 @@ func TestAttachToWhatGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.Reopen(offer)
-	refused(t, err, "api has no agent now, and the run is about to go on with it (ready)", "cmux agents logs api")
+	refused(t, err, "api has no agent now, and the run is about to start it (ready)", "cmux agents logs api")
 }
 
 func TestShellLine(t *testing.T) {

@@ -157,7 +157,7 @@ func (p *Project) examineRun(ctx context.Context, r *run.Run) []Finding {
 			Try: "look at them in " + r.Records() + "; cmux agents status shows what the others say"})
 	}
 	if v.ConfigChanged {
-		all = append(all, Finding{What: "plan", OK: true, Detail: "the configuration differs from the plan that the run has frozen", Try: UpdateWay(v)})
+		all = append(all, Finding{What: "plan", OK: true, Detail: "the configuration differs from the plan of the run", Try: UpdateWay(v)})
 	}
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
@@ -230,7 +230,7 @@ func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, r *run.Run
 		}
 	}
 	if len(left) > 0 {
-		f.OK, f.Detail = false, "lent to nodes that the newest run does not have: "+say.List(left, 10)
+		f.OK, f.Detail = false, "worktrees of nodes that are not in the newest run: "+say.List(left, 10)
 		f.Try = "look into them (git -C PATH status), then git worktree remove PATH"
 	} else if len(missing) > 0 {
 		f.OK, f.Detail, f.Try = false, "registered and gone: "+say.List(missing, 10), "git worktree prune"

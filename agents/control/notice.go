@@ -45,7 +45,7 @@ func Notices(v *run.View) (all []Notice) {
 		long(line + say.Line(rec.Detail))
 	}
 	if v.Full != "" && !Over(v) {
-		tell("the disk is full: %s (free some space; nodes wait for it and go on by themselves)", v.Full)
+		tell("the disk is full: %s (free some space; nodes wait for it and continue by themselves)", v.Full)
 	}
 	for k, file := range v.Strays {
 		if k == shownStrays {
@@ -76,7 +76,7 @@ func Notices(v *run.View) (all []Notice) {
 		tell("%s of the records not counted: %s", say.Count(len(lines), "line"), say.Line(say.List(lines, 3)))
 	}
 	if v.ConfigChanged {
-		tell("the configuration differs from the plan that this run has frozen; to take it in: %s", UpdateWay(v))
+		tell("the configuration differs from the plan of this run; to apply it: %s", UpdateWay(v))
 	}
 	return all
 }

@@ -84,7 +84,7 @@ func (p *Project) order(ctx context.Context, v *run.View, q run.Request) (Taken,
 				deadline.Reset(patience)
 			}
 		case <-deadline.C:
-			return Taken{Note: fmt.Sprintf("the runner has not taken this up within %s; it stands until it does", patience)}, nil
+			return Taken{Note: fmt.Sprintf("the runner has not done this within %s; it does it when it can", patience)}, nil
 		case <-ctx.Done():
 			return Taken{}, ctx.Err()
 		}
@@ -97,9 +97,9 @@ func (p *Project) goOn(ctx context.Context, v *run.View, q run.Request) (*Taken,
 	switch {
 	case p.Start && q.Op != run.OpStop: // which is no reason to start anything
 	case Over(v):
-		return &Taken{Note: "the run has ended: cmux agents resume takes it up again and carries this out"}, nil
+		return &Taken{Note: "the run has ended: this takes effect at cmux agents resume"}, nil
 	default:
-		return &Taken{Note: "no runner: this is carried out at cmux agents resume"}, nil
+		return &Taken{Note: "no runner: this takes effect at cmux agents resume"}, nil
 	}
 	if _, err := v.Run.Env(); err != nil { // the run had ended, and nobody wanted it any more
 		if err := v.Run.WriteEnv(p.Env); err != nil {
@@ -108,11 +108,11 @@ func (p *Project) goOn(ctx context.Context, v *run.View, q run.Request) (*Taken,
 	}
 	l := Launch{Run: v.Run, Resumed: true}
 	if v.Run.Plan.Headless {
-		return &Taken{Launch: &l, Note: "the run goes on with this, headless"}, nil
+		return &Taken{Launch: &l, Note: "the run continues with this, headless"}, nil
 	}
 	if err := p.Launch(ctx, l); err != nil {
-		return &Taken{}, fmt.Errorf("the run was to go on with this, which stands: %w", err)
+		return &Taken{}, fmt.Errorf("this is recorded, but the run cannot continue: %w", err)
 	}
-	p.note("The run goes on: cmux agents status --watch")
+	p.note("The run continues: cmux agents status --watch")
 	return nil, nil
 }

@@ -52,7 +52,7 @@ func TestRetry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Retried{Taken: Taken{Note: "no runner: this is carried out at cmux agents resume"},
+	want := &Retried{Taken: Taken{Note: "no runner: this takes effect at cmux agents resume"},
 		Again: []Was{{"api", dag.EndLabel(dag.Failed, dag.ReasonExit, 1)}},
 		Unblocked: []Was{{"web", dag.Label{State: dag.NodeBlocked, By: "api", Reason: dag.ReasonFailed}},
 			{"look", dag.Label{State: dag.NodeBlocked, By: "web", Reason: dag.ReasonBlocked}}}}

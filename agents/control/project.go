@@ -98,7 +98,7 @@ func (p *Project) untracked(ctx context.Context) error {
 	if len(tracked) == 0 {
 		return nil
 	}
-	return &Hint{Err: fmt.Errorf("%s is tracked by git (%s): it came with the repository, and nothing in it is believed or carried out", run.Folder(p.Root), say.List(tracked, 3)),
+	return &Hint{Err: fmt.Errorf("%s is tracked by git (%s): it came with the repository, so cmux does not trust or use it", run.Folder(p.Root), say.List(tracked, 3)),
 		Try: "git rm -r -q --cached .cmux, look at what it holds, and commit"}
 }
 

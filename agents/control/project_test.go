@@ -100,7 +100,7 @@ func TestLeftovers(t *testing.T) {
 	s.write(s.Config(""), "session: scratch\nagents:\n  - {name: a, agent: command, task: 'true'}\n")
 	s.begin(runner.StartOptions{Headless: true})
 	tree := func(name string) string { return filepath.Join(filepath.Dir(s.Root), "scratch-"+name) }
-	if f := s.findings()["worktrees"]; f.OK || f.Detail != "lent to nodes that the newest run does not have: "+tree("b") || !strings.HasPrefix(f.Try, "look into them") {
+	if f := s.findings()["worktrees"]; f.OK || f.Detail != "worktrees of nodes that are not in the newest run: "+tree("b") || !strings.HasPrefix(f.Try, "look into them") {
 		t.Errorf("%+v", f)
 	}
 	if err := os.RemoveAll(tree("b")); err != nil {

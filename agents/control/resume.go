@@ -35,7 +35,7 @@ func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
 		return nil, err
 	}
 	if ended && Over(v) && len(v.Pending) == 0 {
-		return nil, &Hint{Err: fmt.Errorf("run %s has ended (%s): there is nothing to go on with", r.Plan.ID, v.RunState),
+		return nil, &Hint{Err: fmt.Errorf("run %s has ended (%s): there is nothing to resume", r.Plan.ID, v.RunState),
 			Try: "cmux agents retry NAME, or cmux agents start"}
 	}
 	return v, nil

@@ -107,7 +107,7 @@ func (p *Project) own(v *run.View, node string) (own, error) {
 		g, _, err = runner.ParseConfig(v.Run, src, p.Kinds, p.Env)
 	}
 	if err != nil {
-		return own{}, &Hint{Err: fmt.Errorf("the configuration cannot be taken in: %w", err), Try: "cmux agents retry " + node + " --frozen, which runs it as it was"}
+		return own{}, &Hint{Err: fmt.Errorf("the configuration cannot be applied: %w", err), Try: "cmux agents retry " + node + " --frozen, which ignores the configuration"}
 	}
 	old := v.Run.Plan.Graph
 	j := g.Index(node)

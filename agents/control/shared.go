@@ -114,7 +114,7 @@ func (p *Project) RestoreShared(ctx context.Context, s *Shared) (*PutBack, error
 	var errs []error
 	for _, c := range left {
 		stays[c.What()] = true
-		errs = append(errs, fmt.Errorf("%s could not be put back: %s", c.What(), c.New))
+		errs = append(errs, fmt.Errorf("%s could not be restored: %s", c.What(), c.New))
 	}
 	for _, c := range s.Changes {
 		if !stays[c.What()] {

@@ -88,7 +88,7 @@ func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 	}
 	if u := l.Unfinished; u != nil {
 		if o.Dry {
-			return nil, &Hint{Err: fmt.Errorf("run %s is not finished, so start would go on with it", u.Plan.ID), Try: "cmux agents status, or --new with --dry-run"}
+			return nil, &Hint{Err: fmt.Errorf("run %s is not finished, so start would resume it", u.Plan.ID), Try: "cmux agents status, or --new with --dry-run"}
 		}
 		return &Starting{Unfinished: u, launch: l}, nil
 	}
@@ -114,13 +114,13 @@ func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 func (p *Project) lastOne(ctx context.Context, o Start) []string {
 	r, err := run.Latest(p.Root)
 	if err != nil || o.New {
-		return nil // without one, or with one that is not believed, there is nothing to go on with
+		return nil // without one, or with one that is not believed, there is nothing to resume
 	}
 	v, err := r.View(ctx, p.Now())
 	if err != nil || v.RunState != dag.RunFailed {
 		return nil
 	}
-	return []string{fmt.Sprintf("note: run %s has failed, and this begins another; to go on with that one: cmux agents retry --failed", r.Plan.ID)}
+	return []string{fmt.Sprintf("note: run %s has failed, and this begins a new run; to continue that one: cmux agents retry --failed", r.Plan.ID)}
 }
 
 func starting(l *runner.Launch) *Starting {

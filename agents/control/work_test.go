@@ -176,7 +176,7 @@ func TestCleanupOfWhatRuns(t *testing.T) {
 	_, err := s.PlanCleanup(t.Context())
 	refused(t, err, "api is still running", "cmux agents stop")
 	s.hold()
-	if _, err := s.PlanCleanup(t.Context()); err == nil || !strings.Contains(err.Error(), " is under way, carried by ") {
+	if _, err := s.PlanCleanup(t.Context()); err == nil || !strings.Contains(err.Error(), " is under way (pid ") {
 		t.Error(err)
 	}
 }
@@ -223,7 +223,7 @@ func TestResume(t *testing.T) {
 	}
 	s.record(run.Record{Type: run.RunEnded, How: string(dag.RunDone)})
 	_, err := s.Resumable(t.Context())
-	refused(t, err, "run "+s.run.Plan.ID+" has ended (done): there is nothing to go on with", "cmux agents retry NAME, or cmux agents start")
+	refused(t, err, "run "+s.run.Plan.ID+" has ended (done): there is nothing to resume", "cmux agents retry NAME, or cmux agents start")
 	if _, err := s.Updatable(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -52,7 +52,7 @@ func Vouch(root string) error {
 			if os.Geteuid() == 0 {
 				sudo = ""
 			}
-			return &Refusal{fmt.Errorf("%s belongs to user %d and you are user %d: nothing in it is believed or carried out", dir, st.Uid, os.Geteuid()),
+			return &Refusal{fmt.Errorf("%s belongs to user %d and you are user %d: cmux does not trust or use anything in it", dir, st.Uid, os.Geteuid()),
 				fmt.Sprintf("run cmux as user %d, or remove what you do not know and make the folder yours: %schown -R %d %s", st.Uid, sudo, os.Geteuid(), Folder(root))}
 		}
 	}
@@ -123,7 +123,7 @@ func foreign(dir string, why error) error {
 	if path, err := seal.Path(); err == nil {
 		key += " " + path
 	}
-	return &Refusal{fmt.Errorf("run %s is not believed, and nothing of it is carried out: %s was %w (an older cmux, another user or machine, a repository that came with it, or %s is another than it was)",
+	return &Refusal{fmt.Errorf("run %s is not trusted, so cmux ignores it: %s was %w (an older cmux, another user or machine, a repository that came with it, or %s is another than it was)",
 		filepath.Base(dir), filepath.Join(dir, planFile), why, key),
 		"cmux agents start --new, which sets the run aside unread and continues its branches; or, if the key was replaced, put the old one back"}
 }
@@ -131,7 +131,7 @@ func foreign(dir string, why error) error {
 // keyless says of the run in dir that there is no key that could have signed it.
 func keyless(dir string) error {
 	path, _ := seal.Path()
-	return &Refusal{fmt.Errorf("run %s is not believed, and nothing of it is carried out: you have no key %s with which it could be signed (it was removed, or the run is of an older cmux, another user or machine, or came with the repository)",
+	return &Refusal{fmt.Errorf("run %s is not trusted, so cmux ignores it: you have no key %s with which it could be signed (it was removed, or the run is of an older cmux, another user or machine, or came with the repository)",
 		filepath.Base(dir), path),
 		"cmux agents start --new, which makes a key, sets the run aside unread and continues its branches; or, if the key was removed, put it back"}
 }
@@ -151,7 +151,7 @@ func moved(dir, was string) error {
 	}
 	// Worktrees point to the repository by its path.
 	return &Refusal{fmt.Errorf("run %s was started in %s and lies in %s: the project was moved, and the worktrees of its nodes still point to where it was", filepath.Base(dir), was, projectOf(dir)),
-		"move it back to " + was + ", or git worktree repair && cmux agents start --new, which sets the run aside and goes on with its branches"}
+		"move it back to " + was + ", or git worktree repair && cmux agents start --new, which sets the run aside and continues its branches"}
 }
 
 // projectOf is the root of the project that a run's folder lies in.
@@ -306,6 +306,6 @@ func atWork(dir string) error {
 	if who == nil {
 		return nil
 	}
-	return &Refusal{fmt.Errorf("run %s is not believed, and its nodes are still at work in their worktrees: %s", filepath.Base(dir), strings.Join(who, ", ")),
+	return &Refusal{fmt.Errorf("run %s is not trusted, and its nodes are still running in their worktrees: %s", filepath.Base(dir), strings.Join(who, ", ")),
 		"wait until they have ended, or make sure that these are cmux's and end them: kill " + strings.Join(pids, " ") + "; then cmux agents start --new"}
 }

@@ -193,7 +193,7 @@ func (r *Runner) undrifted(ctx context.Context) error {
 	if last, ok := r.stamp.Load().(string); ok && last == stamp {
 		return nil
 	}
-	if _, err := r.Run.Undrifted(ctx, r.repo, "no worktree is lent", worktree.Change.Runs); err != nil {
+	if _, err := r.Run.Undrifted(ctx, r.repo, "no worktree is created", worktree.Change.Runs); err != nil {
 		return err
 	}
 	r.stamp.Store(stamp)

@@ -50,7 +50,7 @@ func (r *Runner) catchUp(ctx context.Context) error {
 		}
 	})
 	if errors.Is(err, signals.ErrShrunk) {
-		return fmt.Errorf("%s was cut short by somebody else; cmux agents resume goes on from what is left: %w", r.Run.Records(), err)
+		return fmt.Errorf("%s was truncated by another program; cmux agents resume continues from what is left: %w", r.Run.Records(), err)
 	}
 	r.show()
 	r.sweep(ctx)

@@ -187,7 +187,7 @@ func read(path string) (*Key, error) {
 	}
 	secret, err := hex.DecodeString(string(bytes.TrimSpace(text)))
 	if err != nil || len(secret) != secretSize {
-		return nil, fmt.Errorf("your key %s is damaged: remove it, and cmux makes another; runs that were made with it can then only be begun anew", path)
+		return nil, fmt.Errorf("your key %s is damaged: remove it, and cmux makes another; you can then not resume runs that were made with it", path)
 	}
 	return newKey(secret), nil
 }

@@ -137,7 +137,7 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		// Recorded before the connections close: whoever stopped it goes by them.
 		rec := vanished(err)
 		rec.Node, rec.Attempt = o.Node, o.Attempt
-		fmt.Fprintf(o.Out, "── %s: %s after %s; cmux agents resume goes on ──\n", o.Node, rec.How, since(began))
+		fmt.Fprintf(o.Out, "── %s: %s after %s; to continue: cmux agents resume ──\n", o.Node, rec.How, since(began))
 		return ExitInterrupted, errors.Join(book.Append(write, rec), r.DropSpec(o.Node, o.Attempt))
 	}
 	closeServer()

@@ -41,7 +41,7 @@ func (d *Deps) accompany(ctx context.Context, r *run.Run, logger *log.Logger) (h
 		err := top.Show(ctx, d.monitor(p, r, true))
 		if err != nil && ctx.Err() == nil {
 			logger.Error("the monitor failed", "err", err)
-			fmt.Fprintf(d.Err, "cmux: the monitor failed, and the run goes on: %v\n", err)
+			fmt.Fprintf(d.Err, "cmux: the monitor failed, but the run continues: %v\n", err)
 			err = w.show(ctx, r)
 		}
 		shown <- err

@@ -108,7 +108,7 @@ func (o *resumeOptions) update(ctx context.Context, p *control.Project) (took bo
 	if err := u.Draw(o.Out); err != nil {
 		return false, err
 	}
-	if err := o.confirm(ctx, o.Yes, "Take this in?"); err != nil {
+	if err := o.confirm(ctx, o.Yes, "Apply this?"); err != nil {
 		return false, err
 	}
 	p.Start = !o.NoStart
@@ -119,7 +119,7 @@ func (o *resumeOptions) update(ctx context.Context, p *control.Project) (took bo
 	o.note(t)
 	said := "Updated."
 	if !t.Done {
-		said = "This waits to be taken in."
+		said = "The update takes effect at the next cmux agents resume."
 	}
 	if _, err := fmt.Fprintln(o.Out, said); err != nil {
 		return false, err

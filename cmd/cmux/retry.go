@@ -95,7 +95,7 @@ func (o *retryOptions) tell(res *control.Retried) error {
 	o.note(res.Taken)
 	var b strings.Builder
 	for _, n := range res.GoesOn {
-		fmt.Fprintf(&b, "%s: goes on in its conversation (was %s)\n", n.Node, n.Label)
+		fmt.Fprintf(&b, "%s: continues its conversation (was %s)\n", n.Node, n.Label)
 	}
 	for k, n := range res.Again {
 		fmt.Fprintf(&b, "%s: runs again (was %s)\n", n.Node, n.Label)

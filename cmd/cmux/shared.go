@@ -35,7 +35,7 @@ shape is [{"what", "old", "new", "undo"}].`,
 	}
 	cmd.Flags().BoolVar(&o.Restore, "restore", false, "put it back as it was when the run began")
 	cmd.Flags().BoolVar(&o.Accept, "accept", false, "take it as it is")
-	cmd.Flags().StringVar(&o.From, "from", "", "what to put back: a file that an earlier --restore named")
+	cmd.Flags().StringVar(&o.From, "from", "", "file to restore from, which an earlier --restore named")
 	cmd.MarkFlagsMutuallyExclusive("restore", "accept")
 	jsonFlag(cmd, &o.JSON)
 	return cmd
@@ -93,7 +93,7 @@ func (o *sharedOptions) show(s *control.Shared) error {
 
 func (o *sharedOptions) restore(ctx context.Context, p *control.Project, s *control.Shared) error {
 	if len(s.Changes) == 0 {
-		_, err := fmt.Fprintln(o.Out, "There is nothing to put back.")
+		_, err := fmt.Fprintln(o.Out, "There is nothing to restore.")
 		return err
 	}
 	done, err := p.RestoreShared(ctx, s)

@@ -95,7 +95,7 @@ func (o *startOptions) prepare(ctx context.Context) (l control.Launch, err error
 		return l, err
 	}
 	if u := s.Unfinished; u != nil {
-		fmt.Fprintf(o.Err, "Run %s is not finished: going on with it (--new ends it and begins another).\n", u.Plan.ID)
+		fmt.Fprintf(o.Err, "Run %s is not finished: resuming it (--new ends it and begins a new one).\n", u.Plan.ID)
 		l.Resumed = true
 		l.Run, _, err = s.Create(ctx)
 		return l, err

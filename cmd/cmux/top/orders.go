@@ -64,7 +64,7 @@ var bindings = []key{
 	{keys: []string{"K", "shift+up"}, shown: "K", does: "scroll the details up"},
 	{keys: []string{"?"}, shown: "?", verb: "keys", does: "these keys"},
 	{keys: []string{"esc"}, shown: "esc", does: "leave what is open; drop the filter"},
-	{keys: []string{"q", "ctrl+c"}, shown: "q", verb: "quit", does: "leave the monitor; the run goes on"},
+	{keys: []string{"q", "ctrl+c"}, shown: "q", verb: "quit", does: "quit the monitor; the run continues"},
 }
 
 // binding is what a key means; nil: nothing.

@@ -120,7 +120,7 @@ func (m model) quit(pressed string) (model, []effect) {
 	if !m.stays {
 		return m, []effect{{kind: leave}}
 	}
-	m.said = "This window carries the run, so it stays. s on the run ends the agents (cmux agents stop); the prefix key and d leave the session."
+	m.said = "This window runs the run, so it stays. s on the run ends the agents (cmux agents stop); the prefix key and d detach."
 	return m, nil
 }
 
@@ -152,7 +152,7 @@ func (m model) give(b *key) (model, []effect) {
 	}
 	o.does = b.does
 	if m.selected == "" { // stop
-		o.does = "end all agents; cmux agents resume goes on"
+		o.does = "end all agents; cmux agents resume continues the run"
 	}
 	return m.ask(o)
 }
