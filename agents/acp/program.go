@@ -76,9 +76,9 @@ func Gemini() agent.Kind {
 // not be said of it.
 func (p program) as(c agent.Capability) agent.Kind {
 	c.Panes = agent.Console
-	c.Guard = "what it asks leave for: commands and edits"
-	c.ReadOnly = "write tools are refused, and shell commands that are seen to write, when it asks leave"
-	c.Questions = "leave for a call: in the pane, or with `answer`"
+	c.Guard = "what it asks permission for: commands and edits"
+	c.ReadOnly = "write tools, and shell commands that evidently write, are refused when it asks permission"
+	c.Questions = "permission for a call: in the pane, or with `answer`"
 	c.TakeOver = "by a line typed, `^C`"
 	c.Reports = "by command"
 	if c.Resume == "" {

@@ -50,7 +50,7 @@ type Capability struct {
 
 // Console is Capability.Panes of a kind whose program speaks over a pipe wherever
 // it runs: in a pane cmux itself shows what it says.
-const Console = "lines of text; a line typed is a prompt"
+const Console = "lines of text; a line that you type is a prompt"
 
 // Account names what a limit of a program of the kind pauses: the kind with the
 // name that a person gave, else with the configuration folder, which is left out

@@ -40,7 +40,7 @@ func Kind() agent.Kind {
 			Panes:      "its own terminal program",
 			Headless:   "stream-json",
 			Guard:      "every tool call, by its hooks",
-			ReadOnly:   "write tools are refused, and shell commands that are seen to write",
+			ReadOnly:   "write tools, and shell commands that evidently write, are refused",
 			Questions:  "in the pane, or with `answer`",
 			TakeOver:   "by what is typed, Escape",
 			Reports:    "by tool or command",

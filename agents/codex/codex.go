@@ -36,7 +36,7 @@ func Kind() agent.Kind {
 			Program:    "codex",
 			Panes:      agent.Console,
 			Headless:   "`codex app-server`",
-			Guard:      "every command and patch, by a hook; without hooks (older versions) what it asks leave for",
+			Guard:      "every command and patch, by a hook; without hooks (older versions) what it asks permission for",
 			ReadOnly:   "its read-only sandbox, and as with `claude`",
 			Questions:  "in the pane, or with `answer`",
 			TakeOver:   "by a line typed, `^C`",

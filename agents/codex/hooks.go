@@ -53,7 +53,7 @@ func (a *instance) trustHook(ctx context.Context) (object, error) {
 			}
 		}
 	}
-	a.Note("this version of codex has no hooks: only what it asks leave for is judged beforehand")
+	a.Note("this version of codex has no hooks: only what it asks permission for is checked beforehand")
 	return nil, nil
 }
 

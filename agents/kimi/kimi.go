@@ -36,8 +36,8 @@ func Kind() agent.Kind {
 			Program:    "kimi",
 			Panes:      agent.Console,
 			Headless:   "`kimi --wire`",
-			Guard:      "every tool call, by its hooks; without hooks (older versions) what it asks leave for",
-			ReadOnly:   "write tools are refused, and shell commands that are seen to write",
+			Guard:      "every tool call, by its hooks; without hooks (older versions) what it asks permission for",
+			ReadOnly:   "write tools, and shell commands that evidently write, are refused",
 			Questions:  "in the pane, or with `answer`",
 			TakeOver:   "by a line typed, `^C`",
 			Reports:    "by command",
@@ -128,7 +128,7 @@ func (a *instance) greet(ctx context.Context) error {
 		hooks = hooks || e == "PreToolUse"
 	}
 	if !hooks {
-		a.Note("this version of kimi has no hooks: only what it asks leave for is judged beforehand")
+		a.Note("this version of kimi has no hooks: only what it asks permission for is checked beforehand")
 	}
 	a.greeted = true
 	return nil
