@@ -14,92 +14,92 @@ var Phases = [phases]struct {
 	Is   string
 	Ways []Way
 }{
-	Preparing: {"Its program is not there yet.", []Way{
+	Preparing: {"The program has not started yet.", []Way{
 		{Working, "the program has started"},
 		{Limited, "its account has a limit"},
-		{Closing, "a person has decided meanwhile"},
+		{Closing, "a person has decided in the meantime"},
 	}},
-	Working: {"The agent works, or a person in it. What was heard is acted on in this order: the program's end after an override, a report, the program's end, a limit, a failed call of the model, a question, what is to be handed over, the end of a turn. While a person has it only a report and the program's end count; when its node is overridden its report ends it.", []Way{
+	Working: {"The agent works, or a person works in it. Events are handled in this order: the program's end after an override, a report, the program's end, a limit, a failed call of the model, a question, a pending message, the end of a turn. While a person has it only a report and the program's end count; when its node is overridden its report ends it.", []Way{
 		{Settling, "it has reported that it is done"},
-		{Asking, "it has reported that it cannot go on, asks a person, ended too many turns without a report, or the model refuses what it is asked"},
-		{Handing, "something is to be handed over, and it is safe"},
-		{AwaitingTurn, "the same, and the end of its turn will take it"},
-		{Limiting, "it met a limit"},
+		{Asking, "it has reported that it is blocked, asks a person, ended too many turns without a report, or the model refuses the request"},
+		{Handing, "a message is pending, and it is safe to send"},
+		{AwaitingTurn, "the same, and the end of its turn will deliver it"},
+		{Limiting, "it reached a limit"},
 		{BackingOff, "a call of the model failed"},
 		{Examining, "its program has ended"},
-		{Closing, "its node is overridden and it has reported, the model failed too often, or nobody is there to be asked"},
+		{Closing, "its node is overridden and it has reported, the model failed too often, or nobody can be asked"},
 	}},
-	Handing: {"Something is on its way to it: as the answer to the hook or the call that waits, else by its own way.", []Way{
-		{Working, "it was taken, or a person, a question or the program's end came in between: then it is kept"},
-		{Handing, "nobody waited for the answer any more: it goes another way"},
-		{Hindered, "it is to be typed, and the screen is not safe: a person has begun a line, a dialog is open, the pane is in copy mode, or what it shows is not known"},
-		{AwaitingTurn, "the same, and the end of its turn will take it"},
-		{Regaining, "it was taken after a person had cleared the way"},
-		{Parting, "the agent was told that its report is good, and will say when it has taken that in"},
-		{Closing, "the agent was told that its report is good, or it took no message"},
+	Handing: {"A message is on its way: as the answer to a waiting hook or call, else through the kind's own way.", []Way{
+		{Working, "it was delivered, or a person, a question or the program's end came first: then it stays pending"},
+		{Handing, "nothing waits for the answer any more: it goes another way"},
+		{Hindered, "it must be typed, and the screen is not safe: a person has begun a line, a dialog is open, the pane is in copy mode, or the screen is unknown"},
+		{AwaitingTurn, "the same, and the end of its turn will deliver it"},
+		{Regaining, "it was delivered after a person had cleared the screen"},
+		{Parting, "the agent was told that its report is accepted, and will confirm this"},
+		{Closing, "the agent was told that its report is accepted, or it accepts no messages"},
 	}},
-	Hindered: {"What is to be typed waits until the screen shows an empty prompt, or the message itself in it. After ten seconds it needs input, and says what is in the way.", []Way{
+	Hindered: {"The message waits until the screen shows an empty prompt, or a prompt with the message in it. After ten seconds it needs input, and says what is in the way.", []Way{
 		{Handing, "the screen is safe"},
-		{Working, "it was taken after all, or a person or the program's end came in between: then it is kept"},
-		{Regaining, "it was taken after all, and needed input"},
-		{Closing, "it took no message"},
+		{Working, "it was delivered after all, or a person or the program's end came first: then it stays pending"},
+		{Regaining, "it was delivered after all, and needed input"},
+		{Closing, "it accepts no messages"},
 	}},
-	AwaitingTurn: {"What is to be handed over waits for the end of the turn under way.", []Way{
+	AwaitingTurn: {"The message waits for the end of the current turn.", []Way{
 		{Handing, "the turn has ended"},
-		{Working, "a person, a question, a limit, a failed call or the program's end came in between: it is kept"},
+		{Working, "a person, a question, a limit, a failed call or the program's end came first: the message stays pending"},
 	}},
 	Asking: {"It waits for a person, without a slot.", []Way{
-		{Regaining, "a person has answered, it goes on by itself, has reported, or its node is overridden"},
-		{Working, "a person is at work in it, it met a limit, its program has ended, or another question can be answered from outside"},
-		{Limited, "it asks whether to go on after a limit, and may"},
+		{Regaining, "a person has answered, it continues by itself, has reported, or its node is overridden"},
+		{Working, "a person works in it, it reached a limit, its program has ended, or another question can be answered from outside"},
+		{Limited, "it asks whether to continue after a limit, and may"},
 		{Closing, "nobody answered in time"},
 	}},
-	Limiting: {"It met a limit, and until when that lasts is being found out.", []Way{
+	Limiting: {"It reached a limit, and cmux finds out how long that lasts.", []Way{
 		{Limited, "that is known"},
-		{Asking, "that is known, and `on_limit: ask` has a person say whether it goes on"},
-		{Closing, "the same, and nobody is there to be asked"},
+		{Asking, "that is known, and with `on_limit: ask` a person decides whether it continues"},
+		{Closing, "the same, and nobody can be asked"},
 	}},
 	Limited: {"It waits for the end of a limit, without a slot.", []Way{
-		{Regaining, "the limit is over, or it goes on before that"},
-		{Working, "a person is at work in it, it met another limit, or its program has ended"},
+		{Regaining, "the limit has ended, or it continues before that"},
+		{Working, "a person works in it, it reached another limit, or its program has ended"},
 	}},
 	Regaining: {"It waits for a slot, as long as there is a runner to grant one.", []Way{
-		{Working, "it has one, and nothing is to be handed over; or a limit or the program's end came first"},
-		{Handing, "it has one: a person's words or the end of the limit are handed over"},
-		{AwaitingTurn, "the same, and the end of its turn will take it"},
+		{Working, "it has one, and no message is pending; or a limit or the program's end came first"},
+		{Handing, "it has one, and gets a person's words or the end of the limit"},
+		{AwaitingTurn, "the same, and the end of its turn will deliver it"},
 		{Preparing, "its program may start, or start again"},
-		{Closing, "a program that has ended is not started again, as its node is overridden"},
+		{Closing, "its program has ended, and does not start again because its node is overridden"},
 	}},
 	BackingOff: {"It waits to try a failed call of the model again.", []Way{
-		{Handing, "the wait is over: it is sent on"},
-		{AwaitingTurn, "the same, and the end of its turn will take it"},
+		{Handing, "the wait is over: it is told to continue"},
+		{AwaitingTurn, "the same, and the end of its turn will deliver it"},
 		{Working, "something else came first"},
 	}},
-	Settling: {"It has reported, and its sub-agents still work: what they write belongs to what is judged.", []Way{
+	Settling: {"It has reported, and its sub-agents still work: their work is part of what cmux examines.", []Way{
 		{Judging, "they have ended"},
-		{Handing, "it had not been told what a person had said: that comes first"},
-		{AwaitingTurn, "the same, and the end of its turn will take it"},
+		{Handing, "a message of a person is pending: that comes first"},
+		{AwaitingTurn, "the same, and the end of its turn will deliver it"},
 		{Working, "the same, and a question is open"},
 	}},
-	Judging: {"It has reported, and whether that is so is being found out.", []Way{
-		{Handing, "it is good, and the agent waits to be told; or what is not good, or what a person said, is handed over"},
-		{AwaitingTurn, "what is handed over waits for the end of its turn"},
-		{Working, "a person has told it something meanwhile, or a question is open: that comes first"},
-		{Closing, "it is good, or failed for good"},
+	Judging: {"It has reported, and cmux examines its work.", []Way{
+		{Handing, "it is accepted, and the agent waits to be told; or problems, or a person's words, go to the agent"},
+		{AwaitingTurn, "the message waits for the end of its turn"},
+		{Working, "a person has told it something in the meantime, or a question is open: that comes first"},
+		{Closing, "it is accepted, or failed for good"},
 	}},
-	Parting: {"Its report is good, and it is to take that in.", []Way{
-		{Closing, "it has, its turn or its program has ended, or time is up"},
+	Parting: {"Its report is accepted, and cmux waits until the agent knows.", []Way{
+		{Closing, "it knows, its turn or its program has ended, or time is up"},
 	}},
-	Examining: {"Its program has ended without a report, and what is left is being found out.", []Way{
-		{Left, "a person is to decide"},
-		{Closing, "its node is overridden, nobody is there to decide, or its exit code was its report"},
+	Examining: {"Its program has ended without a report, and cmux examines what it left.", []Way{
+		{Left, "a person must decide"},
+		{Closing, "its node is overridden, nobody can decide, or its exit code was its report"},
 	}},
-	Halting: {"Its program is being ended, as it must not go on as it is.", []Way{
+	Halting: {"cmux ends its program, because it must not continue as it is.", []Way{
 		{Left, "it has ended"},
-		{Closing, "its node is overridden, or nobody is there to decide"},
+		{Closing, "its node is overridden, or nobody can decide"},
 	}},
-	Left: {"Its program is gone, and a person is to decide.", []Way{
-		{Regaining, "it is to go on in its conversation"},
+	Left: {"Its program is gone, and a person must decide.", []Way{
+		{Regaining, "it continues its conversation"},
 		{Closing, "its node is overridden, or nobody decided in time"},
 	}},
 	Closing: {"The conversation is over.", nil},

@@ -81,8 +81,9 @@ func phasesPage() string {
 
 Generated from agents/conversation/phases.go: go test ./agents/conversation -run TestPage -update.
 
-What is said to an agent and when, and what its words mean, is decided by one
-pure function, conversation.Step. A conversation is in one phase at a time:
+One pure function, conversation.Step, decides what cmux sends to an agent, when it
+sends it, and what the agent's reports mean. A conversation is in one phase at a
+time:
 
 `)
 	for p := range phases {
@@ -101,26 +102,26 @@ pure function, conversation.Step. A conversation is in one phase at a time:
 - Cancelled, stopped, or taken along by its runner: the conversation closes.
 - A budget is used up: it closes, but a report that is judged already is still
   accepted; it fails only when the agent would have to go on.
-- The agent is stuck (nothing guards it, or what it is told does not reach it):
-  its program is ended, and a person decides.
-- A person types in its pane: it is taken over. Nothing is handed to it and
-  nothing asked of it until it reports or the person releases it.
-- A person overrides its node: nothing is asked of it and nothing handed to it
-  any more; its report or the end of its program closes the conversation.
+- The agent is stuck (its hooks do not run, or messages do not reach it): cmux ends
+  its program, and a person decides.
+- A person types in its pane: it is taken over. cmux sends it nothing and asks it
+  nothing until it reports or the person releases it.
+- A person overrides its node: cmux sends it nothing and asks it nothing any more.
+  Its report or the end of its program closes the conversation.
 
 ## What always holds
 
-Random conversations are held against this in tests:
+Tests check random conversations against this:
 
-- Nothing is typed while a person is at work in the agent, or a question is open,
-  nor unless the screen shows an empty prompt, or one in which the message stands
-  that is being typed: never into a line that a person has begun, a dialog, copy
-  mode or a screen that is not known.
-- What a person says is handed over once, or still waits, or is told to them as
-  not handed over. It is never lost and never handed over twice.
-- Every hook and every call that waits gets exactly one answer.
-- Every report gets one judgment, and none overtakes what was said before it.
-- From everywhere there is a way to the end.
+- cmux types nothing while a person works in the agent, or a question is open. It
+  types only if the screen shows an empty prompt, or a prompt with the message that
+  it is typing: never into a line that a person has begun, a dialog, copy mode or an
+  unknown screen.
+- A person's message is delivered once, or still pending, or the person is told that
+  it was not delivered. It is never lost and never delivered twice.
+- Every waiting hook and call gets exactly one answer.
+- Every report gets one verdict, and no report overtakes an earlier message.
+- Every phase has a path to the end.
 - The same events lead to the same state.
 `)
 	return b.String()
