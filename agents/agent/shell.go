@@ -36,6 +36,9 @@ func Shell(script, file string) (*exec.Cmd, error) {
 		// Without -- a script that begins with a dash is an option to some shells.
 		return exec.Command("/bin/sh", "-c", "--", script), nil
 	}
+	if err := signals.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, err
+	}
 	if err := signals.PutFile(file, []byte(script), 0o600); err != nil {
 		return nil, err
 	}

@@ -44,8 +44,13 @@ func environ(j *Job) ([]string, error) {
 
 	s, frame := j.Spec, j.Spec.Frame
 	nowhere := filepath.Join(j.Paths.Dir, "tmux")
-	if err := signals.MkdirAll(nowhere, 0o700); err != nil {
-		return nil, err
+	for _, dir := range []string{nowhere, outputDir(j)} {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+			continue // of another node, most likely
+		}
+		if err := signals.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
 	}
 	vars["PATH"] = filepath.Dir(j.Paths.Binary()) + string(os.PathListSeparator) + vars["PATH"]
 	if vars["PATH"][len(vars["PATH"])-1] == os.PathListSeparator {

@@ -21,31 +21,47 @@ const seam = "\n── cmux: the newest output ends here; older output follows �
 // file is a ring, so a program that prints without end costs no more disk.
 // It is not safe for concurrent use.
 type Log struct {
-	f          *os.File
+	f          *os.File // nil: nothing was written yet
 	path       string
+	header     string
 	base       int64 // where the attempt's output begins in the file
 	head, tail int64
 	n          int64 // bytes written so far
 }
 
-// OpenLog appends a header line to the log at path and returns the Log of a new
-// attempt.
-func OpenLog(path, header string, head, tail int64) (*Log, error) {
-	f, err := signals.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+// NewLog is the Log of a new attempt at the end of the file at path, which it
+// begins with a header line. The file, and the folder that it lies in, are made
+// with the first output: most commands of a large graph have none.
+func NewLog(path, header string, head, tail int64) *Log {
+	return &Log{path: path, header: header, head: head, tail: max(tail, int64(2*len(seam)))}
+}
+
+// Open makes the file, with its header.
+func (l *Log) Open() error {
+	if l.f != nil {
+		return nil
+	}
+	f, err := signals.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = signals.MkdirAll(filepath.Dir(l.path), 0o700); err == nil {
+			f, err = signals.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
+		}
+	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	end, err := f.Seek(0, io.SeekEnd)
 	if err == nil {
 		if end > 0 {
-			header = "\n" + header
+			l.header = "\n" + l.header
 		}
-		_, err = f.WriteAt([]byte(header), end)
+		_, err = f.WriteAt([]byte(l.header), end)
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return errors.Join(err, f.Close())
 	}
-	return &Log{f: f, path: path, base: end + int64(len(header)), head: head, tail: max(tail, int64(2*len(seam)))}, nil
+	l.f, l.base = f, end+int64(len(l.header))
+	return nil
 }
 
 // Header is the line that begins an attempt in a node's log.
@@ -56,6 +72,9 @@ func Header(node string, attempt int, at time.Time) string {
 // Write keeps p, or what the bounds let it keep.
 func (l *Log) Write(p []byte) (int, error) {
 	whole := len(p)
+	if err := l.Open(); err != nil {
+		return 0, err
+	}
 	if room := l.head + l.tail - l.n; room > 0 {
 		k := min(room, int64(len(p)))
 		if _, err := l.f.WriteAt(p[:k], l.base+l.n); err != nil {
@@ -91,6 +110,9 @@ func (l *Log) Write(p []byte) (int, error) {
 // Close straightens the ring, saying how much was left out, and closes the
 // file. A ring is replaced by a new file of the same name.
 func (l *Log) Close() error {
+	if l.f == nil {
+		return nil
+	}
 	if l.n <= l.head+l.tail {
 		return l.f.Close()
 	}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
-	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
@@ -25,10 +25,19 @@ const (
 	outputVar   = "CMUX_OUTPUT"
 )
 
+// KeepsFiles reports whether an attempt of a command needs the folder of its
+// node from the beginning. Without a worktree it keeps nothing there but its
+// output, whose file makes the folder.
+func KeepsFiles(s *run.Spec) bool { return s.Place.Tree != "" || len(s.Def.Verify) > 0 }
+
 // outputFile is where a command leaves what it publishes.
 func outputFile(j *Job) string {
-	return agent.Files{Dir: j.Paths.NodeDir(j.Spec.Node), N: j.Spec.Attempt}.File("output", "")
+	return filepath.Join(outputDir(j), fmt.Sprintf("%s-%d", j.Spec.Node, j.Spec.Attempt))
 }
+
+// outputDir is the folder of those of all nodes, of which most have nothing else
+// to keep. No node's own has this name.
+func outputDir(j *Job) string { return filepath.Join(j.Paths.Dir, ".outputs") }
 
 // needs are the variables in which the node finds what its dependencies have
 // published. Of two with one name the first in depends_on counts.

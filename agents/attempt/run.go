@@ -116,7 +116,10 @@ func (a *attempt) run() (run.End, error) {
 		if env, err = environ(a.job); err != nil {
 			return err
 		}
-		log, err = OpenLog(a.job.Paths.Log(a.node.Name), Header(a.node.Name, a.spec.Attempt, time.Now()), a.limits.LogHead, a.limits.LogTail)
+		log = NewLog(a.job.Paths.Log(a.node.Name), Header(a.node.Name, a.spec.Attempt, time.Now()), a.limits.LogHead, a.limits.LogTail)
+		if a.kind.Judge {
+			err = log.Open() // it will have much to say
+		}
 		return err
 	})
 	var f *final

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"cmux/agents/attempt"
 	"cmux/agents/control/say"
 	"cmux/agents/event"
 	"cmux/agents/harmless"
@@ -56,6 +57,9 @@ func (p *Project) Log(ctx context.Context, o Log, w Writer) error {
 		return p.followLog(ctx, v.Run, i, from, out, flush)
 	}
 	n, err := from.copy(out)
+	if errors.Is(err, fs.ErrNotExist) && !o.Events && !agent {
+		n, err = silent(out, &v.Nodes[i])
+	}
 	err = errors.Join(err, flush(true))
 	if !o.Events && (errors.Is(err, fs.ErrNotExist) || err == nil && n == 0) {
 		return nothingYet(v, i)
@@ -83,6 +87,20 @@ func (o *Log) filtered(out io.Writer, agent bool, r *run.Run) (w io.Writer, flus
 		}
 	}
 	return w, flush
+}
+
+// silent writes the log of a command none of whose attempts has printed anything,
+// which has no file.
+func silent(w io.Writer, node *run.NodeView) (n int64, err error) {
+	for i := range node.Attempts {
+		if err != nil {
+			break
+		}
+		a, k := &node.Attempts[i], 0
+		k, err = io.WriteString(w, attempt.Header(node.Spec.Name, a.N, a.Started))
+		n += int64(k)
+	}
+	return n, err
 }
 
 func nothingYet(v *run.View, i int) error {

@@ -18,14 +18,16 @@ type process struct {
 }
 
 func (p *process) start(ctx context.Context, s *run.Spec) (Link, error) {
-	if err := p.c.Book.Patiently(ctx, func() error {
-		err := signals.Mkdir(p.c.Run.NodeDir(s.Node), 0o700)
-		if errors.Is(err, fs.ErrExist) {
-			return nil
+	if attempt.KeepsFiles(s) {
+		if err := p.c.Book.Patiently(ctx, func() error {
+			err := signals.Mkdir(p.c.Run.NodeDir(s.Node), 0o700)
+			if errors.Is(err, fs.ErrExist) {
+				return nil
+			}
+			return signals.Explain(err)
+		}); err != nil {
+			return nil, err
 		}
-		return signals.Explain(err)
-	}); err != nil {
-		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &child{inbox: make(chan attempt.Message, 16), ctx: ctx}
