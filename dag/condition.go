@@ -106,7 +106,7 @@ func expression(text string, deps []string) string {
 	if in, ok := strings.CutPrefix(text, "${{"); ok && strings.HasSuffix(in, "}}") && strings.Count(text, "${{") == 1 {
 		text = strings.TrimSpace(strings.TrimSuffix(in, "}}"))
 	}
-	odd := slices.DeleteFunc(slices.Clone(deps), outputName.MatchString)
+	odd := slices.DeleteFunc(slices.Clone(deps), outputName().MatchString)
 	if len(odd) == 0 {
 		return text
 	}

@@ -524,7 +524,7 @@ func readEnv(p *parser, n *yaml.Node, before map[string]string) (map[string]stri
 	for _, e := range p.entries(n, "env") {
 		v := behind(e.val)
 		switch {
-		case !envName.MatchString(e.name):
+		case !envName().MatchString(e.name):
 			p.fault(e.key, "letters, digits and underscores, not beginning with a digit", "env: %q is not a variable's name", shorten(e.name))
 		case strings.HasPrefix(e.name, "CMUX_"):
 			p.fault(e.key, "choose another name", "env: %s is set by cmux itself", e.name)

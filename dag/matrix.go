@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 )
@@ -43,12 +44,12 @@ func (c *combination) name(base string) string {
 
 // inName is the value for an axis as it stands in names.
 func (c *combination) inName(axis string) string {
-	return strings.Trim(notInName.ReplaceAllString(c.values[axis], "-"), "-")
+	return strings.Trim(notInName().ReplaceAllString(c.values[axis], "-"), "-")
 }
 
 var (
-	notInName = regexp.MustCompile(`[^a-zA-Z0-9._-]+`)
-	axisName  = regexp.MustCompile(axisPattern)
+	notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-zA-Z0-9._-]+`) })
+	axisName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(axisPattern) })
 )
 
 // blank is what ${{ matrix.KEY }} stands for where the matrix has a fault, so
@@ -111,7 +112,7 @@ func (p *parser) combinations(n *yaml.Node) ([]combination, bool) {
 		switch {
 		case e.name == matrixExclude:
 			excluded = e.val
-		case !axisName.MatchString(e.name):
+		case !axisName().MatchString(e.name):
 			p.fault(e.key, "letters, digits and underscores, not beginning with a digit", "matrix: %q is not a name of an axis", shorten(e.name))
 		default:
 			if list, ok := p.texts("matrix."+e.name, e.val, false, p.unlike(e.name)); ok && len(list) == 0 {

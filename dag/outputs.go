@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 )
@@ -15,7 +16,7 @@ const OutputPattern = `^[A-Za-z_][A-Za-z0-9_]*$`
 
 const maxOutputName = 64
 
-var outputName = regexp.MustCompile(OutputPattern)
+var outputName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(OutputPattern) })
 
 // Outputs are the values that a node has published, as one text that equal
 // values make equal; empty: none.
@@ -50,10 +51,10 @@ func (o Outputs) With(name, value string) Outputs {
 // OutputVar is the environment variable in which nodes behind the named one
 // find its output.
 func OutputVar(node, output string) string {
-	return "CMUX_NEEDS_" + strings.ToUpper(notInVar.ReplaceAllString(node, "_")) + "_" + output
+	return "CMUX_NEEDS_" + strings.ToUpper(notInVar().ReplaceAllString(node, "_")) + "_" + output
 }
 
-var notInVar = regexp.MustCompile(`[^a-zA-Z0-9]`)
+var notInVar = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-zA-Z0-9]`) })
 
 // Need is what ${{ needs.NODE.outputs.OUTPUT }} or ${{ needs.NODE.result }}
 // stands for.
@@ -62,7 +63,9 @@ type Need struct {
 	Output string // empty: the result
 }
 
-var needForm = regexp.MustCompile(`^needs\.([a-zA-Z0-9][a-zA-Z0-9._-]*)\.(result|outputs\.([A-Za-z_][A-Za-z0-9_]*))$`)
+var needForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^needs\.([a-zA-Z0-9][a-zA-Z0-9._-]*)\.(result|outputs\.([A-Za-z_][A-Za-z0-9_]*))$`)
+})
 
 // FillTask is the task of an agent with what its templates stand for, and with
 // ${{ for $${{. What value does not know stays as it is written.
@@ -70,7 +73,7 @@ func FillTask(task string, value func(Need) (string, bool)) string {
 	var b strings.Builder
 	at := 0
 	for _, t := range templates(task) {
-		m := needForm.FindStringSubmatch(t.inner)
+		m := needForm().FindStringSubmatch(t.inner)
 		if m == nil {
 			continue
 		}
@@ -99,7 +102,7 @@ func (l Label) Result() string {
 
 // outputNames checks the names of outputs that a node declares.
 func outputNames(p *parser, key string, at *yaml.Node, s string) bool {
-	if !outputName.MatchString(s) || len(s) > maxOutputName {
+	if !outputName().MatchString(s) || len(s) > maxOutputName {
 		p.fault(at, fmt.Sprintf("letters, digits and underscores, not beginning with a digit, at most %d", maxOutputName), "%s: %q is not a name of an output", key, shorten(s))
 		return false
 	}
@@ -139,7 +142,7 @@ func needTemplates(s string) []template {
 
 // need is what inner asks of another node, if it may.
 func (p *parser) need(g *Graph, n *Node, at *yaml.Node, inner string, index map[string]int, groups map[string][]string) (Need, bool) {
-	m := needForm.FindStringSubmatch(inner)
+	m := needForm().FindStringSubmatch(inner)
 	if m == nil {
 		p.fault(at, "write needs.NAME.outputs.KEY or needs.NAME.result; $${{ where the text itself is meant", "${{ %s }} is not understood", shorten(inner))
 		return Need{}, false
@@ -175,7 +178,7 @@ func (p *parser) noNeeds(key string, n *yaml.Node) {
 	n = behind(n)
 	for _, t := range needTemplates(n.Value) {
 		hint := "it is filled in in the task of an agent alone"
-		if m := needForm.FindStringSubmatch(t.inner); m != nil && m[3] != "" && key == "verify" {
+		if m := needForm().FindStringSubmatch(t.inner); m != nil && m[3] != "" && key == "verify" {
 			hint = fmt.Sprintf(`write "$%s"`, OutputVar(m[1], m[3]))
 		}
 		p.fault(n, hint, "%s cannot hold ${{ %s }}", key, shorten(t.inner))

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -276,7 +277,7 @@ func (p *parser) readable(src []byte) bool {
 	return true
 }
 
-var syntaxError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+var syntaxError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`) })
 
 // document is the root of the one document of src, or nil after a fault.
 func (p *parser) document(src []byte) *yaml.Node {
@@ -310,23 +311,25 @@ func (p *parser) document(src []byte) *yaml.Node {
 var (
 	// The library counts lines from 0 in what its parser says, and from 1 in
 	// what its scanner says.
-	fromZero = regexp.MustCompile(`^did not find expected ('-' indicator|key|node content|',' or '[]}]'|<)|^found (duplicate %|incompatible YAML|undefined tag)`)
-	unknown  = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+	fromZero = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^did not find expected ('-' indicator|key|node content|',' or '[]}]'|<)|^found (duplicate %|incompatible YAML|undefined tag)`)
+	})
+	unknown = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown anchor '(.*)' referenced$`) })
 )
 
 // syntax records the library's message where it belongs.
 func (p *parser) syntax(src []byte, message string) {
 	line, column, hint := 1, 1, ""
-	if m := syntaxError.FindStringSubmatch(message); m != nil {
+	if m := syntaxError().FindStringSubmatch(message); m != nil {
 		message = m[2]
 		if n, err := strconv.Atoi(m[1]); err == nil {
 			line = n
 		}
-		if m[1] != "" && fromZero.MatchString(message) {
+		if m[1] != "" && fromZero().MatchString(message) {
 			line++
 		}
 	}
-	if m := unknown.FindStringSubmatch(message); m != nil {
+	if m := unknown().FindStringSubmatch(message); m != nil {
 		hint = "an anchor stands before its aliases"
 		if before, _, ok := bytes.Cut(src, []byte("*"+m[1])); ok {
 			line = 1 + bytes.Count(before, []byte("\n"))

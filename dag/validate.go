@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -17,9 +18,9 @@ import (
 const maxName = 100
 
 var (
-	nodeName    = regexp.MustCompile(namePattern)
-	sessionName = regexp.MustCompile(sessionPattern)
-	envName     = regexp.MustCompile(envPattern)
+	nodeName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(namePattern) })
+	sessionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(sessionPattern) })
+	envName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(envPattern) })
 )
 
 // reserved are the names of files of a run's folder, beside which every node
@@ -33,7 +34,7 @@ func safeName(p *parser, key string, at *yaml.Node, s string) bool {
 	switch {
 	case len(s) > maxName:
 		p.fault(at, "", "%s %q has %d characters; at most %d are allowed", key, shorten(s), len(s), maxName)
-	case !nodeName.MatchString(s):
+	case !nodeName().MatchString(s):
 		p.fault(at, "letters, digits, dots, dashes and underscores, beginning with a letter or digit", "%s %q is not allowed", key, shorten(s))
 	case key == "name" && slices.Contains(reserved, strings.ToLower(s)):
 		p.fault(at, "choose another name", "name %q is taken by a file of cmux", s)
@@ -47,7 +48,7 @@ func safeSession(p *parser, _ string, at *yaml.Node, s string) bool {
 	switch {
 	case len(s) > maxName:
 		p.fault(at, "", "session %q has %d characters; at most %d are allowed", shorten(s), len(s), maxName)
-	case !sessionName.MatchString(s):
+	case !sessionName().MatchString(s):
 		p.fault(at, "letters, digits, dashes and underscores, not beginning with a dash", "session %q is not allowed", shorten(s))
 	default:
 		return true

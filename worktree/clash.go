@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -133,7 +134,7 @@ func (r *Repo) Edited(ctx context.Context, tree string, files []string, since ti
 	return Both(edited, files), nil
 }
 
-var isID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})\n$`)
+var isID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})\n$`) })
 
 // TipNow is Tip, without a process where the branch has a file of its own.
 func (r *Repo) TipNow(ctx context.Context, branch string) (string, error) {
@@ -146,7 +147,7 @@ func (r *Repo) TipNow(ctx context.Context, branch string) (string, error) {
 		return r.Tip(ctx, branch)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, 100))
-	if err != nil && !errors.Is(err, io.EOF) || !isID.Match(b) {
+	if err != nil && !errors.Is(err, io.EOF) || !isID().Match(b) {
 		return r.Tip(ctx, branch)
 	}
 	return line(string(b)), nil

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Kept is a commit, or a tag, tree or blob, that nothing but the removed
@@ -48,8 +49,8 @@ var notNaming = []string{"objects", "modules", "index", "sharedindex", "hooks", 
 	"description", "gitdir", "commondir", "shallow", "worktrees"}
 
 var (
-	objectID = regexp.MustCompile(`\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b`)
-	todoID   = regexp.MustCompile(`(?m)^[a-z]+ (?:-[cC] )?([0-9a-f]{7,64})\b`)
+	objectID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b`) })
+	todoID   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[a-z]+ (?:-[cC] )?([0-9a-f]{7,64})\b`) })
 )
 
 // namedIn reads what a git directory names in its refs, its logs, HEAD,
@@ -90,13 +91,13 @@ func namedIn(gitDir string) (naming, error) {
 				all[string(id)] = rel
 			}
 		}
-		for _, id := range objectID.FindAll(b, -1) {
+		for _, id := range objectID().FindAll(b, -1) {
 			if len(bytes.Trim(id, "0")) > 0 {
 				add(id)
 			}
 		}
 		if base := filepath.Base(rel); base == "done" || base == "todo" || strings.HasPrefix(base, "git-rebase-todo") {
-			for _, m := range todoID.FindAllSubmatch(b, -1) {
+			for _, m := range todoID().FindAllSubmatch(b, -1) {
 				add(m[1])
 			}
 		}

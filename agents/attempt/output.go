@@ -97,13 +97,15 @@ func (t *tail) String() string {
 	return string(b)
 }
 
-var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
+var escapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
+})
 
 // readable is what a program printed without what a terminal would obey: an
 // agent reads it, and it may be pasted into a pane. What was written over the
 // same line again and again keeps its last state.
 func readable(s string) string {
-	s = escapes.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
+	s = escapes().ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -140,13 +141,13 @@ func (a *instance) pasteOnce(ctx context.Context, p *pane, file, text string, ar
 }
 
 // pastedRE is what the prompt shows instead of a paste that is long.
-var pastedRE = regexp.MustCompile(`^\[Pasted text #\d+(?: \+\d+ lines?)?\]$`)
+var pastedRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[Pasted text #\d+(?: \+\d+ lines?)?\]$`) })
 
 // ours reports whether what stands in the prompt is what was pasted into it, and
 // nothing else. Of a long text the prompt shows a part; it breaks lines, also
 // within words, and leaves out characters that it cannot show.
 func ours(draft, text string) bool {
-	if pastedRE.MatchString(strings.TrimSpace(draft)) {
+	if pastedRE().MatchString(strings.TrimSpace(draft)) {
 		return true
 	}
 	shown, whole := letters(draft), letters(text)

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"cmux/agents/news"
 )
@@ -80,12 +81,12 @@ func box(lines [][]cell, row int) (above, below int, ok bool) {
 // hooksAbove is how far above the prompt the program tells what it is doing.
 const hooksAbove = 4
 
-var hooksRE = regexp.MustCompile(`^\S .*\((running \w+ hooks… \d+/\d+)`)
+var hooksRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\S .*\((running \w+ hooks… \d+/\d+)`) })
 
 // hooks is what the program says of hooks that it waits for.
 func hooks(lines [][]cell) string {
 	for _, line := range lines {
-		if m := hooksRE.FindStringSubmatch(plainLine(line)); m != nil {
+		if m := hooksRE().FindStringSubmatch(plainLine(line)); m != nil {
 			return m[1]
 		}
 	}

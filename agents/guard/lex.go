@@ -3,6 +3,7 @@ package guard
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -58,10 +59,10 @@ func lex(text string) (commands []command, ok bool) {
 }
 
 // operators by what is written. Several newlines are one.
-var operators = regexp.MustCompile(`^(?:(&&|\|\||\||;) *|(?: *\n)+ *)`)
+var operators = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:(&&|\|\||\||;) *|(?: *\n)+ *)`) })
 
 func (l *lexer) operator() (op string, ok bool) {
-	m := operators.FindStringSubmatch(l.rest)
+	m := operators().FindStringSubmatch(l.rest)
 	if m == nil {
 		return "", false
 	}
@@ -74,12 +75,14 @@ func (l *lexer) operator() (op string, ok bool) {
 
 // redirections lead what is printed to nowhere, or errors to where the rest
 // goes.
-var redirections = regexp.MustCompile(`^(2>&1|2> ?/dev/null|> ?/dev/null( 2>&1)?)( *)(&&|\|\||[|;\n]|$)`)
+var redirections = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(2>&1|2> ?/dev/null|> ?/dev/null( 2>&1)?)( *)(&&|\|\||[|;\n]|$)`)
+})
 
 // command reads words up to an operator or the end.
 func (l *lexer) command(c *command) bool {
 	for {
-		if m := redirections.FindStringSubmatchIndex(l.rest); m != nil && len(c.words) > 0 {
+		if m := redirections().FindStringSubmatchIndex(l.rest); m != nil && len(c.words) > 0 {
 			c.redirected, l.rest = true, l.rest[m[7]:]
 			return true
 		}
@@ -90,7 +93,7 @@ func (l *lexer) command(c *command) bool {
 		c.words = append(c.words, w)
 		blank := len(l.rest) - len(strings.TrimLeft(l.rest, " "))
 		l.rest = l.rest[blank:]
-		if l.rest == "" || operators.MatchString(l.rest) {
+		if l.rest == "" || operators().MatchString(l.rest) {
 			return true
 		}
 		if blank == 0 {
@@ -101,26 +104,28 @@ func (l *lexer) command(c *command) bool {
 
 var (
 	// bare words mean nothing to any shell; "=" only within an option, once.
-	bare = regexp.MustCompile(`^(?:--[a-z][a-z-]*=[A-Za-z0-9_./:@%+,-]*|[A-Za-z0-9_./:@%+,-]+)`)
+	bare = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:--[a-z][a-z-]*=[A-Za-z0-9_./:@%+,-]*|[A-Za-z0-9_./:@%+,-]+)`)
+	})
 	// prefixed is an option whose value is quoted.
-	prefixed = regexp.MustCompile(`^--[a-z][a-z-]*=$`)
-	single   = regexp.MustCompile(`^'[^']+'(?:\\''[^']+')*`)
-	double   = regexp.MustCompile("^\"[^\"$`\\\\!]*\"")
-	ends     = regexp.MustCompile(`^(?:[ \n|;]|&&|$)`)
+	prefixed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--[a-z][a-z-]*=$`) })
+	single   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^'[^']+'(?:\\''[^']+')*`) })
+	double   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^\"[^\"$`\\\\!]*\"") })
+	ends     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[ \n|;]|&&|$)`) })
 )
 
 func (l *lexer) word() (w lexeme, ok bool) {
 	if text, rest, ok := commitMessage(l.rest); ok {
 		l.rest = rest
-		return lexeme{text, true}, ends.MatchString(rest)
+		return lexeme{text, true}, ends().MatchString(rest)
 	}
-	w.text = bare.FindString(l.rest)
+	w.text = bare().FindString(l.rest)
 	l.rest = l.rest[len(w.text):]
-	if w.text == "" || prefixed.MatchString(w.text) {
-		quoted := single.FindString(l.rest)
+	if w.text == "" || prefixed().MatchString(w.text) {
+		quoted := single().FindString(l.rest)
 		if quoted != "" {
 			w.text += strings.ReplaceAll(quoted[1:len(quoted)-1], `'\''`, "'")
-		} else if quoted = double.FindString(l.rest); quoted != "" {
+		} else if quoted = double().FindString(l.rest); quoted != "" {
 			w.text += quoted[1 : len(quoted)-1]
 		}
 		if quoted == "" && w.text == "" {
@@ -128,7 +133,7 @@ func (l *lexer) word() (w lexeme, ok bool) {
 		}
 		l.rest = l.rest[len(quoted):]
 	}
-	return w, ends.MatchString(l.rest)
+	return w, ends().MatchString(l.rest)
 }
 
 const (

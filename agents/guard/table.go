@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // effect is what a form promises to do at most.
@@ -177,33 +178,40 @@ var slots = map[string]struct {
 	fits func(string) bool
 	says string
 }{
-	"N":       {regexp.MustCompile(`^[0-9]{1,9}$`).MatchString, "a number"},
+	"N":       {func(s string) bool { return number().MatchString(s) }, "a number"},
 	"TEXT":    {func(string) bool { return true }, "a literal text"},
 	"MESSAGE": {func(string) bool { return true }, "a literal text, or `\"$(cat <<'EOF'`, lines none of which begins with `EOF`, `EOF` and `)\"`, as Claude Code writes it"},
 	"PATH":    {isPath, "a file or folder where the node works, links followed, outside of `.git` and `.cmux`; no pattern"},
 	"FILE":    {isPath, "as PATH, one file that git tracks, and nothing that programs take orders from (below)"},
 	"REV":     {isRange, "a branch, a tag, a commit, `'HEAD~1'`, or two of them with `..` or `...` between"},
 	"OBJECT":  {isObject, "as REV, or `REV:PATH`"},
-	"COMMIT":  {func(s string) bool { return revision.MatchString(s) && !strings.Contains(s, "..") }, "a commit"},
-	"FORMAT":  {format.MatchString, "`oneline`, `short`, `medium`, `full`, or the placeholders of hash, author, date, subject and body"},
+	"COMMIT":  {func(s string) bool { return revision().MatchString(s) && !strings.Contains(s, "..") }, "a commit"},
+	"FORMAT":  {func(s string) bool { return format().MatchString(s) }, "`oneline`, `short`, `medium`, `full`, or the placeholders of hash, author, date, subject and body"},
 }
 
+// Compiled when they are needed: every hook starts with this package, and few
+// judge a command.
 var (
-	pathText = regexp.MustCompile(`^[\pL\pN_./@+,][\pL\pN\pM_./@+,%= -]*$`)
-	revision = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*(?:[~^][0-9]*)*$`)
-	format   = regexp.MustCompile(`^(?:oneline|short|medium|full|fuller|(?:format:|tformat:)?(?:%[hHsbBtTpPdDn]|%a[neadirsI]|%c[neadirsI]|[A-Za-z0-9 ,.;:|/()\[\]_-])*)$`)
+	number   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,9}$`) })
+	pathText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN_./@+,][\pL\pN\pM_./@+,%= -]*$`) })
+	revision = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*(?:[~^][0-9]*)*$`)
+	})
+	format = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:oneline|short|medium|full|fuller|(?:format:|tformat:)?(?:%[hHsbBtTpPdDn]|%a[neadirsI]|%c[neadirsI]|[A-Za-z0-9 ,.;:|/()\[\]_-])*)$`)
+	})
 )
 
-func isPath(s string) bool { return pathText.MatchString(s) }
+func isPath(s string) bool { return pathText().MatchString(s) }
 
 // isRange reports whether a text is one revision, or two with dots between.
 func isRange(s string) bool {
 	from, to, two := strings.Cut(s, "..")
 	if !two {
-		return revision.MatchString(s)
+		return revision().MatchString(s)
 	}
 	to = strings.TrimPrefix(to, ".")
-	return revision.MatchString(from) && !strings.Contains(to, "..") && (to == "" || revision.MatchString(to))
+	return revision().MatchString(from) && !strings.Contains(to, "..") && (to == "" || revision().MatchString(to))
 }
 
 func isObject(s string) bool {
@@ -211,7 +219,7 @@ func isObject(s string) bool {
 	if !two {
 		return isRange(s)
 	}
-	return revision.MatchString(rev) && !strings.Contains(s, "..") && isPath(path)
+	return revision().MatchString(rev) && !strings.Contains(s, "..") && isPath(path)
 }
 
 // Grants is the table of what is granted in a shell, as Markdown.

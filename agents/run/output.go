@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"cmux/dag"
@@ -20,7 +21,7 @@ const (
 	MaxOutputFile = 1 << 20
 )
 
-var outputKey = regexp.MustCompile(dag.OutputPattern)
+var outputKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(dag.OutputPattern) })
 
 // OutputValue is one output.
 type OutputValue struct{ Key, Value string }
@@ -28,7 +29,7 @@ type OutputValue struct{ Key, Value string }
 // CheckOutput says what is wrong with an output that a node publishes.
 func CheckOutput(key, value string) error {
 	switch {
-	case !outputKey.MatchString(key) || len(key) > maxOutputKey:
+	case !outputKey().MatchString(key) || len(key) > maxOutputKey:
 		return fmt.Errorf("%.80q is no name of an output: letters, digits and _, not a digit first, at most %d", key, maxOutputKey)
 	case len(value) > maxOutputValue:
 		return fmt.Errorf("the output %s is %d bytes long, of %d at most: write it to a file in your worktree and publish its path", key, len(value), maxOutputValue)
@@ -96,7 +97,9 @@ func (n *Node) publishes(key, value string) bool {
 	return known || len(have) < maxOutputs
 }
 
-var secretName = regexp.MustCompile(`(?i)(token|secret|passw|credential|api_?key|private_?key|access_?key)`)
+var secretName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(token|secret|passw|credential|api_?key|private_?key|access_?key)`)
+})
 
 // minSecret is how long a value is that is taken for a secret: shorter ones are
 // in many texts by chance.
@@ -107,7 +110,7 @@ const minSecret = 8
 func SecretIn(env []string, text string) string {
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
-		if len(value) >= minSecret && strings.Contains(text, value) && secretName.MatchString(name) {
+		if len(value) >= minSecret && strings.Contains(text, value) && secretName().MatchString(name) {
 			return name
 		}
 	}

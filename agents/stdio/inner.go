@@ -3,16 +3,19 @@ package stdio
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // shells are those in which programs wrap commands: by name, or where systems
 // keep them. Another of such a name may be an agent's own.
-var shells = regexp.MustCompile(`^(/bin/|/usr/bin/|/usr/local/bin/|/opt/homebrew/bin/)?(bash|zsh|sh)$`)
+var shells = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(/bin/|/usr/bin/|/usr/local/bin/|/opt/homebrew/bin/)?(bash|zsh|sh)$`)
+})
 
 // Inner is the command in `/bin/bash -lc '…'`, as far as that is plain.
 func Inner(command string) string {
 	w, ok := words(command)
-	if ok && len(w) == 3 && (w[1] == "-c" || w[1] == "-lc") && shells.MatchString(w[0]) {
+	if ok && len(w) == 3 && (w[1] == "-c" || w[1] == "-lc") && shells().MatchString(w[0]) {
 		return w[2]
 	}
 	return command

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // The oldest tmux that has what this package uses: -f of new-session, -N,
@@ -92,12 +93,12 @@ func Check(ctx context.Context) error {
 	return checkVersion(strings.TrimSpace(string(out)))
 }
 
-var versionNumber = regexp.MustCompile(`^tmux (?:next-)?(\d+)\.(\d+)`)
+var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^tmux (?:next-)?(\d+)\.(\d+)`) })
 
 // checkVersion judges the output of tmux -V. Development builds without a
 // number ("tmux master", "tmux openbsd-7.4") pass.
 func checkVersion(v string) error {
-	m := versionNumber.FindStringSubmatch(v)
+	m := versionNumber().FindStringSubmatch(v)
 	if m == nil {
 		return nil
 	}
