@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // folder is a signals folder with a scanner on it and a clock of its own.
@@ -354,6 +356,55 @@ func TestScanFailsClearly(t *testing.T) {
 	}
 	if _, err := s.Look(0, time.Now()); err == nil {
 		t.Errorf("Look in a file: %v", err)
+	}
+}
+
+// What is believed of a marker counts, unread, for the file that its writer left
+// and for no other.
+func TestBelieve(t *testing.T) {
+	f := newFolder(t, "x")
+	rec := f.publish(7)
+	for { // its inode changes after its content
+		must(t, os.Chmod(f.path("x"), 0o600))
+		var st unix.Stat_t
+		must(t, unix.Lstat(f.path("x"), &st))
+		if st.Ctim.Nano() > st.Mtim.Nano() {
+			break
+		}
+	}
+	content := func(m Marker) Content {
+		t.Helper()
+		s := NewScanner(f.dir, []string{"x"})
+		s.Believe(0, m)
+		all, _, err := s.Scan(time.Now())
+		must(t, err)
+		if !all[0].Exists || all[0].Changed.IsZero() {
+			t.Errorf("%+v", all[0])
+		}
+		return all[0].Content
+	}
+	if got := content(Marker{rec.Identity, Exit(5)}); got != Exit(5) {
+		t.Errorf("it was read: %v", got)
+	}
+	other := rec.Identity
+	other.MTime++
+	if got := content(Marker{other, Exit(5)}); got != Exit(7) {
+		t.Errorf("another file was believed: %v", got)
+	}
+	if got := content(Marker{rec.Identity, Content{}}); got != Exit(7) {
+		t.Errorf("no marker was believed: %v", got)
+	}
+	if got := content(Marker{}); got != Exit(7) {
+		t.Errorf("without a belief: %v", got)
+	}
+	// Written to within one tick of the clock: both times are the same.
+	write(t, f.path("x"), "9\n")
+	var st unix.Stat_t
+	must(t, unix.Lstat(f.path("x"), &st))
+	if st.Ctim == st.Mtim {
+		if got := content(Marker{identity(&st), Exit(5)}); got != Exit(9) {
+			t.Errorf("what was just written was believed: %v", got)
+		}
 	}
 }
 

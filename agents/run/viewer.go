@@ -183,6 +183,13 @@ func (w *Viewer) observe(ctx context.Context, h *History, runner bool, now time.
 		}
 	}
 	w.scanner.Again(h.Folder)
+	for i := range h.Nodes {
+		left := signals.Marker{}
+		if n := &h.Nodes[i]; n.Marker != nil && n.Published { // and not before a power cut, see rebooted
+			left = n.Marker.marker()
+		}
+		w.scanner.Believe(i, left)
+	}
 	seen, strays, err := w.scanner.Scan(look)
 	if errors.Is(err, signals.ErrNoDir) {
 		return found, nil, ctx.Err() // the runner puts the markers back

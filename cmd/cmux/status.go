@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -89,6 +90,10 @@ derived from other nodes) and its age.`,
 }
 
 func runStatus(ctx context.Context, o *statusOptions) error {
+	if !o.Watch {
+		// It ends before what it leaves is worth collecting.
+		defer debug.SetGCPercent(debug.SetGCPercent(400))
+	}
 	p, err := o.Project(ctx)
 	if err != nil {
 		return err
