@@ -5,6 +5,9 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
 )
 
 // TracksNothing reports whether it can be seen without git, at a tenth of its
@@ -45,4 +48,68 @@ func ownGitDir(root string) bool {
 	}
 	info, err := os.Stat(filepath.Join(dir, "HEAD"))
 	return err == nil && info.Mode().IsRegular()
+}
+
+// PlainRoot is the root of the main worktree that dir is in, links resolved,
+// where that is seen without git: the .git in it is the git directory, and
+// neither its configuration nor the environment leads git elsewhere. Empty: git
+// is to be asked.
+func PlainRoot(dir string, environ []string) string {
+	if !filepath.IsAbs(dir) || slices.ContainsFunc(environ, func(kv string) bool {
+		return strings.HasPrefix(kv, "GIT_CEILING_DIRECTORIES=") || strings.HasPrefix(kv, "GIT_DISCOVERY_ACROSS_FILESYSTEM=")
+	}) {
+		return ""
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return ""
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			if !ownGitDir(at) || !plainConfig(at) || !mine(at) {
+				return ""
+			}
+			return at
+		}
+		// In the git directory itself, or in a bare one.
+		if _, err := os.Lstat(filepath.Join(at, "HEAD")); err == nil || at == filepath.Dir(at) {
+			return ""
+		}
+	}
+}
+
+// plainConfig reports whether the configuration of the repository at root says
+// nothing of where its worktree is, and takes in no other that might.
+func plainConfig(root string) bool {
+	config, err := os.ReadFile(filepath.Join(root, ".git", "config"))
+	if err != nil || len(config) > 1<<20 {
+		return false
+	}
+	config = bytes.ToLower(config)
+	for _, word := range []string{"worktree", "include", "\\\n"} {
+		if bytes.Contains(config, []byte(word)) {
+			return false
+		}
+	}
+	for line := range bytes.Lines(config) {
+		if bytes.Contains(line, []byte("bare")) && !bytes.Equal(bytes.TrimSpace(line), []byte("bare = false")) {
+			return false
+		}
+	}
+	return true
+}
+
+// mine reports whether the repository at root belongs to this user, as git asks
+// for.
+func mine(root string) bool {
+	for _, path := range []string{root, filepath.Join(root, ".git")} {
+		info, err := os.Lstat(path)
+		if err != nil {
+			return false
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
+			return false
+		}
+	}
+	return true
 }

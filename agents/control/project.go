@@ -111,6 +111,9 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 		}
 		return filepath.EvalSymlinks(home)
 	}
+	if root := worktree.PlainRoot(dir, c.Env); root != "" {
+		return root, nil
+	}
 	ask := []string{"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--is-bare-repository", "--is-inside-work-tree"}
 	out, err := c.git(ctx, dir, append(ask, "--show-toplevel")...)
 	if err != nil && strings.Contains(err.Error(), "must be run in a work tree") {
