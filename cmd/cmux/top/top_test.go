@@ -413,7 +413,7 @@ func TestAtOnce(t *testing.T) {
 	stays.stays = true
 	for _, k := range []string{"q", "ctrl+c"} {
 		stays.effects = nil
-		if got := stays.keys(k).screen(); len(stays.effects) > 0 || !strings.Contains(got, "This window carries the run") {
+		if got := stays.keys(k).screen(); len(stays.effects) > 0 || !strings.Contains(got, "This window runs the run") {
 			t.Errorf("%s in the window that carries the run: %v\n%s", k, stays.effects, got)
 		}
 	}
