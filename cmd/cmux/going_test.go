@@ -28,6 +28,7 @@ var goingStates = map[string]string{
 	"live": `
 exec cmux agents start --yes --detach
 waitfor '(?s)^d .*done.*^f .*failed.*^hold .*running.*^g .*needs input' cmux agents status
+waitfor 'f.done' ls .cmux/signals
 `,
 	"failed": `
 exec touch ../go
@@ -35,6 +36,7 @@ exec cmux agents start --yes --detach
 waitfor '^g .*needs input' cmux agents status
 exec cmux agents approve g
 waitfor '^run .*: failed,' cmux agents status
+waitfor 'f.done' ls .cmux/signals
 `,
 	"done": `
 exec touch ../go ../fix
@@ -42,6 +44,7 @@ exec cmux agents start --yes --detach
 waitfor '^g .*needs input' cmux agents status
 exec cmux agents approve g
 waitfor '^run .*: done,' cmux agents status
+waitfor 'f.done' ls .cmux/signals
 `,
 	"headless": `
 exec touch ../go
