@@ -520,7 +520,7 @@ func TestShopKilled(t *testing.T) {
 
 // runner is the process id of the runner; 0: there is none.
 func (s *shop) runner() int {
-	h, held, err := signals.ReadHolder(filepath.Join(s.dir, ".cmux/run.lock"))
+	h, held, err := signals.ReadHolder(filepath.Join(s.dir, ".cmux/locks/shop"))
 	if err != nil || !held {
 		return 0
 	}

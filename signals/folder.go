@@ -18,6 +18,7 @@ import (
 const (
 	Folder = ".cmux"
 	Dir    = "signals"
+	Locks  = "locks"
 )
 
 // ignore keeps the folder out of the person's repository, all but the journal.
@@ -28,7 +29,7 @@ const ignore = `# Written by cmux. The journal can be tracked; the rest is this 
 `
 
 // kept are the folders that git clean -fdx must spare in any case.
-var kept = []string{Dir, "runs"}
+var kept = []string{Dir, "runs", Locks}
 
 // shared are the entries that a person may want to track with the project.
 var shared = []string{"journal", "config.yml"}
@@ -44,7 +45,7 @@ const excluded = `# cmux: this stands here as long as .cmux has no journal and n
 // and starts no other.
 //
 // `git clean -fdx` skips an ignored folder that is a repository of its own, so
-// signals/ and runs/ each hold an empty one. The whole folder holds one too,
+// signals/, runs/ and locks/ each hold an empty one. The whole folder holds one too,
 // and is named in the repository's info/exclude, which spares every file in
 // it, as long as there is no journal and no config.yml. Git cannot track a
 // file inside another repository, so once there is one of these to track, that

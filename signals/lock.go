@@ -18,8 +18,9 @@ import (
 type Holder struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host"`
-	Since time.Time `json:"since"` // when the lock was taken
-	What  string    `json:"what"`  // the program and its first arguments
+	Since time.Time `json:"since"`         // when the lock was taken
+	What  string    `json:"what"`          // the program and its first arguments
+	For   string    `json:"for,omitempty"` // what it is held for, as its holder names that
 }
 
 func (h Holder) String() string {
@@ -67,7 +68,10 @@ const attempts = 100
 // TryLock takes the lock at path, making the file when there is none (its
 // folder must exist). It does not wait: when another open file holds the lock,
 // in this process or any other, the error is a *HeldError.
-func TryLock(path string) (*Lock, error) {
+func TryLock(path string) (*Lock, error) { return TryLockFor(path, "") }
+
+// TryLockFor is TryLock that tells readers what the lock is held for.
+func TryLockFor(path, what string) (*Lock, error) {
 	for attempt := 0; ; attempt++ {
 		f, err := OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 		if err != nil {
@@ -84,7 +88,7 @@ func TryLock(path string) (*Lock, error) {
 			continue
 		}
 		if err == nil {
-			if err = announce(f); err != nil {
+			if err = announce(f, what); err != nil {
 				f.Close()
 				return nil, fmt.Errorf("lock %s: %w", path, explain(err))
 			}
@@ -153,7 +157,7 @@ func ReadHolder(path string) (h Holder, held bool, err error) {
 }
 
 // announce writes the holder's name and then makes the lock visible to probe.
-func announce(f *os.File) error {
+func announce(f *os.File, purpose string) error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
@@ -165,7 +169,7 @@ func announce(f *os.File) error {
 	if len(what) > 200 {
 		what = strings.ToValidUTF8(what[:200], "") + "…"
 	}
-	b, err := json.Marshal(Holder{PID: os.Getpid(), Host: host, Since: time.Now(), What: what})
+	b, err := json.Marshal(Holder{PID: os.Getpid(), Host: host, Since: time.Now(), What: what, For: purpose})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"cmux/dag"
 )
 
-// Attach asks for a look at the newest run in tmux, or at one node.
+// Attach asks for a look at the run that is meant in tmux, or at one node.
 type Attach struct {
 	Node string `json:"node,omitempty"` // empty: the run
 	Pane bool   `json:"pane,omitempty"` // the pane even of an agent that has ended, as it left it

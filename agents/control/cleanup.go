@@ -18,7 +18,7 @@ import (
 // changelogName is the file in a run's folder that says what each node did.
 const changelogName = "CHANGELOG.md"
 
-// Cleanup is what a cleanup of the newest run would remove.
+// Cleanup is what a cleanup of a run would remove.
 type Cleanup struct {
 	Session string   `json:"session,omitempty"` // tmux session; empty: it is not there
 	Trees   []Tree   `json:"trees"`
@@ -105,6 +105,11 @@ func (p *Project) Cleanup(ctx context.Context, c *Cleanup, tell func(Removal)) (
 	} else if holder != nil { // somebody has gone on with it since
 		return "", &Hint{Err: fmt.Errorf("run %s is under way (%s)", r.Plan.ID, holder), Try: "cmux agents stop"}
 	}
+	// From now on another session may have its nodes' names, and this run may take
+	// them back.
+	if err := p.release(ctx, r); err != nil {
+		return "", err
+	}
 	if len(c.Open) > 0 {
 		if _, err := runner.Cancel(ctx, r, ""); err != nil {
 			return "", err
@@ -138,6 +143,15 @@ func (p *Project) Cleanup(ctx context.Context, c *Cleanup, tell func(Removal)) (
 		tell(done)
 	}
 	return path, errors.Join(errs...)
+}
+
+// release gives up the names of a run that no runner carries.
+func (p *Project) release(ctx context.Context, r *run.Run) error {
+	g, err := run.LockProject(ctx, r.Plan.Root)
+	if err != nil {
+		return err
+	}
+	return errors.Join(g.Release(r), g.Unlock())
 }
 
 // lentTrees are the worktrees of a run's nodes that are registered, be their

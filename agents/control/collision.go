@@ -25,7 +25,7 @@ type Collision struct {
 	At          time.Time `json:"at"`    // of what is known
 }
 
-// Collisions are the files that two branches of the newest run both change.
+// Collisions are the files that two branches of the run both change.
 func (p *Project) Collisions(ctx context.Context) (runID string, all []Collision, err error) {
 	v, err := p.latestView(ctx)
 	if err != nil {

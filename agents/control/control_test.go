@@ -143,7 +143,7 @@ func asking(node, question string) run.Record {
 // Requests are answered in their order with these details; empty: carried out.
 func (s *scratch) hold(details ...string) {
 	s.t.Helper()
-	lock, err := signals.TryLock(run.LockPath(s.Root))
+	lock, err := s.run.TryLock()
 	if err != nil {
 		s.t.Fatal(err)
 	}

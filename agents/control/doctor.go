@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -79,24 +80,42 @@ func (c Caller) Examine(ctx context.Context) []Finding {
 		key, noKey = key+" is not there; the next new run makes one", nil
 	}
 	add("key", key, noKey, "")
-	r, err := run.Latest(root)
+	runs, err := newestRuns(root)
 	switch {
-	case errors.Is(err, run.ErrNone):
-		add("run", "none yet", nil, "")
 	case err != nil && noKey == nil:
 		add("run", "", err, "")
+	case err == nil && len(runs) == 0:
+		add("run", "none yet", nil, "")
 	}
-	if r != nil {
-		all = append(all, p.examineRun(ctx, r)...)
+	for _, r := range runs {
+		for _, f := range p.examineRun(ctx, r) {
+			if len(runs) > 1 {
+				f.Try = WithSession(f.Try, r.Plan.Graph.Session)
+			}
+			all = append(all, f)
+		}
 	}
-	if err != nil && !errors.Is(err, run.ErrNone) {
-		return all // whose the markers and worktrees are, only the run could say
+	if err != nil {
+		return all // whose the markers and worktrees are, only the runs could say
 	}
-	all = append(all, foreignMarkers(root, r)...)
+	all = append(all, foreignMarkers(root, runs)...)
 	if repo != nil {
-		all = append(all, p.leftovers(ctx, repo, r))
+		all = append(all, p.leftovers(ctx, repo, runs))
 	}
 	return all
+}
+
+// newestRuns are the newest runs of the sessions of the project at root.
+func newestRuns(root string) (runs []*run.Run, err error) {
+	owners, err := run.Owners(root)
+	for _, o := range owners {
+		r, err := run.Open(root, o.ID)
+		if err != nil {
+			return runs, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, err
 }
 
 // pids are the processes' numbers, as kill takes them.
@@ -170,12 +189,13 @@ func (p *Project) examineRun(ctx context.Context, r *run.Run) []Finding {
 }
 
 // foreignMarkers names the files among the markers that belong to no node.
-func foreignMarkers(root string, r *run.Run) []Finding {
+func foreignMarkers(root string, runs []*run.Run) []Finding {
 	var names []string
-	if r != nil {
-		names = r.Plan.Graph.Names()
+	for _, r := range runs {
+		names = append(names, r.Plan.Graph.Names()...)
 	}
-	_, others, err := signals.NewScanner(run.SignalsDir(root), names).Scan(time.Now())
+	slices.Sort(names)
+	_, others, err := signals.NewScanner(run.SignalsDir(root), slices.Compact(names)).Scan(time.Now())
 	switch {
 	case errors.Is(err, signals.ErrNoDir):
 		return nil
@@ -183,8 +203,8 @@ func foreignMarkers(root string, r *run.Run) []Finding {
 		text, try := found(err)
 		return []Finding{{What: "markers", Detail: text, Try: try}}
 	case len(others) > 0:
-		if r != nil {
-			for k, file := range others {
+		for k, file := range others {
+			for _, r := range runs {
 				if i := strayFor(r.Plan.Graph, file); i >= 0 {
 					others[k] = file + " (did you mean " + r.Plan.Graph.Nodes[i].Name + signals.Suffix + "?)"
 				}
@@ -198,17 +218,13 @@ func foreignMarkers(root string, r *run.Run) []Finding {
 
 // leftovers names worktrees that cmux lent and that no run of the project
 // still needs.
-func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, r *run.Run) Finding {
+func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, runs []*run.Run) Finding {
 	f := Finding{What: "worktrees", OK: true, Detail: "none left over"}
 	out, err := p.git(ctx, repo.Root, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		f.OK = false
 		f.Detail, f.Try = found(err)
 		return f
-	}
-	current := ""
-	if r != nil {
-		current = r.Plan.Graph.Session + "/"
 	}
 	var left, missing []string
 	for line := range strings.SplitSeq(out, "\x00") {
@@ -224,8 +240,10 @@ func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, r *run.Run
 		if err != nil || t.Owner == "" {
 			continue // not cmux's
 		}
-		name, ours := strings.CutPrefix(t.Owner, current)
-		if r == nil || !ours || r.Plan.Graph.Index(filepath.Base(name)) < 0 {
+		if !slices.ContainsFunc(runs, func(r *run.Run) bool {
+			name, ours := strings.CutPrefix(t.Owner, r.Plan.Graph.Session+"/")
+			return ours && r.Plan.Graph.Index(filepath.Base(name)) >= 0
+		}) {
 			left = append(left, path)
 		}
 	}

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,16 +11,7 @@ import (
 	"cmux/dag"
 )
 
-// Latest is the newest run of the project.
-func (p *Project) Latest(ctx context.Context) (*run.Run, error) {
-	r, err := run.Latest(p.Root)
-	if errors.Is(err, run.ErrNone) {
-		return nil, &Hint{Err: err, Try: "cmux agents start"}
-	}
-	return r, err
-}
-
-// latestView is the newest run as it stands.
+// latestView is the run that is meant, as it stands.
 func (p *Project) latestView(ctx context.Context) (*run.View, error) {
 	r, err := p.Latest(ctx)
 	if err != nil {
@@ -30,7 +20,7 @@ func (p *Project) latestView(ctx context.Context) (*run.View, error) {
 	return r.View(ctx, p.Now())
 }
 
-// Named is the run with an id, or the newest where that is empty. A part of the
+// Named is the run with an id, or the one that is meant where that is empty. A part of the
 // id that no other run's has, from its beginning or its end, will do.
 func (p *Project) Named(ctx context.Context, id string) (*run.Run, error) {
 	if id == "" {
@@ -58,9 +48,9 @@ func (p *Project) Named(ctx context.Context, id string) (*run.Run, error) {
 	return nil, Usage("cmux agents list", "%q may be any of %s", id, say.List(fits, 5))
 }
 
-// node is the newest run as it stands, and the index of the named node.
+// node is the run that is meant, as it stands, and the index of the named node.
 func (p *Project) node(ctx context.Context, name string) (*run.View, int, error) {
-	r, err := p.Latest(ctx)
+	r, err := p.meant(ctx, name)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"path/filepath"
 	"time"
 
 	"cmux/agents/run"
@@ -22,7 +23,7 @@ const (
 // Follow calls see with a view of r now and after each change, until see
 // returns false or ctx ends.
 func Follow(ctx context.Context, r *run.Run, now func() time.Time, see func(*run.View) bool) error {
-	w := signals.Watch(ctx, r.Dir, r.Requests(), r.Signals(), run.Folder(r.Plan.Root))
+	w := signals.Watch(ctx, r.Dir, r.Requests(), r.Signals(), run.Folder(r.Plan.Root), filepath.Dir(r.LockPath()))
 	defer w.Close()
 	tick := time.NewTicker(rescan)
 	defer tick.Stop()

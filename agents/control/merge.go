@@ -16,7 +16,7 @@ import (
 	"cmux/worktree"
 )
 
-// Merge orders that the branches of the newest run's done nodes are merged, in
+// Merge orders that the branches of the run's done nodes are merged, in
 // the order of the graph, with their checks after each.
 type Merge struct {
 	Into     string `json:"into,omitempty"`     // empty: the branch that the run started from

@@ -54,6 +54,9 @@ func Notices(v *run.View) (all []Notice) {
 		}
 		tell("%s", stray(v, file))
 	}
+	if len(v.Lost) > 0 {
+		long(fmt.Sprintf("another run has started since with %s: the markers of these names are that run's (cmux agents list)", say.List(v.Lost, 5)))
+	}
 	switch v.RunState {
 	case dag.RunNoRunner:
 		tell("no runner: cmux agents resume")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cmux/agents/run"
+	"cmux/agents/runner"
 	"cmux/signals"
 )
 
@@ -40,6 +41,11 @@ func (p *Project) order(ctx context.Context, v *run.View, q run.Request) (Taken,
 	offset, err := r.Replay(h, 0, nil)
 	if err != nil {
 		return Taken{}, err
+	}
+	if v.Holder == nil && p.Start && q.Op != run.OpStop {
+		if err := runner.Claim(ctx, r); err != nil { // else a request would wait that nobody may carry out
+			return Taken{}, err
+		}
 	}
 	w := signals.Watch(ctx, r.Dir)
 	defer w.Close()

@@ -24,13 +24,13 @@ func (p *Project) ViewOf(ctx context.Context, id string) (v *run.View, past bool
 	return v, past, err
 }
 
-func (p *Project) past(ctx context.Context, r *run.Run) (bool, error) {
-	newest, err := p.Latest(ctx)
-	return err == nil && newest.Plan.ID != r.Plan.ID, err
+func (p *Project) past(_ context.Context, r *run.Run) (bool, error) {
+	newest, err := p.IsNewest(r)
+	return !newest, err
 }
 
 // PastNotices says of a past run why its nodes ended as they did, and how to
-// look into it. The orders of Notices are to the newest run.
+// look into it. The orders of Notices are to the newest one.
 func PastNotices(v *run.View) (all []Notice) {
 	id := v.Run.Plan.ID
 	for i := range v.Nodes {

@@ -28,6 +28,14 @@ type Caller struct {
 	Now   func() time.Time
 	Kinds agent.Kinds // kinds of agents that this build can launch
 
+	// Session has orders and questions mean the newest run of this session; empty:
+	// see Latest.
+	Session string
+	Command string // as it was given, for who is told what to add to it; empty: none
+
+	// Choose returns which of several runs is meant. Nil: nobody can be asked.
+	Choose func(context.Context, []Choice) (int, error)
+
 	// Start has an order give a run its runner where it has none. Without it such
 	// an order waits for Resumable.
 	Start bool

@@ -15,7 +15,7 @@ import (
 	"cmux/dag"
 )
 
-// Resumable is the newest run, if it can go on as it is.
+// Resumable is the run that is meant, if it can go on as it is.
 func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
 	r, err := p.Latest(ctx)
 	if err != nil {
@@ -38,14 +38,14 @@ func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
 		return nil, &Hint{Err: fmt.Errorf("run %s has ended (%s): there is nothing to resume", r.Plan.ID, v.RunState),
 			Try: "cmux agents retry NAME, or cmux agents start"}
 	}
-	return v, nil
+	return v, runner.Claim(ctx, r)
 }
 
 // Resume freezes the environment of the caller with a run, for the runner that
 // goes on with it.
 func (p *Project) Resume(v *run.View) error { return v.Run.WriteEnv(p.Env) }
 
-// Updatable is the newest run, live or not.
+// Updatable is the run that is meant, live or not.
 func (p *Project) Updatable(ctx context.Context) (*run.View, error) { return p.latestView(ctx) }
 
 // Update is what the configuration on disk would change in a run.

@@ -61,7 +61,7 @@ type DeliveredFile struct {
 	Binary  bool   `json:"binary,omitempty"`
 }
 
-// Deliveries are the finished nodes of the newest run that left work behind, in graph
+// Deliveries are the finished nodes of the run that left work behind, in graph
 // order, with what a person decided about each.
 func (p *Project) Deliveries(ctx context.Context) ([]Delivery, error) {
 	v, err := p.latestView(ctx)

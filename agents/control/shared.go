@@ -33,7 +33,7 @@ func (p *Project) settings(ctx context.Context, r *run.Run, repo *worktree.Repo)
 	return settings
 }
 
-// Shared is what has changed, since the newest run began, of what all worktrees
+// Shared is what has changed, since the run began, of what all worktrees
 // of the repository share.
 type Shared struct {
 	Run     string            `json:"run"`

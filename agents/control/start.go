@@ -105,22 +105,22 @@ func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 		return nil, unfit
 	}
 	s := starting(l)
-	s.Remarks = append(p.lastOne(ctx, o), remarks(l, notes, unfit)...)
+	s.Remarks = append(p.lastOne(ctx, o, l.Graph.Session), remarks(l, notes, unfit)...)
 	s.Linked, err = p.linkedTo(ctx, asked, l)
 	return s, err
 }
 
 // lastOne says how to go on with the last run instead, if that did not end well.
-func (p *Project) lastOne(ctx context.Context, o Start) []string {
-	r, err := run.Latest(p.Root)
-	if err != nil || o.New {
+func (p *Project) lastOne(ctx context.Context, o Start, session string) []string {
+	r, err := p.newest(session)
+	if err != nil || r == nil || o.New {
 		return nil // without one, or with one that is not believed, there is nothing to resume
 	}
 	v, err := r.View(ctx, p.Now())
 	if err != nil || v.RunState != dag.RunFailed {
 		return nil
 	}
-	return []string{fmt.Sprintf("note: run %s has failed, and this begins a new run; to continue that one: cmux agents retry --failed", r.Plan.ID)}
+	return []string{p.InSession(fmt.Sprintf("note: run %s has failed, and this begins a new run; to continue that one: cmux agents retry --failed", r.Plan.ID), session)}
 }
 
 func starting(l *runner.Launch) *Starting {

@@ -12,7 +12,7 @@ import (
 	"cmux/dag"
 )
 
-// View is the newest run as it stands, from records, markers and locks alone:
+// View is the run that is meant as it stands, from records, markers and locks alone:
 // no runner is needed and none is disturbed.
 func (p *Project) View(ctx context.Context) (*run.View, error) {
 	r, err := p.Latest(ctx)
@@ -49,6 +49,8 @@ type Report struct {
 	Nodes     []NodeReport     `json:"nodes"`
 
 	Collisions []Collision `json:"collisions,omitempty"`
+
+	Others []Report `json:"others,omitempty"` // further runs that a look at the project shows
 }
 
 // IncidentReport is what an agent tried and may not, or a file that cmux did not write.

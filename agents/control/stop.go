@@ -56,7 +56,7 @@ type RunStopped struct {
 	Stays dag.RunState `json:"stays,omitempty"` // empty: it is stopped, until it is resumed
 }
 
-// Stop ends the agents of the newest run and waits until its runner is gone.
+// Stop ends the agents of the run and waits until its runner is gone.
 func (p *Project) Stop(ctx context.Context) (*RunStopped, error) {
 	v, err := p.latestView(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // ErrUnfinished says that a run ended with a node not done.
 var ErrUnfinished = errors.New("the run ended with a node not done")
 
-// Wait asks to be told when the newest run, or one node of it, has ended.
+// Wait asks to be told when the run that is meant, or one node of it, has ended.
 type Wait struct {
 	Node    string        `json:"node,omitempty"`    // empty: the run
 	Timeout time.Duration `json:"timeout,omitempty"` // zero: for ever

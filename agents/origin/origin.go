@@ -66,24 +66,51 @@ func Of(root string) (*Attempt, error) {
 			}
 		}
 	}
-	latest := run.Dir(root, ids[len(ids)-1])
-	holder, held, err := signals.ReadHolder(run.LockPath(root))
-	held = held && err == nil
-	if held && !visible(holder) {
-		if again, still, err := signals.ReadHolder(run.LockPath(root)); err == nil && still && again == holder {
-			return nil, fmt.Errorf("who gives this order cannot be told: the run's runner (%s) is not among the processes that are seen here, as in a container or a process namespace of its own; give it where the run was started", holder)
-		}
+	holders, err := runners(root)
+	if err != nil {
+		return nil, err
 	}
 	for _, p := range line[1:] {
 		dir, node, n, ok := wrapper(p.Args)
-		if ok && filepath.Dir(dir) == filepath.Dir(latest) {
+		if ok && filepath.Dir(dir) == filepath.Dir(run.Dir(root, ids[0])) {
 			return &Attempt{node, n, dir}, nil
 		}
-		if held && holder.PID == p.PID || carries(p, root) {
+		latest := run.Dir(root, ids[len(ids)-1])
+		for _, h := range holders {
+			if h.PID == p.PID {
+				if slices.Contains(ids, h.For) {
+					latest = run.Dir(root, h.For)
+				}
+				return &Attempt{dir: latest}, nil
+			}
+		}
+		if carries(p, root) {
 			return &Attempt{dir: latest}, nil
 		}
 	}
 	return nil, nil
+}
+
+// runners are the processes that carry runs of the project at root.
+func runners(root string) (all []signals.Holder, err error) {
+	locks, err := run.Locks(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range locks {
+		holder, held, err := signals.ReadHolder(path)
+		if err != nil || !held {
+			continue
+		}
+		if !visible(holder) {
+			if again, still, err := signals.ReadHolder(path); err == nil && still && again == holder {
+				return nil, fmt.Errorf("who gives this order cannot be told: the run's runner (%s) is not among the processes that are seen here, as in a container or a process namespace of its own; give it where the run was started", holder)
+			}
+			continue
+		}
+		all = append(all, holder)
+	}
+	return all, nil
 }
 
 // OfPeer is the attempt of the run that the process pid comes from, as far as

@@ -200,7 +200,7 @@ func anyRecord(t *rapid.T) Record {
 // FuzzFiles puts anything into each file of a run and reads all there is.
 func FuzzFiles(f *testing.F) {
 	files := []string{planFile, graphFile, envFile, recordsFile, configFile, "a/attempt-1.json", "a/lock", "a/events.jsonl", "requests/x.json",
-		"../../run.lock", "../../signals/a.done", "../../signals/none.done"}
+		"../../locks/s", "../../owners.json", "../../signals/a.done", "../../signals/none.done"}
 	for i := range files {
 		for _, content := range []string{"", "null", "{}", "[]", `"x"`, "7", "99\n", "{\"pid\":-1,\"since\":7}", "\x00\xff", "{\"t\":\"began\",\"node\":\"a\",\"n\":1}\n",
 			`{"root":"/","id":"../..","version":-1,"created_at":"0000-01-01T00:00:00Z"}`, `{"Nodes":[{"Name":"../x","DependsOn":["../x"]}]}`, `{"nodes":[null]}`, `["=","a",null]`} {

@@ -15,9 +15,9 @@ import (
 // What an attempt can only ask while it works, a Run answers from its folder:
 // the methods below and Unrest.
 
-// RunnerLives reports whether a runner has the project.
+// RunnerLives reports whether a runner has the run.
 func (r *Run) RunnerLives() bool {
-	_, held, err := signals.ReadHolder(LockPath(r.Plan.Root))
+	_, held, err := signals.ReadHolder(r.LockPath())
 	return err == nil && held
 }
 

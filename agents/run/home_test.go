@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"cmux/signals"
 )
 
 func TestAtWork(t *testing.T) {
@@ -47,7 +45,7 @@ func TestAwaitWork(t *testing.T) {
 	if err := r.AwaitWork(t.Context(), []string{"b"}, since); err != nil { // no runner: nobody will
 		t.Fatal(err)
 	}
-	lock, err := signals.TryLock(LockPath(r.Plan.Root))
+	lock, err := r.TryLock()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +103,7 @@ func TestRunnerLives(t *testing.T) {
 	if r.RunnerLives() {
 		t.Error("nobody has taken the run")
 	}
-	lock, err := signals.TryLock(LockPath(r.Plan.Root))
+	lock, err := r.TryLock()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,6 +38,7 @@ type Plan struct {
 	CreatedAt  time.Time  `json:"created_at"`
 	Program    Program    `json:"program"`           // the copy of cmux that the run is carried out by
 	Watched    bool       `json:"watched,omitempty"` // WriteShared was called
+	Session    string     `json:"session,omitempty"` // the graph's; empty: of an earlier cmux, which had one lock for the project
 	Graph      *dag.Graph `json:"-"`
 }
 
@@ -65,8 +66,34 @@ const (
 // Folder is the .cmux folder of the project at root.
 func Folder(root string) string { return filepath.Join(root, ".cmux") }
 
-// LockPath is the lock that a runner of the project at root holds for its life.
-func LockPath(root string) string { return filepath.Join(Folder(root), "run.lock") }
+// legacyLock is the lock of runs whose plan names no session: those of an
+// earlier cmux.
+func legacyLock(root string) string { return filepath.Join(Folder(root), "run.lock") }
+
+// LockPath is the lock that the runner of a session of the project at root holds
+// for its life.
+func LockPath(root, session string) string {
+	if session == "" {
+		return legacyLock(root)
+	}
+	return filepath.Join(Folder(root), signals.Locks, session)
+}
+
+// LockPath is the lock that a runner of r holds for its life.
+func (r *Run) LockPath() string { return LockPath(r.Plan.Root, r.Plan.Session) }
+
+// TryLock takes the lock of r's session for a runner of r, or for who acts in
+// the place of one.
+func (r *Run) TryLock() (*signals.Lock, error) {
+	lock, err := signals.TryLockFor(r.LockPath(), r.Plan.ID)
+	if errors.Is(err, fs.ErrNotExist) { // somebody removed the folder
+		if err := signals.MkdirAll(filepath.Dir(r.LockPath()), 0o755); err != nil {
+			return nil, err
+		}
+		lock, err = signals.TryLockFor(r.LockPath(), r.Plan.ID)
+	}
+	return lock, err
+}
 
 // SignalsDir is where the markers of the project at root stand.
 func SignalsDir(root string) string { return filepath.Join(Folder(root), "signals") }
@@ -107,7 +134,7 @@ func (r *Run) SpecPath(node string, n int) string {
 // graph and, last, the plan. A folder without a plan is not a run, so an
 // interrupted Create leaves nothing that counts.
 func Create(p Plan, config []byte, env []string, binary string) (*Run, error) {
-	p.Version = 1
+	p.Version, p.Session = 1, p.Graph.Session
 	r := &Run{Paths: Paths{Dir: Dir(p.Root, p.ID)}, Plan: p}
 	own, err := seal.Own()
 	if err != nil {

@@ -36,7 +36,7 @@ func KeyFolder() (string, error) { return seal.Folder() }
 // belongs to another user: what stands in it is carried out. A project without
 // one is fine.
 func Vouch(root string) error {
-	for _, dir := range []string{Folder(root), runsDir(root), SignalsDir(root), programsDir(root)} {
+	for _, dir := range []string{Folder(root), runsDir(root), SignalsDir(root), filepath.Join(Folder(root), signals.Locks), programsDir(root)} {
 		info, err := os.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

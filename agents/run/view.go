@@ -27,6 +27,8 @@ type View struct {
 
 	Collisions []Collision // that stand, see Collision
 
+	Lost []string // nodes whose names another run has: their markers are no longer this run's
+
 	Strays []string // files among the markers that belong to no node
 
 	foreign []int64 // see Passed

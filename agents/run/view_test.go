@@ -95,7 +95,7 @@ func TestViewOfAnEndThatNobodyRecorded(t *testing.T) {
 		}
 		unlock := func() error { return nil }
 		if step.runner {
-			lock, err := signals.TryLock(LockPath(r.Plan.Root))
+			lock, err := r.TryLock()
 			if err != nil {
 				t.Fatal(err)
 			}

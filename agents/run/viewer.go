@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -81,7 +80,7 @@ func (w *Viewer) look(ctx context.Context, now time.Time, beside bool) (v *View,
 	r := w.run
 	v = &View{Run: r}
 	// Before the records as well: a runner that ends records that first.
-	_, before, err := signals.ReadHolder(LockPath(r.Plan.Root))
+	_, before, err := signals.ReadHolder(r.LockPath())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, false, err
 	}
@@ -90,19 +89,24 @@ func (w *Viewer) look(ctx context.Context, now time.Time, beside bool) (v *View,
 	}
 	h := w.hist.look()
 	h.rebooted(proc.BootID())
-	holder, held, err := signals.ReadHolder(LockPath(r.Plan.Root))
+	holder, held, err := signals.ReadHolder(r.LockPath())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, false, err
 	}
-	newest, err := r.newest()
+	own, err := r.Owner()
 	if err != nil {
 		return nil, false, err
 	}
-	if newest && held {
+	if own != nil && held {
 		v.Holder = &holder
 	}
-	if newest && beside {
-		found, strays, err := w.observe(ctx, h, held, now)
+	if own != nil {
+		v.Lost = own.Lost
+	}
+	// A past run has no markers: they are those of the newest one of its session.
+	// A person may decide a node of a run that has ended, for it to go on with.
+	if own != nil && beside {
+		found, strays, err := w.observe(ctx, h, own, held, now)
 		if err != nil {
 			return nil, false, err
 		}
@@ -125,20 +129,6 @@ func (w *Viewer) look(ctx context.Context, now time.Time, beside bool) (v *View,
 	}
 	v.fill(h, now)
 	return v, stale || before && !held, nil
-}
-
-// newest reports whether r is the project's newest run: lock and markers are
-// that one's. A person may decide a node of a run that has ended, for resume to
-// go on with.
-func (r *Run) newest() (bool, error) {
-	ids, err := List(r.Plan.Root)
-	if err != nil {
-		return false, err
-	}
-	if len(ids) == 0 {
-		return false, fmt.Errorf("run %s was started in %s, where it is no more: the project was moved", r.Plan.ID, r.Plan.Root)
-	}
-	return ids[len(ids)-1] == r.Plan.ID, nil
 }
 
 // recorded reports whether the records from offset from on tell of one of the
@@ -164,7 +154,7 @@ const believed = 20 * time.Second
 // observe takes into h what is true and not recorded yet: a person's markers,
 // and attempts whose process is gone. It returns the nodes that it found so, and
 // the files among the markers that belong to no node.
-func (w *Viewer) observe(ctx context.Context, h *History, runner bool, now time.Time) (found map[string]bool, strays []string, err error) {
+func (w *Viewer) observe(ctx context.Context, h *History, own *Owner, runner bool, now time.Time) (found map[string]bool, strays []string, err error) {
 	found = make(map[string]bool)
 	take := func(rec Record) {
 		rec.At = now
@@ -199,8 +189,14 @@ func (w *Viewer) observe(ctx context.Context, h *History, runner bool, now time.
 	}
 	// cmux's own files begin with a dot while they are written.
 	strays = slices.DeleteFunc(strays, func(name string) bool { return strings.HasPrefix(name, ".") })
+	if strays, err = w.run.others(strays); err != nil {
+		return nil, nil, err
+	}
 	slices.Sort(strays)
 	for i, o := range seen {
+		if !own.Owns(h.Graph.Nodes[i].Name) {
+			continue
+		}
 		if rec, ok := judged(h, i, o, look, runner); ok {
 			take(rec)
 		}

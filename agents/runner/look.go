@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"cmux/agents/run"
 	"cmux/signals"
 )
 
@@ -98,7 +97,7 @@ func (r *Runner) relock() error {
 	if err := signals.Init(root); err != nil {
 		return err
 	}
-	l, err := signals.TryLock(run.LockPath(root))
+	l, err := r.Run.TryLock()
 	if err != nil {
 		return fmt.Errorf("the run's lock was removed and cannot be taken again: %w", err)
 	}

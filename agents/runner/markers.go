@@ -19,7 +19,7 @@ func baseOf(path string) string { return filepath.Base(path) }
 
 // markers looks at every marker.
 func (r *Runner) markers(ctx context.Context) error {
-	now := time.Now()
+	now, before := time.Now(), r.disowned()
 	seen, _, err := r.scanner.Scan(now)
 	if errors.Is(err, signals.ErrNoDir) {
 		// Not a removal of each: all are put back.
@@ -29,7 +29,7 @@ func (r *Runner) markers(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	return r.judge(ctx, now, slices.All(seen))
+	return r.judge(ctx, now, before, slices.All(seen))
 }
 
 // look looks at the markers of some nodes.
@@ -37,7 +37,7 @@ func (r *Runner) look(ctx context.Context, nodes ...int) error {
 	if len(nodes) == 0 {
 		return nil
 	}
-	now := time.Now()
+	now, before := time.Now(), r.disowned()
 	seen := make(map[int]signals.Observed, len(nodes))
 	for _, i := range nodes {
 		// Most often it is what this runner wrote itself.
@@ -51,12 +51,13 @@ func (r *Runner) look(ctx context.Context, nodes ...int) error {
 		}
 		seen[i] = o
 	}
-	return r.judge(ctx, now, maps.All(seen))
+	return r.judge(ctx, now, before, maps.All(seen))
 }
 
 // judge acts on what was observed: it records a person's decisions, puts back
-// what is missing, and reruns what a person removed.
-func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, signals.Observed]) error {
+// what is missing, and reruns what a person removed. Nodes that were disowned
+// before it was observed, or are since, say nothing in this run.
+func (r *Runner) judge(ctx context.Context, now time.Time, before map[int]bool, seen iter.Seq2[int, signals.Observed]) error {
 	var (
 		recs   []run.Record
 		resets []int
@@ -64,6 +65,15 @@ func (r *Runner) judge(ctx context.Context, now time.Time, seen iter.Seq2[int, s
 	)
 	if err := r.flush(ctx); err != nil {
 		return err
+	}
+	if r.hist.Final != "" {
+		own, done, err := r.ownOnly(ctx, now, before, seen)
+		if err != nil {
+			r.Log.Warn("what a person did to a marker waits: the run has lost names that it needs to go on", "err", err)
+			return nil
+		}
+		defer done()
+		seen = own
 	}
 	for i, o := range seen {
 		found, again, err := r.answerMarker(ctx, i, o, now)
@@ -218,11 +228,11 @@ func (r *Runner) decided(ctx context.Context, i int, v signals.Verdict, o signal
 // withdraw removes the markers that records say no longer count. One that is
 // not the recorded one stays: it is a person's.
 func (r *Runner) withdraw(nodes []int) error {
-	now := time.Now()
+	now, disowned := time.Now(), r.disowned()
 	var errs []error
 	for _, i := range nodes {
 		n := &r.hist.Nodes[i]
-		if n.Withdrawn == nil {
+		if n.Withdrawn == nil || disowned[i] {
 			continue
 		}
 		o, err := r.scanner.Look(i, now)

@@ -52,31 +52,51 @@ func (r *Runner) requests(ctx context.Context) error {
 			return nil // what it took up now would wait for another runner
 		}
 		if !r.hist.Answered[q.ID] {
-			d := r.answer(ctx, q)
-			if d.wait {
+			wait, err := r.respond(ctx, q)
+			if err != nil {
+				return err
+			}
+			if wait {
 				r.waiting = true
 				continue
 			}
-			delete(r.asked, q.ID)
-			rec := run.Record{Type: run.Requested, Node: q.Node, How: string(q.Op), Request: q.ID}
-			if d.refusal != nil {
-				rec.Detail = d.refusal.Error()
-			}
-			if err := r.commit(ctx, append(d.recs, rec)...); err != nil {
-				return err
-			}
-			if d.then != nil {
-				if err := d.then(); err != nil {
-					return err
-				}
-			}
-			r.Log.Info("request", "op", q.Op, "node", q.Node, "refused", rec.Detail)
 		}
 		if err := r.Run.Answered(q); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// respond answers a request and records that. It may have to wait.
+func (r *Runner) respond(ctx context.Context, q run.Request) (wait bool, err error) {
+	var d deed
+	if q.Op == run.OpLeave || q.Op == run.OpStop {
+		d = r.answer(ctx, q)
+	} else if done, err := r.keepNames(ctx); err != nil {
+		d.refusal = inWords(err)
+	} else {
+		defer done()
+		d = r.answer(ctx, q)
+	}
+	if d.wait {
+		return true, nil
+	}
+	delete(r.asked, q.ID)
+	rec := run.Record{Type: run.Requested, Node: q.Node, How: string(q.Op), Request: q.ID}
+	if d.refusal != nil {
+		rec.Detail = d.refusal.Error()
+	}
+	if err := r.commit(ctx, append(d.recs, rec)...); err != nil {
+		return false, err
+	}
+	if d.then != nil {
+		if err := d.then(); err != nil {
+			return false, err
+		}
+	}
+	r.Log.Info("request", "op", q.Op, "node", q.Node, "refused", rec.Detail)
+	return false, nil
 }
 
 // answer says what a request comes to.

@@ -96,6 +96,9 @@ type Runner struct {
 	// unwritten are the nodes whose markers could not be put back for want of
 	// space: the run does not end before they are.
 	unwritten map[int]bool
+	register  *run.Register     // under the project's lock, while an ended run may go on; else nil
+	lostNames map[int]bool      // nodes whose names another run has, as of ownedSeen
+	ownedSeen os.FileInfo       // of the list of owners
 	showing   map[int]showing   // by node: the attempt whose events are shown
 	asked     map[string]*asked // by id: requests that wait for what an attempt does
 	held      []int             // nodes lost too often, which nobody will be asked about
@@ -176,7 +179,7 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	if err := signals.Init(root); err != nil {
 		return nil, err
 	}
-	if r.lock, err = signals.TryLock(run.LockPath(root)); err != nil {
+	if r.lock, err = o.Run.TryLock(); err != nil {
 		return nil, err
 	}
 	if r.repo = o.Repo; r.repo == nil {
@@ -193,6 +196,11 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	}
 	if r.offset, err = o.Run.Replay(r.hist, 0, nil); err != nil {
 		return nil, err
+	}
+	if r.hist.Final == "" {
+		if err := Claim(ctx, o.Run); err != nil {
+			return nil, err
+		}
 	}
 	if r.env, err = o.Run.Env(); err != nil {
 		if !r.outlived() {

@@ -53,9 +53,11 @@ type Launch struct {
 	Unfinished *run.Run
 	SetAside   []string // by Create: what lay there and is not believed, where it is now
 
-	config  []byte
-	repo    *worktree.Repo
-	strange bool // the newest run is not believed: it is set aside, and no marker counts
+	config   []byte
+	repo     *worktree.Repo
+	last     *run.Run // the newest run of the session; nil: there is none
+	sessions int      // that have a run
+	strange  bool     // there are runs that are not believed: they are set aside, and no marker counts
 }
 
 // LaunchRow is what the pre-launch table adds to a node.
@@ -88,16 +90,12 @@ func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
 		o.Config = filepath.Join(o.Root, DefaultConfig)
 	}
 	l.Options.Config = o.Config
-	if err := l.unfinished(ctx); err != nil || l.Unfinished != nil {
+	if err := l.read(ctx); err != nil || l.Unfinished != nil {
 		return l, err
 	}
-	if l.config, err = run.ReadConfig(o.Config); errors.Is(err, fs.ErrNotExist) {
-		return nil, &TryError{fmt.Errorf("there is no %s", o.Config), "cmux agents init"}
-	} else if err != nil {
-		return nil, err
-	}
-	if l.Graph, l.Warnings, err = parse(o, l.config); err != nil {
-		return nil, err
+	// Told before anything is asked; Create looks again.
+	if _, err := run.Held(o.Root, l.Graph.Session, l.Graph.Names()); err != nil && !l.strange && !l.gives(err) {
+		return nil, tried(err)
 	}
 	base := l.Graph.Base
 	if o.Base != "" {
@@ -174,31 +172,91 @@ func parse(o StartOptions, config []byte) (*dag.Graph, []dag.Warning, error) {
 	return g, warnings, nil
 }
 
-// unfinished finds a run that is not over.
+// read reads the configuration and finds what is there of its session. An
+// unfinished run is gone on with as it is, whatever has become of the
+// configuration.
+func (l *Launch) read(ctx context.Context) (err error) {
+	o := l.Options
+	if l.config, err = run.ReadConfig(o.Config); errors.Is(err, fs.ErrNotExist) {
+		err = &TryError{fmt.Errorf("there is no %s", o.Config), "cmux agents init"}
+	} else if err == nil {
+		l.Graph, l.Warnings, err = parse(o, l.config)
+	}
+	if uerr := l.unfinished(ctx); uerr != nil || l.Unfinished != nil {
+		return uerr
+	}
+	return err
+}
+
+// unfinished finds the session's newest run, and whether it is over. Where the
+// session has none, or the configuration cannot be read, it is the unfinished run
+// that was made of this configuration: somebody has renamed its session.
 func (l *Launch) unfinished(ctx context.Context) error {
-	latest, err := run.Latest(l.Options.Root)
-	if errors.Is(err, run.ErrNone) {
-		return nil
-	}
-	var refusal *run.Refusal
-	if l.Options.New && errors.As(err, &refusal) {
-		l.strange = true
-		return run.Vouch(l.Options.Root)
-	}
+	o := l.Options
+	all, err := run.Owners(o.Root)
 	if err != nil {
 		return err
 	}
-	if holder, err := Vacate(ctx, latest); err != nil {
+	l.sessions = len(all)
+	var renamed *run.Run
+	for _, own := range all {
+		r, err := run.Open(o.Root, own.ID)
+		var refusal *run.Refusal
+		if o.New && errors.As(err, &refusal) {
+			l.strange = true
+			continue
+		}
+		switch {
+		case err != nil:
+			return err
+		case l.Graph != nil && l.Graph.Session == own.Session:
+			l.last = r
+		case r.Plan.Config == o.Config:
+			renamed = r
+		}
+	}
+	if l.strange {
+		return run.Vouch(o.Root)
+	}
+	if l.last == nil && renamed != nil {
+		over, err := renamed.Over()
+		if err != nil {
+			return err
+		}
+		if !over {
+			l.last = renamed
+		}
+	}
+	if l.last == nil {
+		return nil
+	}
+	if holder, err := Vacate(ctx, l.last); err != nil {
 		return err
 	} else if holder != nil {
-		return &TryError{fmt.Errorf("%w (%s, by %s)", ErrRunning, latest.Plan.ID, holder), "cmux agents attach, or cmux agents stop"}
+		return l.running(l.last.Plan.ID+", by "+holder.String(), l.last)
 	}
-	over, err := latest.Over()
-	if err != nil || over || l.Options.New {
+	over, err := l.last.Over()
+	if err != nil || over || o.New {
 		return err
 	}
-	l.Unfinished, l.Graph = latest, latest.Plan.Graph
+	l.Unfinished, l.Graph = l.last, l.last.Plan.Graph
 	return nil
+}
+
+// gives reports whether a name is had by the run that --new gives up.
+func (l *Launch) gives(err error) bool {
+	var owned *run.OwnedError
+	return errors.As(err, &owned) && l.Options.New && l.last != nil && owned.ID == l.last.Plan.ID
+}
+
+// running says that a runner is at work on r, or on what is in the place of it.
+func (l *Launch) running(what string, r *run.Run) error {
+	way := "cmux agents attach, or cmux agents stop"
+	if l.sessions > 1 && r != nil {
+		s := r.Plan.Graph.Session
+		way = fmt.Sprintf("cmux agents attach --session %s, or cmux agents stop --session %s", s, s)
+	}
+	return &TryError{fmt.Errorf("%w (%s)", ErrRunning, what), way}
 }
 
 // TmuxServer is the tmux server that the runs of a project use; socket is empty
@@ -293,100 +351,58 @@ type found struct {
 	what signals.VerdictKind
 }
 
+func absent(f found) bool { return !f.seen.Exists }
+
 // mine reports whether the latest run wrote it: it counted there and counts no
 // more.
 func (f *found) mine() bool {
 	return f.what == signals.Ours || f.what == signals.Adopt || f.what == signals.Torn
 }
 
-// found looks at the markers of the graph's nodes and of the latest run's, in
-// the light of what that run recorded.
+// found looks at the markers of the graph's nodes and of what the session's last
+// run has, in the light of what the newest runs recorded.
 func (l *Launch) found() ([]found, error) {
 	if l.strange {
 		return nil, nil
 	}
-	names := l.Graph.Names()
-	known := make(map[string]*run.Node)
-	withdrawn := make(map[signals.Identity]bool)
-	latest, err := run.Latest(l.Options.Root)
-	switch {
-	case errors.Is(err, run.ErrNone):
-	case err != nil:
+	all, err := run.Owners(l.Options.Root)
+	if err != nil {
 		return nil, err
-	default:
-		h := run.NewHistory(latest.Plan.Graph)
-		if _, err := latest.Replay(h, 0, nil); err != nil {
-			return nil, err
-		}
-		for i := range h.Nodes {
-			n, name := &h.Nodes[i], latest.Plan.Graph.Nodes[i].Name
-			known[name] = n
-			if n.Withdrawn != nil {
-				withdrawn[n.Withdrawn.Identity] = true
-			}
-			if l.Graph.Index(name) < 0 {
+	}
+	names := l.Graph.Names()
+	if l.last != nil {
+		own := slices.IndexFunc(all, func(o run.Owner) bool { return o.ID == l.last.Plan.ID })
+		for _, name := range l.last.Plan.Graph.Names() {
+			if l.Graph.Index(name) < 0 && own >= 0 && all[own].Owns(name) {
 				names = append(names, name)
 			}
 		}
 	}
-	now := time.Now()
-	seen, _, err := signals.NewScanner(run.SignalsDir(l.Options.Root), names).Scan(now)
-	if errors.Is(err, signals.ErrNoDir) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var all []found
-	for i, o := range seen {
-		if !o.Exists {
-			continue
-		}
-		f := found{names[i], o, signals.Ours}
-		if !withdrawn[o.Identity] {
-			var rec signals.Recorded
-			if n := known[names[i]]; n != nil {
-				rec = n.Beside(o)
-			}
-			// Nothing is being written: what is empty now is meant to be.
-			f.what = signals.Judge(rec, o, now.Add(signals.Settle)).Kind
-			if f.what == signals.Ours && o.Identity != rec.Identity {
-				// In its own run a touch of a done node changed nothing. Here it says
-				// that the node is done, as one of any other marker does.
-				f.what = signals.Touched
-			}
-		}
-		all = append(all, f)
-	}
-	return all, nil
+	found, err := lookAt(l.Options.Root, names, all)
+	return slices.DeleteFunc(found, absent), err
 }
 
 // Create makes the run. An unfinished one is taken up as it is.
 func (l *Launch) Create(ctx context.Context) (*run.Run, error) {
 	if l.Unfinished != nil {
+		if err := Claim(ctx, l.Unfinished); err != nil {
+			return nil, err
+		}
 		return l.Unfinished, l.Unfinished.WriteEnv(l.Options.Env)
 	}
 	o := l.Options
 	if err := signals.Init(o.Root); err != nil {
 		return nil, err
 	}
-	if latest, err := run.Latest(o.Root); err == nil {
-		if holder, err := Yield(ctx, latest); err != nil {
+	if l.last != nil {
+		if holder, err := Yield(ctx, l.last); err != nil {
 			return nil, err
 		} else if holder != nil {
-			return nil, &TryError{fmt.Errorf("%w (%s, by %s)", ErrRunning, latest.Plan.ID, holder), "cmux agents attach, or cmux agents stop"}
+			return nil, l.running(l.last.Plan.ID+", by "+holder.String(), l.last)
 		}
 	}
 	// The lock keeps two starts at once from making two runs.
-	lock, err := signals.TryLock(run.LockPath(o.Root))
-	var held *signals.HeldError
-	if errors.As(err, &held) {
-		try := "cmux agents attach, or cmux agents stop"
-		if l.strange { // neither would believe the run
-			try = fmt.Sprintf("let it end, or stop it with the cmux and the key that it was started with, or end its runner: kill %d; then cmux agents start --new", held.Holder.PID)
-		}
-		return nil, &TryError{fmt.Errorf("%w (%s)", ErrRunning, held.Holder), try}
-	}
+	lock, err := l.lock()
 	if err != nil {
 		return nil, err
 	}
@@ -397,9 +413,6 @@ func (l *Launch) Create(ctx context.Context) (*run.Run, error) {
 		}
 	}
 	if err := l.endUnfinished(ctx); err != nil {
-		return nil, err
-	}
-	if err := l.clear(); err != nil {
 		return nil, err
 	}
 	if err := signals.WriteFile(filepath.Join(o.Root, dag.SchemaPath), dag.Schema(), 0o644); err != nil {
@@ -413,29 +426,83 @@ func (l *Launch) Create(ctx context.Context) (*run.Run, error) {
 			return nil, err
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	now := time.Now()
-	r, err := run.Create(run.Plan{
-		ID: run.NewID(now), Root: o.Root, Config: o.Config, ConfigSum: run.Sum(l.config),
-		BaseRef: l.Base.Ref, BaseBranch: l.Base.Branch, Base: l.Base.Commit,
-		Headless: o.Headless, Fresh: o.Fresh, Socket: o.Socket, CreatedAt: now, Graph: l.Graph,
-	}, l.config, o.Env, o.Binary)
+	r, err := l.make(ctx)
 	if err != nil || shared == nil {
 		return r, err
 	}
 	return r, r.WriteShared(shared)
 }
 
-// endUnfinished ends a run that --new gives up. The caller holds the lock.
-func (l *Launch) endUnfinished(ctx context.Context) error {
-	latest, err := run.Latest(l.Options.Root)
-	if errors.Is(err, run.ErrNone) {
-		return nil
+// lock takes the lock of the session, for which no runner may be at work.
+func (l *Launch) lock() (*signals.Lock, error) {
+	locks := []string{run.LockPath(l.Options.Root, l.Graph.Session)}
+	if l.strange {
+		all, err := run.Locks(l.Options.Root)
+		if err != nil {
+			return nil, err
+		}
+		locks = append(locks, all...) // whose the runs are that they set aside is not known
 	}
+	for _, path := range locks {
+		holder, held, err := signals.ReadHolder(path)
+		if err != nil {
+			return nil, err
+		}
+		if held && l.strange { // no command would believe the run
+			return nil, &TryError{fmt.Errorf("%w (%s)", ErrRunning, holder),
+				fmt.Sprintf("let it end, or stop it with the cmux and the key that it was started with, or end its runner: kill %d; then cmux agents start --new", holder.PID)}
+		}
+	}
+	lock, err := signals.TryLock(locks[0])
+	var held *signals.HeldError
+	if errors.As(err, &held) {
+		return nil, l.running(held.Holder.String(), l.last)
+	}
+	return lock, err
+}
+
+// make makes the run, whose names are its own from then on.
+func (l *Launch) make(ctx context.Context) (_ *run.Run, err error) {
+	o, now := l.Options, time.Now()
+	register, err := run.LockProject(ctx, o.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, register.Unlock()) }()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	id := run.NewID(now)
+	if err := register.Enter(id, l.Graph.Session, l.Graph.Names()); err != nil {
+		return nil, tried(err)
+	}
+	if err := l.clear(); err != nil {
+		return nil, err
+	}
+	return run.Create(run.Plan{
+		ID: id, Root: o.Root, Config: o.Config, ConfigSum: run.Sum(l.config),
+		BaseRef: l.Base.Ref, BaseBranch: l.Base.Branch, Base: l.Base.Commit,
+		Headless: o.Headless, Fresh: o.Fresh, Socket: o.Socket, CreatedAt: now, Graph: l.Graph,
+	}, l.config, o.Env, o.Binary)
+}
+
+// endUnfinished ends a run that --new gives up. The caller holds the lock of the
+// session.
+func (l *Launch) endUnfinished(ctx context.Context) error {
+	latest, err := l.latest()
 	if err != nil {
 		return err
+	}
+	if latest == nil && l.last != nil && !l.strange { // its session has another name now
+		lock, err := l.last.TryLock()
+		if err != nil {
+			return err
+		}
+		defer lock.Unlock()
+		latest = l.last
+	}
+	if latest == nil {
+		return nil
 	}
 	over, err := latest.Over()
 	if err != nil {
@@ -449,6 +516,20 @@ func (l *Launch) endUnfinished(ctx context.Context) error {
 		return &TryError{fmt.Errorf("%w (%s)", ErrRunning, latest.Plan.ID), "cmux agents resume"}
 	}
 	return giveUp(ctx, latest)
+}
+
+// latest is the newest run of the session by now; nil: there is none.
+func (l *Launch) latest() (*run.Run, error) {
+	all, err := run.Owners(l.Options.Root)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range all {
+		if o.Session == l.Graph.Session {
+			return run.Open(l.Options.Root, o.ID)
+		}
+	}
+	return nil, nil
 }
 
 // clear removes the markers that earlier runs recorded, and makes those that a

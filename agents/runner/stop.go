@@ -16,7 +16,7 @@ import (
 // Stop ends the agents of a run that has no runner and records the run as
 // stopped. A *signals.HeldError says that it has one, to be asked instead.
 func Stop(ctx context.Context, r *run.Run) error {
-	lock, err := signals.TryLock(run.LockPath(r.Plan.Root))
+	lock, err := r.TryLock()
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func stopAll(ctx context.Context, r *run.Run, recs ...run.Record) error {
 // decided. A *signals.HeldError says that the run has a runner, to be asked
 // instead.
 func Cancel(ctx context.Context, r *run.Run, node string) ([]string, error) {
-	lock, err := signals.TryLock(run.LockPath(r.Plan.Root))
+	lock, err := r.TryLock()
 	if err != nil {
 		return nil, err
 	}

@@ -80,6 +80,11 @@ func (r *Runner) answerUpdate(ctx context.Context, q run.Request) deed {
 	if waits {
 		return deed{wait: true}
 	}
+	done, err := r.takeNew(ctx, g)
+	if err != nil {
+		return deed{refusal: inWords(err)}
+	}
+	defer done()
 	for _, i := range gone {
 		delete(r.asked, q.ID+"/"+r.g.Nodes[i].Name)
 		if err := r.archive(i); err != nil {

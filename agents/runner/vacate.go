@@ -38,7 +38,7 @@ func vacate(ctx context.Context, r *run.Run, yield bool) (*signals.Holder, error
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for asked := false; ; {
-		h, held, err := signals.ReadHolder(run.LockPath(r.Plan.Root))
+		h, held, err := signals.ReadHolder(r.LockPath())
 		if err != nil || !held {
 			return nil, err
 		}

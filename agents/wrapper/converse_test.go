@@ -8,7 +8,6 @@ import (
 	"cmux/agents/run"
 	"cmux/agents/scripted"
 	"cmux/dag"
-	"cmux/signals"
 )
 
 const hook = "cmux hook "
@@ -134,7 +133,7 @@ func (f *fixture) becomes(activities string) {
 func TestNeedsInput(t *testing.T) {
 	f := newFixture(t, scriptedNode("cmux blocked 'which one?'; read -r line; echo \"told: $line\"; cmux done \"$line\"; sleep 1000", nil)).inPane()
 	// A runner lives, so the slot it gave back has to be granted again.
-	runner, err := signals.TryLock(run.LockPath(f.Run.Plan.Root))
+	runner, err := f.Run.TryLock()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +166,7 @@ func TestNeedsInput(t *testing.T) {
 // attempt waits for it holds nothing up.
 func TestWithoutARunnerASlotIsNotWaitedFor(t *testing.T) {
 	f := newFixture(t, scriptedNode("cmux blocked q; read -r line; cmux done ok; sleep 1000", nil)).inPane()
-	runner, err := signals.TryLock(run.LockPath(f.Run.Plan.Root))
+	runner, err := f.Run.TryLock()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +225,7 @@ func TestTakenOverWhileItWaitsForASlot(t *testing.T) {
 	f := newFixture(t, scriptedNode(
 		"cmux blocked q; while [ ! -e typed ]; do sleep 0.01; done\n"+
 			"echo '{\"text\":\"a person typed this\"}' | "+hook+"prompt; while [ ! -e reported ]; do sleep 0.01; done; cmux done ok; sleep 1000", nil)).inPane()
-	runner, err := signals.TryLock(run.LockPath(f.Run.Plan.Root))
+	runner, err := f.Run.TryLock()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"cmux/agents/run"
 	"cmux/agents/scripted"
 	"cmux/dag"
-	"cmux/signals"
 )
 
 // limitRecords are the types of the records about limits, in order.
@@ -109,7 +108,7 @@ func TestTrial(t *testing.T) {
 func TestGrantedOnTrial(t *testing.T) {
 	f := newFixture(t, scriptedNode("cmux blocked q; read -r line; cmux done ok; sleep 1000", nil)).inPane()
 	f.Append(run.Record{Type: run.Limited, Account: scripted.Name, Until: time.Now().Add(-time.Second)})
-	runner, err := signals.TryLock(run.LockPath(f.Run.Plan.Root))
+	runner, err := f.Run.TryLock()
 	if err != nil {
 		t.Fatal(err)
 	}

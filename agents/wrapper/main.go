@@ -312,7 +312,7 @@ func watchRunner(ctx context.Context, r *run.Run, o Options) (stop func()) {
 		tick := time.NewTicker(o.OrphanTick)
 		defer tick.Stop()
 		for {
-			holder, held, err := signals.ReadHolder(run.LockPath(r.Plan.Root))
+			holder, held, err := signals.ReadHolder(r.LockPath())
 			if err == nil && held {
 				// A hundred of these that look again and again are a load of their own.
 				awaitLeave(ctx, holder)
@@ -323,7 +323,7 @@ func watchRunner(ctx context.Context, r *run.Run, o Options) (stop func()) {
 			case <-ctx.Done():
 				return
 			}
-			if _, held, err := signals.ReadHolder(run.LockPath(r.Plan.Root)); err == nil && !held {
+			if _, held, err := signals.ReadHolder(r.LockPath()); err == nil && !held {
 				o.Orphaned(ctx)
 			}
 		}

@@ -23,7 +23,7 @@ func newCleanupCmd(d *Deps, runF func(context.Context, *cleanupOptions) error) *
 	cmd := &cobra.Command{
 		Use:   "cleanup",
 		Short: "Save work, end the session and remove the worktrees of a run",
-		Long: `End the tmux session of the newest run and remove its worktrees. cleanup first
+		Long: `End the tmux session of the run and remove its worktrees. cleanup first
 saves uncommitted work (cmux snapshots list). Branches stay. It writes a changelog
 of what each node did into the run's folder.
 

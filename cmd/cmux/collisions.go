@@ -22,7 +22,7 @@ func newCollisionsCmd(d *Deps, runF func(context.Context, *collisionsOptions) er
 	cmd := &cobra.Command{
 		Use:   "collisions",
 		Short: "List the files that two branches both change",
-		Long: `List the files that the branches of two nodes of the newest run both change, and
+		Long: `List the files that the branches of two nodes of the run both change, and
 say whether a merge of the two would conflict. The runner compares branches
 whenever a commit appears on one of them. A file also counts if one of the two has
 committed it and the other has changed it but not committed it. Failed nodes do

@@ -73,7 +73,7 @@ tmux -L t list-panes -s -t =shop: -f '#{@cmux_monitor}' -F '#{pane_id}' > ../pan
 pane=$(cat ../pane)
 test -n "$pane" || exit 2
 tmux -L t set-hook -p -u -t $pane pane-died || exit 3
-kill -KILL $(sed -n 's/.*"pid":\([0-9]*\).*/\1/p' .cmux/run.lock) || exit 4
+kill -KILL $(sed -n 's/.*"pid":\([0-9]*\).*/\1/p' .cmux/locks/shop) || exit 4
 `
 
 // TestGoingOn walks the table of what an order does in each state of a run.

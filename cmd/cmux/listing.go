@@ -11,7 +11,7 @@ import (
 	"cmux/dag"
 )
 
-// completeNode completes the name of a node of the newest run.
+// completeNode completes the name of a node of the run that is meant.
 func (d *Deps) completeNode(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return d.completeNodes(cmd, args, func(*dag.Node) bool { return true })
 }
@@ -21,7 +21,7 @@ func (d *Deps) completeRun(cmd *cobra.Command, args []string, _ string) ([]strin
 	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.RunIDs() })
 }
 
-// completeRunNode completes the name of a node, of the newest run or of the one
+// completeRunNode completes the name of a node, of the run that is meant or of the one
 // before it.
 func (d *Deps) completeRunNode(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 1 {
@@ -45,7 +45,7 @@ func first(args []string) string {
 	return args[0]
 }
 
-// completeGate completes the name of a gate of the newest run.
+// completeGate completes the name of a gate of the run that is meant.
 func (d *Deps) completeGate(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return d.completeNodes(cmd, args, func(n *dag.Node) bool { return n.Role == dag.RoleGate })
 }

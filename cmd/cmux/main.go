@@ -36,6 +36,9 @@ type Deps struct {
 	Now   func() time.Time
 	Kinds agent.Kinds // kinds of agents that this build can launch
 
+	session string // of --session: the run that is meant
+	command string // as it was given
+
 	found  *control.Project // that the command was called in, where allow had to look for it
 	inside bool             // another command of this process carries these out: signals are its own
 }
@@ -96,6 +99,18 @@ func report(w io.Writer, err error) {
 	}
 }
 
+// report is report for a command that was given: what the error names means the
+// session that the command meant.
+func (d *Deps) report(err error) {
+	if d.session == "" {
+		report(d.Err, err)
+		return
+	}
+	var b strings.Builder
+	report(&b, err)
+	fmt.Fprint(d.Err, control.WithSession(b.String(), d.session))
+}
+
 // ownSignals marks the commands that handle signals themselves.
 const ownSignals = "own signals"
 
@@ -148,6 +163,7 @@ failure blocks only the agents that depend on it.`,
 			if cmd.Annotations[ownSignals] == "" && !d.inside {
 				cmd.SetContext(untilSignal(cmd.Context()))
 			}
+			d.command = given(cmd, args)
 			return d.allow(cmd.Context(), cmd, args)
 		},
 	}
@@ -175,6 +191,7 @@ func newAgentsCmd(d *Deps) *cobra.Command {
 	cmd.AddCommand(newInitCmd(d, nil), newStartCmd(d, nil), newStatusCmd(d, nil), newTopCmd(d, nil), newCollisionsCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil), newDiffCmd(d, nil),
 		newAnswerCmd(d, nil), newApproveCmd(d, nil), newOverrideCmd(d, nil), newReleaseCmd(d, nil), newVerifyCmd(d, nil),
 		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newUpdateCmd(d, nil), newReviewCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(&d.IO), newGraphCmd(d, nil), newListCmd(d, nil), newChangelogCmd(d, nil), newExecCmd(d.Kinds), newRunCmd(d))
+	d.sessionFlags(cmd)
 	return cmd
 }
 
@@ -201,6 +218,6 @@ func execute(ctx context.Context, d *Deps, args []string) int {
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	err = interruption(cmd.Context(), err)
-	report(d.Err, err)
+	d.report(err)
 	return exitCode(err)
 }

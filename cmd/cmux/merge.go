@@ -21,7 +21,7 @@ func newMergeCmd(d *Deps, runF func(context.Context, *mergeOptions) error) *cobr
 	cmd := &cobra.Command{
 		Use:   "merge",
 		Short: "Merge the branches of a run, in order, with checks after each",
-		Long: `Merge the branches of the newest run's done nodes, in dependency order, in a
+		Long: `Merge the branches of the run's done nodes, in dependency order, in a
 separate worktree. After each branch, merge runs the verify commands of the nodes
 merged so far. It stops at the first branch that conflicts or fails a check, and
 names it. The target branch moves only at the end, by fast-forward. After you fix

@@ -16,6 +16,7 @@ import (
 
 // monitor is what the monitor of r needs of this process.
 func (d *Deps) monitor(p *control.Project, r *run.Run, stays bool) top.Options {
+	p.Session, d.session = r.Plan.Graph.Session, r.Plan.Graph.Session // what it orders is meant for r
 	in, _ := terminal(d.In)
 	out, _ := terminal(d.Out)
 	return top.Options{

@@ -3,13 +3,23 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/control/say"
 )
 
 // caller is the person at this command line, as control knows them.
 func (d *Deps) caller() control.Caller {
-	return control.Caller{Dir: d.Dir, Env: d.Env, Now: d.Now, Kinds: d.Kinds, Note: func(line string) { fmt.Fprintf(d.Err, "cmux: %s\n", line) }}
+	c := control.Caller{Dir: d.Dir, Env: d.Env, Now: d.Now, Kinds: d.Kinds, Session: d.session, Command: d.command,
+		Note: func(line string) { fmt.Fprintf(d.Err, "cmux: %s\n", line) }}
+	if isTerminal(d.In) && !d.inside {
+		c.Choose = d.chooseRun
+	}
+	return c
 }
 
 // project is the project that the command was called in.
@@ -18,4 +28,68 @@ func (d *Deps) project(ctx context.Context) (*control.Project, error) {
 		return &control.Project{Caller: d.caller(), Root: d.found.Root}, nil
 	}
 	return control.Open(ctx, d.caller())
+}
+
+// sessionFlags gives each command that means a run the flag that says which.
+func (d *Deps) sessionFlags(agents *cobra.Command) {
+	for _, cmd := range agents.Commands() {
+		if control.MeansRun(cmd.Name()) {
+			cmd.Flags().StringVar(&d.session, "session", d.session, "the run of this session, `NAME` (default: the one in whose worktree you are, or that has not ended)")
+			cmd.RegisterFlagCompletionFunc("session", d.completeSession)
+		}
+	}
+}
+
+// completeSession completes the name of a session.
+func (d *Deps) completeSession(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	p, err := d.project(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, _ := p.Sessions() // where there is no run there are none
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// given is the command line as a person would repeat it.
+func given(cmd *cobra.Command, args []string) string {
+	o, ok := orderOf(cmd, args)
+	if !ok {
+		return ""
+	}
+	words := []string{"cmux"}
+	for _, w := range o.Words {
+		if name, value, ok := strings.Cut(w, "="); ok && strings.HasPrefix(w, "--") {
+			if w = name; value != "true" {
+				w += "=" + say.Word(value)
+			}
+			words = append(words, w)
+			continue
+		}
+		words = append(words, say.Word(w))
+	}
+	return strings.Join(words, " ")
+}
+
+// chooseRun asks a person which of several runs is meant.
+func (d *Deps) chooseRun(ctx context.Context, runs []control.Choice) (int, error) {
+	fmt.Fprintln(d.Err, "Several runs have not ended:")
+	for i, r := range runs {
+		fmt.Fprintf(d.Err, "  %d  %s  (%s)\n", i+1, r.Session, r.Stands)
+	}
+	text, ok, err := d.askLine(ctx, "Which one? Its number or session: ")
+	if err != nil {
+		return 0, err
+	}
+	text = strings.TrimSpace(text)
+	for i, r := range runs {
+		if text == strconv.Itoa(i+1) || text == r.Session {
+			d.session = r.Session
+			return i, nil
+		}
+	}
+	if !ok || text == "" {
+		fmt.Fprintln(d.Err, "Nothing was done.")
+		return 0, silent{errDeclined}
+	}
+	return 0, control.Usage("the same with --session NAME", "%q is none of them", text)
 }

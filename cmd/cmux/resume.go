@@ -24,7 +24,7 @@ func newResumeCmd(d *Deps, runF func(context.Context, *resumeOptions) error) *co
 	cmd := &cobra.Command{
 		Use:   "resume",
 		Short: "Resume a run that was stopped or lost its runner",
-		Long: `Resume the newest run after a stop, a crash or a reboot. Lost nodes run again.
+		Long: `Resume the run after a stop, a crash or a reboot. Lost nodes run again.
 
 With --update, resume first applies the edited configuration, as cmux agents update
 does.`,
@@ -44,7 +44,7 @@ func newUpdateCmd(d *Deps, runF func(context.Context, *resumeOptions) error) *co
 	cmd := &cobra.Command{
 		Use:   "update",
 		Short: "Apply the edited configuration to a run",
-		Long: `Apply the edited configuration to the newest run, live or not. update shows the
+		Long: `Apply the edited configuration to the run, live or not. update shows the
 changes and the graph, and asks. Done nodes stay done. Running nodes finish with
 their old definition. All others use the new one from their next attempt on. New
 nodes join the run. Removed nodes leave it: update ends their agents, but their

@@ -32,7 +32,7 @@ func newReviewCmd(d *Deps, runF func(context.Context, *reviewOptions) error) *co
 	cmd := &cobra.Command{
 		Use:   "review [NAME]",
 		Short: "Review finished nodes: approve, send back or drop them",
-		Long: `Review what the finished nodes of the newest run did: summary, checks, commits and
+		Long: `Review what the finished nodes of the run did: summary, checks, commits and
 the diff of each file. On a terminal, you go from node to node with keys (? shows
 them) and decide about each. Elsewhere, or with --json, review prints the nodes,
 and options record your decision.

@@ -21,7 +21,7 @@ func newSharedCmd(d *Deps, runF func(context.Context, *sharedOptions) error) *co
 	cmd := &cobra.Command{
 		Use:   "shared",
 		Short: "Show and restore what all worktrees share",
-		Long: `Show what has changed since the newest run began in what all worktrees of the
+		Long: `Show what has changed since the run began in what all worktrees of the
 repository share: git's settings, hooks, info/ and replace objects. If a change
 affects which programs git runs or where it pushes, cmux does not push, merge or
 create worktrees until you decide.

@@ -31,7 +31,9 @@ func newStatusCmd(d *Deps, runF func(context.Context, *statusOptions) error) *co
 		Short: "Show the state of every node of the run",
 		Long: `Show the state of every node of a run. status reads only records, markers and locks,
 so it needs no runner. RUN is the id of a run from cmux agents list, or any unique
-part from its beginning or end. The default is the newest run.
+part from its beginning or end. The default is every unfinished
+run, or the newest run if all have ended. In a worktree of a run, it is that run.
+--session NAME shows the newest run of one session.
 
 With --json the shape is
   {"run": {"id", "state", "session", "config", "used"} or null,
@@ -39,7 +41,8 @@ With --json the shape is
    "strays": [{"file", "node"}],
    "collisions": [as of cmux agents collisions],
    "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "status", "exit_code",
-              "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "review", "question", "finally", "matrix", "outputs"}]}
+              "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "review", "question", "finally", "matrix", "outputs"}],
+   "others": [the same of each further run that has not ended]}
 where exit_code is what the node's marker holds or null, times are RFC 3339 or
 null, age is the seconds since the label's source was recorded, and used is
   {"input", "output", "cache_read", "cache_create"}
@@ -63,7 +66,7 @@ comment what it was sent back with.
 Finally is true for a node under finally, matrix is the name of the matrix that a
 node comes from, outputs are the values that it has published, by their names;
 each is left out elsewhere.
-Incidents, strays and collisions are left out where there are none. An incident is what an
+Incidents, strays, collisions and others are left out where there are none. An incident is what an
 agent tried and may not, or a file that cmux did not write; how is refused,
 marker, record, request or bin, and node is empty where it is not known whose it
 was. A stray is a file among the markers that belongs to no node; node is the one
@@ -98,6 +101,11 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.Run == "" && !o.Watch {
+		if several, err := o.several(ctx, p); several || err != nil {
+			return err
+		}
+	}
 	v, past, err := p.ViewOf(ctx, o.Run)
 	if errors.Is(err, run.ErrNone) && !o.Watch {
 		if o.JSON {
@@ -117,6 +125,38 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 	}
 	_, err = fmt.Fprint(o.Out, renderStatus(v, p.Now(), look{o.width(), o.colour(), o.Verbose, past}))
 	return err
+}
+
+// several shows all runs that have not ended, where there are several and the
+// caller means none in particular.
+func (o *statusOptions) several(ctx context.Context, p *control.Project) (shown bool, err error) {
+	runs, err := p.Several(ctx)
+	if len(runs) < 2 || err != nil {
+		return false, err
+	}
+	views := make([]*run.View, len(runs))
+	for i, r := range runs {
+		if views[i], err = r.View(ctx, p.Now()); err != nil {
+			return false, err
+		}
+	}
+	if o.JSON {
+		all := control.NewReport(views[0])
+		for _, v := range views[1:] {
+			all.Others = append(all.Others, control.NewReport(v))
+		}
+		return true, printJSON(o.Out, all)
+	}
+	for i, v := range views {
+		text := renderStatus(v, p.Now(), look{o.width(), o.colour(), o.Verbose, false})
+		if i > 0 {
+			text = "\n" + text
+		}
+		if _, err := fmt.Fprint(o.Out, control.WithSession(text, v.Run.Plan.Graph.Session)); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
 }
 
 // look is how a status is shown.

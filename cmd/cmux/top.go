@@ -20,7 +20,7 @@ func newTopCmd(d *Deps, runF func(context.Context, *topOptions) error) *cobra.Co
 	return &cobra.Command{
 		Use:   "top",
 		Short: "Open the monitor: see nodes, answer, retry, read logs and diffs",
-		Long: `Open the monitor of the newest run. Select a node to see its state, the reason, its
+		Long: `Open the monitor of the run. Select a node to see its state, the reason, its
 attempts, checks, commits, question and log. With one key, attach to it, read its
 log or diff, or answer, approve, retry, override or stop it. The window "monitor"
 of the session shows the same. ? shows all keys and the command of each. q quits;

@@ -20,7 +20,7 @@ func newWaitCmd(d *Deps, runF func(context.Context, *waitOptions) error) *cobra.
 	cmd := &cobra.Command{
 		Use:   "wait [NAME]",
 		Short: "Wait until the run, or one node of it, has ended",
-		Long: `Wait until the newest run, or one node of it, has ended. The exit code is 0 if the
+		Long: `Wait until the run, or one node of it, has ended. The exit code is 0 if the
 run or the node is done, 3 if it ended otherwise, and 1 if the time is up, the run
 was stopped or it has no runner.
 

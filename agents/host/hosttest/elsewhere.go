@@ -201,7 +201,7 @@ func (m *machine) lend(ctx context.Context) error {
 
 // carry starts the wrapper and passes on what is said to it and what it says.
 func (m *machine) carry(ctx context.Context, env []string) error {
-	lock, err := signals.TryLock(run.LockPath(m.root()))
+	lock, err := m.run.TryLock()
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // follow tells the program of each change of the run; unless the monitor stays,
-// of the project's newest run.
+// of the session's newest run.
 func (p *program) follow(ctx context.Context) error {
 	seed, last := maphash.MakeSeed(), uint64(0)
 	for r := p.Run; ; {
@@ -37,10 +37,9 @@ func (p *program) follow(ctx context.Context) error {
 	}
 }
 
-// newer is the project's newest run, where that is not r.
+// newer is the newest run of r's session, where that is not r.
 func (p *program) newer(ctx context.Context, r *run.Run) *run.Run {
-	ids, err := run.List(r.Plan.Root)
-	if err != nil || len(ids) == 0 || ids[len(ids)-1] == r.Plan.ID {
+	if newest, err := p.Project.IsNewest(r); err != nil || newest {
 		return nil
 	}
 	newer, err := p.Project.Latest(ctx)
