@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"cmux/agents/control/say"
+	"cmux/agents/lease"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/runner"
@@ -80,6 +82,8 @@ func (c Caller) Examine(ctx context.Context) []Finding {
 		key, noKey = key+" is not there; the next new run makes one", nil
 	}
 	add("key", key, noKey, "")
+	detail, err := slotsHeld()
+	add("slots", detail, err, "XDG_STATE_HOME: set it to a folder that you can write to; without, runs may be given the same ports")
 	runs, err := newestRuns(root)
 	switch {
 	case err != nil && noKey == nil:
@@ -103,6 +107,27 @@ func (c Caller) Examine(ctx context.Context) []Finding {
 		all = append(all, p.leftovers(ctx, repo, runs))
 	}
 	return all
+}
+
+// slotsHeld says which runs of the person have slots, and the ports of these.
+func slotsHeld() (string, error) {
+	dir, err := lease.SlotFolder()
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return "no run has any", nil
+	}
+	held, err := lease.Held(dir)
+	if err != nil || len(held) == 0 {
+		return "no run has any", err
+	}
+	var all []string
+	for _, n := range slices.Sorted(maps.Keys(held)) {
+		h := held[n]
+		all = append(all, fmt.Sprintf("%d to %d: session %s of %s", n*lease.BlockSlots, (n+1)*lease.BlockSlots-1, h.Session, h.Project))
+	}
+	return say.List(all, 5), nil
 }
 
 // newestRuns are the newest runs of the sessions of the project at root.

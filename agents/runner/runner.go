@@ -16,6 +16,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/attempt"
 	"cmux/agents/host"
+	"cmux/agents/lease"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/tmux"
@@ -176,6 +177,8 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		}
 	}()
 	root := o.Run.Plan.Root
+	r.slots.by = lease.Holder{Project: root, Session: g.Session, Run: o.Run.Plan.ID}
+	r.slots.warn = func(err error) { r.Log.Warn("slots and ports are not shared out among runs", "err", err) }
 	if err := signals.Init(root); err != nil {
 		return nil, err
 	}
@@ -258,6 +261,7 @@ func (r *Runner) close() error {
 	if r.host != nil {
 		errs = append(errs, r.host.Close())
 	}
+	errs = append(errs, r.slots.close())
 	if r.book != nil {
 		errs = append(errs, r.book.Close())
 	}

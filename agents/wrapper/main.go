@@ -14,6 +14,7 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/attempt"
+	"cmux/agents/lease"
 	"cmux/agents/origin"
 	"cmux/agents/proc"
 	"cmux/agents/run"
@@ -86,6 +87,7 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	if err != nil {
 		return ExitError, err
 	}
+	defer keepSlot(spec)()
 	env, err := r.Env()
 	if err != nil {
 		return ExitError, err
@@ -212,6 +214,17 @@ func (o Options) specified(r *run.Run) (*run.Spec, error) {
 		spec.Frame.Peers, err = r.Peers()
 	}
 	return spec, err
+}
+
+// keepSlot keeps other runs from the attempt's slot and ports until done is
+// called, also when its runner is gone. Where that cannot be had, the runner,
+// which has them as well, has said why.
+func keepSlot(s *run.Spec) (done func()) {
+	l, err := lease.JoinSlot(s.Place.Slot, lease.Holder{Project: s.Frame.Root, Run: s.Frame.Run})
+	if err != nil || l == nil {
+		return func() {}
+	}
+	return func() { l.Release() }
 }
 
 // endOrphans ends what is left in a session and an environment of its own, which

@@ -1,0 +1,184 @@
+// Package lease shares among all runs of one person what a machine has once:
+// numbers that no two runs may use at the same time.
+//
+// A number is a file in the person's state folder, and whoever uses it holds a
+// lock on that file: the runner that took it, and each wrapper of its run. The
+// kernel drops the lock with the last of them, however they end, so there is
+// nothing to clean up. The file says for whom it was taken.
+package lease
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Holder is who has a number.
+type Holder struct {
+	Project string    `json:"project"` // its root
+	Session string    `json:"session"`
+	Run     string    `json:"run"`
+	PID     int       `json:"pid"` // of who took it
+	Since   time.Time `json:"since"`
+}
+
+func (h Holder) same(o Holder) bool { return h.Project == o.Project && h.Run == o.Run }
+
+// Lease is a number that is held. It ends with Release or with the process.
+type Lease struct {
+	N int
+
+	f *os.File
+}
+
+// Release gives the number up; others of the run may hold it still.
+func (l *Lease) Release() error { return l.f.Close() }
+
+// ErrNone says that all numbers are in use.
+var ErrNone = errors.New("all are in use")
+
+// Take takes the lowest number below n in folder dir that no process of another
+// run holds, and that not has nothing against.
+func Take(dir string, n int, by Holder, not func(int) bool) (*Lease, error) {
+	guard, err := lockFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer guard.Close()
+	for i := range n {
+		if not(i) {
+			continue
+		}
+		l, err := take(dir, i, by)
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return l, err
+		}
+	}
+	return nil, ErrNone
+}
+
+// Join holds the number i, which a process of the same run has taken or which
+// nobody has.
+func Join(dir string, i int, by Holder) (*Lease, error) {
+	guard, err := lockFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer guard.Close()
+	l, err := take(dir, i, by)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, fmt.Errorf("%s is in use by another run", path(dir, i))
+	}
+	return l, err
+}
+
+// take is for who has the folder's lock: between its two locks nobody looks.
+func take(dir string, i int, by Holder) (_ *Lease, err error) {
+	f, err := os.OpenFile(path(dir, i), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	if err = flock(f, unix.LOCK_EX|unix.LOCK_NB); err == nil {
+		by.PID, by.Since = os.Getpid(), time.Now()
+		if err = write(f, by); err != nil {
+			return nil, err
+		}
+	} else if have, rerr := read(f); !errors.Is(err, unix.EWOULDBLOCK) || rerr != nil || !have.same(by) {
+		return nil, err
+	}
+	if err = flock(f, unix.LOCK_SH|unix.LOCK_NB); err != nil {
+		return nil, err
+	}
+	return &Lease{i, f}, nil
+}
+
+func path(dir string, i int) string { return filepath.Join(dir, strconv.Itoa(i)) }
+
+// lockFolder has others who take a number wait. Nobody holds this lock for
+// longer than it takes to open a few files.
+func lockFolder(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(f, unix.LOCK_EX); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), how); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+func write(f *os.File, h Holder) error {
+	b, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	b = append(b, '\n')
+	if _, err := f.WriteAt(b, 0); err != nil {
+		return err
+	}
+	return f.Truncate(int64(len(b)))
+}
+
+func read(f *os.File) (h Holder, err error) {
+	b := make([]byte, 4096)
+	n, _ := f.ReadAt(b, 0)
+	return h, json.Unmarshal(b[:n], &h)
+}
+
+// Held are the numbers in dir that are in use, and by whom.
+func Held(dir string) (map[int]Holder, error) {
+	guard, err := lockFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer guard.Close()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[int]Holder)
+	for _, e := range entries {
+		i, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		f, err := os.OpenFile(path(dir, i), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := flock(f, unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+			h, _ := read(f) // what cannot be read is in use all the same
+			all[i] = h
+		}
+		f.Close()
+	}
+	return all, nil
+}
