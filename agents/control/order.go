@@ -107,6 +107,9 @@ func (p *Project) goOn(ctx context.Context, v *run.View, q run.Request) (*Taken,
 	default:
 		return &Taken{Note: "no runner: this takes effect at cmux agents resume"}, nil
 	}
+	if err := v.Run.Withdraw(q.At); err != nil { // or the runner would leave without carrying out q
+		return &Taken{}, err
+	}
 	if _, err := v.Run.Env(); err != nil { // the run had ended, and nobody wanted it any more
 		if err := v.Run.WriteEnv(p.Env); err != nil {
 			return &Taken{}, err

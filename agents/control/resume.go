@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"cmux/agents/run"
 	"cmux/agents/runner"
@@ -42,8 +43,11 @@ func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
 }
 
 // Resume freezes the environment of the caller with a run, for the runner that
-// goes on with it.
-func (p *Project) Resume(v *run.View) error { return v.Run.WriteEnv(p.Env) }
+// goes on with it. An order to stop that no runner has carried out is older than
+// this one, and stops nothing any more.
+func (p *Project) Resume(v *run.View) error {
+	return errors.Join(v.Run.Withdraw(time.Now()), v.Run.WriteEnv(p.Env))
+}
 
 // Updatable is the run that is meant, live or not.
 func (p *Project) Updatable(ctx context.Context) (*run.View, error) { return p.latestView(ctx) }

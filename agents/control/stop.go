@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"cmux/agents/run"
@@ -93,13 +94,28 @@ func (p *Project) endOpen(ctx context.Context, v *run.View, at []string) (ended 
 	return ended, nil
 }
 
-// End ends the agents of a run and its runner, and waits until it is gone.
+// End ends the agents of a run and its runner, and waits until it is gone. What a
+// runner that is killed meanwhile leaves at work is ended here.
 func End(ctx context.Context, v *run.View, now func() time.Time) error {
-	if v.Holder == nil {
-		return runner.Stop(ctx, v.Run)
+	r := v.Run
+	for lives := v.Holder != nil; ; {
+		if lives {
+			q, err := r.Ask(run.Request{Op: run.OpStop})
+			if err != nil {
+				return err
+			}
+			var last *run.View
+			if err := Follow(ctx, r, now, func(v *run.View) bool { last = v; return v.Holder != nil }); err != nil {
+				return err
+			}
+			if waits := slices.ContainsFunc(last.Pending, func(p run.Request) bool { return p.ID == q.ID }); !waits || Over(last) {
+				return r.Answered(q)
+			}
+		}
+		err := runner.Stop(ctx, r)
+		var held *signals.HeldError
+		if lives = errors.As(err, &held); !lives {
+			return err
+		}
 	}
-	if _, err := v.Run.Ask(run.Request{Op: run.OpStop}); err != nil {
-		return err
-	}
-	return Follow(ctx, v.Run, now, func(v *run.View) bool { return v.Holder != nil })
 }

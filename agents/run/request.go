@@ -106,6 +106,19 @@ func (r *Run) Pending() ([]Request, error) {
 	return qs, errors.Join(errs...)
 }
 
+// Withdraw removes the orders to stop the whole run and to let go of it that
+// were given before at: who resumes it later wants it to go on.
+func (r *Run) Withdraw(at time.Time) error {
+	pending, _ := r.Pending() // what is none is the runner's to tell of
+	var errs []error
+	for _, q := range pending {
+		if (q.Op == OpStop && q.Node == "" || q.Op == OpLeave) && q.At.Before(at) {
+			errs = append(errs, r.Answered(q))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Answered removes a request that was carried out and recorded.
 func (r *Run) Answered(q Request) error {
 	err := signals.RemoveFile(filepath.Join(r.Requests(), q.ID+".json"))

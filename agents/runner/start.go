@@ -388,7 +388,7 @@ func (l *Launch) Create(ctx context.Context) (*run.Run, error) {
 		if err := Claim(ctx, l.Unfinished); err != nil {
 			return nil, err
 		}
-		return l.Unfinished, l.Unfinished.WriteEnv(l.Options.Env)
+		return l.Unfinished, errors.Join(l.Unfinished.Withdraw(time.Now()), l.Unfinished.WriteEnv(l.Options.Env))
 	}
 	o := l.Options
 	if err := signals.Init(o.Root); err != nil {

@@ -48,7 +48,7 @@ func stopAll(ctx context.Context, r *run.Run, recs ...run.Record) error {
 	if _, err := EndLeftovers(ctx, r); err != nil {
 		return fmt.Errorf("what nodes left running: %w", err)
 	}
-	return nil
+	return r.Withdraw(time.Now()) // what a runner that was killed did not carry out
 }
 
 // Cancel ends the agent of a node, or all that are at work (node is empty),
