@@ -102,6 +102,20 @@ func (s *State) Blocked(i int) (cause int, ok bool) {
 	return int(s.cause(i)), true
 }
 
+// BlockedAt reports whether the dependencies of node i would not let it start as
+// they stand, whether or not it ran when they did, and which node is to run again
+// first: one that is not blocked itself.
+func (s *State) BlockedAt(i int) (root int, ok bool) {
+	if s.join(i) != blocked {
+		return 0, false
+	}
+	root = int(s.cause(i))
+	for s.stands[root] == blocked {
+		root = int(s.cause(root))
+	}
+	return root, true
+}
+
 // Skipped reports whether node i is skipped.
 func (s *State) Skipped(i int) bool { return s.stands[i] == skipped }
 

@@ -46,7 +46,9 @@ func TestRetry(t *testing.T) {
 	refused(t, err, "api is still running: cmux agents stop api first", "")
 	s.record(ended("api", dag.Failed, dag.ReasonExit), run.Record{Type: run.Blocked, Node: "web", Cause: "api"})
 	_, err = s.Retry(t.Context(), Retry{Node: "web"})
-	refused(t, err, "web never ran, it is blocked by api: cmux agents retry api", "")
+	refused(t, err, "web is blocked by api: cmux agents retry api", "")
+	_, err = s.Retry(t.Context(), Retry{Node: "look"}) // by web, which a retry would not help
+	refused(t, err, "look is blocked by api: cmux agents retry api", "")
 
 	res, err := s.Retry(t.Context(), Retry{Node: "api"})
 	if err != nil {
@@ -61,6 +63,30 @@ func TestRetry(t *testing.T) {
 	}
 	if got := s.pending(); got != "retry api" {
 		t.Errorf("left for the runner: %s", got)
+	}
+}
+
+// A node that is done keeps its result where a retry would only block it.
+func TestRetryOfWhatWouldBeBlocked(t *testing.T) {
+	s := begun(t, chain)
+	s.record(started("api"), ended("api", dag.Done, ""), started("web"), ended("web", dag.Done, ""),
+		run.Record{Type: run.Reset, Node: "api"})
+	again := started("api")
+	again.Attempt = 2
+	over := ended("api", dag.Failed, dag.ReasonExit)
+	over.Attempt = 2
+	s.record(again, over)
+	_, err := s.Retry(t.Context(), Retry{Node: "web"})
+	refused(t, err, "web would be blocked by api, which has not succeeded since: cmux agents retry api first", "")
+	if got := s.pending(); got != "" {
+		t.Errorf("left for the runner: %s", got)
+	}
+	if _, err := s.Override(t.Context(), Decision{Node: "api"}); err != nil {
+		t.Fatal(err)
+	}
+	s.record(run.Record{Type: run.Overridden, Node: "api", How: run.HowOverride})
+	if res, err := s.Retry(t.Context(), Retry{Node: "web"}); err != nil || len(res.Again) != 1 {
+		t.Errorf("%+v, %v", res, err)
 	}
 }
 

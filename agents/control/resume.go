@@ -107,7 +107,7 @@ func planChanges(v *run.View, g *dag.Graph) ([]Change, error) {
 	)
 	if old.Session != g.Session {
 		errs = append(errs, &Hint{Err: fmt.Errorf("the session cannot be changed under a run: %s is now %s", old.Session, g.Session),
-			Try: "cmux agents start --new"})
+			Try: sessionWay(v)})
 	}
 	what, err := changedKeys(old, g, "nodes", "session", "included")
 	if err != nil {

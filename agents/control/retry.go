@@ -29,6 +29,22 @@ type Retried struct {
 	Moved     []Moved `json:"moved"`
 	Takes     string  `json:"takes,omitempty"`   // keys that are taken from the edited configuration
 	Differs   string  `json:"differs,omitempty"` // keys that differ in it and need an update
+	Absent    bool    `json:"absent,omitempty"`  // it does not have the node
+	Way       string  `json:"way,omitempty"`     // the command that applies what is not taken
+}
+
+// Rest says what of the edited configuration is not taken, and what applies it;
+// empty: nothing is left.
+func (r *Retried) Rest() string {
+	switch {
+	case r.Absent:
+		return "the edited configuration does not have it; to apply that: " + r.Way
+	case r.Differs == "session":
+		return "the edited configuration renames the session; to apply it: " + r.Way
+	case r.Differs != "":
+		return "the edited configuration also changes " + r.Differs + "; to apply that: " + r.Way
+	}
+	return ""
 }
 
 // Was is a node and how it stood before an order.
@@ -72,7 +88,7 @@ func (p *Project) Retry(ctx context.Context, q Retry) (*Retried, error) {
 			if err != nil {
 				return nil, err
 			}
-			res.Takes, res.Differs, req.Sum = own.takes, own.differs, own.sum
+			res.Takes, res.Differs, res.Absent, res.Way, req.Sum = own.takes, own.differs, own.absent, own.way, own.sum
 			if own.graph != nil {
 				budget = own.overBudget(v)
 			}
@@ -94,7 +110,9 @@ func (p *Project) Retry(ctx context.Context, q Retry) (*Retried, error) {
 // own is what a retry of a node takes from the configuration as it is now.
 type own struct {
 	takes   string     // its own keys that differ; empty: none
-	differs string     // keys that differ and need an update
+	differs string     // keys that differ and need an update, or session
+	absent  bool       // it does not have the node
+	way     string     // the command that applies what is not taken
 	sum     string     // of the configuration; empty: nothing is taken
 	graph   *dag.Graph // with what is taken; nil: nothing is
 }
@@ -112,7 +130,7 @@ func (p *Project) own(v *run.View, node string) (own, error) {
 	old := v.Run.Plan.Graph
 	j := g.Index(node)
 	if j < 0 {
-		return own{differs: "that it is there at all"}, nil
+		return own{absent: true, way: applyWay(v, g)}, nil
 	}
 	with, err := old.WithOwn(g, node)
 	if err != nil {
@@ -125,6 +143,12 @@ func (p *Project) own(v *run.View, node string) (own, error) {
 	}
 	if o.differs, err = changedKeys(&with.Nodes[i], &g.Nodes[j], "line", "file"); err != nil {
 		return own{}, err
+	}
+	if old.Session != g.Session {
+		o.differs = "session" // and the branches that are named after it
+	}
+	if o.differs != "" {
+		o.way = applyWay(v, g)
 	}
 	if o.takes != "" {
 		o.sum, o.graph = run.Sum(src), with

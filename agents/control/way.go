@@ -48,6 +48,22 @@ func wayOut(v *run.View, i int) string {
 	return ""
 }
 
+// applyWay is the command that applies the edited configuration g.
+func applyWay(v *run.View, g *dag.Graph) string {
+	if v.Run.Plan.Graph.Session != g.Session {
+		return sessionWay(v)
+	}
+	return UpdateWay(v)
+}
+
+// sessionWay is the command that starts the configuration under another session.
+func sessionWay(v *run.View) string {
+	if underWay(v) {
+		return "cmux agents stop, then cmux agents start --new"
+	}
+	return "cmux agents start --new"
+}
+
 // UpdateWay is the command that takes an edited configuration in.
 func UpdateWay(v *run.View) string {
 	if v.Run.Plan.Headless && underWay(v) { // its commands are children of the runner

@@ -289,9 +289,9 @@ func Rerun(s *dag.State, i int, downstream bool, overBudget func(int) error) ([]
 		if f.Live() {
 			return nil, fmt.Errorf("%s is still running: cmux agents stop %s first", name, name)
 		}
-		if cause, ok := s.Blocked(i); ok {
-			c := g.Nodes[cause].Name
-			return nil, fmt.Errorf("%s never ran, it is blocked by %s: cmux agents retry %s", name, c, c)
+		if root, ok := s.BlockedAt(i); ok {
+			c := g.Nodes[root].Name
+			return nil, fmt.Errorf("%s is blocked by %s: cmux agents retry %s", name, c, c)
 		}
 		if s.Skipped(i) {
 			return nil, fmt.Errorf("%s never ran, it is skipped (%s): cmux agents override %s counts it as done", name, s.Status(i, time.Now()).Reason, name)
@@ -300,6 +300,10 @@ func Rerun(s *dag.State, i int, downstream bool, overBudget func(int) error) ([]
 	}
 	if f.StillOpen {
 		return nil, fmt.Errorf("the overridden attempt of %s is still open: cmux agents stop %s first", name, name)
+	}
+	if root, ok := s.BlockedAt(i); ok && f.Outcome == dag.Done { // it would not run, and lose the result that it has
+		c := g.Nodes[root].Name
+		return nil, fmt.Errorf("%s would be blocked by %s, which has not succeeded since: cmux agents retry %s first", name, c, c)
 	}
 	if err := overBudget(i); err != nil {
 		var of *run.BudgetError

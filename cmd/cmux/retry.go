@@ -105,8 +105,8 @@ func (o *retryOptions) tell(res *control.Retried) error {
 		if res.Takes != "" {
 			fmt.Fprintf(&b, "%s: takes from the edited configuration: %s\n", n.Node, res.Takes)
 		}
-		if res.Differs != "" {
-			fmt.Fprintf(&b, "%s: the edited configuration also changes %s; to take that in: cmux agents update\n", n.Node, res.Differs)
+		if rest := res.Rest(); rest != "" {
+			fmt.Fprintf(&b, "%s: %s\n", n.Node, rest)
 		}
 	}
 	for _, n := range res.Unblocked {
