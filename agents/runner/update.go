@@ -152,7 +152,11 @@ func (r *Runner) archive(i int) error {
 	if !n.Marker.Empty {
 		text = fmt.Sprintf("%d\n", n.Marker.Code)
 	}
-	if err := signals.WriteFile(filepath.Join(filepath.Dir(r.Run.NodeLock(name)), "removed"+signals.Suffix), []byte(text), 0o600); err != nil {
+	dir := filepath.Dir(r.Run.NodeLock(name))
+	if err := signals.MkdirAll(dir, 0o700); err != nil { // a silent command has made none
+		return err
+	}
+	if err := signals.WriteFile(filepath.Join(dir, "removed"+signals.Suffix), []byte(text), 0o600); err != nil {
 		return err
 	}
 	return signals.Remove(r.Run.Signals(), name)
