@@ -30,6 +30,21 @@ type Taken struct {
 
 	Done bool   `json:"done"`           // it was carried out
 	Note string `json:"note,omitempty"` // why it was not yet, and what carries it out
+
+	id string // of the request, where Launch carries it out
+}
+
+// Refused is why the runner of Launch did not do it, once that has been carried.
+func (t *Taken) Refused() (err error) {
+	if t.Launch == nil {
+		return nil
+	}
+	rerr := t.Launch.Run.EachRecord(func(rec *run.Record) {
+		if rec.Type == run.Requested && rec.Request == t.id && rec.Detail != "" {
+			err = errors.New(rec.Detail)
+		}
+	})
+	return errors.Join(err, rerr)
 }
 
 // order leaves a request for the runner, and gives the run one that has none
@@ -117,7 +132,7 @@ func (p *Project) goOn(ctx context.Context, v *run.View, q run.Request) (*Taken,
 	}
 	l := Launch{Run: v.Run, Resumed: true}
 	if v.Run.Plan.Headless {
-		return &Taken{Launch: &l, Note: "the run continues with this, headless"}, nil
+		return &Taken{Launch: &l, Note: "the run continues with this, headless", id: q.ID}, nil
 	}
 	if err := p.Launch(ctx, l); err != nil {
 		return &Taken{}, fmt.Errorf("this is recorded, but the run cannot continue: %w", err)

@@ -210,3 +210,26 @@ func TestStop(t *testing.T) {
 	_, err = s.Stop(t.Context())
 	refused(t, err, "run "+s.run.Plan.ID+" is not running (stopped)", "")
 }
+
+// What the runner of a headless run refuses, whoever carried it is told.
+func TestRefusedHeadless(t *testing.T) {
+	s := worked(t)
+	s.Start = true
+	v, err := s.latestView(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken, err := s.order(t.Context(), v, run.Request{Op: run.OpRetry, Node: "a"})
+	if err != nil || taken.Done || taken.Launch == nil {
+		t.Fatalf("%+v, %v", taken, err)
+	}
+	if err := taken.Refused(); err != nil {
+		t.Errorf("nobody has answered: %v", err)
+	}
+	s.record(run.Record{Type: run.Requested, Request: "another", Detail: "not this one"})
+	if err := taken.Refused(); err != nil {
+		t.Error(err)
+	}
+	s.record(run.Record{Type: run.Requested, Request: taken.id, Node: "a", Detail: "a is held"})
+	refused(t, taken.Refused(), "a is held", "")
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -66,12 +67,23 @@ func noStart(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "no-start", false, "do not start a runner: wait for cmux agents resume")
 }
 
-// goOn carries a headless run out that an order goes on with, to its end.
-func (f launchFunc) goOn(ctx context.Context, t control.Taken) error {
-	if t.Launch == nil {
+// goOn carries a headless run out that orders go on with, to its end, and says
+// why its runner refused one of them.
+func (f launchFunc) goOn(ctx context.Context, orders ...control.Taken) error {
+	if len(orders) == 0 || orders[len(orders)-1].Launch == nil {
 		return nil
 	}
-	return f(ctx, *t.Launch, true)
+	err := f(ctx, *orders[len(orders)-1].Launch, true)
+	if errors.Is(err, control.ErrInterrupted) {
+		return err
+	}
+	for i := range orders {
+		// How the run stands was shown: that an order did not count comes first.
+		if refused := orders[i].Refused(); refused != nil {
+			return refused
+		}
+	}
+	return err
 }
 
 func runDecide(ctx context.Context, o *decideOptions) error {

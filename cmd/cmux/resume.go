@@ -117,12 +117,13 @@ func (o *resumeOptions) update(ctx context.Context, p *control.Project) (took bo
 		return false, err
 	}
 	o.note(t)
+	if t.Launch != nil { // it comes with what the run does now
+		return true, o.launch.goOn(ctx, t)
+	}
 	said := "Updated."
 	if !t.Done {
 		said = "The update takes effect at the next cmux agents resume."
 	}
-	if _, err := fmt.Fprintln(o.Out, said); err != nil {
-		return false, err
-	}
-	return true, o.launch.goOn(ctx, t)
+	_, err = fmt.Fprintln(o.Out, said)
+	return true, err
 }

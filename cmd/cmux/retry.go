@@ -68,9 +68,9 @@ func runRetry(ctx context.Context, o *retryOptions) error {
 	p.Start = !o.NoStart
 	if o.Failed {
 		all, err := p.RetryFailed(ctx, o.Retry)
-		var last control.Taken
+		var orders []control.Taken
 		for _, res := range all {
-			last = res.Taken
+			orders = append(orders, res.Taken)
 			if terr := o.tell(res); terr != nil {
 				return terr
 			}
@@ -78,7 +78,7 @@ func runRetry(ctx context.Context, o *retryOptions) error {
 		if err != nil {
 			return err
 		}
-		return o.launch.goOn(ctx, last)
+		return o.launch.goOn(ctx, orders...)
 	}
 	res, err := p.Retry(ctx, o.Retry)
 	if err != nil {
