@@ -54,6 +54,7 @@ var elsewhere = map[string]string{
 	"agents/run/trust.go":               "what is not believed, moved by name out of a folder that was looked at",
 	"agents/origin/terminal.go":         "/dev/tty",
 	"agents/seal/seal.go":               "the user's own folder for state",
+	"agents/lease/lease.go":             "the user's own folder for state",
 	"agents/seal/sealtest/sealtest.go":  "a folder of a test's own",
 	"agents/attempt/doubt.go":           "whether the machine shuts down",
 	"agents/guard/machine.go":           "the programs in PATH, and the worktree",
