@@ -59,6 +59,7 @@ const (
 	TakenOver                  // "taken over"
 	AtLimit                    // "limited until HH:MM"
 	SettingUp                  // "running", setup steps
+	Resting                    // of a standing agent: at its prompt, without a turn; no node rests
 )
 
 // Fact is everything recorded about one node: the fold of its records, its

@@ -7,7 +7,7 @@ import (
 
 var (
 	outcomes   = []string{"", "done", "override", "failed", "cancelled"}
-	activities = []string{"working", "checking", "needs input", "taken over", "limited", "setting up"}
+	activities = []string{"working", "checking", "needs input", "taken over", "limited", "setting up", "idle"}
 )
 
 func (o Outcome) String() string { return outcomes[o] }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"cmux/agents/agent"
+	"cmux/agents/run"
+	"cmux/dag"
 )
 
 // Op is what a Message asks of an attempt.
@@ -28,6 +30,13 @@ const (
 	OpInterrupt  Op = "interrupt"   // ^C while no program has the pane: end the step that runs
 	OpRanCommand Op = "ran-command" // did a command of the agent's shell run at the moment At?
 	OpPing       Op = "ping"
+
+	// Of standing agents.
+	OpGive     Op = "give"     // a piece of work: Work; refused while it has one
+	OpTell     Op = "tell"     // a message: Text, with the id Key, which is recorded as confirmed when the agent has read it
+	OpTake     Op = "take"     // a person takes the conversation over, until OpRelease
+	OpWithdraw Op = "withdraw" // the piece of work Key is taken back; Text says why, for the agent
+	OpStand    Op = "stand"    // how does it stand? Reply.Standing
 )
 
 // From says who may give an Op.
@@ -42,7 +51,7 @@ const (
 // From is who may give it; what is not known is a person's.
 func (op Op) From() From {
 	switch op {
-	case OpPing, OpRanCommand:
+	case OpPing, OpRanCommand, OpStand:
 		return ByAnyone
 	case OpHook, OpDone, OpBlocked, OpAsk, OpOutput:
 		return ByAgent
@@ -63,6 +72,7 @@ type Message struct {
 	At      time.Time       `json:"at,omitzero"`       // ran-command
 	Event   string          `json:"event,omitempty"`   // hook
 	Payload json.RawMessage `json:"payload,omitempty"` // hook
+	Work    *run.Work       `json:"work,omitempty"`    // give
 
 	reply func(Reply) error
 	gone  <-chan struct{} // closed when nobody waits for the reply any more; nil: never known
@@ -75,6 +85,19 @@ type Reply struct {
 	Text            string `json:"text,omitempty"`  // what the one that waits is told
 	Final           bool   `json:"final,omitempty"` // the report is accepted: there is nothing left to do
 	Yes             bool   `json:"yes,omitempty"`   // ran-command
+
+	Standing *Standing `json:"standing,omitempty"` // stand
+}
+
+// Standing is how a standing agent stands.
+type Standing struct {
+	Activity dag.Activity `json:"activity"`          // dag.Resting: at its prompt, without a turn
+	Detail   string       `json:"detail,omitempty"`  // such as its question
+	Until    time.Time    `json:"until,omitzero"`    // of a limit
+	Work     string       `json:"work,omitempty"`    // id of its piece of work; empty: none
+	Waiting  []string     `json:"waiting,omitempty"` // ids of messages that it was not handed yet
+	Hinders  string       `json:"hinders,omitempty"` // what keeps the first of them from being typed: a draft, a dialog, copy mode
+	Taken    bool         `json:"taken,omitempty"`
 }
 
 // WithReply returns m with a function that gets the answer, once, if the

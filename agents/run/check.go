@@ -28,6 +28,10 @@ func (r *Record) check() error {
 		return fmt.Errorf("a record without a type")
 	case r.Type == AttemptEnd && r.End == nil:
 		return fmt.Errorf("record %q of %q without an end", r.Type, r.Node)
+	case r.Type == WorkEnded && (r.End == nil || r.Key == ""):
+		return fmt.Errorf("record %q of %q without an end", r.Type, r.Node)
+	case r.Type == Joined && r.Member == nil, r.Type == Given && (r.Work == nil || r.Work.Def == nil):
+		return fmt.Errorf("record %q of %q without what it tells", r.Type, r.Node)
 	case r.Type == Collided && (r.Collision == nil || r.Collision.A == r.Collision.B):
 		return fmt.Errorf("record %q without two nodes", r.Type)
 	case r.Type == Reviewed && (r.Node == "" || r.How != string(VerdictApproved) && r.How != string(VerdictDropped)):

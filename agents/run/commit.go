@@ -22,14 +22,27 @@ type Book struct {
 }
 
 // OpenBook opens the records of r for appending.
-func (r *Run) OpenBook() (*Book, error) {
-	l, err := signals.OpenLog(r.Records())
+func (r *Run) OpenBook() (*Book, error) { return r.openBook(r.Records(), recordPlace) }
+
+// OpenAgentBook opens the records of a standing agent for appending.
+func (r *Run) OpenAgentBook(name string) (*Book, error) {
+	if err := signals.MkdirAll(r.NodeDir(name), 0o700); err != nil {
+		return nil, err
+	}
+	return r.openBook(r.AgentRecords(name), agentPlace(name))
+}
+
+func (r *Run) openBook(path string, place func(int64) string) (*Book, error) {
+	l, err := signals.OpenLog(path)
 	if err != nil {
 		return nil, err
 	}
-	l.Seal = func(at int64, line []byte) ([]byte, error) { return r.key.Seal(recordPlace(at), line) }
+	l.Seal = func(at int64, line []byte) ([]byte, error) { return r.key.Seal(place(at), line) }
 	return &Book{run: r, log: l}, nil
 }
+
+// Durable is Append that waits for the disk.
+func (b *Book) Durable(ctx context.Context, recs ...Record) error { return b.append(ctx, true, recs) }
 
 // Close closes the file.
 func (b *Book) Close() error { return b.log.Close() }

@@ -356,21 +356,29 @@ func PrunePrograms(root string, now time.Time) error {
 	return errors.Join(errs...)
 }
 
-// usedPrograms are the versions that runs name, believed or not.
+// usedPrograms are the versions that runs and the organisation name, believed or
+// not.
 func usedPrograms(root string) (map[string]bool, error) {
 	ids, err := List(root)
 	if err != nil {
 		return nil, err
 	}
 	used := make(map[string]bool)
+	dirs := []string{OrganisationDir(root)}
 	for _, id := range ids {
-		b, err := signals.ReadFile(filepath.Join(Dir(root, id), planFile), signals.MaxFile)
+		dirs = append(dirs, Dir(root, id))
+	}
+	for i, dir := range dirs {
+		b, err := signals.ReadFile(filepath.Join(dir, planFile), signals.MaxFile)
+		if i == 0 && errors.Is(err, fs.ErrNotExist) {
+			continue // the project has none
+		}
 		if err != nil {
 			return nil, err
 		}
 		var p Plan
 		if err := json.Unmarshal(b, &p); err != nil {
-			return nil, fmt.Errorf("run %s: %s: %w", id, planFile, err)
+			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, planFile), err)
 		}
 		used[version(p.Program.Sum)] = true
 	}

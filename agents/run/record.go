@@ -45,6 +45,10 @@ const (
 	Output     Type = "output"    // the agent published Value under Key, for the nodes behind its own
 	Collided   Type = "collision" // which files two nodes' branches both change has changed: Collision
 	Reviewed   Type = "review"    // a person's decision about a node's work at Tip; How is the verdict
+	Joined     Type = "joined"    // the standing agent was made, or changed: Member
+	Given      Type = "given"     // it was given a piece of work: Work
+	WorkEnded  Type = "work_over" // its piece of work Key is over: End
+	Confirmed  Type = "confirmed" // it has read the message Key
 	Noted      Type = "note"      // anything else a person may want to see
 )
 
@@ -175,12 +179,14 @@ type Record struct {
 	Request      string             `json:"request,omitempty"`      // Requested: its id
 	Coded        bool               `json:"coded,omitempty"`        // Overridden: a person has typed the code that their terminal showed
 	Words        []string           `json:"words,omitempty"`        // Incident, IncidentRefused: of the command line; none: it was too long
-	Key          string             `json:"key,omitempty"`          // Output
+	Key          string             `json:"key,omitempty"`          // Output; WorkEnded: id of the work; Confirmed: of the message
 	Value        string             `json:"value,omitempty"`        // Output
 	Place        *Place             `json:"place,omitempty"`
 	End          *End               `json:"end,omitempty"`
 	Collision    *Collision         `json:"collision,omitempty"`
 	Marker       *Written           `json:"marker,omitempty"`
+	Member       *Member            `json:"member,omitempty"`
+	Work         *Work              `json:"work,omitempty"`
 }
 
 func (r *Record) encode() ([]byte, error) {

@@ -38,6 +38,22 @@ func (r *Run) EachRecord(f func(rec *Record)) error {
 	return err
 }
 
+// EachAgentRecord hands the records of a standing agent from an offset on to f,
+// oldest first, and returns where to go on.
+func (r *Run) EachAgentRecord(name string, from int64, f func(rec *Record)) (int64, error) {
+	place := agentPlace(name)
+	tail, err := signals.ReadLines(r.AgentRecords(name), from, func(line []byte, next int64) error {
+		if r.key.Open(place(next-int64(len(line))-1), line) != nil {
+			return nil // torn, or nobody's of cmux
+		}
+		if rec, err := ParseRecord(line); err == nil {
+			f(rec)
+		}
+		return nil
+	})
+	return tail.Next, err
+}
+
 // wrote reports whether cmux of this person wrote this line of the records at
 // its place, before the offset next.
 func (r *Run) wrote(line []byte, next int64) bool {

@@ -45,6 +45,9 @@ type Spec struct {
 	Outputs      dag.Outputs  `json:"outputs,omitempty"`      // that earlier attempts have published
 	Used         dag.Usage    `json:"used,omitzero"`          // by earlier attempts
 	Counted      dag.Usage    `json:"counted,omitzero"`       // of it, in Conversation
+	Member       *Member      `json:"member,omitempty"`       // a standing agent: it stays between pieces of work; nil: a node's attempt
+	Brief        string       `json:"brief,omitempty"`        // Member: what it is told first in a new conversation
+	Work         *Work        `json:"work,omitempty"`         // Member: that it was at when the attempt before ended; nil: none
 }
 
 // NewToken makes the token of an attempt.

@@ -73,6 +73,9 @@ func orderPlace(node string, attempt int) string {
 	return "order/" + node + "/" + strconv.Itoa(attempt)
 }
 func recordPlace(at int64) string { return "record/" + strconv.FormatInt(at, 10) }
+func agentPlace(name string) func(int64) string {
+	return func(at int64) string { return "record/" + name + "/" + strconv.FormatInt(at, 10) }
+}
 
 // keyOf is the key of the run with a plan, of the person with a key.
 func keyOf(own *seal.Key, p *Plan) *seal.Key { return own.Derive("run", p.ID, p.Root) }
@@ -155,7 +158,12 @@ func moved(dir, was string) error {
 }
 
 // projectOf is the root of the project that a run's folder lies in.
-func projectOf(dir string) string { return filepath.Dir(filepath.Dir(filepath.Dir(dir))) }
+func projectOf(dir string) string {
+	if filepath.Base(dir) == OrganisationID { // no run's id
+		return filepath.Dir(filepath.Dir(dir))
+	}
+	return filepath.Dir(filepath.Dir(filepath.Dir(dir)))
+}
 
 // trust checks the plan of r, read as b, and gets the key of the run.
 func (r *Run) trust(b []byte) error {

@@ -1,0 +1,102 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"cmux/agents/seal"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// OrganisationID is the name of the organisation's folder, `.cmux/agents`. It has
+// the shape of a run's folder, so that a standing agent is carried by the same
+// wrapper as a node: a folder per agent with its lock, socket, spec and events,
+// the frozen environment, and a plan without a graph. It never ends, and no
+// runner has it.
+const OrganisationID = "agents"
+
+// OrganisationDir is the folder of the organisation of the project at root.
+func OrganisationDir(root string) string { return filepath.Join(Folder(root), OrganisationID) }
+
+// IsOrganisation reports whether r is the folder of standing agents.
+func (r *Run) IsOrganisation() bool { return r.Plan.ID == OrganisationID }
+
+// CreateOrganisation makes the folder of the organisation of the project at
+// root, with the environment that its agents get. session is the one of tmux in
+// which they live, socket names its server. Where there is one already, its
+// environment, program, session and socket are replaced and its agents stay.
+func CreateOrganisation(root, session, socket string, env []string, binary string) (*Run, error) {
+	p := Plan{Version: 1, ID: OrganisationID, Root: root, Session: session, Socket: socket, CreatedAt: time.Now()}
+	r := &Run{Paths: Paths{Dir: OrganisationDir(root)}, Plan: p}
+	own, err := seal.Own()
+	if err != nil {
+		return nil, err
+	}
+	r.key = keyOf(own, &p)
+	if err := signals.MkdirAll(r.Requests(), 0o700); err != nil {
+		return nil, err
+	}
+	if err := r.WriteEnv(env); err != nil {
+		return nil, err
+	}
+	if err := r.keepProgram(own, binary); err != nil {
+		return nil, fmt.Errorf("copying cmux into %s: %w", programsDir(root), err)
+	}
+	return r, r.writePlan()
+}
+
+// ErrNoOrganisation says that the project has no standing agents.
+var ErrNoOrganisation = errors.New("no organisation in this project")
+
+// OpenOrganisation opens the folder of the project's standing agents, or says
+// ErrNoOrganisation.
+func OpenOrganisation(root string) (*Run, error) {
+	r, err := OpenPlan(OrganisationDir(root))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoOrganisation
+	}
+	return r, err
+}
+
+// Member is what a standing agent was made as. It is the first record of the
+// agent, and of later ones the newest counts.
+type Member struct {
+	ID         string    `json:"agent_id"` // ag_ and 8 letters or digits
+	Name       string    `json:"name"`
+	Display    string    `json:"display_name,omitempty"`
+	Role       string    `json:"role"` // supervisor, project-supervisor, worker, permanent-worker, clone, sentry
+	Kind       string    `json:"kind"` // of its program, as in `agent:`
+	Model      string    `json:"model,omitempty"`
+	Account    string    `json:"account,omitempty"`
+	Project    string    `json:"project_id,omitempty"`
+	Supervisor string    `json:"supervisor,omitempty"` // whom it reports to
+	Dir        string    `json:"dir"`                  // where it works, absolute
+	Tree       string    `json:"worktree,omitempty"`   // its own worktree; empty: it shares Dir
+	Branch     string    `json:"branch,omitempty"`     // of the worktree between tasks
+	Permanent  bool      `json:"permanent,omitempty"`
+	RoleFile   string    `json:"role_context,omitempty"` // what it is, in a file that a person may edit
+	Context    string    `json:"context,omitempty"`      // file that it reads first
+	CloneOf    string    `json:"clone_of,omitempty"`
+	CloneIndex int       `json:"clone_index,omitempty"`
+	AutoAccept bool      `json:"auto_accept,omitempty"`
+	Headless   bool      `json:"headless,omitempty"` // without a pane
+	CreatedAt  time.Time `json:"created_at"`
+}
+
+// Work is a piece of work that a standing agent is given. It is judged as a
+// node's is, by Def and Place.
+type Work struct {
+	ID      string    `json:"id"`      // of the task
+	Attempt int       `json:"attempt"` // of the task, from 1
+	Text    string    `json:"text"`    // what the agent is told
+	Def     *dag.Node `json:"def"`     // what it is judged by: role, scope, context, verify, budget
+	Place   Place     `json:"place"`   // its worktree, branch and start commit
+	Used    dag.Usage `json:"used,omitzero"`
+}
+
+// AgentRecords is the file with the records of a standing agent.
+func (r *Run) AgentRecords(name string) string { return filepath.Join(r.NodeDir(name), recordsFile) }
