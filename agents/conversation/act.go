@@ -27,7 +27,7 @@ func (m *move) eventful() bool {
 	case m.Taken:
 		return m.Report != nil // a turn that ended meanwhile is looked at after the release
 	}
-	return m.Report != nil || m.Limit != nil || m.Falter != nil || len(m.Pending) > 0 || m.Said != nil || m.Question != nil || m.TurnEnded
+	return m.Drop != nil || m.Stays && m.Broke != nil || m.Report != nil || m.Limit != nil || m.Falter != nil || len(m.Pending) > 0 || m.Said != nil || m.Question != nil || m.TurnEnded
 }
 
 // working acts on the first of what was heard.
@@ -41,6 +41,14 @@ func (m *move) working() bool {
 		m.examine()
 	case m.Overridden:
 		m.leaveAlone()
+	case m.Drop != nil:
+		m.dropWork()
+	case m.Stays && m.Broke != nil && m.Report == nil:
+		why := *m.Broke
+		m.Broke = nil
+		m.close(Close{End: Failed, Reason: dag.ReasonBudget, Detail: why})
+	case m.Report != nil && m.Report.Blocked && m.Stays:
+		m.giveBack()
 	case m.Report != nil && m.Report.Blocked:
 		reason := m.Report.Text
 		m.Report, m.TurnEnded = nil, false
@@ -59,6 +67,9 @@ func (m *move) working() bool {
 		m.ask(Open{Question: q, Reason: dag.ReasonReported})
 	case len(m.Pending) > 0 || m.Said != nil:
 		m.sayOn()
+	case m.Stays && (!m.Got || m.Awaits != ""):
+		m.TurnEnded = false
+		m.rest()
 	default:
 		m.TurnEnded = false
 		if m.SentBack++; m.SentBack > maxSentBack {
@@ -110,7 +121,7 @@ func (m *move) keep(h Message) { m.Pending = append([]Message{h}, m.Pending...) 
 // deliver hands h over: as the answer to the call or the hook that waits for
 // one, else by the agent's own way. While a person has the agent it waits.
 func (m *move) deliver(h Message) {
-	if m.Broke != nil {
+	if m.Broke != nil && !m.Stays {
 		m.close(Close{End: Failed, Reason: dag.ReasonBudget, Detail: *m.Broke})
 		return
 	}
@@ -142,6 +153,10 @@ func (m *move) deliver(h Message) {
 
 // handOver is deliver, with nothing in the way.
 func (m *move) handOver(h Message) {
+	if m.Stays && m.Spoke { // the turn was a person's, who is to see its end
+		m.letGo()
+		m.Spoke = false
+	}
 	if g := m.Gate; g.Ref != 0 {
 		m.Gate = Gate{}
 		if !g.Gone {
@@ -198,7 +213,7 @@ func (m *move) ask(o Open) {
 
 func (m *move) asking() bool {
 	switch {
-	case m.Taken, m.Ended, m.Limit != nil, m.Open.InPane && m.Question != nil: // a question that can be answered comes first
+	case m.Taken, m.Ended, m.Drop != nil, m.Limit != nil, m.Open.InPane && m.Question != nil: // a question that can be answered comes first
 		m.Open = Open{}
 		m.back()
 	case m.Said != nil && !m.Open.Limit.IsZero() && !m.WentOn && m.Report == nil && !m.Overridden:
@@ -206,7 +221,7 @@ func (m *move) asking() bool {
 	case m.WentOn, m.Report != nil, m.Overridden, m.Said != nil && !m.Open.InPane:
 		m.SentBack = 0
 		m.regain(ThenAnswer)
-	case m.rang[InputClock]:
+	case m.rang[InputClock] && !m.Stays:
 		m.close(Close{End: Failed, Reason: m.Open.Reason, Detail: fmt.Sprintf("nobody answered within %s: %s", m.InputTimeout, m.Open.String())})
 	default:
 		return false
@@ -289,8 +304,8 @@ func (m *move) restart() {
 	m.enter(Preparing)
 	m.SentBack, m.Falters, m.Subagents = 0, 0, 0
 	m.TurnEnded, m.WentOn, m.Again = false, false, false
-	m.Question, m.Limit, m.Falter, m.Report, m.Pending = nil, nil, nil, nil, nil
-	m.do(Launch{Again: true, Trial: m.Trial, Said: said})
+	m.Question, m.Limit, m.Falter, m.Report, m.Pending = nil, nil, nil, nil, m.surviving()
+	m.do(Launch{Again: true, Trial: m.Trial, Said: said, Idle: m.Stays && !m.Got && said == ""})
 }
 
 // left waits for a person to decide about a program that is gone.
@@ -300,7 +315,7 @@ func (m *move) left() bool {
 		m.finish("")
 	case m.Again, m.Said != nil:
 		m.regain(ThenRestart)
-	case m.rang[InputClock]:
+	case m.rang[InputClock] && !m.Stays:
 		m.close(Close{End: Failed, Reason: dag.ReasonNoReport, Detail: fmt.Sprintf("nobody decided within %s: %s", m.InputTimeout, m.Open.String())})
 	default:
 		return false

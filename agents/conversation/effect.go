@@ -23,6 +23,7 @@ const (
 	SettleClock                  // sub-agents are to end after a report
 	BackgroundClock              // what a turn left at work is to end
 	PartingClock                 // the agent is to take in that its report is accepted
+	ReviveClock                  // a program that has ended is started again
 	HinderedClock                // a person is to be told what is in the way of a message
 	clocks
 )
@@ -37,18 +38,25 @@ const (
 	CallFailed             // a call of the model had failed
 	FromVerdict            // its report was not good
 	WasUnread              // it reported without what a person had said
+	FromMail               // a message
+	NewWork                // a piece of work
+	NoWork                 // its piece of work was taken back
 )
 
 // Message is something that is handed to an agent.
 type Message struct {
 	Why  Why
-	Text string // ByPerson, WasUnread: a person's words; FromVerdict: the fault
+	Text string // ByPerson, WasUnread: a person's words; FromVerdict: the fault; of an agent that stays: all of it
+	ID   string // FromMail, NewWork: is told when the agent has it
 	// Shown says that it was tried to hand it over before: a person has seen it.
 	Shown bool
 }
 
 // Answering reports whether m answers a question: cmux's own words do not.
 func (m Message) Answering() bool { return m.Why == ByPerson || m.Why == WasUnread }
+
+// lasts reports whether m is still to be said whatever the agent did meanwhile.
+func (m Message) lasts() bool { return m.Why == FromMail || m.Why == NewWork || m.Why == NoWork }
 
 // Effects that are done at once.
 type (
@@ -75,6 +83,13 @@ type (
 		Ref Ref
 		Why string
 	}
+	// Reply answers a call with something that is not handed to the agent as work.
+	Reply struct {
+		Ref  Ref
+		Text string
+	}
+	// Confirm records that the agent has read what has this ID.
+	Confirm struct{ ID string }
 	// Deny refuses the request that the event was.
 	Deny struct{ Why string }
 	// Hear takes up a question, of which Asked tells: no other is open.
@@ -112,9 +127,10 @@ type (
 // Effects that take long. At most one is under way; another one takes its place.
 type (
 	// Launch starts the program, again with what a person Said.
+	// Idle: it is told nothing where its conversation goes on.
 	Launch struct {
-		Again, Trial bool
-		Said         string
+		Again, Trial, Idle bool
+		Said               string
 	}
 	// Deliver hands a message over: to Hook or Call, which wait for one, else by
 	// the agent's own way. Answered, or Delivered, says what came of it.
@@ -132,6 +148,11 @@ type (
 	// Halt ends the program of an agent that is stuck; what is under way is
 	// broken off.
 	Halt struct{ Why string }
+	// WorkOver records how a piece of work ended. Tallied answers.
+	WorkOver struct {
+		ID string
+		Close
+	}
 	// Close ends the conversation; what is under way is broken off.
 	Close struct {
 		End     Ending
@@ -153,6 +174,9 @@ const (
 	Broken                  // with its runner
 )
 
+func (Reply) effect()        {}
+func (Confirm) effect()      {}
+func (WorkOver) effect()     {}
 func (Become) effect()       {}
 func (Note) effect()         {}
 func (ShowQuestion) effect() {}

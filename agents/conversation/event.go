@@ -26,7 +26,8 @@ type Ref int
 type (
 	// Started: the program runs. Concludes: it will say when it has taken in
 	// that its report is accepted.
-	Started struct{ Concludes bool }
+	// Quiet: it was told nothing, and waits.
+	Started struct{ Concludes, Quiet bool }
 	// Ended: the program has ended.
 	Ended struct{}
 	// Did: it did what its kind tells, to which it reduces the program's hooks, its
@@ -74,6 +75,20 @@ type (
 	Rang      struct{ Clock Clock } // a clock that was set
 )
 
+// What is ordered of an agent that stays.
+type (
+	// Give: a piece of work. One that is At it already was given it before its
+	// program was started.
+	Give struct {
+		ID, Text string
+		At       bool
+	}
+	Tell     struct{ ID, Text string } // a message
+	Withdraw struct{ ID, Why string }  // the piece of work is taken back
+	Take     struct{}                  // a person takes it over, until Release
+	Wrote    struct{ To string }       // it put a question to somebody who is to answer by a message
+)
+
 // What came of effects.
 type (
 	// Delivered: what Deliver handed over was confirmed, or refused with Failure.
@@ -84,6 +99,8 @@ type (
 	Judged struct{ Fault *Fault }
 	// LimitKnown: until when the limit of the account lasts.
 	LimitKnown struct{ Until time.Time }
+	// Tallied: what became of the piece of work is recorded.
+	Tallied struct{}
 	// LeftBehind: the program is gone, with all that came of it, and a person is
 	// to decide.
 	LeftBehind struct {
@@ -100,6 +117,12 @@ type Fault struct {
 	Final  bool   // it is not told any more
 }
 
+func (Give) what()       {}
+func (Tell) what()       {}
+func (Withdraw) what()   {}
+func (Take) what()       {}
+func (Wrote) what()      {}
+func (Tallied) what()    {}
 func (Started) what()    {}
 func (Ended) what()      {}
 func (Did) what()        {}

@@ -43,6 +43,9 @@ func (m *move) hear(what What) {
 		if m.Activity == dag.TakenOver {
 			m.become(Become{Activity: dag.Working})
 		}
+		if m.Stays && !m.busy {
+			m.TurnEnded = true
+		}
 	case Retry:
 		if !m.abandoned() {
 			m.do(Deny{fmt.Sprintf("%s is still running: cmux agents stop %s first", m.Name, m.Name)})
@@ -56,7 +59,9 @@ func (m *move) hear(what What) {
 		}
 	case Gone:
 		m.gone(e.Ref)
-	case Begin, Started, Ended, Delivered, Answered, Judged, LimitKnown, LeftBehind:
+	case Give, Tell, Withdraw, Take, Wrote:
+		m.ordered(what)
+	case Begin, Tallied, Started, Ended, Delivered, Answered, Judged, LimitKnown, LeftBehind:
 		m.result(what)
 	default:
 		m.heard(what)
@@ -66,7 +71,7 @@ func (m *move) hear(what What) {
 func (m *move) overspent(text string) {
 	switch {
 	case m.Overridden:
-	case m.judged(): // it uses no more, and fails only when it would have to go on
+	case m.Stays, m.judged(): // it uses no more, and fails only when it would have to go on
 		m.Broke = &text
 	default:
 		m.close(Close{End: Failed, Reason: dag.ReasonBudget, Detail: text})
@@ -116,6 +121,10 @@ func (m *move) heard(what What) {
 	}
 	switch e := what.(type) {
 	case Reported:
+		if m.Stays && !m.Got {
+			m.do(Deny{noWork})
+			return
+		}
 		m.reported(e)
 	case Inquired:
 		m.inquired(e)
@@ -129,6 +138,7 @@ func (m *move) heard(what What) {
 
 // did takes in what the agent's program did.
 func (m *move) did(d Did) {
+	m.proven(d.Event)
 	switch e := d.Event.(type) {
 	case news.Asked:
 		m.asked(e, d.held())
@@ -140,6 +150,8 @@ func (m *move) did(d Did) {
 		switch {
 		case e.Own && m.Taken:
 			m.TurnEnded = true // it is a person's, who sees it
+		case m.Phase == Tallying:
+			m.Ill = &e.Text
 		case m.running() && !m.accepted():
 			if m.Phase == AwaitingTurn || m.Phase == Hindered || m.Phase == Handing && m.By != ByAcceptance {
 				m.keep(m.Handed)
@@ -154,10 +166,10 @@ func (m *move) did(d Did) {
 			m.Falter = &e
 		}
 	case news.TookOver:
-		m.tookOver(e.Text)
+		m.personTyped(e.Text)
 	case news.Prompted:
 		if !e.Own {
-			m.tookOver(e.Text)
+			m.personTyped(e.Text)
 			return
 		}
 		m.quiet()

@@ -59,7 +59,7 @@ func (m *move) mayGoOn() {
 }
 
 func (m *move) limited() bool {
-	out := m.Taken || m.Ended || m.Limit != nil
+	out := m.Taken || m.Ended || m.Limit != nil || m.Drop != nil
 	awake := m.WentOn || m.Report != nil
 	switch {
 	case m.Then == ThenStart:
@@ -104,7 +104,7 @@ func (m *move) backOff() {
 }
 
 func (m *move) backingOff() bool {
-	heard := m.Taken || m.WentOn || m.Report != nil || m.Overridden || m.Limit != nil || m.Said != nil || m.Ended
+	heard := m.Drop != nil || m.Taken || m.WentOn || m.Report != nil || m.Overridden || m.Limit != nil || m.Said != nil || m.Ended
 	if !heard && !m.rang[BackoffClock] {
 		return false
 	}

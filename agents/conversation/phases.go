@@ -9,7 +9,9 @@ type Way struct {
 // Phases says what each phase is, and where it goes from there. From every one
 // the conversation closes when its node or run is cancelled or stopped, and
 // where it is not judged already when a budget is used up; from every one with
-// a program it goes to Halting when the agent is stuck.
+// a program it goes to Halting when the agent is stuck. Where one that stays
+// would close for another reason than an order, it goes to Tallying, or without a
+// piece of work asks a person.
 var Phases = [phases]struct {
 	Is   string
 	Ways []Way
@@ -28,6 +30,8 @@ var Phases = [phases]struct {
 		{BackingOff, "a call of the model failed"},
 		{Examining, "its program has ended"},
 		{Closing, "its node is overridden and it has reported, the model failed too often, or nobody can be asked"},
+		{Tallying, "it stays, and its work is over: it failed, was taken back, or the agent cannot go on with it"},
+		{Resting, "it stays, its turn has ended, and there is nothing to do"},
 	}},
 	Handing: {"A message is on its way: as the answer to a waiting hook or call, else through the kind's own way.", []Way{
 		{Working, "it was delivered, or a person, a question or the program's end came first: then it stays pending"},
@@ -37,12 +41,15 @@ var Phases = [phases]struct {
 		{Regaining, "it was delivered after a person had cleared the screen"},
 		{Parting, "the agent was told that its report is accepted, and will confirm this"},
 		{Closing, "the agent was told that its report is accepted, or it accepts no messages"},
+		{Tallying, "it stays, and was told that its report is accepted"},
+		{Halting, "it stays, and accepts no messages"},
 	}},
 	Hindered: {"The message waits until the screen shows an empty prompt, or a prompt with the message in it. After ten seconds it needs input, and says what is in the way.", []Way{
 		{Handing, "the screen is safe"},
 		{Working, "it was delivered after all, or a person or the program's end came first: then it stays pending"},
 		{Regaining, "it was delivered after all, and needed input"},
 		{Closing, "it accepts no messages"},
+		{Halting, "it stays, and accepts no messages"},
 	}},
 	AwaitingTurn: {"The message waits for the end of the current turn.", []Way{
 		{Handing, "the turn has ended"},
@@ -86,21 +93,36 @@ var Phases = [phases]struct {
 		{AwaitingTurn, "the message waits for the end of its turn"},
 		{Working, "a person has told it something in the meantime, or a question is open: that comes first"},
 		{Closing, "it is accepted, or failed for good"},
+		{Tallying, "it stays, and its work is accepted, or failed for good"},
 	}},
 	Parting: {"Its report is accepted, and cmux waits until the agent knows.", []Way{
 		{Closing, "it knows, its turn or its program has ended, or time is up"},
+		{Tallying, "the same, and it stays"},
 	}},
 	Examining: {"Its program has ended without a report, and cmux examines what it left.", []Way{
 		{Left, "a person must decide"},
 		{Closing, "its node is overridden, nobody can decide, or its exit code was its report"},
+		{Reviving, "it stays: its program starts again"},
 	}},
 	Halting: {"cmux ends its program, because it must not continue as it is.", []Way{
 		{Left, "it has ended"},
 		{Closing, "its node is overridden, or nobody can decide"},
+		{Reviving, "it stays: its program starts again"},
 	}},
 	Left: {"Its program is gone, and a person must decide.", []Way{
 		{Regaining, "it continues its conversation"},
 		{Closing, "its node is overridden, or nobody decided in time"},
+	}},
+	Resting: {"A standing agent is at its prompt, and waits for work, a message or a person.", []Way{
+		{Working, "a message or work is pending, a person has typed, or anything else happens"},
+		{Closing, "it is ended"},
+	}},
+	Reviving: {"The program of a standing agent has ended, and starts again in a moment.", []Way{
+		{Preparing, "the moment is over"},
+	}},
+	Tallying: {"The work of a standing agent is over, and cmux records how it ended.", []Way{
+		{Working, "that is recorded"},
+		{Halting, "the same, and the agent is stuck"},
 	}},
 	Closing: {"The conversation is over.", nil},
 }

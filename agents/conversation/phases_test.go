@@ -25,6 +25,9 @@ func TestPhases(t *testing.T) {
 		p := play(byRand{rand.New(rand.NewPCG(seed, 1))})
 		p.helpful()
 		if p.broken != "" {
+			for _, e := range p.log {
+				t.Logf("%v", format(e.What))
+			}
 			t.Fatalf("seed %d: %s", seed, p.broken)
 		}
 		s := New(p.s.Config)

@@ -46,12 +46,19 @@ type player struct {
 	broken   string // the first rule that did not hold
 	denied   bool
 	finished *Close
+
+	// Of one that stays.
+	ids       int
+	messages  []string       // told and accepted
+	confirmed map[string]int // how often
+	works     int            // given and accepted
+	over      int
 }
 
 func newPlayer(c chance, config Config) *player {
 	return &player{
 		chance: c, s: New(config), at: time.Unix(1e9, 0).UTC(),
-		waits: map[Ref]bool{}, given: map[string]int{}, seen: map[[2]Phase]bool{},
+		waits: map[Ref]bool{}, given: map[string]int{}, confirmed: map[string]int{}, seen: map[[2]Phase]bool{},
 	}
 }
 
@@ -88,7 +95,7 @@ func (p *player) did(e news.Event) { p.feed(Did{Event: e}) }
 
 func long(e Effect) bool {
 	switch e.(type) {
-	case Launch, Deliver, Accept, Judge, Examine, Halt, Close:
+	case Launch, Deliver, Accept, Judge, Examine, Halt, Close, WorkOver:
 		return true
 	}
 	return false
@@ -114,6 +121,14 @@ func (p *player) takeIn(what What) {
 		if p.denied {
 			p.settle(e.Call)
 		}
+	case Tell:
+		if !p.denied {
+			p.messages = append(p.messages, e.ID)
+		}
+	case Give:
+		if !p.denied {
+			p.works++
+		}
 	}
 }
 
@@ -134,6 +149,16 @@ func (p *player) carry(effect Effect) {
 		p.settle(e.Ref)
 	case HangUp:
 		p.settle(e.Ref)
+	case Reply:
+		p.settle(e.Ref)
+	case Confirm:
+		if p.confirmed[e.ID]++; p.confirmed[e.ID] > 1 {
+			p.wrong("%s is confirmed twice", e.ID)
+		}
+	case WorkOver:
+		if p.over++; p.over > p.works {
+			p.wrong("%d pieces of work are over, of %d", p.over, p.works)
+		}
 	case Accept:
 		p.settle(e.Call)
 	case Note:
@@ -226,7 +251,7 @@ func (p *player) answer(well bool) {
 	switch e := under.(type) {
 	case Launch:
 		if well || p.below(2) == 0 {
-			p.feed(Started{Concludes: p.below(2) == 0})
+			p.feed(Started{Concludes: p.below(2) == 0, Quiet: e.Idle && p.below(2) == 0})
 		} else {
 			p.feed(LimitKnown{p.at.Add(time.Minute)})
 		}
@@ -252,6 +277,8 @@ func (p *player) answer(well bool) {
 		}
 	case Accept:
 		p.feed(Answered{OK: well})
+	case WorkOver:
+		p.feed(Tallied{})
 	case Judge:
 		if well {
 			p.feed(Judged{})
@@ -292,12 +319,16 @@ func (p *player) random() {
 		return
 	}
 	alive := p.s.running() && !p.s.Ended && p.s.Phase != Halting
+	if p.s.Stays && p.below(4) == 0 {
+		p.ordered()
+		return
+	}
 	switch n := p.below(30); {
 	case n < 18 && alive:
 		p.fromAgent(n)
 	case n == 18 && alive:
 		p.feed(Ended{})
-	case n == 19:
+	case n == 19 && !p.s.Stays:
 		p.feed(Override{})
 	case n == 20 || n == 21:
 		p.feed(Answer{fmt.Sprintf("words-%d", len(p.log))})
@@ -325,6 +356,33 @@ func (p *player) random() {
 		p.feed(Rang{clocksOf[p.s.Phase][0]})
 	case n == 29 && p.s.Background:
 		p.feed(Rang{BackgroundClock})
+	}
+}
+
+// ordered plays what is ordered of an agent that stays.
+func (p *player) ordered() {
+	p.ids++
+	id := fmt.Sprintf("m%d", p.ids)
+	switch p.below(8) {
+	case 0, 1:
+		p.feed(Give{ID: id, Text: "work " + id})
+	case 2, 3:
+		p.feed(Tell{ID: id, Text: "message " + id})
+	case 4:
+		if p.s.Work != "" {
+			id = p.s.Work
+		}
+		p.feed(Withdraw{ID: id, Why: "another has it"})
+	case 5:
+		p.feed(Take{})
+	case 6:
+		p.feed(Wrote{To: "somebody"})
+	case 7:
+		if len(p.messages) > 0 { // again, by somebody who did not hear that it has it
+			if last := p.messages[len(p.messages)-1]; p.confirmed[last] == 0 {
+				p.feed(Tell{ID: last, Text: "message " + last})
+			}
+		}
 	}
 }
 
@@ -414,10 +472,27 @@ func (p *player) helpful() {
 			p.did(news.Delegated{})
 		case p.s.Phase == Asking && p.s.Open.InPane:
 			p.did(news.WentOn{})
+		case p.s.Stays && p.s.Taken:
+			p.feed(Release{})
+		case p.s.Stays && p.s.Phase == BackingOff:
+			p.feed(Rang{BackoffClock})
+		case p.s.Phase == Reviving:
+			p.feed(Rang{ReviveClock})
+		case p.s.Phase == Resting && (!p.s.Got || p.s.Awaits == ""):
+			p.account()
+			if p.s.Work != "" || len(p.s.Pending) > 0 {
+				p.wrong("it rests with something to do: %+v", p.s)
+			}
+			p.feed(Cancel{})
+		case p.s.Phase == Resting:
+			p.ids++
+			p.feed(Tell{ID: fmt.Sprintf("m%d", p.ids), Text: "go on"})
 		case p.s.Phase == Asking && !p.s.Taken:
 			p.feed(Answer{fmt.Sprintf("go-on-%d", len(p.log))})
 		case !p.s.Reports:
 			p.feed(Ended{})
+		case p.s.Stays && !p.s.Got:
+			p.did(news.TurnEnded{})
 		default:
 			p.feed(Reported{Text: "done"})
 		}
@@ -441,6 +516,12 @@ func (p *player) account() {
 	for _, said := range p.said {
 		if p.given[said] == 0 && !strings.Contains(open, "\n"+said+"\n") && !strings.Contains(told, "\n"+said+"\n") && !(p.s.Phase == Closing && p.finished.End != Finished) {
 			p.wrong("%q of a person's is lost", said)
+		}
+	}
+	for _, id := range p.messages {
+		has := func(m Message) bool { return m.ID == id }
+		if p.confirmed[id] == 0 && p.s.Phase != Closing && !slices.ContainsFunc(p.s.Pending, has) && !slices.ContainsFunc(p.s.Unproven, has) && !p.s.onTheWay(id) {
+			p.wrong("message %s is lost", id)
 		}
 	}
 	for ref := range p.waits {

@@ -17,6 +17,9 @@ func play(c chance) *player {
 	if c.below(3) == 0 {
 		config.InputTimeout = time.Hour
 	}
+	if c.below(3) == 0 {
+		config.Stays, config.Reports, config.Headless, config.InputTimeout = true, true, false, 0
+	}
 	p := newPlayer(c, config)
 	p.feed(Begin{})
 	for range c.below(60) {

@@ -14,7 +14,13 @@ func (m *move) result(what What) {
 		m.Concludes = e.Concludes
 		m.Ended = false
 		m.enter(Working)
+		if e.Quiet {
+			m.rest()
+			return
+		}
 		m.become(Become{Activity: dag.Working})
+	case Tallied:
+		m.tallied()
 	case Ended:
 		m.Ended = true
 	case Delivered:
@@ -47,7 +53,7 @@ func (m *move) begin() {
 		m.finish("")
 		return
 	}
-	m.do(Launch{Trial: m.Trial})
+	m.do(Launch{Trial: m.Trial, Idle: m.Stays && !m.Got})
 }
 
 // answered takes in whether the answer to a hook or a call was taken.
@@ -62,6 +68,7 @@ func (m *move) answered(ok bool) {
 		m.enter(Parting)
 		m.do(Arm{Clock: PartingClock, For: m.Config.Parting})
 	case ok:
+		m.handed()
 		if !m.Taken {
 			m.become(Become{Activity: dag.Working})
 		}
@@ -73,6 +80,9 @@ func (m *move) answered(ok bool) {
 
 // delivered takes in what came of a delivery by the agent's own way.
 func (m *move) delivered(failure string) {
+	if failure == "" {
+		m.handed()
+	}
 	switch {
 	case failure == "" && m.Taken:
 		m.back()
@@ -84,6 +94,10 @@ func (m *move) delivered(failure string) {
 	case m.Ended || m.GivenUp || m.Overridden:
 		m.keep(m.Handed)
 		m.back()
+	case m.Stays:
+		m.keep(m.Handed)
+		m.enter(Halting)
+		m.do(Halt{"it took no message: " + failure})
 	default:
 		m.close(Close{End: Failed, Detail: "the agent took no message: " + failure})
 	}
@@ -168,8 +182,10 @@ func (m *move) accept() {
 
 // leftBehind leaves the agent to a person: its program is gone.
 func (m *move) leftBehind(e LeftBehind) {
-	if said := m.unread(); said != "" {
-		e.Detail += "; it has not read what it was told: " + oneLine(said)
+	if !m.Stays {
+		if said := m.unread(); said != "" {
+			e.Detail += "; it has not read what it was told: " + oneLine(said)
+		}
 	}
 	if m.Phase == Halting && m.Overridden {
 		m.do(Note{e.Detail})
@@ -180,6 +196,7 @@ func (m *move) leftBehind(e LeftBehind) {
 	m.quiet()
 	m.letGo()
 	switch {
+	case m.Stays && m.revives(e):
 	case m.Overridden:
 		m.finish("")
 	case m.Headless && m.InputTimeout == 0:

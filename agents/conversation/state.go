@@ -28,6 +28,9 @@ const (
 	Examining                 // its program has ended without a report, and what is left is being found out
 	Halting                   // its program is being ended, as it must not go on
 	Left                      // its program is gone, and a person is to decide
+	Resting                   // it stays, and waits for something to do
+	Reviving                  // it stays, and its program starts again in a moment
+	Tallying                  // its piece of work is over, and that is being recorded
 	Closing                   // the conversation is over
 	phases
 )
@@ -36,6 +39,7 @@ const (
 type Config struct {
 	Name         string        // of the agent, as a person calls it
 	Reports      bool          // it reports; else its exit code does
+	Stays        bool          // it is given one piece of work after the other, and messages in between
 	Headless     bool          // a person is not there to be asked, unless InputTimeout says so
 	InputTimeout time.Duration // how long a person is waited for; 0: for ever
 	AskAtLimit   bool          // a person says whether it goes on after a limit
@@ -68,6 +72,15 @@ type State struct {
 	Again     bool    // a person wants a program that has ended to go on
 	Broke     *string // it is over a budget, which counts if it has to go on
 	Ended     bool    // the program has
+
+	// Of one that stays.
+	Work     string      // id of its piece of work; empty: none
+	Got      bool        // it was handed its work, and may report
+	Drop     *Withdraw   // its work is taken back
+	Awaits   string      // whom it waits for, without a turn
+	Unproven []Message   // handed to a hook, of which it has shown no sign yet
+	Ill      *string     // it is stuck, which is seen to when its work is tallied
+	Deaths   []time.Time // of its program, of late
 
 	// What waits for its answer.
 	Gate      Gate
@@ -182,7 +195,7 @@ func (s *State) abandoned() bool {
 // part.
 func (s *State) running() bool {
 	switch s.Phase {
-	case Preparing, Examining, Halting, Left, Closing:
+	case Preparing, Examining, Halting, Left, Reviving, Closing:
 		return false
 	case Regaining, Limited:
 		return s.Then != ThenStart && s.Then != ThenRestart
@@ -193,5 +206,6 @@ func (s *State) running() bool {
 // clocksOf are the clocks that stop with a phase.
 var clocksOf = [phases][]Clock{
 	Asking: {InputClock}, Left: {InputClock}, Limited: {WakeClock}, BackingOff: {BackoffClock},
+	Reviving: {ReviveClock},
 	Hindered: {HinderedClock}, Settling: {SettleClock}, Parting: {PartingClock},
 }

@@ -42,7 +42,7 @@ type move struct {
 func (m *move) do(effects ...Effect) {
 	for _, e := range effects {
 		switch e.(type) {
-		case Launch, Deliver, Accept, Judge, Examine, Halt, Close:
+		case Launch, Deliver, Accept, Judge, Examine, Halt, Close, WorkOver:
 			m.long = e
 		default:
 			m.effects = append(m.effects, e)
@@ -66,12 +66,15 @@ func (m *move) back() {
 	m.enter(Working)
 }
 
-func (m *move) finish(summary string) {
-	m.enter(Closing)
-	m.do(Close{End: Finished, Summary: summary})
-}
+func (m *move) finish(summary string) { m.close(Close{End: Finished, Summary: summary}) }
 
+// close ends the conversation; of an agent that stays the piece of work, but for
+// an order that ends the agent.
 func (m *move) close(c Close) {
+	if m.Stays && c.End <= Faulty {
+		m.workOver(c)
+		return
+	}
 	m.enter(Closing)
 	m.do(c)
 }
@@ -114,7 +117,7 @@ func (m *move) unread() string {
 	if m.Said != nil {
 		said = append(said, *m.Said)
 	}
-	m.Pending, m.Said = nil, nil
+	m.Pending, m.Said = m.lasting(), nil
 	return strings.Join(said, "\n")
 }
 
@@ -142,6 +145,10 @@ func (m *move) advance() bool {
 		return m.parting()
 	case Left:
 		return m.left()
+	case Resting:
+		return m.resting()
+	case Reviving:
+		return m.reviving()
 	}
 	return false // an effect is under way, whose end is told
 }

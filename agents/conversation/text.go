@@ -2,17 +2,17 @@ package conversation
 
 var phaseNames = [phases]string{
 	"preparing", "working", "handing over", "hindered", "awaiting the turn's end", "asking", "limit met", "limited", "regaining", "backing off",
-	"settling", "judging", "parting", "examining", "halting", "left", "closing",
+	"settling", "judging", "parting", "examining", "halting", "left", "resting", "reviving", "tallying", "closing",
 }
 
 func (p Phase) String() string { return phaseNames[p] }
 
 func (c Clock) String() string {
-	return [clocks]string{"input", "wake", "backoff", "settle", "background", "parting", "hindered"}[c]
+	return [clocks]string{"input", "wake", "backoff", "settle", "background", "parting", "revive", "hindered"}[c]
 }
 
 func (w Why) String() string {
-	return [...]string{"a person's words", "no report", "the limit is over", "a call failed", "the verdict", "unread words"}[w]
+	return [...]string{"a person's words", "no report", "the limit is over", "a call failed", "the verdict", "unread words", "a message", "new work", "work taken back"}[w]
 }
 
 func (e Ending) String() string {

@@ -1,0 +1,251 @@
+package conversation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"cmux/agents/news"
+	"cmux/agents/question"
+	"cmux/dag"
+)
+
+// An agent that stays is given one piece of work after the other, and messages
+// in between. A piece of work ends as a node's conversation does, and the program
+// goes on. What a person types is a turn like any other: it holds messages back
+// until the turn is over, and takes nothing over.
+
+const noWork = "you have no task to report on. To tell somebody something: cmux mailbox send NAME SUBJECT BODY"
+
+const (
+	maxDeaths  = 5 // of its program within deathSpan before a person is asked
+	deathSpan  = time.Minute
+	firstRest  = 250 * time.Millisecond // before it is started again; doubles
+	acceptedBy = "noted: whoever gave you this task is told. End your turn; what comes next is told to you"
+)
+
+// ordered takes in what is ordered of an agent that stays.
+func (m *move) ordered(what What) {
+	if !m.Stays {
+		m.do(Deny{m.Name + " is no standing agent"})
+		return
+	}
+	switch e := what.(type) {
+	case Give:
+		switch {
+		case m.Work != "":
+			m.do(Deny{fmt.Sprintf("%s is at work on %s", m.Name, m.Work)})
+		case e.At:
+			m.Work, m.Got = e.ID, true
+		default:
+			m.Work, m.Awaits = e.ID, ""
+			m.Pending = append(slices.Clip(m.Pending), Message{Why: NewWork, ID: e.ID, Text: e.Text})
+		}
+	case Tell:
+		if !slices.ContainsFunc(m.Pending, func(p Message) bool { return p.ID == e.ID && p.Why == FromMail }) && !m.onTheWay(e.ID) {
+			m.Pending = append(slices.Clip(m.Pending), Message{Why: FromMail, ID: e.ID, Text: e.Text})
+		}
+	case Withdraw:
+		if m.Work != e.ID {
+			m.do(Deny{fmt.Sprintf("%s is not at work on %s", m.Name, e.ID)})
+			return
+		}
+		m.Drop = &e
+	case Take:
+		m.tookOver("")
+	case Wrote:
+		m.Awaits = e.To
+	}
+}
+
+// onTheWay reports whether the message with this id is being handed over.
+func (s *State) onTheWay(id string) bool {
+	return s.Handed.ID == id && (s.Phase == Handing || s.Phase == Hindered || s.Phase == AwaitingTurn) ||
+		slices.ContainsFunc(s.Unproven, func(p Message) bool { return p.ID == id })
+}
+
+// lasting is what is pending and still to be said whatever the agent did
+// meanwhile.
+func (m *move) lasting() (last []Message) {
+	for _, p := range m.Pending {
+		if p.lasts() {
+			last = append(last, p)
+		}
+	}
+	return last
+}
+
+// surviving is what is pending and still to be said by a program that is started
+// again.
+func (m *move) surviving() (left []Message) {
+	for _, p := range m.Pending {
+		if m.Stays && (p.lasts() || p.Answering()) {
+			left = append(left, p)
+		}
+	}
+	return left
+}
+
+// personTyped takes in that a person typed: in an agent that stays that is a turn
+// like any other.
+func (m *move) personTyped(said string) {
+	if !m.Stays || m.Taken {
+		m.tookOver(said)
+		return
+	}
+	m.quiet()
+	m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
+	m.Spoke, m.WentOn = true, true
+	m.Awaits = ""
+	if said == "" && m.Got { // broken off, and not to be sent on at once
+		m.Awaits = "a person, who broke its turn off"
+	}
+	if m.typing() {
+		m.giveUp()
+	}
+}
+
+// rest has nothing to do: messages and work are waited for.
+func (m *move) rest() {
+	m.letGo()
+	m.Spoke, m.WentOn = false, false
+	m.enter(Resting)
+	if m.Got && m.Awaits != "" {
+		m.become(Become{Activity: dag.NeedsInput, Detail: "waits for " + m.Awaits})
+		return
+	}
+	m.become(Become{Activity: dag.Resting})
+}
+
+func (m *move) resting() bool {
+	switch {
+	case m.Ended, m.Drop != nil, m.Broke != nil, m.Taken, m.Report != nil, m.Limit != nil, m.Falter != nil, m.Question != nil, len(m.Pending) > 0, m.Said != nil:
+		m.back()
+	case m.WentOn:
+		m.become(Become{Activity: dag.Working})
+		m.back()
+	default:
+		if m.TurnEnded {
+			m.letGo()
+			m.TurnEnded = false
+		}
+		return false
+	}
+	return true
+}
+
+// handed takes in that what was on its way has arrived. Of what a hook took the
+// agent is to show a sign first.
+func (m *move) handed() {
+	h := m.Handed
+	if h.Why == NewWork {
+		m.Got = m.Work == h.ID
+	}
+	if h.Why == FromMail || h.Why == ByPerson {
+		m.Awaits = ""
+	}
+	switch {
+	case h.ID == "":
+	case m.By == ByProgram:
+		m.do(Confirm{h.ID})
+	default:
+		m.Unproven = append(slices.Clip(m.Unproven), h)
+	}
+}
+
+// proven takes in a sign of the agent's that it goes on: it has what its hooks
+// were given.
+func (m *move) proven(e news.Event) {
+	if len(m.Unproven) == 0 {
+		return
+	}
+	switch e.(type) {
+	case news.Worked, news.TurnEnded, news.ShellBegan, news.Asked:
+		for _, p := range m.Unproven {
+			m.do(Confirm{p.ID})
+		}
+		m.Unproven = nil
+	}
+}
+
+// giveBack ends a piece of work that the agent cannot go on with.
+func (m *move) giveBack() {
+	why := m.Report.Text
+	m.Report = nil
+	if m.Call.Ref != 0 {
+		m.do(Reply{m.Call.Ref, acceptedBy})
+		m.Call = Call{}
+	}
+	m.workOver(Close{End: Failed, Reason: dag.ReasonReported, Detail: why})
+}
+
+// dropWork takes the piece of work back.
+func (m *move) dropWork() {
+	why := m.Drop.Why
+	m.hangUp("this task was taken back: " + why)
+	told := m.Got
+	if told {
+		m.Pending = append(m.Pending, Message{Why: NoWork, Text: why})
+	}
+	m.Report = nil
+	m.workOver(Close{End: Cancelled, Detail: why})
+}
+
+// workOver has the end of the piece of work recorded. Without one there is
+// nothing that could fail, and a person is told.
+func (m *move) workOver(c Close) {
+	switch {
+	case m.Work != "":
+		m.hangUp("this task is over: " + c.Detail)
+		m.Pending = slices.DeleteFunc(slices.Clone(m.Pending), func(p Message) bool { return p.Why == NewWork })
+		m.enter(Tallying)
+		m.do(WorkOver{m.Work, c})
+	case c.End == Finished:
+		m.back()
+	default:
+		m.ask(Open{Question: question.New(c.Detail), Reason: c.Reason})
+	}
+}
+
+// tallied is after a piece of work.
+func (m *move) tallied() {
+	m.Work, m.Got, m.Drop, m.Awaits = "", false, nil, ""
+	m.Report, m.examined, m.Broke, m.Spoke = nil, nil, nil, false
+	m.SentBack, m.Falters, m.Concluded, m.Summary = 0, 0, 0, ""
+	if ill := m.Ill; ill != nil {
+		m.Ill = nil
+		m.enter(Halting)
+		m.do(Halt{*ill})
+		return
+	}
+	m.back()
+	if !m.busy {
+		m.TurnEnded = true
+	}
+}
+
+// revives has the program of an agent that stays started again. One that ends
+// again and again is left to a person.
+func (m *move) revives(e LeftBehind) bool {
+	m.Deaths = slices.DeleteFunc(slices.Clone(m.Deaths), func(t time.Time) bool { return m.at.Sub(t) > deathSpan })
+	m.Deaths = append(m.Deaths, m.at)
+	m.Pending, m.Unproven = append(slices.Clone(m.Unproven), m.Pending...), nil
+	m.Subagents = 0
+	if len(m.Deaths) > maxDeaths {
+		m.Deaths = nil
+		return false
+	}
+	wait := firstRest << (len(m.Deaths) - 1)
+	m.enter(Reviving)
+	m.become(Become{Activity: dag.SettingUp, Detail: "its program ended and starts again: " + oneLine(e.Detail)})
+	m.do(Arm{Clock: ReviveClock, For: wait})
+	return true
+}
+
+func (m *move) reviving() bool {
+	if !m.rang[ReviveClock] {
+		return false
+	}
+	m.restart()
+	return true
+}
