@@ -26,7 +26,13 @@ func (b *Book) Replay(h *History, from int64, each func(*Record)) (int64, error)
 
 // EachRecord hands every record to f, oldest first, unfolded.
 func (r *Run) EachRecord(f func(rec *Record)) error {
-	_, err := signals.ReadLines(r.Records(), 0, func(line []byte, next int64) error {
+	_, err := r.EachRecordFrom(0, f)
+	return err
+}
+
+// EachRecordFrom is EachRecord from an offset on, and returns where to go on.
+func (r *Run) EachRecordFrom(from int64, f func(rec *Record)) (int64, error) {
+	tail, err := signals.ReadLines(r.Records(), from, func(line []byte, next int64) error {
 		if !r.wrote(line, next) {
 			return nil
 		}
@@ -35,7 +41,7 @@ func (r *Run) EachRecord(f func(rec *Record)) error {
 		}
 		return nil
 	})
-	return err
+	return tail.Next, err
 }
 
 // EachAgentRecord hands the records of a standing agent from an offset on to f,

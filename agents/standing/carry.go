@@ -1,0 +1,332 @@
+package standing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"cmux/agents/host"
+	"cmux/agents/run"
+	"cmux/signals"
+)
+
+// done is what a request has come to; the zero value says that it waits.
+type done struct {
+	over    bool
+	refused error
+	made    any
+}
+
+func refuse(format string, args ...any) done {
+	return done{over: true, refused: fmt.Errorf(format, args...)}
+}
+
+// requests carries out what was asked for. Every step of a request is on record
+// before it is made and may be made again, so that another keeper goes on with
+// it where this one is killed.
+func (k *Keeper) requests(ctx context.Context) error {
+	pending, err := k.org.Run.Pending()
+	if err != nil {
+		k.Log.Warn("what is no request is put aside", "err", err)
+		k.setAside(err)
+	}
+	k.halting = nil
+	for _, q := range pending {
+		if _, known := k.org.Answers[q.ID]; !known {
+			d, err := k.carryOut(ctx, q)
+			if err != nil {
+				return fmt.Errorf("request %s of %s: %w", q.Op, q.Node, err)
+			}
+			if !d.over {
+				continue
+			}
+			if err := k.answer(ctx, q, d); err != nil {
+				return err
+			}
+		}
+		if err := k.org.Run.Answered(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setAside renames what lies among the requests and is none.
+func (k *Keeper) setAside(err error) {
+	var not *run.NoRequest
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			k.setAside(e)
+		}
+		return
+	}
+	if errors.As(err, &not) {
+		if err := not.SetAside(); err != nil {
+			k.Log.Error("it could not be put aside", "err", err)
+		}
+	}
+}
+
+// answer records what a request has come to.
+func (k *Keeper) answer(ctx context.Context, q run.Request, d done) error {
+	rec := run.Record{Type: run.Requested, Request: q.ID, Node: q.Node, How: string(q.Op)}
+	if d.refused != nil {
+		rec.Detail = d.refused.Error()
+	} else if d.made != nil {
+		b, err := json.Marshal(d.made)
+		if err != nil {
+			return err
+		}
+		rec.Value = string(b)
+	}
+	k.Log.Info("request", "op", q.Op, "agent", q.Node, "refused", rec.Detail)
+	if err := k.org.Record(ctx, rec); err != nil {
+		return err
+	}
+	return k.org.lookAtOwn()
+}
+
+func (k *Keeper) carryOut(ctx context.Context, q run.Request) (done, error) {
+	ask, err := asked(q)
+	if err != nil {
+		return refuse("%w", err), nil
+	}
+	if q.Op == run.OpStop && q.Node == "" {
+		return done{}, k.stopAll(ctx, q)
+	}
+	if q.Op == OpSpawn {
+		return k.spawn(ctx, q, ask)
+	}
+	a := k.org.Agents[q.Node]
+	if q.Op == OpKill && a == nil {
+		return k.removed(q)
+	}
+	if a == nil {
+		return refuse("%w", &UnknownError{q.Node, k.org.Names()}), nil
+	}
+	switch q.Op {
+	case OpKill:
+		return k.kill(ctx, q, ask, a)
+	case OpReset:
+		return k.reset(ctx, q, a)
+	case OpWake:
+		if err := k.org.RecordOf(ctx, a.Name, run.Record{Type: run.Resumed}); err != nil {
+			return done{}, err
+		}
+		return done{over: true}, k.org.lookAt(a)
+	}
+	return refuse("this version of cmux does not know the request %q", q.Op), nil
+}
+
+// stopAll has every agent stopped; halt answers when all are.
+func (k *Keeper) stopAll(ctx context.Context, q run.Request) error {
+	k.halting = &q
+	if k.org.Stopped {
+		return nil
+	}
+	if err := k.org.Record(ctx, run.Record{Type: run.Stopped}); err != nil {
+		return err
+	}
+	return k.org.lookAtOwn()
+}
+
+// halt ends the keeper once a stop was asked for and no agent lives.
+func (k *Keeper) halt(ctx context.Context) error {
+	if k.halting == nil {
+		return nil
+	}
+	for _, a := range k.org.Agents {
+		if a.Life.On() {
+			return nil
+		}
+	}
+	if err := k.answer(ctx, *k.halting, done{over: true}); err != nil {
+		return err
+	}
+	k.over = true
+	return k.org.Run.Answered(*k.halting)
+}
+
+// spawn makes an agent: its worktree, its context, and then the record by which
+// it is there.
+func (k *Keeper) spawn(ctx context.Context, q run.Request, ask Ask) (done, error) {
+	s := ask.Spawn
+	if s == nil {
+		return refuse("a spawn without an agent"), nil
+	}
+	if a := k.org.Agents[s.Name]; a != nil && a.Request == q.ID {
+		return done{over: true, made: madeOf(&a.Member)}, nil // its maker was killed before it could say so
+	}
+	if err := k.org.CheckNew(s.Name, s.Role); err != nil {
+		return refuse("%w", err), nil
+	}
+	if most := k.org.Settings.MaxStanding; most > 0 && len(k.org.Agents) >= most {
+		return refuse("there are %d agents, as many as max_standing in .cmux/config.yml allows", len(k.org.Agents)), nil
+	}
+	m, err := k.member(s)
+	if err != nil {
+		return refuse("%w", err), nil
+	}
+	if m.Tree != "" {
+		if err := k.Trees.Lend(ctx, m.Tree, m.Branch, k.org.Settings.Integration, k.org.owner(s.Name)); err != nil {
+			return refuse("its worktree could not be made: %w", err), nil
+		}
+	}
+	if err := k.org.WriteContext(&m, s.Task); err != nil {
+		return refuse("its context could not be written: %w", err), nil
+	}
+	if err := k.org.Join(ctx, m, q.ID); err != nil {
+		return done{}, err
+	}
+	return done{over: true, made: madeOf(&m)}, k.org.Look()
+}
+
+func madeOf(m *run.Member) Made { return Made{m.Name, m.ID, m.Dir, m.Branch} }
+
+// member is the agent that a Spawn asks for.
+func (k *Keeper) member(s *Spawn) (run.Member, error) {
+	set, root := k.org.Settings, k.org.Root()
+	m := run.Member{
+		ID: NewID(k.org.Taken), Name: s.Name, Display: s.Display, Role: s.Role, Kind: s.Kind, Model: s.Model, Project: s.Project,
+		Supervisor: s.Supervisor, Permanent: s.Permanent, RoleFile: s.RoleFile,
+		AutoAccept: set.Permissions == PermitAll, CreatedAt: k.Now(), Dir: s.Dir,
+	}
+	if m.Kind == "" {
+		m.Kind, m.Model = set.Agent, orElse(m.Model, set.Model)
+	}
+	kind, ok := k.Kinds[m.Kind]
+	if !ok || !kind.Judge {
+		return m, fmt.Errorf("there is no kind of agent %q", m.Kind)
+	}
+	env, err := k.org.Run.Env()
+	if err != nil {
+		return m, err
+	}
+	m.Account = kind.Account(s.Account, nil, env)
+	m.Supervisor = orElse(m.Supervisor, Supervisor)
+	if m.Role == Supervisor || m.Supervisor == m.Name {
+		m.Supervisor = "user"
+	}
+	if m.Dir == "" {
+		base := orElse(set.WorktreeBase, "..")
+		if !filepath.IsAbs(base) {
+			base = filepath.Join(root, base)
+		}
+		m.Dir = filepath.Join(base, k.org.Run.Plan.Session+"-"+m.Name)
+		m.Tree, m.Branch = m.Dir, orElse(s.Branch, k.org.Run.Plan.Session+"/"+m.Name)
+	}
+	m.Context = k.org.contextPath(m.Name)
+	return m, nil
+}
+
+func orElse(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
+}
+
+// reset has the agent begin a new conversation: its life ends, what it showed is
+// kept, and the next one is told everything anew, its unfinished work included.
+func (k *Keeper) reset(ctx context.Context, q run.Request, a *Agent) (done, error) {
+	if a.Leaving != "" {
+		return refuse("%s is being removed", a.Name), nil
+	}
+	if a.Resetting == "" {
+		rec := run.Record{Type: run.Noted, Key: keyResetting, Request: q.ID}
+		if err := k.org.RecordOf(ctx, a.Name, rec); err != nil {
+			return done{}, err
+		}
+		if err := k.org.lookAt(a); err != nil {
+			return done{}, err
+		}
+	}
+	if a.Life.On() {
+		return done{}, nil // attend asks it to end
+	}
+	if _, err := k.keepScreen(ctx, a, k.org.archive(a, k.Now())); err != nil {
+		k.Log.Warn("the last screen of an agent is not kept", "agent", a.Name, "err", err)
+	}
+	if err := k.org.WriteContext(&a.Member, ""); err != nil {
+		return done{}, err
+	}
+	if err := k.org.RecordOf(ctx, a.Name, run.Record{Type: run.Reset, Fresh: true}); err != nil {
+		return done{}, err
+	}
+	return done{over: true}, k.org.lookAt(a)
+}
+
+// kill removes an agent: its life ends, its worktree is saved and removed, and
+// its folder moves to the archives, which is the moment at which it is gone.
+func (k *Keeper) kill(ctx context.Context, q run.Request, ask Ask, a *Agent) (done, error) {
+	if a.Member.Role == Supervisor {
+		return refuse("the supervisor stays as long as the organisation does"), nil
+	}
+	if a.Protected() && !ask.Force {
+		return refuse("%s is a %s, which is not removed by the way", a.Name, strings.ReplaceAll(a.Member.Role, "-", " ")), nil
+	}
+	if a.Leaving == "" {
+		rec := run.Record{Type: run.Noted, Key: keyLeaving, Request: q.ID, Detail: "by " + orElse(ask.By, "a person")}
+		if err := k.org.RecordOf(ctx, a.Name, rec); err != nil {
+			return done{}, err
+		}
+		if err := k.org.lookAt(a); err != nil {
+			return done{}, err
+		}
+	}
+	if a.Life.On() {
+		return done{}, nil
+	}
+	pulse, release, err := k.Find(host.Ref{Node: a.Name, N: a.Life.N + 1})
+	if err != nil || pulse != host.Gone {
+		return done{}, err
+	}
+	defer release()
+	gone := Gone{Name: a.Name, Branch: a.Member.Branch}
+	if a.Member.Tree != "" {
+		if gone.Restore, err = k.Trees.Remove(ctx, a.Member.Tree, a.Name, "cmux workers kill "+a.Name); err != nil {
+			gone.Tree, gone.Why = a.Member.Tree, err.Error()
+		}
+	}
+	if gone.Archive, err = k.put(ctx, q, ask, a, gone); err != nil {
+		return done{}, err
+	}
+	if err := k.Windows.Close(ctx, a.Name); err != nil {
+		k.Log.Warn("a window could not be closed", "agent", a.Name, "err", err)
+	}
+	delete(k.shown, a.Name)
+	return done{over: true, made: gone}, k.org.Look()
+}
+
+// put moves what an agent leaves behind to the archives.
+func (k *Keeper) put(ctx context.Context, q run.Request, ask Ask, a *Agent, gone Gone) (string, error) {
+	if _, err := k.keepScreen(ctx, a, k.org.Run.NodeDir(a.Name)); err != nil {
+		k.Log.Warn("the last screen of an agent is not kept", "agent", a.Name, "err", err)
+	}
+	gone.Archive = filepath.Join(k.org.folder(archives), a.Name, q.ID)
+	b, err := json.MarshalIndent(removal{gone, a.Member, orElse(ask.By, "a person"), ask.Force, k.Now()}, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	if err := signals.WriteFile(filepath.Join(k.org.Run.NodeDir(a.Name), removalFile), append(b, '\n'), 0o600); err != nil {
+		return "", err
+	}
+	return gone.Archive, k.org.move(a.Name, gone.Archive)
+}
+
+// removed answers a kill of an agent that is not there: the keeper before this
+// one had removed it, or there was none.
+func (k *Keeper) removed(q run.Request) (done, error) {
+	b, err := signals.ReadFile(filepath.Join(k.org.folder(archives), q.Node, q.ID, removalFile), signals.MaxFile)
+	if err != nil {
+		return refuse("%w", &UnknownError{q.Node, k.org.Names()}), nil
+	}
+	var r removal
+	if err := json.Unmarshal(b, &r); err != nil {
+		return done{}, err
+	}
+	return done{over: true, made: r.Gone}, nil
+}

@@ -1,0 +1,49 @@
+package standing
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseConfig(t *testing.T) {
+	c, err := ParseConfig("config.yml", []byte("session: shop\nsupervisor: {agent: codex, model: big}\nworker: {agent: claude}\n"+
+		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\n"))
+	want := Config{Session: "shop", Supervisor: ConfigAgent{"codex", "big"}, Worker: ConfigAgent{Agent: "claude"}, Permissions: PermitAll,
+		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w"}
+	if err != nil || *c != want {
+		t.Errorf("%+v, %v; want %+v", c, err, want)
+	}
+	for _, nothing := range []string{"", "# nothing yet\n", "~\n", "session:\n"} {
+		if c, err := ParseConfig("config.yml", []byte(nothing)); err != nil || *c != (Config{WorktreeBase: ".."}) {
+			t.Errorf("%q: %+v, %v", nothing, c, err)
+		}
+	}
+	for src, want := range map[string]string{
+		"sesion: shop\n":                 `config.yml:1:1: unknown key "sesion" (did you mean "session"?)`,
+		"session: a b\n":                 `config.yml:1:10: session: "a b" is none (use letters, digits, _ and -)`,
+		"session: a\nsession: b\n":       `config.yml:2:1: key "session" appears twice (first on line 1)`,
+		"supervisor: claude\n":           `config.yml:1:13: supervisor must hold keys and values (write it as key: value)`,
+		"supervisor:\n  modl: x\n":       `config.yml:2:3: unknown key "modl" (did you mean "model"?)`,
+		"permissions: all\n":             `config.yml:1:14: permissions: "all" is none (write ask or bypass)`,
+		"max_standing: 0\n":              `config.yml:1:15: max_standing must be a whole number of 1 or more, not 0`,
+		"integration: -x\n":              `config.yml:1:14: integration: "-x" is none (write the name of a branch)`,
+		"session: [\n":                   `config.yml:`,
+		"- a\n":                          `config.yml:1:1: the file must hold keys and values (write it as key: value)`,
+		"session: x\n---\nsession: y\n":  `config.yml:2:1: the file holds more than one document (keep one)`,
+		"worker: {agent: c, agent: d}\n": `config.yml:1:20: key "agent" appears twice (first on line 1)`,
+	} {
+		if _, err := ParseConfig("config.yml", []byte(src)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v; want %s", src, err, want)
+		}
+	}
+}
+
+func FuzzParseConfig(f *testing.F) {
+	f.Add([]byte("session: shop\nsupervisor: {agent: codex}\n"))
+	f.Add([]byte("a: &x [*x]\n"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		if c, err := ParseConfig("c", src); (c == nil) == (err == nil) {
+			t.Errorf("%+v, %v", c, err)
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package standing
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"cmux/agents/run"
+	"cmux/signals"
+)
+
+//go:embed templates
+var texts embed.FS
+
+const (
+	rolesFolder    = "roles"           // in .cmux, of files that a person may edit
+	contextsFolder = "worker-contexts" // likewise, of files that cmux writes
+)
+
+// Roles are the names of the roles that a project begins with.
+func Roles() []string {
+	return []string{"supervisor", "worker", "frontend", "backend", "infra", "tester"}
+}
+
+// RolePath is the file of a role of the project at root.
+func RolePath(root, role string) string {
+	return filepath.Join(run.Folder(root), rolesFolder, role+".md")
+}
+
+// WriteRoles writes the roles that are not there yet: what a person made of
+// them stays.
+func WriteRoles(root string) error {
+	dir := filepath.Join(run.Folder(root), rolesFolder)
+	if err := signals.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, role := range Roles() {
+		path := RolePath(root, role)
+		if _, err := os.Lstat(path); err == nil {
+			continue
+		}
+		b, err := texts.ReadFile("templates/" + role + ".md")
+		if err != nil {
+			return err
+		}
+		if err := signals.WriteFile(path, b, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// contextPath is the file that an agent reads first.
+func (o *Org) contextPath(name string) string {
+	return filepath.Join(o.folder(contextsFolder), name+"-context.md")
+}
+
+// contextKept is the line before the task in a context, by which the task is
+// found again.
+const contextKept = "## Your task\n"
+
+// WriteContext writes the file that an agent reads first: who it is, whom it
+// works for, how it reports, and its task. Without a task, the one that is there
+// stays.
+func (o *Org) WriteContext(m *run.Member, task string) error {
+	path := o.contextPath(m.Name)
+	if task == "" {
+		if b, err := signals.ReadFile(path, signals.MaxFile); err == nil {
+			_, task, _ = strings.Cut(string(b), contextKept)
+			task = strings.TrimSpace(task)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	t, err := template.ParseFS(texts, "templates/context.tmpl")
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, map[string]any{
+		"M": m, "Root": o.Root(), "Session": o.Run.Plan.Session, "Task": task, "Integration": o.Settings.Integration,
+		"Leads": m.Role == Supervisor || m.Role == ProjectSupervisor,
+	})
+	if err != nil {
+		return err
+	}
+	if err := signals.MkdirAll(o.folder(contextsFolder), 0o755); err != nil {
+		return err
+	}
+	return signals.WriteFile(path, b.Bytes(), 0o644)
+}
+
+// brief is what an agent is told first in a new conversation: where to read who
+// it is. The files say the rest, so that it is the same after a reset.
+func (o *Org) brief(m *run.Member) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "You are %s, a %s of this project. Read %s: it says who you are, whom you work for and how you report.", m.Name,
+		strings.ReplaceAll(m.Role, "-", " "), m.Context)
+	if m.RoleFile != "" {
+		fmt.Fprintf(&b, " Then read %s, which is your role.", m.RoleFile)
+	}
+	if _, err := os.Stat(filepath.Join(o.Root(), "MEMORY.md")); err == nil {
+		fmt.Fprintf(&b, " Then read %s, which holds what is to be remembered.", filepath.Join(o.Root(), "MEMORY.md"))
+	}
+	if m.Role == Supervisor {
+		b.WriteString(" Then wait for what the person asks for.")
+	} else {
+		b.WriteString(" Then do your task, or, when you have none, wait for it.")
+	}
+	return b.String()
+}

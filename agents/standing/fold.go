@@ -1,0 +1,183 @@
+package standing
+
+import (
+	"slices"
+	"time"
+
+	"cmux/agents/question"
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// Keys of Noted records, by which the Keeper remembers what it is about.
+const (
+	keyLeaving   = "leaving"   // the agent is to be removed
+	keyResetting = "resetting" // its next life is to begin a new conversation
+)
+
+// Life is what one wrapper process carries, or carried, of an agent.
+type Life struct {
+	N       int       `json:"n"` // from 1; 0: there was none
+	Started time.Time `json:"started_at,omitzero"`
+	Began   time.Time `json:"began_at,omitzero"` // its wrapper lived
+	Ended   time.Time `json:"ended_at,omitzero"`
+	How     string    `json:"how,omitempty"` // it ended
+	Detail  string    `json:"detail,omitempty"`
+	PID     int       `json:"pid,omitempty"`
+	Start   uint64    `json:"-"` // of PID, in the kernel's ticks
+	Pane    string    `json:"pane,omitempty"`
+}
+
+// On reports whether the life has not ended, as far as the records know.
+func (l *Life) On() bool { return l.N > 0 && l.Ended.IsZero() }
+
+// Finished is a piece of work that is over.
+type Finished struct {
+	Work string    `json:"work"`
+	End  run.End   `json:"end"`
+	At   time.Time `json:"at"`
+}
+
+// State is what the records of an agent say.
+type State struct {
+	Member  run.Member
+	Born    time.Time // when it was made; zero: it is none yet
+	Request string    // by which
+	Life    Life
+
+	Conversation string // that its next life goes on in; empty: it begins a new one
+	Activity     dag.Activity
+	Detail       string // of the activity, such as a question
+	Question     *question.Question
+	Until        time.Time // of a limit
+	Since        time.Time // the activity is as it is
+
+	Work    *run.Work // that it was given and that is not over; nil: none
+	GivenAt time.Time
+	Last    *Finished // nil: none yet
+	Tasks   int       // pieces of work that are over since the last reset
+	Resets  int
+	ResetAt time.Time
+
+	Used    dag.Usage // in all lives
+	Deaths  []time.Time
+	Stopped bool // by a person, until they want it again
+
+	Leaving   string // why it is to be removed; empty: it stays
+	Resetting string // the request by which it is to be reset; empty: it is not
+
+	past    dag.Usage // of the lives before this one
+	foreign int       // up to this life, no conversation counts any more
+}
+
+// keptDeaths is how many deaths are remembered: as many as make a crash loop.
+const keptDeaths = 5
+
+// Apply takes the next record in.
+func (s *State) Apply(rec *run.Record) {
+	switch rec.Type {
+	case run.Joined:
+		s.joined(rec)
+	case run.Started, run.Began:
+		s.lives(rec)
+	case run.Active:
+		if rec.Attempt == s.Life.N {
+			s.active(rec.At, rec.Activity, rec.Detail)
+			s.Question, s.Until = rec.Question, rec.Until
+		}
+	case run.Conversed:
+		if rec.Attempt > s.foreign && rec.Conversation != "" {
+			s.Conversation = rec.Conversation
+		}
+	case run.Given:
+		s.Work, s.GivenAt = rec.Work, rec.At
+	case run.WorkEnded:
+		s.workEnded(rec)
+	case run.Used:
+		if rec.Attempt == s.Life.N {
+			s.Used = s.past.Plus(rec.Used)
+		}
+	case run.Vanished:
+		s.died(rec, rec.How, rec.Detail)
+	case run.AttemptEnd:
+		if rec.Attempt > s.foreign && rec.End.Conversation != "" {
+			s.Conversation = rec.End.Conversation
+		}
+		s.died(rec, "ended", rec.End.Label().String())
+	case run.Reset:
+		s.Conversation, s.foreign = "", max(s.foreign, s.Life.N)
+		s.Tasks, s.Resets, s.ResetAt, s.Resetting = 0, s.Resets+1, rec.At, ""
+	case run.Stopped:
+		s.Stopped = true
+	case run.Resumed:
+		s.Stopped, s.Deaths = false, nil
+	case run.Noted:
+		switch rec.Key {
+		case keyLeaving:
+			s.Leaving = rec.Detail
+		case keyResetting:
+			s.Resetting = rec.Request
+		}
+	}
+}
+
+func (s *State) joined(rec *run.Record) {
+	if rec.Member == nil {
+		return
+	}
+	if s.Born.IsZero() {
+		s.Born, s.Request = rec.At, rec.Request
+	}
+	s.Member = *rec.Member
+}
+
+func (s *State) active(at time.Time, a dag.Activity, detail string) {
+	s.Activity, s.Detail, s.Since = a, detail, at
+	s.Question, s.Until = nil, time.Time{}
+}
+
+// lives takes in that a life was started, or that its wrapper lives.
+func (s *State) lives(rec *run.Record) {
+	if rec.Attempt < s.Life.N || rec.Attempt == s.Life.N && !s.Life.On() {
+		return // a copy, or late
+	}
+	if rec.Attempt > s.Life.N {
+		s.Life = Life{N: rec.Attempt, Started: rec.At}
+		s.past = s.Used
+		s.active(rec.At, dag.SettingUp, "")
+	}
+	if rec.Type == run.Began {
+		s.Life.Began, s.Life.PID, s.Life.Start, s.Life.Pane = rec.At, rec.PID, rec.PIDStart, rec.Pane
+	}
+}
+
+// died takes in that a life is over. Only what nobody ordered is a death.
+func (s *State) died(rec *run.Record, how, detail string) {
+	if rec.Attempt != s.Life.N || !s.Life.On() {
+		return
+	}
+	s.Life.Ended, s.Life.How, s.Life.Detail = rec.At, how, detail
+	s.Since = rec.At
+	if how != run.HowStopped {
+		s.Deaths = append(s.Deaths, rec.At)
+		s.Deaths = slices.Clone(s.Deaths[max(0, len(s.Deaths)-keptDeaths):])
+	}
+}
+
+func (s *State) workEnded(rec *run.Record) {
+	if s.Work == nil || s.Work.ID != rec.Key {
+		return // a copy: it is over already
+	}
+	s.Work, s.GivenAt = nil, time.Time{}
+	s.Last = &Finished{Work: rec.Key, End: *rec.End, At: rec.At}
+	s.Tasks++
+}
+
+// Protected reports whether only a person may remove the agent.
+func (s *State) Protected() bool {
+	switch s.Member.Role {
+	case Supervisor, ProjectSupervisor, PermanentWorker:
+		return true
+	}
+	return s.Member.Permanent
+}

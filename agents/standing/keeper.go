@@ -1,0 +1,278 @@
+package standing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/charmbracelet/log"
+
+	"cmux/agents/agent"
+	"cmux/agents/host"
+	"cmux/agents/run"
+	"cmux/signals"
+)
+
+const (
+	// rescan is the safety net under every notification.
+	rescan = 5 * time.Second
+	// launchGrace is how long a life that was started may take to hold its lock.
+	launchGrace = 10 * time.Second
+	// stopPatience bounds the wait for an agent that was asked to stop.
+	stopPatience = 20 * time.Second
+)
+
+// Windows is where agents live, and where people see them.
+type Windows interface {
+	// Open starts a program in the window of an agent. What is left of an earlier
+	// one in it has ended, as the agent's lock says.
+	Open(ctx context.Context, name, dir string, argv []string) error
+	// Close removes the window; that there is none is no error.
+	Close(ctx context.Context, name string) error
+	// Show says beside the window how the agent stands.
+	Show(ctx context.Context, name string, w Word, detail string) error
+	// Screen is the text in the window; empty where there is none.
+	Screen(ctx context.Context, name string) (string, error)
+	// Broken is closed when nothing can be started or shown any more; Err is why.
+	Broken() <-chan struct{}
+	Err() error
+}
+
+// Trees gives agents worktrees of their own and takes them back.
+type Trees interface {
+	// Lend makes the worktree, on the branch, or takes over what is there.
+	Lend(ctx context.Context, path, branch, start, owner string) error
+	// Remove saves what is in the worktree and removes it. restore brings back
+	// what was not committed; empty: there was nothing.
+	Remove(ctx context.Context, path, name, reason string) (restore string, err error)
+}
+
+// Options is what a Keeper is made of.
+type Options struct {
+	Root    string
+	Windows Windows
+	Trees   Trees
+	Kinds   agent.Kinds
+	Launch  string // names the start that this keeper serves
+	Log     *log.Logger
+	Now     func() time.Time
+	// Dial and Find reach a life; nil: as package host does.
+	Dial func(ctx context.Context, ref host.Ref) (host.Link, error)
+	Find func(ref host.Ref) (host.Pulse, func() error, error)
+	// Tell is told of the organisation after each look that found something new.
+	// It must not keep it.
+	Tell func(*Org)
+	// Patience bounds the wait for an agent that was asked to stop; 0: 20 s.
+	Patience time.Duration
+	// Grace is how long a life that was started may take to hold its lock; 0: 10 s.
+	Grace time.Duration
+}
+
+// Keeper keeps the agents of a project alive and carries out what is asked for.
+// Its fields belong to the goroutine of Run.
+type Keeper struct {
+	Options
+	org  *Org
+	lock *signals.Lock
+
+	live    map[string]*tie
+	parting map[string]*parting
+	shown   map[string]string
+	watched []string
+	watch   *signals.Watcher
+	gone    chan string
+	tasks   group
+	halting *run.Request // the request to stop everything that is under way
+	over    bool
+	next    time.Time // when to look again, whatever happens
+}
+
+// tie is a connection to a life.
+type tie struct {
+	n    int
+	link host.Link
+}
+
+// parting is a life that was asked to end.
+type parting struct {
+	n     int
+	until time.Time // then it is ended
+	asked bool
+	ended bool
+}
+
+// Run keeps the organisation until it is stopped or ctx ends, which leaves its
+// agents at work. A *signals.HeldError says that another keeper has it.
+func Run(ctx context.Context, o Options) (err error) {
+	k, err := open(o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, k.close()) }()
+	return k.keep(ctx)
+}
+
+func open(o Options) (*Keeper, error) {
+	k := &Keeper{Options: o, live: make(map[string]*tie), parting: make(map[string]*parting),
+		shown: make(map[string]string), gone: make(chan string)}
+	if k.Log == nil {
+		k.Log = log.New(io.Discard)
+	}
+	if k.Now == nil {
+		k.Now = time.Now
+	}
+	if k.Patience == 0 {
+		k.Patience = stopPatience
+	}
+	if k.Grace == 0 {
+		k.Grace = launchGrace
+	}
+	if err := signals.Init(o.Root); err != nil {
+		return nil, err
+	}
+	r, err := run.OpenOrganisation(o.Root)
+	if err != nil {
+		return nil, err
+	}
+	if k.lock, err = r.TryLock(); err != nil {
+		return nil, err
+	}
+	if k.org, err = Open(o.Root); err != nil {
+		return nil, errors.Join(err, k.lock.Unlock())
+	}
+	if k.Dial == nil {
+		k.Dial = func(ctx context.Context, ref host.Ref) (host.Link, error) { return host.Dial(ctx, k.org.Run, ref) }
+	}
+	if k.Find == nil {
+		k.Find = func(ref host.Ref) (host.Pulse, func() error, error) { return host.Find(k.org.Run, ref) }
+	}
+	return k, nil
+}
+
+func (k *Keeper) close() error {
+	if k.watch != nil {
+		k.watch.Close()
+	}
+	for _, t := range k.live {
+		t.link.Close()
+	}
+	k.tasks.wait()
+	return k.lock.Unlock()
+}
+
+func (k *Keeper) keep(ctx context.Context) error {
+	tasks, cancel := context.WithCancel(context.WithoutCancel(ctx)) // what is under way when ctx ends is ended in order
+	defer cancel()
+	host, _ := os.Hostname()
+	if err := k.org.Record(tasks, run.Record{Type: run.RunnerUp, PID: os.Getpid(), Launch: k.Launch, Detail: host}); err != nil {
+		return err
+	}
+	k.Log.Info("the organisation is kept", "agents", len(k.org.Agents))
+	net := time.NewTicker(rescan)
+	defer net.Stop()
+	wake := time.NewTimer(0)
+	defer wake.Stop()
+	for again := true; ; {
+		if err := k.advance(tasks, again); err != nil {
+			return err
+		}
+		if k.over {
+			k.Log.Info("the organisation is stopped")
+			return k.org.Record(tasks, run.Record{Type: run.RunnerDown, How: run.HowStopped})
+		}
+		k.arm(wake)
+		k.rewatch(tasks)
+		again = false
+		select {
+		case <-ctx.Done():
+			return k.org.Record(tasks, run.Record{Type: run.RunnerDown, How: run.HowInterrupted})
+		case n := <-k.watch.C:
+			if n.Err != nil {
+				k.Log.Warn("file events are not to be had; looking every 5 s", "err", n.Err)
+			}
+		case name := <-k.gone:
+			k.untie(name)
+		case <-wake.C:
+		case <-net.C:
+			again = true
+		case <-k.Windows.Broken():
+			return k.Windows.Err()
+		}
+	}
+}
+
+// advance takes in what is new, carries out what is asked for and does what is
+// due. all says to look at every life as if nobody ever told.
+func (k *Keeper) advance(ctx context.Context, all bool) error {
+	if err := k.org.Look(); err != nil {
+		return err
+	}
+	k.next = time.Time{}
+	if err := k.requests(ctx); err != nil {
+		return err
+	}
+	for _, name := range k.org.Names() {
+		if err := k.tend(ctx, k.org.Agents[name], all); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if err := k.halt(ctx); err != nil {
+		return err
+	}
+	k.show(ctx)
+	if err := k.org.WriteRegistry(); err != nil {
+		k.Log.Error("the registry could not be written", "err", err)
+	}
+	if k.Tell != nil {
+		k.Tell(k.org)
+	}
+	return nil
+}
+
+// arm sets the timer for what is due next.
+func (k *Keeper) arm(wake *time.Timer) {
+	if k.next.IsZero() {
+		wake.Stop()
+		return
+	}
+	wake.Reset(max(0, k.next.Sub(k.Now())))
+}
+
+// at has the keeper look again at a moment.
+func (k *Keeper) at(t time.Time) {
+	if k.next.IsZero() || t.Before(k.next) {
+		k.next = t
+	}
+}
+
+// rewatch watches what is there now: requests, and the records of every agent.
+func (k *Keeper) rewatch(ctx context.Context) {
+	want := []string{k.org.Run.Requests()}
+	for _, name := range k.org.Names() {
+		want = append(want, k.org.Run.AgentRecords(name))
+	}
+	if k.watch != nil && slices.Equal(want, k.watched) {
+		return
+	}
+	if k.watch != nil {
+		k.watch.Close()
+	}
+	k.watch, k.watched = signals.Watch(ctx, want...), want
+}
+
+// show shows how the agents stand where people look.
+func (k *Keeper) show(ctx context.Context) {
+	for name, a := range k.org.Agents {
+		w, detail := a.Stands(k.Now(), k.org.Stopped)
+		if text := string(w) + "\x00" + detail; k.shown[name] != text {
+			k.shown[name] = text
+			if err := k.Windows.Show(ctx, name, w, detail); err != nil {
+				k.Log.Debug("a window does not show what is new", "agent", name, "err", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package standing
+
+import (
+	"time"
+
+	"cmux/dag"
+)
+
+// crashWindow is the time in which keptDeaths deaths are a crash loop.
+const crashWindow = time.Minute
+
+// Due is what is to be done about an agent's life.
+type Due uint8
+
+const (
+	Rest  Due = iota // nothing: it lives, or is not wanted
+	Begin            // its next life
+	Wait             // its next life, a little later
+	Stuck            // nothing before a person says so: it dies as soon as it lives
+)
+
+// Due says what is to be done at a moment, and for Wait when. A life that is on
+// by the records is taken to be.
+func (s *State) Due(now time.Time) (Due, time.Time) {
+	switch {
+	case s.Born.IsZero(), s.Leaving != "", s.Stopped, s.Life.On():
+		return Rest, time.Time{}
+	case s.Crashing():
+		return Stuck, time.Time{}
+	}
+	if at := s.again(); now.Before(at) {
+		return Wait, at
+	}
+	return Begin, time.Time{}
+}
+
+// Crashing reports whether it died so often in so short a time that starting it
+// again would only cost. A person ends that, by starting it again.
+func (s *State) Crashing() bool {
+	n := len(s.Deaths)
+	return n >= keptDeaths && s.Deaths[n-1].Sub(s.Deaths[n-keptDeaths]) < crashWindow
+}
+
+// again is when the next life may begin: at once after one death, later and
+// later after several in a short time.
+func (s *State) again() time.Time {
+	n := len(s.Deaths)
+	if n == 0 {
+		return time.Time{}
+	}
+	last, recent := s.Deaths[n-1], 0
+	for _, at := range s.Deaths {
+		if last.Sub(at) < crashWindow {
+			recent++
+		}
+	}
+	if recent < 2 {
+		return last
+	}
+	return last.Add(time.Second << (recent - 2))
+}
+
+// Word says in a word or two how the agent stands, and the line beside it why.
+type Word string
+
+// The words. They are the same as those for nodes where they mean the same.
+const (
+	Starting   Word = "starting"
+	Idle       Word = "idle"
+	Working    Word = "working"
+	Checking   Word = "checking"
+	NeedsInput Word = "needs input"
+	TakenOver  Word = "taken over"
+	Limited    Word = "limited"
+	Down       Word = "down" // until it is started again, which the monitor does
+	Stopped    Word = "stopped"
+	Going      Word = "going" // it is being removed
+)
+
+// Stands is how the agent stands by its records. org says that the whole
+// organisation is stopped.
+func (s *State) Stands(now time.Time, org bool) (w Word, detail string) {
+	due, _ := s.Due(now)
+	switch {
+	case s.Leaving != "":
+		return Going, s.Leaving
+	case s.Life.On():
+		return s.alive()
+	case s.Stopped, org:
+		return Stopped, ""
+	case due == Stuck:
+		return NeedsInput, "it ended five times in a minute: " + s.ended()
+	case s.Life.N == 0:
+		return Down, "it was not started yet"
+	}
+	return Down, s.ended()
+}
+
+func (s *State) ended() string {
+	if s.Life.Detail != "" {
+		return s.Life.Detail
+	}
+	return s.Life.How
+}
+
+func (s *State) alive() (Word, string) {
+	switch {
+	case s.Life.Began.IsZero():
+		return Starting, ""
+	case s.Activity == dag.Checking:
+		return Checking, s.Detail
+	case s.Activity == dag.NeedsInput:
+		return NeedsInput, s.Detail
+	case s.Activity == dag.TakenOver:
+		return TakenOver, s.Detail
+	case s.Activity == dag.AtLimit:
+		return Limited, s.Detail
+	case s.Activity == dag.SettingUp:
+		return Starting, s.Detail
+	case s.Activity == dag.Resting:
+		return Idle, s.Detail
+	}
+	return Working, s.Detail
+}

@@ -1,0 +1,77 @@
+package standing
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"cmux/agents/run"
+)
+
+// What can be asked of the Keeper, beside run.OpStop without a name, which stops
+// the organisation.
+const (
+	OpSpawn run.Op = "spawn"
+	OpKill  run.Op = "kill"
+	OpReset run.Op = "reset"
+	OpWake  run.Op = "wake" // start an agent again that died too often, or that was stopped
+)
+
+// Ask is what a request asks for in more words than run.Request has.
+type Ask struct {
+	By    string `json:"by"`              // who asks: an agent's name; empty: a person
+	Force bool   `json:"force,omitempty"` // OpKill: also a permanent worker
+	Spawn *Spawn `json:"spawn,omitempty"`
+}
+
+// Spawn says which agent is to be made.
+type Spawn struct {
+	Name       string `json:"name"`
+	Display    string `json:"display_name,omitempty"`
+	Role       string `json:"role"`
+	Kind       string `json:"kind,omitempty"` // empty: that of Settings
+	Model      string `json:"model,omitempty"`
+	Account    string `json:"account,omitempty"`
+	Project    string `json:"project_id,omitempty"`
+	Supervisor string `json:"supervisor,omitempty"` // whom it reports to
+	Dir        string `json:"dir,omitempty"`        // it works here, with whoever else does; empty: in a worktree of its own
+	Branch     string `json:"branch,omitempty"`     // of its worktree; empty: SESSION/NAME
+	Permanent  bool   `json:"permanent,omitempty"`
+	RoleFile   string `json:"role_context,omitempty"`
+	Task       string `json:"task,omitempty"` // what it is told to begin with
+}
+
+// Made is the answer to a Spawn.
+type Made struct {
+	Name   string `json:"name"`
+	ID     string `json:"agent_id"`
+	Dir    string `json:"dir"`
+	Branch string `json:"branch,omitempty"`
+}
+
+// Gone is the answer to OpKill.
+type Gone struct {
+	Name    string `json:"name"`
+	Archive string `json:"archive"`           // where its records, log and last screen are
+	Branch  string `json:"branch,omitempty"`  // that its work is on
+	Restore string `json:"restore,omitempty"` // brings what it had not committed back; empty: there was nothing
+	Tree    string `json:"tree,omitempty"`    // its worktree, where that could not be removed
+	Why     string `json:"why,omitempty"`     // it could not
+}
+
+// Request is a request for the Keeper.
+func Request(op run.Op, name string, a Ask) (run.Request, error) {
+	b, err := json.Marshal(a)
+	return run.Request{Op: op, Node: name, Text: string(b)}, err
+}
+
+// asked reads what a request asks for.
+func asked(q run.Request) (Ask, error) {
+	var a Ask
+	if q.Text == "" {
+		return a, nil
+	}
+	if err := json.Unmarshal([]byte(q.Text), &a); err != nil {
+		return a, fmt.Errorf("this request cannot be read: %w", err)
+	}
+	return a, nil
+}
