@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"cmux/agents/guard"
 	"cmux/agents/news"
 	"cmux/agents/proc"
 	"cmux/dag"
@@ -58,6 +59,14 @@ type Meter interface {
 // Concluder is an Agent that says when it has taken in the answer to a report
 // by tool (Concluded), so that its conversation is whole when it is ended.
 type Concluder interface{ Concludes() }
+
+// Silent is an Agent that says whether it was started without being told
+// anything: it waits at its prompt.
+type Silent interface{ ToldNothing() bool }
+
+// Guarded is an Agent whose calls of tools are judged by a policy that may
+// change while it runs, as a standing agent's does with each piece of work.
+type Guarded interface{ Guard(guard.Policy) }
 
 // Typed is an Agent into whose program a person may type at any time. What they
 // typed must not be lost with the program.

@@ -46,6 +46,10 @@ func (a *attempt) handle(m Message) error {
 			a.sign()
 		}
 		return a.fromAgent(&m, &reply)
+	case OpGive:
+		return a.offer(&m)
+	case OpStand:
+		reply.Standing = a.standing()
 	default:
 		order, known := orders[m.Op]
 		if !known {
@@ -67,6 +71,9 @@ var orders = map[Op]func(*Message) conversation.What{
 	OpGranted:    func(m *Message) conversation.What { return conversation.Granted{Trial: m.Trial} },
 	OpRetry:      func(*Message) conversation.What { return conversation.Retry{} },
 	OpAnswer:     func(m *Message) conversation.What { return conversation.Answer{Text: m.Text} },
+	OpTell:       func(m *Message) conversation.What { return conversation.Tell{ID: m.Key, Text: m.Text} },
+	OpWithdraw:   func(m *Message) conversation.What { return conversation.Withdraw{ID: m.Key, Why: m.Text} },
+	OpTake:       func(*Message) conversation.What { return conversation.Take{} },
 	OpRelease:    func(*Message) conversation.What { return conversation.Release{} },
 }
 
@@ -85,7 +92,7 @@ func (a *attempt) fromAgent(m *Message, reply *Reply) error {
 		return err
 	case m.Op == OpOutput && a.left == nil:
 		return a.publish(m, reply)
-	case m.Op == OpAsk && a.kind.Judge && !a.Overridden && a.spec.Headless && a.node.InputTimeout == 0:
+	case m.Op == OpAsk && a.kind.Judge && !a.Overridden && !a.stays() && a.spec.Headless && a.node.InputTimeout == 0:
 		reply.Error = prompt.NobodyAnswers
 		return nil
 	case m.Op == OpAsk:

@@ -18,6 +18,9 @@ import (
 // failed, and what may have been a person's doing, or another program's, is a
 // person's to decide.
 func (a *attempt) examineEnd() error {
+	if a.stays() {
+		return a.revive()
+	}
 	exit := a.agent.Exit()
 	if err := a.endAgent(); err != nil {
 		return err

@@ -38,8 +38,11 @@ type attempt struct {
 	talk
 	meter meter
 
+	staying
+
 	activity dag.Activity // as recorded
 	detail   string       // of it
+	until    time.Time    // of it
 	told     bool         // of an activity
 	left     *run.Left    // a program that has ended without a report; nil: none has
 	budget   *stopwatch   // node.Timeout
@@ -138,7 +141,7 @@ func (a *attempt) run() (run.End, error) {
 		Terminal: a.job.Terminal, Out: a.out, Tell: a.tell, MayType: a.mayType,
 		Lines: new(event.Printer), Spawner: a.job.Spawner, Mark: Mark(a.job), Drain: a.limits.Drain,
 	}
-	if a.spec.Said != "" {
+	if a.spec.Said != "" && !a.stays() {
 		a.stage.Resumption, a.stage.Again = prompt.SentBack(a.spec.Said), true
 	}
 	if err := a.patiently(a.openEvents); errors.As(err, &f) {
@@ -200,6 +203,12 @@ func (a *attempt) conclude(err error) (run.End, error) {
 func (a *attempt) carryOut() error {
 	if err := a.endLeftovers(); err != nil {
 		return err
+	}
+	if a.stays() {
+		if err := a.settleIn(); err != nil {
+			return err
+		}
+		return a.converse(conversation.Begin{})
 	}
 	if err := a.prepare(); err != nil {
 		return err
@@ -268,7 +277,7 @@ func (a *attempt) become(act dag.Activity, until time.Time, detail string) error
 	if act == a.activity && act == dag.Working && detail == a.detail {
 		return nil // Began says as much
 	}
-	a.activity, a.detail = act, detail
+	a.activity, a.detail, a.until = act, detail, until
 	rec := run.Record{Type: run.Active, Activity: act, Until: until, Detail: detail}
 	if q := a.asks; q != nil && act == dag.NeedsInput && q.String() == detail {
 		rec.Question = q // else it is longer than what is recorded of it

@@ -41,7 +41,7 @@ type talk struct {
 func (a *attempt) open() {
 	a.held, a.gone = map[conversation.Ref]*Message{}, map[conversation.Ref]<-chan struct{}{}
 	a.State = conversation.New(conversation.Config{
-		Name: a.node.Name, Reports: a.kind.Judge, Headless: a.spec.Headless, InputTimeout: time.Duration(a.node.InputTimeout),
+		Name: a.node.Name, Reports: a.kind.Judge, Stays: a.stays(), Headless: a.spec.Headless && !a.stays(), InputTimeout: time.Duration(a.node.InputTimeout),
 		AskAtLimit: a.node.OnLimit == dag.AskToGoOn,
 		Pause:      a.limits.Pause, Settle: a.limits.Settle, Parting: a.limits.Parting,
 	})
@@ -141,6 +141,10 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 		a.stopIdle()
 	case conversation.Abandon:
 		return nil, a.abandon(e)
+	case conversation.Reply:
+		a.settle(e.Ref, Reply{Text: e.Text, Final: true})
+	case conversation.Confirm:
+		return nil, a.confirm(e.ID)
 	case conversation.Halt:
 		return nil, &stuck{e.Why}
 	case conversation.Close:
@@ -186,6 +190,9 @@ func (a *attempt) converse(first conversation.What) error {
 			continue
 		}
 		if err != nil {
+			err = a.goesOn(err)
+		}
+		if err != nil {
 			return err
 		}
 		if a.next == nil {
@@ -205,6 +212,8 @@ func (a *attempt) converse(first conversation.What) error {
 			err = a.examineReport()
 		case conversation.Examine:
 			err = a.examineEnd()
+		case conversation.WorkOver:
+			err = a.tally(e)
 		case conversation.Close:
 			if e.Summary != "" {
 				a.end.Summary = e.Summary
@@ -231,10 +240,14 @@ func (a *attempt) launch(l conversation.Launch) error {
 	a.stage.Conversation, a.stage.Counted = a.spec.Conversation, a.spec.Counted
 	var started agent.Agent
 	err := a.patiently(func() (err error) {
-		if a.kind.Judge {
-			if err := a.brief(); err != nil {
-				return fmt.Errorf("%s: %w", a.kind.Name, err)
-			}
+		switch {
+		case a.stays():
+			err = a.briefStanding(l)
+		case a.kind.Judge:
+			err = a.brief()
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.kind.Name, err)
 		}
 		if started, err = a.kind.New(a.stage); err != nil {
 			return fmt.Errorf("%s: %w", a.kind.Name, err)
@@ -249,6 +262,8 @@ func (a *attempt) launch(l conversation.Launch) error {
 	case err == nil:
 	case errors.As(err, &outside) || errors.Is(err, ErrInterrupted):
 		return err
+	case a.stays():
+		return a.feed(conversation.LeftBehind{Exit: codeOf(err), Detail: err.Error()})
 	default:
 		return failedBy(codeOf(err), dag.ReasonSetup, "%v", err)
 	}
@@ -256,7 +271,8 @@ func (a *attempt) launch(l conversation.Launch) error {
 	a.lastSign = time.Now()
 	a.armIdle()
 	_, concludes := started.(agent.Concluder)
-	return a.feed(conversation.Started{Concludes: concludes})
+	silent, _ := started.(agent.Silent)
+	return a.feed(conversation.Started{Concludes: concludes, Quiet: silent != nil && silent.ToldNothing()})
 }
 
 // relaunch makes ready for the agent's program to go on in its conversation,
@@ -268,6 +284,9 @@ func (a *attempt) relaunch(l conversation.Launch) error {
 	}
 	spec.Trial, spec.Left = l.Trial, nil
 	a.spec = &spec
+	if a.stays() {
+		return nil
+	}
 	a.stage.Resumption, a.stage.Again = prompt.Reopened(l.Said), true
 	a.end.Exit, a.end.Checks = 0, nil
 	a.checksFailed, a.scopeFailed, a.askedCommit, a.left = 0, 0, false, nil
@@ -293,6 +312,8 @@ func words(m conversation.Message) (event.Kind, string) {
 		return event.HandBack, prompt.LimitOver
 	case conversation.CallFailed:
 		return event.HandBack, prompt.CallFailed
+	case conversation.NoWork:
+		return event.HandBack, prompt.TakenBack(m.Text)
 	}
 	return event.HandBack, m.Text
 }
@@ -300,6 +321,13 @@ func words(m conversation.Message) (event.Kind, string) {
 // deliver hands a message to the agent.
 func (a *attempt) deliver(d conversation.Deliver) error {
 	kind, text := words(d.Message)
+	if d.Why == conversation.NewWork {
+		of, unfit, err := a.handWork(d)
+		if err != nil || unfit {
+			return err
+		}
+		text = of
+	}
 	show := func() {
 		a.stage.Show(event.Event{Kind: kind, Text: text})
 		a.delivered = append(a.delivered, text)

@@ -16,6 +16,7 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/event"
+	"cmux/agents/guard"
 	"cmux/agents/news"
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
@@ -113,13 +114,13 @@ func (a *instance) Start(context.Context) error {
 	if a.start.Resume {
 		said = s.Resumption
 		if lines := a.unreadBefore(); len(lines) > 0 {
-			said += "\n\n" + prompt.Waiting(lines)
+			said = strings.TrimSpace(said + "\n\n" + prompt.Waiting(lines))
 		}
 	}
 	a.listener.reminder = prompt.Reminded(a.prompt, a.promptFile)
 	a.said = said
 	readable := slices.Clone(s.Readable)
-	if !a.start.Headless {
+	if !a.start.Headless && said != "" {
 		file := a.promptFile
 		if a.start.Resume {
 			file = a.resumption(s.Files.N)
@@ -132,7 +133,9 @@ func (a *instance) Start(context.Context) error {
 		said = prompt.Mention(file)
 		a.mention = said
 	}
-	a.texts = append(a.texts, said)
+	if said != "" {
+		a.texts = append(a.texts, said)
+	}
 	settings, err := composeSettings(s.Binary, s.Verdict, readable...)
 	if err != nil {
 		return err
@@ -214,6 +217,16 @@ func (a *instance) HandBack(text string) agent.HookReply {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.listener.handBack(text)
+}
+
+// ToldNothing implements agent.Silent.
+func (a *instance) ToldNothing() bool { return a.said == "" }
+
+// Guard implements agent.Guarded.
+func (a *instance) Guard(p guard.Policy) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.listener.policy = p
 }
 
 // Concludes implements agent.Concluder: the hook after an accepted report

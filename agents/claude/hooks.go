@@ -96,7 +96,8 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 	case "PostToolUse", "PostToolUseFailure":
 		if hook == "PostToolUse" && p.Tool == toolPrefix+"done" && p.AgentID == "" && strings.Contains(string(p.Response), prompt.Accepted) {
 			// The model would be called once more, only to say that it is done.
-			return []news.Event{news.Concluded{}}, printed(object{"continue": false, "stopReason": "cmux: the report is accepted"}), nil
+			l.busy = false
+			return []news.Event{news.Concluded{}, news.TurnEnded{}}, printed(object{"continue": false, "stopReason": "cmux: the report is accepted"}), nil
 		}
 		if l.asking != "" && l.asking == p.Tool && (l.askingSub == "" || l.askingSub == p.AgentID) {
 			l.asking = ""

@@ -132,7 +132,7 @@ func (s start) args() []string {
 		args = append(args, "Write", "Edit", "MultiEdit", "NotebookEdit")
 	}
 	args = append(args, "--")
-	if !s.Headless {
+	if !s.Headless && s.Prompt != "" {
 		args = append(args, s.Prompt)
 	}
 	return args

@@ -33,7 +33,9 @@ func (a *instance) startHeadless(cmd *exec.Cmd, said string) error {
 	a.input = w
 	a.tasks.Go(func() { a.judgeResults(a.ctx, results) })
 	// A long prompt does not fit into the pipe before the program reads.
-	a.tasks.Go(func() { a.write(a.ctx, said) })
+	if said != "" {
+		a.tasks.Go(func() { a.write(a.ctx, said) })
+	}
 	return nil
 }
 

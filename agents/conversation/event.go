@@ -99,6 +99,11 @@ type (
 	Judged struct{ Fault *Fault }
 	// LimitKnown: until when the limit of the account lasts.
 	LimitKnown struct{ Until time.Time }
+	// Unfit: its piece of work cannot be begun, or gone on with.
+	Unfit struct {
+		Reason dag.Reason
+		Detail string
+	}
 	// Tallied: what became of the piece of work is recorded.
 	Tallied struct{}
 	// LeftBehind: the program is gone, with all that came of it, and a person is
@@ -123,6 +128,7 @@ func (Withdraw) what()   {}
 func (Take) what()       {}
 func (Wrote) what()      {}
 func (Tallied) what()    {}
+func (Unfit) what()      {}
 func (Started) what()    {}
 func (Ended) what()      {}
 func (Did) what()        {}

@@ -61,7 +61,7 @@ func (m *move) hear(what What) {
 		m.gone(e.Ref)
 	case Give, Tell, Withdraw, Take, Wrote:
 		m.ordered(what)
-	case Begin, Tallied, Started, Ended, Delivered, Answered, Judged, LimitKnown, LeftBehind:
+	case Begin, Tallied, Unfit, Started, Ended, Delivered, Answered, Judged, LimitKnown, LeftBehind:
 		m.result(what)
 	default:
 		m.heard(what)

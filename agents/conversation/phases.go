@@ -41,8 +41,9 @@ var Phases = [phases]struct {
 		{Regaining, "it was delivered after a person had cleared the screen"},
 		{Parting, "the agent was told that its report is accepted, and will confirm this"},
 		{Closing, "the agent was told that its report is accepted, or it accepts no messages"},
-		{Tallying, "it stays, and was told that its report is accepted"},
+		{Tallying, "it stays, and was told that its report is accepted, or its work cannot be begun"},
 		{Halting, "it stays, and accepts no messages"},
+		{Asking, "it stays, has no work, and what it was handed cannot be handed over"},
 	}},
 	Hindered: {"The message waits until the screen shows an empty prompt, or a prompt with the message in it. After ten seconds it needs input, and says what is in the way.", []Way{
 		{Handing, "the screen is safe"},
@@ -50,6 +51,8 @@ var Phases = [phases]struct {
 		{Regaining, "it was delivered after all, and needed input"},
 		{Closing, "it accepts no messages"},
 		{Halting, "it stays, and accepts no messages"},
+		{Tallying, "it stays, and its work cannot be gone on with"},
+		{Asking, "the same, without work"},
 	}},
 	AwaitingTurn: {"The message waits for the end of the current turn.", []Way{
 		{Handing, "the turn has ended"},

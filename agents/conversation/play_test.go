@@ -376,6 +376,11 @@ func (p *player) ordered() {
 	case 5:
 		p.feed(Take{})
 	case 6:
+		if d, is := p.under.(Deliver); is && p.below(2) == 0 && d.Hook == 0 && d.Call == 0 && !p.typed {
+			p.under = nil
+			p.feed(Unfit{Reason: dag.ReasonSetup, Detail: "no space"})
+			return
+		}
 		p.feed(Wrote{To: "somebody"})
 	case 7:
 		if len(p.messages) > 0 { // again, by somebody who did not hear that it has it

@@ -21,6 +21,11 @@ func (m *move) result(what What) {
 		m.become(Become{Activity: dag.Working})
 	case Tallied:
 		m.tallied()
+	case Unfit:
+		if m.Phase == Handing || m.Phase == Hindered || m.Phase == AwaitingTurn {
+			m.keep(m.Handed)
+		}
+		m.close(Close{End: Failed, Reason: e.Reason, Detail: e.Detail})
 	case Ended:
 		m.Ended = true
 	case Delivered:

@@ -64,6 +64,29 @@ func (s *State) onTheWay(id string) bool {
 		slices.ContainsFunc(s.Unproven, func(p Message) bool { return p.ID == id })
 }
 
+// Waiting are the ids of the messages that the agent has not been handed yet.
+func (s *State) Waiting() (ids []string) {
+	if s.Phase == Handing || s.Phase == Hindered || s.Phase == AwaitingTurn {
+		if s.Handed.Why == FromMail {
+			ids = append(ids, s.Handed.ID)
+		}
+	}
+	for _, p := range s.Pending {
+		if p.Why == FromMail {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids
+}
+
+// Hindrance is what keeps what is to be typed from being typed; empty: nothing.
+func (s *State) Hindrance() string {
+	if s.Phase != Hindered {
+		return ""
+	}
+	return hinders(s.Screen)
+}
+
 // lasting is what is pending and still to be said whatever the agent did
 // meanwhile.
 func (m *move) lasting() (last []Message) {

@@ -33,6 +33,26 @@ func Reopened(said string) string {
 	return s
 }
 
+// NewTask hands a task to a standing agent; text is all that it is told of it.
+func NewTask(id, text string) string {
+	return "A new task for you, " + id + ". It is the only one now; what you were told for tasks before it no longer holds.\n\n" + text
+}
+
+// WorkResumed sends a standing agent on with its task whose program was started
+// again. said is what a person answered; it may be empty.
+func WorkResumed(id, said string) string {
+	s := "Your program was started again; you are back in the same directory. You are at work on task " + id + ": look at `git status`, go on where you left off, and report when you have finished."
+	if said != "" {
+		s += " A person says:\n" + said
+	}
+	return s
+}
+
+// TakenBack tells a standing agent that its task is no longer its own.
+func TakenBack(why string) string {
+	return "Your task was taken back: " + why + "\nStop working on it now, and do not report on it. What is committed stays on its branch; end your turn and wait for what comes next."
+}
+
 // SentBack sends an agent on whose work a person has looked at and not taken.
 func SentBack(comment string) string {
 	return "A person has reviewed your work and sends it back; you are in the same directory, on the same branch. They say:\n" + comment +

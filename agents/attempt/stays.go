@@ -1,0 +1,265 @@
+package attempt
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"cmux/agents/agent"
+	"cmux/agents/conversation"
+	"cmux/agents/event"
+	"cmux/agents/prompt"
+	"cmux/agents/run"
+	"cmux/dag"
+	"cmux/signals"
+)
+
+// A standing agent's attempt is one life of it: it goes on through any number of
+// pieces of work, each judged as a node's is, and never has a verdict of its own.
+// What belongs to a piece of work is put into the attempt when the agent is to
+// be told of it, and taken out when it is over.
+
+// staying is what the attempt of a standing agent has beside.
+type staying struct {
+	base   *dag.Node // what it is between pieces of work
+	place  run.Place
+	offers map[string]*run.Work // given, by id
+	task   *run.Work            // that it is at; nil: none
+	before dag.Usage            // used when work was begun
+}
+
+// stays reports whether the agent is a standing one.
+func (a *attempt) stays() bool { return a.spec.Member != nil }
+
+// settleIn makes the attempt that of a standing agent, which may be at work
+// since its life before this.
+func (a *attempt) settleIn() error {
+	a.base, a.place = a.node, a.spec.Place
+	a.offers = make(map[string]*run.Work)
+	w := a.spec.Work
+	if w == nil {
+		return nil
+	}
+	a.offers[w.ID] = w
+	if err := a.begin(w); err != nil {
+		var f *final
+		if !errors.As(err, &f) || f.Outcome == dag.Cancelled {
+			return err
+		}
+		return a.record(run.Record{Type: run.WorkEnded, Key: w.ID, End: &f.End})
+	}
+	return a.feed(conversation.Give{ID: w.ID, At: true})
+}
+
+// offer takes in a piece of work. It is begun when the agent is told of it.
+func (a *attempt) offer(m *Message) error {
+	w := m.Work
+	if !a.stays() {
+		return a.feed(conversation.Give{}) // which refuses it
+	}
+	if w == nil || w.ID == "" || w.Def == nil {
+		a.reply.Error = "no piece of work"
+		return nil
+	}
+	if a.Work == w.ID {
+		return nil // said again, by one that did not hear the answer
+	}
+	if err := a.feed(conversation.Give{ID: w.ID, Text: w.Def.Name}); err != nil || a.reply.Error != "" {
+		return err
+	}
+	a.offers[w.ID] = w
+	return a.record(run.Record{Type: run.Given, Key: w.ID, Work: w})
+}
+
+// begin makes ready for a piece of work: from now on the attempt is judged by it.
+func (a *attempt) begin(w *run.Work) error {
+	def := *w.Def
+	def.Name, def.Agent, def.Model, def.Account = a.base.Name, a.base.Agent, a.base.Model, a.base.Account
+	def.AutoAccept, def.OnLimit = a.base.AutoAccept, a.base.OnLimit
+	spec, job := *a.spec, *a.job
+	spec.Def, spec.Place, spec.Used, spec.Work = &def, w.Place, w.Used, w
+	job.Spec = &spec
+	a.node, a.spec, a.job, a.task, a.before = &def, &spec, &job, w, a.end.Used
+	a.end = run.End{Conversation: a.end.Conversation, Used: a.end.Used}
+	a.resetVerdict()
+	a.askedCommit = false
+	if err := a.prepare(); err != nil {
+		return err
+	}
+	a.guardAnew()
+	return nil
+}
+
+// resetVerdict forgets what was found out about other work.
+func (a *attempt) resetVerdict() {
+	a.checksFailed, a.scopeFailed, a.askedCommit = 0, 0, false
+	a.passed, a.ownStart, a.judged, a.outputs, a.tookOutputs = "", "", "", nil, false
+	a.tree, a.shared = nil, shared{}
+}
+
+// guardAnew tells a running program's guard what the agent may do now.
+func (a *attempt) guardAnew() {
+	a.stage.Review = a.node.Role == dag.RoleReview && a.task != nil
+	a.stage.Policy = a.policy()
+	if g, ok := a.agent.(agent.Guarded); ok {
+		g.Guard(a.stage.Policy)
+	}
+}
+
+// workText is what the agent is told of the work that was begun.
+func (a *attempt) workText() (string, error) {
+	long := a.stage.Files.File("whole", ".md")
+	text, whole := prompt.ComposeWhole(prompt.Input{Spec: a.spec, Base: a.spec.Frame.Base, Tool: a.kind.Tool, Whole: long})
+	if whole != "" {
+		if err := signals.PutFile(long, []byte(whole), 0o600); err != nil {
+			return "", err
+		}
+	}
+	return prompt.NewTask(a.task.ID, text), nil
+}
+
+// briefStanding gives the stage what a standing agent is told when its program
+// starts: who it is, in a new conversation; of its work, where it has some.
+func (a *attempt) briefStanding(l conversation.Launch) error {
+	s := a.stage
+	s.Policy = a.policy()
+	s.Prompt, s.Resumption, s.Again = a.spec.Brief, "", false
+	if a.task != nil && a.Got {
+		text, err := a.workText()
+		if err != nil {
+			return err
+		}
+		s.Prompt += "\n\n" + text
+		s.Resumption = prompt.WorkResumed(a.task.ID, l.Said)
+		s.Prompt += "\n\n" + s.Resumption
+	} else if l.Said != "" {
+		s.Resumption = l.Said
+		s.Prompt += "\n\n" + l.Said
+	}
+	s.PromptFile = s.Files.File("prompt", ".md")
+	s.Readable = []string{s.PromptFile, s.Files.File("whole", ".md")}
+	return signals.PutFile(s.PromptFile, []byte(s.Prompt), 0o600)
+}
+
+// handWork begins the work that a message is about, and returns what the agent
+// is told of it. What keeps it from beginning ends the work, and unfit is true.
+func (a *attempt) handWork(d conversation.Deliver) (text string, unfit bool, err error) {
+	w := a.offers[d.ID]
+	if w == nil {
+		return "", true, a.unfit(d, dag.ReasonSetup, "what it is to do is not known any more")
+	}
+	err = nil
+	if a.task == nil || a.task.ID != w.ID {
+		err = a.begin(w)
+	}
+	if err == nil {
+		text, err = a.workText()
+	}
+	var f *final
+	switch {
+	case err == nil:
+		return text, false, nil
+	case errors.As(err, &f) && f.Outcome == dag.Failed:
+		return "", true, a.unfit(d, f.Reason, f.Detail)
+	case errors.As(err, &f), errors.Is(err, ErrInterrupted):
+		return "", true, err
+	}
+	return "", true, a.unfit(d, dag.ReasonSetup, err.Error())
+}
+
+// unfit tells that the work cannot be begun. A hook that was to tell of it is
+// answered with nothing.
+func (a *attempt) unfit(d conversation.Deliver, reason dag.Reason, detail string) error {
+	if d.Hook != 0 {
+		a.settle(d.Hook, Reply{})
+	}
+	if d.Call != 0 {
+		a.settle(d.Call, Reply{Error: detail})
+	}
+	return a.feed(conversation.Unfit{Reason: reason, Detail: detail})
+}
+
+// goesOn takes in what would end a node's attempt: a standing agent goes on, and
+// its work has failed.
+func (a *attempt) goesOn(err error) error {
+	var f *final
+	if !a.stays() || !errors.As(err, &f) || f.Outcome != dag.Failed {
+		return err
+	}
+	return a.feed(conversation.Unfit{Reason: f.Reason, Detail: cmp.Or(f.Detail, f.Error())})
+}
+
+// tally records how the piece of work ended.
+func (a *attempt) tally(e conversation.WorkOver) error {
+	end := &a.end
+	end.Reason, end.Detail, end.Summary = e.Reason, prompt.Cut(e.Detail, maxDetail), prompt.Cut(e.Summary, maxDetail)
+	switch e.End {
+	case conversation.Finished:
+		end.Outcome = dag.Done
+	case conversation.Cancelled:
+		end.Outcome = dag.Cancelled
+	default:
+		end.Outcome = dag.Failed
+		if e.End == conversation.Faulty {
+			end.Exit = 1
+		}
+	}
+	if a.task != nil && a.task.ID == e.ID {
+		a.survey()
+	}
+	of := *end
+	of.Conversation = a.end.Conversation
+	a.stage.Show(event.Event{Kind: event.Note, Text: fmt.Sprintf("task %s: %s", e.ID, of.Label())})
+	if err := a.record(run.Record{Type: run.WorkEnded, Key: e.ID, End: &of}); err != nil {
+		return err
+	}
+	delete(a.offers, e.ID)
+	a.putDown()
+	return a.feed(conversation.Tallied{})
+}
+
+// putDown is after a piece of work: the attempt is the agent's alone again.
+func (a *attempt) putDown() {
+	spec, job := *a.spec, *a.job
+	spec.Def, spec.Place, spec.Used, spec.Work = a.base, a.place, dag.Usage{}, nil
+	job.Spec = &spec
+	a.node, a.spec, a.job, a.task = a.base, &spec, &job, nil
+	a.end = run.End{Conversation: a.end.Conversation, Used: a.end.Used}
+	a.resetVerdict()
+	a.guardAnew()
+}
+
+// revive takes in that the program of a standing agent has ended: it is started
+// again.
+func (a *attempt) revive() error {
+	exit := a.agent.Exit()
+	if err := a.interrupted(); err != nil {
+		return err
+	}
+	if err := a.endAgent(); err != nil {
+		return err
+	}
+	how := fmt.Sprintf("exit %d", exit.Code)
+	if exit.Signal != 0 || exit.Err != nil {
+		how = exit.String()
+	}
+	return a.feed(conversation.LeftBehind{Exit: exit.Code, Detail: how})
+}
+
+// standing is how the agent stands, for whoever hands it work and messages.
+func (a *attempt) standing() *Standing {
+	s := &Standing{Activity: a.activity, Detail: a.detail, Work: a.Work, Taken: a.Taken, Waiting: a.State.Waiting(), Hinders: a.State.Hindrance()}
+	if a.activity == dag.AtLimit {
+		s.Until = a.until
+	}
+	return s
+}
+
+// confirm records that the agent has read a message.
+func (a *attempt) confirm(id string) error {
+	if a.offers[id] != nil {
+		return nil // of its work, which Given tells
+	}
+	return a.record(run.Record{Type: run.Confirmed, Key: id, At: time.Now()})
+}
