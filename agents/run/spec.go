@@ -57,7 +57,7 @@ func NewToken() string { return rand.Text() }
 // its frame: the graph beside it tells them, and every spec would grow with it.
 func (r *Run) WriteSpec(s *Spec) error {
 	lean := *s
-	if s.Frame != nil {
+	if s.Frame != nil && s.Member == nil {
 		f := *s.Frame
 		f.Peers = nil
 		lean.Frame = &f

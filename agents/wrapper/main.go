@@ -87,12 +87,14 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	if err != nil {
 		return ExitError, err
 	}
-	defer keepSlot(spec)()
+	if spec.Member == nil {
+		defer keepSlot(spec)()
+	}
 	env, err := r.Env()
 	if err != nil {
 		return ExitError, err
 	}
-	book, err := r.OpenBook()
+	book, err := o.bookOf(r)
 	if err != nil {
 		return ExitError, err
 	}
@@ -111,7 +113,7 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if o.Orphaned != nil && !spec.Headless {
+	if o.Orphaned != nil && !spec.Headless && spec.Member == nil {
 		defer watchRunner(ctx, r, o)()
 	}
 	book.Full = whileFull(ctx, o)
@@ -124,8 +126,8 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		return ExitError, err
 	}
 	job := attempt.Job{
-		Spec: spec, Paths: r.Paths, Home: r, Env: env, Kinds: o.Kinds, Spawner: spawner,
-		Record: func(rec run.Record) error { return book.Append(write, rec) },
+		Spec: spec, Paths: r.Paths, Home: o.homeOf(r), Env: env, Kinds: o.Kinds, Spawner: spawner,
+		Record: record(write, book),
 		Inbox:  srv.inbox, Live: o.Out, Socket: r.Socket(o.Node), Pane: pane, Limits: o.Limits,
 	}
 	if !spec.Headless {
@@ -139,12 +141,15 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 		// Recorded before the connections close: whoever stopped it goes by them.
 		rec := vanished(err)
 		rec.Node, rec.Attempt = o.Node, o.Attempt
-		fmt.Fprintf(o.Out, "── %s: %s after %s; to continue: cmux agents resume ──\n", o.Node, rec.How, since(began))
+		fmt.Fprintf(o.Out, "── %s: %s after %s; to continue: %s ──\n", o.Node, rec.How, since(began), goOn(spec))
 		return ExitInterrupted, errors.Join(book.Append(write, rec), r.DropSpec(o.Node, o.Attempt))
 	}
 	closeServer()
 	if err != nil {
 		return ExitError, err
+	}
+	if spec.Member != nil {
+		return o.leave(write, r, book, &end)
 	}
 	return o.commit(write, r, book, &end, began)
 }
@@ -210,6 +215,12 @@ func (o Options) terminal(pane string, resized <-chan struct{}) *agent.Terminal 
 // specified is what the attempt is started with.
 func (o Options) specified(r *run.Run) (*run.Spec, error) {
 	spec, err := r.ReadSpec(o.Node, o.Attempt)
+	if err == nil && r.IsOrganisation() {
+		if spec.Member == nil {
+			err = errNoMember
+		}
+		return spec, err
+	}
 	if err == nil && spec.Def.HasTree() {
 		spec.Frame.Peers, err = r.Peers()
 	}

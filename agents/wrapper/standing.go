@@ -1,0 +1,85 @@
+package wrapper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"cmux/agents/attempt"
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+// Of a standing agent this process carries one life: the records are the agent's
+// own, and there is no marker.
+
+// bookOf opens the records that the attempt is entered in.
+func (o Options) bookOf(r *run.Run) (*run.Book, error) {
+	if r.IsOrganisation() {
+		return r.OpenAgentBook(o.Node)
+	}
+	return r.OpenBook()
+}
+
+// homeOf is whom the attempt asks while it works.
+func (o Options) homeOf(r *run.Run) attempt.Home {
+	if r.IsOrganisation() {
+		return alone{r, o.Node}
+	}
+	return r
+}
+
+// alone is the Home of a standing agent: nobody grants it slots.
+type alone struct {
+	*run.Run
+	name string
+}
+
+func (alone) RunnerLives() bool { return false }
+
+// Limit is the limit of an account as the agent's own records have it.
+func (a alone) Limit(account string) (run.Limit, error) {
+	h := run.NewHistory(new(dag.Graph))
+	_, err := a.EachAgentRecord(a.name, 0, func(rec *run.Record) {
+		if rec.Type == run.Limited || rec.Type == run.Freed {
+			h.Apply(rec)
+		}
+	})
+	return h.Limits[account], err
+}
+
+// record enters what happened; what became of a piece of work survives a power
+// cut.
+func record(ctx context.Context, book *run.Book) func(run.Record) error {
+	return func(rec run.Record) error {
+		if rec.Type == run.WorkEnded || rec.Type == run.Given {
+			return book.Durable(ctx, rec)
+		}
+		return book.Append(ctx, rec)
+	}
+}
+
+// leave records that a standing agent was ended for good.
+func (o Options) leave(ctx context.Context, r *run.Run, book *run.Book, end *run.End) (code int, err error) {
+	err = book.Durable(ctx, run.Record{Type: run.AttemptEnd, Node: o.Node, Attempt: o.Attempt, End: end})
+	if err == nil {
+		err = r.DropSpec(o.Node, o.Attempt)
+	}
+	fmt.Fprintf(o.Out, "── %s: %s ──\n", o.Node, endText(end))
+	if err != nil {
+		return ExitError, err
+	}
+	return end.Marker(), nil
+}
+
+// goOn is the command that has an attempt go on that was broken off.
+func goOn(s *run.Spec) string {
+	if s.Member != nil {
+		return "cmux start"
+	}
+	return "cmux agents resume"
+}
+
+// errNoMember says that a spec in the organisation's folder is of no standing
+// agent.
+var errNoMember = errors.New("the spec names no standing agent")
