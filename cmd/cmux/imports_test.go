@@ -21,6 +21,7 @@ var house = []struct {
 	{"dag", ""},
 	{"worktree/gitfile", ""},
 	{"signals", "worktree/gitfile"},
+	{"signals/mailbox", "signals"},
 	{"worktree", "worktree/gitfile"},
 
 	{"agents/proc", ""},
