@@ -27,6 +27,7 @@ var house = []struct {
 	{"agents/proc", ""},
 	{"agents/tmux", "agents/proc"},
 	{"agents/harmless", ""},
+	{"agents/journal", "signals"},
 	{"agents/control/say", "agents/harmless"},
 	{"agents/seal", ""},
 	{"agents/lease", "agents/seal"},
