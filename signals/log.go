@@ -74,12 +74,16 @@ func (l *Log) Close() error { return l.f.Close() }
 // single line means all or nothing. ctx bounds the wait for other writers;
 // when it ends in that wait, nothing was written.
 func (l *Log) Append(ctx context.Context, durable bool, lines ...[]byte) error {
-	for _, line := range lines {
-		if bytes.IndexByte(line, '\n') >= 0 || !json.Valid(line) {
-			return fmt.Errorf("append to %s: not a line of JSON: %.80q", l.name, line)
-		}
+	if err := valid(l.name, lines); err != nil {
+		return err
 	}
-	mine, err := l.write(ctx, lines)
+	var mine uint64
+	err := l.locked(ctx, func() (err error) {
+		if err = l.writeLocked(lines); err == nil {
+			mine = l.written.Add(1)
+		}
+		return err
+	})
 	if err == nil && durable {
 		err = l.sync(mine)
 	}
@@ -89,25 +93,32 @@ func (l *Log) Append(ctx context.Context, durable bool, lines ...[]byte) error {
 	return nil
 }
 
-// write appends the lines and returns the number of this write.
-func (l *Log) write(ctx context.Context, lines [][]byte) (uint64, error) {
+// valid refuses what is not a line of JSON each.
+func valid(name string, lines [][]byte) error {
+	for _, line := range lines {
+		if bytes.IndexByte(line, '\n') >= 0 || !json.Valid(line) {
+			return fmt.Errorf("append to %s: not a line of JSON: %.80q", name, line)
+		}
+	}
+	return nil
+}
+
+// locked calls f with the lock on the file held.
+func (l *Log) locked(ctx context.Context, f func() error) error {
 	select {
 	case l.turn <- struct{}{}:
 	case <-ctx.Done():
-		return 0, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	defer func() { <-l.turn }()
 	if err := l.lock(ctx); err != nil {
-		return 0, err
+		return err
 	}
-	err := l.writeLocked(lines)
+	err := f()
 	if unlockErr := flock(l.f, unix.LOCK_UN); err == nil {
 		err = unlockErr
 	}
-	if err != nil {
-		return 0, err
-	}
-	return l.written.Add(1), nil
+	return err
 }
 
 func (l *Log) writeLocked(lines [][]byte) error {

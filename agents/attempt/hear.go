@@ -69,6 +69,7 @@ var orders = map[Op]func(*Message) conversation.What{
 	OpBudget:     func(m *Message) conversation.What { return conversation.Overspent{Text: m.Text} },
 	OpOverridden: func(*Message) conversation.What { return conversation.Override{} },
 	OpGranted:    func(m *Message) conversation.What { return conversation.Granted{Trial: m.Trial} },
+	OpAwake:      func(*Message) conversation.What { return conversation.Rang{Clock: conversation.WakeClock} },
 	OpRetry:      func(*Message) conversation.What { return conversation.Retry{} },
 	OpAnswer:     func(m *Message) conversation.What { return conversation.Answer{Text: m.Text} },
 	OpTell:       func(m *Message) conversation.What { return conversation.Tell{ID: m.Key, Text: m.Text} },

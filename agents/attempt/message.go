@@ -25,6 +25,7 @@ const (
 	OpRelease    Op = "release"     // taken over no longer
 	OpRetry      Op = "retry"       // go on in the conversation of a program that has ended without a report
 	OpGranted    Op = "granted"     // the slot it asked for; Trial
+	OpAwake      Op = "awake"       // the limit of its account may be over before its time
 	OpOverridden Op = "overridden"  // a person has decided the node: go on unchecked
 	OpBudget     Op = "budget"      // the run is over its budget, as Text says: end it
 	OpInterrupt  Op = "interrupt"   // ^C while no program has the pane: end the step that runs

@@ -44,9 +44,15 @@ func (p *Project) Override(ctx context.Context, d Decision) (Taken, error) {
 	})
 }
 
-// Release gives an agent back that a person took over by typing to it.
+// Release gives an agent back that a person took over by typing to it. Of a node
+// that waits for the end of its account's limit it says that one may try now.
 func (p *Project) Release(ctx context.Context, d Decision) (Taken, error) {
-	return p.decide(ctx, run.OpRelease, d, live)
+	return p.decide(ctx, run.OpRelease, d, func(n *run.NodeView) error {
+		if n.Status.Label.State == dag.NodeLimited {
+			return nil
+		}
+		return live(n)
+	})
 }
 
 // live refuses what only a running node can be asked.

@@ -15,6 +15,7 @@ import (
 
 	"cmux/agents/control/say"
 	"cmux/agents/lease"
+	"cmux/agents/limits"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/runner"
@@ -84,6 +85,8 @@ func (c Caller) Examine(ctx context.Context) []Finding {
 	add("key", key, noKey, "")
 	detail, err := slotsHeld()
 	add("slots", detail, err, "XDG_STATE_HOME: set it to a folder that you can write to; without, runs may be given the same ports")
+	detail, err = limitsMet(p.Now())
+	add("limits", detail, err, "remove the file that it names")
 	runs, err := newestRuns(root)
 	switch {
 	case err != nil && noKey == nil:
@@ -128,6 +131,25 @@ func slotsHeld() (string, error) {
 		all = append(all, fmt.Sprintf("%d to %d: session %s of %s", n*lease.BlockSlots, (n+1)*lease.BlockSlots-1, h.Session, h.Project))
 	}
 	return say.List(all, 5), nil
+}
+
+// limitsMet says which accounts of the person are at a limit, and who met it.
+func limitsMet(now time.Time) (string, error) {
+	dir, err := limits.Folder()
+	if err != nil {
+		return "", err
+	}
+	known, err := limits.All(dir, now)
+	var all []string
+	for _, s := range known {
+		if !s.Free && s.Until.After(now) {
+			all = append(all, fmt.Sprintf("%s until %s: met by %s", s.Account, s.Until.In(now.Location()).Format("2006-01-02 15:04"), s.By))
+		}
+	}
+	if len(all) == 0 {
+		return "no account is at one", err
+	}
+	return say.List(all, 5), err
 }
 
 // newestRuns are the newest runs of the sessions of the project at root.

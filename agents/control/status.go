@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cmux/agents/control/say"
+	"cmux/agents/limits"
 	"cmux/agents/question"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -50,7 +51,18 @@ type Report struct {
 
 	Collisions []Collision `json:"collisions,omitempty"`
 
+	Limits []LimitReport `json:"limits,omitempty"`
+
 	Others []Report `json:"others,omitempty"` // further runs that a look at the project shows
+}
+
+// LimitReport is a usage limit of an account that lasts.
+type LimitReport struct {
+	Account string        `json:"account"`
+	Until   *time.Time    `json:"until"`
+	Since   time.Time     `json:"since"`
+	MetBy   limits.Source `json:"met_by"`
+	Said    string        `json:"said"`
 }
 
 // IncidentReport is what an agent tried and may not, or a file that cmux did not write.
@@ -132,7 +144,7 @@ func NewReport(v *run.View) Report {
 		Incidents: make([]IncidentReport, len(v.Incidents)),
 		Nodes:     make([]NodeReport, len(v.Nodes)),
 
-		Collisions: collisions(v),
+		Collisions: collisions(v), Limits: limitReports(v),
 	}
 	for i, rec := range v.Incidents {
 		s.Incidents[i] = IncidentReport{rec.Node, rec.Attempt, rec.How, rec.Detail, rec.At}
@@ -169,6 +181,17 @@ func NewReport(v *run.View) Report {
 		s.Nodes[i] = r
 	}
 	return s
+}
+
+func limitReports(v *run.View) (all []LimitReport) {
+	for _, l := range v.Limits {
+		by := limits.Source{Project: v.Run.Plan.Root, Session: v.Run.Plan.Graph.Session, Run: v.Run.Plan.ID, Node: l.Node}
+		if l.By != nil {
+			by = *l.By
+		}
+		all = append(all, LimitReport{l.Account, moment(l.Until), l.Since, by, l.Said})
+	}
+	return all
 }
 
 // marker is the exit code that the marker of node i holds, nil while it has none.

@@ -48,7 +48,7 @@ var ErrNone = errors.New("all are in use")
 // Take takes the lowest number below n in folder dir that no process of another
 // run holds, and that not has nothing against.
 func Take(dir string, n int, by Holder, not func(int) bool) (*Lease, error) {
-	guard, err := lockFolder(dir)
+	guard, err := Guard(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func Take(dir string, n int, by Holder, not func(int) bool) (*Lease, error) {
 // Join holds the number i, which a process of the same run has taken or which
 // nobody has.
 func Join(dir string, i int, by Holder) (*Lease, error) {
-	guard, err := lockFolder(dir)
+	guard, err := Guard(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +107,10 @@ func take(dir string, i int, by Holder) (_ *Lease, err error) {
 
 func path(dir string, i int) string { return filepath.Join(dir, strconv.Itoa(i)) }
 
-// lockFolder has others who take a number wait. Nobody holds this lock for
-// longer than it takes to open a few files.
-func lockFolder(dir string) (*os.File, error) {
+// Guard is the lock of a folder that all runs of the person share: others who
+// would change what is in it wait. Nobody holds it for longer than it takes to
+// open a few files.
+func Guard(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -152,7 +153,7 @@ func read(f *os.File) (h Holder, err error) {
 
 // Held are the numbers in dir that are in use, and by whom.
 func Held(dir string) (map[int]Holder, error) {
-	guard, err := lockFolder(dir)
+	guard, err := Guard(dir)
 	if err != nil {
 		return nil, err
 	}

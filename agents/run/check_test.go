@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"cmux/agents/limits"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -183,6 +184,12 @@ func anyRecord(t *rapid.T) Record {
 	}
 	if rapid.Bool().Draw(t, "until is known") {
 		r.Until = moment("until")
+	}
+	if rapid.Bool().Draw(t, "is shared") {
+		r.Shared = &Shared{ID: rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "id")}
+		if rapid.Bool().Draw(t, "by another") {
+			r.Shared.By = &limits.Source{Run: "other"}
+		}
 	}
 	if rapid.Bool().Draw(t, "has end") {
 		r.End = &End{Outcome: dag.Outcome(rapid.IntRange(0, 4).Draw(t, "outcome")), Exit: rapid.IntRange(-5, 300).Draw(t, "exit"),

@@ -41,17 +41,6 @@ func (h *History) goesOn() {
 	}
 }
 
-func (h *History) applyAccount(r *Record) {
-	c := dag.Change{Kind: dag.AccountFree, Account: r.Account, At: r.At, Source: sourceRecord}
-	if r.Type == Limited {
-		h.Limits[r.Account] = h.Limits[r.Account].met(r.At, r.Until)
-		c.Kind, c.Until = dag.AccountLimited, r.Until
-	} else {
-		delete(h.Limits, r.Account)
-	}
-	h.State.Take(c)
-}
-
 func (h *History) applyRun(r *Record) {
 	switch r.Type {
 	case RunnerUp:

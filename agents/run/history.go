@@ -105,9 +105,11 @@ func (n *Node) LastEnd() *End {
 // that a runner asks what is due.
 type History struct {
 	Graph    *dag.Graph
-	State    *dag.State       // its clock is moved on by Tick
-	Nodes    []Node           // by node index
-	Limits   map[string]Limit // by account, until it is known to be over
+	State    *dag.State         // its clock is moved on by Tick
+	Nodes    []Node             // by node index
+	Limits   map[string]Limit   // by account, until it is known to be over
+	Shared   map[string]string  // by account: the id of the newest state of it known here that all runs of the person know
+	Untold   map[string]*Record // by account: what this run found out of it last, which may not be known to others yet
 	Stopped  bool
 	Final    dag.RunState // how the run has ended; empty while it goes on, or goes on again
 	Started  time.Time
@@ -131,7 +133,7 @@ type History struct {
 
 // NewHistory is the history of a run of g in which nothing happened yet.
 func NewHistory(g *dag.Graph) *History {
-	return &History{Graph: g, State: dag.Rebuild(g, dag.Facts{}), Nodes: make([]Node, g.Len()), Limits: make(map[string]Limit), Answered: make(map[string]bool), removed: make(map[attemptKey]dag.Usage)}
+	return &History{Graph: g, State: dag.Rebuild(g, dag.Facts{}), Nodes: make([]Node, g.Len()), Limits: make(map[string]Limit), Shared: make(map[string]string), Untold: make(map[string]*Record), Answered: make(map[string]bool), removed: make(map[attemptKey]dag.Usage)}
 }
 
 // Tick moves the scheduler's clock on to now, never back.
@@ -172,28 +174,4 @@ func (h *History) rebooted(boot string) {
 	for i := range h.Nodes {
 		h.Nodes[i].Published = false
 	}
-}
-
-// Limit is a limit that an account met.
-type Limit struct {
-	Since time.Time // it was first met
-	Until time.Time // as far as known; it may be past and nobody have tried since
-	Times int       // it was met, each time after the end known before
-}
-
-// met takes in that the limit was met at a moment, until another.
-func (l Limit) met(at, until time.Time) Limit {
-	if l.Times == 0 {
-		return Limit{at, until, 1}
-	}
-	if !l.Until.IsZero() && !at.Before(l.Until) {
-		l.Times++
-	}
-	l.Until = dag.LaterEnd(l.Until, until)
-	return l
-}
-
-// On reports whether the limit lasts at the moment now.
-func (l Limit) On(now time.Time) bool {
-	return l.Times > 0 && (l.Until.IsZero() || l.Until.After(now))
 }

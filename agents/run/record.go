@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"cmux/agents/limits"
 	"cmux/agents/question"
 	"cmux/dag"
 	"cmux/signals"
@@ -37,8 +38,8 @@ const (
 	Moved      Type = "moved"     // a person's retry takes Tip in, to which a dependency's branch has moved since it was done
 	Conversed  Type = "conversed" // the attempt's agent has this Conversation, which can be resumed
 	Used       Type = "used"      // the attempt has Used so much so far
-	Limited    Type = "limited"   // an account met its limit; by which node is beside the point
-	Freed      Type = "freed"     // an account works again: the node that says so got an answer
+	Limited    Type = "limited"   // an account met its limit: the node's agent, or with Shared another run's
+	Freed      Type = "freed"     // an account works again: the node that says so got an answer, or with Shared another run's
 	Requested  Type = "request"   // a command's request was carried out, or refused with Detail
 	Updated    Type = "updated"   // resume --update froze a new configuration
 	Incident   Type = "incident"  // what the attempt tried and may not, or is suspected of: How and Detail; nothing came of it
@@ -59,6 +60,17 @@ const (
 	HowOverride = "override" // the command
 	HowBad      = "bad"      // a marker that is none
 )
+
+// HowReleased is how Freed and Limited records came about that say of an account
+// at its limit that a person wants it tried now.
+const HowReleased = "released"
+
+// Shared says that what a record tells of an account stands in the person's
+// state folder, for all their runs.
+type Shared struct {
+	ID string         `json:"id,omitempty"` // of that state; empty: its file was removed
+	By *limits.Source `json:"by,omitempty"` // who found it out; nil: this run
+}
 
 // HowLeft is how an Active record came about that says of an agent that needs
 // input that its program has ended without a report; Code is its exit code.
@@ -168,6 +180,7 @@ type Record struct {
 	Activity     dag.Activity       `json:"activity,omitempty"`
 	Until        time.Time          `json:"until,omitzero"`
 	Account      string             `json:"account,omitempty"`
+	Shared       *Shared            `json:"shared,omitempty"`       // Limited, Freed: this is known to all runs of the person
 	Trial        bool               `json:"trial,omitempty"`        // Started, Granted: it finds out whether the limit of its account is over
 	Code         int                `json:"code,omitempty"`         // Overridden: the code a person's marker held; Active, HowLeft: the program's
 	Cause        string             `json:"cause,omitempty"`        // Blocked: the dependency

@@ -27,6 +27,8 @@ type View struct {
 
 	Collisions []Collision // that stand, see Collision
 
+	Limits []AccountLimit // of the accounts of its nodes, that last, by account
+
 	Lost []string // nodes whose names another run has: their markers are no longer this run's
 
 	Strays []string // files among the markers that belong to no node
@@ -54,8 +56,14 @@ func (v *View) fill(h *History, now time.Time) {
 		if v.Holder == nil && v.State.Ready(i) && !h.Stopped {
 			st.Reason = "no runner: cmux agents resume" // and not a slot is what it waits for
 		}
+		if st.Label.State == dag.NodeLimited {
+			if by := h.Limits[h.Graph.Nodes[i].Account].By; by != nil {
+				st.Reason += "; met by " + by.String()
+			}
+		}
 		v.Nodes[i] = NodeView{Node: &h.Nodes[i], Spec: &h.Graph.Nodes[i], Status: st}
 	}
+	v.Limits = h.limits(now)
 	v.RunState = v.state(h)
 	v.Collisions = h.Standing()
 }

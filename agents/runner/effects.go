@@ -14,6 +14,9 @@ import (
 func (r *Runner) perform(ctx context.Context) error {
 	for {
 		r.clearHeld(ctx)
+		if err := r.tellLimits(ctx); err != nil {
+			return err
+		}
 		due := r.hist.State.Due()
 		var err error
 		switch {

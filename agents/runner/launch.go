@@ -255,6 +255,7 @@ func (r *Runner) attach(ctx context.Context, i int) {
 	case f.Phase == dag.Running && r.Kinds[r.g.Nodes[i].Agent].Judge:
 		r.speak(ctx, i, attempt.Message{Op: attempt.OpGranted, Trial: r.hist.State.Fact(i).Trial})
 	}
+	r.awakeOne(ctx, i)
 	if r.hist.State.Fact(i).Doomed {
 		r.speak(ctx, i, attempt.Message{Op: attempt.OpCancel})
 	}

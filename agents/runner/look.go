@@ -88,6 +88,10 @@ func (r *Runner) rescan(ctx context.Context) error {
 	if err := r.markers(ctx); err != nil {
 		return err
 	}
+	r.known.later = false
+	if err := r.takeLimits(ctx); err != nil {
+		return err
+	}
 	return r.requests(ctx)
 }
 
@@ -115,6 +119,7 @@ func (r *Runner) notice(ctx context.Context, n signals.Notice) error {
 		look     []int
 		requests bool
 		records  bool
+		limits   bool
 	)
 	for _, f := range n.Files {
 		switch dir := dirOf(f); dir {
@@ -122,6 +127,8 @@ func (r *Runner) notice(ctx context.Context, n signals.Notice) error {
 			requests = true
 		case r.Run.Dir:
 			records = true
+		case r.known.dir:
+			limits = true
 		case dirOf(r.Run.Binary()):
 			if err := r.proveBin(ctx); err != nil {
 				r.Log.Error("what nodes find first in their PATH is not what it was; nothing new is started", "err", err)
@@ -141,6 +148,11 @@ func (r *Runner) notice(ctx context.Context, n signals.Notice) error {
 	}
 	if err := r.look(ctx, look...); err != nil {
 		return err
+	}
+	if limits {
+		if err := r.takeLimits(ctx); err != nil {
+			return err
+		}
 	}
 	if requests {
 		return r.requests(ctx)

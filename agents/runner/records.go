@@ -59,9 +59,8 @@ func (r *Runner) catchUp(ctx context.Context) error {
 
 // heard follows what a record means for this runner's connections.
 func (r *Runner) heard(ctx context.Context, rec *run.Record) {
-	if rec.Type == run.Limited && r.hasAccount(rec.Account) {
-		r.notifyLimit(ctx, rec)
-		r.tell(rec)
+	if (rec.Type == run.Limited || rec.Type == run.Freed) && r.hasAccount(rec.Account) {
+		r.heardLimit(ctx, rec)
 	}
 	if rec.Type == run.Collided {
 		r.notifyCollision(ctx, rec)
@@ -110,6 +109,7 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 		if rec.Activity == dag.NeedsInput {
 			r.notifyInput(ctx, rec)
 		}
+		r.awakeOne(ctx, i)
 		r.tell(rec)
 	case run.Overridden:
 		if r.hist.Nodes[i].Fact.StillOpen {
@@ -117,6 +117,22 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 		}
 		r.tell(rec)
 	case run.Reset, run.Blocked, run.Unblocked, run.Skipped, run.Moved:
+		r.tell(rec)
+	}
+}
+
+// heardLimit follows what became known of an account.
+func (r *Runner) heardLimit(ctx context.Context, rec *run.Record) {
+	for i := range r.g.Nodes {
+		if r.g.Nodes[i].Account == rec.Account {
+			r.relabel[i] = true
+		}
+	}
+	r.awake(ctx, rec.Account)
+	if rec.Type == run.Limited {
+		r.notifyLimit(ctx, rec)
+	}
+	if rec.Shared == nil || rec.Shared.By != nil { // else it is told of already
 		r.tell(rec)
 	}
 }

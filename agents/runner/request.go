@@ -182,7 +182,7 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 	case run.OpAnswer:
 		return r.passOn(ctx, q, i, attempt.Message{Op: attempt.OpAnswer, Text: q.Text})
 	case run.OpRelease:
-		return r.passOn(ctx, q, i, attempt.Message{Op: attempt.OpRelease})
+		return r.answerRelease(ctx, q, i)
 	}
 	return refuse("this version of cmux does not know the request %q", q.Op)
 }

@@ -88,6 +88,7 @@ type Runner struct {
 	stamp   atomic.Value // string: of the shared state when it was last found undrifted
 	host    host.Host    // where the attempts live
 	slots   slots
+	known   known
 	radar   *radar // nil: no two nodes leave a branch
 
 	live    map[int]*attached // by node: attempts this runner can speak to
@@ -212,6 +213,7 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		r.Stay = false // nothing could be started
 	}
 	r.scanner = signals.NewScanner(o.Run.Signals(), g.Names())
+	r.openLimits()
 	if !r.outlived() {
 		r.openRadar()
 	}
@@ -326,6 +328,9 @@ func (r *Runner) watched() []string {
 	watched := []string{r.Run.Signals(), r.Run.Requests(), dirOf(r.Run.Binary())}
 	if slices.ContainsFunc(r.g.Nodes, func(n dag.Node) bool { return !r.host.Bound(&n) }) {
 		watched = append(watched, r.Run.Records()) // wrappers write there too
+	}
+	if r.known.dir != "" {
+		watched = append(watched, r.known.dir)
 	}
 	return watched
 }
@@ -462,6 +467,9 @@ func (r *Runner) begin(ctx context.Context) error {
 		if err := r.settle(ctx); err != nil {
 			return err
 		}
+	}
+	if err := r.takeLimits(ctx); err != nil {
+		return err
 	}
 	r.Log.Info("runner up", "how", r.How, "nodes", r.g.Len())
 	r.showAll()

@@ -55,7 +55,7 @@ func TestOrdersTakeTheKey(t *testing.T) {
 	_, _, wait := f.start()
 	c := f.Dial()
 	orders := []attempt.Op{attempt.OpCancel, attempt.OpStop, attempt.OpBreak, attempt.OpAnswer, attempt.OpRelease, attempt.OpRetry,
-		attempt.OpGranted, attempt.OpOverridden, attempt.OpBudget, attempt.OpInterrupt}
+		attempt.OpGranted, attempt.OpAwake, attempt.OpOverridden, attempt.OpBudget, attempt.OpInterrupt}
 	for _, op := range orders {
 		plain, err := json.Marshal(attempt.Message{Op: op, ID: "x", Token: f.Spec.Token, Text: "yes"})
 		if err != nil {

@@ -41,8 +41,8 @@ func newOverrideCmd(d *Deps, runF func(context.Context, *decideOptions) error) *
 
 func newReleaseCmd(d *Deps, runF func(context.Context, *decideOptions) error) *cobra.Command {
 	cmd := newDecideCmd(d, &decideOptions{decide: (*control.Project).Release, said: "released"}, runF)
-	cmd.Use, cmd.Short = "release NAME", "Give an agent back that you took over"
-	cmd.Long = "Give back an agent that you took over by typing to it. cmux then checks and reminds\nit again."
+	cmd.Use, cmd.Short = "release NAME", "Give an agent back that you took over, or end a limit early"
+	cmd.Long = "Give back an agent that you took over by typing to it. cmux then checks and reminds\nit again. If NAME is limited, its account is tried now and not when the limit ends, in\nall your runs. One node of each run goes first."
 	cmd.Example = "  cmux agents release api"
 	return cmd
 }

@@ -40,6 +40,7 @@ With --json the shape is
    "incidents": [{"node", "attempt", "how", "detail", "at"}],
    "strays": [{"file", "node"}],
    "collisions": [as of cmux agents collisions],
+   "limits": [{"account", "until", "since", "met_by": {"project", "session", "run", "node"}, "said"}],
    "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "status", "exit_code",
               "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "review", "question", "finally", "matrix", "outputs"}],
    "others": [the same of each further run that has not ended]}
@@ -66,7 +67,9 @@ comment what it was sent back with.
 Finally is true for a node under finally, matrix is the name of the matrix that a
 node comes from, outputs are the values that it has published, by their names;
 each is left out elsewhere.
-Incidents, strays, collisions and others are left out where there are none. An incident is what an
+A limit is that of an account, which a node of this run or of another of your runs
+met; until is null where no end is known, said is what the program said.
+Incidents, strays, collisions, limits and others are left out where there are none. An incident is what an
 agent tried and may not, or a file that cmux did not write; how is refused,
 marker, record, request or bin, and node is empty where it is not known whose it
 was. A stray is a file among the markers that belongs to no node; node is the one
