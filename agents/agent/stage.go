@@ -29,6 +29,7 @@ type Stage struct {
 	PromptFile string   // that holds Prompt
 	Readable   []string // files outside Dir that it may read: what Prompt names, and PromptFile
 	Resumption string   // what it is told when it goes on in Conversation
+	Stays      bool     // it is a standing agent: Prompt says who it is, and Resumption may be empty
 	Again      bool     // it goes on after an end, as Resumption says, which it is told as well where Conversation is gone
 
 	Conversation string    // to go on in; empty: a new one

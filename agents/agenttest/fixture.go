@@ -200,7 +200,11 @@ func (f *Fixture) Recorded() *run.Node {
 // Append appends records of the run.
 func (f *Fixture) Append(recs ...run.Record) {
 	f.T.Helper()
-	book, err := f.Run.OpenBook()
+	open := f.Run.OpenBook
+	if f.Run.IsOrganisation() {
+		open = func() (*run.Book, error) { return f.Run.OpenAgentBook(f.Node.Name) }
+	}
+	book, err := open()
 	if err != nil {
 		f.T.Fatal(err)
 	}
@@ -291,7 +295,11 @@ func (f *Fixture) Events(kind event.Kind) (all []event.Event) {
 
 // Records are those of the run so far.
 func (f *Fixture) Records() []run.Record {
-	b, err := os.ReadFile(f.Run.Records())
+	path := f.Run.Records()
+	if f.Run.IsOrganisation() {
+		path = f.Run.AgentRecords(f.Node.Name)
+	}
+	b, err := os.ReadFile(path)
 	if err != nil {
 		f.T.Fatal(err)
 	}

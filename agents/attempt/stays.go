@@ -124,7 +124,7 @@ func (a *attempt) workText() (string, error) {
 func (a *attempt) briefStanding(l conversation.Launch) error {
 	s := a.stage
 	s.Policy = a.policy()
-	s.Prompt, s.Resumption, s.Again = a.spec.Brief, "", false
+	s.Prompt, s.Resumption, s.Again, s.Stays = a.spec.Brief, "", false, true
 	if a.task != nil && a.Got {
 		text, err := a.workText()
 		if err != nil {

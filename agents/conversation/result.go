@@ -14,7 +14,7 @@ func (m *move) result(what What) {
 		m.Concludes = e.Concludes
 		m.Ended = false
 		m.enter(Working)
-		if e.Quiet {
+		if e.Quiet && m.Stays {
 			m.rest()
 			return
 		}

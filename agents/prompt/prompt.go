@@ -377,7 +377,9 @@ func (c *composer) report() {
 		c.line("- Before that, publish the values that those who build on your work need: %s. Each with %s. No secrets.", strings.Join(names, ", "), with)
 	}
 	blocked := "a person reads the reason and answers you here."
-	if c.Spec.Headless {
+	if c.Spec.Member != nil {
+		blocked = "whoever gave you the task is told, and it is over for you until they give it to you again."
+	} else if c.Spec.Headless {
 		blocked = "nobody can answer during this run, so it ends your attempt as failed."
 	}
 	c.line("- %s: only when you cannot go on without a decision, access or a file that you do not have. State what you need; %s Do not use it for work that is merely hard.", c.way("blocked", "reason"), blocked)

@@ -71,11 +71,17 @@ func (a *instance) Start(ctx context.Context) error {
 		return err
 	}
 	a.stdin = w
-	if s.Again {
+	switch {
+	case s.Again:
 		return a.write(ctx, s.Resumption)
+	case s.Stays && s.Prompt != "":
+		return a.write(ctx, s.Prompt)
 	}
 	return nil
 }
+
+// ToldNothing implements agent.Silent.
+func (a *instance) ToldNothing() bool { return a.stage.Stays && a.stage.Prompt == "" }
 
 func (a *instance) Deliver(ctx context.Context, text string) error {
 	if err := a.stage.Admit(ctx); err != nil {
