@@ -384,9 +384,8 @@ func (p *player) ordered() {
 		p.feed(Wrote{To: "somebody"})
 	case 7:
 		if len(p.messages) > 0 { // again, by somebody who did not hear that it has it
-			if last := p.messages[len(p.messages)-1]; p.confirmed[last] == 0 {
-				p.feed(Tell{ID: last, Text: "message " + last})
-			}
+			last := p.messages[len(p.messages)-1]
+			p.feed(Tell{ID: last, Text: "message " + last})
 		}
 	}
 }

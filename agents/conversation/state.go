@@ -78,6 +78,7 @@ type State struct {
 	Got      bool        // it was handed its work, and may report
 	Drop     *Withdraw   // its work is taken back
 	Awaits   string      // whom it waits for, without a turn
+	Read     []string    // ids of messages that it has read, the newest last
 	Unproven []Message   // handed to a hook, of which it has shown no sign yet
 	Ill      *string     // it is stuck, which is seen to when its work is tallied
 	Deaths   []time.Time // of its program, of late

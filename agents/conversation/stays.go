@@ -42,7 +42,7 @@ func (m *move) ordered(what What) {
 			m.Pending = append(slices.Clip(m.Pending), Message{Why: NewWork, ID: e.ID, Text: e.Text})
 		}
 	case Tell:
-		if !slices.ContainsFunc(m.Pending, func(p Message) bool { return p.ID == e.ID && p.Why == FromMail }) && !m.onTheWay(e.ID) {
+		if !slices.Contains(m.Read, e.ID) && !slices.ContainsFunc(m.Pending, func(p Message) bool { return p.ID == e.ID && p.Why == FromMail }) && !m.onTheWay(e.ID) {
 			m.Pending = append(slices.Clip(m.Pending), Message{Why: FromMail, ID: e.ID, Text: e.Text})
 		}
 	case Withdraw:
@@ -170,10 +170,23 @@ func (m *move) handed() {
 	switch {
 	case h.ID == "":
 	case m.By == ByProgram:
-		m.do(Confirm{h.ID})
+		m.read(h.ID)
 	default:
 		m.Unproven = append(slices.Clip(m.Unproven), h)
 	}
+}
+
+// maxRead is how many messages are remembered, so that one that is told again by
+// somebody who did not hear that it was read is not read twice.
+const maxRead = 1000
+
+// read takes in that the agent has read what has this id.
+func (m *move) read(id string) {
+	m.Read = append(slices.Clip(m.Read), id)
+	if n := len(m.Read) - maxRead; n > 0 {
+		m.Read = m.Read[n:]
+	}
+	m.do(Confirm{id})
 }
 
 // proven takes in a sign of the agent's that it goes on: it has what its hooks
@@ -185,7 +198,7 @@ func (m *move) proven(e news.Event) {
 	switch e.(type) {
 	case news.Worked, news.TurnEnded, news.ShellBegan, news.Asked:
 		for _, p := range m.Unproven {
-			m.do(Confirm{p.ID})
+			m.read(p.ID)
 		}
 		m.Unproven = nil
 	}

@@ -96,11 +96,10 @@ func TestStandingAgent(t *testing.T) {
 			if err := f.order(attempt.Message{Op: attempt.OpTell, Key: "m1", Text: "hello there"}); err != nil {
 				t.Fatal(err)
 			}
-			if f.confirmed("m1") > 0 {
-				break
-			}
 		}
 		f.Eventually("it is confirmed", func() bool { return f.confirmed("m1") > 0 })
+		f.Eventually("it has read it", func() bool { return strings.Contains(out.String(), "told: hello there") })
+		f.stands("rests", rests)
 		if n := strings.Count(out.String(), "told: hello there"); n != 1 {
 			t.Errorf("it was told %d times", n)
 		}
