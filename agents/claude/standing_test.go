@@ -1,0 +1,157 @@
+package claude_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"cmux/agents/attempt"
+	mt "cmux/agents/modeltest"
+	"cmux/agents/run"
+	"cmux/dag"
+)
+
+func standingFixture(t *testing.T) *fixture {
+	n := node("brief", nil)
+	f := newFixture(t, n,
+		mt.Script{Name: "brief", Turns: []mt.Turn{{mt.Text("hello")}}},
+		mt.Script{Name: "mail", Turns: []mt.Turn{{mt.Text("thanks")}}},
+		mt.Script{Name: "talk", Turns: []mt.Turn{{mt.Text("nice weather")}}},
+		mt.Script{Name: "first", Turns: []mt.Turn{
+			{mt.Shell("echo made > a.txt; " + commit)}, {mt.Report("one")}, {mt.Text("end")},
+			{mt.Shell("touch fixed; " + commit)}, {mt.Report("two")}, {mt.Text("end")}, {mt.Text("end")}, {mt.Text("end")}}},
+		mt.Script{Name: "second", Turns: []mt.Turn{{mt.Shell("echo more > b.txt; " + commit)}, {mt.Report("more")}, {mt.Text("end")}, {mt.Text("end")}}},
+	)
+	f.Stay("You are a worker. #script:brief")
+	return f
+}
+
+func (f *fixture) ordered(m attempt.Message) *attempt.Standing {
+	f.T.Helper()
+	c := f.Dial()
+	defer c.Close()
+	r, err := c.Send(f.T.Context(), m)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	return r.Standing
+}
+
+func (f *fixture) restsIdle() {
+	f.T.Helper()
+	f.Eventually("it rests", func() bool {
+		s := f.ordered(attempt.Message{Op: attempt.OpStand})
+		return s.Activity == dag.Resting && s.Work == ""
+	})
+}
+
+func (f *fixture) over(id string) *run.End {
+	f.T.Helper()
+	var end *run.End
+	f.Eventually(id+" is over", func() bool {
+		for _, r := range f.Records() {
+			if r.Type == run.WorkEnded && r.Key == id {
+				end = r.End
+			}
+		}
+		return end != nil
+	})
+	return end
+}
+
+// hears waits until a message was read.
+func (f *fixture) hears(id, text string) {
+	f.T.Helper()
+	f.ordered(attempt.Message{Op: attempt.OpTell, Key: id, Text: text})
+	f.Eventually(id+" is confirmed", func() bool {
+		for _, r := range f.Records() {
+			if r.Type == run.Confirmed && r.Key == id {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// works has it do two pieces of work, with messages before and in between, and
+// its program killed after the first.
+func (f *fixture) works() {
+	f.T.Helper()
+	f.restsIdle()
+	f.hears("m1", "from supervisor: good morning #script:mail")
+	f.restsIdle()
+
+	first := f.Work("T1", "Make it. #script:first", "test -e fixed || { echo not fixed yet; exit 5; }")
+	f.ordered(attempt.Message{Op: attempt.OpGive, Work: first})
+	if end := f.over("T1"); end.Outcome != dag.Done || end.Summary != "two" || end.Commits != 2 || len(end.Checks) != 1 {
+		f.T.Errorf("the first ended as %+v", end)
+	}
+	f.restsIdle()
+	conversation := f.Last(run.Conversed).Conversation
+
+	before := len(f.server.Requests())
+	for _, p := range f.Processes() {
+		if p.Command == "claude" || strings.Contains(p.Command, "node") {
+			syscall.Kill(p.PID, syscall.SIGKILL)
+		}
+	}
+	f.Eventually("its program is started again", func() bool {
+		starts := 0
+		for _, r := range f.Records() {
+			if r.Type == run.Active && strings.Contains(r.Detail, "starts again") {
+				starts++
+			}
+		}
+		return starts == 1
+	})
+	f.restsIdle()
+	if n := len(f.server.Requests()) - before; n != 0 {
+		f.T.Errorf("%d requests because its program was started again, with nothing to do", n)
+	}
+	f.hears("m2", "from supervisor: welcome back #script:mail")
+	f.restsIdle()
+	if c := f.Last(run.Conversed).Conversation; c != conversation {
+		f.T.Errorf("it went on in conversation %s, not in %s", c, conversation)
+	}
+
+	second := f.Work("T2", "Make more. #script:second")
+	second.Place.Commit = f.Git(f.Tree, "rev-parse", "HEAD")
+	f.ordered(attempt.Message{Op: attempt.OpGive, Work: second})
+	if end := f.over("T2"); end.Outcome != dag.Done || end.Summary != "more" || end.Commits != 1 {
+		f.T.Errorf("the second ended as %+v", end)
+	}
+	f.restsIdle()
+}
+
+func (f *fixture) stopped(wait func() int) {
+	f.T.Helper()
+	f.ordered(attempt.Message{Op: attempt.OpStop})
+	if wait != nil {
+		wait()
+	}
+	f.Eventually("it has left", func() bool { return f.Last(run.Vanished) != nil })
+}
+
+func TestStandingHeadless(t *testing.T) {
+	t.Parallel()
+	f := standingFixture(t)
+	wait := f.start()
+	f.works()
+	f.stopped(wait)
+}
+
+func TestStandingInAPane(t *testing.T) {
+	t.Parallel()
+	f := standingFixture(t)
+	p := f.inPane()
+	f.works()
+	p.Types("hello #script:talk")
+	p.Shows("nice weather")
+	f.restsIdle()
+	if s := f.ordered(attempt.Message{Op: attempt.OpStand}); s.Taken {
+		t.Error("a person who talks to it took it over")
+	}
+	f.hears("m3", "from supervisor: go on #script:mail")
+	f.restsIdle()
+	f.stopped(nil)
+}
