@@ -72,7 +72,7 @@ func (p *Project) endOrg(ctx context.Context, org *standing.Org) error {
 			return err
 		}
 		if a, ok := org.Answers[q.ID]; ok {
-			return refused(a)
+			return refusal(a)
 		}
 		select {
 		case <-w.C:
@@ -104,7 +104,7 @@ func (p *Project) endHere(ctx context.Context, org *standing.Org) error {
 	return standing.Run(ctx, standing.Options{Root: p.Root, Windows: standing.Nowhere{}, Trees: standing.GitTrees{Repo: repo}, Kinds: p.Kinds})
 }
 
-func refused(a standing.Answer) error {
+func refusal(a standing.Answer) error {
 	if a.Refused != "" {
 		return errors.New(a.Refused)
 	}

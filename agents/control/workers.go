@@ -210,7 +210,7 @@ func (p *Project) askKeeper(ctx context.Context, op run.Op, name string, ask sta
 			return err
 		}
 		if a, ok := org.Answers[q.ID]; ok {
-			if err := refused(a); err != nil || made == nil || len(a.Made) == 0 {
+			if err := refusal(a); err != nil || made == nil || len(a.Made) == 0 {
 				return err
 			}
 			return json.Unmarshal(a.Made, made)
