@@ -8,6 +8,7 @@ import (
 
 	"cmux/agents/origin"
 	"cmux/agents/run"
+	"cmux/agents/standing"
 )
 
 // Order is an order as it is given, before it is looked into.
@@ -22,8 +23,13 @@ type Order struct {
 // wait and report. Every other one is a person's.
 var anybodys = []string{
 	"agents init", "agents status", "agents collisions", "agents wait", "agents logs", "agents diff", "agents verify", "agents changelog", "agents schema", "agents graph", "agents list", "agents exec",
+	"status", "logs", "workers list", "workers status", "workers logs",
 	"snapshots list", "doctor", "version", "man", "done", "blocked", "output", "hook", "mcp",
 }
+
+// leaders are the orders that a supervisor may give besides, where they are not
+// forced.
+var leaders = []string{"workers spawn", "workers reset", "workers kill"}
 
 // IsPersons reports whether an order decides what is a person's to decide.
 func IsPersons(o Order) bool {
@@ -56,7 +62,7 @@ func (p *Project) allow(ctx context.Context, o Order) error {
 	if errors.As(err, &refusal) {
 		return nil // likewise
 	}
-	if err != nil || from == nil {
+	if err != nil || from == nil || p.leads(from, o) {
 		return err
 	}
 	what := fmt.Errorf("this is %s, started by the run, and cmux %s is a person's to give: nothing was done, and it is recorded", from, o.Name)
@@ -64,4 +70,17 @@ func (p *Project) allow(ctx context.Context, o Order) error {
 		what = fmt.Errorf("%w (%v)", what, err)
 	}
 	return &Hint{Err: what, Try: "agents: cmux blocked REASON, which asks a person; a person: the same command in a terminal that no agent started"}
+}
+
+// leads reports whether an order is that of a supervisor who may give it.
+func (p *Project) leads(from *origin.Attempt, o Order) bool {
+	if !from.Standing() || !slices.Contains(leaders, o.Name) || o.With("force") {
+		return false
+	}
+	org, err := standing.Open(p.Root)
+	if err != nil {
+		return false
+	}
+	a := org.Agents[from.Node]
+	return a != nil && (a.Member.Role == standing.Supervisor || a.Member.Role == standing.ProjectSupervisor)
 }

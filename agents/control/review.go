@@ -118,7 +118,7 @@ func reviewable(n *run.NodeView) error {
 }
 
 // delivery tells what node i did.
-func (p *Project) delivery(ctx context.Context, repo *worktree.Repo, v *run.View, i int, s standing) (*Delivery, error) {
+func (p *Project) delivery(ctx context.Context, repo *worktree.Repo, v *run.View, i int, s branchStanding) (*Delivery, error) {
 	n := &v.Nodes[i]
 	w := &Delivery{Node: n.Spec.Name, Label: n.Status.Label.String(), Branch: n.Spec.Branch, State: s.State, Why: s.Why,
 		Start: s.start, Commit: s.tip, Attempts: n.Fact.Attempts,

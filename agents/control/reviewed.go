@@ -23,8 +23,8 @@ const (
 	ReviewNothing  ReviewState = "nothing to review" // it changed nothing
 )
 
-// standing is how one node's work stands, and whether a merge takes it.
-type standing struct {
+// branchStanding is how one node's work stands, and whether a merge takes it.
+type branchStanding struct {
 	State   ReviewState // empty: the node is not done, or leaves no branch
 	Why     string      // a merge leaves it out; empty: it takes it
 	builtOn []string    // nodes whose work is in its branch
@@ -34,7 +34,7 @@ type standing struct {
 }
 
 // standings are how the nodes of v stand, by node.
-func (p *Project) standings(ctx context.Context, repo *worktree.Repo, v *run.View) []standing {
+func (p *Project) standings(ctx context.Context, repo *worktree.Repo, v *run.View) []branchStanding {
 	return stand(v, func(i int) (start, tip string) {
 		n := &v.Nodes[i]
 		tip, err := repo.TipNow(ctx, n.Spec.Branch)
@@ -53,9 +53,9 @@ func (p *Project) standings(ctx context.Context, repo *worktree.Repo, v *run.Vie
 
 // stand works out how the nodes of v stand. at says of a node with a branch where
 // its work began and what the branch holds now.
-func stand(v *run.View, at func(i int) (start, tip string)) []standing {
+func stand(v *run.View, at func(i int) (start, tip string)) []branchStanding {
 	g := v.Run.Plan.Graph
-	all := make([]standing, g.Len())
+	all := make([]branchStanding, g.Len())
 	for _, i := range g.Order() {
 		n, s := &v.Nodes[i], &all[i]
 		if !Succeeded(n) {
@@ -107,7 +107,7 @@ func reviewState(v *run.View, i int, start, tip string) ReviewState {
 }
 
 // held reports whether the node's own work is not to be merged.
-func (s *standing) held(g *dag.Graph) bool {
+func (s *branchStanding) held(g *dag.Graph) bool {
 	switch s.State {
 	case ReviewDropped, ReviewSentBack:
 		return true
@@ -118,7 +118,7 @@ func (s *standing) held(g *dag.Graph) bool {
 }
 
 // why says why a merge leaves the node out; empty: it takes it.
-func (s *standing) why(g *dag.Graph, n *run.NodeView) string {
+func (s *branchStanding) why(g *dag.Graph, n *run.NodeView) string {
 	name := n.Spec.Name
 	switch {
 	case !s.held(g) && len(s.heldBy) == 0:

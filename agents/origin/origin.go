@@ -34,8 +34,11 @@ type Attempt struct {
 	Node string // empty: one that the runner itself carries, and which is not known
 	N    int
 
-	dir string // of its run
+	dir string // of its run, or of the organisation
 }
+
+// Standing reports whether it is a life of a standing agent, and Node its name.
+func (a *Attempt) Standing() bool { return filepath.Base(a.dir) == run.OrganisationID }
 
 func (a *Attempt) String() string {
 	if a.Node == "" {
@@ -53,7 +56,7 @@ func Of(root string) (*Attempt, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding out who calls: %w", err)
 	}
-	ids, err := run.List(root)
+	ids, err := groups(root)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -62,7 +65,7 @@ func Of(root string) (*Attempt, error) {
 			if rest, ok := strings.CutPrefix(p.Attempt, id+"/"); ok {
 				node, n, _ := strings.Cut(rest, "/")
 				number, _ := strconv.Atoi(n)
-				return &Attempt{node, number, run.Dir(root, id)}, nil
+				return &Attempt{node, number, folder(root, id)}, nil
 			}
 		}
 	}
@@ -72,14 +75,14 @@ func Of(root string) (*Attempt, error) {
 	}
 	for _, p := range line[1:] {
 		dir, node, n, ok := wrapper(p.Args)
-		if ok && filepath.Dir(dir) == filepath.Dir(run.Dir(root, ids[0])) {
+		if ok && slices.Contains(ids, filepath.Base(dir)) && dir == folder(root, filepath.Base(dir)) {
 			return &Attempt{node, n, dir}, nil
 		}
-		latest := run.Dir(root, ids[len(ids)-1])
+		latest := folder(root, ids[len(ids)-1])
 		for _, h := range holders {
 			if h.PID == p.PID {
 				if slices.Contains(ids, h.For) {
-					latest = run.Dir(root, h.For)
+					latest = folder(root, h.For)
 				}
 				return &Attempt{dir: latest}, nil
 			}
@@ -89,6 +92,27 @@ func Of(root string) (*Attempt, error) {
 		}
 	}
 	return nil, nil
+}
+
+// groups are the ids of what attempts of the project at root belong to: its
+// organisation, then its runs, the newest last.
+func groups(root string) ([]string, error) {
+	ids, err := run.List(root)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Lstat(run.OrganisationDir(root)); err == nil && info.IsDir() {
+		ids = slices.Insert(ids, 0, run.OrganisationID)
+	}
+	return ids, nil
+}
+
+// folder is the folder of one of the groups.
+func folder(root, id string) string {
+	if id == run.OrganisationID {
+		return run.OrganisationDir(root)
+	}
+	return run.Dir(root, id)
 }
 
 // runners are the processes that carry runs of the project at root.
@@ -164,11 +188,11 @@ func wrapper(args []string) (dir, node string, n int, ok bool) {
 // carries reports whether p is a command that carries a run of the project at
 // root in its own process: what descends from one is of the run.
 func carries(p proc.Ancestor, root string) bool {
-	if len(p.Args) < 3 || filepath.Base(p.Args[0]) != "cmux" || p.Args[1] != "agents" {
+	if len(p.Args) < 3 || filepath.Base(p.Args[0]) != "cmux" {
 		return false
 	}
-	switch p.Args[2] {
-	case "run", "start", "resume":
+	switch p.Args[1] + " " + p.Args[2] {
+	case "agents run", "agents start", "agents resume", "keep --run":
 	default:
 		return false
 	}
@@ -192,6 +216,9 @@ func (a *Attempt) Refused(ctx context.Context, command string, words []string) e
 	}
 	rec := run.Record{Type: run.Incident, Node: a.Node, Attempt: a.N, How: run.IncidentRefused,
 		Detail: fmt.Sprintf("tried %s, which is a person's; nothing was done", command), Words: words}
+	if a.Standing() {
+		return a.refused(ctx, rec)
+	}
 	r, err := run.OpenDir(a.dir)
 	if err != nil {
 		return run.LeaveUnsealed(a.dir, rec)
@@ -206,6 +233,23 @@ func (a *Attempt) Refused(ctx context.Context, command string, words []string) e
 		}
 	}
 	book, err := r.OpenBook()
+	if err != nil {
+		return err
+	}
+	return errors.Join(book.Append(ctx, rec), book.Close())
+}
+
+// refused is Refused for a standing agent, which has records of its own.
+func (a *Attempt) refused(ctx context.Context, rec run.Record) error {
+	r, err := run.OpenPlan(a.dir)
+	if err != nil {
+		return run.LeaveUnsealed(a.dir, rec)
+	}
+	open := r.OpenBook
+	if a.Node != "" {
+		open = func() (*run.Book, error) { return r.OpenAgentBook(a.Node) }
+	}
+	book, err := open()
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"cmux/agents/agent"
 	"cmux/agents/host"
 	"cmux/agents/run"
 	"cmux/signals"
@@ -166,7 +168,7 @@ func (k *Keeper) spawn(ctx context.Context, q run.Request, ask Ask) (done, error
 	if most := k.org.Settings.MaxStanding; most > 0 && len(k.org.Agents) >= most {
 		return refuse("there are %d agents, as many as max_standing in .cmux/config.yml allows", len(k.org.Agents)), nil
 	}
-	m, err := k.member(s)
+	m, err := k.org.Member(s, k.Kinds, k.Now())
 	if err != nil {
 		return refuse("%w", err), nil
 	}
@@ -186,22 +188,22 @@ func (k *Keeper) spawn(ctx context.Context, q run.Request, ask Ask) (done, error
 
 func madeOf(m *run.Member) Made { return Made{m.Name, m.ID, m.Dir, m.Branch} }
 
-// member is the agent that a Spawn asks for.
-func (k *Keeper) member(s *Spawn) (run.Member, error) {
-	set, root := k.org.Settings, k.org.Root()
+// Member is the agent that a Spawn asks for, of one of kinds.
+func (o *Org) Member(s *Spawn, kinds agent.Kinds, now time.Time) (run.Member, error) {
+	set, root := o.Settings, o.Root()
 	m := run.Member{
-		ID: NewID(k.org.Taken), Name: s.Name, Display: s.Display, Role: s.Role, Kind: s.Kind, Model: s.Model, Project: s.Project,
+		ID: NewID(o.Taken), Name: s.Name, Display: s.Display, Role: s.Role, Kind: s.Kind, Model: s.Model, Project: s.Project,
 		Supervisor: s.Supervisor, Permanent: s.Permanent, RoleFile: s.RoleFile,
-		AutoAccept: set.Permissions == PermitAll, CreatedAt: k.Now(), Dir: s.Dir,
+		AutoAccept: set.Permissions == PermitAll, CreatedAt: now, Dir: s.Dir, Context: o.contextPath(s.Name),
 	}
 	if m.Kind == "" {
 		m.Kind, m.Model = set.Agent, orElse(m.Model, set.Model)
 	}
-	kind, ok := k.Kinds[m.Kind]
+	kind, ok := kinds[m.Kind]
 	if !ok || !kind.Judge {
 		return m, fmt.Errorf("there is no kind of agent %q", m.Kind)
 	}
-	env, err := k.org.Run.Env()
+	env, err := o.Run.Env()
 	if err != nil {
 		return m, err
 	}
@@ -215,10 +217,9 @@ func (k *Keeper) member(s *Spawn) (run.Member, error) {
 		if !filepath.IsAbs(base) {
 			base = filepath.Join(root, base)
 		}
-		m.Dir = filepath.Join(base, k.org.Run.Plan.Session+"-"+m.Name)
-		m.Tree, m.Branch = m.Dir, orElse(s.Branch, k.org.Run.Plan.Session+"/"+m.Name)
+		m.Dir = filepath.Join(base, o.Run.Plan.Session+"-"+m.Name)
+		m.Tree, m.Branch = m.Dir, orElse(s.Branch, o.Run.Plan.Session+"/"+m.Name)
 	}
-	m.Context = k.org.contextPath(m.Name)
 	return m, nil
 }
 

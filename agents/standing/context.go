@@ -105,7 +105,7 @@ func (o *Org) brief(m *run.Member) string {
 	if m.RoleFile != "" {
 		fmt.Fprintf(&b, " Then read %s, which is your role.", m.RoleFile)
 	}
-	if _, err := os.Stat(filepath.Join(o.Root(), "MEMORY.md")); err == nil {
+	if _, err := os.Lstat(filepath.Join(o.Root(), "MEMORY.md")); err == nil {
 		fmt.Fprintf(&b, " Then read %s, which holds what is to be remembered.", filepath.Join(o.Root(), "MEMORY.md"))
 	}
 	if m.Role == Supervisor {

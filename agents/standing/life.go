@@ -14,6 +14,7 @@ import (
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/dag"
+	"cmux/signals"
 )
 
 // group is goroutines that somebody waits for.
@@ -258,10 +259,20 @@ func (o *Org) Spec(a *Agent, n int) *run.Spec {
 	}
 }
 
+// maxRole bounds what a role may say.
+const maxRole = 1 << 20
+
 // def is the agent as the definition of a node, by which its program is started.
+// Its task is its role; programs that read a prompt are told where it stands.
 func (o *Org) def(m *run.Member) *dag.Node {
+	var role string
+	if m.RoleFile != "" {
+		if b, err := signals.ReadFile(m.RoleFile, maxRole); err == nil { // else who starts it finds no role there
+			role = string(b)
+		}
+	}
 	return &dag.Node{
-		Name: m.Name, Agent: m.Kind, Role: dag.RoleBuild, Branch: m.Branch, Model: m.Model, AutoAccept: m.AutoAccept,
+		Name: m.Name, Task: role, Agent: m.Kind, Role: dag.RoleBuild, Branch: m.Branch, Model: m.Model, AutoAccept: m.AutoAccept,
 		Account: m.Account, OnLost: dag.Redo, OnLimit: dag.Wake, VerifyAttempts: 3, VerifyTimeout: dag.Duration(10 * time.Minute),
 		Env: map[string]string{
 			"CMUX_AGENT": "true", "CMUX_AGENT_ID": m.ID, "CMUX_AGENT_NAME": m.Name, "CMUX_SESSION": o.Run.Plan.Session,

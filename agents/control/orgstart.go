@@ -1,0 +1,344 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"cmux/agents/agent"
+	"cmux/agents/kinds"
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/agents/standing"
+	"cmux/agents/tmux"
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// StartOrg orders that the organisation of the project is started.
+type StartOrg struct {
+	Env    bool   `json:"env,omitempty"` // freeze the caller's environment anew
+	Binary string `json:"-"`             // absolute path of this cmux
+	Socket string `json:"-"`             // of the tmux server; empty: cmux's own
+}
+
+// StartingOrg is a start that was looked into. Nothing is made yet.
+type StartingOrg struct {
+	Running bool   `json:"running"` // it is there already, with its monitor
+	Session string `json:"session"`
+	First   bool   `json:"first"` // the project had none
+
+	// Permissions says how its agents may act; empty: a person is to be asked.
+	Permissions string `json:"permissions"`
+
+	Kind    string   `json:"agent"` // of the supervisor
+	Remarks []string `json:"remarks"`
+
+	p      *Project
+	order  StartOrg
+	config *standing.Config
+	org    *standing.Org // nil: there is none
+	repo   *worktree.Repo
+	base   string // branch or commit that work comes together on
+}
+
+// PlanStartOrg reads and checks everything that a start needs.
+func (p *Project) PlanStartOrg(ctx context.Context, o StartOrg) (*StartingOrg, error) {
+	s := &StartingOrg{p: p, order: o}
+	var err error
+	if s.org, err = standing.Open(p.Root); errors.Is(err, run.ErrNoOrganisation) {
+		s.First, err = true, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.org != nil && s.org.Run.RunnerLives() {
+		s.Running, s.Session = true, s.org.Run.Plan.Session
+		return s, nil
+	}
+	if err := tmux.Check(ctx); err != nil {
+		return nil, &Hint{Err: err, Try: "install tmux 3.2 or newer"}
+	}
+	if s.config, err = p.orgConfig(); err != nil {
+		return nil, err
+	}
+	if s.repo, err = worktree.Open(ctx, p.Root); err != nil {
+		return nil, err
+	}
+	if err := s.integration(ctx); err != nil {
+		return nil, err
+	}
+	s.Permissions = s.config.Permissions
+	if s.Permissions == "" && s.org != nil {
+		s.Permissions = s.org.Settings.Permissions
+	}
+	s.Kind = s.config.Supervisor.Agent
+	if s.Kind == "" {
+		s.Kind = "claude"
+	}
+	if err := s.preflight(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.name(ctx)
+}
+
+// orgConfig reads the organisation's configuration, which need not be there.
+func (p *Project) orgConfig() (*standing.Config, error) {
+	path := filepath.Join(run.Folder(p.Root), standing.ConfigFile)
+	src, err := signals.ReadFile(path, 1<<20)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return standing.ParseConfig(p.Short(path), src)
+}
+
+// integration finds the branch that work comes together on.
+func (s *StartingOrg) integration(ctx context.Context) error {
+	s.base = s.config.Integration
+	if s.base == "" && s.org != nil {
+		s.base = s.org.Settings.Integration
+	}
+	base, err := s.repo.Base(ctx, s.base)
+	if err != nil {
+		return &Hint{Err: fmt.Errorf("the branch that work comes together on: %w", err), Try: "another integration: in .cmux/config.yml"}
+	}
+	if s.base == "" {
+		if s.base = base.Branch; s.base == "" {
+			s.base = base.Commit
+		}
+	}
+	return nil
+}
+
+// preflight looks for what would keep the supervisor from working.
+func (s *StartingOrg) preflight(ctx context.Context) error {
+	k, ok := s.p.Kinds[s.Kind]
+	if !ok || !k.Judge {
+		return Usage("", "supervisor: there is no kind of agent %q", s.Kind)
+	}
+	setup := agent.Setup{Env: s.p.Env, Root: s.p.Root, AutoAccept: s.Permissions == standing.PermitAll, Asks: s.Permissions != standing.PermitAll}
+	var errs []error
+	for _, problem := range kinds.Preflight(ctx, s.Kind, setup).Problems {
+		text := fmt.Sprintf("%s: %s (%s)", s.Kind, problem.What, problem.Try)
+		if problem.Fatal {
+			errs = append(errs, errors.New(text))
+		} else {
+			s.Remarks = append(s.Remarks, text)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// name finds the name of the session: the configuration's, the one that the
+// organisation has, or one of the project's folder that nobody else has.
+func (s *StartingOrg) name(ctx context.Context) error {
+	server := runner.TmuxServer(s.p.Root, s.order.Socket)
+	fixed := s.config.Session
+	if fixed == "" && s.org != nil {
+		fixed = s.org.Run.Plan.Session
+	}
+	usual := "cmux-" + strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_-]+`).ReplaceAllString(filepath.Base(s.p.Root), "-"), "-")
+	for n := 1; ; n++ {
+		name := fixed
+		if name == "" {
+			if name = usual; n > 1 {
+				name = fmt.Sprintf("%s-%d", usual, n)
+			}
+		}
+		whose, err := s.taken(ctx, server, name)
+		if err != nil {
+			return err
+		}
+		if whose == "" {
+			s.Session = name
+			return nil
+		}
+		if s.config.Session != "" {
+			return &Hint{Err: fmt.Errorf("the session %q is taken by %s", name, whose), Try: "another session: in .cmux/config.yml"}
+		}
+		fixed = "" // what it had is somebody else's by now
+	}
+}
+
+// taken says whose a session's name is; empty: nobody's, or the organisation's.
+func (s *StartingOrg) taken(ctx context.Context, server *tmux.Server, name string) (whose string, err error) {
+	sessions, err := s.p.Sessions()
+	if err != nil {
+		return "", err
+	}
+	for _, other := range sessions {
+		if other == name {
+			return "a run of this project", nil
+		}
+	}
+	_, whose, _, err = standing.Session(ctx, server, s.p.Root, name)
+	return whose, err
+}
+
+// Create makes the organisation as it was looked into, or takes up the one that
+// there is, with its monitor. permissions is what a person said.
+func (s *StartingOrg) Create(ctx context.Context, permissions string) error {
+	p := s.p
+	if err := signals.Init(p.Root); err != nil {
+		return err
+	}
+	if err := s.keepAnswer(permissions); err != nil {
+		return err
+	}
+	env := p.Env
+	if s.org != nil && !s.order.Env {
+		kept, err := s.org.Run.Env()
+		if err != nil {
+			return &Hint{Err: fmt.Errorf("the environment of the organisation cannot be read: %w", err), Try: "cmux start --env"}
+		}
+		env = kept
+	}
+	r, err := run.CreateOrganisation(p.Root, s.Session, s.order.Socket, env, s.order.Binary)
+	if err != nil {
+		return err
+	}
+	if err := standing.WriteRoles(p.Root); err != nil {
+		return err
+	}
+	org, err := standing.Open(p.Root)
+	if err != nil {
+		return err
+	}
+	worker := s.config.Worker
+	if worker.Agent == "" {
+		worker = standing.ConfigAgent{Agent: s.Kind, Model: s.config.Supervisor.Model}
+	}
+	settings := standing.Settings{
+		Permissions: permissions, Integration: s.base, MaxStanding: s.config.MaxStanding, WorktreeBase: s.config.WorktreeBase,
+		Agent: worker.Agent, Model: worker.Model,
+	}
+	if err := org.Set(ctx, settings); err != nil {
+		return err
+	}
+	if err := s.supervisor(ctx, org); err != nil {
+		return err
+	}
+	if err := s.wake(ctx, org); err != nil {
+		return err
+	}
+	return standing.StartMonitor(ctx, r, runner.TmuxServer(p.Root, s.order.Socket))
+}
+
+// keepAnswer writes what a person said about permissions into the configuration,
+// where it says nothing of them.
+func (s *StartingOrg) keepAnswer(permissions string) error {
+	if s.config.Permissions != "" {
+		return nil
+	}
+	path := filepath.Join(run.Folder(s.p.Root), standing.ConfigFile)
+	src, err := signals.ReadFile(path, 1<<20)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if len(src) > 0 && src[len(src)-1] != '\n' {
+		src = append(src, '\n')
+	}
+	src = append(src, "permissions: "+permissions+"\n"...)
+	if _, err := standing.ParseConfig(path, src); err != nil {
+		return nil // it is written in another way: what counts is kept in any case
+	}
+	return signals.WriteFile(path, src, 0o644)
+}
+
+// supervisor makes the supervisor, or what the configuration makes of it now.
+func (s *StartingOrg) supervisor(ctx context.Context, org *standing.Org) error {
+	spec := &standing.Spawn{Name: standing.Supervisor, Role: standing.Supervisor, Kind: s.Kind, Model: s.config.Supervisor.Model,
+		Dir: s.p.Root, RoleFile: standing.RolePath(s.p.Root, standing.Supervisor)}
+	m, err := org.Member(spec, s.p.Kinds, s.p.Now())
+	if err != nil {
+		return err
+	}
+	was := org.Agents[standing.Supervisor]
+	if was != nil {
+		m.ID, m.CreatedAt = was.Member.ID, was.Member.CreatedAt
+		if m == was.Member {
+			return nil
+		}
+	}
+	if err := org.WriteContext(&m, ""); err != nil {
+		return err
+	}
+	if err := org.Join(ctx, m, ""); err != nil {
+		return err
+	}
+	if was != nil && (was.Member.Kind != m.Kind || was.Member.Account != m.Account) {
+		// No other program and no other account can go on in its conversation.
+		return org.RecordOf(ctx, m.Name, run.Record{Type: run.Reset, Fresh: true})
+	}
+	return org.Look()
+}
+
+// wake lets the keeper start what it may not have started before.
+func (s *StartingOrg) wake(ctx context.Context, org *standing.Org) error {
+	for name, a := range org.Agents {
+		if a.Stopped || a.Crashing() {
+			if err := org.RecordOf(ctx, name, run.Record{Type: run.Resumed}); err != nil {
+				return err
+			}
+		}
+	}
+	// A stop that nobody carried out is over with this.
+	if err := org.Run.Withdraw(time.Now()); err != nil {
+		return err
+	}
+	if !org.Stopped {
+		return nil
+	}
+	return org.Record(ctx, run.Record{Type: run.Resumed})
+}
+
+// MonitorOptions is what the process of the monitor's window is made of.
+type MonitorOptions struct {
+	Dir    string // the organisation's folder
+	Launch string
+	Pane   string // that it runs in
+	Kinds  agent.Kinds
+	Tell   func() // something is new; must not wait
+}
+
+// Monitor keeps the organisation in this process. It returns without an error
+// when it was stopped.
+func Monitor(ctx context.Context, o MonitorOptions) (err error) {
+	r, err := run.OpenPlan(o.Dir)
+	if err != nil {
+		return err
+	}
+	file, err := RunnerLog(r)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	logger := RunnerLogger(file)
+	repo, err := worktree.Open(ctx, r.Plan.Root)
+	if err != nil {
+		return err
+	}
+	panes, err := standing.NewPanes(ctx, r, runner.TmuxServer(r.Plan.Root, r.Plan.Socket))
+	if err != nil {
+		return err
+	}
+	err = standing.Run(ctx, standing.Options{
+		Root: r.Plan.Root, Windows: panes, Trees: standing.GitTrees{Repo: repo}, Kinds: o.Kinds, Launch: o.Launch, Log: logger,
+		Tell: func(*standing.Org) { o.Tell() },
+	})
+	var own tmux.PaneID
+	if err == nil && ctx.Err() == nil {
+		own = tmux.PaneID(o.Pane) // it leaves in order
+	}
+	if err != nil {
+		logger.Error("the monitor failed", "err", err)
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return errors.Join(err, panes.Disconnect(ending, own))
+}

@@ -1,0 +1,143 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/agents/standing"
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// StoppedOrg is what a stop of the organisation came to.
+type StoppedOrg struct {
+	Session string   `json:"session"`
+	Agents  []string `json:"agents"` // that were at work
+	Runs    []string `json:"runs"`   // sessions of runs that were stopped as well
+	GoOn    []string `json:"go_on"`  // sessions of runs that go on
+}
+
+// stopBound bounds the wait for the monitor to end all agents.
+const stopBound = 60 * time.Second
+
+// StopOrg asks every agent to stop, ends those that do not, and ends the
+// organisation's session. Runs go on unless runs says otherwise.
+func (p *Project) StopOrg(ctx context.Context, runs bool) (*StoppedOrg, error) {
+	org, err := p.org()
+	if err != nil {
+		return nil, err
+	}
+	s := &StoppedOrg{Session: org.Run.Plan.Session, Agents: []string{}, Runs: []string{}, GoOn: []string{}}
+	for _, name := range org.Names() {
+		if org.Agents[name].Life.On() {
+			s.Agents = append(s.Agents, name)
+		}
+	}
+	if org.Stopped && len(s.Agents) == 0 && !org.Run.RunnerLives() && !runs {
+		return nil, &Hint{Err: errors.New("the organisation is not running (stopped)"), Try: "cmux start"}
+	}
+	if err := p.endOrg(ctx, org); err != nil {
+		return nil, err
+	}
+	server := runner.TmuxServer(p.Root, org.Run.Plan.Socket)
+	id, _, ok, err := standing.Session(ctx, server, p.Root, s.Session)
+	if err == nil && ok {
+		_, err = server.Exec(ctx, "kill-session", "-t", string(id))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, p.endRuns(ctx, s, runs)
+}
+
+// endOrg has the monitor end all agents, or ends them here where there is none.
+func (p *Project) endOrg(ctx context.Context, org *standing.Org) error {
+	q, err := org.Run.Ask(run.Request{Op: run.OpStop})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopBound)
+	defer cancel()
+	w := signals.Watch(ctx, org.Run.Dir)
+	defer w.Close()
+	gone := time.NewTicker(vigil)
+	defer gone.Stop()
+	for absent := 0; ; {
+		if err := org.Look(); err != nil {
+			return err
+		}
+		if a, ok := org.Answers[q.ID]; ok {
+			return refusal(a)
+		}
+		select {
+		case <-w.C:
+		case <-gone.C:
+			if absent++; org.Run.RunnerLives() {
+				absent = 0
+			}
+			if absent < vigils {
+				continue
+			}
+			absent = 0
+			err := p.endHere(ctx, org)
+			var held *signals.HeldError
+			if err != nil && !errors.As(err, &held) {
+				return err
+			}
+		case <-ctx.Done():
+			return &Hint{Err: fmt.Errorf("not all agents have ended within %s", stopBound), Try: "cmux status"}
+		}
+	}
+}
+
+// endHere carries the order to stop out in this process.
+func (p *Project) endHere(ctx context.Context, org *standing.Org) error {
+	repo, err := worktree.Open(ctx, p.Root)
+	if err != nil {
+		return err
+	}
+	return standing.Run(ctx, standing.Options{Root: p.Root, Windows: standing.Nowhere{}, Trees: standing.GitTrees{Repo: repo}, Kinds: p.Kinds})
+}
+
+func refusal(a standing.Answer) error {
+	if a.Refused != "" {
+		return errors.New(a.Refused)
+	}
+	return nil
+}
+
+// endRuns stops the runs that are under way, or says which go on.
+func (p *Project) endRuns(ctx context.Context, s *StoppedOrg, too bool) error {
+	owners, err := run.Owners(p.Root)
+	if err != nil {
+		return err
+	}
+	for _, o := range owners {
+		r, err := run.Open(p.Root, o.ID)
+		if err != nil {
+			continue // cmux agents status says what is wrong with it
+		}
+		v, err := r.View(ctx, p.Now())
+		if err != nil {
+			return err
+		}
+		switch {
+		case !underWay(v):
+		case too:
+			if err := End(ctx, v, p.Now); err != nil {
+				return err
+			}
+			s.Runs = append(s.Runs, o.Session)
+		default:
+			s.GoOn = append(s.GoOn, o.Session)
+		}
+	}
+	slices.Sort(s.Runs)
+	slices.Sort(s.GoOn)
+	return nil
+}

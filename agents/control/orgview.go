@@ -1,0 +1,276 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/control/say"
+	"cmux/agents/host"
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/agents/standing"
+	"cmux/agents/tmux"
+	"cmux/signals"
+)
+
+// States of an organisation.
+const (
+	OrgNone      = "none"
+	OrgRunning   = "running"
+	OrgStopped   = "stopped"
+	OrgNoMonitor = "no monitor" // its agents go on; nobody starts them again
+)
+
+// OrgReport is how the organisation of a project stands.
+type OrgReport struct {
+	State       string        `json:"state"`
+	Session     string        `json:"session,omitempty"`
+	Integration string        `json:"integration,omitempty"` // branch that work comes together on
+	Permissions string        `json:"permissions,omitempty"`
+	Agents      []AgentReport `json:"agents"`
+	Runs        []RunBrief    `json:"runs"` // that have not ended
+}
+
+// AgentReport is how a standing agent stands.
+type AgentReport struct {
+	Name       string     `json:"name"`
+	ID         string     `json:"agent_id"`
+	Display    string     `json:"display_name,omitempty"`
+	Role       string     `json:"role"`
+	Kind       string     `json:"kind"`
+	Model      string     `json:"model,omitempty"`
+	Supervisor string     `json:"supervisor,omitempty"`
+	Dir        string     `json:"dir"`
+	Branch     string     `json:"branch,omitempty"`
+	Permanent  bool       `json:"permanent"`
+	State      string     `json:"state"`
+	Detail     string     `json:"detail,omitempty"`
+	Until      *time.Time `json:"until,omitempty"`
+	Since      *time.Time `json:"since"` // it stands so
+	Task       string     `json:"task,omitempty"`
+	TaskSince  *time.Time `json:"task_since,omitempty"`
+	Waiting    []string   `json:"waiting,omitempty"` // ids of messages that it was not handed yet
+	Hinders    string     `json:"hinders,omitempty"` // what keeps them from it
+	Lives      int        `json:"lives"`
+	Tasks      int        `json:"tasks_since_reset"`
+	Resets     int        `json:"reset_count"`
+	Tokens     int64      `json:"tokens"`
+
+	pane string
+}
+
+// RunBrief is a run in a line.
+type RunBrief struct {
+	ID      string `json:"id"`
+	Session string `json:"session"`
+	State   string `json:"state"`
+	Done    int    `json:"done"`
+	Nodes   int    `json:"nodes"`
+}
+
+// Organisation says how the organisation of the project stands. A project
+// without one has one of the state none.
+func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
+	report := &OrgReport{State: OrgNone, Agents: []AgentReport{}, Runs: []RunBrief{}}
+	if err := p.briefly(ctx, report); err != nil {
+		return nil, err
+	}
+	org, err := standing.Open(p.Root)
+	if errors.Is(err, run.ErrNoOrganisation) {
+		return report, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	report.Session, report.Integration, report.Permissions = org.Run.Plan.Session, org.Settings.Integration, org.Settings.Permissions
+	switch {
+	case org.Run.RunnerLives():
+		report.State = OrgRunning
+	case org.Stopped:
+		report.State = OrgStopped
+	default:
+		report.State = OrgNoMonitor
+	}
+	var wait sync.WaitGroup
+	names := org.Names()
+	report.Agents = make([]AgentReport, len(names))
+	for i, name := range names {
+		wait.Go(func() { report.Agents[i] = p.agentReport(ctx, org, org.Agents[name]) })
+	}
+	wait.Wait()
+	return report, nil
+}
+
+// briefly adds the runs that have not ended.
+func (p *Project) briefly(ctx context.Context, report *OrgReport) error {
+	owners, err := run.Owners(p.Root)
+	if err != nil {
+		return err
+	}
+	for _, o := range owners {
+		r, err := run.Open(p.Root, o.ID)
+		if err != nil {
+			continue // cmux agents status says what is wrong with it
+		}
+		v, err := r.View(ctx, p.Now())
+		if err != nil {
+			return err
+		}
+		if !Over(v) {
+			report.Runs = append(report.Runs, RunBrief{o.ID, o.Session, string(v.RunState), Count(v).Done, len(v.Nodes)})
+		}
+	}
+	return nil
+}
+
+// askPatience bounds the wait for what an agent says of itself.
+const askPatience = 500 * time.Millisecond
+
+func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standing.Agent) AgentReport {
+	m := &a.Member
+	word, detail := a.Stands(p.Now(), org.Stopped)
+	r := AgentReport{
+		Name: a.Name, ID: m.ID, Display: m.Display, Role: m.Role, Kind: m.Kind, Model: m.Model, Supervisor: m.Supervisor, Dir: m.Dir,
+		Branch: m.Branch, Permanent: m.Permanent, State: string(word), Detail: detail, Lives: a.Life.N,
+		Tasks: a.Tasks, Resets: a.Resets, Tokens: a.Used.Counted(), pane: a.Life.Pane,
+	}
+	r.Since = moment(a.Since)
+	r.Until = moment(a.Until)
+	if a.Work != nil {
+		r.Task, r.TaskSince = a.Work.ID, moment(a.GivenAt)
+	}
+	if !a.Life.On() {
+		return r
+	}
+	if _, held, err := signals.ReadHolder(org.Run.NodeLock(a.Name)); err == nil && !held && !a.Life.Began.IsZero() {
+		r.State, r.Detail = string(standing.Down), "its wrapper was killed"
+		return r
+	}
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	s, err := askStanding(ctx, org.Run, host.Ref{Node: a.Name, N: a.Life.N})
+	if err == nil && s != nil {
+		r.Waiting, r.Hinders = s.Waiting, s.Hinders
+	}
+	return r
+}
+
+// askStanding asks a life how it stands.
+func askStanding(ctx context.Context, r *run.Run, ref host.Ref) (*attempt.Standing, error) {
+	l, err := host.Dial(ctx, r, ref)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	reply, err := l.Say(ctx, attempt.Message{Op: attempt.OpStand})
+	return reply.Standing, err
+}
+
+// Explained is the agent's state, why, and what a person would do next.
+func (a *AgentReport) Explained() string {
+	text := a.State
+	if a.State == string(standing.Limited) && a.Until != nil {
+		text += " until " + a.Until.Format("15:04")
+	}
+	if a.Detail != "" {
+		text += ": " + say.Line(a.Detail)
+	}
+	return text
+}
+
+// NeedsPerson reports whether the agent waits for a person.
+func (a *AgentReport) NeedsPerson() bool { return a.State == string(standing.NeedsInput) }
+
+// Way is the command that a person would call next for the agent; empty: none.
+func (a *AgentReport) Way() string {
+	switch {
+	case a.NeedsPerson() && strings.HasPrefix(a.Detail, "it ended five times"):
+		return "cmux workers wake " + a.Name
+	case a.NeedsPerson():
+		return "cmux attach " + a.Name
+	case a.State == string(standing.TakenOver):
+		return "cmux workers release " + a.Name
+	}
+	return ""
+}
+
+// Agent is how one standing agent stands.
+func (p *Project) Agent(ctx context.Context, name string) (*AgentReport, error) {
+	org, a, err := p.standingAgent(name)
+	if err != nil {
+		return nil, err
+	}
+	r := p.agentReport(ctx, org, a)
+	return &r, nil
+}
+
+// standingAgent finds a standing agent by its name, display name or id.
+func (p *Project) standingAgent(name string) (*standing.Org, *standing.Agent, error) {
+	org, err := p.org()
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := org.Find(name)
+	var unknown *standing.UnknownError
+	if errors.As(err, &unknown) {
+		return nil, nil, Usage("cmux workers list", "%w", err)
+	}
+	return org, a, err
+}
+
+// org is the project's organisation.
+func (p *Project) org() (*standing.Org, error) {
+	org, err := standing.Open(p.Root)
+	if errors.Is(err, run.ErrNoOrganisation) {
+		return nil, &Hint{Err: err, Try: "cmux start"}
+	}
+	return org, err
+}
+
+// AgentNames are the names of the standing agents.
+func (p *Project) AgentNames() ([]string, error) {
+	org, err := p.org()
+	if err != nil {
+		return nil, err
+	}
+	return org.Names(), nil
+}
+
+// OrgShow is the command that shows a terminal the organisation's session, at
+// the window of an agent if one is named.
+func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) ([]string, error) {
+	org, err := p.org()
+	if err != nil {
+		return nil, err
+	}
+	server := runner.TmuxServer(p.Root, org.Run.Plan.Socket)
+	id, _, ok, err := standing.Session(ctx, server, p.Root, org.Run.Plan.Session)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, &Hint{Err: fmt.Errorf("the session %s of the organisation is gone", org.Run.Plan.Session), Try: "cmux start"}
+	}
+	if name != "" {
+		a, err := org.Find(name)
+		if err != nil {
+			return nil, Usage("cmux workers list", "%w", err)
+		}
+		err = tmux.ErrNotFound
+		if a.Life.Pane != "" {
+			err = server.ShowPane(ctx, tmux.PaneID(a.Life.Pane), false)
+		}
+		if errors.Is(err, tmux.ErrNotFound) {
+			return nil, &Hint{Err: fmt.Errorf("%s has no window", a.Name), Try: "cmux workers status " + a.Name}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return shown(ctx, server, id, org.Run.Plan.Session, mux, terminal)
+}

@@ -1,0 +1,264 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/host"
+	"cmux/agents/origin"
+	"cmux/agents/run"
+	"cmux/agents/standing"
+	"cmux/signals"
+)
+
+// Spawn orders a new worker.
+type Spawn struct {
+	Name      string `json:"name"`
+	Task      string `json:"task,omitempty"` // what it is told to begin with
+	Display   string `json:"display_name,omitempty"`
+	Dir       string `json:"dir,omitempty"`       // it works there, beside whoever else does; empty: in a worktree of its own
+	Branch    string `json:"branch,omitempty"`    // of its worktree
+	Project   string `json:"project,omitempty"`   // that it belongs to
+	Permanent string `json:"permanent,omitempty"` // its role: it stays after its work, and only a person removes it
+	Role      string `json:"role,omitempty"`      // its role, of a worker that does not stay
+	Kind      string `json:"agent,omitempty"`
+	Model     string `json:"model,omitempty"`
+	Account   string `json:"account,omitempty"`
+}
+
+// SpawnWorker makes a worker and returns when it is there; its program may still
+// be starting.
+func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*standing.Made, error) {
+	by, err := p.orderer()
+	if err != nil {
+		return nil, err
+	}
+	s := standing.Spawn{Name: o.Name, Display: o.Display, Role: standing.Worker, Kind: o.Kind, Model: o.Model, Account: o.Account,
+		Project: o.Project, Supervisor: by, Branch: o.Branch, Task: o.Task}
+	role := o.Role
+	if o.Permanent != "" {
+		if role != "" {
+			return nil, Usage("", "--permanent names the role already: leave out --role-template")
+		}
+		role, s.Role, s.Permanent = o.Permanent, standing.PermanentWorker, true
+	}
+	if s.RoleFile, err = p.roleFile(role); err != nil {
+		return nil, err
+	}
+	if o.Dir != "" {
+		if o.Branch != "" {
+			return nil, Usage("", "--branch is for a worktree of its own, and --dir shares a folder")
+		}
+		s.Dir = p.Abs(o.Dir)
+		if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
+			return nil, Usage("", "--dir %s is not a folder", s.Dir)
+		}
+	}
+	if err := standing.CheckName(s.Name, s.Role); err != nil {
+		return nil, Tag(err, ErrUsage)
+	}
+	made := new(standing.Made)
+	return made, p.askKeeper(ctx, standing.OpSpawn, o.Name, standing.Ask{By: by, Spawn: &s}, made)
+}
+
+// roleFile is the file of a role: one of the project's roles by its name, or a
+// file by its path.
+func (p *Project) roleFile(role string) (string, error) {
+	if role == "" {
+		role = "worker"
+	}
+	path := standing.RolePath(p.Root, role)
+	if strings.ContainsRune(role, filepath.Separator) || strings.HasSuffix(role, ".md") {
+		path = p.Abs(role)
+	}
+	if mode, err := signals.Type(path); err != nil || !mode.IsRegular() {
+		return "", Usage("", "there is no role %s: write one into %s, or name one of those there", role, path)
+	}
+	return path, nil
+}
+
+// orderer is the standing agent that gives an order; empty: a person does.
+func (p *Project) orderer() (string, error) {
+	from, err := origin.Of(p.Root)
+	if err != nil || from == nil {
+		return "", err
+	}
+	return from.Node, nil
+}
+
+// ResetWorker has an agent begin a new conversation with its unfinished work.
+func (p *Project) ResetWorker(ctx context.Context, name string) error {
+	_, a, err := p.standingAgent(name)
+	if err != nil {
+		return err
+	}
+	by, err := p.orderer()
+	if err != nil {
+		return err
+	}
+	if by == a.Name {
+		return fmt.Errorf("%s cannot reset itself: its own conversation would be cut off", a.Name)
+	}
+	return p.askKeeper(ctx, standing.OpReset, a.Name, standing.Ask{By: by}, nil)
+}
+
+// WakeWorker starts an agent again that died too often.
+func (p *Project) WakeWorker(ctx context.Context, name string) error {
+	_, a, err := p.standingAgent(name)
+	if err != nil {
+		return err
+	}
+	return p.askKeeper(ctx, standing.OpWake, a.Name, standing.Ask{}, nil)
+}
+
+// KillWorker removes an agent; what it leaves is kept. force is what it takes to
+// remove one that stays.
+func (p *Project) KillWorker(ctx context.Context, name string, force bool) (*standing.Gone, error) {
+	_, a, err := p.standingAgent(name)
+	if err != nil {
+		return nil, err
+	}
+	by, err := p.orderer()
+	if err != nil {
+		return nil, err
+	}
+	if by == a.Name {
+		return nil, fmt.Errorf("%s cannot remove itself", a.Name)
+	}
+	if a.Protected() && a.Member.Role != standing.Supervisor && !force {
+		return nil, &Hint{Err: fmt.Errorf("%s is a %s, which stays", a.Name, strings.ReplaceAll(a.Member.Role, "-", " ")),
+			Try: "cmux workers reset " + a.Name + ", or, to remove it, cmux workers kill --force " + a.Name}
+	}
+	gone := new(standing.Gone)
+	return gone, p.askKeeper(ctx, standing.OpKill, a.Name, standing.Ask{By: by, Force: force}, gone)
+}
+
+// TakeWorker takes the conversation of an agent over for a person, until it is
+// released.
+func (p *Project) TakeWorker(ctx context.Context, name string) error {
+	return p.sayTo(ctx, name, attempt.Message{Op: attempt.OpTake})
+}
+
+// ReleaseWorker gives an agent that was taken over back.
+func (p *Project) ReleaseWorker(ctx context.Context, name string) error {
+	return p.sayTo(ctx, name, attempt.Message{Op: attempt.OpRelease})
+}
+
+// AnswerWorker answers the question of an agent.
+func (p *Project) AnswerWorker(ctx context.Context, name, text string) error {
+	if strings.TrimSpace(text) == "" {
+		return Usage("", "the answer is empty")
+	}
+	return p.sayTo(ctx, name, attempt.Message{Op: attempt.OpAnswer, Text: text})
+}
+
+// sayTo says something to the life of an agent.
+func (p *Project) sayTo(ctx context.Context, name string, m attempt.Message) error {
+	org, a, err := p.standingAgent(name)
+	if err != nil {
+		return err
+	}
+	l, err := host.Dial(ctx, org.Run, host.Ref{Node: a.Name, N: a.Life.N})
+	if errors.Is(err, host.ErrGone) {
+		return &Hint{Err: fmt.Errorf("%s does not run", a.Name), Try: "cmux workers status " + a.Name}
+	}
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err = l.Say(ctx, m)
+	return err
+}
+
+// keeperPatience bounds the wait for the monitor's answer. What was asked for
+// stands whatever becomes of who asked.
+const keeperPatience = 90 * time.Second
+
+// askKeeper leaves a request for the monitor and waits for its answer, which is
+// read into made.
+func (p *Project) askKeeper(ctx context.Context, op run.Op, name string, ask standing.Ask, made any) error {
+	org, err := p.org()
+	if err != nil {
+		return err
+	}
+	if !org.Run.RunnerLives() {
+		return &Hint{Err: errors.New("the organisation is not running"), Try: "cmux start"}
+	}
+	q, err := standing.Request(op, name, ask)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, keeperPatience)
+	defer cancel()
+	w := signals.Watch(ctx, org.Run.Dir)
+	defer w.Close()
+	if q, err = org.Run.Ask(q); err != nil {
+		return err
+	}
+	for {
+		if err := org.Look(); err != nil {
+			return err
+		}
+		if a, ok := org.Answers[q.ID]; ok {
+			if err := refusal(a); err != nil || made == nil || len(a.Made) == 0 {
+				return err
+			}
+			return json.Unmarshal(a.Made, made)
+		}
+		select {
+		case <-w.C:
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return &Hint{Err: fmt.Errorf("the monitor has not done this within %s; it does it when it can", keeperPatience), Try: "cmux status"}
+			}
+			return ctx.Err()
+		}
+	}
+}
+
+// AgentLog writes what a standing agent did, all lives.
+func (p *Project) AgentLog(ctx context.Context, o Log, w Writer) error {
+	org, a, err := p.standingAgent(o.Node)
+	if err != nil {
+		return err
+	}
+	o.Node = a.Name
+	l := &tail{path: org.Run.Log(a.Name)}
+	defer l.close()
+	var from copier = l
+	if o.Events {
+		from = &eventTail{path: org.Run.Events(a.Name)}
+	}
+	out, flush := o.filtered(w(true), true, org.Run)
+	watch := signals.Watch(ctx, org.Run.NodeDir(a.Name))
+	defer watch.Close()
+	for {
+		_, err := from.copy(out)
+		if missing := errors.Is(err, fs.ErrNotExist); missing && !o.Follow {
+			return fmt.Errorf("%s has written nothing yet", a.Name)
+		} else if missing {
+			err = nil
+		}
+		if err = errors.Join(err, flush(!o.Follow)); err != nil {
+			return err
+		}
+		if !o.Follow {
+			return nil
+		}
+		select {
+		case <-watch.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

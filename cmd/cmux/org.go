@@ -1,0 +1,317 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/control"
+	"cmux/agents/control/say"
+)
+
+type orgStartOptions struct {
+	*IO
+	Project projectFunc
+	control.StartOrg
+	Detach, Yes bool
+}
+
+func newOrgStartCmd(d *Deps, runF func(context.Context, *orgStartOptions) error) *cobra.Command {
+	o := &orgStartOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:     "start",
+		GroupID: "main",
+		Short:   "Start the project's organisation, or attach to it",
+		Long: `Start the standing agents of the project: a supervisor that you talk to, and the
+workers that it gives work to. They live in a tmux session of their own: window 0 is
+the monitor, window 1 the supervisor, the workers follow. If they run already, start
+attaches.
+
+The first start asks how the agents may act and keeps the answer in
+.cmux/config.yml: "ask" lets the program ask you, "bypass" lets it ask nothing
+(for Claude Code: --dangerously-skip-permissions). It also freezes your environment:
+every agent gets it, until you give --env. After cmux stop, or after a crash,
+start brings every agent back, in its conversation and with its unfinished task.
+
+.cmux/config.yml can hold these keys, all optional:
+  session: NAME                      tmux session (default: cmux-FOLDER)
+  supervisor: {agent: claude, model: NAME}
+  worker: {agent: claude, model: NAME}   of which nothing else is said
+  permissions: ask | bypass
+  integration: BRANCH                work comes together here (default: your branch)
+  max_standing: N                    at most so many agents
+  worktree_base: DIR                 worktrees are DIR/SESSION-NAME (default: ..)`,
+		Example: "  cmux start\n  cmux start --detach",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOrgStart)(cmd.Context(), o) },
+	}
+	cmd.Flags().BoolVarP(&o.Detach, "detach", "d", false, "do not attach this terminal")
+	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask: agents ask you what they may do")
+	cmd.Flags().BoolVar(&o.StartOrg.Env, "env", false, "give agents your environment of now, not that of the first start")
+	return cmd
+}
+
+func runOrgStart(ctx context.Context, o *orgStartOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	if err := o.start(ctx, p); err != nil {
+		return err
+	}
+	if o.Detach || !o.interactive() {
+		return nil
+	}
+	return o.showOrg(ctx, p, "")
+}
+
+// start starts the organisation unless it runs.
+func (o *orgStartOptions) start(ctx context.Context, p *control.Project) (err error) {
+	if o.Binary, err = os.Executable(); err != nil {
+		return fmt.Errorf("the path of this program: %w", err)
+	}
+	o.Socket = o.Getenv("CMUX_TMUX_SOCKET")
+	s, err := p.PlanStartOrg(ctx, o.StartOrg)
+	if err != nil {
+		return err
+	}
+	if s.Running {
+		_, err := fmt.Fprintf(o.Out, "The organisation runs, in session %s.\n", s.Session)
+		return err
+	}
+	for _, r := range s.Remarks {
+		fmt.Fprintf(o.Err, "note: %s\n", r)
+	}
+	permissions := s.Permissions
+	if permissions == "" {
+		if permissions, err = o.askPermissions(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.Create(ctx, permissions); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(o.Out, "The organisation has started in session %s, with a supervisor (%s).\n  cmux attach\n  cmux status\n", s.Session, s.Kind)
+	return err
+}
+
+// askPermissions asks once how the agents may act.
+func (o *orgStartOptions) askPermissions(ctx context.Context) (string, error) {
+	if o.Yes {
+		return "ask", nil
+	}
+	if !isTerminal(o.In) {
+		return "", control.Usage("the same with --yes, or permissions: in .cmux/config.yml", "how may the agents act? There is no terminal to ask on")
+	}
+	fmt.Fprint(o.Err, "How may the agents of this project act?\n"+
+		"  ask     what the program is not sure about, it asks you\n"+
+		"  bypass  it asks nothing and may do everything that you may\n")
+	text, ok, err := o.askLine(ctx, "[ask] ")
+	if err != nil {
+		return "", err
+	}
+	switch text = strings.TrimSpace(text); {
+	case text == "" && ok:
+		return "ask", nil
+	case text == "ask", text == "bypass":
+		return text, nil
+	}
+	return "", control.Usage("cmux start", "%q is neither ask nor bypass: nothing was started", text)
+}
+
+// showOrg shows the organisation's session in this terminal.
+func (s *IO) showOrg(ctx context.Context, p *control.Project, name string) error {
+	argv, err := p.OrgShow(ctx, name, s.Getenv("TMUX"), s.interactive())
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(argv[0], argv[1:]...) // not ended with ctx: it has the terminal
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Env, s.In, raw(s.Out), raw(s.Err)
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("tmux: %w", err)
+	}
+	return nil
+}
+
+type orgStopOptions struct {
+	*IO
+	Project projectFunc
+	Runs    bool
+}
+
+func newOrgStopCmd(d *Deps, runF func(context.Context, *orgStopOptions) error) *cobra.Command {
+	o := &orgStopOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:     "stop",
+		GroupID: "main",
+		Short:   "Stop the project's organisation",
+		Long: `Ask every standing agent to stop, end those that do not, and end their session.
+Nothing is lost: cmux start brings them back, in their conversations and with their
+unfinished tasks. Runs continue, unless you give --runs.`,
+		Example: "  cmux stop --runs",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOrgStop)(cmd.Context(), o) },
+	}
+	cmd.Flags().BoolVar(&o.Runs, "runs", false, "stop the runs of the project as well")
+	return cmd
+}
+
+func runOrgStop(ctx context.Context, o *orgStopOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	return o.stop(ctx, p)
+}
+
+func (o *orgStopOptions) stop(ctx context.Context, p *control.Project) error {
+	s, err := p.StopOrg(ctx, o.Runs)
+	if err != nil {
+		return err
+	}
+	ended := "no agent was at work"
+	if len(s.Agents) > 0 {
+		ended = "ended: " + say.List(s.Agents, 10)
+	}
+	fmt.Fprintf(o.Out, "Stopped the organisation (%s). To continue: cmux start\n", ended)
+	if len(s.Runs) > 0 {
+		fmt.Fprintf(o.Out, "Stopped the runs of %s.\n", say.List(s.Runs, 10))
+	}
+	if len(s.GoOn) > 0 {
+		fmt.Fprintf(o.Out, "The runs of %s continue; cmux agents stop stops them.\n", say.List(s.GoOn, 10))
+	}
+	return nil
+}
+
+func newOrgRestartCmd(d *Deps, runF func(context.Context, *orgStartOptions) error) *cobra.Command {
+	o := &orgStartOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:     "restart",
+		GroupID: "main",
+		Short:   "Stop the project's organisation and start it again",
+		Long: `Stop the organisation and start it again, with the cmux that you call: every agent
+comes back in its conversation, with its unfinished task.`,
+		Example: "  cmux restart --detach",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOrgRestart)(cmd.Context(), o) },
+	}
+	cmd.Flags().BoolVarP(&o.Detach, "detach", "d", false, "do not attach this terminal")
+	cmd.Flags().BoolVar(&o.StartOrg.Env, "env", false, "give agents your environment of now, not that of the first start")
+	return cmd
+}
+
+func runOrgRestart(ctx context.Context, o *orgStartOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	if org, err := p.Organisation(ctx); err != nil {
+		return err
+	} else if org.State != control.OrgStopped {
+		if err := (&orgStopOptions{IO: o.IO}).stop(ctx, p); err != nil {
+			return err
+		}
+	}
+	return runOrgStart(ctx, o)
+}
+
+type orgAttachOptions struct {
+	*IO
+	Project projectFunc
+	Name    string
+}
+
+func newOrgAttachCmd(d *Deps, runF func(context.Context, *orgAttachOptions) error) *cobra.Command {
+	o := &orgAttachOptions{IO: &d.IO, Project: d.project}
+	return &cobra.Command{
+		Use:     "attach [NAME]",
+		GroupID: "main",
+		Short:   "Talk to the supervisor, or look at another agent",
+		Long: `Attach this terminal to the session of the organisation, at the window of the named
+agent. Inside tmux, open a window of your own tmux that shows the session.
+
+What you type to an agent is its normal use: messages wait until the turn that you
+began has ended and the input line is empty.
+
+  C-b n, C-b p   the next window, the one before
+  C-b d          detach; the agents continue`,
+		Example:           "  cmux attach supervisor",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: d.completeAgent,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Name = first(args)
+			return either(runF, runOrgAttach)(cmd.Context(), o)
+		},
+	}
+}
+
+func runOrgAttach(ctx context.Context, o *orgAttachOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	return o.showOrg(ctx, p, o.Name)
+}
+
+type orgLogsOptions struct {
+	*IO
+	Project projectFunc
+	control.Log
+}
+
+func newOrgLogsCmd(d *Deps, runF func(context.Context, *orgLogsOptions) error) *cobra.Command {
+	o := &orgLogsOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:   "logs NAME",
+		Short: "Print what a standing agent did",
+		Long: `Print what a standing agent was told (>), thought (~), said and did (*), and the
+results (|), over all of its lives. With -f, print new output until you press ^C. With
+--tail, begin with the last lines. With --json, print its events, one line of JSON
+each (see cmux help events).`,
+		Example:           "  cmux logs supervisor -f",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: d.completeAgent,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Node = args[0]
+			if cmd.Flags().Changed("tail") && o.Tail < 1 {
+				return control.Usage(cmd.CommandPath()+" --help", "--tail %d: want how many lines to begin with, 1 or more", o.Tail)
+			}
+			return either(runF, runOrgLogs)(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "print new output as it comes")
+	cmd.Flags().IntVarP(&o.Tail, "tail", "n", 0, "begin with the last `N` lines")
+	cmd.Flags().BoolVar(&o.Prompt, "prompt", false, "print prompts as well")
+	cmd.Flags().BoolVar(&o.Events, "json", false, "print its events")
+	return cmd
+}
+
+func runOrgLogs(ctx context.Context, o *orgLogsOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	return p.AgentLog(ctx, o.Log, func(bool) io.Writer {
+		if !o.Events && o.colour() {
+			return &dimmer{w: o.Out}
+		}
+		return o.Out
+	})
+}
+
+// completeAgent completes the name of a standing agent.
+func (d *Deps) completeAgent(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.AgentNames() })
+}
+
+// newRootLogsCmd is logs of a standing agent at the root of the commands.
+func newRootLogsCmd(d *Deps) *cobra.Command {
+	cmd := newOrgLogsCmd(d, nil)
+	cmd.GroupID = "main"
+	return cmd
+}

@@ -1,0 +1,362 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/control"
+	"cmux/agents/control/say"
+	"cmux/agents/run"
+	"cmux/agents/runner"
+)
+
+type orgStatusOptions struct {
+	*IO
+	Project     projectFunc
+	JSON, Watch bool
+}
+
+func newOrgStatusCmd(d *Deps, runF func(context.Context, *orgStatusOptions) error) *cobra.Command {
+	o := &orgStatusOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:     "status",
+		GroupID: "main",
+		Short:   "Show how the project's organisation stands",
+		Long: `Show on one screen how the organisation stands: its monitor, the supervisor, the workers
+with their tasks, what waits for you, and the runs that have not ended. status reads
+records and locks, so it needs no monitor. With --watch it shows each change.
+
+With --json the shape is
+  {"state", "session", "integration", "permissions",
+   "agents": [{"name", "agent_id", "display_name", "role", "kind", "model", "supervisor", "dir", "branch",
+               "permanent", "state", "detail", "until", "since", "task", "task_since", "waiting", "hinders",
+               "lives", "tasks_since_reset", "reset_count", "tokens"}],
+   "runs": [{"id", "session", "state", "done", "nodes"}]}
+where state is none, running, stopped or no monitor, and that of an agent is starting,
+idle, working, checking, needs input, taken over, limited, down (the monitor starts it
+again), stopped or going (it is being removed). Times are RFC 3339 or null; waiting are
+messages that it was not handed yet, and hinders says why. Fields without a value are
+left out.`,
+		Example: "  cmux status --watch",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOrgStatus)(cmd.Context(), o) },
+	}
+	jsonFlag(cmd, &o.JSON)
+	cmd.Flags().BoolVar(&o.Watch, "watch", false, "show each change, until you press ^C")
+	cmd.MarkFlagsMutuallyExclusive("json", "watch")
+	return cmd
+}
+
+func runOrgStatus(ctx context.Context, o *orgStatusOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	if o.Watch {
+		return o.watch(ctx, p)
+	}
+	report, err := p.Organisation(ctx)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return printJSON(o.Out, report)
+	}
+	_, err = fmt.Fprint(o.Out, renderOrg(report, p.Now(), o.look()))
+	return err
+}
+
+// watch shows the organisation again whenever something has changed.
+func (o *orgStatusOptions) watch(ctx context.Context, p *control.Project) error {
+	tick := time.NewTicker(watchTick)
+	defer tick.Stop()
+	for last := ""; ; {
+		report, err := p.Organisation(ctx)
+		if err != nil {
+			return err
+		}
+		if text := renderOrg(report, p.Now(), o.look()); text != last {
+			last = text
+			if _, err := fmt.Fprint(o.Out, text+"\n"); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// watchTick is how often --watch looks.
+const watchTick = time.Second
+
+// renderOrg is what status prints. It is pure.
+func renderOrg(r *control.OrgReport, now time.Time, as look) string {
+	if r.State == control.OrgNone {
+		return "No organisation in this project.\nBegin with: cmux start\n" + renderRuns(r)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "organisation: %s, session %s, integration branch %s\n\n", r.State, r.Session, r.Integration)
+	b.WriteString(renderAgents(r.Agents, now, as))
+	var need []string
+	for i := range r.Agents {
+		a := &r.Agents[i]
+		line := a.Name + ": " + a.Explained()
+		if way := a.Way(); way != "" {
+			need = append(need, line+" ("+way+")")
+		} else if a.Hinders != "" {
+			need = append(need, fmt.Sprintf("%s: %s waits: %s", a.Name, say.Count(len(a.Waiting), "message"), a.Hinders))
+		}
+	}
+	if len(need) > 0 {
+		b.WriteString("\n" + strings.Join(need, "\n") + "\n")
+	}
+	switch r.State {
+	case control.OrgStopped:
+		b.WriteString("\nstopped: cmux start\n")
+	case control.OrgNoMonitor:
+		b.WriteString("\nno monitor, so nobody starts agents again: cmux start\n")
+	}
+	return b.String() + renderRuns(r)
+}
+
+// renderAgents is the table of agents.
+func renderAgents(agents []control.AgentReport, now time.Time, as look) string {
+	rows := make([][]string, len(agents))
+	for i := range agents {
+		a := &agents[i]
+		age, task := "-", "-"
+		if a.Since != nil {
+			age = say.Span(now.Sub(*a.Since))
+		}
+		if a.Task != "" {
+			task = a.Task
+			if a.TaskSince != nil {
+				task += ", " + say.Span(now.Sub(*a.TaskSince))
+			}
+		}
+		rows[i] = []string{a.Name, strings.ReplaceAll(a.Role, "-", " "), a.Kind, a.State, age, task, orDash(a.Branch)}
+	}
+	columns := []column{{head: "NAME"}, {head: "ROLE", give: 3, least: 6}, {head: "KIND", give: 4, least: 6}, {head: "STATE"},
+		{head: "SINCE", give: 2, least: 5}, {head: "TASK", give: 1, least: 8}, {head: "BRANCH", give: 5, least: 8}}
+	return table(columns, rows, as.width, as.colour)
+}
+
+func renderRuns(r *control.OrgReport) string {
+	var b strings.Builder
+	for _, run := range r.Runs {
+		fmt.Fprintf(&b, "\nrun %s: %s, session %s, %d of %d done", run.ID, run.State, run.Session, run.Done, run.Nodes)
+	}
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+type workersListOptions struct {
+	*IO
+	Project projectFunc
+	Name    string // of the one to show; empty: all
+	JSON    bool
+}
+
+func newWorkersListCmd(d *Deps, runF func(context.Context, *workersListOptions) error) *cobra.Command {
+	o := &workersListOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the standing agents",
+		Long: `List the standing agents of the project and how they stand. With --json the shape is
+that of the agents of cmux status --json.`,
+		Example: "  cmux workers list --json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runWorkersList)(cmd.Context(), o) },
+	}
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+func runWorkersList(ctx context.Context, o *workersListOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	report, err := p.Organisation(ctx)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return printJSON(o.Out, report.Agents)
+	}
+	if report.State == control.OrgNone {
+		_, err := fmt.Fprintln(o.Out, "No organisation in this project: cmux start")
+		return err
+	}
+	_, err = fmt.Fprint(o.Out, renderAgents(report.Agents, p.Now(), o.look()))
+	return err
+}
+
+func newWorkersStatusCmd(d *Deps, runF func(context.Context, *workersListOptions) error) *cobra.Command {
+	o := &workersListOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:   "status NAME",
+		Short: "Show how a standing agent stands",
+		Long: `Show how a standing agent stands, where it works and what waits for it. With --json
+the shape is that of an agent of cmux status --json.`,
+		Example:           "  cmux workers status api",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: d.completeAgent,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Name = args[0]
+			return either(runF, runWorkersStatus)(cmd.Context(), o)
+		},
+	}
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+func runWorkersStatus(ctx context.Context, o *workersListOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	a, err := p.Agent(ctx, o.Name)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return printJSON(o.Out, a)
+	}
+	_, err = fmt.Fprint(o.Out, renderAgent(a, p.Now()))
+	return err
+}
+
+// renderAgent is all about one agent. It is pure.
+func renderAgent(a *control.AgentReport, now time.Time) string {
+	var b strings.Builder
+	row := func(what, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%-11s%s\n", what, text)
+		}
+	}
+	state := a.Explained()
+	if a.Since != nil {
+		state += " (for " + say.Span(now.Sub(*a.Since)) + ")"
+	}
+	row("name", strings.TrimSpace(a.Name+" "+a.Display))
+	row("id", a.ID)
+	row("role", strings.ReplaceAll(a.Role, "-", " "))
+	row("program", strings.TrimSpace(a.Kind+" "+a.Model))
+	row("state", state)
+	row("task", a.Task)
+	row("works in", a.Dir)
+	row("branch", a.Branch)
+	row("reports to", a.Supervisor)
+	if len(a.Waiting) > 0 {
+		text := say.Count(len(a.Waiting), "message")
+		if a.Hinders != "" {
+			text += ": " + a.Hinders
+		}
+		row("waiting", text)
+	}
+	row("done", fmt.Sprintf("%s since the last reset, %s", say.Count(a.Tasks, "task"), say.Count(a.Resets, "reset")))
+	row("next", a.Way())
+	return b.String()
+}
+
+// newKeepCmd is the process of the monitor's window: it keeps the
+// organisation and shows how it stands.
+func newKeepCmd(d *Deps) *cobra.Command {
+	var o control.MonitorOptions
+	cmd := &cobra.Command{
+		Use:    "keep",
+		Hidden: true,
+		Short:  "Keep the organisation (for cmux itself)",
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := run.OpenPlan(o.Dir)
+			if err != nil {
+				return err
+			}
+			if err := runner.AdoptEnv(r); err != nil {
+				return err
+			}
+			d.Env = os.Environ() // what this process shows is for the person who started the organisation
+			o.Kinds, o.Pane = d.Kinds, os.Getenv("TMUX_PANE")
+			p := &control.Project{Caller: d.caller(), Root: r.Plan.Root}
+			screen := newOrgScreen(d, p)
+			o.Tell = screen.tell
+			err = control.Monitor(cmd.Context(), o)
+			screen.close()
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&o.Dir, "run", "", "folder of the organisation")
+	cmd.Flags().StringVar(&o.Launch, "launch", "", "names the start that it serves")
+	return cmd
+}
+
+// orgScreen shows the organisation live in a terminal, without anybody waiting
+// for it.
+type orgScreen struct {
+	d    *Deps
+	p    *control.Project
+	more chan struct{}
+	over chan struct{}
+	done chan struct{}
+}
+
+func newOrgScreen(d *Deps, p *control.Project) *orgScreen {
+	s := &orgScreen{d, p, make(chan struct{}, 1), make(chan struct{}), make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		s.serve()
+	}()
+	return s
+}
+
+// tell has the screen show what is new.
+func (s *orgScreen) tell() {
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+}
+
+// ages is how often the screen is drawn where nothing is new.
+const ages = 30 * time.Second
+
+func (s *orgScreen) serve() {
+	tick := time.NewTicker(ages)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.over:
+			return
+		case <-s.more:
+		case <-tick.C:
+		}
+		report, err := s.p.Organisation(context.Background())
+		text := ""
+		if err != nil {
+			text = fmt.Sprintf("cmux: %v\n", err)
+		} else {
+			text = renderOrg(report, s.p.Now(), s.d.look())
+		}
+		if isTerminal(s.d.Out) {
+			fmt.Fprint(raw(s.d.Out), "\x1b[H\x1b[2J")
+		}
+		fmt.Fprint(s.d.Out, text)
+	}
+}
+
+func (s *orgScreen) close() {
+	close(s.over)
+	<-s.done
+}

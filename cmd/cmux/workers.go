@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/control"
+)
+
+func newWorkersCmd(d *Deps) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "workers",
+		GroupID: "main",
+		Short:   "Make, watch and steer the standing agents of the project",
+		Example: "  cmux workers list",
+	}
+	logs := newOrgLogsCmd(d, nil)
+	logs.Example = "  cmux workers logs api -f"
+	attach := newOrgAttachCmd(d, nil)
+	attach.GroupID, attach.Use, attach.Args = "", "attach NAME", cobra.ExactArgs(1)
+	attach.Short, attach.Example = "Look at a worker in its window", "  cmux workers attach api"
+	cmd.AddCommand(newSpawnCmd(d, nil), newWorkersListCmd(d, nil), newWorkersStatusCmd(d, nil), newKillCmd(d, nil),
+		newWorkerCmd(d, "reset NAME", "Have a worker begin a new conversation", `End the conversation of a worker and begin a new one, in which it is told anew who it
+is, and its unfinished task. What its window showed is kept in .cmux/archives.`, "reset", (*control.Project).ResetWorker),
+		newWorkerCmd(d, "wake NAME", "Start a worker again that ended too often", `Start a worker again that ended five times in a minute and is not started any more by
+itself.`, "started again", (*control.Project).WakeWorker),
+		newWorkerCmd(d, "take NAME", "Take a worker's conversation over", `Take the conversation of a worker over: cmux types nothing, and messages wait, until
+cmux workers release.`, "taken over; to give it back: cmux workers release", (*control.Project).TakeWorker),
+		newWorkerCmd(d, "release NAME", "Give a worker back that was taken over", `Give a worker back that was taken over. What waits for it is handed over.`,
+			"released", (*control.Project).ReleaseWorker),
+		newWorkerAnswerCmd(d, nil), logs, attach)
+	return cmd
+}
+
+type spawnOptions struct {
+	*IO
+	Project projectFunc
+	control.Spawn
+	Worktree bool
+	JSON     bool
+}
+
+func newSpawnCmd(d *Deps, runF func(context.Context, *spawnOptions) error) *cobra.Command {
+	o := &spawnOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:   "spawn NAME [TASK]",
+		Short: "Make a worker",
+		Long: `Make a worker and start it. It gets a worktree of its own, {worktree_base}/SESSION-NAME,
+on the branch SESSION/NAME, which begins at the integration branch. With --dir it works
+in a folder that exists and shares it with whoever else does: what one of them changes
+the others see at once, and nothing keeps their commits apart.
+
+TASK is what it is told to begin with. --role-template names one of the roles in
+.cmux/roles, or a file. --permanent does so for a worker that stays after its work and
+that only a person can remove.
+
+With --json the shape is {"name", "agent_id", "dir", "branch"}.`,
+		Example: "  cmux workers spawn api \"add the endpoint /health\" --role-template backend\n  cmux workers spawn perm-backend --permanent backend",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.Name = args[0]; len(args) > 1 {
+				o.Task = args[1]
+			}
+			return either(runF, runSpawn)(cmd.Context(), o)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&o.Dir, "dir", "", "work in this folder, beside whoever else does")
+	fl.BoolVar(&o.Worktree, "worktree", false, "work in a worktree of its own (the default)")
+	fl.StringVar(&o.Branch, "branch", "", "branch of its worktree (default: SESSION/NAME)")
+	fl.StringVar(&o.Spawn.Project, "project", "", "id of the project that it belongs to")
+	fl.StringVar(&o.Permanent, "permanent", "", "it stays, with this `ROLE`")
+	fl.StringVar(&o.Role, "role-template", "", "its `ROLE`, of .cmux/roles or a file (default: worker)")
+	fl.StringVar(&o.Kind, "agent", "", "its kind, such as claude (default: the configuration's)")
+	fl.StringVar(&o.Model, "model", "", "its model")
+	fl.StringVar(&o.Display, "display-name", "", "another name that people know it by")
+	jsonFlag(cmd, &o.JSON)
+	cmd.MarkFlagsMutuallyExclusive("dir", "worktree")
+	return cmd
+}
+
+func runSpawn(ctx context.Context, o *spawnOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	made, err := p.SpawnWorker(ctx, o.Spawn)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return printJSON(o.Out, made)
+	}
+	where := "in " + made.Dir
+	if made.Branch != "" {
+		where += ", on the branch " + made.Branch
+	}
+	_, err = fmt.Fprintf(o.Out, "%s (%s): made, %s\n", made.Name, made.ID, where)
+	return err
+}
+
+type killOptions struct {
+	*IO
+	Project projectFunc
+	Name    string
+	Force   bool
+}
+
+func newKillCmd(d *Deps, runF func(context.Context, *killOptions) error) *cobra.Command {
+	o := &killOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:   "kill NAME",
+		Short: "Remove a worker",
+		Long: `End a worker and remove it. Its branch stays. What it had not committed is saved first,
+and kill prints the command that brings it back. Its log, events and last screen move to
+.cmux/archives/NAME, with who removed it. A permanent worker takes --force, which only a
+person can give.`,
+		Example:           "  cmux workers kill api",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: d.completeAgent,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Name = args[0]
+			return either(runF, runKill)(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.Force, "force", false, "remove it even if it is permanent")
+	return cmd
+}
+
+func runKill(ctx context.Context, o *killOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	gone, err := p.KillWorker(ctx, o.Name, o.Force)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(o.Out, "%s: removed; what it left is in %s\n", gone.Name, p.Short(gone.Archive))
+	if gone.Branch != "" {
+		fmt.Fprintf(o.Out, "its branch stays: %s\n", gone.Branch)
+	}
+	if gone.Restore != "" {
+		fmt.Fprintf(o.Out, "what it had not committed is saved: %s\n", gone.Restore)
+	}
+	if gone.Tree != "" {
+		fmt.Fprintf(o.Err, "cmux: its worktree %s stays: %s\n", gone.Tree, gone.Why)
+	}
+	return nil
+}
+
+// newWorkerCmd is a command that gives one worker an order without more to it.
+func newWorkerCmd(d *Deps, use, short, long, said string, order func(*control.Project, context.Context, string) error) *cobra.Command {
+	verb, _, _ := strings.Cut(use, " ")
+	return &cobra.Command{
+		Use: use, Short: short, Long: long,
+		Example:           "  cmux workers " + verb + " api",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: d.completeAgent,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := d.project(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := order(p, cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(d.Out, "%s: %s\n", args[0], said)
+			return err
+		},
+	}
+}
+
+type workerAnswerOptions struct {
+	*IO
+	Project    projectFunc
+	Name, Text string
+}
+
+func newWorkerAnswerCmd(d *Deps, runF func(context.Context, *workerAnswerOptions) error) *cobra.Command {
+	o := &workerAnswerOptions{IO: &d.IO, Project: d.project}
+	return &cobra.Command{
+		Use:               "answer NAME TEXT",
+		Short:             "Answer a worker's question",
+		Example:           "  cmux workers answer api \"the second one\"",
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: d.completeAgent,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Name, o.Text = args[0], strings.Join(args[1:], " ")
+			return either(runF, runWorkerAnswer)(cmd.Context(), o)
+		},
+	}
+}
+
+func runWorkerAnswer(ctx context.Context, o *workerAnswerOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.AnswerWorker(ctx, o.Name, o.Text); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(o.Out, "%s: answered\n", o.Name)
+	return err
+}
