@@ -380,7 +380,7 @@ func (f *Fixture) Processes() []proc.Process {
 }
 
 func (f *Fixture) mark(attempt int) proc.Mark {
-	return proc.Attempt(f.Run.Plan.ID, f.Node.Name, attempt)
+	return proc.Attempt(f.Run.Mark(), f.Node.Name, attempt)
 }
 
 // endProcesses ends what a broken test left.

@@ -17,7 +17,7 @@ func (f *Fixture) Stay(brief string) {
 	if f.Run, err = run.CreateOrganisation(f.Root, "s", "", f.Env, self); err != nil {
 		f.T.Fatal(err)
 	}
-	frame.Run = run.OrganisationID
+	frame.Run = f.Run.Mark()
 	member := &run.Member{ID: "ag_00000000", Name: def.Name, Role: "worker", Kind: def.Agent, Dir: f.Spec.Place.Dir}
 	f.Spec.Member, f.Spec.Brief, f.Spec.Def, f.Spec.Frame = member, brief, &def, frame
 	f.began = 0

@@ -62,7 +62,7 @@ func Of(root string) (*Attempt, error) {
 	}
 	for _, p := range line {
 		for _, id := range ids {
-			if rest, ok := strings.CutPrefix(p.Attempt, id+"/"); ok {
+			if rest, ok := strings.CutPrefix(p.Attempt, mark(root, id)+"/"); ok {
 				node, n, _ := strings.Cut(rest, "/")
 				number, _ := strconv.Atoi(n)
 				return &Attempt{node, number, folder(root, id)}, nil
@@ -105,6 +105,14 @@ func groups(root string) ([]string, error) {
 		ids = slices.Insert(ids, 0, run.OrganisationID)
 	}
 	return ids, nil
+}
+
+// mark is what the processes of one of the groups are marked with.
+func mark(root, id string) string {
+	if id == run.OrganisationID {
+		return run.MarkOf(root)
+	}
+	return id
 }
 
 // folder is the folder of one of the groups.
@@ -155,11 +163,11 @@ func OfPeer(r *run.Run, own Attempt, pid int) (*Attempt, error) {
 		if found != nil {
 			continue
 		}
-		if rest, ok := strings.CutPrefix(p.Attempt, r.Plan.ID+"/"); ok {
+		if rest, ok := strings.CutPrefix(p.Attempt, r.Mark()+"/"); ok {
 			node, n, _ := strings.Cut(rest, "/")
 			number, _ := strconv.Atoi(n)
 			found = &Attempt{node, number, r.Dir}
-		} else if dir, node, n, ok := wrapper(p.Args); ok && i > 0 && filepath.Base(dir) == r.Plan.ID {
+		} else if dir, node, n, ok := wrapper(p.Args); ok && i > 0 && filepath.Base(dir) == filepath.Base(r.Dir) && (dir == r.Dir || !r.IsOrganisation()) {
 			found = &Attempt{node, n, r.Dir}
 		}
 	}

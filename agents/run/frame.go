@@ -30,7 +30,7 @@ type Peer struct {
 // is made once. Without a graph (OpenPlan) it tells only what the plan does.
 func (r *Run) Frame() *Frame {
 	p := &r.Plan
-	f := &Frame{Run: p.ID, Root: p.Root, Base: p.Base, BaseBranch: p.BaseBranch}
+	f := &Frame{Run: r.Mark(), Root: p.Root, Base: p.Base, BaseBranch: p.BaseBranch}
 	if g := p.Graph; g != nil {
 		f.Copy, f.Link, f.Setup, f.Peers = g.Copy, g.Link, g.Setup, peers(g, p.Root)
 	}

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +23,21 @@ const OrganisationID = "agents"
 
 // OrganisationDir is the folder of the organisation of the project at root.
 func OrganisationDir(root string) string { return filepath.Join(Folder(root), OrganisationID) }
+
+// MarkOf names the organisation of the project at root among all of the machine:
+// processes of its agents are marked with it (proc.Attempt).
+func MarkOf(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return OrganisationID + "-" + hex.EncodeToString(sum[:6])
+}
+
+// Mark is what the processes of r's attempts are marked with (proc.Attempt).
+func (r *Run) Mark() string {
+	if r.IsOrganisation() {
+		return MarkOf(r.Plan.Root)
+	}
+	return r.Plan.ID
+}
 
 // IsOrganisation reports whether r is the folder of standing agents.
 func (r *Run) IsOrganisation() bool { return r.Plan.ID == OrganisationID }

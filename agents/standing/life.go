@@ -175,7 +175,7 @@ func (k *Keeper) part(ctx context.Context, a *Agent) error {
 		if id := (proc.Identity{PID: life.PID, Start: life.Start}); life.PID > 0 && id.Alive() {
 			proc.Kill(ctx, []proc.Process{{Identity: id, Command: name}})
 		}
-		if _, err := proc.End(ctx, time.Second, proc.Attempt(run.OrganisationID, name, life.N)); err != nil {
+		if _, err := proc.End(ctx, time.Second, proc.Attempt(k.org.Run.Mark(), name, life.N)); err != nil {
 			k.Log.Error("processes of an agent could not be ended", "agent", name, "err", err)
 		}
 	})
