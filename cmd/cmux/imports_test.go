@@ -33,6 +33,7 @@ var house = []struct {
 	{"agents/lease", "agents/seal"},
 	{"agents/limits", "agents/lease agents/seal signals"},
 	{"agents/question", ""},
+	{"agents/mail", "agents/harmless agents/journal agents/seal signals signals/mailbox"},
 	{"agents/news", "agents/question dag"},
 	{"agents/guard", "agents/question dag"},
 	{"agents/event", "agents/harmless dag signals"},

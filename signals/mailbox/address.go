@@ -126,6 +126,9 @@ func Cut(subject string) (p Prefix, rest string) {
 	return p, strings.TrimSpace(rest)
 }
 
+// Prefixes are those that mean something.
+func Prefixes() []Prefix { return slices.Clone(prefixes) }
+
 // Subject is a subject with this prefix.
 func (p Prefix) Subject(text string) string {
 	if p == "" {

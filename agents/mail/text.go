@@ -1,0 +1,52 @@
+package mail
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"cmux/agents/harmless"
+	"cmux/signals"
+	"cmux/signals/mailbox"
+)
+
+// Text is what an agent is shown of messages that are handed to it together. The
+// first line of each says who wrote it and has its id; the lines of a body are
+// quoted, so that none of them can pass for such a line. root is the project's,
+// for long bodies, which stand in files.
+func Text(root string, all ...*mailbox.Line) string {
+	var b strings.Builder
+	for i, m := range all {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		from := cmp.Or(harmless.Line(m.From), "nobody")
+		if !m.Verified {
+			from += ", unverified"
+		}
+		fmt.Fprintf(&b, "[%s] %s (message %s)", strings.NewReplacer("[", "(", "]", ")").Replace(from), harmless.Line(m.Subject), m.ID)
+		if m.Re != "" {
+			fmt.Fprintf(&b, "\nIt answers message %s.", harmless.Line(m.Re))
+		}
+		if rel, ok := m.Attached(); ok {
+			fmt.Fprintf(&b, "\nIts text is long and stands in the file %s: read it.", filepath.Join(root, signals.Folder, filepath.FromSlash(rel)))
+		} else if body := strings.TrimSpace(harmless.Text(m.Body)); body != "" {
+			b.WriteString("\n> " + strings.ReplaceAll(body, "\n", "\n> "))
+		}
+	}
+	return b.String()
+}
+
+// header is the first line of a message in a Text.
+var header = regexp.MustCompile(`(?m)^\[[^\]\n]+\] .*\(message ([a-zA-Z0-9-]{1,64})\)\r?$`)
+
+// Seen are the ids of the messages that a prompt, or a text of a conversation,
+// shows.
+func Seen(text string) (ids []string) {
+	for _, m := range header.FindAllStringSubmatch(text, -1) {
+		ids = append(ids, m[1])
+	}
+	return ids
+}
