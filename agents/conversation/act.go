@@ -111,7 +111,7 @@ func (m *move) sayOn() {
 	}
 	h := m.Pending[0]
 	m.Pending, m.Said, m.TurnEnded = m.Pending[1:], nil, false
-	m.deliver(h)
+	m.deliver(m.together(h))
 }
 
 // keep keeps a message for when nothing is in its way; it was said before what

@@ -47,7 +47,7 @@ const (
 type Message struct {
 	Why  Why
 	Text string // ByPerson, WasUnread: a person's words; FromVerdict: the fault; of an agent that stays: all of it
-	ID   string // FromMail, NewWork: is told when the agent has it
+	ID   string // FromMail, NewWork: is told when the agent has it; with commas between those of several
 	// Shown says that it was tried to hand it over before: a person has seen it.
 	Shown bool
 }

@@ -152,8 +152,10 @@ func (p *player) carry(effect Effect) {
 	case Reply:
 		p.settle(e.Ref)
 	case Confirm:
-		if p.confirmed[e.ID]++; p.confirmed[e.ID] > 1 {
-			p.wrong("%s is confirmed twice", e.ID)
+		for _, id := range strings.Split(e.ID, ",") {
+			if p.confirmed[id]++; p.confirmed[id] > 1 {
+				p.wrong("%s is confirmed twice", id)
+			}
 		}
 	case WorkOver:
 		if p.over++; p.over > p.works {
@@ -523,7 +525,7 @@ func (p *player) account() {
 		}
 	}
 	for _, id := range p.messages {
-		has := func(m Message) bool { return m.ID == id }
+		has := func(m Message) bool { return m.is(id) }
 		if p.confirmed[id] == 0 && p.s.Phase != Closing && !slices.ContainsFunc(p.s.Pending, has) && !slices.ContainsFunc(p.s.Unproven, has) && !p.s.onTheWay(id) {
 			p.wrong("message %s is lost", id)
 		}

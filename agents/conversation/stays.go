@@ -3,6 +3,7 @@ package conversation
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"cmux/agents/news"
@@ -42,7 +43,7 @@ func (m *move) ordered(what What) {
 			m.Pending = append(slices.Clip(m.Pending), Message{Why: NewWork, ID: e.ID, Text: e.Text})
 		}
 	case Tell:
-		if !slices.Contains(m.Read, e.ID) && !slices.ContainsFunc(m.Pending, func(p Message) bool { return p.ID == e.ID && p.Why == FromMail }) && !m.onTheWay(e.ID) {
+		if !slices.Contains(m.Read, e.ID) && !slices.ContainsFunc(m.Pending, func(p Message) bool { return p.is(e.ID) && p.Why == FromMail }) && !m.onTheWay(e.ID) {
 			m.Pending = append(slices.Clip(m.Pending), Message{Why: FromMail, ID: e.ID, Text: e.Text})
 		}
 	case Withdraw:
@@ -60,20 +61,36 @@ func (m *move) ordered(what What) {
 
 // onTheWay reports whether the message with this id is being handed over.
 func (s *State) onTheWay(id string) bool {
-	return s.Handed.ID == id && (s.Phase == Handing || s.Phase == Hindered || s.Phase == AwaitingTurn) ||
-		slices.ContainsFunc(s.Unproven, func(p Message) bool { return p.ID == id })
+	return s.Handed.is(id) && (s.Phase == Handing || s.Phase == Hindered || s.Phase == AwaitingTurn) ||
+		slices.ContainsFunc(s.Unproven, func(p Message) bool { return p.is(id) })
+}
+
+// together makes one message of all mail that waits at the head, so that it costs
+// one turn.
+func (m *move) together(h Message) Message {
+	for h.Why == FromMail && len(m.Pending) > 0 && m.Pending[0].Why == FromMail && !h.Shown && !m.Pending[0].Shown {
+		h.ID += "," + m.Pending[0].ID
+		h.Text += "\n\n" + m.Pending[0].Text
+		m.Pending = m.Pending[1:]
+	}
+	return h
+}
+
+// is reports whether m is the message with this id, or has it among others.
+func (m Message) is(id string) bool {
+	return m.ID != "" && slices.Contains(strings.Split(m.ID, ","), id)
 }
 
 // Waiting are the ids of the messages that the agent has not been handed yet.
 func (s *State) Waiting() (ids []string) {
 	if s.Phase == Handing || s.Phase == Hindered || s.Phase == AwaitingTurn {
 		if s.Handed.Why == FromMail {
-			ids = append(ids, s.Handed.ID)
+			ids = append(ids, strings.Split(s.Handed.ID, ",")...)
 		}
 	}
 	for _, p := range s.Pending {
 		if p.Why == FromMail {
-			ids = append(ids, p.ID)
+			ids = append(ids, strings.Split(p.ID, ",")...)
 		}
 	}
 	return ids
@@ -182,7 +199,7 @@ const maxRead = 1000
 
 // read takes in that the agent has read what has this id.
 func (m *move) read(id string) {
-	m.Read = append(slices.Clip(m.Read), id)
+	m.Read = append(slices.Clip(m.Read), strings.Split(id, ",")...)
 	if n := len(m.Read) - maxRead; n > 0 {
 		m.Read = m.Read[n:]
 	}

@@ -63,6 +63,8 @@ type State struct {
 	Deaths  []time.Time
 	Stopped bool // by a person, until they want it again
 
+	Read []string // ids of messages that it has read, the newest last
+
 	Leaving   string // why it is to be removed; empty: it stays
 	Resetting string // the request by which it is to be reset; empty: it is not
 
@@ -93,6 +95,8 @@ func (s *State) Apply(rec *run.Record) {
 		s.Work, s.GivenAt = rec.Work, rec.At
 	case run.WorkEnded:
 		s.workEnded(rec)
+	case run.Confirmed:
+		s.reads(rec.Key)
 	case run.Used:
 		if rec.Attempt == s.Life.N {
 			s.Used = s.past.Plus(rec.Used)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"cmux/agents/host"
 	"cmux/agents/run"
 	"cmux/signals"
+	"cmux/signals/mailbox"
 )
 
 const (
@@ -87,6 +89,7 @@ type Keeper struct {
 	gone    chan string
 	tasks   group
 	halting *run.Request // the request to stop everything that is under way
+	office  office
 	over    bool
 	next    time.Time // when to look again, whatever happens
 }
@@ -220,6 +223,7 @@ func (k *Keeper) advance(ctx context.Context, all bool) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	k.mails(ctx)
 	if err := k.halt(ctx); err != nil {
 		return err
 	}
@@ -251,7 +255,7 @@ func (k *Keeper) at(t time.Time) {
 
 // rewatch watches what is there now: requests, and the records of every agent.
 func (k *Keeper) rewatch(ctx context.Context) {
-	want := []string{k.org.Run.Requests()}
+	want := []string{k.org.Run.Requests(), filepath.Join(run.Folder(k.org.Root()), mailbox.Name)}
 	for _, name := range k.org.Names() {
 		want = append(want, k.org.Run.AgentRecords(name))
 	}

@@ -54,7 +54,7 @@ var house = []struct {
 	{"agents/wrapper", "agents/agent agents/attempt agents/lease agents/origin agents/proc agents/run dag signals"},
 	{"agents/mcp", "agents/attempt agents/wrapper"},
 	{"agents/host", "agents/agent agents/attempt agents/control/say agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
-	{"agents/standing", "agents/agent agents/attempt agents/host agents/lease agents/proc agents/question agents/run agents/tmux dag signals worktree"},
+	{"agents/standing", "agents/agent agents/attempt agents/host agents/lease agents/mail agents/proc agents/question agents/run agents/tmux dag signals signals/mailbox worktree"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/host agents/lease agents/limits agents/proc agents/prompt agents/run agents/tmux dag signals worktree"},
 	{"agents/control", "agents/host agents/standing agents/agent agents/attempt agents/control/say agents/event agents/harmless agents/kinds agents/lease agents/limits agents/origin agents/proc agents/question agents/run agents/runner agents/seal agents/tmux dag signals worktree"},
 
