@@ -36,6 +36,9 @@ func (a *attempt) policy() guard.Policy {
 		Scope: a.node.Scope, Context: a.node.Context, Branch: a.spec.Place.Branch, Verify: a.node.Verify,
 		Headless: a.stage.Terminal == nil, Resolve: guard.Follow, Machine: guard.Here(a.stage.Dir, a.stage.Env),
 	}
+	if m := a.spec.Member; m != nil {
+		p.Leads = m.Role == "supervisor" || m.Role == "project-supervisor"
+	}
 	if dir, err := run.KeyFolder(); err == nil { // else there is no key of theirs
 		p.Private = []string{dir}
 	}

@@ -94,6 +94,7 @@ func (c Caller) Examine(ctx context.Context) []Finding {
 	case err == nil && len(runs) == 0:
 		add("run", "none yet", nil, "")
 	}
+	all = append(all, p.examineOrg(ctx)...)
 	for _, r := range runs {
 		for _, f := range p.examineRun(ctx, r) {
 			if len(runs) > 1 {
@@ -284,8 +285,8 @@ func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, runs []*ru
 			continue
 		}
 		t, err := repo.Tree(ctx, path)
-		if err != nil || t.Owner == "" {
-			continue // not cmux's
+		if err != nil || t.Owner == "" || p.isAgents(t) {
+			continue // not cmux's, or in use
 		}
 		if !slices.ContainsFunc(runs, func(r *run.Run) bool {
 			name, ours := strings.CutPrefix(t.Owner, r.Plan.Graph.Session+"/")

@@ -241,8 +241,32 @@ func (p *Project) AgentNames() ([]string, error) {
 	return org.Names(), nil
 }
 
+// toFront brings the window of an agent to the front; without a name that of the
+// supervisor, if there is one.
+func toFront(ctx context.Context, server *tmux.Server, org *standing.Org, name string) error {
+	wanted := name
+	if name == "" {
+		wanted = standing.Supervisor
+	}
+	a, err := org.Find(wanted)
+	if err != nil {
+		return Usage("cmux workers list", "%w", err)
+	}
+	err = tmux.ErrNotFound
+	if a.Life.Pane != "" {
+		err = server.ShowPane(ctx, tmux.PaneID(a.Life.Pane), false)
+	}
+	if errors.Is(err, tmux.ErrNotFound) && name == "" { // it is about to come
+		return nil
+	}
+	if errors.Is(err, tmux.ErrNotFound) {
+		return &Hint{Err: fmt.Errorf("%s has no window", a.Name), Try: "cmux workers status " + a.Name}
+	}
+	return err
+}
+
 // OrgShow is the command that shows a terminal the organisation's session, at
-// the window of an agent if one is named.
+// the window of an agent, by default the supervisor's.
 func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) ([]string, error) {
 	org, err := p.org()
 	if err != nil {
@@ -256,21 +280,8 @@ func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) 
 	if !ok {
 		return nil, &Hint{Err: fmt.Errorf("the session %s of the organisation is gone", org.Run.Plan.Session), Try: "cmux start"}
 	}
-	if name != "" {
-		a, err := org.Find(name)
-		if err != nil {
-			return nil, Usage("cmux workers list", "%w", err)
-		}
-		err = tmux.ErrNotFound
-		if a.Life.Pane != "" {
-			err = server.ShowPane(ctx, tmux.PaneID(a.Life.Pane), false)
-		}
-		if errors.Is(err, tmux.ErrNotFound) {
-			return nil, &Hint{Err: fmt.Errorf("%s has no window", a.Name), Try: "cmux workers status " + a.Name}
-		}
-		if err != nil {
-			return nil, err
-		}
+	if err := toFront(ctx, server, org, name); err != nil {
+		return nil, err
 	}
 	return shown(ctx, server, id, org.Run.Plan.Session, mux, terminal)
 }

@@ -44,6 +44,7 @@ type Policy struct {
 	Verify   []string // the node's checks
 	Private  []string // folders that no agent reads or writes, absolute
 	Headless bool
+	Leads    bool // it is a supervisor, which may make, reset and remove workers
 	// Resolve follows every symbolic link of an absolute path, of which a tail
 	// need not exist; Follow does it on disk. Nil: there are none.
 	Resolve func(path string) (string, error)

@@ -288,8 +288,13 @@ func (s *shell) cmux(args []word) {
 			s.refuse("cmux " + told + refusedToSub)
 		}
 		return
-	case "hook", "version", "help", "completion":
+	case "hook", "version", "help", "completion", "status", "logs":
 		return
+	case "workers":
+		if len(words) < 2 || words[1].is("list", "status", "logs") || s.Leads && words[1].is("spawn", "reset", "kill") && !has(args, "", "force") {
+			return
+		}
+		told += " " + words[1].text
 	case "agents":
 		if len(words) < 2 || words[1].is("status", "logs", "diff", "list", "schema") {
 			return

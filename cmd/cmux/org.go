@@ -233,7 +233,7 @@ func newOrgAttachCmd(d *Deps, runF func(context.Context, *orgAttachOptions) erro
 		GroupID: "main",
 		Short:   "Talk to the supervisor, or look at another agent",
 		Long: `Attach this terminal to the session of the organisation, at the window of the named
-agent. Inside tmux, open a window of your own tmux that shows the session.
+agent (default: the supervisor). Inside tmux, open a window of your own tmux that shows the session.
 
 What you type to an agent is its normal use: messages wait until the turn that you
 began has ended and the input line is empty.

@@ -329,6 +329,9 @@ func (s *orgScreen) tell() {
 	}
 }
 
+// drawRest is for how long the screen stays as it was drawn.
+const drawRest = 500 * time.Millisecond
+
 // ages is how often the screen is drawn where nothing is new.
 const ages = 30 * time.Second
 
@@ -353,6 +356,13 @@ func (s *orgScreen) serve() {
 			fmt.Fprint(raw(s.d.Out), "\x1b[H\x1b[2J")
 		}
 		fmt.Fprint(s.d.Out, text)
+		rest := time.NewTimer(drawRest) // agents at work tell of something new all the time
+		select {
+		case <-s.over:
+			rest.Stop()
+			return
+		case <-rest.C:
+		}
 	}
 }
 

@@ -1,0 +1,56 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"cmux/agents/control/say"
+	"cmux/agents/run"
+	"cmux/agents/standing"
+	"cmux/worktree"
+)
+
+// examineOrg looks at the organisation of the project.
+func (p *Project) examineOrg(ctx context.Context) []Finding {
+	const what = "organisation"
+	wrong := func(err error, try string) Finding {
+		f := Finding{What: what}
+		if f.Detail, f.Try = found(err); try != "" {
+			f.Try = try
+		}
+		return f
+	}
+	var all []Finding
+	if _, err := p.orgConfig(); err != nil {
+		all = append(all, wrong(err, "correct "+p.Short(filepath.Join(run.Folder(p.Root), standing.ConfigFile))))
+	}
+	report, err := p.Organisation(ctx)
+	if err != nil {
+		return append(all, wrong(err, ""))
+	}
+	switch report.State {
+	case OrgNone:
+		return append(all, Finding{What: what, OK: true, Detail: "none yet (cmux start)"})
+	case OrgNoMonitor:
+		all = append(all, wrong(errors.New("it has no monitor: an agent that ends is not started again"), "cmux start"))
+	default:
+		all = append(all, Finding{What: what, OK: true, Detail: report.State + ", session " + report.Session + ", " + say.Count(len(report.Agents), "agent")})
+	}
+	for i := range report.Agents {
+		if a := &report.Agents[i]; a.NeedsPerson() {
+			all = append(all, Finding{What: what, Detail: a.Name + ": " + a.Explained(), Try: a.Way()})
+		}
+	}
+	return all
+}
+
+// isAgents reports whether a worktree is that of a standing agent.
+func (p *Project) isAgents(t *worktree.Tree) bool {
+	if !strings.Contains(t.Owner, "/"+run.OrganisationID+"/") {
+		return false
+	}
+	org, err := standing.Open(p.Root)
+	return err == nil && org.Agents[filepath.Base(t.Owner)] != nil
+}
