@@ -34,11 +34,12 @@ type world struct {
 	mu      sync.Mutex
 	lives   map[string]*life
 	specs   []*run.Spec
-	trees   map[string]string // path to branch
-	effects int               // so far
-	fail    int               // the effect at which the keeper dies, before and after it in turn; 0: never
-	deaf    bool              // lives do not stop when they are asked to
-	dies    bool              // lives end as soon as they begin
+	tells   map[string][]string // ids of messages
+	trees   map[string]string   // path to branch
+	effects int                 // so far
+	fail    int                 // the effect at which the keeper dies, before and after it in turn; 0: never
+	deaf    bool                // lives do not stop when they are asked to
+	dies    bool                // lives end as soon as they begin
 }
 
 type life struct {
@@ -64,7 +65,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, root: root, r: r, lives: make(map[string]*life), trees: make(map[string]string)}
+	w := &world{t: t, root: root, r: r, lives: make(map[string]*life), tells: make(map[string][]string), trees: make(map[string]string)}
 	if err := w.org().Set(t.Context(), Settings{Permissions: PermitAsked, WorktreeBase: filepath.Join(root, "trees"), Agent: "scripted", Integration: "main"}); err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +128,7 @@ func (w *world) live(name string, n int) error {
 	l := &life{w, name, n, lock, make(chan struct{})}
 	w.specs, w.lives[name] = append(w.specs, spec), l
 	l.record(run.Record{Type: run.Began, PID: 0})
+	l.record(run.Record{Type: run.Active, Activity: dag.Resting})
 	if w.dies {
 		l.end()
 	}
@@ -159,6 +161,9 @@ func (l *life) Say(_ context.Context, m attempt.Message) (attempt.Reply, error) 
 	if m.Op == attempt.OpStop && !l.w.deaf {
 		l.record(run.Record{Type: run.Vanished, How: run.HowStopped})
 		l.end()
+	}
+	if m.Op == attempt.OpTell {
+		l.w.tells[l.name] = append(l.w.tells[l.name], m.Key)
 	}
 	return attempt.Reply{}, nil
 }

@@ -1,0 +1,129 @@
+package standing
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"cmux/agents/mail"
+	"cmux/agents/run"
+	"cmux/signals/mailbox"
+)
+
+// send writes a message into the mailbox.
+func (w *world) send(from, to, subject string) string {
+	w.t.Helper()
+	post, err := mail.Open(w.root, time.Now)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	m, err := post.Send(w.t.Context(), mailbox.Message{From: from, To: to, Subject: subject}, true)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return m.ID
+}
+
+// status is how a message stands with somebody.
+func (w *world) status(id, to string) mailbox.State {
+	w.t.Helper()
+	box, err := mail.Box(w.root)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var l mailbox.Ledger
+	var at mailbox.Places
+	if _, err := l.Load(box, &at); err != nil {
+		w.t.Fatal(err)
+	}
+	a, err := mailbox.ParseAddress(to)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return l.Status(id, a).State
+}
+
+func (w *world) told(name string) (ids []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append(ids, w.tells[name]...)
+}
+
+func (w *world) reads(name, ids string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lives[name].record(run.Record{Type: run.Confirmed, Key: ids})
+}
+
+func count(all []string, id string) (n int) {
+	for _, x := range all {
+		if x == id {
+			n++
+		}
+	}
+	return n
+}
+
+// A message is handed to a life once, again to the next one or by another keeper
+// while nobody has read it, and never after it was read.
+func TestMail(t *testing.T) {
+	w := newWorld(t)
+	stop := w.keep()
+	w.answered(w.spawn("api"))
+	w.answered(w.spawn("web"))
+	w.until("their lives", func(o *Org) bool { return w.lives1("api", 1)(o) && w.lives1("web", 1)(o) })
+
+	first := w.send("user", "api", "hello")
+	w.until("it is told", func(*Org) bool { return count(w.told("api"), first) == 1 })
+	w.until("it counts as handed over", func(*Org) bool { return w.status(first, "api") == mailbox.Handed })
+
+	w.mu.Lock()
+	w.lives["api"].end()
+	w.mu.Unlock()
+	w.until("its next life is told", func(*Org) bool { return count(w.told("api"), first) == 2 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	stop = w.keep()
+	w.until("another keeper tells it", func(*Org) bool { return count(w.told("api"), first) == 3 })
+
+	w.reads("api", first)
+	w.until("it is confirmed", func(*Org) bool { return w.status(first, "api") == mailbox.Confirmed })
+	w.mu.Lock()
+	w.lives["api"].end()
+	w.mu.Unlock()
+	w.until("the next life", func(o *Org) bool { return o.Agents["api"].Life.N == 3 })
+
+	all := w.send("user", "all", "to everybody")
+	w.until("both are told", func(*Org) bool { return count(w.told("api"), all) == 1 && count(w.told("web"), all) == 1 })
+	w.reads("api", all+",other")
+	w.until("one has read it", func(*Org) bool { return w.status(all, "api") == mailbox.Confirmed })
+	if s := w.status(all, "web"); s != mailbox.Handed {
+		t.Errorf("with the other it is %v", s)
+	}
+	none := w.send("user", "nobody", "is there anybody")
+	last := w.send("api", "web", "after it") // which waits until what was handed over before is read
+	w.reads("web", all)
+	w.until("what stands behind it is told", func(*Org) bool { return count(w.told("web"), last) == 1 })
+	if s := w.status(none, "nobody"); s == mailbox.Handed || s == mailbox.Confirmed {
+		t.Errorf("what is for nobody is %v", s)
+	}
+	if n := count(w.told("api"), first); n != 3 {
+		t.Errorf("what was read was told %d times", n)
+	}
+	// What is no message keeps nothing up.
+	f, err := os.OpenFile(filepath.Join(w.root, ".cmux", mailbox.Name), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("no json\n{\"torn"); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	after := w.send("user", "api", "still there")
+	w.until("the one behind it is told", func(*Org) bool { return count(w.told("api"), after) == 1 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
