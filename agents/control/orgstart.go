@@ -143,12 +143,15 @@ func (s *StartingOrg) name(ctx context.Context) error {
 		fixed = s.org.Run.Plan.Session
 	}
 	usual := "cmux-" + strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_-]+`).ReplaceAllString(filepath.Base(s.p.Root), "-"), "-")
-	for n := 1; ; n++ {
-		name := fixed
-		if name == "" {
-			if name = usual; n > 1 {
-				name = fmt.Sprintf("%s-%d", usual, n)
-			}
+	for n := 0; ; n++ {
+		name := usual
+		switch {
+		case n == 0 && fixed == "":
+			continue
+		case n == 0:
+			name = fixed
+		case n > 1:
+			name = fmt.Sprintf("%s-%d", usual, n)
 		}
 		whose, err := s.taken(ctx, server, name)
 		if err != nil {
@@ -161,7 +164,6 @@ func (s *StartingOrg) name(ctx context.Context) error {
 		if s.config.Session != "" {
 			return &Hint{Err: fmt.Errorf("the session %q is taken by %s", name, whose), Try: "another session: in .cmux/config.yml"}
 		}
-		fixed = "" // what it had is somebody else's by now
 	}
 }
 

@@ -79,8 +79,16 @@ func LockPath(root, session string) string {
 	return filepath.Join(Folder(root), signals.Locks, session)
 }
 
+// organisationLock is the lock of the organisation. No session can have its name.
+const organisationLock = "organisation.lock"
+
 // LockPath is the lock that a runner of r holds for its life.
-func (r *Run) LockPath() string { return LockPath(r.Plan.Root, r.Plan.Session) }
+func (r *Run) LockPath() string {
+	if r.IsOrganisation() {
+		return filepath.Join(Folder(r.Plan.Root), signals.Locks, organisationLock)
+	}
+	return LockPath(r.Plan.Root, r.Plan.Session)
+}
 
 // TryLock takes the lock of r's session for a runner of r, or for who acts in
 // the place of one.
