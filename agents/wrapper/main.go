@@ -26,6 +26,9 @@ type Options struct {
 	RunDir  string
 	Node    string
 	Attempt int
+	// Spare: the node and the attempt are not known yet. They come as a Word, typed
+	// into the terminal, and all that does not depend on them is done before.
+	Spare   bool
 	Kinds   agent.Kinds
 	In, Out *os.File // the pane; default: standard input and output
 	Err     io.Writer
@@ -58,7 +61,7 @@ func Main(ctx context.Context, o Options) int {
 	if o.Err == nil {
 		o.Err = os.Stderr
 	}
-	code, err := execute(ctx, o)
+	code, err := execute(ctx, &o)
 	var held *signals.HeldError
 	switch {
 	case err == nil:
@@ -67,16 +70,28 @@ func Main(ctx context.Context, o Options) int {
 	case errors.As(err, &held):
 		fmt.Fprintf(o.Err, "cmux: %s runs already, in %s\n", o.Node, held.Holder)
 		return ExitElsewhere
+	case o.Node == "":
+		fmt.Fprintf(o.Err, "cmux: %v\n", err)
 	default:
 		fmt.Fprintf(o.Err, "cmux: attempt %d of %s: %v\n", o.Attempt, o.Node, err)
 	}
 	return code
 }
 
-func execute(ctx context.Context, o Options) (code int, err error) {
+func execute(ctx context.Context, o *Options) (code int, err error) {
 	r, err := run.OpenPlan(o.RunDir)
 	if err != nil {
 		return ExitError, err
+	}
+	spawner, err := proc.NewSpawner()
+	if err != nil {
+		return ExitError, err
+	}
+	defer spawner.Close()
+	if o.Spare {
+		if err := o.await(); err != nil {
+			return ExitError, err
+		}
 	}
 	lock, err := o.lock(ctx, r)
 	if err != nil {
@@ -84,6 +99,9 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	}
 	defer lock.Unlock()
 	spec, err := o.specified(r)
+	if err == nil {
+		err = o.enter(spec.Place.Dir)
+	}
 	if err != nil {
 		return ExitError, err
 	}
@@ -103,18 +121,13 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	}
 	closeServer := sync.OnceValue(srv.close)
 	defer closeServer()
-	spawner, err := proc.NewSpawner()
-	if err != nil {
-		return ExitError, err
-	}
-	defer spawner.Close()
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if o.Orphaned != nil && !spec.Headless {
-		defer watchRunner(ctx, r, o)()
+		defer watchRunner(ctx, r, *o)()
 	}
-	book.Full = whileFull(ctx, o)
+	book.Full = whileFull(ctx, *o)
 	resized := make(chan struct{}, 1)
 	defer watch(cancel, spawner, srv, resized, spec.Headless)()
 
