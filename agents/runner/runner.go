@@ -288,7 +288,7 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 	if err := r.begin(tasks); err != nil {
 		return "", err
 	}
-	watch := signals.Watch(tasks, r.watched()...)
+	watch := r.watch(tasks)
 	defer watch.Close()
 	net := time.NewTicker(rescan)
 	defer net.Stop()
@@ -323,16 +323,20 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 	}
 }
 
-// watched is where what happens is heard of.
-func (r *Runner) watched() []string {
+// shortRun is how long a run goes unwatched of which nobody else writes anything.
+const shortRun = 250 * time.Millisecond
+
+// watch watches where what happens is heard of.
+func (r *Runner) watch(ctx context.Context) *signals.Watcher {
 	watched := []string{r.Run.Signals(), r.Run.Requests(), dirOf(r.Run.Binary())}
-	if slices.ContainsFunc(r.g.Nodes, func(n dag.Node) bool { return !r.host.Bound(&n) }) {
-		watched = append(watched, r.Run.Records()) // wrappers write there too
-	}
 	if r.known.dir != "" {
 		watched = append(watched, r.known.dir)
 	}
-	return watched
+	if slices.ContainsFunc(r.g.Nodes, func(n dag.Node) bool { return !r.host.Bound(&n) }) {
+		return signals.Watch(ctx, append(watched, r.Run.Records())...) // wrappers write there too
+	}
+	// What a person does in the first moment is seen a moment later.
+	return signals.WatchAfter(ctx, shortRun, watched...)
 }
 
 // then is what comes after an advance.
