@@ -18,6 +18,7 @@ import (
 	"cmux/agents/origin"
 	"cmux/agents/proc"
 	"cmux/agents/run"
+	"cmux/dag"
 	"cmux/signals"
 )
 
@@ -136,10 +137,21 @@ func execute(ctx context.Context, o *Options) (code int, err error) {
 	if err := o.begin(write, book, pane); err != nil {
 		return ExitError, err
 	}
+	seat := &seat{by: lease.Holder{Project: spec.Frame.Root, Run: spec.Frame.Run}, node: o.Node}
+	if spec.Def.UsesModel() {
+		seat.take()
+		defer seat.leave()
+	}
 	job := attempt.Job{
 		Spec: spec, Paths: r.Paths, Home: r, Env: env, Kinds: o.Kinds, Spawner: spawner,
-		Record: func(rec run.Record) error { return book.Append(write, rec) },
-		Inbox:  srv.inbox, Live: o.Out, Socket: r.Socket(o.Node), Pane: pane, Limits: o.Limits,
+		Record: func(rec run.Record) error {
+			err := book.Append(write, rec)
+			if rec.Type == run.Active && spec.Def.UsesModel() {
+				seat.follow(rec.Activity)
+			}
+			return err
+		},
+		Inbox: srv.inbox, Live: o.Out, Socket: r.Socket(o.Node), Pane: pane, Limits: o.Limits,
 	}
 	if !spec.Headless {
 		job.Live, job.Terminal = nil, o.terminal(pane, resized)
@@ -238,6 +250,36 @@ func keepSlot(s *run.Spec) (done func()) {
 		return func() {}
 	}
 	return func() { l.Release() }
+}
+
+// seat is the attempt's place among the agents of the person that work at the
+// same time. Its runner takes it; the attempt keeps it beside it, so that it
+// counts as well when the runner is killed.
+type seat struct {
+	by   lease.Holder
+	node string
+	has  *lease.Lease // nil: none is kept
+}
+
+func (s *seat) take() {
+	if s.has == nil {
+		s.has, _ = lease.JoinSeat(s.by, s.node) // what cannot be had, the runner has, and says why
+	}
+}
+
+func (s *seat) leave() {
+	lease.ReturnSeat(s.has)
+	s.has = nil
+}
+
+// follow gives the seat back while the attempt waits for a person or for the end
+// of a limit. It is called for one record at a time.
+func (s *seat) follow(is dag.Activity) {
+	if is == dag.NeedsInput || is == dag.AtLimit {
+		s.leave()
+	} else {
+		s.take()
+	}
 }
 
 // endOrphans ends what is left in a session and an environment of its own, which
