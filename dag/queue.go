@@ -104,6 +104,7 @@ type queue struct {
 type lane struct {
 	pool  int32
 	shut  bool // the account lets nobody through
+	held  bool // all runs of the person together have as many agents as they may
 	nodes minHeap
 }
 
@@ -141,7 +142,7 @@ func (q *queue) clone(rank []int32) *queue {
 	copy(c.top.at, q.top.at)
 	c.top.ids = slices.Clone(q.top.ids)
 	for l := range q.lanes {
-		c.lanes[l].shut, c.lanes[l].nodes.ids = q.lanes[l].shut, slices.Clone(q.lanes[l].nodes.ids)
+		c.lanes[l].shut, c.lanes[l].held, c.lanes[l].nodes.ids = q.lanes[l].shut, q.lanes[l].held, slices.Clone(q.lanes[l].nodes.ids)
 	}
 	for p := range q.pools {
 		c.pools[p].ids = slices.Clone(q.pools[p].ids)
@@ -165,6 +166,13 @@ func (q *queue) setShut(l int32, shut bool) {
 	q.settle(l)
 }
 
+func (q *queue) setHeld(l int32, held bool) {
+	if q.lanes[l].held != held {
+		q.lanes[l].held = held
+		q.settle(l)
+	}
+}
+
 func (q *queue) setFull(p int32, full bool) {
 	q.full[p] = full
 	q.settlePool(p)
@@ -172,7 +180,7 @@ func (q *queue) setFull(p int32, full bool) {
 
 func (q *queue) settle(l int32) {
 	n := &q.lanes[l]
-	q.pools[n.pool].set(l, !n.shut && !n.nodes.empty())
+	q.pools[n.pool].set(l, !n.shut && !n.held && !n.nodes.empty())
 	q.settlePool(n.pool)
 }
 

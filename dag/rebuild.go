@@ -34,7 +34,10 @@ func Rebuild(g *Graph, f Facts) *State {
 	}
 
 	poolIndex := map[string]int32{"": 0}
-	type ask struct{ pool, account int32 }
+	type ask struct {
+		pool, account int32
+		agent         bool
+	}
 	laneIndex := make(map[ask]int32)
 	laneOf := make([]int32, n)
 	var poolOf []int32 // by lane
@@ -56,10 +59,13 @@ func Rebuild(g *Graph, f Facts) *State {
 			}
 		}
 		s.account[i] = a
-		l, ok := laneIndex[ask{p, a}]
+		l, ok := laneIndex[ask{p, a, node.UsesModel()}]
 		if !ok {
 			l = int32(len(poolOf))
-			laneIndex[ask{p, a}] = l
+			laneIndex[ask{p, a, node.UsesModel()}] = l
+			if node.UsesModel() {
+				s.lanesOf = append(s.lanesOf, l)
+			}
 			poolOf = append(poolOf, p)
 			if a >= 0 {
 				s.limits[a].lanes = append(s.limits[a].lanes, l)

@@ -162,6 +162,7 @@ func Reference() string {
 	}
 	section("Keys of the file", rootKeys())
 	section("Keys of an agent", agentKeys())
+	section("Keys of your own file", userKeys())
 	b.WriteString(referenceTail)
 	return b.String()
 }
@@ -206,6 +207,7 @@ const referenceHead = `# Configuration
 - cmux ignores a key without a value.
 - Anchors, aliases and merge keys (` + "`<<`" + `) work. cmux ignores top-level keys that begin with ` + "`x-`" + `; they can hold anchors.
 - A value of an agent replaces the whole value in ` + "`defaults`" + `. Only ` + "`env`" + ` is merged, name by name.
+- What holds for all your runs, of all projects, stands in a file of your own, ` + "`~/.config/cmux/config.yml`" + ` (or ` + "`$XDG_CONFIG_HOME/cmux/config.yml`" + `). It has [keys of its own](#keys-of-your-own-file); ` + "`cmux agents schema --user`" + ` prints its schema. Runners read it again within two seconds of a change.
 - For completion and checks in an editor, begin the file with ` + "`# yaml-language-server: $schema=" + SchemaPath + "`" + `; ` + "`cmux agents schema`" + ` prints the schema.
 `
 

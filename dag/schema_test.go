@@ -184,7 +184,7 @@ func TestExampleNamesEveryKey(t *testing.T) {
 
 func TestReference(t *testing.T) {
 	golden(t, "../docs/configuration.md", Reference())
-	for _, keys := range [][]key{rootKeys(), agentKeys()} {
+	for _, keys := range [][]key{rootKeys(), agentKeys(), userKeys()} {
 		for _, k := range keys {
 			if !strings.Contains(Reference(), "### `"+k.name+"`\n") {
 				t.Errorf("the reference does not mention %s", k.name)

@@ -32,7 +32,10 @@ type State struct {
 
 	ready  *queue
 	queued *queue
-	wake   wakes
+
+	crowd   string  // why no agent may start or go on now, whatever is free here; empty: none is kept
+	lanesOf []int32 // of agents, in both queues
+	wake    wakes
 
 	trying  []int32 // may be on trial for their accounts
 	dirty   []int32 // to be judged again: a dependency ended or came back

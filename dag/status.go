@@ -16,6 +16,8 @@ type Status struct {
 	Source string        // where it is known from
 	Age    time.Duration // since that was recorded; 0 when nothing was
 	Reason string        // one line: why, and the way out where there is one; may be empty
+
+	Crowded string // ready, and kept by Crowd: why; else empty
 }
 
 // Status is the status of node i. Ages and the rest of a backoff are counted to
@@ -67,6 +69,9 @@ func (s *State) Status(i int, now time.Time) Status {
 		st.Label = LiveLabel(f.Activity, time.Time{})
 	case requeued:
 		st.Label.State, st.Reason = NodeReady, also(f.Detail, "goes on when a slot is free")
+		if why := s.crowded(i); why != "" {
+			st.Reason, st.Crowded = also(f.Detail, why), why
+		}
 		if l := s.limitOf(i); l != nil {
 			if _, barred := l.bars(); barred {
 				st.Reason = also(f.Detail, s.barredBy(l, now))
@@ -166,9 +171,21 @@ func (s *State) startableStatus(i int, now time.Time, st *Status) {
 		st.Reason = also(st.Reason, s.barredBy(l, now))
 	case s.pools[s.pool[i]].full():
 		st.Reason = also(st.Reason, "waits for a place in pool "+n.Pool)
+	case s.crowded(i) != "":
+		st.Crowded = s.crowded(i)
+		st.Reason = also(st.Reason, st.Crowded)
 	default:
 		st.Reason = also(st.Reason, "waits for a slot")
 	}
+}
+
+// crowded says why node i has to wait though this run has a slot for it; empty:
+// it need not.
+func (s *State) crowded(i int) string {
+	if s.g.Nodes[i].UsesModel() && !s.full() {
+		return s.crowd
+	}
+	return ""
 }
 
 // limitOf is the limit of node i's account that is not known to be over, or nil.

@@ -93,7 +93,13 @@ func (s *State) Fold(c Change) bool {
 //
 // Effects come in this order: Unblock, Block, Skip, Cancel and Open, then Grants, then
 // Starts in graph order.
-func (s *State) Due() []Effect {
+func (s *State) Due() []Effect { return s.DueIf(nil) }
+
+// DueIf is Due for a caller who is asked of every agent, in the order in which
+// they come, whether it may start or go on now. Where one may not, why is told,
+// and no other is asked for; all that are no agents do.
+func (s *State) DueIf(admit func(i int) (why string)) []Effect {
+	s.Crowd("")
 	var out []Effect
 	for _, t := range s.touched {
 		i := int(t)
@@ -139,6 +145,12 @@ func (s *State) Due() []Effect {
 		if i < 0 {
 			break
 		}
+		if admit != nil && s.g.Nodes[i].UsesModel() {
+			if why := admit(i); why != "" {
+				s.Crowd(why)
+				continue
+			}
+		}
 		f := &s.facts[i]
 		if kind == Grant {
 			f.Phase, f.Activity, f.Detail, f.Until = Running, Working, "", time.Time{}
@@ -151,6 +163,39 @@ func (s *State) Due() []Effect {
 		out = append(out, Effect{Kind: kind, Node: i, Attempt: f.Attempts, Trial: f.Trial})
 	}
 	return out
+}
+
+// Crowd keeps all agents from starting and from going on, and says why; empty:
+// none is kept.
+func (s *State) Crowd(why string) {
+	if s.crowd == why {
+		return
+	}
+	s.crowd = why
+	held := why != ""
+	for _, l := range s.lanesOf {
+		s.ready.setHeld(l, held)
+		s.queued.setHeld(l, held)
+	}
+}
+
+// Asks reports whether an agent would start or go on if it were not for Crowd.
+func (s *State) Asks() bool {
+	if s.stopped || s.full() {
+		return false
+	}
+	was := s.crowd
+	s.Crowd("")
+	defer s.Crowd(was)
+	for _, q := range []*queue{s.queued, s.ready} {
+		// The queues name the first of all alone; one that is no agent goes with it.
+		for _, l := range s.lanesOf {
+			if n := &q.lanes[l]; !n.shut && !n.nodes.empty() && !s.pools[n.pool].full() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (s *State) full() bool { return s.g.MaxParallel > 0 && s.count[running] >= s.g.MaxParallel }

@@ -45,26 +45,36 @@ const recheck = 100 * time.Millisecond
 // The first Notice always asks for a rescan, as things may have changed before
 // the watch stood.
 func Watch(ctx context.Context, dirs ...string) *Watcher {
+	l := watching(dirs) // what happens once it has returned is heard
+	return watchFrom(ctx, func(context.Context) *loop { return l })
+}
+
+// WatchAfter is Watch for what may be over soon: it begins after a while, and
+// asks for a look at everything then. On Linux the end of a watch takes 10 to 25
+// ms, and the end of its process as long.
+func WatchAfter(ctx context.Context, while time.Duration, dirs ...string) *Watcher {
+	return watchFrom(ctx, func(ctx context.Context) *loop {
+		t := time.NewTimer(while)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			return watching(dirs)
+		case <-ctx.Done():
+			return nil
+		}
+	})
+}
+
+func watchFrom(ctx context.Context, begin func(context.Context) *loop) *Watcher {
 	ctx, cancel := context.WithCancel(ctx)
 	c := make(chan Notice)
 	w := &Watcher{C: c, cancel: cancel, done: make(chan struct{})}
-	l := loop{missing: map[string]bool{}, next: Notice{Rescan: true}}
-	fsw, err := fsnotify.NewWatcher()
-	if err != nil {
-		l.degrade(err)
-	} else {
-		l.fsw = fsw
-		for _, dir := range dirs {
-			l.dirs = append(l.dirs, filepath.Clean(dir))
-		}
-		for _, dir := range l.dirs {
-			l.add(dir)
-		}
-	}
 	go func() {
 		defer close(w.done)
 		defer close(c)
-		l.run(ctx, c)
+		if l := begin(ctx); l != nil {
+			l.run(ctx, c)
+		}
 	}()
 	return w
 }
@@ -73,6 +83,24 @@ func Watch(ctx context.Context, dirs ...string) *Watcher {
 func (w *Watcher) Close() {
 	w.cancel()
 	<-w.done
+}
+
+// watching is a loop that watches the folders.
+func watching(dirs []string) *loop {
+	l := &loop{missing: map[string]bool{}, next: Notice{Rescan: true}}
+	fsw, err := fsnotify.NewWatcher()
+	if err != nil {
+		l.degrade(err)
+		return l
+	}
+	l.fsw = fsw
+	for _, dir := range dirs {
+		l.dirs = append(l.dirs, filepath.Clean(dir))
+	}
+	for _, dir := range l.dirs {
+		l.add(dir)
+	}
+	return l
 }
 
 // loop is the state of the watching goroutine.

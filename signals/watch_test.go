@@ -220,3 +220,23 @@ func BenchmarkWatch(b *testing.B) {
 		w.Close()
 	}
 }
+
+// A watch that begins later asks for a look then, and one that ends before has
+// said nothing.
+func TestWatchAfter(t *testing.T) {
+	dir := t.TempDir()
+	w := WatchAfter(t.Context(), time.Millisecond, dir)
+	defer w.Close()
+	if n := notice(t, w); !n.Rescan {
+		t.Fatalf("first notice %+v does not ask for a rescan", n)
+	}
+	path := filepath.Join(dir, "x.done")
+	must(t, os.WriteFile(path, nil, 0o644))
+	hears(t, w, "the marker", func(n Notice) bool { return slices.Contains(n.Files, path) })
+
+	never := WatchAfter(t.Context(), time.Hour, dir)
+	never.Close()
+	if n, ok := <-never.C; ok {
+		t.Errorf("told %+v", n)
+	}
+}

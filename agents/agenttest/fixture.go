@@ -38,6 +38,9 @@ type Fixture struct {
 	tmux *Pane        // nil: it was never in one
 
 	began int // the attempt that was started last
+
+	// Spare has the wrapper start elsewhere and wait for its Word.
+	Spare bool
 }
 
 // Node is a build node of the kind.

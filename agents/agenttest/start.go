@@ -44,7 +44,7 @@ func play(l attempt.Limits, kinds []agent.Kind) {
 		set(&l.Retry, 20*time.Millisecond)
 		set(&l.Pause, 10*time.Millisecond)
 		os.Exit(wrapper.Main(context.Background(), wrapper.Options{
-			RunDir: os.Args[2], Node: os.Args[3], Attempt: n, Kinds: agent.NewKinds(kinds...), Limits: l,
+			RunDir: os.Args[2], Node: os.Args[3], Attempt: n, Spare: os.Args[3] == "", Kinds: agent.NewKinds(kinds...), Limits: l,
 		}))
 	case "done":
 		exit(wrapper.Done(context.Background(), os.Getenv, os.Args[len(os.Args)-1]))
@@ -110,6 +110,9 @@ func (f *Fixture) wrapper() *exec.Cmd {
 	f.began = f.Spec.Attempt
 	cmd := exec.Command(f.Run.Binary(), "exec", f.Run.Dir, f.Node.Name, fmt.Sprint(f.Spec.Attempt))
 	cmd.Env, cmd.Dir = append([]string{"TERM=xterm"}, f.Env...), f.Spec.Place.Dir
+	if f.Spare {
+		cmd.Args[3], cmd.Dir = "", "/"
+	}
 	return cmd
 }
 

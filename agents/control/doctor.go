@@ -20,6 +20,7 @@ import (
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/agents/seal"
+	"cmux/agents/settings"
 	"cmux/agents/tmux"
 	"cmux/dag"
 	"cmux/signals"
@@ -85,6 +86,8 @@ func (c Caller) Examine(ctx context.Context) []Finding {
 	add("key", key, noKey, "")
 	detail, err := slotsHeld()
 	add("slots", detail, err, "XDG_STATE_HOME: set it to a folder that you can write to; without, runs may be given the same ports")
+	detail, err = agentsSeated()
+	add("max_agents", detail, err, "cmux help configuration 'Keys of your own file'")
 	detail, err = limitsMet(p.Now())
 	add("limits", detail, err, "remove the file that it names")
 	runs, err := newestRuns(root)
@@ -132,6 +135,25 @@ func slotsHeld() (string, error) {
 		all = append(all, fmt.Sprintf("%d to %d: session %s of %s", n*lease.BlockSlots, (n+1)*lease.BlockSlots-1, h.Session, h.Project))
 	}
 	return say.List(all, 5), nil
+}
+
+// agentsSeated says how many agents of all runs may work at the same time, and
+// who does.
+func agentsSeated() (string, error) {
+	user, err := settings.Read()
+	if err != nil || user.MaxAgents == 0 {
+		return "no limit", err
+	}
+	taken, err := lease.Seated()
+	text := fmt.Sprintf("%d of %d in use", len(taken), user.MaxAgents)
+	var all []string
+	for _, h := range taken {
+		all = append(all, h.String())
+	}
+	if len(all) > 0 {
+		text += ": " + say.List(all, 5)
+	}
+	return text, err
 }
 
 // limitsMet says which accounts of the person are at a limit, and who met it.

@@ -31,6 +31,9 @@ func Notices(v *run.View) (all []Notice) {
 		}
 		long(line)
 	}
+	if names, why := crowded(v); names != nil {
+		long(fmt.Sprintf("%s: ready: %s", say.List(names, 5), why))
+	}
 	all = append(all, collisionNotices(v)...)
 	incidents := v.Incidents
 	if n := len(incidents) - shownIncidents; n > 0 {
@@ -82,6 +85,17 @@ func Notices(v *run.View) (all []Notice) {
 		tell("the configuration differs from the plan of this run; to apply it: %s", UpdateWay(v))
 	}
 	return all
+}
+
+// crowded are the nodes that would start if it were not for the agents of the
+// person's other runs, and why they do not.
+func crowded(v *run.View) (names []string, why string) {
+	for i := range v.Nodes {
+		if w := v.Nodes[i].Status.Crowded; w != "" {
+			names, why = append(names, v.Nodes[i].Spec.Name), w
+		}
+	}
+	return names, why
 }
 
 const (

@@ -35,6 +35,8 @@ type Panes struct {
 	stale   bool         // arrange anew what a person changed
 	starts  map[Ref]bool // attempts whose pane is being opened
 
+	spares *spares // of the goroutine that calls tmux
+
 	seen   *atomic.Bool // somebody attached
 	more   chan struct{}
 	cancel context.CancelFunc
@@ -43,8 +45,9 @@ type Panes struct {
 
 // opening is an attempt whose pane is to be opened.
 type opening struct {
-	ref  Ref
-	spec tmux.Spec
+	ref   Ref
+	spec  tmux.Spec
+	quick bool // a spare may carry it out
 }
 
 // standing is how a node stands.
@@ -58,10 +61,16 @@ func (s standing) shown() tmux.Shown {
 	return tmux.Shown{Label: border(s.label), Over: !s.live, Done: s.label.State == dag.NodeDone}
 }
 
-// settle is how long what is to be shown waits for more of it: nodes that end
-// together, or one after the other in no time, cost one round trip. Panes are
-// opened at once.
-const settle = 40 * time.Millisecond
+const (
+	// settle is how long what is to be shown waits for more of it: nodes that end
+	// together, or one after the other in no time, are shown together. Panes are
+	// opened at once.
+	settle = 40 * time.Millisecond
+	// spacing is the least time from one such showing to the next, for which tmux
+	// lists all panes, moves those that have ended and tiles what is left: what
+	// goes on and on is not to keep it from opening panes.
+	spacing = 200 * time.Millisecond
+)
 
 // NewPanes connects to the tmux server, where the run has its session. own is
 // the pane that this process runs in; empty: none.
@@ -89,6 +98,7 @@ func NewPanes(ctx context.Context, c Config, server *tmux.Server, own tmux.PaneI
 	p := &Panes{
 		wrappers: wrappers{c: &c},
 		client:   client, board: board, own: own, more: more, seen: &seen, cancel: cancel, done: make(chan struct{}),
+		spares: newSpares(&c, client),
 		starts: make(map[Ref]bool), dirty: make(map[string]bool), shown: make(map[string]standing),
 	}
 	go func() {
@@ -131,6 +141,7 @@ func (p *Panes) serve(ctx context.Context) {
 	later := time.NewTimer(0)
 	later.Stop()
 	defer later.Stop()
+	var shown time.Time
 	for armed := false; ; {
 		p.mu.Lock()
 		opens := p.opens
@@ -143,9 +154,9 @@ func (p *Panes) serve(ctx context.Context) {
 		}
 		if news && !armed {
 			armed = true
-			later.Reset(settle)
+			later.Reset(max(settle, spacing-time.Since(shown)))
 		}
-		if len(opens) > 0 {
+		if len(opens) > 0 || p.spares.replenish(ctx) {
 			continue
 		}
 		select {
@@ -153,6 +164,9 @@ func (p *Panes) serve(ctx context.Context) {
 		case <-later.C:
 			armed = false
 			p.show(ctx)
+			shown = time.Now()
+		case <-p.spares.rest.C:
+			p.spares.dismiss(ctx)
 		case <-ctx.Done():
 			p.show(context.WithoutCancel(ctx)) // what is left when the runner leaves
 			return
@@ -212,7 +226,7 @@ func (p *Panes) Start(ctx context.Context, s *run.Spec) (Link, error) {
 	ref := Ref{s.Node, s.Attempt}
 	p.mu.Lock()
 	p.starts[ref] = true
-	p.opens = append(p.opens, opening{ref, tmux.Spec{Dir: s.Place.Dir, Argv: argv}})
+	p.opens = append(p.opens, opening{ref, tmux.Spec{Dir: s.Place.Dir, Argv: argv}, p.spares.suits(s.Def)})
 	p.mu.Unlock()
 	wake(p.more)
 	return nil, nil
@@ -226,7 +240,12 @@ func (p *Panes) open(ctx context.Context, o opening) {
 	if label.State == "" {
 		label.State = dag.NodeRunning // how it stands follows
 	}
-	_, err := p.board.Open(ctx, tmux.Node{Name: o.ref.Node, Label: border(label), Spec: o.spec, Ended: true})
+	n := tmux.Node{Name: o.ref.Node, Label: border(label), Spec: o.spec, Ended: true}
+	if o.quick {
+		n.Spare = p.spares.take(o.ref)
+	}
+	pane, err := p.board.Open(ctx, n)
+	p.spares.drop(ctx, n.Spare.Pane, pane)
 	p.mu.Lock()
 	delete(p.starts, o.ref)
 	p.mu.Unlock()

@@ -26,7 +26,8 @@ type Holder struct {
 	Project string    `json:"project"` // its root
 	Session string    `json:"session"`
 	Run     string    `json:"run"`
-	PID     int       `json:"pid"` // of who took it
+	Node    string    `json:"node,omitempty"` // a seat: that works in it
+	PID     int       `json:"pid"`            // of who took it
 	Since   time.Time `json:"since"`
 }
 
@@ -158,6 +159,11 @@ func Held(dir string) (map[int]Holder, error) {
 		return nil, err
 	}
 	defer guard.Close()
+	return heldIn(dir)
+}
+
+// heldIn is Held for who has the folder's lock.
+func heldIn(dir string) (map[int]Holder, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err

@@ -111,9 +111,14 @@ func (r *Run) keepProgram(own *seal.Key, from string) error {
 		r.Plan.Program, r.Bin = kept, kept.folder(r.Plan.Root)
 		return nil
 	}
-	if err := r.copyProgram(in); err != nil {
+	known := knownSum(own, source, device)
+	if err := r.copyProgram(func(out *os.File) (string, error) { return copyKnown(out, in, source, known) }); err != nil {
 		return err
 	}
+	if source.Sum = r.Plan.Program.Sum; source.Sum != known {
+		noteSum(own, source, device)
+	}
+	source.Sum = ""
 	note, err := json.Marshal(programNote{From: source, Device: device, Copy: r.Plan.Program})
 	if err == nil {
 		note, err = key.Seal(programPlace(filepath.Base(r.Bin)), note)
@@ -154,10 +159,10 @@ func (r *Run) keptProgram(key *seal.Key, source Program, device uint64) (Program
 
 // copyProgram copies a cmux, beside the copy that is there already of the same
 // version and in its place where that is another file than it should be.
-func (r *Run) copyProgram(in io.Reader) error {
+func (r *Run) copyProgram(write func(*os.File) (sum string, err error)) error {
 	made := filepath.Join(programsDir(r.Plan.Root), "."+NewID(time.Now()))
 	defer os.RemoveAll(made) // it is not there any more where all went well
-	sum, err := copyBinary(in, filepath.Join(made, program))
+	sum, err := copyBinary(filepath.Join(made, program), write)
 	if err != nil {
 		return err
 	}
@@ -187,8 +192,8 @@ const hiddenCopy = ".cmux."
 
 // copyBinary copies rather than links: an installer that writes into the old
 // file in place must not change a run that is under way. It returns the sha256
-// of what it copied.
-func copyBinary(in io.Reader, to string) (sum string, err error) {
+// of what write copied.
+func copyBinary(to string, write func(*os.File) (sum string, err error)) (sum string, err error) {
 	if err := signals.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return "", err
 	}
@@ -201,30 +206,11 @@ func copyBinary(in io.Reader, to string) (sum string, err error) {
 	if err != nil {
 		return "", err
 	}
-	sum, err = copySum(out, in)
+	sum, err = write(out)
 	if err = errors.Join(err, out.Close()); err != nil {
 		return "", errors.Join(err, signals.RemoveFile(tmp))
 	}
 	return sum, signals.Rename(tmp, filepath.Base(to))
-}
-
-// copySum copies and returns the sha256 of what it wrote, which is worked out
-// beside the copying: each start waits for both.
-func copySum(out io.Writer, in io.Reader) (string, error) {
-	const piece = 1 << 20
-	r, w := io.Pipe()
-	h := sha256.New()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		// Only their Read and Write: else each would choose a buffer of its own.
-		_, err := io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{r}, make([]byte, piece))
-		r.CloseWithError(err)
-	}()
-	_, err := io.CopyBuffer(io.MultiWriter(out, w), struct{ io.Reader }{in}, make([]byte, piece))
-	w.CloseWithError(err) // nil: the end
-	<-done
-	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // ProveBin makes sure, before something is started, that the folder of the
@@ -292,7 +278,7 @@ func (r *Run) restoreProgram() error {
 	if err := os.RemoveAll(r.Binary()); err != nil {
 		return err
 	}
-	if _, err := copyBinary(self, r.Binary()); err != nil {
+	if _, err := copyBinary(r.Binary(), func(out *os.File) (string, error) { return copySum(out, self) }); err != nil {
 		return err
 	}
 	now, err := r.look()

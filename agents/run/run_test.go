@@ -127,7 +127,7 @@ func TestTheBinaryCanBeRunAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := copyBinary(in, to); err != nil {
+		if _, err := copyBinary(to, func(out *os.File) (string, error) { return copySum(out, in) }); err != nil {
 			t.Fatal(err)
 		}
 		in.Close()

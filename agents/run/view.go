@@ -3,6 +3,8 @@ package run
 import (
 	"time"
 
+	"cmux/agents/lease"
+	"cmux/agents/settings"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -47,6 +49,9 @@ type NodeView struct {
 // fill computes labels and the run's state from h, which is the view's own.
 func (v *View) fill(h *History, now time.Time) {
 	h.Tick(now)
+	if v.Holder != nil && h.State.Asks() {
+		v.crowd(h)
+	}
 	v.State, v.Incidents = h.State, h.Incidents
 	v.foreign, v.bad = h.Foreign, h.Bad
 	v.StartedAt, v.EndedAt, v.Used = h.Started, h.Ended, h.Used
@@ -66,6 +71,18 @@ func (v *View) fill(h *History, now time.Time) {
 	v.Limits = h.limits(now)
 	v.RunState = v.state(h)
 	v.Collisions = h.Standing()
+}
+
+// crowd says of the agents that could start that the person's others have all
+// places, where they have.
+func (v *View) crowd(h *History) {
+	user, err := settings.Read()
+	if err != nil || user.MaxAgents == 0 {
+		return // the runner says what is wrong
+	}
+	if taken, err := lease.Seated(); err == nil {
+		h.State.Crowd(lease.Crowded(user.MaxAgents, taken))
+	}
 }
 
 // state is how the run stands. It has ended when its end is on record: until

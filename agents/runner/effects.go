@@ -17,7 +17,7 @@ func (r *Runner) perform(ctx context.Context) error {
 		if err := r.tellLimits(ctx); err != nil {
 			return err
 		}
-		due := r.hist.State.Due()
+		due := r.seated()
 		var err error
 		switch {
 		case len(due) > 0:

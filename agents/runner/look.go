@@ -88,6 +88,7 @@ func (r *Runner) rescan(ctx context.Context) error {
 	if err := r.markers(ctx); err != nil {
 		return err
 	}
+	r.takeSeats()
 	r.known.later = false
 	if err := r.takeLimits(ctx); err != nil {
 		return err

@@ -89,6 +89,7 @@ type Runner struct {
 	host    host.Host    // where the attempts live
 	slots   slots
 	known   known
+	seats   seats
 	radar   *radar // nil: no two nodes leave a branch
 
 	live    map[int]*attached // by node: attempts this runner can speak to
@@ -214,6 +215,7 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	}
 	r.scanner = signals.NewScanner(o.Run.Signals(), g.Names())
 	r.openLimits()
+	r.openSeats()
 	if !r.outlived() {
 		r.openRadar()
 	}
@@ -264,6 +266,7 @@ func (r *Runner) close() error {
 		errs = append(errs, r.host.Close())
 	}
 	errs = append(errs, r.slots.close())
+	r.closeSeats()
 	if r.book != nil {
 		errs = append(errs, r.book.Close())
 	}
@@ -288,7 +291,7 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 	if err := r.begin(tasks); err != nil {
 		return "", err
 	}
-	watch := signals.Watch(tasks, r.watched()...)
+	watch := r.watch(tasks)
 	defer watch.Close()
 	net := time.NewTicker(rescan)
 	defer net.Stop()
@@ -323,16 +326,23 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 	}
 }
 
-// watched is where what happens is heard of.
-func (r *Runner) watched() []string {
+// shortRun is how long a run goes unwatched of which nobody else writes anything.
+const shortRun = 250 * time.Millisecond
+
+// watch watches where what happens is heard of.
+func (r *Runner) watch(ctx context.Context) *signals.Watcher {
 	watched := []string{r.Run.Signals(), r.Run.Requests(), dirOf(r.Run.Binary())}
-	if slices.ContainsFunc(r.g.Nodes, func(n dag.Node) bool { return !r.host.Bound(&n) }) {
-		watched = append(watched, r.Run.Records()) // wrappers write there too
-	}
 	if r.known.dir != "" {
 		watched = append(watched, r.known.dir)
 	}
-	return watched
+	if r.seats.pool != nil {
+		watched = append(watched, r.seats.pool.Dir())
+	}
+	if slices.ContainsFunc(r.g.Nodes, func(n dag.Node) bool { return !r.host.Bound(&n) }) {
+		return signals.Watch(ctx, append(watched, r.Run.Records())...) // wrappers write there too
+	}
+	// What a person does in the first moment is seen a moment later.
+	return signals.WatchAfter(ctx, shortRun, watched...)
 }
 
 // then is what comes after an advance.
@@ -471,6 +481,7 @@ func (r *Runner) begin(ctx context.Context) error {
 	if err := r.takeLimits(ctx); err != nil {
 		return err
 	}
+	r.takeSeats()
 	r.Log.Info("runner up", "how", r.How, "nodes", r.g.Len())
 	r.showAll()
 	if stopping {

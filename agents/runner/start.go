@@ -13,6 +13,7 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/run"
+	"cmux/agents/settings"
 	"cmux/agents/tmux"
 	"cmux/dag"
 	"cmux/signals"
@@ -177,6 +178,9 @@ func parse(o StartOptions, config []byte) (*dag.Graph, []dag.Warning, error) {
 // configuration.
 func (l *Launch) read(ctx context.Context) (err error) {
 	o := l.Options
+	if _, err := settings.Read(); err != nil {
+		return err
+	}
 	if l.config, err = run.ReadConfig(o.Config); errors.Is(err, fs.ErrNotExist) {
 		err = &TryError{fmt.Errorf("there is no %s", o.Config), "cmux agents init"}
 	} else if err == nil {

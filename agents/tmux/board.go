@@ -29,6 +29,9 @@ type Node struct {
 	// (its lock is free). Whatever still holds the terminal is then ended, where
 	// otherwise Open fails with ErrPaneActive.
 	Ended bool
+	// Spare becomes the node's process where it needs a new pane and a window has
+	// room for that; Open's pane is then that of the spare. Else Spec is started.
+	Spare Spare
 }
 
 // Shown is what a Board shows of a node.

@@ -30,7 +30,8 @@ func (b *Board) Open(ctx context.Context, n Node) (PaneID, error) {
 	p, err := b.place(ctx, n)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrNoSpace) {
 		// It is not as it was when last listed: a person closed a window or made
-		// panes small.
+		// panes small, or the spare has gone.
+		n.Spare = Spare{}
 		clear(b.arranged)
 		if err = b.refresh(ctx); err == nil {
 			p, err = b.place(ctx, n)
@@ -93,6 +94,9 @@ func (b *Board) place(ctx context.Context, n Node) (PaneID, error) {
 	f, err := b.vacancy(ctx)
 	if err != nil {
 		return "", err
+	}
+	if f != nil && n.Spare.Pane != "" && !f.zoomed {
+		return b.spareInto(ctx, f, n)
 	}
 	if f != nil {
 		return b.splitInto(ctx, f, n)
@@ -171,14 +175,10 @@ func (b *Board) splitInto(ctx context.Context, f *frame, n Node) (PaneID, error)
 	if err != nil {
 		return "", err
 	}
-	// tmux puts the new pane beside the target in the window's list, which is
-	// the order of the layout: before the main pane or after the last agent.
 	create := []string{"split-window", "-v", "-P", "-F", placeFormat}
-	at := len(f.panes)
-	target := f.panes[at-1]
-	if _, main := b.split(f); main != "" {
-		at = slices.IndexFunc(f.panes, func(p *Pane) bool { return p.ID == main })
-		create, target = append(create, "-b"), f.panes[at]
+	at, target, before := b.beside(f)
+	if before {
+		create = append(create, "-b")
 	}
 	back := []string{"last-pane", "-t", string(target.ID)}
 	if f.zoomed {
@@ -186,10 +186,7 @@ func (b *Board) splitInto(ctx context.Context, f *frame, n Node) (PaneID, error)
 	}
 	create = append(append(create, "-t", string(target.ID)), rest...)
 	commands := append(append([][]string{create}, b.tags("", n)...), back)
-	// The pane's id is not known yet; tmux goes by the order.
-	made := *target
-	made.ID, made.Run, made.Node, made.Dead, made.Active, made.Finished, made.After = "%0", b.cfg.Run, n.Name, false, false, 0, ""
-	f.panes = slices.Insert(f.panes, at, &made)
+	made := b.made(f, at, n)
 	layout, _ := b.layout(f)
 	if layout != "" && !f.zoomed {
 		commands = append(commands, []string{"select-layout", "-t", string(target.ID), layout})
@@ -207,11 +204,38 @@ func (b *Board) splitInto(ctx context.Context, f *frame, n Node) (PaneID, error)
 		return place.Pane, ignore(b.list(ctx), ErrNotFound)
 	}
 	made.ID = place.Pane
+	b.enter(f, made, at, target, n)
+	return made.ID, nil
+}
+
+// beside is where a new pane goes in a frame: tmux puts it beside the target in
+// the window's list, which is the order of the layout, so before the main pane
+// or after the last agent.
+func (b *Board) beside(f *frame) (at int, target *Pane, before bool) {
+	at = len(f.panes)
+	if _, main := b.split(f); main != "" {
+		at = slices.IndexFunc(f.panes, func(p *Pane) bool { return p.ID == main })
+		return at, f.panes[at], true
+	}
+	return at, f.panes[at-1], false
+}
+
+// made puts the pane that n is to have into a frame. Where its id is not known
+// yet, tmux goes by the order.
+func (b *Board) made(f *frame, at int, n Node) *Pane {
+	made := *f.panes[max(at-1, 0)]
+	made.ID, made.Run, made.Node, made.Dead, made.Active, made.InMode, made.Finished, made.After = "%0", b.cfg.Run, n.Name, false, false, false, 0, ""
+	f.panes = slices.Insert(f.panes, at, &made)
+	return &made
+}
+
+// enter takes a pane that is in its place, and its window tiled with it, into
+// what is known.
+func (b *Board) enter(f *frame, made *Pane, at int, target *Pane, n Node) {
 	b.shown[n.Name] = Shown{Label: n.Label}
 	b.panes[n.Name] = made.ID
 	_, b.arranged[f.id] = b.layout(f)
-	b.all = slices.Insert(b.all, b.index(target.ID, at == len(f.panes)-1), made)
-	return made.ID, nil
+	b.all = slices.Insert(b.all, b.index(target.ID, at == len(f.panes)-1), *made)
 }
 
 // index is where a new pane stands in the list: before or after another.

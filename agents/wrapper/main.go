@@ -18,6 +18,7 @@ import (
 	"cmux/agents/origin"
 	"cmux/agents/proc"
 	"cmux/agents/run"
+	"cmux/dag"
 	"cmux/signals"
 )
 
@@ -26,6 +27,9 @@ type Options struct {
 	RunDir  string
 	Node    string
 	Attempt int
+	// Spare: the node and the attempt are not known yet. They come as a Word, typed
+	// into the terminal, and all that does not depend on them is done before.
+	Spare   bool
 	Kinds   agent.Kinds
 	In, Out *os.File // the pane; default: standard input and output
 	Err     io.Writer
@@ -58,7 +62,7 @@ func Main(ctx context.Context, o Options) int {
 	if o.Err == nil {
 		o.Err = os.Stderr
 	}
-	code, err := execute(ctx, o)
+	code, err := execute(ctx, &o)
 	var held *signals.HeldError
 	switch {
 	case err == nil:
@@ -67,16 +71,28 @@ func Main(ctx context.Context, o Options) int {
 	case errors.As(err, &held):
 		fmt.Fprintf(o.Err, "cmux: %s runs already, in %s\n", o.Node, held.Holder)
 		return ExitElsewhere
+	case o.Node == "":
+		fmt.Fprintf(o.Err, "cmux: %v\n", err)
 	default:
 		fmt.Fprintf(o.Err, "cmux: attempt %d of %s: %v\n", o.Attempt, o.Node, err)
 	}
 	return code
 }
 
-func execute(ctx context.Context, o Options) (code int, err error) {
+func execute(ctx context.Context, o *Options) (code int, err error) {
 	r, err := run.OpenPlan(o.RunDir)
 	if err != nil {
 		return ExitError, err
+	}
+	spawner, err := proc.NewSpawner()
+	if err != nil {
+		return ExitError, err
+	}
+	defer spawner.Close()
+	if o.Spare {
+		if err := o.await(); err != nil {
+			return ExitError, err
+		}
 	}
 	lock, err := o.lock(ctx, r)
 	if err != nil {
@@ -84,6 +100,9 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	}
 	defer lock.Unlock()
 	spec, err := o.specified(r)
+	if err == nil {
+		err = o.enter(spec.Place.Dir)
+	}
 	if err != nil {
 		return ExitError, err
 	}
@@ -105,18 +124,13 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	}
 	closeServer := sync.OnceValue(srv.close)
 	defer closeServer()
-	spawner, err := proc.NewSpawner()
-	if err != nil {
-		return ExitError, err
-	}
-	defer spawner.Close()
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if o.Orphaned != nil && !spec.Headless && spec.Member == nil {
-		defer watchRunner(ctx, r, o)()
+		defer watchRunner(ctx, r, *o)()
 	}
-	book.Full = whileFull(ctx, o)
+	book.Full = whileFull(ctx, *o)
 	resized := make(chan struct{}, 1)
 	defer watch(cancel, spawner, srv, resized, spec.Headless)()
 
@@ -125,9 +139,14 @@ func execute(ctx context.Context, o Options) (code int, err error) {
 	if err := o.begin(write, book, pane); err != nil {
 		return ExitError, err
 	}
+	seat := &seat{by: lease.Holder{Project: spec.Frame.Root, Run: spec.Frame.Run}, node: o.Node}
+	if sits(spec) {
+		seat.take()
+	}
+	defer seat.leave()
 	job := attempt.Job{
 		Spec: spec, Paths: r.Paths, Home: o.homeOf(r), Env: env, Kinds: o.Kinds, Spawner: spawner,
-		Record: record(write, book),
+		Record: record(write, book, seat.follower(spec)),
 		Inbox:  srv.inbox, Live: o.Out, Socket: r.Socket(o.Node), Pane: pane, Limits: o.Limits,
 	}
 	if !spec.Headless {
@@ -236,6 +255,36 @@ func keepSlot(s *run.Spec) (done func()) {
 		return func() {}
 	}
 	return func() { l.Release() }
+}
+
+// seat is the attempt's place among the agents of the person that work at the
+// same time. Its runner takes it; the attempt keeps it beside it, so that it
+// counts as well when the runner is killed.
+type seat struct {
+	by   lease.Holder
+	node string
+	has  *lease.Lease // nil: none is kept
+}
+
+func (s *seat) take() {
+	if s.has == nil {
+		s.has, _ = lease.JoinSeat(s.by, s.node) // what cannot be had, the runner has, and says why
+	}
+}
+
+func (s *seat) leave() {
+	lease.ReturnSeat(s.has)
+	s.has = nil
+}
+
+// follow gives the seat back while the attempt waits for a person or for the end
+// of a limit. It is called for one record at a time.
+func (s *seat) follow(is dag.Activity) {
+	if is == dag.NeedsInput || is == dag.AtLimit {
+		s.leave()
+	} else {
+		s.take()
+	}
 }
 
 // endOrphans ends what is left in a session and an environment of its own, which

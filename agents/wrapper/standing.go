@@ -48,14 +48,28 @@ func (a alone) Limit(account string) (run.Limit, error) {
 	return h.Limits[account], err
 }
 
-// record enters what happened; what became of a piece of work survives a power
-// cut.
-func record(ctx context.Context, book *run.Book) func(run.Record) error {
+// record enters what happened, and tells follow of it; what became of a piece of
+// work survives a power cut.
+func record(ctx context.Context, book *run.Book, follow func(run.Record)) func(run.Record) error {
 	return func(rec run.Record) error {
+		defer follow(rec)
 		if rec.Type == run.WorkEnded || rec.Type == run.Given {
 			return book.Durable(ctx, rec)
 		}
 		return book.Append(ctx, rec)
+	}
+}
+
+// sits reports whether an attempt takes one of the person's seats, which bound how
+// many agents work at the same time (max_agents). Standing agents have none.
+func sits(s *run.Spec) bool { return s.Def.UsesModel() && s.Member == nil }
+
+// follower takes and leaves the seat as the attempt goes.
+func (s *seat) follower(spec *run.Spec) func(run.Record) {
+	return func(rec run.Record) {
+		if rec.Type == run.Active && sits(spec) {
+			s.follow(rec.Activity)
+		}
 	}
 }
 

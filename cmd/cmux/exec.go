@@ -20,13 +20,19 @@ import (
 func newExecCmd(all agent.Kinds) *cobra.Command {
 	var o wrapper.Options
 	cmd := &cobra.Command{
-		Use:         "exec NAME",
+		Use:         "exec NAME | exec --spare",
 		Hidden:      true,
 		Short:       "Carry one attempt of a node out (for cmux itself)",
-		Args:        cobra.ExactArgs(1),
+		Args:        cobra.MaximumNArgs(1),
 		Annotations: map[string]string{ownSignals: "yes"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Node, o.Kinds = args[0], all
+			o.Kinds = all
+			if o.Spare != (len(args) == 0) {
+				return fmt.Errorf("%w: exec takes either a node or --spare", control.ErrUsage)
+			}
+			if !o.Spare {
+				o.Node = args[0]
+			}
 			o.Orphaned = func(ctx context.Context) error { // tmux forgets a death now and then
 				r, err := run.OpenDir(o.RunDir)
 				if err != nil {
@@ -42,6 +48,7 @@ func newExecCmd(all agent.Kinds) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.RunDir, "run", "", "folder of the run")
 	cmd.Flags().IntVar(&o.Attempt, "attempt", 0, "number of the attempt")
+	cmd.Flags().BoolVar(&o.Spare, "spare", false, "wait at the terminal to be told which")
 	return cmd
 }
 

@@ -58,6 +58,8 @@ var elsewhere = map[string]string{
 	"agents/origin/terminal.go":         "/dev/tty",
 	"agents/seal/seal.go":               "the user's own folder for state",
 	"agents/lease/lease.go":             "the user's own folder for state",
+	"agents/lease/seats.go":             "the user's own folder for state",
+	"agents/settings/settings.go":       "the user's own configuration",
 	"agents/limits/limits.go":           "the user's own folder for state",
 	"agents/seal/sealtest/sealtest.go":  "a folder of a test's own",
 	"agents/attempt/doubt.go":           "whether the machine shuts down",

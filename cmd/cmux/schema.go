@@ -7,14 +7,22 @@ import (
 )
 
 func newSchemaCmd(s *IO) *cobra.Command {
-	return &cobra.Command{
+	user := false
+	cmd := &cobra.Command{
 		Use:     "schema",
 		Short:   "Print the JSON Schema of .cmux-agents.yml",
+		Long:    "Print the JSON Schema of .cmux-agents.yml, or with --user that of your own file,\n~/.config/cmux/config.yml.",
 		Example: "  cmux agents schema > .cmux/schema.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := s.Out.Write(dag.Schema())
+			schema := dag.Schema()
+			if user {
+				schema = dag.UserSchema()
+			}
+			_, err := s.Out.Write(schema)
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&user, "user", false, "of your own file, which holds for all your runs")
+	return cmd
 }

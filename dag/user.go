@@ -1,0 +1,78 @@
+package dag
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// User is what a person sets for all their runs, of all projects.
+type User struct {
+	MaxAgents int // how many agents work at the same time; 0: no bound
+}
+
+func userFields() []field[User] {
+	return []field[User]{
+		countField(key{name: "max_agents", def: "no limit", example: "max_agents: 4", least: 1,
+			doc: "How many AI agents may work at the same time, in all your runs of all projects together. Commands, gates and merges do not count. An agent that needs input or waits for a usage limit does not count either; it takes a place again to continue."},
+			func(u *User) *int { return &u.MaxAgents }),
+	}
+}
+
+// ParseUser reads a person's configuration. name is what faults call the file.
+// The error is of type Faults and holds all there is to say at once. A file
+// without a key is one that says nothing.
+func ParseUser(name string, src []byte) (User, error) {
+	var empty yaml.Node
+	if err := yaml.Unmarshal(src, &empty); err == nil && (empty.Kind == 0 || isNull(empty.Content[0])) && len(src) <= maxSource {
+		return User{}, nil
+	}
+	p := &parser{file: name, files: []string{name}, seen: make(map[Fault]bool), fileOf: make(map[*yaml.Node]string), suggest: suggester{left: 100_000}}
+	top := indexFields(userFields())
+	var u User
+	if root := p.root(src); root != nil {
+		for _, e := range p.entries(root, "the file") {
+			f, ok := top.byName[e.name]
+			switch {
+			case strings.HasPrefix(e.name, "x-"):
+			case !ok:
+				hint := p.suggest.near(e.name, top.names)
+				if slices.ContainsFunc(new(parser).rootFields(), func(f field[Graph]) bool { return f.name == e.name }) {
+					hint = "it belongs to a project's .cmux-agents.yml"
+				}
+				p.fault(e.key, hint, "unknown key %q", e.name)
+			case !isNull(e.val):
+				f.read(p, &u, e.val)
+			}
+		}
+	}
+	slices.SortFunc(p.faults, p.byPosition)
+	if len(p.faults) > 0 {
+		return User{}, p.faults
+	}
+	return u, nil
+}
+
+func userKeys() (keys []key) {
+	for _, f := range userFields() {
+		keys = append(keys, f.key)
+	}
+	return keys
+}
+
+// UserSchema is the JSON Schema of a person's configuration, for editors.
+func UserSchema() []byte {
+	root := object(userKeys())
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["title"] = "cmux"
+	root["description"] = "What you set for all your runs: ~/.config/cmux/config.yml"
+	root["patternProperties"] = dict{"^x-": dict{"description": "Not read: a place for anchors."}}
+	b, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		panic(fmt.Sprintf("strings, numbers and maps of them can be written: %v", err))
+	}
+	return append(b, '\n')
+}
