@@ -263,6 +263,9 @@ func (s *StartingOrg) supervisor(ctx context.Context, org *standing.Org) error {
 	was := org.Agents[standing.Supervisor]
 	if was != nil {
 		m.ID, m.CreatedAt = was.Member.ID, was.Member.CreatedAt
+		if was.Member.Kind == m.Kind {
+			m.Account = was.Member.Account // another one takes a person's word
+		}
 		if m == was.Member {
 			return nil
 		}
@@ -273,8 +276,8 @@ func (s *StartingOrg) supervisor(ctx context.Context, org *standing.Org) error {
 	if err := org.Join(ctx, m, ""); err != nil {
 		return err
 	}
-	if was != nil && (was.Member.Kind != m.Kind || was.Member.Account != m.Account) {
-		// No other program and no other account can go on in its conversation.
+	if was != nil && was.Member.Kind != m.Kind {
+		// No other program can go on in its conversation.
 		return org.RecordOf(ctx, m.Name, run.Record{Type: run.Reset, Fresh: true})
 	}
 	return org.Look()
@@ -283,10 +286,24 @@ func (s *StartingOrg) supervisor(ctx context.Context, org *standing.Org) error {
 // wake lets the keeper start what it may not have started before.
 func (s *StartingOrg) wake(ctx context.Context, org *standing.Org) error {
 	for name, a := range org.Agents {
-		if a.Stopped || a.Crashing() {
+		if a.Stopped || a.Crashing() || a.Held != "" {
 			if err := org.RecordOf(ctx, name, run.Record{Type: run.Resumed}); err != nil {
 				return err
 			}
+		}
+	}
+	for name, account := range org.Accounts(s.p.Kinds) {
+		a := org.Agents[name]
+		if a.Conversation == "" {
+			a.Member.Account = account
+			if err := org.Join(ctx, a.Member, ""); err != nil {
+				return err
+			}
+			continue
+		}
+		why := fmt.Sprintf("its conversation is that of the account %s, and its environment has %s now", a.Member.Account, account)
+		if err := org.Hold(ctx, name, why); err != nil {
+			return err
 		}
 	}
 	// A stop that nobody carried out is over with this.

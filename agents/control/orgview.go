@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -61,7 +60,8 @@ type AgentReport struct {
 	Resets     int        `json:"reset_count"`
 	Tokens     int64      `json:"tokens"`
 
-	pane string
+	pane        string
+	held, stuck bool // see standing.State.Due
 }
 
 // RunBrief is a run in a line.
@@ -139,6 +139,8 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 		Branch: m.Branch, Permanent: m.Permanent, State: string(word), Detail: detail, Lives: a.Life.N,
 		Tasks: a.Tasks, Resets: a.Resets, Tokens: a.Used.Counted(), pane: a.Life.Pane,
 	}
+	due, _ := a.Due(p.Now())
+	r.held, r.stuck = due == standing.Stuck && a.Held != "", due == standing.Stuck
 	r.Since = moment(a.Since)
 	r.Until = moment(a.Until)
 	if a.Work != nil {
@@ -189,7 +191,9 @@ func (a *AgentReport) NeedsPerson() bool { return a.State == string(standing.Nee
 // Way is the command that a person would call next for the agent; empty: none.
 func (a *AgentReport) Way() string {
 	switch {
-	case a.NeedsPerson() && strings.HasPrefix(a.Detail, "it ended five times"):
+	case a.held:
+		return "cmux workers reset " + a.Name + ", or cmux start --env in the environment that it had"
+	case a.stuck:
 		return "cmux workers wake " + a.Name
 	case a.NeedsPerson():
 		return "cmux attach " + a.Name

@@ -254,6 +254,13 @@ func (k *Keeper) reset(ctx context.Context, q run.Request, a *Agent) (done, erro
 	if err := k.org.WriteContext(&a.Member, ""); err != nil {
 		return done{}, err
 	}
+	if account := k.org.Accounts(k.Kinds)[a.Name]; account != "" {
+		m := a.Member
+		m.Account = account
+		if err := k.org.Join(ctx, m, ""); err != nil {
+			return done{}, err
+		}
+	}
 	if err := k.org.RecordOf(ctx, a.Name, run.Record{Type: run.Reset, Fresh: true}); err != nil {
 		return done{}, err
 	}

@@ -13,6 +13,7 @@ import (
 const (
 	keyLeaving   = "leaving"   // the agent is to be removed
 	keyResetting = "resetting" // its next life is to begin a new conversation
+	keyHeld      = "held"      // it is not started before a person says how: Detail is why
 )
 
 // Life is what one wrapper process carries, or carried, of an agent.
@@ -67,6 +68,7 @@ type State struct {
 
 	Leaving   string // why it is to be removed; empty: it stays
 	Resetting string // the request by which it is to be reset; empty: it is not
+	Held      string // why it is not started before a person says how; empty: it is
 
 	past    dag.Usage // of the lives before this one
 	foreign int       // up to this life, no conversation counts any more
@@ -110,17 +112,19 @@ func (s *State) Apply(rec *run.Record) {
 		s.died(rec, "ended", rec.End.Label().String())
 	case run.Reset:
 		s.Conversation, s.foreign = "", max(s.foreign, s.Life.N)
-		s.Tasks, s.Resets, s.ResetAt, s.Resetting = 0, s.Resets+1, rec.At, ""
+		s.Tasks, s.Resets, s.ResetAt, s.Resetting, s.Held = 0, s.Resets+1, rec.At, "", ""
 	case run.Stopped:
 		s.Stopped = true
 	case run.Resumed:
-		s.Stopped, s.Deaths = false, nil
+		s.Stopped, s.Deaths, s.Held = false, nil, ""
 	case run.Noted:
 		switch rec.Key {
 		case keyLeaving:
 			s.Leaving = rec.Detail
 		case keyResetting:
 			s.Resetting = rec.Request
+		case keyHeld:
+			s.Held = rec.Detail
 		}
 	}
 }

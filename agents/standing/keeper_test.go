@@ -31,6 +31,7 @@ type world struct {
 	root string
 	r    *run.Run
 
+	kinds   agent.Kinds
 	mu      sync.Mutex
 	lives   map[string]*life
 	specs   []*run.Spec
@@ -65,7 +66,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, root: root, r: r, lives: make(map[string]*life), tells: make(map[string][]string), trees: make(map[string]string)}
+	w := &world{kinds: agent.NewKinds(agent.Kind{Name: "scripted", Judge: true}), t: t, root: root, r: r, lives: make(map[string]*life), tells: make(map[string][]string), trees: make(map[string]string)}
 	if err := w.org().Set(t.Context(), Settings{Permissions: PermitAsked, WorktreeBase: filepath.Join(root, "trees"), Agent: "scripted", Integration: "main"}); err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +218,7 @@ func (w *world) Remove(_ context.Context, path, _, _ string) (string, error) {
 func (w *world) options() Options {
 	return Options{
 		Root: w.root, Windows: w, Trees: w, Dial: w.dial, Patience: 50 * time.Millisecond, Grace: 50 * time.Millisecond,
-		Kinds: agent.NewKinds(agent.Kind{Name: "scripted", Judge: true}),
+		Kinds: w.kinds,
 	}
 }
 

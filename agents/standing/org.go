@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/agent"
 	"cmux/agents/run"
 	"cmux/signals"
 )
@@ -148,6 +149,10 @@ func (o *Org) lookAt(a *Agent) error {
 		return nil
 	}
 	a.offset, err = o.Run.EachAgentRecord(a.Name, a.offset, a.Apply)
+	if errors.Is(err, fs.ErrNotExist) { // it was moved to the archives this moment
+		*a = Agent{Name: a.Name}
+		return nil
+	}
 	return err
 }
 
@@ -269,3 +274,33 @@ func (o *Org) CheckNew(name, role string) error {
 
 // folder is a folder of the organisation outside its own, in .cmux.
 func (o *Org) folder(name string) string { return filepath.Join(run.Folder(o.Root()), name) }
+
+// Accounts are the accounts that agents have in the frozen environment, of those
+// whose conversation is another account's. One that a person named stays.
+func (o *Org) Accounts(kinds agent.Kinds) map[string]string {
+	other := make(map[string]string)
+	env, err := o.Run.Env()
+	if err != nil {
+		return other // nothing can be started
+	}
+	for name, a := range o.Agents {
+		kind, ok := kinds[a.Member.Kind]
+		if !ok {
+			continue
+		}
+		has := a.Member.Account
+		if named := has != kind.Name && !strings.HasPrefix(has, kind.Name+" /"); named {
+			continue
+		}
+		if is := kind.Account("", nil, env); is != has {
+			other[name] = is
+		}
+	}
+	return other
+}
+
+// Hold keeps an agent from being started until a person resets it, which begins
+// a new conversation, or wakes it all the same.
+func (o *Org) Hold(ctx context.Context, name, why string) error {
+	return o.RecordOf(ctx, name, run.Record{Type: run.Noted, Key: keyHeld, Detail: why})
+}

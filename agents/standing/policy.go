@@ -25,7 +25,7 @@ func (s *State) Due(now time.Time) (Due, time.Time) {
 	switch {
 	case s.Born.IsZero(), s.Leaving != "", s.Stopped, s.Life.On():
 		return Rest, time.Time{}
-	case s.Crashing():
+	case s.Crashing(), s.Held != "":
 		return Stuck, time.Time{}
 	}
 	if at := s.again(); now.Before(at) {
@@ -88,6 +88,8 @@ func (s *State) Stands(now time.Time, org bool) (w Word, detail string) {
 		return s.alive()
 	case s.Stopped, org:
 		return Stopped, ""
+	case s.Held != "":
+		return NeedsInput, s.Held
 	case due == Stuck:
 		return NeedsInput, "it ended five times in a minute: " + s.ended()
 	case s.Life.N == 0:
