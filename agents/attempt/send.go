@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"cmux/agents/conversation"
 	"cmux/agents/event"
 	"cmux/agents/mail"
 	"cmux/agents/run"
@@ -23,6 +25,9 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 		return nil
 	}
 	from := mailbox.Address{Kind: mailbox.Node, Name: a.spec.Node}
+	if a.stays() {
+		from.Kind = mailbox.Agent
+	}
 	q := mailbox.Message{From: from.String(), To: m.Mail.To, Subject: m.Mail.Subject, Body: m.Mail.Body, Urgency: m.Mail.Urgency, Re: m.Mail.Re}
 	sent, err := a.post(q)
 	if err != nil {
@@ -30,6 +35,11 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 		return nil
 	}
 	reply.Text = sent.ID
+	if a.stays() && strings.HasPrefix(sent.Subject, "[QUESTION]") {
+		if err := a.feed(conversation.Wrote{To: sent.To}); err != nil {
+			return err
+		}
+	}
 	a.stage.Show(event.Event{Kind: event.Note, Text: fmt.Sprintf("sent message %s to %s: %s", sent.ID, sent.To, sent.Subject)})
 	return nil
 }

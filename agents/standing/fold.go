@@ -34,9 +34,10 @@ func (l *Life) On() bool { return l.N > 0 && l.Ended.IsZero() }
 
 // Finished is a piece of work that is over.
 type Finished struct {
-	Work string    `json:"work"`
-	End  run.End   `json:"end"`
-	At   time.Time `json:"at"`
+	Work    string    `json:"work"`
+	Attempt int       `json:"attempt,omitempty"` // of the task
+	End     run.End   `json:"end"`
+	At      time.Time `json:"at"`
 }
 
 // State is what the records of an agent say.
@@ -176,8 +177,8 @@ func (s *State) workEnded(rec *run.Record) {
 	if s.Work == nil || s.Work.ID != rec.Key {
 		return // a copy: it is over already
 	}
+	s.Last = &Finished{Work: rec.Key, Attempt: s.Work.Attempt, End: *rec.End, At: rec.At}
 	s.Work, s.GivenAt = nil, time.Time{}
-	s.Last = &Finished{Work: rec.Key, End: *rec.End, At: rec.At}
 	s.Tasks++
 }
 

@@ -15,6 +15,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/host"
 	"cmux/agents/run"
+	"cmux/agents/task"
 	"cmux/signals"
 	"cmux/signals/mailbox"
 )
@@ -48,6 +49,10 @@ type Windows interface {
 type Trees interface {
 	// Lend makes the worktree, on the branch, or takes over what is there.
 	Lend(ctx context.Context, path, branch, start, owner string) error
+	// Switch checks a branch out in a worktree, made where start is if it is not
+	// there, and returns the commit that the work on it began at. What was not
+	// committed is saved.
+	Switch(ctx context.Context, path, branch, start, reason string) (commit string, err error)
 	// Remove saves what is in the worktree and removes it. restore brings back
 	// what was not committed; empty: there was nothing.
 	Remove(ctx context.Context, path, name, reason string) (restore string, err error)
@@ -90,6 +95,7 @@ type Keeper struct {
 	tasks   group
 	halting *run.Request // the request to stop everything that is under way
 	office  office
+	desk    desk
 	over    bool
 	next    time.Time // when to look again, whatever happens
 }
@@ -224,6 +230,7 @@ func (k *Keeper) advance(ctx context.Context, all bool) error {
 		}
 	}
 	k.mails(ctx)
+	k.assigns(ctx)
 	if err := k.halt(ctx); err != nil {
 		return err
 	}
@@ -255,7 +262,7 @@ func (k *Keeper) at(t time.Time) {
 
 // rewatch watches what is there now: requests, and the records of every agent.
 func (k *Keeper) rewatch(ctx context.Context) {
-	want := []string{k.org.Run.Requests(), filepath.Join(run.Folder(k.org.Root()), mailbox.Name)}
+	want := []string{k.org.Run.Requests(), filepath.Join(run.Folder(k.org.Root()), mailbox.Name), filepath.Join(run.Folder(k.org.Root()), task.Name)}
 	for _, name := range k.org.Names() {
 		want = append(want, k.org.Run.AgentRecords(name))
 	}

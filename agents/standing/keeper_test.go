@@ -36,6 +36,8 @@ type world struct {
 	lives   map[string]*life
 	specs   []*run.Spec
 	tells   map[string][]string // ids of messages
+	gave    map[string][]*run.Work
+	took    map[string][]string // ids of work that was taken back
 	trees   map[string]string   // path to branch
 	effects int                 // so far
 	fail    int                 // the effect at which the keeper dies, before and after it in turn; 0: never
@@ -66,7 +68,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{kinds: agent.NewKinds(agent.Kind{Name: "scripted", Judge: true}), t: t, root: root, r: r, lives: make(map[string]*life), tells: make(map[string][]string), trees: make(map[string]string)}
+	w := &world{kinds: agent.NewKinds(agent.Kind{Name: "scripted", Judge: true}), t: t, root: root, r: r, lives: make(map[string]*life), tells: make(map[string][]string), gave: make(map[string][]*run.Work), took: make(map[string][]string), trees: make(map[string]string)}
 	if err := w.org().Set(t.Context(), Settings{Permissions: PermitAsked, WorktreeBase: filepath.Join(root, "trees"), Agent: "scripted", Integration: "main"}); err != nil {
 		t.Fatal(err)
 	}
@@ -166,6 +168,14 @@ func (l *life) Say(_ context.Context, m attempt.Message) (attempt.Reply, error) 
 	if m.Op == attempt.OpTell {
 		l.w.tells[l.name] = append(l.w.tells[l.name], m.Key)
 	}
+	switch m.Op {
+	case attempt.OpGive:
+		l.w.gave[l.name] = append(l.w.gave[l.name], m.Work)
+		l.record(run.Record{Type: run.Given, Key: m.Work.ID, Work: m.Work})
+		l.record(run.Record{Type: run.Active, Activity: dag.Working})
+	case attempt.OpWithdraw:
+		l.w.took[l.name] = append(l.w.took[l.name], m.Key)
+	}
 	return attempt.Reply{}, nil
 }
 func (l *life) Gone() <-chan struct{} { return l.gone }
@@ -199,6 +209,13 @@ func (w *world) Lend(_ context.Context, path, branch, _, _ string) error {
 		w.trees[path] = branch
 		return os.MkdirAll(path, 0o755)
 	})
+}
+
+func (w *world) Switch(_ context.Context, path, branch, _, _ string) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trees[path] = branch
+	return "base", nil
 }
 
 func (w *world) Remove(_ context.Context, path, _, _ string) (string, error) {

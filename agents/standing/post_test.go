@@ -127,3 +127,27 @@ func TestMail(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func (w *world) takes(name string) (ids []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append(ids, w.took[name]...)
+}
+
+// mailFor are the subjects of what was written to somebody.
+func (w *world) mailFor(to string) (subjects []string) {
+	w.t.Helper()
+	box, err := mail.Box(w.root)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := box.Read(mailbox.Place{}, nil, func(l mailbox.Line) error {
+		if l.To == to {
+			subjects = append(subjects, l.Subject)
+		}
+		return nil
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+	return subjects
+}

@@ -22,6 +22,19 @@ func (g GitTrees) Lend(ctx context.Context, path, branch, start, owner string) e
 	return err
 }
 
+// Switch checks a branch out in the worktree at path. Work on a branch that is
+// there began where it left start.
+func (g GitTrees) Switch(ctx context.Context, path, branch, start, reason string) (string, error) {
+	base, err := g.Repo.Base(ctx, start)
+	if err != nil {
+		return "", err
+	}
+	if _, err := g.Repo.Switch(ctx, worktree.SwitchSpec{Path: path, Branch: branch, Start: base.Commit, Reason: reason}); err != nil {
+		return "", err
+	}
+	return g.Repo.Common(ctx, base.Commit, "refs/heads/"+branch)
+}
+
 // Remove saves what is in the worktree and removes it.
 func (g GitTrees) Remove(ctx context.Context, path, name, reason string) (string, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !g.Repo.Registered(path) {

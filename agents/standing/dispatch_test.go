@@ -1,0 +1,118 @@
+package standing
+
+import (
+	"testing"
+	"time"
+
+	"cmux/agents/run"
+	"cmux/agents/task"
+	"cmux/dag"
+)
+
+// add makes a task that is assigned to an agent.
+func (w *world) add(title, agent string, p task.Priority) (id string) {
+	w.t.Helper()
+	book, err := task.OpenBook(w.root, time.Now, true)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	_, _, err = book.Change(w.t.Context(), func(l *task.List) ([]task.Change, error) {
+		id = l.NextID()
+		return []task.Change{
+			{Task: id, Op: task.OpAdd, By: "user", Fields: task.Fields{Title: &title, Priority: &p}},
+			{Task: id, Saw: 1, Op: task.OpMove, By: "user", To: task.Assigned, Agent: agent},
+		}, nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return id
+}
+
+func (w *world) task(id string) *task.Task {
+	w.t.Helper()
+	book, err := task.OpenBook(w.root, time.Now, false)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	l, err := book.List()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return l.Get(id)
+}
+
+// ends records that a life's work is over.
+func (w *world) ends(name, id string, end run.End) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lives[name].record(run.Record{Type: run.Active, Activity: dag.Resting})
+	w.lives[name].record(run.Record{Type: run.WorkEnded, Key: id, End: &end})
+}
+
+func (w *world) gives(name string) (ids []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, x := range w.gave[name] {
+		ids = append(ids, x.ID)
+	}
+	return ids
+}
+
+func TestTasks(t *testing.T) {
+	w := newWorld(t)
+	stop := w.keep()
+	w.answered(w.spawn("api"))
+	w.until("a life", w.lives1("api", 1))
+
+	first := w.add("Write the endpoint", "api", task.Normal)
+	w.until("it is given", func(*Org) bool { return count(w.gives("api"), first) == 1 })
+	if got := w.task(first); got.State != task.Working || len(got.Attempts) != 1 {
+		t.Errorf("it stands at %+v", got)
+	}
+	w.mu.Lock()
+	work := w.gave["api"][0]
+	w.mu.Unlock()
+	if work.Attempt != 1 || work.Place.Branch != "task/t1-write-the-endpoint" || work.Place.Commit != "base" || work.Def.Task != "Write the endpoint" {
+		t.Errorf("it is given as %+v, %+v", work, work.Def)
+	}
+
+	// Killed, keeper and agent go on with it.
+	w.mu.Lock()
+	w.lives["api"].end()
+	w.mu.Unlock()
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	stop = w.keep()
+	o := w.until("the next life", w.lives1("api", 2))
+	if o.Agents["api"].Work == nil || o.Agents["api"].Work.ID != first {
+		t.Errorf("it goes on with %+v", o.Agents["api"].Work)
+	}
+	w.ends("api", first, run.End{Outcome: dag.Done, Summary: "written", Commits: 2})
+	w.until("its verdict is there", func(*Org) bool { return w.task(first).State == task.Done })
+	if n := count(w.gives("api"), first); n != 1 {
+		t.Errorf("it was given %d times", n)
+	}
+
+	// What is urgent has what is not put back; it comes again.
+	slow := w.add("Tidy up", "api", task.Low)
+	w.until("it is given", func(*Org) bool { return count(w.gives("api"), slow) == 1 })
+	fast := w.add("Mend the login", "api", task.Critical)
+	w.until("it is put back", func(*Org) bool { return w.task(slow).State == task.Paused && count(w.takes("api"), slow) == 1 })
+	w.ends("api", slow, run.End{Outcome: dag.Cancelled})
+	w.until("the urgent one is given", func(*Org) bool { return count(w.gives("api"), fast) == 1 })
+	w.ends("api", fast, run.End{Outcome: dag.Failed, Reason: dag.ReasonReported, Detail: "no key"})
+	w.until("the urgent one is blocked", func(*Org) bool { return w.task(fast).State == task.Blocked })
+	w.until("the other comes again", func(*Org) bool { return count(w.gives("api"), slow) == 2 })
+	w.ends("api", slow, run.End{Outcome: dag.Done, Summary: "tidy"})
+	w.until("and is done", func(*Org) bool { return w.task(slow).State == task.Done })
+
+	// Who gave them was told, once each.
+	if n := len(w.mailFor("user")); n != 3 {
+		t.Errorf("%d messages: %v", n, w.mailFor("user"))
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,77 @@
+package worktree
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// SwitchSpec says what is to be checked out in a worktree that goes from one
+// piece of work to the next.
+type SwitchSpec struct {
+	Path   string // of the worktree
+	Branch string // short name; it is made at Start where it is not there
+	Start  string // commit
+	Reason string // why what is not committed leaves, for its snapshot
+}
+
+// Switch checks a branch out in a worktree that stays where it is. What is not
+// committed there is saved first, and then leaves it; what copy, link and setup
+// brought stays. The snapshot is nil where there was nothing to save.
+func (r *Repo) Switch(ctx context.Context, s SwitchSpec) (*Snapshot, error) {
+	private, err := privateDir(ctx, s.Path)
+	if err != nil {
+		return nil, err
+	}
+	if op := operation(private); op != "" {
+		return nil, hint("end it in "+s.Path, "%w: a %s is in progress in %s", ErrDirty, op, s.Path)
+	}
+	entries, err := dirty(ctx, s.Path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPrepared(private)
+	if err != nil {
+		return nil, err
+	}
+	own, _ := p.own(s.Path, entries)
+	var saved *Snapshot
+	if len(own) > 0 {
+		if saved, err = r.Snapshot(ctx, s.Path, SnapshotSpec{Name: s.Branch, Reason: s.Reason}); err != nil {
+			return nil, err
+		}
+		if _, err := git(ctx, s.Path, "reset", "--hard", "--quiet"); err != nil {
+			return saved, err
+		}
+		for _, e := range own {
+			if e.kind != '?' || saved == nil || slices.Contains(saved.Omitted, e.path) {
+				continue
+			}
+			// What a snapshot does not take in stays.
+			path := filepath.Join(s.Path, e.path)
+			info, err := os.Lstat(path)
+			if err != nil || info.IsDir() {
+				continue
+			}
+			if err := os.Remove(path); err != nil {
+				return saved, err
+			}
+		}
+	}
+	on, err := git(ctx, s.Path, "symbolic-ref", "--quiet", "--short", "HEAD")
+	if err == nil && line(on) == s.Branch {
+		return saved, nil
+	}
+	args := []string{"checkout", "--quiet", "--no-overwrite-ignore"}
+	if _, err := git(ctx, r.Root, "rev-parse", "--verify", "--quiet", "refs/heads/"+s.Branch); err != nil {
+		if exitCode(err) != 1 {
+			return saved, err
+		}
+		args = append(args, "--no-track", "-b", s.Branch, s.Start)
+	} else {
+		args = append(args, s.Branch)
+	}
+	_, err = git(ctx, s.Path, append(args, "--")...)
+	return saved, err
+}
