@@ -40,7 +40,9 @@ func (k *Keeper) requests(ctx context.Context) error {
 		if _, known := k.org.Answers[q.ID]; !known {
 			d, err := k.carryOut(ctx, q)
 			if err != nil {
-				return fmt.Errorf("request %s of %s: %w", q.Op, q.Node, err)
+				k.Log.Error("a request could not be carried out; trying again", "op", q.Op, "agent", q.Node, "err", err)
+				k.at(k.Now().Add(time.Second))
+				continue
 			}
 			if !d.over {
 				continue
