@@ -3,7 +3,10 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"cmux/agents/control/say"
@@ -37,6 +40,11 @@ func (p *Project) examineOrg(ctx context.Context) []Finding {
 		all = append(all, wrong(errors.New("it has no monitor: an agent that ends is not started again"), "cmux start"))
 	default:
 		all = append(all, Finding{What: what, OK: true, Detail: report.State + ", session " + report.Session + ", " + say.Count(len(report.Agents), "agent")})
+	}
+	if org, err := p.org(); err == nil {
+		for _, name := range slices.Sorted(maps.Keys(org.Broken)) {
+			all = append(all, wrong(fmt.Errorf("the records of %s cannot be read: %w", name, org.Broken[name]), "look at "+p.Short(org.Run.NodeDir(name))))
+		}
 	}
 	for i := range report.Agents {
 		if a := &report.Agents[i]; a.NeedsPerson() {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/agents/standing"
@@ -72,7 +73,10 @@ func (p *Project) endOrg(ctx context.Context, org *standing.Org) error {
 			return err
 		}
 		if a, ok := org.Answers[q.ID]; ok {
-			return refusal(a)
+			if err := refusal(a); err != nil {
+				return err
+			}
+			return awaitMonitor(ctx, org)
 		}
 		select {
 		case <-w.C:
@@ -102,6 +106,27 @@ func (p *Project) endHere(ctx context.Context, org *standing.Org) error {
 		return err
 	}
 	return standing.Run(ctx, standing.Options{Root: p.Root, Windows: standing.Nowhere{}, Trees: standing.GitTrees{Repo: repo}, Kinds: p.Kinds})
+}
+
+// awaitMonitor returns when no monitor has the organisation any more: one that
+// has answered is about to go.
+func awaitMonitor(ctx context.Context, org *standing.Org) error {
+	holder, held, err := signals.ReadHolder(org.Run.LockPath())
+	if err != nil || !held {
+		return err
+	}
+	if err := proc.AwaitExit(ctx, holder.PID); err != nil { // it is waited for all the same
+		t := time.NewTicker(vigil)
+		defer t.Stop()
+		for org.Run.RunnerLives() {
+			select {
+			case <-t.C:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
 }
 
 func refusal(a standing.Answer) error {

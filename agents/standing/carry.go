@@ -11,8 +11,10 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/host"
+	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/signals"
+	"cmux/worktree"
 )
 
 // done is what a request has come to; the zero value says that it waits.
@@ -40,7 +42,9 @@ func (k *Keeper) requests(ctx context.Context) error {
 		if _, known := k.org.Answers[q.ID]; !known {
 			d, err := k.carryOut(ctx, q)
 			if err != nil {
-				return fmt.Errorf("request %s of %s: %w", q.Op, q.Node, err)
+				k.Log.Error("a request could not be carried out; trying again", "op", q.Op, "agent", q.Node, "err", err)
+				k.at(k.Now().Add(time.Second))
+				continue
 			}
 			if !d.over {
 				continue
@@ -285,7 +289,8 @@ func (k *Keeper) kill(ctx context.Context, q run.Request, ask Ask, a *Agent) (do
 			return done{}, err
 		}
 	}
-	if a.Life.On() {
+	if id := (proc.Identity{PID: a.Life.PID, Start: a.Life.Start}); a.Life.On() || a.Life.PID > 0 && id.Alive() {
+		k.at(k.Now().Add(50 * time.Millisecond)) // its wrapper works in the worktree to its last moment
 		return done{}, nil
 	}
 	pulse, release, err := k.Find(host.Ref{Node: a.Name, N: a.Life.N + 1})
@@ -295,7 +300,12 @@ func (k *Keeper) kill(ctx context.Context, q run.Request, ask Ask, a *Agent) (do
 	defer release()
 	gone := Gone{Name: a.Name, Branch: a.Member.Branch}
 	if a.Member.Tree != "" {
-		if gone.Restore, err = k.Trees.Remove(ctx, a.Member.Tree, a.Name, "cmux workers kill "+a.Name); err != nil {
+		gone.Restore, err = k.Trees.Remove(ctx, a.Member.Tree, a.Name, "cmux workers kill "+a.Name)
+		if errors.Is(err, worktree.ErrInUse) && k.Now().Before(a.Life.Ended.Add(k.Patience)) {
+			k.at(k.Now().Add(200 * time.Millisecond)) // what it had started may be about to end
+			return done{}, nil
+		}
+		if err != nil {
 			gone.Tree, gone.Why = a.Member.Tree, err.Error()
 		}
 	}

@@ -2,6 +2,7 @@ package standing
 
 import (
 	"maps"
+	"os"
 	"testing"
 
 	"cmux/agents/agent"
@@ -42,5 +43,24 @@ func TestHeldForItsAccount(t *testing.T) {
 	o = w.until("its next life", w.lives1("other", 2))
 	if a := o.Agents["other"]; a.Member.Account != "scripted" || a.Conversation != "" || a.Held != "" {
 		t.Errorf("after a reset: %+v", a.State)
+	}
+}
+
+// What cannot be read of one agent is no matter of the others'.
+func TestOneBrokenAgent(t *testing.T) {
+	w := newWorld(t)
+	if err := os.MkdirAll(w.r.NodeDir("bad"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc/passwd", w.r.AgentRecords("bad")); err != nil {
+		t.Fatal(err)
+	}
+	w.keep()
+	if a := w.answered(w.spawn("api")); a.Refused != "" {
+		t.Fatal(a.Refused)
+	}
+	o := w.until("a life", w.lives1("api", 1))
+	if o.Broken["bad"] == nil || o.Agents["bad"] != nil {
+		t.Errorf("broken: %v", o.Broken)
 	}
 }

@@ -90,6 +90,7 @@ type Keeper struct {
 	parting map[string]*parting
 	shown   map[string]string
 	watched []string
+	broken  string // as told last
 	watch   *signals.Watcher
 	gone    chan string
 	tasks   group
@@ -217,16 +218,24 @@ func (k *Keeper) keep(ctx context.Context) error {
 // advance takes in what is new, carries out what is asked for and does what is
 // due. all says to look at every life as if nobody ever told.
 func (k *Keeper) advance(ctx context.Context, all bool) error {
+	if err := k.lock.Check(); err != nil {
+		return err // another keeper can come, or has; tmux starts this one again
+	}
 	if err := k.org.Look(); err != nil {
 		return err
+	}
+	if text := fmt.Sprint(k.org.Broken); text != k.broken {
+		k.broken = text
+		k.Log.Warn("the records of agents cannot be read", "agents", text)
 	}
 	k.next = time.Time{}
 	if err := k.requests(ctx); err != nil {
 		return err
 	}
 	for _, name := range k.org.Names() {
-		if err := k.tend(ctx, k.org.Agents[name], all); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		if err := k.tend(ctx, k.org.Agents[name], all); err != nil { // the others are looked after all the same
+			k.Log.Error("an agent could not be looked after; trying again", "agent", name, "err", err)
+			k.at(k.Now().Add(time.Second))
 		}
 	}
 	k.mails(ctx)

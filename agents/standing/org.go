@@ -26,6 +26,7 @@ type Org struct {
 	Stopped  bool // as a whole, until a person starts it again
 	Settings Settings
 	Answers  map[string]Answer // of requests, by id
+	Broken   map[string]error  // agents whose records cannot be read, and why
 
 	offset int64 // in the organisation's own records
 }
@@ -66,7 +67,7 @@ func Open(root string) (*Org, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Org{Run: r, Agents: make(map[string]*Agent), Answers: make(map[string]Answer)}
+	o := &Org{Run: r, Agents: make(map[string]*Agent), Answers: make(map[string]Answer), Broken: make(map[string]error)}
 	return o, o.Look()
 }
 
@@ -114,8 +115,10 @@ func (o *Org) Look() error {
 		if a == nil {
 			a = &Agent{Name: name}
 		}
-		if err := o.lookAt(a); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		if err := o.lookAt(a); err != nil { // the others are no worse for it
+			o.Broken[name] = err
+		} else {
+			delete(o.Broken, name)
 		}
 		if a.Born.IsZero() || a.Member.Name != name {
 			continue // being made, or nothing of cmux's
