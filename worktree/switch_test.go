@@ -64,6 +64,10 @@ func TestSwitch(t *testing.T) {
 	if _, err := to("task/2"); !errors.Is(err, ErrDirty) || on() != "task/1" {
 		t.Errorf("in a merge: %v, on %s", err, on())
 	}
+	sh(t, tree.Path, "merge", "--abort")
+	if _, err := to("task/2"); err != nil || on() != "task/2" {
+		t.Errorf("after it: %v, on %s", err, on())
+	}
 }
 
 // What a snapshot cannot take in keeps the tree where it is.

@@ -181,12 +181,12 @@ func (p *Project) Show(ctx context.Context, o *Offer, mux string, terminal bool)
 			return nil, err
 		}
 	}
-	return shown(ctx, server, id, session, mux, terminal)
+	return attached(ctx, server, id, session, mux, terminal)
 }
 
-// shown is the command that shows a terminal a session of server. Within tmux it
+// attached is the command that shows a terminal a session of server. Within tmux it
 // opens a window there.
-func shown(ctx context.Context, server *tmux.Server, id tmux.SessionID, session, mux string, terminal bool) ([]string, error) {
+func attached(ctx context.Context, server *tmux.Server, id tmux.SessionID, session, mux string, terminal bool) ([]string, error) {
 	if mux == "" && !terminal {
 		return nil, Usage("cmux agents status --watch", "there is no terminal to attach")
 	}

@@ -287,5 +287,5 @@ func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) 
 	if err := toFront(ctx, server, org, name); err != nil {
 		return nil, err
 	}
-	return shown(ctx, server, id, org.Run.Plan.Session, mux, terminal)
+	return attached(ctx, server, id, org.Run.Plan.Session, mux, terminal)
 }
