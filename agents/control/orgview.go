@@ -289,3 +289,32 @@ func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) 
 	}
 	return attached(ctx, server, id, org.Run.Plan.Session, mux, terminal)
 }
+
+// AwaitSupervisor returns when the supervisor has its window, or when that takes
+// too long: who looks sees the monitor then, which says why.
+func (p *Project) AwaitSupervisor(ctx context.Context) error {
+	org, err := p.org()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, windowPatience)
+	defer cancel()
+	w := signals.Watch(ctx, org.Run.NodeDir(standing.Supervisor))
+	defer w.Close()
+	for {
+		if err := org.Look(); err != nil {
+			return err
+		}
+		if a := org.Agents[standing.Supervisor]; a != nil && a.Life.On() && a.Life.Pane != "" {
+			return nil
+		}
+		select {
+		case <-w.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// windowPatience bounds the wait for the supervisor's window.
+const windowPatience = 5 * time.Second

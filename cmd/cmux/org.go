@@ -67,6 +67,9 @@ func runOrgStart(ctx context.Context, o *orgStartOptions) error {
 	if o.Detach || !o.interactive() {
 		return nil
 	}
+	if err := p.AwaitSupervisor(ctx); err != nil {
+		return err
+	}
 	return o.showOrg(ctx, p, "")
 }
 

@@ -75,14 +75,15 @@ func runOrgStatus(ctx context.Context, o *orgStatusOptions) error {
 func (o *orgStatusOptions) watch(ctx context.Context, p *control.Project) error {
 	tick := time.NewTicker(watchTick)
 	defer tick.Stop()
+	began := p.Now()
 	for last := ""; ; {
 		report, err := p.Organisation(ctx)
 		if err != nil {
 			return err
 		}
-		if text := renderOrg(report, p.Now(), o.look()); text != last {
+		if text := renderOrg(report, began, o.look()); text != last { // that time goes by is no change
 			last = text
-			if _, err := fmt.Fprint(o.Out, text+"\n"); err != nil {
+			if _, err := fmt.Fprint(o.Out, renderOrg(report, p.Now(), o.look())+"\n"); err != nil {
 				return err
 			}
 		}
@@ -112,7 +113,7 @@ func renderOrg(r *control.OrgReport, now time.Time, as look) string {
 		if way := a.Way(); way != "" {
 			need = append(need, line+" ("+way+")")
 		} else if a.Hinders != "" {
-			need = append(need, fmt.Sprintf("%s: %s waits: %s", a.Name, say.Count(len(a.Waiting), "message"), a.Hinders))
+			need = append(need, fmt.Sprintf("%s: %s not handed over: %s", a.Name, say.Count(len(a.Waiting), "message"), a.Hinders))
 		}
 	}
 	if len(need) > 0 {

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"cmux/agents/control"
+)
+
+func TestRenderOrg(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	since := noon.Add(-3 * time.Minute)
+	agent := func(name, role, state, detail string) control.AgentReport {
+		return control.AgentReport{Name: name, ID: "ag_00000000", Role: role, Kind: "claude", State: state, Detail: detail, Since: &since, Dir: "/w/shop-" + name}
+	}
+	api := agent("api", "worker", "working", "")
+	api.Branch, api.Task, api.TaskSince, api.Supervisor = "cmux-shop/api", "t-12", &since, "supervisor"
+	web := agent("web", "worker", "idle", "")
+	web.Waiting, web.Hinders = []string{"m1", "m2"}, "its input line holds a draft"
+	r := &control.OrgReport{State: control.OrgRunning, Session: "cmux-shop", Integration: "main", Runs: []control.RunBrief{{ID: "r1", Session: "shop", State: "running", Done: 2, Nodes: 5}},
+		Agents: []control.AgentReport{agent("supervisor", "supervisor", "idle", ""), api, web, agent("perm-x", "permanent-worker", "needs input", "which\ncolour?")}}
+	text := renderOrg(r, noon, look{})
+	r.State = control.OrgNoMonitor
+	text += "\n---\n" + renderOrg(r, noon, look{width: 50})
+	text += "\n---\n" + renderOrg(&control.OrgReport{State: control.OrgNone}, noon, look{})
+	text += "\n---\n" + renderAgent(&api, noon) + "\n---\n" + renderAgent(&web, noon)
+	golden(t, "org.golden", text)
+}
+
+func TestOrgOptions(t *testing.T) {
+	flags(t, newSpawnCmd, func(o *spawnOptions) control.Spawn { return o.Spawn }, map[string]control.Spawn{
+		"api":                              {Name: "api"},
+		"api task --role-template backend": {Name: "api", Task: "task", Role: "backend"},
+		"perm-x --permanent infra --dir d --agent codex --model m --project p --display-name X": {Name: "perm-x", Permanent: "infra", Dir: "d", Kind: "codex", Model: "m", Project: "p", Display: "X"},
+		"api --worktree --branch b": {Name: "api", Branch: "b"},
+	})
+	flags(t, newKillCmd, func(o *killOptions) bool { return o.Force }, map[string]bool{"api": false, "api --force": true})
+	flags(t, newOrgStartCmd, func(o *orgStartOptions) [3]bool { return [3]bool{o.Detach, o.Yes, o.StartOrg.Env} }, map[string][3]bool{
+		"": {}, "-d -y": {true, true, false}, "--env": {false, false, true}})
+	flags(t, newOrgStopCmd, func(o *orgStopOptions) bool { return o.Runs }, map[string]bool{"": false, "--runs": true})
+	flags(t, newOrgAttachCmd, func(o *orgAttachOptions) string { return o.Name }, map[string]string{"": "", "api": "api"})
+	flags(t, newOrgLogsCmd, func(o *orgLogsOptions) control.Log { return o.Log }, map[string]control.Log{"api -f -n 3": {Node: "api", Follow: true, Tail: 3}})
+	flags(t, newWorkerAnswerCmd, func(o *workerAnswerOptions) string { return o.Text }, map[string]string{"api the second": "the second"})
+	flags(t, newOrgStatusCmd, func(o *orgStatusOptions) bool { return o.Watch }, map[string]bool{"--watch": true})
+	for _, line := range []string{"", "api task more", "api --dir d --worktree"} {
+		if o, err := parsed(newSpawnCmd, line); err == nil || o != nil {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+}
