@@ -42,7 +42,7 @@ func (p *Project) meant(ctx context.Context, node string) (*run.Run, error) {
 	case p.Session != "":
 		return p.ofSession(owners)
 	case len(owners) == 1:
-		return run.Open(p.Root, owners[0].ID)
+		return run.OpenAhead(p.Root, owners[0].ID)
 	}
 	all, err := p.candidates(owners)
 	if err != nil {

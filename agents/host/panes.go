@@ -38,6 +38,8 @@ type Panes struct {
 	spares *spares // of the goroutine that calls tmux
 
 	seen   *atomic.Bool // somebody attached
+	viewed atomic.Bool  // somebody was attached when the panes were listed last
+	listed atomic.Int64 // when that was, in nanoseconds since 1970
 	more   chan struct{}
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -70,6 +72,9 @@ const (
 	// lists all panes, moves those that have ended and tiles what is left: what
 	// goes on and on is not to keep it from opening panes.
 	spacing = 200 * time.Millisecond
+	// unviewed is how often is looked what a person changed while nobody is
+	// attached. Whoever attaches is heard of.
+	unviewed = 10 * time.Second
 )
 
 // NewPanes connects to the tmux server, where the run has its session. own is
@@ -198,6 +203,8 @@ func (p *Panes) show(ctx context.Context) {
 	}
 	if stale {
 		errs = append(errs, p.board.Refresh(ctx))
+		p.viewed.Store(p.board.Viewed())
+		p.listed.Store(time.Now().UnixNano())
 	}
 	if summary != nil {
 		if h := headline(*summary); h != p.last {
@@ -305,6 +312,9 @@ func (p *Panes) Headline(s Summary) {
 
 // Refresh arranges what a person or a terminal of another size changed.
 func (p *Panes) Refresh() {
+	if !p.viewed.Load() && time.Since(time.Unix(0, p.listed.Load())) < unviewed {
+		return
+	}
 	p.mu.Lock()
 	p.stale = true
 	p.mu.Unlock()

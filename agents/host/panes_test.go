@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/charmbracelet/log"
+	"github.com/creack/pty"
 
 	"cmux/agents/agent"
 	"cmux/agents/command"
@@ -178,4 +180,54 @@ func TestSpares(t *testing.T) {
 		t.Errorf("there are the windows %q, %v", out, err)
 	}
 	s.eventually(waiting, spare(0)) // at rest
+}
+
+// While nobody is attached nobody changes panes by hand: the runner's looks, one
+// every 2 s, ask nothing of tmux. Whoever attaches finds all as it should be.
+func TestNobodyLooks(t *testing.T) {
+	s := newShop(t, 1)
+	s.start(0)
+	states := 0
+	settled := func() { // all that was asked for before is done: the label goes first
+		t.Helper()
+		for range 2 {
+			states++
+			why := fmt.Sprint("look ", states, ".")
+			s.Show("n0", dag.Label{State: dag.NodeRunning, Detail: why}, true)
+			s.eventually("#{@cmux_why}", func(lines []string) bool { return strings.Contains(strings.Join(lines, "\n"), why) })
+		}
+	}
+	s.Refresh()
+	settled()
+	before := s.commands("list-panes")
+	for range 5 {
+		s.Refresh()
+	}
+	settled()
+	if got := s.commands("list-panes"); got != before {
+		t.Errorf("the panes were listed %d times", got-before)
+	}
+	args, err := s.server.AttachArgs("shop")
+	must(t, err)
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = s.server.Env
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: 100, Rows: 30})
+	must(t, err)
+	defer func() { cmd.Process.Kill(); tty.Close(); cmd.Wait() }()
+	go io.Copy(io.Discard, tty)
+	deadline := time.After(30 * time.Second)
+	for s.commands("list-panes") == before {
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-deadline:
+			t.Fatal("nothing was arranged for who attached")
+		}
+	}
+	settled()
+	before = s.commands("list-panes")
+	s.Refresh()
+	settled()
+	if s.commands("list-panes") == before {
+		t.Error("what a person may have changed is not looked at while they are attached")
+	}
 }

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"encoding/json"
 	"time"
 
 	"cmux/dag"
@@ -11,6 +10,14 @@ import (
 // Replay reads the records from offset from on into h, and returns where to
 // go on. each is told every record when it has been taken in; it may be nil.
 func (r *Run) Replay(h *History, from int64, each func(*Record)) (int64, error) {
+	if a := r.ahead.Swap(nil); a != nil && from == 0 {
+		tail, err := a.into(h, each)
+		h.replayed(tail)
+		if from = tail.Next; err != nil {
+			return from, err
+		}
+		// What was written since is older than what the caller looks at next.
+	}
 	tail, err := signals.ReadLines(r.Records(), from, r.fold(h, each))
 	h.replayed(tail)
 	return tail.Next, err
@@ -69,26 +76,7 @@ func (r *Run) wrote(line []byte, next int64) bool {
 // fold takes the lines of the records into h, and remembers those that no cmux
 // of this person wrote at their place.
 func (r *Run) fold(h *History, each func(*Record)) func(line []byte, next int64) error {
-	return func(line []byte, next int64) error {
-		switch {
-		case r.wrote(line, next): // whole, as nobody seals a part
-		case !json.Valid(line):
-			return signals.ErrTorn
-		default:
-			h.Foreign = append(h.Foreign, next-int64(len(line))-1)
-			return nil
-		}
-		rec, err := ParseRecord(line)
-		if err != nil {
-			h.bad(BadLine{At: next - int64(len(line)) - 1, Why: err.Error()})
-			return nil // a later version's, or damaged: the others still count
-		}
-		h.Apply(rec)
-		if each != nil {
-			each(rec)
-		}
-		return nil
-	}
+	return r.read(func(l readLine) { h.take(l, each) })
 }
 
 // foreignLine is told of a line of the records that does not count.

@@ -47,7 +47,8 @@ type Run struct {
 	Paths
 	Plan Plan
 
-	key *seal.Key // seals what is written here, and opens what is read
+	key   *seal.Key // seals what is written here, and opens what is read
+	ahead aheadOf
 }
 
 // ErrNone says that the project has no run yet.

@@ -137,6 +137,13 @@ func (b *Board) list(ctx context.Context) error {
 	return nil
 }
 
+// Viewed reports whether somebody saw the session when its panes were listed.
+func (b *Board) Viewed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.all, func(p Pane) bool { return p.Viewed })
+}
+
 // Pane is the pane of a node.
 func (b *Board) Pane(node string) (PaneID, bool) {
 	b.mu.Lock()

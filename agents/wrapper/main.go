@@ -90,6 +90,7 @@ func execute(ctx context.Context, o *Options) (code int, err error) {
 	}
 	defer spawner.Close()
 	if o.Spare {
+		run.Warm(r)
 		if err := o.await(); err != nil {
 			return ExitError, err
 		}
