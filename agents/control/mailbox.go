@@ -46,6 +46,9 @@ func (p *Project) caller() (from mailbox.Address, inside bool, err error) {
 	if name == "" {
 		name = "unknown"
 	}
+	if a.Standing() {
+		return mailbox.Address{Kind: mailbox.Agent, Name: name}, inside, nil
+	}
 	return mailbox.Address{Kind: mailbox.Node, Name: name}, inside, nil
 }
 

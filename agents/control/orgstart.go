@@ -270,7 +270,7 @@ func (s *StartingOrg) supervisor(ctx context.Context, org *standing.Org) error {
 			return nil
 		}
 	}
-	if err := org.WriteContext(&m, ""); err != nil {
+	if err := org.WriteContext(&m); err != nil {
 		return err
 	}
 	if err := org.Join(ctx, m, ""); err != nil {

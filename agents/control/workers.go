@@ -16,6 +16,7 @@ import (
 	"cmux/agents/origin"
 	"cmux/agents/run"
 	"cmux/agents/standing"
+	"cmux/agents/task"
 	"cmux/signals"
 )
 
@@ -36,13 +37,13 @@ type Spawn struct {
 
 // SpawnWorker makes a worker and returns when it is there; its program may still
 // be starting.
-func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*standing.Made, error) {
+func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
 	by, err := p.orderer()
 	if err != nil {
 		return nil, err
 	}
 	s := standing.Spawn{Name: o.Name, Display: o.Display, Role: standing.Worker, Kind: o.Kind, Model: o.Model, Account: o.Account,
-		Project: o.Project, Supervisor: by, Branch: o.Branch, Task: o.Task}
+		Project: o.Project, Supervisor: by, Branch: o.Branch}
 	role := o.Role
 	if o.Permanent != "" {
 		if role != "" {
@@ -65,8 +66,41 @@ func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*standing.Made, err
 	if err := standing.CheckName(s.Name, s.Role); err != nil {
 		return nil, Tag(err, ErrUsage)
 	}
-	made := new(standing.Made)
-	return made, p.askKeeper(ctx, standing.OpSpawn, o.Name, standing.Ask{By: by, Spawn: &s}, made)
+	f := taskOf(o.Task)
+	made := new(Spawned)
+	if err := p.askKeeper(ctx, standing.OpSpawn, o.Name, standing.Ask{By: by, Spawn: &s}, &made.Made); err != nil || f == nil {
+		return made, err
+	}
+	t, err := p.AddTask(ctx, *f)
+	if err == nil {
+		made.Task = t.ID
+		_, err = p.AssignTask(ctx, t.ID, o.Name)
+	}
+	if err != nil {
+		return made, fmt.Errorf("%s is made, but has no task: %w", o.Name, err)
+	}
+	return made, nil
+}
+
+// Spawned is a worker that was made.
+type Spawned struct {
+	standing.Made
+	Task string `json:"task,omitempty"` // that it was given; empty: none
+}
+
+// taskOf is a task as a person says it in one text: the first line is its title.
+// Nil: there is none.
+func taskOf(text string) *task.Fields {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil
+	}
+	title, body, _ := strings.Cut(text, "\n")
+	if len(title) > task.MaxTitle {
+		title, body = strings.ToValidUTF8(title[:task.MaxTitle-3], "")+"…", text
+	}
+	body = strings.TrimSpace(body)
+	return &task.Fields{Title: &title, Body: &body}
 }
 
 // roleFile is the file of a role: one of the project's roles by its name, or a

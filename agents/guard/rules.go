@@ -275,6 +275,21 @@ func (s *shell) tmux(args []word) {
 // refusedToSub is why a sub-agent does not report.
 const refusedToSub = " is refused to a sub-agent: it would end the task of the agent that started you. Say what you found or could not do in your answer; that agent reports."
 
+// everybodys are the commands by which agents write to each other and look;
+// leaders those by which a supervisor leads.
+var (
+	everybodys = map[string][]string{
+		"mailbox": {"send", "done", "blocked", "status", "inbox", "read", "list", "tail"},
+		"tasks":   {"add", "list", "show", "log"},
+		"backlog": {"add", "list"},
+		"journal": {"add", "show", "search", "note", "reflection"},
+	}
+	leaders = map[string][]string{
+		"tasks":   {"assign", "cancel", "pause"},
+		"backlog": {"take"},
+	}
+)
+
 // cmux lets an agent report and look, not steer the run.
 func (s *shell) cmux(args []word) {
 	words := plain(args, "")
@@ -292,6 +307,11 @@ func (s *shell) cmux(args []word) {
 		return
 	case "workers":
 		if len(words) < 2 || words[1].is("list", "status", "logs") || s.Leads && words[1].is("spawn", "reset", "kill") && !has(args, "", "force") {
+			return
+		}
+		told += " " + words[1].text
+	case "mailbox", "tasks", "backlog", "journal":
+		if len(words) < 2 || words[1].is(everybodys[told]...) || s.Leads && words[1].is(leaders[told]...) {
 			return
 		}
 		told += " " + words[1].text

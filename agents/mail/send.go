@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,11 +62,11 @@ func Open(root string, now func() time.Time) (*Post, error) {
 	return &Post{Box: box(root, key), Journal: &journal.Journal{Root: root, Now: now}, Now: now}, nil
 }
 
-// Send writes a message, with an id and the time, and returns it as it stands.
+// Send writes a message, with an id where it has none and the time, and returns it as it stands.
 // vouched says that it is known to be from who it says. A long body goes to the
 // journal first.
 func (p *Post) Send(ctx context.Context, m mailbox.Message, vouched bool) (mailbox.Message, error) {
-	m.ID, m.TS = mailbox.NewID(), p.Now().UTC().Truncate(time.Millisecond)
+	m.ID, m.TS = cmp.Or(m.ID, mailbox.NewID()), p.Now().UTC().Truncate(time.Millisecond)
 	m.Subject = strings.TrimSpace(m.Subject)
 	body := m.Body
 	if len(body) > MaxBody {

@@ -40,7 +40,7 @@ const aheadBatch = 128
 func (r *Run) readAhead() *ahead {
 	a := &ahead{}
 	size := int64(0)
-	if info, err := os.Stat(r.Records()); err == nil {
+	if info, err := os.Lstat(r.Records()); err == nil {
 		size = info.Size()
 	}
 	const shortest = 16 // bytes of a line that counts

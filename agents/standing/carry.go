@@ -181,7 +181,7 @@ func (k *Keeper) spawn(ctx context.Context, q run.Request, ask Ask) (done, error
 			return refuse("its worktree could not be made: %w", err), nil
 		}
 	}
-	if err := k.org.WriteContext(&m, s.Task); err != nil {
+	if err := k.org.WriteContext(&m); err != nil {
 		return refuse("its context could not be written: %w", err), nil
 	}
 	if err := k.org.Join(ctx, m, q.ID); err != nil {
@@ -255,7 +255,7 @@ func (k *Keeper) reset(ctx context.Context, q run.Request, a *Agent) (done, erro
 	if _, err := k.keepScreen(ctx, a, k.org.archive(a, k.Now())); err != nil {
 		k.Log.Warn("the last screen of an agent is not kept", "agent", a.Name, "err", err)
 	}
-	if err := k.org.WriteContext(&a.Member, ""); err != nil {
+	if err := k.org.WriteContext(&a.Member); err != nil {
 		return done{}, err
 	}
 	if account := k.org.Accounts(k.Kinds)[a.Name]; account != "" {

@@ -3,9 +3,7 @@ package standing
 import (
 	"bytes"
 	"embed"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,30 +59,17 @@ func (o *Org) contextPath(name string) string {
 	return filepath.Join(o.folder(contextsFolder), name+"-context.md")
 }
 
-// contextKept is the line before the task in a context, by which the task is
-// found again.
-const contextKept = "## Your task\n"
-
 // WriteContext writes the file that an agent reads first: who it is, whom it
-// works for, how it reports, and its task. Without a task, the one that is there
-// stays.
-func (o *Org) WriteContext(m *run.Member, task string) error {
+// works for and how it reports.
+func (o *Org) WriteContext(m *run.Member) error {
 	path := o.contextPath(m.Name)
-	if task == "" {
-		if b, err := signals.ReadFile(path, signals.MaxFile); err == nil {
-			_, task, _ = strings.Cut(string(b), contextKept)
-			task = strings.TrimSpace(task)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
 	t, err := template.ParseFS(texts, "templates/context.tmpl")
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
-		"M": m, "Root": o.Root(), "Session": o.Run.Plan.Session, "Task": task, "Integration": o.Settings.Integration,
+		"M": m, "Root": o.Root(), "Session": o.Run.Plan.Session, "Integration": o.Settings.Integration,
 		"Leads": m.Role == Supervisor || m.Role == ProjectSupervisor,
 	})
 	if err != nil {
@@ -111,7 +96,7 @@ func (o *Org) brief(m *run.Member) string {
 	if m.Role == Supervisor {
 		b.WriteString(" Then wait for what the person asks for.")
 	} else {
-		b.WriteString(" Then do your task, or, when you have none, wait for it.")
+		b.WriteString(" Then end your turn: your task comes as a message.")
 	}
 	return b.String()
 }

@@ -86,6 +86,11 @@ func (k *Keeper) verdict(ctx context.Context, a *Agent, list *task.List) error {
 	end := a.Last.End
 	paused := end.Outcome == dag.Cancelled && t.State == task.Paused
 	if !paused {
+		// Told before it is entered: a keeper that is killed in between tells it
+		// again by the same id, and nobody gets it twice.
+		if err := k.report(ctx, a, t, &end); err != nil {
+			return err
+		}
 		_, _, err := k.desk.book.Change(ctx, func(l *task.List) ([]task.Change, error) {
 			now := l.Get(t.ID)
 			return []task.Change{{Task: t.ID, Saw: now.Version, Op: task.OpVerdict, By: "cmux", Attempt: a.Last.Attempt, End: &end}}, nil
@@ -93,10 +98,6 @@ func (k *Keeper) verdict(ctx context.Context, a *Agent, list *task.List) error {
 		if err != nil && !errors.Is(err, task.ErrKnown) {
 			return err
 		}
-		if errors.Is(err, task.ErrKnown) {
-			return nil
-		}
-		return k.report(ctx, a, t, &end)
 	}
 	return nil
 }
@@ -134,10 +135,14 @@ func (k *Keeper) report(ctx context.Context, a *Agent, t *task.Task, end *run.En
 	if k.org.Agents[to] == nil && to != "user" {
 		to = "user"
 	}
+	id := fmt.Sprintf("%s-%d", t.ID, a.Last.Attempt)
 	if k.office.post == nil {
+		return errors.New("there is no mailbox to tell who gave it")
+	}
+	if k.office.ledger.Known(id) {
 		return nil
 	}
-	m := mailbox.Message{From: a.Name, To: to, Subject: fmt.Sprintf("%s %s: %s", prefix, t.ID, t.Title), Body: body}
+	m := mailbox.Message{ID: id, From: a.Name, To: to, Subject: fmt.Sprintf("%s %s: %s", prefix, t.ID, t.Title), Body: body}
 	_, err := k.office.post.Send(ctx, m, true)
 	return err
 }

@@ -224,7 +224,7 @@ func (k *Keeper) advance(ctx context.Context, all bool) error {
 	if err := k.org.Look(); err != nil {
 		return err
 	}
-	if text := fmt.Sprint(k.org.Broken); text != k.broken {
+	if text := fmt.Sprint(k.org.Broken); len(k.org.Broken) > 0 && text != k.broken {
 		k.broken = text
 		k.Log.Warn("the records of agents cannot be read", "agents", text)
 	}

@@ -270,7 +270,7 @@ func (w *world) ask(op run.Op, name string, a Ask) string {
 }
 
 func (w *world) spawn(name string) string {
-	return w.ask(OpSpawn, name, Ask{Spawn: &Spawn{Name: name, Role: Worker, Task: "write it"}})
+	return w.ask(OpSpawn, name, Ask{Spawn: &Spawn{Name: name, Role: Worker}})
 }
 
 // until waits for a fact about the organisation.
@@ -326,8 +326,8 @@ func TestAgentGoesOn(t *testing.T) {
 		t.Errorf("it goes on with %+v", spec)
 	}
 	b, err := os.ReadFile(filepath.Join(w.root, ".cmux", "worker-contexts", "api-context.md"))
-	if err != nil || !slices.Contains(splitStrings(string(b)), "write it") {
-		t.Errorf("%v: its context does not hold its task: %s", err, b)
+	if err != nil || !slices.Contains(splitStrings(string(b)), "- name: api") {
+		t.Errorf("%v: its context does not say who it is: %s", err, b)
 	}
 	var registry map[string]Entry
 	b, err = os.ReadFile(filepath.Join(w.root, ".cmux", "agent_registry.json"))

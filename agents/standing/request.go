@@ -37,7 +37,6 @@ type Spawn struct {
 	Branch     string `json:"branch,omitempty"`     // of its worktree; empty: SESSION/NAME
 	Permanent  bool   `json:"permanent,omitempty"`
 	RoleFile   string `json:"role_context,omitempty"`
-	Task       string `json:"task,omitempty"` // what it is told to begin with
 }
 
 // Made is the answer to a Spawn.

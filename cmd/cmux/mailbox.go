@@ -32,10 +32,9 @@ or all.`,
 
 type mailSendOptions struct {
 	*IO
-	Project           projectFunc
-	Letter            control.Letter
-	Urgent, Interrupt bool
-	JSON              bool
+	Project projectFunc
+	Letter  control.Letter
+	JSON    bool
 }
 
 func newMailSendCmd(d *Deps, runF func(context.Context, *mailSendOptions) error) *cobra.Command {
@@ -45,8 +44,7 @@ func newMailSendCmd(d *Deps, runF func(context.Context, *mailSendOptions) error)
 		Short: "Send a message",
 		Long: `Send a message. Without BODY it has none; with - it is read from standard input. A
 subject may begin with what it is about: [TASK], [STATUS], [QUESTION],
-[REVIEW-REQUEST] or [SYS]. An agent at work gets it at the end of its turn; with
---urgent, at its next tool call; with --interrupt, at once, and its turn is broken off.
+[REVIEW-REQUEST] or [SYS]. An agent at work gets it at the end of its turn.
 With --json the shape is {"id", "from", "to", "verified"}.`,
 		Example: "  cmux mailbox send supervisor '[TASK] fix the login' 'It fails with an empty password.'\n  git diff | cmux mailbox send user 'look at this' -",
 		Args:    cobra.RangeArgs(2, 3),
@@ -58,9 +56,6 @@ With --json the shape is {"id", "from", "to", "verified"}.`,
 			return either(runF, runMailSend)(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.Urgent, "urgent", false, "hand it over at the next tool call")
-	cmd.Flags().BoolVar(&o.Interrupt, "interrupt", false, "break the turn off for it")
-	cmd.MarkFlagsMutuallyExclusive("urgent", "interrupt")
 	cmd.Flags().StringVar(&o.Letter.Re, "re", "", "`ID` of the message that it answers")
 	jsonFlag(cmd, &o.JSON)
 	return cmd
@@ -70,12 +65,6 @@ func runMailSend(ctx context.Context, o *mailSendOptions) error {
 	p, err := o.Project(ctx)
 	if err != nil {
 		return err
-	}
-	switch {
-	case o.Urgent:
-		o.Letter.Urgency = mailbox.Urgent
-	case o.Interrupt:
-		o.Letter.Urgency = mailbox.Interrupt
 	}
 	if o.Letter.Body == "-" {
 		b, err := io.ReadAll(io.LimitReader(o.In, 2<<20)) // more than a message may have

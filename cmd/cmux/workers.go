@@ -98,6 +98,9 @@ func runSpawn(ctx context.Context, o *spawnOptions) error {
 	if made.Branch != "" {
 		where += ", on the branch " + made.Branch
 	}
+	if made.Task != "" {
+		where += ", with the task " + made.Task
+	}
 	_, err = fmt.Fprintf(o.Out, "%s (%s): made, %s\n", made.Name, made.ID, where)
 	return err
 }
