@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -102,6 +103,11 @@ func commonDir(root string) (dir string, ok bool) {
 	dir = gitfile.Common(dir)
 	st, err := os.Stat(dir)
 	return dir, err == nil && st.IsDir()
+}
+
+// ExcludedByOthers is what others than Init wrote of a repository's info/exclude.
+func ExcludedByOthers(exclude []byte) []byte {
+	return bytes.ReplaceAll(exclude, []byte(excluded), nil)
 }
 
 // exclude names the folder in the repository's info/exclude.

@@ -33,7 +33,7 @@ func (a *attempt) handle(m Message) error {
 		} else {
 			a.foreign = time.Now()
 		}
-	case OpDone, OpBlocked, OpAsk, OpOutput, OpHook:
+	case OpDone, OpBlocked, OpAsk, OpOutput, OpSend, OpHook:
 		if m.Token == "" || m.Token != a.spec.Token {
 			what := "report"
 			if m.Op == OpHook {
@@ -86,6 +86,8 @@ func (a *attempt) fromAgent(m *Message, reply *Reply) error {
 		return err
 	case m.Op == OpOutput && a.left == nil:
 		return a.publish(m, reply)
+	case m.Op == OpSend:
+		return a.send(m, reply)
 	case m.Op == OpAsk && a.kind.Judge && !a.Overridden && a.spec.Headless && a.node.InputTimeout == 0:
 		reply.Error = prompt.NobodyAnswers
 		return nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cmux/agents/run"
+	"cmux/signals/mailbox"
 	"cmux/worktree"
 )
 
@@ -27,4 +28,7 @@ type Home interface {
 	// Pushable is what all worktrees shared when the run began; nil: that is not
 	// known. It is an error when what decides about a push has changed since.
 	Pushable(ctx context.Context, repo *worktree.Repo) (*worktree.Shared, error)
+	// Post writes a message to the project's mailbox, which is known to be from who
+	// it says, and returns it with its id.
+	Post(ctx context.Context, m mailbox.Message) (mailbox.Message, error)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cmux/agents/agent"
+	"cmux/signals/mailbox"
 )
 
 // Op is what a Message asks of an attempt.
@@ -16,6 +17,7 @@ const (
 	OpBlocked    Op = "blocked"     // the agent reports: cannot go on; Text is the reason
 	OpAsk        Op = "ask"         // the agent asks a person; Text is the question
 	OpOutput     Op = "output"      // the agent publishes Text under Key
+	OpSend       Op = "send"        // the agent writes Mail to the project's mailbox
 	OpCancel     Op = "cancel"      // stop NAME: end it, marker 130
 	OpStop       Op = "stop"        // stop: end it, no marker
 	OpBreak      Op = "break"       // its runner was told to leave and takes it along: end it, no marker
@@ -45,7 +47,7 @@ func (op Op) From() From {
 	switch op {
 	case OpPing, OpRanCommand:
 		return ByAnyone
-	case OpHook, OpDone, OpBlocked, OpAsk, OpOutput:
+	case OpHook, OpDone, OpBlocked, OpAsk, OpOutput, OpSend:
 		return ByAgent
 	}
 	return ByCmux
@@ -53,17 +55,18 @@ func (op Op) From() From {
 
 // Message is one thing said to a running attempt.
 type Message struct {
-	Op      Op              `json:"op"`
-	ID      string          `json:"id,omitempty"`    // of an order, so that a copy of it is none
-	Token   string          `json:"token,omitempty"` // hook, done, blocked, ask, output: that of the attempt
-	Text    string          `json:"text,omitempty"`
-	Key     string          `json:"key,omitempty"`     // output
-	Options []string        `json:"options,omitempty"` // ask: a number stands for the option in that place
-	Wait    bool            `json:"wait,omitempty"`    // done, blocked, ask: reply with the verdict, or with what a person answers
-	Trial   bool            `json:"trial,omitempty"`   // granted: it finds out whether the limit of its account is over
-	At      time.Time       `json:"at,omitzero"`       // ran-command
-	Event   string          `json:"event,omitempty"`   // hook
-	Payload json.RawMessage `json:"payload,omitempty"` // hook
+	Op      Op               `json:"op"`
+	ID      string           `json:"id,omitempty"`    // of an order, so that a copy of it is none
+	Token   string           `json:"token,omitempty"` // hook, done, blocked, ask, output, send: that of the attempt
+	Text    string           `json:"text,omitempty"`
+	Key     string           `json:"key,omitempty"`     // output
+	Options []string         `json:"options,omitempty"` // ask: a number stands for the option in that place
+	Wait    bool             `json:"wait,omitempty"`    // done, blocked, ask: reply with the verdict, or with what a person answers
+	Mail    *mailbox.Message `json:"mail,omitempty"`    // send: to, subject, body, urgency and re of it count
+	Trial   bool             `json:"trial,omitempty"`   // granted: it finds out whether the limit of its account is over
+	At      time.Time        `json:"at,omitzero"`       // ran-command
+	Event   string           `json:"event,omitempty"`   // hook
+	Payload json.RawMessage  `json:"payload,omitempty"` // hook
 
 	reply func(Reply) error
 	gone  <-chan struct{} // closed when nobody waits for the reply any more; nil: never known
@@ -73,7 +76,7 @@ type Message struct {
 type Reply struct {
 	agent.HookReply        // for a hook
 	Error           string `json:"error,omitempty"`
-	Text            string `json:"text,omitempty"`  // what the one that waits is told
+	Text            string `json:"text,omitempty"`  // the id of a message that was sent, or what the one that waits is told
 	Final           bool   `json:"final,omitempty"` // the report is accepted: there is nothing left to do
 	Yes             bool   `json:"yes,omitempty"`   // ran-command
 }

@@ -11,6 +11,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/conversation"
 	"cmux/agents/event"
+	"cmux/agents/mail"
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
@@ -59,6 +60,7 @@ type attempt struct {
 	ownStart     string          // commit since which changes are the node's own
 	judged       string          // tip of the branch that was found good
 	outputs      map[string]bool // that this attempt has published
+	loops        mail.Loops      // what it sent lately
 	tookOutputs  bool            // what a command has left in its file is among them
 	end          run.End
 }

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/mail"
 	"cmux/dag"
 	"cmux/signals"
+	"cmux/signals/mailbox"
 	"cmux/worktree"
 )
 
@@ -82,6 +84,15 @@ func (r *Run) Limit(account string) (Limit, error) {
 	h := NewHistory(new(dag.Graph)) // no node matters to it
 	_, err := r.Replay(h, 0, nil)
 	return h.Limits[account], err
+}
+
+// Post writes a message to the project's mailbox, for which the run vouches.
+func (r *Run) Post(ctx context.Context, m mailbox.Message) (mailbox.Message, error) {
+	p, err := mail.Open(r.Plan.Root, time.Now)
+	if err != nil {
+		return m, err
+	}
+	return p.Send(ctx, m, true)
 }
 
 // Pushable is what all worktrees shared when the run began, which says where a

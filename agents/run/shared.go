@@ -75,10 +75,11 @@ func (r *Run) Drift(ctx context.Context, repo *worktree.Repo) (base *worktree.Sh
 }
 
 // onlyLinks reports whether all that was added hides what the configuration
-// links into worktrees: cmux writes that itself.
+// links into worktrees: cmux writes that itself, and what hides its own folder
+// as long as there is no journal.
 func (r *Run) onlyLinks(before, now []byte) bool {
-	rest, ok := strings.CutPrefix(string(now), string(before))
-	if !ok || r.Plan.Graph == nil {
+	rest, ok := strings.CutPrefix(string(signals.ExcludedByOthers(now)), string(signals.ExcludedByOthers(before)))
+	if !ok || rest != "" && r.Plan.Graph == nil {
 		return false
 	}
 	for line := range strings.Lines(rest) {

@@ -14,6 +14,7 @@ import (
 	"cmux/agents/attempt"
 	"cmux/agents/proc"
 	"cmux/agents/run"
+	"cmux/signals/mailbox"
 )
 
 // ErrGone says that the wrapper does not answer, or ended before it did.
@@ -211,6 +212,13 @@ func Output(ctx context.Context, env func(string) string, key, value string) err
 		return leave(file, key, value)
 	}
 	return report(ctx, env, attempt.Message{Op: attempt.OpOutput, Key: key, Text: value})
+}
+
+// Post is `cmux mailbox send` of an agent's: its wrapper writes the message, and
+// vouches for who sent it. It returns the id.
+func Post(ctx context.Context, env func(string) string, m mailbox.Message) (id string, err error) {
+	r, err := Report(ctx, env, attempt.Message{Op: attempt.OpSend, Mail: &m})
+	return r.Text, err
 }
 
 // leave leaves an output where a command without a wrapper does.

@@ -1,0 +1,60 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cmux/agents/event"
+	"cmux/agents/mail"
+	"cmux/agents/run"
+	"cmux/signals/mailbox"
+)
+
+// sendPatience bounds the wait for other writers of the mailbox.
+const sendPatience = 10 * time.Second
+
+// send writes a message of the agent's to the project's mailbox, for which the
+// attempt vouches. One that it may not send is refused with the reason.
+func (a *attempt) send(m *Message, reply *Reply) error {
+	if m.Mail == nil {
+		reply.Error = "there is no message to send"
+		return nil
+	}
+	from := mailbox.Address{Kind: mailbox.Node, Name: a.spec.Node}
+	q := mailbox.Message{From: from.String(), To: m.Mail.To, Subject: m.Mail.Subject, Body: m.Mail.Body, Urgency: m.Mail.Urgency, Re: m.Mail.Re}
+	sent, err := a.post(q)
+	if err != nil {
+		reply.Error = err.Error()
+		return nil
+	}
+	reply.Text = sent.ID
+	a.stage.Show(event.Event{Kind: event.Note, Text: fmt.Sprintf("sent message %s to %s: %s", sent.ID, sent.To, sent.Subject)})
+	return nil
+}
+
+func (a *attempt) post(q mailbox.Message) (mailbox.Message, error) {
+	if err := mail.CheckPrefix(q.Subject); err != nil {
+		var own *mail.PrefixError
+		if errors.As(err, &own) {
+			return q, fmt.Errorf("%w; use %s", err, own.Try)
+		}
+		return q, err
+	}
+	if name := run.SecretIn(a.stage.Env, q.Subject+"\n"+q.Body); name != "" {
+		return q, fmt.Errorf("the message holds the value of $%s: messages stand in files and prompts, so say where it is kept instead", name)
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, sendPatience)
+	defer cancel()
+	err := a.loops.Admit(&q, time.Now())
+	var loop *mail.LoopError
+	if errors.As(err, &loop) && loop.First {
+		_, told := a.job.Home.Post(ctx, loop.Told())
+		err = errors.Join(err, told)
+	}
+	if err != nil {
+		return q, err
+	}
+	return a.job.Home.Post(ctx, q)
+}
