@@ -1,0 +1,142 @@
+package task
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Bad is a line of tasks.jsonl that does not count.
+type Bad struct {
+	At   int64  `json:"at"`
+	Why  string `json:"why"`
+	Text string `json:"text"` // how it begins
+}
+
+func (b *Bad) String() string {
+	return fmt.Sprintf("tasks.jsonl, offset %d: %s: %q", b.At, b.Why, b.Text)
+}
+
+// List is the fold of all changes. Tasks in it never change: a change puts
+// another one in their place. The zero value is empty.
+type List struct {
+	Bad  []Bad
+	Gaps []string // tasks of which a change is missing
+
+	tasks map[string]*Task
+	order []string
+	log   []Change
+	most  int // highest number of an id
+}
+
+// number is that of a task's id; 0: it is none.
+func number(id string) int {
+	digits, ok := strings.CutPrefix(id, "t")
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || n < 1 || strconv.Itoa(n) != digits {
+		return 0
+	}
+	return n
+}
+
+// NextID is the id of the next task.
+func (l *List) NextID() string { return "t" + strconv.Itoa(l.most+1) }
+
+// Step makes a change, or says why it cannot be made.
+func (l *List) Step(c Change) error {
+	if number(c.Task) == 0 {
+		return fmt.Errorf("%.40q: %w", c.Task, ErrNone)
+	}
+	if err := c.legal(l.tasks[c.Task]); err != nil {
+		return fmt.Errorf("%s: %w", c.Task, err)
+	}
+	l.put(c)
+	return nil
+}
+
+func (l *List) put(c Change) {
+	if l.tasks == nil {
+		l.tasks = make(map[string]*Task)
+	}
+	old := l.tasks[c.Task]
+	if old == nil {
+		l.order = append(l.order, c.Task)
+	}
+	l.tasks[c.Task] = c.apply(old)
+	l.most = max(l.most, number(c.Task))
+	l.log = append(l.log, c)
+}
+
+// fold takes in a change that was written. It reports whether it counts: a copy
+// of an older one does not.
+func (l *List) fold(c Change) bool {
+	old := l.tasks[c.Task]
+	seen := 0
+	if old != nil {
+		seen = old.Version
+	}
+	if c.Saw < seen {
+		return false
+	}
+	if c.Saw > seen && !slices.Contains(l.Gaps, c.Task) {
+		l.Gaps = append(l.Gaps, c.Task)
+	}
+	l.put(c)
+	return true
+}
+
+// Get is the task of an id; nil: there is none.
+func (l *List) Get(id string) *Task { return l.tasks[id] }
+
+// All are the tasks, in the order in which they came to be.
+func (l *List) All() []*Task {
+	all := make([]*Task, len(l.order))
+	for i, id := range l.order {
+		all[i] = l.tasks[id]
+	}
+	return all
+}
+
+// Log are the changes of a task, oldest first; of all with an empty id.
+func (l *List) Log(id string) (all []Change) {
+	for _, c := range l.log {
+		if id == "" || c.Task == id {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Queue are the tasks that fit, the one that comes first first: by priority, and
+// then by age.
+func (l *List) Queue(fits func(*Task) bool) (all []*Task) {
+	for _, t := range l.All() {
+		if fits(t) {
+			all = append(all, t)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Task) int { return cmp.Compare(a.Priority.rank(), b.Priority.rank()) })
+	return all
+}
+
+// Next says what an agent is to work on: nothing new (nil), or a task. put is the
+// one it works on that is put back for it; nil: it has none.
+func (l *List) Next(agent string) (begin, put *Task) {
+	for _, t := range l.All() {
+		if t.Agent == agent && t.State.Active() {
+			put = t
+		}
+	}
+	waits := l.Queue(func(t *Task) bool { return t.Agent == agent && (t.State == Assigned || t.State == Paused) })
+	switch {
+	case len(waits) == 0:
+		return nil, nil
+	case put == nil:
+		return waits[0], nil
+	case waits[0].Priority.Preempts(put.Priority):
+		return waits[0], put
+	}
+	return nil, nil
+}
