@@ -22,6 +22,9 @@ type Order struct {
 // wait and report. Every other one is a person's.
 var anybodys = []string{
 	"agents init", "agents status", "agents collisions", "agents wait", "agents logs", "agents diff", "agents verify", "agents changelog", "agents schema", "agents graph", "agents list", "agents exec",
+	"mailbox send", "mailbox done", "mailbox blocked", "mailbox status", "mailbox inbox", "mailbox read", "mailbox list", "mailbox tail",
+	"tasks add", "tasks list", "tasks show", "tasks log", "backlog add", "backlog list",
+	"journal add", "journal show", "journal search", "journal note", "journal reflection",
 	"snapshots list", "doctor", "version", "man", "done", "blocked", "output", "hook", "mcp",
 }
 

@@ -275,3 +275,37 @@ func (t *Task) judged(c *Change) {
 		t.State = Failed
 	}
 }
+
+// String says what a change did.
+func (c *Change) String() string {
+	why := ""
+	if c.Reason != "" {
+		why = ": " + c.Reason
+	}
+	switch c.Op {
+	case OpAdd:
+		return "added"
+	case OpEdit:
+		return "changed"
+	case OpMove:
+		if c.To == Assigned {
+			return "assigned to " + c.Agent
+		}
+		return string(c.To) + why
+	case OpVerdict:
+		return fmt.Sprintf("attempt %d: %s", c.Attempt, c.End.Label())
+	case OpOverride:
+		return "done (override)" + why
+	}
+	if c.Merged != nil && c.Merged.Commit != "" {
+		return "merged at " + c.Merged.Commit
+	}
+	return "not merged: a conflict in " + strings.Join(c.Merged.conflicts(), ", ")
+}
+
+func (m *Merged) conflicts() []string {
+	if m == nil {
+		return nil
+	}
+	return m.Conflict
+}

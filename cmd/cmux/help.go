@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,8 +61,13 @@ func addHelp(root *cobra.Command, s *IO) {
 // topic is a page of the docs as help shows it.
 type topic struct{ name, about, text string }
 
-// topics are the pages, by name. That of the kinds of agents has the name of a
-// command, under which nobody would find it.
+// renamed are the topics of pages that have the name of a command, under which
+// nobody would find them.
+var renamed = map[string]string{"agents": "kinds", "tasks": "about-tasks", "journal": "about-journal"}
+
+func topicOf(page string) string { return cmp.Or(renamed[page], page) }
+
+// topics are the pages, by name.
 func topics() []topic {
 	names, err := fs.Glob(docs.Pages, "*.md")
 	if err != nil {
@@ -73,10 +79,7 @@ func topics() []topic {
 		if err != nil {
 			panic(err) // it is part of this program
 		}
-		t := topic{name: strings.TrimSuffix(file, path.Ext(file)), text: string(b)}
-		if t.name == "agents" {
-			t.name = "kinds"
-		}
+		t := topic{name: topicOf(strings.TrimSuffix(file, path.Ext(file))), text: string(b)}
 		title, _, _ := strings.Cut(t.text, "\n")
 		t.about = strings.TrimPrefix(title, "# ")
 		all = append(all, t)
@@ -256,10 +259,7 @@ func linked(s string) string {
 	parts := link.FindStringSubmatch(s)
 	file, _, _ := strings.Cut(parts[2], "#")
 	if name, is := strings.CutSuffix(file, ".md"); is && !strings.Contains(name, "/") {
-		if name == "agents" {
-			name = "kinds"
-		}
-		return parts[1] + " (cmux help " + name + ")"
+		return parts[1] + " (cmux help " + topicOf(name) + ")"
 	}
 	return parts[1]
 }

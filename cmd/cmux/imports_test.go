@@ -57,14 +57,14 @@ var house = []struct {
 	{"agents/mcp", "agents/attempt agents/wrapper"},
 	{"agents/host", "agents/agent agents/attempt agents/control/say agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/host agents/lease agents/limits agents/proc agents/prompt agents/run agents/settings agents/tmux dag signals worktree"},
-	{"agents/control", "agents/agent agents/attempt agents/control/say agents/event agents/harmless agents/kinds agents/lease agents/limits agents/origin agents/proc agents/question agents/run agents/runner agents/seal agents/settings agents/tmux dag signals worktree"},
+	{"agents/control", "agents/agent agents/attempt agents/control/say agents/event agents/harmless agents/journal agents/kinds agents/lease agents/limits agents/mail agents/origin agents/proc agents/question agents/run agents/runner agents/seal agents/settings agents/task agents/tmux agents/wrapper dag signals signals/mailbox worktree"},
 
 	{"docs", ""},
 	{"cmd/cmux/early", ""},
 	{"cmd/cmux/quiet", ""},
 	{"cmd/cmux/top", "agents/control agents/control/say agents/harmless agents/question agents/run dag signals"},
 	{"cmd/cmux/reviewing", "agents/control agents/control/say agents/harmless agents/run"},
-	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/kinds agents/mcp agents/origin agents/run agents/runner agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs"},
+	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/journal agents/kinds agents/mcp agents/origin agents/run agents/runner agents/task agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs signals/mailbox"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

@@ -29,7 +29,7 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 	root.InitDefaultCompletionCmd()
 	walk(root)
 	slices.Sort(persons)
-	const want = "agents answer, agents approve, agents attach, agents cleanup, agents merge, agents override, agents release, agents resume, agents retry, agents review, agents run, agents start, agents stop, agents top, agents update, snapshots restore"
+	const want = "agents answer, agents approve, agents attach, agents cleanup, agents merge, agents override, agents release, agents resume, agents retry, agents review, agents run, agents start, agents stop, agents top, agents update, backlog take, mailbox retry, snapshots restore, tasks assign, tasks cancel, tasks done, tasks pause"
 	if got := strings.Join(persons, ", "); got != want {
 		t.Errorf("a person's are %s; want %s", got, want)
 	}

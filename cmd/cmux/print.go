@@ -26,3 +26,15 @@ func printJSON(w io.Writer, v any) error {
 func jsonFlag(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "json", false, "print JSON of a stable shape")
 }
+
+// printLine writes v as a line of JSON.
+func printLine(w io.Writer, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(harmless.JSON(b.Bytes()))
+	return err
+}

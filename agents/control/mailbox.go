@@ -1,0 +1,376 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/mail"
+	"cmux/agents/origin"
+	"cmux/agents/run"
+	"cmux/agents/wrapper"
+	"cmux/dag"
+	"cmux/signals"
+	"cmux/signals/mailbox"
+)
+
+// Letter is a message to be sent.
+type Letter struct {
+	To, Subject, Body string
+	Urgency           mailbox.Urgency
+	Re                string // id of the message that it answers
+}
+
+// Sent is a message that was sent.
+type Sent struct {
+	ID       string `json:"id"`
+	From     string `json:"from"`
+	To       string `json:"to"`
+	Verified bool   `json:"verified"`
+}
+
+// caller is who gives an order, as an address: the person, or a node of a run.
+// inside says that its wrapper can be reached, which vouches for it.
+func (p *Project) caller() (from mailbox.Address, inside bool, err error) {
+	a, err := origin.Of(p.Root)
+	if err != nil || a == nil {
+		return mailbox.Address{Kind: mailbox.User}, false, err
+	}
+	rel, err := filepath.Rel(run.Folder(p.Root), p.Getenv("CMUX_SOCKET"))
+	inside = err == nil && filepath.IsLocal(rel)
+	name := a.Node
+	if name == "" {
+		name = "unknown"
+	}
+	return mailbox.Address{Kind: mailbox.Node, Name: name}, inside, nil
+}
+
+// Send writes a message. A node's is written by its wrapper, which vouches for
+// it; that of a command without a wrapper is unverified.
+func (p *Project) Send(ctx context.Context, l Letter) (Sent, error) {
+	m := mailbox.Message{To: l.To, Subject: l.Subject, Body: l.Body, Urgency: l.Urgency, Re: l.Re}
+	if err := p.sendable(ctx, &m); err != nil {
+		return Sent{}, err
+	}
+	from, inside, err := p.caller()
+	if err != nil {
+		return Sent{}, err
+	}
+	m.From = from.String()
+	if inside {
+		id, err := wrapper.Post(ctx, p.Getenv, m)
+		return Sent{ID: id, From: m.From, To: m.To, Verified: true}, err
+	}
+	post, err := mail.Open(p.Root, p.Now)
+	if err != nil {
+		return Sent{}, err
+	}
+	person := from.Kind == mailbox.User
+	if !person {
+		if err := looping(post, &m); err != nil {
+			return Sent{}, err
+		}
+	}
+	m, err = post.Send(ctx, m, person)
+	return Sent{ID: m.ID, From: m.From, To: m.To, Verified: person}, err
+}
+
+// sendable refuses what nobody would get, or what is not the caller's to say.
+func (p *Project) sendable(ctx context.Context, m *mailbox.Message) error {
+	to, err := mailbox.ParseAddress(m.To)
+	if err != nil {
+		return Usage("cmux mailbox send --help", "%w", err)
+	}
+	var own *mail.PrefixError
+	if errors.As(mail.CheckPrefix(m.Subject), &own) {
+		return Usage("use "+own.Try, "%w", own)
+	}
+	if to.Kind == mailbox.Node {
+		names, err := p.Nodes(ctx, "", func(*dag.Node) bool { return true })
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(names, to.Name) {
+			return Usage("cmux agents status", "the run has no node %q", to.Name)
+		}
+	}
+	check := *m
+	check.ID, check.From, check.Body = "x", "user", ""
+	if err := check.Check(); err != nil {
+		return Usage("cmux mailbox send --help", "the message cannot be sent: %w", err)
+	}
+	return nil
+}
+
+// looping refuses what the sender has sent too often, going by the mailbox.
+func looping(post *mail.Post, m *mailbox.Message) error {
+	var loops mail.Loops
+	_, err := post.Box.Read(mailbox.Place{}, nil, func(l mailbox.Line) error {
+		if l.From == m.From {
+			_ = loops.Admit(&l.Message, l.TS) // it was sent
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return loops.Admit(m, post.Now())
+}
+
+// Mail is a message as it is shown.
+type Mail struct {
+	ID         string          `json:"id"`
+	TS         time.Time       `json:"ts"`
+	From       string          `json:"from"`
+	To         string          `json:"to"`
+	Subject    string          `json:"subject"`
+	Body       string          `json:"body"` // whole with ReadMail; else a long one is in File alone
+	File       string          `json:"file"` // of a long body, from the project's root
+	Verified   bool            `json:"verified"`
+	Urgency    mailbox.Urgency `json:"urgency"`
+	Re         string          `json:"re"`
+	Task       string          `json:"task"`
+	Deliveries []MailDelivery  `json:"deliveries"`
+}
+
+// MailDelivery is how a message stands with one of its recipients.
+type MailDelivery struct {
+	To    string        `json:"to"`
+	State mailbox.State `json:"state"`
+	Why   string        `json:"why"`
+	At    time.Time     `json:"at"`
+}
+
+// Waits reports whether the message has not reached a recipient.
+func (m *Mail) Waits() bool {
+	return slices.ContainsFunc(m.Deliveries, func(d MailDelivery) bool { return !d.State.Final() })
+}
+
+// MailQuery says which messages are asked for; the zero value: all.
+type MailQuery struct {
+	To, From string // addresses
+	Inbox    bool   // for the caller
+	Waiting  bool   // that have not reached a recipient
+	Last     int    // at most so many, the newest; 0: all
+}
+
+// Mails are messages, oldest first.
+type Mails struct {
+	Messages []Mail        `json:"messages"`
+	Skipped  []mailbox.Bad `json:"skipped"` // lines that are no messages
+	More     int           `json:"more"`    // how many older ones fit and are not among them
+}
+
+// Mailbox is the project's mail that a query asks for.
+func (p *Project) Mailbox(_ context.Context, q MailQuery) (*Mails, error) {
+	l, bad, err := p.ledger()
+	if err != nil {
+		return nil, err
+	}
+	if q.Inbox {
+		me, _, err := p.caller()
+		if err != nil {
+			return nil, err
+		}
+		q.To = me.String()
+	}
+	for _, a := range []string{q.To, q.From} {
+		if _, err := mailbox.ParseAddress(a); a != "" && err != nil {
+			return nil, Usage("cmux mailbox list --help", "%w", err)
+		}
+	}
+	out := &Mails{Messages: []Mail{}, Skipped: append([]mailbox.Bad{}, bad...)}
+	l.Lines(func(m mailbox.Line) bool {
+		if m.Type == "" {
+			if one := shown(l, m); q.fits(&one) {
+				out.Messages = append(out.Messages, one)
+			}
+		}
+		return true
+	})
+	if n := len(out.Messages); q.Last > 0 && n > q.Last {
+		out.More, out.Messages = n-q.Last, out.Messages[n-q.Last:]
+	}
+	return out, nil
+}
+
+func (q *MailQuery) fits(m *Mail) bool {
+	if q.From != "" && m.From != q.From {
+		return false
+	}
+	mine := m.Deliveries
+	if q.To != "" {
+		mine = slices.DeleteFunc(slices.Clone(mine), func(d MailDelivery) bool { return d.To != q.To })
+		if len(mine) == 0 {
+			return false
+		}
+	}
+	return !q.Waiting || slices.ContainsFunc(mine, func(d MailDelivery) bool { return !d.State.Final() })
+}
+
+func (p *Project) ledger() (*mailbox.Ledger, []mailbox.Bad, error) {
+	box, err := mail.Box(p.Root)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := new(mailbox.Ledger)
+	bad, err := l.Load(box, new(mailbox.Places))
+	return l, bad, err
+}
+
+func shown(l *mailbox.Ledger, m mailbox.Line) Mail {
+	one := Mail{ID: m.ID, TS: m.TS, From: m.From, To: m.To, Subject: m.Subject, Body: m.Body, Verified: m.Verified, Urgency: m.Urgency, Re: m.Re, Task: m.Task, Deliveries: []MailDelivery{}}
+	if rel, ok := m.Attached(); ok {
+		one.Body, one.File = "", filepath.ToSlash(filepath.Join(signals.Folder, rel))
+	}
+	to := l.Recipients(&m.Message)
+	if len(to) == 0 {
+		to = []mailbox.Address{{Kind: mailbox.All}}
+	}
+	for _, a := range to {
+		s := l.Status(m.ID, a)
+		one.Deliveries = append(one.Deliveries, MailDelivery{a.String(), s.State, s.Why, s.At})
+	}
+	return one
+}
+
+// message finds a message by its id or the beginning of it.
+func (p *Project) message(id string) (*mailbox.Ledger, mailbox.Line, error) {
+	l, _, err := p.ledger()
+	if err != nil {
+		return nil, mailbox.Line{}, err
+	}
+	if m, ok := l.Find(id); ok {
+		return l, m, nil
+	}
+	var found []mailbox.Line
+	l.Lines(func(m mailbox.Line) bool {
+		if m.Type == "" && id != "" && strings.HasPrefix(m.ID, id) {
+			found = append(found, m)
+		}
+		return len(found) < 2
+	})
+	switch len(found) {
+	case 0:
+		return nil, mailbox.Line{}, &Hint{Err: fmt.Errorf("there is no message %q", id), Try: "cmux mailbox list"}
+	case 1:
+		return l, found[0], nil
+	}
+	return nil, mailbox.Line{}, &Hint{Err: fmt.Errorf("%q begins the ids of several messages", id), Try: "more of its id: cmux mailbox list"}
+}
+
+// ReadMail is a message with its whole body. What a person reads of their own has
+// reached them.
+func (p *Project) ReadMail(ctx context.Context, id string) (Mail, error) {
+	l, line, err := p.message(id)
+	if err != nil {
+		return Mail{}, err
+	}
+	box, err := mail.Box(p.Root)
+	if err != nil {
+		return Mail{}, err
+	}
+	one := shown(l, line)
+	if one.Body, err = mail.Body(box, &line.Message); err != nil {
+		return one, err
+	}
+	me, _, err := p.caller()
+	if err != nil || me.Kind != mailbox.User || line.To != me.String() || one.Deliveries[0].State == mailbox.Confirmed {
+		return one, err
+	}
+	post, err := mail.Open(p.Root, p.Now)
+	if err != nil {
+		return one, err
+	}
+	d := mailbox.Delivery{ID: line.ID, To: line.To, State: mailbox.Confirmed, At: p.Now().UTC()}
+	one.Deliveries[0] = MailDelivery{d.To, d.State, d.Why, d.At}
+	return one, post.Box.Record(ctx, d)
+}
+
+// RetryMail has a message that was given up tried again, and returns for whom.
+func (p *Project) RetryMail(ctx context.Context, id string) (to []string, err error) {
+	l, line, err := p.message(id)
+	if err != nil {
+		return nil, err
+	}
+	var again []mailbox.Delivery
+	for _, d := range shown(l, line).Deliveries {
+		a, err := mailbox.ParseAddress(d.To)
+		if err == nil && a.Kind != mailbox.All && (d.State == mailbox.Failed || d.State == mailbox.Expired) {
+			again = append(again, mailbox.Delivery{ID: line.ID, To: d.To, State: mailbox.Queued, Why: "it is tried again", At: p.Now().UTC()})
+			to = append(to, d.To)
+		}
+	}
+	if len(again) == 0 {
+		return nil, &Hint{Err: fmt.Errorf("message %s was not given up, so there is nothing to try again", line.ID), Try: "cmux mailbox read " + line.ID}
+	}
+	post, err := mail.Open(p.Root, p.Now)
+	if err != nil {
+		return nil, err
+	}
+	return to, post.Box.Record(ctx, again...)
+}
+
+// FollowMail tells of the last messages, and of each that is written until ctx
+// ends.
+func (p *Project) FollowMail(ctx context.Context, last int, each func(Mail) error) error {
+	box, err := mail.Box(p.Root)
+	if err != nil {
+		return err
+	}
+	w := signals.Watch(ctx, run.Folder(p.Root))
+	defer w.Close()
+	var l mailbox.Ledger
+	var at mailbox.Places
+	told := -1
+	look := time.NewTicker(2 * time.Second) // for file systems that tell nothing
+	defer look.Stop()
+	for {
+		if _, err := l.Load(box, &at); err != nil {
+			return err
+		}
+		if told < 0 {
+			told = max(0, l.Len()-last)
+		}
+		n := 0
+		var failed error
+		l.Lines(func(m mailbox.Line) bool {
+			if n++; n > told && m.Type == "" {
+				failed = each(shown(&l, m))
+			}
+			return failed == nil
+		})
+		if failed != nil {
+			return failed
+		}
+		told = l.Len()
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-w.C:
+		case <-look.C:
+		}
+	}
+}
+
+// MailIDs are the ids of messages, the newest first; of those that were given up
+// alone when failed says so.
+func (p *Project) MailIDs(failed bool) (ids []string, err error) {
+	l, _, err := p.ledger()
+	if err != nil {
+		return nil, err
+	}
+	l.Lines(func(m mailbox.Line) bool {
+		gaveUp := func(d MailDelivery) bool { return d.State == mailbox.Failed || d.State == mailbox.Expired }
+		if one := shown(l, m); m.Type == "" && (!failed || slices.ContainsFunc(one.Deliveries, gaveUp)) {
+			ids = append(ids, m.ID+"\t"+fmt.Sprintf("%s: %s", m.From, m.Subject))
+		}
+		return true
+	})
+	slices.Reverse(ids)
+	return ids, nil
+}

@@ -1,0 +1,206 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"cmux/agents/run"
+	"cmux/agents/task"
+	"cmux/signals/mailbox"
+)
+
+// TaskView is a task as it is shown.
+type TaskView struct {
+	*task.Task
+	Label  string      `json:"label"`
+	Result *TaskResult `json:"result"` // of the newest verdict; null: there is none
+}
+
+// TaskResult is what came of a task.
+type TaskResult struct {
+	Summary  string      `json:"summary"`
+	Commits  int         `json:"commits"`
+	Tip      string      `json:"tip"`
+	DiffStat string      `json:"diffstat"`
+	Checks   []run.Check `json:"checks"`
+	Tokens   int64       `json:"tokens"`
+}
+
+func viewOf(t *task.Task) TaskView {
+	v := TaskView{Task: t, Label: t.Label()}
+	if end := t.Result(); end != nil {
+		v.Result = &TaskResult{Summary: end.Summary, Commits: end.Commits, Tip: end.Tip, DiffStat: end.DiffStat, Checks: append([]run.Check{}, end.Checks...), Tokens: end.Used.Counted()}
+	}
+	return v
+}
+
+// TaskQuery says which tasks are asked for.
+type TaskQuery struct {
+	All     bool   // those that are over too
+	Backlog bool   // the backlog instead
+	Agent   string // assigned to it
+}
+
+// Tasks are tasks: the most urgent first, and then the oldest.
+type Tasks struct {
+	Tasks   []TaskView `json:"tasks"`
+	Over    int        `json:"over"`    // how many are over and not among them
+	Skipped []task.Bad `json:"skipped"` // lines of the file that do not count
+	Gaps    []string   `json:"gaps"`    // tasks of which a change is missing
+}
+
+// Tasks are the project's tasks that a query asks for.
+func (p *Project) Tasks(q TaskQuery) (*Tasks, error) {
+	l, err := p.taskList()
+	if err != nil {
+		return nil, err
+	}
+	out := &Tasks{Tasks: []TaskView{}, Skipped: append([]task.Bad{}, l.Bad...), Gaps: append([]string{}, l.Gaps...)}
+	for _, t := range l.Queue(func(t *task.Task) bool {
+		return (q.Agent == "" || t.Agent == q.Agent) && (t.Backlog && t.State == task.Open) == q.Backlog
+	}) {
+		if t.State.Over() && !q.All {
+			out.Over++
+			continue
+		}
+		out.Tasks = append(out.Tasks, viewOf(t))
+	}
+	return out, nil
+}
+
+func (p *Project) taskList() (*task.List, error) {
+	b, err := task.OpenBook(p.Root, p.Now, false)
+	if err != nil {
+		return nil, err
+	}
+	return b.List()
+}
+
+// Task is one of the project's tasks.
+func (p *Project) Task(id string) (TaskView, error) {
+	l, err := p.taskList()
+	if err != nil {
+		return TaskView{}, err
+	}
+	t := l.Get(id)
+	if t == nil {
+		return TaskView{}, noTask(id)
+	}
+	return viewOf(t), nil
+}
+
+// TaskLog are the changes of a task, oldest first.
+func (p *Project) TaskLog(id string) ([]task.Change, error) {
+	l, err := p.taskList()
+	if err != nil {
+		return nil, err
+	}
+	if l.Get(id) == nil {
+		return nil, noTask(id)
+	}
+	return l.Log(id), nil
+}
+
+func noTask(id string) error {
+	return &Hint{Err: fmt.Errorf("there is no task %q", id), Try: "cmux tasks list --all"}
+}
+
+// TaskIDs are the ids of the tasks that fit.
+func (p *Project) TaskIDs(fits func(*task.Task) bool) (ids []string, err error) {
+	l, err := p.taskList()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range l.Queue(fits) {
+		ids = append(ids, t.ID+"\t"+t.Title)
+	}
+	return ids, nil
+}
+
+// AddTask adds a task and returns it.
+func (p *Project) AddTask(ctx context.Context, f task.Fields) (TaskView, error) {
+	return p.changeTask(ctx, "", func(l *task.List, _ *task.Task) (task.Change, error) {
+		if f.Parent != nil && *f.Parent != "" && l.Get(*f.Parent) == nil {
+			return task.Change{}, noTask(*f.Parent)
+		}
+		return task.Change{Task: l.NextID(), Op: task.OpAdd, Fields: f}, nil
+	})
+}
+
+// AssignTask gives a task to an agent, which begins it when it has nothing more
+// urgent to do.
+func (p *Project) AssignTask(ctx context.Context, id, agent string) (TaskView, error) {
+	a, err := mailbox.ParseAddress(agent)
+	if err != nil || a.Kind != mailbox.Agent || a.Name == "monitor" || a.Name == "sentry" {
+		return TaskView{}, Usage("cmux tasks assign --help", "%q is no agent that works on tasks", agent)
+	}
+	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
+		return task.Change{Op: task.OpMove, To: task.Assigned, Agent: agent}, nil
+	})
+}
+
+// MoveTask cancels or pauses a task, for a reason, which may be empty.
+func (p *Project) MoveTask(ctx context.Context, id string, to task.State, reason string) (TaskView, error) {
+	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
+		return task.Change{Op: task.OpMove, To: to, Reason: reason}, nil
+	})
+}
+
+// TakeTask takes a task out of the backlog.
+func (p *Project) TakeTask(ctx context.Context, id string) (TaskView, error) {
+	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
+		if !t.Backlog {
+			return task.Change{}, &Hint{Err: fmt.Errorf("task %s is not in the backlog", id), Try: "cmux tasks show " + id}
+		}
+		return task.Change{Op: task.OpEdit, Fields: task.Fields{Backlog: new(bool)}}, nil
+	})
+}
+
+// OverrideTask calls a task done, whatever its own result is.
+func (p *Project) OverrideTask(ctx context.Context, id, reason string) (TaskView, error) {
+	return p.changeTask(ctx, id, func(*task.List, *task.Task) (task.Change, error) {
+		return task.Change{Op: task.OpOverride, Reason: reason}, nil
+	})
+}
+
+// changeTask makes one change of a task as it is now, or of a new one with an
+// empty id.
+func (p *Project) changeTask(ctx context.Context, id string, decide func(*task.List, *task.Task) (task.Change, error)) (TaskView, error) {
+	adds := id == ""
+	by, _, err := p.caller()
+	if err != nil {
+		return TaskView{}, err
+	}
+	b, err := task.OpenBook(p.Root, p.Now, true)
+	if err != nil {
+		return TaskView{}, err
+	}
+	l, aside, err := b.Change(ctx, func(l *task.List) ([]task.Change, error) {
+		t := l.Get(id)
+		if t == nil && id != "" {
+			return nil, noTask(id)
+		}
+		c, err := decide(l, t)
+		if err != nil {
+			return nil, err
+		}
+		if t != nil {
+			c.Task, c.Saw = t.ID, t.Version
+		}
+		c.By, id = by.String(), c.Task
+		return []task.Change{c}, nil
+	})
+	if aside != "" {
+		p.note(fmt.Sprintf("%s held lines that do not count; it was saved aside as .cmux/%s, and the others stay", task.Name, aside))
+	}
+	switch {
+	case errors.Is(err, task.ErrIllegal) && adds:
+		return TaskView{}, Usage("cmux tasks add --help", "%w", err)
+	case errors.Is(err, task.ErrIllegal):
+		return TaskView{}, &Hint{Err: err, Try: "cmux tasks show " + id}
+	case err != nil:
+		return TaskView{}, err
+	}
+	return viewOf(l.Get(id)), nil
+}

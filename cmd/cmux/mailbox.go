@@ -1,0 +1,370 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/control"
+	"cmux/agents/control/say"
+	"cmux/agents/wrapper"
+	"cmux/signals/mailbox"
+)
+
+func newMailboxCmd(d *Deps) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "mailbox",
+		GroupID: "main",
+		Short:   "Messages between agents and people",
+		Long: `Send and read messages. They stand in .cmux/mailbox, a line of JSON each. An address
+is supervisor, NAME, SESSION:NAME, node:NAME (a node of the run), user (the person)
+or all.`,
+		Example: "  cmux mailbox inbox",
+	}
+	cmd.AddCommand(newMailSendCmd(d, nil), newMailReportCmd(d, "done"), newMailReportCmd(d, "blocked"), newMailStatusCmd(d, nil),
+		newMailInboxCmd(d, nil), newMailListCmd(d, nil), newMailReadCmd(d, nil), newMailTailCmd(d, nil), newMailRetryCmd(d, nil))
+	return cmd
+}
+
+type mailSendOptions struct {
+	*IO
+	Project           projectFunc
+	Letter            control.Letter
+	Urgent, Interrupt bool
+	JSON              bool
+}
+
+func newMailSendCmd(d *Deps, runF func(context.Context, *mailSendOptions) error) *cobra.Command {
+	o := &mailSendOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:   "send TO SUBJECT [BODY]",
+		Short: "Send a message",
+		Long: `Send a message. Without BODY it has none; with - it is read from standard input. A
+subject may begin with what it is about: [TASK], [STATUS], [QUESTION],
+[REVIEW-REQUEST] or [SYS]. An agent at work gets it at the end of its turn; with
+--urgent, at its next tool call; with --interrupt, at once, and its turn is broken off.
+With --json the shape is {"id", "from", "to", "verified"}.`,
+		Example: "  cmux mailbox send supervisor '[TASK] fix the login' 'It fails with an empty password.'\n  git diff | cmux mailbox send user 'look at this' -",
+		Args:    cobra.RangeArgs(2, 3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Letter.To, o.Letter.Subject = args[0], args[1]
+			if len(args) == 3 {
+				o.Letter.Body = args[2]
+			}
+			return either(runF, runMailSend)(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.Urgent, "urgent", false, "hand it over at the next tool call")
+	cmd.Flags().BoolVar(&o.Interrupt, "interrupt", false, "break the turn off for it")
+	cmd.MarkFlagsMutuallyExclusive("urgent", "interrupt")
+	cmd.Flags().StringVar(&o.Letter.Re, "re", "", "`ID` of the message that it answers")
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+func runMailSend(ctx context.Context, o *mailSendOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.Urgent:
+		o.Letter.Urgency = mailbox.Urgent
+	case o.Interrupt:
+		o.Letter.Urgency = mailbox.Interrupt
+	}
+	if o.Letter.Body == "-" {
+		b, err := io.ReadAll(io.LimitReader(o.In, 2<<20)) // more than a message may have
+		if err != nil {
+			return err
+		}
+		o.Letter.Body = string(b)
+	}
+	sent, err := p.Send(ctx, o.Letter)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return printJSON(o.Out, sent)
+	}
+	_, err = fmt.Fprintf(o.Out, "Sent %s to %s.\n", sent.ID, sent.To)
+	return err
+}
+
+// newMailReportCmd is cmux done or cmux blocked by another name.
+func newMailReportCmd(d *Deps, word string) *cobra.Command {
+	report, what := wrapper.Done, "SUMMARY"
+	short := "Report that the task is finished: the same as cmux done (for agents)"
+	if word == "blocked" {
+		report, what, short = wrapper.Blocked, "REASON", "Report that the task cannot be finished: the same as cmux blocked (for agents)"
+	}
+	return &cobra.Command{
+		Use:     word + " " + what,
+		Short:   short,
+		Example: "  cmux mailbox " + word + " 'the login form and its tests'",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return outside(report(cmd.Context(), d.IO.Getenv, strings.Join(args, " ")))
+		},
+	}
+}
+
+func newMailStatusCmd(d *Deps, runF func(context.Context, *mailSendOptions) error) *cobra.Command {
+	o := &mailSendOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:     "status TEXT",
+		Short:   "Tell the supervisor how far the work is",
+		Long:    "Tell the supervisor how far the work is, as a message with the subject [STATUS] TEXT.\nThe --json shape is that of cmux mailbox send.",
+		Example: "  cmux mailbox status 'half of the tests pass'",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Letter = control.Letter{To: mailbox.Supervisor, Subject: mailbox.StatusOf.Subject(strings.Join(args, " "))}
+			return either(runF, runMailSend)(cmd.Context(), o)
+		},
+	}
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+// mailShape is what the messages of a list look like with --json.
+const mailShape = `  {"messages": [{"id", "ts", "from", "to", "subject", "body", "file", "verified",
+    "urgency", "re", "task", "deliveries": [{"to", "state", "why", "at"}]}],
+   "skipped": [{"file", "at", "why", "text"}], "more"}
+where a long body stands in file, state is queued, handed, confirmed, failed or
+expired, skipped are lines that are no messages, and more counts older messages.`
+
+type mailListOptions struct {
+	*IO
+	Project projectFunc
+	control.MailQuery
+	All, JSON bool
+}
+
+func newMailInboxCmd(d *Deps, runF func(context.Context, *mailListOptions) error) *cobra.Command {
+	o := &mailListOptions{IO: &d.IO, Project: d.project, MailQuery: control.MailQuery{Inbox: true}}
+	cmd := &cobra.Command{
+		Use:     "inbox",
+		Short:   "List the messages that are for you and that you have not read",
+		Long:    "List the messages that are for you and that you have not read, oldest first: for a\nperson those to user, for an agent its own. With --json the shape is\n" + mailShape,
+		Example: "  cmux mailbox inbox",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Waiting = !o.All
+			return either(runF, runMailList)(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.All, "all", false, "list those that were read too")
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+func newMailListCmd(d *Deps, runF func(context.Context, *mailListOptions) error) *cobra.Command {
+	o := &mailListOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List messages and what became of them",
+		Long:    "List messages, oldest first, with what became of each, or what it waits for. With\n--json the shape is\n" + mailShape,
+		Example: "  cmux mailbox list --waiting\n  cmux mailbox list --to supervisor --last 10",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runMailList)(cmd.Context(), o) },
+	}
+	cmd.Flags().StringVar(&o.To, "to", "", "only those for this `ADDRESS`")
+	cmd.Flags().StringVar(&o.From, "from", "", "only those of this `ADDRESS`")
+	cmd.Flags().BoolVar(&o.Waiting, "waiting", false, "only those that have not reached a recipient")
+	cmd.Flags().IntVar(&o.Last, "last", 50, "at most so many, the newest; 0: all")
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+func runMailList(ctx context.Context, o *mailListOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := p.Mailbox(ctx, o.MailQuery)
+	if err != nil {
+		return err
+	}
+	for i := range all.Skipped {
+		fmt.Fprintf(o.Err, "cmux: skipped a line of %s\n", all.Skipped[i].String())
+	}
+	if o.JSON {
+		return printJSON(o.Out, all)
+	}
+	if len(all.Messages) == 0 {
+		none := "No messages."
+		if o.Inbox && !o.All {
+			none = "No unread messages."
+		}
+		_, err := fmt.Fprintln(o.Out, none)
+		return err
+	}
+	rows := make([][]string, len(all.Messages))
+	for i := range all.Messages {
+		m := &all.Messages[i]
+		rows[i] = []string{m.ID, m.TS.Local().Format("01-02 15:04"), mailFrom(m), m.To, say.Line(m.Subject), mailState(m)}
+	}
+	columns := []column{{head: "MESSAGE"}, {head: "SENT", give: 4, least: 11}, {head: "FROM", give: 2, least: 8}, {head: "TO", give: 3, least: 8}, {head: "SUBJECT", give: 1, least: 12}, {head: "STATE", give: 1, least: 10}}
+	if _, err := fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour())); err != nil {
+		return err
+	}
+	if all.More > 0 {
+		fmt.Fprintf(o.Err, "%s before these: --last 0 lists all\n", say.Count(all.More, "message"))
+	}
+	return nil
+}
+
+// mailFrom is who wrote a message, as far as that is known.
+func mailFrom(m *control.Mail) string {
+	if !m.Verified {
+		return say.Line(m.From) + " (unverified)"
+	}
+	return say.Line(m.From)
+}
+
+// mailState is what became of a message, in a few words.
+func mailState(m *control.Mail) string {
+	var all []string
+	for _, d := range m.Deliveries {
+		s := string(d.State)
+		if len(m.Deliveries) > 1 {
+			s = d.To + " " + s
+		}
+		if d.Why != "" {
+			s += ": " + say.Line(d.Why)
+		}
+		all = append(all, s)
+	}
+	return strings.Join(all, ", ")
+}
+
+type mailOptions struct {
+	*IO
+	Project projectFunc
+	ID      string
+	Last    int
+	Follow  bool
+	JSON    bool
+}
+
+func newMailReadCmd(d *Deps, runF func(context.Context, *mailOptions) error) *cobra.Command {
+	o := &mailOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:   "read ID",
+		Short: "Show a message whole",
+		Long: `Show a message whole. The beginning of its id is enough. A message to user that a
+person reads leaves their inbox. With --json the shape is that of a message of
+cmux mailbox list, with the whole body.`,
+		Example:           "  cmux mailbox read 3xk9",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: d.completeMail(false),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.ID = args[0]
+			return either(runF, runMailRead)(cmd.Context(), o)
+		},
+	}
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+// completeMail completes the id of a message.
+func (d *Deps) completeMail(failed bool) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.MailIDs(failed) })
+	}
+}
+
+func runMailRead(ctx context.Context, o *mailOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := p.ReadMail(ctx, o.ID)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return printJSON(o.Out, m)
+	}
+	fmt.Fprintf(o.Out, "From:    %s\nTo:      %s\nSent:    %s\nSubject: %s\nState:   %s\n", mailFrom(&m), m.To, m.TS.Local().Format("2006-01-02 15:04:05"), say.Line(m.Subject), mailState(&m))
+	if m.Re != "" {
+		fmt.Fprintf(o.Out, "Answers: %s\n", say.Line(m.Re))
+	}
+	if m.Body != "" {
+		_, err = fmt.Fprintf(o.Out, "\n%s\n", strings.TrimRight(m.Body, "\n"))
+	}
+	return err
+}
+
+func newMailTailCmd(d *Deps, runF func(context.Context, *mailOptions) error) *cobra.Command {
+	o := &mailOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:     "tail",
+		Short:   "Show the last messages, and new ones as they are sent",
+		Long:    "Show the last messages, a line each; with -f also new ones as they are sent, until you\npress ^C. With --json each line is a message of cmux mailbox list.",
+		Example: "  cmux mailbox tail -n 20",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runMailTail)(cmd.Context(), o) },
+	}
+	cmd.Flags().IntVarP(&o.Last, "last", "n", 10, "begin with so many")
+	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on with new ones")
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+func runMailTail(ctx context.Context, o *mailOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	show := func(m control.Mail) error {
+		if o.JSON {
+			return printLine(o.Out, m)
+		}
+		_, err := fmt.Fprintf(o.Out, "%s %s  %s -> %s  %s\n", m.TS.Local().Format("15:04:05"), m.ID, mailFrom(&m), m.To, say.Line(m.Subject))
+		return err
+	}
+	if o.Follow {
+		return p.FollowMail(ctx, o.Last, show)
+	}
+	all, err := p.Mailbox(ctx, control.MailQuery{Last: max(o.Last, 1)})
+	if err != nil {
+		return err
+	}
+	for _, m := range all.Messages {
+		err = errors.Join(err, show(m))
+	}
+	return err
+}
+
+func newMailRetryCmd(d *Deps, runF func(context.Context, *mailOptions) error) *cobra.Command {
+	o := &mailOptions{IO: &d.IO, Project: d.project}
+	return &cobra.Command{
+		Use:               "retry ID",
+		Short:             "Have a message that was given up tried again",
+		Example:           "  cmux mailbox retry 3xk9",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: d.completeMail(true),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.ID = args[0]
+			return either(runF, runMailRetry)(cmd.Context(), o)
+		},
+	}
+}
+
+func runMailRetry(ctx context.Context, o *mailOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	to, err := p.RetryMail(ctx, o.ID)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(o.Out, "Queued again for %s.\n", strings.Join(to, ", "))
+	return err
+}

@@ -1,0 +1,350 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/control"
+	"cmux/agents/control/say"
+	"cmux/agents/task"
+)
+
+const taskShape = `  {"id", "title", "body", "priority", "scope", "verify", "branch", "project", "parent",
+   "backlog", "state", "reason", "until", "override", "assigned_to", "attempts": [{"n",
+   "agent", "began_at", "ended_at", "end"}], "merged": {"commit", "conflict"},
+   "created_by", "created_at", "changed_by", "changed_at", "version", "label",
+   "result": {"summary", "commits", "tip", "diffstat", "checks", "tokens"}}
+where merged and result may be null, and until is there at a limit alone.`
+
+func newTasksCmd(d *Deps) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "tasks",
+		GroupID: "main",
+		Short:   "What there is to do, and who does it",
+		Example: "  cmux tasks list",
+	}
+	cmd.AddCommand(newTaskAddCmd(d, false, nil), newTaskListCmd(d, false, nil), newTaskShowCmd(d, nil), newTaskLogCmd(d, nil))
+	cmd.AddCommand(
+		newTaskOrderCmd(d, "assign ID AGENT", "Give a task to an agent",
+			"Give a task to an agent, which begins it when it has nothing more urgent to do.", "cmux tasks assign t1 perm-backend",
+			func(t *task.Task) bool { return task.May(t.State, task.Assigned) && !t.Backlog },
+			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (control.TaskView, error) {
+				return p.AssignTask(ctx, o.ID, o.Words[0])
+			}),
+		newTaskOrderCmd(d, "cancel ID [REASON]", "Cancel a task", "Cancel a task. An agent that works on it is told to stop.", "cmux tasks cancel t1 'not needed any more'",
+			func(t *task.Task) bool { return task.May(t.State, task.Cancelled) },
+			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (control.TaskView, error) {
+				return p.MoveTask(ctx, o.ID, task.Cancelled, strings.Join(o.Words, " "))
+			}),
+		newTaskOrderCmd(d, "pause ID [REASON]", "Put a task back", "Put a task back. What it came to is kept, and assign has it go on.", "cmux tasks pause t1 'wait for the design'",
+			func(t *task.Task) bool { return task.May(t.State, task.Paused) },
+			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (control.TaskView, error) {
+				return p.MoveTask(ctx, o.ID, task.Paused, strings.Join(o.Words, " "))
+			}),
+		newTaskOrderCmd(d, "done ID [REASON]", "Call a task done, whatever its own result is",
+			"Call a task done, whatever its own result is. This is recorded as your override. An\nagent reports with cmux done, and its work is checked.", "cmux tasks done t1 'I did it myself'",
+			func(t *task.Task) bool { return t.State != task.Done },
+			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (control.TaskView, error) {
+				return p.OverrideTask(ctx, o.ID, strings.Join(o.Words, " "))
+			}))
+	return cmd
+}
+
+func newBacklogCmd(d *Deps) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "backlog",
+		GroupID: "main",
+		Short:   "Tasks for later",
+		Example: "  cmux backlog list",
+	}
+	cmd.AddCommand(newTaskAddCmd(d, true, nil), newTaskListCmd(d, true, nil),
+		newTaskOrderCmd(d, "take ID", "Take a task out of the backlog", "Take a task out of the backlog, so that it can be assigned.", "cmux backlog take t1",
+			func(t *task.Task) bool { return t.Backlog },
+			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (control.TaskView, error) {
+				return p.TakeTask(ctx, o.ID)
+			}))
+	return cmd
+}
+
+type taskAddOptions struct {
+	*IO
+	Project                                         projectFunc
+	Title, Body, Priority, Branch, Of, ProjectField string
+	Scope, Verify                                   []string
+	Backlog, JSON                                   bool
+}
+
+func newTaskAddCmd(d *Deps, backlog bool, runF func(context.Context, *taskAddOptions) error) *cobra.Command {
+	o := &taskAddOptions{IO: &d.IO, Project: d.project, Backlog: backlog}
+	cmd := &cobra.Command{
+		Use:     "add TITLE [BODY]",
+		Short:   "Add a task",
+		Long:    "Add a task. With - the body is read from standard input. With --json the shape is\n" + taskShape,
+		Example: "  cmux tasks add 'Fix the login' 'It fails with an empty password.' --verify 'go test ./auth'",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Title, o.Body = args[0], strings.Join(args[1:], "")
+			return either(runF, runTaskAdd)(cmd.Context(), o)
+		},
+	}
+	if backlog {
+		cmd.Short, cmd.Example = "Add a task for later", "  cmux backlog add 'Rename the tables' --priority low"
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Priority, "priority", string(task.Normal), "critical, high, normal or low")
+	f.StringSliceVar(&o.Scope, "scope", nil, "files that the work may change (globs)")
+	f.StringArrayVar(&o.Verify, "verify", nil, "a command that checks the work; may be given several times")
+	f.StringVar(&o.Branch, "branch", "", "branch of the work")
+	f.StringVar(&o.ProjectField, "project", "", "project that it belongs to")
+	f.StringVar(&o.Of, "parent", "", "`ID` of the task that it is a part of")
+	jsonFlag(cmd, &o.JSON)
+	cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"critical", "high", "normal", "low"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func runTaskAdd(ctx context.Context, o *taskAddOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	if o.Body == "-" {
+		b, err := io.ReadAll(io.LimitReader(o.In, 2<<20)) // more than a task may have
+		if err != nil {
+			return err
+		}
+		o.Body = string(b)
+	}
+	priority := task.Priority(o.Priority)
+	f := task.Fields{Title: &o.Title, Body: &o.Body, Priority: &priority, Branch: &o.Branch, Project: &o.ProjectField, Parent: &o.Of, Backlog: &o.Backlog}
+	if o.Scope != nil {
+		f.Scope = &o.Scope
+	}
+	if o.Verify != nil {
+		f.Verify = &o.Verify
+	}
+	t, err := p.AddTask(ctx, f)
+	if err != nil {
+		return err
+	}
+	return o.tellTask(t, o.JSON)
+}
+
+// tellTask says how a task stands.
+func (s *IO) tellTask(t control.TaskView, asJSON bool) error {
+	if asJSON {
+		return printJSON(s.Out, t)
+	}
+	_, err := fmt.Fprintf(s.Out, "%s: %s  %s\n", t.ID, t.Label, say.Line(t.Title))
+	return err
+}
+
+type taskListOptions struct {
+	*IO
+	Project projectFunc
+	control.TaskQuery
+	JSON bool
+}
+
+func newTaskListCmd(d *Deps, backlog bool, runF func(context.Context, *taskListOptions) error) *cobra.Command {
+	o := &taskListOptions{IO: &d.IO, Project: d.project, TaskQuery: control.TaskQuery{Backlog: backlog}}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List tasks, the most urgent first",
+		Long: "List tasks, the most urgent first, and of those the oldest. With --json the shape is\n" +
+			`  {"tasks", "over", "skipped": [{"at", "why", "text"}], "gaps"}` + "\nwhere over counts ended tasks that are not listed, skipped are lines of the file that do\nnot count, gaps are tasks of which a change is missing, and a task is\n" + taskShape,
+		Example: "  cmux tasks list --json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runTaskList)(cmd.Context(), o) },
+	}
+	if backlog {
+		cmd.Short, cmd.Example = "List the tasks for later, the most urgent first", "  cmux backlog list"
+	} else {
+		cmd.Flags().BoolVar(&o.All, "all", false, "list those that are over too")
+		cmd.Flags().StringVar(&o.Agent, "agent", "", "only those of this agent, by `NAME`")
+	}
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+func runTaskList(ctx context.Context, o *taskListOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := p.Tasks(o.TaskQuery)
+	if err != nil {
+		return err
+	}
+	for i := range all.Skipped {
+		fmt.Fprintf(o.Err, "cmux: skipped a line of %s\n", all.Skipped[i].String())
+	}
+	for _, id := range all.Gaps {
+		fmt.Fprintf(o.Err, "cmux: a change of %s is missing in tasks.jsonl\n", id)
+	}
+	if o.JSON {
+		return printJSON(o.Out, all)
+	}
+	if len(all.Tasks) == 0 {
+		none := "No tasks."
+		switch {
+		case o.Backlog:
+			none = "The backlog is empty."
+		case all.Over > 0:
+			none = fmt.Sprintf("No open tasks; %d ended: --all lists them.", all.Over)
+		}
+		_, err := fmt.Fprintln(o.Out, none)
+		return err
+	}
+	rows := make([][]string, len(all.Tasks))
+	for i, t := range all.Tasks {
+		rows[i] = []string{t.ID, string(t.Priority), say.Line(t.Label), orDash(t.Agent), say.Span(p.Now().Sub(t.ChangedAt)), say.Line(t.Title)}
+	}
+	columns := []column{{head: "TASK"}, {head: "PRIORITY", give: 3, least: 8}, {head: "STATE", give: 1, least: 10}, {head: "AGENT", give: 2, least: 8}, {head: "SINCE", give: 4, least: 6}, {head: "TITLE", give: 1, least: 12}}
+	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour()))
+	return err
+}
+
+type taskOrderOptions struct {
+	*IO
+	Project projectFunc
+	ID      string
+	Words   []string
+	JSON    bool
+
+	order func(context.Context, *control.Project, *taskOrderOptions) (control.TaskView, error)
+}
+
+// newTaskOrderCmd is a command that changes one task.
+func newTaskOrderCmd(d *Deps, use, short, long, example string, fits func(*task.Task) bool,
+	order func(context.Context, *control.Project, *taskOrderOptions) (control.TaskView, error)) *cobra.Command {
+	o := &taskOrderOptions{IO: &d.IO, Project: d.project, order: order}
+	least := strings.Count(use, " ") - strings.Count(use, "[")
+	args := cobra.MinimumNArgs(least)
+	if !strings.Contains(use, "[") {
+		args = cobra.ExactArgs(least)
+	}
+	cmd := &cobra.Command{
+		Use: use, Short: short, Long: long + " The --json shape is that of cmux tasks show.", Example: "  " + example, Args: args, ValidArgsFunction: d.completeTask(fits),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.ID, o.Words = args[0], args[1:]
+			return runTaskOrder(cmd.Context(), o)
+		},
+	}
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+// completeTask completes the id of a task that fits.
+func (d *Deps) completeTask(fits func(*task.Task) bool) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.TaskIDs(fits) })
+	}
+}
+
+func runTaskOrder(ctx context.Context, o *taskOrderOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	t, err := o.order(ctx, p, o)
+	if err != nil {
+		return err
+	}
+	return o.tellTask(t, o.JSON)
+}
+
+func newTaskShowCmd(d *Deps, runF func(context.Context, *taskOrderOptions) error) *cobra.Command {
+	o := &taskOrderOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show a task and what came of it", Long: "Show a task and what came of it. With --json the shape is\n" + taskShape, Example: "  cmux tasks show t1",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: d.completeTask(func(*task.Task) bool { return true }),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.ID = args[0]
+			return either(runF, runTaskShow)(cmd.Context(), o)
+		},
+	}
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+func runTaskShow(ctx context.Context, o *taskOrderOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	t, err := p.Task(o.ID)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return printJSON(o.Out, t)
+	}
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(o.Out, "%-10s %s\n", name, say.Line(value))
+		}
+	}
+	line("Task", t.ID+"  "+t.Title)
+	line("State", t.Label)
+	line("Priority", string(t.Priority))
+	line("Agent", t.Agent)
+	line("Branch", t.Branch)
+	line("Project", t.Project)
+	line("Part of", t.Parent)
+	line("Scope", strings.Join(t.Scope, ", "))
+	line("Verify", strings.Join(t.Verify, "; "))
+	line("Created", fmt.Sprintf("%s by %s", t.CreatedAt.Local().Format("2006-01-02 15:04"), t.CreatedBy))
+	if r := t.Result; r != nil {
+		line("Attempts", fmt.Sprint(len(t.Attempts)))
+		line("Result", r.Summary)
+		line("Commits", fmt.Sprint(r.Commits))
+		line("Changed", r.DiffStat)
+	}
+	if t.Merged != nil && t.Merged.Commit != "" {
+		line("Merged", t.Merged.Commit)
+	}
+	if t.Body != "" {
+		_, err = fmt.Fprintf(o.Out, "\n%s\n", strings.TrimRight(t.Body, "\n"))
+	}
+	return err
+}
+
+func newTaskLogCmd(d *Deps, runF func(context.Context, *taskOrderOptions) error) *cobra.Command {
+	o := &taskOrderOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use: "log ID", Short: "Show what happened to a task",
+		Long: `Show what happened to a task, oldest first. With --json the lines are those of
+.cmux/tasks.jsonl.`,
+		Example: "  cmux tasks log t1", Args: cobra.ExactArgs(1), ValidArgsFunction: d.completeTask(func(*task.Task) bool { return true }),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.ID = args[0]
+			return either(runF, runTaskLog)(cmd.Context(), o)
+		},
+	}
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+func runTaskLog(ctx context.Context, o *taskOrderOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := p.TaskLog(o.ID)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return printJSON(o.Out, all)
+	}
+	for i := range all {
+		if _, err := fmt.Fprintf(o.Out, "%s  %-12s %s\n", all[i].At.Local().Format("2006-01-02 15:04:05"), say.Line(all[i].By), say.Line(all[i].String())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
