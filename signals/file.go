@@ -59,7 +59,7 @@ func WriteFile(name string, data []byte, perm fs.FileMode) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	err = errors.Join(err, f.Close())
+	err = errors.Join(bare(err), bare(f.Close()))
 	if err == nil {
 		err = retryEINTR(func() error { return unix.Renameat(dir, temp, dir, filepath.Base(name)) })
 	}

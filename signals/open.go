@@ -242,8 +242,17 @@ func PutFile(path string, data []byte, perm fs.FileMode) error {
 		}
 		f := os.NewFile(uintptr(fd), path)
 		_, err = f.Write(data)
-		return errors.Join(err, f.Close())
+		return errors.Join(bare(err), bare(f.Close()))
 	})
+}
+
+// bare is an error of a file without its name, for who names it.
+func bare(err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
 }
 
 func createFD(dir int, name string, perm fs.FileMode) (int, error) {

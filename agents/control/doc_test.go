@@ -67,7 +67,7 @@ func TestValuesAreJSON(t *testing.T) {
 		&Attach{Node: "a", Pane: true}, &Restore{Snapshot: "a", To: "b", Branch: "c"}, &Start{Config: "f", Base: "b", New: true, Dry: true},
 
 		&Taken{Done: true, Note: "n"}, &Answered{Taken: Taken{Done: true}, Asked: true}, &Question{Node: "a", Question: question.New("t", "o")},
-		&Retried{Taken: Taken{Note: "n"}, Again: []Was{{"a", dag.EndLabel(dag.Failed, dag.ReasonExit, 3)}}, Moved: []Moved{{"b", "c", "d"}}},
+		&Retried{Taken: Taken{Note: "n"}, Again: []Was{{Node: "a", Label: dag.EndLabel(dag.Failed, dag.ReasonExit, 3)}}, Moved: []Moved{{"b", "c", "d"}}},
 		&Cancelled{Stays: dag.EndLabel(dag.Override, "", 0)}, &RunStopped{Run: "r", Ended: []string{"a"}, Stays: dag.RunDone},
 		&Opening{Gate: "g", After: []Beside{{Name: "a", Branch: "b", Tip: "c"}}}, &Update{Changes: []Change{{"a", "b", "c"}}},
 		&Checked{Command: "c", Failed: "f", Took: time.Second}, &Merged{Target: "main", Merged: []string{"a"}}, &Cleanup{Trees: []Tree{{"p", "b"}}, LeftOut: []string{"x"}},

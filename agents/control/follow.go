@@ -2,9 +2,12 @@ package control
 
 import (
 	"context"
+	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
+	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/signals"
 )
@@ -28,6 +31,8 @@ func Follow(ctx context.Context, r *run.Run, now func() time.Time, see func(*run
 	tick := time.NewTicker(rescan)
 	defer tick.Stop()
 	viewer, every, deaf := r.Viewer(), rescan, false
+	var left leaving
+	defer left.close()
 	for {
 		began := time.Now()
 		v, err := viewer.View(ctx, now())
@@ -41,6 +46,7 @@ func Follow(ctx context.Context, r *run.Run, now func() time.Time, see func(*run
 			pause.Stop()
 			return nil
 		}
+		left.watch(ctx, v.Holder)
 		net := rescan
 		if v.Holder != nil && !deaf {
 			net = calmRescan
@@ -61,9 +67,46 @@ func Follow(ctx context.Context, r *run.Run, now func() time.Time, see func(*run
 				return ctx.Err()
 			}
 			deaf = deaf || n.Err != nil
+		case <-left.gone:
+			left.gone = nil
 		case <-tick.C:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+}
+
+// leaving tells when the process of a runner has ended: one that is killed writes
+// nothing that could be heard of.
+type leaving struct {
+	pid    int
+	gone   <-chan struct{} // closed then; nil: nobody is watched
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// watch watches the runner, which may be another one than before or none.
+func (l *leaving) watch(ctx context.Context, runner *signals.Holder) {
+	if runner == nil || runner.PID <= 0 || runner.PID == l.pid {
+		return
+	}
+	if host, err := os.Hostname(); err != nil || host != runner.Host {
+		return
+	}
+	l.close()
+	ctx, l.cancel = context.WithCancel(ctx)
+	gone := make(chan struct{})
+	l.pid, l.gone = runner.PID, gone
+	l.done.Go(func() {
+		if proc.AwaitExit(ctx, runner.PID) == nil { // else the net has to do
+			close(gone)
+		}
+	})
+}
+
+func (l *leaving) close() {
+	if l.cancel != nil {
+		l.cancel()
+		l.done.Wait()
 	}
 }

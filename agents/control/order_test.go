@@ -55,9 +55,9 @@ func TestRetry(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Retried{Taken: Taken{Note: "no runner: this takes effect at cmux agents resume"},
-		Again: []Was{{"api", dag.EndLabel(dag.Failed, dag.ReasonExit, 1)}},
-		Unblocked: []Was{{"web", dag.Label{State: dag.NodeBlocked, By: "api", Reason: dag.ReasonFailed}},
-			{"look", dag.Label{State: dag.NodeBlocked, By: "web", Reason: dag.ReasonBlocked}}}}
+		Again: []Was{{Node: "api", Label: dag.EndLabel(dag.Failed, dag.ReasonExit, 1)}},
+		Unblocked: []Was{{Node: "web", Label: dag.Label{State: dag.NodeBlocked, By: "api", Reason: dag.ReasonFailed}},
+			{Node: "look", Label: dag.Label{State: dag.NodeBlocked, By: "web", Reason: dag.ReasonBlocked}}}}
 	if !reflect.DeepEqual(res, want) {
 		t.Errorf("%+v, want %+v", res, want)
 	}
@@ -104,7 +104,7 @@ func TestRetryOfWhatWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Again) > 0 || !reflect.DeepEqual(res.GoesOn, []Was{{"api", dag.Label{State: dag.NodeNeedsInput, Detail: "it ended without a report"}}}) {
+	if len(res.Again) > 0 || !reflect.DeepEqual(res.GoesOn, []Was{{Node: "api", Label: dag.Label{State: dag.NodeNeedsInput, Detail: "it ended without a report"}}}) {
 		t.Errorf("%+v", res)
 	}
 }

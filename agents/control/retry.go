@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"cmux/agents/run"
 	"cmux/agents/runner"
@@ -51,6 +53,7 @@ func (r *Retried) Rest() string {
 type Was struct {
 	Node  string    `json:"node"`
 	Label dag.Label `json:"label"`
+	Waits string    `json:"waits,omitempty"` // for what, before it runs again; empty: for a slot at most
 }
 
 // Moved is a node whose branch is taken in as it is now.
@@ -68,7 +71,7 @@ func (p *Project) Retry(ctx context.Context, q Retry) (*Retried, error) {
 	}
 	was := func(nodes ...int) (all []Was) {
 		for _, j := range nodes {
-			all = append(all, Was{v.Nodes[j].Spec.Name, v.Nodes[j].Status.Label})
+			all = append(all, Was{Node: v.Nodes[j].Spec.Name, Label: v.Nodes[j].Status.Label})
 		}
 		return all
 	}
@@ -98,6 +101,7 @@ func (p *Project) Retry(ctx context.Context, q Retry) (*Retried, error) {
 		}
 	}
 	res.Again = was(again...)
+	waitsFirst(v, again, res.Again)
 	if res.Moved, err = moved(ctx, v, again); err != nil {
 		return nil, err
 	}
@@ -105,6 +109,24 @@ func (p *Project) Retry(ctx context.Context, q Retry) (*Retried, error) {
 		return nil, err
 	}
 	return res, nil
+}
+
+// waitsFirst says of nodes that are to run again what they wait for: one may have
+// failed, by a command or before an update, while one that it depends on has not
+// succeeded.
+func waitsFirst(v *run.View, again []int, all []Was) {
+	after := v.State.Clone()
+	for _, i := range again {
+		after.Take(dag.Change{Kind: dag.Reset, Node: i})
+	}
+	for k, i := range again {
+		if root, ok := after.BlockedAt(i); ok {
+			name := v.Nodes[root].Spec.Name
+			all[k].Waits = fmt.Sprintf("is blocked by %s, and runs again when that has succeeded: cmux agents retry %s", name, name)
+		} else if st := after.Status(i, time.Time{}); k == 0 && st.Label.State == dag.NodeWaiting {
+			all[k].Waits = st.Reason + ", and runs again then"
+		}
+	}
 }
 
 // own is what a retry of a node takes from the configuration as it is now.
@@ -161,19 +183,61 @@ func (o *own) overBudget(v *run.View) func(int) error {
 	return func(i int) error { return v.OverBudgetIn(o.graph, i) }
 }
 
+// hasNode reports whether a run has a node, or the nodes of a matrix, of a name.
+func hasNode(r *run.Run, name string) bool {
+	return r.Plan.Graph.Index(name) >= 0 || hasMatrix(r.Plan.Graph, name)
+}
+
+func hasMatrix(g *dag.Graph, name string) bool {
+	return slices.ContainsFunc(g.Nodes, func(n dag.Node) bool { return n.Matrix != nil && n.Matrix.Name == name })
+}
+
+// RetryNamed is Retry of a node, or of all nodes of a matrix that have failed or
+// were lost too often.
+func (p *Project) RetryNamed(ctx context.Context, q Retry) ([]*Retried, error) {
+	r, err := p.meant(ctx, q.Node)
+	if err != nil {
+		return nil, err
+	}
+	if g := r.Plan.Graph; g.Index(q.Node) < 0 && hasMatrix(g, q.Node) {
+		v, err := r.View(ctx, p.Now())
+		if err != nil {
+			return nil, err
+		}
+		return p.retryFailed(ctx, v, q, q.Node)
+	}
+	res, err := p.Retry(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return []*Retried{res}, nil
+}
+
 // RetryFailed runs all nodes again that have failed or were lost too often.
 func (p *Project) RetryFailed(ctx context.Context, q Retry) ([]*Retried, error) {
 	v, err := p.latestView(ctx)
 	if err != nil {
 		return nil, err
 	}
+	return p.retryFailed(ctx, v, q, "")
+}
+
+// retryFailed is RetryFailed of the nodes of a matrix; empty: of all.
+func (p *Project) retryFailed(ctx context.Context, v *run.View, q Retry, matrix string) ([]*Retried, error) {
 	var names []string
 	for i := range v.Nodes {
-		if n := &v.Nodes[i]; n.Status.Label.State == dag.NodeFailed || held(n) {
+		n := &v.Nodes[i]
+		if matrix != "" && (n.Spec.Matrix == nil || n.Spec.Matrix.Name != matrix) {
+			continue
+		}
+		if n.Status.Label.State == dag.NodeFailed || held(n) {
 			names = append(names, n.Spec.Name)
 		}
 	}
-	if len(names) == 0 {
+	switch {
+	case len(names) == 0 && matrix != "":
+		return nil, fmt.Errorf("no node of the matrix %s has failed", matrix)
+	case len(names) == 0:
 		return nil, fmt.Errorf("no node of run %s has failed (it is %s)", v.Run.Plan.ID, v.RunState)
 	}
 	var (

@@ -48,12 +48,12 @@ func (p *Project) meant(ctx context.Context, node string) (*run.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c := p.standsIn(all); c != nil && (node == "" || c.run.Plan.Graph.Index(node) >= 0) {
+	if c := p.standsIn(all); c != nil && (node == "" || hasNode(c.run, node)) {
 		return c.run, nil
 	}
 	open := unended(all)
 	if node != "" && len(open) != 1 {
-		if having := slices.DeleteFunc(slices.Clone(open), func(c candidate) bool { return c.run.Plan.Graph.Index(node) < 0 || !c.Owns(node) }); len(having) == 1 {
+		if having := slices.DeleteFunc(slices.Clone(open), func(c candidate) bool { return !hasNode(c.run, node) || !c.Owns(node) }); len(having) == 1 {
 			return having[0].run, nil
 		}
 	}

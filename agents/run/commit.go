@@ -13,8 +13,9 @@ import (
 // Book appends to the records of a run. It may be used by several goroutines,
 // and several processes may each have one.
 type Book struct {
-	run *Run
-	log *signals.Log
+	run   *Run
+	log   *signals.Log
+	stock *signals.Stock // nil: markers are made when they are needed
 
 	// Full is called when the disk is full, before the wait for space. An error
 	// of it ends the wait and is returned. May be nil.
@@ -44,8 +45,25 @@ func (r *Run) openBook(path string, place func(int64) string) (*Book, error) {
 // Durable is Append that waits for the disk.
 func (b *Book) Durable(ctx context.Context, recs ...Record) error { return b.append(ctx, true, recs) }
 
+// Stock has the book make the files of markers ahead of need, for who writes
+// many.
+func (b *Book) Stock() { b.stock = signals.NewStock(b.run.Signals()) }
+
+// prepare prepares the marker of a node.
+func (b *Book) prepare(node string, code int) (*signals.Pending, error) {
+	if b.stock != nil {
+		return b.stock.Prepare(node, code)
+	}
+	return signals.Prepare(b.run.Signals(), node, code)
+}
+
 // Close closes the file.
-func (b *Book) Close() error { return b.log.Close() }
+func (b *Book) Close() error {
+	if b.stock != nil {
+		b.stock.Close()
+	}
+	return b.log.Close()
+}
 
 // spaceRetry is how long a full disk is left alone between two tries.
 const spaceRetry = 500 * time.Millisecond
@@ -164,7 +182,7 @@ func (b *Book) Mark(ctx context.Context, recs ...Record) (published []Record, er
 		// A marker that cannot be made now is one that is missing later: known
 		// from its record, it is put back.
 		r.Marker = &Written{Code: code}
-		p, err := signals.Prepare(b.run.Signals(), r.Node, code)
+		p, err := b.prepare(r.Node, code)
 		if err != nil {
 			errs = append(errs, err)
 			continue

@@ -83,6 +83,10 @@ func tried(err error) error {
 	if errors.As(err, &owned) {
 		return &TryError{err, owned.Try()}
 	}
+	var branch *run.BranchError
+	if errors.As(err, &branch) {
+		return &TryError{err, branch.Try()}
+	}
 	return err
 }
 
@@ -190,7 +194,7 @@ func (r *Runner) keepNames(ctx context.Context) (done func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := reclaim(g, r.Run); err != nil {
+	if err := errors.Join(tried(g.BranchTaken(r.g.Session, r.g)), reclaim(g, r.Run)); err != nil {
 		return nil, errors.Join(err, g.Unlock())
 	}
 	r.register = g
@@ -217,6 +221,9 @@ func (r *Runner) takeNew(ctx context.Context, g *dag.Graph) (done func(), err er
 	}
 	if names == nil {
 		return func() {}, nil
+	}
+	if err := tried(run.BranchTaken(r.Run.Plan.Root, r.g.Session, g)); err != nil {
+		return nil, err
 	}
 	if r.register != nil {
 		return func() {}, acquire(r.register, r.Run, names)

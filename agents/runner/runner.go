@@ -195,6 +195,9 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	if r.book, err = o.Run.OpenBook(); err != nil {
 		return nil, err
 	}
+	if o.Server == nil {
+		r.book.Stock() // in panes each attempt makes its own
+	}
 	r.book.Full = func(err error) error {
 		r.Log.Error("the disk is full; waiting for space", "err", err)
 		return ctx.Err()

@@ -98,6 +98,9 @@ func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
 	if _, err := run.Held(o.Root, l.Graph.Session, l.Graph.Names()); err != nil && !l.strange && !l.gives(err) {
 		return nil, tried(err)
 	}
+	if err := run.BranchTaken(o.Root, l.Graph.Session, l.Graph); err != nil && !l.strange && !l.gives(err) {
+		return nil, tried(err)
+	}
 	base := l.Graph.Base
 	if o.Base != "" {
 		base = o.Base
@@ -250,7 +253,15 @@ func (l *Launch) unfinished(ctx context.Context) error {
 // gives reports whether a name is had by the run that --new gives up.
 func (l *Launch) gives(err error) bool {
 	var owned *run.OwnedError
-	return errors.As(err, &owned) && l.Options.New && l.last != nil && owned.ID == l.last.Plan.ID
+	var branch *run.BranchError
+	id := ""
+	switch {
+	case errors.As(err, &owned):
+		id = owned.ID
+	case errors.As(err, &branch):
+		id = branch.ID
+	}
+	return id != "" && l.Options.New && l.last != nil && id == l.last.Plan.ID
 }
 
 // running says that a runner is at work on r, or on what is in the place of it.
@@ -475,6 +486,9 @@ func (l *Launch) make(ctx context.Context) (_ *run.Run, err error) {
 	defer func() { err = errors.Join(err, register.Unlock()) }()
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if err := register.BranchTaken(l.Graph.Session, l.Graph); err != nil {
+		return nil, tried(err)
 	}
 	id := run.NewID(now)
 	if err := register.Enter(id, l.Graph.Session, l.Graph.Names()); err != nil {

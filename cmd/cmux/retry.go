@@ -28,7 +28,8 @@ func newRetryCmd(d *Deps, runF func(context.Context, *retryOptions) error) *cobr
 the nodes that it blocked. With --downstream, also rerun the done nodes that depend
 on it. With --fresh, save its work and start from the base. If an agent's program
 ended without a report, the agent continues its conversation. Removing the marker
-of a failed node does the same as retry.
+of a failed node does the same as retry. If NAME is a matrix, all its failed nodes run
+again.
 
 retry uses the node's current task, scope, context, checks, timeouts, budget, model
 and environment from the configuration, and says what changed. Changes to
@@ -66,28 +67,22 @@ func runRetry(ctx context.Context, o *retryOptions) error {
 		return err
 	}
 	p.Start = !o.NoStart
+	retry := p.RetryNamed
 	if o.Failed {
-		all, err := p.RetryFailed(ctx, o.Retry)
-		var orders []control.Taken
-		for _, res := range all {
-			orders = append(orders, res.Taken)
-			if terr := o.tell(res); terr != nil {
-				return terr
-			}
-		}
-		if err != nil {
-			return err
-		}
-		return o.launch.goOn(ctx, orders...)
+		retry = p.RetryFailed
 	}
-	res, err := p.Retry(ctx, o.Retry)
+	all, err := retry(ctx, o.Retry)
+	var orders []control.Taken
+	for _, res := range all {
+		orders = append(orders, res.Taken)
+		if terr := o.tell(res); terr != nil {
+			return terr
+		}
+	}
 	if err != nil {
 		return err
 	}
-	if err := o.tell(res); err != nil {
-		return err
-	}
-	return o.launch.goOn(ctx, res.Taken)
+	return o.launch.goOn(ctx, orders...)
 }
 
 // tell says what a retry came to.
@@ -98,7 +93,11 @@ func (o *retryOptions) tell(res *control.Retried) error {
 		fmt.Fprintf(&b, "%s: continues its conversation (was %s)\n", n.Node, n.Label)
 	}
 	for k, n := range res.Again {
-		fmt.Fprintf(&b, "%s: runs again (was %s)\n", n.Node, n.Label)
+		what := "runs again"
+		if n.Waits != "" {
+			what = n.Waits
+		}
+		fmt.Fprintf(&b, "%s: %s (was %s)\n", n.Node, what, n.Label)
 		if k > 0 {
 			continue
 		}
