@@ -53,7 +53,7 @@ func (k *Keeper) assign(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
+	errs := []error{k.orphans(ctx, list)}
 	for _, name := range k.org.Names() {
 		a := k.org.Agents[name]
 		if err := k.verdict(ctx, a, list); err != nil {
@@ -70,6 +70,18 @@ func (k *Keeper) assign(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// orphans says of tasks whose agent is gone that they cannot go on.
+func (k *Keeper) orphans(ctx context.Context, list *task.List) (err error) {
+	for _, t := range list.All() {
+		if t.State != task.Assigned && !t.State.Active() || k.org.Agents[t.Agent] != nil || k.org.Broken[t.Agent] != nil {
+			continue
+		}
+		_, merr := k.move(ctx, t.ID, task.Change{To: task.Blocked, Reason: "there is no agent " + t.Agent})
+		err = errors.Join(err, merr)
+	}
+	return err
+}
+
 // verdict enters what became of the agent's last piece of work, and tells who gave
 // it.
 func (k *Keeper) verdict(ctx context.Context, a *Agent, list *task.List) error {
@@ -84,22 +96,22 @@ func (k *Keeper) verdict(ctx context.Context, a *Agent, list *task.List) error {
 		return nil
 	}
 	end := a.Last.End
-	paused := end.Outcome == dag.Cancelled && t.State == task.Paused
-	if !paused {
-		// Told before it is entered: a keeper that is killed in between tells it
-		// again by the same id, and nobody gets it twice.
-		if err := k.report(ctx, a, t, &end); err != nil {
-			return err
-		}
-		_, _, err := k.desk.book.Change(ctx, func(l *task.List) ([]task.Change, error) {
-			now := l.Get(t.ID)
-			return []task.Change{{Task: t.ID, Saw: now.Version, Op: task.OpVerdict, By: "cmux", Attempt: a.Last.Attempt, End: &end}}, nil
-		})
-		if err != nil && !errors.Is(err, task.ErrKnown) {
-			return err
-		}
+	if end.Outcome == dag.Cancelled {
+		return nil // whoever took it back has said what becomes of it
 	}
-	return nil
+	// Told before it is entered: a keeper that is killed in between tells it again
+	// by the same id, and nobody gets it twice.
+	if err := k.report(ctx, a, t, &end); err != nil {
+		return err
+	}
+	_, _, err := k.desk.book.Change(ctx, func(l *task.List) ([]task.Change, error) {
+		now := l.Get(t.ID)
+		return []task.Change{{Task: t.ID, Saw: now.Version, Op: task.OpVerdict, By: task.Cmux, Attempt: a.Last.Attempt, End: &end}}, nil
+	})
+	if errors.Is(err, task.ErrKnown) {
+		return nil
+	}
+	return err
 }
 
 func known(t *task.Task, n int) bool {
@@ -116,8 +128,6 @@ func (k *Keeper) report(ctx context.Context, a *Agent, t *task.Task, end *run.En
 	prefix, text := "[DONE]", end.Summary
 	switch {
 	case end.Outcome == dag.Done:
-	case end.Outcome == dag.Cancelled:
-		return nil // who took it back knows
 	case end.Reason == dag.ReasonReported:
 		prefix, text = "[BLOCKED]", end.Detail
 	default:
@@ -129,7 +139,7 @@ func (k *Keeper) report(ctx context.Context, a *Agent, t *task.Task, end *run.En
 	}
 	body += fmt.Sprintf("\n\nTask %s. Its record: cmux tasks show %[1]s", t.ID)
 	to := t.CreatedBy
-	if _, err := mailbox.ParseAddress(to); err != nil || to == "cmux" || to == a.Name {
+	if _, err := mailbox.ParseAddress(to); err != nil || to == task.Cmux || to == a.Name {
 		to = orElse(a.Member.Supervisor, Supervisor)
 	}
 	if k.org.Agents[to] == nil && to != "user" {
@@ -216,7 +226,7 @@ func (k *Keeper) move(ctx context.Context, id string, c task.Change) (*task.Task
 		if t == nil {
 			return nil, task.ErrNone
 		}
-		c.Task, c.Saw, c.Op, c.By = id, t.Version, task.OpMove, "cmux"
+		c.Task, c.Saw, c.Op, c.By = id, t.Version, task.OpMove, task.Cmux
 		return []task.Change{c}, nil
 	})
 	if err != nil {

@@ -116,3 +116,56 @@ func TestTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// change moves a task as a person does.
+func (w *world) change(id string, to task.State, agent string) {
+	w.t.Helper()
+	book, err := task.OpenBook(w.root, time.Now, true)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, _, err := book.Change(w.t.Context(), func(l *task.List) ([]task.Change, error) {
+		return []task.Change{{Task: id, Saw: l.Get(id).Version, Op: task.OpMove, By: "user", To: to, Agent: agent}}, nil
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// What a person takes back stays so until they give it again, and what is for
+// nobody, or for one who is gone, says so.
+func TestTasksTakenBack(t *testing.T) {
+	w := newWorld(t)
+	w.keep()
+	w.answered(w.spawn("api"))
+	w.until("a life", w.lives1("api", 1))
+
+	id := w.add("Write it", "api", task.Normal)
+	w.until("it is given", func(*Org) bool { return count(w.gives("api"), id) == 1 })
+	w.change(id, task.Paused, "")
+	w.until("it is taken back", func(*Org) bool { return count(w.takes("api"), id) == 1 })
+	w.ends("api", id, run.End{Outcome: dag.Cancelled})
+	next := w.add("Something else", "api", task.Normal)
+	w.until("the next is given", func(*Org) bool { return count(w.gives("api"), next) == 1 })
+	w.ends("api", next, run.End{Outcome: dag.Done})
+	w.until("the next is done", func(*Org) bool { return w.task(next).State == task.Done })
+	if got := w.task(id); got.State != task.Paused || count(w.gives("api"), id) != 1 {
+		t.Errorf("it stands at %+v, given %d times", got, count(w.gives("api"), id))
+	}
+	w.change(id, task.Assigned, "api")
+	w.until("it is given again", func(*Org) bool { return count(w.gives("api"), id) == 2 })
+	w.change(id, task.Cancelled, "")
+	w.until("it is taken back for good", func(*Org) bool { return count(w.takes("api"), id) == 2 })
+	w.ends("api", id, run.End{Outcome: dag.Cancelled})
+
+	lost := w.add("For nobody", "nobody", task.Normal)
+	w.until("it is blocked", func(*Org) bool {
+		return w.task(lost).State == task.Blocked && w.task(lost).Reason == "there is no agent nobody"
+	})
+	last := w.add("The last", "api", task.Normal)
+	w.until("it is given", func(*Org) bool { return count(w.gives("api"), last) == 1 })
+	w.answered(w.ask(OpKill, "api", Ask{}))
+	w.until("it cannot go on", func(*Org) bool { return w.task(last).State == task.Blocked })
+	if got := w.task(id); got.State != task.Cancelled {
+		t.Errorf("the first stands at %+v", got)
+	}
+}

@@ -121,6 +121,10 @@ func (l *List) Queue(fits func(*Task) bool) (all []*Task) {
 	return all
 }
 
+// preempted reports whether cmux put the task back for a more urgent one. What
+// somebody else paused stays so until it is assigned again.
+func (t *Task) preempted() bool { return t.State == Paused && t.ChangedBy == Cmux }
+
 // Next says what an agent is to work on: nothing new (nil), or a task. put is the
 // one it works on that is put back for it; nil: it has none.
 func (l *List) Next(agent string) (begin, put *Task) {
@@ -129,7 +133,7 @@ func (l *List) Next(agent string) (begin, put *Task) {
 			put = t
 		}
 	}
-	waits := l.Queue(func(t *Task) bool { return t.Agent == agent && (t.State == Assigned || t.State == Paused) })
+	waits := l.Queue(func(t *Task) bool { return t.Agent == agent && (t.State == Assigned || t.preempted()) })
 	switch {
 	case len(waits) == 0:
 		return nil, nil

@@ -58,6 +58,9 @@ func (s State) Active() bool {
 	return s == Working || s == Checking || s == NeedsInput || s == Limited
 }
 
+// Cmux is who changed a task where cmux did it by itself (Change.By).
+const Cmux = "cmux"
+
 // Priority says which task comes first.
 type Priority string
 
