@@ -15,6 +15,7 @@ import (
 	"cmux/agents/standing"
 	"cmux/agents/tmux"
 	"cmux/signals"
+	"cmux/signals/mailbox"
 )
 
 // States of an organisation.
@@ -32,7 +33,9 @@ type OrgReport struct {
 	Integration string        `json:"integration,omitempty"` // branch that work comes together on
 	Permissions string        `json:"permissions,omitempty"`
 	Agents      []AgentReport `json:"agents"`
-	Runs        []RunBrief    `json:"runs"` // that have not ended
+	Runs        []RunBrief    `json:"runs"`        // that have not ended
+	Unread      int           `json:"unread"`      // messages for the person
+	Undelivered int           `json:"undelivered"` // messages for agents, which have not been read
 }
 
 // AgentReport is how a standing agent stands.
@@ -96,6 +99,9 @@ func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
 	default:
 		report.State = OrgNoMonitor
 	}
+	if err := p.post(report); err != nil {
+		return nil, err
+	}
 	var wait sync.WaitGroup
 	names := org.Names()
 	report.Agents = make([]AgentReport, len(names))
@@ -104,6 +110,23 @@ func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
 	}
 	wait.Wait()
 	return report, nil
+}
+
+// post adds how many messages wait.
+func (p *Project) post(report *OrgReport) error {
+	l, _, err := p.ledger()
+	if err != nil {
+		return err
+	}
+	for _, w := range l.Waiting() {
+		switch w.For.Kind {
+		case mailbox.User:
+			report.Unread++
+		case mailbox.Agent, mailbox.All:
+			report.Undelivered++
+		}
+	}
+	return nil
 }
 
 // briefly adds the runs that have not ended.

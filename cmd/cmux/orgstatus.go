@@ -36,8 +36,8 @@ With --json the shape is
    "agents": [{"name", "agent_id", "display_name", "role", "kind", "model", "supervisor", "dir", "branch",
                "permanent", "state", "detail", "until", "since", "task", "task_since", "waiting", "hinders",
                "lives", "tasks_since_reset", "reset_count", "tokens"}],
-   "runs": [{"id", "session", "state", "done", "nodes"}]}
-where state is none, running, stopped or no monitor, and that of an agent is starting,
+   "runs": [{"id", "session", "state", "done", "nodes"}], "unread", "undelivered"}
+where unread are messages for you, undelivered those that agents have not read, state is none, running, stopped or no monitor, and that of an agent is starting,
 idle, working, checking, needs input, taken over, limited, down (the monitor starts it
 again), stopped or going (it is being removed). Times are RFC 3339 or null; waiting are
 messages that it was not handed yet, and hinders says why. Fields without a value are
@@ -115,6 +115,12 @@ func renderOrg(r *control.OrgReport, now time.Time, as look) string {
 		} else if a.Hinders != "" {
 			need = append(need, fmt.Sprintf("%s: %s not handed over: %s", a.Name, say.Count(len(a.Waiting), "message"), a.Hinders))
 		}
+	}
+	if r.Unread > 0 {
+		need = append(need, fmt.Sprintf("%s for you: cmux mailbox inbox", say.Count(r.Unread, "message")))
+	}
+	if r.Undelivered > 0 {
+		need = append(need, fmt.Sprintf("%s not read yet: cmux mailbox list --waiting", say.Count(r.Undelivered, "message")))
 	}
 	if len(need) > 0 {
 		b.WriteString("\n" + strings.Join(need, "\n") + "\n")
