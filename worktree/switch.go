@@ -27,6 +27,14 @@ func (r *Repo) Switch(ctx context.Context, s SwitchSpec) (*Snapshot, error) {
 	if op := operation(private); op != "" {
 		return nil, hint("end it in "+s.Path, "%w: a %s is in progress in %s", ErrDirty, op, s.Path)
 	}
+	on, err := git(ctx, s.Path, "symbolic-ref", "--quiet", "--short", "HEAD")
+	if err != nil && exitCode(err) != 1 {
+		return nil, err
+	}
+	leaves := line(on)
+	if leaves == "" {
+		leaves = "detached"
+	}
 	entries, err := dirty(ctx, s.Path)
 	if err != nil {
 		return nil, err
@@ -37,10 +45,12 @@ func (r *Repo) Switch(ctx context.Context, s SwitchSpec) (*Snapshot, error) {
 	}
 	own, _ := p.own(s.Path, entries)
 	var saved *Snapshot
-	if len(own) > 0 {
-		if saved, err = r.Snapshot(ctx, s.Path, SnapshotSpec{Name: s.Branch, Reason: s.Reason}); err != nil {
+	if len(own) > 0 || leaves == "detached" { // whose commits may have no other name
+		if saved, err = r.Snapshot(ctx, s.Path, SnapshotSpec{Name: leaves, Reason: s.Reason}); err != nil {
 			return nil, err
 		}
+	}
+	if len(own) > 0 {
 		if _, err := git(ctx, s.Path, "reset", "--hard", "--quiet"); err != nil {
 			return saved, err
 		}
@@ -59,8 +69,7 @@ func (r *Repo) Switch(ctx context.Context, s SwitchSpec) (*Snapshot, error) {
 			}
 		}
 	}
-	on, err := git(ctx, s.Path, "symbolic-ref", "--quiet", "--short", "HEAD")
-	if err == nil && line(on) == s.Branch {
+	if leaves == s.Branch {
 		return saved, nil
 	}
 	args := []string{"checkout", "--quiet", "--no-overwrite-ignore"}

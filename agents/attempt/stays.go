@@ -47,7 +47,10 @@ func (a *attempt) settleIn() error {
 		if !errors.As(err, &f) || f.Outcome == dag.Cancelled {
 			return err
 		}
-		return a.record(run.Record{Type: run.WorkEnded, Key: w.ID, End: &f.End})
+		err := a.record(run.Record{Type: run.WorkEnded, Key: w.ID, End: &f.End})
+		delete(a.offers, w.ID)
+		a.putDown()
+		return err
 	}
 	return a.feed(conversation.Give{ID: w.ID, At: true})
 }
@@ -150,7 +153,7 @@ func (a *attempt) handWork(d conversation.Deliver) (text string, unfit bool, err
 		return "", true, a.unfit(d, dag.ReasonSetup, "what it is to do is not known any more")
 	}
 	err = nil
-	if a.task == nil || a.task.ID != w.ID {
+	if a.task != w {
 		err = a.begin(w)
 	}
 	if err == nil {

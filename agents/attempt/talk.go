@@ -389,6 +389,10 @@ func (a *attempt) abandon(l conversation.Abandon) error {
 	name := a.node.Name
 	a.left = &run.Left{Exit: l.Exit, Detail: l.Detail}
 	a.end.Exit = l.Exit
+	if a.stays() {
+		a.say("%s\nstart it again: cmux workers wake %s", l.Detail, name)
+		return a.become(dag.NeedsInput, time.Time{}, l.Detail)
+	}
 	a.say("%s\naccept what is committed: cmux agents override %s\nhave it go on in its conversation: cmux agents retry %[2]s, or cmux agents answer %[2]s TEXT\nopen its conversation: cmux agents attach %[2]s", l.Detail, name)
 	return a.become(dag.NeedsInput, time.Time{}, l.Detail)
 }

@@ -311,6 +311,10 @@ func (s *shell) cmux(args []word) {
 		}
 		told += " " + words[1].text
 	case "mailbox", "tasks", "backlog", "journal":
+		if s.sub && told == "mailbox" && len(words) > 1 && words[1].is("done", "blocked") {
+			s.refuse("cmux mailbox " + words[1].text + refusedToSub)
+			return
+		}
 		if len(words) < 2 || words[1].is(everybodys[told]...) || s.Leads && words[1].is(leaders[told]...) {
 			return
 		}

@@ -60,7 +60,9 @@ func Of(root string) (*Attempt, error) {
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	for _, p := range line {
+	// The outermost mark is the one that a wrapper gave: what an agent starts may
+	// have any other.
+	for _, p := range slices.Backward(line) {
 		for _, id := range ids {
 			if rest, ok := strings.CutPrefix(p.Attempt, mark(root, id)+"/"); ok {
 				node, n, _ := strings.Cut(rest, "/")
@@ -159,9 +161,6 @@ func OfPeer(r *run.Run, own Attempt, pid int) (*Attempt, error) {
 	for i, p := range line {
 		if p.PID == os.Getpid() && i > 0 {
 			return &own, nil
-		}
-		if found != nil {
-			continue
 		}
 		if rest, ok := strings.CutPrefix(p.Attempt, r.Mark()+"/"); ok {
 			node, n, _ := strings.Cut(rest, "/")

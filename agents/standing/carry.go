@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cmux/agents/agent"
+	"cmux/agents/attempt"
 	"cmux/agents/host"
 	"cmux/agents/proc"
 	"cmux/agents/run"
@@ -121,6 +122,13 @@ func (k *Keeper) carryOut(ctx context.Context, q run.Request) (done, error) {
 	case OpWake:
 		if err := k.org.RecordOf(ctx, a.Name, run.Record{Type: run.Resumed}); err != nil {
 			return done{}, err
+		}
+		if t := k.live[a.Name]; t != nil { // its wrapper lives, and may wait for a person after its program ended
+			say, cancel := context.WithTimeout(ctx, tellPatience)
+			defer cancel()
+			if _, err := t.link.Say(say, attempt.Message{Op: attempt.OpRetry}); err != nil {
+				k.Log.Debug("an agent that is woken runs", "agent", a.Name, "err", err)
+			}
 		}
 		return done{over: true}, k.org.lookAt(a)
 	}
@@ -315,8 +323,23 @@ func (k *Keeper) kill(ctx context.Context, q run.Request, ask Ask, a *Agent) (do
 	if err := k.Windows.Close(ctx, a.Name); err != nil {
 		k.Log.Warn("a window could not be closed", "agent", a.Name, "err", err)
 	}
-	delete(k.shown, a.Name)
+	k.forget(a.Name)
 	return done{over: true, made: gone}, k.org.Look()
+}
+
+// forget is for an agent that is gone: another one may get its name.
+func (k *Keeper) forget(name string) {
+	if t := k.live[name]; t != nil {
+		t.link.Close()
+		delete(k.live, name)
+	}
+	delete(k.shown, name)
+	delete(k.parting, name)
+	delete(k.office.told, name)
+	delete(k.office.frozen, name)
+	delete(k.office.last, name)
+	delete(k.desk.given, name)
+	delete(k.desk.unfit, name)
 }
 
 // put moves what an agent leaves behind to the archives.

@@ -24,8 +24,21 @@ import (
 type desk struct {
 	book   *task.Book
 	given  map[string]time.Time // agent to when it was last handed its work
-	wanted map[string]bool      // tasks that were asked back
+	wanted map[string]int       // tasks that were asked back, to the life that was asked
+	unfit  map[string]time.Time // agents that cannot begin with a task, until when they are left alone
+	told   map[string]string    // agent to why it cannot, as its supervisor was told
+	rest   time.Time            // until when the tasks are left alone
 }
+
+const (
+	// bookPatience bounds the wait for who else writes tasks or mail: the keeper has
+	// agents to look after.
+	bookPatience = 10 * time.Second
+	// gitPatience bounds what git is asked.
+	gitPatience = 2 * time.Minute
+	// leftAlone is how long something is not tried again that could not be done.
+	leftAlone = 30 * time.Second
+)
 
 // taskTimes bound what a task's checks may take.
 const (
@@ -35,9 +48,18 @@ const (
 
 // assigns carries the tasks on. What fails is tried again at the next look.
 func (k *Keeper) assigns(ctx context.Context) {
+	if k.Now().Before(k.desk.rest) {
+		k.at(k.desk.rest)
+		return
+	}
 	if err := k.assign(ctx); err != nil {
 		k.Log.Error("tasks could not be carried on", "err", err)
-		k.at(k.Now().Add(time.Second))
+		wait := time.Second
+		if errors.Is(err, context.DeadlineExceeded) {
+			wait = leftAlone
+		}
+		k.desk.rest = k.Now().Add(wait)
+		k.at(k.desk.rest)
 	}
 }
 
@@ -47,7 +69,7 @@ func (k *Keeper) assign(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		k.desk = desk{book: book, given: map[string]time.Time{}, wanted: map[string]bool{}}
+		k.desk = desk{book: book, given: map[string]time.Time{}, wanted: map[string]int{}, unfit: map[string]time.Time{}, told: map[string]string{}}
 	}
 	list, err := k.desk.book.List()
 	if err != nil {
@@ -89,11 +111,12 @@ func (k *Keeper) verdict(ctx context.Context, a *Agent, list *task.List) error {
 		return nil
 	}
 	t := list.Get(a.Last.Work)
-	if t == nil || a.Last.Attempt == 0 {
+	if t == nil {
 		return nil
 	}
-	if known(t, a.Last.Attempt) {
-		return nil
+	at := attemptOf(t, a)
+	if at == nil || at.End != nil {
+		return nil // it is known, or another's: the tasks were begun anew
 	}
 	end := a.Last.End
 	if end.Outcome == dag.Cancelled {
@@ -101,10 +124,12 @@ func (k *Keeper) verdict(ctx context.Context, a *Agent, list *task.List) error {
 	}
 	// Told before it is entered: a keeper that is killed in between tells it again
 	// by the same id, and nobody gets it twice.
-	if err := k.report(ctx, a, t, &end); err != nil {
-		return err
+	if at.Ended == nil && !t.State.Over() && t.Agent == a.Name { // else somebody has decided meanwhile
+		if err := k.report(ctx, a, t, &end); err != nil {
+			return err
+		}
 	}
-	_, _, err := k.desk.book.Change(ctx, func(l *task.List) ([]task.Change, error) {
+	_, err := k.change(ctx, func(l *task.List) ([]task.Change, error) {
 		now := l.Get(t.ID)
 		return []task.Change{{Task: t.ID, Saw: now.Version, Op: task.OpVerdict, By: task.Cmux, Attempt: a.Last.Attempt, End: &end}}, nil
 	})
@@ -114,13 +139,26 @@ func (k *Keeper) verdict(ctx context.Context, a *Agent, list *task.List) error {
 	return err
 }
 
-func known(t *task.Task, n int) bool {
+// attemptOf is the attempt at a task that an agent's last piece of work was; nil:
+// it was none.
+func attemptOf(t *task.Task, a *Agent) *task.Attempt {
 	for i := range t.Attempts {
-		if t.Attempts[i].N == n {
-			return t.Attempts[i].End != nil
+		if at := &t.Attempts[i]; at.N == a.Last.Attempt && at.Agent == a.Name && !at.Began.After(a.Last.At) {
+			return at
 		}
 	}
-	return false
+	return nil
+}
+
+// change writes what f makes of the tasks.
+func (k *Keeper) change(ctx context.Context, f func(*task.List) ([]task.Change, error)) (*task.List, error) {
+	ctx, cancel := context.WithTimeout(ctx, bookPatience)
+	defer cancel()
+	list, aside, err := k.desk.book.Change(ctx, f)
+	if aside != "" {
+		k.Log.Warn("lines of the tasks do not count; the file as it was is kept", "as", aside)
+	}
+	return list, err
 }
 
 // report tells who gave the task what became of it.
@@ -138,21 +176,31 @@ func (k *Keeper) report(ctx context.Context, a *Agent, t *task.Task, end *run.En
 		body += fmt.Sprintf("\n\n%d commits (%s), on branch %s", end.Commits, end.DiffStat, branchOf(t))
 	}
 	body += fmt.Sprintf("\n\nTask %s. Its record: cmux tasks show %[1]s", t.ID)
-	to := t.CreatedBy
+	// Nobody can know it before: a forged line with it would keep this one out.
+	id := fmt.Sprintf("%s-%d-%x", t.ID, a.Last.Attempt, a.Last.At.UnixNano())
+	return k.write(ctx, a, t.CreatedBy, id, fmt.Sprintf("%s %s: %s", prefix, t.ID, t.Title), body)
+}
+
+// write sends a message of an agent's to who gave it a task, once.
+func (k *Keeper) write(ctx context.Context, a *Agent, to, id, subject, body string) error {
 	if _, err := mailbox.ParseAddress(to); err != nil || to == task.Cmux || to == a.Name {
 		to = orElse(a.Member.Supervisor, Supervisor)
 	}
 	if k.org.Agents[to] == nil && to != "user" {
 		to = "user"
 	}
-	id := fmt.Sprintf("%s-%d", t.ID, a.Last.Attempt)
 	if k.office.post == nil {
 		return errors.New("there is no mailbox to tell who gave it")
 	}
 	if k.office.ledger.Known(id) {
 		return nil
 	}
-	m := mailbox.Message{ID: id, From: a.Name, To: to, Subject: fmt.Sprintf("%s %s: %s", prefix, t.ID, t.Title), Body: body}
+	if len(subject) > mailbox.MaxSubject {
+		subject = strings.ToValidUTF8(subject[:mailbox.MaxSubject], "")
+	}
+	m := mailbox.Message{ID: id, From: a.Name, To: to, Subject: subject, Body: body}
+	ctx, cancel := context.WithTimeout(ctx, bookPatience)
+	defer cancel()
 	_, err := k.office.post.Send(ctx, m, true)
 	return err
 }
@@ -179,17 +227,14 @@ func (k *Keeper) occupy(ctx context.Context, a *Agent) error {
 			}
 			return k.withdraw(ctx, a, t, fmt.Sprintf("%s comes first; you get it back after that", begin.ID))
 		}
-		if err := k.hand(ctx, a, a.Work); err != nil { // a life that does not know of it yet
-			return err
-		}
 		return k.progress(ctx, a, t)
 	}
 	if w, _ := a.Stands(k.Now(), k.org.Stopped); w != Idle || k.live[a.Name] == nil {
 		return nil
 	}
-	t, put := list.Next(a.Name)
-	if put != nil { // by the tasks it is at work, by its own records it is not: the work never reached it
-		t = put
+	t := list.At(a.Name) // by its own records it is at none: it never reached it
+	if t == nil {
+		t, _ = list.Next(a.Name)
 	}
 	if t == nil {
 		return nil
@@ -221,7 +266,7 @@ func (k *Keeper) progress(ctx context.Context, a *Agent, t *task.Task) error {
 
 // move takes a task to another state.
 func (k *Keeper) move(ctx context.Context, id string, c task.Change) (*task.Task, error) {
-	list, _, err := k.desk.book.Change(ctx, func(l *task.List) ([]task.Change, error) {
+	list, err := k.change(ctx, func(l *task.List) ([]task.Change, error) {
 		t := l.Get(id)
 		if t == nil {
 			return nil, task.ErrNone
@@ -238,7 +283,7 @@ func (k *Keeper) move(ctx context.Context, id string, c task.Change) (*task.Task
 // withdraw takes its work back from an agent, once.
 func (k *Keeper) withdraw(ctx context.Context, a *Agent, t *task.Task, why string) error {
 	tie := k.live[a.Name]
-	if tie == nil || k.desk.wanted[t.ID] {
+	if tie == nil || k.desk.wanted[t.ID] == tie.n {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellPatience)
@@ -246,17 +291,30 @@ func (k *Keeper) withdraw(ctx context.Context, a *Agent, t *task.Task, why strin
 	if _, err := tie.link.Say(ctx, attempt.Message{Op: attempt.OpWithdraw, Key: t.ID, Text: why}); err != nil {
 		return err
 	}
-	k.desk.wanted[t.ID] = true
+	k.desk.wanted[t.ID] = tie.n
 	return nil
 }
 
 // give has an agent begin with a task: its branch, then the tasks, then the agent.
 func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
+	for _, wait := range []time.Time{k.desk.given[a.Name].Add(again), k.desk.unfit[a.Name]} {
+		if k.Now().Before(wait) {
+			k.at(wait)
+			return nil
+		}
+	}
+	if free, err := k.free(ctx, a); !free || err != nil {
+		return err
+	}
+	if why := k.unusable(t); why != "" {
+		_, err := k.move(ctx, t.ID, task.Change{To: task.Blocked, Reason: why})
+		return errors.Join(err, k.write(ctx, a, t.CreatedBy, fmt.Sprintf("%s-%d-branch", t.ID, t.Version), fmt.Sprintf("[BLOCKED] %s: %s", t.ID, t.Title), why))
+	}
 	w, err := k.work(ctx, a, t)
 	if err != nil {
-		_, merr := k.move(ctx, t.ID, task.Change{To: task.Blocked, Reason: "it cannot begin: " + err.Error()})
-		return errors.Join(err, merr)
+		return k.cannot(ctx, a, t, err)
 	}
+	delete(k.desk.told, a.Name)
 	if t.State != task.Working {
 		if t, err = k.move(ctx, t.ID, task.Change{To: task.Working}); err != nil {
 			return err
@@ -264,10 +322,65 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 	}
 	w.Attempt = t.Last().N
 	delete(k.desk.wanted, t.ID)
-	k.desk.given[a.Name] = time.Time{}
 	k.Log.Info("an agent gets a task", "agent", a.Name, "task", t.ID, "attempt", w.Attempt)
-	return k.hand(ctx, a, w)
+	if err := k.hand(ctx, a, w); err != nil {
+		return err
+	}
+	return k.org.lookAt(a) // it records that it was given before it answers
 }
+
+// free asks an agent whether it rests, with nothing on its way to it.
+func (k *Keeper) free(ctx context.Context, a *Agent) (bool, error) {
+	tie := k.live[a.Name]
+	if tie == nil {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellPatience)
+	defer cancel()
+	r, err := tie.link.Say(ctx, attempt.Message{Op: attempt.OpStand})
+	if err != nil || r.Standing == nil {
+		return false, err
+	}
+	s := r.Standing
+	if s.Activity != dag.Resting || len(s.Waiting) > 0 || s.Taken || s.Work != "" {
+		k.at(k.Now().Add(time.Second))
+		return false, nil
+	}
+	return true, nil
+}
+
+// cannot takes in that an agent cannot begin with a task. That is about its tree
+// more often than about the task, which waits.
+func (k *Keeper) cannot(ctx context.Context, a *Agent, t *task.Task, why error) error {
+	k.desk.unfit[a.Name] = k.Now().Add(leftAlone)
+	k.at(k.desk.unfit[a.Name])
+	k.Log.Error("an agent cannot begin with a task", "agent", a.Name, "task", t.ID, "err", why)
+	if k.desk.told[a.Name] == why.Error() {
+		return nil
+	}
+	k.desk.told[a.Name] = why.Error()
+	id := fmt.Sprintf("%s-%d-%x", t.ID, t.Version, k.Now().UnixNano())
+	return k.write(ctx, a, t.CreatedBy, id, fmt.Sprintf("[ERROR] %s cannot begin with %s: %s", a.Name, t.ID, t.Title), why.Error())
+}
+
+// unusable says why a task's branch is none that work may be done on.
+func (k *Keeper) unusable(t *task.Task) string {
+	b := branchOf(t)
+	if !branchRE.MatchString(b) || strings.Contains(b, "..") || strings.HasSuffix(b, ".lock") || strings.HasSuffix(b, "/") {
+		return fmt.Sprintf("%q is no name for a branch", b)
+	}
+	if b == k.org.Settings.Integration {
+		return "its branch is the one that work comes together on: take another"
+	}
+	for name, o := range k.org.Agents {
+		if o.Member.Branch == b {
+			return fmt.Sprintf("its branch is %s's own: take another", name)
+		}
+	}
+	return ""
+}
+
+var branchRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
 
 // again is how long a life may take to record that it was given its work.
 const again = 5 * time.Second
@@ -276,15 +389,15 @@ const again = 5 * time.Second
 // the same.
 func (k *Keeper) hand(ctx context.Context, a *Agent, w *run.Work) error {
 	tie := k.live[a.Name]
-	if tie == nil || a.Work != nil || k.Now().Sub(k.desk.given[a.Name]) < again {
+	if tie == nil {
 		return nil
 	}
+	k.desk.given[a.Name] = k.Now()
 	ctx, cancel := context.WithTimeout(ctx, tellPatience)
 	defer cancel()
 	if _, err := tie.link.Say(ctx, attempt.Message{Op: attempt.OpGive, Work: w}); err != nil {
 		return err
 	}
-	k.desk.given[a.Name] = k.Now()
 	return nil
 }
 
@@ -303,12 +416,43 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task) (*run.Work, e
 	}
 	def.Branch = branchOf(t)
 	place.Branch = def.Branch
-	commit, err := k.Trees.Switch(ctx, m.Tree, def.Branch, k.org.Settings.Integration, "before task "+t.ID)
+	if err := k.release(ctx, a, def.Branch); err != nil {
+		return nil, err
+	}
+	commit, err := k.check(ctx, a, def.Branch, "before task "+t.ID)
 	if err != nil {
 		return nil, err
 	}
 	place.Commit = commit
 	return &run.Work{ID: t.ID, Def: def, Place: place}, nil
+}
+
+// check has a branch checked out in an agent's worktree.
+func (k *Keeper) check(ctx context.Context, a *Agent, branch, reason string) (commit string, err error) {
+	git, cancel := context.WithTimeout(ctx, gitPatience)
+	defer cancel()
+	commit, restore, err := k.Trees.Switch(git, a.Member.Tree, branch, k.org.Settings.Integration, reason)
+	if restore != "" {
+		note := run.Record{Type: run.Noted, Detail: fmt.Sprintf("%s, what was not committed in its worktree was saved: %s", reason, restore)}
+		err = errors.Join(err, k.org.RecordOf(ctx, a.Name, note))
+	}
+	return commit, err
+}
+
+// release has an agent that rests leave a branch that another one is to work on.
+func (k *Keeper) release(ctx context.Context, to *Agent, branch string) error {
+	for _, o := range k.org.Agents {
+		if o == to || o.Member.Tree == "" || o.Last == nil || o.Work != nil || o.Branch != branch {
+			continue
+		}
+		if free, err := k.free(ctx, o); o.Life.On() && (!free || err != nil) {
+			return errors.Join(fmt.Errorf("its branch is checked out in the worktree of %s, which is at work", o.Name), err)
+		}
+		if _, err := k.check(ctx, o, o.Member.Branch, "its branch goes to "+to.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var wordRE = regexp.MustCompile(`[a-z0-9]+`)

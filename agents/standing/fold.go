@@ -55,6 +55,7 @@ type State struct {
 	Since        time.Time // the activity is as it is
 
 	Work    *run.Work // that it was given and that is not over; nil: none
+	Branch  string    // of the newest piece of work
 	GivenAt time.Time
 	Last    *Finished // nil: none yet
 	Tasks   int       // pieces of work that are over since the last reset
@@ -95,7 +96,7 @@ func (s *State) Apply(rec *run.Record) {
 			s.Conversation = rec.Conversation
 		}
 	case run.Given:
-		s.Work, s.GivenAt = rec.Work, rec.At
+		s.Work, s.GivenAt, s.Branch = rec.Work, rec.At, rec.Work.Place.Branch
 	case run.WorkEnded:
 		s.workEnded(rec)
 	case run.Confirmed:

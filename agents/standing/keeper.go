@@ -51,8 +51,8 @@ type Trees interface {
 	Lend(ctx context.Context, path, branch, start, owner string) error
 	// Switch checks a branch out in a worktree, made where start is if it is not
 	// there, and returns the commit that the work on it began at. What was not
-	// committed is saved.
-	Switch(ctx context.Context, path, branch, start, reason string) (commit string, err error)
+	// committed is saved; restore brings it back, empty: there was nothing.
+	Switch(ctx context.Context, path, branch, start, reason string) (commit, restore string, err error)
 	// Remove saves what is in the worktree and removes it. restore brings back
 	// what was not committed; empty: there was nothing.
 	Remove(ctx context.Context, path, name, reason string) (restore string, err error)

@@ -42,6 +42,7 @@ type world struct {
 	effects int                 // so far
 	fail    int                 // the effect at which the keeper dies, before and after it in turn; 0: never
 	deaf    bool                // lives do not stop when they are asked to
+	stuck   bool                // no tree can be switched
 	dies    bool                // lives end as soon as they begin
 }
 
@@ -169,6 +170,8 @@ func (l *life) Say(_ context.Context, m attempt.Message) (attempt.Reply, error) 
 		l.w.tells[l.name] = append(l.w.tells[l.name], m.Key)
 	}
 	switch m.Op {
+	case attempt.OpStand:
+		return attempt.Reply{Standing: &attempt.Standing{Activity: dag.Resting}}, nil
 	case attempt.OpGive:
 		l.w.gave[l.name] = append(l.w.gave[l.name], m.Work)
 		l.record(run.Record{Type: run.Given, Key: m.Work.ID, Work: m.Work})
@@ -211,11 +214,14 @@ func (w *world) Lend(_ context.Context, path, branch, _, _ string) error {
 	})
 }
 
-func (w *world) Switch(_ context.Context, path, branch, _, _ string) (string, error) {
+func (w *world) Switch(_ context.Context, path, branch, _, _ string) (string, string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.stuck {
+		return "", "", errors.New("a merge is in progress")
+	}
 	w.trees[path] = branch
-	return "base", nil
+	return "base", "", nil
 }
 
 func (w *world) Remove(_ context.Context, path, _, _ string) (string, error) {

@@ -38,7 +38,11 @@ func (s *State) Due(now time.Time) (Due, time.Time) {
 // again would only cost. A person ends that, by starting it again.
 func (s *State) Crashing() bool {
 	n := len(s.Deaths)
-	return n >= keptDeaths && s.Deaths[n-1].Sub(s.Deaths[n-keptDeaths]) < crashWindow
+	if n < keptDeaths {
+		return false
+	}
+	d := s.Deaths[n-1].Sub(s.Deaths[n-keptDeaths])
+	return 0 <= d && d < crashWindow
 }
 
 // again is when the next life may begin: at once after one death, later and
@@ -50,7 +54,7 @@ func (s *State) again() time.Time {
 	}
 	last, recent := s.Deaths[n-1], 0
 	for _, at := range s.Deaths {
-		if last.Sub(at) < crashWindow {
+		if d := last.Sub(at); 0 <= d && d < crashWindow {
 			recent++
 		}
 	}

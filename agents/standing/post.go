@@ -26,7 +26,8 @@ type office struct {
 	told   map[string]told
 	frozen map[string]time.Time // until when a life that did not answer is left alone
 	last   map[string]time.Time // when an agent was handed something
-	bad    int                  // lines that were told of
+
+	rest time.Time // until when the mail is left alone
 }
 
 // told is what a life was told.
@@ -56,9 +57,20 @@ func (s *State) reads(ids string) {
 // mails hands over what waits in the mailbox. What fails is tried again at the
 // next look: agents are kept alive whatever becomes of the mail.
 func (k *Keeper) mails(ctx context.Context) {
+	if k.Now().Before(k.office.rest) {
+		k.at(k.office.rest)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, bookPatience)
+	defer cancel()
 	if err := k.mail(ctx); err != nil {
 		k.Log.Error("mail could not be handed over", "err", err)
-		k.at(k.Now().Add(time.Second))
+		wait := time.Second
+		if errors.Is(err, context.DeadlineExceeded) {
+			wait = leftAlone
+		}
+		k.office.rest = k.Now().Add(wait)
+		k.at(k.office.rest)
 	}
 }
 
@@ -78,7 +90,7 @@ func (k *Keeper) mail(ctx context.Context) error {
 	for _, b := range bad {
 		k.Log.Warn("a line of the mailbox is no message and is skipped", "line", b.String())
 	}
-	o.bad += len(bad)
+
 	if k.org.Stopped || k.halting != nil {
 		return nil
 	}

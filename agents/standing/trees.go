@@ -24,15 +24,20 @@ func (g GitTrees) Lend(ctx context.Context, path, branch, start, owner string) e
 
 // Switch checks a branch out in the worktree at path. Work on a branch that is
 // there began where it left start.
-func (g GitTrees) Switch(ctx context.Context, path, branch, start, reason string) (string, error) {
+func (g GitTrees) Switch(ctx context.Context, path, branch, start, reason string) (commit, restore string, err error) {
 	base, err := g.Repo.Base(ctx, start)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	if _, err := g.Repo.Switch(ctx, worktree.SwitchSpec{Path: path, Branch: branch, Start: base.Commit, Reason: reason}); err != nil {
-		return "", err
+	saved, err := g.Repo.Switch(ctx, worktree.SwitchSpec{Path: path, Branch: branch, Start: base.Commit, Reason: reason})
+	if saved != nil {
+		restore = saved.RestoreCommand()
 	}
-	return g.Repo.Common(ctx, base.Commit, "refs/heads/"+branch)
+	if err != nil {
+		return "", restore, err
+	}
+	commit, err = g.Repo.Common(ctx, base.Commit, "refs/heads/"+branch)
+	return commit, restore, err
 }
 
 // Remove saves what is in the worktree and removes it.

@@ -121,6 +121,16 @@ func (l *List) Queue(fits func(*Task) bool) (all []*Task) {
 	return all
 }
 
+// At is the task that an agent is at; nil: none.
+func (l *List) At(agent string) (at *Task) {
+	for _, t := range l.All() {
+		if t.Agent == agent && t.State.Active() {
+			at = t
+		}
+	}
+	return at
+}
+
 // preempted reports whether cmux put the task back for a more urgent one. What
 // somebody else paused stays so until it is assigned again.
 func (t *Task) preempted() bool { return t.State == Paused && t.ChangedBy == Cmux }
@@ -128,11 +138,7 @@ func (t *Task) preempted() bool { return t.State == Paused && t.ChangedBy == Cmu
 // Next says what an agent is to work on: nothing new (nil), or a task. put is the
 // one it works on that is put back for it; nil: it has none.
 func (l *List) Next(agent string) (begin, put *Task) {
-	for _, t := range l.All() {
-		if t.Agent == agent && t.State.Active() {
-			put = t
-		}
-	}
+	put = l.At(agent)
 	waits := l.Queue(func(t *Task) bool { return t.Agent == agent && (t.State == Assigned || t.preempted()) })
 	switch {
 	case len(waits) == 0:
