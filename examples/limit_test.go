@@ -358,6 +358,9 @@ func checkLimitRecords(t *testing.T, p *project, a *account) {
 	var story []string
 	limited := false
 	for _, r := range p.records(t) {
+		if r.Shared != nil {
+			continue // what the runner tells the person's other runs of it
+		}
 		switch r.Type {
 		case run.Limited:
 			limited = true

@@ -38,6 +38,9 @@ type Spawn struct {
 // SpawnWorker makes a worker and returns when it is there; its program may still
 // be starting.
 func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
+	if _, err := p.running(); err != nil {
+		return nil, err // there are no roles either
+	}
 	by, err := p.orderer()
 	if err != nil {
 		return nil, err
@@ -218,15 +221,21 @@ func (p *Project) sayTo(ctx context.Context, name string, m attempt.Message) err
 // stands whatever becomes of who asked.
 const keeperPatience = 90 * time.Second
 
+// running is the organisation of the project, which somebody keeps.
+func (p *Project) running() (*standing.Org, error) {
+	org, err := p.org()
+	if err == nil && !org.Run.RunnerLives() {
+		err = &Hint{Err: errors.New("the organisation is not running"), Try: "cmux start"}
+	}
+	return org, err
+}
+
 // askKeeper leaves a request for the monitor and waits for its answer, which is
 // read into made.
 func (p *Project) askKeeper(ctx context.Context, op run.Op, name string, ask standing.Ask, made any) error {
-	org, err := p.org()
+	org, err := p.running()
 	if err != nil {
 		return err
-	}
-	if !org.Run.RunnerLives() {
-		return &Hint{Err: errors.New("the organisation is not running"), Try: "cmux start"}
 	}
 	q, err := standing.Request(op, name, ask)
 	if err != nil {
