@@ -152,7 +152,7 @@ func attemptOf(t *task.Task, a *Agent) *task.Attempt {
 
 // change writes what f makes of the tasks.
 func (k *Keeper) change(ctx context.Context, f func(*task.List) ([]task.Change, error)) (*task.List, error) {
-	ctx, cancel := context.WithTimeout(ctx, bookPatience)
+	ctx, cancel := context.WithTimeout(ctx, k.Wait)
 	defer cancel()
 	list, aside, err := k.desk.book.Change(ctx, f)
 	if aside != "" {
@@ -199,7 +199,7 @@ func (k *Keeper) write(ctx context.Context, a *Agent, to, id, subject, body stri
 		subject = strings.ToValidUTF8(subject[:mailbox.MaxSubject], "")
 	}
 	m := mailbox.Message{ID: id, From: a.Name, To: to, Subject: subject, Body: body}
-	ctx, cancel := context.WithTimeout(ctx, bookPatience)
+	ctx, cancel := context.WithTimeout(ctx, k.Wait)
 	defer cancel()
 	_, err := k.office.post.Send(ctx, m, true)
 	return err
@@ -297,6 +297,9 @@ func (k *Keeper) withdraw(ctx context.Context, a *Agent, t *task.Task, why strin
 
 // give has an agent begin with a task: its branch, then the tasks, then the agent.
 func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
+	if a.Last != nil && !a.Last.At.Before(k.desk.given[a.Name]) {
+		delete(k.desk.given, a.Name) // it had what it was given
+	}
 	for _, wait := range []time.Time{k.desk.given[a.Name].Add(again), k.desk.unfit[a.Name]} {
 		if k.Now().Before(wait) {
 			k.at(wait)

@@ -1,6 +1,9 @@
 package standing
 
 import (
+	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -168,4 +171,64 @@ func TestTasksTakenBack(t *testing.T) {
 	if got := w.task(id); got.State != task.Cancelled {
 		t.Errorf("the first stands at %+v", got)
 	}
+}
+
+// A task that goes to another agent takes its branch along.
+func TestTaskOfAnother(t *testing.T) {
+	w := newWorld(t)
+	w.keep()
+	w.answered(w.spawn("api"))
+	w.answered(w.spawn("web"))
+	w.until("their lives", func(o *Org) bool { return w.lives1("api", 1)(o) && w.lives1("web", 1)(o) })
+	id := w.add("Write it", "api", task.Normal)
+	w.until("it is given", func(*Org) bool { return count(w.gives("api"), id) == 1 })
+	w.ends("api", id, run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Detail: "red"})
+	w.until("it has failed", func(*Org) bool { return w.task(id).State == task.Failed })
+	w.change(id, task.Assigned, "web")
+	w.until("the other gets it", func(*Org) bool { return count(w.gives("web"), id) == 1 })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if work := w.gave["web"][0]; work.Attempt != 2 || work.Place.Branch != "task/t1-write-it" {
+		t.Errorf("it is given as %+v", work)
+	}
+	for path, branch := range w.trees {
+		if filepath.Base(path) == "shop-api" && branch != "shop/api" {
+			t.Errorf("the first is on %s", branch)
+		}
+	}
+}
+
+// A worktree that cannot take a task blocks none: its agent's tasks wait, and who
+// gave the first is told once.
+func TestTasksOfABadTree(t *testing.T) {
+	w := newWorld(t)
+	w.stuck = true
+	w.keep()
+	w.answered(w.spawn("api"))
+	w.until("a life", w.lives1("api", 1))
+	first, second := w.add("One", "api", task.Normal), w.add("Two", "api", task.Normal)
+	w.until("who gave it is told", func(*Org) bool { return len(w.mailFor("user")) == 1 })
+	if a, b := w.task(first).State, w.task(second).State; a != task.Assigned || b != task.Assigned {
+		t.Errorf("they are %s and %s", a, b)
+	}
+}
+
+// Who holds the tasks' file holds up the tasks and nothing else.
+func TestHeldTasks(t *testing.T) {
+	w := newWorld(t)
+	w.wait = 20 * time.Millisecond
+	w.add("One", "nobody", task.Normal)
+	f, err := os.Open(filepath.Join(w.root, ".cmux", task.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	w.keep()
+	if a := w.answered(w.spawn("api")); a.Refused != "" {
+		t.Error(a.Refused)
+	}
+	w.until("a life", w.lives1("api", 1))
 }

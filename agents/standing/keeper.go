@@ -75,6 +75,8 @@ type Options struct {
 	Tell func(*Org)
 	// Patience bounds the wait for an agent that was asked to stop; 0: 20 s.
 	Patience time.Duration
+	// Wait bounds the wait for who else writes tasks or mail; 0: 10 s.
+	Wait time.Duration
 	// Grace is how long a life that was started may take to hold its lock; 0: 10 s.
 	Grace time.Duration
 }
@@ -137,6 +139,9 @@ func open(o Options) (*Keeper, error) {
 	}
 	if k.Patience == 0 {
 		k.Patience = stopPatience
+	}
+	if k.Wait == 0 {
+		k.Wait = bookPatience
 	}
 	if k.Grace == 0 {
 		k.Grace = launchGrace

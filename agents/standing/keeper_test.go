@@ -42,6 +42,7 @@ type world struct {
 	effects int                 // so far
 	fail    int                 // the effect at which the keeper dies, before and after it in turn; 0: never
 	deaf    bool                // lives do not stop when they are asked to
+	wait    time.Duration       // Options.Wait
 	stuck   bool                // no tree can be switched
 	dies    bool                // lives end as soon as they begin
 }
@@ -220,6 +221,11 @@ func (w *world) Switch(_ context.Context, path, branch, _, _ string) (string, st
 	if w.stuck {
 		return "", "", errors.New("a merge is in progress")
 	}
+	for other, has := range w.trees {
+		if has == branch && other != path {
+			return "", "", errors.New(branch + " is checked out in " + other)
+		}
+	}
 	w.trees[path] = branch
 	return "base", "", nil
 }
@@ -240,7 +246,7 @@ func (w *world) Remove(_ context.Context, path, _, _ string) (string, error) {
 
 func (w *world) options() Options {
 	return Options{
-		Root: w.root, Windows: w, Trees: w, Dial: w.dial, Patience: 50 * time.Millisecond, Grace: 50 * time.Millisecond,
+		Root: w.root, Windows: w, Trees: w, Dial: w.dial, Patience: 50 * time.Millisecond, Wait: w.wait, Grace: 50 * time.Millisecond,
 		Kinds: w.kinds,
 	}
 }

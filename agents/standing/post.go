@@ -61,7 +61,7 @@ func (k *Keeper) mails(ctx context.Context) {
 		k.at(k.office.rest)
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, bookPatience)
+	ctx, cancel := context.WithTimeout(ctx, k.Wait)
 	defer cancel()
 	if err := k.mail(ctx); err != nil {
 		k.Log.Error("mail could not be handed over", "err", err)
