@@ -42,7 +42,7 @@ idle, working, checking, needs input, taken over, limited, down (the monitor sta
 again), stopped or going (it is being removed). Times are RFC 3339 or null; waiting are
 messages that it was not handed yet, and hinders says why. Fields without a value are
 left out.`,
-		Example: "  cmux status --watch",
+		Example: "  cmux status",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOrgStatus)(cmd.Context(), o) },
 	}
