@@ -109,7 +109,6 @@ type Member struct {
 type Work struct {
 	ID      string    `json:"id"`      // of the task
 	Attempt int       `json:"attempt"` // of the task, from 1
-	Text    string    `json:"text"`    // what the agent is told
 	Def     *dag.Node `json:"def"`     // what it is judged by: role, scope, context, verify, budget
 	Place   Place     `json:"place"`   // its worktree, branch and start commit
 	Used    dag.Usage `json:"used,omitzero"`
