@@ -1,6 +1,8 @@
 package attempt
 
 import (
+	"path/filepath"
+
 	"cmux/agents/guard"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
@@ -38,9 +40,16 @@ func (a *attempt) policy() guard.Policy {
 	}
 	if m := a.spec.Member; m != nil {
 		p.Leads = m.Role == "supervisor" || m.Role == "project-supervisor"
+		p.Beside = a.spec.Beside
+		p.Private = []string{run.OrganisationDir(p.Root)}
+		p.Mine = []string{a.job.Paths.NodeDir(a.node.Name)}
+		p.Zones = guard.Zones(a.spec.Zones)
 	}
 	if dir, err := run.KeyFolder(); err == nil { // else there is no key of theirs
-		p.Private = []string{dir}
+		p.Private = append(p.Private, dir)
+	}
+	for _, name := range []string{"token", "server.json"} {
+		p.Private = append(p.Private, filepath.Join(run.Folder(p.Root), name))
 	}
 	for _, n := range a.spec.Frame.Peers {
 		if n.Tree != "" && n.Name != a.node.Name {

@@ -142,6 +142,8 @@ func (l *listener) before(p *payload) ([]news.Event, agent.HookReply, error) {
 		return nil, decided("deny", d.Reason), nil
 	case d.Verdict == guard.Grant && p.Mode != "plan": // which a person may have turned on
 		return p.shellBegan(), decided("allow", ""), nil
+	case d.Tell != "":
+		return p.shellBegan(), beside("PreToolUse", d.Tell), nil
 	}
 	return p.shellBegan(), agent.HookReply{}, nil
 }
@@ -259,6 +261,11 @@ func decided(decision, reason string) agent.HookReply {
 		answer["permissionDecisionReason"] = reason
 	}
 	return printed(object{"hookSpecificOutput": answer})
+}
+
+// beside answers a hook with something that the model is to know beside.
+func beside(hook, text string) agent.HookReply {
+	return printed(object{"hookSpecificOutput": object{"hookEventName": hook, "additionalContext": text}})
 }
 
 // permission answers a PermissionRequest hook.

@@ -5,8 +5,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-
-	"cmux/dag"
 )
 
 // gitWrites are the subcommands that change a working tree, an index or refs.
@@ -117,8 +115,8 @@ func (s *shell) gitSub(sub string, args []word, place whose) string {
 		return ""
 	}
 	switch {
-	case s.Role == dag.RoleReview:
-		return "git " + sub + changesNothing
+	case s.readsOnly():
+		return "git " + sub + s.changesNothing()
 	case place == peers:
 		return fmt.Sprintf("git %s is refused: it is another agent's worktree. Work in %s only.", sub, s.home)
 	case place == persons:
@@ -224,7 +222,7 @@ func (s *shell) gitShared(sub string, args []word) string {
 			return refused("symbolic-ref", "your branch"+s.named()+" must stay checked out.")
 		}
 	case "checkout", "switch":
-		if s.Role != dag.RoleReview { // a review is refused it as a whole
+		if !s.readsOnly() { // who changes nothing is refused it as a whole
 			return s.checkout(sub, args)
 		}
 	}

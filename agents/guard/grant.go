@@ -22,14 +22,14 @@ func (g *guard) grants(c Call, in input) bool {
 }
 
 // builds reports whether the node has a worktree to change.
-func (g *guard) builds() bool { return g.hasOwnPlace && g.Role != dag.RoleReview }
+func (g *guard) builds() bool { return g.hasOwnPlace && !g.readsOnly() }
 
 // grantsWrite grants a file tool of the kinds themselves; what an MCP server
 // does beside writing is its own. Codex may ask for leave to write all of a
 // folder from now on.
 func (g *guard) grantsWrite(c Call, in input) bool {
 	paths := in.paths()
-	if _, folder := in.fields["grantRoot"]; !g.builds() || folder || strings.HasPrefix(strings.ToLower(c.Tool), "mcp__") || len(paths) == 0 {
+	if _, folder := in.fields["grantRoot"]; g.Role == dag.RoleReview || folder || strings.HasPrefix(strings.ToLower(c.Tool), "mcp__") || len(paths) == 0 {
 		return false
 	}
 	for _, p := range paths {
@@ -42,9 +42,15 @@ func (g *guard) grantsWrite(c Call, in input) bool {
 
 // grantsFile grants a file to be written, wherever a program may look for it.
 func (g *guard) grantsFile(dir, path string) bool {
+	if g.Leads {
+		return g.grantsLedger(dir, path)
+	}
 	spots, ok := g.spots(dir, path)
 	for _, s := range spots {
 		if g.mayWriteAt(path, s) != "" || obeyed(s.rel) || s.rel == "." {
+			return false
+		}
+		if z, _ := g.zoneAt(s); z != safe && !g.builds() {
 			return false
 		}
 	}

@@ -30,6 +30,7 @@ const NobodyToAsk = "refused: nobody can allow this during this run. Find a way 
 type Decision struct {
 	Verdict Verdict
 	Reason  string
+	Tell    string // what the agent is to know of a call that is allowed; empty: nothing
 }
 
 // Policy is what a node may do.
@@ -42,9 +43,12 @@ type Policy struct {
 	Context  []string
 	Branch   string   // the node's own; empty: it has none
 	Verify   []string // the node's checks
-	Private  []string // folders that no agent reads or writes, absolute
+	Private  []string // folders and files that no agent reads or writes, absolute
+	Mine     []string // folders in private ones that are the agent's own to read, absolute
+	Beside   string   // what begins with it is another agent's worktree, absolute; empty: none
 	Headless bool
-	Leads    bool // it is a supervisor, which may make, reset and remove workers
+	Leads    bool // it is a supervisor, which leads workers and writes no code
+	Zones    Zones
 	// Resolve follows every symbolic link of an absolute path, of which a tail
 	// need not exist; Follow does it on disk. Nil: there are none.
 	Resolve func(path string) (string, error)
@@ -68,7 +72,13 @@ func Decide(p Policy, c Call) Decision {
 	}
 	in := parseInput(c.Input)
 	d := g.judge(c, in)
-	if d.Verdict == Allow && g.grants(c, in) {
+	if d.Verdict != Allow {
+		return d
+	}
+	if kindOf(c.Tool) == writes {
+		d.Tell = g.care(c.Dir, in.paths())
+	}
+	if d.Tell == "" && g.grants(c, in) {
 		d.Verdict = Grant
 	}
 	return d
@@ -89,14 +99,14 @@ func (g *guard) judge(c Call, in input) Decision {
 		return g.plan(c.Tool, in)
 	case delegates:
 		if in.text("isolation") == "worktree" {
-			return Decision{Deny, "a worktree of its own for a sub-agent is refused: cmux manages the worktrees of this repository. Start it without isolation, in your directory."}
+			return Decision{Verdict: Deny, Reason: "a worktree of its own for a sub-agent is refused: cmux manages the worktrees of this repository. Start it without isolation, in your directory."}
 		}
 	case reporting:
 		if c.Sub {
-			return Decision{Deny, c.Tool + refusedToSub}
+			return Decision{Verdict: Deny, Reason: c.Tool + refusedToSub}
 		}
 	case moves:
-		return Decision{Deny, fmt.Sprintf("%s is refused: cmux manages the worktrees of this repository. Stay in %s.", c.Tool, g.home)}
+		return Decision{Verdict: Deny, Reason: fmt.Sprintf("%s is refused: cmux manages the worktrees of this repository. Stay in %s.", c.Tool, g.home)}
 	}
 	return Decision{}
 }
@@ -105,7 +115,7 @@ func refusal(reason string) Decision {
 	if reason == "" {
 		return Decision{}
 	}
-	return Decision{Deny, reason}
+	return Decision{Verdict: Deny, Reason: reason}
 }
 
 type toolKind uint8
@@ -236,11 +246,11 @@ func patched(patch string) []string {
 
 func (g *guard) writeTool(c Call, in input) Decision {
 	if g.Role == dag.RoleReview {
-		return Decision{Deny, c.Tool + " is refused: this node reviews and changes nothing. Describe the change in your summary: cmux done \"summary\""}
+		return Decision{Verdict: Deny, Reason: c.Tool + " is refused: this node reviews and changes nothing. Describe the change in your summary: cmux done \"summary\""}
 	}
 	for _, p := range in.paths() {
 		if reason := g.mayWrite(c.Dir, p); reason != "" {
-			return Decision{Deny, reason}
+			return refusal(reason)
 		}
 	}
 	return Decision{}
@@ -286,20 +296,20 @@ func (d Decision) Question(call Call) question.Question {
 
 func (g *guard) ask(in input) Decision {
 	if g.Headless {
-		return Decision{Deny, "nobody can answer a question during this run. Decide yourself, by what the task and the code say, and name the decision in your summary; if you cannot go on without an answer: cmux blocked \"question\""}
+		return Decision{Verdict: Deny, Reason: "nobody can answer a question during this run. Decide yourself, by what the task and the code say, and name the decision in your summary; if you cannot go on without an answer: cmux blocked \"question\""}
 	}
 	q := in.questions().String()
 	if q == "" {
 		q = "the agent asks a question"
 	}
-	return Decision{Ask, q}
+	return Decision{Verdict: Ask, Reason: q}
 }
 
 // plan answers plan mode. In a pane a person may have turned it on, and the
 // plan is theirs to approve.
 func (g *guard) plan(tool string, in input) Decision {
 	if g.Headless || strings.EqualFold(tool, "EnterPlanMode") {
-		return Decision{Deny, tool + " is refused: nobody waits to approve a plan. Make the plan for yourself and carry it out; if it needs a decision that is not yours: cmux blocked \"question\""}
+		return Decision{Verdict: Deny, Reason: tool + " is refused: nobody waits to approve a plan. Make the plan for yourself and carry it out; if it needs a decision that is not yours: cmux blocked \"question\""}
 	}
-	return Decision{Ask, strings.TrimSpace("approve the plan?\n" + in.text("plan"))}
+	return Decision{Verdict: Ask, Reason: strings.TrimSpace("approve the plan?\n" + in.text("plan"))}
 }

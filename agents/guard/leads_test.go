@@ -1,6 +1,12 @@
 package guard_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"cmux/agents/guard"
+	"cmux/dag"
+)
 
 // A supervisor leads workers; what takes force, and everything else that steers,
 // stays a person's. Everybody may look.
@@ -20,5 +26,133 @@ func TestLeading(t *testing.T) {
 	runShell(t, p, looks)
 	for _, o := range orders {
 		runShell(t, p, []shellRow{{o, ""}})
+	}
+}
+
+// leader is a supervisor at the project's root, whose workers' worktrees lie
+// beside it.
+func leader() guard.Policy {
+	return guard.Policy{
+		Role: dag.RoleBuild, Root: root, Leads: true, Beside: "/p/shop-", Resolve: follow,
+		Private: []string{root + "/.cmux/agents", root + "/.cmux/token", "/h/.local/state/cmux"}, Mine: []string{root + "/.cmux/agents/supervisor"},
+		Machine: clean{env: map[string]string{"HOME": "/h"}},
+	}
+}
+
+// A supervisor writes what is to be remembered and nothing else, by tool or shell.
+func TestLeaderWrites(t *testing.T) {
+	const code, key = "leads and changes no files", "keeps a person's key"
+	for path, want := range map[string]string{
+		"MEMORY.md": "", root + "/MEMORY.md": "", "memory/a/b.md": "", "reflection.md": "",
+		".cmux/journal/2026-11-22/reflection.md": "", ".cmux/journal/2026-11-22/artifacts/x.json": "", ".cmux/roles/worker.md": "", ".cmux/worker-contexts/api-context.md": "",
+		"main.go": code, root + "/src/a.go": code, "./src/../main.go": code, "memory": code, "memory.md": code, "src/MEMORY.md": code, "MEMORY.md/x": code, "memory2/x": code,
+		".cmux/config.yml": code, ".cmux/roles/../config.yml": code, ".cmux/journal/../tasks.jsonl": code, ".cmux/mailbox": code, ".cmux/audit.log": code, ".cmux/signals/a.done": code, ".cmux": key, ".cmux/journal": code,
+		".cmux/Roles/x": code, ".CMUX/roles/x": code, ".cmux/roles/.cmux/x": code, ".cmux/roles/{../config.yml,x}": code, ".cmux/journal/x. ": code, ".cmux-agents.yml": code,
+		".cmux/agents/api/records.jsonl": key, ".cmux/token": key, "memory/.git/config": "git's own state", ".git/config": "git's own state",
+		".cmux/journal/.mcp.json": "is refused", "memory/.claude/settings.json": "tells an agent's program", ".claude/settings.json": "tells an agent's program",
+		tree + "/src/a.go": code, "/p/shop-api/src/a.go": code, "/p/shop-new/deep/a.go": code, "/etc/passwd": "outside your worktree", "/h/.claude/CLAUDE.md": "outside your worktree",
+		// Links: out of what is its own, and into it.
+		"memory/link/a.go": code, "docs/journal/x": "",
+	} {
+		for _, tool := range []string{"Write", "Edit", "MultiEdit", "mcp__fs__write_file"} {
+			verdict := guard.Deny
+			if want == "" {
+				verdict = guard.Allow
+			}
+			p := leader()
+			p.Resolve = func(path string) (string, error) {
+				switch {
+				case strings.HasPrefix(path, root+"/memory/link/"):
+					path = root + "/src/" + strings.TrimPrefix(path, root+"/memory/link/")
+				case strings.HasPrefix(path, root+"/docs/journal/"):
+					path = root + "/.cmux/journal/" + strings.TrimPrefix(path, root+"/docs/journal/")
+				}
+				return follow(path)
+			}
+			check(t, guard.Decide(p, guard.Call{Tool: tool, Input: object("file_path", path), Dir: root}), verdict, want)
+			if t.Failed() {
+				t.Fatalf("%s %s", tool, path)
+			}
+		}
+	}
+	check(t, guard.Decide(leader(), guard.Call{Tool: "NotebookEdit", Input: object("notebook_path", "a.ipynb"), Dir: root}), guard.Deny, code)
+	check(t, guard.Decide(leader(), guard.Call{Tool: "apply_patch", Input: object("input", "*** Begin Patch\n*** Update File: memory/a.md\n*** Move to: main.go\n*** End Patch\n"), Dir: root}), guard.Deny, code)
+	if d := guard.Decide(leader(), guard.Call{Tool: "Write", Input: object("file_path", ".cmux/journal/x.md"), Dir: root}); d.Verdict != guard.Grant {
+		t.Errorf("a note in the journal is %s, want grant", d.Verdict)
+	}
+
+	p := leader()
+	p.Tree = root
+	runShell(t, p, []shellRow{
+		{"echo x >> MEMORY.md", ""}, {"mkdir -p memory/x && echo y > memory/x/y.md", ""}, {"cat > .cmux/journal/$(date +%F)/reflection.md <<'EOF'\nx\nEOF", ""}, {"sed -i s/a/b/ .cmux/roles/worker.md", ""}, {"mv memory/a.md memory/b.md", ""}, {"rm .cmux/worker-contexts/old.md", ""}, {"cp main.go memory/", ""},
+		{"git log --oneline", ""}, {"git -C ../shop-api diff", ""}, {"git diff main...shop/api", ""}, {"ls -la", ""}, {"go test ./...", ""}, {"cat .cmux/config.yml", ""}, {"d=$(mktemp -d) && echo x > $d/a", ""}, {"echo x > /tmp/a", ""}, {"cat .cmux/agents/supervisor/prompt-1.md", ""}, {"cat " + root + "/.cmux/agents/supervisor/prompt-1.md", ""},
+
+		{"echo x > main.go", code}, {"cat > src/a.go <<'EOF'\nx\nEOF", code}, {"sed -i s/a/b/ main.go", code}, {"perl -pi -e 1 main.go", code}, {"tee main.go < x", code}, {"cp memory/a.go main.go", code}, {"mv main.go memory/", code}, {"rm main.go", code}, {"rm -rf .", key}, {"touch src/new", code}, {"mkdir newdir", code}, {"dd of=main.go", code}, {"patch -p1 < x", code}, {"cd src && echo x > a.go", code}, {"sh -c 'echo x > main.go'", code}, {"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a.go\n+x\n*** End Patch\nEOF", code},
+		{"echo x > ../shop-api/a.go", code}, {"cd ../shop-api && sed -i s/a/b/ main.go", code}, {"echo x > /p/shop-later/a.go", code}, {"git -C ../shop-api commit -am x", code}, {"rm -rf ../shop-api", code},
+		{"git commit -am x", code}, {"git add .", code}, {"git checkout main.go", code}, {"git merge shop/api", code}, {"git reset --hard", code}, {"git apply x", code}, {"git stash", "stash"}, {"go fmt ./...", code}, {"gofmt -w .", code}, {"npm install", code}, {"prettier --write .", code},
+		{"echo x >> .cmux/config.yml", code}, {"rm .cmux/audit.log", code}, {"echo 0 > .cmux/signals/a.done", code}, {"rm -rf .cmux/journal", code}, {"mv .cmux/roles /tmp/x", code}, {"rm -rf .cmux", key}, {"echo x > .cmux/journal/../config.yml", code}, {"cp x .cmux/journal/{../config.yml,y}", code}, {"ln .cmux/config.yml .cmux/journal/c", code}, {"ln -s ../config.yml .cmux/roles/c", ""},
+		{"cat .cmux/agents/api/spec-1.json", key}, {"cat .cmux/token", key}, {"cat .cmux/agents/supervisor/../api/spec-1.json", key}, {"cat .cmux/agents/*/spec-1.json", key}, {"python3 -c 'open(\"" + root + "/.cmux/agents/api/x\")'", key}, {"cat ~/.local/state/cmux/key", key},
+		{"cmux tasks add 'write it' --verify 'go test ./...'", ""}, {"cmux tasks assign t1 api", ""}, {"cmux config apply", "steered"}, {"cmux stop", "steered"}, {"cmux agents approve x", "steered"},
+	})
+}
+
+// The folders of other agents are nobody's to read; its own prompt is.
+func TestOthersFolders(t *testing.T) {
+	p := leader()
+	for path, want := range map[string]bool{
+		root + "/.cmux/agents/supervisor/prompt-1.md": true, ".cmux/journal/2026-11-22/journal.md": true, root + "/.cmux/config.yml": true,
+		root + "/.cmux/agents/api/spec-1.json": false, root + "/.cmux/agents/supervisor/../api/x": false, root + "/.cmux/agents": false, root + "/.cmux/token": false, root + "/.cmux/agents/s*/x": false,
+	} {
+		d := guard.Decide(p, guard.Call{Tool: "Read", Input: object("file_path", path), Dir: root})
+		if (d.Verdict == guard.Allow) != want {
+			t.Errorf("%s: %s %s", path, d.Verdict, d.Reason)
+		}
+	}
+}
+
+// A forbidden zone is refused to every tool, a careful one is told of, and a safe
+// one grants what a tool for files writes, and never a text of the shell.
+func TestZones(t *testing.T) {
+	p := builder()
+	p.Scope, p.Context = nil, nil
+	p.Zones = guard.Zones{Forbidden: []string{"deploy/", "**/*.lock", "core/health.go"}, Careful: []string{"core/", "man"}, Safe: []string{"man/", "deploy/notes.md"}}
+	const no = "forbidden zone"
+	for path, want := range map[string]string{
+		"deploy/x.sh": no, "DEPLOY/x.sh": no, tree + "/a/b/x.lock": no, "core/health.go": no, "src/../deploy/x": no, "deploy/notes.md": no, "core/other.go": "", "main.go": "", "deployer/x": "",
+	} {
+		verdict := guard.Deny
+		if want == "" {
+			verdict = guard.Allow
+		}
+		check(t, guard.Decide(p, guard.Call{Tool: "Edit", Input: object("file_path", path), Dir: tree}), verdict, want)
+	}
+	runShell(t, p, []shellRow{
+		{"echo x > deploy/x", no}, {"rm -rf deploy", no}, {"rm -rf core", no}, {"sed -i s/a/b/ core/health.go", no}, {"cp x deploy/", no}, {"mv a.lock b", no}, {"rm -rf *", no}, {"mv core elsewhere", no},
+		{"cat deploy/x", ""}, {"echo x > core/a.go", ""}, {"echo x > man/a.md", ""},
+	})
+	for path, want := range map[string]guard.Decision{
+		"main.go": {Verdict: guard.Grant}, "core/a.go": {Tell: "careful zone (core/)"}, "man/a.md": {Tell: "careful zone (man)"},
+	} {
+		d := guard.Decide(p, guard.Call{Tool: "Write", Input: object("file_path", path), Dir: tree})
+		if d.Verdict != want.Verdict || !strings.Contains(d.Tell, want.Tell) || (d.Tell == "") != (want.Tell == "") {
+			t.Errorf("%s: %s, told %q", path, d.Verdict, d.Tell)
+		}
+	}
+	// One that shares a folder is granted what is safe, and nothing by the shell.
+	shares := guard.Policy{Role: dag.RoleBuild, Root: root, Resolve: follow, Zones: guard.Zones{Safe: []string{"man/"}}, Machine: clean{}}
+	for path, want := range map[string]guard.Verdict{"man/a.md": guard.Grant, "main.go": guard.Allow, "man/../main.go": guard.Allow, "man/.mcp.json": guard.Deny, "man/.vscode/x": guard.Allow} {
+		if d := guard.Decide(shares, guard.Call{Tool: "Write", Input: object("file_path", path), Dir: root}); d.Verdict != want {
+			t.Errorf("%s: %s %s, want %s", path, d.Verdict, d.Reason, want)
+		}
+	}
+	for _, command := range []string{"echo x > man/a.md", "touch man/a", "cat > man/a.md <<'EOF'\nx\nEOF", "rm man/a"} {
+		if d := guard.Decide(shares, guard.Call{Tool: "Bash", Input: object("command", command), Dir: root}); d.Verdict != guard.Allow {
+			t.Errorf("%s: %s, want allow", command, d.Verdict)
+		}
+	}
+	reviews := shares
+	reviews.Role = dag.RoleReview
+	if d := guard.Decide(reviews, guard.Call{Tool: "Write", Input: object("file_path", "man/a.md"), Dir: root}); d.Verdict != guard.Deny {
+		t.Errorf("a review writes man: %s", d.Verdict)
 	}
 }

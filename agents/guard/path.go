@@ -16,6 +16,8 @@ type guard struct {
 	root, tree  string // resolved; tree is root when the node has none
 	peers       []string
 	private     []string // resolved, and as given
+	mine        []string // likewise
+	beside      []string // likewise
 	hasOwnPlace bool
 }
 
@@ -37,10 +39,21 @@ func newGuard(p Policy) *guard {
 			g.peers = append(g.peers, r)
 		}
 	}
+	both := func(q string) []string {
+		if clean := filepath.Clean(q); resolved(q) == clean {
+			return []string{clean}
+		}
+		return []string{filepath.Clean(q), resolved(q)}
+	}
 	for _, q := range p.Private {
-		g.private = append(g.private, filepath.Clean(q))
-		if r := resolved(q); r != filepath.Clean(q) {
-			g.private = append(g.private, r)
+		g.private = append(g.private, both(q)...)
+	}
+	for _, q := range p.Mine {
+		g.mine = append(g.mine, both(q)...)
+	}
+	if p.Beside != "" {
+		for _, dir := range both(filepath.Dir(p.Beside)) {
+			g.beside = append(g.beside, filepath.Join(dir, filepath.Base(p.Beside)))
 		}
 	}
 	return g
@@ -90,7 +103,15 @@ func (g *guard) spotOf(path string) spot {
 			return s
 		}
 	}
-	try(g.root, persons)
+	if try(g.root, persons) {
+		return s
+	}
+	for _, p := range g.beside {
+		if rest, ok := strings.CutPrefix(path, p); ok && rest != "" && rest[0] != filepath.Separator {
+			name, _, _ := strings.Cut(rest, string(filepath.Separator))
+			try(p+name, peers)
+		}
+	}
 	return s
 }
 
@@ -160,6 +181,9 @@ func (g *guard) mayWriteAt(path string, s spot) string {
 	if filepath.IsAbs(path) && filepath.Clean(path) != s.path {
 		name += " (which is " + s.path + ")"
 	}
+	if reason, settled := g.leadsAt(name, s, true); settled {
+		return reason
+	}
 	switch {
 	case s.state != "":
 		return inState(name, s.state)
@@ -171,6 +195,9 @@ func (g *guard) mayWriteAt(path string, s spot) string {
 		return fmt.Sprintf("%s is refused: it lies in another agent's worktree. Write in %s only.", name, g.home)
 	case s.whose == nobodys:
 		return fmt.Sprintf("%s is refused: it lies outside your worktree. Write in %s only; what you need for yourself alone can be made by the shell in a directory of `mktemp -d`.", name, g.home)
+	}
+	if reason := g.forbids(name, s, false); reason != "" {
+		return reason
 	}
 	switch {
 	case len(g.Scope) > 0 && !dag.InScope(g.Scope, s.rel):

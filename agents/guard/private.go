@@ -54,6 +54,9 @@ func (g *guard) keepsOut(dir, name string, below bool) string {
 		}
 	}
 	for _, path := range at {
+		if slices.ContainsFunc(g.mine, func(m string) bool { return reachesOnly(path, m) }) {
+			continue
+		}
 		for _, p := range g.private {
 			if reaches(path, p) || below && holds(path, p) && !holds(path, g.home) && !holds(path, g.tree) {
 				return keepsKey(name)
@@ -61,6 +64,13 @@ func (g *guard) keepsOut(dir, name string, below bool) string {
 		}
 	}
 	return ""
+}
+
+// reachesOnly reports whether a path, in which nothing stands for another name,
+// is the folder or lies in it.
+func reachesOnly(path, folder string) bool {
+	_, in := inside(folder, path)
+	return in && !strings.ContainsAny(path, "*?[{")
 }
 
 func keepsKey(what string) string {
@@ -105,6 +115,11 @@ func (s *shell) privacy(args []word) {
 		}
 		for _, p := range s.private {
 			for _, after, found := strings.Cut(text, p); found; _, after, found = strings.Cut(after, p) {
+				if slices.ContainsFunc(s.mine, func(m string) bool {
+					return m == p+after || strings.HasPrefix(p+after, m+"/") && !strings.Contains(p+after, "/..")
+				}) {
+					continue
+				}
 				if r, _ := utf8.DecodeRuneInString(after); !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r) {
 					s.refuse(keepsKey(p))
 				}

@@ -56,6 +56,13 @@ func (s *shell) writeAt(doing, name, path string, whole bool) {
 			s.refuse(keepsKey(what))
 		}
 	}
+	if reason, settled := s.leadsAt(what, at, whole); settled {
+		s.refuse(reason)
+		return
+	}
+	if reason := s.forbids(what, at, whole); reason != "" {
+		s.refuse(reason)
+	}
 	switch {
 	case at.state != "":
 		s.refuse(inState(what, at.state))
@@ -67,8 +74,8 @@ func (s *shell) writeAt(doing, name, path string, whole bool) {
 		s.refuse(fmt.Sprintf("%s is refused: it is another agent's worktree. Work in %s only.", what, s.home))
 	case at.whose == persons:
 		s.refuse(fmt.Sprintf("%s is refused: it is the project's own checkout. Work in %s only.", what, s.home))
-	case at.whose == own && s.Role == dag.RoleReview:
-		s.refuse(what + changesNothing)
+	case at.whose == own && s.readsOnly():
+		s.refuse(what + s.changesNothing())
 	}
 }
 
@@ -116,6 +123,9 @@ func (s *shell) program(name string, args []word) {
 		s.into(args)
 	case "cp", "ln", "install", "rsync":
 		to := plain(args, "tSmoge", "target-directory", "suffix", "mode", "owner", "group")
+		if name == "ln" && s.Leads { // by a second name of a file what it holds can be changed
+			s.writeAll("linking", to, false)
+		}
 		if len(to) > 1 || name == "ln" && len(to) == 1 {
 			s.write("writing", to[len(to)-1], false)
 		}
@@ -162,7 +172,7 @@ func (s *shell) program(name string, args []word) {
 			s.refuse("kill of every process is refused: it would end other agents. End what you started by its process id: kill PID")
 		}
 	default:
-		if s.Role == dag.RoleReview {
+		if s.readsOnly() {
 			s.reviewed(name, args)
 		}
 	}
@@ -379,7 +389,7 @@ func (s *shell) reviewed(name string, args []word) {
 		bad = contains(subs, sub)
 	}
 	if bad {
-		s.refuse(strings.TrimSpace(name+" "+sub) + changesNothing)
+		s.refuse(strings.TrimSpace(name+" "+sub) + s.changesNothing())
 	}
 }
 

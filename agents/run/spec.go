@@ -49,6 +49,15 @@ type Spec struct {
 	Member       *Member      `json:"member,omitempty"`       // a standing agent: it stays between pieces of work; nil: a node's attempt
 	Brief        string       `json:"brief,omitempty"`        // Member: what it is told first in a new conversation
 	Work         *Work        `json:"work,omitempty"`         // Member: that it was at when the attempt before ended; nil: none
+	Beside       string       `json:"beside,omitempty"`       // Member: what begins with it is a worktree of one of the organisation
+	Zones        Zones        `json:"zones,omitzero"`         // Member: of the organisation's configuration
+}
+
+// Zones are parts of the project by how much is at stake, as patterns of a scope.
+type Zones struct {
+	Forbidden []string `json:"forbidden,omitempty"`
+	Careful   []string `json:"careful,omitempty"`
+	Safe      []string `json:"safe,omitempty"`
 }
 
 // NewToken makes the token of an attempt.

@@ -202,7 +202,7 @@ func madeOf(m *run.Member) Made { return Made{m.Name, m.ID, m.Dir, m.Branch} }
 
 // Member is the agent that a Spawn asks for, of one of kinds.
 func (o *Org) Member(s *Spawn, kinds agent.Kinds, now time.Time) (run.Member, error) {
-	set, root := o.Settings, o.Root()
+	set := o.Settings
 	m := run.Member{
 		ID: NewID(o.Taken), Name: s.Name, Display: s.Display, Role: s.Role, Kind: s.Kind, Model: s.Model, Project: s.Project,
 		Supervisor: s.Supervisor, Permanent: s.Permanent, RoleFile: s.RoleFile,
@@ -225,14 +225,19 @@ func (o *Org) Member(s *Spawn, kinds agent.Kinds, now time.Time) (run.Member, er
 		m.Supervisor = "user"
 	}
 	if m.Dir == "" {
-		base := orElse(set.WorktreeBase, "..")
-		if !filepath.IsAbs(base) {
-			base = filepath.Join(root, base)
-		}
-		m.Dir = filepath.Join(base, o.Run.Plan.Session+"-"+m.Name)
+		m.Dir = o.beside() + m.Name
 		m.Tree, m.Branch = m.Dir, orElse(s.Branch, o.Run.Plan.Session+"/"+m.Name)
 	}
 	return m, nil
+}
+
+// beside is what the paths of all agents' worktrees begin with.
+func (o *Org) beside() string {
+	base := orElse(o.Settings.WorktreeBase, "..")
+	if !filepath.IsAbs(base) {
+		base = filepath.Join(o.Root(), base)
+	}
+	return filepath.Join(base, o.Run.Plan.Session+"-")
 }
 
 func orElse(s, def string) string {

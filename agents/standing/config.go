@@ -12,6 +12,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"cmux/agents/run"
 	"cmux/dag"
 )
 
@@ -33,6 +34,7 @@ type Config struct {
 	Integration  string      // the branch that work comes together on; empty: that of the first start
 	MaxStanding  int         // 0: no bound
 	WorktreeBase string
+	Zones        run.Zones // by how much is at stake
 }
 
 // ConfigAgent says which program an agent is.
@@ -89,6 +91,7 @@ func (c *Config) keys() []configKey {
 			}
 			c.MaxStanding = v
 		}},
+		{"zones", func(p *configParser, n *yaml.Node) { p.mapping(n, "zones", zoneKeys(&c.Zones)) }},
 		{"worktree_base", func(p *configParser, n *yaml.Node) { c.WorktreeBase = p.text(n, "worktree_base") }},
 	}
 }

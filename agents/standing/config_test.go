@@ -1,20 +1,23 @@
 package standing
 
 import (
+	"reflect"
 	"strings"
 	"testing"
+
+	"cmux/agents/run"
 )
 
 func TestParseConfig(t *testing.T) {
 	c, err := ParseConfig("config.yml", []byte("session: shop\nsupervisor: {agent: codex, model: big}\nworker: {agent: claude}\n"+
-		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\n"))
+		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\nzones: {forbidden: [deploy/, \"**/*.lock\"], safe: [docs/]}\n"))
 	want := Config{Session: "shop", Supervisor: ConfigAgent{"codex", "big"}, Worker: ConfigAgent{Agent: "claude"}, Permissions: PermitAll,
-		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w"}
-	if err != nil || *c != want {
+		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w", Zones: run.Zones{Forbidden: []string{"deploy/", "**/*.lock"}, Safe: []string{"docs/"}}}
+	if err != nil || !reflect.DeepEqual(*c, want) {
 		t.Errorf("%+v, %v; want %+v", c, err, want)
 	}
 	for _, nothing := range []string{"", "# nothing yet\n", "~\n", "session:\n"} {
-		if c, err := ParseConfig("config.yml", []byte(nothing)); err != nil || *c != (Config{WorktreeBase: ".."}) {
+		if c, err := ParseConfig("config.yml", []byte(nothing)); err != nil || !reflect.DeepEqual(*c, Config{WorktreeBase: ".."}) {
 			t.Errorf("%q: %+v, %v", nothing, c, err)
 		}
 	}
@@ -29,6 +32,10 @@ func TestParseConfig(t *testing.T) {
 		"integration: -x\n":              `config.yml:1:14: integration: "-x" is none (write the name of a branch)`,
 		"session: [\n":                   `config.yml:`,
 		"- a\n":                          `config.yml:1:1: the file must hold keys and values (write it as key: value)`,
+		"zones: {forbiden: [a]}\n":       `config.yml:1:9: unknown key "forbiden" (did you mean "forbidden"?)`,
+		"zones: {careful: a}\n":          `config.yml:1:18: zones.careful must be a list of files, folders and globs (write it as [a/, "b/*.go"])`,
+		"zones: {safe: [a, ../b]}\n":     `config.yml:1:19: zones.safe: "../b" lies outside the project (write it from the project's root)`,
+		"zones: {safe: [\"a[\"]}\n":      `config.yml:1:16: zones.safe: "a[" is no pattern`,
 		"session: x\n---\nsession: y\n":  `config.yml:2:1: the file holds more than one document (keep one)`,
 		"worker: {agent: c, agent: d}\n": `config.yml:1:20: key "agent" appears twice (first on line 1)`,
 	} {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -49,6 +50,8 @@ type Settings struct {
 	WorktreeBase string `json:"worktree_base"`
 	Agent        string `json:"agent"` // kind of a worker of which nothing else is said
 	Model        string `json:"model,omitempty"`
+
+	Zones run.Zones `json:"zones,omitzero"`
 }
 
 // Answer is what a request came to.
@@ -206,7 +209,7 @@ func (o *Org) RecordOf(ctx context.Context, name string, recs ...run.Record) err
 
 // Set records the settings that a person decided on.
 func (o *Org) Set(ctx context.Context, s Settings) error {
-	if s == o.Settings {
+	if reflect.DeepEqual(s, o.Settings) {
 		return nil
 	}
 	b, err := json.Marshal(s)

@@ -1,0 +1,114 @@
+package guard
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cmux/dag"
+)
+
+// A supervisor leads and writes no code: it keeps the journal, the roles and what
+// is to be remembered, by tool or shell; everything else is judged as a review's.
+
+// ledgers are what a supervisor writes: files and folders, from the project's
+// root. What grants power is none of them: config.yml, tokens, records, markers.
+var ledgers = []struct {
+	path   string
+	folder bool
+}{
+	{".cmux/journal", true}, {".cmux/roles", true}, {".cmux/worker-contexts", true},
+	{"MEMORY.md", false}, {"reflection.md", false}, {"memory", true},
+}
+
+// leadsOnly ends the refusals of a supervisor.
+const leadsOnly = " is refused: a supervisor leads and changes no files of the project. Give it to a worker: cmux tasks add \"title\" \"what is to be done\", then cmux tasks assign ID NAME. You write .cmux/journal, .cmux/roles, .cmux/worker-contexts, MEMORY.md, memory/ and reflection.md"
+
+// readsOnly reports whether the agent changes nothing of the project.
+func (g *guard) readsOnly() bool { return g.Role == dag.RoleReview || g.Leads }
+
+// changesNothing ends the refusals of who changes nothing.
+func (g *guard) changesNothing() string {
+	if g.Leads {
+		return leadsOnly
+	}
+	return changesNothing
+}
+
+// keeps reports whether a resolved path is a supervisor's to write. whole says
+// that the folder goes with all that is in it, which is more than writing there.
+func (g *guard) keeps(path string, whole bool) bool {
+	rel, ok := inside(g.root, path)
+	if !ok {
+		rel, ok = inside(g.tree, path)
+	}
+	// Braces make several names of one, of which some may leave the folder.
+	if !ok || odd(rel) || strings.ContainsAny(rel, "{}") {
+		return false
+	}
+	parts := strings.Split(rel, "/")
+	if slices.Contains(parts[1:], ".cmux") || slices.ContainsFunc(parts, func(p string) bool { return matches(p, ".git") }) {
+		return false
+	}
+	for _, l := range ledgers {
+		if below := strings.HasPrefix(rel, l.path+"/"); l.folder && below || rel == l.path && !(l.folder && whole) {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsAt judges a place that a supervisor is about to write; ok says that this
+// settles it.
+func (g *guard) leadsAt(name string, s spot, whole bool) (reason string, settled bool) {
+	switch {
+	case !g.Leads || g.ordersAt(s.path, true):
+		return "", false
+	case g.keeps(s.path, whole):
+		return "", true
+	case s.whose == nobodys || s.state != "" && s.state != ".cmux":
+		return "", false
+	}
+	return name + leadsOnly, true
+}
+
+// grantsLedger grants a supervisor a file that is its to write, wherever a
+// program may look for it.
+func (g *guard) grantsLedger(dir, path string) bool {
+	all, ok := g.wheres(dir, path)
+	for _, p := range all {
+		if rel, _ := inside(g.root, p); !g.keeps(p, true) || obeyed(rel) || g.ordersAt(p, true) {
+			return false
+		}
+	}
+	return ok
+}
+
+// wheres are the places that a path may mean, resolved: the link itself, and what
+// it leads to.
+func (g *guard) wheres(dir, path string) (all []string, ok bool) {
+	abs := path
+	if !filepath.IsAbs(abs) {
+		if dir == "" {
+			return nil, false
+		}
+		abs = dir + string(filepath.Separator) + path
+	}
+	if path == "" || strings.ContainsRune(path, 0) {
+		return nil, false
+	}
+	clean := filepath.Clean(abs)
+	parent, err := g.resolve(filepath.Dir(clean))
+	if err != nil {
+		return nil, false
+	}
+	all = append(all, filepath.Join(parent, filepath.Base(clean)))
+	for _, p := range []string{abs, clean} {
+		r, err := g.resolve(p)
+		if err != nil {
+			return nil, false
+		}
+		all = append(all, r)
+	}
+	return all, true
+}

@@ -1,0 +1,88 @@
+package guard
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"cmux/dag"
+)
+
+// Zones are parts of the project, as patterns of a scope, by how much is at
+// stake. Where a path lies in several, forbidden stands above careful, and
+// careful above safe.
+type Zones struct {
+	Forbidden []string // no agent changes them
+	Careful   []string // an agent that changes them is told so; cmux grants nothing there
+	Safe      []string // changes by a tool that writes files are granted
+}
+
+type zone uint8
+
+const (
+	noZone zone = iota
+	safe
+	careful
+	forbidden
+)
+
+// zoneAt is the zone of a place of the agent's own, and the pattern that says so.
+func (g *guard) zoneAt(s spot) (zone, string) {
+	if s.whose != own {
+		return noZone, ""
+	}
+	for _, z := range []struct {
+		zone     zone
+		patterns []string
+	}{{forbidden, g.Zones.Forbidden}, {careful, g.Zones.Careful}, {safe, g.Zones.Safe}} {
+		for _, p := range z.patterns {
+			// A file system that takes another case for the same name is no way in.
+			if dag.InScope([]string{p}, s.rel) || z.zone != safe && dag.InScope([]string{strings.ToLower(p)}, strings.ToLower(s.rel)) {
+				return z.zone, p
+			}
+		}
+	}
+	return noZone, ""
+}
+
+// forbids says why a place is not to be written. whole says that all below it
+// goes with it.
+func (g *guard) forbids(name string, s spot, whole bool) string {
+	if z, p := g.zoneAt(s); z == forbidden {
+		return inForbidden(name, p)
+	}
+	if !whole || s.whose != own {
+		return ""
+	}
+	for _, p := range g.Zones.Forbidden {
+		fixed, _, _ := strings.Cut(p, "*")
+		if i := strings.IndexAny(fixed, `?[{\`); i >= 0 {
+			fixed = fixed[:i]
+		}
+		if len(fixed) < len(p) {
+			fixed = fixed[:strings.LastIndex(fixed, "/")+1]
+		}
+		if fixed = path.Clean("/" + fixed); s.rel == "." || fixed != "/" && holds("/"+s.rel, fixed) {
+			return inForbidden(name, p)
+		}
+	}
+	return ""
+}
+
+func inForbidden(name, pattern string) string {
+	return fmt.Sprintf("%s is refused: it is in a forbidden zone (%s) of .cmux/config.yml, which only a person changes. Do the task without changing it; if that cannot be done: cmux blocked \"what should change there, and why\"", name, pattern)
+}
+
+// care is what an agent is told that is about to write these files; empty: none
+// of them is in a careful zone.
+func (g *guard) care(dir string, paths []string) string {
+	for _, p := range paths {
+		all, _ := g.wheres(dir, p)
+		for _, at := range all {
+			if z, pattern := g.zoneAt(g.spotOf(at)); z == careful {
+				return fmt.Sprintf("%s is in a careful zone (%s) of .cmux/config.yml: much depends on it. Change no more than the task needs, run the tests, and name the change in your summary.", p, pattern)
+			}
+		}
+	}
+	return ""
+}
