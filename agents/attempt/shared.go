@@ -26,8 +26,12 @@ type shared struct {
 
 // watchShared begins to watch.
 func (t *tree) watchShared(ctx context.Context) (shared, error) {
-	before, err := t.repo.Shared(ctx, t.lent.Path, true)
-	return shared{before: before, since: time.Now(), told: map[string]bool{}}, err
+	// The moment comes first: whoever ends while it is read may still have changed
+	// what was read, and was at work.
+	w := shared{since: time.Now(), told: map[string]bool{}}
+	var err error
+	w.before, err = t.repo.Shared(ctx, t.lent.Path, true)
+	return w, err
 }
 
 // sharedChanges finds what has changed of what all worktrees share and is the

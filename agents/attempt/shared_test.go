@@ -3,9 +3,12 @@ package attempt_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -342,5 +345,47 @@ func TestWorktreeOfAnotherRepository(t *testing.T) {
 				t.Errorf("committed %q\nlog %s", got, f.log())
 			}
 		})
+	}
+}
+
+// asked is a run that keeps since when it was asked who is at work.
+type asked struct {
+	*run.Run
+	since []time.Time
+}
+
+func (a *asked) AtWork(node string, since time.Time) ([]string, error) {
+	a.since = append(a.since, since)
+	return a.Run.AtWork(node, since)
+}
+
+// A node that ends while another's beginning is read has changed what was read:
+// it was at work then.
+func TestWhoEndsWhileItIsReadWasAtWork(t *testing.T) {
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	read, began := filepath.Join(dir, "read"), filepath.Join(dir, "began")
+	shim := fmt.Sprintf("#!/bin/sh\nfor a; do case $a in for-each-ref) date +%%s%%N >'%s';; esac; done\nexec '%s' \"$@\"\n", read, real)
+	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(shim), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f := sharing(t, dag.Node{Task: fmt.Sprintf("cat '%s' >'%s'; git tag v9", read, began)})
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	home := &asked{Run: f.r}
+	f.job.Home = home
+	f.run()
+	b, err := os.ReadFile(began)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+	if err != nil || len(home.since) == 0 {
+		t.Fatal(err, home.since)
+	}
+	if since := home.since[0]; !since.Before(time.Unix(0, at)) {
+		t.Errorf("counted from %v, read at %v", since, time.Unix(0, at))
 	}
 }
