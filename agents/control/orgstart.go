@@ -217,7 +217,7 @@ func (s *StartingOrg) Create(ctx context.Context, permissions string) error {
 	}
 	settings := standing.Settings{
 		Permissions: permissions, Integration: s.base, MaxStanding: s.config.MaxStanding, WorktreeBase: s.config.WorktreeBase,
-		Agent: worker.Agent, Model: worker.Model, Zones: s.config.Zones,
+		Agent: worker.Agent, Model: worker.Model, Verify: s.config.Verify, Zones: s.config.Zones,
 	}
 	if err := org.Set(ctx, settings); err != nil {
 		return err

@@ -32,7 +32,7 @@ var anybodys = []string{
 
 // leaders are the orders that a supervisor may give besides, where they are not
 // forced.
-var leaders = []string{"workers spawn", "workers reset", "workers kill", "tasks assign", "tasks cancel", "tasks pause", "backlog take"}
+var leaders = []string{"workers spawn", "workers reset", "workers kill", "tasks assign", "tasks cancel", "tasks pause", "tasks merge", "backlog take"}
 
 // IsPersons reports whether an order decides what is a person's to decide.
 func IsPersons(o Order) bool {

@@ -168,15 +168,7 @@ func (p *Project) OverrideTask(ctx context.Context, id, reason string) (TaskView
 // empty id.
 func (p *Project) changeTask(ctx context.Context, id string, decide func(*task.List, *task.Task) (task.Change, error)) (TaskView, error) {
 	adds := id == ""
-	by, _, err := p.caller()
-	if err != nil {
-		return TaskView{}, err
-	}
-	b, err := task.OpenBook(p.Root, p.Now, true)
-	if err != nil {
-		return TaskView{}, err
-	}
-	l, aside, err := b.Change(ctx, func(l *task.List) ([]task.Change, error) {
+	l, err := p.writeTasks(ctx, func(l *task.List) ([]task.Change, error) {
 		t := l.Get(id)
 		if t == nil && id != "" {
 			return nil, noTask(id)
@@ -188,12 +180,9 @@ func (p *Project) changeTask(ctx context.Context, id string, decide func(*task.L
 		if t != nil {
 			c.Task, c.Saw = t.ID, t.Version
 		}
-		c.By, id = by.String(), c.Task
+		id = c.Task
 		return []task.Change{c}, nil
 	})
-	if aside != "" {
-		p.note(fmt.Sprintf("%s held lines that do not count; it was saved aside as .cmux/%s, and the others stay", task.Name, aside))
-	}
 	switch {
 	case errors.Is(err, task.ErrIllegal) && adds:
 		return TaskView{}, Usage("cmux tasks add --help", "%w", err)
@@ -203,4 +192,27 @@ func (p *Project) changeTask(ctx context.Context, id string, decide func(*task.L
 		return TaskView{}, err
 	}
 	return viewOf(l.Get(id)), nil
+}
+
+// writeTasks writes changes of tasks as they are now, in the caller's name.
+func (p *Project) writeTasks(ctx context.Context, decide func(*task.List) ([]task.Change, error)) (*task.List, error) {
+	by, _, err := p.caller()
+	if err != nil {
+		return nil, err
+	}
+	b, err := task.OpenBook(p.Root, p.Now, true)
+	if err != nil {
+		return nil, err
+	}
+	l, aside, err := b.Change(ctx, func(l *task.List) ([]task.Change, error) {
+		changes, err := decide(l)
+		for i := range changes {
+			changes[i].By = by.String()
+		}
+		return changes, err
+	})
+	if aside != "" {
+		p.note(fmt.Sprintf("%s held lines that do not count; it was saved aside as .cmux/%s, and the others stay", task.Name, aside))
+	}
+	return l, err
 }

@@ -100,10 +100,18 @@ func taskOf(text string) *task.Fields {
 	}
 	title, body, _ := strings.Cut(text, "\n")
 	if len(title) > task.MaxTitle {
-		title, body = strings.ToValidUTF8(title[:task.MaxTitle-3], "")+"…", text
+		title, body = titled(title), text
 	}
 	body = strings.TrimSpace(body)
 	return &task.Fields{Title: &title, Body: &body}
+}
+
+// titled is a text as the title of a task.
+func titled(text string) string {
+	if len(text) <= task.MaxTitle {
+		return text
+	}
+	return strings.ToValidUTF8(text[:task.MaxTitle-3], "") + "…"
 }
 
 // roleFile is the file of a role: one of the project's roles by its name, or a

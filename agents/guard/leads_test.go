@@ -16,7 +16,7 @@ func TestLeading(t *testing.T) {
 		{"cmux workers take api", "cmux workers take is refused"}, {"cmux workers wake api", "steered by a person"}, {"cmux start", "steered by a person"}, {"cmux restart", "steered"},
 		{"cmux agents stop", "steered by a person"}, {"cmux workers kill --force api", "cmux workers kill is refused"}, {"cmux workers kill api --for", "cmux workers kill is refused"},
 	}
-	orders := []string{"cmux workers spawn api 'add the endpoint'", "cmux workers reset api", "cd /tmp && cmux workers kill api"}
+	orders := []string{"cmux workers spawn api 'add the endpoint'", "cmux workers reset api", "cmux tasks merge t1", "cd /tmp && cmux workers kill api"}
 	p := builder()
 	runShell(t, p, looks)
 	for _, o := range orders {

@@ -295,7 +295,7 @@ var (
 		"journal": {"add", "show", "search", "note", "reflection"},
 	}
 	leaders = map[string][]string{
-		"tasks":   {"assign", "cancel", "pause"},
+		"tasks":   {"assign", "cancel", "pause", "merge"},
 		"backlog": {"take"},
 	}
 )

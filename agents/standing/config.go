@@ -35,6 +35,7 @@ type Config struct {
 	MaxStanding  int         // 0: no bound
 	WorktreeBase string
 	Zones        run.Zones // by how much is at stake
+	Verify       []string  // checks after each merge of a task's work
 }
 
 // ConfigAgent says which program an agent is.
@@ -92,6 +93,7 @@ func (c *Config) keys() []configKey {
 			c.MaxStanding = v
 		}},
 		{"zones", func(p *configParser, n *yaml.Node) { p.mapping(n, "zones", zoneKeys(&c.Zones)) }},
+		{"verify", func(p *configParser, n *yaml.Node) { c.Verify = p.texts(n, "verify") }},
 		{"worktree_base", func(p *configParser, n *yaml.Node) { c.WorktreeBase = p.text(n, "worktree_base") }},
 	}
 }
@@ -177,6 +179,22 @@ func (p *configParser) text(n *yaml.Node, key string) string {
 		return ""
 	}
 	return n.Value
+}
+
+// texts reads a list of texts, or one.
+func (p *configParser) texts(n *yaml.Node, key string) (all []string) {
+	if n.Kind != yaml.SequenceNode {
+		if one := p.text(n, key); one != "" {
+			all = append(all, one)
+		}
+		return all
+	}
+	for _, c := range n.Content {
+		if one := p.text(c, key); one != "" {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 func (p *configParser) matching(n *yaml.Node, key, pattern, hint string) string {

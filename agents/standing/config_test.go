@@ -10,9 +10,9 @@ import (
 
 func TestParseConfig(t *testing.T) {
 	c, err := ParseConfig("config.yml", []byte("session: shop\nsupervisor: {agent: codex, model: big}\nworker: {agent: claude}\n"+
-		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\nzones: {forbidden: [deploy/, \"**/*.lock\"], safe: [docs/]}\n"))
+		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\nverify: [make test, make lint]\nzones: {forbidden: [deploy/, \"**/*.lock\"], safe: [docs/]}\n"))
 	want := Config{Session: "shop", Supervisor: ConfigAgent{"codex", "big"}, Worker: ConfigAgent{Agent: "claude"}, Permissions: PermitAll,
-		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w", Zones: run.Zones{Forbidden: []string{"deploy/", "**/*.lock"}, Safe: []string{"docs/"}}}
+		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w", Verify: []string{"make test", "make lint"}, Zones: run.Zones{Forbidden: []string{"deploy/", "**/*.lock"}, Safe: []string{"docs/"}}}
 	if err != nil || !reflect.DeepEqual(*c, want) {
 		t.Errorf("%+v, %v; want %+v", c, err, want)
 	}
@@ -30,6 +30,7 @@ func TestParseConfig(t *testing.T) {
 		"permissions: all\n":             `config.yml:1:14: permissions: "all" is none (write ask or bypass)`,
 		"max_standing: 0\n":              `config.yml:1:15: max_standing must be a whole number of 1 or more, not 0`,
 		"integration: -x\n":              `config.yml:1:14: integration: "-x" is none (write the name of a branch)`,
+		"verify: [a, {b: c}]\n":          `config.yml:1:13: verify must be text`,
 		"session: [\n":                   `config.yml:`,
 		"- a\n":                          `config.yml:1:1: the file must hold keys and values (write it as key: value)`,
 		"zones: {forbiden: [a]}\n":       `config.yml:1:9: unknown key "forbiden" (did you mean "forbidden"?)`,

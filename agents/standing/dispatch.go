@@ -173,7 +173,7 @@ func (k *Keeper) report(ctx context.Context, a *Agent, t *task.Task, end *run.En
 	}
 	body := text
 	if end.Commits > 0 {
-		body += fmt.Sprintf("\n\n%d commits (%s), on branch %s", end.Commits, end.DiffStat, branchOf(t))
+		body += fmt.Sprintf("\n\n%d commits (%s), on branch %s", end.Commits, end.DiffStat, t.WorkBranch())
 	}
 	body += fmt.Sprintf("\n\nTask %s. Its record: cmux tasks show %[1]s", t.ID)
 	// Nobody can know it before: a forged line with it would keep this one out.
@@ -368,7 +368,7 @@ func (k *Keeper) cannot(ctx context.Context, a *Agent, t *task.Task, why error) 
 
 // unusable says why a task's branch is none that work may be done on.
 func (k *Keeper) unusable(t *task.Task) string {
-	b := branchOf(t)
+	b := t.WorkBranch()
 	if !branchRE.MatchString(b) || strings.Contains(b, "..") || strings.HasSuffix(b, ".lock") || strings.HasSuffix(b, "/") {
 		return fmt.Sprintf("%q is no name for a branch", b)
 	}
@@ -417,7 +417,7 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task) (*run.Work, e
 		def.Role = dag.RoleReview // it shares the folder of others: nothing in it is its own
 		return &run.Work{ID: t.ID, Def: def, Place: place}, nil
 	}
-	def.Branch = branchOf(t)
+	def.Branch = t.WorkBranch()
 	place.Branch = def.Branch
 	if err := k.release(ctx, a, def.Branch); err != nil {
 		return nil, err
@@ -456,21 +456,4 @@ func (k *Keeper) release(ctx context.Context, to *Agent, branch string) error {
 		}
 	}
 	return nil
-}
-
-var wordRE = regexp.MustCompile(`[a-z0-9]+`)
-
-// branchOf is the branch that a task's work is on.
-func branchOf(t *task.Task) string {
-	if t.Branch != "" {
-		return t.Branch
-	}
-	words := wordRE.FindAllString(strings.ToLower(t.Title), 5)
-	name := "task/" + t.ID
-	for _, w := range words {
-		if len(name)+len(w) < 50 {
-			name += "-" + w
-		}
-	}
-	return name
 }

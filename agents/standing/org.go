@@ -51,7 +51,8 @@ type Settings struct {
 	Agent        string `json:"agent"` // kind of a worker of which nothing else is said
 	Model        string `json:"model,omitempty"`
 
-	Zones run.Zones `json:"zones,omitzero"`
+	Zones  run.Zones `json:"zones,omitzero"`
+	Verify []string  `json:"verify,omitempty"` // checks after each merge
 }
 
 // Answer is what a request came to.

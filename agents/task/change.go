@@ -297,15 +297,8 @@ func (c *Change) String() string {
 	case OpOverride:
 		return "done (override)" + why
 	}
-	if c.Merged != nil && c.Merged.Commit != "" {
-		return "merged at " + c.Merged.Commit
+	if c.Merged == nil {
+		return "not merged"
 	}
-	return "not merged: a conflict in " + strings.Join(c.Merged.conflicts(), ", ")
-}
-
-func (m *Merged) conflicts() []string {
-	if m == nil {
-		return nil
-	}
-	return m.Conflict
+	return c.Merged.String()
 }

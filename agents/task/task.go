@@ -91,12 +91,6 @@ type Attempt struct {
 	End   *run.End   `json:"end"` // the verdict; nil: it has none
 }
 
-// Merged says whether a task's work is in the integration branch.
-type Merged struct {
-	Commit   string   `json:"commit"`   // empty: it is not
-	Conflict []string `json:"conflict"` // files that kept it out
-}
-
 // Task is a piece of work as it stands.
 type Task struct {
 	ID       string   `json:"id"`
@@ -146,8 +140,8 @@ func (t *Task) Result() *run.End {
 // Label is how the task stands, as a node's label says it.
 func (t *Task) Label() string {
 	switch {
-	case t.State == Done && t.Override:
-		return "done (override)"
+	case t.State == Done:
+		return t.doneLabel()
 	case t.State == Limited && !t.Until.IsZero():
 		return "limited until " + t.Until.Local().Format("15:04")
 	case t.State == Failed && t.Result() != nil && t.Result().Outcome == dag.Failed:
@@ -158,6 +152,22 @@ func (t *Task) Label() string {
 		return fmt.Sprintf("%s (%s)", t.State, t.Reason)
 	}
 	return string(t.State)
+}
+
+func (t *Task) doneLabel() string {
+	label := "done"
+	if t.Override {
+		label = "done (override)"
+	}
+	switch {
+	case t.Merged.In():
+		label += ", merged"
+	case t.Merged != nil && t.Merged.Check != "":
+		label += ", not merged (check)"
+	case t.Merged != nil:
+		label += ", not merged (conflict)"
+	}
+	return label
 }
 
 // clone is a copy that shares nothing that is changed.

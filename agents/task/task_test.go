@@ -109,7 +109,9 @@ func TestStory(t *testing.T) {
 		{Change{Task: "t1", Op: OpOverride, By: "user", Reason: "good enough"}, "done (override)"},
 		{verdict("t1", 3, failed), "done (override)"}, // the record alone
 		{Change{Task: "t1", Op: OpOverride}, "!it is done"},
-		{Change{Task: "t1", Op: OpMerge, Merged: &Merged{Commit: "abc"}}, "done (override)"},
+		{Change{Task: "t1", Op: OpMerge, Merged: &Merged{Conflict: []string{"a"}}}, "done (override), not merged (conflict)"},
+		{Change{Task: "t1", Op: OpMerge, Merged: &Merged{Check: "make", Task: "t2"}}, "done (override), not merged (check)"},
+		{Change{Task: "t1", Op: OpMerge, Merged: &Merged{Commit: "abc"}}, "done (override), merged"},
 		{Change{Task: "t9", Op: OpEdit, Fields: Fields{Title: ptr("x")}}, "!no such task"},
 		{Change{Task: "t1", Op: "sing"}, "!no change"},
 		{add("x1", "x"), "!no such task"},

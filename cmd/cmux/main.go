@@ -59,7 +59,7 @@ var exits = []exit{
 		var faults dag.Faults
 		return errors.Is(err, control.ErrUsage) || errors.As(err, &faults)
 	}},
-	{3, "the run ended with a node not done", func(err error) bool { return errors.Is(err, control.ErrUnfinished) }},
+	{3, "the run ended with a node not done, or the work of a task stays unmerged", func(err error) bool { return errors.Is(err, control.ErrUnfinished) }},
 }
 
 // exitCode is the exit code that err stands for.

@@ -15,7 +15,7 @@ import (
 
 const taskShape = `  {"id", "title", "body", "priority", "scope", "verify", "branch", "project", "parent",
    "backlog", "state", "reason", "until", "override", "assigned_to", "attempts": [{"n",
-   "agent", "began_at", "ended_at", "end"}], "merged": {"commit", "conflict"},
+   "agent", "began_at", "ended_at", "end"}], "merged": {"commit", "conflict", "check", "task"},
    "created_by", "created_at", "changed_by", "changed_at", "version", "label",
    "result": {"summary", "commits", "tip", "diffstat", "checks", "tokens"}}
 where merged and result may be null, and until is there at a limit alone.`
@@ -27,7 +27,7 @@ func newTasksCmd(d *Deps) *cobra.Command {
 		Short:   "What there is to do, and who does it",
 		Example: "  cmux tasks list",
 	}
-	cmd.AddCommand(newTaskAddCmd(d, false, nil), newTaskListCmd(d, false, nil), newTaskShowCmd(d, nil), newTaskLogCmd(d, nil))
+	cmd.AddCommand(newTaskAddCmd(d, false, nil), newTaskListCmd(d, false, nil), newTaskShowCmd(d, nil), newTaskLogCmd(d, nil), newTaskMergeCmd(d, nil))
 	cmd.AddCommand(
 		newTaskOrderCmd(d, "assign ID AGENT", "Give a task to an agent",
 			"Give a task to an agent, which begins it when it has nothing more urgent to do.", "cmux tasks assign t1 perm-backend",
@@ -304,8 +304,8 @@ func runTaskShow(ctx context.Context, o *taskOrderOptions) error {
 		line("Commits", fmt.Sprint(r.Commits))
 		line("Changed", r.DiffStat)
 	}
-	if t.Merged != nil && t.Merged.Commit != "" {
-		line("Merged", t.Merged.Commit)
+	if t.Merged != nil {
+		line("Merged", strings.TrimPrefix(t.Merged.String(), "merged at "))
 	}
 	if t.Body != "" {
 		_, err = fmt.Fprintf(o.Out, "\n%s\n", strings.TrimRight(t.Body, "\n"))

@@ -1,0 +1,130 @@
+package task
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Merged says whether a task's work is in the integration branch, and what kept it
+// out where it is not.
+type Merged struct {
+	Commit   string   `json:"commit"`   // that it came in with; empty: it is not in
+	Conflict []string `json:"conflict"` // files that kept it out
+	Check    string   `json:"check"`    // command that failed after it, and so kept it out
+	Task     string   `json:"task"`     // id of the task that is to bring it in
+}
+
+// In reports whether the work is in the integration branch.
+func (m *Merged) In() bool { return m != nil && m.Commit != "" }
+
+// String says how the work stands with the integration branch.
+func (m *Merged) String() string {
+	if m.In() {
+		return "merged at " + m.Commit
+	}
+	text := "not merged: a conflict in " + strings.Join(m.Conflict, ", ")
+	if m.Check != "" {
+		text = "not merged: after it this fails: " + m.Check
+	}
+	if m.Task != "" {
+		text += "; " + m.Task + " is to bring it in"
+	}
+	return text
+}
+
+var wordRE = regexp.MustCompile(`[a-z0-9]+`)
+
+// WorkBranch is the branch that the work on a task is on.
+func (t *Task) WorkBranch() string {
+	if t.Branch != "" {
+		return t.Branch
+	}
+	name := "task/" + t.ID
+	for _, w := range wordRE.FindAllString(strings.ToLower(t.Title), 5) {
+		if len(name)+len(w) < 50 {
+			name += "-" + w
+		}
+	}
+	return name
+}
+
+// Worker is the agent that worked on the task last; empty: nobody has.
+func (t *Task) Worker() string {
+	if last := t.Last(); last != nil {
+		return last.Agent
+	}
+	return t.Agent
+}
+
+// Tip is the commit that the task's work was judged at. A task that a person called
+// done may have none.
+func (t *Task) Tip() string {
+	if end := t.Result(); end != nil && !t.Override {
+		return end.Tip
+	}
+	return ""
+}
+
+// Delivers reports whether there is something to merge of a task that is done: it
+// has commits, or a person called it done, who may know of some.
+func (t *Task) Delivers() bool {
+	end := t.Result()
+	return t.State == Done && (t.Override || end != nil && end.Commits > 0 && end.Tip != "")
+}
+
+// Unmerged are the tasks that are done and whose work is not in the integration
+// branch, in the order in which it is to come in: that of their ends, but parents
+// before children, and what repairs a task before the task.
+func (l *List) Unmerged() []*Task {
+	ended := make(map[string]time.Time)
+	for _, c := range l.log {
+		if c.Op == OpVerdict || c.Op == OpOverride {
+			ended[c.Task] = c.At
+		}
+	}
+	var all []*Task
+	for _, t := range l.All() {
+		if t.Delivers() && !t.Merged.In() {
+			all = append(all, t)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Task) int {
+		return cmp.Or(ended[a.ID].Compare(ended[b.ID]), cmp.Compare(number(a.ID), number(b.ID)))
+	})
+	var out []*Task
+	seen := make(map[string]bool)
+	var put func(*Task)
+	put = func(t *Task) {
+		if t == nil || seen[t.ID] || !slices.Contains(all, t) {
+			return
+		}
+		seen[t.ID] = true
+		if t.Merged != nil {
+			put(l.Get(t.Merged.Task))
+		}
+		if parent := l.Get(t.Parent); parent != nil && (parent.Merged == nil || parent.Merged.Task != t.ID) {
+			put(parent)
+		}
+		out = append(out, t)
+	}
+	for _, t := range all {
+		put(t)
+	}
+	return out
+}
+
+// Repair is the task that is to bring in the work of another one and has not yet;
+// nil: there is none, and the work itself may be tried.
+func (l *List) Repair(t *Task) *Task {
+	if t.Merged == nil {
+		return nil
+	}
+	by := l.Get(t.Merged.Task)
+	if by == nil || by.State.Over() && (!by.Delivers() || by.Merged.In()) {
+		return nil
+	}
+	return by
+}

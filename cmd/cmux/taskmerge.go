@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/control"
+	"cmux/agents/control/say"
+	"cmux/agents/task"
+)
+
+type taskMergeOptions struct {
+	*IO
+	Project projectFunc
+	control.MergeTasks
+	JSON bool
+}
+
+func newTaskMergeCmd(d *Deps, runF func(context.Context, *taskMergeOptions) error) *cobra.Command {
+	o := &taskMergeOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:   "merge [ID...]",
+		Short: "Bring the work of finished tasks into the integration branch",
+		Long: `Bring the work of finished tasks into the integration branch, in the order in which they
+ended, but parents before their children. Each is merged in a separate worktree, and
+then the checks run: its own, those of the tasks that this call merged before it, and
+verify: of .cmux/config.yml. Then the branch moves, by fast-forward. Where it is checked
+out with uncommitted changes in the way, merge stops and names them.
+
+What conflicts or fails a check stays out, and merge goes on with the next. It becomes a
+task of the agent that did it, or an open one where that agent is gone. merge takes the
+work as it was when it was judged, and of a task that you called done its branch. A call
+that was cut off is repeated.
+
+--dry-run says what would be merged or conflict, and changes nothing. merge ends with 3
+when a task stays out. With --json the shape is
+  {"target", "commit", "dry_run", "tasks": [{"id", "title", "branch", "outcome", "commit",
+   "conflict", "check", "task", "assigned_to"}]}
+where outcome is merged, contained, conflict, check, waits or gone, and task is the one
+that is to bring the work in.`,
+		Example: "  cmux tasks merge --dry-run\n  cmux tasks merge t1 t2",
+		ValidArgsFunction: d.completeTask(func(t *task.Task) bool {
+			return t.Delivers() && !t.Merged.In()
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.IDs = args
+			return either(runF, runTaskMerge)(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would be merged, and change nothing")
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+func runTaskMerge(ctx context.Context, o *taskMergeOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	o.Output = o.Err
+	if !o.JSON && !o.DryRun {
+		o.Begun = func(line string) { fmt.Fprintf(o.Err, "── %s ──\n", line) }
+	}
+	res, err := p.MergeTasks(ctx, o.MergeTasks)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		err = printJSON(o.Out, res)
+	} else {
+		err = o.tellMerged(res)
+	}
+	if err == nil && !res.DryRun && res.Left() > 0 {
+		err = silent{control.ErrUnfinished}
+	}
+	return err
+}
+
+// tellMerged says what became of each task's work.
+func (s *IO) tellMerged(res *control.MergedTasks) error {
+	if len(res.Tasks) == 0 {
+		_, err := fmt.Fprintln(s.Out, "Nothing to merge.")
+		return err
+	}
+	would := ""
+	if res.DryRun {
+		would = "would be "
+	}
+	for i := range res.Tasks {
+		t := &res.Tasks[i]
+		text := would + "merged"
+		switch t.Outcome {
+		case control.TaskContained:
+			text = "contained already"
+		case control.TaskConflict:
+			text = "a conflict in " + say.List(t.Conflict, 5)
+		case control.TaskCheck:
+			text = "after it this fails: " + t.Check
+		case control.TaskWaits:
+			text = "waits"
+		case control.TaskGone:
+			text = "its branch " + t.Branch + " is gone"
+		}
+		if t.Task != "" {
+			text += ": " + t.Task + " is to bring it in"
+		}
+		if t.Agent != "" {
+			text += ", assigned to " + t.Agent
+		}
+		fmt.Fprintf(s.Out, "%s: %s  (%s)\n", t.ID, say.Line(text), say.Line(t.Title))
+	}
+	_, err := fmt.Fprintf(s.Out, "%s: %sat %.12s\n", res.Target, would, res.Commit)
+	return err
+}
