@@ -34,7 +34,7 @@ demo: tools build
 	@examples/demo/run.sh "$(CURDIR)/bin/cmux" "$(CURDIR)/bin/modeld"
 
 check:
-	@fmt="$$(gofmt -l cmd dag docs signals worktree agents examples)"; test -z "$$fmt" || { echo "gofmt: $$fmt"; exit 1; }
+	@fmt="$$(gofmt -l cmd dag docs signals worktree agents server examples)"; test -z "$$fmt" || { echo "gofmt: $$fmt"; exit 1; }
 	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(LINT) staticcheck -checks inherit,-ST1005 ./...

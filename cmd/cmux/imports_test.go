@@ -60,6 +60,8 @@ var house = []struct {
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/host agents/lease agents/limits agents/proc agents/prompt agents/run agents/settings agents/tmux dag signals worktree"},
 	{"agents/control", "agents/agent agents/attempt agents/control/say agents/event agents/harmless agents/host agents/journal agents/kinds agents/lease agents/limits agents/mail agents/origin agents/proc agents/question agents/run agents/runner agents/seal agents/settings agents/standing agents/task agents/tmux agents/wrapper dag signals signals/mailbox worktree"},
 
+	{"server/store", "agents/event agents/journal agents/proc agents/task signals signals/mailbox"},
+
 	{"docs", ""},
 	{"cmd/cmux/early", ""},
 	{"cmd/cmux/quiet", ""},

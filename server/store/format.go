@@ -1,0 +1,163 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"cmux/agents/event"
+)
+
+// row is an event on its way into the store.
+type row struct {
+	at         int64
+	known      bool // at says when it happened
+	kind, name string
+	body       []byte
+	said       string // what is found by a search
+	once       bool   // there is one of this kind and name
+}
+
+// format is how the lines of a source are read.
+type format struct {
+	whole bool // the file is one row, and not lines
+	line  func(line []byte) row
+}
+
+var (
+	events = &format{line: func(line []byte) row {
+		var f struct{ At, Node, Kind, Text string }
+		r := parse(line, &f)
+		r.when(f.At)
+		r.set(f.Kind, f.Node)
+		switch event.Kind(f.Kind) {
+		case event.ToolUse, event.Usage, event.Session, event.Subagent:
+		case event.ToolResult:
+			r.said = event.Cut(f.Text, 500)
+		default:
+			r.said = f.Text
+		}
+		return r
+	}}
+	messages = &format{line: func(line []byte) row {
+		var f struct{ ID, TS, From, To, Subject, Body, Type string }
+		r := parse(line, &f)
+		r.when(f.TS)
+		switch {
+		case r.kind != "":
+		case f.Type == "":
+			r.set(Message, f.ID)
+		default:
+			r.set(f.Type, f.ID)
+		}
+		r.once = f.ID != "" && r.kind != Unreadable
+		r.said = join(f.From, f.To, f.Subject, f.Body)
+		return r
+	}}
+	deliveries = &format{line: func(line []byte) row {
+		var f struct{ At, ID string }
+		r := parse(line, &f)
+		r.when(f.At)
+		r.set(Delivery, f.ID)
+		return r
+	}}
+	tasks = &format{line: func(line []byte) row {
+		var f struct{ At, Task, Op, Title, Body, Reason string }
+		r := parse(line, &f)
+		r.when(f.At)
+		r.set(f.Op, f.Task)
+		r.said = join(f.Title, f.Body, f.Reason)
+		return r
+	}}
+	incident = &format{line: func(line []byte) row {
+		var f struct{ At, Kind, Name, Agent, Node, Title, Text, What, Why string }
+		r := parse(line, &f)
+		r.when(f.At)
+		r.set(first(f.Kind, Incident), first(f.Name, f.Agent, f.Node))
+		r.said = join(f.Title, f.Text, f.What, f.Why)
+		return r
+	}}
+	calls = &format{line: func(line []byte) row {
+		var f struct {
+			At, Timestamp, Kind, By string
+			Agent                   string `json:"agent_name"`
+		}
+		r := parse(line, &f)
+		r.when(first(f.Timestamp, f.At))
+		r.set(first(f.Kind, Call), first(f.Agent, f.By))
+		return r
+	}}
+	screens = &format{whole: true, line: func(text []byte) row {
+		r := row{kind: Screen, said: string(text)}
+		r.body, _ = json.Marshal(string(text))
+		return r
+	}}
+	removals = &format{whole: true, line: func(text []byte) row {
+		var f struct{ At, By string }
+		r := parse(text, &f)
+		r.when(f.At)
+		r.set(Removed, f.By)
+		return r
+	}}
+)
+
+// parse reads a line into the fields of a format. What is no JSON is kept as text.
+func parse(line []byte, into any) (r row) {
+	err := json.Unmarshal(line, into)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		r.kind = Unreadable
+		line, _ = json.Marshal(string(line)) // a string is always JSON
+	} else if !utf8.Valid(line) {
+		line = []byte(strings.ToValidUTF8(string(line), "\ufffd"))
+	}
+	r.body = line
+	return r
+}
+
+// when takes the time that a line says.
+func (r *row) when(text string) {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if r.known = err == nil && at.Year() > 1970 && at.Year() < 2200; r.known {
+		r.at = at.UnixNano()
+	}
+}
+
+// maxName bounds what a line says of itself.
+const maxName = 200
+
+// set says what a row is, unless it is no JSON.
+func (r *row) set(kind, name string) {
+	if r.kind == Unreadable {
+		return
+	}
+	r.kind, r.name = event.Cut(first(kind, "other"), maxName), event.Cut(name, maxName)
+}
+
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+func join(texts ...string) string { return strings.TrimSpace(strings.Join(texts, " ")) }
+
+// of reports whether a format is that of the events of a source and kind.
+func (f *format) of(source, kind string) bool {
+	switch f {
+	case events:
+		return (strings.HasPrefix(source, "run:") || strings.HasPrefix(source, "agent:")) && kind != Screen && kind != Removed
+	case messages:
+		return source == Mailbox && kind != Delivery
+	case tasks:
+		return source == Tasks
+	case incident:
+		return source == Incidents
+	}
+	return false
+}
