@@ -1,8 +1,7 @@
 package attempt
 
 import (
-	"path/filepath"
-
+	"cmux/agents/endpoint"
 	"cmux/agents/guard"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
@@ -48,9 +47,7 @@ func (a *attempt) policy() guard.Policy {
 	if dir, err := run.KeyFolder(); err == nil { // else there is no key of theirs
 		p.Private = append(p.Private, dir)
 	}
-	for _, name := range []string{"token", "server.json"} {
-		p.Private = append(p.Private, filepath.Join(run.Folder(p.Root), name))
-	}
+	p.Private = append(p.Private, endpoint.Secrets(p.Root)...)
 	for _, n := range a.spec.Frame.Peers {
 		if n.Tree != "" && n.Name != a.node.Name {
 			p.Peers = append(p.Peers, n.Tree)

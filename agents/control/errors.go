@@ -23,6 +23,9 @@ func (h *Hint) Unwrap() error { return h.Err }
 // there, or asks for what does not go together.
 var ErrUsage = errors.New("usage")
 
+// ErrMissing says that what was named is not there.
+var ErrMissing = errors.New("missing")
+
 // Usage is an ErrUsage with a way out; try may be empty.
 func Usage(try, format string, args ...any) error {
 	err := Tag(fmt.Errorf(format, args...), ErrUsage)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"cmux/agents/mail"
-	"cmux/agents/origin"
 	"cmux/agents/run"
 	"cmux/agents/wrapper"
 	"cmux/dag"
@@ -36,7 +35,7 @@ type Sent struct {
 // caller is who gives an order, as an address: the person, or a node of a run.
 // inside says that its wrapper can be reached, which vouches for it.
 func (p *Project) caller() (from mailbox.Address, inside bool, err error) {
-	a, err := origin.Of(p.Root)
+	a, err := p.origin()
 	if err != nil || a == nil {
 		return mailbox.Address{Kind: mailbox.User}, false, err
 	}
@@ -259,7 +258,7 @@ func (p *Project) message(id string) (*mailbox.Ledger, mailbox.Line, error) {
 	})
 	switch len(found) {
 	case 0:
-		return nil, mailbox.Line{}, &Hint{Err: fmt.Errorf("there is no message %q", id), Try: "cmux mailbox list"}
+		return nil, mailbox.Line{}, &Hint{Err: Tag(fmt.Errorf("there is no message %q", id), ErrMissing), Try: "cmux mailbox list"}
 	case 1:
 		return l, found[0], nil
 	}

@@ -217,7 +217,7 @@ func (s *StartingOrg) Create(ctx context.Context, permissions string) error {
 	}
 	settings := standing.Settings{
 		Permissions: permissions, Integration: s.base, MaxStanding: s.config.MaxStanding, WorktreeBase: s.config.WorktreeBase,
-		Agent: worker.Agent, Model: worker.Model, Verify: s.config.Verify, Zones: s.config.Zones,
+		Agent: worker.Agent, Model: worker.Model, Verify: s.config.Verify, Zones: s.config.Zones, Port: s.config.Port,
 	}
 	if err := org.Set(ctx, settings); err != nil {
 		return err
@@ -346,10 +346,12 @@ func Monitor(ctx context.Context, o MonitorOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	served := keepServer(ctx, r, logger)
 	err = standing.Run(ctx, standing.Options{
 		Root: r.Plan.Root, Windows: panes, Trees: standing.GitTrees{Repo: repo}, Kinds: o.Kinds, Launch: o.Launch, Log: logger,
 		Tell: func(*standing.Org) { o.Tell() },
 	})
+	served()
 	var own tmux.PaneID
 	if err == nil && ctx.Err() == nil {
 		own = tmux.PaneID(o.Pane) // it leaves in order

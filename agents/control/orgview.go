@@ -36,6 +36,7 @@ type OrgReport struct {
 	Runs        []RunBrief    `json:"runs"`        // that have not ended
 	Unread      int           `json:"unread"`      // messages for the person
 	Undelivered int           `json:"undelivered"` // messages for agents, which have not been read
+	Server      *ServerReport `json:"server,omitempty"`
 }
 
 // AgentReport is how a standing agent stands.
@@ -98,6 +99,9 @@ func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
 		report.State = OrgStopped
 	default:
 		report.State = OrgNoMonitor
+	}
+	if report.State != OrgStopped {
+		report.Server = p.Server()
 	}
 	if err := p.post(report); err != nil {
 		return nil, err
@@ -245,7 +249,7 @@ func (p *Project) standingAgent(name string) (*standing.Org, *standing.Agent, er
 	a, err := org.Find(name)
 	var unknown *standing.UnknownError
 	if errors.As(err, &unknown) {
-		return nil, nil, Usage("cmux workers list", "%w", err)
+		return nil, nil, Usage("cmux workers list", "%w", Tag(err, ErrMissing))
 	}
 	return org, a, err
 }

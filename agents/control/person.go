@@ -27,7 +27,7 @@ var anybodys = []string{
 	"mailbox send", "mailbox done", "mailbox blocked", "mailbox status", "mailbox inbox", "mailbox read", "mailbox list", "mailbox tail",
 	"tasks add", "tasks list", "tasks show", "tasks log", "backlog add", "backlog list",
 	"journal add", "journal show", "journal search", "journal note", "journal reflection",
-	"snapshots list", "doctor", "version", "man", "done", "blocked", "output", "hook", "mcp",
+	"snapshots list", "doctor", "version", "man", "done", "blocked", "output", "hook", "mcp", "serve",
 }
 
 // leaders are the orders that a supervisor may give besides, where they are not
@@ -60,7 +60,7 @@ func (c Caller) Allow(ctx context.Context, o Order) (*Project, error) {
 }
 
 func (p *Project) allow(ctx context.Context, o Order) error {
-	from, err := origin.Of(p.Root)
+	from, err := p.origin()
 	var refusal *run.Refusal
 	if errors.As(err, &refusal) {
 		return nil // likewise
@@ -73,6 +73,14 @@ func (p *Project) allow(ctx context.Context, o Order) error {
 		what = fmt.Errorf("%w (%v)", what, err)
 	}
 	return &Hint{Err: what, Try: "agents: cmux blocked REASON, which asks a person; a person: the same command in a terminal that no agent started"}
+}
+
+// origin is the attempt that an order comes from; nil: it is a person's.
+func (p *Project) origin() (*origin.Attempt, error) {
+	if p.Person {
+		return nil, nil
+	}
+	return origin.Of(p.Root)
 }
 
 // leads reports whether an order is that of a supervisor who may give it.

@@ -40,6 +40,10 @@ type Caller struct {
 	// an order waits for Resumable.
 	Start bool
 
+	// Person says that orders are a person's, who has proven it, whatever process
+	// gives them. Without it who gives them is found out (see package origin).
+	Person bool
+
 	Note func(string) // is told, in a line, what was found or done beside what was asked for; may be nil
 }
 

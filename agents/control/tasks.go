@@ -103,7 +103,7 @@ func (p *Project) TaskLog(id string) ([]task.Change, error) {
 }
 
 func noTask(id string) error {
-	return &Hint{Err: fmt.Errorf("there is no task %q", id), Try: "cmux tasks list --all"}
+	return &Hint{Err: Tag(fmt.Errorf("there is no task %q", id), ErrMissing), Try: "cmux tasks list --all"}
 }
 
 // TaskIDs are the ids of the tasks that fit.

@@ -13,7 +13,6 @@ import (
 
 	"cmux/agents/attempt"
 	"cmux/agents/host"
-	"cmux/agents/origin"
 	"cmux/agents/run"
 	"cmux/agents/standing"
 	"cmux/agents/task"
@@ -132,7 +131,7 @@ func (p *Project) roleFile(role string) (string, error) {
 
 // orderer is the standing agent that gives an order; empty: a person does.
 func (p *Project) orderer() (string, error) {
-	from, err := origin.Of(p.Root)
+	from, err := p.origin()
 	if err != nil || from == nil {
 		return "", err
 	}

@@ -36,6 +36,7 @@ type Config struct {
 	WorktreeBase string
 	Zones        run.Zones // by how much is at stake
 	Verify       []string  // checks after each merge of a task's work
+	Port         int       // of the server; 0: the first that is free
 }
 
 // ConfigAgent says which program an agent is.
@@ -94,6 +95,14 @@ func (c *Config) keys() []configKey {
 		}},
 		{"zones", func(p *configParser, n *yaml.Node) { p.mapping(n, "zones", zoneKeys(&c.Zones)) }},
 		{"verify", func(p *configParser, n *yaml.Node) { c.Verify = p.texts(n, "verify") }},
+		{"port", func(p *configParser, n *yaml.Node) {
+			text := p.text(n, "port")
+			v, err := strconv.Atoi(text)
+			if text != "" && (err != nil || v < 1024 || v > 65535) {
+				p.fault(n, "", "port must be a number from 1024 to 65535, not %s", text)
+			}
+			c.Port = v
+		}},
 		{"worktree_base", func(p *configParser, n *yaml.Node) { c.WorktreeBase = p.text(n, "worktree_base") }},
 	}
 }

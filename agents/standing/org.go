@@ -48,7 +48,8 @@ type Settings struct {
 	Integration  string `json:"integration"`
 	MaxStanding  int    `json:"max_standing"`
 	WorktreeBase string `json:"worktree_base"`
-	Agent        string `json:"agent"` // kind of a worker of which nothing else is said
+	Port         int    `json:"port,omitempty"` // of the server; 0: the first that is free
+	Agent        string `json:"agent"`          // kind of a worker of which nothing else is said
 	Model        string `json:"model,omitempty"`
 
 	Zones  run.Zones `json:"zones,omitzero"`

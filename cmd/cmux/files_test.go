@@ -84,7 +84,7 @@ func TestFilesOfTheFolderAreOpenedInOnePlace(t *testing.T) {
 	root := filepath.Join("..", "..")
 	used := map[string]bool{}
 	files := 0
-	for _, room := range []string{"agents", "cmd", "signals"} {
+	for _, room := range []string{"agents", "cmd", "server", "signals"} {
 		err := filepath.WalkDir(filepath.Join(root, room), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err

@@ -27,6 +27,7 @@ var house = []struct {
 	{"agents/proc", ""},
 	{"agents/tmux", "agents/proc"},
 	{"agents/harmless", ""},
+	{"agents/endpoint", "signals"},
 	{"agents/journal", "signals"},
 	{"agents/control/say", "agents/harmless"},
 	{"agents/seal", ""},
@@ -52,13 +53,17 @@ var house = []struct {
 	{"agents/acp", "agents/agent agents/event agents/guard agents/news agents/stdio agents/transcript dag"},
 	{"agents/kinds", "agents/acp agents/agent agents/claude agents/codex agents/command agents/kimi dag"},
 	{"agents/conversation", "agents/news agents/question dag"},
-	{"agents/attempt", "agents/agent agents/conversation agents/event agents/guard agents/harmless agents/mail agents/news agents/proc agents/prompt agents/question agents/run dag signals signals/mailbox worktree worktree/gitfile"},
+	{"agents/attempt", "agents/agent agents/conversation agents/endpoint agents/event agents/guard agents/harmless agents/mail agents/news agents/proc agents/prompt agents/question agents/run dag signals signals/mailbox worktree worktree/gitfile"},
 	{"agents/wrapper", "agents/agent agents/attempt agents/lease agents/origin agents/proc agents/run dag signals signals/mailbox"},
 	{"agents/mcp", "agents/attempt agents/wrapper"},
 	{"agents/host", "agents/agent agents/attempt agents/control/say agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
 	{"agents/standing", "agents/agent agents/attempt agents/host agents/lease agents/mail agents/proc agents/question agents/run agents/task agents/tmux dag signals signals/mailbox worktree"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/host agents/lease agents/limits agents/proc agents/prompt agents/run agents/settings agents/tmux dag signals worktree"},
-	{"agents/control", "agents/agent agents/attempt agents/control/say agents/event agents/harmless agents/host agents/journal agents/kinds agents/lease agents/limits agents/mail agents/origin agents/proc agents/question agents/run agents/runner agents/seal agents/settings agents/standing agents/task agents/tmux agents/wrapper dag signals signals/mailbox worktree"},
+	{"agents/control", "agents/agent agents/attempt agents/control/say agents/endpoint agents/event agents/harmless agents/host agents/journal agents/kinds agents/lease agents/limits agents/mail agents/origin agents/proc agents/question agents/run agents/runner agents/seal agents/settings agents/standing agents/task agents/tmux agents/wrapper dag signals signals/mailbox worktree"},
+
+	{"server/login", "agents/endpoint"},
+	{"server/api", "agents/control agents/endpoint dag server/login"},
+	{"server", "agents/control agents/control/say agents/endpoint server/api server/login signals"},
 
 	{"server/store", "agents/event agents/journal agents/proc agents/task signals signals/mailbox"},
 
@@ -67,7 +72,7 @@ var house = []struct {
 	{"cmd/cmux/quiet", ""},
 	{"cmd/cmux/top", "agents/control agents/control/say agents/harmless agents/question agents/run dag signals"},
 	{"cmd/cmux/reviewing", "agents/control agents/control/say agents/harmless agents/run"},
-	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/journal agents/kinds agents/mcp agents/origin agents/run agents/runner agents/task agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs signals/mailbox"},
+	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/journal agents/kinds agents/mcp agents/origin agents/run agents/runner agents/task agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs server signals/mailbox"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

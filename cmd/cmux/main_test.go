@@ -54,6 +54,7 @@ func TestScripts(t *testing.T) {
 			"model":   serveModel,
 			"only":    onlyPrograms,
 			"person":  atTerminal,
+			"http":    request,
 		},
 	})
 }

@@ -45,6 +45,7 @@ start brings every agent back, in its conversation and with its unfinished task.
   permissions: ask | bypass
   integration: BRANCH                work comes together here (default: your branch)
   max_standing: N                    at most so many agents
+  port: N                            of the server (default: the first free from 8420)
   worktree_base: DIR                 worktrees are DIR/SESSION-NAME (default: ..)`,
 		Example: "  cmux start\n  cmux start --detach",
 		Args:    cobra.NoArgs,

@@ -36,7 +36,8 @@ With --json the shape is
    "agents": [{"name", "agent_id", "display_name", "role", "kind", "model", "supervisor", "dir", "branch",
                "permanent", "state", "detail", "until", "since", "task", "task_since", "waiting", "hinders",
                "lives", "tasks_since_reset", "reset_count", "tokens"}],
-   "runs": [{"id", "session", "state", "done", "nodes"}], "unread", "undelivered"}
+   "runs": [{"id", "session", "state", "done", "nodes"}], "unread", "undelivered",
+   "server": {"up", "url", "since", "why"}}
 where unread are messages for you, undelivered those that agents have not read, state is none, running, stopped or no monitor, and that of an agent is starting,
 idle, working, checking, needs input, taken over, limited, down (the monitor starts it
 again), stopped or going (it is being removed). Times are RFC 3339 or null; waiting are
@@ -104,7 +105,7 @@ func renderOrg(r *control.OrgReport, now time.Time, as look) string {
 		return "No organisation in this project.\nBegin with: cmux start\n" + renderRuns(r)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "organisation: %s, session %s, integration branch %s\n\n", r.State, r.Session, r.Integration)
+	fmt.Fprintf(&b, "organisation: %s, session %s, integration branch %s\n%s\n", r.State, r.Session, r.Integration, renderServer(r.Server, now))
 	b.WriteString(renderAgents(r.Agents, now, as))
 	var need []string
 	for i := range r.Agents {
@@ -132,6 +133,26 @@ func renderOrg(r *control.OrgReport, now time.Time, as look) string {
 		b.WriteString("\nno monitor, so nobody starts agents again: cmux start\n")
 	}
 	return b.String() + renderRuns(r)
+}
+
+// renderServer is a line about the server.
+func renderServer(s *control.ServerReport, now time.Time) string {
+	if s == nil {
+		return ""
+	}
+	line := "server: "
+	switch {
+	case s.Up:
+		line += "up at " + s.URL
+	case s.Since != nil:
+		line += "down for " + say.Span(now.Sub(*s.Since))
+	default:
+		line += "down"
+	}
+	if s.Why != "" {
+		line += " (" + say.Line(s.Why) + ")"
+	}
+	return line + "\n"
 }
 
 // renderAgents is the table of agents.

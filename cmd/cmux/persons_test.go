@@ -29,7 +29,7 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 	root.InitDefaultCompletionCmd()
 	walk(root)
 	slices.Sort(persons)
-	const want = "agents answer, agents approve, agents attach, agents cleanup, agents merge, agents override, agents release, agents resume, agents retry, agents review, agents run, agents start, agents stop, agents top, agents update, attach, backlog take, keep, mailbox retry, restart, snapshots restore, start, stop, tasks assign, tasks cancel, tasks done, tasks merge, tasks pause, workers answer, workers attach, workers kill, workers release, workers reset, workers spawn, workers take, workers wake"
+	const want = "agents answer, agents approve, agents attach, agents cleanup, agents merge, agents override, agents release, agents resume, agents retry, agents review, agents run, agents start, agents stop, agents top, agents update, attach, backlog take, keep, mailbox retry, open, restart, snapshots restore, start, stop, tasks assign, tasks cancel, tasks done, tasks merge, tasks pause, workers answer, workers attach, workers kill, workers release, workers reset, workers spawn, workers take, workers wake"
 	if got := strings.Join(persons, ", "); got != want {
 		t.Errorf("a person's are %s; want %s", got, want)
 	}

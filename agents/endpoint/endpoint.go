@@ -1,0 +1,274 @@
+// Package endpoint says where the server of a project listens, whether what
+// listens there is that server, and how who may read the project's token speaks
+// to it.
+//
+// The server writes `.cmux/server.json`; while its lock is free the file is that
+// of an earlier one. The token stands in `.cmux/token`. Neither is ever sent to
+// a port before what listens there has proven that it knows the token too.
+package endpoint
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"cmux/signals"
+)
+
+const (
+	// File is the file that says where the server listens, in .cmux.
+	File = "server.json"
+	// TokenFile holds the token, in .cmux.
+	TokenFile = "token"
+	// FirstPort is the first port that a server tries.
+	FirstPort = 8420
+	// HealthPath tells the identity of a server, without a token.
+	HealthPath = "/api/webhooks/health"
+	// LinksPath is where one-time links to the dashboard are made.
+	LinksPath = "/api/login/links"
+
+	maxFile = 64 << 10
+)
+
+// Place is where a server listens, or did.
+type Place struct {
+	Port      int       `json:"port"` // 0: it has none
+	PID       int       `json:"pid"`
+	StartedAt time.Time `json:"started_at"`
+	Project   string    `json:"project"`  // see ProjectID
+	Instance  string    `json:"instance"` // one for each start
+	Epoch     string    `json:"epoch"`    // of its event log
+
+	EndedAt *time.Time `json:"ended_at,omitempty"` // it has ended, as its monitor saw
+	Why     string     `json:"why,omitempty"`      // it ended, or did not come up
+}
+
+// Addr is where the server of a port listens.
+func Addr(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// URL is the address of the server in a browser.
+func (p *Place) URL() string { return "http://" + Addr(p.Port) }
+
+// ProjectID names the project at root to who does not know its path.
+func ProjectID(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return hex.EncodeToString(sum[:8])
+}
+
+func file(root, name string) string { return filepath.Join(root, signals.Folder, name) }
+
+// PageFile leads a browser to a one-time link, in .cmux.
+const PageFile = "open.html"
+
+// Secrets are the files of the project at root that let who reads them speak for
+// its person, or say where to.
+func Secrets(root string) []string {
+	return []string{file(root, TokenFile), file(root, PageFile), file(root, File)}
+}
+
+// LockPath is the lock that the server of the project at root holds for its life.
+func LockPath(root string) string {
+	return filepath.Join(root, signals.Folder, signals.Locks, ".server")
+}
+
+// Read is the newest place of the project's server; zero: there was none.
+func Read(root string) (p Place, err error) {
+	b, err := signals.ReadFile(file(root, File), maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	if err != nil {
+		return Place{}, fmt.Errorf("%s: %w", file(root, File), err)
+	}
+	return p, nil
+}
+
+// Write writes the place for others to find. Who calls holds the server's lock,
+// or knows that its holder has ended.
+func Write(root string, p Place) error {
+	b, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	return signals.WriteFile(file(root, File), append(b, '\n'), 0o600)
+}
+
+// Lives reports whether a server holds the project's lock.
+func Lives(root string) bool {
+	_, held, err := signals.ReadHolder(LockPath(root))
+	return err == nil && held
+}
+
+// ErrNoToken says that the project has no token yet.
+var ErrNoToken = errors.New("the project has no token: its server has not run yet")
+
+// Token reads the project's token.
+func Token(root string) (string, error) {
+	b, err := signals.ReadFile(file(root, TokenFile), maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", ErrNoToken
+	}
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(b))
+	if raw, err := hex.DecodeString(token); err != nil || len(raw) != tokenSize {
+		return "", fmt.Errorf("%s does not hold a token; remove it, and cmux restart makes another", file(root, TokenFile))
+	}
+	return token, nil
+}
+
+const tokenSize = 32
+
+// MakeToken is the project's token, which it makes where there is none. Nobody
+// else may read it, whoever could before. Who calls holds the server's lock.
+func MakeToken(root string) (string, error) {
+	token, err := Token(root)
+	if errors.Is(err, ErrNoToken) {
+		token = NewSecret()
+	} else if err != nil {
+		return "", err
+	}
+	return token, signals.WriteFile(file(root, TokenFile), []byte(token+"\n"), 0o600)
+}
+
+// NewSecret is 32 random bytes as text.
+func NewSecret() string {
+	b := make([]byte, tokenSize)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// Identity is what a server says of itself to everybody.
+type Identity struct {
+	API      string `json:"api" enum:"healthy" doc:"How the server stands"`
+	Project  string `json:"project" doc:"Names the project"`
+	Instance string `json:"instance" doc:"Names this start of the server"`
+	Proof    string `json:"proof,omitempty" doc:"Proves, where a challenge was given, that the server knows the project's token"`
+}
+
+// Healthy is the state of a server that answers.
+const Healthy = "healthy"
+
+// Prove is the proof that who listens on a port knows a token.
+func Prove(token, challenge string, port int) string {
+	m := hmac.New(sha256.New, []byte(token))
+	fmt.Fprintf(m, "cmux server\x00%d\x00%s", port, challenge)
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// ErrForeign says that something else than the project's server has its port.
+var ErrForeign = errors.New("something else than this project's server answers there")
+
+// Client speaks to the server of a project.
+type Client struct {
+	place Place
+	token string
+	http  *http.Client
+}
+
+// Dial finds the server of the project at root and has it prove who it is.
+func Dial(ctx context.Context, root string) (*Client, error) {
+	p, err := Read(root)
+	if err != nil {
+		return nil, err
+	}
+	token, err := Token(root)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{place: p, token: token, http: &http.Client{
+		Transport:     &http.Transport{DisableCompression: true}, // no proxy: the token goes nowhere else
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	if err := c.Check(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Place is where the server listens.
+func (c *Client) Place() Place { return c.place }
+
+// Close gives up the connections that are kept.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Check asks who listens, and is ErrForeign when that is not the server.
+func (c *Client) Check(ctx context.Context) error {
+	challenge := NewSecret()
+	var id Identity
+	path := HealthPath + "?challenge=" + url.QueryEscape(challenge)
+	if err := c.do(ctx, http.MethodGet, path, nil, &id, false); err != nil {
+		return err
+	}
+	if id.API != Healthy || id.Project != c.place.Project || id.Instance != c.place.Instance || !hmac.Equal([]byte(id.Proof), []byte(Prove(c.token, challenge, c.place.Port))) {
+		return fmt.Errorf("%s: %w", c.place.URL(), ErrForeign)
+	}
+	return nil
+}
+
+// Post sends a request with the token and reads the answer into out.
+func (c *Client) Post(ctx context.Context, path string, in, out any) error {
+	return c.do(ctx, http.MethodPost, path, in, out, true)
+}
+
+func (c *Client) do(ctx context.Context, method, path string, in, out any, sign bool) error {
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body = strings.NewReader(string(b))
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.place.URL()+path, body)
+	if err != nil {
+		return err
+	}
+	if sign {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxFile))
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("%s: the server answers %s", c.place.URL(), resp.Status)
+	}
+	if err := json.Unmarshal(b, out); err != nil {
+		return fmt.Errorf("%s: %w", c.place.URL(), ErrForeign)
+	}
+	return nil
+}
+
+// Link is a one-time link to the dashboard.
+type Link struct {
+	URL     string `json:"url" doc:"Opens the dashboard, once"`
+	Seconds int    `json:"seconds" doc:"How long it can be used"`
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/agent"
+	"cmux/agents/control"
+	"cmux/agents/run"
+	"cmux/server"
+)
+
+// newServeCmd is the server of the project, which the monitor starts.
+func newServeCmd(d *Deps) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:    "serve",
+		Hidden: true,
+		Short:  "Serve the project's API (for cmux itself)",
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := run.OpenPlan(dir)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithCancel(cmd.Context())
+			defer cancel()
+			go func() { // ends with the process
+				_, _ = io.Copy(io.Discard, d.In) // the monitor writes nothing, and holds it open
+				cancel()
+			}()
+			caller := d.caller()
+			caller.Dir, caller.Person, caller.Start, caller.Choose, caller.Note = r.Plan.Root, true, true, nil, nil
+			p := &control.Project{Caller: caller, Root: r.Plan.Root}
+			port, err := p.Serving()
+			if err != nil {
+				return err
+			}
+			return server.Serve(ctx, server.Options{Project: p, Port: port, Log: control.RunnerLogger(d.Err)})
+		},
+	}
+	cmd.Flags().StringVar(&dir, "run", "", "folder of the organisation")
+	return cmd
+}
+
+type openOptions struct {
+	*IO
+	Project projectFunc
+	Print   bool
+	Browse  func(ctx context.Context, env []string, path string) error
+}
+
+func newOpenCmd(d *Deps, runF func(context.Context, *openOptions) error) *cobra.Command {
+	o := &openOptions{IO: &d.IO, Project: d.project, Browse: browse}
+	cmd := &cobra.Command{
+		Use:     "open",
+		GroupID: "main",
+		Short:   "Open the project's dashboard in the browser",
+		Long: `Open the dashboard of the project in your browser. The link that open makes logs the
+browser in. It works once, and for a minute. Where there is no browser, open prints it.
+
+The server listens on this machine alone. On a machine that you are logged in to by
+ssh, forward its port and open the link at home:
+  ssh -L 8420:127.0.0.1:8420 HOST`,
+		Example: "  cmux open\n  cmux open --print",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOpen)(cmd.Context(), o) },
+	}
+	cmd.Flags().BoolVar(&o.Print, "print", false, "print the link and open no browser")
+	return cmd
+}
+
+func runOpen(ctx context.Context, o *openOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	link, err := p.OpenLink(ctx)
+	if err != nil {
+		return err
+	}
+	if !o.Print {
+		path, err := p.LinkFile(link)
+		if err != nil {
+			return err
+		}
+		err = o.Browse(ctx, o.Env, path)
+		if err == nil {
+			_, err = fmt.Fprintln(o.Out, "The dashboard opens in your browser.")
+			return err
+		}
+		fmt.Fprintf(o.Err, "note: no browser was opened (%v). Open this link yourself, within %s:\n", err, time.Duration(link.Seconds)*time.Second)
+	}
+	_, err = fmt.Fprintln(o.Out, link.URL)
+	return err
+}
+
+// browse opens a file in the person's browser.
+func browse(ctx context.Context, env []string, path string) error {
+	name := "xdg-open"
+	switch {
+	case runtime.GOOS == "darwin":
+		name = "open"
+	case (&IO{Env: env}).Getenv("DISPLAY") == "" && (&IO{Env: env}).Getenv("WAYLAND_DISPLAY") == "":
+		return fmt.Errorf("there is no display")
+	}
+	program, err := agent.LookPath(name, env)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, path)
+	cmd.Env, cmd.Stderr = env, os.Stderr
+	return cmd.Run()
+}

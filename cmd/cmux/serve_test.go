@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"cmux/agents/endpoint"
+)
+
+// request is the script command
+//
+//	http [KEY=VALUE...] METHOD URL [BODY]
+//
+// which writes status, headers and body of the answer to stdout. A key is a
+// header; Token=yes sends the token of the project that the script is in. An URL
+// that begins with a slash is that of the project's server, and @FILE is the one that
+// stands in a file.
+func request(ts *testscript.TestScript, neg bool, args []string) {
+	header := http.Header{}
+	root := ts.MkAbs(".")
+	for ; len(args) > 0 && strings.Contains(args[0], "="); args = args[1:] {
+		k, v, _ := strings.Cut(args[0], "=")
+		if k == "Token" {
+			token, err := endpoint.Token(root)
+			ts.Check(err)
+			k, v = "Authorization", "Bearer "+token
+		}
+		header.Set(k, v)
+	}
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: http [HEADER=VALUE...] METHOD URL [BODY]")
+	}
+	url, body := args[1], ""
+	if name, ok := strings.CutPrefix(url, "@"); ok {
+		url = strings.TrimSpace(ts.ReadFile(name))
+	}
+	if strings.HasPrefix(url, "/") {
+		place, err := endpoint.Read(root)
+		ts.Check(err)
+		url = place.URL() + url
+	}
+	if len(args) == 3 {
+		body = args[2]
+		header.Set("Content-Type", "application/json")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, args[0], url, strings.NewReader(body))
+	ts.Check(err)
+	req.Header = header
+	req.Host = header.Get("Host")
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	ts.Check(err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	fmt.Fprintln(ts.Stdout(), resp.Status)
+	var head strings.Builder
+	resp.Header.Write(&head)
+	fmt.Fprint(ts.Stdout(), strings.ReplaceAll(head.String(), "\r", ""))
+	fmt.Fprintf(ts.Stdout(), "\n%s\n", b)
+}

@@ -1,0 +1,83 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/charmbracelet/log"
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"cmux/agents/control"
+	"cmux/agents/endpoint"
+	"cmux/server/login"
+)
+
+// Options is what the routes are made of.
+type Options struct {
+	Project *control.Project // as its person sees it
+	Place   endpoint.Place
+	Token   string
+	Keys    *login.Keys
+	Log     *log.Logger
+}
+
+// routes are the handlers.
+type routes struct {
+	Options
+	api huma.API
+}
+
+// New adds the routes to mux and returns their document.
+func New(mux humago.Mux, o Options) *huma.OpenAPI {
+	c := huma.DefaultConfig("cmux", "1")
+	c.Info.Description = "What cmux knows of a project and can do in it. Every request needs the project's token, as a bearer token or as the session that cmux open gives a browser, but the identity and the webhooks, which are signed."
+	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "/api/openapi", "", ""
+	c.CreateHooks = nil // answers hold what they are, and no links to schemas
+	c.RejectUnknownQueryParameters = true
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"token":   {Type: "http", Scheme: "bearer", Description: "The token in .cmux/token"},
+		"session": {Type: "apiKey", In: "cookie", Name: "cmux_PROJECT", Description: "The session of a browser, which a one-time link is traded for"},
+	}
+	c.Security = []map[string][]string{{"token": {}}, {"session": {}}}
+	r := &routes{Options: o, api: humago.New(mux, c)}
+	r.login()
+	r.webhooks()
+	return r.api.OpenAPI()
+}
+
+// body is an answer with a JSON body.
+type body[T any] struct{ Body T }
+
+// in is a request without parameters.
+type in struct{}
+
+// get adds a route that shows something.
+func get[I, O any](r *routes, group, path, summary string, f func(context.Context, *I) (O, error), more ...func(*huma.Operation)) {
+	add(r, http.MethodGet, group, path, summary, f, more...)
+}
+
+// post adds a route that makes or does something.
+func post[I, O any](r *routes, group, path, summary string, f func(context.Context, *I) (O, error), more ...func(*huma.Operation)) {
+	add(r, http.MethodPost, group, path, summary, f, more...)
+}
+
+func add[I, O any](r *routes, method, group, path, summary string, f func(context.Context, *I) (O, error), more ...func(*huma.Operation)) {
+	op := huma.Operation{
+		OperationID: huma.GenerateOperationID(method, path, (*O)(nil)), Method: method, Path: path, Summary: summary, Tags: []string{group},
+		MaxBodyBytes: login.MaxBody, DefaultStatus: http.StatusOK,
+	}
+	for _, m := range more {
+		m(&op)
+	}
+	huma.Register(r.api, op, func(ctx context.Context, i *I) (*body[O], error) {
+		out, err := f(ctx, i)
+		if err != nil {
+			return nil, r.problem(ctx, &op, err)
+		}
+		return &body[O]{out}, nil
+	})
+}
+
+// open says that a route needs no login.
+func open(op *huma.Operation) { op.Security = []map[string][]string{} }

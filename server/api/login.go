@@ -1,0 +1,15 @@
+package api
+
+import (
+	"context"
+
+	"cmux/agents/endpoint"
+	"cmux/server/login"
+)
+
+// login is how a browser is let in.
+func (r *routes) login() {
+	post(r, "login", endpoint.LinksPath, "Make a one-time link to the dashboard", func(context.Context, *in) (endpoint.Link, error) {
+		return endpoint.Link{URL: r.Place.URL() + login.Path + "?code=" + r.Keys.NewLink(), Seconds: int(login.LinkLife.Seconds())}, nil
+	})
+}

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"bytes"
+	"html/template"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"cmux/agents/control"
+	"cmux/agents/control/say"
+	"cmux/server/login"
+)
+
+// homeText is the page that shows how the organisation stands. It needs no
+// script, and whatever agents and messages say stands in it as text.
+const homeText = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>cmux: {{.Name}}</title>
+<style>:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem}
+table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #8884;vertical-align:top}
+th{font-weight:600}h2{margin-top:2rem}.dim{opacity:.7}code{background:#8883;padding:.1em .3em;border-radius:3px}</style></head><body>
+<h1>{{.Name}}</h1>
+<p>You are logged in. The organisation: <strong>{{.Org.State}}</strong>{{with .Org.Session}}, session {{.}}{{end}}{{with .Org.Integration}}, integration branch {{.}}{{end}}.</p>
+<h2>Agents</h2>
+{{if .Org.Agents}}<table><tr><th>Name<th>Role<th>Kind<th>State<th>Since<th>Task<th>Branch</tr>
+{{range .Org.Agents}}<tr><td>{{.Name}}<td>{{.Role}}<td>{{.Kind}}<td>{{.Explained}}<td>{{span .Since}}<td>{{.Task}}<td>{{.Branch}}</tr>
+{{end}}</table>{{else}}<p class="dim">None. Begin with <code>cmux start</code>.</p>{{end}}
+<h2>Tasks</h2>
+{{if .Tasks.Tasks}}<table><tr><th>Task<th>Title<th>State<th>Priority<th>Agent</tr>
+{{range .Tasks.Tasks}}<tr><td>{{.ID}}<td>{{.Title}}<td>{{.Label}}<td>{{.Priority}}<td>{{.Agent}}</tr>
+{{end}}</table>{{else}}<p class="dim">None{{if .Tasks.Over}} that is not over{{end}}.</p>{{end}}
+<h2>Messages</h2>
+{{if .Mail.Messages}}<table><tr><th>At<th>From<th>To<th>Message</tr>
+{{range .Mail.Messages}}<tr><td>{{.TS.Local.Format "2006-01-02 15:04:05"}}<td>{{.From}}{{if not .Verified}} <span class="dim">(unverified)</span>{{end}}<td>{{.To}}<td>{{.Subject}}</tr>
+{{end}}</table>{{else}}<p class="dim">None.</p>{{end}}
+</body></html>
+`
+
+// homeMessages is how many messages the page shows.
+const homeMessages = 50
+
+// homePage is what the page is made of.
+type homePage struct {
+	Name  string
+	Org   *control.OrgReport
+	Tasks *control.Tasks
+	Mail  *control.Mails
+}
+
+func (s *site) home(w http.ResponseWriter, r *http.Request) {
+	b, err := s.renderHome(r)
+	if err != nil {
+		s.log.Error("the page could not be made", "err", err)
+		text, _ := control.Explain(err)
+		login.Refuse(w, r, http.StatusInternalServerError, "the page could not be made: "+text, "")
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Write(b)
+}
+
+func (s *site) renderHome(r *http.Request) ([]byte, error) {
+	p := homePage{Name: filepath.Base(s.project.Root)}
+	var err error
+	if p.Org, err = s.project.Organisation(r.Context()); err != nil {
+		return nil, err
+	}
+	if p.Tasks, err = s.project.Tasks(control.TaskQuery{}); err != nil {
+		return nil, err
+	}
+	if p.Mail, err = s.project.Mailbox(r.Context(), control.MailQuery{Last: homeMessages}); err != nil {
+		return nil, err
+	}
+	now := s.project.Now()
+	t, err := template.New("home").Funcs(template.FuncMap{"span": func(since *time.Time) string {
+		if since == nil {
+			return ""
+		}
+		return say.Span(now.Sub(*since))
+	}}).Parse(homeText)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = t.Execute(&out, p)
+	return out.Bytes(), err
+}

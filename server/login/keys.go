@@ -1,0 +1,119 @@
+package login
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// LinkLife is how long a one-time link can be used.
+	LinkLife = time.Minute
+	// sessionLife is how long a browser stays logged in.
+	sessionLife = 30 * 24 * time.Hour
+	// maxLinks bounds the links that nobody has used yet; the oldest goes first.
+	maxLinks = 64
+)
+
+// Keys are what requests are known by. They may be used by several goroutines.
+type Keys struct {
+	token  []byte
+	cookie string
+	now    func() time.Time
+
+	mu    sync.Mutex
+	links []link
+}
+
+// link is a one-time link, known by the hash of its code.
+type link struct {
+	code  [sha256.Size]byte
+	until time.Time
+}
+
+// NewKeys are the keys of a project. Cookies know no ports, so each project's
+// has a name of its own.
+func NewKeys(token, project string, now func() time.Time) *Keys {
+	return &Keys{token: []byte(token), cookie: "cmux_" + project, now: now}
+}
+
+// NewLink makes a code that can be traded for a session, once and soon.
+func (k *Keys) NewLink() (code string) {
+	code = rand.Text()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.links) == maxLinks {
+		k.links = k.links[1:]
+	}
+	k.links = append(k.links, link{sha256.Sum256([]byte(code)), k.now().Add(LinkLife)})
+	return code
+}
+
+// trade uses a code up and reports whether it was good.
+func (k *Keys) trade(code string) bool {
+	sum, now := sha256.Sum256([]byte(code)), k.now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	good := false
+	kept := k.links[:0]
+	for _, l := range k.links {
+		switch {
+		case !now.Before(l.until) || l.until.Sub(now) > LinkLife: // or the clock was set back
+		case hmac.Equal(l.code[:], sum[:]):
+			good = true
+		default:
+			kept = append(kept, l)
+		}
+	}
+	k.links = kept
+	return good
+}
+
+// session is a cookie that logs a browser in.
+func (k *Keys) session() *http.Cookie {
+	until := strconv.FormatInt(k.now().Add(sessionLife).Unix(), 10)
+	text := until + "." + rand.Text()
+	return &http.Cookie{
+		Name: k.cookie, Value: text + "." + k.sign(text), Path: "/", MaxAge: int(sessionLife / time.Second),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	}
+}
+
+func (k *Keys) sign(text string) string {
+	m := hmac.New(sha256.New, k.token)
+	m.Write([]byte("session\x00" + k.cookie + "\x00" + text))
+	return base64.RawURLEncoding.EncodeToString(m.Sum(nil))
+}
+
+// hasToken reports whether a request holds the token.
+func (k *Keys) hasToken(r *http.Request) bool {
+	sent, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return false
+	}
+	a, b := sha256.Sum256([]byte(sent)), sha256.Sum256(k.token)
+	return hmac.Equal(a[:], b[:])
+}
+
+// hasSession reports whether a request holds a session.
+func (k *Keys) hasSession(r *http.Request) bool {
+	for _, c := range r.CookiesNamed(k.cookie) {
+		at := strings.LastIndexByte(c.Value, '.')
+		if at < 0 {
+			continue
+		}
+		text, code := c.Value[:at], c.Value[at+1:]
+		until, _, _ := strings.Cut(text, ".")
+		unix, err := strconv.ParseInt(until, 10, 64)
+		if err == nil && hmac.Equal([]byte(code), []byte(k.sign(text))) && k.now().Before(time.Unix(unix, 0)) {
+			return true
+		}
+	}
+	return false
+}

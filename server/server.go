@@ -1,0 +1,215 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	stdlog "log"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/charmbracelet/log"
+
+	"cmux/agents/control"
+	"cmux/agents/endpoint"
+	"cmux/server/api"
+	"cmux/server/login"
+	"cmux/signals"
+)
+
+const (
+	// lockPatience bounds the wait for an earlier server to end.
+	lockPatience = 10 * time.Second
+	// endPatience bounds the wait for answers that are under way at the end.
+	endPatience = 2 * time.Second
+	// ports is how many ports are tried.
+	ports = 500
+	// maxConns bounds the connections that are open at once.
+	maxConns = 1024
+)
+
+// Options is what a server is made of.
+type Options struct {
+	Project *control.Project // as its person sees it
+	Port    int              // 0: the one of the last time, or the first that is free
+	Log     *log.Logger
+}
+
+// Serve serves the project until ctx ends. It holds the project's lock of the
+// server meanwhile, for which it waits a moment.
+func Serve(ctx context.Context, o Options) (err error) {
+	root := o.Project.Root
+	if o.Log == nil {
+		o.Log = log.New(io.Discard)
+	}
+	if err := signals.Init(root); err != nil {
+		return err
+	}
+	lock, err := takeLock(ctx, endpoint.LockPath(root))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	token, err := endpoint.MakeToken(root)
+	if err != nil {
+		return err
+	}
+	last, err := endpoint.Read(root)
+	if err != nil {
+		o.Log.Warn("where the last server was cannot be read", "err", err)
+	}
+	l, port, err := listen(o.Port, last.Port)
+	if err != nil {
+		return err
+	}
+	place := endpoint.Place{
+		Port: port, PID: os.Getpid(), StartedAt: o.Project.Now(), Project: endpoint.ProjectID(root), Instance: endpoint.NewSecret()[:16],
+	}
+	s := &site{project: o.Project, place: place, token: token, log: o.Log}
+	return s.serve(ctx, l)
+}
+
+// site is a server at work.
+type site struct {
+	project *control.Project
+	place   endpoint.Place
+	token   string
+	log     *log.Logger
+}
+
+func (s *site) serve(ctx context.Context, l net.Listener) error {
+	keys := login.NewKeys(s.token, s.place.Project, s.project.Now)
+	mux := http.NewServeMux()
+	api.New(mux, api.Options{Project: s.project, Place: s.place, Token: s.token, Keys: keys, Log: s.log})
+	mux.HandleFunc("GET /{$}", s.home)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		login.Refuse(w, r, http.StatusNotFound, "there is nothing here", "")
+	})
+	srv := &http.Server{
+		Handler: login.NewGate(keys, s.place.Port, mux), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+		WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: stdlog.New(logWriter{s.log}, "", 0),
+		// What is under way is carried out, whoever hangs up; Shutdown ends it.
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(&bounded{Listener: l, room: make(chan struct{}, maxConns)}) }()
+	if err := endpoint.Write(s.project.Root, s.place); err != nil {
+		return errors.Join(err, srv.Close(), <-served)
+	}
+	s.log.Info("the server is up", "port", s.place.Port)
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
+	defer cancel()
+	if err := srv.Shutdown(ending); err != nil {
+		srv.Close() // what is under way stands in files already
+	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	s.log.Info("the server has ended")
+	now := s.project.Now()
+	s.place.EndedAt = &now
+	return endpoint.Write(s.project.Root, s.place)
+}
+
+// takeLock takes the lock at path, waiting for a holder on its way out.
+func takeLock(ctx context.Context, path string) (*signals.Lock, error) {
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		lock, err := signals.TryLock(path)
+		var held *signals.HeldError
+		if !errors.As(err, &held) {
+			return lock, err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("another server of this project runs: %w", err)
+		}
+	}
+}
+
+// listen listens on the fixed port, or on the last one, or the first free one.
+func listen(fixed, last int) (net.Listener, int, error) {
+	try := func(port int) (net.Listener, error) { return net.Listen("tcp4", endpoint.Addr(port)) }
+	if fixed > 0 {
+		l, err := try(fixed)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			err = fmt.Errorf("port %d, which .cmux/config.yml names, is taken by another program: name another port: there, then cmux restart", fixed)
+		}
+		return l, fixed, err
+	}
+	if last > 0 {
+		if l, err := try(last); err == nil {
+			return l, last, nil
+		}
+	}
+	for port := endpoint.FirstPort; port < endpoint.FirstPort+ports; port++ {
+		l, err := try(port)
+		if err == nil {
+			return l, port, nil
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, syscall.EACCES) {
+			return nil, 0, err
+		}
+	}
+	return nil, 0, fmt.Errorf("no port from %d to %d is free", endpoint.FirstPort, endpoint.FirstPort+ports-1)
+}
+
+// bounded is a listener that hangs up on who comes while it has too many.
+type bounded struct {
+	net.Listener
+	room chan struct{}
+}
+
+func (b *bounded) Accept() (net.Conn, error) {
+	for {
+		c, err := b.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case b.room <- struct{}{}:
+			return &counted{Conn: c, room: b.room}, nil
+		default:
+			c.Close()
+		}
+	}
+}
+
+// counted is a connection of a bounded listener.
+type counted struct {
+	net.Conn
+	room chan struct{}
+	once bool
+}
+
+func (c *counted) Close() error {
+	err := c.Conn.Close()
+	if err == nil && !c.once { // it closes once without an error
+		c.once = true
+		<-c.room
+	}
+	return err
+}
+
+// logWriter writes what net/http has to say into the log.
+type logWriter struct{ log *log.Logger }
+
+func (w logWriter) Write(b []byte) (int, error) {
+	w.log.Warn("http", "said", strings.TrimSpace(string(b)))
+	return len(b), nil
+}
