@@ -74,8 +74,11 @@ func (p *Project) PlanStartOrg(ctx context.Context, o StartOrg) (*StartingOrg, e
 		return nil, err
 	}
 	s.Permissions = s.config.Permissions
-	if s.Permissions == "" && s.org != nil {
+	if s.org != nil {
 		s.Permissions = s.org.Settings.Permissions
+		if err := s.differing(); err != nil {
+			return nil, err
+		}
 	}
 	s.Kind = s.config.Supervisor.Agent
 	if s.Kind == "" {
@@ -87,24 +90,29 @@ func (p *Project) PlanStartOrg(ctx context.Context, o StartOrg) (*StartingOrg, e
 	return s, s.name(ctx)
 }
 
-// orgConfig reads the organisation's configuration, which need not be there.
-func (p *Project) orgConfig() (*standing.Config, error) {
-	path := filepath.Join(run.Folder(p.Root), standing.ConfigFile)
-	src, err := signals.ReadFile(path, 1<<20)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+// differing tells what the file says that is not in force. An agent can write
+// it: after the first start, a person takes it into use.
+func (s *StartingOrg) differing() error {
+	c, err := s.p.OrgConfig()
+	if err != nil {
+		return err
 	}
-	return standing.ParseConfig(p.Short(path), src)
+	for _, change := range c.Changes {
+		s.Remarks = append(s.Remarks, fmt.Sprintf("%s is not in force as %s has it (%s): cmux config apply", change.Key, c.File, change))
+	}
+	return nil
 }
 
 // integration finds the branch that work comes together on.
 func (s *StartingOrg) integration(ctx context.Context) error {
 	s.base = s.config.Integration
-	if s.base == "" && s.org != nil {
+	if s.org != nil {
 		s.base = s.org.Settings.Integration
 	}
 	base, err := s.repo.Base(ctx, s.base)
-	if err != nil {
+	if err != nil && s.org != nil {
+		return &Hint{Err: fmt.Errorf("the branch that work comes together on: %w", err), Try: "another integration: in .cmux/config.yml, and cmux config apply"}
+	} else if err != nil {
 		return &Hint{Err: fmt.Errorf("the branch that work comes together on: %w", err), Try: "another integration: in .cmux/config.yml"}
 	}
 	if s.base == "" {
@@ -211,16 +219,10 @@ func (s *StartingOrg) Create(ctx context.Context, permissions string) error {
 	if err != nil {
 		return err
 	}
-	worker := s.config.Worker
-	if worker.Agent == "" {
-		worker = standing.ConfigAgent{Agent: s.Kind, Model: s.config.Supervisor.Model}
-	}
-	settings := standing.Settings{
-		Permissions: permissions, Integration: s.base, MaxStanding: s.config.MaxStanding, WorktreeBase: s.config.WorktreeBase,
-		Agent: worker.Agent, Model: worker.Model, Verify: s.config.Verify, Zones: s.config.Zones, Port: s.config.Port,
-	}
-	if err := org.Set(ctx, settings); err != nil {
-		return err
+	if s.org == nil || org.Settings.Permissions == "" {
+		if err := org.Set(ctx, s.config.Settings(standing.Settings{Permissions: permissions, Integration: s.base}, s.Kind)); err != nil {
+			return err
+		}
 	}
 	if err := s.supervisor(ctx, org); err != nil {
 		return err

@@ -42,10 +42,42 @@ type Config struct {
 // ConfigAgent says which program an agent is.
 type ConfigAgent struct{ Agent, Model string }
 
-// configKey is a key of the configuration and what is done with its value.
+// Settings are what the configuration makes of the settings that are in force;
+// where it says nothing of permissions and the integration branch, those stay.
+// supervisor is its kind, which a worker has too unless something else is said.
+func (c *Config) Settings(now Settings, supervisor string) Settings {
+	worker := c.Worker
+	if worker.Agent == "" {
+		worker = ConfigAgent{Agent: supervisor, Model: c.Supervisor.Model}
+	}
+	return Settings{
+		Permissions: orElse(c.Permissions, now.Permissions), Integration: orElse(c.Integration, now.Integration),
+		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Zones: c.Zones, Port: c.Port,
+	}
+}
+
+// configKey is a key of the configuration: what is done with its value, and what
+// is said of it. Of the keys below it, sub says the same.
 type configKey struct {
-	name string
-	read func(*configParser, *yaml.Node)
+	name    string
+	read    func(*configParser, *yaml.Node)
+	doc     string
+	def     string // in words; empty: none
+	example string
+	schema  map[string]any // of its value; nil: sub says it
+	sub     []configKey
+}
+
+// groupKey is a key with keys below it.
+func groupKey(name, doc, example string, sub []configKey) configKey {
+	return configKey{name: name, doc: doc, example: example, sub: sub,
+		read: func(p *configParser, n *yaml.Node) { p.mapping(n, name, sub) }}
+}
+
+// textKey is a key whose value matches pattern.
+func textKey(to *string, name, pattern, hint, doc, def, example string) configKey {
+	return configKey{name: name, doc: doc, def: def, example: example, schema: map[string]any{"type": "string", "pattern": pattern},
+		read: func(p *configParser, n *yaml.Node) { *to = p.matching(n, name, pattern, hint) }}
 }
 
 type configParser struct {
@@ -74,47 +106,40 @@ func ParseConfig(file string, src []byte) (*Config, error) {
 // keys are the keys of the file.
 func (c *Config) keys() []configKey {
 	return []configKey{
-		{"session", func(p *configParser, n *yaml.Node) {
-			c.Session = p.matching(n, "session", `^[A-Za-z0-9_-]+$`, "use letters, digits, _ and -")
-		}},
-		{"supervisor", func(p *configParser, n *yaml.Node) { p.mapping(n, "supervisor", c.Supervisor.keys()) }},
-		{"worker", func(p *configParser, n *yaml.Node) { p.mapping(n, "worker", c.Worker.keys()) }},
-		{"permissions", func(p *configParser, n *yaml.Node) {
-			c.Permissions = p.oneOf(n, "permissions", PermitAsked, PermitAll)
-		}},
-		{"integration", func(p *configParser, n *yaml.Node) {
-			c.Integration = p.matching(n, "integration", `^[^-\s][^\s~^:?*\[\\]*$`, "write the name of a branch")
-		}},
-		{"max_standing", func(p *configParser, n *yaml.Node) {
-			text := p.text(n, "max_standing")
-			v, err := strconv.Atoi(text)
-			if text != "" && (err != nil || v < 1) {
-				p.fault(n, "", "max_standing must be a whole number of 1 or more, not %s", text)
-			}
-			c.MaxStanding = v
-		}},
-		{"zones", func(p *configParser, n *yaml.Node) { p.mapping(n, "zones", zoneKeys(&c.Zones)) }},
-		{"verify", func(p *configParser, n *yaml.Node) { c.Verify = p.texts(n, "verify") }},
-		{"port", func(p *configParser, n *yaml.Node) {
-			text := p.text(n, "port")
-			v, err := strconv.Atoi(text)
-			if text != "" && (err != nil || v < 1024 || v > 65535) {
-				p.fault(n, "", "port must be a number from 1024 to 65535, not %s", text)
-			}
-			c.Port = v
-		}},
-		{"worktree_base", func(p *configParser, n *yaml.Node) { c.WorktreeBase = p.text(n, "worktree_base") }},
+		textKey(&c.Session, "session", `^[A-Za-z0-9_-]+$`, "use letters, digits, _ and -",
+			"The tmux session of the organisation. It counts at the next `cmux start`.", "`cmux-FOLDER`", "session: shop"),
+		groupKey("supervisor", "The program of the supervisor. It counts at the next `cmux start`; another program begins a new conversation.",
+			"supervisor: {agent: claude, model: opus}", c.Supervisor.keys()),
+		groupKey("worker", "The program of a worker of which nothing else is said.", "worker: {agent: codex}", c.Worker.keys()),
+		{name: "permissions", doc: "How the agents may act: with `ask` the program asks you what it is not sure about, with `bypass` it asks nothing. An agent that runs keeps what it began with until it is started again.",
+			def: "what you answered at the first start", example: "permissions: ask", schema: map[string]any{"enum": []string{PermitAsked, PermitAll}},
+			read: func(p *configParser, n *yaml.Node) { c.Permissions = p.oneOf(n, "permissions", PermitAsked, PermitAll) }},
+		textKey(&c.Integration, "integration", `^[^-\s][^\s~^:?*\[\\]*$`, "write the name of a branch",
+			"The branch that work comes together on.", "your branch at the first start", "integration: main"),
+		{name: "max_standing", doc: "At most so many agents.", def: "no bound", example: "max_standing: 8",
+			schema: map[string]any{"type": "integer", "minimum": 1}, read: func(p *configParser, n *yaml.Node) { c.MaxStanding = p.count(n, "max_standing") }},
+		groupKey("zones", "Files by how much is at stake, as patterns like those of a scope, from the project's root.",
+			"zones:\n  forbidden: [deploy/]\n  careful: [\"**/*.sql\"]\n  safe: [docs/]", zoneKeys(&c.Zones)),
+		{name: "verify", doc: "Commands that must pass before a finished task is merged, in order.", def: "none", example: "verify: [\"go test ./...\"]",
+			schema: map[string]any{"type": []string{"array", "string"}, "items": map[string]any{"type": "string"}}, read: func(p *configParser, n *yaml.Node) { c.Verify = p.texts(n, "verify") }},
+		{name: "port", doc: "The port of the server, on the loopback address.", def: "the first free one from 8420", example: "port: 8500",
+			schema: map[string]any{"type": "integer", "minimum": 1024, "maximum": 65535}, read: func(p *configParser, n *yaml.Node) {
+				text := p.text(n, "port")
+				v, err := strconv.Atoi(text)
+				if text != "" && (err != nil || v < 1024 || v > 65535) {
+					p.fault(n, "", "port must be a number from 1024 to 65535, not %s", text)
+				}
+				c.Port = v
+			}},
+		{name: "worktree_base", doc: "Where worktrees are: `{worktree_base}/SESSION-NAME`.", def: "`..`", example: "worktree_base: ../work",
+			schema: map[string]any{"type": "string"}, read: func(p *configParser, n *yaml.Node) { c.WorktreeBase = p.text(n, "worktree_base") }},
 	}
 }
 
 func (a *ConfigAgent) keys() []configKey {
 	return []configKey{
-		{"agent", func(p *configParser, n *yaml.Node) {
-			a.Agent = p.matching(n, "agent", `^[a-z][a-z0-9-]*$`, "write the name of a kind, such as claude")
-		}},
-		{"model", func(p *configParser, n *yaml.Node) {
-			a.Model = p.matching(n, "model", `^[^-\s]\S*$`, "write the name of a model")
-		}},
+		textKey(&a.Agent, "agent", `^[a-z][a-z0-9-]*$`, "write the name of a kind, such as claude", "The kind of program.", "`claude`; a worker's: that of the supervisor", ""),
+		textKey(&a.Model, "model", `^[^-\s]\S*$`, "write the name of a model", "The model, as the program names it.", "the program's own", ""),
 	}
 }
 
@@ -204,6 +229,16 @@ func (p *configParser) texts(n *yaml.Node, key string) (all []string) {
 		}
 	}
 	return all
+}
+
+func (p *configParser) count(n *yaml.Node, key string) int {
+	text := p.text(n, key)
+	v, err := strconv.Atoi(text)
+	if text != "" && (err != nil || v < 1) {
+		p.fault(n, "", "%s must be a whole number of 1 or more, not %s", key, text)
+		return 0
+	}
+	return v
 }
 
 func (p *configParser) matching(n *yaml.Node, key, pattern, hint string) string {

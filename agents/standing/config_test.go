@@ -1,12 +1,17 @@
 package standing
 
 import (
+	"encoding/json"
+	"flag"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
 
 	"cmux/agents/run"
 )
+
+var update = flag.Bool("update", false, "rewrite generated pages")
 
 func TestParseConfig(t *testing.T) {
 	c, err := ParseConfig("config.yml", []byte("session: shop\nsupervisor: {agent: codex, model: big}\nworker: {agent: claude}\n"+
@@ -54,4 +59,51 @@ func FuzzParseConfig(f *testing.F) {
 			t.Errorf("%+v, %v", c, err)
 		}
 	})
+}
+
+// The page and the examples on it are true.
+func TestConfigReference(t *testing.T) {
+	const page = "../../docs/organisation-config.md"
+	if *update {
+		if err := os.WriteFile(page, []byte(ConfigReference()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(page)
+	if err != nil || string(b) != ConfigReference() {
+		t.Errorf("%s is not what the table of keys says (%v): run this test with -update", page, err)
+	}
+	for _, k := range new(Config).keys() {
+		if _, err := ParseConfig("c", []byte(k.example)); err != nil || !strings.HasPrefix(k.example, k.name+":") {
+			t.Errorf("the example of %s: %q, %v", k.name, k.example, err)
+		}
+	}
+}
+
+// What the schema of a value allows is read, and what it does not is refused.
+func TestConfigSchema(t *testing.T) {
+	var root struct {
+		Properties map[string]struct {
+			Pattern    string
+			Enum          []string
+			Properties    map[string]any
+		}
+	}
+	if err := json.Unmarshal(ConfigSchema(), &root); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range new(Config).keys() {
+		s, ok := root.Properties[k.name]
+		if !ok {
+			t.Errorf("%s is not in the schema", k.name)
+		}
+		if (s.Properties != nil) != (k.sub != nil) || len(s.Properties) != len(k.sub) {
+			t.Errorf("%s: %v", k.name, s.Properties)
+		}
+		for _, v := range s.Enum {
+			if _, err := ParseConfig("c", []byte(k.name+": "+v)); err != nil {
+				t.Errorf("%s: %v", k.name, err)
+			}
+		}
+	}
 }

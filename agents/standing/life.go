@@ -272,7 +272,7 @@ func (o *Org) def(m *run.Member) *dag.Node {
 		}
 	}
 	return &dag.Node{
-		Name: m.Name, Task: role, Agent: m.Kind, Role: dag.RoleBuild, Branch: m.Branch, Model: m.Model, AutoAccept: m.AutoAccept,
+		Name: m.Name, Task: role, Agent: m.Kind, Role: dag.RoleBuild, Branch: m.Branch, Model: m.Model, AutoAccept: o.Settings.Permissions == PermitAll,
 		Account: m.Account, OnLost: dag.Redo, OnLimit: dag.Wake, VerifyAttempts: 3, VerifyTimeout: dag.Duration(10 * time.Minute),
 		Env: map[string]string{
 			"CMUX_AGENT": "true", "CMUX_AGENT_ID": m.ID, "CMUX_AGENT_NAME": m.Name, "CMUX_SESSION": o.Run.Plan.Session,

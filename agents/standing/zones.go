@@ -12,10 +12,15 @@ import (
 
 // zoneKeys are the keys below zones.
 func zoneKeys(z *run.Zones) []configKey {
-	list := func(name string, to *[]string) configKey {
-		return configKey{name, func(p *configParser, n *yaml.Node) { *to = p.patterns(n, "zones."+name) }}
+	list := func(name, doc string, to *[]string) configKey {
+		return configKey{name: name, doc: doc, schema: map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
+			read: func(p *configParser, n *yaml.Node) { *to = p.patterns(n, "zones."+name) }}
 	}
-	return []configKey{list("forbidden", &z.Forbidden), list("careful", &z.Careful), list("safe", &z.Safe)}
+	return []configKey{
+		list("forbidden", "No agent edits these with its tools; a shell is not watched.", &z.Forbidden),
+		list("careful", "An agent that edits these is told to take care.", &z.Careful),
+		list("safe", "An agent may edit these without being asked.", &z.Safe),
+	}
 }
 
 // patterns reads patterns of files in the project, as those of a scope.

@@ -175,7 +175,33 @@ failure blocks only the agents that depend on it.`,
 	root.AddGroup(&cobra.Group{ID: "main", Title: "Commands:"}, &cobra.Group{ID: "agent", Title: "What agents call:"})
 	root.SetHelpCommandGroupID("main")
 	root.SetCompletionCommandGroupID("main")
-	root.AddCommand(newOrgStartCmd(d, nil), newOrgStopCmd(d, nil), newOrgRestartCmd(d, nil), newOrgStatusCmd(d, nil), newOrgAttachCmd(d, nil), newRootLogsCmd(d), newWorkersCmd(d), newKeepCmd(d), newServeCmd(d), newOpenCmd(d, nil), newAgentsCmd(d), newSnapshotsCmd(d), newDoctorCmd(d, nil), newVersionCmd(&d.IO), newManCmd(), newDoneCmd(&d.IO), newBlockedCmd(&d.IO), newOutputCmd(&d.IO), newHookCmd(&d.IO), newMCPCmd(&d.IO), newMailboxCmd(d), newTasksCmd(d), newBacklogCmd(d), newJournalCmd(d))
+	root.AddCommand(
+		newOrgStartCmd(d, nil),
+		newOrgStopCmd(d, nil),
+		newOrgRestartCmd(d, nil),
+		newOrgStatusCmd(d, nil),
+		newConfigCmd(d),
+		newOrgAttachCmd(d, nil),
+		newRootLogsCmd(d),
+		newWorkersCmd(d),
+		newKeepCmd(d),
+		newServeCmd(d),
+		newOpenCmd(d, nil),
+		newAgentsCmd(d),
+		newSnapshotsCmd(d),
+		newDoctorCmd(d, nil),
+		newVersionCmd(&d.IO),
+		newManCmd(),
+		newDoneCmd(&d.IO),
+		newBlockedCmd(&d.IO),
+		newOutputCmd(&d.IO),
+		newHookCmd(&d.IO),
+		newMCPCmd(&d.IO),
+		newMailboxCmd(d),
+		newTasksCmd(d),
+		newBacklogCmd(d),
+		newJournalCmd(d),
+	)
 	addHelp(root, &d.IO)
 	ownUsage(root)
 	return root

@@ -38,15 +38,8 @@ The first start asks how the agents may act and keeps the answer in
 every agent gets it, until you give --env. After cmux stop, or after a crash,
 start brings every agent back, in its conversation and with its unfinished task.
 
-.cmux/config.yml can hold these keys, all optional:
-  session: NAME                      tmux session (default: cmux-FOLDER)
-  supervisor: {agent: claude, model: NAME}
-  worker: {agent: claude, model: NAME}   of which nothing else is said
-  permissions: ask | bypass
-  integration: BRANCH                work comes together here (default: your branch)
-  max_standing: N                    at most so many agents
-  port: N                            of the server (default: the first free from 8420)
-  worktree_base: DIR                 worktrees are DIR/SESSION-NAME (default: ..)`,
+.cmux/config.yml holds what you decide for all agents: cmux help organisation-config.
+After the first start it counts once you take it into use with cmux config apply.`,
 		Example: "  cmux start\n  cmux start --detach",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOrgStart)(cmd.Context(), o) },

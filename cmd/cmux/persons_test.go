@@ -29,9 +29,55 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 	root.InitDefaultCompletionCmd()
 	walk(root)
 	slices.Sort(persons)
-	const want = "agents answer, agents approve, agents attach, agents cleanup, agents merge, agents override, agents release, agents resume, agents retry, agents review, agents run, agents start, agents stop, agents top, agents update, attach, backlog take, keep, mailbox retry, open, restart, snapshots restore, start, stop, tasks assign, tasks cancel, tasks done, tasks merge, tasks pause, workers answer, workers attach, workers kill, workers release, workers reset, workers spawn, workers take, workers wake"
-	if got := strings.Join(persons, ", "); got != want {
-		t.Errorf("a person's are %s; want %s", got, want)
+	want := []string{ // one a line: changes that meet merge
+		"agents answer",
+		"agents approve",
+		"agents attach",
+		"agents cleanup",
+		"agents merge",
+		"agents override",
+		"agents release",
+		"agents resume",
+		"agents retry",
+		"agents review",
+		"agents run",
+		"agents start",
+		"agents stop",
+		"agents top",
+		"agents update",
+		"attach",
+		"backlog take",
+		"config apply",
+		"keep",
+		"mailbox retry",
+		"open",
+		"restart",
+		"snapshots restore",
+		"start",
+		"stop",
+		"tasks assign",
+		"tasks cancel",
+		"tasks done",
+		"tasks merge",
+		"tasks pause",
+		"workers answer",
+		"workers attach",
+		"workers kill",
+		"workers release",
+		"workers reset",
+		"workers spawn",
+		"workers take",
+		"workers wake",
+	}
+	for _, name := range persons {
+		if !slices.Contains(want, name) {
+			t.Errorf("%s is a person's", name)
+		}
+	}
+	for _, name := range want {
+		if !slices.Contains(persons, name) {
+			t.Errorf("%s is not a person's", name)
+		}
 	}
 	for line, want := range map[string]bool{
 		"agents start": true, "agents start --dry-run": false, "agents start --dry-run=false": true, "agents start --yes": true,

@@ -1,0 +1,176 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"cmux/agents/run"
+	"cmux/agents/standing"
+	"cmux/signals"
+	"cmux/worktree"
+)
+
+// OrgConfig is the organisation's configuration as it is in force, beside what
+// its file says.
+type OrgConfig struct {
+	File    string         `json:"file"`     // as a person names it
+	There   bool           `json:"there"`    // the file is there
+	InForce []Setting      `json:"in_force"` // by key
+	Changes []ConfigChange `json:"changes"`  // what applying the file would change, by key
+
+	p    *Project
+	org  *standing.Org
+	want standing.Settings
+}
+
+// Setting is a key of the configuration and its value, as YAML writes it.
+type Setting struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// ConfigChange is a key of which the file says something else than is in force.
+type ConfigChange struct {
+	Key     string `json:"key"`
+	InForce string `json:"in_force"` // empty: nothing
+	File    string `json:"file"`     // empty: nothing
+}
+
+func (c ConfigChange) String() string {
+	nothing := func(s string) string {
+		if s == "" {
+			return "nothing"
+		}
+		return s
+	}
+	return fmt.Sprintf("%s: %s -> %s", c.Key, nothing(c.InForce), nothing(c.File))
+}
+
+// orgConfig reads the organisation's configuration, which need not be there.
+func (p *Project) orgConfig() (*standing.Config, error) {
+	path := filepath.Join(run.Folder(p.Root), standing.ConfigFile)
+	src, err := signals.ReadFile(path, 1<<20)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return standing.ParseConfig(p.Short(path), src)
+}
+
+// OrgConfig reads what is in force and what the file says.
+func (p *Project) OrgConfig() (*OrgConfig, error) {
+	org, err := p.org()
+	if err != nil {
+		return nil, err
+	}
+	c, err := p.orgConfig()
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(run.Folder(p.Root), standing.ConfigFile)
+	o := &OrgConfig{File: p.Short(path), p: p, org: org, InForce: []Setting{}}
+	if _, err := os.Lstat(path); err == nil {
+		o.There = true
+	}
+	kind := ""
+	if a := org.Agents[standing.Supervisor]; a != nil {
+		kind = a.Member.Kind
+	}
+	o.want = c.Settings(org.Settings, kind)
+	now, err := flat(org.Settings)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(now)) {
+		o.InForce = append(o.InForce, Setting{key, now[key]})
+	}
+	o.Changes, err = changes(org.Settings, o.want)
+	return o, err
+}
+
+// changes are the keys in which two settings differ.
+func changes(now, then standing.Settings) ([]ConfigChange, error) {
+	a, err := flat(now)
+	if err != nil {
+		return nil, err
+	}
+	b, err := flat(then)
+	if err != nil {
+		return nil, err
+	}
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
+	all := []ConfigChange{}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if a[key] != b[key] {
+			all = append(all, ConfigChange{key, a[key], b[key]})
+		}
+	}
+	return all, nil
+}
+
+// flat are settings by the keys of the configuration; what says nothing is left
+// out.
+func flat(s standing.Settings) (map[string]string, error) {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(b, &tree); err != nil {
+		return nil, err
+	}
+	for _, key := range []string{"agent", "model"} {
+		if v, ok := tree[key]; ok {
+			tree["worker."+key] = v
+			delete(tree, key)
+		}
+	}
+	all := make(map[string]string)
+	var walk func(prefix string, tree map[string]any)
+	walk = func(prefix string, tree map[string]any) {
+		for key, v := range tree {
+			switch v := v.(type) {
+			case map[string]any:
+				walk(prefix+key+".", v)
+			case string:
+				if v != "" {
+					all[prefix+key] = v
+				}
+			case float64:
+				if v != 0 {
+					all[prefix+key] = fmt.Sprint(v)
+				}
+			case nil:
+			default:
+				if b, err := json.Marshal(v); err == nil {
+					all[prefix+key] = string(b)
+				}
+			}
+		}
+	}
+	walk("", tree)
+	return all, nil
+}
+
+// Apply takes what the file said into use. The keeper knows it with its next
+// look; an agent that runs acts as before until it is started again.
+func (c *OrgConfig) Apply(ctx context.Context) error {
+	repo, err := worktree.Open(ctx, c.p.Root)
+	if err != nil {
+		return err
+	}
+	if _, err := repo.Base(ctx, c.want.Integration); err != nil {
+		return &Hint{Err: fmt.Errorf("the branch that work comes together on: %w", err), Try: "another integration: in .cmux/config.yml"}
+	}
+	return c.org.Set(ctx, c.want)
+}
+
+// ConfigSchema is the JSON Schema of the organisation's configuration.
+func ConfigSchema() []byte { return standing.ConfigSchema() }
