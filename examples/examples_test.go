@@ -130,8 +130,10 @@ func TestDemo(t *testing.T) {
 	cmd := demo(t, p, "demo")
 	out, err := cmd.CombinedOutput()
 	asTold(t, out, err)
-	if !bytes.Contains(out, []byte("Act two: four Claude Code agents")) {
-		t.Errorf("Claude Code is installed and was not run:\n%s", out)
+	for _, act := range []string{"Act two: four Claude Code agents", "Act three: an organisation that stays"} {
+		if !bytes.Contains(out, []byte(act)) {
+			t.Errorf("Claude Code is installed and was not run:\n%s", out)
+		}
 	}
 	if left, err := os.ReadDir(home); err != nil || len(left) > 0 {
 		t.Errorf("the home of who called it holds %v, %v", left, err)
@@ -169,9 +171,9 @@ func withoutClaude(t *testing.T) []string {
 func TestDemoWithoutClaude(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ program, says string }{
-		"none":   {"", "Claude Code is not installed. In it four Claude Code agents would "},
-		"old":    {"echo '2.1.99 (Claude Code)'", "/claude is version 2.1.99, and 2.1.329 is needed. In it "},
-		"broken": {"echo '2.1.329 (Claude Code)'; exit 1", "/claude --version says no version. In it "},
+		"none":   {"", "Claude Code is not installed. In act two four Claude Code agents would "},
+		"old":    {"echo '2.1.99 (Claude Code)'", "/claude is version 2.1.99, and 2.1.329 is needed. In act two "},
+		"broken": {"echo '2.1.329 (Claude Code)'; exit 1", "/claude --version says no version. In act two "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -193,7 +195,7 @@ func TestDemoWithoutClaude(t *testing.T) {
 			p.env = append(p.env, "PATH="+strings.Join(path, string(os.PathListSeparator)))
 			out, err := demo(t, p, filepath.Join(there, "demo")).CombinedOutput()
 			asTold(t, out, err)
-			for _, want := range []string{"\nAct two is left out: ", c.says, "npm install -g @anthropic-ai/claude-code"} {
+			for _, want := range []string{"\nActs two and three are left out: ", c.says, "npm install -g @anthropic-ai/claude-code"} {
 				if !strings.Contains(string(out), want) {
 					t.Errorf("it does not say %q:\n%s", want, out)
 				}
@@ -228,6 +230,7 @@ func TestDemoInterrupted(t *testing.T) {
 	}{
 		"commands":     {": running", syscall.SIGINT, false, 130}, // whichever is seen: they are quick
 		"agents":       {"price: running", syscall.SIGINT, false, 130},
+		"organisation": {"It made two workers", syscall.SIGINT, false, 130},
 		"agents, kill": {"receipt: running", syscall.SIGTERM, true, 143},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -85,8 +85,8 @@ func TestConfigSchema(t *testing.T) {
 	var root struct {
 		Properties map[string]struct {
 			Pattern    string
-			Enum          []string
-			Properties    map[string]any
+			Enum       []string
+			Properties map[string]any
 		}
 	}
 	if err := json.Unmarshal(ConfigSchema(), &root); err != nil {

@@ -24,17 +24,19 @@ find_claude() {
   done
 }
 
-# The model serves on loopback, with a home for Claude Code in which nothing is
-# the person's; the rest of the demo runs with that home's environment.
+# start_model NAME SCRIPTS: a model that serves on loopback, with a home for Claude
+# Code in which nothing is the person's; the rest of the demo runs with that home's
+# environment. It takes the place of the one before.
 start_model() {
   local term=${TERM-}
-  "$modeld" -scripts "$here/../team/model.yml" -home "$scratch/agents" -env-file "$scratch/env" -addr-file "$scratch/model" "$PWD" >/dev/null &
+  [ -z "$model" ] || { kill "$model"; wait "$model" || true; }
+  "$modeld" -scripts "$2" -home "$scratch/agents-$1" -env-file "$scratch/env-$1" -addr-file "$scratch/model-$1" "$PWD" >/dev/null &
   model=$!
-  until [ -e "$scratch/model" ]; do
+  until [ -e "$scratch/model-$1" ]; do
     kill -0 "$model" 2>/dev/null || { echo "$modeld has ended" >&2; exit 1; }
     sleep 0.1
   done
-  . "$scratch/env"
+  . "$scratch/env-$1"
   export TERM="${term:-$TERM}"
 }
 
@@ -59,7 +61,7 @@ agents() {
   find_claude
   [ -n "$modeld" ] || missing="no scripted model was given"
   if [ -z "$modeld" ] || [ -z "$claude" ]; then
-    say "Act two is left out: $missing. In it four Claude Code agents would build and review a small shop in tmux panes, one sent back by a check and one kept from writing where it may not, with a script for a model: no account, no network."
+    say "Acts two and three are left out: $missing. In act two four Claude Code agents would build and review a small shop in tmux panes, one sent back by a check and one kept from writing where it may not, with a script for a model: no account, no network. In act three a supervisor and two workers would open a shop."
     echo "To see it: npm install -g @anthropic-ai/claude-code (or make test, which installs it into .agents-cli), then make demo."
     return
   fi
@@ -69,7 +71,7 @@ agents() {
   repository corner "$here/../team/cmux-agents.yml"
   git add -A
   git commit -q -m "A corner shop"
-  start_model
+  start_model corner "$here/../team/model.yml"
 
   say "Start it:"
   run cmux agents start --yes --detach

@@ -4,9 +4,11 @@
 #
 # Act one runs demo/cmux-agents.yml, a graph of shell commands; act two (agents.sh)
 # runs team/cmux-agents.yml, a graph of Claude Code agents, where MODELD is given
-# and Claude Code is found. Both run in scratch repositories, through real tmux
-# panes and git worktrees, and check that every node ended as the configuration's
-# comments say. Exit code 0: all did; 1: one did not. Nothing of it is left behind.
+# and Claude Code is found, and act three (organisation.sh) an organisation of three
+# of them, whose models follow organisation/model.yml. All run in scratch
+# repositories, through real tmux panes and git worktrees, and check that every node
+# and task ended as told. Exit code 0: all did; 1: one did not. Nothing of it is left
+# behind.
 set -euo pipefail
 
 program() { # the absolute path of a program that is there
@@ -33,6 +35,7 @@ cleanup() {
   [ -n "$scratch" ] || return
   [ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
   cmux agents stop >/dev/null 2>&1 || true # ends what is still at work, if anything
+  cmux stop >/dev/null 2>&1 || true
   tmux -L "$CMUX_TMUX_SOCKET" kill-server >/dev/null 2>&1 || true
   [ -z "$model" ] || kill "$model" 2>/dev/null || true
   wait
@@ -114,10 +117,12 @@ files() { git ls-tree -r --name-only "$1" | grep -v '^\.' | sort | xargs; }
 
 . "$here/commands.sh"
 . "$here/agents.sh"
+. "$here/organisation.sh"
 echo "All of it happens in $scratch."
 began=$(date +%s)
 commands
 agents
+organisation
 finish=$(date +%s)
 
 echo
