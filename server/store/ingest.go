@@ -128,7 +128,13 @@ func (s *Store) pass(ctx context.Context) (n int, what *survey, err error) {
 		}
 		q = append(q, r)
 	}
+	if err := s.build(ctx, q); err != nil {
+		return 0, what, err
+	}
 	if n, err = s.merge(ctx, &q); err != nil {
+		return n, what, err
+	}
+	if err := s.built(ctx); err != nil {
 		return n, what, err
 	}
 	m, err := s.takePages(ctx, what)
@@ -237,7 +243,7 @@ func (s *Store) label(ctx context.Context, name string) (int64, error) {
 		return id, nil
 	}
 	var n int64
-	err := s.within(ctx, func(tx *sql.Tx) (err error) {
+	err := s.within(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		n, err = id(ctx, tx, "labels", s.in.labels, name)
 		return err
 	})
@@ -267,13 +273,15 @@ func (s *Store) known(ctx context.Context, r *reader) (counts, error) {
 	}
 }
 
-// within runs f in a transaction.
-func (s *Store) within(ctx context.Context, f func(*sql.Tx) error) error {
+// within runs f in a transaction, which is short: what ends ctx does not end it.
+// The driver starts a goroutine a statement for a context that may end.
+func (s *Store) within(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+	ctx = context.WithoutCancel(ctx)
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if err := f(tx); err != nil {
+	if err := f(ctx, tx); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
 	return tx.Commit()
@@ -360,7 +368,7 @@ func (s *Store) batch(ctx context.Context, q *queue, done *[]*reader) (n int, er
 	}
 	in := s.in
 	head := in.head
-	err = s.within(ctx, func(tx *sql.Tx) error {
+	err = s.within(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		w := writer{ctx: ctx, in: in, event: tx.StmtContext(ctx, in.event), said: tx.StmtContext(ctx, in.said), message: tx.StmtContext(ctx, in.message), tx: tx}
 		for size := 0; n < batchRows && size < batchBytes && len(*q) > 0; {
 			r := (*q)[0]

@@ -3,14 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"cmux/agents/proc"
 )
-
-// errGap says that the numbers in the database are not what cmux wrote.
-var errGap = errors.New("it has gaps")
 
 // intake is what the writer knows of the database.
 type intake struct {

@@ -1,12 +1,15 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -82,85 +85,151 @@ func (s *Store) Find(ctx context.Context, seq int64) (*Event, error) {
 // List is a page of the events that a filter names.
 func (s *Store) List(ctx context.Context, f Filter) (*List, error) {
 	most := limit(f.Limit)
-	var all []Event
+	l := &List{Events: []Event{}}
 	err := s.query(ctx, func(db *sql.DB) error {
-		where, ok, err := f.where(ctx, db)
-		if err != nil || !ok {
+		seqs, err := f.seqs(ctx, db, most+1)
+		if err != nil {
 			return err
 		}
-		order, from := "desc", "and e.seq < ?"
-		edge := f.Before
-		if f.After > 0 {
-			order, from, edge = "asc", "and e.seq > ?", f.After
-		} else if edge <= 0 {
-			edge = 1<<63 - 1
+		if l.More = len(seqs) > most; l.More {
+			seqs = seqs[:most]
+			l.Next = seqs[most-1]
 		}
-		// Each source has an index of its own order: the first of each, and of
-		// these the first.
-		for _, w := range where {
-			all, err = appendEvents(ctx, db, all, columns+"where "+w.text+" "+from+" order by e.seq "+order+" limit ?", append(w.args, edge, most+1)...)
-			if err != nil {
-				return err
-			}
+		in := make([]string, len(seqs))
+		for i, seq := range seqs {
+			in[i] = strconv.FormatInt(seq, 10)
 		}
-		return nil
+		l.Events, err = appendEvents(ctx, db, l.Events, columns+"where e.seq in ("+strings.Join(in, ",")+")")
+		slices.SortFunc(l.Events, func(x, y Event) int { return f.compare(x.Seq, y.Seq) })
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(all, func(x, y Event) int {
-		if f.After > 0 {
-			return int(x.Seq - y.Seq)
-		}
-		return int(y.Seq - x.Seq)
-	})
-	l := &List{Events: all}
-	if l.More = len(all) > most; l.More {
-		l.Events = all[:most:most]
-		l.Next = l.Events[most-1].Seq
-	}
-	if l.Events == nil {
-		l.Events = []Event{}
-	}
 	return l, nil
 }
 
-// where is a condition of a query.
-type where struct {
-	text string
-	args []any
+// manySources is up to how many sources each is asked for itself.
+const manySources = 2000
+
+// seqs are the numbers of the first events that a filter names.
+func (f *Filter) seqs(ctx context.Context, db *sql.DB, most int) (all []int64, err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	kind, args := "", []any(nil)
+	if f.Kind != "" {
+		id, err := numbers(ctx, conn, "select id from kinds where name = ?", f.Kind)
+		if err != nil || len(id) == 0 {
+			return nil, err
+		}
+		kind, args = " and kind = ?", []any{id[0]}
+	}
+	in, from := f.labels()
+	if in == "" {
+		return numbers(ctx, conn, f.query("1"+kind), append(args, f.edge(), most)...)
+	}
+	labels, err := numbers(ctx, conn, in, from...)
+	if err != nil {
+		return nil, err
+	}
+	if len(labels) > manySources { // then most events are theirs: the index is of no use
+		return numbers(ctx, conn, f.query("+label in ("+in+")"+kind), append(append(from, args...), f.edge(), most)...)
+	}
+	// Each source has an index of its own order. Of each the first few are asked
+	// for, and more where these are among the first of all.
+	few := max(4, 2*most/max(1, len(labels)))
+	stmt, err := conn.PrepareContext(ctx, f.query("label = ?"+kind))
+	if err != nil {
+		return nil, err
+	}
+	defer stmt.Close()
+	edges := make(map[int64]int64, len(labels))
+	for _, l := range labels {
+		edges[l] = f.edge()
+	}
+	for len(edges) > 0 {
+		for l, edge := range edges {
+			next, err := scan(stmt.QueryContext(ctx, append(append([]any{l}, args...), edge, few)...))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, next...)
+			if delete(edges, l); len(next) == few {
+				edges[l] = next[few-1]
+			}
+		}
+		slices.SortFunc(all, f.compare)
+		all = all[:min(len(all), most)]
+		for l, edge := range edges {
+			if len(all) == most && f.compare(edge, all[most-1]) > 0 {
+				delete(edges, l)
+			}
+		}
+	}
+	return all, nil
 }
 
-// where are the conditions of which any is to hold; ok is false when none can.
-func (f *Filter) where(ctx context.Context, db *sql.DB) (all []where, ok bool, err error) {
-	kind := where{text: "1"}
-	if f.Kind != "" {
-		var id int64
-		err := db.QueryRowContext(ctx, "select id from kinds where name = ?", f.Kind).Scan(&id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil, false, nil
-		}
-		if err != nil {
-			return nil, false, err
-		}
-		kind = where{"e.kind = ?", []any{id}}
-	}
-	if f.Source == "" {
-		return []where{kind}, true, nil
-	}
-	query, args := "select id from labels where name = ?", []any{f.Source}
-	if strings.HasSuffix(f.Source, ":") || strings.HasSuffix(f.Source, "/") {
+// labels is the query for the labels that are meant; empty: all are.
+func (f *Filter) labels() (query string, args []any) {
+	end := len(f.Source) - 1
+	switch {
+	case f.Source == "":
+		return "", nil
+	case f.Source[end] == ':' || f.Source[end] == '/':
 		// All names that begin so: the last character, and the one behind it.
-		end := len(f.Source) - 1
-		query, args = "select id from labels where name >= ? and name < ?", []any{f.Source, f.Source[:end] + string(f.Source[end]+1)}
+		return "select id from labels where name >= ? and name < ?", []any{f.Source, f.Source[:end] + string(f.Source[end]+1)}
 	}
-	err = each(ctx, db, query, func(r *sql.Rows) error {
-		var id int64
-		err := r.Scan(&id)
-		all = append(all, where{"e.label = ? and " + kind.text, append([]any{id}, kind.args...)})
-		return err
-	}, args...)
-	return all, len(all) > 0, err
+	return "select id from labels where name = ?", []any{f.Source}
+}
+
+// edge is the number that a page begins behind.
+func (f *Filter) edge() int64 {
+	switch {
+	case f.After > 0:
+		return f.After
+	case f.Before > 0:
+		return f.Before
+	}
+	return math.MaxInt64
+}
+
+// compare orders numbers as the list has them.
+func (f *Filter) compare(x, y int64) int {
+	if f.After > 0 {
+		return cmp.Compare(x, y)
+	}
+	return cmp.Compare(y, x)
+}
+
+// query asks for numbers behind an edge, and how many.
+func (f *Filter) query(where string) string {
+	order := " and seq < ? order by seq desc limit ?"
+	if f.After > 0 {
+		order = " and seq > ? order by seq limit ?"
+	}
+	return "select seq from events where " + where + order
+}
+
+func numbers(ctx context.Context, conn *sql.Conn, query string, args ...any) ([]int64, error) {
+	return scan(conn.QueryContext(ctx, query, args...))
+}
+
+func scan(rows *sql.Rows, err error) (all []int64, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, rows.Err()
 }
 
 // Sources are the names that events have as their source, which begin so.

@@ -78,7 +78,7 @@ func (s *Store) takePages(ctx context.Context, what *survey) (n int, err error) 
 		if there[path] {
 			continue
 		}
-		if err := s.within(ctx, func(tx *sql.Tx) error {
+		if err := s.within(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			if err := rewrite(ctx, tx, p.id, nil); err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ func (s *Store) takePage(ctx context.Context, j *journal.Journal, name string) (
 		}
 	}
 	head := s.in.head
-	err = s.within(ctx, func(tx *sql.Tx) error {
+	err = s.within(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		r, err := tx.ExecContext(ctx, "insert into pages (path, inode, size, mtime) values (?, ?, ?, ?) on conflict (path) do update set inode = excluded.inode, size = excluded.size, mtime = excluded.mtime", name, int64(is.inode), is.size, is.mtime)
 		if err != nil {
 			return err

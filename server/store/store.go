@@ -40,6 +40,7 @@ type Store struct {
 	write *sql.DB      // one connection
 	read  *sql.DB
 	inode uint64 // of the database that is open
+	half  bool   // it is not durable yet: see build
 	epoch string
 
 	damaged atomic.Bool // a reader met damage
@@ -124,6 +125,9 @@ func (s *Store) try(ctx context.Context) (err error) {
 		return err
 	}
 	s.inode = id.Inode
+	if err := s.builtBefore(); err != nil {
+		return err
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -151,8 +155,8 @@ func (s *Store) try(ctx context.Context) (err error) {
 func dsn(path, more string) string {
 	u := url.URL{Scheme: "file", Path: path}
 	// Without waiting for the disk at each commit: a power cut takes the last
-	// rows, never the order in the file, and they are taken in again.
-	return u.String() + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=temp_store(memory)&_pragma=cache_size(-65536)&" + more
+	// rows, and they are taken in again.
+	return u.String() + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=journal_size_limit(67108864)&_pragma=temp_store(memory)&_pragma=cache_size(-65536)&" + more
 }
 
 //go:embed migrations/*.sql
@@ -183,7 +187,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 
 // damage reports whether an error means that the database is of no use.
 func damage(err error) bool {
-	if errors.Is(err, errNewer) || errors.Is(err, errGap) {
+	if errors.Is(err, errNewer) || errors.Is(err, errHalf) {
 		return true
 	}
 	var e *sqlite.Error

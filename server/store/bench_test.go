@@ -1,0 +1,129 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"cmux/signals"
+)
+
+// storm is a project with so many events in the files of 20 nodes, as agents
+// make them: a thought, a call of a tool, its result.
+func storm(b *testing.B, n int) (root string, bytes int64) {
+	b.Helper()
+	root = b.TempDir()
+	must(b, signals.Init(root))
+	const nodes = 20
+	for node := range nodes {
+		path := filepath.Join(root, signals.Folder, "runs", "r1", fmt.Sprintf("n%d", node), "events.jsonl")
+		must(b, os.MkdirAll(filepath.Dir(path), 0o700))
+		f, err := os.Create(path)
+		must(b, err)
+		w := bufio.NewWriter(f)
+		for i := node; i < n; i += nodes {
+			at := time.Unix(1_800_000_000, int64(i)*1e6).UTC().Format(time.RFC3339Nano)
+			var line string
+			switch i / nodes % 3 {
+			case 0:
+				line = fmt.Sprintf(`{"at":%q,"node":"n%d","attempt":1,"kind":"thought","text":"The session handler %d reads the cookie before the request is authorized, so the test in auth/session_test.go has to be changed first."}`, at, node, i)
+			case 1:
+				line = fmt.Sprintf(`{"at":%q,"node":"n%d","attempt":1,"kind":"tool_use","tool":"Bash","tool_id":"toolu_%d","input":{"command":"go test ./auth -run TestSession -count 1","description":"Run the session tests"}}`, at, node, i)
+			default:
+				line = fmt.Sprintf(`{"at":%q,"node":"n%d","attempt":1,"kind":"tool_result","tool_id":"toolu_%d","text":"ok  \tcmux/auth\t0.%03ds\n"}`, at, node, i, i%1000)
+			}
+			m, err := w.WriteString(line + "\n")
+			must(b, err)
+			bytes += int64(m)
+		}
+		must(b, w.Flush())
+		must(b, f.Close())
+	}
+	return root, bytes
+}
+
+// many is how many events the benchmarks of a large store have.
+func many(b *testing.B) int {
+	b.Helper()
+	if n, err := strconv.Atoi(os.Getenv("CMUX_BENCH_EVENTS")); err == nil {
+		return n
+	}
+	return 20_000
+}
+
+// BenchmarkRebuild makes the database from the files.
+func BenchmarkRebuild(b *testing.B) {
+	n := many(b)
+	root, bytes := storm(b, n)
+	b.SetBytes(bytes)
+	for b.Loop() {
+		for _, name := range []string{Name, Name + "-wal", Name + "-shm"} {
+			os.Remove(filepath.Join(root, signals.Folder, name))
+		}
+		s, err := Open(b.Context(), root, nil)
+		must(b, err)
+		if got := ingest(b, s); got != n {
+			b.Fatalf("%d of %d", got, n)
+		}
+		must(b, s.Close())
+	}
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkLarge asks a store with many events: see CMUX_BENCH_EVENTS.
+func BenchmarkLarge(b *testing.B) {
+	n := many(b)
+	root, _ := storm(b, n)
+	s, err := Open(b.Context(), root, nil)
+	must(b, err)
+	ingest(b, s)
+	must(b, s.Close())
+	b.Run("open", func(b *testing.B) {
+		for b.Loop() {
+			s, err := Open(b.Context(), root, nil)
+			must(b, err)
+			if got := ingest(b, s); got != 0 {
+				b.Fatal(got)
+			}
+			must(b, s.Close())
+		}
+	})
+	if s, err = Open(b.Context(), root, nil); err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	middle := int64(n / 2)
+	for name, f := range map[string]Filter{
+		"newest": {}, "middle": {Before: middle}, "source": {Source: "run:r1/n7", Before: middle}, "kind": {Kind: "tool_use", Before: middle},
+		"source+kind": {Source: "run:r1/n7", Kind: "thought", Before: middle}, "prefix": {Source: "run:", Before: middle}, "after": {After: middle},
+	} {
+		b.Run("list="+name, func(b *testing.B) {
+			for b.Loop() {
+				if l, err := s.List(b.Context(), f); err != nil || len(l.Events) != 100 {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	for _, q := range []string{"session", "handler 7777", `"go test"`, "nowhere"} {
+		b.Run("search="+q, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.Search(b.Context(), q, 50, ""); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("catch-up", func(b *testing.B) {
+		for b.Loop() {
+			if l, err := s.After(context.Background(), middle, 1000); err != nil || len(l) != 1000 {
+				b.Fatal(err)
+			}
+		}
+	})
+}
