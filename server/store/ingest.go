@@ -40,7 +40,7 @@ func (s *Store) catchUp(ctx context.Context) (n int, what *survey, err error) {
 		if err == nil {
 			return n, what, nil
 		}
-		if !damage(err) {
+		if !foreign(err) {
 			break
 		}
 		if err := s.reopen(ctx, err); err != nil {
@@ -52,14 +52,17 @@ func (s *Store) catchUp(ctx context.Context) (n int, what *survey, err error) {
 	return n, what, fmt.Errorf("take events into %s: %w", s.path, explain(err))
 }
 
+// errDamage says that what was read of the database makes no sense.
+var errDamage = errors.New("parts of it are gone or make no sense")
+
 // ready has the database open that has the name.
 func (s *Store) ready(ctx context.Context) error {
-	switch is, ok := look(s.path); {
-	case s.write != nil && s.damaged.Load():
-		if err := s.reopen(ctx, errors.New("a query failed")); err != nil {
+	switch there, whole := s.intact(); {
+	case s.write != nil && there && (!whole || s.damaged.Load() || !s.complete()):
+		if err := s.reopen(ctx, errDamage); err != nil {
 			return err
 		}
-	case s.write != nil && (!ok || is.inode != s.inode):
+	case s.write != nil && !there:
 		s.note(Name + " was removed or replaced: it is rebuilt from the project's files")
 		if err := s.reopen(ctx, nil); err != nil {
 			return err
@@ -70,7 +73,7 @@ func (s *Store) ready(ctx context.Context) error {
 		}
 	case s.in == nil:
 		in, err := load(ctx, s.write)
-		if err != nil && damage(err) {
+		if err != nil && foreign(err) {
 			return s.reopen(ctx, err)
 		}
 		if err != nil {

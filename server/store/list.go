@@ -37,6 +37,10 @@ func (s *Store) query(ctx context.Context, f func(*sql.DB) error) error {
 	if s.read == nil {
 		return ErrRebuilt
 	}
+	if _, whole := s.intact(); !whole {
+		s.damaged.Store(true)
+		return ErrRebuilt
+	}
 	err := f(s.read)
 	if err != nil && ctx.Err() == nil && damage(err) {
 		s.damaged.Store(true)

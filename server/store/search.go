@@ -130,12 +130,15 @@ func said(e *Event) string {
 	return string(e.Body)
 }
 
+// maxWords bounds a query.
+const maxWords = 32
+
 // terms are the words of a query, as SQLite wants them.
 func terms(query string) (match string, words []string) {
 	var all []string
 	for i, part := range strings.Split(query, `"`) {
 		fields := strings.FieldsFunc(part, func(r rune) bool { return !word(r) })
-		if len(fields) == 0 {
+		if len(fields) == 0 || len(words)+len(fields) > maxWords {
 			continue
 		}
 		words = append(words, fields...)

@@ -129,10 +129,11 @@ func (s *survey) twice(dir, top string, f func(path, outer, inner string)) error
 }
 
 // names are those of the folders, or of the files, in a folder; none when it is
-// not there.
+// not there, or is no folder that cmux would read.
 func names(dir string, folders bool) (all []string, err error) {
 	entries, err := signals.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	var odd *signals.FileError
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.As(err, &odd) {
 		return nil, nil
 	}
 	if err != nil {

@@ -5,8 +5,10 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"embed"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -39,8 +41,9 @@ type Store struct {
 	mu    sync.RWMutex // held for reading by whoever queries
 	write *sql.DB      // one connection
 	read  *sql.DB
-	inode uint64 // of the database that is open
-	half  bool   // it is not durable yet: see build
+	inode uint64       // of the database that is open
+	size  atomic.Int64 // that it had; it never shrinks
+	half  bool         // it is not durable yet: see build
 	epoch string
 
 	damaged atomic.Bool // a reader met damage
@@ -94,7 +97,7 @@ func (s *Store) close() error {
 // with both locks held, or by the only user.
 func (s *Store) open(ctx context.Context) error {
 	err := s.try(ctx)
-	if err != nil && damage(err) {
+	if err != nil && foreign(err) {
 		if err = s.setAside(err); err == nil {
 			err = s.try(ctx)
 		}
@@ -125,6 +128,7 @@ func (s *Store) try(ctx context.Context) (err error) {
 		return err
 	}
 	s.inode = id.Inode
+	s.size.Store(id.Size)
 	if err := s.builtBefore(); err != nil {
 		return err
 	}
@@ -156,7 +160,7 @@ func dsn(path, more string) string {
 	u := url.URL{Scheme: "file", Path: path}
 	// Without waiting for the disk at each commit: a power cut takes the last
 	// rows, and they are taken in again.
-	return u.String() + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=journal_size_limit(67108864)&_pragma=temp_store(memory)&_pragma=cache_size(-65536)&" + more
+	return u.String() + "?mode=rw&_pragma=busy_timeout(2000)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=journal_size_limit(67108864)&_pragma=temp_store(memory)&_pragma=cache_size(-65536)&" + more
 }
 
 //go:embed migrations/*.sql
@@ -187,18 +191,28 @@ func migrate(ctx context.Context, db *sql.DB) error {
 
 // damage reports whether an error means that the database is of no use.
 func damage(err error) bool {
-	if errors.Is(err, errNewer) || errors.Is(err, errHalf) {
-		return true
-	}
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
-		return false
+		return errors.Is(err, errNewer) || errors.Is(err, errHalf)
 	}
 	switch e.Code() & 0xff {
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH:
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return true
 	}
 	return e.Code() == sqlite3.SQLITE_IOERR_SHORT_READ
+}
+
+// foreign reports whether an error of the writer means that the database is not
+// what cmux made: its statements are always the same.
+func foreign(err error) bool {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_ERROR, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH:
+			return true
+		}
+	}
+	return damage(err)
 }
 
 // explain makes an error of SQLite one that says what to do.
@@ -215,13 +229,17 @@ func explain(err error) error {
 	return signals.Explain(err)
 }
 
+// maxAside is how many databases of no use are kept: the first of them, and the
+// last.
+const maxAside = 3
+
 // setAside keeps a database that is of no use under another name.
 func (s *Store) setAside(why error) error {
 	for n := 1; ; n++ {
 		aside := fmt.Sprintf("%s.damaged-%d", Name, n)
-		if _, err := signals.Type(filepath.Join(filepath.Dir(s.path), aside)); err == nil {
+		if _, err := signals.Type(filepath.Join(filepath.Dir(s.path), aside)); err == nil && n < maxAside {
 			continue
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		if err := signals.Rename(s.path, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -248,6 +266,46 @@ func (s *Store) reopen(ctx context.Context, why error) error {
 		}
 	}
 	return s.open(ctx)
+}
+
+// intact reports whether the open database is what its name says, as far as that
+// is seen from outside. SQLite would go on with what it keeps in memory.
+func (s *Store) intact() (there, whole bool) {
+	is, ok := look(s.path)
+	if !ok || is.inode != s.inode {
+		return false, false
+	}
+	if was := s.size.Load(); is.size < was {
+		return true, false
+	} else if is.size > was {
+		s.size.CompareAndSwap(was, is.size)
+	}
+	return true, true
+}
+
+// complete reports whether the open database is as long as it says. What its log
+// holds may still be missing in it, as after a kill.
+func (s *Store) complete() bool {
+	if log, ok := look(s.path + "-wal"); ok && log.size > 0 {
+		return true
+	}
+	f, err := signals.Open(s.path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [32]byte // the size of a page at 16, of the file in pages at 28
+	if _, err := f.ReadAt(head[:], 0); err == io.EOF {
+		return s.size.Load() == 0 // nothing was taken into it yet
+	} else if err != nil {
+		return false
+	}
+	size := int64(binary.BigEndian.Uint16(head[16:]))
+	if size == 1 {
+		size = 64 << 10
+	}
+	id, err := signals.Identify(f)
+	return err == nil && id.Size >= size*int64(binary.BigEndian.Uint32(head[28:]))
 }
 
 // Head is the newest event.
