@@ -141,7 +141,7 @@ func TestDamage(t *testing.T) {
 			t.Run(fmt.Sprintf("%s open=%v", name, open), func(t *testing.T) {
 				root := project(t)
 				var want []string
-				for i := range 3000 {
+				for i := range 600 {
 					want = append(want, strings.TrimSpace(thought(i, "text of some length, so that there are pages")))
 				}
 				write(t, root, "agents/w1/events.jsonl", strings.Join(want, "\n")+"\n")
@@ -165,8 +165,8 @@ func TestDamage(t *testing.T) {
 						}
 					}
 				}
-				want = append(want, strings.TrimSpace(thought(3000, "behind it")))
-				appendTo(t, root, "agents/w1/events.jsonl", want[3000]+"\n")
+				want = append(want, strings.TrimSpace(thought(600, "behind it")))
+				appendTo(t, root, "agents/w1/events.jsonl", want[600]+"\n")
 				ingest(t, s)
 				seen, err := s.After(t.Context(), 0, 1000)
 				if errors.Is(err, ErrRebuilt) { // met by this query
