@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -459,31 +458,9 @@ func (q *queue) deliver(ctx context.Context) error {
 		if merged {
 			continue
 		}
-		all, err := q.r.registrations(ctx)
-		if err != nil {
+		if again, err := q.r.advance(ctx, q.s.Target, tip, q.state.Good); err != nil || !again {
 			return err
 		}
-		out := ""
-		for _, e := range all {
-			if _, err := os.Lstat(e.path); err == nil && e.branch == q.s.Target {
-				out = e.path
-			}
-		}
-		if out == "" {
-			return q.r.UpdateRef(ctx, "refs/heads/"+q.s.Target, q.state.Good, tip)
-		}
-		err = fastForward(ctx, out, q.state.Good)
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		if now, terr := q.r.Tip(ctx, q.s.Target); terr == nil && now != tip {
-			continue // somebody committed at this moment
-		}
-		var ge *GitError
-		if errors.As(err, &ge) && strings.Contains(ge.Stderr, "overwritten") {
-			return fmt.Errorf("%w: %s is checked out in %s: %w", ErrDirty, q.s.Target, out, err)
-		}
-		return err
 	}
 }
 

@@ -33,7 +33,7 @@ const (
 	TaskContained = "contained" // it was in already
 	TaskConflict  = "conflict"  // with what is there: another task is to bring it in
 	TaskCheck     = "check"     // likewise: a check failed after it
-	TaskWaits     = "waits"     // for the task that is to bring it in
+	TaskWaits     = "waits"     // for the task that is to bring it in, or for its agent, a clone, to be merged
 	TaskGone      = "gone"      // it has neither a commit nor a branch
 )
 
@@ -47,7 +47,7 @@ type MergedTask struct {
 	Conflict []string `json:"conflict"`
 	Check    string   `json:"check"`
 	Task     string   `json:"task"`        // that is to bring it in
-	Agent    string   `json:"assigned_to"` // who has that task
+	Agent    string   `json:"assigned_to"` // who has that task, or did this one
 }
 
 // In reports whether the work is in the integration branch.
@@ -138,7 +138,7 @@ func (p *Project) taskMerger(ctx context.Context, o MergeTasks) (*taskMerger, er
 	}
 	m.good, err = m.repo.Tip(ctx, m.target)
 	if errors.Is(err, worktree.ErrBadRef) {
-		return nil, &Hint{Err: fmt.Errorf("work comes together on %q, which is no branch", m.target), Try: "integration: in .cmux/config.yml, then cmux restart"}
+		return nil, &Hint{Err: fmt.Errorf("work comes together on %q, which is no branch", m.target), Try: "integration: in .cmux/config.yml, then cmux config apply"}
 	} else if err != nil {
 		return nil, err
 	}
@@ -181,6 +181,10 @@ func (m *taskMerger) one(ctx context.Context, id string) (*MergedTask, error) {
 	out := &MergedTask{ID: t.ID, Title: t.Title, Branch: t.WorkBranch(), Conflict: []string{}}
 	if by := list.Repair(t); by != nil && !(m.o.DryRun && by.Delivers()) {
 		out.Outcome, out.Task, out.Agent = TaskWaits, by.ID, by.Agent
+		return out, nil
+	}
+	if a := m.org.Agents[t.Worker()]; a != nil && a.Member.CloneOf != "" && a.Member.Branch == out.Branch {
+		out.Outcome, out.Agent = TaskWaits, a.Name // its branch begins at work that may not be done
 		return out, nil
 	}
 	tip := worktree.Tip{Name: out.Branch, Commit: t.Tip()}

@@ -129,12 +129,14 @@ func (p *Project) AddTask(ctx context.Context, f task.Fields) (TaskView, error) 
 }
 
 // AssignTask gives a task to an agent, which begins it when it has nothing more
-// urgent to do.
+// urgent to do. Where the configuration says so, another one like it is made for the
+// task when it is busy.
 func (p *Project) AssignTask(ctx context.Context, id, agent string) (TaskView, error) {
 	a, err := mailbox.ParseAddress(agent)
 	if err != nil || a.Kind != mailbox.Agent || a.Name == "monitor" || a.Name == "sentry" {
 		return TaskView{}, Usage("cmux tasks assign --help", "%q is no agent that works on tasks", agent)
 	}
+	agent = p.taker(ctx, id, agent)
 	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
 		return task.Change{Op: task.OpMove, To: task.Assigned, Agent: agent}, nil
 	})

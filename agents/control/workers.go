@@ -32,6 +32,8 @@ type Spawn struct {
 	Kind      string `json:"agent,omitempty"`
 	Model     string `json:"model,omitempty"`
 	Account   string `json:"account,omitempty"`
+	TaskID    string `json:"task_id,omitempty"` // a task that there is, to begin with
+	Once      bool   `json:"once,omitempty"`    // it is removed when its work is done
 }
 
 // SpawnWorker makes a worker and returns when it is there; its program may still
@@ -45,11 +47,22 @@ func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
 		return nil, err
 	}
 	s := standing.Spawn{Name: o.Name, Display: o.Display, Role: standing.Worker, Kind: o.Kind, Model: o.Model, Account: o.Account,
-		Project: o.Project, Supervisor: by, Branch: o.Branch}
+		Project: o.Project, Supervisor: by, Branch: o.Branch, Once: o.Once}
+	if o.TaskID != "" {
+		if o.Task != "" {
+			return nil, Usage("", "--task names the task already: leave out the text")
+		}
+		if _, err := p.Task(o.TaskID); err != nil {
+			return nil, err
+		}
+	}
 	role := o.Role
 	if o.Permanent != "" {
 		if role != "" {
 			return nil, Usage("", "--permanent names the role already: leave out --role-template")
+		}
+		if o.Once {
+			return nil, Usage("", "a permanent worker stays: leave out --once")
 		}
 		role, s.Role, s.Permanent = o.Permanent, standing.PermanentWorker, true
 	}
@@ -68,15 +81,19 @@ func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
 	if err := standing.CheckName(s.Name, s.Role); err != nil {
 		return nil, Tag(err, ErrUsage)
 	}
-	f := taskOf(o.Task)
 	made := new(Spawned)
-	if err := p.askKeeper(ctx, standing.OpSpawn, o.Name, standing.Ask{By: by, Spawn: &s}, &made.Made); err != nil || f == nil {
+	if err := p.askKeeper(ctx, standing.OpSpawn, o.Name, standing.Ask{By: by, Spawn: &s}, &made.Made); err != nil {
 		return made, err
 	}
-	t, err := p.AddTask(ctx, *f)
-	if err == nil {
-		made.Task = t.ID
-		_, err = p.AssignTask(ctx, t.ID, o.Name)
+	made.Task = o.TaskID
+	if f := taskOf(o.Task); f != nil {
+		var t TaskView
+		if t, err = p.AddTask(ctx, *f); err == nil {
+			made.Task = t.ID
+		}
+	}
+	if err == nil && made.Task != "" {
+		_, err = p.AssignTask(ctx, made.Task, o.Name)
 	}
 	if err != nil {
 		return made, fmt.Errorf("%s is made, but has no task: %w", o.Name, err)

@@ -316,7 +316,7 @@ func (s *shell) cmux(args []word) {
 	case "hook", "version", "help", "completion", "status", "logs":
 		return
 	case "workers":
-		if len(words) < 2 || words[1].is("list", "status", "logs") || s.Leads && words[1].is("spawn", "reset", "kill") && !has(args, "", "force") {
+		if len(words) < 2 || words[1].is("list", "status", "logs", "send") || s.Leads && words[1].is("spawn", "reset", "kill", "assign", "clone", "merge-clone") && !has(args, "", "force") {
 			return
 		}
 		told += " " + words[1].text

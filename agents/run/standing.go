@@ -99,6 +99,9 @@ type Member struct {
 	Context    string    `json:"context,omitempty"`      // file that it reads first
 	CloneOf    string    `json:"clone_of,omitempty"`
 	CloneIndex int       `json:"clone_index,omitempty"`
+	CloneFrom  string    `json:"clone_branch,omitempty"` // branch of the other that its own began at, and goes back to
+	CloneTask  string    `json:"clone_task,omitempty"`   // that the other was at then
+	Once       bool      `json:"once,omitempty"`         // it is removed when its work is done
 	AutoAccept bool      `json:"auto_accept,omitempty"`
 	Headless   bool      `json:"headless,omitempty"` // without a pane
 	CreatedAt  time.Time `json:"created_at"`

@@ -1,7 +1,9 @@
 package standing
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -16,15 +18,44 @@ const (
 	archives    = "archives" // folder in .cmux of what agents leave behind
 	screenFile  = "last-screen.txt"
 	removalFile = "removed.json"
+
+	deletionsFile = "deletions.jsonl" // in archives: a line for each agent that was removed
 )
 
-// removal says in an agent's archive how it came there: the deletion log.
+// removal says in an agent's archive how it came there, and in the deletion log.
 type removal struct {
 	Gone
 	Member run.Member `json:"member"`
 	By     string     `json:"by"`
 	Force  bool       `json:"force,omitempty"`
 	At     time.Time  `json:"at"`
+}
+
+// logRemoval writes an agent that is being removed into the deletion log, once.
+func (o *Org) logRemoval(ctx context.Context, r *removal) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if err := signals.MkdirAll(o.folder(archives), 0o700); err != nil {
+		return err
+	}
+	mark, err := json.Marshal(r.Archive) // names the request
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(o.folder(archives), deletionsFile)
+	return signals.InTurn(ctx, path, true, nil, func(t *signals.Turn) error {
+		there := false // by a keeper that was killed before the agent was gone
+		_, err := signals.ReadOpen(t.File(), 0, func(old []byte, _ int64) error {
+			there = there || bytes.Contains(old, mark)
+			return nil
+		})
+		if err != nil || there {
+			return err
+		}
+		return t.Append(line)
+	})
 }
 
 // archive is where what an agent showed before a reset is kept.

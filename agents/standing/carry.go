@@ -119,6 +119,8 @@ func (k *Keeper) carryOut(ctx context.Context, q run.Request) (done, error) {
 		return k.kill(ctx, q, ask, a)
 	case OpReset:
 		return k.reset(ctx, q, a)
+	case OpDemote:
+		return k.demote(ctx, a)
 	case OpWake:
 		if err := k.org.RecordOf(ctx, a.Name, run.Record{Type: run.Resumed}); err != nil {
 			return done{}, err
@@ -181,11 +183,14 @@ func (k *Keeper) spawn(ctx context.Context, q run.Request, ask Ask) (done, error
 		return refuse("there are %d agents, as many as max_standing in .cmux/config.yml allows", len(k.org.Agents)), nil
 	}
 	m, err := k.org.Member(s, k.Kinds, k.Now())
+	if err == nil && s.CloneOf != "" {
+		err = k.org.clone(&m, s.CloneOf)
+	}
 	if err != nil {
 		return refuse("%w", err), nil
 	}
 	if m.Tree != "" {
-		if err := k.Trees.Lend(ctx, m.Tree, m.Branch, k.org.Settings.Integration, k.org.owner(s.Name)); err != nil {
+		if err := k.Trees.Lend(ctx, m.Tree, m.Branch, k.org.start(&m), k.org.owner(s.Name)); err != nil {
 			return refuse("its worktree could not be made: %w", err), nil
 		}
 	}
@@ -205,7 +210,7 @@ func (o *Org) Member(s *Spawn, kinds agent.Kinds, now time.Time) (run.Member, er
 	set := o.Settings
 	m := run.Member{
 		ID: NewID(o.Taken), Name: s.Name, Display: s.Display, Role: s.Role, Kind: s.Kind, Model: s.Model, Project: s.Project,
-		Supervisor: s.Supervisor, Permanent: s.Permanent, RoleFile: s.RoleFile,
+		Supervisor: s.Supervisor, Permanent: s.Permanent, RoleFile: s.RoleFile, Once: s.Once,
 		AutoAccept: set.Permissions == PermitAll, CreatedAt: now, Dir: s.Dir, Context: o.contextPath(s.Name),
 	}
 	if m.Kind == "" {
@@ -353,7 +358,11 @@ func (k *Keeper) put(ctx context.Context, q run.Request, ask Ask, a *Agent, gone
 		k.Log.Warn("the last screen of an agent is not kept", "agent", a.Name, "err", err)
 	}
 	gone.Archive = filepath.Join(k.org.folder(archives), a.Name, q.ID)
-	b, err := json.MarshalIndent(removal{gone, a.Member, orElse(ask.By, "a person"), ask.Force, k.Now()}, "", "  ")
+	r := removal{gone, a.Member, orElse(ask.By, "a person"), ask.Force, k.Now()}
+	if err := k.org.logRemoval(ctx, &r); err != nil {
+		return "", err
+	}
+	b, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return "", err
 	}

@@ -25,6 +25,12 @@ const (
 	PermitAll   = "bypass" // it asks nothing
 )
 
+// Values of Config.Overflow.
+const (
+	OverflowQueue = "queue" // the task waits
+	OverflowSpawn = "spawn" // a worker like it is made for the task, and removed after it
+)
+
 // Config is the organisation's configuration, as a person writes it.
 type Config struct {
 	Session      string
@@ -35,6 +41,7 @@ type Config struct {
 	MaxStanding  int         // 0: no bound
 	WorktreeBase string
 	Zones        run.Zones // by how much is at stake
+	Overflow     string    // what becomes of a task for a permanent worker that is busy; empty: it waits
 	Verify       []string  // checks after each merge of a task's work
 	Port         int       // of the server; 0: the first that is free
 }
@@ -52,7 +59,7 @@ func (c *Config) Settings(now Settings, supervisor string) Settings {
 	}
 	return Settings{
 		Permissions: orElse(c.Permissions, now.Permissions), Integration: orElse(c.Integration, now.Integration),
-		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Zones: c.Zones, Port: c.Port,
+		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Port: c.Port,
 	}
 }
 
@@ -120,6 +127,8 @@ func (c *Config) keys() []configKey {
 			schema: map[string]any{"type": "integer", "minimum": 1}, read: func(p *configParser, n *yaml.Node) { c.MaxStanding = p.count(n, "max_standing") }},
 		groupKey("zones", "Files by how much is at stake, as patterns like those of a scope, from the project's root.",
 			"zones:\n  forbidden: [deploy/]\n  careful: [\"**/*.sql\"]\n  safe: [docs/]", zoneKeys(&c.Zones)),
+		{name: "overflow", doc: "What becomes of a task that is assigned to a permanent worker that is busy: with `queue` it waits, with `spawn` a worker like it is made for the task, and removed after it.", def: "`queue`", example: "overflow: spawn",
+			schema: map[string]any{"enum": []string{OverflowQueue, OverflowSpawn}}, read: func(p *configParser, n *yaml.Node) { c.Overflow = p.oneOf(n, "overflow", OverflowQueue, OverflowSpawn) }},
 		{name: "verify", doc: "Commands that must pass before a finished task is merged, in order.", def: "none", example: "verify: [\"go test ./...\"]",
 			schema: map[string]any{"type": []string{"array", "string"}, "items": map[string]any{"type": "string"}}, read: func(p *configParser, n *yaml.Node) { c.Verify = p.texts(n, "verify") }},
 		{name: "port", doc: "The port of the server, on the loopback address.", def: "the first free one from 8420", example: "port: 8500",

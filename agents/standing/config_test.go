@@ -15,9 +15,9 @@ var update = flag.Bool("update", false, "rewrite generated pages")
 
 func TestParseConfig(t *testing.T) {
 	c, err := ParseConfig("config.yml", []byte("session: shop\nsupervisor: {agent: codex, model: big}\nworker: {agent: claude}\n"+
-		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\nverify: [make test, make lint]\nzones: {forbidden: [deploy/, \"**/*.lock\"], safe: [docs/]}\n"))
+		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\noverflow: spawn\nverify: [make test, make lint]\nzones: {forbidden: [deploy/, \"**/*.lock\"], safe: [docs/]}\n"))
 	want := Config{Session: "shop", Supervisor: ConfigAgent{"codex", "big"}, Worker: ConfigAgent{Agent: "claude"}, Permissions: PermitAll,
-		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w", Verify: []string{"make test", "make lint"}, Zones: run.Zones{Forbidden: []string{"deploy/", "**/*.lock"}, Safe: []string{"docs/"}}}
+		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w", Overflow: OverflowSpawn, Verify: []string{"make test", "make lint"}, Zones: run.Zones{Forbidden: []string{"deploy/", "**/*.lock"}, Safe: []string{"docs/"}}}
 	if err != nil || !reflect.DeepEqual(*c, want) {
 		t.Errorf("%+v, %v; want %+v", c, err, want)
 	}

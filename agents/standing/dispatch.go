@@ -237,7 +237,7 @@ func (k *Keeper) occupy(ctx context.Context, a *Agent) error {
 		t, _ = list.Next(a.Name)
 	}
 	if t == nil {
-		return nil
+		return k.retire(ctx, a, list)
 	}
 	return k.give(ctx, a, t)
 }
@@ -280,6 +280,21 @@ func (k *Keeper) move(ctx context.Context, id string, c task.Change) (*task.Task
 	return list.Get(id), nil
 }
 
+// onto says of a task on which branch its work is.
+func (k *Keeper) onto(ctx context.Context, id, branch string) (*task.Task, error) {
+	list, err := k.change(ctx, func(l *task.List) ([]task.Change, error) {
+		t := l.Get(id)
+		if t == nil {
+			return nil, task.ErrNone
+		}
+		return []task.Change{{Task: id, Saw: t.Version, Op: task.OpEdit, By: task.Cmux, Fields: task.Fields{Branch: &branch}}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list.Get(id), nil
+}
+
 // withdraw takes its work back from an agent, once.
 func (k *Keeper) withdraw(ctx context.Context, a *Agent, t *task.Task, why string) error {
 	tie := k.live[a.Name]
@@ -309,7 +324,7 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 	if free, err := k.free(ctx, a); !free || err != nil {
 		return err
 	}
-	if why := k.unusable(t); why != "" {
+	if why := k.unusable(a, t); why != "" {
 		_, err := k.move(ctx, t.ID, task.Change{To: task.Blocked, Reason: why})
 		return errors.Join(err, k.write(ctx, a, t.CreatedBy, fmt.Sprintf("%s-%d-branch", t.ID, t.Version), fmt.Sprintf("[BLOCKED] %s: %s", t.ID, t.Title), why))
 	}
@@ -318,6 +333,11 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 		return k.cannot(ctx, a, t, err)
 	}
 	delete(k.desk.told, a.Name)
+	if branch := w.Def.Branch; branch != "" && branch != t.WorkBranch() { // a clone's
+		if t, err = k.onto(ctx, t.ID, branch); err != nil {
+			return err
+		}
+	}
 	if t.State != task.Working {
 		if t, err = k.move(ctx, t.ID, task.Change{To: task.Working}); err != nil {
 			return err
@@ -367,8 +387,8 @@ func (k *Keeper) cannot(ctx context.Context, a *Agent, t *task.Task, why error) 
 }
 
 // unusable says why a task's branch is none that work may be done on.
-func (k *Keeper) unusable(t *task.Task) string {
-	b := t.WorkBranch()
+func (k *Keeper) unusable(a *Agent, t *task.Task) string {
+	b := branchFor(&a.Member, t)
 	if !branchRE.MatchString(b) || strings.Contains(b, "..") || strings.HasSuffix(b, ".lock") || strings.HasSuffix(b, "/") {
 		return fmt.Sprintf("%q is no name for a branch", b)
 	}
@@ -376,7 +396,7 @@ func (k *Keeper) unusable(t *task.Task) string {
 		return "its branch is the one that work comes together on: take another"
 	}
 	for name, o := range k.org.Agents {
-		if o.Member.Branch == b {
+		if o.Member.Branch == b && (o.Name != a.Name || a.Member.CloneOf == "") {
 			return fmt.Sprintf("its branch is %s's own: take another", name)
 		}
 	}
@@ -417,7 +437,7 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task) (*run.Work, e
 		def.Role = dag.RoleReview // it shares the folder of others: nothing in it is its own
 		return &run.Work{ID: t.ID, Def: def, Place: place}, nil
 	}
-	def.Branch = t.WorkBranch()
+	def.Branch = branchFor(m, t)
 	place.Branch = def.Branch
 	if err := k.release(ctx, a, def.Branch); err != nil {
 		return nil, err
@@ -434,7 +454,7 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task) (*run.Work, e
 func (k *Keeper) check(ctx context.Context, a *Agent, branch, reason string) (commit string, err error) {
 	git, cancel := context.WithTimeout(ctx, gitPatience)
 	defer cancel()
-	commit, restore, err := k.Trees.Switch(git, a.Member.Tree, branch, k.org.Settings.Integration, reason)
+	commit, restore, err := k.Trees.Switch(git, a.Member.Tree, branch, k.org.start(&a.Member), reason)
 	if restore != "" {
 		note := run.Record{Type: run.Noted, Detail: fmt.Sprintf("%s, what was not committed in its worktree was saved: %s", reason, restore)}
 		err = errors.Join(err, k.org.RecordOf(ctx, a.Name, note))

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -516,6 +517,10 @@ func TestKilledAtAnyEffect(t *testing.T) {
 		settle(func(o *Org) bool { _, ok := o.Answers[second]; return ok && o.Agents["api"] == nil })
 		o := w.org()
 		archives, _ := filepath.Glob(filepath.Join(w.root, ".cmux", "archives", "api", "*", removalFile))
+		log, _ := os.ReadFile(filepath.Join(w.root, ".cmux", "archives", deletionsFile))
+		if lines := strings.Count(string(log), "\n"); lines != 1 {
+			t.Errorf("killed at %d: the deletion log has %d lines", fail, lines)
+		}
 		if len(o.Agents) != 0 || len(archives) != 1 || len(w.trees) != 0 || o.Answers[first].Refused != "" || o.Answers[second].Refused != "" {
 			t.Errorf("killed at %d: agents %d, archives %v, trees %v, answers %v", fail, len(o.Agents), archives, w.trees, o.Answers)
 		}

@@ -219,7 +219,7 @@ func (k *Keeper) launch(ctx context.Context, a *Agent, spec *run.Spec) error {
 	m := &a.Member
 	if m.Tree != "" {
 		if _, err := os.Stat(m.Tree); os.IsNotExist(err) {
-			if err := k.Trees.Lend(ctx, m.Tree, m.Branch, k.org.Settings.Integration, k.org.owner(a.Name)); err != nil {
+			if err := k.Trees.Lend(ctx, m.Tree, m.Branch, k.org.start(m), k.org.owner(a.Name)); err != nil {
 				return err
 			}
 		}

@@ -52,8 +52,9 @@ type Settings struct {
 	Agent        string `json:"agent"`          // kind of a worker of which nothing else is said
 	Model        string `json:"model,omitempty"`
 
-	Zones  run.Zones `json:"zones,omitzero"`
-	Verify []string  `json:"verify,omitempty"` // checks after each merge
+	Zones    run.Zones `json:"zones,omitzero"`
+	Verify   []string  `json:"verify,omitempty"`   // checks after each merge
+	Overflow string    `json:"overflow,omitempty"` // what becomes of a task for a permanent worker that is busy
 }
 
 // Answer is what a request came to.

@@ -28,6 +28,7 @@ type Entry struct {
 	ResetAt    *time.Time `json:"last_reset_at,omitempty"`
 	CloneOf    string     `json:"clone_of,omitempty"`
 	CloneIndex int        `json:"clone_index,omitempty"`
+	CloneFrom  string     `json:"clone_branch,omitempty"`
 	CreatedAt  time.Time  `json:"created_at"`
 }
 
@@ -39,7 +40,7 @@ func (o *Org) Registry() map[string]Entry {
 		e := Entry{
 			ID: m.ID, Display: m.Display, Role: m.Role, Project: m.Project, Supervisor: m.Supervisor, Kind: m.Kind, Model: m.Model,
 			Dir: m.Dir, Worktree: m.Tree, Branch: m.Branch, Permanent: m.Permanent, RoleFile: m.RoleFile,
-			Tasks: a.Tasks, Resets: a.Resets, CloneOf: m.CloneOf, CloneIndex: m.CloneIndex, CreatedAt: m.CreatedAt,
+			Tasks: a.Tasks, Resets: a.Resets, CloneOf: m.CloneOf, CloneIndex: m.CloneIndex, CloneFrom: m.CloneFrom, CreatedAt: m.CreatedAt,
 		}
 		if !a.ResetAt.IsZero() {
 			e.ResetAt = &a.ResetAt

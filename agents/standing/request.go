@@ -10,10 +10,11 @@ import (
 // What can be asked of the Keeper, beside run.OpStop without a name, which stops
 // the organisation.
 const (
-	OpSpawn run.Op = "spawn"
-	OpKill  run.Op = "kill"
-	OpReset run.Op = "reset"
-	OpWake  run.Op = "wake" // start an agent again that died too often, or that was stopped
+	OpSpawn  run.Op = "spawn"
+	OpKill   run.Op = "kill"
+	OpReset  run.Op = "reset"
+	OpDemote run.Op = "demote" // a permanent worker becomes an ordinary one
+	OpWake   run.Op = "wake"   // start an agent again that died too often, or that was stopped
 )
 
 // Ask is what a request asks for in more words than run.Request has.
@@ -37,6 +38,8 @@ type Spawn struct {
 	Branch     string `json:"branch,omitempty"`     // of its worktree; empty: SESSION/NAME
 	Permanent  bool   `json:"permanent,omitempty"`
 	RoleFile   string `json:"role_context,omitempty"`
+	Once       bool   `json:"once,omitempty"`     // it is removed when its work is done
+	CloneOf    string `json:"clone_of,omitempty"` // it is made as this one is, and its branch begins where that one's is
 }
 
 // Made is the answer to a Spawn.

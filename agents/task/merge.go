@@ -14,11 +14,14 @@ type Merged struct {
 	Commit   string   `json:"commit"`   // that it came in with; empty: it is not in
 	Conflict []string `json:"conflict"` // files that kept it out
 	Check    string   `json:"check"`    // command that failed after it, and so kept it out
-	Task     string   `json:"task"`     // id of the task that is to bring it in
+	Task     string   `json:"task"`     // id of the task that is to bring it in, or that it comes in with
 }
 
 // In reports whether the work is in the integration branch.
 func (m *Merged) In() bool { return m != nil && m.Commit != "" }
+
+// With reports whether the work is a part of another task's, and comes in with it.
+func (m *Merged) With() bool { return !m.In() && m.Check == "" && len(m.Conflict) == 0 }
 
 // String says how the work stands with the integration branch.
 func (m *Merged) String() string {
@@ -26,8 +29,11 @@ func (m *Merged) String() string {
 		return "merged at " + m.Commit
 	}
 	text := "not merged: a conflict in " + strings.Join(m.Conflict, ", ")
-	if m.Check != "" {
+	switch {
+	case m.Check != "":
 		text = "not merged: after it this fails: " + m.Check
+	case m.With():
+		return "not merged: it comes in with " + m.Task
 	}
 	if m.Task != "" {
 		text += "; " + m.Task + " is to bring it in"
@@ -123,6 +129,9 @@ func (l *List) Repair(t *Task) *Task {
 		return nil
 	}
 	by := l.Get(t.Merged.Task)
+	if by != nil && t.Merged.With() && !by.Merged.In() {
+		return by // what began at work that was rejected does not bring that in
+	}
 	if by == nil || by.State.Over() && (!by.Delivers() || by.Merged.In()) {
 		return nil
 	}

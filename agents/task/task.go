@@ -164,6 +164,8 @@ func (t *Task) doneLabel() string {
 		label += ", merged"
 	case t.Merged != nil && t.Merged.Check != "":
 		label += ", not merged (check)"
+	case t.Merged != nil && t.Merged.With():
+		label += ", not merged (" + t.Merged.Task + ")"
 	case t.Merged != nil:
 		label += ", not merged (conflict)"
 	}

@@ -99,14 +99,16 @@ func (s *IO) tellMerged(res *control.MergedTasks) error {
 		case control.TaskCheck:
 			text = "after it this fails: " + t.Check
 		case control.TaskWaits:
-			text = "waits"
+			if text = "waits"; t.Task == "" {
+				text += " for cmux workers merge-clone " + t.Agent
+			}
 		case control.TaskGone:
 			text = "its branch " + t.Branch + " is gone"
 		}
 		if t.Task != "" {
 			text += ": " + t.Task + " is to bring it in"
 		}
-		if t.Agent != "" {
+		if t.Task != "" && t.Agent != "" {
 			text += ", assigned to " + t.Agent
 		}
 		fmt.Fprintf(s.Out, "%s: %s  (%s)\n", t.ID, say.Line(text), say.Line(t.Title))

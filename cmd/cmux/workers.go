@@ -31,7 +31,7 @@ itself.`, "started again", (*control.Project).WakeWorker),
 cmux workers release.`, "taken over; to give it back: cmux workers release", (*control.Project).TakeWorker),
 		newWorkerCmd(d, "release NAME", "Give a worker back that was taken over", `Give a worker back that was taken over. What waits for it is handed over.`,
 			"released", (*control.Project).ReleaseWorker),
-		newWorkerAnswerCmd(d, nil), logs, attach)
+		newWorkerAnswerCmd(d, nil), logs, attach, newWorkerAssignCmd(d, nil), newWorkerSendCmd(d, nil), newCloneCmd(d, nil), newMergeCloneCmd(d, nil), newDemoteCmd(d, nil))
 	return cmd
 }
 
@@ -53,11 +53,12 @@ on the branch SESSION/NAME, which begins at the integration branch. With --dir i
 in a folder that exists and shares it with whoever else does: what one of them changes
 the others see at once, and nothing keeps their commits apart.
 
-TASK is what it is told to begin with. --role-template names one of the roles in
+TASK is what it is told to begin with; --task names a task that there is. With --once it
+is removed when its work is done. --role-template names one of the roles in
 .cmux/roles, or a file. --permanent does so for a worker that stays after its work and
 that only a person can remove.
 
-With --json the shape is {"name", "agent_id", "dir", "branch"}.`,
+With --json the shape is {"name", "agent_id", "dir", "branch", "task"}.`,
 		Example: "  cmux workers spawn api \"add the endpoint /health\" --role-template backend\n  cmux workers spawn perm-backend --permanent backend",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,6 +73,8 @@ With --json the shape is {"name", "agent_id", "dir", "branch"}.`,
 	fl.BoolVar(&o.Worktree, "worktree", false, "work in a worktree of its own (the default)")
 	fl.StringVar(&o.Branch, "branch", "", "branch of its worktree (default: SESSION/NAME)")
 	fl.StringVar(&o.Spawn.Project, "project", "", "id of the project that it belongs to")
+	fl.StringVar(&o.TaskID, "task", "", "`ID` of the task to begin with")
+	fl.BoolVar(&o.Once, "once", false, "remove it when its work is done")
 	fl.StringVar(&o.Permanent, "permanent", "", "it stays, with this `ROLE`")
 	fl.StringVar(&o.Role, "role-template", "", "its `ROLE`, of .cmux/roles or a file (default: worker)")
 	fl.StringVar(&o.Kind, "agent", "", "its kind, such as claude (default: the configuration's)")
@@ -142,15 +145,20 @@ func runKill(ctx context.Context, o *killOptions) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Out, "%s: removed; what it left is in %s\n", gone.Name, p.Short(gone.Archive))
+	return o.tellGone(p, gone)
+}
+
+// tellGone says what a worker that was removed has left.
+func (s *IO) tellGone(p *control.Project, gone *control.Gone) error {
+	fmt.Fprintf(s.Out, "%s: removed; what it left is in %s\n", gone.Name, p.Short(gone.Archive))
 	if gone.Branch != "" {
-		fmt.Fprintf(o.Out, "its branch stays: %s\n", gone.Branch)
+		fmt.Fprintf(s.Out, "its branch stays: %s\n", gone.Branch)
 	}
 	if gone.Restore != "" {
-		fmt.Fprintf(o.Out, "what it had not committed is saved: %s\n", gone.Restore)
+		fmt.Fprintf(s.Out, "what it had not committed is saved: %s\n", gone.Restore)
 	}
 	if gone.Tree != "" {
-		fmt.Fprintf(o.Err, "cmux: its worktree %s stays: %s\n", gone.Tree, gone.Why)
+		fmt.Fprintf(s.Err, "cmux: its worktree %s stays: %s\n", gone.Tree, gone.Why)
 	}
 	return nil
 }

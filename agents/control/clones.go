@@ -1,0 +1,286 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"cmux/agents/run"
+	"cmux/agents/standing"
+	"cmux/agents/task"
+	"cmux/signals/mailbox"
+	"cmux/worktree"
+)
+
+// AssignWorker gives a worker a task: one that there is, by its id, or a new one
+// with this text and these fields.
+func (p *Project) AssignWorker(ctx context.Context, name, what string, f task.Fields) (TaskView, error) {
+	org, err := p.running()
+	if err != nil {
+		return TaskView{}, err
+	}
+	a, err := org.Find(name)
+	if err != nil {
+		return TaskView{}, Usage("cmux workers list", "%w", err)
+	}
+	id := strings.TrimSpace(what)
+	if !taskID().MatchString(id) {
+		text := taskOf(what)
+		if text == nil {
+			return TaskView{}, Usage("", "say what %s is to do, or name a task", a.Name)
+		}
+		f.Title, f.Body = text.Title, text.Body
+		t, err := p.AddTask(ctx, f)
+		if err != nil {
+			return t, err
+		}
+		id = t.ID
+	}
+	return p.AssignTask(ctx, id, a.Name)
+}
+
+func taskID() *regexp.Regexp { return regexp.MustCompile(`^t[0-9]+$`) }
+
+// taker is who gets a task that is assigned to an agent: the agent, or another one
+// like it, made for the task, when it is busy and the configuration says so.
+func (p *Project) taker(ctx context.Context, id, agent string) string {
+	org, err := standing.Open(p.Root)
+	if err != nil {
+		return agent // nobody works yet
+	}
+	a, err := org.Find(agent)
+	if err != nil {
+		return agent
+	}
+	list, err := p.taskList()
+	if err != nil || list.Get(id) == nil || org.Settings.Overflow != standing.OverflowSpawn || !standing.Overflows(a, list, list.Get(id)) {
+		return a.Name
+	}
+	by, err := p.orderer()
+	if err != nil {
+		return a.Name
+	}
+	m := &a.Member
+	s := standing.Spawn{Name: strings.TrimPrefix(a.Name, "perm-") + "-" + id, Role: standing.Worker, Kind: m.Kind, Model: m.Model, Account: m.Account,
+		Project: m.Project, Supervisor: by, RoleFile: m.RoleFile, Once: true}
+	if err := p.askKeeper(ctx, standing.OpSpawn, s.Name, standing.Ask{By: by, Spawn: &s}, nil); err != nil {
+		p.note(fmt.Sprintf("%s is busy, and no other one could be made, so the task waits for it: %v", a.Name, err))
+		return a.Name
+	}
+	p.note(fmt.Sprintf("%s is busy: %s was made for the task, and is removed after it", a.Name, s.Name))
+	return s.Name
+}
+
+// SendWorker writes a message to a worker; its first line is the subject.
+func (p *Project) SendWorker(ctx context.Context, name, text string) (Sent, error) {
+	_, a, err := p.standingAgent(name)
+	if err != nil {
+		return Sent{}, err
+	}
+	subject, body, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if subject == "" {
+		return Sent{}, Usage("", "the message is empty")
+	}
+	if len(subject) > mailbox.MaxSubject {
+		body = text
+		subject = strings.ToValidUTF8(subject[:mailbox.MaxSubject-3], "") + "…"
+	}
+	return p.Send(ctx, Letter{To: a.Name, Subject: subject, Body: strings.TrimSpace(body)})
+}
+
+// maxClones bounds how many names are tried for a clone.
+const maxClones = 1000
+
+// CloneWorker makes a clone of a worker: the same program and role, in a worktree
+// of its own, on a branch that begins where the worker's is.
+func (p *Project) CloneWorker(ctx context.Context, name string) (*standing.Made, error) {
+	org, err := p.running()
+	if err != nil {
+		return nil, err
+	}
+	a, err := org.Find(name)
+	if err != nil {
+		return nil, Usage("cmux workers list", "%w", err)
+	}
+	if err := standing.MayClone(a); err != nil {
+		return nil, err
+	}
+	by, err := p.orderer()
+	if err != nil {
+		return nil, err
+	}
+	if by == a.Name {
+		by = a.Member.Supervisor
+	}
+	repo, err := worktree.Open(ctx, p.Root)
+	if err != nil {
+		return nil, err
+	}
+	s := standing.Spawn{Role: standing.Clone, Supervisor: by, CloneOf: a.Name}
+	for n := 1; ; n++ {
+		s.Name = standing.CloneName(a.Name, n)
+		s.Branch = org.Run.Plan.Session + "/" + s.Name
+		if org.Agents[s.Name] != nil {
+			continue
+		}
+		// What an earlier one of the name left is not taken up again.
+		if _, err := repo.Tip(ctx, s.Branch); errors.Is(err, worktree.ErrBadRef) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		if n == maxClones {
+			return nil, fmt.Errorf("%s has %d clones", a.Name, n)
+		}
+	}
+	made := new(standing.Made)
+	if err := p.askKeeper(ctx, standing.OpSpawn, s.Name, standing.Ask{By: by, Spawn: &s}, made); err != nil {
+		return nil, err
+	}
+	p.tell(ctx, a.Name, made.Name+" is a clone of yours", "It works on a branch that begins where yours is, "+made.Branch+". What it does comes into your branch when it is merged; you are told then.")
+	return made, nil
+}
+
+// tell tells an agent what was done with it. That it cannot be told undoes nothing.
+func (p *Project) tell(ctx context.Context, to, subject, body string) {
+	if _, err := p.Send(ctx, Letter{To: to, Subject: subject, Body: body}); err != nil {
+		p.note(fmt.Sprintf("%s could not be told: %v", to, err))
+	}
+}
+
+// Gone is what a worker that was removed has left.
+type Gone = standing.Gone
+
+// MergedClone is what became of a clone.
+type MergedClone struct {
+	Gone
+	Into   string `json:"into"`   // branch that its work is on now
+	Commit string `json:"commit"` // that the branch is at
+	Moved  bool   `json:"moved"`  // there was something to merge
+}
+
+// MergeClone merges what a clone did into the branch that its own began at, always
+// by a merge commit, and removes the clone. What conflicts leaves everything as it
+// was. A call that was cut off is repeated.
+func (p *Project) MergeClone(ctx context.Context, name string) (*MergedClone, error) {
+	org, err := p.running()
+	if err != nil {
+		return nil, err
+	}
+	a, err := org.Find(name)
+	if err != nil {
+		return nil, Usage("cmux workers list", "%w", err)
+	}
+	m := a.Member
+	if m.CloneOf == "" {
+		return nil, Usage("cmux workers list", "%s is no clone", a.Name)
+	}
+	if err := p.rests(a); err != nil {
+		return nil, err
+	}
+	repo, err := worktree.Open(ctx, p.Root)
+	if err != nil {
+		return nil, err
+	}
+	tip, err := repo.Tip(ctx, m.Branch)
+	if err != nil {
+		return nil, err
+	}
+	out := &MergedClone{Into: m.CloneFrom}
+	if out.Commit, out.Moved, err = repo.Join(ctx, m.CloneFrom, worktree.Tip{Name: m.Branch, Commit: tip}); err != nil {
+		return nil, joinHint(err, a)
+	}
+	if err := p.partOf(ctx, &m); err != nil {
+		return nil, err
+	}
+	gone, err := p.KillWorker(ctx, a.Name, false)
+	if err != nil {
+		return nil, fmt.Errorf("%s is merged into %s, but could not be removed: %w", a.Name, m.CloneFrom, err)
+	}
+	out.Gone = *gone
+	if err := repo.DropBranch(ctx, m.Branch, tip); err == nil { // else something came to it meanwhile: it stays
+		out.Branch = ""
+	}
+	if out.Moved && org.Agents[m.CloneOf] != nil {
+		p.tell(ctx, m.CloneOf, a.Name+" was merged into your branch "+m.CloneFrom, "What it did is there now: git log --first-parent -3 "+m.CloneFrom)
+	}
+	return out, nil
+}
+
+// rests refuses what would cut off the work of an agent.
+func (p *Project) rests(a *standing.Agent) error {
+	list, err := p.taskList()
+	if err != nil {
+		return err
+	}
+	for _, t := range list.All() {
+		if t.Agent == a.Name && !t.State.Over() {
+			return &Hint{Err: fmt.Errorf("%s has the task %s, which is %s", a.Name, t.ID, t.Label()), Try: "cmux tasks show " + t.ID + ", or cmux tasks cancel " + t.ID}
+		}
+	}
+	return nil
+}
+
+// joinHint adds to what keeps a clone from being merged how to go on.
+func joinHint(err error, a *standing.Agent) error {
+	var conflict *worktree.ConflictError
+	switch {
+	case errors.As(err, &conflict):
+		return &Hint{Err: fmt.Errorf("%w; nothing was changed", err), Try: fmt.Sprintf("cmux workers assign %s 'git merge %s, and resolve what conflicts', then cmux workers merge-clone %[1]s", a.Name, a.Member.CloneFrom)}
+	case errors.Is(err, worktree.ErrDirty):
+		return &Hint{Err: err, Try: "have what is not committed there committed, then cmux workers merge-clone " + a.Name}
+	}
+	return err
+}
+
+// partOf says of a clone's finished tasks that they come in with the task that they
+// were a part of, as long as that one is not over.
+func (p *Project) partOf(ctx context.Context, m *run.Member) error {
+	_, err := p.writeTasks(ctx, func(l *task.List) (all []task.Change, err error) {
+		whole := l.Get(m.CloneTask)
+		if whole == nil || whole.State.Over() {
+			return nil, nil
+		}
+		for _, t := range l.All() {
+			if t.Worker() == m.Name && t.WorkBranch() == m.Branch && t.Delivers() && t.Merged == nil {
+				all = append(all, task.Change{Task: t.ID, Saw: t.Version, Op: task.OpMerge, Merged: &task.Merged{Conflict: []string{}, Task: whole.ID}})
+			}
+		}
+		return all, nil
+	})
+	return err
+}
+
+// DemoteWorkers makes ordinary workers of permanent ones: of one, or without a name
+// of all. It returns whose turn it was.
+func (p *Project) DemoteWorkers(ctx context.Context, name string) ([]string, error) {
+	org, err := p.running()
+	if err != nil {
+		return nil, err
+	}
+	names := []string{}
+	if name != "" {
+		a, err := org.Find(name)
+		if err != nil {
+			return nil, Usage("cmux workers list", "%w", err)
+		}
+		if a.Member.Role != standing.PermanentWorker {
+			return nil, Usage("cmux workers list", "%s is no permanent worker", a.Name)
+		}
+		names = append(names, a.Name)
+	} else {
+		for _, n := range org.Names() {
+			if org.Agents[n].Member.Role == standing.PermanentWorker {
+				names = append(names, n)
+			}
+		}
+	}
+	for _, n := range names {
+		if err := p.askKeeper(ctx, standing.OpDemote, n, standing.Ask{}, nil); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,85 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Join merges a tip into a branch, always by a merge commit, and without a
+// checkout. Where the branch is checked out, the checkout comes along; ErrDirty
+// says that uncommitted changes there would be overwritten. A *ConflictError names
+// what does not fit: nothing was touched. It returns where the branch is now, and
+// whether it moved: a tip that it holds already is not merged again.
+func (r *Repo) Join(ctx context.Context, branch string, tip Tip) (commit string, moved bool, err error) {
+	for {
+		base, err := r.Tip(ctx, branch)
+		if err != nil {
+			return "", false, err
+		}
+		if holds, err := r.Holds(ctx, base, tip.Commit); err != nil || holds {
+			return base, false, err
+		}
+		tree, files, err := r.mergeTree(ctx, base, tip.Commit)
+		if err != nil {
+			return "", false, err
+		}
+		if len(files) > 0 {
+			return "", false, &ConflictError{Into: branch, Tips: []string{tip.Name}, Files: files}
+		}
+		parents := []Tip{{Commit: base}, tip}
+		m := merger{r: r}
+		if m.date, err = r.latestDate(ctx, parents); err != nil {
+			return "", false, err
+		}
+		commit, err := m.commit(ctx, tree, fmt.Sprintf("Merge %s into %s\n", tip.Name, branch), parents)
+		if err != nil {
+			return "", false, err
+		}
+		if again, err := r.advance(ctx, branch, base, commit); err != nil || !again {
+			return commit, err == nil, err
+		}
+	}
+}
+
+// advance moves a branch from tip to a commit that holds it. A checkout of it comes
+// along, but over no uncommitted changes (ErrDirty). again says that somebody else
+// has moved it meanwhile.
+func (r *Repo) advance(ctx context.Context, branch, tip, commit string) (again bool, err error) {
+	all, err := r.registrations(ctx)
+	if err != nil {
+		return false, err
+	}
+	out := ""
+	for _, e := range all {
+		if _, err := os.Lstat(e.path); err == nil && e.branch == branch {
+			out = e.path
+		}
+	}
+	if out == "" {
+		return false, r.UpdateRef(ctx, "refs/heads/"+branch, commit, tip)
+	}
+	err = fastForward(ctx, out, commit)
+	if err == nil || ctx.Err() != nil {
+		return false, err
+	}
+	if now, terr := r.Tip(ctx, branch); terr == nil && now != tip {
+		return true, nil // somebody committed at this moment
+	}
+	var ge *GitError
+	if errors.As(err, &ge) && strings.Contains(ge.Stderr, "overwritten") {
+		return false, fmt.Errorf("%w: %s is checked out in %s: %w", ErrDirty, branch, out, err)
+	}
+	return false, err
+}
+
+// DropBranch removes a branch that is at a commit, and at no other.
+func (r *Repo) DropBranch(ctx context.Context, branch, commit string) error {
+	_, err := git(ctx, r.Root, "update-ref", "-d", "--", "refs/heads/"+branch, commit)
+	if err != nil {
+		return fmt.Errorf("cannot remove the branch %s: %w", branch, err)
+	}
+	return nil
+}
