@@ -107,6 +107,12 @@ type Member struct {
 	CreatedAt  time.Time `json:"created_at"`
 }
 
+// NeedsSeat reports whether the agent holds one of the person's places for agents
+// (max_agents) while it works: whoever only leads needs none.
+func (m *Member) NeedsSeat() bool {
+	return m.Role == "worker" || m.Role == "permanent-worker" || m.Role == "clone"
+}
+
 // Work is a piece of work that a standing agent is given. It is judged as a
 // node's is, by Def and Place.
 type Work struct {

@@ -87,7 +87,7 @@ type Runner struct {
 	repo    *worktree.Repo
 	stamp   atomic.Value // string: of the shared state when it was last found undrifted
 	host    host.Host    // where the attempts live
-	slots   slots
+	slots   lease.Slots
 	known   known
 	seats   seats
 	radar   *radar // nil: no two nodes leave a branch
@@ -179,8 +179,8 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		}
 	}()
 	root := o.Run.Plan.Root
-	r.slots.by = lease.Holder{Project: root, Session: g.Session, Run: o.Run.Plan.ID}
-	r.slots.warn = func(err error) { r.Log.Warn("slots and ports are not shared out among runs", "err", err) }
+	r.slots.By = lease.Holder{Project: root, Session: g.Session, Run: o.Run.Plan.ID}
+	r.slots.Warn = func(err error) { r.Log.Warn("slots and ports are not shared out among runs", "err", err) }
 	if err := signals.Init(root); err != nil {
 		return nil, err
 	}
@@ -268,7 +268,7 @@ func (r *Runner) close() error {
 	if r.host != nil {
 		errs = append(errs, r.host.Close())
 	}
-	errs = append(errs, r.slots.close())
+	errs = append(errs, r.slots.Close())
 	r.closeSeats()
 	if r.book != nil {
 		errs = append(errs, r.book.Close())
@@ -463,7 +463,7 @@ func (r *Runner) begin(ctx context.Context) error {
 			r.held = append(r.held, i)
 		}
 		if r.hist.Nodes[i].Fact.Live() {
-			r.slots.hold(r.hist.Nodes[i].Attempt().Place.Slot)
+			r.slots.Hold(r.hist.Nodes[i].Attempt().Place.Slot)
 			if err := r.probe(ctx, i, true); err != nil {
 				return err
 			}

@@ -21,7 +21,7 @@ func (r *Runner) openSeats() {
 		if !r.g.Nodes[i].UsesModel() {
 			continue
 		}
-		pool, err := lease.OpenSeats(r.slots.by)
+		pool, err := lease.OpenSeats(r.slots.By)
 		if err != nil {
 			r.warnSeats(err)
 			return
@@ -78,7 +78,7 @@ func (r *Runner) seat(i int, held bool) (why string) {
 		err   error
 	)
 	if held { // its wrapper may have kept it
-		l, err = lease.JoinSeat(r.slots.by, name)
+		l, err = lease.JoinSeat(r.slots.By, name)
 	}
 	if l == nil && err == nil {
 		l, taken, err = s.pool.Take(s.most, name, held)

@@ -237,6 +237,9 @@ func (k *Keeper) occupy(ctx context.Context, a *Agent) error {
 		t, _ = list.Next(a.Name)
 	}
 	if t == nil {
+		if err := k.waits(ctx, a, ""); err != nil {
+			return err
+		}
 		return k.retire(ctx, a, list)
 	}
 	return k.give(ctx, a, t)
@@ -327,6 +330,9 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 	if why := k.unusable(a, t); why != "" {
 		_, err := k.move(ctx, t.ID, task.Change{To: task.Blocked, Reason: why})
 		return errors.Join(err, k.write(ctx, a, t.CreatedBy, fmt.Sprintf("%s-%d-branch", t.ID, t.Version), fmt.Sprintf("[BLOCKED] %s: %s", t.ID, t.Title), why))
+	}
+	if waits, err := k.hindered(ctx, a); waits || err != nil {
+		return err
 	}
 	w, err := k.work(ctx, a, t)
 	if err != nil {
@@ -432,7 +438,7 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task) (*run.Work, e
 		Scope: t.Scope, Verify: t.Verify, VerifyTimeout: dag.Duration(verifyTimeout), VerifyAttempts: verifyAttempts,
 		When: dag.AllSuccess, OnLost: dag.Redo, Account: m.Account,
 	}
-	place := run.Place{Dir: m.Dir, Tree: m.Tree, Slot: noSlot}
+	place := run.Place{Dir: m.Dir, Tree: m.Tree, Slot: a.place.Slot, PortBase: a.place.PortBase}
 	if m.Tree == "" {
 		def.Role = dag.RoleReview // it shares the folder of others: nothing in it is its own
 		return &run.Work{ID: t.ID, Def: def, Place: place}, nil

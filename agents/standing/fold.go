@@ -13,6 +13,7 @@ import (
 const (
 	keyLeaving   = "leaving"   // the agent is to be removed
 	keyResetting = "resetting" // its next life is to begin a new conversation
+	keyWaits     = "waits"     // it cannot begin with its next task yet: Detail is why; empty: it can
 	keyHeld      = "held"      // it is not started before a person says how: Detail is why
 )
 
@@ -40,6 +41,15 @@ type Finished struct {
 	At      time.Time `json:"at"`
 }
 
+// Limit is what an agent found out about its account last.
+type Limit struct {
+	Account string
+	Free    bool      // it works again
+	Until   time.Time // it is at a limit until then
+	Said    string    // by the program
+	At      time.Time
+}
+
 // State is what the records of an agent say.
 type State struct {
 	Member  run.Member
@@ -62,6 +72,9 @@ type State struct {
 	Resets  int
 	ResetAt time.Time
 
+	Limit *Limit // nil: it met none
+	Waits string // why it cannot begin with its next task yet; empty: nothing is in the way
+
 	Used    dag.Usage // in all lives
 	Deaths  []time.Time
 	Stopped bool // by a person, until they want it again
@@ -72,6 +85,7 @@ type State struct {
 	Resetting string // the request by which it is to be reset; empty: it is not
 	Held      string // why it is not started before a person says how; empty: it is
 
+	place   run.Place // of the life
 	past    dag.Usage // of the lives before this one
 	foreign int       // up to this life, no conversation counts any more
 }
@@ -96,7 +110,9 @@ func (s *State) Apply(rec *run.Record) {
 			s.Conversation = rec.Conversation
 		}
 	case run.Given:
-		s.Work, s.GivenAt, s.Branch = rec.Work, rec.At, rec.Work.Place.Branch
+		s.Work, s.GivenAt, s.Branch, s.Waits = rec.Work, rec.At, rec.Work.Place.Branch, ""
+	case run.Limited, run.Freed:
+		s.Limit = &Limit{rec.Account, rec.Type == run.Freed, rec.Until, rec.Detail, rec.At}
 	case run.WorkEnded:
 		s.workEnded(rec)
 	case run.Confirmed:
@@ -127,6 +143,8 @@ func (s *State) Apply(rec *run.Record) {
 			s.Resetting = rec.Request
 		case keyHeld:
 			s.Held = rec.Detail
+		case keyWaits:
+			s.Waits = rec.Detail
 		}
 	}
 }
@@ -152,7 +170,10 @@ func (s *State) lives(rec *run.Record) {
 		return // a copy, or late
 	}
 	if rec.Attempt > s.Life.N {
-		s.Life = Life{N: rec.Attempt, Started: rec.At}
+		s.Life, s.place = Life{N: rec.Attempt, Started: rec.At}, run.Place{Slot: noSlot}
+		if rec.Place != nil {
+			s.place = *rec.Place
+		}
 		s.past = s.Used
 		s.active(rec.At, dag.SettingUp, "")
 	}

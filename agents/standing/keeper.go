@@ -99,6 +99,7 @@ type Keeper struct {
 	halting *run.Request // the request to stop everything that is under way
 	office  office
 	desk    desk
+	share   share
 	over    bool
 	next    time.Time // when to look again, whatever happens
 }
@@ -159,6 +160,7 @@ func open(o Options) (*Keeper, error) {
 	if k.org, err = Open(o.Root); err != nil {
 		return nil, errors.Join(err, k.lock.Unlock())
 	}
+	k.openShare()
 	if k.Dial == nil {
 		k.Dial = func(ctx context.Context, ref host.Ref) (host.Link, error) { return host.Dial(ctx, k.org.Run, ref) }
 	}
@@ -176,7 +178,7 @@ func (k *Keeper) close() error {
 		t.link.Close()
 	}
 	k.tasks.wait()
-	return k.lock.Unlock()
+	return errors.Join(k.closeShare(), k.lock.Unlock())
 }
 
 func (k *Keeper) keep(ctx context.Context) error {
@@ -243,6 +245,7 @@ func (k *Keeper) advance(ctx context.Context, all bool) error {
 			k.at(k.Now().Add(time.Second))
 		}
 	}
+	k.shares(ctx)
 	k.mails(ctx)
 	k.assigns(ctx)
 	if err := k.halt(ctx); err != nil {
@@ -280,6 +283,7 @@ func (k *Keeper) rewatch(ctx context.Context) {
 	for _, name := range k.org.Names() {
 		want = append(want, k.org.Run.AgentRecords(name))
 	}
+	want = append(want, k.shared()...)
 	if k.watch != nil && slices.Equal(want, k.watched) {
 		return
 	}

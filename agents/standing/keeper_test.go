@@ -38,6 +38,7 @@ type world struct {
 	specs   []*run.Spec
 	tells   map[string][]string // ids of messages
 	gave    map[string][]*run.Work
+	awoke   map[string]int      // how often it was told that its limit may be over
 	took    map[string][]string // ids of work that was taken back
 	trees   map[string]string   // path to branch
 	effects int                 // so far
@@ -71,7 +72,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{kinds: agent.NewKinds(agent.Kind{Name: "scripted", Judge: true}), t: t, root: root, r: r, lives: make(map[string]*life), tells: make(map[string][]string), gave: make(map[string][]*run.Work), took: make(map[string][]string), trees: make(map[string]string)}
+	w := &world{kinds: agent.NewKinds(agent.Kind{Name: "scripted", Judge: true}), t: t, root: root, r: r, lives: make(map[string]*life), tells: make(map[string][]string), gave: make(map[string][]*run.Work), took: make(map[string][]string), awoke: make(map[string]int), trees: make(map[string]string)}
 	if err := w.org().Set(t.Context(), Settings{Permissions: PermitAsked, WorktreeBase: filepath.Join(root, "trees"), Agent: "scripted", Integration: "main"}); err != nil {
 		t.Fatal(err)
 	}
@@ -178,6 +179,8 @@ func (l *life) Say(_ context.Context, m attempt.Message) (attempt.Reply, error) 
 		l.w.gave[l.name] = append(l.w.gave[l.name], m.Work)
 		l.record(run.Record{Type: run.Given, Key: m.Work.ID, Work: m.Work})
 		l.record(run.Record{Type: run.Active, Activity: dag.Working})
+	case attempt.OpAwake:
+		l.w.awoke[l.name]++
 	case attempt.OpWithdraw:
 		l.w.took[l.name] = append(l.w.took[l.name], m.Key)
 	}

@@ -199,6 +199,7 @@ func (k *Keeper) begin(ctx context.Context, a *Agent) error {
 		return err
 	}
 	spec := k.org.Spec(a, n)
+	k.slot(a.Name, &spec.Place)
 	rec := run.Record{Type: run.Started, Attempt: n, Place: &spec.Place}
 	if err := k.org.RecordOf(ctx, a.Name, rec); err != nil {
 		return err
@@ -243,7 +244,7 @@ func (o *Org) owner(name string) string {
 	return o.Run.Plan.Session + "/" + run.OrganisationID + "/" + name
 }
 
-// noSlot is the slot of what needs none; slots are taken for pieces of work.
+// noSlot is the slot of what has none.
 const noSlot = lease.BlockSlots * lease.Blocks
 
 // Spec is what life n of an agent is started with.

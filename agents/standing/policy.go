@@ -123,6 +123,8 @@ func (s *State) alive() (Word, string) {
 		return Limited, s.Detail
 	case s.Activity == dag.SettingUp:
 		return Starting, s.Detail
+	case s.Activity == dag.Resting && s.Waits != "":
+		return Idle, "its next task waits: " + s.Waits
 	case s.Activity == dag.Resting:
 		return Idle, s.Detail
 	}

@@ -278,10 +278,10 @@ func (s *seat) leave() {
 	s.has = nil
 }
 
-// follow gives the seat back while the attempt waits for a person or for the end
-// of a limit. It is called for one record at a time.
+// follow gives the seat back while the attempt waits for a person, for the end of
+// a limit, or for its next piece of work. It is called for one record at a time.
 func (s *seat) follow(is dag.Activity) {
-	if is == dag.NeedsInput || is == dag.AtLimit {
+	if is == dag.NeedsInput || is == dag.AtLimit || is == dag.Resting {
 		s.leave()
 	} else {
 		s.take()

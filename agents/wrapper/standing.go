@@ -61,8 +61,10 @@ func record(ctx context.Context, book *run.Book, follow func(run.Record)) func(r
 }
 
 // sits reports whether an attempt takes one of the person's seats, which bound how
-// many agents work at the same time (max_agents). Standing agents have none.
-func sits(s *run.Spec) bool { return s.Def.UsesModel() && s.Member == nil }
+// many agents work at the same time (max_agents).
+func sits(s *run.Spec) bool {
+	return s.Def.UsesModel() && (s.Member == nil || s.Member.NeedsSeat())
+}
 
 // follower takes and leaves the seat as the attempt goes.
 func (s *seat) follower(spec *run.Spec) func(run.Record) {

@@ -1,12 +1,10 @@
-package runner
+package lease
 
 import (
 	"errors"
 	"net"
 	"slices"
 	"strconv"
-
-	"cmux/agents/lease"
 )
 
 const (
@@ -14,25 +12,25 @@ const (
 	portsEach = 20
 )
 
-// slots hands out the lowest number that no live attempt has: none of this run,
+// Slots hands out the lowest number that no live attempt has: none of this run,
 // and by blocks that are shared out among all runs of the person none of any
 // other. A slot whose ports somebody else uses is passed over, for good: what
 // uses them is likely to stay.
-type slots struct {
-	by     lease.Holder
-	warn   func(error) // is told, once, why blocks cannot be shared out; may be nil
+type Slots struct {
+	By     Holder
+	Warn   func(error) // is told, once, why blocks cannot be shared out; may be nil
 	blocks []*block    // by number
 }
 
 // block is a run of slots that this run has.
 type block struct {
 	n              int
-	lease          *lease.Lease // nil: it is this run's alone in name
-	taken, checked [lease.BlockSlots]bool
+	held           *Lease // nil: it is this run's alone in name
+	taken, checked [BlockSlots]bool
 }
 
-// take returns a slot and the first of its ports, 0 when it has none.
-func (s *slots) take() (slot, portBase int) {
+// Take returns a slot and the first of its ports, 0 when it has none.
+func (s *Slots) Take() (slot, portBase int) {
 	for ; ; s.more() {
 		for _, b := range s.blocks {
 			if slot, portBase, ok := b.take(); ok {
@@ -48,8 +46,8 @@ func (b *block) take() (slot, portBase int, ok bool) {
 			continue
 		}
 		b.taken[i] = true
-		slot := b.n*lease.BlockSlots + i
-		if b.n >= lease.Blocks {
+		slot := b.n*BlockSlots + i
+		if b.n >= Blocks {
 			return slot, 0, true // these have no ports of their own
 		}
 		if !b.checked[i] && !portsFree(portFirst+slot*portsEach) {
@@ -63,72 +61,73 @@ func (b *block) take() (slot, portBase int, ok bool) {
 
 // more takes a further block: one that no other run has, while there are any.
 // Where none can be shared out, the next one is taken without asking.
-func (s *slots) more() {
+func (s *Slots) more() {
 	has := func(n int) bool { return slices.ContainsFunc(s.blocks, func(b *block) bool { return b.n == n }) }
-	dir, err := lease.SlotFolder()
-	var l *lease.Lease
+	dir, err := SlotFolder()
+	var l *Lease
 	if err == nil {
-		l, err = lease.Take(dir, lease.Blocks, s.by, has)
+		l, err = Take(dir, Blocks, s.By, has)
 	}
 	n := 0
 	switch {
 	case err == nil:
 		n = l.N
-	case errors.Is(err, lease.ErrNone):
-		n = lease.Blocks
+	case errors.Is(err, ErrNone):
+		n = Blocks
 		fallthrough
 	default:
 		for has(n) {
 			n++
 		}
-		if s.warn != nil {
-			s.warn(err)
-			s.warn = nil
+		if s.Warn != nil {
+			s.Warn(err)
+			s.Warn = nil
 		}
 	}
-	s.add(&block{n: n, lease: l})
+	s.add(&block{n: n, held: l})
 }
 
-func (s *slots) add(b *block) {
+func (s *Slots) add(b *block) {
 	s.blocks = append(s.blocks, b)
 	slices.SortFunc(s.blocks, func(a, b *block) int { return a.n - b.n })
 }
 
-// hold marks the slot of an attempt that an earlier runner started, and keeps
+// Hold marks the slot of an attempt that an earlier runner started, and keeps
 // its block.
-func (s *slots) hold(slot int) {
-	n := slot / lease.BlockSlots
+func (s *Slots) Hold(slot int) {
+	n := slot / BlockSlots
 	b := s.block(n)
 	if b == nil {
 		b = &block{n: n}
 		var err error
-		if b.lease, err = lease.JoinSlot(slot, s.by); err != nil && s.warn != nil {
-			s.warn(err)
+		if b.held, err = JoinSlot(slot, s.By); err != nil && s.Warn != nil {
+			s.Warn(err)
 		}
 		s.add(b)
 	}
-	b.taken[slot%lease.BlockSlots], b.checked[slot%lease.BlockSlots] = true, true
+	b.taken[slot%BlockSlots], b.checked[slot%BlockSlots] = true, true
 }
 
-func (s *slots) release(slot int) {
-	if b := s.block(slot / lease.BlockSlots); b != nil && b.checked[slot%lease.BlockSlots] {
-		b.taken[slot%lease.BlockSlots] = false
+// Release gives a slot back.
+func (s *Slots) Release(slot int) {
+	if b := s.block(slot / BlockSlots); b != nil && b.checked[slot%BlockSlots] {
+		b.taken[slot%BlockSlots] = false
 	}
 }
 
-func (s *slots) block(n int) *block {
+func (s *Slots) block(n int) *block {
 	if i := slices.IndexFunc(s.blocks, func(b *block) bool { return b.n == n }); i >= 0 {
 		return s.blocks[i]
 	}
 	return nil
 }
 
-// close gives the blocks up; wrappers that are at work keep theirs.
-func (s *slots) close() error {
+// Close gives the blocks up; wrappers that are at work keep theirs.
+func (s *Slots) Close() error {
 	var errs []error
 	for _, b := range s.blocks {
-		if b.lease != nil {
-			errs = append(errs, b.lease.Release())
+		if b.held != nil {
+			errs = append(errs, b.held.Release())
 		}
 	}
 	s.blocks = nil

@@ -1,45 +1,43 @@
-package runner
+package lease
 
 import (
 	"testing"
-
-	"cmux/agents/lease"
 )
 
 // TestSlotsOfTwoRuns: no slot is in two runs, also when one takes more than a
 // block and when it was killed while its wrappers live.
 func TestSlotsOfTwoRuns(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	a := &slots{by: lease.Holder{Project: "/p", Run: "a"}}
-	b := &slots{by: lease.Holder{Project: "/q", Run: "b"}}
+	a := &Slots{By: Holder{Project: "/p", Run: "a"}}
+	b := &Slots{By: Holder{Project: "/q", Run: "b"}}
 	seen := make(map[int]string)
-	for range 2*lease.BlockSlots + 1 {
-		for _, s := range []*slots{a, b} {
-			slot, _ := s.take()
+	for range 2*BlockSlots + 1 {
+		for _, s := range []*Slots{a, b} {
+			slot, _ := s.Take()
 			if other := seen[slot]; other != "" {
-				t.Fatalf("slot %d of %s is %s's", slot, s.by.Run, other)
+				t.Fatalf("slot %d of %s is %s's", slot, s.By.Run, other)
 			}
-			seen[slot] = s.by.Run
+			seen[slot] = s.By.Run
 		}
 	}
-	wrapper, err := lease.JoinSlot(3, a.by)
+	wrapper, err := JoinSlot(3, a.By)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.close(); err != nil { // as when it is killed
+	if err := a.Close(); err != nil { // as when it is killed
 		t.Fatal(err)
 	}
-	c := &slots{by: lease.Holder{Project: "/p", Run: "c"}}
-	if slot, _ := c.take(); slot/lease.BlockSlots == 0 || seen[slot] == "b" {
+	c := &Slots{By: Holder{Project: "/p", Run: "c"}}
+	if slot, _ := c.Take(); slot/BlockSlots == 0 || seen[slot] == "b" {
 		t.Errorf("another run has slot %d, while a wrapper of run a has 3", slot)
 	}
-	again := &slots{by: a.by}
-	again.hold(3)
-	if slot, _ := again.take(); slot/lease.BlockSlots != 0 || slot == 3 {
+	again := &Slots{By: a.By}
+	again.Hold(3)
+	if slot, _ := again.Take(); slot/BlockSlots != 0 || slot == 3 {
 		t.Errorf("the run goes on in slot %d", slot)
 	}
-	for _, s := range []*slots{again, b, c} {
-		if err := s.close(); err != nil {
+	for _, s := range []*Slots{again, b, c} {
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,13 +49,13 @@ func TestSlotsOfTwoRuns(t *testing.T) {
 	}
 }
 
-func heldBlocks(t *testing.T) map[int]lease.Holder {
+func heldBlocks(t *testing.T) map[int]Holder {
 	t.Helper()
-	dir, err := lease.SlotFolder()
+	dir, err := SlotFolder()
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := lease.Held(dir)
+	held, err := Held(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,17 +67,17 @@ func heldBlocks(t *testing.T) map[int]lease.Holder {
 func TestSlotsWithoutFolder(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", "/dev/null/state")
 	said := 0
-	s := &slots{warn: func(error) { said++ }}
+	s := &Slots{Warn: func(error) { said++ }}
 	seen := make(map[int]bool)
-	for range 2*lease.BlockSlots + 1 {
-		slot, _ := s.take()
+	for range 2*BlockSlots + 1 {
+		slot, _ := s.Take()
 		if seen[slot] {
 			t.Fatalf("slot %d twice", slot)
 		}
 		seen[slot] = true
 	}
-	s.release(5)
-	if slot, _ := s.take(); slot != 5 && s.block(0).checked[5] {
+	s.Release(5)
+	if slot, _ := s.Take(); slot != 5 && s.block(0).checked[5] {
 		t.Errorf("slot %d was taken; 5 was given back", slot)
 	}
 	if said != 1 {

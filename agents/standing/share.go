@@ -1,0 +1,251 @@
+package standing
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"cmux/agents/attempt"
+	"cmux/agents/lease"
+	"cmux/agents/limits"
+	"cmux/agents/run"
+	"cmux/agents/settings"
+	"cmux/dag"
+)
+
+// share is what the organisation has in common with all runs of the person:
+// usage limits, the places of agents that work (max_agents), slots and ports.
+// What cannot be shared is told once, and keeps nobody from working.
+type share struct {
+	slots  lease.Slots
+	held   map[string]int          // agent to its slot
+	limits string                  // the folder of usage limits; empty: there is none to be had
+	told   map[string]time.Time    // account to the limit that all runs were told of, by when it was met
+	pool   *lease.Seats            // nil: there are none to be had
+	most   int                     // places; 0: no bound
+	seats  map[string]*lease.Lease // by agent
+	warned map[string]bool         // by text
+}
+
+func (k *Keeper) openShare() {
+	by := lease.Holder{Project: k.org.Root(), Session: k.org.Run.Plan.Session, Run: k.org.Run.Plan.ID}
+	k.share = share{held: make(map[string]int), told: make(map[string]time.Time), seats: make(map[string]*lease.Lease), warned: make(map[string]bool)}
+	k.share.slots = lease.Slots{By: by, Warn: func(err error) { k.warnShare("slots and ports", err) }}
+	var err error
+	if k.share.limits, err = limits.Open(); err != nil {
+		k.share.limits = ""
+		k.warnShare("usage limits", err)
+	}
+	if k.share.pool, err = lease.OpenSeats(by); err != nil {
+		k.share.pool = nil
+		k.warnShare("places of max_agents", err)
+	}
+	for _, a := range k.org.Agents {
+		if a.Life.On() && a.place.Slot != noSlot {
+			k.share.slots.Hold(a.place.Slot)
+			k.share.held[a.Name] = a.place.Slot
+		}
+	}
+}
+
+func (k *Keeper) warnShare(what string, err error) {
+	if text := what + err.Error(); !k.share.warned[text] {
+		k.share.warned[text] = true
+		k.Log.Warn(what+" are not shared with your runs", "err", err)
+	}
+}
+
+func (k *Keeper) closeShare() error {
+	for _, l := range k.share.seats {
+		if err := lease.ReturnSeat(l); err != nil { // a wrapper at work keeps it
+			k.warnShare("places of max_agents", err)
+		}
+	}
+	if k.share.pool != nil {
+		k.share.pool.Leave()
+	}
+	return k.share.slots.Close()
+}
+
+// shares tells all runs of the limits that agents met, takes in the ends of those
+// that others found over, and has the agents that work hold their places.
+func (k *Keeper) shares(ctx context.Context) {
+	for name, slot := range k.share.held {
+		if a := k.org.Agents[name]; a == nil || !a.Life.On() {
+			k.share.slots.Release(slot)
+			delete(k.share.held, name)
+		}
+	}
+	k.shareLimits(ctx)
+	k.shareSeats()
+}
+
+func (k *Keeper) shareLimits(ctx context.Context) {
+	s := &k.share
+	if s.limits == "" {
+		return
+	}
+	now := k.Now()
+	for name, a := range k.org.Agents {
+		l := a.Limit
+		if l == nil || !l.At.After(s.told[l.Account]) {
+			continue
+		}
+		s.told[l.Account] = l.At
+		is := limits.State{Account: l.Account, Free: l.Free, Until: l.Until, Said: l.Said, At: l.At, By: k.source(name)}
+		if _, err := limits.Tell(s.limits, is, false, now); err != nil {
+			k.warnShare("usage limits", err)
+		}
+	}
+	for name, a := range k.org.Agents {
+		if a.Limit == nil || a.Limit.Free || a.Activity != dag.AtLimit || k.live[name] == nil {
+			continue
+		}
+		is, err := limits.Read(s.limits, a.Limit.Account, now)
+		if err != nil || is == nil || !is.Free || !is.At.After(a.Limit.At) {
+			continue
+		}
+		// Somebody found it over before its time.
+		if err := k.org.RecordOf(ctx, name, run.Record{Type: run.Freed, Account: is.Account}); err != nil {
+			k.Log.Error("the end of a limit could not be recorded", "agent", name, "err", err)
+			continue
+		}
+		say, cancel := context.WithTimeout(ctx, tellPatience)
+		if _, err := k.live[name].link.Say(say, attempt.Message{Op: attempt.OpAwake}); err != nil {
+			k.Log.Debug("an agent could not be told that its limit is over", "agent", name, "err", err)
+		}
+		cancel()
+	}
+}
+
+// shared is where something happens when what agents wait for may be there.
+func (k *Keeper) shared() (dirs []string) {
+	for _, a := range k.org.Agents {
+		if a.Waits == "" && a.Activity != dag.AtLimit {
+			continue
+		}
+		if k.share.limits != "" {
+			dirs = append(dirs, k.share.limits)
+		}
+		if k.share.pool != nil {
+			dirs = append(dirs, k.share.pool.Dir())
+		}
+		return dirs
+	}
+	return nil
+}
+
+func (k *Keeper) source(agent string) limits.Source {
+	return limits.Source{Project: k.org.Root(), Session: k.org.Run.Plan.Session, Run: k.org.Run.Plan.ID, Node: agent}
+}
+
+// shareSeats has whoever works hold a place, and whoever does not give it back.
+func (k *Keeper) shareSeats() {
+	s := &k.share
+	if s.pool == nil {
+		return
+	}
+	user, err := settings.Read()
+	if err != nil {
+		k.warnShare("places of max_agents", err) // what held before holds on
+	} else {
+		s.most = user.MaxAgents
+	}
+	s.pool.Waits()
+	for name, l := range s.seats {
+		if a := k.org.Agents[name]; a == nil || !a.sits() {
+			if err := lease.ReturnSeat(l); err != nil {
+				k.warnShare("places of max_agents", err)
+			}
+			delete(s.seats, name)
+		}
+	}
+	waits := func(a *Agent) bool { return a.Waits != "" }
+	if agents := slices.Collect(maps.Values(k.org.Agents)); !slices.ContainsFunc(agents, waits) {
+		s.pool.Leave()
+	}
+	if s.most == 0 {
+		return
+	}
+	for name, a := range k.org.Agents {
+		if a.sits() && s.seats[name] == nil {
+			k.seat(name, true)
+		}
+	}
+}
+
+// sits reports whether the agent works on a task, for which it holds a place. The
+// supervisor needs none.
+func (s *State) sits() bool {
+	return s.Work != nil && s.Life.On() && s.Member.NeedsSeat() && s.Activity != dag.NeedsInput && s.Activity != dag.AtLimit
+}
+
+// seat takes a place for an agent, or says why there is none for it. held: it
+// works already.
+func (k *Keeper) seat(name string, held bool) (why string) {
+	s := &k.share
+	var (
+		l     *lease.Lease
+		taken []lease.Holder
+		err   error
+	)
+	if held { // its wrapper may have kept it
+		l, err = lease.JoinSeat(s.slots.By, name)
+	}
+	if l == nil && err == nil {
+		l, taken, err = s.pool.Take(s.most, name, held)
+	}
+	switch {
+	case err != nil:
+		k.warnShare("places of max_agents", err)
+		return ""
+	case l != nil:
+		s.seats[name] = l
+		return ""
+	}
+	if why = lease.Crowded(s.most, taken); why == "" {
+		why = "max_agents: other runs come first"
+	}
+	return why
+}
+
+// slot takes a slot for the next life of an agent.
+func (k *Keeper) slot(name string, p *run.Place) {
+	if old, ok := k.share.held[name]; ok {
+		k.share.slots.Release(old)
+	}
+	p.Slot, p.PortBase = k.share.slots.Take()
+	k.share.held[name] = p.Slot
+}
+
+// hindered says whether an agent cannot begin with a task now for a reason that
+// is everybody's: its account is at a limit, or as many agents work as may. It has
+// its place when it may begin.
+func (k *Keeper) hindered(ctx context.Context, a *Agent) (bool, error) {
+	why := ""
+	if k.share.limits != "" && a.Member.Account != "" {
+		is, err := limits.Read(k.share.limits, a.Member.Account, k.Now())
+		if err == nil && is != nil && !is.Free && is.Until.After(k.Now()) {
+			why = "the account is limited until " + is.Until.Local().Format("15:04") + ", " + is.By.String() + " found out"
+			k.at(is.Until)
+		}
+	}
+	if why == "" && k.share.pool != nil && k.share.most > 0 && a.Member.NeedsSeat() && k.share.seats[a.Name] == nil {
+		if why = k.seat(a.Name, false); why != "" {
+			k.at(k.Now().Add(2 * time.Second))
+		}
+	}
+	return why != "", k.waits(ctx, a, why)
+}
+
+// waits records why an agent's next task waits; empty: it does not.
+func (k *Keeper) waits(ctx context.Context, a *Agent, why string) error {
+	if a.Waits == why {
+		return nil
+	}
+	if err := k.org.RecordOf(ctx, a.Name, run.Record{Type: run.Noted, Key: keyWaits, Detail: why}); err != nil {
+		return err
+	}
+	return k.org.lookAt(a)
+}
