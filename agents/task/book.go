@@ -149,12 +149,15 @@ func (b *Book) goesOn(f io.ReaderAt) bool {
 	return err == nil && bytes.Equal(line[:len(line)-1], b.last)
 }
 
+// Verified reports whether cmux of this person wrote a line of the file.
+func (b *Book) Verified(line []byte) bool { return b.key != nil && b.key.Open(place, line) == nil }
+
 // take takes in a line, or says why it does not count.
 func (b *Book) take(line []byte) (why string) {
 	if !json.Valid(line) {
 		return "it is not JSON"
 	}
-	if b.key == nil || b.key.Open(place, line) != nil {
+	if !b.Verified(line) {
 		return "cmux of this person did not write it"
 	}
 	c, err := parse(line)

@@ -65,7 +65,7 @@ var house = []struct {
 	{"server/api", "agents/control agents/endpoint dag server/login"},
 	{"server", "agents/control agents/control/say agents/endpoint server/api server/login signals"},
 
-	{"server/store", "agents/event agents/journal agents/proc agents/task signals signals/mailbox"},
+	{"server/store", "agents/event agents/journal agents/mail agents/proc agents/task signals signals/mailbox"},
 
 	{"docs", ""},
 	{"cmd/cmux/early", ""},

@@ -127,3 +127,24 @@ func BenchmarkLarge(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkLook looks at 10,000 nodes of 1,000 runs of which nothing is new, as
+// the slow look does.
+func BenchmarkLook(b *testing.B) {
+	root := b.TempDir()
+	must(b, signals.Init(root))
+	for run := range 1000 {
+		for node := range 10 {
+			write(b, root, fmt.Sprintf("runs/r%04d/n%d/events.jsonl", run, node), thought(run*10+node, "x"))
+		}
+	}
+	s, err := Open(b.Context(), root, nil)
+	must(b, err)
+	defer s.Close()
+	ingest(b, s)
+	for b.Loop() {
+		if n := ingest(b, s); n != 0 {
+			b.Fatal(n)
+		}
+	}
+}

@@ -13,6 +13,10 @@ type Event struct {
 	Kind   string          `json:"kind"`
 	Name   string          `json:"name,omitempty"` // of the node, agent, message, task or day
 	Body   json.RawMessage `json:"body"`           // the line as it stands in its file
+
+	// Unverified says of a line of the mailbox or of tasks that cmux of this
+	// person did not write it, so that it may not be from who it says.
+	Unverified bool `json:"unverified,omitempty"`
 }
 
 // Sources whose events come from files of the whole project. Those of a node of a
@@ -34,7 +38,8 @@ const (
 	Screen       = "screen"        // what an agent's window showed at its end
 	Removed      = "removed"       // how an agent was removed
 	Incident     = "incident"
-	Call         = "call"       // a line of the audit log that says no other kind
+	Call         = "call"       // of a tool, in the audit log
+	Order        = "order"      // in the audit log
 	Unreadable   = "unreadable" // a line that is no JSON; its body is the text
 )
 

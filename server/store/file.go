@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 
 	"cmux/signals"
 )
@@ -85,7 +84,8 @@ type reader struct {
 	begin int   // of what is not read of buf
 	base  int64 // offset of begin
 	chunk int
-	keep  bool // f stays open from one chunk to the next
+	vouch func(line []byte) bool // whether cmux wrote it; nil: nobody knows
+	keep  bool                   // f stays open from one chunk to the next
 
 	end     []byte // of the last line that was given
 	skip    []byte // how a line begins that is too long
@@ -200,6 +200,7 @@ func (r *reader) advance() (bool, error) {
 			r.passed()
 			continue
 		}
+		row.foreign = r.vouch != nil && row.kind != Unreadable && !r.vouch(line)
 		if !row.known {
 			if row.at = r.at; row.at == 0 {
 				row.at = r.stamp.mtime
@@ -258,9 +259,4 @@ func (c counts) take(body []byte) bool {
 func key(body []byte) uint64 {
 	sum := sha256.Sum256(body)
 	return binary.LittleEndian.Uint64(sum[:8])
-}
-
-// pathOf is where a source lies.
-func (s *Store) pathOf(src source) string {
-	return filepath.Join(s.root, signals.Folder, filepath.FromSlash(src.path))
 }

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"cmux/agents/event"
+	"cmux/agents/task"
+	"cmux/signals/mailbox"
 )
 
 // row is an event on its way into the store.
@@ -17,13 +19,15 @@ type row struct {
 	kind, name string
 	body       []byte
 	said       string // what is found by a search
-	once       bool   // there is one of this kind and name
+	once       bool   // there is one message of this name
+	foreign    bool   // cmux of this person did not write it
 }
 
 // format is how the lines of a source are read.
 type format struct {
-	whole bool // the file is one row, and not lines
-	line  func(line []byte) row
+	whole  bool // the file is one row, and not lines
+	line   func(line []byte) row
+	sealed string // name of the file whose lines cmux codes; empty: it does not
 }
 
 var (
@@ -41,29 +45,30 @@ var (
 		}
 		return r
 	}}
-	messages = &format{line: func(line []byte) row {
+	messages = &format{sealed: mailbox.Name, line: func(line []byte) row {
 		var f struct{ ID, TS, From, To, Subject, Body, Type string }
 		r := parse(line, &f)
 		r.when(f.TS)
-		switch {
-		case r.kind != "":
-		case f.Type == "":
+		switch f.Type {
+		case "":
 			r.set(Message, f.ID)
+		case mailbox.StatusUpdate:
+			r.set(StatusUpdate, f.ID)
 		default:
-			r.set(f.Type, f.ID)
+			r.set(other, f.ID)
 		}
 		r.once = f.ID != "" && r.kind != Unreadable
 		r.said = join(f.From, f.To, f.Subject, f.Body)
 		return r
 	}}
-	deliveries = &format{line: func(line []byte) row {
+	deliveries = &format{sealed: mailbox.Deliveries, line: func(line []byte) row {
 		var f struct{ At, ID string }
 		r := parse(line, &f)
 		r.when(f.At)
 		r.set(Delivery, f.ID)
 		return r
 	}}
-	tasks = &format{line: func(line []byte) row {
+	tasks = &format{sealed: task.Name, line: func(line []byte) row {
 		var f struct{ At, Task, Op, Title, Body, Reason string }
 		r := parse(line, &f)
 		r.when(f.At)
@@ -81,12 +86,16 @@ var (
 	}}
 	calls = &format{line: func(line []byte) row {
 		var f struct {
-			At, Timestamp, Kind, By string
-			Agent                   string `json:"agent_name"`
+			Timestamp, Order, By string
+			Agent                string `json:"agent_name"`
 		}
 		r := parse(line, &f)
-		r.when(first(f.Timestamp, f.At))
-		r.set(first(f.Kind, Call), first(f.Agent, f.By))
+		r.when(f.Timestamp)
+		if f.Order != "" {
+			r.set(Order, f.By)
+		} else {
+			r.set(Call, f.Agent)
+		}
 		return r
 	}}
 	screens = &format{whole: true, line: func(text []byte) row {
@@ -125,6 +134,9 @@ func (r *row) when(text string) {
 	}
 }
 
+// other is the kind of what says none.
+const other = "other"
+
 // maxName bounds what a line says of itself.
 const maxName = 200
 
@@ -133,7 +145,7 @@ func (r *row) set(kind, name string) {
 	if r.kind == Unreadable {
 		return
 	}
-	r.kind, r.name = event.Cut(first(kind, "other"), maxName), event.Cut(name, maxName)
+	r.kind, r.name = event.Cut(first(kind, other), maxName), event.Cut(name, maxName)
 }
 
 func first(texts ...string) string {

@@ -25,31 +25,34 @@ const (
 func (s *Store) Ingest(ctx context.Context) (n int, err error) {
 	s.ingest.Lock()
 	defer s.ingest.Unlock()
-	n, _, err = s.catchUp(ctx)
-	return n, err
+	return s.catchUp(ctx, func() (int, error) { return s.pass(ctx) })
 }
 
-func (s *Store) catchUp(ctx context.Context) (n int, what *survey, err error) {
+// catchUp has pass take in what there is, into another database where this one is
+// of no use.
+func (s *Store) catchUp(ctx context.Context, pass func() (int, error)) (n int, err error) {
 	if err := s.ready(ctx); err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	for range 3 { // damaged again and again is no damage that goes by rebuilding
 		var m int
-		m, what, err = s.pass(ctx)
+		m, err = pass()
 		n += m
 		if err == nil {
-			return n, what, nil
+			return n, nil
 		}
 		if !foreign(err) {
 			break
 		}
 		if err := s.reopen(ctx, err); err != nil {
-			return n, nil, err
+			return n, err
 		}
 		s.change.tell()
+		pass = func() (int, error) { return s.pass(ctx) }
 	}
-	s.in = nil // what it knows may be ahead of what was written
-	return n, what, fmt.Errorf("take events into %s: %w", s.path, explain(err))
+	s.in.close() // what it knows may be ahead of what was written
+	s.in = nil
+	return n, fmt.Errorf("take events into %s: %w", s.path, explain(err))
 }
 
 // errDamage says that what was read of the database makes no sense.
@@ -89,16 +92,45 @@ func (s *Store) ready(ctx context.Context) error {
 }
 
 // pass looks at every source once.
-func (s *Store) pass(ctx context.Context) (n int, what *survey, err error) {
-	what, err = find(filepath.Join(s.root, signals.Folder))
+func (s *Store) pass(ctx context.Context) (n int, err error) {
+	what, err := find(filepath.Join(s.root, signals.Folder))
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
-	stamps := make([]stamp, len(what.sources))
+	what.look(s.root)
+	if n, err = s.take(ctx, what); err != nil {
+		return n, err
+	}
+	m, err := s.takePages(ctx, what)
+	s.what = what
+	return n + m, err
+}
+
+// passOf looks at the sources at some paths, as long as these are the files that
+// they were at the last pass; else at all.
+func (s *Store) passOf(ctx context.Context, paths map[string]bool) (n int, err error) {
+	if s.what == nil {
+		return s.pass(ctx)
+	}
+	some, ok := s.what.only(paths)
+	if !ok {
+		return s.pass(ctx)
+	}
+	before := some.stamps
+	some.look(s.root)
+	for i := range before {
+		if some.stamps[i].inode != before[i].inode {
+			return s.pass(ctx)
+		}
+	}
+	return s.take(ctx, some)
+}
+
+// take takes in what is new of the sources of a survey.
+func (s *Store) take(ctx context.Context, what *survey) (n int, err error) {
 	there := make(map[uint64]bool, len(what.sources))
-	for i, src := range what.sources {
-		stamps[i], _ = look(s.pathOf(src))
-		there[stamps[i].inode] = true
+	for _, is := range what.stamps {
+		there[is.inode] = true
 	}
 	var q queue
 	defer func() {
@@ -108,16 +140,16 @@ func (s *Store) pass(ctx context.Context) (n int, what *survey, err error) {
 	}()
 	crowd := 0
 	for i, src := range what.sources {
-		if stamps[i].inode == 0 {
+		if what.stamps[i].inode == 0 {
 			continue
 		}
-		if f := s.in.byPath[src.path]; f != nil && f.seen == stamps[i] {
+		if f := s.in.byPath[src.path]; f != nil && f.seen == what.stamps[i] {
 			continue
 		}
 		r, err := s.reader(ctx, src, there)
 		if err != nil {
 			if err := s.odd(src, err); err != nil {
-				return 0, what, err
+				return 0, err
 			}
 			continue
 		}
@@ -132,16 +164,12 @@ func (s *Store) pass(ctx context.Context) (n int, what *survey, err error) {
 		q = append(q, r)
 	}
 	if err := s.build(ctx, q); err != nil {
-		return 0, what, err
+		return 0, err
 	}
 	if n, err = s.merge(ctx, &q); err != nil {
-		return n, what, err
+		return n, err
 	}
-	if err := s.built(ctx); err != nil {
-		return n, what, err
-	}
-	m, err := s.takePages(ctx, what)
-	return n + m, what, err
+	return n, s.built(ctx)
 }
 
 // manyFiles is how many files are read at once that stay open.
@@ -167,7 +195,7 @@ func (s *Store) odd(src source, err error) error {
 
 // reader is a reader of what is new of a source; nil: there is nothing new.
 func (s *Store) reader(ctx context.Context, src source, there map[uint64]bool) (r *reader, err error) {
-	name := s.pathOf(src)
+	name := src.in(s.root)
 	f, err := signals.Open(name)
 	if err != nil {
 		return nil, err
@@ -196,7 +224,7 @@ func (s *Store) reader(ctx context.Context, src source, there map[uint64]bool) (
 	if err != nil {
 		return nil, err
 	}
-	r = &reader{source: src, name: name, f: f, size: id.Size, stamp: is, chunk: 256 << 10, keep: true}
+	r = &reader{source: src, name: name, f: f, size: id.Size, stamp: is, chunk: 256 << 10, keep: true, vouch: s.vouch[src.format.sealed]}
 	r.file, r.changed = s.in.match(src, label, is, sum, f, there)
 	r.base = r.offset
 	if r.again {
@@ -442,7 +470,7 @@ func (w *writer) put(label, file int64, r *row) (bool, error) {
 		return false, err
 	}
 	seq := w.in.head + 1
-	if _, err := w.event.ExecContext(w.ctx, seq, r.at, label, file, kind, r.name, string(r.body)); err != nil {
+	if _, err := w.event.ExecContext(w.ctx, seq, r.at, label, file, kind, r.foreign, r.name, string(r.body)); err != nil {
 		return false, err
 	}
 	if r.said != "" {

@@ -60,12 +60,13 @@ func load(ctx context.Context, db *sql.DB) (*intake, error) {
 		return nil, err
 	}
 	for stmt, text := range map[**sql.Stmt]string{
-		&in.event:   "insert into events (seq, at, label, file, kind, name, body) values (?, ?, ?, ?, ?, ?, ?)",
+		&in.event:   "insert into events (seq, at, label, file, kind, unverified, name, body) values (?, ?, ?, ?, ?, ?, ?, ?)",
 		&in.said:    "insert into said (rowid, text) values (?, ?)",
 		&in.message: "insert or ignore into messages (id) values (?)",
 		&in.update:  "insert or replace into files (id, path, label, inode, first, offset, length, last, again) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	} {
 		if *stmt, err = db.PrepareContext(ctx, text); err != nil {
+			in.close()
 			return nil, err
 		}
 	}
@@ -73,8 +74,8 @@ func load(ctx context.Context, db *sql.DB) (*intake, error) {
 }
 
 // meta reads the epoch and the newest number. After a power cut rows may be gone
-// that somebody has seen, and their numbers would be given to others: the epoch
-// ends with the boot that it was written in, unless the store was closed.
+// that somebody has seen, and their numbers would be given to others: an epoch
+// ends with the boot that it began in.
 func (in *intake) meta(ctx context.Context, db *sql.DB) error {
 	meta := map[string]string{}
 	err := each(ctx, db, "select key, value from meta", func(r *sql.Rows) error {
@@ -99,6 +100,18 @@ func (in *intake) meta(ctx context.Context, db *sql.DB) error {
 		}
 	}
 	return db.QueryRowContext(ctx, "select coalesce(max(seq), 0) from events").Scan(&in.head)
+}
+
+// close gives up the statements.
+func (in *intake) close() {
+	if in == nil {
+		return
+	}
+	for _, stmt := range []*sql.Stmt{in.event, in.said, in.message, in.update} {
+		if stmt != nil {
+			stmt.Close()
+		}
+	}
 }
 
 func (in *intake) add(f *file) {

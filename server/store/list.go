@@ -28,7 +28,7 @@ func limit(n int) int {
 	return min(n, maxLimit)
 }
 
-const columns = "select e.seq, e.at, l.name, k.name, e.name, e.body from events e join labels l on l.id = e.label join kinds k on k.id = e.kind "
+const columns = "select e.seq, e.at, l.name, k.name, e.name, e.body, e.unverified from events e join labels l on l.id = e.label join kinds k on k.id = e.kind "
 
 // query has f ask the database.
 func (s *Store) query(ctx context.Context, f func(*sql.DB) error) error {
@@ -55,7 +55,7 @@ func appendEvents(ctx context.Context, db *sql.DB, all []Event, query string, ar
 		var e Event
 		var at int64
 		var body []byte
-		err := r.Scan(&e.Seq, &at, &e.Source, &e.Kind, &e.Name, &body)
+		err := r.Scan(&e.Seq, &at, &e.Source, &e.Kind, &e.Name, &body, &e.Unverified)
 		e.At, e.Body = time.Unix(0, at).UTC(), json.RawMessage(body)
 		all = append(all, e)
 		return err

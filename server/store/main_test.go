@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"cmux/agents/seal/sealtest"
 )
 
 // The test binary is also the process that is killed while it follows.
@@ -13,7 +15,7 @@ const rootKey = "CMUX_STORE_TEST_ROOT"
 func TestMain(m *testing.M) {
 	root := os.Getenv(rootKey)
 	if root == "" {
-		os.Exit(m.Run())
+		os.Exit(sealtest.Main(m))
 	}
 	s, err := Open(context.Background(), root, func(text string) { fmt.Fprintln(os.Stderr, text) })
 	if err == nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -150,16 +152,36 @@ func TestFollow(t *testing.T) {
 		stop()
 		must(t, <-ended)
 	}()
-	for i, path := range []string{"mailbox", "runs/r1/api/events.jsonl", "runs/r1/api/events.jsonl", "agents/w1/events.jsonl", "tasks.jsonl", "runs/r1/web/events.jsonl"} {
+	// The net below comes after two seconds: what is heard of is there before.
+	begin := time.Now()
+	n := 0
+	hear := func(path string) {
+		t.Helper()
 		changed := s.Changed()
-		appendTo(t, root, path, thought(i, "x"))
+		if s.Head().Seq != int64(n) {
+			t.Fatalf("%s: %+v of %d", path, s.Head(), n)
+		}
+		n++
+		appendTo(t, root, path, thought(n, "x"))
 		select {
 		case <-changed:
 		case <-time.After(time.Minute):
 			t.Fatalf("%s: nothing is told", path)
 		}
-		if head := s.Head(); head.Seq != int64(i+1) {
-			t.Fatalf("%s: %+v", path, head)
-		}
 	}
+	for _, path := range []string{"mailbox", "runs/r1/api/events.jsonl", "runs/r1/api/events.jsonl", "agents/w1/events.jsonl", "tasks.jsonl", "runs/r1/web/events.jsonl", "mailbox", "agents/w1/events.jsonl"} {
+		hear(path)
+	}
+	// A folder is there long before its file.
+	must(t, os.MkdirAll(filepath.Join(root, ".cmux/runs/r2/api"), 0o700))
+	eventually(t, "the folder to be watched", func() bool {
+		s.ingest.Lock()
+		defer s.ingest.Unlock()
+		return slices.ContainsFunc(s.what.sources, func(src source) bool { return src.label == "run:r2/api" })
+	})
+	hear("runs/r2/api/events.jsonl")
+	must(t, os.Rename(filepath.Join(root, ".cmux/mailbox"), filepath.Join(root, ".cmux/mailbox.000001")))
+	hear("mailbox")
+	hear("mailbox")
+	t.Logf("%d events in %v", n, time.Since(begin))
 }

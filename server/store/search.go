@@ -24,6 +24,8 @@ type Hit struct {
 	Kind   string    `json:"kind,omitempty"`
 	Name   string    `json:"name,omitempty"`
 
+	Unverified bool `json:"unverified,omitempty"`
+
 	Text string `json:"text"` // around the first word that was found
 }
 
@@ -102,7 +104,7 @@ func (f *Found) pages(ctx context.Context, db *sql.DB, match string, words []str
 // events adds the events older than one.
 func (f *Found) events(ctx context.Context, db *sql.DB, match string, words []string, from int64, most int) error {
 	room := most - len(f.Hits)
-	all, err := appendEvents(ctx, db, nil, "select e.seq, e.at, l.name, k.name, e.name, e.body from said s join events e on e.seq = s.rowid join labels l on l.id = e.label join kinds k on k.id = e.kind where s.text match ? and s.rowid < ? order by s.rowid desc limit ?", match, from, room+1)
+	all, err := appendEvents(ctx, db, nil, "select e.seq, e.at, l.name, k.name, e.name, e.body, e.unverified from said s join events e on e.seq = s.rowid join labels l on l.id = e.label join kinds k on k.id = e.kind where s.text match ? and s.rowid < ? order by s.rowid desc limit ?", match, from, room+1)
 	if err != nil {
 		return err
 	}
@@ -115,7 +117,7 @@ func (f *Found) events(ctx context.Context, db *sql.DB, match string, words []st
 			f.Cursor = fmt.Sprintf("e%d", next)
 			break
 		}
-		f.Hits = append(f.Hits, Hit{Seq: e.Seq, At: e.At, Source: e.Source, Kind: e.Kind, Name: e.Name, Text: around(said(&e), words)})
+		f.Hits = append(f.Hits, Hit{Seq: e.Seq, At: e.At, Source: e.Source, Kind: e.Kind, Name: e.Name, Unverified: e.Unverified, Text: around(said(&e), words)})
 	}
 	return nil
 }

@@ -56,7 +56,34 @@ const (
 // survey is what there is to take in, and to watch.
 type survey struct {
 	sources []source
+	stamps  []stamp  // of the sources
 	dirs    []string // from .cmux, in which sources appear
+}
+
+// only is a survey of the sources at some paths; ok is false when one of these is
+// none.
+func (s *survey) only(paths map[string]bool) (some *survey, ok bool) {
+	some = new(survey)
+	for i, src := range s.sources {
+		if paths[src.path] {
+			some.sources = append(some.sources, src)
+			some.stamps = append(some.stamps, s.stamps[i])
+		}
+	}
+	return some, len(some.sources) == len(paths)
+}
+
+// look looks at the sources as they are now.
+func (s *survey) look(root string) {
+	s.stamps = make([]stamp, len(s.sources))
+	for i, src := range s.sources {
+		s.stamps[i], _ = look(src.in(root))
+	}
+}
+
+// in is where a source of the project at root lies.
+func (src source) in(root string) string {
+	return filepath.Join(root, signals.Folder, filepath.FromSlash(src.path))
 }
 
 // find lists the sources below .cmux. A folder that goes away meanwhile has none.
@@ -66,7 +93,7 @@ func find(dir string) (*survey, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range rotated(top) {
+	for _, name := range top {
 		for _, t := range tops {
 			digits, aside := strings.CutPrefix(name, t.name+".")
 			if name == t.name || aside && number(digits) > 0 {
@@ -82,7 +109,9 @@ func find(dir string) (*survey, error) {
 	s.dirs = append(s.dirs, agents)
 	all, err := names(filepath.Join(dir, agents), true)
 	for _, name := range all {
-		s.dirs = append(s.dirs, agents+"/"+name)
+		if slices.Contains(others, name) {
+			continue
+		}
 		s.sources = append(s.sources, source{agents + "/" + name + "/" + eventsFile, "agent:" + name, events})
 	}
 	if err != nil {
@@ -108,6 +137,9 @@ var tops = []struct {
 	{audit, Audit, calls},
 }
 
+// others are folders in that of a run which are no nodes.
+var others = []string{"requests", "bin", "env", "tmux", "outputs", "refused"}
+
 // twice calls f for each folder in a folder of a folder.
 func (s *survey) twice(dir, top string, f func(path, outer, inner string)) error {
 	s.dirs = append(s.dirs, top)
@@ -122,6 +154,9 @@ func (s *survey) twice(dir, top string, f func(path, outer, inner string)) error
 			return err
 		}
 		for _, i := range inner {
+			if slices.Contains(others, i) {
+				continue
+			}
 			f(top+"/"+o+"/"+i, o, i)
 		}
 	}
@@ -153,22 +188,4 @@ func number(digits string) int {
 		return n
 	}
 	return 0
-}
-
-// rotated are names of files so that those that were set aside come first, the
-// oldest at the beginning: of mailbox.000001 that is the lowest number, of
-// audit.log.1 the highest.
-func rotated(names []string) []string {
-	age := func(name string) int {
-		i := strings.LastIndexByte(name, '.')
-		n := number(name[i+1:])
-		if strings.HasPrefix(name, audit) {
-			n = -n
-		} else if n == 0 {
-			n = 1 << 30
-		}
-		return n
-	}
-	slices.SortStableFunc(names, func(x, y string) int { return age(x) - age(y) })
-	return names
 }

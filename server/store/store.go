@@ -37,6 +37,8 @@ type Store struct {
 
 	ingest sync.Mutex // whoever writes
 	in     *intake
+	what   *survey // as of the last pass over all sources
+	vouch  vouch
 
 	mu    sync.RWMutex // held for reading by whoever queries
 	write *sql.DB      // one connection
@@ -61,6 +63,10 @@ func Open(ctx context.Context, root string, note func(string)) (*Store, error) {
 		s.note = func(string) {}
 	}
 	if err := signals.Init(root); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.vouch, err = voucher(root); err != nil {
 		return nil, err
 	}
 	lock, err := signals.TryLockFor(filepath.Join(dir, lockName), Name)
@@ -89,7 +95,7 @@ func (s *Store) close() error {
 		return nil
 	}
 	err := errors.Join(s.read.Close(), s.write.Close())
-	s.write, s.read, s.in = nil, nil, nil
+	s.write, s.read, s.in, s.what = nil, nil, nil, nil
 	return err
 }
 
@@ -250,7 +256,7 @@ func (s *Store) setAside(why error) error {
 				return err
 			}
 		}
-		s.note(fmt.Sprintf("%s is damaged (%v): it was set aside as %s/%s and is rebuilt from the project's files; nothing is lost, and you may remove the old file", Name, why, signals.Folder, aside))
+		s.note(fmt.Sprintf("%s is damaged (%v): it was set aside as %s/%s and is rebuilt from the project's files; only events of runs that were removed are in the old file alone", Name, why, signals.Folder, aside))
 		return nil
 	}
 }

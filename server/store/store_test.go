@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/mail"
+	"cmux/agents/task"
 	"cmux/signals"
+	"cmux/signals/mailbox"
 )
 
 func must(t testing.TB, err error) {
@@ -121,7 +124,7 @@ func TestSources(t *testing.T) {
 	write(t, root, "tasks.jsonl", `{"task":"t1","saw":0,"op":"add","at":"`+at(8)+`","by":"user","title":"a task"}`+"\n")
 	write(t, root, "incidents.jsonl", `{"at":"`+at(10)+`","agent":"w1","what":"it died"}`+"\n")
 	write(t, root, "audit.log.1", `{"timestamp":"`+at(11)+`","agent_name":"w1","tool_name":"Read"}`+"\n")
-	write(t, root, "audit.log", `{"at":"`+at(12)+`","kind":"order","by":"user"}`+"\n")
+	write(t, root, "audit.log", `{"timestamp":"`+at(12)+`","order":"kill","by":"user"}`+"\n")
 	write(t, root, "journal/2026-03-02/journal.md", "# 2026-03-02\n\n## 09:00:00 A decision\n*by supervisor; tags: auth*\n\nUse sessions.\n")
 	s, _ := opened(t, root)
 	if n := ingest(t, s); n != 14 {
@@ -166,5 +169,34 @@ func TestEveryCut(t *testing.T) {
 	events := all(t, s)
 	if len(events) != 2 || !bytes.Equal(events[1].Body, []byte(strings.TrimSpace(line))) {
 		t.Errorf("%+v", events)
+	}
+}
+
+// What cmux of this person did not write is marked.
+func TestUnverified(t *testing.T) {
+	root := project(t)
+	post, err := mail.Open(root, time.Now)
+	must(t, err)
+	_, err = post.Send(t.Context(), mailbox.Message{From: "user", To: "supervisor", Subject: "hello"}, true)
+	must(t, err)
+	_, err = post.Send(t.Context(), mailbox.Message{From: "user", To: "supervisor", Subject: "I am the user"}, false)
+	must(t, err)
+	book, err := task.OpenBook(root, time.Now, true)
+	must(t, err)
+	title := "a task"
+	_, _, err = book.Change(t.Context(), func(*task.List) ([]task.Change, error) {
+		return []task.Change{{Task: "t1", Op: task.OpAdd, By: "user", Fields: task.Fields{Title: &title}}}, nil
+	})
+	must(t, err)
+	appendTo(t, root, "tasks.jsonl", `{"task":"t1","saw":1,"op":"override","at":"`+at(1)+`","by":"user"}`+"\n")
+	s, _ := opened(t, root)
+	ingest(t, s)
+	var got []string
+	for _, e := range all(t, s) {
+		got = append(got, fmt.Sprint(e.Source, " ", e.Kind, " ", e.Unverified))
+	}
+	slices.Sort(got)
+	if want := []string{"mailbox message false", "mailbox message true", "tasks add false", "tasks override true"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }

@@ -384,10 +384,11 @@ func (b *Box) Read(from Place, known func(id string) bool, f func(Line) error) (
 		if known != nil && known(m.ID) {
 			return "", nil
 		}
-		return "", f(Line{Message: *m, Verified: b.verified(Name, line), File: name, At: at})
+		return "", f(Line{Message: *m, Verified: b.Verified(Name, line), File: name, At: at})
 	})
 }
 
-func (b *Box) verified(file string, line []byte) bool {
+// Verified reports whether cmux of this person wrote a line of a file.
+func (b *Box) Verified(file string, line []byte) bool {
 	return b.Key != nil && b.Key.Open(place(file), line) == nil
 }

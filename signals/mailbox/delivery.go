@@ -68,7 +68,7 @@ func (b *Box) ReadDeliveries(from Place, f func(Delivery) error) (Reading, error
 		switch {
 		case err != nil:
 			return err.Error(), nil
-		case b.Key != nil && !b.verified(Deliveries, line):
+		case b.Key != nil && !b.Verified(Deliveries, line):
 			return "cmux of this person did not write it", nil
 		}
 		return "", f(*d)

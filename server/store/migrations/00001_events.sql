@@ -35,6 +35,7 @@ create table events (
 	label integer not null references labels (id),
 	file  integer not null, -- 0: none
 	kind  integer not null references kinds (id),
+	unverified integer not null,
 	name  text not null,
 	body  text not null
 );
