@@ -227,6 +227,9 @@ func (s *StartingOrg) Create(ctx context.Context, permissions string) error {
 	if err := s.supervisor(ctx, org); err != nil {
 		return err
 	}
+	if err := s.projects(ctx, org); err != nil {
+		return err
+	}
 	if err := s.wake(ctx, org); err != nil {
 		return err
 	}

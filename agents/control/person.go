@@ -23,7 +23,7 @@ type Order struct {
 // wait and report. Every other one is a person's.
 var anybodys = []string{
 	"agents init", "agents status", "agents collisions", "agents wait", "agents logs", "agents diff", "agents verify", "agents changelog", "agents schema", "agents graph", "agents list", "agents exec",
-	"status", "logs", "config", "config schema", "workers list", "workers status", "workers logs", "workers send",
+	"status", "logs", "config", "config schema", "workers list", "workers status", "workers logs", "workers send", "projects list",
 	"mailbox send", "mailbox done", "mailbox blocked", "mailbox status", "mailbox inbox", "mailbox read", "mailbox list", "mailbox tail",
 	"tasks add", "tasks list", "tasks show", "tasks log", "backlog add", "backlog list",
 	"journal add", "journal show", "journal search", "journal note", "journal reflection",

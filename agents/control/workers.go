@@ -39,7 +39,8 @@ type Spawn struct {
 // SpawnWorker makes a worker and returns when it is there; its program may still
 // be starting.
 func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
-	if _, err := p.running(); err != nil {
+	org, err := p.running()
+	if err != nil {
 		return nil, err // there are no roles either
 	}
 	by, err := p.orderer()
@@ -68,6 +69,9 @@ func (p *Project) SpawnWorker(ctx context.Context, o Spawn) (*Spawned, error) {
 	}
 	if s.RoleFile, err = p.roleFile(role); err != nil {
 		return nil, err
+	}
+	if o.Dir == "" {
+		o.Dir, s.Project = p.projectDir(org, by, o.Project)
 	}
 	if o.Dir != "" {
 		if o.Branch != "" {

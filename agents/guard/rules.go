@@ -289,10 +289,11 @@ const refusedToSub = " is refused to a sub-agent: it would end the task of the a
 // leaders those by which a supervisor leads.
 var (
 	everybodys = map[string][]string{
-		"mailbox": {"send", "done", "blocked", "status", "inbox", "read", "list", "tail"},
-		"tasks":   {"add", "list", "show", "log"},
-		"backlog": {"add", "list"},
-		"journal": {"add", "show", "search", "note", "reflection"},
+		"mailbox":  {"send", "done", "blocked", "status", "inbox", "read", "list", "tail"},
+		"tasks":    {"add", "list", "show", "log"},
+		"backlog":  {"add", "list"},
+		"projects": {"list"},
+		"journal":  {"add", "show", "search", "note", "reflection"},
 	}
 	leaders = map[string][]string{
 		"tasks":   {"assign", "cancel", "pause", "merge"},
@@ -320,7 +321,7 @@ func (s *shell) cmux(args []word) {
 			return
 		}
 		told += " " + words[1].text
-	case "mailbox", "tasks", "backlog", "journal":
+	case "mailbox", "tasks", "backlog", "journal", "projects":
 		if s.sub && told == "mailbox" && len(words) > 1 && words[1].is("done", "blocked") {
 			s.refuse("cmux mailbox " + words[1].text + refusedToSub)
 			return

@@ -29,7 +29,8 @@ type Org struct {
 	Answers  map[string]Answer // of requests, by id
 	Broken   map[string]error  // agents whose records cannot be read, and why
 
-	offset int64 // in the organisation's own records
+	projects map[string]Project
+	offset   int64 // in the organisation's own records
 }
 
 // Agent is one agent of an Org.
@@ -175,6 +176,8 @@ func (o *Org) lookAtOwn() error {
 			o.Stopped = false
 		case rec.Type == run.Requested:
 			o.Answers[rec.Request] = Answer{Refused: rec.Detail, Made: json.RawMessage(rec.Value)}
+		case rec.Type == run.Noted && rec.Key == keyProject:
+			o.projectNoted(rec.Value)
 		case rec.Type == run.Noted && rec.Key == keySettings:
 			var s Settings
 			if json.Unmarshal([]byte(rec.Value), &s) == nil {

@@ -199,6 +199,7 @@ failure blocks only the agents that depend on it.`,
 		newMCPCmd(&d.IO),
 		newMailboxCmd(d),
 		newTasksCmd(d),
+		newProjectsCmd(d),
 		newBacklogCmd(d),
 		newJournalCmd(d),
 	)

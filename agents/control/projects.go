@@ -1,0 +1,202 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"cmux/agents/run"
+	"cmux/agents/standing"
+	"cmux/worktree"
+)
+
+// OtherProject is another project that the organisation looks after.
+type OtherProject struct {
+	standing.Project
+	Supervisor string `json:"supervisor"`
+	State      string `json:"state"` // of its supervisor; empty: it has none
+}
+
+// AddProject has the organisation look after the project in a folder. Its name is
+// that of the folder unless one is given. Nothing is started.
+func (p *Project) AddProject(ctx context.Context, dir, name string) (*OtherProject, error) {
+	org, err := p.org()
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.EvalSymlinks(p.Abs(dir)); err != nil {
+		return nil, Usage("", "there is no such folder: %w", err)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, Usage("", "%s is not a folder", dir)
+	}
+	root := dir
+	if repo, err := worktree.Open(ctx, dir); err == nil {
+		root = repo.Root
+	}
+	if root == p.Root {
+		return nil, Usage("", "%s is this project itself", dir)
+	}
+	if err := ownOrganisation(root); err != nil {
+		return nil, err
+	}
+	if name == "" {
+		name = strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_-]+`).ReplaceAllString(filepath.Base(dir), "-"), "-")
+	}
+	if err := standing.CheckName(standing.LeadName(name), standing.ProjectSupervisor); err != nil {
+		return nil, Tag(err, ErrUsage)
+	}
+	for _, o := range org.Projects() {
+		if strings.EqualFold(o.Name, name) || o.Dir == dir {
+			return nil, Usage("cmux projects list", "the project %s is there already, in %s", o.Name, o.Dir)
+		}
+	}
+	if err := org.CheckNew(standing.LeadName(name), standing.ProjectSupervisor); err != nil {
+		return nil, Tag(err, ErrUsage)
+	}
+	o := standing.Project{Name: name, Dir: dir}
+	return &OtherProject{Project: o, Supervisor: o.Lead()}, org.SetProject(ctx, o)
+}
+
+// ownOrganisation refuses a project that has an organisation of its own: two would
+// lead the same work.
+func ownOrganisation(root string) error {
+	_, err := run.OpenOrganisation(root)
+	if errors.Is(err, run.ErrNoOrganisation) {
+		return nil
+	}
+	return &Hint{Err: fmt.Errorf("%s has an organisation of its own", root), Try: "cmux start in that folder"}
+}
+
+// Projects are the projects that the organisation looks after.
+func (p *Project) Projects() ([]OtherProject, error) {
+	org, err := p.org()
+	if err != nil {
+		return nil, err
+	}
+	all := []OtherProject{}
+	for _, o := range org.Projects() {
+		one := OtherProject{Project: o, Supervisor: o.Lead()}
+		if a := org.Agents[o.Lead()]; a != nil {
+			word, _ := a.Stands(p.Now(), org.Stopped)
+			one.State = string(word)
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// otherProject finds a project by its name.
+func otherProject(org *standing.Org, name string) (standing.Project, error) {
+	o, ok := org.Project(name)
+	if !ok {
+		return o, Usage("cmux projects list", "there is no project %q", name)
+	}
+	return o, nil
+}
+
+// ActivateProject has the supervisor of a project started, now and by each start of
+// the organisation.
+func (p *Project) ActivateProject(ctx context.Context, name string) error {
+	org, err := p.org()
+	if err != nil {
+		return err
+	}
+	o, err := otherProject(org, name)
+	if err != nil {
+		return err
+	}
+	if err := ownOrganisation(o.Dir); err != nil {
+		return err
+	}
+	if org.Agents[o.Lead()] == nil && org.Run.RunnerLives() {
+		if err := p.askKeeper(ctx, standing.OpSpawn, o.Lead(), standing.Ask{Spawn: p.lead(&o)}, nil); err != nil {
+			return err
+		}
+	}
+	if o.Active {
+		return nil
+	}
+	o.Active = true
+	return org.SetProject(ctx, o)
+}
+
+// lead is the supervisor of a project as it is to be made.
+func (p *Project) lead(o *standing.Project) *standing.Spawn {
+	return &standing.Spawn{Name: o.Lead(), Role: standing.ProjectSupervisor, Project: o.Name, Dir: o.Dir, RoleFile: standing.RolePath(p.Root, standing.Supervisor)}
+}
+
+// RemoveProject has the organisation look after a project no longer. Its supervisor
+// is removed, and what it leaves is kept; nothing in the folder changes.
+func (p *Project) RemoveProject(ctx context.Context, name string) (*Gone, error) {
+	org, err := p.org()
+	if err != nil {
+		return nil, err
+	}
+	o, err := otherProject(org, name)
+	if err != nil {
+		return nil, err
+	}
+	var gone *Gone
+	if org.Agents[o.Lead()] != nil {
+		if gone, err = p.KillWorker(ctx, o.Lead(), true); err != nil {
+			return nil, err
+		}
+	}
+	return gone, org.SetProject(ctx, standing.Project{Name: name})
+}
+
+// projects makes the supervisors of active projects that have none yet.
+func (s *StartingOrg) projects(ctx context.Context, org *standing.Org) error {
+	for _, o := range org.Projects() {
+		if !o.Active || org.Agents[o.Lead()] != nil {
+			continue
+		}
+		err := ownOrganisation(o.Dir)
+		if info, serr := os.Stat(o.Dir); err == nil && (serr != nil || !info.IsDir()) {
+			err = fmt.Errorf("its folder %s is gone", o.Dir)
+		}
+		if err != nil {
+			s.p.note(fmt.Sprintf("the project %s is left out: %v", o.Name, err))
+			continue
+		}
+		m, err := org.Member(s.p.lead(&o), s.p.Kinds, s.p.Now())
+		if err == nil {
+			err = org.WriteContext(&m)
+		}
+		if err == nil {
+			err = org.Join(ctx, m, "")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return org.Look()
+}
+
+// ProjectNames are the names of the projects that the organisation looks after.
+func (p *Project) ProjectNames() (names []string, err error) {
+	org, err := p.org()
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range org.Projects() {
+		names = append(names, o.Name)
+	}
+	return names, nil
+}
+
+// projectDir is the folder in which a worker works that belongs to another project,
+// because it was said so or because the supervisor of that project makes it, and
+// that project; empty: it works in this one.
+func (p *Project) projectDir(org *standing.Org, by, name string) (dir, project string) {
+	if a := org.Agents[by]; name == "" && a != nil {
+		name = a.Member.Project
+	}
+	o, _ := org.Project(name)
+	return o.Dir, name
+}
