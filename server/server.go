@@ -19,6 +19,7 @@ import (
 	"cmux/agents/endpoint"
 	"cmux/server/api"
 	"cmux/server/login"
+	"cmux/server/store"
 	"cmux/signals"
 )
 
@@ -70,8 +71,13 @@ func Serve(ctx context.Context, o Options) (err error) {
 	place := endpoint.Place{
 		Port: port, PID: os.Getpid(), StartedAt: o.Project.Now(), Project: endpoint.ProjectID(root), Instance: endpoint.NewSecret()[:16],
 	}
-	s := &site{project: o.Project, place: place, token: token, log: o.Log}
-	return s.serve(ctx, l)
+	db, err := store.Open(ctx, root, func(text string) { o.Log.Warn(text) })
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	place.Epoch = db.Head().Epoch
+	s := &site{project: o.Project, place: place, token: token, store: db, log: o.Log}
+	return errors.Join(s.serve(ctx, l), db.Close())
 }
 
 // site is a server at work.
@@ -79,13 +85,14 @@ type site struct {
 	project *control.Project
 	place   endpoint.Place
 	token   string
+	store   *store.Store
 	log     *log.Logger
 }
 
 func (s *site) serve(ctx context.Context, l net.Listener) error {
 	keys := login.NewKeys(s.token, s.place.Project, s.project.Now)
 	mux := http.NewServeMux()
-	api.New(mux, api.Options{Project: s.project, Place: s.place, Token: s.token, Keys: keys, Log: s.log})
+	api.New(mux, api.Options{Project: s.project, Place: s.place, Token: s.token, Keys: keys, Store: s.store, Log: s.log})
 	mux.HandleFunc("GET /{$}", s.home)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		login.Refuse(w, r, http.StatusNotFound, "there is nothing here", "")
@@ -148,7 +155,7 @@ func listen(fixed, last int) (net.Listener, int, error) {
 	if fixed > 0 {
 		l, err := try(fixed)
 		if errors.Is(err, syscall.EADDRINUSE) {
-			err = fmt.Errorf("port %d, which .cmux/config.yml names, is taken by another program: name another port: there, then cmux restart", fixed)
+			err = fmt.Errorf("port %d, which .cmux/config.yml names, is taken by another program: name another port: there, then cmux config apply and cmux restart", fixed)
 		}
 		return l, fixed, err
 	}

@@ -41,7 +41,7 @@ func (p *Project) Named(ctx context.Context, id string) (*run.Run, error) {
 	}
 	switch len(fits) {
 	case 0:
-		return nil, Usage("cmux agents list", "there is no run %q", id)
+		return nil, Usage("cmux agents list", "%w", Tag(fmt.Errorf("there is no run %q", id), ErrMissing))
 	case 1:
 		return run.Open(p.Root, fits[0])
 	}
@@ -74,7 +74,7 @@ func index(r *run.Run, name string) (int, error) {
 		return i, nil
 	}
 	names := g.Names()
-	err := Tag(fmt.Errorf("run %s has no node %q: it has %s", r.Plan.ID, name, say.List(names, 20)), ErrUsage)
+	err := Tag(Tag(fmt.Errorf("run %s has no node %q: it has %s", r.Plan.ID, name, say.List(names, 20)), ErrUsage), ErrMissing)
 	if near := Nearest(name, names); near != "" {
 		return 0, &Hint{Err: err, Try: near + " instead of " + name}
 	}

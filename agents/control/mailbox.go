@@ -268,16 +268,8 @@ func (p *Project) message(id string) (*mailbox.Ledger, mailbox.Line, error) {
 // ReadMail is a message with its whole body. What a person reads of their own has
 // reached them.
 func (p *Project) ReadMail(ctx context.Context, id string) (Mail, error) {
-	l, line, err := p.message(id)
+	one, line, err := p.peek(id)
 	if err != nil {
-		return Mail{}, err
-	}
-	box, err := mail.Box(p.Root)
-	if err != nil {
-		return Mail{}, err
-	}
-	one := shown(l, line)
-	if one.Body, err = mail.Body(box, &line.Message); err != nil {
 		return one, err
 	}
 	me, _, err := p.caller()
@@ -291,6 +283,26 @@ func (p *Project) ReadMail(ctx context.Context, id string) (Mail, error) {
 	d := mailbox.Delivery{ID: line.ID, To: line.To, State: mailbox.Confirmed, At: p.Now().UTC()}
 	one.Deliveries[0] = MailDelivery{d.To, d.State, d.Why, d.At}
 	return one, post.Box.Record(ctx, d)
+}
+
+// PeekMail is a message with its whole body, which has reached nobody by that.
+func (p *Project) PeekMail(id string) (Mail, error) {
+	one, _, err := p.peek(id)
+	return one, err
+}
+
+func (p *Project) peek(id string) (Mail, mailbox.Line, error) {
+	l, line, err := p.message(id)
+	if err != nil {
+		return Mail{}, line, err
+	}
+	box, err := mail.Box(p.Root)
+	if err != nil {
+		return Mail{}, line, err
+	}
+	one := shown(l, line)
+	one.Body, err = mail.Body(box, &line.Message)
+	return one, line, err
 }
 
 // RetryMail has a message that was given up tried again, and returns for whom.

@@ -44,6 +44,7 @@ var elsewhere = map[string]string{
 	"agents/codex/resume.go":            "the program's own transcripts",
 	"agents/host/hosttest/far.go":       "the folder of a test's own machine, and the binary that it gets",
 	"agents/host/hosttest/elsewhere.go": "a test's own machine",
+	"agents/control/files.go":           "the person's project, of which it shows what is no secret",
 	"agents/control/workers.go":         "the folder that the person named",
 	"agents/control/projects.go":        "the folder of another project",
 	"agents/standing/archive.go":        "an agent's folder that is given up, moved by its name",

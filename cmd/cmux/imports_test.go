@@ -61,11 +61,10 @@ var house = []struct {
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/host agents/lease agents/limits agents/proc agents/prompt agents/run agents/settings agents/tmux dag signals worktree"},
 	{"agents/control", "agents/agent agents/attempt agents/control/say agents/endpoint agents/event agents/harmless agents/host agents/journal agents/kinds agents/lease agents/limits agents/mail agents/origin agents/proc agents/question agents/run agents/runner agents/seal agents/settings agents/standing agents/task agents/tmux agents/wrapper dag signals signals/mailbox worktree"},
 
-	{"server/login", "agents/endpoint"},
-	{"server/api", "agents/control agents/endpoint dag server/login"},
-	{"server", "agents/control agents/control/say agents/endpoint server/api server/login signals"},
-
 	{"server/store", "agents/event agents/journal agents/mail agents/proc agents/task signals signals/mailbox"},
+	{"server/login", "agents/endpoint"},
+	{"server/api", "agents/control agents/endpoint agents/event agents/journal agents/standing agents/task dag server/login server/store signals/mailbox"},
+	{"server", "agents/control agents/control/say agents/endpoint server/api server/login server/store signals"},
 
 	{"docs", ""},
 	{"cmd/cmux/early", ""},

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/charmbracelet/log"
 	"github.com/danielgtaylor/huma/v2"
@@ -11,6 +12,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/endpoint"
 	"cmux/server/login"
+	"cmux/server/store"
 )
 
 // Options is what the routes are made of.
@@ -19,6 +21,7 @@ type Options struct {
 	Place   endpoint.Place
 	Token   string
 	Keys    *login.Keys
+	Store   *store.Store
 	Log     *log.Logger
 }
 
@@ -35,14 +38,17 @@ func New(mux humago.Mux, o Options) *huma.OpenAPI {
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "/api/openapi", "", ""
 	c.CreateHooks = nil // answers hold what they are, and no links to schemas
 	c.RejectUnknownQueryParameters = true
+	c.Components.Schemas = schemas()
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token":   {Type: "http", Scheme: "bearer", Description: "The token in .cmux/token"},
 		"session": {Type: "apiKey", In: "cookie", Name: "cmux_PROJECT", Description: "The session of a browser, which a one-time link is traded for"},
 	}
 	c.Security = []map[string][]string{{"token": {}}, {"session": {}}}
 	r := &routes{Options: o, api: humago.New(mux, c)}
-	r.login()
-	r.webhooks()
+	for _, add := range []func(){r.login, r.webhooks, r.agents, r.heartbeat, r.tasks, r.messages, r.journal, r.files, r.prefs, r.runs, r.events} {
+		add()
+	}
+	nullable(c.Components.Schemas)
 	return r.api.OpenAPI()
 }
 
@@ -64,7 +70,7 @@ func post[I, O any](r *routes, group, path, summary string, f func(context.Conte
 
 func add[I, O any](r *routes, method, group, path, summary string, f func(context.Context, *I) (O, error), more ...func(*huma.Operation)) {
 	op := huma.Operation{
-		OperationID: huma.GenerateOperationID(method, path, (*O)(nil)), Method: method, Path: path, Summary: summary, Tags: []string{group},
+		OperationID: operationID(method, path), Method: method, Path: path, Summary: summary, Tags: []string{group},
 		MaxBodyBytes: login.MaxBody, DefaultStatus: http.StatusOK,
 	}
 	for _, m := range more {
@@ -77,6 +83,16 @@ func add[I, O any](r *routes, method, group, path, summary string, f func(contex
 		}
 		return &body[O]{out}, nil
 	})
+}
+
+// operationID names a route for who generates a client: postTasksIdAssign.
+func operationID(method, path string) string {
+	var b strings.Builder
+	b.WriteString(strings.ToLower(method))
+	for _, word := range strings.FieldsFunc(strings.TrimPrefix(path, "/api"), func(r rune) bool { return strings.ContainsRune("/{}-", r) }) {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
 }
 
 // open says that a route needs no login.

@@ -1,0 +1,100 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+
+	"cmux/agents/control"
+	"cmux/agents/standing"
+)
+
+type AgentIn struct {
+	Name string `path:"name" maxLength:"100" doc:"Name, display name or id of an agent"`
+}
+
+// done is the answer to an order of which nothing is to be said.
+type done struct {
+	Done bool `json:"done"`
+}
+
+// text is something that was written.
+type text struct {
+	Text string `json:"text"`
+}
+
+// LogIn says how much of a log is asked for.
+type LogIn struct {
+	Tail   int  `query:"tail" minimum:"1" maximum:"5000" default:"200" doc:"How many lines of its end"`
+	Prompt bool `query:"prompt" doc:"With the prompts"`
+}
+
+// agents are the standing agents and what may be ordered of them.
+func (r *routes) agents() {
+	const group, path, one = "agents", "/api/agents", "/api/agents/{name}"
+	p := r.Project
+	get(r, group, path, "List the standing agents", func(ctx context.Context, i *struct{ Paging }) (List[control.AgentReport], error) {
+		org, err := p.Organisation(ctx)
+		if err != nil {
+			return List[control.AgentReport]{}, err
+		}
+		return page(org.Agents, i.Paging, func(a *control.AgentReport) string { return a.ID })
+	})
+	post(r, group, path, "Spawn a worker", func(ctx context.Context, i *struct{ Body control.Spawn }) (*control.Spawned, error) {
+		return p.SpawnWorker(ctx, i.Body)
+	})
+	get(r, group, one, "Show an agent", func(ctx context.Context, i *AgentIn) (*control.AgentReport, error) {
+		return p.Agent(ctx, i.Name)
+	})
+	add(r, http.MethodDelete, group, one, "Remove a worker; what it leaves is kept", func(ctx context.Context, i *struct {
+		AgentIn
+		Force bool `query:"force" doc:"Also one that stays after its work"`
+	}) (*standing.Gone, error) {
+		return p.KillWorker(ctx, i.Name, i.Force)
+	})
+	get(r, group, one+"/log", "Show what an agent did, as text", func(ctx context.Context, i *struct {
+		AgentIn
+		LogIn
+	}) (text, error) {
+		var b bytes.Buffer
+		err := p.AgentLog(ctx, control.Log{Node: i.Name, Tail: i.Tail, Prompt: i.Prompt}, func(bool) io.Writer { return &b })
+		return text{b.String()}, err
+	})
+	for _, o := range []struct {
+		name, summary string
+		do            func(context.Context, string) error
+	}{
+		{"reset", "Begin a new conversation with the unfinished task", p.ResetWorker},
+		{"wake", "Start an agent again that died too often", p.WakeWorker},
+		{"take", "Keep cmux from typing to an agent", p.TakeWorker},
+		{"release", "Give an agent back that was taken over", p.ReleaseWorker},
+	} {
+		post(r, group, one+"/"+o.name, o.summary, func(ctx context.Context, i *AgentIn) (done, error) {
+			err := o.do(ctx, i.Name)
+			return done{err == nil}, err
+		})
+	}
+	post(r, group, one+"/answer", "Answer the question of an agent", func(ctx context.Context, i *struct {
+		AgentIn
+		Body struct {
+			Text string `json:"text" minLength:"1"`
+		}
+	}) (done, error) {
+		err := p.AnswerWorker(ctx, i.Name, i.Body.Text)
+		return done{err == nil}, err
+	})
+}
+
+// heartbeat is how the organisation stands, and budget what its agents used.
+func (r *routes) heartbeat() {
+	get(r, "heartbeat", "/api/heartbeat", "Say how the organisation stands", func(ctx context.Context, _ *in) (*control.OrgReport, error) {
+		return r.Project.Organisation(ctx)
+	})
+	get(r, "budget", "/api/budget/summary", "Sum up the tokens that the standing agents used", func(ctx context.Context, _ *in) (*control.Spending, error) {
+		return r.Project.Spending()
+	})
+	get(r, "budget", "/api/budget/{name}", "Show the tokens that an agent used", func(ctx context.Context, i *AgentIn) (*control.AgentSpending, error) {
+		return r.Project.AgentSpending(i.Name)
+	})
+}

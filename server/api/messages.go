@@ -1,0 +1,72 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"cmux/agents/control"
+	"cmux/signals/mailbox"
+)
+
+type messageIn struct {
+	ID string `path:"id" maxLength:"64" doc:"Id of a message, or its beginning"`
+}
+
+// letter is a message to be sent.
+type letter struct {
+	To      string          `json:"to" doc:"supervisor, NAME, SESSION:NAME, node:NAME, user or all"`
+	Subject string          `json:"subject" minLength:"1" maxLength:"500"`
+	Body    string          `json:"body,omitempty"`
+	Urgency mailbox.Urgency `json:"urgency,omitempty" enum:"urgent,interrupt" doc:"How it reaches an agent in a turn; empty: when that has ended"`
+	Re      string          `json:"re,omitempty" doc:"Id of the message that it answers"`
+}
+
+// mailQuery says which messages are listed.
+type mailQuery struct {
+	Paging
+	To      string `query:"to" doc:"Address"`
+	From    string `query:"from" doc:"Address"`
+	Waiting bool   `query:"waiting" doc:"Those that have not reached a recipient"`
+}
+
+// messages is the mailbox.
+func (r *routes) messages() {
+	const group, path = "messages", "/api/messages"
+	p := r.Project
+	newest := func(ctx context.Context, q control.MailQuery, g Paging) (List[control.Mail], error) {
+		all, err := p.Mailbox(ctx, q)
+		if err != nil {
+			return List[control.Mail]{}, err
+		}
+		slices.Reverse(all.Messages)
+		return page(all.Messages, g, func(m *control.Mail) string { return m.ID })
+	}
+	get(r, group, path, "List messages, newest first", func(ctx context.Context, i *mailQuery) (List[control.Mail], error) {
+		return newest(ctx, control.MailQuery{To: i.To, From: i.From, Waiting: i.Waiting}, i.Paging)
+	})
+	get(r, group, path+"/inbox", "List the messages to you, newest first", func(ctx context.Context, i *struct {
+		Paging
+		Waiting bool `query:"waiting" doc:"Those that you have not read"`
+	}) (List[control.Mail], error) {
+		return newest(ctx, control.MailQuery{Inbox: true, Waiting: i.Waiting}, i.Paging)
+	})
+	post(r, group, path, "Send a message, as you", func(ctx context.Context, i *struct{ Body letter }) (control.Sent, error) {
+		l := i.Body
+		return p.Send(ctx, control.Letter{To: l.To, Subject: l.Subject, Body: l.Body, Urgency: l.Urgency, Re: l.Re})
+	})
+	get(r, group, path+"/{id}", "Show a message with its whole body", func(ctx context.Context, i *messageIn) (control.Mail, error) {
+		return p.PeekMail(i.ID)
+	})
+	post(r, group, path+"/{id}/read", "Show a message; one to you has been read then", func(ctx context.Context, i *messageIn) (control.Mail, error) {
+		return p.ReadMail(ctx, i.ID)
+	})
+	post(r, group, path+"/{id}/retry", "Try again to deliver a message that was given up", func(ctx context.Context, i *messageIn) (recipients, error) {
+		to, err := p.RetryMail(ctx, i.ID)
+		return recipients{to}, err
+	})
+}
+
+// recipients says for whom a message is tried again.
+type recipients struct {
+	To []string `json:"to"`
+}

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"cmux/agents/control"
+)
+
+type RunIn struct {
+	ID string `path:"id" maxLength:"100" doc:"Id of a run, or a part of it that no other run's has"`
+}
+
+type NodeIn struct {
+	RunIn
+	Node string `path:"node" maxLength:"200" doc:"Name of a node"`
+}
+
+// runs are the graphs of agents that were started.
+func (r *routes) runs() {
+	const group, path, one = "runs", "/api/runs", "/api/runs/{id}"
+	p := r.Project
+	get(r, group, path, "List runs, newest first", func(ctx context.Context, i *struct{ Paging }) (List[control.PastRun], error) {
+		all, _, err := p.Runs(ctx) // what is damaged, cmux doctor says
+		if err != nil {
+			return List[control.PastRun]{}, err
+		}
+		return page(all, i.Paging, func(r *control.PastRun) string { return r.ID })
+	})
+	get(r, group, one, "Show how a run stands", func(ctx context.Context, i *RunIn) (control.Report, error) {
+		found, err := p.Named(ctx, i.ID)
+		if err != nil {
+			return control.Report{}, err
+		}
+		v, err := found.View(ctx, p.Now())
+		if err != nil {
+			return control.Report{}, err
+		}
+		return control.NewReport(v), nil
+	})
+	get(r, group, one+"/nodes/{node}/log", "Show the output of a node, as text", func(ctx context.Context, i *struct {
+		NodeIn
+		LogIn
+	}) (text, error) {
+		found, err := p.Named(ctx, i.ID)
+		if err != nil {
+			return text{}, err
+		}
+		var b bytes.Buffer
+		err = p.Log(ctx, control.Log{Run: found.Plan.ID, Node: i.Node, Tail: i.Tail, Prompt: i.Prompt}, func(bool) io.Writer { return &b })
+		return text{b.String()}, err
+	})
+	post(r, group, one+"/stop", "Stop a run: its agents are ended, and it can be resumed", func(ctx context.Context, i *RunIn) (*control.RunStopped, error) {
+		p, err := p.OfRun(ctx, i.ID)
+		if err != nil {
+			return nil, err
+		}
+		return p.Stop(ctx)
+	})
+	order(r, one+"/nodes/{node}/approve", "Open a gate", func(ctx context.Context, p *control.Project, node string) (control.Taken, error) {
+		return p.Approve(ctx, control.Decision{Node: node})
+	})
+	order(r, one+"/nodes/{node}/override", "Call a node done, whatever it says itself", func(ctx context.Context, p *control.Project, node string) (control.Taken, error) {
+		return p.Override(ctx, control.Decision{Node: node})
+	})
+	order(r, one+"/nodes/{node}/release", "Give a node's agent back that was taken over", func(ctx context.Context, p *control.Project, node string) (control.Taken, error) {
+		return p.Release(ctx, control.Decision{Node: node})
+	})
+	order(r, one+"/nodes/{node}/stop", "Cancel a node", func(ctx context.Context, p *control.Project, node string) (control.Cancelled, error) {
+		return p.Cancel(ctx, node)
+	})
+	post(r, group, one+"/nodes/{node}/answer", "Answer the question of a node's agent, or tell it something", func(ctx context.Context, i *struct {
+		NodeIn
+		Body struct {
+			Text string `json:"text" minLength:"1"`
+		}
+	}) (control.Answered, error) {
+		p, err := p.OfRun(ctx, i.ID)
+		if err != nil {
+			return control.Answered{}, err
+		}
+		return p.Answer(ctx, control.Answer{Node: i.Node, Text: i.Body.Text})
+	})
+	post(r, group, one+"/nodes/{node}/retry", "Run a node again, and what it blocked after it", func(ctx context.Context, i *struct {
+		NodeIn
+		Body struct {
+			Downstream bool `json:"downstream,omitempty" doc:"Also what succeeded after it"`
+			Fresh      bool `json:"fresh,omitempty" doc:"Its work is saved, and it starts from the base"`
+		}
+	}) (*control.Retried, error) {
+		p, err := p.OfRun(ctx, i.ID)
+		if err != nil {
+			return nil, err
+		}
+		return p.Retry(ctx, control.Retry{Node: i.Node, Downstream: i.Body.Downstream, Fresh: i.Body.Fresh})
+	})
+}
+
+// order adds a route for an order about a node.
+func order[O any](r *routes, path, summary string, f func(context.Context, *control.Project, string) (O, error)) {
+	post(r, "runs", path, summary, func(ctx context.Context, i *NodeIn) (O, error) {
+		p, err := r.Project.OfRun(ctx, i.ID)
+		if err != nil {
+			var none O
+			return none, err
+		}
+		return f(ctx, p, i.Node)
+	})
+}

@@ -1,0 +1,71 @@
+package api
+
+import (
+	"context"
+
+	"cmux/agents/control"
+	"cmux/agents/task"
+)
+
+type TaskIn struct {
+	ID string `path:"id" maxLength:"100" doc:"Id of a task"`
+}
+
+type reasonIn struct {
+	TaskIn
+	Body struct {
+		Reason string `json:"reason,omitempty" maxLength:"1000"`
+	}
+}
+
+// tasks are pieces of work for the standing agents.
+func (r *routes) tasks() {
+	const group, path, one = "tasks", "/api/tasks", "/api/tasks/{id}"
+	p := r.Project
+	get(r, group, path, "List tasks, the most urgent first", func(_ context.Context, i *struct {
+		Paging
+		All     bool   `query:"all" doc:"Also those that are over"`
+		Backlog bool   `query:"backlog" doc:"The backlog instead"`
+		Agent   string `query:"agent" doc:"Those that are assigned to it"`
+	}) (List[control.TaskView], error) {
+		all, err := p.Tasks(control.TaskQuery{All: i.All, Backlog: i.Backlog, Agent: i.Agent})
+		if err != nil {
+			return List[control.TaskView]{}, err
+		}
+		return page(all.Tasks, i.Paging, func(t *control.TaskView) string { return t.ID })
+	})
+	post(r, group, path, "Add a task", func(ctx context.Context, i *struct{ Body task.Fields }) (control.TaskView, error) {
+		return p.AddTask(ctx, i.Body)
+	})
+	get(r, group, one, "Show a task", func(_ context.Context, i *TaskIn) (control.TaskView, error) { return p.Task(i.ID) })
+	get(r, group, one+"/log", "Show the changes of a task, oldest first", func(_ context.Context, i *struct {
+		TaskIn
+		Paging
+	}) (List[task.Change], error) {
+		all, err := p.TaskLog(i.ID)
+		if err != nil {
+			return List[task.Change]{}, err
+		}
+		return page(all, i.Paging, func(c *task.Change) string { return toSeq(int64(c.Saw) + 1) })
+	})
+	post(r, group, one+"/assign", "Give a task to an agent", func(ctx context.Context, i *struct {
+		TaskIn
+		Body struct {
+			Agent string `json:"agent"`
+		}
+	}) (control.TaskView, error) {
+		return p.AssignTask(ctx, i.ID, i.Body.Agent)
+	})
+	post(r, group, one+"/cancel", "Cancel a task", func(ctx context.Context, i *reasonIn) (control.TaskView, error) {
+		return p.MoveTask(ctx, i.ID, task.Cancelled, i.Body.Reason)
+	})
+	post(r, group, one+"/pause", "Put a task back until it is assigned again", func(ctx context.Context, i *reasonIn) (control.TaskView, error) {
+		return p.MoveTask(ctx, i.ID, task.Paused, i.Body.Reason)
+	})
+	post(r, group, one+"/done", "Call a task done, whatever its own result is", func(ctx context.Context, i *reasonIn) (control.TaskView, error) {
+		return p.OverrideTask(ctx, i.ID, i.Body.Reason)
+	})
+	post(r, group, one+"/take", "Take a task out of the backlog", func(ctx context.Context, i *TaskIn) (control.TaskView, error) {
+		return p.TakeTask(ctx, i.ID)
+	})
+}
