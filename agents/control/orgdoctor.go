@@ -41,6 +41,7 @@ func (p *Project) examineOrg(ctx context.Context) []Finding {
 	default:
 		all = append(all, Finding{What: what, OK: true, Detail: report.State + ", session " + report.Session + ", " + say.Count(len(report.Agents), "agent")})
 	}
+	all = append(all, p.examineFiles(report.State == OrgRunning)...)
 	if org, err := p.org(); err == nil {
 		for _, name := range slices.Sorted(maps.Keys(org.Broken)) {
 			all = append(all, wrong(fmt.Errorf("the records of %s cannot be read: %w", name, org.Broken[name]), "look at "+p.Short(org.Run.NodeDir(name))))

@@ -1,0 +1,123 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"cmux/agents/control/say"
+	"cmux/agents/endpoint"
+	"cmux/agents/run"
+	"cmux/signals/mailbox"
+)
+
+// examineFiles looks at what the organisation writes down.
+func (p *Project) examineFiles(running bool) []Finding {
+	all := []Finding{p.examineMailbox(), p.examineTasks()}
+	if w := p.MemoryWarning(); w != "" {
+		all = append(all, Finding{What: "memory", Detail: w, Try: "shorten MEMORY.md: every agent reads all of it"})
+	}
+	if c, err := p.OrgConfig(); err == nil && len(c.Changes) > 0 {
+		all = append(all, Finding{What: "organisation", OK: true, Detail: fmt.Sprintf("%s is not in force as it stands: %s (cmux config)", c.File, say.Count(len(c.Changes), "change"))})
+	}
+	if f := p.examineModes(); f != nil {
+		all = append(all, *f)
+	}
+	if !running {
+		return all
+	}
+	s := p.Server()
+	f := Finding{What: "server", OK: s.Up, Detail: s.URL}
+	if !s.Up {
+		f.Detail, f.Try = "it is down", "cmux restart"
+		if s.Since != nil {
+			f.Detail += " since " + s.Since.Local().Format(time.DateTime)
+		}
+		if s.Why != "" {
+			f.Detail += ": " + say.Line(s.Why)
+		}
+	}
+	return append(all, f)
+}
+
+func (p *Project) examineMailbox() Finding {
+	f := Finding{What: "mailbox"}
+	l, bad, err := p.ledger()
+	if err != nil {
+		f.Detail, f.Try = found(err)
+		return f
+	}
+	messages, waiting, failed := 0, 0, 0
+	l.Lines(func(m mailbox.Line) bool {
+		if m.Type != "" {
+			return true
+		}
+		messages++
+		for _, d := range shown(l, m).Deliveries {
+			switch {
+			case d.State == mailbox.Failed:
+				failed++
+			case !d.State.Final():
+				waiting++
+			}
+		}
+		return true
+	})
+	f.Detail = fmt.Sprintf("%s, %d waiting", say.Count(messages, "message"), waiting)
+	switch {
+	case len(bad) > 0:
+		f.Detail += fmt.Sprintf("; %s skipped, the first: %s", say.Count(len(bad), "line"), say.Line(bad[0].String()))
+		f.Try = "nothing is lost: the lines stay where they are; correct or remove them in .cmux/" + mailbox.Name
+	case failed > 0:
+		f.Detail += fmt.Sprintf("; %d could not be delivered", failed)
+		f.OK, f.Try = true, "cmux mailbox list, then cmux mailbox retry ID"
+	default:
+		f.OK = true
+	}
+	return f
+}
+
+func (p *Project) examineTasks() Finding {
+	f := Finding{What: "tasks"}
+	all, err := p.Tasks(TaskQuery{All: true})
+	if err != nil {
+		f.Detail, f.Try = found(err)
+		return f
+	}
+	f.Detail = say.Count(len(all.Tasks), "task")
+	switch {
+	case len(all.Skipped) > 0:
+		f.Detail += fmt.Sprintf("; %s skipped, the first: %s", say.Count(len(all.Skipped), "line"), say.Line(all.Skipped[0].String()))
+		f.Try = "nothing is lost: the lines stay where they are; correct or remove them in .cmux/tasks.jsonl"
+	case len(all.Gaps) > 0:
+		f.Detail += fmt.Sprintf("; a change is missing of %s", say.List(all.Gaps, 5))
+		f.Try = "look at each with cmux tasks log ID, and move it where it belongs"
+	default:
+		f.OK = true
+	}
+	return f
+}
+
+// examineModes looks at who may read what is a person's alone; nil: nobody else.
+func (p *Project) examineModes() *Finding {
+	folder := run.Folder(p.Root)
+	for _, name := range []string{endpoint.TokenFile, endpoint.File, filepath.Join("agents", "env")} {
+		path := filepath.Join(folder, name)
+		info, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			detail, try := found(err)
+			return &Finding{What: "secrets", Detail: detail, Try: try}
+		}
+		if info.Mode().Perm()&0o077 != 0 || !info.Mode().IsRegular() {
+			return &Finding{What: "secrets", Detail: fmt.Sprintf("%s can be read by others (%v)", p.Short(path), info.Mode()), Try: "chmod 600 " + p.Short(path)}
+		}
+	}
+	return nil
+}
+
