@@ -120,4 +120,3 @@ func (p *Project) examineModes() *Finding {
 	}
 	return nil
 }
-
