@@ -46,12 +46,14 @@ func (p *Project) StopOrg(ctx context.Context, runs bool) (*StoppedOrg, error) {
 		return nil, err
 	}
 	server := runner.TmuxServer(p.Root, org.Run.Plan.Socket)
-	id, _, ok, err := standing.Session(ctx, server, p.Root, s.Session)
-	if err == nil && ok {
-		_, err = server.Exec(ctx, "kill-session", "-t", string(id))
-	}
-	if err != nil {
-		return nil, err
+	for _, name := range append(sessionsOf(org), s.Session) {
+		id, _, ok, err := standing.Session(ctx, server, p.Root, name)
+		if err == nil && ok {
+			_, err = server.Exec(ctx, "kill-session", "-t", string(id))
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	return s, p.endRuns(ctx, s, runs)
 }

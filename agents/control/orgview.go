@@ -304,17 +304,21 @@ func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) 
 		return nil, err
 	}
 	server := runner.TmuxServer(p.Root, org.Run.Plan.Socket)
-	id, _, ok, err := standing.Session(ctx, server, p.Root, org.Run.Plan.Session)
+	session := org.Run.Plan.Session
+	if a, err := org.Find(name); err == nil && a.Member.Session != "" {
+		session = a.Member.Session
+	}
+	id, _, ok, err := standing.Session(ctx, server, p.Root, session)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return nil, &Hint{Err: fmt.Errorf("the session %s of the organisation is gone", org.Run.Plan.Session), Try: "cmux start"}
+		return nil, &Hint{Err: fmt.Errorf("the session %s of the organisation is gone", session), Try: "cmux start"}
 	}
 	if err := toFront(ctx, server, org, name); err != nil {
 		return nil, err
 	}
-	return attached(ctx, server, id, org.Run.Plan.Session, mux, terminal)
+	return attached(ctx, server, id, session, mux, terminal)
 }
 
 // AwaitSupervisor returns when the supervisor has its window, or when that takes

@@ -23,7 +23,7 @@ type Order struct {
 // wait and report. Every other one is a person's.
 var anybodys = []string{
 	"agents init", "agents status", "agents collisions", "agents wait", "agents logs", "agents diff", "agents verify", "agents changelog", "agents schema", "agents graph", "agents list", "agents exec",
-	"status", "logs", "config", "config schema", "workers list", "workers status", "workers logs", "workers send", "projects list",
+	"status", "logs", "config", "config schema", "workers list", "workers status", "workers logs", "workers send", "projects list", "sessions list",
 	"mailbox send", "mailbox done", "mailbox blocked", "mailbox status", "mailbox inbox", "mailbox read", "mailbox list", "mailbox tail",
 	"tasks add", "tasks list", "tasks show", "tasks log", "backlog add", "backlog list",
 	"journal add", "journal show", "journal search", "journal note", "journal reflection",
@@ -32,7 +32,7 @@ var anybodys = []string{
 
 // leaders are the orders that a supervisor may give besides, where they are not
 // forced.
-var leaders = []string{"workers spawn", "workers reset", "workers kill", "workers assign", "workers clone", "workers merge-clone", "tasks assign", "tasks cancel", "tasks pause", "tasks merge", "backlog take"}
+var leaders = []string{"workers spawn", "workers reset", "workers kill", "workers assign", "workers clone", "workers merge-clone", "sessions spawn", "sessions end", "tasks assign", "tasks cancel", "tasks pause", "tasks merge", "backlog take"}
 
 // IsPersons reports whether an order decides what is a person's to decide.
 func IsPersons(o Order) bool {

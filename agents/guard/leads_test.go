@@ -13,10 +13,10 @@ import (
 func TestLeading(t *testing.T) {
 	looks := []shellRow{
 		{"cmux status", ""}, {"cmux status --json", ""}, {"cmux logs api", ""}, {"cmux workers list", ""}, {"cmux workers status api", ""}, {"cmux workers logs api --tail 3", ""},
-		{"cmux workers send api hi", ""}, {"cmux projects list", ""}, {"cmux projects add ../x", "cmux projects add is refused"}, {"cmux workers demote api", "cmux workers demote is refused"}, {"cmux workers take api", "cmux workers take is refused"}, {"cmux workers wake api", "steered by a person"}, {"cmux start", "steered by a person"}, {"cmux restart", "steered"},
+		{"cmux workers send api hi", ""}, {"cmux projects list", ""}, {"cmux sessions list", ""}, {"cmux sessions end --force auth", "cmux sessions end is refused"}, {"cmux projects add ../x", "cmux projects add is refused"}, {"cmux workers demote api", "cmux workers demote is refused"}, {"cmux workers take api", "cmux workers take is refused"}, {"cmux workers wake api", "steered by a person"}, {"cmux start", "steered by a person"}, {"cmux restart", "steered"},
 		{"cmux agents stop", "steered by a person"}, {"cmux workers kill --force api", "cmux workers kill is refused"}, {"cmux workers kill api --for", "cmux workers kill is refused"},
 	}
-	orders := []string{"cmux workers spawn api 'add the endpoint'", "cmux workers reset api", "cmux tasks merge t1", "cmux workers assign api t1", "cmux workers clone api", "cmux workers merge-clone api-clone-1", "cd /tmp && cmux workers kill api"}
+	orders := []string{"cmux workers spawn api 'add the endpoint'", "cmux workers reset api", "cmux tasks merge t1", "cmux workers assign api t1", "cmux workers clone api", "cmux sessions spawn auth 'sign-in'", "cmux sessions end auth", "cmux workers merge-clone api-clone-1", "cd /tmp && cmux workers kill api"}
 	p := builder()
 	runShell(t, p, looks)
 	for _, o := range orders {

@@ -293,11 +293,13 @@ var (
 		"tasks":    {"add", "list", "show", "log"},
 		"backlog":  {"add", "list"},
 		"projects": {"list"},
+		"sessions": {"list"},
 		"journal":  {"add", "show", "search", "note", "reflection"},
 	}
 	leaders = map[string][]string{
-		"tasks":   {"assign", "cancel", "pause", "merge"},
-		"backlog": {"take"},
+		"tasks":    {"assign", "cancel", "pause", "merge"},
+		"backlog":  {"take"},
+		"sessions": {"spawn", "end"},
 	}
 )
 
@@ -321,12 +323,12 @@ func (s *shell) cmux(args []word) {
 			return
 		}
 		told += " " + words[1].text
-	case "mailbox", "tasks", "backlog", "journal", "projects":
+	case "mailbox", "tasks", "backlog", "journal", "projects", "sessions":
 		if s.sub && told == "mailbox" && len(words) > 1 && words[1].is("done", "blocked") {
 			s.refuse("cmux mailbox " + words[1].text + refusedToSub)
 			return
 		}
-		if len(words) < 2 || words[1].is(everybodys[told]...) || s.Leads && words[1].is(leaders[told]...) {
+		if len(words) < 2 || words[1].is(everybodys[told]...) || s.Leads && words[1].is(leaders[told]...) && !has(args, "", "force") {
 			return
 		}
 		told += " " + words[1].text

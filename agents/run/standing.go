@@ -91,6 +91,7 @@ type Member struct {
 	Account    string    `json:"account,omitempty"`
 	Project    string    `json:"project_id,omitempty"`
 	Supervisor string    `json:"supervisor,omitempty"` // whom it reports to
+	Session    string    `json:"session,omitempty"`    // of tmux, that its window is in; empty: the organisation's
 	Dir        string    `json:"dir"`                  // where it works, absolute
 	Tree       string    `json:"worktree,omitempty"`   // its own worktree; empty: it shares Dir
 	Branch     string    `json:"branch,omitempty"`     // of the worktree between tasks

@@ -226,6 +226,10 @@ func (o *Org) Member(s *Spawn, kinds agent.Kinds, now time.Time) (run.Member, er
 	}
 	m.Account = kind.Account(s.Account, nil, env)
 	m.Supervisor = orElse(m.Supervisor, Supervisor)
+	m.Session = s.Session
+	if lead := o.Agents[m.Supervisor]; m.Session == "" && lead != nil && m.Role != ProjectSupervisor {
+		m.Session = lead.Member.Session
+	}
 	if m.Role == Supervisor || m.Supervisor == m.Name {
 		m.Supervisor = "user"
 	}

@@ -56,6 +56,7 @@ func (o *Org) clone(m *run.Member, of string) error {
 	was := &a.Member
 	m.Role, m.CloneOf, m.CloneIndex, m.CloneFrom = Clone, of, cloneIndex(m.Name), was.Branch
 	m.Kind, m.Model, m.Account, m.Project, m.RoleFile, m.AutoAccept = was.Kind, was.Model, was.Account, was.Project, was.RoleFile, was.AutoAccept
+	m.Session = was.Session
 	if a.Work != nil && a.Work.Place.Branch != "" {
 		m.CloneFrom, m.CloneTask = a.Work.Place.Branch, a.Work.ID
 	}

@@ -34,6 +34,9 @@ type Windows interface {
 	// Open starts a program in the window of an agent. What is left of an earlier
 	// one in it has ended, as the agent's lock says.
 	Open(ctx context.Context, name, dir string, argv []string) error
+	// Put says in which session of tmux the window of an agent is; empty: the
+	// organisation's. It is said before each of the others.
+	Put(name, session string)
 	// Close removes the window; that there is none is no error.
 	Close(ctx context.Context, name string) error
 	// Show says beside the window how the agent stands.
@@ -236,6 +239,9 @@ func (k *Keeper) advance(ctx context.Context, all bool) error {
 		k.Log.Warn("the records of agents cannot be read", "agents", text)
 	}
 	k.next = time.Time{}
+	for name, a := range k.org.Agents {
+		k.Windows.Put(name, a.Member.Session)
+	}
 	if err := k.requests(ctx); err != nil {
 		return err
 	}

@@ -203,6 +203,7 @@ func (w *world) Close(_ context.Context, name string) error {
 	defer w.mu.Unlock()
 	return w.effect(func() error { return nil })
 }
+func (w *world) Put(string, string)                               {}
 func (w *world) Show(context.Context, string, Word, string) error { return nil }
 func (w *world) Screen(_ context.Context, name string) (string, error) {
 	return "last words of " + name, nil

@@ -24,6 +24,7 @@ func (g *group) wait() { g.Wait() }
 
 // tend does what is due for one agent.
 func (k *Keeper) tend(ctx context.Context, a *Agent, all bool) error {
+	k.Windows.Put(a.Name, a.Member.Session) // it may be new
 	if a.Life.On() {
 		if err := k.attend(ctx, a, all); err != nil || a.Life.On() {
 			return err

@@ -186,6 +186,9 @@ func (Nowhere) Open(context.Context, string, string, []string) error {
 	return errors.New("there is no tmux session")
 }
 
+// Put has no session to remember.
+func (Nowhere) Put(string, string) {}
+
 // Close has nothing to remove.
 func (Nowhere) Close(context.Context, string) error { return nil }
 

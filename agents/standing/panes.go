@@ -3,15 +3,20 @@ package standing
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"cmux/agents/run"
 	"cmux/agents/tmux"
 )
 
-// Panes is where each agent has a window of tmux.
+// Panes is where each agent has a window of tmux: in the organisation's session, or
+// in another one that belongs to the organisation too.
 type Panes struct {
+	server  *tmux.Server
+	root    string
 	client  *tmux.Client
-	windows *tmux.Windows
+	windows *tmux.Windows     // in the organisation's session
+	placed  map[string]string // agent to its session; no entry: the organisation's
 }
 
 // NewPanes connects to the tmux server, where the organisation has its session.
@@ -24,17 +29,61 @@ func NewPanes(ctx context.Context, r *run.Run, server *tmux.Server) (*Panes, err
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	return &Panes{client, tmux.NewWindows(client, session, run.OrganisationID)}, nil
+	return &Panes{server: server, root: r.Plan.Root, client: client, windows: tmux.NewWindows(client, session, run.OrganisationID), placed: map[string]string{}}, nil
 }
 
-// Open starts a program in the window of an agent.
+// Put remembers where an agent's window is.
+func (p *Panes) Put(name, session string) {
+	if delete(p.placed, name); session != "" {
+		p.placed[name] = session
+	}
+}
+
+// at are the windows among which an agent has its own; nil: its session is not
+// there.
+func (p *Panes) at(ctx context.Context, name string) (*tmux.Windows, error) {
+	session, ok := p.placed[name]
+	if !ok {
+		return p.windows, nil
+	}
+	id, whose, ok, err := Session(ctx, p.server, p.root, session)
+	if err != nil {
+		return nil, err
+	}
+	if whose != "" {
+		return nil, fmt.Errorf("the tmux session %q is taken by %s", session, whose)
+	}
+	if !ok {
+		return nil, nil
+	}
+	return tmux.NewWindows(p.client, id, run.OrganisationID), nil
+}
+
+// Open starts a program in the window of an agent. Its session is made with the
+// window where it is not there.
 func (p *Panes) Open(ctx context.Context, name, dir string, argv []string) error {
-	_, err := p.windows.Open(ctx, name, tmux.Spec{Dir: dir, Argv: argv})
+	spec := tmux.Spec{Dir: dir, Argv: argv}
+	w, err := p.at(ctx, name)
+	if err != nil {
+		return err
+	}
+	if w != nil {
+		_, err = w.Open(ctx, name, spec)
+		return err
+	}
+	marks := tmux.Marks{Session: map[string]string{rootOption: sessionOwner(p.root)}, Pane: tmux.NodeMarks(run.OrganisationID, name)}
+	_, err = p.client.NewSession(ctx, p.placed[name], name, spec, marks)
 	return err
 }
 
-// Close removes the window.
-func (p *Panes) Close(ctx context.Context, name string) error { return p.windows.Close(ctx, name) }
+// Close removes the window; with the last one its session goes.
+func (p *Panes) Close(ctx context.Context, name string) error {
+	w, err := p.at(ctx, name)
+	if err != nil || w == nil {
+		return err
+	}
+	return w.Close(ctx, name)
+}
 
 // looks are the colours of the words.
 func looks() map[Word]string {
@@ -44,12 +93,20 @@ func looks() map[Word]string {
 
 // Show says in the border how the agent stands.
 func (p *Panes) Show(ctx context.Context, name string, w Word, detail string) error {
-	return p.windows.Show(ctx, name, tmux.Label{State: name + ": " + string(w), Why: detail, Style: looks()[w], Needs: w == NeedsInput})
+	at, err := p.at(ctx, name)
+	if err != nil || at == nil {
+		return err
+	}
+	return at.Show(ctx, name, tmux.Label{State: name + ": " + string(w), Why: detail, Style: looks()[w], Needs: w == NeedsInput})
 }
 
 // Screen is the text in the window.
 func (p *Panes) Screen(ctx context.Context, name string) (string, error) {
-	return p.windows.Screen(ctx, name)
+	w, err := p.at(ctx, name)
+	if err != nil || w == nil {
+		return "", err
+	}
+	return w.Screen(ctx, name)
 }
 
 // Broken is closed when tmux can no longer be spoken to.

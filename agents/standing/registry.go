@@ -16,6 +16,7 @@ type Entry struct {
 	Role       string     `json:"role"`
 	Project    string     `json:"project_id,omitempty"`
 	Supervisor string     `json:"supervisor,omitempty"`
+	Session    string     `json:"session,omitempty"`
 	Kind       string     `json:"kind"`
 	Model      string     `json:"model,omitempty"`
 	Dir        string     `json:"dir"`
@@ -38,7 +39,7 @@ func (o *Org) Registry() map[string]Entry {
 	for name, a := range o.Agents {
 		m := &a.Member
 		e := Entry{
-			ID: m.ID, Display: m.Display, Role: m.Role, Project: m.Project, Supervisor: m.Supervisor, Kind: m.Kind, Model: m.Model,
+			ID: m.ID, Display: m.Display, Role: m.Role, Project: m.Project, Supervisor: m.Supervisor, Session: m.Session, Kind: m.Kind, Model: m.Model,
 			Dir: m.Dir, Worktree: m.Tree, Branch: m.Branch, Permanent: m.Permanent, RoleFile: m.RoleFile,
 			Tasks: a.Tasks, Resets: a.Resets, CloneOf: m.CloneOf, CloneIndex: m.CloneIndex, CloneFrom: m.CloneFrom, CreatedAt: m.CreatedAt,
 		}

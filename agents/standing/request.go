@@ -34,6 +34,7 @@ type Spawn struct {
 	Account    string `json:"account,omitempty"`
 	Project    string `json:"project_id,omitempty"`
 	Supervisor string `json:"supervisor,omitempty"` // whom it reports to
+	Session    string `json:"session,omitempty"`    // of tmux, that its window is in; empty: that of whom it reports to
 	Dir        string `json:"dir,omitempty"`        // it works here, with whoever else does; empty: in a worktree of its own
 	Branch     string `json:"branch,omitempty"`     // of its worktree; empty: SESSION/NAME
 	Permanent  bool   `json:"permanent,omitempty"`

@@ -24,6 +24,11 @@ func NewWindows(c *Client, session SessionID, owner string) *Windows {
 	return &Windows{c: c, session: session, owner: owner}
 }
 
+// NodeMarks are the options by which the pane of a name is found again.
+func NodeMarks(owner, name string) map[string]string {
+	return map[string]string{optRun: owner, optNode: name}
+}
+
 // find is the pane of a name; nil: it has none.
 func (w *Windows) find(ctx context.Context, name string) (*Pane, error) {
 	all, err := w.c.SessionPanes(ctx, w.session)
@@ -58,7 +63,7 @@ func (w *Windows) Open(ctx context.Context, name string, spec Spec) (PaneID, err
 			return p.ID, err
 		}
 	}
-	at, err := w.c.NewWindow(ctx, w.session, name, spec, Marks{Pane: map[string]string{optRun: w.owner, optNode: name}})
+	at, err := w.c.NewWindow(ctx, w.session, name, spec, Marks{Pane: NodeMarks(w.owner, name)})
 	return at.Pane, err
 }
 

@@ -200,6 +200,7 @@ failure blocks only the agents that depend on it.`,
 		newMailboxCmd(d),
 		newTasksCmd(d),
 		newProjectsCmd(d),
+		newSessionsCmd(d),
 		newBacklogCmd(d),
 		newJournalCmd(d),
 	)

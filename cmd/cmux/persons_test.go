@@ -55,6 +55,8 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 		"projects add",
 		"projects remove",
 		"restart",
+		"sessions end",
+		"sessions spawn",
 		"snapshots restore",
 		"start",
 		"stop",

@@ -1,0 +1,201 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cmux/agents/runner"
+	"cmux/agents/standing"
+)
+
+// SpawnSession orders a tmux session with a supervisor of its own, for work that
+// takes several agents and somebody who leads them.
+type SpawnSession struct {
+	Name  string `json:"name"`
+	Task  string `json:"task,omitempty"` // what its supervisor is to bring about
+	Kind  string `json:"agent,omitempty"`
+	Model string `json:"model,omitempty"`
+}
+
+// SpawnedSession is a session that was made.
+type SpawnedSession struct {
+	Name       string `json:"name"`
+	Session    string `json:"session"` // of tmux
+	Supervisor string `json:"supervisor"`
+	Task       string `json:"task"` // that the supervisor was given; empty: none
+}
+
+// OrgSession is a session beside the organisation's own.
+type OrgSession struct {
+	Name       string   `json:"name"`
+	Session    string   `json:"session"`
+	Supervisor string   `json:"supervisor"`
+	State      string   `json:"state"`  // of its supervisor; empty: it is gone
+	Agents     []string `json:"agents"` // besides
+}
+
+// SpawnSession makes a session and its supervisor.
+func (p *Project) SpawnSession(ctx context.Context, o SpawnSession) (*SpawnedSession, error) {
+	org, err := p.running()
+	if err != nil {
+		return nil, err
+	}
+	by, err := p.orderer()
+	if err != nil {
+		return nil, err
+	}
+	lead := standing.LeadName(o.Name)
+	if !regexp.MustCompile(`^[A-Za-z0-9_-]+$`).MatchString(o.Name) {
+		return nil, Usage("", "%q is no name for a session: use letters, digits, _ and -", o.Name)
+	}
+	if err := org.CheckNew(lead, standing.ProjectSupervisor); err != nil {
+		return nil, Tag(err, ErrUsage)
+	}
+	made := &SpawnedSession{Name: o.Name, Session: org.Run.Plan.Session + "-" + o.Name, Supervisor: lead}
+	if err := p.freeSession(ctx, org, made.Session); err != nil {
+		return nil, err
+	}
+	s := standing.Spawn{Name: lead, Role: standing.ProjectSupervisor, Kind: o.Kind, Model: o.Model, Session: made.Session, Supervisor: by,
+		Dir: p.Root, RoleFile: standing.RolePath(p.Root, standing.Supervisor)}
+	if err := p.askKeeper(ctx, standing.OpSpawn, lead, standing.Ask{By: by, Spawn: &s}, nil); err != nil {
+		return nil, err
+	}
+	f := taskOf(o.Task)
+	if f == nil {
+		return made, nil
+	}
+	t, err := p.AddTask(ctx, *f)
+	if err == nil {
+		made.Task = t.ID
+		_, err = p.AssignTask(ctx, t.ID, lead)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the session %s is made, but its supervisor has no task: %w", made.Session, err)
+	}
+	return made, nil
+}
+
+// freeSession refuses the name of a tmux session that somebody has.
+func (p *Project) freeSession(ctx context.Context, org *standing.Org, name string) error {
+	runs, err := p.Sessions()
+	if err != nil {
+		return err
+	}
+	whose := ""
+	if slices.Contains(runs, name) {
+		whose = "a run of this project"
+	} else if _, whose, _, err = standing.Session(ctx, runner.TmuxServer(p.Root, org.Run.Plan.Socket), p.Root, name); err != nil {
+		return err
+	}
+	if whose != "" {
+		return Usage("", "the tmux session %q is taken by %s: take another name", name, whose)
+	}
+	return nil
+}
+
+// sessionsOf are the tmux sessions of an organisation beside its own.
+func sessionsOf(org *standing.Org) (all []string) {
+	for _, name := range org.Names() {
+		if s := org.Agents[name].Member.Session; s != "" && !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// OrgSessions are the sessions beside the organisation's own.
+func (p *Project) OrgSessions() ([]OrgSession, error) {
+	org, err := p.org()
+	if err != nil {
+		return nil, err
+	}
+	all := []OrgSession{}
+	for _, session := range sessionsOf(org) {
+		name := strings.TrimPrefix(session, org.Run.Plan.Session+"-")
+		one := OrgSession{Name: name, Session: session, Supervisor: standing.LeadName(name), Agents: []string{}}
+		for _, n := range org.Names() {
+			a := org.Agents[n]
+			switch {
+			case a.Member.Session != session:
+			case n == one.Supervisor:
+				word, _ := a.Stands(p.Now(), org.Stopped)
+				one.State = string(word)
+			default:
+				one.Agents = append(one.Agents, n)
+			}
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// EndSession removes the agents of a session, its supervisor last, and with them
+// the session. What they leave is kept. force is what it takes where one of them
+// has work or is to stay.
+func (p *Project) EndSession(ctx context.Context, name string, force bool) ([]Gone, error) {
+	if _, err := p.running(); err != nil {
+		return nil, err
+	}
+	all, err := p.OrgSessions()
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(s OrgSession) bool { return s.Name == name || s.Session == name })
+	if i < 0 {
+		return nil, Usage("cmux sessions list", "there is no session %q", name)
+	}
+	names := all[i].Agents
+	if all[i].State != "" {
+		names = append(names, all[i].Supervisor)
+	}
+	by, err := p.orderer()
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(names, by) {
+		return nil, fmt.Errorf("%s cannot end the session that it is in", by)
+	}
+	if !force {
+		if err := p.idle(all[i].Name, names); err != nil {
+			return nil, err
+		}
+	}
+	gone := []Gone{}
+	for _, n := range names {
+		g, err := p.KillWorker(ctx, n, true)
+		if err != nil {
+			return gone, err
+		}
+		gone = append(gone, *g)
+	}
+	return gone, nil
+}
+
+// idle refuses to remove agents of which one has work or is to stay.
+func (p *Project) idle(session string, names []string) error {
+	for _, n := range names {
+		_, a, err := p.standingAgent(n)
+		if err != nil {
+			return err
+		}
+		if a.Member.Role == standing.PermanentWorker {
+			return &Hint{Err: fmt.Errorf("%s is a permanent worker, which stays", n), Try: "cmux sessions end --force " + session}
+		}
+		if err := p.rests(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SessionNames are the names of the sessions beside the organisation's own.
+func (p *Project) SessionNames() (names []string, err error) {
+	all, err := p.OrgSessions()
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	return names, err
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/control"
+)
+
+func newSessionsCmd(d *Deps) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "sessions",
+		GroupID: "main",
+		Short:   "Sessions with a supervisor of their own, for work that needs leading",
+		Example: "  cmux sessions list",
+	}
+	cmd.AddCommand(newSessionSpawnCmd(d, nil), newSessionListCmd(d, nil), newSessionEndCmd(d, nil))
+	return cmd
+}
+
+type sessionSpawnOptions struct {
+	*IO
+	Project projectFunc
+	control.SpawnSession
+	JSON bool
+}
+
+func newSessionSpawnCmd(d *Deps, runF func(context.Context, *sessionSpawnOptions) error) *cobra.Command {
+	o := &sessionSpawnOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:   "spawn NAME [TASK]",
+		Short: "Make a session with a supervisor of its own",
+		Long: `Make a tmux session, SESSION-NAME, with a supervisor of its own, sup-NAME: for work that
+takes several agents and somebody who leads them. TASK is what the supervisor is to bring
+about. The workers that it makes are in that session too, and report to it. For work that
+one agent can do alone, make a worker.
+
+With --json the shape is {"name", "session", "supervisor", "task"}.`,
+		Example: "  cmux sessions spawn auth \"sign-in with passkeys: API, pages and tests\"",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Name, o.Task = args[0], strings.Join(args[1:], "")
+			return either(runF, runSessionSpawn)(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVar(&o.Kind, "agent", "", "kind of its supervisor, such as claude (default: that of workers)")
+	cmd.Flags().StringVar(&o.Model, "model", "", "model of its supervisor")
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+func runSessionSpawn(ctx context.Context, o *sessionSpawnOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	made, err := p.SpawnSession(ctx, o.SpawnSession)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return printJSON(o.Out, made)
+	}
+	with := ""
+	if made.Task != "" {
+		with = ", with the task " + made.Task
+	}
+	_, err = fmt.Fprintf(o.Out, "%s: made, in the tmux session %s, led by %s%s\n", made.Name, made.Session, made.Supervisor, with)
+	return err
+}
+
+type sessionOptions struct {
+	*IO
+	Project projectFunc
+	Name    string
+	Force   bool
+	JSON    bool
+}
+
+func newSessionListCmd(d *Deps, runF func(context.Context, *sessionOptions) error) *cobra.Command {
+	o := &sessionOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the sessions with supervisors of their own",
+		Long: `List the sessions with supervisors of their own. With --json the shape is
+  [{"name", "session", "supervisor", "state", "agents"}]
+where agents are those besides the supervisor.`,
+		Example: "  cmux sessions list --json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runSessionList)(cmd.Context(), o) },
+	}
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+func runSessionList(ctx context.Context, o *sessionOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := p.OrgSessions()
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return printJSON(o.Out, all)
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(o.Out, "No sessions.")
+		return err
+	}
+	rows := make([][]string, len(all))
+	for i, s := range all {
+		rows[i] = []string{s.Name, s.Session, s.Supervisor, orDash(s.State), orDash(strings.Join(s.Agents, ", "))}
+	}
+	columns := []column{{head: "SESSION"}, {head: "TMUX", give: 3, least: 8}, {head: "SUPERVISOR", give: 2, least: 10}, {head: "STATE", give: 1, least: 8}, {head: "WORKERS", give: 1, least: 12}}
+	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour()))
+	return err
+}
+
+func newSessionEndCmd(d *Deps, runF func(context.Context, *sessionOptions) error) *cobra.Command {
+	o := &sessionOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:   "end NAME",
+		Short: "End a session and remove its agents",
+		Long: `End a session: its workers are removed, then its supervisor, as cmux workers kill removes
+them. Their branches stay, and what they had not committed is saved. Agents with unfinished
+tasks, and permanent workers, take --force, which only a person can give.`,
+		Example: "  cmux sessions end auth",
+		Args:    cobra.ExactArgs(1),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return d.complete(cmd, args, func(p *control.Project) ([]string, error) { return p.SessionNames() })
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Name = args[0]
+			return either(runF, runSessionEnd)(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.Force, "force", false, "end it even if its agents have work, or are permanent")
+	return cmd
+}
+
+func runSessionEnd(ctx context.Context, o *sessionOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	gone, err := p.EndSession(ctx, o.Name, o.Force)
+	for i := range gone {
+		if err := o.tellGone(p, &gone[i]); err != nil {
+			return err
+		}
+	}
+	return err
+}
