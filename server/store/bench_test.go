@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/event"
 	"cmux/signals"
 )
 
@@ -147,4 +148,57 @@ func BenchmarkLook(b *testing.B) {
 			b.Fatal(n)
 		}
 	}
+}
+
+// BenchmarkFollow writes events one by one to the files of 20 nodes and waits
+// until a store that follows has them.
+func BenchmarkFollow(b *testing.B) {
+	root := b.TempDir()
+	must(b, signals.Init(root))
+	s, err := Open(b.Context(), root, nil)
+	must(b, err)
+	defer s.Close()
+	ctx, stop := context.WithCancel(b.Context())
+	ended := make(chan error)
+	go func() { ended <- s.Follow(ctx) }()
+	defer func() {
+		stop()
+		must(b, <-ended)
+	}()
+	var logs []*event.Log
+	for node := range 20 {
+		dir := filepath.Join(root, signals.Folder, "runs", "r1", fmt.Sprintf("n%d", node))
+		must(b, os.MkdirAll(dir, 0o700))
+		l, err := event.Open(filepath.Join(dir, "events.jsonl"), "n", 1)
+		must(b, err)
+		defer l.Close()
+		logs = append(logs, l)
+	}
+	n := int64(0)
+	put := func(many int) {
+		for range many {
+			logs[n%20].Append(event.Event{Kind: event.Thought, Text: "The session handler reads the cookie before the request is authorized."})
+			n++
+		}
+		for {
+			changed := s.Changed()
+			if s.Head().Seq == n {
+				return
+			}
+			<-changed
+		}
+	}
+	put(20)
+	b.Run("one", func(b *testing.B) {
+		for b.Loop() {
+			put(1)
+		}
+	})
+	b.Run("storm", func(b *testing.B) {
+		const many = 50_000
+		for b.Loop() {
+			put(many)
+		}
+		b.ReportMetric(many*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+	})
 }

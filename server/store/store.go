@@ -44,6 +44,7 @@ type Store struct {
 	write *sql.DB      // one connection
 	read  *sql.DB
 	inode uint64       // of the database that is open
+	log   uint64       // inode of its log; 0: there is none yet
 	size  atomic.Int64 // that it had; it never shrinks
 	half  bool         // it is not durable yet: see build
 	epoch string
@@ -157,6 +158,8 @@ func (s *Store) try(ctx context.Context) (err error) {
 	if s.in, err = load(ctx, s.write); err != nil {
 		return err
 	}
+	log, _ := look(s.path + "-wal") // it stays for as long as the writer is there
+	s.log = log.inode
 	s.epoch = s.in.epoch
 	s.head.Store(s.in.head)
 	return nil
@@ -286,7 +289,8 @@ func (s *Store) intact() (there, whole bool) {
 	} else if is.size > was {
 		s.size.CompareAndSwap(was, is.size)
 	}
-	return true, true
+	log, ok := look(s.path + "-wal")
+	return true, s.log == 0 || ok && log.inode == s.log
 }
 
 // complete reports whether the open database is as long as it says. What its log
