@@ -45,6 +45,10 @@ func IsPersons(o Order) bool {
 	return !slices.Contains(anybodys, o.Name)
 }
 
+// IsLeaders reports whether an order is one that a supervisor may give besides what
+// every agent may.
+func IsLeaders(o Order) bool { return slices.Contains(leaders, o.Name) && !o.With("force") }
+
 // Allow refuses a person's order to a process that comes from an attempt of the
 // project that c stands in, and records that it was tried. It returns that
 // project where it looked for it and found it.
@@ -85,7 +89,7 @@ func (p *Project) origin() (*origin.Attempt, error) {
 
 // leads reports whether an order is that of a supervisor who may give it.
 func (p *Project) leads(from *origin.Attempt, o Order) bool {
-	if !from.Standing() || !slices.Contains(leaders, o.Name) || o.With("force") {
+	if !from.Standing() || !IsLeaders(o) {
 		return false
 	}
 	org, err := standing.Open(p.Root)
