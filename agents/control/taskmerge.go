@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"cmux/agents/control/say"
-	"cmux/agents/run"
 	"cmux/agents/standing"
 	"cmux/agents/task"
 	"cmux/signals"
@@ -92,7 +90,7 @@ func (p *Project) MergeTasks(ctx context.Context, o MergeTasks) (*MergedTasks, e
 	if err != nil {
 		return nil, err
 	}
-	lock, err := signals.TryLock(filepath.Join(run.Folder(p.Root), "merge-tasks.lock"))
+	lock, err := signals.TryLock(p.mergeLock())
 	var held *signals.HeldError
 	if errors.As(err, &held) {
 		return nil, fmt.Errorf("tasks are being merged: %w", err)
@@ -142,8 +140,7 @@ func (p *Project) taskMerger(ctx context.Context, o MergeTasks) (*taskMerger, er
 	} else if err != nil {
 		return nil, err
 	}
-	folder := run.Folder(p.Root)
-	m.spec = worktree.MergeSpec{Path: filepath.Join(folder, "merge-tasks"), Target: m.target, StateFile: filepath.Join(folder, "merge-tasks.json")}
+	m.spec = worktree.MergeSpec{Path: p.mergeTree(), Target: m.target, StateFile: p.mergeTree() + ".json"}
 	return m, errors.Join(signals.Expect(m.spec.StateFile, 0), signals.Expect(m.spec.Path, fs.ModeDir))
 }
 
