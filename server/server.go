@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/endpoint"
 	"cmux/server/api"
+	"cmux/server/live"
 	"cmux/server/login"
 	"cmux/server/store"
 	"cmux/signals"
@@ -93,6 +95,13 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	keys := login.NewKeys(s.token, s.place.Project, s.project.Now)
 	mux := http.NewServeMux()
 	api.New(mux, api.Options{Project: s.project, Place: s.place, Token: s.token, Keys: keys, Store: s.store, Log: s.log})
+	ctx, end := context.WithCancel(ctx)
+	hub := live.NewHub(ctx, live.Options{
+		Log: s.store, Instance: s.place.Instance,
+		Status: func(ctx context.Context) (any, error) { return s.project.Organisation(ctx) },
+		Failed: func(err error) { s.log.Error("clients could not be told what is new", "err", err) },
+	})
+	mux.Handle("GET "+live.Path, hub)
 	mux.HandleFunc("GET /{$}", s.home)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		login.Refuse(w, r, http.StatusNotFound, "there is nothing here", "")
@@ -104,6 +113,15 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 		// What is under way is carried out, whoever hangs up; Shutdown ends it.
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
+	var tasks sync.WaitGroup
+	defer tasks.Wait()
+	defer end()
+	tasks.Go(hub.Run)
+	tasks.Go(func() {
+		if err := s.store.Follow(ctx); err != nil {
+			s.log.Error("what happens is not taken in any more", "err", err)
+		}
+	})
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(&bounded{Listener: l, room: make(chan struct{}, maxConns)}) }()
 	if err := endpoint.Write(s.project.Root, s.place); err != nil {

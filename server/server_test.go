@@ -1,12 +1,179 @@
 package server
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"net"
+	"net/http"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/coder/websocket"
+
+	"cmux/agents/control"
 	"cmux/agents/endpoint"
+	"cmux/agents/seal/sealtest"
+	"cmux/server/live"
+	"cmux/signals"
 )
+
+func TestMain(m *testing.M) { os.Exit(sealtest.Main(m)) }
+
+// up is a server at work, and what ends it.
+func up(t *testing.T, root string) (place endpoint.Place, end func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &control.Project{Caller: control.Caller{Dir: root, Now: time.Now, Person: true}, Root: root}
+	before, err := endpoint.Read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(ctx, Options{Project: p}) }()
+	end = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	for late := time.Now().Add(time.Minute); place.Port == 0 || place.Instance == before.Instance; place, err = endpoint.Read(root) {
+		select {
+		case err := <-ended:
+			t.Fatalf("the server has ended: %v", err)
+		case <-time.After(5 * time.Millisecond):
+		}
+		if err != nil || time.Now().After(late) {
+			t.Fatalf("the server does not come up: %v", err)
+		}
+	}
+	return place, end
+}
+
+// hear hears of events until one of a name comes.
+func hear(t *testing.T, c *websocket.Conn, name string) live.Frame {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		_, b, err := c.Read(ctx)
+		if err != nil {
+			t.Fatalf("waiting for %s: %v", name, err)
+		}
+		var s struct{ Events []live.Frame }
+		if err := json.Unmarshal(b, &s); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range s.Events {
+			if e.Event == name {
+				return e
+			}
+		}
+	}
+}
+
+// What is sent is heard of by who listens, and by who was away, also when the
+// server was another one meanwhile.
+func TestServe(t *testing.T) {
+	root := t.TempDir()
+	if err := signals.Init(root); err != nil {
+		t.Fatal(err)
+	}
+	place, end := up(t, root)
+	token, err := endpoint.Token(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	auth := http.Header{"Authorization": {"Bearer " + token}}
+	for name, h := range map[string]http.Header{
+		"no token":        {},
+		"another token":   {"Authorization": {"Bearer " + endpoint.NewSecret()}},
+		"another site":    {"Authorization": auth["Authorization"], "Origin": {"http://evil.example"}},
+		"a foreign name":  {"Authorization": auth["Authorization"], "Host": {"evil.example"}},
+		"a cookie of old": {"Cookie": {"cmux_" + place.Project + "=1.x.y"}, "Origin": {place.URL()}},
+	} {
+		o := &websocket.DialOptions{HTTPHeader: h, Host: h.Get("Host")}
+		h.Del("Host")
+		if c, _, err := websocket.Dial(t.Context(), place.URL()+live.Path, o); err == nil {
+			c.CloseNow()
+			t.Errorf("%s: there is a websocket", name)
+		}
+	}
+	listen := func(from string) *websocket.Conn {
+		c, _, err := websocket.Dial(t.Context(), place.URL()+live.Path, &websocket.DialOptions{HTTPHeader: auth})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.CloseNow() })
+		if err := c.Write(t.Context(), websocket.MessageText, []byte(from)); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := listen(`{"type":"from"}`)
+	client, err := endpoint.Dial(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(subject string) {
+		t.Helper()
+		var sent control.Sent
+		if err := client.Post(t.Context(), "/api/messages", map[string]string{"to": "user", "subject": subject}, &sent); err != nil || sent.ID == "" {
+			t.Fatal(sent, err)
+		}
+	}
+	send("one")
+	first := hear(t, c, "user_message")
+	if !strings.Contains(string(first.Data), `"one"`) {
+		t.Errorf("%+v", first)
+	}
+	client.Close()
+	epoch := place.Epoch
+	told := make(chan error, 1)
+	go func() {
+		for {
+			if _, _, err := c.Read(t.Context()); err != nil {
+				told <- err
+				return
+			}
+		}
+	}()
+	end()
+	if err := <-told; websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Errorf("at the end: %v", err)
+	}
+	if p, err := endpoint.Read(root); err != nil || p.EndedAt == nil || endpoint.Lives(root) {
+		t.Errorf("%+v, %v", p, err)
+	}
+
+	place, end = up(t, root)
+	defer end()
+	if client, err = endpoint.Dial(t.Context(), root); err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	send("two")
+	b, err := json.Marshal(map[string]any{"type": "from", "epoch": epoch, "seq": first.Seq})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = listen(string(b))
+	defer c.CloseNow()
+	if e := hear(t, c, "user_message"); !strings.Contains(string(e.Data), `"two"`) || e.Seq <= first.Seq {
+		t.Errorf("%+v", e)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := takeLock(soon, endpoint.LockPath(root)); !errors.As(err, new(*signals.HeldError)) {
+		t.Errorf("a second server: %v", err)
+	}
+	b, err = os.ReadFile(root + "/.cmux/server.json")
+	if err != nil || strings.Contains(string(b), token) {
+		t.Errorf("%s, %v", b, err)
+	}
+}
 
 // The port of the last time is taken again, as browsers know it; one that was
 // fixed, or no other.

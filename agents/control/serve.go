@@ -37,7 +37,7 @@ const (
 )
 
 // endServer bounds the wait for the server to end in order.
-const endServer = 5 * time.Second
+const endServer = 10 * time.Second
 
 // ServerReport is how the project's server stands.
 type ServerReport struct {

@@ -64,7 +64,8 @@ var house = []struct {
 	{"server/store", "agents/event agents/journal agents/mail agents/proc agents/task signals signals/mailbox"},
 	{"server/login", "agents/endpoint"},
 	{"server/api", "agents/control agents/endpoint agents/event agents/journal agents/standing agents/task dag server/login server/store signals/mailbox"},
-	{"server", "agents/control agents/control/say agents/endpoint server/api server/login server/store signals"},
+	{"server/live", "agents/control agents/event server/login server/store"},
+	{"server", "agents/control agents/control/say agents/endpoint server/api server/live server/login server/store signals"},
 
 	{"docs", ""},
 	{"cmd/cmux/early", ""},

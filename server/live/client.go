@@ -1,0 +1,282 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"cmux/server/login"
+	"cmux/server/store"
+)
+
+const (
+	// pingEvery is how often a client is asked whether it is there.
+	pingEvery = 30 * time.Second
+	// writePatience bounds the wait for a client to take a message, or to answer.
+	writePatience = 20 * time.Second
+	// A client may send so many messages in so long.
+	maxSent    = 100
+	sentWithin = 10 * time.Second
+)
+
+// ask is what a client says: where it wants to be told from.
+type ask struct {
+	Type  string `json:"type"`  // from
+	Epoch string `json:"epoch"` // of the last event that it saw; empty: it wants what is new alone
+	Seq   int64  `json:"seq"`
+}
+
+// client is a client at work. What waits for it is kept under its lock.
+type client struct {
+	hub  *Hub
+	conn *websocket.Conn
+	asks chan ask
+
+	mu      sync.Mutex
+	queue   []message
+	waiting int // events in it
+	behind  bool
+	more    chan struct{} // has room for one: there is something in the queue
+	sent    int64         // seq of the last event that it was sent
+}
+
+// push has a message wait for the client. It reports false when too much does: it
+// is told so behind what waits, and nothing more comes until it asks anew.
+func (c *client) push(m message) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.behind:
+		return false
+	case m.events > 0 && c.waiting > 0 && c.waiting+m.events > MaxWaiting:
+		c.behind = true
+	default:
+		c.queue = append(c.queue, m)
+		c.waiting += m.events
+	}
+	select {
+	case c.more <- struct{}{}:
+	default:
+	}
+	return !c.behind
+}
+
+// take is what waits for the client.
+func (c *client) take() (all []message, behind bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all, c.queue = c.queue, nil
+	return all, c.behind
+}
+
+// taken says that events of the queue were sent.
+func (c *client) taken(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting -= n
+}
+
+// ServeHTTP makes a client of who asks for a websocket. Whether it may, was
+// decided before.
+func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	full := h.clients >= maxClients || h.ctx.Err() != nil
+	if !full {
+		h.clients++
+		h.tasks.Add(1)
+	}
+	h.mu.Unlock()
+	if full {
+		login.Refuse(w, r, http.StatusServiceUnavailable, "the server has too many clients", "")
+		return
+	}
+	defer func() {
+		h.mu.Lock()
+		h.clients--
+		h.mu.Unlock()
+		h.tasks.Done()
+	}()
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return // it was answered
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(MaxMessage)
+	c := &client{hub: h, conn: conn, asks: make(chan ask), more: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancelCause(h.ctx)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		cancel(c.read(ctx))
+	}()
+	cancel(c.write(ctx))
+	code, why := closing(context.Cause(ctx), h.ctx.Err() != nil)
+	conn.Close(code, why)
+	<-read
+	h.mu.Lock()
+	h.leave(c)
+	h.mu.Unlock()
+}
+
+// errFlood says that a client sends too much.
+var errFlood = errors.New("more than 100 messages in 10 s")
+
+// closing is how a connection is closed, and why.
+func closing(err error, over bool) (websocket.StatusCode, string) {
+	switch {
+	case over:
+		return websocket.StatusGoingAway, "the server ends"
+	case errors.Is(err, errFlood):
+		return websocket.StatusPolicyViolation, err.Error()
+	}
+	return websocket.StatusNormalClosure, ""
+}
+
+// read takes in what the client says until it goes, or the connection is closed:
+// a read that is broken off would close it without a word.
+func (c *client) read(ctx context.Context) error {
+	var at [maxSent]time.Time
+	for n := 0; ; n++ {
+		kind, b, err := c.conn.Read(context.WithoutCancel(ctx))
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		if first := at[n%maxSent]; !first.IsZero() && now.Sub(first) < sentWithin {
+			return errFlood
+		}
+		at[n%maxSent] = now
+		var a ask
+		if kind != websocket.MessageText || json.Unmarshal(b, &a) != nil || a.Type != "from" || a.Seq < 0 {
+			c.push(noticeOf(notice{Type: "error", Detail: `say {"type":"from","epoch":EPOCH,"seq":SEQ}`}))
+			continue
+		}
+		select {
+		case c.asks <- a:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// write tells the client what it is to be told until it goes.
+func (c *client) write(ctx context.Context) error {
+	head := c.hub.Log.Head()
+	if err := c.send(ctx, noticeOf(notice{Type: "hello", Epoch: head.Epoch, Seq: head.Seq, Instance: c.hub.Instance})); err != nil {
+		return err
+	}
+	ping := time.NewTicker(pingEvery)
+	defer ping.Stop()
+	for {
+		select {
+		case a := <-c.asks:
+			if err := c.begin(ctx, a); err != nil {
+				return err
+			}
+		case <-c.more:
+			if err := c.drain(ctx); err != nil {
+				return err
+			}
+		case <-ping.C:
+			ctx, cancel := context.WithTimeout(ctx, writePatience)
+			err := c.conn.Ping(ctx)
+			cancel()
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// drain sends what waits.
+func (c *client) drain(ctx context.Context) error {
+	all, behind := c.take()
+	for _, m := range all {
+		if err := c.send(ctx, m); err != nil {
+			return err
+		}
+		c.taken(m.events)
+	}
+	if behind {
+		c.mu.Lock()
+		empty, seq := len(c.queue) == 0, c.sent
+		c.mu.Unlock()
+		if empty {
+			return c.send(ctx, noticeOf(notice{Type: "behind", Seq: seq}))
+		}
+	}
+	return nil
+}
+
+// begin tells the client all behind what it saw last, and makes it live.
+func (c *client) begin(ctx context.Context, a ask) error {
+	h := c.hub
+	h.mu.Lock()
+	h.leave(c)
+	h.mu.Unlock()
+	c.mu.Lock()
+	c.queue, c.waiting, c.behind = nil, 0, false
+	c.mu.Unlock()
+	head := h.Log.Head()
+	at := store.Position{Epoch: a.Epoch, Seq: a.Seq}
+	if a.Epoch == "" {
+		at = head
+	}
+	c.mu.Lock()
+	c.sent = at.Seq
+	c.mu.Unlock()
+	for {
+		if head = h.Log.Head(); at.Epoch != head.Epoch || at.Seq > head.Seq {
+			return c.send(ctx, noticeOf(notice{Type: "reload", Epoch: head.Epoch, Seq: head.Seq}))
+		}
+		if at.Seq == head.Seq {
+			joined, err := h.join(ctx, c, at)
+			if joined {
+				return nil
+			}
+			if err != nil {
+				return c.failed(ctx, err)
+			}
+		}
+		events, err := h.Log.After(ctx, at.Seq, batch)
+		if err != nil {
+			return c.failed(ctx, err)
+		}
+		for _, m := range messages(events) {
+			if err := c.send(ctx, m); err != nil {
+				return err
+			}
+			at.Seq = m.last
+		}
+	}
+}
+
+// failed tells the client that the log cannot be read now. It asks again.
+func (c *client) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	c.hub.Failed(err)
+	return c.send(ctx, noticeOf(notice{Type: "behind", Seq: c.sent, Detail: "the log cannot be read now: ask again"}))
+}
+
+func (c *client) send(ctx context.Context, m message) error {
+	ctx, cancel := context.WithTimeout(ctx, writePatience)
+	defer cancel()
+	if err := c.conn.Write(ctx, websocket.MessageText, m.text); err != nil {
+		return err
+	}
+	if m.last > 0 {
+		c.mu.Lock()
+		c.sent = m.last
+		c.mu.Unlock()
+	}
+	return nil
+}
