@@ -300,6 +300,16 @@ func (j *Journal) Show(day string) (*Page, error) {
 	return p, err
 }
 
+// Entries are those of a day alone.
+func (j *Journal) Entries(day string) ([]Entry, error) {
+	dir, err := j.day(day)
+	if err != nil {
+		return nil, err
+	}
+	text, err := read(filepath.Join(dir, entriesFile))
+	return parse(day, text, j.Now().Location()), err
+}
+
 // read is a file of the journal; empty when it is not there.
 func read(path string) ([]byte, error) {
 	b, err := signals.ReadFile(path, maxFile)

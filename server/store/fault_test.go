@@ -142,7 +142,7 @@ func TestDamage(t *testing.T) {
 			t.Run(fmt.Sprintf("%s open=%v", name, open), func(t *testing.T) {
 				root := project(t)
 				var want []string
-				for i := range 600 {
+				for i := range 300 {
 					want = append(want, strings.TrimSpace(thought(i, "text of some length, so that there are pages")))
 				}
 				write(t, root, "agents/w1/events.jsonl", strings.Join(want, "\n")+"\n")
@@ -166,8 +166,8 @@ func TestDamage(t *testing.T) {
 						}
 					}
 				}
-				want = append(want, strings.TrimSpace(thought(600, "behind it")))
-				appendTo(t, root, "agents/w1/events.jsonl", want[600]+"\n")
+				want = append(want, strings.TrimSpace(thought(300, "behind it")))
+				appendTo(t, root, "agents/w1/events.jsonl", want[300]+"\n")
 				ingest(t, s)
 				seen, err := s.After(t.Context(), 0, 1000)
 				if errors.Is(err, ErrRebuilt) { // met by this query
@@ -216,9 +216,18 @@ func TestForeignFiles(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(root, ".cmux/mailbox"), 0o700))
 	must(t, os.Symlink("/etc", filepath.Join(root, ".cmux/archives")))
 	must(t, os.MkdirAll(filepath.Join(root, ".cmux/agents/w2/events.jsonl"), 0o700))
-	s, _ := opened(t, root)
-	if n, err := s.Ingest(t.Context()); err != nil || n != 1 {
-		t.Errorf("%d, %v", n, err)
+	must(t, os.Mkdir(filepath.Join(root, "MEMORY.md"), 0o700))
+	write(t, root, "journal/2026-03-02/journal.md", "## 09:00:00 A decision\n")
+	must(t, os.Symlink("/etc/passwd", filepath.Join(root, ".cmux/journal/2026-03-02/reflection.md")))
+	write(t, root, "journal/2026-03-03/journal.md", "## 09:00:00 Large\n"+strings.Repeat("x", maxPage))
+	s, notes := opened(t, root)
+	for _, want := range []int{2, 0} {
+		if n, err := s.Ingest(t.Context()); err != nil || n != want {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	if len(*notes) != 1 || !strings.HasPrefix((*notes)[0], ".cmux/journal/2026-03-03/journal.md is not taken in") {
+		t.Errorf("%q", *notes)
 	}
 }
 

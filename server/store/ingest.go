@@ -179,10 +179,11 @@ const manyFiles = 128
 // is none of the source.
 func (s *Store) odd(src source, err error) error {
 	var file *signals.FileError
+	var size *signals.SizeError
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errMoved):
 		return nil
-	case errors.As(err, &file), errors.Is(err, fs.ErrPermission):
+	case errors.As(err, &file), errors.As(err, &size), errors.Is(err, fs.ErrPermission):
 	default:
 		return err
 	}

@@ -50,7 +50,9 @@ func (s *Store) takePages(ctx context.Context, what *survey) (n int, err error) 
 	j := &journal.Journal{Root: s.root, Now: time.Now}
 	days, err := j.Days()
 	if err != nil {
-		return 0, err
+		if err := s.odd(source{path: journal.Folder}, err); err != nil {
+			return 0, err
+		}
 	}
 	for _, day := range days {
 		dir := path.Join(signals.Folder, journal.Folder, day)
@@ -118,7 +120,9 @@ func (s *Store) takePage(ctx context.Context, j *journal.Journal, name string) (
 	var fresh []journal.Entry
 	if day, file := path.Split(name); file == "journal.md" {
 		if fresh, err = s.entries(ctx, j, path.Base(day)); err != nil {
-			return 0, err
+			if err := s.odd(source{path: name}, err); err != nil {
+				return 0, err
+			}
 		}
 	}
 	head := s.in.head
@@ -168,7 +172,7 @@ func (s *Store) takePage(ctx context.Context, j *journal.Journal, name string) (
 
 // entries are the entries of a day that are no events yet.
 func (s *Store) entries(ctx context.Context, j *journal.Journal, day string) (fresh []journal.Entry, err error) {
-	p, err := j.Show(day)
+	all, err := j.Entries(day)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +188,7 @@ func (s *Store) entries(ctx context.Context, j *journal.Journal, day string) (fr
 		}
 		return nil
 	}, Journal, day)
-	for _, e := range p.Entries {
+	for _, e := range all {
 		if k := identity(&e); known[k] > 0 {
 			known[k]--
 		} else {
