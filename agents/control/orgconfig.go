@@ -148,6 +148,10 @@ func flat(s standing.Settings) (map[string]string, error) {
 					all[prefix+key] = fmt.Sprint(v)
 				}
 			case nil:
+			case bool:
+				if v {
+					all[prefix+key] = "true"
+				}
 			default:
 				if b, err := json.Marshal(v); err == nil {
 					all[prefix+key] = string(b)

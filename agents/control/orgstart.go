@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -355,6 +357,7 @@ func Monitor(ctx context.Context, o MonitorOptions) (err error) {
 	err = standing.Run(ctx, standing.Options{
 		Root: r.Plan.Root, Windows: panes, Trees: standing.GitTrees{Repo: repo}, Kinds: o.Kinds, Launch: o.Launch, Log: logger,
 		Tell: func(*standing.Org) { o.Tell() },
+		Bell: func() { io.WriteString(os.Stdout, "\a") },
 	})
 	served()
 	var own tmux.PaneID

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/notice"
 	"cmux/agents/run"
 	"cmux/dag"
 )
@@ -21,18 +22,18 @@ import (
 const patience = 2 * time.Minute // ends broken tests only
 
 // hookServer is a webhook that keeps what it is sent.
-func hookServer(t *testing.T) (url string, next func() news, none func()) {
+func hookServer(t *testing.T) (url string, next func() notice.News, none func()) {
 	t.Helper()
-	got := make(chan news, 100)
+	got := make(chan notice.News, 100)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var n news
+		var n notice.News
 		if err := json.NewDecoder(r.Body).Decode(&n); err != nil || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s %v: %v", r.Method, r.Header, err)
 		}
 		got <- n
 	}))
 	t.Cleanup(s.Close)
-	next = func() news {
+	next = func() notice.News {
 		t.Helper()
 		select {
 		case n := <-got:
@@ -42,7 +43,7 @@ func hookServer(t *testing.T) (url string, next func() news, none func()) {
 			return n
 		case <-time.After(patience):
 			t.Fatal("nothing came")
-			return news{}
+			return notice.News{}
 		}
 	}
 	none = func() {

@@ -9,20 +9,21 @@ import (
 	"testing"
 
 	"cmux/agents/run"
+	"cmux/dag"
 )
 
 var update = flag.Bool("update", false, "rewrite generated pages")
 
 func TestParseConfig(t *testing.T) {
 	c, err := ParseConfig("config.yml", []byte("session: shop\nsupervisor: {agent: codex, model: big}\nworker: {agent: claude}\n"+
-		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\noverflow: spawn\nverify: [make test, make lint]\nzones: {forbidden: [deploy/, \"**/*.lock\"], safe: [docs/]}\n"))
+		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\noverflow: spawn\nverify: [make test, make lint]\nzones: {forbidden: [deploy/, \"**/*.lock\"], safe: [docs/]}\nnotify: {bell: false, desktop: true, webhook: \"https://a.b/c\"}\n"))
 	want := Config{Session: "shop", Supervisor: ConfigAgent{"codex", "big"}, Worker: ConfigAgent{Agent: "claude"}, Permissions: PermitAll,
-		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w", Overflow: OverflowSpawn, Verify: []string{"make test", "make lint"}, Zones: run.Zones{Forbidden: []string{"deploy/", "**/*.lock"}, Safe: []string{"docs/"}}}
+		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w", Overflow: OverflowSpawn, Notify: dag.Notify{Desktop: true, Webhook: "https://a.b/c"}, Verify: []string{"make test", "make lint"}, Zones: run.Zones{Forbidden: []string{"deploy/", "**/*.lock"}, Safe: []string{"docs/"}}}
 	if err != nil || !reflect.DeepEqual(*c, want) {
 		t.Errorf("%+v, %v; want %+v", c, err, want)
 	}
 	for _, nothing := range []string{"", "# nothing yet\n", "~\n", "session:\n"} {
-		if c, err := ParseConfig("config.yml", []byte(nothing)); err != nil || !reflect.DeepEqual(*c, Config{WorktreeBase: ".."}) {
+		if c, err := ParseConfig("config.yml", []byte(nothing)); err != nil || !reflect.DeepEqual(*c, Config{WorktreeBase: "..", Notify: dag.Notify{Bell: true}}) {
 			t.Errorf("%q: %+v, %v", nothing, c, err)
 		}
 	}
@@ -38,6 +39,8 @@ func TestParseConfig(t *testing.T) {
 		"verify: [a, {b: c}]\n":          `config.yml:1:13: verify must be text`,
 		"session: [\n":                   `config.yml:`,
 		"- a\n":                          `config.yml:1:1: the file must hold keys and values (write it as key: value)`,
+		"notify: {bell: 3}\n":            `config.yml:1:16: notify.bell: "3" is neither (write true or false)`,
+		"notify: {webhook: ftp:x}\n":     `config.yml:1:19: notify.webhook is no address (write it as https://HOST/PATH)`,
 		"zones: {forbiden: [a]}\n":       `config.yml:1:9: unknown key "forbiden" (did you mean "forbidden"?)`,
 		"zones: {careful: a}\n":          `config.yml:1:18: zones.careful must be a list of files, folders and globs (write it as [a/, "b/*.go"])`,
 		"zones: {safe: [a, ../b]}\n":     `config.yml:1:19: zones.safe: "../b" lies outside the project (write it from the project's root)`,

@@ -76,6 +76,8 @@ type Options struct {
 	// Tell is told of the organisation after each look that found something new.
 	// It must not keep it.
 	Tell func(*Org)
+	// Bell rings where a person may hear it; nil: there is none.
+	Bell func()
 	// Patience bounds the wait for an agent that was asked to stop; 0: 20 s.
 	Patience time.Duration
 	// Wait bounds the wait for who else writes tasks or mail; 0: 10 s.
@@ -103,6 +105,7 @@ type Keeper struct {
 	office  office
 	desk    desk
 	share   share
+	noticed noticed
 	over    bool
 	next    time.Time // when to look again, whatever happens
 }
@@ -254,6 +257,7 @@ func (k *Keeper) advance(ctx context.Context, all bool) error {
 	k.shares(ctx)
 	k.mails(ctx)
 	k.assigns(ctx)
+	k.notifies(ctx)
 	if err := k.halt(ctx); err != nil {
 		return err
 	}

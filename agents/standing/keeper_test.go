@@ -46,6 +46,7 @@ type world struct {
 	deaf    bool                // lives do not stop when they are asked to
 	wait    time.Duration       // Options.Wait
 	stuck   bool                // no tree can be switched
+	bell    func()              // Options.Bell
 	dies    bool                // lives end as soon as they begin
 }
 
@@ -252,7 +253,7 @@ func (w *world) Remove(_ context.Context, path, _, _ string) (string, error) {
 func (w *world) options() Options {
 	return Options{
 		Root: w.root, Windows: w, Trees: w, Dial: w.dial, Patience: 50 * time.Millisecond, Wait: w.wait, Grace: 50 * time.Millisecond,
-		Kinds: w.kinds,
+		Kinds: w.kinds, Bell: w.bell,
 	}
 }
 

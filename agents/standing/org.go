@@ -14,6 +14,7 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/run"
+	"cmux/dag"
 	"cmux/signals"
 )
 
@@ -53,9 +54,11 @@ type Settings struct {
 	Agent        string `json:"agent"`          // kind of a worker of which nothing else is said
 	Model        string `json:"model,omitempty"`
 
-	Zones    run.Zones `json:"zones,omitzero"`
-	Verify   []string  `json:"verify,omitempty"`   // checks after each merge
-	Overflow string    `json:"overflow,omitempty"` // what becomes of a task for a permanent worker that is busy
+	Zones run.Zones `json:"zones,omitzero"`
+
+	Notify   dag.Notify `json:"notify,omitzero"`
+	Verify   []string   `json:"verify,omitempty"`   // checks after each merge
+	Overflow string     `json:"overflow,omitempty"` // what becomes of a task for a permanent worker that is busy
 }
 
 // Answer is what a request came to.

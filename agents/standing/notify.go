@@ -1,0 +1,90 @@
+package standing
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"cmux/agents/harmless"
+	"cmux/agents/notice"
+	"cmux/dag"
+	"cmux/signals/mailbox"
+)
+
+// notifyKeys are the keys below notify.
+func notifyKeys(n *dag.Notify) []configKey {
+	flag := func(name, doc, def string, to *bool) configKey {
+		return configKey{name: name, doc: doc, def: def, schema: map[string]any{"type": "boolean"}, read: func(p *configParser, n *yaml.Node) {
+			if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Decode(to) != nil {
+				p.fault(n, "write true or false", "notify.%s: %q is neither", name, n.Value)
+			}
+		}}
+	}
+	return []configKey{
+		flag("bell", "The terminal's bell, in tmux.", "`true`", &n.Bell),
+		flag("desktop", "A desktop notification.", "`false`", &n.Desktop),
+		{name: "webhook", doc: "An address that is sent JSON with `event` (`message` or `needs_input`), `node` and `text`.", schema: map[string]any{"type": "string"},
+			read: func(p *configParser, y *yaml.Node) {
+				s := p.text(y, "notify.webhook")
+				if u, err := url.Parse(s); s != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+					p.fault(y, "write it as https://HOST/PATH", "notify.webhook is no address")
+					return
+				}
+				n.Webhook = s
+			}},
+	}
+}
+
+// noticed is what a person was told of, or what the keeper found when it began.
+type noticed struct {
+	begun  bool
+	mail   map[string]bool // ids of messages that wait for the person
+	agents map[string]bool // that need them
+}
+
+// notifies tells the person of each message to them, and of each agent that needs
+// them, once. What was there when the keeper began is in cmux status.
+func (k *Keeper) notifies(ctx context.Context) {
+	was := k.noticed
+	now := noticed{begun: true, mail: make(map[string]bool), agents: make(map[string]bool)}
+	for _, w := range k.office.ledger.Waiting() {
+		if w.For.Kind != mailbox.User {
+			continue
+		}
+		now.mail[w.ID] = true
+		if was.begun && !was.mail[w.ID] {
+			k.notify(ctx, notice.News{Event: "message", Node: w.From, Text: "message from " + harmless.Line(w.From) + ": " + harmless.Line(w.Subject)})
+		}
+	}
+	for _, name := range k.org.Names() {
+		word, detail := k.org.Agents[name].Stands(k.Now(), k.org.Stopped)
+		if word != NeedsInput {
+			continue
+		}
+		now.agents[name] = true
+		if was.begun && !was.agents[name] {
+			k.notify(ctx, notice.News{Event: "needs_input", Node: name, Text: strings.TrimSuffix(name+" needs input: "+harmless.Line(detail), ": ")})
+		}
+	}
+	k.noticed = now
+}
+
+// notify tells in the ways that the configuration names. None of them may hold
+// the keeper up.
+func (k *Keeper) notify(ctx context.Context, n notice.News) {
+	n.At, n.Run, n.Session = k.Now(), k.org.Run.Plan.ID, k.org.Run.Plan.Session
+	how := k.org.Settings.Notify
+	if how.Bell && k.Bell != nil {
+		k.Bell()
+	}
+	if !how.Desktop && how.Webhook == "" {
+		return
+	}
+	k.tasks.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, notice.Time)
+		defer cancel()
+		notice.Tell(ctx, how, n, k.Log)
+	})
+}
