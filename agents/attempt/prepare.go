@@ -1,6 +1,8 @@
 package attempt
 
 import (
+	"path/filepath"
+
 	"cmux/agents/endpoint"
 	"cmux/agents/guard"
 	"cmux/agents/prompt"
@@ -39,6 +41,9 @@ func (a *attempt) policy() guard.Policy {
 	}
 	if m := a.spec.Member; m != nil {
 		p.Leads = m.Role == "supervisor" || m.Role == "project-supervisor"
+		if dir, err := filepath.EvalSymlinks(m.Dir); err == nil && p.Leads && dir != p.Root {
+			p.Led = dir
+		}
 		p.Beside = a.spec.Beside
 		p.Private = []string{run.OrganisationDir(p.Root)}
 		p.Mine = []string{a.job.Paths.NodeDir(a.node.Name)}

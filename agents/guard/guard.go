@@ -47,7 +47,8 @@ type Policy struct {
 	Mine     []string // folders in private ones that are the agent's own to read, absolute
 	Beside   string   // what begins with it is another agent's worktree, absolute; empty: none
 	Headless bool
-	Leads    bool // it is a supervisor, which leads workers and writes no code
+	Leads    bool   // it is a supervisor, which leads workers and writes no code
+	Led      string // folder outside Root whose work it leads, resolved; empty: none
 	Zones    Zones
 	// Resolve follows every symbolic link of an absolute path, of which a tail
 	// need not exist; Follow does it on disk. Nil: there are none.

@@ -58,6 +58,12 @@ func (g *guard) keeps(path string, whole bool) bool {
 	return false
 }
 
+// within reports whether a resolved path is a folder or in it.
+func within(dir, path string) bool {
+	_, ok := inside(dir, path)
+	return ok
+}
+
 // leadsAt judges a place that a supervisor is about to write; ok says that this
 // settles it.
 func (g *guard) leadsAt(name string, s spot, whole bool) (reason string, settled bool) {
@@ -66,6 +72,8 @@ func (g *guard) leadsAt(name string, s spot, whole bool) (reason string, settled
 		return "", false
 	case g.keeps(s.path, whole):
 		return "", true
+	case g.Led != "" && within(g.Led, s.path):
+		return name + leadsOnly, true
 	case s.whose == nobodys || s.state != "" && s.state != ".cmux":
 		return "", false
 	}

@@ -156,3 +156,13 @@ func TestZones(t *testing.T) {
 		t.Errorf("a review writes man: %s", d.Verdict)
 	}
 }
+
+// A supervisor of another project changes nothing there either.
+func TestLeadingElsewhere(t *testing.T) {
+	p := builder()
+	p.Tree, p.Leads, p.Led = "", true, "/other/site"
+	runShell(t, p, []shellRow{
+		{"echo x > /other/site/index.html", "a supervisor leads and changes no files"}, {"cat /other/site/index.html", ""},
+		{"echo x > /other/sites.txt", ""}, {"rm -r /other/site/pages", "a supervisor leads"},
+	})
+}
