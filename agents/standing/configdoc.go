@@ -68,6 +68,7 @@ const configHead = `# Configuration of the organisation
 
 The first ` + "`cmux start`" + ` takes the file as it is. After that it counts only once you say so, because an agent that writes into your project could have written it:
 
+<!-- norun: it needs an organisation -->
 ` + "```sh" + `
 cmux config          # what is in force, and what the file says instead
 cmux config apply    # shows the difference, asks, and takes it into use
