@@ -72,6 +72,8 @@ func TestTasks(t *testing.T) {
 		{"POST", one + "/assign", `{"agent":"a b"}`, 400, "no agent"},
 		{"POST", "/api/agents", `{"name":"api"}`, 409, "cmux start"},
 		{"GET", "/api/agents/api", "", 409, "cmux start"},
+		{"GET", "/api/sessions", "", 409, "cmux start"},
+		{"POST", "/api/projects", `{"dir":"x"}`, 409, "cmux start"},
 		{"GET", "/api/runs/none", "", 404, "no run"},
 		{"GET", "/api/journal/days/yesterday", "", 400, "YYYY-MM-DD"},
 		{"PUT", "/api/tasks", "", 405, ""},
