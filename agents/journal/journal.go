@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -87,7 +88,7 @@ const (
 	MaxText  = 256 << 10
 )
 
-var tagShape = regexp.MustCompile(`^[\pL\pN][\pL\pN._/-]{0,49}$`)
+var tagShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN][\pL\pN._/-]{0,49}$`) })
 
 // Check says why an entry cannot be added as it is.
 func (e *Entry) Check() error {
@@ -107,7 +108,7 @@ func (e *Entry) Check() error {
 		return fmt.Errorf("%.60q is no name", e.By)
 	}
 	for _, tag := range e.Tags {
-		if !tagShape.MatchString(tag) {
+		if !tagShape().MatchString(tag) {
 			return fmt.Errorf("%.60q is no tag: a tag is a word", tag)
 		}
 	}
@@ -184,10 +185,10 @@ func end(f *os.File) (int64, error) {
 const clock = "15:04:05"
 
 // heading begins an entry: the time, and the title.
-var heading = regexp.MustCompile(`^## ([0-2][0-9]:[0-5][0-9](?::[0-5][0-9])?) (.*)$`)
+var heading = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^## ([0-2][0-9]:[0-5][0-9](?::[0-5][0-9])?) (.*)$`) })
 
 // about is the line behind it.
-var about = regexp.MustCompile(`^\*(by ([^*;]+))?(; )?(tags: ([^*;]+))?\*$`)
+var about = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\*(by ([^*;]+))?(; )?(tags: ([^*;]+))?\*$`) })
 
 func (e *Entry) markdown() string {
 	var b strings.Builder
@@ -214,7 +215,7 @@ func escaped(text string) string {
 	text = strings.TrimSpace(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text))
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		if heading.MatchString(strings.TrimLeft(line, `\`)) {
+		if heading().MatchString(strings.TrimLeft(line, `\`)) {
 			lines[i] = `\` + line
 		}
 	}
@@ -223,7 +224,7 @@ func escaped(text string) string {
 
 // unescaped is a line as escaped was given it.
 func unescaped(line string) string {
-	if rest := strings.TrimLeft(line, `\`); rest != line && heading.MatchString(rest) {
+	if rest := strings.TrimLeft(line, `\`); rest != line && heading().MatchString(rest) {
 		return line[1:]
 	}
 	return line
@@ -240,7 +241,7 @@ func parse(day string, text []byte, zone *time.Location) (all []Entry) {
 	}
 	fresh := false // the line behind the heading comes next
 	for line := range strings.SplitSeq(string(text), "\n") {
-		if m := heading.FindStringSubmatch(line); m != nil {
+		if m := heading().FindStringSubmatch(line); m != nil {
 			at, err := time.ParseInLocation(time.DateOnly+" "+clock, day+" "+(m[1] + ":00")[:8], zone)
 			if err == nil {
 				flush()
@@ -249,7 +250,7 @@ func parse(day string, text []byte, zone *time.Location) (all []Entry) {
 				continue
 			}
 		}
-		if m := about.FindStringSubmatch(line); fresh && m != nil && len(line) > 2 {
+		if m := about().FindStringSubmatch(line); fresh && m != nil && len(line) > 2 {
 			e := &all[len(all)-1]
 			e.By = m[2]
 			if m[5] != "" {
