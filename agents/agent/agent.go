@@ -68,6 +68,22 @@ type Silent interface{ ToldNothing() bool }
 // change while it runs, as a standing agent's does with each piece of work.
 type Guarded interface{ Guard(guard.Policy) }
 
+// Carrier is a Listener of whose hooks some can hold something for the model in
+// their answers (news.Worked.Carries).
+type Carrier interface {
+	// Carry is the answer to a hook of that name which does.
+	Carry(hook, text string) HookReply
+}
+
+// Breaker is an Agent whose turn can be broken off, so that it waits for what it
+// is told next.
+type Breaker interface {
+	CanBreakOff() bool
+	// BreakOff breaks the turn off that is under way, as Stage.MayType lets it. It
+	// returns when none is.
+	BreakOff(ctx context.Context) error
+}
+
 // Typed is an Agent into whose program a person may type at any time. What they
 // typed must not be lost with the program.
 type Typed interface {

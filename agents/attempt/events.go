@@ -14,6 +14,9 @@ func (a *attempt) openEvents() (err error) {
 		return nil
 	}
 	a.stage.Events, err = event.Open(a.job.Paths.Events(a.node.Name), a.node.Name, a.spec.Attempt)
+	if err == nil && a.stays() {
+		a.stage.Events.Also(a.audits())
+	}
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	"cmux/agents/prompt"
 	"cmux/agents/question"
 	"cmux/agents/run"
+	"cmux/signals/mailbox"
 )
 
 // handle acts on one message.
@@ -72,11 +73,16 @@ var orders = map[Op]func(*Message) conversation.What{
 	OpAwake:      func(*Message) conversation.What { return conversation.Rang{Clock: conversation.WakeClock} },
 	OpRetry:      func(*Message) conversation.What { return conversation.Retry{} },
 	OpAnswer:     func(m *Message) conversation.What { return conversation.Answer{Text: m.Text} },
-	OpTell:       func(m *Message) conversation.What { return conversation.Tell{ID: m.Key, Text: m.Text} },
-	OpWithdraw:   func(m *Message) conversation.What { return conversation.Withdraw{ID: m.Key, Why: m.Text} },
-	OpTake:       func(*Message) conversation.What { return conversation.Take{} },
-	OpRelease:    func(*Message) conversation.What { return conversation.Release{} },
+	OpTell: func(m *Message) conversation.What {
+		return conversation.Tell{ID: m.Key, Text: m.Text, Urgency: urgencies[m.Urgency]}
+	},
+	OpWithdraw: func(m *Message) conversation.What { return conversation.Withdraw{ID: m.Key, Why: m.Text} },
+	OpTake:     func(*Message) conversation.What { return conversation.Take{} },
+	OpRelease:  func(*Message) conversation.What { return conversation.Release{} },
 }
+
+// urgencies are how messages reach an agent that is at work.
+var urgencies = map[mailbox.Urgency]conversation.Urgency{mailbox.Urgent: conversation.Urgent, mailbox.Interrupt: conversation.Breaking}
 
 // fromAgent acts on what the agent says, by command, tool or hook.
 func (a *attempt) fromAgent(m *Message, reply *Reply) error {
@@ -162,6 +168,8 @@ func (a *attempt) hook(m *Message, reply *Reply, ref conversation.Ref) (held boo
 		return false, nil
 	}
 	*reply = r
+	a.hooking, a.carried = m.Event, nil
+	defer func() { a.hooking = "" }()
 	held = slices.ContainsFunc(events, news.Held)
 	switch {
 	case ref != 0:
@@ -219,6 +227,15 @@ func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 		return a.converses(e.ID)
 	case news.ShellBegan, news.ShellEnded:
 		return nil
+	case news.Carried:
+		return a.wasCarried(e)
+	case news.Compacts:
+		a.beforeCompact(e.Trigger)
+		return nil
+	case news.TurnEnded:
+		if err := a.looksKept(); err != nil {
+			return err
+		}
 	case news.Prompted:
 		e.Own = e.Own || a.isOwn(e.Text)
 		return a.feed(conversation.Did{Event: e, Hook: ref})

@@ -77,6 +77,7 @@ type Message struct {
 	Event   string           `json:"event,omitempty"`   // hook
 	Payload json.RawMessage  `json:"payload,omitempty"` // hook
 	Work    *run.Work        `json:"work,omitempty"`    // give
+	Urgency mailbox.Urgency  `json:"urgency,omitempty"` // tell
 
 	reply func(Reply) error
 	gone  <-chan struct{} // closed when nobody waits for the reply any more; nil: never known

@@ -32,6 +32,9 @@ func (a *attempt) brief() error {
 	return signals.PutFile(s.PromptFile, []byte(text), 0o600)
 }
 
+// leads reports whether a standing agent is a supervisor.
+func leads(m *run.Member) bool { return m.Role == "supervisor" || m.Role == "project-supervisor" }
+
 // policy is what the agent may do.
 func (a *attempt) policy() guard.Policy {
 	p := guard.Policy{
@@ -40,7 +43,7 @@ func (a *attempt) policy() guard.Policy {
 		Headless: a.stage.Terminal == nil, Resolve: guard.Follow, Machine: guard.Here(a.stage.Dir, a.stage.Env),
 	}
 	if m := a.spec.Member; m != nil {
-		p.Leads = m.Role == "supervisor" || m.Role == "project-supervisor"
+		p.Leads = leads(m)
 		if dir, err := filepath.EvalSymlinks(m.Dir); err == nil && p.Leads && dir != p.Root {
 			p.Led = dir
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"cmux/agents/conversation"
@@ -35,8 +34,12 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 		return nil
 	}
 	reply.Text = sent.ID
-	if a.stays() && strings.HasPrefix(sent.Subject, "[QUESTION]") {
-		if err := a.feed(conversation.Wrote{To: sent.To}); err != nil {
+	if a.stays() {
+		asked := ""
+		if p, _ := mailbox.Cut(sent.Subject); p == mailbox.Question {
+			asked = sent.To
+		}
+		if err := a.feed(conversation.Wrote{To: asked}); err != nil {
 			return err
 		}
 	}

@@ -35,6 +35,8 @@ type talk struct {
 	giveUp    context.CancelFunc                   // gives up the delivery that is under way
 	goAhead   bool                                 // a key may be pressed for the delivery under way
 	probe     *time.Ticker                         // for a runner that may grant a slot
+	hooking   string                               // name of the hook that is being answered
+	carried   []string                             // what its answer holds for the agent
 }
 
 // open begins the conversation.
@@ -42,8 +44,8 @@ func (a *attempt) open() {
 	a.held, a.gone = map[conversation.Ref]*Message{}, map[conversation.Ref]<-chan struct{}{}
 	a.State = conversation.New(conversation.Config{
 		Name: a.node.Name, Reports: a.kind.Judge, Stays: a.stays(), Headless: a.spec.Headless && !a.stays(), InputTimeout: time.Duration(a.node.InputTimeout),
-		AskAtLimit: a.node.OnLimit == dag.AskToGoOn,
-		Pause:      a.limits.Pause, Settle: a.limits.Settle, Parting: a.limits.Parting,
+		AskAtLimit: a.node.OnLimit == dag.AskToGoOn, Keeps: a.stays() && !leads(a.spec.Member),
+		Pause: a.limits.Pause, Settle: a.limits.Settle, Parting: a.limits.Parting,
 	})
 	a.Trial = a.spec.Trial
 }
@@ -143,6 +145,12 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 		return nil, a.abandon(e)
 	case conversation.Reply:
 		a.settle(e.Ref, Reply{Text: e.Text, Final: true})
+	case conversation.PassOn:
+		return a.passOn(e), nil
+	case conversation.Tellback:
+		a.tellBack(e)
+	case conversation.Slip:
+		a.slip(e.Message)
 	case conversation.Confirm:
 		return nil, a.confirm(e.ID)
 	case conversation.Halt:
@@ -271,8 +279,10 @@ func (a *attempt) launch(l conversation.Launch) error {
 	a.lastSign = time.Now()
 	a.armIdle()
 	_, concludes := started.(agent.Concluder)
+	b, breaks := started.(agent.Breaker)
+	breaks = breaks && b.CanBreakOff()
 	silent, _ := started.(agent.Silent)
-	return a.feed(conversation.Started{Concludes: concludes, Quiet: silent != nil && silent.ToldNothing()})
+	return a.feed(conversation.Started{Concludes: concludes, Breaks: breaks, Quiet: silent != nil && silent.ToldNothing()})
 }
 
 // relaunch makes ready for the agent's program to go on in its conversation,
@@ -314,6 +324,8 @@ func words(m conversation.Message) (event.Kind, string) {
 		return event.HandBack, prompt.CallFailed
 	case conversation.NoWork:
 		return event.HandBack, prompt.TakenBack(m.Text)
+	case conversation.Unkept:
+		return event.HandBack, prompt.Unkept
 	}
 	return event.HandBack, m.Text
 }
@@ -351,6 +363,11 @@ func (a *attempt) deliver(d conversation.Deliver) error {
 		return a.feed(conversation.Answered{OK: taken})
 	}
 	failure, err := a.during(func(ctx context.Context) error {
+		if b, can := a.agent.(agent.Breaker); can && d.Break {
+			if err := b.BreakOff(ctx); err != nil {
+				return err
+			}
+		}
 		return a.agent.Deliver(ctx, text)
 	}, &a.giveUp)
 	if err != nil {

@@ -84,6 +84,7 @@ type instance struct {
 	heard    time.Time     // the last hook; zero: none yet
 	silence  *silence
 	stopped  bool     // the attempt was told to stop it
+	breaking bool     // its turn was broken off by cmux, of which the transcript is to tell
 	lines    []string // of a person's, which the agent was not yet given to read
 }
 

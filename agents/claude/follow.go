@@ -147,9 +147,7 @@ func (f *follower) take() []news.Event {
 		}
 		f.agent.stage.Show(e)
 		if e.Kind == event.Interrupted && !f.agent.start.Headless {
-			f.agent.mu.Lock()
-			events = append(events, f.agent.listener.interrupted()...)
-			f.agent.mu.Unlock()
+			events = append(events, f.agent.interrupted()...)
 		}
 	}
 	if used := f.reader.Usage().Beyond(f.spent); used != f.used {

@@ -39,6 +39,7 @@ type payload struct {
 	Message   string `json:"message"`
 	AgentID   string `json:"agent_id"`
 	AgentType string `json:"agent_type"`
+	Trigger   string `json:"trigger"`
 }
 
 // listener is what hooks are understood with. It belongs to the attempt's
@@ -55,6 +56,16 @@ type listener struct {
 	held      string          // event of the hook that waits for its answer
 	question  json.RawMessage // tool input of a held PermissionRequest
 	facts     []event.Event   // that the transcript does not tell
+	over      chan struct{}   // closed at the end of the turn; nil: nobody waits for it
+}
+
+// rests takes in that no turn is under way.
+func (l *listener) rests() {
+	l.busy = false
+	if l.over != nil {
+		close(l.over)
+		l.over = nil
+	}
 }
 
 // hear says what a hook means and what to answer it.
@@ -92,7 +103,9 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 			return nil, permission(object{"behavior": "deny", "message": guard.NobodyToAsk}), nil
 		}
 		l.asking, l.askingSub, l.held, l.question = p.Tool, p.AgentID, hook, p.Input
-		return one(news.Asked{Question: l.asked(p), Hold: true})
+		return one(news.Asked{Question: l.asked(p), Hold: true, Own: p.Tool == "AskUserQuestion"})
+	case "PreCompact":
+		return one(news.Compacts{Trigger: p.Trigger})
 	case "PostToolUse", "PostToolUseFailure":
 		if hook == "PostToolUse" && p.Tool == toolPrefix+"done" && p.AgentID == "" && strings.Contains(string(p.Response), prompt.Accepted) {
 			// The model would be called once more, only to say that it is done.
@@ -103,7 +116,7 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 			l.asking = ""
 			return one(append(p.shellEnded(), news.WentOn{})...)
 		}
-		return one(append(p.shellEnded(), news.Worked{})...)
+		return one(append(p.shellEnded(), news.Worked{Carries: p.AgentID == ""})...)
 	case "SubagentStart":
 		l.subagents[p.AgentID] = true
 		l.facts = append(l.facts, event.Event{Kind: event.Subagent, State: event.Began, ID: p.AgentID, Text: p.AgentType})
@@ -150,7 +163,7 @@ func (l *listener) before(p *payload) ([]news.Event, agent.HookReply, error) {
 
 // stops is the end of a turn, which is held.
 func (l *listener) stops(p *payload) news.Event {
-	l.busy = false
+	l.rests()
 	e := news.TurnEnded{Hold: true}
 	for _, b := range p.Background {
 		if b.Type == "subagent" {

@@ -142,6 +142,10 @@ func (a *instance) signs(signs []transcript.Sign, now time.Time) []news.Event {
 		if s.What == transcript.Read {
 			a.heardOf(s.Text)
 		}
+		if s.What == transcript.Carried {
+			events = append(events, news.Carried{Text: s.Text})
+			continue
+		}
 		if what := a.silence.read(s, now); what != "" {
 			events = append(events, a.stops(a.unguarded(what), false)...)
 		}

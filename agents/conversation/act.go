@@ -67,6 +67,9 @@ func (m *move) working() bool {
 		m.ask(Open{Question: q, Reason: dag.ReasonReported})
 	case len(m.Pending) > 0 || m.Said != nil:
 		m.sayOn()
+	case m.TurnEnded && m.Unkept():
+		m.Gated, m.TurnEnded = true, false
+		m.deliver(Message{Why: Unkept})
 	case m.Stays && (!m.Got || m.Awaits != ""):
 		m.TurnEnded = false
 		m.rest()
@@ -144,7 +147,7 @@ func (m *move) deliver(h Message) {
 	if m.Gate.Ref != 0 && m.Gate.Asks && !h.Answering() {
 		m.letGo() // it is no answer: the question is left to the person in the pane
 	}
-	if m.Gate.Ref == 0 && m.busy {
+	if m.Gate.Ref == 0 && m.busy && !m.breaks(h) {
 		m.enter(AwaitingTurn) // it was judged faster than it ended its turn, whose end takes the text
 		return
 	}
@@ -164,7 +167,7 @@ func (m *move) handOver(h Message) {
 			return
 		}
 	}
-	m.hand(ByProgram, Deliver{Message: h})
+	m.hand(ByProgram, Deliver{Message: h, Break: m.busy && m.breaks(h)})
 }
 
 func (m *move) hand(by Channel, d Deliver) {
@@ -179,6 +182,9 @@ func (m *move) awaitingTurn() bool {
 	h := m.Handed
 	switch {
 	case m.Ended, m.Overridden, m.Taken, m.Question != nil:
+		m.keep(h)
+		m.back()
+	case m.hurried():
 		m.keep(h)
 		m.back()
 	case m.Gate.Ref == 0 && m.busy:

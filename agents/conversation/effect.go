@@ -25,6 +25,7 @@ const (
 	PartingClock                 // the agent is to take in that its report is accepted
 	ReviveClock                  // a program that has ended is started again
 	HinderedClock                // a person is to be told what is in the way of a message
+	SlipClock                    // what went with a hook is to be seen
 	clocks
 )
 
@@ -41,6 +42,7 @@ const (
 	FromMail               // a message
 	NewWork                // a piece of work
 	NoWork                 // its piece of work was taken back
+	Unkept                 // its turn ended, and nothing of what it did is kept
 )
 
 // Message is something that is handed to an agent.
@@ -49,7 +51,8 @@ type Message struct {
 	Text string // ByPerson, WasUnread: a person's words; FromVerdict: the fault; of an agent that stays: all of it
 	ID   string // FromMail, NewWork: is told when the agent has it; with commas between those of several
 	// Shown says that it was tried to hand it over before: a person has seen it.
-	Shown bool
+	Shown   bool
+	Urgency Urgency // FromMail, NoWork
 }
 
 // Answering reports whether m answers a question: cmux's own words do not.
@@ -88,6 +91,20 @@ type (
 		Ref  Ref
 		Text string
 	}
+	// PassOn sends a question to whom the agent works for; Passed answers. Ref
+	// waits for what came of it: a hook, or a Call.
+	PassOn struct {
+		question.Question
+		Ref  Ref
+		Call bool
+	}
+	// Tellback answers a hook or a call with something for the agent.
+	Tellback struct {
+		Ref  Ref
+		Text string
+	}
+	// Slip has the hook that is being answered carry a message.
+	Slip struct{ Message }
 	// Confirm records that the agent has read what has this ID.
 	Confirm struct{ ID string }
 	// Deny refuses the request that the event was.
@@ -133,10 +150,12 @@ type (
 		Said               string
 	}
 	// Deliver hands a message over: to Hook or Call, which wait for one, else by
-	// the agent's own way. Answered, or Delivered, says what came of it.
+	// the agent's own way, with its turn broken off first where Break says so. Answered, or Delivered, says what came
+	// of it.
 	Deliver struct {
 		Message
 		Hook, Call Ref
+		Break      bool
 	}
 	// Accept answers the call that waits for the verdict: it is good. Answered
 	// says what came of it.
@@ -175,6 +194,9 @@ const (
 )
 
 func (Reply) effect()        {}
+func (PassOn) effect()       {}
+func (Tellback) effect()     {}
+func (Slip) effect()         {}
 func (Confirm) effect()      {}
 func (WorkOver) effect()     {}
 func (Become) effect()       {}

@@ -27,7 +27,8 @@ type (
 	// Started: the program runs. Concludes: it will say when it has taken in
 	// that its report is accepted.
 	// Quiet: it was told nothing, and waits.
-	Started struct{ Concludes, Quiet bool }
+	// Breaks: its turns can be broken off.
+	Started struct{ Concludes, Quiet, Breaks bool }
 	// Ended: the program has ended.
 	Ended struct{}
 	// Did: it did what its kind tells, to which it reduces the program's hooks, its
@@ -83,10 +84,15 @@ type (
 		ID, Text string
 		At       bool
 	}
-	Tell     struct{ ID, Text string } // a message
-	Withdraw struct{ ID, Why string }  // the piece of work is taken back
-	Take     struct{}                  // a person takes it over, until Release
-	Wrote    struct{ To string }       // it put a question to somebody who is to answer by a message
+	Tell struct { // a message
+		ID, Text string
+		Urgency  Urgency
+	}
+	Withdraw struct{ ID, Why string } // the piece of work is taken back
+	Take     struct{}                 // a person takes it over, until Release
+	Wrote    struct{ To string }      // it wrote a message; To: that puts a question to somebody who is to answer
+	Seen     struct{ ID string }      // its conversation holds a message that went with a hook
+	Kept     struct{}                 // it has committed or written down what it did in this turn
 )
 
 // What came of effects.
@@ -99,6 +105,12 @@ type (
 	Judged struct{ Fault *Fault }
 	// LimitKnown: until when the limit of the account lasts.
 	LimitKnown struct{ Until time.Time }
+	// Passed: a question was sent as a message to To, of which Text tells the
+	// agent; or it was not, for Failure.
+	Passed struct {
+		PassOn
+		To, Text, Failure string
+	}
 	// Unfit: its piece of work cannot be begun, or gone on with.
 	Unfit struct {
 		Reason dag.Reason
@@ -127,6 +139,9 @@ func (Tell) what()       {}
 func (Withdraw) what()   {}
 func (Take) what()       {}
 func (Wrote) what()      {}
+func (Kept) what()       {}
+func (Seen) what()       {}
+func (Passed) what()     {}
 func (Tallied) what()    {}
 func (Unfit) what()      {}
 func (Started) what()    {}

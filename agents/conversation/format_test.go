@@ -34,7 +34,7 @@ func formatFields(b *strings.Builder, v reflect.Value) {
 	for i := range v.NumField() {
 		field, is := v.Field(i), v.Type().Field(i)
 		if field.IsZero() {
-			if kind := field.Type().Name(); kind != "Activity" && kind != "Clock" {
+			if kind := field.Type().Name(); kind != "Activity" && kind != "Clock" || is.Name == "Urgency" {
 				continue
 			}
 		}
@@ -74,7 +74,7 @@ func formatQuestion(b *strings.Builder, q question.Question) {
 var events = typesOf(
 	Started{}, Ended{}, Knocked{}, Gone{}, Reported{}, Inquired{}, Begin{}, Cancel{}, Stop{}, Break{}, Overspent{},
 	Override{}, Answer{}, Release{}, Retry{}, Granted{}, NoRunner{}, Rang{}, Delivered{}, Answered{}, Judged{},
-	LimitKnown{}, LeftBehind{}, Give{}, Tell{}, Withdraw{}, Take{}, Wrote{}, Tallied{}, Unfit{},
+	LimitKnown{}, LeftBehind{}, Give{}, Tell{}, Withdraw{}, Take{}, Wrote{}, Kept{}, Seen{}, Passed{}, Tallied{}, Unfit{},
 	news.TurnEnded{}, news.Prompted{}, news.TookOver{}, news.Asked{}, news.WentOn{}, news.Worked{}, news.Delegated{},
 	news.LimitMet{}, news.Faltered{}, news.Stuck{}, news.Concluded{},
 	news.EmptyPrompt{}, news.OwnDraft{}, news.Draft{}, news.Dialog{}, news.CopyMode{}, news.UnknownScreen{},
@@ -153,6 +153,14 @@ func set(field reflect.Value, key, value string, at time.Time) error {
 		return fmt.Errorf("it has no %s", key)
 	}
 	switch field.Interface().(type) {
+	case Urgency:
+		for u := range Breaking + 1 {
+			if u.String() == value {
+				field.SetUint(uint64(u))
+				return nil
+			}
+		}
+		return fmt.Errorf("no urgency is called %q", value)
 	case time.Time:
 		day, err := time.Parse("15:04:05", value)
 		if err != nil {

@@ -54,14 +54,17 @@ func (m *move) hear(what What) {
 		m.Again = true
 	case Rang:
 		m.rang[e.Clock] = true
-		if e.Clock == BackgroundClock {
+		switch e.Clock {
+		case BackgroundClock:
 			m.TurnEnded, m.Background = true, false
+		case SlipClock:
+			m.unseen()
 		}
 	case Gone:
 		m.gone(e.Ref)
-	case Give, Tell, Withdraw, Take, Wrote:
+	case Give, Tell, Withdraw, Take, Wrote, Kept, Seen:
 		m.ordered(what)
-	case Begin, Tallied, Unfit, Started, Ended, Delivered, Answered, Judged, LimitKnown, LeftBehind:
+	case Begin, Passed, Tallied, Unfit, Started, Ended, Delivered, Answered, Judged, LimitKnown, LeftBehind:
 		m.result(what)
 	default:
 		m.heard(what)
@@ -139,6 +142,7 @@ func (m *move) heard(what What) {
 // did takes in what the agent's program did.
 func (m *move) did(d Did) {
 	m.proven(d.Event)
+	m.turns(d.Event)
 	switch e := d.Event.(type) {
 	case news.Asked:
 		m.asked(e, d.held())
@@ -173,6 +177,7 @@ func (m *move) did(d Did) {
 			return
 		}
 		m.quiet()
+		m.begins()
 		m.TurnEnded, m.Limit, m.Falter = false, nil, nil
 		if !m.questionOpen() { // else a sub-agent still waits for the answer
 			m.Question, m.WentOn = nil, true
@@ -245,7 +250,7 @@ func (m *move) reported(e Reported) {
 
 // called takes in a call that may wait for its answer.
 func (m *move) called(c Call, word, text string) {
-	m.Spoke = false
+	m.Spoke, m.Kept = false, true
 	m.hangUp("a later report of yours has taken the place of this one")
 	if c.Ref != 0 {
 		m.Call = c
@@ -260,6 +265,10 @@ func (m *move) inquired(e Inquired) {
 		m.do(Deny{"nobody answers questions of this node"})
 		return
 	}
+	if m.alone() && e.Call != 0 {
+		m.do(TakeDown{Word: "ask", Text: e.String()}, PassOn{Question: e.Question, Ref: e.Call, Call: true})
+		return
+	}
 	m.called(Call{Ref: e.Call, Asks: true, Options: e.Parts[0].Options}, "ask", e.String())
 	if m.Taken {
 		m.TurnEnded = true
@@ -271,6 +280,10 @@ func (m *move) inquired(e Inquired) {
 // asked takes in a question to a person that the agent's program puts. hook
 // waits for the answer, or none does.
 func (m *move) asked(e news.Asked, hook Ref) {
+	if e.Own && hook != 0 && m.alone() {
+		m.do(ShowQuestion{e.Question}, PassOn{Question: e.Question, Ref: hook})
+		return
+	}
 	if hook != 0 {
 		m.hold(Gate{Ref: hook, Asks: true})
 	}

@@ -161,6 +161,19 @@ func (p *player) carry(effect Effect) {
 		if p.over++; p.over > p.works {
 			p.wrong("%d pieces of work are over, of %d", p.over, p.works)
 		}
+	case PassOn:
+		said := Passed{PassOn: e, To: "supervisor", Text: "it was sent"}
+		if p.below(3) == 0 {
+			said.Failure = "the disk is full"
+		}
+		p.feed(said)
+	case Tellback:
+		p.settle(e.Ref)
+	case Slip:
+		if p.s.Taken || p.under != nil {
+			p.wrong("%s goes with a hook while %+v", e.ID, p.s)
+		}
+		p.give(e.Text)
 	case Accept:
 		p.settle(e.Call)
 	case Note:
@@ -190,7 +203,7 @@ func (p *player) carry(effect Effect) {
 		} else if p.below(4) == 0 {
 			p.settle(e.Ref) // it was nothing for a person
 		} else if p.below(2) == 0 {
-			p.feed(Did{news.Asked{Question: question.New("may I?"), Hold: true}, e.Ref})
+			p.feed(Did{news.Asked{Question: question.New("may I?"), Hold: true, Own: p.below(2) == 0}, e.Ref})
 		} else {
 			p.feed(Inquired{Question: question.New("which?", "l", "r"), Call: e.Ref})
 		}
@@ -253,7 +266,7 @@ func (p *player) answer(well bool) {
 	switch e := under.(type) {
 	case Launch:
 		if well || p.below(2) == 0 {
-			p.feed(Started{Concludes: p.below(2) == 0, Quiet: e.Idle && p.below(2) == 0})
+			p.feed(Started{Concludes: p.below(2) == 0, Quiet: e.Idle && p.below(2) == 0, Breaks: p.below(2) == 0})
 		} else {
 			p.feed(LimitKnown{p.at.Add(time.Minute)})
 		}
@@ -356,6 +369,8 @@ func (p *player) random() {
 		}
 	case n == 28 && len(clocksOf[p.s.Phase]) > 0:
 		p.feed(Rang{clocksOf[p.s.Phase][0]})
+	case n == 29 && len(p.s.Slipped) > 0:
+		p.feed(Rang{SlipClock})
 	case n == 29 && p.s.Background:
 		p.feed(Rang{BackgroundClock})
 	}
@@ -369,7 +384,7 @@ func (p *player) ordered() {
 	case 0, 1:
 		p.feed(Give{ID: id, Text: "work " + id})
 	case 2, 3:
-		p.feed(Tell{ID: id, Text: "message " + id})
+		p.feed(Tell{ID: id, Text: "message " + id, Urgency: Urgency(p.below(3))})
 	case 4:
 		if p.s.Work != "" {
 			id = p.s.Work
@@ -381,6 +396,10 @@ func (p *player) ordered() {
 		if d, is := p.under.(Deliver); is && p.below(2) == 0 && d.Hook == 0 && d.Call == 0 && !p.typed {
 			p.under = nil
 			p.feed(Unfit{Reason: dag.ReasonSetup, Detail: "no space"})
+			return
+		}
+		if p.below(2) == 0 {
+			p.feed(Kept{})
 			return
 		}
 		p.feed(Wrote{To: "somebody"})
@@ -420,7 +439,10 @@ func (p *player) fromAgent(n int) {
 	case 8:
 		p.did(news.WentOn{})
 	case 9:
-		p.did(news.Worked{})
+		p.did(news.Worked{Carries: p.below(2) == 0})
+		if n := len(p.s.Slipped); n > 0 && p.below(2) == 0 {
+			p.feed(Seen{p.s.Slipped[n-1].ID})
+		}
 	case 10:
 		p.did(news.Delegated{Subagents: p.below(3)})
 	case 11:
@@ -484,7 +506,11 @@ func (p *player) helpful() {
 			p.feed(Rang{BackoffClock})
 		case p.s.Phase == Reviving:
 			p.feed(Rang{ReviveClock})
-		case p.s.Phase == Resting && (!p.s.Got || p.s.Awaits == ""):
+		case p.s.Phase == Resting && p.s.Awaits == "":
+			if len(p.s.Slipped) > 0 {
+				p.feed(Rang{SlipClock})
+				continue
+			}
 			p.account()
 			if p.s.Work != "" || len(p.s.Pending) > 0 {
 				p.wrong("it rests with something to do: %+v", p.s)

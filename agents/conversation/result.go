@@ -11,7 +11,8 @@ func (m *move) result(what What) {
 	case Begin:
 		m.begin()
 	case Started:
-		m.Concludes = e.Concludes
+		m.Concludes, m.CanBreak = e.Concludes, e.Breaks
+		m.begins()
 		m.Ended = false
 		m.enter(Working)
 		if e.Quiet && m.Stays {
@@ -19,6 +20,8 @@ func (m *move) result(what What) {
 			return
 		}
 		m.become(Become{Activity: dag.Working})
+	case Passed:
+		m.passed(e)
 	case Tallied:
 		m.tallied()
 	case Unfit:

@@ -46,6 +46,7 @@ type Config struct {
 	Pause        time.Duration // before a failed call of the model is tried again; doubles
 	Settle       time.Duration // what a turn left at work is waited for
 	Parting      time.Duration // the agent is waited for when its report is good
+	Keeps        bool          // what it does without a task is to be committed, written down or told
 }
 
 // State is one conversation as it stands. It is a value: what it points to is
@@ -77,11 +78,17 @@ type State struct {
 	Work     string      // id of its piece of work; empty: none
 	Got      bool        // it was handed its work, and may report
 	Drop     *Withdraw   // its work is taken back
-	Awaits   string      // whom it waits for, without a turn
+	Awaits   string      // what it waits for, without a turn: `asked NAME`
 	Read     []string    // ids of messages that it has read, the newest last
 	Unproven []Message   // handed to a hook, of which it has shown no sign yet
 	Ill      *string     // it is stuck, which is seen to when its work is tallied
 	Deaths   []time.Time // of its program, of late
+	Slipped  []Message   // went with a hook, and not yet seen in its conversation
+	Began    time.Time   // its turn did
+	Calls    int         // of tools since
+	Kept     bool        // it has kept what it did since
+	Gated    bool        // it was told once that nothing of it is kept
+	CanBreak bool        // its program's turn can be broken off
 
 	// What waits for its answer.
 	Gate      Gate

@@ -44,7 +44,7 @@ func (m *move) ordered(what What) {
 		}
 	case Tell:
 		if !slices.Contains(m.Read, e.ID) && !slices.ContainsFunc(m.Pending, func(p Message) bool { return p.is(e.ID) && p.Why == FromMail }) && !m.onTheWay(e.ID) {
-			m.Pending = append(slices.Clip(m.Pending), Message{Why: FromMail, ID: e.ID, Text: e.Text})
+			m.Pending = append(slices.Clip(m.Pending), Message{Why: FromMail, ID: e.ID, Text: e.Text, Urgency: e.Urgency})
 		}
 	case Withdraw:
 		if m.Work != e.ID {
@@ -55,14 +55,22 @@ func (m *move) ordered(what What) {
 	case Take:
 		m.tookOver("")
 	case Wrote:
-		m.Awaits = e.To
+		m.Kept = true
+		if e.To != "" {
+			m.Awaits = "asked " + e.To
+		}
+	case Kept:
+		m.Kept = true
+	case Seen:
+		m.seen(e.ID)
 	}
 }
 
 // onTheWay reports whether the message with this id is being handed over.
 func (s *State) onTheWay(id string) bool {
 	return s.Handed.is(id) && (s.Phase == Handing || s.Phase == Hindered || s.Phase == AwaitingTurn) ||
-		slices.ContainsFunc(s.Unproven, func(p Message) bool { return p.is(id) })
+		slices.ContainsFunc(s.Unproven, func(p Message) bool { return p.is(id) }) ||
+		slices.ContainsFunc(s.Slipped, func(p Message) bool { return p.is(id) })
 }
 
 // together makes one message of all mail that waits at the head, so that it costs
@@ -71,6 +79,7 @@ func (m *move) together(h Message) Message {
 	for h.Why == FromMail && len(m.Pending) > 0 && m.Pending[0].Why == FromMail && !h.Shown && !m.Pending[0].Shown {
 		h.ID += "," + m.Pending[0].ID
 		h.Text += "\n\n" + m.Pending[0].Text
+		h.Urgency = max(h.Urgency, m.Pending[0].Urgency)
 		m.Pending = m.Pending[1:]
 	}
 	return h
@@ -137,8 +146,9 @@ func (m *move) personTyped(said string) {
 	m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
 	m.Spoke, m.WentOn = true, true
 	m.Awaits = ""
+	m.begins()
 	if said == "" && m.Got { // broken off, and not to be sent on at once
-		m.Awaits = "a person, who broke its turn off"
+		m.Awaits = "waits for a person, who broke its turn off"
 	}
 	if m.typing() {
 		m.giveUp()
@@ -150,8 +160,8 @@ func (m *move) rest() {
 	m.letGo()
 	m.Spoke, m.WentOn = false, false
 	m.enter(Resting)
-	if m.Got && m.Awaits != "" {
-		m.become(Become{Activity: dag.NeedsInput, Detail: "waits for " + m.Awaits})
+	if m.Awaits != "" {
+		m.become(Become{Activity: dag.NeedsInput, Detail: m.Awaits})
 		return
 	}
 	m.become(Become{Activity: dag.Resting})
@@ -178,6 +188,10 @@ func (m *move) resting() bool {
 // agent is to show a sign first.
 func (m *move) handed() {
 	h := m.Handed
+	m.begins()
+	if h.Why != Unkept {
+		m.Gated = false
+	}
 	if h.Why == NewWork {
 		m.Got = m.Work == h.ID
 	}
@@ -238,7 +252,7 @@ func (m *move) dropWork() {
 	m.hangUp("this task was taken back: " + why)
 	told := m.Got
 	if told {
-		m.Pending = append(m.Pending, Message{Why: NoWork, Text: why})
+		m.Pending = append(m.Pending, Message{Why: NoWork, Text: why, Urgency: Urgent})
 	}
 	m.Report = nil
 	m.workOver(Close{End: Cancelled, Detail: why})
@@ -283,6 +297,8 @@ func (m *move) revives(e LeftBehind) bool {
 	m.Deaths = slices.DeleteFunc(slices.Clone(m.Deaths), func(t time.Time) bool { return m.at.Sub(t) > deathSpan })
 	m.Deaths = append(m.Deaths, m.at)
 	m.Pending, m.Unproven = append(slices.Clone(m.Unproven), m.Pending...), nil
+	m.unseen()
+	m.do(Disarm{SlipClock})
 	m.Subagents = 0
 	if len(m.Deaths) > maxDeaths {
 		m.Deaths = nil

@@ -8,12 +8,14 @@ var phaseNames = [phases]string{
 func (p Phase) String() string { return phaseNames[p] }
 
 func (c Clock) String() string {
-	return [clocks]string{"input", "wake", "backoff", "settle", "background", "parting", "revive", "hindered"}[c]
+	return [clocks]string{"input", "wake", "backoff", "settle", "background", "parting", "revive", "hindered", "slip"}[c]
 }
 
 func (w Why) String() string {
-	return [...]string{"a person's words", "no report", "the limit is over", "a call failed", "the verdict", "unread words", "a message", "new work", "work taken back"}[w]
+	return [...]string{"a person's words", "no report", "the limit is over", "a call failed", "the verdict", "unread words", "a message", "new work", "work taken back", "nothing kept"}[w]
 }
+
+func (u Urgency) String() string { return [...]string{"patient", "urgent", "breaking"}[u] }
 
 func (e Ending) String() string {
 	return [...]string{"finished", "failed", "faulty", "cancelled", "stopped", "broken off"}[e]

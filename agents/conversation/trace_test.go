@@ -50,6 +50,10 @@ func trace(t *testing.T, text string) string {
 			b.WriteString(line + "\n")
 			for _, word := range strings.Fields(line[2:]) {
 				switch word {
+				case "stays":
+					c.Stays = true
+				case "keeps":
+					c.Keeps = true
 				case "headless":
 					c.Headless = true
 				case "code":

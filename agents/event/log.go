@@ -20,7 +20,14 @@ type Log struct {
 	mu  sync.Mutex
 	log *signals.Log // nil: closed
 	err error        // the first event that was lost
+
+	telling sync.Mutex
+	also    func(Event)
 }
+
+// Also has f told of every event, one after the other. It is set before the
+// first.
+func (l *Log) Also(f func(Event)) { l.also = f }
 
 // Open opens the events of a node, at path, for an attempt. They hold what
 // programs print and are for their owner alone.
@@ -41,6 +48,13 @@ func (l *Log) Append(e Event) {
 	e.Node, e.Attempt = l.node, l.attempt
 	if e.At.IsZero() {
 		e.At = time.Now()
+	}
+	if l.also != nil {
+		defer func() {
+			l.telling.Lock()
+			defer l.telling.Unlock()
+			l.also(e)
+		}()
 	}
 	line, err := json.Marshal(e.bounded())
 	l.mu.Lock()

@@ -89,6 +89,11 @@ func (j *Journal) Reflect(ctx context.Context, section, by, text string) (day st
 	return day, signals.WriteFile(path, []byte(insert(string(had), title, note)), 0o600)
 }
 
+// ReflectionFile is where the reflection of a day stands, which is one.
+func (j *Journal) ReflectionFile(day string) string {
+	return filepath.Join(j.dir(), day, reflectionFile)
+}
+
 // template is a new reflection.md.
 func template(day string) string {
 	var b strings.Builder

@@ -40,11 +40,17 @@ type (
 		question.Question
 		Hold  bool
 		Shown bool // the kind has shown the question
+		Own   bool // the agent itself asks, not its program for leave
 	}
 	// WentOn: it works again, without a prompt.
 	WentOn struct{}
-	// Worked: it got something done since its last limit or failed call.
-	Worked struct{}
+	// Worked: it got something done since its last limit or failed call. Carries:
+	// the answer to the hook that told of it can hold something for the model.
+	Worked struct{ Carries bool }
+	// Carried: its conversation holds this, which went with the answer to a hook.
+	Carried struct{ Text string }
+	// Compacts: a summary is about to replace its conversation, because of Trigger.
+	Compacts struct{ Trigger string }
 	// Delegated: so many sub-agents are at work now.
 	Delegated struct{ Subagents int }
 	// LimitMet: its account met a limit, until Until if that is stated.
@@ -122,6 +128,8 @@ func (TookOver) news()      {}
 func (Asked) news()         {}
 func (WentOn) news()        {}
 func (Worked) news()        {}
+func (Carried) news()       {}
+func (Compacts) news()      {}
 func (Delegated) news()     {}
 func (LimitMet) news()      {}
 func (Faltered) news()      {}

@@ -48,9 +48,18 @@ func WorkResumed(id, said string) string {
 	return s
 }
 
+// Unkept sends a standing agent back that ends a turn of some length of which
+// nothing is left.
+const Unkept = "Your turn ends, and nothing of what you did is kept: you have not committed, not written into the journal, and told nobody. Do what fits: commit what you changed (git add, git commit); write down what you found out: cmux journal add \"title\" \"text\"; or tell whom you work for: cmux mailbox send NAME \"[STATUS] how far it is\". If nothing needs to be kept, end your turn: you are not asked again."
+
+// PassedOn tells an agent that its question went to somebody as a message.
+func PassedOn(to, id string) string {
+	return "Nobody is in front of you to answer. Your question was sent to " + to + " as message " + id + "; the answer comes to you as a message. Go on with what does not depend on it, or end your turn."
+}
+
 // TakenBack tells a standing agent that its task is no longer its own.
 func TakenBack(why string) string {
-	return "Your task was taken back: " + why + "\nStop working on it now, and do not report on it. What is committed stays on its branch; end your turn and wait for what comes next."
+	return "[TASK-CANCEL] Your task was taken back: " + why + "\nStop working on it now, and do not report on it. What is committed stays on its branch; end your turn and wait for what comes next."
 }
 
 // SentBack sends an agent on whose work a person has looked at and not taken.

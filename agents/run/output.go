@@ -105,6 +105,18 @@ var secretName = sync.OnceValue(func() *regexp.Regexp {
 // in many texts by chance.
 const minSecret = 8
 
+// Masked is text in which the value of no variable stands whose name says that it
+// is a secret: the variable's name does.
+func Masked(env []string, text string) string {
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		if len(value) >= minSecret && secretName().MatchString(name) {
+			text = strings.ReplaceAll(text, value, "$"+name)
+		}
+	}
+	return text
+}
+
 // SecretIn is the name of a variable whose name says that it is a secret and
 // whose value is in text; empty: there is none.
 func SecretIn(env []string, text string) string {

@@ -117,10 +117,11 @@ func (m *Member) NeedsSeat() bool {
 // Work is a piece of work that a standing agent is given. It is judged as a
 // node's is, by Def and Place.
 type Work struct {
-	ID      string    `json:"id"`      // of the task
-	Attempt int       `json:"attempt"` // of the task, from 1
-	Def     *dag.Node `json:"def"`     // what it is judged by: role, scope, context, verify, budget
-	Place   Place     `json:"place"`   // its worktree, branch and start commit
+	ID      string    `json:"id"`           // of the task
+	Attempt int       `json:"attempt"`      // of the task, from 1
+	By      string    `json:"by,omitempty"` // whom its questions go to: who ordered it
+	Def     *dag.Node `json:"def"`          // what it is judged by: role, scope, context, verify, budget
+	Place   Place     `json:"place"`        // its worktree, branch and start commit
 	Used    dag.Usage `json:"used,omitzero"`
 }
 

@@ -229,7 +229,7 @@ func (k *Keeper) occupy(ctx context.Context, a *Agent) error {
 		}
 		return k.progress(ctx, a, t)
 	}
-	if w, _ := a.Stands(k.Now(), k.org.Stopped); w != Idle || k.live[a.Name] == nil {
+	if w, _ := a.Stands(k.Now(), k.org.Stopped); w != Idle && !a.asks() || k.live[a.Name] == nil {
 		return nil
 	}
 	t := list.At(a.Name) // by its own records it is at none: it never reached it
@@ -441,7 +441,7 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task) (*run.Work, e
 	place := run.Place{Dir: m.Dir, Tree: m.Tree, Slot: a.place.Slot, PortBase: a.place.PortBase}
 	if m.Tree == "" {
 		def.Role = dag.RoleReview // it shares the folder of others: nothing in it is its own
-		return &run.Work{ID: t.ID, Def: def, Place: place}, nil
+		return &run.Work{ID: t.ID, By: t.CreatedBy, Def: def, Place: place}, nil
 	}
 	def.Branch = branchFor(m, t)
 	place.Branch = def.Branch
@@ -453,7 +453,7 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task) (*run.Work, e
 		return nil, err
 	}
 	place.Commit = commit
-	return &run.Work{ID: t.ID, Def: def, Place: place}, nil
+	return &run.Work{ID: t.ID, By: t.CreatedBy, Def: def, Place: place}, nil
 }
 
 // check has a branch checked out in an agent's worktree.

@@ -1,6 +1,7 @@
 package standing
 
 import (
+	"strings"
 	"time"
 
 	"cmux/dag"
@@ -107,6 +108,12 @@ func (s *State) ended() string {
 		return s.Life.Detail
 	}
 	return s.Life.How
+}
+
+// asks reports whether it only waits for the answer to a message, at its prompt
+// and without a task: it can be given one.
+func (s *State) asks() bool {
+	return s.Life.On() && s.Work == nil && s.Activity == dag.NeedsInput && strings.HasPrefix(s.Detail, "asked ")
 }
 
 func (s *State) alive() (Word, string) {

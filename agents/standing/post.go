@@ -219,7 +219,7 @@ func (k *Keeper) tell(ctx context.Context, a *Agent, all []mailbox.Waiting) {
 	ctx, cancel := context.WithTimeout(ctx, tellPatience)
 	defer cancel()
 	for i := range all {
-		m := attempt.Message{Op: attempt.OpTell, Key: all[i].ID, Text: mail.Text(k.org.Root(), &all[i].Line)}
+		m := attempt.Message{Op: attempt.OpTell, Key: all[i].ID, Text: mail.Text(k.org.Root(), &all[i].Line), Urgency: all[i].Urgency}
 		if _, err := t.link.Say(ctx, m); err != nil {
 			k.Log.Warn("an agent did not take its mail", "agent", a.Name, "err", err)
 			k.office.frozen[a.Name] = k.Now().Add(thaw)

@@ -92,8 +92,9 @@ type line struct {
 	Operation  lenient[string] `json:"operation"` // of type queue-operation
 	Ending     json.RawMessage `json:"promptSubmitEnding"`
 	Attachment lenient[struct {
-		Type   string  `json:"type"`
-		Prompt content `json:"prompt"`
+		Type    string            `json:"type"`
+		Prompt  content           `json:"prompt"`
+		Content lenient[[]string] `json:"content"`
 	}] `json:"attachment"`
 }
 
@@ -140,6 +141,8 @@ func (l *line) signs() []Sign {
 	case "attachment":
 		if a := l.Attachment.v; a.Type == "queued_command" && !l.Sidechain {
 			return []Sign{{What: Read, Text: a.Prompt.text()}}
+		} else if a.Type == "hook_additional_context" && !l.Sidechain && len(a.Content.v) > 0 {
+			return []Sign{{What: Carried, Text: strings.Join(a.Content.v, "\n")}}
 		}
 	case "queue-operation":
 		switch l.Operation.v {

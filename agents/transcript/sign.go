@@ -12,7 +12,7 @@ type Sign struct {
 	At   time.Time
 	Tool string // Called
 	ID   string // Called, Ran, NotRun: of the tool use
-	Text string // NotRun, PromptRefused: why; Read, Queued: what was said
+	Text string // NotRun, PromptRefused: why; Read, Carried, Queued: what was said
 	Said string // PromptRefused: the prompt; empty: not known
 	Sub  bool   // it is of a sub-agent
 }
@@ -30,6 +30,7 @@ const (
 	Queued                      // something was said to the agent while it was at work
 	Unqueued                    // and waits no longer: Text, or without one what has waited longest
 	Read                        // the agent was given this to read
+	Carried                     // likewise, with the answer to a hook
 )
 
 // called are the signs of an answer of the model.

@@ -19,6 +19,8 @@ func TestSigns(t *testing.T) {
 		`{"type":"user","isCompactSummary":true,"message":{"role":"user","content":"before"}}`:                                                                  nil,
 		`{"type":"attachment","attachment":{"type":"queued_command","prompt":"and this"}}`:                                                                      {{What: transcript.Read, Text: "and this"}},
 		`{"type":"attachment","attachment":{"type":"queued_command","prompt":[{"type":"text","text":"and this"}]}}`:                                             {{What: transcript.Read, Text: "and this"}},
+		`{"type":"attachment","attachment":{"type":"hook_additional_context","content":["[a] b (message m1)","c"],"hookEvent":"PostToolUse"}}`:                  {{What: transcript.Carried, Text: "[a] b (message m1)\nc"}},
+		`{"type":"attachment","isSidechain":true,"attachment":{"type":"hook_additional_context","content":["x"]}}`:                                              nil,
 		`{"type":"attachment","attachment":{"type":"other","prompt":7}}`:                                                                                        nil,
 		`{"type":"queue-operation","operation":"enqueue","content":"and this"}`:                                                                                 {{What: transcript.Queued, Text: "and this"}},
 		`{"type":"queue-operation","operation":"remove","content":"and this","reason":"absorbed_mid_turn"}`:                                                     {{What: transcript.Unqueued, Text: "and this"}},

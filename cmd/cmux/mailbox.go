@@ -44,7 +44,9 @@ func newMailSendCmd(d *Deps, runF func(context.Context, *mailSendOptions) error)
 		Short: "Send a message",
 		Long: `Send a message. Without BODY it has none; with - it is read from standard input. A
 subject may begin with what it is about: [TASK], [STATUS], [QUESTION],
-[REVIEW-REQUEST] or [SYS]. An agent at work gets it at the end of its turn.
+[REVIEW-REQUEST] or [SYS]. An agent at work gets it at the end of its turn; with
+--urgent beside the result of its next tool call; with --interrupt its turn is broken
+off first, where its program can (Claude Code in a pane).
 With --json the shape is {"id", "from", "to", "verified"}.`,
 		Example: "  cmux mailbox send supervisor '[TASK] fix the login' 'It fails with an empty password.'\n  git diff | cmux mailbox send user 'look at this' -",
 		Args:    cobra.RangeArgs(2, 3),
@@ -55,6 +57,18 @@ With --json the shape is {"id", "from", "to", "verified"}.`,
 			}
 			return either(runF, runMailSend)(cmd.Context(), o)
 		},
+	}
+	urgent, interrupt := false, false
+	cmd.Flags().BoolVar(&urgent, "urgent", false, "do not wait for the end of the turn")
+	cmd.Flags().BoolVar(&interrupt, "interrupt", false, "break the turn off first")
+	cmd.MarkFlagsMutuallyExclusive("urgent", "interrupt")
+	cmd.PreRun = func(*cobra.Command, []string) {
+		switch {
+		case urgent:
+			o.Letter.Urgency = mailbox.Urgent
+		case interrupt:
+			o.Letter.Urgency = mailbox.Interrupt
+		}
 	}
 	cmd.Flags().StringVar(&o.Letter.Re, "re", "", "`ID` of the message that it answers")
 	jsonFlag(cmd, &o.JSON)

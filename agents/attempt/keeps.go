@@ -1,0 +1,231 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/agent"
+	"cmux/agents/audit"
+	"cmux/agents/conversation"
+	"cmux/agents/event"
+	"cmux/agents/journal"
+	"cmux/agents/mail"
+	"cmux/agents/news"
+	"cmux/agents/prompt"
+	"cmux/agents/run"
+	"cmux/agents/tmux"
+	"cmux/signals/mailbox"
+	"cmux/worktree"
+)
+
+// What hooks do for a standing agent beside its work.
+
+// glancePatience bounds a look at the tree while the program waits for its hook.
+const glancePatience = 5 * time.Second
+
+// passOn sends a question of the agent's to whom it works for, as nobody is in
+// front of it.
+func (a *attempt) passOn(e conversation.PassOn) conversation.What {
+	to := a.orderer()
+	first, _, _ := strings.Cut(e.Parts[0].Text, "\n")
+	subject := mailbox.Question.Subject(audit.Cut(cmp.Or(strings.TrimSpace(first), "a question"), 100))
+	body := e.String()
+	if a.task != nil {
+		body = "Task " + a.task.ID + ":\n" + body
+	}
+	body += fmt.Sprintf("\n\nAnswer: cmux mailbox send %s \"your answer\"", a.spec.Node)
+	passed := conversation.Passed{PassOn: e, To: to}
+	sent, err := a.post(mailbox.Message{From: a.spec.Node, To: to, Subject: subject, Body: body})
+	if err != nil {
+		passed.Failure = err.Error()
+		return passed
+	}
+	a.stage.Show(event.Event{Kind: event.Note, Text: fmt.Sprintf("its question went to %s as message %s", to, sent.ID)})
+	passed.Text = prompt.PassedOn(to, sent.ID)
+	return passed
+}
+
+// orderer is whom the agent asks: who ordered its task, else its supervisor, else
+// the person.
+func (a *attempt) orderer() string {
+	if a.task != nil && a.task.By != "" && a.task.By != a.spec.Node {
+		if at, err := mailbox.ParseAddress(a.task.By); err == nil && (at.Kind == mailbox.Agent || at.Kind == mailbox.User) {
+			return a.task.By
+		}
+	}
+	return cmp.Or(a.spec.Member.Supervisor, mailbox.Supervisor)
+}
+
+// tellBack answers a hook or a call with something for the agent.
+func (a *attempt) tellBack(e conversation.Tellback) {
+	m := a.held[e.Ref]
+	if m == nil {
+		return // nobody waits any more
+	}
+	if l, ok := a.agent.(agent.Listener); ok && m.Op == OpHook {
+		a.settle(e.Ref, Reply{HookReply: l.HandBack(e.Text)})
+		return
+	}
+	a.settle(e.Ref, Reply{Text: e.Text})
+}
+
+// slip has the hook that is being answered carry a message.
+func (a *attempt) slip(m conversation.Message) {
+	c, ok := a.agent.(agent.Carrier)
+	if !ok || a.reply == nil || a.hooking == "" {
+		return // it is handed over again, as nothing shows that it was read
+	}
+	kind, text := words(m)
+	a.carried = append(a.carried, text)
+	a.reply.HookReply = c.Carry(a.hooking, strings.Join(a.carried, "\n\n"))
+	a.stage.Show(event.Event{Kind: kind, Text: text})
+}
+
+// wasCarried takes in what the agent's conversation holds of what went with hooks.
+func (a *attempt) wasCarried(e news.Carried) error {
+	for _, id := range mail.Seen(e.Text) {
+		if err := a.feed(conversation.Seen{ID: id}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// looksKept finds out whether the agent has kept what it did in a turn that is
+// about to end, where that matters.
+func (a *attempt) looksKept() error {
+	if !a.State.Unkept() || !a.kept(a.State.Began) {
+		return nil
+	}
+	return a.feed(conversation.Kept{})
+}
+
+// kept reports whether the agent has committed or written something into the
+// journal since a moment. What cannot be looked at counts: nobody is held up for
+// that.
+func (a *attempt) kept(since time.Time) bool {
+	since = since.Truncate(time.Second)
+	ctx, cancel := context.WithTimeout(a.ctx, glancePatience)
+	defer cancel()
+	at, err := worktree.CommittedAt(ctx, a.stage.Dir)
+	if err != nil && !errors.Is(err, worktree.ErrNotRepository) || !at.Before(since) {
+		return true
+	}
+	j := &journal.Journal{Root: a.spec.Frame.Root, Now: time.Now}
+	for _, day := range slices.Compact([]string{journal.Day(since), j.Today()}) {
+		page, err := j.Show(day)
+		if err != nil {
+			return true
+		}
+		if slices.ContainsFunc(page.Entries, func(e journal.Entry) bool { return e.By == a.spec.Node && !e.At.Before(since) }) {
+			return true
+		}
+		if info, err := os.Stat(j.ReflectionFile(day)); err == nil && !info.ModTime().Before(since) {
+			return true
+		}
+	}
+	return false
+}
+
+// compaction is what is kept of an agent before a summary replaces its
+// conversation.
+type compaction struct {
+	Agent    string    `json:"agent"`
+	At       time.Time `json:"at"`
+	Trigger  string    `json:"trigger"`
+	Task     string    `json:"task,omitempty"`
+	Branch   string    `json:"branch"`
+	Commit   string    `json:"commit"`
+	Changed  []string  `json:"uncommitted_changes"`
+	Staged   []string  `json:"staged_changes"`
+	Terminal []string  `json:"terminal"`
+	Fault    string    `json:"fault,omitempty"` // what could not be looked at
+}
+
+// screenLines of the end of the terminal are kept.
+const screenLines = 50
+
+// beforeCompact keeps the state of a standing agent, whose conversation is about
+// to be replaced by a summary, in the journal.
+func (a *attempt) beforeCompact(trigger string) {
+	if !a.stays() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, glancePatience)
+	defer cancel()
+	c := compaction{Agent: a.spec.Node, At: time.Now(), Trigger: trigger, Task: a.Work, Changed: []string{}, Staged: []string{}, Terminal: []string{}}
+	g, err := worktree.GlanceAt(ctx, a.stage.Dir)
+	if err != nil {
+		c.Fault = err.Error()
+	}
+	c.Branch, c.Commit = g.Branch, g.Commit
+	c.Changed, c.Staged = append(c.Changed, g.Changed...), append(c.Staged, g.Staged...)
+	if t := a.stage.Terminal; t != nil && t.Pane != "" && t.Tmux != "" {
+		text, err := tmux.Server{Socket: t.Tmux}.Exec(ctx, "capture-pane", "-p", "-t", t.Pane)
+		if err == nil {
+			lines := strings.Split(strings.TrimRight(run.Masked(a.stage.Env, text), "\n "), "\n")
+			c.Terminal = append(c.Terminal, lines[max(0, len(lines)-screenLines):]...)
+		}
+	}
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err == nil {
+		j := &journal.Journal{Root: a.spec.Frame.Root, Now: time.Now}
+		var path string
+		path, err = j.Artifact(fmt.Sprintf("compaction-%s-%s.json", a.spec.Node, c.At.Format("20060102-150405")), append(b, '\n'))
+		if err == nil {
+			a.stage.Show(event.Event{Kind: event.Note, Text: "its conversation is about to be compacted; how it stands is kept in " + path})
+			return
+		}
+	}
+	a.note("how it stood before it was compacted is not kept: %v", err)
+}
+
+// audits writes the tool calls of a standing agent into the audit log: of each
+// what was asked for and what came of it.
+func (a *attempt) audits() func(event.Event) {
+	log := &audit.Log{Root: a.spec.Frame.Root, Now: time.Now}
+	session, env, calls := a.spec.Def.Env["CMUX_SESSION"], a.stage.Env, map[string]event.Event{}
+	name, failed := a.spec.Node, false
+	env = append(slices.Clip(env), "CMUX_TOKEN="+a.spec.Token)
+	return func(e event.Event) {
+		var call event.Event
+		switch e.Kind {
+		case event.ToolUse:
+			if e.ToolID != "" {
+				calls[e.ToolID] = e
+				return
+			}
+			call, e = e, event.Event{}
+		case event.ToolResult:
+			call = calls[e.ToolID]
+			delete(calls, e.ToolID)
+		case event.Denied:
+			call = e
+			delete(calls, e.ToolID) // its result is only the refusal
+		default:
+			return
+		}
+		if call.Tool == "" {
+			return // the result of one that was refused, or of another life's
+		}
+		line := audit.Line{Agent: name, Session: session, Tool: call.Tool, Input: run.Masked(env, event.About(call.Input))}
+		if e.Kind == event.Denied {
+			line.Denied = run.Masked(env, e.Text)
+		} else {
+			line.Result, line.Failed = run.Masked(env, e.Text), e.Failed
+		}
+		if err := log.Append(context.Background(), line); err != nil && !failed {
+			failed = true
+			a.stage.Show(event.Event{Kind: event.Note, Text: "the audit log cannot be written: " + err.Error()})
+		} else if err == nil {
+			failed = false
+		}
+	}
+}
