@@ -223,7 +223,7 @@ func (a *attempt) audits() func(event.Event) {
 		}
 		if err := log.Append(context.Background(), line); err != nil && !failed {
 			failed = true
-			a.stage.Show(event.Event{Kind: event.Note, Text: "the audit log cannot be written: " + err.Error()})
+			fmt.Fprintf(a.stage.Out, "── cmux: %v\n", err) // an event would come back here
 		} else if err == nil {
 			failed = false
 		}

@@ -131,13 +131,15 @@ func TestHear(t *testing.T) {
 		{"a command, refused", "PreToolUse", `{"tool_name":"Bash","tool_use_id":"7","tool_input":{"command":"git stash"},"cwd":"/t"}`, false, nil, `"permissionDecision":"deny"`},
 		{"question, headless", "PreToolUse", `{"tool_name":"AskUserQuestion","tool_input":` + questions + `}`, true, nil, "cmux blocked"},
 		{"question", "PermissionRequest", `{"tool_name":"AskUserQuestion","tool_input":` + questions + `}`, false,
-			[]news.Event{news.Asked{Question: question.New("Which?", "Red", "Blue"), Hold: true}}, ""},
+			[]news.Event{news.Asked{Question: question.New("Which?", "Red", "Blue"), Hold: true, Own: true}}, ""},
 		{"permission, headless", "PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`, true, nil, "nobody can allow this"},
 		{"permission", "PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`, false,
 			[]news.Event{news.Asked{Question: question.New("may it use Bash? make\n(yes, or no and why)"), Hold: true}}, ""},
-		{"worked", "PostToolUse", `{"tool_name":"Edit"}`, false, []news.Event{news.Worked{}}, ""},
-		{"a command ended", "PostToolUse", `{"tool_name":"Bash","tool_use_id":"7"}`, false, []news.Event{news.ShellEnded{ID: "7"}, news.Worked{}}, ""},
-		{"a command failed", "PostToolUseFailure", `{"tool_name":"Bash","tool_use_id":"7"}`, false, []news.Event{news.ShellEnded{ID: "7"}, news.Worked{}}, ""},
+		{"worked", "PostToolUse", `{"tool_name":"Edit"}`, false, []news.Event{news.Worked{Carries: true}}, ""},
+		{"a sub-agent worked", "PostToolUse", `{"tool_name":"Edit","agent_id":"s"}`, false, []news.Event{news.Worked{}}, ""},
+		{"it is compacted", "PreCompact", `{"trigger":"auto"}`, false, []news.Event{news.Compacts{Trigger: "auto"}}, ""},
+		{"a command ended", "PostToolUse", `{"tool_name":"Bash","tool_use_id":"7"}`, false, []news.Event{news.ShellEnded{ID: "7"}, news.Worked{Carries: true}}, ""},
+		{"a command failed", "PostToolUseFailure", `{"tool_name":"Bash","tool_use_id":"7"}`, false, []news.Event{news.ShellEnded{ID: "7"}, news.Worked{Carries: true}}, ""},
 		{"stop", "Stop", `{"background_tasks":[]}`, false, []news.Event{news.TurnEnded{Hold: true}}, ""},
 		{"stop with work behind it", "Stop", `{"background_tasks":[{"type":"subagent","status":"running"},{"type":"shell","status":"running"}]}`, false,
 			[]news.Event{news.TurnEnded{Hold: true, Background: 1, Shells: 1}}, ""},
@@ -148,7 +150,7 @@ func TestHear(t *testing.T) {
 		{"told by the result, headless", "StopFailure", `{"error":"server_error"}`, true, nil, ""},
 		{"idle", "Notification", `{"notification_type":"idle_prompt"}`, false, []news.Event{news.TurnEnded{}}, ""},
 		{"of a later version", "Unheard", `{"new":[1]}`, false, nil, ""},
-		{"nothing", "PreCompact", "", false, nil, ""},
+		{"nothing", "PostCompact", "", false, nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			events, reply, err := listening(c.headless).hear(c.event, json.RawMessage(c.payload))

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"cmux/agents/news"
-	"cmux/agents/question"
 )
 
 // What an agent that stays has beside its work: questions that go to whom it
@@ -29,10 +28,6 @@ const (
 
 // alone reports whether nobody is in front of it to answer a question.
 func (s *State) alone() bool { return s.Stays && !s.Taken && !s.Spoke && !s.Overridden }
-
-// passOn has a question sent to whom the agent works for; Passed says what came
-// of it.
-func (m *move) passOn(q question.Question, ref Ref) { m.do(PassOn{Question: q, Ref: ref}) }
 
 // passed takes in that a question was sent, or could not be: then a person is
 // asked, as without it.

@@ -138,7 +138,9 @@ func TestStandingAgent(t *testing.T) {
 			t.Errorf("it ended as %+v", end)
 		}
 		os.WriteFile(filepath.Join(f.Root, "go"), nil, 0o600)
-		f.Eventually("it is told", func() bool { return strings.Contains(out.String(), "told: Your task was taken back: another has it") })
+		f.Eventually("it is told", func() bool {
+			return strings.Contains(out.String(), "told: [TASK-CANCEL] Your task was taken back: another has it")
+		})
 		f.stands("rests", rests)
 	})
 	t.Run("a stop ends it without an end", func(t *testing.T) {
