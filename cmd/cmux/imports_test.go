@@ -59,7 +59,7 @@ var house = []struct {
 	{"agents/wrapper", "agents/agent agents/attempt agents/lease agents/origin agents/proc agents/run dag signals signals/mailbox"},
 	{"agents/mcp", "agents/attempt agents/wrapper"},
 	{"agents/host", "agents/agent agents/attempt agents/control/say agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
-	{"agents/standing", "agents/agent agents/attempt agents/host agents/harmless agents/lease agents/limits agents/mail agents/notice agents/proc agents/question agents/run agents/settings agents/task agents/tmux dag signals signals/mailbox worktree"},
+	{"agents/standing", "agents/agent agents/attempt agents/audit agents/host agents/harmless agents/lease agents/limits agents/mail agents/notice agents/proc agents/question agents/run agents/settings agents/task agents/tmux dag signals signals/mailbox worktree"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/host agents/lease agents/limits agents/notice agents/proc agents/prompt agents/run agents/settings agents/tmux dag signals worktree"},
 	{"agents/control", "agents/agent agents/attempt agents/control/say agents/endpoint agents/event agents/harmless agents/host agents/journal agents/kinds agents/lease agents/limits agents/mail agents/origin agents/proc agents/question agents/run agents/runner agents/seal agents/settings agents/standing agents/task agents/tmux agents/wrapper dag signals signals/mailbox worktree"},
 
