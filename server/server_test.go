@@ -113,6 +113,11 @@ func TestServe(t *testing.T) {
 		return c
 	}
 	c := listen(`{"type":"from"}`)
+	for b := []byte(nil); !strings.Contains(string(b), `"live"`); { // what is new is what comes from there on
+		if _, b, err = c.Read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	client, err := endpoint.Dial(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)

@@ -267,9 +267,13 @@ func (c *client) failed(ctx context.Context, err error) error {
 	return c.send(ctx, noticeOf(notice{Type: "behind", Seq: c.sent, Detail: "the log cannot be read now: ask again"}))
 }
 
+// send sends a message. At the end of all it is finished, if that is soon: one that
+// is broken off would close the connection without a word.
 func (c *client) send(ctx context.Context, m message) error {
-	ctx, cancel := context.WithTimeout(ctx, writePatience)
+	over := ctx
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writePatience)
 	defer cancel()
+	defer context.AfterFunc(over, func() { time.AfterFunc(time.Second, cancel) })()
 	if err := c.conn.Write(ctx, websocket.MessageText, m.text); err != nil {
 		return err
 	}
