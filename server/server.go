@@ -107,7 +107,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 		login.Refuse(w, r, http.StatusNotFound, "there is nothing here", "")
 	})
 	srv := &http.Server{
-		Handler: login.NewGate(keys, s.place.Port, mux), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+		Handler: login.NewGate(keys, s.place.Port, s.audited(mux)), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: stdlog.New(logWriter{s.log}, "", 0),
 		// What is under way is carried out, whoever hangs up; Shutdown ends it.

@@ -16,6 +16,7 @@ type Order struct {
 	Name    string                   // as at the command line, without cmux: agents retry
 	With    func(option string) bool // whether an option was given; dry-run counts when it is on
 	Command string                   // for the record
+	About   string                   // what it is about: a node, an agent, a task; may be empty
 	Words   []string                 // of the whole command line, options included, without cmux
 }
 
@@ -69,13 +70,18 @@ func (p *Project) allow(ctx context.Context, o Order) error {
 	if errors.As(err, &refusal) {
 		return nil // likewise
 	}
-	if err != nil || from == nil || p.leads(from, o) {
+	if err != nil {
 		return err
+	}
+	if from == nil || p.leads(from, o) {
+		p.auditOrder(ctx, o, from, nil)
+		return nil
 	}
 	what := fmt.Errorf("this is %s, started by the run, and cmux %s is a person's to give: nothing was done, and it is recorded", from, o.Name)
 	if err := from.Refused(ctx, o.Command, o.Words); err != nil {
 		what = fmt.Errorf("%w (%v)", what, err)
 	}
+	p.auditOrder(ctx, o, from, what)
 	return &Hint{Err: what, Try: "agents: cmux blocked REASON, which asks a person; a person: the same command in a terminal that no agent started"}
 }
 

@@ -36,6 +36,7 @@ func orderOf(cmd *cobra.Command, args []string) (o control.Order, ok bool) {
 	}
 	return control.Order{
 		Name:  name,
+		About: first(args),
 		Words: append(words, args...),
 		With: func(option string) bool {
 			f := cmd.Flags().Lookup(option)

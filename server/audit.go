@@ -1,0 +1,46 @@
+package server
+
+import (
+	"net/http"
+
+	"cmux/agents/control"
+	"cmux/server/login"
+)
+
+// audited writes each request that orders something into the audit log, with how
+// it came in and whether it was refused.
+func (s *site) audited(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			next.ServeHTTP(w, r)
+			return
+		}
+		a := &answer{ResponseWriter: w, status: http.StatusOK}
+		next.ServeHTTP(a, r)
+		how := login.How(r.Context())
+		o := control.Ordered{Order: r.Method + " " + r.URL.Path, By: "user", How: "api " + how}
+		if how == "" { // a webhook, which is signed, or a login
+			o.By, o.How = "", "api"
+		}
+		if a.status >= 400 {
+			o.Refused = http.StatusText(a.status)
+		}
+		if err := s.project.Audit(r.Context(), o); err != nil {
+			s.log.Warn("an order is missing in the audit log", "order", o.Order, "err", err)
+		}
+	})
+}
+
+// answer knows the status that a request was answered with.
+type answer struct {
+	http.ResponseWriter
+	status int
+}
+
+func (a *answer) WriteHeader(status int) {
+	a.status = status
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach what is beneath.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
