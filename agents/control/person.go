@@ -13,11 +13,12 @@ import (
 
 // Order is an order as it is given, before it is looked into.
 type Order struct {
-	Name    string                   // as at the command line, without cmux: agents retry
-	With    func(option string) bool // whether an option was given; dry-run counts when it is on
-	Command string                   // for the record
-	About   string                   // what it is about: a node, an agent, a task; may be empty
-	Words   []string                 // of the whole command line, options included, without cmux
+	Name    string                     // as at the command line, without cmux: agents retry
+	With    func(option string) bool   // whether an option was given; dry-run counts when it is on
+	Value   func(option string) string // what an option was given; nil: none is known
+	Command string                     // for the record
+	About   string                     // what it is about: a node, an agent, a task; may be empty
+	Words   []string                   // of the whole command line, options included, without cmux
 }
 
 // anybodys are the orders that an agent may give in its own project: they show,
@@ -33,7 +34,7 @@ var anybodys = []string{
 
 // leaders are the orders that a supervisor may give besides, where they are not
 // forced.
-var leaders = []string{"workers spawn", "workers reset", "workers kill", "workers assign", "workers clone", "workers merge-clone", "sessions spawn", "sessions end", "tasks assign", "tasks cancel", "tasks pause", "tasks merge", "backlog take"}
+var leaders = []string{"agents start", "workers spawn", "workers reset", "workers kill", "workers assign", "workers clone", "workers merge-clone", "sessions spawn", "sessions end", "tasks assign", "tasks cancel", "tasks pause", "tasks merge", "backlog take"}
 
 // IsPersons reports whether an order decides what is a person's to decide.
 func IsPersons(o Order) bool {
@@ -72,6 +73,9 @@ func (p *Project) allow(ctx context.Context, o Order) error {
 	}
 	if err != nil {
 		return err
+	}
+	if from != nil && p.carried(from, o) {
+		return nil // the monitor writes down what was ordered
 	}
 	if from == nil || p.leads(from, o) {
 		p.auditOrder(ctx, o, from, nil)

@@ -29,6 +29,9 @@ type Start struct {
 	// of the last run that ended well.
 	IfChanged bool `json:"if_changed,omitempty"`
 
+	By    string `json:"-"` // the standing agent that orders it; empty: a person
+	Order string `json:"-"` // by which request
+
 	Binary string `json:"-"` // absolute path of this cmux
 	Socket string `json:"-"` // of the tmux server; empty: cmux's own
 }
@@ -73,7 +76,7 @@ func (n *Planned) Waits() string { return waits(n.DependsOn, n.When, n.Finally, 
 func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 	asked := runner.StartOptions{
 		Root: p.Root, Base: o.Base, New: o.New, Fresh: o.Fresh, Headless: o.Headless,
-		Binary: o.Binary, Env: p.Env, Kinds: p.Kinds, Socket: o.Socket,
+		Binary: o.Binary, Env: p.Env, Kinds: p.Kinds, Socket: o.Socket, By: o.By, Order: o.Order,
 	}
 	if o.Config != "" {
 		asked.Config = p.Abs(o.Config)

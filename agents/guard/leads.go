@@ -17,12 +17,12 @@ var ledgers = []struct {
 	path   string
 	folder bool
 }{
-	{".cmux/journal", true}, {".cmux/roles", true}, {".cmux/worker-contexts", true},
+	{".cmux/journal", true}, {".cmux/roles", true}, {".cmux/graphs", true}, {".cmux/worker-contexts", true},
 	{"MEMORY.md", false}, {"reflection.md", false}, {"memory", true},
 }
 
 // leadsOnly ends the refusals of a supervisor.
-const leadsOnly = " is refused: a supervisor leads and changes no files of the project. Give it to a worker: cmux tasks add \"title\" \"what is to be done\", then cmux tasks assign ID NAME. You write .cmux/journal, .cmux/roles, .cmux/worker-contexts, MEMORY.md, memory/ and reflection.md"
+const leadsOnly = " is refused: a supervisor leads and changes no files of the project. Give it to a worker: cmux tasks add \"title\" \"what is to be done\", then cmux tasks assign ID NAME. You write .cmux/journal, .cmux/roles, .cmux/graphs, .cmux/worker-contexts, MEMORY.md, memory/ and reflection.md"
 
 // readsOnly reports whether the agent changes nothing of the project.
 func (g *guard) readsOnly() bool { return g.Role == dag.RoleReview || g.Leads }

@@ -39,6 +39,8 @@ type Plan struct {
 	Program    Program    `json:"program"`           // the copy of cmux that the run is carried out by
 	Watched    bool       `json:"watched,omitempty"` // WriteShared was called
 	Session    string     `json:"session,omitempty"` // the graph's; empty: of an earlier cmux, which had one lock for the project
+	By         string     `json:"by,omitempty"`      // the standing agent that ordered it; empty: a person
+	Order      string     `json:"order,omitempty"`   // by which request
 	Graph      *dag.Graph `json:"-"`
 }
 

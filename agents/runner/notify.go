@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
+	"cmux/agents/harmless"
 	"cmux/agents/notice"
+	"cmux/signals/mailbox"
 
 	"cmux/agents/run"
 	"cmux/dag"
@@ -62,10 +65,41 @@ func (r *Runner) notifyEnd(ctx context.Context, state dag.RunState) {
 	r.notify(ctx, notice.News{At: time.Now(), Event: "run_ended", State: string(state), Text: fmt.Sprintf("run %s: %s", r.g.Session, state)})
 }
 
+// tellOrderer writes to the standing agent that ordered the run.
+func (r *Runner) tellOrderer(ctx context.Context, n notice.News) {
+	by := r.Run.Plan.By
+	if by == "" {
+		return
+	}
+	prefix := mailbox.StatusOf
+	switch {
+	case n.Event == "run_ended" && n.State == string(dag.RunDone):
+		prefix = mailbox.Done
+	case n.Event == "run_ended":
+		prefix = mailbox.Blocked
+	case n.Event == "needs_input":
+		prefix = mailbox.Question
+	}
+	subject := prefix.Subject(harmless.Line("run " + r.g.Session + ": " + strings.TrimPrefix(n.Text, "run "+r.g.Session+": ")))
+	if len(subject) > mailbox.MaxSubject {
+		subject = strings.ToValidUTF8(subject[:mailbox.MaxSubject], "")
+	}
+	m := mailbox.Message{From: "monitor", To: by, Subject: subject, Body: "cmux agents status --session " + r.g.Session + " says more."}
+	r.tasks.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notice.Time)
+		defer cancel()
+		defer context.AfterFunc(r.hushed, cancel)()
+		if _, err := r.Run.Post(ctx, m); err != nil {
+			r.Log.Warn("who ordered the run was not told", "by", by, "err", err)
+		}
+	})
+}
+
 // notify tells in the ways that the configuration names. None of them may hold
 // the run up or fail it.
 func (r *Runner) notify(ctx context.Context, n notice.News) {
 	n.Run, n.Session = r.Run.Plan.ID, r.g.Session
+	r.tellOrderer(ctx, n)
 	how := r.g.Notify
 	if how.Bell && r.Server != nil {
 		io.WriteString(os.Stdout, "\a")

@@ -108,6 +108,9 @@ func (k *Keeper) carryOut(ctx context.Context, q run.Request) (done, error) {
 	if q.Op == OpSpawn {
 		return k.spawn(ctx, q, ask)
 	}
+	if q.Op == OpRun {
+		return k.orderRun(ctx, q, ask)
+	}
 	a := k.org.Agents[q.Node]
 	if q.Op == OpKill && a == nil {
 		return k.removed(q)

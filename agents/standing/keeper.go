@@ -100,6 +100,8 @@ type Keeper struct {
 	broken  string // as told last
 	watch   *signals.Watcher
 	gone    chan string
+	started chan startedRun
+	orders  map[string]*ordering // runs that are being started, by request
 	tasks   group
 	halting *run.Request // the request to stop everything that is under way
 	office  office
@@ -137,7 +139,7 @@ func Run(ctx context.Context, o Options) (err error) {
 
 func open(o Options) (*Keeper, error) {
 	k := &Keeper{Options: o, live: make(map[string]*tie), parting: make(map[string]*parting),
-		shown: make(map[string]string), gone: make(chan string)}
+		shown: make(map[string]string), gone: make(chan string), started: make(chan startedRun), orders: make(map[string]*ordering)}
 	if k.Log == nil {
 		k.Log = log.New(io.Discard)
 	}
@@ -219,6 +221,10 @@ func (k *Keeper) keep(ctx context.Context) error {
 			}
 		case name := <-k.gone:
 			k.untie(name)
+		case s := <-k.started:
+			if o := k.orders[s.id]; o != nil {
+				o.over, o.said, o.err = true, s.said, s.err
+			}
 		case <-wake.C:
 		case <-net.C:
 			again = true

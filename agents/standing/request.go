@@ -14,6 +14,7 @@ const (
 	OpKill   run.Op = "kill"
 	OpReset  run.Op = "reset"
 	OpDemote run.Op = "demote" // a permanent worker becomes an ordinary one
+	OpRun    run.Op = "run"    // start a run
 	OpWake   run.Op = "wake"   // start an agent again that died too often, or that was stopped
 )
 
@@ -22,6 +23,24 @@ type Ask struct {
 	By    string `json:"by"`              // who asks: an agent's name; empty: a person
 	Force bool   `json:"force,omitempty"` // OpKill: also a permanent worker
 	Spawn *Spawn `json:"spawn,omitempty"`
+
+	Run *RunOrder `json:"run,omitempty"`
+}
+
+// RunOrder says which run is to be started.
+type RunOrder struct {
+	Config    string `json:"config,omitempty"` // absolute; empty: the project's own
+	Base      string `json:"base,omitempty"`
+	New       bool   `json:"new,omitempty"`
+	Fresh     bool   `json:"fresh,omitempty"`
+	IfChanged bool   `json:"if_changed,omitempty"`
+}
+
+// RunMade is the answer to OpRun.
+type RunMade struct {
+	Run     string `json:"run"` // its id; empty: there was nothing to start
+	Session string `json:"session"`
+	Said    string `json:"said"` // by cmux agents start
 }
 
 // Spawn says which agent is to be made.

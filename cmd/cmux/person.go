@@ -42,6 +42,13 @@ func orderOf(cmd *cobra.Command, args []string) (o control.Order, ok bool) {
 			f := cmd.Flags().Lookup(option)
 			return f != nil && f.Changed && f.Value.String() != "false"
 		},
+		Value: func(option string) string {
+			f := cmd.Flags().Lookup(option)
+			if f == nil {
+				return ""
+			}
+			return f.Value.String()
+		},
 		Command: strings.Join(append([]string{cmd.CommandPath()}, args...), " "),
 	}, true
 }

@@ -64,10 +64,27 @@ run. It says so and exits with 0. Use it with cron:
 	fl.BoolVar(&o.New, "new", false, "end an unfinished run and begin a new one")
 	fl.BoolVar(&o.IfChanged, "if-changed", false, "do nothing if the base and the configuration are the same as in the last successful run (for cron)")
 	fl.BoolVar(&o.Fresh, "fresh", false, "save existing work and start from the base, without its branches and worktrees")
+	// Given by the monitor, for a supervisor's order.
+	fl.StringVar(&o.By, "by", "", "the standing agent that orders it")
+	fl.StringVar(&o.Order, "order", "", "the request by which it does")
+	for _, hidden := range []string{"by", "order"} {
+		if err := fl.MarkHidden(hidden); err != nil {
+			panic(err) // it was just made
+		}
+	}
 	return cmd
 }
 
 func runStart(ctx context.Context, o *startOptions) error {
+	if !o.Dry {
+		p, err := o.Project(ctx)
+		if err != nil {
+			return err
+		}
+		if leads, err := p.Leads(); leads || err != nil {
+			return o.order(ctx, p, err)
+		}
+	}
 	l, err := o.prepare(ctx)
 	switch {
 	case byInterrupt(ctx, err):
@@ -76,6 +93,25 @@ func runStart(ctx context.Context, o *startOptions) error {
 		return err
 	}
 	return o.launch(ctx, l, o.Detach)
+}
+
+// order has the monitor start the run.
+func (o *startOptions) order(ctx context.Context, p *control.Project, err error) error {
+	if err != nil {
+		return err
+	}
+	if !o.Yes {
+		return control.Usage("the same with --yes", "there is nobody to ask whether to start")
+	}
+	made, err := p.OrderRun(ctx, o.Start)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(o.Out, made.Said)
+	if made.Run != "" {
+		fmt.Fprintln(o.Out, "You are told by message when it ends, and when somebody is needed.")
+	}
+	return nil
 }
 
 // prepare makes the run that start is to start, or takes up the unfinished one.

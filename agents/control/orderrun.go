@@ -1,0 +1,53 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"cmux/agents/origin"
+	"cmux/agents/run"
+	"cmux/agents/standing"
+)
+
+// Leads reports whether an order comes from a standing agent. What outlives it, it
+// has the monitor start.
+func (p *Project) Leads() (bool, error) {
+	from, err := p.origin()
+	return from != nil && from.Standing() && from.Node != "", err
+}
+
+// carried reports whether an order is the monitor's own, by which it carries out
+// what an agent may order: it is a child of the monitor, and the request is there.
+func (p *Project) carried(from *origin.Attempt, o Order) bool {
+	if o.Name != "agents start" || o.Value == nil || !from.Standing() || from.Node != "" {
+		return false
+	}
+	org, err := standing.Open(p.Root)
+	if err != nil {
+		return false
+	}
+	pending, _ := org.Run.Pending() // what is no request is told of by the monitor
+	return slices.ContainsFunc(pending, func(q run.Request) bool { return q.Op == standing.OpRun && q.ID == o.Value("order") })
+}
+
+// OrderRun has the monitor start a run, in the organisation's environment and not
+// in the caller's. What becomes of the run is told to the caller by message.
+func (p *Project) OrderRun(ctx context.Context, o Start) (*standing.RunMade, error) {
+	if o.Headless {
+		return nil, Usage("cmux agents start --yes", "--headless is for a run that ends with the command: the monitor starts yours in tmux")
+	}
+	by, err := p.orderer()
+	if err != nil {
+		return nil, err
+	}
+	if by == "" {
+		return nil, errors.New("only a standing agent has the monitor start its runs")
+	}
+	q := standing.RunOrder{Base: o.Base, New: o.New, Fresh: o.Fresh, IfChanged: o.IfChanged}
+	if o.Config != "" {
+		q.Config = p.Abs(o.Config)
+	}
+	made := new(standing.RunMade)
+	return made, p.askKeeper(ctx, standing.OpRun, "", standing.Ask{By: by, Run: &q}, made)
+}
