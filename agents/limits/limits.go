@@ -112,6 +112,8 @@ func Tell(dir string, s State, force bool, now time.Time) (*State, error) {
 	case force:
 	case s.Free && (have == nil || have.Free):
 		return have, nil
+	case s.Free && have.At.After(s.At) && !have.At.After(now):
+		return have, nil // it was met since
 	case !s.Free && !s.Until.After(now):
 		return have, nil
 	case !s.Free && s.Until.Sub(now) > MaxAhead:

@@ -90,10 +90,10 @@ func (k *Keeper) answer(ctx context.Context, q run.Request, d done) error {
 		rec.Value = string(b)
 	}
 	k.Log.Info("request", "op", q.Op, "agent", q.Node, "refused", rec.Detail)
-	k.audit(ctx, q, rec.Detail)
 	if err := k.org.Record(ctx, rec); err != nil {
 		return err
 	}
+	k.audit(ctx, q, rec.Detail)
 	return k.org.lookAtOwn()
 }
 

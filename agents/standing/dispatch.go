@@ -230,7 +230,7 @@ func (k *Keeper) occupy(ctx context.Context, a *Agent) error {
 		return k.progress(ctx, a, t)
 	}
 	if w, _ := a.Stands(k.Now(), k.org.Stopped); w != Idle && !a.asks() || k.live[a.Name] == nil {
-		return nil
+		return k.waits(ctx, a, "")
 	}
 	t := list.At(a.Name) // by its own records it is at none: it never reached it
 	if t == nil {
@@ -371,7 +371,8 @@ func (k *Keeper) free(ctx context.Context, a *Agent) (bool, error) {
 		return false, err
 	}
 	s := r.Standing
-	if s.Activity != dag.Resting || len(s.Waiting) > 0 || s.Taken || s.Work != "" {
+	rests := s.Activity == dag.Resting || s.Activity == dag.NeedsInput && strings.HasPrefix(s.Detail, askedWhom)
+	if !rests || len(s.Waiting) > 0 || s.Taken || s.Work != "" {
 		k.at(k.Now().Add(time.Second))
 		return false, nil
 	}

@@ -56,6 +56,8 @@ type life struct {
 	n    int
 	lock *signals.Lock
 	gone chan struct{}
+
+	stands string // what it needs a person or an answer for; empty: it rests
 }
 
 var errKilled = errors.New("killed by the test")
@@ -133,7 +135,7 @@ func (w *world) live(name string, n int) error {
 	if err != nil {
 		return errors.Join(err, lock.Unlock())
 	}
-	l := &life{w, name, n, lock, make(chan struct{})}
+	l := &life{w: w, name: name, n: n, lock: lock, gone: make(chan struct{})}
 	w.specs, w.lives[name] = append(w.specs, spec), l
 	l.record(run.Record{Type: run.Began, PID: 0})
 	l.record(run.Record{Type: run.Active, Activity: dag.Resting})
@@ -175,7 +177,10 @@ func (l *life) Say(_ context.Context, m attempt.Message) (attempt.Reply, error) 
 	}
 	switch m.Op {
 	case attempt.OpStand:
-		return attempt.Reply{Standing: &attempt.Standing{Activity: dag.Resting}}, nil
+		if l.stands == "" {
+			return attempt.Reply{Standing: &attempt.Standing{Activity: dag.Resting}}, nil
+		}
+		return attempt.Reply{Standing: &attempt.Standing{Activity: dag.NeedsInput, Detail: l.stands}}, nil
 	case attempt.OpGive:
 		l.w.gave[l.name] = append(l.w.gave[l.name], m.Work)
 		l.record(run.Record{Type: run.Given, Key: m.Work.ID, Work: m.Work})

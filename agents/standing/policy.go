@@ -110,10 +110,14 @@ func (s *State) ended() string {
 	return s.Life.How
 }
 
+// askedWhom begins the detail of an agent that asked somebody by message and
+// waits for the answer.
+const askedWhom = "asked "
+
 // asks reports whether it only waits for the answer to a message, at its prompt
 // and without a task: it can be given one.
 func (s *State) asks() bool {
-	return s.Life.On() && s.Work == nil && s.Activity == dag.NeedsInput && strings.HasPrefix(s.Detail, "asked ")
+	return s.Life.On() && s.Work == nil && s.Activity == dag.NeedsInput && strings.HasPrefix(s.Detail, askedWhom)
 }
 
 func (s *State) alive() (Word, string) {

@@ -2,8 +2,6 @@ package standing
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"cmux/agents/attempt"
@@ -22,6 +20,8 @@ type share struct {
 	held   map[string]int          // agent to its slot
 	limits string                  // the folder of usage limits; empty: there is none to be had
 	told   map[string]time.Time    // account to the limit that all runs were told of, by when it was met
+	later  map[string]time.Time    // agent to when it is told again that its limit is over
+	asked  bool                    // in this look an agent was refused a place
 	pool   *lease.Seats            // nil: there are none to be had
 	most   int                     // places; 0: no bound
 	seats  map[string]*lease.Lease // by agent
@@ -30,7 +30,7 @@ type share struct {
 
 func (k *Keeper) openShare() {
 	by := lease.Holder{Project: k.org.Root(), Session: k.org.Run.Plan.Session, Run: k.org.Run.Plan.ID}
-	k.share = share{held: make(map[string]int), told: make(map[string]time.Time), seats: make(map[string]*lease.Lease), warned: make(map[string]bool)}
+	k.share = share{held: make(map[string]int), later: make(map[string]time.Time), told: make(map[string]time.Time), seats: make(map[string]*lease.Lease), warned: make(map[string]bool)}
 	k.share.slots = lease.Slots{By: by, Warn: func(err error) { k.warnShare("slots and ports", err) }}
 	var err error
 	if k.share.limits, err = limits.Open(); err != nil {
@@ -98,25 +98,44 @@ func (k *Keeper) shareLimits(ctx context.Context) {
 			k.warnShare("usage limits", err)
 		}
 	}
-	for name, a := range k.org.Agents {
-		if a.Limit == nil || a.Limit.Free || a.Activity != dag.AtLimit || k.live[name] == nil {
+	for _, a := range k.org.Agents {
+		if a.Limit == nil || a.Activity != dag.AtLimit || k.live[a.Name] == nil {
 			continue
 		}
-		is, err := limits.Read(s.limits, a.Limit.Account, now)
-		if err != nil || is == nil || !is.Free || !is.At.After(a.Limit.At) {
-			continue
+		if err := k.awake(ctx, a); err != nil {
+			k.Log.Error("an agent could not be told that its limit is over", "agent", a.Name, "err", err)
 		}
-		// Somebody found it over before its time.
-		if err := k.org.RecordOf(ctx, name, run.Record{Type: run.Freed, Account: is.Account}); err != nil {
-			k.Log.Error("the end of a limit could not be recorded", "agent", name, "err", err)
-			continue
-		}
-		say, cancel := context.WithTimeout(ctx, tellPatience)
-		if _, err := k.live[name].link.Say(say, attempt.Message{Op: attempt.OpAwake}); err != nil {
-			k.Log.Debug("an agent could not be told that its limit is over", "agent", name, "err", err)
-		}
-		cancel()
 	}
+}
+
+// awake tells an agent that its account's limit was found over before its time:
+// on record first, from which it reads that, and then until it has heard it.
+func (k *Keeper) awake(ctx context.Context, a *Agent) error {
+	s := &k.share
+	if !a.Limit.Free {
+		is, err := limits.Read(s.limits, a.Limit.Account, k.Now())
+		if err != nil || is == nil || !is.Free || !is.At.After(a.Limit.At) {
+			return err
+		}
+		if err := k.org.RecordOf(ctx, a.Name, run.Record{Type: run.Freed, Account: is.Account}); err != nil {
+			return err
+		}
+		if err := k.org.lookAt(a); err != nil {
+			return err
+		}
+		s.told[is.Account] = a.Limit.At // who found it out has told it
+	}
+	if at := s.later[a.Name]; k.Now().Before(at) {
+		k.at(at)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellPatience)
+	defer cancel()
+	// Again, in case it does not hear it or goes on waiting all the same.
+	s.later[a.Name] = k.Now().Add(thaw)
+	k.at(s.later[a.Name])
+	_, err := k.live[a.Name].link.Say(ctx, attempt.Message{Op: attempt.OpAwake})
+	return err
 }
 
 // shared is where something happens when what agents wait for may be there.
@@ -152,7 +171,12 @@ func (k *Keeper) shareSeats() {
 	} else {
 		s.most = user.MaxAgents
 	}
-	s.pool.Waits()
+	if s.asked {
+		s.pool.Waits()
+	} else {
+		s.pool.Leave() // nobody wants a place now: others must not wait for that
+	}
+	s.asked = false
 	for name, l := range s.seats {
 		if a := k.org.Agents[name]; a == nil || !a.sits() {
 			if err := lease.ReturnSeat(l); err != nil {
@@ -160,10 +184,6 @@ func (k *Keeper) shareSeats() {
 			}
 			delete(s.seats, name)
 		}
-	}
-	waits := func(a *Agent) bool { return a.Waits != "" }
-	if agents := slices.Collect(maps.Values(k.org.Agents)); !slices.ContainsFunc(agents, waits) {
-		s.pool.Leave()
 	}
 	if s.most == 0 {
 		return
@@ -233,6 +253,7 @@ func (k *Keeper) hindered(ctx context.Context, a *Agent) (bool, error) {
 	}
 	if why == "" && k.share.pool != nil && k.share.most > 0 && a.Member.NeedsSeat() && k.share.seats[a.Name] == nil {
 		if why = k.seat(a.Name, false); why != "" {
+			k.share.asked = true
 			k.at(k.Now().Add(2 * time.Second))
 		}
 	}

@@ -187,3 +187,101 @@ func TestPortsOfAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A place in the line is kept only while somebody wants a seat: an agent whose
+// account is at a limit keeps nobody from one.
+func TestNobodyWaitsForWhoWaitsForSomethingElse(t *testing.T) {
+	person(t, "1")
+	w := newWorld(t)
+	stop := w.keep()
+	w.answered(w.spawn("api"))
+	account := w.until("a life", w.lives1("api", 1)).Agents["api"].Member.Account
+	other, err := lease.OpenSeats(lease.Holder{Project: "/other", Session: "web", Run: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seat, _, err := other.Take(1, "login", false)
+	if err != nil || seat == nil {
+		t.Fatal(seat, err)
+	}
+	w.add("Write the endpoint", "api", task.Normal)
+	w.until("it waits for a place", func(o *Org) bool { return strings.HasPrefix(o.Agents["api"].Waits, "max_agents") })
+	dir, err := limits.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := limits.State{Account: account, Until: time.Now().Add(time.Hour), At: time.Now(), By: limits.Source{Project: "/other", Session: "web", Run: "r"}}
+	if _, err := limits.Tell(dir, s, true, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	w.until("it waits for the limit", func(o *Org) bool { return strings.HasPrefix(o.Agents["api"].Waits, "the account") })
+	if err := lease.ReturnSeat(seat); err != nil {
+		t.Fatal(err)
+	}
+	third, err := lease.OpenSeats(lease.Holder{Project: "/third", Session: "web", Run: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.until("another has the place", func(*Org) bool {
+		l, _, err := third.Take(1, "page", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l != nil && lease.ReturnSeat(l) == nil
+	})
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A keeper that comes anew calls no limit over that was met since an agent of its
+// own found the account free.
+func TestAnOldEndIsNotToldAgain(t *testing.T) {
+	person(t, "")
+	w := newWorld(t)
+	stop := w.keep()
+	w.answered(w.spawn("api"))
+	account := w.until("a life", w.lives1("api", 1)).Agents["api"].Member.Account
+	w.mu.Lock()
+	w.lives["api"].record(run.Record{Type: run.Freed, Account: account})
+	w.mu.Unlock()
+	w.until("it is on record", func(o *Org) bool { return o.Agents["api"].Limit != nil })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := limits.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := limits.State{Account: account, Until: time.Now().Add(time.Hour), At: time.Now(), By: limits.Source{Project: "/other", Session: "web", Run: "r"}}
+	if _, err := limits.Tell(dir, s, false, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	stop = w.keep()
+	w.add("Write the endpoint", "api", task.Normal)
+	w.until("it waits for the limit", func(o *Org) bool { return strings.HasPrefix(o.Agents["api"].Waits, "the account") })
+	if is, err := limits.Read(dir, account, time.Now()); err != nil || is == nil || is.Free {
+		t.Errorf("%+v, %v", is, err)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whoever waits for the answer to a message can be given a task.
+func TestWhoAskedIsGivenATask(t *testing.T) {
+	w := newWorld(t)
+	stop := w.keep()
+	w.answered(w.spawn("api"))
+	w.until("a life", w.lives1("api", 1))
+	w.mu.Lock()
+	w.lives["api"].stands = "asked supervisor"
+	w.lives["api"].record(run.Record{Type: run.Active, Activity: dag.NeedsInput, Detail: "asked supervisor"})
+	w.mu.Unlock()
+	w.until("it asks", func(o *Org) bool { return o.Agents["api"].asks() })
+	id := w.add("Write the endpoint", "api", task.Normal)
+	w.until("it is given", func(*Org) bool { return count(w.gives("api"), id) == 1 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
