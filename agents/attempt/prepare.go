@@ -46,9 +46,10 @@ func (a *attempt) policy() guard.Policy {
 		p.Leads = leads(m)
 		if dir, err := filepath.EvalSymlinks(m.Dir); err == nil && p.Leads && dir != p.Root {
 			p.Led = dir
+			p.Private = append(endpoint.Secrets(dir), run.OrganisationDir(dir))
 		}
 		p.Beside = a.spec.Beside
-		p.Private = []string{run.OrganisationDir(p.Root)}
+		p.Private = append(p.Private, run.OrganisationDir(p.Root))
 		p.Mine = []string{a.job.Paths.NodeDir(a.node.Name)}
 		p.Zones = guard.Zones(a.spec.Zones)
 	}

@@ -58,10 +58,22 @@ func (g *guard) keeps(path string, whole bool) bool {
 	return false
 }
 
-// within reports whether a resolved path is a folder or in it.
-func within(dir, path string) bool {
-	_, ok := inside(dir, path)
-	return ok
+// leadsFrom is the project outside of the root that the agent leads and in which
+// a resolved path lies; empty: none.
+func (g *guard) leadsFrom(path string) string {
+	for _, led := range g.led {
+		if _, in := inside(led, path); in {
+			return led
+		}
+	}
+	return ""
+}
+
+// above reports whether the project, its worktree or one that is led lies in what
+// a path names.
+func (g *guard) above(path string) bool {
+	return holds(path, g.root) || holds(path, g.tree) ||
+		slices.ContainsFunc(g.led, func(led string) bool { return holds(path, led) })
 }
 
 // leadsAt judges a place that a supervisor is about to write; ok says that this
@@ -72,7 +84,7 @@ func (g *guard) leadsAt(name string, s spot, whole bool) (reason string, settled
 		return "", false
 	case g.keeps(s.path, whole):
 		return "", true
-	case g.Led != "" && within(g.Led, s.path):
+	case g.leadsFrom(s.path) != "":
 		return name + leadsOnly, true
 	case s.whose == nobodys || s.state != "" && s.state != ".cmux":
 		return "", false

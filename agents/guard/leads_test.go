@@ -157,12 +157,30 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// A supervisor of another project changes nothing there either.
+// A supervisor of another project changes nothing there either, wherever it
+// stands, and reads none of its keys.
 func TestLeadingElsewhere(t *testing.T) {
-	p := builder()
-	p.Tree, p.Leads, p.Led = "", true, "/other/site"
+	const site, code = "/other/site", "a supervisor leads and changes no files"
+	p := leader()
+	p.Led, p.Private = site, append(p.Private, site+"/.cmux/token")
 	runShell(t, p, []shellRow{
-		{"echo x > /other/site/index.html", "a supervisor leads and changes no files"}, {"cat /other/site/index.html", ""},
-		{"echo x > /other/sites.txt", ""}, {"rm -r /other/site/pages", "a supervisor leads"},
+		{"echo x > /other/site/index.html", code}, {"cat /other/site/index.html", ""},
+		{"echo x > /other/sites.txt", ""}, {"rm -r /other/site/pages", code}, {"rm -rf /other", "is refused"},
 	})
+	runIn(t, p, site, []shellRow{
+		{"git commit -am x", code}, {"git checkout -f main", code}, {"git reset --hard HEAD~3", code}, {"git push origin main", "git push is refused"}, {"git branch -D feature", "git branch is refused"}, {"git branch new", code}, {"git clean -fdx", code},
+		{"git stash", "git stash is refused"}, {"git config user.name x", "git config is refused"}, {"git worktree remove --force ../x", "git worktree remove is refused"}, {"git merge dev", code}, {"cd sub && git add .", code}, {"git -C /other/site rm x", code}, {"git -C " + root + " commit -am x", code}, {"git -C ../site-api commit -am x", code},
+		{"npm install", code}, {"gofmt -w .", code}, {"patch -p1 < x", code}, {"pre-commit install", "is refused"}, {"rm index.html", code}, {"echo x > a", code}, {"echo x > $(git rev-parse --show-toplevel)/a", code}, {"echo x > .cmux/config.yml", code}, {"sed -i s/a/b/ .git/config", code},
+		{"cat .cmux/token", "keeps a person's key"}, {"git status", ""}, {"git log --oneline", ""}, {"npm test", ""}, {"cd /tmp/mine && git commit -am x", ""}, {"echo x > " + root + "/memory/a.md", ""},
+	})
+}
+
+func runIn(t *testing.T, p guard.Policy, dir string, rows []shellRow) {
+	t.Helper()
+	for _, r := range rows {
+		d := guard.Decide(p, guard.Call{Tool: "Bash", Input: object("command", r.command), Dir: dir})
+		if got := d.Verdict == guard.Deny; got != (r.want != "") || !strings.Contains(d.Reason, r.want) {
+			t.Errorf("in %s, %s: %s %q, want %q", dir, r.command, d.Verdict, d.Reason, r.want)
+		}
+	}
 }

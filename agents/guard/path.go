@@ -18,6 +18,7 @@ type guard struct {
 	private     []string // resolved, and as given
 	mine        []string // likewise
 	beside      []string // likewise
+	led         []string // likewise
 	hasOwnPlace bool
 }
 
@@ -50,6 +51,11 @@ func newGuard(p Policy) *guard {
 	}
 	for _, q := range p.Mine {
 		g.mine = append(g.mine, both(q)...)
+	}
+	if p.Led != "" {
+		for _, dir := range both(p.Led) { // worktrees of its workers lie beside it
+			g.led, g.beside = append(g.led, dir), append(g.beside, dir+"-")
+		}
 	}
 	if p.Beside != "" {
 		for _, dir := range both(filepath.Dir(p.Beside)) {
@@ -105,6 +111,11 @@ func (g *guard) spotOf(path string) spot {
 	}
 	if try(g.root, persons) {
 		return s
+	}
+	for _, p := range g.led {
+		if try(p, persons) {
+			return s
+		}
 	}
 	for _, p := range g.beside {
 		if rest, ok := strings.CutPrefix(path, p); ok && rest != "" && rest[0] != filepath.Separator {

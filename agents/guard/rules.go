@@ -68,7 +68,7 @@ func (s *shell) writeAt(doing, name, path string, whole bool) {
 		s.refuse(inState(what, at.state))
 	case s.ordersAt(path, doing != making):
 		s.refuse(givesOrders(what))
-	case whole && (holds(path, s.root) || holds(path, s.tree)):
+	case whole && s.above(path):
 		s.refuse(fmt.Sprintf("%s is refused: the project or its worktrees lie in it. Name the files in %s that you mean.", what, s.home))
 	case at.whose == peers:
 		s.refuse(fmt.Sprintf("%s is refused: it is another agent's worktree. Work in %s only.", what, s.home))

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -370,7 +371,7 @@ func (s *shell) output(c *syntax.CmdSubst) (string, bool) {
 		case own:
 			return s.tree, true
 		case persons:
-			return s.root, true
+			return cmp.Or(s.leadsFrom(at), s.root), true
 		}
 	case "git branch --show-current", "git rev-parse --abbrev-ref HEAD":
 		if s.spotOf(at).whose == own && s.Branch != "" {
