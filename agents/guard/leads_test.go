@@ -110,6 +110,25 @@ func TestOthersFolders(t *testing.T) {
 	}
 }
 
+// No form of the shell names a person's key, and none takes the folder it is in.
+func TestKeyByShell(t *testing.T) {
+	const key = "keeps a person's key"
+	p := leader()
+	p.Tree = root
+	rows := []shellRow{
+		{"cat .cmux/{token,x}", key}, {"head .cmux/tok{en,}", key}, {"cat {.cmux/token,x}", key}, {"cat " + root + "/{.cmux,x}/token", key}, {"cat .cmux/{a..z}{a..z}{a..z}", key}, {"cat < .cmux/{token,}", key},
+		{"grep -r '' .cmux", key}, {"grep -rn Bearer .cmux/", key}, {"rg Bearer .cmux", key}, {"cp -r .cmux memory/c", key}, {"cp -al .cmux memory/c", key}, {"tar c .cmux", key}, {"tar cf memory/x.tar .cmux", key}, {"rsync -a .cmux/ memory/c", key}, {"find .cmux -type f -exec cat {} +", key}, {"cd .cmux && cat t*", key}, {"ls -R .cmux | xargs cat", key}, {"tar c .cm*", key},
+		{"git grep --no-index '' -- .cmux", key}, {"git -C .cmux grep --no-index ''", key}, {"xargs cat <<< .cmux/token", key}, {"while read f; do cat $f; done <<< .cmux/token", key},
+		{`python3 -c "print(open('.cmux/token').read())"`, key}, {"node -e 'fs.readFileSync(`./.cmux/token`)'", key}, {"awk 1 .cmux/token", key}, {"python3 -c 'open(\".cmux/agents/api/x\")'", key},
+
+		{"python3 -c 'open(\".cmux/agents/supervisor/x\")'", ""}, {"python3 -c 'open(\".cmux/tokens.md\")'", ""}, {"ls .cmux", ""}, {"ls -la .cmux/", ""}, {"cat .cmux/config.yml", ""}, {"cat .cmux/journal/{a,b}.md", ""}, {"grep -r x .cmux/journal", ""}, {"grep -q .cmux .gitignore", ""}, {"grep -rn x .", ""}, {"find . -name '*.go'", ""}, {"find .cmux/roles -name x", ""}, {"git log -- .cmux", ""}, {"test -d .cmux", ""}, {"cd .cmux/journal && cat a.md", ""}, {"echo .cmux", ""}, {"cmux tasks add 'x .cmux/tokens'", ""},
+	}
+	runShell(t, p, rows)
+	w := builder()
+	w.Private = p.Private
+	runShell(t, w, []shellRow{{"cat " + root + "/.cmux/{token,x}", key}, {"grep -r '' " + root + "/.cmux", key}, {"cp -r ../shop/.cmux x", key}, {"cat " + root + "/.cmux/config.yml", ""}})
+}
+
 // A forbidden zone is refused to every tool, a careful one is told of, and a safe
 // one grants what a tool for files writes, and never a text of the shell.
 func TestZones(t *testing.T) {

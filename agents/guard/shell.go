@@ -205,11 +205,13 @@ func (s *shell) statement(st *syntax.Stmt) {
 		case "<<", "<<-":
 			stdin = s.word(r.Hdoc).text
 		case "<<<":
-			stdin = s.word(r.Word).text
+			w := s.word(r.Word)
+			stdin = w.text
+			s.reads(w, false) // it may be a name for what reads it
 		case ">", ">>", ">|", "<>", "&>", "&>>":
 			s.write("writing", s.word(r.Word), false)
 		case "<":
-			s.reads(s.word(r.Word))
+			s.reads(s.word(r.Word), false)
 		case ">&":
 			if w := s.word(r.Word); strings.Trim(w.text, "0123456789-") != "" {
 				s.write("writing", w, false)
