@@ -106,11 +106,12 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		login.Refuse(w, r, http.StatusNotFound, "there is nothing here", "")
 	})
+	orders := newOrders()
 	srv := &http.Server{
-		Handler: login.NewGate(keys, s.place.Port, s.audited(mux)), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+		Handler: login.NewGate(keys, s.place.Port, orders.carriedOut(s.audited(mux))), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: stdlog.New(logWriter{s.log}, "", 0),
-		// What is under way is carried out, whoever hangs up; Shutdown ends it.
+		// What is under way when ctx ends has a moment left; Shutdown ends it.
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	var tasks sync.WaitGroup
@@ -137,6 +138,9 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	if err := srv.Shutdown(ending); err != nil {
 		srv.Close() // what is under way stands in files already
+	}
+	if !orders.breakOff(orderEnd) {
+		s.log.Warn("orders under way did not end with the server")
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return err
