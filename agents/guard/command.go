@@ -92,8 +92,8 @@ func (s *shell) simple(args []word, stdin string) {
 
 // wrapped finds the command behind a wrapper.
 func (s *shell) wrapped(name string, w wrapper, args []word, stdin string) {
-	dir := s.dir
-	defer func() { s.dir = dir }()
+	dir, trees := s.dir, s.trees
+	defer func() { s.dir, s.trees = dir, trees }()
 	i := 0
 	for ; i < len(args) && args[i].option(); i++ {
 		text := args[i].text

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -20,8 +21,8 @@ var gitWrites = map[string]bool{
 // making, outside of the project, are let pass, and so are those that stand
 // where it cannot be told.
 func (s *shell) git(args []word) {
-	dir := s.dir
-	defer func() { s.dir = dir }()
+	dir, trees := s.dir, s.trees
+	defer func() { s.dir, s.trees = dir, trees }()
 	aliases, elsewhere := make(map[string]string), false
 	i := 0
 	for ; i < len(args) && args[i].option(); i++ {
@@ -34,14 +35,19 @@ func (s *shell) git(args []word) {
 			value = word{inline, args[i].whole}
 		}
 		switch name {
-		case "-C", "--git-dir", "--work-tree":
+		case "-C":
 			s.dir = s.at(value)
+		case "--git-dir", "--work-tree":
+			s.leadGit(name == "--git-dir", value)
 		case "-c", "--config-env":
 			key, v, _ := strings.Cut(value.text, "=")
 			if len(key) > len("alias.") && strings.EqualFold(key[:len("alias.")], "alias.") {
 				aliases[strings.ToLower(key[len("alias."):])] = v
 			}
 			key = strings.ToLower(key)
+			if key == "core.worktree" {
+				s.leadGit(false, word{v, value.whole})
+			}
 			elsewhere = elsewhere || strings.HasPrefix(key, "remote.") || strings.HasPrefix(key, "url.")
 		case "--namespace", "--super-prefix", "--attr-source":
 		default:
@@ -72,8 +78,12 @@ func (s *shell) git(args []word) {
 	if sub == "config" && s.config(rest) {
 		return
 	}
-	place := s.ownDir()
-	if place == nobodys || has(rest, "", "help") {
+	if has(rest, "", "help") {
+		return
+	}
+	s.outputs(sub, rest)
+	place := s.gitPlace(sub)
+	if place == nobodys {
 		return
 	}
 	if sub == "push" && elsewhere {
@@ -81,6 +91,68 @@ func (s *shell) git(args []word) {
 	}
 	if reason := s.gitSub(sub, rest, place); reason != "" {
 		s.refuse(reason)
+	}
+}
+
+// gitLead is a place that git is led to, as it is called where git stands.
+type gitLead struct {
+	repository bool // else a tree
+	at         word
+}
+
+func (s *shell) leadGit(repository bool, at word) {
+	s.trees = append(slices.Clip(s.trees), gitLead{repository, at})
+}
+
+// gitTree are the subcommands that write files where git stands, whatever the
+// repository is, when no tree is named.
+var gitTree = []string{
+	"am", "apply", "checkout", "checkout-index", "cherry-pick", "clean", "merge", "mv", "pull", "read-tree", "rebase", "reset", "restore", "revert",
+	"rm", "sparse-checkout", "switch",
+}
+
+// gitPlace is whose the worst of the places is that options, variables and
+// settings lead git to, in whatever order; every -C is taken in before.
+func (s *shell) gitPlace(sub string) whose {
+	dir, worst, repository, tree := s.dir, nobodys, false, false
+	defer func() { s.dir = dir }()
+	for _, t := range s.trees {
+		s.dir = dir
+		s.dir = s.at(t.at)
+		worst = max(worst, s.ownDir())
+		repository, tree = repository || t.repository, tree || !t.repository
+	}
+	s.dir = dir
+	if !repository || !tree && slices.Contains(gitTree, sub) {
+		worst = max(worst, s.ownDir())
+	}
+	return worst
+}
+
+// outputs judges the files that git writes what it prints to.
+func (s *shell) outputs(sub string, args []word) {
+	for i, a := range args {
+		if a.is("--") {
+			return
+		}
+		name, value, attached := strings.Cut(a.text, "=")
+		to := word{value, a.whole}
+		if !attached && i+1 < len(args) {
+			to = args[i+1]
+		}
+		short := sub == "archive" || sub == "format-patch" || sub == "bugreport" || sub == "diagnose"
+		switch {
+		case len(name) > len("--ou") && (strings.HasPrefix("--output", name) || strings.HasPrefix("--output-directory", name)):
+			s.write("writing", to, false)
+		case short && a.is("-o") && i+1 < len(args):
+			s.write("writing", args[i+1], false)
+		case short && strings.HasPrefix(a.text, "-o") && len(a.text) > len("-o"):
+			s.write("writing", word{a.text[len("-o"):], a.whole}, false)
+		case sub == "bundle" && a.is("create") && i+1 < len(args):
+			if files := plain(args[i+1:], ""); len(files) > 0 {
+				s.write("writing", files[0], false)
+			}
+		}
 	}
 }
 

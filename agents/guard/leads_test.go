@@ -129,6 +129,27 @@ func TestKeyByShell(t *testing.T) {
 	runShell(t, w, []shellRow{{"cat " + root + "/.cmux/{token,x}", key}, {"grep -r '' " + root + "/.cmux", key}, {"cp -r ../shop/.cmux x", key}, {"cat " + root + "/.cmux/config.yml", ""}})
 }
 
+// Git is judged by the worst of the places that it is led to, and what it prints
+// to a file is a write.
+func TestGitLedElsewhere(t *testing.T) {
+	p := leader()
+	p.Tree = root
+	for _, c := range []string{
+		"git --work-tree=/p/shop -C /tmp/evil checkout -f", "git -C /tmp/evil --work-tree=/p/shop checkout -f", "GIT_WORK_TREE=/p/shop GIT_DIR=/tmp/evil/.git git checkout -f", "GIT_DIR=/tmp/evil/.git GIT_WORK_TREE=/p/shop git checkout -f",
+		"env GIT_WORK_TREE=/p/shop GIT_DIR=/tmp/evil/.git git checkout -f", "git -c core.worktree=/p/shop -C /tmp/evil checkout -f", "git -c core.workTree=../../p/shop -C /tmp/evil reset --hard", "git --git-dir=/p/shop/.git -C /tmp/evil reset --soft HEAD~1", "cd /tmp/evil && git --work-tree /p/shop clean -fdx",
+		"cd /p/shop && GIT_DIR=/tmp/evil/.git git checkout -f", "cd /p/shop && git --git-dir /tmp/evil/.git restore .",
+		"git diff --output=/p/shop/main.go", "git diff --output /p/shop/main.go", "git log --outpu=/p/shop/main.go", "cd /p/shop && git archive -o main.go HEAD", "git archive -o/p/shop/main.go HEAD", "git format-patch -o /p/shop/src HEAD~1", "git format-patch --output-directory=/p/shop/src HEAD~1", "git bundle create /p/shop/main.go HEAD",
+	} {
+		runShell(t, p, []shellRow{{c, "leads and changes no files"}})
+		runShell(t, builder(), []shellRow{{c, "own checkout"}})
+	}
+	for _, q := range []guard.Policy{p, builder()} {
+		runShell(t, q, []shellRow{
+			{"git -C /tmp/x --work-tree=/tmp/x commit -am x", ""}, {"GIT_DIR=/tmp/x/.git git gc", ""}, {"GIT_WORK_TREE=/tmp/x GIT_DIR=/tmp/x/.git git checkout -f", ""}, {"git diff --output=/tmp/a", ""}, {"git archive -o /tmp/a.tar HEAD", ""}, {"git log -- --output=main.go", ""}, {"git grep -o x", ""}, {"GIT_DIR=/p/shop/.git git log", ""},
+		})
+	}
+}
+
 // A forbidden zone is refused to every tool, a careful one is told of, and a safe
 // one grants what a tool for files writes, and never a text of the shell.
 func TestZones(t *testing.T) {

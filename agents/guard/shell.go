@@ -28,6 +28,7 @@ type shell struct {
 	dir    string // of the commands; empty when it cannot be told
 	sub    bool   // a sub-agent runs them
 	vars   map[string]word
+	trees  []gitLead
 	depth  int
 	looked int // words looked up by reads
 	reason string
@@ -228,27 +229,24 @@ func (s *shell) statement(st *syntax.Stmt) {
 		}
 		return
 	}
-	dir := s.dir
+	trees := s.trees
+	defer func() { s.trees = trees }() // GIT_DIR counts for this command alone
 	for _, a := range call.Assigns {
 		if a.Name != nil && a.Value != nil {
 			s.gitEnv(a.Name.Value, s.word(a.Value))
 		}
 	}
-	moved := s.dir
 	args := make([]word, len(call.Args))
 	for i, w := range call.Args {
 		args[i] = s.word(w)
 	}
 	s.simple(args, stdin)
-	if s.dir == moved {
-		s.dir = dir // GIT_DIR counts for this command alone
-	}
 }
 
 // gitEnv takes in a variable that leads git to another repository.
 func (s *shell) gitEnv(name string, value word) {
 	if name == "GIT_DIR" || name == "GIT_WORK_TREE" || name == "GIT_COMMON_DIR" {
-		s.dir = s.at(value)
+		s.leadGit(name != "GIT_WORK_TREE", value)
 	}
 }
 
