@@ -77,8 +77,9 @@ type taskMerger struct {
 	repo   *worktree.Repo
 	target string
 	spec   worktree.MergeSpec
-	checks []taskCheck // of those merged so far
-	good   string      // of a dry run: where the branch would be
+	checks []taskCheck     // of those merged so far
+	good   string          // of a dry run: where the branch would be
+	would  map[string]bool // of a dry run: tasks that would be in
 }
 
 // MergeTasks brings the work of finished tasks into the integration branch, one
@@ -130,7 +131,7 @@ func (p *Project) taskMerger(ctx context.Context, o MergeTasks) (*taskMerger, er
 	if err != nil {
 		return nil, err
 	}
-	m := &taskMerger{p: p, o: o, org: org, target: org.Settings.Integration}
+	m := &taskMerger{p: p, o: o, org: org, target: org.Settings.Integration, would: make(map[string]bool)}
 	if m.repo, err = worktree.Open(ctx, p.Root); err != nil {
 		return nil, err
 	}
@@ -176,9 +177,11 @@ func (m *taskMerger) one(ctx context.Context, id string) (*MergedTask, error) {
 		return nil, nil
 	}
 	out := &MergedTask{ID: t.ID, Title: t.Title, Branch: t.WorkBranch(), Conflict: []string{}}
-	if by := list.Repair(t); by != nil && !(m.o.DryRun && by.Delivers()) {
-		out.Outcome, out.Task, out.Agent = TaskWaits, by.ID, by.Agent
-		return out, nil
+	for _, by := range []*task.Task{list.Repair(t), list.Whole(t)} {
+		if by != nil && !(m.o.DryRun && m.would[by.ID]) {
+			out.Outcome, out.Task, out.Agent = TaskWaits, by.ID, by.Agent
+			return out, nil
+		}
 	}
 	if a := m.org.Agents[t.Worker()]; a != nil && a.Member.CloneOf != "" && a.Member.Branch == out.Branch {
 		out.Outcome, out.Agent = TaskWaits, a.Name // its branch begins at work that may not be done
@@ -197,13 +200,13 @@ func (m *taskMerger) one(ctx context.Context, id string) (*MergedTask, error) {
 		m.o.Begun(fmt.Sprintf("%s: %s", t.ID, out.Branch))
 	}
 	if m.o.DryRun {
-		return out, m.would(ctx, tip, out)
+		return out, m.try(ctx, tip, out)
 	}
 	return out, m.bring(ctx, t, tip, out)
 }
 
-// would says what would become of a task's work, checks left aside.
-func (m *taskMerger) would(ctx context.Context, tip worktree.Tip, out *MergedTask) error {
+// try says what would become of a task's work, checks left aside.
+func (m *taskMerger) try(ctx context.Context, tip worktree.Tip, out *MergedTask) error {
 	commit, err := m.repo.Merge(ctx, m.good, []worktree.Tip{tip})
 	var conflict *worktree.ConflictError
 	switch {
@@ -216,7 +219,7 @@ func (m *taskMerger) would(ctx context.Context, tip worktree.Tip, out *MergedTas
 	if out.Outcome, out.Commit = TaskMerged, commit; commit == m.good {
 		out.Outcome = TaskContained
 	}
-	m.good = commit
+	m.good, m.would[out.ID] = commit, true
 	return nil
 }
 

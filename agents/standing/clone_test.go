@@ -39,8 +39,8 @@ func TestClone(t *testing.T) {
 	w.mu.Lock()
 	branch := w.gave[name][0].Place.Branch
 	w.mu.Unlock()
-	if got := w.task(part); branch != m.Branch || got.WorkBranch() != m.Branch {
-		t.Errorf("it works on %s, and the task says %s; want %s", branch, got.WorkBranch(), m.Branch)
+	if got := w.task(part); branch != m.Branch || got.WorkBranch() != m.Branch || got.PartOf != first {
+		t.Errorf("it works on %s, and the task says %s, a part of %q; want %s", branch, got.WorkBranch(), got.PartOf, m.Branch)
 	}
 
 	for who, want := range map[string]string{"supervisor": "only workers are cloned", "nobody": `there is no agent "nobody"`, name: "only workers are cloned"} {
@@ -68,6 +68,21 @@ func TestClone(t *testing.T) {
 	}
 	if a := w.answered(w.ask(OpKill, "perm-db", Ask{By: "supervisor"})); a.Refused != "" {
 		t.Error(a.Refused)
+	}
+
+	// Another one does not go on where the clone was: below it is work that may have
+	// been rejected.
+	w.answered(w.ask(OpKill, name, Ask{}))
+	w.until("it cannot go on", func(*Org) bool { return w.task(part).State == task.Blocked })
+	w.answered(w.spawn("web"))
+	w.until("another one", w.lives1("web", 1))
+	w.change(part, task.Assigned, "web")
+	w.until("it is given", func(*Org) bool { return count(w.gives("web"), part) == 1 })
+	w.mu.Lock()
+	branch = w.gave["web"][0].Place.Branch
+	w.mu.Unlock()
+	if got := w.task(part); branch != "task/t2-the-first-half" || got.WorkBranch() != branch || got.PartOf != "" {
+		t.Errorf("it goes on on %s, and the task says %s, a part of %q", branch, got.WorkBranch(), got.PartOf)
 	}
 }
 

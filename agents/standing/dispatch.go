@@ -283,14 +283,14 @@ func (k *Keeper) move(ctx context.Context, id string, c task.Change) (*task.Task
 	return list.Get(id), nil
 }
 
-// onto says of a task on which branch its work is.
-func (k *Keeper) onto(ctx context.Context, id, branch string) (*task.Task, error) {
+// onto says of a task on which branch its work is, and which task's that began at.
+func (k *Keeper) onto(ctx context.Context, id, branch, partOf string) (*task.Task, error) {
 	list, err := k.change(ctx, func(l *task.List) ([]task.Change, error) {
 		t := l.Get(id)
 		if t == nil {
 			return nil, task.ErrNone
 		}
-		return []task.Change{{Task: id, Saw: t.Version, Op: task.OpEdit, By: task.Cmux, Fields: task.Fields{Branch: &branch}}}, nil
+		return []task.Change{{Task: id, Saw: t.Version, Op: task.OpEdit, By: task.Cmux, Fields: task.Fields{Branch: &branch, PartOf: &partOf}}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -327,6 +327,14 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 	if free, err := k.free(ctx, a); !free || err != nil {
 		return err
 	}
+	// What was a clone's, and is another one's now, begins anew: below what the clone
+	// did is work of a task that may never come in.
+	if t.PartOf != "" && t.Branch != a.Member.Branch {
+		var err error
+		if t, err = k.onto(ctx, t.ID, "", ""); err != nil {
+			return err
+		}
+	}
 	if why := k.unusable(a, t); why != "" {
 		_, err := k.move(ctx, t.ID, task.Change{To: task.Blocked, Reason: why})
 		return errors.Join(err, k.write(ctx, a, t.CreatedBy, fmt.Sprintf("%s-%d-branch", t.ID, t.Version), fmt.Sprintf("[BLOCKED] %s: %s", t.ID, t.Title), why))
@@ -339,8 +347,8 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 		return k.cannot(ctx, a, t, err)
 	}
 	delete(k.desk.told, a.Name)
-	if branch := w.Def.Branch; branch != "" && branch != t.WorkBranch() { // a clone's
-		if t, err = k.onto(ctx, t.ID, branch); err != nil {
+	if m := &a.Member; m.CloneOf != "" && w.Def.Branch == m.Branch && (t.Branch != m.Branch || t.PartOf != m.CloneTask) {
+		if t, err = k.onto(ctx, t.ID, m.Branch, m.CloneTask); err != nil {
 			return err
 		}
 	}

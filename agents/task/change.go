@@ -35,6 +35,7 @@ type Fields struct {
 	Branch   *string   `json:"branch,omitempty"`
 	Project  *string   `json:"project,omitempty"`
 	Parent   *string   `json:"parent,omitempty"`
+	PartOf   *string   `json:"part_of,omitempty"`
 	Backlog  *bool     `json:"backlog,omitempty"`
 }
 
@@ -93,7 +94,7 @@ func (f *Fields) check() error {
 	if f.Priority != nil && f.Priority.rank() < 0 {
 		return illegal("%.40q is no priority: want critical, high, normal or low", *f.Priority)
 	}
-	for _, text := range []*string{f.Title, f.Body, f.Branch, f.Project, f.Parent} {
+	for _, text := range []*string{f.Title, f.Body, f.Branch, f.Project, f.Parent, f.PartOf} {
 		if text != nil && !utf8.ValidString(*text) {
 			return illegal("it is not text (UTF-8)")
 		}
@@ -116,6 +117,7 @@ func (f *Fields) apply(t *Task) {
 	set(&t.Branch, f.Branch)
 	set(&t.Project, f.Project)
 	set(&t.Parent, f.Parent)
+	set(&t.PartOf, f.PartOf)
 	set(&t.Backlog, f.Backlog)
 }
 

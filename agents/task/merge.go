@@ -111,6 +111,7 @@ func (l *List) Unmerged() []*Task {
 		if t.Merged != nil {
 			put(l.Get(t.Merged.Task))
 		}
+		put(l.Get(t.PartOf))
 		if parent := l.Get(t.Parent); parent != nil && (parent.Merged == nil || parent.Merged.Task != t.ID) {
 			put(parent)
 		}
@@ -129,11 +130,26 @@ func (l *List) Repair(t *Task) *Task {
 		return nil
 	}
 	by := l.Get(t.Merged.Task)
-	if by != nil && t.Merged.With() && !by.Merged.In() {
+	if by != nil && t.Merged.With() && by.keepsOut() {
 		return by // what began at work that was rejected does not bring that in
 	}
 	if by == nil || by.State.Over() && (!by.Delivers() || by.Merged.In()) {
 		return nil
 	}
 	return by
+}
+
+// Whole is the task that t is a part of and that is not in the integration branch:
+// below the work of t there may be work of that one that nobody has judged, or that
+// was rejected. Nil: nothing keeps t out.
+func (l *List) Whole(t *Task) *Task {
+	if whole := l.Get(t.PartOf); whole != nil && whole.keepsOut() {
+		return whole
+	}
+	return nil
+}
+
+// keepsOut reports whether what began at the work of t must stay out with it.
+func (t *Task) keepsOut() bool {
+	return !t.Merged.In() && (t.State != Done || t.Delivers())
 }

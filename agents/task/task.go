@@ -102,6 +102,7 @@ type Task struct {
 	Branch   string   `json:"branch"`
 	Project  string   `json:"project"`
 	Parent   string   `json:"parent"`
+	PartOf   string   `json:"part_of"` // task at whose branch its own began, and without which it does not come in
 	Backlog  bool     `json:"backlog"` // for later: nobody is given it before it is taken from there
 
 	State    State     `json:"state"`

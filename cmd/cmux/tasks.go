@@ -14,7 +14,7 @@ import (
 )
 
 const taskShape = `  {"id", "title", "body", "priority", "scope", "verify", "branch", "project", "parent",
-   "backlog", "state", "reason", "until", "override", "assigned_to", "attempts": [{"n",
+   "part_of", "backlog", "state", "reason", "until", "override", "assigned_to", "attempts": [{"n",
    "agent", "began_at", "ended_at", "end"}], "merged": {"commit", "conflict", "check", "task"},
    "created_by", "created_at", "changed_by", "changed_at", "version", "label",
    "result": {"summary", "commits", "tip", "diffstat", "checks", "tokens"}}
