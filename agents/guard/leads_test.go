@@ -90,7 +90,7 @@ func TestLeaderWrites(t *testing.T) {
 		{"echo x > main.go", code}, {"cat > src/a.go <<'EOF'\nx\nEOF", code}, {"sed -i s/a/b/ main.go", code}, {"perl -pi -e 1 main.go", code}, {"tee main.go < x", code}, {"cp memory/a.go main.go", code}, {"mv main.go memory/", code}, {"rm main.go", code}, {"rm -rf .", key}, {"touch src/new", code}, {"mkdir newdir", code}, {"dd of=main.go", code}, {"patch -p1 < x", code}, {"cd src && echo x > a.go", code}, {"sh -c 'echo x > main.go'", code}, {"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a.go\n+x\n*** End Patch\nEOF", code},
 		{"echo x > ../shop-api/a.go", code}, {"cd ../shop-api && sed -i s/a/b/ main.go", code}, {"echo x > /p/shop-later/a.go", code}, {"git -C ../shop-api commit -am x", code}, {"rm -rf ../shop-api", code},
 		{"git commit -am x", code}, {"git add .", code}, {"git checkout main.go", code}, {"git merge shop/api", code}, {"git reset --hard", code}, {"git apply x", code}, {"git stash", "stash"}, {"go fmt ./...", code}, {"gofmt -w .", code}, {"npm install", code}, {"prettier --write .", code},
-		{"echo x >> .cmux/config.yml", code}, {"rm .cmux/audit.log", code}, {"echo 0 > .cmux/signals/a.done", code}, {"rm -rf .cmux/journal", code}, {"mv .cmux/roles /tmp/x", code}, {"rm -rf .cmux", key}, {"echo x > .cmux/journal/../config.yml", code}, {"cp x .cmux/journal/{../config.yml,y}", code}, {"ln .cmux/config.yml .cmux/journal/c", code}, {"ln -s ../config.yml .cmux/roles/c", ""},
+		{"echo x >> .cmux/config.yml", code}, {"rm .cmux/audit.log", code}, {"echo 0 > .cmux/signals/a.done", code}, {"rm -rf .cmux/journal", code}, {"mv .cmux/roles /tmp/x", code}, {"rm -rf .cmux", key}, {"echo x > .cmux/journal/../config.yml", code}, {"cp x .cmux/journal/{../config.yml,y}", code}, {"ln .cmux/config.yml .cmux/journal/c", code}, {"ln -s ../config.yml .cmux/roles/c", "makes no links"},
 		{"cat .cmux/agents/api/spec-1.json", key}, {"cat .cmux/token", key}, {"cat .cmux/agents/supervisor/../api/spec-1.json", key}, {"cat .cmux/agents/*/spec-1.json", key}, {"python3 -c 'open(\"" + root + "/.cmux/agents/api/x\")'", key}, {"cat ~/.local/state/cmux/key", key},
 		{"cmux tasks add 'write it' --verify 'go test ./...'", ""}, {"cmux tasks assign t1 api", ""}, {"cmux config apply", "steered"}, {"cmux stop", "steered"}, {"cmux agents approve x", "steered"},
 	})
@@ -148,6 +148,23 @@ func TestGitLedElsewhere(t *testing.T) {
 			{"git -C /tmp/x --work-tree=/tmp/x commit -am x", ""}, {"GIT_DIR=/tmp/x/.git git gc", ""}, {"GIT_WORK_TREE=/tmp/x GIT_DIR=/tmp/x/.git git checkout -f", ""}, {"git diff --output=/tmp/a", ""}, {"git archive -o /tmp/a.tar HEAD", ""}, {"git log -- --output=main.go", ""}, {"git grep -o x", ""}, {"GIT_DIR=/p/shop/.git git log", ""},
 		})
 	}
+}
+
+// A supervisor makes no second names among its notes, by which it would write
+// code, and none of the other forms of copying leads out of them.
+func TestLeaderCopies(t *testing.T) {
+	p := leader()
+	p.Tree = root
+	for _, c := range []string{
+		"cp -l main.go memory/m.md", "cp -al src memory/s", "cp --link main.go memory/", "cp -s /p/shop/main.go memory/x", "cp --symbolic-link /p/shop/main.go memory/", "cp -lt memory main.go", "ln -s ../main.go memory/x && echo evil > memory/x", "ln -s /tmp/a memory/x", "ln -st memory /tmp/a", "cd memory && ln -s ../main.go", "cd memory && ln -s ../main.go .", "ln -sf /tmp/a MEMORY.md",
+		"cp -rt src /tmp/a.go", "cp -tsrc /tmp/a.go", "cp --target-dir=src /tmp/a.go", "mv -tsrc /tmp/a.go", "rsync --remove-source-files main.go memory/",
+		"chmod -x main.go", "chmod -rw main.go", "chmod --reference=/tmp/a main.go", "chmod +x main.go", "chown root main.go", "chmod -R -w src",
+	} {
+		runShell(t, p, []shellRow{{c, "is refused: a supervisor"}})
+	}
+	runShell(t, p, []shellRow{
+		{"cp main.go memory/", ""}, {"cp -r src memory/s", ""}, {"cp -t memory main.go", ""}, {"cp -rtmemory src", ""}, {"rsync -at main.go memory/", ""}, {"ln -s /tmp/a /tmp/b", ""}, {"chmod 600 memory/a.md", ""}, {"chmod -x memory/a.md", ""}, {"chmod 644 /tmp/a", ""},
+	})
 }
 
 // A forbidden zone is refused to every tool, a careful one is told of, and a safe

@@ -122,14 +122,7 @@ func (s *shell) program(name string, args []word) {
 		s.writeAll("moving", plain(args, "tS", "target-directory", "suffix"), true)
 		s.into(args)
 	case "cp", "ln", "install", "rsync":
-		to := plain(args, "tSmoge", "target-directory", "suffix", "mode", "owner", "group")
-		if name == "ln" && s.Leads { // by a second name of a file what it holds can be changed
-			s.writeAll("linking", to, false)
-		}
-		if len(to) > 1 || name == "ln" && len(to) == 1 {
-			s.write("writing", to[len(to)-1], false)
-		}
-		s.into(args)
+		s.copies(name, args)
 	case "mkdir":
 		s.writeAll(making, plain(args, "m", "mode"), false)
 	case "tee", "touch", "mkfifo":
@@ -137,9 +130,7 @@ func (s *shell) program(name string, args []word) {
 	case "truncate":
 		s.writeAll("writing", plain(args, "sr", "size", "reference"), false)
 	case "chmod", "chown", "chgrp":
-		if files := plain(args, "", "reference"); len(files) > 1 {
-			s.writeAll("changing", files[1:], has(args, "R", "recursive"))
-		}
+		s.writeAll("changing", modeless(name, args), has(args, "R", "recursive"))
 	case "dd":
 		for _, a := range args {
 			if to, ok := strings.CutPrefix(a.text, "of="); ok {
@@ -181,17 +172,6 @@ func (s *shell) program(name string, args []word) {
 func (s *shell) writeAll(doing string, files []word, whole bool) {
 	for _, f := range files {
 		s.write(doing, f, whole)
-	}
-}
-
-// into judges the folder of -t.
-func (s *shell) into(args []word) {
-	for i, a := range args {
-		if dir, ok := strings.CutPrefix(a.text, "--target-directory="); ok {
-			s.write("writing", word{dir, a.whole}, false)
-		} else if a.is("-t", "--target-directory") && i+1 < len(args) {
-			s.write("writing", args[i+1], false)
-		}
 	}
 }
 
