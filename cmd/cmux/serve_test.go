@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 
@@ -54,7 +55,15 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	req.Header = header
 	req.Host = header.Get("Host")
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	// Browsers take every name below localhost for this machine, as we do here.
+	local := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if host, port, err := net.SplitHostPort(addr); err == nil && strings.HasSuffix(host, ".localhost") {
+			addr = net.JoinHostPort("127.0.0.1", port)
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}}
+	defer local.CloseIdleConnections()
+	client := &http.Client{Transport: local, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	ts.Check(err)
 	defer resp.Body.Close()

@@ -10,6 +10,6 @@ import (
 // login is how a browser is let in.
 func (r *routes) login() {
 	post(r, "login", endpoint.LinksPath, "Make a one-time link to the dashboard", func(context.Context, *in) (endpoint.Link, error) {
-		return endpoint.Link{URL: r.Place.URL() + login.Path + "?code=" + r.Keys.NewLink(), Seconds: int(login.LinkLife.Seconds())}, nil
+		return endpoint.Link{URL: "http://" + r.Keys.Host(r.Place.Port) + login.Path + "?code=" + r.Keys.NewLink(), Seconds: int(login.LinkLife.Seconds())}, nil
 	})
 }

@@ -31,7 +31,8 @@ const (
 // Gate lets requests in. It is an http.Handler in front of another.
 type Gate struct {
 	keys    *Keys
-	hosts   []string
+	page    string   // the host that browsers are logged in under
+	hosts   []string // all, of which the others are for who has the token
 	next    http.Handler
 	known   *rate.Limiter // of requests of the person
 	unknown *rate.Limiter // of those of anybody: they cannot use up the person's
@@ -40,9 +41,9 @@ type Gate struct {
 // NewGate guards next, which listens on a port. API paths are told apart by
 // their beginning, /api/.
 func NewGate(keys *Keys, port int, next http.Handler) *Gate {
-	p := strconv.Itoa(port)
+	p, page := strconv.Itoa(port), keys.Host(port)
 	return &Gate{
-		keys: keys, next: next, hosts: []string{"127.0.0.1:" + p, "localhost:" + p},
+		keys: keys, next: next, page: page, hosts: []string{page, "127.0.0.1:" + p, "localhost:" + p},
 		known: rate.NewLimiter(200, 500), unknown: rate.NewLimiter(20, 100),
 	}
 }
@@ -71,7 +72,8 @@ func open(r *http.Request) bool {
 
 func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	protect(w.Header())
-	if !slices.Contains(g.hosts, strings.ToLower(r.Host)) {
+	asked := strings.ToLower(r.Host)
+	if !slices.Contains(g.hosts, asked) {
 		Refuse(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("this server is not %.100q", r.Host), "use the address that cmux open opens")
 		return
 	}
@@ -79,7 +81,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case g.keys.hasToken(r):
 		by = ByToken
-	case g.keys.hasSession(r):
+	case asked == g.page && g.keys.hasSession(r): // elsewhere other programs may have it
 		by = BySession
 	}
 	if reason := g.stranger(r, by); reason != "" {
@@ -97,6 +99,10 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case r.URL.Path == Path && open(r):
+		if asked != g.page {
+			Refuse(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("nobody logs in at %.100q", r.Host), "use the address that cmux open opens")
+			return
+		}
 		g.trade(w, r)
 		return
 	case by == "" && !open(r):
@@ -114,7 +120,7 @@ func (g *Gate) stranger(r *http.Request, by string) string {
 	const foreign = "a page of another site sent this request"
 	origins := r.Header.Values("Origin")
 	site := r.Header.Get("Sec-Fetch-Site")
-	own := len(origins) == 1 && slices.Contains(g.hosts, host(origins[0]))
+	own := len(origins) == 1 && host(origins[0]) == g.page
 	upgrade := r.Header.Get("Upgrade") != ""
 	if safe := r.Method == http.MethodGet || r.Method == http.MethodHead; safe && !upgrade {
 		// What is only looked at may not be embedded elsewhere, but a link leads here.

@@ -30,12 +30,12 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// ask sends a request: METHOD URL, then headers as KEY: VALUE. A cookie that is
-// set goes along when session says so.
+// ask sends a request to the host of browsers: METHOD URL, then headers as
+// KEY: VALUE. A cookie that is set goes along when session says so.
 func (h *house) ask(session bool, line string, headers ...string) *httptest.ResponseRecorder {
 	h.t.Helper()
 	method, target, _ := strings.Cut(line, " ")
-	r := httptest.NewRequest(method, "http://127.0.0.1:8420"+target, nil)
+	r := httptest.NewRequest(method, "http://"+h.keys.Host(port)+target, nil)
 	if session {
 		r.AddCookie(h.keys.session())
 	}
@@ -54,7 +54,8 @@ func (h *house) ask(session bool, line string, headers ...string) *httptest.Resp
 
 func TestGate(t *testing.T) {
 	token := "Authorization: Bearer " + strings.Repeat("ab", 32)
-	const own, other = "Origin: http://127.0.0.1:8420", "Origin: http://127.0.0.1:9999"
+	page := newHouse(t).keys.Host(port)
+	own, other := "Origin: http://"+page, "Origin: http://127.0.0.1:9999"
 	for _, c := range []struct {
 		name    string
 		session bool
@@ -72,14 +73,22 @@ func TestGate(t *testing.T) {
 		{"a token in the address", false, "GET /api/tasks?token=" + strings.Repeat("ab", 32), nil, 401},
 		{"a session", true, "GET /", nil, 200},
 		{"a session changes something", true, "POST /api/tasks", []string{own}, 200},
-		{"localhost", true, "POST /api/tasks", []string{"Host: localhost:8420", "Origin: http://localhost:8420"}, 200},
+		{"localhost", true, "POST /api/tasks", []string{"Host: localhost:8420", "Origin: http://localhost:8420"}, 403},
+		{"a session at localhost", true, "GET /", []string{"Host: localhost:8420"}, 401},
+		{"a session at 127.0.0.1", true, "GET /api/tasks", []string{"Host: 127.0.0.1:8420"}, 401},
+		{"a session at 127.0.0.1 that changes something", true, "POST /api/tasks", []string{"Host: 127.0.0.1:8420", own}, 401},
+		{"a page at 127.0.0.1", true, "POST /api/tasks", []string{"Origin: http://127.0.0.1:8420"}, 403},
+		{"the token at 127.0.0.1", false, "POST /api/tasks", []string{token, "Host: 127.0.0.1:8420"}, 200},
+		{"the token at localhost", false, "GET /api/tasks", []string{token, "Host: localhost:8420"}, 200},
+		{"another name below localhost", true, "GET /", []string{"Host: cmux-p1.localhost:8420"}, 421},
+		{"its name at another port", true, "GET /", []string{"Host: " + strings.Replace(page, "8420", "3000", 1)}, 421},
 		{"a session that does not say from where", true, "POST /api/tasks", nil, 403},
 		{"a page of another port", true, "POST /api/tasks", []string{other}, 403},
 		{"a page of another site", true, "POST /api/tasks", []string{"Origin: https://evil.example"}, 403},
 		{"a page without an origin", true, "POST /api/tasks", []string{"Origin: null"}, 403},
 		{"two origins", true, "POST /api/tasks", []string{own, other}, 403},
 		{"an origin that begins like ours", true, "POST /api/tasks", []string{own + ".evil.example"}, 403},
-		{"an origin with a user", true, "POST /api/tasks", []string{"Origin: http://127.0.0.1:8420@evil.example"}, 403},
+		{"an origin with a user", true, "POST /api/tasks", []string{own + "@evil.example"}, 403},
 		{"the token from a foreign page", false, "POST /api/tasks", []string{token, other}, 403},
 		{"sent by another port, as the browser says", true, "DELETE /api/agents/a", []string{own, "Sec-Fetch-Site: same-site"}, 403},
 		{"read by another site", true, "GET /api/tasks", []string{"Sec-Fetch-Site: cross-site"}, 403},
@@ -115,6 +124,35 @@ func TestGate(t *testing.T) {
 				t.Errorf("no problem: %v", w.Header())
 			}
 		})
+	}
+}
+
+// Browsers send a cookie to every port of the host that set it. The one that sets
+// the session's is none that another program has, nor can one know its name.
+func TestSessionsAreOfTheirOwnHost(t *testing.T) {
+	h := newHouse(t)
+	name, at, _ := strings.Cut(h.keys.Host(port), ":")
+	if !strings.HasSuffix(name, ".localhost") || at != "8420" || strings.Contains(name, "p1") || len(name) > 63 {
+		t.Errorf("the host is %s", h.keys.Host(port))
+	}
+	if again := newHouse(t).keys.Host(port); again != h.keys.Host(port) {
+		t.Errorf("it changes: %s", again)
+	}
+	if other := NewKeys(strings.Repeat("ac", 32), "p1", h.keys.now).Host(port); other == h.keys.Host(port) {
+		t.Error("it can be known without the token")
+	}
+	if c := h.keys.session(); c.Domain != "" {
+		t.Errorf("hosts below get it as well: %v", c)
+	}
+	code := h.keys.NewLink()
+	for _, host := range []string{"127.0.0.1:8420", "localhost:8420"} {
+		w := h.ask(false, "GET /login?code="+url.QueryEscape(code), "Host: "+host)
+		if w.Code != http.StatusMisdirectedRequest || len(w.Result().Cookies()) > 0 || strings.Contains(w.Body.String(), name) {
+			t.Errorf("a link at %s: %d %s", host, w.Code, w.Body)
+		}
+	}
+	if w := h.ask(false, "GET /login?code="+url.QueryEscape(code)); w.Code != 200 {
+		t.Errorf("the link at its host: %d", w.Code)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"net/http"
 	"strconv"
 	"strings"
@@ -43,6 +44,17 @@ func NewKeys(token, project string, now func() time.Time) *Keys {
 	return &Keys{token: []byte(token), cookie: "cmux_" + project, now: now}
 }
 
+// Host is the host that browsers know the server by, and are logged in under. A
+// browser sends a cookie to every port of its host, and so to what agents serve at
+// localhost. This name is the project's own, and a secret: otherwise an agent could
+// send the person to another port of it. Browsers take every name below localhost
+// for this machine.
+func (k *Keys) Host(port int) string {
+	m := hmac.New(sha256.New, k.token)
+	m.Write([]byte("host\x00" + k.cookie))
+	return "cmux-" + hex.EncodeToString(m.Sum(nil)[:10]) + ".localhost:" + strconv.Itoa(port)
+}
+
 // NewLink makes a code that can be traded for a session, once and soon.
 func (k *Keys) NewLink() (code string) {
 	code = rand.Text()
@@ -75,7 +87,8 @@ func (k *Keys) trade(code string) bool {
 	return good
 }
 
-// session is a cookie that logs a browser in.
+// session is a cookie that logs a browser in. It has no Domain: the browser sends
+// it to the host alone that set it (see Host).
 func (k *Keys) session() *http.Cookie {
 	until := strconv.FormatInt(k.now().Add(sessionLife).Unix(), 10)
 	text := until + "." + rand.Text()
