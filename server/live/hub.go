@@ -17,7 +17,7 @@ const (
 	maxClients = 256
 	// batch is how many events are read at once.
 	batch = 500
-	// statusEvery is how often at most clients are told how the organisation
+	// statusEvery is what lies at least between two looks at how the organisation
 	// stands, and statusSlow how often it is looked at when nothing happens.
 	statusEvery = time.Second
 	statusSlow  = 30 * time.Second
@@ -45,11 +45,14 @@ type Hub struct {
 	tasks   sync.WaitGroup
 	reading sync.Mutex // held by who reads on for all
 
-	mu      sync.Mutex
-	at      store.Position       // up to where live clients were told
-	live    map[*client]struct{} // that are told what is new
-	clients int
-	status  json.RawMessage // as told last
+	look chan struct{} // has room for one: how the organisation stands is to be looked at
+
+	mu       sync.Mutex
+	at       store.Position       // up to where live clients were told
+	live     map[*client]struct{} // that are told what is new
+	clients  int
+	status   json.RawMessage // as told last; nil: not since somebody listens
+	statusAt time.Time       // it stood so
 }
 
 // NewHub is a hub, whose clients are told until ctx ends.
@@ -57,17 +60,17 @@ func NewHub(ctx context.Context, o Options) *Hub {
 	if o.Failed == nil {
 		o.Failed = func(error) {}
 	}
-	return &Hub{Options: o, ctx: ctx, at: o.Log.Head(), live: make(map[*client]struct{})}
+	return &Hub{Options: o, ctx: ctx, at: o.Log.Head(), live: make(map[*client]struct{}), look: make(chan struct{}, 1)}
 }
 
 // Run tells clients what is new until the hub's context ends, and returns when
 // they have gone.
 func (h *Hub) Run() {
-	slow := time.NewTicker(statusSlow)
-	defer slow.Stop()
-	soon := time.NewTimer(0)
-	defer soon.Stop()
-	due := false // to say how the organisation stands
+	var telling sync.WaitGroup
+	defer telling.Wait()
+	if h.Status != nil {
+		telling.Go(h.tellStatuses) // beside: one that takes long holds up no events
+	}
 	for {
 		changed := h.Log.Changed()
 		if err := h.advance(h.ctx); err != nil && h.ctx.Err() == nil {
@@ -75,15 +78,7 @@ func (h *Hub) Run() {
 		}
 		select {
 		case <-changed:
-			if !due {
-				due = true
-				soon.Reset(statusEvery)
-			}
-		case <-soon.C:
-			due = false
-			h.tellStatus()
-		case <-slow.C:
-			h.tellStatus()
+			h.lookSoon()
 		case <-h.ctx.Done():
 			h.mu.Lock() // who was let in before is counted now
 			h.mu.Unlock()
@@ -138,7 +133,13 @@ func (h *Hub) tell(all ...message) {
 	}
 }
 
-func (h *Hub) leave(c *client) { delete(h.live, c) }
+// leave is called with the lock held. What nobody hears of is not kept up to date.
+func (h *Hub) leave(c *client) {
+	delete(h.live, c)
+	if len(h.live) == 0 {
+		h.status = nil
+	}
+}
 
 // join makes a client live that was told all up to a position. It reports false
 // when there is more to be read first.
@@ -150,7 +151,9 @@ func (h *Hub) join(ctx context.Context, c *client, at store.Position) (bool, err
 			h.live[c] = struct{}{}
 			c.push(noticeOf(notice{Type: "live", Epoch: at.Epoch, Seq: at.Seq}))
 			if h.status != nil {
-				c.push(heartbeat(h.status, time.Now().UTC()))
+				c.push(heartbeat(h.status, h.statusAt))
+			} else {
+				h.lookSoon()
 			}
 			h.mu.Unlock()
 			return true, nil
@@ -165,14 +168,44 @@ func (h *Hub) join(ctx context.Context, c *client, at store.Position) (bool, err
 	}
 }
 
+// lookSoon has tellStatuses look at how the organisation stands.
+func (h *Hub) lookSoon() {
+	select {
+	case h.look <- struct{}{}:
+	default:
+	}
+}
+
+// tellStatuses tells live clients how the organisation stands until the hub's
+// context ends.
+func (h *Hub) tellStatuses() {
+	slow := time.NewTicker(statusSlow)
+	defer slow.Stop()
+	for {
+		select {
+		case <-h.look:
+		case <-slow.C:
+		case <-h.ctx.Done():
+			return
+		}
+		h.tellStatus()
+		select {
+		case <-time.After(statusEvery):
+		case <-h.ctx.Done():
+			return
+		}
+	}
+}
+
 // tellStatus tells live clients how the organisation stands, where that is new.
 func (h *Hub) tellStatus() {
 	h.mu.Lock()
 	nobody := len(h.live) == 0
 	h.mu.Unlock()
-	if nobody || h.Status == nil {
+	if nobody {
 		return
 	}
+	at := time.Now().UTC()
 	s, err := h.Status(h.ctx)
 	var b []byte
 	if err == nil {
@@ -186,8 +219,12 @@ func (h *Hub) tellStatus() {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !bytes.Equal(b, h.status) {
-		h.status = b
-		h.tell(heartbeat(b, time.Now().UTC()))
+	if len(h.live) == 0 {
+		return
+	}
+	fresh := !bytes.Equal(b, h.status)
+	h.status, h.statusAt = b, at
+	if fresh {
+		h.tell(heartbeat(b, at))
 	}
 }
