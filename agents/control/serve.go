@@ -54,8 +54,10 @@ func (p *Project) Server() *ServerReport {
 	if err != nil {
 		return &ServerReport{Why: err.Error()}
 	}
-	if endpoint.Lives(p.Root) {
-		if place.Port == 0 || place.EndedAt != nil {
+	// While a server starts, what was written is of an earlier one, which may have
+	// been killed and noted no end.
+	if holder, held, err := signals.ReadHolder(endpoint.LockPath(p.Root)); err == nil && held {
+		if place.Port == 0 || place.EndedAt != nil || place.PID != holder.PID {
 			return &ServerReport{Why: "it is starting"}
 		}
 		return &ServerReport{Up: true, URL: place.URL(), Since: moment(place.StartedAt)}
