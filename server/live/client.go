@@ -35,9 +35,10 @@ type ask struct {
 type client struct {
 	hub  *Hub
 	conn *websocket.Conn
-	asks chan ask
+	asks chan struct{} // has room for one: there is an ask
 
 	mu      sync.Mutex
+	asked   *ask // the newest that nobody has taken yet
 	queue   []message
 	waiting int // events in it
 	behind  bool
@@ -107,7 +108,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(MaxMessage)
-	c := &client{hub: h, conn: conn, asks: make(chan ask), more: make(chan struct{}, 1)}
+	c := &client{hub: h, conn: conn, asks: make(chan struct{}, 1), more: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancelCause(h.ctx)
 	read := make(chan struct{})
 	go func() {
@@ -156,12 +157,29 @@ func (c *client) read(ctx context.Context) error {
 			c.push(noticeOf(notice{Type: "error", Detail: `say {"type":"from","epoch":EPOCH,"seq":SEQ}`}))
 			continue
 		}
-		select {
-		case c.asks <- a:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		c.ask(a)
 	}
+}
+
+// ask keeps what the client asks for, in place of what it asked before. It does not
+// wait: who reads takes in the answers to pings as well.
+func (c *client) ask(a ask) {
+	c.mu.Lock()
+	c.asked = &a
+	c.mu.Unlock()
+	select {
+	case c.asks <- struct{}{}:
+	default:
+	}
+}
+
+// takeAsk is what the client asks for; nil: it was taken already.
+func (c *client) takeAsk() *ask {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.asked
+	c.asked = nil
+	return a
 }
 
 // write tells the client what it is to be told until it goes.
@@ -174,9 +192,11 @@ func (c *client) write(ctx context.Context) error {
 	defer ping.Stop()
 	for {
 		select {
-		case a := <-c.asks:
-			if err := c.begin(ctx, a); err != nil {
-				return err
+		case <-c.asks:
+			if a := c.takeAsk(); a != nil {
+				if err := c.begin(ctx, *a); err != nil {
+					return err
+				}
 			}
 		case <-c.more:
 			if err := c.drain(ctx); err != nil {
