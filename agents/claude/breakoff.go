@@ -27,6 +27,7 @@ func (a *instance) BreakOff(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer a.breaksNoMore()
 	for range maxEscapes {
 		if !a.Busy() {
 			return nil
@@ -64,6 +65,14 @@ func (a *instance) breaksOff() (over <-chan struct{}, busy bool) {
 		a.listener.over = make(chan struct{})
 	}
 	return a.listener.over, true
+}
+
+// breaksNoMore says that an interruption which the transcript tells of from here on
+// is a person's.
+func (a *instance) breaksNoMore() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.breaking = false
 }
 
 // interrupted is what it means that the transcript tells of a turn that was broken

@@ -192,6 +192,9 @@ func (a *instance) Hook(hook string, raw json.RawMessage) ([]news.Event, agent.H
 	}
 	a.heard = time.Now()
 	a.silence.hook(hook, p.ToolID, a.heard)
+	if hook == "UserPromptSubmit" || hook == "Stop" {
+		a.breaking = false // the turn that it was for has ended by itself
+	}
 	events, reply, err := a.listener.hear(hook, raw)
 	for _, e := range events {
 		took, is := e.(news.TookOver)
