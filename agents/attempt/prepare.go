@@ -40,7 +40,7 @@ func (a *attempt) policy() guard.Policy {
 	p := guard.Policy{
 		Role: a.node.Role, Root: a.spec.Frame.Root, Tree: a.spec.Place.Tree,
 		Scope: a.node.Scope, Context: a.node.Context, Branch: a.spec.Place.Branch, Verify: a.node.Verify,
-		Headless: a.stage.Terminal == nil, Resolve: guard.Follow, Machine: guard.Here(a.stage.Dir, a.stage.Env),
+		Headless: a.stage.Terminal == nil, Resolve: guard.Follow, Linked: guard.Linked, Machine: guard.Here(a.stage.Dir, a.stage.Env),
 	}
 	if m := a.spec.Member; m != nil {
 		p.Leads = leads(m)

@@ -70,6 +70,10 @@ func (s *shell) simple(args []word, stdin string) {
 			texts[i] = a.text
 		}
 		s.script(strings.Join(texts, " "))
+	case "trap":
+		if words := plain(rest, ""); len(words) > 1 && words[0].whole {
+			s.script(words[0].text)
+		}
 	case "cd", "pushd":
 		to := plain(rest, "")
 		if len(to) == 0 {
@@ -115,6 +119,10 @@ func (s *shell) wrapped(name string, w wrapper, args []word, stdin string) {
 			s.script(value.text)
 			return
 		}
+		if after, ok := strings.CutPrefix(text, "-S"); ok && name == "env" {
+			s.script(after)
+			return
+		}
 		if name == "env" && (text == "-C" || text == "--chdir") || name == "sudo" && (text == "-D" || text == "--chdir") {
 			s.dir = s.at(value)
 		}
@@ -143,7 +151,15 @@ func (s *shell) wrapped(name string, w wrapper, args []word, stdin string) {
 		s.script(rest[len(rest)-1].text)
 	case name == "xargs":
 		// What it reads is added: a name that is not known.
-		s.simple(append(rest[:len(rest):len(rest)], word{}), "")
+		rest = rest[:len(rest):len(rest)]
+		if words := strings.Fields(stdin); len(words) > 0 && len(words) <= maxItems {
+			for _, w := range words {
+				rest = append(rest, literal(w))
+			}
+		} else {
+			rest = append(rest, word{})
+		}
+		s.simple(rest, "")
 	default:
 		s.simple(rest, stdin)
 	}

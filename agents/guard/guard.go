@@ -53,6 +53,8 @@ type Policy struct {
 	// Resolve follows every symbolic link of an absolute path, of which a tail
 	// need not exist; Follow does it on disk. Nil: there are none.
 	Resolve func(path string) (string, error)
+	// Linked reports whether a file has another name that is no link. Nil: none.
+	Linked func(path string) bool
 	// Machine is asked before a command of the shell is granted. Nil: none is.
 	Machine Machine
 }

@@ -83,6 +83,9 @@ func (g *guard) leadsAt(name string, s spot, whole bool) (reason string, settled
 	case !g.Leads || g.ordersAt(s.path, true):
 		return "", false
 	case g.keeps(s.path, whole):
+		if g.Linked != nil && g.Linked(s.path) {
+			return name + " is refused: the file has another name too, under which it may be code. Write a new file beside it, or remove this name first: rm FILE", true
+		}
 		return "", true
 	case g.leadsFrom(s.path) != "":
 		return name + leadsOnly, true

@@ -1,6 +1,9 @@
 package guard_test
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -165,6 +168,39 @@ func TestLeaderCopies(t *testing.T) {
 	runShell(t, p, []shellRow{
 		{"cp main.go memory/", ""}, {"cp -r src memory/s", ""}, {"cp -t memory main.go", ""}, {"cp -rtmemory src", ""}, {"rsync -at main.go memory/", ""}, {"ln -s /tmp/a /tmp/b", ""}, {"chmod 600 memory/a.md", ""}, {"chmod -x memory/a.md", ""}, {"chmod 644 /tmp/a", ""},
 	})
+}
+
+// A file among a supervisor's notes that has another name is not its to write.
+func TestLinkedNotes(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "memory"), 0o755), os.WriteFile(filepath.Join(dir, "main.go"), nil, 0o644),
+		os.WriteFile(filepath.Join(dir, "memory/n.md"), nil, 0o644), os.Link(filepath.Join(dir, "main.go"), filepath.Join(dir, "memory/m.md"))); err != nil {
+		t.Fatal(err)
+	}
+	p := leader()
+	p.Root, p.Resolve, p.Linked = dir, guard.Follow, guard.Linked
+	for name, want := range map[string]guard.Verdict{"memory/m.md": guard.Deny, "memory/n.md": guard.Grant, "memory/new.md": guard.Grant} {
+		if d := guard.Decide(p, guard.Call{Tool: "Write", Input: object("file_path", name), Dir: dir}); d.Verdict != want {
+			t.Errorf("%s: %s %s, want %s", name, d.Verdict, d.Reason, want)
+		}
+	}
+	runIn(t, p, dir, []shellRow{{"echo x > memory/m.md", "has another name"}, {"echo x > memory/n.md", ""}})
+}
+
+// Forms of the shell that hide a name by little.
+func TestLeaderShellForms(t *testing.T) {
+	p := leader()
+	p.Tree = root
+	for _, c := range []string{
+		"for f in main.go src/a.go; do echo x > $f; done", "for f in memory/a main.go; do tee $f < /tmp/x; done", "for d in src; do for f in a b; do echo > $d/$f; done; done", "for f in $(tee main.go); do :; done",
+		"trap 'echo x > main.go' EXIT", "trap -- 'rm main.go' INT TERM", "env '-Stee main.go'", "xargs rm <<< main.go", "xargs tee <<< 'memory/a main.go'",
+	} {
+		runShell(t, p, []shellRow{{c, "leads and changes no files"}})
+	}
+	runShell(t, p, []shellRow{{"for f in a b; do echo x > memory/$f; done", ""}, {"for f in *.go; do wc -l $f; done", ""}, {"trap - EXIT", ""}, {"trap 'rm -rf /tmp/mine' EXIT", ""}})
 }
 
 // A forbidden zone is refused to every tool, a careful one is told of, and a safe

@@ -29,6 +29,7 @@ type shell struct {
 	sub    bool   // a sub-agent runs them
 	vars   map[string]word
 	trees  []gitLead
+	loop   int // loops around the commands
 	depth  int
 	looked int // words looked up by reads
 	reason string
@@ -160,10 +161,8 @@ func (s *shell) visit(n syntax.Node) bool {
 		}
 	case *syntax.ForClause:
 		if i, ok := n.Loop.(*syntax.WordIter); ok && i.Name != nil {
-			delete(s.vars, i.Name.Value)
-			if len(i.Items) == 1 {
-				s.vars[i.Name.Value] = s.word(i.Items[0])
-			}
+			s.loops(n, i)
+			return false
 		}
 	case *syntax.DeclClause:
 		for _, a := range n.Args {
@@ -171,6 +170,35 @@ func (s *shell) visit(n syntax.Node) bool {
 		}
 	}
 	return true
+}
+
+// maxItems bounds the items of a loop of which each is judged by itself.
+const maxItems = 32
+
+// loops judges the body of a loop once for each of its items.
+func (s *shell) loops(n *syntax.ForClause, i *syntax.WordIter) {
+	name := i.Name.Value
+	body := nodes(n.Do)
+	items := i.Items
+	if s.loop++; s.loop > 2 || len(items) > maxItems || len(items) == 0 {
+		items = nil
+	}
+	defer func() { s.loop-- }()
+	for _, item := range i.Items {
+		s.walk(item) // a substitution in it runs
+	}
+	if items == nil {
+		delete(s.vars, name)
+		for _, st := range body {
+			s.walk(st)
+		}
+	}
+	for _, item := range items {
+		s.vars[name] = s.word(item)
+		for _, st := range body {
+			s.walk(st)
+		}
+	}
 }
 
 func nodes(stmts []*syntax.Stmt) []syntax.Node {
