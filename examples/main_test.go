@@ -15,7 +15,7 @@ import (
 
 // deadline bounds every wait for a fact. It is generous: a fact that does not
 // come is a failure however long one waits.
-const deadline = 2 * time.Minute
+const deadline = 4 * time.Minute
 
 var (
 	buildOnce sync.Once

@@ -127,7 +127,7 @@ func (a *attempt) kept(since time.Time) bool {
 		if slices.ContainsFunc(page.Entries, func(e journal.Entry) bool { return e.By == a.spec.Node && !e.At.Before(since) }) {
 			return true
 		}
-		if info, err := os.Stat(j.ReflectionFile(day)); err == nil && !info.ModTime().Before(since) {
+		if info, err := os.Lstat(j.ReflectionFile(day)); err == nil && !info.ModTime().Before(since) {
 			return true
 		}
 	}

@@ -122,7 +122,7 @@ func aside(dir, path string) error {
 	for _, f := range files {
 		next = max(next, number(f)+1)
 	}
-	return os.Rename(path, fmt.Sprintf("%s.%d", path, next))
+	return signals.Rename(path, fmt.Sprintf("%s.%d", filepath.Base(path), next))
 }
 
 // Files are the names of the log's files in a folder, oldest first.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -330,6 +328,7 @@ type MonitorOptions struct {
 	Pane   string // that it runs in
 	Kinds  agent.Kinds
 	Tell   func() // something is new; must not wait
+	Bell   func() // somebody is wanted
 }
 
 // Monitor keeps the organisation in this process. It returns without an error
@@ -357,7 +356,7 @@ func Monitor(ctx context.Context, o MonitorOptions) (err error) {
 	err = standing.Run(ctx, standing.Options{
 		Root: r.Plan.Root, Windows: panes, Trees: standing.GitTrees{Repo: repo}, Kinds: o.Kinds, Launch: o.Launch, Log: logger,
 		Tell: func(*standing.Org) { o.Tell() },
-		Bell: func() { io.WriteString(os.Stdout, "\a") },
+		Bell: o.Bell,
 	})
 	served()
 	var own tmux.PaneID

@@ -319,7 +319,7 @@ func newKeepCmd(d *Deps) *cobra.Command {
 			o.Kinds, o.Pane = d.Kinds, os.Getenv("TMUX_PANE")
 			p := &control.Project{Caller: d.caller(), Root: r.Plan.Root}
 			screen := newOrgScreen(d, p)
-			o.Tell = screen.tell
+			o.Tell, o.Bell = screen.tell, func() { fmt.Fprint(d.Out, "\a") }
 			err = control.Monitor(cmd.Context(), o)
 			screen.close()
 			return err
