@@ -177,14 +177,16 @@ func (m *taskMerger) one(ctx context.Context, id string) (*MergedTask, error) {
 		return nil, nil
 	}
 	out := &MergedTask{ID: t.ID, Title: t.Title, Branch: t.WorkBranch(), Conflict: []string{}}
-	for _, by := range []*task.Task{list.Repair(t), list.Whole(t)} {
-		if by != nil && !(m.o.DryRun && m.would[by.ID]) {
-			out.Outcome, out.Task, out.Agent = TaskWaits, by.ID, by.Agent
-			return out, nil
-		}
-	}
-	if a := m.org.Agents[t.Worker()]; a != nil && a.Member.CloneOf != "" && a.Member.Branch == out.Branch {
+	by := list.Repair(t)
+	if a := m.org.Agents[t.Worker()]; by == nil && a != nil && a.Member.CloneOf != "" && a.Member.Branch == out.Branch {
 		out.Outcome, out.Agent = TaskWaits, a.Name // its branch begins at work that may not be done
+		return out, nil
+	}
+	if by == nil {
+		by = list.Whole(t)
+	}
+	if by != nil && !(m.o.DryRun && m.would[by.ID]) {
+		out.Outcome, out.Task, out.Agent = TaskWaits, by.ID, by.Agent
 		return out, nil
 	}
 	tip := worktree.Tip{Name: out.Branch, Commit: t.Tip()}
