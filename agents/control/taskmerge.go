@@ -46,6 +46,7 @@ type MergedTask struct {
 	Check    string   `json:"check"`
 	Task     string   `json:"task"`        // that is to bring it in
 	Agent    string   `json:"assigned_to"` // who has that task, or did this one
+	Try      string   `json:"try"`         // where nothing more happens to it by itself
 }
 
 // In reports whether the work is in the integration branch.
@@ -85,7 +86,8 @@ type taskMerger struct {
 // MergeTasks brings the work of finished tasks into the integration branch, one
 // after the other, and each with its checks. What does not fit, or breaks a check,
 // stays out and becomes a task of who did it, and the next one is tried. The branch
-// moves after each, by fast-forward.
+// moves after each, by fast-forward. With an error it says what became of the tasks
+// before that.
 func (p *Project) MergeTasks(ctx context.Context, o MergeTasks) (*MergedTasks, error) {
 	m, err := p.taskMerger(ctx, o)
 	if err != nil {
@@ -109,21 +111,19 @@ func (p *Project) MergeTasks(ctx context.Context, o MergeTasks) (*MergedTasks, e
 	}
 	out := &MergedTasks{Target: m.target, DryRun: o.DryRun, Tasks: []MergedTask{}}
 	for _, id := range ids {
-		done, err := m.one(ctx, id)
-		if err != nil {
-			return nil, err
+		var done *MergedTask
+		if done, err = m.one(ctx, id); err != nil {
+			break // those before it are merged all the same
 		}
 		if done != nil {
 			out.Tasks = append(out.Tasks, *done)
 		}
 	}
-	if out.Commit, err = m.repo.Tip(ctx, m.target); err != nil {
-		return nil, err
-	}
-	if o.DryRun {
+	tip, terr := m.repo.Tip(context.WithoutCancel(ctx), m.target)
+	if out.Commit = tip; o.DryRun {
 		out.Commit = m.good
 	}
-	return out, nil
+	return out, errors.Join(err, terr)
 }
 
 func (p *Project) taskMerger(ctx context.Context, o MergeTasks) (*taskMerger, error) {
@@ -177,8 +177,12 @@ func (m *taskMerger) one(ctx context.Context, id string) (*MergedTask, error) {
 		return nil, nil
 	}
 	out := &MergedTask{ID: t.ID, Title: t.Title, Branch: t.WorkBranch(), Conflict: []string{}}
+	agents, err := m.agents()
+	if err != nil {
+		return nil, err
+	}
 	by := list.Repair(t)
-	if a := m.org.Agents[t.Worker()]; by == nil && a != nil && a.Member.CloneOf != "" && a.Member.Branch == out.Branch {
+	if a := agents[t.Worker()]; by == nil && a != nil && a.Member.CloneOf != "" && a.Member.Branch == out.Branch {
 		out.Outcome, out.Agent = TaskWaits, a.Name // its branch begins at work that may not be done
 		return out, nil
 	}
@@ -187,6 +191,9 @@ func (m *taskMerger) one(ctx context.Context, id string) (*MergedTask, error) {
 	}
 	if by != nil && !(m.o.DryRun && m.would[by.ID]) {
 		out.Outcome, out.Task, out.Agent = TaskWaits, by.ID, by.Agent
+		if by.State == task.Blocked || by.State.Over() && by.State != task.Done {
+			out.Try = fmt.Sprintf("cmux tasks assign %s NAME, which has it taken up again, and cmux tasks merge when it is done", by.ID)
+		}
 		return out, nil
 	}
 	tip := worktree.Tip{Name: out.Branch, Commit: t.Tip()}
@@ -312,14 +319,35 @@ func (m *taskMerger) leaveOut(ctx context.Context, t *task.Task, tip worktree.Ti
 		out.Outcome, out.Check = TaskCheck, check.Command
 		merged.Check = check.Command
 	}
+	list, err := m.p.taskList()
+	if err != nil {
+		return err
+	}
+	if check != nil && list.Repairs(t, check.Command) {
+		out.Try = fmt.Sprintf("mend the check, which may want what is not committed; or git merge %.12s into %s; then cmux tasks merge", tip.Commit, m.target)
+		return m.record(ctx, t.ID, merged, nil, nil)
+	}
 	f := repairFields(t, tip, m.target, &merged, check)
 	return m.record(ctx, t.ID, merged, f, func(by, worker string) { out.Task, out.Agent = by, worker })
+}
+
+// agents are who is there now: the checks may take as long as an agent lives.
+func (m *taskMerger) agents() (map[string]*standing.Agent, error) {
+	org, err := standing.Open(m.p.Root)
+	if err != nil {
+		return nil, err
+	}
+	return org.Agents, nil
 }
 
 // record writes down how a task's work stands with the integration branch, and in
 // the same breath the task that is to bring it in.
 func (m *taskMerger) record(ctx context.Context, id string, merged task.Merged, f *task.Fields, repair func(id, worker string)) error {
-	_, err := m.p.writeTasks(ctx, func(l *task.List) ([]task.Change, error) {
+	agents, err := m.agents()
+	if err != nil {
+		return err
+	}
+	_, err = m.p.writeTasks(ctx, func(l *task.List) ([]task.Change, error) {
 		t := l.Get(id)
 		if t == nil || t.State != task.Done {
 			return nil, noTask(id)
@@ -329,18 +357,17 @@ func (m *taskMerger) record(ctx context.Context, id string, merged task.Merged, 
 		}
 		by := l.NextID()
 		merged.Task = by
-		changes := []task.Change{
-			{Task: id, Saw: t.Version, Op: task.OpMerge, Merged: &merged},
-			{Task: by, Op: task.OpAdd, Fields: *f},
-		}
+		changes := []task.Change{{Task: by, Op: task.OpAdd, Fields: *f}}
 		worker := t.Worker()
-		if a := m.org.Agents[worker]; a == nil || a.Leaving != "" {
+		if a := agents[worker]; a == nil || a.Leaving != "" {
 			worker = "" // nobody is there who did it: it stays open
 		} else {
 			changes = append(changes, task.Change{Task: by, Saw: 1, Op: task.OpMove, To: task.Assigned, Agent: worker})
 		}
 		repair(by, worker)
-		return changes, nil
+		// Last: a write that is cut off must not name a task that is not there, whose
+		// id another one would get.
+		return append(changes, task.Change{Task: id, Saw: t.Version, Op: task.OpMerge, Merged: &merged}), nil
 	})
 	return err
 }

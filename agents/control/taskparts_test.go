@@ -1,11 +1,16 @@
 package control
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"cmux/agents/run"
 	"cmux/agents/standing"
 	"cmux/agents/task"
+	"cmux/worktree"
 )
 
 // What a clone did stays out as long as the work that it began at does, whatever
@@ -27,7 +32,7 @@ func TestMergeTasksOfAGoneClone(t *testing.T) {
 	waits := func(when string) {
 		t.Helper()
 		for _, dry := range []bool{true, false} {
-			if got, want := s.merged(MergeTasks{DryRun: dry}), "t2 waits   t1"; got != want {
+			if got, want := s.merged(MergeTasks{DryRun: dry}), "t2 waits   t1"; strings.TrimSuffix(got, " api") != want {
 				t.Errorf("%s: %s; want %s", when, got, want)
 			}
 		}
@@ -40,6 +45,10 @@ func TestMergeTasksOfAGoneClone(t *testing.T) {
 		t.Fatal(err)
 	}
 	waits("it was cancelled")
+	res, err := s.MergeTasks(t.Context(), MergeTasks{})
+	if err != nil || !strings.HasPrefix(res.Tasks[0].Try, "cmux tasks assign t1 NAME") {
+		t.Errorf("%+v, %v", res, err)
+	}
 
 	// Merged into the whole, it still says with which it comes.
 	if err := s.partOf(t.Context(), &run.Member{Name: "api-clone-1", Branch: branch, CloneTask: whole.ID}); err != nil {
@@ -50,6 +59,11 @@ func TestMergeTasksOfAGoneClone(t *testing.T) {
 	}
 	waits("it was merged into what was cancelled")
 
+	// The way that it names.
+	if _, err := s.AssignTask(t.Context(), whole.ID, "api"); err != nil {
+		t.Fatal(err)
+	}
+	waits("it is taken up again")
 	if _, err := s.OverrideTask(t.Context(), whole.ID, "it will do"); err != nil {
 		t.Fatal(err)
 	}
@@ -58,5 +72,69 @@ func TestMergeTasksOfAGoneClone(t *testing.T) {
 	}
 	if got, want := s.merged(MergeTasks{}), "t1 merged; t2 merged"; got != want {
 		t.Errorf("%s; want %s", got, want)
+	}
+}
+
+// A repair is for nobody who went while the checks ran, and is written before what
+// names it.
+func TestRepairOfAnAgentThatGoes(t *testing.T) {
+	s := organised(t, standing.Settings{}, "api")
+	s.did("api", "one", "main", []string{"false"}, "a", "1\n")
+	org, err := standing.Open(s.Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	goes := func(string) {
+		if err := os.RemoveAll(org.Run.NodeDir("api")); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, want := s.merged(MergeTasks{Begun: goes}), "t1 check  false t2"; got != want {
+		t.Errorf("%s; want %s", got, want)
+	}
+	l, err := s.taskList()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if log := l.Log(""); log[len(log)-1].Op != task.OpMerge || l.Get("t2").State != task.Open {
+		t.Errorf("t2 is %s, and the last change is %+v", l.Get("t2").Label(), log[len(log)-1])
+	}
+}
+
+// A check that a repair fails, too, is no other repair's to make pass.
+func TestRepairThatFailsLikewise(t *testing.T) {
+	s := organised(t, standing.Settings{}, "api")
+	s.did("api", "one", "main", []string{"test -e node_modules"}, "a", "1\n")
+	if got, want := s.merged(MergeTasks{}), "t1 check  test -e node_modules t2 api"; got != want {
+		t.Fatalf("%s; want %s", got, want)
+	}
+	s.does("api", "t2", "main", "merge", "task/t1-one")
+	want := "t2 check  test -e node_modules; t1 waits   t2 api"
+	for range 2 {
+		if got := s.merged(MergeTasks{}); got != want {
+			t.Fatalf("%s; want %s", got, want)
+		}
+	}
+	res, err := s.MergeTasks(t.Context(), MergeTasks{})
+	v, _ := s.Task("t2")
+	if err != nil || !strings.Contains(res.Tasks[0].Try, "git merge "+v.Result.Tip[:12]+" into main") {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	// The way that it names.
+	s.gitIn(s.Root, "merge", "-q", v.Result.Tip[:12])
+	if got, want := s.merged(MergeTasks{}), "t2 contained; t1 contained"; got != want {
+		t.Errorf("%s; want %s", got, want)
+	}
+}
+
+// What stops a later task does not hide what was merged before it.
+func TestMergeTasksStopped(t *testing.T) {
+	s := organised(t, standing.Settings{})
+	s.did("api", "one", "main", nil, "a", "1\n")
+	s.did("api", "two", "main", nil, "b", "1\n")
+	s.write(filepath.Join(s.Root, "b"), "mine\n")
+	res, err := s.MergeTasks(t.Context(), MergeTasks{})
+	if !errors.Is(err, worktree.ErrDirty) || res == nil || len(res.Tasks) != 1 || res.Tasks[0].Outcome != TaskMerged || res.Commit != s.gitIn(s.Root, "rev-parse", "main") {
+		t.Errorf("%+v, %v", res, err)
 	}
 }

@@ -66,6 +66,9 @@ func (l *List) put(c Change) {
 	}
 	l.tasks[c.Task] = c.apply(old)
 	l.most = max(l.most, number(c.Task))
+	if c.Merged != nil { // it may name a task of which nothing else was written
+		l.most = max(l.most, number(c.Merged.Task))
+	}
 	l.log = append(l.log, c)
 }
 

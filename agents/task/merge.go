@@ -153,3 +153,13 @@ func (l *List) Whole(t *Task) *Task {
 func (t *Task) keepsOut() bool {
 	return !t.Merged.In() && (t.State != Done || t.Delivers())
 }
+
+// Repairs reports whether t was made because a check failed after another task's
+// work, or one that t goes back to was: one more task would not make it pass.
+func (l *List) Repairs(t *Task, check string) bool {
+	of := l.Get(t.Parent)
+	if of == nil || of.Merged == nil || of.Merged.Task != t.ID {
+		return false
+	}
+	return of.Merged.Check == check || l.Repairs(of, check)
+}

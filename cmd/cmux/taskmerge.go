@@ -30,14 +30,15 @@ verify: of .cmux/config.yml. Then the branch moves, by fast-forward. Where it is
 out with uncommitted changes in the way, merge stops and names them.
 
 What conflicts or fails a check stays out, and merge goes on with the next. It becomes a
-task of the agent that did it, or an open one where that agent is gone. merge takes the
+task of the agent that did it, or an open one where that agent is gone. Where such a task
+fails the same check there is no further one, and merge says how to go on. merge takes the
 work as it was when it was judged, and of a task that you called done its branch. A call
 that was cut off is repeated.
 
 --dry-run says what would be merged or conflict, and changes nothing. merge ends with 3
 when a task stays out. With --json the shape is
   {"target", "commit", "dry_run", "tasks": [{"id", "title", "branch", "outcome", "commit",
-   "conflict", "check", "task", "assigned_to"}]}
+   "conflict", "check", "task", "assigned_to", "try"}]}
 where outcome is merged, contained, conflict, check, waits or gone, and task is the one
 that is to bring the work in.`,
 		Example: "  cmux tasks merge --dry-run\n  cmux tasks merge t1 t2",
@@ -63,14 +64,17 @@ func runTaskMerge(ctx context.Context, o *taskMergeOptions) error {
 	if !o.JSON && !o.DryRun {
 		o.Begun = func(line string) { fmt.Fprintf(o.Err, "── %s ──\n", line) }
 	}
-	res, err := p.MergeTasks(ctx, o.MergeTasks)
-	if err != nil {
-		return err
+	res, stopped := p.MergeTasks(ctx, o.MergeTasks)
+	if stopped != nil && (res == nil || len(res.Tasks) == 0) {
+		return stopped
 	}
 	if o.JSON {
 		err = printJSON(o.Out, res)
 	} else {
 		err = o.tellMerged(res)
+	}
+	if stopped != nil {
+		return stopped
 	}
 	if err == nil && !res.DryRun && res.Left() > 0 {
 		err = silent{control.ErrUnfinished}
@@ -108,7 +112,9 @@ func (s *IO) tellMerged(res *control.MergedTasks) error {
 		if t.Task != "" {
 			text += ": " + t.Task + " is to bring it in"
 		}
-		if t.Task != "" && t.Agent != "" {
+		if t.Try != "" {
+			text += "; try: " + t.Try
+		} else if t.Task != "" && t.Agent != "" {
 			text += ", assigned to " + t.Agent
 		}
 		fmt.Fprintf(s.Out, "%s: %s  (%s)\n", t.ID, say.Line(text), say.Line(t.Title))
