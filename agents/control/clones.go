@@ -55,15 +55,23 @@ func (p *Project) taker(ctx context.Context, id, agent string) string {
 		return agent
 	}
 	list, err := p.taskList()
-	if err != nil || list.Get(id) == nil || org.Settings.Overflow != standing.OverflowSpawn || !standing.Overflows(a, list, list.Get(id)) {
+	if err != nil || org.Settings.Overflow != standing.OverflowSpawn {
 		return a.Name
+	}
+	t := list.Get(id)
+	if t == nil || t.Backlog || !task.May(t.State, task.Assigned) || !standing.Overflows(a, list, t) {
+		return a.Name // whoever assigns it says what is wrong
+	}
+	name := strings.TrimPrefix(a.Name, "perm-") + "-" + id
+	if o := org.Agents[name]; o != nil && o.Member.Once && o.Leaving == "" {
+		return name // it was made before
 	}
 	by, err := p.orderer()
 	if err != nil {
 		return a.Name
 	}
 	m := &a.Member
-	s := standing.Spawn{Name: strings.TrimPrefix(a.Name, "perm-") + "-" + id, Role: standing.Worker, Kind: m.Kind, Model: m.Model, Account: m.Account,
+	s := standing.Spawn{Name: name, Role: standing.Worker, Kind: m.Kind, Model: m.Model, Account: m.Account,
 		Project: m.Project, Supervisor: by, RoleFile: m.RoleFile, Once: true}
 	if err := p.askKeeper(ctx, standing.OpSpawn, s.Name, standing.Ask{By: by, Spawn: &s}, nil); err != nil {
 		p.note(fmt.Sprintf("%s is busy, and no other one could be made, so the task waits for it: %v", a.Name, err))

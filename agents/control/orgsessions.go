@@ -132,9 +132,9 @@ func (p *Project) OrgSessions() ([]OrgSession, error) {
 	return all, nil
 }
 
-// EndSession removes the agents of a session, its supervisor last, and with them
-// the session. What they leave is kept. force is what it takes where one of them
-// has work or is to stay.
+// EndSession removes the agents of a session, its supervisor first, who would give
+// the others work, and with them the session. What they leave is kept. force is what
+// it takes where one of them has work or is to stay.
 func (p *Project) EndSession(ctx context.Context, name string, force bool) ([]Gone, error) {
 	if _, err := p.running(); err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (p *Project) EndSession(ctx context.Context, name string, force bool) ([]Go
 	}
 	names := all[i].Agents
 	if all[i].State != "" {
-		names = append(names, all[i].Supervisor)
+		names = slices.Insert(names, 0, all[i].Supervisor)
 	}
 	by, err := p.orderer()
 	if err != nil {
@@ -165,7 +165,14 @@ func (p *Project) EndSession(ctx context.Context, name string, force bool) ([]Go
 	}
 	gone := []Gone{}
 	for _, n := range names {
-		g, err := p.KillWorker(ctx, n, true)
+		var err error
+		if !force {
+			err = p.idle(all[i].Name, []string{n}) // it may have got work meanwhile
+		}
+		var g *Gone
+		if err == nil {
+			g, err = p.KillWorker(ctx, n, force || n == all[i].Supervisor)
+		}
 		if err != nil {
 			return gone, err
 		}

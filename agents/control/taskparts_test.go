@@ -138,3 +138,38 @@ func TestMergeTasksStopped(t *testing.T) {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
+
+// Nobody is made for a task that cannot be assigned, nor twice for one.
+func TestTaker(t *testing.T) {
+	s := organised(t, standing.Settings{Overflow: standing.OverflowSpawn})
+	org, err := standing.Open(s.Root)
+	for _, m := range []run.Member{{Name: "perm-a", Role: standing.PermanentWorker}, {Name: "a-t2", Role: standing.Worker, Once: true}} {
+		m.ID, m.Dir = "ag_"+m.Name, s.Root
+		err = errors.Join(err, org.Join(t.Context(), m, ""))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notes []string
+	s.Note = func(line string) { notes = append(notes, line) }
+	later := true
+	for _, f := range []task.Fields{{Title: titleOf("at")}, {Title: titleOf("more")}, {Title: titleOf("later"), Backlog: &later}, {Title: titleOf("done")}} {
+		if _, err := s.AddTask(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.AssignTask(t.Context(), "t1", "perm-a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.OverrideTask(t.Context(), "t4", ""); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"t2": "a-t2", "t3": "perm-a", "t4": "perm-a"} {
+		if got := s.taker(t.Context(), id, "perm-a"); got != want {
+			t.Errorf("%s goes to %s; want %s", id, got, want)
+		}
+	}
+	if len(notes) > 0 {
+		t.Errorf("it was tried to make others: %q", notes)
+	}
+}

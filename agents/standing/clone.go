@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"cmux/agents/run"
 	"cmux/agents/task"
@@ -112,9 +113,17 @@ func Overflows(a *Agent, list *task.List, t *task.Task) bool {
 	return false
 }
 
-// retire has an agent removed that was made for what it has done.
+// onceGrace is how long an agent that was made for one task waits for it.
+const onceGrace = 10 * time.Minute
+
+// retire has an agent removed that was made for what it has done, or for what it
+// never got.
 func (k *Keeper) retire(ctx context.Context, a *Agent, list *task.List) error {
-	if !a.Member.Once || a.Work != nil || a.Last == nil {
+	if !a.Member.Once || a.Work != nil {
+		return nil
+	}
+	if grace := a.Born.Add(onceGrace); a.Last == nil && k.Now().Before(grace) {
+		k.at(grace)
 		return nil
 	}
 	for _, t := range list.All() {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"cmux/agents/run"
 	"cmux/agents/task"
@@ -122,6 +123,25 @@ func TestOnce(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(w.root, ".cmux", archives, deletionsFile))
 	if err != nil || strings.Count(string(b), "\n") != 1 || !strings.Contains(string(b), `"name":"well"`) || !strings.Contains(string(b), `"by":"cmux"`) {
 		t.Errorf("the deletion log says %s, %v", b, err)
+	}
+}
+
+// Who was made for a task that never came goes after a while.
+func TestOnceInVain(t *testing.T) {
+	w := newWorld(t)
+	w.keep()
+	w.answered(w.ask(OpSpawn, "extra", Ask{Spawn: &Spawn{Name: "extra", Role: Worker, Once: true}}))
+	w.until("a life", w.lives1("extra", 1))
+	w.answered(w.spawn("stays"))
+	w.until("a life", w.lives1("stays", 1))
+	if a := w.org().Agents["extra"]; a == nil || a.Leaving != "" {
+		t.Fatal("it is removed at once")
+	}
+	w.ahead.Store(int64(onceGrace + time.Minute))
+	w.answered(w.spawn("other")) // the keeper looks
+	o := w.until("it is gone", func(o *Org) bool { return o.Agents["extra"] == nil })
+	if o.Agents["stays"] == nil {
+		t.Error("who was not made for one task is removed")
 	}
 }
 

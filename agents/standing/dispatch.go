@@ -98,8 +98,14 @@ func (k *Keeper) orphans(ctx context.Context, list *task.List) (err error) {
 		if t.State != task.Assigned && !t.State.Active() || k.org.Agents[t.Agent] != nil || k.org.Broken[t.Agent] != nil {
 			continue
 		}
-		_, merr := k.move(ctx, t.ID, task.Change{To: task.Blocked, Reason: "there is no agent " + t.Agent})
-		err = errors.Join(err, merr)
+		why := "there is no agent " + t.Agent
+		if _, merr := k.move(ctx, t.ID, task.Change{To: task.Blocked, Reason: why}); merr != nil {
+			err = errors.Join(err, merr)
+			continue
+		}
+		id, subject := fmt.Sprintf("%s-%d-orphan", t.ID, t.Version), fmt.Sprintf("[BLOCKED] %s: %s", t.ID, t.Title)
+		why += fmt.Sprintf(". Give it to another one: cmux tasks assign %s NAME", t.ID)
+		err = errors.Join(err, k.write(ctx, &Agent{Name: t.Agent}, t.CreatedBy, id, subject, why))
 	}
 	return err
 }

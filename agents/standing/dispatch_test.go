@@ -3,6 +3,7 @@ package standing
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -164,6 +165,7 @@ func TestTasksTakenBack(t *testing.T) {
 	w.until("it is blocked", func(*Org) bool {
 		return w.task(lost).State == task.Blocked && w.task(lost).Reason == "there is no agent nobody"
 	})
+	w.until("who gave it is told", func(*Org) bool { return slices.Contains(w.mailFor("user"), "[BLOCKED] "+lost+": For nobody") })
 	last := w.add("The last", "api", task.Normal)
 	w.until("it is given", func(*Org) bool { return count(w.gives("api"), last) == 1 })
 	w.answered(w.ask(OpKill, "api", Ask{}))

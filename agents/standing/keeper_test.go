@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,6 +49,7 @@ type world struct {
 	stuck   bool                // no tree can be switched
 	bell    func()              // Options.Bell
 	dies    bool                // lives end as soon as they begin
+	ahead   atomic.Int64        // nanoseconds that the keeper's clock is ahead
 }
 
 type life struct {
@@ -258,7 +260,7 @@ func (w *world) Remove(_ context.Context, path, _, _ string) (string, error) {
 func (w *world) options() Options {
 	return Options{
 		Root: w.root, Windows: w, Trees: w, Dial: w.dial, Patience: 50 * time.Millisecond, Wait: w.wait, Grace: 50 * time.Millisecond,
-		Kinds: w.kinds, Bell: w.bell,
+		Kinds: w.kinds, Bell: w.bell, Now: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) },
 	}
 }
 

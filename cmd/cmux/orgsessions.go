@@ -126,7 +126,7 @@ func newSessionEndCmd(d *Deps, runF func(context.Context, *sessionOptions) error
 	cmd := &cobra.Command{
 		Use:   "end NAME",
 		Short: "End a session and remove its agents",
-		Long: `End a session: its workers are removed, then its supervisor, as cmux workers kill removes
+		Long: `End a session: its supervisor is removed, then its workers, as cmux workers kill removes
 them. Their branches stay, and what they had not committed is saved. Agents with unfinished
 tasks, and permanent workers, take --force, which only a person can give.`,
 		Example: "  cmux sessions end auth",
