@@ -96,11 +96,8 @@ set-option -g @cmux_clock "%%s"
 # can be missed likewise.
 set-hook -g client-detached[100] "%[4]s"
 
-# The sessions of control clients end with them. It does not wait (-b): while a
-# hook's command that waited ends, tmux forgets whatever other hook is due, the
-# one that starts a guarded pane again among them. Two clients that end together
-# both name the same sessions: only what is still there is ended.
-set-hook -g client-detached[101] "run-shell -b -C '#{S:#{?#{&&:#{m:%[3]s*,#{session_name}},#{==:#{session_attached},0}},if-shell -F \"##{N/s:#{session_name}#}\" \"kill-session -t #{session_id}\" ;,}}'"
+# The sessions of control clients end with them.
+set-hook -g client-detached[101] "run-shell -C '#{S:#{?#{&&:#{m:%[3]s*,#{session_name}},#{==:#{session_attached},0}},kill-session -t #{session_id} ;,}}'"
 
 source-file -q ~/.config/cmux/tmux.conf
 `, DefaultWidth, DefaultHeight, hiddenPrefix, look, borderFormat(), borderStyle("default"), borderStyle("fg=green")+"#,bold", bindings(), statusRight())

@@ -96,33 +96,6 @@ func TestOrphanIsEnded(t *testing.T) {
 	}
 }
 
-// Clients that are killed together leave no session behind, and the one that
-// stays reads no error of it.
-func TestKilledClientsLeaveNoSession(t *testing.T) {
-	s := newServer(t)
-	c := connect(t, s, nil)
-	session(t, c, cat("/tmp"))
-	const many = 8
-	var killed []*Client
-	for range many {
-		killed = append(killed, connect(t, s, nil))
-	}
-	for _, k := range killed {
-		must(t, k.cmd.Process.Kill())
-	}
-	eventually(t, func() error {
-		out, err := s.Exec(t.Context(), "list-sessions", "-F", "#{session_name}")
-		if n := len(strings.Fields(out)); err == nil && n != 2 { // the person's and c's
-			err = fmt.Errorf("%d sessions: %q", n, out)
-		}
-		return err
-	})
-	must(t, c.Err())
-	if out, err := s.Exec(t.Context(), "show-messages"); err != nil || strings.Contains(out, "find session") {
-		t.Errorf("%q, %v", out, err)
-	}
-}
-
 // The clients of living processes are nobody's orphans.
 func TestLivingClientIsNoOrphan(t *testing.T) {
 	s := newServer(t)

@@ -683,10 +683,15 @@ func TestGuard(t *testing.T) {
 		// born waits until the command was started n times, for the last one's pid.
 		born := func(n int) (pid int) {
 			t.Helper()
+			asked := time.Now()
 			eventually(t, func() error {
 				must(t, c.Err())
 				b, err := os.ReadFile(file)
 				if got := strings.Fields(string(b)); err != nil || len(got) != n {
+					// The pane is dead, has no status, and no hook runs.
+					if p := pane(t, c, p.Pane); p.Dead && p.DeadStatus < 0 && time.Since(asked) > 10*time.Second {
+						failed("it forgot a death: %+v", p)
+					}
 					return fmt.Errorf("started %d times, want %d", len(got), n)
 				} else if pid, err = strconv.Atoi(got[n-1]); err != nil {
 					return err
@@ -716,8 +721,12 @@ func TestGuard(t *testing.T) {
 		}
 		kill(born(n))
 		waitDead(t, c, p.Pane)
+		dead := time.Now()
 		eventually(t, func() error {
 			if got, err := c.Option(ctx, p.Pane, optLabel); got != "given up; ##{x}" {
+				if p := pane(t, c, p.Pane); p.Dead && p.DeadStatus < 0 && time.Since(dead) > 10*time.Second {
+					failed("it forgot a death: %+v", p)
+				}
 				return fmt.Errorf("label %q, %v", got, err)
 			}
 			return nil
