@@ -42,7 +42,19 @@ func node(script string, change func(*dag.Node)) dag.Node {
 func newFixture(t *testing.T, n dag.Node, scripts ...modeltest.Script) *fixture {
 	t.Helper()
 	f := &fixture{server: modeltest.New(t, scripts...)}
-	base := t.TempDir()
+	base, err := os.MkdirTemp("", "claude")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // what ends last may still write
+		for late := time.Now().Add(time.Minute); os.RemoveAll(base) != nil; {
+			if time.Now().After(late) {
+				t.Errorf("%s cannot be removed", base)
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
 	f.home = modeltest.Env(t, f.server, agenttest.Project(t, base))
 	f.Fixture = agenttest.New(t, base, n, f.home.Env)
 	agenttest.LogRequests(t, f.server)
