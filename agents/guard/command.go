@@ -52,6 +52,9 @@ func (s *shell) simple(args []word, stdin string) {
 	}
 	s.privacy(args)
 	name, rest := filepath.Base(args[0].text), args[1:]
+	if s.calls(args[0].text, rest) {
+		return
+	}
 	if w, ok := wrappers[name]; ok {
 		s.wrapped(name, w, rest, stdin)
 		return
@@ -156,10 +159,15 @@ func (s *shell) wrapped(name string, w wrapper, args []word, stdin string) {
 			for _, w := range words {
 				rest = append(rest, literal(w))
 			}
-		} else {
-			rest = append(rest, word{})
+			s.simple(rest, "")
+			return
 		}
-		s.simple(rest, "")
+		s.simple(append(rest, word{}), "")
+		for _, p := range s.piped {
+			if p.text != "" { // one of the names that it reads
+				s.simple(append(rest, word{p.text + "/", false}), "")
+			}
+		}
 	default:
 		s.simple(rest, stdin)
 	}
@@ -195,23 +203,26 @@ func (s *shell) interpreter(args []word, stdin string) {
 	s.script(stdin)
 }
 
+// findsIn are the folders that find begins at, and how many words name them.
+func findsIn(args []word) (from []word, n int) {
+	for ; n < len(args) && (args[n].is("-H", "-L", "-P") || !args[n].option() && !args[n].is("!", "(")); n++ {
+		if !args[n].option() {
+			from = append(from, args[n])
+		}
+	}
+	if len(from) == 0 {
+		from = []word{literal(".")}
+	}
+	return from, n
+}
+
 // find judges -exec and -delete.
 func (s *shell) find(args []word) {
-	var starts []word
-	i := 0
-	for i < len(args) && (args[i].is("-H", "-L", "-P") || !args[i].option() && !args[i].is("!", "(")) {
-		if !args[i].option() {
-			starts = append(starts, args[i])
-		}
-		i++
-	}
-	if len(starts) == 0 {
-		starts = []word{literal(".")}
-	}
+	from, i := findsIn(args)
 	for ; i < len(args); i++ {
 		switch {
 		case args[i].is("-delete"):
-			for _, st := range starts {
+			for _, st := range from {
 				s.write("deleting", st, false)
 			}
 		case args[i].is("-fprint", "-fprintf", "-fls", "-fprint0") && i+1 < len(args):
@@ -225,7 +236,7 @@ func (s *shell) find(args []word) {
 			for _, a := range args[i+1 : end] {
 				if at := strings.Index(a.text, "{}"); at >= 0 {
 					// It stands for something below a start.
-					a = word{a.text[:at] + starts[0].text + "/", false}
+					a = word{a.text[:at] + from[0].text + "/", false}
 				}
 				run = append(run, a)
 			}

@@ -99,6 +99,31 @@ func TestLeaderWrites(t *testing.T) {
 	})
 }
 
+// What programs write by the way is judged as what an editor writes, through a
+// function, a default and a pipe too.
+func TestWritesByTheWay(t *testing.T) {
+	const code = "leads and changes no files"
+	p := leader()
+	p.Tree = root
+	for _, c := range []string{
+		"sort -o main.go x", "sort -u -omain.go x", "sort --output=main.go x", "curl -so main.go http://x", "curl --output main.go http://x", "wget http://x", "wget -O main.go http://x", "wget -P src http://x",
+		"tar xf /tmp/a.tar", "tar -xzf /tmp/a.tgz -C src", "tar x -C src", "tar --extract --directory=src -f /tmp/a", "tar cf src/a.tar memory", "unzip /tmp/a.zip", "unzip -o /tmp/a.zip -d src",
+		"awk -i inplace 1 main.go", "gawk -iinplace -f x.awk main.go", "ed -s main.go", "ex -sc x main.go", "vim -es main.go", "gzip main.go", "xz -k main.go", "split -l 3 /tmp/a src/x", "uniq a src/b", "xxd -r a src/b", "iconv -f a -t b -o main.go x", "openssl rand -out main.go 9", "go build -o src/x .", "go test -coverprofile=src/c ./...", "patch main.go /tmp/x", "sponge main.go",
+		"f() { rm \"$1\"; }; f main.go", "f() { echo x > main.go; }; f", "f() { sed -i s/a/b/ \"$1\"; }; g() { f \"$1\"; }; g main.go", "rm ${f:-main.go}", "echo x > \"${f:-main.go}\"", "f=main.go; rm ${f:-x}", "rm ${f:=main.go}", "rm ${f+main.go}",
+		"find . -name '*.go' | xargs sed -i s/a/b/", "find src | grep -v x | xargs rm", "git ls-files | xargs sed -i s/a/b/", "grep -rl x src | xargs -n1 sed -i s/a/b/", "rg -l x | xargs perl -pi -e 1",
+		"export GIT_DIR=/p/shop-api/.git GIT_WORK_TREE=/p/shop-api; cd /tmp && git checkout x", "GIT_WORK_TREE=/p/shop-api; export GIT_WORK_TREE; cd /tmp; git reset --hard",
+	} {
+		runShell(t, p, []shellRow{{c, code}})
+	}
+	runShell(t, p, []shellRow{{"f() { " + strings.Repeat("f x; ", 1000) + "}; f x", ""}}) // and comes to an end
+	for _, c := range []string{
+		"sort main.go", "sort -k2 -t: main.go", "curl -s http://x", "curl -o /tmp/x http://x", "curl -H 'a: -o' http://x", "tar tf a.tar", "tar xOf a.tar x", "tar -xf a.tar -C /tmp/x", "tar cf /tmp/a.tar src", "unzip -l a.zip", "awk 1 main.go", "gzip -c main.go", "zcat a.gz", "uniq main.go", "vim -R main.go", "go build -o /tmp/x .", "go build ./...", "go test -run x ./...", "split -l 3 main.go /tmp/x", "patch --dry-run -p1 < x", "patch --dry-run main.go /tmp/x",
+		"f() { cat \"$1\"; }; f main.go", "cat ${f:-main.go}", "find . -name '*.go' | xargs grep x", "find /tmp/x | xargs rm", "git ls-files | xargs wc -l", "d=$(mktemp -d); echo x > ${d:-/tmp}/a", "sort -o memory/a.md memory/a.md",
+	} {
+		runShell(t, p, []shellRow{{c, ""}})
+	}
+}
+
 // The folders of other agents are nobody's to read; its own prompt is.
 func TestOthersFolders(t *testing.T) {
 	p := leader()

@@ -115,6 +115,7 @@ func (s *shell) ownDir() whose {
 
 // program judges a command that is no shell, no wrapper and not git.
 func (s *shell) program(name string, args []word) {
+	s.byway(name, args)
 	switch name {
 	case "rm", "unlink", "rmdir", "shred":
 		s.writeAll("removing", plain(args, ""), has(args, "rR", "recursive"))

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -28,10 +30,13 @@ type shell struct {
 	dir    string // of the commands; empty when it cannot be told
 	sub    bool   // a sub-agent runs them
 	vars   map[string]word
+	funcs  map[string]*syntax.Stmt
+	piped  []word // folders in which what a command reads from the pipe lies
 	trees  []gitLead
 	loop   int // loops around the commands
 	depth  int
 	looked int // words looked up by reads
+	called int // calls of the script's functions
 	reason string
 }
 
@@ -63,7 +68,7 @@ func (g *guard) shellTool(c Call, in input) string {
 			dir = filepath.Join(c.Dir, d)
 		}
 	}
-	s := &shell{guard: g, dir: dir, sub: c.Sub, vars: map[string]word{
+	s := &shell{guard: g, dir: dir, sub: c.Sub, funcs: make(map[string]*syntax.Stmt), vars: map[string]word{
 		"CMUX_ROOT": literal(g.Root), "CMUX_BRANCH": literal(g.Branch),
 	}}
 	for _, name := range []string{"HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "KIMI_SHARE_DIR"} {
@@ -133,6 +138,9 @@ func (s *shell) visit(n syntax.Node) bool {
 	case *syntax.Stmt:
 		s.statement(n)
 	case *syntax.FuncDecl:
+		if n.Name != nil {
+			s.funcs[n.Name.Value] = n.Body
+		}
 		s.apart(n.Body)
 		return false
 	case *syntax.Subshell:
@@ -149,7 +157,10 @@ func (s *shell) visit(n syntax.Node) bool {
 		switch n.Op {
 		case syntax.Pipe, syntax.PipeAll:
 			s.apart(n.X)
+			piped := s.piped
+			s.piped = s.lists(n.X)
 			s.apart(n.Y)
+			s.piped = piped
 			return false
 		case syntax.OrStmt: // Y runs when X failed, such as a cd
 			s.walk(n.X)
@@ -223,6 +234,7 @@ func (s *shell) assign(a *syntax.Assign) {
 		v = word{}
 	}
 	s.vars[a.Name.Value] = v
+	s.gitEnv(a.Name.Value, v)
 }
 
 // statement judges one statement's redirections and, when it is a simple
@@ -363,14 +375,33 @@ func unescape(b *strings.Builder, text string, quoted bool) {
 // param is the value of a plain $NAME that the script or cmux has set.
 func (s *shell) param(p *syntax.ParamExp) (word, bool) {
 	if p.Param == nil || p.Excl || p.Length || p.Width || p.IsSet || p.Index != nil || len(p.Modifiers) > 0 ||
-		p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil || p.Flags != nil || p.NestedParam != nil {
+		p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Flags != nil || p.NestedParam != nil {
 		return word{}, false
+	}
+	if p.Exp != nil {
+		return s.orElse(p)
 	}
 	if p.Param.Value == "PWD" && s.dir != "" {
 		return literal(s.dir), true
 	}
 	v, ok := s.vars[p.Param.Value]
 	return v, ok
+}
+
+// orElse is the value of ${NAME:-WORD} and the like. A variable that nothing has
+// set is taken to be empty.
+func (s *shell) orElse(p *syntax.ParamExp) (word, bool) {
+	v, ok := s.vars[p.Param.Value]
+	switch p.Exp.Op {
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		if ok && (!v.whole || v.text != "") {
+			return v, true
+		}
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+	default:
+		return word{}, false
+	}
+	return s.word(p.Exp.Word), true
 }
 
 // output is what a substitution prints, where that is known: where the shell
@@ -407,4 +438,59 @@ func (s *shell) output(c *syntax.CmdSubst) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// lists are the folders below which the names lie that a pipeline prints: for
+// find where it starts, for others that list files where they stand. nil: it
+// prints something else.
+func (s *shell) lists(st *syntax.Stmt) []word {
+	switch cmd := st.Cmd.(type) {
+	case *syntax.BinaryCmd:
+		if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll {
+			return s.lists(cmd.X)
+		}
+	case *syntax.CallExpr:
+		if len(cmd.Args) == 0 {
+			return nil
+		}
+		switch s.word(cmd.Args[0]).text {
+		case "git", "ls", "grep", "rg", "fd":
+			return []word{literal(".")}
+		case "find":
+			args := make([]word, len(cmd.Args)-1)
+			for i, a := range cmd.Args[1:] {
+				args[i] = s.word(a)
+			}
+			from, _ := findsIn(args)
+			return from
+		}
+	}
+	return nil
+}
+
+// maxCalls bounds the calls of functions that are judged with their arguments;
+// every function is judged once without.
+const maxCalls = 200
+
+// calls judges a function of the script with its arguments; it reports whether
+// there is one of the name.
+func (s *shell) calls(name string, args []word) bool {
+	body, ok := s.funcs[name]
+	if !ok || s.depth >= maxDepth || s.called >= maxCalls {
+		return ok
+	}
+	s.called++
+	was := make(map[string]word, 9)
+	for i := range 9 {
+		n := strconv.Itoa(i + 1)
+		was[n] = s.vars[n]
+		if s.vars[n] = literal(""); i < len(args) {
+			s.vars[n] = args[i]
+		}
+	}
+	s.depth++
+	s.walk(body)
+	s.depth--
+	maps.Copy(s.vars, was)
+	return true
 }
