@@ -2,22 +2,12 @@ package task
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// Bad is a line of tasks.jsonl that does not count.
-type Bad struct {
-	At   int64  `json:"at"`
-	Why  string `json:"why"`
-	Text string `json:"text"` // how it begins
-}
-
-func (b *Bad) String() string {
-	return fmt.Sprintf("tasks.jsonl, offset %d: %s: %q", b.At, b.Why, b.Text)
-}
 
 // List is the fold of all changes. Tasks in it never change: a change puts
 // another one in their place. The zero value is empty.
@@ -70,6 +60,18 @@ func (l *List) put(c Change) {
 		l.most = max(l.most, number(c.Merged.Task))
 	}
 	l.log = append(l.log, c)
+}
+
+// Take folds in a line of the file.
+func (l *List) Take(line []byte) error {
+	c, err := parse(line)
+	if err != nil {
+		return err
+	}
+	if !l.fold(*c) {
+		return errors.New("it is a copy of an older change")
+	}
+	return nil
 }
 
 // fold takes in a change that was written. It reports whether it counts: a copy

@@ -1,0 +1,281 @@
+// Package ledger keeps a file of truth under .cmux: one change a line, each with
+// the code of the person's key.
+//
+// What the lines come to is the caller's: a List folds them, one after the other.
+// A Book reads what is new in its file, and appends under the file's lock what was
+// decided on the list as it then was; so of two writers the second builds on the
+// first. A line without a code, or a copy that the list refuses, counts for
+// nothing and is told of. Before the next change such a file is saved aside whole,
+// and the lines that count stay as they are. A line that a kill cut off is none.
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"cmux/agents/harmless"
+	"cmux/agents/seal"
+	"cmux/signals"
+)
+
+// ErrForeign says that nothing in the file counts: it was written with another
+// key, or by somebody else.
+var ErrForeign = errors.New("no line of it was written by cmux with your key, so nothing in it counts and nothing is added: put the key back that it was written with, or move the file away")
+
+// Bad is a line that does not count.
+type Bad struct {
+	File string `json:"-"` // its name
+	At   int64  `json:"at"`
+	Why  string `json:"why"`
+	Text string `json:"text"` // how it begins
+}
+
+func (b *Bad) String() string {
+	return fmt.Sprintf("%s, offset %d: %s: %q", b.File, b.At, b.Why, b.Text)
+}
+
+// List is what the lines of a file come to.
+type List interface {
+	Take(line []byte) error    // fold a line in that counts, or say why it does not
+	Skip(bad Bad, line []byte) // take note of one that does not
+}
+
+// Format is how a file is read and written.
+type Format[L List] struct {
+	Name  string // of the file in the folder .cmux, with .jsonl behind it
+	Place string // that its lines are coded for
+	New   func() L
+	Copy  func(L) L // a list that goes on by itself
+}
+
+// Book is such a file of a project. It may be used by several goroutines, and
+// several processes may each have one.
+type Book[L List] struct {
+	Format[L]
+	path string
+	key  *seal.Key
+
+	mu   sync.Mutex
+	read bool // list is what was read
+	list L
+	bad  []Bad
+	good bool   // a line counts
+	file uint64 // inode that list was read from
+	next int64  // offset that it was read up to
+	last []byte // the line before it
+}
+
+// Open is the book of the project at root. It needs no file; write says that the
+// person's key is made where they have none.
+func Open[L List](root string, f Format[L], write bool) (*Book[L], error) {
+	find := seal.Find
+	if write {
+		find = seal.Own
+	}
+	key, err := find()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if write {
+		if err := signals.Init(root); err != nil {
+			return nil, err
+		}
+	}
+	b := &Book[L]{Format: f, path: filepath.Join(root, signals.Folder, f.Name+".jsonl")}
+	if key != nil {
+		b.key = key.Derive(f.Name, root)
+	}
+	return b, nil
+}
+
+// Path is the file.
+func (b *Book[L]) Path() string { return b.path }
+
+// List is what the file comes to now.
+func (b *Book[L]) List() (none L, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f, err := signals.Open(b.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		b.read = false
+		return b.New(), nil
+	}
+	if err != nil {
+		return none, fmt.Errorf("%s: %w", b.Name, err)
+	}
+	defer f.Close()
+	if err := b.catchUp(f); err != nil {
+		return none, err
+	}
+	return b.Copy(b.list), nil
+}
+
+// catchUp takes in what is new in the open file, or all of it when it is another
+// than it was.
+func (b *Book[L]) catchUp(f *os.File) error {
+	id, err := signals.Identify(f)
+	if err != nil {
+		return err
+	}
+	if !b.read || b.file != id.Inode || id.Size < b.next || !b.goesOn(f) {
+		b.list, b.bad, b.good, b.file, b.next, b.last = b.New(), nil, false, id.Inode, 0, nil
+	}
+	tail, err := signals.ReadOpen(f, b.next, func(line []byte, next int64) error {
+		if err := b.take(line); err != nil {
+			bad := Bad{filepath.Base(b.path), next - int64(len(line)) - 1, err.Error(), strings.ToValidUTF8(string(line[:min(len(line), 80)]), "\ufffd")}
+			b.bad = append(b.bad, bad)
+			b.list.Skip(bad, line)
+		} else {
+			b.good = true
+		}
+		b.last = append(b.last[:0], line...)
+		return nil
+	})
+	b.read = err == nil && (b.good || len(b.bad) == 0)
+	if err != nil {
+		return fmt.Errorf("%s: %w", b.Name, err)
+	}
+	b.next = tail.Next
+	if !b.read {
+		return fmt.Errorf("%s: %w", b.path, ErrForeign)
+	}
+	return nil
+}
+
+// goesOn reports whether the line before the offset is the one that was read.
+func (b *Book[L]) goesOn(f io.ReaderAt) bool {
+	if b.next == 0 {
+		return true
+	}
+	line := make([]byte, len(b.last)+1)
+	_, err := f.ReadAt(line, b.next-int64(len(line)))
+	return err == nil && bytes.Equal(line[:len(line)-1], b.last)
+}
+
+// Verified reports whether cmux of this person wrote a line of the file.
+func (b *Book[L]) Verified(line []byte) bool {
+	return b.key != nil && b.key.Open(b.Place, line) == nil
+}
+
+func (b *Book[L]) take(line []byte) error {
+	switch {
+	case !json.Valid(line):
+		return errors.New("it is not JSON")
+	case !b.Verified(line):
+		return errors.New("cmux of this person did not write it")
+	}
+	return b.list.Take(line)
+}
+
+// Change writes the lines that f makes of the list as it is now, all of them or
+// none, durably. f is given a list of its own, to which it makes its changes. It
+// returns that list, and the name of the file that was saved aside when it held
+// lines that do not count; empty: it held none.
+func (b *Book[L]) Change(ctx context.Context, f func(L) (lines [][]byte, err error)) (list L, aside string, err error) {
+	var none L
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for repaired := true; repaired; {
+		repaired = false
+		err = signals.InTurn(ctx, b.path, true, nil, func(t *signals.Turn) error {
+			if err := b.catchUp(t.File()); err != nil {
+				return err
+			}
+			if err := b.complete(t); err != nil {
+				return err
+			}
+			if len(b.bad) > 0 {
+				repaired = true
+				aside, err = b.repair(t)
+				return err
+			}
+			list = b.Copy(b.list)
+			lines, err := f(list)
+			if err != nil || len(lines) == 0 {
+				return err
+			}
+			for i := range lines {
+				if lines[i], err = b.key.Seal(b.Place, lines[i]); err != nil {
+					return err
+				}
+			}
+			return t.Append(lines...)
+		})
+		if err != nil {
+			return none, aside, err
+		}
+	}
+	return list, aside, nil
+}
+
+// complete ends a last line that lacks its newline alone. It will count, so what is
+// decided now must know of it.
+func (b *Book[L]) complete(t *signals.Turn) error {
+	rest, err := io.ReadAll(io.NewSectionReader(t.File(), b.next, 1<<30))
+	if err != nil || len(rest) == 0 || !b.Verified(rest) {
+		return err
+	}
+	if err := t.Append(); err != nil {
+		return err
+	}
+	return b.catchUp(t.File())
+}
+
+// Encode is a change as a line.
+func Encode(change any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(change); err != nil {
+		return nil, err
+	}
+	return harmless.JSON(bytes.TrimSuffix(out.Bytes(), []byte("\n"))), nil
+}
+
+// repair saves the file aside and keeps the lines in it that count.
+func (b *Book[L]) repair(t *signals.Turn) (aside string, err error) {
+	info, err := t.File().Stat()
+	if err != nil {
+		return "", err
+	}
+	whole := make([]byte, info.Size())
+	if _, err := t.File().ReadAt(whole, 0); err != nil && err != io.EOF {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		aside = fmt.Sprintf("%s.damaged-%d", filepath.Base(b.path), n)
+		if _, err := signals.Type(filepath.Join(filepath.Dir(b.path), aside)); errors.Is(err, fs.ErrNotExist) {
+			break
+		} else if err != nil {
+			return "", err
+		}
+	}
+	if err := signals.WriteFile(filepath.Join(filepath.Dir(b.path), aside), whole, 0o600); err != nil {
+		return "", err
+	}
+	var kept []byte
+	bad := b.bad
+	at := int64(0)
+	for line := range bytes.Lines(whole) {
+		if len(bad) > 0 && bad[0].At == at {
+			bad = bad[1:]
+		} else if bytes.HasSuffix(line, []byte("\n")) { // else it was left torn
+			kept = append(kept, line...)
+		}
+		at += int64(len(line))
+	}
+	b.read = false
+	if err := t.Replace(kept, 0o600); err != nil {
+		return "", err
+	}
+	return aside, nil
+}
