@@ -31,6 +31,7 @@ tools:
 
 demo: tools build
 	$(GO) build -trimpath -o bin/modeld ./agents/modeltest/modeld
+	@claude --version >/dev/null 2>&1 || .ci/agents claude || echo "The demo runs without Claude Code."
 	@examples/demo/run.sh "$(CURDIR)/bin/cmux" "$(CURDIR)/bin/modeld"
 
 check:

@@ -62,7 +62,7 @@ agents() {
   [ -n "$modeld" ] || missing="no scripted model was given"
   if [ -z "$modeld" ] || [ -z "$claude" ]; then
     say "Acts two and three are left out: $missing. In act two four Claude Code agents would build and review a small shop in tmux panes, one sent back by a check and one kept from writing where it may not, with a script for a model: no account, no network. In act three a supervisor and two workers would open a shop."
-    echo "To see it: npm install -g @anthropic-ai/claude-code (or make test, which installs it into .agents-cli), then make demo."
+    echo "To see it: npm install -g @anthropic-ai/claude-code, then make demo (which installs it into .agents-cli where it is missing)."
     return
   fi
   ln -s "$claude" "$scratch/bin/claude"
