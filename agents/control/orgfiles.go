@@ -16,7 +16,7 @@ import (
 
 // examineFiles looks at what the organisation writes down.
 func (p *Project) examineFiles(running bool) []Finding {
-	all := []Finding{p.examineMailbox(), p.examineTasks()}
+	all := []Finding{p.examineMailbox(), p.examineTasks(), p.examineIncidents()}
 	if w := p.MemoryWarning(); w != "" {
 		all = append(all, Finding{What: "memory", Detail: w, Try: "shorten MEMORY.md: every agent reads all of it"})
 	}

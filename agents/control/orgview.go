@@ -10,6 +10,7 @@ import (
 	"cmux/agents/attempt"
 	"cmux/agents/control/say"
 	"cmux/agents/host"
+	"cmux/agents/incident"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/agents/standing"
@@ -28,15 +29,16 @@ const (
 
 // OrgReport is how the organisation of a project stands.
 type OrgReport struct {
-	State       string        `json:"state"`
-	Session     string        `json:"session,omitempty"`
-	Integration string        `json:"integration,omitempty"` // branch that work comes together on
-	Permissions string        `json:"permissions,omitempty"`
-	Agents      []AgentReport `json:"agents"`
-	Runs        []RunBrief    `json:"runs"`        // that have not ended
-	Unread      int           `json:"unread"`      // messages for the person
-	Undelivered int           `json:"undelivered"` // messages for agents, which have not been read
-	Server      *ServerReport `json:"server,omitempty"`
+	State       string               `json:"state"`
+	Session     string               `json:"session,omitempty"`
+	Integration string               `json:"integration,omitempty"` // branch that work comes together on
+	Permissions string               `json:"permissions,omitempty"`
+	Agents      []AgentReport        `json:"agents"`
+	Runs        []RunBrief           `json:"runs"`        // that have not ended
+	Unread      int                  `json:"unread"`      // messages for the person
+	Undelivered int                  `json:"undelivered"` // messages for agents, which have not been read
+	Incidents   []*incident.Incident `json:"incidents"`   // the newest that the person has not acked
+	Server      *ServerReport        `json:"server,omitempty"`
 }
 
 // AgentReport is how a standing agent stands.
@@ -80,7 +82,7 @@ type RunBrief struct {
 // Organisation says how the organisation of the project stands. A project
 // without one has one of the state none.
 func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
-	report := &OrgReport{State: OrgNone, Agents: []AgentReport{}, Runs: []RunBrief{}}
+	report := &OrgReport{State: OrgNone, Agents: []AgentReport{}, Runs: []RunBrief{}, Incidents: []*incident.Incident{}}
 	if err := p.briefly(ctx, report); err != nil {
 		return nil, err
 	}
@@ -104,6 +106,9 @@ func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
 		report.Server = p.Server()
 	}
 	if err := p.post(report); err != nil {
+		return nil, err
+	}
+	if report.Incidents, err = p.unacked(); err != nil {
 		return nil, err
 	}
 	var wait sync.WaitGroup

@@ -36,9 +36,11 @@ With --json the shape is
    "agents": [{"name", "agent_id", "display_name", "role", "kind", "model", "supervisor", "dir", "branch",
                "permanent", "state", "detail", "until", "since", "task", "task_since", "waiting", "hinders",
                "lives", "tasks_since_reset", "reset_count", "tokens"}],
-   "runs": [{"id", "session", "state", "done", "nodes"}], "unread", "undelivered",
+   "runs": [{"id", "session", "state", "done", "nodes"}], "unread", "undelivered", "incidents",
    "server": {"up", "url", "since", "why"}}
-where unread are messages for you, undelivered those that agents have not read, state is none, running, stopped or no monitor, and that of an agent is starting,
+where unread are messages for you, undelivered those that agents have not read, incidents
+the newest that you have not acked, as cmux incidents show has them, state is none,
+running, stopped or no monitor, and that of an agent is starting,
 idle, working, checking, needs input, taken over, limited, down (the monitor starts it
 again), stopped or going (it is being removed). Times are RFC 3339 or null; waiting are
 messages that it was not handed yet, and hinders says why. Fields without a value are
@@ -122,6 +124,9 @@ func renderOrg(r *control.OrgReport, now time.Time, as look) string {
 	}
 	if r.Undelivered > 0 {
 		need = append(need, fmt.Sprintf("%s not read yet: cmux mailbox list --waiting", say.Count(r.Undelivered, "message")))
+	}
+	for _, i := range r.Incidents {
+		need = append(need, fmt.Sprintf("incident %s, %s: %s (cmux incidents show %s)", i.ID, i.State, say.Line(i.Title), i.ID))
 	}
 	if len(need) > 0 {
 		b.WriteString("\n" + strings.Join(need, "\n") + "\n")

@@ -48,6 +48,7 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 		"attach",
 		"backlog take",
 		"config apply",
+		"incidents ack",
 		"keep",
 		"mailbox retry",
 		"open",

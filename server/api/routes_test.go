@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"cmux/agents/control"
+	"cmux/agents/incident"
 	"cmux/server/store"
 )
 
@@ -83,6 +84,39 @@ func TestTasks(t *testing.T) {
 		if code != c.want || !strings.Contains(text, c.says) {
 			t.Errorf("%s %s: %d %s; want %d with %q", c.method, c.target, code, text, c.want, c.says)
 		}
+	}
+}
+
+func TestIncidents(t *testing.T) {
+	w := newWorld(t)
+	book, err := incident.OpenBook(w.root, func() time.Time { return w.now }, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := book.Open(t.Context(), "cmux", incident.Report{Kind: "agent", About: "w1", Title: "w1 is frozen", Note: incident.Note{Evidence: incident.Saw("no needle for 20m")}}); err != nil {
+		t.Fatal(err)
+	}
+	var l items[incident.Incident]
+	w.must("GET", "/api/incidents?about=w1", "", &l)
+	if len(l.Items) != 1 || l.Items[0].Evidence[0].Text != "no needle for 20m" {
+		t.Fatalf("%+v", l)
+	}
+	var one incident.Incident
+	w.must("POST", "/api/incidents/i1/ack", `{"note":"seen","close":true}`, nil)
+	w.must("GET", "/api/incidents/i1", "", &one)
+	if one.Label() != "closed, acked" || one.Ack != "seen" || one.ClosedBy != "user" {
+		t.Errorf("%+v", one)
+	}
+	if code, text := w.ask("GET", "/api/incidents/i9", ""); code != 404 || !strings.Contains(text, "cmux incidents list --all") {
+		t.Errorf("%d %s", code, text)
+	}
+	if _, err := w.store.Ingest(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var events items[store.Event]
+	w.must("GET", "/api/agent-events?source=incidents", "", &events)
+	if len(events.Items) != 3 || events.Items[0].Kind != "incident" || events.Items[0].Unverified {
+		t.Errorf("%+v", events)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"cmux/agents/event"
+	"cmux/agents/incident"
 	"cmux/agents/task"
 	"cmux/signals/mailbox"
 )
@@ -76,12 +77,22 @@ var (
 		r.said = join(f.Title, f.Body, f.Reason)
 		return r
 	}}
-	incident = &format{line: func(line []byte) row {
-		var f struct{ At, Kind, Name, Agent, Node, Title, Text, What, Why string }
+	incidentLines = &format{sealed: incident.Name, line: func(line []byte) row {
+		var f struct {
+			incident.Line
+			At string `json:"at"`
+		}
 		r := parse(line, &f)
 		r.when(f.At)
-		r.set(first(f.Kind, Incident), first(f.Name, f.Agent, f.Node))
-		r.said = join(f.Title, f.Text, f.What, f.Why)
+		r.set(Incident, f.Incident)
+		said := []string{f.Title, f.About, f.Text}
+		for _, e := range f.Evidence {
+			said = append(said, e.Text)
+		}
+		for _, d := range f.Deeds {
+			said = append(said, d.What, d.Result)
+		}
+		r.said = join(said...)
 		return r
 	}}
 	calls = &format{line: func(line []byte) row {
@@ -168,7 +179,7 @@ func (f *format) of(source, kind string) bool {
 		return source == Mailbox && kind != Delivery
 	case tasks:
 		return source == Tasks
-	case incident:
+	case incidentLines:
 		return source == Incidents
 	}
 	return false

@@ -124,7 +124,7 @@ func (f *Found) events(ctx context.Context, db *sql.DB, match string, words []st
 
 // said is what an event says, as it was indexed.
 func said(e *Event) string {
-	for _, f := range []*format{events, messages, tasks, incident} {
+	for _, f := range []*format{events, messages, tasks, incidentLines} {
 		if f.of(e.Source, e.Kind) {
 			return f.line(e.Body).said
 		}

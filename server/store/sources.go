@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"cmux/agents/incident"
 	"cmux/agents/task"
 	"cmux/signals"
 	"cmux/signals/mailbox"
@@ -49,7 +50,6 @@ const (
 	runs       = "runs"
 	agents     = "agents"
 	archives   = "archives"
-	incidents  = "incidents.jsonl"
 	audit      = "audit.log"
 )
 
@@ -133,7 +133,7 @@ var tops = []struct {
 	{mailbox.Name, Mailbox, messages},
 	{mailbox.Deliveries, Mailbox, deliveries},
 	{task.Name, Tasks, tasks},
-	{incidents, Incidents, incident},
+	{incident.Name, Incidents, incidentLines},
 	{audit, Audit, calls},
 }
 

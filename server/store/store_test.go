@@ -122,7 +122,7 @@ func TestSources(t *testing.T) {
 	write(t, root, "mailbox", message(6, "m2", "second")+`{"id":"s1","ts":"`+at(6)+`","from":"w1","type":"status_update"}`+"\n"+message(7, "m1", "a copy"))
 	write(t, root, "mailbox.deliveries", `{"id":"m1","to":"supervisor","state":"confirmed","at":"`+at(7)+`"}`+"\n")
 	write(t, root, "tasks.jsonl", `{"task":"t1","saw":0,"op":"add","at":"`+at(8)+`","by":"user","title":"a task"}`+"\n")
-	write(t, root, "incidents.jsonl", `{"at":"`+at(10)+`","agent":"w1","what":"it died"}`+"\n")
+	write(t, root, "incidents.jsonl", `{"incident":"i1","n":0,"op":"open","at":"`+at(10)+`","by":"cmux","kind":"agent","about":"w1","key":"agent/w1","title":"it died"}`+"\n")
 	write(t, root, "audit.log.1", `{"timestamp":"`+at(11)+`","agent_name":"w1","tool_name":"Read"}`+"\n")
 	write(t, root, "audit.log", `{"timestamp":"`+at(12)+`","order":"kill","by":"user"}`+"\n")
 	write(t, root, "journal/2026-03-02/journal.md", "# 2026-03-02\n\n## 09:00:00 A decision\n*by supervisor; tags: auth*\n\nUse sessions.\n")
@@ -137,7 +137,7 @@ func TestSources(t *testing.T) {
 	want := []string{
 		"run:r1/api thought api", "agent:w1 thought api", "agent:w0 thought api", "agent:w0 removed user",
 		"mailbox message m1", "mailbox message m2", "mailbox status_update s1", "mailbox delivery m1",
-		"tasks add t1", "run:r1/api thought api", "incidents incident w1", "audit call w1", "audit order user",
+		"tasks add t1", "run:r1/api thought api", "incidents incident i1", "audit call w1", "audit order user",
 		"journal entry 2026-03-02",
 	}
 	if !slices.Equal(got, want) {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmux/agents/incident"
 	"cmux/agents/mail"
 	"cmux/agents/task"
 	"cmux/signals/mailbox"
@@ -19,9 +20,14 @@ func voucher(root string) (vouch, error) {
 	if err != nil {
 		return nil, err
 	}
+	incidents, err := incident.OpenBook(root, nil, false)
+	if err != nil {
+		return nil, err
+	}
 	return vouch{
 		mailbox.Name:       func(line []byte) bool { return box.Verified(mailbox.Name, line) },
 		mailbox.Deliveries: func(line []byte) bool { return box.Verified(mailbox.Deliveries, line) },
 		task.Name:          book.Verified,
+		incident.Name:      incidents.Verified,
 	}, nil
 }

@@ -1,0 +1,39 @@
+package api
+
+import (
+	"context"
+
+	"cmux/agents/control"
+	"cmux/agents/incident"
+)
+
+type incidentIn struct {
+	ID string `path:"id" maxLength:"100" doc:"Id of an incident"`
+}
+
+// incidents are what broke, and what was done about it.
+func (r *routes) incidents() {
+	const group, path, one = "incidents", "/api/incidents", "/api/incidents/{id}"
+	p := r.Project
+	get(r, group, path, "List the open incidents, oldest first", func(_ context.Context, i *struct {
+		Paging
+		All   bool   `query:"all" doc:"Also those that were closed longer than a day ago"`
+		About string `query:"about" doc:"Those about an agent, server or health"`
+	}) (List[*incident.Incident], error) {
+		all, err := p.Incidents(control.IncidentQuery{All: i.All, About: i.About})
+		if err != nil {
+			return List[*incident.Incident]{}, err
+		}
+		return page(all.Incidents, i.Paging, func(i **incident.Incident) string { return (*i).ID })
+	})
+	get(r, group, one, "Show an incident", func(_ context.Context, i *incidentIn) (*incident.Incident, error) { return p.Incident(i.ID) })
+	post(r, group, one+"/ack", "Say that you know of an incident", func(ctx context.Context, i *struct {
+		incidentIn
+		Body struct {
+			Note  string `json:"note,omitempty" maxLength:"1000"`
+			Close bool   `json:"close,omitempty" doc:"Close it as well"`
+		}
+	}) (*incident.Incident, error) {
+		return p.AckIncident(ctx, i.ID, i.Body.Note, i.Body.Close)
+	})
+}
