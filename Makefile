@@ -59,7 +59,7 @@ bench: tools
 	$(GO) run ./agents/runner/benchruns
 
 docs:
-	$(GO) test ./cmd/cmux ./dag ./agents/kinds ./agents/event ./agents/guard ./agents/standing ./server/api -run 'Docs|Reference' -update
+	$(GO) test ./cmd/cmux ./dag ./agents/kinds ./agents/event ./agents/guard ./agents/standing ./server/api ./server/watch -run 'Docs|Reference' -update
 
 pictures: tools build
 	@scripts/pictures.sh "$(CURDIR)/bin/cmux" docs/pictures

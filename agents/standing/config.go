@@ -41,10 +41,11 @@ type Config struct {
 	MaxStanding  int         // 0: no bound
 	WorktreeBase string
 	Notify       dag.Notify
-	Zones        run.Zones // by how much is at stake
-	Overflow     string    // what becomes of a task for a permanent worker that is busy; empty: it waits
-	Verify       []string  // checks after each merge of a task's work
-	Port         int       // of the server; 0: the first that is free
+	Zones        run.Zones         // by how much is at stake
+	Overflow     string            // what becomes of a task for a permanent worker that is busy; empty: it waits
+	Verify       []string          // checks after each merge of a task's work
+	Port         int               // of the server; 0: the first that is free
+	Watch        map[string]string // what a person set of package watchconfig, by key
 }
 
 // ConfigAgent says which program an agent is.
@@ -60,7 +61,7 @@ func (c *Config) Settings(now Settings, supervisor string) Settings {
 	}
 	return Settings{
 		Permissions: orElse(c.Permissions, now.Permissions), Integration: orElse(c.Integration, now.Integration),
-		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Notify: c.Notify, Port: c.Port,
+		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Notify: c.Notify, Port: c.Port, Watch: c.Watch,
 	}
 }
 
@@ -142,6 +143,7 @@ func (c *Config) keys() []configKey {
 				}
 				c.Port = v
 			}},
+		groupKey("watch", "What the watch may do, and after how long: see [the watch](watch.md).", "watch: {idle_after: 15m, sentry: false}", watchKeys(&c.Watch)),
 		{name: "worktree_base", doc: "Where worktrees are: `{worktree_base}/SESSION-NAME`.", def: "`..`", example: "worktree_base: ../work",
 			schema: map[string]any{"type": "string"}, read: func(p *configParser, n *yaml.Node) { c.WorktreeBase = p.text(n, "worktree_base") }},
 	}

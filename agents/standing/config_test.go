@@ -16,9 +16,9 @@ var update = flag.Bool("update", false, "rewrite generated pages")
 
 func TestParseConfig(t *testing.T) {
 	c, err := ParseConfig("config.yml", []byte("session: shop\nsupervisor: {agent: codex, model: big}\nworker: {agent: claude}\n"+
-		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\noverflow: spawn\nverify: [make test, make lint]\nzones: {forbidden: [deploy/, \"**/*.lock\"], safe: [docs/]}\nnotify: {bell: false, desktop: true, webhook: \"https://a.b/c\"}\n"))
+		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\noverflow: spawn\nverify: [make test, make lint]\nzones: {forbidden: [deploy/, \"**/*.lock\"], safe: [docs/]}\nwatch: {nudges: 2}\nnotify: {bell: false, desktop: true, webhook: \"https://a.b/c\"}\n"))
 	want := Config{Session: "shop", Supervisor: ConfigAgent{"codex", "big"}, Worker: ConfigAgent{Agent: "claude"}, Permissions: PermitAll,
-		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w", Overflow: OverflowSpawn, Notify: dag.Notify{Desktop: true, Webhook: "https://a.b/c"}, Verify: []string{"make test", "make lint"}, Zones: run.Zones{Forbidden: []string{"deploy/", "**/*.lock"}, Safe: []string{"docs/"}}}
+		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w", Overflow: OverflowSpawn, Notify: dag.Notify{Desktop: true, Webhook: "https://a.b/c"}, Verify: []string{"make test", "make lint"}, Zones: run.Zones{Forbidden: []string{"deploy/", "**/*.lock"}, Safe: []string{"docs/"}}, Watch: map[string]string{"nudges": "2"}}
 	if err != nil || !reflect.DeepEqual(*c, want) {
 		t.Errorf("%+v, %v; want %+v", c, err, want)
 	}
@@ -46,6 +46,9 @@ func TestParseConfig(t *testing.T) {
 		"zones: {safe: [a, ../b]}\n":     `config.yml:1:19: zones.safe: "../b" lies outside the project (write it from the project's root)`,
 		"zones: {safe: [\"a[\"]}\n":      `config.yml:1:16: zones.safe: "a[" is no pattern`,
 		"session: x\n---\nsession: y\n":  `config.yml:2:1: the file holds more than one document (keep one)`,
+		"watch:\n  nudges: none\n":       `config.yml:2:11: watch.nudges: "none" is no whole number from 1 to 100`,
+		"watch: {idle_aftr: 1m}\n":       `config.yml:1:9: unknown key "idle_aftr" (did you mean "idle_after"?)`,
+		"watch: {sentry: [x]}\n":         `config.yml:1:17: watch.sentry must be one value`,
 		"worker: {agent: c, agent: d}\n": `config.yml:1:20: key "agent" appears twice (first on line 1)`,
 	} {
 		if _, err := ParseConfig("config.yml", []byte(src)); err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -59,6 +59,8 @@ type Settings struct {
 	Notify   dag.Notify `json:"notify,omitzero"`
 	Verify   []string   `json:"verify,omitempty"`   // checks after each merge
 	Overflow string     `json:"overflow,omitempty"` // what becomes of a task for a permanent worker that is busy
+
+	Watch map[string]string `json:"watch,omitempty"` // what a person set of package watchconfig, by key
 }
 
 // Answer is what a request came to.

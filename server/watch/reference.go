@@ -1,0 +1,89 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"cmux/agents/watchconfig"
+)
+
+// Reference is docs/watch.md: the table of rules with what they go by.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	b.WriteString("| rule | level | evidence | after | action | at most | switch |\n|---|---|---|---|---|---|---|\n")
+	for _, r := range rules() {
+		sw := "always on"
+		if r.Switch != "" {
+			sw = "`" + r.Switch + "`"
+		}
+		threshold := r.Threshold
+		if threshold == "" {
+			threshold = "at once"
+		}
+		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s | %d in %s; %s | %s |\n", r.Name, r.Level, r.Evidence, threshold, r.Action, r.Most, hoursOf(r.Per), r.Bound, sw)
+	}
+	b.WriteString(referenceMiddle)
+	b.WriteString("| key of `watch:` | meaning | default |\n|---|---|---|\n")
+	for _, k := range watchconfig.Keys() {
+		def := "none"
+		if k.Default != "" {
+			def = "`" + k.Default + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.Name, k.Doc, def)
+	}
+	b.WriteString(referenceTail)
+	return b.String()
+}
+
+func hoursOf(d time.Duration) string {
+	if d == day {
+		return "a day"
+	}
+	return fmt.Sprintf("%d hours", int(d.Hours()))
+}
+
+const referenceHead = `# The watch
+
+<!-- Made from the table of rules: go test ./server/watch -run TestReference -update -->
+
+The watch looks after the agents of an organisation while nobody looks: one that stops, one that freezes, one whose context fills. It is a part of the project's server. Each rule below names its evidence, its action, its bound and its switch in ` + "`.cmux/config.yml`" + `.
+
+What holds for all rules:
+- An action has evidence, and is taken once for one cause. Both stand in ` + "`.cmux/watch.jsonl`" + `: a line before the action, and a line with what came of it.
+- Evidence is what hooks, transcripts and records say; for an agent that is observed, its files and processes too. A screen that is redrawn is no evidence.
+- Time counts while the watch looks. A clock that jumps and a machine that slept make nobody look idle or frozen.
+- On an agent that you have taken over, typed in within ` + "`person_within`" + ` or left a draft in, the watch does nothing but tell.
+- A limit, a question to you, an expired login, a spent budget and a deliberate stop are states: nothing is relaunched into them.
+- An organisation that has nothing to do costs no token. A supervisor that has something to do and acts on none of it costs three nudges and one injection, and then nothing before something new comes.
+
+## Rules
+
+The first rule that is due for an agent acts. The level is the step of recovery that it belongs to.
+
+`
+
+const referenceMiddle = `
+The levels, from the least that helps to the most:
+
+| level | what happens | by |
+|---|---|---|
+| 0 | an agent helps itself, or somebody is told who can | the agent, rules of level 0 |
+| 1 | a nudge says what waits | ` + "`nudge`" + ` |
+| 2 | one task of the backlog is handed over | ` + "`injection`" + ` |
+| 3 | an agent in a turn is observed: progress in its transcript, files or processes ends it | ` + "`observation`" + ` |
+| 4 | a relaunch with a briefing, then the sentry, then a new conversation, then you | ` + "`frozen`, `sentry`, `sentry over`, `new start`, `given up`" + ` |
+| 5 | a project that does not work any more is rolled back | health and recovery, which are not part of the watch |
+
+## Configuration
+
+`
+
+const referenceTail = `
+A key that is not there has its default. Like the rest of ` + "`.cmux/config.yml`" + `, a change counts after ` + "`cmux config apply`" + `.
+
+## What it writes
+
+` + "`.cmux/watch.jsonl`" + ` has a line for each action before it is taken (` + "`intent`" + `) and one after it (` + "`done`, `failed` or `dropped`" + `), both with the action's id. A server that is killed between the two finds out, when it is back, whether the action took place, and never takes it twice.
+`
