@@ -14,7 +14,7 @@ import (
 // Collision is two nodes whose branches change the same files, as programs read
 // it.
 type Collision struct {
-	A           string    `json:"a"` // before B in the configuration
+	A           string    `json:"a"` // before B in the configuration; of several runs: SESSION:NAME
 	B           string    `json:"b"`
 	Files       []string  `json:"files"`       // that both change, the first of them
 	More        int       `json:"more"`        // beside Files
@@ -23,15 +23,6 @@ type Collision struct {
 	Unknown     string    `json:"unknown,omitempty"`
 	Since       time.Time `json:"since"` // the two first met
 	At          time.Time `json:"at"`    // of what is known
-}
-
-// Collisions are the files that two branches of the run both change.
-func (p *Project) Collisions(ctx context.Context) (runID string, all []Collision, err error) {
-	v, err := p.latestView(ctx)
-	if err != nil {
-		return "", nil, err
-	}
-	return v.Run.Plan.ID, collisions(v), nil
 }
 
 func collisions(v *run.View) []Collision {

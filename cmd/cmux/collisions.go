@@ -28,6 +28,10 @@ whenever a commit appears on one of them. A file also counts if one of the two h
 committed it and the other has changed it but not committed it. Failed nodes do
 not count. A node does not collide with the nodes that it depends on.
 
+Branches of other unfinished runs, and of the tasks of an organisation that are
+not merged, are compared when you call this command. Nodes of other runs are
+listed as SESSION:NAME, tasks by their ids.
+
 With --json the shape is
   [{"a", "b", "files", "more", "uncommitted", "conflicts", "unknown", "since", "at"}]
 where files are the first 100 that both change and more counts the others,
@@ -56,6 +60,10 @@ func runCollisions(ctx context.Context, o *collisionsOptions) error {
 	}
 	if o.JSON {
 		return printJSON(o.Out, all)
+	}
+	if len(all) == 0 && id == "" {
+		_, err := fmt.Fprintln(o.Out, "No two branches that are at work change the same file.")
+		return err
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintf(o.Out, "No two branches of run %s change the same file.\n", id)
