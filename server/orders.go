@@ -52,6 +52,18 @@ func (o *orders) carriedOut(next http.Handler) http.Handler {
 	})
 }
 
+// background runs f beside the requests, until the server ends.
+func (o *orders) background(f func(context.Context)) bool {
+	if !o.begin() {
+		return false
+	}
+	go func() {
+		defer o.tasks.Done()
+		f(o.ctx)
+	}()
+	return true
+}
+
 // begin counts an order, unless the server ends.
 func (o *orders) begin() bool {
 	o.mu.Lock()

@@ -94,7 +94,8 @@ type site struct {
 func (s *site) serve(ctx context.Context, l net.Listener) error {
 	keys := login.NewKeys(s.token, s.place.Project, s.project.Now)
 	mux := http.NewServeMux()
-	api.New(mux, api.Options{Project: s.project, Place: s.place, Token: s.token, Keys: keys, Store: s.store, Log: s.log})
+	orders := newOrders()
+	api.New(mux, api.Options{Project: s.project, Place: s.place, Token: s.token, Keys: keys, Store: s.store, Log: s.log, Background: orders.background})
 	ctx, end := context.WithCancel(ctx)
 	hub := live.NewHub(ctx, live.Options{
 		Log: s.store, Instance: s.place.Instance,
@@ -106,7 +107,6 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		login.Refuse(w, r, http.StatusNotFound, "there is nothing here", "")
 	})
-	orders := newOrders()
 	srv := &http.Server{
 		Handler: login.NewGate(keys, s.place.Port, orders.carriedOut(s.audited(mux))), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,

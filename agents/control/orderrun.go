@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"cmux/agents/origin"
@@ -32,7 +31,8 @@ func (p *Project) carried(from *origin.Attempt, o Order) bool {
 }
 
 // OrderRun has the monitor start a run, in the organisation's environment and not
-// in the caller's. What becomes of the run is told to the caller by message.
+// in the caller's. What becomes of the run is told to the caller by message, where
+// that is a standing agent; a person sees it.
 func (p *Project) OrderRun(ctx context.Context, o Start) (*standing.RunMade, error) {
 	if o.Headless {
 		return nil, Usage("cmux agents start --yes", "--headless is for a run that ends with the command: the monitor starts yours in tmux")
@@ -40,9 +40,6 @@ func (p *Project) OrderRun(ctx context.Context, o Start) (*standing.RunMade, err
 	by, err := p.orderer()
 	if err != nil {
 		return nil, err
-	}
-	if by == "" {
-		return nil, errors.New("only a standing agent has the monitor start its runs")
 	}
 	q := standing.RunOrder{Base: o.Base, New: o.New, Fresh: o.Fresh, IfChanged: o.IfChanged}
 	if o.Config != "" {

@@ -176,5 +176,21 @@ func (c *OrgConfig) Apply(ctx context.Context) error {
 	return c.org.Set(ctx, c.want)
 }
 
+// ApplyConfig applies what the file says, as long as that is what a person was
+// shown: another agent or person may have written it since.
+func (p *Project) ApplyConfig(ctx context.Context, seen []ConfigChange) (*OrgConfig, error) {
+	c, err := p.OrgConfig()
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(c.Changes, seen) {
+		return nil, &Hint{Err: fmt.Errorf("%s has changed since it was looked at: nothing was applied", c.File), Try: "cmux config, and then apply what that shows"}
+	}
+	if err := c.Apply(ctx); err != nil {
+		return nil, err
+	}
+	return p.OrgConfig()
+}
+
 // ConfigSchema is the JSON Schema of the organisation's configuration.
 func ConfigSchema() []byte { return standing.ConfigSchema() }

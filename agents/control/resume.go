@@ -49,6 +49,25 @@ func (p *Project) Resume(v *run.View) error {
 	return errors.Join(v.Run.Withdraw(time.Now()), v.Run.WriteEnv(p.Env))
 }
 
+// GoOn resumes the run that is meant, as the environment of the caller has it,
+// with a runner in tmux.
+func (p *Project) GoOn(ctx context.Context) (*run.View, error) {
+	v, err := p.Resumable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if v.Run.Plan.Headless {
+		return nil, &Hint{Err: fmt.Errorf("run %s is headless: its runner is a process in a terminal of yours", v.Run.Plan.ID), Try: "cmux agents resume"}
+	}
+	if err := p.Resume(v); err != nil {
+		return nil, err
+	}
+	if err := p.Launch(ctx, Launch{Run: v.Run, Resumed: true}); err != nil {
+		return nil, err
+	}
+	return v.Run.View(ctx, p.Now())
+}
+
 // Updatable is the run that is meant, live or not.
 func (p *Project) Updatable(ctx context.Context) (*run.View, error) { return p.latestView(ctx) }
 
@@ -83,6 +102,26 @@ func (p *Project) PlanUpdate(v *run.View) (*Update, error) {
 		return nil, err
 	}
 	return &Update{changes, v.Run, g, src}, nil
+}
+
+// Sum names the configuration that u was made from.
+func (u *Update) Sum() string { return run.Sum(u.src) }
+
+// UpdateSeen has the runner take the configuration on disk in, as long as it is the
+// one that a person was shown, by its sum.
+func (p *Project) UpdateSeen(ctx context.Context, sum string) (Taken, error) {
+	v, err := p.Updatable(ctx)
+	if err != nil {
+		return Taken{}, err
+	}
+	u, err := p.PlanUpdate(v)
+	if err != nil {
+		return Taken{}, err
+	}
+	if u.Sum() != sum {
+		return Taken{}, &Hint{Err: fmt.Errorf("%s has changed since it was looked at: nothing was updated", p.Short(v.Run.Plan.Config)), Try: "cmux agents update, which shows what it changes"}
+	}
+	return p.Update(ctx, u)
 }
 
 // Draw draws the graph as it would be.

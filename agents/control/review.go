@@ -173,10 +173,10 @@ type Judgement struct {
 
 // Judged is what a Judgement comes to.
 type Judged struct {
-	Commit  string   // approved, dropped
-	Waits   []string // approved: what it is built on and a merge does not take
-	Keep    []string // sent back: what is built on it and stays as it is
-	Retried *Retried // sent back
+	Commit  string   `json:"commit,omitempty"`  // approved, dropped
+	Waits   []string `json:"waits,omitempty"`   // approved: what it is built on and a merge does not take
+	Keep    []string `json:"keep,omitempty"`    // sent back: what is built on it and stays as it is
+	Retried *Retried `json:"retried,omitempty"` // sent back
 }
 
 // Judge records what a person decides about a node's work. What is sent back

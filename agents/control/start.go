@@ -137,14 +137,18 @@ func starting(l *runner.Launch) *Starting {
 	}
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		kind := n.Agent
-		if n.Role == dag.RoleGate {
-			kind = ""
-		}
-		s.Nodes = append(s.Nodes, Planned{Name: n.Name, Kind: kind, Role: n.Role, Branch: n.Branch, Continues: l.Rows[i].Continues,
-			DependsOn: n.DependsOn, When: n.When, If: n.If, Finally: n.Finally, Scope: n.Scope, Verify: n.Verify, Tree: n.HasTree()})
+		s.Nodes = append(s.Nodes, planned(n, l.Rows[i].Continues))
 	}
 	return s
+}
+
+func planned(n *dag.Node, continues string) Planned {
+	kind := n.Agent
+	if n.Role == dag.RoleGate {
+		kind = ""
+	}
+	return Planned{Name: n.Name, Kind: kind, Role: n.Role, Branch: n.Branch, Continues: continues,
+		DependsOn: n.DependsOn, When: n.When, If: n.If, Finally: n.Finally, Scope: n.Scope, Verify: n.Verify, Tree: n.HasTree()}
 }
 
 // Create makes the run, or takes the unfinished one up. aside is where what is not believed of an earlier one is
@@ -214,8 +218,8 @@ func (w Wave) String() string {
 
 // Waves is in which order the nodes would start if every one succeeded, taking
 // equally long. The real scheduler decides.
-func (s *Starting) Waves() (all []Wave) {
-	g := s.launch.Graph.Unconditional()
+func (s *Starting) Waves() []Wave {
+	g := s.launch.Graph
 	var presets []dag.Change
 	for i := range g.Nodes {
 		switch s.launch.Rows[i].Preset.State {
@@ -226,6 +230,11 @@ func (s *Starting) Waves() (all []Wave) {
 			presets = append(presets, dag.Change{Kind: dag.Overridden, Node: i, Outcome: dag.Failed, Exit: 1, Reason: dag.ReasonByHand})
 		}
 	}
+	return waves(g, presets)
+}
+
+func waves(g *dag.Graph, presets []dag.Change) (all []Wave) {
+	g = g.Unconditional()
 	state := dag.Rebuild(g, dag.Facts{Nodes: make([]dag.Fact, g.Len())})
 	for effects := state.Step(presets...); len(effects) > 0; {
 		var (

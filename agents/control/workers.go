@@ -333,3 +333,13 @@ func (p *Project) AgentLog(ctx context.Context, o Log, w Writer) error {
 		}
 	}
 }
+
+// Removals are the agents that were removed, newest first, each with where what is
+// kept of it is.
+func (p *Project) Removals() ([]standing.Removal, error) {
+	org, err := p.org()
+	if err != nil {
+		return nil, err
+	}
+	return org.Removals()
+}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"cmux/agents/run"
@@ -22,8 +23,8 @@ const (
 	deletionsFile = "deletions.jsonl" // in archives: a line for each agent that was removed
 )
 
-// removal says in an agent's archive how it came there, and in the deletion log.
-type removal struct {
+// Removal says in an agent's archive how it came there, and in the deletion log.
+type Removal struct {
 	Gone
 	Member run.Member `json:"member"`
 	By     string     `json:"by"`
@@ -31,8 +32,25 @@ type removal struct {
 	At     time.Time  `json:"at"`
 }
 
+// Removals is the deletion log, newest first. A line that is none is left out.
+func (o *Org) Removals() ([]Removal, error) {
+	all := []Removal{}
+	_, err := signals.ReadLines(filepath.Join(o.folder(archives), deletionsFile), 0, func(line []byte, _ int64) error {
+		var r Removal
+		if json.Unmarshal(line, &r) == nil && r.Name != "" {
+			all = append(all, r)
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	slices.Reverse(all)
+	return all, err
+}
+
 // logRemoval writes an agent that is being removed into the deletion log, once.
-func (o *Org) logRemoval(ctx context.Context, r *removal) error {
+func (o *Org) logRemoval(ctx context.Context, r *Removal) error {
 	line, err := json.Marshal(r)
 	if err != nil {
 		return err

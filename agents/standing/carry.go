@@ -366,7 +366,7 @@ func (k *Keeper) put(ctx context.Context, q run.Request, ask Ask, a *Agent, gone
 		k.Log.Warn("the last screen of an agent is not kept", "agent", a.Name, "err", err)
 	}
 	gone.Archive = filepath.Join(k.org.folder(archives), a.Name, q.ID)
-	r := removal{gone, a.Member, orElse(ask.By, "a person"), ask.Force, k.Now()}
+	r := Removal{gone, a.Member, orElse(ask.By, "a person"), ask.Force, k.Now()}
 	if err := k.org.logRemoval(ctx, &r); err != nil {
 		return "", err
 	}
@@ -387,7 +387,7 @@ func (k *Keeper) removed(q run.Request) (done, error) {
 	if err != nil {
 		return refuse("%w", &UnknownError{q.Node, k.org.Names()}), nil
 	}
-	var r removal
+	var r Removal
 	if err := json.Unmarshal(b, &r); err != nil {
 		return done{}, err
 	}

@@ -28,10 +28,10 @@ type ordering struct {
 // orderRun starts a run, once: one that the keeper before this one has started is
 // known by its request.
 func (k *Keeper) orderRun(ctx context.Context, q run.Request, ask Ask) (done, error) {
-	if ask.Run == nil || ask.By == "" {
-		return refuse("a run without an order, or nobody's"), nil
+	if ask.Run == nil {
+		return refuse("a run without an order"), nil
 	}
-	if k.org.Settings.Permissions != PermitAll {
+	if ask.By != "" && k.org.Settings.Permissions != PermitAll {
 		return refuse("a graph can hold commands and agents that ask nothing, and the agents of this organisation ask (permissions: ask): a person starts the run. Tell them: cmux mailbox send user"), nil
 	}
 	o := k.orders[q.ID]
@@ -97,10 +97,10 @@ func (k *Keeper) startRun(q run.Request, ask Ask) (argv, env []string, err error
 	if s := k.org.Run.Plan.Socket; s != "" {
 		env = append(env, "CMUX_TMUX_SOCKET="+s)
 	}
-	argv = []string{k.org.Run.Binary(), "agents", "start", "--yes", "--detach", "--by=" + ask.By, "--order=" + q.ID}
+	argv = []string{k.org.Run.Binary(), "agents", "start", "--yes", "--detach", "--order=" + q.ID}
 	for _, o := range []struct {
 		flag, value string
-	}{{"config", ask.Run.Config}, {"base", ask.Run.Base}} {
+	}{{"by", ask.By}, {"config", ask.Run.Config}, {"base", ask.Run.Base}} {
 		if o.value != "" {
 			argv = append(argv, "--"+o.flag+"="+o.value)
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -18,11 +19,13 @@ import (
 //	http [KEY=VALUE...] METHOD URL [BODY]
 //
 // which writes status, headers and body of the answer to stdout. A key is a
-// header; Token=yes sends the token of the project that the script is in. An URL
+// header; Token=yes sends the token of the project that the script is in, and
+// Until=REGEXP asks until the answer matches. An URL
 // that begins with a slash is that of the project's server, and @FILE is the one that
-// stands in a file.
+// stands in a file. A body @FILE is what stands there.
 func request(ts *testscript.TestScript, neg bool, args []string) {
 	header := http.Header{}
+	var until *regexp.Regexp
 	root := ts.MkAbs(".")
 	for ; len(args) > 0 && strings.Contains(args[0], "="); args = args[1:] {
 		k, v, _ := strings.Cut(args[0], "=")
@@ -30,6 +33,12 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 			token, err := endpoint.Token(root)
 			ts.Check(err)
 			k, v = "Authorization", "Bearer "+token
+		}
+		if k == "Until" {
+			re, err := regexp.Compile(v)
+			ts.Check(err)
+			until = re
+			continue
 		}
 		header.Set(k, v)
 	}
@@ -47,14 +56,13 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if len(args) == 3 {
 		body = args[2]
+		if name, ok := strings.CutPrefix(body, "@"); ok {
+			body = ts.ReadFile(name)
+		}
 		header.Set("Content-Type", "application/json")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, args[0], url, strings.NewReader(body))
-	ts.Check(err)
-	req.Header = header
-	req.Host = header.Get("Host")
 	// Browsers take every name below localhost for this machine, as we do here.
 	local := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if host, port, err := net.SplitHostPort(addr); err == nil && strings.HasSuffix(host, ".localhost") {
@@ -64,11 +72,23 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 	}}
 	defer local.CloseIdleConnections()
 	client := &http.Client{Transport: local, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := client.Do(req)
-	ts.Check(err)
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	ts.Check(err)
+	var resp *http.Response
+	var b []byte
+	ask := func() bool {
+		req, err := http.NewRequestWithContext(ctx, args[0], url, strings.NewReader(body))
+		ts.Check(err)
+		req.Header = header
+		req.Host = header.Get("Host")
+		resp, err = client.Do(req)
+		ts.Check(err)
+		defer resp.Body.Close()
+		b, err = io.ReadAll(resp.Body)
+		ts.Check(err)
+		return until == nil || until.Match(b)
+	}
+	if !ask() && !eventually(ctx, ask) {
+		ts.Fatalf("%s is not in the answer after %s: %s", until, deadline, b)
+	}
 	fmt.Fprintln(ts.Stdout(), resp.Status)
 	var head strings.Builder
 	resp.Header.Write(&head)

@@ -8,6 +8,8 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/standing"
+	"cmux/agents/task"
+	"cmux/server/store"
 )
 
 type AgentIn struct {
@@ -17,6 +19,11 @@ type AgentIn struct {
 // done is the answer to an order of which nothing is to be said.
 type done struct {
 	Done bool `json:"done"`
+}
+
+// named are agents by name.
+type named struct {
+	Agents []string `json:"agents"`
 }
 
 // text is something that was written.
@@ -75,6 +82,53 @@ func (r *routes) agents() {
 			return done{err == nil}, err
 		})
 	}
+	post(r, group, one+"/demote", "Make an ordinary worker of a permanent one", func(ctx context.Context, i *AgentIn) (named, error) {
+		names, err := p.DemoteWorkers(ctx, i.Name)
+		return named{names}, err
+	})
+	post(r, group, path+"/demote", "Make ordinary workers of all permanent ones", func(ctx context.Context, _ *in) (named, error) {
+		names, err := p.DemoteWorkers(ctx, "")
+		return named{names}, err
+	})
+	post(r, group, one+"/send", "Write a message to an agent", func(ctx context.Context, i *struct {
+		AgentIn
+		Body struct {
+			Text string `json:"text" minLength:"1" doc:"Its first line is the subject"`
+		}
+	}) (control.Sent, error) {
+		return p.SendWorker(ctx, i.Name, i.Body.Text)
+	})
+	post(r, group, one+"/assign", "Give an agent a task: one that there is, or a new one", func(ctx context.Context, i *struct {
+		AgentIn
+		Body struct {
+			What     string    `json:"what" minLength:"1" doc:"The id of a task, or what is to be done; the first line of that is the title"`
+			Priority *string   `json:"priority,omitempty" enum:"critical,high,normal,low"`
+			Scope    *[]string `json:"scope,omitempty"`
+			Verify   *[]string `json:"verify,omitempty"`
+		}
+	}) (control.TaskView, error) {
+		b := &i.Body
+		return p.AssignWorker(ctx, i.Name, b.What, task.Fields{Priority: (*task.Priority)(b.Priority), Scope: b.Scope, Verify: b.Verify})
+	})
+	get(r, group, one+"/events", "List what an agent did, thought and said, newest first", func(ctx context.Context, i *struct {
+		AgentIn
+		Paging
+		Kind  string `query:"kind" maxLength:"100" doc:"What it is, such as tool_use"`
+		After int64  `query:"after" minimum:"0" doc:"Those behind this seq, the oldest first"`
+	}) (eventList, error) {
+		a, err := p.Agent(ctx, i.Name)
+		if err != nil {
+			return eventList{}, err
+		}
+		return r.eventList(ctx, i.Paging, store.Filter{Source: "agent:" + a.Name, Kind: i.Kind, After: i.After})
+	})
+	get(r, group, "/api/archives", "List the agents that were removed, with what is kept of them, newest first", func(_ context.Context, i *struct{ Paging }) (List[standing.Removal], error) {
+		all, err := p.Removals()
+		if err != nil {
+			return List[standing.Removal]{}, err
+		}
+		return page(all, i.Paging, func(g *standing.Removal) string { return g.Archive })
+	})
 	post(r, group, one+"/answer", "Answer the question of an agent", func(ctx context.Context, i *struct {
 		AgentIn
 		Body struct {

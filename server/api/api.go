@@ -23,12 +23,20 @@ type Options struct {
 	Keys    *login.Keys
 	Store   *store.Store
 	Log     *log.Logger
+
+	// Background runs something that takes longer than a request may, and ends its
+	// context when the server ends, which it reports not to begin.
+	Background func(func(context.Context)) bool
 }
 
 // routes are the handlers.
 type routes struct {
 	Options
 	api huma.API
+
+	taskMerge work[control.MergedTasks]
+	runMerges works[control.Merged]    // by run
+	checks    works[[]control.Checked] // by run and node
 }
 
 // New adds the routes to mux and returns their document.
@@ -45,7 +53,7 @@ func New(mux humago.Mux, o Options) *huma.OpenAPI {
 	}
 	c.Security = []map[string][]string{{"token": {}}, {"session": {}}}
 	r := &routes{Options: o, api: humago.New(mux, c)}
-	for _, add := range []func(){r.login, r.webhooks, r.agents, r.heartbeat, r.tasks, r.incidents, r.messages, r.journal, r.files, r.prefs, r.runs, r.events, r.sessions, r.projects, r.clones} {
+	for _, add := range []func(){r.login, r.webhooks, r.agents, r.heartbeat, r.tasks, r.messages, r.journal, r.files, r.prefs, r.runs, r.nodes, r.config, r.incidents, r.events, r.sessions, r.projects, r.clones} {
 		add()
 	}
 	nullable(c.Components.Schemas)

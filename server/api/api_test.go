@@ -2,8 +2,10 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -52,7 +54,10 @@ func newWorld(t *testing.T) *world {
 	}
 	t.Cleanup(func() { w.store.Close() })
 	mux := http.NewServeMux()
-	w.doc = api.New(mux, api.Options{Project: w.p, Place: endpoint.Place{Port: 8420, Project: "p", Instance: "i"}, Token: token, Keys: w.keys, Store: w.store, Log: log.New(io.Discard)})
+	w.doc = api.New(mux, api.Options{Project: w.p, Place: endpoint.Place{Port: 8420, Project: "p", Instance: "i"}, Token: token, Keys: w.keys, Store: w.store, Log: log.New(io.Discard), Background: func(f func(context.Context)) bool {
+		f(t.Context()) // at once, so that a test sees what came of it
+		return true
+	}})
 	w.gate = login.NewGate(w.keys, 8420, mux)
 	return w
 }
@@ -71,6 +76,7 @@ func (w *world) ask(method, target, body string, headers ...string) (int, string
 	}
 	rec := httptest.NewRecorder()
 	w.gate.ServeHTTP(rec, r)
+	covered.note(w.doc, r, rec.Code)
 	return rec.Code, rec.Body.String()
 }
 
@@ -104,6 +110,8 @@ func (w *world) valid(method, target, answer string) {
 				op = item.Post
 			case http.MethodPatch:
 				op = item.Patch
+			case http.MethodPut:
+				op = item.Put
 			}
 		}
 	}
@@ -164,4 +172,23 @@ func TestDocsOpenAPI(t *testing.T) {
 	}
 }
 
-func TestMain(m *testing.M) { os.Exit(sealtest.Main(m)) }
+// covered is what the tests of this package asked with success.
+var covered = tried{}
+
+// TestMain fails when there is a route that no test asks with success, here or in a
+// script of the command line.
+func TestMain(m *testing.M) {
+	code := sealtest.Main(m)
+	all := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.list").Value.String() == "" && flag.Lookup("test.skip").Value.String() == ""
+	if code == 0 && all && covered.doc != nil {
+		if err := covered.scripts(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+		for _, op := range covered.untested() {
+			fmt.Fprintf(os.Stderr, "no test asks %s with success: add it to a test here, or to api.txtar of cmd/cmux\n", op)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}

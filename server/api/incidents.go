@@ -7,7 +7,7 @@ import (
 	"cmux/agents/incident"
 )
 
-type incidentIn struct {
+type IncidentIn struct {
 	ID string `path:"id" maxLength:"100" doc:"Id of an incident"`
 }
 
@@ -26,9 +26,9 @@ func (r *routes) incidents() {
 		}
 		return page(all.Incidents, i.Paging, func(i **incident.Incident) string { return (*i).ID })
 	})
-	get(r, group, one, "Show an incident", func(_ context.Context, i *incidentIn) (*incident.Incident, error) { return p.Incident(i.ID) })
+	get(r, group, one, "Show an incident", func(_ context.Context, i *IncidentIn) (*incident.Incident, error) { return p.Incident(i.ID) })
 	post(r, group, one+"/ack", "Say that you know of an incident", func(ctx context.Context, i *struct {
-		incidentIn
+		IncidentIn
 		Body struct {
 			Note  string `json:"note,omitempty" maxLength:"1000"`
 			Close bool   `json:"close,omitempty" doc:"Close it as well"`

@@ -56,7 +56,7 @@ func (r *routes) journal() {
 	})
 	post(r, group, path+"/reflection", "Leave a note in today's reflection", func(ctx context.Context, i *struct {
 		Body struct {
-			Section string `json:"section"`
+			Section string `json:"section" doc:"investigate, mistakes, ideas, research or hand-off"`
 			Text    string `json:"text" minLength:"1"`
 		}
 	}) (dayOf, error) {

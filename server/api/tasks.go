@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"io"
 
 	"cmux/agents/control"
 	"cmux/agents/task"
@@ -64,6 +65,16 @@ func (r *routes) tasks() {
 	})
 	post(r, group, one+"/done", "Call a task done, whatever its own result is", func(ctx context.Context, i *reasonIn) (control.TaskView, error) {
 		return p.OverrideTask(ctx, i.ID, i.Body.Reason)
+	})
+	post(r, group, path+"/merge", "Bring the work of finished tasks into the integration branch; this begins it", func(_ context.Context, i *struct{ Body control.MergeTasks }) (Job[control.MergedTasks], error) {
+		return r.taskMerge.begin(r, func(ctx context.Context, output io.Writer, begun func(string)) (*control.MergedTasks, error) {
+			o := i.Body
+			o.Output, o.Begun = output, begun
+			return p.MergeTasks(ctx, o)
+		})
+	})
+	get(r, group, path+"/merge", "Show how the merge of tasks stands, or the last one ended", func(context.Context, *in) (Job[control.MergedTasks], error) {
+		return r.taskMerge.look(), nil
 	})
 	post(r, group, one+"/take", "Take a task out of the backlog", func(ctx context.Context, i *TaskIn) (control.TaskView, error) {
 		return p.TakeTask(ctx, i.ID)

@@ -1,0 +1,139 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/question"
+	"cmux/agents/run"
+	"cmux/agents/standing"
+	"cmux/agents/task"
+)
+
+// What can wait for a person.
+const (
+	NeedNode    = "node"    // of a run: a question, a gate, a conversation that was taken over
+	NeedReview  = "review"  // of a node's work
+	NeedAgent   = "agent"   // a standing agent
+	NeedTask    = "task"    // that is blocked
+	NeedMessage = "message" // that was not read
+)
+
+// Need is something that goes on only when a person does something.
+type Need struct {
+	ID       string             `json:"id"`   // the same as long as it is the same need
+	Kind     string             `json:"kind"` // node, review, agent, task, message
+	Name     string             `json:"name"` // of the node, agent, task or message
+	Run      string             `json:"run,omitempty"`
+	Since    time.Time          `json:"since,omitzero"` // zero: it is not known
+	Label    string             `json:"label"`          // how it stands
+	Text     string             `json:"text"`
+	Question *question.Question `json:"question,omitempty"`
+	Orders   []string           `json:"orders,omitempty"` // of a node, that fit it
+	Try      string             `json:"try,omitempty"`    // the command that a person would call
+}
+
+// Needs is what waits for a person, the longest first.
+func (p *Project) Needs(ctx context.Context) ([]Need, error) {
+	all := []Need{}
+	for _, look := range []func(context.Context) ([]Need, error){p.runNeeds, p.agentNeeds, p.taskNeeds, p.mailNeeds} {
+		some, err := look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	slices.SortStableFunc(all, func(a, b Need) int {
+		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+// runNeeds is what waits in the newest run of each session.
+func (p *Project) runNeeds(ctx context.Context) (all []Need, err error) {
+	owners, err := run.Owners(p.Root)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range owners {
+		r, err := run.Open(p.Root, o.ID)
+		if err != nil {
+			continue // cmux agents status says what is wrong with it
+		}
+		v, err := r.View(ctx, p.Now())
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range NeedPerson(v) {
+			in := Inspect(v, i)
+			all = append(all, Need{ID: "node " + o.ID + " " + in.Name, Kind: NeedNode, Name: in.Name, Run: o.ID, Since: in.Since,
+				Label: in.Label.String(), Text: in.Reason, Question: in.Question, Orders: in.Orders, Try: p.InSession(in.Way, o.Session)})
+		}
+		if Over(v) {
+			q := *p
+			q.Session = o.Session
+			some, err := q.Deliveries(ctx)
+			if err != nil {
+				continue // its branches are not there any more
+			}
+			for _, d := range ToReview(some) {
+				n := Need{ID: "review " + o.ID + " " + d.Node, Kind: NeedReview, Name: d.Node, Run: o.ID, Label: string(d.State),
+					Text: d.Summary, Try: p.InSession("cmux agents review "+d.Node, o.Session)}
+				if i := v.Run.Plan.Graph.Index(d.Node); i >= 0 {
+					n.Since = v.Nodes[i].Fact.At
+				}
+				all = append(all, n)
+			}
+		}
+	}
+	return all, nil
+}
+
+func (p *Project) agentNeeds(ctx context.Context) (all []Need, err error) {
+	org, err := standing.Open(p.Root)
+	if errors.Is(err, run.ErrNoOrganisation) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	for _, name := range org.Names() {
+		a := p.agentReport(ctx, org, org.Agents[name])
+		if !a.NeedsPerson() {
+			continue
+		}
+		n := Need{ID: "agent " + name, Kind: NeedAgent, Name: name, Label: a.State, Text: a.Detail, Try: a.Way()}
+		if a.Since != nil {
+			n.Since = *a.Since
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+func (p *Project) taskNeeds(context.Context) (all []Need, err error) {
+	list, err := p.taskList()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range list.All() {
+		if t.State == task.Blocked { // what its agent asks stands with the agent
+			all = append(all, Need{ID: "task " + t.ID, Kind: NeedTask, Name: t.ID, Since: t.ChangedAt, Label: t.Label(), Text: t.Title, Try: "cmux tasks show " + t.ID})
+		}
+	}
+	return all, nil
+}
+
+func (p *Project) mailNeeds(ctx context.Context) (all []Need, err error) {
+	mail, err := p.Mailbox(ctx, MailQuery{Inbox: true, Waiting: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range mail.Messages {
+		all = append(all, Need{ID: "message " + m.ID, Kind: NeedMessage, Name: m.ID, Since: m.TS, Label: "from " + m.From, Text: m.Subject, Try: "cmux mailbox read " + m.ID})
+	}
+	return all, nil
+}

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"cmux/agents/control"
+	"cmux/agents/harmless"
+)
+
+// Job is an order that takes longer than a request may, such as a merge with its
+// checks. What it did stands in the project's files; a server that ends breaks it
+// off, and the same order goes on with it.
+type Job[T any] struct {
+	Running   bool       `json:"running"`
+	StartedAt *time.Time `json:"started_at,omitempty" doc:"Absent: none was begun since this server started"`
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	Doing     string     `json:"doing,omitempty" doc:"What it is at"`
+	Output    string     `json:"output" doc:"The end of what its checks wrote"`
+	Result    *T         `json:"result,omitempty"`
+	Failed    string     `json:"failed,omitempty" doc:"Why it did not come to its end"`
+	Try       string     `json:"try,omitempty" doc:"What to do then"`
+}
+
+// work is the one job of its sort that is under way, or the last one.
+type work[T any] struct {
+	mu  sync.Mutex
+	job Job[T]
+	out []byte
+}
+
+// maxOutput bounds what is kept of a job's output.
+const maxOutput = 64 << 10
+
+// Write takes what checks write.
+func (w *work[T]) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.out = append(w.out, b...); len(w.out) > maxOutput {
+		w.out = append(w.out[:0], w.out[len(w.out)-maxOutput:]...)
+	}
+	return len(b), nil
+}
+
+// begun says what the job is at.
+func (w *work[T]) begun(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.job.Doing = what
+}
+
+// look is how the job stands.
+func (w *work[T]) look() Job[T] {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	j := w.job
+	j.Output = harmless.Text(string(w.out))
+	return j
+}
+
+// begin begins the job, unless one is under way.
+func (w *work[T]) begin(r *routes, do func(ctx context.Context, output io.Writer, begun func(string)) (*T, error)) (Job[T], error) {
+	w.mu.Lock()
+	if w.job.Running {
+		w.mu.Unlock()
+		return Job[T]{}, huma.NewError(http.StatusConflict, "one is under way")
+	}
+	now := r.Project.Now()
+	w.job, w.out = Job[T]{Running: true, StartedAt: &now}, nil
+	w.mu.Unlock()
+	if !r.Background(func(ctx context.Context) {
+		result, err := do(ctx, w, w.begun)
+		ended := r.Project.Now()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.job.Running, w.job.EndedAt, w.job.Doing, w.job.Result = false, &ended, "", result
+		if err != nil {
+			w.job.Failed, w.job.Try = control.Explain(err)
+		}
+	}) {
+		w.mu.Lock()
+		w.job.Running = false
+		w.mu.Unlock()
+		return Job[T]{}, huma.NewError(http.StatusServiceUnavailable, "the server ends")
+	}
+	return w.look(), nil
+}
+
+// works are the jobs of a sort, one for each thing that they are about.
+type works[T any] struct {
+	mu  sync.Mutex
+	all map[string]*work[T]
+}
+
+func (w *works[T]) of(name string) *work[T] {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = make(map[string]*work[T])
+	}
+	if w.all[name] == nil {
+		w.all[name] = new(work[T])
+	}
+	return w.all[name]
+}

@@ -1,0 +1,242 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"cmux/agents/control"
+	"cmux/agents/run"
+	"cmux/agents/standing"
+)
+
+// runUpdate is what the edited configuration would change in a run.
+type runUpdate struct {
+	Changes []control.Change `json:"changes"`
+	Sum     string           `json:"sum" doc:"Of the configuration that says so; an order to update names it"`
+}
+
+// patch is a difference as git writes it.
+type patch struct {
+	Text string `json:"text"`
+	Cut  bool   `json:"cut,omitempty" doc:"There is more"`
+}
+
+// maxPatch bounds a patch as it is answered.
+const maxPatch = 4 << 20
+
+// bounded keeps the first of what is written into it.
+type bounded struct {
+	bytes.Buffer
+	cut bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if rest := maxPatch - b.Len(); rest < len(p) {
+		b.cut = true
+		b.Buffer.Write(p[:rest])
+		return len(p), nil
+	}
+	return b.Buffer.Write(p)
+}
+
+// patchOf is what show writes.
+func patchOf(show func(control.Diff) error) (patch, error) {
+	var out bounded
+	err := show(control.Diff{Output: &out, Errors: io.Discard})
+	return patch{out.String(), out.cut}, err
+}
+
+// nodes are what a run is made of, and what becomes of their work.
+func (r *routes) nodes() {
+	const group, path, one = "runs", "/api/runs", "/api/runs/{id}"
+	p := r.Project
+	post(r, group, path, "Start the graph of agents", func(ctx context.Context, i *struct {
+		Body struct {
+			Base  string `json:"base,omitempty" doc:"Commit or branch to start from; empty: the configuration's, or HEAD"`
+			New   bool   `json:"new,omitempty" doc:"End an unfinished run first"`
+			Fresh bool   `json:"fresh,omitempty" doc:"Save what is there and begin at the base"`
+		}
+	}) (*standing.RunMade, error) {
+		return p.OrderRun(ctx, control.Start{Base: i.Body.Base, New: i.Body.New, Fresh: i.Body.Fresh})
+	})
+	post(r, group, path+"/plan", "Say what a start would start, and begin nothing", func(ctx context.Context, i *struct {
+		Body struct {
+			Base string `json:"base,omitempty"`
+			New  bool   `json:"new,omitempty"`
+		}
+	}) (*control.Starting, error) {
+		return p.PlanStart(ctx, control.Start{Base: i.Body.Base, New: i.Body.New, Dry: true})
+	})
+	post(r, group, one+"/resume", "Resume a run that was stopped or lost its runner", func(ctx context.Context, i *RunIn) (control.Report, error) {
+		p, err := p.OfRun(ctx, i.ID)
+		if err != nil {
+			return control.Report{}, err
+		}
+		v, err := p.GoOn(ctx)
+		if err != nil {
+			return control.Report{}, err
+		}
+		return control.NewReport(v), nil
+	})
+	get(r, group, one+"/update", "Show what the edited configuration would change in a run", func(ctx context.Context, i *RunIn) (runUpdate, error) {
+		p, err := p.OfRun(ctx, i.ID)
+		if err != nil {
+			return runUpdate{}, err
+		}
+		v, err := p.Updatable(ctx)
+		if err != nil {
+			return runUpdate{}, err
+		}
+		u, err := p.PlanUpdate(v)
+		if err != nil {
+			return runUpdate{}, err
+		}
+		return runUpdate{append([]control.Change{}, u.Changes...), u.Sum()}, nil
+	})
+	post(r, group, one+"/update", "Apply the edited configuration to a run", func(ctx context.Context, i *struct {
+		RunIn
+		Body struct {
+			Sum string `json:"sum" doc:"Of the configuration whose changes were shown"`
+		}
+	}) (control.Taken, error) {
+		p, err := p.OfRun(ctx, i.ID)
+		if err != nil {
+			return control.Taken{}, err
+		}
+		return p.UpdateSeen(ctx, i.Body.Sum)
+	})
+	get(r, group, one+"/changelog", "Say in Markdown what each node of a run did", func(ctx context.Context, i *RunIn) (text, error) {
+		said, err := p.Changelog(ctx, control.Changelog{Run: i.ID})
+		return text{said}, err
+	})
+	get(r, group, one+"/collisions", "List the files that two branches of a run both change", func(ctx context.Context, i *struct {
+		RunIn
+		Paging
+	}) (List[control.Collision], error) {
+		p, err := p.OfRun(ctx, i.ID)
+		if err != nil {
+			return List[control.Collision]{}, err
+		}
+		_, all, err := p.Collisions(ctx)
+		if err != nil {
+			return List[control.Collision]{}, err
+		}
+		return page(all, i.Paging, func(c *control.Collision) string { return c.A + "\x00" + c.B })
+	})
+	r.reviews()
+	get(r, group, one+"/nodes/{node}", "Show all that is known of a node", func(ctx context.Context, i *NodeIn) (*control.Inspection, error) {
+		found, err := p.Named(ctx, i.ID)
+		if err != nil {
+			return nil, err
+		}
+		v, err := found.View(ctx, p.Now())
+		if err != nil {
+			return nil, err
+		}
+		n := v.Run.Plan.Graph.Index(i.Node)
+		if n < 0 {
+			return nil, control.Tag(fmt.Errorf("run %s has no node %q", found.Plan.ID, i.Node), control.ErrMissing)
+		}
+		return control.Inspect(v, n), nil
+	})
+	get(r, group, one+"/nodes/{node}/diff", "Show what a node has changed since it started, committed and not", func(ctx context.Context, i *NodeIn) (patch, error) {
+		p, err := p.OfRun(ctx, i.ID)
+		if err != nil {
+			return patch{}, err
+		}
+		return patchOf(func(d control.Diff) error {
+			d.Node = i.Node
+			return p.Diff(ctx, d)
+		})
+	})
+	post(r, group, one+"/nodes/{node}/verify", "Run a node's checks now, in its worktree; this begins it", func(ctx context.Context, i *NodeIn) (Job[[]control.Checked], error) {
+		p, err := p.OfRun(ctx, i.ID)
+		if err != nil {
+			return Job[[]control.Checked]{}, err
+		}
+		return r.checks.of(i.ID+"/"+i.Node).begin(r, func(ctx context.Context, output io.Writer, begun func(string)) (*[]control.Checked, error) {
+			all, err := p.Verify(ctx, control.Verify{Node: i.Node, Output: output, Begun: begun})
+			return &all, err
+		})
+	})
+	get(r, group, one+"/nodes/{node}/verify", "Show how the checks of a node stand that were begun here", func(_ context.Context, i *NodeIn) (Job[[]control.Checked], error) {
+		return r.checks.of(i.ID + "/" + i.Node).look(), nil
+	})
+}
+
+// reviews are what a person decides about the work of nodes, and its way into the
+// branch that the run began from.
+func (r *routes) reviews() {
+	const group, one = "runs", "/api/runs/{id}"
+	p := r.Project
+	get(r, group, one+"/reviews", "List the work that a run's nodes have finished, with what you decided about it", func(ctx context.Context, i *struct {
+		RunIn
+		Paging
+	}) (List[control.Delivery], error) {
+		p, err := p.OfRun(ctx, i.ID)
+		if err != nil {
+			return List[control.Delivery]{}, err
+		}
+		all, err := p.Deliveries(ctx)
+		if err != nil {
+			return List[control.Delivery]{}, err
+		}
+		return page(all, i.Paging, func(d *control.Delivery) string { return d.Node })
+	})
+	get(r, group, one+"/nodes/{node}/review", "Show the work of a node and what you decided about it", func(ctx context.Context, i *NodeIn) (*control.Delivery, error) {
+		p, err := p.OfRun(ctx, i.ID)
+		if err != nil {
+			return nil, err
+		}
+		return p.Delivery(ctx, i.Node)
+	})
+	get(r, group, one+"/nodes/{node}/review/diff", "Show the patch that a decision about a node is about", func(ctx context.Context, i *struct {
+		NodeIn
+		File string `query:"file" maxLength:"4096" doc:"Of this file alone"`
+	}) (patch, error) {
+		p, err := p.OfRun(ctx, i.ID)
+		if err != nil {
+			return patch{}, err
+		}
+		d, err := p.Delivery(ctx, i.Node)
+		if err != nil {
+			return patch{}, err
+		}
+		return patchOf(func(o control.Diff) error { return p.DeliveryDiff(ctx, d, i.File, o) })
+	})
+	post(r, group, one+"/nodes/{node}/review", "Approve the work of a node, send it back or drop it", func(ctx context.Context, i *struct {
+		NodeIn
+		Body struct {
+			Verdict    string `json:"verdict" enum:"approved,dropped,sent back"`
+			Commit     string `json:"commit,omitempty" doc:"That you looked at; empty: what the branch holds now"`
+			Comment    string `json:"comment,omitempty" doc:"Sent back: what is to change"`
+			Downstream bool   `json:"downstream,omitempty" doc:"Sent back: what was built on it runs again as well"`
+		}
+	}) (*control.Judged, error) {
+		p, err := p.OfRun(ctx, i.ID)
+		if err != nil {
+			return nil, err
+		}
+		b := &i.Body
+		return p.Judge(ctx, control.Judgement{Node: i.Node, Verdict: run.Verdict(b.Verdict), Commit: b.Commit, Comment: b.Comment, Downstream: b.Downstream})
+	})
+	post(r, group, one+"/merge", "Merge the branches of a run, in order, with checks after each; this begins it", func(ctx context.Context, i *struct {
+		RunIn
+		Body control.Merge
+	}) (Job[control.Merged], error) {
+		p, err := p.OfRun(ctx, i.ID)
+		if err != nil {
+			return Job[control.Merged]{}, err
+		}
+		return r.runMerges.of(i.ID).begin(r, func(ctx context.Context, output io.Writer, begun func(string)) (*control.Merged, error) {
+			o := i.Body
+			o.Output, o.Begun, o.Tell = output, begun, func(line string) { fmt.Fprintln(output, line) }
+			return p.Merge(ctx, o)
+		})
+	})
+	get(r, group, one+"/merge", "Show how the merge of a run stands that was begun here", func(_ context.Context, i *RunIn) (Job[control.Merged], error) {
+		return r.runMerges.of(i.ID).look(), nil
+	})
+}
