@@ -29,12 +29,12 @@ var anybodys = []string{
 	"mailbox send", "mailbox done", "mailbox blocked", "mailbox status", "mailbox inbox", "mailbox read", "mailbox list", "mailbox tail",
 	"tasks add", "tasks list", "tasks show", "tasks log", "incidents list", "incidents show", "backlog add", "backlog list",
 	"journal add", "journal show", "journal search", "journal note", "journal reflection",
-	"snapshots list", "doctor", "version", "man", "done", "blocked", "output", "hook", "mcp", "serve",
+	"schedule list", "schedule show", "snapshots list", "doctor", "version", "man", "done", "blocked", "output", "hook", "mcp", "serve",
 }
 
 // leaders are the orders that a supervisor may give besides, where they are not
 // forced.
-var leaders = []string{"agents start", "workers spawn", "workers reset", "workers kill", "workers assign", "workers clone", "workers merge-clone", "sessions spawn", "sessions end", "tasks assign", "tasks cancel", "tasks pause", "tasks merge", "backlog take"}
+var leaders = []string{"agents start", "workers spawn", "workers reset", "workers kill", "workers assign", "workers clone", "workers merge-clone", "sessions spawn", "sessions end", "tasks assign", "tasks cancel", "tasks pause", "tasks merge", "backlog take", "schedule add", "schedule remove", "schedule run"}
 
 // IsPersons reports whether an order decides what is a person's to decide.
 func IsPersons(o Order) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"cmux/agents/run"
 	"cmux/agents/task"
@@ -27,8 +28,11 @@ type TaskResult struct {
 	Tokens   int64       `json:"tokens"`
 }
 
-func viewOf(t *task.Task) TaskView {
+func viewOf(l *task.List, t *task.Task) TaskView {
 	v := TaskView{Task: t, Label: t.Label()}
+	if before := l.Before(t); len(before) > 0 && (t.State == task.Open || t.State == task.Assigned) {
+		v.Label += ", after " + strings.Join(before, ", ")
+	}
 	if end := t.Result(); end != nil {
 		v.Result = &TaskResult{Summary: end.Summary, Commits: end.Commits, Tip: end.Tip, DiffStat: end.DiffStat, Checks: append([]run.Check{}, end.Checks...), Tokens: end.Used.Counted()}
 	}
@@ -64,7 +68,7 @@ func (p *Project) Tasks(q TaskQuery) (*Tasks, error) {
 			out.Over++
 			continue
 		}
-		out.Tasks = append(out.Tasks, viewOf(t))
+		out.Tasks = append(out.Tasks, viewOf(l, t))
 	}
 	return out, nil
 }
@@ -87,7 +91,7 @@ func (p *Project) Task(id string) (TaskView, error) {
 	if t == nil {
 		return TaskView{}, noTask(id)
 	}
-	return viewOf(t), nil
+	return viewOf(l, t), nil
 }
 
 // TaskLog are the changes of a task, oldest first.
@@ -193,7 +197,7 @@ func (p *Project) changeTask(ctx context.Context, id string, decide func(*task.L
 	case err != nil:
 		return TaskView{}, err
 	}
-	return viewOf(l.Get(id)), nil
+	return viewOf(l, l.Get(id)), nil
 }
 
 // writeTasks writes changes of tasks as they are now, in the caller's name.
@@ -213,8 +217,6 @@ func (p *Project) writeTasks(ctx context.Context, decide func(*task.List) ([]tas
 		}
 		return changes, err
 	})
-	if aside != "" {
-		p.note(fmt.Sprintf("%s held lines that do not count; it was saved aside as .cmux/%s, and the others stay", task.Name, aside))
-	}
+	p.setAside(task.Name, aside)
 	return l, err
 }

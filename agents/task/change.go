@@ -37,6 +37,7 @@ type Fields struct {
 	Parent   *string   `json:"parent,omitempty"`
 	PartOf   *string   `json:"part_of,omitempty"`
 	Backlog  *bool     `json:"backlog,omitempty"`
+	After    *[]string `json:"after,omitempty"` // of a new task alone
 }
 
 // Change is a line of tasks.jsonl.
@@ -55,6 +56,7 @@ type Change struct {
 	Attempt int       `json:"attempt,omitempty"`
 	End     *run.End  `json:"end,omitempty"`
 	Merged  *Merged   `json:"merged,omitempty"`
+	Key     string    `json:"key,omitempty"` // OpAdd: see Task
 }
 
 var (
@@ -119,6 +121,7 @@ func (f *Fields) apply(t *Task) {
 	set(&t.Parent, f.Parent)
 	set(&t.PartOf, f.PartOf)
 	set(&t.Backlog, f.Backlog)
+	set(&t.After, f.After)
 }
 
 // parse reads a line of tasks.jsonl.
@@ -153,8 +156,11 @@ func (c *Change) legal(t *Task) error {
 			return illegal("a task needs a title")
 		}
 	case OpEdit:
-		if c.Fields == (Fields{}) {
+		switch {
+		case c.Fields == (Fields{}):
 			return illegal("nothing is changed")
+		case c.After != nil:
+			return illegal("what it comes after is said when it is added")
 		}
 		if t.State.Over() {
 			return illegal("it is %s", t.State)
@@ -205,11 +211,14 @@ func (c *Change) verdict(t *Task) error {
 // written.
 func (c *Change) apply(t *Task) *Task {
 	if t == nil {
-		t = &Task{ID: c.Task, Priority: Normal, State: Open, Scope: []string{}, Verify: []string{}, Attempts: []Attempt{}, CreatedBy: c.By, CreatedAt: c.At}
+		t = &Task{ID: c.Task, Priority: Normal, State: Open, Scope: []string{}, Verify: []string{}, Attempts: []Attempt{}, After: []string{}, CreatedBy: c.By, CreatedAt: c.At}
 	} else {
 		t = t.clone()
 	}
 	c.Fields.apply(t)
+	if c.Op == OpAdd {
+		t.Key = c.Key
+	}
 	switch c.Op {
 	case OpMove:
 		t.enter(c)

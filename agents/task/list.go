@@ -39,7 +39,11 @@ func (l *List) Step(c Change) error {
 	if number(c.Task) == 0 {
 		return fmt.Errorf("%.40q: %w", c.Task, ErrNone)
 	}
-	if err := c.legal(l.tasks[c.Task]); err != nil {
+	err := c.legal(l.tasks[c.Task])
+	if err == nil {
+		err = l.missing(c.After)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", c.Task, err)
 	}
 	l.put(c)
@@ -95,6 +99,40 @@ func (l *List) fold(c Change) bool {
 // Get is the task of an id; nil: there is none.
 func (l *List) Get(id string) *Task { return l.tasks[id] }
 
+// missing refuses a task that is to come after one that is not there. So no task
+// waits for itself in the end.
+func (l *List) missing(after *[]string) error {
+	if after == nil {
+		return nil
+	}
+	for _, id := range *after {
+		if l.tasks[id] == nil {
+			return illegal("it is to come after %.40q, and there is no such task", id)
+		}
+	}
+	return nil
+}
+
+// Before are the ids of those of the tasks that t comes after that are not done.
+func (l *List) Before(t *Task) (ids []string) {
+	for _, id := range t.After {
+		if b := l.tasks[id]; b == nil || b.State != Done {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// ByKey is the task that was made for what key names; nil: there is none.
+func (l *List) ByKey(key string) *Task {
+	for _, id := range l.order {
+		if t := l.tasks[id]; t.Key == key {
+			return t
+		}
+	}
+	return nil
+}
+
 // All are the tasks, in the order in which they came to be.
 func (l *List) All() []*Task {
 	all := make([]*Task, len(l.order))
@@ -144,7 +182,9 @@ func (t *Task) preempted() bool { return t.State == Paused && t.ChangedBy == Cmu
 // one it works on that is put back for it; nil: it has none.
 func (l *List) Next(agent string) (begin, put *Task) {
 	put = l.At(agent)
-	waits := l.Queue(func(t *Task) bool { return t.Agent == agent && (t.State == Assigned || t.preempted()) })
+	waits := l.Queue(func(t *Task) bool {
+		return t.Agent == agent && (t.State == Assigned && len(l.Before(t)) == 0 || t.preempted())
+	})
 	switch {
 	case len(waits) == 0:
 		return nil, nil

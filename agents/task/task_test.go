@@ -231,6 +231,36 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// A task that comes after others is begun when all of them are done, and what cmux
+// made for an occasion is found by it.
+func TestAfter(t *testing.T) {
+	b := newBook(t, t.TempDir())
+	third := add("t3", "judge")
+	third.After, third.Key = &[]string{"t1", "t2"}, "debate"
+	l := change(t, b, add("t1", "for"), add("t2", "against"), third, move("t1", Assigned), move("t2", Assigned), move("t3", Assigned))
+	l = change(t, b, move("t1", Working), verdict("t1", 1, run.End{Outcome: dag.Done}), move("t2", Working))
+	for i, c := range []Change{{}, verdict("t2", 1, run.End{Outcome: dag.Failed}), {Op: OpOverride, Task: "t2", By: "user"}} {
+		if c.Op != "" {
+			l = change(t, b, c)
+		}
+		begin, _ := l.Next("w1")
+		if ready := begin != nil && begin.ID == "t3"; ready != (i == 2) || len(l.Before(l.Get("t3"))) != map[bool]int{true: 0, false: 1}[ready] {
+			t.Errorf("%d: begins %+v", i, begin)
+		}
+	}
+	if made := l.ByKey("debate"); made == nil || made.ID != "t3" || l.ByKey("x") != nil {
+		t.Error(made)
+	}
+	none := add("t4", "x")
+	none.After = &[]string{"t9"}
+	if err := l.Step(none); !errors.Is(err, ErrIllegal) {
+		t.Error(err)
+	}
+	if err := l.Step(Change{Task: "t3", Saw: l.Get("t3").Version, Op: OpEdit, Fields: Fields{After: &[]string{"t3"}}}); !errors.Is(err, ErrIllegal) {
+		t.Error(err)
+	}
+}
+
 // Many who change tasks at once each build on what the others did.
 func TestManyWriters(t *testing.T) {
 	root := t.TempDir()

@@ -48,6 +48,7 @@ var house = []struct {
 	{"agents/run", "agents/lease agents/limits agents/mail agents/proc agents/question agents/seal agents/settings dag signals signals/mailbox worktree"},
 	{"agents/origin", "agents/proc agents/run signals"},
 	{"agents/task", "agents/ledger agents/run dag"},
+	{"agents/schedule", "agents/ledger agents/task"},
 	{"agents/prompt", "agents/run dag"},
 	{"agents/agent", "agents/event agents/guard agents/news agents/proc agents/question dag signals"},
 	{"agents/command", "agents/agent agents/proc dag"},
@@ -64,21 +65,21 @@ var house = []struct {
 	{"agents/host", "agents/agent agents/attempt agents/control/say agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
 	{"agents/standing", "agents/agent agents/attempt agents/audit agents/host agents/harmless agents/lease agents/limits agents/mail agents/notice agents/proc agents/question agents/run agents/settings agents/task agents/tmux agents/watchconfig dag signals signals/mailbox worktree"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/host agents/lease agents/limits agents/notice agents/proc agents/prompt agents/run agents/settings agents/tmux dag signals signals/mailbox worktree"},
-	{"agents/control", "agents/agent agents/attempt agents/audit agents/control/say agents/endpoint agents/event agents/harmless agents/host agents/incident agents/journal agents/kinds agents/ledger agents/lease agents/limits agents/mail agents/origin agents/proc agents/question agents/run agents/runner agents/seal agents/settings agents/standing agents/task agents/tmux agents/wrapper dag signals signals/mailbox worktree"},
+	{"agents/control", "agents/agent agents/attempt agents/audit agents/control/say agents/endpoint agents/event agents/harmless agents/host agents/incident agents/journal agents/kinds agents/ledger agents/lease agents/limits agents/mail agents/origin agents/proc agents/question agents/run agents/runner agents/schedule agents/seal agents/settings agents/standing agents/task agents/tmux agents/wrapper dag signals signals/mailbox worktree"},
 
 	{"server/watch", "agents/watchconfig"},
 	{"server/store", "agents/event agents/incident agents/journal agents/mail agents/proc agents/task signals signals/mailbox"},
 	{"server/login", "agents/endpoint"},
 	{"server/api", "agents/control agents/endpoint agents/event agents/harmless agents/incident agents/journal agents/run agents/standing agents/task dag server/login server/store signals/mailbox"},
 	{"server/live", "agents/control agents/event server/login server/store"},
-	{"server", "agents/control agents/control/say agents/endpoint server/api server/live server/login server/store signals"},
+	{"server", "agents/control agents/control/say agents/endpoint agents/schedule server/api server/live server/login server/store signals"},
 
 	{"docs", ""},
 	{"cmd/cmux/early", ""},
 	{"cmd/cmux/quiet", ""},
 	{"cmd/cmux/top", "agents/control agents/control/say agents/harmless agents/question agents/run dag signals"},
 	{"cmd/cmux/reviewing", "agents/control agents/control/say agents/harmless agents/run"},
-	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/incident agents/journal agents/kinds agents/mcp agents/origin agents/run agents/runner agents/task agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs server signals/mailbox"},
+	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/incident agents/journal agents/kinds agents/mcp agents/origin agents/run agents/runner agents/schedule agents/task agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs server signals/mailbox"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

@@ -203,6 +203,7 @@ failure blocks only the agents that depend on it.`,
 		newProjectsCmd(d),
 		newSessionsCmd(d),
 		newBacklogCmd(d),
+		newScheduleCmd(d),
 		newJournalCmd(d),
 	)
 	addHelp(root, &d.IO)

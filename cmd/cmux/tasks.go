@@ -14,7 +14,7 @@ import (
 )
 
 const taskShape = `  {"id", "title", "body", "priority", "scope", "verify", "branch", "project", "parent",
-   "part_of", "backlog", "state", "reason", "until", "override", "assigned_to", "attempts": [{"n",
+   "part_of", "backlog", "after", "state", "reason", "until", "override", "assigned_to", "attempts": [{"n",
    "agent", "began_at", "ended_at", "end"}], "merged": {"commit", "conflict", "check", "task"},
    "created_by", "created_at", "changed_by", "changed_at", "version", "label",
    "result": {"summary", "commits", "tip", "diffstat", "checks", "tokens"}}
@@ -74,7 +74,7 @@ type taskAddOptions struct {
 	*IO
 	Project                                         projectFunc
 	Title, Body, Priority, Branch, Of, ProjectField string
-	Scope, Verify                                   []string
+	Scope, Verify, After                            []string
 	Backlog, JSON                                   bool
 }
 
@@ -100,6 +100,7 @@ func newTaskAddCmd(d *Deps, backlog bool, runF func(context.Context, *taskAddOpt
 	f.StringArrayVar(&o.Verify, "verify", nil, "a command that checks the work; may be given several times")
 	f.StringVar(&o.Branch, "branch", "", "branch of the work")
 	f.StringVar(&o.ProjectField, "project", "", "project that it belongs to")
+	f.StringSliceVar(&o.After, "after", nil, "`ID` of a task that must be done before an agent begins with it; may be given several times")
 	f.StringVar(&o.Of, "parent", "", "`ID` of the task that it is a part of")
 	jsonFlag(cmd, &o.JSON)
 	cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"critical", "high", "normal", "low"}, cobra.ShellCompDirectiveNoFileComp))
@@ -125,6 +126,9 @@ func runTaskAdd(ctx context.Context, o *taskAddOptions) error {
 	}
 	if o.Verify != nil {
 		f.Verify = &o.Verify
+	}
+	if o.After != nil {
+		f.After = &o.After
 	}
 	t, err := p.AddTask(ctx, f)
 	if err != nil {

@@ -1,0 +1,80 @@
+package control
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"cmux/agents/schedule"
+	"cmux/agents/task"
+)
+
+// What is due comes about once, though whoever sees to it is killed before it is
+// written down.
+func TestScheduleMakesOnce(t *testing.T) {
+	now := time.Date(2026, 1, 1, 8, 30, 0, 0, time.UTC)
+	p := &Project{Caller: Caller{Now: func() time.Time { return now }, Person: true}, Root: t.TempDir()}
+	for _, e := range []schedule.Entry{
+		{Title: "tidy", Task: true, To: "api", Priority: task.High, When: schedule.When{Cron: "0 9 * * *", Zone: "UTC"}},
+		{Title: "look", When: schedule.When{At: now.Add(30 * time.Minute)}},
+	} {
+		if _, err := p.AddSchedule(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next, err := p.RunDue(t.Context())
+	if err != nil || !next.Equal(now.Add(30*time.Minute)) {
+		t.Fatal(next, err)
+	}
+	file := filepath.Join(p.Root, ".cmux", schedule.Name)
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(40 * time.Minute)
+	for range 3 {
+		if next, err = p.RunDue(t.Context()); err != nil || !next.Equal(time.Date(2026, 1, 2, 9, 0, 0, 0, time.UTC)) {
+			t.Fatal(next, err)
+		}
+		after, err := os.ReadFile(file)
+		if err != nil || bytes.Count(after, []byte("\n")) != 4 {
+			t.Fatalf("%v\n%s", err, after)
+		}
+		if err := os.WriteFile(file, before, 0o600); err != nil { // killed before
+			t.Fatal(err)
+		}
+	}
+	if _, err = p.RunDue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	tasks, err := p.Tasks(TaskQuery{All: true})
+	if err != nil || len(tasks.Tasks) != 1 || tasks.Tasks[0].Agent != "api" || tasks.Tasks[0].Priority != task.High || tasks.Tasks[0].CreatedBy != "user" {
+		t.Fatalf("%+v %v", tasks, err)
+	}
+	mails, err := p.Mailbox(t.Context(), MailQuery{})
+	if err != nil || len(mails.Messages) != 1 || mails.Messages[0].To != "user" || !mails.Messages[0].Verified {
+		t.Fatalf("%+v %v", mails, err)
+	}
+
+	// While its task is not over there is no second one; after that there is.
+	for i, want := range []string{"t1", "t2"} {
+		now = now.Add(24 * time.Hour)
+		if _, err := p.RunDue(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s, err := p.ScheduledEntry("s1")
+		if err != nil || s.Last.Made != want || (s.Last.Failed != "") != (i == 0) {
+			t.Fatalf("%+v %v", s.Last, err)
+		}
+		if _, err := p.MoveTask(t.Context(), "t1", task.Cancelled, ""); i == 0 && err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// Out of turn likewise.
+	if f, err := p.RunSchedule(t.Context(), "s1"); err != nil || f.Made != "t2" || f.Failed == "" {
+		t.Fatalf("%+v %v", f, err)
+	}
+}

@@ -1,0 +1,57 @@
+package server
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"cmux/agents/control"
+	"cmux/agents/schedule"
+	"cmux/signals"
+)
+
+const (
+	// clockCheck is how often the clock on the wall is looked at: it may be set, and
+	// the machine may have slept, of which a timer does not know.
+	clockCheck = 30 * time.Second
+	// clockRest is how long what could not be done is left alone.
+	clockRest = 10 * time.Second
+)
+
+// keepTime has come about what the project's schedule says, when it is due.
+func (s *site) keepTime(ctx context.Context) {
+	folder := filepath.Join(s.project.Root, signals.Folder)
+	file := filepath.Join(folder, schedule.Name)
+	w := signals.Watch(ctx, folder)
+	defer w.Close()
+	p := *s.project
+	p.Caller.Note = func(text string) { s.log.Warn(text) }
+	for ctx.Err() == nil {
+		wake := time.NewTimer(s.untilDue(ctx, &p))
+		for again := false; !again; {
+			select {
+			case n := <-w.C:
+				again = n.Rescan || slices.Contains(n.Files, file)
+			case <-wake.C:
+				again = true
+			case <-ctx.Done():
+				again = true
+			}
+		}
+		wake.Stop()
+	}
+}
+
+// untilDue has come about what is due and says how long to wait at the most.
+func (s *site) untilDue(ctx context.Context, p *control.Project) time.Duration {
+	next, err := p.RunDue(ctx)
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("the schedule could not be carried out; trying again", "err", err)
+		return clockRest
+	}
+	if next.IsZero() {
+		return clockCheck
+	}
+	return min(clockCheck, max(0, next.Sub(p.Now())))
+}
