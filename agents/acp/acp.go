@@ -189,6 +189,9 @@ type object = map[string]any
 // Steer implements stdio.Driver: the protocol knows nothing of the kind.
 func (a *instance) Steer(context.Context, string) (taken bool, err error) { return false, nil }
 
+// Steers implements stdio.Driver: the protocol knows no such thing.
+func (a *instance) Steers() bool { return false }
+
 // Prompt implements stdio.Driver.
 func (a *instance) Prompt(ctx context.Context, text string) error {
 	request := sdk.PromptRequest{SessionId: a.session, Prompt: []sdk.ContentBlock{sdk.TextBlock(text)}}

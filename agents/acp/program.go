@@ -80,6 +80,7 @@ func (p program) as(c agent.Capability) agent.Kind {
 	c.ReadOnly = "write tools, and shell commands that evidently write, are refused when it asks permission"
 	c.Questions = "permission for a call: in the pane, or with `answer`"
 	c.TakeOver = "by a line typed, `^C`"
+	c.Interrupt = "yes"
 	c.Reports = "by command"
 	if c.Resume == "" {
 		c.Resume = "yes"

@@ -73,6 +73,17 @@ type Guarded interface{ Guard(guard.Policy) }
 type Carrier interface {
 	// Carry is the answer to a hook of that name which does.
 	Carry(hook, text string) HookReply
+	// Carried reads at once what the conversation holds by now of what went with
+	// hooks; some of it may have been told already.
+	Carried() []string
+}
+
+// Turner is an Agent of which is known whether a turn is under way whose end will
+// only be told. Deliver goes into that turn where Steers says so, else it waits
+// for its end.
+type Turner interface {
+	InTurn() bool
+	Steers() bool
 }
 
 // Breaker is an Agent whose turn can be broken off, so that it waits for what it

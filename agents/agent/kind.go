@@ -39,6 +39,8 @@ type Capability struct {
 	ReadOnly   string // how a review is kept from writing
 	Questions  string // the agent asks a person
 	TakeOver   string // a person takes its conversation over in its pane
+	Urgent     string // a message reaches it within its turn
+	Interrupt  string // a message breaks its turn off
 	Reports    string // how it reports
 	Limits     string // a usage or rate limit is told from a failure
 	Resume     string // the conversation goes on after a loss

@@ -88,6 +88,33 @@ func (a *attempt) slip(m conversation.Message) {
 	a.stage.Show(event.Event{Kind: kind, Text: text})
 }
 
+// lookBack are the ids of the messages that went with hooks and that the agent's
+// conversation holds.
+func (a *attempt) lookBack() (ids []string) {
+	c, ok := a.agent.(agent.Carrier)
+	if !ok {
+		return nil
+	}
+	for _, text := range c.Carried() {
+		ids = append(ids, mail.Seen(text)...)
+	}
+	return ids
+}
+
+// remembers takes in what the conversation of a program that is gone, or about to
+// go, holds: the next one need not be told it again.
+func (a *attempt) remembers() error {
+	if len(a.Slipped) == 0 {
+		return nil
+	}
+	for _, id := range a.lookBack() {
+		if err := a.feed(conversation.Seen{ID: id}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // wasCarried takes in what the agent's conversation holds of what went with hooks.
 func (a *attempt) wasCarried(e news.Carried) error {
 	for _, id := range mail.Seen(e.Text) {

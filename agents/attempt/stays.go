@@ -240,6 +240,9 @@ func (a *attempt) revive() error {
 	if err := a.interrupted(); err != nil {
 		return err
 	}
+	if err := a.remembers(); err != nil {
+		return err
+	}
 	if err := a.endAgent(); err != nil {
 		return err
 	}

@@ -72,6 +72,9 @@ func (a *attempt) feed(what conversation.What) error {
 		if l, ok := a.agent.(agent.Listener); ok {
 			e.Busy = l.Busy()
 		}
+		if t, ok := a.agent.(agent.Turner); ok {
+			e.InTurn = t.InTurn()
+		}
 		var effects []conversation.Effect
 		a.State, effects = conversation.Step(a.State, e)
 		for _, effect := range effects {
@@ -151,6 +154,8 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 		a.tellBack(e)
 	case conversation.Slip:
 		a.slip(e.Message)
+	case conversation.LookBack:
+		return conversation.Looked{IDs: a.lookBack()}, nil
 	case conversation.Confirm:
 		return nil, a.confirm(e.ID)
 	case conversation.Halt:
@@ -281,8 +286,10 @@ func (a *attempt) launch(l conversation.Launch) error {
 	_, concludes := started.(agent.Concluder)
 	b, breaks := started.(agent.Breaker)
 	breaks = breaks && b.CanBreakOff()
+	t, steers := started.(agent.Turner)
+	steers = steers && t.Steers()
 	silent, _ := started.(agent.Silent)
-	return a.feed(conversation.Started{Concludes: concludes, Breaks: breaks, Quiet: silent != nil && silent.ToldNothing()})
+	return a.feed(conversation.Started{Concludes: concludes, Breaks: breaks, Steers: steers, Quiet: silent != nil && silent.ToldNothing()})
 }
 
 // relaunch makes ready for the agent's program to go on in its conversation,
@@ -394,6 +401,9 @@ func (a *attempt) noticeEnd() error {
 
 // halt ends the program of an agent that is stuck.
 func (a *attempt) halt(why string) error {
+	if err := a.remembers(); err != nil {
+		return err
+	}
 	if err := a.endAgent(); err != nil {
 		return err
 	}

@@ -12,6 +12,9 @@ import (
 // Carry implements agent.Carrier.
 func (a *instance) Carry(hook, text string) agent.HookReply { return beside(hook, text) }
 
+// Carried implements agent.Carrier.
+func (a *instance) Carried() []string { return a.follow.holds() }
+
 // CanBreakOff implements agent.Breaker: a key does, in a pane.
 func (a *instance) CanBreakOff() bool { return !a.start.Headless }
 

@@ -44,6 +44,8 @@ func Kind() agent.Kind {
 			ReadOnly:   "write tools, and shell commands that evidently write, are refused",
 			Questions:  "in the pane, or with `answer`",
 			TakeOver:   "by what is typed, Escape",
+			Urgent:     "beside the result of a tool, by a hook",
+			Interrupt:  "in a pane",
 			Reports:    "by tool or command",
 			Limits:     "yes",
 			Resume:     "yes",

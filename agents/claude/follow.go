@@ -3,6 +3,7 @@ package claude
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ type follower struct {
 
 	reading sync.Mutex
 	late    []news.Event // that catchUp found, not told yet
+	carried []string     // what it was found to hold that went with hooks, the newest last
 	reader  *transcript.Follower
 	read    string // what reader reads
 	offset  int64
@@ -114,6 +116,19 @@ func (f *follower) catchUp() {
 	f.late = append(f.late, f.take()...)
 }
 
+// holds reads what is new at once, and returns what the conversation holds that
+// went with hooks. It may be on its way to who follows, who cannot take it in
+// while they ask.
+func (f *follower) holds() []string {
+	f.reading.Lock()
+	defer f.reading.Unlock()
+	f.late = append(f.late, f.take()...)
+	return slices.Clone(f.carried)
+}
+
+// maxCarried is how many of them are kept: far more than wait to be seen.
+const maxCarried = 100
+
 // look reads what is new and returns what it means to the attempt, and whether
 // there was anything since the last look.
 func (f *follower) look() (events []news.Event, grew bool) {
@@ -141,6 +156,12 @@ func (f *follower) take() []news.Event {
 	grown, _ := f.reader.Read() // what cannot be read now is read later
 	f.offset = f.reader.Offset()
 	events := f.agent.signs(f.reader.Signs(), time.Now())
+	for _, e := range events {
+		if c, is := e.(news.Carried); is {
+			f.carried = append(f.carried, c.Text)
+			f.carried = f.carried[max(0, len(f.carried)-maxCarried):]
+		}
+	}
 	for _, e := range grown {
 		if mention := f.agent.mention; mention != "" && e.Kind == event.Prompt && sameText(e.Text, mention) {
 			e.Text = f.agent.said

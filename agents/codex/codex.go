@@ -40,6 +40,8 @@ func Kind() agent.Kind {
 			ReadOnly:   "its read-only sandbox, and as with `claude`",
 			Questions:  "in the pane, or with `answer`",
 			TakeOver:   "by a line typed, `^C`",
+			Urgent:     "given to the turn while a tool runs",
+			Interrupt:  "yes",
 			Reports:    "by tool or command",
 			Limits:     "yes",
 			Resume:     "yes",
@@ -64,6 +66,8 @@ type instance struct {
 	thread   string               // of the conversation; empty: it has not begun
 	turn     string               // that runs; empty: none
 	commands map[string]bool      // that run, by item
+	tools    map[string]bool      // calls of tools that run, by item: commands and all others
+	gap      chan struct{}        // closed when a tool runs, or no turn does; nil: nobody waits for that
 	patches  map[string][]change  // by item
 	others   map[string]bool      // threads of sub-agents with a turn that runs
 	total    map[string]dag.Usage // by thread, since it began
@@ -78,7 +82,7 @@ func newAgent(s *agent.Stage) (*instance, error) {
 	}
 	a := &instance{
 		policy: s.Policy, sandbox: sandboxOf(s),
-		commands: map[string]bool{}, patches: map[string][]change{}, others: map[string]bool{},
+		commands: map[string]bool{}, tools: map[string]bool{}, patches: map[string][]change{}, others: map[string]bool{},
 		total: map[string]dag.Usage{}, before: map[string]dag.Usage{},
 	}
 	a.hook = hookCommand(s.Binary)
@@ -182,6 +186,48 @@ func (a *instance) Steer(ctx context.Context, text string) (taken bool, err erro
 	return err == nil, err
 }
 
+// Steers implements stdio.Driver.
+func (a *instance) Steers() bool { return true }
+
+// callsTool are the items that are calls of tools.
+var callsTool = map[string]bool{"commandExecution": true, "fileChange": true, "mcpToolCall": true, "dynamicToolCall": true, "webSearch": true}
+
+// Deliver implements agent.Agent. What is said to a turn while the model speaks
+// cuts its answer off, which is then lost: a tool that runs is waited for, or the
+// end of the turn.
+func (a *instance) Deliver(ctx context.Context, text string) error {
+	if gap := a.awaits(); gap != nil && !a.Asking() {
+		select {
+		case <-gap:
+		case <-a.Ended():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return a.Agent.Deliver(ctx, text)
+}
+
+// awaits is closed when something may be said to the turn that runs; nil: now.
+func (a *instance) awaits() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.turn == "" || len(a.tools) > 0 {
+		return nil
+	}
+	if a.gap == nil {
+		a.gap = make(chan struct{})
+	}
+	return a.gap
+}
+
+// opens needs the lock.
+func (a *instance) opens() {
+	if a.gap != nil {
+		close(a.gap)
+		a.gap = nil
+	}
+}
+
 // Prompt implements stdio.Driver.
 func (a *instance) Prompt(ctx context.Context, text string) error {
 	a.mu.Lock()
@@ -265,6 +311,8 @@ func (a *instance) turnCompleted(n notice, own bool) {
 		return
 	}
 	a.turn = ""
+	clear(a.tools)
+	a.opens()
 	if !a.TurnOver() {
 		return
 	}
@@ -308,6 +356,14 @@ func (a *instance) item(n notice, own, complete bool) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if own && callsTool[n.Item.Type] {
+		if complete {
+			delete(a.tools, n.Item.ID)
+		} else {
+			a.tools[n.Item.ID] = true
+			a.opens()
+		}
+	}
 	switch n.Item.Type {
 	case "commandExecution":
 		if !complete {

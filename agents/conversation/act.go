@@ -147,7 +147,7 @@ func (m *move) deliver(h Message) {
 	if m.Gate.Ref != 0 && m.Gate.Asks && !h.Answering() {
 		m.letGo() // it is no answer: the question is left to the person in the pane
 	}
-	if m.Gate.Ref == 0 && m.busy && !m.breaks(h) {
+	if m.waitsForTurn(h) && !m.breaks(h) {
 		m.enter(AwaitingTurn) // it was judged faster than it ended its turn, whose end takes the text
 		return
 	}
@@ -167,7 +167,7 @@ func (m *move) handOver(h Message) {
 			return
 		}
 	}
-	m.hand(ByProgram, Deliver{Message: h, Break: m.busy && m.breaks(h)})
+	m.hand(ByProgram, Deliver{Message: h, Break: (m.busy || m.inTurn) && m.breaks(h)})
 }
 
 func (m *move) hand(by Channel, d Deliver) {
@@ -187,7 +187,10 @@ func (m *move) awaitingTurn() bool {
 	case m.hurried():
 		m.keep(h)
 		m.back()
-	case m.Gate.Ref == 0 && m.busy:
+	case m.Report != nil && (h.Why == FromMail || m.Call.Ref != 0): // a call that waits keeps the turn from ending
+		m.keep(h)
+		m.back()
+	case m.waitsForTurn(h):
 		return false
 	case m.Limit != nil || m.Falter != nil:
 		m.keep(h)

@@ -105,6 +105,9 @@ type (
 	}
 	// Slip has the hook that is being answered carry a message.
 	Slip struct{ Message }
+	// LookBack has what the agent's conversation holds read at once, before what went
+	// with hooks and was not seen in it is handed over again; Looked answers.
+	LookBack struct{}
 	// Confirm records that the agent has read what has this ID.
 	Confirm struct{ ID string }
 	// Deny refuses the request that the event was.
@@ -197,6 +200,7 @@ func (Reply) effect()        {}
 func (PassOn) effect()       {}
 func (Tellback) effect()     {}
 func (Slip) effect()         {}
+func (LookBack) effect()     {}
 func (Confirm) effect()      {}
 func (WorkOver) effect()     {}
 func (Become) effect()       {}

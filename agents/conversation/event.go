@@ -9,11 +9,14 @@ import (
 )
 
 // Event is something that happened, and when. Busy says that the agent was in
-// the middle of a turn then whose end will be held (TurnEnded.Hold).
+// the middle of a turn then whose end will be held (TurnEnded.Hold). InTurn says
+// that it was in one whose end is only told: what is said goes into the turn, or
+// waits for its end there.
 type Event struct {
-	At   time.Time
-	Busy bool
-	What What
+	At     time.Time
+	Busy   bool
+	InTurn bool
+	What   What
 }
 
 // What happened: one of the types below.
@@ -27,8 +30,9 @@ type (
 	// Started: the program runs. Concludes: it will say when it has taken in
 	// that its report is accepted.
 	// Quiet: it was told nothing, and waits.
-	// Breaks: its turns can be broken off.
-	Started struct{ Concludes, Quiet, Breaks bool }
+	// Breaks: its turns can be broken off. Steers: a turn whose end is only told can
+	// be given something.
+	Started struct{ Concludes, Quiet, Breaks, Steers bool }
 	// Ended: the program has ended.
 	Ended struct{}
 	// Did: it did what its kind tells, to which it reduces the program's hooks, its
@@ -105,6 +109,9 @@ type (
 	Judged struct{ Fault *Fault }
 	// LimitKnown: until when the limit of the account lasts.
 	LimitKnown struct{ Until time.Time }
+	// Looked: its conversation holds the messages with these ids, of those that went
+	// with hooks and were not seen yet.
+	Looked struct{ IDs []string }
 	// Passed: a question was sent as a message to To, of which Text tells the
 	// agent; or it was not, for Failure.
 	Passed struct {
@@ -141,6 +148,7 @@ func (Take) what()       {}
 func (Wrote) what()      {}
 func (Kept) what()       {}
 func (Seen) what()       {}
+func (Looked) what()     {}
 func (Passed) what()     {}
 func (Tallied) what()    {}
 func (Unfit) what()      {}

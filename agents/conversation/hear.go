@@ -58,11 +58,24 @@ func (m *move) hear(what What) {
 		case BackgroundClock:
 			m.TurnEnded, m.Background = true, false
 		case SlipClock:
-			m.unseen()
+			// In a turn that has begun since, the end of that turn sets it again: what
+			// went with a hook of this turn is not late yet.
+			if len(m.Slipped) > 0 && !m.busy {
+				m.do(LookBack{})
+			}
 		}
 	case Gone:
 		m.gone(e.Ref)
-	case Give, Tell, Withdraw, Take, Wrote, Kept, Seen:
+	case Seen:
+		m.seen(e.ID)
+	case Looked:
+		for _, id := range e.IDs {
+			m.seen(id)
+		}
+		m.unseen()
+	case Tell:
+		m.told(e)
+	case Give, Withdraw, Take, Wrote, Kept:
 		m.ordered(what)
 	case Begin, Passed, Tallied, Unfit, Started, Ended, Delivered, Answered, Judged, LimitKnown, LeftBehind:
 		m.result(what)

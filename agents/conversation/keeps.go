@@ -58,7 +58,7 @@ func (s *State) Unkept() bool {
 // slip gives what cannot wait to the hook of a tool call, which carries it to the
 // model. What stands before it goes along, so that the order stays.
 func (m *move) slip() {
-	if !m.Stays || m.Taken || m.Overridden || m.Phase != Working && m.Phase != AwaitingTurn {
+	if m.Taken || m.Overridden || m.Phase != Working && m.Phase != AwaitingTurn {
 		return
 	}
 	waiting := m.Pending
@@ -92,19 +92,32 @@ func (m *move) slip() {
 
 // seen takes in that the agent's program has given it what went with a hook.
 func (m *move) seen(id string) {
-	i := slices.IndexFunc(m.Slipped, func(p Message) bool { return p.is(id) })
-	if i < 0 {
+	is := func(p Message) bool { return p.is(id) }
+	if i := slices.IndexFunc(m.Slipped, is); i >= 0 {
+		m.has(m.Slipped[i])
+		m.Slipped = slices.Delete(slices.Clone(m.Slipped), i, i+1)
+		if len(m.Slipped) == 0 {
+			m.do(Disarm{SlipClock})
+		}
 		return
 	}
-	p := m.Slipped[i]
-	m.Slipped = slices.Delete(slices.Clone(m.Slipped), i, i+1)
+	// It was to be handed over again. One that waits together with others stays with
+	// them: they were not seen.
+	if i := slices.IndexFunc(m.Pending, func(p Message) bool { return p.ID == id }); i >= 0 && id != "" {
+		m.has(m.Pending[i])
+		m.Pending = slices.Delete(slices.Clone(m.Pending), i, i+1)
+	} else if m.Phase == AwaitingTurn && m.Handed.ID == id && id != "" {
+		m.has(m.Handed)
+		m.back()
+	}
+}
+
+// has takes in that the agent has a message that went with a hook.
+func (m *move) has(p Message) {
 	if p.Why == FromMail {
 		m.Awaits = ""
 	}
 	m.read(p.ID)
-	if len(m.Slipped) == 0 {
-		m.do(Disarm{SlipClock})
-	}
 }
 
 // unseen has what went with a hook and was never seen handed over anew.
@@ -116,28 +129,36 @@ func (m *move) unseen() {
 // breaks reports whether what is to be said is to break off the turn.
 func (m *move) breaks(h Message) bool { return h.Urgency == Breaking && m.CanBreak }
 
+// waitsForTurn reports whether what is to be said waits for the end of the turn:
+// of one whose end is held always, of any other mail does, unless it is urgent and
+// the turn can be given it.
+func (m *move) waitsForTurn(h Message) bool {
+	if m.Gate.Ref != 0 {
+		return false
+	}
+	return m.busy || m.inTurn && h.Why == FromMail && !(m.Steers && h.Urgency > Patient)
+}
+
 // hurried reports whether something that came since is to break off the turn that
-// what is handed over waits for: it goes together with that.
+// what is handed over waits for, or can be given to that turn: it goes together
+// with that.
 func (m *move) hurried() bool {
-	if !m.CanBreak || m.Handed.Why != FromMail || m.Handed.Shown {
+	if m.Handed.Why != FromMail || m.Handed.Shown {
 		return false
 	}
 	for _, p := range m.Pending {
 		if p.Why != FromMail || p.Shown {
 			return false
 		}
-		if p.Urgency == Breaking {
+		if m.breaks(p) || m.inTurn && m.Steers && p.Urgency > Patient {
 			return true
 		}
 	}
 	return false
 }
 
-// turns takes in, for an agent that stays, what begins, fills and ends its turns.
+// turns takes in what begins, fills and ends its turns.
 func (m *move) turns(e news.Event) {
-	if !m.Stays {
-		return
-	}
 	switch e := e.(type) {
 	case news.Worked:
 		m.Calls++

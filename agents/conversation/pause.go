@@ -131,6 +131,9 @@ func (m *move) takeReport() {
 	}
 	m.Taken, m.Spoke, m.TurnEnded = false, false, false
 	m.enter(Settling)
+	if !m.Stays && len(m.Slipped) > 0 {
+		m.do(LookBack{}) // what it has not read comes before its end
+	}
 	if m.Subagents > 0 && !m.Ended {
 		m.do(Arm{Clock: SettleClock, For: m.Settle})
 	}

@@ -27,6 +27,7 @@ type player struct {
 	s     State
 	at    time.Time
 	busy  bool
+	turn  bool // Event.InTurn
 	refs  Ref
 	under Effect // what takes long and is under way; nil: nothing
 
@@ -51,6 +52,7 @@ type player struct {
 	ids       int
 	messages  []string       // told and accepted
 	confirmed map[string]int // how often
+	slipped   []string       // went with a hook
 	works     int            // given and accepted
 	over      int
 }
@@ -70,7 +72,7 @@ func (p *player) wrong(format string, args ...any) {
 
 // feed takes one step and plays those effects that are done at once.
 func (p *player) feed(what What) {
-	e := Event{At: p.at, Busy: p.busy, What: what}
+	e := Event{At: p.at, Busy: p.busy, InTurn: p.turn, What: what}
 	p.log = append(p.log, e)
 	before := p.s
 	var effects []Effect
@@ -174,6 +176,9 @@ func (p *player) carry(effect Effect) {
 			p.wrong("%s goes with a hook while %+v", e.ID, p.s)
 		}
 		p.give(e.Text)
+		if e.ID != "" && !strings.Contains(e.ID, ",") {
+			p.slipped = append(p.slipped, e.ID)
+		}
 	case Accept:
 		p.settle(e.Call)
 	case Note:
@@ -195,6 +200,14 @@ func (p *player) carry(effect Effect) {
 		if p.judged++; p.judged > p.reports {
 			p.wrong("%d judgments of %d reports", p.judged, p.reports)
 		}
+	case LookBack:
+		var had []string
+		for _, m := range p.s.Slipped {
+			if p.below(2) == 0 {
+				had = append(had, m.ID)
+			}
+		}
+		p.feed(Looked{had})
 	case FindLimit:
 		p.feed(LimitKnown{p.at.Add(time.Minute)})
 	case Hear:
@@ -211,6 +224,10 @@ func (p *player) carry(effect Effect) {
 		p.finished = &e
 		if e.End == Finished && !p.s.Overridden && (p.s.Said != nil || slices.ContainsFunc(p.s.Pending, Message.Answering)) {
 			p.wrong("the report overtook what a person had said")
+		}
+		mail := func(m Message) bool { return m.Why == FromMail }
+		if e.End == Finished && p.s.Reports && !p.s.Stays && !p.s.Overridden && !p.s.Ended && slices.ContainsFunc(append(p.s.Pending, p.s.Slipped...), mail) {
+			p.wrong("the report overtook a message: %+v", p.s)
 		}
 	}
 }
@@ -266,7 +283,7 @@ func (p *player) answer(well bool) {
 	switch e := under.(type) {
 	case Launch:
 		if well || p.below(2) == 0 {
-			p.feed(Started{Concludes: p.below(2) == 0, Quiet: e.Idle && p.below(2) == 0, Breaks: p.below(2) == 0})
+			p.feed(Started{Concludes: p.below(2) == 0, Quiet: e.Idle && p.below(2) == 0, Breaks: p.below(2) == 0, Steers: p.below(2) == 0})
 		} else {
 			p.feed(LimitKnown{p.at.Add(time.Minute)})
 		}
@@ -329,12 +346,13 @@ func (p *player) maybe() Ref {
 func (p *player) random() {
 	p.at = p.at.Add(time.Duration(p.below(100)) * time.Second)
 	p.busy = p.below(3) == 0
+	p.turn = !p.busy && p.below(3) == 0
 	if p.under != nil && p.below(2) == 0 {
 		p.answer(p.below(3) != 0)
 		return
 	}
 	alive := p.s.running() && !p.s.Ended && p.s.Phase != Halting
-	if p.s.Stays && p.below(4) == 0 {
+	if p.below(4) == 0 {
 		p.ordered()
 		return
 	}
@@ -380,6 +398,10 @@ func (p *player) random() {
 func (p *player) ordered() {
 	p.ids++
 	id := fmt.Sprintf("m%d", p.ids)
+	if !p.s.Stays { // it takes messages alone
+		p.feed(Tell{ID: id, Text: "message " + id, Urgency: Urgency(p.below(3))})
+		return
+	}
 	switch p.below(8) {
 	case 0, 1:
 		p.feed(Give{ID: id, Text: "work " + id})
@@ -442,6 +464,8 @@ func (p *player) fromAgent(n int) {
 		p.did(news.Worked{Carries: p.below(2) == 0})
 		if n := len(p.s.Slipped); n > 0 && p.below(2) == 0 {
 			p.feed(Seen{p.s.Slipped[n-1].ID})
+		} else if n := len(p.slipped); n > 0 && p.below(2) == 0 { // seen late
+			p.feed(Seen{p.slipped[p.below(n)]})
 		}
 	case 10:
 		p.did(news.Delegated{Subagents: p.below(3)})
@@ -474,7 +498,7 @@ func (p *player) fromAgent(n int) {
 // helpful plays a world in which all goes well, until the conversation is over.
 func (p *player) helpful() {
 	for range 200 {
-		p.busy = false
+		p.busy, p.turn = false, false
 		switch {
 		case p.s.Phase == Closing || p.broken != "":
 			return

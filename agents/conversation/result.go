@@ -1,6 +1,8 @@
 package conversation
 
 import (
+	"slices"
+
 	"cmux/agents/question"
 	"cmux/dag"
 )
@@ -11,7 +13,7 @@ func (m *move) result(what What) {
 	case Begin:
 		m.begin()
 	case Started:
-		m.Concludes, m.CanBreak = e.Concludes, e.Breaks
+		m.Concludes, m.CanBreak, m.Steers = e.Concludes, e.Breaks, e.Steers
 		m.begins()
 		m.Ended = false
 		m.enter(Working)
@@ -155,13 +157,25 @@ func (m *move) interposed() bool {
 	return true
 }
 
+// reportAgain stands below mail that the agent had not read when it reported.
+const reportAgain = "You reported before you had read this, so that report does not count: take it in, then report again."
+
 // sendBackUnread sends a report back that was made without what a person had
-// said by then.
+// said by then, or without mail. One that stays is given its mail after its work.
 func (m *move) sendBackUnread() bool {
 	if m.Overridden {
 		return false
 	}
 	said := m.unread()
+	if said == "" && !m.Stays && !m.Ended && len(m.Pending) > 0 {
+		m.Report, m.TurnEnded = nil, false
+		h := m.Pending[0]
+		m.Pending = m.Pending[1:]
+		h = m.together(h)
+		h.Text += "\n\n" + reportAgain
+		m.deliver(h)
+		return true
+	}
 	switch {
 	case said == "":
 		return false
@@ -190,6 +204,11 @@ func (m *move) accept() {
 
 // leftBehind leaves the agent to a person: its program is gone.
 func (m *move) leftBehind(e LeftBehind) {
+	m.Pending, m.Unproven = append(slices.Clone(m.Unproven), m.Pending...), nil
+	if len(m.Slipped) > 0 {
+		m.unseen()
+		m.do(Disarm{SlipClock})
+	}
 	if !m.Stays {
 		if said := m.unread(); said != "" {
 			e.Detail += "; it has not read what it was told: " + oneLine(said)

@@ -89,6 +89,7 @@ type State struct {
 	Kept     bool        // it has kept what it did since
 	Gated    bool        // it was told once that nothing of it is kept
 	CanBreak bool        // its program's turn can be broken off
+	Steers   bool        // its program's turn can be given something
 
 	// What waits for its answer.
 	Gate      Gate

@@ -42,10 +42,6 @@ func (m *move) ordered(what What) {
 			m.Work, m.Awaits = e.ID, ""
 			m.Pending = append(slices.Clip(m.Pending), Message{Why: NewWork, ID: e.ID, Text: e.Text})
 		}
-	case Tell:
-		if !slices.Contains(m.Read, e.ID) && !slices.ContainsFunc(m.Pending, func(p Message) bool { return p.is(e.ID) && p.Why == FromMail }) && !m.onTheWay(e.ID) {
-			m.Pending = append(slices.Clip(m.Pending), Message{Why: FromMail, ID: e.ID, Text: e.Text, Urgency: e.Urgency})
-		}
 	case Withdraw:
 		if m.Work != e.ID {
 			m.do(Deny{fmt.Sprintf("%s is not at work on %s", m.Name, e.ID)})
@@ -61,8 +57,22 @@ func (m *move) ordered(what What) {
 		}
 	case Kept:
 		m.Kept = true
-	case Seen:
-		m.seen(e.ID)
+	}
+}
+
+// told takes in a message. One that it has, or that is on its way, was sent again
+// by somebody who did not hear of that.
+func (m *move) told(e Tell) {
+	switch {
+	case !m.Reports:
+		m.do(Deny{m.Name + " takes no messages"})
+	case m.Overridden:
+		m.do(Deny{m.Name + " is decided by a person: cmux says nothing to its agent any more"})
+	case m.accepted():
+		m.do(Deny{m.Name + " is done: its report was accepted just now"})
+	case slices.Contains(m.Read, e.ID), slices.ContainsFunc(m.Pending, func(p Message) bool { return p.is(e.ID) }), m.onTheWay(e.ID):
+	default:
+		m.Pending = append(slices.Clip(m.Pending), Message{Why: FromMail, ID: e.ID, Text: e.Text, Urgency: e.Urgency})
 	}
 }
 
@@ -128,7 +138,7 @@ func (m *move) lasting() (last []Message) {
 // again.
 func (m *move) surviving() (left []Message) {
 	for _, p := range m.Pending {
-		if m.Stays && (p.lasts() || p.Answering()) {
+		if p.lasts() || m.Stays && p.Answering() {
 			left = append(left, p)
 		}
 	}
@@ -188,6 +198,11 @@ func (m *move) resting() bool {
 // agent is to show a sign first.
 func (m *move) handed() {
 	h := m.Handed
+	if !m.Stays && h.Why == FromMail && m.By == ByProgram && m.Report != nil {
+		m.do(Note{"reported before it had read a message, which comes first"})
+		m.hangUp(reportAgain)
+		m.Report = nil
+	}
 	m.begins()
 	if h.Why != Unkept {
 		m.Gated = false
@@ -296,9 +311,6 @@ func (m *move) tallied() {
 func (m *move) revives(e LeftBehind) bool {
 	m.Deaths = slices.DeleteFunc(slices.Clone(m.Deaths), func(t time.Time) bool { return m.at.Sub(t) > deathSpan })
 	m.Deaths = append(m.Deaths, m.at)
-	m.Pending, m.Unproven = append(slices.Clone(m.Unproven), m.Pending...), nil
-	m.unseen()
-	m.do(Disarm{SlipClock})
 	m.Subagents = 0
 	if len(m.Deaths) > maxDeaths {
 		m.Deaths = nil

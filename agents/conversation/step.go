@@ -12,7 +12,7 @@ func Step(s State, e Event) (State, []Effect) {
 }
 
 func take(s State, e Event) *move {
-	m := &move{State: s, at: e.At, busy: e.Busy}
+	m := &move{State: s, at: e.At, busy: e.Busy, inTurn: e.InTurn}
 	m.hear(e.What)
 	for m.Phase != Closing && m.advance() {
 	}
@@ -33,6 +33,7 @@ type move struct {
 	State
 	at      time.Time
 	busy    bool
+	inTurn  bool
 	rang    [clocks]bool // in this step
 	effects []Effect
 	long    Effect // comes last

@@ -11,7 +11,7 @@ import (
 
 // TestTraces plays conversations from testdata: a line that begins with > is an
 // event, +30s before it lets time pass, busy says that a turn is under way whose
-// end will be held; what follows is what came of it, and the phase in brackets.
+// end will be held, in-turn one whose end will only be told; what follows is what came of it, and the phase in brackets.
 // A line that begins with # is told, one with = changes the configuration.
 func TestTraces(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.trace")
@@ -82,6 +82,7 @@ func trace(t *testing.T, text string) string {
 				at, words = at.Add(d), rest
 			}
 			words, e.Busy = strings.CutPrefix(words, "busy ")
+			words, e.InTurn = strings.CutPrefix(words, "in-turn ")
 			e.At = at
 			var err error
 			if e.What, err = parse(words, at); err != nil {

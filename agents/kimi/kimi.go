@@ -40,6 +40,8 @@ func Kind() agent.Kind {
 			ReadOnly:   "write tools, and shell commands that evidently write, are refused",
 			Questions:  "in the pane, or with `answer`",
 			TakeOver:   "by a line typed, `^C`",
+			Urgent:     "given to the turn that runs",
+			Interrupt:  "yes",
 			Reports:    "by command",
 			Limits:     "yes",
 			Resume:     "yes",
@@ -166,6 +168,9 @@ func (a *instance) Steer(ctx context.Context, text string) (taken bool, err erro
 	}
 	return err == nil, err
 }
+
+// Steers implements stdio.Driver.
+func (a *instance) Steers() bool { return true }
 
 // Prompt implements stdio.Driver.
 func (a *instance) Prompt(ctx context.Context, text string) error {

@@ -26,6 +26,7 @@ const (
 	Frozen                 // its program is stopped, or does not answer
 	Dead                   // its program is gone, and comes back
 	Ended                  // it was stopped or killed on purpose
+	Over                   // it has done what it was there for, and nobody starts it again by itself
 	stands
 )
 
@@ -40,7 +41,7 @@ var waitsFor = [stands]string{
 // Recipient is who a message can be given to.
 type Recipient struct {
 	Stand  Stand
-	Detail string    // the name of the dialog
+	Detail string    // the name of the dialog; Over: how it ended
 	Until  time.Time // of a limit; zero: not known
 	Last   time.Time // when it was last handed something
 }
@@ -164,6 +165,18 @@ func (q *queue) route(all []mailbox.Waiting) (steps []Step) {
 	case q.to.Kind == mailbox.All:
 		if len(rest) > 0 {
 			steps = append(steps, q.step(Spread, rest))
+		}
+		return steps
+	case q.who.Stand == Over:
+		for _, of := range []struct {
+			all []mailbox.Waiting
+			why string
+		}{{flying, ", before it had read it"}, {rest, ""}} {
+			if len(of.all) > 0 {
+				s := q.step(Fail, of.all)
+				s.Why = q.who.Detail + of.why
+				steps = append(steps, s)
+			}
 		}
 		return steps
 	case len(flying) > 0:

@@ -268,7 +268,7 @@ func TestDeliveredOnce(t *testing.T) {
 		for n := range 150 {
 			w.now = w.now.Add(time.Duration(w.rnd.IntN(20000)) * time.Millisecond)
 			for _, a := range []string{"w0", "w1"} {
-				w.stand[a] = Stand(w.rnd.IntN(int(stands)))
+				w.stand[a] = Stand(w.rnd.IntN(int(Over))) // who is over is told nothing more
 			}
 			if n < 100 && w.rnd.IntN(2) == 0 {
 				to := []string{"w0", "w1", "all"}[w.rnd.IntN(3)]

@@ -89,6 +89,7 @@ func (r *Runner) rescan(ctx context.Context) error {
 		return err
 	}
 	r.takeSeats()
+	r.postman.kick()
 	r.known.later = false
 	if err := r.takeLimits(ctx); err != nil {
 		return err

@@ -68,6 +68,7 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 	if rec.Node == "" {
 		return
 	}
+	r.postman.learns(rec)
 	i := r.g.Index(rec.Node)
 	if i < 0 {
 		return
@@ -81,12 +82,16 @@ func (r *Runner) heard(ctx context.Context, rec *run.Record) {
 		r.detect(i)
 	}
 	switch rec.Type {
+	case run.Confirmed:
+		r.postman.kick()
 	case run.Began:
 		r.attach(ctx, i)
+		r.postman.kick()
 		r.news = true
 	case run.Used:
 		r.keepBudget(ctx)
 	case run.AttemptEnd, run.Vanished:
+		r.postman.kick()
 		r.keepBudget(ctx)
 		r.news = true
 		if r.hist.Nodes[i].Fact.Held {

@@ -124,6 +124,9 @@ type Runner struct {
 	hushed context.Context // over when notifications are waited for no longer
 	hush   context.CancelFunc
 
+	doing   chan func() // by the postman, in the goroutine that schedules
+	postman *postman
+
 	lent    chan lent
 	cleared chan cleared
 	ended   chan ended
@@ -166,6 +169,7 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		asked:   make(map[string]*asked),
 		said:    make(chan said),
 		cleared: make(chan cleared),
+		doing:   make(chan func()),
 		lent:    make(chan lent), ended: make(chan ended), gone: make(chan host.Ref), over: make(chan struct{}),
 	}
 	r.tally.states = make([]dag.NodeState, g.Len())
@@ -202,7 +206,8 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		r.Log.Error("the disk is full; waiting for space", "err", err)
 		return ctx.Err()
 	}
-	if r.offset, err = o.Run.Replay(r.hist, 0, nil); err != nil {
+	r.postman = newPostman(r)
+	if r.offset, err = o.Run.Replay(r.hist, 0, r.postman.learns); err != nil {
 		return nil, err
 	}
 	if r.hist.Final == "" {
@@ -294,6 +299,7 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 	if err := r.begin(tasks); err != nil {
 		return "", err
 	}
+	r.tasks.Go(func() { r.postman.run(tasks) })
 	watch := r.watch(tasks)
 	defer watch.Close()
 	net := time.NewTicker(rescan)
@@ -423,6 +429,9 @@ func (r *Runner) await(ctx context.Context, done <-chan struct{}, watch *signals
 		return false, nil
 	case s := <-r.radar.sweeps():
 		return false, r.sweptOver(ctx, s)
+	case f := <-r.doing:
+		f()
+		return false, nil
 	case s := <-r.said:
 		s.to.done, s.to.err = true, s.err
 		r.news = true

@@ -353,9 +353,7 @@ func (k *Keeper) forget(name string) {
 	}
 	delete(k.shown, name)
 	delete(k.parting, name)
-	delete(k.office.told, name)
-	delete(k.office.frozen, name)
-	delete(k.office.last, name)
+	k.office.Forget(name)
 	delete(k.desk.given, name)
 	delete(k.desk.unfit, name)
 }

@@ -195,10 +195,10 @@ func (k *Keeper) write(ctx context.Context, a *Agent, to, id, subject, body stri
 	if k.org.Agents[to] == nil && to != "user" {
 		to = "user"
 	}
-	if k.office.post == nil {
+	if k.office == nil {
 		return errors.New("there is no mailbox to tell who gave it")
 	}
-	if k.office.ledger.Known(id) {
+	if k.office.Known(id) {
 		return nil
 	}
 	if len(subject) > mailbox.MaxSubject {
@@ -207,7 +207,7 @@ func (k *Keeper) write(ctx context.Context, a *Agent, to, id, subject, body stri
 	m := mailbox.Message{ID: id, From: a.Name, To: to, Subject: subject, Body: body}
 	ctx, cancel := context.WithTimeout(ctx, k.Wait)
 	defer cancel()
-	_, err := k.office.post.Send(ctx, m, true)
+	_, err := k.office.Send(ctx, m, true)
 	return err
 }
 

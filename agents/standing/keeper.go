@@ -14,6 +14,7 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/host"
+	"cmux/agents/mail"
 	"cmux/agents/run"
 	"cmux/agents/task"
 	"cmux/signals"
@@ -93,23 +94,24 @@ type Keeper struct {
 	org  *Org
 	lock *signals.Lock
 
-	live    map[string]*tie
-	parting map[string]*parting
-	shown   map[string]string
-	watched []string
-	broken  string // as told last
-	watch   *signals.Watcher
-	gone    chan string
-	started chan startedRun
-	orders  map[string]*ordering // runs that are being started, by request
-	tasks   group
-	halting *run.Request // the request to stop everything that is under way
-	office  office
-	desk    desk
-	share   share
-	noticed noticed
-	over    bool
-	next    time.Time // when to look again, whatever happens
+	live     map[string]*tie
+	parting  map[string]*parting
+	shown    map[string]string
+	watched  []string
+	broken   string // as told last
+	watch    *signals.Watcher
+	gone     chan string
+	started  chan startedRun
+	orders   map[string]*ordering // runs that are being started, by request
+	tasks    group
+	halting  *run.Request // the request to stop everything that is under way
+	office   *mail.Office // nil: not open yet
+	mailRest time.Time    // until when the mail is left alone
+	desk     desk
+	share    share
+	noticed  noticed
+	over     bool
+	next     time.Time // when to look again, whatever happens
 }
 
 // tie is a connection to a life.

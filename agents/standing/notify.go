@@ -49,7 +49,7 @@ type noticed struct {
 func (k *Keeper) notifies(ctx context.Context) {
 	was := k.noticed
 	now := noticed{begun: true, mail: make(map[string]bool), agents: make(map[string]bool)}
-	for _, w := range k.office.ledger.Waiting() {
+	for _, w := range k.office.Waiting() {
 		if w.For.Kind != mailbox.User {
 			continue
 		}

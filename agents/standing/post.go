@@ -3,9 +3,7 @@ package standing
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"cmux/agents/attempt"
@@ -18,37 +16,19 @@ import (
 // wrapper decides when it is safe to say it and records what the agent has read;
 // until then a message counts as handed over, and the next life is told it again.
 
-// office is what the keeper knows of the mail.
-type office struct {
-	post   *mail.Post
-	ledger mailbox.Ledger
-	at     mailbox.Places
-	told   map[string]told
-	frozen map[string]time.Time // until when a life that did not answer is left alone
-	last   map[string]time.Time // when an agent was handed something
+// tellPatience bounds the wait for a wrapper to take a message.
+const tellPatience = 3 * time.Second
 
-	rest time.Time // until when the mail is left alone
-}
-
-// told is what a life was told.
-type told struct {
-	life int
-	ids  map[string]bool
-}
-
-const (
-	// tellPatience bounds the wait for a wrapper to take a message.
-	tellPatience = 3 * time.Second
-	// thaw is how long a wrapper that did not answer is left alone.
-	thaw = 10 * time.Second
-)
+// mailDesk hands out what is for the agents of the organisation, and for the person.
+// What is for nodes of runs their runners deliver.
+type mailDesk struct{ *Keeper }
 
 // maxRead is how many ids are remembered of messages that an agent has read.
 const maxRead = 2000
 
 // reads takes in which messages an agent has read.
 func (s *State) reads(ids string) {
-	s.Read = append(s.Read, strings.Split(ids, ",")...)
+	s.Read = append(s.Read, mailbox.IDs(ids)...)
 	if n := len(s.Read) - maxRead; n > 0 {
 		s.Read = slices.Clone(s.Read[n:])
 	}
@@ -57,8 +37,8 @@ func (s *State) reads(ids string) {
 // mails hands over what waits in the mailbox. What fails is tried again at the
 // next look: agents are kept alive whatever becomes of the mail.
 func (k *Keeper) mails(ctx context.Context) {
-	if k.Now().Before(k.office.rest) {
-		k.at(k.office.rest)
+	if k.Now().Before(k.mailRest) {
+		k.at(k.mailRest)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, k.Wait)
@@ -69,70 +49,32 @@ func (k *Keeper) mails(ctx context.Context) {
 		if errors.Is(err, context.DeadlineExceeded) {
 			wait = leftAlone
 		}
-		k.office.rest = k.Now().Add(wait)
-		k.at(k.office.rest)
+		k.mailRest = k.Now().Add(wait)
+		k.at(k.mailRest)
 	}
 }
 
 func (k *Keeper) mail(ctx context.Context) error {
-	o := &k.office
-	if o.post == nil {
-		post, err := mail.Open(k.org.Root(), k.Now)
+	if k.office == nil {
+		o, err := mail.OpenOffice(k.org.Root(), k.Now)
 		if err != nil {
 			return err
 		}
-		*o = office{post: post, told: map[string]told{}, frozen: map[string]time.Time{}, last: map[string]time.Time{}}
+		k.office = o
 	}
-	bad, err := o.ledger.Load(o.post.Box, &o.at)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	bad, err := k.office.Load()
+	if err != nil {
 		return err
 	}
 	for _, b := range bad {
 		k.Log.Warn("a line of the mailbox is no message and is skipped", "line", b.String())
 	}
-
 	if k.org.Stopped || k.halting != nil {
 		return nil
 	}
-	if err := k.confirm(ctx); err != nil {
-		return err
-	}
-	now := k.Now()
-	rules := mail.Usual()
-	rules.Confirm = 365 * 24 * time.Hour // the wrapper has it, and says when it was read
-	size := func(l *mailbox.Line) int { return len(mail.Text(k.org.Root(), l)) }
-	for _, s := range mail.Route(now, o.ledger.Waiting(), k.recipient, size, rules) {
-		if err := k.step(ctx, now, &s); err != nil {
-			return err
-		}
-	}
-	return k.tellAgain(ctx)
-}
-
-// confirm records what agents have read.
-func (k *Keeper) confirm(ctx context.Context) error {
-	var all []mailbox.Delivery
-	for _, w := range k.office.ledger.Waiting() {
-		a := k.agentOf(w.For)
-		if a == nil || !slices.Contains(a.Read, w.ID) {
-			continue
-		}
-		all = append(all, mailbox.Delivery{ID: w.ID, To: w.For.String(), State: mailbox.Confirmed, At: k.Now()})
-	}
-	return k.recordMail(ctx, all)
-}
-
-func (k *Keeper) recordMail(ctx context.Context, all []mailbox.Delivery) error {
-	if len(all) == 0 {
-		return nil
-	}
-	if err := k.office.post.Box.Record(ctx, all...); err != nil {
-		return err
-	}
-	for _, d := range all {
-		k.office.ledger.Apply(d)
-	}
-	return nil
+	return k.office.Round(ctx, mailDesk{k}, func(name string, err error) {
+		k.Log.Warn("an agent did not take its mail", "agent", name, "err", err)
+	})
 }
 
 // agentOf is the agent that an address means; nil: there is none.
@@ -144,18 +86,22 @@ func (k *Keeper) agentOf(to mailbox.Address) *Agent {
 	return k.org.Agents[to.Name]
 }
 
-// recipient is how somebody stands, as far as that decides what can be handed
-// over. While it works its wrapper keeps what it is told until that can be said.
-func (k *Keeper) recipient(to mailbox.Address) mail.Recipient {
-	if to.Kind == mailbox.Node {
-		return mail.Recipient{Stand: mail.Starting} // of a run, which takes no mail yet
+// Name implements mail.Desk.
+func (d mailDesk) Name(to mailbox.Address) (string, bool) {
+	if a := d.agentOf(to); a != nil {
+		return a.Name, true
 	}
-	a := k.agentOf(to)
+	return "", to.Kind != mailbox.Node
+}
+
+// Recipient implements mail.Desk.
+func (d mailDesk) Recipient(to mailbox.Address) mail.Recipient {
+	a := d.agentOf(to)
 	if a == nil {
 		return mail.Recipient{Stand: mail.Unknown}
 	}
-	r := mail.Recipient{Stand: mail.Idle, Until: a.Until, Last: k.office.last[a.Name]}
-	w, detail := a.Stands(k.Now(), k.org.Stopped)
+	r := mail.Recipient{Stand: mail.Idle, Until: a.Until, Last: d.office.Last(a.Name)}
+	w, detail := a.Stands(d.Now(), d.org.Stopped)
 	switch w {
 	case TakenOver:
 		r.Stand = mail.TakenOver
@@ -171,77 +117,46 @@ func (k *Keeper) recipient(to mailbox.Address) mail.Recipient {
 		}
 		r.Detail = detail
 	}
-	if r.Stand == mail.Idle && k.live[a.Name] == nil {
+	if r.Stand == mail.Idle && d.live[a.Name] == nil {
 		r.Stand = mail.Starting
 	}
-	if until := k.office.frozen[a.Name]; r.Stand == mail.Idle && k.Now().Before(until) {
-		k.at(until)
+	if until, is := d.office.Frozen(a.Name); r.Stand == mail.Idle && is {
+		d.at(until)
 		r.Stand = mail.Frozen
 	}
 	return r
 }
 
-// step carries a step out, recorded before it is made.
-func (k *Keeper) step(ctx context.Context, now time.Time, s *mail.Step) error {
-	if s.How == mail.Wait && !s.Until.IsZero() {
-		k.at(s.Until)
-	}
-	if s.How == mail.Spread {
-		var all []mailbox.Address
-		for _, name := range k.org.Names() {
-			all = append(all, mailbox.Address{Kind: mailbox.Agent, Name: name})
-		}
-		k.at(now)
-		return k.recordMail(ctx, s.SpreadTo(now, all))
-	}
-	if err := k.recordMail(ctx, s.Records(now)); err != nil {
-		return err
-	}
-	if a := k.agentOf(s.For); a != nil && s.How.Hands() {
-		k.office.last[a.Name] = now
-		k.tell(ctx, a, s.Messages)
-	}
-	return nil
+// HasRead implements mail.Desk.
+func (d mailDesk) HasRead(name, id string) bool {
+	a := d.org.Agents[name]
+	return a != nil && slices.Contains(a.Read, id)
 }
 
-// tell hands messages to the life of an agent. One that does not take them is
-// told them again later.
-func (k *Keeper) tell(ctx context.Context, a *Agent, all []mailbox.Waiting) {
-	t := k.live[a.Name]
-	if t == nil || len(all) == 0 {
-		return
+// Life implements mail.Desk.
+func (d mailDesk) Life(name string) int {
+	if t := d.live[name]; t != nil {
+		return t.n
 	}
-	was := k.office.told[a.Name]
-	if was.life != t.n {
-		was = told{t.n, map[string]bool{}}
-		k.office.told[a.Name] = was
-	}
+	return 0
+}
+
+// Tell implements mail.Desk.
+func (d mailDesk) Tell(ctx context.Context, name string, w *mailbox.Waiting) error {
 	ctx, cancel := context.WithTimeout(ctx, tellPatience)
 	defer cancel()
-	for i := range all {
-		m := attempt.Message{Op: attempt.OpTell, Key: all[i].ID, Text: mail.Text(k.org.Root(), &all[i].Line), Urgency: all[i].Urgency}
-		if _, err := t.link.Say(ctx, m); err != nil {
-			k.Log.Warn("an agent did not take its mail", "agent", a.Name, "err", err)
-			k.office.frozen[a.Name] = k.Now().Add(thaw)
-			k.at(k.office.frozen[a.Name])
-			return
-		}
-		was.ids[all[i].ID] = true
-	}
+	m := attempt.Message{Op: attempt.OpTell, Key: w.ID, Text: mail.Text(d.org.Root(), &w.Line), Urgency: w.Urgency}
+	_, err := d.live[name].link.Say(ctx, m)
+	return err
 }
 
-// tellAgain tells lives what was handed to ones before them, or by a keeper before
-// this one, and was not read. A life that has it leaves it out.
-func (k *Keeper) tellAgain(ctx context.Context) error {
-	for _, w := range k.office.ledger.Waiting() {
-		a := k.agentOf(w.For)
-		if w.State != mailbox.Handed || a == nil || k.recipient(w.For).Stand != mail.Idle {
-			continue
-		}
-		if t := k.office.told[a.Name]; t.life == k.live[a.Name].n && t.ids[w.ID] {
-			continue
-		}
-		k.tell(ctx, a, []mailbox.Waiting{w})
+// Everybody implements mail.Desk.
+func (d mailDesk) Everybody() (all []mailbox.Address) {
+	for _, name := range d.org.Names() {
+		all = append(all, mailbox.Address{Kind: mailbox.Agent, Name: name})
 	}
-	return nil
+	return all
 }
+
+// At implements mail.Desk.
+func (d mailDesk) At(t time.Time) { d.at(t) }

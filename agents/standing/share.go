@@ -108,6 +108,9 @@ func (k *Keeper) shareLimits(ctx context.Context) {
 	}
 }
 
+// awakeAgain is how long an agent has to hear that its limit is over.
+const awakeAgain = 10 * time.Second
+
 // awake tells an agent that its account's limit was found over before its time:
 // on record first, from which it reads that, and then until it has heard it.
 func (k *Keeper) awake(ctx context.Context, a *Agent) error {
@@ -132,7 +135,7 @@ func (k *Keeper) awake(ctx context.Context, a *Agent) error {
 	ctx, cancel := context.WithTimeout(ctx, tellPatience)
 	defer cancel()
 	// Again, in case it does not hear it or goes on waiting all the same.
-	s.later[a.Name] = k.Now().Add(thaw)
+	s.later[a.Name] = k.Now().Add(awakeAgain)
 	k.at(s.later[a.Name])
 	_, err := k.live[a.Name].link.Say(ctx, attempt.Message{Op: attempt.OpAwake})
 	return err

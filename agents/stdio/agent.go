@@ -23,6 +23,8 @@ type Driver interface {
 	// Steer gives a text to the turn that runs. Not taken: it has ended meanwhile,
 	// or takes none.
 	Steer(ctx context.Context, text string) (taken bool, err error)
+	// Steers reports whether a turn can be given a text.
+	Steers() bool
 	// Prompt gives a text in a turn of its own, and returns when it was taken up.
 	Prompt(ctx context.Context, text string) error
 	// Cancel asks the program to break the turn off that runs.
@@ -45,6 +47,7 @@ type Agent struct {
 	mu       sync.Mutex
 	begun    bool // the first prompt was taken
 	stopping bool
+	breaking bool  // the turn that runs is broken off by cmux, so its end means nothing
 	turn     *Turn // that runs; nil: none
 }
 
@@ -156,6 +159,42 @@ func (a *Agent) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Proc
 	return a.Finish(ctx, grace)
 }
 
+// InTurn implements agent.Turner.
+func (a *Agent) InTurn() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.turn != nil
+}
+
+// Steers implements agent.Turner.
+func (a *Agent) Steers() bool { return a.driver.Steers() }
+
+// CanBreakOff implements agent.Breaker.
+func (a *Agent) CanBreakOff() bool { return true }
+
+// breaksWithin bounds the wait for a turn to end that was broken off.
+const breaksWithin = 10 * time.Second
+
+// BreakOff implements agent.Breaker.
+func (a *Agent) BreakOff(ctx context.Context) error {
+	if err := a.Stage.Admit(ctx); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.breaking = a.turn != nil
+	a.mu.Unlock()
+	short, cancel := context.WithTimeout(ctx, breaksWithin)
+	defer cancel()
+	a.cancelTurn(short)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.breaking = false
+	if a.turn != nil && ctx.Err() == nil {
+		return errors.New("its turn could not be broken off")
+	}
+	return ctx.Err()
+}
+
 // cancelTurn breaks the turn off that runs and waits for its end, so that the
 // program has written down what it did.
 func (a *Agent) cancelTurn(ctx context.Context) {
@@ -219,11 +258,11 @@ func newTurn() *Turn {
 
 // TurnOver says that the turn that ran has ended, and that its questions need no
 // answer. It reports whether there was one whose end means something: none does
-// once the agent is being ended.
+// once the agent is being ended, nor where cmux broke it off to say something else.
 func (a *Agent) TurnOver() bool {
 	a.mu.Lock()
-	t, stopping := a.turn, a.stopping
-	a.turn = nil
+	t, stopping := a.turn, a.stopping || a.breaking
+	a.turn, a.breaking = nil, false
 	a.mu.Unlock()
 	if t == nil {
 		return false

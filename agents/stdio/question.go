@@ -38,6 +38,13 @@ func (s *Session) put() {
 	s.Tell(news.Asked{Question: q.Question, Shown: true})
 }
 
+// Asking reports whether a question is open.
+func (s *Session) Asking() bool {
+	s.ask.Lock()
+	defer s.ask.Unlock()
+	return len(s.asked) > 0
+}
+
 // Resolve gives the open question its answer, if there is one.
 func (s *Session) Resolve(ctx context.Context, text string) (was bool, err error) {
 	s.ask.Lock()

@@ -52,6 +52,9 @@ const (
 	maxLine    = 256 << 10 // bytes, of a line that is read as a message
 )
 
+// IDs are those in a text that names several messages which went together.
+func IDs(text string) []string { return strings.Split(text, ",") }
+
 // NewID is an id that no other message has.
 func NewID() string { return strings.ToLower(rand.Text()[:13]) }
 
