@@ -28,7 +28,7 @@ th{font-weight:600}h2{margin-top:2rem}.dim{opacity:.7}code{background:#8883;padd
 <h2>Tasks</h2>
 {{if .Tasks.Tasks}}<table><tr><th>Task<th>Title<th>State<th>Priority<th>Agent</tr>
 {{range .Tasks.Tasks}}<tr><td>{{.ID}}<td>{{.Title}}<td>{{.Label}}<td>{{.Priority}}<td>{{.Agent}}</tr>
-{{end}}</table>{{else}}<p class="dim">None{{if .Tasks.Over}} that is not over{{end}}.</p>{{end}}
+{{end}}</table>{{else}}<p class="dim">{{if .Tasks.Over}}No open tasks.{{else}}None.{{end}}</p>{{end}}
 <h2>Messages</h2>
 {{if .Mail.Messages}}<table><tr><th>At<th>From<th>To<th>Message</tr>
 {{range .Mail.Messages}}<tr><td>{{.TS.Local.Format "2006-01-02 15:04:05"}}<td>{{.From}}{{if not .Verified}} <span class="dim">(unverified)</span>{{end}}<td>{{.To}}<td>{{.Subject}}</tr>
