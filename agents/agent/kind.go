@@ -50,6 +50,9 @@ type Capability struct {
 	Tested     string
 }
 
+// OnlyInPane is Capability.Interrupt of a kind whose turn a key breaks off.
+const OnlyInPane = "in a pane"
+
 // Console is Capability.Panes of a kind whose program speaks over a pipe wherever
 // it runs: in a pane cmux itself shows what it says.
 const Console = "lines of text; a line that you type is a prompt"

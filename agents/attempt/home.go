@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"cmux/agents/mail"
 	"cmux/agents/run"
 	"cmux/signals/mailbox"
 	"cmux/worktree"
@@ -30,5 +31,5 @@ type Home interface {
 	Pushable(ctx context.Context, repo *worktree.Repo) (*worktree.Shared, error)
 	// Post writes a message to the project's mailbox, which is known to be from who
 	// it says, and returns it with its id.
-	Post(ctx context.Context, m mailbox.Message) (mailbox.Message, error)
+	Post(ctx context.Context, m mailbox.Message, files ...mail.Enclosure) (mailbox.Message, error)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cmux/agents/agent"
+	"cmux/agents/mail"
 	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/signals/mailbox"
@@ -72,6 +73,7 @@ type Message struct {
 	Options []string         `json:"options,omitempty"` // ask: a number stands for the option in that place
 	Wait    bool             `json:"wait,omitempty"`    // done, blocked, ask: reply with the verdict, or with what a person answers
 	Mail    *mailbox.Message `json:"mail,omitempty"`    // send: to, subject, body, urgency and re of it count
+	Files   []mail.Enclosure `json:"files,omitempty"`   // send: they go along
 	Trial   bool             `json:"trial,omitempty"`   // granted: it finds out whether the limit of its account is over
 	At      time.Time        `json:"at,omitzero"`       // ran-command
 	Event   string           `json:"event,omitempty"`   // hook

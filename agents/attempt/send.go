@@ -28,12 +28,19 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 		from.Kind = mailbox.Agent
 	}
 	q := mailbox.Message{From: from.String(), To: m.Mail.To, Subject: m.Mail.Subject, Body: m.Mail.Body, Urgency: m.Mail.Urgency, Re: m.Mail.Re}
-	sent, err := a.post(q)
+	if m.Mail.Type == mailbox.StatusUpdate { // for nobody, and shown by whoever looks
+		q = mailbox.Message{From: from.String(), Subject: m.Mail.Subject, Type: mailbox.StatusUpdate, Task: a.Work}
+	}
+	sent, err := a.post(q, m.Files...)
 	if err != nil {
 		reply.Error = err.Error()
 		return nil
 	}
 	reply.Text = sent.ID
+	if sent.Type == mailbox.StatusUpdate {
+		a.stage.Show(event.Event{Kind: event.Note, Text: "says what it does: " + sent.Subject})
+		return nil
+	}
 	if a.stays() {
 		asked := ""
 		if p, _ := mailbox.Cut(sent.Subject); p == mailbox.Question {
@@ -47,7 +54,7 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 	return nil
 }
 
-func (a *attempt) post(q mailbox.Message) (mailbox.Message, error) {
+func (a *attempt) post(q mailbox.Message, files ...mail.Enclosure) (mailbox.Message, error) {
 	if err := mail.CheckPrefix(q.Subject); err != nil {
 		var own *mail.PrefixError
 		if errors.As(err, &own) {
@@ -57,6 +64,11 @@ func (a *attempt) post(q mailbox.Message) (mailbox.Message, error) {
 	}
 	if name := run.SecretIn(a.stage.Env, q.Subject+"\n"+q.Body); name != "" {
 		return q, fmt.Errorf("the message holds the value of $%s: messages stand in files and prompts, so say where it is kept instead", name)
+	}
+	for _, f := range files {
+		if name := run.SecretIn(a.stage.Env, string(f.Data)); name != "" {
+			return q, fmt.Errorf("%s holds the value of $%s: say where it is kept instead", f.Name, name)
+		}
 	}
 	ctx, cancel := context.WithTimeout(a.ctx, sendPatience)
 	defer cancel()
@@ -69,5 +81,5 @@ func (a *attempt) post(q mailbox.Message) (mailbox.Message, error) {
 	if err != nil {
 		return q, err
 	}
-	return a.job.Home.Post(ctx, q)
+	return a.job.Home.Post(ctx, q, files...)
 }

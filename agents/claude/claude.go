@@ -45,7 +45,7 @@ func Kind() agent.Kind {
 			Questions:  "in the pane, or with `answer`",
 			TakeOver:   "by what is typed, Escape",
 			Urgent:     "beside the result of a tool, by a hook",
-			Interrupt:  "in a pane",
+			Interrupt:  agent.OnlyInPane,
 			Reports:    "by tool or command",
 			Limits:     "yes",
 			Resume:     "yes",

@@ -12,7 +12,6 @@ import (
 	"cmux/agents/mail"
 	"cmux/agents/run"
 	"cmux/agents/wrapper"
-	"cmux/dag"
 	"cmux/signals"
 	"cmux/signals/mailbox"
 )
@@ -21,7 +20,8 @@ import (
 type Letter struct {
 	To, Subject, Body string
 	Urgency           mailbox.Urgency
-	Re                string // id of the message that it answers
+	Re                string   // id of the message that it answers
+	Attach            []string // files that go along
 }
 
 // Sent is a message that was sent.
@@ -30,6 +30,7 @@ type Sent struct {
 	From     string `json:"from"`
 	To       string `json:"to"`
 	Verified bool   `json:"verified"`
+	Note     string `json:"note,omitempty"` // what becomes of it otherwise than was asked
 }
 
 // caller is who gives an order, as an address: the person, or a node of a run.
@@ -55,7 +56,12 @@ func (p *Project) caller() (from mailbox.Address, inside bool, err error) {
 // it; that of a command without a wrapper is unverified.
 func (p *Project) Send(ctx context.Context, l Letter) (Sent, error) {
 	m := mailbox.Message{To: l.To, Subject: l.Subject, Body: l.Body, Urgency: l.Urgency, Re: l.Re}
-	if err := p.sendable(ctx, &m); err != nil {
+	note, err := p.sendable(ctx, &m)
+	if err != nil {
+		return Sent{}, err
+	}
+	files, err := enclosures(l.Attach)
+	if err != nil {
 		return Sent{}, err
 	}
 	from, inside, err := p.caller()
@@ -64,8 +70,8 @@ func (p *Project) Send(ctx context.Context, l Letter) (Sent, error) {
 	}
 	m.From = from.String()
 	if inside {
-		id, err := wrapper.Post(ctx, p.Getenv, m)
-		return Sent{ID: id, From: m.From, To: m.To, Verified: true}, err
+		id, err := wrapper.Post(ctx, p.Getenv, m, files...)
+		return Sent{ID: id, From: m.From, To: m.To, Verified: true, Note: note}, err
 	}
 	post, err := mail.Open(p.Root, p.Now)
 	if err != nil {
@@ -77,35 +83,26 @@ func (p *Project) Send(ctx context.Context, l Letter) (Sent, error) {
 			return Sent{}, err
 		}
 	}
-	m, err = post.Send(ctx, m, person)
-	return Sent{ID: m.ID, From: m.From, To: m.To, Verified: person}, err
+	m, err = post.Send(ctx, m, person, files...)
+	return Sent{ID: m.ID, From: m.From, To: m.To, Verified: person, Note: note}, err
 }
 
 // sendable refuses what nobody would get, or what is not the caller's to say.
-func (p *Project) sendable(ctx context.Context, m *mailbox.Message) error {
+func (p *Project) sendable(ctx context.Context, m *mailbox.Message) (note string, err error) {
 	to, err := mailbox.ParseAddress(m.To)
 	if err != nil {
-		return Usage("cmux mailbox send --help", "%w", err)
+		return "", Usage("cmux mailbox send --help", "%w", err)
 	}
 	var own *mail.PrefixError
 	if errors.As(mail.CheckPrefix(m.Subject), &own) {
-		return Usage("use "+own.Try, "%w", own)
-	}
-	if to.Kind == mailbox.Node {
-		names, err := p.Nodes(ctx, "", func(*dag.Node) bool { return true })
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(names, to.Name) {
-			return Usage("cmux agents status", "the run has no node %q", to.Name)
-		}
+		return "", Usage("use "+own.Try, "%w", own)
 	}
 	check := *m
 	check.ID, check.From, check.Body = "x", "user", ""
 	if err := check.Check(); err != nil {
-		return Usage("cmux mailbox send --help", "the message cannot be sent: %w", err)
+		return "", Usage("cmux mailbox send --help", "the message cannot be sent: %w", err)
 	}
-	return nil
+	return p.reaches(ctx, to, m.Urgency)
 }
 
 // looping refuses what the sender has sent too often, going by the mailbox.

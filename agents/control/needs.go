@@ -101,7 +101,7 @@ func (p *Project) agentNeeds(ctx context.Context) (all []Need, err error) {
 		return nil, err
 	}
 	for _, name := range org.Names() {
-		a := p.agentReport(ctx, org, org.Agents[name])
+		a := p.agentReport(ctx, org, org.Agents[name], nil)
 		if !a.NeedsPerson() {
 			continue
 		}

@@ -59,6 +59,8 @@ type AgentReport struct {
 	Since      *time.Time `json:"since"` // it stands so
 	Task       string     `json:"task,omitempty"`
 	TaskSince  *time.Time `json:"task_since,omitempty"`
+	Doing      string     `json:"doing,omitempty"` // as it said itself
+	DoingSince *time.Time `json:"doing_since,omitempty"`
 	Waiting    []string   `json:"waiting,omitempty"` // ids of messages that it was not handed yet
 	Hinders    string     `json:"hinders,omitempty"` // what keeps them from it
 	Lives      int        `json:"lives"`
@@ -105,7 +107,8 @@ func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
 	if report.State != OrgStopped {
 		report.Server = p.Server()
 	}
-	if err := p.post(report); err != nil {
+	said, err := p.post(report)
+	if err != nil {
 		return nil, err
 	}
 	if report.Incidents, err = p.unacked(); err != nil {
@@ -115,17 +118,17 @@ func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
 	names := org.Names()
 	report.Agents = make([]AgentReport, len(names))
 	for i, name := range names {
-		wait.Go(func() { report.Agents[i] = p.agentReport(ctx, org, org.Agents[name]) })
+		wait.Go(func() { report.Agents[i] = p.agentReport(ctx, org, org.Agents[name], said) })
 	}
 	wait.Wait()
 	return report, nil
 }
 
-// post adds how many messages wait.
-func (p *Project) post(report *OrgReport) error {
+// post adds how many messages wait, and returns what agents said that they do.
+func (p *Project) post(report *OrgReport) (map[string]doing, error) {
 	l, _, err := p.ledger()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, w := range l.Waiting() {
 		switch w.For.Kind {
@@ -135,7 +138,7 @@ func (p *Project) post(report *OrgReport) error {
 			report.Undelivered++
 		}
 	}
-	return nil
+	return doings(l), nil
 }
 
 // briefly adds the runs that have not ended.
@@ -163,7 +166,7 @@ func (p *Project) briefly(ctx context.Context, report *OrgReport) error {
 // askPatience bounds the wait for what an agent says of itself.
 const askPatience = 500 * time.Millisecond
 
-func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standing.Agent) AgentReport {
+func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standing.Agent, said map[string]doing) AgentReport {
 	m := &a.Member
 	word, detail := a.Stands(p.Now(), org.Stopped)
 	r := AgentReport{
@@ -171,6 +174,7 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 		Branch: m.Branch, Permanent: m.Permanent, State: string(word), Detail: detail, Lives: a.Life.N,
 		Tasks: a.Tasks, Resets: a.Resets, Tokens: a.Used.Counted(), pane: a.Life.Pane,
 	}
+	r.says(a, said[a.Name])
 	due, _ := a.Due(p.Now())
 	r.held, r.stuck = due == standing.Stuck && a.Held != "", due == standing.Stuck
 	r.Since = moment(a.Since)
@@ -241,7 +245,11 @@ func (p *Project) Agent(ctx context.Context, name string) (*AgentReport, error) 
 	if err != nil {
 		return nil, err
 	}
-	r := p.agentReport(ctx, org, a)
+	l, _, err := p.ledger()
+	if err != nil {
+		return nil, err
+	}
+	r := p.agentReport(ctx, org, a, doings(l))
 	return &r, nil
 }
 

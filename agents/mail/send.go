@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,8 +19,44 @@ import (
 	"cmux/signals/mailbox"
 )
 
-// MaxBody bounds a message's body, in bytes.
-const MaxBody = 1 << 20
+// Bounds of what is sent, in bytes.
+const (
+	MaxBody  = 1 << 20
+	MaxFile  = 8 << 20 // of a file that goes along
+	MaxFiles = 10      // files that go along
+)
+
+// Enclosure is a file that goes along with a message.
+type Enclosure struct {
+	Name string `json:"name"`
+	Data []byte `json:"data"`
+}
+
+// plainName is a file's name of which nothing but what is harmless in a path stays.
+var plainName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// enclose keeps the files among the journal's attachments, and returns the lines
+// that name them in the message's body.
+func (p *Post) enclose(id string, files []Enclosure) (lines string, err error) {
+	if len(files) > MaxFiles {
+		return "", fmt.Errorf("%d files are too many for a message, which takes %d", len(files), MaxFiles)
+	}
+	for i, f := range files {
+		if len(f.Data) > MaxFile {
+			return "", fmt.Errorf("%s has %d bytes, and %d is the most that goes along: say where it stands", f.Name, len(f.Data), MaxFile)
+		}
+		name := plainName.ReplaceAllString(filepath.Base(f.Name), "-")
+		path, err := p.Journal.Attach(fmt.Sprintf("%s-%d-%s", id, i+1, name[max(0, len(name)-100):]), f.Data)
+		if err != nil {
+			return "", err
+		}
+		lines += "\n" + enclosed + path
+	}
+	return lines, nil
+}
+
+// enclosed begins the line of a body that says where a file is that came along.
+const enclosed = "Attached: "
 
 // Post is the mailbox of a project for who sends.
 type Post struct {
@@ -64,8 +101,8 @@ func Open(root string, now func() time.Time) (*Post, error) {
 
 // Send writes a message, with an id where it has none and the time, and returns it as it stands.
 // vouched says that it is known to be from who it says. A long body goes to the
-// journal first.
-func (p *Post) Send(ctx context.Context, m mailbox.Message, vouched bool) (mailbox.Message, error) {
+// journal first, and so do files that go along: the body says where they are.
+func (p *Post) Send(ctx context.Context, m mailbox.Message, vouched bool, files ...Enclosure) (mailbox.Message, error) {
 	m.ID, m.TS = cmp.Or(m.ID, mailbox.NewID()), p.Now().UTC().Truncate(time.Millisecond)
 	m.Subject = strings.TrimSpace(m.Subject)
 	body := m.Body
@@ -75,6 +112,13 @@ func (p *Post) Send(ctx context.Context, m mailbox.Message, vouched bool) (mailb
 	m.Body = ""
 	if err := m.Check(); err != nil {
 		return m, err
+	}
+	lines, err := p.enclose(m.ID, files)
+	if err != nil {
+		return m, err
+	}
+	if lines != "" {
+		body = strings.TrimPrefix(strings.TrimRight(body, "\n")+"\n"+lines, "\n\n")
 	}
 	if len(body) > mailbox.MaxBody {
 		path, err := p.Journal.Attach(mailbox.AttachmentName(m.ID), []byte(body))

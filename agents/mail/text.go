@@ -33,11 +33,16 @@ func Text(root string, all ...*mailbox.Line) string {
 		if rel, ok := m.Attached(); ok {
 			fmt.Fprintf(&b, "\nIts text is long and stands in the file %s: read it.", filepath.Join(root, signals.Folder, filepath.FromSlash(rel)))
 		} else if body := strings.TrimSpace(harmless.Text(m.Body)); body != "" {
+			body = enclosure.ReplaceAllString(body, enclosed+strings.ReplaceAll(root, "$", "$$")+"/$1")
 			b.WriteString("\n> " + strings.ReplaceAll(body, "\n", "\n> "))
 		}
 	}
 	return b.String()
 }
+
+// enclosure is a line that says where a file is that came along, from the
+// project's root: agents work elsewhere.
+var enclosure = regexp.MustCompile(`(?m)^` + enclosed + `(\.cmux/journal/[0-9]{4}-[0-9]{2}-[0-9]{2}/attachments/[A-Za-z0-9._-]+)$`)
 
 // header is the first line of a message in a Text.
 var header = regexp.MustCompile(`(?m)^\[[^\]\n]+\] .*\(message ([a-zA-Z0-9-]{1,64})\)\r?$`)

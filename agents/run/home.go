@@ -87,12 +87,12 @@ func (r *Run) Limit(account string) (Limit, error) {
 }
 
 // Post writes a message to the project's mailbox, for which the run vouches.
-func (r *Run) Post(ctx context.Context, m mailbox.Message) (mailbox.Message, error) {
+func (r *Run) Post(ctx context.Context, m mailbox.Message, files ...mail.Enclosure) (mailbox.Message, error) {
 	p, err := mail.Open(r.Plan.Root, time.Now)
 	if err != nil {
 		return m, err
 	}
-	return p.Send(ctx, m, true)
+	return p.Send(ctx, m, true, files...)
 }
 
 // Pushable is what all worktrees shared when the run began, which says where a

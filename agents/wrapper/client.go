@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/mail"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/signals/mailbox"
@@ -216,8 +217,8 @@ func Output(ctx context.Context, env func(string) string, key, value string) err
 
 // Post is `cmux mailbox send` of an agent's: its wrapper writes the message, and
 // vouches for who sent it. It returns the id.
-func Post(ctx context.Context, env func(string) string, m mailbox.Message) (id string, err error) {
-	r, err := Report(ctx, env, attempt.Message{Op: attempt.OpSend, Mail: &m})
+func Post(ctx context.Context, env func(string) string, m mailbox.Message, files ...mail.Enclosure) (id string, err error) {
+	r, err := Report(ctx, env, attempt.Message{Op: attempt.OpSend, Mail: &m, Files: files})
 	return r.Text, err
 }
 

@@ -45,10 +45,11 @@ func newMailSendCmd(d *Deps, runF func(context.Context, *mailSendOptions) error)
 		Long: `Send a message. Without BODY it has none; with - it is read from standard input. A
 subject may begin with what it is about: [TASK], [STATUS], [QUESTION],
 [REVIEW-REQUEST] or [SYS]. An agent at work gets it at the end of its turn; with
---urgent beside the result of its next tool call; with --interrupt its turn is broken
-off first, where its program can (Claude Code in a pane).
-With --json the shape is {"id", "from", "to", "verified"}.`,
-		Example: "  cmux mailbox send supervisor '[TASK] fix the login' 'It fails with an empty password.'\n  git diff | cmux mailbox send user 'look at this' -",
+--urgent beside its next tool call; with --interrupt its turn is broken off first. Where
+its program cannot do that, the answer says so. A file given with --attach is copied into
+the journal, and the body says where it is.
+With --json the shape is {"id", "from", "to", "verified", "note"}.`,
+		Example: "  cmux mailbox send supervisor '[TASK] fix the login' 'It fails with an empty password.'\n  git diff | cmux mailbox send user 'look at this' -\n  cmux mailbox send node:api 'the error' --attach build.log",
 		Args:    cobra.RangeArgs(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Letter.To, o.Letter.Subject = args[0], args[1]
@@ -70,6 +71,7 @@ With --json the shape is {"id", "from", "to", "verified"}.`,
 			o.Letter.Urgency = mailbox.Interrupt
 		}
 	}
+	cmd.Flags().StringArrayVar(&o.Letter.Attach, "attach", nil, "`FILE` that goes along; may be given several times")
 	cmd.Flags().StringVar(&o.Letter.Re, "re", "", "`ID` of the message that it answers")
 	jsonFlag(cmd, &o.JSON)
 	return cmd
@@ -94,6 +96,9 @@ func runMailSend(ctx context.Context, o *mailSendOptions) error {
 	if o.JSON {
 		return printJSON(o.Out, sent)
 	}
+	if sent.Note != "" {
+		fmt.Fprintf(o.Err, "cmux: %s\n", sent.Note)
+	}
 	_, err = fmt.Fprintf(o.Out, "Sent %s to %s.\n", sent.ID, sent.To)
 	return err
 }
@@ -116,21 +121,51 @@ func newMailReportCmd(d *Deps, word string) *cobra.Command {
 	}
 }
 
-func newMailStatusCmd(d *Deps, runF func(context.Context, *mailSendOptions) error) *cobra.Command {
-	o := &mailSendOptions{IO: &d.IO, Project: d.project}
+type mailStatusOptions struct {
+	*IO
+	Project projectFunc
+	Text    string
+	JSON    bool
+}
+
+func newMailStatusCmd(d *Deps, runF func(context.Context, *mailStatusOptions) error) *cobra.Command {
+	o := &mailStatusOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
-		Use:     "status TEXT",
-		Short:   "Tell the supervisor how far the work is",
-		Long:    "Tell the supervisor how far the work is, as a message with the subject [STATUS] TEXT.\nThe --json shape is that of cmux mailbox send.",
+		Use:   "status TEXT",
+		Short: "Say what you are doing (for agents)",
+		Long: `Say what you are doing. cmux status, cmux workers list and the dashboard show it beside
+your name until your task is over; nobody is disturbed by it. From a node of a run it
+goes to the supervisor as a message with the subject [STATUS] TEXT.
+The --json shape is that of cmux mailbox send.`,
 		Example: "  cmux mailbox status 'half of the tests pass'",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Letter = control.Letter{To: mailbox.Supervisor, Subject: mailbox.StatusOf.Subject(strings.Join(args, " "))}
-			return either(runF, runMailSend)(cmd.Context(), o)
+			o.Text = strings.Join(args, " ")
+			return either(runF, runMailStatus)(cmd.Context(), o)
 		},
 	}
 	jsonFlag(cmd, &o.JSON)
 	return cmd
+}
+
+func runMailStatus(ctx context.Context, o *mailStatusOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	sent, err := p.SayDoing(ctx, o.Text)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.JSON:
+		return printJSON(o.Out, sent)
+	case sent.To == "":
+		_, err = fmt.Fprintln(o.Out, "Noted.")
+	default:
+		_, err = fmt.Fprintf(o.Out, "Sent %s to %s.\n", sent.ID, sent.To)
+	}
+	return err
 }
 
 // mailShape is what the messages of a list look like with --json.

@@ -34,7 +34,8 @@ records and locks, so it needs no monitor. With --watch it shows each change.
 With --json the shape is
   {"state", "session", "integration", "permissions",
    "agents": [{"name", "agent_id", "display_name", "role", "kind", "model", "supervisor", "dir", "branch",
-               "permanent", "state", "detail", "until", "since", "task", "task_since", "waiting", "hinders",
+               "permanent", "state", "detail", "until", "since", "task", "task_since", "doing", "doing_since",
+               "waiting", "hinders",
                "lives", "tasks_since_reset", "reset_count", "tokens"}],
    "runs": [{"id", "session", "state", "done", "nodes"}], "unread", "undelivered", "incidents",
    "server": {"up", "url", "since", "why"}}
@@ -110,6 +111,7 @@ func renderOrg(r *control.OrgReport, now time.Time, as look) string {
 	fmt.Fprintf(&b, "organisation: %s, session %s, integration branch %s\n%s\n", r.State, r.Session, r.Integration, renderServer(r.Server, now))
 	b.WriteString(renderAgents(r.Agents, now, as))
 	var need []string
+	b.WriteString(renderDoing(r.Agents, now))
 	for i := range r.Agents {
 		a := &r.Agents[i]
 		line := a.Name + ": " + a.Explained()
@@ -158,6 +160,20 @@ func renderServer(s *control.ServerReport, now time.Time) string {
 		line += " (" + say.Line(s.Why) + ")"
 	}
 	return line + "\n"
+}
+
+// renderDoing are lines about what agents said that they do.
+func renderDoing(agents []control.AgentReport, now time.Time) string {
+	var b strings.Builder
+	for i := range agents {
+		if a := &agents[i]; a.Doing != "" {
+			fmt.Fprintf(&b, "%s: %s (%s ago)\n", a.Name, say.Line(a.Doing), say.Span(now.Sub(*a.DoingSince)))
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\n" + b.String()
 }
 
 // renderAgents is the table of agents.
@@ -231,7 +247,7 @@ func runWorkersList(ctx context.Context, o *workersListOptions) error {
 		_, err := fmt.Fprintln(o.Out, "No organisation in this project: cmux start")
 		return err
 	}
-	_, err = fmt.Fprint(o.Out, renderAgents(report.Agents, p.Now(), o.look()))
+	_, err = fmt.Fprint(o.Out, renderAgents(report.Agents, p.Now(), o.look())+renderDoing(report.Agents, p.Now()))
 	return err
 }
 
@@ -288,6 +304,9 @@ func renderAgent(a *control.AgentReport, now time.Time) string {
 	row("program", strings.TrimSpace(a.Kind+" "+a.Model))
 	row("state", state)
 	row("task", a.Task)
+	if a.Doing != "" {
+		row("says", fmt.Sprintf("%s (%s ago)", say.Line(a.Doing), say.Span(now.Sub(*a.DoingSince))))
+	}
 	row("works in", a.Dir)
 	row("branch", a.Branch)
 	row("reports to", a.Supervisor)
