@@ -38,6 +38,7 @@ type OrgReport struct {
 	Unread      int                  `json:"unread"`      // messages for the person
 	Undelivered int                  `json:"undelivered"` // messages for agents, which have not been read
 	Incidents   []*incident.Incident `json:"incidents"`   // the newest that the person has not acked
+	Locks       []LockReport         `json:"locks"`       // that are held or waited for
 	Server      *ServerReport        `json:"server,omitempty"`
 }
 
@@ -66,6 +67,9 @@ type AgentReport struct {
 	Lives      int        `json:"lives"`
 	Tasks      int        `json:"tasks_since_reset"`
 	Resets     int        `json:"reset_count"`
+	ResetAt    *time.Time `json:"last_reset_at,omitempty"`
+	RoleFile   string     `json:"role_context,omitempty"` // what its role is read from
+	Warning    string     `json:"warning,omitempty"`      // what a person should put right
 	Tokens     int64      `json:"tokens"`
 
 	pane        string
@@ -84,7 +88,7 @@ type RunBrief struct {
 // Organisation says how the organisation of the project stands. A project
 // without one has one of the state none.
 func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
-	report := &OrgReport{State: OrgNone, Agents: []AgentReport{}, Runs: []RunBrief{}, Incidents: []*incident.Incident{}}
+	report := &OrgReport{State: OrgNone, Agents: []AgentReport{}, Runs: []RunBrief{}, Incidents: []*incident.Incident{}, Locks: []LockReport{}}
 	if err := p.briefly(ctx, report); err != nil {
 		return nil, err
 	}
@@ -112,6 +116,9 @@ func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
 		return nil, err
 	}
 	if report.Incidents, err = p.unacked(); err != nil {
+		return nil, err
+	}
+	if report.Locks, err = p.Locks(); err != nil {
 		return nil, err
 	}
 	var wait sync.WaitGroup
@@ -177,6 +184,10 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 	r.says(a, said[a.Name])
 	due, _ := a.Due(p.Now())
 	r.held, r.stuck = due == standing.Stuck && a.Held != "", due == standing.Stuck
+	r.ResetAt, r.RoleFile = moment(a.ResetAt), m.RoleFile
+	if mode, err := signals.Type(m.RoleFile); m.RoleFile != "" && (err != nil || !mode.IsRegular()) {
+		r.Warning = "its role file " + p.Short(m.RoleFile) + " is missing: it works without a role from its next conversation on"
+	}
 	r.Since = moment(a.Since)
 	r.Until = moment(a.Until)
 	if a.Work != nil {

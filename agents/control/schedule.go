@@ -42,10 +42,11 @@ func (p *Project) schedule(write bool) (*schedule.Book, *schedule.List, error) {
 		return nil, nil, err
 	}
 	l, err := b.List()
-	for _, bad := range l.Bad {
-		p.note(fmt.Sprintf("skipped a line of %s at offset %d: %s", schedule.Name, bad.At, bad.Why))
+	if err != nil {
+		return nil, nil, err
 	}
-	return b, l, err
+	p.skipped(l.Bad)
+	return b, l, nil
 }
 
 // ScheduledEntry is one entry.

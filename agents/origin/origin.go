@@ -40,6 +40,9 @@ type Attempt struct {
 // Standing reports whether it is a life of a standing agent, and Node its name.
 func (a *Attempt) Standing() bool { return filepath.Base(a.dir) == run.OrganisationID }
 
+// Of is the id of the run that the attempt belongs to, or run.OrganisationID.
+func (a *Attempt) Of() string { return filepath.Base(a.dir) }
+
 func (a *Attempt) String() string {
 	if a.Node == "" {
 		return "an agent"

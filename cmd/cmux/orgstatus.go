@@ -36,8 +36,10 @@ With --json the shape is
    "agents": [{"name", "agent_id", "display_name", "role", "kind", "model", "supervisor", "dir", "branch",
                "permanent", "state", "detail", "until", "since", "task", "task_since", "doing", "doing_since",
                "waiting", "hinders",
-               "lives", "tasks_since_reset", "reset_count", "tokens"}],
+               "lives", "tasks_since_reset", "reset_count", "last_reset_at", "role_context", "warning",
+               "tokens"}],
    "runs": [{"id", "session", "state", "done", "nodes"}], "unread", "undelivered", "incidents",
+   "locks": [{"name", "holder": {"who", "pid"}, "note", "since", "waiting": [{"who", "pid"}]}],
    "server": {"up", "url", "since", "why"}}
 where unread are messages for you, undelivered those that agents have not read, incidents
 the newest that you have not acked, as cmux incidents show has them, state is none,
@@ -115,6 +117,9 @@ func renderOrg(r *control.OrgReport, now time.Time, as look) string {
 	for i := range r.Agents {
 		a := &r.Agents[i]
 		line := a.Name + ": " + a.Explained()
+		if a.Warning != "" {
+			need = append(need, a.Name+": "+say.Line(a.Warning))
+		}
 		if way := a.Way(); way != "" {
 			need = append(need, line+" ("+way+")")
 		} else if a.Hinders != "" {
@@ -129,6 +134,9 @@ func renderOrg(r *control.OrgReport, now time.Time, as look) string {
 	}
 	for _, i := range r.Incidents {
 		need = append(need, fmt.Sprintf("incident %s, %s: %s (cmux incidents show %s)", i.ID, i.State, say.Line(i.Title), i.ID))
+	}
+	if len(r.Locks) > 0 {
+		b.WriteString("\n" + renderLocks(r.Locks, now))
 	}
 	if len(need) > 0 {
 		b.WriteString("\n" + strings.Join(need, "\n") + "\n")
@@ -318,6 +326,7 @@ func renderAgent(a *control.AgentReport, now time.Time) string {
 		row("waiting", text)
 	}
 	row("done", fmt.Sprintf("%s since the last reset, %s", say.Count(a.Tasks, "task"), say.Count(a.Resets, "reset")))
+	row("warning", say.Line(a.Warning))
 	row("next", a.Way())
 	return b.String()
 }

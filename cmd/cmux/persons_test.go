@@ -50,6 +50,7 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 		"config apply",
 		"incidents ack",
 		"keep",
+		"locks break",
 		"mailbox retry",
 		"open",
 		"projects activate",

@@ -1,0 +1,236 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"cmux/agents/ledger"
+	"cmux/agents/locks"
+	"cmux/agents/proc"
+	"cmux/agents/run"
+	"cmux/signals"
+	"cmux/signals/mailbox"
+)
+
+// LockReport is a lock as it is shown.
+type LockReport struct {
+	Name    string       `json:"name"`
+	Holder  *LockHolder  `json:"holder"` // null: it goes to the first who waits
+	Note    string       `json:"note,omitempty"`
+	Since   *time.Time   `json:"since"`
+	Waiting []LockHolder `json:"waiting"`
+}
+
+// LockHolder is who has a lock or waits for one.
+type LockHolder struct {
+	Who string `json:"who"`
+	PID int    `json:"pid,omitempty"` // of the process with which it ends
+}
+
+// TakeLock is a wish for a lock.
+type TakeLock struct {
+	Name, Note string
+	Wait       time.Duration // how long to wait at the most; below 0: as long as it takes
+	Process    bool          // it ends with this process
+}
+
+// lockBook is the book of the project's locks.
+func (p *Project) lockBook(write bool) (*locks.Book, error) {
+	return locks.OpenBook(p.Root, p.holds(), p.Now, write)
+}
+
+// holds says who lives of those who hold locks or wait for them.
+func (p *Project) holds() locks.Live {
+	boot := proc.BootID()
+	return func(h locks.Holder) bool {
+		if h.PID > 0 && (h.Boot != boot || !proc.Identity{PID: h.PID, Start: h.Start}.Alive()) {
+			return false
+		}
+		if h.Of == "" {
+			return true // a person
+		}
+		at, held, err := p.wrapperOf(h)
+		return err == nil && held && at.PID == h.Wrapper
+	}
+}
+
+// wrapperOf is the process that carries a holder's life, where one does.
+func (p *Project) wrapperOf(h locks.Holder) (signals.Holder, bool, error) {
+	open := run.OpenOrganisation
+	if h.Of != run.OrganisationID {
+		open = func(root string) (*run.Run, error) { return run.Open(root, h.Of) }
+	}
+	r, err := open(p.Root)
+	if err != nil {
+		return signals.Holder{}, false, err
+	}
+	return signals.ReadHolder(r.NodeLock(h.Node()))
+}
+
+// lockHolder is the caller as who holds a lock, and as the process that asks for it.
+func (p *Project) lockHolder(process bool) (h, by locks.Holder, err error) {
+	who, _, err := p.caller()
+	if err != nil {
+		return h, by, err
+	}
+	from, err := p.origin()
+	if err != nil {
+		return h, by, err
+	}
+	h.Who = who.String()
+	if from != nil {
+		h.Of, h.Life = from.Of(), from.N
+		at, held, err := p.wrapperOf(h)
+		if err != nil || !held {
+			return h, by, errors.Join(err, fmt.Errorf("%s has ended, and can hold no lock", h.Who))
+		}
+		h.Wrapper = at.PID
+	}
+	me, err := proc.Self()
+	by = h
+	by.PID, by.Start, by.Boot = me.PID, me.Start, proc.BootID()
+	if process {
+		h = by
+	}
+	return h, by, err
+}
+
+// lockRetry is how often it is looked whether who holds a lock lives: of its end no
+// file tells.
+const lockRetry = 200 * time.Millisecond
+
+// TakeLock takes a lock, and waits for it where that was asked for.
+func (p *Project) TakeLock(ctx context.Context, o TakeLock) error {
+	h, by, err := p.lockHolder(o.Process)
+	if err != nil {
+		return err
+	}
+	b, err := p.lockBook(true)
+	if err != nil {
+		return err
+	}
+	wish := locks.Wish{Name: o.Name, Holder: h, By: by, Note: o.Note, Wait: o.Wait != 0}
+	got, aside, err := b.Want(ctx, wish)
+	p.setAside(locks.Name, aside)
+	if got || err != nil {
+		return lockHint(err)
+	}
+	waits, cancel := context.WithCancel(ctx)
+	if o.Wait > 0 {
+		waits, cancel = context.WithTimeout(ctx, o.Wait)
+	}
+	defer cancel()
+	again := time.NewTicker(lockRetry)
+	defer again.Stop()
+	w := signals.Watch(waits, filepath.Join(p.Root, signals.Folder))
+	defer w.Close()
+	for {
+		select {
+		case <-w.C:
+		case <-again.C:
+		case <-waits.Done():
+			return lockHint(p.gaveUp(ctx, b, wish))
+		}
+		if got, _, err = b.Want(waits, wish); got {
+			return nil
+		}
+		if err != nil && waits.Err() == nil {
+			return lockHint(err)
+		}
+	}
+}
+
+// gaveUp leaves the line and says who has the lock.
+func (p *Project) gaveUp(ctx context.Context, b *locks.Book, w locks.Wish) error {
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	if err := b.Leave(end, w.Name, w.Holder); err != nil || ctx.Err() != nil {
+		return errors.Join(ctx.Err(), err)
+	}
+	w.Wait = false
+	got, _, err := b.Want(end, w)
+	if got {
+		return nil // it came free this moment
+	}
+	return err
+}
+
+// lockHint says how to go on where somebody else has the lock.
+func lockHint(err error) error {
+	var held *locks.HeldError
+	if errors.As(err, &held) {
+		return &Hint{Err: err, Try: "the same with --wait 10m, or cmux locks list"}
+	}
+	return err
+}
+
+// ReleaseLock ends a lock of the caller's.
+func (p *Project) ReleaseLock(ctx context.Context, name string) error {
+	return p.endLock(ctx, name, false)
+}
+
+// BreakLock ends a lock, whoever holds it.
+func (p *Project) BreakLock(ctx context.Context, name string) error {
+	return p.endLock(ctx, name, true)
+}
+
+func (p *Project) endLock(ctx context.Context, name string, force bool) error {
+	h, _, err := p.lockHolder(false)
+	if err != nil {
+		return err
+	}
+	b, err := p.lockBook(true)
+	if err != nil {
+		return err
+	}
+	l, err := b.List()
+	if err != nil {
+		return err
+	}
+	aside, err := b.Release(ctx, name, h, force)
+	p.setAside(locks.Name, aside)
+	if err != nil || !force {
+		return err
+	}
+	for _, k := range l.All(p.holds()) {
+		if to, err := mailbox.ParseAddress(k.Holder.Who); k.Name == name && err == nil && to.Kind == mailbox.Agent {
+			p.tell(ctx, k.Holder.Who, "your lock "+name+" was broken", "You do not have the lock "+name+" any more: somebody else may use what it stands for.")
+		}
+	}
+	return nil
+}
+
+// Locks are the locks that are held or waited for, by name.
+func (p *Project) Locks() ([]LockReport, error) {
+	b, err := p.lockBook(false)
+	if err != nil {
+		return nil, err
+	}
+	l, err := b.List()
+	if err != nil {
+		return nil, err
+	}
+	p.skipped(l.Bad)
+	all := []LockReport{}
+	for _, k := range l.All(p.holds()) {
+		r := LockReport{Name: k.Name, Waiting: []LockHolder{}}
+		if k.Held {
+			r.Holder, r.Note, r.Since = &LockHolder{k.Holder.Who, k.Holder.PID}, k.Note, moment(k.Since)
+		}
+		for _, w := range k.Waiters {
+			r.Waiting = append(r.Waiting, LockHolder{w.Who, w.By.PID})
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// skipped tells of lines that do not count.
+func (p *Project) skipped(all []ledger.Bad) {
+	for i := range all {
+		p.note("skipped a line of " + all[i].String())
+	}
+}

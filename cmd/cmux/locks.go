@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/agent"
+	"cmux/agents/control"
+	"cmux/agents/control/say"
+)
+
+func newLocksCmd(d *Deps) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "locks",
+		GroupID: "main",
+		Short:   "Named resources that only one may use at a time",
+		Long: `Locks of names that you choose: a database, a port, a device. They keep nobody from
+anything who does not ask for them. A lock of an agent ends with the agent's life at the
+latest, one that was taken with a command ends with the command, and yours when you
+release it. Who waits gets it in turn.`,
+		Example: "  cmux locks list",
+	}
+	cmd.AddCommand(newLockTakeCmd(d, nil), newLockWithCmd(d, nil), newLocksListCmd(d, nil),
+		newLockEndCmd(d, "release", "Release a lock", "Release a lock that you have.", "released", (*control.Project).ReleaseLock),
+		newLockEndCmd(d, "break", "Break a lock, whoever has it", "Break a lock, whoever has it. An agent that had it is told.", "broken", (*control.Project).BreakLock))
+	return cmd
+}
+
+type lockOptions struct {
+	*IO
+	Project projectFunc
+	control.TakeLock
+	Argv []string
+	JSON bool
+}
+
+// waitFlags are those of a wish for a lock.
+func (o *lockOptions) waitFlags(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&o.Wait, "wait", o.Wait, "how long to wait while somebody else has it; -1s: as long as it takes")
+	cmd.Flags().StringVar(&o.Note, "note", "", "what it is for, which the others see")
+}
+
+func newLockTakeCmd(d *Deps, runF func(context.Context, *lockOptions) error) *cobra.Command {
+	o := &lockOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:     "take NAME",
+		Short:   "Take a lock",
+		Long:    "Take a lock. Without --wait the command fails when somebody else has it. A wait that would\nnever end, because the two wait for each other, is refused.",
+		Example: "  cmux locks take database --wait 10m --note 'migration'",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Name = args[0]
+			return either(runF, runLockTake)(cmd.Context(), o)
+		},
+	}
+	o.waitFlags(cmd)
+	return cmd
+}
+
+func runLockTake(ctx context.Context, o *lockOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.TakeLock(ctx, o.TakeLock); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(o.Out, "%s: taken; to give it back: cmux locks release\n", o.Name)
+	return err
+}
+
+func newLockWithCmd(d *Deps, runF func(context.Context, *lockOptions) error) *cobra.Command {
+	o := &lockOptions{IO: &d.IO, Project: d.project, TakeLock: control.TakeLock{Wait: -time.Second, Process: true}}
+	cmd := &cobra.Command{
+		Use:   "with NAME -- COMMAND [ARGS]",
+		Short: "Run a command while having a lock",
+		Long: `Take a lock, waiting for it, and run a command. The lock ends with the process of the
+command, however that ends; what the command leaves running in the background does not
+keep it. Two commands that each wait for the other's lock are not noticed.`,
+		Example: "  cmux locks with port-8080 -- npm run e2e",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if dash := cmd.ArgsLenAtDash(); dash != 1 {
+				return control.Usage(cmd.CommandPath()+" --help", "write -- between the lock and the command")
+			}
+			o.Name, o.Argv = args[0], args[1:]
+			return either(runF, runLockWith)(cmd.Context(), o)
+		},
+	}
+	o.waitFlags(cmd)
+	return cmd
+}
+
+func runLockWith(ctx context.Context, o *lockOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	program, err := agent.LookPath(o.Argv[0], o.Env)
+	if err != nil {
+		return err
+	}
+	if err := p.TakeLock(ctx, o.TakeLock); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", program, syscall.Exec(program, o.Argv, o.Env)) // the command has this process, and the lock, now
+}
+
+func newLockEndCmd(d *Deps, verb, short, long, said string, order func(*control.Project, context.Context, string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: verb + " NAME", Short: short, Long: long, Example: "  cmux locks " + verb + " database", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return d.complete(cmd, args, func(p *control.Project) (names []string, err error) {
+				all, err := p.Locks()
+				for _, k := range all {
+					names = append(names, k.Name)
+				}
+				return names, err
+			})
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := d.project(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := order(p, cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(d.Out, "%s: %s\n", args[0], said)
+			return err
+		},
+	}
+}
+
+func newLocksListCmd(d *Deps, runF func(context.Context, *lockOptions) error) *cobra.Command {
+	o := &lockOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the locks and who waits for them",
+		Long:    "List the locks and who waits for them. With --json it is the list of locks of cmux status --json.",
+		Example: "  cmux locks list", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return either(runF, runLocksList)(cmd.Context(), o) },
+	}
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+func runLocksList(ctx context.Context, o *lockOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := p.Locks()
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return printJSON(o.Out, all)
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(o.Out, "Nobody has a lock.")
+		return err
+	}
+	_, err = fmt.Fprint(o.Out, renderLocks(all, p.Now()))
+	return err
+}
+
+// renderLocks is a line about each lock.
+func renderLocks(all []control.LockReport, now time.Time) string {
+	var b strings.Builder
+	for _, k := range all {
+		fmt.Fprintf(&b, "lock %s: ", k.Name)
+		if k.Holder == nil {
+			b.WriteString("goes to the next")
+		} else {
+			b.WriteString(k.Holder.Who)
+			if k.Holder.PID > 0 {
+				fmt.Fprintf(&b, " (process %d)", k.Holder.PID)
+			}
+			b.WriteString(" for " + say.Span(now.Sub(*k.Since)))
+		}
+		if k.Note != "" {
+			b.WriteString(": " + say.Line(k.Note))
+		}
+		var names []string
+		for _, w := range k.Waiting {
+			names = append(names, w.Who)
+		}
+		if len(names) > 0 {
+			b.WriteString("; waiting: " + say.List(names, 5))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
