@@ -30,8 +30,8 @@ th{font-weight:600}h2{margin-top:2rem}.dim{opacity:.7}code{background:#8883;padd
 {{range .Tasks.Tasks}}<tr><td>{{.ID}}<td>{{.Title}}<td>{{.Label}}<td>{{.Priority}}<td>{{.Agent}}</tr>
 {{end}}</table>{{else}}<p class="dim">{{if .Tasks.Over}}No open tasks.{{else}}None.{{end}}</p>{{end}}
 <h2>Messages</h2>
-{{if .Mail.Messages}}<table><tr><th>At<th>From<th>To<th>Message</tr>
-{{range .Mail.Messages}}<tr><td>{{.TS.Local.Format "2006-01-02 15:04:05"}}<td>{{.From}}{{if not .Verified}} <span class="dim">(unverified)</span>{{end}}<td>{{.To}}<td>{{.Subject}}</tr>
+{{if .Mail}}<table><tr><th>At<th>From<th>To<th>Message</tr>
+{{range .Mail}}<tr><td>{{.TS.Local.Format "2006-01-02 15:04:05"}}<td>{{.From}}{{if not .Verified}} <span class="dim">(unverified)</span>{{end}}<td>{{.To}}<td>{{.Subject}}</tr>
 {{end}}</table>{{else}}<p class="dim">None.</p>{{end}}
 </body></html>
 `
@@ -44,7 +44,7 @@ type homePage struct {
 	Name  string
 	Org   *control.OrgReport
 	Tasks *control.Tasks
-	Mail  *control.Mails
+	Mail  []control.Mail
 }
 
 func (s *site) home(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +68,7 @@ func (s *site) renderHome(r *http.Request) ([]byte, error) {
 	if p.Tasks, err = s.project.Tasks(control.TaskQuery{}); err != nil {
 		return nil, err
 	}
-	if p.Mail, err = s.project.Mailbox(r.Context(), control.MailQuery{Last: homeMessages}); err != nil {
+	if p.Mail, _, err = s.project.MailPage(r.Context(), control.MailQuery{}, "", homeMessages); err != nil {
 		return nil, err
 	}
 	now := s.project.Now()

@@ -166,10 +166,45 @@ type Mails struct {
 
 // Mailbox is the project's mail that a query asks for.
 func (p *Project) Mailbox(_ context.Context, q MailQuery) (*Mails, error) {
-	l, bad, err := p.ledger()
-	if err != nil {
-		return nil, err
+	out := &Mails{Messages: []Mail{}}
+	bad, err := p.eachMail(q, func(m Mail) bool {
+		if q.Last > 0 && len(out.Messages) == q.Last {
+			out.More++
+		} else {
+			out.Messages = append(out.Messages, m)
+		}
+		return true
+	})
+	slices.Reverse(out.Messages)
+	out.Skipped = append([]mailbox.Bad{}, bad...)
+	return out, err
+}
+
+// MailPage is so many of the messages that a query asks for, newest first: those
+// before the one with an id, or the newest where that is empty. more says that there
+// are older ones.
+func (p *Project) MailPage(_ context.Context, q MailQuery, before string, most int) (page []Mail, more bool, err error) {
+	page, passed := []Mail{}, before == ""
+	_, err = p.eachMail(q, func(m Mail) bool {
+		switch {
+		case !passed:
+			passed = m.ID == before
+		case len(page) == most:
+			more = true
+			return false
+		default:
+			page = append(page, m)
+		}
+		return true
+	})
+	if err == nil && !passed {
+		err = Usage("", "there is no message %q before which others could be", before)
 	}
+	return page, more, err
+}
+
+// eachMail yields the messages that a query asks for, newest first.
+func (p *Project) eachMail(q MailQuery, yield func(Mail) bool) (bad []mailbox.Bad, err error) {
 	if q.Inbox {
 		me, _, err := p.caller()
 		if err != nil {
@@ -182,25 +217,22 @@ func (p *Project) Mailbox(_ context.Context, q MailQuery) (*Mails, error) {
 			return nil, Usage("cmux mailbox list --help", "%w", err)
 		}
 	}
-	out := &Mails{Messages: []Mail{}, Skipped: append([]mailbox.Bad{}, bad...)}
-	l.Lines(func(m mailbox.Line) bool {
-		if m.Type == "" {
-			if one := shown(l, m); q.fits(&one) {
-				out.Messages = append(out.Messages, one)
+	err = p.withLedger(func(l *mailbox.Ledger, skipped []mailbox.Bad) error {
+		bad = slices.Clone(skipped)
+		for m := range l.Backward {
+			if m.Type != "" || q.From != "" && m.From != q.From {
+				continue
+			}
+			if one := shown(l, *m); q.fits(&one) && !yield(one) {
+				break
 			}
 		}
-		return true
+		return nil
 	})
-	if n := len(out.Messages); q.Last > 0 && n > q.Last {
-		out.More, out.Messages = n-q.Last, out.Messages[n-q.Last:]
-	}
-	return out, nil
+	return bad, err
 }
 
 func (q *MailQuery) fits(m *Mail) bool {
-	if q.From != "" && m.From != q.From {
-		return false
-	}
 	mine := m.Deliveries
 	if q.To != "" {
 		mine = slices.DeleteFunc(slices.Clone(mine), func(d MailDelivery) bool { return d.To != q.To })
@@ -209,16 +241,6 @@ func (q *MailQuery) fits(m *Mail) bool {
 		}
 	}
 	return !q.Waiting || slices.ContainsFunc(mine, func(d MailDelivery) bool { return !d.State.Final() })
-}
-
-func (p *Project) ledger() (*mailbox.Ledger, []mailbox.Bad, error) {
-	box, err := mail.Box(p.Root)
-	if err != nil {
-		return nil, nil, err
-	}
-	l := new(mailbox.Ledger)
-	bad, err := l.Load(box, new(mailbox.Places))
-	return l, bad, err
 }
 
 func shown(l *mailbox.Ledger, m mailbox.Line) Mail {
@@ -237,29 +259,39 @@ func shown(l *mailbox.Ledger, m mailbox.Line) Mail {
 	return one
 }
 
-// message finds a message by its id or the beginning of it.
-func (p *Project) message(id string) (*mailbox.Ledger, mailbox.Line, error) {
-	l, _, err := p.ledger()
-	if err != nil {
-		return nil, mailbox.Line{}, err
-	}
-	if m, ok := l.Find(id); ok {
-		return l, m, nil
-	}
-	var found []mailbox.Line
-	l.Lines(func(m mailbox.Line) bool {
-		if m.Type == "" && id != "" && strings.HasPrefix(m.ID, id) {
-			found = append(found, m)
-		}
-		return len(found) < 2
+// hasMail reports whether there is a message of an id.
+func (p *Project) hasMail(id string) (there bool, err error) {
+	err = p.withLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
+		there = l.Known(id)
+		return nil
 	})
-	switch len(found) {
-	case 0:
-		return nil, mailbox.Line{}, &Hint{Err: Tag(fmt.Errorf("there is no message %q", id), ErrMissing), Try: "cmux mailbox list"}
-	case 1:
-		return l, found[0], nil
-	}
-	return nil, mailbox.Line{}, &Hint{Err: fmt.Errorf("%q begins the ids of several messages", id), Try: "more of its id: cmux mailbox list"}
+	return there, err
+}
+
+// message finds a message by its id or the beginning of it.
+func (p *Project) message(id string) (one Mail, line mailbox.Line, err error) {
+	err = p.withLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
+		m, ok := l.Find(id)
+		if !ok {
+			var found []mailbox.Line
+			l.Lines(func(m mailbox.Line) bool {
+				if m.Type == "" && id != "" && strings.HasPrefix(m.ID, id) {
+					found = append(found, m)
+				}
+				return len(found) < 2
+			})
+			switch len(found) {
+			case 0:
+				return &Hint{Err: Tag(fmt.Errorf("there is no message %q", id), ErrMissing), Try: "cmux mailbox list"}
+			case 2:
+				return &Hint{Err: fmt.Errorf("%q begins the ids of several messages", id), Try: "more of its id: cmux mailbox list"}
+			}
+			m = found[0]
+		}
+		one, line = shown(l, m), m
+		return nil
+	})
+	return one, line, err
 }
 
 // ReadMail is a message with its whole body. What a person reads of their own has
@@ -289,7 +321,7 @@ func (p *Project) PeekMail(id string) (Mail, error) {
 }
 
 func (p *Project) peek(id string) (Mail, mailbox.Line, error) {
-	l, line, err := p.message(id)
+	one, line, err := p.message(id)
 	if err != nil {
 		return Mail{}, line, err
 	}
@@ -297,19 +329,18 @@ func (p *Project) peek(id string) (Mail, mailbox.Line, error) {
 	if err != nil {
 		return Mail{}, line, err
 	}
-	one := shown(l, line)
 	one.Body, err = mail.Body(box, &line.Message)
 	return one, line, err
 }
 
 // RetryMail has a message that was given up tried again, and returns for whom.
 func (p *Project) RetryMail(ctx context.Context, id string) (to []string, err error) {
-	l, line, err := p.message(id)
+	one, line, err := p.message(id)
 	if err != nil {
 		return nil, err
 	}
 	var again []mailbox.Delivery
-	for _, d := range shown(l, line).Deliveries {
+	for _, d := range one.Deliveries {
 		a, err := mailbox.ParseAddress(d.To)
 		if err == nil && a.Kind != mailbox.All && (d.State == mailbox.Failed || d.State == mailbox.Expired) {
 			again = append(again, mailbox.Delivery{ID: line.ID, To: d.To, State: mailbox.Queued, Why: "it is tried again", At: p.Now().UTC()})
@@ -371,17 +402,12 @@ func (p *Project) FollowMail(ctx context.Context, last int, each func(Mail) erro
 // MailIDs are the ids of messages, the newest first; of those that were given up
 // alone when failed says so.
 func (p *Project) MailIDs(failed bool) (ids []string, err error) {
-	l, _, err := p.ledger()
-	if err != nil {
-		return nil, err
-	}
-	l.Lines(func(m mailbox.Line) bool {
+	_, err = p.eachMail(MailQuery{}, func(m Mail) bool {
 		gaveUp := func(d MailDelivery) bool { return d.State == mailbox.Failed || d.State == mailbox.Expired }
-		if one := shown(l, m); m.Type == "" && (!failed || slices.ContainsFunc(one.Deliveries, gaveUp)) {
+		if !failed || slices.ContainsFunc(m.Deliveries, gaveUp) {
 			ids = append(ids, m.ID+"\t"+fmt.Sprintf("%s: %s", m.From, m.Subject))
 		}
 		return true
 	})
-	slices.Reverse(ids)
-	return ids, nil
+	return ids, err
 }

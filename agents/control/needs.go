@@ -127,12 +127,16 @@ func (p *Project) taskNeeds(context.Context) (all []Need, err error) {
 	return all, nil
 }
 
+// maxUnread bounds how many of the unread messages wait one by one, the newest: who
+// has more reads the inbox.
+const maxUnread = 200
+
 func (p *Project) mailNeeds(ctx context.Context) (all []Need, err error) {
-	mail, err := p.Mailbox(ctx, MailQuery{Inbox: true, Waiting: true})
+	unread, _, err := p.MailPage(ctx, MailQuery{Inbox: true, Waiting: true}, "", maxUnread)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range mail.Messages {
+	for _, m := range unread {
 		all = append(all, Need{ID: "message " + m.ID, Kind: NeedMessage, Name: m.ID, Since: m.TS, Label: "from " + m.From, Text: m.Subject, Try: "cmux mailbox read " + m.ID})
 	}
 	return all, nil

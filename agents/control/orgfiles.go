@@ -45,18 +45,12 @@ func (p *Project) examineFiles(running bool) []Finding {
 
 func (p *Project) examineMailbox() Finding {
 	f := Finding{What: "mailbox"}
-	l, bad, err := p.ledger()
-	if err != nil {
-		f.Detail, f.Try = found(err)
-		return f
-	}
 	messages, waiting, failed := 0, 0, 0
-	l.Lines(func(m mailbox.Line) bool {
-		if m.Type != "" {
-			return true
-		}
+	anew := *p
+	anew.Memory = nil // what was wrong with it may have been corrected
+	bad, err := anew.eachMail(MailQuery{}, func(m Mail) bool {
 		messages++
-		for _, d := range shown(l, m).Deliveries {
+		for _, d := range m.Deliveries {
 			switch {
 			case d.State == mailbox.Failed:
 				failed++
@@ -66,6 +60,10 @@ func (p *Project) examineMailbox() Finding {
 		}
 		return true
 	})
+	if err != nil {
+		f.Detail, f.Try = found(err)
+		return f
+	}
 	f.Detail = fmt.Sprintf("%s, %d waiting", say.Count(messages, "message"), waiting)
 	switch {
 	case len(bad) > 0:

@@ -132,20 +132,20 @@ func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
 }
 
 // post adds how many messages wait, and returns what agents said that they do.
-func (p *Project) post(report *OrgReport) (map[string]doing, error) {
-	l, _, err := p.ledger()
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range l.Waiting() {
-		switch w.For.Kind {
-		case mailbox.User:
-			report.Unread++
-		case mailbox.Agent, mailbox.All:
-			report.Undelivered++
+func (p *Project) post(report *OrgReport) (said map[string]doing, err error) {
+	err = p.withLedger(func(l *mailbox.Ledger, _ []mailbox.Bad) error {
+		for _, w := range l.Waiting() {
+			switch w.For.Kind {
+			case mailbox.User:
+				report.Unread++
+			case mailbox.Agent, mailbox.All:
+				report.Undelivered++
+			}
 		}
-	}
-	return doings(l), nil
+		said = doings(l)
+		return nil
+	})
+	return said, err
 }
 
 // briefly adds the runs that have not ended.
@@ -256,11 +256,11 @@ func (p *Project) Agent(ctx context.Context, name string) (*AgentReport, error) 
 	if err != nil {
 		return nil, err
 	}
-	l, _, err := p.ledger()
+	said, err := p.post(new(OrgReport))
 	if err != nil {
 		return nil, err
 	}
-	r := p.agentReport(ctx, org, a, doings(l))
+	r := p.agentReport(ctx, org, a, said)
 	return &r, nil
 }
 

@@ -134,12 +134,11 @@ type doing struct {
 // doings are what agents said last that they do, by name.
 func doings(l *mailbox.Ledger) map[string]doing {
 	all := make(map[string]doing)
-	l.Lines(func(m mailbox.Line) bool {
-		if m.Type == mailbox.StatusUpdate && m.Verified {
+	for m := range l.Backward {
+		if _, later := all[m.From]; !later && m.Type == mailbox.StatusUpdate && m.Verified {
 			all[m.From] = doing{m.Subject, m.TS}
 		}
-		return true
-	})
+	}
 	return all
 }
 

@@ -204,8 +204,7 @@ func (p *Project) said(f *schedule.Firing) string {
 }
 
 func (p *Project) fireMessage(ctx context.Context, f *schedule.Firing, mark string) (string, error) {
-	l, _, err := p.ledger()
-	if err != nil || l.Known(mark) {
+	if came, err := p.hasMail(mark); err != nil || came {
 		return mark, err
 	}
 	post, err := mail.Open(p.Root, p.Now)

@@ -73,14 +73,6 @@ func (p *Project) Tasks(q TaskQuery) (*Tasks, error) {
 	return out, nil
 }
 
-func (p *Project) taskList() (*task.List, error) {
-	b, err := task.OpenBook(p.Root, p.Now, false)
-	if err != nil {
-		return nil, err
-	}
-	return b.List()
-}
-
 // Task is one of the project's tasks.
 func (p *Project) Task(id string) (TaskView, error) {
 	l, err := p.taskList()

@@ -29,12 +29,8 @@ func (p *Project) TakeWebhook(ctx context.Context, h Webhook) (Sent, error) {
 	}
 	sum := sha256.Sum256([]byte(h.Source + "\x00" + h.ID))
 	sent := Sent{ID: "wh-" + hex.EncodeToString(sum[:16]), From: from, To: "supervisor", Verified: true}
-	l, _, err := p.ledger()
-	if err != nil {
-		return Sent{}, err
-	}
-	if _, ok := l.Find(sent.ID); ok {
-		return sent, nil // it was sent again, as nobody had heard that it came
+	if came, err := p.hasMail(sent.ID); err != nil || came { // it was sent again, as nobody had heard that it came
+		return sent, err
 	}
 	post, err := mail.Open(p.Root, p.Now)
 	if err != nil {

@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"strconv"
 	"time"
@@ -39,10 +40,7 @@ func OpenBook(root string, now func() time.Time, write bool) (*Book, error) {
 // copy is a list that goes on by itself.
 func (l *List) copy() *List {
 	c := *l
-	c.tasks = make(map[string]*Task, len(l.tasks))
-	for id, t := range l.tasks {
-		c.tasks[id] = t
-	}
+	c.tasks = maps.Clone(l.tasks)
 	c.order, c.log, c.Bad, c.Gaps = l.order[:len(l.order):len(l.order)], l.log[:len(l.log):len(l.log)], l.Bad[:len(l.Bad):len(l.Bad)], l.Gaps[:len(l.Gaps):len(l.Gaps)]
 	return &c
 }

@@ -37,6 +37,7 @@ func newServeCmd(d *Deps) *cobra.Command {
 				cancel()
 			}()
 			caller := d.caller()
+			caller.Memory = new(control.Memory)
 			caller.Dir, caller.Person, caller.Start, caller.Choose, caller.Note = r.Plan.Root, true, true, nil, nil
 			p := &control.Project{Caller: caller, Root: r.Plan.Root}
 			port, err := p.Serving()

@@ -32,7 +32,7 @@ const token = "abababababababababababababababababababababababababababababababab"
 
 // world is a project with its routes.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	root  string
 	now   time.Time
 	p     *control.Project
@@ -42,7 +42,7 @@ type world struct {
 	gate  http.Handler
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, root: t.TempDir(), now: time.Now()}
 	now := func() time.Time { return w.now }

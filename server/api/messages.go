@@ -2,7 +2,7 @@ package api
 
 import (
 	"context"
-	"slices"
+	"encoding/base64"
 
 	"cmux/agents/control"
 	"cmux/signals/mailbox"
@@ -34,12 +34,16 @@ func (r *routes) messages() {
 	const group, path = "messages", "/api/messages"
 	p := r.Project
 	newest := func(ctx context.Context, q control.MailQuery, g Paging) (List[control.Mail], error) {
-		all, err := p.Mailbox(ctx, q)
+		before, err := base64.RawURLEncoding.DecodeString(g.Cursor)
 		if err != nil {
-			return List[control.Mail]{}, err
+			return List[control.Mail]{}, errCursor()
 		}
-		slices.Reverse(all.Messages)
-		return page(all.Messages, g, func(m *control.Mail) string { return m.ID })
+		all, more, err := p.MailPage(ctx, q, string(before), g.Limit)
+		l := List[control.Mail]{Items: all}
+		if more {
+			l.Next = base64.RawURLEncoding.EncodeToString([]byte(all[len(all)-1].ID))
+		}
+		return l, err
 	}
 	get(r, group, path, "List messages, newest first", func(ctx context.Context, i *mailQuery) (List[control.Mail], error) {
 		return newest(ctx, control.MailQuery{To: i.To, From: i.From, Waiting: i.Waiting}, i.Paging)

@@ -131,6 +131,16 @@ func (l *Ledger) Lines(yield func(Line) bool) {
 	}
 }
 
+// Backward yields the messages in the turned order of the mailbox. They are the
+// ledger's own, to be read.
+func (l *Ledger) Backward(yield func(*Line) bool) {
+	for _, m := range slices.Backward(l.lines) {
+		if !yield(&m.Line) {
+			return
+		}
+	}
+}
+
 // Len is how many messages there are.
 func (l *Ledger) Len() int { return len(l.lines) }
 
