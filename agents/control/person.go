@@ -29,7 +29,7 @@ var anybodys = []string{
 	"mailbox send", "mailbox done", "mailbox blocked", "mailbox status", "mailbox inbox", "mailbox read", "mailbox list", "mailbox tail",
 	"tasks add", "tasks list", "tasks show", "tasks log", "incidents list", "incidents show", "backlog add", "backlog list",
 	"journal add", "journal show", "journal search", "journal note", "journal reflection",
-	"schedule list", "schedule show", "locks take", "locks release", "locks with", "locks list", "snapshots list", "doctor", "version", "man", "done", "blocked", "output", "hook", "mcp", "serve",
+	"alert", "schedule list", "schedule show", "locks take", "locks release", "locks with", "locks list", "snapshots list", "doctor", "version", "man", "done", "blocked", "output", "hook", "mcp", "serve",
 }
 
 // leaders are the orders that a supervisor may give besides, where they are not

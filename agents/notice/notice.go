@@ -69,6 +69,19 @@ end run`
 	return exec.CommandContext(ctx, "notify-send", "--app-name=cmux", "--", "cmux", shownAs(n)).Run()
 }
 
+// voices are programs that speak, with what stands before the text.
+var voices = [][]string{{"spd-say", "--wait", "--"}, {"espeak-ng", "--"}, {"espeak", "--"}, {"say", "--"}}
+
+// Speak says a text aloud.
+func Speak(ctx context.Context, text string) error {
+	for _, v := range voices {
+		if program, err := exec.LookPath(v[0]); err == nil {
+			return exec.CommandContext(ctx, program, append(v[1:len(v):len(v)], harmless.Line(text))...).Run()
+		}
+	}
+	return errors.New("there is no spd-say, espeak-ng, espeak or say")
+}
+
 func post(ctx context.Context, to string, n News) error {
 	b, err := json.Marshal(n)
 	if err != nil {

@@ -111,6 +111,9 @@ func (k *Keeper) carryOut(ctx context.Context, q run.Request) (done, error) {
 	if q.Op == OpRun {
 		return k.orderRun(ctx, q, ask)
 	}
+	if q.Op == OpAlert {
+		return k.alert(ctx, ask), nil
+	}
 	a := k.org.Agents[q.Node]
 	if q.Op == OpKill && a == nil {
 		return k.removed(q)

@@ -41,6 +41,7 @@ type Config struct {
 	MaxStanding  int         // 0: no bound
 	WorktreeBase string
 	Notify       dag.Notify
+	Voice        bool              // alerts are spoken
 	Zones        run.Zones         // by how much is at stake
 	Overflow     string            // what becomes of a task for a permanent worker that is busy; empty: it waits
 	Verify       []string          // checks after each merge of a task's work
@@ -61,7 +62,7 @@ func (c *Config) Settings(now Settings, supervisor string) Settings {
 	}
 	return Settings{
 		Permissions: orElse(c.Permissions, now.Permissions), Integration: orElse(c.Integration, now.Integration),
-		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Notify: c.Notify, Port: c.Port, Watch: c.Watch,
+		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Notify: c.Notify, Voice: c.Voice, Port: c.Port, Watch: c.Watch,
 	}
 }
 
@@ -127,7 +128,7 @@ func (c *Config) keys() []configKey {
 			"The branch that work comes together on.", "your branch at the first start", "integration: main"),
 		{name: "max_standing", doc: "At most so many agents.", def: "no bound", example: "max_standing: 8",
 			schema: map[string]any{"type": "integer", "minimum": 1}, read: func(p *configParser, n *yaml.Node) { c.MaxStanding = p.count(n, "max_standing") }},
-		groupKey("notify", "How you are told that a message is for you, or that an agent needs you.", "notify: {desktop: true}", notifyKeys(&c.Notify)),
+		groupKey("notify", "How you are told that a message is for you, or that an agent needs you.", "notify: {desktop: true}", notifyKeys(&c.Notify, &c.Voice)),
 		groupKey("zones", "Files by how much is at stake, as patterns like those of a scope, from the project's root.",
 			"zones:\n  forbidden: [deploy/]\n  careful: [\"**/*.sql\"]\n  safe: [docs/]", zoneKeys(&c.Zones)),
 		{name: "overflow", doc: "What becomes of a task that is assigned to a permanent worker that is busy: with `queue` it waits, with `spawn` a worker like it is made for the task, and removed after it.", def: "`queue`", example: "overflow: spawn",

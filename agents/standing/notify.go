@@ -14,7 +14,7 @@ import (
 )
 
 // notifyKeys are the keys below notify.
-func notifyKeys(n *dag.Notify) []configKey {
+func notifyKeys(n *dag.Notify, voice *bool) []configKey {
 	flag := func(name, doc, def string, to *bool) configKey {
 		return configKey{name: name, doc: doc, def: def, schema: map[string]any{"type": "boolean"}, read: func(p *configParser, n *yaml.Node) {
 			if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Decode(to) != nil {
@@ -25,7 +25,8 @@ func notifyKeys(n *dag.Notify) []configKey {
 	return []configKey{
 		flag("bell", "The terminal's bell, in tmux.", "`true`", &n.Bell),
 		flag("desktop", "A desktop notification.", "`false`", &n.Desktop),
-		{name: "webhook", doc: "An address that is sent JSON with `event` (`message` or `needs_input`), `node` and `text`.", schema: map[string]any{"type": "string"},
+		flag("voice", "An alert (`cmux alert`) is spoken, by the first of spd-say, espeak-ng, espeak and say that there is.", "`false`", voice),
+		{name: "webhook", doc: "An address that is sent JSON with `event` (`message`, `needs_input` or `alert`), `node` and `text`, and of an alert its level as `state`.", schema: map[string]any{"type": "string"},
 			read: func(p *configParser, y *yaml.Node) {
 				s := p.text(y, "notify.webhook")
 				if u, err := url.Parse(s); s != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
@@ -69,6 +70,33 @@ func (k *Keeper) notifies(ctx context.Context) {
 		}
 	}
 	k.noticed = now
+}
+
+// alert calls for the person. A keeper that is killed before it has said so calls
+// again, which is better than not at all.
+func (k *Keeper) alert(ctx context.Context, ask Ask) done {
+	a := ask.Alert
+	if a == nil {
+		return refuse("an alert without a text")
+	}
+	if err := a.Check(); err != nil {
+		return refuse("%w", err)
+	}
+	text := harmless.Line(a.Text)
+	if a.By != "user" {
+		text = harmless.Line(a.By) + ": " + text
+	}
+	k.notify(ctx, notice.News{Event: "alert", Node: a.By, State: a.Level, Text: text})
+	if k.org.Settings.Voice {
+		k.tasks.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, notice.Time)
+			defer cancel()
+			if err := notice.Speak(ctx, text); err != nil {
+				k.Log.Warn("the alert was not spoken", "err", err)
+			}
+		})
+	}
+	return done{over: true}
 }
 
 // notify tells in the ways that the configuration names. None of them may hold

@@ -57,6 +57,7 @@ type Settings struct {
 	Zones run.Zones `json:"zones,omitzero"`
 
 	Notify   dag.Notify `json:"notify,omitzero"`
+	Voice    bool       `json:"voice,omitempty"`    // alerts are spoken
 	Verify   []string   `json:"verify,omitempty"`   // checks after each merge
 	Overflow string     `json:"overflow,omitempty"` // what becomes of a task for a permanent worker that is busy
 

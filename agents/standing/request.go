@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"cmux/agents/alert"
 	"cmux/agents/run"
 )
 
@@ -15,6 +16,7 @@ const (
 	OpReset  run.Op = "reset"
 	OpDemote run.Op = "demote" // a permanent worker becomes an ordinary one
 	OpRun    run.Op = "run"    // start a run
+	OpAlert  run.Op = "alert"  // call for the person
 	OpWake   run.Op = "wake"   // start an agent again that died too often, or that was stopped
 )
 
@@ -24,7 +26,8 @@ type Ask struct {
 	Force bool   `json:"force,omitempty"` // OpKill: also a permanent worker
 	Spawn *Spawn `json:"spawn,omitempty"`
 
-	Run *RunOrder `json:"run,omitempty"`
+	Run   *RunOrder    `json:"run,omitempty"`
+	Alert *alert.Alert `json:"alert,omitempty"`
 }
 
 // RunOrder says which run is to be started.

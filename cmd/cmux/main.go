@@ -204,6 +204,7 @@ failure blocks only the agents that depend on it.`,
 		newSessionsCmd(d),
 		newBacklogCmd(d),
 		newScheduleCmd(d),
+		newAlertCmd(d, nil),
 		newLocksCmd(d),
 		newJournalCmd(d),
 	)

@@ -1,0 +1,62 @@
+package alert
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"cmux/agents/seal/sealtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(sealtest.Main(m)) }
+
+// Whatever agents do, in no window are there more alerts than the bounds say, none is
+// repeated in it, and who keeps quiet for a window may alert again.
+func TestAllow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		now := time.Unix(1e9, 0)
+		var told []Alert
+		for i := range rapid.IntRange(1, 80).Draw(t, "alerts") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 200).Draw(t, "s")) * time.Second)
+			a := Alert{At: now, By: rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "user"}).Draw(t, "by"), Text: fmt.Sprint(i % rapid.IntRange(1, 40).Draw(t, "same"))}
+			err := Allow(told, a)
+			each, all, same := 0, 0, false
+			for _, b := range told {
+				if now.Sub(b.At) > Window || b.By == "user" {
+					continue
+				}
+				all++
+				same = same || b.Text == a.Text
+				if b.By == a.By {
+					each++
+				}
+			}
+			if may := a.By == "user" || each < Each && all < All && !same; (err == nil) != may {
+				t.Fatalf("%+v: %v, with %d, %d, %v before", a, err, each, all, same)
+			}
+			if err == nil {
+				told = append(told, a)
+			}
+		}
+	})
+}
+
+func TestRecord(t *testing.T) {
+	root := t.TempDir()
+	now := time.Unix(1e9, 0)
+	for i := range Each + 2 {
+		_, err := Record(t.Context(), root, Alert{At: now, By: "api", Level: Warning, Text: fmt.Sprint("the build is red ", i)})
+		if (err != nil) != (i >= Each) || err != nil && !strings.Contains(err.Error(), "api has alerted 5 times") {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	for want, a := range map[string]Alert{"no level": {Level: "loud", Text: "x"}, "one line": {Level: Info, Text: "a\nb"}} {
+		if _, err := Record(t.Context(), root, a); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
