@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func (p *Project) Collisions(ctx context.Context) (id string, all []Collision, e
 		}
 		for _, r := range others {
 			if err := see(r); err != nil {
-				return "", nil, err
+				p.note(fmt.Sprintf("Run %s of session %s is not compared: %s", r.Plan.ID, r.Plan.Session, err))
 			}
 		}
 	} else {
@@ -112,6 +113,13 @@ func (p *Project) across(ctx context.Context, views []*run.View) ([]Collision, e
 	if err != nil {
 		return nil, err
 	}
+	// Where what git may run has changed since a run began, nothing is merged.
+	drifted := make(map[*run.View]string)
+	for _, v := range views {
+		if _, err := v.Run.Undrifted(ctx, repo, "no merge is tried", worktree.Change.Runs); err != nil {
+			drifted[v] = err.Error()
+		}
+	}
 	var all []Collision
 	now := p.Now()
 	for i := range live {
@@ -120,15 +128,7 @@ func (p *Project) across(ctx context.Context, views []*run.View) ([]Collision, e
 			if a.of == b.of || a.tip.Commit == b.tip.Commit || len(worktree.Both(a.tip.Files, b.tip.Files)) == 0 {
 				continue
 			}
-			unknown := ""
-			for _, l := range []*liveBranch{a, b} {
-				if l.view == nil {
-					continue
-				}
-				if _, err := l.view.Run.Undrifted(ctx, repo, "no merge is tried", worktree.Change.Runs); err != nil {
-					unknown = err.Error()
-				}
-			}
+			unknown := cmp.Or(drifted[a.view], drifted[b.view])
 			clash, err := repo.Clash(ctx, a.tip, b.tip, unknown == "")
 			if err != nil {
 				return nil, fmt.Errorf("%s and %s: %w", a.name, b.name, err)
@@ -147,9 +147,19 @@ func (p *Project) across(ctx context.Context, views []*run.View) ([]Collision, e
 // liveBranches are the branches that have commits of their own: of nodes that
 // began and did not fail, and of tasks that are not merged.
 func (p *Project) liveBranches(ctx context.Context, repo *worktree.Repo, views []*run.View) (all []liveBranch, err error) {
+	more := false
+	defer func() {
+		if more {
+			p.note(fmt.Sprintf("Of different runs and tasks, %d branches are compared; there are more.", maxAcross))
+		}
+	}()
 	add := func(l liveBranch, branch, start string) error {
 		tip, err := repo.Tip(ctx, branch)
-		if errors.Is(err, worktree.ErrBadRef) || start == "" || tip == start || len(all) == maxAcross {
+		if errors.Is(err, worktree.ErrBadRef) || start == "" || tip == start {
+			return nil
+		}
+		if len(all) == maxAcross {
+			more = true
 			return nil
 		}
 		if err != nil {

@@ -13,6 +13,8 @@ type byway struct {
 	reads  string   // short options with which no word is written
 	words  int      // of the other words, the one that is written: each (-1), the last of several (1), or none (0)
 	here   bool     // it writes where it stands, unless an option names a folder
+	hereBy string   // the same with one of these options alone, or its long name
+	byLong string
 }
 
 const every, last = -1, 1
@@ -20,7 +22,7 @@ const every, last = -1, 1
 // byways are the programs that the table of what obviously writes does not have.
 var byways = map[string]byway{
 	"sort":    {short: "o", long: []string{"output"}, valued: "ktST"},
-	"curl":    {short: "oDc", long: []string{"output", "output-dir", "dump-header", "cookie-jar"}, valued: "HdXuAebTFmKxr"},
+	"curl":    {short: "oDc", long: []string{"output", "output-dir", "dump-header", "cookie-jar"}, valued: "HdXuAebTFmKxr", hereBy: "OJ", byLong: "remote-name"},
 	"wget":    {short: "OoaP", long: []string{"output-document", "output-file", "append-output", "directory-prefix"}, valued: "UtTQeiDXIl", here: true},
 	"unzip":   {short: "d", valued: "xP", reads: "lptzvZ", here: true},
 	"split":   {valued: "abClnt", words: last},
@@ -62,7 +64,7 @@ func (s *shell) byway(name string, args []word) {
 		s.writeAll("writing", rest, false)
 	case b.words == last && len(rest) > 1:
 		s.write("writing", rest[len(rest)-1], false)
-	case b.here && len(to) == 0 && s.dir != "":
+	case (b.here || b.byLong != "" && has(args, b.hereBy, b.byLong)) && len(to) == 0 && s.dir != "":
 		s.write("writing", literal("./x"), false)
 	}
 }

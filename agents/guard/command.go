@@ -52,9 +52,7 @@ func (s *shell) simple(args []word, stdin string) {
 	}
 	s.privacy(args)
 	name, rest := filepath.Base(args[0].text), args[1:]
-	if s.calls(args[0].text, rest) {
-		return
-	}
+	s.calls(args[0].text, rest)
 	if w, ok := wrappers[name]; ok {
 		s.wrapped(name, w, rest, stdin)
 		return
@@ -86,6 +84,13 @@ func (s *shell) simple(args []word, stdin string) {
 		}
 	case "popd":
 		s.dir = ""
+	case "read":
+		for _, v := range plain(rest, "adinNptu") {
+			delete(s.vars, v.text)
+			if len(s.piped) > 0 && s.piped[0].text != "" { // one of the names that come through the pipe
+				s.vars[v.text] = word{s.piped[0].text + "/", false}
+			}
+		}
 	case "find":
 		s.find(rest)
 	case "apply_patch", "applypatch":

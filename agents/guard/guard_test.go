@@ -204,6 +204,14 @@ func runShell(t *testing.T, p guard.Policy, rows []shellRow) {
 	}
 }
 
+// A function of the script hides no program.
+func TestShellFunctions(t *testing.T) {
+	runShell(t, builder(), []shellRow{
+		{"git() { command git -c a=b \"$@\"; }; git stash", "stash"}, {"git() { :; }; command git stash", "stash"}, {"(git() { :; }); git stash", "stash"}, {"git() { :; }; unset -f git; git stash", "stash"}, {"f() { git \"$@\"; }; f stash", "stash"},
+		{"f() { git \"$@\"; }; f status", ""}, {"f() { f; }; f", ""},
+	})
+}
+
 func TestShell(t *testing.T) {
 	runShell(t, builder(), []shellRow{
 		// What work needs.

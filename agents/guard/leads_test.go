@@ -109,7 +109,8 @@ func TestWritesByTheWay(t *testing.T) {
 		"sort -o main.go x", "sort -u -omain.go x", "sort --output=main.go x", "curl -so main.go http://x", "curl --output main.go http://x", "wget http://x", "wget -O main.go http://x", "wget -P src http://x",
 		"tar xf /tmp/a.tar", "tar -xzf /tmp/a.tgz -C src", "tar x -C src", "tar --extract --directory=src -f /tmp/a", "tar cf src/a.tar memory", "unzip /tmp/a.zip", "unzip -o /tmp/a.zip -d src",
 		"awk -i inplace 1 main.go", "gawk -iinplace -f x.awk main.go", "ed -s main.go", "ex -sc x main.go", "vim -es main.go", "gzip main.go", "xz -k main.go", "split -l 3 /tmp/a src/x", "uniq a src/b", "xxd -r a src/b", "iconv -f a -t b -o main.go x", "openssl rand -out main.go 9", "go build -o src/x .", "go test -coverprofile=src/c ./...", "patch main.go /tmp/x", "sponge main.go",
-		"f() { rm \"$1\"; }; f main.go", "f() { echo x > main.go; }; f", "f() { sed -i s/a/b/ \"$1\"; }; g() { f \"$1\"; }; g main.go", "rm ${f:-main.go}", "echo x > \"${f:-main.go}\"", "f=main.go; rm ${f:-x}", "rm ${f:=main.go}", "rm ${f+main.go}",
+		"f() { rm \"$1\"; }; f main.go", "f() { echo x > main.go; }; f", "f() { sed -i s/a/b/ \"$1\"; }; g() { f \"$1\"; }; g main.go", "f() { rm \"$@\"; }; f main.go", "f() { \"$@\"; }; f rm main.go", "f() { $*; }; f rm main.go", "rm() { command rm \"$@\"; }; rm main.go", "if false; then rm() { :; }; fi; rm main.go", "(rm() { :; }); rm main.go", "rm() { :; }; xargs rm main.go", "curl -O http://x/main.go", "curl --remote-name http://x", "git ls-files | while read -r f; do rm \"$f\"; done", "find src | while IFS= read -r f; do sed -i s/a/b/ $f; done",
+		"rm ${f:-main.go}", "echo x > \"${f:-main.go}\"", "f=main.go; rm ${f:-x}", "rm ${f:=main.go}", "rm ${f+main.go}",
 		"find . -name '*.go' | xargs sed -i s/a/b/", "find src | grep -v x | xargs rm", "git ls-files | xargs sed -i s/a/b/", "grep -rl x src | xargs -n1 sed -i s/a/b/", "rg -l x | xargs perl -pi -e 1",
 		"export GIT_DIR=/p/shop-api/.git GIT_WORK_TREE=/p/shop-api; cd /tmp && git checkout x", "GIT_WORK_TREE=/p/shop-api; export GIT_WORK_TREE; cd /tmp; git reset --hard",
 	} {
@@ -118,7 +119,7 @@ func TestWritesByTheWay(t *testing.T) {
 	runShell(t, p, []shellRow{{"f() { " + strings.Repeat("f x; ", 1000) + "}; f x", ""}}) // and comes to an end
 	for _, c := range []string{
 		"sort main.go", "sort -k2 -t: main.go", "curl -s http://x", "curl -o /tmp/x http://x", "curl -H 'a: -o' http://x", "tar tf a.tar", "tar xOf a.tar x", "tar -xf a.tar -C /tmp/x", "tar cf /tmp/a.tar src", "unzip -l a.zip", "awk 1 main.go", "gzip -c main.go", "zcat a.gz", "uniq main.go", "vim -R main.go", "go build -o /tmp/x .", "go build ./...", "go test -run x ./...", "split -l 3 main.go /tmp/x", "patch --dry-run -p1 < x", "patch --dry-run main.go /tmp/x",
-		"f() { cat \"$1\"; }; f main.go", "cat ${f:-main.go}", "find . -name '*.go' | xargs grep x", "find /tmp/x | xargs rm", "git ls-files | xargs wc -l", "d=$(mktemp -d); echo x > ${d:-/tmp}/a", "sort -o memory/a.md memory/a.md",
+		"f() { cat \"$1\"; }; f main.go", "cat ${f:-main.go}", "f() { cat \"$@\"; }; f main.go", "find /tmp/x | while read f; do rm $f; done", "git ls-files | while read f; do wc -l $f; done", "find . -name '*.go' | xargs grep x", "find /tmp/x | xargs rm", "git ls-files | xargs wc -l", "d=$(mktemp -d); echo x > ${d:-/tmp}/a", "sort -o memory/a.md memory/a.md",
 	} {
 		runShell(t, p, []shellRow{{c, ""}})
 	}

@@ -35,8 +35,9 @@ type shell struct {
 	trees  []gitLead
 	loop   int // loops around the commands
 	depth  int
-	looked int // words looked up by reads
-	called int // calls of the script's functions
+	looked int    // words looked up by reads
+	called int    // calls of the script's functions
+	argv   []word // of the function that is judged
 	reason string
 }
 
@@ -276,9 +277,9 @@ func (s *shell) statement(st *syntax.Stmt) {
 			s.gitEnv(a.Name.Value, s.word(a.Value))
 		}
 	}
-	args := make([]word, len(call.Args))
-	for i, w := range call.Args {
-		args[i] = s.word(w)
+	var args []word
+	for _, w := range call.Args {
+		args = append(args, s.fields(w)...)
 	}
 	s.simple(args, stdin)
 }
@@ -472,14 +473,16 @@ func (s *shell) lists(st *syntax.Stmt) []word {
 // every function is judged once without.
 const maxCalls = 200
 
-// calls judges a function of the script with its arguments; it reports whether
-// there is one of the name.
-func (s *shell) calls(name string, args []word) bool {
+// calls judges a function of the script with its arguments, if there is one of
+// the name. A program of the name may be meant all the same: the function is
+// perhaps not defined where this stands.
+func (s *shell) calls(name string, args []word) {
 	body, ok := s.funcs[name]
 	if !ok || s.depth >= maxDepth || s.called >= maxCalls {
-		return ok
+		return
 	}
 	s.called++
+	argv := s.argv
 	was := make(map[string]word, 9)
 	for i := range 9 {
 		n := strconv.Itoa(i + 1)
@@ -488,9 +491,25 @@ func (s *shell) calls(name string, args []word) bool {
 			s.vars[n] = args[i]
 		}
 	}
+	s.argv = args
 	s.depth++
 	s.walk(body)
 	s.depth--
+	s.argv = argv
 	maps.Copy(s.vars, was)
-	return true
+}
+
+// fields are the words that a word of a command expands to: those that the
+// function was called with for "$@", else one.
+func (s *shell) fields(w *syntax.Word) []word {
+	if len(w.Parts) == 1 {
+		part := w.Parts[0]
+		if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 {
+			part = q.Parts[0]
+		}
+		if p, ok := part.(*syntax.ParamExp); ok && p.Param != nil && (p.Param.Value == "@" || p.Param.Value == "*") && p.Exp == nil && p.Slice == nil && p.Repl == nil && !p.Length && s.argv != nil {
+			return s.argv
+		}
+	}
+	return []word{s.word(w)}
 }
