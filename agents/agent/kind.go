@@ -47,6 +47,7 @@ type Capability struct {
 	Usage      string // tokens are counted, budgets kept
 	Model      string // the model can be chosen
 	AutoAccept string // what auto_accept means
+	Automatic  string // what permissions: auto means for one that stays
 	Tested     string
 }
 

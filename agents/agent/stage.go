@@ -38,6 +38,7 @@ type Stage struct {
 	Command    []string // of the program, for a kind that leaves it to its nodes
 	Model      string   // empty: the program's own choice
 	AutoAccept bool
+	Automatic  bool          // its program decides what is safe, in its own way
 	Review     bool          // it may read alone
 	Verdict    time.Duration // how long the checks of a turn may take at most
 	Policy     guard.Policy

@@ -52,6 +52,7 @@ func Kind() agent.Kind {
 			Usage:      "yes",
 			Model:      "yes",
 			AutoAccept: "`--dangerously-skip-permissions`",
+			Automatic:  "its auto mode: a model decides what is safe",
 			Tested:     "with the real program",
 		},
 	}
@@ -97,7 +98,7 @@ func newAgent(s *agent.Stage) (*instance, error) {
 	}
 	a := &instance{stage: s, path: path, prompt: s.Prompt, promptFile: s.PromptFile, greeted: make(chan struct{}), silence: newSilence(time.Now())}
 	a.start = start{
-		Session: s.Conversation, Model: s.Model, Bypass: s.AutoAccept,
+		Session: s.Conversation, Model: s.Model, Bypass: s.AutoAccept, Automatic: s.Automatic,
 		Headless: s.Terminal == nil, Review: s.Review,
 	}
 	// One that never came to its first prompt left nothing to resume.

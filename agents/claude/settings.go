@@ -102,7 +102,9 @@ type start struct {
 	Bypass   bool // no permission is asked for
 	Headless bool
 	Review   bool
-	Prompt   string // in a pane, where it names a file; headless it is written to the program
+
+	Automatic bool   // a model decides what is safe
+	Prompt    string // in a pane, where it names a file; headless it is written to the program
 }
 
 // args are the program's arguments.
@@ -120,8 +122,11 @@ func (s start) args() []string {
 	if s.Model != "" {
 		args = append(args, "--model", s.Model)
 	}
-	if s.Bypass {
+	switch {
+	case s.Bypass:
 		args = append(args, "--dangerously-skip-permissions")
+	case s.Automatic:
+		args = append(args, "--permission-mode", "auto")
 	}
 	// The option takes any number of names: the -- ends it.
 	args = append(args, "--disallowedTools", "EnterPlanMode", "EnterWorktree", "ExitWorktree")

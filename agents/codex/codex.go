@@ -48,6 +48,7 @@ func Kind() agent.Kind {
 			Usage:      "yes",
 			Model:      "yes",
 			AutoAccept: "no sandbox (a review keeps it), nothing is asked",
+			Automatic:  "stays in its sandbox and asks nothing (approval policy `never`)",
 			Tested:     "with the real program",
 		},
 	}
@@ -432,12 +433,18 @@ func sandboxOf(s *agent.Stage) sandbox {
 	case s.Review && s.AutoAccept:
 		// Nothing is asked, and nothing can be written.
 		return sandbox{"never", "read-only", object{"type": "readOnly", "networkAccess": true}}
+	case s.Review && s.Automatic:
+		return sandbox{"never", "read-only", object{"type": "readOnly", "networkAccess": true}}
 	case s.Review:
 		return sandbox{"on-request", "read-only", object{"type": "readOnly", "networkAccess": true}}
 	case s.AutoAccept:
 		return sandbox{"untrusted", "danger-full-access", object{"type": "dangerFullAccess"}}
 	}
-	return sandbox{"on-request", "workspace-write", object{
+	approval := "on-request"
+	if s.Automatic {
+		approval = "never" // what its sandbox keeps from it fails
+	}
+	return sandbox{approval, "workspace-write", object{
 		"type": "workspaceWrite", "writableRoots": committing(or(s.Tree, s.Dir)), "networkAccess": true,
 		"excludeTmpdirEnvVar": false, "excludeSlashTmp": false,
 	}}

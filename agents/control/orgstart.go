@@ -130,6 +130,9 @@ func (s *StartingOrg) preflight(ctx context.Context) error {
 		return Usage("", "supervisor: there is no kind of agent %q", s.Kind)
 	}
 	setup := agent.Setup{Env: s.p.Env, Root: s.p.Root, AutoAccept: s.Permissions == standing.PermitAll, Asks: s.Permissions != standing.PermitAll}
+	if s.Permissions == standing.PermitAuto && k.Can.Automatic == "" {
+		s.Remarks = append(s.Remarks, fmt.Sprintf("%s has no way of its own to decide what is safe: with permissions: auto it asks", s.Kind))
+	}
 	var errs []error
 	for _, problem := range kinds.Preflight(ctx, s.Kind, setup).Problems {
 		text := fmt.Sprintf("%s: %s (%s)", s.Kind, problem.What, problem.Try)

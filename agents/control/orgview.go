@@ -190,6 +190,9 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 	}
 	r.Since = moment(a.Since)
 	r.Until = moment(a.Until)
+	if until, why := a.Spent(p.Now()); why != "" && word == standing.Limited && why == detail {
+		r.Until = moment(until)
+	}
 	if a.Work != nil {
 		r.Task, r.TaskSince = a.Work.ID, moment(a.GivenAt)
 	}

@@ -145,6 +145,12 @@ func Markdown() string {
 		{"tokens counted, `budget` kept", func(c agent.Capability) string { return c.Usage }},
 		{"`model` chooses the model", func(c agent.Capability) string { return c.Model }},
 		{"`auto_accept`", func(c agent.Capability) string { return c.AutoAccept }},
+		{"[`permissions: auto`](permissions.md#standing-agents)", func(c agent.Capability) string {
+			if c.Automatic == "" && c.AutoAccept != "" {
+				return "as `ask`"
+			}
+			return c.Automatic
+		}},
 		{"tested", func(c agent.Capability) string { return c.Tested }},
 	} {
 		fmt.Fprintf(&b, "| %s |", row.name)

@@ -22,6 +22,7 @@ const ConfigFile = "config.yml"
 // Values of Config.Permissions.
 const (
 	PermitAsked = "ask"    // the program asks, as it is set up
+	PermitAuto  = "auto"   // it decides itself what is safe, in its own way
 	PermitAll   = "bypass" // it asks nothing
 )
 
@@ -39,6 +40,7 @@ type Config struct {
 	Permissions  string      // empty: nobody has said yet
 	Integration  string      // the branch that work comes together on; empty: that of the first start
 	MaxStanding  int         // 0: no bound
+	Budget       int64       // of all agents, in tokens a day; 0: no bound
 	WorktreeBase string
 	Notify       dag.Notify
 	Voice        bool              // alerts are spoken
@@ -50,7 +52,10 @@ type Config struct {
 }
 
 // ConfigAgent says which program an agent is.
-type ConfigAgent struct{ Agent, Model string }
+type ConfigAgent struct {
+	Agent, Model string
+	Budget       int64 // in tokens a day; 0: no bound
+}
 
 // Settings are what the configuration makes of the settings that are in force;
 // where it says nothing of permissions and the integration branch, those stay.
@@ -58,11 +63,12 @@ type ConfigAgent struct{ Agent, Model string }
 func (c *Config) Settings(now Settings, supervisor string) Settings {
 	worker := c.Worker
 	if worker.Agent == "" {
-		worker = ConfigAgent{Agent: supervisor, Model: c.Supervisor.Model}
+		worker = ConfigAgent{Agent: supervisor, Model: c.Supervisor.Model, Budget: c.Worker.Budget}
 	}
 	return Settings{
 		Permissions: orElse(c.Permissions, now.Permissions), Integration: orElse(c.Integration, now.Integration),
 		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Notify: c.Notify, Voice: c.Voice, Port: c.Port, Watch: c.Watch,
+		Budgets: Budgets{c.Supervisor.Budget, worker.Budget, c.Budget},
 	}
 }
 
@@ -121,13 +127,14 @@ func (c *Config) keys() []configKey {
 		groupKey("supervisor", "The program of the supervisor. It counts at the next `cmux start`; another program begins a new conversation.",
 			"supervisor: {agent: claude, model: opus}", c.Supervisor.keys()),
 		groupKey("worker", "The program of a worker of which nothing else is said.", "worker: {agent: codex}", c.Worker.keys()),
-		{name: "permissions", doc: "How the agents may act: with `ask` the program asks you what it is not sure about, with `bypass` it asks nothing. An agent that runs keeps what it began with until it is started again.",
-			def: "what you answered at the first start", example: "permissions: ask", schema: map[string]any{"enum": []string{PermitAsked, PermitAll}},
-			read: func(p *configParser, n *yaml.Node) { c.Permissions = p.oneOf(n, "permissions", PermitAsked, PermitAll) }},
+		{name: "permissions", doc: "How the agents may act: with `ask` the program asks you what it is not sure about, with `auto` it decides that itself ([in its own way](permissions.md#standing-agents)), with `bypass` it asks nothing. An agent that runs keeps what it began with until it is started again.",
+			def: "what you answered at the first start", example: "permissions: ask", schema: map[string]any{"enum": []string{PermitAsked, PermitAuto, PermitAll}},
+			read: func(p *configParser, n *yaml.Node) { c.Permissions = p.oneOf(n, "permissions", PermitAsked, PermitAuto, PermitAll) }},
 		textKey(&c.Integration, "integration", `^[^-\s][^\s~^:?*\[\\]*$`, "write the name of a branch",
 			"The branch that work comes together on.", "your branch at the first start", "integration: main"),
 		{name: "max_standing", doc: "At most so many agents.", def: "no bound", example: "max_standing: 8",
 			schema: map[string]any{"type": "integer", "minimum": 1}, read: func(p *configParser, n *yaml.Node) { c.MaxStanding = p.count(n, "max_standing") }},
+		budgetKey(&c.Budget, "What all agents together may use in a day, which ends at midnight. When it is spent, nothing more is handed to them, what they work on is put back, and you are told; tomorrow they go on."),
 		groupKey("notify", "How you are told that a message is for you, or that an agent needs you.", "notify: {desktop: true}", notifyKeys(&c.Notify, &c.Voice)),
 		groupKey("zones", "Files by how much is at stake, as patterns like those of a scope, from the project's root.",
 			"zones:\n  forbidden: [deploy/]\n  careful: [\"**/*.sql\"]\n  safe: [docs/]", zoneKeys(&c.Zones)),
@@ -153,6 +160,7 @@ func (c *Config) keys() []configKey {
 func (a *ConfigAgent) keys() []configKey {
 	return []configKey{
 		textKey(&a.Agent, "agent", `^[a-z][a-z0-9-]*$`, "write the name of a kind, such as claude", "The kind of program.", "`claude`; a worker's: that of the supervisor", ""),
+		budgetKey(&a.Budget, "What it may use in a day, as `budget` says; of workers each."),
 		textKey(&a.Model, "model", `^[^-\s]\S*$`, "write the name of a model", "The model, as the program names it.", "the program's own", ""),
 	}
 }

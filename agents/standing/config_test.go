@@ -15,9 +15,9 @@ import (
 var update = flag.Bool("update", false, "rewrite generated pages")
 
 func TestParseConfig(t *testing.T) {
-	c, err := ParseConfig("config.yml", []byte("session: shop\nsupervisor: {agent: codex, model: big}\nworker: {agent: claude}\n"+
+	c, err := ParseConfig("config.yml", []byte("session: shop\nsupervisor: {agent: codex, model: big, budget: {tokens: 500}}\nworker: {agent: claude}\nbudget: {tokens: 9000}\n"+
 		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\noverflow: spawn\nverify: [make test, make lint]\nzones: {forbidden: [deploy/, \"**/*.lock\"], safe: [docs/]}\nwatch: {nudges: 2}\nnotify: {bell: false, desktop: true, webhook: \"https://a.b/c\"}\n"))
-	want := Config{Session: "shop", Supervisor: ConfigAgent{"codex", "big"}, Worker: ConfigAgent{Agent: "claude"}, Permissions: PermitAll,
+	want := Config{Session: "shop", Budget: 9000, Supervisor: ConfigAgent{Agent: "codex", Model: "big", Budget: 500}, Worker: ConfigAgent{Agent: "claude"}, Permissions: PermitAll,
 		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w", Overflow: OverflowSpawn, Notify: dag.Notify{Desktop: true, Webhook: "https://a.b/c"}, Verify: []string{"make test", "make lint"}, Zones: run.Zones{Forbidden: []string{"deploy/", "**/*.lock"}, Safe: []string{"docs/"}}, Watch: map[string]string{"nudges": "2"}}
 	if err != nil || !reflect.DeepEqual(*c, want) {
 		t.Errorf("%+v, %v; want %+v", c, err, want)
@@ -33,7 +33,7 @@ func TestParseConfig(t *testing.T) {
 		"session: a\nsession: b\n":       `config.yml:2:1: key "session" appears twice (first on line 1)`,
 		"supervisor: claude\n":           `config.yml:1:13: supervisor must hold keys and values (write it as key: value)`,
 		"supervisor:\n  modl: x\n":       `config.yml:2:3: unknown key "modl" (did you mean "model"?)`,
-		"permissions: all\n":             `config.yml:1:14: permissions: "all" is none (write ask or bypass)`,
+		"permissions: all\n":             `config.yml:1:14: permissions: "all" is none (write ask or auto or bypass)`,
 		"max_standing: 0\n":              `config.yml:1:15: max_standing must be a whole number of 1 or more, not 0`,
 		"integration: -x\n":              `config.yml:1:14: integration: "-x" is none (write the name of a branch)`,
 		"verify: [a, {b: c}]\n":          `config.yml:1:13: verify must be text`,

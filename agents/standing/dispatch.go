@@ -233,7 +233,13 @@ func (k *Keeper) occupy(ctx context.Context, a *Agent) error {
 			}
 			return k.withdraw(ctx, a, t, fmt.Sprintf("%s comes first; you get it back after that", begin.ID))
 		}
+		if _, why := a.Spent(k.Now()); why != "" {
+			return k.putBack(ctx, a, t, why)
+		}
 		return k.progress(ctx, a, t)
+	}
+	if _, why := a.Spent(k.Now()); why != "" {
+		return k.waits(ctx, a, "")
 	}
 	if w, _ := a.Stands(k.Now(), k.org.Stopped); w != Idle && !a.asks() || k.live[a.Name] == nil {
 		return k.waits(ctx, a, "")

@@ -14,6 +14,7 @@ const (
 	keyLeaving   = "leaving"   // the agent is to be removed
 	keyResetting = "resetting" // its next life is to begin a new conversation
 	keyWaits     = "waits"     // it cannot begin with its next task yet: Detail is why; empty: it can
+	keySpent     = "spent"     // its budget of the day is spent until Until: Detail is which; empty: there is one
 	keyHeld      = "held"      // it is not started before a person says how: Detail is why
 )
 
@@ -76,14 +77,17 @@ type State struct {
 	Waits string // why it cannot begin with its next task yet; empty: nothing is in the way
 
 	Used    dag.Usage // in all lives
+	spent   spending
 	Deaths  []time.Time
 	Stopped bool // by a person, until they want it again
 
 	Read []string // ids of messages that it has read, the newest last
 
-	Leaving   string // why it is to be removed; empty: it stays
-	Resetting string // the request by which it is to be reset; empty: it is not
-	Held      string // why it is not started before a person says how; empty: it is
+	Leaving     string    // why it is to be removed; empty: it stays
+	Resetting   string    // the request by which it is to be reset; empty: it is not
+	Broken      string    // which budget of a day was spent; empty: none
+	BrokenUntil time.Time // when that day ends
+	Held        string    // why it is not started before a person says how; empty: it is
 
 	place   run.Place // of the life
 	past    dag.Usage // of the lives before this one
@@ -119,7 +123,7 @@ func (s *State) Apply(rec *run.Record) {
 		s.reads(rec.Key)
 	case run.Used:
 		if rec.Attempt == s.Life.N {
-			s.Used = s.past.Plus(rec.Used)
+			s.spends(rec.At, s.past.Plus(rec.Used))
 		}
 	case run.Vanished:
 		s.died(rec, rec.How, rec.Detail)
@@ -141,6 +145,8 @@ func (s *State) Apply(rec *run.Record) {
 			s.Leaving = rec.Detail
 		case keyResetting:
 			s.Resetting = rec.Request
+		case keySpent:
+			s.Broken, s.BrokenUntil = rec.Detail, rec.Until
 		case keyHeld:
 			s.Held = rec.Detail
 		case keyWaits:

@@ -264,6 +264,10 @@ func (k *Keeper) advance(ctx context.Context, all bool) error {
 	}
 	k.shares(ctx)
 	k.mails(ctx)
+	if err := k.budgets(ctx); err != nil { // tried again at the next look
+		k.Log.Error("budgets could not be looked after", "err", err)
+		k.at(k.Now().Add(time.Second))
+	}
 	k.assigns(ctx)
 	k.notifies(ctx)
 	if err := k.halt(ctx); err != nil {

@@ -251,6 +251,7 @@ const noSlot = lease.BlockSlots * lease.Blocks
 // Spec is what life n of an agent is started with.
 func (o *Org) Spec(a *Agent, n int) *run.Spec {
 	m := a.Member
+	m.AutoAccept, m.Automatic = o.Settings.Permissions == PermitAll, o.Settings.Permissions == PermitAuto
 	frame := o.Run.Frame()
 	frame.BaseBranch = o.Settings.Integration
 	return &run.Spec{

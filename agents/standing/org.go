@@ -54,7 +54,8 @@ type Settings struct {
 	Agent        string `json:"agent"`          // kind of a worker of which nothing else is said
 	Model        string `json:"model,omitempty"`
 
-	Zones run.Zones `json:"zones,omitzero"`
+	Zones   run.Zones `json:"zones,omitzero"`
+	Budgets Budgets   `json:"budgets,omitzero"`
 
 	Notify   dag.Notify `json:"notify,omitzero"`
 	Voice    bool       `json:"voice,omitempty"`    // alerts are spoken

@@ -90,7 +90,12 @@ func (s *State) Stands(now time.Time, org bool) (w Word, detail string) {
 	case s.Leaving != "":
 		return Going, s.Leaving
 	case s.Life.On():
-		return s.alive()
+		if w, detail = s.alive(); w == Idle {
+			if _, why := s.Spent(now); why != "" {
+				return Limited, why
+			}
+		}
+		return w, detail
 	case s.Stopped, org:
 		return Stopped, ""
 	case s.Held != "":

@@ -120,6 +120,9 @@ func (d mailDesk) Recipient(to mailbox.Address) mail.Recipient {
 	if r.Stand == mail.Idle && d.live[a.Name] == nil {
 		r.Stand = mail.Starting
 	}
+	if until, _ := a.Spent(d.Now()); r.Stand == mail.Idle && !until.IsZero() {
+		r.Stand, r.Until = mail.Limited, until
+	}
 	if until, is := d.office.Frozen(a.Name); r.Stand == mail.Idle && is {
 		d.at(until)
 		r.Stand = mail.Frozen

@@ -32,7 +32,7 @@ func (k *Keeper) orderRun(ctx context.Context, q run.Request, ask Ask) (done, er
 		return refuse("a run without an order"), nil
 	}
 	if ask.By != "" && k.org.Settings.Permissions != PermitAll {
-		return refuse("a graph can hold commands and agents that ask nothing, and the agents of this organisation ask (permissions: ask): a person starts the run. Tell them: cmux mailbox send user"), nil
+		return refuse("a graph can hold commands and agents that ask nothing, which those of this organisation may not do (permissions: %s): a person starts the run. Tell them: cmux mailbox send user", k.org.Settings.Permissions), nil
 	}
 	o := k.orders[q.ID]
 	if o == nil {

@@ -65,7 +65,7 @@ var house = []struct {
 	{"agents/wrapper", "agents/agent agents/attempt agents/lease agents/mail agents/origin agents/proc agents/run dag signals signals/mailbox"},
 	{"agents/mcp", "agents/attempt agents/wrapper"},
 	{"agents/host", "agents/agent agents/attempt agents/control/say agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
-	{"agents/standing", "agents/agent agents/alert agents/attempt agents/audit agents/host agents/harmless agents/lease agents/limits agents/mail agents/notice agents/proc agents/question agents/run agents/settings agents/task agents/tmux agents/watchconfig dag signals signals/mailbox worktree"},
+	{"agents/standing", "agents/agent agents/alert agents/attempt agents/audit agents/control/say agents/host agents/harmless agents/lease agents/limits agents/mail agents/notice agents/proc agents/question agents/run agents/settings agents/task agents/tmux agents/watchconfig dag signals signals/mailbox worktree"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/host agents/lease agents/limits agents/mail agents/notice agents/proc agents/prompt agents/run agents/settings agents/tmux dag signals signals/mailbox worktree"},
 	{"agents/control", "agents/agent agents/alert agents/attempt agents/audit agents/control/say agents/endpoint agents/event agents/harmless agents/host agents/incident agents/journal agents/kinds agents/ledger agents/lease agents/limits agents/locks agents/mail agents/origin agents/proc agents/question agents/run agents/runner agents/schedule agents/seal agents/settings agents/standing agents/task agents/tmux agents/wrapper dag signals signals/mailbox worktree"},
 

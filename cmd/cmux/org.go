@@ -107,6 +107,7 @@ func (o *orgStartOptions) askPermissions(ctx context.Context) (string, error) {
 	}
 	fmt.Fprint(o.Err, "How may the agents of this project act?\n"+
 		"  ask     what the program is not sure about, it asks you\n"+
+		"  auto    it decides that itself, in its own way, and does not ask you\n"+
 		"  bypass  it asks nothing and may do everything that you may\n")
 	text, ok, err := o.askLine(ctx, "[ask] ")
 	if err != nil {
@@ -115,10 +116,10 @@ func (o *orgStartOptions) askPermissions(ctx context.Context) (string, error) {
 	switch text = strings.TrimSpace(text); {
 	case text == "" && ok:
 		return "ask", nil
-	case text == "ask", text == "bypass":
+	case text == "ask", text == "auto", text == "bypass":
 		return text, nil
 	}
-	return "", control.Usage("cmux start", "%q is neither ask nor bypass: nothing was started", text)
+	return "", control.Usage("cmux start", "%q is none of ask, auto and bypass: nothing was started", text)
 }
 
 // showOrg shows the organisation's session in this terminal.

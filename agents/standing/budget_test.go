@@ -1,0 +1,107 @@
+package standing
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"cmux/agents/mail"
+	"cmux/agents/run"
+	"cmux/agents/task"
+	"cmux/dag"
+	"cmux/signals/mailbox"
+)
+
+func TestUsedOn(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
+	var s State
+	at := func(rec run.Record, at time.Time) { rec.At = at; s.Apply(&rec) }
+	at(run.Record{Type: run.Started, Attempt: 1}, noon)
+	at(run.Record{Type: run.Used, Attempt: 1, Used: dag.Usage{Input: 100}}, noon)
+	at(run.Record{Type: run.Used, Attempt: 1, Used: dag.Usage{Input: 150}}, noon.Add(11*time.Hour))
+	if got := s.UsedOn(noon).Counted(); got != 150 {
+		t.Errorf("on the first day %d", got)
+	}
+	at(run.Record{Type: run.Used, Attempt: 1, Used: dag.Usage{Input: 160}}, noon.Add(13*time.Hour))
+	at(run.Record{Type: run.Started, Attempt: 2}, noon.Add(14*time.Hour))
+	at(run.Record{Type: run.Used, Attempt: 2, Used: dag.Usage{Input: 7}}, noon.Add(15*time.Hour))
+	if got := s.UsedOn(noon.Add(20 * time.Hour)).Counted(); got != 17 {
+		t.Errorf("on the second day %d", got)
+	}
+	if got := s.UsedOn(noon.Add(48 * time.Hour)).Counted(); got != 0 {
+		t.Errorf("on the third day %d", got)
+	}
+	if s.Used.Counted() != 167 {
+		t.Errorf("in all %d", s.Used.Counted())
+	}
+}
+
+// A spent budget takes an agent's work back and keeps mail and tasks from it until
+// midnight, and the person is told once; a clock that jumps forth and back too.
+func TestBudgetOfTheDay(t *testing.T) {
+	w := newWorld(t)
+	set := w.org().Settings
+	set.Budgets = Budgets{Worker: 1000}
+	if err := w.org().Set(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	stop := w.keep()
+	w.answered(w.spawn("api"))
+	w.until("a life", w.lives1("api", 1))
+	id := w.add("Write it", "api", task.Normal)
+	w.until("it has the task", func(o *Org) bool { return o.Agents["api"].Work != nil })
+	w.mu.Lock()
+	l := w.lives["api"]
+	l.record(run.Record{Type: run.Used, Used: dag.Usage{Input: 1200}})
+	w.mu.Unlock()
+	w.until("its work is taken back", func(*Org) bool { return len(w.takes("api")) == 1 })
+	w.mu.Lock()
+	l.record(run.Record{Type: run.WorkEnded, Key: id, End: &run.End{Outcome: dag.Cancelled}})
+	l.record(run.Record{Type: run.Active, Activity: dag.Resting})
+	w.mu.Unlock()
+	w.until("it is limited", func(o *Org) bool {
+		word, why := o.Agents["api"].Stands(time.Now(), false)
+		return word == Limited && strings.Contains(why, "1.2k of its 1k tokens of today")
+	})
+	sent := w.send("user", "api", "hello")
+	w.until("the mail says why it waits", func(*Org) bool { return strings.HasPrefix(w.whyWaits(sent, "api"), "the end of a limit at ") })
+	if err := stop(); err != nil { // another keeper tells nobody again
+		t.Fatal(err)
+	}
+	stop = w.keep()
+	w.until("it lives", w.lives1("api", 1))
+	if all := w.mailFor("user"); len(all) != 1 || !strings.HasPrefix(all[0], "[SYS] api is limited until midnight") {
+		t.Errorf("the person was told %q", all)
+	}
+	if got := w.told("api"); len(got) != 0 || len(w.gives("api")) != 1 {
+		t.Errorf("it was told %v", got)
+	}
+	w.ahead.Store(int64(25 * time.Hour)) // a day later, or a clock that jumped
+	w.send("user", "api", "wakes the keeper")
+	w.until("it gets its mail and its task", func(*Org) bool { return count(w.told("api"), sent) == 1 && len(w.gives("api")) == 2 })
+	w.ahead.Store(0)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.task(id); got.State != task.Working {
+		t.Errorf("the task is %s", got.State)
+	}
+}
+
+// whyWaits is what a message waits for.
+func (w *world) whyWaits(id, to string) string {
+	w.t.Helper()
+	box, err := mail.Box(w.root)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var l mailbox.Ledger
+	if _, err := l.Load(box, new(mailbox.Places)); err != nil {
+		w.t.Fatal(err)
+	}
+	a, err := mailbox.ParseAddress(to)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return l.Status(id, a).Why
+}
