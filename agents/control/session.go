@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"cmux/agents/run"
 )
@@ -19,7 +20,7 @@ var sessionCommands = []string{
 // MeansRun reports whether the command cmux agents NAME means a run.
 func MeansRun(name string) bool { return slices.Contains(sessionCommands, name) }
 
-var orders = regexp.MustCompile(`cmux agents [a-z]+( --session)?`)
+var orders = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`cmux agents [a-z]+( --session)?`) })
 
 // InSession is a text for people in which the commands that mean a run name the
 // session, where without it another run could be meant.
@@ -32,7 +33,7 @@ func (p *Project) InSession(text, session string) string {
 
 // WithSession is a text in which the commands that mean a run name the session.
 func WithSession(text, session string) string {
-	return orders.ReplaceAllStringFunc(text, func(command string) string {
+	return orders().ReplaceAllStringFunc(text, func(command string) string {
 		verb := strings.TrimPrefix(command, "cmux agents ")
 		if !MeansRun(verb) {
 			return command

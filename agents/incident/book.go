@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"cmux/agents/ledger"
@@ -76,12 +77,12 @@ func (l *List) Take(text []byte) error {
 }
 
 // idIn finds the id in what is left of a line, so that it is not given again.
-var idIn = regexp.MustCompile(`"incident":"i([0-9]{1,9})"`)
+var idIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"incident":"i([0-9]{1,9})"`) })
 
 // Skip takes note of a line that does not count.
 func (l *List) Skip(bad ledger.Bad, line []byte) {
 	l.Bad = append(l.Bad, bad)
-	if m := idIn.FindSubmatch(line); m != nil {
+	if m := idIn().FindSubmatch(line); m != nil {
 		n, _ := strconv.Atoi(string(m[1]))
 		l.most = max(l.most, min(n, l.most+1000))
 	}

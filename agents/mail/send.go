@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"cmux/agents/harmless"
@@ -33,7 +34,7 @@ type Enclosure struct {
 }
 
 // plainName is a file's name of which nothing but what is harmless in a path stays.
-var plainName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9._-]+`) })
 
 // enclose keeps the files among the journal's attachments, and returns the lines
 // that name them in the message's body.
@@ -45,7 +46,7 @@ func (p *Post) enclose(id string, files []Enclosure) (lines string, err error) {
 		if len(f.Data) > MaxFile {
 			return "", fmt.Errorf("%s has %d bytes, and %d is the most that goes along: say where it stands", f.Name, len(f.Data), MaxFile)
 		}
-		name := plainName.ReplaceAllString(filepath.Base(f.Name), "-")
+		name := plainName().ReplaceAllString(filepath.Base(f.Name), "-")
 		path, err := p.Journal.Attach(fmt.Sprintf("%s-%d-%s", id, i+1, name[max(0, len(name)-100):]), f.Data)
 		if err != nil {
 			return "", err

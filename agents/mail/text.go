@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"cmux/agents/harmless"
 	"cmux/signals"
@@ -33,7 +34,7 @@ func Text(root string, all ...*mailbox.Line) string {
 		if rel, ok := m.Attached(); ok {
 			fmt.Fprintf(&b, "\nIts text is long and stands in the file %s: read it.", filepath.Join(root, signals.Folder, filepath.FromSlash(rel)))
 		} else if body := strings.TrimSpace(harmless.Text(m.Body)); body != "" {
-			body = enclosure.ReplaceAllString(body, enclosed+strings.ReplaceAll(root, "$", "$$")+"/$1")
+			body = enclosure().ReplaceAllString(body, enclosed+strings.ReplaceAll(root, "$", "$$")+"/$1")
 			b.WriteString("\n> " + strings.ReplaceAll(body, "\n", "\n> "))
 		}
 	}
@@ -42,15 +43,19 @@ func Text(root string, all ...*mailbox.Line) string {
 
 // enclosure is a line that says where a file is that came along, from the
 // project's root: agents work elsewhere.
-var enclosure = regexp.MustCompile(`(?m)^` + enclosed + `(\.cmux/journal/[0-9]{4}-[0-9]{2}-[0-9]{2}/attachments/[A-Za-z0-9._-]+)$`)
+var enclosure = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^` + enclosed + `(\.cmux/journal/[0-9]{4}-[0-9]{2}-[0-9]{2}/attachments/[A-Za-z0-9._-]+)$`)
+})
 
 // header is the first line of a message in a Text.
-var header = regexp.MustCompile(`(?m)^\[[^\]\n]+\] .*\(message ([a-zA-Z0-9-]{1,64})\)\r?$`)
+var header = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\[[^\]\n]+\] .*\(message ([a-zA-Z0-9-]{1,64})\)\r?$`)
+})
 
 // Seen are the ids of the messages that a prompt, or a text of a conversation,
 // shows.
 func Seen(text string) (ids []string) {
-	for _, m := range header.FindAllStringSubmatch(text, -1) {
+	for _, m := range header().FindAllStringSubmatch(text, -1) {
 		ids = append(ids, m[1])
 	}
 	return ids

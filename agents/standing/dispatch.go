@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"cmux/agents/attempt"
@@ -416,7 +417,7 @@ func (k *Keeper) cannot(ctx context.Context, a *Agent, t *task.Task, why error) 
 // unusable says why a task's branch is none that work may be done on.
 func (k *Keeper) unusable(a *Agent, t *task.Task) string {
 	b := branchFor(&a.Member, t)
-	if !branchRE.MatchString(b) || strings.Contains(b, "..") || strings.HasSuffix(b, ".lock") || strings.HasSuffix(b, "/") {
+	if !branchRE().MatchString(b) || strings.Contains(b, "..") || strings.HasSuffix(b, ".lock") || strings.HasSuffix(b, "/") {
 		return fmt.Sprintf("%q is no name for a branch", b)
 	}
 	if b == k.org.Settings.Integration {
@@ -430,7 +431,7 @@ func (k *Keeper) unusable(a *Agent, t *task.Task) string {
 	return ""
 }
 
-var branchRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
+var branchRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`) })
 
 // again is how long a life may take to record that it was given its work.
 const again = 5 * time.Second

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"cmux/agents/ledger"
@@ -46,12 +47,12 @@ func (l *List) copy() *List {
 }
 
 // idIn finds the id in what is left of a line, so that it is not given again.
-var idIn = regexp.MustCompile(`"task":"t([0-9]{1,9})"`)
+var idIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"task":"t([0-9]{1,9})"`) })
 
 // Skip takes note of a line that does not count.
 func (l *List) Skip(bad Bad, line []byte) {
 	l.Bad = append(l.Bad, bad)
-	for _, m := range idIn.FindAllSubmatch(line, 4) {
+	for _, m := range idIn().FindAllSubmatch(line, 4) {
 		n, _ := strconv.Atoi(string(m[1]))
 		l.most = max(l.most, min(n, l.most+1000))
 	}

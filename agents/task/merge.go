@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -41,7 +42,7 @@ func (m *Merged) String() string {
 	return text
 }
 
-var wordRE = regexp.MustCompile(`[a-z0-9]+`)
+var wordRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[a-z0-9]+`) })
 
 // WorkBranch is the branch that the work on a task is on.
 func (t *Task) WorkBranch() string {
@@ -49,7 +50,7 @@ func (t *Task) WorkBranch() string {
 		return t.Branch
 	}
 	name := "task/" + t.ID
-	for _, w := range wordRE.FindAllString(strings.ToLower(t.Title), 5) {
+	for _, w := range wordRE().FindAllString(strings.ToLower(t.Title), 5) {
 		if len(name)+len(w) < 50 {
 			name += "-" + w
 		}

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // checksOf are the commands that check the project at root, as far as its files
@@ -62,14 +63,16 @@ func portRemarks(root string) (all []string) {
 		}
 		b, _ := io.ReadAll(io.LimitReader(f, 1<<20)) // what cannot be read names none
 		f.Close()
-		if m := portName.FindSubmatch(b); m != nil {
+		if m := portName().FindSubmatch(b); m != nil {
 			all = append(all, fmt.Sprintf("%s names port %s: each agent has 20 of its own from $CMUX_PORT_BASE on", file, m[1]))
 		}
 	}
 	return all
 }
 
-var portName = regexp.MustCompile(`(?i)(?:\bport\b|_port\b|--port)["']?[ =:]{1,3}["']?([1-9][0-9]{3,4})\b`)
+var portName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:\bport\b|_port\b|--port)["']?[ =:]{1,3}["']?([1-9][0-9]{3,4})\b`)
+})
 
 func there(root string, names ...string) bool {
 	for _, n := range names {

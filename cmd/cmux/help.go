@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -230,14 +231,14 @@ func section(page, name string) (text, near string) {
 }
 
 var (
-	comment = regexp.MustCompile(`(?s)<!--.*?-->\n*`)
-	link    = regexp.MustCompile(`\[([^\]\n]+)\]\(([^)\n]+)\)`)
+	comment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)<!--.*?-->\n*`) })
+	link    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]\n]+)\]\(([^)\n]+)\)`) })
 )
 
 // readable is a page in Markdown as it reads in a terminal.
 func readable(page string, colour bool) string {
 	var b strings.Builder
-	eachLine(comment.ReplaceAllString(page, ""), func(line string, inside bool, level int) {
+	eachLine(comment().ReplaceAllString(page, ""), func(line string, inside bool, level int) {
 		switch {
 		case inside:
 			line = "    " + line
@@ -247,7 +248,7 @@ func readable(page string, colour bool) string {
 				line = "\x1b[1m" + strings.TrimSuffix(line, "\n") + "\x1b[0m\n"
 			}
 		default:
-			line = link.ReplaceAllStringFunc(line, linked)
+			line = link().ReplaceAllStringFunc(line, linked)
 		}
 		b.WriteString(line)
 	})
@@ -256,7 +257,7 @@ func readable(page string, colour bool) string {
 
 // linked is a link as it reads in a terminal: to another page by its topic.
 func linked(s string) string {
-	parts := link.FindStringSubmatch(s)
+	parts := link().FindStringSubmatch(s)
 	file, _, _ := strings.Cut(parts[2], "#")
 	if name, is := strings.CutSuffix(file, ".md"); is && !strings.Contains(name, "/") {
 		return parts[1] + " (cmux help " + topicOf(name) + ")"

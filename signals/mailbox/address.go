@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Kind says what an Address means.
@@ -41,7 +42,7 @@ type Address struct {
 	Name    string // of an Agent or a Node
 }
 
-var nameShape = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$`)
+var nameShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$`) })
 
 // ErrAddress is wrapped by what ParseAddress says of a text that is none.
 var ErrAddress = fmt.Errorf("an address is supervisor, NAME, SESSION:NAME, node:NAME, user or all")
@@ -61,7 +62,7 @@ func ParseAddress(s string) (Address, error) {
 		session, name = "", s
 	}
 	switch {
-	case !nameShape.MatchString(name), split && !nameShape.MatchString(session):
+	case !nameShape().MatchString(name), split && !nameShape().MatchString(session):
 		return wrong()
 	case session == node:
 		return Address{Kind: Node, Name: name}, nil

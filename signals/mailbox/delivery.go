@@ -33,7 +33,7 @@ type Delivery struct {
 }
 
 func (d *Delivery) check() error {
-	if !idShape.MatchString(d.ID) {
+	if !idShape().MatchString(d.ID) {
 		return fmt.Errorf("its id %.80q is none", d.ID)
 	}
 	if to, err := ParseAddress(d.To); err != nil {

@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -58,14 +59,14 @@ func IDs(text string) []string { return strings.Split(text, ",") }
 // NewID is an id that no other message has.
 func NewID() string { return strings.ToLower(rand.Text()[:13]) }
 
-var idShape = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]{0,63}$`)
+var idShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]{0,63}$`) })
 
 // Recipient is who the message is for.
 func (m *Message) Recipient() (Address, error) { return ParseAddress(m.To) }
 
 // check says what is wrong with a message, whoever wrote it.
 func (m *Message) check() error {
-	if !idShape.MatchString(m.ID) {
+	if !idShape().MatchString(m.ID) {
 		return fmt.Errorf("its id %.80q is none", m.ID)
 	}
 	if m.Type == StatusUpdate {
@@ -132,13 +133,15 @@ func encode(v any) ([]byte, error) {
 }
 
 // attachment is where the journal keeps a long body, by day and message.
-var attachment = regexp.MustCompile(`^journal/[0-9]{4}-[0-9]{2}-[0-9]{2}/attachments/msg-([a-zA-Z0-9-]+)\.md$`)
+var attachment = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^journal/[0-9]{4}-[0-9]{2}-[0-9]{2}/attachments/msg-([a-zA-Z0-9-]+)\.md$`)
+})
 
 // Attached is the path of the message's body below the folder .cmux; ok is
 // false when the body stands in the message.
 func (m *Message) Attached() (rel string, ok bool) {
 	rel, ok = strings.CutPrefix(m.Body, ".cmux/")
-	parts := attachment.FindStringSubmatch(rel)
+	parts := attachment().FindStringSubmatch(rel)
 	if !ok || parts == nil || parts[1] != m.ID || path.Clean(rel) != rel {
 		return "", false
 	}
