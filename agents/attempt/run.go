@@ -139,7 +139,7 @@ func (a *attempt) run() (run.End, error) {
 		Name: a.node.Name, Kind: a.node.Agent, Dir: a.spec.Place.Dir, Tree: a.spec.Place.Tree, Env: env,
 		Task: a.node.Task, Resumption: prompt.Resumed, Command: a.node.Command, Model: a.node.Model, AutoAccept: a.node.AutoAccept,
 		Automatic: a.stays() && a.spec.Member.Automatic,
-		Review: a.node.Role == dag.RoleReview, Verdict: time.Duration(len(a.node.Verify)) * time.Duration(a.node.VerifyTimeout),
+		Review:    a.node.Role == dag.RoleReview, Verdict: time.Duration(len(a.node.Verify)) * time.Duration(a.node.VerifyTimeout),
 		Binary: a.job.Paths.Binary(), Files: agent.Files{Dir: a.job.Paths.NodeDir(a.node.Name), N: a.spec.Attempt},
 		Terminal: a.job.Terminal, Out: a.out, Tell: a.tell, MayType: a.mayType,
 		Lines: new(event.Printer), Spawner: a.job.Spawner, Mark: Mark(a.job), Drain: a.limits.Drain,

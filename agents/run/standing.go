@@ -105,7 +105,7 @@ type Member struct {
 	Once       bool      `json:"once,omitempty"`         // it is removed when its work is done
 	AutoAccept bool      `json:"auto_accept,omitempty"`
 	Automatic  bool      `json:"automatic,omitempty"` // its program decides itself what is safe
-	Headless   bool      `json:"headless,omitempty"` // without a pane
+	Headless   bool      `json:"headless,omitempty"`  // without a pane
 	CreatedAt  time.Time `json:"created_at"`
 }
 

@@ -129,7 +129,9 @@ func (c *Config) keys() []configKey {
 		groupKey("worker", "The program of a worker of which nothing else is said.", "worker: {agent: codex}", c.Worker.keys()),
 		{name: "permissions", doc: "How the agents may act: with `ask` the program asks you what it is not sure about, with `auto` it decides that itself ([in its own way](permissions.md#standing-agents)), with `bypass` it asks nothing. An agent that runs keeps what it began with until it is started again.",
 			def: "what you answered at the first start", example: "permissions: ask", schema: map[string]any{"enum": []string{PermitAsked, PermitAuto, PermitAll}},
-			read: func(p *configParser, n *yaml.Node) { c.Permissions = p.oneOf(n, "permissions", PermitAsked, PermitAuto, PermitAll) }},
+			read: func(p *configParser, n *yaml.Node) {
+				c.Permissions = p.oneOf(n, "permissions", PermitAsked, PermitAuto, PermitAll)
+			}},
 		textKey(&c.Integration, "integration", `^[^-\s][^\s~^:?*\[\\]*$`, "write the name of a branch",
 			"The branch that work comes together on.", "your branch at the first start", "integration: main"),
 		{name: "max_standing", doc: "At most so many agents.", def: "no bound", example: "max_standing: 8",
