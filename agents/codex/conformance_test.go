@@ -8,8 +8,8 @@ import (
 	mt "cmux/agents/modeltest"
 )
 
-func TestConformance(t *testing.T) {
-	agenttest.Run(t, agenttest.Subject{
+func subject() agenttest.Subject {
+	return agenttest.Subject{
 		Kind: codex.Kind(),
 		Play: func(t testing.TB, base string, play agenttest.Play) agenttest.Player {
 			// Outside of its sandbox it may write nothing without leave.
@@ -18,5 +18,9 @@ func TestConformance(t *testing.T) {
 			return agenttest.NewModel(t, base, play, agenttest.Words{Ask: ask})
 		},
 		Question: agenttest.Question{Shown: "which way?", Answer: "no, to the left", Told: "no, to the left"},
-	})
+	}
 }
+
+func TestConformance(t *testing.T) { agenttest.Run(t, subject()) }
+
+func TestStandingConformance(t *testing.T) { agenttest.RunStanding(t, subject()) }
