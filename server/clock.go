@@ -55,3 +55,28 @@ func (s *site) untilDue(ctx context.Context, p *control.Project) time.Duration {
 	}
 	return min(clockCheck, max(0, next.Sub(p.Now())))
 }
+
+// tidyEvery is how often the server removes what the configuration lets it remove.
+const tidyEvery = 5 * time.Minute
+
+// keepTidy removes what the organisation no longer needs, as far as it may.
+func (s *site) keepTidy(ctx context.Context) {
+	every := time.NewTicker(tidyEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return
+		}
+		done, err := s.project.MaintainAllowed(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.log.Error("maintenance could not be done; trying again later", "err", err)
+		}
+		for _, u := range done {
+			if u.Done != "" || u.Failed != "" {
+				s.log.Info("maintenance", "kind", u.Kind, "name", u.Name, "why", u.Why, "done", u.Done, "restore", u.Restore, "failed", u.Failed)
+			}
+		}
+	}
+}

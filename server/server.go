@@ -119,6 +119,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	defer end()
 	tasks.Go(hub.Run)
 	tasks.Go(func() { s.keepTime(ctx) })
+	tasks.Go(func() { s.keepTidy(ctx) })
 	tasks.Go(func() {
 		if err := s.store.Follow(ctx); err != nil {
 			s.log.Error("what happens is not taken in any more", "err", err)

@@ -126,6 +126,10 @@ func flat(s standing.Settings) (map[string]string, error) {
 	if err := json.Unmarshal(b, &tree); err != nil {
 		return nil, err
 	}
+	if v, ok := tree["voice"]; ok {
+		tree["notify.voice"] = v
+		delete(tree, "voice")
+	}
 	for _, key := range []string{"agent", "model"} {
 		if v, ok := tree[key]; ok {
 			tree["worker."+key] = v

@@ -41,6 +41,8 @@ func IsPersons(o Order) bool {
 	switch o.Name {
 	case "agents start":
 		return !o.With("dry-run")
+	case "maintenance":
+		return !o.With("dry-run")
 	case "agents shared":
 		return o.With("restore") || o.With("accept")
 	}

@@ -57,10 +57,11 @@ type Settings struct {
 	Zones   run.Zones `json:"zones,omitzero"`
 	Budgets Budgets   `json:"budgets,omitzero"`
 
-	Notify   dag.Notify `json:"notify,omitzero"`
-	Voice    bool       `json:"voice,omitempty"`    // alerts are spoken
-	Verify   []string   `json:"verify,omitempty"`   // checks after each merge
-	Overflow string     `json:"overflow,omitempty"` // what becomes of a task for a permanent worker that is busy
+	Notify      dag.Notify `json:"notify,omitzero"`
+	Maintenance []string   `json:"maintenance,omitempty"` // kinds of things that cmux may remove by itself
+	Voice       bool       `json:"voice,omitempty"`       // alerts are spoken
+	Verify      []string   `json:"verify,omitempty"`      // checks after each merge
+	Overflow    string     `json:"overflow,omitempty"`    // what becomes of a task for a permanent worker that is busy
 
 	Watch map[string]string `json:"watch,omitempty"` // what a person set of package watchconfig, by key
 }

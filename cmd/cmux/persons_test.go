@@ -52,6 +52,7 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 		"keep",
 		"locks break",
 		"mailbox retry",
+		"maintenance",
 		"open",
 		"projects activate",
 		"projects add",
@@ -95,7 +96,7 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 	}
 	for line, want := range map[string]bool{
 		"agents start": true, "agents start --dry-run": false, "agents start --dry-run=false": true, "agents start --yes": true,
-		"agents shared": false, "agents shared --restore": true, "agents shared --accept": true, "agents shared --json": false,
+		"agents shared": false, "maintenance": true, "maintenance --dry-run": false, "agents shared --restore": true, "agents shared --accept": true, "agents shared --json": false,
 	} {
 		cmd, rest, err := newRoot(&Deps{Kinds: kinds.All()}).Find(strings.Fields(line))
 		if err == nil {

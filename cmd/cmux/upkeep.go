@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/control/say"
+	"cmux/agents/upkeep"
+)
+
+type upkeepOptions struct {
+	*IO
+	Project           projectFunc
+	DryRun, Yes, JSON bool
+}
+
+func newUpkeepCmd(d *Deps, runF func(context.Context, *upkeepOptions) error) *cobra.Command {
+	o := &upkeepOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:     "maintenance",
+		GroupID: "main",
+		Short:   "Remove what the organisation no longer needs",
+		Long: `Show what the organisation no longer needs, why, and what would be done; ask; and do it:
+workers that have had nothing to do for stale_after, worktrees whose worker is gone,
+branches whose work is all in the integration branch and that nobody works on. What is
+not committed is saved first. Supervisors, permanent workers and clones stay, and old
+archives are only told of.
+
+The server does so by itself, every 5 minutes, for what maintenance in .cmux/config.yml
+names; by default that is nothing. With --dry-run --json the shape is
+  {"items": [{"kind", "name", "why", "do", "at", "since"}], "allowed"}
+else it is a list of items, each with "done", "restore" and "failed" beside it. A kind is
+workers, worktrees, branches or archives.`,
+		Example: "  cmux maintenance --dry-run",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runUpkeep)(cmd.Context(), o) },
+	}
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "show what would be done and do nothing")
+	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
+	jsonFlag(cmd, &o.JSON)
+	return cmd
+}
+
+func runUpkeep(ctx context.Context, o *upkeepOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	plan, err := p.PlanUpkeep(ctx)
+	if err != nil {
+		return err
+	}
+	if o.DryRun && o.JSON {
+		return printJSON(o.Out, plan)
+	}
+	removes := 0
+	if !o.JSON {
+		for _, i := range plan.Items {
+			fmt.Fprintf(o.Out, "%s %s: %s\n  %s\n", i.Kind, say.Line(i.Name), say.Line(i.Why), i.Do)
+		}
+	}
+	for _, i := range plan.Items {
+		if i.Kind != upkeep.Archives {
+			removes++
+		}
+	}
+	if removes == 0 && !o.JSON {
+		_, err := fmt.Fprintln(o.Out, "Nothing is to be removed.")
+		return err
+	}
+	if o.DryRun {
+		return nil
+	}
+	if err := o.confirm(ctx, o.Yes, fmt.Sprintf("Remove %s?", say.Count(removes, "item"))); err != nil {
+		return err
+	}
+	done, err := p.Maintain(ctx, plan, func(upkeep.Kind) bool { return true })
+	if o.JSON && err == nil {
+		return printJSON(o.Out, done)
+	}
+	for _, u := range done {
+		switch {
+		case u.Failed != "":
+			fmt.Fprintf(o.Err, "cmux: %s %s stays: %s\n", u.Kind, say.Line(u.Name), say.Line(u.Failed))
+		case u.Done != "":
+			fmt.Fprintf(o.Out, "%s: %s\n", say.Line(u.Name), u.Done)
+			if u.Restore != "" {
+				fmt.Fprintf(o.Out, "to bring it back: %s\n", u.Restore)
+			}
+		}
+	}
+	return err
+}
