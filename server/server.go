@@ -32,8 +32,6 @@ const (
 	endPatience = 2 * time.Second
 	// ports is how many ports are tried.
 	ports = 500
-	// maxConns bounds the connections that are open at once.
-	maxConns = 1024
 )
 
 // Options is what a server is made of.
@@ -93,9 +91,23 @@ type site struct {
 
 func (s *site) serve(ctx context.Context, l net.Listener) error {
 	keys := login.NewKeys(s.token, s.place.Project, s.project.Now)
+	logins, err := endpoint.Logins(s.project.Root)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	keys.SetLogins(logins)
+	open := newConns(l)
 	mux := http.NewServeMux()
 	orders := newOrders()
-	api.New(mux, api.Options{Project: s.project, Place: s.place, Token: s.token, Keys: keys, Store: s.store, Log: s.log, Background: orders.background})
+	api.New(mux, api.Options{Project: s.project, Place: s.place, Token: s.token, Keys: keys, Store: s.store, Log: s.log, Background: orders.background,
+		LogOut: func(ctx context.Context) error {
+			logins, err := endpoint.EndLogins(s.project.Root)
+			if err == nil {
+				keys.SetLogins(logins)
+				open.end(ctx, login.BySession)
+			}
+			return err
+		}})
 	ctx, end := context.WithCancel(ctx)
 	hub := live.NewHub(ctx, live.Options{
 		Log: s.store, Instance: s.place.Instance,
@@ -108,7 +120,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 		login.Refuse(w, r, http.StatusNotFound, "there is nothing here", "")
 	})
 	srv := &http.Server{
-		Handler: login.NewGate(keys, s.place.Port, orders.carriedOut(s.audited(mux))), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+		Handler: login.NewGate(keys, s.place.Port, open.knowing(orders.carriedOut(s.audited(mux)))), ConnContext: open.context, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: stdlog.New(logWriter{s.log}, "", 0),
 		// What is under way when ctx ends has a moment left; Shutdown ends it.
@@ -126,7 +138,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 		}
 	})
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(&bounded{Listener: l, room: make(chan struct{}, maxConns)}) }()
+	go func() { served <- srv.Serve(open) }()
 	if err := endpoint.Write(s.project.Root, s.place); err != nil {
 		return errors.Join(err, srv.Close(), <-served)
 	}
@@ -198,43 +210,6 @@ func listen(fixed, last int) (net.Listener, int, error) {
 		}
 	}
 	return nil, 0, fmt.Errorf("no port from %d to %d is free", endpoint.FirstPort, endpoint.FirstPort+ports-1)
-}
-
-// bounded is a listener that hangs up on who comes while it has too many.
-type bounded struct {
-	net.Listener
-	room chan struct{}
-}
-
-func (b *bounded) Accept() (net.Conn, error) {
-	for {
-		c, err := b.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case b.room <- struct{}{}:
-			return &counted{Conn: c, room: b.room}, nil
-		default:
-			c.Close()
-		}
-	}
-}
-
-// counted is a connection of a bounded listener.
-type counted struct {
-	net.Conn
-	room chan struct{}
-	once bool
-}
-
-func (c *counted) Close() error {
-	err := c.Conn.Close()
-	if err == nil && !c.once { // it closes once without an error
-		c.once = true
-		<-c.room
-	}
-	return err
 }
 
 // logWriter writes what net/http has to say into the log.

@@ -20,7 +20,12 @@ import (
 	"cmux/signals"
 )
 
-func TestMain(m *testing.M) { os.Exit(sealtest.Main(m)) }
+func TestMain(m *testing.M) {
+	if root := os.Getenv(serveKey); root != "" {
+		os.Exit(serveHere(root))
+	}
+	os.Exit(sealtest.Main(m))
+}
 
 // up is a server at work, and what ends it.
 func up(t *testing.T, root string) (place endpoint.Place, end func()) {

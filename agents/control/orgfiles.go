@@ -102,7 +102,7 @@ func (p *Project) examineTasks() Finding {
 // examineModes looks at who may read what is a person's alone; nil: nobody else.
 func (p *Project) examineModes() *Finding {
 	folder := run.Folder(p.Root)
-	for _, name := range []string{endpoint.TokenFile, endpoint.File, filepath.Join("agents", "env")} {
+	for _, name := range []string{endpoint.TokenFile, endpoint.LoginsFile, endpoint.File, filepath.Join("agents", "env")} {
 		path := filepath.Join(folder, name)
 		info, err := os.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -79,6 +79,24 @@ func (p *Project) OpenLink(ctx context.Context) (*endpoint.Link, error) {
 	return link, c.Post(ctx, endpoint.LinksPath, nil, link)
 }
 
+// EndLogins logs every browser out, of a server that runs or of the next one.
+func (p *Project) EndLogins(ctx context.Context) error {
+	if !endpoint.Lives(p.Root) {
+		if err := signals.Init(p.Root); err != nil {
+			return err
+		}
+		_, err := endpoint.EndLogins(p.Root)
+		return err
+	}
+	c, err := p.dialServer(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var out struct{ Done bool }
+	return c.Post(ctx, endpoint.LogOutPath, nil, &out)
+}
+
 // upServer bounds the wait for a server that is about to come up.
 const upServer = 10 * time.Second
 

@@ -34,12 +34,16 @@ const (
 	File = "server.json"
 	// TokenFile holds the token, in .cmux.
 	TokenFile = "token"
+	// LoginsFile holds what browsers were logged in by, in .cmux.
+	LoginsFile = "logins"
 	// FirstPort is the first port that a server tries.
 	FirstPort = 8420
 	// HealthPath tells the identity of a server, without a token.
 	HealthPath = "/api/webhooks/health"
 	// LinksPath is where one-time links to the dashboard are made.
 	LinksPath = "/api/login/links"
+	// LogOutPath is where all logins are ended.
+	LogOutPath = "/api/login/logout-all"
 
 	maxFile = 64 << 10
 )
@@ -77,7 +81,7 @@ const PageFile = "open.html"
 // Secrets are the files of the project at root that let who reads them speak for
 // its person, or say where to.
 func Secrets(root string) []string {
-	return []string{file(root, TokenFile), file(root, PageFile), file(root, File)}
+	return []string{file(root, TokenFile), file(root, LoginsFile), file(root, PageFile), file(root, File)}
 }
 
 // LockPath is the lock that the server of the project at root holds for its life.
@@ -147,6 +151,25 @@ func MakeToken(root string) (string, error) {
 		return "", err
 	}
 	return token, signals.WriteFile(file(root, TokenFile), []byte(token+"\n"), 0o600)
+}
+
+// Logins is what the project's browsers were logged in by, which it makes where
+// there is none.
+func Logins(root string) (string, error) {
+	b, err := signals.ReadFile(file(root, LoginsFile), maxFile)
+	if text := strings.TrimSpace(string(b)); err == nil && text != "" {
+		return text, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return EndLogins(root)
+}
+
+// EndLogins makes another one: who was logged in is not any more.
+func EndLogins(root string) (string, error) {
+	text := NewSecret()
+	return text, signals.WriteFile(file(root, LoginsFile), []byte(text+"\n"), 0o600)
 }
 
 // NewSecret is 32 random bytes as text.

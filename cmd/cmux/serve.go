@@ -55,6 +55,7 @@ type openOptions struct {
 	*IO
 	Project projectFunc
 	Print   bool
+	LogOut  bool
 	Browse  func(ctx context.Context, env []string, path string) error
 }
 
@@ -70,10 +71,12 @@ browser in. It works once, and for a minute. Where there is no browser, open pri
 The server listens on this machine alone. On a machine that you are logged in to by
 ssh, forward its port and open the link at home:
   ssh -L 8420:127.0.0.1:8420 HOST`,
-		Example: "  cmux open\n  cmux open --print",
+		Example: "  cmux open\n  cmux open --print\n  cmux open --logout-all",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOpen)(cmd.Context(), o) },
 	}
+	cmd.Flags().BoolVar(&o.LogOut, "logout-all", false, "log every browser out instead")
+	cmd.MarkFlagsMutuallyExclusive("print", "logout-all")
 	cmd.Flags().BoolVar(&o.Print, "print", false, "print the link and open no browser")
 	return cmd
 }
@@ -81,6 +84,13 @@ ssh, forward its port and open the link at home:
 func runOpen(ctx context.Context, o *openOptions) error {
 	p, err := o.Project(ctx)
 	if err != nil {
+		return err
+	}
+	if o.LogOut {
+		if err := p.EndLogins(ctx); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(o.Out, "Every browser is logged out. To log in again: cmux open")
 		return err
 	}
 	link, err := p.OpenLink(ctx)

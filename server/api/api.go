@@ -27,6 +27,9 @@ type Options struct {
 	// Background runs something that takes longer than a request may, and ends its
 	// context when the server ends, which it reports not to begin.
 	Background func(func(context.Context)) bool
+
+	// LogOut ends every login of a browser, and its connections but for the caller's.
+	LogOut func(context.Context) error
 }
 
 // routes are the handlers.

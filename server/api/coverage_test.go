@@ -244,6 +244,7 @@ func TestNeeds(t *testing.T) {
 	if len(f.Findings) == 0 {
 		t.Error("doctor found nothing")
 	}
+	w.must("POST", "/api/login/logout-all", "", nil)
 	w.must("POST", "/api/journal/reflection", `{"section":"ideas","text":"it went well"}`, nil)
 	// A message that was given up is tried again.
 	var sent control.Sent

@@ -28,8 +28,9 @@ type Keys struct {
 	cookie string
 	now    func() time.Time
 
-	mu    sync.Mutex
-	links []link
+	mu     sync.Mutex
+	links  []link
+	logins string // what sessions are signed with beside the token
 }
 
 // link is a one-time link, known by the hash of its code.
@@ -42,6 +43,15 @@ type link struct {
 // has a name of its own.
 func NewKeys(token, project string, now func() time.Time) *Keys {
 	return &Keys{token: []byte(token), cookie: "cmux_" + project, now: now}
+}
+
+// SetLogins says what browsers are logged in by from now on. A session that was given
+// by another one is none.
+func (k *Keys) SetLogins(logins string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.logins = logins
+	k.links = nil
 }
 
 // Host is the host that browsers know the server by, and are logged in under. A
@@ -99,8 +109,11 @@ func (k *Keys) session() *http.Cookie {
 }
 
 func (k *Keys) sign(text string) string {
+	k.mu.Lock()
+	logins := k.logins
+	k.mu.Unlock()
 	m := hmac.New(sha256.New, k.token)
-	m.Write([]byte("session\x00" + k.cookie + "\x00" + text))
+	m.Write([]byte("session\x00" + k.cookie + "\x00" + logins + "\x00" + text))
 	return base64.RawURLEncoding.EncodeToString(m.Sum(nil))
 }
 

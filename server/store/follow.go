@@ -21,6 +21,7 @@ const (
 	// very many files.
 	slowLook  = 2 * time.Second
 	slowShare = 100
+	slowMost  = 30 * time.Second // what is found by it alone is not to come much later
 	// breath is what lies between two looks at the least.
 	breath = 10 * time.Millisecond
 	// maxWatches bounds how many files of agents are watched: those that were
@@ -48,13 +49,18 @@ func (s *Store) Follow(ctx context.Context) error {
 			}
 		}
 		if looked {
-			w.next = time.Now().Add(max(slowLook, slowShare*time.Since(begin)))
+			w.next = time.Now().Add(pause(time.Since(begin)))
 		}
 		w.all = what != nil && w.watch(what) // something may have been written before it was watched
 		if !w.all && !w.wait(ctx) {
 			return nil
 		}
 	}
+}
+
+// pause is what lies between two slow looks, of which the last one took so long.
+func pause(took time.Duration) time.Duration {
+	return min(max(slowLook, slowShare*took), slowMost)
 }
 
 func words(err error) string {

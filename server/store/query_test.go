@@ -185,3 +185,11 @@ func TestFollow(t *testing.T) {
 	hear("mailbox")
 	t.Logf("%d events in %v", n, time.Since(begin))
 }
+
+func TestPause(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{0: 2 * time.Second, 10 * time.Millisecond: 2 * time.Second, 100 * time.Millisecond: 10 * time.Second, 5 * time.Second: 30 * time.Second} {
+		if got := pause(took); got != want {
+			t.Errorf("after %s: %s, want %s", took, got, want)
+		}
+	}
+}
