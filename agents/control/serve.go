@@ -142,7 +142,7 @@ func (p *Project) LinkFile(link *endpoint.Link) (string, error) {
 // which returns when it has ended. It dies with this process.
 func keepServer(ctx context.Context, r *run.Run, logger *log.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	k := &serverKeeper{run: r, log: logger}
+	k := &serverKeeper{run: r, log: logger, every: healthEvery, patience: healthPatience}
 	var done sync.WaitGroup
 	done.Go(func() { k.keep(ctx) })
 	return func() {
@@ -153,8 +153,9 @@ func keepServer(ctx context.Context, r *run.Run, logger *log.Logger) (stop func(
 
 // serverKeeper is the part of the monitor that keeps the server up.
 type serverKeeper struct {
-	run *run.Run
-	log *log.Logger
+	run             *run.Run
+	log             *log.Logger
+	every, patience time.Duration // see healthEvery
 }
 
 func (k *serverKeeper) keep(ctx context.Context) {
@@ -242,7 +243,7 @@ func (k *serverKeeper) once(ctx context.Context) (why string) {
 // end. The reason is empty where the server knows it best. ended can be read
 // once more.
 func (k *serverKeeper) watch(ctx context.Context, ended chan error) (why string) {
-	tick := time.NewTicker(healthEvery)
+	tick := time.NewTicker(k.every)
 	defer tick.Stop()
 	for misses := 0; ; {
 		select {
@@ -266,7 +267,7 @@ func (k *serverKeeper) watch(ctx context.Context, ended chan error) (why string)
 }
 
 func (k *serverKeeper) check(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, healthPatience)
+	ctx, cancel := context.WithTimeout(ctx, k.patience)
 	defer cancel()
 	c, err := endpoint.Dial(ctx, k.run.Plan.Root)
 	if err == nil {

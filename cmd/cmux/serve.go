@@ -76,8 +76,8 @@ ssh, forward its port and open the link at home:
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOpen)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.LogOut, "logout-all", false, "log every browser out instead")
-	cmd.MarkFlagsMutuallyExclusive("print", "logout-all")
 	cmd.Flags().BoolVar(&o.Print, "print", false, "print the link and open no browser")
+	cmd.MarkFlagsMutuallyExclusive("print", "logout-all")
 	return cmd
 }
 
