@@ -22,6 +22,7 @@ import (
 	"cmux/server/live"
 	"cmux/server/login"
 	"cmux/server/store"
+	"cmux/server/watchdog"
 	"cmux/signals"
 )
 
@@ -137,6 +138,9 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 			s.log.Error("what happens is not taken in any more", "err", err)
 		}
 	})
+	if err := s.watch(ctx, &tasks); err != nil {
+		s.log.Error("nobody watches the agents", "err", err)
+	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(open) }()
 	if err := endpoint.Write(s.project.Root, s.place); err != nil {
@@ -163,6 +167,21 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	now := s.project.Now()
 	s.place.EndedAt = &now
 	return endpoint.Write(s.project.Root, s.place)
+}
+
+// watch looks after the agents until ctx ends.
+func (s *site) watch(ctx context.Context, tasks *sync.WaitGroup) error {
+	w, err := watchdog.NewProject(s.project, s.log)
+	if err != nil {
+		return err
+	}
+	tasks.Go(func() { w.Follow(ctx) })
+	tasks.Go(func() {
+		if err := watchdog.Run(ctx, watchdog.Options{Root: s.project.Root, World: w, Log: s.log, Now: s.project.Now}); err != nil {
+			s.log.Error("the agents are not watched any more", "err", err)
+		}
+	})
+	return nil
 }
 
 // takeLock takes the lock at path, waiting for a holder on its way out.

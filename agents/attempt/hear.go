@@ -51,6 +51,9 @@ func (a *attempt) handle(m Message) error {
 		return a.offer(&m)
 	case OpStand:
 		reply.Standing = a.standing()
+		if m.Key == KeyDraft {
+			reply.Standing.Draft = a.draft() != ""
+		}
 	default:
 		order, known := orders[m.Op]
 		if !known {

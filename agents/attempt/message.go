@@ -40,7 +40,7 @@ const (
 	OpTell     Op = "tell"     // a message: Text, with the id Key, which is recorded as confirmed when the agent has read it
 	OpTake     Op = "take"     // a person takes the conversation over, until OpRelease
 	OpWithdraw Op = "withdraw" // the piece of work Key is taken back; Text says why, for the agent
-	OpStand    Op = "stand"    // how does it stand? Reply.Standing
+	OpStand    Op = "stand"    // how does it stand? Reply.Standing; with the Key KeyDraft, also what its screen shows
 )
 
 // From says who may give an Op.
@@ -105,7 +105,11 @@ type Standing struct {
 	Waiting  []string     `json:"waiting,omitempty"` // ids of messages that it was not handed yet
 	Hinders  string       `json:"hinders,omitempty"` // what keeps the first of them from being typed: a draft, a dialog, copy mode
 	Taken    bool         `json:"taken,omitempty"`
+	Draft    bool         `json:"draft,omitempty"` // a person has typed something that they have not sent; with KeyDraft
 }
+
+// KeyDraft has OpStand look at the screen, which takes a while.
+const KeyDraft = "draft"
 
 // WithReply returns m with a function that gets the answer, once, if the
 // attempt lives to give one. It must not block for long, and its error says that

@@ -14,6 +14,14 @@ func (a *attempt) typed() []string {
 	return nil
 }
 
+// draft is what a person has typed and not sent.
+func (a *attempt) draft() string {
+	if t, ok := a.agent.(agent.Typed); ok {
+		return t.Draft(a.ctx)
+	}
+	return ""
+}
+
 // keepTyped records what a person typed that ends with the program.
 func (a *attempt) keepTyped() {
 	t, ok := a.agent.(agent.Typed)

@@ -48,6 +48,17 @@ func (r *Run) Ask(q Request) (Request, error) {
 	return q, r.writeSealed(filepath.Join(r.Requests(), q.ID+".json"), requestPlace(q.ID), q, 0o600)
 }
 
+// AskOnce leaves a request under an id of the caller's. One that waits already is
+// the same. The caller knows that it was not answered.
+func (r *Run) AskOnce(id string, q Request) error {
+	path := filepath.Join(r.Requests(), id+".json")
+	if _, err := signals.Type(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	q.At, q.ID = time.Now(), id
+	return r.writeSealed(path, requestPlace(id), q, 0o600)
+}
+
 // maxRequest is how large the file of a request may be.
 const maxRequest = 4 << 20
 

@@ -128,6 +128,8 @@ func (k *Keeper) carryOut(ctx context.Context, q run.Request) (done, error) {
 		return k.reset(ctx, q, a)
 	case OpDemote:
 		return k.demote(ctx, a)
+	case OpRelaunch:
+		return k.relaunch(ctx, q, a)
 	case OpWake:
 		if err := k.org.RecordOf(ctx, a.Name, run.Record{Type: run.Resumed}); err != nil {
 			return done{}, err

@@ -23,7 +23,7 @@ const (
 
 // Roles are the names of the roles that a project begins with.
 func Roles() []string {
-	return []string{"supervisor", "worker", "frontend", "backend", "infra", "tester"}
+	return []string{"supervisor", "worker", "frontend", "backend", "infra", "tester", "sentry"}
 }
 
 // RolePath is the file of a role of the project at root.

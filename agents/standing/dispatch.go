@@ -255,6 +255,10 @@ func (k *Keeper) occupy(ctx context.Context, a *Agent) error {
 		}
 		return k.retire(ctx, a, list)
 	}
+	if until := k.org.resetsFirst(a); k.Now().Before(until) {
+		k.at(until)
+		return k.waits(ctx, a, "its conversation begins anew first")
+	}
 	return k.give(ctx, a, t)
 }
 

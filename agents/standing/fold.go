@@ -16,6 +16,7 @@ const (
 	keyWaits     = "waits"     // it cannot begin with its next task yet: Detail is why; empty: it can
 	keySpent     = "spent"     // its budget of the day is spent until Until: Detail is which; empty: there is one
 	keyHeld      = "held"      // it is not started before a person says how: Detail is why
+	keyRelaunch  = "relaunch"  // the life that the record is of is to end, and the next one to begin
 )
 
 // Life is what one wrapper process carries, or carried, of an agent.
@@ -89,9 +90,13 @@ type State struct {
 	BrokenUntil time.Time // when that day ends
 	Held        string    // why it is not started before a person says how; empty: it is
 
-	place   run.Place // of the life
-	past    dag.Usage // of the lives before this one
-	foreign int       // up to this life, no conversation counts any more
+	Left bool // its program ended too often, and its wrapper waits for a person
+
+	relaunch   int       // the life that is to end so that the next one begins
+	relaunchBy string    // the request for that
+	place      run.Place // of the life
+	past       dag.Usage // of the lives before this one
+	foreign    int       // up to this life, no conversation counts any more
 }
 
 // keptDeaths is how many deaths are remembered: as many as make a crash loop.
@@ -107,7 +112,7 @@ func (s *State) Apply(rec *run.Record) {
 	case run.Active:
 		if rec.Attempt == s.Life.N {
 			s.active(rec.At, rec.Activity, rec.Detail)
-			s.Question, s.Until = rec.Question, rec.Until
+			s.Question, s.Until, s.Left = rec.Question, rec.Until, rec.How == run.HowLeft
 		}
 	case run.Conversed:
 		if rec.Attempt > s.foreign && rec.Conversation != "" {
@@ -149,6 +154,8 @@ func (s *State) Apply(rec *run.Record) {
 			s.Broken, s.BrokenUntil = rec.Detail, rec.Until
 		case keyHeld:
 			s.Held = rec.Detail
+		case keyRelaunch:
+			s.relaunch, s.relaunchBy = rec.Attempt, rec.Request
 		case keyWaits:
 			s.Waits = rec.Detail
 		}
@@ -167,7 +174,7 @@ func (s *State) joined(rec *run.Record) {
 
 func (s *State) active(at time.Time, a dag.Activity, detail string) {
 	s.Activity, s.Detail, s.Since = a, detail, at
-	s.Question, s.Until = nil, time.Time{}
+	s.Question, s.Until, s.Left = nil, time.Time{}, false
 }
 
 // lives takes in that a life was started, or that its wrapper lives.

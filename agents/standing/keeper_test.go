@@ -490,6 +490,62 @@ func TestReset(t *testing.T) {
 	}
 }
 
+// A relaunch goes on in the conversation, once for each request.
+func TestRelaunch(t *testing.T) {
+	w := newWorld(t)
+	w.keep()
+	w.answered(w.spawn("api"))
+	w.until("a life", w.lives1("api", 1))
+	w.mu.Lock()
+	w.lives["api"].record(run.Record{Type: run.Conversed, Conversation: "c1"})
+	w.lives["api"].record(run.Record{Type: run.Given, Work: &run.Work{ID: "t1", Def: &dag.Node{Name: "api"}}})
+	w.mu.Unlock()
+	q, err := Request(OpRelaunch, "api", Ask{By: "monitor"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // as by one who was killed before they knew that they had asked
+		if err := w.r.AskOnce("watch-1", q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a := w.answered("watch-1"); a.Refused != "" {
+		t.Fatal(a.Refused)
+	}
+	o := w.until("the next life", w.lives1("api", 2))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.specs[len(w.specs)-1]; s.Conversation != "c1" || s.Work == nil || len(w.specs) != 2 || len(o.Agents["api"].Deaths) > 0 {
+		t.Errorf("%d lives, the last one in %+v; deaths %v", len(w.specs), s, o.Agents["api"].Deaths)
+	}
+}
+
+// The next task of a permanent worker waits for a reset that is due, and no longer
+// than a while.
+func TestResetsFirst(t *testing.T) {
+	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.Local)
+	o := &Org{}
+	a := &Agent{State: State{Member: run.Member{Role: PermanentWorker}, Born: now.Add(-time.Hour), Tasks: 5, Last: &Finished{At: now}}}
+	for _, c := range []struct {
+		what string
+		with func()
+		want bool
+	}{
+		{"five tasks", func() {}, true},
+		{"four tasks", func() { a.Tasks = 4 }, false},
+		{"an old conversation", func() { a.Born = now.Add(-4 * time.Hour) }, true},
+		{"a reset since", func() { a.ResetAt = now.Add(-time.Minute) }, false},
+		{"a lower bound", func() { o.Settings.Watch = map[string]string{"reset_tasks": "2"} }, true},
+		{"quiet hours", func() { o.Settings.Watch["quiet_hours"] = "11:00-13:00" }, false},
+		{"no resets", func() { o.Settings.Watch = map[string]string{"resets": "false"} }, false},
+	} {
+		c.with()
+		if got := o.resetsFirst(a); got.After(now) != c.want {
+			t.Errorf("%s: waits until %v", c.what, got)
+		}
+	}
+}
+
 // Killed before or after any effect, the next keeper comes to the same end: one
 // agent for a spawn, one archive for a kill, one answer for each.
 func TestKilledAtAnyEffect(t *testing.T) {

@@ -64,7 +64,7 @@ func (k *Keeper) attend(ctx context.Context, a *Agent, all bool) error {
 	} else if all && !host.Stands(t.link) {
 		return k.probe(ctx, a)
 	}
-	if a.Leaving != "" || a.Resetting != "" || a.Stopped || k.org.Stopped {
+	if a.parts() || k.org.Stopped {
 		return k.part(ctx, a)
 	}
 	return nil
@@ -115,7 +115,7 @@ func (k *Keeper) probe(ctx context.Context, a *Agent) error {
 	}
 	if pulse != host.Gone {
 		k.at(k.Now().Add(time.Second)) // it may not listen yet
-		if a.Leaving != "" || a.Resetting != "" || a.Stopped || k.org.Stopped {
+		if a.parts() || k.org.Stopped {
 			return k.part(ctx, a)
 		}
 		return nil

@@ -18,6 +18,8 @@ const (
 	OpRun    run.Op = "run"    // start a run
 	OpAlert  run.Op = "alert"  // call for the person
 	OpWake   run.Op = "wake"   // start an agent again that died too often, or that was stopped
+	// OpRelaunch ends an agent's program and starts it again, in its conversation.
+	OpRelaunch run.Op = "relaunch"
 )
 
 // Ask is what a request asks for in more words than run.Request has.

@@ -26,6 +26,20 @@ type Rule struct {
 
 const day = 24 * time.Hour
 
+// DueReset is the rule by which a permanent worker is reset in the ordinary course
+// of its work.
+const DueReset = "reset"
+
+// Lasting reports whether the action is about an agent that does not get on by
+// itself.
+func (a *Action) Lasting() bool {
+	switch a.Rule {
+	case ruleFrozen, ruleSentry, ruleRestart, ruleGiveUp, ruleCrashed:
+		return true
+	}
+	return false
+}
+
 // Names of rules.
 const (
 	ruleSentryOver = "sentry over"
@@ -35,7 +49,7 @@ const (
 	ruleGiveUp     = "given up"
 	ruleCrashed    = "crashed"
 	ruleObserve    = "observation"
-	ruleReset      = "reset"
+	ruleReset      = DueReset
 	ruleCompact    = "compaction"
 	ruleFailed     = "compaction failed"
 	ruleNudge      = "nudge"

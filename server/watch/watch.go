@@ -230,7 +230,7 @@ func (m *move) look(s Seen, known bool, a *Agent) Seen {
 		}
 		// What it does as it starts is no proof that it gets on again. That somebody
 		// was told starts nothing.
-		if s.Rung == leftAlone || s.Rung > 0 && m.Clock-s.Climbed >= c.NudgeEvery {
+		if s.Rung == leftAlone || s.Rung > 0 && m.Clock-s.Climbed >= c.FrozenAfter/2 {
 			s.Rung = 0
 		}
 		s.Still, s.Observed = m.Clock, false
