@@ -237,8 +237,8 @@ func TestAfter(t *testing.T) {
 	b := newBook(t, t.TempDir())
 	third := add("t3", "judge")
 	third.After, third.Key = &[]string{"t1", "t2"}, "debate"
-	l := change(t, b, add("t1", "for"), add("t2", "against"), third, move("t1", Assigned), move("t2", Assigned), move("t3", Assigned))
-	l = change(t, b, move("t1", Working), verdict("t1", 1, run.End{Outcome: dag.Done}), move("t2", Working))
+	change(t, b, add("t1", "for"), add("t2", "against"), third, move("t1", Assigned), move("t2", Assigned), move("t3", Assigned))
+	l := change(t, b, move("t1", Working), verdict("t1", 1, run.End{Outcome: dag.Done}), move("t2", Working))
 	for i, c := range []Change{{}, verdict("t2", 1, run.End{Outcome: dag.Failed}), {Op: OpOverride, Task: "t2", By: "user"}} {
 		if c.Op != "" {
 			l = change(t, b, c)

@@ -70,10 +70,16 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 			}
 			paths[i] = c.CommandPath()
 		}
+		if len(paths) > maxMeant {
+			paths = append(paths[:maxMeant-1:maxMeant-1], "others: "+cmd.CommandPath()+" --help")
+		}
 		try = strings.Join(paths, ", or ")
 	}
 	return control.Usage(try, "%s has no command %q", cmd.CommandPath(), args[0])
 }
+
+// maxMeant is how many commands are named that may be meant.
+const maxMeant = 4
 
 func meant(cmd *cobra.Command, word string) []*cobra.Command {
 	here, elsewhere := make(map[string][]*cobra.Command), make(map[string][]*cobra.Command)

@@ -18,7 +18,7 @@ func TestUsage(t *testing.T) {
 		{"agnets start --yes", `cmux has no command "agnets"`, "cmux agents start"},
 		{"wait --timeout 1s", `cmux has no command "wait"`, "cmux agents wait"},
 		{"staus", `cmux has no command "staus"`, "cmux status"},
-		{"list", `cmux has no command "list"`, "cmux agents list, or cmux backlog list, or cmux mailbox list, or cmux projects list, or cmux sessions list, or cmux snapshots list, or cmux tasks list, or cmux workers list"},
+		{"list", `cmux has no command "list"`, "cmux agents list, or cmux backlog list, or cmux incidents list, or others: cmux --help"},
 		{"snapshots lst", `cmux snapshots has no command "lst"`, "cmux snapshots list"},
 		{"agents snapshots", `cmux agents has no command "snapshots"`, "cmux snapshots"},
 		{"agents restore api", `cmux agents has no command "restore"`, "cmux snapshots restore"},
