@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"cmux/agents/run"
 	"cmux/agents/standing"
@@ -217,11 +219,28 @@ func (p *Project) MergeClone(ctx context.Context, name string) (*MergedClone, er
 	return out, nil
 }
 
-// rests refuses what would cut off the work of an agent.
+// rests refuses what would cut off the work of a clone, or bring in what of it was
+// rejected.
 func (p *Project) rests(a *standing.Agent) error {
 	list, err := p.taskList()
 	if err != nil {
 		return err
+	}
+	return mergeable(list, a, p.Now())
+}
+
+// mergeable says why a clone is not to be merged now; nil: it may be.
+func mergeable(list *task.List, a *standing.Agent, now time.Time) error {
+	if word, _ := a.Stands(now, false); word == standing.Working || word == standing.Checking {
+		if a.Work == nil {
+			return &Hint{Err: fmt.Errorf("%s is in the middle of a turn", a.Name), Try: "the same when it is idle: cmux workers status " + a.Name}
+		}
+	}
+	for _, t := range list.All() {
+		if t.Worker() == a.Name && t.State == task.Failed && t.WorkBranch() == a.Member.Branch && committed(t) {
+			return &Hint{Err: fmt.Errorf("the task %s of %s failed (%s), and what it committed is on the branch %s with all the rest", t.ID, a.Name, t.Label(), a.Member.Branch),
+				Try: fmt.Sprintf("have it mended: cmux tasks assign %s %s. Or accept it: cmux tasks done %[1]s", t.ID, a.Name)}
+		}
 	}
 	for _, t := range list.All() {
 		if t.Agent == a.Name && !t.State.Over() {
@@ -229,6 +248,11 @@ func (p *Project) rests(a *standing.Agent) error {
 		}
 	}
 	return nil
+}
+
+// committed reports whether an attempt at the task left commits.
+func committed(t *task.Task) bool {
+	return slices.ContainsFunc(t.Attempts, func(at task.Attempt) bool { return at.End != nil && at.End.Commits > 0 })
 }
 
 // joinHint adds to what keeps a clone from being merged how to go on.

@@ -73,16 +73,22 @@ func (s *scratch) does(agent, id, from string, files ...string) {
 	tip := s.gitIn(dir, "rev-parse", "HEAD")
 	s.gitIn(s.Root, "worktree", "remove", dir)
 	s.clock(1e9)
-	end := run.End{Outcome: dag.Done, Commits: 1, Tip: tip}
-	_, err = s.writeTasks(s.t.Context(), func(l *task.List) ([]task.Change, error) {
-		n := l.Get(id).Version
+	s.attempts(agent, id, run.End{Outcome: dag.Done, Commits: 1, Tip: tip})
+}
+
+// attempts has an agent work on a task, and end so.
+func (s *scratch) attempts(agent, id string, end run.End) {
+	s.t.Helper()
+	_, err := s.writeTasks(s.t.Context(), func(l *task.List) ([]task.Change, error) {
+		t := l.Get(id)
+		n := t.Version
 		var all []task.Change
-		if l.Get(id).State != task.Assigned {
+		if t.State != task.Assigned {
 			all = append(all, task.Change{Task: id, Saw: n, Op: task.OpMove, To: task.Assigned, Agent: agent})
 			n++
 		}
 		return append(all, task.Change{Task: id, Saw: n, Op: task.OpMove, To: task.Working},
-			task.Change{Task: id, Saw: n + 1, Op: task.OpVerdict, Attempt: 1, End: &end}), nil
+			task.Change{Task: id, Saw: n + 1, Op: task.OpVerdict, Attempt: len(t.Attempts) + 1, End: &end}), nil
 	})
 	if err != nil {
 		s.t.Fatal(err)

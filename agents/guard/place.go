@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,28 +9,12 @@ import (
 // spots are the places that a path may mean: with its links followed, and the
 // link itself. ok says that all are the node's own and none holds state.
 func (g *guard) spots(dir, path string) (spots []spot, ok bool) {
-	abs := path
-	if !filepath.IsAbs(abs) {
-		if dir == "" {
-			return nil, false
-		}
-		abs = dir + string(filepath.Separator) + path
+	all, ok := g.wheres(dir, path)
+	for _, p := range all {
+		spots = append(spots, g.spotOf(p))
 	}
-	if path == "" || strings.ContainsRune(path, 0) {
+	if !ok {
 		return nil, false
-	}
-	clean := filepath.Clean(abs)
-	parent, err := g.resolve(filepath.Dir(clean))
-	if err != nil {
-		return nil, false
-	}
-	spots = append(spots, g.spotOf(filepath.Join(parent, filepath.Base(clean))))
-	for _, p := range []string{abs, clean} {
-		r, err := g.resolve(p)
-		if err != nil {
-			return nil, false
-		}
-		spots = append(spots, g.spotOf(r))
 	}
 	for _, s := range spots {
 		if s.whose != own || s.state != "" || odd(s.rel) {

@@ -202,6 +202,24 @@ func stir(dir string) {
 	os.Chtimes(filepath.Join(dir, "lock"), now, now)
 }
 
+// Sit takes a seat for a node as Take does, or says why there is none for it. held:
+// it works already, and its wrapper may have kept its seat.
+func (s *Seats) Sit(most int, node string, held bool) (l *Lease, why string, err error) {
+	if held {
+		if l, err = JoinSeat(s.by, node); l != nil || err != nil {
+			return l, "", err
+		}
+	}
+	l, taken, err := s.Take(most, node, held)
+	if l != nil || err != nil {
+		return l, "", err
+	}
+	if why = Crowded(most, taken); why == "" {
+		why = "max_agents: other runs come first"
+	}
+	return nil, why, nil
+}
+
 // JoinSeat keeps the seat that a run has taken for a node, as long as this
 // process lives or until ReturnSeat; nil: it has none.
 func JoinSeat(by Holder, node string) (*Lease, error) {

@@ -72,27 +72,13 @@ func (r *Runner) sits(i int) bool {
 func (r *Runner) seat(i int, held bool) (why string) {
 	s := &r.seats
 	name := r.g.Nodes[i].Name
-	var (
-		l     *lease.Lease
-		taken []lease.Holder
-		err   error
-	)
-	if held { // its wrapper may have kept it
-		l, err = lease.JoinSeat(r.slots.By, name)
-	}
-	if l == nil && err == nil {
-		l, taken, err = s.pool.Take(s.most, name, held)
-	}
-	switch {
-	case err != nil:
+	l, why, err := s.pool.Sit(s.most, name, held)
+	if err != nil {
 		r.warnSeats(err)
 		return ""
-	case l != nil:
-		s.has[i] = l
-		return ""
 	}
-	if why = lease.Crowded(s.most, taken); why == "" {
-		why = "max_agents: other runs come first"
+	if l != nil {
+		s.has[i] = l
 	}
 	return why
 }

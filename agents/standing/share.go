@@ -208,27 +208,13 @@ func (s *State) sits() bool {
 // works already.
 func (k *Keeper) seat(name string, held bool) (why string) {
 	s := &k.share
-	var (
-		l     *lease.Lease
-		taken []lease.Holder
-		err   error
-	)
-	if held { // its wrapper may have kept it
-		l, err = lease.JoinSeat(s.slots.By, name)
-	}
-	if l == nil && err == nil {
-		l, taken, err = s.pool.Take(s.most, name, held)
-	}
-	switch {
-	case err != nil:
+	l, why, err := s.pool.Sit(s.most, name, held)
+	if err != nil {
 		k.warnShare("places of max_agents", err)
 		return ""
-	case l != nil:
-		s.seats[name] = l
-		return ""
 	}
-	if why = lease.Crowded(s.most, taken); why == "" {
-		why = "max_agents: other runs come first"
+	if l != nil {
+		s.seats[name] = l
 	}
 	return why
 }
