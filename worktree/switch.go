@@ -11,9 +11,13 @@ import (
 // piece of work to the next.
 type SwitchSpec struct {
 	Path   string // of the worktree
-	Branch string // short name; it is made at Start where it is not there
+	Branch string // short name; it is made at Start where it is not there; empty: Start itself, detached
 	Start  string // commit
 	Reason string // why what is not committed leaves, for its snapshot
+
+	// Stay says that untracked files stay where they are: git refuses the switch
+	// when one is in its way. They are in the snapshot all the same.
+	Stay bool
 }
 
 // Switch checks a branch out in a worktree that stays where it is. What is not
@@ -50,6 +54,9 @@ func (r *Repo) Switch(ctx context.Context, s SwitchSpec) (*Snapshot, error) {
 			return nil, err
 		}
 	}
+	if s.Stay {
+		own = slices.DeleteFunc(own, func(e statusEntry) bool { return e.kind == '?' })
+	}
 	if len(own) > 0 {
 		if _, err := git(ctx, s.Path, "reset", "--hard", "--quiet"); err != nil {
 			return saved, err
@@ -68,6 +75,10 @@ func (r *Repo) Switch(ctx context.Context, s SwitchSpec) (*Snapshot, error) {
 				return saved, err
 			}
 		}
+	}
+	if s.Branch == "" {
+		_, err := git(ctx, s.Path, "checkout", "--quiet", "--no-overwrite-ignore", "--detach", s.Start, "--")
+		return saved, err
 	}
 	if leaves == s.Branch {
 		return saved, nil

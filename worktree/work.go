@@ -46,7 +46,13 @@ type Commit struct {
 
 // Commits lists what tip, a commit or ref, holds beyond since, newest first.
 func (r *Repo) Commits(ctx context.Context, since, tip string) ([]Commit, error) {
-	out, err := git(ctx, r.Root, "log", "-z", "--format=%H%n%ct%n%an%n%s", "--end-of-options", since+".."+tip, "--")
+	return r.log(ctx, since+".."+tip)
+}
+
+// log lists the commits of a range, the last of what; before it may stand options.
+func (r *Repo) log(ctx context.Context, what ...string) ([]Commit, error) {
+	args := append([]string{"log", "-z", "--format=%H%n%ct%n%an%n%s"}, what[:len(what)-1]...)
+	out, err := git(ctx, r.Root, append(args, "--end-of-options", what[len(what)-1], "--")...)
 	if err != nil {
 		return nil, err
 	}

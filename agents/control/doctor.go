@@ -307,7 +307,7 @@ func (p *Project) leftovers(ctx context.Context, repo *worktree.Repo, runs []*ru
 			continue
 		}
 		t, err := repo.Tree(ctx, path)
-		if err != nil || t.Owner == "" || p.isAgents(t) || path == p.mergeTree() {
+		if err != nil || t.Owner == "" || p.isAgents(t) || path == p.mergeTree() || path == p.healthTree() {
 			continue // not cmux's, or in use
 		}
 		if !slices.ContainsFunc(runs, func(r *run.Run) bool {

@@ -376,6 +376,15 @@ func (j *Journal) Artifact(name string, data []byte) (string, error) {
 	return j.keep(artifacts, name, data)
 }
 
+// Write keeps a page of its own beside today's, durably, and returns its path as it
+// reads from the project's root. One of the same name is replaced.
+func (j *Journal) Write(name string, text []byte) (string, error) {
+	if name == entriesFile || name == reflectionFile {
+		return "", fmt.Errorf("journal: %s is not replaced", name)
+	}
+	return j.keep("", name, text)
+}
+
 func (j *Journal) keep(sub, name string, data []byte) (string, error) {
 	if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") || len(name) > 200 || bytes.IndexByte([]byte(name), 0) >= 0 {
 		return "", fmt.Errorf("journal: %.80q is no name for a file", name)

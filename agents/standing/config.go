@@ -44,11 +44,12 @@ type Config struct {
 	Budget       int64       // of all agents, in tokens a day; 0: no bound
 	WorktreeBase string
 	Notify       dag.Notify
-	Maintenance  []string          // kinds of things that cmux may remove by itself
-	Voice        bool              // alerts are spoken
-	Zones        run.Zones         // by how much is at stake
-	Overflow     string            // what becomes of a task for a permanent worker that is busy; empty: it waits
-	Verify       []string          // checks after each merge of a task's work
+	Maintenance  []string  // kinds of things that cmux may remove by itself
+	Voice        bool      // alerts are spoken
+	Zones        run.Zones // by how much is at stake
+	Overflow     string    // what becomes of a task for a permanent worker that is busy; empty: it waits
+	Verify       []string  // checks after each merge of a task's work
+	Health       Health
 	Port         int               // of the server; 0: the first that is free
 	Watch        map[string]string // what a person set of package watchconfig, by key
 }
@@ -69,7 +70,7 @@ func (c *Config) Settings(now Settings, supervisor string) Settings {
 	}
 	return Settings{
 		Permissions: orElse(c.Permissions, now.Permissions), Integration: orElse(c.Integration, now.Integration),
-		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Notify: c.Notify, Voice: c.Voice, Maintenance: c.Maintenance, Port: c.Port, Watch: c.Watch,
+		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Notify: c.Notify, Voice: c.Voice, Maintenance: c.Maintenance, Health: c.Health, Port: c.Port, Watch: c.Watch,
 		Budgets: Budgets{c.Supervisor.Budget, worker.Budget, c.Budget},
 	}
 }
@@ -96,6 +97,15 @@ func groupKey(name, doc, example string, sub []configKey) configKey {
 func textKey(to *string, name, pattern, hint, doc, def, example string) configKey {
 	return configKey{name: name, doc: doc, def: def, example: example, schema: map[string]any{"type": "string", "pattern": pattern},
 		read: func(p *configParser, n *yaml.Node) { *to = p.matching(n, name, pattern, hint) }}
+}
+
+// flagKey is a key whose value is true or false.
+func flagKey(to *bool, group, name, doc, def string) configKey {
+	return configKey{name: name, doc: doc, def: def, schema: map[string]any{"type": "boolean"}, read: func(p *configParser, n *yaml.Node) {
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Decode(to) != nil {
+			p.fault(n, "write true or false", "%s%s: %q is neither", group, name, n.Value)
+		}
+	}}
 }
 
 type configParser struct {
@@ -155,6 +165,8 @@ func (c *Config) keys() []configKey {
 			}},
 		{name: "verify", doc: "Commands that must pass before a finished task is merged, in order.", def: "none", example: "verify: [\"go test ./...\"]",
 			schema: map[string]any{"type": []string{"array", "string"}, "items": map[string]any{"type": "string"}}, read: func(p *configParser, n *yaml.Node) { c.Verify = p.texts(n, "verify") }},
+		groupKey("health", "How it is told that the project is healthy, and what cmux may do when it is not: [a project that is not healthy](health.md).",
+			"health:\n  command: \"curl -fsS http://127.0.0.1:3000/health\"\n  tree: .\n  restart: \"systemctl --user restart shop\"\n  rebuild: \"make build && systemctl --user restart shop\"\n  rollback: true", healthKeys(&c.Health)),
 		{name: "port", doc: "The port of the server, on the loopback address.", def: "the first free one from 8420", example: "port: 8500",
 			schema: map[string]any{"type": "integer", "minimum": 1024, "maximum": 65535}, read: func(p *configParser, n *yaml.Node) {
 				text := p.text(n, "port")

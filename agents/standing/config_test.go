@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"cmux/agents/run"
 	"cmux/dag"
@@ -16,9 +17,9 @@ var update = flag.Bool("update", false, "rewrite generated pages")
 
 func TestParseConfig(t *testing.T) {
 	c, err := ParseConfig("config.yml", []byte("session: shop\nsupervisor: {agent: codex, model: big, budget: {tokens: 500}}\nworker: {agent: claude}\nbudget: {tokens: 9000}\n"+
-		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\noverflow: spawn\nverify: [make test, make lint]\nzones: {forbidden: [deploy/, \"**/*.lock\"], safe: [docs/]}\nwatch: {nudges: 2}\nnotify: {bell: false, desktop: true, webhook: \"https://a.b/c\"}\n"))
+		"permissions: bypass\nintegration: release/2\nmax_standing: 3\nworktree_base: /w\noverflow: spawn\nverify: [make test, make lint]\nzones: {forbidden: [deploy/, \"**/*.lock\"], safe: [docs/]}\nhealth: {command: make ok, every: 5s, restart: r, rollback: true}\nwatch: {nudges: 2}\nnotify: {bell: false, desktop: true, webhook: \"https://a.b/c\"}\n"))
 	want := Config{Session: "shop", Budget: 9000, Supervisor: ConfigAgent{Agent: "codex", Model: "big", Budget: 500}, Worker: ConfigAgent{Agent: "claude"}, Permissions: PermitAll,
-		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w", Overflow: OverflowSpawn, Notify: dag.Notify{Desktop: true, Webhook: "https://a.b/c"}, Verify: []string{"make test", "make lint"}, Zones: run.Zones{Forbidden: []string{"deploy/", "**/*.lock"}, Safe: []string{"docs/"}}, Watch: map[string]string{"nudges": "2"}}
+		Integration: "release/2", MaxStanding: 3, WorktreeBase: "/w", Overflow: OverflowSpawn, Notify: dag.Notify{Desktop: true, Webhook: "https://a.b/c"}, Verify: []string{"make test", "make lint"}, Health: Health{Command: "make ok", Every: dag.Duration(5 * time.Second), Restart: "r", Rollback: true}, Zones: run.Zones{Forbidden: []string{"deploy/", "**/*.lock"}, Safe: []string{"docs/"}}, Watch: map[string]string{"nudges": "2"}}
 	if err != nil || !reflect.DeepEqual(*c, want) {
 		t.Errorf("%+v, %v; want %+v", c, err, want)
 	}
@@ -44,6 +45,10 @@ func TestParseConfig(t *testing.T) {
 		"zones: {forbiden: [a]}\n":       `config.yml:1:9: unknown key "forbiden" (did you mean "forbidden"?)`,
 		"zones: {careful: a}\n":          `config.yml:1:18: zones.careful must be a list of files, folders and globs (write it as [a/, "b/*.go"])`,
 		"zones: {safe: [a, ../b]}\n":     `config.yml:1:19: zones.safe: "../b" lies outside the project (write it from the project's root)`,
+		"health: {every: 1ms}\n":         `config.yml:1:17: health.every must be a time of 1s or more, not 1ms`,
+		"health: {rollback: yes}\n":      `config.yml:1:20: health.rollback: "yes" is neither (write true or false)`,
+		"health: {comand: x}\n":          `config.yml:1:10: unknown key "comand" (did you mean "command"?)`,
+		"health: {command: [x]}\n":       `config.yml:1:19: health.command must be text`,
 		"zones: {safe: [\"a[\"]}\n":      `config.yml:1:16: zones.safe: "a[" is no pattern`,
 		"session: x\n---\nsession: y\n":  `config.yml:2:1: the file holds more than one document (keep one)`,
 		"watch:\n  nudges: none\n":       `config.yml:2:11: watch.nudges: "none" is no whole number from 1 to 100`,

@@ -15,13 +15,7 @@ import (
 
 // notifyKeys are the keys below notify.
 func notifyKeys(n *dag.Notify, voice *bool) []configKey {
-	flag := func(name, doc, def string, to *bool) configKey {
-		return configKey{name: name, doc: doc, def: def, schema: map[string]any{"type": "boolean"}, read: func(p *configParser, n *yaml.Node) {
-			if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Decode(to) != nil {
-				p.fault(n, "write true or false", "notify.%s: %q is neither", name, n.Value)
-			}
-		}}
-	}
+	flag := func(name, doc, def string, to *bool) configKey { return flagKey(to, "notify.", name, doc, def) }
 	return []configKey{
 		flag("bell", "The terminal's bell, in tmux.", "`true`", &n.Bell),
 		flag("desktop", "A desktop notification.", "`false`", &n.Desktop),

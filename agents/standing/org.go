@@ -62,6 +62,7 @@ type Settings struct {
 	Voice       bool       `json:"voice,omitempty"`       // alerts are spoken
 	Verify      []string   `json:"verify,omitempty"`      // checks after each merge
 	Overflow    string     `json:"overflow,omitempty"`    // what becomes of a task for a permanent worker that is busy
+	Health      Health     `json:"health,omitzero"`
 
 	Watch map[string]string `json:"watch,omitempty"` // what a person set of package watchconfig, by key
 }

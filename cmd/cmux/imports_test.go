@@ -37,6 +37,7 @@ var house = []struct {
 	{"agents/upkeep", ""},
 	{"agents/locks", "agents/ledger"},
 	{"agents/incident", "agents/ledger"},
+	{"agents/recovery", "agents/incident agents/ledger agents/seal signals worktree"},
 	{"agents/lease", "agents/seal"},
 	{"agents/limits", "agents/lease agents/seal signals"},
 	{"agents/settings", "dag"},
@@ -68,22 +69,23 @@ var house = []struct {
 	{"agents/host", "agents/agent agents/attempt agents/control/say agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
 	{"agents/standing", "agents/agent agents/alert agents/attempt agents/audit agents/control/say agents/host agents/harmless agents/lease agents/limits agents/mail agents/notice agents/proc agents/question agents/run agents/settings agents/task agents/tmux agents/upkeep agents/watchconfig dag signals signals/mailbox worktree"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/host agents/lease agents/limits agents/mail agents/notice agents/proc agents/prompt agents/run agents/settings agents/tmux dag signals signals/mailbox worktree"},
-	{"agents/control", "agents/agent agents/alert agents/attempt agents/audit agents/control/say agents/endpoint agents/event agents/harmless agents/host agents/incident agents/journal agents/kinds agents/ledger agents/lease agents/limits agents/locks agents/mail agents/origin agents/proc agents/question agents/run agents/runner agents/schedule agents/seal agents/settings agents/standing agents/task agents/tmux agents/upkeep agents/watchconfig agents/wrapper dag signals signals/mailbox worktree"},
+	{"agents/control", "agents/agent agents/alert agents/attempt agents/audit agents/control/say agents/endpoint agents/event agents/harmless agents/host agents/incident agents/journal agents/kinds agents/ledger agents/lease agents/limits agents/locks agents/mail agents/origin agents/proc agents/question agents/recovery agents/run agents/runner agents/schedule agents/seal agents/settings agents/standing agents/task agents/tmux agents/upkeep agents/watchconfig agents/wrapper dag signals signals/mailbox worktree"},
 
 	{"server/watch", "agents/watchconfig"},
 	{"server/store", "agents/event agents/incident agents/journal agents/mail agents/proc agents/task signals signals/mailbox"},
 	{"server/login", "agents/endpoint"},
 	{"server/api", "agents/control agents/endpoint agents/event agents/harmless agents/incident agents/journal agents/run agents/standing agents/task dag server/login server/store signals/mailbox"},
 	{"server/live", "agents/control agents/event server/login server/store"},
+	{"server/health", ""},
 	{"server/watchdog", "agents/attempt agents/control agents/event agents/host agents/incident agents/journal agents/ledger agents/mail agents/proc agents/run agents/runner agents/standing agents/task agents/tmux agents/watchconfig server/watch signals signals/mailbox worktree"},
-	{"server", "agents/control agents/control/say agents/endpoint agents/schedule server/api server/live server/login server/store signals server/watchdog"},
+	{"server", "agents/control agents/control/say agents/endpoint agents/schedule server/api server/health server/live server/login server/store signals server/watchdog"},
 
 	{"docs", ""},
 	{"cmd/cmux/early", ""},
 	{"cmd/cmux/quiet", ""},
 	{"cmd/cmux/top", "agents/control agents/control/say agents/harmless agents/question agents/run dag signals"},
 	{"cmd/cmux/reviewing", "agents/control agents/control/say agents/harmless agents/run"},
-	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/incident agents/journal agents/kinds agents/mcp agents/origin agents/run agents/runner agents/schedule agents/task agents/upkeep agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs server signals/mailbox"},
+	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/incident agents/journal agents/kinds agents/mcp agents/origin agents/recovery agents/run agents/runner agents/schedule agents/task agents/upkeep agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs server signals/mailbox"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

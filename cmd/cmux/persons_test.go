@@ -57,6 +57,8 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 		"projects activate",
 		"projects add",
 		"projects remove",
+		"recover now",
+		"recover undo",
 		"restart",
 		"schedule add",
 		"schedule remove",

@@ -1,0 +1,249 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/control/say"
+	"cmux/agents/incident"
+	"cmux/agents/journal"
+	"cmux/agents/task"
+)
+
+// Away is what happened in the organisation since a moment, for who was away.
+type Away struct {
+	Since     time.Time            `json:"since"`
+	Until     time.Time            `json:"until"`
+	Tasks     []ReportedTask       `json:"tasks"` // that ended, oldest first
+	Incidents []*incident.Incident `json:"incidents"`
+	Agents    []ReportedAgent      `json:"agents"`
+	Tokens    int64                `json:"tokens"`  // of the attempts that ended
+	Waiting   []ReportedWait       `json:"waiting"` // what waits for the person
+}
+
+// ReportedTask is a task that ended.
+type ReportedTask struct {
+	ID      string    `json:"id"`
+	Title   string    `json:"title"`
+	Label   string    `json:"label"`
+	Agent   string    `json:"agent"`
+	Summary string    `json:"summary"`
+	Commits int       `json:"commits"`
+	Tip     string    `json:"tip"`
+	Merged  string    `json:"merged"` // commit of the integration branch; empty: not merged
+	Tokens  int64     `json:"tokens"`
+	EndedAt time.Time `json:"ended_at"`
+
+	done bool
+}
+
+// ReportedAgent is what an agent did.
+type ReportedAgent struct {
+	Name      string  `json:"name"`
+	Permanent bool    `json:"permanent"`
+	State     string  `json:"state"`
+	Detail    string  `json:"detail,omitempty"`
+	Tasks     int     `json:"tasks"`  // attempts that ended
+	Busy      float64 `json:"busy"`   // share of the time that it had a task, 0 to 1
+	Tokens    int64   `json:"tokens"` // of these attempts
+}
+
+// ReportedWait is something that waits for the person.
+type ReportedWait struct {
+	What string `json:"what"`
+	Try  string `json:"try"`
+}
+
+// Done counts the tasks that were done.
+func (r *Away) Done() (n int) {
+	for i := range r.Tasks {
+		if r.Tasks[i].done {
+			n++
+		}
+	}
+	return n
+}
+
+// ReportAway says what happened since a moment.
+func (p *Project) ReportAway(ctx context.Context, since time.Time) (*Away, error) {
+	org, err := p.Organisation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &Away{Since: since, Until: p.Now(), Tasks: []ReportedTask{}, Incidents: []*incident.Incident{}, Agents: []ReportedAgent{}, Waiting: []ReportedWait{}}
+	list, err := p.taskList()
+	if err != nil {
+		return nil, err
+	}
+	incidents, err := p.incidentList()
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range incidents.All() {
+		if !i.ChangedAt.Before(since) || i.State == incident.Open {
+			r.Incidents = append(r.Incidents, i)
+		}
+		if i.Waits() {
+			r.waits(fmt.Sprintf("incident %s: %s", i.ID, i.Title), "cmux incidents show "+i.ID)
+		}
+	}
+	r.tasks(list)
+	r.agents(org, list)
+	if org.Unread > 0 {
+		r.waits(say.Count(org.Unread, "message")+" for you", "cmux mailbox inbox")
+	}
+	if org.State == OrgNoMonitor {
+		r.waits("the organisation has no monitor", "cmux start")
+	}
+	return r, nil
+}
+
+func (r *Away) waits(what, try string) { r.Waiting = append(r.Waiting, ReportedWait{what, try}) }
+
+// tasks adds those that ended in the time, and those that wait for a person.
+func (r *Away) tasks(list *task.List) {
+	unmerged := 0
+	for _, t := range list.All() {
+		if t.State == task.Blocked {
+			r.waits(fmt.Sprintf("task %s is %s: %s", t.ID, t.Label(), t.Title), "cmux tasks show "+t.ID)
+		}
+		if !t.State.Over() || t.ChangedAt.Before(r.Since) {
+			continue
+		}
+		v := viewOf(list, t)
+		out := ReportedTask{ID: t.ID, Title: t.Title, Label: v.Label, Agent: t.Worker(), EndedAt: t.ChangedAt, done: t.State == task.Done}
+		if v.Result != nil {
+			out.Summary, out.Commits, out.Tip, out.Tokens = v.Result.Summary, v.Result.Commits, v.Result.Tip, v.Result.Tokens
+		}
+		if t.Merged.In() {
+			out.Merged = t.Merged.Commit
+		}
+		r.Tasks = append(r.Tasks, out)
+	}
+	for range list.Unmerged() {
+		unmerged++
+	}
+	if unmerged > 0 {
+		r.waits(say.Count(unmerged, "finished task")+" not merged", "cmux tasks merge")
+	}
+	slices.SortStableFunc(r.Tasks, func(a, b ReportedTask) int { return a.EndedAt.Compare(b.EndedAt) })
+}
+
+// agents adds what each agent did, as the attempts at tasks have it.
+func (r *Away) agents(org *OrgReport, list *task.List) {
+	span := r.Until.Sub(r.Since)
+	for i := range org.Agents {
+		a := &org.Agents[i]
+		out := ReportedAgent{Name: a.Name, Permanent: a.Permanent, State: a.State, Detail: a.Detail}
+		var busy time.Duration
+		for _, t := range list.All() {
+			for _, at := range t.Attempts {
+				if at.Agent != a.Name {
+					continue
+				}
+				end := r.Until
+				if at.Ended != nil {
+					end = *at.Ended
+				}
+				if end.Before(r.Since) {
+					continue
+				}
+				busy += max(0, end.Sub(later(at.Began, r.Since)))
+				if at.Ended != nil && at.End != nil {
+					out.Tasks++
+					out.Tokens += at.End.Used.Counted()
+				}
+			}
+		}
+		if span > 0 {
+			out.Busy = min(1, float64(busy)/float64(span))
+		}
+		r.Tokens += out.Tokens
+		r.Agents = append(r.Agents, out)
+		if way := a.Way(); way != "" {
+			r.waits(a.Name+": "+a.Explained(), way)
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Markdown is the report as the journal has it.
+func (r *Away) Markdown() string {
+	var b strings.Builder
+	clock := func(at time.Time) string { return at.Local().Format("2006-01-02 15:04") }
+	cell := func(s string) string { return strings.ReplaceAll(say.Line(s), "|", "\\|") }
+	fmt.Fprintf(&b, "# Report\n\nFrom %s to %s: %s done, %s, %s tokens.\n", clock(r.Since), clock(r.Until), say.Count(r.Done(), "task"), say.Count(len(r.Incidents), "incident"), say.Short(r.Tokens))
+	b.WriteString("\n## What waits for you\n\n")
+	for _, w := range r.Waiting {
+		fmt.Fprintf(&b, "- %s: `%s`\n", say.Line(w.What), say.Line(w.Try))
+	}
+	if len(r.Waiting) == 0 {
+		b.WriteString("Nothing.\n")
+	}
+	if len(r.Tasks) > 0 {
+		b.WriteString("\n## Tasks\n\n| task | state | agent | commits | tokens | what |\n|---|---|---|---|---|---|\n")
+	}
+	for _, t := range r.Tasks {
+		fmt.Fprintf(&b, "| %s | %s | %s | %d %s | %s | %s |\n", t.ID, cell(t.Label), cell(t.Agent), t.Commits, short(t.Tip), say.Short(t.Tokens), cell(t.Title))
+	}
+	if len(r.Incidents) > 0 {
+		b.WriteString("\n## Incidents\n\n| incident | state | about | opened | what | how it ended |\n|---|---|---|---|---|---|\n")
+	}
+	for _, i := range r.Incidents {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", i.ID, i.Label(), cell(i.About), clock(i.OpenedAt), cell(i.Title), cell(i.Outcome))
+	}
+	if len(r.Agents) > 0 {
+		b.WriteString("\n## Agents\n\n| agent | state | tasks | busy | tokens |\n|---|---|---|---|---|\n")
+	}
+	for _, a := range r.Agents {
+		name := a.Name
+		if a.Permanent {
+			name += " (permanent)"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %d | %.0f%% | %s |\n", cell(name), cell(strings.TrimSuffix(a.State+": "+a.Detail, ": ")), a.Tasks, 100*a.Busy, say.Short(a.Tokens))
+	}
+	return b.String()
+}
+
+func short(commit string) string { return commit[:min(len(commit), 12)] }
+
+// JournalReport writes a report into today's journal and returns where.
+func (p *Project) JournalReport(r *Away) (string, error) {
+	j := journal.Journal{Root: p.Root, Now: p.Now}
+	return j.Write("report-"+p.Now().Local().Format("150405")+".md", []byte(r.Markdown()))
+}
+
+// ReportSince is the moment that words name: a span before now, or a time.
+func (p *Project) ReportSince(words string) (time.Time, error) {
+	now := p.Now()
+	if d, err := time.ParseDuration(words); err == nil && d > 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04", "2006-01-02", "15:04"} {
+		at, err := time.ParseInLocation(layout, words, time.Local)
+		if err != nil {
+			continue
+		}
+		if layout == "15:04" {
+			local := now.Local()
+			at = time.Date(local.Year(), local.Month(), local.Day(), at.Hour(), at.Minute(), 0, 0, time.Local)
+			if at.After(now) {
+				at = at.AddDate(0, 0, -1)
+			}
+		}
+		if at.Before(now) {
+			return at, nil
+		}
+	}
+	return time.Time{}, Usage("cmux report --help", "--since: %q is no time: want a span such as 8h, or a time such as 22:00 or 2006-01-02 15:04", cmp.Or(words, "nothing"))
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cmux/agents/control"
+	"cmux/agents/control/say"
+)
+
+type reportOptions struct {
+	*IO
+	Project                 projectFunc
+	Since                   string
+	JSON, Markdown, Journal bool
+}
+
+func newReportCmd(d *Deps, runF func(context.Context, *reportOptions) error) *cobra.Command {
+	o := &reportOptions{IO: &d.IO, Project: d.project}
+	cmd := &cobra.Command{
+		Use:     "report",
+		GroupID: "main",
+		Short:   "Show what happened while you were away",
+		Long: `Show what happened in the organisation since a moment: the tasks that ended with their
+commits, the incidents, what each agent did and used, and what waits for you. With
+--markdown print it as a page, with --journal write that page into today's journal and
+print where. With --json the shape is
+  {"since", "until", "tasks": [{"id", "title", "label", "agent", "summary", "commits", "tip",
+    "merged", "tokens", "ended_at"}], "incidents", "agents": [{"name", "permanent", "state",
+    "detail", "tasks", "busy", "tokens"}], "tokens", "waiting": [{"what", "try"}]}
+where an incident is as cmux incidents show has it, tokens are those of the attempts at
+tasks that ended since, and busy is the share of the time that an agent had a task.`,
+		Example: "  cmux report --since 8h",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runReport)(cmd.Context(), o) },
+	}
+	cmd.Flags().StringVar(&o.Since, "since", "8h", "a span before now, or a `TIME` such as 22:00")
+	cmd.Flags().BoolVar(&o.Markdown, "markdown", false, "print it as a page of Markdown")
+	cmd.Flags().BoolVar(&o.Journal, "journal", false, "write that page into today's journal")
+	jsonFlag(cmd, &o.JSON)
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown", "journal")
+	return cmd
+}
+
+func runReport(ctx context.Context, o *reportOptions) error {
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	since, err := p.ReportSince(o.Since)
+	if err != nil {
+		return err
+	}
+	r, err := p.ReportAway(ctx, since)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.JSON:
+		return printJSON(o.Out, r)
+	case o.Markdown:
+		_, err = fmt.Fprint(o.Out, r.Markdown())
+	case o.Journal:
+		var path string
+		if path, err = p.JournalReport(r); err == nil {
+			_, err = fmt.Fprintln(o.Out, path)
+		}
+	default:
+		_, err = fmt.Fprint(o.Out, renderReport(r, o.look()))
+	}
+	return err
+}
+
+// renderReport is the report at the terminal. It is pure.
+func renderReport(r *control.Away, as look) string {
+	var b strings.Builder
+	clock := "2006-01-02 15:04"
+	fmt.Fprintf(&b, "Since %s: %s tokens\n\nDone: %s\n", r.Since.Local().Format(clock), say.Short(r.Tokens), say.Count(r.Done(), "task"))
+	for _, t := range r.Tasks {
+		fmt.Fprintf(&b, "  %s  %s  %s, %s, %s\n", t.ID, say.Line(t.Title), say.Count(t.Commits, "commit"), say.Line(t.Label), orDash(t.Agent))
+	}
+	fmt.Fprintf(&b, "\nIncidents: %d\n", len(r.Incidents))
+	for _, i := range r.Incidents {
+		line := fmt.Sprintf("  %s  %s  %s", i.ID, i.Label(), say.Line(i.Title))
+		if i.Outcome != "" {
+			line += ": " + say.Line(i.Outcome)
+		}
+		b.WriteString(line + "\n")
+	}
+	if len(r.Agents) > 0 {
+		b.WriteString("\n")
+		rows := make([][]string, len(r.Agents))
+		for n, a := range r.Agents {
+			permanent := "-"
+			if a.Permanent {
+				permanent = "yes"
+			}
+			rows[n] = []string{a.Name, permanent, a.State, fmt.Sprint(a.Tasks), fmt.Sprintf("%.0f%%", 100*a.Busy), say.Short(a.Tokens)}
+		}
+		b.WriteString(table([]column{{head: "AGENT"}, {head: "PERMANENT", give: 2, least: 3}, {head: "STATE"}, {head: "TASKS"}, {head: "BUSY"}, {head: "TOKENS"}}, rows, as.width, as.colour))
+	}
+	b.WriteString("\nWaits for you:\n")
+	for _, w := range r.Waiting {
+		fmt.Fprintf(&b, "  %s (%s)\n", say.Line(w.What), say.Line(w.Try))
+	}
+	if len(r.Waiting) == 0 {
+		b.WriteString("  nothing\n")
+	}
+	return b.String()
+}

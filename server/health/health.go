@@ -1,0 +1,46 @@
+// Package health has a project looked at for as long as its server runs: whether it
+// is healthy, and what a recovery does next. What is looked at, when, and what is
+// done about it is decided below, in agents/control and agents/recovery; this is the
+// clock. One look is over before the next begins, and the end of the server breaks
+// one off: the next server goes on with it.
+package health
+
+import (
+	"context"
+	"time"
+
+	"github.com/charmbracelet/log"
+)
+
+// idle is how long it takes to notice that there is something to look at, or that a
+// look that could not be made can be made again.
+const idle = 10 * time.Second
+
+// Loop looks until ctx ends. look does what is due and says when it is to be called
+// again; zero: there is nothing to look at.
+func Loop(ctx context.Context, look func(context.Context) (time.Time, error), now func() time.Time, logger *log.Logger) {
+	said := ""
+	for {
+		wait := idle
+		next, err := look(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			if text := err.Error(); text != said { // once, and not every ten seconds
+				said = text
+				logger.Error("the health of the project could not be looked at", "err", err)
+			}
+		case !next.IsZero():
+			said = ""
+			wait = max(0, next.Sub(now()))
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
