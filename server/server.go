@@ -143,6 +143,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	if err := s.watch(ctx, &tasks); err != nil {
 		s.log.Error("nobody watches the agents", "err", err)
 	}
+	tasks.Go(func() { s.store.FollowTasks(ctx, s.project.TaskList) })
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(open) }()
 	if err := endpoint.Write(s.project.Root, s.place); err != nil {

@@ -44,6 +44,9 @@ func (p *Project) withLedger(look func(*mailbox.Ledger, []mailbox.Bad) error) er
 	return look(k.ledger, k.bad)
 }
 
+// TaskList is the tasks of the project, to be read.
+func (p *Project) TaskList() (*task.List, error) { return p.taskList() }
+
 // taskList is the tasks as they are now, to be read.
 func (p *Project) taskList() (*task.List, error) {
 	k := p.Memory
