@@ -27,7 +27,7 @@ var anybodys = []string{
 	"agents init", "agents status", "agents collisions", "agents wait", "agents logs", "agents diff", "agents verify", "agents changelog", "agents schema", "agents graph", "agents list", "agents exec",
 	"status", "logs", "config", "config schema", "workers list", "workers status", "workers logs", "workers send", "projects list", "sessions list",
 	"mailbox send", "mailbox done", "mailbox blocked", "mailbox status", "mailbox inbox", "mailbox read", "mailbox list", "mailbox tail",
-	"tasks add", "tasks list", "tasks show", "tasks log", "incidents list", "incidents show", "recover log", "report", "backlog add", "backlog list",
+	"tasks add", "tasks list", "tasks show", "tasks log", "incidents list", "incidents show", "recover log", "report", "autonomy", "backlog add", "backlog list",
 	"journal add", "journal show", "journal search", "journal note", "journal reflection",
 	"alert", "schedule list", "schedule show", "locks take", "locks release", "locks with", "locks list", "snapshots list", "doctor", "version", "man", "done", "blocked", "output", "hook", "mcp", "serve",
 }
