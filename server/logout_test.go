@@ -1,8 +1,14 @@
 package server
 
 import (
+	"bytes"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/coder/websocket"
@@ -50,6 +56,7 @@ func TestLogOutAll(t *testing.T) {
 		resp.Body.Close()
 		return resp
 	}
+	var secrets []string
 	login := func() (host string, cookie *http.Cookie) {
 		t.Helper()
 		var link endpoint.Link
@@ -60,6 +67,7 @@ func TestLogOutAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		secrets = append(secrets, u.Query().Get("code"))
 		all := do("GET", u.Host, u.RequestURI(), nil).Cookies()
 		if len(all) != 1 {
 			t.Fatalf("cookies %v", all)
@@ -100,6 +108,53 @@ func TestLogOutAll(t *testing.T) {
 	for _, one := range []*http.Cookie{cookie, fresh} {
 		if r := do("GET", again, "/api/prefs", one); r.StatusCode != 401 {
 			t.Errorf("a session of before: %s", r.Status)
+		}
+	}
+	token, err := endpoint.Token(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private(t, root, append(secrets, token, cookie.Value, fresh.Value))
+}
+
+// private holds each file of a project to be its owner's alone, and none but those
+// made for it to hold a secret.
+func private(t *testing.T, root string, secrets []string) {
+	t.Helper()
+	seen := map[string]bool{}
+	if err := filepath.WalkDir(filepath.Join(root, ".cmux"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		seen[rel] = true
+		if d.Name() == ".git" { // an empty repository, which keeps git clean out
+			return fs.SkipDir
+		}
+		lock := strings.HasSuffix(rel, ".lock") || filepath.Dir(rel) == ".cmux/locks" // says who holds it, and nothing else
+		if info.Mode().Perm()&0o077 != 0 && !d.IsDir() && !lock && rel != ".cmux/.gitignore" {
+			t.Errorf("%s can be read by others: %v", rel, info.Mode())
+		}
+		if !info.Mode().IsRegular() || slices.Contains(endpoint.Secrets(root), path) && filepath.Base(path) != endpoint.File {
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		for _, s := range secrets {
+			if bytes.Contains(b, []byte(s)) {
+				t.Errorf("%s holds a secret", rel)
+			}
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{".cmux/token", ".cmux/logins", ".cmux/server.json", ".cmux/conversations.db", ".cmux/tasks.db", ".cmux/server.log"} {
+		if !seen[want] {
+			t.Errorf("there is no %s", want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -37,12 +38,17 @@ func up(t *testing.T, root string) (place endpoint.Place, end func()) {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, Options{Project: p}) }()
+	file, err := os.OpenFile(filepath.Join(root, ".cmux/server.log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { ended <- Serve(ctx, Options{Project: p, Log: control.RunnerLogger(file)}) }()
 	end = func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+		file.Close()
 	}
 	for late := time.Now().Add(time.Minute); place.Port == 0 || place.Instance == before.Instance; place, err = endpoint.Read(root) {
 		select {
