@@ -323,6 +323,25 @@ func toFront(ctx context.Context, server *tmux.Server, org *standing.Org, name s
 	return err
 }
 
+// OrgFront brings the window of an agent to the front of the terminals that look at
+// the organisation's session.
+func (p *Project) OrgFront(ctx context.Context, name string) error {
+	org, err := p.org()
+	if err != nil {
+		return err
+	}
+	return toFront(ctx, runner.TmuxServer(p.Root, org.Run.Plan.Socket), org, name)
+}
+
+// AgentLogEnd is the end of an agent's log, at most so many bytes of it.
+func (p *Project) AgentLogEnd(name string, most int64) ([]byte, error) {
+	org, err := p.org()
+	if err != nil {
+		return nil, err
+	}
+	return logEnd(org.Run, name, most)
+}
+
 // OrgShow is the command that shows a terminal the organisation's session, at
 // the window of an agent, by default the supervisor's.
 func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) ([]string, error) {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +15,7 @@ import (
 	"cmux/agents/control/say"
 	"cmux/agents/run"
 	"cmux/agents/runner"
+	"cmux/cmd/cmux/top"
 )
 
 type orgStatusOptions struct {
@@ -109,9 +112,17 @@ func renderOrg(r *control.OrgReport, now time.Time, as look) string {
 	if r.State == control.OrgNone {
 		return "No organisation in this project.\nBegin with: cmux start\n" + renderRuns(r)
 	}
+	return orgHead(r, now) + renderAgents(r.Agents, now, as) + orgTail(r, now)
+}
+
+// orgHead is what stands above the table of agents.
+func orgHead(r *control.OrgReport, now time.Time) string {
+	return fmt.Sprintf("organisation: %s, session %s, integration branch %s\n%s\n", r.State, r.Session, r.Integration, renderServer(r.Server, now))
+}
+
+// orgTail is what stands below it.
+func orgTail(r *control.OrgReport, now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "organisation: %s, session %s, integration branch %s\n%s\n", r.State, r.Session, r.Integration, renderServer(r.Server, now))
-	b.WriteString(renderAgents(r.Agents, now, as))
 	var need []string
 	b.WriteString(renderDoing(r.Agents, now))
 	for i := range r.Agents {
@@ -354,8 +365,7 @@ func newKeepCmd(d *Deps) *cobra.Command {
 			screen := newOrgScreen(d, p)
 			o.Tell, o.Bell = screen.tell, func() { fmt.Fprint(d.Out, "\a") }
 			err = control.Monitor(cmd.Context(), o)
-			screen.close()
-			return err
+			return errors.Join(err, screen.close())
 		},
 	}
 	cmd.Flags().StringVar(&o.Dir, "run", "", "folder of the organisation")
@@ -369,16 +379,14 @@ type orgScreen struct {
 	d    *Deps
 	p    *control.Project
 	more chan struct{}
-	over chan struct{}
-	done chan struct{}
+	end  context.CancelFunc
+	done chan error
 }
 
 func newOrgScreen(d *Deps, p *control.Project) *orgScreen {
-	s := &orgScreen{d, p, make(chan struct{}, 1), make(chan struct{}), make(chan struct{})}
-	go func() {
-		defer close(s.done)
-		s.serve()
-	}()
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &orgScreen{d, p, make(chan struct{}, 1), cancel, make(chan error, 1)}
+	go func() { s.done <- s.serve(ctx) }()
 	return s
 }
 
@@ -396,19 +404,86 @@ const drawRest = 500 * time.Millisecond
 // ages is how often the screen is drawn where nothing is new.
 const ages = 30 * time.Second
 
-func (s *orgScreen) serve() {
+// maxLog is how much of the end of a log is shown.
+const maxLog = 1 << 20
+
+// serve shows the screen until ctx ends: with keys in a terminal, and as text where
+// that fails.
+func (s *orgScreen) serve(ctx context.Context) error {
+	changed := make(chan struct{})
+	var pace sync.WaitGroup
+	defer pace.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	pace.Go(func() { s.pace(ctx, changed) })
+	in, isIn := terminal(s.d.In)
+	out, isOut := terminal(s.d.Out)
+	if !isIn || !isOut {
+		return s.print(ctx, changed)
+	}
+	p := s.p
+	p.Note = nil // the terminal is the monitor's
+	plain := look{width: 0}
+	err := top.ShowOrg(ctx, top.OrgOptions{
+		In: in, Out: out, Colour: s.d.colour(), Look: p.Organisation, Changed: changed, Do: s.d.within, Front: p.OrgFront,
+		Table: func(r *control.OrgReport, width int) []string {
+			as := plain
+			as.width = width
+			return strings.Split(strings.TrimRight(renderAgents(r.Agents, p.Now(), as), "\n"), "\n")
+		},
+		Rest: func(r *control.OrgReport) (above, below []string) {
+			split := func(text string) []string { return strings.Split(strings.Trim(text, "\n"), "\n") }
+			return append(split(orgHead(r, p.Now())), ""), split(orgTail(r, p.Now()) + renderRuns(r))
+		},
+		About: func(a *control.AgentReport) []string {
+			return strings.Split(strings.TrimRight(renderAgent(a, p.Now()), "\n"), "\n")
+		},
+		Log: func(name string) ([]byte, error) { return p.AgentLogEnd(name, maxLog) },
+	})
+	if err == nil || ctx.Err() != nil {
+		return nil
+	}
+	fmt.Fprintf(s.d.Err, "cmux: the monitor has no keys: %v\n", err)
+	return s.print(ctx, changed)
+}
+
+// pace says that there is something new, at most twice a second: agents at work
+// tell of it all the time.
+func (s *orgScreen) pace(ctx context.Context, changed chan<- struct{}) {
 	tick := time.NewTicker(ages)
 	defer tick.Stop()
 	for {
 		select {
-		case <-s.over:
+		case <-ctx.Done():
 			return
 		case <-s.more:
 		case <-tick.C:
 		}
-		report, err := s.p.Organisation(context.Background())
+		select {
+		case <-ctx.Done():
+			return
+		case changed <- struct{}{}:
+		}
+		rest := time.NewTimer(drawRest)
+		select {
+		case <-ctx.Done():
+			rest.Stop()
+			return
+		case <-rest.C:
+		}
+	}
+}
+
+// print shows the screen as text.
+func (s *orgScreen) print(ctx context.Context, changed <-chan struct{}) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
 		text := ""
-		if err != nil {
+		if report, err := s.p.Organisation(ctx); err != nil {
 			text = fmt.Sprintf("cmux: %v\n", err)
 		} else {
 			text = renderOrg(report, s.p.Now(), s.d.look())
@@ -417,17 +492,10 @@ func (s *orgScreen) serve() {
 			fmt.Fprint(raw(s.d.Out), "\x1b[H\x1b[2J")
 		}
 		fmt.Fprint(s.d.Out, text)
-		rest := time.NewTimer(drawRest) // agents at work tell of something new all the time
-		select {
-		case <-s.over:
-			rest.Stop()
-			return
-		case <-rest.C:
-		}
 	}
 }
 
-func (s *orgScreen) close() {
-	close(s.over)
-	<-s.done
+func (s *orgScreen) close() error {
+	s.end()
+	return <-s.done
 }

@@ -39,43 +39,55 @@ type Options struct {
 
 // Show shows the run until the person leaves or ctx ends.
 func Show(ctx context.Context, o Options) error {
+	p := &program{Options: o, model: newModel(o.Project.Now, o.Colour, o.Stays), focus: make(chan focus, 1), screen: screen{in: o.In, out: o.Out}}
+	begin := func(ctx context.Context, t *tea.Program) { p.ctx, p.tea = ctx, t }
+	return drive(ctx, &p.screen, p, begin, p.follow, func(ctx context.Context) error { p.look(ctx); return nil })
+}
+
+// drive has a program draw on a terminal until it quits or ctx ends, with what
+// feeds it beside it. begin is called before anything else. A feeder that fails
+// ends the program.
+func drive(ctx context.Context, s *screen, m tea.Model, begin func(context.Context, *tea.Program), feeds ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := &program{Options: o, ctx: ctx, model: newModel(o.Project.Now, o.Colour, o.Stays), focus: make(chan focus, 1), screen: screen{in: o.In, out: o.Out}}
-	p.tea = tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithoutRenderer(), tea.WithoutSignalHandler())
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.in), tea.WithOutput(s.out), tea.WithoutRenderer(), tea.WithoutSignalHandler())
+	begin(ctx, p)
 	resized := make(chan os.Signal, 1)
 	signal.Notify(resized, syscall.SIGWINCH)
 	defer signal.Stop(resized)
-	if err := p.screen.enter(); err != nil {
+	if err := s.enter(); err != nil {
 		return err
 	}
 	var feeders sync.WaitGroup
-	var failed error
-	feeders.Go(func() {
-		if failed = p.follow(ctx); failed != nil && ctx.Err() == nil {
-			p.tea.Quit()
-		}
-	})
-	feeders.Go(func() { p.look(ctx) })
-	feeders.Go(func() { p.resize(ctx, resized) })
-	_, err := p.tea.Run()
+	failed := make([]error, len(feeds))
+	for i, feed := range feeds {
+		feeders.Go(func() {
+			if failed[i] = feed(ctx); failed[i] != nil && ctx.Err() == nil {
+				p.Quit()
+			}
+		})
+	}
+	feeders.Go(func() { resize(ctx, p, s, resized) })
+	_, err := p.Run()
 	cancel()
 	feeders.Wait()
-	err = errors.Join(err, p.screen.leave())
+	err = errors.Join(err, s.leave())
 	if errors.Is(err, tea.ErrProgramKilled) {
 		err = nil
 	}
-	if failed != nil && !errors.Is(failed, context.Canceled) {
-		err = errors.Join(failed, err)
+	for _, f := range failed {
+		if f != nil && !errors.Is(f, context.Canceled) {
+			err = errors.Join(f, err)
+		}
 	}
 	return err
 }
 
 // resize tells the program of the size of its terminal, now and when it changes.
-func (p *program) resize(ctx context.Context, resized <-chan os.Signal) {
+func resize(ctx context.Context, p *tea.Program, s *screen, resized <-chan os.Signal) {
 	for {
-		if width, height, err := p.screen.size(); err == nil {
-			p.tea.Send(tea.WindowSizeMsg{Width: width, Height: height})
+		if width, height, err := s.size(); err == nil {
+			p.Send(tea.WindowSizeMsg{Width: width, Height: height})
 		}
 		select {
 		case <-resized:
