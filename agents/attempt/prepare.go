@@ -32,8 +32,11 @@ func (a *attempt) brief() error {
 	return signals.PutFile(s.PromptFile, []byte(text), 0o600)
 }
 
-// leads reports whether a standing agent is a supervisor.
-func leads(m *run.Member) bool { return m.Role == "supervisor" || m.Role == "project-supervisor" }
+// leads reports whether a standing agent is a supervisor, or a sentry, which acts
+// for one: it changes no file either.
+func leads(m *run.Member) bool {
+	return m.Role == "supervisor" || m.Role == "project-supervisor" || m.Role == "sentry"
+}
 
 // policy is what the agent may do.
 func (a *attempt) policy() guard.Policy {

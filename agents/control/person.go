@@ -25,7 +25,7 @@ type Order struct {
 // wait and report. Every other one is a person's.
 var anybodys = []string{
 	"agents init", "agents status", "agents collisions", "agents wait", "agents logs", "agents diff", "agents verify", "agents changelog", "agents schema", "agents graph", "agents list", "agents exec",
-	"status", "logs", "config", "config schema", "workers list", "workers status", "workers logs", "workers send", "projects list", "sessions list",
+	"status", "logs", "autonomy", "config", "config schema", "workers list", "workers status", "workers logs", "workers send", "projects list", "sessions list",
 	"mailbox send", "mailbox done", "mailbox blocked", "mailbox status", "mailbox inbox", "mailbox read", "mailbox list", "mailbox tail",
 	"tasks add", "tasks list", "tasks show", "tasks log", "incidents list", "incidents show", "recover log", "report", "autonomy", "backlog add", "backlog list",
 	"journal add", "journal show", "journal search", "journal note", "journal reflection",
@@ -109,5 +109,9 @@ func (p *Project) leads(from *origin.Attempt, o Order) bool {
 		return false
 	}
 	a := org.Agents[from.Node]
-	return a != nil && (a.Member.Role == standing.Supervisor || a.Member.Role == standing.ProjectSupervisor)
+	if a != nil && a.Member.Role == standing.Sentry { // it gets a supervisor to work again, and gives no other order
+		about := org.Agents[o.About]
+		return o.Name == "workers reset" && about != nil && leads(about)
+	}
+	return a != nil && leads(a)
 }

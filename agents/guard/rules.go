@@ -276,6 +276,8 @@ var (
 		"projects": {"list"},
 		"sessions": {"list"},
 		"journal":  {"add", "show", "search", "note", "reflection"},
+
+		"incidents": {"list", "show"},
 	}
 	leaders = map[string][]string{
 		"tasks":    {"assign", "cancel", "pause", "merge"},
@@ -297,14 +299,14 @@ func (s *shell) cmux(args []word) {
 			s.refuse("cmux " + told + refusedToSub)
 		}
 		return
-	case "hook", "version", "help", "completion", "status", "logs":
+	case "hook", "version", "help", "completion", "status", "logs", "autonomy":
 		return
 	case "workers":
 		if len(words) < 2 || words[1].is("list", "status", "logs", "send") || s.Leads && words[1].is("spawn", "reset", "kill", "assign", "clone", "merge-clone") && !has(args, "", "force") {
 			return
 		}
 		told += " " + words[1].text
-	case "mailbox", "tasks", "backlog", "journal", "projects", "sessions":
+	case "mailbox", "tasks", "backlog", "journal", "projects", "sessions", "incidents":
 		if s.sub && told == "mailbox" && len(words) > 1 && words[1].is("done", "blocked") {
 			s.refuse("cmux mailbox " + words[1].text + refusedToSub)
 			return

@@ -65,6 +65,8 @@ The first rule that is due for an agent acts. The level is the step of recovery 
 `
 
 const referenceMiddle = `
+No kind of agent can be told to compact yet, so the two rules about compaction find nobody. A program that compacts by itself does so as before.
+
 The levels, from the least that helps to the most:
 
 | level | what happens | by |

@@ -267,7 +267,11 @@ func giveUp(m *move, a *Agent, s *Seen) *Action {
 	if s.Rung == leftAlone || s.Rung < renewed && !m.barred(s, ruleRestart) {
 		return nil
 	}
-	why := m.climbs(a, s, m.f.Config.NudgeEvery)
+	patience := m.f.Config.NudgeEvery
+	if s.Rung == guarded {
+		patience = m.f.Config.SentryWithin
+	}
+	why := m.climbs(a, s, patience)
 	if why == "" {
 		return nil
 	}
