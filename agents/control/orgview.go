@@ -54,6 +54,7 @@ type AgentReport struct {
 	Dir        string     `json:"dir"`
 	Branch     string     `json:"branch,omitempty"`
 	Permanent  bool       `json:"permanent"`
+	Team       string     `json:"team,omitempty"`
 	State      string     `json:"state"`
 	Detail     string     `json:"detail,omitempty"`
 	Until      *time.Time `json:"until,omitempty"`
@@ -178,7 +179,7 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 	word, detail := a.Stands(p.Now(), org.Stopped)
 	r := AgentReport{
 		Name: a.Name, ID: m.ID, Display: m.Display, Role: m.Role, Kind: m.Kind, Model: m.Model, Supervisor: m.Supervisor, Dir: m.Dir,
-		Branch: m.Branch, Permanent: m.Permanent, State: string(word), Detail: detail, Lives: a.Life.N,
+		Branch: m.Branch, Permanent: m.Permanent, Team: m.Team, State: string(word), Detail: detail, Lives: a.Life.N,
 		Tasks: a.Tasks, Resets: a.Resets, Tokens: a.Used.Counted(), pane: a.Life.Pane,
 	}
 	r.says(a, said[a.Name])

@@ -29,12 +29,15 @@ var anybodys = []string{
 	"mailbox send", "mailbox done", "mailbox blocked", "mailbox status", "mailbox inbox", "mailbox read", "mailbox list", "mailbox tail",
 	"tasks add", "tasks list", "tasks show", "tasks log", "incidents list", "incidents show", "recover log", "report", "autonomy", "backlog add", "backlog list",
 	"journal add", "journal show", "journal search", "journal note", "journal reflection",
-	"alert", "schedule list", "schedule show", "locks take", "locks release", "locks with", "locks list", "snapshots list", "doctor", "version", "man", "done", "blocked", "output", "hook", "mcp", "serve",
+	"alert", "teams list", "teams show", "teams status", "schedule list", "schedule show", "locks take", "locks release", "locks with", "locks list", "snapshots list", "doctor", "version", "man", "done", "blocked", "output", "hook", "mcp", "serve",
 }
 
 // leaders are the orders that a supervisor may give besides, where they are not
 // forced.
-var leaders = []string{"agents start", "workers spawn", "workers reset", "workers kill", "workers assign", "workers clone", "workers merge-clone", "sessions spawn", "sessions end", "tasks assign", "tasks cancel", "tasks pause", "tasks merge", "backlog take", "schedule add", "schedule remove", "schedule run"}
+var leaders = []string{"agents start", "workers spawn", "workers reset", "workers kill", "workers assign", "workers clone", "workers merge-clone", "sessions spawn", "sessions end", "tasks assign", "tasks cancel", "tasks pause", "tasks merge", "backlog take", "teams setup", "teams setup-permanent", "teams down", "schedule add", "schedule remove", "schedule run"}
+
+// teamLeads are those of them that the lead of a team may give about its members.
+var teamLeads = []string{"workers assign", "tasks assign", "tasks cancel", "tasks pause"}
 
 // IsPersons reports whether an order decides what is a person's to decide.
 func IsPersons(o Order) bool {
@@ -113,5 +116,29 @@ func (p *Project) leads(from *origin.Attempt, o Order) bool {
 		about := org.Agents[o.About]
 		return o.Name == "workers reset" && about != nil && leads(about)
 	}
+	if a != nil && a.Member.TeamLead && slices.Contains(teamLeads, o.Name) {
+		return true // of whom it may be: see withinTeam
+	}
 	return a != nil && leads(a)
+}
+
+// withinTeam refuses the order of a team's lead about somebody of another team, or
+// about work that is nobody's of its own.
+func (p *Project) withinTeam(agent string) error {
+	from, err := p.origin()
+	if err != nil || from == nil || !from.Standing() {
+		return err
+	}
+	org, err := standing.Open(p.Root)
+	if err != nil {
+		return err
+	}
+	a := org.Agents[from.Node]
+	if a == nil || !a.Member.TeamLead {
+		return nil
+	}
+	if of := org.Agents[agent]; of == nil || of.Member.Team != a.Member.Team {
+		return fmt.Errorf("%s leads the team %s, and this is not about a member of it", a.Name, a.Member.Team)
+	}
+	return nil
 }

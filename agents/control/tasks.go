@@ -132,6 +132,9 @@ func (p *Project) AssignTask(ctx context.Context, id, agent string) (TaskView, e
 	if err != nil || a.Kind != mailbox.Agent || a.Name == "monitor" || a.Name == "sentry" {
 		return TaskView{}, Usage("cmux tasks assign --help", "%q is no agent that works on tasks", agent)
 	}
+	if err := p.withinTeam(agent); err != nil {
+		return TaskView{}, err
+	}
 	agent = p.taker(ctx, id, agent)
 	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
 		return task.Change{Op: task.OpMove, To: task.Assigned, Agent: agent}, nil
@@ -141,6 +144,9 @@ func (p *Project) AssignTask(ctx context.Context, id, agent string) (TaskView, e
 // MoveTask cancels or pauses a task, for a reason, which may be empty.
 func (p *Project) MoveTask(ctx context.Context, id string, to task.State, reason string) (TaskView, error) {
 	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
+		if err := p.withinTeam(t.Agent); err != nil {
+			return task.Change{}, err
+		}
 		return task.Change{Op: task.OpMove, To: to, Reason: reason}, nil
 	})
 }

@@ -96,6 +96,8 @@ type Member struct {
 	Tree       string    `json:"worktree,omitempty"`   // its own worktree; empty: it shares Dir
 	Branch     string    `json:"branch,omitempty"`     // of the worktree between tasks
 	Permanent  bool      `json:"permanent,omitempty"`
+	Team       string    `json:"team,omitempty"`         // that it was made for
+	TeamLead   bool      `json:"team_lead,omitempty"`    // it may give tasks to the team
 	RoleFile   string    `json:"role_context,omitempty"` // what it is, in a file that a person may edit
 	Context    string    `json:"context,omitempty"`      // file that it reads first
 	CloneOf    string    `json:"clone_of,omitempty"`

@@ -219,7 +219,7 @@ func (o *Org) Member(s *Spawn, kinds agent.Kinds, now time.Time) (run.Member, er
 	set := o.Settings
 	m := run.Member{
 		ID: NewID(o.Taken), Name: s.Name, Display: s.Display, Role: s.Role, Kind: s.Kind, Model: s.Model, Project: s.Project,
-		Supervisor: s.Supervisor, Permanent: s.Permanent, RoleFile: s.RoleFile, Once: s.Once,
+		Supervisor: s.Supervisor, Permanent: s.Permanent, RoleFile: s.RoleFile, Once: s.Once, Team: s.Team, TeamLead: s.TeamLead,
 		AutoAccept: set.Permissions == PermitAll, CreatedAt: now, Dir: s.Dir, Context: o.contextPath(s.Name),
 	}
 	if m.Kind == "" {

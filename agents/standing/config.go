@@ -13,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"cmux/agents/run"
+	"cmux/agents/team"
 	"cmux/agents/upkeep"
 	"cmux/dag"
 )
@@ -44,11 +45,12 @@ type Config struct {
 	Budget       int64       // of all agents, in tokens a day; 0: no bound
 	WorktreeBase string
 	Notify       dag.Notify
-	Maintenance  []string  // kinds of things that cmux may remove by itself
-	Voice        bool      // alerts are spoken
-	Zones        run.Zones // by how much is at stake
-	Overflow     string    // what becomes of a task for a permanent worker that is busy; empty: it waits
-	Verify       []string  // checks after each merge of a task's work
+	Teams        []team.Template // beside those that every project has
+	Maintenance  []string        // kinds of things that cmux may remove by itself
+	Voice        bool            // alerts are spoken
+	Zones        run.Zones       // by how much is at stake
+	Overflow     string          // what becomes of a task for a permanent worker that is busy; empty: it waits
+	Verify       []string        // checks after each merge of a task's work
 	Health       Health
 	Port         int               // of the server; 0: the first that is free
 	Watch        map[string]string // what a person set of package watchconfig, by key
@@ -70,7 +72,7 @@ func (c *Config) Settings(now Settings, supervisor string) Settings {
 	}
 	return Settings{
 		Permissions: orElse(c.Permissions, now.Permissions), Integration: orElse(c.Integration, now.Integration),
-		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Notify: c.Notify, Voice: c.Voice, Maintenance: c.Maintenance, Health: c.Health, Port: c.Port, Watch: c.Watch,
+		MaxStanding: c.MaxStanding, WorktreeBase: c.WorktreeBase, Agent: worker.Agent, Model: worker.Model, Verify: c.Verify, Overflow: c.Overflow, Zones: c.Zones, Notify: c.Notify, Voice: c.Voice, Maintenance: c.Maintenance, Teams: c.Teams, Health: c.Health, Port: c.Port, Watch: c.Watch,
 		Budgets: Budgets{c.Supervisor.Budget, worker.Budget, c.Budget},
 	}
 }
@@ -154,6 +156,7 @@ func (c *Config) keys() []configKey {
 			"zones:\n  forbidden: [deploy/]\n  careful: [\"**/*.sql\"]\n  safe: [docs/]", zoneKeys(&c.Zones)),
 		{name: "overflow", doc: "What becomes of a task that is assigned to a permanent worker that is busy: with `queue` it waits, with `spawn` a worker like it is made for the task, and removed after it.", def: "`queue`", example: "overflow: spawn",
 			schema: map[string]any{"enum": []string{OverflowQueue, OverflowSpawn}}, read: func(p *configParser, n *yaml.Node) { c.Overflow = p.oneOf(n, "overflow", OverflowQueue, OverflowSpawn) }},
+		teamsKey(&c.Teams),
 		{name: "maintenance", doc: "What the server may remove by itself when the organisation no longer needs it: `workers`, `worktrees`, `branches`. What is not committed is saved first. `cmux maintenance --dry-run` shows all of it.", def: "nothing", example: "maintenance: [worktrees, branches]",
 			schema: map[string]any{"type": "array", "items": map[string]any{"enum": upkeep.Removable()}}, read: func(p *configParser, n *yaml.Node) {
 				c.Maintenance = p.texts(n, "maintenance")

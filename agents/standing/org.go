@@ -14,6 +14,7 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/run"
+	"cmux/agents/team"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -57,12 +58,13 @@ type Settings struct {
 	Zones   run.Zones `json:"zones,omitzero"`
 	Budgets Budgets   `json:"budgets,omitzero"`
 
-	Notify      dag.Notify `json:"notify,omitzero"`
-	Maintenance []string   `json:"maintenance,omitempty"` // kinds of things that cmux may remove by itself
-	Voice       bool       `json:"voice,omitempty"`       // alerts are spoken
-	Verify      []string   `json:"verify,omitempty"`      // checks after each merge
-	Overflow    string     `json:"overflow,omitempty"`    // what becomes of a task for a permanent worker that is busy
-	Health      Health     `json:"health,omitzero"`
+	Notify      dag.Notify      `json:"notify,omitzero"`
+	Teams       []team.Template `json:"teams,omitempty"`       // beside those that every project has
+	Maintenance []string        `json:"maintenance,omitempty"` // kinds of things that cmux may remove by itself
+	Voice       bool            `json:"voice,omitempty"`       // alerts are spoken
+	Verify      []string        `json:"verify,omitempty"`      // checks after each merge
+	Overflow    string          `json:"overflow,omitempty"`    // what becomes of a task for a permanent worker that is busy
+	Health      Health          `json:"health,omitzero"`
 
 	Watch map[string]string `json:"watch,omitempty"` // what a person set of package watchconfig, by key
 }

@@ -23,6 +23,7 @@ type Entry struct {
 	Worktree   string     `json:"worktree,omitempty"`
 	Branch     string     `json:"branch,omitempty"`
 	Permanent  bool       `json:"permanent"`
+	Team       string     `json:"team,omitempty"`
 	RoleFile   string     `json:"role_context,omitempty"`
 	Tasks      int        `json:"tasks_since_reset"`
 	Resets     int        `json:"reset_count"`
@@ -40,7 +41,7 @@ func (o *Org) Registry() map[string]Entry {
 		m := &a.Member
 		e := Entry{
 			ID: m.ID, Display: m.Display, Role: m.Role, Project: m.Project, Supervisor: m.Supervisor, Session: m.Session, Kind: m.Kind, Model: m.Model,
-			Dir: m.Dir, Worktree: m.Tree, Branch: m.Branch, Permanent: m.Permanent, RoleFile: m.RoleFile,
+			Dir: m.Dir, Worktree: m.Tree, Branch: m.Branch, Permanent: m.Permanent, Team: m.Team, RoleFile: m.RoleFile,
 			Tasks: a.Tasks, Resets: a.Resets, CloneOf: m.CloneOf, CloneIndex: m.CloneIndex, CloneFrom: m.CloneFrom, CreatedAt: m.CreatedAt,
 		}
 		if !a.ResetAt.IsZero() {

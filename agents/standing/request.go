@@ -63,6 +63,8 @@ type Spawn struct {
 	Branch     string `json:"branch,omitempty"`     // of its worktree; empty: SESSION/NAME
 	Permanent  bool   `json:"permanent,omitempty"`
 	RoleFile   string `json:"role_context,omitempty"`
+	Team       string `json:"team,omitempty"`
+	TeamLead   bool   `json:"team_lead,omitempty"`
 	Once       bool   `json:"once,omitempty"`     // it is removed when its work is done
 	CloneOf    string `json:"clone_of,omitempty"` // it is made as this one is, and its branch begins where that one's is
 }

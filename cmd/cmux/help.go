@@ -64,7 +64,7 @@ type topic struct{ name, about, text string }
 
 // renamed are the topics of pages that have the name of a command, under which
 // nobody would find them.
-var renamed = map[string]string{"agents": "kinds", "tasks": "about-tasks", "journal": "about-journal"}
+var renamed = map[string]string{"agents": "kinds", "tasks": "about-tasks", "journal": "about-journal", "teams": "about-teams"}
 
 func topicOf(page string) string { return cmp.Or(renamed[page], page) }
 

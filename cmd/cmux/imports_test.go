@@ -35,6 +35,7 @@ var house = []struct {
 	{"agents/ledger", "agents/harmless agents/seal signals"},
 	{"agents/alert", "agents/ledger"},
 	{"agents/upkeep", ""},
+	{"agents/team", ""},
 	{"agents/locks", "agents/ledger"},
 	{"agents/incident", "agents/ledger"},
 	{"agents/recovery", "agents/incident agents/ledger agents/seal signals worktree"},
@@ -67,9 +68,9 @@ var house = []struct {
 	{"agents/wrapper", "agents/agent agents/attempt agents/lease agents/mail agents/origin agents/proc agents/run dag signals signals/mailbox"},
 	{"agents/mcp", "agents/attempt agents/wrapper"},
 	{"agents/host", "agents/agent agents/attempt agents/control/say agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
-	{"agents/standing", "agents/agent agents/alert agents/attempt agents/audit agents/control/say agents/host agents/harmless agents/lease agents/limits agents/mail agents/notice agents/proc agents/question agents/run agents/settings agents/task agents/tmux agents/upkeep agents/watchconfig dag signals signals/mailbox worktree"},
+	{"agents/standing", "agents/agent agents/alert agents/attempt agents/audit agents/control/say agents/host agents/harmless agents/lease agents/limits agents/mail agents/notice agents/proc agents/question agents/run agents/settings agents/task agents/team agents/tmux agents/upkeep agents/watchconfig dag signals signals/mailbox worktree"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/host agents/lease agents/limits agents/mail agents/notice agents/proc agents/prompt agents/run agents/settings agents/tmux dag signals signals/mailbox worktree"},
-	{"agents/control", "agents/agent agents/alert agents/attempt agents/audit agents/control/say agents/endpoint agents/event agents/harmless agents/host agents/incident agents/journal agents/kinds agents/ledger agents/lease agents/limits agents/locks agents/mail agents/origin agents/proc agents/question agents/recovery agents/run agents/runner agents/schedule agents/seal agents/settings agents/standing agents/task agents/tmux agents/upkeep agents/watchconfig agents/wrapper dag signals signals/mailbox worktree"},
+	{"agents/control", "agents/agent agents/alert agents/attempt agents/audit agents/control/say agents/endpoint agents/event agents/harmless agents/host agents/incident agents/journal agents/kinds agents/ledger agents/lease agents/limits agents/locks agents/mail agents/origin agents/proc agents/question agents/recovery agents/run agents/runner agents/schedule agents/seal agents/settings agents/standing agents/task agents/team agents/tmux agents/upkeep agents/watchconfig agents/wrapper dag signals signals/mailbox worktree"},
 
 	{"server/watch", "agents/watchconfig"},
 	{"server/store", "agents/event agents/incident agents/journal agents/mail agents/proc agents/task signals signals/mailbox"},
@@ -85,7 +86,7 @@ var house = []struct {
 	{"cmd/cmux/quiet", ""},
 	{"cmd/cmux/top", "agents/control agents/control/say agents/harmless agents/question agents/run dag signals"},
 	{"cmd/cmux/reviewing", "agents/control agents/control/say agents/harmless agents/run"},
-	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/incident agents/journal agents/kinds agents/mcp agents/origin agents/recovery agents/run agents/runner agents/schedule agents/task agents/upkeep agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs server signals/mailbox"},
+	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/incident agents/journal agents/kinds agents/mcp agents/origin agents/recovery agents/run agents/runner agents/schedule agents/task agents/team agents/upkeep agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs server signals/mailbox"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import
