@@ -200,3 +200,26 @@ func TestUnverified(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Whatever the clock does, the events of a source stay in the order in which they
+// were written, and none is taken in twice.
+func TestClockJumps(t *testing.T) {
+	root := project(t)
+	s, _ := opened(t, root)
+	var want []string
+	for i, at := range []string{"2026-03-01T12:00:00Z", "2031-01-01T00:00:00Z", "1999-01-01T00:00:00Z", "2026-03-01T12:00:01Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "", "2026-03-01T11:00:00Z"} {
+		line := fmt.Sprintf(`{"at":%q,"node":"a","attempt":1,"kind":"thought","text":"%d"}`, at, i)
+		want = append(want, line)
+		appendTo(t, root, "agents/a/events.jsonl", line+"\n")
+		if i%3 == 0 {
+			ingest(t, s)
+		}
+	}
+	ingest(t, s)
+	if got := bodies(all(t, s), "agent:a"); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if n := ingest(t, s); n != 0 {
+		t.Errorf("%d came again", n)
+	}
+}
