@@ -44,6 +44,7 @@ type world struct {
 	trees   map[string]string   // path to branch
 	effects int                 // so far
 	fail    int                 // the effect at which the keeper dies, before and after it in turn; 0: never
+	frozen  bool                // lives take no messages
 	deaf    bool                // lives do not stop when they are asked to
 	wait    time.Duration       // Options.Wait
 	stuck   bool                // no tree can be switched
@@ -173,6 +174,9 @@ func (l *life) Say(_ context.Context, m attempt.Message) (attempt.Reply, error) 
 	if m.Op == attempt.OpStop && !l.w.deaf {
 		l.record(run.Record{Type: run.Vanished, How: run.HowStopped})
 		l.end()
+	}
+	if m.Op == attempt.OpTell && l.w.frozen {
+		return attempt.Reply{}, context.DeadlineExceeded
 	}
 	if m.Op == attempt.OpTell {
 		l.w.tells[l.name] = append(l.w.tells[l.name], m.Key)
