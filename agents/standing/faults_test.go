@@ -71,6 +71,7 @@ func TestDamagedRegistry(t *testing.T) {
 		func() error { return os.Remove(path) },
 		func() error { return os.WriteFile(path, []byte(`{"api": {"agent_id": "ag_`), 0o600) },
 	} {
+		w.until("the registry is there", func(*Org) bool { return whole() })
 		if err := harm(); err != nil {
 			t.Fatal(err)
 		}
