@@ -159,7 +159,18 @@ func (d *Driver) check(ctx context.Context, s *State) (f Fact) {
 	}
 	f.Clean = len(w.Tracked) == 0 && w.Operation == "" && after.Head == w.Head
 	f.Left = after.Left()
+	f.Err = errors.Join(f.Err, d.disown(ctx, after, w.Untracked))
 	return f
+}
+
+// disown says of the files that a command left in cmux's own tree that they are
+// nobody's work, so that no snapshot is taken of them.
+func (d *Driver) disown(ctx context.Context, w *worktree.Workplace, but []string) error {
+	paths := slices.DeleteFunc(slices.Clone(w.Untracked), func(p string) bool { return slices.Contains(but, p) })
+	if !d.Own || len(paths) == 0 {
+		return nil
+	}
+	return d.Repo.Disown(ctx, d.Tree, paths)
 }
 
 // follow makes cmux's own tree where it is not there, and brings it along.
@@ -334,6 +345,7 @@ func (d *Driver) try(ctx context.Context, s *State, a Action) (f Fact) {
 	w, werr := d.Repo.Workplace(ctx, d.Tree)
 	if f.Err = errors.Join(f.Err, werr); f.Err == nil {
 		f.Head, f.Branch, f.Left = w.Head, w.Branch, w.Left()
+		f.Err = d.disown(ctx, w, nil)
 	}
 	word := "is not healthy"
 	if f.OK {

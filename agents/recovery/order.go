@@ -82,6 +82,9 @@ func (d *Driver) Finish(ctx context.Context, s *State) error {
 		if err != nil {
 			return err
 		}
+		if s.Run.Over() {
+			return nil // next is when it is looked at again
+		}
 		timer := time.NewTimer(next.Sub(d.Now()))
 		select {
 		case <-timer.C:
