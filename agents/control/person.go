@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"cmux/agents/origin"
+	"cmux/agents/rights"
 	"cmux/agents/run"
 	"cmux/agents/standing"
 )
@@ -21,40 +21,12 @@ type Order struct {
 	Words   []string                   // of the whole command line, options included, without cmux
 }
 
-// anybodys are the orders that an agent may give in its own project: they show,
-// wait and report. Every other one is a person's.
-var anybodys = []string{
-	"agents init", "agents status", "agents collisions", "agents wait", "agents logs", "agents diff", "agents verify", "agents changelog", "agents schema", "agents graph", "agents list", "agents exec",
-	"status", "logs", "autonomy", "config", "config schema", "workers list", "workers status", "workers logs", "workers send", "projects list", "sessions list",
-	"mailbox send", "mailbox done", "mailbox blocked", "mailbox status", "mailbox inbox", "mailbox read", "mailbox list", "mailbox tail",
-	"tasks add", "tasks list", "tasks show", "tasks log", "incidents list", "incidents show", "recover log", "report", "autonomy", "backlog add", "backlog list",
-	"journal add", "journal show", "journal search", "journal note", "journal reflection",
-	"alert", "teams list", "teams show", "teams status", "schedule list", "schedule show", "locks take", "locks release", "locks with", "locks list", "snapshots list", "doctor", "version", "man", "done", "blocked", "output", "hook", "mcp", "serve",
-}
-
-// leaders are the orders that a supervisor may give besides, where they are not
-// forced.
-var leaders = []string{"agents start", "workers spawn", "workers reset", "workers kill", "workers assign", "workers clone", "workers merge-clone", "sessions spawn", "sessions end", "tasks assign", "tasks cancel", "tasks pause", "tasks merge", "backlog take", "teams setup", "teams setup-permanent", "teams down", "schedule add", "schedule remove", "schedule run"}
-
-// teamLeads are those of them that the lead of a team may give about its members.
-var teamLeads = []string{"workers assign", "tasks assign", "tasks cancel", "tasks pause"}
-
 // IsPersons reports whether an order decides what is a person's to decide.
-func IsPersons(o Order) bool {
-	switch o.Name {
-	case "agents start":
-		return !o.With("dry-run")
-	case "maintenance":
-		return !o.With("dry-run")
-	case "agents shared":
-		return o.With("restore") || o.With("accept")
-	}
-	return !slices.Contains(anybodys, o.Name)
-}
+func IsPersons(o Order) bool { return rights.IsPersons(o.Name, o.With) }
 
 // IsLeaders reports whether an order is one that a supervisor may give besides what
 // every agent may.
-func IsLeaders(o Order) bool { return slices.Contains(leaders, o.Name) && !o.With("force") }
+func IsLeaders(o Order) bool { return rights.IsLeaders(o.Name, o.With) }
 
 // Allow refuses a person's order to a process that comes from an attempt of the
 // project that c stands in, and records that it was tried. It returns that
@@ -116,7 +88,7 @@ func (p *Project) leads(from *origin.Attempt, o Order) bool {
 		about := org.Agents[o.About]
 		return o.Name == "workers reset" && about != nil && leads(about)
 	}
-	if a != nil && a.Member.TeamLead && slices.Contains(teamLeads, o.Name) {
+	if a != nil && a.Member.TeamLead && rights.IsTeamLeads(o.Name) {
 		return true // of whom it may be: see withinTeam
 	}
 	return a != nil && leads(a)

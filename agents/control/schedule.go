@@ -92,6 +92,13 @@ func (p *Project) AddSchedule(ctx context.Context, e schedule.Entry) (Scheduled,
 	if err := e.Check(); err != nil {
 		return Scheduled{}, Usage("", "%w", err)
 	}
+	tasks, err := p.taskList()
+	if err != nil {
+		return Scheduled{}, err
+	}
+	if err := p.mayCheck(tasks, e.Verify); err != nil {
+		return Scheduled{}, err
+	}
 	b, err := schedule.OpenBook(p.Root, p.Now, true)
 	if err != nil {
 		return Scheduled{}, err

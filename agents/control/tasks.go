@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cmux/agents/run"
+	"cmux/agents/standing"
 	"cmux/agents/task"
 	"cmux/signals/mailbox"
 )
@@ -198,6 +199,36 @@ func (p *Project) changeTask(ctx context.Context, id string, decide func(*task.L
 	return viewOf(l, l.Get(id)), nil
 }
 
+// mayCheck refuses an agent a check of its own where the programs ask a person: cmux
+// runs checks itself, and asks nobody. Those that count already are none of its own.
+func (p *Project) mayCheck(l *task.List, verify []string) error {
+	from, err := p.origin()
+	if err != nil || from == nil {
+		return err
+	}
+	known := make(map[string]bool)
+	if org, err := standing.Open(p.Root); err == nil {
+		if org.Settings.Permissions == standing.PermitAll {
+			return nil
+		}
+		for _, v := range org.Settings.Verify {
+			known[v] = true
+		}
+	}
+	for _, t := range l.All() {
+		for _, v := range t.Verify {
+			known[v] = true
+		}
+	}
+	for _, v := range verify {
+		if !known[v] {
+			return &Hint{Err: fmt.Errorf("the check %q is a person's to add: cmux runs checks without asking, and permissions: ask lets the programs ask", v),
+				Try: "the task without --verify; verify: in .cmux/config.yml holds for all tasks. Or ask: cmux mailbox send user \"[QUESTION] may I add this check?\""}
+		}
+	}
+	return nil
+}
+
 // writeTasks writes changes of tasks as they are now, in the caller's name.
 func (p *Project) writeTasks(ctx context.Context, decide func(*task.List) ([]task.Change, error)) (*task.List, error) {
 	by, _, err := p.caller()
@@ -212,6 +243,9 @@ func (p *Project) writeTasks(ctx context.Context, decide func(*task.List) ([]tas
 		changes, err := decide(l)
 		for i := range changes {
 			changes[i].By = by.String()
+			if v := changes[i].Fields.Verify; err == nil && v != nil {
+				err = p.mayCheck(l, *v)
+			}
 		}
 		return changes, err
 	})

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cmux/agents/rights"
 	"cmux/dag"
 )
 
@@ -266,25 +267,8 @@ func (s *shell) tmux(args []word) {
 // refusedToSub is why a sub-agent does not report.
 const refusedToSub = " is refused to a sub-agent: it would end the task of the agent that started you. Say what you found or could not do in your answer; that agent reports."
 
-// everybodys are the commands by which agents write to each other and look;
-// leaders those by which a supervisor leads.
-var (
-	everybodys = map[string][]string{
-		"mailbox":  {"send", "done", "blocked", "status", "inbox", "read", "list", "tail"},
-		"tasks":    {"add", "list", "show", "log"},
-		"backlog":  {"add", "list"},
-		"projects": {"list"},
-		"sessions": {"list"},
-		"journal":  {"add", "show", "search", "note", "reflection"},
-
-		"incidents": {"list", "show"},
-	}
-	leaders = map[string][]string{
-		"tasks":    {"assign", "cancel", "pause", "merge"},
-		"backlog":  {"take"},
-		"sessions": {"spawn", "end"},
-	}
-)
+// inner are orders of everybody's that only programs give.
+var inner = []string{"agents init", "agents exec", "serve", "mcp", "man"}
 
 // cmux lets an agent report and look, not steer the run.
 func (s *shell) cmux(args []word) {
@@ -292,36 +276,30 @@ func (s *shell) cmux(args []word) {
 	if len(words) == 0 || !words[0].whole || has(args, "h", "help") {
 		return
 	}
-	told := words[0].text
-	switch told {
-	case "done", "blocked", "output":
-		if s.sub {
-			s.refuse("cmux " + told + refusedToSub)
-		}
-		return
-	case "hook", "version", "help", "completion", "status", "logs", "autonomy":
-		return
-	case "workers":
-		if len(words) < 2 || words[1].is("list", "status", "logs", "send") || s.Leads && words[1].is("spawn", "reset", "kill", "assign", "clone", "merge-clone") && !has(args, "", "force") {
-			return
-		}
-		told += " " + words[1].text
-	case "mailbox", "tasks", "backlog", "journal", "projects", "sessions", "incidents":
-		if s.sub && told == "mailbox" && len(words) > 1 && words[1].is("done", "blocked") {
-			s.refuse("cmux mailbox " + words[1].text + refusedToSub)
-			return
-		}
-		if len(words) < 2 || words[1].is(everybodys[told]...) || s.Leads && words[1].is(leaders[told]...) && !has(args, "", "force") {
-			return
-		}
-		told += " " + words[1].text
-	case "agents":
-		if len(words) < 2 || words[1].is("status", "logs", "diff", "list", "schema") {
-			return
-		}
-		told += " " + words[1].text
+	var texts []string
+	for _, w := range words {
+		texts = append(texts, w.text)
 	}
-	s.refuse("cmux " + told + " is refused: the run is steered by a person. Report with cmux done \"summary\", or say what you need with cmux blocked \"reason\".")
+	name, group := rights.Named(texts)
+	reports := name == "done" || name == "blocked" || name == "output" || name == "mailbox done" || name == "mailbox blocked"
+	with := func(option string) bool { return has(args, "", option) }
+	switch {
+	case reports && s.sub:
+		s.refuse("cmux " + name + refusedToSub)
+	case group, name == "help", name == "completion":
+	case contains(inner, name), rights.IsPersons(name, with) && !(s.Leads && rights.IsLeaders(name, with)):
+		s.refuse("cmux " + name + " is refused: the run is steered by a person. Report with cmux done \"summary\", or say what you need with cmux blocked \"reason\".")
+	case name == "locks with": // runs a command
+		for i, a := range args {
+			if a.is("--") {
+				s.simple(args[i+1:], "")
+				return
+			}
+		}
+		if len(words) > 3 {
+			s.simple(words[3:], "")
+		}
+	}
 }
 
 // changing are commands that obviously write where they stand: any use, or

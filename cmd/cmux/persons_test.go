@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -8,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"cmux/agents/control"
+	"cmux/agents/guard"
 	"cmux/agents/kinds"
+	"cmux/dag"
 )
 
 // Every command is either a person's or one that an agent may call in its own
@@ -20,8 +23,25 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 		for _, sub := range cmd.Commands() {
 			walk(sub)
 		}
-		if o, ok := orderOf(cmd, nil); ok && control.IsPersons(o) {
+		o, ok := orderOf(cmd, nil)
+		if !ok {
+			return
+		}
+		if control.IsPersons(o) {
 			persons = append(persons, o.Name)
+		}
+		// The guard, which looks at a shell's text, says the same.
+		inner := []string{"agents init", "agents exec", "serve", "mcp", "man"} // that only programs give
+		for _, leads := range []bool{false, true} {
+			may := !slices.Contains(inner, o.Name) && (!control.IsPersons(o) || leads && control.IsLeaders(o))
+			input, err := json.Marshal(map[string]string{"command": "cmux " + o.Name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := guard.Decide(guard.Policy{Role: dag.RoleBuild, Root: "/p/shop", Tree: "/p/shop-api", Leads: leads}, guard.Call{Tool: "Bash", Input: input, Dir: "/p/shop-api"})
+			if got := d.Verdict != guard.Deny; got != may && cmd.Runnable() && !cmd.HasSubCommands() {
+				t.Errorf("cmux %s, leads %t: the guard says %t %s", o.Name, leads, got, d.Reason)
+			}
 		}
 	}
 	root := newRoot(&Deps{Kinds: kinds.All()})

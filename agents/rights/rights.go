@@ -1,0 +1,81 @@
+// Package rights says which commands of cmux are whose: anybody's, a leader's, or
+// a person's. The guard asks it before an agent's shell runs one, and package
+// control when one is carried out, so that both say the same.
+//
+// An order is named as at the command line, without cmux: "agents retry".
+package rights
+
+import (
+	"slices"
+	"strings"
+)
+
+// anybodys are the orders that an agent may give in its own project: they show,
+// wait and report. Every other one is a person's.
+func anybodys() []string {
+	return []string{
+		"agents init", "agents status", "agents collisions", "agents wait", "agents logs", "agents diff", "agents verify", "agents changelog", "agents schema", "agents graph", "agents list", "agents exec",
+		"status", "logs", "autonomy", "config", "config schema", "workers list", "workers status", "workers logs", "workers send", "projects list", "sessions list",
+		"mailbox send", "mailbox done", "mailbox blocked", "mailbox status", "mailbox inbox", "mailbox read", "mailbox list", "mailbox tail",
+		"tasks add", "tasks list", "tasks show", "tasks log", "incidents list", "incidents show", "recover log", "report", "backlog add", "backlog list",
+		"journal add", "journal show", "journal search", "journal note", "journal reflection",
+		"alert", "teams list", "teams show", "teams status", "schedule list", "schedule show", "locks take", "locks release", "locks with", "locks list", "snapshots list", "doctor", "version", "man", "done", "blocked", "output", "hook", "mcp", "serve",
+	}
+}
+
+// leaders are the orders that a supervisor may give besides, where they are not
+// forced.
+func leaders() []string {
+	return []string{
+		"agents start", "workers spawn", "workers reset", "workers kill", "workers assign", "workers clone", "workers merge-clone", "sessions spawn", "sessions end", "tasks assign", "tasks cancel", "tasks pause", "tasks merge", "backlog take", "teams setup", "teams setup-permanent", "teams down", "schedule add", "schedule remove", "schedule run",
+	}
+}
+
+// teamLeads are those of them that the lead of a team may give about its members.
+func teamLeads() []string {
+	return []string{"workers assign", "tasks assign", "tasks cancel", "tasks pause"}
+}
+
+// IsPersons reports whether an order decides what is a person's to decide. with
+// reports whether an option was given.
+func IsPersons(name string, with func(option string) bool) bool {
+	switch name {
+	case "agents start", "maintenance":
+		return !with("dry-run")
+	case "agents shared":
+		return with("restore") || with("accept")
+	}
+	return !slices.Contains(anybodys(), name)
+}
+
+// IsLeaders reports whether an order is one that a supervisor may give besides what
+// every agent may.
+func IsLeaders(name string, with func(option string) bool) bool {
+	return slices.Contains(leaders(), name) && !with("force")
+}
+
+// IsTeamLeads reports whether an order is one that the lead of a team may give
+// besides what every agent may.
+func IsTeamLeads(name string) bool { return slices.Contains(teamLeads(), name) }
+
+// Named is the order that the words of a command line name, without options, and
+// whether it only names a group of them.
+func Named(words []string) (name string, group bool) {
+	if len(words) == 0 {
+		return "", true
+	}
+	for _, o := range slices.Concat(anybodys(), leaders()) {
+		if first, _, two := strings.Cut(o, " "); two && first == words[0] {
+			if len(words) == 1 {
+				return words[0], !slices.Contains(anybodys(), words[0])
+			}
+			if name = words[0] + " " + words[1]; o == name {
+				return name, false
+			}
+		}
+	}
+	if name == "" {
+		name = words[0]
+	}
+	return name, false
+}
