@@ -28,6 +28,10 @@ func IsPersons(o Order) bool { return rights.IsPersons(o.Name, o.With) }
 // every agent may.
 func IsLeaders(o Order) bool { return rights.IsLeaders(o.Name, o.With) }
 
+// IsSentrys reports whether an order is the one that a sentry may give besides what
+// every agent may: it gets a supervisor to work again.
+func IsSentrys(o Order) bool { return o.Name == "workers reset" && IsLeaders(o) }
+
 // Allow refuses a person's order to a process that comes from an attempt of the
 // project that c stands in, and records that it was tried. It returns that
 // project where it looked for it and found it.
@@ -84,9 +88,9 @@ func (p *Project) leads(from *origin.Attempt, o Order) bool {
 		return false
 	}
 	a := org.Agents[from.Node]
-	if a != nil && a.Member.Role == standing.Sentry { // it gets a supervisor to work again, and gives no other order
+	if a != nil && a.Member.Role == standing.Sentry {
 		about := org.Agents[o.About]
-		return o.Name == "workers reset" && about != nil && leads(about)
+		return IsSentrys(o) && about != nil && leads(about)
 	}
 	if a != nil && a.Member.TeamLead && rights.IsTeamLeads(o.Name) {
 		return true // of whom it may be: see withinTeam
