@@ -2,7 +2,10 @@ package standing
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -67,7 +70,7 @@ func (o *Org) Broke(a *Agent, now time.Time) string {
 	if b.All == 0 {
 		return ""
 	}
-	var all int64
+	all := o.left.on(dayOf(now))
 	for _, other := range o.Agents {
 		all += other.UsedOn(now).Counted()
 	}
@@ -82,42 +85,113 @@ func (s *State) Leads() bool {
 	return s.Member.Role == Supervisor || s.Member.Role == ProjectSupervisor
 }
 
-// budgets records whose budget of the day is spent, and whose is there again, and
-// tells the person of each once.
-func (k *Keeper) budgets(ctx context.Context) error {
-	now := k.Now()
-	for _, name := range k.org.Names() {
-		a := k.org.Agents[name]
-		why := k.org.Broke(a, now)
-		if until, _ := a.Spent(now); (why != "") == !until.IsZero() {
-			if why != "" {
-				k.at(until)
-			}
-			continue
-		}
-		rec := run.Record{Type: run.Noted, Key: keySpent, Detail: why}
-		if why != "" {
-			rec.Until = midnight(now)
-			k.at(rec.Until)
-			if err := k.tellSpent(ctx, a, why, now); err != nil {
-				return err
-			}
-		}
-		if err := k.org.RecordOf(ctx, name, rec); err != nil {
-			return err
-		}
-		if err := k.org.lookAt(a); err != nil {
-			return err
-		}
-	}
-	return nil
+// keyLeft is the key of the Noted record with what an agent that is being removed
+// had used on its last day: Value is a dayShare, Request the removal.
+const keyLeft = "left"
+
+// dayShare is what one agent had used on a day.
+type dayShare struct {
+	Day    string `json:"day"`
+	Tokens int64  `json:"tokens"`
 }
 
-// tellSpent tells the person, by an id that a day has once.
-func (k *Keeper) tellSpent(ctx context.Context, a *Agent, why string, now time.Time) error {
-	id := fmt.Sprintf("budget-%s-%s", a.Member.ID, dayOf(now))
+// leftovers are the shares of agents that were removed, by the removal, so that
+// one that is carried out twice counts once. Those of days that are over are
+// dropped.
+type leftovers map[string]dayShare
+
+// takes takes in a record with keyLeft.
+func (l *leftovers) takes(rec *run.Record) {
+	var s dayShare
+	if json.Unmarshal([]byte(rec.Value), &s) != nil {
+		return
+	}
+	if *l == nil {
+		*l = make(leftovers)
+	}
+	maps.DeleteFunc(*l, func(_ string, old dayShare) bool { return old.Day < s.Day })
+	(*l)[rec.Request] = s
+}
+
+func (l leftovers) on(day string) (tokens int64) {
+	for _, s := range l {
+		if s.Day == day {
+			tokens += s.Tokens
+		}
+	}
+	return tokens
+}
+
+// keepUsed records what an agent used on its last day before it is removed.
+func (o *Org) keepUsed(ctx context.Context, removal string, a *Agent) error {
+	s := dayShare{a.spent.day, a.spent.used.Counted()}
+	if s.Tokens == 0 || o.left[removal] == s {
+		return nil
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return o.Record(ctx, run.Record{Type: run.Noted, Key: keyLeft, Request: removal, Value: string(b)})
+}
+
+// budgets records whose budget of the day is spent, and whose is there again, and
+// tells the person of each once. A budget holds although nobody can be told of it
+// and whatever is wrong with another agent.
+func (k *Keeper) budgets(ctx context.Context) error {
+	now := k.Now()
+	var errs []error
+	for _, name := range k.org.Names() {
+		errs = append(errs, k.budget(ctx, k.org.Agents[name], now))
+	}
+	if rest := k.tellRest.Sub(now); rest > 0 && rest <= tellRest {
+		k.at(k.tellRest)
+		return errors.Join(errs...)
+	}
+	for _, name := range k.org.Names() {
+		if err := k.tellSpent(ctx, k.org.Agents[name], now); err != nil {
+			k.tellRest = now.Add(tellRest)
+			k.at(k.tellRest)
+			k.Log.Error("nobody could be told of a spent budget; trying again", "agent", name, "err", err)
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// tellRest is how long the keeper waits after the person could not be told.
+const tellRest = 10 * time.Second
+
+// budget records whether an agent's budget of the day is spent, if that is new.
+func (k *Keeper) budget(ctx context.Context, a *Agent, now time.Time) error {
+	why := k.org.Broke(a, now)
+	if until, _ := a.Spent(now); (why != "") == !until.IsZero() {
+		if why != "" {
+			k.at(until)
+		}
+		return nil
+	}
+	rec := run.Record{Type: run.Noted, Key: keySpent, Detail: why}
+	if why != "" {
+		rec.Until = midnight(now)
+		k.at(rec.Until)
+	}
+	if err := k.org.RecordOf(ctx, a.Name, rec); err != nil {
+		return fmt.Errorf("the budget of %s: %w", a.Name, err)
+	}
+	return k.org.lookAt(a)
+}
+
+// tellSpent tells the person of a budget that is spent, by an id that a day has once.
+func (k *Keeper) tellSpent(ctx context.Context, a *Agent, now time.Time) error {
+	until, why := a.Spent(now)
+	if until.IsZero() {
+		return nil
+	}
+	id := mailID(fmt.Sprintf("budget-%s-%s", a.Member.ID, dayOf(until.Add(-time.Second))))
 	subject := mailbox.Sys.Subject(fmt.Sprintf("%s is limited until midnight: %s", a.Name, why))
-	return k.write(ctx, a, "user", mailID(id), subject, "Nothing is handed to it until then. To raise the budget: edit .cmux/config.yml, then cmux config apply.")
+	return k.sends(ctx, mailbox.Message{ID: id, From: "monitor", To: "user", Subject: subject,
+		Body: "Nothing is handed to it until then. To raise the budget: edit .cmux/config.yml, then cmux config apply."})
 }
 
 // mailID makes an id of a message of a text.

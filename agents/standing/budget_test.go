@@ -1,6 +1,9 @@
 package standing
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +43,7 @@ func TestUsedOn(t *testing.T) {
 // midnight, and the person is told once; a clock that jumps forth and back too.
 func TestBudgetOfTheDay(t *testing.T) {
 	w := newWorld(t)
+	w.noon()
 	set := w.org().Settings
 	set.Budgets = Budgets{Worker: 1000}
 	if err := w.org().Set(t.Context(), set); err != nil {
@@ -52,7 +56,7 @@ func TestBudgetOfTheDay(t *testing.T) {
 	w.until("it has the task", func(o *Org) bool { return o.Agents["api"].Work != nil })
 	w.mu.Lock()
 	l := w.lives["api"]
-	l.record(run.Record{Type: run.Used, Used: dag.Usage{Input: 1200}})
+	l.record(run.Record{Type: run.Used, At: w.now(), Used: dag.Usage{Input: 1200}})
 	w.mu.Unlock()
 	w.until("its work is taken back", func(*Org) bool { return len(w.takes("api")) == 1 })
 	w.mu.Lock()
@@ -60,7 +64,7 @@ func TestBudgetOfTheDay(t *testing.T) {
 	l.record(run.Record{Type: run.Active, Activity: dag.Resting})
 	w.mu.Unlock()
 	w.until("it is limited", func(o *Org) bool {
-		word, why := o.Agents["api"].Stands(time.Now(), false)
+		word, why := o.Agents["api"].Stands(w.now(), false)
 		return word == Limited && strings.Contains(why, "1.2k of its 1k tokens of today")
 	})
 	sent := w.send("user", "api", "hello")
@@ -76,7 +80,7 @@ func TestBudgetOfTheDay(t *testing.T) {
 	if got := w.told("api"); len(got) != 0 || len(w.gives("api")) != 1 {
 		t.Errorf("it was told %v", got)
 	}
-	w.ahead.Store(int64(25 * time.Hour)) // a day later, or a clock that jumped
+	w.ahead.Add(int64(25 * time.Hour)) // a day later, or a clock that jumped
 	w.send("user", "api", "wakes the keeper")
 	w.until("it gets its mail and its task", func(*Org) bool { return count(w.told("api"), sent) == 1 && len(w.gives("api")) == 2 })
 	if err := stop(); err != nil {
@@ -86,6 +90,15 @@ func TestBudgetOfTheDay(t *testing.T) {
 		t.Errorf("the task is %s", got.State)
 	}
 }
+
+// noon has the keeper's clock at noon of today: no test meets midnight.
+func (w *world) noon() {
+	now := time.Now()
+	w.ahead.Store(int64(time.Date(now.Year(), now.Month(), now.Day(), 12, 0, 0, 0, time.Local).Sub(now)))
+}
+
+// now is what the keeper's clock shows.
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 
 // whyWaits is what a message waits for.
 func (w *world) whyWaits(id, to string) string {
@@ -103,4 +116,58 @@ func (w *world) whyWaits(id, to string) string {
 		w.t.Fatal(err)
 	}
 	return l.Status(id, a).Why
+}
+
+// What agents that were removed used counts for the budget of all, by a keeper
+// that begins after it too, and a removal that is carried out twice counts once. A
+// budget holds although the mailbox cannot be written.
+func TestBudgetOfAll(t *testing.T) {
+	w := newWorld(t)
+	w.noon()
+	if err := os.Mkdir(filepath.Join(run.Folder(w.root), mailbox.Name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	set := w.org().Settings
+	set.Budgets = Budgets{All: 1000}
+	if err := w.org().Set(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	stop := w.keep()
+	uses := func(name string, tokens int64) {
+		w.answered(w.spawn(name))
+		w.until("a life", w.lives1(name, 1))
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.lives[name].record(run.Record{Type: run.Used, At: w.now(), Used: dag.Usage{Input: tokens}})
+	}
+	uses("w1", 600)
+	if a := w.answered(w.ask(OpKill, "w1", Ask{})); a.Refused != "" {
+		t.Fatal(a.Refused)
+	}
+	gone := w.until("it is gone", func(o *Org) bool { return o.Agents["w1"] == nil }).left
+	for id, s := range gone {
+		b, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := run.Record{Type: run.Noted, Key: keyLeft, Request: id, Value: string(b)}
+		if err := w.org().Record(t.Context(), again); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	w.keep()
+	uses("api", 500)
+	uses("web", 1)
+	for _, name := range []string{"api", "web"} {
+		w.until(name+" is limited", func(o *Org) bool {
+			_, why := o.Agents[name].Spent(w.now())
+			return why == "all agents have used 1.1k of their 1k tokens of today"
+		})
+	}
+	if got := w.org().left.on(dayOf(w.now().Add(24 * time.Hour))); got != 0 {
+		t.Errorf("on the next day %d", got)
+	}
 }

@@ -368,6 +368,12 @@ func (k *Keeper) put(ctx context.Context, q run.Request, ask Ask, a *Agent, gone
 	if _, err := k.keepScreen(ctx, a, k.org.Run.NodeDir(a.Name)); err != nil {
 		k.Log.Warn("the last screen of an agent is not kept", "agent", a.Name, "err", err)
 	}
+	if err := k.org.lookAt(a); err != nil {
+		return "", err
+	}
+	if err := k.org.keepUsed(ctx, q.ID, a); err != nil {
+		return "", err
+	}
 	gone.Archive = filepath.Join(k.org.folder(archives), a.Name, q.ID)
 	r := Removal{gone, a.Member, orElse(ask.By, "a person"), ask.Force, k.Now()}
 	if err := k.org.logRemoval(ctx, &r); err != nil {

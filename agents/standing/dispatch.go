@@ -196,16 +196,20 @@ func (k *Keeper) write(ctx context.Context, a *Agent, to, id, subject, body stri
 	if k.org.Agents[to] == nil && to != "user" {
 		to = "user"
 	}
+	return k.sends(ctx, mailbox.Message{ID: id, From: a.Name, To: to, Subject: subject, Body: body})
+}
+
+// sends sends a message that cmux answers for, once.
+func (k *Keeper) sends(ctx context.Context, m mailbox.Message) error {
 	if k.office == nil {
-		return errors.New("there is no mailbox to tell who gave it")
+		return errors.New("there is no mailbox to write it into")
 	}
-	if k.office.Known(id) {
+	if k.office.Known(m.ID) {
 		return nil
 	}
-	if len(subject) > mailbox.MaxSubject {
-		subject = strings.ToValidUTF8(subject[:mailbox.MaxSubject], "")
+	if len(m.Subject) > mailbox.MaxSubject {
+		m.Subject = strings.ToValidUTF8(m.Subject[:mailbox.MaxSubject], "")
 	}
-	m := mailbox.Message{ID: id, From: a.Name, To: to, Subject: subject, Body: body}
 	ctx, cancel := context.WithTimeout(ctx, k.Wait)
 	defer cancel()
 	_, err := k.office.Send(ctx, m, true)

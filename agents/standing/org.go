@@ -32,6 +32,7 @@ type Org struct {
 	Broken   map[string]error  // agents whose records cannot be read, and why
 
 	projects map[string]Project
+	left     leftovers
 	offset   int64 // in the organisation's own records
 }
 
@@ -189,6 +190,8 @@ func (o *Org) lookAtOwn() error {
 			o.Answers[rec.Request] = Answer{Refused: rec.Detail, Made: json.RawMessage(rec.Value)}
 		case rec.Type == run.Noted && rec.Key == keyProject:
 			o.projectNoted(rec.Value)
+		case rec.Type == run.Noted && rec.Key == keyLeft:
+			o.left.takes(rec)
 		case rec.Type == run.Noted && rec.Key == keySettings:
 			var s Settings
 			if json.Unmarshal([]byte(rec.Value), &s) == nil {
