@@ -70,9 +70,12 @@ func (a *attempt) post(q mailbox.Message, files ...mail.Enclosure) (mailbox.Mess
 			return q, fmt.Errorf("%s holds the value of $%s: say where it is kept instead", f.Name, name)
 		}
 	}
+	if err := mail.CheckFiles(files); err != nil {
+		return q, err
+	}
 	ctx, cancel := context.WithTimeout(a.ctx, sendPatience)
 	defer cancel()
-	err := a.loops.Admit(&q, time.Now())
+	err := a.loops.Admit(&q, mail.Size(files), time.Now())
 	var loop *mail.LoopError
 	if errors.As(err, &loop) && loop.First {
 		_, told := a.job.Home.Post(ctx, loop.Told())

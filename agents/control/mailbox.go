@@ -79,7 +79,7 @@ func (p *Project) Send(ctx context.Context, l Letter) (Sent, error) {
 	}
 	person := from.Kind == mailbox.User
 	if !person {
-		if err := looping(post, &m); err != nil {
+		if err := looping(post, &m, mail.Size(files)); err != nil {
 			return Sent{}, err
 		}
 	}
@@ -106,18 +106,18 @@ func (p *Project) sendable(ctx context.Context, m *mailbox.Message) (note string
 }
 
 // looping refuses what the sender has sent too often, going by the mailbox.
-func looping(post *mail.Post, m *mailbox.Message) error {
+func looping(post *mail.Post, m *mailbox.Message, files int64) error {
 	var loops mail.Loops
 	_, err := post.Box.Read(mailbox.Place{}, nil, func(l mailbox.Line) error {
 		if l.From == m.From {
-			_ = loops.Admit(&l.Message, l.TS) // it was sent
+			_ = loops.Admit(&l.Message, mail.Stored(post.Journal.Root, &l.Message), l.TS) // it was sent
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return loops.Admit(m, post.Now())
+	return loops.Admit(m, files, post.Now())
 }
 
 // Mail is a message as it is shown.

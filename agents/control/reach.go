@@ -104,6 +104,9 @@ func enclosures(paths []string) (all []mail.Enclosure, err error) {
 		}
 		all = append(all, mail.Enclosure{Name: filepath.Base(path), Data: b})
 	}
+	if err := mail.CheckFiles(all); err != nil {
+		return nil, Usage("cmux mailbox send --help", "%w", err)
+	}
 	return all, nil
 }
 

@@ -3,6 +3,7 @@ package mail
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"time"
 
 	"cmux/signals/mailbox"
@@ -13,6 +14,9 @@ const (
 	PerMinute = 60        // messages
 	Same      = 10        // the so-manieth of equal content to one recipient is refused
 	sameFor   = time.Hour // what is older is no loop
+
+	HourBytes = 48 << 20  // of texts and files in an hour
+	DayBytes  = 192 << 20 // and in a day
 )
 
 // LoopError says that an agent sends too much: two that answer each other for
@@ -41,6 +45,14 @@ type Loops struct {
 type sender struct {
 	sent []time.Time // of the last minute
 	told string      // why the one before was refused
+
+	stored []stored // in the last day
+}
+
+// stored is what a message took on the disk.
+type stored struct {
+	at    time.Time
+	bytes int64
 }
 
 // content is what a message says to whom.
@@ -49,9 +61,10 @@ type content struct {
 	sum      [sha256.Size]byte
 }
 
-// Admit takes in a message that was sent at a moment, or refuses it with a
-// *LoopError. The person and cmux itself may send what they like.
-func (l *Loops) Admit(m *mailbox.Message, at time.Time) error {
+// Admit takes in a message that was sent at a moment, with so many bytes of files,
+// or refuses it with a *LoopError. The person and cmux itself may send what they
+// like.
+func (l *Loops) Admit(m *mailbox.Message, files int64, at time.Time) error {
 	if from, err := mailbox.ParseAddress(m.From); err == nil && (from.Kind == mailbox.User || from.Name == "monitor") {
 		return nil
 	}
@@ -66,12 +79,18 @@ func (l *Loops) Admit(m *mailbox.Message, at time.Time) error {
 	}
 	key := content{m.From, m.To, sha256.Sum256([]byte(m.Subject + "\x00" + m.Body))}
 	s.sent, l.same[key] = since(s.sent, at, time.Minute), since(l.same[key], at, sameFor)
+	bytes := int64(len(m.Subject)+len(m.Body)) + files
+	hour, day := s.keeps(at)
 	why := ""
 	switch {
 	case len(s.sent) >= PerMinute:
 		why = fmt.Sprintf("it sends more than %d messages a minute", PerMinute)
 	case len(l.same[key]) >= Same-1:
 		why = fmt.Sprintf("it has said the same %d times within an hour", Same-1)
+	case hour+bytes > HourBytes:
+		why = fmt.Sprintf("with it, its texts and files have more than %d MB within an hour: say where a file stands instead", HourBytes>>20)
+	case day+bytes > DayBytes:
+		why = fmt.Sprintf("with it, its texts and files have more than %d MB within a day: say where a file stands instead", DayBytes>>20)
 	}
 	first := why != s.told
 	s.told = why
@@ -79,7 +98,22 @@ func (l *Loops) Admit(m *mailbox.Message, at time.Time) error {
 		return &LoopError{From: m.From, To: m.To, Why: why, First: first}
 	}
 	s.sent, l.same[key] = append(s.sent, at), append(l.same[key], at)
+	s.stored = append(s.stored, stored{at, bytes})
 	return nil
+}
+
+// keeps is what the sender has stored in the last hour and the last day. What is
+// older is forgotten. What a clock that was put back has left in the future
+// counts: the disk has it.
+func (s *sender) keeps(now time.Time) (hour, day int64) {
+	s.stored = slices.DeleteFunc(s.stored, func(x stored) bool { return now.Sub(x.at) >= 24*time.Hour })
+	for _, x := range s.stored {
+		day += x.bytes
+		if now.Sub(x.at) < time.Hour {
+			hour += x.bytes
+		}
+	}
+	return hour, day
 }
 
 // since leaves out what is older than so long, and what a clock that was put
@@ -106,10 +140,16 @@ func (l *Loops) sweep(now time.Time) {
 		}
 	}
 	for from, s := range l.senders {
-		if len(since(s.sent, now, time.Minute)) == 0 && s.told == "" {
+		if len(since(s.sent, now, time.Minute)) == 0 && s.told == "" && !s.kept(now) {
 			delete(l.senders, from)
 		}
 	}
+}
+
+// kept reports whether the sender has stored anything in the last day.
+func (s *sender) kept(now time.Time) bool {
+	_, day := s.keeps(now)
+	return day > 0
 }
 
 // Told is the message by which the supervisor, or the person where it is the

@@ -65,7 +65,7 @@ func FuzzText(f *testing.F) {
 
 func TestLoops(t *testing.T) {
 	send := func(l *Loops, from, to, body string, at time.Time) *LoopError {
-		err := l.Admit(&mailbox.Message{From: from, To: to, Subject: "s", Body: body}, at)
+		err := l.Admit(&mailbox.Message{From: from, To: to, Subject: "s", Body: body}, 0, at)
 		var loop *LoopError
 		if errors.As(err, &loop) {
 			return loop
@@ -114,7 +114,7 @@ func TestLoops(t *testing.T) {
 			}
 		}
 	}
-	if l.Admit(&mailbox.Message{From: "w9", To: "w1"}, noon.Add(-time.Hour)) != nil { // a clock that was put back
+	if l.Admit(&mailbox.Message{From: "w9", To: "w1"}, 0, noon.Add(-time.Hour)) != nil { // a clock that was put back
 		t.Error("refused")
 	}
 	told := (&LoopError{From: "supervisor", To: "w1", Why: "x"}).Told()
@@ -123,6 +123,53 @@ func TestLoops(t *testing.T) {
 	}
 	if _, err := mailbox.ParseAddress(told.From); err != nil {
 		t.Error(err)
+	}
+}
+
+// What one sender can store in an hour and in a day is bounded, whatever it sends
+// it as; another one's is its own, and so is a later hour.
+func TestStored(t *testing.T) {
+	var l Loops
+	n := 0
+	send := func(from string, files int64, body string, at time.Duration) error {
+		n++
+		return l.Admit(&mailbox.Message{From: from, To: fmt.Sprint("w", n), Subject: "s", Body: body}, files, noon.Add(at))
+	}
+	for hour := range time.Duration(4) {
+		at := hour * time.Hour
+		must(t, send("w1", HourBytes-10, "12345678", at))
+		if err := send("w1", 10, "", at+59*time.Minute); err == nil || !strings.Contains(err.Error(), "48 MB within an hour") {
+			t.Errorf("hour %d: %v", hour, err)
+		}
+		must(t, send("w2", 1000, "", at))
+	}
+	if err := send("w1", 100, "", 5*time.Hour); err == nil || !strings.Contains(err.Error(), "192 MB within a day") {
+		t.Errorf("%v", err)
+	}
+	must(t, send("user", 2*DayBytes, "", 5*time.Hour))
+	must(t, send("w1", 100, "", 24*time.Hour))
+}
+
+// Files that go along are bounded together, and what they take is known later.
+func TestEnclosures(t *testing.T) {
+	root := t.TempDir()
+	p, err := Open(root, func() time.Time { return noon })
+	must(t, err)
+	m := mailbox.Message{From: "user", To: "supervisor", Subject: "x", Body: strings.Repeat("y", mailbox.MaxBody+1)}
+	sent, err := p.Send(t.Context(), m, true)
+	must(t, err)
+	if got := Stored(root, &sent); got != int64(len(m.Body)) {
+		t.Errorf("a long text: %d", got)
+	}
+	m.Body = ""
+	sent, err = p.Send(t.Context(), m, true, Enclosure{"a.txt", []byte("12345")}, Enclosure{"b.txt", []byte("123")})
+	must(t, err)
+	if got := Stored(root, &sent); got != 8 {
+		t.Errorf("two files: %d in %q", got, sent.Body)
+	}
+	big := make([]byte, MaxTotal/3+1)
+	if _, err := p.Send(t.Context(), m, true, Enclosure{"1", big}, Enclosure{"2", big}, Enclosure{"3", big}); err == nil || !strings.Contains(err.Error(), "is the most that goes along") {
+		t.Errorf("%v", err)
 	}
 }
 

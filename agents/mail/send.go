@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,8 +24,9 @@ import (
 // Bounds of what is sent, in bytes.
 const (
 	MaxBody  = 1 << 20
-	MaxFile  = 8 << 20 // of a file that goes along
-	MaxFiles = 10      // files that go along
+	MaxFile  = 8 << 20  // of a file that goes along
+	MaxFiles = 10       // files that go along
+	MaxTotal = 16 << 20 // of all files that go along
 )
 
 // Enclosure is a file that goes along with a message.
@@ -36,16 +38,55 @@ type Enclosure struct {
 // plainName is a file's name of which nothing but what is harmless in a path stays.
 var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9._-]+`) })
 
+// CheckFiles refuses files that are too many or too large to go along.
+func CheckFiles(files []Enclosure) error {
+	if len(files) > MaxFiles {
+		return fmt.Errorf("%d files are too many for a message, which takes %d", len(files), MaxFiles)
+	}
+	for _, f := range files {
+		if len(f.Data) > MaxFile {
+			return fmt.Errorf("%s has %d bytes, and %d is the most that goes along: say where it stands", f.Name, len(f.Data), MaxFile)
+		}
+	}
+	if n := Size(files); n > MaxTotal {
+		return fmt.Errorf("the files have %d bytes, and %d is the most that goes along: say where they stand", n, MaxTotal)
+	}
+	return nil
+}
+
+// Size is how many bytes the files have.
+func Size(files []Enclosure) (n int64) {
+	for _, f := range files {
+		n += int64(len(f.Data))
+	}
+	return n
+}
+
+// Stored is how many bytes the files have that came along with a message of the
+// project at root, and its text where that is a file.
+func Stored(root string, m *mailbox.Message) (n int64) {
+	var paths []string
+	for _, found := range enclosure().FindAllStringSubmatch(m.Body, -1) {
+		paths = append(paths, found[1])
+	}
+	if rel, ok := m.Attached(); ok {
+		paths = append(paths, filepath.Join(signals.Folder, filepath.FromSlash(rel)))
+	}
+	for _, path := range paths {
+		if info, err := os.Lstat(filepath.Join(root, path)); err == nil {
+			n += info.Size()
+		}
+	}
+	return n
+}
+
 // enclose keeps the files among the journal's attachments, and returns the lines
 // that name them in the message's body.
 func (p *Post) enclose(id string, files []Enclosure) (lines string, err error) {
-	if len(files) > MaxFiles {
-		return "", fmt.Errorf("%d files are too many for a message, which takes %d", len(files), MaxFiles)
+	if err := CheckFiles(files); err != nil {
+		return "", err
 	}
 	for i, f := range files {
-		if len(f.Data) > MaxFile {
-			return "", fmt.Errorf("%s has %d bytes, and %d is the most that goes along: say where it stands", f.Name, len(f.Data), MaxFile)
-		}
 		name := plainName().ReplaceAllString(filepath.Base(f.Name), "-")
 		path, err := p.Journal.Attach(fmt.Sprintf("%s-%d-%s", id, i+1, name[max(0, len(name)-100):]), f.Data)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -124,14 +125,26 @@ func (s *server) admit(c net.Conn) bool {
 	return true
 }
 
+// maxRequest bounds one request: a hook's payload or the files of a message, and
+// what stands around them. What is not read is never held.
+const maxRequest = maxPayload + 1<<20
+
+// errTooLong says that a request has more than maxRequest bytes.
+var errTooLong = fmt.Errorf("it has more than %d bytes", maxRequest)
+
 // readAhead reads requests until one cannot be read, or left is closed. They are
 // read ahead so that the end of the connection is seen while one is waiting for
 // its reply.
 func readAhead(c net.Conn, requests chan<- request, left <-chan struct{}) error {
-	dec := json.NewDecoder(c)
+	bound := &io.LimitedReader{R: c}
+	dec := json.NewDecoder(bound)
 	for {
 		var q request
+		bound.N = maxRequest
 		err := dec.Decode(&q.raw)
+		if err != nil && bound.N <= 0 {
+			return errTooLong
+		}
 		if err == nil {
 			err = json.Unmarshal(q.raw, &q.Message)
 		}
@@ -170,7 +183,7 @@ func (s *server) serve(c net.Conn) {
 		case <-gone:
 			var syntax *json.SyntaxError
 			var wrong *json.UnmarshalTypeError
-			if errors.As(fault, &syntax) || errors.As(fault, &wrong) {
+			if errors.As(fault, &syntax) || errors.As(fault, &wrong) || errors.Is(fault, errTooLong) {
 				enc.Encode(attempt.Reply{Error: "not a request: " + fault.Error()})
 			}
 			return
