@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // Join merges a tip into a branch, always by a merge commit, and without a
@@ -83,3 +85,26 @@ func (r *Repo) DropBranch(ctx context.Context, branch, commit string) error {
 	}
 	return nil
 }
+
+// RemoveBranch is DropBranch for a branch that somebody may be on: git refuses one
+// that is checked out or being rebased in any worktree.
+func (r *Repo) RemoveBranch(ctx context.Context, branch, commit string) error {
+	tip, err := r.Tip(ctx, branch)
+	if err == nil && tip != commit {
+		err = fmt.Errorf("it has moved to %.12s", tip)
+	}
+	if err == nil {
+		var out string
+		out, err = git(ctx, r.Root, "branch", "-D", "--", branch)
+		if m := removed().FindStringSubmatch(out); err == nil && m != nil && !strings.HasPrefix(commit, m[1]) { // it moved in between
+			_, err = git(ctx, r.Root, "branch", "--no-track", "--", branch, m[1])
+			err = errors.Join(errors.New("it has moved"), err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("cannot remove the branch %s: %w", branch, err)
+	}
+	return nil
+}
+
+var removed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(was ([0-9a-f]{4,64})\)`) })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,10 @@ import (
 	"cmux/signals"
 	"cmux/worktree"
 )
+
+// treeAge is how old a worktree must be before it can be nobody's: one is made before
+// its agent is on record.
+const treeAge = time.Hour
 
 // archiveAge is how old an archive may grow before it is told of.
 const archiveAge = 30 * 24 * time.Hour
@@ -123,15 +128,27 @@ func (p *Project) upkeepGit(ctx context.Context, org *standing.Org, repo *worktr
 			continue // in doubt it stays
 		}
 		if name, ours := strings.CutPrefix(t.Owner, owner); ours {
-			a := org.Agents[name]
 			_, broken := org.Broken[name]
-			f.Trees = append(f.Trees, upkeep.Tree{Path: path, Owner: name, Owned: broken || a != nil && a.Member.Tree == path})
+			made, err := os.Lstat(filepath.Join(path, ".git"))
+			young := err != nil || p.Now().Sub(made.ModTime()) < treeAge
+			// Its agent may know it by another path, through a link.
+			f.Trees = append(f.Trees, upkeep.Tree{Path: path, Owner: name, Owned: broken || young || org.Agents[name] != nil})
 		}
 	}
+	made := map[string]bool{} // by cmux: a person's own may be called alike
 	for _, t := range tasks.All() {
-		if b := t.WorkBranch(); !t.State.Over() || t.Delivers() && !t.Merged.In() {
+		b := t.WorkBranch()
+		made[b] = true
+		if !t.State.Over() || t.Delivers() && !t.Merged.In() {
 			used[b] = true
 		}
+	}
+	gone, err := signals.ReadDir(filepath.Join(run.Folder(p.Root), "archives"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, g := range gone {
+		made[session+"/"+g.Name()] = g.IsDir()
 	}
 	branches, err := repo.Branches(ctx)
 	if err != nil || org.Settings.Integration == "" {
@@ -147,7 +164,7 @@ func (p *Project) upkeepGit(ctx context.Context, org *standing.Org, repo *worktr
 		commits[name] = commit
 	}
 	for _, b := range branches {
-		if strings.HasPrefix(b, session+"/") || strings.HasPrefix(b, "task/") {
+		if made[b] {
 			f.Branches = append(f.Branches, upkeep.Branch{Name: b, Commit: commits[b], Owned: used[b], Out: checkedOut[b], In: commits[b] != ""})
 		}
 	}
@@ -212,7 +229,7 @@ func (p *Project) remove(ctx context.Context, u *Upkept) error {
 	if u.Kind == upkeep.Worktrees {
 		u.Restore, err = standing.GitTrees{Repo: repo}.Remove(ctx, u.Name, filepath.Base(u.Name), "cmux maintenance")
 	} else {
-		u.Restore, err = fmt.Sprintf("git branch %s %s", u.Name, u.At), repo.DropBranch(ctx, u.Name, u.At)
+		u.Restore, err = fmt.Sprintf("git branch %s %s", u.Name, u.At), repo.RemoveBranch(ctx, u.Name, u.At)
 	}
 	if err == nil {
 		u.Done = "removed"

@@ -56,7 +56,7 @@ type Agent struct {
 // Tree is a worktree that the organisation lent.
 type Tree struct {
 	Path, Owner string
-	Owned       bool // the agent is there and works in it
+	Owned       bool // the agent is there, or may be made this moment
 }
 
 // Branch is a branch of the organisation's.
