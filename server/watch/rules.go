@@ -20,6 +20,7 @@ type Rule struct {
 	Bound     string        // what else bounds it
 	Switch    string        // key of the configuration
 
+	unsaid bool // beyond its bound it is done all the same, without an action
 	on  func(*watchconfig.Config) *bool
 	due func(*move, *Agent, *Seen) *Action
 }
@@ -34,7 +35,7 @@ const DueReset = "reset"
 // itself.
 func (a *Action) Lasting() bool {
 	switch a.Rule {
-	case ruleFrozen, ruleSentry, ruleRestart, ruleGiveUp, ruleCrashed:
+	case ruleFrozen, ruleSentry, ruleRestart, ruleGiveUp, ruleCrashed, ruleHindered:
 		return true
 	}
 	return false
@@ -48,6 +49,7 @@ const (
 	ruleRestart    = "new start"
 	ruleGiveUp     = "given up"
 	ruleCrashed    = "crashed"
+	ruleHindered   = "person in the way"
 	ruleObserve    = "observation"
 	ruleReset      = DueReset
 	ruleCompact    = "compaction"
@@ -74,6 +76,8 @@ func rules() []Rule {
 	return []Rule{
 		{Name: ruleSentryOver, Level: 4, Evidence: "the sentry is there longer than it may be, or the supervisor that it is there for works again",
 			Threshold: "`sentry_within`", Action: "the sentry is removed", Most: 6, Per: day, Bound: "once for each sentry", due: sentryOver},
+		{Name: ruleHindered, Level: 4, Evidence: "it stands still, and your draft, a dialog or copy mode is in its window; or you have taken it over, and it gave no sign since",
+			Threshold: "`frozen_after`", Action: "you are told, and nothing else is done", Most: 6, Per: day, Bound: "once before its next sign", due: hindered},
 		{Name: ruleFrozen, Level: 4, Evidence: "in a turn, or nudged at its prompt, and no sign in hooks, transcript, records, files or processes since; of a supervisor also: it died five times in a minute",
 			Threshold: "`frozen_after`", Action: "its program is ended and started again in its conversation, with a briefing", Most: 2, Per: 6 * time.Hour, Bound: "once before it gets on again", Switch: "relaunch",
 			on: func(c *watchconfig.Config) *bool { return &c.Relaunch }, due: frozen},
@@ -87,7 +91,7 @@ func rules() []Rule {
 			Most: 6, Per: day, Bound: "once before it gets on again", due: giveUp},
 		{Name: ruleCrashed, Level: 0, Evidence: "a worker died five times in a minute", Threshold: "", Action: "its supervisor is told", Most: 4, Per: day, Bound: "once for each crash loop", due: crashed},
 		{Name: ruleObserve, Level: 3, Evidence: "in a turn, and no sign in hooks, transcript or records", Threshold: "`idle_after`",
-			Action: "its files and processes are looked at too; nothing is said to it", Most: 12, Per: day, Bound: "once before it gets on again", Switch: "observation",
+			Action: "its files and processes are looked at too; nothing is said to it", Most: 12, Per: day, Bound: "once before it gets on again; beyond that it is looked at all the same, without a line of the log", Switch: "observation", unsaid: true,
 			on: func(c *watchconfig.Config) *bool { return &c.Observation }, due: observe},
 		{Name: ruleReset, Level: 0, Evidence: "a permanent worker is idle, a task waits for it, and it has done many since its conversation began, or some and it is old",
 			Threshold: "`reset_tasks`, `reset_after`, not in `quiet_hours`", Action: "it begins a new conversation before its next task", Most: 24, Per: day, Bound: "once before each task", Switch: "resets",
@@ -176,6 +180,30 @@ func (s *Seen) climb(rung int, at time.Duration) {
 	}
 }
 
+// hindered tells a person that they are in the way of what would be done about an
+// agent. That they typed of late is no reason to: it passes.
+func hindered(m *move, a *Agent, s *Seen) *Action {
+	why := ""
+	switch since := m.since(max(s.Signed, s.Touched)); {
+	case a.Sentry:
+		return nil
+	case a.Stand == Taken && since >= m.f.Config.FrozenAfter:
+		why = "you have taken it over, and it gave no sign for " + round(since)
+	case a.Person && s.Rung < leftAlone:
+		from := time.Duration(0)
+		if s.Rung > 0 {
+			from = s.Climbed
+		}
+		if why = m.still(a, s, from); why != "" {
+			why += ", and what you have open in its window (a draft, a dialog, copy mode) keeps anything from being done"
+		}
+	}
+	if why == "" || s.told(fmt.Sprintf("in the way %d %d", a.Life, a.Sign.UnixNano())) {
+		return nil
+	}
+	return tell("user", why, m.signs(a, s)...)
+}
+
 func frozen(m *move, a *Agent, s *Seen) *Action {
 	why := m.still(a, s, 0)
 	if why == "" || s.Rung >= relaunched {
@@ -200,6 +228,17 @@ func (m *move) climbs(a *Agent, s *Seen, patience time.Duration) string {
 		why = "no sign since the sentry came, " + round(m.since(s.Climbed)) + " ago"
 	}
 	return why
+}
+
+// sentryBusy reports whether the sentry is there for somebody else, and not longer
+// than it takes to remove it: it is waited for.
+func (m *move) sentryBusy() bool {
+	for i := range m.f.Agents {
+		if a := &m.f.Agents[i]; a.Sentry {
+			return m.since(m.Agents[a.Name].Sentinel) < 2*m.f.Config.SentryWithin
+		}
+	}
+	return m.sentryThere()
 }
 
 func (m *move) sentryThere() bool {
@@ -252,7 +291,7 @@ func restart(m *move, a *Agent, s *Seen) *Action {
 		patience = m.f.Config.SentryWithin
 	case s.Rung == 0 && !m.barred(s, ruleFrozen):
 		return nil
-	case a.Leads && !m.barred(s, ruleSentry) && !m.sentryThere():
+	case a.Leads && !m.barred(s, ruleSentry) && (!m.sentryThere() || m.sentryBusy()):
 		return nil
 	}
 	why := m.climbs(a, s, patience)
@@ -265,6 +304,9 @@ func restart(m *move, a *Agent, s *Seen) *Action {
 
 func giveUp(m *move, a *Agent, s *Seen) *Action {
 	if s.Rung == leftAlone || s.Rung < renewed && !m.barred(s, ruleRestart) {
+		return nil
+	}
+	if a.Leads && s.Rung < guarded && !m.barred(s, ruleSentry) && m.sentryBusy() {
 		return nil
 	}
 	patience := m.f.Config.NudgeEvery

@@ -34,10 +34,12 @@ const (
 type player struct {
 	Agent
 	mood  mood
-	until int // step at which the mood ends by itself; 0: never
-	stuck int // step since which it is frozen; 0: it is not
-	seen  int // steps of them in which nobody was in the way
-	react int // step at which it does what it was nudged to
+	until int  // step at which the mood ends by itself; 0: never
+	stuck int  // step since which it is frozen; 0: it is not
+	seen  int  // steps of them in which nobody was in the way
+	met   int  // steps of them in a row in which a draft was
+	told  bool // of that
+	react int  // step at which it does what it was nudged to
 	lazy  bool
 	moves int
 	typed int // step at which a person typed last
@@ -177,7 +179,7 @@ func (w *world) live(p *player) {
 			sign()
 		}
 	}
-	p.Person = p.Person && !w.chance(48) || w.chance(0.3)
+	p.Person = p.Person && !w.chance(12) || w.chance(0.6)
 	if !p.Leads && !p.Next && p.mood == resting && w.chance(5) {
 		p.Next = true
 	}
@@ -219,7 +221,7 @@ func (w *world) thaw(p *player, chance float64) {
 	p.Life++
 	p.Sign = w.wall
 	if w.rnd.Float64() < chance {
-		p.stuck, p.seen, p.until = 0, 0, 0
+		p.stuck, p.seen, p.until, p.told = 0, 0, 0, false
 		p.mood, p.Calls = resting, 0
 		if p.Task != "" {
 			p.mood, p.until = working, w.step+40
@@ -257,6 +259,10 @@ func (w *world) check(a *Action) {
 	case ruleGiveUp:
 		if p.stuck == 0 && p.Stand != Crashed || a.To != "user" {
 			bad("it is not stuck, or %q is told", a.To)
+		}
+	case ruleHindered:
+		if p.stuck == 0 && p.Stand != Crashed && p.Stand != Taken || !p.Person && p.Stand != Taken || a.To != "user" {
+			bad("nothing is in the way, or %q is told", a.To)
 		}
 	case ruleNudge:
 		if p.Stand != Idle || len(p.Todo) == 0 || !p.Leads {
@@ -350,6 +356,9 @@ func (w *world) carry(a *Action) {
 		if a.Rule == ruleRole {
 			p.RoleMissing = ""
 		}
+		if a.Rule == ruleHindered {
+			p.told = true
+		}
 		if a.Rule == ruleGiveUp { // a person comes
 			w.thaw(p, 1)
 		}
@@ -424,6 +433,11 @@ func (w *world) stuckInTime() {
 	for _, p := range w.players {
 		if p.Sentry && w.hands(p) {
 			w.sentry = w.step
+		}
+		if p.stuck == 0 || p.Stand != Busy || !p.Person {
+			p.met = 0
+		} else if p.met++; p.met > w.steps(c.IdleAfter+2*c.FrozenAfter)*2 && !p.told && w.state.Agents[p.Name].Rung < leftAlone {
+			w.Errorf("step %d: %s is stuck since step %d, a draft is in the way, and nobody is told: %+v", w.step, p.Name, p.stuck, w.state.Agents[p.Name])
 		}
 		if p.stuck == 0 || w.hands(p) || p.Stand != Busy && (len(p.Todo) == 0 || !p.Leads) {
 			continue

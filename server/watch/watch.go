@@ -98,6 +98,8 @@ type Action struct {
 	Reason   string   `json:"reason"`
 	Evidence []string `json:"evidence"`
 	Items    []Item   `json:"items,omitempty"` // Nudge, Inject
+
+	before Seen // of its agent, as it was seen before this was decided
 }
 
 // Seen is what was seen of an agent, and done about it, up to now. Its times are
@@ -131,6 +133,10 @@ type Seen struct {
 	Told     []string      `json:"told,omitempty"`     // causes that somebody was told of, the newest last
 	Done     []Done        `json:"done,omitempty"`     // actions, for their bounds, the newest last
 	Sentinel time.Duration `json:"sentinel,omitempty"` // of the sentry: when it was first seen
+	Signed   time.Duration `json:"signed,omitempty"`   // when there was a new sign last, however it stands
+	Open     time.Duration `json:"open,omitempty"`     // when it was found not to get on by itself; 0: it does
+	Failures int           `json:"failures,omitempty"` // actions in a row that could not be taken
+	Failed   time.Duration `json:"failed,omitempty"`   // the last one
 }
 
 // Done is an action that was taken.
@@ -168,7 +174,9 @@ func (s State) Restore(agent string, seen Seen, clock time.Duration, at time.Tim
 // Step takes in what is seen now, and says what is to be done. At most one action
 // is about one agent.
 func Step(s State, f Facts, now time.Time) (State, []Action) {
-	if !s.Last.IsZero() {
+	if s.Last.IsZero() {
+		s.Clock++ // 0 is never
+	} else {
 		s.Clock += min(max(0, now.Sub(s.Last)), MaxGap)
 	}
 	s.Last = now
@@ -188,6 +196,29 @@ func Step(s State, f Facts, now time.Time) (State, []Action) {
 	return m.State, m.actions
 }
 
+// Failures of actions.
+const (
+	mostFailures = 3           // so many in a row, and the next one counts as taken
+	failureWait  = time.Minute // before the next attempt
+)
+
+// Failed is the state after an action of the last step of which nothing could be
+// done: as if it had not been decided, to be tried again after a while. Where that
+// was so several times in a row it counts as taken, or nothing else would ever be
+// tried.
+func (s State) Failed(a *Action) State {
+	seen := a.before
+	if seen.Failures >= mostFailures {
+		seen = s.Agents[a.Agent]
+		seen.Failures = 0
+	} else {
+		seen.Failures, seen.Failed = seen.Failures+1, s.Clock
+	}
+	s.Agents = maps.Clone(s.Agents)
+	s.Agents[a.Agent] = seen
+	return s
+}
+
 // move is one step.
 type move struct {
 	State
@@ -205,7 +236,7 @@ func (m *move) look(s Seen, known bool, a *Agent) Seen {
 		// How long it was so before nobody knows for sure; what waits for it is worth
 		// a look at once, and nothing more.
 		idle := min(max(0, m.now.Sub(a.Sign)), c.IdleAfter)
-		s = Seen{Life: a.Life, Sign: a.Sign, Quiet: m.Clock - idle, Moved: a.Moved, Still: m.Clock, Typed: a.Typed, Began: a.Began, Spent: m.Clock,
+		s = Seen{Life: a.Life, Sign: a.Sign, Quiet: m.Clock - idle, Moved: a.Moved, Still: m.Clock, Typed: a.Typed, Began: a.Began, Spent: m.Clock, Signed: m.Clock,
 			Fresh: m.Clock - max(0, m.now.Sub(a.Began)), Compacts: a.Compactions, Touched: m.Clock - c.PersonWithin,
 			Sentinel: m.Clock - min(max(0, m.now.Sub(a.Began)), c.SentryWithin)}
 		if d := m.now.Sub(a.Typed); 0 <= d && d < c.PersonWithin {
@@ -226,7 +257,7 @@ func (m *move) look(s Seen, known bool, a *Agent) Seen {
 	moved := a.Moved != "" && s.Moved != "" && a.Moved != s.Moved
 	if !a.Sign.Equal(s.Sign) || moved {
 		if !a.Sign.Equal(s.Sign) {
-			s.Quiet = m.Clock
+			s.Quiet, s.Signed = m.Clock, m.Clock
 		}
 		// What it does as it starts is no proof that it gets on again. That somebody
 		// was told starts nothing.
@@ -248,6 +279,9 @@ func (m *move) look(s Seen, known bool, a *Agent) Seen {
 	if a.Life != s.Life {
 		s.Life = a.Life
 		s.Still, s.Observed = m.Clock, false
+	}
+	if s.Open > 0 && s.Rung == 0 && s.Still > s.Open && (a.Stand == Idle || a.Stand == Busy) {
+		s.Open = 0
 	}
 	if acted(s.Asked, a.Todo) {
 		s.Asked, s.Nudges, s.Injected = nil, 0, false
@@ -271,21 +305,35 @@ func (m *move) mind(a *Agent) {
 	was := m.Agents[a.Name]
 	m.seen = was // a rule that is due changes it, and no other does
 	hands := m.hands(a, &was)
+	wait := was.Failures > 0 && m.since(was.Failed) < failureWait
 	for i := range m.rules {
 		r := &m.rules[i]
-		if r.on != nil && !*r.on(&m.f.Config) || !m.within(&was, r) {
+		if r.on != nil && !*r.on(&m.f.Config) {
+			continue
+		}
+		within := m.within(&was, r)
+		if !within && !r.unsaid {
 			continue
 		}
 		act := r.due(m, a, &m.seen)
 		if act == nil {
 			continue
 		}
-		if hands && act.Kind != Tell && act.Kind != Observe {
+		if !within { // it is so, and nothing is said of it
+			was = m.seen
+			m.Agents[a.Name] = was
+			continue
+		}
+		if wait || hands && act.Kind != Tell && act.Kind != Observe {
 			m.seen = was
 			continue
 		}
-		act.Rule, act.Agent = r.Name, a.Name
+		act.Rule, act.Agent, act.before = r.Name, a.Name, was
 		act.ID = id(act, a.Life, m.Clock)
+		m.seen.Failures = 0
+		if act.Lasting() && m.seen.Open == 0 {
+			m.seen.Open = m.Clock
+		}
 		m.seen.Done = append(m.recent(m.seen.Done), Done{r.Name, m.Clock})
 		m.Agents[a.Name] = m.seen
 		m.actions = append(m.actions, *act)

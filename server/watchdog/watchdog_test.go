@@ -160,12 +160,12 @@ func TestKilledAtAnyEffect(t *testing.T) {
 	}
 }
 
-// A person who is found in the way stops what would meet them, and nothing else.
+// A person who is found in the way stops what would meet them, and is told.
 func TestPersonInTheWay(t *testing.T) {
 	w := newFake()
 	w.person = true
 	w.play(t, t.TempDir())
-	if got := w.rules("supervisor") + "; " + w.rules("w1"); got != "; observation" {
+	if got := w.rules("supervisor") + "; " + w.rules("w1"); got != "; observation, person in the way" {
 		t.Error(got)
 	}
 }
