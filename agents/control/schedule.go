@@ -151,7 +151,7 @@ func (p *Project) RunSchedule(ctx context.Context, id string) (schedule.Fired, e
 	if s == nil {
 		return schedule.Fired{}, noEntry(id)
 	}
-	return p.fire(ctx, b, s, schedule.Firing{Entry: s.Entry, Due: p.Now().UTC().Truncate(time.Millisecond)}, true)
+	return p.fire(ctx, b, schedule.Firing{Entry: s.Entry, Due: p.Now().UTC().Truncate(time.Millisecond)}, true)
 }
 
 // RunDue has come about what is due, and says when something is due next; zero:
@@ -163,7 +163,7 @@ func (p *Project) RunDue(ctx context.Context) (next time.Time, err error) {
 	}
 	due, next := schedule.Due(l, p.Now())
 	for _, f := range due {
-		if _, ferr := p.fire(ctx, b, l.Get(f.Entry.ID), f, false); ferr != nil {
+		if _, ferr := p.fire(ctx, b, f, false); ferr != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", f.Entry.ID, ferr))
 		}
 	}
@@ -172,14 +172,14 @@ func (p *Project) RunDue(ctx context.Context) (next time.Time, err error) {
 
 // fire makes what a due time makes, and writes it down. What it makes has a mark, so
 // that it is made once by whoever is killed in between.
-func (p *Project) fire(ctx context.Context, b *schedule.Book, s *schedule.State, f schedule.Firing, extra bool) (schedule.Fired, error) {
+func (p *Project) fire(ctx context.Context, b *schedule.Book, f schedule.Firing, extra bool) (schedule.Fired, error) {
 	done := schedule.Fired{Due: f.Due, Missed: f.Missed, Extra: extra}
 	mark, err := b.Mark(&f)
 	if err != nil {
 		return done, err
 	}
 	if f.Entry.Task {
-		done.Made, done.Failed, err = p.fireTask(ctx, s, &f, mark)
+		done.Made, done.Failed, err = p.fireTask(ctx, b, &f, mark)
 	} else {
 		done.Made, err = p.fireMessage(ctx, &f, mark)
 	}
@@ -222,22 +222,28 @@ func (p *Project) fireMessage(ctx context.Context, f *schedule.Firing, mark stri
 	return mark, err
 }
 
-// fireTask makes a task. While the last one that the entry made is not over, there is
-// no second.
-func (p *Project) fireTask(ctx context.Context, s *schedule.State, f *schedule.Firing, mark string) (id, failed string, err error) {
+// fireTask makes a task. While one that the entry made is not over, there is no second:
+// that is decided on the tasks as they are when it is written, so it holds for those who
+// ask at the same time.
+func (p *Project) fireTask(ctx context.Context, b *schedule.Book, f *schedule.Firing, mark string) (id, failed string, err error) {
 	book, err := task.OpenBook(p.Root, p.Now, true)
 	if err != nil {
 		return "", "", err
 	}
+	of, err := b.Mark(&schedule.Firing{Entry: f.Entry}) // of the entry, whatever the time
+	if err != nil {
+		return "", "", err
+	}
+	key := of + "/" + mark
 	e := &f.Entry
 	_, aside, err := book.Change(ctx, func(l *task.List) ([]task.Change, error) {
 		id, failed = "", ""
-		if t := l.ByKey(mark); t != nil { // by one who was killed before it was written down
+		if t := l.ByKey(key); t != nil { // by one who was killed before it was written down
 			id = t.ID
 			return nil, nil
 		}
-		if s.Last != nil {
-			if t := l.Get(s.Last.Made); t != nil && !t.State.Over() {
+		for _, t := range l.All() {
+			if strings.HasPrefix(t.Key, of+"/") && !t.State.Over() {
 				id, failed = t.ID, t.ID+" of an earlier time is not over"
 				return nil, nil
 			}
@@ -254,7 +260,7 @@ func (p *Project) fireTask(ctx context.Context, s *schedule.State, f *schedule.F
 		if e.Scope != nil {
 			fields.Scope = &e.Scope
 		}
-		all := []task.Change{{Task: id, Op: task.OpAdd, By: e.By, Fields: fields, Key: mark}}
+		all := []task.Change{{Task: id, Op: task.OpAdd, By: e.By, Fields: fields, Key: key}}
 		if e.To != "" {
 			all = append(all, task.Change{Task: id, Saw: 1, Op: task.OpMove, By: e.By, To: task.Assigned, Agent: e.To})
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,5 +78,33 @@ func TestScheduleMakesOnce(t *testing.T) {
 	// Out of turn likewise.
 	if f, err := p.RunSchedule(t.Context(), "s1"); err != nil || f.Made != "t2" || f.Failed == "" {
 		t.Fatalf("%+v %v", f, err)
+	}
+}
+
+// Many who run an entry at the same moment, beside what is due, make one task.
+func TestScheduleMakesOneAtATime(t *testing.T) {
+	now := time.Date(2026, 1, 1, 8, 30, 0, 0, time.UTC)
+	var ticks atomic.Int64
+	p := &Project{Caller: Caller{Now: func() time.Time { return now.Add(time.Duration(ticks.Add(1)) * time.Millisecond) }, Person: true}, Root: t.TempDir()}
+	if _, err := p.AddSchedule(t.Context(), schedule.Entry{Title: "tidy", Task: true, When: schedule.When{Cron: "0 9 * * *", Zone: "UTC"}}); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Hour)
+	var wait sync.WaitGroup
+	for i := range 4 {
+		wait.Go(func() {
+			run := func() (err error) { _, err = p.RunSchedule(t.Context(), "s1"); return err }
+			if i == 0 {
+				run = func() (err error) { _, err = p.RunDue(t.Context()); return err }
+			}
+			if err := run(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	tasks, err := p.Tasks(TaskQuery{All: true})
+	if err != nil || len(tasks.Tasks) != 1 {
+		t.Errorf("%+v %v", tasks, err)
 	}
 }
