@@ -40,6 +40,7 @@ const (
 
 // Alert is a line of the file.
 type Alert struct {
+	N     int       `json:"n"` // its number in the file, from 1; 0: of a time when they had none
 	At    time.Time `json:"at"`
 	By    string    `json:"by"` // user, cmux, or the address of an agent
 	Level string    `json:"level"`
@@ -94,6 +95,14 @@ type List struct {
 
 func (l *List) copy() *List { return &List{slices.Clip(l.Bad), slices.Clip(l.Alerts)} }
 
+// most is the number of the last one.
+func (l *List) most() int {
+	if len(l.Alerts) == 0 {
+		return 0
+	}
+	return l.Alerts[len(l.Alerts)-1].N
+}
+
 // Skip keeps in mind a line that does not count.
 func (l *List) Skip(b ledger.Bad, _ []byte) { l.Bad = append(l.Bad, b) }
 
@@ -102,6 +111,9 @@ func (l *List) Take(line []byte) error {
 	var a Alert
 	if err := json.Unmarshal(line, &a); err != nil || a.Text == "" {
 		return errors.New("it is no alert")
+	}
+	if most := l.most(); most > 0 && a.N <= most {
+		return errors.New("it is a copy of an older one")
 	}
 	l.Alerts = append(l.Alerts, a)
 	return nil
@@ -121,6 +133,7 @@ func Record(ctx context.Context, root string, a Alert) (aside string, err error)
 		if err := Allow(l.Alerts, a); err != nil {
 			return nil, err
 		}
+		a.N = l.most() + 1
 		l.Alerts = append(l.Alerts, a)
 		line, err := ledger.Encode(&a)
 		return [][]byte{line}, err

@@ -1,8 +1,10 @@
 package alert
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +59,29 @@ func TestRecord(t *testing.T) {
 	for want, a := range map[string]Alert{"no level": {Level: "loud", Text: "x"}, "one line": {Level: Info, Text: "a\nb"}} {
 		if _, err := Record(t.Context(), root, a); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// Copies of an alert do not silence the agents: they count for nothing.
+func TestCopiedLines(t *testing.T) {
+	root := t.TempDir()
+	a := Alert{At: time.Unix(1e9, 0), By: "api", Level: Warning, Text: "the build is red"}
+	if _, err := Record(t.Context(), root, a); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(root, ".cmux", Name)
+	line, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, bytes.Repeat(line, All+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{true, false} {
+		a.Text = fmt.Sprint("another ", i)
+		if aside, err := Record(t.Context(), root, a); err != nil || (aside != "") != want {
+			t.Errorf("%d: %q %v", i, aside, err)
 		}
 	}
 }

@@ -36,6 +36,7 @@ func (b *Book) change(ctx context.Context, f func(l *List, now time.Time) ([]lin
 		}
 		var lines [][]byte
 		for i := range all {
+			all[i].N = l.most + 1 + i
 			one, err := ledger.Encode(&all[i])
 			if err != nil {
 				return nil, err

@@ -64,6 +64,7 @@ type Lock struct {
 
 // line is a line of the file.
 type line struct {
+	N      int       `json:"n"`  // its number in the file, from 1; 0: of a time when they had none
 	Op     string    `json:"op"` // take, wait, leave, release, break
 	Name   string    `json:"name"`
 	At     time.Time `json:"at"`
@@ -77,10 +78,11 @@ type line struct {
 type List struct {
 	Bad   []ledger.Bad
 	locks map[string]*Lock
+	most  int // the number of the last line
 }
 
 func (l *List) copy() *List {
-	c := &List{Bad: slices.Clip(l.Bad), locks: make(map[string]*Lock, len(l.locks))}
+	c := &List{Bad: slices.Clip(l.Bad), locks: make(map[string]*Lock, len(l.locks)), most: l.most}
 	for name, k := range l.locks {
 		one := *k
 		one.Waiters = slices.Clone(k.Waiters)
@@ -98,7 +100,14 @@ func (l *List) Take(b []byte) error {
 	if err := json.Unmarshal(b, &n); err != nil || n.Name == "" {
 		return errors.New("it is no line about a lock")
 	}
-	return l.step(&n)
+	if l.most > 0 && n.N <= l.most {
+		return errors.New("it is a copy of an older line")
+	}
+	if err := l.step(&n); err != nil {
+		return err
+	}
+	l.most = n.N
+	return nil
 }
 
 func (l *List) step(n *line) error {

@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -211,4 +212,62 @@ func TestManyWriters(t *testing.T) {
 	if _, err := b.Release(t.Context(), "db", agent("w1"), false); !errors.Is(err, ErrNotHeld) {
 		t.Error(err)
 	}
+}
+
+// A line that is there twice counts once: nobody loses a lock, or has it again, by a
+// copy of what was true before. What is written afterwards counts.
+func TestCopiedLines(t *testing.T) {
+	root := t.TempDir()
+	b, err := OpenBook(root, everybody, time.Now, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := agent("a")
+	take := func() {
+		t.Helper()
+		if got, _, err := b.Want(t.Context(), Wish{Name: "db", Holder: h, By: h}); !got || err != nil {
+			t.Fatal(got, err)
+		}
+	}
+	release := func() {
+		t.Helper()
+		if _, err := b.Release(t.Context(), "db", h, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := func(want, bad int) {
+		t.Helper()
+		again, err := OpenBook(root, everybody, time.Now, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range []*Book{b, again} {
+			if l, err := b.List(); err != nil || len(l.All(everybody)) != want || len(l.Bad) != bad {
+				t.Fatalf("%+v %v, want %d and %d that do not count", l, err, want, bad)
+			}
+		}
+	}
+	appendLine := func(n int) {
+		t.Helper()
+		all, err := os.ReadFile(b.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, bytes.SplitAfter(all, []byte("\n"))[n]...)
+		if err := os.WriteFile(b.Path(), all, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take()
+	release()
+	take()
+	held(1, 0)
+	appendLine(1) // the release
+	held(1, 1)
+	release()
+	held(0, 0)
+	appendLine(0) // the first take
+	held(0, 1)
+	take()
+	held(1, 0)
 }
