@@ -15,8 +15,9 @@ type SwitchSpec struct {
 	Start  string // commit
 	Reason string // why what is not committed leaves, for its snapshot
 
-	// Stay says that untracked files stay where they are: git refuses the switch
-	// when one is in its way. They are in the snapshot all the same.
+	// Stay says that what is not committed stays where it is: nothing is reset, and
+	// git refuses the switch when a change is in its way. It is in the snapshot all
+	// the same.
 	Stay bool
 }
 
@@ -54,10 +55,7 @@ func (r *Repo) Switch(ctx context.Context, s SwitchSpec) (*Snapshot, error) {
 			return nil, err
 		}
 	}
-	if s.Stay {
-		own = slices.DeleteFunc(own, func(e statusEntry) bool { return e.kind == '?' })
-	}
-	if len(own) > 0 {
+	if len(own) > 0 && !s.Stay {
 		if _, err := git(ctx, s.Path, "reset", "--hard", "--quiet"); err != nil {
 			return saved, err
 		}

@@ -302,7 +302,10 @@ func (p *Project) UndoRecovery(ctx context.Context, note func(string)) (*Recover
 		if !s.Undo(p.Now().UTC()) {
 			return &Hint{Err: errors.New("there is no rollback to undo"), Try: "cmux recover log"}
 		}
-		return d.Finish(ctx, s)
+		if err := d.Finish(ctx, s); err != nil || s.Run.End == recovery.Undone {
+			return err
+		}
+		return fmt.Errorf("it was not undone: %s", s.Run.Detail)
 	})
 }
 

@@ -58,8 +58,9 @@ const flapKey = "health/project/flaps"
 // Step does what is due, if anything is, and saves what came of it. It returns when
 // the next action is due.
 func (d *Driver) Step(ctx context.Context, s *State) (next time.Time, err error) {
+	s.clock(d.Now().UTC().Truncate(time.Millisecond))
 	a := s.Next(d.Config)
-	if d.Now().Before(a.At) {
+	if d.Now().Before(a.At) && !d.moved(ctx, s, a) {
 		return a.At, nil
 	}
 	f := d.do(ctx, s, a)
@@ -85,6 +86,15 @@ func (d *Driver) Step(ctx context.Context, s *State) (next time.Time, err error)
 	return s.Next(d.Config).At, nil
 }
 
+// moved reports whether the integration branch has commits that no check has seen.
+func (d *Driver) moved(ctx context.Context, s *State, a Action) bool {
+	if a.Do != DoCheck || !s.Run.Over() || s.Tip == "" {
+		return false
+	}
+	tip, err := d.Repo.Tip(ctx, d.Target)
+	return err == nil && tip != s.Tip
+}
+
 func (d *Driver) note(format string, args ...any) {
 	if d.Note != nil {
 		d.Note(fmt.Sprintf(format, args...))
@@ -108,8 +118,8 @@ func (d *Driver) do(ctx context.Context, s *State, a Action) (f Fact) {
 		return d.try(ctx, s, a)
 	case DoSwitch:
 		d.note("back to %s", name(a))
-		snap, err := d.switchTo(ctx, s, a)
-		return Fact{OK: true, Detail: saved(snap), Err: err}
+		snap, refused, err := d.switchTo(ctx, s, a)
+		return Fact{OK: true, Detail: saved(snap), Refused: refused, Err: err}
 	case DoTell:
 		return d.tell(ctx, s)
 	}
@@ -215,7 +225,9 @@ func (d *Driver) foreign(s *State, w *worktree.Workplace) string {
 	paths := func(all []string, ours func(string) bool) []string {
 		return slices.DeleteFunc(slices.Clone(all), func(p string) bool { return ours(p) || strings.HasPrefix(p, ".cmux/") })
 	}
-	left := func(p string) bool { return slices.Contains(s.Left, p) }
+	left := func(p string) bool {
+		return slices.Contains(s.Left, p) || s.Run != nil && slices.Contains(s.Run.Left, p)
+	}
 	old := func(p string) bool {
 		info, err := os.Lstat(filepath.Join(d.Tree, p))
 		return left(p) || err == nil && d.Now().Sub(info.ModTime()) > recently
@@ -283,29 +295,42 @@ func (d *Driver) survey(ctx context.Context, s *State) (f Fact) {
 
 // refused says why nothing may be checked out; empty: it may.
 func (d *Driver) refused(ctx context.Context, s *State, w *worktree.Workplace) (string, error) {
-	if why := d.foreign(s, w); why != "" {
-		return "somebody is at work in " + d.Tree + ": " + why, nil
-	}
 	if len(w.Submodules) > 0 {
 		return "it has submodules, which a rollback does not bring along: " + strings.Join(w.Submodules, ", "), nil
 	}
-	return d.Busy(ctx)
+	return d.atWork(ctx, s, w)
 }
 
 // reason is that of the snapshots that a recovery takes.
 func (r *Run) reason() string { return "rollback " + r.ID }
 
-// switchTo checks something else out, unless somebody came in between.
-func (d *Driver) switchTo(ctx context.Context, s *State, a Action) (*worktree.Snapshot, error) {
+// switchTo checks something else out, unless somebody came in between: then refused
+// says who. What is checked out already, before a kill, is not checked out again.
+func (d *Driver) switchTo(ctx context.Context, s *State, a Action) (snap *worktree.Snapshot, refused string, err error) {
 	w, err := d.Repo.Workplace(ctx, d.Tree)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	r := s.Run
-	if expected := r.at(a); w.Operation != "" || !slices.Contains(expected, w.Head) {
-		return nil, fmt.Errorf("somebody else is at work in %s: %s is checked out there now, and not %s", d.Tree, Short(w.Head), Short(expected[len(expected)-1]))
+	if w.Head == a.Commit && w.Branch == a.Branch && w.Operation == "" {
+		return nil, "", nil
 	}
-	return d.Repo.Switch(ctx, worktree.SwitchSpec{Path: d.Tree, Branch: a.Branch, Start: a.Commit, Reason: r.reason(), Stay: !d.Own})
+	if expected := r.at(a); w.Operation == "" && !slices.Contains(expected, w.Head) {
+		return nil, fmt.Sprintf("somebody else is at work in %s: %s is checked out there now, and not %s", d.Tree, Short(w.Head), Short(expected[len(expected)-1])), nil
+	}
+	if refused, err = d.atWork(ctx, s, w); refused != "" || err != nil {
+		return nil, refused, err
+	}
+	snap, err = d.Repo.Switch(ctx, worktree.SwitchSpec{Path: d.Tree, Branch: a.Branch, Start: a.Commit, Reason: r.reason(), Stay: !d.Own})
+	return snap, "", err
+}
+
+// atWork says who is at work in the tree, a person or an agent; empty: nobody is.
+func (d *Driver) atWork(ctx context.Context, s *State, w *worktree.Workplace) (string, error) {
+	if why := d.foreign(s, w); why != "" {
+		return "somebody is at work in " + d.Tree + ": " + why, nil
+	}
+	return d.Busy(ctx)
 }
 
 // at are the commits that may be checked out before an action: the one that the last
@@ -321,17 +346,22 @@ func (r *Run) at(a Action) []string {
 	case r.Best != "" && (r.Step == StepNone || r.Step == StepForward || r.Step == StepUndo):
 		now = r.Best
 	}
-	return []string{a.Commit, now}
+	all := []string{a.Commit, now}
+	if r.Here != "" {
+		all = append(all, r.Here)
+	}
+	return all
 }
 
 // try checks a commit out, rebuilds and checks.
 func (d *Driver) try(ctx context.Context, s *State, a Action) (f Fact) {
 	d.note("try %s on %s", Short(a.Commit), name(a))
-	snap, err := d.switchTo(ctx, s, a)
-	if err != nil {
-		f.Err = err
+	snap, refused, err := d.switchTo(ctx, s, a)
+	if err != nil || refused != "" {
+		f.Err, f.Refused = err, refused
 		return f
 	}
+	f.Head, f.Branch = a.Commit, a.Branch
 	began := d.Now()
 	r := Result{OK: true}
 	if d.Commands.Rebuild != "" {
@@ -343,9 +373,9 @@ func (d *Driver) try(ctx context.Context, s *State, a Action) (f Fact) {
 	}
 	f.OK, f.Detail, f.Err = r.OK, r.Output, err
 	w, werr := d.Repo.Workplace(ctx, d.Tree)
-	if f.Err = errors.Join(f.Err, werr); f.Err == nil {
+	if f.Err = errors.Join(f.Err, werr); werr == nil {
 		f.Head, f.Branch, f.Left = w.Head, w.Branch, w.Left()
-		f.Err = d.disown(ctx, w, nil)
+		f.Err = errors.Join(f.Err, d.disown(ctx, w, nil))
 	}
 	word := "is not healthy"
 	if f.OK {

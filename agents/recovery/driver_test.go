@@ -3,10 +3,12 @@ package recovery
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +38,7 @@ type world struct {
 	sick     bool     // whatever is checked out
 	cut      int      // the so-manieth effect from now is cut off; 0: none
 	written  map[string]string
+	commits  int
 	person   string // who a commit is not an agent's of
 }
 
@@ -58,11 +61,13 @@ func (w *world) git(dir string, args ...string) string {
 // commit makes a commit on main in which the health is as said.
 func (w *world) commit(health string) string {
 	w.t.Helper()
-	n := w.git(w.Root, "rev-list", "--count", "--all")
+	n := strconv.Itoa(w.commits)
 	must(w.t, os.WriteFile(filepath.Join(w.Root, "health"), []byte(health+"\n"), 0o644))
 	must(w.t, os.WriteFile(filepath.Join(w.Root, "n"), []byte(n), 0o644))
-	w.git(w.Root, "add", "health", "n")
-	w.git(w.Root, "commit", "-q", "-m", "commit "+n+" "+health)
+	if w.commits++; n == "0" {
+		w.git(w.Root, "add", "health", "n")
+	}
+	w.git(w.Root, "commit", "-q", "-m", "commit "+n+" "+health, "--", "health", "n")
 	return w.git(w.Root, "rev-parse", "HEAD")
 }
 
@@ -271,10 +276,17 @@ func TestRollback(t *testing.T) {
 	}
 }
 
+var allCuts = flag.Bool("cuts", false, "kill a recovery at each of its effects, and not at a sample")
+
 // A recovery that is killed at any effect, or between two actions, comes to the same
-// end, with nothing done twice that counts.
+// end, with nothing done twice that counts. Every fifth place is tried, at another
+// beginning each day; all of them with -cuts.
 func TestKilledAnywhere(t *testing.T) {
-	for cut := 1; ; cut++ {
+	first, stride := 1, 1
+	if !*allCuts {
+		first, stride = 1+time.Now().YearDay()%5, 5
+	}
+	for cut := first; ; cut += stride {
 		w := newWorld(t, true)
 		w.step()
 		good := w.git(w.Root, "rev-parse", "main")
@@ -400,5 +412,96 @@ func TestRestartAndNothingHelps(t *testing.T) {
 	w.steps(20)
 	if w.state.Run.ID != id {
 		t.Error("it was tried again, though nothing had changed")
+	}
+}
+
+// Who begins to work in the tree while a recovery runs keeps every byte: it ends at
+// an incident, and can be undone when they are done.
+func TestPersonComesInBetween(t *testing.T) {
+	for name, busy := range map[string]bool{"a person": false, "an agent": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, false)
+			w.step()
+			w.commit("broken")
+			broken := w.commit("broken")
+			w.steps(3)
+			for len(w.state.Run.Tries) == 0 {
+				w.step()
+			}
+			run, on := w.state.Run.ID, w.state.Run.On
+			if busy {
+				w.Busy = func(context.Context) (string, error) { return "w1 works in it", nil }
+			}
+			must(t, os.WriteFile(filepath.Join(w.Root, "n"), []byte("half typed"), 0o644))
+			w.settle()
+			w.steps(5)
+			r := w.state.Run
+			if b, err := os.ReadFile(filepath.Join(w.Root, "n")); string(b) != "half typed" || r.End != Refused || r.ID != run || r.On != on {
+				t.Fatalf("%q, %v, %+v", b, err, r)
+			}
+			if i := w.incident(); i.State != incident.Open || i.Advice.Command != "cmux recover undo" {
+				t.Errorf("%+v", i.Advice)
+			}
+			if !w.state.Undo(w.now) {
+				t.Fatal("there is nothing to undo")
+			}
+			w.settle()
+			if b, _ := os.ReadFile(filepath.Join(w.Root, "n")); string(b) != "half typed" || r.End == Undone {
+				t.Fatalf("undone over a person's edits: %q", b)
+			}
+			w.git(w.Root, "checkout", "-q", "--", "n")
+			w.Busy = func(context.Context) (string, error) { return "", nil }
+			if !w.state.Undo(w.now) {
+				t.Fatal("there is nothing to undo")
+			}
+			w.settle()
+			if head := w.git(w.Root, "rev-parse", "main", "HEAD"); head != broken+"\n"+broken || w.state.Run.End != Undone {
+				t.Errorf("%s, %+v", head, w.state.Run)
+			}
+		})
+	}
+}
+
+// A merge is looked at at once, and not when the next check is due.
+func TestMergeIsLookedAt(t *testing.T) {
+	w := newWorld(t, true)
+	w.step()
+	looks := len(w.ran)
+	_, err := w.Step(t.Context(), w.state)
+	must(t, err)
+	if len(w.ran) != looks {
+		t.Error("it was looked at without cause")
+	}
+	merged := w.commit("broken")
+	_, err = w.Step(t.Context(), w.state)
+	must(t, err)
+	if w.state.Head != merged || w.state.Fails != 1 {
+		t.Errorf("%+v", w.state)
+	}
+}
+
+// What cannot be carried out in the middle puts the tree back.
+func TestErrorsOnTheWay(t *testing.T) {
+	w := newWorld(t, false)
+	w.step()
+	w.commit("broken")
+	broken := w.commit("broken")
+	w.steps(3)
+	run := w.Run
+	w.Run = func(ctx context.Context, dir, command string) (Result, error) {
+		if command == "rebuild" {
+			return Result{}, errors.New("no space left on device")
+		}
+		return run(ctx, dir, command)
+	}
+	w.settle()
+	r := w.state.Run
+	if head := w.git(w.Root, "rev-parse", "--abbrev-ref", "HEAD"); head != "main" || r.End != Failed || !strings.Contains(r.Detail, "no space") || w.state.Spared != broken {
+		t.Fatalf("on %s, %+v", head, r)
+	}
+	id := r.ID
+	w.steps(10)
+	if w.state.Run.ID != id {
+		t.Error("it was begun again, though nothing had changed")
 	}
 }

@@ -75,6 +75,8 @@ func (d *Driver) Order(ctx context.Context, s *State) error {
 	return d.Finish(ctx, s)
 }
 
+const maxWait = 10 * time.Second
+
 // Finish carries what is under way to its end.
 func (d *Driver) Finish(ctx context.Context, s *State) error {
 	for !s.Run.Over() {
@@ -85,7 +87,7 @@ func (d *Driver) Finish(ctx context.Context, s *State) error {
 		if s.Run.Over() {
 			return nil // next is when it is looked at again
 		}
-		timer := time.NewTimer(next.Sub(d.Now()))
+		timer := time.NewTimer(min(next.Sub(d.Now()), maxWait)) // clocks jump
 		select {
 		case <-timer.C:
 		case <-ctx.Done():

@@ -55,7 +55,7 @@ func (d *Driver) looked(ctx context.Context, s *State, f Fact) error {
 	if f.Err == nil && !f.OK && s.Fails >= Misses {
 		return d.open(ctx, s, f)
 	}
-	if f.OK && (s.Run == nil || s.Run.End != RolledBack) {
+	if f.OK && (s.Run == nil || s.Run.End != RolledBack && !(s.Run.left() && f.Head == s.Run.Here)) {
 		_, err := d.Incidents.CloseKey(ctx, Key, by, "the check passes", incident.Note{})
 		return err
 	}
@@ -148,7 +148,12 @@ func (d *Driver) ended(ctx context.Context, was *Run, s *State) error {
 		n.Cost.Seconds = r.Ended.Sub(r.Began).Seconds()
 	}
 	d.note("%s", r.Line())
-	switch r.End {
+	how := r.End
+	const left = ", on the way"
+	if r.left() {
+		how += left
+	}
+	switch how {
 	case Restarted, Recovered, PassedOff:
 		_, err := d.Incidents.CloseKey(ctx, Key, by, strings.TrimSuffix(r.End+": "+r.Detail, ": "), n)
 		return err
@@ -163,6 +168,8 @@ func (d *Driver) ended(ctx context.Context, was *Run, s *State) error {
 		n.Advice = &incident.Advice{Text: text + " This goes back to where it was:", Command: "cmux recover undo"}
 	case Failed:
 		n.Advice = &incident.Advice{Text: "cmux cannot do more: " + r.Detail + ". Mend it, and cmux notices by itself. This shows what was done:", Command: "cmux recover log"}
+	case Failed + left, Refused + left:
+		n.Advice = &incident.Advice{Text: fmt.Sprintf("The recovery was broken off: %s. %s is on %s, at %s; nothing there was reset. Commit or put aside what is yours, and this goes back to where it began:", r.Detail, d.Tree, r.On, Short(r.Here)), Command: "cmux recover undo"}
 	case Refused:
 		n.Advice = &incident.Advice{Text: "Nothing was touched: " + r.Detail + ". It is looked at again in 10 minutes, or with:", Command: "cmux recover now"}
 	case Undone:

@@ -106,6 +106,8 @@ type Run struct {
 	Hi     int      `json:"hi"`               // in Range: not
 	Tries  []Try    `json:"tries,omitempty"`  //
 	On     string   `json:"on,omitempty"`     // branch that the tree is on by us
+	Here   string   `json:"here,omitempty"`   // commit that we left checked out; empty: none
+	Left   []string `json:"left,omitempty"`   // uncommitted paths behind the commands that we ran
 	Best   string   `json:"best,omitempty"`   // commit that it was rolled back to
 	Ahead  string   `json:"ahead,omitempty"`  // newest commit that was tried since
 	Blamed string   `json:"blamed,omitempty"` // the first commit that is not healthy
@@ -177,6 +179,25 @@ type Fact struct {
 	Refused string   // of a survey: why nothing may be checked out
 	Older   []string // of a survey, see Run
 	Range   []string
+}
+
+// clock takes in what time it is: what a clock that was ahead wrote down happened
+// now, at the latest.
+func (s *State) clock(now time.Time) {
+	no := func(t time.Time) time.Time {
+		if t.After(now) {
+			return now
+		}
+		return t
+	}
+	s.CheckedAt = no(s.CheckedAt)
+	if most := now.Add(refusedPause); s.Again.After(most) {
+		s.Again = most
+	}
+	s.Starts = slices.DeleteFunc(s.Starts, func(t time.Time) bool { return t.After(now) })
+	if !s.Run.Over() {
+		s.Run.At = no(s.Run.At)
+	}
 }
 
 // Next says what is to be done.
@@ -252,7 +273,7 @@ func (s *State) Begin(c Config, by string, at time.Time) {
 // reports whether there is such a rollback.
 func (s *State) Undo(at time.Time) bool {
 	r := s.Run
-	if r == nil || !r.Over() || r.On == "" || r.End != RolledBack && r.End != Failed || r.End == Failed && len(r.Tries) == 0 {
+	if r == nil || !r.Over() || r.On == "" || r.End != RolledBack && r.End != Failed && r.End != Refused {
 		return false
 	}
 	r.Step, r.At, r.Errors = StepUndo, at, 0
@@ -285,20 +306,33 @@ func (s *State) After(c Config, a Action, f Fact) {
 	if f.Built != "" {
 		s.Built = f.Built
 	}
+	if a.Do == DoTry && f.Head != "" { // it was checked out, however it went on
+		r.Here = f.Head
+		for _, p := range f.Left {
+			if !slices.Contains(r.Left, p) {
+				r.Left = append(r.Left, p)
+			}
+		}
+		if was != StepForward {
+			r.On = f.Branch
+		}
+	}
+	if f.Refused != "" && (a.Do == DoTry || a.Do == DoSwitch) {
+		r.stop(s, Refused, f.Refused, f.At)
+		return
+	}
 	if f.Err != nil {
 		if r.Errors++; r.Errors >= attempts {
-			switch was {
-			case StepForward, StepReturn, StepUndo: // it stays as it was rolled back
-				r.Step, r.Errors, r.Detail = StepNone, 0, f.Err.Error()
-			default:
-				r.over(s, Failed, f.Err.Error(), f.At)
-			}
+			r.stop(s, Failed, f.Err.Error(), f.At)
 		} else if was == StepRecheck {
 			r.At = began
 		}
 		return
 	}
 	r.Errors = 0
+	if a.Do == DoSwitch {
+		r.Here = a.Commit
+	}
 	switch r.Step {
 	case StepRestart:
 		s.Starts = append(s.Starts, f.At)
@@ -313,10 +347,13 @@ func (s *State) After(c Config, a Action, f Fact) {
 		r.tried(a, f)
 	case StepBack:
 		r.On = ""
-		r.over(s, Failed, "no commit that was tried is healthy", f.At)
+		why := r.Detail // an error, that ended the tries
+		if why == "" {
+			why = "no commit that was tried is healthy"
+		}
+		r.over(s, Failed, why, f.At)
 	case StepTell:
-		r.over(s, RolledBack, "", f.At)
-		s.Fails, s.Healthy, s.HealthyAt, s.Left = 0, r.Best, f.At, f.Left
+		r.rolledBack(s, "", f)
 	case StepForward:
 		r.forward(s, f)
 	case StepReturn:
@@ -327,6 +364,44 @@ func (s *State) After(c Config, a Action, f Fact) {
 	}
 }
 
+func (r *Run) rolledBack(s *State, detail string, f Fact) {
+	r.over(s, RolledBack, detail, f.At)
+	s.Fails, s.Healthy, s.HealthyAt, s.Left = 0, r.Best, f.At, append(r.Left, f.Left...)
+}
+
+// stop ends a step that cannot be done. What was checked out is put back, unless
+// somebody is at work there: then the tree stays as it is.
+func (r *Run) stop(s *State, end, why string, at time.Time) {
+	switch r.Step {
+	case StepForward:
+		if end == Failed && r.Here == r.Ahead {
+			r.Step, r.Errors, r.Detail = StepReturn, 0, why
+			return
+		}
+		fallthrough
+	case StepReturn, StepUndo: // it stays as it was rolled back
+		r.Step, r.Errors, r.Detail = StepNone, 0, why
+	case StepTell: // the tree is where it belongs
+		r.rolledBack(s, why, Fact{At: at})
+	case StepOlder, StepBisect, StepSettle:
+		if end == Failed && r.On != "" {
+			r.Step, r.Errors, r.Detail = StepBack, 0, why
+			return
+		}
+		r.over(s, end, why, at)
+	case StepBack:
+		if r.Detail != "" {
+			why = r.Detail + "; and it could not be put back: " + why
+		}
+		r.over(s, end, why, at)
+	default:
+		r.over(s, end, why, at)
+	}
+}
+
+// left reports whether a recovery was broken off, and the tree is on a branch of its.
+func (r *Run) left() bool { return r.On != "" && (r.End == Failed || r.End == Refused) }
+
 // over ends a recovery.
 func (r *Run) over(s *State, end, detail string, at time.Time) {
 	r.Step, r.End, r.Detail, r.Ended, r.Errors = StepNone, end, detail, at, 0
@@ -334,6 +409,9 @@ func (r *Run) over(s *State, end, detail string, at time.Time) {
 		s.Spared = r.Broken
 		if s.Again = (time.Time{}); end == Refused {
 			s.Again = at.Add(refusedPause)
+		}
+		if r.On != "" && r.Here != "" { // it was left on the way: a person takes it from there
+			s.Spared, s.Again = r.Here, time.Time{}
 		}
 	}
 }
@@ -413,7 +491,7 @@ func (r *Run) surveyed(s *State, c Config, f Fact) {
 // tried takes in how a commit did.
 func (r *Run) tried(a Action, f Fact) {
 	r.Tries = append(r.Tries, Try{a.Commit, a.Branch, f.OK, f.Detail, f.At})
-	r.On = a.Branch
+	r.On, r.Here = a.Branch, a.Commit
 	switch r.Step {
 	case StepOlder:
 		switch {

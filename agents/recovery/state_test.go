@@ -164,3 +164,23 @@ func TestFlaps(t *testing.T) {
 		}
 	}
 }
+
+// What a clock wrote down that was ahead holds nothing up.
+func TestClockWasAhead(t *testing.T) {
+	c := Config{Every: time.Second, Restart: true, Rollback: true}
+	now := time.Unix(1000, 0).UTC()
+	ahead := now.AddDate(5, 0, 0)
+	s := &State{CheckedAt: ahead, Again: ahead, Starts: []time.Time{ahead, now}}
+	s.clock(now)
+	if at := s.Next(c).At; at.After(now.Add(c.Every)) {
+		t.Errorf("the next check is at %s", at)
+	}
+	if s.Again.After(now.Add(refusedPause)) || len(s.Starts) != 1 {
+		t.Errorf("%+v", s)
+	}
+	s.Run = &Run{Step: StepRecheck, At: ahead}
+	s.clock(now)
+	if at := s.Next(c).At; at.After(now.Add(recheckPause)) {
+		t.Errorf("the next step is at %s", at)
+	}
+}
