@@ -21,8 +21,8 @@ type Rule struct {
 	Switch    string        // key of the configuration
 
 	unsaid bool // beyond its bound it is done all the same, without an action
-	on  func(*watchconfig.Config) *bool
-	due func(*move, *Agent, *Seen) *Action
+	on     func(*watchconfig.Config) *bool
+	due    func(*move, *Agent, *Seen) *Action
 }
 
 const day = 24 * time.Hour

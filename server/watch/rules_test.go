@@ -152,7 +152,7 @@ func TestFailedIsTriedAgain(t *testing.T) {
 	b.fail = true
 	for b.pass(MaxGap) == "" {
 	}
-	if seen := b.state.Agents["w1"]; seen.Rung != 0 || seen.Failures != 1 || seen.Open > 0 {
+	if seen := b.state.Agents["w1"]; seen.Rung != 0 || seen.Failures != 1 || seen.Open == 0 {
 		t.Errorf("%+v", seen)
 	}
 	b.fail = false

@@ -213,6 +213,7 @@ func (s State) Failed(a *Action) State {
 		seen.Failures = 0
 	} else {
 		seen.Failures, seen.Failed = seen.Failures+1, s.Clock
+		seen.Open = s.Agents[a.Agent].Open // it was found, whatever could be done
 	}
 	s.Agents = maps.Clone(s.Agents)
 	s.Agents[a.Agent] = seen

@@ -180,8 +180,8 @@ func (w *Project) report(ctx context.Context, a *watch.Action) {
 }
 
 // Recovered implements World.
-func (w *Project) Recovered(ctx context.Context, agent string) error {
-	_, err := w.incidents.CloseKey(ctx, stillKey(agent), task.Cmux, "it gets on again", incident.Note{})
+func (w *Project) Recovered(ctx context.Context, agent, why string) error {
+	_, err := w.incidents.CloseKey(ctx, stillKey(agent), task.Cmux, why, incident.Note{})
 	if errors.Is(err, incident.ErrNone) {
 		return nil
 	}

@@ -321,8 +321,10 @@ func (w *Project) Person(ctx context.Context, f *watch.Agent) {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
 	var wait sync.WaitGroup
+	reads := false
 	wait.Go(func() {
-		if at := w.typed(ctx, a.Life.Pane); at.After(g.typed) {
+		at, back := w.typed(ctx, a.Life.Pane)
+		if reads = back; at.After(g.typed) {
 			g.typed = at
 		}
 	})
@@ -335,29 +337,30 @@ func (w *Project) Person(ctx context.Context, f *watch.Agent) {
 		link.Close()
 	}
 	wait.Wait()
+	if reads {
+		g.person = w.Now()
+	}
 	f.Typed, f.Person = g.typed, w.Now().Sub(g.person) < personFor
 }
 
-// typed is when somebody typed last in a terminal that shows a pane.
-func (w *Project) typed(ctx context.Context, pane string) (last time.Time) {
+// typed is when somebody typed last in a terminal that shows a pane, and whether
+// they read back in it.
+func (w *Project) typed(ctx context.Context, pane string) (last time.Time, reads bool) {
 	server := runner.TmuxServer(w.Root, w.org.Run.Plan.Socket)
 	out, err := server.Exec(ctx, "list-clients", "-F", "#{client_control_mode} #{client_activity} #{pane_id} #{pane_in_mode}")
 	if err != nil || pane == "" {
-		return last
+		return last, false
 	}
 	for line := range strings.Lines(out) {
 		f := strings.Fields(line)
 		if len(f) < 4 || f[0] == "1" || tmux.PaneID(f[2]) != tmux.PaneID(pane) {
 			continue
 		}
-		at := w.Now() // they read back in it
-		if f[3] == "0" {
-			seconds, _ := strconv.ParseInt(f[1], 10, 64)
-			at = time.Unix(seconds, 0)
-		}
-		if at.After(last) {
+		reads = reads || f[3] != "0"
+		seconds, _ := strconv.ParseInt(f[1], 10, 64)
+		if at := time.Unix(seconds, 0); at.After(last) {
 			last = at
 		}
 	}
-	return last
+	return last, reads
 }

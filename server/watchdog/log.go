@@ -31,7 +31,7 @@ type Line struct {
 	Why   string        `json:"why,omitempty"`
 	Clock time.Duration `json:"clock,omitempty"`  // Intent: watch.State.Clock, in nanoseconds
 	Act   *watch.Action `json:"action,omitempty"` // Intent
-	Seen  *watch.Seen   `json:"seen,omitempty"`   // Intent: of the agent, after the action
+	Seen  *watch.Seen   `json:"seen,omitempty"`   // Intent: of the agent, after the action; Failed: where nothing was done
 }
 
 // list is the fold of the lines: what is pending, and the last action about each
@@ -75,7 +75,10 @@ func (l *list) put(line Line) error {
 			delete(l.ids, line.ID) // it may be decided again as it was
 			break
 		}
-		l.last[was.Act.Agent] = was // what failed counts too, or it would be tried for ever
+		if line.Seen != nil {
+			was.Seen = line.Seen
+		}
+		l.last[was.Act.Agent] = was
 	}
 	return nil
 }

@@ -22,8 +22,8 @@ type World interface {
 	Took(ctx context.Context, a *watch.Action) (bool, error)
 	// Do takes an action. What took place of it already is not done again.
 	Do(ctx context.Context, a *watch.Action) error
-	// Recovered is told of an agent that stood still and gets on again.
-	Recovered(ctx context.Context, agent string) error
+	// Recovered is told of an agent that stood still and does not any more, and why.
+	Recovered(ctx context.Context, agent, why string) error
 	// Changed is sent something when it is worth a look.
 	Changed() <-chan struct{}
 }
@@ -42,6 +42,8 @@ type Options struct {
 const (
 	mostEvery  = 15 * time.Second
 	leastEvery = 250 * time.Millisecond
+
+	failedEvery = time.Minute // at most, where it cannot look
 )
 
 // Run watches until ctx ends.
@@ -65,10 +67,11 @@ func Run(ctx context.Context, o Options) error {
 				return nil
 			}
 		}
-		if err := d.look(ctx); err != nil && ctx.Err() == nil {
-			o.Log.Error("the watch cannot look; trying again", "err", err)
+		err := d.look(ctx)
+		if ctx.Err() != nil {
+			return nil
 		}
-		timer.Reset(d.every)
+		timer.Reset(d.pause(err))
 	}
 }
 
@@ -79,6 +82,28 @@ type dog struct {
 	state watch.State
 	every time.Duration
 	ready bool // what an earlier one left is settled
+
+	failing string            // why the last look failed; empty: it did not
+	wait    time.Duration     // before the next look, when it did
+	closing map[string]string // agents that stand still no more, which nobody was told yet, and why
+}
+
+// pause is how long to wait after a look, and says it when something changed: looks
+// that fail come less and less often, and the same error is said once.
+func (d *dog) pause(err error) time.Duration {
+	if err == nil {
+		if d.failing != "" {
+			d.Log.Info("the watch looks again")
+		}
+		d.failing, d.wait = "", 0
+		return d.every
+	}
+	if why := err.Error(); why != d.failing {
+		d.failing = why
+		d.Log.Error("the watch cannot look; trying again", "err", err)
+	}
+	d.wait = min(max(2*d.wait, d.every, leastEvery), failedEvery)
+	return d.wait
 }
 
 func open(_ context.Context, o Options) (*dog, error) {
@@ -86,7 +111,7 @@ func open(_ context.Context, o Options) (*dog, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dog{Options: o, book: b, every: leastEvery}, nil
+	return &dog{Options: o, book: b, every: leastEvery, closing: make(map[string]string)}, nil
 }
 
 // settle finishes what an earlier watch had begun: what took place in part is
@@ -133,9 +158,10 @@ func (d *dog) look(ctx context.Context) error {
 		c := &f.Config
 		d.every = min(max(min(c.IdleAfter, c.NudgeEvery, c.FrozenAfter, c.SentryWithin)/4, leastEvery), mostEvery)
 	}
-	now := d.Now()
+	now := d.Now().Local() // quiet hours are a person's
 	next, acts := watch.Step(was, f, now)
-	if d.intrudes(ctx, &f, acts) {
+	// Who is barred by a person makes room for another one, who may be too.
+	for looked := make(map[string]bool, len(f.Agents)); d.intrudes(ctx, &f, acts, looked); {
 		next, acts = watch.Step(was, f, now)
 	}
 	for _, a := range acts {
@@ -145,28 +171,44 @@ func (d *dog) look(ctx context.Context) error {
 		}
 	}
 	d.state = next
-	for name, seen := range next.Agents {
-		if was.Agents[name].Rung > 0 && seen.Rung == 0 {
-			if err := d.World.Recovered(ctx, name); err != nil {
-				d.Log.Error("an incident could not be closed", "agent", name, "err", err)
-			}
-		}
-	}
+	d.recovered(ctx, was)
 	return nil
 }
 
-// intrudes looks whether a person is where an action would meet them, and reports
-// whether that was to be found out at all.
-func (d *dog) intrudes(ctx context.Context, f *watch.Facts, acts []watch.Action) (looked bool) {
+// recovered tells of the agents that stand still no more, until it was heard.
+func (d *dog) recovered(ctx context.Context, was watch.State) {
+	for name, seen := range was.Agents {
+		now, there := d.state.Agents[name]
+		switch {
+		case seen.Open > 0 && !there:
+			d.closing[name] = "it was removed"
+		case seen.Open > 0 && now.Open == 0:
+			d.closing[name] = "it gets on again"
+		}
+	}
+	for name, why := range d.closing {
+		if d.state.Agents[name].Open == 0 {
+			if err := d.World.Recovered(ctx, name, why); err != nil {
+				d.Log.Error("an incident could not be closed", "agent", name, "err", err)
+				continue
+			}
+		}
+		delete(d.closing, name)
+	}
+}
+
+// intrudes looks whether a person is where an action would meet them, at each agent
+// once, and reports whether that was to be found out at all.
+func (d *dog) intrudes(ctx context.Context, f *watch.Facts, acts []watch.Action, looked map[string]bool) (found bool) {
 	for i := range f.Agents {
 		for _, a := range acts {
-			if a.Agent == f.Agents[i].Name && a.Kind != watch.Tell && a.Kind != watch.Observe {
+			if a.Agent == f.Agents[i].Name && a.Kind != watch.Tell && a.Kind != watch.Observe && !looked[a.Agent] {
 				d.World.Person(ctx, &f.Agents[i])
-				looked = true
+				looked[a.Agent], found = true, true
 			}
 		}
 	}
-	return looked
+	return found
 }
 
 // take takes one action, between its two lines. Where the first cannot be
@@ -180,6 +222,14 @@ func (d *dog) take(ctx context.Context, next *watch.State, a *watch.Action) erro
 	end := d.do(ctx, a)
 	if ctx.Err() != nil {
 		return ctx.Err() // the next one finds out what took place
+	}
+	if end.Phase == Failed {
+		// What is not known to have come to nothing counts, or it might be done twice.
+		if took, err := d.World.Took(ctx, a); err == nil && !took {
+			*next = next.Failed(a)
+			seen = next.Agents[a.Agent]
+			end.Seen = &seen
+		}
 	}
 	return d.book.write(ctx, end)
 }

@@ -25,7 +25,10 @@ type fake struct {
 	facts  watch.Facts
 	did    map[string][]string // id of an action: its effects
 	acts   []watch.Action
-	person bool
+	person func(agent string) bool
+	broken error // what comes of every action, before any effect
+	closed map[string]string
+	deaf   int // so many times nothing can be closed
 
 	effects int
 	fail    int // the effect at which the watch dies, before and after it in turn; 0: never
@@ -60,15 +63,20 @@ func (w *fake) Facts(context.Context, func(string) bool) (watch.Facts, error) {
 	return f, nil
 }
 
-func (w *fake) Person(_ context.Context, a *watch.Agent) { a.Person = w.person }
+func (w *fake) Person(_ context.Context, a *watch.Agent) {
+	a.Person = w.person != nil && w.person(a.Name)
+}
 
 func (w *fake) Took(_ context.Context, a *watch.Action) (bool, error) {
-	return len(w.did[a.ID]) > 0, nil
+	return w.did == nil || len(w.did[a.ID]) > 0, nil
 }
 
 func (w *fake) Do(ctx context.Context, a *watch.Action) error {
 	if !slices.ContainsFunc(w.acts, func(o watch.Action) bool { return o.ID == a.ID }) {
 		w.acts = append(w.acts, *a)
+	}
+	if w.broken != nil {
+		return w.broken
 	}
 	if err := w.effect(ctx, a.ID, "order"); err != nil {
 		return err
@@ -76,8 +84,18 @@ func (w *fake) Do(ctx context.Context, a *watch.Action) error {
 	return w.effect(ctx, a.ID, "word")
 }
 
-func (w *fake) Recovered(context.Context, string) error { return nil }
-func (w *fake) Changed() <-chan struct{}                { return nil }
+func (w *fake) Recovered(_ context.Context, agent, why string) error {
+	if w.deaf--; w.deaf >= 0 {
+		return errors.New("no room")
+	}
+	if w.closed == nil {
+		w.closed = map[string]string{}
+	}
+	w.closed[agent] = why
+	return nil
+}
+
+func (w *fake) Changed() <-chan struct{} { return nil }
 
 func newFake() *fake {
 	now := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
@@ -91,11 +109,13 @@ func newFake() *fake {
 
 // play has watches look every minute for an hour and a half: each that dies is
 // followed by another one.
-func (w *fake) play(t *testing.T, root string) {
+func (w *fake) play(t *testing.T, root string) { w.playFor(t, root, 95) }
+
+func (w *fake) playFor(t *testing.T, root string, looks int) {
 	t.Helper()
 	var d *dog
 	var ctx context.Context
-	for range 95 {
+	for range looks {
 		w.now = w.now.Add(time.Minute)
 		if d == nil {
 			ctx, w.kill = context.WithCancel(t.Context())
@@ -163,9 +183,125 @@ func TestKilledAtAnyEffect(t *testing.T) {
 // A person who is found in the way stops what would meet them, and is told.
 func TestPersonInTheWay(t *testing.T) {
 	w := newFake()
-	w.person = true
+	w.person = func(string) bool { return true }
 	w.play(t, t.TempDir())
 	if got := w.rules("supervisor") + "; " + w.rules("w1"); got != "; observation, person in the way" {
 		t.Error(got)
+	}
+}
+
+// leads has the world be that of two supervisors in a turn.
+func (w *fake) leads() {
+	w.facts.Agents = []watch.Agent{w.facts.Agents[1], w.facts.Agents[1]}
+	for i, name := range []string{"a", "b"} {
+		w.facts.Agents[i].Name, w.facts.Agents[i].Leads = name, true
+	}
+}
+
+// A person is looked for in every agent that an action would meet, also in one that
+// it is about because another one was barred.
+func TestPersonInTheWayOfTheNext(t *testing.T) {
+	w := newFake()
+	w.leads()
+	w.person = func(string) bool {
+		return strings.Contains(w.rules("a"), "frozen") && strings.Contains(w.rules("b"), "frozen")
+	}
+	w.play(t, t.TempDir())
+	want := "observation, frozen, person in the way"
+	if a, b := w.rules("a"), w.rules("b"); a != want || b != want {
+		t.Errorf("a: %s; b: %s", a, b)
+	}
+}
+
+// An order that cannot be given does not count, also for the watch that comes next;
+// one of which something took place does.
+func TestFailedOrders(t *testing.T) {
+	w := newFake()
+	w.facts.Agents = w.facts.Agents[1:]
+	w.broken = errors.New("no space left on device")
+	root := t.TempDir()
+	w.playFor(t, root, 22)
+	if n := len(w.acts); n < 2 || w.acts[n-1].Rule != "frozen" {
+		t.Fatalf("%+v", w.acts)
+	}
+	w.broken = nil
+	w.playFor(t, root, 15) // a new watch sees it anew
+	if got := w.rules("w1"); !strings.HasSuffix(got, "frozen") || strings.Contains(got, "new start") {
+		t.Error(got)
+	}
+
+	w = newFake()
+	w.facts.Agents = w.facts.Agents[1:]
+	w.broken = errors.New("it is asked, and nobody can be told")
+	w.did = nil // every action leaves something
+	w.playFor(t, t.TempDir(), 60)
+	var rules []string
+	for _, a := range w.acts {
+		rules = append(rules, a.Rule)
+	}
+	if got := strings.Join(rules, ", "); got != "observation, frozen, new start" {
+		t.Error(got)
+	}
+}
+
+// What was opened about an agent is closed when it gets on, and when it is removed;
+// where that cannot be written, at a later look.
+func TestCloses(t *testing.T) {
+	for _, removed := range []bool{false, true} {
+		w := newFake()
+		w.facts.Agents = w.facts.Agents[1:]
+		root := t.TempDir()
+		w.play(t, root)
+		if got := w.rules("w1"); !strings.HasSuffix(got, "given up") || len(w.closed) > 0 {
+			t.Fatalf("%s; closed %v", got, w.closed)
+		}
+		want := "it gets on again"
+		if w.deaf = 2; removed {
+			w.facts.Agents, want = nil, "it was removed"
+		} else {
+			w.facts.Agents[0].Sign = w.now
+		}
+		w.playFor(t, root, 5) // of a server that begins
+		if w.closed["w1"] != want {
+			t.Errorf("closed %v, after %d attempts that failed", w.closed, 2-w.deaf)
+		}
+	}
+}
+
+// Looks that fail come less and less often, and say so once.
+func TestPause(t *testing.T) {
+	var out strings.Builder
+	d := &dog{Options: Options{Log: log.New(&out)}, every: leastEvery}
+	total := time.Duration(0)
+	for range 100 {
+		total += d.pause(errors.New("no tasks"))
+	}
+	if n := strings.Count(out.String(), "no tasks"); n != 1 || total < 90*time.Minute {
+		t.Errorf("%d lines, %s", n, total)
+	}
+	if d.pause(errors.New("another")); !strings.Contains(out.String(), "another") {
+		t.Error(out.String())
+	}
+	if got := d.pause(nil); got != leastEvery || !strings.Contains(out.String(), "looks again") {
+		t.Errorf("%s: %s", got, out.String())
+	}
+	if got := d.pause(errors.New("no tasks")); got > time.Second {
+		t.Error(got)
+	}
+}
+
+// Quiet hours are those of the clock on the wall.
+func TestQuietHoursAreLocal(t *testing.T) {
+	was := time.Local
+	defer func() { time.Local = was }()
+	for _, offset := range []int{0, 12} {
+		time.Local = time.FixedZone("there", offset*3600)
+		w := newFake() // at nine in UTC
+		w.facts.Config.Quiet = watchconfig.Hours{From: 20 * 60, To: 23 * 60}
+		w.facts.Agents = []watch.Agent{{Name: "perm-docs", Permanent: true, Stand: watch.Idle, Life: 1, Sign: w.now, Began: w.now, Tasks: 100, Next: true}}
+		w.playFor(t, t.TempDir(), 1)
+		if quiet := w.rules("perm-docs") == ""; quiet != (offset == 12) {
+			t.Errorf("%d hours from UTC: quiet is %v", offset, quiet)
+		}
 	}
 }
