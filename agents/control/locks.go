@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"cmux/agents/ledger"
@@ -98,9 +100,9 @@ func (p *Project) lockHolder(process bool) (h, by locks.Holder, err error) {
 	return h, by, err
 }
 
-// lockRetry is how often it is looked whether who holds a lock lives: of its end no
-// file tells.
-const lockRetry = 200 * time.Millisecond
+// lockCheck is how often it is looked again whether who holds a lock lives, though
+// nothing told of their end.
+const lockCheck = 2 * time.Second
 
 // TakeLock takes a lock, and waits for it where that was asked for.
 func (p *Project) TakeLock(ctx context.Context, o TakeLock) error {
@@ -123,22 +125,66 @@ func (p *Project) TakeLock(ctx context.Context, o TakeLock) error {
 		waits, cancel = context.WithTimeout(ctx, o.Wait)
 	}
 	defer cancel()
-	again := time.NewTicker(lockRetry)
-	defer again.Stop()
-	w := signals.Watch(waits, filepath.Join(p.Root, signals.Folder))
+	if err := p.awaitLock(waits, b, wish); err == nil || waits.Err() == nil {
+		return lockHint(err)
+	}
+	return lockHint(p.gaveUp(ctx, b, wish))
+}
+
+// awaitLock waits, in line, until the lock is the caller's. What can make it so are
+// changes of the file, and the ends of those who are ahead.
+func (p *Project) awaitLock(ctx context.Context, b *locks.Book, wish locks.Wish) error {
+	w := signals.Watch(ctx, filepath.Join(p.Root, signals.Folder))
 	defer w.Close()
+	again := time.NewTicker(lockCheck)
+	defer again.Stop()
+	ctx, cancel := context.WithCancel(ctx)
+	var tasks sync.WaitGroup
+	defer tasks.Wait()
+	defer cancel()
+	ended := make(chan struct{}, 1)
+	awaited := map[int]bool{}
+	await := func(pid int) {
+		if pid <= 0 || awaited[pid] {
+			return
+		}
+		awaited[pid] = true
+		tasks.Go(func() {
+			if proc.AwaitExit(ctx, pid) == nil {
+				select {
+				case ended <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
 	for {
-		select {
-		case <-w.C:
-		case <-again.C:
-		case <-waits.Done():
-			return lockHint(p.gaveUp(ctx, b, wish))
+		l, err := b.List()
+		if err != nil {
+			return err
 		}
-		if got, _, err = b.Want(waits, wish); got {
-			return nil
+		ends, turn := l.Ahead(wish.Name, wish.Holder, p.holds())
+		if turn {
+			got, _, err := b.Want(ctx, wish)
+			if got || err != nil {
+				return err
+			}
 		}
-		if err != nil && waits.Err() == nil {
-			return lockHint(err)
+		for _, h := range ends {
+			await(h.PID)
+			await(h.Wrapper)
+		}
+		for seen := false; !seen; {
+			select {
+			case n := <-w.C:
+				seen = n.Rescan || slices.Contains(n.Files, b.Path())
+			case <-ended:
+				seen = true
+			case <-again.C:
+				seen = true
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 	}
 }

@@ -280,6 +280,28 @@ func (l *List) cycle(h Holder, name string) []string {
 	return path
 }
 
+// Ahead says whose ends h waits for, who is in line for a lock: those of its holder, or
+// of the first in line. turn: nobody who lives is ahead of h, or h is not in line, so it
+// is to ask for the lock again.
+func (l *List) Ahead(name string, h Holder, live Live) (ends []Holder, turn bool) {
+	k := l.locks[name]
+	if k == nil || !slices.ContainsFunc(k.Waiters, func(w Waiter) bool { return w.Holder == h }) {
+		return nil, true
+	}
+	if k.Held {
+		return []Holder{k.Holder}, !live(k.Holder)
+	}
+	for _, w := range k.Waiters {
+		if w.Holder == h {
+			break
+		}
+		if live(w.By) && live(w.Holder) {
+			return []Holder{w.By, w.Holder}, false
+		}
+	}
+	return nil, true
+}
+
 // leave is what is to be written when somebody waits no more.
 func (l *List) leave(name string, h Holder, now time.Time) []line {
 	k := l.locks[name]

@@ -271,3 +271,40 @@ func TestCopiedLines(t *testing.T) {
 	take()
 	held(1, 0)
 }
+
+// Who waits has somebody alive to wait for, and else its turn.
+func TestAhead(t *testing.T) {
+	a, b, c := agent("a"), agent("b"), agent("c")
+	now := time.Unix(0, 0)
+	l := new(List)
+	for _, h := range []Holder{a, b, c} {
+		if _, _, err := l.want(Wish{Name: "db", Holder: h, By: h, Wait: true}, everybody, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	free := l.copy()
+	if _, err := free.release("db", a, false, everybody, now); err != nil {
+		t.Fatal(err)
+	}
+	_ = free.step(&line{Op: "release", Name: "db", Holder: a})
+	for i, one := range []struct {
+		l    *List
+		h    Holder
+		dead string
+		ends []Holder
+		turn bool
+	}{
+		{l, b, "", []Holder{a}, false},
+		{l, c, "b", []Holder{a}, false},
+		{l, c, "a", []Holder{a}, true},
+		{l, agent("d"), "", nil, true},
+		{free, b, "", nil, true},
+		{free, c, "", []Holder{b, b}, false},
+		{free, c, "b", nil, true},
+	} {
+		ends, turn := one.l.Ahead("db", one.h, func(h Holder) bool { return h.Who != one.dead })
+		if turn != one.turn || !slices.Equal(ends, one.ends) {
+			t.Errorf("%d: %v %v", i, ends, turn)
+		}
+	}
+}
