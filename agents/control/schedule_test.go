@@ -26,7 +26,8 @@ func TestScheduleMakesOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	next, err := p.RunDue(t.Context())
+	clock := p.NewClock()
+	next, err := clock.RunDue(t.Context())
 	if err != nil || !next.Equal(now.Add(30*time.Minute)) {
 		t.Fatal(next, err)
 	}
@@ -37,7 +38,7 @@ func TestScheduleMakesOnce(t *testing.T) {
 	}
 	now = now.Add(40 * time.Minute)
 	for range 3 {
-		if next, err = p.RunDue(t.Context()); err != nil || !next.Equal(time.Date(2026, 1, 2, 9, 0, 0, 0, time.UTC)) {
+		if next, err = clock.RunDue(t.Context()); err != nil || !next.Equal(time.Date(2026, 1, 2, 9, 0, 0, 0, time.UTC)) {
 			t.Fatal(next, err)
 		}
 		after, err := os.ReadFile(file)
@@ -48,7 +49,7 @@ func TestScheduleMakesOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err = p.RunDue(t.Context()); err != nil {
+	if _, err = clock.RunDue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	tasks, err := p.Tasks(TaskQuery{All: true})
@@ -63,7 +64,7 @@ func TestScheduleMakesOnce(t *testing.T) {
 	// While its task is not over there is no second one; after that there is.
 	for i, want := range []string{"t1", "t2"} {
 		now = now.Add(24 * time.Hour)
-		if _, err := p.RunDue(t.Context()); err != nil {
+		if _, err := clock.RunDue(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		s, err := p.ScheduledEntry("s1")
@@ -95,7 +96,7 @@ func TestScheduleMakesOneAtATime(t *testing.T) {
 		wait.Go(func() {
 			run := func() (err error) { _, err = p.RunSchedule(t.Context(), "s1"); return err }
 			if i == 0 {
-				run = func() (err error) { _, err = p.RunDue(t.Context()); return err }
+				run = func() (err error) { _, err = p.NewClock().RunDue(t.Context()); return err }
 			}
 			if err := run(); err != nil {
 				t.Error(err)
@@ -106,5 +107,35 @@ func TestScheduleMakesOneAtATime(t *testing.T) {
 	tasks, err := p.Tasks(TaskQuery{All: true})
 	if err != nil || len(tasks.Tasks) != 1 {
 		t.Errorf("%+v %v", tasks, err)
+	}
+}
+
+// Of a line that does not count the clock says once that it does not, and it goes on.
+func TestClockSaysOnce(t *testing.T) {
+	now := time.Date(2026, 1, 1, 8, 30, 0, 0, time.UTC)
+	var notes []string
+	p := &Project{Caller: Caller{Now: func() time.Time { return now }, Person: true, Note: func(text string) { notes = append(notes, text) }}, Root: t.TempDir()}
+	file := filepath.Join(p.Root, ".cmux", schedule.Name)
+	if _, err := p.AddSchedule(t.Context(), schedule.Entry{Title: "look", When: schedule.When{At: now.Add(time.Hour)}}); err != nil {
+		t.Fatal(err)
+	}
+	garbage := func() {
+		t.Helper()
+		all, err := os.ReadFile(file)
+		if err == nil {
+			err = os.WriteFile(file, append(all, "garbage\n"...), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	clock := p.NewClock()
+	for want := range 3 {
+		for range 3 {
+			if next, err := clock.RunDue(t.Context()); err != nil || !next.Equal(now.Add(time.Hour)) || len(notes) != want {
+				t.Fatal(next, err, notes)
+			}
+		}
+		garbage()
 	}
 }
