@@ -28,6 +28,7 @@ type postman struct {
 
 	office *mail.Office // nil: not open yet
 	next   time.Time    // when to look again, whatever happens
+	rest   time.Time    // until when nothing is tried, after what could not be done
 	stands map[string]nodeStands
 }
 
@@ -102,13 +103,24 @@ func (p *postman) run(ctx context.Context) {
 			watch = signals.Watch(ctx, file)
 		}
 		p.next = time.Time{}
-		if err := p.deliver(ctx, root); err != nil && ctx.Err() == nil {
-			p.r.Log.Error("messages to nodes could not be handed over", "err", err)
-			p.At(time.Now().Add(postRest))
-		}
+		p.round(ctx, time.Now(), func() error { return p.deliver(ctx, root) })
 		if !p.next.IsZero() {
 			timer.Reset(max(0, time.Until(p.next)))
 		}
+	}
+}
+
+// round delivers, unless the last try failed this moment: whoever kicks would have
+// it tried, and said, all the time.
+func (p *postman) round(ctx context.Context, now time.Time, deliver func() error) {
+	if left := p.rest.Sub(now); left > 0 && left <= postRest { // else the clock was put back
+		p.At(p.rest)
+		return
+	}
+	if err := deliver(); err != nil && ctx.Err() == nil {
+		p.r.Log.Error("messages to nodes could not be handed over", "err", err)
+		p.rest = now.Add(postRest)
+		p.At(p.rest)
 	}
 }
 
@@ -148,9 +160,10 @@ func (p *postman) look(ctx context.Context) error {
 	done := make(chan struct{})
 	look := func() {
 		defer close(done)
+		lost := p.r.disowned() // a new run may have begun this moment
 		for name := range p.stands {
 			i := p.r.g.Index(name)
-			if i < 0 || p.r.lostNames[i] {
+			if i < 0 || lost[i] {
 				delete(p.stands, name)
 				continue
 			}

@@ -106,6 +106,7 @@ type Keeper struct {
 	tasks    group
 	halting  *run.Request // the request to stop everything that is under way
 	office   *mail.Office // nil: not open yet
+	nodes    goneNodes
 	tellRest time.Time    // until when nobody is told of spent budgets
 	mailRest time.Time    // until when the mail is left alone
 	desk     desk

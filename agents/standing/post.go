@@ -20,7 +20,8 @@ import (
 const tellPatience = 3 * time.Second
 
 // mailDesk hands out what is for the agents of the organisation, and for the person.
-// What is for nodes of runs their runners deliver.
+// What is for nodes of runs their runners deliver, and what is for nodes that are
+// gone fails here.
 type mailDesk struct{ *Keeper }
 
 // maxRead is how many ids are remembered of messages that an agent has read.
@@ -72,6 +73,9 @@ func (k *Keeper) mail(ctx context.Context) error {
 	if k.org.Stopped || k.halting != nil {
 		return nil
 	}
+	if err := k.nodesGone(ctx); err != nil {
+		return err
+	}
 	return k.office.Round(ctx, mailDesk{k}, func(name string, err error) {
 		k.Log.Warn("an agent did not take its mail", "agent", name, "err", err)
 	})
@@ -91,11 +95,14 @@ func (d mailDesk) Name(to mailbox.Address) (string, bool) {
 	if a := d.agentOf(to); a != nil {
 		return a.Name, true
 	}
-	return "", to.Kind != mailbox.Node
+	return "", to.Kind != mailbox.Node || d.nodes.why[to.Name] != ""
 }
 
 // Recipient implements mail.Desk.
 func (d mailDesk) Recipient(to mailbox.Address) mail.Recipient {
+	if to.Kind == mailbox.Node {
+		return mail.Recipient{Stand: mail.Over, Detail: d.nodes.why[to.Name]}
+	}
 	a := d.agentOf(to)
 	if a == nil {
 		return mail.Recipient{Stand: mail.Unknown}

@@ -8,6 +8,7 @@ import (
 
 	"cmux/agents/mail"
 	"cmux/agents/run"
+	"cmux/dag"
 	"cmux/signals/mailbox"
 )
 
@@ -150,4 +151,37 @@ func (w *world) mailFor(to string) (subjects []string) {
 		w.t.Fatal(err)
 	}
 	return subjects
+}
+
+// Mail for a node that no run has any more ends, and says why; what is for a node
+// whose run can be resumed is left to its runner.
+func TestMailToGoneNodes(t *testing.T) {
+	w := newWorld(t)
+	g, _, err := dag.Parse("x.yml", []byte("session: s\ndefaults: {agent: command, role: review}\nagents:\n  - {name: here, task: \"true\"}\n"), dag.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := run.Create(run.Plan{ID: run.NewID(time.Now()), Root: w.root, Config: filepath.Join(w.root, "x.yml"), Graph: g}, nil, nil, "/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	book, err := r.OpenBook()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := book.Close(); err != nil {
+		t.Fatal(err)
+	}
+	here, gone := w.send("user", "node:here", "wait"), w.send("user", "node:pruned", "hello")
+	w.keep()
+	w.until("it has failed", func(*Org) bool { return w.whyWaits(gone, "node:pruned") == `no run has a node "pruned" any more` })
+	if why := w.whyWaits(here, "node:here"); why != "" {
+		t.Errorf("what a runner is to hand over: %q", why)
+	}
+	if err := os.RemoveAll(r.Dir); err != nil {
+		t.Fatal(err)
+	}
+	w.ahead.Store(int64(nodeLook))
+	w.send("user", "user", "wakes the keeper")
+	w.until("it has failed too", func(*Org) bool { return w.whyWaits(here, "node:here") == `no run has a node "here" any more` })
 }

@@ -1,0 +1,56 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"cmux/signals"
+)
+
+// resumable is how long a run without a runner, that has not ended, is taken for
+// one that a person will resume.
+const resumable = 7 * 24 * time.Hour
+
+// NodeGone says why nobody will hand anything to a node of this name any more:
+// its run has ended and has no runner, or has had none for a week, or there is no
+// such run. Empty: a runner has it, or may have it yet.
+func NodeGone(root, name string, now time.Time) (why string, err error) {
+	owners, err := Owners(root)
+	if err != nil {
+		return "", err
+	}
+	for i := range owners {
+		o := &owners[i]
+		if !o.Owns(name) {
+			continue
+		}
+		r, err := Open(root, o.ID)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was pruned this moment
+		}
+		if err != nil {
+			return "", err // nobody knows
+		}
+		if r.Plan.Graph.Index(name) < 0 {
+			continue
+		}
+		if _, held, err := signals.ReadHolder(r.LockPath()); err != nil || held {
+			return "", err
+		}
+		switch over, err := r.Over(); {
+		case err != nil:
+			return "", err
+		case over:
+			return fmt.Sprintf("its run %s has ended", o.ID), nil
+		}
+		info, err := os.Lstat(r.Records())
+		if err != nil || now.Sub(info.ModTime()) < resumable {
+			return "", err
+		}
+		return fmt.Sprintf("its run %s has had no runner for a week", o.ID), nil
+	}
+	return fmt.Sprintf("no run has a node %q any more", name), nil
+}
