@@ -107,8 +107,8 @@ type Keeper struct {
 	halting  *run.Request // the request to stop everything that is under way
 	office   *mail.Office // nil: not open yet
 	nodes    goneNodes
-	tellRest time.Time    // until when nobody is told of spent budgets
-	mailRest time.Time    // until when the mail is left alone
+	tellRest time.Time // until when nobody is told of spent budgets
+	mailRest time.Time // until when the mail is left alone
 	desk     desk
 	share    share
 	noticed  noticed
