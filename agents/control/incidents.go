@@ -103,7 +103,11 @@ func (p *Project) AckIncident(ctx context.Context, id, text string, over bool) (
 	if err != nil || !over || i.State == incident.Closed {
 		return i, err
 	}
-	return b.Close(ctx, id, by.String(), text, incident.Note{})
+	closed, err := b.Close(ctx, id, by.String(), text, incident.Note{})
+	if errors.Is(err, incident.ErrClosed) { // cmux did meanwhile
+		return p.Incident(id)
+	}
+	return closed, err
 }
 
 // unacked are the incidents that status shows: those that a person has not been
@@ -137,7 +141,7 @@ func (p *Project) examineIncidents() Finding {
 	switch {
 	case len(all.Skipped) > 0:
 		f.Detail += fmt.Sprintf("; %s skipped, the first: %s", say.Count(len(all.Skipped), "line"), say.Line(all.Skipped[0].String()))
-		f.Try = "nothing is lost: the lines stay where they are; correct or remove them in .cmux/" + incident.Name
+		f.Try = "look at them in .cmux/" + incident.Name + ": the next change saves the file aside whole, and leaves out what cmux did not write"
 	case len(all.Gaps) > 0:
 		f.Detail += fmt.Sprintf("; a line is missing of %s", say.List(all.Gaps, 5))
 		f.Try = "look at each with cmux incidents show ID"

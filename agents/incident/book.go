@@ -67,7 +67,7 @@ func (l *List) Take(text []byte) error {
 		seen = old.lines
 	}
 	if line.N < seen {
-		return errors.New("it is a copy of an older line")
+		return ledger.ErrCopy
 	}
 	if line.N > seen && !slices.Contains(l.Gaps, line.Incident) {
 		l.Gaps = append(l.Gaps, line.Incident)
@@ -114,6 +114,16 @@ func (l *List) All() []*Incident {
 	return all
 }
 
+// last is the newest incident of a cause; nil: there is none.
+func (l *List) last(key string) *Incident {
+	for _, id := range slices.Backward(l.order) {
+		if i := l.all[id]; i.Key == key {
+			return i
+		}
+	}
+	return nil
+}
+
 // Open is the open incident of a cause; nil: there is none.
 func (l *List) Open(key string) *Incident {
 	for _, id := range slices.Backward(l.order) {
@@ -142,12 +152,17 @@ func OpenBook(root string, now func() time.Time, write bool) (*Book, error) {
 }
 
 // Open writes down that something broke: as a new incident, or to the one of the
-// same cause that is open. It returns the incident as it is then, and whether it is
+// same cause that is open, or was closed less than Again ago: a cause that comes
+// and goes is one incident, and acked once. It returns the incident as it is then, and whether it is
 // a new one.
 func (b *Book) Open(ctx context.Context, by string, r Report) (i *Incident, opened bool, err error) {
 	i, err = b.change(ctx, func(l *List, now time.Time) (*Incident, *Line, error) {
 		line := &Line{Op: OpAdd, By: by, Note: r.Note}
 		old := l.Open(r.key())
+		if closed := l.last(r.key()); old == nil && closed != nil && within(now, *closed.ClosedAt) {
+			line.Op, opened = OpReopen, false
+			return closed, line, nil
+		}
 		if opened = old == nil; opened {
 			line.Op, line.Incident = OpOpen, "i"+strconv.Itoa(l.most+1)
 			line.Kind, line.About, line.Key, line.Title = r.Kind, r.About, r.key(), r.Title

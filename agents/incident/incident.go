@@ -8,7 +8,7 @@
 //
 // Each incident has a key, which names its cause: "agent/w1/frozen". While one of
 // the key is open, another report of the same cause adds to it instead of opening
-// a second. What was reported in the same words less than Again ago, with nothing
+// a second; one that was closed less than Again ago is opened again. What was reported in the same words less than Again ago, with nothing
 // done meanwhile, is not written: an incident may be reported each time it is seen.
 package incident
 
@@ -39,8 +39,10 @@ const (
 
 // Evidence is something that was seen.
 type Evidence struct {
-	At   time.Time `json:"at"` // zero: when it is written
-	Text string    `json:"text"`
+	At   time.Time `json:"at"`   // zero: when it is written
+	Text string    `json:"text"` // without an age in it, which would make it new each time
+
+	written time.Time
 }
 
 // Deed is something that was done.
@@ -138,6 +140,8 @@ const (
 	OpAdd   Op = "add"
 	OpClose Op = "close" // Text: how it ended
 	OpAck   Op = "ack"   // Text: what the person wrote
+
+	OpReopen Op = "reopen" // it broke again soon after
 )
 
 // Line is a line of incidents.jsonl.
@@ -167,7 +171,7 @@ func (l *Line) check() error {
 		if l.Kind == "" || l.Title == "" || l.Key == "" {
 			return errNoLine
 		}
-	case OpAdd, OpClose, OpAck:
+	case OpAdd, OpClose, OpAck, OpReopen:
 	default:
 		return errNoLine
 	}
@@ -226,7 +230,11 @@ func (l *Line) apply(old *Incident) *Incident {
 	}
 	at := l.At
 	i.Seen += len(l.Evidence)
-	i.Evidence, i.Deeds = kept(i.Evidence, l.Evidence), kept(i.Deeds, l.Deeds)
+	seen := slices.Clone(l.Evidence)
+	for n := range seen {
+		seen[n].written = at
+	}
+	i.Evidence, i.Deeds = kept(i.Evidence, seen), kept(i.Deeds, l.Deeds)
 	i.Cost.Tokens += l.Cost.Tokens
 	i.Cost.Seconds += l.Cost.Seconds
 	if l.Advice != nil {
@@ -237,6 +245,8 @@ func (l *Line) apply(old *Incident) *Incident {
 		if i.ClosedAt == nil {
 			i.State, i.ClosedAt, i.ClosedBy, i.Outcome = Closed, &at, l.By, l.Text
 		}
+	case OpReopen:
+		i.State, i.ClosedAt, i.ClosedBy, i.Outcome = Open, nil, "", ""
 	case OpAck:
 		i.AckedAt, i.AckedBy, i.Ack = &at, l.By, l.Text
 	}
@@ -256,13 +266,20 @@ func kept[T any](all, more []T) []T {
 // key is the cause of a report.
 func (r *Report) key() string { return cmp.Or(r.Key, r.Kind+"/"+r.About) }
 
+// within reports whether something was written less than Again ago. A clock that was
+// ahead when it was keeps nothing quiet.
+func within(now, written time.Time) bool {
+	ago := now.Sub(written)
+	return ago >= 0 && ago < Again
+}
+
 // again reports whether a report says nothing that the incident does not have.
 func (r *Report) again(i *Incident, now time.Time) bool {
-	if len(r.Deeds) > 0 || r.Cost != (Cost{}) || r.Advice != nil && (i.Advice == nil || *r.Advice != *i.Advice) || now.Sub(i.ChangedAt) >= Again {
+	if len(r.Deeds) > 0 || r.Cost != (Cost{}) || r.Advice != nil && (i.Advice == nil || *r.Advice != *i.Advice) || !within(now, i.ChangedAt) {
 		return false
 	}
 	for _, e := range r.Evidence {
-		if !slices.ContainsFunc(i.Evidence, func(have Evidence) bool { return have.Text == Cut(e.Text, MaxText) && now.Sub(have.At) < Again }) {
+		if !slices.ContainsFunc(i.Evidence, func(have Evidence) bool { return have.Text == Cut(e.Text, MaxText) && within(now, have.written) }) {
 			return false
 		}
 	}

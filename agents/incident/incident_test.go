@@ -97,6 +97,12 @@ func TestStory(t *testing.T) {
 	if _, _, err := b.Open(ctx, "cmux", Report{Kind: "agent"}); err == nil {
 		t.Error("a report without a title was written")
 	}
+	if again, opened, err := b.Open(ctx, "cmux", frozen("no event for 20m")); err != nil || opened || again.ID != "i1" || again.Label() != "open, acked" || again.ClosedAt != nil {
+		t.Errorf("soon after: %+v, %v, %v", again, opened, err)
+	}
+	_, err = b.Close(ctx, "i1", "cmux", "it goes on", Note{})
+	must(t, err)
+	c.now = c.now.Add(Again)
 	if three, opened, err := b.Open(ctx, "cmux", frozen("no event for 20m")); err != nil || !opened || three.ID != "i3" {
 		t.Errorf("%+v, %v, %v", three, opened, err)
 	}
@@ -188,5 +194,76 @@ func TestManyWriters(t *testing.T) {
 	must(t, err)
 	if all := l.All(); len(all) != 2 || all[0].Seen+all[1].Seen != 80 {
 		t.Errorf("%+v", all)
+	}
+}
+
+// What is old, and what comes and goes, is one incident of few lines; and a clock
+// that was ahead silences nothing.
+func TestFlapping(t *testing.T) {
+	c := &clock{noon}
+	b := newBook(t, t.TempDir(), c.Now)
+	report := func() *Incident {
+		r := frozen("its last event")
+		r.Evidence[0].At = c.now.Add(-20 * time.Minute)
+		i, _, err := b.Open(t.Context(), "cmux", r)
+		must(t, err)
+		return i
+	}
+	for range 20 {
+		c.now = c.now.Add(5 * time.Second)
+		if i := report(); i.Seen != 1 {
+			t.Fatalf("old evidence was written again: %+v", i)
+		}
+	}
+	for range 20 {
+		c.now = c.now.Add(5 * time.Second)
+		_, err := b.CloseKey(t.Context(), "agent/w1/frozen", "cmux", "it goes on", Note{})
+		must(t, err)
+		report()
+	}
+	l, err := b.List()
+	must(t, err)
+	if len(l.All()) != 1 || l.All()[0].State != Open {
+		t.Errorf("%d incidents", len(l.All()))
+	}
+	c.now = c.now.AddDate(-1, 0, 0)
+	if was := l.All()[0].Seen; report().Seen != was+1 {
+		t.Error("nothing is written for a year")
+	}
+}
+
+// What a newer cmux wrote, and this one does not know, stays in the file; also when
+// the file is put in order, and read just then.
+func TestNewerLinesStay(t *testing.T) {
+	b := newBook(t, t.TempDir(), func() time.Time { return noon })
+	_, _, err := b.Open(t.Context(), "cmux", frozen("one"))
+	must(t, err)
+	_, _, err = b.Book.Change(t.Context(), func(*List) ([][]byte, error) {
+		return [][]byte{[]byte(`{"incident":"i1","n":1,"op":"escalate"}`)}, nil
+	})
+	must(t, err)
+	for range 2 { // with a line that nobody sealed, and without
+		f, err := os.OpenFile(b.Path(), os.O_APPEND|os.O_WRONLY, 0)
+		must(t, err)
+		_, err = f.WriteString("forged\n")
+		must(t, errors.Join(err, f.Close()))
+		other := frozen("two")
+		other.Key = "other"
+		_, _, err = b.Open(t.Context(), "cmux", other)
+		must(t, err)
+	}
+	raw, err := os.ReadFile(b.Path())
+	must(t, err)
+	if !bytes.Contains(raw, []byte("escalate")) || bytes.Contains(raw, []byte("forged")) {
+		t.Errorf("%s", raw)
+	}
+	// A file of such lines alone is ours.
+	newer, _, ok := bytes.Cut(raw[bytes.IndexByte(raw, '\n')+1:], []byte("\n"))
+	if !ok || !bytes.Contains(newer, []byte("escalate")) {
+		t.Fatalf("%s", newer)
+	}
+	must(t, os.WriteFile(b.Path(), append(newer, '\n'), 0o600))
+	if l, err := b.List(); err != nil || len(l.Bad) != 1 {
+		t.Error(err)
 	}
 }

@@ -6,7 +6,9 @@
 // decided on the list as it then was; so of two writers the second builds on the
 // first. A line without a code, or a copy that the list refuses, counts for
 // nothing and is told of. Before the next change such a file is saved aside whole,
-// and the lines that count stay as they are. A line that a kill cut off is none.
+// and the lines that count stay as they are. So does a line with a good code that
+// the list refuses for another reason: a newer cmux may have written it. A line that
+// a kill cut off is none.
 package ledger
 
 import (
@@ -21,6 +23,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -33,12 +36,17 @@ import (
 // key, or by somebody else.
 var ErrForeign = errors.New("no line of it was written by cmux with your key, so nothing in it counts and nothing is added: put the key back that it was written with, or move the file away")
 
+// ErrCopy is what a list says of a line that it has already.
+var ErrCopy = errors.New("it is a copy of an older change")
+
 // Bad is a line that does not count.
 type Bad struct {
 	File string `json:"-"` // its name
 	At   int64  `json:"at"`
 	Why  string `json:"why"`
 	Text string `json:"text"` // how it begins
+
+	ours bool // it has the code, and stays in the file
 }
 
 func (b *Bad) String() string {
@@ -74,6 +82,8 @@ type Book[L List] struct {
 	file uint64 // inode that list was read from
 	next int64  // offset that it was read up to
 	last []byte // the line before it
+
+	opened func() // for tests: between the opening of the file and its reading
 }
 
 // Open is the book of the project at root. It needs no file; write says that the
@@ -106,19 +116,27 @@ func (b *Book[L]) Path() string { return b.path }
 func (b *Book[L]) List() (none L, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	f, err := signals.Open(b.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		b.read = false
-		return b.New(), nil
+	for try := 1; ; try++ {
+		f, err := signals.Open(b.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			b.read = false
+			return b.New(), nil
+		}
+		if err != nil {
+			return none, fmt.Errorf("%s: %w", b.Name, err)
+		}
+		if b.opened != nil {
+			b.opened()
+		}
+		err = errors.Join(b.catchUp(f), f.Close())
+		if errors.Is(err, signals.ErrLogGone) && try < 10 {
+			continue // another process put a new file in its place
+		}
+		if err != nil {
+			return none, err
+		}
+		return b.Copy(b.list), nil
 	}
-	if err != nil {
-		return none, fmt.Errorf("%s: %w", b.Name, err)
-	}
-	defer f.Close()
-	if err := b.catchUp(f); err != nil {
-		return none, err
-	}
-	return b.Copy(b.list), nil
 }
 
 // catchUp takes in what is new in the open file, or all of it when it is another
@@ -133,7 +151,10 @@ func (b *Book[L]) catchUp(f *os.File) error {
 	}
 	tail, err := signals.ReadOpen(f, b.next, func(line []byte, next int64) error {
 		if err := b.take(line); err != nil {
-			bad := Bad{filepath.Base(b.path), next - int64(len(line)) - 1, err.Error(), strings.ToValidUTF8(string(line[:min(len(line), 80)]), "\ufffd")}
+			bad := Bad{filepath.Base(b.path), next - int64(len(line)) - 1, err.Error(), strings.ToValidUTF8(string(line[:min(len(line), 80)]), "\ufffd"), false}
+			if b.Verified(line) {
+				bad.ours, b.good = !errors.Is(err, ErrCopy), true
+			}
 			b.bad = append(b.bad, bad)
 			b.list.Skip(bad, line)
 		} else {
@@ -195,7 +216,7 @@ func (b *Book[L]) Change(ctx context.Context, f func(L) (lines [][]byte, err err
 			if err := b.complete(t); err != nil {
 				return err
 			}
-			if len(b.bad) > 0 {
+			if slices.ContainsFunc(b.bad, func(bad Bad) bool { return !bad.ours }) {
 				repaired = true
 				aside, err = b.repair(t)
 				return err
@@ -280,6 +301,9 @@ func (b *Book[L]) repair(t *signals.Turn) (aside string, err error) {
 	at := int64(0)
 	for line := range bytes.Lines(whole) {
 		if len(bad) > 0 && bad[0].At == at {
+			if bad[0].ours {
+				kept = append(kept, line...)
+			}
 			bad = bad[1:]
 		} else if bytes.HasSuffix(line, []byte("\n")) { // else it was left torn
 			kept = append(kept, line...)

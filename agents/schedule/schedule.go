@@ -137,7 +137,7 @@ func (l *List) step(n *line) error {
 func (l *List) add(e *Entry) error {
 	n, err := strconv.Atoi(strings.TrimPrefix(e.ID, "s"))
 	if err != nil || n <= l.most {
-		return errors.New("it is a copy of an older one")
+		return ledger.ErrCopy
 	}
 	p, err := e.When.plan()
 	if err != nil {

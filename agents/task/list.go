@@ -2,11 +2,12 @@ package task
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"cmux/agents/ledger"
 )
 
 // List is the fold of all changes. Tasks in it never change: a change puts
@@ -73,7 +74,7 @@ func (l *List) Take(line []byte) error {
 		return err
 	}
 	if !l.fold(*c) {
-		return errors.New("it is a copy of an older change")
+		return ledger.ErrCopy
 	}
 	return nil
 }

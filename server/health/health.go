@@ -12,8 +12,9 @@ import (
 	"github.com/charmbracelet/log"
 )
 
-// idle is how long it takes to notice that there is something to look at, or that a
-// look that could not be made can be made again.
+// idle is how long it takes at most to notice that there is something to look at: a
+// command, a merge, a clock that was set back, or that a look that could not be made
+// can be made again.
 const idle = 10 * time.Second
 
 // Loop looks until ctx ends. look does what is due and says when it is to be called
@@ -33,7 +34,7 @@ func Loop(ctx context.Context, look func(context.Context) (time.Time, error), no
 			}
 		case !next.IsZero():
 			said = ""
-			wait = max(0, next.Sub(now()))
+			wait = min(max(0, next.Sub(now())), idle)
 		}
 		timer := time.NewTimer(wait)
 		select {
