@@ -16,6 +16,7 @@ import (
 	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
+	"cmux/signals/mailbox"
 )
 
 // attempt is the state of one Run. Only the goroutine of Run touches it.
@@ -64,6 +65,7 @@ type attempt struct {
 	judged       string          // tip of the branch that was found good
 	outputs      map[string]bool // that this attempt has published
 	loops        mail.Loops      // what it sent lately
+	doing        mailbox.Message // what it said last that it does
 	tookOutputs  bool            // what a command has left in its file is among them
 	end          run.End
 }

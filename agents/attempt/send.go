@@ -31,6 +31,10 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 	if m.Mail.Type == mailbox.StatusUpdate { // for nobody, and shown by whoever looks
 		q = mailbox.Message{From: from.String(), Subject: m.Mail.Subject, Type: mailbox.StatusUpdate, Task: a.Work}
 	}
+	if old := &a.doing; q.Type == mailbox.StatusUpdate && old.Subject == q.Subject && old.Task == q.Task && old.ID != "" {
+		reply.Text = old.ID // it stands there
+		return nil
+	}
 	sent, err := a.post(q, m.Files...)
 	if err != nil {
 		reply.Error = err.Error()
@@ -38,6 +42,7 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 	}
 	reply.Text = sent.ID
 	if sent.Type == mailbox.StatusUpdate {
+		a.doing, a.doing.Subject = sent, q.Subject
 		a.stage.Show(event.Event{Kind: event.Note, Text: "says what it does: " + sent.Subject})
 		return nil
 	}

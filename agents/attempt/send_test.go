@@ -50,6 +50,19 @@ func TestAgentSends(t *testing.T) {
 			t.Errorf("%d: %q", i, why)
 		}
 	}
+	first := ""
+	for range 2 * mail.Same {
+		id, why := send("secret", &mailbox.Message{Type: mailbox.StatusUpdate, Subject: "running the tests"})
+		if first == "" {
+			first = id
+		}
+		if why != "" || id != first {
+			t.Errorf("what it does, again: %q (%q), %q", id, first, why)
+		}
+	}
+	if id, why := send("secret", &mailbox.Message{Type: mailbox.StatusUpdate, Subject: "writing"}); id == first || why != "" {
+		t.Errorf("what it does, anew: %q, %q", id, why)
+	}
 	f.done("nothing was needed: x")
 	if end, err := wait(); err != nil || end.Outcome != dag.Done {
 		t.Errorf("%+v, %v\n%s", end, err, f.log())
@@ -59,7 +72,12 @@ func TestAgentSends(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
+	said := 0
 	_, err = box.Read(mailbox.Place{}, nil, func(l mailbox.Line) error {
+		if l.Type == mailbox.StatusUpdate {
+			said++
+			return nil
+		}
 		got = append(got, fmt.Sprintf("%s>%s %v", l.From, l.To, l.Verified))
 		if len(got) == 1 && (l.Body != "net or gross" || l.Task != "" || l.Urgency != mailbox.Urgent || l.ID != id) {
 			t.Errorf("%+v", l)
@@ -68,6 +86,9 @@ func TestAgentSends(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if said != 2 {
+		t.Errorf("it said %d times what it does", said)
 	}
 	// Of the loop the supervisor is told once.
 	if len(got) != 1+mail.Same-1+1 || got[0] != "node:a>supervisor true" || got[len(got)-1] != "monitor>supervisor true" {

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"fmt"
 	"slices"
 
 	"cmux/agents/question"
@@ -160,6 +161,10 @@ func (m *move) interposed() bool {
 // reportAgain stands below mail that the agent had not read when it reported.
 const reportAgain = "You reported before you had read this, so that report does not count: take it in, then report again."
 
+// maxUnheard bounds how often mail keeps a report from counting: whoever writes all
+// the time would keep the agent from ever being done.
+const maxUnheard = 5
+
 // sendBackUnread sends a report back that was made without what a person had
 // said by then, or without mail. One that stays is given its mail after its work.
 func (m *move) sendBackUnread() bool {
@@ -167,7 +172,15 @@ func (m *move) sendBackUnread() bool {
 		return false
 	}
 	said := m.unread()
+	if said == "" && !m.Stays && !m.Ended && len(m.Pending) > 0 && m.Unheard >= maxUnheard {
+		if m.Unheard == maxUnheard { // said once
+			m.Unheard++
+			m.do(Note{fmt.Sprintf("%d reports did not count because of mail: this one does, and what has come since is not read", maxUnheard)})
+		}
+		return false
+	}
 	if said == "" && !m.Stays && !m.Ended && len(m.Pending) > 0 {
+		m.Unheard++
 		m.Report, m.TurnEnded = nil, false
 		h := m.Pending[0]
 		m.Pending = m.Pending[1:]

@@ -112,6 +112,7 @@ type State struct {
 	Activity   dag.Activity // as it was last told
 	Subagents  int          // at work now
 	SentBack   int          // turns without a report in a row
+	Unheard    int          // reports that did not count because mail had come
 	Falters    int          // failed calls of the model in a row
 	Trial      bool         // it is to find out whether the limit of its account is over
 	Background bool         // what a turn left at work is waited for

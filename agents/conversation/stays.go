@@ -293,7 +293,7 @@ func (m *move) workOver(c Close) {
 func (m *move) tallied() {
 	m.Work, m.Got, m.Drop, m.Awaits = "", false, nil, ""
 	m.Report, m.examined, m.Broke, m.Spoke = nil, nil, nil, false
-	m.SentBack, m.Falters, m.Concluded, m.Summary = 0, 0, 0, ""
+	m.SentBack, m.Unheard, m.Falters, m.Concluded, m.Summary = 0, 0, 0, 0, ""
 	if ill := m.Ill; ill != nil {
 		m.Ill = nil
 		m.enter(Halting)

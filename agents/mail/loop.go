@@ -85,7 +85,7 @@ func (l *Loops) Admit(m *mailbox.Message, files int64, at time.Time) error {
 	switch {
 	case len(s.sent) >= PerMinute:
 		why = fmt.Sprintf("it sends more than %d messages a minute", PerMinute)
-	case len(l.same[key]) >= Same-1:
+	case m.Type != mailbox.StatusUpdate && len(l.same[key]) >= Same-1: // nobody is disturbed by what it says it does
 		why = fmt.Sprintf("it has said the same %d times within an hour", Same-1)
 	case hour+bytes > HourBytes:
 		why = fmt.Sprintf("with it, its texts and files have more than %d MB within an hour: say where a file stands instead", HourBytes>>20)

@@ -97,6 +97,10 @@ func TestLoops(t *testing.T) {
 			t.Fatalf("%d: %v", i, err)
 		}
 	}
+	for i := range 3 * Same {
+		m := &mailbox.Message{From: "w4", Subject: "testing", Type: mailbox.StatusUpdate}
+		must(t, l.Admit(m, 0, noon.Add(time.Duration(i)*time.Minute)))
+	}
 	at := noon.Add(30 * time.Minute)
 	if err := send(&l, "w3", "w1", "same", at); err == nil || !strings.Contains(err.Why, "the same 9 times") {
 		t.Errorf("%v", err)

@@ -263,7 +263,7 @@ func (m orgModel) typed(k tea.KeyMsg) (orgModel, *orgEffect) {
 		if text == "" {
 			return m, nil
 		}
-		o := order{words: []string{"workers", "send", m.selected, text}}
+		o := order{words: []string{"workers", "send", "--", m.selected, text}}
 		m.busy = o.String()
 		return m, &orgEffect{"m", m.selected, o}
 	}

@@ -2,6 +2,7 @@ package top
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,8 +100,11 @@ func TestOrgKeys(t *testing.T) {
 			t.Errorf("? does not name %s", c.want)
 		}
 	}
-	if _, e := m.keys("m", "h", "i", "enter"); e == nil || e.order.String() != "cmux workers send w3 hi" {
+	if _, e := m.keys("m", "h", "i", "enter"); e == nil || e.order.String() != "cmux workers send -- w3 hi" {
 		t.Errorf("m gives %+v", e)
+	}
+	if _, e := m.keys("m", "-", "1", "enter"); e == nil || !slices.Equal(e.order.words, []string{"workers", "send", "--", "w3", "-1"}) {
+		t.Errorf("a message with a dash gives %+v", e)
 	}
 	if _, e := m.keys("m", "enter"); e != nil {
 		t.Errorf("an empty message gives %+v", e)
