@@ -248,7 +248,10 @@ func (m *move) sentryThere() bool {
 // barred reports whether a rule may not act on an agent now, by its switch or its
 // bound: then the next rung is due.
 func (m *move) barred(s *Seen, name string) bool {
-	i := slices.IndexFunc(m.rules, func(r Rule) bool { return r.Name == name })
+	i := 0
+	for m.rules[i].Name != name { // without copies: it is asked for every agent at every look
+		i++
+	}
 	r := &m.rules[i]
 	return r.on != nil && !*r.on(&m.f.Config) || !m.within(s, r)
 }

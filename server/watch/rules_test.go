@@ -76,7 +76,7 @@ func TestTellsWhoIsInTheWay(t *testing.T) {
 		"a crashed leader":    {Agent{Name: "a", Leads: true, Stand: Crashed, Person: true}, "a: person in the way"},
 		"taken over":          {Agent{Name: "a", Stand: Taken}, "a: person in the way"},
 		"a draft at rest":     {Agent{Name: "a", Stand: Idle, Person: true}, ""},
-		"taken over, crashed": {Agent{Name: "a", Stand: Waits, Person: true}, ""},
+		"a question, a draft": {Agent{Name: "a", Stand: Waits, Person: true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, c.agent)

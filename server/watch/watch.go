@@ -303,16 +303,15 @@ func acted(asked []string, todo []Item) bool {
 
 // mind takes the first action about an agent that a rule has.
 func (m *move) mind(a *Agent) {
-	was := m.Agents[a.Name]
-	m.seen = was // a rule that is due changes it, and no other does
-	hands := m.hands(a, &was)
-	wait := was.Failures > 0 && m.since(was.Failed) < failureWait
+	m.seen = m.Agents[a.Name] // a rule that is due changes it, and no other does
+	hands := m.hands(a, &m.seen)
+	wait := m.seen.Failures > 0 && m.since(m.seen.Failed) < failureWait
 	for i := range m.rules {
 		r := &m.rules[i]
 		if r.on != nil && !*r.on(&m.f.Config) {
 			continue
 		}
-		within := m.within(&was, r)
+		within := m.within(&m.seen, r)
 		if !within && !r.unsaid {
 			continue
 		}
@@ -321,15 +320,14 @@ func (m *move) mind(a *Agent) {
 			continue
 		}
 		if !within { // it is so, and nothing is said of it
-			was = m.seen
-			m.Agents[a.Name] = was
+			m.Agents[a.Name] = m.seen
 			continue
 		}
 		if wait || hands && act.Kind != Tell && act.Kind != Observe {
-			m.seen = was
+			m.seen = m.Agents[a.Name]
 			continue
 		}
-		act.Rule, act.Agent, act.before = r.Name, a.Name, was
+		act.Rule, act.Agent, act.before = r.Name, a.Name, m.Agents[a.Name]
 		act.ID = id(act, a.Life, m.Clock)
 		m.seen.Failures = 0
 		if act.Lasting() && m.seen.Open == 0 {
