@@ -1,5 +1,5 @@
 // Package alert bounds how often agents may call for a person. Each alert stands in
-// .cmux/alerts.jsonl before it is told, and whether there may be another one follows
+// .cmux/alerts.jsonl before it is told, by whoever tells it, and whether there may be another one follows
 // from those, purely.
 package alert
 
@@ -40,7 +40,8 @@ const (
 
 // Alert is a line of the file.
 type Alert struct {
-	N     int       `json:"n"` // its number in the file, from 1; 0: of a time when they had none
+	N     int       `json:"n"`            // its number in the file, from 1; 0: of a time when they had none
+	ID    string    `json:"id,omitempty"` // of the request
 	At    time.Time `json:"at"`
 	By    string    `json:"by"` // user, cmux, or the address of an agent
 	Level string    `json:"level"`
@@ -119,8 +120,8 @@ func (l *List) Take(line []byte) error {
 	return nil
 }
 
-// Record writes an alert down in the project at root, unless there were too many. The
-// file that held lines that do not count is saved aside.
+// Record writes an alert down in the project at root, unless there were too many. One
+// whose ID is there already is not written again, nor refused. The file that held lines that do not count is saved aside.
 func Record(ctx context.Context, root string, a Alert) (aside string, err error) {
 	if err := a.Check(); err != nil {
 		return "", err
@@ -130,6 +131,9 @@ func Record(ctx context.Context, root string, a Alert) (aside string, err error)
 		return "", err
 	}
 	_, aside, err = b.Change(ctx, func(l *List) ([][]byte, error) {
+		if a.ID != "" && slices.ContainsFunc(l.Alerts, func(b Alert) bool { return b.ID == a.ID }) {
+			return nil, nil
+		}
 		if err := Allow(l.Alerts, a); err != nil {
 			return nil, err
 		}

@@ -56,6 +56,11 @@ func TestRecord(t *testing.T) {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
+	for range 2 { // a keeper that is killed before it has answered
+		if _, err := Record(t.Context(), root, Alert{ID: "q1", At: now, By: "web", Level: Warning, Text: "the disk is full"}); err != nil {
+			t.Error(err)
+		}
+	}
 	for want, a := range map[string]Alert{"no level": {Level: "loud", Text: "x"}, "one line": {Level: Info, Text: "a\nb"}} {
 		if _, err := Record(t.Context(), root, a); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -112,7 +112,7 @@ func (k *Keeper) carryOut(ctx context.Context, q run.Request) (done, error) {
 		return k.orderRun(ctx, q, ask)
 	}
 	if q.Op == OpAlert {
-		return k.alert(ctx, ask), nil
+		return k.alert(ctx, q, ask)
 	}
 	a := k.org.Agents[q.Node]
 	if q.Op == OpKill && a == nil {

@@ -5,6 +5,9 @@ import (
 	"net/url"
 	"strings"
 
+	"cmux/agents/alert"
+	"cmux/agents/run"
+
 	"gopkg.in/yaml.v3"
 
 	"cmux/agents/harmless"
@@ -66,22 +69,44 @@ func (k *Keeper) notifies(ctx context.Context) {
 	k.noticed = now
 }
 
-// alert calls for the person. A keeper that is killed before it has said so calls
-// again, which is better than not at all.
-func (k *Keeper) alert(ctx context.Context, ask Ask) done {
-	a := ask.Alert
-	if a == nil {
-		return refuse("an alert without a text")
+// alert calls for the person, in the ways that it answers with. It is written down here
+// and by the id of the request, so that what was not told does not stand as told. A
+// keeper that is killed before it has answered calls again, which is better than not at
+// all.
+func (k *Keeper) alert(ctx context.Context, q run.Request, ask Ask) (done, error) {
+	if ask.Alert == nil {
+		return refuse("an alert without a text"), nil
 	}
-	if err := a.Check(); err != nil {
-		return refuse("%w", err)
+	a := *ask.Alert
+	a.ID, a.At, a.By = q.ID, k.Now().UTC(), ask.By
+	aside, err := alert.Record(ctx, k.org.Root(), a)
+	if ctx.Err() != nil {
+		return done{}, ctx.Err()
+	}
+	if aside != "" {
+		k.Log.Warn("a file held lines that do not count, and was saved aside", "file", alert.Name, "as", aside)
+	}
+	if err != nil {
+		return refuse("%w", err), nil
 	}
 	text := harmless.Line(a.Text)
 	if a.By != "user" {
 		text = harmless.Line(a.By) + ": " + text
 	}
 	k.notify(ctx, notice.News{Event: "alert", Node: a.By, State: a.Level, Text: text})
+	ways := []string{}
+	how := k.org.Settings.Notify
+	if how.Bell && k.Bell != nil {
+		ways = append(ways, "bell")
+	}
+	if how.Desktop {
+		ways = append(ways, "desktop")
+	}
+	if how.Webhook != "" {
+		ways = append(ways, "webhook")
+	}
 	if k.org.Settings.Voice {
+		ways = append(ways, "voice")
 		k.tasks.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, notice.Time)
 			defer cancel()
@@ -90,7 +115,7 @@ func (k *Keeper) alert(ctx context.Context, ask Ask) done {
 			}
 		})
 	}
-	return done{over: true}
+	return done{over: true, made: ways}, nil
 }
 
 // notify tells in the ways that the configuration names. None of them may hold

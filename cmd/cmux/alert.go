@@ -41,9 +41,14 @@ func runAlert(ctx context.Context, o *alertOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Alert(ctx, o.Level, o.Text); err != nil {
+	ways, err := p.Alert(ctx, o.Level, o.Text)
+	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(o.Out, "The person is called.")
+	text := "Nobody is called: notify in .cmux/config.yml turns every way off."
+	if len(ways) > 0 {
+		text = "The person is called: " + strings.Join(ways, ", ") + "."
+	}
+	_, err = fmt.Fprintln(o.Out, text)
 	return err
 }
