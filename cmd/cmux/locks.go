@@ -70,7 +70,7 @@ func runLockTake(ctx context.Context, o *lockOptions) error {
 	if err := p.TakeLock(ctx, o.TakeLock); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.Out, "%s: taken; to give it back: cmux locks release\n", o.Name)
+	_, err = fmt.Fprintf(o.Out, "%s: taken; to give it back: cmux locks release %s\n", o.Name, o.Name)
 	return err
 }
 
