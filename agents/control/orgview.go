@@ -39,6 +39,7 @@ type OrgReport struct {
 	Undelivered int                  `json:"undelivered"` // messages for agents, which have not been read
 	Incidents   []*incident.Incident `json:"incidents"`   // the newest that the person has not acked
 	Locks       []LockReport         `json:"locks"`       // that are held or waited for
+	Faults      []string             `json:"faults,omitempty"` // what of this could not be read, and why
 	Server      *ServerReport        `json:"server,omitempty"`
 }
 
@@ -116,11 +117,16 @@ func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	if report.Incidents, err = p.unacked(); err != nil {
-		return nil, err
+	// What cannot be read there hides nothing else.
+	if all, err := p.unacked(); err == nil {
+		report.Incidents = all
+	} else {
+		report.Faults = append(report.Faults, "incidents: "+err.Error())
 	}
-	if report.Locks, err = p.Locks(); err != nil {
-		return nil, err
+	if all, err := p.Locks(); err == nil {
+		report.Locks = all
+	} else {
+		report.Faults = append(report.Faults, "locks: "+err.Error())
 	}
 	var wait sync.WaitGroup
 	names := org.Names()

@@ -146,6 +146,9 @@ func orgTail(r *control.OrgReport, now time.Time) string {
 	for _, i := range r.Incidents {
 		need = append(need, fmt.Sprintf("incident %s, %s: %s (cmux incidents show %s)", i.ID, i.State, say.Line(i.Title), i.ID))
 	}
+	for _, f := range r.Faults {
+		need = append(need, say.Line(f))
+	}
 	if len(r.Locks) > 0 {
 		b.WriteString("\n" + renderLocks(r.Locks, now))
 	}
