@@ -31,13 +31,30 @@ type TaskResult struct {
 
 func viewOf(l *task.List, t *task.Task) TaskView {
 	v := TaskView{Task: t, Label: t.Label()}
-	if before := l.Before(t); len(before) > 0 && (t.State == task.Open || t.State == task.Assigned) {
-		v.Label += ", after " + strings.Join(before, ", ")
+	if t.State == task.Open || t.State == task.Assigned {
+		v.Label += comesAfter(l, t)
 	}
 	if end := t.Result(); end != nil {
 		v.Result = &TaskResult{Summary: end.Summary, Commits: end.Commits, Tip: end.Tip, DiffStat: end.DiffStat, Checks: append([]run.Check{}, end.Checks...), Tokens: end.Used.Counted()}
 	}
 	return v
+}
+
+// comesAfter is what a label says of the tasks that t comes after. What is over and not done
+// is never done unless somebody changes that, so it is named with its state.
+func comesAfter(l *task.List, t *task.Task) string {
+	before := l.Before(t)
+	word := ", after "
+	for i, id := range before {
+		if b := l.Get(id); b != nil && b.State.Over() {
+			before[i] += " (" + string(b.State) + ")"
+			word = ", waits for "
+		}
+	}
+	if len(before) == 0 {
+		return ""
+	}
+	return word + strings.Join(before, ", ")
 }
 
 // TaskQuery says which tasks are asked for.

@@ -139,7 +139,18 @@ func runScheduleAdd(ctx context.Context, o *scheduleAddOptions) error {
 	if o.JSON {
 		return printJSON(o.Out, s)
 	}
-	_, err = fmt.Fprintf(o.Out, "%s: due %s  %s\n", s.ID, moment(s.Next), say.Line(s.Title))
+	if _, err := fmt.Fprintf(o.Out, "%s: due %s  %s\n", s.ID, moment(s.Next), say.Line(s.Title)); err != nil {
+		return err
+	}
+	return o.unserved(p)
+}
+
+// unserved says that nothing comes about, where nobody looks at the schedule.
+func (o *IO) unserved(p *control.Project) error {
+	if p.Server().Up {
+		return nil
+	}
+	_, err := fmt.Fprintln(o.Err, "Nothing comes about now: the project's server does not run. To start it: cmux start")
 	return err
 }
 
@@ -211,8 +222,10 @@ func runScheduleList(ctx context.Context, o *scheduleOptions) error {
 		rows[i] = []string{s.ID, moment(s.Next), last, whenever(&s.When), orDash(s.To), say.Line(s.Title)}
 	}
 	columns := []column{{head: "ID"}, {head: "NEXT"}, {head: "LAST", give: 3, least: 10}, {head: "WHEN", give: 2, least: 8}, {head: "FOR", give: 2, least: 6}, {head: "WHAT", give: 1, least: 12}}
-	_, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour()))
-	return err
+	if _, err = fmt.Fprint(o.Out, table(columns, rows, o.width(), o.colour())); err != nil {
+		return err
+	}
+	return o.unserved(p)
 }
 
 // whenever says when an entry is due.

@@ -1,0 +1,45 @@
+package control
+
+import (
+	"testing"
+	"time"
+
+	"cmux/agents/task"
+)
+
+// The label of a task says what it comes after, and of what it waits for in vain how
+// that ended.
+func TestLabelOfWhatWaits(t *testing.T) {
+	p := &Project{Caller: Caller{Now: time.Now, Person: true}, Root: t.TempDir()}
+	book, err := task.OpenBook(p.Root, p.Now, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	title := "x"
+	change := func(c task.Change) {
+		t.Helper()
+		c.By = "user"
+		if _, _, err := book.Change(t.Context(), func(*task.List) ([]task.Change, error) { return []task.Change{c}, nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	label := func(want string) {
+		t.Helper()
+		all, err := p.Tasks(TaskQuery{All: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range all.Tasks {
+			if v.ID == "t3" && v.Label != want {
+				t.Errorf("%q, want %q", v.Label, want)
+			}
+		}
+	}
+	for _, id := range []string{"t1", "t2"} {
+		change(task.Change{Task: id, Op: task.OpAdd, Fields: task.Fields{Title: &title}})
+	}
+	change(task.Change{Task: "t3", Op: task.OpAdd, Fields: task.Fields{Title: &title, After: &[]string{"t1", "t2"}}})
+	label("open, after t1, t2")
+	change(task.Change{Task: "t1", Saw: 1, Op: task.OpMove, To: task.Cancelled})
+	label("open, waits for t1 (cancelled), t2")
+}
