@@ -83,7 +83,13 @@ func (d *Driver) Step(ctx context.Context, s *State) (next time.Time, err error)
 	if err := (Store{d.Root}).Save(s); err != nil {
 		return time.Time{}, err
 	}
-	return s.Next(d.Config).At, nil
+	if next = s.Next(d.Config).At; next.IsZero() { // at once
+		next = d.Now()
+		if f.Err != nil {
+			next = next.Add(retryPause)
+		}
+	}
+	return next, nil
 }
 
 // moved reports whether the integration branch has commits that no check has seen.
