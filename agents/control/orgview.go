@@ -34,11 +34,11 @@ type OrgReport struct {
 	Integration string               `json:"integration,omitempty"` // branch that work comes together on
 	Permissions string               `json:"permissions,omitempty"`
 	Agents      []AgentReport        `json:"agents"`
-	Runs        []RunBrief           `json:"runs"`        // that have not ended
-	Unread      int                  `json:"unread"`      // messages for the person
-	Undelivered int                  `json:"undelivered"` // messages for agents, which have not been read
-	Incidents   []*incident.Incident `json:"incidents"`   // the newest that the person has not acked
-	Locks       []LockReport         `json:"locks"`       // that are held or waited for
+	Runs        []RunBrief           `json:"runs"`             // that have not ended
+	Unread      int                  `json:"unread"`           // messages for the person
+	Undelivered int                  `json:"undelivered"`      // messages for agents, which have not been read
+	Incidents   []*incident.Incident `json:"incidents"`        // the newest that the person has not acked
+	Locks       []LockReport         `json:"locks"`            // that are held or waited for
 	Faults      []string             `json:"faults,omitempty"` // what of this could not be read, and why
 	Server      *ServerReport        `json:"server,omitempty"`
 }
