@@ -114,7 +114,7 @@ func (l *List) Take(line []byte) error {
 		return errors.New("it is no alert")
 	}
 	if most := l.most(); most > 0 && a.N <= most {
-		return errors.New("it is a copy of an older one")
+		return ledger.ErrCopy
 	}
 	l.Alerts = append(l.Alerts, a)
 	return nil

@@ -246,6 +246,9 @@ func (l *Line) apply(old *Incident) *Incident {
 			i.State, i.ClosedAt, i.ClosedBy, i.Outcome = Closed, &at, l.By, l.Text
 		}
 	case OpReopen:
+		if i.ClosedBy != "cmux" { // a person called it mended: what comes now is new to them
+			i.AckedAt, i.AckedBy, i.Ack = nil, "", ""
+		}
 		i.State, i.ClosedAt, i.ClosedBy, i.Outcome = Open, nil, "", ""
 	case OpAck:
 		i.AckedAt, i.AckedBy, i.Ack = &at, l.By, l.Text

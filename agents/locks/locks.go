@@ -101,7 +101,7 @@ func (l *List) Take(b []byte) error {
 		return errors.New("it is no line about a lock")
 	}
 	if l.most > 0 && n.N <= l.most {
-		return errors.New("it is a copy of an older line")
+		return ledger.ErrCopy
 	}
 	if err := l.step(&n); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (l *List) step(n *line) error {
 	switch n.Op {
 	case "take":
 		if k.Held {
-			return errors.New("it is a copy: the lock is held")
+			return fmt.Errorf("%w: the lock is held", ledger.ErrCopy)
 		}
 		leave()
 		k.Held, k.Holder, k.Note, k.Since = true, n.Holder, n.Note, n.At
@@ -134,7 +134,7 @@ func (l *List) step(n *line) error {
 		leave()
 	case "release", "break":
 		if !k.Held || k.Holder != n.Holder {
-			return errors.New("it is a copy: the lock is not held so")
+			return fmt.Errorf("%w: the lock is not held so", ledger.ErrCopy)
 		}
 		k.Held, k.Holder, k.Note = false, Holder{}, ""
 	default:

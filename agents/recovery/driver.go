@@ -324,6 +324,9 @@ func (d *Driver) switchTo(ctx context.Context, s *State, a Action) (snap *worktr
 	if expected := r.at(a); w.Operation == "" && !slices.Contains(expected, w.Head) {
 		return nil, fmt.Sprintf("somebody else is at work in %s: %s is checked out there now, and not %s", d.Tree, Short(w.Head), Short(expected[len(expected)-1])), nil
 	}
+	if w.Locked != "" && !d.Own { // for a moment, most often: it is tried again
+		return nil, "", fmt.Errorf("another git works in %s (%s)", d.Tree, w.Locked)
+	}
 	if refused, err = d.atWork(ctx, s, w); refused != "" || err != nil {
 		return nil, refused, err
 	}

@@ -131,6 +131,9 @@ func (d *Driver) deed(a Action, f Fact, was, now *State) (what, result string) {
 	case DoTell:
 		what, result = "told the supervisor", orElse(Short(now.Run.Blamed), "no commit")+" is named"
 	}
+	if f.Refused != "" && (a.Do == DoTry || a.Do == DoSwitch) {
+		what, result = "looked whether somebody is at work in "+d.Tree, "refused: "+f.Refused
+	}
 	if f.Err != nil {
 		result = "could not be done: " + f.Err.Error()
 	}

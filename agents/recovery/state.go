@@ -422,8 +422,11 @@ func (s *State) checked(c Config, f Fact) {
 	if f.Built != "" {
 		s.Built = f.Built
 	}
-	if f.Err != nil {
-		return // it says nothing about the project
+	if f.Err != nil { // it says nothing about the project
+		if f.Tip != "" {
+			s.Tip = f.Tip // and is not repeated before its time for the same commits
+		}
+		return
 	}
 	s.look(f)
 	if r := s.Run; r != nil && r.End == RolledBack && f.OK && f.Branch != r.On && f.Head != r.Best {

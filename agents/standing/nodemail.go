@@ -30,8 +30,8 @@ func (k *Keeper) nodesGone(ctx context.Context) error {
 			continue
 		}
 		k.at(n.looked.Add(nodeLook))
-		if _, known := n.why[w.For.Name]; known {
-			continue
+		if why, known := n.why[w.For.Name]; known && why == "" {
+			continue // what was gone may be there again
 		}
 		if err := ctx.Err(); err != nil {
 			return err

@@ -23,8 +23,8 @@ func newUpkeepCmd(d *Deps, runF func(context.Context, *upkeepOptions) error) *co
 		GroupID: "main",
 		Short:   "Remove what the organisation no longer needs",
 		Long: `Show what the organisation no longer needs, why, and what would be done; ask; and do it:
-workers that have had nothing to do for stale_after, worktrees whose worker has been
-gone for an hour, branches of tasks and of removed workers whose work is all in the
+workers that have had nothing to do for stale_after, worktrees older than an hour
+whose worker is gone, branches of tasks and of removed workers whose work is all in the
 integration branch and that nobody has checked out. What is not committed is saved first. Supervisors, permanent workers and clones stay, and old
 archives are only told of.
 

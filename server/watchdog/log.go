@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -63,12 +64,15 @@ func (l *list) Take(text []byte) error {
 func (l *list) put(line Line) error {
 	switch was, pending := l.pending[line.ID]; {
 	case line.Phase == Intent:
-		if l.ids[line.ID] || line.Act == nil || line.Seen == nil || line.Act.ID != line.ID {
-			return errors.New("it is a copy, or no action")
+		if l.ids[line.ID] {
+			return ledger.ErrCopy
+		}
+		if line.Act == nil || line.Seen == nil || line.Act.ID != line.ID {
+			return errors.New("it is no action")
 		}
 		l.ids[line.ID], l.pending[line.ID] = true, line
 	case !pending:
-		return errors.New("it is about no action that is under way")
+		return fmt.Errorf("%w: its action is not under way", ledger.ErrCopy)
 	default:
 		delete(l.pending, line.ID)
 		if line.Phase == Dropped {
