@@ -9,6 +9,7 @@ import (
 
 	"cmux/agents/run"
 	"cmux/agents/runner"
+	"cmux/agents/standing"
 	"cmux/dag"
 	"cmux/worktree"
 )
@@ -87,4 +88,20 @@ func Carried(ctx context.Context, r *run.Run, o runner.Options) (dag.RunState, e
 // RunnerLogger writes what a runner has to say into its log.
 func RunnerLogger(w io.Writer) *log.Logger {
 	return log.NewWithOptions(w, log.Options{ReportTimestamp: true, TimeFormat: "2006-01-02 15:04:05.000", Level: log.DebugLevel})
+}
+
+// Revive has tmux start again what keeps a run or an organisation, and has died:
+// tmux misses such a death now and then. A wrapper that has found it dead calls it.
+func Revive(ctx context.Context, dir string) error {
+	r, err := run.OpenPlan(dir)
+	if err != nil {
+		return err
+	}
+	if r.IsOrganisation() {
+		return standing.Revive(ctx, r, runner.TmuxServer(r.Plan.Root, r.Plan.Socket))
+	}
+	if err := r.LoadGraph(); err != nil {
+		return err
+	}
+	return runner.Revive(ctx, r)
 }

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"cmux/agents/agent"
 	"cmux/agents/run"
@@ -36,18 +35,7 @@ func Revive(ctx context.Context, r *run.Run) error {
 	if err != nil || !ok {
 		return err
 	}
-	s := Server(r)
-	out, err := s.Exec(ctx, "list-panes", "-s", "-t", string(session), "-F", "#{pane_id} #{"+monitorOption+"}")
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(out) {
-		pane, root, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if root == r.Plan.Root {
-			return s.Revive(ctx, tmux.PaneID(pane))
-		}
-	}
-	return nil
+	return Server(r).ReviveMonitor(ctx, session, r.Plan.Root)
 }
 
 // EndSession ends the tmux session of r, and with it every process in its

@@ -98,6 +98,16 @@ func startMonitor(ctx context.Context, r *run.Run, server *tmux.Server, spec tmu
 	return awaitKeeper(ctx, client, r, pane, launch)
 }
 
+// Revive has tmux start a keeper again whose death it missed. The caller has found
+// the organisation without one.
+func Revive(ctx context.Context, r *run.Run, server *tmux.Server) error {
+	session, _, ok, err := Session(ctx, server, r.Plan.Root, r.Plan.Session)
+	if err != nil || !ok {
+		return err
+	}
+	return server.ReviveMonitor(ctx, session, r.Plan.Root)
+}
+
 // openMonitor starts spec in the monitor's pane.
 func openMonitor(ctx context.Context, c *tmux.Client, server *tmux.Server, r *run.Run, spec tmux.Spec) (tmux.SessionID, tmux.PaneID, error) {
 	root := r.Plan.Root

@@ -3,6 +3,7 @@ package tmux
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // A guarded pane is given up at this death within this time, in seconds.
@@ -101,4 +102,20 @@ func (s Server) Revive(ctx context.Context, p PaneID) error {
 	}
 	_, err = s.Exec(ctx, "if-shell", "-F", "-t", string(p), "#{pane_dead}", hook)
 	return err
+}
+
+// ReviveMonitor does so with the monitor's pane of the project at root, in a
+// session.
+func (s Server) ReviveMonitor(ctx context.Context, session SessionID, root string) error {
+	out, err := s.Exec(ctx, "list-panes", "-s", "-t", string(session), "-F", "#{pane_id} #{"+MonitorOption+"}")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(out) {
+		pane, whose, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if whose == root {
+			return s.Revive(ctx, PaneID(pane))
+		}
+	}
+	return nil
 }

@@ -128,7 +128,7 @@ func execute(ctx context.Context, o *Options) (code int, err error) {
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if o.Orphaned != nil && !spec.Headless && spec.Member == nil {
+	if o.Orphaned != nil && !spec.Headless {
 		defer watchRunner(ctx, r, *o)()
 	}
 	book.Full = whileFull(ctx, *o)

@@ -33,13 +33,7 @@ func newExecCmd(all agent.Kinds) *cobra.Command {
 			if !o.Spare {
 				o.Node = args[0]
 			}
-			o.Orphaned = func(ctx context.Context) error { // tmux forgets a death now and then
-				r, err := run.OpenDir(o.RunDir)
-				if err != nil {
-					return err
-				}
-				return runner.Revive(ctx, r)
-			}
+			o.Orphaned = func(ctx context.Context) error { return control.Revive(ctx, o.RunDir) }
 			if code := wrapper.Main(cmd.Context(), o); code != 0 {
 				return silent{exitStatus(code)}
 			}

@@ -49,7 +49,7 @@ subject may begin with what it is about: [TASK], [STATUS], [QUESTION],
 its program cannot do that, the answer says so. A file given with --attach is copied into
 the journal, and the body says where it is.
 With --json the shape is {"id", "from", "to", "verified", "note"}.`,
-		Example: "  cmux mailbox send supervisor '[TASK] fix the login' 'It fails with an empty password.'\n  git diff | cmux mailbox send user 'look at this' -\n  cmux mailbox send node:api 'the error' --attach build.log",
+		Example: "  cmux mailbox send supervisor '[TASK] fix the login' 'It fails with an empty password.'\n  git diff | cmux mailbox send user 'look at this' -\n  cmux mailbox send user 'this is what I run' 'Is the order right?' --attach .cmux-agents.yml",
 		Args:    cobra.RangeArgs(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Letter.To, o.Letter.Subject = args[0], args[1]
