@@ -251,33 +251,60 @@ func (l *List) want(w Wish, live Live, now time.Time) (lines []line, got bool, e
 }
 
 // cycle says who has what, where h would wait for itself in the end by waiting for a
-// lock. A lock of a process ends with that process and closes no circle.
+// lock: for who has it, and for everybody who comes first. A lock of a process ends
+// with that process and closes no circle.
 func (l *List) cycle(h Holder, name string) []string {
 	var path []string
-	seen := map[string]bool{}
-	var visit func(name string) bool
-	visit = func(name string) bool {
-		k := l.locks[name]
-		if seen[name] || k == nil || !k.Held || k.Holder.PID > 0 {
-			return false
-		}
-		seen[name] = true
-		path = append(path, fmt.Sprintf("%s has %s", k.Holder.Who, name))
-		if k.Holder.same(h) {
-			return true
-		}
-		for other, o := range l.locks {
-			if slices.ContainsFunc(o.Waiters, func(w Waiter) bool { return w.same(k.Holder) }) && visit(other) {
+	seen := map[Holder]bool{}
+	var visit func(name string, waits Holder) bool
+	visit = func(name string, waits Holder) bool {
+		for _, on := range l.ahead(name, waits) {
+			path = append(path, on.text)
+			if on.same(h) {
 				return true
 			}
+			if !seen[on.Holder] {
+				seen[on.Holder] = true
+				for other, o := range l.locks {
+					if slices.ContainsFunc(o.Waiters, func(w Waiter) bool { return w.same(on.Holder) }) && visit(other, on.Holder) {
+						return true
+					}
+				}
+			}
+			path = path[:len(path)-1]
 		}
-		path = path[:len(path)-1]
 		return false
 	}
-	if !visit(name) {
+	if !visit(name, h) {
 		return nil
 	}
 	return path
+}
+
+// obstacle is somebody who is waited for, and why.
+type obstacle struct {
+	Holder
+	text string
+}
+
+// ahead are those for whom h waits, or would wait, in line for a lock.
+func (l *List) ahead(name string, h Holder) (all []obstacle) {
+	k := l.locks[name]
+	if k == nil {
+		return nil
+	}
+	if k.Held && k.Holder.PID == 0 && k.Holder != h {
+		all = append(all, obstacle{k.Holder, fmt.Sprintf("%s has %s", k.Holder.Who, name)})
+	}
+	for _, w := range k.Waiters {
+		if w.same(h) {
+			break
+		}
+		if w.Holder.PID == 0 {
+			all = append(all, obstacle{w.Holder, fmt.Sprintf("%s comes first for %s", w.Who, name)})
+		}
+	}
+	return all
 }
 
 // Ahead says whose ends h waits for, who is in line for a lock: those of its holder, or
