@@ -13,6 +13,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/mail"
+	"cmux/agents/task"
 	"cmux/signals/mailbox"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -233,8 +234,30 @@ func TestNeeds(t *testing.T) {
 	w.must("POST", "/api/messages", `{"to":"user","subject":"look here"}`, nil)
 	var l items[control.Need]
 	w.must("GET", "/api/needs", "", &l)
-	if len(l.Items) != 1 || l.Items[0].Kind != control.NeedMessage || l.Items[0].Text != "look here" {
-		t.Errorf("%+v", l)
+	if len(l.Items) != 1 || l.Items[0].Kind != control.NeedMessage || l.Items[0].Text != "look here" || l.Items[0].Try != "cmux mailbox read "+l.Items[0].Name {
+		t.Fatalf("%+v", l)
+	}
+	// Each names what helps, and that is there.
+	if m, err := w.p.ReadMail(t.Context(), l.Items[0].Name); err != nil || m.Subject != "look here" {
+		t.Errorf("%+v %v", m, err)
+	}
+	w.must("POST", "/api/tasks", `{"title":"stuck"}`, nil)
+	book, err := task.OpenBook(w.root, w.p.Now, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := book.Change(t.Context(), func(*task.List) ([]task.Change, error) {
+		return []task.Change{{Task: "t1", Saw: 1, Op: task.OpMove, By: task.Cmux, To: task.Assigned, Agent: "api"},
+			{Task: "t1", Saw: 2, Op: task.OpMove, By: task.Cmux, To: task.Blocked, Reason: "no agent"}}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	w.must("GET", "/api/needs", "", &l)
+	if len(l.Items) != 1 || l.Items[0].Kind != control.NeedTask || l.Items[0].Try != "cmux tasks show t1" {
+		t.Fatalf("%+v", l)
+	}
+	if v, err := w.p.Task("t1"); err != nil || v.Reason != "no agent" {
+		t.Errorf("%+v %v", v, err)
 	}
 	var f struct {
 		OK       bool
