@@ -26,7 +26,7 @@ import (
 	"cmux/server/store"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/openapi.json")
+var update = flag.Bool("update", false, "rewrite web/openapi.json")
 
 const token = "abababababababababababababababababababababababababababababababab"
 
@@ -141,9 +141,9 @@ func wild(pattern string) string {
 	return strings.Join(parts, "/")
 }
 
-// TestDocsOpenAPI keeps docs/openapi.json what the server says of itself.
+// TestDocsOpenAPI keeps web/openapi.json what the server says of itself.
 func TestDocsOpenAPI(t *testing.T) {
-	const page = "../../docs/openapi.json"
+	const page = "../../web/openapi.json"
 	w := newWorld(t)
 	b, err := json.Marshal(w.doc)
 	if err != nil {
