@@ -113,7 +113,10 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	ctx, end := context.WithCancel(ctx)
 	hub := live.NewHub(ctx, live.Options{
 		Log: s.store, Instance: s.place.Instance,
-		Status: func(ctx context.Context) (any, error) { return s.project.Organisation(ctx) },
+		Status: func(ctx context.Context) (any, error) {
+			org, err := s.project.Organisation(ctx)
+			return api.Full(org), err
+		},
 		Failed: func(err error) { s.log.Error("clients could not be told what is new", "err", err) },
 	})
 	mux.Handle("GET "+live.Path, hub)

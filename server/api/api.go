@@ -59,7 +59,7 @@ func New(mux humago.Mux, o Options) *huma.OpenAPI {
 	for _, add := range []func(){r.login, r.webhooks, r.agents, r.heartbeat, r.tasks, r.messages, r.journal, r.files, r.prefs, r.runs, r.nodes, r.config, r.incidents, r.events, r.sessions, r.projects, r.clones} {
 		add()
 	}
-	nullable(c.Components.Schemas)
+	exact(c.Components.Schemas)
 	return r.api.OpenAPI()
 }
 
@@ -92,7 +92,7 @@ func add[I, O any](r *routes, method, group, path, summary string, f func(contex
 		if err != nil {
 			return nil, r.problem(ctx, &op, err)
 		}
-		return &body[O]{out}, nil
+		return &body[O]{Full(out)}, nil
 	})
 }
 

@@ -30,6 +30,7 @@ func (p *Problem) ContentType(string) string { return "application/problem+json"
 
 // What huma itself finds wrong with a request is answered in the same shape.
 func init() {
+	huma.DefaultArrayNullable = false // see Full
 	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
 		p := &Problem{Title: http.StatusText(status), Status: status, Detail: msg}
 		for _, err := range errs {

@@ -1,0 +1,139 @@
+package api
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"cmux/agents/control"
+	"cmux/agents/event"
+	"cmux/agents/incident"
+	"cmux/agents/run"
+	"cmux/agents/standing"
+	"cmux/agents/task"
+	"cmux/dag"
+	"cmux/signals/mailbox"
+)
+
+// words are values as the document has them.
+func words[T ~string](all ...T) []any {
+	out := make([]any, len(all))
+	for i, w := range all {
+		out[i] = string(w)
+	}
+	return out
+}
+
+// enums are the types with a fixed set of values: all of their constants, which a
+// test holds them to.
+func enums() map[reflect.Type][]any {
+	return map[reflect.Type][]any{
+		reflect.TypeFor[dag.NodeState](): words(dag.NodeWaiting, dag.NodeBlocked, dag.NodeReady, dag.NodeRunning, dag.NodeChecking, dag.NodeTakenOver,
+			dag.NodeNeedsInput, dag.NodeLimited, dag.NodeLost, dag.NodeDone, dag.NodeFailed, dag.NodeSkipped),
+		reflect.TypeFor[dag.Reason](): words(dag.ReasonExit, dag.ReasonTimeout, dag.ReasonChecks, dag.ReasonScope, dag.ReasonConflict, dag.ReasonSetup,
+			dag.ReasonBudget, dag.ReasonIdle, dag.ReasonLost, dag.ReasonOnComplete, dag.ReasonReported, dag.ReasonNoReport, dag.ReasonBadMarker,
+			dag.ReasonByHand, dag.ReasonOverride, dag.ReasonCancelled, dag.ReasonFailed, dag.ReasonBlocked),
+		reflect.TypeFor[dag.RunState](): words(dag.RunRunning, dag.RunWaiting, dag.RunLimited, dag.RunStopped, dag.RunNoRunner, dag.RunDone, dag.RunFailed),
+		reflect.TypeFor[dag.Role]():     words(dag.RoleBuild, dag.RoleReview, dag.RoleMerge, dag.RoleGate),
+		reflect.TypeFor[dag.Join]():     words(dag.AllSuccess, dag.AllDone, dag.OneSuccess, dag.Always),
+		reflect.TypeFor[dag.Outcome]():  words(dag.NoOutcome.String(), dag.Done.String(), dag.Override.String(), dag.Failed.String(), dag.Cancelled.String()),
+		reflect.TypeFor[task.State]():   words(task.States()...),
+		reflect.TypeFor[task.Priority](): words(task.Priorities()...),
+		reflect.TypeFor[task.Op]():       words(task.OpAdd, task.OpEdit, task.OpMove, task.OpVerdict, task.OpOverride, task.OpMerge),
+		reflect.TypeFor[run.Verdict]():   words(run.VerdictApproved, run.VerdictDropped, run.VerdictSentBack),
+		reflect.TypeFor[control.ReviewState](): words(control.ReviewOpen, control.ReviewApproved, control.ReviewMoved, control.ReviewDropped,
+			control.ReviewSentBack, control.ReviewNothing),
+		reflect.TypeFor[standing.Word](): words(standing.Starting, standing.Idle, standing.Working, standing.Checking, standing.NeedsInput,
+			standing.TakenOver, standing.Limited, standing.Down, standing.Stopped, standing.Going),
+		reflect.TypeFor[mailbox.State](): words(mailbox.Queued, mailbox.Handed, mailbox.Confirmed, mailbox.Failed, mailbox.Expired),
+		// What it is of a message that was never urgent, is an empty text.
+		reflect.TypeFor[mailbox.Urgency](): words(mailbox.Patient, mailbox.Urgent, mailbox.Interrupt),
+		reflect.TypeFor[event.Kind](): words(event.Session, event.Prompt, event.Thought, event.Text, event.ToolUse, event.ToolResult, event.Denied,
+			event.Subagent, event.RequestFailed, event.Interrupted, event.Compacted, event.Status, event.Question, event.Answer, event.Report,
+			event.Check, event.HandBack, event.Limit, event.Usage, event.Note, event.End),
+		reflect.TypeFor[incident.Op](): words(incident.OpOpen, incident.OpAdd, incident.OpClose, incident.OpAck, incident.OpReopen),
+	}
+}
+
+// fieldEnums are fields with a fixed set of values that are plain texts in Go, by
+// type and name. Those that are empty are left out of the answer, but where the
+// empty text is one of the values.
+func fieldEnums() map[reflect.Type]map[string][]any {
+	stands := enums()[reflect.TypeFor[standing.Word]()]
+	orNone := func(all []any) []any { return append(slices.Clone(all), "") }
+	permits := words(standing.PermitAsked, standing.PermitAuto, standing.PermitAll)
+	return map[reflect.Type]map[string][]any{
+		reflect.TypeFor[control.AgentReport]():   {"state": stands},
+		reflect.TypeFor[control.ReportedAgent](): {"state": stands},
+		reflect.TypeFor[control.OrgSession]():    {"state": orNone(stands)},
+		reflect.TypeFor[control.OtherProject]():  {"state": orNone(stands)},
+		reflect.TypeFor[control.OrgReport]():     {"state": words(control.OrgNone, control.OrgRunning, control.OrgStopped, control.OrgNoMonitor), "permissions": permits},
+		reflect.TypeFor[control.RunBrief]():      {"state": enums()[reflect.TypeFor[dag.RunState]()]},
+		reflect.TypeFor[control.Need]():          {"kind": words(control.NeedNode, control.NeedReview, control.NeedAgent, control.NeedTask, control.NeedMessage)},
+		reflect.TypeFor[control.MergedTask]():    {"outcome": words(control.TaskMerged, control.TaskContained, control.TaskConflict, control.TaskCheck, control.TaskWaits, control.TaskGone)},
+		reflect.TypeFor[control.FileEntry]():     {"kind": words("file", "folder", "link", "other")},
+		reflect.TypeFor[control.FileText]():      {"kind": words("file", "folder", "link", "other")},
+		reflect.TypeFor[incident.Incident]():     {"state": words(incident.Open, incident.Closed)},
+	}
+}
+
+// exact says in the document what huma does not: which texts a field can hold, and
+// that a pointer to an object is written as null where there is none.
+func exact(schemas huma.Registry) {
+	const ref = "#/components/schemas/"
+	types, fields := enums(), fieldEnums()
+	named := make(map[string]*huma.Schema)
+	leaf := func(t reflect.Type) (reflect.Type, []any) {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+			t = t.Elem()
+		}
+		return t, types[t]
+	}
+	for name, s := range schemas.Map() {
+		t := schemas.TypeFromRef(ref + name)
+		if t == nil || t.Kind() != reflect.Struct {
+			continue
+		}
+		for _, f := range reflect.VisibleFields(t) {
+			name, rest, _ := cutTag(f)
+			field := s.Properties[name]
+			if field == nil {
+				continue
+			}
+			if values := fields[t][name]; values != nil {
+				field.Enum = values
+				field.PrecomputeMessages()
+			} else if of, values := leaf(f.Type); values != nil && len(innermost(field).Enum) == 0 {
+				enum := typeName(of, "")
+				if named[enum] == nil {
+					named[enum] = &huma.Schema{Type: huma.TypeString, Enum: values}
+					named[enum].PrecomputeMessages()
+				}
+				in := innermost(field)
+				*in = huma.Schema{Ref: ref + enum, Description: in.Description}
+			}
+			if field.Ref != "" && f.Type.Kind() == reflect.Pointer && !rest {
+				s.Properties[name] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: field.Ref}, {Type: "null"}}, Description: field.Description}
+			}
+		}
+	}
+	for name, s := range named {
+		schemas.Map()[name] = s
+	}
+}
+
+// innermost is what the items of a list, or the values of a map, are.
+func innermost(s *huma.Schema) *huma.Schema {
+	for {
+		of, ok := s.AdditionalProperties.(*huma.Schema)
+		switch {
+		case s.Items != nil:
+			s = s.Items
+		case ok:
+			s = of
+		default:
+			return s
+		}
+	}
+}
