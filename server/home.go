@@ -12,16 +12,23 @@ import (
 	"cmux/server/login"
 )
 
-// homeText is the page that shows how the organisation stands. It needs no
+const homeStyle = `:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem}
+table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #8884;vertical-align:top}
+th{font-weight:600}h2{margin-top:2rem}.dim{opacity:.7}code{background:#8883;padding:.1em .3em;border-radius:3px}`
+
+// plainPath is where the page without a script always is.
+const plainPath = "/plain"
+
+// homeText is the page of a binary without a dashboard, and of a browser without
+// scripts. It shows how the organisation stands. It needs no
 // script, and whatever agents and messages say stands in it as text.
 const homeText = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>cmux: {{.Name}}</title>
-<style>:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem}
-table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #8884;vertical-align:top}
-th{font-weight:600}h2{margin-top:2rem}.dim{opacity:.7}code{background:#8883;padding:.1em .3em;border-radius:3px}</style></head><body>
+<style>` + homeStyle + `</style></head><body>
 <h1>{{.Name}}</h1>
 <p>You are logged in. The organisation: <strong>{{.Org.State}}</strong>{{with .Org.Session}}, session {{.}}{{end}}{{with .Org.Integration}}, integration branch {{.}}{{end}}.</p>
-<h2>Agents</h2>
+{{if .Bare}}<p>This cmux was built without its dashboard. To build it with the dashboard, install Node and call <code>make</code> in the source of cmux.</p>
+{{end}}<h2>Agents</h2>
 {{if .Org.Agents}}<table><tr><th>Name<th>Role<th>Kind<th>State<th>Since<th>Task<th>Branch</tr>
 {{range .Org.Agents}}<tr><td>{{.Name}}<td>{{.Role}}<td>{{.Kind}}<td>{{.Explained}}<td>{{span .Since}}<td>{{.Task}}<td>{{.Branch}}</tr>
 {{end}}</table>{{else}}<p class="dim">None. Begin with <code>cmux start</code>.</p>{{end}}
@@ -45,6 +52,7 @@ type homePage struct {
 	Org   *control.OrgReport
 	Tasks *control.Tasks
 	Mail  []control.Mail
+	Bare  bool // there is no dashboard
 }
 
 func (s *site) home(w http.ResponseWriter, r *http.Request) {
@@ -56,11 +64,12 @@ func (s *site) home(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	login.AllowStyle(w.Header(), homeStyle)
 	w.Write(b)
 }
 
 func (s *site) renderHome(r *http.Request) ([]byte, error) {
-	p := homePage{Name: filepath.Base(s.project.Root)}
+	p := homePage{Name: filepath.Base(s.project.Root), Bare: s.dashboard == nil}
 	var err error
 	if p.Org, err = s.project.Organisation(r.Context()); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	stdlog "log"
 	"net"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 	"cmux/server/health"
 	"cmux/server/live"
 	"cmux/server/login"
+	"cmux/server/static"
 	"cmux/server/store"
 	"cmux/server/watchdog"
 	"cmux/signals"
@@ -41,6 +43,8 @@ type Options struct {
 	Project *control.Project // as its person sees it
 	Port    int              // 0: the one of the last time, or the first that is free
 	Log     *log.Logger
+
+	Dashboard fs.FS // as it was built; nil: there is none
 }
 
 // Serve serves the project until ctx ends. It holds the project's lock of the
@@ -78,7 +82,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 		return errors.Join(err, l.Close())
 	}
 	place.Epoch = db.Head().Epoch
-	s := &site{project: o.Project, place: place, token: token, store: db, log: o.Log}
+	s := &site{project: o.Project, place: place, token: token, store: db, log: o.Log, dashboard: o.Dashboard}
 	return errors.Join(s.serve(ctx, l), db.Close())
 }
 
@@ -89,6 +93,8 @@ type site struct {
 	token   string
 	store   *store.Store
 	log     *log.Logger
+
+	dashboard fs.FS // nil: there is none
 }
 
 func (s *site) serve(ctx context.Context, l net.Listener) error {
@@ -110,6 +116,9 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 			}
 			return err
 		}})
+	if err := s.pages(mux); err != nil {
+		return errors.Join(err, l.Close())
+	}
 	ctx, end := context.WithCancel(ctx)
 	hub := live.NewHub(ctx, live.Options{
 		Log: s.store, Instance: s.place.Instance,
@@ -120,10 +129,6 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 		Failed: func(err error) { s.log.Error("clients could not be told what is new", "err", err) },
 	})
 	mux.Handle("GET "+live.Path, hub)
-	mux.HandleFunc("GET /{$}", s.home)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		login.Refuse(w, r, http.StatusNotFound, "there is nothing here", "")
-	})
 	srv := &http.Server{
 		Handler: login.NewGate(keys, s.place.Port, open.knowing(orders.carriedOut(s.audited(mux)))), ConnContext: open.context, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
@@ -173,6 +178,26 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	now := s.project.Now()
 	s.place.EndedAt = &now
 	return endpoint.Write(s.project.Root, s.place)
+}
+
+// pages adds what browsers are shown: the dashboard, or a page in its place.
+func (s *site) pages(mux *http.ServeMux) error {
+	missing := func(w http.ResponseWriter, r *http.Request) {
+		login.Refuse(w, r, http.StatusNotFound, "there is nothing here", "")
+	}
+	mux.HandleFunc("GET "+plainPath, s.home)
+	if s.dashboard == nil {
+		mux.HandleFunc("GET /{$}", s.home)
+		mux.HandleFunc("/", missing)
+		return nil
+	}
+	dashboard, err := static.New(s.dashboard, missing)
+	if err != nil {
+		return err
+	}
+	mux.Handle("GET /", dashboard)
+	mux.HandleFunc("/", missing)
+	return nil
 }
 
 // watch looks after the agents until ctx ends.

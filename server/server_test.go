@@ -31,6 +31,11 @@ func TestMain(m *testing.M) {
 // up is a server at work, and what ends it.
 func up(t *testing.T, root string) (place endpoint.Place, end func()) {
 	t.Helper()
+	return upWith(t, root, Options{})
+}
+
+func upWith(t *testing.T, root string, o Options) (place endpoint.Place, end func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &control.Project{Caller: control.Caller{Dir: root, Now: time.Now, Person: true}, Root: root}
 	before, err := endpoint.Read(root)
@@ -42,7 +47,8 @@ func up(t *testing.T, root string) (place endpoint.Place, end func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { ended <- Serve(ctx, Options{Project: p, Log: control.RunnerLogger(file)}) }()
+	o.Project, o.Log = p, control.RunnerLogger(file)
+	go func() { ended <- Serve(ctx, o) }()
 	end = func() {
 		cancel()
 		if err := <-ended; err != nil {

@@ -79,8 +79,9 @@ var house = []struct {
 	{"server/api", "agents/control agents/endpoint agents/event agents/harmless agents/incident agents/journal agents/run agents/standing agents/task dag server/login server/store signals/mailbox"},
 	{"server/live", "agents/control agents/event server/login server/store"},
 	{"server/health", ""},
+	{"server/static", ""},
 	{"server/watchdog", "agents/attempt agents/control agents/event agents/host agents/incident agents/journal agents/ledger agents/mail agents/proc agents/run agents/runner agents/standing agents/task agents/tmux agents/watchconfig server/watch signals signals/mailbox worktree"},
-	{"server", "agents/control agents/control/say agents/endpoint agents/schedule server/api server/health server/live server/login server/store signals server/watchdog"},
+	{"server", "agents/control agents/control/say agents/endpoint agents/schedule server/api server/health server/live server/login server/static server/store signals server/watchdog"},
 
 	{"docs", ""},
 	{"cmd/cmux/early", ""},

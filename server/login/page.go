@@ -5,11 +5,13 @@ import (
 	"net/http"
 )
 
+const pageStyle = `body{font:16px/1.5 system-ui,sans-serif;margin:4rem auto;max-width:34rem;padding:0 1rem}code{background:#8883;padding:.1em .3em;border-radius:3px}:root{color-scheme:light dark}`
+
 // pageText is the one page that this package has: what happened, and what to do.
 const pageText = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 {{with .Next}}<meta http-equiv="refresh" content="0;url={{.}}">{{end}}<title>cmux</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;margin:4rem auto;max-width:34rem;padding:0 1rem}code{background:#8883;padding:.1em .3em;border-radius:3px}:root{color-scheme:light dark}</style>
+<style>` + pageStyle + `</style>
 </head><body><h1>{{.Title}}</h1>
 <p>{{.Text}} {{if .Next}}<a href="{{.Next}}">the dashboard</a>{{else}}<code>{{.Way}}</code>{{end}}.</p>
 </body></html>
@@ -17,6 +19,7 @@ const pageText = `<!doctype html>
 
 func page(w http.ResponseWriter, status int, title, text, way, next string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	AllowStyle(w.Header(), pageStyle)
 	w.WriteHeader(status)
 	template.Must(template.New("page").Parse(pageText)).Execute(w, struct{ Title, Text, Way, Next string }{title, text, way, next})
 }
