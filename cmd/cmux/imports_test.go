@@ -73,6 +73,7 @@ var house = []struct {
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/host agents/lease agents/limits agents/mail agents/notice agents/proc agents/prompt agents/run agents/settings agents/tmux dag signals signals/mailbox worktree"},
 	{"agents/control", "agents/agent agents/alert agents/attempt agents/audit agents/control/say agents/endpoint agents/event agents/harmless agents/host agents/incident agents/journal agents/kinds agents/ledger agents/lease agents/limits agents/locks agents/mail agents/origin agents/proc agents/question agents/recovery agents/rights agents/run agents/runner agents/schedule agents/seal agents/settings agents/standing agents/task agents/team agents/tmux agents/upkeep agents/watchconfig agents/wrapper dag signals signals/mailbox worktree"},
 
+	{"web", ""},
 	{"server/watch", "agents/watchconfig"},
 	{"server/store", "agents/event agents/incident agents/journal agents/mail agents/proc agents/task signals signals/mailbox"},
 	{"server/login", "agents/endpoint"},
