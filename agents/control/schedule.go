@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"cmux/agents/ledger"
 	"cmux/agents/mail"
 	"cmux/agents/schedule"
 	"cmux/agents/task"
@@ -153,46 +152,6 @@ func (p *Project) RunSchedule(ctx context.Context, id string) (schedule.Fired, e
 		return schedule.Fired{}, noEntry(id)
 	}
 	return p.fire(ctx, b, schedule.Firing{Entry: s.Entry, Due: p.Now().UTC().Truncate(time.Millisecond)}, true)
-}
-
-// Clock has come about what is due in a project, for as long as somebody asks it to. It
-// is for one goroutine.
-type Clock struct {
-	p    *Project
-	book *schedule.Book      // nil: to be opened
-	told map[ledger.Bad]bool // the lines that do not count, of which it was said
-}
-
-// NewClock is a clock of the project.
-func (p *Project) NewClock() *Clock { return &Clock{p: p} }
-
-// RunDue has come about what is due, and says when something is due next; zero:
-// nothing is. Called again at any moment, by whomever, it does nothing twice.
-func (c *Clock) RunDue(ctx context.Context) (next time.Time, err error) {
-	if c.book == nil {
-		if c.book, err = schedule.OpenBook(c.p.Root, c.p.Now, true); err != nil {
-			return time.Time{}, err
-		}
-	}
-	l, err := c.book.List()
-	if err != nil {
-		c.book = nil // its key may be put back
-		return time.Time{}, err
-	}
-	was := c.told
-	c.told = map[ledger.Bad]bool{}
-	for _, b := range l.Bad {
-		if c.told[b] = true; !was[b] {
-			c.p.skipped([]ledger.Bad{b})
-		}
-	}
-	due, next := schedule.Due(l, c.p.Now())
-	for _, f := range due {
-		if _, ferr := c.p.fire(ctx, c.book, f, false); ferr != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", f.Entry.ID, ferr))
-		}
-	}
-	return next, err
 }
 
 // fire makes what a due time makes, and writes it down. What it makes has a mark, so
