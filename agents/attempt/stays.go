@@ -13,6 +13,7 @@ import (
 	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/signals"
+	"cmux/signals/mailbox"
 )
 
 // A standing agent's attempt is one life of it: it goes on through any number of
@@ -98,6 +99,7 @@ func (a *attempt) begin(w *run.Work) error {
 func (a *attempt) resetVerdict() {
 	a.checksFailed, a.scopeFailed, a.askedCommit = 0, 0, false
 	a.passed, a.ownStart, a.judged, a.outputs, a.tookOutputs = "", "", "", nil, false
+	a.doing = mailbox.Message{} // what it said that it does was said of other work, and is shown no more
 	a.tree, a.shared = nil, shared{}
 }
 
