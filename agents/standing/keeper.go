@@ -143,7 +143,8 @@ func Run(ctx context.Context, o Options) (err error) {
 
 func open(o Options) (*Keeper, error) {
 	k := &Keeper{Options: o, live: make(map[string]*tie), parting: make(map[string]*parting),
-		shown: make(map[string]string), gone: make(chan string), started: make(chan startedRun), orders: make(map[string]*ordering)}
+		shown: make(map[string]string), gone: make(chan string), started: make(chan startedRun), orders: make(map[string]*ordering),
+		nodes: goneNodes{gone: make(map[string]string), seen: make(chan map[string]string)}}
 	if k.Log == nil {
 		k.Log = log.New(io.Discard)
 	}
@@ -225,6 +226,8 @@ func (k *Keeper) keep(ctx context.Context) error {
 			}
 		case name := <-k.gone:
 			k.untie(name)
+		case seen := <-k.nodes.seen:
+			k.nodes.take(seen)
 		case s := <-k.started:
 			if o := k.orders[s.id]; o != nil {
 				o.over, o.said, o.err = true, s.said, s.err

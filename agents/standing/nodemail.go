@@ -2,6 +2,7 @@ package standing
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"cmux/agents/run"
@@ -13,34 +14,60 @@ import (
 // will be none.
 const nodeLook = 30 * time.Second
 
-// goneNodes remembers which nodes that mail waits for are gone, and why.
+// goneNodes is what is known of the nodes that mail waits for.
 type goneNodes struct {
-	why    map[string]string // by name; empty: it is there
-	looked time.Time
+	there   map[string]bool   // when looked
+	gone    map[string]string // and why; for one round of the mail: it may come again
+	looked  time.Time
+	looking bool
+	seen    chan map[string]string // what a look found: why each is gone; empty: it is there
 }
 
-// nodesGone looks after the nodes that mail waits for.
-func (k *Keeper) nodesGone(ctx context.Context) error {
+// take takes in what a look found.
+func (n *goneNodes) take(seen map[string]string) {
+	n.looking = false
+	for name, why := range seen {
+		if why == "" {
+			n.there[name] = true
+		} else {
+			n.gone[name] = why
+		}
+	}
+}
+
+// nodesGone looks after the nodes that mail waits for. A look reads runs, which may be
+// large, and does not hold the keeper up: what it finds comes with a later round.
+func (k *Keeper) nodesGone(ctx context.Context) {
 	n, now := &k.nodes, k.Now()
 	if age := now.Sub(n.looked); age < 0 || age >= nodeLook {
-		n.why, n.looked = make(map[string]string), now
+		n.there, n.looked = make(map[string]bool), now
 	}
+	var names []string
 	for _, w := range k.office.Waiting() {
-		if w.For.Kind != mailbox.Node {
-			continue
+		if name := w.For.Name; w.For.Kind == mailbox.Node {
+			k.at(n.looked.Add(nodeLook))
+			if !n.there[name] && n.gone[name] == "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
-		k.at(n.looked.Add(nodeLook))
-		if why, known := n.why[w.For.Name]; known && why == "" {
-			continue // what was gone may be there again
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		why, err := run.NodeGone(k.org.Root(), w.For.Name, now)
-		if err != nil { // its run cannot be read: a person may mend it
-			k.Log.Debug("nobody knows whether a node is there that mail waits for", "node", w.For.Name, "err", err)
-		}
-		n.why[w.For.Name] = why
 	}
-	return nil
+	if len(names) == 0 || n.looking {
+		return
+	}
+	n.looking = true
+	root := k.org.Root()
+	k.tasks.Go(func() {
+		seen := make(map[string]string, len(names))
+		for _, name := range names {
+			why, err := run.NodeGone(root, name, now)
+			if err != nil { // its run cannot be read: a person may mend it
+				k.Log.Debug("nobody knows whether a node is there that mail waits for", "node", name, "err", err)
+			}
+			seen[name] = why
+		}
+		select {
+		case n.seen <- seen:
+		case <-ctx.Done():
+		}
+	})
 }

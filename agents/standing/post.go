@@ -42,9 +42,9 @@ func (k *Keeper) mails(ctx context.Context) {
 		k.at(k.mailRest)
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, k.Wait)
+	bounded, cancel := context.WithTimeout(ctx, k.Wait)
 	defer cancel()
-	if err := k.mail(ctx); err != nil {
+	if err := k.mail(bounded); err != nil {
 		k.Log.Error("mail could not be handed over", "err", err)
 		wait := time.Second
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -52,6 +52,10 @@ func (k *Keeper) mails(ctx context.Context) {
 		}
 		k.mailRest = k.Now().Add(wait)
 		k.at(k.mailRest)
+		return
+	}
+	if !k.org.Stopped && k.halting == nil {
+		k.nodesGone(ctx)
 	}
 }
 
@@ -73,12 +77,11 @@ func (k *Keeper) mail(ctx context.Context) error {
 	if k.org.Stopped || k.halting != nil {
 		return nil
 	}
-	if err := k.nodesGone(ctx); err != nil {
-		return err
-	}
-	return k.office.Round(ctx, mailDesk{k}, func(name string, err error) {
+	err = k.office.Round(ctx, mailDesk{k}, func(name string, err error) {
 		k.Log.Warn("an agent did not take its mail", "agent", name, "err", err)
 	})
+	clear(k.nodes.gone)
+	return err
 }
 
 // agentOf is the agent that an address means; nil: there is none.
@@ -95,13 +98,13 @@ func (d mailDesk) Name(to mailbox.Address) (string, bool) {
 	if a := d.agentOf(to); a != nil {
 		return a.Name, true
 	}
-	return "", to.Kind != mailbox.Node || d.nodes.why[to.Name] != ""
+	return "", to.Kind != mailbox.Node || d.nodes.gone[to.Name] != ""
 }
 
 // Recipient implements mail.Desk.
 func (d mailDesk) Recipient(to mailbox.Address) mail.Recipient {
 	if to.Kind == mailbox.Node {
-		return mail.Recipient{Stand: mail.Over, Detail: d.nodes.why[to.Name]}
+		return mail.Recipient{Stand: mail.Over, Detail: d.nodes.gone[to.Name]}
 	}
 	a := d.agentOf(to)
 	if a == nil {
