@@ -1,9 +1,12 @@
 package control
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"cmux/agents/run"
 	"cmux/dag"
@@ -79,8 +82,17 @@ func (p *Project) CheckGraph(text string) (*GraphCheck, error) {
 
 // WriteGraph writes a text as the configuration of agents, in place of the one that
 // sum names. One with faults is written too: an editor saves what is half done, and
-// start refuses it.
-func (p *Project) WriteGraph(text, sum string) (*GraphText, error) {
+// start refuses it. Of two who write at once the second is told that it has changed. A
+// link to a file in the project stays one.
+func (p *Project) WriteGraph(ctx context.Context, text, sum string) (*GraphText, error) {
+	if err := signals.Init(p.Root); err != nil {
+		return nil, err
+	}
+	release, err := signals.Hold(ctx, run.Folder(p.Root))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	was, err := p.GraphText()
 	if err != nil {
 		return nil, err
@@ -88,8 +100,37 @@ func (p *Project) WriteGraph(text, sum string) (*GraphText, error) {
 	if was.Sum != sum {
 		return nil, &Hint{Err: fmt.Errorf("%s has changed since it was read: nothing was written", was.File), Try: "read it again, and make the change in what it says now"}
 	}
-	if err := signals.WriteFile(p.Config(""), []byte(text), 0o644); err != nil {
+	path, err := p.graphFile()
+	if err != nil {
+		return nil, err
+	}
+	if err := signals.WriteFile(path, []byte(text), 0o644); err != nil {
 		return nil, err
 	}
 	return p.GraphText()
+}
+
+// graphFile is the file that the configuration of agents is written to: where it is a
+// link, what that leads to.
+func (p *Project) graphFile() (string, error) {
+	path := p.Config("")
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
+		return path, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	root, err := filepath.EvalSymlinks(p.Root)
+	if err != nil {
+		return "", err
+	}
+	if rel, err := filepath.Rel(root, file); err != nil || !filepath.IsLocal(rel) {
+		return "", &Hint{Err: fmt.Errorf("%s is a link to %s, outside the project: nothing was written", p.Short(path), file), Try: "edit that file by hand, or put a copy in the place of the link"}
+	}
+	return file, nil
 }

@@ -35,13 +35,13 @@ func (r *routes) config() {
 	get(r, group, "/api/graph", "Show the configuration of agents as its file has it", func(context.Context, *in) (*control.GraphText, error) {
 		return p.GraphText()
 	})
-	add(r, http.MethodPut, group, "/api/graph", "Write the configuration of agents", func(_ context.Context, i *struct {
+	add(r, http.MethodPut, group, "/api/graph", "Write the configuration of agents", func(ctx context.Context, i *struct {
 		Body struct {
 			Text string `json:"text"`
 			Sum  string `json:"sum" doc:"Of the text that was edited: nothing is written when the file has another one by now"`
 		}
 	}) (*control.GraphText, error) {
-		return p.WriteGraph(i.Body.Text, i.Body.Sum)
+		return p.WriteGraph(ctx, i.Body.Text, i.Body.Sum)
 	})
 	post(r, group, "/api/graph/check", "Say which graph a configuration makes, or what is wrong with it; nothing is written", func(_ context.Context, i *struct {
 		Body struct {
