@@ -4,41 +4,17 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
-	"cmux/agents/control"
 	"cmux/agents/schedule"
+	"cmux/server/health"
 	"cmux/signals"
 )
 
-const (
-	// clockCheck is how often the clock on the wall is looked at: it may be set, and
-	// the machine may have slept, of which a timer does not know.
-	clockCheck = 30 * time.Second
-	// What could not be done is left alone for clockRest, and each time for twice as
-	// long, until it is clockLongest.
-	clockRest    = 10 * time.Second
-	clockLongest = 10 * time.Minute
-)
-
-// rest is how long to leave alone what could not be done.
-type rest struct {
-	last time.Duration // 0: it was done
-	said string
-}
-
-// after is how long to wait after a try that came to err, at the most; 0: it was done.
-// tell: the error is another one than at the try before.
-func (r *rest) after(err error) (wait time.Duration, tell bool) {
-	if err == nil {
-		*r = rest{}
-		return 0, false
-	}
-	tell = err.Error() != r.said
-	r.said = err.Error()
-	r.last = min(clockLongest, max(clockRest, 2*r.last))
-	return r.last, tell
-}
+// clockCheck is how often the clock on the wall is looked at: it may be set, and the
+// machine may have slept, of which a timer does not know.
+const clockCheck = 30 * time.Second
 
 // keepTime has come about what the project's schedule says, when it is due.
 func (s *site) keepTime(ctx context.Context) {
@@ -48,9 +24,17 @@ func (s *site) keepTime(ctx context.Context) {
 	defer w.Close()
 	p := *s.project
 	p.Caller.Note = func(text string) { s.log.Warn(text) }
-	clock, failed := p.NewClock(), new(rest)
+	clock := p.NewClock()
 	for ctx.Err() == nil {
-		wake := time.NewTimer(s.untilDue(ctx, clock, failed))
+		next, err := clock.RunDue(ctx)
+		if err != nil {
+			s.log.Error("the schedule could not be carried out; trying again, and less and less often", "err", err)
+		}
+		wait := clockCheck
+		if !next.IsZero() {
+			wait = min(wait, max(0, next.Sub(s.project.Now())))
+		}
+		wake := time.NewTimer(wait)
 		for again := false; !again; {
 			select {
 			case n := <-w.C:
@@ -65,23 +49,26 @@ func (s *site) keepTime(ctx context.Context) {
 	}
 }
 
-// untilDue has come about what is due and says how long to wait at the most.
-func (s *site) untilDue(ctx context.Context, clock *control.Clock, failed *rest) time.Duration {
-	next, err := clock.RunDue(ctx)
-	if ctx.Err() != nil {
-		return 0
-	}
-	longest, tell := failed.after(err)
-	if tell {
-		s.log.Error("the schedule could not be carried out; trying again, and less and less often", "err", err)
-	}
-	if err == nil {
-		longest = clockCheck
-	}
-	if next.IsZero() {
-		return longest
-	}
-	return min(longest, max(0, next.Sub(s.project.Now())))
+// keepHealthy has the project's health looked at, at once where the integration branch
+// may have moved.
+func (s *site) keepHealthy(ctx context.Context) {
+	merged := make(chan struct{}, 1)
+	var heard sync.WaitGroup
+	defer heard.Wait()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	heard.Go(func() {
+		err := s.project.Merges(ctx, func() {
+			select {
+			case merged <- struct{}{}:
+			default: // one is waiting to be looked at
+			}
+		})
+		if err != nil { // the loop looks now and then all the same
+			s.log.Warn("a merge is noticed late", "err", err)
+		}
+	})
+	health.Loop(ctx, s.project.LookAtHealth, merged, s.project.Now, s.log)
 }
 
 // tidyEvery is how often the server removes what the configuration lets it remove.

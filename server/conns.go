@@ -37,6 +37,8 @@ type conn struct {
 	net.Conn
 	of *conns
 	at *list.Element // among the unknown; nil: it is not
+
+	closed bool
 }
 
 func (c *conns) Accept() (net.Conn, error) {
@@ -65,6 +67,7 @@ func (o *conn) Close() error {
 		o.at = nil
 	}
 	delete(o.of.known, o)
+	o.closed = true
 	o.of.mu.Unlock()
 	return o.Conn.Close()
 }
@@ -73,6 +76,9 @@ func (o *conn) Close() error {
 func (c *conns) know(o *conn, by string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if o.closed {
+		return true // its answer reaches nobody, and nobody would forget it again
+	}
 	if o.at != nil {
 		if len(c.known) >= c.maxKnown {
 			return false

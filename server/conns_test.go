@@ -94,3 +94,27 @@ func TestConnectionsFilledByAnybody(t *testing.T) {
 		t.Errorf("%d are known", len(c.known))
 	}
 }
+
+// A connection that its client ended while it was being let in is forgotten.
+func TestKnownWhenClosed(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c := newConns(l)
+	dialled, err := net.Dial("tcp4", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dialled.Close()
+	o, err := c.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Close()
+	c.know(o.(*conn), login.ByToken)
+	if len(c.known) != 0 || c.unknown.Len() != 0 {
+		t.Errorf("%d are known, %d are not", len(c.known), c.unknown.Len())
+	}
+}

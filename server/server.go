@@ -20,7 +20,6 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/endpoint"
 	"cmux/server/api"
-	"cmux/server/health"
 	"cmux/server/live"
 	"cmux/server/login"
 	"cmux/server/static"
@@ -142,7 +141,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	tasks.Go(hub.Run)
 	tasks.Go(func() { s.keepTime(ctx) })
 	tasks.Go(func() { s.keepTidy(ctx) })
-	tasks.Go(func() { health.Loop(ctx, s.project.LookAtHealth, s.project.Now, s.log) })
+	tasks.Go(func() { s.keepHealthy(ctx) })
 	tasks.Go(func() {
 		if err := s.store.Follow(ctx); err != nil {
 			s.log.Error("what happens is not taken in any more", "err", err)

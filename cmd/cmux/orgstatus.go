@@ -424,8 +424,7 @@ func (s *orgScreen) serve(ctx context.Context) error {
 	if !isIn || !isOut {
 		return s.print(ctx, changed)
 	}
-	p := s.p
-	p.Note = nil // the terminal is the monitor's
+	p := withoutNotes(s.p) // the terminal is the monitor's; the keeper, at work beside it, has its own
 	plain := look{width: 0}
 	err := top.ShowOrg(ctx, top.OrgOptions{
 		In: in, Out: out, Colour: s.d.colour(), Look: p.Organisation, Changed: changed, Do: s.d.within, Front: p.OrgFront,

@@ -30,6 +30,13 @@ func (d *Deps) project(ctx context.Context) (*control.Project, error) {
 	return control.Open(ctx, d.caller())
 }
 
+// withoutNotes is the project of who has nobody to tell: something else has the terminal.
+func withoutNotes(p *control.Project) *control.Project {
+	own := *p
+	own.Note = nil
+	return &own
+}
+
 // sessionFlags gives each command that means a run the flag that says which.
 func (d *Deps) sessionFlags(agents *cobra.Command) {
 	for _, cmd := range agents.Commands() {

@@ -131,7 +131,7 @@ func runReview(ctx context.Context, o *reviewOptions) error {
 
 // walk leads a person at a terminal through what nodes did.
 func (o *reviewOptions) walk(ctx context.Context, p *control.Project, all []control.Delivery) error {
-	p.Note = nil // the terminal is the walk's
+	p = withoutNotes(p) // the terminal is the walk's
 	said, err := reviewing.Show(ctx, reviewing.Options{
 		Project: p, Deliveries: all, In: o.In, Out: raw(o.Out), Colour: o.colour(),
 		Judge: func(ctx context.Context, j control.Judgement) (string, error) {

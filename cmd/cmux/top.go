@@ -45,6 +45,6 @@ func runTop(ctx context.Context, o *topOptions) error {
 	if err != nil {
 		return err
 	}
-	p.Note = nil // the terminal is the monitor's
+	p = withoutNotes(p) // the terminal is the monitor's
 	return top.Show(ctx, o.deps.monitor(p, r, false))
 }

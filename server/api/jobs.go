@@ -2,8 +2,11 @@ package api
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -74,13 +77,16 @@ func (w *work[T]) begin(r *routes, do func(ctx context.Context, output io.Writer
 	w.job, w.out = Job[T]{Running: true, StartedAt: &now}, nil
 	w.mu.Unlock()
 	if !r.Background(func(ctx context.Context) {
-		result, err := do(ctx, w, w.begun)
+		result, err := guarded(func() (*T, error) { return do(ctx, w, w.begun) })
 		ended := r.Project.Now()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.job.Running, w.job.EndedAt, w.job.Doing, w.job.Result = false, &ended, "", result
 		if err != nil {
 			w.job.Failed, w.job.Try = control.Explain(err)
+		}
+		if p := (*panicError)(nil); errors.As(err, &p) {
+			r.Log.Error("a job went wrong", "panic", p.value, "stack", string(p.stack))
 		}
 	}) {
 		w.mu.Lock()
@@ -91,10 +97,42 @@ func (w *work[T]) begin(r *routes, do func(ctx context.Context, output io.Writer
 	return w.look(), nil
 }
 
+// panicError is a panic of a job. It ends the job, and not the server: no net/http
+// stands behind it that would.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string {
+	return fmt.Sprintf("cmux went wrong (%v): this is a fault in cmux, and the log of the server has more", e.value)
+}
+
+// guarded calls do, and makes a panic of its an error.
+func guarded[T any](do func() (*T, error)) (result *T, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			result, err = nil, &panicError{value, debug.Stack()}
+		}
+	}()
+	return do()
+}
+
 // works are the jobs of a sort, one for each thing that they are about.
 type works[T any] struct {
 	mu  sync.Mutex
 	all map[string]*work[T]
+}
+
+// look is how the last job stands that is about something; the zero one: there was none.
+func (w *works[T]) look(name string) (j Job[T]) {
+	w.mu.Lock()
+	one := w.all[name]
+	w.mu.Unlock()
+	if one != nil {
+		j = one.look()
+	}
+	return j
 }
 
 func (w *works[T]) of(name string) *work[T] {

@@ -161,8 +161,9 @@ func (r *routes) nodes() {
 			return &all, err
 		})
 	})
-	get(r, group, one+"/nodes/{node}/verify", "Show how the checks of a node stand that were begun here", func(_ context.Context, i *NodeIn) (Job[[]control.Checked], error) {
-		return r.checks.of(i.ID + "/" + i.Node).look(), nil
+	get(r, group, one+"/nodes/{node}/verify", "Show how the checks of a node stand that were begun here", func(ctx context.Context, i *NodeIn) (Job[[]control.Checked], error) {
+		_, err := p.Named(ctx, i.ID)
+		return r.checks.look(i.ID + "/" + i.Node), err
 	})
 }
 
@@ -236,7 +237,8 @@ func (r *routes) reviews() {
 			return p.Merge(ctx, o)
 		})
 	})
-	get(r, group, one+"/merge", "Show how the merge of a run stands that was begun here", func(_ context.Context, i *RunIn) (Job[control.Merged], error) {
-		return r.runMerges.of(i.ID).look(), nil
+	get(r, group, one+"/merge", "Show how the merge of a run stands that was begun here", func(ctx context.Context, i *RunIn) (Job[control.Merged], error) {
+		_, err := p.Named(ctx, i.ID)
+		return r.runMerges.look(i.ID), err
 	})
 }

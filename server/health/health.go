@@ -18,10 +18,11 @@ import (
 const idle = 10 * time.Second
 
 // Loop looks until ctx ends. look does what is due and says when it is to be called
-// again; zero: there is nothing to look at.
-func Loop(ctx context.Context, look func(context.Context) (time.Time, error), now func() time.Time, logger *log.Logger) {
+// again; zero: there is nothing to look at. merged gets something when there may have
+// been a merge, which is looked at at once; it may be nil.
+func Loop(ctx context.Context, look func(context.Context) (time.Time, error), merged <-chan struct{}, now func() time.Time, logger *log.Logger) {
 	said := ""
-	for {
+	for ctx.Err() == nil {
 		wait := idle
 		next, err := look(ctx)
 		switch {
@@ -39,9 +40,9 @@ func Loop(ctx context.Context, look func(context.Context) (time.Time, error), no
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
+		case <-merged:
 		case <-ctx.Done():
-			timer.Stop()
-			return
 		}
+		timer.Stop()
 	}
 }
