@@ -120,13 +120,30 @@ func (l *List) Take(line []byte) error {
 	return nil
 }
 
+// kept is how many alerts stay in a file that is shortened: many more than follow from
+// each other.
+const kept = 500
+
+// short are the lines of the newest alerts. Their numbers go on, so the last one refuses
+// a copy of any before.
+func (l *List) short() (lines [][]byte, err error) {
+	for _, a := range l.Alerts[max(0, len(l.Alerts)-kept):] {
+		line, err := ledger.Encode(&a)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
 // Record writes an alert down in the project at root, unless there were too many. One
 // whose ID is there already is not written again, nor refused. The file that held lines that do not count is saved aside.
 func Record(ctx context.Context, root string, a Alert) (aside string, err error) {
 	if err := a.Check(); err != nil {
 		return "", err
 	}
-	b, err := ledger.Open(root, ledger.Format[*List]{Name: "alerts", Place: "alerts", New: func() *List { return new(List) }, Copy: (*List).copy}, true)
+	b, err := ledger.Open(root, ledger.Format[*List]{Name: "alerts", Place: "alerts", New: func() *List { return new(List) }, Copy: (*List).copy, Short: (*List).short}, true)
 	if err != nil {
 		return "", err
 	}

@@ -2,15 +2,18 @@ package alert
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"cmux/agents/ledger"
 	"cmux/agents/seal/sealtest"
 )
 
@@ -65,6 +68,27 @@ func TestRecord(t *testing.T) {
 		if _, err := Record(t.Context(), root, a); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// The newest stay when the file is shortened, and older ones count for nothing.
+func TestShort(t *testing.T) {
+	l := new(List)
+	for n := 1; n <= 3*kept; n++ {
+		l.Alerts = append(l.Alerts, Alert{N: n, By: "a", Text: "x"})
+	}
+	lines, err := l.short()
+	if err != nil || len(lines) != kept {
+		t.Fatal(len(lines), err)
+	}
+	short := new(List)
+	for _, line := range lines {
+		if err := short.Take(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !reflect.DeepEqual(short.Alerts, l.Alerts[2*kept:]) || !errors.Is(short.Take([]byte(`{"n":1,"text":"x"}`)), ledger.ErrCopy) {
+		t.Errorf("%+v", short)
 	}
 }
 

@@ -9,6 +9,10 @@
 // and the lines that count stay as they are. So does a line with a good code that
 // the list refuses for another reason: a newer cmux may have written it. A line that
 // a kill cut off is none.
+//
+// A file that has grown long is shortened before a change, where its format says how:
+// to the few lines that come to the same list. The file as it was is kept beside it,
+// with .1 behind its name, until the next time.
 package ledger
 
 import (
@@ -65,7 +69,13 @@ type Format[L List] struct {
 	Place string // that its lines are coded for
 	New   func() L
 	Copy  func(L) L // a list that goes on by itself
+	// Short makes the lines that come to the list again, and to one that refuses a copy
+	// of any line before as the list does; nil: the file is never shortened.
+	Short func(L) ([][]byte, error)
 }
+
+// long is from what size on a file is shortened.
+const long = 256 << 10
 
 // Book is such a file of a project. It may be used by several goroutines, and
 // several processes may each have one.
@@ -82,6 +92,9 @@ type Book[L List] struct {
 	file uint64 // inode that list was read from
 	next int64  // offset that it was read up to
 	last []byte // the line before it
+
+	Long  int64 // from what size on the file is shortened; set before the first Change
+	tried int64 // its size when that did not help
 
 	opened func() // for tests: between the opening of the file and its reading
 }
@@ -102,7 +115,7 @@ func Open[L List](root string, f Format[L], write bool) (*Book[L], error) {
 			return nil, err
 		}
 	}
-	b := &Book[L]{Format: f, path: filepath.Join(root, signals.Folder, f.Name+".jsonl")}
+	b := &Book[L]{Format: f, Long: long, path: filepath.Join(root, signals.Folder, f.Name+".jsonl")}
 	if key != nil {
 		b.key = key.Derive(f.Name, root)
 	}
@@ -207,8 +220,8 @@ func (b *Book[L]) Change(ctx context.Context, f func(L) (lines [][]byte, err err
 	var none L
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for repaired := true; repaired; {
-		repaired = false
+	for anew := true; anew; { // as the file was replaced
+		anew = false
 		err = signals.InTurn(ctx, b.path, true, nil, func(t *signals.Turn) error {
 			if err := b.catchUp(t.File()); err != nil {
 				return err
@@ -217,8 +230,11 @@ func (b *Book[L]) Change(ctx context.Context, f func(L) (lines [][]byte, err err
 				return err
 			}
 			if slices.ContainsFunc(b.bad, func(bad Bad) bool { return !bad.ours }) {
-				repaired = true
+				anew = true
 				aside, err = b.repair(t)
+				return err
+			}
+			if anew, err = b.shorten(t); anew || err != nil {
 				return err
 			}
 			list = b.Copy(b.list)

@@ -1,7 +1,11 @@
 package ledger
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
+	"sync"
 	"testing"
 
 	"cmux/agents/seal/sealtest"
@@ -43,5 +47,129 @@ func TestReplacedWhileRead(t *testing.T) {
 	}
 	if l, err := b.List(); err != nil || l.n != 1 || left != -1 {
 		t.Errorf("%+v, %v, %d", l, err, left)
+	}
+}
+
+// sum is a list that adds up numbers, each line with a number of its own.
+type sum struct {
+	N, Total, bad int
+}
+
+func (l *sum) Take(line []byte) error {
+	var n struct{ N, Add int }
+	if err := json.Unmarshal(line, &n); err != nil {
+		return err
+	}
+	if l.N > 0 && n.N <= l.N {
+		return ErrCopy
+	}
+	l.N, l.Total = n.N, l.Total+n.Add
+	return nil
+}
+
+func (l *sum) Skip(Bad, []byte) { l.bad++ }
+
+func sums() Format[*sum] {
+	return Format[*sum]{Name: "sum", Place: "sum", New: func() *sum { return new(sum) }, Copy: func(l *sum) *sum { c := *l; return &c },
+		Short: func(l *sum) ([][]byte, error) {
+			return [][]byte{fmt.Appendf(nil, `{"N":%d,"Add":%d}`, l.N, l.Total)}, nil
+		}}
+}
+
+func add(l *sum) ([][]byte, error) { return [][]byte{fmt.Appendf(nil, `{"N":%d,"Add":1}`, l.N+1)}, nil }
+
+// A file that has grown is shortened by whichever of many writers comes to it, and
+// nothing of what it came to is lost; readers follow. A line from before counts no more.
+func TestShorten(t *testing.T) {
+	root := t.TempDir()
+	open := func() *Book[*sum] {
+		b, err := Open(root, sums(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Long = 2000
+		return b
+	}
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			b := open()
+			for range 100 {
+				if _, _, err := b.Change(t.Context(), add); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	reader, last := open(), 0
+	for range 50 {
+		l, err := reader.List()
+		if err != nil || l.bad > 0 || l.Total < last {
+			t.Fatal(l, err, last)
+		}
+		last = l.Total
+	}
+	wait.Wait()
+	l, err := reader.List()
+	if err != nil || l.Total != 400 || l.N != 400 || l.bad > 0 {
+		t.Fatal(l, err)
+	}
+	before, err := os.ReadFile(reader.Path() + ".1")
+	if err != nil || len(before) < 2000 {
+		t.Fatalf("the file as it was: %d bytes, %v", len(before), err)
+	}
+	now, err := os.ReadFile(reader.Path())
+	if err != nil || len(now) > 2500 {
+		t.Fatalf("%d bytes, %v", len(now), err)
+	}
+	old, _, _ := bytes.Cut(before, []byte("\n"))
+	if err := os.WriteFile(reader.Path(), append(now, append(old, '\n')...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = reader.List(); err != nil || l.Total != 400 || l.bad != 1 {
+		t.Errorf("with a line from before: %+v %v", l, err)
+	}
+}
+
+// What a newer cmux wrote keeps a file as it is; what would not become shorter too; and
+// a disk that is full, or a cut between the two files, loses nothing.
+func TestNotShortened(t *testing.T) {
+	root := t.TempDir()
+	b, err := Open(root, sums(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func() error { _, _, err := b.Change(t.Context(), add); return err }
+	for range 30 {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(b.Path()+".1", 0o700); err != nil { // the file cannot be kept
+		t.Fatal(err)
+	}
+	b.Long = 1000
+	if err := change(); err == nil {
+		t.Error("it was shortened, and the file not kept")
+	}
+	if l, err := b.List(); err != nil || l.Total != 30 {
+		t.Error(l, err)
+	}
+	if err := os.Remove(b.Path() + ".1"); err != nil {
+		t.Fatal(err)
+	}
+	newer, err := b.key.Seal("sum", []byte(`{"N":"x"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(b.Path())
+	if err == nil {
+		err = os.WriteFile(b.Path(), append(append(whole, newer...), '\n'), 0o600)
+	}
+	if err != nil || change() != nil {
+		t.Fatal(err)
+	}
+	if now, err := os.ReadFile(b.Path()); err != nil || !bytes.HasPrefix(now, whole) {
+		t.Errorf("%s %v", now, err)
 	}
 }

@@ -21,7 +21,7 @@ type Book struct {
 // OpenBook is the locks of the project at root. It needs no file; write says that the
 // person's key is made where they have none.
 func OpenBook(root string, live Live, now func() time.Time, write bool) (*Book, error) {
-	b, err := ledger.Open(root, ledger.Format[*List]{Name: "locks", Place: "locks", New: func() *List { return new(List) }, Copy: (*List).copy}, write)
+	b, err := ledger.Open(root, ledger.Format[*List]{Name: "locks", Place: "locks", New: func() *List { return new(List) }, Copy: (*List).copy, Short: (*List).short}, write)
 	if err != nil {
 		return nil, err
 	}

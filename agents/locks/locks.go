@@ -65,8 +65,8 @@ type Lock struct {
 // line is a line of the file.
 type line struct {
 	N      int       `json:"n"`  // its number in the file, from 1; 0: of a time when they had none
-	Op     string    `json:"op"` // take, wait, leave, release, break
-	Name   string    `json:"name"`
+	Op     string    `json:"op"` // take, wait, leave, release, break; base: the lines before it are gone
+	Name   string    `json:"name,omitempty"`
 	At     time.Time `json:"at"`
 	Holder Holder    `json:"holder"`       // who took it, waits, or waits no more; else whose it was
 	By     *Holder   `json:"by,omitempty"` // wait: the process that waits; break: who did
@@ -97,7 +97,7 @@ func (l *List) Skip(b ledger.Bad, _ []byte) { l.Bad = append(l.Bad, b) }
 // Take takes in a line, or says why it does not count.
 func (l *List) Take(b []byte) error {
 	var n line
-	if err := json.Unmarshal(b, &n); err != nil || n.Name == "" {
+	if err := json.Unmarshal(b, &n); err != nil || (n.Name == "") != (n.Op == opBase) {
 		return errors.New("it is no line about a lock")
 	}
 	if l.most > 0 && n.N <= l.most {
@@ -111,6 +111,12 @@ func (l *List) Take(b []byte) error {
 }
 
 func (l *List) step(n *line) error {
+	if n.Op == opBase {
+		if l.most > 0 || len(l.locks) > 0 {
+			return ledger.ErrCopy
+		}
+		return nil
+	}
 	k := l.locks[n.Name]
 	if k == nil {
 		k = &Lock{Name: n.Name}
@@ -136,7 +142,7 @@ func (l *List) step(n *line) error {
 		if !k.Held || k.Holder != n.Holder {
 			return fmt.Errorf("%w: the lock is not held so", ledger.ErrCopy)
 		}
-		k.Held, k.Holder, k.Note = false, Holder{}, ""
+		k.Held, k.Holder, k.Note, k.Since = false, Holder{}, "", time.Time{}
 	default:
 		return errors.New("it says nothing")
 	}
@@ -149,6 +155,32 @@ func (l *List) step(n *line) error {
 	}
 	l.locks[n.Name] = k
 	return nil
+}
+
+const opBase = "base"
+
+// short are the lines that come to the same locks. They go on from the number of the
+// last line, which the first of them names, so that no line before it is taken again.
+func (l *List) short() (lines [][]byte, err error) {
+	all := []line{{Op: opBase, N: l.most}}
+	for _, name := range slices.Sorted(maps.Keys(l.locks)) {
+		k := l.locks[name]
+		if k.Held {
+			all = append(all, line{Op: "take", Name: name, At: k.Since, Holder: k.Holder, Note: k.Note})
+		}
+		for _, w := range k.Waiters {
+			all = append(all, line{Op: "wait", Name: name, At: w.Since, Holder: w.Holder, By: &w.By, Note: w.Note})
+		}
+	}
+	for i := range all {
+		all[i].N = l.most + i
+		one, err := ledger.Encode(&all[i])
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, one)
+	}
+	return lines, nil
 }
 
 // Live says who is there. It is asked while the file is locked.

@@ -23,7 +23,7 @@ type Book struct {
 // OpenBook is the schedule of the project at root. It needs no file; write says that
 // the person's key is made where they have none.
 func OpenBook(root string, now func() time.Time, write bool) (*Book, error) {
-	b, err := ledger.Open(root, ledger.Format[*List]{Name: "schedule", Place: "schedule", New: func() *List { return new(List) }, Copy: (*List).Copy}, write)
+	b, err := ledger.Open(root, ledger.Format[*List]{Name: "schedule", Place: "schedule", New: func() *List { return new(List) }, Copy: (*List).Copy, Short: (*List).short}, write)
 	if err != nil {
 		return nil, err
 	}

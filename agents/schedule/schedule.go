@@ -68,6 +68,8 @@ type line struct {
 	At     string `json:"at,omitempty"`
 	Of     string `json:"of,omitempty"` // id of the entry of Fired
 	Fired  *Fired `json:"fired,omitempty"`
+	Base   *base  `json:"base,omitempty"`
+	Kept   *kept  `json:"kept,omitempty"`
 }
 
 // keptDues is how many due times are remembered of an entry.
@@ -90,11 +92,12 @@ type List struct {
 
 	entries map[string]*State
 	most    int
+	left    int // lines that are to say what a file that was shortened keeps
 }
 
 // Copy is a list that goes on by itself.
 func (l *List) Copy() *List {
-	c := &List{Bad: slices.Clip(l.Bad), most: l.most, entries: make(map[string]*State, len(l.entries))}
+	c := &List{Bad: slices.Clip(l.Bad), most: l.most, left: l.left, entries: make(map[string]*State, len(l.entries))}
 	for id, s := range l.entries {
 		one := *s
 		one.dues = slices.Clone(s.dues)
@@ -117,11 +120,15 @@ func (l *List) Take(b []byte) error {
 
 func (l *List) step(n *line) error {
 	switch {
+	case n.Base != nil:
+		return l.begin(n.Base)
+	case n.Kept != nil:
+		return l.keep(n.Kept)
 	case n.Add != nil:
 		return l.add(n.Add)
 	case n.Remove != "":
 		if l.entries[n.Remove] == nil {
-			return errors.New("it removes what is not there")
+			return fmt.Errorf("%w: it removes what is not there", ledger.ErrCopy)
 		}
 		delete(l.entries, n.Remove)
 	case n.Fired != nil:

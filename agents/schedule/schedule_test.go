@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"cmux/agents/ledger"
 	"cmux/agents/seal/sealtest"
 )
 
@@ -192,6 +194,13 @@ func TestDueProperties(t *testing.T) {
 				counted += 1 + f.Missed
 				s.fired(&Fired{Due: f.Due, At: now, Missed: f.Missed})
 			}
+			if rapid.IntRange(0, 4).Draw(t, "shorten") == 0 {
+				was := s
+				l = reread(t, l)
+				if s = l.Get("s1"); s.Count != was.Count || !slices.EqualFunc(s.dues, was.dues, time.Time.Equal) {
+					t.Fatalf("shortened it says %+v, and not %+v", s, was)
+				}
+			}
 			if again, _ := Due(l, now); len(again) != 0 {
 				t.Fatalf("%v: %v again", now, again)
 			}
@@ -206,6 +215,33 @@ func TestDueProperties(t *testing.T) {
 			}
 		}
 	})
+}
+
+// reread is a schedule as a file has it that was shortened. It takes none of its lines
+// twice, nor what is removed from it.
+func reread(t *rapid.T, l *List) *List {
+	lines, err := l.short()
+	if err != nil {
+		t.Fatal(err)
+	}
+	short := new(List)
+	for _, text := range lines {
+		if err := short.Take(text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	gone := short.Copy()
+	for _, s := range l.All() {
+		if err := gone.step(&line{Remove: s.ID}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range lines {
+		if err := errors.Join(short.Copy().Take(text), gone.Take(text)); !errors.Is(err, ledger.ErrCopy) {
+			t.Fatalf("%s twice: %v", text, err)
+		}
+	}
+	return short
 }
 
 // The file is read as it was written, whoever reads it; forged and copied lines count
@@ -255,5 +291,17 @@ func TestBook(t *testing.T) {
 	}
 	if _, err = two.Remove(t.Context(), "s1", "user", nil); !errors.Is(err, ErrNone) {
 		t.Fatal(err)
+	}
+	one.Long = 1000
+	for n := range 30 {
+		if _, err := one.Record(t.Context(), "s3", Fired{Due: now.Add(time.Duration(n) * time.Hour), Made: "m1"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l, err = two.List(); err != nil || len(l.Bad) != 0 || l.Get("s2").Count != 1 || l.Get("s3").Count != 30 {
+		t.Fatalf("%+v %v", l, err)
+	}
+	if _, err := os.Stat(two.Path() + ".1"); err != nil {
+		t.Error(err)
 	}
 }
