@@ -28,41 +28,95 @@ func (p *Project) Diff(ctx context.Context, o Diff) error {
 	if err != nil {
 		return err
 	}
+	ctx, w, err := p.nodeWork(ctx, v, i, workNow)
+	if err != nil {
+		return err
+	}
+	return w.diff(ctx, func(env []string, args ...string) error {
+		return p.show(ctx, o, w.dir, env, append(args, "--")...)
+	})
+}
+
+// workSpan is what a node or a task has changed: from the commit start to tip, or, where
+// tree is set, to what stands in the worktree dir, committed or not.
+type workSpan struct {
+	p          *Project
+	dir        string
+	start, tip string
+	tree       bool
+}
+
+// workEnd says up to where a work is looked at.
+type workEnd int
+
+const (
+	workNow       workEnd = iota // what stands in the worktree, where that is there
+	workCommitted                // what the branch holds
+	workPast                     // what the node left, whatever a newer run has done since
+)
+
+// nodeWork is the work of node i. The context it returns is for git in that run.
+func (p *Project) nodeWork(ctx context.Context, v *run.View, i int, end workEnd) (context.Context, *workSpan, error) {
 	n, root := &v.Nodes[i], v.Run.Plan.Root
 	if !n.Spec.HasBranch() {
-		return fmt.Errorf("%s is a %s and has no branch to show", n.Spec.Name, n.Spec.Role)
+		return ctx, nil, fmt.Errorf("%s is a %s and has no branch to show", n.Spec.Name, n.Spec.Role)
 	}
 	a := n.Attempt()
 	if a == nil && Succeeded(n) { // overridden before it began
-		return fmt.Errorf("%s never ran, so it has no branch (%s)", n.Spec.Name, n.Status.Label)
+		return ctx, nil, fmt.Errorf("%s never ran, so it has no branch (%s)", n.Spec.Name, n.Status.Label)
 	} else if a == nil {
-		return fmt.Errorf("%s has not started yet (%s)", n.Spec.Name, n.Status.Label)
+		return ctx, nil, fmt.Errorf("%s has not started yet (%s)", n.Spec.Name, n.Status.Label)
 	}
 	if repo, err := worktree.Open(ctx, root); err == nil {
 		ctx = worktree.WithConfig(ctx, p.settings(ctx, v.Run, repo)...)
 	}
+	w := &workSpan{p: p, dir: root}
 	tip, tipErr := p.git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+n.Spec.Branch)
-	tip = strings.TrimSpace(tip)
-	start := p.startCommit(ctx, root, n.Attempts, tip)
-	if start == "" {
-		return fmt.Errorf("%s: its start commit is not recorded", n.Spec.Name)
-	}
-	if info, err := os.Stat(a.Place.Tree); a.Place.Tree == "" || err != nil || !info.IsDir() {
-		if tipErr != nil {
-			return fmt.Errorf("%s: its worktree and its branch %s are gone: %w", n.Spec.Name, n.Spec.Branch, tipErr)
+	w.tip = strings.TrimSpace(tip)
+	if end == workPast {
+		if w.tip, tipErr = n.Tip, nil; w.tip == "" && n.LastEnd() != nil {
+			w.tip = n.LastEnd().Tip
 		}
-		return p.show(ctx, o, root, nil, start, tip, "--")
+		if w.tip == "" {
+			return ctx, nil, fmt.Errorf("%s of the past run %s left no commit", n.Spec.Name, v.Run.Plan.ID)
+		}
+	}
+	if w.start = p.startCommit(ctx, root, n.Attempts, w.tip); w.start == "" {
+		return ctx, nil, fmt.Errorf("%s: its start commit is not recorded", n.Spec.Name)
+	}
+	if end == workNow && w.stands(a.Place.Tree) {
+		return ctx, w, nil
+	}
+	if tipErr != nil {
+		return ctx, nil, fmt.Errorf("%s: its worktree and its branch %s are gone: %w", n.Spec.Name, n.Spec.Branch, tipErr)
+	}
+	return ctx, w, nil
+}
+
+// stands has the work end in a worktree, where that is there.
+func (w *workSpan) stands(tree string) bool {
+	if info, err := os.Stat(tree); tree == "" || err != nil || !info.IsDir() {
+		return false
+	}
+	w.dir, w.tree = tree, true
+	return true
+}
+
+// diff has f run a diff of the work, with these further arguments.
+func (w *workSpan) diff(ctx context.Context, f func(env []string, args ...string) error) error {
+	if !w.tree {
+		return f(nil, w.start, w.tip)
 	}
 	tmp, err := os.MkdirTemp("", "cmux-diff-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	index, err := p.privateIndex(ctx, a.Place.Tree, tmp)
+	index, err := w.p.privateIndex(ctx, w.dir, tmp)
 	if err != nil {
 		return err
 	}
-	return p.show(ctx, o, a.Place.Tree, index, start, "--")
+	return f(index, w.start)
 }
 
 // startCommit is the commit that the node's work began at: the first attempt's,

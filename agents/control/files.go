@@ -97,13 +97,7 @@ func (p *Project) ShowFile(name string) (*FileText, error) {
 	}
 	t := &FileText{FileEntry: entryOf(rel, info), Cut: len(b) > maxShown}
 	if t.Cut {
-		b = b[:maxShown]
-		for range utf8.UTFMax { // a character that is cut in two is no reason to call it binary
-			if utf8.Valid(b) {
-				break
-			}
-			b = b[:len(b)-1]
-		}
+		b = whole(b[:maxShown])
 	}
 	if t.Binary = !utf8.Valid(b) || slices.Contains(b, 0); !t.Binary {
 		t.Text = string(b)

@@ -14,6 +14,7 @@ import (
 	"cmux/agents/task"
 	"cmux/dag"
 	"cmux/signals/mailbox"
+	"cmux/worktree"
 )
 
 // words are values as the document has them.
@@ -34,11 +35,11 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[dag.Reason](): words(dag.ReasonExit, dag.ReasonTimeout, dag.ReasonChecks, dag.ReasonScope, dag.ReasonConflict, dag.ReasonSetup,
 			dag.ReasonBudget, dag.ReasonIdle, dag.ReasonLost, dag.ReasonOnComplete, dag.ReasonReported, dag.ReasonNoReport, dag.ReasonBadMarker,
 			dag.ReasonByHand, dag.ReasonOverride, dag.ReasonCancelled, dag.ReasonFailed, dag.ReasonBlocked),
-		reflect.TypeFor[dag.RunState](): words(dag.RunRunning, dag.RunWaiting, dag.RunLimited, dag.RunStopped, dag.RunNoRunner, dag.RunDone, dag.RunFailed),
-		reflect.TypeFor[dag.Role]():     words(dag.RoleBuild, dag.RoleReview, dag.RoleMerge, dag.RoleGate),
-		reflect.TypeFor[dag.Join]():     words(dag.AllSuccess, dag.AllDone, dag.OneSuccess, dag.Always),
-		reflect.TypeFor[dag.Outcome]():  words(dag.NoOutcome.String(), dag.Done.String(), dag.Override.String(), dag.Failed.String(), dag.Cancelled.String()),
-		reflect.TypeFor[task.State]():   words(task.States()...),
+		reflect.TypeFor[dag.RunState]():  words(dag.RunRunning, dag.RunWaiting, dag.RunLimited, dag.RunStopped, dag.RunNoRunner, dag.RunDone, dag.RunFailed),
+		reflect.TypeFor[dag.Role]():      words(dag.RoleBuild, dag.RoleReview, dag.RoleMerge, dag.RoleGate),
+		reflect.TypeFor[dag.Join]():      words(dag.AllSuccess, dag.AllDone, dag.OneSuccess, dag.Always),
+		reflect.TypeFor[dag.Outcome]():   words(dag.NoOutcome.String(), dag.Done.String(), dag.Override.String(), dag.Failed.String(), dag.Cancelled.String()),
+		reflect.TypeFor[task.State]():    words(task.States()...),
 		reflect.TypeFor[task.Priority](): words(task.Priorities()...),
 		reflect.TypeFor[task.Op]():       words(task.OpAdd, task.OpEdit, task.OpMove, task.OpVerdict, task.OpOverride, task.OpMerge),
 		reflect.TypeFor[run.Verdict]():   words(run.VerdictApproved, run.VerdictDropped, run.VerdictSentBack),
@@ -52,6 +53,8 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[event.Kind](): words(event.Session, event.Prompt, event.Thought, event.Text, event.ToolUse, event.ToolResult, event.Denied,
 			event.Subagent, event.RequestFailed, event.Interrupted, event.Compacted, event.Status, event.Question, event.Answer, event.Report,
 			event.Check, event.HandBack, event.Limit, event.Usage, event.Note, event.End),
+		reflect.TypeFor[worktree.How](): words(worktree.FileAdded, worktree.FileModified, worktree.FileDeleted, worktree.FileRenamed, worktree.FileRetyped,
+			worktree.FileUnmerged),
 		reflect.TypeFor[incident.Op](): words(incident.OpOpen, incident.OpAdd, incident.OpClose, incident.OpAck, incident.OpReopen),
 	}
 }
@@ -74,6 +77,8 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 		reflect.TypeFor[control.MergedTask]():    {"outcome": words(control.TaskMerged, control.TaskContained, control.TaskConflict, control.TaskCheck, control.TaskWaits, control.TaskGone)},
 		reflect.TypeFor[control.FileEntry]():     {"kind": words("file", "folder", "link", "other")},
 		reflect.TypeFor[control.FileText]():      {"kind": words("file", "folder", "link", "other")},
+		reflect.TypeFor[control.FileSide]():      {"kind": words("file", "executable", "link", "submodule", "other")},
+		reflect.TypeFor[control.Commented]():     {"how": words(control.CommentsTold, control.CommentsSentBack, control.CommentsTask)},
 		reflect.TypeFor[incident.Incident]():     {"state": words(incident.Open, incident.Closed)},
 	}
 }

@@ -133,6 +133,7 @@ func TestNothingIsAny(t *testing.T) {
 	allowed := map[string]bool{
 		"StoreEvent.body":   true, // the line of the file, of as many types as there are files
 		"ErrorDetail.value": true,
+		"Said.input":        true, // of a tool, which only its program knows
 	}
 	var look func(place string, s *huma.Schema)
 	look = func(place string, s *huma.Schema) {

@@ -51,11 +51,12 @@ type Position struct {
 
 // Filter says which events are listed, in which order.
 type Filter struct {
-	Source string // empty: all; one that ends in : or / is the beginning of all that are meant
-	Kind   string // empty: all
-	Before int64  // those older than this seq, the newest first; 0: from the newest on
-	After  int64  // those newer than this seq, the oldest first; it rules over Before
-	Limit  int    // 0: 100; at most 1,000
+	Source  string // empty: all; one that ends in : or / is the beginning of all that are meant
+	Kind    string // empty: all
+	Attempt int    // of a node or a life of an agent, with this number; 0: all
+	Before  int64  // those older than this seq, the newest first; 0: from the newest on
+	After   int64  // those newer than this seq, the oldest first; it rules over Before
+	Limit   int    // 0: 100; at most 1,000
 }
 
 // List is a page of events.

@@ -131,6 +131,10 @@ func (f *Filter) seqs(ctx context.Context, db *sql.DB, most int) (all []int64, e
 		}
 		kind, args = " and kind = ?", []any{id[0]}
 	}
+	if f.Attempt > 0 {
+		kind += " and case when json_valid(body) then body ->> '$.attempt' = ? end"
+		args = append(args, f.Attempt)
+	}
 	in, from := f.labels()
 	if in == "" {
 		return numbers(ctx, conn, f.query("1"+kind), append(args, f.edge(), most)...)
