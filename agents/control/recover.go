@@ -124,14 +124,23 @@ func (p *Project) healthDriver(ctx context.Context, note func(string)) (*recover
 // looked at.
 func (p *Project) healthTree() string { return filepath.Join(run.Folder(p.Root), recovery.TreeName) }
 
+// healthVar is the environment variable that marks the processes of health commands.
+const healthVar = "CMUX_HEALTH"
+
 // healthRun runs a command in the organisation's environment, bounded in time and
-// output, and ends what it leaves running.
+// output, and ends what it leaves running; first also what one left whose cmux was
+// killed. The caller holds the state of the project's health, so there is no other.
 func healthRun(ctx context.Context, org *standing.Org, env []string, dir, command string, patience time.Duration) (r recovery.Result, err error) {
 	spawner, err := proc.NewSpawner()
 	if err != nil {
 		return r, err
 	}
 	defer spawner.Close()
+	mark := proc.Mark(healthVar + "=" + org.Run.Mark())
+	if _, err := proc.End(ctx, time.Second, mark); err != nil {
+		return r, err
+	}
+	env = append(slices.Clip(env), string(mark))
 	node := &dag.Node{Name: healthName, Role: dag.RoleBuild, Verify: []string{command}, VerifyTimeout: dag.Duration(patience)}
 	spec := &run.Spec{Node: node.Name, Frame: org.Run.Frame(), Def: node, Place: run.Place{Dir: dir}}
 	job := attempt.Job{Spec: spec, Paths: org.Run.Paths, Env: env, Spawner: spawner}
