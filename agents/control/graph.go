@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"os"
 	"path/filepath"
 
@@ -54,10 +55,7 @@ func (p *Project) GraphText() (*GraphText, error) {
 
 // CheckGraph says what a text would be as the configuration of agents.
 func (p *Project) CheckGraph(text string) (*GraphCheck, error) {
-	path := p.Config("")
-	g, warned, err := dag.Parse(p.Short(path), []byte(text), dag.ParseOptions{ReadFile: func(name string) ([]byte, error) {
-		return run.ReadTask(p.Root, path, name)
-	}})
+	g, warned, err := p.parseGraph(text)
 	c := &GraphCheck{Nodes: []Planned{}, Waves: []Wave{}, Faults: []GraphFault{}, Warnings: []GraphFault{}}
 	for _, w := range warned {
 		c.Warnings = append(c.Warnings, GraphFault(w))
@@ -78,6 +76,14 @@ func (p *Project) CheckGraph(text string) (*GraphCheck, error) {
 	}
 	c.Waves = append(c.Waves, waves(g, nil)...)
 	return c, nil
+}
+
+// parseGraph reads a text as the configuration of agents.
+func (p *Project) parseGraph(text string) (*dag.Graph, []dag.Fault, error) {
+	path := p.Config("")
+	return dag.Parse(p.Short(path), []byte(text), dag.ParseOptions{ReadFile: func(name string) ([]byte, error) {
+		return run.ReadTask(p.Root, path, name)
+	}})
 }
 
 // WriteGraph writes a text as the configuration of agents, in place of the one that
@@ -133,4 +139,17 @@ func (p *Project) graphFile() (string, error) {
 		return "", &Hint{Err: fmt.Errorf("%s is a link to %s, outside the project: nothing was written", p.Short(path), file), Try: "edit that file by hand, or put a copy in the place of the link"}
 	}
 	return file, nil
+}
+
+// AddToGraph is a configuration of agents with one more node, and what that would be.
+func (p *Project) AddToGraph(text string, s dag.Sketch) (string, *GraphCheck, error) {
+	if strings.TrimSpace(s.Name) == "" {
+		return "", nil, Usage("", "the node has no name")
+	}
+	out, err := dag.AddNode([]byte(text), s)
+	if err != nil {
+		return "", nil, Usage("", "%w", err)
+	}
+	check, err := p.CheckGraph(string(out))
+	return string(out), check, err
 }

@@ -20,6 +20,10 @@ type PastRun struct {
 	Done      int          `json:"done"`
 	StartedAt *time.Time   `json:"started_at"`
 	EndedAt   *time.Time   `json:"ended_at"`
+	Failed    int          `json:"failed"`   // nodes that failed or were cancelled
+	Attempts  int          `json:"attempts"` // of all nodes
+	Used      *dag.Usage   `json:"used"`
+	Headless  bool         `json:"headless"`
 }
 
 // Runs is the project's runs, newest first, and what is damaged among them: one
@@ -57,14 +61,23 @@ func (p *Project) pastRun(ctx context.Context, id string) (PastRun, error) {
 	if err != nil {
 		return PastRun{}, err
 	}
-	one := PastRun{ID: id, State: v.RunState, Session: r.Plan.Graph.Session, Config: r.Plan.Config, Base: r.Plan.Base,
-		Nodes: len(v.Nodes), StartedAt: moment(v.StartedAt), EndedAt: moment(v.EndedAt)}
+	return pastRunOf(v), nil
+}
+
+func pastRunOf(v *run.View) PastRun {
+	plan := v.Run.Plan
+	one := PastRun{ID: plan.ID, State: v.RunState, Session: plan.Graph.Session, Config: plan.Config, Base: plan.Base,
+		Nodes: len(v.Nodes), StartedAt: moment(v.StartedAt), EndedAt: moment(v.EndedAt), Used: Known(v.Used), Headless: plan.Headless}
 	for i := range v.Nodes {
-		if Succeeded(&v.Nodes[i]) {
+		one.Attempts += len(v.Nodes[i].Attempts)
+		switch {
+		case Succeeded(&v.Nodes[i]):
 			one.Done++
+		case v.Nodes[i].Status.Label.State == dag.NodeFailed:
+			one.Failed++
 		}
 	}
-	return one, nil
+	return one
 }
 
 // Nodes names the nodes of a run that fit; id is as for Named.

@@ -137,39 +137,65 @@ func mergeTarget(ctx context.Context, repo *worktree.Repo, target string, begun 
 	return Usage("git branch, then cmux agents merge --into BRANCH", "%s; there are %s", text, say.List(branches, 5))
 }
 
+// mergeItem is a node whose branch a merge takes, or leaves out.
+type mergeItem struct {
+	node     *run.NodeView
+	standing branchStanding
+	tip      worktree.Tip
+	leftOut  string // why; empty: it is taken
+}
+
+// mergeItems are the nodes of a run that leave a branch, in graph order.
+func (p *Project) mergeItems(ctx context.Context, repo *worktree.Repo, v *run.View, target string) (all []mergeItem, err error) {
+	standings := p.standings(ctx, repo, v)
+	for _, i := range v.Run.Plan.Graph.Order() {
+		n := &v.Nodes[i]
+		if !n.Spec.HasBranch() || n.Spec.Branch == target {
+			continue
+		}
+		item := mergeItem{node: n, standing: standings[i], tip: worktree.Tip{Name: n.Spec.Branch, Commit: n.Tip}}
+		switch {
+		case !Succeeded(n):
+			item.leftOut = n.Status.Label.String()
+		case standings[i].Why != "":
+			item.leftOut = standings[i].Why
+		case n.Tip == "": // overridden before it began
+			if _, err := repo.Tip(ctx, n.Spec.Branch); errors.Is(err, worktree.ErrBadRef) {
+				item.leftOut = n.Status.Label.String() + ", it has no branch"
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		if standings[i].State == ReviewApproved {
+			item.tip.Commit = n.Review.Commit
+		}
+		all = append(all, item)
+	}
+	return all, nil
+}
+
 // mergeBranches fills in the branches of the done nodes, in graph order, and
 // how each merge is judged.
 func (p *Project) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run.View, spec *worktree.MergeSpec, o Merge) error {
 	var nodes []*run.NodeView // as spec.Branches
-	standings, reviewed, work := p.standings(ctx, repo, v), false, false
-	for _, i := range v.Run.Plan.Graph.Order() {
-		n := &v.Nodes[i]
-		switch {
-		case !n.Spec.HasBranch() || n.Spec.Branch == spec.Target:
-		case !Succeeded(n):
-			o.Tell(fmt.Sprintf("left out: %s (%s)", n.Spec.Name, n.Status.Label))
-		case o.Continue && standings[i].State == ReviewMoved && standings[i].Why != "":
-			return &Hint{Err: fmt.Errorf("%s: %s", n.Spec.Name, standings[i].Why), Try: "cmux agents review " + n.Spec.Name + ", then cmux agents merge --continue; or cmux agents merge --abort"}
-		case standings[i].Why != "":
-			reviewed = true
-			o.Tell(fmt.Sprintf("left out: %s (%s)", n.Spec.Name, standings[i].Why))
-		default:
-			if n.Tip == "" { // overridden before it began
-				if _, err := repo.Tip(ctx, n.Spec.Branch); errors.Is(err, worktree.ErrBadRef) {
-					o.Tell(fmt.Sprintf("left out: %s (%s, it has no branch)", n.Spec.Name, n.Status.Label))
-					continue
-				} else if err != nil {
-					return err
-				}
-			}
-			work = work || standings[i].State != ReviewNothing
-			tip := worktree.Tip{Name: n.Spec.Branch, Commit: n.Tip}
-			if standings[i].State == ReviewApproved {
-				tip.Commit = n.Review.Commit
-			}
-			spec.Branches = append(spec.Branches, tip)
-			nodes = append(nodes, n)
+	reviewed, work := false, false
+	items, err := p.mergeItems(ctx, repo, v, spec.Target)
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		n, s := item.node, item.standing
+		if Succeeded(n) && o.Continue && s.State == ReviewMoved && s.Why != "" {
+			return &Hint{Err: fmt.Errorf("%s: %s", n.Spec.Name, s.Why), Try: "cmux agents review " + n.Spec.Name + ", then cmux agents merge --continue; or cmux agents merge --abort"}
 		}
+		if item.leftOut != "" {
+			reviewed = reviewed || Succeeded(n) && s.Why != ""
+			o.Tell(fmt.Sprintf("left out: %s (%s)", n.Spec.Name, item.leftOut))
+			continue
+		}
+		work = work || s.State != ReviewNothing
+		spec.Branches = append(spec.Branches, item.tip)
+		nodes = append(nodes, n)
 	}
 	if reviewed && !work {
 		return &Hint{Err: errors.New("the review leaves nothing to merge"), Try: "cmux agents review"}

@@ -56,7 +56,7 @@ func New(mux humago.Mux, o Options) *huma.OpenAPI {
 	}
 	c.Security = []map[string][]string{{"token": {}}, {"session": {}}}
 	r := &routes{Options: o, api: humago.New(mux, c)}
-	for _, add := range []func(){r.login, r.webhooks, r.agents, r.heartbeat, r.tasks, r.messages, r.journal, r.files, r.prefs, r.runs, r.nodes, r.work, r.config, r.incidents, r.events, r.sessions, r.projects, r.clones} {
+	for _, add := range []func(){r.login, r.webhooks, r.agents, r.heartbeat, r.tasks, r.messages, r.journal, r.files, r.prefs, r.runs, r.nodes, r.graphs, r.work, r.config, r.incidents, r.events, r.sessions, r.projects, r.clones} {
 		add()
 	}
 	exact(c.Components.Schemas)

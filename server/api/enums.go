@@ -77,6 +77,7 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 		reflect.TypeFor[control.MergedTask]():    {"outcome": words(control.TaskMerged, control.TaskContained, control.TaskConflict, control.TaskCheck, control.TaskWaits, control.TaskGone)},
 		reflect.TypeFor[control.FileEntry]():     {"kind": words("file", "folder", "link", "other")},
 		reflect.TypeFor[control.FileText]():      {"kind": words("file", "folder", "link", "other")},
+		reflect.TypeFor[control.QueuedBranch]():  {"outcome": words(control.QueuedMerged, control.QueuedContained, control.QueuedConflict, control.QueuedLeftOut)},
 		reflect.TypeFor[control.FileSide]():      {"kind": words("file", "executable", "link", "submodule", "other")},
 		reflect.TypeFor[control.Commented]():     {"how": words(control.CommentsTold, control.CommentsSentBack, control.CommentsTask)},
 		reflect.TypeFor[incident.Incident]():     {"state": words(incident.Open, incident.Closed)},

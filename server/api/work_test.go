@@ -227,6 +227,11 @@ func TestWorkOfATask(t *testing.T) {
 	if w.must("POST", "/api/tasks/t1/comments", `{"text":"and a test"}`, &back); back.How != control.CommentsTask || back.Task.Agent != "api" || back.Task.Parent != "t1" || !strings.Contains(back.Task.Body, "git merge --no-edit "+tip) {
 		t.Errorf("%+v", back)
 	}
+	// It would come in, and the look at that moves nothing.
+	var queue control.MergedTasks
+	if w.must("GET", "/api/tasks/merge/queue", "", &queue); len(queue.Tasks) != 1 || queue.Tasks[0].Outcome != control.TaskMerged || git(w.root, "rev-parse", "main") == queue.Commit {
+		t.Errorf("%+v", queue)
+	}
 	w.must("GET", "/api/agents/api/log/part", "", nil)
 	w.must("GET", "/api/agents/api/conversation", "", nil)
 }

@@ -1,0 +1,105 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"cmux/agents/control"
+	"cmux/dag"
+)
+
+// A run is drawn, compared and looked at before it is merged, and what is edited
+// unfolds and grows before it is started.
+func TestGraphOfARun(t *testing.T) {
+	w := newWorld(t)
+	git := w.repository(t)
+	const config = `session: scratch # mine
+defaults: {agent: command, role: build}
+agents:
+  - {name: a, task: "echo one > same"}
+  - {name: b, task: "echo two > same"}
+  - {name: c, task: "echo three > c", depends_on: [a]}
+  - {name: d, task: "exit 7", depends_on: [c]}
+`
+	first := w.carried(t, config, dag.RunFailed)
+	one := "/api/runs/" + first.Plan.ID
+	var g control.RunGraph
+	w.must("GET", one+"/graph", "", &g)
+	if !slices.Equal(g.Critical, []string{"a", "c", "d"}) || g.Seconds <= 0 || g.Run.State != dag.RunFailed || g.Run.Past || !g.Run.Headless || g.Run.MaxParallel != 8 || g.Run.StartedAt == nil {
+		t.Errorf("%+v", g)
+	}
+	if d := g.Nodes[3]; d.Name != "d" || !d.Critical || len(d.Spans) != 1 || d.Spans[0].Ended == nil || d.Spans[0].Label == nil || d.Spans[0].Label.State != dag.NodeFailed || g.Nodes[1].Critical {
+		t.Errorf("%+v", d)
+	}
+	var q control.MergeQueue
+	w.must("GET", one+"/merge/queue", "", &q)
+	outcomes := func() (all []string) {
+		for _, b := range q.Branches {
+			all = append(all, strings.TrimSpace(b.Node+" "+b.Outcome+" "+strings.Join(b.Conflict, "+")))
+		}
+		return all
+	}
+	main := git(w.root, "rev-parse", "main")
+	if want := []string{"a merged", "b conflict same", "c merged", "d left out"}; !slices.Equal(outcomes(), want) || q.Target != "main" || q.Commit != main || q.Branches[3].Why != "failed (exit 7)" {
+		t.Errorf("%q, %+v; want %q", outcomes(), q, want)
+	}
+	if now := git(w.root, "rev-parse", "main"); now != main {
+		t.Error("main has moved")
+	}
+	if code, text := w.ask("GET", one+"/merge/queue?into=nowhere", ""); code != 400 || !strings.Contains(text, "there is no branch") {
+		t.Errorf("%d %s", code, text)
+	}
+	// A second run, of another configuration.
+	second := w.carried(t, strings.Replace(config, `"exit 7"`, `"true"`, 1)+"  - {name: e, task: 'true', role: review}\n", dag.RunDone)
+	var c control.Compared
+	w.must("GET", fmt.Sprintf("/api/runs/compare?a=%s&b=%s", first.Plan.ID, second.Plan.ID), "", &c)
+	if len(c.Nodes) != 5 || c.Nodes[3].Changed != "task" || c.Nodes[0].Changed != "" || c.Nodes[4].A != nil || c.Nodes[4].B.Attempts != 1 || c.A.Failed != 1 || c.B.Done != 5 {
+		t.Errorf("%+v", c)
+	}
+	w.must("GET", one+"/graph", "", &g)
+	if !g.Run.Past {
+		t.Error("the first run is not past")
+	}
+	// What it takes is what it took; who was never seen takes a minute.
+	text := strings.Replace(config, `"exit 7"`, `"true"`, 1) + "  - {name: new, task: 'true', depends_on: [b]}\n"
+	var u control.Unfolded
+	w.must("POST", "/api/graph/unfold", body(t, map[string]any{"text": text, "max_parallel": 1}), &u)
+	if len(u.Slots) != 5 || u.Parallel != 1 || !slices.Equal(u.Estimated, []string{"a", "b", "c", "d"}) || u.Seconds < 60 || u.Seconds > 120 || !slices.Equal(u.Critical, []string{"b", "new"}) {
+		t.Errorf("%+v", u)
+	}
+	for k := 1; k < len(u.Slots); k++ {
+		if u.Slots[k].Start < u.Slots[k-1].End {
+			t.Errorf("%+v overlaps", u.Slots)
+		}
+	}
+	w.must("POST", "/api/graph/unfold", "{}", &u)
+	var grown struct {
+		Text  string
+		Check control.GraphCheck
+	}
+	w.must("POST", "/api/graph/add", body(t, map[string]any{"text": config, "node": map[string]any{"name": "more", "task": "true", "depends_on": []string{"a"}}}), &grown)
+	if !strings.HasPrefix(grown.Text, config) || len(grown.Check.Faults) != 0 || len(grown.Check.Nodes) != 5 {
+		t.Errorf("%+v", grown)
+	}
+	for _, bad := range []map[string]any{{"text": config, "node": map[string]any{"name": " "}}, {"text": "agents: []\n", "node": map[string]any{"name": "x"}}} {
+		if code, text := w.ask("POST", "/api/graph/add", body(t, bad)); code != 400 {
+			t.Errorf("%d %s", code, text)
+		}
+	}
+	if code, text := w.ask("POST", "/api/graph/unfold", `{"text":"agents: 7"}`); code != 400 {
+		t.Errorf("%d %s", code, text)
+	}
+}
+
+// body is a request's.
+func body(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
