@@ -49,12 +49,13 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup:               setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"waitfor": waitFor,
-			"repo":    makeRepo,
-			"model":   serveModel,
-			"only":    onlyPrograms,
-			"person":  atTerminal,
-			"http":    request,
+			"waitfor":   waitFor,
+			"repo":      makeRepo,
+			"selfclone": cloneSelf,
+			"model":     serveModel,
+			"only":      onlyPrograms,
+			"person":    atTerminal,
+			"http":      request,
 		},
 	})
 }
@@ -202,6 +203,32 @@ func makeRepo(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(filepath.Join(dir, "README"), []byte("hello\n"), 0o644))
 	ts.Check(ts.Exec("git", "-C", dir, "add", "README"))
 	ts.Check(ts.Exec("git", "-C", dir, "commit", "-q", "-m", "first"))
+}
+
+// cloneSelf is the script command
+//
+//	selfclone DIR
+//
+// which clones the repository that these tests stand in, and lets go build there from
+// the caches of the machine. CMUX_TEST_SELF names the program to build in it instead of
+// a small one.
+func cloneSelf(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: selfclone DIR")
+	}
+	root, err := filepath.Abs("../..")
+	ts.Check(err)
+	if _, err := os.Lstat(filepath.Join(root, ".git")); err != nil {
+		ts.Value(testKey{}).(testing.TB).Skip("these tests stand in no repository")
+	}
+	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOFLAGS").Output()
+	ts.Check(err)
+	dirs := strings.Split(string(out), "\n")
+	for k, v := range map[string]string{"GOCACHE": dirs[0], "GOMODCACHE": dirs[1], "GOFLAGS": strings.TrimSpace(dirs[2] + " -buildvcs=false"), "GOPROXY": "off", "GOTOOLCHAIN": "local", "SELF": os.Getenv("CMUX_TEST_SELF")} {
+		ts.Setenv(k, v)
+	}
+	ts.Check(ts.Exec("git", "clone", "-q", root, ts.MkAbs(args[0])))
+	ts.Check(ts.Exec("git", "-C", ts.MkAbs(args[0]), "checkout", "-q", "-B", "main"))
 }
 
 func TestExitCodes(t *testing.T) {
