@@ -95,6 +95,15 @@ type Breaker interface {
 	BreakOff(ctx context.Context) error
 }
 
+// Compacter is an Agent whose program can be told to compact its conversation.
+type Compacter interface {
+	CanCompact() bool
+	// Compact has it do so, as Stage.MayType lets it, and returns when done is
+	// closed, as it is when the program has confirmed it (news.Compacted), or with an
+	// error once it is known that nothing comes of it.
+	Compact(ctx context.Context, done <-chan struct{}) error
+}
+
 // Typed is an Agent into whose program a person may type at any time. What they
 // typed must not be lost with the program.
 type Typed interface {

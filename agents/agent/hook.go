@@ -23,6 +23,8 @@ type hookPayload struct {
 	Until      time.Time `json:"until"`
 	Used       dag.Usage `json:"used"`
 	Background int       `json:"background"`
+	Tokens     int64     `json:"tokens"`
+	Window     int64     `json:"window"`
 }
 
 // hookEvents are the events that every kind may send with `cmux hook`.
@@ -34,13 +36,16 @@ var hookEvents = map[string]func(hookPayload) news.Event{
 	"limited":     func(p hookPayload) news.Event { return news.LimitMet{Text: p.Text, Until: p.Until} },
 	"resumed":     func(hookPayload) news.Event { return news.WentOn{} },
 	"usage":       func(p hookPayload) news.Event { return news.Used{Usage: p.Used} },
+	"context":     func(p hookPayload) news.Event { return news.Filled{Tokens: max(0, p.Tokens), Window: max(0, p.Window)} },
+	"compacted":   func(p hookPayload) news.Event { return news.Compacted{Trigger: p.Text} },
 	"shell-began": func(p hookPayload) news.Event { return news.ShellBegan{ID: cmp.Or(p.Text, "shell")} },
 	"shell-ended": func(p hookPayload) news.Event { return news.ShellEnded{ID: cmp.Or(p.Text, "shell")} },
 }
 
 // ParseEvent reads one of cmux's own events: activity, turn-ended, prompt,
-// question, limited, resumed, usage, shell-began and shell-ended, with an optional JSON payload
-// {"text", "until", "used", "background"}; used is a dag.Usage.
+// question, limited, resumed, usage, context, compacted, shell-began and
+// shell-ended, with an optional JSON payload {"text", "until", "used",
+// "background", "tokens", "window"}; used is a dag.Usage.
 func ParseEvent(event string, payload json.RawMessage) ([]news.Event, error) {
 	means, ok := hookEvents[event]
 	if !ok {

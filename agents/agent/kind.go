@@ -45,6 +45,8 @@ type Capability struct {
 	Limits     string // a usage or rate limit is told from a failure
 	Resume     string // the conversation goes on after a loss
 	Usage      string // tokens are counted, budgets kept
+	Context    string // how much of its context window is in use is known
+	Compacts   string // it can be told to compact its conversation
 	Model      string // the model can be chosen
 	AutoAccept string // what auto_accept means
 	Automatic  string // what permissions: auto means for one that stays
@@ -53,6 +55,9 @@ type Capability struct {
 
 // OnlyInPane is Capability.Interrupt of a kind whose turn a key breaks off.
 const OnlyInPane = "in a pane"
+
+// CompactsInPane is Capability.Compacts of a kind whose program is typed a command.
+const CompactsInPane = "by `/compact`, in a pane"
 
 // Console is Capability.Panes of a kind whose program speaks over a pipe wherever
 // it runs: in a pane cmux itself shows what it says.

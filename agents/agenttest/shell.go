@@ -62,6 +62,7 @@ func (s *Shell) Task(task string) string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "while read -r line; do\nprintf '%%s\\n' \"$line\" >>%s\ncase \"$line\" in\n", quote(s.file("heard")))
+	b.WriteString("/compact)\ncmux hook compacted </dev/null;;\n")
 	for _, p := range others {
 		fmt.Fprintf(&b, "*%s*)\n%s;;\n", quote(p.On), s.acts(p.Acts))
 	}

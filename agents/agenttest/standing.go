@@ -80,6 +80,29 @@ func RunStanding(t *testing.T, subject Subject) {
 	s.reads("m3")
 	s.idles()
 
+	// Told to compact at rest it does so once, and mail comes after that.
+	if s.kind().Can.Compacts != "" && s.kind().Can.Compacts != agent.CompactsInPane {
+		s.Eventually("its turn has ended, and it compacts", func() bool {
+			c := s.Dial()
+			defer c.Close()
+			_, err := c.Send(s.t.Context(), attempt.Message{Op: attempt.OpCompact, Key: "c1"})
+			return err == nil
+		})
+		s.tell("m8", "MAIL after that", "")
+		s.reads("m8")
+		s.idles()
+		s.order(attempt.Message{Op: attempt.OpCompact, Key: "c1"})
+		var said []string
+		for _, r := range s.Records() {
+			if r.Type == run.Compacting && r.Value != "" || r.Type == run.Compacted {
+				said = append(said, string(r.Type)+" "+r.Key)
+			}
+		}
+		if got := strings.Join(said, ", "); got != "compacts c1, compacted c1" {
+			t.Errorf("told to compact: %q", got)
+		}
+	}
+
 	// A person has it: mail waits.
 	s.order(attempt.Message{Op: attempt.OpTake})
 	s.tell("m4", "MAIL for later", "")

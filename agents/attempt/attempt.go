@@ -47,6 +47,7 @@ type Limits struct {
 	Space   time.Duration // between looks for space on a full disk, 1 s
 	Doubt   Doubt
 	Parting time.Duration // wait for an agent to take in that its report is accepted, 10 s
+	Compact time.Duration // wait for its program to confirm that it has compacted, 10 min
 }
 
 const maxPause = 15 * time.Minute
@@ -73,6 +74,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Space, time.Second)
 	l.Doubt = l.Doubt.withDefaults()
 	set(&l.Parting, 10*time.Second)
+	set(&l.Compact, 10*time.Minute)
 	return l
 }
 

@@ -80,6 +80,7 @@ var orders = map[Op]func(*Message) conversation.What{
 		return conversation.Tell{ID: m.Key, Text: m.Text, Urgency: urgencies[m.Urgency]}
 	},
 	OpWithdraw: func(m *Message) conversation.What { return conversation.Withdraw{ID: m.Key, Why: m.Text} },
+	OpCompact:  func(m *Message) conversation.What { return conversation.Compact{ID: m.Key} },
 	OpTake:     func(*Message) conversation.What { return conversation.Take{} },
 	OpRelease:  func(*Message) conversation.What { return conversation.Release{} },
 }
@@ -233,8 +234,11 @@ func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 	case news.Carried:
 		return a.wasCarried(e)
 	case news.Compacts:
-		a.beforeCompact(e.Trigger)
-		return nil
+		return a.beforeCompact(e.Trigger)
+	case news.Compacted:
+		return a.afterCompact(e.Trigger)
+	case news.Filled:
+		return a.fills(run.Context{Tokens: e.Tokens, Window: e.Window})
 	case news.TurnEnded:
 		if err := a.looksKept(); err != nil {
 			return err

@@ -3,7 +3,6 @@ package attempt
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -20,7 +19,6 @@ import (
 	"cmux/agents/news"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
-	"cmux/agents/tmux"
 	"cmux/signals/mailbox"
 	"cmux/worktree"
 )
@@ -159,59 +157,6 @@ func (a *attempt) kept(since time.Time) bool {
 		}
 	}
 	return false
-}
-
-// compaction is what is kept of an agent before a summary replaces its
-// conversation.
-type compaction struct {
-	Agent    string    `json:"agent"`
-	At       time.Time `json:"at"`
-	Trigger  string    `json:"trigger"`
-	Task     string    `json:"task,omitempty"`
-	Branch   string    `json:"branch"`
-	Commit   string    `json:"commit"`
-	Changed  []string  `json:"uncommitted_changes"`
-	Staged   []string  `json:"staged_changes"`
-	Terminal []string  `json:"terminal"`
-	Fault    string    `json:"fault,omitempty"` // what could not be looked at
-}
-
-// screenLines of the end of the terminal are kept.
-const screenLines = 50
-
-// beforeCompact keeps the state of a standing agent, whose conversation is about
-// to be replaced by a summary, in the journal.
-func (a *attempt) beforeCompact(trigger string) {
-	if !a.stays() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(a.ctx, glancePatience)
-	defer cancel()
-	c := compaction{Agent: a.spec.Node, At: time.Now(), Trigger: trigger, Task: a.Work, Changed: []string{}, Staged: []string{}, Terminal: []string{}}
-	g, err := worktree.GlanceAt(ctx, a.stage.Dir)
-	if err != nil {
-		c.Fault = err.Error()
-	}
-	c.Branch, c.Commit = g.Branch, g.Commit
-	c.Changed, c.Staged = append(c.Changed, g.Changed...), append(c.Staged, g.Staged...)
-	if t := a.stage.Terminal; t != nil && t.Pane != "" && t.Tmux != "" {
-		text, err := tmux.Server{Socket: t.Tmux}.Exec(ctx, "capture-pane", "-p", "-t", t.Pane)
-		if err == nil {
-			lines := strings.Split(strings.TrimRight(run.Masked(a.stage.Env, text), "\n "), "\n")
-			c.Terminal = append(c.Terminal, lines[max(0, len(lines)-screenLines):]...)
-		}
-	}
-	b, err := json.MarshalIndent(c, "", "  ")
-	if err == nil {
-		j := &journal.Journal{Root: a.spec.Frame.Root, Now: time.Now}
-		var path string
-		path, err = j.Artifact(fmt.Sprintf("compaction-%s-%s.json", a.spec.Node, c.At.Format("20060102-150405")), append(b, '\n'))
-		if err == nil {
-			a.stage.Show(event.Event{Kind: event.Note, Text: "its conversation is about to be compacted; how it stands is kept in " + path})
-			return
-		}
-	}
-	a.note("how it stood before it was compacted is not kept: %v", err)
 }
 
 // audits writes the tool calls of a standing agent into the audit log: of each

@@ -40,6 +40,7 @@ const (
 	OpTell     Op = "tell"     // a message: Text, with the id Key, which is recorded as confirmed when the agent has read it
 	OpTake     Op = "take"     // a person takes the conversation over, until OpRelease
 	OpWithdraw Op = "withdraw" // the piece of work Key is taken back; Text says why, for the agent
+	OpCompact  Op = "compact"  // its program is to compact its conversation, by the order Key; refused unless it is at rest
 	OpStand    Op = "stand"    // how does it stand? Reply.Standing; with the Key KeyDraft, also what its screen shows
 )
 

@@ -28,6 +28,10 @@ type staying struct {
 	offers map[string]*run.Work // given, by id
 	task   *run.Work            // that it is at; nil: none
 	before dag.Usage            // used when work was begun
+
+	lastTask string      // that it was at before
+	filled   run.Context // as recorded last
+	compacts *compacting // that is under way; nil: none
 }
 
 // stays reports whether the agent is a standing one.
@@ -220,6 +224,7 @@ func (a *attempt) tally(e conversation.WorkOver) error {
 		return err
 	}
 	delete(a.offers, e.ID)
+	a.lastTask = e.ID
 	a.putDown()
 	return a.feed(conversation.Tallied{})
 }

@@ -288,8 +288,10 @@ func (a *attempt) launch(l conversation.Launch) error {
 	breaks = breaks && b.CanBreakOff()
 	t, steers := started.(agent.Turner)
 	steers = steers && t.Steers()
+	c, compacts := started.(agent.Compacter)
+	compacts = compacts && c.CanCompact()
 	silent, _ := started.(agent.Silent)
-	return a.feed(conversation.Started{Concludes: concludes, Breaks: breaks, Steers: steers, Quiet: silent != nil && silent.ToldNothing()})
+	return a.feed(conversation.Started{Concludes: concludes, Breaks: breaks, Steers: steers, Compacts: compacts, Quiet: silent != nil && silent.ToldNothing()})
 }
 
 // relaunch makes ready for the agent's program to go on in its conversation,
@@ -340,6 +342,9 @@ func words(m conversation.Message) (event.Kind, string) {
 // deliver hands a message to the agent.
 func (a *attempt) deliver(d conversation.Deliver) error {
 	kind, text := words(d.Message)
+	if d.Why == conversation.Compaction {
+		return a.compact(d.ID)
+	}
 	if d.Why == conversation.NewWork {
 		of, unfit, err := a.handWork(d)
 		if err != nil || unfit {
@@ -446,6 +451,6 @@ func (a *attempt) endAgent() error {
 	if err != nil {
 		a.note("%v", err)
 	}
-	a.agent = nil
+	a.agent, a.compacts = nil, nil
 	return nil
 }

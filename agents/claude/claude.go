@@ -50,6 +50,8 @@ func Kind() agent.Kind {
 			Limits:     "yes",
 			Resume:     "yes",
 			Usage:      "yes",
+			Context:    "by its transcript; the window by the model's name",
+			Compacts:   agent.CompactsInPane,
 			Model:      "yes",
 			AutoAccept: "`--dangerously-skip-permissions`",
 			Automatic:  "its auto mode: a model decides what is safe",
@@ -78,17 +80,18 @@ type instance struct {
 	input   *os.File // headless: its standard input
 	follow  *follower
 
-	mu       sync.Mutex
-	listener listener
-	texts    []string      // handed over as prompts
-	expected string        // what Deliver waits to see arrive
-	arrived  chan struct{} // closed when it has
-	greeted  chan struct{} // closed by the first hook
-	heard    time.Time     // the last hook; zero: none yet
-	silence  *silence
-	stopped  bool     // the attempt was told to stop it
-	breaking bool     // its turn was broken off by cmux, of which the transcript is to tell
-	lines    []string // of a person's, which the agent was not yet given to read
+	mu         sync.Mutex
+	listener   listener
+	texts      []string      // handed over as prompts
+	expected   string        // what Deliver waits to see arrive
+	arrived    chan struct{} // closed when it has
+	greeted    chan struct{} // closed by the first hook
+	heard      time.Time     // the last hook; zero: none yet
+	silence    *silence
+	stopped    bool          // the attempt was told to stop it
+	breaking   bool          // its turn was broken off by cmux, of which the transcript is to tell
+	compacting chan struct{} // closed when a compaction begins that is waited for; nil: none is
+	lines      []string      // of a person's, which the agent was not yet given to read
 }
 
 func newAgent(s *agent.Stage) (*instance, error) {
@@ -197,6 +200,9 @@ func (a *instance) Hook(hook string, raw json.RawMessage) ([]news.Event, agent.H
 	a.silence.hook(hook, p.ToolID, a.heard)
 	if hook == "UserPromptSubmit" || hook == "Stop" {
 		a.breaking = false // the turn that it was for has ended by itself
+	}
+	if hook == "PreCompact" {
+		a.compactBegins()
 	}
 	events, reply, err := a.listener.hear(hook, raw)
 	for _, e := range events {

@@ -33,6 +33,7 @@ type follower struct {
 	offset  int64
 	told    int64 // offset at the last look
 	used    dag.Usage
+	fills   transcript.Context
 }
 
 // slowLook is how often the transcript is read when nothing tells of a change.
@@ -174,6 +175,10 @@ func (f *follower) take() []news.Event {
 	if used := f.reader.Usage().Beyond(f.spent); used != f.used {
 		f.used = used
 		events = append(events, news.Used{Usage: used})
+	}
+	if c := f.reader.Context(); c != f.fills {
+		f.fills = c
+		events = append(events, news.Filled{Tokens: c.Tokens, Window: window(c.Model, f.agent.stage.Model, f.agent.stage.Env)})
 	}
 	return events
 }

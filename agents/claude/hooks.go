@@ -106,6 +106,11 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 		return one(news.Asked{Question: l.asked(p), Hold: true, Own: p.Tool == "AskUserQuestion"})
 	case "PreCompact":
 		return one(news.Compacts{Trigger: p.Trigger})
+	case "PostCompact":
+		if p.Trigger != "auto" {
+			l.rests() // one that was asked for is no turn, and has no other end
+		}
+		return one(news.Compacted{Trigger: p.Trigger})
 	case "PostToolUse", "PostToolUseFailure":
 		if hook == "PostToolUse" && p.Tool == toolPrefix+"done" && p.AgentID == "" && strings.Contains(string(p.Response), prompt.Accepted) {
 			// The model would be called once more, only to say that it is done.

@@ -152,7 +152,8 @@ func TestHear(t *testing.T) {
 		{"told by the result, headless", "StopFailure", `{"error":"server_error"}`, true, nil, ""},
 		{"idle", "Notification", `{"notification_type":"idle_prompt"}`, false, []news.Event{news.TurnEnded{}}, ""},
 		{"of a later version", "Unheard", `{"new":[1]}`, false, nil, ""},
-		{"nothing", "PostCompact", "", false, nil, ""},
+		{"nothing", "Unheard", "", false, nil, ""},
+		{"it was compacted", "PostCompact", `{"trigger":"manual","compact_summary":"x"}`, false, []news.Event{news.Compacted{Trigger: "manual"}}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			events, reply, err := listening(c.headless).hear(c.event, json.RawMessage(c.payload))
@@ -225,22 +226,22 @@ var screens = map[string]screen{
 	"placeholder":          {Prompt: true},
 	"typed":                {Prompt: true, Draft: "half a line"},
 	"typed-home":           {Prompt: true, Draft: "half a line"},
-	"busy":                 {Prompt: true},
+	"busy":                 {Prompt: true, Busy: true},
 	"idle":                 {Prompt: true},
 	"manual":               {Prompt: true},
 	"plan":                 {Prompt: true},
 	"slash":                {Prompt: true, Draft: "/"},
 	"permission":           {Dialog: "permission"},
 	"question":             {Dialog: "question"},
-	"width-30-busy":        {Prompt: true},
+	"width-30-busy":        {Prompt: true, Busy: true},
 	"width-30-permission":  {Dialog: "permission"},
 	"width-60-permission":  {Dialog: "permission"},
 	"width-30-question":    {Dialog: "question"},
 	"width-160-long":       {Prompt: true, Draft: "… line 29"},
-	"hostile-160-idle":     {Prompt: true},
-	"hostile-160-draft":    {Prompt: true, Draft: "half a line"},
-	"hostile-30-draft":     {Prompt: true, Draft: "half a line"},
-	"hostile-60-busy":      {Prompt: true},
+	"hostile-160-idle":     {Prompt: true, Busy: true}, // as it claims
+	"hostile-160-draft":    {Prompt: true, Draft: "half a line", Busy: true},
+	"hostile-30-draft":     {Prompt: true, Draft: "half a line", Busy: true},
+	"hostile-60-busy":      {Prompt: true, Busy: true},
 	"hostile-60-long":      {Prompt: true, Draft: "… line 29"},
 	"hostile-30-long":      {Prompt: true, Draft: "… line 29"},
 	"hostile-160-question": {Dialog: "question"},
@@ -441,6 +442,30 @@ func TestPlaceholderWithoutColours(t *testing.T) {
 		s := readScreen(rule+"\n❯\u00a0"+typed+"\n"+rule+"\n  ? for shortcuts\n", 1)
 		if !s.Prompt || s.Draft != want {
 			t.Errorf("%q: %+v", typed, s)
+		}
+	}
+}
+
+func TestWindow(t *testing.T) {
+	for _, c := range []struct {
+		answered, asked string
+		env             []string
+		want            int64
+	}{
+		{"claude-opus-4-5-20251101", "", nil, 200_000},
+		{"claude-opus-4-7", "", nil, 1_000_000},
+		{"claude-haiku-4-5", "haiku", nil, 200_000},
+		{"claude-sonnet-5-5", "", nil, 1_000_000},
+		{"claude-sonnet-4-5", "sonnet[1m]", nil, 1_000_000},
+		{"claude-sonnet-4-5", "", []string{"ANTHROPIC_MODEL=claude-sonnet-4-5[1M]"}, 1_000_000},
+		{"gateway/other", "", nil, 0},
+		{"gateway/other", "", []string{"CLAUDE_CODE_MAX_CONTEXT_TOKENS=64000"}, 64_000},
+		{"claude-opus-5", "", []string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW=200000"}, 200_000},
+		{"claude-opus-4-5", "", []string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW=no"}, 200_000},
+		{"", "", nil, 0},
+	} {
+		if got := window(c.answered, c.asked, c.env); got != c.want {
+			t.Errorf("%q asked as %q, %v: %d, want %d", c.answered, c.asked, c.env, got, c.want)
 		}
 	}
 }

@@ -15,6 +15,7 @@ type screen struct {
 	Prompt bool   // the prompt is there and takes text
 	Draft  string // what a person has typed into it and not sent
 	Hooks  string // what the program says of hooks that it waits for
+	Busy   bool   // above the prompt it says that something is under way
 	Dialog string // the dialog that is open: permission, question, trust, key, bypass, login, auto or other; empty: none
 }
 
@@ -49,7 +50,8 @@ type cell struct {
 func readScreen(text string, row int) screen {
 	lines := parseCells(text)
 	if above, below, ok := box(lines, row); ok {
-		return screen{Prompt: true, Draft: draft(lines[above+1 : below]), Hooks: hooks(lines[max(0, above-hooksAbove):above])}
+		over := lines[max(0, above-hooksAbove):above]
+		return screen{Prompt: true, Draft: draft(lines[above+1 : below]), Hooks: hooks(over), Busy: underWay(over)}
 	}
 	return screen{Dialog: dialog(lines, row)}
 }
@@ -91,6 +93,17 @@ func hooks(lines [][]cell) string {
 		}
 	}
 	return ""
+}
+
+// underWay reports whether a line says that the program is at something, as in
+// "✻ Compacting conversation… (2s)".
+func underWay(lines [][]cell) bool {
+	for _, line := range lines {
+		if text := []rune(plainLine(line)); len(text) > 2 && text[0] != ' ' && text[1] == ' ' && strings.ContainsRune(string(text), '…') {
+			return true
+		}
+	}
+	return false
 }
 
 // isRule reports whether a line is an edge of the prompt's frame, which may say

@@ -48,7 +48,7 @@ func newSilence(now time.Time) *silence {
 func (s *silence) hook(event, toolID string, now time.Time) {
 	s.spoke, s.stands, s.over = now, time.Time{}, time.Time{}
 	switch event {
-	case "UserPromptSubmit":
+	case "UserPromptSubmit", "PreCompact":
 		s.prompted, s.answered = true, time.Time{}
 	case "PreToolUse":
 		s.known[toolID], s.open[toolID] = true, true

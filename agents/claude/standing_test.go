@@ -155,3 +155,59 @@ func TestStandingInAPane(t *testing.T) {
 	f.restsIdle()
 	f.stopped(nil)
 }
+
+// It is told to compact at rest: how it stands is kept first, its program confirms
+// it, and an order that is said again changes nothing. What comes meanwhile waits.
+func TestCompactsByOrder(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("brief", nil),
+		mt.Script{Name: "brief", Turns: []mt.Turn{{mt.Usage{Input: 1000, Output: 20, CacheRead: 119_000}, mt.Text("hello")}}},
+		mt.Script{Name: "mail", Turns: []mt.Turn{{mt.Usage{Input: 2000, Output: 20, CacheRead: 125_000}, mt.Text("thanks")}}},
+		mt.Script{Name: "sum", Match: "create a detailed summary", Compact: mt.Turn{mt.Hold("summary"), mt.Text("<summary>we said hello</summary>")}},
+		mt.Script{Name: "after", Turns: []mt.Turn{{mt.Usage{Input: 5000, Output: 20}, mt.Text("good")}}},
+	)
+	f.Stay("You are a worker. #script:brief")
+	f.inPane()
+	f.restsIdle()
+	f.hears("m1", "from supervisor: good morning #script:mail")
+	f.restsIdle()
+	f.hears("m2", "from supervisor: and again #script:mail")
+	f.restsIdle()
+	f.Eventually("its context is known", func() bool {
+		for _, r := range f.Records() {
+			if r.Type == run.Filled && r.Context.Tokens == 120_020 && r.Context.Window == 1_000_000 {
+				return true
+			}
+		}
+		return false
+	})
+	f.ordered(attempt.Message{Op: attempt.OpCompact, Key: "c1"})
+	f.server.WaitHeld(t, "summary", 1)
+	f.ordered(attempt.Message{Op: attempt.OpCompact, Key: "c1"})
+	f.ordered(attempt.Message{Op: attempt.OpTell, Key: "m3", Text: "from supervisor: meanwhile #script:after"})
+	f.server.Release("summary")
+	f.Eventually("m3 is confirmed", func() bool { return f.Last(run.Confirmed).Key == "m3" })
+	f.restsIdle()
+	var said []string
+	for _, r := range f.Records() {
+		switch {
+		case r.Type == run.Compacting, r.Type == run.Compacted:
+			said = append(said, string(r.Type)+" "+r.Key+" "+r.Detail)
+		case r.Type == run.Confirmed:
+			said = append(said, r.Key)
+		}
+	}
+	if got, want := strings.Join(said, ", "), "m1, m2, compacts c1 ordered, compacted c1 ordered, m3"; got != want {
+		t.Errorf("%s; want %s", got, want)
+	}
+	compactions := 0
+	for _, r := range f.server.Requests() {
+		if r.Compaction() {
+			compactions++
+		}
+	}
+	if compactions != 1 {
+		t.Errorf("%d requests for a summary, want 1", compactions)
+	}
+	f.Eventually("less of its context is in use", func() bool { return f.Last(run.Filled).Context.Tokens < 20_000 })
+}

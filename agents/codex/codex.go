@@ -46,6 +46,8 @@ func Kind() agent.Kind {
 			Limits:     "yes",
 			Resume:     "yes",
 			Usage:      "yes",
+			Context:    "yes, and how large the window is",
+			Compacts:   "by `thread/compact/start`",
 			Model:      "yes",
 			AutoAccept: "no sandbox (a review keeps it), nothing is asked",
 			Automatic:  "stays in its sandbox and asks nothing (approval policy `never`)",
@@ -264,6 +266,9 @@ func (a *instance) Handle(m stdio.Message) {
 		a.item(n, own, m.Method == "item/completed")
 	case "thread/tokenUsage/updated":
 		a.usage(n)
+		if own {
+			a.fills(n.Usage)
+		}
 	case "account/rateLimits/updated":
 		a.mu.Lock()
 		if at := n.Limits.lifted(); !at.IsZero() {
@@ -346,6 +351,9 @@ func (a *instance) item(n notice, own, complete bool) {
 		if own || e.Kind != event.Prompt {
 			a.Stage.Show(e)
 		}
+	}
+	if own && n.Item.Type == "contextCompaction" {
+		a.compacts(complete)
 	}
 	switch command := n.Item.Type == "commandExecution"; {
 	case complete && command:

@@ -76,6 +76,8 @@ func (e *turnError) kind() string {
 type tokenUsage struct {
 	Total breakdown `json:"total"`
 	Last  breakdown `json:"last"`
+	// Window is what the model takes in, where the program knows it.
+	Window int64 `json:"modelContextWindow"`
 }
 
 // breakdown counts tokens; cached ones are part of the input.

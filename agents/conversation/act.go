@@ -118,8 +118,15 @@ func (m *move) sayOn() {
 }
 
 // keep keeps a message for when nothing is in its way; it was said before what
-// has been kept since.
-func (m *move) keep(h Message) { m.Pending = append([]Message{h}, m.Pending...) }
+// has been kept since. A compaction is not: it is ordered anew.
+func (m *move) keep(h Message) {
+	if h.Why == Compaction {
+		m.remember(h.ID)
+		m.do(Note{"its conversation was not compacted: something else came first"})
+		return
+	}
+	m.Pending = append([]Message{h}, m.Pending...)
+}
 
 // deliver hands h over: as the answer to the call or the hook that waits for
 // one, else by the agent's own way. While a person has the agent it waits.
@@ -129,6 +136,10 @@ func (m *move) deliver(h Message) {
 		return
 	}
 	m.Handed = h
+	if h.Why == Compaction {
+		m.compacts(h)
+		return
+	}
 	// A call that waits is answered also where a person has the agent: what they
 	// say is read only when it is over.
 	if c := m.Call; c.Ref != 0 && (!c.Asks || h.Answering()) {

@@ -43,13 +43,14 @@ const (
 	NewWork                // a piece of work
 	NoWork                 // its piece of work was taken back
 	Unkept                 // its turn ended, and nothing of what it did is kept
+	Compaction             // no words: its program is to compact its conversation
 )
 
 // Message is something that is handed to an agent.
 type Message struct {
 	Why  Why
 	Text string // ByPerson, WasUnread: a person's words; FromVerdict: the fault; of an agent that stays: all of it
-	ID   string // FromMail, NewWork: is told when the agent has it; with commas between those of several
+	ID   string // FromMail, NewWork: is told when the agent has it; with commas between those of several; Compaction: of the order
 	// Shown says that it was tried to hand it over before: a person has seen it.
 	Shown   bool
 	Urgency Urgency // FromMail, NoWork

@@ -32,7 +32,8 @@ type (
 	// Quiet: it was told nothing, and waits.
 	// Breaks: its turns can be broken off. Steers: a turn whose end is only told can
 	// be given something.
-	Started struct{ Concludes, Quiet, Breaks, Steers bool }
+	// Compacts: it can be told to compact its conversation.
+	Started struct{ Concludes, Quiet, Breaks, Steers, Compacts bool }
 	// Ended: the program has ended.
 	Ended struct{}
 	// Did: it did what its kind tells, to which it reduces the program's hooks, its
@@ -96,6 +97,7 @@ type (
 	Take     struct{}                 // a person takes it over, until Release
 	Wrote    struct{ To string }      // it wrote a message; To: that puts a question to somebody who is to answer
 	Seen     struct{ ID string }      // its conversation holds a message that went with a hook
+	Compact  struct{ ID string }      // its program is to compact its conversation, now or not at all
 	Kept     struct{}                 // it has committed or written down what it did in this turn
 )
 
@@ -147,6 +149,7 @@ func (Withdraw) what()   {}
 func (Take) what()       {}
 func (Wrote) what()      {}
 func (Kept) what()       {}
+func (Compact) what()    {}
 func (Seen) what()       {}
 func (Looked) what()     {}
 func (Passed) what()     {}

@@ -75,7 +75,7 @@ func (m *move) hear(what What) {
 		m.unseen()
 	case Tell:
 		m.told(e)
-	case Give, Withdraw, Take, Wrote, Kept:
+	case Give, Withdraw, Take, Wrote, Kept, Compact:
 		m.ordered(what)
 	case Begin, Passed, Tallied, Unfit, Started, Ended, Delivered, Answered, Judged, LimitKnown, LeftBehind:
 		m.result(what)

@@ -53,6 +53,7 @@ type player struct {
 	messages  []string       // told and accepted
 	confirmed map[string]int // how often
 	slipped   []string       // went with a hook
+	compacted map[string]int // begun, by order
 	works     int            // given and accepted
 	over      int
 }
@@ -60,7 +61,7 @@ type player struct {
 func newPlayer(c chance, config Config) *player {
 	return &player{
 		chance: c, s: New(config), at: time.Unix(1e9, 0).UTC(),
-		waits: map[Ref]bool{}, given: map[string]int{}, confirmed: map[string]int{}, seen: map[[2]Phase]bool{},
+		waits: map[Ref]bool{}, given: map[string]int{}, confirmed: map[string]int{}, compacted: map[string]int{}, seen: map[[2]Phase]bool{},
 	}
 }
 
@@ -191,6 +192,11 @@ func (p *player) carry(effect Effect) {
 		if e.Hook == 0 && e.Call == 0 && !p.s.Safe() {
 			p.wrong("it types while it is not safe: %+v", p.s)
 		}
+		if e.Why == Compaction {
+			if p.compacted[e.ID]++; p.compacted[e.ID] > 1 || e.Hook != 0 || e.Call != 0 || p.s.Work != "" || p.s.Taken || p.busy || p.turn {
+				p.wrong("it compacts at the wrong time, or twice for one order: %+v", p.s)
+			}
+		}
 		p.settle(e.Hook)
 		p.settle(e.Call)
 	case GoAhead:
@@ -283,7 +289,7 @@ func (p *player) answer(well bool) {
 	switch e := under.(type) {
 	case Launch:
 		if well || p.below(2) == 0 {
-			p.feed(Started{Concludes: p.below(2) == 0, Quiet: e.Idle && p.below(2) == 0, Breaks: p.below(2) == 0, Steers: p.below(2) == 0})
+			p.feed(Started{Concludes: p.below(2) == 0, Quiet: e.Idle && p.below(2) == 0, Breaks: p.below(2) == 0, Steers: p.below(2) == 0, Compacts: p.below(2) == 0})
 		} else {
 			p.feed(LimitKnown{p.at.Add(time.Minute)})
 		}
@@ -402,7 +408,13 @@ func (p *player) ordered() {
 		p.feed(Tell{ID: id, Text: "message " + id, Urgency: Urgency(p.below(3))})
 		return
 	}
-	switch p.below(8) {
+	switch p.below(10) {
+	case 8:
+		p.feed(Compact{ID: id})
+	case 9:
+		if p.ids > 1 { // again, by somebody who did not hear that it was taken
+			p.feed(Compact{ID: fmt.Sprintf("m%d", p.ids-1)})
+		}
 	case 0, 1:
 		p.feed(Give{ID: id, Text: "work " + id})
 	case 2, 3:

@@ -14,7 +14,7 @@ func (m *move) result(what What) {
 	case Begin:
 		m.begin()
 	case Started:
-		m.Concludes, m.CanBreak, m.Steers = e.Concludes, e.Breaks, e.Steers
+		m.Concludes, m.CanBreak, m.Steers, m.Compacts = e.Concludes, e.Breaks, e.Steers, e.Compacts
 		m.begins()
 		m.Ended = false
 		m.enter(Working)
@@ -91,6 +91,10 @@ func (m *move) answered(ok bool) {
 
 // delivered takes in what came of a delivery by the agent's own way.
 func (m *move) delivered(failure string) {
+	if m.Handed.Why == Compaction {
+		m.compacted(failure)
+		return
+	}
 	if failure == "" {
 		m.handed()
 	}

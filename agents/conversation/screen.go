@@ -68,6 +68,10 @@ func (m *move) giveUp() {
 
 // hindered tells a person what a message waits for, when it has for a while.
 func (m *move) hindered() bool {
+	if m.rang[HinderedClock] && m.Handed.Why == Compaction {
+		m.giveUp() // nobody clears the way for that
+		return false
+	}
 	if m.rang[HinderedClock] && (m.Activity == dag.Working || m.Stays && m.Activity == dag.Resting) {
 		m.become(Become{Activity: dag.NeedsInput, Detail: "a message waits for it: " + hinders(m.Screen)})
 	}

@@ -90,6 +90,7 @@ type State struct {
 	Gated    bool        // it was told once that nothing of it is kept
 	CanBreak bool        // its program's turn can be broken off
 	Steers   bool        // its program's turn can be given something
+	Compacts bool        // its program can be told to compact its conversation
 
 	// What waits for its answer.
 	Gate      Gate

@@ -50,6 +50,8 @@ func (m *move) ordered(what What) {
 		m.Drop = &e
 	case Take:
 		m.tookOver("")
+	case Compact:
+		m.compact(e.ID)
 	case Wrote:
 		m.Kept = true
 		if e.To != "" {
@@ -228,11 +230,15 @@ const maxRead = 1000
 
 // read takes in that the agent has read what has this id.
 func (m *move) read(id string) {
+	m.remember(id)
+	m.do(Confirm{id})
+}
+
+func (m *move) remember(id string) {
 	m.Read = append(slices.Clip(m.Read), strings.Split(id, ",")...)
 	if n := len(m.Read) - maxRead; n > 0 {
 		m.Read = m.Read[n:]
 	}
-	m.do(Confirm{id})
 }
 
 // proven takes in a sign of the agent's that it goes on: it has what its hooks

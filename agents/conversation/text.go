@@ -12,7 +12,7 @@ func (c Clock) String() string {
 }
 
 func (w Why) String() string {
-	return [...]string{"a person's words", "no report", "the limit is over", "a call failed", "the verdict", "unread words", "a message", "new work", "work taken back", "nothing kept"}[w]
+	return [...]string{"a person's words", "no report", "the limit is over", "a call failed", "the verdict", "unread words", "a message", "new work", "work taken back", "nothing kept", "compaction"}[w]
 }
 
 func (u Urgency) String() string { return [...]string{"patient", "urgent", "breaking"}[u] }

@@ -143,6 +143,8 @@ func Markdown() string {
 		{"limits waited for", func(c agent.Capability) string { return c.Limits }},
 		{"same conversation after a loss", func(c agent.Capability) string { return c.Resume }},
 		{"tokens counted, `budget` kept", func(c agent.Capability) string { return c.Usage }},
+		{"share of the [context window](watch.md) in use known", func(c agent.Capability) string { return c.Context }},
+		{"told to [compact](watch.md) while idle", func(c agent.Capability) string { return c.Compacts }},
 		{"`model` chooses the model", func(c agent.Capability) string { return c.Model }},
 		{"`auto_accept`", func(c agent.Capability) string { return c.AutoAccept }},
 		{"[`permissions: auto`](permissions.md#standing-agents)", func(c agent.Capability) string {

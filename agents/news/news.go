@@ -51,6 +51,11 @@ type (
 	Carried struct{ Text string }
 	// Compacts: a summary is about to replace its conversation, because of Trigger.
 	Compacts struct{ Trigger string }
+	// Compacted: a summary has replaced its conversation, as its program confirms.
+	Compacted struct{ Trigger string }
+	// Filled: so many tokens of its context window are in use; Window 0: how large
+	// that is, is not known.
+	Filled struct{ Tokens, Window int64 }
 	// Delegated: so many sub-agents are at work now.
 	Delegated struct{ Subagents int }
 	// LimitMet: its account met a limit, until Until if that is stated.
@@ -130,6 +135,8 @@ func (WentOn) news()        {}
 func (Worked) news()        {}
 func (Carried) news()       {}
 func (Compacts) news()      {}
+func (Compacted) news()     {}
+func (Filled) news()        {}
 func (Delegated) news()     {}
 func (LimitMet) news()      {}
 func (Faltered) news()      {}

@@ -50,6 +50,9 @@ const (
 	Given      Type = "given"     // it was given a piece of work: Work
 	WorkEnded  Type = "work_over" // its piece of work Key is over: End
 	Confirmed  Type = "confirmed" // it has read the message Key
+	Filled     Type = "context"   // so much of the agent's context window is in use: Context
+	Compacting Type = "compacts"  // a summary is about to replace its conversation: Key is the order, empty without one; Detail is why, Value where it is kept how it stood
+	Compacted  Type = "compacted" // its program has confirmed that, with the same Key and Value
 	Noted      Type = "note"      // anything else a person may want to see
 )
 
@@ -161,6 +164,24 @@ func (e *End) Marker() int {
 // Label is how the attempt ended, as its node would be labelled.
 func (e *End) Label() dag.Label { return dag.EndLabel(e.Outcome, e.Reason, e.Exit) }
 
+// Context is what of its context window an agent's conversation takes up.
+type Context struct {
+	Tokens int64 `json:"tokens"`
+	Window int64 `json:"window,omitempty"` // 0: its program does not say
+}
+
+// Share is how many percent of the window are in use, with window as its size where
+// the program does not say; 0: it is not known.
+func (c Context) Share(window int64) int {
+	if c.Window > 0 {
+		window = c.Window
+	}
+	if window <= 0 || c.Tokens <= 0 {
+		return 0
+	}
+	return int(min(100, max(1, c.Tokens*100/window)))
+}
+
 // Record is one line of records.jsonl.
 type Record struct {
 	Type    Type      `json:"t"`
@@ -198,6 +219,7 @@ type Record struct {
 	End          *End               `json:"end,omitempty"`
 	Collision    *Collision         `json:"collision,omitempty"`
 	Marker       *Written           `json:"marker,omitempty"`
+	Context      *Context           `json:"context,omitempty"`
 	Member       *Member            `json:"member,omitempty"`
 	Work         *Work              `json:"work,omitempty"`
 }

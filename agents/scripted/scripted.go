@@ -18,6 +18,7 @@ package scripted
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -43,6 +44,8 @@ func Kind(plain bool) agent.Kind {
 			Reports:   "by command",
 			Limits:    "by hook",
 			Usage:     "by hook",
+			Context:   "by hook",
+			Compacts:  "by a line `/compact`, confirmed by hook",
 		},
 	}
 }
@@ -113,3 +116,21 @@ func (a *instance) Interrupt(ctx context.Context, grace time.Duration) ([]proc.P
 
 func (a *instance) Ended() <-chan struct{} { return a.program.Exited() }
 func (a *instance) Exit() proc.Exit        { return a.program.Exit() }
+
+// CanCompact implements agent.Compacter.
+func (a *instance) CanCompact() bool { return true }
+
+// Compact implements agent.Compacter.
+func (a *instance) Compact(ctx context.Context, done <-chan struct{}) error {
+	if err := a.Deliver(ctx, "/compact"); err != nil {
+		return err
+	}
+	select {
+	case <-done:
+		return nil
+	case <-a.Ended():
+		return errors.New("its program has ended")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -73,8 +73,15 @@ const synthetic = "<synthetic>"
 type Line struct {
 	Message string        // id of the assistant's message it belongs to; may be empty
 	Usage   dag.Usage     // of that message: the same on each of its lines
+	Context *Context      // what the conversation holds after the line; nil: as before
 	Events  []event.Event // none for sub-agents' and the client's own lines
 	Signs   []Sign
+}
+
+// Context is what of its context window a conversation takes up.
+type Context struct {
+	Tokens int64  // 0: not known, until the next answer
+	Model  string // that answered last; empty: as before
 }
 
 // line is a line of a transcript as it is written.
@@ -87,6 +94,10 @@ type line struct {
 	Summary   bool             `json:"isCompactSummary"`
 	APIError  bool             `json:"isApiErrorMessage"`
 	Message   lenient[message] `json:"message"`
+
+	Compaction lenient[struct {
+		PostTokens int64 `json:"postTokens"`
+	}] `json:"compactMetadata"`
 
 	Text       lenient[string] `json:"content"`   // of type system and queue-operation
 	Operation  lenient[string] `json:"operation"` // of type queue-operation
@@ -110,7 +121,13 @@ func ParseLine(b []byte) (Line, error) {
 		read.Message = m.ID
 		if m.Usage != nil {
 			read.Usage = m.Usage.usage()
+			if !l.Sidechain {
+				read.Context = &Context{read.Usage.Counted() + read.Usage.CacheRead, m.Model}
+			}
 		}
+	}
+	if l.compacted() {
+		read.Context = &Context{Tokens: max(0, l.Compaction.v.PostTokens)}
 	}
 	for i := range read.Signs {
 		read.Signs[i].At = l.Timestamp.Time
@@ -119,6 +136,11 @@ func ParseLine(b []byte) (Line, error) {
 		read.Events[i].At = l.Timestamp.Time
 	}
 	return read, nil
+}
+
+// compacted reports whether a summary stands for all before the line.
+func (l *line) compacted() bool {
+	return l.Type == "system" && l.Subtype == "compact_boundary" && !l.Sidechain
 }
 
 // failed reports whether it is no answer of the model's.
@@ -170,7 +192,7 @@ func (l *line) events() []event.Event {
 		return m.assistant()
 	case l.Type == "user" && !l.Meta && !l.Summary:
 		return m.user()
-	case l.Type == "system" && l.Subtype == "compact_boundary":
+	case l.compacted():
 		return []event.Event{{Kind: event.Compacted}}
 	}
 	return nil

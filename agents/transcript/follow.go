@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -25,6 +26,7 @@ type Follower struct {
 	subs  map[string]*tail
 	seen  map[string]dag.Usage // by message id
 	total dag.Usage
+	fills Context
 	signs []Sign
 }
 
@@ -39,7 +41,11 @@ func NewFollower(path string, from int64) *Follower {
 // counts once.
 func (f *Follower) Switch(path string) {
 	f.path, f.quiet, f.main, f.subs = path, 0, tail{}, make(map[string]*tail)
+	f.fills.Tokens = 0
 }
+
+// Context is what the conversation held at the last Read.
+func (f *Follower) Context() Context { return f.fills }
 
 // Usage is what was used up to the last Read, sub-agents included.
 func (f *Follower) Usage() dag.Usage { return f.total }
@@ -67,6 +73,9 @@ func (f *Follower) Read() ([]event.Event, error) {
 			return
 		}
 		f.count(line)
+		if c := line.Context; c != nil {
+			f.fills = Context{c.Tokens, cmp.Or(c.Model, f.fills.Model)}
+		}
 		f.signs = append(f.signs, line.Signs...)
 		if end > f.quiet {
 			events = append(events, line.Events...)

@@ -384,3 +384,30 @@ func BenchmarkFollower(b *testing.B) {
 		}
 	})
 }
+
+// What fills the context window is what the last answer of the agent itself took in
+// and gave; after a summary, what that left.
+func TestContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	f := transcript.NewFollower(path, 0)
+	const usage = `"usage":{"input_tokens":100,"output_tokens":20,"cache_read_input_tokens":7000,"cache_creation_input_tokens":300}}}`
+	for _, c := range []struct {
+		line string
+		want transcript.Context
+	}{
+		{`{"type":"user","message":{"content":"x"}}`, transcript.Context{}},
+		{`{"type":"assistant","message":{"id":"m1","model":"claude-a",` + usage, transcript.Context{Tokens: 7420, Model: "claude-a"}},
+		{`{"type":"assistant","isSidechain":true,"message":{"id":"m2","model":"claude-b","usage":{"input_tokens":9}}}`, transcript.Context{Tokens: 7420, Model: "claude-a"}},
+		{`{"type":"assistant","isApiErrorMessage":true,"message":{"id":"m3","model":"<synthetic>","usage":{"input_tokens":0}}}`, transcript.Context{Tokens: 7420, Model: "claude-a"}},
+		{`{"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"manual","preTokens":7420,"postTokens":900}}`, transcript.Context{Tokens: 900, Model: "claude-a"}},
+		{`{"type":"system","subtype":"compact_boundary","compactMetadata":7}`, transcript.Context{Model: "claude-a"}},
+	} {
+		appendTo(t, path, c.line+"\n")
+		if _, err := f.Read(); err != nil || f.Context() != c.want {
+			t.Errorf("%s: %+v, %v; want %+v", c.line, f.Context(), err, c.want)
+		}
+	}
+	if f.Switch(path + "2"); f.Context().Tokens != 0 {
+		t.Error("another conversation is as full as the one before")
+	}
+}
