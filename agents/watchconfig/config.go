@@ -21,6 +21,7 @@ type Config struct {
 	Nudges       int           // of one series
 	FrozenAfter  time.Duration // without progress, an agent is relaunched
 	SentryWithin time.Duration // the sentry has to be done
+	SentryTokens int           // it may use so many
 	PersonWithin time.Duration // a person who typed is taken to be there
 	CompactEvery time.Duration // between two compactions of an agent
 	CompactShare int           // percent of the context window in use
@@ -116,6 +117,7 @@ func (c *Config) keys() []Key {
 		onOff(&c.Relaunch, "relaunch", "A frozen agent is started again, in its conversation."),
 		onOff(&c.Sentry, "sentry", "A supervisor that freezes again after that gets a sentry."),
 		span(&c.SentryWithin, "sentry_within", "5m", "The sentry has so long."),
+		count(&c.SentryTokens, "sentry_tokens", "200000", 100_000_000, "The sentry may use so many tokens, without what is read from a cache."),
 		span(&c.PersonWithin, "person_within", "10m", "A person who typed in an agent's window so long ago is taken to be there."),
 		onOff(&c.Compaction, "compaction", "An idle agent whose context fills is compacted."),
 		span(&c.CompactEvery, "compact_every", "10m", "At most one compaction of an agent in this time."),

@@ -16,9 +16,6 @@
 //     states, not faults: nothing is relaunched into them.
 //   - An idle organisation causes no action.
 //
-// No kind of agent says yet that it compacts (Agent.Compacts), so the rules about
-// compaction are played by the tests alone.
-//
 // Whoever carries the actions out writes each down before it, with its ID and
 // Seen, and what came of it after it. The Seen of the last action that took place
 // is all of an agent's state that must not be lost: see State.Restore.

@@ -65,7 +65,9 @@ The first rule that is due for an agent acts. The level is the step of recovery 
 `
 
 const referenceMiddle = `
-No kind of agent can be told to compact yet, so the two rules about compaction find nobody. A program that compacts by itself does so as before.
+Which kinds of agents say how much of their context window is in use, and which can be told to compact, stands in [the kinds](agents.md). The rules about compaction find nobody else. A program that compacts by itself, or because a person says so, does so as before: then too it is kept how the agent stands, and the compaction counts.
+
+A compaction goes in steps, and each is on record before the next, so that whatever is killed, nothing is done twice: the order; how the agent stands, in a file among the artifacts of the journal (task, branch, what is not committed, the last screen, the id of the conversation); the command of its program, typed only while the agent is at rest and its prompt is empty; the confirmation of its program; and then one message to the agent that names the file. A supervisor is compacted between turns, and finds the file named in its journal too.
 
 The levels, from the least that helps to the most:
 

@@ -74,8 +74,8 @@ func Rules() []Rule { return rules() }
 
 func rules() []Rule {
 	return []Rule{
-		{Name: ruleSentryOver, Level: 4, Evidence: "the sentry is there longer than it may be, or the supervisor that it is there for works again",
-			Threshold: "`sentry_within`", Action: "the sentry is removed", Most: 6, Per: day, Bound: "once for each sentry", due: sentryOver},
+		{Name: ruleSentryOver, Level: 4, Evidence: "the sentry is there longer than it may be, or has used what it may, or the supervisor that it is there for works again",
+			Threshold: "`sentry_within`, `sentry_tokens`", Action: "the sentry is removed", Most: 6, Per: day, Bound: "once for each sentry", due: sentryOver},
 		{Name: ruleHindered, Level: 4, Evidence: "it stands still, and your draft, a dialog or copy mode is in its window; or you have taken it over, and it gave no sign since",
 			Threshold: "`frozen_after`", Action: "you are told, and nothing else is done", Most: 6, Per: day, Bound: "once before its next sign", due: hindered},
 		{Name: ruleFrozen, Level: 4, Evidence: "in a turn, or nudged at its prompt, and no sign in hooks, transcript, records, files or processes since; of a supervisor also: it died five times in a minute",
@@ -275,6 +275,9 @@ func sentryOver(m *move, a *Agent, s *Seen) *Action {
 	if d := m.since(s.Sentinel); d >= m.f.Config.SentryWithin {
 		s.Sentinel = m.Clock
 		return about(End, "the sentry had "+round(d), fmt.Sprintf("sentry_within is %s", m.f.Config.SentryWithin))
+	}
+	if budget := int64(m.f.Config.SentryTokens); a.Used >= budget && !s.told(fmt.Sprintf("spent %d", a.Began.UnixNano())) {
+		return about(End, fmt.Sprintf("the sentry has used %d tokens", a.Used), fmt.Sprintf("sentry_tokens is %d", budget))
 	}
 	for _, o := range m.f.Agents {
 		if seen := m.Agents[o.Name]; seen.Rung == guarded && (seen.Quiet <= seen.Climbed || o.Stand == Crashed) {

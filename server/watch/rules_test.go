@@ -201,3 +201,21 @@ func TestFirstLookCounts(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The sentry goes when it has used what it may, whatever its time says, and once.
+func TestSentryBudget(t *testing.T) {
+	b := newBench(t, Agent{Name: "supervisor", Leads: true, Stand: Crashed})
+	b.facts.Config.SentryWithin = 24 * time.Hour
+	if got := b.pass(time.Hour); !strings.HasSuffix(got, "supervisor: "+ruleSentry) {
+		t.Fatal(got)
+	}
+	most := int64(b.facts.Config.SentryTokens)
+	b.facts.Agents = append(b.facts.Agents, Agent{Name: "sentry", Sentry: true, Stand: Busy, Life: 1, Sign: b.now, Began: b.now, Used: most - 1})
+	if got := b.pass(10 * time.Minute); got != "" {
+		t.Fatal(got)
+	}
+	b.facts.Agents[1].Used = most
+	if got := b.pass(10 * time.Minute); got != "sentry: "+ruleSentryOver {
+		t.Errorf("%q", got)
+	}
+}

@@ -56,6 +56,7 @@ type Agent struct {
 	Person bool      // a draft of a person's is there, a dialog, or they read back
 
 	RoleMissing string // the role file that it should have
+	Used        int64  // tokens, in all lives
 	Compacts    bool   // its program can be told to compact
 	Context     int    // percent of its context window in use; 0: not known
 	Compactions int    // that were confirmed
