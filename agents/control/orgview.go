@@ -15,6 +15,7 @@ import (
 	"cmux/agents/runner"
 	"cmux/agents/standing"
 	"cmux/agents/tmux"
+	"cmux/agents/watchconfig"
 	"cmux/signals"
 	"cmux/signals/mailbox"
 )
@@ -74,8 +75,18 @@ type AgentReport struct {
 	Warning    string     `json:"warning,omitempty"`      // what a person should put right
 	Tokens     int64      `json:"tokens"`
 
+	Context     *ContextReport `json:"context,omitempty"` // null: its program does not say
+	Compactions int            `json:"compactions"`       // that its program confirmed
+
 	pane        string
 	held, stuck bool // see standing.State.Due
+}
+
+// ContextReport is how much of its context window an agent's conversation takes up.
+type ContextReport struct {
+	Tokens int64 `json:"tokens"`
+	Window int64 `json:"window"`
+	Share  int   `json:"share"` // percent
 }
 
 // RunBrief is a run in a line.
@@ -188,6 +199,14 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 		Branch: m.Branch, Permanent: m.Permanent, Team: m.Team, State: string(word), Detail: detail, Lives: a.Life.N,
 		Tasks: a.Tasks, Resets: a.Resets, Tokens: a.Used.Counted(), pane: a.Life.Pane,
 	}
+	if c := a.Context; c.Tokens > 0 {
+		window := c.Window
+		if window == 0 {
+			window = int64(watchconfig.New(org.Settings.Watch).Window)
+		}
+		r.Context = &ContextReport{c.Tokens, window, c.Share(window)}
+	}
+	r.Compactions = a.Compactions
 	r.says(a, said[a.Name])
 	due, _ := a.Due(p.Now())
 	r.held, r.stuck = due == standing.Stuck && a.Held != "", due == standing.Stuck

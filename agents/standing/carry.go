@@ -130,6 +130,8 @@ func (k *Keeper) carryOut(ctx context.Context, q run.Request) (done, error) {
 		return k.demote(ctx, a)
 	case OpRelaunch:
 		return k.relaunch(ctx, q, a)
+	case OpCompact:
+		return k.compact(ctx, q, a)
 	case OpWake:
 		if err := k.org.RecordOf(ctx, a.Name, run.Record{Type: run.Resumed}); err != nil {
 			return done{}, err

@@ -74,6 +74,10 @@ type State struct {
 	Resets  int
 	ResetAt time.Time
 
+	Context     run.Context // what of its context window is in use
+	Compactions int         // that its program confirmed
+	Compaction  *Compaction // the newest of the conversation; nil: there was none
+
 	Limit *Limit // nil: it met none
 	Waits string // why it cannot begin with its next task yet; empty: nothing is in the way
 
@@ -126,6 +130,12 @@ func (s *State) Apply(rec *run.Record) {
 		s.workEnded(rec)
 	case run.Confirmed:
 		s.reads(rec.Key)
+	case run.Filled:
+		if rec.Attempt == s.Life.N {
+			s.Context = *rec.Context
+		}
+	case run.Compacting, run.Compacted:
+		s.compacts(rec)
 	case run.Used:
 		if rec.Attempt == s.Life.N {
 			s.spends(rec.At, s.past.Plus(rec.Used))
@@ -139,6 +149,7 @@ func (s *State) Apply(rec *run.Record) {
 		s.died(rec, "ended", rec.End.Label().String())
 	case run.Reset:
 		s.Conversation, s.foreign = "", max(s.foreign, s.Life.N)
+		s.Context, s.Compaction = run.Context{}, nil
 		s.Tasks, s.Resets, s.ResetAt, s.Resetting, s.Held = 0, s.Resets+1, rec.At, "", ""
 	case run.Stopped:
 		s.Stopped = true

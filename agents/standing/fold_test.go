@@ -224,3 +224,36 @@ func TestNewID(t *testing.T) {
 		t.Errorf("%q after %d", id, asked)
 	}
 }
+
+func TestCompactionsFold(t *testing.T) {
+	var s State
+	at := time.Unix(1000, 0)
+	take := func(r run.Record) *Compaction {
+		at = at.Add(time.Second)
+		r.At, r.Attempt = at, max(r.Attempt, 1)
+		s.Apply(&r)
+		return s.Compaction
+	}
+	take(run.Record{Type: run.Started})
+	take(run.Record{Type: run.Filled, Context: &run.Context{Tokens: 150, Window: 200}})
+	if got := s.Context.Share(1); got != 75 {
+		t.Errorf("%d%%", got)
+	}
+	c := take(run.Record{Type: run.Compacting, Key: "o1", Value: "a.json", Detail: "ordered"})
+	if c == nil || c.Order != "o1" || c.Artifact != "a.json" || !c.Done.IsZero() {
+		t.Fatalf("%+v", c)
+	}
+	began := c.At
+	if c = take(run.Record{Type: run.Compacted, Key: "o1", Value: "a.json"}); s.Compactions != 1 || c.Done.IsZero() || !c.At.Equal(began) {
+		t.Errorf("%d, %+v", s.Compactions, c)
+	}
+	if c = take(run.Record{Type: run.Compacted, Detail: "auto"}); s.Compactions != 2 || c.Order != "" {
+		t.Errorf("by itself: %d, %+v", s.Compactions, c)
+	}
+	if c = take(run.Record{Type: run.Reset}); c != nil || s.Context != (run.Context{}) || s.Compactions != 2 {
+		t.Errorf("after a reset: %+v", s)
+	}
+	if c = take(run.Record{Type: run.Compacted, Key: "o1"}); c != nil {
+		t.Errorf("of the conversation before: %+v", c)
+	}
+}

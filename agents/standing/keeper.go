@@ -269,6 +269,10 @@ func (k *Keeper) advance(ctx context.Context, all bool) error {
 	}
 	k.shares(ctx)
 	k.mails(ctx)
+	if err := k.tellCompacted(ctx); err != nil { // tried again at the next look
+		k.Log.Error("an agent could not be told that it was compacted", "err", err)
+		k.at(k.Now().Add(time.Second))
+	}
 	if err := k.budgets(ctx); err != nil { // tried again at the next look
 		k.Log.Error("budgets could not be looked after", "err", err)
 		k.at(k.Now().Add(time.Second))

@@ -28,6 +28,7 @@ type Entry struct {
 	Tasks      int        `json:"tasks_since_reset"`
 	Resets     int        `json:"reset_count"`
 	ResetAt    *time.Time `json:"last_reset_at,omitempty"`
+	Compacted  int        `json:"compaction_count"`
 	CloneOf    string     `json:"clone_of,omitempty"`
 	CloneIndex int        `json:"clone_index,omitempty"`
 	CloneFrom  string     `json:"clone_branch,omitempty"`
@@ -42,7 +43,7 @@ func (o *Org) Registry() map[string]Entry {
 		e := Entry{
 			ID: m.ID, Display: m.Display, Role: m.Role, Project: m.Project, Supervisor: m.Supervisor, Session: m.Session, Kind: m.Kind, Model: m.Model,
 			Dir: m.Dir, Worktree: m.Tree, Branch: m.Branch, Permanent: m.Permanent, Team: m.Team, RoleFile: m.RoleFile,
-			Tasks: a.Tasks, Resets: a.Resets, CloneOf: m.CloneOf, CloneIndex: m.CloneIndex, CloneFrom: m.CloneFrom, CreatedAt: m.CreatedAt,
+			Tasks: a.Tasks, Resets: a.Resets, Compacted: a.Compactions, CloneOf: m.CloneOf, CloneIndex: m.CloneIndex, CloneFrom: m.CloneFrom, CreatedAt: m.CreatedAt,
 		}
 		if !a.ResetAt.IsZero() {
 			e.ResetAt = &a.ResetAt

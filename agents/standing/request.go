@@ -20,6 +20,9 @@ const (
 	OpWake   run.Op = "wake"   // start an agent again that died too often, or that was stopped
 	// OpRelaunch ends an agent's program and starts it again, in its conversation.
 	OpRelaunch run.Op = "relaunch"
+	// OpCompact has an agent's program compact its conversation, once: now, or not at
+	// all.
+	OpCompact run.Op = "compact"
 )
 
 // Ask is what a request asks for in more words than run.Request has.

@@ -40,7 +40,7 @@ With --json the shape is
                "permanent", "state", "detail", "until", "since", "task", "task_since", "doing", "doing_since",
                "waiting", "hinders",
                "lives", "tasks_since_reset", "reset_count", "last_reset_at", "role_context", "warning",
-               "tokens"}],
+               "tokens", "context": {"tokens", "window", "share"}, "compactions"}],
    "runs": [{"id", "session", "state", "done", "nodes"}], "unread", "undelivered", "incidents",
    "locks": [{"name", "holder": {"who", "pid"}, "note", "since", "waiting": [{"who", "pid"}]}],
    "server": {"up", "url", "since", "why"}}
@@ -49,7 +49,8 @@ the newest that you have not acked, as cmux incidents show has them, state is no
 running, stopped or no monitor, and that of an agent is starting,
 idle, working, checking, needs input, taken over, limited, down (the monitor starts it
 again), stopped or going (it is being removed). Times are RFC 3339 or null; waiting are
-messages that it was not handed yet, and hinders says why. Fields without a value are
+messages that it was not handed yet, and hinders says why; context is how much of its
+context window is in use, share in percent, and is left out where that is not known. Fields without a value are
 left out.`,
 		Example: "  cmux status",
 		Args:    cobra.NoArgs,
@@ -340,6 +341,13 @@ func renderAgent(a *control.AgentReport, now time.Time) string {
 		row("waiting", text)
 	}
 	row("done", fmt.Sprintf("%s since the last reset, %s", say.Count(a.Tasks, "task"), say.Count(a.Resets, "reset")))
+	if c := a.Context; c != nil {
+		text := fmt.Sprintf("%d%% of the context window in use (%s of %s tokens)", c.Share, say.Short(c.Tokens), say.Short(c.Window))
+		if a.Compactions > 0 {
+			text += ", " + say.Count(a.Compactions, "compaction")
+		}
+		row("context", text)
+	}
 	row("warning", say.Line(a.Warning))
 	row("next", a.Way())
 	return b.String()

@@ -29,8 +29,9 @@ func (w *Project) Took(_ context.Context, a *watch.Action) (bool, error) {
 	if err := w.look(); err != nil {
 		return false, err
 	}
-	if _, answered := w.org.Answers[a.ID]; answered {
-		return true, nil
+	if answer, answered := w.org.Answers[a.ID]; answered {
+		// Of a compaction that was refused nothing took place.
+		return answer.Refused == "" || a.Kind != watch.Compact, nil
 	}
 	if _, err := signals.Type(filepath.Join(w.org.Run.Requests(), a.ID+".json")); err == nil {
 		return true, nil
@@ -63,6 +64,8 @@ func (w *Project) Do(ctx context.Context, a *watch.Action) error {
 		return w.send(ctx, a.ID, a.Agent, mailbox.Task.Subject(a.Items[0].Text), injectText(a))
 	case watch.Tell:
 		return w.send(ctx, a.ID, a.To, mailbox.Error.Subject(a.Agent+": "+a.Reason), tellText(a))
+	case watch.Compact:
+		return w.order(ctx, a.ID, standing.OpCompact, a.Agent, standing.Ask{By: monitor}) // the keeper tells it of what is kept
 	case watch.Relaunch:
 		return w.orderAndTell(ctx, a, standing.OpRelaunch, a.Agent, standing.Ask{By: monitor}, a.Agent, relaunchText(a))
 	case watch.Reset:

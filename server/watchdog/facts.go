@@ -136,6 +136,7 @@ func (w *Project) Facts(ctx context.Context, observed func(string) bool) (watch.
 			w.agents[name] = g
 		}
 		fact := w.fact(a, g, list)
+		fact.Context = a.Context.Share(int64(f.Config.Window))
 		if fact.Stand == watch.Busy {
 			g.follow(w.org.Run.Events(name), a.Life.N)
 			fact.Calls, fact.Call = g.calls, g.call
@@ -164,7 +165,8 @@ func (w *Project) fact(a *standing.Agent, g *glimpse, list *task.List) watch.Age
 		Name: a.Name, Supervisor: m.Supervisor, Leads: m.Role == standing.Supervisor || m.Role == standing.ProjectSupervisor,
 		Permanent: m.Role == standing.PermanentWorker, Sentry: m.Role == standing.Sentry,
 		Stand: w.stand(a), Life: a.Life.N, Sign: a.Since, Tasks: a.Tasks, Began: a.Conversed(), Typed: g.typed,
-		Person: w.Now().Sub(g.person) < personFor,
+		Person: w.Now().Sub(g.person) < personFor, Compacts: w.Kinds[m.Kind].Can.Compacts != "", Compactions: a.Compactions,
+		Used: a.Used.Counted(),
 	}
 	for _, path := range []string{w.org.Run.Events(a.Name), w.org.Run.AgentRecords(a.Name)} {
 		if info, err := os.Lstat(path); err == nil && info.ModTime().After(f.Sign) {
