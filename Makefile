@@ -1,6 +1,8 @@
 # make         builds bin/cmux
 # make demo    runs cmux's main job in scratch repositories, no account, no network
 # make test    runs every test
+# make dashboard  builds the page that the binary carries; make does it, where there is npm
+# make web-test   runs the dashboard's tests
 # make bench   runs the benchmarks and whole runs beside make, ninja and go-task
 # make dist    builds what people install into dist/: archives, packages, checksums
 # make docs    rewrites the generated pages under docs/
@@ -16,9 +18,29 @@ PREFIX  ?= /usr/local
 # with a name, such as Claude Code's (ST1005).
 LINT     = $(GO) tool -modfile=.ci/lint.mod
 
-.PHONY: all build demo test check bench docs pictures dist dist-check tools clean install
+.PHONY: all build demo test check bench docs pictures dist dist-check tools clean install dashboard web-check web-test
 
-all: build
+all: dashboard build
+
+# Not npm ci: it asks for the programs of other platforms too. The page needs Node to build, and cmux does not: without npm the binary has no
+# dashboard, and says so.
+WEB = web/node_modules/.package-lock.json
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	cd web && npm install --no-save --silent && touch node_modules/.package-lock.json
+
+web/dist/index.html: $(WEB) web/index.html web/vite.config.ts $(shell find web/src web/public -type f)
+	cd web && rm -rf dist/assets && npx --no-install vite build --logLevel warn
+
+dashboard:
+	@if command -v npm >/dev/null 2>&1; then $(MAKE) --no-print-directory web/dist/index.html; \
+	else echo "There is no npm: cmux is built without its dashboard."; fi
+
+web-check: $(WEB)
+	cd web && npm run --silent types -- --check && npx --no-install tsc && npm run --silent lint
+
+web-test: web-check web/dist/index.html
+	@.ci/tools chromium
+	cd web && npx --no-install vitest run && npx --no-install playwright test
 
 # Without cgo it needs no libc of the machine and starts faster, which every
 # hook does.
@@ -29,7 +51,7 @@ build:
 tools:
 	@.ci/tools tmux git
 
-demo: tools build
+demo: tools dashboard build
 	$(GO) build -trimpath -o bin/modeld ./agents/modeltest/modeld
 	@claude --version >/dev/null 2>&1 || .ci/agents claude || echo "The demo runs without Claude Code."
 	@examples/demo/run.sh "$(CURDIR)/bin/cmux" "$(CURDIR)/bin/modeld"
@@ -50,6 +72,7 @@ RACES = $(CURDIR)/bin/races
 test: tools check
 	@.ci/tools zsh dash
 	@.ci/agents
+	@$(MAKE) --no-print-directory web-test
 	@rm -rf $(RACES); mkdir -p $(RACES)
 	GORACE="atexit_sleep_ms=10 log_path=$(RACES)/race" $(GO) test -race -vet=off -ldflags=-w -parallel 4 -timeout 25m ./...; \
 	code=$$?; cat $(RACES)/* 2>/dev/null && { echo "the race detector found this"; exit 1; }; exit $$code

@@ -2,6 +2,9 @@ module cmux
 
 go 1.26.0
 
+// npm packages can hold Go files.
+ignore ./web/node_modules
+
 require (
 	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/charmbracelet/bubbles v0.21.1-0.20250623103423-23b8fd6302d7

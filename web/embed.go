@@ -11,13 +11,15 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// Files is the dashboard as it was built: index.html, and what it loads. It
-// reports false when the binary was built without.
+// Files is the dashboard as it was built: index.html, and what it loads. It is
+// nil, and reports false, when the binary was built without.
 func Files() (fs.FS, bool) {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {
 		return nil, false
 	}
-	_, err = fs.Stat(files, "index.html")
-	return files, err == nil
+	if _, err := fs.Stat(files, "index.html"); err != nil {
+		return nil, false
+	}
+	return files, true
 }

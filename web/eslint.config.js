@@ -16,6 +16,7 @@ export default ts.config(
     plugins: { "react-hooks": hooks },
     rules: {
       ...hooks.configs.recommended.rules,
+      "react-hooks/incompatible-library": "off", // nothing here is compiled
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
       "@typescript-eslint/no-unnecessary-condition": ["error", { allowConstantLoopConditions: true }],

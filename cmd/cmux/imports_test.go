@@ -89,7 +89,7 @@ var house = []struct {
 	{"cmd/cmux/quiet", ""},
 	{"cmd/cmux/top", "agents/control agents/control/say agents/harmless agents/question agents/run dag signals"},
 	{"cmd/cmux/reviewing", "agents/control agents/control/say agents/harmless agents/run"},
-	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/incident agents/journal agents/kinds agents/mcp agents/origin agents/recovery agents/run agents/runner agents/schedule agents/task agents/team agents/upkeep agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs server signals/mailbox"},
+	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/incident agents/journal agents/kinds agents/mcp agents/origin agents/recovery agents/run agents/runner agents/schedule agents/task agents/team agents/upkeep agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs server signals/mailbox web"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

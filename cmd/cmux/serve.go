@@ -15,6 +15,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/run"
 	"cmux/server"
+	"cmux/web"
 )
 
 // newServeCmd is the server of the project, which the monitor starts.
@@ -44,7 +45,8 @@ func newServeCmd(d *Deps) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return server.Serve(ctx, server.Options{Project: p, Port: port, Log: control.RunnerLogger(d.Err)})
+			dashboard, _ := web.Files() // nil where it was built without
+			return server.Serve(ctx, server.Options{Project: p, Port: port, Dashboard: dashboard, Log: control.RunnerLogger(d.Err)})
 		},
 	}
 	cmd.Flags().StringVar(&dir, "run", "", "folder of the organisation")

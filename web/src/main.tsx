@@ -1,6 +1,7 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
+import "@/app/nonce"; // before what adds styles
 import { App } from "@/app/App";
 import "@/styles.css";
 

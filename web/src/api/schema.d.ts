@@ -142,6 +142,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{name}/conversation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the conversation of a standing agent, newest first */
+        get: operations["getAgentsNameConversation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{name}/demote": {
         parameters: {
             query?: never;
@@ -185,6 +202,23 @@ export interface paths {
         };
         /** Show what an agent did, as text */
         get: operations["getAgentsNameLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{name}/log/part": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a part of an agent's log, as text */
+        get: operations["getAgentsNameLogPart"];
         put?: never;
         post?: never;
         delete?: never;
@@ -466,6 +500,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/graph/add": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Add a node to a configuration and leave all else in it as it is; nothing is written */
+        post: operations["postGraphAdd"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/graph/check": {
         parameters: {
             query?: never;
@@ -494,6 +545,23 @@ export interface paths {
         get: operations["getGraphSchema"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/graph/unfold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say when the nodes of a configuration would be at work if every one succeeded */
+        post: operations["postGraphUnfold"];
         delete?: never;
         options?: never;
         head?: never;
@@ -879,6 +947,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Compare two runs, node by node */
+        get: operations["getRunsCompare"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/plan": {
         parameters: {
             query?: never;
@@ -947,6 +1032,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/graph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a run as it is drawn: its nodes, when each was at work, and the chain that takes longest */
+        get: operations["getRunsIdGraph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/merge": {
         parameters: {
             query?: never;
@@ -959,6 +1061,23 @@ export interface paths {
         put?: never;
         /** Merge the branches of a run, in order, with checks after each; this begins it */
         post: operations["postRunsIdMerge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/merge/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Say what a merge of a run would take, in order, and what would conflict */
+        get: operations["getRunsIdMergeQueue"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1016,6 +1135,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/nodes/{node}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give comments on a node's changes back to its agent, as one message */
+        post: operations["postRunsIdNodesNodeComments"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/nodes/{node}/conversation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the conversation of a node's agent, newest first */
+        get: operations["getRunsIdNodesNodeConversation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/nodes/{node}/diff": {
         parameters: {
             query?: never;
@@ -1025,6 +1178,40 @@ export interface paths {
         };
         /** Show what a node has changed since it started, committed and not */
         get: operations["getRunsIdNodesNodeDiff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/nodes/{node}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the files that a node has changed since it started */
+        get: operations["getRunsIdNodesNodeFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/nodes/{node}/files/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a changed file before and after, its first MB */
+        get: operations["getRunsIdNodesNodeFilesContent"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1050,6 +1237,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}/nodes/{node}/log/part": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a part of a node's log, as text */
+        get: operations["getRunsIdNodesNodeLogPart"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{id}/nodes/{node}/override": {
         parameters: {
             query?: never;
@@ -1061,6 +1265,23 @@ export interface paths {
         put?: never;
         /** Call a node done, whatever it says itself */
         post: operations["postRunsIdNodesNodeOverride"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{id}/nodes/{node}/prompt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what an attempt of a node was told first */
+        get: operations["getRunsIdNodesNodePrompt"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1328,6 +1549,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tasks/merge/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Say what a merge of finished tasks would take, in order, and what would conflict */
+        get: operations["getTasksMergeQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tasks/{id}": {
         parameters: {
             query?: never;
@@ -1379,6 +1617,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tasks/{id}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give comments on a task's changes back to its agent, as one message or, when it is over, as another task */
+        post: operations["postTasksIdComments"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tasks/{id}/done": {
         parameters: {
             query?: never;
@@ -1390,6 +1645,40 @@ export interface paths {
         put?: never;
         /** Call a task done, whatever its own result is */
         post: operations["postTasksIdDone"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{id}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the files that a task's worker has changed for it */
+        get: operations["getTasksIdFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{id}/files/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a changed file before and after, its first MB */
+        get: operations["getTasksIdFilesContent"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1543,7 +1832,8 @@ export interface components {
             role_context?: string;
             /** Format: date-time */
             since: string | null;
-            state: string;
+            /** @enum {string} */
+            state: "starting" | "idle" | "working" | "checking" | "needs input" | "taken over" | "limited" | "down" | "stopped" | "going";
             supervisor?: string;
             task?: string;
             /** Format: date-time */
@@ -1555,7 +1845,7 @@ export interface components {
             tokens: number;
             /** Format: date-time */
             until?: string;
-            waiting?: string[] | null;
+            waiting?: string[];
             warning?: string;
         };
         AgentSpending: {
@@ -1588,6 +1878,14 @@ export interface components {
             then: string;
             what: string;
         };
+        Changes: {
+            files: components["schemas"]["WorktreeFileChange"][];
+            live: boolean;
+            /** Format: int64 */
+            more: number;
+            start: string;
+            tip: string;
+        };
         Checked: {
             command: string;
             failed?: string;
@@ -1599,23 +1897,88 @@ export interface components {
             /** Format: date-time */
             at: string;
             b: string;
-            conflicts: string[] | null;
-            files: string[] | null;
+            conflicts: string[];
+            files: string[];
             /** Format: int64 */
             more: number;
             /** Format: date-time */
             since: string;
-            uncommitted: string[] | null;
+            uncommitted: string[];
             unknown?: string;
+        };
+        Comment: {
+            /** Format: int64 */
+            line?: number;
+            old?: boolean;
+            path: string;
+            quote?: string;
+            text: string;
+            /** Format: int64 */
+            to?: number;
+        };
+        Commented: {
+            /** @enum {string} */
+            how: "told" | "sent back" | "task";
+            node: components["schemas"]["Judged"] | null;
+            note?: string;
+            sent: components["schemas"]["Sent"] | null;
+            task: components["schemas"]["TaskView"] | null;
+            text: string;
+        };
+        Comments: {
+            downstream?: boolean;
+            on?: components["schemas"]["Comment"][];
+            text?: string;
+        };
+        Compared: {
+            a: components["schemas"]["PastRun"];
+            b: components["schemas"]["PastRun"];
+            nodes: components["schemas"]["ComparedNode"][];
+        };
+        ComparedNode: {
+            a: components["schemas"]["NodeFigure"] | null;
+            b: components["schemas"]["NodeFigure"] | null;
+            changed: string;
+            name: string;
         };
         ConfigChange: {
             file: string;
             in_force: string;
             key: string;
         };
+        Conversation: {
+            /** @description The newest event; to hear of those behind it, say so to /api/ws */
+            head: components["schemas"]["StorePosition"];
+            items: components["schemas"]["Said"][];
+            /** @description The cursor of the next page; absent: this is the last */
+            next?: string;
+        };
         DagBudget: {
             /** Format: int64 */
             tokens?: number;
+        };
+        /** @enum {string} */
+        DagJoin: "all_success" | "all_done" | "one_success" | "always";
+        /** @enum {string} */
+        DagNodeState: "waiting" | "blocked" | "ready" | "running" | "checking" | "taken over" | "needs input" | "limited" | "lost" | "done" | "failed" | "skipped";
+        /** @enum {string} */
+        DagOutcome: "" | "done" | "override" | "failed" | "cancelled";
+        /** @enum {string} */
+        DagReason: "" | "timeout" | "checks" | "scope" | "conflict" | "setup" | "budget" | "idle" | "lost" | "on_complete" | "reported" | "no report" | "bad marker" | "by hand" | "override" | "cancelled" | "failed" | "blocked";
+        /** @enum {string} */
+        DagRole: "build" | "review" | "merge" | "gate";
+        /** @enum {string} */
+        DagRunState: "running" | "waiting" | "limited" | "stopped" | "no runner" | "done" | "failed";
+        DagSketch: {
+            agent?: string;
+            depends_on?: string[];
+            model?: string;
+            name: string;
+            role?: string;
+            scope?: string[];
+            task?: string;
+            verify?: string[];
+            when?: string;
         };
         DagUsage: {
             /** Format: int64 */
@@ -1635,7 +1998,7 @@ export interface components {
             at: string;
             comment?: string;
             commit?: string;
-            verdict: string;
+            verdict: components["schemas"]["RunVerdict"];
         };
         DeliveredCheck: {
             command: string;
@@ -1659,21 +2022,25 @@ export interface components {
             /** Format: int64 */
             attempts: number;
             branch: string;
-            built_on: string[] | null;
-            checks: components["schemas"]["DeliveredCheck"][] | null;
+            built_on: string[];
+            checks: components["schemas"]["DeliveredCheck"][];
             commit: string;
-            commits: components["schemas"]["DeliveredCommit"][] | null;
+            commits: components["schemas"]["DeliveredCommit"][];
             decision: components["schemas"]["Decided"] | null;
-            files: components["schemas"]["DeliveredFile"][] | null;
+            files: components["schemas"]["DeliveredFile"][];
             label: string;
             node: string;
             start: string;
-            state: string;
+            state: components["schemas"]["ReviewState"];
             summary: string;
             why: string;
         };
         Done: {
             done: boolean;
+        };
+        Edited: {
+            check: components["schemas"]["GraphCheck"];
+            text: string;
         };
         EndpointIdentity: {
             /**
@@ -1698,7 +2065,7 @@ export interface components {
             url: string;
         };
         Entry: {
-            tags?: string[] | null;
+            tags?: string[];
             text?: string;
             title: string;
         };
@@ -1710,15 +2077,18 @@ export interface components {
             /** @description The value at the given location */
             value?: unknown;
         };
+        /** @enum {string} */
+        EventKind: "session" | "prompt" | "thought" | "text" | "tool_use" | "tool_result" | "denied" | "subagent" | "request_failed" | "interrupted" | "compacted" | "status" | "question" | "answer" | "report" | "check" | "hand_back" | "limit" | "usage" | "note" | "end";
         EventList: {
             /** @description The newest event; to hear of those behind it, say so to /api/ws */
             head: components["schemas"]["StorePosition"];
-            items: components["schemas"]["StoreEvent"][] | null;
+            items: components["schemas"]["StoreEvent"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
         FileEntry: {
-            kind: string;
+            /** @enum {string} */
+            kind: "file" | "folder" | "link" | "other";
             /** Format: date-time */
             modified_at: string;
             name: string;
@@ -1726,10 +2096,26 @@ export interface components {
             /** Format: int64 */
             size: number;
         };
+        FilePair: {
+            new: components["schemas"]["FileSide"] | null;
+            old: components["schemas"]["FileSide"] | null;
+            path: string;
+            was: string;
+        };
+        FileSide: {
+            binary: boolean;
+            cut: boolean;
+            /** @enum {string} */
+            kind: "file" | "executable" | "link" | "submodule" | "other";
+            /** Format: int64 */
+            size: number;
+            text: string;
+        };
         FileText: {
             binary: boolean;
             cut: boolean;
-            kind: string;
+            /** @enum {string} */
+            kind: "file" | "folder" | "link" | "other";
             /** Format: date-time */
             modified_at: string;
             name: string;
@@ -1745,19 +2131,19 @@ export interface components {
             what: string;
         };
         Findings: {
-            findings: components["schemas"]["Finding"][] | null;
+            findings: components["schemas"]["Finding"][];
             /** @description Nothing is wrong */
             ok: boolean;
         };
         Gone: {
-            removed: components["schemas"]["StandingGone"][] | null;
+            removed: components["schemas"]["StandingGone"][];
         };
         GraphCheck: {
-            faults: components["schemas"]["GraphFault"][] | null;
-            nodes: components["schemas"]["Planned"][] | null;
+            faults: components["schemas"]["GraphFault"][];
+            nodes: components["schemas"]["Planned"][];
             session: string;
-            warnings: components["schemas"]["GraphFault"][] | null;
-            waves: components["schemas"]["Wave"][] | null;
+            warnings: components["schemas"]["GraphFault"][];
+            waves: components["schemas"]["Wave"][];
         };
         GraphFault: {
             /** Format: int64 */
@@ -1767,6 +2153,62 @@ export interface components {
             /** Format: int64 */
             line: number;
             message: string;
+        };
+        GraphNode: {
+            /** Format: double */
+            age: number;
+            agent: string;
+            /** Format: int64 */
+            attempts: number;
+            branch: string;
+            critical: boolean;
+            depends_on: string[];
+            /** Format: date-time */
+            ended_at: string | null;
+            /** Format: int64 */
+            exit_code: number | null;
+            finally?: boolean;
+            if: string;
+            label: string;
+            matrix?: string;
+            name: string;
+            outputs?: {
+                [key: string]: string;
+            };
+            pool: string;
+            question?: components["schemas"]["Question"];
+            reason: string;
+            review?: components["schemas"]["Decided"];
+            role: components["schemas"]["DagRole"];
+            /** Format: date-time */
+            since: string | null;
+            source: string;
+            spans: components["schemas"]["Span"][];
+            /** Format: date-time */
+            started_at: string | null;
+            status: components["schemas"]["Label"];
+            used: components["schemas"]["DagUsage"] | null;
+            when: components["schemas"]["DagJoin"];
+        };
+        GraphRun: {
+            base: string;
+            base_branch: string;
+            by: string;
+            config: string;
+            config_changed: boolean;
+            /** Format: date-time */
+            ended_at: string | null;
+            headless: boolean;
+            id: string;
+            /** Format: int64 */
+            max_parallel: number;
+            past: boolean;
+            runner: boolean;
+            session: string;
+            /** Format: date-time */
+            started_at: string | null;
+            state: components["schemas"]["DagRunState"];
+            used: components["schemas"]["DagUsage"] | null;
         };
         GraphText: {
             file: string;
@@ -1787,8 +2229,8 @@ export interface components {
             closed_at: string | null;
             closed_by?: string;
             cost: components["schemas"]["IncidentCost"];
-            deeds: components["schemas"]["IncidentDeed"][] | null;
-            evidence: components["schemas"]["IncidentEvidence"][] | null;
+            deeds: components["schemas"]["IncidentDeed"][];
+            evidence: components["schemas"]["IncidentEvidence"][];
             id: string;
             key: string;
             kind: string;
@@ -1798,7 +2240,8 @@ export interface components {
             outcome?: string;
             /** Format: int64 */
             seen: number;
-            state: string;
+            /** @enum {string} */
+            state: "open" | "closed";
             title: string;
         };
         IncidentAdvice: {
@@ -1832,20 +2275,20 @@ export interface components {
             node: string;
         };
         Inspection: {
-            after: components["schemas"]["Beside"][] | null;
+            after: components["schemas"]["Beside"][];
             agent?: string;
-            attempts: components["schemas"]["Try"][] | null;
-            before: components["schemas"]["Beside"][] | null;
+            attempts: components["schemas"]["Try"][];
+            before: components["schemas"]["Beside"][];
             branch?: string;
             budget?: components["schemas"]["DagBudget"];
-            checks: components["schemas"]["RunCheck"][] | null;
+            checks: components["schemas"]["RunCheck"][];
             label: components["schemas"]["Label"];
             name: string;
-            orders: string[] | null;
+            orders: string[];
             question?: components["schemas"]["Question"];
             reason?: string;
-            refused: components["schemas"]["Refusal"][] | null;
-            role: string;
+            refused: components["schemas"]["Refusal"][];
+            role: components["schemas"]["DagRole"];
             /** Format: date-time */
             since?: string;
             used?: components["schemas"]["DagUsage"];
@@ -1912,14 +2355,14 @@ export interface components {
             /** Format: date-time */
             at: string;
             by?: string;
-            tags?: string[] | null;
+            tags?: string[];
             text?: string;
             title: string;
         };
         JournalFound: {
-            hits: components["schemas"]["JournalHit"][] | null;
+            hits: components["schemas"]["JournalHit"][];
             more: boolean;
-            skipped: string[] | null;
+            skipped: string[];
         };
         JournalHit: {
             day?: string;
@@ -1929,17 +2372,17 @@ export interface components {
             text: string;
         };
         JournalPage: {
-            artifacts: string[] | null;
-            attachments: string[] | null;
+            artifacts: string[];
+            attachments: string[];
             day: string;
-            entries: components["schemas"]["JournalEntry"][] | null;
+            entries: components["schemas"]["JournalEntry"][];
             reflection: string;
         };
         Judged: {
             commit?: string;
-            keep?: string[] | null;
+            keep?: string[];
             retried?: components["schemas"]["Retried"];
-            waits?: string[] | null;
+            waits?: string[];
         };
         Label: {
             by: string;
@@ -1947,8 +2390,8 @@ export interface components {
             code: number | null;
             detail: string;
             open: boolean;
-            reason: string;
-            state: string;
+            reason: components["schemas"]["DagReason"];
+            state: components["schemas"]["DagNodeState"];
             /** Format: date-time */
             until: string | null;
         };
@@ -1987,77 +2430,77 @@ export interface components {
             dir: string;
         };
         ListAgentReport: {
-            items: components["schemas"]["AgentReport"][] | null;
+            items: components["schemas"]["AgentReport"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
         ListChange: {
-            items: components["schemas"]["TaskChange"][] | null;
+            items: components["schemas"]["TaskChange"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
         ListCollision: {
-            items: components["schemas"]["Collision"][] | null;
+            items: components["schemas"]["Collision"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
         ListDelivery: {
-            items: components["schemas"]["Delivery"][] | null;
+            items: components["schemas"]["Delivery"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
         ListFileEntry: {
-            items: components["schemas"]["FileEntry"][] | null;
+            items: components["schemas"]["FileEntry"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
         ListHit: {
-            items: components["schemas"]["StoreHit"][] | null;
+            items: components["schemas"]["StoreHit"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
         ListIncident: {
-            items: components["schemas"]["Incident"][] | null;
+            items: components["schemas"]["Incident"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
         ListMail: {
-            items: components["schemas"]["Mail"][] | null;
+            items: components["schemas"]["Mail"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
         ListNeed: {
-            items: components["schemas"]["Need"][] | null;
+            items: components["schemas"]["Need"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
         ListOrgSession: {
-            items: components["schemas"]["OrgSession"][] | null;
+            items: components["schemas"]["OrgSession"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
         ListOtherProject: {
-            items: components["schemas"]["OtherProject"][] | null;
+            items: components["schemas"]["OtherProject"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
         ListPastRun: {
-            items: components["schemas"]["PastRun"][] | null;
+            items: components["schemas"]["PastRun"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
         ListRemoval: {
-            items: components["schemas"]["StandingRemoval"][] | null;
+            items: components["schemas"]["StandingRemoval"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
         ListString: {
-            items: string[] | null;
+            items: string[];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
         ListTaskView: {
-            items: components["schemas"]["TaskView"][] | null;
+            items: components["schemas"]["TaskView"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
@@ -2072,11 +2515,20 @@ export interface components {
             note?: string;
             /** Format: date-time */
             since: string | null;
-            waiting: components["schemas"]["LockHolder"][] | null;
+            waiting: components["schemas"]["LockHolder"][];
+        };
+        LogPart: {
+            /** Format: int64 */
+            from: number;
+            /** Format: int64 */
+            next: number;
+            /** Format: int64 */
+            size: number;
+            text: string;
         };
         Mail: {
             body: string;
-            deliveries: components["schemas"]["MailDelivery"][] | null;
+            deliveries: components["schemas"]["MailDelivery"][];
             file: string;
             from: string;
             id: string;
@@ -2086,31 +2538,41 @@ export interface components {
             to: string;
             /** Format: date-time */
             ts: string;
-            urgency: string;
+            urgency: components["schemas"]["MailboxUrgency"];
             verified: boolean;
         };
         MailDelivery: {
             /** Format: date-time */
             at: string;
-            state: string;
+            state: components["schemas"]["MailboxState"];
             to: string;
             why: string;
         };
+        /** @enum {string} */
+        MailboxState: "queued" | "handed" | "confirmed" | "failed" | "expired";
+        /** @enum {string} */
+        MailboxUrgency: "" | "urgent" | "interrupt";
         Merge: {
             abort?: boolean;
             continue?: boolean;
             into?: string;
             tips?: boolean;
         };
+        MergeQueue: {
+            begun: boolean;
+            branches: components["schemas"]["QueuedBranch"][];
+            commit: string;
+            target: string;
+        };
         MergeTasks: {
             dry_run?: boolean;
-            ids?: string[] | null;
+            ids?: string[];
         };
         Merged: {
             abandoned?: boolean;
             commit?: string;
-            contained: string[] | null;
-            merged: string[] | null;
+            contained: string[];
+            merged: string[];
             target: string;
         };
         MergedClone: {
@@ -2129,9 +2591,10 @@ export interface components {
             branch: string;
             check: string;
             commit: string;
-            conflict: string[] | null;
+            conflict: string[];
             id: string;
-            outcome: string;
+            /** @enum {string} */
+            outcome: "merged" | "contained" | "conflict" | "check" | "waits" | "gone";
             task: string;
             title: string;
             try: string;
@@ -2140,7 +2603,7 @@ export interface components {
             commit: string;
             dry_run: boolean;
             target: string;
-            tasks: components["schemas"]["MergedTask"][] | null;
+            tasks: components["schemas"]["MergedTask"][];
         };
         Moved: {
             detail: string;
@@ -2148,20 +2611,32 @@ export interface components {
             tip: string;
         };
         Named: {
-            agents: string[] | null;
+            agents: string[];
         };
         Need: {
             id: string;
-            kind: string;
+            /** @enum {string} */
+            kind: "node" | "review" | "agent" | "task" | "message";
             label: string;
             name: string;
-            orders?: string[] | null;
+            orders?: string[];
             question?: components["schemas"]["Question"];
             run?: string;
             /** Format: date-time */
             since?: string;
             text: string;
             try?: string;
+        };
+        NodeFigure: {
+            /** Format: int64 */
+            attempts: number;
+            /** Format: int64 */
+            commits: number;
+            diffstat: string;
+            label: components["schemas"]["Label"];
+            /** Format: double */
+            seconds: number;
+            used: components["schemas"]["DagUsage"] | null;
         };
         NodeReport: {
             /** Format: double */
@@ -2170,7 +2645,7 @@ export interface components {
             /** Format: int64 */
             attempts: number;
             branch: string;
-            depends_on: string[] | null;
+            depends_on: string[];
             /** Format: date-time */
             ended_at: string | null;
             /** Format: int64 */
@@ -2185,7 +2660,7 @@ export interface components {
             question?: components["schemas"]["Question"];
             reason: string;
             review?: components["schemas"]["Decided"];
-            role: string;
+            role: components["schemas"]["DagRole"];
             source: string;
             /** Format: date-time */
             started_at: string | null;
@@ -2193,55 +2668,65 @@ export interface components {
             used: components["schemas"]["DagUsage"] | null;
         };
         OrgConfig: {
-            changes: components["schemas"]["ConfigChange"][] | null;
+            changes: components["schemas"]["ConfigChange"][];
             file: string;
-            in_force: components["schemas"]["Setting"][] | null;
+            in_force: components["schemas"]["Setting"][];
             there: boolean;
         };
         OrgReport: {
-            agents: components["schemas"]["AgentReport"][] | null;
-            faults?: string[] | null;
-            incidents: components["schemas"]["Incident"][] | null;
+            agents: components["schemas"]["AgentReport"][];
+            faults?: string[];
+            incidents: components["schemas"]["Incident"][];
             integration?: string;
-            locks: components["schemas"]["LockReport"][] | null;
-            permissions?: string;
-            runs: components["schemas"]["RunBrief"][] | null;
+            locks: components["schemas"]["LockReport"][];
+            /** @enum {string} */
+            permissions?: "ask" | "auto" | "bypass";
+            runs: components["schemas"]["RunBrief"][];
             server?: components["schemas"]["ServerReport"];
             session?: string;
-            state: string;
+            /** @enum {string} */
+            state: "none" | "running" | "stopped" | "no monitor";
             /** Format: int64 */
             undelivered: number;
             /** Format: int64 */
             unread: number;
         };
         OrgSession: {
-            agents: string[] | null;
+            agents: string[];
             name: string;
             session: string;
-            state: string;
+            /** @enum {string} */
+            state: "starting" | "idle" | "working" | "checking" | "needs input" | "taken over" | "limited" | "down" | "stopped" | "going" | "";
             supervisor: string;
         };
         OtherProject: {
             active: boolean;
             dir: string;
             name: string;
-            state: string;
+            /** @enum {string} */
+            state: "starting" | "idle" | "working" | "checking" | "needs input" | "taken over" | "limited" | "down" | "stopped" | "going" | "";
             supervisor: string;
         };
         PastRun: {
+            /** Format: int64 */
+            attempts: number;
             base: string;
             config: string;
             /** Format: int64 */
             done: number;
             /** Format: date-time */
             ended_at: string | null;
+            /** Format: int64 */
+            failed: number;
+            headless: boolean;
             id: string;
             /** Format: int64 */
             nodes: number;
             session: string;
             /** Format: date-time */
             started_at: string | null;
-            state: string;
+            state: components["schemas"]["DagRunState"];
+            used: components["schemas"]["DagUsage"] | null;
         };
         Patch: {
             /** @description There is more */
@@ -2251,16 +2736,16 @@ export interface components {
         Planned: {
             branch?: string;
             continues?: string;
-            depends_on: string[] | null;
+            depends_on: string[];
             finally?: boolean;
             if?: string;
             kind?: string;
             name: string;
-            role: string;
-            scope: string[] | null;
+            role: components["schemas"]["DagRole"];
+            scope: string[];
             tree: boolean;
-            verify: string[] | null;
-            when: string;
+            verify: string[];
+            when: components["schemas"]["DagJoin"];
         };
         PostAgentsNameAnswerRequest: {
             text: string;
@@ -2279,10 +2764,23 @@ export interface components {
         };
         PostConfigApplyRequest: {
             /** @description As they were shown: nothing is applied when the file says something else by now */
-            changes: components["schemas"]["ConfigChange"][] | null;
+            changes: components["schemas"]["ConfigChange"][];
+        };
+        PostGraphAddRequest: {
+            node: components["schemas"]["DagSketch"];
+            text: string;
         };
         PostGraphCheckRequest: {
             text: string;
+        };
+        PostGraphUnfoldRequest: {
+            /**
+             * Format: int64
+             * @description 0: as the configuration says
+             */
+            max_parallel?: number;
+            /** @description Empty: that of the file */
+            text?: string;
         };
         PostIncidentsIdAckRequest: {
             /** @description Close it as well */
@@ -2342,7 +2840,7 @@ export interface components {
             /** @description What happened */
             detail: string;
             /** @description What is wrong with the request, each with its place */
-            errors?: components["schemas"]["ErrorDetail"][] | null;
+            errors?: components["schemas"]["ErrorDetail"][];
             /**
              * Format: int64
              * @description The HTTP status
@@ -2353,6 +2851,14 @@ export interface components {
             /** @description What to do next, as the command line says it */
             try?: string;
         };
+        Prompt: {
+            /** Format: int64 */
+            attempt: number;
+            /** Format: int64 */
+            cut: number;
+            task: string;
+            text: string;
+        };
         PutGraphRequest: {
             /** @description Of the text that was edited: nothing is written when the file has another one by now */
             sum: string;
@@ -2360,17 +2866,27 @@ export interface components {
         };
         Question: {
             in_pane?: boolean;
-            parts: components["schemas"]["QuestionPart"][] | null;
+            parts: components["schemas"]["QuestionPart"][];
         };
         QuestionPart: {
-            options?: string[] | null;
+            options?: string[];
             text: string;
+        };
+        QueuedBranch: {
+            branch: string;
+            commit: string;
+            conflict: string[];
+            moved: string;
+            node: string;
+            /** @enum {string} */
+            outcome: "merged" | "contained" | "conflict" | "left out";
+            why: string;
         };
         ReasonInBody: {
             reason?: string;
         };
         Recipients: {
-            to: string[] | null;
+            to: string[];
         };
         Reflection: {
             day: string;
@@ -2383,29 +2899,31 @@ export interface components {
             at: string;
             detail: string;
             node: string;
-            words?: string[] | null;
+            words?: string[];
         };
         Report: {
-            collisions?: components["schemas"]["Collision"][] | null;
-            incidents?: components["schemas"]["IncidentReport"][] | null;
-            limits?: components["schemas"]["LimitReport"][] | null;
-            nodes: components["schemas"]["NodeReport"][] | null;
-            others?: components["schemas"]["Report"][] | null;
+            collisions?: components["schemas"]["Collision"][];
+            incidents?: components["schemas"]["IncidentReport"][];
+            limits?: components["schemas"]["LimitReport"][];
+            nodes: components["schemas"]["NodeReport"][];
+            others?: components["schemas"]["Report"][];
             run: components["schemas"]["RunReport"] | null;
-            strays?: components["schemas"]["StrayReport"][] | null;
+            strays?: components["schemas"]["StrayReport"][];
         };
         Retried: {
             absent?: boolean;
-            again: components["schemas"]["Was"][] | null;
+            again: components["schemas"]["Was"][];
             differs?: string;
             done: boolean;
-            goes_on: components["schemas"]["Was"][] | null;
-            moved: components["schemas"]["Moved"][] | null;
+            goes_on: components["schemas"]["Was"][];
+            moved: components["schemas"]["Moved"][];
             note?: string;
             takes?: string;
-            unblocked: components["schemas"]["Was"][] | null;
+            unblocked: components["schemas"]["Was"][];
             way?: string;
         };
+        /** @enum {string} */
+        ReviewState: "to review" | "approved" | "changed since it was approved" | "dropped" | "sent back" | "nothing to review";
         RunBrief: {
             /** Format: int64 */
             done: number;
@@ -2413,7 +2931,8 @@ export interface components {
             /** Format: int64 */
             nodes: number;
             session: string;
-            state: string;
+            /** @enum {string} */
+            state: "running" | "waiting" | "limited" | "stopped" | "no runner" | "done" | "failed";
         };
         RunCheck: {
             command: string;
@@ -2424,7 +2943,7 @@ export interface components {
             took: string;
         };
         RunEnd: {
-            checks?: components["schemas"]["RunCheck"][] | null;
+            checks?: components["schemas"]["RunCheck"][];
             /** Format: int64 */
             commits?: number;
             conversation?: string;
@@ -2432,13 +2951,20 @@ export interface components {
             diffstat?: string;
             /** Format: int64 */
             exit: number;
-            outcome: string;
-            reason?: string;
+            outcome: components["schemas"]["DagOutcome"];
+            reason?: components["schemas"]["DagReason"];
             retry?: boolean;
             snapshot?: string;
             summary?: string;
             tip?: string;
             used?: components["schemas"]["DagUsage"];
+        };
+        RunGraph: {
+            critical: string[];
+            nodes: components["schemas"]["GraphNode"][];
+            run: components["schemas"]["GraphRun"];
+            /** Format: double */
+            seconds: number;
         };
         RunMember: {
             account?: string;
@@ -2475,18 +3001,51 @@ export interface components {
             config: string;
             id: string;
             session: string;
-            state: string;
+            state: components["schemas"]["DagRunState"];
             used: components["schemas"]["DagUsage"] | null;
         };
         RunStopped: {
-            ended: string[] | null;
+            ended: string[];
             run: string;
-            stays?: string;
+            stays?: components["schemas"]["DagRunState"];
         };
         RunUpdate: {
-            changes: components["schemas"]["Change"][] | null;
+            changes: components["schemas"]["Change"][];
             /** @description Of the configuration that says so; an order to update names it */
             sum: string;
+        };
+        /** @enum {string} */
+        RunVerdict: "approved" | "dropped" | "sent back";
+        Said: {
+            /** Format: date-time */
+            at: string;
+            /** Format: int64 */
+            attempt: number;
+            command?: string;
+            /** Format: int64 */
+            cut?: number;
+            /** Format: int64 */
+            exit?: number;
+            failed?: boolean;
+            id?: string;
+            input?: unknown;
+            kind: components["schemas"]["EventKind"];
+            message?: string;
+            node: string;
+            /**
+             * Format: int64
+             * @description Its number in the log of events, as frames of the websocket have it
+             */
+            seq: number;
+            state?: string;
+            text?: string;
+            timed_out?: boolean;
+            took?: string;
+            tool?: string;
+            tool_id?: string;
+            /** Format: date-time */
+            until?: string;
+            used?: components["schemas"]["DagUsage"];
         };
         Sent: {
             from: string;
@@ -2505,6 +3064,16 @@ export interface components {
         Setting: {
             key: string;
             value: string;
+        };
+        Span: {
+            /** Format: int64 */
+            attempt: number;
+            /** Format: date-time */
+            began_at: string;
+            /** Format: date-time */
+            ended_at: string | null;
+            label: components["schemas"]["Label"] | null;
+            lost: string;
         };
         Spawn: {
             account?: string;
@@ -2541,7 +3110,7 @@ export interface components {
             task: string;
         };
         Spending: {
-            agents: components["schemas"]["AgentSpending"][] | null;
+            agents: components["schemas"]["AgentSpending"][];
             /** Format: int64 */
             counted: number;
             used: components["schemas"]["DagUsage"];
@@ -2585,8 +3154,8 @@ export interface components {
             linked?: components["schemas"]["Linked"];
             /** Format: int64 */
             max_parallel: number;
-            nodes: components["schemas"]["Planned"][] | null;
-            remarks: string[] | null;
+            nodes: components["schemas"]["Planned"][];
+            remarks: string[];
             session: string;
             /** Format: int64 */
             tokens?: number;
@@ -2653,10 +3222,10 @@ export interface components {
             end?: components["schemas"]["RunEnd"];
             key?: string;
             merged?: components["schemas"]["TaskMerged"];
-            op: string;
+            op: components["schemas"]["TaskOp"];
             parent?: string;
             part_of?: string;
-            priority?: string;
+            priority?: components["schemas"]["TaskPriority"];
             project?: string;
             reason?: string;
             /** Format: int64 */
@@ -2664,7 +3233,7 @@ export interface components {
             scope?: string[];
             task: string;
             title?: string;
-            to?: string;
+            to?: components["schemas"]["TaskState"];
             /** Format: date-time */
             until?: string;
             verify?: string[];
@@ -2676,7 +3245,7 @@ export interface components {
             branch?: string;
             parent?: string;
             part_of?: string;
-            priority?: string;
+            priority?: components["schemas"]["TaskPriority"];
             project?: string;
             scope?: string[];
             title?: string;
@@ -2685,11 +3254,15 @@ export interface components {
         TaskMerged: {
             check: string;
             commit: string;
-            conflict: string[] | null;
+            conflict: string[];
             task: string;
         };
+        /** @enum {string} */
+        TaskOp: "add" | "edit" | "move" | "verdict" | "override" | "merge";
+        /** @enum {string} */
+        TaskPriority: "critical" | "high" | "normal" | "low";
         TaskResult: {
-            checks: components["schemas"]["RunCheck"][] | null;
+            checks: components["schemas"]["RunCheck"][];
             /** Format: int64 */
             commits: number;
             diffstat: string;
@@ -2698,10 +3271,12 @@ export interface components {
             /** Format: int64 */
             tokens: number;
         };
+        /** @enum {string} */
+        TaskState: "open" | "assigned" | "working" | "checking" | "needs input" | "limited" | "paused" | "blocked" | "done" | "failed" | "cancelled";
         TaskView: {
-            after: string[] | null;
+            after: string[];
             assigned_to: string;
-            attempts: components["schemas"]["TaskAttempt"][] | null;
+            attempts: components["schemas"]["TaskAttempt"][];
             backlog: boolean;
             body: string;
             branch: string;
@@ -2718,16 +3293,16 @@ export interface components {
             override: boolean;
             parent: string;
             part_of: string;
-            priority: string;
+            priority: components["schemas"]["TaskPriority"];
             project: string;
             reason: string;
             result: components["schemas"]["TaskResult"] | null;
-            scope: string[] | null;
-            state: string;
+            scope: string[];
+            state: components["schemas"]["TaskState"];
             title: string;
             /** Format: date-time */
             until?: string;
-            verify: string[] | null;
+            verify: string[];
             /** Format: int64 */
             version: number;
         };
@@ -2749,21 +3324,51 @@ export interface components {
             started: string;
             summary?: string;
         };
+        Unfolded: {
+            critical: string[];
+            estimated: string[];
+            /** Format: int64 */
+            max_parallel: number;
+            /** Format: double */
+            seconds: number;
+            slots: components["schemas"]["UnfoldedSlot"][];
+        };
+        UnfoldedSlot: {
+            blocked: boolean;
+            /** Format: double */
+            end: number;
+            gate: boolean;
+            node: string;
+            /** Format: double */
+            start: number;
+        };
         Was: {
             label: components["schemas"]["Label"];
             node: string;
             waits?: string;
         };
         Wave: {
-            approve: string[] | null;
-            blocked: string[] | null;
-            start: string[] | null;
+            approve: string[];
+            blocked: string[];
+            start: string[];
         };
         WebhookSecret: {
             /** @description As the Standard Webhooks have it: whsec_ and base64 */
             secret: string;
             url: string;
         };
+        WorktreeFileChange: {
+            /** Format: int64 */
+            added: number;
+            binary?: boolean;
+            /** Format: int64 */
+            deleted: number;
+            how: components["schemas"]["WorktreeHow"];
+            path: string;
+            was?: string;
+        };
+        /** @enum {string} */
+        WorktreeHow: "added" | "modified" | "deleted" | "renamed" | "retyped" | "unmerged";
     };
     responses: never;
     parameters: never;
@@ -3111,6 +3716,47 @@ export interface operations {
             };
         };
     };
+    getAgentsNameConversation: {
+        parameters: {
+            query?: {
+                /** @description next of the page before; empty: from the beginning */
+                cursor?: string;
+                /** @description How many at most */
+                limit?: number;
+                /** @description Of this attempt alone (of a standing agent: of its life with this number); 0: of all */
+                attempt?: number;
+                /** @description What is behind this seq, the oldest first */
+                after?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name, display name or id of an agent */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     postAgentsNameDemote: {
         parameters: {
             query?: never;
@@ -3208,6 +3854,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Text"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAgentsNameLogPart: {
+        parameters: {
+            query?: {
+                /** @description Where it begins, in bytes: next of the part before; -1: the end of the log */
+                from?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name, display name or id of an agent */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogPart"];
                 };
             };
             /** @description Error */
@@ -3764,6 +4445,39 @@ export interface operations {
             };
         };
     };
+    postGraphAdd: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostGraphAddRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Edited"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     postGraphCheck: {
         parameters: {
             query?: never;
@@ -3815,6 +4529,39 @@ export interface operations {
                     "application/json": {
                         [key: string]: unknown;
                     };
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postGraphUnfold: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostGraphUnfoldRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unfolded"];
                 };
             };
             /** @description Error */
@@ -4719,6 +5466,40 @@ export interface operations {
             };
         };
     };
+    getRunsCompare: {
+        parameters: {
+            query: {
+                /** @description Id of a run */
+                a: string;
+                /** @description Id of another */
+                b: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Compared"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     postRunsPlan: {
         parameters: {
             query?: never;
@@ -4853,6 +5634,38 @@ export interface operations {
             };
         };
     };
+    getRunsIdGraph: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a run, or a part of it that no other run's has */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunGraph"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getRunsIdMerge: {
         parameters: {
             query?: never;
@@ -4908,6 +5721,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobMerged"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRunsIdMergeQueue: {
+        parameters: {
+            query?: {
+                /** @description Branch to merge into; empty: the one that the run started from */
+                into?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run, or a part of it that no other run's has */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MergeQueue"];
                 };
             };
             /** @description Error */
@@ -5027,6 +5875,87 @@ export interface operations {
             };
         };
     };
+    postRunsIdNodesNodeComments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a run, or a part of it that no other run's has */
+                id: string;
+                /** @description Name of a node */
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Comments"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Commented"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRunsIdNodesNodeConversation: {
+        parameters: {
+            query?: {
+                /** @description next of the page before; empty: from the beginning */
+                cursor?: string;
+                /** @description How many at most */
+                limit?: number;
+                /** @description Of this attempt alone (of a standing agent: of its life with this number); 0: of all */
+                attempt?: number;
+                /** @description What is behind this seq, the oldest first */
+                after?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run, or a part of it that no other run's has */
+                id: string;
+                /** @description Name of a node */
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getRunsIdNodesNodeDiff: {
         parameters: {
             query?: never;
@@ -5048,6 +5977,84 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Patch"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRunsIdNodesNodeFiles: {
+        parameters: {
+            query?: {
+                /** @description Only what is committed, though a worktree is there with more */
+                committed?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run, or a part of it that no other run's has */
+                id: string;
+                /** @description Name of a node */
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changes"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRunsIdNodesNodeFilesContent: {
+        parameters: {
+            query: {
+                /** @description Only what is committed, though a worktree is there with more */
+                committed?: boolean;
+                /** @description As the list of changes has it */
+                path: string;
+                /** @description Its path before, where it was renamed */
+                was?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run, or a part of it that no other run's has */
+                id: string;
+                /** @description Name of a node */
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilePair"];
                 };
             };
             /** @description Error */
@@ -5100,6 +6107,43 @@ export interface operations {
             };
         };
     };
+    getRunsIdNodesNodeLogPart: {
+        parameters: {
+            query?: {
+                /** @description Where it begins, in bytes: next of the part before; -1: the end of the log */
+                from?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run, or a part of it that no other run's has */
+                id: string;
+                /** @description Name of a node */
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogPart"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     postRunsIdNodesNodeOverride: {
         parameters: {
             query?: never;
@@ -5121,6 +6165,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Taken"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRunsIdNodesNodePrompt: {
+        parameters: {
+            query?: {
+                /** @description 0: the newest */
+                attempt?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a run, or a part of it that no other run's has */
+                id: string;
+                /** @description Name of a node */
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prompt"];
                 };
             };
             /** @description Error */
@@ -5858,6 +6939,35 @@ export interface operations {
             };
         };
     };
+    getTasksMergeQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MergedTasks"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getTasksId: {
         parameters: {
             query?: never;
@@ -5962,6 +7072,42 @@ export interface operations {
             };
         };
     };
+    postTasksIdComments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Comments"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Commented"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     postTasksIdDone: {
         parameters: {
             query?: never;
@@ -5985,6 +7131,80 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TaskView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTasksIdFiles: {
+        parameters: {
+            query?: {
+                /** @description Only what is committed, though a worktree is there with more */
+                committed?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changes"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTasksIdFilesContent: {
+        parameters: {
+            query: {
+                /** @description Only what is committed, though a worktree is there with more */
+                committed?: boolean;
+                /** @description As the list of changes has it */
+                path: string;
+                /** @description Its path before, where it was renamed */
+                was?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of a task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilePair"];
                 };
             };
             /** @description Error */

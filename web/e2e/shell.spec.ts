@@ -1,0 +1,54 @@
+import AxeBuilder from "@axe-core/playwright";
+
+import { expect, test } from "./organisation";
+
+test("the page is live, says what needs a person, and asks nothing of others", async ({ org, page }) => {
+  org.start();
+  const foreign: string[] = [];
+  const faults: string[] = [];
+  page.on("request", (r) => {
+    if (!/^(http|ws):\/\/cmux-[^/]+\.localhost:/.test(r.url()) && !r.url().startsWith("data:")) {
+      foreign.push(r.url());
+    }
+  });
+  page.on("console", (m) => m.type() === "error" && faults.push(m.text()));
+  await org.open(page);
+  await expect(page.getByRole("heading", { name: "Needs you" })).toBeVisible();
+
+  org.cmux("mailbox", "send", "user", "[QUESTION] which color?", "Blue or green?");
+  await expect(page.getByText("[QUESTION] which color?")).toBeVisible();
+  await expect(page).toHaveTitle("(1) Needs you · cmux");
+
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`)).toEqual([]);
+  expect(foreign).toEqual([]);
+  expect(faults).toEqual([]);
+});
+
+test("a second page shares the connection, and takes it over", async ({ org, page, context }) => {
+  org.start();
+  const sockets: string[] = [];
+  context.on("page", (p) => p.on("websocket", (s) => sockets.push(s.url())));
+  const second = await context.newPage();
+  await org.open(second);
+  expect(sockets).toHaveLength(1);
+  await page.goto(new URL("/", second.url()).href);
+  await expect(page.getByRole("status").filter({ hasText: "Live" })).toBeVisible();
+  org.cmux("mailbox", "send", "user", "the first", "text");
+  await expect(page.getByText("the first")).toBeVisible();
+  await expect(second.getByText("the first")).toBeVisible();
+  await second.close();
+  org.cmux("mailbox", "send", "user", "the second", "text");
+  await expect(page.getByText("the second")).toBeVisible();
+});
+
+test("the server goes away and comes back", async ({ org, page }) => {
+  org.start();
+  await org.open(page);
+  const { pid } = JSON.parse(org.read(".cmux/server.json")) as { pid: number };
+  process.kill(pid, "SIGKILL");
+  await expect(page.getByRole("status").filter({ hasText: "Offline" })).toBeVisible();
+  org.cmux("mailbox", "send", "user", "while it was away", "text");
+  await expect(page.getByRole("status").filter({ hasText: "Live" })).toBeVisible();
+  await expect(page.getByText("while it was away")).toBeVisible();
+});

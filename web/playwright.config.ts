@@ -1,0 +1,25 @@
+import { defineConfig } from "@playwright/test";
+
+const chromium = process.env.CMUX_CHROMIUM ?? "/usr/bin/chromium";
+
+export default defineConfig({
+  testDir: "e2e",
+  globalSetup: "./e2e/setup.ts",
+  outputDir: "test-results",
+  snapshotPathTemplate: "{testDir}/golden/{arg}{ext}",
+  workers: 2,
+  forbidOnly: true,
+  timeout: 90_000,
+  expect: { timeout: 20_000, toHaveScreenshot: { maxDiffPixelRatio: 0.02, animations: "disabled", caret: "hide" } },
+  reporter: [["list"]],
+  use: {
+    viewport: { width: 1440, height: 900 },
+    reducedMotion: "reduce",
+    locale: "en-US",
+    timezoneId: "UTC",
+    launchOptions: {
+      executablePath: chromium,
+      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    },
+  },
+});

@@ -1,0 +1,67 @@
+import { QueryClient } from "@tanstack/react-query";
+import createFetch, { type Middleware } from "openapi-fetch";
+import createHooks from "openapi-react-query";
+
+import type { components, paths } from "@/api/schema";
+
+/** A type of the server's, by its name in the OpenAPI document. */
+export type Api<Name extends keyof components["schemas"]> = components["schemas"][Name];
+
+/** What the server, or the way to it, says is wrong. `way` is the command that helps. */
+export class Problem extends Error {
+  constructor(
+    readonly status: number, // of HTTP; 0: the server was not reached
+    detail: string,
+    readonly way?: string,
+  ) {
+    super(detail);
+    this.name = "Problem";
+  }
+}
+
+const raise: Middleware = {
+  async onResponse({ response }) {
+    if (response.ok) {
+      return;
+    }
+    let body: unknown;
+    try {
+      body = await response.clone().json();
+    } catch {
+      body = undefined;
+    }
+    throw problemOf(response.status, body);
+  },
+  onError: () => new Problem(0, "The server does not answer."),
+};
+
+/** The problem that an answer's body describes. */
+export function problemOf(status: number, body: unknown): Problem {
+  const fields = typeof body === "object" && body !== null ? (body as Record<string, unknown>) : {};
+  const detail = typeof fields.detail === "string" && fields.detail !== "" ? fields.detail : `The server answered ${status}.`;
+  return new Problem(status, detail, typeof fields.try === "string" ? fields.try : undefined);
+}
+
+/** Asks and orders, typed by the OpenAPI document. A failure is thrown as a Problem. */
+export const api = createFetch<paths>({ baseUrl: window.location.origin, fetch: (request) => window.fetch(request) });
+api.use(raise);
+
+/**
+ * The same as hooks: `hooks.useQuery("get", "/api/runs")`. The key of a query is its
+ * method, path and parameters, by which live/touches.ts has it asked again.
+ */
+export const hooks = createHooks(api);
+
+/** Nothing is asked twice because time passed: events say what changed. */
+export function newQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: Number.POSITIVE_INFINITY,
+        gcTime: 5 * 60_000,
+        refetchOnWindowFocus: false,
+        retry: (count, error) => !(error instanceof Problem && error.status >= 400 && error.status < 500) && count < 2,
+      },
+    },
+  });
+}

@@ -1,0 +1,77 @@
+import { Menu as MenuIcon, Moon, Sun, SunMoon } from "lucide-react";
+import { Suspense, useEffect, useRef, useState } from "react";
+import { Route, Routes, useLocation } from "react-router";
+
+import { Boundary } from "@/app/Boundary";
+import { pages } from "@/app/pages";
+import { usePrefs, type Theme } from "@/app/prefs";
+import { Sidebar } from "@/app/Sidebar";
+import { StatusBar } from "@/app/StatusBar";
+import { useTitle } from "@/app/title";
+import { IconButton } from "@/ui/button";
+import { Empty, Loading } from "@/ui/states";
+import { Page } from "@/ui/page";
+
+const next: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
+const icons = { system: SunMoon, light: Sun, dark: Moon };
+
+/** What stays when pages change: sidebar, page, status bar. */
+export function Shell() {
+  useTitle();
+  const [drawer, setDrawer] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const { pathname } = useLocation();
+  const first = useRef(true);
+  useEffect(() => {
+    if (!first.current) {
+      main.current?.focus(); // who reads with a screen reader is where the new page is
+    }
+    first.current = false;
+  }, [pathname]);
+  const theme = usePrefs((p) => p.theme);
+  const setTheme = usePrefs((p) => p.setTheme);
+  const Icon = icons[theme];
+  return (
+    <div className="flex h-full flex-col">
+      <a href="#main" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-raised focus:p-2">
+        Skip to the page
+      </a>
+      <div className="flex min-h-0 grow">
+        <Sidebar open={drawer} onClose={() => setDrawer(false)} />
+        <div className="flex min-w-0 grow flex-col">
+          <div className="flex items-center gap-1 border-b border-line px-2 py-1 md:hidden">
+            <IconButton label="Menu" aria-expanded={drawer} onClick={() => setDrawer(true)}>
+              <MenuIcon size={20} />
+            </IconButton>
+            <span className="grow font-semibold">cmux</span>
+          </div>
+          <main id="main" ref={main} tabIndex={-1} className="min-h-0 grow outline-none">
+            <Boundary key={pathname}>
+              <Suspense fallback={<Loading />}>
+                <Routes>
+                  {pages.map(({ path, page: P }) => (
+                    <Route key={path} path={path} element={<P />} />
+                  ))}
+                  <Route path="*" element={<Nowhere />} />
+                </Routes>
+              </Suspense>
+            </Boundary>
+          </main>
+        </div>
+      </div>
+      <StatusBar>
+        <IconButton label={`Theme: ${theme}`} className="min-h-6" onClick={() => setTheme(next[theme])}>
+          <Icon size={15} />
+        </IconButton>
+      </StatusBar>
+    </div>
+  );
+}
+
+function Nowhere() {
+  return (
+    <Page title="There is no such page">
+      <Empty title="There is no such page">Choose one on the left.</Empty>
+    </Page>
+  );
+}

@@ -1,0 +1,18 @@
+import { BellRing, type LucideIcon } from "lucide-react";
+import { lazy, type ComponentType } from "react";
+
+/** A page of the dashboard. Each loads its own code when it is opened. */
+export interface PageEntry {
+  path: string; // of the router, such as "runs/:id"
+  page: ComponentType;
+  nav?: { label: string; icon: LucideIcon; group: "work" | "organisation" | "project" }; // missing: no line in the sidebar
+}
+
+function page(load: () => Promise<{ default: ComponentType }>): ComponentType {
+  return lazy(load);
+}
+
+/** The pages, in the order of the sidebar. */
+export const pages: readonly PageEntry[] = [
+  { path: "", page: page(() => import("@/needs/NeedsPage")), nav: { label: "Needs you", icon: BellRing, group: "work" } },
+];

@@ -1,0 +1,28 @@
+import { createStore, useStore } from "zustand";
+import { persist } from "zustand/middleware";
+
+export type Theme = "system" | "light" | "dark";
+
+interface Prefs {
+  theme: Theme;
+  layouts: Readonly<Record<string, Readonly<Record<string, number>>>>; // by group of panels: percent by panel
+  setTheme: (theme: Theme) => void;
+  setLayout: (group: string, layout: Readonly<Record<string, number>>) => void;
+}
+
+/** What this browser keeps of how the page looks. */
+export const prefs = createStore<Prefs>()(
+  persist(
+    (set) => ({
+      theme: "system",
+      layouts: {},
+      setTheme: (theme) => set({ theme }),
+      setLayout: (group, layout) => set(({ layouts }) => ({ layouts: { ...layouts, [group]: layout } })),
+    }),
+    { name: "cmux-prefs", version: 1 },
+  ),
+);
+
+export function usePrefs<T>(select: (p: Prefs) => T): T {
+  return useStore(prefs, select);
+}

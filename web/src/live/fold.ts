@@ -1,0 +1,124 @@
+/*
+ * What the page knows of the log, as a pure machine: messages and the state of the
+ * connection in, the next state and what is to be done out. It knows no socket, no
+ * clock and no React.
+ */
+import type { Frame, From, Message } from "@/live/protocol";
+
+/** How many of the newest events are kept. Older ones are asked of the server. */
+export const kept = 2000;
+
+export type Phase =
+  | "connecting" // no connection yet
+  | "catching up" // what was missed comes in
+  | "live"
+  | "offline"; // the connection was lost
+
+export interface Log {
+  phase: Phase;
+  epoch: string; // empty: nothing was seen yet
+  seq: number; // of the last event that was seen
+  newest: number; // of the newest that the server has, as far as is known
+  instance: string; // of the server
+  recent: readonly Frame[]; // the newest events that are in the log, in order, at most `kept`
+  heartbeat: Frame | undefined; // the last one
+  lost: number; // times that the connection was lost
+}
+
+export type Input =
+  | { type: "message"; message: Message }
+  | { type: "lost" } // the connection ended
+  | { type: "connecting" };
+
+/** What is to be done: `send` this, `fold` these events in order, `reload` all lists. */
+export interface Effects {
+  send?: From;
+  events: readonly Frame[];
+  reload: boolean;
+}
+
+export const nothing: Log = {
+  phase: "connecting",
+  epoch: "",
+  seq: 0,
+  newest: 0,
+  instance: "",
+  recent: [],
+  heartbeat: undefined,
+  lost: 0,
+};
+
+const none: Effects = { events: [], reload: false };
+
+export function step(log: Log, input: Input): [Log, Effects] {
+  switch (input.type) {
+    case "connecting":
+      return [log.phase === "offline" ? log : { ...log, phase: "connecting" }, none];
+    case "lost":
+      return [{ ...log, phase: "offline", lost: log.lost + 1 }, none];
+    case "message":
+      return take(log, input.message);
+  }
+}
+
+function take(log: Log, m: Message): [Log, Effects] {
+  switch (m.type) {
+    case "hello": {
+      const epoch = m.epoch ?? "";
+      const next: Log = { ...log, phase: "catching up", newest: m.seq, instance: m.instance ?? "" };
+      if (log.epoch === "") {
+        // Lists that were asked for before this may miss what came in between.
+        return [{ ...next, epoch, seq: m.seq }, { send: from(epoch, m.seq), events: [], reload: true }];
+      }
+      return [next, { ...none, send: from(log.epoch, log.seq) }];
+    }
+    case "events":
+      return fold(log, m.events);
+    case "live":
+      return [{ ...log, phase: "live", newest: Math.max(log.seq, m.seq), seq: Math.max(log.seq, m.seq) }, none];
+    case "reload": {
+      const epoch = m.epoch ?? "";
+      const next: Log = { ...log, phase: "catching up", epoch, seq: m.seq, newest: m.seq, recent: [] };
+      return [next, { send: from(epoch, m.seq), events: [], reload: true }];
+    }
+    case "behind":
+      return [{ ...log, phase: "catching up", newest: Math.max(log.newest, m.seq) }, { ...none, send: from(log.epoch, log.seq) }];
+    case "error":
+      return [log, none];
+  }
+}
+
+/** Events come once and in order: what was seen already is left out. */
+function fold(log: Log, events: readonly Frame[]): [Log, Effects] {
+  let { seq, heartbeat } = log;
+  const fresh: Frame[] = [];
+  const logged: Frame[] = [];
+  for (const e of events) {
+    if (e.seq === undefined || e.seq === 0) {
+      if (e.event === "heartbeat_update") {
+        heartbeat = e;
+      }
+      fresh.push(e);
+      continue;
+    }
+    if (e.seq > seq) {
+      seq = e.seq;
+      fresh.push(e);
+      logged.push(e);
+    }
+  }
+  if (fresh.length === 0) {
+    return [log, none];
+  }
+  const recent = logged.length === 0 ? log.recent : [...log.recent, ...logged].slice(-kept);
+  return [{ ...log, seq, newest: Math.max(log.newest, seq), heartbeat, recent }, { events: fresh, reload: false }];
+}
+
+function from(epoch: string, seq: number): From {
+  return { type: "from", epoch, seq };
+}
+
+/** How many events are missing until the page is as new as the server, as far as is known. */
+export function behind(log: Log): number {
+  return Math.max(0, log.newest - log.seq);
+}

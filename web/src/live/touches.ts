@@ -1,0 +1,38 @@
+import type { Frame } from "@/live/protocol";
+
+/** Which routes answer differently after an event (docs/api.md, Live events), by the beginning of their path. */
+const byEvent: Readonly<Record<string, readonly string[]>> = {
+  agent_event: ["/api/agents", "/api/budget", "/api/limits", "/api/needs"],
+  agent_thought: ["/api/thoughts"],
+  session_created: ["/api/agents", "/api/sessions"],
+  session_terminated: ["/api/agents", "/api/sessions"],
+  agent_archived: ["/api/agents", "/api/archives"],
+  new_message: ["/api/messages", "/api/needs"],
+  user_message: ["/api/messages"],
+  webhook_received: ["/api/messages"],
+  message_update: ["/api/messages", "/api/needs"],
+  task_event: ["/api/tasks", "/api/needs", "/api/agents"],
+  journal_entry: ["/api/journal"],
+  incident: ["/api/incidents", "/api/needs"],
+  run_event: ["/api/runs", "/api/needs", "/api/budget"],
+  merge_event: ["/api/runs", "/api/tasks", "/api/needs"],
+  heartbeat_update: ["/api/heartbeat", "/api/agents"],
+  audit_event: ["/api/config", "/api/projects", "/api/schedule", "/api/locks", "/api/alerts", "/api/teams", "/api/recover", "/api/doctor"],
+};
+
+/** What an event that no row names may change. */
+const unknown: readonly string[] = ["/api/"];
+
+export function touches(f: Frame): readonly string[] {
+  return byEvent[f.event] ?? unknown;
+}
+
+/** Whether a path begins with one of the beginnings. */
+export function touched(path: string, beginnings: ReadonlySet<string>): boolean {
+  for (const b of beginnings) {
+    if (path.startsWith(b)) {
+      return true;
+    }
+  }
+  return false;
+}

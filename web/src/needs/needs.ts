@@ -1,0 +1,6 @@
+import { hooks } from "@/api/client";
+
+/** What waits for the person, the longest first. */
+export function useNeeds() {
+  return hooks.useQuery("get", "/api/needs");
+}

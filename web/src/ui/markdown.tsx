@@ -1,0 +1,94 @@
+import { memo, useState } from "react";
+import ReactMarkdown, { type Components } from "react-markdown";
+import remarkGfm from "remark-gfm";
+
+import { Button } from "@/ui/button";
+import { Dialog } from "@/ui/dialog";
+
+/** Longer texts are shown as they stand: parsing them would hold the page up. */
+const mostParsed = 100_000;
+
+const components: Components = {
+  a: ({ href, children }) => <Link href={href ?? ""}>{children}</Link>,
+  // An image would be a request to wherever an agent wants.
+  img: ({ alt, src }) => <Link href={typeof src === "string" ? src : ""}>{alt === undefined || alt === "" ? "image" : alt}</Link>,
+  pre: ({ children }) => <pre tabIndex={0} className="my-2 overflow-x-auto rounded bg-sunken p-2">{children}</pre>,
+  code: ({ children, className }) => <code className={className ?? "rounded bg-sunken px-1"}>{children}</code>,
+  h1: ({ children }) => <p className="mt-3 mb-1 text-lg font-semibold">{children}</p>,
+  h2: ({ children }) => <p className="mt-3 mb-1 text-base font-semibold">{children}</p>,
+  h3: ({ children }) => <p className="mt-2 mb-1 font-semibold">{children}</p>,
+  h4: ({ children }) => <p className="mt-2 mb-1 font-semibold">{children}</p>,
+  h5: ({ children }) => <p className="mt-2 mb-1 font-semibold">{children}</p>,
+  h6: ({ children }) => <p className="mt-2 mb-1 font-semibold">{children}</p>,
+  p: ({ children }) => <p className="my-1.5">{children}</p>,
+  ul: ({ children }) => <ul className="my-1.5 list-disc pl-5">{children}</ul>,
+  ol: ({ children }) => <ol className="my-1.5 list-decimal pl-5">{children}</ol>,
+  blockquote: ({ children }) => <blockquote className="my-2 border-l-2 border-line-strong pl-3 text-muted">{children}</blockquote>,
+  table: ({ children }) => (
+    <div tabIndex={0} className="my-2 overflow-x-auto">
+      <table className="border-collapse">{children}</table>
+    </div>
+  ),
+  th: ({ children }) => <th className="border border-line px-2 py-1 text-left">{children}</th>,
+  td: ({ children }) => <td className="border border-line px-2 py-1">{children}</td>,
+  hr: () => <hr className="my-3 border-line" />,
+};
+
+/** What agents write: markdown without HTML, without images, with links that ask. */
+export const Markdown = memo(function Markdown({ children }: { children: string }) {
+  if (children.length > mostParsed) {
+    return <pre className="whitespace-pre-wrap wrap-anywhere">{children}</pre>;
+  }
+  return (
+    <div className="min-w-0 wrap-anywhere">
+      <ReactMarkdown remarkPlugins={[remarkGfm]} components={components} skipHtml={false} urlTransform={(url) => url}>
+        {children}
+      </ReactMarkdown>
+    </div>
+  );
+});
+
+/** The address that a link may lead to; undefined: it leads nowhere. */
+export function outward(href: string): URL | undefined {
+  let url: URL;
+  try {
+    url = new URL(href);
+  } catch {
+    return undefined; // it is relative, and an agent does not know this page
+  }
+  return url.protocol === "https:" || url.protocol === "http:" || url.protocol === "mailto:" ? url : undefined;
+}
+
+/** A link of an agent's: where it leads is shown before it is opened. */
+function Link({ href, children }: { href: string; children: React.ReactNode }) {
+  const [open, setOpen] = useState(false);
+  const url = outward(href);
+  if (!url) {
+    return <span title={href}>{children}</span>;
+  }
+  return (
+    <>
+      <button type="button" className="inline text-left text-accent underline" onClick={() => setOpen(true)}>
+        {children}
+        <span aria-hidden>{" ↗"}</span>
+      </button>
+      <Dialog title="Open this link?" open={open} onOpenChange={setOpen}>
+        <p className="mb-4">
+          An agent wrote it. It leads to <code className="wrap-anywhere">{url.href}</code>
+        </p>
+        <div className="flex justify-end gap-2">
+          <Button onClick={() => setOpen(false)}>Cancel</Button>
+          <Button
+            tone="accent"
+            onClick={() => {
+              setOpen(false);
+              window.open(url, "_blank", "noopener,noreferrer");
+            }}
+          >
+            Open in a new tab
+          </Button>
+        </div>
+      </Dialog>
+    </>
+  );
+}

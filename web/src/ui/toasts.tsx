@@ -1,0 +1,81 @@
+import { useMutation } from "@tanstack/react-query";
+import { CircleAlert, CircleCheck, X } from "lucide-react";
+import { createStore, useStore } from "zustand";
+
+import { Problem } from "@/api/client";
+import { IconButton } from "@/ui/button";
+
+interface Toast {
+  id: number;
+  tone: "ok" | "bad";
+  text: string;
+  way?: string | undefined;
+}
+
+const store = createStore<{ toasts: readonly Toast[] }>(() => ({ toasts: [] }));
+const okStays = 5000;
+let last = 0;
+
+function add(toast: Omit<Toast, "id">): void {
+  const id = ++last;
+  store.setState(({ toasts }) => ({ toasts: [...toasts.slice(-3), { ...toast, id }] }));
+  if (toast.tone === "ok") {
+    window.setTimeout(() => remove(id), okStays);
+  }
+}
+
+function remove(id: number): void {
+  store.setState(({ toasts }) => ({ toasts: toasts.filter((t) => t.id !== id) }));
+}
+
+/** Says that something was done. */
+export function say(text: string): void {
+  add({ tone: "ok", text });
+}
+
+/** Says what went wrong, and keeps it until it is closed. */
+export function complain(error: unknown): void {
+  const problem = error instanceof Error ? error : new Error(String(error));
+  add({ tone: "bad", text: problem.message, way: problem instanceof Problem ? problem.way : undefined });
+}
+
+/**
+ * An order: `give` is called with what `mutate` gets, and `done` says that it was
+ * carried out. What the server refuses is shown with the way that helps.
+ */
+export function useOrder<In = void, Out = unknown>(give: (input: In) => Promise<Out>, done?: string | ((out: Out, input: In) => string)) {
+  return useMutation({
+    mutationFn: give,
+    onSuccess: (out, input) => {
+      if (done !== undefined) {
+        say(typeof done === "string" ? done : done(out, input));
+      }
+    },
+    onError: complain,
+  });
+}
+
+export function Toasts() {
+  const toasts = useStore(store, (s) => s.toasts);
+  return (
+    <div role="region" aria-label="Notices" aria-live="polite" className="pointer-events-none fixed right-3 bottom-10 z-50 flex w-[min(26rem,calc(100vw-1.5rem))] flex-col gap-2">
+      {toasts.map((t) => (
+        <div key={t.id} className="pointer-events-auto flex items-start gap-2 rounded-md border border-line bg-raised p-3 shadow-lg">
+          {t.tone === "ok" ? <CircleCheck aria-hidden size={18} className="mt-0.5 shrink-0 text-ok" /> : <CircleAlert aria-hidden size={18} className="mt-0.5 shrink-0 text-bad" />}
+          <p className="min-w-0 grow wrap-anywhere">
+            {t.text}
+            {t.way !== undefined && (
+              <>
+                {" "}
+                Try <code>{t.way}</code>
+              </>
+            )}
+          </p>
+          <IconButton label="Close" onClick={() => remove(t.id)}>
+            <X size={16} />
+          </IconButton>
+        </div>
+      ))}
+    </div>
+  );
+}
