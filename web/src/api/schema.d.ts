@@ -1811,6 +1811,9 @@ export interface components {
         AgentReport: {
             agent_id: string;
             branch?: string;
+            /** Format: int64 */
+            compactions: number;
+            context?: components["schemas"]["ContextReport"];
             detail?: string;
             dir: string;
             display_name?: string;
@@ -1945,6 +1948,14 @@ export interface components {
             file: string;
             in_force: string;
             key: string;
+        };
+        ContextReport: {
+            /** Format: int64 */
+            share: number;
+            /** Format: int64 */
+            tokens: number;
+            /** Format: int64 */
+            window: number;
         };
         Conversation: {
             /** @description The newest event; to hear of those behind it, say so to /api/ws */
