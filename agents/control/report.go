@@ -3,7 +3,9 @@ package control
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +13,8 @@ import (
 	"cmux/agents/control/say"
 	"cmux/agents/incident"
 	"cmux/agents/journal"
+	"cmux/agents/run"
+	"cmux/agents/standing"
 	"cmux/agents/task"
 )
 
@@ -50,6 +54,11 @@ type ReportedAgent struct {
 	Tasks     int     `json:"tasks"`  // attempts that ended
 	Busy      float64 `json:"busy"`   // share of the time that it had a task, 0 to 1
 	Tokens    int64   `json:"tokens"` // of these attempts
+
+	Resets      int    `json:"resets"`
+	Compactions int    `json:"compactions"`
+	Use         string `json:"use,omitempty"` // of a permanent worker: how well it is used
+	Try         string `json:"try,omitempty"` // what would use it better
 }
 
 // ReportedWait is something that waits for the person.
@@ -93,6 +102,9 @@ func (p *Project) ReportAway(ctx context.Context, since time.Time) (*Away, error
 	}
 	r.tasks(list)
 	r.agents(org, list)
+	if err := r.lives(p.Root); err != nil {
+		return nil, err
+	}
 	if org.Unread > 0 {
 		r.waits(say.Count(org.Unread, "message")+" for you", "cmux mailbox inbox")
 	}
@@ -170,6 +182,61 @@ func (r *Away) agents(org *OrgReport, list *task.List) {
 	}
 }
 
+// lives adds what the records of each agent say, and from that how well permanent
+// workers are used.
+func (r *Away) lives(root string) error {
+	org, err := standing.Open(root)
+	if errors.Is(err, run.ErrNoOrganisation) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for i := range r.Agents {
+		a := &r.Agents[i]
+		if _, err := org.Run.EachAgentRecord(a.Name, 0, func(rec *run.Record) {
+			switch {
+			case rec.At.Before(r.Since):
+			case rec.Type == run.Reset:
+				a.Resets++
+			case rec.Type == run.Compacted:
+				a.Compactions++
+			}
+		}); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if a.Permanent {
+			a.Use, a.Try = a.used()
+		}
+	}
+	return nil
+}
+
+// Bounds of how a permanent worker is used: below the one an ordinary worker that is
+// made for each task would do, above the other tasks wait for it.
+const (
+	littleUsed = 0.1
+	muchUsed   = 0.8
+)
+
+// used says how well a permanent worker is used, and what would use it better.
+func (a *ReportedAgent) used() (use, try string) {
+	each := ""
+	if a.Tasks > 0 {
+		each = fmt.Sprintf(", %s tokens for each task", say.Short(a.Tokens/int64(a.Tasks)))
+	}
+	share := fmt.Sprintf("at work for %.0f%% of the time%s", 100*a.Busy, each)
+	switch {
+	case a.Tasks == 0 && a.Busy == 0:
+		return "not used: it had no task", "cmux workers demote " + a.Name
+	case a.Busy < littleUsed:
+		return "little used: " + share, "cmux workers demote " + a.Name
+	case a.Busy > muchUsed:
+		return "fully used: " + share, "cmux workers clone " + a.Name
+	}
+	return "well used: " + share, ""
+}
+
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -211,6 +278,21 @@ func (r *Away) Markdown() string {
 			name += " (permanent)"
 		}
 		fmt.Fprintf(&b, "| %s | %s | %d | %.0f%% | %s |\n", cell(name), cell(strings.TrimSuffix(a.State+": "+a.Detail, ": ")), a.Tasks, 100*a.Busy, say.Short(a.Tokens))
+	}
+	permanent := false
+	for _, a := range r.Agents {
+		if !a.Permanent {
+			continue
+		}
+		if !permanent {
+			permanent = true
+			b.WriteString("\n## Permanent workers\n\n| worker | resets | compactions | use | what would use it better |\n|---|---|---|---|---|\n")
+		}
+		try := a.Try
+		if try != "" {
+			try = "`" + try + "`"
+		}
+		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s |\n", cell(a.Name), a.Resets, a.Compactions, cell(a.Use), try)
 	}
 	return b.String()
 }

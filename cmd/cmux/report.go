@@ -30,9 +30,10 @@ commits, the incidents, what each agent did and used, and what waits for you. Wi
 print where. With --json the shape is
   {"since", "until", "tasks": [{"id", "title", "label", "agent", "summary", "commits", "tip",
     "merged", "tokens", "ended_at"}], "incidents", "agents": [{"name", "permanent", "state",
-    "detail", "tasks", "busy", "tokens"}], "tokens", "waiting": [{"what", "try"}]}
+    "detail", "tasks", "busy", "tokens", "resets", "compactions", "use", "try"}], "tokens", "waiting": [{"what", "try"}]}
 where an incident is as cmux incidents show has it, tokens are those of the attempts at
-tasks that ended since, and busy is the share of the time that an agent had a task.`,
+tasks that ended since, and busy is the share of the time that an agent had a task; use says how well a permanent worker
+is used, and try what would use it better.`,
 		Example: "  cmux report --since 8h",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runReport)(cmd.Context(), o) },
@@ -101,6 +102,16 @@ func renderReport(r *control.Away, as look) string {
 			rows[n] = []string{a.Name, permanent, a.State, fmt.Sprint(a.Tasks), fmt.Sprintf("%.0f%%", 100*a.Busy), say.Short(a.Tokens)}
 		}
 		b.WriteString(table([]column{{head: "AGENT"}, {head: "PERMANENT", give: 2, least: 3}, {head: "STATE"}, {head: "TASKS"}, {head: "BUSY"}, {head: "TOKENS"}}, rows, as.width, as.colour))
+	}
+	for _, a := range r.Agents {
+		if a.Use == "" {
+			continue
+		}
+		line := fmt.Sprintf("%s is %s; %s, %s", a.Name, say.Line(a.Use), say.Count(a.Resets, "reset"), say.Count(a.Compactions, "compaction"))
+		if a.Try != "" {
+			line += " (" + a.Try + ")"
+		}
+		b.WriteString(line + "\n")
 	}
 	b.WriteString("\nWaits for you:\n")
 	for _, w := range r.Waiting {
