@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"cmux/agents/agenttest/until"
 )
 
 // deadline bounds every wait for a fact. It is generous: a fact that does not
@@ -138,16 +140,9 @@ func (p *project) mustRun(t *testing.T, script string) string {
 // eventually waits until fact holds.
 func eventually(t *testing.T, what string, fact func() bool) {
 	t.Helper()
-	limit := time.NewTimer(deadline)
-	defer limit.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !fact() {
-		select {
-		case <-tick.C:
-		case <-limit.C:
-			t.Errorf("%s did not come within %s", what, deadline)
-			return
-		}
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	if !until.True(ctx, fact) {
+		t.Errorf("%s did not come within %s", what, deadline)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agenttest/until"
 	"cmux/agents/event"
 	"cmux/agents/proc"
 	"cmux/agents/run"
@@ -114,12 +115,12 @@ func (f *Fixture) open(n dag.Node, place run.Place) {
 	if err != nil {
 		f.T.Fatal(err)
 	}
-	self, err := os.Executable()
+	called, err := called()
 	if err != nil {
 		f.T.Fatal(err)
 	}
 	plan := run.Plan{ID: run.NewID(time.Now()), Root: f.Root, Headless: true, Base: place.Commit, Graph: graph}
-	if f.Run, err = run.Create(plan, nil, f.Env, self); err != nil {
+	if f.Run, err = run.Create(plan, nil, f.Env, called); err != nil {
 		f.T.Fatal(err)
 	}
 	f.Node = &graph.Nodes[0]
@@ -243,15 +244,10 @@ func patience(t testing.TB) time.Duration {
 // Eventually waits for a fact.
 func (f *Fixture) Eventually(what string, fact func() bool) {
 	f.T.Helper()
-	deadline := time.After(patience(f.T))
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !fact() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			f.T.Fatalf("never came true: %s", what)
-		}
+	ctx, cancel := context.WithTimeout(context.Background(), patience(f.T))
+	defer cancel()
+	if !until.True(ctx, fact) {
+		f.T.Fatalf("never came true: %s", what)
 	}
 }
 

@@ -43,7 +43,7 @@ func (f *Fixture) InPane() *Pane {
 		f.tmux.must("-f", filepath.Join(dir, "conf"), "new-session", "-d", "-x", "160", "-y", "50", "-s", "s", "-c", f.Root, "--", "sh", "-c", "while :; do read x; done")
 	}
 	f.tmux.ID = f.tmux.must("new-window", "-d", "-c", f.Spec.Place.Dir, "-P", "-F", "#{pane_id}", "--",
-		f.Run.Binary(), "exec", f.Run.Dir, f.Node.Name, fmt.Sprint(f.Spec.Attempt))
+		f.wrapperProgram(), "exec", f.Run.Dir, f.Node.Name, fmt.Sprint(f.Spec.Attempt))
 	return f.tmux
 }
 

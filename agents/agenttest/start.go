@@ -13,9 +13,8 @@ import (
 	"github.com/creack/pty"
 
 	"cmux/agents/agent"
+	"cmux/agents/agenttest/calls"
 	"cmux/agents/attempt"
-	"cmux/agents/mcp"
-	"cmux/agents/seal/sealtest"
 	"cmux/agents/wrapper"
 )
 
@@ -26,11 +25,12 @@ func Main(m *testing.M, limits attempt.Limits, kinds ...agent.Kind) {
 	if len(os.Args) > 1 {
 		play(limits, kinds)
 	}
-	os.Exit(sealtest.Main(m))
+	os.Exit(withProgram(m))
 }
 
 // play returns when the binary is called for nothing but its tests.
 func play(l attempt.Limits, kinds []agent.Kind) {
+	calls.Answer()
 	switch os.Args[1] {
 	case "exec":
 		var n int
@@ -46,28 +46,7 @@ func play(l attempt.Limits, kinds []agent.Kind) {
 		os.Exit(wrapper.Main(context.Background(), wrapper.Options{
 			RunDir: os.Args[2], Node: os.Args[3], Attempt: n, Spare: os.Args[3] == "", Kinds: agent.NewKinds(kinds...), Limits: l,
 		}))
-	case "done":
-		exit(wrapper.Done(context.Background(), os.Getenv, os.Args[len(os.Args)-1]))
-	case "blocked":
-		exit(wrapper.Blocked(context.Background(), os.Getenv, os.Args[len(os.Args)-1]))
-	case "mcp":
-		exit(mcp.Serve(context.Background(), os.Getenv, os.Stdin, os.Stdout, "test"))
-	case "hook":
-		out, code, err := wrapper.Hook(context.Background(), os.Getenv, os.Args[2], os.Stdin)
-		fmt.Print(out)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-		os.Exit(code)
 	}
-}
-
-func exit(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
 }
 
 // Start starts the wrapper headless.
@@ -108,7 +87,7 @@ func (f *Fixture) wrapper() *exec.Cmd {
 	f.T.Helper()
 	f.WriteSpec()
 	f.began = f.Spec.Attempt
-	cmd := exec.Command(f.Run.Binary(), "exec", f.Run.Dir, f.Node.Name, fmt.Sprint(f.Spec.Attempt))
+	cmd := exec.Command(f.wrapperProgram(), "exec", f.Run.Dir, f.Node.Name, fmt.Sprint(f.Spec.Attempt))
 	cmd.Env, cmd.Dir = append([]string{"TERM=xterm"}, f.Env...), f.Spec.Place.Dir
 	if f.Spare {
 		cmd.Args[3], cmd.Dir = "", "/"

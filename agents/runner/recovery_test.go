@@ -16,6 +16,7 @@ import (
 
 	"github.com/charmbracelet/log"
 
+	"cmux/agents/agenttest/until"
 	"cmux/agents/run"
 	"cmux/dag"
 )
@@ -84,16 +85,10 @@ func (c *carrying) wait() dag.RunState {
 // until waits for a fact.
 func (p *project) until(what string, holds func() bool) {
 	p.t.Helper()
-	deadline := time.NewTimer(30 * time.Second)
-	defer deadline.Stop()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			p.t.Fatalf("waited for: %s", what)
-		}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if !until.True(ctx, holds) {
+		p.t.Fatalf("waited for: %s", what)
 	}
 }
 

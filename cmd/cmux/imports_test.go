@@ -96,6 +96,9 @@ var house = []struct {
 // any other, and none of the house imports them.
 var besides = []string{
 	"agents/agenttest",
+	"agents/agenttest/calls",
+	"agents/agenttest/calls/plain",
+	"agents/agenttest/until",
 	"agents/chaos",
 	"agents/host/hosttest",
 	"agents/modeltest",

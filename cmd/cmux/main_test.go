@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"cmux/agents/agent"
+	"cmux/agents/agenttest/until"
 	"cmux/agents/control"
 	"cmux/agents/kinds"
 	"cmux/agents/modeltest"
@@ -106,23 +107,9 @@ func killServer(dir string) {
 		}
 		tmux("kill-server")
 		ctx, cancel := context.WithTimeout(context.Background(), deadline)
-		eventually(ctx, func() bool { return tmux("-N", "list-sessions") != nil })
+		until.True(ctx, func() bool { return tmux("-N", "list-sessions") != nil })
 		cancel()
 	}
-}
-
-// eventually reports whether fact became true before ctx ended.
-func eventually(ctx context.Context, fact func() bool) bool {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !fact() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return false
-		}
-	}
-	return true
 }
 
 // waitFor is the script command
@@ -140,7 +127,7 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
 	var seen string
-	ok := eventually(ctx, func() bool {
+	ok := until.True(ctx, func() bool {
 		err := ts.Exec(args[1], args[2:]...)
 		seen = ts.ReadFile("stdout") + ts.ReadFile("stderr")
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"cmux/agents/agenttest/until"
 	"cmux/agents/endpoint"
 )
 
@@ -25,7 +26,7 @@ import (
 // stands in a file. A body @FILE is what stands there.
 func request(ts *testscript.TestScript, neg bool, args []string) {
 	header := http.Header{}
-	var until *regexp.Regexp
+	var wanted *regexp.Regexp
 	root := ts.MkAbs(".")
 	for ; len(args) > 0 && strings.Contains(args[0], "="); args = args[1:] {
 		k, v, _ := strings.Cut(args[0], "=")
@@ -37,7 +38,7 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 		if k == "Until" {
 			re, err := regexp.Compile(v)
 			ts.Check(err)
-			until = re
+			wanted = re
 			continue
 		}
 		header.Set(k, v)
@@ -84,10 +85,10 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 		defer resp.Body.Close()
 		b, err = io.ReadAll(resp.Body)
 		ts.Check(err)
-		return until == nil || until.Match(b)
+		return wanted == nil || wanted.Match(b)
 	}
-	if !ask() && !eventually(ctx, ask) {
-		ts.Fatalf("%s is not in the answer after %s: %s", until, deadline, b)
+	if !ask() && !until.True(ctx, ask) {
+		ts.Fatalf("%s is not in the answer after %s: %s", wanted, deadline, b)
 	}
 	fmt.Fprintln(ts.Stdout(), resp.Status)
 	var head strings.Builder

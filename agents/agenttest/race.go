@@ -1,0 +1,6 @@
+//go:build race
+
+package agenttest
+
+// racing says that the race detector looks on.
+const racing = true
