@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"cmux/agents/run"
 	"cmux/dag"

@@ -26,17 +26,17 @@ type TeamOrder struct {
 
 // TeamPlan is a team that is to be made, to be looked at before.
 type TeamPlan struct {
-	Name      string        `json:"name"`
-	Template  team.Template `json:"template"`
-	Permanent bool          `json:"permanent"`
-	Members   []TeamMember  `json:"members"`
-	Profile   team.Profile  `json:"profile"`
+	Name      string          `json:"name"`
+	Template  team.Template   `json:"template"`
+	Permanent bool            `json:"permanent"`
+	Members   []PlannedMember `json:"members"`
+	Profile   team.Profile    `json:"profile"`
 
 	order TeamOrder
 }
 
-// TeamMember is a member of a TeamPlan.
-type TeamMember struct {
+// PlannedMember is a member of a TeamPlan.
+type PlannedMember struct {
 	Name       string `json:"name"`
 	Role       string `json:"role"`
 	Lead       bool   `json:"lead"`
@@ -119,7 +119,7 @@ func (p *Project) PlanTeam(ctx context.Context, o TeamOrder) (*TeamPlan, error) 
 		}
 	}
 	for _, mate := range said.Mates {
-		m := TeamMember{Name: mate.Name, Role: mate.Role, Lead: mate.Lead, Supervisor: boss, RoleFile: standing.RolePath(p.Root, mate.Name), member: mate.Member}
+		m := PlannedMember{Name: mate.Name, Role: mate.Role, Lead: mate.Lead, Supervisor: boss, RoleFile: standing.RolePath(p.Root, mate.Name), member: mate.Member}
 		if leader != "" && !mate.Lead {
 			m.Supervisor = leader
 		}
@@ -224,7 +224,7 @@ func (p *Project) teamTasks(ctx context.Context, plan *TeamPlan, ids map[string]
 			n++
 			return fmt.Sprintf("t%d", start+n-1)
 		}
-		give := func(m TeamMember, title, body string, after []string) string {
+		give := func(m PlannedMember, title, body string, after []string) string {
 			key := "team/" + plan.Name + "/" + ids[m.Name]
 			if t := l.ByKey(key); t != nil {
 				return t.ID
@@ -239,7 +239,7 @@ func (p *Project) teamTasks(ctx context.Context, plan *TeamPlan, ids map[string]
 				task.Change{Task: at, Saw: 1, Op: task.OpMove, By: by.String(), To: task.Assigned, Agent: m.Name})
 			return at
 		}
-		lead := slices.IndexFunc(plan.Members, func(m TeamMember) bool { return m.Lead })
+		lead := slices.IndexFunc(plan.Members, func(m PlannedMember) bool { return m.Lead })
 		switch {
 		case plan.Template.Debate:
 			var before, files []string

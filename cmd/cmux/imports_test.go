@@ -77,7 +77,7 @@ var house = []struct {
 	{"server/watch", "agents/watchconfig"},
 	{"server/store", "agents/event agents/incident agents/journal agents/mail agents/proc agents/task signals signals/mailbox"},
 	{"server/login", "agents/endpoint"},
-	{"server/api", "agents/control agents/endpoint agents/event agents/harmless agents/incident agents/journal agents/run agents/standing agents/task dag server/login server/store signals/mailbox worktree"},
+	{"server/api", "agents/control agents/endpoint agents/event agents/harmless agents/incident agents/journal agents/run agents/schedule agents/standing agents/task agents/team agents/upkeep dag server/login server/store signals/mailbox worktree"},
 	{"server/live", "agents/control agents/event server/login server/store"},
 	{"server/health", ""},
 	{"server/static", ""},

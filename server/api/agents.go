@@ -31,6 +31,12 @@ type text struct {
 	Text string `json:"text"`
 }
 
+// archived is an agent that was removed.
+type archived struct {
+	ID string `json:"id" doc:"Names what is kept of it"`
+	standing.Removal
+}
+
 // LogIn says how much of a log is asked for.
 type LogIn struct {
 	Tail   int  `query:"tail" minimum:"1" maximum:"5000" default:"200" doc:"How many lines of its end"`
@@ -122,12 +128,16 @@ func (r *routes) agents() {
 		}
 		return r.eventList(ctx, i.Paging, store.Filter{Source: "agent:" + a.Name, Kind: i.Kind, After: i.After})
 	})
-	get(r, group, "/api/archives", "List the agents that were removed, with what is kept of them, newest first", func(_ context.Context, i *struct{ Paging }) (List[standing.Removal], error) {
-		all, err := p.Removals()
+	get(r, group, "/api/archives", "List the agents that were removed, with what is kept of them, newest first", func(_ context.Context, i *struct{ Paging }) (List[archived], error) {
+		removals, err := p.Removals()
 		if err != nil {
-			return List[standing.Removal]{}, err
+			return List[archived]{}, err
 		}
-		return page(all, i.Paging, func(g *standing.Removal) string { return g.Archive })
+		all := make([]archived, len(removals))
+		for k, g := range removals {
+			all[k] = archived{control.ArchiveID(p.Root, g.Archive), g}
+		}
+		return page(all, i.Paging, func(g *archived) string { return g.Archive })
 	})
 	post(r, group, one+"/answer", "Answer the question of an agent", func(ctx context.Context, i *struct {
 		AgentIn

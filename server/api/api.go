@@ -37,9 +37,10 @@ type routes struct {
 	Options
 	api huma.API
 
-	taskMerge work[control.MergedTasks]
-	runMerges works[control.Merged]    // by run
-	checks    works[[]control.Checked] // by run and node
+	taskMerge  work[control.MergedTasks]
+	runMerges  works[control.Merged]    // by run
+	checks     works[[]control.Checked] // by run and node
+	recoveries works[control.Recovery]  // by order
 }
 
 // New adds the routes to mux and returns their document.
@@ -56,7 +57,7 @@ func New(mux humago.Mux, o Options) *huma.OpenAPI {
 	}
 	c.Security = []map[string][]string{{"token": {}}, {"session": {}}}
 	r := &routes{Options: o, api: humago.New(mux, c)}
-	for _, add := range []func(){r.login, r.webhooks, r.agents, r.heartbeat, r.tasks, r.messages, r.journal, r.files, r.prefs, r.runs, r.nodes, r.graphs, r.work, r.config, r.incidents, r.events, r.sessions, r.projects, r.clones} {
+	for _, add := range []func(){r.login, r.webhooks, r.agents, r.heartbeat, r.tasks, r.messages, r.journal, r.files, r.prefs, r.runs, r.nodes, r.graphs, r.work, r.config, r.incidents, r.events, r.sessions, r.projects, r.clones, r.organisation} {
 		add()
 	}
 	exact(c.Components.Schemas)

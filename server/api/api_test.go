@@ -112,6 +112,8 @@ func (w *world) valid(method, target, answer string) {
 				op = item.Patch
 			case http.MethodPut:
 				op = item.Put
+			case http.MethodDelete:
+				op = item.Delete
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"cmux/agents/run"
 	"cmux/agents/standing"
 	"cmux/agents/task"
+	"cmux/agents/upkeep"
 	"cmux/dag"
 	"cmux/signals/mailbox"
 	"cmux/worktree"
@@ -53,6 +54,7 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[event.Kind](): words(event.Session, event.Prompt, event.Thought, event.Text, event.ToolUse, event.ToolResult, event.Denied,
 			event.Subagent, event.RequestFailed, event.Interrupted, event.Compacted, event.Status, event.Question, event.Answer, event.Report,
 			event.Check, event.HandBack, event.Limit, event.Usage, event.Note, event.End),
+		reflect.TypeFor[upkeep.Kind](): words(upkeep.Workers, upkeep.Worktrees, upkeep.Branches, upkeep.Archives),
 		reflect.TypeFor[worktree.How](): words(worktree.FileAdded, worktree.FileModified, worktree.FileDeleted, worktree.FileRenamed, worktree.FileRetyped,
 			worktree.FileUnmerged),
 		reflect.TypeFor[incident.Op](): words(incident.OpOpen, incident.OpAdd, incident.OpClose, incident.OpAck, incident.OpReopen),
@@ -67,20 +69,22 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 	orNone := func(all []any) []any { return append(slices.Clone(all), "") }
 	permits := words(standing.PermitAsked, standing.PermitAuto, standing.PermitAll)
 	return map[reflect.Type]map[string][]any{
-		reflect.TypeFor[control.AgentReport]():   {"state": stands},
-		reflect.TypeFor[control.ReportedAgent](): {"state": stands},
-		reflect.TypeFor[control.OrgSession]():    {"state": orNone(stands)},
-		reflect.TypeFor[control.OtherProject]():  {"state": orNone(stands)},
-		reflect.TypeFor[control.OrgReport]():     {"state": words(control.OrgNone, control.OrgRunning, control.OrgStopped, control.OrgNoMonitor), "permissions": permits},
-		reflect.TypeFor[control.RunBrief]():      {"state": enums()[reflect.TypeFor[dag.RunState]()]},
-		reflect.TypeFor[control.Need]():          {"kind": words(control.NeedNode, control.NeedReview, control.NeedAgent, control.NeedTask, control.NeedMessage)},
-		reflect.TypeFor[control.MergedTask]():    {"outcome": words(control.TaskMerged, control.TaskContained, control.TaskConflict, control.TaskCheck, control.TaskWaits, control.TaskGone)},
-		reflect.TypeFor[control.FileEntry]():     {"kind": words("file", "folder", "link", "other")},
-		reflect.TypeFor[control.FileText]():      {"kind": words("file", "folder", "link", "other")},
-		reflect.TypeFor[control.QueuedBranch]():  {"outcome": words(control.QueuedMerged, control.QueuedContained, control.QueuedConflict, control.QueuedLeftOut)},
-		reflect.TypeFor[control.FileSide]():      {"kind": words("file", "executable", "link", "submodule", "other")},
-		reflect.TypeFor[control.Commented]():     {"how": words(control.CommentsTold, control.CommentsSentBack, control.CommentsTask)},
-		reflect.TypeFor[incident.Incident]():     {"state": words(incident.Open, incident.Closed)},
+		reflect.TypeFor[control.AgentReport]():    {"state": stands},
+		reflect.TypeFor[control.ReportedAgent]():  {"state": stands},
+		reflect.TypeFor[control.OrgSession]():     {"state": orNone(stands)},
+		reflect.TypeFor[control.OtherProject]():   {"state": orNone(stands)},
+		reflect.TypeFor[control.OrgReport]():      {"state": words(control.OrgNone, control.OrgRunning, control.OrgStopped, control.OrgNoMonitor), "permissions": permits},
+		reflect.TypeFor[control.RunBrief]():       {"state": enums()[reflect.TypeFor[dag.RunState]()]},
+		reflect.TypeFor[control.Need]():           {"kind": words(control.NeedNode, control.NeedReview, control.NeedAgent, control.NeedTask, control.NeedMessage)},
+		reflect.TypeFor[control.MergedTask]():     {"outcome": words(control.TaskMerged, control.TaskContained, control.TaskConflict, control.TaskCheck, control.TaskWaits, control.TaskGone)},
+		reflect.TypeFor[control.FileEntry]():      {"kind": words("file", "folder", "link", "other")},
+		reflect.TypeFor[control.FileText]():       {"kind": words("file", "folder", "link", "other")},
+		reflect.TypeFor[control.QueuedBranch]():   {"outcome": words(control.QueuedMerged, control.QueuedContained, control.QueuedConflict, control.QueuedLeftOut)},
+		reflect.TypeFor[control.FileSide]():       {"kind": words("file", "executable", "link", "submodule", "other")},
+		reflect.TypeFor[control.Commented]():      {"how": words(control.CommentsTold, control.CommentsSentBack, control.CommentsTask)},
+		reflect.TypeFor[control.AutonomyItem]():   {"kind": words(control.AutonomyTask, control.AutonomyRun, control.AutonomyUncommitted, control.AutonomyStale, control.AutonomyBacklog, control.AutonomyMail, control.AutonomyWorker)},
+		reflect.TypeFor[control.OnboardingStep](): {"id": words(control.StepTools, control.StepAgent, control.StepGraph, control.StepRun, control.StepOrganisation, control.StepConfig, control.StepTask)},
+		reflect.TypeFor[incident.Incident]():      {"state": words(incident.Open, incident.Closed)},
 	}
 }
 

@@ -167,6 +167,16 @@ func TestWorkOfATask(t *testing.T) {
 	git := w.repository(t)
 	org := w.organised(t)
 	w.must("POST", "/api/tasks", `{"title":"write one"}`, nil)
+	// Nobody has begun it: there is nothing to see or to comment on but the task.
+	for method, path := range map[string]string{"GET": "/api/tasks/t1/files", "POST": "/api/tasks/t1/comments"} {
+		code, text := w.ask(method, path, map[string]string{"POST": `{"text":"x"}`}[method])
+		if code != 409 || !strings.Contains(text, `"try":"cmux tasks show t1"`) {
+			t.Errorf("%d %s", code, text)
+		}
+	}
+	if v, err := w.p.Task("t1"); err != nil || v.Label != "open" {
+		t.Errorf("%+v, %v", v, err)
+	}
 	tree := filepath.Join(t.TempDir(), "tree")
 	git(w.root, "worktree", "add", "-q", "-b", "task/t1-write-one", tree, "main")
 	if err := os.WriteFile(filepath.Join(tree, "one"), []byte("1\n"), 0o644); err != nil {

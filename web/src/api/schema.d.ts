@@ -329,6 +329,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/alert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Call for you, as the configuration says: to try whether it reaches you */
+        post: operations["postAlert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/archives": {
         parameters: {
             query?: never;
@@ -338,6 +355,74 @@ export interface paths {
         };
         /** List the agents that were removed, with what is kept of them, newest first */
         get: operations["getArchives"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/archives/{archive}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a file that is kept of a removed agent, its first MB */
+        get: operations["getArchivesArchiveFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/archives/{archive}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the files that are kept of a removed agent */
+        get: operations["getArchivesArchiveFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/autonomy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what waits for one who leads */
+        get: operations["getAutonomy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/budget/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the tokens that were used over time, by agent and model */
+        get: operations["getBudgetHistory"];
         put?: never;
         post?: never;
         delete?: never;
@@ -722,6 +807,108 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/journal/tree": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the newest days of the journal with their files */
+        get: operations["getJournalTree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the accounts that have met a limit, with the time at which they work again */
+        get: operations["getLimits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/locks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the locks that are held or waited for */
+        get: operations["getLocks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/locks/{name}/break": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a lock away from who holds it */
+        post: operations["postLocksNameBreak"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/locks/{name}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give back a lock that you took */
+        post: operations["postLocksNameRelease"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/locks/{name}/take": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a lock, as you, until you give it back; it is not waited for */
+        post: operations["postLocksNameTake"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/login/links": {
         parameters: {
             query?: never;
@@ -750,6 +937,41 @@ export interface paths {
         put?: never;
         /** End every login, this one too */
         post: operations["postLoginLogoutAll"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/maintenance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what the organisation no longer needs; nothing is removed */
+        get: operations["getMaintenance"];
+        put?: never;
+        /** Remove what is no longer needed of these kinds; what is in it is saved first */
+        post: operations["postMaintenance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/memory": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show MEMORY.md, which every agent reads */
+        get: operations["getMemory"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -859,6 +1081,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/onboarding": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Say what a project has that agents need, and what is missing */
+        get: operations["getOnboarding"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/orders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List every order that can be given here, with what it takes */
+        get: operations["getOrders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/prefs": {
         parameters: {
             query?: never;
@@ -923,6 +1179,111 @@ export interface paths {
         put?: never;
         /** Start the supervisor of a project */
         post: operations["postProjectsNameActivate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/recover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Say how healthy the project is, and what was done about it */
+        get: operations["getRecover"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/recover/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the incidents of the project's health, oldest first */
+        get: operations["getRecoverLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/recover/now": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show how that stands, or the last one ended */
+        get: operations["getRecoverNow"];
+        put?: never;
+        /** Begin a recovery, or go on with one; this begins it */
+        post: operations["postRecoverNow"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/recover/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show how that stands, or the last one ended */
+        get: operations["getRecoverPreview"];
+        put?: never;
+        /** Check the project's health and say what a recovery would do; this begins it */
+        post: operations["postRecoverPreview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/recover/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show how that stands, or the last one ended */
+        get: operations["getRecoverUndo"];
+        put?: never;
+        /** Bring the tree back to where the newest rollback found it; this begins it */
+        post: operations["postRecoverUndo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Report what happened since a time: what ended, what broke, who used how much, what waits */
+        get: operations["getReport"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1461,6 +1822,59 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/schedule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the schedule, oldest first */
+        get: operations["getSchedule"];
+        put?: never;
+        /** Add a message or a task for certain times: one of at, every and cron is set */
+        post: operations["postSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedule/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an entry of the schedule */
+        get: operations["getScheduleId"];
+        put?: never;
+        post?: never;
+        /** Remove an entry of the schedule */
+        delete: operations["deleteScheduleId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedule/{id}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have an entry come about now, beside its times */
+        post: operations["postScheduleIdRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/search": {
         parameters: {
             query?: never;
@@ -1736,6 +2150,93 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/team-templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the kinds of teams */
+        get: operations["getTeamTemplates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/team-templates/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a kind of team */
+        get: operations["getTeamTemplatesName"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/teams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the teams that there are */
+        get: operations["getTeams"];
+        put?: never;
+        /** Make a team, or go on with one that was cut off */
+        post: operations["postTeams"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/teams/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say what a team would be; nothing is made */
+        post: operations["postTeamsPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/teams/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show how a team stands */
+        get: operations["getTeamsName"];
+        put?: never;
+        post?: never;
+        /** Cancel what a team has not finished and remove its members */
+        delete: operations["deleteTeamsName"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/thoughts": {
         parameters: {
             query?: never;
@@ -1808,6 +2309,18 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AccountLimit: {
+            account: string;
+            /** Format: date-time */
+            at: string;
+            limited: boolean;
+            node: string;
+            project: string;
+            run: string;
+            said: string;
+            /** Format: date-time */
+            until: string | null;
+        };
         AgentReport: {
             agent_id: string;
             branch?: string;
@@ -1860,16 +2373,88 @@ export interface components {
             name: string;
             used: components["schemas"]["DagUsage"];
         };
+        Alerted: {
+            ways: string[];
+        };
         Answered: {
             asked: boolean;
             done: boolean;
             note?: string;
+        };
+        ArchiveFile: {
+            /** Format: date-time */
+            modified_at: string;
+            path: string;
+            /** Format: int64 */
+            size: number;
+        };
+        Archived: {
+            archive: string;
+            /** Format: date-time */
+            at: string;
+            branch?: string;
+            by: string;
+            force?: boolean;
+            /** @description Names what is kept of it */
+            id: string;
+            member: components["schemas"]["RunMember"];
+            name: string;
+            restore?: string;
+            tree?: string;
+            why?: string;
+        };
+        Argument: {
+            about: string;
+            /** @enum {string} */
+            in: "path" | "query" | "body";
+            name: string;
+            required: boolean;
+            /** @enum {string} */
+            type: "string" | "integer" | "number" | "boolean" | "array" | "object";
+            /** @description The values that it can have; empty: any of its type */
+            values: string[];
+        };
+        Autonomy: {
+            for: string;
+            items: components["schemas"]["AutonomyItem"][];
+            reflection: string;
+        };
+        AutonomyItem: {
+            acts: boolean;
+            id: string;
+            key: string;
+            /** @enum {string} */
+            kind: "task" | "run" | "uncommitted" | "stale" | "backlog" | "mail" | "worker";
+            text: string;
+            try?: string;
+        };
+        Away: {
+            agents: components["schemas"]["ReportedAgent"][];
+            incidents: components["schemas"]["Incident"][];
+            /** Format: date-time */
+            since: string;
+            tasks: components["schemas"]["ReportedTask"][];
+            /** Format: int64 */
+            tokens: number;
+            /** Format: date-time */
+            until: string;
+            waiting: components["schemas"]["ReportedWait"][];
         };
         Beside: {
             branch?: string;
             label: components["schemas"]["Label"];
             name: string;
             tip?: string;
+        };
+        Bucket: {
+            /** Format: date-time */
+            at: string;
+            /**
+             * Format: int64
+             * @description Tokens that budgets count: all but those from caches
+             */
+            counted: number;
+            used: components["schemas"]["DagUsage"];
         };
         Cancelled: {
             done: boolean;
@@ -2227,6 +2812,19 @@ export interface components {
             text: string;
             there: boolean;
         };
+        History: {
+            /** @description There was more than was looked at: the oldest part is missing */
+            cut: boolean;
+            /** @description By source */
+            series: components["schemas"]["Series"][];
+            /** Format: date-time */
+            since: string;
+            /**
+             * Format: int64
+             * @description Length of a bucket, in seconds
+             */
+            step: number;
+        };
         Incident: {
             about: string;
             ack?: string;
@@ -2362,6 +2960,25 @@ export interface components {
             /** @description What to do then */
             try?: string;
         };
+        JobRecovery: {
+            /** @description What it is at */
+            doing?: string;
+            /** Format: date-time */
+            ended_at?: string;
+            /** @description Why it did not come to its end */
+            failed?: string;
+            /** @description The end of what its checks wrote */
+            output: string;
+            result?: components["schemas"]["Recovery"];
+            running: boolean;
+            /**
+             * Format: date-time
+             * @description Absent: none was begun since this server started
+             */
+            started_at?: string;
+            /** @description What to do then */
+            try?: string;
+        };
         JournalEntry: {
             /** Format: date-time */
             at: string;
@@ -2389,11 +3006,26 @@ export interface components {
             entries: components["schemas"]["JournalEntry"][];
             reflection: string;
         };
+        JournalTree: {
+            day: string;
+            files: components["schemas"]["FileEntry"][];
+        };
         Judged: {
             commit?: string;
             keep?: string[];
             retried?: components["schemas"]["Retried"];
             waits?: string[];
+        };
+        KnownOrder: {
+            group: string;
+            /** @description As in the document */
+            id: string;
+            /** @enum {string} */
+            method: "POST" | "PUT" | "PATCH" | "DELETE";
+            path: string;
+            summary: string;
+            /** @description What it takes, what must be given first */
+            takes: components["schemas"]["Argument"][];
         };
         Label: {
             by: string;
@@ -2440,8 +3072,23 @@ export interface components {
             config?: string;
             dir: string;
         };
+        ListAccountLimit: {
+            items: components["schemas"]["AccountLimit"][];
+            /** @description The cursor of the next page; absent: this is the last */
+            next?: string;
+        };
         ListAgentReport: {
             items: components["schemas"]["AgentReport"][];
+            /** @description The cursor of the next page; absent: this is the last */
+            next?: string;
+        };
+        ListArchiveFile: {
+            items: components["schemas"]["ArchiveFile"][];
+            /** @description The cursor of the next page; absent: this is the last */
+            next?: string;
+        };
+        ListArchived: {
+            items: components["schemas"]["Archived"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
@@ -2475,6 +3122,21 @@ export interface components {
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
+        ListJournalTree: {
+            items: components["schemas"]["JournalTree"][];
+            /** @description The cursor of the next page; absent: this is the last */
+            next?: string;
+        };
+        ListKnownOrder: {
+            items: components["schemas"]["KnownOrder"][];
+            /** @description The cursor of the next page; absent: this is the last */
+            next?: string;
+        };
+        ListLockReport: {
+            items: components["schemas"]["LockReport"][];
+            /** @description The cursor of the next page; absent: this is the last */
+            next?: string;
+        };
         ListMail: {
             items: components["schemas"]["Mail"][];
             /** @description The cursor of the next page; absent: this is the last */
@@ -2500,8 +3162,8 @@ export interface components {
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
-        ListRemoval: {
-            items: components["schemas"]["StandingRemoval"][];
+        ListScheduled: {
+            items: components["schemas"]["Scheduled"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
@@ -2512,6 +3174,16 @@ export interface components {
         };
         ListTaskView: {
             items: components["schemas"]["TaskView"][];
+            /** @description The cursor of the next page; absent: this is the last */
+            next?: string;
+        };
+        ListTeamReport: {
+            items: components["schemas"]["TeamReport"][];
+            /** @description The cursor of the next page; absent: this is the last */
+            next?: string;
+        };
+        ListTemplate: {
+            items: components["schemas"]["TeamTemplate"][];
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
@@ -2563,6 +3235,18 @@ export interface components {
         MailboxState: "queued" | "handed" | "confirmed" | "failed" | "expired";
         /** @enum {string} */
         MailboxUrgency: "" | "urgent" | "interrupt";
+        Maintained: {
+            items: components["schemas"]["Upkept"][];
+        };
+        MemoryText: {
+            /** Format: int64 */
+            lines: number;
+            /** Format: int64 */
+            most: number;
+            text: string;
+            there: boolean;
+            warning: string;
+        };
         Merge: {
             abort?: boolean;
             continue?: boolean;
@@ -2678,6 +3362,19 @@ export interface components {
             status: components["schemas"]["Label"];
             used: components["schemas"]["DagUsage"] | null;
         };
+        Onboarding: {
+            done: boolean;
+            steps: components["schemas"]["OnboardingStep"][];
+        };
+        OnboardingStep: {
+            detail: string;
+            done: boolean;
+            /** @enum {string} */
+            id: "tools" | "agent" | "graph" | "run" | "organisation" | "config" | "task";
+            optional: boolean;
+            title: string;
+            try: string;
+        };
         OrgConfig: {
             changes: components["schemas"]["ConfigChange"][];
             file: string;
@@ -2758,6 +3455,16 @@ export interface components {
             verify: string[];
             when: components["schemas"]["DagJoin"];
         };
+        PlannedMember: {
+            kept: boolean;
+            lead: boolean;
+            name: string;
+            role: string;
+            role_context: string;
+            supervisor: string;
+            text: string;
+            there: boolean;
+        };
         PostAgentsNameAnswerRequest: {
             text: string;
         };
@@ -2771,6 +3478,14 @@ export interface components {
         };
         PostAgentsNameSendRequest: {
             /** @description Its first line is the subject */
+            text: string;
+        };
+        PostAlertRequest: {
+            /**
+             * @description How urgent it is
+             * @enum {string}
+             */
+            level: "info" | "warning" | "critical";
             text: string;
         };
         PostConfigApplyRequest: {
@@ -2802,6 +3517,13 @@ export interface components {
             /** @description investigate, mistakes, ideas, research or hand-off */
             section: string;
             text: string;
+        };
+        PostLocksNameTakeRequest: {
+            note?: string;
+        };
+        PostMaintenanceRequest: {
+            /** @description As they were shown: what is needed again by now stays */
+            items: components["schemas"]["UpkeepItem"][];
         };
         PostProjectsRequest: {
             /** @description Its folder, absolute or from the project's root */
@@ -2899,6 +3621,70 @@ export interface components {
         Recipients: {
             to: string[];
         };
+        Recovery: {
+            /** Format: date-time */
+            checked_at: string | null;
+            command: string;
+            /** Format: int64 */
+            fails: number;
+            healthy: string;
+            /** Format: date-time */
+            healthy_at: string | null;
+            plan: components["schemas"]["RecoveryPreview"] | null;
+            recovery: components["schemas"]["RecoveryRun"] | null;
+            rollback: boolean;
+            tree: string;
+        };
+        RecoveryPreview: {
+            healthy: boolean;
+            older: string[];
+            output: string;
+            range: string[];
+            refused: string;
+            restart: string;
+        };
+        RecoveryRun: {
+            ahead?: string;
+            /** Format: date-time */
+            at: string;
+            /** Format: date-time */
+            began_at: string;
+            best?: string;
+            blamed?: string;
+            branch?: string;
+            broken?: string;
+            by: string;
+            detail?: string;
+            end?: string;
+            /** Format: date-time */
+            ended_at?: string;
+            /** Format: int64 */
+            errors?: number;
+            here?: string;
+            /** Format: int64 */
+            hi: number;
+            id: string;
+            incident?: string;
+            left?: string[];
+            /** Format: int64 */
+            lo: number;
+            /** Format: int64 */
+            next?: number;
+            older?: string[];
+            on?: string;
+            output: string;
+            range?: string[];
+            step?: string;
+            tries?: components["schemas"]["RecoveryTry"][];
+        };
+        RecoveryTry: {
+            /** Format: date-time */
+            at: string;
+            branch?: string;
+            commit: string;
+            detail?: string;
+            ok: boolean;
+        };
         Reflection: {
             day: string;
             hand_off: string;
@@ -2920,6 +3706,38 @@ export interface components {
             others?: components["schemas"]["Report"][];
             run: components["schemas"]["RunReport"] | null;
             strays?: components["schemas"]["StrayReport"][];
+        };
+        ReportedAgent: {
+            /** Format: double */
+            busy: number;
+            detail?: string;
+            name: string;
+            permanent: boolean;
+            /** @enum {string} */
+            state: "starting" | "idle" | "working" | "checking" | "needs input" | "taken over" | "limited" | "down" | "stopped" | "going";
+            /** Format: int64 */
+            tasks: number;
+            /** Format: int64 */
+            tokens: number;
+        };
+        ReportedTask: {
+            agent: string;
+            /** Format: int64 */
+            commits: number;
+            /** Format: date-time */
+            ended_at: string;
+            id: string;
+            label: string;
+            merged: string;
+            summary: string;
+            tip: string;
+            title: string;
+            /** Format: int64 */
+            tokens: number;
+        };
+        ReportedWait: {
+            try: string;
+            what: string;
         };
         Retried: {
             absent?: boolean;
@@ -3058,12 +3876,74 @@ export interface components {
             until?: string;
             used?: components["schemas"]["DagUsage"];
         };
+        ScheduleFired: {
+            /** Format: date-time */
+            at: string;
+            /** Format: date-time */
+            due: string;
+            extra?: boolean;
+            failed?: string;
+            made: string;
+            /** Format: int64 */
+            missed: number;
+        };
+        ScheduleIn: {
+            /** Format: date-time */
+            at?: string;
+            body?: string;
+            cron?: string;
+            every?: string;
+            priority?: components["schemas"]["TaskPriority"];
+            scope?: string[];
+            /** @description It makes a task; else it sends a message */
+            task?: boolean;
+            /** @description Of the task, or the subject of the message */
+            title: string;
+            /** @description Whom the message is for, or who is given the task; empty: you, or nobody yet */
+            to?: string;
+            verify?: string[];
+            zone?: string;
+        };
+        Scheduled: {
+            /** Format: date-time */
+            added_at: string;
+            /** Format: date-time */
+            at?: string;
+            body?: string;
+            by: string;
+            /** Format: int64 */
+            count: number;
+            cron?: string;
+            every?: string;
+            id: string;
+            last: components["schemas"]["ScheduleFired"] | null;
+            /** Format: date-time */
+            next: string | null;
+            over: boolean;
+            priority?: components["schemas"]["TaskPriority"];
+            scope?: string[];
+            task: boolean;
+            title: string;
+            to: string;
+            verify?: string[];
+            zone?: string;
+        };
         Sent: {
             from: string;
             id: string;
             note?: string;
             to: string;
             verified: boolean;
+        };
+        Series: {
+            /** @description Kind of its program; empty: nobody knows any more */
+            agent: string;
+            /** @description Those in which it used something, oldest first */
+            buckets: components["schemas"]["Bucket"][];
+            /** @description Empty: its program's own */
+            model: string;
+            /** @description agent:NAME or run:ID/NODE */
+            source: string;
         };
         ServerReport: {
             /** Format: date-time */
@@ -3139,19 +4019,6 @@ export interface components {
             branch?: string;
             dir: string;
             name: string;
-        };
-        StandingRemoval: {
-            archive: string;
-            /** Format: date-time */
-            at: string;
-            branch?: string;
-            by: string;
-            force?: boolean;
-            member: components["schemas"]["RunMember"];
-            name: string;
-            restore?: string;
-            tree?: string;
-            why?: string;
         };
         StandingRunMade: {
             run: string;
@@ -3317,6 +4184,56 @@ export interface components {
             /** Format: int64 */
             version: number;
         };
+        TeamCommand: {
+            from: string;
+            line: string;
+            what: string;
+        };
+        TeamIn: {
+            /** @description The members work here, beside whoever else does; empty: each in a worktree of its own */
+            dir?: string;
+            /** @description Empty: made of the task */
+            name?: string;
+            permanent?: boolean;
+            /** @description What it is to do; empty: nothing yet */
+            task?: string;
+            template: string;
+        };
+        TeamMember: {
+            about?: string;
+            agent?: string;
+            lead?: boolean;
+            model?: string;
+            role: string;
+        };
+        TeamOwner: {
+            folder: string;
+            names: string[];
+        };
+        TeamPlan: {
+            members: components["schemas"]["PlannedMember"][];
+            name: string;
+            permanent: boolean;
+            profile: components["schemas"]["TeamProfile"];
+            template: components["schemas"]["TeamTemplate"];
+        };
+        TeamProfile: {
+            commands: components["schemas"]["TeamCommand"][];
+            conventions: string[];
+            key_files: string[];
+            owners: components["schemas"]["TeamOwner"][];
+            stack: string[];
+        };
+        TeamReport: {
+            agents: components["schemas"]["AgentReport"][];
+            name: string;
+        };
+        TeamTemplate: {
+            about: string;
+            debate?: boolean;
+            members: components["schemas"]["TeamMember"][];
+            name: string;
+        };
         Text: {
             text: string;
         };
@@ -3352,6 +4269,33 @@ export interface components {
             node: string;
             /** Format: double */
             start: number;
+        };
+        Upkeep: {
+            allowed: string[];
+            items: components["schemas"]["UpkeepItem"][];
+        };
+        UpkeepItem: {
+            at?: string;
+            do: string;
+            kind: components["schemas"]["UpkeepKind"];
+            name: string;
+            /** Format: date-time */
+            since?: string;
+            why: string;
+        };
+        /** @enum {string} */
+        UpkeepKind: "workers" | "worktrees" | "branches" | "archives";
+        Upkept: {
+            at?: string;
+            do: string;
+            done?: string;
+            failed?: string;
+            kind: components["schemas"]["UpkeepKind"];
+            name: string;
+            restore?: string;
+            /** Format: date-time */
+            since?: string;
+            why: string;
         };
         Was: {
             label: components["schemas"]["Label"];
@@ -4109,6 +5053,39 @@ export interface operations {
             };
         };
     };
+    postAlert: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostAlertRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alerted"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getArchives: {
         parameters: {
             query?: {
@@ -4129,7 +5106,144 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListRemoval"];
+                    "application/json": components["schemas"]["ListArchived"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getArchivesArchiveFile: {
+        parameters: {
+            query: {
+                path: string;
+            };
+            header?: never;
+            path: {
+                /** @description Its id in the list of archives */
+                archive: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileSide"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getArchivesArchiveFiles: {
+        parameters: {
+            query?: {
+                /** @description next of the page before; empty: from the beginning */
+                cursor?: string;
+                /** @description How many at most */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Its id in the list of archives */
+                archive: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListArchiveFile"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAutonomy: {
+        parameters: {
+            query?: {
+                /** @description Empty: the supervisor */
+                agent?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Autonomy"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getBudgetHistory: {
+        parameters: {
+            query?: {
+                /** @description A span such as 8h, or a time such as 2006-01-02 15:04 */
+                since?: string;
+                /** @description Length of a bucket, in seconds */
+                step?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["History"];
                 };
             };
             /** @description Error */
@@ -4916,6 +6030,205 @@ export interface operations {
             };
         };
     };
+    getJournalTree: {
+        parameters: {
+            query?: {
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListJournalTree"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getLimits: {
+        parameters: {
+            query?: {
+                /** @description next of the page before; empty: from the beginning */
+                cursor?: string;
+                /** @description How many at most */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListAccountLimit"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getLocks: {
+        parameters: {
+            query?: {
+                /** @description next of the page before; empty: from the beginning */
+                cursor?: string;
+                /** @description How many at most */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListLockReport"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postLocksNameBreak: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a lock */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postLocksNameRelease: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a lock */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postLocksNameTake: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a lock */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostLocksNameTakeRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     postLoginLinks: {
         parameters: {
             query?: never;
@@ -4961,6 +6274,97 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMaintenance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upkeep"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postMaintenance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostMaintenanceRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Maintained"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMemory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryText"];
                 };
             };
             /** @description Error */
@@ -5213,6 +6617,64 @@ export interface operations {
             };
         };
     };
+    getOnboarding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Onboarding"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getOrders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListKnownOrder"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getPrefs: {
         parameters: {
             query?: never;
@@ -5397,6 +6859,275 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRecover: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recovery"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRecoverLog: {
+        parameters: {
+            query?: {
+                /** @description next of the page before; empty: from the beginning */
+                cursor?: string;
+                /** @description How many at most */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListIncident"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRecoverNow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobRecovery"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRecoverNow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobRecovery"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRecoverPreview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobRecovery"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRecoverPreview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobRecovery"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRecoverUndo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobRecovery"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postRecoverUndo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobRecovery"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getReport: {
+        parameters: {
+            query?: {
+                /** @description A span such as 8h, or a time such as 22:00 or 2006-01-02 15:04 */
+                since?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Away"];
                 };
             };
             /** @description Error */
@@ -6678,6 +8409,169 @@ export interface operations {
             };
         };
     };
+    getSchedule: {
+        parameters: {
+            query?: {
+                /** @description next of the page before; empty: from the beginning */
+                cursor?: string;
+                /** @description How many at most */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListScheduled"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postSchedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScheduleIn"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Scheduled"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getScheduleId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of an entry */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Scheduled"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteScheduleId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of an entry */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postScheduleIdRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of an entry */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleFired"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getSearch: {
         parameters: {
             query: {
@@ -7321,6 +9215,236 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TaskView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTeamTemplates: {
+        parameters: {
+            query?: {
+                /** @description next of the page before; empty: from the beginning */
+                cursor?: string;
+                /** @description How many at most */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListTemplate"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTeamTemplatesName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamTemplate"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTeams: {
+        parameters: {
+            query?: {
+                /** @description next of the page before; empty: from the beginning */
+                cursor?: string;
+                /** @description How many at most */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListTeamReport"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postTeams: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TeamIn"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamReport"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postTeamsPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TeamIn"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamPlan"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTeamsName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamReport"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteTeamsName: {
+        parameters: {
+            query?: {
+                /** @description Also permanent ones */
+                force?: boolean;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Gone"];
                 };
             };
             /** @description Error */

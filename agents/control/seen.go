@@ -1,0 +1,277 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"cmux/agents/harmless"
+	"cmux/agents/journal"
+	"cmux/agents/kinds"
+	"cmux/agents/limits"
+	"cmux/agents/run"
+	"cmux/signals"
+)
+
+// AccountLimit is what is known of an account, by all projects of the person.
+type AccountLimit struct {
+	Account string     `json:"account"`
+	Limited bool       `json:"limited"` // it works on nothing until then
+	Until   *time.Time `json:"until"`   // null: nobody knows
+	At      time.Time  `json:"at"`      // when that was found out
+	Project string     `json:"project"` // where
+	Run     string     `json:"run"`
+	Node    string     `json:"node"`
+	Said    string     `json:"said"` // by the program that met the limit
+}
+
+// Limits are the accounts that have met a limit, by name.
+func (p *Project) Limits() ([]AccountLimit, error) {
+	dir, err := limits.Folder()
+	if err != nil {
+		return nil, err
+	}
+	known, err := limits.All(dir, p.Now())
+	if err != nil {
+		return nil, err
+	}
+	all := []AccountLimit{}
+	for _, s := range known {
+		all = append(all, AccountLimit{Account: s.Account, Limited: !s.Free && (s.Until.IsZero() || s.Until.After(p.Now())), Until: moment(s.Until), At: s.At,
+			Project: s.By.Project, Run: s.By.Run, Node: s.By.Node, Said: harmless.Text(s.Said)})
+	}
+	slices.SortFunc(all, func(a, b AccountLimit) int { return strings.Compare(a.Account, b.Account) })
+	return all, nil
+}
+
+// ArchiveFile is a file of what is kept of an agent that was removed.
+type ArchiveFile struct {
+	Path string    `json:"path"` // from the archive
+	Size int64     `json:"size"`
+	At   time.Time `json:"modified_at"`
+}
+
+// maxArchived bounds the files of an archive that are listed.
+const maxArchived = 1000
+
+// secretFiles of an archive are not shown: what its programs were given.
+var secretFiles = []string{"env", "settings.json", "token", "socket", "lock"}
+
+// archive opens the archive of a name, which stands in the list of the removed.
+func (p *Project) archive(name string) (*os.Root, error) {
+	all, err := p.Removals()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range all {
+		if ArchiveID(p.Root, r.Archive) == name {
+			return os.OpenRoot(r.Archive)
+		}
+	}
+	return nil, Tag(fmt.Errorf("there is no archive %q", name), ErrMissing)
+}
+
+// ArchiveID names an archive: its path below the project's archives.
+func ArchiveID(root, archive string) string {
+	rel, err := filepath.Rel(filepath.Join(run.Folder(root), "archives"), archive)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return strings.ReplaceAll(filepath.ToSlash(rel), "/", ":")
+}
+
+// ArchiveFiles are the files of an archive, by path.
+func (p *Project) ArchiveFiles(name string) ([]ArchiveFile, error) {
+	root, err := p.archive(name)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	all := []ArchiveFile{}
+	err = fs.WalkDir(root.FS(), ".", func(at string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || slices.Contains(secretFiles, path.Base(at)) {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil // it went this moment
+		}
+		if len(all) == maxArchived {
+			return fs.SkipAll
+		}
+		all = append(all, ArchiveFile{Path: at, Size: info.Size(), At: info.ModTime().UTC()})
+		return nil
+	})
+	return all, err
+}
+
+// ArchiveFile is the beginning of a file of an archive, as text.
+func (p *Project) ArchiveFile(name, file string) (*FileSide, error) {
+	root, err := p.archive(name)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if !filepath.IsLocal(file) || slices.Contains(secretFiles, path.Base(filepath.ToSlash(file))) {
+		return nil, Tag(fmt.Errorf("the archive has no file %q, or it is not shown", file), ErrMissing)
+	}
+	side, err := standingFile(root.Name(), file)
+	if err != nil {
+		return nil, err
+	}
+	if side == nil || side.Kind != "file" && side.Kind != "executable" {
+		return nil, Tag(fmt.Errorf("the archive has no file %q", file), ErrMissing)
+	}
+	side.Text = harmless.Text(side.Text)
+	return side, nil
+}
+
+// JournalTree is the journal as it lies in its folders.
+type JournalTree struct {
+	Day   string      `json:"day"`
+	Files []FileEntry `json:"files"` // by path; their folders are left out
+}
+
+// JournalTree are the days of the journal with their files, newest first; most: at
+// most so many.
+func (p *Project) JournalTree(most int) ([]JournalTree, error) {
+	days, err := p.JournalDays()
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(days)
+	all := []JournalTree{}
+	for _, day := range days[:min(len(days), most)] {
+		t := JournalTree{Day: day, Files: []FileEntry{}}
+		for dirs := []string{path.Join(signals.Folder, "journal", day)}; len(dirs) > 0; dirs = dirs[1:] {
+			entries, err := p.Files(dirs[0])
+			if errors.Is(err, ErrMissing) {
+				continue // a day that has a page of another name alone
+			} else if err != nil {
+				return nil, err
+			}
+			for _, e := range entries {
+				switch e.Kind {
+				case "folder":
+					dirs = append(dirs, e.Path)
+				case "file":
+					t.Files = append(t.Files, e)
+				}
+			}
+		}
+		slices.SortFunc(t.Files, func(a, b FileEntry) int { return strings.Compare(a.Path, b.Path) })
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// MemoryText is MEMORY.md, which every agent reads.
+type MemoryText struct {
+	There   bool   `json:"there"`
+	Text    string `json:"text"`
+	Lines   int    `json:"lines"`
+	Most    int    `json:"most"`    // how many lines it should have
+	Warning string `json:"warning"` // empty: it is short enough
+}
+
+// MemoryText reads MEMORY.md.
+func (p *Project) MemoryText() (*MemoryText, error) {
+	f, err := p.ShowFile("MEMORY.md")
+	if errors.Is(err, ErrMissing) {
+		return &MemoryText{Most: journal.MemoryLines}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	lines := strings.Count(f.Text, "\n")
+	if f.Text != "" && !strings.HasSuffix(f.Text, "\n") {
+		lines++
+	}
+	return &MemoryText{There: true, Text: f.Text, Lines: lines, Most: journal.MemoryLines, Warning: p.MemoryWarning()}, nil
+}
+
+// Onboarding is what a project needs before agents work on it.
+type Onboarding struct {
+	Done  bool             `json:"done"` // all that must be there is
+	Steps []OnboardingStep `json:"steps"`
+}
+
+// OnboardingStep is one thing of that.
+type OnboardingStep struct {
+	ID       string `json:"id"`
+	Title    string `json:"title"`
+	Done     bool   `json:"done"`
+	Optional bool   `json:"optional"`
+	Detail   string `json:"detail"`
+	Try      string `json:"try"` // empty: nothing is to be done
+}
+
+// Steps of an Onboarding.
+const (
+	StepTools        = "tools"
+	StepAgent        = "agent"
+	StepGraph        = "graph"
+	StepRun          = "run"
+	StepOrganisation = "organisation"
+	StepConfig       = "config"
+	StepTask         = "task"
+)
+
+// Onboarding says what is there and what is missing, in the order of a beginner.
+func (p *Project) Onboarding(ctx context.Context) (*Onboarding, error) {
+	o := &Onboarding{Done: true, Steps: []OnboardingStep{}}
+	step := func(id, title string, done, optional bool, detail, try string) {
+		if done {
+			try = ""
+		}
+		o.Done = o.Done && (done || optional)
+		o.Steps = append(o.Steps, OnboardingStep{id, title, done, optional, detail, try})
+	}
+	var wrong []string
+	try := "cmux doctor"
+	for _, f := range p.Examine(ctx) {
+		if !f.OK {
+			wrong = append(wrong, f.What+": "+f.Detail)
+			if len(wrong) == 1 && f.Try != "" {
+				try = f.Try
+			}
+		}
+	}
+	step(StepTools, "Nothing keeps cmux from working", len(wrong) == 0, false, strings.Join(wrong, "; "), try)
+	found := kinds.Installed(p.Env)
+	step(StepAgent, "An agent program is installed", len(found) > 0, false, strings.Join(found, ", "), "install Claude Code, Codex or another program, then cmux doctor")
+	graph, err := p.GraphText()
+	if err != nil {
+		return nil, err
+	}
+	step(StepGraph, "A configuration of agents is written", graph.There, true, graph.File, "cmux agents init")
+	ids, err := p.RunIDs()
+	if err != nil {
+		return nil, err
+	}
+	step(StepRun, "A run was started", len(ids) > 0, true, "", "cmux agents start")
+	org, err := p.Organisation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	step(StepOrganisation, "The organisation is at work", org.State == OrgRunning, true, org.State, "cmux start")
+	if org.State != OrgNone {
+		c, err := p.OrgConfig()
+		if err != nil {
+			return nil, err
+		}
+		step(StepConfig, "What config.yml says is in force", len(c.Changes) == 0, true, c.File, "cmux config apply")
+	}
+	tasks, err := p.Tasks(TaskQuery{All: true})
+	if err != nil {
+		return nil, err
+	}
+	step(StepTask, "A task was given", len(tasks.Tasks) > 0, true, "", `cmux tasks add "what is to be done"`)
+	return o, ctx.Err()
+}

@@ -1,0 +1,227 @@
+package api_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cmux/agents/control"
+	"cmux/agents/event"
+	"cmux/agents/schedule"
+	"cmux/agents/team"
+	"cmux/dag"
+	"cmux/server/api"
+)
+
+// What an organisation does by the clock and shares, with nobody keeping it.
+func TestOrganisation(t *testing.T) {
+	w := newWorld(t)
+	w.repository(t)
+	w.organised(t)
+	// schedule
+	var s control.Scheduled
+	w.must("POST", "/api/schedule", `{"title":"look","every":"1h","to":"api"}`, &s)
+	if s.ID == "" || s.By != "user" || s.Next == nil {
+		t.Errorf("%+v", s)
+	}
+	one := "/api/schedule/" + s.ID
+	var fired schedule.Fired
+	if w.must("POST", one+"/run", "", &fired); fired.Made == "" || !fired.Extra {
+		t.Errorf("%+v", fired)
+	}
+	if w.must("GET", one, "", &s); s.Count != 0 && s.Last == nil {
+		t.Errorf("%+v", s)
+	}
+	var schedules items[control.Scheduled]
+	if w.must("GET", "/api/schedule", "", &schedules); len(schedules.Items) != 1 {
+		t.Errorf("%+v", schedules)
+	}
+	for body, want := range map[string]int{`{"title":"x"}`: 400, `{"title":"x","every":"nonsense"}`: 400, `{"title":"x","every":"1h","priority":"huge"}`: 422, `{"every":"1h"}`: 422} {
+		if code, text := w.ask("POST", "/api/schedule", body); code != want {
+			t.Errorf("%s: %d %s", body, code, text)
+		}
+	}
+	w.must("DELETE", one, "", nil)
+	if code, text := w.ask("GET", one, ""); code != 404 || !strings.Contains(text, "cmux schedule list") {
+		t.Errorf("%d %s", code, text)
+	}
+	// locks
+	w.must("POST", "/api/locks/build/take", `{"note":"I build"}`, nil)
+	var locks items[control.LockReport]
+	if w.must("GET", "/api/locks", "", &locks); len(locks.Items) != 1 || locks.Items[0].Holder == nil || locks.Items[0].Holder.Who != "user" || locks.Items[0].Note != "I build" {
+		t.Errorf("%+v", locks)
+	}
+	w.must("POST", "/api/locks/build/release", "", nil)
+	w.must("POST", "/api/locks/build/take", `{}`, nil)
+	w.must("POST", "/api/locks/build/break", "", nil)
+	// maintenance, teams, health
+	var up control.Upkeep
+	w.must("GET", "/api/maintenance", "", &up)
+	w.must("POST", "/api/maintenance", body(t, map[string]any{"items": up.Items}), nil)
+	w.must("GET", "/api/teams", "", nil)
+	if code, text := w.ask("GET", "/api/teams/none", ""); code != 404 {
+		t.Errorf("%d %s", code, text)
+	}
+	var templates items[team.Template]
+	if w.must("GET", "/api/team-templates", "", &templates); len(templates.Items) < 3 {
+		t.Errorf("%+v", templates)
+	}
+	w.must("GET", "/api/team-templates/"+templates.Items[0].Name, "", nil)
+	w.must("GET", "/api/recover", "", nil)
+	w.must("GET", "/api/recover/log", "", nil)
+	var job api.Job[control.Recovery]
+	for _, order := range []string{"preview", "now", "undo"} {
+		w.must("POST", "/api/recover/"+order, "", nil)
+		job = api.Job[control.Recovery]{}
+		if w.must("GET", "/api/recover/"+order, "", &job); job.Running || !strings.Contains(job.Failed, "nothing says how the health") || job.Try == "" {
+			t.Errorf("%+v", job)
+		}
+	}
+	// what is looked at now and then
+	var away control.Away
+	if w.must("GET", "/api/report?since=8h", "", &away); len(away.Agents) != 1 || away.Until.Sub(away.Since) != 8*time.Hour {
+		t.Errorf("%+v", away)
+	}
+	if code, text := w.ask("GET", "/api/report?since=never", ""); code != 400 {
+		t.Errorf("%d %s", code, text)
+	}
+	w.must("GET", "/api/limits", "", nil)
+	var o control.Onboarding
+	w.must("GET", "/api/onboarding", "", &o)
+	if k := slices.IndexFunc(o.Steps, func(s control.OnboardingStep) bool { return s.ID == control.StepTask }); k < 0 || o.Steps[k].Done || !strings.HasPrefix(o.Steps[k].Try, "cmux tasks add") {
+		t.Errorf("%+v", o)
+	}
+	// Where something keeps cmux from working, doctor says what.
+	if tools := o.Steps[0]; tools.ID != control.StepTools || tools.Done == (tools.Try != "") {
+		t.Errorf("%+v", tools)
+	} else if wrong := slices.ContainsFunc(w.p.Examine(t.Context()), func(f control.Finding) bool { return !f.OK }); wrong == tools.Done {
+		t.Errorf("doctor finds something: %v; %+v", wrong, tools)
+	}
+	w.write("MEMORY.md", "one\ntwo\n")
+	var memory control.MemoryText
+	if w.must("GET", "/api/memory", "", &memory); !memory.There || memory.Lines != 2 {
+		t.Errorf("%+v", memory)
+	}
+	w.write(".cmux/journal/2026-03-01/journal.md", "# day\n")
+	w.write(".cmux/journal/2026-03-01/artifacts/a.txt", "a\n")
+	var tree items[control.JournalTree]
+	if w.must("GET", "/api/journal/tree", "", &tree); len(tree.Items) != 1 || len(tree.Items[0].Files) != 2 || tree.Items[0].Files[0].Path != ".cmux/journal/2026-03-01/artifacts/a.txt" {
+		t.Errorf("%+v", tree)
+	}
+	// what is kept of an agent that was removed
+	archive := filepath.Join(w.root, ".cmux/archives/gone/r1")
+	w.write(".cmux/archives/gone/r1/log", "said\x1b[31m it\n")
+	w.write(".cmux/archives/gone/r1/env", "SECRET=1\n")
+	if err := os.Symlink("/etc/passwd", filepath.Join(archive, "away")); err != nil {
+		t.Fatal(err)
+	}
+	w.write(".cmux/archives/deletions.jsonl", body(t, map[string]any{"name": "gone", "archive": archive, "at": w.now, "by": "a person"})+"\n")
+	var list items[struct{ ID, Name string }]
+	if w.must("GET", "/api/archives", "", &list); len(list.Items) != 1 || list.Items[0].ID != "gone:r1" {
+		t.Fatalf("%+v", list)
+	}
+	var files items[control.ArchiveFile]
+	if w.must("GET", "/api/archives/gone:r1/files", "", &files); len(files.Items) != 1 || files.Items[0].Path != "log" {
+		t.Errorf("%+v", files)
+	}
+	var side control.FileSide
+	if w.must("GET", "/api/archives/gone:r1/file?path=log", "", &side); !strings.HasPrefix(side.Text, "said") || strings.Contains(side.Text, "\x1b") {
+		t.Errorf("%+v", side)
+	}
+	for _, path := range []string{"env", "away", "../r1/env", "../../../token", "none"} {
+		if code, text := w.ask("GET", "/api/archives/gone:r1/file?path="+path, ""); code != 404 {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+	if code, text := w.ask("GET", "/api/archives/none/files", ""); code != 404 {
+		t.Errorf("%d %s", code, text)
+	}
+}
+
+// What was used is summed up by what each attempt used beyond what it had used
+// before.
+func TestHistory(t *testing.T) {
+	w := newWorld(t)
+	w.repository(t)
+	w.organised(t)
+	dir := filepath.Join(w.root, ".cmux/agents/api")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := event.Open(filepath.Join(dir, "events.jsonl"), "api", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range []struct {
+		before time.Duration
+		tokens int64
+	}{{600, 100}, {100, 150}, {99, 160}, {10, 200}} {
+		l.Append(event.Event{At: w.now.Add(-u.before * time.Minute), Kind: event.Usage, Used: dag.Usage{Input: u.tokens}})
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.store.Ingest(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var h struct {
+		Series []struct {
+			Source  string
+			Buckets []struct {
+				At      time.Time
+				Counted int64
+			}
+		}
+	}
+	w.must("GET", "/api/budget/history?since=2h&step=3600", "", &h)
+	if len(h.Series) != 1 || h.Series[0].Source != "agent:api" || len(h.Series[0].Buckets) != 2 || h.Series[0].Buckets[0].Counted != 60 || h.Series[0].Buckets[1].Counted != 40 {
+		t.Errorf("%+v", h)
+	}
+}
+
+// Every order is listed with what it takes, and where it is a fixed set of values,
+// with these.
+func TestOrders(t *testing.T) {
+	w := newWorld(t)
+	var l items[struct {
+		ID, Method, Path, Summary string
+		Takes                     []struct {
+			Name, In, Type string
+			Required       bool
+			Values         []string
+		}
+	}]
+	w.must("GET", "/api/orders", "", &l)
+	for _, op := range operations(w.doc) {
+		method, path, _ := strings.Cut(op, " ")
+		listed := slices.ContainsFunc(l.Items, func(o struct {
+			ID, Method, Path, Summary string
+			Takes                     []struct {
+				Name, In, Type string
+				Required       bool
+				Values         []string
+			}
+		}) bool {
+			return o.Method == method && o.Path == path
+		})
+		if want := method != "GET" && path != "/api/webhooks/{source}"; listed != want {
+			t.Errorf("%s is listed: %v", op, listed)
+		}
+	}
+	for _, o := range l.Items {
+		if o.Path != "/api/tasks" || o.Method != "POST" {
+			continue
+		}
+		for _, a := range o.Takes {
+			if a.Name == "priority" && !slices.Equal(a.Values, []string{"critical", "high", "normal", "low"}) {
+				t.Errorf("%+v", a)
+			}
+		}
+		if len(o.Takes) < 5 {
+			t.Errorf("%+v", o)
+		}
+	}
+}
