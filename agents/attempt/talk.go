@@ -303,12 +303,13 @@ func (a *attempt) relaunch(l conversation.Launch) error {
 	}
 	spec.Trial, spec.Left = l.Trial, nil
 	a.spec = &spec
+	a.left = nil // from now on it is listened to again
 	if a.stays() {
 		return nil
 	}
 	a.stage.Resumption, a.stage.Again = prompt.Reopened(l.Said), true
 	a.end.Exit, a.end.Checks = 0, nil
-	a.checksFailed, a.scopeFailed, a.askedCommit, a.left = 0, 0, false, nil
+	a.checksFailed, a.scopeFailed, a.askedCommit = 0, 0, false
 	if err := a.affordable(); err != nil {
 		return err
 	}
