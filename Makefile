@@ -4,6 +4,7 @@
 # make dashboard  builds the page that the binary carries; make does it, where there is npm
 # make web-test   runs the dashboard's tests
 # make bench   runs the benchmarks and whole runs beside make, ninja and go-task
+# make bench-web  measures the dashboard in Chromium, beside an empty page
 # make dist    builds what people install into dist/: archives, packages, checksums
 # make docs    rewrites the generated pages under docs/
 # make pictures draws the README's pictures into docs/pictures/ from a real run
@@ -18,7 +19,7 @@ PREFIX  ?= /usr/local
 # with a name, such as Claude Code's (ST1005).
 LINT     = $(GO) tool -modfile=.ci/lint.mod
 
-.PHONY: all build demo test check bench docs pictures dist dist-check tools clean install dashboard web-check web-test
+.PHONY: all build demo test check bench docs pictures dist dist-check tools clean install dashboard web-check web-test bench-web
 
 all: dashboard build
 
@@ -61,7 +62,7 @@ demo: tools dashboard build
 # is deadcode that loads it; what it finds dead there is not asked for. Vet's
 # rules then miss the few files that are macOS's alone.
 check:
-	@fmt="$$(gofmt -l cmd dag docs signals worktree agents server examples)"; test -z "$$fmt" || { echo "gofmt: $$fmt"; exit 1; }
+	@fmt="$$(gofmt -l cmd dag docs signals worktree agents server examples web/*.go)"; test -z "$$fmt" || { echo "gofmt: $$fmt"; exit 1; }
 	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(LINT) staticcheck -checks inherit,-ST1005 ./...
@@ -82,6 +83,10 @@ test: tools check
 	echo "slowest packages (seconds from start to end, several at a time):"; \
 	awk '$$1 ~ /^(ok|FAIL)$$/ && $$3 ~ /s$$/ { printf "%8.1f  %s\n", $$3, $$2 }' bin/test.log | sort -rn | head -n 8; \
 	code=$$(cat bin/code); cat $(RACES)/* 2>/dev/null && { echo "the race detector found this"; exit 1; }; exit $$code
+
+bench-web: $(WEB) web/dist/index.html
+	@.ci/tools chromium
+	cd web && npx --no-install playwright test --config bench.config.ts
 
 bench: tools
 	@.ci/tools ninja make

@@ -17,6 +17,7 @@ trap 'rm -rf "$stage"' EXIT
 rm -rf "$out"
 mkdir -p "$out"
 
+make --no-print-directory dashboard
 build() { # build OS ARCH FILE
   GOOS=$1 GOARCH=$2 go build -trimpath -buildvcs=true -ldflags "-s -w -X main.version=$version" -o "$3" ./cmd/cmux
 }
