@@ -3,20 +3,26 @@ package control
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"cmux/agents/control/say"
 	"cmux/agents/endpoint"
 	"cmux/agents/run"
+	"cmux/agents/task"
+	"cmux/signals"
 	"cmux/signals/mailbox"
 )
 
 // examineFiles looks at what the organisation writes down.
 func (p *Project) examineFiles(running bool) []Finding {
 	all := []Finding{p.examineMailbox(), p.examineTasks(), p.examineIncidents()}
+	all = append(all, p.examineDerived()...)
 	if w := p.MemoryWarning(); w != "" {
 		all = append(all, Finding{What: "memory", Detail: w, Try: "shorten MEMORY.md: every agent reads all of it"})
 	}
@@ -97,6 +103,49 @@ func (p *Project) examineTasks() Finding {
 		f.OK = true
 	}
 	return f
+}
+
+// derived are the databases that the server makes from files of truth.
+func derived() map[string]string {
+	return map[string]string{"tasks.db": task.Name, "conversations.db": "what agents said and did"}
+}
+
+// sqliteHeader is how a database begins that SQLite can read.
+const sqliteHeader = "SQLite format 3\x00"
+
+// examineDerived looks at the databases that are derived. Nothing is lost with one.
+func (p *Project) examineDerived() (all []Finding) {
+	from := derived()
+	for _, name := range slices.Sorted(maps.Keys(from)) {
+		path := filepath.Join(run.Folder(p.Root), name)
+		err := derivedFault(path)
+		if err != nil {
+			all = append(all, Finding{What: "database", Detail: fmt.Sprintf("%s: %v; it is derived from %s", p.Short(path), err, from[name]),
+				Try: fmt.Sprintf("mv %s %s.old, then cmux restart, which makes it anew", p.Short(path), p.Short(path))})
+		}
+	}
+	return all
+}
+
+// derivedFault says why a database cannot be read; nil: it can, or is not there.
+func derivedFault(path string) error {
+	f, err := signals.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, len(sqliteHeader))
+	n, err := io.ReadFull(f, head)
+	switch {
+	case n == 0 && errors.Is(err, io.EOF): // it is being made
+		return nil
+	case string(head[:n]) != sqliteHeader:
+		return errors.New("it is no database")
+	}
+	return nil
 }
 
 // examineModes looks at who may read what is a person's alone; nil: nobody else.
