@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+
+import { called, grouped, matches, type Agent } from "@/agents/agents";
+
+function agent(name: string, fields: Partial<Agent> = {}): Agent {
+  return {
+    agent_id: `worker:${name}`,
+    name,
+    kind: "scripted",
+    role: "worker",
+    state: "idle",
+    dir: "/p",
+    lives: 1,
+    permanent: false,
+    compactions: 0,
+    reset_count: 0,
+    tasks_since_reset: 0,
+    tokens: 0,
+    since: null,
+    ...fields,
+  };
+}
+
+describe("grouped", () => {
+  it("puts who leads first, then teams, permanent workers and the others, and loses nobody", () => {
+    const all = [
+      agent("a"),
+      agent("perm", { permanent: true }),
+      agent("b", { team: "zeta" }),
+      agent("c", { team: "alpha" }),
+      agent("sentry", { role: "sentry" }),
+      agent("supervisor", { role: "supervisor" }),
+    ];
+    const groups = grouped(all);
+    expect(groups.map((g) => g.label)).toEqual(["Lead", "Team alpha", "Team zeta", "Permanent workers", "Workers"]);
+    expect(groups.flatMap((g) => g.agents)).toHaveLength(all.length);
+  });
+});
+
+describe("matches", () => {
+  it("wants every word, wherever it stands", () => {
+    const a = agent("api", { display_name: "The API", doing: "mends the login" });
+    expect(matches(a, "")).toBe(true);
+    expect(matches(a, "LOGIN api")).toBe(true);
+    expect(matches(a, "login web")).toBe(false);
+  });
+});
+
+it("an agent is called by the name a person gave it", () => {
+  expect(called(agent("api", { display_name: "The API" }))).toBe("The API");
+  expect(called(agent("api", { display_name: "" }))).toBe("api");
+});

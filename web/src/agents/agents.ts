@@ -1,0 +1,71 @@
+import { hooks, type Api } from "@/api/client";
+import type { Tone } from "@/ui/label";
+
+export type Agent = Api<"AgentReport">;
+
+export function useAgents() {
+  return hooks.useQuery("get", "/api/agents");
+}
+
+/** What an agent is called: the name a person gave it, or its own. */
+export function called(a: Agent): string {
+  return a.display_name === undefined || a.display_name === "" ? a.name : a.display_name;
+}
+
+const tones: Readonly<Record<Agent["state"], Tone>> = {
+  starting: "info",
+  idle: "muted",
+  working: "info",
+  checking: "info",
+  "needs input": "warn",
+  "taken over": "warn",
+  limited: "warn",
+  down: "bad",
+  stopped: "warn",
+  going: "muted",
+};
+
+export function toneOfAgent(a: Agent): Tone {
+  return tones[a.state];
+}
+
+export interface AgentGroup {
+  label: string;
+  agents: readonly Agent[];
+}
+
+/** Agents as they belong together: who leads, teams, permanent workers, the others. */
+export function grouped(agents: readonly Agent[]): readonly AgentGroup[] {
+  const groups = new Map<string, Agent[]>();
+  for (const a of agents) {
+    const label = groupOf(a);
+    groups.set(label, [...(groups.get(label) ?? []), a]);
+  }
+  const rank = (label: string) => (label === lead ? 0 : label === permanent ? 2 : label === others ? 3 : 1);
+  return [...groups]
+    .map(([label, members]) => ({ label, agents: members }))
+    .sort((a, b) => rank(a.label) - rank(b.label) || a.label.localeCompare(b.label));
+}
+
+const lead = "Lead";
+const permanent = "Permanent workers";
+const others = "Workers";
+
+function groupOf(a: Agent): string {
+  if (a.role === "supervisor" || a.role === "sentry") {
+    return lead;
+  }
+  if (a.team !== undefined && a.team !== "") {
+    return `Team ${a.team}`;
+  }
+  return a.permanent ? permanent : others;
+}
+
+/** Whether every word of what was typed is in the agent's line. */
+export function matches(a: Agent, typed: string): boolean {
+  const line = [a.name, a.display_name, a.role, a.kind, a.team, a.state, a.doing, a.task, a.branch].join(" ").toLowerCase();
+  return typed
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => line.includes(word));
+}
