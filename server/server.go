@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,6 +25,7 @@ import (
 	"cmux/server/login"
 	"cmux/server/static"
 	"cmux/server/store"
+	"cmux/server/terminal"
 	"cmux/server/watchdog"
 	"cmux/signals"
 )
@@ -128,6 +130,9 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 		Failed: func(err error) { s.log.Error("clients could not be told what is new", "err", err) },
 	})
 	mux.Handle("GET "+live.Path, hub)
+	terminals := terminal.NewHub(ctx, terminal.Options{Source: s.project, Dir: filepath.Join(s.project.Root, signals.Folder, "terminals"),
+		Failed: func(err error) { s.log.Error("a terminal", "err", err) }})
+	terminals.Routes(mux)
 	srv := &http.Server{
 		Handler: login.NewGate(keys, s.place.Port, open.knowing(orders.carriedOut(s.audited(mux)))), ConnContext: open.context, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
@@ -139,6 +144,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	defer tasks.Wait()
 	defer end()
 	tasks.Go(hub.Run)
+	tasks.Go(terminals.Run)
 	tasks.Go(func() { s.keepTime(ctx) })
 	tasks.Go(func() { s.keepTidy(ctx) })
 	tasks.Go(func() { s.keepHealthy(ctx) })

@@ -57,6 +57,7 @@ func TestScripts(t *testing.T) {
 			"only":      onlyPrograms,
 			"person":    atTerminal,
 			"http":      request,
+			"terminal":  typeIn,
 		},
 	})
 }

@@ -6,9 +6,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"strings"
 
+	"github.com/coder/websocket"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"cmux/agents/agenttest/until"
@@ -95,4 +97,49 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 	resp.Header.Write(&head)
 	fmt.Fprint(ts.Stdout(), strings.ReplaceAll(head.String(), "\r", ""))
 	fmt.Fprintf(ts.Stdout(), "\n%s\n", b)
+}
+
+// typeIn is the script command
+//
+//	terminal PATH TEXT WANT
+//
+// which takes a terminal over through the project's server, types TEXT and Enter,
+// waits until the terminal shows WANT, and leaves. RUN in the path is the newest run.
+func typeIn(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: terminal PATH TEXT WANT")
+	}
+	root := ts.MkAbs(".")
+	token, err := endpoint.Token(root)
+	ts.Check(err)
+	place, err := endpoint.Read(root)
+	ts.Check(err)
+	path := args[0]
+	if runs, err := filepath.Glob(filepath.Join(root, ".cmux/runs/2*")); err == nil && len(runs) > 0 {
+		path = strings.Replace(path, "RUN", filepath.Base(runs[len(runs)-1]), 1)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	c, _, err := websocket.Dial(ctx, place.URL()+path, &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
+	ts.Check(err)
+	defer c.CloseNow()
+	c.SetReadLimit(1 << 20)
+	ts.Check(c.Write(ctx, websocket.MessageText, []byte(`{"type":"take"}`)))
+	shown := ""
+	for typed := false; !typed || !strings.Contains(shown, args[2]); {
+		kind, b, err := c.Read(ctx)
+		if err != nil {
+			ts.Fatalf("%v; it shows %q", err, shown)
+		}
+		if kind == websocket.MessageBinary {
+			shown += string(b)
+			continue
+		}
+		fmt.Fprintf(ts.Stdout(), "%s\n", b)
+		if !typed && strings.Contains(string(b), `"holder":"you"`) {
+			typed, shown = true, ""
+			ts.Check(c.Write(ctx, websocket.MessageBinary, []byte(args[1]+"\r")))
+		}
+	}
+	ts.Check(c.Close(websocket.StatusNormalClosure, ""))
 }

@@ -1,0 +1,147 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"cmux/agents/run"
+	"cmux/agents/runner"
+	"cmux/agents/standing"
+	"cmux/agents/tmux"
+)
+
+// Seat is where a person sees a program at work, and can type to it: a pane of
+// tmux, or, where there is none, its log.
+type Seat struct {
+	Name string
+	Run  string // id of the run that the node is of; empty: it is a standing agent
+
+	Server *tmux.Server // nil: it has no pane
+	Pane   tmux.PaneID  // as its records have it; empty: they do not yet
+	Owner  string       // by which the pane is marked, with the name
+	Live   bool         // the program runs, or is about to: its pane may come a moment later
+}
+
+// AgentSeat is the seat of a standing agent.
+func (p *Project) AgentSeat(_ context.Context, name string) (*Seat, error) {
+	org, a, err := p.standingAgent(name)
+	if err != nil {
+		return nil, err
+	}
+	s := seat(org.Run, a.Name, "", a.Life.Pane, run.OrganisationID)
+	s.Live = a.Life.On()
+	return s, nil
+}
+
+// NodeSeat is the seat of a node's newest attempt.
+func (p *Project) NodeSeat(ctx context.Context, id, node string) (*Seat, error) {
+	r, err := p.Named(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	v, i, err := p.nodeOf(ctx, r, node)
+	if err != nil {
+		return nil, err
+	}
+	pane := ""
+	if a := v.Nodes[i].Attempt(); a != nil {
+		pane = a.Pane
+	}
+	s := seat(r, node, r.Plan.ID, pane, r.Plan.ID)
+	s.Live = v.Nodes[i].Fact.Live()
+	return s, nil
+}
+
+func seat(r *run.Run, name, id, pane, owner string) *Seat {
+	s := &Seat{Name: name, Run: id, Owner: owner, Server: runner.Server(r)}
+	if s.Server != nil {
+		s.Pane = tmux.PaneID(pane)
+	}
+	return s
+}
+
+// TakeSeat has a person type to the program of a seat. A standing agent is taken
+// over, as by workers take; a node is, as in its pane, by the first prompt that the
+// person sends. release ends that, where it began with this call. By says how the
+// person came.
+func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release func(context.Context) error, err error) {
+	defer func() {
+		o := Ordered{Order: "terminal take", About: s.Name, By: "user", How: by}
+		if err != nil {
+			o.Refused = "it cannot be typed to now"
+		}
+		err = errors.Join(err, p.Audit(ctx, o))
+	}()
+	taken, live, err := p.seated(ctx, s)
+	switch {
+	case err != nil:
+		return nil, err
+	case !live:
+		return nil, fmt.Errorf("%s does not run", s.Name)
+	case taken: // by the person before: it stays so
+		return func(context.Context) error { return nil }, nil
+	case s.Run == "":
+		if err := p.TakeWorker(ctx, s.Name); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context) error {
+		if s.Run == "" {
+			// Its records say so a moment later than it does: they are asked behind it.
+			err := p.ReleaseWorker(ctx, s.Name)
+			if taken, live, serr := p.seated(ctx, s); serr == nil && (!taken || !live) {
+				return nil // by somebody else before
+			}
+			return err
+		}
+		taken, live, err := p.seated(ctx, s)
+		if err != nil || !taken || !live {
+			return err
+		}
+		of, err := p.OfRun(ctx, s.Run)
+		if err != nil {
+			return err
+		}
+		_, err = of.Release(ctx, Decision{Node: s.Name})
+		return err
+	}, nil
+}
+
+// seated says whether a person has taken the program of a seat over, and whether
+// it runs.
+func (p *Project) seated(ctx context.Context, s *Seat) (taken, live bool, err error) {
+	if s.Run == "" {
+		org, a, err := p.standingAgent(s.Name)
+		if err != nil {
+			return false, false, err
+		}
+		word, _ := a.Stands(p.Now(), org.Stopped)
+		return word == standing.TakenOver, a.Life.On(), nil
+	}
+	r, err := p.Named(ctx, s.Run)
+	if err != nil {
+		return false, false, err
+	}
+	v, i, err := p.nodeOf(ctx, r, s.Name)
+	if err != nil {
+		return false, false, err
+	}
+	n := &v.Nodes[i]
+	return takenOver(n), n.Fact.Live() && n.Left == nil, nil
+}
+
+// SeatLog writes the log of a seat's program, its last lines first, and goes on
+// with what is added.
+func (p *Project) SeatLog(ctx context.Context, s *Seat, w io.Writer) error {
+	o := Log{Run: s.Run, Node: s.Name, Follow: true, Tail: seatLines}
+	to := func(bool) io.Writer { return w }
+	if s.Run == "" {
+		return p.AgentLog(ctx, o, to)
+	}
+	return p.Log(ctx, o, to)
+}
+
+// seatLines is how many lines of a log are shown that were written before.
+const seatLines = 2000

@@ -1,0 +1,427 @@
+package terminal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"golang.org/x/time/rate"
+
+	"cmux/agents/control"
+	"cmux/agents/tmux"
+	"cmux/server/login"
+)
+
+const (
+	// AgentPath and NodePath are where the websockets of terminals are.
+	AgentPath = "/api/agents/{name}/terminal"
+	NodePath  = "/api/runs/{id}/nodes/{node}/terminal"
+
+	// maxClients bounds the clients.
+	maxClients = 64
+	// maxSent bounds one message of a client's.
+	maxSent = 256 << 10
+	// A client may send so many messages a second, and so many at once.
+	sentRate, sentBurst = 100, 400
+
+	// A program that was just started has its pane a moment later, and is looked for so
+	// often.
+	paneTries = 20
+	paneSoon  = 50 * time.Millisecond
+
+	pingEvery     = 30 * time.Second
+	writePatience = 20 * time.Second
+)
+
+// Source knows the terminals. It is a [control.Project].
+type Source interface {
+	AgentSeat(ctx context.Context, name string) (*control.Seat, error)
+	NodeSeat(ctx context.Context, id, node string) (*control.Seat, error)
+	TakeSeat(ctx context.Context, s *control.Seat, by string) (release func(context.Context) error, err error)
+	SeatLog(ctx context.Context, s *control.Seat, w io.Writer) error
+}
+
+// Options is what a Hub is made of.
+type Options struct {
+	Source Source
+	Dir    string      // for named pipes; nobody else has it, and it may be from an earlier server
+	Failed func(error) // is told what went wrong; may be nil
+}
+
+// Hub shows terminals. Its methods are for any goroutine.
+type Hub struct {
+	Options
+	ctx   context.Context
+	tasks sync.WaitGroup
+
+	mu      sync.Mutex
+	clients int
+	panes   map[string]*pane
+	made    int
+	servers map[string]*tmux.Client // by socket: one connection, as tmux 3.3a dies of the end of many
+}
+
+// NewHub is a hub that shows terminals until ctx ends.
+func NewHub(ctx context.Context, o Options) *Hub {
+	if o.Failed == nil {
+		o.Failed = func(error) {}
+	}
+	return &Hub{Options: o, ctx: ctx, panes: make(map[string]*pane), servers: make(map[string]*tmux.Client)}
+}
+
+// Routes adds the websockets to mux.
+func (h *Hub) Routes(mux *http.ServeMux) {
+	mux.HandleFunc("GET "+AgentPath, func(w http.ResponseWriter, r *http.Request) {
+		h.serve(w, r, func(ctx context.Context) (*control.Seat, error) { return h.Source.AgentSeat(ctx, r.PathValue("name")) })
+	})
+	mux.HandleFunc("GET "+NodePath, func(w http.ResponseWriter, r *http.Request) {
+		h.serve(w, r, func(ctx context.Context) (*control.Seat, error) {
+			return h.Source.NodeSeat(ctx, r.PathValue("id"), r.PathValue("node"))
+		})
+	})
+}
+
+// Run returns when the hub's context has ended and everybody has gone.
+func (h *Hub) Run() {
+	<-h.ctx.Done()
+	h.mu.Lock() // who was let in before is counted now
+	h.mu.Unlock()
+	h.tasks.Wait()
+	for _, c := range h.servers {
+		c.Close()
+	}
+	if err := os.RemoveAll(h.Dir); err != nil {
+		h.Failed(err)
+	}
+}
+
+// serve shows a terminal to who asks for a websocket. Whether it may, was decided
+// before.
+func (h *Hub) serve(w http.ResponseWriter, r *http.Request, find func(context.Context) (*control.Seat, error)) {
+	h.mu.Lock()
+	full := h.clients >= maxClients || h.ctx.Err() != nil
+	if !full {
+		h.clients++
+		h.tasks.Add(1)
+	}
+	h.mu.Unlock()
+	if full {
+		login.Refuse(w, r, http.StatusServiceUnavailable, "too many terminals are watched", "close one of them")
+		return
+	}
+	defer func() {
+		h.mu.Lock()
+		h.clients--
+		h.mu.Unlock()
+		h.tasks.Done()
+	}()
+	seat, err := find(r.Context())
+	if err != nil {
+		why, try := control.Explain(err)
+		status := http.StatusInternalServerError
+		if errors.Is(err, control.ErrMissing) || try != "" {
+			status = http.StatusNotFound
+		}
+		login.Refuse(w, r, status, why, try)
+		return
+	}
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return // it was answered
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(maxSent)
+	ctx, cancel := context.WithCancelCause(h.ctx)
+	defer cancel(nil)
+	c := &client{hub: h, conn: conn, viewer: newViewer(), how: login.How(r.Context())}
+	p, err := h.watch(ctx, seat)
+	for tries := 0; p == nil && err == nil && seat.Live && seat.Server != nil && tries < paneTries && ctx.Err() == nil; tries++ {
+		time.Sleep(paneSoon)
+		p, err = h.watch(ctx, seat)
+	}
+	if err != nil {
+		h.Failed(err)
+	}
+	if p != nil {
+		select {
+		case p.join <- c.viewer: // what it asks for counts from here
+		case <-p.done:
+		}
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		cancel(c.read(ctx, p))
+	}()
+	if p != nil {
+		cancel(c.show(ctx, p))
+		h.unwatch(p)
+	} else {
+		cancel(c.showLog(ctx, seat))
+	}
+	code, why := websocket.StatusNormalClosure, ""
+	switch cause := context.Cause(ctx); {
+	case h.ctx.Err() != nil:
+		code, why = websocket.StatusGoingAway, "the server ends"
+	case errors.Is(cause, errFlood):
+		code, why = websocket.StatusPolicyViolation, cause.Error()
+	}
+	conn.Close(code, why)
+	<-read
+}
+
+// watch is the pane of a seat, which is watched from now on; nil: it has none.
+func (h *Hub) watch(ctx context.Context, s *control.Seat) (*pane, error) {
+	if s.Server == nil {
+		return nil, nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.servers[s.Server.Socket]
+	if c == nil || c.Err() != nil {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if _, err := s.Server.Exec(ctx, "list-sessions"); err != nil { // a connection would start it
+			if errors.Is(err, tmux.ErrNoServer) {
+				err = nil
+			}
+			return nil, err
+		}
+		if c != nil {
+			c.Close()
+		}
+		var err error
+		if c, err = s.Server.Connect(ctx, nil); err != nil {
+			return nil, err
+		}
+		h.servers[s.Server.Socket] = c
+	}
+	at, err := c.Marked(ctx, s.Pane, s.Owner, s.Name)
+	if err != nil || at == "" {
+		return nil, err
+	}
+	found := *s
+	found.Pane, s = at, &found
+	key := s.Server.Socket + " " + string(s.Pane)
+	p := h.panes[key]
+	if p == nil || p.client != c {
+		if err := os.MkdirAll(h.Dir, 0o700); err != nil {
+			return nil, err
+		}
+		if h.made == 0 {
+			if err := sweep(h.Dir); err != nil {
+				return nil, err
+			}
+		}
+		h.made++
+		life, cancel := context.WithCancel(h.ctx)
+		p = &pane{hub: h, seat: s, client: c, number: h.made, cancel: cancel, done: make(chan struct{}),
+			join: make(chan *viewer), leave: make(chan *viewer), asks: make(chan ask), printed: make(chan []byte),
+			viewers: make(map[*viewer]state), lost: make(map[*viewer]string)}
+		h.panes[key] = p
+		go p.run(life)
+	}
+	p.users++
+	return p, nil
+}
+
+// sweep removes what an earlier server left.
+func sweep(dir string) error {
+	all, err := os.ReadDir(dir)
+	for _, e := range all {
+		err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+	}
+	return err
+}
+
+// unwatch ends the watching of a pane by one client.
+func (h *Hub) unwatch(p *pane) {
+	h.mu.Lock()
+	p.users--
+	last := p.users == 0
+	if key := p.seat.Server.Socket + " " + string(p.seat.Pane); last && h.panes[key] == p {
+		delete(h.panes, key)
+	}
+	h.mu.Unlock()
+	if last {
+		p.cancel()
+		<-p.done
+	}
+}
+
+// client is who watches a terminal.
+type client struct {
+	hub    *Hub
+	conn   *websocket.Conn
+	viewer *viewer
+	how    string
+}
+
+// errFlood says that a client sends too much.
+var errFlood = errors.New("too many messages")
+
+// read takes in what the client says until it goes.
+func (c *client) read(ctx context.Context, p *pane) error {
+	limit := rate.NewLimiter(sentRate, sentBurst)
+	for {
+		kind, b, err := c.conn.Read(context.WithoutCancel(ctx))
+		if err != nil {
+			return err
+		}
+		if !limit.Allow() {
+			return errFlood
+		}
+		a := ask{of: c.viewer, kind: "type", bytes: b, how: c.how}
+		if kind == websocket.MessageText {
+			var said struct{ Type, Text string }
+			if json.Unmarshal(b, &said) != nil || said.Type != "take" && said.Type != "release" && said.Type != "paste" {
+				refuse(c.viewer, errors.New("say take, release or paste"))
+				continue
+			}
+			a.kind, a.bytes = said.Type, []byte(said.Text)
+		}
+		if p == nil {
+			refuse(c.viewer, errors.New("it has no pane: its log is shown, and nothing can be typed"))
+			continue
+		}
+		select {
+		case p.asks <- a:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-p.done:
+			return nil
+		}
+	}
+}
+
+// show shows a pane until the client goes.
+func (c *client) show(ctx context.Context, p *pane) error {
+	defer func() {
+		select {
+		case p.leave <- c.viewer:
+		case <-p.done:
+		}
+	}()
+	ping := time.NewTicker(pingEvery)
+	defer ping.Stop()
+	for {
+		select {
+		case <-c.viewer.more:
+		case <-ping.C:
+			if err := c.ping(ctx); err != nil {
+				return err
+			}
+			continue
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-p.done:
+			return nil
+		}
+		behind, err := c.drain(ctx)
+		if err != nil {
+			return err
+		}
+		if behind {
+			select {
+			case p.asks <- ask{of: c.viewer, kind: "screen"}:
+			case <-ctx.Done():
+			case <-p.done:
+			}
+		}
+	}
+}
+
+// drain sends what waits. behind: the client is to be drawn a screen next.
+func (c *client) drain(ctx context.Context) (behind bool, err error) {
+	for {
+		f, behind := c.viewer.take()
+		if f == nil {
+			return behind, nil
+		}
+		if err := c.send(ctx, *f); err != nil {
+			return false, err
+		}
+	}
+}
+
+func (c *client) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, writePatience)
+	defer cancel()
+	return c.conn.Ping(ctx)
+}
+
+// send sends a message. At the end of all it is finished, if that is soon: one that
+// is broken off would close the connection without a word.
+func (c *client) send(ctx context.Context, f frame) error {
+	over := ctx
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writePatience)
+	defer cancel()
+	defer context.AfterFunc(over, func() { time.AfterFunc(time.Second, cancel) })()
+	kind := websocket.MessageBinary
+	if f.text {
+		kind = websocket.MessageText
+	}
+	return c.conn.Write(ctx, kind, f.b)
+}
+
+// showLog shows the log of what has no pane until the client goes.
+func (c *client) showLog(ctx context.Context, s *control.Seat) error {
+	if err := c.send(ctx, frame{text: true, b: []byte(`{"type":"screen","log":true}`)}); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	c.hub.tasks.Go(func() { ended <- c.hub.Source.SeatLog(following, s, logWriter{ctx, c}) })
+	ping := time.NewTicker(pingEvery)
+	defer ping.Stop()
+	for {
+		select {
+		case err := <-ended:
+			ended = nil
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				refuse(c.viewer, err)
+			}
+			c.viewer.tell([]byte(`{"type":"ended"}`))
+		case <-c.viewer.more:
+			if _, err := c.drain(ctx); err != nil {
+				return err
+			}
+		case <-ping.C:
+			if err := c.ping(ctx); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// logWriter sends a log to a client, with line ends as a terminal needs them.
+type logWriter struct {
+	ctx context.Context
+	c   *client
+}
+
+func (w logWriter) Write(b []byte) (int, error) {
+	text := strings.ReplaceAll(strings.ReplaceAll(string(b), "\r\n", "\n"), "\n", "\r\n")
+	for rest := []byte(text); len(rest) > 0; {
+		part := rest[:min(maxMessage, len(rest))]
+		rest = rest[len(part):]
+		if err := w.c.send(w.ctx, frame{b: part}); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
