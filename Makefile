@@ -57,6 +57,7 @@ demo: tools dashboard build
 	@claude --version >/dev/null 2>&1 || .ci/agents claude || echo "The demo runs without Claude Code."
 	@examples/demo/run.sh "$(CURDIR)/bin/cmux" "$(CURDIR)/bin/modeld"
 
+# What is compiled for vet and staticcheck is what the tests need: -race.
 # For macOS all is type-checked, tests and dependencies too, from source: vet
 # would have to compile every dependency for it first, in two minutes of CPU. It
 # is deadcode that loads it; what it finds dead there is not asked for. Vet's
@@ -64,8 +65,8 @@ demo: tools dashboard build
 check:
 	@fmt="$$(gofmt -l cmd dag docs signals worktree agents server examples web/*.go)"; test -z "$$fmt" || { echo "gofmt: $$fmt"; exit 1; }
 	$(GO) mod tidy -diff
-	$(GO) vet ./...
-	$(LINT) staticcheck -checks inherit,-ST1005 ./...
+	$(GO) vet -race ./...
+	@staticcheck="$$($(LINT) -n staticcheck)" && GOFLAGS="$$GOFLAGS -race" "$$staticcheck" -checks inherit,-ST1005 ./...
 	@dead="$$($(LINT) deadcode -test ./...)"; test -z "$$dead" || { echo "nothing calls: $$dead"; exit 1; }
 	@deadcode="$$($(LINT) -n deadcode)" && GOOS=darwin GOARCH=arm64 "$$deadcode" -test -filter='^$$' ./...
 
