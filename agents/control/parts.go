@@ -25,8 +25,9 @@ type LogPart struct {
 // maxPart bounds a LogPart, in bytes.
 const maxPart = 256 << 10
 
-// NodeLogPart is the part of a node's log that begins at from; below 0: its end.
-func (p *Project) NodeLogPart(ctx context.Context, id, node string, from int64) (*LogPart, error) {
+// NodeLogPart is the part of a node's log that begins at from; below 0: its end,
+// or where before is above 0, the end of what is before that.
+func (p *Project) NodeLogPart(ctx context.Context, id, node string, from, before int64) (*LogPart, error) {
 	r, err := p.Named(ctx, id)
 	if err != nil {
 		return nil, err
@@ -34,19 +35,19 @@ func (p *Project) NodeLogPart(ctx context.Context, id, node string, from int64) 
 	if _, err := index(r, node); err != nil {
 		return nil, err
 	}
-	return logPart(r.Log(node), from)
+	return logPart(r.Log(node), from, before)
 }
 
 // AgentLogPart is such a part of the log of a standing agent.
-func (p *Project) AgentLogPart(name string, from int64) (*LogPart, error) {
+func (p *Project) AgentLogPart(name string, from, before int64) (*LogPart, error) {
 	org, a, err := p.standingAgent(name)
 	if err != nil {
 		return nil, err
 	}
-	return logPart(org.Run.Log(a.Name), from)
+	return logPart(org.Run.Log(a.Name), from, before)
 }
 
-func logPart(path string, from int64) (*LogPart, error) {
+func logPart(path string, from, before int64) (*LogPart, error) {
 	f, err := signals.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &LogPart{}, nil // nothing was written yet
@@ -59,13 +60,17 @@ func logPart(path string, from int64) (*LogPart, error) {
 		return nil, err
 	}
 	part := &LogPart{From: from, Size: info.Size()}
+	end := part.Size
+	if before > 0 {
+		end = min(end, before)
+	}
 	middle := from < 0
 	if middle {
-		part.From = max(0, part.Size-maxPart)
+		part.From = max(0, end-maxPart)
 		middle = part.From > 0
 	}
-	part.From = min(part.From, part.Size)
-	b, err := io.ReadAll(io.NewSectionReader(f, part.From, maxPart))
+	part.From = min(part.From, end)
+	b, err := io.ReadAll(io.NewSectionReader(f, part.From, min(maxPart, end-part.From)))
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,8 @@ type FileIn struct {
 
 // PartIn says where a part of a log begins.
 type PartIn struct {
-	From int64 `query:"from" minimum:"-1" default:"-1" doc:"Where it begins, in bytes: next of the part before; -1: the end of the log"`
+	From   int64 `query:"from" minimum:"-1" default:"-1" doc:"Where it begins, in bytes: next of the part before; -1: the end of the log"`
+	Before int64 `query:"before" minimum:"0" doc:"Where it ends at the latest: from of the part behind; 0: the end of the log"`
 }
 
 // work is what nodes, tasks and standing agents did, as it is looked at closely.
@@ -91,7 +92,7 @@ func (r *routes) work() {
 		NodeIn
 		PartIn
 	}) (*control.LogPart, error) {
-		return p.NodeLogPart(ctx, i.ID, i.Node, i.From)
+		return p.NodeLogPart(ctx, i.ID, i.Node, i.From, i.Before)
 	})
 	get(r, "tasks", one+"/files", "List the files that a task's worker has changed for it", func(ctx context.Context, i *struct {
 		TaskIn
@@ -125,7 +126,7 @@ func (r *routes) work() {
 		AgentIn
 		PartIn
 	}) (*control.LogPart, error) {
-		return p.AgentLogPart(i.Name, i.From)
+		return p.AgentLogPart(i.Name, i.From, i.Before)
 	})
 }
 

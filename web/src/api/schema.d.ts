@@ -4827,6 +4827,8 @@ export interface operations {
             query?: {
                 /** @description Where it begins, in bytes: next of the part before; -1: the end of the log */
                 from?: number;
+                /** @description Where it ends at the latest: from of the part behind; 0: the end of the log */
+                before?: number;
             };
             header?: never;
             path: {
@@ -7854,6 +7856,8 @@ export interface operations {
             query?: {
                 /** @description Where it begins, in bytes: next of the part before; -1: the end of the log */
                 from?: number;
+                /** @description Where it ends at the latest: from of the part behind; 0: the end of the log */
+                before?: number;
             };
             header?: never;
             path: {

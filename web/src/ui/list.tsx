@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, type ReactNode } from "react";
+import { useEffect, useLayoutEffect, useRef, type ReactNode } from "react";
 
 interface VirtualListProps<T> {
   label: string;
@@ -30,6 +30,21 @@ export function VirtualList<T>({ label, items, keyOf, estimate = 40, row, follow
   const seen = list.getVirtualItems();
   const first = seen[0]?.index ?? 0;
   const final = seen.at(-1)?.index ?? 0;
+  // Items that come before those which are seen do not push them away.
+  const held = useRef<{ index: number; keys: (string | number)[] }>({ index: 0, keys: [] });
+  useLayoutEffect(() => {
+    const { index, keys } = held.current;
+    const there = items[index];
+    if (follow && !atEnd.current && keys.length > 0 && (there === undefined || keyOf(there) !== keys[0])) {
+      const places = new Map(items.map((item, i) => [keyOf(item), i]));
+      const at = keys.map((k) => places.get(k)).find((i) => i !== undefined);
+      if (at !== undefined) {
+        list.scrollToIndex(at, { align: "start" });
+      }
+    }
+    const top = list.range?.startIndex ?? 0;
+    held.current = { index: top, keys: items.slice(top, top + 8).map(keyOf) };
+  });
   useEffect(() => {
     if (follow && atEnd.current && items.length > 0) {
       list.scrollToIndex(items.length - 1, { align: "end" });

@@ -1,0 +1,55 @@
+import { X } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+
+import type { Api } from "@/api/client";
+import { visible } from "@/changes/visible";
+import { Button, IconButton } from "@/ui/button";
+import { Field } from "@/ui/field";
+
+/** A comment that is being written, under the line that it is about. */
+export function CommentEditor({ about, onSave, onCancel }: { about: string; onSave: (text: string) => void; onCancel: () => void }) {
+  const [text, setText] = useState("");
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector("textarea")?.focus(), []);
+  return (
+    <form
+      ref={form}
+      className="m-2 flex max-w-3xl flex-col gap-2 rounded-md border border-accent bg-raised p-2"
+      onSubmit={(e) => {
+        e.preventDefault();
+        if (text.trim() !== "") {
+          onSave(text.trim());
+        }
+      }}
+      onKeyDown={(e) => {
+        if (e.key === "Escape") {
+          onCancel();
+        } else if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
+          e.currentTarget.requestSubmit();
+        }
+      }}
+    >
+      <Field label={`Comment on ${about}`}>
+        {(ids) => <textarea {...ids} rows={3} value={text} onChange={(e) => setText(e.target.value)} className="w-full rounded-md border border-line-strong bg-surface px-2 py-1" />}
+      </Field>
+      <div className="flex justify-end gap-2">
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button type="submit" tone="accent" disabled={text.trim() === ""}>
+          Add comment
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** A comment that waits to be sent. */
+export function CommentNote({ comment, onRemove }: { comment: Api<"Comment">; onRemove: () => void }) {
+  return (
+    <div className="m-2 flex max-w-3xl items-start gap-2 rounded-md border border-line-strong bg-raised p-2">
+      <p className="min-w-0 grow whitespace-pre-wrap wrap-anywhere">{visible(comment.text)}</p>
+      <IconButton label="Remove this comment" onClick={onRemove}>
+        <X size={16} />
+      </IconButton>
+    </div>
+  );
+}

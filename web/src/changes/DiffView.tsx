@@ -1,0 +1,203 @@
+import { clsx } from "clsx";
+import { useMemo, useState, type ReactNode } from "react";
+
+import type { Api } from "@/api/client";
+import { CommentEditor, CommentNote } from "@/changes/CommentEditor";
+import { diff, linesOf } from "@/changes/diff";
+import { rows, type Line, type Row } from "@/changes/rows";
+import { visible } from "@/changes/visible";
+import { count } from "@/ui/figures";
+import { VirtualList } from "@/ui/list";
+
+type Comment = Api<"Comment">;
+
+/** Where comments on lines are kept. */
+export interface Commenting {
+  all: readonly Comment[]; // on this file
+  add: (c: Omit<Comment, "path">) => void;
+  remove: (c: Comment) => void;
+}
+
+interface DiffViewProps {
+  label: string;
+  old: string;
+  now: string;
+  unified: boolean;
+  commenting?: Commenting | undefined;
+}
+
+interface Place {
+  old: boolean;
+  line: number;
+  to: number;
+}
+
+/** Two texts and what they differ in, of any length. */
+export function DiffView({ label, old, now, unified, commenting }: DiffViewProps) {
+  const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  const [place, setPlace] = useState<Place>();
+  const parts = useMemo(() => {
+    const a = linesOf(old);
+    const b = linesOf(now);
+    return { a, b, pieces: diff(a, b) };
+  }, [old, now]);
+  const all = useMemo(() => rows(parts.pieces, parts.a, parts.b, { unified, open }), [parts, unified, open]);
+  const choose = (side: "old" | "new", n: number, extend: boolean) =>
+    setPlace((was) => {
+      const isOld = side === "old";
+      return extend && was?.old === isOld ? { old: isOld, line: Math.min(was.line, n), to: Math.max(was.line, n) } : { old: isOld, line: n, to: n };
+    });
+  const save = (text: string) => {
+    if (place && commenting) {
+      const quote = (place.old ? parts.a : parts.b).slice(place.line - 1, place.to).join("\n");
+      commenting.add({ line: place.line, ...(place.to > place.line ? { to: place.to } : {}), ...(place.old ? { old: true } : {}), ...(quote === "" ? {} : { quote }), text });
+    }
+    setPlace(undefined);
+  };
+  if (parts.pieces.every((p) => p.same)) {
+    return <p className="p-4 text-muted">{old === now ? "The text is the same." : "Only the end of the last line differs: one of the two has no line feed there."}</p>;
+  }
+  const below = (r: Row): ReactNode => {
+    if (!commenting || r.type === "fold") {
+      return null;
+    }
+    const here = (side: boolean, n: number | undefined) => n !== undefined && !(r.type === "same" && side) && { side, n };
+    const ends = [here(true, r.old?.n), here(false, r.new?.n)].filter((e) => e !== false);
+    const notes = commenting.all.filter((c) => ends.some((e) => (c.old ?? false) === e.side && (c.to ?? c.line) === e.n));
+    const editing = place !== undefined && ends.some((e) => place.old === e.side && place.to === e.n);
+    return (
+      <>
+        {notes.map((c, i) => (
+          <CommentNote key={i} comment={c} onRemove={() => commenting.remove(c)} />
+        ))}
+        {editing && <CommentEditor about={placeName(place)} onSave={save} onCancel={() => setPlace(undefined)} />}
+      </>
+    );
+  };
+  return (
+    <VirtualList
+      label={label}
+      items={all}
+      estimate={20}
+      keyOf={(r) => (r.type === "fold" ? `f${r.id}` : `${r.old?.n ?? ""}:${r.new?.n ?? ""}`)}
+      row={(r) => (
+        <>
+          <DiffRow row={r} unified={unified} place={place} choose={commenting && choose} unfold={(id) => setOpen((was) => new Set(was).add(id))} />
+          {below(r)}
+        </>
+      )}
+    />
+  );
+}
+
+function placeName({ line, to, old }: Place): string {
+  return `${to > line ? `lines ${line} to ${to}` : `line ${line}`}${old ? " as before" : ""}`;
+}
+
+interface RowProps {
+  row: Row;
+  unified: boolean;
+  place: Place | undefined;
+  choose: ((side: "old" | "new", n: number, extend: boolean) => void) | undefined;
+  unfold: (id: number) => void;
+}
+
+function DiffRow({ row, unified, place, choose, unfold }: RowProps) {
+  if (row.type === "fold") {
+    return (
+      <button type="button" onClick={() => unfold(row.id)} className="block w-full bg-info-soft px-3 py-0.5 text-left text-info hover:underline">
+        {`Show ${count(row.lines, "line")} that did not change`}
+      </button>
+    );
+  }
+  const cell = (side: "old" | "new", line: Line | undefined) => (
+    <Cell
+      side={side}
+      line={line}
+      changed={row.type === "changed"}
+      chosen={line !== undefined && place !== undefined && place.old === (side === "old") && line.n >= place.line && line.n <= place.to}
+      choose={choose}
+    />
+  );
+  if (row.type === "same" && unified) {
+    return (
+      <div className="flex font-mono text-[0.93em]">
+        <Number side="old" line={row.old} />
+        {cell("new", row.new)}
+      </div>
+    );
+  }
+  if (unified) {
+    return (
+      <div className="flex font-mono text-[0.93em]">
+        {row.old ? cell("old", row.old) : <Number side="old" />}
+        {row.old ? null : cell("new", row.new)}
+      </div>
+    );
+  }
+  return (
+    <div className="grid grid-cols-2 font-mono text-[0.93em]">
+      {cell("old", row.old)}
+      <div className="flex min-w-0 border-l border-line">{cell("new", row.new)}</div>
+    </div>
+  );
+}
+
+const numberClass = "w-12 shrink-0 px-1 text-right tabular-nums text-muted select-none";
+
+function Number({ line }: { side: "old"; line?: Line }) {
+  return <span className={numberClass}>{line?.n}</span>;
+}
+
+interface CellProps {
+  side: "old" | "new";
+  line: Line | undefined;
+  changed: boolean;
+  chosen: boolean;
+  choose: ((side: "old" | "new", n: number, extend: boolean) => void) | undefined;
+}
+
+function Cell({ side, line, changed, chosen, choose }: CellProps) {
+  if (!line) {
+    return <div className="grow bg-sunken" />;
+  }
+  const sign = !changed ? " " : side === "old" ? "−" : "+";
+  return (
+    <div className={clsx("flex min-w-0 grow", changed && (side === "old" ? "bg-removed" : "bg-added"), chosen && "bg-accent-soft")}>
+      {choose ? (
+        <button
+          type="button"
+          className={clsx(numberClass, "hover:bg-accent hover:text-on-accent")}
+          aria-label={`Comment on ${side === "old" && changed ? "old " : ""}line ${line.n}`}
+          onClick={(e) => choose(side === "old" && changed ? "old" : "new", line.n, e.shiftKey)}
+          disabled={side === "old" && !changed}
+        >
+          {line.n}
+        </button>
+      ) : (
+        <span className={numberClass}>{line.n}</span>
+      )}
+      <span className="w-4 shrink-0 text-center select-none" aria-hidden>
+        {sign}
+      </span>
+      <span className="min-w-0 grow pr-2 whitespace-pre-wrap wrap-anywhere">
+        {changed && <span className="sr-only">{side === "old" ? "removed: " : "added: "}</span>}
+        <Text line={line} side={side} />
+      </span>
+    </div>
+  );
+}
+
+function Text({ line: { text, differs }, side }: { line: Line; side: "old" | "new" }) {
+  if (!differs) {
+    return visible(text);
+  }
+  const [from, to] = differs;
+  return (
+    <>
+      {visible(text.slice(0, from))}
+      {to > from && <span className={clsx("rounded-xs underline decoration-2 underline-offset-2", side === "old" ? "decoration-bad" : "decoration-ok")}>{visible(text.slice(from, to))}</span>}
+      {visible(text.slice(to))}
+    </>
+  );
+}

@@ -1,0 +1,77 @@
+import type { Api } from "@/api/client";
+import { addDraft, removeDraft, useDrafts } from "@/changes/drafts";
+import { DiffView } from "@/changes/DiffView";
+import { usePair, type WorkSource } from "@/changes/source";
+import { visible } from "@/changes/visible";
+import { bytes } from "@/ui/figures";
+import { Answer, Empty } from "@/ui/states";
+
+interface FileDiffProps {
+  source: WorkSource;
+  file: Api<"WorktreeFileChange">;
+  unified: boolean;
+  comment: boolean; // lines can be commented on
+}
+
+/** A changed file before and after. What has no lines is told instead. */
+export function FileDiff({ source, file, unified, comment }: FileDiffProps) {
+  const pair = usePair(source, file.path, file.was);
+  const drafts = useDrafts(source).filter((c) => c.path === file.path);
+  return (
+    <Answer query={pair}>
+      {({ old, new: now }) => {
+        const instead = told(old, now);
+        if (instead !== undefined) {
+          return <Empty title={instead}>{`${size(old)} before, ${size(now)} now`}</Empty>;
+        }
+        const kinds = kindsOf(old, now);
+        return (
+          <div className="flex h-full min-h-0 flex-col">
+            {kinds !== undefined && <p className="px-3 py-1 text-muted">{kinds}</p>}
+            {(old?.cut === true || now?.cut === true) && <p className="bg-warn-soft px-3 py-1 text-warn">{`Only the first MB is shown: ${size(old)} before, ${size(now)} now.`}</p>}
+            <div className="min-h-0 grow">
+              <DiffView
+                label={`Changes of ${visible(file.path)}`}
+                old={old?.text ?? ""}
+                now={now?.text ?? ""}
+                unified={unified}
+                commenting={
+                  comment
+                    ? { all: drafts, add: (c) => addDraft(source, { ...c, path: file.path }), remove: (c) => removeDraft(source, c) }
+                    : undefined
+                }
+              />
+            </div>
+          </div>
+        );
+      }}
+    </Answer>
+  );
+}
+
+type Side = Api<"FileSide"> | null;
+
+/** What is said of files without lines to compare. */
+function told(old: Side, now: Side): string | undefined {
+  if (old?.binary === true || now?.binary === true) {
+    return "A binary file: it has no lines to compare";
+  }
+  const odd = [old, now].find((s) => s && s.kind === "other");
+  return odd ? "Neither a file nor a link: there is nothing to compare" : undefined;
+}
+
+function size(s: Side): string {
+  return s ? bytes(s.size) : "not there";
+}
+
+const names = { file: "a file", executable: "executable", link: "a link", submodule: "a submodule", other: "something else" } as const;
+
+function kindsOf(old: Side, now: Side): string | undefined {
+  const a = old && names[old.kind];
+  const b = now && names[now.kind];
+  if (a && b && a !== b) {
+    return `It was ${a} and is ${b} now.`;
+  }
+  const one = b ?? a;
+  return one && one !== names.file ? `It is ${one}.` : undefined;
+}

@@ -1,0 +1,72 @@
+import { useState } from "react";
+
+import type { Api } from "@/api/client";
+import { forgetDrafts, removeDraft, useDrafts } from "@/changes/drafts";
+import { sendComments, type WorkSource } from "@/changes/source";
+import { visible } from "@/changes/visible";
+import { CommentNote } from "@/changes/CommentEditor";
+import { Button } from "@/ui/button";
+import { Dialog } from "@/ui/dialog";
+import { Field, Textarea } from "@/ui/field";
+import { count } from "@/ui/figures";
+import { useOrder } from "@/ui/toasts";
+
+/** Collects what is said about changes, and sends all of it as one message. */
+export function SendComments({ source }: { source: WorkSource }) {
+  const on = useDrafts(source);
+  const [open, setOpen] = useState(false);
+  const [text, setText] = useState("");
+  const send = useOrder((body: Api<"Comments">) => sendComments(source, body), said);
+  const give = () =>
+    send.mutate(
+      { ...(text.trim() === "" ? {} : { text: text.trim() }), on: [...on] },
+      {
+        onSuccess: () => {
+          forgetDrafts(source, on);
+          setText("");
+          setOpen(false);
+        },
+      },
+    );
+  return (
+    <>
+      <Button tone={on.length > 0 ? "accent" : "plain"} onClick={() => setOpen(true)}>
+        {on.length > 0 ? `Send ${count(on.length, "comment")}` : "Send back"}
+      </Button>
+      <Dialog title="Send comments to the agent" description="The agent reads all of this as one message. Work that is done begins again." open={open} onOpenChange={setOpen} wide>
+        <ul className="mb-3 flex flex-col">
+          {on.map((c, i) => (
+            <li key={i}>
+              <p className="font-mono text-[0.93em] text-muted wrap-anywhere">
+                {visible(c.path)}
+                {c.line !== undefined && `:${c.line}`}
+                {c.to !== undefined && `-${c.to}`}
+              </p>
+              <CommentNote comment={c} onRemove={() => removeDraft(source, c)} />
+            </li>
+          ))}
+        </ul>
+        <form
+          className="flex flex-col gap-3"
+          onSubmit={(e) => {
+            e.preventDefault();
+            give();
+          }}
+        >
+          <Field label="About all of it">{(ids) => <Textarea {...ids} value={text} onChange={(e) => setText(e.target.value)} />}</Field>
+          <div className="flex justify-end gap-2">
+            <Button onClick={() => setOpen(false)}>Cancel</Button>
+            <Button type="submit" tone="accent" busy={send.isPending} disabled={on.length === 0 && text.trim() === ""}>
+              Send as one message
+            </Button>
+          </div>
+        </form>
+      </Dialog>
+    </>
+  );
+}
+
+function said({ how, note, task }: Api<"Commented">): string {
+  const what = how === "told" ? "The agent was told." : how === "sent back" ? "The work was sent back." : `A new task has the comments${task ? `: ${task.title}` : ""}.`;
+  return note === undefined || note === "" ? what : `${what} ${note}`;
+}

@@ -1,0 +1,182 @@
+import { useEffect, useRef, useState } from "react";
+
+import { usePrefs } from "@/app/prefs";
+import type { AgentSource } from "@/conversation/source";
+import { Connection } from "@/terminal/connection";
+import { fit, unknown, type Terminal } from "@/terminal/protocol";
+import { makeScreen, themeOf } from "@/terminal/screen";
+import { terminalPath } from "@/terminal/source";
+import { outward } from "@/ui/markdown";
+import { Button } from "@/ui/button";
+import { Dialog } from "@/ui/dialog";
+import { Label } from "@/ui/label";
+
+interface TerminalPaneProps {
+  source: AgentSource;
+  name: string; // whose terminal, for screen readers
+}
+
+/** A terminal as it is now. Nothing is typed in it before it is taken, and leaving releases it. */
+export default function TerminalPane({ source, name }: TerminalPaneProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const connection = useRef<Connection>(undefined);
+  const screen = useRef<ReturnType<typeof makeScreen>>(undefined);
+  const [terminal, setTerminal] = useState<Terminal>(unknown);
+  const [link, setLink] = useState<string>();
+  const [reader, setReader] = useState(false);
+  const path = terminalPath(source);
+  const mine = terminal.holder === "you";
+  const theme = usePrefs((p) => p.theme);
+
+  useEffect(() => {
+    const element = box.current;
+    if (!element) {
+      return;
+    }
+    const encoder = new TextEncoder();
+    const made = makeScreen(element, {
+      type: (text) => connection.current?.type(encoder.encode(text)),
+      bytes: (bytes) => connection.current?.type(bytes),
+      link: setLink,
+    });
+    screen.current = made;
+    // What is pasted goes as one text: the server says to the program that it is pasted.
+    const paste = (e: ClipboardEvent) => {
+      e.preventDefault();
+      e.stopPropagation();
+      connection.current?.paste(e.clipboardData?.getData("text/plain") ?? "");
+    };
+    element.addEventListener("paste", paste, { capture: true });
+    const fitted = () => {
+      const cell = cellWidth();
+      made.options.fontSize = fit(element.clientWidth - 16, made.cols, cell);
+    };
+    const link = new Connection(
+      path,
+      {
+        reset: (cols, rows) => {
+          made.reset();
+          made.resize(cols, rows);
+          fitted();
+        },
+        write: (bytes) => made.write(bytes),
+      },
+      setTerminal,
+    );
+    connection.current = link;
+    const watch = new ResizeObserver(fitted);
+    watch.observe(element);
+    return () => {
+      watch.disconnect();
+      element.removeEventListener("paste", paste, { capture: true });
+      link.close();
+      connection.current = undefined;
+      screen.current = undefined;
+      made.dispose();
+    };
+  }, [path]);
+
+  useEffect(() => {
+    if (screen.current) {
+      screen.current.options.disableStdin = !mine;
+      if (mine) {
+        screen.current.focus();
+      }
+    }
+  }, [mine]);
+  useEffect(() => {
+    if (screen.current) {
+      screen.current.options.screenReaderMode = reader;
+    }
+  }, [reader]);
+  useEffect(() => {
+    const recolor = () => {
+      if (screen.current) {
+        screen.current.options.theme = themeOf();
+      }
+    };
+    recolor();
+    const dark = window.matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", recolor);
+    return () => dark.removeEventListener("change", recolor);
+  }, [theme]);
+
+  const url = link === undefined ? undefined : outward(link);
+  return (
+    <section aria-label={`Terminal of ${name}`} className="flex h-full min-h-0 flex-col">
+      <div className="flex flex-wrap items-center gap-2 border-b border-line px-3 py-1.5">
+        <Label tone={mine ? "warn" : terminal.phase === "lost" ? "bad" : "muted"}>{word(terminal)}</Label>
+        <p role="status" className="min-w-0 grow text-muted wrap-anywhere">
+          {terminal.refused ? <span className="text-bad">{terminal.refused.detail}</span> : terminal.why}
+          {terminal.refused?.way !== undefined && (
+            <>
+              {" "}
+              Try <code>{terminal.refused.way}</code>
+            </>
+          )}
+        </p>
+        <Button aria-pressed={reader} onClick={() => setReader(!reader)}>
+          Screen reader
+        </Button>
+        {mine ? (
+          <Button tone="accent" onClick={() => connection.current?.release()}>
+            Release
+          </Button>
+        ) : (
+          <Button disabled={!terminal.live || terminal.phase !== "open" || terminal.log} onClick={() => connection.current?.take()}>
+            Take
+          </Button>
+        )}
+      </div>
+      <div ref={box} data-testid="screen" className={`min-h-0 grow overflow-auto bg-surface p-2 ${mine ? "outline-2 -outline-offset-2 outline-warn" : ""}`} />
+      <Dialog title="Open this link?" open={url !== undefined} onOpenChange={() => setLink(undefined)}>
+        <p className="mb-4">
+          A program printed it. It leads to <code className="wrap-anywhere">{url?.href}</code>
+        </p>
+        <div className="flex justify-end gap-2">
+          <Button onClick={() => setLink(undefined)}>Cancel</Button>
+          <Button
+            tone="accent"
+            onClick={() => {
+              setLink(undefined);
+              window.open(url, "_blank", "noopener,noreferrer");
+            }}
+          >
+            Open in a new tab
+          </Button>
+        </div>
+      </Dialog>
+    </section>
+  );
+}
+
+/** Who has the terminal, and whether what is seen is what is so. */
+function word(t: Terminal): string {
+  switch (t.phase) {
+    case "connecting":
+      return "connecting";
+    case "lost":
+      return "connection lost";
+    case "ended":
+      return "ended";
+    case "open":
+      if (t.log) {
+        return "log";
+      }
+      return t.holder === "you" ? "you type" : t.holder === "other" ? "another page types" : "read-only";
+  }
+}
+
+/** The width of a cell by the size of its font, measured once. */
+let measured: number | undefined;
+function cellWidth(): number {
+  if (measured === undefined) {
+    const context = document.createElement("canvas").getContext("2d");
+    if (!context) {
+      return 0.6;
+    }
+    context.font = `100px ${getComputedStyle(document.documentElement).getPropertyValue("--font-mono")}`;
+    measured = context.measureText("W").width / 100;
+  }
+  return measured;
+}

@@ -1,0 +1,41 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { fit, lose, parse, pause, take, unknown } from "@/terminal/protocol";
+
+describe("the terminal's messages", () => {
+  it("are taken as the server means them", () => {
+    let t = unknown;
+    for (const m of ['{"type":"screen","cols":120,"rows":40}', '{"type":"state","live":true,"holder":"you","why":""}']) {
+      const said = parse(m);
+      t = said ? take(t, said) : t;
+    }
+    expect(t).toMatchObject({ phase: "open", cols: 120, rows: 40, live: true, log: false, holder: "you" });
+    expect(lose(t)).toMatchObject({ phase: "lost", holder: "" });
+    expect(lose(take(t, { type: "ended" }))).toMatchObject({ phase: "ended", holder: "" });
+  });
+
+  it("make no holder of what they do not say, and no size that is none", () => {
+    expect(parse('{"type":"state","live":true,"holder":"root"}')).toEqual({ type: "state", live: true, holder: "", why: "" });
+    expect(parse('{"type":"screen","cols":-1,"rows":1e9}')).toEqual({ type: "screen", cols: 80, rows: 1000, log: false });
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (m) => {
+        const said = parse(m);
+        return said === undefined || ["screen", "state", "refused", "ended"].includes(said.type);
+      }),
+    );
+  });
+
+  it("are waited for ever longer, to a bound", () => {
+    expect([0, 1, 4, 9, 99].map(pause)).toEqual([500, 1000, 8000, 15_000, 15_000]);
+  });
+});
+
+describe("fit", () => {
+  it("has the screen fill the width, within what can be read", () => {
+    expect(fit(800, 80, 0.6)).toBe(14);
+    expect(fit(360, 80, 0.6)).toBe(7.5);
+    expect(fit(360, 300, 0.6)).toBe(5);
+    expect(fit(0, 80, 0.6)).toBe(14);
+  });
+});

@@ -1,0 +1,98 @@
+/*
+ * What the server's terminal says (its package's doc has the contract), and how often
+ * a lost connection is made anew. It knows no socket and no React.
+ */
+
+/** What the server says of a terminal. */
+export type Said =
+  | { type: "screen"; cols: number; rows: number; log: boolean } // the next bytes draw all of it
+  | { type: "state"; live: boolean; holder: Holder; why: string }
+  | { type: "refused"; detail: string; way: string | undefined }
+  | { type: "ended" };
+
+/** Who types: this page, another one, nobody. */
+export type Holder = "you" | "other" | "";
+
+/** What is known of a terminal beside its screen. */
+export interface Terminal {
+  phase: "connecting" | "open" | "lost" | "ended";
+  live: boolean; // a program runs in it
+  log: boolean; // there is no pane: what is seen is the log
+  cols: number;
+  rows: number;
+  holder: Holder;
+  why: string; // what keeps this page from typing
+  refused: { detail: string; way: string | undefined } | undefined;
+}
+
+export const unknown: Terminal = { phase: "connecting", live: false, log: false, cols: 80, rows: 24, holder: "", why: "", refused: undefined };
+
+const mostCells = 1000;
+
+function size(n: unknown, otherwise: number): number {
+  return typeof n === "number" && Number.isInteger(n) && n > 0 ? Math.min(n, mostCells) : otherwise;
+}
+
+function text(v: unknown): string {
+  return typeof v === "string" ? v : "";
+}
+
+/** The message that a text holds; undefined: it is none that this page knows. */
+export function parse(message: string): Said | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(message);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== "object" || value === null) {
+    return undefined;
+  }
+  const f = value as Record<string, unknown>;
+  switch (f.type) {
+    case "screen":
+      return { type: "screen", cols: size(f.cols, 80), rows: size(f.rows, 24), log: f.log === true };
+    case "state":
+      return { type: "state", live: f.live === true, holder: f.holder === "you" || f.holder === "other" ? f.holder : "", why: text(f.why) };
+    case "refused":
+      return { type: "refused", detail: text(f.detail), way: text(f.try) === "" ? undefined : text(f.try) };
+    case "ended":
+      return { type: "ended" };
+    default:
+      return undefined;
+  }
+}
+
+/** What is known after a message. */
+export function take(was: Terminal, said: Said): Terminal {
+  switch (said.type) {
+    case "screen":
+      return { ...was, phase: "open", cols: said.cols, rows: said.rows, log: said.log };
+    case "state":
+      return { ...was, phase: "open", live: said.live, holder: said.holder, why: said.why, refused: said.holder === was.holder ? was.refused : undefined };
+    case "refused":
+      return { ...was, refused: { detail: said.detail, way: said.way } };
+    case "ended":
+      return { ...was, phase: "ended", live: false, holder: "" };
+  }
+}
+
+/** What is known when the connection is lost: who was the holder is none any more. */
+export function lose(was: Terminal): Terminal {
+  return was.phase === "ended" ? was : { ...was, phase: "lost", holder: "" };
+}
+
+/** How long to wait before the connection is made anew, in ms. */
+export function pause(attempt: number): number {
+  return Math.min(15_000, 500 * 2 ** Math.min(attempt, 5));
+}
+
+/** The largest size of the font, in pixels, at which a screen of `cols` fits the width. */
+export function fit(width: number, cols: number, cellPerPixel: number): number {
+  const least = 5;
+  const most = 14;
+  if (width <= 0 || cols <= 0 || cellPerPixel <= 0) {
+    return most;
+  }
+  return Math.max(least, Math.min(most, Math.floor((width / (cols * cellPerPixel)) * 4) / 4));
+}
