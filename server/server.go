@@ -21,6 +21,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/endpoint"
 	"cmux/server/api"
+	"cmux/server/changes"
 	"cmux/server/live"
 	"cmux/server/login"
 	"cmux/server/static"
@@ -108,7 +109,9 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	open := newConns(l)
 	mux := http.NewServeMux()
 	orders := newOrders()
+	var hub *live.Hub
 	api.New(mux, api.Options{Project: s.project, Place: s.place, Token: s.token, Keys: keys, Store: s.store, Log: s.log, Background: orders.background,
+		Changed: func(routes ...string) { hub.Changed(routes...) },
 		LogOut: func(ctx context.Context) error {
 			logins, err := endpoint.EndLogins(s.project.Root)
 			if err == nil {
@@ -121,8 +124,8 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 		return errors.Join(err, l.Close())
 	}
 	ctx, end := context.WithCancel(ctx)
-	hub := live.NewHub(ctx, live.Options{
-		Log: s.store, Instance: s.place.Instance,
+	hub = live.NewHub(ctx, live.Options{
+		Log: s.store, Unlogged: changes.All(), Instance: s.place.Instance,
 		Status: func(ctx context.Context) (any, error) {
 			org, err := s.project.Organisation(ctx)
 			return api.Full(org), err
@@ -145,6 +148,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	defer end()
 	tasks.Go(hub.Run)
 	tasks.Go(terminals.Run)
+	tasks.Go(func() { changes.Follow(ctx, s.project.Root, hub.Changed) })
 	tasks.Go(func() { s.keepTime(ctx) })
 	tasks.Go(func() { s.keepTidy(ctx) })
 	tasks.Go(func() { s.keepHealthy(ctx) })

@@ -28,6 +28,10 @@ type Options struct {
 	// context when the server ends, which it reports not to begin.
 	Background func(func(context.Context)) bool
 
+	// Changed is told the beginnings of routes that answer differently by now; nil:
+	// nobody is.
+	Changed func(routes ...string)
+
 	// LogOut ends every login of a browser, and its connections but for the caller's.
 	LogOut func(context.Context) error
 }

@@ -35,6 +35,8 @@ type work[T any] struct {
 	mu  sync.Mutex
 	job Job[T]
 	out []byte
+
+	tell func() // that it stands otherwise
 }
 
 // maxOutput bounds what is kept of a job's output.
@@ -42,6 +44,7 @@ const maxOutput = 64 << 10
 
 // Write takes what checks write.
 func (w *work[T]) Write(b []byte) (int, error) {
+	defer w.told()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.out = append(w.out, b...); len(w.out) > maxOutput {
@@ -52,9 +55,20 @@ func (w *work[T]) Write(b []byte) (int, error) {
 
 // begun says what the job is at.
 func (w *work[T]) begun(what string) {
+	defer w.told()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.job.Doing = what
+}
+
+// told tells clients that the job stands otherwise. It is called without the lock.
+func (w *work[T]) told() {
+	w.mu.Lock()
+	tell := w.tell
+	w.mu.Unlock()
+	if tell != nil {
+		tell()
+	}
 }
 
 // look is how the job stands.
@@ -66,8 +80,8 @@ func (w *work[T]) look() Job[T] {
 	return j
 }
 
-// begin begins the job, unless one is under way.
-func (w *work[T]) begin(r *routes, do func(ctx context.Context, output io.Writer, begun func(string)) (*T, error)) (Job[T], error) {
+// begin begins the job, unless one is under way. Where it is looked at is path.
+func (w *work[T]) begin(r *routes, path string, do func(ctx context.Context, output io.Writer, begun func(string)) (*T, error)) (Job[T], error) {
 	w.mu.Lock()
 	if w.job.Running {
 		w.mu.Unlock()
@@ -75,7 +89,11 @@ func (w *work[T]) begin(r *routes, do func(ctx context.Context, output io.Writer
 	}
 	now := r.Project.Now()
 	w.job, w.out = Job[T]{Running: true, StartedAt: &now}, nil
+	if w.tell = nil; r.Changed != nil {
+		w.tell = func() { r.Changed(path) }
+	}
 	w.mu.Unlock()
+	w.told()
 	if !r.Background(func(ctx context.Context) {
 		result, err := guarded(func() (*T, error) { return do(ctx, w, w.begun) })
 		ended := r.Project.Now()

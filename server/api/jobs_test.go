@@ -20,7 +20,7 @@ func TestJobPanics(t *testing.T) {
 		Background: func(f func(context.Context)) bool { f(t.Context()); return true }}}
 	w := new(works[int])
 	one := w.of("r1")
-	j, err := one.begin(r, func(context.Context, io.Writer, func(string)) (*int, error) {
+	j, err := one.begin(r, "/api/x", func(context.Context, io.Writer, func(string)) (*int, error) {
 		var none map[string]int
 		none["x"] = 1
 		return nil, nil
@@ -31,7 +31,7 @@ func TestJobPanics(t *testing.T) {
 	if !strings.Contains(said.String(), "TestJobPanics") {
 		t.Errorf("the log has no stack: %s", said.String())
 	}
-	if j, err = one.begin(r, func(context.Context, io.Writer, func(string)) (*int, error) { return new(int), nil }); err != nil || j.Failed != "" || j.Result == nil {
+	if j, err = one.begin(r, "/api/x", func(context.Context, io.Writer, func(string)) (*int, error) { return new(int), nil }); err != nil || j.Failed != "" || j.Result == nil {
 		t.Errorf("%+v %v", j, err)
 	}
 	if j := w.look("another"); j.StartedAt != nil || len(w.all) != 1 {

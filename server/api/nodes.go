@@ -156,7 +156,7 @@ func (r *routes) nodes() {
 		if err != nil {
 			return Job[[]control.Checked]{}, err
 		}
-		return r.checks.of(i.ID+"/"+i.Node).begin(r, func(ctx context.Context, output io.Writer, begun func(string)) (*[]control.Checked, error) {
+		return r.checks.of(i.ID+"/"+i.Node).begin(r, "/api/runs/"+i.ID+"/nodes/"+i.Node+"/verify", func(ctx context.Context, output io.Writer, begun func(string)) (*[]control.Checked, error) {
 			all, err := p.Verify(ctx, control.Verify{Node: i.Node, Output: output, Begun: begun})
 			return &all, err
 		})
@@ -231,7 +231,7 @@ func (r *routes) reviews() {
 		if err != nil {
 			return Job[control.Merged]{}, err
 		}
-		return r.runMerges.of(i.ID).begin(r, func(ctx context.Context, output io.Writer, begun func(string)) (*control.Merged, error) {
+		return r.runMerges.of(i.ID).begin(r, "/api/runs/"+i.ID+"/merge", func(ctx context.Context, output io.Writer, begun func(string)) (*control.Merged, error) {
 			o := i.Body
 			o.Output, o.Begun, o.Tell = output, begun, func(line string) { fmt.Fprintln(output, line) }
 			return p.Merge(ctx, o)

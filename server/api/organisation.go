@@ -191,7 +191,7 @@ func (r *routes) recovery() {
 	} {
 		path := "/api/recover/" + o.name
 		post(r, "recover", path, o.summary, func(context.Context, *in) (Job[control.Recovery], error) {
-			return r.recoveries.of(o.name).begin(r, func(ctx context.Context, output io.Writer, begun func(string)) (*control.Recovery, error) {
+			return r.recoveries.of(o.name).begin(r, path, func(ctx context.Context, output io.Writer, begun func(string)) (*control.Recovery, error) {
 				return o.do(ctx, func(line string) {
 					begun(line)
 					fmt.Fprintln(output, line)

@@ -67,7 +67,7 @@ func (r *routes) tasks() {
 		return p.OverrideTask(ctx, i.ID, i.Body.Reason)
 	})
 	post(r, group, path+"/merge", "Bring the work of finished tasks into the integration branch; this begins it", func(_ context.Context, i *struct{ Body control.MergeTasks }) (Job[control.MergedTasks], error) {
-		return r.taskMerge.begin(r, func(ctx context.Context, output io.Writer, begun func(string)) (*control.MergedTasks, error) {
+		return r.taskMerge.begin(r, path+"/merge", func(ctx context.Context, output io.Writer, begun func(string)) (*control.MergedTasks, error) {
 			o := i.Body
 			o.Output, o.Begun = output, begun
 			return p.MergeTasks(ctx, o)

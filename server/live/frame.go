@@ -101,6 +101,19 @@ func heartbeat(status json.RawMessage, at time.Time) message {
 	return message{text: b, events: 1}
 }
 
+// changedRoutes says which routes answer differently by now, as a message.
+func changedRoutes(routes []string, at time.Time) message {
+	type data struct {
+		Routes []string `json:"routes"`
+	}
+	b, _ := json.Marshal(data{routes}) // of texts alone
+	b, _ = json.Marshal(struct {
+		Type   string  `json:"type"`
+		Events []Frame `json:"events"`
+	}{"events", []Frame{{Event: "changed", At: at.UTC(), Data: b}}})
+	return message{text: b, events: 1}
+}
+
 // name is the name of an event for clients.
 func name(e *store.Event) string {
 	source, _, _ := strings.Cut(e.Source, ":")

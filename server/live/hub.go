@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,6 +37,7 @@ type Options struct {
 	Log      Log
 	Instance string
 	Status   func(context.Context) (any, error) // how the organisation stands; nil: nobody is told
+	Unlogged []string                           // beginnings of routes whose changes are not in the log
 	Failed   func(error)                        // is told what went wrong; may be nil
 }
 
@@ -46,11 +49,13 @@ type Hub struct {
 	reading sync.Mutex // held by who reads on for all
 
 	look chan struct{} // has room for one: how the organisation stands is to be looked at
+	news chan struct{} // has room for one: there is something in changed
 
 	mu       sync.Mutex
 	at       store.Position       // up to where live clients were told
 	live     map[*client]struct{} // that are told what is new
 	clients  int
+	changed  map[string]bool // routes that are to be told of
 	status   json.RawMessage // as told last; nil: not since somebody listens
 	statusAt time.Time       // it stood so
 }
@@ -60,7 +65,7 @@ func NewHub(ctx context.Context, o Options) *Hub {
 	if o.Failed == nil {
 		o.Failed = func(error) {}
 	}
-	return &Hub{Options: o, ctx: ctx, at: o.Log.Head(), live: make(map[*client]struct{}), look: make(chan struct{}, 1)}
+	return &Hub{Options: o, ctx: ctx, at: o.Log.Head(), live: make(map[*client]struct{}), look: make(chan struct{}, 1), news: make(chan struct{}, 1), changed: make(map[string]bool)}
 }
 
 // Run tells clients what is new until the hub's context ends, and returns when
@@ -71,6 +76,7 @@ func (h *Hub) Run() {
 	if h.Status != nil {
 		telling.Go(h.tellStatuses) // beside: one that takes long holds up no events
 	}
+	telling.Go(h.tellChanged)
 	for {
 		changed := h.Log.Changed()
 		if err := h.advance(h.ctx); err != nil && h.ctx.Err() == nil {
@@ -150,6 +156,9 @@ func (h *Hub) join(ctx context.Context, c *client, at store.Position) (bool, err
 		case at == h.at:
 			h.live[c] = struct{}{}
 			c.push(noticeOf(notice{Type: "live", Epoch: at.Epoch, Seq: at.Seq}))
+			if len(h.Unlogged) > 0 { // while it was away nobody told it of these
+				c.push(changedRoutes(h.Unlogged, time.Now()))
+			}
 			if h.status != nil {
 				c.push(heartbeat(h.status, h.statusAt))
 			} else {
@@ -165,6 +174,48 @@ func (h *Hub) join(ctx context.Context, c *client, at store.Position) (bool, err
 		if err := h.advance(ctx); err != nil { // it has read further than the others
 			return false, err
 		}
+	}
+}
+
+// changedPause is how long changes are gathered before clients are told of them.
+const changedPause = 30 * time.Millisecond
+
+// Changed tells live clients, soon, that these routes answer differently by now, and
+// those that begin so. It is not in the log: it says where to look, not what happened.
+func (h *Hub) Changed(routes ...string) {
+	h.mu.Lock()
+	if len(h.live) > 0 {
+		for _, r := range routes {
+			h.changed[r] = true
+		}
+	}
+	h.mu.Unlock()
+	select {
+	case h.news <- struct{}{}:
+	default:
+	}
+}
+
+// tellChanged tells live clients of what Changed gathers, until the hub's context
+// ends.
+func (h *Hub) tellChanged() {
+	for {
+		select {
+		case <-h.news:
+		case <-h.ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(changedPause):
+		case <-h.ctx.Done():
+			return
+		}
+		h.mu.Lock()
+		if routes := slices.Sorted(maps.Keys(h.changed)); len(routes) > 0 {
+			clear(h.changed)
+			h.tell(changedRoutes(routes, time.Now()))
+		}
+		h.mu.Unlock()
 	}
 }
 

@@ -338,6 +338,35 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
+// What is not in the log is told of by where to look, gathered; who was away is told
+// all of it.
+func TestChanged(t *testing.T) {
+	url, h := serve(t, newBook(), nil)
+	h.Changed("/api/nobody") // is there to hear it
+	h.mu.Lock()
+	h.Unlogged = []string{"/api/locks", "/api/runs"}
+	h.mu.Unlock()
+	p := dial(t, url)
+	p.from("", 0)
+	p.want("live")
+	changed := func() string {
+		t.Helper()
+		_, events := p.want("events")
+		if e := events[len(events)-1]; e.Event == "changed" && e.Seq == 0 && !e.At.IsZero() {
+			return string(e.Data)
+		}
+		t.Fatalf("%+v", events)
+		return ""
+	}
+	if got := changed(); got != `{"routes":["/api/locks","/api/runs"]}` {
+		t.Errorf("who was away is told %s", got)
+	}
+	h.Changed("/api/runs", "/api/graph")
+	if got := changed(); got != `{"routes":["/api/graph","/api/runs"]}` {
+		t.Errorf("it is told %s", got)
+	}
+}
+
 func TestNames(t *testing.T) {
 	for _, c := range []struct{ source, kind, body, want string }{
 		{"agent:api", "tool_use", `{}`, "agent_event"},

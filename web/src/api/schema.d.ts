@@ -3710,15 +3710,21 @@ export interface components {
         ReportedAgent: {
             /** Format: double */
             busy: number;
+            /** Format: int64 */
+            compactions: number;
             detail?: string;
             name: string;
             permanent: boolean;
+            /** Format: int64 */
+            resets: number;
             /** @enum {string} */
             state: "starting" | "idle" | "working" | "checking" | "needs input" | "taken over" | "limited" | "down" | "stopped" | "going";
             /** Format: int64 */
             tasks: number;
             /** Format: int64 */
             tokens: number;
+            try?: string;
+            use?: string;
         };
         ReportedTask: {
             agent: string;

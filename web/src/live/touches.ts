@@ -24,6 +24,9 @@ const byEvent: Readonly<Record<string, readonly string[]>> = {
 const unknown: readonly string[] = ["/api/"];
 
 export function touches(f: Frame): readonly string[] {
+  if (f.event === "changed") {
+    return routes(f.data);
+  }
   return byEvent[f.event] ?? unknown;
 }
 
@@ -35,4 +38,10 @@ export function touched(path: string, beginnings: ReadonlySet<string>): boolean 
     }
   }
   return false;
+}
+
+/** What a frame `changed` names: the beginnings of the routes that answer differently by now. */
+function routes(data: unknown): readonly string[] {
+  const named = typeof data === "object" && data !== null && "routes" in data ? data.routes : undefined;
+  return Array.isArray(named) ? named.filter((r): r is string => typeof r === "string") : unknown;
 }

@@ -1,0 +1,92 @@
+package changes
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"cmux/signals"
+)
+
+func TestRoutes(t *testing.T) {
+	const root = "/p"
+	for path, want := range map[string][]string{
+		".cmux/schedule.jsonl":                 {"/api/schedule"},
+		".cmux/locks.jsonl":                    {"/api/locks"},
+		".cmux/runs/1/records.jsonl":           {"/api/limits", "/api/needs", "/api/runs"},
+		".cmux/runs/1/a/events.jsonl":          nil, // its lines are in the log
+		".cmux/runs/1/requests":                nil,
+		".cmux/journal/2026-03-01/artifacts/x": {"/api/filesystem", "/api/journal"},
+		".cmux/mailbox":                        nil,
+		".cmux-agents.yml":                     {"/api/graph", "/api/onboarding", "/api/runs"},
+		"src/.cmux-agents.yml":                 nil,
+		"../p2/.cmux/schedule.jsonl":           nil,
+		".cmux/merge.json":                     {"/api/needs", "/api/runs"},
+		".cmux/worker-contexts/api.md":         {"/api/filesystem"},
+	} {
+		if got := Routes(root, []string{filepath.Join(root, path)}); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	if got := Routes(root, []string{"/p/.cmux/locks.jsonl", "/p/.cmux/locks.jsonl", "/p/MEMORY.md"}); !slices.Equal(got, []string{"/api/locks", "/api/memory"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// Each route that a file is about is among those that a client asks anew which was
+// away.
+func TestAll(t *testing.T) {
+	for path, routes := range files() {
+		for _, r := range routes {
+			if !slices.Contains(All(), r) {
+				t.Errorf("%s is about %s, which is not among all", path, r)
+			}
+		}
+	}
+}
+
+func TestFollow(t *testing.T) {
+	root := t.TempDir()
+	if err := signals.Init(root); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	told := make(chan string, 1000)
+	var tasks sync.WaitGroup
+	tasks.Go(func() {
+		Follow(ctx, root, func(routes ...string) {
+			for _, r := range routes {
+				select {
+				case told <- r:
+				default:
+				}
+			}
+		})
+	})
+	defer tasks.Wait()
+	defer cancel()
+	// Written again until it is heard of: nobody says when the watch stands.
+	heard := func(name, route string) {
+		t.Helper()
+		for {
+			if err := os.WriteFile(filepath.Join(root, name), []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case got := <-told:
+				if got == route {
+					return
+				}
+			default:
+			}
+			if t.Context().Err() != nil {
+				t.Fatal("nobody tells of " + name)
+			}
+		}
+	}
+	heard(".cmux/schedule.jsonl", "/api/schedule")
+	heard("MEMORY.md", "/api/memory")
+}
