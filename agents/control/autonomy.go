@@ -209,7 +209,7 @@ func (w *waiting) backlog() {
 		if i == shownBacklog {
 			return
 		}
-		w.add(true, AutonomyBacklog, t.ID, "cmux tasks assign "+t.ID+" NAME", "%s is in the backlog: %s", t.ID, t.Title)
+		w.add(true, AutonomyBacklog, t.ID, "cmux backlog take "+t.ID+", then cmux tasks assign "+t.ID+" NAME", "%s is in the backlog: %s", t.ID, t.Title)
 	}
 }
 

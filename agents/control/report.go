@@ -52,7 +52,7 @@ type ReportedAgent struct {
 	State     string  `json:"state"`
 	Detail    string  `json:"detail,omitempty"`
 	Tasks     int     `json:"tasks"`  // attempts that ended
-	Busy      float64 `json:"busy"`   // share of the time that it had a task, 0 to 1
+	Busy      float64 `json:"busy"`   // share of the time since it was made that it had a task, 0 to 1
 	Tokens    int64   `json:"tokens"` // of these attempts
 
 	Resets      int    `json:"resets"`
@@ -194,6 +194,10 @@ func (r *Away) lives(root string) error {
 	}
 	for i := range r.Agents {
 		a := &r.Agents[i]
+		// One that was made since has had less time.
+		if was := org.Agents[a.Name]; was != nil && was.Born.After(r.Since) && was.Born.Before(r.Until) {
+			a.Busy = min(1, a.Busy*float64(r.Until.Sub(r.Since))/float64(r.Until.Sub(was.Born)))
+		}
 		if _, err := org.Run.EachAgentRecord(a.Name, 0, func(rec *run.Record) {
 			switch {
 			case rec.At.Before(r.Since):
@@ -288,11 +292,11 @@ func (r *Away) Markdown() string {
 			permanent = true
 			b.WriteString("\n## Permanent workers\n\n| worker | resets | compactions | use | what would use it better |\n|---|---|---|---|---|\n")
 		}
-		try := a.Try
-		if try != "" {
-			try = "`" + try + "`"
+		better := ""
+		if a.Try != "" {
+			better = "`" + a.Try + "`"
 		}
-		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s |\n", cell(a.Name), a.Resets, a.Compactions, cell(a.Use), try)
+		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s |\n", cell(a.Name), a.Resets, a.Compactions, cell(a.Use), better)
 	}
 	return b.String()
 }

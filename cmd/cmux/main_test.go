@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		Setup:               setup,
+		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"waitfor":   waitFor,
 			"repo":      makeRepo,
@@ -60,6 +61,15 @@ func TestScripts(t *testing.T) {
 			"terminal":  typeIn,
 		},
 	})
+}
+
+// condition says whether scripts that cost much are to run: day is the day of an
+// organisation with the real Claude Code.
+func condition(name string) (bool, error) {
+	if name == "day" {
+		return os.Getenv("CMUX_DAY") != "", nil
+	}
+	return false, fmt.Errorf("there is no condition %q", name)
 }
 
 // setup gives a script a home, a git identity and a tmux server of its own.

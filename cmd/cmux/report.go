@@ -32,7 +32,7 @@ print where. With --json the shape is
     "merged", "tokens", "ended_at"}], "incidents", "agents": [{"name", "permanent", "state",
     "detail", "tasks", "busy", "tokens", "resets", "compactions", "use", "try"}], "tokens", "waiting": [{"what", "try"}]}
 where an incident is as cmux incidents show has it, tokens are those of the attempts at
-tasks that ended since, and busy is the share of the time that an agent had a task; use says how well a permanent worker
+tasks that ended since, and busy is the share of the time, since it was made, that an agent had a task; use says how well a permanent worker
 is used, and try what would use it better.`,
 		Example: "  cmux report --since 8h",
 		Args:    cobra.NoArgs,

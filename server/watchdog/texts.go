@@ -39,7 +39,7 @@ func (w *Project) nudgeText(a *watch.Action) string {
 }
 
 func injectText(a *watch.Action) string {
-	return "You acted on nothing that you were told of. Take this task of the backlog now: give it to a worker that is free, or make one with `cmux workers spawn`. When it is not to be done, cancel it with `cmux tasks cancel`."
+	return "You acted on nothing that you were told of. Take this task out of the backlog now with `cmux backlog take`: give it to a worker that is free, or make one with `cmux workers spawn`. When it is not to be done, cancel it with `cmux tasks cancel`."
 }
 
 func tellText(a *watch.Action) string {
