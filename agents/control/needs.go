@@ -12,22 +12,26 @@ import (
 	"cmux/agents/run"
 	"cmux/agents/standing"
 	"cmux/agents/task"
+	"cmux/dag"
 )
 
 // What can wait for a person.
 const (
-	NeedNode    = "node"    // of a run: a question, a gate, a conversation that was taken over
-	NeedReview  = "review"  // of a node's work
-	NeedAgent   = "agent"   // a standing agent
-	NeedTask    = "task"    // that is blocked
-	NeedMessage = "message" // that was not read
+	NeedNode     = "node"     // of a run: a question, a gate, a conversation that was taken over
+	NeedFailure  = "failure"  // of a node: it runs again, or is called done
+	NeedConflict = "conflict" // two branches of a run change the same places
+	NeedLimit    = "limit"    // of an account's use, that holds nodes up
+	NeedReview   = "review"   // of a node's work
+	NeedAgent    = "agent"    // a standing agent
+	NeedTask     = "task"     // that is blocked
+	NeedMessage  = "message"  // that was not read
 )
 
 // Need is something that goes on only when a person does something.
 type Need struct {
 	ID       string             `json:"id"`   // the same as long as it is the same need
-	Kind     string             `json:"kind"` // node, review, agent, task, message
-	Name     string             `json:"name"` // of the node, agent, task or message
+	Kind     string             `json:"kind"` // node, failure, conflict, limit, review, agent, task, message
+	Name     string             `json:"name"` // of the node, agent, task, message or account
 	Run      string             `json:"run,omitempty"`
 	Since    time.Time          `json:"since,omitzero"` // zero: it is not known
 	Label    string             `json:"label"`          // how it stands
@@ -68,10 +72,9 @@ func (p *Project) runNeeds(ctx context.Context) (all []Need, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, i := range NeedPerson(v) {
-			in := Inspect(v, i)
-			all = append(all, Need{ID: "node " + o.ID + " " + in.Name, Kind: NeedNode, Name: in.Name, Run: o.ID, Since: in.Since,
-				Label: in.Label.String(), Text: in.Reason, Question: in.Question, Orders: in.Orders, Try: p.InSession(in.Way, o.Session)})
+		for _, n := range viewNeeds(v) {
+			n.Run, n.Try = o.ID, p.InSession(n.Try, o.Session)
+			all = append(all, n)
 		}
 		if Over(v) {
 			q := *p
@@ -91,6 +94,42 @@ func (p *Project) runNeeds(ctx context.Context) (all []Need, err error) {
 		}
 	}
 	return all, nil
+}
+
+// viewNeeds is what waits in a run as it stands, without reviews.
+func viewNeeds(v *run.View) (all []Need) {
+	id := v.Run.Plan.ID
+	node := func(i int, kind string) {
+		in := Inspect(v, i)
+		all = append(all, Need{ID: kind + " " + id + " " + in.Name, Kind: kind, Name: in.Name, Since: v.Nodes[i].Fact.At,
+			Label: in.Label.String(), Text: in.Reason, Question: in.Question, Orders: in.Orders, Try: in.Way})
+	}
+	for _, i := range NeedPerson(v) {
+		node(i, NeedNode)
+	}
+	for i := range v.Nodes {
+		if failedOfItself(v.Nodes[i].Status.Label) {
+			node(i, NeedFailure)
+		}
+	}
+	if !Over(v) {
+		for _, l := range v.Limits {
+			label := dag.Label{State: dag.NodeLimited, Until: l.Until}
+			all = append(all, Need{ID: "limit " + id + " " + l.Account, Kind: NeedLimit, Name: l.Account, Since: l.Since, Label: label.String(), Text: l.Said})
+		}
+	}
+	for _, c := range collisions(v) {
+		if len(c.Conflicts) > 0 {
+			all = append(all, Need{ID: "conflict " + id + " " + c.A + " " + c.B, Kind: NeedConflict, Name: c.A + ", " + c.B, Since: c.Since,
+				Label: "conflict", Text: "both change " + strings.Join(c.Conflicts, ", ")})
+		}
+	}
+	return all
+}
+
+// failedOfItself reports whether a node failed, and no person had it so.
+func failedOfItself(l dag.Label) bool {
+	return l.State == dag.NodeFailed && l.Reason != dag.ReasonCancelled && l.Reason != dag.ReasonByHand
 }
 
 func (p *Project) agentNeeds(ctx context.Context) (all []Need, err error) {

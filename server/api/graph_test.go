@@ -34,6 +34,14 @@ agents:
 	if d := g.Nodes[3]; d.Name != "d" || !d.Critical || len(d.Spans) != 1 || d.Spans[0].Ended == nil || d.Spans[0].Label == nil || d.Spans[0].Label.State != dag.NodeFailed || g.Nodes[1].Critical {
 		t.Errorf("%+v", d)
 	}
+	// What failed of itself needs a person, with what it can be told.
+	var needs items[control.Need]
+	w.must("GET", "/api/needs", "", &needs)
+	if i := slices.IndexFunc(needs.Items, func(n control.Need) bool { return n.Kind == control.NeedFailure }); i < 0 {
+		t.Errorf("%+v", needs)
+	} else if n := needs.Items[i]; n.Name != "d" || n.Run != first.Plan.ID || n.Label != "failed (exit 7)" || n.Since.IsZero() || !slices.Contains(n.Orders, "retry") || !slices.Contains(n.Orders, "override") {
+		t.Errorf("%+v", n)
+	}
 	var q control.MergeQueue
 	w.must("GET", one+"/merge/queue", "", &q)
 	outcomes := func() (all []string) {

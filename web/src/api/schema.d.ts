@@ -3311,7 +3311,7 @@ export interface components {
         Need: {
             id: string;
             /** @enum {string} */
-            kind: "node" | "review" | "agent" | "task" | "message";
+            kind: "node" | "failure" | "conflict" | "limit" | "review" | "agent" | "task" | "message";
             label: string;
             name: string;
             orders?: string[];

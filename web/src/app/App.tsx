@@ -6,6 +6,7 @@ import { newQueryClient } from "@/api/client";
 import { usePrefs } from "@/app/prefs";
 import { Shell } from "@/app/Shell";
 import { useLive } from "@/live/store";
+import { useNotifications } from "@/needs/notify";
 import { Toasts } from "@/ui/toasts";
 
 export function App() {
@@ -27,5 +28,6 @@ export function App() {
 
 function Live() {
   useLive();
+  useNotifications();
   return null;
 }

@@ -1,25 +1,42 @@
-import type { Api } from "@/api/client";
+import { BellRing } from "lucide-react";
+import { useState } from "react";
+
+import { byWait } from "@/needs/answers";
+import { NeedCard } from "@/needs/NeedCard";
 import { useNeeds } from "@/needs/needs";
+import { usePermission } from "@/needs/notify";
+import { Button } from "@/ui/button";
 import { count } from "@/ui/figures";
-import { Label } from "@/ui/label";
 import { Page } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
-import { Ago } from "@/ui/time";
+
+/** How many are drawn at first, and how many more at a time. */
+const step = 50;
 
 export default function NeedsPage() {
   const needs = useNeeds();
+  const [shown, setShown] = useState(step);
   return (
-    <Page title="Needs you" about={needs.data && <span>{count(needs.data.items.length, "thing waits", "things wait")}</span>}>
+    <Page title="Needs you" about={needs.data && <span>{count(needs.data.items.length, "thing waits", "things wait")}</span>} actions={<Notify />}>
       <Answer query={needs}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title="Nothing needs you">Questions, gates, reviews and failures appear here.</Empty>
+            <Empty title="Nothing needs you">Questions, gates, reviews, failures, limits, conflicts and messages appear here.</Empty>
           ) : (
-            <ul className="flex flex-col gap-2 p-4">
-              {items.map((n) => (
-                <Line key={n.id} need={n} />
-              ))}
-            </ul>
+            <>
+              <ul aria-label="What waits for you" className="mx-auto flex w-full max-w-4xl flex-col gap-2 p-3 md:p-4">
+                {byWait(items)
+                  .slice(0, shown)
+                  .map((n) => (
+                    <NeedCard key={n.id} need={n} />
+                  ))}
+              </ul>
+              {items.length > shown && (
+                <p className="pb-4 text-center">
+                  <Button onClick={() => setShown(shown + step)}>Show {Math.min(step, items.length - shown)} more</Button>
+                </p>
+              )}
+            </>
           )
         }
       </Answer>
@@ -27,13 +44,20 @@ export default function NeedsPage() {
   );
 }
 
-function Line({ need }: { need: Api<"Need"> }) {
-  return (
-    <li className="flex flex-wrap items-start gap-2 rounded-lg border border-line bg-surface p-3">
-      <Label>{need.label}</Label>
-      <strong>{need.name}</strong>
-      <p className="min-w-0 grow wrap-anywhere">{need.text}</p>
-      {need.since !== undefined && <Ago at={need.since} className="text-muted" />}
-    </li>
-  );
+function Notify() {
+  const [permission, ask] = usePermission();
+  switch (permission) {
+    case "unsupported":
+      return null;
+    case "granted":
+      return <span className="text-muted">Notifications are on</span>;
+    case "denied":
+      return <span className="text-muted">The browser blocks notifications</span>;
+    default:
+      return (
+        <Button icon={<BellRing aria-hidden size={15} />} onClick={ask}>
+          Notify me
+        </Button>
+      );
+  }
 }

@@ -2,5 +2,5 @@ import { hooks } from "@/api/client";
 
 /** What waits for the person, the longest first. */
 export function useNeeds() {
-  return hooks.useQuery("get", "/api/needs");
+  return hooks.useQuery("get", "/api/needs", { params: { query: { limit: 1000 } } });
 }

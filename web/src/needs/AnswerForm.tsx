@@ -1,0 +1,69 @@
+import { Send } from "lucide-react";
+import { useState } from "react";
+
+import type { Api } from "@/api/client";
+import { answerOf } from "@/needs/answers";
+import { Button } from "@/ui/button";
+import { Field, Input } from "@/ui/field";
+
+interface AnswerFormProps {
+  of: string; // who asks
+  question?: Api<"Question"> | undefined; // missing: only a line to write in
+  busy: boolean;
+  send: (text: string) => void;
+  verb?: string;
+  label?: string;
+}
+
+/** A question with its options as buttons and a line to answer in. A question of one part is answered by a click. */
+export function AnswerForm({ of, question, busy, send, verb = "Answer", label = `Answer ${of}` }: AnswerFormProps) {
+  const parts = question?.parts.length ? question.parts : [{ text: "" }];
+  const [said, setSaid] = useState<readonly (string | undefined)[]>([]);
+  const answer = answerOf(parts, said);
+  const single = parts.length === 1;
+  const put = (i: number, text: string) => setSaid((was) => parts.map((_, k) => (k === i ? text : was[k])));
+  return (
+    <form
+      className="flex flex-col gap-2"
+      onSubmit={(e) => {
+        e.preventDefault();
+        if (answer !== undefined) {
+          send(answer);
+        }
+      }}
+    >
+      {parts.map((part, i) => (
+        <fieldset key={i} className="flex min-w-0 flex-col gap-1.5">
+          {part.text !== "" && <legend className="mb-1 whitespace-pre-wrap wrap-anywhere">{part.text}</legend>}
+          {part.options !== undefined && part.options.length > 0 && (
+            <div className="flex flex-wrap gap-1.5">
+              {part.options.map((option, k) => (
+                <Button
+                  key={k}
+                  busy={busy}
+                  aria-pressed={single ? undefined : said[i] === option}
+                  className="h-auto text-left whitespace-normal wrap-anywhere aria-pressed:border-accent aria-pressed:bg-accent-soft"
+                  onClick={() => (single ? send(option) : put(i, option))}
+                >
+                  {option}
+                </Button>
+              ))}
+            </div>
+          )}
+          <div className="flex items-end gap-1.5">
+            <div className="min-w-0 grow">
+              <Field label={single ? label : `${label}: ${part.text}`} hidden>
+                {(ids) => <Input {...ids} value={said[i] ?? ""} placeholder={part.options?.length ? "Or in your own words" : "Your answer"} onChange={(e) => put(i, e.target.value)} />}
+              </Field>
+            </div>
+            {i === parts.length - 1 && (
+              <Button type="submit" tone="accent" icon={<Send aria-hidden size={15} />} busy={busy} disabled={answer === undefined}>
+                {verb}
+              </Button>
+            )}
+          </div>
+        </fieldset>
+      ))}
+    </form>
+  );
+}

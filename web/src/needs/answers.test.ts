@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+
+import { agentOrders, answerOf, byWait, fresh, kindName } from "@/needs/answers";
+import type { Api } from "@/api/client";
+
+const need = (over: Partial<Api<"Need">>): Api<"Need"> => ({ id: "x", kind: "node", name: "x", label: "needs input", text: "", ...over });
+
+test("what waits longest is first, and what waits since nobody knows when is last", () => {
+  const sorted = byWait([need({ id: "never" }), need({ id: "new", since: "2026-01-02T00:00:00Z" }), need({ id: "old", since: "2026-01-01T23:59:00+02:00" })]);
+  expect(sorted.map((n) => n.id)).toEqual(["old", "new", "never"]);
+});
+
+test("an answer has a line for each part, and none before all are answered", () => {
+  const one = [{ text: "Which color?", options: ["blue", "green"] }];
+  const two = [...one, { text: "Why?" }];
+  expect(answerOf(one, [])).toBeUndefined();
+  expect(answerOf(one, [" blue "])).toBe("blue");
+  expect(answerOf(one, ["first\nsecond"])).toBe("first\nsecond");
+  expect(answerOf(two, ["blue"])).toBeUndefined();
+  expect(answerOf(two, ["blue", " "])).toBeUndefined();
+  expect(answerOf(two, ["blue", "it is\n calm"])).toBe("blue\nit is calm");
+  expect(answerOf([], [])).toBeUndefined();
+});
+
+test.each([
+  [{ try: "cmux workers wake api", label: "down" }, ["wake", "reset"]],
+  [{ try: "cmux workers reset api, or cmux start --env", label: "lost" }, ["reset"]],
+  [{ try: "cmux workers release api", label: "taken over" }, ["release"]],
+  [{ try: "cmux attach api", label: "needs input" }, ["answer"]],
+  [{ try: "cmux attach api", label: "login" }, []],
+] as const)("%j can be ordered %j", (over, orders) => {
+  expect(agentOrders(need({ kind: "agent", ...over }))).toEqual(orders);
+});
+
+test("a gate is no question, and an agent without one is an agent", () => {
+  expect(kindName(need({ orders: ["approve", "override"] }))).toBe("Gate");
+  expect(kindName(need({ question: { parts: [{ text: "?" }] } }))).toBe("Question");
+  expect(kindName(need({ label: "taken over", orders: ["release"] }))).toBe("Agent");
+  expect(kindName(need({ kind: "failure", orders: ["retry"] }))).toBe("Failure");
+});
+
+test("only what was not there before is told, and nothing at first", () => {
+  const now = [need({ id: "a" }), need({ id: "b" })];
+  expect(fresh(undefined, now)).toEqual([]);
+  expect(fresh(new Set(["a"]), now).map((n) => n.id)).toEqual(["b"]);
+  expect(fresh(new Set(["a", "b", "c"]), now)).toEqual([]);
+});

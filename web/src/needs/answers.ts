@@ -1,0 +1,77 @@
+/*
+ * What a need asks and what an answer to it is, as data. It knows no React.
+ */
+import type { Api } from "@/api/client";
+
+type Need = Api<"Need">;
+
+/** The needs with the one first that waits longest; those without a time are last. */
+export function byWait(needs: readonly Need[]): Need[] {
+  const at = (n: Need) => (n.since === undefined ? Number.POSITIVE_INFINITY : Date.parse(n.since));
+  return needs.map((n, i) => ({ n, i })).sort((a, b) => at(a.n) - at(b.n) || a.i - b.i).map(({ n }) => n);
+}
+
+/** What a person calls each kind of need. */
+export const kindNames: Readonly<Record<Need["kind"], string>> = {
+  node: "Question",
+  failure: "Failure",
+  conflict: "Conflict",
+  limit: "Limit",
+  review: "Review",
+  agent: "Agent",
+  task: "Task",
+  message: "Message",
+};
+
+/** Whether the need is a gate: it is approved, not answered. */
+export function isGate(n: Need): boolean {
+  return n.kind === "node" && n.orders?.[0] === "approve";
+}
+
+/** The kind as it is named beside the need. */
+export function kindName(n: Need): string {
+  if (isGate(n)) {
+    return "Gate";
+  }
+  if (n.kind === "node" && n.question === undefined) {
+    return "Agent";
+  }
+  return kindNames[n.kind];
+}
+
+/**
+ * The text that answers a question of several parts: a line for each (cmux gives each
+ * part its line). Undefined: a part has no answer yet.
+ */
+export function answerOf(parts: readonly Api<"QuestionPart">[], said: readonly (string | undefined)[]): string | undefined {
+  const lines: string[] = [];
+  for (let i = 0; i < parts.length; i++) {
+    const line = (said[i] ?? "").trim();
+    if (line === "") {
+      return undefined;
+    }
+    // Several lines would be taken for the answers of several parts.
+    lines.push(parts.length > 1 ? line.replace(/\s*\n\s*/g, " ") : line);
+  }
+  return lines.length === 0 ? undefined : lines.join("\n");
+}
+
+/** What can be ordered about a standing agent that needs a person. */
+export function agentOrders(n: Need): ("answer" | "release" | "reset" | "wake")[] {
+  const way = n.try ?? "";
+  if (way.startsWith("cmux workers reset")) {
+    return ["reset"];
+  }
+  if (way.startsWith("cmux workers wake")) {
+    return ["wake", "reset"];
+  }
+  if (way.startsWith("cmux workers release") || n.label === "taken over") {
+    return ["release"];
+  }
+  return n.label === "needs input" ? ["answer"] : [];
+}
+
+/** Needs that were not there before; undefined as `before`: none is new. */
+export function fresh(before: ReadonlySet<string> | undefined, now: readonly Need[]): Need[] {
+  return before === undefined ? [] : now.filter((n) => !before.has(n.id));
+}

@@ -1,0 +1,66 @@
+import { Check, FastForward, RotateCcw, Square, Undo2 } from "lucide-react";
+
+import { useNodeOrders } from "@/runs/orders";
+import { Button } from "@/ui/button";
+import { Confirm } from "@/ui/dialog";
+
+/** The buttons of a node: those of its orders that fit it as it stands. */
+export function NodeOrders({ run, node, orders }: { run: string; node: string; orders: readonly string[] }) {
+  const give = useNodeOrders(run, node);
+  const fits = (name: string) => orders.includes(name);
+  return (
+    <div className="flex flex-wrap gap-1.5">
+      {fits("approve") && (
+        <Button tone="accent" icon={<Check aria-hidden size={15} />} busy={give.approve.isPending} onClick={() => give.approve.mutate()}>
+          Approve
+        </Button>
+      )}
+      {fits("release") && (
+        <Button tone="accent" icon={<Undo2 aria-hidden size={15} />} busy={give.release.isPending} onClick={() => give.release.mutate()}>
+          Release
+        </Button>
+      )}
+      {fits("retry") && (
+        <>
+          <Button tone={fits("approve") ? "plain" : "accent"} icon={<RotateCcw aria-hidden size={15} />} busy={give.retry.isPending} onClick={() => give.retry.mutate({})}>
+            Retry
+          </Button>
+          <Confirm
+            title={`Begin ${node} anew?`}
+            text="Its work is saved as a snapshot, and it starts from the base again."
+            action="Retry from the base"
+            busy={give.retry.isPending}
+            onConfirm={() => give.retry.mutate({ fresh: true })}
+          >
+            Retry from the base
+          </Confirm>
+        </>
+      )}
+      {fits("override") && (
+        <Confirm
+          title={`Call ${node} done?`}
+          text="It counts as done, whatever it says itself, and what waits for it goes on."
+          action="Override"
+          icon={<FastForward aria-hidden size={15} />}
+          busy={give.override.isPending}
+          onConfirm={() => give.override.mutate()}
+        >
+          Override
+        </Confirm>
+      )}
+      {fits("stop") && (
+        <Confirm
+          title={`Cancel ${node}?`}
+          text="Its agent is ended and its work is kept. What waits for it is blocked."
+          action="Cancel the node"
+          tone="bad"
+          icon={<Square aria-hidden size={15} />}
+          busy={give.stop.isPending}
+          onConfirm={() => give.stop.mutate()}
+        >
+          Stop
+        </Confirm>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,172 @@
+import "@xyflow/react/dist/base.css";
+import "@/runs/graph/flow.css";
+
+import { Handle, Panel, Position, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type Node, type NodeProps } from "@xyflow/react";
+import { Focus, Maximize, ZoomIn, ZoomOut } from "lucide-react";
+import { memo, useEffect, useMemo, useRef, type ReactNode } from "react";
+
+import { edgesOf, nodeHeight, nodeWidth, onChain, reuse, type Places, type ShapeNode } from "@/runs/graph/shape";
+import { usePlaces } from "@/runs/graph/usePlaces";
+import { Button, IconButton } from "@/ui/button";
+
+export interface FlowNode extends ShapeNode {
+  critical: boolean;
+}
+
+interface FlowProps<T extends FlowNode> {
+  label: string;
+  nodes: readonly T[];
+  critical: readonly string[];
+  selected?: string | undefined;
+  onSelect?: (name: string) => void;
+  /** The names that "What works" zooms to; missing: there is no such button. */
+  working?: (() => string[]) | undefined;
+  card: (node: T) => ReactNode; // must be the same function as long as it draws the same
+}
+
+interface Data extends Record<string, unknown> {
+  node: FlowNode;
+  card: (node: never) => ReactNode;
+  selected: boolean;
+  select: ((name: string) => void) | undefined;
+}
+type Drawn = Node<Data, "card">;
+
+const handles = [
+  { type: "target" as const, position: Position.Left, x: 0, y: nodeHeight / 2, width: 1, height: 1 },
+  { type: "source" as const, position: Position.Right, x: nodeWidth - 1, y: nodeHeight / 2, width: 1, height: 1 },
+];
+
+/** A graph of nodes: drawn where it is looked at, and anew only where something changed. */
+export function Flow<T extends FlowNode>(props: FlowProps<T>) {
+  return (
+    <ReactFlowProvider>
+      <Inner {...props} />
+    </ReactFlowProvider>
+  );
+}
+
+function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect, working, card }: FlowProps<T>) {
+  const { places, final } = usePlaces(nodes);
+  const last = useRef<ReadonlyMap<string, Drawn>>(new Map());
+  const drawn = useMemo(() => drawnOf(nodes, places, selected, onSelect, card as Data["card"]), [nodes, places, selected, onSelect, card]);
+  // eslint-disable-next-line react-hooks/refs -- what was drawn last is kept, so that it is not drawn again
+  const kept = useMemo(() => reuse(last.current, drawn, same), [drawn]);
+  useEffect(() => {
+    last.current = new Map(kept.map((n) => [n.id, n]));
+  }, [kept]);
+  const edges = useMemo(() => drawnEdges(nodes, critical), [nodes, critical]);
+  return (
+    <div className="relative h-full min-h-0 grow" role="group" aria-label={label}>
+      <ReactFlow
+        nodes={kept}
+        edges={edges}
+        nodeTypes={nodeTypes}
+        onlyRenderVisibleElements
+        nodesDraggable={false}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        elementsSelectable={false}
+        minZoom={0.05}
+        maxZoom={1.5}
+        fitView
+        proOptions={proOptions}
+      >
+        <Tools working={working} places={places} final={final} />
+      </ReactFlow>
+    </div>
+  );
+}
+
+const proOptions = { hideAttribution: true };
+const fit = { padding: 0.08, maxZoom: 1 };
+
+function Tools({ working, places, final }: { working: (() => string[]) | undefined; places: Places; final: boolean }) {
+  const flow = useReactFlow();
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => void flow.fitView(fit));
+    return () => cancelAnimationFrame(frame);
+  }, [flow, places]);
+  return (
+    <Panel position="top-right" className="flex gap-1 rounded-md border border-line bg-surface p-0.5">
+      <span className="sr-only" role="status">
+        {final ? "" : "The graph is being laid out"}
+      </span>
+      {working && (
+        <Button
+          tone="quiet"
+          icon={<Focus aria-hidden size={15} />}
+          onClick={() => {
+            const names = working();
+            void flow.fitView(names.length === 0 ? fit : { ...fit, nodes: names.map((id) => ({ id })) });
+          }}
+        >
+          What works
+        </Button>
+      )}
+      <IconButton label="Zoom in" onClick={() => void flow.zoomIn()}>
+        <ZoomIn size={16} />
+      </IconButton>
+      <IconButton label="Zoom out" onClick={() => void flow.zoomOut()}>
+        <ZoomOut size={16} />
+      </IconButton>
+      <IconButton label="The whole graph" onClick={() => void flow.fitView(fit)}>
+        <Maximize size={16} />
+      </IconButton>
+    </Panel>
+  );
+}
+
+function drawnOf(nodes: readonly FlowNode[], places: Places, selected: string | undefined, select: Data["select"], card: Data["card"]): Drawn[] {
+  return nodes.map((node) => ({
+    id: node.name,
+    type: "card",
+    position: places[node.name] ?? { x: 0, y: 0 },
+    width: nodeWidth,
+    height: nodeHeight,
+    handles,
+    data: { node, card, select, selected: node.name === selected },
+  }));
+}
+
+/** Whether two nodes look the same. */
+function same(a: Drawn, b: Drawn): boolean {
+  return (
+    a.data.node === b.data.node &&
+    a.data.selected === b.data.selected &&
+    a.data.select === b.data.select &&
+    a.data.card === b.data.card &&
+    a.position.x === b.position.x &&
+    a.position.y === b.position.y
+  );
+}
+
+function drawnEdges(nodes: readonly ShapeNode[], critical: readonly string[]): Edge[] {
+  const chain = onChain(critical);
+  return edgesOf(nodes).map(({ from, to, loose }) => {
+    const on = chain(from, to);
+    return { id: `${from}\u0000${to}`, source: from, target: to, className: on ? "critical" : loose ? "loose" : "", zIndex: on ? 1 : 0 };
+  });
+}
+
+const Card = memo(function Card({ data }: NodeProps<Drawn>) {
+  const { node, selected, select, card } = data;
+  const inside = (
+    <>
+      <Handle type="target" position={Position.Left} aria-hidden />
+      {card(node as never)}
+      <Handle type="source" position={Position.Right} aria-hidden />
+    </>
+  );
+  const look = `flex h-full w-full flex-col items-stretch gap-0.5 overflow-hidden rounded-md border-2 bg-surface px-2 py-1.5 text-left ${selected ? "border-accent" : node.critical ? "border-accent/50" : "border-line"}`;
+  return select ? (
+    <button type="button" aria-pressed={selected} className={`nodrag nopan ${look}`} onClick={() => select(node.name)}>
+      {inside}
+    </button>
+  ) : (
+    <div className={look}>{inside}</div>
+  );
+});
+
+const nodeTypes = { card: Card };

@@ -1,0 +1,31 @@
+import ELK from "elkjs/lib/elk-api";
+import worker from "elkjs/lib/elk-worker.min.js?url";
+
+import { edgesOf, nodeHeight, nodeWidth, type Places, type ShapeNode } from "@/runs/graph/shape";
+
+/** Where elk puts the nodes, worked out in a worker that ends with it. */
+export async function layOut(nodes: readonly ShapeNode[], signal: AbortSignal): Promise<Places> {
+  const elk = new ELK({ workerFactory: () => new Worker(worker) });
+  const end = () => elk.terminateWorker();
+  signal.addEventListener("abort", end);
+  try {
+    const laid = await elk.layout({
+      id: "root",
+      layoutOptions: {
+        "elk.algorithm": "layered",
+        "elk.direction": "RIGHT",
+        "elk.spacing.nodeNode": "20",
+        "elk.layered.spacing.nodeNodeBetweenLayers": "72",
+        "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
+        "elk.layered.thoroughness": nodes.length > 300 ? "1" : "7",
+        "elk.layered.nodePlacement.strategy": nodes.length > 300 ? "SIMPLE" : "BRANDES_KOEPF",
+      },
+      children: nodes.map((n) => ({ id: n.name, width: nodeWidth, height: nodeHeight })),
+      edges: edgesOf(nodes).map((e, i) => ({ id: String(i), sources: [e.from], targets: [e.to] })),
+    });
+    return Object.fromEntries((laid.children ?? []).map((c) => [c.id, { x: c.x ?? 0, y: c.y ?? 0 }]));
+  } finally {
+    signal.removeEventListener("abort", end);
+    end();
+  }
+}

@@ -1,0 +1,120 @@
+/*
+ * The shape of a graph: its nodes, its edges and where each node stands. It knows no
+ * React; graph/elk.ts finds better places.
+ */
+
+/** The size of a node as it is drawn. */
+export const nodeWidth = 232;
+export const nodeHeight = 84;
+const gapX = 72;
+const gapY = 20;
+
+export interface ShapeNode {
+  name: string;
+  depends_on: readonly string[];
+  finally?: boolean | undefined; // it waits for all others
+}
+
+export interface ShapeEdge {
+  from: string;
+  to: string;
+  loose: boolean; // no dependency that is written: a node at the end waits for all
+}
+
+export type Places = Readonly<Record<string, { x: number; y: number }>>;
+
+/** Two graphs with the same key are laid out the same. */
+export function shapeKey(nodes: readonly ShapeNode[]): string {
+  return nodes.map((n) => `${n.name}\u0001${n.depends_on.join("\u0002")}${n.finally === true ? "\u0003" : ""}`).join("\u0004");
+}
+
+/** The edges between nodes that are there. A node at the end hangs on those that nothing else follows. */
+export function edgesOf(nodes: readonly ShapeNode[]): ShapeEdge[] {
+  const names = new Set(nodes.map((n) => n.name));
+  const edges: ShapeEdge[] = [];
+  const followed = new Set<string>();
+  for (const n of nodes) {
+    for (const d of new Set(n.depends_on)) {
+      if (names.has(d) && d !== n.name) {
+        edges.push({ from: d, to: n.name, loose: false });
+        if (n.finally !== true) {
+          followed.add(d);
+        }
+      }
+    }
+  }
+  const ends = nodes.filter((n) => n.finally !== true && !followed.has(n.name));
+  for (const n of nodes) {
+    if (n.finally === true) {
+      for (const e of ends) {
+        if (!n.depends_on.includes(e.name)) {
+          edges.push({ from: e.name, to: n.name, loose: true });
+        }
+      }
+    }
+  }
+  return edges;
+}
+
+/** In which column each node stands: one right of all that it waits for. A cycle ends where it is met. */
+export function columns(nodes: readonly ShapeNode[]): Map<string, number> {
+  const before = new Map<string, string[]>(nodes.map((n) => [n.name, []]));
+  for (const e of edgesOf(nodes)) {
+    before.get(e.to)?.push(e.from);
+  }
+  const column = new Map<string, number>();
+  const open = new Set<string>();
+  for (const n of nodes) {
+    // Without recursion: a chain may be longer than the stack.
+    const stack = [n.name];
+    while (stack.length > 0) {
+      const name = stack.at(-1) ?? "";
+      if (column.has(name)) {
+        stack.pop();
+        continue;
+      }
+      open.add(name);
+      const deps = before.get(name) ?? [];
+      const missing = deps.filter((d) => !column.has(d) && !open.has(d));
+      if (missing.length > 0) {
+        stack.push(...missing);
+        continue;
+      }
+      column.set(name, deps.reduce((most, d) => Math.max(most, (column.get(d) ?? -1) + 1), 0));
+      open.delete(name);
+      stack.pop();
+    }
+  }
+  return column;
+}
+
+/** Places at once: in columns, in the order of the configuration. */
+export function layered(nodes: readonly ShapeNode[]): Places {
+  const filled: number[] = [];
+  const column = columns(nodes);
+  const places: Record<string, { x: number; y: number }> = {};
+  for (const n of nodes) {
+    const c = column.get(n.name) ?? 0;
+    const row = filled[c] ?? 0;
+    filled[c] = row + 1;
+    places[n.name] = { x: c * (nodeWidth + gapX), y: row * (nodeHeight + gapY) };
+  }
+  return places;
+}
+
+/** The nodes and edges on a chain, such as the critical path. */
+export function onChain(chain: readonly string[]): (from: string, to: string) => boolean {
+  const next = new Map<string, string>();
+  for (let i = 1; i < chain.length; i++) {
+    next.set(chain[i - 1] ?? "", chain[i] ?? "");
+  }
+  return (from, to) => next.get(from) === to;
+}
+
+/** The next list, with the items of the last where nothing about them is new: what is drawn stays drawn. */
+export function reuse<T extends { id: string }>(last: ReadonlyMap<string, T>, next: readonly T[], same: (a: T, b: T) => boolean): T[] {
+  return next.map((n) => {
+    const was = last.get(n.id);
+    return was !== undefined && same(was, n) ? was : n;
+  });
+}

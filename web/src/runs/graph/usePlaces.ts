@@ -1,0 +1,14 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+
+import { layOut } from "@/runs/graph/elk";
+import { layered, shapeKey, type Places, type ShapeNode } from "@/runs/graph/shape";
+
+/** Where nodes stand: worked out once for a shape, and in plain columns until then. */
+export function usePlaces(nodes: readonly ShapeNode[]): { places: Places; final: boolean } {
+  const key = shapeKey(nodes);
+  const laid = useQuery({ queryKey: ["places", key], queryFn: ({ signal }) => layOut(nodes, signal), staleTime: Number.POSITIVE_INFINITY, retry: false });
+  // eslint-disable-next-line react-hooks/exhaustive-deps -- the key is all that matters of the nodes
+  const plain = useMemo(() => layered(nodes), [key]);
+  return { places: laid.data ?? plain, final: !laid.isPending };
+}

@@ -1,0 +1,138 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { attemptBars, scheduleBars, ticks } from "@/runs/bars";
+import { counted, difference, duration, took, wordsOf } from "@/runs/figures";
+import { columns, edgesOf, layered, onChain, reuse, shapeKey, type ShapeNode } from "@/runs/graph/shape";
+import { tokens } from "@/ui/figures";
+
+const label = (over: object) => ({ state: "done", reason: "", code: null, by: "", detail: "", open: false, until: "", ...over }) as Parameters<typeof wordsOf>[0];
+
+test.each([
+  [{}, "done"],
+  [{ reason: "override" }, "done (override)"],
+  [{ reason: "override", open: true }, "done (override), still open"],
+  [{ state: "failed", code: 7 }, "failed (exit 7)"],
+  [{ state: "failed", reason: "checks" }, "failed (checks)"],
+  [{ state: "failed", reason: "setup", code: 2 }, "failed (setup, 2)"],
+  [{ state: "blocked", reason: "failed", by: "api" }, "blocked (api failed)"],
+  [{ state: "needs input" }, "needs input"],
+])("the label %j is %s", (over, words) => expect(wordsOf(label(over))).toBe(words));
+
+test.each([
+  [0.04, "0s"],
+  [0.44, "0.4s"],
+  [9.99, "10s"],
+  [59.4, "59s"],
+  [65, "1m 05s"],
+  [7300, "2h 01m"],
+])("%d seconds are %s", (s, words) => expect(duration(s)).toBe(words));
+
+test("figures of runs", () => {
+  expect(counted({ input: 1, output: 2, cache_create: 3, cache_read: 100 })).toBe(6);
+  expect(counted(null)).toBe(0);
+  expect(took({ started_at: null, ended_at: null }, 0)).toBeUndefined();
+  expect(took({ started_at: "1970-01-01T00:00:10Z", ended_at: null }, 15_000)).toBe(5);
+  expect(took({ started_at: "1970-01-01T00:00:10Z", ended_at: "1970-01-01T00:01:10Z" }, 0)).toBe(60);
+  expect(difference(1000, 2500, tokens)).toBe("+1.5k");
+  expect(difference(2, 1, tokens)).toBe("-1");
+  expect(difference(2, 2, tokens)).toBe("");
+});
+
+test("attempts are bars from the first beginning until now", () => {
+  const at = (s: number) => new Date(s * 1000).toISOString();
+  const span = (attempt: number, began: number, ended: number | null, over?: object) => ({
+    attempt,
+    began_at: at(began),
+    ended_at: ended === null ? null : at(ended),
+    label: over ? label(over) : null,
+    lost: "",
+  });
+  const { rows, seconds } = attemptBars(
+    [
+      { name: "a", critical: true, label: "running", spans: [span(1, 100, 110, { state: "failed", code: 1 }), span(2, 120, null)] },
+      { name: "b", critical: false, label: "waiting", spans: [] },
+    ],
+    150_000,
+  );
+  expect(seconds).toBe(50);
+  expect(rows[0]?.bars.map((b) => [b.start, b.end, b.tone])).toEqual([
+    [0, 10, "bad"],
+    [20, 50, "info"],
+  ]);
+  expect(rows[0]?.bars[0]?.text).toBe("Attempt 1: failed (exit 1), 10s");
+  expect(rows[1]?.bars).toEqual([]);
+});
+
+test("a schedule says what it guesses, and what never starts has no bar", () => {
+  const slot = { start: 0, end: 60, gate: false, blocked: false };
+  const { rows } = scheduleBars({ seconds: 60, critical: ["a"], estimated: ["b"], slots: [{ ...slot, node: "a" }, { ...slot, node: "b" }, { ...slot, node: "g", end: 0, gate: true }, { ...slot, node: "x", blocked: true }] });
+  expect(rows.map((r) => [r.critical, r.bars[0]?.tone])).toEqual([
+    [true, "muted"],
+    [false, "info"],
+    [false, "warn"],
+    [false, undefined],
+  ]);
+});
+
+test("an axis has few, round points", () => {
+  expect(ticks(50)).toEqual([0, 10, 20, 30, 40, 50]);
+  fc.assert(fc.property(fc.double({ min: 0, max: 1e7, noNaN: true }), (s) => ticks(s).length <= 7 && ticks(s)[0] === 0));
+});
+
+// Any graph, cycles too: an editor draws what is half written.
+const graph = fc.array(fc.record({ depends_on: fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 4 }), finally: fc.boolean() }), { maxLength: 12 }).map((all) =>
+  all.map((n, i): ShapeNode => ({ name: `n${i}`, finally: n.finally, depends_on: n.depends_on.map((d) => `n${d}`) })),
+);
+
+test("no two nodes stand in one place, and edges join nodes that are there", () => {
+  fc.assert(
+    fc.property(graph, (nodes) => {
+      const places = layered(nodes);
+      const seen = new Set(Object.values(places).map(({ x, y }) => `${x} ${y}`));
+      expect(seen.size).toBe(nodes.length);
+      const names = new Set(nodes.map((n) => n.name));
+      const edges = edgesOf(nodes);
+      expect(edges.every((e) => names.has(e.from) && names.has(e.to) && e.from !== e.to)).toBe(true);
+      expect(new Set(edges.map((e) => `${e.from} ${e.to}`)).size).toBe(edges.length);
+    }),
+  );
+});
+
+test("a node stands right of all that it waits for", () => {
+  const acyclic = graph.map((nodes) => nodes.map((n, i) => ({ ...n, finally: false, depends_on: n.depends_on.filter((d) => Number(d.slice(1)) < i) })));
+  fc.assert(
+    fc.property(acyclic, (nodes) => {
+      const column = columns(nodes);
+      return edgesOf(nodes).every((e) => (column.get(e.from) ?? 0) < (column.get(e.to) ?? 0));
+    }),
+  );
+  const chain = Array.from({ length: 20_000 }, (_, i): ShapeNode => ({ name: `n${i}`, depends_on: i === 19_999 ? [] : [`n${i + 1}`] }));
+  expect(columns(chain).get("n0")).toBe(19_999);
+});
+
+test("a node at the end hangs on those that nothing follows", () => {
+  const nodes = [
+    { name: "a", depends_on: [] },
+    { name: "b", depends_on: ["a"] },
+    { name: "z", depends_on: [], finally: true },
+  ];
+  expect(edgesOf(nodes)).toEqual([
+    { from: "a", to: "b", loose: false },
+    { from: "b", to: "z", loose: true },
+  ]);
+  expect(shapeKey(nodes)).not.toBe(shapeKey(nodes.map(({ name, depends_on }) => ({ name, depends_on }))));
+});
+
+test("a chain is its steps and nothing beside", () => {
+  const on = onChain(["a", "b", "c"]);
+  expect([on("a", "b"), on("b", "c"), on("a", "c"), on("b", "a")]).toEqual([true, true, false, false]);
+});
+
+test("what did not change is the same object", () => {
+  const was = new Map([["a", { id: "a", v: 1 }]]);
+  const [a, b] = reuse(was, [{ id: "a", v: 1 }, { id: "b", v: 1 }], (x, y) => x.v === y.v);
+  expect(a).toBe(was.get("a"));
+  expect(b).toEqual({ id: "b", v: 1 });
+  expect(reuse(was, [{ id: "a", v: 2 }], (x, y) => x.v === y.v)[0]).not.toBe(was.get("a"));
+});
