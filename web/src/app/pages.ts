@@ -1,4 +1,4 @@
-import { BellRing, Bot, MessagesSquare, type LucideIcon } from "lucide-react";
+import { BellRing, Bot, GitPullRequest, MessagesSquare, type LucideIcon } from "lucide-react";
 import { lazy, type ComponentType } from "react";
 
 /** A page of the dashboard. Each loads its own code when it is opened. */
@@ -15,6 +15,10 @@ function page(load: () => Promise<{ default: ComponentType }>): ComponentType {
 /** The pages, in the order of the sidebar. */
 export const pages: readonly PageEntry[] = [
   { path: "", page: page(() => import("@/needs/NeedsPage")), nav: { label: "Needs you", icon: BellRing, group: "work" } },
+  { path: "review", page: page(() => import("@/review/ReviewPage")), nav: { label: "Review", icon: GitPullRequest, group: "work" } },
+  { path: "runs/:id/review", page: page(() => import("@/review/ReviewPage")) },
+  { path: "runs/:id/nodes/:name", page: page(() => import("@/node/NodePage")) },
+  { path: "tasks/merge", page: page(() => import("@/review/TasksMergePage")) },
   { path: "chat", page: page(() => import("@/chat/ChatPage")), nav: { label: "Chat", icon: MessagesSquare, group: "organisation" } },
   { path: "chat/:name", page: page(() => import("@/chat/ChatPage")) },
   { path: "agents", page: page(() => import("@/agents/AgentsPage")), nav: { label: "Agents", icon: Bot, group: "organisation" } },

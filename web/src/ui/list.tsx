@@ -11,10 +11,12 @@ interface VirtualListProps<T> {
   follow?: boolean;
   /** Called when the reader comes near the end (or the start, with `follow`). */
   more?: (() => void) | undefined;
+  /** The item that is brought into view when this changes. */
+  show?: number | undefined;
 }
 
 /** A list of any length, of which only what is seen is drawn. */
-export function VirtualList<T>({ label, items, keyOf, estimate = 40, row, follow = false, more }: VirtualListProps<T>) {
+export function VirtualList<T>({ label, items, keyOf, estimate = 40, row, follow = false, more, show }: VirtualListProps<T>) {
   const box = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   const list = useVirtualizer({
@@ -50,6 +52,12 @@ export function VirtualList<T>({ label, items, keyOf, estimate = 40, row, follow
       list.scrollToIndex(items.length - 1, { align: "end" });
     }
   }, [follow, items.length, list]);
+  useEffect(() => {
+    if (show !== undefined) {
+      atEnd.current = false;
+      list.scrollToIndex(show, { align: "center" });
+    }
+  }, [show, list]);
   const near = follow ? first < 5 : final > items.length - 5;
   useEffect(() => {
     if (near && items.length > 0) {

@@ -1,0 +1,59 @@
+import { Link, useParams } from "react-router";
+
+import { hooks, type Api } from "@/api/client";
+import { Changes } from "@/changes/Changes";
+import { Conversation } from "@/conversation/Conversation";
+import { LogView } from "@/log/LogView";
+import { Attempts } from "@/node/Attempts";
+import { Overview } from "@/node/Overview";
+import { PromptView } from "@/node/PromptView";
+import { NodeReview } from "@/review/NodeReview";
+import { LazyTerminal } from "@/terminal/LazyTerminal";
+import { labelText, live } from "@/node/words";
+import { Label } from "@/ui/label";
+import { Page } from "@/ui/page";
+import { Answer } from "@/ui/states";
+import { Tabs, type Tab } from "@/ui/tabs";
+import { Ago } from "@/ui/time";
+
+export default function NodePage() {
+  const { id = "", name = "" } = useParams();
+  const node = hooks.useQuery("get", "/api/runs/{id}/nodes/{node}", { params: { path: { id, node: name } } });
+  const n = node.data;
+  return (
+    <Page
+      title={name}
+      about={
+        <>
+          {n && <Label>{labelText(n.label)}</Label>}
+          {n?.since !== undefined && <Ago at={n.since} />}
+          <Link to={`/runs/${encodeURIComponent(id)}`} className="inline-flex min-h-6 items-center text-accent underline">
+            {`Run ${id}`}
+          </Link>
+        </>
+      }
+    >
+      <Answer query={node}>{(data) => <Tabs label="Parts of the node" tabs={tabsOf(id, name, data)} />}</Answer>
+    </Page>
+  );
+}
+
+/** What there is to see of a node: a gate has no agent. */
+function tabsOf(run: string, node: string, n: Api<"Inspection">): Tab[] {
+  const overview: Tab = { id: "overview", label: "Overview", content: () => <Overview run={run} node={n} /> };
+  if (n.role === "gate") {
+    return [overview];
+  }
+  const source = { kind: "node", run, node } as const;
+  const running = live(n.label.state);
+  return [
+    overview,
+    { id: "conversation", label: "Conversation", content: () => <Conversation source={source} /> },
+    ...(running ? [{ id: "terminal", label: "Terminal", content: () => <LazyTerminal source={source} name={node} /> }] : []),
+    ...(n.branch === undefined || n.branch === "" ? [] : [{ id: "changes", label: "Changes", content: () => <Changes source={source} /> }]),
+    { id: "log", label: "Log", content: () => <LogView source={source} live={running} /> },
+    { id: "prompt", label: "Prompt", content: () => <PromptView run={run} node={node} attempts={n.attempts.length} /> },
+    { id: "attempts", label: "Attempts", badge: n.attempts.length, content: () => <Attempts attempts={n.attempts} /> },
+    ...(n.branch === undefined || n.branch === "" ? [] : [{ id: "review", label: "Review", content: () => <NodeReview run={run} node={node} /> }]),
+  ];
+}
