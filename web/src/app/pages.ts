@@ -1,4 +1,4 @@
-import { BellRing, Bot, GitPullRequest, MessagesSquare, type LucideIcon } from "lucide-react";
+import { BellRing, Bot, GitPullRequest, MessagesSquare, Workflow, type LucideIcon } from "lucide-react";
 import { lazy, type ComponentType } from "react";
 
 /** A page of the dashboard. Each loads its own code when it is opened. */
@@ -15,6 +15,9 @@ function page(load: () => Promise<{ default: ComponentType }>): ComponentType {
 /** The pages, in the order of the sidebar. */
 export const pages: readonly PageEntry[] = [
   { path: "", page: page(() => import("@/needs/NeedsPage")), nav: { label: "Needs you", icon: BellRing, group: "work" } },
+  { path: "runs", page: page(() => import("@/runs/RunsPage")), nav: { label: "Runs", icon: Workflow, group: "work" } },
+  { path: "runs/:id", page: page(() => import("@/runs/RunPage")) },
+  { path: "compare", page: page(() => import("@/runs/ComparePage")) },
   { path: "review", page: page(() => import("@/review/ReviewPage")), nav: { label: "Review", icon: GitPullRequest, group: "work" } },
   { path: "runs/:id/review", page: page(() => import("@/review/ReviewPage")) },
   { path: "runs/:id/nodes/:name", page: page(() => import("@/node/NodePage")) },

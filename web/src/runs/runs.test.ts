@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { attemptBars, scheduleBars, ticks } from "@/runs/bars";
 import { counted, difference, duration, took, wordsOf } from "@/runs/figures";
 import { columns, edgesOf, layered, onChain, reuse, shapeKey, type ShapeNode } from "@/runs/graph/shape";
+import { sortNodes, type SortBy } from "@/runs/sort";
 import { tokens } from "@/ui/figures";
 
 const label = (over: object) => ({ state: "done", reason: "", code: null, by: "", detail: "", open: false, until: "", ...over }) as Parameters<typeof wordsOf>[0];
@@ -135,4 +136,17 @@ test("what did not change is the same object", () => {
   expect(a).toBe(was.get("a"));
   expect(b).toEqual({ id: "b", v: 1 });
   expect(reuse(was, [{ id: "a", v: 2 }], (x, y) => x.v === y.v)[0]).not.toBe(was.get("a"));
+});
+
+test("nodes are found by words of name and label, and put in order", () => {
+  const node = (name: string, label: string, attempts: number, input: number) => ({ name, label, attempts, used: { input, output: 0, cache_create: 0, cache_read: 0 } });
+  const nodes = [node("n10", "done", 1, 5), node("n2", "failed (exit 7)", 3, 1), node("a", "done", 2, 9)];
+  const names = (words: string, by: SortBy) => sortNodes(nodes, words, by).map((n) => n.name);
+  expect(names("", "order")).toEqual(["n10", "n2", "a"]);
+  expect(names("", "name")).toEqual(["a", "n2", "n10"]);
+  expect(names("DONE n", "order")).toEqual(["n10"]);
+  expect(names("", "tokens")).toEqual(["a", "n10", "n2"]);
+  expect(names("", "attempts")).toEqual(["n2", "a", "n10"]);
+  expect(names("", "label").at(-1)).toBe("n2");
+  expect(nodes[0]?.name).toBe("n10");
 });

@@ -1,0 +1,43 @@
+import type { Api } from "@/api/client";
+import { counted } from "@/runs/figures";
+import { tokens } from "@/ui/figures";
+import { Label } from "@/ui/label";
+import { Ago } from "@/ui/time";
+
+/** A node as it is drawn in the graph of a run. */
+export function nodeCard(n: Api<"GraphNode">) {
+  const used = counted(n.used);
+  return (
+    <>
+      <span className="flex items-center gap-1.5">
+        <span className="min-w-0 grow truncate font-semibold">{n.name}</span>
+        {n.role !== "build" && <span className="text-[0.85em] text-muted">{n.role}</span>}
+        {n.critical && <span className="sr-only">on the critical path</span>}
+      </span>
+      <span className="flex min-w-0 items-center gap-1.5">
+        <Label className="min-w-0 truncate">{n.label}</Label>
+        {n.since !== null && <Ago at={n.since} className="shrink-0 text-[0.85em] text-muted" />}
+        <span className="ml-auto shrink-0 text-[0.85em] whitespace-nowrap text-muted">
+          {n.attempts > 1 && `${n.attempts} attempts`}
+          {n.attempts > 1 && used > 0 && ", "}
+          {used > 0 && `${tokens(used)} tok`}
+        </span>
+      </span>
+      <span className="truncate text-[0.85em] text-muted">{n.reason}</span>
+    </>
+  );
+}
+
+/** A node as it is drawn before it runs. */
+export function plannedCard(n: Api<"Planned">) {
+  return (
+    <>
+      <span className="truncate font-semibold">{n.name}</span>
+      <span className="truncate text-[0.85em] text-muted">
+        {n.role}
+        {n.kind !== undefined && n.kind !== "" && `, ${n.kind}`}
+      </span>
+      <span className="truncate text-[0.85em] text-muted">{n.if !== undefined && n.if !== "" ? `if ${n.if}` : n.scope.join(" ")}</span>
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+import { useMemo, useState } from "react";
+import { Link } from "react-router";
+
+import type { Api } from "@/api/client";
+import { counted } from "@/runs/figures";
+import { sortNodes, type SortBy } from "@/runs/sort";
+import { Field, Input, Select } from "@/ui/field";
+import { count, tokens } from "@/ui/figures";
+import { Label } from "@/ui/label";
+import { VirtualList } from "@/ui/list";
+import { Empty } from "@/ui/states";
+import { Ago } from "@/ui/time";
+
+/** The nodes of a run, line by line. */
+export function NodeTable({ run, nodes }: { run: string; nodes: readonly Api<"GraphNode">[] }) {
+  const [words, setWords] = useState("");
+  const [by, setBy] = useState<SortBy>("order");
+  const shown = useMemo(() => sortNodes(nodes, words, by), [nodes, words, by]);
+  return (
+    <div className="flex h-full min-h-0 grow flex-col">
+      <div className="flex shrink-0 flex-wrap items-end gap-2 border-b border-line p-2">
+        <div className="w-44">
+          <Field label="Find a node" hidden>
+            {(ids) => <Input {...ids} type="search" placeholder="Name or label" value={words} onChange={(e) => setWords(e.target.value)} />}
+          </Field>
+        </div>
+        <div className="w-44">
+          <Field label="Order" hidden>
+            {(ids) => (
+              <Select
+                {...ids}
+                value={by}
+                onChange={(e) => setBy(e.target.value as SortBy)}
+                options={[
+                  ["order", "As configured"],
+                  ["name", "By name"],
+                  ["label", "By label"],
+                  ["attempts", "Most attempts first"],
+                  ["tokens", "Most tokens first"],
+                ]}
+              />
+            )}
+          </Field>
+        </div>
+        <span role="status" className="self-center text-muted">
+          {count(shown.length, "node")}
+        </span>
+      </div>
+      {shown.length === 0 ? (
+        <Empty title="No node fits">Look for another name or label.</Empty>
+      ) : (
+        <div className="min-h-0 grow">
+          <VirtualList
+            label="Nodes"
+            items={shown}
+            keyOf={(n) => n.name}
+            estimate={37}
+            row={(n) => (
+              <div className="flex flex-wrap items-center gap-x-3 gap-y-0.5 border-b border-line px-3 py-1.5">
+                <Link to={`/runs/${run}/nodes/${encodeURIComponent(n.name)}`} className="w-48 truncate font-medium text-accent hover:underline" title={n.name}>
+                  {n.name}
+                </Link>
+                <span className="w-44">
+                  <Label>{n.label}</Label>
+                </span>
+                <span className="w-10 text-muted">{n.since !== null && <Ago at={n.since} />}</span>
+                <span className="w-24 text-muted">{count(n.attempts, "attempt")}</span>
+                <span className="w-28 text-muted">{counted(n.used) > 0 && `${tokens(counted(n.used))} tokens`}</span>
+                <span className="min-w-0 flex-1 truncate text-muted" title={n.reason}>
+                  {n.reason}
+                </span>
+              </div>
+            )}
+          />
+        </div>
+      )}
+    </div>
+  );
+}

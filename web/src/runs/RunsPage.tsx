@@ -1,0 +1,81 @@
+import { useState } from "react";
+import { Link, useNavigate } from "react-router";
+
+import { hooks, type Api } from "@/api/client";
+import { counted, duration, took } from "@/runs/figures";
+import { StartButton } from "@/runs/StartDialog";
+import { Button } from "@/ui/button";
+import { count, tokens } from "@/ui/figures";
+import { Label } from "@/ui/label";
+import { VirtualList } from "@/ui/list";
+import { Page } from "@/ui/page";
+import { Answer, Empty } from "@/ui/states";
+import { Ago, useNow } from "@/ui/time";
+
+/** The runs of the project, the newest first. Two of them can be compared. */
+export default function RunsPage() {
+  const runs = hooks.useQuery("get", "/api/runs", { params: { query: { limit: 1000 } } });
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const navigate = useNavigate();
+  const choose = (id: string) => setChosen((was) => (was.includes(id) ? was.filter((c) => c !== id) : [...was, id].slice(-2)));
+  const [a, b] = [...chosen].sort(); // the older is the first
+  return (
+    <Page
+      title="Runs"
+      about={runs.data && <span>{count(runs.data.items.length, "run")}</span>}
+      actions={
+        <>
+          <Button disabled={b === undefined} onClick={() => void navigate(`/compare?a=${a ?? ""}&b=${b ?? ""}`)}>
+            Compare {chosen.length} of 2
+          </Button>
+          <StartButton />
+        </>
+      }
+    >
+      <Answer query={runs}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title="There is no run yet">
+              A run carries out the graph of agents in <Link to="/config/agents" className="text-accent underline">the configuration</Link>.
+            </Empty>
+          ) : (
+            <div className="min-h-0 grow">
+              <VirtualList label="Runs" items={items} keyOf={(r) => r.id} estimate={56} row={(r) => <Line run={r} chosen={chosen.includes(r.id)} choose={() => choose(r.id)} />} />
+            </div>
+          )
+        }
+      </Answer>
+    </Page>
+  );
+}
+
+function Line({ run, chosen, choose }: { run: Api<"PastRun">; chosen: boolean; choose: () => void }) {
+  const time = took(run, useNow());
+  return (
+    <div className="flex items-center gap-3 border-b border-line px-3 py-2">
+      <input type="checkbox" className="size-4 shrink-0" aria-label={`Compare run ${run.id}`} checked={chosen} onChange={choose} />
+      <div className="flex min-w-0 grow flex-wrap items-center gap-x-4 gap-y-1">
+        <Link to={`/runs/${run.id}`} className="font-semibold text-accent wrap-anywhere hover:underline">
+          {run.session}
+        </Link>
+        <Label>{run.state}</Label>
+        <span>
+          {run.done} of {count(run.nodes, "node")} done
+          {run.failed > 0 && <span className="text-bad">, {run.failed} failed</span>}
+        </span>
+        <span className="text-muted">{count(run.attempts, "attempt")}</span>
+        {time !== undefined && <span className="text-muted">{duration(time)}</span>}
+        {counted(run.used) > 0 && <span className="text-muted">{tokens(counted(run.used))} tokens</span>}
+        <span className="text-muted">
+          <code>{run.id}</code>
+          {run.started_at !== null && (
+            <>
+              {", started "}
+              <Ago at={run.started_at} /> ago
+            </>
+          )}
+        </span>
+      </div>
+    </div>
+  );
+}
