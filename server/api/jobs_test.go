@@ -21,11 +21,9 @@ func TestJobPanics(t *testing.T) {
 	w := new(works[int])
 	one := w.of("r1")
 	j, err := one.begin(r, "/api/x", func(context.Context, io.Writer, func(string)) (*int, error) {
-		var none map[string]int
-		none["x"] = 1
-		return nil, nil
+		panic("it broke")
 	})
-	if err != nil || j.Running || !strings.Contains(j.Failed, "nil map") || j.EndedAt == nil {
+	if err != nil || j.Running || !strings.Contains(j.Failed, "it broke") || j.EndedAt == nil {
 		t.Errorf("%+v %v", j, err)
 	}
 	if !strings.Contains(said.String(), "TestJobPanics") {

@@ -93,9 +93,10 @@ func (h *Hub) Routes(mux *http.ServeMux) {
 func (h *Hub) Run() {
 	<-h.ctx.Done()
 	h.mu.Lock() // who was let in before is counted now
+	servers := h.servers
 	h.mu.Unlock()
 	h.tasks.Wait()
-	for _, c := range h.servers {
+	for _, c := range servers {
 		c.Close()
 	}
 	if err := os.RemoveAll(h.Dir); err != nil {
