@@ -1,5 +1,5 @@
 import { Menu as MenuIcon, Moon, Sun, SunMoon } from "lucide-react";
-import { Suspense, useEffect, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { Route, Routes, useLocation } from "react-router";
 
 import { Boundary } from "@/app/Boundary";
@@ -8,9 +8,13 @@ import { usePrefs, type Theme } from "@/app/prefs";
 import { Sidebar } from "@/app/Sidebar";
 import { StatusBar } from "@/app/StatusBar";
 import { useTitle } from "@/app/title";
+import { CommandCenter } from "@/palette/CommandCenter";
 import { IconButton } from "@/ui/button";
 import { Empty, Loading } from "@/ui/states";
 import { Page } from "@/ui/page";
+
+const StatusPieces = lazy(() => import("@/status/StatusPieces"));
+const OnboardingModal = lazy(() => import("@/onboarding/OnboardingModal"));
 
 const next: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 const icons = { system: SunMoon, light: Sun, dark: Moon };
@@ -60,6 +64,11 @@ export function Shell() {
         </div>
       </div>
       <StatusBar>
+        <Suspense>
+          <StatusPieces />
+          <OnboardingModal />
+        </Suspense>
+        <CommandCenter />
         <IconButton label={`Theme: ${theme}`} className="min-h-6" onClick={() => setTheme(next[theme])}>
           <Icon size={15} />
         </IconButton>

@@ -1,4 +1,20 @@
-import { BellRing, Bot, GitPullRequest, MessagesSquare, Workflow, type LucideIcon } from "lucide-react";
+import {
+  Activity,
+  BellRing,
+  Bot,
+  CalendarClock,
+  ClipboardList,
+  Coins,
+  FolderGit2,
+  FolderTree,
+  GitPullRequest,
+  HeartPulse,
+  ListChecks,
+  MessagesSquare,
+  Settings,
+  Workflow,
+  type LucideIcon,
+} from "lucide-react";
 import { lazy, type ComponentType } from "react";
 
 /** A page of the dashboard. Each loads its own code when it is opened. */
@@ -26,4 +42,14 @@ export const pages: readonly PageEntry[] = [
   { path: "chat/:name", page: page(() => import("@/chat/ChatPage")) },
   { path: "agents", page: page(() => import("@/agents/AgentsPage")), nav: { label: "Agents", icon: Bot, group: "organisation" } },
   { path: "agents/:name", page: page(() => import("@/agents/AgentPage")) },
+  { path: "tasks", page: page(() => import("@/tasks/TasksPage")), nav: { label: "Tasks", icon: ClipboardList, group: "organisation" } },
+  { path: "tasks/:id", page: page(() => import("@/tasks/TaskPage")) },
+  { path: "activity", page: page(() => import("@/activity/ActivityPage")), nav: { label: "Activity", icon: Activity, group: "organisation" } },
+  { path: "health", page: page(() => import("@/health/HealthPage")), nav: { label: "Health", icon: HeartPulse, group: "organisation" } },
+  { path: "budget", page: page(() => import("@/budget/BudgetPage")), nav: { label: "Budget", icon: Coins, group: "organisation" } },
+  { path: "plans", page: page(() => import("@/plans/PlansPage")), nav: { label: "Plans", icon: CalendarClock, group: "organisation" } },
+  { path: "explorer", page: page(() => import("@/explorer/ExplorerPage")), nav: { label: "Explorer", icon: FolderTree, group: "project" } },
+  { path: "projects", page: page(() => import("@/projects/ProjectsPage")), nav: { label: "Projects", icon: FolderGit2, group: "project" } },
+  { path: "settings", page: page(() => import("@/settings/SettingsPage")), nav: { label: "Settings", icon: Settings, group: "project" } },
+  { path: "first-steps", page: page(() => import("@/onboarding/OnboardingPage")), nav: { label: "First steps", icon: ListChecks, group: "project" } },
 ];

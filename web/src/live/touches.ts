@@ -16,8 +16,8 @@ const byEvent: Readonly<Record<string, readonly string[]>> = {
   incident: ["/api/incidents", "/api/needs"],
   run_event: ["/api/runs", "/api/needs", "/api/budget"],
   merge_event: ["/api/runs", "/api/tasks", "/api/needs"],
-  heartbeat_update: ["/api/heartbeat", "/api/agents"],
-  audit_event: ["/api/config", "/api/projects", "/api/schedule", "/api/locks", "/api/alerts", "/api/teams", "/api/recover", "/api/doctor"],
+  heartbeat_update: ["/api/heartbeat", "/api/agents", "/api/recover"],
+  audit_event: ["/api/config", "/api/projects", "/api/schedule", "/api/locks", "/api/alerts", "/api/teams", "/api/recover", "/api/doctor", "/api/onboarding", "/api/maintenance"],
 };
 
 /** What an event that no row names may change. */

@@ -1,0 +1,51 @@
+import { memo, useState } from "react";
+
+import { api } from "@/api/client";
+import type { Item } from "@/activity/items";
+import { Dialog } from "@/ui/dialog";
+import { Label } from "@/ui/label";
+import { Answer } from "@/ui/states";
+import { Ago } from "@/ui/time";
+import { useQuery } from "@tanstack/react-query";
+
+/** An event in a line; the whole of it is seen when the line is opened. */
+export const ActivityItem = memo(function ActivityItem({ item: i }: { item: Item }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)} className="flex min-h-8 w-full min-w-0 items-center gap-2 border-b border-line px-4 py-1 text-left hover:bg-sunken">
+        <Ago at={i.at} className="w-9 shrink-0 text-muted" />
+        <Label tone={i.tone} className="shrink-0">
+          {i.kind}
+        </Label>
+        {i.who !== "" && <strong className="max-w-40 shrink-0 truncate">{i.who}</strong>}
+        <span className="min-w-0 grow truncate">{i.text}</span>
+      </button>
+      {open && (
+        <Dialog title={`Event ${i.seq}`} open onOpenChange={setOpen} wide>
+          <Whole seq={i.seq} />
+        </Dialog>
+      )}
+    </>
+  );
+});
+
+function Whole({ seq }: { seq: number }) {
+  const event = useQuery({ queryKey: ["event", seq], queryFn: async () => (await api.GET("/api/agent-events/{seq}", { params: { path: { seq } } })).data });
+  return (
+    <Answer query={event}>
+      {(e) =>
+        e && (
+          <>
+            <p className="mb-2 text-muted wrap-anywhere">
+              {e.source}, {e.kind}, {new Date(e.at).toLocaleString()} {e.unverified === true && "(unverified)"}
+            </p>
+            <pre tabIndex={0} className="overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
+              {JSON.stringify(e.body, null, 2)}
+            </pre>
+          </>
+        )
+      }
+    </Answer>
+  );
+}

@@ -1,0 +1,138 @@
+import type { Api } from "@/api/client";
+import { inputLine } from "@/chat/timeline";
+import type { Frame } from "@/live/protocol";
+import type { Tone } from "@/ui/label";
+
+/** Something that happened, from the log or live. */
+export interface Item {
+  seq: number;
+  at: string;
+  source: string; // mailbox, tasks, journal, incidents, audit, agent:NAME, run:ID/NODE
+  kind: string;
+  who: string;
+  text: string;
+  tone: Tone;
+}
+
+export interface Filter {
+  source: string; // a source, or the beginning of several: it ends in : or /
+  kind: string;
+}
+
+export function ofEvent(e: Api<"StoreEvent">): Item {
+  return item(e.seq, e.at, e.source, e.kind, e.body);
+}
+
+export function ofFrame(f: Frame): Item {
+  return item(f.seq ?? 0, f.at, f.source ?? "", f.kind ?? f.event, f.data);
+}
+
+function item(seq: number, at: string, source: string, kind: string, body: unknown): Item {
+  const b = typeof body === "object" && body !== null ? (body as Record<string, unknown>) : {};
+  const text = (...keys: string[]) => {
+    for (const k of keys) {
+      const v = b[k];
+      if (typeof v === "string" && v !== "") {
+        return v;
+      }
+    }
+    return "";
+  };
+  const join = (...parts: string[]) => parts.filter((p) => p !== "").join(" ");
+  const failed = b.failed === true || text("refused", "denied") !== "";
+  const [area, rest] = split(source);
+  let said: string;
+  let who = rest;
+  switch (area) {
+    case "mailbox":
+      who = text("from", "by");
+      said = join(text("to") === "" ? "" : `to ${text("to")}:`, text("subject", "state", "why", "id"), text("why"));
+      break;
+    case "tasks":
+      who = text("by");
+      said = join(text("task"), text("op"), text("to"), text("agent"), text("title", "reason"));
+      break;
+    case "incidents":
+      who = text("by");
+      said = join(text("incident"), text("op"), text("title", "text", "outcome"));
+      break;
+    case "journal":
+      who = text("by");
+      said = text("title", "text");
+      break;
+    case "audit":
+      who = text("by", "agent_name");
+      said = join(text("order", "tool_name"), text("about", "input_summary"), text("refused", "denied", "result"));
+      break;
+    default:
+      said = kind === "tool_use" ? join(text("tool"), inputLine(b.input)) : join(text("state"), text("command"), text("text", "message", "detail"));
+  }
+  return { seq, at, source, kind, who, text: said.replace(/\s+/g, " ").trim().slice(0, 400), tone: failed ? "bad" : toneOfKind(kind) };
+}
+
+function split(source: string): [string, string] {
+  const at = source.indexOf(":");
+  return at < 0 ? [source, ""] : [source.slice(0, at), source.slice(at + 1)];
+}
+
+const tones: Readonly<Record<string, Tone>> = {
+  report: "ok",
+  end: "ok",
+  question: "warn",
+  denied: "bad",
+  request_failed: "bad",
+  limit: "warn",
+  interrupted: "warn",
+  hand_back: "warn",
+  tool_use: "info",
+  message: "info",
+};
+
+function toneOfKind(kind: string): Tone {
+  return tones[kind] ?? "muted";
+}
+
+export function passes(i: Item, f: Filter): boolean {
+  const source = f.source === "" || i.source === f.source || (/[:/]$/.test(f.source) && i.source.startsWith(f.source));
+  return source && (f.kind === "" || i.kind === f.kind);
+}
+
+/** The newest first: what came live in front of what was asked for up to `head`. */
+export function feed(live: readonly Item[], asked: readonly Item[], head: number): Item[] {
+  return [...live.filter((i) => i.seq > head).reverse(), ...asked];
+}
+
+export interface Lane {
+  source: string;
+  label: string;
+  total: number;
+  cells: readonly number[]; // events in each part of the time
+}
+
+/** How much happened where and when: a lane for each source, the busiest first. */
+export function lanes(items: readonly Item[], parts: number, most: number): { lanes: Lane[]; from: number; to: number } {
+  let from = Number.POSITIVE_INFINITY;
+  let to = Number.NEGATIVE_INFINITY;
+  for (const i of items) {
+    const at = Date.parse(i.at);
+    from = Math.min(from, at);
+    to = Math.max(to, at);
+  }
+  if (from > to) {
+    return { lanes: [], from: 0, to: 0 };
+  }
+  const span = Math.max(1, to - from);
+  const all = new Map<string, number[]>();
+  for (const i of items) {
+    let cells = all.get(i.source);
+    if (!cells) {
+      cells = Array.from({ length: parts }, () => 0);
+      all.set(i.source, cells);
+    }
+    const at = Math.min(parts - 1, Math.floor(((Date.parse(i.at) - from) / span) * parts));
+    cells[at] = (cells[at] ?? 0) + 1;
+  }
+  const sorted = [...all].map(([source, cells]) => ({ source, label: split(source)[1] || source, cells, total: cells.reduce((a, b) => a + b, 0) }));
+  sorted.sort((a, b) => b.total - a.total || a.source.localeCompare(b.source));
+  return { lanes: sorted.slice(0, most), from, to };
+}

@@ -1,0 +1,151 @@
+import { lazy, Suspense, useMemo, useState } from "react";
+import { useSearchParams } from "react-router";
+
+import { chart, type By } from "@/budget/series";
+import { hooks } from "@/api/client";
+import { Field, Select } from "@/ui/field";
+import { tokens } from "@/ui/figures";
+import { Label } from "@/ui/label";
+import { Page, Panel } from "@/ui/page";
+import { Answer, Loading } from "@/ui/states";
+
+const TokenChart = lazy(() => import("@/budget/TokenChart"));
+
+const spans = [
+  ["6h", "The last 6 hours", 300],
+  ["24h", "The last day", 3600],
+  ["168h", "The last week", 21_600],
+  ["720h", "The last 30 days", 86_400],
+] as const;
+
+/** The tokens that were used, over time, by agent and model; limits and when they end. */
+export default function BudgetPage() {
+  const spending = hooks.useQuery("get", "/api/budget/summary");
+  return (
+    <Page title="Budget" about={spending.data && <span>{tokens(spending.data.counted)} tokens count in all</span>}>
+      <div className="flex flex-col gap-4 p-4">
+        <OverTime />
+        <Limits />
+        <Panel title="By agent">
+          <Answer query={spending}>
+            {(s) =>
+              s.agents.length === 0 ? (
+                <p className="text-muted">No agent has used any yet.</p>
+              ) : (
+                <div tabIndex={0} role="region" aria-label="Tokens by agent" className="overflow-x-auto">
+                  <table className="w-full border-collapse text-left">
+                    <thead>
+                      <tr className="border-b border-line-strong">
+                        {["Agent", "Counted", "Input", "Output", "Cache written", "Cache read"].map((h, i) => (
+                          <th key={h} scope="col" className={`px-2 py-1 ${i > 0 ? "text-right" : ""}`}>
+                            {h}
+                          </th>
+                        ))}
+                      </tr>
+                    </thead>
+                    <tbody>
+                      {[...s.agents]
+                        .sort((a, b) => b.counted - a.counted)
+                        .map((a) => (
+                          <tr key={a.agent_id} className="border-b border-line">
+                            <th scope="row" className="px-2 py-1 text-left font-medium wrap-anywhere">
+                              {a.name} <span className="text-muted">{a.kind}</span>
+                            </th>
+                            {[a.counted, a.used.input, a.used.output, a.used.cache_create, a.used.cache_read].map((n, i) => (
+                              <td key={i} className="px-2 py-1 text-right" title={n.toLocaleString("en-US")}>
+                                {tokens(n)}
+                              </td>
+                            ))}
+                          </tr>
+                        ))}
+                    </tbody>
+                  </table>
+                </div>
+              )
+            }
+          </Answer>
+        </Panel>
+      </div>
+    </Page>
+  );
+}
+
+function OverTime() {
+  const [params, setParams] = useSearchParams();
+  const since = spans.find(([s]) => s === params.get("since")) ?? spans[1];
+  const [by, setBy] = useState<By>("agent");
+  const history = hooks.useQuery("get", "/api/budget/history", { params: { query: { since: since[0], step: since[2] } } });
+  const data = useMemo(() => history.data && chart(history.data, by), [history.data, by]);
+  return (
+    <Panel
+      title="Over time"
+      actions={
+        <>
+          <Field label="By" hidden>
+            {(ids) => (
+              <Select
+                {...ids}
+                options={[
+                  ["agent", "By agent"],
+                  ["model", "By model"],
+                ]}
+                value={by}
+                onChange={(e) => setBy(e.target.value as By)}
+              />
+            )}
+          </Field>
+          <Field label="Since" hidden>
+            {(ids) => <Select {...ids} options={spans.map(([s, text]) => [s, text] as const)} value={since[0]} onChange={(e) => setParams({ since: e.target.value }, { replace: true })} />}
+          </Field>
+        </>
+      }
+    >
+      <div className="min-h-72">
+        <Answer query={history} loading={<Loading rows={6} />}>
+          {(h) =>
+            !data || data.times.length === 0 ? (
+              <p className="text-muted">No tokens were used in this time.</p>
+            ) : (
+              <>
+                <Suspense fallback={<Loading rows={6} />}>
+                  <TokenChart chart={data} label={`Tokens over time by ${by}`} />
+                </Suspense>
+                {h.cut && <p className="text-muted">There is more than can be drawn: the oldest is left out.</p>}
+              </>
+            )
+          }
+        </Answer>
+      </div>
+    </Panel>
+  );
+}
+
+function Limits() {
+  const limits = hooks.useQuery("get", "/api/limits");
+  return (
+    <Panel title="Limits">
+      <Answer query={limits}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <p className="text-muted">No account has met a limit.</p>
+          ) : (
+            <ul className="flex flex-col gap-2">
+              {items.map((l) => (
+                <li key={`${l.account} ${l.run} ${l.node}`} className="flex flex-wrap items-baseline gap-2">
+                  <Label tone={l.limited ? "warn" : "ok"}>{l.limited ? "limited" : "free again"}</Label>
+                  <strong className="wrap-anywhere">{l.account === "" ? "the default account" : l.account}</strong>
+                  {l.until !== null && (
+                    <span>
+                      wakes <time dateTime={l.until}>{new Date(l.until).toLocaleString()}</time>
+                    </span>
+                  )}
+                  <span className="min-w-0 text-muted wrap-anywhere">{l.said}</span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+    </Panel>
+  );
+}

@@ -1,0 +1,54 @@
+import type { Api } from "@/api/client";
+
+export type By = "agent" | "model";
+
+export interface Chart {
+  times: number[]; // seconds since 1970: the beginning of each bucket
+  names: string[];
+  lines: number[][]; // by name, by time: tokens that count in that bucket
+}
+
+/** The sums of a history by agent or by model, for each bucket from the first to the last. */
+export function chart(history: Api<"History">, by: By, most = 12): Chart {
+  const step = history.step;
+  const begin = (at: string) => Math.floor(Date.parse(at) / 1000 / step) * step;
+  const sums = new Map<string, Map<number, number>>();
+  let first = Number.POSITIVE_INFINITY;
+  let last = Number.NEGATIVE_INFINITY;
+  for (const s of history.series) {
+    const name = nameOf(s, by);
+    const line = sums.get(name) ?? new Map<number, number>();
+    sums.set(name, line);
+    for (const b of s.buckets) {
+      const at = begin(b.at);
+      first = Math.min(first, at);
+      last = Math.max(last, at);
+      line.set(at, (line.get(at) ?? 0) + b.counted);
+    }
+  }
+  if (first > last) {
+    return { times: [], names: [], lines: [] };
+  }
+  const times: number[] = [];
+  for (let t = first; t <= last; t += step) {
+    times.push(t);
+  }
+  const total = (line: Map<number, number>) => [...line.values()].reduce((a, b) => a + b, 0);
+  const ranked = [...sums].sort(([a, x], [b, y]) => total(y) - total(x) || a.localeCompare(b));
+  const shown = ranked.slice(0, most);
+  const rest = ranked.slice(most);
+  const names = shown.map(([name]) => name);
+  const lines = shown.map(([, line]) => times.map((t) => line.get(t) ?? 0));
+  if (rest.length > 0) {
+    names.push(`${rest.length} others`);
+    lines.push(times.map((t) => rest.reduce((sum, [, line]) => sum + (line.get(t) ?? 0), 0)));
+  }
+  return { times, names, lines };
+}
+
+function nameOf(s: Api<"Series">, by: By): string {
+  if (by === "model") {
+    return s.model === "" ? "unknown model" : s.model;
+  }
+  return s.agent === "" ? s.source : s.agent;
+}

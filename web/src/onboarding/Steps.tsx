@@ -1,0 +1,47 @@
+import { Link } from "react-router";
+
+import { hooks, type Api } from "@/api/client";
+import { Label } from "@/ui/label";
+import { Answer } from "@/ui/states";
+
+/** Where in the page a step can be done. */
+const places: Readonly<Partial<Record<Api<"OnboardingStep">["id"], readonly [to: string, text: string]>>> = {
+  tools: ["/health?tab=doctor", "See what the doctor says"],
+  config: ["/settings", "Open the settings"],
+  task: ["/tasks", "Add a task"],
+};
+
+export function useOnboarding() {
+  return hooks.useQuery("get", "/api/onboarding", {}, { staleTime: 30_000 });
+}
+
+export function Steps() {
+  const onboarding = useOnboarding();
+  return (
+    <Answer query={onboarding}>
+      {({ steps, done }) => (
+        <>
+          {done && <p className="mb-3">Everything that agents need is there.</p>}
+          <ol className="flex flex-col gap-2">
+            {steps.map((s) => {
+              const place = places[s.id];
+              return (
+                <li key={s.id} className="flex flex-wrap items-baseline gap-2 rounded-lg border border-line bg-surface p-3">
+                  <Label tone={s.done ? "ok" : s.optional ? "muted" : "warn"}>{s.done ? "done" : s.optional ? "optional" : "to do"}</Label>
+                  <strong>{s.title}</strong>
+                  <span className="min-w-0 grow text-muted wrap-anywhere">{s.detail}</span>
+                  {!s.done && s.try !== "" && <code className="wrap-anywhere">{s.try}</code>}
+                  {!s.done && place && (
+                    <Link to={place[0]} className="text-accent underline">
+                      {place[1]}
+                    </Link>
+                  )}
+                </li>
+              );
+            })}
+          </ol>
+        </>
+      )}
+    </Answer>
+  );
+}

@@ -1,0 +1,33 @@
+import { Search } from "lucide-react";
+import { lazy, Suspense, useEffect, useState } from "react";
+
+import { IconButton } from "@/ui/button";
+
+const Palette = lazy(() => import("@/palette/Palette"));
+
+/** Opens the palette: by Ctrl+K, Command+K or its button. */
+export function CommandCenter() {
+  const [open, setOpen] = useState(false);
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      if (e.key.toLowerCase() === "k" && (e.ctrlKey || e.metaKey) && !e.shiftKey && !e.altKey) {
+        e.preventDefault();
+        setOpen((was) => !was);
+      }
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, []);
+  return (
+    <>
+      <IconButton label="Commands (Ctrl+K)" className="min-h-6" onClick={() => setOpen(true)}>
+        <Search size={15} />
+      </IconButton>
+      {open && (
+        <Suspense>
+          <Palette onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,117 @@
+import { api, hooks, type Api } from "@/api/client";
+import { usePrefs, type Theme } from "@/app/prefs";
+import { Button } from "@/ui/button";
+import { Confirm } from "@/ui/dialog";
+import { Field, Select } from "@/ui/field";
+import { count } from "@/ui/figures";
+import { Page, Panel } from "@/ui/page";
+import { Answer } from "@/ui/states";
+import { useOrder } from "@/ui/toasts";
+
+const themes: readonly (readonly [Theme, string])[] = [
+  ["system", "As the system"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+];
+
+/** How the page looks, and the organisation's configuration: what is in force and what its file says. */
+export default function SettingsPage() {
+  const config = hooks.useQuery("get", "/api/config", {}, { staleTime: 2000 });
+  const apply = useOrder(
+    async (changes: Api<"ConfigChange">[]) => {
+      await api.POST("/api/config/apply", { body: { changes } });
+      await config.refetch();
+    },
+    "The configuration of the file is in force.",
+  );
+  const logout = useOrder(() => api.POST("/api/login/logout-all"), "Every login has ended.");
+  const theme = usePrefs((p) => p.theme);
+  const setTheme = usePrefs((p) => p.setTheme);
+  return (
+    <Page title="Settings">
+      <div className="flex flex-col gap-4 p-4">
+        <Panel title="This browser">
+          <div className="flex flex-wrap items-end gap-4">
+            <div className="w-48">
+              <Field label="Theme">{(ids) => <Select {...ids} options={themes} value={theme} onChange={(e) => setTheme(e.target.value as Theme)} />}</Field>
+            </div>
+            <Confirm tone="bad" title="End every login?" text="Each browser that is logged in, this one too, needs a new link from cmux open." action="End every login" onConfirm={() => logout.mutate()}>
+              Log out everywhere
+            </Confirm>
+          </div>
+        </Panel>
+        <Answer query={config}>
+          {(c) => (
+            <>
+              <Panel
+                title="What its file says instead"
+                actions={
+                  <>
+                    <Button busy={config.isFetching} onClick={() => void config.refetch()}>
+                      Read again
+                    </Button>
+                    {c.changes.length > 0 && (
+                      <Confirm
+                        tone="accent"
+                        busy={apply.isPending}
+                        title={`Apply ${count(c.changes.length, "change")}?`}
+                        text={<Changes changes={c.changes} />}
+                        action="Apply"
+                        onConfirm={() => apply.mutate(c.changes)}
+                      >
+                        Apply
+                      </Confirm>
+                    )}
+                  </>
+                }
+              >
+                <p className="text-muted">
+                  <code>{c.file}</code> {!c.there && "is not there"}
+                </p>
+                {c.changes.length === 0 ? <p>What is in force is what the file says.</p> : <Changes changes={c.changes} />}
+              </Panel>
+              <Panel title="In force">
+                <div tabIndex={0} role="region" aria-label="Settings in force" className="overflow-x-auto">
+                  <table className="w-full border-collapse text-left">
+                    <thead>
+                      <tr className="border-b border-line-strong">
+                        <th scope="col" className="px-2 py-1">
+                          Setting
+                        </th>
+                        <th scope="col" className="px-2 py-1">
+                          Value
+                        </th>
+                      </tr>
+                    </thead>
+                    <tbody>
+                      {c.in_force.map((s) => (
+                        <tr key={s.key} className="border-b border-line">
+                          <th scope="row" className="px-2 py-1 text-left font-normal">
+                            <code>{s.key}</code>
+                          </th>
+                          <td className="px-2 py-1 whitespace-pre-wrap wrap-anywhere">{s.value}</td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                </div>
+              </Panel>
+            </>
+          )}
+        </Answer>
+      </div>
+    </Page>
+  );
+}
+
+function Changes({ changes }: { changes: readonly Api<"ConfigChange">[] }) {
+  return (
+    <ul className="flex flex-col gap-1">
+      {changes.map((c) => (
+        <li key={c.key} className="wrap-anywhere">
+          <code>{c.key}</code>: <del className="bg-removed px-1">{c.in_force === "" ? "nothing" : c.in_force}</del> <ins className="bg-added px-1 no-underline">{c.file === "" ? "nothing" : c.file}</ins>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,169 @@
+import { Link, useParams } from "react-router";
+
+import { hooks, type Api } from "@/api/client";
+import type { Task } from "@/tasks/board";
+import { TaskMenu } from "@/tasks/TaskMenu";
+import { count, tokens } from "@/ui/figures";
+import { Label } from "@/ui/label";
+import { Markdown } from "@/ui/markdown";
+import { Page, Panel } from "@/ui/page";
+import { Answer, Empty } from "@/ui/states";
+import { Tabs } from "@/ui/tabs";
+import { Ago } from "@/ui/time";
+
+/** All that is known of a task. */
+export default function TaskPage() {
+  const { id = "" } = useParams();
+  const task = hooks.useQuery("get", "/api/tasks/{id}", { params: { path: { id } } });
+  const t = task.data;
+  return (
+    <Page title={t ? `${t.id} ${t.title}` : id} about={t && <Label className="whitespace-normal">{t.label}</Label>} actions={t && <TaskMenu task={t} labeled />}>
+      <Answer query={task}>
+        {(found) => (
+          <Tabs
+            label={`What is known of ${id}`}
+            tabs={[
+              { id: "about", label: "About", content: () => <About task={found} /> },
+              { id: "attempts", label: "Attempts", badge: found.attempts.length, content: () => <Attempts task={found} /> },
+              { id: "log", label: "Log", content: () => <Log id={id} /> },
+            ]}
+          />
+        )}
+      </Answer>
+    </Page>
+  );
+}
+
+function About({ task: t }: { task: Task }) {
+  const link = (id: string) => (
+    <Link key={id} to={`/tasks/${encodeURIComponent(id)}`} className="mr-2 text-accent underline">
+      {id}
+    </Link>
+  );
+  const rows: readonly (readonly [string, React.ReactNode])[] = [
+    ["Priority", t.priority],
+    ["Agent", t.assigned_to !== "" && <Link to={`/agents/${encodeURIComponent(t.assigned_to)}`} className="text-accent underline">{t.assigned_to}</Link>],
+    ["Reason", t.reason],
+    ["Branch", t.branch],
+    ["Project", t.project],
+    ["Scope", t.scope.join(", ")],
+    ["After", t.after.length > 0 && t.after.map(link)],
+    ["Parent", t.parent !== "" && link(t.parent)],
+    ["Part of", t.part_of !== "" && link(t.part_of)],
+    ["Merged", t.merged && (t.merged.commit !== "" ? t.merged.commit : t.merged.conflict.length > 0 ? `conflict in ${t.merged.conflict.join(", ")}` : t.merged.check)],
+    ["Added", <span key="added">{t.created_by}, <Ago at={t.created_at} /> ago</span>],
+    ["Changed", <span key="changed">{t.changed_by}, <Ago at={t.changed_at} /> ago</span>],
+  ];
+  return (
+    <div className="flex flex-col gap-4 p-4">
+      {t.body !== "" && (
+        <Panel title="What is to be done">
+          <Markdown>{t.body}</Markdown>
+        </Panel>
+      )}
+      <Panel title="About">
+        <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
+          {rows
+            .filter(([, value]) => value !== "" && value !== false && value !== null)
+            .map(([label, value]) => (
+              <div key={label} className="contents">
+                <dt className="text-muted">{label}</dt>
+                <dd className="min-w-0 wrap-anywhere">{value}</dd>
+              </div>
+            ))}
+        </dl>
+      </Panel>
+      {t.result && (
+        <Panel title="Result">
+          <Markdown>{t.result.summary}</Markdown>
+          <p className="text-muted">
+            {count(t.result.commits, "commit")}, {tokens(t.result.tokens)} tokens {t.result.diffstat}
+          </p>
+        </Panel>
+      )}
+      <Panel title="Checks">
+        {t.result !== null && t.result.checks.length > 0 ? (
+          <Checks checks={t.result.checks} />
+        ) : t.verify.length === 0 ? (
+          <p className="text-muted">It has none of its own.</p>
+        ) : (
+          <ul>
+            {t.verify.map((v) => (
+              <li key={v}>
+                <code className="wrap-anywhere">{v}</code>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Panel>
+    </div>
+  );
+}
+
+/** Checks with what they printed last. */
+export function Checks({ checks }: { checks: readonly Api<"RunCheck">[] }) {
+  return (
+    <ul className="flex flex-col gap-2">
+      {checks.map((c, i) => (
+        <li key={i}>
+          <p className="flex flex-wrap items-center gap-2">
+            <Label tone={c.exit === 0 && c.timed_out !== true ? "ok" : "bad"}>{c.timed_out === true ? "timed out" : c.exit === 0 ? "passed" : `exit ${c.exit}`}</Label>
+            <code className="wrap-anywhere">{c.command}</code>
+            <span className="text-muted">{c.took}</span>
+          </p>
+          {c.output !== undefined && c.output !== "" && (
+            <pre tabIndex={0} className="mt-1 max-h-72 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
+              {c.output}
+            </pre>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Attempts({ task }: { task: Task }) {
+  if (task.attempts.length === 0) {
+    return <Empty title="Nobody has begun it yet" />;
+  }
+  return (
+    <ol className="flex flex-col gap-3 p-4">
+      {task.attempts.map((a) => (
+        <li key={a.n}>
+          <Panel title={`Attempt ${a.n} of ${a.agent}`} actions={a.end ? <Label>{[a.end.outcome, a.end.reason].filter((x) => x !== undefined && x !== "").join(": ") || "ended"}</Label> : <Label tone="info">at work</Label>}>
+            <p className="text-muted">
+              Began <Ago at={a.began_at} /> ago{a.ended_at !== null && <>, ended <Ago at={a.ended_at} /> ago</>}
+            </p>
+            {a.end?.detail !== undefined && a.end.detail !== "" && <p className="wrap-anywhere">{a.end.detail}</p>}
+            {a.end?.summary !== undefined && a.end.summary !== "" && <Markdown>{a.end.summary}</Markdown>}
+            {a.end?.checks && <Checks checks={a.end.checks} />}
+          </Panel>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Log({ id }: { id: string }) {
+  const log = hooks.useQuery("get", "/api/tasks/{id}/log", { params: { path: { id }, query: { limit: 1000 } } });
+  return (
+    <Answer query={log}>
+      {({ items }) => (
+        <ol className="flex flex-col p-4">
+          {items.map((c, i) => (
+            <li key={i} className="flex flex-wrap items-baseline gap-x-3 border-b border-line py-1.5">
+              <Ago at={c.at} className="w-10 text-muted" />
+              <strong>{c.op}</strong>
+              <span>{c.by}</span>
+              {c.to !== undefined && <Label>{c.to}</Label>}
+              {c.agent !== undefined && c.agent !== "" && <span>{c.agent}</span>}
+              {c.priority !== undefined && <span className="text-muted">{c.priority}</span>}
+              {c.reason !== undefined && c.reason !== "" && <span className="min-w-0 wrap-anywhere">{c.reason}</span>}
+              {c.title !== undefined && c.title !== "" && <span className="min-w-0 wrap-anywhere">{c.title}</span>}
+            </li>
+          ))}
+        </ol>
+      )}
+    </Answer>
+  );
+}

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+
+import { byState, columnOf, columns, orderFor, type State, type Task } from "@/tasks/board";
+
+function task(state: State, id = "t1"): Task {
+  return {
+    id,
+    state,
+    title: id,
+    body: "",
+    label: state,
+    priority: "normal",
+    after: [],
+    scope: [],
+    verify: [],
+    attempts: [],
+    assigned_to: "",
+    backlog: false,
+    branch: "",
+    changed_at: "",
+    changed_by: "",
+    created_at: "",
+    created_by: "",
+    merged: null,
+    override: false,
+    parent: "",
+    part_of: "",
+    project: "",
+    reason: "",
+    result: null,
+    version: 1,
+  };
+}
+
+const states = columns.flatMap((c) => c.states);
+
+describe("the board", () => {
+  it("has a place for each state, once", () => {
+    expect(new Set(states).size).toBe(states.length);
+    const all: Record<State, true> = {
+      open: true, assigned: true, working: true, checking: true, "needs input": true, limited: true,
+      paused: true, blocked: true, done: true, failed: true, cancelled: true,
+    };
+    expect([...states].sort()).toEqual(Object.keys(all).sort());
+    const placed = byState(states.map((s, i) => task(s, `t${i}`)));
+    expect([...placed.values()].flat()).toHaveLength(states.length);
+  });
+
+  it("takes a drop only where an order brings it there", () => {
+    expect(orderFor(task("open"), "assigned")).toBe("assign");
+    expect(orderFor(task("working"), "paused")).toBe("pause");
+    expect(orderFor(task("open"), "paused")).toBeUndefined();
+    expect(orderFor(task("checking"), "cancelled")).toBe("cancel");
+    expect(orderFor(task("failed"), "done")).toBe("done");
+    for (const s of states) {
+      for (const none of ["open", "working", "blocked", columnOf(task(s))]) {
+        expect(orderFor(task(s), none)).toBeUndefined();
+      }
+      expect(orderFor(task("done"), columnOf(task(s)))).toBeUndefined();
+    }
+  });
+});
