@@ -1,5 +1,5 @@
 import type { Api } from "@/api/client";
-import { inputLine } from "@/chat/timeline";
+import { summary } from "@/conversation/input";
 import type { Frame } from "@/live/protocol";
 import type { Tone } from "@/ui/label";
 
@@ -65,7 +65,7 @@ function item(seq: number, at: string, source: string, kind: string, body: unkno
       said = join(text("order", "tool_name"), text("about", "input_summary"), text("refused", "denied", "result"));
       break;
     default:
-      said = kind === "tool_use" ? join(text("tool"), inputLine(b.input)) : join(text("state"), text("command"), text("text", "message", "detail"));
+      said = kind === "tool_use" ? join(text("tool"), summary(b.input)) : join(text("state"), text("command"), text("text", "message", "detail"));
   }
   return { seq, at, source, kind, who, text: said.replace(/\s+/g, " ").trim().slice(0, 400), tone: failed ? "bad" : toneOfKind(kind) };
 }

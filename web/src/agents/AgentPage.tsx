@@ -8,6 +8,7 @@ import { hooks } from "@/api/client";
 import { ChatInput } from "@/chat/ChatInput";
 import { ChatMessages } from "@/chat/ChatMessages";
 import { InboxView } from "@/chat/InboxView";
+import { LazyTerminal } from "@/terminal/LazyTerminal";
 import { tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
 import { Page, Panel } from "@/ui/page";
@@ -53,6 +54,7 @@ export default function AgentPage() {
                 ),
               },
               { id: "inbox", label: "Inbox", badge: found.waiting?.length, content: () => <InboxView agent={found} /> },
+              { id: "terminal", label: "Terminal", content: () => <LazyTerminal source={{ kind: "agent", name }} name={name} /> },
               { id: "log", label: "Log", content: () => <AgentLog name={name} /> },
               { id: "tasks", label: "Tasks", content: () => <Tasks name={name} /> },
             ]}

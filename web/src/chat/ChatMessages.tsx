@@ -1,5 +1,6 @@
 import { useChat } from "@/chat/conversation";
 import { ChatEntry } from "@/chat/ChatEntry";
+import { isTalk } from "@/chat/timeline";
 import { Button } from "@/ui/button";
 import { VirtualList } from "@/ui/list";
 import { Empty, Failed, Loading } from "@/ui/states";
@@ -13,7 +14,7 @@ export function ChatMessages({ name, all }: { name: string; all: boolean }) {
   if (chat.pending) {
     return <Loading rows={8} />;
   }
-  const entries = all ? chat.entries : chat.entries.filter((e) => e.kind === "mail" || (e.kind === "text" && e.by === "agent"));
+  const entries = all ? chat.entries : chat.entries.filter(isTalk);
   return (
     <div className="flex h-full min-h-0 flex-col">
       {chat.older && (

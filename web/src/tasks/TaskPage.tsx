@@ -1,6 +1,7 @@
 import { Link, useParams } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
+import { Changes } from "@/changes/Changes";
 import type { Task } from "@/tasks/board";
 import { TaskMenu } from "@/tasks/TaskMenu";
 import { count, tokens } from "@/ui/figures";
@@ -25,6 +26,7 @@ export default function TaskPage() {
             tabs={[
               { id: "about", label: "About", content: () => <About task={found} /> },
               { id: "attempts", label: "Attempts", badge: found.attempts.length, content: () => <Attempts task={found} /> },
+              ...(found.attempts.length === 0 ? [] : [{ id: "changes", label: "Changes", content: () => <Changes source={{ kind: "task", id }} /> }]),
               { id: "log", label: "Log", content: () => <Log id={id} /> },
             ]}
           />
