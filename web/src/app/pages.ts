@@ -5,6 +5,7 @@ import {
   CalendarClock,
   ClipboardList,
   Coins,
+  FileCog,
   FolderGit2,
   FolderTree,
   GitPullRequest,
@@ -52,4 +53,5 @@ export const pages: readonly PageEntry[] = [
   { path: "projects", page: page(() => import("@/projects/ProjectsPage")), nav: { label: "Projects", icon: FolderGit2, group: "project" } },
   { path: "settings", page: page(() => import("@/settings/SettingsPage")), nav: { label: "Settings", icon: Settings, group: "project" } },
   { path: "first-steps", page: page(() => import("@/onboarding/OnboardingPage")), nav: { label: "First steps", icon: ListChecks, group: "project" } },
+  { path: "config/agents", page: page(() => import("@/editor/ConfigPage")), nav: { label: "Agents' graph", icon: FileCog, group: "project" } },
 ];

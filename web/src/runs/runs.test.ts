@@ -144,7 +144,7 @@ test("nodes are found by words of name and label, and put in order", () => {
   const names = (words: string, by: SortBy) => sortNodes(nodes, words, by).map((n) => n.name);
   expect(names("", "order")).toEqual(["n10", "n2", "a"]);
   expect(names("", "name")).toEqual(["a", "n2", "n10"]);
-  expect(names("DONE n", "order")).toEqual(["n10"]);
+  expect(names("DONE n1", "order")).toEqual(["n10"]);
   expect(names("", "tokens")).toEqual(["a", "n10", "n2"]);
   expect(names("", "attempts")).toEqual(["n2", "a", "n10"]);
   expect(names("", "label").at(-1)).toBe("n2");
