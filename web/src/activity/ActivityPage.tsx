@@ -79,7 +79,7 @@ function Feed({ filter }: { filter: Filter }) {
     "get",
     "/api/agent-events",
     { params: { query } },
-    { pageParamName: "cursor", initialPageParam: undefined, getNextPageParam: (p: Api<"EventList">) => p.next },
+    { pageParamName: "cursor", initialPageParam: "", getNextPageParam: (p: Api<"EventList">) => p.next },
   );
   const recent = useLog((l) => l.recent);
   const [thoughtsOf, setThoughtsOf] = useState("");

@@ -14,7 +14,7 @@ export function ThoughtStream({ agent, choose }: { agent: string; choose: (agent
     "get",
     "/api/thoughts",
     { params: { query: { limit: 100, ...(agent === "" ? {} : { agent }) } } },
-    { pageParamName: "cursor", initialPageParam: undefined, getNextPageParam: (p: Api<"EventList">) => p.next },
+    { pageParamName: "cursor", initialPageParam: "", getNextPageParam: (p: Api<"EventList">) => p.next },
   );
   return (
     <div className="flex min-h-0 grow flex-col">

@@ -10,7 +10,7 @@ import { useQuery } from "@tanstack/react-query";
 
 /** Agents that were removed, with what is kept of them. */
 export function Archives() {
-  const archives = hooks.useInfiniteQuery("get", "/api/archives", {}, { pageParamName: "cursor", initialPageParam: undefined, getNextPageParam: (page) => page.next });
+  const archives = hooks.useInfiniteQuery("get", "/api/archives", {}, { pageParamName: "cursor", initialPageParam: "", getNextPageParam: (page) => page.next });
   const [seen, see] = useState<Api<"Archived">>();
   return (
     <Answer query={archives}>

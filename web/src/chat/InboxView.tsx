@@ -55,7 +55,7 @@ function Pinned({ id }: { id: string }) {
   );
 }
 
-const newestFirst = { pageParamName: "cursor", initialPageParam: undefined, getNextPageParam: (page: Api<"ListMail">) => page.next };
+const newestFirst = { pageParamName: "cursor", initialPageParam: "", getNextPageParam: (page: Api<"ListMail">) => page.next };
 
 function Theirs({ name, open }: { name: string; open: (m: Mail) => void }) {
   const mails = hooks.useInfiniteQuery("get", "/api/messages", { params: { query: { to: name, limit: 100 } } }, newestFirst);

@@ -2,7 +2,7 @@ import { hooks } from "@/api/client";
 import { timeline, type Entry, type Mail, type Said } from "@/chat/timeline";
 import { useMemo } from "react";
 
-const newestFirst = { pageParamName: "cursor", initialPageParam: undefined, getNextPageParam: (page: { next?: string }) => page.next };
+const newestFirst = { pageParamName: "cursor", initialPageParam: "", getNextPageParam: (page: { next?: string }) => page.next };
 
 function useMail(query: { to: string } | { from: string }) {
   return hooks.useInfiniteQuery("get", "/api/messages", { params: { query: { ...query, limit: 100 } } }, newestFirst);

@@ -18,7 +18,7 @@ export function FileTree({ path, chosen, choose }: TreeProps) {
     "get",
     "/api/filesystem",
     { params: { query: { limit: 500, ...(path === "" ? {} : { path }) } } },
-    { pageParamName: "cursor", initialPageParam: undefined, getNextPageParam: (p: Api<"ListFileEntry">) => p.next, staleTime: 5000 },
+    { pageParamName: "cursor", initialPageParam: "", getNextPageParam: (p: Api<"ListFileEntry">) => p.next, staleTime: 5000 },
   );
   if (entries.error !== null) {
     return <Failed error={entries.error} retry={() => void entries.refetch()} />;

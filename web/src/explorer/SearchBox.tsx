@@ -40,7 +40,7 @@ function Found({ q, open }: { q: string; open: (path: string) => void }) {
     "get",
     "/api/search",
     { params: { query: { q, limit: 50 } } },
-    { pageParamName: "cursor", initialPageParam: undefined, getNextPageParam: (p: Api<"ListHit">) => p.next, staleTime: 5000 },
+    { pageParamName: "cursor", initialPageParam: "", getNextPageParam: (p: Api<"ListHit">) => p.next, staleTime: 5000 },
   );
   return (
     <Answer query={hits}>

@@ -5,7 +5,7 @@ export function useIncidents(all: boolean) {
     "get",
     "/api/incidents",
     { params: { query: { all, limit: 100 } } },
-    { pageParamName: "cursor", initialPageParam: undefined, getNextPageParam: (p: Api<"ListIncident">) => p.next },
+    { pageParamName: "cursor", initialPageParam: "", getNextPageParam: (p: Api<"ListIncident">) => p.next },
   );
 }
 

@@ -12,7 +12,7 @@ import { Page } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
 
-const page = { pageParamName: "cursor", initialPageParam: undefined, getNextPageParam: (p: { next?: string }) => p.next };
+const page = { pageParamName: "cursor", initialPageParam: "", getNextPageParam: (p: { next?: string }) => p.next };
 
 export default function TasksPage() {
   const [adding, add] = useState<"task" | "backlog">();
