@@ -3,6 +3,7 @@ package server
 import (
 	"container/list"
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"sync"
@@ -26,6 +27,7 @@ type conns struct {
 	mu      sync.Mutex
 	unknown list.List // of *conn, the oldest first
 	known   map[*conn]string
+	shut    bool // nobody is let in any more
 }
 
 func newConns(l net.Listener) *conns {
@@ -76,6 +78,9 @@ func (o *conn) Close() error {
 func (c *conns) know(o *conn, by string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.shut {
+		return false
+	}
 	if o.closed {
 		return true // its answer reaches nobody, and nobody would forget it again
 	}
@@ -106,10 +111,30 @@ func (c *conns) end(ctx context.Context, by string) {
 	}
 }
 
+// endAll ends every connection, and lets none stay from now on.
+func (c *conns) endAll() {
+	var all []*conn
+	c.mu.Lock()
+	c.shut = true
+	for e := c.unknown.Front(); e != nil; e = e.Next() {
+		all = append(all, e.Value.(*conn))
+	}
+	for o := range c.known {
+		all = append(all, o)
+	}
+	c.mu.Unlock()
+	for _, o := range all {
+		o.Close()
+	}
+}
+
 // connKey is where a request's context has its connection.
 type connKey struct{}
 
 func (c *conns) context(ctx context.Context, o net.Conn) context.Context {
+	if t, ok := o.(*tls.Conn); ok {
+		o = t.NetConn()
+	}
 	return context.WithValue(ctx, connKey{}, o)
 }
 

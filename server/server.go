@@ -109,14 +109,18 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	open := newConns(l)
 	mux := http.NewServeMux()
 	orders := newOrders()
+	lan := newNetwork(s.project.Root, s.place.Port, s.project.Now, s.log)
+	defer lan.end()
 	var hub *live.Hub
 	api.New(mux, api.Options{Project: s.project, Place: s.place, Token: s.token, Keys: keys, Store: s.store, Log: s.log, Background: orders.background,
 		Changed: func(routes ...string) { hub.Changed(routes...) },
+		LAN:     lan,
 		LogOut: func(ctx context.Context) error {
 			logins, err := endpoint.EndLogins(s.project.Root)
 			if err == nil {
 				keys.SetLogins(logins)
 				open.end(ctx, login.BySession)
+				lan.logOut(ctx)
 			}
 			return err
 		}})
@@ -136,13 +140,9 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	terminals := terminal.NewHub(ctx, terminal.Options{Source: s.project, Dir: filepath.Join(s.project.Root, signals.Folder, "terminals"),
 		Failed: func(err error) { s.log.Error("a terminal", "err", err) }})
 	terminals.Routes(mux)
-	srv := &http.Server{
-		Handler: login.NewGate(keys, s.place.Port, open.knowing(orders.carriedOut(s.audited(mux)))), ConnContext: open.context, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
-		WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: stdlog.New(logWriter{s.log}, "", 0),
-		// What is under way when ctx ends has a moment left; Shutdown ends it.
-		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-	}
+	inside := orders.carriedOut(s.audited(mux))
+	srv := s.httpServer(ctx, login.NewGate(keys, s.place.Port, open.knowing(inside)), open)
+	lan.serve(func(gate http.Handler, open *conns) *http.Server { return s.httpServer(ctx, gate, open) }, inside)
 	var tasks sync.WaitGroup
 	defer tasks.Wait()
 	defer end()
@@ -172,6 +172,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 		return err
 	case <-ctx.Done():
 	}
+	lan.end()
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
 	defer cancel()
 	if err := srv.Shutdown(ending); err != nil {
@@ -187,6 +188,17 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	now := s.project.Now()
 	s.place.EndedAt = &now
 	return endpoint.Write(s.project.Root, s.place)
+}
+
+// httpServer serves what is behind a gate, with the limits of all that is served.
+// What is under way when ctx ends has a moment left; Shutdown ends it.
+func (s *site) httpServer(ctx context.Context, gate http.Handler, open *conns) *http.Server {
+	return &http.Server{
+		Handler: gate, ConnContext: open.context, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+		WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog:    stdlog.New(logWriter{s.log}, "", 0),
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
 }
 
 // pages adds what browsers are shown: the dashboard, or a page in its place.

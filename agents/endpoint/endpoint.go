@@ -44,6 +44,10 @@ const (
 	LinksPath = "/api/login/links"
 	// LogOutPath is where all logins are ended.
 	LogOutPath = "/api/login/logout-all"
+	// LANPath is where the server is told to listen on the local network too.
+	LANPath = "/api/login/lan"
+	// CertificateFile holds the certificate for the local network and its key, in .cmux.
+	CertificateFile = "lan.pem"
 
 	maxFile = 64 << 10
 )
@@ -81,8 +85,11 @@ const PageFile = "open.html"
 // Secrets are the files of the project at root that let who reads them speak for
 // its person, or say where to.
 func Secrets(root string) []string {
-	return []string{file(root, TokenFile), file(root, LoginsFile), file(root, PageFile), file(root, File)}
+	return []string{file(root, TokenFile), file(root, LoginsFile), file(root, PageFile), file(root, File), CertificatePath(root)}
 }
+
+// CertificatePath is where CertificateFile is.
+func CertificatePath(root string) string { return file(root, CertificateFile) }
 
 // LockPath is the lock that the server of the project at root holds for its life.
 func LockPath(root string) string {
@@ -253,6 +260,11 @@ func (c *Client) Post(ctx context.Context, path string, in, out any) error {
 	return c.do(ctx, http.MethodPost, path, in, out, true)
 }
 
+// Get asks with the token and reads the answer into out.
+func (c *Client) Get(ctx context.Context, path string, out any) error {
+	return c.do(ctx, http.MethodGet, path, nil, out, true)
+}
+
 func (c *Client) do(ctx context.Context, method, path string, in, out any, sign bool) error {
 	var body io.Reader
 	if in != nil {
@@ -282,6 +294,10 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any, sign 
 		return err
 	}
 	if resp.StatusCode/100 != 2 {
+		var said struct{ Detail string }
+		if json.Unmarshal(b, &said) == nil && said.Detail != "" {
+			return fmt.Errorf("%s: the server answers %s: %s", c.place.URL(), resp.Status, said.Detail)
+		}
 		return fmt.Errorf("%s: the server answers %s", c.place.URL(), resp.Status)
 	}
 	if err := json.Unmarshal(b, out); err != nil {
@@ -294,4 +310,19 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any, sign 
 type Link struct {
 	URL     string `json:"url" doc:"Opens the dashboard, once"`
 	Seconds int    `json:"seconds" doc:"How long it can be used"`
+}
+
+// LAN is the server's listener on the local network.
+type LAN struct {
+	Lease       string    `json:"lease" doc:"Names this opening; who opened it asks with it again and again to keep it"`
+	URL         string    `json:"url" doc:"The page that pairs a browser"`
+	Fingerprint string    `json:"fingerprint" doc:"SHA-256 of the certificate"`
+	Code        string    `json:"code" doc:"Pairs one browser"`
+	Until       time.Time `json:"until" doc:"The code can be used"`
+	Paired      int       `json:"paired" doc:"How many browsers were paired"`
+}
+
+// LANAddress asks for that listener.
+type LANAddress struct {
+	Address string `json:"address" doc:"An address of the machine: a private one, or of this machine alone"`
 }

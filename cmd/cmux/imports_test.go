@@ -77,6 +77,7 @@ var house = []struct {
 	{"server/watch", "agents/watchconfig"},
 	{"server/store", "agents/event agents/incident agents/journal agents/mail agents/proc agents/task signals signals/mailbox"},
 	{"server/login", "agents/endpoint"},
+	{"server/selfsigned", "signals"},
 	{"server/api", "agents/control agents/endpoint agents/event agents/harmless agents/incident agents/journal agents/run agents/schedule agents/standing agents/task agents/team agents/upkeep dag server/login server/store signals/mailbox worktree"},
 	{"server/changes", "agents/alert agents/locks agents/recovery agents/run agents/schedule signals"},
 	{"server/live", "agents/control agents/event server/login server/store"},
@@ -84,7 +85,7 @@ var house = []struct {
 	{"server/static", ""},
 	{"server/terminal", "agents/control agents/tmux server/login"},
 	{"server/watchdog", "agents/attempt agents/control agents/event agents/host agents/incident agents/journal agents/ledger agents/mail agents/proc agents/run agents/runner agents/standing agents/task agents/tmux agents/watchconfig server/watch signals signals/mailbox worktree"},
-	{"server", "agents/control agents/control/say agents/endpoint agents/schedule server/api server/changes server/health server/live server/login server/static server/store server/terminal signals server/watchdog"},
+	{"server", "agents/control agents/control/say agents/endpoint agents/schedule server/api server/changes server/health server/live server/login server/selfsigned server/static server/store server/terminal signals server/watchdog"},
 
 	{"docs", ""},
 	{"cmd/cmux/early", ""},

@@ -58,6 +58,9 @@ type openOptions struct {
 	Project projectFunc
 	Print   bool
 	LogOut  bool
+	LAN     bool
+	QR      bool
+	Address string
 	Browse  func(ctx context.Context, env []string, path string) error
 }
 
@@ -72,18 +75,33 @@ browser in. It works once, and for a minute. Where there is no browser, open pri
 
 The server listens on this machine alone. On a machine that you are logged in to by
 ssh, forward its port and open the link at home:
-  ssh -L 8420:127.0.0.1:8420 HOST`,
-		Example: "  cmux open\n  cmux open --print\n  cmux open --logout-all",
+  ssh -L 8420:127.0.0.1:8420 HOST
+
+With --lan, the server also listens on the local network until the command ends, for a
+phone: with TLS, by a certificate of its own, whose fingerprint is printed. --qr prints
+a QR code that leads to the page there. A browser is let in by the code that the
+terminal shows, which pairs one browser within two minutes, for 12 hours or until the
+command ends.`,
+		Example: "  cmux open\n  cmux open --print\n  cmux open --lan --qr\n  cmux open --logout-all",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOpen)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.LogOut, "logout-all", false, "log every browser out instead")
 	cmd.Flags().BoolVar(&o.Print, "print", false, "print the link and open no browser")
-	cmd.MarkFlagsMutuallyExclusive("print", "logout-all")
+	cmd.Flags().BoolVar(&o.LAN, "lan", false, "open it on the local network, until the command ends")
+	cmd.Flags().BoolVar(&o.QR, "qr", false, "with --lan, print a QR code that leads there")
+	cmd.Flags().StringVar(&o.Address, "address", "", "with --lan, the private `IP` address of this machine to listen at")
+	cmd.MarkFlagsMutuallyExclusive("print", "logout-all", "lan")
 	return cmd
 }
 
 func runOpen(ctx context.Context, o *openOptions) error {
+	if o.LAN {
+		return runOpenLAN(ctx, o)
+	}
+	if o.QR || o.Address != "" {
+		return control.Usage("", "--qr and --address are for --lan")
+	}
 	p, err := o.Project(ctx)
 	if err != nil {
 		return err

@@ -34,6 +34,8 @@ type Options struct {
 
 	// LogOut ends every login of a browser, and its connections but for the caller's.
 	LogOut func(context.Context) error
+
+	LAN LAN // nil: there is none
 }
 
 // routes are the handlers.

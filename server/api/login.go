@@ -2,7 +2,11 @@ package api
 
 import (
 	"context"
+	"errors"
 
+	"github.com/danielgtaylor/huma/v2"
+
+	"cmux/agents/control"
 	"cmux/agents/endpoint"
 	"cmux/server/login"
 )
@@ -16,4 +20,51 @@ func (r *routes) login() {
 		err := r.LogOut(ctx)
 		return done{err == nil}, err
 	})
+	if r.LAN == nil {
+		return
+	}
+	hidden := func(op *huma.Operation) { op.Hidden = true } // of cmux open alone
+	post(r, "login", endpoint.LANPath, "Listen on the local network", func(ctx context.Context, i *struct{ Body endpoint.LANAddress }) (endpoint.LAN, error) {
+		if err := byToken(ctx); err != nil {
+			return endpoint.LAN{}, err
+		}
+		return r.LAN.Open(i.Body.Address)
+	}, hidden)
+	// A lease is kept with a look: an order every few seconds would fill the audit log.
+	get(r, "login", endpoint.LANPath, "Keep listening on the local network", func(ctx context.Context, i *leased) (endpoint.LAN, error) {
+		if err := byToken(ctx); err != nil {
+			return endpoint.LAN{}, err
+		}
+		lan, ok := r.LAN.Renew(i.Lease)
+		if !ok {
+			return lan, control.Tag(errors.New("the server does not listen on the local network any more"), control.ErrMissing)
+		}
+		return lan, nil
+	}, hidden)
+	post(r, "login", endpoint.LANPath+"/close", "Listen on the local network no more", func(ctx context.Context, i *leased) (done, error) {
+		if err := byToken(ctx); err != nil {
+			return done{}, err
+		}
+		return done{r.LAN.Close(i.Lease)}, nil
+	}, hidden)
+}
+
+// leased names an opening of the listener of the local network.
+type leased struct {
+	Lease string `query:"lease" required:"true"`
+}
+
+// LAN is the listener of the local network.
+type LAN interface {
+	Open(address string) (endpoint.LAN, error)
+	Renew(lease string) (lan endpoint.LAN, ok bool)
+	Close(lease string) bool
+}
+
+// byToken refuses browsers: who has the token opens the listener.
+func byToken(ctx context.Context) error {
+	if login.How(ctx) != login.ByToken {
+		return errors.New("a browser cannot do this: call cmux open --lan")
+	}
+	return nil
 }

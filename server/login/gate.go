@@ -28,11 +28,14 @@ const (
 const (
 	ByToken   = "token"
 	BySession = "session"
+	ByPairing = "pairing" // at the listener of the local network alone
 )
 
 // Gate lets requests in. It is an http.Handler in front of another.
 type Gate struct {
 	keys    *Keys
+	pairing *Pairing // of the local network, where no key counts; nil: of this machine
+	scheme  string
 	page    string   // the host that browsers are logged in under
 	hosts   []string // all, of which the others are for who has the token
 	next    http.Handler
@@ -45,7 +48,17 @@ type Gate struct {
 func NewGate(keys *Keys, port int, next http.Handler) *Gate {
 	p, page := strconv.Itoa(port), keys.Host(port)
 	return &Gate{
-		keys: keys, next: next, page: page, hosts: []string{page, "127.0.0.1:" + p, "localhost:" + p},
+		keys: keys, next: next, scheme: "http", page: page, hosts: []string{page, "127.0.0.1:" + p, "localhost:" + p},
+		known: rate.NewLimiter(200, 500), unknown: rate.NewLimiter(20, 100),
+	}
+}
+
+// NewPairedGate guards next, which listens with TLS at an address of the local
+// network. Paired browsers are let in, and nobody else: neither by the token nor by a
+// session of this machine. Nothing is open but the page that pairs.
+func NewPairedGate(pairing *Pairing, address string, next http.Handler) *Gate {
+	return &Gate{
+		pairing: pairing, next: next, scheme: "https", page: address, hosts: []string{address},
 		known: rate.NewLimiter(200, 500), unknown: rate.NewLimiter(20, 100),
 	}
 }
@@ -61,7 +74,10 @@ func How(ctx context.Context) string {
 
 // open says that a request needs no login: the identity, the webhooks, which
 // are signed, and the page of the links.
-func open(r *http.Request) bool {
+func (g *Gate) open(r *http.Request) bool {
+	if g.pairing != nil {
+		return r.URL.Path == PairPath && (r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodPost)
+	}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		return r.URL.Path == endpoint.HealthPath || r.URL.Path == Path
@@ -79,13 +95,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Refuse(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("this server is not %.100q", r.Host), "use the address that cmux open opens")
 		return
 	}
-	by := ""
-	switch {
-	case g.keys.hasToken(r):
-		by = ByToken
-	case asked == g.page && g.keys.hasSession(r): // elsewhere other programs may have it
-		by = BySession
-	}
+	by := g.who(r, asked)
 	if reason := g.stranger(r, by); reason != "" {
 		Refuse(w, r, http.StatusForbidden, reason, "")
 		return
@@ -94,20 +104,30 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if by == "" {
 		limit = g.unknown
 	}
-	if r.URL.Path != endpoint.HealthPath && !limit.Allow() { // its monitor may always ask
+	monitor := g.pairing == nil && r.URL.Path == endpoint.HealthPath // it may always ask
+	if !monitor && !limit.Allow() {
 		w.Header().Set("Retry-After", "1")
 		Refuse(w, r, http.StatusTooManyRequests, "too many requests", "")
 		return
 	}
 	switch {
-	case r.URL.Path == Path && open(r):
+	case g.pairing != nil && r.URL.Path == PairPath && g.open(r):
+		g.pair(w, r)
+		return
+	case g.pairing != nil && by == "" && !strings.HasPrefix(r.URL.Path, "/api/"):
+		pairPage(w, http.StatusUnauthorized, "")
+		return
+	case g.pairing != nil && strings.HasPrefix(r.URL.Path, "/api/login/") && r.URL.Path != endpoint.LogOutPath:
+		Refuse(w, r, http.StatusForbidden, "logins are made on the machine of the server", "cmux open --lan")
+		return
+	case g.pairing == nil && r.URL.Path == Path && g.open(r):
 		if asked != g.page {
 			Refuse(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("nobody logs in at %.100q", r.Host), "use the address that cmux open opens")
 			return
 		}
 		g.trade(w, r)
 		return
-	case by == "" && !open(r):
+	case by == "" && !g.open(r):
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		Refuse(w, r, http.StatusUnauthorized, "you are not logged in", "cmux open")
 		return
@@ -116,13 +136,28 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), how{}, by)))
 }
 
+// who says how a request to a host is let in.
+func (g *Gate) who(r *http.Request, asked string) string {
+	switch {
+	case g.pairing != nil:
+		if g.pairing.hasSession(r) {
+			return ByPairing
+		}
+	case g.keys.hasToken(r):
+		return ByToken
+	case asked == g.page && g.keys.hasSession(r): // elsewhere other programs may have it
+		return BySession
+	}
+	return ""
+}
+
 // stranger says why a request must be from a page that is not the server's;
 // empty: it need not be.
 func (g *Gate) stranger(r *http.Request, by string) string {
 	const foreign = "a page of another site sent this request"
 	origins := r.Header.Values("Origin")
 	site := r.Header.Get("Sec-Fetch-Site")
-	own := len(origins) == 1 && host(origins[0]) == g.page
+	own := len(origins) == 1 && g.host(origins[0]) == g.page
 	upgrade := r.Header.Get("Upgrade") != ""
 	if safe := r.Method == http.MethodGet || r.Method == http.MethodHead; safe && !upgrade {
 		// What is only looked at may not be embedded elsewhere, but a link leads here.
@@ -135,16 +170,16 @@ func (g *Gate) stranger(r *http.Request, by string) string {
 	switch {
 	case len(origins) > 0 && !own, site != "" && site != "same-origin" && site != "none":
 		return foreign
-	case len(origins) == 0 && by == BySession:
+	case len(origins) == 0 && (by == BySession || g.pairing != nil):
 		return "the request does not say which page sent it (Origin)"
 	}
 	return ""
 }
 
 // host is the host of an origin that this server can have.
-func host(origin string) string {
+func (g *Gate) host(origin string) string {
 	u, err := url.Parse(origin)
-	if err != nil || u.Scheme != "http" || u.User != nil || u.Path != "" || u.RawQuery != "" {
+	if err != nil || u.Scheme != g.scheme || u.User != nil || u.Path != "" || u.RawQuery != "" {
 		return ""
 	}
 	return strings.ToLower(u.Host)
@@ -177,6 +212,34 @@ func (g *Gate) trade(w http.ResponseWriter, r *http.Request) {
 	}
 	http.SetCookie(w, g.keys.session())
 	page(w, http.StatusOK, "You are logged in", "This page leads on to", "/", "/")
+}
+
+// maxForm bounds a form with a code, in bytes.
+const maxForm = 4 << 10
+
+// pair shows the page that asks for the code, and lets the browser in that sends it.
+func (g *Gate) pair(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		pairPage(w, http.StatusOK, "")
+		return
+	}
+	if !g.pairing.limit.AllowN(g.pairing.now(), 1) {
+		w.Header().Set("Retry-After", "3")
+		pairPage(w, http.StatusTooManyRequests, "Too many codes were tried. Wait a moment.")
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		pairPage(w, http.StatusBadRequest, "The form could not be read.")
+		return
+	}
+	cookie := g.pairing.trade(r, r.PostForm.Get("code"))
+	if cookie == nil {
+		pairPage(w, http.StatusUnauthorized, "This is not the code, or it is too old. Type the one that the terminal shows now.")
+		return
+	}
+	http.SetCookie(w, cookie)
+	page(w, http.StatusOK, "This browser is paired", "This page leads on to", "/", "/")
 }
 
 // Refuse answers a request that is not carried out: an API's with a problem, a

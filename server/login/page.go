@@ -23,3 +23,30 @@ func page(w http.ResponseWriter, status int, title, text, way, next string) {
 	w.WriteHeader(status)
 	template.Must(template.New("page").Parse(pageText)).Execute(w, struct{ Title, Text, Way, Next string }{title, text, way, next})
 }
+
+const pairStyle = pageStyle + `input,button{font:inherit;padding:.5rem}input{width:10rem;letter-spacing:.1em;text-transform:uppercase}`
+
+// pairText is the page that asks for the code. Nothing of it is in an address.
+const pairText = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Pair with cmux</title>
+<style>` + pairStyle + `</style>
+</head><body><h1>Pair with cmux</h1>
+{{with .}}<p role="alert">{{.}}</p>
+{{end}}<form method="post" action="` + PairPath + `">
+<p><label for="code">The code that <code>cmux open --lan</code> shows</label></p>
+<p><input id="code" name="code" required maxlength="20" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false" autofocus>
+<button>Pair</button></p>
+</form>
+</body></html>
+`
+
+// pairPage asks for the code, and says what became of the last one.
+func pairPage(w http.ResponseWriter, status int, said string) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	AllowStyle(w.Header(), pairStyle)
+	// A browser that is to send no referrer sends no origin with a form either.
+	w.Header().Set("Referrer-Policy", "same-origin")
+	w.WriteHeader(status)
+	template.Must(template.New("pair").Parse(pairText)).Execute(w, said)
+}

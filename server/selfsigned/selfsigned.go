@@ -1,0 +1,92 @@
+// Package selfsigned keeps the certificate by which a project's server speaks TLS
+// on the local network.
+//
+// It is signed by nobody else, so who connects compares its fingerprint. It is made
+// once for an address, kept in a file of its owner's alone, and made anew before it
+// ends, for another address, and where the file cannot be used.
+package selfsigned
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"cmux/signals"
+)
+
+const (
+	// Life is how long a certificate is good. Phones take none of more than 398 days.
+	Life = 365 * 24 * time.Hour
+	// renewal is how long before its end it is made anew.
+	renewal = 30 * 24 * time.Hour
+	maxFile = 16 << 10
+)
+
+// Certificate is the one in the file at path, for an address.
+func Certificate(path string, addr netip.Addr, now time.Time) (tls.Certificate, error) {
+	b, err := signals.ReadFile(path, maxFile)
+	if err == nil {
+		if c, err := tls.X509KeyPair(b, b); err == nil && good(c.Leaf, addr, now) {
+			return c, nil
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return tls.Certificate{}, err
+	}
+	if b, err = create(addr, now); err != nil {
+		return tls.Certificate{}, err
+	}
+	if err := signals.WriteFile(path, b, 0o600); err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(b, b)
+}
+
+// good reports whether a certificate is for an address and good for a while.
+func good(c *x509.Certificate, addr netip.Addr, now time.Time) bool {
+	return len(c.IPAddresses) == 1 && c.IPAddresses[0].Equal(addr.AsSlice()) && !now.Before(c.NotBefore) && now.Add(renewal).Before(c.NotAfter)
+}
+
+// create makes a key and its certificate, as PEM.
+func create(addr netip.Addr, now time.Time) ([]byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
+	}
+	t := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "cmux on " + addr.String()}, IPAddresses: []net.IP{addr.AsSlice()},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(Life), // a phone's clock may be behind
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})...), nil
+}
+
+// Fingerprint is the SHA-256 of a certificate, as browsers show it.
+func Fingerprint(c tls.Certificate) string {
+	sum := sha256.Sum256(c.Certificate[0])
+	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
+}
