@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+
 import type { Organisation } from "./organisation";
 import { idle } from "./organisation";
 
@@ -27,13 +29,15 @@ agents:
   org.cmux("mailbox", "send", "user", "[QUESTION] Which color?", "Blue or **green**? See https://example.com/colors");
   org.cmux("mailbox", "send", "supervisor", "Good morning", "What is to be done today?");
   org.cmux("agents", "start", "--yes", "--detach");
-  for (let tries = 0; ; tries++) {
+  const deadline = Date.now() + 120_000;
+  for (;;) {
     const status = org.cmux("agents", "status");
     if (/web\s.*failed/.test(status) && /api\s.*done/.test(status) && /approval\s.*needs input/.test(status)) {
       break;
     }
-    if (tries > 100) {
+    if (Date.now() > deadline) {
       throw new Error(`the run does not come so far:\n${status}`);
     }
+    execFileSync("sleep", ["0.2"]);
   }
 }
