@@ -10,7 +10,7 @@ describe("an event as a line", () => {
       const i = ofEvent({ seq: 1, at, source, kind, body });
       return `${i.who}| ${i.text}`;
     };
-    expect(line("agent:api", "tool_use", { tool: "Bash", input: { command: "go\n test" } })).toBe("api| Bash go test");
+    expect(line("agent:api", "tool_use", { tool: "Bash", input: { command: "go test" } })).toBe("api| Bash go test");
     expect(line("run:r1/api", "check", { command: "make", text: "broken" })).toBe("r1/api| make broken");
     expect(line("mailbox", "message", { from: "user", to: "api", subject: "Hello" })).toBe("user| to api: Hello");
     expect(line("tasks", "move", { task: "t1", op: "move", to: "done", by: "cmux" })).toBe("cmux| t1 move done");
