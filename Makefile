@@ -1,5 +1,6 @@
 # make         builds bin/cmux
 # make demo    runs cmux's main job in scratch repositories, no account, no network
+# make demo-web  runs its first act, and leaves its dashboard up until Enter or Ctrl+C
 # make test    runs every test
 # make dashboard  builds the page that the binary carries; make does it, where there is npm
 # make web-test   runs the dashboard's tests
@@ -19,7 +20,7 @@ PREFIX  ?= /usr/local
 # with a name, such as Claude Code's (ST1005).
 LINT     = $(GO) tool -modfile=.ci/lint.mod
 
-.PHONY: all build demo test check bench docs pictures dist dist-check tools clean install dashboard web-check web-test bench-web
+.PHONY: all build demo demo-web test check bench docs pictures dist dist-check tools clean install dashboard web-check web-test bench-web
 
 all: dashboard build
 
@@ -57,6 +58,9 @@ demo: tools dashboard build
 	$(GO) build -trimpath -o bin/modeld ./agents/modeltest/modeld
 	@claude --version >/dev/null 2>&1 || .ci/agents claude || echo "The demo runs without Claude Code."
 	@examples/demo/run.sh "$(CURDIR)/bin/cmux" "$(CURDIR)/bin/modeld"
+
+demo-web: tools dashboard build
+	@examples/demo/run.sh --web "$(CURDIR)/bin/cmux"
 
 # What is compiled for vet and staticcheck is what the tests need: -race.
 # For macOS all is type-checked, tests and dependencies too, from source: vet

@@ -47,10 +47,17 @@ type Options struct {
 	Log     *log.Logger
 
 	Dashboard fs.FS // as it was built; nil: there is none
+
+	// Idle has the server end when nobody has asked it anything and no run was under
+	// way for so long, or when the organisation's monitor is there, whose server takes
+	// over. It then does nothing of its own: it shows, and carries orders out. 0: it is
+	// the monitor's.
+	Idle time.Duration
 }
 
 // Serve serves the project until ctx ends. It holds the project's lock of the
-// server meanwhile, for which it waits a moment.
+// server meanwhile, for which it waits a moment; on demand it leaves the project
+// to a server that is there.
 func Serve(ctx context.Context, o Options) (err error) {
 	root := o.Project.Root
 	if o.Log == nil {
@@ -59,7 +66,16 @@ func Serve(ctx context.Context, o Options) (err error) {
 	if err := signals.Init(root); err != nil {
 		return err
 	}
-	lock, err := takeLock(ctx, endpoint.LockPath(root))
+	patience := lockPatience
+	if o.Idle > 0 {
+		patience = 0
+	}
+	lock, err := takeLock(ctx, endpoint.LockPath(root), patience)
+	var held *signals.HeldError
+	if o.Idle > 0 && errors.As(err, &held) {
+		o.Log.Info("the project has a server already")
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -78,13 +94,14 @@ func Serve(ctx context.Context, o Options) (err error) {
 	}
 	place := endpoint.Place{
 		Port: port, PID: os.Getpid(), StartedAt: o.Project.Now(), Project: endpoint.ProjectID(root), Instance: endpoint.NewSecret()[:16],
+		OnDemand: o.Idle > 0,
 	}
 	db, err := store.Open(ctx, root, func(text string) { o.Log.Warn(text) })
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	place.Epoch = db.Head().Epoch
-	s := &site{project: o.Project, place: place, token: token, store: db, log: o.Log, dashboard: o.Dashboard}
+	s := &site{project: o.Project, place: place, token: token, store: db, log: o.Log, dashboard: o.Dashboard, idle: o.Idle}
 	return errors.Join(s.serve(ctx, l), db.Close())
 }
 
@@ -97,6 +114,8 @@ type site struct {
 	log     *log.Logger
 
 	dashboard fs.FS // nil: there is none
+
+	idle time.Duration // see Options.Idle
 }
 
 func (s *site) serve(ctx context.Context, l net.Listener) error {
@@ -111,6 +130,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	orders := newOrders()
 	lan := newNetwork(s.project.Root, s.place.Port, s.project.Now, s.log)
 	defer lan.end()
+	visits := newVisits(time.Now)
 	var hub *live.Hub
 	api.New(mux, api.Options{Project: s.project, Place: s.place, Token: s.token, Keys: keys, Store: s.store, Log: s.log, Background: orders.background,
 		Changed: func(routes ...string) { hub.Changed(routes...) },
@@ -140,7 +160,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	terminals := terminal.NewHub(ctx, terminal.Options{Source: s.project, Dir: filepath.Join(s.project.Root, signals.Folder, "terminals"),
 		Failed: func(err error) { s.log.Error("a terminal", "err", err) }})
 	terminals.Routes(mux)
-	inside := orders.carriedOut(s.audited(mux))
+	inside := visits.counted(orders.carriedOut(s.audited(mux)))
 	srv := s.httpServer(ctx, login.NewGate(keys, s.place.Port, open.knowing(inside)), open)
 	lan.serve(func(gate http.Handler, open *conns) *http.Server { return s.httpServer(ctx, gate, open) }, inside)
 	var tasks sync.WaitGroup
@@ -149,17 +169,16 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	tasks.Go(hub.Run)
 	tasks.Go(terminals.Run)
 	tasks.Go(func() { changes.Follow(ctx, s.project.Root, hub.Changed) })
-	tasks.Go(func() { s.keepTime(ctx) })
-	tasks.Go(func() { s.keepTidy(ctx) })
-	tasks.Go(func() { s.keepHealthy(ctx) })
+	if s.idle > 0 {
+		tasks.Go(func() { s.endUnused(ctx, visits, end) })
+	} else {
+		s.keepOrganisation(ctx, &tasks)
+	}
 	tasks.Go(func() {
 		if err := s.store.Follow(ctx); err != nil {
 			s.log.Error("what happens is not taken in any more", "err", err)
 		}
 	})
-	if err := s.watch(ctx, &tasks); err != nil {
-		s.log.Error("nobody watches the agents", "err", err)
-	}
 	tasks.Go(func() { s.store.FollowTasks(ctx, s.project.TaskList) })
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(open) }()
@@ -221,6 +240,19 @@ func (s *site) pages(mux *http.ServeMux) error {
 	return nil
 }
 
+// keepOrganisation does, until ctx ends, what the organisation is to have done: its
+// schedule, its maintenance, the health of its integration branch and the watch of
+// its agents. A server on demand does none of it: without an organisation nobody
+// has asked for it, and one that was stopped is to stay so.
+func (s *site) keepOrganisation(ctx context.Context, tasks *sync.WaitGroup) {
+	tasks.Go(func() { s.keepTime(ctx) })
+	tasks.Go(func() { s.keepTidy(ctx) })
+	tasks.Go(func() { s.keepHealthy(ctx) })
+	if err := s.watch(ctx, tasks); err != nil {
+		s.log.Error("nobody watches the agents", "err", err)
+	}
+}
+
 // watch looks after the agents until ctx ends.
 func (s *site) watch(ctx context.Context, tasks *sync.WaitGroup) error {
 	w, err := watchdog.NewProject(s.project, s.log)
@@ -236,9 +268,9 @@ func (s *site) watch(ctx context.Context, tasks *sync.WaitGroup) error {
 	return nil
 }
 
-// takeLock takes the lock at path, waiting for a holder on its way out.
-func takeLock(ctx context.Context, path string) (*signals.Lock, error) {
-	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+// takeLock takes the lock at path, waiting so long for a holder on its way out.
+func takeLock(ctx context.Context, path string, patience time.Duration) (*signals.Lock, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
@@ -250,7 +282,7 @@ func takeLock(ctx context.Context, path string) (*signals.Lock, error) {
 		}
 		select {
 		case <-again.C:
-		case <-ctx.Done():
+		case <-ctx.Done(): // the lock was tried once in any case
 			return nil, fmt.Errorf("another server of this project runs: %w", err)
 		}
 	}

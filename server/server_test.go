@@ -188,7 +188,7 @@ func TestServe(t *testing.T) {
 	}
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := takeLock(soon, endpoint.LockPath(root)); !errors.As(err, new(*signals.HeldError)) {
+	if _, err := takeLock(soon, endpoint.LockPath(root), lockPatience); !errors.As(err, new(*signals.HeldError)) {
 		t.Errorf("a second server: %v", err)
 	}
 	b, err = os.ReadFile(root + "/.cmux/server.json")

@@ -31,11 +31,14 @@ func (p *Project) carried(from *origin.Attempt, o Order) bool {
 }
 
 // OrderRun has the monitor start a run, in the organisation's environment and not
-// in the caller's. What becomes of the run is told to the caller by message, where
+// in the caller's. Where no organisation runs, a person's server starts it itself. What becomes of the run is told to the caller by message, where
 // that is a standing agent; a person sees it.
 func (p *Project) OrderRun(ctx context.Context, o Start) (*standing.RunMade, error) {
 	if o.Headless {
 		return nil, Usage("cmux agents start --yes", "--headless is for a run that ends with the command: the monitor starts yours in tmux")
+	}
+	if p.Person && !p.OrgRuns() {
+		return p.startHere(ctx, o)
 	}
 	by, err := p.orderer()
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"cmux/agents/endpoint"
 	"cmux/agents/origin"
 	"cmux/agents/run"
+	"cmux/agents/standing"
 	"cmux/signals"
 )
 
@@ -35,6 +36,9 @@ const (
 	backoffFirst = 500 * time.Millisecond
 	backoffMost  = 30 * time.Second
 )
+
+// serverLogMost is how long the log of a server may be when another one begins.
+const serverLogMost = 10 << 20
 
 // endServer bounds the wait for the server to end in order.
 const endServer = 10 * time.Second
@@ -68,6 +72,10 @@ func (p *Project) Server() *ServerReport {
 // OpenLink makes a one-time link to the project's dashboard.
 func (p *Project) OpenLink(ctx context.Context) (*endpoint.Link, error) {
 	if _, err := p.running(); err != nil {
+		var hint *Hint
+		if errors.As(err, &hint) {
+			hint.Try = "cmux start, or cmux agents open for runs without an organisation"
+		}
 		return nil, err
 	}
 	c, err := p.dialServer(ctx)
@@ -108,6 +116,10 @@ func (p *Project) dialServer(ctx context.Context) (*endpoint.Client, error) {
 	defer again.Stop()
 	for {
 		c, err := endpoint.Dial(ctx, p.Root)
+		if err == nil && c.Place().OnDemand && p.OrgRuns() {
+			c.Close()
+			err = errors.New("the one that was started on demand has not ended yet")
+		}
 		if err == nil {
 			return c, nil
 		}
@@ -204,7 +216,7 @@ func (k *serverKeeper) once(ctx context.Context) (why string) {
 		return err.Error()
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Size() > 10<<20 {
+	if info, err := file.Stat(); err == nil && info.Size() > serverLogMost {
 		_ = file.Truncate(0) // what it says is of use while it is new
 	}
 	if _, err := k.run.ProveBin(); err != nil {
@@ -292,16 +304,20 @@ func lastSaid(file *os.File) string {
 }
 
 // Serving is the port that the project's server was given, 0: any will do. The
-// server is the monitor's child, and none of an agent's: it speaks for a person.
-func (p *Project) Serving() (port int, err error) {
+// server is the monitor's child, or was started on demand, and none of an agent's:
+// it speaks for a person.
+func (p *Project) Serving(onDemand bool) (port int, err error) {
 	from, err := origin.Of(p.Root)
 	if err != nil {
 		return 0, err
 	}
 	if from != nil && from.Node != "" {
-		return 0, fmt.Errorf("this is %s: the server is started by the monitor alone", from)
+		return 0, fmt.Errorf("this is %s: the server is started by the monitor or by a person", from)
 	}
-	org, err := p.org()
+	org, err := standing.Open(p.Root)
+	if onDemand && errors.Is(err, run.ErrNoOrganisation) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -57,9 +57,10 @@ type Place struct {
 	Port      int       `json:"port"` // 0: it has none
 	PID       int       `json:"pid"`
 	StartedAt time.Time `json:"started_at"`
-	Project   string    `json:"project"`  // see ProjectID
-	Instance  string    `json:"instance"` // one for each start
-	Epoch     string    `json:"epoch"`    // of its event log
+	Project   string    `json:"project"`             // see ProjectID
+	Instance  string    `json:"instance"`            // one for each start
+	Epoch     string    `json:"epoch"`               // of its event log
+	OnDemand  bool      `json:"on_demand,omitempty"` // no monitor keeps it up: it ends with the last page and run
 
 	EndedAt *time.Time `json:"ended_at,omitempty"` // it has ended, as its monitor saw
 	Why     string     `json:"why,omitempty"`      // it ended, or did not come up

@@ -55,6 +55,7 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 		"agents attach",
 		"agents cleanup",
 		"agents merge",
+		"agents open",
 		"agents override",
 		"agents release",
 		"agents resume",

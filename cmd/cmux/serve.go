@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/exec"
 	"runtime"
@@ -13,43 +14,57 @@ import (
 
 	"cmux/agents/agent"
 	"cmux/agents/control"
+	"cmux/agents/control/say"
 	"cmux/agents/run"
 	"cmux/server"
 	"cmux/web"
 )
 
-// newServeCmd is the server of the project, which the monitor starts.
+// newServeCmd is the server of the project, which the monitor starts, or cmux
+// agents open on demand.
 func newServeCmd(d *Deps) *cobra.Command {
 	var dir string
+	var idle time.Duration
 	cmd := &cobra.Command{
 		Use:    "serve",
 		Hidden: true,
 		Short:  "Serve the project's API (for cmux itself)",
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := run.OpenPlan(dir)
-			if err != nil {
-				return err
-			}
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
-			go func() { // ends with the process
-				_, _ = io.Copy(io.Discard, d.In) // the monitor writes nothing, and holds it open
-				cancel()
-			}()
+			var root string
+			if idle > 0 {
+				p, err := d.project(ctx)
+				if err != nil {
+					return err
+				}
+				root = p.Root
+			} else {
+				r, err := run.OpenPlan(dir)
+				if err != nil {
+					return err
+				}
+				root = r.Plan.Root
+				go func() { // ends with the process
+					_, _ = io.Copy(io.Discard, d.In) // the monitor writes nothing, and holds it open
+					cancel()
+				}()
+			}
 			caller := d.caller()
 			caller.Memory = new(control.Memory)
-			caller.Dir, caller.Person, caller.Start, caller.Choose, caller.Note = r.Plan.Root, true, true, nil, nil
-			p := &control.Project{Caller: caller, Root: r.Plan.Root}
-			port, err := p.Serving()
+			caller.Dir, caller.Person, caller.Start, caller.Choose, caller.Note = root, true, true, nil, nil
+			p := &control.Project{Caller: caller, Root: root}
+			port, err := p.Serving(idle > 0)
 			if err != nil {
 				return err
 			}
 			dashboard, _ := web.Files() // nil where it was built without
-			return server.Serve(ctx, server.Options{Project: p, Port: port, Dashboard: dashboard, Log: control.RunnerLogger(d.Err)})
+			return server.Serve(ctx, server.Options{Project: p, Port: port, Idle: idle, Dashboard: dashboard, Log: control.RunnerLogger(d.Err)})
 		},
 	}
 	cmd.Flags().StringVar(&dir, "run", "", "folder of the organisation")
+	cmd.Flags().DurationVar(&idle, "idle", 0, "serve on demand, and end after so long without page and run")
 	return cmd
 }
 
@@ -117,6 +132,12 @@ func runOpen(ctx context.Context, o *openOptions) error {
 	if err != nil {
 		return err
 	}
+	return o.show(ctx, p, &control.Opened{Link: link})
+}
+
+// show opens a link in the browser, or prints it.
+func (o *openOptions) show(ctx context.Context, p *control.Project, opened *control.Opened) error {
+	link := opened.Link
 	if !o.Print {
 		path, err := p.LinkFile(link)
 		if err != nil {
@@ -129,8 +150,66 @@ func runOpen(ctx context.Context, o *openOptions) error {
 		}
 		fmt.Fprintf(o.Err, "note: no browser was opened (%v). Open this link yourself, within %s:\n", err, time.Duration(link.Seconds)*time.Second)
 	}
-	_, err = fmt.Fprintln(o.Out, link.URL)
+	if at, err := url.Parse(link.URL); err == nil && o.Getenv("SSH_CONNECTION") != "" {
+		fmt.Fprintf(o.Err, "note: this is a login by ssh. To open the link at home, call there first: ssh -L %s:127.0.0.1:%[1]s HOST\n", at.Port())
+	}
+	_, err := fmt.Fprintln(o.Out, link.URL)
 	return err
+}
+
+type agentsOpenOptions struct {
+	openOptions
+	Idle time.Duration
+}
+
+// idleShort is the shortest that a server on demand stays without a page: one that
+// is reloaded is away for a moment.
+const idleShort = time.Second
+
+func newAgentsOpenCmd(d *Deps, runF func(context.Context, *agentsOpenOptions) error) *cobra.Command {
+	o := &agentsOpenOptions{openOptions: openOptions{IO: &d.IO, Project: d.project, Browse: browse}}
+	cmd := &cobra.Command{
+		Use:   "open",
+		Short: "Open the dashboard of the project's runs in the browser",
+		Long: `Open the dashboard of the project in your browser, by a link that works once, and for
+a minute. It needs no organisation: where none runs, a server is started in the
+background. It ends by itself when no page is open and no run is under way for --idle.
+While cmux start runs, its server is used, and it takes over from one that is there.
+
+Where there is no browser, open prints the link. To log every browser out: cmux open
+--logout-all`,
+		Example: "  cmux agents open\n  cmux agents open --print\n  cmux agents open --idle 10m",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runAgentsOpen)(cmd.Context(), o) },
+	}
+	cmd.Flags().BoolVar(&o.Print, "print", false, "print the link and open no browser")
+	cmd.Flags().DurationVar(&o.Idle, "idle", time.Minute, "how long a server that is started stays without a page and a run")
+	return cmd
+}
+
+func runAgentsOpen(ctx context.Context, o *agentsOpenOptions) error {
+	if o.Idle < idleShort {
+		return control.Usage("cmux agents open --idle 1m", "--idle is %s, and %s at least", o.Idle, idleShort)
+	}
+	p, err := o.Project(ctx)
+	if err != nil {
+		return err
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("the path of this program: %w", err)
+	}
+	opened, err := p.OpenOnDemand(ctx, control.OnDemand{Binary: binary, Idle: o.Idle})
+	if err != nil {
+		return err
+	}
+	if opened.Started {
+		fmt.Fprintf(o.Err, "A server was started. It ends after %s without a page and a run.\n", say.Span(o.Idle))
+	}
+	if !opened.Runs {
+		fmt.Fprintln(o.Err, "note: the project has no run yet. Start one in the page, or with cmux agents start")
+	}
+	return o.show(ctx, p, opened)
 }
 
 // browse opens a file in the person's browser.

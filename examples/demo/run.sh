@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # run.sh CMUX [MODELD]: the demo of `make demo`, with the cmux binary at that
 # path and the scripted model of agents/modeltest/modeld.
+# run.sh --web CMUX: act one alone, for `make demo-web`. It then prints a link to the
+# dashboard, and leaves the repository and the dashboard there until Enter, the end of
+# its input, or Ctrl+C.
 #
 # Act one runs demo/cmux-agents.yml, a graph of shell commands; act two (agents.sh)
 # runs team/cmux-agents.yml, a graph of Claude Code agents, where MODELD is given
@@ -15,7 +18,9 @@ program() { # the absolute path of a program that is there
   [ -x "$1" ] || { echo "$1 is no program: run make demo" >&2; exit 1; }
   echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"
 }
-cmux=$(program "${1:?usage: run.sh PATH-TO-CMUX [PATH-TO-MODELD]}")
+web=
+if [ "${1:-}" = --web ]; then web=yes; shift; fi
+cmux=$(program "${1:?usage: run.sh [--web] PATH-TO-CMUX [PATH-TO-MODELD]}")
 modeld=${2:+$(program "$2")}
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -28,7 +33,7 @@ for name in $(compgen -e); do
   esac
 done
 
-scratch= watcher= model=
+scratch= watcher= model= server=
 cleanup() {
   trap - EXIT
   trap '' INT TERM HUP
@@ -36,6 +41,8 @@ cleanup() {
   [ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
   cmux agents stop >/dev/null 2>&1 || true # ends what is still at work, if anything
   cmux stop >/dev/null 2>&1 || true
+  [ -z "$server" ] || kill "$server" 2>/dev/null || true
+  while [ -n "$server" ] && kill -0 "$server" 2>/dev/null; do sleep 0.1; done
   tmux -L "$CMUX_TMUX_SOCKET" kill-server >/dev/null 2>&1 || true
   [ -z "$model" ] || kill "$model" 2>/dev/null || true
   wait
@@ -121,6 +128,11 @@ files() { git ls-tree -r --name-only "$1" | grep -v '^\.' | sort | xargs; }
 echo "All of it happens in $scratch."
 began=$(date +%s)
 commands
+if [ -n "$web" ]; then
+  . "$here/web.sh"
+  dashboard
+  exit "$wrong"
+fi
 agents
 organisation
 finish=$(date +%s)
@@ -128,6 +140,7 @@ finish=$(date +%s)
 echo
 if [ "$wrong" = 0 ]; then
   echo "All as told, in $((finish - began)) s. $scratch is removed now."
+  echo "The same in your browser: make demo-web"
 else
   echo "Not as told." >&2
 fi
