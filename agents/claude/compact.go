@@ -32,17 +32,8 @@ func (a *instance) Compact(ctx context.Context, done <-chan struct{}) error {
 		return err
 	}
 	defer signals.RemoveFile(file)
-	begins := a.expectCompact()
-	own := func(string) bool { return false }
-	taken := false
-	for try := 0; !taken; try++ {
-		if try == maxPastes {
-			return errors.New("its prompt was cleared each time")
-		}
-		if taken, err = a.pasteOnce(ctx, p, file, compaction, begins, own); err != nil {
-			return err
-		}
-		own = func(draft string) bool { return ours(draft, compaction) }
+	if err := a.typeCommand(ctx, p, file, compaction, a.expectCompact()); err != nil {
+		return err
 	}
 	// A person's Escape breaks it off, and there may be too little to compact: no hook
 	// tells of either.
@@ -62,6 +53,19 @@ func (a *instance) Compact(ctx context.Context, done <-chan struct{}) error {
 			}
 		}
 	}
+}
+
+// typeCommand types a command, which the program is given once: it is typed again
+// only where it was cleared before Enter was pressed.
+func (a *instance) typeCommand(ctx context.Context, p *pane, file, command string, begins <-chan struct{}) error {
+	own := func(string) bool { return false }
+	for range maxPastes {
+		if taken, err := a.pasteOnce(ctx, p, file, command, begins, own, true); taken || err != nil {
+			return err
+		}
+		own = func(draft string) bool { return ours(draft, command) }
+	}
+	return errors.New("its prompt was cleared each time")
 }
 
 // expectCompact returns a channel that is closed when a compaction begins.

@@ -75,7 +75,7 @@ func (a *instance) paste(ctx context.Context, text string) error {
 	arrived := a.expect(text)
 	own := func(string) bool { return false } // nothing is pasted yet
 	for range maxPastes {
-		if taken, err := a.pasteOnce(ctx, p, file, text, arrived, own); taken || err != nil {
+		if taken, err := a.pasteOnce(ctx, p, file, text, arrived, own, false); taken || err != nil {
 			return err
 		}
 		// A program that was slow to read may show the earlier paste only now.
@@ -85,8 +85,9 @@ func (a *instance) paste(ctx context.Context, text string) error {
 }
 
 // pasteOnce is paste; it reports false when the text was cleared away before it
-// was sent, as by a person's Escape. An own draft is sent as it is.
-func (a *instance) pasteOnce(ctx context.Context, p *pane, file, text string, arrived <-chan struct{}, own func(draft string) bool) (taken bool, err error) {
+// was sent, as by a person's Escape. An own draft is sent as it is. Nothing may tell
+// that a command was taken: once Enter was pressed, an empty prompt says so.
+func (a *instance) pasteOnce(ctx context.Context, p *pane, file, text string, arrived <-chan struct{}, own func(draft string) bool, command bool) (taken bool, err error) {
 	s, err := a.awaitLeave(ctx, p, arrived, own)
 	if err != nil || isClosed(arrived) {
 		return err == nil, err
@@ -131,8 +132,8 @@ func (a *instance) pasteOnce(ctx context.Context, p *pane, file, text string, ar
 		case err != nil:
 			return false, err
 		case !reachable || !s.Prompt || s.Draft != "":
-		case pressed > 0 && a.Busy():
-			return true, nil // queued: to be read when the turn is over
+		case pressed > 0 && (command || a.Busy()):
+			return true, nil // a message is queued: to be read when the turn is over
 		default:
 			empty++ // it is slow, or the text was cleared
 		}

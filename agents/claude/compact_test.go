@@ -1,0 +1,59 @@
+package claude
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"cmux/agents/agent"
+	"cmux/agents/news"
+	"cmux/agents/proc"
+	"cmux/agents/tmux"
+)
+
+// A program that takes a command and says nothing of it, neither by a hook nor on
+// its screen, is given it once.
+func TestCommandIsTypedOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	got, file := filepath.Join(dir, "got"), filepath.Join(dir, "command")
+	program := `draw() { printf '\033[H\033[2J──────────\n❯ \n──────────\n\033[2;3H'; }
+draw; while read -r line; do printf '%s\n' "$line" >>"$1"; draw; done`
+	server := tmux.Server{Socket: filepath.Join(dir, "s")}
+	path, err := exec.LookPath("tmux")
+	if err != nil {
+		t.Skip("no tmux")
+	}
+	out, err := exec.Command(path, "-u", "-f", "/dev/null", "-S", server.Socket, "new-session", "-d", "-x", "40", "-y", "10", "sh", "-c", program, "sh", got).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Cleanup(func() { server.Exec(context.Background(), "kill-server") })
+	p := &pane{server, "%0"}
+	for { // the program has drawn its prompt
+		s, _, err := p.look(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Prompt {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := os.WriteFile(file, []byte(compaction), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &instance{stage: new(agent.Stage), silence: newSilence(time.Now()), program: &agent.Program{Program: new(proc.Program)}}
+	a.stage.MayType = func(_ context.Context, s news.Screen) (bool, error) {
+		return s == news.EmptyPrompt{} || s == news.OwnDraft{}, nil
+	}
+	if err := a.typeCommand(t.Context(), p, file, compaction, make(chan struct{})); err != nil {
+		t.Error(err)
+	}
+	if b, _ := os.ReadFile(got); string(b) != compaction+"\n" {
+		t.Errorf("it was given %q", b)
+	}
+}
