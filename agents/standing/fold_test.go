@@ -250,6 +250,15 @@ func TestCompactionsFold(t *testing.T) {
 	if c = take(run.Record{Type: run.Compacted, Detail: "auto"}); s.Compactions != 2 || c.Order != "" {
 		t.Errorf("by itself: %d, %+v", s.Compactions, c)
 	}
+	// The wrapper that hears of it knows of no order, as one that began after a kill.
+	for conversation, order := range map[string]string{"one": "o2", "": "o2", "other": ""} {
+		take(run.Record{Type: run.Compacting, Key: "o2", Value: "b.json", Detail: "ordered", Conversation: "one"})
+		n := s.Compactions
+		if c = take(run.Record{Type: run.Compacted, Detail: "manual", Conversation: conversation, Attempt: 1}); s.Compactions != n+1 || c.Order != order || (c.Artifact == "b.json") != (order != "") || c.Done.IsZero() {
+			t.Errorf("in %q: %d, %+v", conversation, s.Compactions-n, c)
+		}
+	}
+	s.Compactions = 2
 	if c = take(run.Record{Type: run.Reset}); c != nil || s.Context != (run.Context{}) || s.Compactions != 2 {
 		t.Errorf("after a reset: %+v", s)
 	}
