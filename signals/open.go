@@ -313,6 +313,37 @@ func RemoveFile(path string) error {
 	return at(path, func(dir int, name string) error { return unix.Unlinkat(dir, name, 0) })
 }
 
+// RemoveDir removes an empty folder.
+func RemoveDir(path string) error { return rmdir(path) }
+
+// MakePipe makes a named pipe and opens both its ends; what has its name already is
+// an error that wraps fs.ErrExist.
+func MakePipe(path string, perm fs.FileMode) (*os.File, error) {
+	// Not every system makes a pipe in an open folder: a link that takes the folder's
+	// place just now is found out below.
+	dir, err := dirFD(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	unix.Close(dir)
+	if err := retryEINTR(func() error { return unix.Mkfifo(path, uint32(perm)) }); err != nil {
+		return nil, &fs.PathError{Op: "make a pipe", Path: path, Err: err}
+	}
+	fd, err := openFD(path, unix.O_RDWR|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFIFO {
+		err = &FileError{Path: path, What: "is " + fileType(uint32(st.Mode))}
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
 // Rename gives a file another name in its own folder, in the place of what has
 // that name.
 func Rename(path, name string) error {

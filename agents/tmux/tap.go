@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -80,8 +81,7 @@ const modesFormat = "#{cursor_x} #{cursor_y} #{history_size} #{alternate_on} #{a
 	"#{scroll_region_upper} #{scroll_region_lower} #{origin_flag} #{insert_flag} #{keypad_cursor_flag} #{keypad_flag} " +
 	"#{wrap_flag} #{cursor_flag} #{mouse_standard_flag} #{mouse_button_flag} #{mouse_all_flag} #{mouse_sgr_flag}"
 
-// Tap has what a pane prints from now on written to a file, a named pipe say, and
-// returns what it shows at this moment, with up to history lines that scrolled
+// Tap has what a pane prints from now on written to a named pipe, and returns what it shows at this moment, with up to history lines that scrolled
 // away: both together are its output without a gap, and with nothing twice. An
 // earlier Tap ends. A pane whose output somebody else has copied is left alone,
 // with ErrTapped.
@@ -96,7 +96,10 @@ func (c *Client) Tap(ctx context.Context, p PaneID, file string, history int) (S
 		return s, ErrTapped
 	}
 	at := string(p)
-	copying := "exec cat >'" + strings.ReplaceAll(file, "'", `'\''`) + "'"
+	// The shell comes later than tmux answers. A pipe that is gone by then must not
+	// become a file, to which cat would write all of the pane's output, unseen.
+	quoted := "'" + strings.ReplaceAll(file, "'", `'\''`) + "'"
+	copying := "[ -p " + quoted + " ] && exec cat >" + quoted
 	// tmux reads output between two lines of commands, and not within one.
 	out, err := c.sequence(ctx,
 		[]string{"pipe-pane", "-t", at},
@@ -205,6 +208,7 @@ func (c *Client) Untap(ctx context.Context, p PaneID, file string) error {
 // Type types bytes as a terminal sends them.
 func (c *Client) Type(ctx context.Context, p PaneID, b []byte) error {
 	const most = 512 // a command line's worth
+	done := 0
 	for len(b) > 0 {
 		part := b[:min(most, len(b))]
 		b = b[len(part):]
@@ -213,8 +217,12 @@ func (c *Client) Type(ctx context.Context, p PaneID, b []byte) error {
 			args = append(args, fmt.Sprintf("%02x", one))
 		}
 		if _, err := c.Run(ctx, args...); err != nil {
+			if done > 0 {
+				err = fmt.Errorf("only the first %d bytes were typed: %w", done, err)
+			}
 			return err
 		}
+		done += len(part)
 	}
 	return nil
 }
@@ -231,7 +239,8 @@ func (c *Client) Paste(ctx context.Context, p PaneID, text string) error {
 	if text == "" {
 		return nil
 	}
-	const buffer = "cmux-paste"
+	// Other panes, and other servers of cmux, paste on the same server of tmux.
+	buffer := fmt.Sprintf("cmux-paste-%d-%s", os.Getpid(), strings.TrimPrefix(string(p), "%"))
 	_, err := c.sequence(ctx, []string{"set-buffer", "-b", buffer, "--", text}, []string{"paste-buffer", "-p", "-d", "-b", buffer, "-t", string(p)})
 	return err
 }

@@ -3,6 +3,8 @@ package tmux
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,6 +75,7 @@ func TestTap(t *testing.T) {
 				return nil
 			})
 			file := filepath.Join(dir, "it's 100% #{pane_id}")
+			printed := copied(t, file)
 			s, err := c.Tap(t.Context(), p.Pane, file, 2000)
 			if err != nil || s.Width != 80 || s.Tap != file || s.Dead {
 				t.Fatalf("%+v, %v", s, err)
@@ -83,7 +86,7 @@ func TestTap(t *testing.T) {
 			contents(t, filepath.Join(dir, "done"), "ready")
 			var same, theirs string
 			eventually(t, func() error {
-				rest, err := os.ReadFile(file)
+				rest, err := os.ReadFile(printed)
 				if err != nil {
 					return err
 				}
@@ -171,6 +174,64 @@ func TestTapWhileItPrints(t *testing.T) {
 	}
 }
 
+// copied makes a named pipe, and is a file that has what comes by it.
+func copied(t *testing.T, fifo string) (file string) {
+	t.Helper()
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.OpenFile(fifo, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.Create(filepath.Join(t.TempDir(), "printed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		io.Copy(out, in)
+	}()
+	t.Cleanup(func() {
+		in.Close()
+		<-ended
+		out.Close()
+	})
+	return out.Name()
+}
+
+// A pipe that is gone when the shell of its tap comes is no file afterwards, and one
+// that became a file is not written to.
+func TestTapMakesNoFile(t *testing.T) {
+	c := connect(t, newServer(t), nil)
+	dir := t.TempDir()
+	p := session(t, c, cat(dir))
+	gone, file := filepath.Join(dir, "gone"), filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{gone, file} {
+		if _, err := c.Tap(t.Context(), p.Pane, path, 10); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, func() error { // its shell has ended, which tmux notices when it writes
+			if err := c.Type(t.Context(), p.Pane, []byte("more\r")); err != nil {
+				return err
+			}
+			s, err := c.Look(t.Context(), p.Pane)
+			if err == nil && s.Tap != "" {
+				err = fmt.Errorf("it is still copied to %s", s.Tap)
+			}
+			return err
+		})
+	}
+	if _, err := os.Lstat(gone); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file is made: %v", err)
+	}
+	contents(t, file, "mine")
+}
+
 // sep is what stands between the screen of a pane that prints lines and what comes
 // then: the line end, where the cursor is at the start of a line.
 func sep(s Screen, rest []byte) string {
@@ -194,6 +255,7 @@ func TestTapLeavesOthersAlone(t *testing.T) {
 	}
 	run(t, c, "pipe-pane", "-t", string(p.Pane))
 	for _, file := range []string{"one", "two"} { // the second ends the first
+		copied(t, filepath.Join(dir, file))
 		if _, err := c.Tap(t.Context(), p.Pane, filepath.Join(dir, file), 10); err != nil {
 			t.Fatal(err)
 		}

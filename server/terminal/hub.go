@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/tmux"
 	"cmux/server/login"
+	"cmux/signals"
 )
 
 const (
@@ -52,7 +54,7 @@ type Source interface {
 // Options is what a Hub is made of.
 type Options struct {
 	Source Source
-	Dir    string      // for named pipes; nobody else has it, and it may be from an earlier server
+	Dir    string      // for named pipes, in a project's folder; an earlier server may have left some
 	Failed func(error) // is told what went wrong; may be nil
 }
 
@@ -99,8 +101,10 @@ func (h *Hub) Run() {
 	for _, c := range servers {
 		c.Close()
 	}
-	if err := os.RemoveAll(h.Dir); err != nil {
-		h.Failed(err)
+	if h.made > 0 { // else the folder is none of ours
+		if err := leave(h.Dir); err != nil {
+			h.Failed(err)
+		}
 	}
 }
 
@@ -214,13 +218,8 @@ func (h *Hub) watch(ctx context.Context, s *control.Seat) (*pane, error) {
 	key := s.Server.Socket + " " + string(s.Pane)
 	p := h.panes[key]
 	if p == nil || p.client != c {
-		if err := os.MkdirAll(h.Dir, 0o700); err != nil {
+		if err := h.folder(); err != nil {
 			return nil, err
-		}
-		if h.made == 0 {
-			if err := sweep(h.Dir); err != nil {
-				return nil, err
-			}
 		}
 		h.made++
 		life, cancel := context.WithCancel(h.ctx)
@@ -234,11 +233,41 @@ func (h *Hub) watch(ctx context.Context, s *control.Seat) (*pane, error) {
 	return p, nil
 }
 
-// sweep removes what an earlier server left.
+// folder makes the folder of pipes, which is empty of them at first.
+func (h *Hub) folder() error {
+	if err := signals.MkdirAll(h.Dir, 0o700); err != nil || h.made > 0 {
+		return err
+	}
+	return sweep(h.Dir)
+}
+
+// pipeName is the name of a pane's pipe.
+func pipeName(pane, tap int) string { return fmt.Sprintf("%d-%d", pane, tap) }
+
+// sweep removes the pipes that an earlier server left, and nothing else: the folder
+// may come from somebody else, with anything in it.
 func sweep(dir string) error {
-	all, err := os.ReadDir(dir)
+	all, err := signals.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	for _, e := range all {
-		err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		var pane, tap int
+		if n, _ := fmt.Sscanf(e.Name(), "%d-%d", &pane, &tap); n != 2 || e.Name() != pipeName(pane, tap) || e.Type() != fs.ModeNamedPipe {
+			continue
+		}
+		if gone := signals.RemoveFile(filepath.Join(dir, e.Name())); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}
+
+// leave removes the folder of pipes, unless something else is in it.
+func leave(dir string) error {
+	err := sweep(dir)
+	if gone := signals.RemoveDir(dir); !errors.Is(gone, fs.ErrNotExist) && !errors.Is(gone, fs.ErrExist) { // ENOTEMPTY is the latter
+		err = errors.Join(err, gone)
 	}
 	return err
 }

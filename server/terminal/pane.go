@@ -13,6 +13,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/tmux"
+	"cmux/signals"
 )
 
 const (
@@ -85,12 +86,9 @@ type tap struct {
 
 // openTap makes a pipe, and sends what comes by it to out.
 func openTap(path string, out chan<- []byte) (*tap, error) {
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		return nil, fmt.Errorf("make a pipe for a terminal: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0) // it has no end while we hold both
+	f, err := signals.MakePipe(path, 0o600) // it has no end while we hold both
 	if err != nil {
-		return nil, errors.Join(err, os.Remove(path))
+		return nil, fmt.Errorf("a pipe for a terminal: %w", err)
 	}
 	t := &tap{path: path, file: f, stop: make(chan struct{}), ended: make(chan struct{})}
 	go func() {
@@ -126,7 +124,7 @@ func (t *tap) close() error {
 		})
 	}
 	<-t.ended
-	return errors.Join(t.file.Close(), os.Remove(t.path))
+	return errors.Join(t.file.Close(), signals.RemoveFile(t.path))
 }
 
 func (p *pane) run(ctx context.Context) {
@@ -169,11 +167,18 @@ func (p *pane) end(ctx context.Context) {
 	defer cancel()
 	p.letGo(ctx, "")
 	if p.tap != nil {
-		if err := p.client.Untap(ctx, p.seat.Pane, p.tap.path); err != nil && !errors.Is(err, tmux.ErrGone) {
+		if err := p.unpipe(ctx); err != nil && !errors.Is(err, tmux.ErrGone) {
 			p.hub.Failed(err)
 		}
 		p.untap()
 	}
+}
+
+// unpipe has tmux write no more to the tap, at the end of ctx too.
+func (p *pane) unpipe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
+	defer cancel()
+	return p.client.Untap(ctx, p.seat.Pane, p.tap.path)
 }
 
 func (p *pane) untap() {
@@ -193,7 +198,7 @@ func (p *pane) fresh(ctx context.Context) {
 	defer cancel()
 	p.due, p.drawn = false, time.Now()
 	p.taps++
-	path := filepath.Join(p.hub.Dir, fmt.Sprintf("%d-%d", p.number, p.taps))
+	path := filepath.Join(p.hub.Dir, pipeName(p.number, p.taps))
 	p.untap()
 	t, err := openTap(path, p.printed)
 	if err != nil {
@@ -203,6 +208,10 @@ func (p *pane) fresh(ctx context.Context) {
 	p.tap = t
 	s, err := p.client.Tap(ctx, p.seat.Pane, path, history)
 	if err != nil {
+		// It may have taken effect all the same.
+		if uerr := p.unpipe(ctx); uerr != nil && !errors.Is(uerr, tmux.ErrGone) && !errors.Is(uerr, tmux.ErrNoServer) {
+			err = errors.Join(err, uerr)
+		}
 		p.untap()
 		p.fail(err)
 		return

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,9 +20,11 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 
 	"cmux/agents/control"
 	"cmux/agents/tmux"
+	"cmux/signals"
 )
 
 // What does not fit is dropped and drawn anew; what a client is told is kept.
@@ -79,6 +82,84 @@ func TestTypedSince(t *testing.T) {
 		if got := typedSince(c.now, before); got != c.want {
 			t.Errorf("%v: %q, want %q", c.now, got, c.want)
 		}
+	}
+}
+
+// Nothing is removed but pipes of cmux's own, and nothing where a link leads.
+func TestSweep(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, signals.Folder, "terminals")
+	at := func(path string) string { return filepath.Join(root, path) }
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.MkdirAll(dir, 0o700))
+	must(os.Mkdir(at("src"), 0o700))
+	kept := []string{"src/main.go", "src/1-1", ".cmux/terminals/2-2", ".cmux/terminals/notes", ".cmux/terminals/01-1", ".cmux/terminals/1-1x"}
+	for _, name := range kept[:len(kept)-2] {
+		must(os.WriteFile(at(name), nil, 0o600))
+	}
+	for _, name := range append(kept[len(kept)-2:], ".cmux/terminals/1-1", ".cmux/terminals/12-345", "src/3-3") {
+		must(unix.Mkfifo(at(name), 0o600))
+	}
+	must(os.Symlink(at("src/3-3"), at(".cmux/terminals/3-3")))
+	kept = append(kept, "src/3-3", ".cmux/terminals/3-3")
+	stays := func() {
+		t.Helper()
+		for _, name := range kept {
+			if _, err := os.Lstat(at(name)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	must(leave(dir))
+	stays()
+	for _, name := range []string{"1-1", "12-345"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is left: %v", name, err)
+		}
+	}
+	must(os.RemoveAll(dir))
+	must(os.Symlink("../src", dir))
+	kept = []string{"src/main.go", "src/1-1", "src/3-3", ".cmux/terminals"}
+	for name, f := range map[string]func() error{
+		"sweep": func() error { return sweep(dir) },
+		"leave": func() error { return leave(dir) },
+		"a pipe": func() error {
+			_, err := openTap(filepath.Join(dir, "9-9"), nil)
+			return err
+		},
+	} {
+		var in *signals.FileError
+		if err := f(); !errors.As(err, &in) {
+			t.Errorf("%s by a link: %v", name, err)
+		}
+		stays()
+	}
+	if _, err := os.Lstat(at("src/9-9")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a pipe is made where the link leads: %v", err)
+	}
+	must(os.Remove(dir))
+	must(leave(dir))
+}
+
+// A terminal is not shown by a link, and what is behind it stays.
+func TestLinkedFolder(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, signals.Folder), 0o700), os.Symlink(other, filepath.Join(dir, signals.Folder, "terminals")),
+		unix.Mkfifo(filepath.Join(other, "1-1"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	h := NewHub(t.Context(), Options{Dir: filepath.Join(dir, signals.Folder, "terminals")})
+	var in *signals.FileError
+	if err := h.folder(); !errors.As(err, &in) {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Join(other, "1-1")); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -173,7 +254,11 @@ func newRoom(t *testing.T, script string) *room {
 	r := &room{t: t, server: s, client: c, place: place, dir: dir,
 		source: &source{seat: &control.Seat{Name: "api", Server: &s, Pane: place.Pane, Owner: "org"}, log: "one\ntwo\r\n"}}
 	ctx, cancel := context.WithCancel(t.Context())
-	hub := NewHub(ctx, Options{Source: r.source, Dir: filepath.Join(dir, "pipes"), Failed: func(err error) { t.Error(err) }})
+	if err := os.Mkdir(filepath.Join(dir, signals.Folder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	pipes := filepath.Join(dir, signals.Folder, "terminals")
+	hub := NewHub(ctx, Options{Source: r.source, Dir: pipes, Failed: func(err error) { t.Error(err) }})
 	mux := http.NewServeMux()
 	hub.Routes(mux)
 	web := httptest.NewServer(mux)
@@ -182,7 +267,7 @@ func newRoom(t *testing.T, script string) *room {
 		cancel()
 		hub.Run()
 		web.Close()
-		if all, err := os.ReadDir(filepath.Join(dir, "pipes")); err == nil {
+		if all, err := os.ReadDir(pipes); err == nil {
 			t.Errorf("pipes are left: %v", all)
 		}
 	})
@@ -228,7 +313,7 @@ func (p *peer) typed(text string) {
 // until hears until ok.
 func (p *peer) until(what string, ok func() bool) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute) // it ends a hang, and no slow machine
 	defer cancel()
 	for !ok() {
 		kind, b, err := p.conn.Read(ctx)
