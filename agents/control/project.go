@@ -44,6 +44,8 @@ type Caller struct {
 	// gives them. Without it who gives them is found out (see package origin).
 	Person bool
 
+	InHealth bool // a health command gives the orders: see HealthVar
+
 	Memory *Memory // what is kept between questions; nil: nothing is
 
 	Note func(string) // is told, in a line, what was found or done beside what was asked for; may be nil

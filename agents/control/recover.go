@@ -124,8 +124,10 @@ func (p *Project) healthDriver(ctx context.Context, note func(string)) (*recover
 // looked at.
 func (p *Project) healthTree() string { return filepath.Join(run.Folder(p.Root), recovery.TreeName) }
 
-// healthVar is the environment variable that marks the processes of health commands.
-const healthVar = "CMUX_HEALTH"
+// HealthVar is the environment variable that marks the processes of health commands,
+// of which none outlives its command. A cmux among them hands it to nobody: what it
+// starts to stay, as an organisation or a run, stays.
+const HealthVar = "CMUX_HEALTH"
 
 // healthRun runs a command in the organisation's environment, bounded in time and
 // output, and ends what it leaves running; first also what one left whose cmux was
@@ -136,7 +138,7 @@ func healthRun(ctx context.Context, org *standing.Org, env []string, dir, comman
 		return r, err
 	}
 	defer spawner.Close()
-	mark := proc.Mark(healthVar + "=" + org.Run.Mark())
+	mark := proc.Mark(HealthVar + "=" + org.Run.Mark())
 	if _, err := proc.End(ctx, time.Second, mark); err != nil {
 		return r, err
 	}
@@ -262,6 +264,9 @@ const holdPatience = 2 * time.Minute
 
 // inHealth calls f with the state of the project's health held.
 func (p *Project) inHealth(ctx context.Context, note func(string), f func(*recovery.Driver, *recovery.State) error) (*Recovery, error) {
+	if p.InHealth { // it would wait for the end of its own command
+		return nil, errors.New("a health command is no place to recover from: it runs because cmux does")
+	}
 	d, _, err := p.healthDriver(ctx, note)
 	if err != nil {
 		return nil, err

@@ -36,8 +36,9 @@ type Deps struct {
 	Now   func() time.Time
 	Kinds agent.Kinds // kinds of agents that this build can launch
 
-	session string // of --session: the run that is meant
-	command string // as it was given
+	inHealth bool   // see control.HealthVar
+	session  string // of --session: the run that is meant
+	command  string // as it was given
 
 	found  *control.Project // that the command was called in, where allow had to look for it
 	inside bool             // another command of this process carries these out: signals are its own
@@ -244,7 +245,12 @@ func Main(kinds agent.Kinds) int {
 		report(harmless.NewWriter(os.Stderr, false), fmt.Errorf("the folder that cmux was called in is gone: %w", err))
 		return 1
 	}
-	d := &Deps{IO: IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ()}, Dir: dir, Now: time.Now, Kinds: kinds}
+	inHealth := os.Getenv(control.HealthVar) != ""
+	if err := os.Unsetenv(control.HealthVar); err != nil {
+		report(harmless.NewWriter(os.Stderr, false), err)
+		return 1
+	}
+	d := &Deps{IO: IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ()}, Dir: dir, Now: time.Now, Kinds: kinds, inHealth: inHealth}
 	return execute(context.Background(), d, os.Args[1:])
 }
 

@@ -14,7 +14,7 @@ import (
 
 // caller is the person at this command line, as control knows them.
 func (d *Deps) caller() control.Caller {
-	c := control.Caller{Dir: d.Dir, Env: d.Env, Now: d.Now, Kinds: d.Kinds, Session: d.session, Command: d.command,
+	c := control.Caller{InHealth: d.inHealth, Dir: d.Dir, Env: d.Env, Now: d.Now, Kinds: d.Kinds, Session: d.session, Command: d.command,
 		Note: func(line string) { fmt.Fprintf(d.Err, "cmux: %s\n", line) }}
 	if isTerminal(d.In) && !d.inside {
 		c.Choose = d.chooseRun
