@@ -99,8 +99,8 @@ type Breaker interface {
 type Compacter interface {
 	CanCompact() bool
 	// Compact has it do so, as Stage.MayType lets it, and returns when done is
-	// closed, as it is when the program has confirmed it (news.Compacted), or with an
-	// error once it is known that nothing comes of it.
+	// closed, as it is when the program has confirmed it (news.Compacted), or when it
+	// is known otherwise that it has; with an error once nothing is to be expected.
 	Compact(ctx context.Context, done <-chan struct{}) error
 }
 

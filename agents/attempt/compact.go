@@ -22,11 +22,12 @@ import (
 
 // compacting is a summary that is about to replace the conversation.
 type compacting struct {
-	key   string        // the order; empty: the program does it by itself, or a person had it
-	trig  string        // why
-	path  string        // where it is kept how the agent stood; empty: it is not
-	typed bool          // its program said that it begins
-	done  chan struct{} // closed when its program has confirmed it
+	key    string        // the order; empty: the program does it by itself, or a person had it
+	trig   string        // why
+	path   string        // where it is kept how the agent stood; empty: it is not
+	typed  bool          // its program said that it begins
+	failed bool          // its program is not waited for any more; it may begin yet
+	done   chan struct{} // closed when its program has confirmed it
 }
 
 // artifact is what is kept of an agent before a summary replaces its
@@ -80,9 +81,9 @@ func (a *attempt) compact(order string) error {
 		}
 		if failed != nil {
 			failure = failed.Error()
-			if a.compacts == c && !c.typed {
-				a.compacts = nil // one that begins later is not by this order
-			}
+		}
+		if err := a.compactOver(c, failed == nil); err != nil {
+			return err
 		}
 	}
 	if err := a.noticeEnd(); err != nil {
@@ -91,12 +92,35 @@ func (a *attempt) compact(order string) error {
 	return a.feed(conversation.Delivered{Failure: failure})
 }
 
+// compactOver takes in that the program is not waited for any more, which has
+// compacted or not, as far as it is known.
+func (a *attempt) compactOver(c *compacting, did bool) error {
+	switch {
+	case a.compacts != c: // it has confirmed it
+		return nil
+	case !did:
+		c.failed = true
+		return nil
+	}
+	a.unheard = true // its hook may come yet
+	return a.confirmCompact(c)
+}
+
+// compactLapses takes in that a turn begins or has ended: an order that came to
+// nothing does not begin after it.
+func (a *attempt) compactLapses() {
+	if c := a.compacts; c != nil && c.failed && !c.typed {
+		a.compacts = nil
+	}
+}
+
 // ordered is the trigger of a compaction that cmux orders.
 const ordered = "ordered"
 
 // beforeCompact takes in that the program is about to compact, by an order or
 // without one.
 func (a *attempt) beforeCompact(trigger string) error {
+	a.unheard = false
 	if c := a.compacts; c != nil && c.key != "" && !c.typed {
 		c.typed = true
 		return nil
@@ -119,8 +143,16 @@ func (a *attempt) afterCompact(trigger string) error {
 	}
 	c := a.compacts
 	if c == nil {
+		if a.unheard { // it is known already
+			a.unheard = false
+			return nil
+		}
 		c = &compacting{trig: trigger}
 	}
+	return a.confirmCompact(c)
+}
+
+func (a *attempt) confirmCompact(c *compacting) error {
 	a.compacts = nil
 	if err := a.recordCompaction(run.Compacted, c); err != nil {
 		return err
@@ -182,8 +214,8 @@ func (a *attempt) keepState(trigger, order string) (path string, err error) {
 	}
 	if leads(a.spec.Member) { // who leads has a journal
 		entry := journal.Entry{At: c.At, Title: a.spec.Node + " is about to be compacted", By: a.spec.Node, Tags: []string{"compaction"}, Text: c.brief(path)}
-		if _, err := j.Add(ctx, entry); err != nil {
-			return "", err
+		if _, err := j.Add(ctx, entry); err != nil { // it is kept all the same
+			a.note("the journal does not tell that how it stands is kept in %s: %v", path, err)
 		}
 	}
 	a.stage.Show(event.Event{Kind: event.Note, Text: "its conversation is about to be compacted; how it stands is kept in " + path})

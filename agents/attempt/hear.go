@@ -240,10 +240,12 @@ func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 	case news.Filled:
 		return a.fills(run.Context{Tokens: e.Tokens, Window: e.Window})
 	case news.TurnEnded:
+		a.compactLapses()
 		if err := a.looksKept(); err != nil {
 			return err
 		}
 	case news.Prompted:
+		a.compactLapses()
 		e.Own = e.Own || a.isOwn(e.Text)
 		return a.feed(conversation.Did{Event: e, Hook: ref})
 	}

@@ -32,6 +32,7 @@ type staying struct {
 	lastTask string      // that it was at before
 	filled   run.Context // as recorded last
 	compacts *compacting // that is under way; nil: none
+	unheard  bool        // its program has not told of one that is confirmed otherwise
 }
 
 // stays reports whether the agent is a standing one.

@@ -452,6 +452,6 @@ func (a *attempt) endAgent() error {
 	if err != nil {
 		a.note("%v", err)
 	}
-	a.agent, a.compacts = nil, nil
+	a.agent, a.compacts, a.unheard = nil, nil, false
 	return nil
 }

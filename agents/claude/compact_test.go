@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"cmux/agents/agent"
+	"cmux/agents/event"
 	"cmux/agents/news"
 	"cmux/agents/proc"
 	"cmux/agents/tmux"
@@ -55,5 +57,32 @@ draw; while read -r line; do printf '%s\n' "$line" >>"$1"; draw; done`
 	}
 	if b, _ := os.ReadFile(got); string(b) != compaction+"\n" {
 		t.Errorf("it was given %q", b)
+	}
+}
+
+// The transcript tells of summaries that no hook tells of: of those since the
+// program was started.
+func TestSummariesOfTheTranscript(t *testing.T) {
+	t.Parallel()
+	const summary = `{"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"manual","preTokens":9,"postTokens":3}}` + "\n"
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	file.WriteString(summary)
+	a := &instance{stage: &agent.Stage{Out: io.Discard, Lines: new(event.Printer)}, silence: newSilence(time.Now())}
+	a.follow = newFollower(a)
+	a.follow.from = int64(len(summary))
+	if n := a.follow.summaries(); n != 0 {
+		t.Errorf("%d before there is a transcript", n)
+	}
+	a.follow.at(path)
+	for want, line := range []string{"", summary, summary} {
+		file.WriteString(line)
+		if n := a.follow.summaries(); n != want {
+			t.Errorf("%d summaries, want %d", n, want)
+		}
 	}
 }

@@ -34,6 +34,7 @@ type follower struct {
 	told    int64 // offset at the last look
 	used    dag.Usage
 	fills   transcript.Context
+	summed  int // how often a summary has replaced the conversation
 }
 
 // slowLook is how often the transcript is read when nothing tells of a change.
@@ -127,6 +128,15 @@ func (f *follower) holds() []string {
 	return slices.Clone(f.carried)
 }
 
+// summaries reads what is new at once, and returns how often a summary has replaced
+// the conversation.
+func (f *follower) summaries() int {
+	f.reading.Lock()
+	defer f.reading.Unlock()
+	f.late = append(f.late, f.take()...)
+	return f.summed
+}
+
 // maxCarried is how many of them are kept: far more than wait to be seen.
 const maxCarried = 100
 
@@ -168,6 +178,9 @@ func (f *follower) take() []news.Event {
 			e.Text = f.agent.said
 		}
 		f.agent.stage.Show(e)
+		if e.Kind == event.Compacted {
+			f.summed++
+		}
 		if e.Kind == event.Interrupted && !f.agent.start.Headless {
 			events = append(events, f.agent.interrupted()...)
 		}

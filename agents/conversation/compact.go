@@ -44,7 +44,7 @@ func (m *move) compacts(h Message) {
 func (m *move) compacted(failure string) {
 	m.remember(m.Handed.ID)
 	if failure != "" {
-		m.do(Note{"its conversation was not compacted: " + failure})
+		m.do(Note{"its conversation is not known to be compacted: " + failure})
 	}
 	if !m.busy && !m.inTurn {
 		m.TurnEnded = true
