@@ -27,7 +27,7 @@ func (s *site) keepTime(ctx context.Context) {
 	clock := p.NewClock()
 	for ctx.Err() == nil {
 		next, err := clock.RunDue(ctx)
-		if err != nil {
+		if err != nil && ctx.Err() == nil { // the end of the server is no fault
 			s.log.Error("the schedule could not be carried out; trying again, and less and less often", "err", err)
 		}
 		wait := clockCheck

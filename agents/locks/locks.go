@@ -162,7 +162,8 @@ const opBase = "base"
 // short are the lines that come to the same locks. They go on from the number of the
 // last line, which the first of them names, so that no line before it is taken again.
 func (l *List) short() (lines [][]byte, err error) {
-	all := []line{{Op: opBase, N: l.most}}
+	base := max(l.most, 1) // lines of a time when they had no numbers lie before it too
+	all := []line{{Op: opBase}}
 	for _, name := range slices.Sorted(maps.Keys(l.locks)) {
 		k := l.locks[name]
 		if k.Held {
@@ -173,7 +174,7 @@ func (l *List) short() (lines [][]byte, err error) {
 		}
 	}
 	for i := range all {
-		all[i].N = l.most + i
+		all[i].N = base + i
 		one, err := ledger.Encode(&all[i])
 		if err != nil {
 			return nil, err
