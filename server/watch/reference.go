@@ -69,6 +69,8 @@ Which kinds of agents say how much of their context window is in use, and which 
 
 A compaction goes in steps, and each is on record before the next, so that whatever is killed, nothing is done twice: the order; how the agent stands, in a file among the artifacts of the journal (task, branch, what is not committed, the last screen, the id of the conversation); the command of its program, typed only while the agent is at rest and its prompt is empty; the confirmation of its program; and then one message to the agent that names the file. A supervisor is compacted between turns, and finds the file named in its journal too.
 
+An order is carried out at most once, and not always: one whose step was cut off is given up. Where the confirmation does not come, somebody is told. A new order follows when it is due again, if the agent was active since and more of its context window is in use. An agent that was started again meanwhile is told where the file is, as its conversation may have been compacted.
+
 The levels, from the least that helps to the most:
 
 | level | what happens | by |

@@ -24,7 +24,9 @@ const monitor = "monitor"
 // briefing is the id of the message that goes with an order.
 func briefing(id string) string { return id + "-brief" }
 
-// Took implements World.
+// Took implements World. A compaction that its keeper took on took place, whether or
+// not the agent's wrapper lived to type it: it is done at most once. The rules of
+// package watch wait for its confirmation, and order another one without it.
 func (w *Project) Took(_ context.Context, a *watch.Action) (bool, error) {
 	if err := w.look(); err != nil {
 		return false, err

@@ -66,7 +66,9 @@ func (l *list) copy() *list {
 }
 
 // short are the lines that come to the list again. What took place longest ago is
-// known by its time alone.
+// known by its time alone. That is never the time of an action under way: where it
+// is dropped, the clock of the watch goes on from the last one that took place, and
+// what is decided then must not pass for a copy.
 func (l *list) short() (lines [][]byte, err error) {
 	base := Line{ID: string(Base), Phase: Base, Clock: l.before}
 	for _, line := range l.last {

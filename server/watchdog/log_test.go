@@ -76,6 +76,43 @@ func TestShortLogSaysTheSame(t *testing.T) {
 	})
 }
 
+// After an action that was dropped, what is decided at a clock before it is taken,
+// from a file that was shortened meanwhile too; what took place before is not.
+func TestShortLogWithADroppedAction(t *testing.T) {
+	intent := func(id string, clock time.Duration) Line {
+		return Line{ID: id, Phase: Intent, Clock: clock, Act: &watch.Action{ID: id, Agent: "w1"}, Seen: &watch.Seen{}}
+	}
+	l := newList()
+	for _, line := range []Line{intent("failed", 9), {ID: "failed", Phase: Failed}, intent("done", 10), {ID: "done", Phase: Done}, intent("dropped", 15)} {
+		if err := l.put(line); err != nil {
+			t.Fatal(line.ID, err)
+		}
+	}
+	lines, err := l.short()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = newList()
+	for _, text := range lines {
+		if err := l.Take(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range []Line{intent("failed", 9), intent("done", 10), intent("dropped", 15)} {
+		if err := l.copy().put(line); !errors.Is(err, ledger.ErrCopy) {
+			t.Errorf("a copy of %q is taken: %v", line.ID, err)
+		}
+	}
+	for _, line := range []Line{{ID: "dropped", Phase: Dropped}, intent("next", 11), {ID: "next", Phase: Done}} {
+		if err := l.put(line); err != nil {
+			t.Errorf("%q: %v", line.ID, err)
+		}
+	}
+	if s := l.state(); s.Clock != 11 {
+		t.Errorf("the clock is %d", s.Clock)
+	}
+}
+
 // The file is shortened as it grows, and the watch goes on from it.
 func TestLogIsShortened(t *testing.T) {
 	root := t.TempDir()
