@@ -64,9 +64,10 @@ func seat(r *run.Run, name, id, pane, owner string) *Seat {
 
 // TakeSeat has a person type to the program of a seat. A standing agent is taken
 // over, as by workers take; a node is, as in its pane, by the first prompt that the
-// person sends. release ends that, where it began with this call. By says how the
-// person came.
-func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release func(context.Context) error, err error) {
+// person sends. release ends that, where it began with this call: that of a node is
+// left to it unless typed says that this person typed, and nobody else since. By says
+// how the person came.
+func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release func(ctx context.Context, typed bool) error, err error) {
 	defer func() {
 		o := Ordered{Order: "terminal take", About: s.Name, By: "user", How: by}
 		if err != nil {
@@ -81,13 +82,13 @@ func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release fun
 	case !live:
 		return nil, fmt.Errorf("%s does not run", s.Name)
 	case taken: // by the person before: it stays so
-		return func(context.Context) error { return nil }, nil
+		return func(context.Context, bool) error { return nil }, nil
 	case s.Run == "":
 		if err := p.TakeWorker(ctx, s.Name); err != nil {
 			return nil, err
 		}
 	}
-	return func(ctx context.Context) error {
+	return func(ctx context.Context, typed bool) error {
 		if s.Run == "" {
 			// Its records say so a moment later than it does: they are asked behind it.
 			err := p.ReleaseWorker(ctx, s.Name)
@@ -95,6 +96,9 @@ func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release fun
 				return nil // by somebody else before
 			}
 			return err
+		}
+		if !typed { // who has it taken over is somebody else
+			return nil
 		}
 		taken, live, err := p.seated(ctx, s)
 		if err != nil || !taken || !live {

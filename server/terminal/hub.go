@@ -47,7 +47,7 @@ const (
 type Source interface {
 	AgentSeat(ctx context.Context, name string) (*control.Seat, error)
 	NodeSeat(ctx context.Context, id, node string) (*control.Seat, error)
-	TakeSeat(ctx context.Context, s *control.Seat, by string) (release func(context.Context) error, err error)
+	TakeSeat(ctx context.Context, s *control.Seat, by string) (release func(ctx context.Context, typed bool) error, err error)
 	SeatLog(ctx context.Context, s *control.Seat, w io.Writer) error
 }
 

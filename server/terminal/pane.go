@@ -55,7 +55,8 @@ type pane struct {
 	gone    string // why there is nothing to be seen; empty: there is
 
 	holder  *viewer
-	release func(context.Context) error
+	release func(ctx context.Context, typed bool) error
+	typed   bool                 // the holder has
 	before  map[string]time.Time // when others had typed, as the holder began
 	lost    map[*viewer]string   // why a holder is none any more
 }
@@ -278,13 +279,14 @@ func (p *pane) look(ctx context.Context) {
 		return
 	}
 	if name := typedSince(all, p.before); name != "" {
-		p.letGo(ctx, "somebody types in tmux, at "+name)
+		p.typed = false // what is taken over from now on is theirs
+		p.letGo(ctx, "somebody sits at it in tmux, at "+name)
 	}
 }
 
 func (p *pane) live() bool { return p.gone == "" && !p.screen.Dead }
 
-// typedSince is a terminal where something was typed since others had been there;
+// typedSince is a terminal that has come, or where something was typed, since others had been there;
 // empty: there is none.
 func typedSince(now []tmux.Sitter, before map[string]time.Time) string {
 	for _, s := range now {
@@ -340,7 +342,7 @@ func (p *pane) take(ctx context.Context, a ask) error {
 	before := make(map[string]time.Time, len(all))
 	for _, s := range all {
 		if since := time.Since(s.Typed); since < justNow {
-			return fmt.Errorf("somebody types in tmux, at %s: take it when they are done", s.Name)
+			return fmt.Errorf("somebody sits at it in tmux, at %s: take it when they are done", s.Name)
 		}
 		before[s.Name] = s.Typed
 	}
@@ -348,7 +350,7 @@ func (p *pane) take(ctx context.Context, a ask) error {
 	if err != nil {
 		return err
 	}
-	p.holder, p.release, p.before = a.of, release, before
+	p.holder, p.release, p.typed, p.before = a.of, release, false, before
 	delete(p.lost, a.of)
 	return nil
 }
@@ -360,13 +362,13 @@ func (p *pane) letGo(ctx context.Context, why string) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience) // who goes last ends ctx
 	defer cancel()
-	if err := p.release(ctx); err != nil {
+	if err := p.release(ctx, p.typed); err != nil {
 		p.hub.Failed(fmt.Errorf("%s is not released: %w", p.seat.Name, err))
 	}
 	if why != "" {
 		p.lost[p.holder] = why
 	}
-	p.holder, p.release, p.before = nil, nil, nil
+	p.holder, p.release, p.typed, p.before = nil, nil, false, nil
 }
 
 // write types what a client sent.
@@ -382,7 +384,9 @@ func (p *pane) write(ctx context.Context, a ask) error {
 		return errors.New("its program has ended")
 	case s.InMode:
 		return errors.New("its pane is in copy mode in tmux: q there leads out")
-	case a.kind == "paste":
+	}
+	p.typed = true
+	if a.kind == "paste" {
 		return p.client.Paste(ctx, p.seat.Pane, string(a.bytes))
 	}
 	return p.client.Type(ctx, p.seat.Pane, a.bytes)

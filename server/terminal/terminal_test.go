@@ -184,20 +184,23 @@ func (s *source) NodeSeat(_ context.Context, _, node string) (*control.Seat, err
 	return &control.Seat{Name: node, Run: "r1"}, nil
 }
 
-func (s *source) TakeSeat(_ context.Context, _ *control.Seat, by string) (func(context.Context) error, error) {
+func (s *source) TakeSeat(_ context.Context, _ *control.Seat, by string) (func(context.Context, bool) error, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.deny != nil {
 		return nil, s.deny
 	}
 	s.said = append(s.said, "take")
-	return func(ctx context.Context) error {
+	return func(ctx context.Context, typed bool) error {
 		time.Sleep(time.Millisecond) // a while in which who called may go
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if typed {
+			s.said = append(s.said, "typed,")
+		}
 		s.said = append(s.said, "release")
 		return nil
 	}, nil
@@ -381,7 +384,7 @@ func TestWatchAndType(t *testing.T) {
 	one.holder("")
 	one.holder("other")
 	one.holder("")
-	if got := r.source.heard(); got != "take release take release" {
+	if got := r.source.heard(); got != "take typed, release take release" {
 		t.Error(got)
 	}
 	one.say(`{"type":"take"}`)
@@ -395,7 +398,7 @@ func TestWatchAndType(t *testing.T) {
 		t.Error(err)
 	}
 	r.end()
-	if got := r.source.heard(); got != "take release take release take release" {
+	if got := r.source.heard(); got != "take typed, release take release take release" {
 		t.Error(got)
 	}
 	if s, err := r.client.Look(t.Context(), r.place.Pane); err != nil || s.Tap != "" || s.Width != tmux.DefaultWidth {
@@ -437,6 +440,8 @@ func TestPersonInTmux(t *testing.T) {
 	p.shows("ready")
 	p.say(`{"type":"take"}`)
 	p.holder("you")
+	p.typed("page\r\n")
+	p.shows("page")
 	args, err := r.server.AttachArgs(r.place.Session)
 	if err != nil {
 		t.Fatal(err)
@@ -446,14 +451,14 @@ func TestPersonInTmux(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.until("its loss", func() bool {
-		return p.last["type"] == "state" && p.last["holder"] == "" && strings.Contains(fmt.Sprint(p.last["why"]), "somebody types in tmux, at /dev/")
+		return p.last["type"] == "state" && p.last["holder"] == "" && strings.Contains(fmt.Sprint(p.last["why"]), "somebody sits at it in tmux, at /dev/")
 	})
 	if _, err := tty.Write([]byte("mine")); err != nil {
 		t.Fatal(err)
 	}
 	p.shows("mine")
 	p.say(`{"type":"take"}`)
-	p.refused("somebody types in tmux")
+	p.refused("somebody sits at it in tmux")
 	if got := r.source.heard(); got != "take release" {
 		t.Error(got)
 	}
