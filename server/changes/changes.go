@@ -9,6 +9,7 @@ package changes
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,26 +76,27 @@ func Routes(root string, paths []string) (all []string) {
 // Follow tells which routes answer differently as files of the project change, until
 // ctx ends.
 func Follow(ctx context.Context, root string, tell func(routes ...string)) {
-	first := true
-	for ctx.Err() == nil {
+	f := &follower{root: root, runs: filepath.Dir(run.Dir(root, "any")), tell: tell}
+	for first := true; ctx.Err() == nil; first = false {
 		if !first {
 			tell("/api/runs", "/api/needs") // there are other runs than before
 		}
-		follow(ctx, root, first, tell)
-		first = false
+		f.follow(ctx, first)
 	}
 }
 
+type follower struct {
+	root  string
+	runs  string   // the folder of the runs
+	begun []string // folders of runs that were made meanwhile
+	tell  func(routes ...string)
+}
+
 // follow is Follow until there are other runs.
-func follow(ctx context.Context, root string, first bool, tell func(routes ...string)) {
-	folder := run.Folder(root)
-	dirs := []string{root, folder, filepath.Join(folder, "journal"), filepath.Join(folder, "roles"), filepath.Join(folder, "worker-contexts")}
-	owners, err := run.Owners(root)
-	if err == nil { // else what is wrong is said by whoever reads it for a person
-		for _, o := range owners {
-			dirs = append(dirs, run.Dir(root, o.ID))
-		}
-	}
+func (f *follower) follow(ctx context.Context, first bool) {
+	folder := run.Folder(f.root)
+	followed := f.folders()
+	dirs := append([]string{f.root, folder, f.runs, filepath.Join(folder, "journal"), filepath.Join(folder, "roles"), filepath.Join(folder, "worker-contexts")}, followed...)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w := signals.Watch(ctx, dirs...)
@@ -104,13 +106,40 @@ func follow(ctx context.Context, root string, first bool, tell func(routes ...st
 		if n.Rescan && told {
 			told = false
 		} else if n.Rescan {
-			tell(All()...)
+			f.tell(All()...)
 		}
-		if routes := Routes(root, n.Files); len(routes) > 0 {
-			tell(routes...)
+		if routes := Routes(f.root, n.Files); len(routes) > 0 {
+			f.tell(routes...)
 		}
-		if slices.Contains(n.Files, run.OwnersPath(root)) {
+		other := n.Rescan // what was before the watch stood
+		for _, path := range n.Files {
+			switch {
+			case path == run.OwnersPath(f.root):
+				other = true
+			case filepath.Dir(path) == f.runs && !slices.Contains(f.begun, path):
+				f.begun, other = append(f.begun, path), true
+			}
+		}
+		if other && !slices.Equal(f.folders(), followed) {
 			return
 		}
 	}
+}
+
+// folders are those of the newest run of each session, and of each run that was made
+// meanwhile: its folder is made before it counts as a run. What is wrong with a run is
+// said by whoever reads it for a person.
+func (f *follower) folders() []string {
+	f.begun = slices.DeleteFunc(f.begun, func(dir string) bool {
+		_, err := os.Lstat(dir)
+		return err != nil
+	})
+	dirs := slices.Clone(f.begun)
+	if owners, err := run.Owners(f.root); err == nil {
+		for _, o := range owners {
+			dirs = append(dirs, run.Dir(f.root, o.ID))
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
 }

@@ -89,4 +89,20 @@ func TestFollow(t *testing.T) {
 	}
 	heard(".cmux/schedule.jsonl", "/api/schedule")
 	heard("MEMORY.md", "/api/memory")
+
+	// A run that is made meanwhile, whose folder is there before anything in it.
+	if err := os.MkdirAll(filepath.Join(root, ".cmux/runs/r1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	heard(".cmux/runs/r1/records.jsonl", "/api/limits")
+	for round := range 3 { // and each change once it is followed
+		for len(told) > 0 {
+			<-told
+		}
+		if err := os.WriteFile(filepath.Join(root, ".cmux/runs/r1/records.jsonl"), []byte{byte(round)}, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for <-told != "/api/limits" {
+		}
+	}
 }

@@ -60,6 +60,7 @@ export function newQueryClient(): QueryClient {
         staleTime: Number.POSITIVE_INFINITY,
         gcTime: 5 * 60_000,
         refetchOnWindowFocus: false,
+        networkMode: "always", // the server is on this machine, whatever the network is
         retry: (count, error) => !(error instanceof Problem && error.status >= 400 && error.status < 500) && count < 2,
       },
     },

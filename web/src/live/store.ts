@@ -71,6 +71,7 @@ function tell(effects: Effects, queries: Refresher): void {
 /** Soon after the first of several events, and not again before all answers are there. */
 const soon = 25;
 const leastGap = 250;
+const mostPatience = 2000;
 
 /** Has queries asked again: those that are seen at once, the others when they are seen. */
 export class Refresher {
@@ -107,10 +108,18 @@ export class Refresher {
     this.last = Date.now();
     const beginnings = this.beginnings;
     this.beginnings = new Set();
-    await this.client.invalidateQueries({
+    const answers = this.client.invalidateQueries({
       predicate: ({ queryKey: [method, path] }) => method === "get" && typeof path === "string" && touched(path, beginnings),
     });
-    this.busy = false;
-    this.plan();
+    // One answer that does not come holds the others up for a moment only.
+    let timer: number | undefined;
+    const patience = new Promise((done) => (timer = window.setTimeout(done, mostPatience)));
+    try {
+      await Promise.race([answers, patience]);
+    } finally {
+      window.clearTimeout(timer);
+      this.busy = false;
+      this.plan();
+    }
   }
 }

@@ -20,13 +20,7 @@ import { useNow } from "@/ui/time";
 /** A run: its graph, its attempts in time, its nodes, and what can be ordered. */
 export default function RunPage() {
   const { id = "" } = useParams();
-  const graph = hooks.useQuery(
-    "get",
-    "/api/runs/{id}/graph",
-    { params: { path: { id } } },
-    // The end of a run may reach the page by no event: while a runner is there, it is looked at.
-    { refetchInterval: ({ state: { data } }) => (data?.run.runner === true ? 2000 : false) },
-  );
+  const graph = hooks.useQuery("get", "/api/runs/{id}/graph", { params: { path: { id } } });
   const data = graph.data;
   return (
     <Page

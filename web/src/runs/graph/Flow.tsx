@@ -159,7 +159,7 @@ const Card = memo(function Card({ data }: NodeProps<Drawn>) {
       <Handle type="source" position={Position.Right} aria-hidden />
     </>
   );
-  const look = `flex h-full w-full flex-col items-stretch gap-0.5 overflow-hidden rounded-md border-2 bg-surface px-2 py-1.5 text-left ${selected ? "border-accent" : node.critical ? "border-accent/50" : "border-line"}`;
+  const look = `pointer-events-auto flex h-full w-full flex-col items-stretch gap-0.5 overflow-hidden rounded-md border-2 bg-surface px-2 py-1.5 text-left ${selected ? "border-accent" : node.critical ? "border-accent/50" : "border-line"}`;
   return select ? (
     <button type="button" aria-pressed={selected} className={`nodrag nopan ${look}`} onClick={() => select(node.name)}>
       {inside}

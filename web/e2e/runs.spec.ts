@@ -1,0 +1,72 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+
+import { expect, test } from "./organisation";
+
+/** Begins with `build` failing until the person repairs what it looks for; then a gate, and what waits for it. */
+const config = `session: shop
+defaults: {agent: command, role: build}
+agents:
+  - {name: build, task: "test -e \\"$CMUX_ROOT/repaired\\" || { echo '<script>document.title=1</script>'; exit 7; }"}
+  - {name: beside, task: "true"}
+  - {name: gate, role: gate, depends_on: [build, beside]}
+  - {name: publish, task: "true", depends_on: [gate]}
+`;
+
+async function healthy(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`)).toEqual([]);
+}
+
+test("a run is edited, started, watched, retried and approved from the page alone", async ({ org, page }) => {
+  const faults: string[] = [];
+  page.on("console", (m) => m.type() === "error" && !m.text().includes("status of 4") && faults.push(m.text()));
+  page.on("pageerror", (e) => faults.push(e.message));
+  org.write({ ".cmux-agents.yml": config });
+  org.start();
+  await org.open(page, "/runs");
+  await expect(page.getByText("There is no run yet")).toBeVisible();
+  await healthy(page);
+
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByRole("cell", { name: "publish", exact: true })).toBeVisible();
+  await expect(dialog.getByRole("heading", { name: /^Schedule: / })).toBeVisible();
+  await healthy(page);
+  await dialog.getByRole("button", { name: "Start the run" }).click();
+
+  // It fails while it is watched.
+  const graph = page.getByRole("group", { name: "Graph of the run" });
+  await expect(graph.getByRole("button", { name: /^build( on the critical path)? failed \(exit 7\)/ })).toBeVisible();
+  await expect(graph.getByRole("button", { name: /^publish.* blocked/ })).toBeVisible();
+  await healthy(page);
+
+  // It needs the person, who repairs it and runs it again.
+  await page.getByRole("link", { name: /Needs you/ }).click();
+  const need = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "build" }) });
+  await expect(need.getByText("failed (exit 7)")).toBeVisible();
+  await healthy(page);
+  org.write({ repaired: "" });
+  await need.getByRole("button", { name: "Retry", exact: true }).click();
+  await expect(page.getByText("build runs again.")).toBeVisible();
+
+  // Then the gate is opened.
+  const gate = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "gate" }) });
+  await gate.getByRole("button", { name: "Approve" }).click();
+  await expect(gate).toHaveCount(0);
+  await page.getByRole("link", { name: "Runs", exact: true }).click();
+  await page.getByRole("list", { name: "Runs" }).getByRole("link", { name: "shop" }).click();
+  await expect(graph.getByRole("button", { name: /^publish.* done/ })).toBeVisible();
+  await expect(page.getByText("4 of 4 nodes done")).toBeVisible();
+  await graph.getByRole("button", { name: /^build.* done/ }).click();
+  await expect(page.getByRole("complementary", { name: "Node build" }).getByRole("list", { name: "Attempts" }).getByRole("listitem")).toHaveCount(2);
+
+  await page.getByRole("tab", { name: "Attempts in time" }).click();
+  await expect(page.getByRole("img", { name: /^Attempt 1: failed \(exit 7\)/ })).toBeVisible();
+  await healthy(page);
+  await page.getByRole("tab", { name: "Table" }).click();
+  await page.getByLabel("Find a node").fill("publish");
+  await expect(page.getByText("1 node", { exact: true })).toBeVisible();
+  await healthy(page);
+  expect(faults).toEqual([]);
+});
