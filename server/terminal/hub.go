@@ -68,7 +68,14 @@ type Hub struct {
 	clients int
 	panes   map[string]*pane
 	made    int
-	servers map[string]*tmux.Client // by socket: one connection, as tmux 3.3a dies of the end of many
+	servers map[string]*server // by socket
+}
+
+// server is the connection to a server of tmux: one, as tmux 3.3a dies of the end of
+// many.
+type server struct {
+	turn   chan struct{} // holds one while somebody connects
+	client *tmux.Client  // under the hub's lock
 }
 
 // NewHub is a hub that shows terminals until ctx ends.
@@ -76,7 +83,7 @@ func NewHub(ctx context.Context, o Options) *Hub {
 	if o.Failed == nil {
 		o.Failed = func(error) {}
 	}
-	return &Hub{Options: o, ctx: ctx, panes: make(map[string]*pane), servers: make(map[string]*tmux.Client)}
+	return &Hub{Options: o, ctx: ctx, panes: make(map[string]*pane), servers: make(map[string]*server)}
 }
 
 // Routes adds the websockets to mux.
@@ -98,8 +105,10 @@ func (h *Hub) Run() {
 	servers := h.servers
 	h.mu.Unlock()
 	h.tasks.Wait()
-	for _, c := range servers {
-		c.Close()
+	for _, on := range servers {
+		if on.client != nil {
+			on.client.Close()
+		}
 	}
 	if h.made > 0 { // else the folder is none of ours
 		if err := leave(h.Dir); err != nil {
@@ -188,31 +197,22 @@ func (h *Hub) watch(ctx context.Context, s *control.Seat) (*pane, error) {
 	if s.Server == nil {
 		return nil, nil
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	c := h.servers[s.Server.Socket]
-	if c == nil || c.Err() != nil {
-		ctx, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		if _, err := s.Server.Exec(ctx, "list-sessions"); err != nil { // a connection would start it
-			if errors.Is(err, tmux.ErrNoServer) {
-				err = nil
-			}
-			return nil, err
-		}
-		if c != nil {
-			c.Close()
-		}
-		var err error
-		if c, err = s.Server.Connect(ctx, nil); err != nil {
-			return nil, err
-		}
-		h.servers[s.Server.Socket] = c
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	on, err := h.connect(ctx, s.Server)
+	if err != nil || on == nil {
+		return nil, err
 	}
+	h.mu.Lock()
+	c := on.client
+	h.mu.Unlock()
 	at, err := c.Marked(ctx, s.Pane, s.Owner, s.Name)
 	if err != nil || at == "" {
 		return nil, err
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c = on.client // another one meanwhile, perhaps
 	found := *s
 	found.Pane, s = at, &found
 	key := s.Server.Socket + " " + string(s.Pane)
@@ -231,6 +231,47 @@ func (h *Hub) watch(ctx context.Context, s *control.Seat) (*pane, error) {
 	}
 	p.users++
 	return p, nil
+}
+
+// connect is the connection to a server of tmux; nil: it does not run. A server that
+// hangs holds up nobody but those who want it.
+func (h *Hub) connect(ctx context.Context, s *tmux.Server) (*server, error) {
+	h.mu.Lock()
+	on := h.servers[s.Socket]
+	if on == nil {
+		on = &server{turn: make(chan struct{}, 1)}
+		h.servers[s.Socket] = on
+	}
+	h.mu.Unlock()
+	select {
+	case on.turn <- struct{}{}:
+		defer func() { <-on.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	h.mu.Lock()
+	old := on.client
+	h.mu.Unlock()
+	if old != nil && old.Err() == nil {
+		return on, nil
+	}
+	if _, err := s.Exec(ctx, "list-sessions"); err != nil { // a connection would start it
+		if errors.Is(err, tmux.ErrNoServer) {
+			err = nil
+		}
+		return nil, err
+	}
+	if old != nil {
+		old.Close()
+	}
+	c, err := s.Connect(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	on.client = c
+	h.mu.Unlock()
+	return on, nil
 }
 
 // folder makes the folder of pipes, which is empty of them at first.
