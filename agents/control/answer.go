@@ -23,10 +23,12 @@ type Question struct {
 
 // asked is what the agent of n asks.
 func asked(n *run.NodeView) question.Question {
+	q := question.New(n.Status.Reason)
 	if a := n.Attempt(); a != nil && a.Asks != nil && !a.Over() {
-		return *a.Asks
+		q = *a.Asks
 	}
-	return question.New(n.Status.Reason)
+	q.ID = n.Asked()
+	return q
 }
 
 // Question is what the agent of a node asks now.
@@ -62,6 +64,9 @@ func answerable(n *run.NodeView) error {
 type Answer struct {
 	Node string `json:"node"`
 	Text string `json:"text"`
+	// Question names the one that it answers, empty for none: another one is not
+	// answered by it. Nil: it answers whatever is asked.
+	Question *string `json:"question,omitempty"`
 }
 
 // Answered is what has become of an Answer.
@@ -83,13 +88,16 @@ func (p *Project) Answer(ctx context.Context, a Answer) (Answered, error) {
 	if strings.TrimSpace(a.Text) == "" {
 		return Answered{}, Usage("", "the answer is empty")
 	}
+	if a.Question != nil && *a.Question != n.Asked() {
+		return Answered{}, run.AsksElse(a.Node)
+	}
 	isAsked := asks(n)
 	if isAsked {
 		if err := isOption(asked(n), a.Text); err != nil {
 			return Answered{}, err
 		}
 	}
-	t, err := p.order(ctx, v, run.Request{Op: run.OpAnswer, Node: a.Node, Text: a.Text})
+	t, err := p.order(ctx, v, run.Request{Op: run.OpAnswer, Node: a.Node, Text: a.Text, Question: a.Question})
 	return Answered{t, isAsked}, err
 }
 

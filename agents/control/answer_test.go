@@ -2,6 +2,7 @@ package control
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -50,13 +51,16 @@ func TestQuestionAndAnswer(t *testing.T) {
 	r.Question = &q1
 	s.record(r)
 	s.clock(4 * time.Second)
-	if v, err := s.View(t.Context()); err != nil || !reflect.DeepEqual(NewReport(v).Nodes[0].Question, &q1) {
+	if v, err := s.View(t.Context()); err != nil || !reflect.DeepEqual(withoutID(t, NewReport(v).Nodes[0].Question), &q1) {
 		t.Errorf("status tells of %+v, %v", NewReport(v).Nodes[0].Question, err)
 	}
 	q, err := s.Question(t.Context(), "api")
-	if want := (&Question{Node: "api", Text: "Which one?\n  1. Red\n  2. Blue", Question: question.New("Which one?", "Red", "Blue"), Age: 4 * time.Second}); err != nil || !reflect.DeepEqual(q, want) {
+	if want := (&Question{Node: "api", Text: "Which one?\n  1. Red\n  2. Blue", Question: question.New("Which one?", "Red", "Blue"), Age: 4 * time.Second}); err != nil || q.ID == "" || !reflect.DeepEqual(withoutID(t, &q.Question), &want.Question) || q.Node != want.Node || q.Text != want.Text || q.Age != want.Age {
 		t.Errorf("%+v, %v; want %+v", q, err, want)
 	}
+	none, first := "", q.ID
+	_, err = s.Answer(t.Context(), Answer{Node: "api", Text: "2", Question: &none})
+	refused(t, err, "api asks something else by now: nothing was sent to it, read what it asks first", "")
 	_, err = s.Answer(t.Context(), Answer{Node: "api", Text: "3"})
 	refused(t, err, "there is no option 3: the question has 2 options", "")
 	_, err = s.Answer(t.Context(), Answer{Node: "api", Text: " "})
@@ -64,7 +68,47 @@ func TestQuestionAndAnswer(t *testing.T) {
 	if got, err := s.Answer(t.Context(), Answer{Node: "api", Text: "2"}); err != nil || !got.Asked {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got := s.pending(); got != "answer api, answer api" {
+
+	before := needIDs(t, s)
+	s.clock(time.Second)
+	s.record(r) // the same words once more
+	_, err = s.Answer(t.Context(), Answer{Node: "api", Text: "2", Question: &first})
+	refused(t, err, "api asks something else by now: nothing was sent to it, read what it asks first", "")
+	if after := needIDs(t, s); len(after) != 1 || slices.Equal(before, after) {
+		t.Errorf("the need of another question is the same one: %q, %q", before, after)
+	}
+	q, err = s.Question(t.Context(), "api")
+	if err != nil || q.ID == first {
+		t.Fatalf("another question has the same id: %+v, %v", q, err)
+	}
+	if got, err := s.Answer(t.Context(), Answer{Node: "api", Text: "2", Question: &q.ID}); err != nil || !got.Asked {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got := s.pending(); got != "answer api, answer api, answer api" {
 		t.Errorf("left for the runner: %s", got)
 	}
+}
+
+// withoutID is a question as it is recorded.
+func withoutID(t *testing.T, q *question.Question) *question.Question {
+	t.Helper()
+	if q == nil || q.ID == "" {
+		t.Fatalf("no id: %+v", q)
+	}
+	w := *q
+	w.ID = ""
+	return &w
+}
+
+// needIDs are the ids of what waits in nodes of the run.
+func needIDs(t *testing.T, s *scratch) (ids []string) {
+	t.Helper()
+	v, err := s.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range viewNeeds(v) {
+		ids = append(ids, n.ID)
+	}
+	return ids
 }

@@ -101,7 +101,7 @@ func viewNeeds(v *run.View) (all []Need) {
 	id := v.Run.Plan.ID
 	node := func(i int, kind string) {
 		in := Inspect(v, i)
-		all = append(all, Need{ID: kind + " " + id + " " + in.Name, Kind: kind, Name: in.Name, Since: v.Nodes[i].Fact.At,
+		all = append(all, Need{ID: needID(kind+" "+id+" "+in.Name, in.Question), Kind: kind, Name: in.Name, Since: v.Nodes[i].Fact.At,
 			Label: in.Label.String(), Text: in.Reason, Question: in.Question, Orders: in.Orders, Try: in.Way})
 	}
 	for _, i := range NeedPerson(v) {
@@ -127,6 +127,15 @@ func viewNeeds(v *run.View) (all []Need) {
 	return all
 }
 
+// needID is the id of a need in which something may be asked: another question is
+// another need.
+func needID(id string, q *question.Question) string {
+	if q == nil {
+		return id
+	}
+	return id + " " + q.ID
+}
+
 // failedOfItself reports whether a node failed, and no person had it so.
 func failedOfItself(l dag.Label) bool {
 	return l.State == dag.NodeFailed && l.Reason != dag.ReasonCancelled && l.Reason != dag.ReasonByHand
@@ -144,7 +153,7 @@ func (p *Project) agentNeeds(ctx context.Context) (all []Need, err error) {
 		if !a.NeedsPerson() {
 			continue
 		}
-		n := Need{ID: "agent " + name, Kind: NeedAgent, Name: name, Label: a.State, Text: a.Detail, Try: a.Way()}
+		n := Need{ID: needID("agent "+name, a.Question), Kind: NeedAgent, Name: name, Label: a.State, Text: a.Detail, Question: a.Question, Try: a.Way()}
 		if a.Since != nil {
 			n.Since = *a.Since
 		}

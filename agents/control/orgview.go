@@ -11,6 +11,7 @@ import (
 	"cmux/agents/control/say"
 	"cmux/agents/host"
 	"cmux/agents/incident"
+	"cmux/agents/question"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/agents/standing"
@@ -77,6 +78,8 @@ type AgentReport struct {
 
 	Context     *ContextReport `json:"context,omitempty"` // null: its program does not say
 	Compactions int            `json:"compactions"`       // that its program confirmed
+
+	Question *question.Question `json:"question,omitempty"` // that it waits for a person to answer
 
 	pane        string
 	held, stuck bool // see standing.State.Due
@@ -216,6 +219,9 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 	}
 	r.Since = moment(a.Since)
 	r.Until = moment(a.Until)
+	if word == standing.NeedsInput && a.Asked != "" {
+		r.Question = agentAsks(a)
+	}
 	if until, why := a.Spent(p.Now()); why != "" && word == standing.Limited && why == detail {
 		r.Until = moment(until)
 	}
@@ -227,6 +233,7 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 	}
 	if _, held, err := signals.ReadHolder(org.Run.NodeLock(a.Name)); err == nil && !held && !a.Life.Began.IsZero() {
 		r.State, r.Detail = string(standing.Down), "its wrapper was killed"
+		r.Question = nil
 		return r
 	}
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
@@ -236,6 +243,16 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 		r.Waiting, r.Hinders = s.Waiting, s.Hinders
 	}
 	return r
+}
+
+// agentAsks is what an agent asks a person.
+func agentAsks(a *standing.Agent) *question.Question {
+	q := question.New(a.Detail)
+	if a.Question != nil {
+		q = *a.Question
+	}
+	q.ID = a.Asked
+	return &q
 }
 
 // askStanding asks a life how it stands.

@@ -217,12 +217,21 @@ func (p *Project) ReleaseWorker(ctx context.Context, name string) error {
 	return p.sayTo(ctx, name, attempt.Message{Op: attempt.OpRelease})
 }
 
-// AnswerWorker answers the question of an agent.
-func (p *Project) AnswerWorker(ctx context.Context, name, text string) error {
-	if strings.TrimSpace(text) == "" {
+// AnswerWorker answers the question of an agent; a.Node is its name.
+func (p *Project) AnswerWorker(ctx context.Context, a Answer) error {
+	if strings.TrimSpace(a.Text) == "" {
 		return Usage("", "the answer is empty")
 	}
-	return p.sayTo(ctx, name, attempt.Message{Op: attempt.OpAnswer, Text: text})
+	if a.Question != nil {
+		_, agent, err := p.standingAgent(a.Node)
+		if err != nil {
+			return err
+		}
+		if *a.Question != agent.Asked {
+			return run.AsksElse(a.Node)
+		}
+	}
+	return p.sayTo(ctx, a.Node, attempt.Message{Op: attempt.OpAnswer, Text: a.Text})
 }
 
 // sayTo says something to the life of an agent.

@@ -3,12 +3,16 @@
 package question
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Question is what is put to a person at once.
 type Question struct {
+	ID     string `json:"id,omitempty"`      // as it is asked this time, see ID; empty in records
 	Parts  []Part `json:"parts"`             // at least one; the answer to several has a line for each
 	InPane bool   `json:"in_pane,omitempty"` // only keys pressed in the agent's pane can answer it
 }
@@ -29,6 +33,13 @@ func InPane(text string) Question {
 	q := New(text)
 	q.InPane = true
 	return q
+}
+
+// ID names what was asked at a time, so that an answer can say which question it
+// answers: the same words that are asked again are another question.
+func ID(asked time.Time, text string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d\n%s", asked.UnixNano(), text))
+	return hex.EncodeToString(sum[:8])
 }
 
 // String is the question as a person is shown it: the options numbered below the

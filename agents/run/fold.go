@@ -3,6 +3,7 @@ package run
 import (
 	"time"
 
+	"cmux/agents/question"
 	"cmux/dag"
 )
 
@@ -183,7 +184,10 @@ func (h *History) attempted(n *Node, r *Record) bool {
 		}
 	case Active:
 		if a := n.known(r); a != nil {
-			a.Asks = r.Question
+			a.Asks, a.Asked = r.Question, ""
+			if r.Activity == dag.NeedsInput {
+				a.Asked = question.ID(r.At, r.Detail)
+			}
 		}
 		switch {
 		case r.How == HowLeft:

@@ -23,6 +23,7 @@ type Attempt struct {
 	End      *End               // nil while it lives and when it vanished
 	Vanished string             // how it vanished: lost, interrupted, stopped
 	Asks     *question.Question // what its agent waits for a person to answer; nil: nothing, or it is not known as data
+	Asked    string             // names that question, known as data or not; empty: its agent asks nothing
 
 	Conversation string    // of its agent, which can be resumed; empty: none is known
 	Used         dag.Usage // as far as it is recorded
@@ -65,6 +66,14 @@ func (n *Node) Attempt() *Attempt {
 		return nil
 	}
 	return &n.Attempts[len(n.Attempts)-1]
+}
+
+// Asked names what the agent of n asks, see question.ID; empty: nothing.
+func (n *Node) Asked() string {
+	if a := n.Attempt(); a != nil && !a.Over() {
+		return a.Asked
+	}
+	return ""
 }
 
 func (n *Node) attempt(i int) *Attempt {

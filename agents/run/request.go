@@ -34,11 +34,17 @@ type Request struct {
 	Op         Op        `json:"op"`
 	Node       string    `json:"node,omitempty"`
 	Text       string    `json:"text,omitempty"`       // OpAnswer; OpRetry: what the work is sent back with
+	Question   *string   `json:"question,omitempty"`   // OpAnswer: that it answers, empty for none; nil: whatever is asked
 	Downstream bool      `json:"downstream,omitempty"` // OpRetry
 	Fresh      bool      `json:"fresh,omitempty"`      // OpRetry
 	Coded      bool      `json:"coded,omitempty"`      // OpApprove, OpOverride: a person has typed the code that their terminal showed
 	Sum        string    `json:"sum,omitempty"`        // OpUpdate: of the configuration that was shown; OpRetry: of that from which the node's own keys are taken, empty for none
 	At         time.Time `json:"at"`
+}
+
+// AsksElse refuses an answer to a question that is not the one asked by now.
+func AsksElse(name string) error {
+	return fmt.Errorf("%s asks something else by now: nothing was sent to it, read what it asks first", name)
 }
 
 // Ask leaves a request for the runner of r.

@@ -180,6 +180,9 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 	case run.OpStop:
 		return r.answerCancel(ctx, q, i)
 	case run.OpAnswer:
+		if r.asked[q.ID] == nil && q.Question != nil && *q.Question != r.hist.Nodes[i].Asked() {
+			return deed{refusal: run.AsksElse(q.Node)}
+		}
 		return r.passOn(ctx, q, i, attempt.Message{Op: attempt.OpAnswer, Text: q.Text})
 	case run.OpRelease:
 		return r.answerRelease(ctx, q, i)

@@ -63,6 +63,7 @@ type State struct {
 	Activity     dag.Activity
 	Detail       string // of the activity, such as a question
 	Question     *question.Question
+	Asked        string    // names that question, known as data or not; empty: it asks nothing
 	Until        time.Time // of a limit
 	Since        time.Time // the activity is as it is
 
@@ -117,6 +118,9 @@ func (s *State) Apply(rec *run.Record) {
 		if rec.Attempt == s.Life.N {
 			s.active(rec.At, rec.Activity, rec.Detail)
 			s.Question, s.Until, s.Left = rec.Question, rec.Until, rec.How == run.HowLeft
+			if rec.Activity == dag.NeedsInput {
+				s.Asked = question.ID(rec.At, rec.Detail)
+			}
 		}
 	case run.Conversed:
 		if rec.Attempt > s.foreign && rec.Conversation != "" {
@@ -185,7 +189,7 @@ func (s *State) joined(rec *run.Record) {
 
 func (s *State) active(at time.Time, a dag.Activity, detail string) {
 	s.Activity, s.Detail, s.Since = a, detail, at
-	s.Question, s.Until, s.Left = nil, time.Time{}, false
+	s.Question, s.Asked, s.Until, s.Left = nil, "", time.Time{}, false
 }
 
 // lives takes in that a life was started, or that its wrapper lives.

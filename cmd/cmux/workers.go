@@ -211,7 +211,7 @@ func runWorkerAnswer(ctx context.Context, o *workerAnswerOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := p.AnswerWorker(ctx, o.Name, o.Text); err != nil {
+	if err := p.AnswerWorker(ctx, control.Answer{Node: o.Name, Text: o.Text}); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(o.Out, "%s: answered\n", o.Name)

@@ -141,11 +141,9 @@ func (r *routes) agents() {
 	})
 	post(r, group, one+"/answer", "Answer the question of an agent", func(ctx context.Context, i *struct {
 		AgentIn
-		Body struct {
-			Text string `json:"text" minLength:"1"`
-		}
+		Body answer
 	}) (done, error) {
-		err := p.AnswerWorker(ctx, i.Name, i.Body.Text)
+		err := p.AnswerWorker(ctx, control.Answer{Node: i.Name, Text: i.Body.Text, Question: i.Body.Question})
 		return done{err == nil}, err
 	})
 }

@@ -72,15 +72,13 @@ func (r *routes) runs() {
 	})
 	post(r, group, one+"/nodes/{node}/answer", "Answer the question of a node's agent, or tell it something", func(ctx context.Context, i *struct {
 		NodeIn
-		Body struct {
-			Text string `json:"text" minLength:"1"`
-		}
+		Body answer
 	}) (control.Answered, error) {
 		p, err := p.OfRun(ctx, i.ID)
 		if err != nil {
 			return control.Answered{}, err
 		}
-		return p.Answer(ctx, control.Answer{Node: i.Node, Text: i.Body.Text})
+		return p.Answer(ctx, control.Answer{Node: i.Node, Text: i.Body.Text, Question: i.Body.Question})
 	})
 	post(r, group, one+"/nodes/{node}/retry", "Run a node again, and what it blocked after it", func(ctx context.Context, i *struct {
 		NodeIn
@@ -107,4 +105,10 @@ func order[O any](r *routes, path, summary string, f func(context.Context, *cont
 		}
 		return f(ctx, p, i.Node)
 	})
+}
+
+// answer is what a person says to an agent.
+type answer struct {
+	Text     string  `json:"text" minLength:"1"`
+	Question *string `json:"question,omitempty" maxLength:"64" doc:"Id of the question that this answers; refused with 409 where something else is asked by now. Empty: it asked nothing. Absent: whatever it asks"`
 }

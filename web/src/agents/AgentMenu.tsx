@@ -44,6 +44,7 @@ const asks: Readonly<Partial<Record<Asked, { title: (n: string) => string; text:
 /** All orders for an agent. */
 export function AgentMenu({ agent, labeled = false }: { agent: Agent; labeled?: boolean }) {
   const [asked, ask] = useState<Asked>();
+  const [answered, setAnswered] = useState(""); // the question that stood there when the dialog was opened
   const navigate = useNavigate();
   const { name } = agent;
   const close = () => ask(undefined);
@@ -67,7 +68,17 @@ export function AgentMenu({ agent, labeled = false }: { agent: Agent; labeled?: 
     { label: "Chat", run: () => void navigate(`/chat/${encodeURIComponent(name)}`) },
     { label: "Assign a task…", run: () => ask("assign") },
     { label: "Send a message…", run: () => ask("send") },
-    { label: "Answer…", run: () => ask("answer") },
+    ...(agent.question === undefined
+      ? []
+      : [
+          {
+            label: "Answer…",
+            run: () => {
+              setAnswered(agent.question?.id ?? "");
+              ask("answer");
+            },
+          },
+        ]),
     agent.state === "taken over" ? { label: "Release", run: () => release.mutate(name) } : { label: "Take", run: () => take.mutate(name) },
     { label: "Wake", run: () => wake.mutate(name) },
     { label: "Reset…", run: () => ask("reset") },
@@ -113,7 +124,7 @@ export function AgentMenu({ agent, labeled = false }: { agent: Agent; labeled?: 
       )}
       {asked === "assign" && <AssignDialog name={name} onClose={close} />}
       {asked === "send" && <TextDialog title={`Message to ${called(agent)}`} label="Message" action="Send" give={(text) => give.send({ name, text })} done="The message is sent." onClose={close} />}
-      {asked === "answer" && <TextDialog title={`Answer ${called(agent)}`} label="Answer" action="Answer" give={(text) => give.answer({ name, text })} done="The answer is given." onClose={close} />}
+      {asked === "answer" && <TextDialog title={`Answer ${called(agent)}`} label="Answer" action="Answer" give={(text) => give.answer({ name, text, question: answered })} done="The answer is given." onClose={close} />}
     </>
   );
 }

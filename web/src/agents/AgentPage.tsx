@@ -49,7 +49,7 @@ export default function AgentPage() {
                     <div className="min-h-60 grow">
                       <ChatMessages name={name} all />
                     </div>
-                    <ChatInput agent={found} />
+                    <ChatInput key={name} agent={found} />
                   </div>
                 ),
               },

@@ -7,7 +7,7 @@ const at = (name: Name) => ({ params: { path: { name } } });
 
 export const give = {
   send: ({ name, text }: { name: Name; text: string }) => api.POST("/api/agents/{name}/send", { ...at(name), body: { text } }),
-  answer: ({ name, text }: { name: Name; text: string }) => api.POST("/api/agents/{name}/answer", { ...at(name), body: { text } }),
+  answer: ({ name, ...body }: { name: Name } & Api<"Answer">) => api.POST("/api/agents/{name}/answer", { ...at(name), body }),
   assign: ({ name, ...body }: { name: Name } & Api<"PostAgentsNameAssignRequest">) => api.POST("/api/agents/{name}/assign", { ...at(name), body }),
   reset: (name: Name) => api.POST("/api/agents/{name}/reset", at(name)),
   wake: (name: Name) => api.POST("/api/agents/{name}/wake", at(name)),

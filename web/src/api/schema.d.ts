@@ -2342,6 +2342,7 @@ export interface components {
             model?: string;
             name: string;
             permanent: boolean;
+            question?: components["schemas"]["Question"];
             /** Format: int64 */
             reset_count: number;
             role: string;
@@ -2375,6 +2376,11 @@ export interface components {
         };
         Alerted: {
             ways: string[];
+        };
+        Answer: {
+            /** @description Id of the question that this answers; refused with 409 where something else is asked by now. Empty: it asked nothing. Absent: whatever it asks */
+            question?: string;
+            text: string;
         };
         Answered: {
             asked: boolean;
@@ -3465,9 +3471,6 @@ export interface components {
             text: string;
             there: boolean;
         };
-        PostAgentsNameAnswerRequest: {
-            text: string;
-        };
         PostAgentsNameAssignRequest: {
             /** @enum {string} */
             priority?: "critical" | "high" | "normal" | "low";
@@ -3530,9 +3533,6 @@ export interface components {
             dir: string;
             /** @description Empty: that of the folder */
             name?: string;
-        };
-        PostRunsIdNodesNodeAnswerRequest: {
-            text: string;
         };
         PostRunsIdNodesNodeRetryRequest: {
             /** @description Also what succeeded after it */
@@ -3598,6 +3598,7 @@ export interface components {
             text: string;
         };
         Question: {
+            id?: string;
             in_pane?: boolean;
             parts: components["schemas"]["QuestionPart"][];
         };
@@ -4585,7 +4586,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PostAgentsNameAnswerRequest"];
+                "application/json": components["schemas"]["Answer"];
             };
         };
         responses: {
@@ -7567,7 +7568,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PostRunsIdNodesNodeAnswerRequest"];
+                "application/json": components["schemas"]["Answer"];
             };
         };
         responses: {

@@ -21,12 +21,22 @@ const ways: readonly (readonly [Way, string])[] = [
 export function ChatInput({ agent }: { agent: Agent }) {
   const [text, setText] = useState("");
   const asks = agent.state === "needs input";
-  const [chosen, choose] = useState<Way>();
-  const way = chosen ?? (asks ? "answer" : "send");
+  const asked = asks ? (agent.question?.id ?? "") : "";
+  // What is typed stays what it was begun as: a remark does not become the answer to a question that comes meanwhile.
+  const [begun, begin] = useState<{ way: Way; question: string }>();
+  const { way, question } = begun ?? { way: asks ? "answer" : "send", question: asked };
+  const write = (said: string) => {
+    setText(said);
+    if (said.trim() === "" && begun?.way !== "urgent" && begun?.way !== "interrupt") {
+      begin(undefined);
+    } else if (begun === undefined) {
+      begin({ way, question });
+    }
+  };
   const send = useOrder(
-    async ({ text, way }: { text: string; way: Way }) => {
+    async ({ text, way, question }: { text: string; way: Way; question: string }) => {
       if (way === "answer") {
-        return give.answer({ name: agent.name, text });
+        return give.answer({ name: agent.name, text, question });
       }
       const urgency: { urgency?: NonNullable<Api<"Letter">["urgency"]> } = way === "send" ? {} : { urgency: way };
       return api.POST("/api/messages", { body: { to: agent.name, ...letterOf(text), ...urgency } });
@@ -35,11 +45,11 @@ export function ChatInput({ agent }: { agent: Agent }) {
   const submit = () => {
     if (text.trim() !== "" && !send.isPending) {
       send.mutate(
-        { text, way },
+        { text, way, question },
         {
           onSuccess: () => {
             setText("");
-            choose(undefined);
+            begin(undefined);
           },
         },
       );
@@ -60,7 +70,7 @@ export function ChatInput({ agent }: { agent: Agent }) {
             className="min-h-16"
             placeholder={`Message to ${called(agent)}`}
             value={text}
-            onChange={(e) => setText(e.target.value)}
+            onChange={(e) => write(e.target.value)}
             onKeyDown={(e) => {
               if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
                 e.preventDefault();
@@ -70,10 +80,16 @@ export function ChatInput({ agent }: { agent: Agent }) {
           />
         )}
       </Field>
+      {begun !== undefined && asked !== question && (way === "answer" || asked !== "") && (
+        <div role="status" className="flex flex-wrap items-center gap-2 text-warn">
+          <p className="min-w-0 grow wrap-anywhere">{asked === "" ? "It does not ask that any more." : `It asks something else by now: ${agent.question?.parts.map((p) => p.text).join(" ") ?? ""}`}</p>
+          {asked !== "" && <Button onClick={() => begin({ way: "answer", question: asked })}>Answer that</Button>}
+        </div>
+      )}
       <div className="flex flex-wrap items-center gap-2">
         <div className="min-w-0 grow">
           <Field label="When it is handed over" hidden>
-            {(ids) => <Select {...ids} className="max-w-80" options={asks ? [["answer", "As the answer to its question"] as const, ...ways] : ways} value={way} onChange={(e) => choose(e.target.value as Way)} />}
+            {(ids) => <Select {...ids} className="max-w-80" options={asks || way === "answer" ? [["answer", "As the answer to its question"] as const, ...ways] : ways} value={way} onChange={(e) => begin({ way: e.target.value as Way, question: asked })} />}
           </Field>
         </div>
         <Button type="submit" tone="accent" icon={<Send aria-hidden size={15} />} busy={send.isPending} disabled={text.trim() === ""}>

@@ -94,7 +94,7 @@ function Conversation({ agent }: { agent: Agent }) {
       <div className="min-h-0 grow">
         <ChatMessages name={agent.name} all={all} />
       </div>
-      <ChatInput agent={agent} />
+      <ChatInput key={agent.name} agent={agent} />
     </div>
   );
 }

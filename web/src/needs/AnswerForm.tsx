@@ -1,26 +1,59 @@
 import { Send } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 
 import type { Api } from "@/api/client";
 import { answerOf } from "@/needs/answers";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
 
+/** What is said, and the question that it answers; empty: nothing was asked. */
+export interface Answer {
+  text: string;
+  question: string;
+}
+
 interface AnswerFormProps {
   of: string; // who asks
   question?: Api<"Question"> | undefined; // missing: only a line to write in
   busy: boolean;
-  send: (text: string) => void;
+  send: (answer: Answer) => void;
   verb?: string;
   label?: string;
 }
 
-/** A question with its options as buttons and a line to answer in. A question of one part is answered by a click. */
-export function AnswerForm({ of, question, busy, send, verb = "Answer", label = `Answer ${of}` }: AnswerFormProps) {
+/**
+ * A question with its options as buttons and a line to answer in. A question of one part is answered by a click.
+ * Another question is another form: what was typed for the one before is not taken for it, nor a click that was
+ * already under way when it came.
+ */
+export function AnswerForm(props: AnswerFormProps) {
+  return <Form key={`${props.of} ${props.question?.id ?? ""}`} {...props} />;
+}
+
+/** How long the options of a question are shown before a click counts, in milliseconds. */
+const settling = 500;
+
+function Form({ of, question, busy, send, verb = "Answer", label = `Answer ${of}` }: AnswerFormProps) {
   const parts = question?.parts.length ? question.parts : [{ text: "" }];
   const [said, setSaid] = useState<readonly (string | undefined)[]>([]);
   const answer = answerOf(parts, said);
+  const give = (text: string) => send({ text, question: question?.id ?? "" });
   const single = parts.length === 1;
+  const [settled, setSettled] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(true), settling);
+    return () => clearTimeout(timer);
+  }, []);
+  const choose = (i: number, option: string) => {
+    if (!settled) {
+      return;
+    }
+    if (single) {
+      give(option);
+    } else {
+      put(i, option);
+    }
+  };
   const put = (i: number, text: string) => setSaid((was) => parts.map((_, k) => (k === i ? text : was[k])));
   return (
     <form
@@ -28,7 +61,7 @@ export function AnswerForm({ of, question, busy, send, verb = "Answer", label = 
       onSubmit={(e) => {
         e.preventDefault();
         if (answer !== undefined) {
-          send(answer);
+          give(answer);
         }
       }}
     >
@@ -43,7 +76,8 @@ export function AnswerForm({ of, question, busy, send, verb = "Answer", label = 
                   busy={busy}
                   aria-pressed={single ? undefined : said[i] === option}
                   className="h-auto text-left whitespace-normal wrap-anywhere aria-pressed:border-accent aria-pressed:bg-accent-soft"
-                  onClick={() => (single ? send(option) : put(i, option))}
+                  aria-disabled={settled ? undefined : true}
+                  onClick={() => choose(i, option)}
                 >
                   {option}
                 </Button>

@@ -98,7 +98,7 @@ function NodeNeed({ need }: { need: Need }) {
   return (
     <>
       {need.question !== undefined && orders.includes("answer") && (
-        <AnswerForm of={need.name} question={need.question} busy={give.answer.isPending} send={(text) => give.answer.mutate(text)} />
+        <AnswerForm of={need.name} question={need.question} busy={give.answer.isPending} send={give.answer.mutate} />
       )}
       <NodeOrders run={run} node={need.name} orders={orders} />
     </>

@@ -13,14 +13,14 @@ type Need = Api<"Need">;
 
 export function AgentNeed({ need: { name }, need }: { need: Need }) {
   const params = { params: { path: { name } } };
-  const answer = useOrder((text: string) => api.POST("/api/agents/{name}/answer", { ...params, body: { text } }), `${name} is answered.`);
+  const answer = useOrder((body: Api<"Answer">) => api.POST("/api/agents/{name}/answer", { ...params, body }), `${name} is answered.`);
   const release = useOrder(() => api.POST("/api/agents/{name}/release", params), `${name} is given back.`);
   const reset = useOrder(() => api.POST("/api/agents/{name}/reset", params), `${name} begins a new conversation.`);
   const wake = useOrder(() => api.POST("/api/agents/{name}/wake", params), `${name} is started again.`);
   const orders = agentOrders(need);
   return (
     <div className="flex flex-col gap-2">
-      {orders.includes("answer") && <AnswerForm of={name} question={need.question} busy={answer.isPending} send={(text) => answer.mutate(text)} />}
+      {orders.includes("answer") && <AnswerForm of={name} question={need.question} busy={answer.isPending} send={answer.mutate} />}
       <div className="flex flex-wrap gap-1.5">
         {orders.includes("wake") && (
           <Button tone="accent" busy={wake.isPending} onClick={() => wake.mutate()}>
@@ -86,7 +86,7 @@ export function MessageNeed({ need: { name: id, text } }: { need: Need }) {
           )}
         </Answer>
       )}
-      {open && <AnswerForm of={text} label={`Reply to ${text}`} verb="Reply" busy={reply.isPending} send={(said) => reply.mutate(said)} />}
+      {open && <AnswerForm of={text} label={`Reply to ${text}`} verb="Reply" busy={reply.isPending} send={(said) => reply.mutate(said.text)} />}
       <div className="flex flex-wrap gap-1.5">
         <Button aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? "Close" : "Read"}

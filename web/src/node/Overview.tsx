@@ -103,13 +103,13 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 
 function Ask({ run, node }: { run: string; node: Node }) {
   const answer = useOrder(
-    (text: string) => api.POST("/api/runs/{id}/nodes/{node}/answer", { params: { path: { id: run, node: node.name } }, body: { text } }),
+    (body: Api<"Answer">) => api.POST("/api/runs/{id}/nodes/{node}/answer", { params: { path: { id: run, node: node.name } }, body }),
     ({ data }) => (data?.note !== undefined && data.note !== "" ? data.note : `${node.name} was told.`),
   );
   const asked = node.question !== undefined;
   return (
     <Panel title={asked ? "Question" : live(node.label.state) ? "Tell the agent" : "Answer"}>
-      <AnswerForm of={node.name} question={node.question} busy={answer.isPending} send={(text) => answer.mutate(text)} verb={asked ? "Answer" : "Tell"} label={asked ? "Answer" : "What to tell the agent"} />
+      <AnswerForm of={node.name} question={node.question} busy={answer.isPending} send={answer.mutate} verb={asked ? "Answer" : "Tell"} label={asked ? "Answer" : "What to tell the agent"} />
     </Panel>
   );
 }

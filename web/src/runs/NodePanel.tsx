@@ -43,7 +43,7 @@ export function NodePanel({ run, node, past, onClose }: { run: string; node: Api
         {(in_) => (
           <>
             {in_.question !== undefined && in_.orders.includes("answer") && (
-              <AnswerForm of={node.name} question={in_.question} busy={give.answer.isPending} send={(text) => give.answer.mutate(text)} />
+              <AnswerForm of={node.name} question={in_.question} busy={give.answer.isPending} send={give.answer.mutate} />
             )}
             {past ? <p className="text-muted">Its session has a newer run: nothing can be ordered here.</p> : <NodeOrders run={run} node={node.name} orders={in_.orders} />}
             {in_.attempts.length > 0 && (

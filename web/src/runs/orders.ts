@@ -1,4 +1,4 @@
-import { api } from "@/api/client";
+import { api, type Api } from "@/api/client";
 import { useOrder } from "@/ui/toasts";
 
 /** The orders about a node, by their names on the command line. */
@@ -15,7 +15,7 @@ export function useNodeOrders(run: string, node: string) {
       noted(`${node} runs again.`),
     ),
     answer: useOrder(
-      (text: string) => api.POST("/api/runs/{id}/nodes/{node}/answer", { ...params, body: { text } }),
+      (body: Api<"Answer">) => api.POST("/api/runs/{id}/nodes/{node}/answer", { ...params, body }),
       (out) => out.data?.note ?? (out.data?.asked === false ? `${node} reads it when its turn is over.` : `${node} is answered.`),
     ),
   };
