@@ -5,6 +5,7 @@
 # make dashboard  builds the page that the binary carries; make does it, where there is npm
 # make web-test   runs the dashboard's tests
 # make bench   runs the benchmarks and whole runs beside make, ninja and go-task
+# make web-golden compares how the pages look with what is kept in web/e2e/golden
 # make bench-web  measures the dashboard in Chromium, beside an empty page
 # make dist    builds what people install into dist/: archives, packages, checksums
 # make docs    rewrites the generated pages under docs/
@@ -20,7 +21,7 @@ PREFIX  ?= /usr/local
 # with a name, such as Claude Code's (ST1005).
 LINT     = $(GO) tool -modfile=.ci/lint.mod
 
-.PHONY: all build demo demo-web test check bench docs pictures dist dist-check tools clean install dashboard web-check web-test bench-web
+.PHONY: all build demo demo-web test check bench docs pictures dist dist-check tools clean install dashboard web-check web-test web-golden bench-web
 
 all: dashboard build
 
@@ -89,6 +90,10 @@ test: tools check
 	echo "slowest packages (seconds from start to end, several at a time):"; \
 	awk '$$1 ~ /^(ok|FAIL)$$/ && $$3 ~ /s$$/ { printf "%8.1f  %s\n", $$3, $$2 }' bin/test.log | sort -rn | head -n 8; \
 	code=$$(cat bin/code); cat $(RACES)/* 2>/dev/null && { echo "the race detector found this"; exit 1; }; exit $$code
+
+web-golden: $(WEB) web/dist/index.html
+	@.ci/tools chromium
+	cd web && npx --no-install playwright test --config golden.config.ts
 
 bench-web: $(WEB) web/dist/index.html
 	@.ci/tools chromium

@@ -5,7 +5,7 @@ import { setScene } from "./scene";
 
 /*
  * How each page looks, kept in golden/. After a change that is meant:
- * npx playwright test e2e/golden.spec.ts --update-snapshots, and look at what changed.
+ * npx playwright test --config golden.config.ts --update-snapshots, and look at what changed.
  */
 const looks = [
   { width: 1440, height: 900, scheme: "light" },
