@@ -39,6 +39,7 @@ type Upkept struct {
 	Done    string `json:"done,omitempty"`    // empty: it stays
 	Restore string `json:"restore,omitempty"` // brings back what was saved of it
 	Failed  string `json:"failed,omitempty"`
+	Left    string `json:"left,omitempty"` // why it was left as it is
 }
 
 // PlanUpkeep looks for what the organisation no longer needs. It changes nothing.
@@ -203,7 +204,14 @@ func (p *Project) Maintain(ctx context.Context, plan *Upkeep, may func(upkeep.Ki
 	out := []Upkept{}
 	for _, i := range plan.Items {
 		one := Upkept{Item: i}
-		if i.Kind != upkeep.Archives && may(i.Kind) && slices.ContainsFunc(now.Items, func(n upkeep.Item) bool { return n.Kind == i.Kind && n.Name == i.Name && n.At == i.At }) {
+		switch {
+		case i.Kind == upkeep.Archives:
+			one.Left = "cmux never removes archives"
+		case !may(i.Kind):
+			one.Left = "things of this kind were not to be removed"
+		case !slices.ContainsFunc(now.Items, func(n upkeep.Item) bool { return n.Kind == i.Kind && n.Name == i.Name && n.At == i.At }):
+			one.Left = "it is needed again"
+		default:
 			if err := p.remove(ctx, &one); err != nil {
 				one.Failed = err.Error()
 			}

@@ -84,6 +84,8 @@ func runUpkeep(ctx context.Context, o *upkeepOptions) error {
 		switch {
 		case u.Failed != "":
 			fmt.Fprintf(o.Err, "cmux: %s %s stays: %s\n", u.Kind, say.Line(u.Name), say.Line(u.Failed))
+		case u.Left != "" && u.Kind != upkeep.Archives:
+			fmt.Fprintf(o.Out, "%s: left as it is: %s\n", say.Line(u.Name), u.Left)
 		case u.Done != "":
 			fmt.Fprintf(o.Out, "%s: %s\n", say.Line(u.Name), u.Done)
 			if u.Restore != "" {

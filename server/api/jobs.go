@@ -97,6 +97,7 @@ func (w *work[T]) begin(r *routes, path string, do func(ctx context.Context, out
 	if !r.Background(func(ctx context.Context) {
 		result, err := guarded(func() (*T, error) { return do(ctx, w, w.begun) })
 		ended := r.Project.Now()
+		defer w.told() // when the lock is free again
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.job.Running, w.job.EndedAt, w.job.Doing, w.job.Result = false, &ended, "", result
@@ -110,6 +111,7 @@ func (w *work[T]) begin(r *routes, path string, do func(ctx context.Context, out
 		w.mu.Lock()
 		w.job.Running = false
 		w.mu.Unlock()
+		w.told()
 		return Job[T]{}, huma.NewError(http.StatusServiceUnavailable, "the server ends")
 	}
 	return w.look(), nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,5 +35,28 @@ func TestJobPanics(t *testing.T) {
 	}
 	if j := w.look("another"); j.StartedAt != nil || len(w.all) != 1 {
 		t.Errorf("asking makes jobs: %+v", w.all)
+	}
+}
+
+// Whoever hears of routes only by what changed learns of a job's end also when it
+// says nothing, and of one that could not begin.
+func TestJobTellsOfItsEnd(t *testing.T) {
+	var running []bool
+	one, goes := new(work[int]), true
+	r := &routes{Options: Options{Project: &control.Project{Caller: control.Caller{Now: time.Now}},
+		Changed: func(...string) { running = append(running, one.look().Running) },
+		Background: func(f func(context.Context)) bool {
+			if goes {
+				f(t.Context())
+			}
+			return goes
+		}}}
+	quiet := func(context.Context, io.Writer, func(string)) (*int, error) { return nil, nil }
+	for _, goes = range []bool{true, false} {
+		running = nil
+		_, err := one.begin(r, "/api/x", quiet)
+		if (err == nil) != goes || !slices.Equal(running, []bool{true, false}) {
+			t.Errorf("goes %t: told as running %v, %v", goes, running, err)
+		}
 	}
 }

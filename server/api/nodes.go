@@ -156,14 +156,22 @@ func (r *routes) nodes() {
 		if err != nil {
 			return Job[[]control.Checked]{}, err
 		}
-		return r.checks.of(i.ID+"/"+i.Node).begin(r, "/api/runs/"+i.ID+"/nodes/"+i.Node+"/verify", func(ctx context.Context, output io.Writer, begun func(string)) (*[]control.Checked, error) {
+		found, err := p.Named(ctx, i.ID) // by its whole id, whatever it was called
+		if err != nil {
+			return Job[[]control.Checked]{}, err
+		}
+		id := found.Plan.ID
+		return r.checks.of(id+"/"+i.Node).begin(r, "/api/runs/"+id+"/nodes/"+i.Node+"/verify", func(ctx context.Context, output io.Writer, begun func(string)) (*[]control.Checked, error) {
 			all, err := p.Verify(ctx, control.Verify{Node: i.Node, Output: output, Begun: begun})
 			return &all, err
 		})
 	})
 	get(r, group, one+"/nodes/{node}/verify", "Show how the checks of a node stand that were begun here", func(ctx context.Context, i *NodeIn) (Job[[]control.Checked], error) {
-		_, err := p.Named(ctx, i.ID)
-		return r.checks.look(i.ID + "/" + i.Node), err
+		found, err := p.Named(ctx, i.ID)
+		if err != nil {
+			return Job[[]control.Checked]{}, err
+		}
+		return r.checks.look(found.Plan.ID + "/" + i.Node), nil
 	})
 }
 
@@ -231,14 +239,21 @@ func (r *routes) reviews() {
 		if err != nil {
 			return Job[control.Merged]{}, err
 		}
-		return r.runMerges.of(i.ID).begin(r, "/api/runs/"+i.ID+"/merge", func(ctx context.Context, output io.Writer, begun func(string)) (*control.Merged, error) {
+		found, err := p.Named(ctx, i.ID)
+		if err != nil {
+			return Job[control.Merged]{}, err
+		}
+		return r.runMerges.of(found.Plan.ID).begin(r, "/api/runs/"+found.Plan.ID+"/merge", func(ctx context.Context, output io.Writer, begun func(string)) (*control.Merged, error) {
 			o := i.Body
 			o.Output, o.Begun, o.Tell = output, begun, func(line string) { fmt.Fprintln(output, line) }
 			return p.Merge(ctx, o)
 		})
 	})
 	get(r, group, one+"/merge", "Show how the merge of a run stands that was begun here", func(ctx context.Context, i *RunIn) (Job[control.Merged], error) {
-		_, err := p.Named(ctx, i.ID)
-		return r.runMerges.look(i.ID), err
+		found, err := p.Named(ctx, i.ID)
+		if err != nil {
+			return Job[control.Merged]{}, err
+		}
+		return r.runMerges.look(found.Plan.ID), nil
 	})
 }

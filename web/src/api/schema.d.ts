@@ -4298,6 +4298,7 @@ export interface components {
             done?: string;
             failed?: string;
             kind: components["schemas"]["UpkeepKind"];
+            left?: string;
             name: string;
             restore?: string;
             /** Format: date-time */

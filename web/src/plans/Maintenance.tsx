@@ -25,7 +25,7 @@ export function Maintenance() {
       await upkeep.refetch();
       return data;
     },
-    (data) => `${count(data?.items.filter((i) => i.failed === undefined).length ?? 0, "thing")} done.`,
+    (data) => `${count(data?.items.filter((i) => i.done !== undefined).length ?? 0, "thing")} done.`,
   );
   return (
     <Answer query={upkeep}>
@@ -55,6 +55,7 @@ export function Maintenance() {
                     <label className="flex flex-wrap items-center gap-x-3 gap-y-1 rounded-lg border border-line bg-surface p-3">
                       <input
                         type="checkbox"
+                        disabled={i.kind === "archives"}
                         checked={chosen.has(keyOf(i))}
                         onChange={(e) => {
                           const next = new Set(chosen);
@@ -77,11 +78,11 @@ export function Maintenance() {
             </>
           )}
           {done.length > 0 && (
-            <Panel title="What was done">
+            <Panel title="What became of it">
               <ul>
                 {done.map((d, n) => (
                   <li key={n} className={`wrap-anywhere ${d.failed === undefined ? "" : "text-bad"}`}>
-                    {d.name}: {d.failed ?? d.done ?? d.do} {d.restore !== undefined && <code>{d.restore}</code>}
+                    {d.name}: {d.failed ?? d.done ?? `left as it is: ${d.left ?? "nothing was done"}`} {d.restore !== undefined && <code>{d.restore}</code>}
                   </li>
                 ))}
               </ul>
