@@ -173,8 +173,11 @@ func (p *Project) startServer(o OnDemand) (ended chan error, err error) {
 // startHere starts a run in this process, where no monitor could: the caller is a
 // person's server that was started on demand.
 func (p *Project) startHere(ctx context.Context, o Start) (*standing.RunMade, error) {
+	if p.Program == nil {
+		return nil, errors.New("no run can be started here")
+	}
 	var err error
-	if o.Binary, err = os.Executable(); err != nil {
+	if o.Binary, err = p.Program(); err != nil {
 		return nil, fmt.Errorf("the path of this program: %w", err)
 	}
 	o.Socket = p.Getenv("CMUX_TMUX_SOCKET")

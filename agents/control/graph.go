@@ -138,6 +138,10 @@ func (p *Project) graphFile() (string, error) {
 	if rel, err := filepath.Rel(root, file); err != nil || !filepath.IsLocal(rel) {
 		return "", &Hint{Err: fmt.Errorf("%s is a link to %s, outside the project: nothing was written", p.Short(path), file), Try: "edit that file by hand, or put a copy in the place of the link"}
 	}
+	first, _, _ := strings.Cut(filepath.ToSlash(strings.TrimPrefix(file, root+string(filepath.Separator))), "/")
+	if strings.EqualFold(first, ".git") || strings.EqualFold(first, signals.Folder) {
+		return "", &Hint{Err: fmt.Errorf("%s is a link to %s, which is no configuration: nothing was written", p.Short(path), file), Try: "edit that file by hand, or put a copy in the place of the link"}
+	}
 	return file, nil
 }
 

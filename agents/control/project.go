@@ -44,6 +44,10 @@ type Caller struct {
 	// gives them. Without it who gives them is found out (see package origin).
 	Person bool
 
+	// Program returns the absolute path of this cmux, for runs that are started in its
+	// process; nil: none can be.
+	Program func() (string, error)
+
 	InHealth bool // a health command gives the orders: see HealthVar
 
 	Memory *Memory // what is kept between questions; nil: nothing is

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 
 // caller is the person at this command line, as control knows them.
 func (d *Deps) caller() control.Caller {
-	c := control.Caller{InHealth: d.inHealth, Dir: d.Dir, Env: d.Env, Now: d.Now, Kinds: d.Kinds, Session: d.session, Command: d.command,
+	c := control.Caller{Program: os.Executable, InHealth: d.inHealth, Dir: d.Dir, Env: d.Env, Now: d.Now, Kinds: d.Kinds, Session: d.session, Command: d.command,
 		Note: func(line string) { fmt.Fprintf(d.Err, "cmux: %s\n", line) }}
 	if isTerminal(d.In) && !d.inside {
 		c.Choose = d.chooseRun
