@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import { CallView } from "@/conversation/CallView";
 import type { Entry } from "@/conversation/group";
 import { Output } from "@/conversation/Output";
+import { tookText } from "@/node/words";
 import { count } from "@/ui/figures";
 import { Markdown } from "@/ui/markdown";
 import { Ago } from "@/ui/time";
@@ -76,7 +77,7 @@ export function EntryView({ entry: e }: { entry: Entry }) {
       return (
         <Block icon={e.passed ? <CircleCheck size={16} className="text-ok" /> : <CircleAlert size={16} className="text-bad" />} who={e.passed ? "Check passed" : "Check failed"} at={e.at}>
           <code className="wrap-anywhere">{e.command}</code>
-          {e.took !== "" && <span className="text-muted">{` in ${e.took}`}</span>}
+          {e.took !== "" && <span className="text-muted">{` in ${tookText(e.took)}`}</span>}
           {e.text !== "" && <Output text={e.text} open={!e.passed} />}
         </Block>
       );

@@ -27,6 +27,10 @@ describe("the lines of a log", () => {
     expect(append(log, { text: "", from: 1, next: 1, size: 1 }).lines).toEqual([]);
   });
 
+  it("are what a terminal shows of them", () => {
+    expect(beginning({ text: "a\r\n10 %\r20 %\r\n", from: 0, next: 16, size: 16 }).lines.map((l) => l.text)).toEqual(["a", "20 %"]);
+  });
+
   it("are found whatever their case", () => {
     const { lines } = beginning({ text: "Error\nfine\nERROR\n", from: 0, next: 17, size: 17 });
     expect(find(lines, "error")).toEqual([0, 2]);

@@ -20,11 +20,17 @@ interface Part {
   size: number;
 }
 
+/** What a terminal would show of a line that a program wrote over, such as a progress bar. */
+function last(line: string): string {
+  const text = line.endsWith("\r") ? line.slice(0, -1) : line;
+  return text.slice(text.lastIndexOf("\r") + 1);
+}
+
 function split(text: string): string[] {
   if (text === "") {
     return [];
   }
-  return text.replace(/\n$/, "").split("\n");
+  return text.replace(/\n$/, "").split("\n").map(last);
 }
 
 export function beginning(part: Part): Kept {

@@ -48,7 +48,7 @@ function tabsOf(run: string, node: string, n: Api<"Inspection">): Tab[] {
   const running = live(n.label.state);
   return [
     overview,
-    { id: "conversation", label: "Conversation", content: () => <Conversation source={source} /> },
+    ...(n.agent === "command" ? [] : [{ id: "conversation", label: "Conversation", content: () => <Conversation source={source} /> }]), // a command has none
     ...(running ? [{ id: "terminal", label: "Terminal", content: () => <LazyTerminal source={source} name={node} /> }] : []),
     ...(n.branch === undefined || n.branch === "" ? [] : [{ id: "changes", label: "Changes", content: () => <Changes source={source} /> }]),
     { id: "log", label: "Log", content: () => <LogView source={source} live={running} /> },

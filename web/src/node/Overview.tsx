@@ -5,7 +5,7 @@ import { Link } from "react-router";
 import { api, type Api } from "@/api/client";
 import { Output } from "@/conversation/Output";
 import { AnswerForm } from "@/needs/AnswerForm";
-import { labelText, live, total } from "@/node/words";
+import { labelText, live, tookText, total } from "@/node/words";
 import { Verify } from "@/node/Verify";
 import { NodeOrders } from "@/runs/NodeOrders";
 import { count, tokens } from "@/ui/figures";
@@ -122,7 +122,7 @@ function Check({ check: c }: { check: Api<"RunCheck"> }) {
       <p className="flex items-start gap-2">
         <Icon aria-hidden size={16} className={`mt-0.5 shrink-0 ${passed ? "text-ok" : "text-bad"}`} />
         <code className="min-w-0 grow wrap-anywhere">{c.command}</code>
-        <span className="shrink-0 text-muted">{`${passed ? "passed" : c.timed_out === true ? "timed out" : `exit ${c.exit}`}, ${c.took}`}</span>
+        <span className="shrink-0 text-muted">{`${passed ? "passed" : c.timed_out === true ? "timed out" : `exit ${c.exit}`}, ${tookText(c.took)}`}</span>
       </p>
       {c.output !== undefined && c.output !== "" && <Output text={c.output} open={!passed} label="End of its output" />}
     </>

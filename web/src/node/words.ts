@@ -1,9 +1,22 @@
 import type { Api } from "@/api/client";
 
-/** A label as cmux says it: failed (checks), running. */
+/** A label as cmux says it (dag.Label): failed (checks), done (override). */
 export function labelText(l: Api<"Label">): string {
-  const why = l.reason !== "" ? l.reason : l.code !== null && l.code !== 0 ? `exit ${l.code}` : "";
-  return why === "" ? l.state : `${l.state} (${why})`;
+  const reason: string = l.reason;
+  switch (l.state) {
+    case "done":
+      return reason === "" ? "done" : `done (${reason})${reason === "override" && l.open ? ", still open" : ""}`;
+    case "failed": {
+      const exit = l.code === null || l.code === 0 ? "" : String(l.code);
+      return reason === "" ? `failed (exit ${exit})` : `failed (${reason}${exit === "" ? "" : `, ${exit}`})`;
+    }
+    case "blocked":
+      return l.by === "" ? "blocked" : `blocked (${l.by} ${reason})`;
+    case "limited":
+      return l.until === null ? "limited" : `limited until ${new Date(l.until).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`;
+    default:
+      return l.state;
+  }
 }
 
 const atWork: readonly Api<"DagNodeState">[] = ["running", "checking", "taken over", "needs input", "limited"];
@@ -26,4 +39,15 @@ export function took(nanoseconds: number): string {
   }
   const s = ms / 1000;
   return s < 60 ? `${s.toFixed(1)} s` : `${Math.floor(s / 60)} m ${Math.round(s % 60)} s`;
+}
+
+const units: Readonly<Record<string, number>> = { h: 3.6e12, m: 6e10, s: 1e9, ms: 1e6, us: 1e3, µs: 1e3, ns: 1 };
+
+/** The same, from a duration as the server writes it: 8.25ms, 1m2.5s. */
+export function tookText(duration: string): string {
+  let sum = 0;
+  for (const [, n = "0", unit = ""] of duration.matchAll(/([\d.]+)(h|ms|µs|us|ns|m|s)/g)) {
+    sum += Number(n) * (units[unit] ?? 0);
+  }
+  return took(sum);
 }

@@ -94,22 +94,23 @@ function cssValue(name: string): string {
 
 /** The screen's colors, as the page has them now. */
 export function themeOf(): ITheme {
-  // light-dark() is worked out by the browser, for an element that has it as its color.
-  const probe = document.createElement("span");
-  document.body.append(probe);
+  // light-dark() is worked out by the browser. Each color has an element of its own: one
+  // that changes its color may do so little by little.
   const color = (token: string) => {
+    const probe = document.createElement("span");
     probe.style.color = `var(--color-${token})`;
-    return hex(getComputedStyle(probe).color);
+    document.body.append(probe);
+    const computed = hex(getComputedStyle(probe).color);
+    probe.remove();
+    return computed;
   };
-  const theme: ITheme = {
+  return {
     background: color("surface"),
     foreground: color("text"),
     cursor: color("accent"),
     cursorAccent: color("surface"),
     selectionBackground: color("accent-soft"),
   };
-  probe.remove();
-  return theme;
 }
 
 /** A color as xterm.js reads it: what the browser computes is rgb(…) of numbers. */

@@ -1,0 +1,25 @@
+import { describe, expect, it } from "vitest";
+
+import { labelText, took, tookText } from "@/node/words";
+
+describe("words of a node", () => {
+  it.each([
+    ["8.255021ms", "8 ms"],
+    ["1m2.5s", "1 m 3 s"],
+    ["950µs", "1 ms"],
+    ["4.2s", "4.2 s"],
+    ["2h0m0s", "120 m 0 s"],
+  ])("say a duration of %s as %s", (duration, text) => {
+    expect(tookText(duration)).toBe(text);
+  });
+
+  it("say a label as cmux does", () => {
+    const label = { by: "", detail: "", open: false, until: null, code: null, reason: "", state: "done" } as const;
+    expect(labelText(label)).toBe("done");
+    expect(labelText({ ...label, state: "failed", code: 7 })).toBe("failed (exit 7)");
+    expect(labelText({ ...label, state: "failed", reason: "checks" })).toBe("failed (checks)");
+    expect(labelText({ ...label, reason: "override", open: true })).toBe("done (override), still open");
+    expect(labelText({ ...label, state: "blocked", by: "api", reason: "failed" })).toBe("blocked (api failed)");
+    expect(took(59.96e9)).toBe("60.0 s");
+  });
+});
