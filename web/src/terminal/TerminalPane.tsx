@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 
 import { usePrefs } from "@/app/prefs";
 import type { AgentSource } from "@/conversation/source";
@@ -76,7 +76,8 @@ export default function TerminalPane({ source, name }: TerminalPaneProps) {
     };
   }, [path]);
 
-  useEffect(() => {
+  // Before anything more is typed: it would press the button that was Take.
+  useLayoutEffect(() => {
     if (screen.current) {
       screen.current.options.disableStdin = !mine;
       if (mine) {
@@ -119,11 +120,11 @@ export default function TerminalPane({ source, name }: TerminalPaneProps) {
           Screen reader
         </Button>
         {mine ? (
-          <Button tone="accent" onClick={() => connection.current?.release()}>
+          <Button key="release" tone="accent" onClick={() => connection.current?.release()}>
             Release
           </Button>
         ) : (
-          <Button disabled={!terminal.live || terminal.phase !== "open" || terminal.log} onClick={() => connection.current?.take()}>
+          <Button key="take" disabled={!terminal.live || terminal.phase !== "open" || terminal.log} onClick={() => connection.current?.take()}>
             Take
           </Button>
         )}
