@@ -14,11 +14,12 @@ agents:
     agent: scripted
     verify: ["test -e code.txt"]
     task: |
+      if test -e binary; then read -r said; echo "$said" > said; git add said; git commit -qm again; cmux done Again; cat > /dev/null; exit; fi
       printf '${evil}\\033]0;title\\007\\033[31mred\\033[0m\\n'
       seq 1 300 | sed 's/^/line /'
       sed -i 's/^line 20$/line twenty ${evil.replaceAll("/", "\\/")}/' code.txt
       printf '\\000\\001' > binary
-      echo x > '<b>odd</b>.txt'
+      echo x > '<b>odd.txt'
       git add -A; git commit -qm 'Change <i>it</i>'
       cmux done '**Bold** ${evil} [link](javascript:window.evil=1)'
       cat > /dev/null
@@ -108,7 +109,7 @@ test("a node is looked at, typed to, reviewed and merged", async ({ org, page })
     await page.getByRole("tab", { name: "Changes" }).click();
     await page.getByRole("button", { name: "binary" }).first().click();
     await expect(page.getByText("A binary file")).toBeVisible();
-    await page.getByRole("button", { name: /<b>odd<\/b>.txt/ }).click();
+    await page.getByRole("button", { name: /<b>odd.txt/ }).click();
     await page.getByRole("button", { name: /code.txt/ }).click();
     const diff = page.getByRole("list", { name: "Changes of code.txt" });
     await expect(diff.getByText("line twenty")).toContainText("<script>");
@@ -122,14 +123,17 @@ test("a node is looked at, typed to, reviewed and merged", async ({ org, page })
     await page.reload();
     await page.getByRole("button", { name: "Send 1 comment" }).click();
     await page.getByRole("button", { name: "Send as one message" }).click();
-    // A command reads no comment: that is told, and the comment stays.
-    await expect(page.getByRole("region", { name: "Notices" }).getByText(/reads a comment|sent back|works on/)).toBeVisible();
-    await page.getByRole("button", { name: "Remove this comment" }).first().click();
-    await page.keyboard.press("Escape");
+    await expect(page.getByRole("region", { name: "Notices" }).getByText(/The work was sent back/)).toBeVisible();
+    await expect(page.getByRole("button", { name: "Send back" })).toBeVisible(); // nothing is left to send
+    org.run("sh", "-c", "cmux agents resume --detach; true"); // the run was over
+    // While it is at work there is nothing to review, which cmux calls a failure.
+    await expect.poll(() => org.run("sh", "-c", "cmux agents review api --json; true"), { timeout: 30_000 }).toContain('"attempts": 2');
+    expect(org.run("git", "show", "shop/api:said")).toContain(`Why ${evil}?`); // the agent read it, in one message
   });
 
   await test.step("work is approved, a conflict is shown before it happens, and what is approved is merged", async () => {
     await page.goto(new URL(`/runs/${run}/review`, page.url()).href);
+    await expect(page.getByRole("button", { name: "Approve api" })).toBeVisible();
     await accessible(page);
     await picture(page, "review");
     for (const name of ["api", "other"]) {

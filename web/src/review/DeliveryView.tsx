@@ -20,11 +20,11 @@ export function DeliveryView({ run, work: w }: { run: string; work: Api<"Deliver
   return (
     <article aria-label={w.node} className="rounded-lg border border-line bg-surface p-3">
       <header className="flex flex-wrap items-center gap-2">
-        <h3 className="font-semibold wrap-anywhere">
+        <h2 className="font-semibold wrap-anywhere">
           <Link to={place} className="text-accent underline">
             {w.node}
           </Link>
-        </h3>
+        </h2>
         <Label tone={tones[w.state]}>{w.state}</Label>
         <Label>{w.label}</Label>
         <span className="text-muted">

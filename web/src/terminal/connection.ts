@@ -1,4 +1,4 @@
-import { lose, parse, pause, take, unknown, type Terminal } from "@/terminal/protocol";
+import { lose, parse, pasted, pause, take, unknown, type Terminal } from "@/terminal/protocol";
 
 /** What draws a terminal. */
 export interface Drawer {
@@ -41,8 +41,14 @@ export class Connection {
   }
 
   paste(text: string): void {
-    if (this.state.holder === "you") {
-      this.say({ type: "paste", text });
+    if (this.state.holder !== "you") {
+      return;
+    }
+    const message = pasted(text);
+    if (message === undefined) {
+      this.put({ ...this.state, refused: { detail: "This is too much to paste at once: nothing of it was typed. Give it in a file.", way: undefined } });
+    } else if (this.socket?.readyState === WebSocket.OPEN) {
+      this.socket.send(message);
     }
   }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { fit, lose, parse, pause, take, unknown } from "@/terminal/protocol";
+import { fit, lose, mostMessage, parse, pasted, pause, take, unknown } from "@/terminal/protocol";
 
 describe("the terminal's messages", () => {
   it("are taken as the server means them", () => {
@@ -28,6 +28,13 @@ describe("the terminal's messages", () => {
 
   it("are waited for ever longer, to a bound", () => {
     expect([0, 1, 4, 9, 99].map(pause)).toEqual([500, 1000, 8000, 15_000, 15_000]);
+  });
+});
+
+describe("a paste", () => {
+  it("is one message, and none that the server would not read", () => {
+    expect(pasted('a"<b>')).toBe('{"type":"paste","text":"a\\"<b>"}');
+    expect(pasted("é".repeat(mostMessage / 2))).toBeUndefined();
   });
 });
 

@@ -82,6 +82,15 @@ export function lose(was: Terminal): Terminal {
   return was.phase === "ended" ? was : { ...was, phase: "lost", holder: "" };
 }
 
+/** The most bytes of a message that the server reads (server/terminal). */
+export const mostMessage = 256 << 10;
+
+/** The message that pastes a text; undefined: it is too long for one. */
+export function pasted(text: string): string | undefined {
+  const message = JSON.stringify({ type: "paste", text });
+  return new TextEncoder().encode(message).length > mostMessage ? undefined : message;
+}
+
 /** How long to wait before the connection is made anew, in ms. */
 export function pause(attempt: number): number {
   return Math.min(15_000, 500 * 2 ** Math.min(attempt, 5));
