@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // SwitchSpec says what is to be checked out in a worktree that goes from one
@@ -19,6 +20,10 @@ type SwitchSpec struct {
 	// git refuses the switch when a change is in its way. It is in the snapshot all
 	// the same.
 	Stay bool
+
+	// Drop are tracked paths of which, with Stay, nothing is to stay but the snapshot:
+	// they go back to what is committed.
+	Drop []string
 }
 
 // Switch checks a branch out in a worktree that stays where it is. What is not
@@ -72,6 +77,13 @@ func (r *Repo) Switch(ctx context.Context, s SwitchSpec) (*Snapshot, error) {
 			if err := os.Remove(path); err != nil {
 				return saved, err
 			}
+		}
+	}
+	if s.Stay && len(s.Drop) > 0 && saved != nil {
+		back := command{dir: s.Path, args: []string{"restore", "--quiet", "--source=HEAD", "--staged", "--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"},
+			env: []string{"GIT_LITERAL_PATHSPECS=1"}, stdin: []byte(strings.Join(s.Drop, "\x00"))}
+		if _, err := back.run(ctx); err != nil {
+			return saved, err
 		}
 	}
 	if s.Branch == "" {

@@ -158,6 +158,7 @@ func (d *Driver) check(ctx context.Context, s *State) (f Fact) {
 		return f
 	}
 	f.Head, f.Branch = w.Head, w.Branch
+	before, mine := d.prints(w), d.dropped(s, w)
 	r := Result{OK: true}
 	if d.Own && d.Commands.Rebuild != "" && s.Built != w.Head {
 		if r, err = d.Run(ctx, d.Tree, d.Commands.Rebuild); err == nil && r.OK {
@@ -173,8 +174,11 @@ func (d *Driver) check(ctx context.Context, s *State) (f Fact) {
 		f.Err = errors.Join(f.Err, err)
 		return f
 	}
-	f.Clean = len(w.Tracked) == 0 && w.Operation == "" && after.Head == w.Head
+	f.Clean = len(w.Tracked) == len(mine) && w.Operation == "" && after.Head == w.Head
 	f.Left = after.Left()
+	if !d.Own {
+		f.Made = learn(s.Made, before, d.prints(after), false)
+	}
 	f.Err = errors.Join(f.Err, d.disown(ctx, after, w.Untracked))
 	return f
 }
@@ -234,12 +238,13 @@ func (d *Driver) foreign(s *State, w *worktree.Workplace) string {
 	left := func(p string) bool {
 		return slices.Contains(s.Left, p) || s.Run != nil && slices.Contains(s.Run.Left, p)
 	}
-	old := func(p string) bool {
-		info, err := os.Lstat(filepath.Join(d.Tree, p))
-		return left(p) || err == nil && d.Now().Sub(info.ModTime()) > recently
-	}
-	if d.Own {
-		old = left
+	old, mine := left, left
+	if !d.Own {
+		mine = func(p string) bool { return s.makes(p, d.print(p), true) }
+		old = func(p string) bool {
+			info, err := os.Lstat(filepath.Join(d.Tree, p))
+			return s.makes(p, d.print(p), false) || err == nil && d.Now().Sub(info.ModTime()) > recently
+		}
 	}
 	switch {
 	case w.Operation != "":
@@ -247,7 +252,7 @@ func (d *Driver) foreign(s *State, w *worktree.Workplace) string {
 	case w.Locked != "" && !d.Own:
 		return "another git works there (" + w.Locked + ")"
 	}
-	if p := paths(w.Tracked, func(p string) bool { return d.Own && left(p) }); len(p) > 0 {
+	if p := paths(w.Tracked, mine); len(p) > 0 {
 		return "it has uncommitted changes: " + shown(p)
 	}
 	if p := paths(w.Untracked, old); len(p) > 0 {
@@ -330,7 +335,7 @@ func (d *Driver) switchTo(ctx context.Context, s *State, a Action) (snap *worktr
 	if refused, err = d.atWork(ctx, s, w); refused != "" || err != nil {
 		return nil, refused, err
 	}
-	snap, err = d.Repo.Switch(ctx, worktree.SwitchSpec{Path: d.Tree, Branch: a.Branch, Start: a.Commit, Reason: r.reason(), Stay: !d.Own})
+	snap, err = d.Repo.Switch(ctx, worktree.SwitchSpec{Path: d.Tree, Branch: a.Branch, Start: a.Commit, Reason: r.reason(), Stay: !d.Own, Drop: d.dropped(s, w)})
 	return snap, "", err
 }
 
@@ -371,7 +376,12 @@ func (d *Driver) try(ctx context.Context, s *State, a Action) (f Fact) {
 		return f
 	}
 	f.Head, f.Branch = a.Commit, a.Branch
-	began := d.Now()
+	found, err := d.Repo.Workplace(ctx, d.Tree)
+	if err != nil {
+		f.Err = err
+		return f
+	}
+	before, began := d.prints(found), d.Now()
 	r := Result{OK: true}
 	if d.Commands.Rebuild != "" {
 		r, err = d.Run(ctx, d.Tree, d.Commands.Rebuild)
@@ -384,6 +394,9 @@ func (d *Driver) try(ctx context.Context, s *State, a Action) (f Fact) {
 	w, werr := d.Repo.Workplace(ctx, d.Tree)
 	if f.Err = errors.Join(f.Err, werr); werr == nil {
 		f.Head, f.Branch, f.Left = w.Head, w.Branch, w.Left()
+		if !d.Own {
+			f.Made = learn(s.Made, before, d.prints(w), true)
+		}
 		f.Err = errors.Join(f.Err, d.disown(ctx, w, nil))
 	}
 	word := "is not healthy"

@@ -33,10 +33,11 @@ type world struct {
 	t        *testing.T
 	now      time.Time
 	state    *State
-	ran      []string // commands, and what was told
-	restarts bool     // the restart helps
-	sick     bool     // whatever is checked out
-	cut      int      // the so-manieth effect from now is cut off; 0: none
+	ran      []string             // commands, and what was told
+	restarts bool                 // the restart helps
+	sick     bool                 // whatever is checked out
+	leaves   func(command string) // what a command leaves in the tree, or a person meanwhile
+	cut      int                  // the so-manieth effect from now is cut off; 0: none
 	written  map[string]string
 	commits  int
 	person   string // who a commit is not an agent's of
@@ -93,6 +94,9 @@ func newWorld(t *testing.T, own bool) *world {
 	d.Run = func(_ context.Context, dir, command string) (Result, error) {
 		w.ran = append(w.ran, command)
 		w.now = w.now.Add(time.Second)
+		if w.leaves != nil {
+			w.leaves(command)
+		}
 		if command == "rebuild" {
 			err := os.WriteFile(filepath.Join(dir, "built"), []byte("junk"), 0o644)
 			return Result{OK: err == nil}, w.cuts(err)

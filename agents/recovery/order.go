@@ -19,14 +19,30 @@ type Preview struct {
 	Range   []string `json:"range"`   // commits that are bisected then
 }
 
-// Preview runs the check, and says what a recovery would do. It changes nothing.
+// Preview runs the check, and says what a recovery would do. It changes nothing but
+// what is known of the files that the check leaves.
 func (d *Driver) Preview(ctx context.Context, s *State) (*Preview, error) {
 	if _, err := os.Lstat(d.Tree); d.Own && errors.Is(err, fs.ErrNotExist) {
 		return &Preview{Refused: "cmux's own worktree is not there yet: the first look makes it", Older: []string{}, Range: []string{}}, nil
 	}
+	before, err := d.Repo.Workplace(ctx, d.Tree)
+	if err != nil {
+		return nil, err
+	}
+	prints := d.prints(before)
 	r, err := d.Run(ctx, d.Tree, d.Commands.Check)
 	if err != nil {
 		return nil, err
+	}
+	if !d.Own {
+		after, err := d.Repo.Workplace(ctx, d.Tree)
+		if err != nil {
+			return nil, err
+		}
+		s.Made = learn(s.Made, prints, d.prints(after), false)
+		if err := (Store{d.Root}).Save(s); err != nil {
+			return nil, err
+		}
 	}
 	p := &Preview{Healthy: r.OK, Output: r.Output, Restart: d.Commands.Restart, Older: []string{}, Range: []string{}}
 	f := d.survey(ctx, s)

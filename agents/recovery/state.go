@@ -140,6 +140,9 @@ type State struct {
 	Again  time.Time   `json:"again,omitzero"`
 	Starts []time.Time `json:"restarts,omitempty"` // lately
 	Run    *Run        `json:"run,omitempty"`      // the newest
+
+	// Made is, in a tree that is not cmux's own, what the commands left there.
+	Made map[string]Made `json:"made,omitempty"`
 }
 
 // Do is what is to be done.
@@ -167,13 +170,14 @@ type Action struct {
 type Fact struct {
 	At     time.Time
 	OK     bool
-	Detail string   // the end of its output
-	Err    error    // it could not be carried out
-	Head   string   // of a check: the commit that is checked out
-	Branch string   // likewise; empty: detached
-	Tip    string   // of the integration branch
-	Clean  bool     // nothing tracked differs from the commit
-	Left   []string // uncommitted paths
+	Detail string          // the end of its output
+	Err    error           // it could not be carried out
+	Head   string          // of a check: the commit that is checked out
+	Branch string          // likewise; empty: detached
+	Tip    string          // of the integration branch
+	Clean  bool            // nothing tracked differs from the commit
+	Left   []string        // uncommitted paths
+	Made   map[string]Made // what is known of them now; nil: no command ran
 
 	Built   string   // a commit that the rebuild succeeded for
 	Refused string   // of a survey: why nothing may be checked out
@@ -294,6 +298,9 @@ func (s *State) Flaps() bool {
 // After is the state after an action.
 func (s *State) After(c Config, a Action, f Fact) {
 	r := s.Run
+	if f.Made != nil {
+		s.Made = f.Made
+	}
 	switch {
 	case a.Do == DoCheck && r.Over():
 		s.checked(c, f)
@@ -443,6 +450,9 @@ func (s *State) checked(c Config, f Fact) {
 func (s *State) look(f Fact) {
 	mark := "x"
 	s.Head, s.Tip = f.Head, f.Tip
+	if f.Made != nil {
+		s.Made = f.Made
+	}
 	if f.OK {
 		mark, s.Fails, s.Output, s.Spared, s.Again = ".", 0, "", "", time.Time{}
 		if f.Clean && f.Head != "" {
