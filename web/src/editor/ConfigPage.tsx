@@ -1,24 +1,23 @@
 import { useQueryClient, keepPreviousData } from "@tanstack/react-query";
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 
 import { api, hooks, Problem, type Api } from "@/api/client";
 import { AddNode } from "@/editor/AddNode";
+import { changed, dirty, keep, look, restore, take, wrote, type Draft } from "@/editor/draft";
 import { Preview } from "@/editor/Preview";
-import { useLater } from "@/editor/useLater";
+import { useLater } from "@/ui/useLater";
 import { StartButton } from "@/runs/StartDialog";
 import { UpdateButton } from "@/runs/UpdateDialog";
 import { Button } from "@/ui/button";
+import { Confirm } from "@/ui/dialog";
 import { Page } from "@/ui/page";
 import { Answer, Loading } from "@/ui/states";
-import { complain, useOrder } from "@/ui/toasts";
+import { useOrder } from "@/ui/toasts";
 
 const YamlEditor = lazy(() => import("@/editor/YamlEditor"));
 
-const blank = `session: main
-agents:
-  - name: first
-    task: ""
-`;
+/** Where a text is kept that was not saved, while another page is looked at or this one is loaded again. */
+const place = "cmux-agents-draft";
 
 /** The configuration of agents: its text, what it makes, and the way to a run. */
 export default function ConfigPage() {
@@ -34,22 +33,28 @@ export default function ConfigPage() {
 
 function Editor({ file }: { file: Api<"GraphText"> }) {
   const client = useQueryClient();
-  const [saved, setSaved] = useState(file);
-  const [text, setText] = useState(file.there ? file.text : blank);
-  const [conflict, setConflict] = useState<Api<"GraphText">>();
+  const [seen, setSeen] = useState(file);
+  const [draft, setDraft] = useState(() => restore(sessionStorage.getItem(place), file));
+  if (seen !== file) {
+    setSeen(file);
+    setDraft(look(draft, file));
+  }
+  const { text } = draft;
+  const setText = (t: string) => setDraft((d) => ({ ...d, text: t }));
   const [goTo, setGoTo] = useState<{ line: number; column: number }>();
   const late = useLater(text, 250);
   const schema = hooks.useQuery("get", "/api/graph/schema");
   const check = hooks.useQuery("post", "/api/graph/check", { body: { text: late } }, { placeholderData: keepPreviousData, gcTime: 10_000 });
   const sound = check.data !== undefined && check.data.faults.length === 0;
-  const dirty = text !== saved.text || !saved.there;
+  const edited = dirty(draft);
+  const conflict = changed(draft);
   const run = useRunOf(check.data?.session);
-  const save = useOrder(async (sum: string) => {
+  const save = useOrder(async (over: boolean) => {
+    const sent = draft;
     try {
-      const { data } = await api.PUT("/api/graph", { body: { text, sum } });
+      const { data } = await api.PUT("/api/graph", { body: { text: sent.text, sum: over ? sent.disk.sum : sent.base.sum } });
       if (data) {
-        setSaved(data);
-        setConflict(undefined);
+        setDraft((d) => wrote(d, data));
         client.setQueryData(["get", "/api/graph", {}], data);
         await client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] === "get" && queryKey[1] === "/api/runs/{id}/graph" });
       }
@@ -57,44 +62,51 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
       if (!(e instanceof Problem && e.status === 409)) {
         throw e;
       }
-      setConflict((await api.GET("/api/graph")).data);
-      complain(e);
+      // Refused: as the file has changed, which is seen in it, or for what the server says.
+      const now = (await api.GET("/api/graph")).data;
+      if (!now || now.sum === (over ? sent.disk : sent.base).sum) {
+        throw e;
+      }
+      setDraft((d) => look(d, now));
+    }
+  });
+  useKept(draft, edited);
+  useSaveKey(() => {
+    if (edited && !conflict && !save.isPending) {
+      save.mutate(false);
     }
   });
   return (
     <Page
       title="Configuration of agents"
       about={
-        <span className="wrap-anywhere">
-          <code>{saved.file}</code>
-          {dirty ? ", not saved" : ", saved"}
+        <span className="wrap-anywhere" role="status">
+          <code>{draft.base.file}</code>
+          {edited ? ", not saved" : conflict ? ", not what the file says" : ", saved"}
         </span>
       }
       actions={
         <>
           <AddNode text={text} onText={setText} names={check.data?.nodes.map((n) => n.name) ?? []} />
-          <Button tone={dirty ? "accent" : "plain"} disabled={!dirty} busy={save.isPending} onClick={() => save.mutate(saved.sum)}>
+          {edited && draft.disk.there && (
+            <Confirm title="Discard what you typed?" text="The text of the file is shown again." action="Discard" tone="bad" onConfirm={() => setDraft(take)}>
+              Discard
+            </Confirm>
+          )}
+          <Button tone={edited ? "accent" : "plain"} disabled={!edited || conflict} busy={save.isPending} aria-keyshortcuts="Control+S Meta+S" onClick={() => save.mutate(false)}>
             Save
           </Button>
-          {run !== undefined && <UpdateButton run={run} disabled={dirty || !sound} accent={!dirty} />}
-          <StartButton disabled={dirty || !sound} />
+          {run !== undefined && <UpdateButton run={run} disabled={edited || conflict || !sound} accent={!edited} />}
+          <StartButton disabled={edited || conflict || !sound} />
         </>
       }
     >
       {conflict && (
         <div role="alert" className="flex flex-wrap items-center gap-2 border-b border-line bg-bad-soft px-4 py-2 text-bad">
-          <p className="grow">The file has changed since you began. Nothing was written.</p>
-          <Button
-            onClick={() => {
-              setSaved(conflict);
-              setText(conflict.text);
-              setConflict(undefined);
-            }}
-          >
-            Take the file&apos;s text
-          </Button>
-          <Button tone="bad" busy={save.isPending} onClick={() => save.mutate(conflict.sum)}>
-            Write mine over it
+          <p className="grow">{draft.disk.there ? "The file says something else by now. Nothing of yours was written over it." : "The file is not there any more."}</p>
+          {draft.disk.there && <Button onClick={() => setDraft(take)}>Take the file&apos;s text</Button>}
+          <Button tone="bad" busy={save.isPending} onClick={() => save.mutate(true)}>
+            {draft.disk.there ? "Write mine over it" : "Write it again"}
           </Button>
         </div>
       )}
@@ -102,12 +114,12 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
         <div className="min-h-0 min-w-0 border-line max-lg:border-b lg:border-r">
           <Suspense fallback={<Loading />}>
             <YamlEditor
-              label={`Text of ${saved.file}`}
+              label={`Text of ${draft.base.file}`}
               text={text}
               onChange={setText}
               faults={check.data?.faults ?? none}
               warnings={check.data?.warnings ?? none}
-              file={saved.file}
+              file={draft.base.file}
               schema={schema.data}
               goTo={goTo}
             />
@@ -119,6 +131,45 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
       </div>
     </Page>
   );
+}
+
+/** Keeps a text that was not saved, and has the browser ask before it is closed with it. */
+function useKept(draft: Draft, edited: boolean): void {
+  const kept = keep(draft);
+  useEffect(() => {
+    if (kept === "") {
+      sessionStorage.removeItem(place);
+    } else {
+      sessionStorage.setItem(place, kept);
+    }
+  }, [kept]);
+  const ask = edited && kept !== "";
+  useEffect(() => {
+    if (!ask) {
+      return;
+    }
+    const leave = (e: BeforeUnloadEvent) => e.preventDefault();
+    window.addEventListener("beforeunload", leave);
+    return () => window.removeEventListener("beforeunload", leave);
+  }, [ask]);
+}
+
+/** Has Ctrl+S call this, and not the browser's own dialog. */
+function useSaveKey(save: () => void): void {
+  const latest = useRef(save);
+  useEffect(() => {
+    latest.current = save;
+  });
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      if ((e.ctrlKey || e.metaKey) && !e.altKey && !e.shiftKey && e.key.toLowerCase() === "s") {
+        e.preventDefault();
+        latest.current();
+      }
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, []);
 }
 
 const none: readonly Api<"GraphFault">[] = [];

@@ -9,6 +9,7 @@ import { useEffect, useRef } from "react";
 import type { Api } from "@/api/client";
 import { nonce } from "@/app/nonce";
 import { choices, placeOf, type Schema } from "@/editor/complete";
+import { change as least } from "@/editor/draft";
 import { offsetOf } from "@/editor/faults";
 
 interface YamlEditorProps {
@@ -78,8 +79,9 @@ export default function YamlEditor({ label, text, onChange, faults, warnings, fi
   }, [label]);
   useEffect(() => {
     const v = view.current;
-    if (v && v.state.doc.toString() !== text) {
-      v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: text } });
+    const doc = v?.state.doc.toString();
+    if (v && doc !== undefined && doc !== text) {
+      v.dispatch({ changes: least(doc, text) });
     }
   }, [text]);
   useEffect(() => {

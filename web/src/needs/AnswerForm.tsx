@@ -1,10 +1,11 @@
 import { Send } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 
 import type { Api } from "@/api/client";
 import { answerOf } from "@/needs/answers";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
+import { useSteady } from "@/ui/useSteady";
 
 /** What is said, and the question that it answers; empty: nothing was asked. */
 export interface Answer {
@@ -30,20 +31,13 @@ export function AnswerForm(props: AnswerFormProps) {
   return <Form key={`${props.of} ${props.question?.id ?? ""}`} {...props} />;
 }
 
-/** How long the options of a question are shown before a click counts, in milliseconds. */
-const settling = 500;
-
 function Form({ of, question, busy, send, verb = "Answer", label = `Answer ${of}` }: AnswerFormProps) {
   const parts = question?.parts.length ? question.parts : [{ text: "" }];
   const [said, setSaid] = useState<readonly (string | undefined)[]>([]);
   const answer = answerOf(parts, said);
   const give = (text: string) => send({ text, question: question?.id ?? "" });
   const single = parts.length === 1;
-  const [settled, setSettled] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(true), settling);
-    return () => clearTimeout(timer);
-  }, []);
+  const settled = useSteady(""); // each question is a form of its own
   const choose = (i: number, option: string) => {
     if (!settled) {
       return;

@@ -8,16 +8,21 @@ import { NodeOrders } from "@/runs/NodeOrders";
 import { useNodeOrders } from "@/runs/orders";
 import { Label, toneOf } from "@/ui/label";
 import { Ago } from "@/ui/time";
+import { steadyClass, useSteady } from "@/ui/useSteady";
 
 type Need = Api<"Need">;
 
-/** Something that waits, and all that can be done about it. */
-export function NeedCard({ need }: { need: Need }) {
+/**
+ * Something that waits, and all that can be done about it. `place` is other when it may have moved: a click that was
+ * meant for what stood there does not count.
+ */
+export function NeedCard({ need, place }: { need: Need; place: string }) {
+  const steady = useSteady(place);
   const to = placeOf(need);
   const title = need.kind === "message" ? need.text : need.name; // the name of a message is its id
   const asked = title === need.text || (need.question?.parts.length === 1 && need.question.parts[0]?.text === need.text);
   return (
-    <li className="flex min-w-0 flex-col gap-2 rounded-lg border border-line bg-surface p-3">
+    <li className={`flex min-w-0 flex-col gap-2 rounded-lg border border-line bg-surface p-3 ${steadyClass(steady)}`}>
       <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
         <span className="text-muted">{kindName(need)}</span>
         <h2 className="font-semibold wrap-anywhere">

@@ -1,7 +1,7 @@
 import { BellRing } from "lucide-react";
 import { useState } from "react";
 
-import { byWait } from "@/needs/answers";
+import { byWait, placed } from "@/needs/answers";
 import { NeedCard } from "@/needs/NeedCard";
 import { useNeeds } from "@/needs/needs";
 import { usePermission } from "@/needs/notify";
@@ -25,11 +25,9 @@ export default function NeedsPage() {
           ) : (
             <>
               <ul aria-label="What waits for you" className="mx-auto flex w-full max-w-4xl flex-col gap-2 p-3 md:p-4">
-                {byWait(items)
-                  .slice(0, shown)
-                  .map((n) => (
-                    <NeedCard key={n.id} need={n} />
-                  ))}
+                {placed(byWait(items).slice(0, shown)).map(({ need, place }) => (
+                  <NeedCard key={need.id} need={need} place={place} />
+                ))}
               </ul>
               {items.length > shown && (
                 <p className="pb-4 text-center">

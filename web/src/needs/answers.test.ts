@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { agentOrders, answerOf, byWait, fresh, kindName } from "@/needs/answers";
+import { agentOrders, answerOf, byWait, fresh, kindName, placed } from "@/needs/answers";
 import type { Api } from "@/api/client";
 
 const need = (over: Partial<Api<"Need">>): Api<"Need"> => ({ id: "x", kind: "node", name: "x", label: "needs input", text: "", ...over });
@@ -8,6 +8,15 @@ const need = (over: Partial<Api<"Need">>): Api<"Need"> => ({ id: "x", kind: "nod
 test("what waits longest is first, and what waits since nobody knows when is last", () => {
   const sorted = byWait([need({ id: "never" }), need({ id: "new", since: "2026-01-02T00:00:00Z" }), need({ id: "old", since: "2026-01-01T23:59:00+02:00" })]);
   expect(sorted.map((n) => n.id)).toEqual(["old", "new", "never"]);
+});
+
+test("a need has another place when one before it goes or it has other buttons, and not for one behind it", () => {
+  const place = (needs: Api<"Need">[], id: string) => placed(needs).find(({ need: n }) => n.id === id)?.place;
+  const [a, b, c] = [need({ id: "a" }), need({ id: "b", orders: ["approve"] }), need({ id: "c" })];
+  expect(place([a, b], "b")).toBe(place([a, b, c], "b"));
+  expect(place([a, b, c], "c")).not.toBe(place([b, c], "c"));
+  expect(place([a, b], "b")).not.toBe(place([a, { ...b, orders: ["retry"] }], "b"));
+  expect(place([a, b], "b")).toBe(place([{ ...a, text: "other words" }, b], "b"));
 });
 
 test("an answer has a line for each part, and none before all are answered", () => {

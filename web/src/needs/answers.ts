@@ -11,6 +11,18 @@ export function byWait(needs: readonly Need[]): Need[] {
   return needs.map((n, i) => ({ n, i })).sort((a, b) => at(a.n) - at(b.n) || a.i - b.i).map(({ n }) => n);
 }
 
+/**
+ * Each need with a name of its place: another one when what stands before it, or the
+ * buttons that it has itself, are others. What comes behind it moves nothing.
+ */
+export function placed(needs: readonly Need[]): { need: Need; place: string }[] {
+  let before = "";
+  return needs.map((need) => {
+    before += `${need.id}\u0001${need.label}\u0001${need.orders?.join(" ") ?? ""}\u0002`;
+    return { need, place: before };
+  });
+}
+
 /** What a person calls each kind of need. */
 export const kindNames: Readonly<Record<Need["kind"], string>> = {
   node: "Question",

@@ -3,13 +3,15 @@ import { Check, FastForward, RotateCcw, Square, Undo2 } from "lucide-react";
 import { useNodeOrders } from "@/runs/orders";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/dialog";
+import { steadyClass, useSteady } from "@/ui/useSteady";
 
 /** The buttons of a node: those of its orders that fit it as it stands. */
 export function NodeOrders({ run, node, orders }: { run: string; node: string; orders: readonly string[] }) {
   const give = useNodeOrders(run, node);
   const fits = (name: string) => orders.includes(name);
+  const steady = useSteady(`${run} ${node} ${orders.join(" ")}`); // with other orders, another button stands in the same place
   return (
-    <div className="flex flex-wrap gap-1.5">
+    <div className={`flex flex-wrap gap-1.5 ${steadyClass(steady)}`}>
       {fits("approve") && (
         <Button tone="accent" icon={<Check aria-hidden size={15} />} busy={give.approve.isPending} onClick={() => give.approve.mutate()}>
           Approve

@@ -2,6 +2,7 @@ import { Pencil, Play, RotateCcw, Square } from "lucide-react";
 import { Link } from "react-router";
 
 import { api, type Api } from "@/api/client";
+import { each } from "@/runs/each";
 import { hasFailed } from "@/runs/figures";
 import { StartButton } from "@/runs/StartDialog";
 import { UpdateButton } from "@/runs/UpdateDialog";
@@ -17,13 +18,9 @@ export function RunActions({ graph: { run, nodes } }: { graph: Api<"RunGraph"> }
   const resume = useOrder(() => api.POST("/api/runs/{id}/resume", params), "The run is resumed.");
   const failed = nodes.filter(hasFailed).map((n) => n.name);
   const retry = useOrder(
-    async () => {
-      // One after the other: each may bring what it blocked back with it.
-      for (const node of failed) {
-        await api.POST("/api/runs/{id}/nodes/{node}/retry", { params: { path: { id: run.id, node } }, body: {} });
-      }
-    },
-    () => `${count(failed.length, "node runs", "nodes run")} again.`,
+    // One after the other: each may bring others back with it, which then need no retry.
+    () => each(failed, (node) => api.POST("/api/runs/{id}/nodes/{node}/retry", { params: { path: { id: run.id, node } }, body: {} })),
+    ({ done, refused }) => [`${count(done.length, "node runs", "nodes run")} again.`, ...refused.map(({ name, why }) => `Not ${name}: ${why}`)].join(" "),
   );
   const over = run.state === "done" || run.state === "failed";
   if (run.past) {

@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
+import { Problem } from "@/api/client";
 import { attemptBars, scheduleBars, ticks } from "@/runs/bars";
 import { counted, difference, duration, took, wordsOf } from "@/runs/figures";
+import { each } from "@/runs/each";
 import { columns, edgesOf, layered, onChain, reuse, shapeKey, type ShapeNode } from "@/runs/graph/shape";
 import { sortNodes, type SortBy } from "@/runs/sort";
 import { tokens } from "@/ui/figures";
@@ -149,4 +151,19 @@ test("nodes are found by words of name and label, and put in order", () => {
   expect(names("", "attempts")).toEqual(["n2", "a", "n10"]);
   expect(names("", "label").at(-1)).toBe("n2");
   expect(nodes[0]?.name).toBe("n10");
+});
+
+test("an order that is refused for one is given for the others, and what is no refusal ends it", async () => {
+  const given: string[] = [];
+  const give = (answers: Record<string, number>) => (name: string) => {
+    given.push(name);
+    return name in answers ? Promise.reject(new Problem(answers[name] ?? 0, `${name} is no failure`)) : Promise.resolve();
+  };
+  expect(await each(["a", "b", "c", "d"], give({ b: 409, c: 404 }))).toEqual({
+    done: ["a", "d"],
+    refused: [{ name: "b", why: "b is no failure" }, { name: "c", why: "c is no failure" }],
+  });
+  given.length = 0;
+  await expect(each(["a", "b", "c"], give({ b: 0 }))).rejects.toThrow("b is no failure");
+  expect(given).toEqual(["a", "b"]);
 });
