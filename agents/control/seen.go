@@ -58,11 +58,15 @@ type ArchiveFile struct {
 	At   time.Time `json:"modified_at"`
 }
 
-// maxArchived bounds the files of an archive that are listed.
-const maxArchived = 1000
-
 // secretFiles of an archive are not shown: what its programs were given.
 var secretFiles = []string{"env", "settings.json", "token", "socket", "lock"}
+
+// secret reports whether a file of an archive is not shown. On some file systems ENV is
+// env.
+func secret(file string) bool {
+	base := path.Base(filepath.ToSlash(file))
+	return slices.ContainsFunc(secretFiles, func(s string) bool { return strings.EqualFold(s, base) })
+}
 
 // archive opens the archive of a name, which stands in the list of the removed.
 func (p *Project) archive(name string) (*os.Root, error) {
@@ -87,7 +91,8 @@ func ArchiveID(root, archive string) string {
 	return strings.ReplaceAll(filepath.ToSlash(rel), "/", ":")
 }
 
-// ArchiveFiles are the files of an archive, by path.
+// ArchiveFiles are the files of an archive, by path. What cannot be read, such as a
+// folder whose agent kept it to itself, holds up nothing else.
 func (p *Project) ArchiveFiles(name string) ([]ArchiveFile, error) {
 	root, err := p.archive(name)
 	if err != nil {
@@ -96,15 +101,15 @@ func (p *Project) ArchiveFiles(name string) ([]ArchiveFile, error) {
 	defer root.Close()
 	all := []ArchiveFile{}
 	err = fs.WalkDir(root.FS(), ".", func(at string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || slices.Contains(secretFiles, path.Base(at)) {
+		switch {
+		case err != nil && at == ".":
 			return err
+		case err != nil || !d.Type().IsRegular() || secret(at):
+			return nil
 		}
 		info, err := d.Info()
 		if err != nil {
 			return nil // it went this moment
-		}
-		if len(all) == maxArchived {
-			return fs.SkipAll
 		}
 		all = append(all, ArchiveFile{Path: at, Size: info.Size(), At: info.ModTime().UTC()})
 		return nil
@@ -119,7 +124,7 @@ func (p *Project) ArchiveFile(name, file string) (*FileSide, error) {
 		return nil, err
 	}
 	defer root.Close()
-	if !filepath.IsLocal(file) || slices.Contains(secretFiles, path.Base(filepath.ToSlash(file))) {
+	if !filepath.IsLocal(file) || secret(file) {
 		return nil, Tag(fmt.Errorf("the archive has no file %q, or it is not shown", file), ErrMissing)
 	}
 	side, err := standingFile(root.Name(), file)

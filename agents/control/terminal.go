@@ -71,7 +71,7 @@ func (p *Project) TakeSeat(ctx context.Context, s *Seat, by string) (release fun
 	defer func() {
 		o := Ordered{Order: "terminal take", About: s.Name, By: "user", How: by}
 		if err != nil {
-			o.Refused = "it cannot be typed to now"
+			o.Refused, _ = Explain(err)
 		}
 		err = errors.Join(err, p.Audit(ctx, o))
 	}()

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -35,30 +36,47 @@ type bucket struct {
 	Counted int64     `json:"counted" doc:"Tokens that budgets count: all but those from caches"`
 }
 
-// maxUsages bounds how many events a history is made of.
+// maxUsages bounds how many events of a kind a history is made of.
 const maxUsages = 50_000
+
+// attempt is of a node, or a life of an agent.
+type attempt struct {
+	source string
+	n      int
+}
 
 // history sums up what the events say that was used. An event says what its attempt
 // has used so far.
 func (r *routes) history(ctx context.Context, since time.Time, step time.Duration) (*history, error) {
 	h := &history{Since: since, Step: int(step.Seconds())}
 	var all []store.Event
+	var from int64 // all events of both kinds were read from there on
 	for _, kind := range []event.Kind{event.Usage, event.End} {
 		f := store.Filter{Kind: string(kind), Limit: 1000}
-		for len(all) < maxUsages {
+		for read := 0; ; {
 			l, err := r.Store.List(ctx, f)
 			if err != nil {
 				return nil, busy(err)
 			}
-			all = append(all, l.Events...)
-			if f.Before = l.Next; l.Next == 0 || len(l.Events) > 0 && l.Events[len(l.Events)-1].At.Before(since.Add(-24*time.Hour)) {
+			all, read = append(all, l.Events...), read+len(l.Events)
+			if f.Before = l.Next; l.Next == 0 {
+				break
+			}
+			oldest := l.Events[len(l.Events)-1]
+			over := oldest.At.Before(since)
+			if over || read >= maxUsages {
+				from, h.Cut = max(from, oldest.Seq), h.Cut || !over
 				break
 			}
 		}
-		h.Cut = h.Cut || len(all) >= maxUsages
 	}
-	slices.SortFunc(all, func(a, b store.Event) int { return int(a.Seq - b.Seq) })
-	h.Series = used(all, since, step)
+	all = slices.DeleteFunc(all, func(e store.Event) bool { return e.Seq < from })
+	slices.SortFunc(all, func(a, b store.Event) int { return cmp.Compare(a.Seq, b.Seq) })
+	before, err := r.usedBefore(ctx, all, from)
+	if err != nil {
+		return nil, err
+	}
+	h.Series = used(all, before, since, step)
 	for i := range h.Series {
 		s := &h.Series[i]
 		if name, ok := strings.CutPrefix(s.Source, "agent:"); ok {
@@ -77,25 +95,53 @@ func (r *routes) history(ctx context.Context, since time.Time, step time.Duratio
 	return h, nil
 }
 
-// used sums up what events say, the oldest first, in buckets.
-func used(all []store.Event, since time.Time, step time.Duration) []series {
-	type attempt struct {
-		source string
-		n      int
-	}
+// usedBefore is what attempts had used before the events, which have the seq from or a
+// later one. Attempts of one source follow each other: only its last one before goes on.
+func (r *routes) usedBefore(ctx context.Context, all []store.Event, from int64) (map[attempt]dag.Usage, error) {
 	before := make(map[attempt]dag.Usage)
-	sums := make(map[string]map[time.Time]dag.Usage)
-	for _, e := range all {
-		var u struct {
-			Attempt int       `json:"attempt"`
-			Used    dag.Usage `json:"used"`
-		}
-		if json.Unmarshal(e.Body, &u) != nil || u.Used == (dag.Usage{}) {
+	asked := make(map[string]bool)
+	for i := range all {
+		source := all[i].Source
+		if from == 0 || asked[source] {
 			continue
 		}
-		key := attempt{e.Source, u.Attempt}
-		more := less(u.Used, before[key])
-		before[key] = u.Used
+		asked[source] = true
+		l, err := r.Store.List(ctx, store.Filter{Source: source, Kind: string(event.Usage), Before: from, Limit: 1})
+		if err != nil {
+			return nil, busy(err)
+		}
+		for k := range l.Events {
+			a, sum := usage(&l.Events[k])
+			before[a] = sum
+		}
+	}
+	return before, nil
+}
+
+// usage is what an event says that its attempt has used so far; none: it says nothing.
+func usage(e *store.Event) (attempt, dag.Usage) {
+	var u struct {
+		Attempt int       `json:"attempt"`
+		Used    dag.Usage `json:"used"`
+	}
+	if json.Unmarshal(e.Body, &u) != nil {
+		return attempt{source: e.Source}, dag.Usage{}
+	}
+	return attempt{e.Source, u.Attempt}, u.Used
+}
+
+// used sums up what events say, the oldest first, in buckets. before is what attempts
+// had used until then, and is kept up.
+func used(all []store.Event, before map[attempt]dag.Usage, since time.Time, step time.Duration) []series {
+	sums := make(map[string]map[time.Time]dag.Usage)
+	for i := range all {
+		e := &all[i]
+		key, sum := usage(e)
+		if sum == (dag.Usage{}) {
+			continue
+		}
+		more := less(sum, before[key])
+		before[key] = sum
 		if e.At.Before(since) || more == (dag.Usage{}) {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -142,9 +143,14 @@ func guarded[T any](do func() (*T, error)) (result *T, err error) {
 type works[T any] struct {
 	mu  sync.Mutex
 	all map[string]*work[T]
+	old []string // the names in all, those asked for last at the end
 }
 
-// look is how the last job stands that is about something; the zero one: there was none.
+// maxJobs bounds the jobs of a sort that are kept after they ended: each has its output.
+const maxJobs = 50
+
+// look is how the last job stands that is about something; the zero one: there was
+// none, or it was long ago.
 func (w *works[T]) look(name string) (j Job[T]) {
 	w.mu.Lock()
 	one := w.all[name]
@@ -155,6 +161,7 @@ func (w *works[T]) look(name string) (j Job[T]) {
 	return j
 }
 
+// of is the work that is about something, to be begun. Others that ended are forgotten.
 func (w *works[T]) of(name string) *work[T] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -164,5 +171,15 @@ func (w *works[T]) of(name string) *work[T] {
 	if w.all[name] == nil {
 		w.all[name] = new(work[T])
 	}
+	w.old = append(slices.DeleteFunc(w.old, func(n string) bool { return n == name }), name)
+	most := len(w.old) - maxJobs
+	w.old = slices.DeleteFunc(w.old, func(n string) bool {
+		if most <= 0 || n == name || w.all[n].look().Running {
+			return false
+		}
+		most--
+		delete(w.all, n)
+		return true
+	})
 	return w.all[name]
 }

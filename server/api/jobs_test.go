@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -58,5 +59,34 @@ func TestJobTellsOfItsEnd(t *testing.T) {
 		if (err == nil) != goes || !slices.Equal(running, []bool{true, false}) {
 			t.Errorf("goes %t: told as running %v, %v", goes, running, err)
 		}
+	}
+}
+
+// Jobs that ended are forgotten one day, and those that run are not.
+func TestJobsAreBounded(t *testing.T) {
+	r := &routes{Options: Options{Project: &control.Project{Caller: control.Caller{Now: time.Now}}}}
+	w := new(works[int])
+	begin := func(name string, runs bool) {
+		r.Background = func(f func(context.Context)) bool {
+			if !runs {
+				f(t.Context())
+			}
+			return true
+		}
+		if _, err := w.of(name).begin(r, "/api/x", func(context.Context, io.Writer, func(string)) (*int, error) { return nil, nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin("at work", true)
+	begin("again", false)
+	for i := range 2 * maxJobs {
+		begin(strconv.Itoa(i), false)
+		begin("again", false)
+	}
+	if len(w.all) != maxJobs || len(w.old) != maxJobs {
+		t.Errorf("%d and %d jobs are kept", len(w.all), len(w.old))
+	}
+	if !w.look("at work").Running || w.look("again").EndedAt == nil || w.look("0").StartedAt != nil || w.look(strconv.Itoa(2*maxJobs-1)).EndedAt == nil {
+		t.Errorf("kept: %v", w.old)
 	}
 }

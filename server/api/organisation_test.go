@@ -115,6 +115,12 @@ func TestOrganisation(t *testing.T) {
 	archive := filepath.Join(w.root, ".cmux/archives/gone/r1")
 	w.write(".cmux/archives/gone/r1/log", "said\x1b[31m it\n")
 	w.write(".cmux/archives/gone/r1/env", "SECRET=1\n")
+	w.write(".cmux/archives/gone/r1/kept/ENV", "SECRET=1\n") // where case does not count, this is env
+	w.write(".cmux/archives/gone/r1/closed/file", "text\n")
+	if err := os.Chmod(filepath.Join(archive, "closed"), 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(filepath.Join(archive, "closed"), 0o700) })
 	if err := os.Symlink("/etc/passwd", filepath.Join(archive, "away")); err != nil {
 		t.Fatal(err)
 	}
@@ -124,14 +130,15 @@ func TestOrganisation(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	var files items[control.ArchiveFile]
-	if w.must("GET", "/api/archives/gone:r1/files", "", &files); len(files.Items) != 1 || files.Items[0].Path != "log" {
+	if w.must("GET", "/api/archives/gone:r1/files", "", &files); !slices.ContainsFunc(files.Items, func(f control.ArchiveFile) bool { return f.Path == "log" }) ||
+		slices.ContainsFunc(files.Items, func(f control.ArchiveFile) bool { return strings.EqualFold(filepath.Base(f.Path), "env") }) {
 		t.Errorf("%+v", files)
 	}
 	var side control.FileSide
 	if w.must("GET", "/api/archives/gone:r1/file?path=log", "", &side); !strings.HasPrefix(side.Text, "said") || strings.Contains(side.Text, "\x1b") {
 		t.Errorf("%+v", side)
 	}
-	for _, path := range []string{"env", "away", "../r1/env", "../../../token", "none"} {
+	for _, path := range []string{"env", "ENV", "kept/ENV", "away", "../r1/env", "../../../token", "none"} {
 		if code, text := w.ask("GET", "/api/archives/gone:r1/file?path="+path, ""); code != 404 {
 			t.Errorf("%s: %d %s", path, code, text)
 		}
@@ -178,6 +185,59 @@ func TestHistory(t *testing.T) {
 	}
 	w.must("GET", "/api/budget/history?since=2h&step=3600", "", &h)
 	if len(h.Series) != 1 || h.Series[0].Source != "agent:api" || len(h.Series[0].Buckets) != 2 || h.Series[0].Buckets[0].Counted != 60 || h.Series[0].Buckets[1].Counted != 40 {
+		t.Errorf("%+v", h)
+	}
+}
+
+// What an attempt had used before all that is looked at does not count for the time
+// that is, however many events of others lie between.
+func TestHistoryOfOldAttempts(t *testing.T) {
+	w := newWorld(t)
+	w.repository(t)
+	w.organised(t)
+	write := func(name string, attempt int, ages []time.Duration, tokens []int64) {
+		t.Helper()
+		dir := filepath.Join(w.root, ".cmux/agents", name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		l, err := event.Open(filepath.Join(dir, "events.jsonl"), name, attempt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, age := range ages {
+			l.Append(event.Event{At: w.now.Add(-age), Kind: event.Usage, Used: dag.Usage{Input: tokens[i]}})
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.store.Ingest(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("old", 1, []time.Duration{40 * 24 * time.Hour}, []int64{1_000_000})
+	ages, tokens := make([]time.Duration, 1100), make([]int64, 1100)
+	for i := range ages {
+		ages[i], tokens[i] = 30*time.Hour-time.Duration(i)*time.Second, int64(i+1)
+	}
+	write("busy", 1, ages, tokens)
+	write("old", 1, []time.Duration{time.Hour}, []int64{1_000_010})
+	write("old", 2, []time.Duration{time.Minute}, []int64{7})
+	var h struct {
+		Series []struct {
+			Source  string
+			Buckets []struct{ Counted int64 }
+		}
+		Cut bool
+	}
+	w.must("GET", "/api/budget/history?since=2h&step=3600", "", &h)
+	var sum int64
+	for _, s := range h.Series {
+		for _, b := range s.Buckets {
+			sum += b.Counted
+		}
+	}
+	if len(h.Series) != 1 || sum != 17 || h.Cut {
 		t.Errorf("%+v", h)
 	}
 }

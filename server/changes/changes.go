@@ -1,6 +1,7 @@
 // Package changes says which routes of the API answer differently since files of the
 // project changed that are not in the log of events: the state of runs, the schedule,
-// locks, configurations and the like.
+// locks, configurations and the like. A route stands for all that begin so, and one
+// with $ at its end for itself alone.
 //
 // It says so soon after, and now and then too much: who hears it asks again. Where a
 // file system tells nothing, it says all routes every few seconds while something
@@ -60,7 +61,8 @@ func Routes(root string, paths []string) (all []string) {
 		case len(routes) > 0:
 		case len(parts) == 4 && parts[0] == signals.Folder && parts[1] == "runs": // records and requests of a run
 			if strings.HasPrefix(parts[3], "records") || strings.HasPrefix(parts[3], "plan") {
-				routes = []string{"/api/limits", "/api/needs", "/api/runs"}
+				// Of that run: others, past ones most of all, are as they were.
+				routes = []string{"/api/limits", "/api/needs", "/api/runs$", "/api/runs/" + parts[2], "/api/runs/compare"}
 			}
 		case len(parts) > 2 && parts[0] == signals.Folder && parts[1] == "journal":
 			routes = []string{"/api/journal", "/api/filesystem"}

@@ -16,7 +16,7 @@ func TestRoutes(t *testing.T) {
 	for path, want := range map[string][]string{
 		".cmux/schedule.jsonl":                 {"/api/schedule"},
 		".cmux/locks.jsonl":                    {"/api/locks"},
-		".cmux/runs/1/records.jsonl":           {"/api/limits", "/api/needs", "/api/runs"},
+		".cmux/runs/1/records.jsonl":           {"/api/limits", "/api/needs", "/api/runs$", "/api/runs/1", "/api/runs/compare"},
 		".cmux/runs/1/a/events.jsonl":          nil, // its lines are in the log
 		".cmux/runs/1/requests":                nil,
 		".cmux/journal/2026-03-01/artifacts/x": {"/api/filesystem", "/api/journal"},

@@ -53,8 +53,9 @@ var packed = map[string]bool{".gif": true, ".jpg": true, ".png": true, ".webp": 
 // nonceMeta is where the page is told its nonce.
 var nonceMeta = regexp.MustCompile(`(<meta\s+name="csp-nonce"\s+content=")[^"]*(")`)
 
-// hashed are the names of files that hold a hash of what is in them.
-var hashed = regexp.MustCompile(`^assets/(?:.*/)?[^/]+-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$`)
+// hashed are the names of files that hold a hash of what is in them, as vite gives
+// them; nothing else is in the folder.
+var hashed = regexp.MustCompile(`^assets/[^/]+-[A-Za-z0-9_-]{8}\.[a-z0-9]+$`)
 
 // Site serves a dashboard. It is an http.Handler for all paths but those of the API.
 type Site struct {

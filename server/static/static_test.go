@@ -3,9 +3,13 @@ package static
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -149,5 +153,30 @@ func TestPolicy(t *testing.T) {
 func TestNoPage(t *testing.T) {
 	if _, err := New(fstest.MapFS{}, nil); err == nil {
 		t.Error("a dashboard without a page is served")
+	}
+}
+
+// What browsers keep for good holds a hash of what is in it: vite names all that is in
+// assets so, and nothing is put there as it is.
+func TestHashedFiles(t *testing.T) {
+	const web = "../../web"
+	if _, err := os.Stat(filepath.Join(web, "public", "assets")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what is in public/assets is copied into assets without a hash: %v", err)
+	}
+	built, err := os.ReadDir(filepath.Join(web, "dist", "assets"))
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("the dashboard is not built")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range built {
+		if !hashed.MatchString("assets/" + f.Name()) {
+			t.Errorf("%s has no hash in its name", f.Name())
+		}
+	}
+	for _, name := range []string{"favicon.svg", "index.html", "assets/plain.css", "assets/foo-component.js", "other/index-AbCd1234.js"} {
+		if hashed.MatchString(name) {
+			t.Errorf("%s would be kept for good", name)
+		}
 	}
 }

@@ -1,46 +1,87 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { Refresher } from "@/live/store";
+import { gap, Refresher } from "@/live/store";
 import { touches } from "@/live/touches";
 
 describe("Refresher", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it("asks for what an event touches, once for many, and never two at a time", async () => {
-    const client = new QueryClient();
+  /** Queries that are seen, each with how long its answer takes; and what was asked, with when. */
+  function watch(client: QueryClient, paths: Record<string, number>) {
     const asked: string[] = [];
-    const observe = (path: string) => {
-      const observer = new QueryObserver(client, {
+    const ends = Object.entries(paths).map(([path, ms]) =>
+      new QueryObserver(client, {
         queryKey: ["get", path, {}],
         staleTime: Number.POSITIVE_INFINITY,
         queryFn: async () => {
           asked.push(path);
-          await new Promise((done) => setTimeout(done, 400));
+          await new Promise((done) => setTimeout(done, ms));
           return asked.length;
         },
-      });
-      return observer.subscribe(() => undefined);
-    };
-    const ends = [observe("/api/tasks"), observe("/api/runs")];
+      }).subscribe(() => undefined),
+    );
+    return { asked, end: () => ends.forEach((end) => end()) };
+  }
+  const changed = (...routes: string[]) => touches({ event: "changed", at: "", data: { routes } });
+
+  it("asks for what an event touches, once for many, and never two at a time", async () => {
+    const client = new QueryClient();
+    const { asked, end } = watch(client, { "/api/tasks": 400, "/api/runs": 400 });
     await vi.advanceTimersByTimeAsync(500);
     asked.length = 0;
 
     const queries = new Refresher(client);
     for (let i = 0; i < 100; i++) {
-      queries.add(touches({ event: "run_event", at: "", data: null }));
+      queries.add(changed("/api/runs"));
     }
     await vi.advanceTimersByTimeAsync(30);
     expect(asked).toEqual(["/api/runs"]);
-    queries.add(touches({ event: "run_event", at: "", data: null })); // while that is under way
+    queries.add(changed("/api/runs")); // while that is under way
     await vi.advanceTimersByTimeAsync(300);
     expect(asked).toEqual(["/api/runs"]);
-    await vi.advanceTimersByTimeAsync(500);
+    await vi.advanceTimersByTimeAsync(400 + gap(400));
     expect(asked).toEqual(["/api/runs", "/api/runs"]);
-    await vi.advanceTimersByTimeAsync(5000);
+    await vi.advanceTimersByTimeAsync(60_000);
     expect(asked).toHaveLength(2);
-    ends.forEach((end) => end());
+    end();
+    queries.end();
+  });
+
+  it("asks seldom for what takes long, and lets it hold nothing else up", async () => {
+    const client = new QueryClient();
+    const { asked, end } = watch(client, { "/api/runs/{id}/merge/queue": 500, "/api/runs/{id}/graph": 5 });
+    await vi.advanceTimersByTimeAsync(500);
+    asked.length = 0;
+
+    const queries = new Refresher(client);
+    for (let i = 0; i < 300; i++) {
+      queries.add(changed("/api/runs/r1"));
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    const times = (path: string) => asked.filter((a) => a === path).length;
+    expect(times("/api/runs/{id}/merge/queue")).toBeLessThanOrEqual(4); // in 30 s, and not 4 times a second
+    expect(times("/api/runs/{id}/merge/queue")).toBeGreaterThanOrEqual(3);
+    expect(times("/api/runs/{id}/graph")).toBeGreaterThan(140);
+    expect(times("/api/runs/{id}/graph")).toBeLessThanOrEqual(300);
+    end();
+    queries.end();
+  });
+
+  it("has what nobody sees asked when it is seen", async () => {
+    const client = new QueryClient();
+    const first = watch(client, { "/api/runs": 5 });
+    await vi.advanceTimersByTimeAsync(10);
+    first.end();
+    const queries = new Refresher(client);
+    queries.add(["/api/runs"]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(first.asked).toHaveLength(1);
+    const again = watch(client, { "/api/runs": 5 });
+    await vi.advanceTimersByTimeAsync(10);
+    expect(again.asked).toHaveLength(1);
+    again.end();
     queries.end();
   });
 

@@ -1,4 +1,4 @@
-import { useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useQueryClient, type Query, type QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { createStore, useStore } from "zustand";
 
@@ -68,17 +68,34 @@ function tell(effects: Effects, queries: Refresher): void {
   }
 }
 
-/** Soon after the first of several events, and not again before all answers are there. */
+/** Soon after the first of several events. */
 const soon = 25;
-const leastGap = 250;
-const mostPatience = 2000;
+/** Between an answer and the next time that it is asked for, in milliseconds. */
+const leastGap = 100;
+const mostGap = 10_000;
+/** An answer that does not come keeps a query from being asked again for so long. */
+const mostPatience = 60_000;
+
+/**
+ * How long a query is not asked again, by how long its answer took: what is cheap takes a
+ * fifth of the time at most, and what is not, such as merges that git tries, far less.
+ */
+export function gap(took: number): number {
+  return Math.min(mostGap, Math.max(leastGap, took * (took < 100 ? 4 : 20)));
+}
+
+interface Asked {
+  wanted: boolean;
+  busy: boolean;
+  next: number; // not before
+}
 
 /** Has queries asked again: those that are seen at once, the others when they are seen. */
 export class Refresher {
   private beginnings = new Set<string>();
   private timer: number | undefined;
-  private busy = false;
-  private last = 0;
+  private ended = false;
+  private readonly asked = new WeakMap<Query, Asked>();
 
   constructor(private readonly client: QueryClient) {}
 
@@ -86,40 +103,63 @@ export class Refresher {
     for (const b of beginnings) {
       this.beginnings.add(b);
     }
-    this.plan();
+    if (this.beginnings.size > 0) {
+      this.timer ??= window.setTimeout(() => this.look(), soon);
+    }
   }
 
   end(): void {
+    this.ended = true;
     window.clearTimeout(this.timer);
-    this.beginnings.clear();
   }
 
-  private plan(): void {
-    if (this.busy || this.timer !== undefined || this.beginnings.size === 0) {
+  private look(): void {
+    this.timer = undefined;
+    const { beginnings } = this;
+    this.beginnings = new Set();
+    for (const query of this.client.getQueryCache().findAll({ predicate: ({ queryKey }) => touched(queryKey, beginnings) })) {
+      if (!query.isActive()) {
+        query.invalidate();
+        continue;
+      }
+      const a = this.asked.get(query) ?? { wanted: false, busy: false, next: 0 };
+      this.asked.set(query, a);
+      if (!a.wanted) {
+        a.wanted = true;
+        this.plan(query, a);
+      }
+    }
+  }
+
+  /** Asks when it may be asked. One that waits for its answer is planned behind it. */
+  private plan(query: Query, a: Asked): void {
+    if (a.busy || !a.wanted) {
       return;
     }
-    const wait = Math.max(soon, this.last + leastGap - Date.now());
-    this.timer = window.setTimeout(() => void this.ask(), wait);
+    const wait = a.next - Date.now();
+    if (wait > 0) {
+      window.setTimeout(() => void this.ask(query, a), wait);
+    } else {
+      void this.ask(query, a);
+    }
   }
 
-  private async ask(): Promise<void> {
-    this.timer = undefined;
-    this.busy = true;
-    this.last = Date.now();
-    const beginnings = this.beginnings;
-    this.beginnings = new Set();
-    const answers = this.client.invalidateQueries({
-      predicate: ({ queryKey: [method, path] }) => method === "get" && typeof path === "string" && touched(path, beginnings),
-    });
-    // One answer that does not come holds the others up for a moment only.
+  private async ask(query: Query, a: Asked): Promise<void> {
+    if (this.ended) {
+      return;
+    }
+    a.wanted = false;
+    a.busy = true;
+    const began = Date.now();
     let timer: number | undefined;
     const patience = new Promise((done) => (timer = window.setTimeout(done, mostPatience)));
     try {
-      await Promise.race([answers, patience]);
+      await Promise.race([this.client.invalidateQueries({ queryKey: query.queryKey, exact: true }), patience]);
     } finally {
       window.clearTimeout(timer);
-      this.busy = false;
-      this.plan();
+      a.busy = false;
+      a.next = Date.now() + gap(Date.now() - began);
+      this.plan(query, a);
     }
   }
 }

@@ -21,19 +21,45 @@ describe("touches", () => {
     expect(touches({ event: "changed", at: "", data: { routes: ["/api/locks", 7] } })).toEqual(["/api/locks"]);
     expect(touches({ event: "changed", at: "", data: null })).toEqual(["/api/"]);
   });
+
+  it("fills in what an event is about", () => {
+    const of = (event: string, source: string) => touches({ event, source, at: "", data: null });
+    expect(of("run_event", "run:r1/api")).toContain("/api/runs/r1/nodes/api");
+    expect(of("agent_event", "agent:api")).toContain("/api/agents/api");
+    expect(of("agent_event", "")).toContain("/api/agents/{name}");
+  });
 });
 
 describe("touched", () => {
+  const run = { params: { path: { id: "20260102-030405.678-abcdef" } } };
+  const node = { params: { path: { id: "20260102-030405.678-abcdef", node: "api" } } };
   it.each([
-    ["/api/runs", "/api/runs", true],
-    ["/api/runs/{id}/merge", "/api/runs", true],
-    ["/api/runs/{id}/merge", "/api/runs/r1/merge", true],
-    ["/api/runs/{id}/merge", "/api/runs/r1/nodes", false],
-    ["/api/runs/{id}", "/api/runs/r1/merge", false],
-    ["/api/agents/{name}/conversation", "/api/agents/{name}/conversation", true],
-    ["/api/runsome", "/api/runs", false],
-    ["/api/anything", "/api/", true],
-  ])("%s by %s: %s", (path, beginning, want) => {
-    expect(touched(path, new Set([beginning]))).toBe(want);
+    ["/api/runs", {}, "/api/runs", true],
+    ["/api/runs/{id}/merge", run, "/api/runs", true],
+    ["/api/runs/{id}/merge", {}, "/api/runs/r1/merge", true],
+    ["/api/runs/{id}/merge", {}, "/api/runs/r1/nodes", false],
+    ["/api/runs/{id}", run, "/api/runs/r1/merge", false],
+    ["/api/agents/{name}/conversation", {}, "/api/agents/{name}/conversation", true],
+    ["/api/runsome", {}, "/api/runs", false],
+    ["/api/anything", {}, "/api/", true],
+    // A run that something happened in touches no other run, and not the list's own words.
+    ["/api/runs/{id}/graph", run, "/api/runs/20260102-030405.678-abcdef", true],
+    ["/api/runs/{id}/graph", run, "/api/runs/20260102-030405.678-fedcba", false],
+    ["/api/runs/{id}/graph", { params: { path: { id: "abcdef" } } }, "/api/runs/20260102-030405.678-abcdef", true],
+    ["/api/runs/{id}/graph", run, "/api/runs/20260102-030405.678-abcdef/nodes/api", false],
+    ["/api/runs/{id}/nodes/{node}/files", node, "/api/runs/20260102-030405.678-abcdef/nodes/api", true],
+    ["/api/runs/{id}/nodes/{node}/files", node, "/api/runs/20260102-030405.678-abcdef/nodes/web", false],
+    ["/api/runs/compare", {}, "/api/runs/20260102-030405.678-abcdef", false],
+    // With $ a route alone.
+    ["/api/runs", { params: { query: { limit: 1000 } } }, "/api/runs$", true],
+    ["/api/runs/{id}/graph", run, "/api/runs$", false],
+    ["/api/agents/{name}", {}, "/api/agents$", false],
+  ])("%s %j by %s: %s", (path, init, beginning, want) => {
+    expect(touched(["get", path, init], [beginning])).toBe(want);
+  });
+
+  it("asks nothing that is no look", () => {
+    expect(touched(["post", "/api/graph/check", {}], ["/api/"])).toBe(false);
+    expect(touched(["places", "key"], ["/api/"])).toBe(false);
   });
 });

@@ -1,11 +1,15 @@
 import type { Frame } from "@/live/protocol";
 
-/** Which routes answer differently after an event (docs/api.md, Live events), by the beginning of their path. */
+/**
+ * Which routes answer differently after an event (docs/api.md, Live events), by the
+ * beginning of their path; with $ at the end that route alone. {id}, {node} and {name}
+ * are those of the event's source.
+ */
 export const byEvent: Readonly<Record<string, readonly string[]>> = {
-  agent_event: ["/api/agents", "/api/budget", "/api/needs"],
+  agent_event: ["/api/agents$", "/api/agents/{name}", "/api/budget", "/api/needs"],
   agent_thought: ["/api/thoughts", "/api/agents/{name}/conversation"],
-  session_created: ["/api/agents", "/api/sessions"],
-  session_terminated: ["/api/agents", "/api/sessions"],
+  session_created: ["/api/agents$", "/api/agents/{name}", "/api/sessions"],
+  session_terminated: ["/api/agents$", "/api/agents/{name}", "/api/sessions"],
   agent_archived: ["/api/agents", "/api/archives", "/api/teams"],
   new_message: ["/api/messages", "/api/needs", "/api/autonomy", "/api/agents"],
   user_message: ["/api/messages", "/api/needs", "/api/autonomy", "/api/agents"],
@@ -14,7 +18,7 @@ export const byEvent: Readonly<Record<string, readonly string[]>> = {
   task_event: ["/api/tasks", "/api/needs", "/api/agents", "/api/report", "/api/autonomy"],
   journal_entry: ["/api/journal"],
   incident: ["/api/incidents", "/api/recover", "/api/needs", "/api/report"],
-  run_event: ["/api/runs", "/api/needs", "/api/budget"],
+  run_event: ["/api/runs/{id}/nodes/{node}", "/api/needs", "/api/budget"],
   heartbeat_update: ["/api/heartbeat", "/api/agents"],
   audit_event: ["/api/projects", "/api/sessions", "/api/teams", "/api/maintenance", "/api/onboarding"],
 };
@@ -26,23 +30,56 @@ export function touches(f: Frame): readonly string[] {
   if (f.event === "changed") {
     return routes(f.data);
   }
-  return byEvent[f.event] ?? unknown;
+  const about = sourceOf(f.source ?? "");
+  return byEvent[f.event]?.map((route) => filled(route, about).join("/")) ?? unknown;
 }
 
-/**
- * Whether a query's path is below one of the beginnings. Queries are known by the path of
- * the document (/api/runs/{id}/merge), and frames may name one that was asked
- * (/api/runs/r1/merge): a word in braces stands for any one.
- */
-export function touched(path: string, beginnings: ReadonlySet<string>): boolean {
-  const words = path.split("/");
+/** What a source, such as run:ID/NODE or agent:NAME, is called in routes. */
+function sourceOf(source: string): Readonly<Record<string, string>> {
+  const [, run, node] = /^run:([^/]+)\/(.+)$/.exec(source) ?? [];
+  if (run !== undefined && node !== undefined) {
+    return { id: run, node };
+  }
+  return source.startsWith("agent:") ? { name: source.slice("agent:".length) } : {};
+}
+
+/** The words of a path, with what is known put in place of the words in braces. */
+function filled(path: string, known: Readonly<Record<string, unknown>>): string[] {
+  return path.split("/").map((word) => {
+    const value = isParameter(word) ? known[word.slice(1, -1)] : undefined;
+    return typeof value === "string" ? value : word;
+  });
+}
+
+/** A query, as its key names it (api/client.ts). */
+export type Key = readonly unknown[];
+
+/** Whether a query asks for one of the routes that answer differently. */
+export function touched(key: Key, beginnings: Iterable<string>): boolean {
+  const [method, path, init] = key;
+  if (method !== "get" || typeof path !== "string") {
+    return false;
+  }
+  const template = path.split("/");
+  const words = filled(path, pathParameters(init));
   for (const b of beginnings) {
-    const begin = b.replace(/\/$/, "").split("/");
-    if (begin.length <= words.length && begin.every((w, i) => w === words[i] || isParameter(w) || isParameter(words[i]))) {
+    const alone = b.endsWith("$");
+    const begin = b.replace(/[/$]$/, "").split("/");
+    if ((alone ? begin.length === words.length : begin.length <= words.length) && begin.every((w, i) => means(w, words[i] ?? "", isParameter(template[i])))) {
       return true;
     }
   }
   return false;
+}
+
+function pathParameters(init: unknown): Readonly<Record<string, unknown>> {
+  const { params } = (typeof init === "object" && init !== null ? init : {}) as { params?: { path?: Record<string, unknown> } };
+  return params?.path ?? {};
+}
+
+/** Whether a word of a route may mean what a query asks for: of a run a part of its id will do. */
+function means(word: string, asked: string, parameter: boolean): boolean {
+  return word === asked || isParameter(word) || (parameter && (isParameter(asked) || word.startsWith(asked) || word.endsWith(asked)));
 }
 
 function isParameter(word: string | undefined): boolean {
