@@ -54,7 +54,7 @@ export default function AgentPage() {
                 ),
               },
               { id: "inbox", label: "Inbox", badge: found.waiting?.length, content: () => <InboxView agent={found} /> },
-              { id: "terminal", label: "Terminal", content: () => <LazyTerminal source={{ kind: "agent", name }} name={name} /> },
+              { id: "terminal", label: "Terminal", content: () => <LazyTerminal key={found.lives} source={{ kind: "agent", name }} name={name} /> },
               { id: "log", label: "Log", content: () => <AgentLog name={name} /> },
               { id: "tasks", label: "Tasks", content: () => <Tasks name={name} /> },
             ]}

@@ -75,7 +75,7 @@ function Files({ source, changes, comment }: { source: WorkSource; changes: Api<
       <div className="flex min-h-0 grow">
         {wide && (
           <div className="w-72 shrink-0 border-r border-line">
-            <FileList files={files} chosen={file?.path} comments={(path) => drafts.filter((d) => d.path === path).length} onChoose={choose} />
+            <FileList files={files} chosen={file?.path} comments={(path) => drafts.filter((d) => d.comment.path === path).length} onChoose={choose} />
           </div>
         )}
         {file && (

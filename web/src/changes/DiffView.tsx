@@ -4,6 +4,7 @@ import { useMemo, useState, type ReactNode } from "react";
 import type { Api } from "@/api/client";
 import { CommentEditor, CommentNote } from "@/changes/CommentEditor";
 import { diff, linesOf } from "@/changes/diff";
+import type { Draft } from "@/changes/drafts";
 import { rows, type Line, type Row } from "@/changes/rows";
 import { visible } from "@/changes/visible";
 import { count } from "@/ui/figures";
@@ -13,9 +14,9 @@ type Comment = Api<"Comment">;
 
 /** Where comments on lines are kept. */
 export interface Commenting {
-  all: readonly Comment[]; // on this file
+  all: readonly Draft[]; // on this file
   add: (c: Omit<Comment, "path">) => void;
-  remove: (c: Comment) => void;
+  remove: (d: Draft) => void;
 }
 
 interface DiffViewProps {
@@ -63,12 +64,12 @@ export function DiffView({ label, old, now, unified, commenting }: DiffViewProps
     }
     const here = (side: boolean, n: number | undefined) => n !== undefined && !(r.type === "same" && side) && { side, n };
     const ends = [here(true, r.old?.n), here(false, r.new?.n)].filter((e) => e !== false);
-    const notes = commenting.all.filter((c) => ends.some((e) => (c.old ?? false) === e.side && (c.to ?? c.line) === e.n));
+    const notes = commenting.all.filter(({ comment: c }) => ends.some((e) => (c.old ?? false) === e.side && (c.to ?? c.line) === e.n));
     const editing = place !== undefined && ends.some((e) => place.old === e.side && place.to === e.n);
     return (
       <>
-        {notes.map((c, i) => (
-          <CommentNote key={i} comment={c} onRemove={() => commenting.remove(c)} />
+        {notes.map((d) => (
+          <CommentNote key={d.id} comment={d.comment} onRemove={() => commenting.remove(d)} />
         ))}
         {editing && <CommentEditor about={placeName(place)} onSave={save} onCancel={() => setPlace(undefined)} />}
       </>

@@ -1,5 +1,5 @@
 import type { Api } from "@/api/client";
-import { addDraft, removeDraft, useDrafts } from "@/changes/drafts";
+import { addDraft, forgetDrafts, useDrafts } from "@/changes/drafts";
 import { DiffView } from "@/changes/DiffView";
 import { usePair, type WorkSource } from "@/changes/source";
 import { visible } from "@/changes/visible";
@@ -16,7 +16,7 @@ interface FileDiffProps {
 /** A changed file before and after. What has no lines is told instead. */
 export function FileDiff({ source, file, unified, comment }: FileDiffProps) {
   const pair = usePair(source, file.path, file.was);
-  const drafts = useDrafts(source).filter((c) => c.path === file.path);
+  const drafts = useDrafts(source).filter((d) => d.comment.path === file.path);
   return (
     <Answer query={pair}>
       {({ old, new: now }) => {
@@ -37,7 +37,7 @@ export function FileDiff({ source, file, unified, comment }: FileDiffProps) {
                 unified={unified}
                 commenting={
                   comment
-                    ? { all: drafts, add: (c) => addDraft(source, { ...c, path: file.path }), remove: (c) => removeDraft(source, c) }
+                    ? { all: drafts, add: (c) => addDraft(source, { ...c, path: file.path }), remove: (d) => forgetDrafts(source, [d]) }
                     : undefined
                 }
               />

@@ -1,7 +1,7 @@
 import { useState } from "react";
 
 import type { Api } from "@/api/client";
-import { forgetDrafts, removeDraft, useDrafts } from "@/changes/drafts";
+import { forgetDrafts, useDrafts } from "@/changes/drafts";
 import { sendComments, type WorkSource } from "@/changes/source";
 import { visible } from "@/changes/visible";
 import { CommentNote } from "@/changes/CommentEditor";
@@ -19,7 +19,7 @@ export function SendComments({ source }: { source: WorkSource }) {
   const send = useOrder((body: Api<"Comments">) => sendComments(source, body), said);
   const give = () =>
     send.mutate(
-      { ...(text.trim() === "" ? {} : { text: text.trim() }), on: [...on] },
+      { ...(text.trim() === "" ? {} : { text: text.trim() }), on: on.map((d) => d.comment) },
       {
         onSuccess: () => {
           forgetDrafts(source, on);
@@ -35,14 +35,14 @@ export function SendComments({ source }: { source: WorkSource }) {
       </Button>
       <Dialog title="Send comments to the agent" description="The agent reads all of this as one message. Work that is done begins again." open={open} onOpenChange={setOpen} wide>
         <ul className="mb-3 flex flex-col">
-          {on.map((c, i) => (
-            <li key={i}>
+          {on.map((d) => (
+            <li key={d.id}>
               <p className="font-mono text-[0.93em] text-muted wrap-anywhere">
-                {visible(c.path)}
-                {c.line !== undefined && `:${c.line}`}
-                {c.to !== undefined && `-${c.to}`}
+                {visible(d.comment.path)}
+                {d.comment.line !== undefined && `:${d.comment.line}`}
+                {d.comment.to !== undefined && `-${d.comment.to}`}
               </p>
-              <CommentNote comment={c} onRemove={() => removeDraft(source, c)} />
+              <CommentNote comment={d.comment} onRemove={() => forgetDrafts(source, [d])} />
             </li>
           ))}
         </ul>

@@ -68,8 +68,8 @@ export function Overview({ run, node: n }: { run: string; node: Node }) {
       </Panel>
       {(n.before.length > 0 || n.after.length > 0) && (
         <Panel title="Beside it">
-          <Besides title="Waits for" run={run} nodes={n.before} />
-          <Besides title="Waits for this" run={run} nodes={n.after} />
+          <Besides title="Waits for" run={run} nodes={n.after} />
+          <Besides title="Waits for this" run={run} nodes={n.before} />
         </Panel>
       )}
       {n.refused.length > 0 && (

@@ -1,4 +1,4 @@
-import { GitMerge } from "lucide-react";
+import { GitMerge, RefreshCw } from "lucide-react";
 
 import { api, hooks, type Api } from "@/api/client";
 import { visible } from "@/changes/visible";
@@ -33,29 +33,32 @@ export function Merge({ run }: { run: string }) {
           <Panel
             title={`Into ${q.target}`}
             actions={
-              q.begun ? (
-                <>
-                  <Button tone="accent" busy={busy} onClick={() => begin({ continue: true })}>
-                    Continue
-                  </Button>
-                  <Confirm title="Give the merge up?" text="What it merged so far is taken back; the branches stay as they are." action="Abort the merge" tone="bad" busy={busy} onConfirm={() => begin({ abort: true })}>
-                    Abort
+              <>
+                <LookAgain queue={queue} />
+                {q.begun ? (
+                  <>
+                    <Button tone="accent" busy={busy} onClick={() => begin({ continue: true })}>
+                      Continue
+                    </Button>
+                    <Confirm title="Give the merge up?" text="What it merged so far is taken back; the branches stay as they are." action="Abort the merge" tone="bad" busy={busy} onConfirm={() => begin({ abort: true })}>
+                      Abort
+                    </Confirm>
+                  </>
+                ) : (
+                  <Confirm
+                    title={`Merge into ${q.target}?`}
+                    text={`${mergeable(q.branches)}, with the checks after each. Where one fails or conflicts, the merge stops there and ${q.target} stays as it is.`}
+                    action="Merge"
+                    tone="accent"
+                    icon={<GitMerge aria-hidden size={16} />}
+                    busy={busy}
+                    disabled={!q.branches.some((b) => b.outcome === "merged")}
+                    onConfirm={() => begin({})}
+                  >
+                    Merge
                   </Confirm>
-                </>
-              ) : (
-                <Confirm
-                  title={`Merge into ${q.target}?`}
-                  text={`${mergeable(q.branches)}, with the checks after each. Where one fails or conflicts, the merge stops there and ${q.target} stays as it is.`}
-                  action="Merge"
-                  tone="accent"
-                  icon={<GitMerge aria-hidden size={16} />}
-                  busy={busy}
-                  disabled={!q.branches.some((b) => b.outcome === "merged")}
-                  onConfirm={() => begin({})}
-                >
-                  Merge
-                </Confirm>
-              )
+                )}
+              </>
             }
           >
             {q.branches.length === 0 ? (
@@ -100,6 +103,15 @@ export function Merge({ run }: { run: string }) {
         </Answer>
       </Panel>
     </div>
+  );
+}
+
+/** Has git look again: somebody else may have moved the branch that is merged into. */
+export function LookAgain({ queue }: { queue: { isFetching: boolean; refetch: () => unknown } }) {
+  return (
+    <Button icon={<RefreshCw aria-hidden size={15} />} busy={queue.isFetching} onClick={() => queue.refetch()}>
+      Look again
+    </Button>
   );
 }
 

@@ -2,7 +2,7 @@ import { GitMerge } from "lucide-react";
 
 import { api, hooks, type Api } from "@/api/client";
 import { Job } from "@/review/Job";
-import { Conflicts, Outcome } from "@/review/Merge";
+import { Conflicts, LookAgain, Outcome } from "@/review/Merge";
 import { Confirm } from "@/ui/dialog";
 import { Page, Panel } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
@@ -22,18 +22,21 @@ export default function TasksMergePage() {
             <Panel
               title={`Into ${q.target}`}
               actions={
-                <Confirm
-                  title={`Merge into ${q.target}?`}
-                  text="The tasks are merged in this order, with their checks. What conflicts or fails a check goes back to its worker, and the others are merged."
-                  action="Merge"
-                  tone="accent"
-                  icon={<GitMerge aria-hidden size={16} />}
-                  busy={busy}
-                  disabled={q.tasks.length === 0}
-                  onConfirm={() => give.mutate({}, { onSuccess: () => void job.refetch() })}
-                >
-                  Merge
-                </Confirm>
+                <>
+                  <LookAgain queue={queue} />
+                  <Confirm
+                    title={`Merge into ${q.target}?`}
+                    text="The tasks are merged in this order, with their checks. What conflicts or fails a check goes back to its worker, and the others are merged."
+                    action="Merge"
+                    tone="accent"
+                    icon={<GitMerge aria-hidden size={16} />}
+                    busy={busy}
+                    disabled={q.tasks.length === 0}
+                    onConfirm={() => give.mutate({}, { onSuccess: () => void job.refetch() })}
+                  >
+                    Merge
+                  </Confirm>
+                </>
               }
             >
               <MergedTaskList tasks={q.tasks} done={false} />

@@ -106,7 +106,7 @@ export default function TerminalPane({ source, name }: TerminalPaneProps) {
   return (
     <section aria-label={`Terminal of ${name}`} className="flex h-full min-h-0 flex-col">
       <div className="flex flex-wrap items-center gap-2 border-b border-line px-3 py-1.5">
-        <Label tone={mine ? "warn" : terminal.phase === "lost" ? "bad" : "muted"}>{word(terminal)}</Label>
+        <Label tone={mine ? "warn" : terminal.phase === "lost" || terminal.phase === "refused" ? "bad" : "muted"}>{word(terminal)}</Label>
         <p role="status" className="min-w-0 grow text-muted wrap-anywhere">
           {terminal.refused ? <span className="text-bad">{terminal.refused.detail}</span> : terminal.why}
           {terminal.refused?.way !== undefined && (
@@ -119,7 +119,11 @@ export default function TerminalPane({ source, name }: TerminalPaneProps) {
         <Button aria-pressed={reader} onClick={() => setReader(!reader)}>
           Screen reader
         </Button>
-        {mine ? (
+        {terminal.phase === "ended" || terminal.phase === "refused" ? (
+          <Button key="again" onClick={() => connection.current?.again()}>
+            Connect again
+          </Button>
+        ) : mine ? (
           <Button key="release" tone="accent" onClick={() => connection.current?.release()}>
             Release
           </Button>
@@ -160,6 +164,8 @@ function word(t: Terminal): string {
       return "connection lost";
     case "ended":
       return "ended";
+    case "refused":
+      return "not connected";
     case "open":
       if (t.log) {
         return "log";

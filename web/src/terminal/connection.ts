@@ -1,4 +1,5 @@
-import { lose, parse, pasted, pause, take, unknown, type Terminal } from "@/terminal/protocol";
+import { problemOf, type Problem } from "@/api/client";
+import { forGood, lose, parse, pasted, pause, refuse, stays, take, unknown, type Terminal } from "@/terminal/protocol";
 
 /** What draws a terminal. */
 export interface Drawer {
@@ -52,11 +53,25 @@ export class Connection {
     }
   }
 
+  /** Connects anew, where nothing comes of itself any more. */
+  again(): void {
+    this.leave();
+    this.failures = 0;
+    this.put(unknown);
+    this.open();
+  }
+
   /** Ends the connection; the server releases what was held. */
   close(): void {
     this.closed = true;
+    this.leave();
+  }
+
+  private leave(): void {
     window.clearTimeout(this.timer);
-    this.socket?.close();
+    const { socket } = this;
+    this.socket = undefined;
+    socket?.close();
   }
 
   private open(): void {
@@ -65,7 +80,12 @@ export class Connection {
     const socket = new WebSocket(address);
     socket.binaryType = "arraybuffer";
     this.socket = socket;
+    let opened = false;
+    socket.onopen = () => (opened = true);
     socket.onmessage = ({ data }: MessageEvent<unknown>) => {
+      if (this.socket !== socket) {
+        return;
+      }
       if (data instanceof ArrayBuffer) {
         this.drawer.write(new Uint8Array(data));
         return;
@@ -80,13 +100,49 @@ export class Connection {
       }
       this.put(take(this.state, said));
     };
-    socket.onclose = () => {
-      if (this.closed || this.state.phase === "ended") {
+    socket.onclose = ({ code, reason }) => {
+      if (this.socket !== socket || this.state.phase === "ended") {
+        return;
+      }
+      const why = forGood(code, reason);
+      if (why !== undefined) {
+        this.put(refuse(this.state, why));
         return;
       }
       this.put(lose(this.state));
-      this.timer = window.setTimeout(() => this.open(), pause(this.failures++));
+      void this.retry(socket, opened);
     };
+  }
+
+  /** Connects again soon, unless the server says that it would be in vain. */
+  private async retry(lost: WebSocket, opened: boolean): Promise<void> {
+    const problem = opened ? undefined : await this.refusal();
+    if (this.socket !== lost) {
+      return;
+    }
+    if (problem && stays(problem.status)) {
+      this.put(refuse(this.state, problem.message, problem.way));
+      return;
+    }
+    if (problem) {
+      this.put({ ...this.state, refused: { detail: problem.message, way: problem.way } });
+    }
+    this.timer = window.setTimeout(() => this.open(), pause(this.failures++));
+  }
+
+  /** What the server answers instead of a connection: a page is not told why a websocket fails. */
+  private async refusal(): Promise<Problem | undefined> {
+    const wantsWebsocket = 426;
+    try {
+      const answer = await fetch(this.path, { signal: AbortSignal.timeout(10_000) });
+      if (answer.status === wantsWebsocket) {
+        return undefined;
+      }
+      const body: unknown = await answer.json().catch(() => undefined);
+      return problemOf(answer.status, body);
+    } catch {
+      return undefined; // the server is away
+    }
   }
 
   private say(message: object): void {

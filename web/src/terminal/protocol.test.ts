@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { fit, lose, mostMessage, parse, pasted, pause, take, unknown } from "@/terminal/protocol";
+import { fit, forGood, lose, mostMessage, parse, pasted, pause, refuse, stays, take, unknown } from "@/terminal/protocol";
 
 describe("the terminal's messages", () => {
   it("are taken as the server means them", () => {
@@ -35,6 +35,17 @@ describe("a paste", () => {
   it("is one message, and none that the server would not read", () => {
     expect(pasted('a"<b>')).toBe('{"type":"paste","text":"a\\"<b>"}');
     expect(pasted("é".repeat(mostMessage / 2))).toBeUndefined();
+  });
+});
+
+describe("a connection that ended", () => {
+  it("is made anew, unless that would be in vain", () => {
+    expect([1000, 1001, 1005, 1006, 1011, 1012, 1013].map((c) => forGood(c, ""))).toEqual(Array(7).fill(undefined));
+    expect(forGood(1008, "too many messages")).toBe("The server ended the connection: too many messages.");
+    expect(forGood(1009, "")).toContain("too long");
+    expect([401, 403, 404].every(stays)).toBe(true);
+    expect([0, 409, 426, 500, 502, 503].some(stays)).toBe(false);
+    expect(refuse({ ...unknown, phase: "open", live: true, holder: "you" }, "it is gone", "cmux x")).toMatchObject({ phase: "refused", live: false, holder: "", refused: { detail: "it is gone", way: "cmux x" } });
   });
 });
 

@@ -15,7 +15,7 @@ export type Holder = "you" | "other" | "";
 
 /** What is known of a terminal beside its screen. */
 export interface Terminal {
-  phase: "connecting" | "open" | "lost" | "ended";
+  phase: "connecting" | "open" | "lost" | "ended" | "refused"; // refused: it is not tried again by itself
   live: boolean; // a program runs in it
   log: boolean; // there is no pane: what is seen is the log
   cols: number;
@@ -80,6 +80,28 @@ export function take(was: Terminal, said: Said): Terminal {
 /** What is known when the connection is lost: who was the holder is none any more. */
 export function lose(was: Terminal): Terminal {
   return was.phase === "ended" ? was : { ...was, phase: "lost", holder: "" };
+}
+
+/** What is known when the server does not have this page watch. */
+export function refuse(was: Terminal, detail: string, way?: string): Terminal {
+  return { ...was, phase: "refused", live: false, holder: "", refused: { detail, way } };
+}
+
+/** Why a connection that was closed so is not made anew; undefined: it is. */
+export function forGood(code: number, reason: string): string | undefined {
+  switch (code) {
+    case 1008: // a policy was violated
+      return `The server ended the connection: ${reason === "" ? "it sent too much" : reason}.`;
+    case 1009:
+      return "The server ended the connection: a message was too long. Nothing of it was typed.";
+    default:
+      return undefined;
+  }
+}
+
+/** Whether an answer of this status stays the same when it is asked for again. */
+export function stays(status: number): boolean {
+  return status === 401 || status === 403 || status === 404;
 }
 
 /** The most bytes of a message that the server reads (server/terminal). */

@@ -18,7 +18,6 @@ const scrollback = 5000;
 /** Makes a screen in an element. */
 export function makeScreen(box: HTMLElement, events: ScreenEvents): Terminal {
   const screen = new Terminal({
-    documentOverride: noncedDocument(),
     disableStdin: true,
     scrollback,
     fontFamily: cssValue("--font-mono"),
@@ -33,7 +32,7 @@ export function makeScreen(box: HTMLElement, events: ScreenEvents): Terminal {
   silence(screen);
   screen.onData(events.type);
   screen.onBinary((s) => events.bytes(Uint8Array.from(s, (c) => c.charCodeAt(0) & 255)));
-  screen.open(box);
+  withNonce(() => screen.open(box));
   return screen;
 }
 
@@ -69,23 +68,25 @@ function silence(screen: Terminal): void {
   p.registerEscHandler({ final: "Z" }, never);
 }
 
-/** The document, whose style elements have the nonce that the page's policy wants. */
-function noncedDocument(): Document {
-  return new Proxy(document, {
-    get(target, name) {
-      if (name === "createElement") {
-        return (tag: string) => {
-          const element = target.createElement(tag);
-          if (element instanceof HTMLStyleElement) {
-            element.nonce = nonce;
-          }
-          return element;
-        };
-      }
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? (value.bind(target) as unknown) : value;
-    },
-  });
+/**
+ * Style elements that are made meanwhile have the nonce that the page's policy wants.
+ * The option documentOverride reaches some of those of xterm.js only: its viewport asks
+ * the real document for its own.
+ */
+function withNonce(make: () => void): void {
+  const own = document as { createElement?: (tag: string) => Element };
+  own.createElement = (tag: string) => {
+    const element = document.createElementNS("http://www.w3.org/1999/xhtml", tag);
+    if (element instanceof HTMLStyleElement) {
+      element.nonce = nonce;
+    }
+    return element;
+  };
+  try {
+    make();
+  } finally {
+    delete own.createElement; // the prototype's is seen again
+  }
 }
 
 function cssValue(name: string): string {
