@@ -15,6 +15,7 @@ type knownOrder struct {
 	Path    string     `json:"path"`
 	Group   string     `json:"group"`
 	Summary string     `json:"summary"`
+	Ends    string     `json:"ends" doc:"What it ends or takes away, and what is kept: whoever gives the order is asked first; empty: nothing"`
 	Takes   []argument `json:"takes" doc:"What it takes, what must be given first"`
 }
 
@@ -25,7 +26,38 @@ type argument struct {
 	Type     string   `json:"type" enum:"string,integer,number,boolean,array,object"`
 	Required bool     `json:"required"`
 	Values   []string `json:"values" doc:"The values that it can have; empty: any of its type"`
+	Of       string   `json:"of" enum:"string,integer,number,boolean,array,object," doc:"Type of an array's elements; empty: it is no array"`
+	Fields   []string `json:"fields" doc:"Fields of an object, or of an array's objects; those that may be missing end in ?"`
 	About    string   `json:"about"`
+}
+
+// ends says of each order that ends or takes away something what that is, and what is
+// kept.
+var ends = map[string]string{
+	"DELETE /api/agents/{name}":                 "The agent is ended. Its conversation, its branch and a snapshot of what is not committed are kept.",
+	"POST /api/agents/demote":                   "Every permanent worker becomes an ordinary one: it keeps its task, and is no longer kept for the next one.",
+	"POST /api/agents/{name}/demote":            "The worker becomes an ordinary one: it keeps its task, and is no longer kept for the next one.",
+	"POST /api/agents/{name}/merge-clone":       "What the clone committed is brought into the branch of the agent that it is a clone of, and the clone is removed.",
+	"POST /api/agents/{name}/reset":             "The agent's conversation ends and is kept. A new one begins with the unfinished task.",
+	"POST /api/config/apply":                    "What is in force is replaced by what the file says.",
+	"PUT /api/graph":                            "The file is replaced by the text. Git has only those versions of it that were committed.",
+	"POST /api/locks/{name}/break":              "Whoever holds the lock loses it and is not told. Two may then use what it guards.",
+	"POST /api/login/logout-all":                "Every browser is logged out, this one too, and needs a new link from cmux open.",
+	"POST /api/maintenance":                     "The things are removed. What is in them is saved first: snapshots and archives say how to restore it.",
+	"DELETE /api/projects/{name}":               "The project's supervisor here is ended, and what it leaves is kept. The folder is not touched.",
+	"POST /api/recover/now":                     "cmux restarts what health.restart names. If the project is still not healthy, the health tree goes back to the last healthy commit, on a branch of its own. Nothing is lost.",
+	"POST /api/recover/undo":                    "The health tree goes back to where the rollback found it. The rollback's branch is kept.",
+	"POST /api/runs/{id}/nodes/{node}/override": "The node counts as done whatever its checks say, and what waits for it starts.",
+	"POST /api/runs/{id}/nodes/{node}/review":   "Work that is dropped is left out of the merge, and so is what was built on it. Work that is sent back is done again. The branch is kept.",
+	"POST /api/runs/{id}/nodes/{node}/stop":     "The node's agent is ended and its work is kept. What waits for it is blocked.",
+	"POST /api/runs/{id}/stop":                  "The run's agents are ended, and their work is kept. The run can be resumed.",
+	"POST /api/runs/{id}/update":                "The agents of nodes that the edited configuration no longer has are ended; their branches and worktrees are kept. What else it changes counts from a node's next attempt.",
+	"DELETE /api/schedule/{id}":                 "The entry no longer comes about. What it made is kept.",
+	"DELETE /api/sessions/{name}":               "The session's agents are ended. What they leave is kept.",
+	"POST /api/tasks/{id}/cancel":               "The task's agent is told to stop. What was done is kept.",
+	"POST /api/tasks/{id}/done":                 "The task counts as done whatever its own result is, and is shown as done (override).",
+	"POST /api/tasks/{id}/pause":                "Nobody works on the task until it is assigned again. What was done is kept.",
+	"DELETE /api/teams/{name}":                  "What the team has not finished is cancelled, and its members are removed. What they leave is kept.",
 }
 
 // orders are the routes of a document that change something.
@@ -35,7 +67,7 @@ func orders(doc *huma.OpenAPI) (all []knownOrder) {
 			if op == nil || strings.HasPrefix(path, "/api/webhooks/") {
 				continue // who sends a webhook is no person
 			}
-			o := knownOrder{ID: op.OperationID, Method: method, Path: path, Group: op.Tags[0], Summary: op.Summary}
+			o := knownOrder{ID: op.OperationID, Method: method, Path: path, Group: op.Tags[0], Summary: op.Summary, Ends: ends[method+" "+path]}
 			for _, p := range op.Parameters {
 				o.Takes = append(o.Takes, takes(doc, p.Name, p.In, p.Required, p.Schema, p.Description))
 			}
@@ -62,21 +94,35 @@ func orders(doc *huma.OpenAPI) (all []knownOrder) {
 // fieldsOf are the fields of a body.
 func fieldsOf(doc *huma.OpenAPI, s *huma.Schema) (all []argument) {
 	s = resolved(doc, s)
-	names := make([]string, 0, len(s.Properties))
-	for name := range s.Properties {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range names(s) {
 		field := s.Properties[name]
 		all = append(all, takes(doc, name, "body", slices.Contains(s.Required, name), field, field.Description))
 	}
 	return all
 }
 
+// names are those of a schema's fields, in order.
+func names(s *huma.Schema) (all []string) {
+	for name := range s.Properties {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
 func takes(doc *huma.OpenAPI, name, in string, required bool, s *huma.Schema, about string) argument {
 	s = resolved(doc, s)
 	a := argument{Name: name, In: in, Type: s.Type, Required: required, About: about}
+	if s.Type == huma.TypeArray {
+		s = resolved(doc, s.Items)
+		a.Of = s.Type
+	}
+	for _, f := range names(s) {
+		if !slices.Contains(s.Required, f) {
+			f += "?"
+		}
+		a.Fields = append(a.Fields, f)
+	}
 	for _, v := range s.Enum {
 		if text, ok := v.(string); ok && text != "" {
 			a.Values = append(a.Values, text)

@@ -242,46 +242,52 @@ func TestHistoryOfOldAttempts(t *testing.T) {
 	}
 }
 
+// listedOrder is an order as the list has it.
+type listedOrder struct {
+	ID, Method, Path, Summary, Ends string
+	Takes                           []struct {
+		Name, In, Type, Of string
+		Required           bool
+		Values, Fields     []string
+	}
+}
+
 // Every order is listed with what it takes, and where it is a fixed set of values,
 // with these.
 func TestOrders(t *testing.T) {
 	w := newWorld(t)
-	var l items[struct {
-		ID, Method, Path, Summary string
-		Takes                     []struct {
-			Name, In, Type string
-			Required       bool
-			Values         []string
-		}
-	}]
+	var l items[listedOrder]
 	w.must("GET", "/api/orders", "", &l)
 	for _, op := range operations(w.doc) {
 		method, path, _ := strings.Cut(op, " ")
-		listed := slices.ContainsFunc(l.Items, func(o struct {
-			ID, Method, Path, Summary string
-			Takes                     []struct {
-				Name, In, Type string
-				Required       bool
-				Values         []string
-			}
-		}) bool {
-			return o.Method == method && o.Path == path
-		})
+		listed := slices.ContainsFunc(l.Items, func(o listedOrder) bool { return o.Method == method && o.Path == path })
 		if want := method != "GET" && path != "/api/webhooks/{source}"; listed != want {
 			t.Errorf("%s is listed: %v", op, listed)
 		}
 	}
-	for _, o := range l.Items {
-		if o.Path != "/api/tasks" || o.Method != "POST" {
-			continue
-		}
-		for _, a := range o.Takes {
-			if a.Name == "priority" && !slices.Equal(a.Values, []string{"critical", "high", "normal", "low"}) {
-				t.Errorf("%+v", a)
+	of := func(op, name string) (a struct {
+		Values, Fields []string
+		Type, Of       string
+	}) {
+		t.Helper()
+		for _, o := range l.Items {
+			for _, arg := range o.Takes {
+				if o.Method+" "+o.Path == op && arg.Name == name {
+					a.Type, a.Of, a.Values, a.Fields = arg.Type, arg.Of, arg.Values, arg.Fields
+					return a
+				}
 			}
 		}
-		if len(o.Takes) < 5 {
-			t.Errorf("%+v", o)
-		}
+		t.Fatalf("%s takes no %s", op, name)
+		return a
+	}
+	if a := of("POST /api/tasks", "priority"); a.Type != "string" || !slices.Equal(a.Values, []string{"critical", "high", "normal", "low"}) {
+		t.Errorf("%+v", a)
+	}
+	if a := of("POST /api/tasks", "verify"); a.Type != "array" || a.Of != "string" || len(a.Fields) > 0 {
+		t.Errorf("%+v", a)
+	}
+	if a := of("POST /api/runs/{id}/nodes/{node}/comments", "on"); a.Of != "object" || !slices.Contains(a.Fields, "path") || !slices.Contains(a.Fields, "line?") {
+		t.Errorf("%+v", a)
 	}
 }

@@ -2411,9 +2411,16 @@ export interface components {
         };
         Argument: {
             about: string;
+            /** @description Fields of an object, or of an array's objects; those that may be missing end in ? */
+            fields: string[];
             /** @enum {string} */
             in: "path" | "query" | "body";
             name: string;
+            /**
+             * @description Type of an array's elements; empty: it is no array
+             * @enum {string}
+             */
+            of: "string" | "integer" | "number" | "boolean" | "array" | "object" | "";
             required: boolean;
             /** @enum {string} */
             type: "string" | "integer" | "number" | "boolean" | "array" | "object";
@@ -3023,6 +3030,8 @@ export interface components {
             waits?: string[];
         };
         KnownOrder: {
+            /** @description What it ends or takes away, and what is kept: whoever gives the order is asked first; empty: nothing */
+            ends: string;
             group: string;
             /** @description As in the document */
             id: string;
