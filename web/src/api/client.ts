@@ -2,22 +2,14 @@ import { QueryClient } from "@tanstack/react-query";
 import createFetch, { type Middleware } from "openapi-fetch";
 import createHooks from "openapi-react-query";
 
+import { segment } from "@/api/path";
+import { Problem } from "@/api/problem";
 import type { components, paths } from "@/api/schema";
 
 /** A type of the server's, by its name in the OpenAPI document. */
 export type Api<Name extends keyof components["schemas"]> = components["schemas"][Name];
 
-/** What the server, or the way to it, says is wrong. `way` is the command that helps. */
-export class Problem extends Error {
-  constructor(
-    readonly status: number, // of HTTP; 0: the server was not reached
-    detail: string,
-    readonly way?: string,
-  ) {
-    super(detail);
-    this.name = "Problem";
-  }
-}
+export { Problem };
 
 const raise: Middleware = {
   async onResponse({ response }) {
@@ -43,8 +35,16 @@ export function problemOf(status: number, body: unknown): Problem {
 }
 
 /** Asks and orders, typed by the OpenAPI document. A failure is thrown as a Problem. */
-export const api = createFetch<paths>({ baseUrl: window.location.origin, fetch: (request) => window.fetch(request) });
+export const api = createFetch<paths>({
+  baseUrl: window.location.origin,
+  fetch: (request) => window.fetch(request),
+  pathSerializer: (path, values) => path.replace(/\{([^{}]+)\}/g, (_, name: string) => segment(word(values[name]))),
+});
 api.use(raise);
+
+function word(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? "");
+}
 
 /**
  * The same as hooks: `hooks.useQuery("get", "/api/runs")`. The key of a query is its

@@ -1,16 +1,18 @@
 import { Pin } from "lucide-react";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { Link } from "react-router";
 
 import { called, type Agent } from "@/agents/agents";
 import { api, hooks, type Api } from "@/api/client";
+import { useMail } from "@/chat/conversation";
 import { deliveryOf } from "@/chat/delivery";
+import { useNewest } from "@/live/newest";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Label } from "@/ui/label";
 import { VirtualList } from "@/ui/list";
 import { Markdown } from "@/ui/markdown";
-import { Answer, Empty } from "@/ui/states";
+import { Answer, Empty, Failed, Loading } from "@/ui/states";
 import { Ago } from "@/ui/time";
 import { useOrder } from "@/ui/toasts";
 
@@ -55,16 +57,20 @@ function Pinned({ id }: { id: string }) {
   );
 }
 
-const newestFirst = { pageParamName: "cursor", initialPageParam: "", getNextPageParam: (page: Api<"ListMail">) => page.next };
-
 function Theirs({ name, open }: { name: string; open: (m: Mail) => void }) {
-  const mails = hooks.useInfiniteQuery("get", "/api/messages", { params: { query: { to: name, limit: 100 } } }, newestFirst);
-  return <Answer query={mails}>{({ pages }) => <Letters label={`Inbox of ${name}`} mails={pages.flatMap((p) => p.items)} open={open} more={mails.hasNextPage ? () => void mails.fetchNextPage() : undefined} />}</Answer>;
+  const mail = useMail({ to: name });
+  return <Newest list={mail}>{(mails) => <Letters label={`Inbox of ${name}`} mails={mails} open={open} more={mail.more} />}</Newest>;
 }
 
 function Yours({ open }: { open: (m: Mail) => void }) {
-  const mails = hooks.useInfiniteQuery("get", "/api/messages/inbox", { params: { query: { limit: 100 } } }, newestFirst);
-  return <Answer query={mails}>{({ pages }) => <Letters label="Your inbox" mails={pages.flatMap((p) => p.items)} open={open} more={mails.hasNextPage ? () => void mails.fetchNextPage() : undefined} />}</Answer>;
+  const query = { limit: 100 };
+  const head = hooks.useQuery("get", "/api/messages/inbox", { params: { query } });
+  const mail = useNewest<Mail>(head, async (cursor) => (await api.GET("/api/messages/inbox", { params: { query: { ...query, cursor } } })).data, (m) => m.id);
+  return <Newest list={{ ...mail, error: head.error ?? undefined, again: () => void head.refetch() }}>{(mails) => <Letters label="Your inbox" mails={mails} open={open} more={mail.more} />}</Newest>;
+}
+
+function Newest({ list, children }: { list: ReturnType<typeof useMail>; children: (mails: readonly Mail[]) => ReactNode }) {
+  return list.items !== undefined ? children(list.items) : list.error !== undefined ? <Failed error={list.error} retry={list.again} /> : <Loading />;
 }
 
 function Letters({ label, mails, open, more }: { label: string; mails: readonly Mail[]; open: (m: Mail) => void; more: (() => void) | undefined }) {

@@ -1,11 +1,19 @@
-import { hooks } from "@/api/client";
-import { timeline, type Entry, type Mail, type Said } from "@/chat/timeline";
 import { useMemo } from "react";
 
-const newestFirst = { pageParamName: "cursor", initialPageParam: "", getNextPageParam: (page: { next?: string }) => page.next };
+import { api, hooks } from "@/api/client";
+import { timeline, type Entry, type Mail } from "@/chat/timeline";
+import { useConversation } from "@/conversation/source";
+import { useNewest, type Newest } from "@/live/newest";
 
-function useMail(query: { to: string } | { from: string }) {
-  return hooks.useInfiniteQuery("get", "/api/messages", { params: { query: { ...query, limit: 100 } } }, newestFirst);
+const pageSize = 100;
+const idOf = (m: Mail) => m.id;
+
+/** The messages to an address, or from it, the newest first. */
+export function useMail(whose: { to: string } | { from: string }): Newest<Mail> & { error: unknown; again: () => void } {
+  const query = { ...whose, limit: pageSize };
+  const head = hooks.useQuery("get", "/api/messages", { params: { query } });
+  const list = useNewest<Mail>(head, async (cursor) => (await api.GET("/api/messages", { params: { query: { ...query, cursor } } })).data, idOf);
+  return { ...list, error: head.error ?? undefined, again: () => void head.refetch() };
 }
 
 /**
@@ -18,42 +26,48 @@ export function horizon(sources: readonly { oldest: string | undefined; more: bo
 
 export interface Chat {
   entries: readonly Entry[];
-  older: (() => void) | undefined;
+  older: (() => void) | undefined; // undefined: there is nothing older
   busy: boolean;
   error: unknown; // undefined: there is none
   pending: boolean;
   again: () => void;
 }
 
-/** Everything that an agent said and did, and was told, in one line. */
+/** Everything that an agent said and did, and was told, in one line. Only what is new is asked for as it comes. */
 export function useChat(name: string): Chat {
-  const path = { name };
-  const conversation = hooks.useInfiniteQuery("get", "/api/agents/{name}/conversation", { params: { path, query: { limit: 200 } } }, newestFirst);
+  const conversation = useConversation({ kind: "agent", name });
   const to = useMail({ to: name });
   const from = useMail({ from: name });
-  const said: readonly Said[] | undefined = useMemo(() => conversation.data?.pages.flatMap((p) => p.items), [conversation.data]);
-  const mails: readonly Mail[] = useMemo(() => {
-    const all = [...(to.data?.pages ?? []), ...(from.data?.pages ?? [])].flatMap((p) => p.items);
-    return [...new Map(all.map((m) => [m.id, m])).values()];
-  }, [to.data, from.data]);
+  const said = conversation.items;
+  const mails: readonly Mail[] = useMemo(() => [...new Map([...(to.items ?? []), ...(from.items ?? [])].map((m) => [m.id, m])).values()], [to.items, from.items]);
+  const talks = conversation.more !== undefined;
   const entries = useMemo(() => {
     const first = horizon([
-      { oldest: said?.at(-1)?.at, more: conversation.hasNextPage },
-      { oldest: to.data?.pages.at(-1)?.items.at(-1)?.ts, more: to.hasNextPage },
-      { oldest: from.data?.pages.at(-1)?.items.at(-1)?.ts, more: from.hasNextPage },
+      { oldest: said?.[0]?.at, more: talks },
+      { oldest: to.items?.at(-1)?.ts, more: to.hasMore },
+      { oldest: from.items?.at(-1)?.ts, more: from.hasMore },
     ]);
     const after = (at: string) => Date.parse(at) >= first;
     return timeline((said ?? []).filter((s) => after(s.at)), mails.filter((m) => after(m.ts)));
-  }, [said, mails, conversation.hasNextPage, to.data, to.hasNextPage, from.data, from.hasNextPage]);
-  const sources = [conversation, to, from];
-  const more = sources.filter((s) => s.hasNextPage);
-  const failed = sources.find((s) => s.isLoadingError);
+  }, [said, mails, talks, to.items, to.hasMore, from.items, from.hasMore]);
+  const older = talks || to.hasMore || from.hasMore;
+  const pending = said === undefined || to.items === undefined || from.items === undefined;
   return {
     entries,
-    older: more.length === 0 ? undefined : () => more.forEach((s) => void s.fetchNextPage()),
-    busy: sources.some((s) => s.isFetchingNextPage),
-    error: failed?.error,
-    pending: sources.some((s) => s.isPending),
-    again: () => sources.forEach((s) => void s.refetch()),
+    older: older
+      ? () => {
+          conversation.more?.();
+          to.more?.();
+          from.more?.();
+        }
+      : undefined,
+    busy: conversation.asking || to.busy || from.busy,
+    error: pending ? (conversation.error ?? to.error ?? from.error) : undefined,
+    pending,
+    again: () => {
+      conversation.again();
+      to.again();
+      from.again();
+    },
   };
 }

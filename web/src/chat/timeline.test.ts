@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { horizon } from "@/chat/conversation";
+import { handedOver } from "@/chat/letter";
 import { isTalk, timeline, type Mail, type Said } from "@/chat/timeline";
 
 let seq = 0;
@@ -17,6 +18,18 @@ describe("timeline", () => {
   it("puts messages between what was said, by time", () => {
     const entries = timeline([said("text", 1, { text: "a" }), said("text", 3, { text: "b" })], [mail("m2", 4), mail("m1", 2, { from: "user" })]);
     expect(entries.map((e) => (e.type === "mail" ? `${e.mail.id}${e.mine ? " mine" : ""}` : e.type === "text" ? e.text : e.type))).toEqual(["a", "m1 mine", "b", "m2"]);
+  });
+
+  it("says a message once, though it was handed over as a prompt too, and nothing of turns", () => {
+    const handed = "[user] Hello (message m1)\n> body\n\n[sup, unverified] b (message m2)\nIt answers message m1.";
+    expect(handedOver(handed)).toEqual(["m1", "m2"]);
+    expect(handedOver(`${handed}\nand do it`)).toBeUndefined();
+    expect(handedOver("> body")).toBeUndefined();
+    const types = (text: string, ...ids: string[]) => timeline([said("status", 1, { state: "working" }), said("prompt", 2, { text }), said("status", 3, { state: "idle" })], ids.map((id) => mail(id, 1))).map((e) => e.type);
+    expect(types(handed, "m1", "m2")).toEqual(["mail", "mail"]);
+    expect(types(handed, "m1")).toEqual(["mail", "told"]);
+    expect(types("Do it.", "m1")).toEqual(["mail", "told"]);
+    expect(timeline([said("status", 1, { state: "limited", text: "until 5" })], []).map((e) => e.type)).toEqual(["event"]);
   });
 
   it("takes what comes newest first", () => {

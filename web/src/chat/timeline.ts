@@ -1,4 +1,5 @@
 import type { Api } from "@/api/client";
+import { handedOver } from "@/chat/letter";
 import { group, type Entry as Spoken, type Said } from "@/conversation/group";
 
 export type Mail = Api<"Mail">;
@@ -21,7 +22,8 @@ export function timeline(said: readonly Said[], mails: readonly Mail[], person =
       next++;
     }
   };
-  for (const e of group([...said].sort((a, b) => a.seq - b.seq))) {
+  const shown = new Set(letters.map((m) => m.id));
+  for (const e of group(said.filter((s) => !isNoise(s, shown)).sort((a, b) => a.seq - b.seq))) {
     if (e.type !== "attempt") {
       lettersUntil(Date.parse(e.at));
     }
@@ -29,6 +31,14 @@ export function timeline(said: readonly Said[], mails: readonly Mail[], person =
   }
   lettersUntil(Number.POSITIVE_INFINITY);
   return entries;
+}
+
+/** What a chat does not say twice: a prompt that only hands over messages which stand there, and that a turn began or ended. */
+function isNoise(s: Said, shown: ReadonlySet<string>): boolean {
+  if (s.kind === "prompt") {
+    return handedOver(s.text ?? "")?.every((id) => shown.has(id)) === true;
+  }
+  return s.kind === "status" && (s.text ?? "") === "" && (s.state === "working" || s.state === "idle");
 }
 
 /** Whether an entry is talk between people and agents, and no thought or deed. */

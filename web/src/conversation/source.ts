@@ -133,7 +133,7 @@ export function useConversation(source: AgentSource, attempt?: number) {
     const { source: s, attempt: n } = latest.current;
     run(life.signal, put, async () => put({ type: "older", page: await ask(s, { cursor: older, ...(n === undefined ? {} : { attempt: n }) }, life.signal) }));
   }, [older, asking]);
-  return { items: state.items, error: state.error, more: older === undefined ? undefined : more, again: begin };
+  return { items: state.items, error: state.error, more: older === undefined ? undefined : more, asking, again: begin };
 }
 
 function run(signal: AbortSignal, put: (a: Action) => void, what: () => Promise<void>): void {

@@ -1,8 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { problemOf, hooks } from "@/api/client";
-import { callOf, missing, type Filled, type Order } from "@/palette/orders";
+import { hooks, Problem, problemOf } from "@/api/client";
+import { callOf, isList, knownFrom, missing, shape, told, wrong, type Argument, type Filled, type Order } from "@/palette/orders";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Field, Input, Select, Textarea } from "@/ui/field";
@@ -10,7 +10,9 @@ import { useOrder } from "@/ui/toasts";
 
 async function carryOut({ order, filled }: { order: Order; filled: Filled }): Promise<unknown> {
   const { method, url, body } = callOf(order, filled);
-  const response = await fetch(url, { method, ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }) });
+  const response = await fetch(url, { method, ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }) }).catch(() => {
+    throw new Problem(0, "The server does not answer.");
+  });
   const said: unknown = await response.json().catch(() => undefined);
   if (!response.ok) {
     throw problemOf(response.status, said);
@@ -18,75 +20,149 @@ async function carryOut({ order, filled }: { order: Order; filled: Filled }): Pr
   return said;
 }
 
-/** Asks what an order takes, and gives it. */
+/** Asks what an order takes, and gives it. One that ends something says so first, and asks. */
 export function OrderForm({ order, onClose }: { order: Order; onClose: () => void }) {
   const [filled, fill] = useState<Filled>({});
+  const [asks, ask] = useState(false);
   const client = useQueryClient();
-  const agents = hooks.useQuery("get", "/api/agents");
-  const give = useOrder(carryOut, `${order.summary}: done.`);
-  const lacking = missing(order, filled);
-  const suggestions = order.path.startsWith("/api/agents/{name}") ? (agents.data?.items ?? []).map((a) => a.name) : [];
+  const known = useKnown(order);
+  const given = useOrder(carryOut, `${order.summary}: done.`);
+  const give = () =>
+    given.mutate(
+      { order, filled },
+      {
+        onSuccess: () => {
+          void client.invalidateQueries();
+          onClose();
+        },
+        onError: () => ask(false),
+      },
+    );
+  const unready = missing(order, filled).length > 0 || order.takes.some((a) => wrong(a, filled) !== undefined);
+  if (asks) {
+    return (
+      <Dialog title={`${order.summary}?`} open onOpenChange={onClose}>
+        <div className="flex flex-col gap-3">
+          <p>{order.ends}</p>
+          <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
+            {order.takes
+              .filter((a) => (filled[a.name] ?? "").trim() !== "")
+              .map((a) => (
+                <div key={`${a.in} ${a.name}`} className="contents">
+                  <dt className="text-muted">{a.name}</dt>
+                  <dd className="line-clamp-6 min-w-0 whitespace-pre-wrap wrap-anywhere">{filled[a.name]}</dd>
+                </div>
+              ))}
+          </dl>
+          <div className="flex justify-end gap-2">
+            <Button autoFocus onClick={() => ask(false)}>
+              Back
+            </Button>
+            <Button tone="bad" busy={given.isPending} onClick={give}>
+              Give the order
+            </Button>
+          </div>
+        </div>
+      </Dialog>
+    );
+  }
   return (
     <Dialog title={order.summary} description={`${order.method} ${order.path}`} open onOpenChange={onClose}>
       <form
         className="flex flex-col gap-3"
         onSubmit={(e) => {
           e.preventDefault();
-          give.mutate(
-            { order, filled },
-            {
-              onSuccess: () => {
-                void client.invalidateQueries();
-                onClose();
-              },
-            },
-          );
+          if (order.ends !== "") {
+            ask(true);
+          } else {
+            give();
+          }
         }}
       >
-        {order.takes.map((a) => {
-          const value = filled[a.name] ?? "";
-          const set = (next: string) => fill({ ...filled, [a.name]: next });
-          const label = a.required ? a.name : `${a.name} (optional)`;
-          return (
-            <Field key={`${a.in} ${a.name}`} label={label} hint={a.about === "" ? undefined : a.about}>
-              {(ids) =>
-                a.values.length > 0 ? (
-                  <Select {...ids} options={a.required ? ["", ...a.values] : [["", "not said"] as const, ...a.values]} value={value} onChange={(e) => set(e.target.value)} />
-                ) : a.type === "boolean" ? (
-                  <Select
-                    {...ids}
-                    options={[
-                      ["", "no"],
-                      ["true", "yes"],
-                    ]}
-                    value={value}
-                    onChange={(e) => set(e.target.value)}
-                  />
-                ) : a.type === "array" || a.type === "object" || ["text", "body", "what", "task", "comment"].includes(a.name) ? (
-                  <Textarea {...ids} placeholder={a.type === "array" ? "one in each line" : a.type === "object" ? "{}" : undefined} value={value} onChange={(e) => set(e.target.value)} />
-                ) : (
-                  <>
-                    <Input {...ids} list={a.in === "path" && suggestions.length > 0 ? `${ids.id}-known` : undefined} inputMode={a.type === "integer" || a.type === "number" ? "numeric" : undefined} value={value} onChange={(e) => set(e.target.value)} />
-                    {a.in === "path" && suggestions.length > 0 && (
-                      <datalist id={`${ids.id}-known`}>
-                        {suggestions.map((s) => (
-                          <option key={s} value={s} />
-                        ))}
-                      </datalist>
-                    )}
-                  </>
-                )
-              }
-            </Field>
-          );
-        })}
+        {order.takes.map((a) => (
+          <Taken key={`${a.in} ${a.name}`} argument={a} value={filled[a.name] ?? ""} error={wrong(a, filled)} known={known(a)} set={(next) => fill((was) => ({ ...was, [a.name]: next }))} />
+        ))}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone={order.method === "DELETE" ? "bad" : "accent"} busy={give.isPending} disabled={lacking.length > 0}>
-            {order.method === "DELETE" ? "Do it" : "Give the order"}
+          <Button type="submit" tone={order.ends === "" ? "accent" : "bad"} busy={given.isPending} disabled={unready}>
+            {order.ends === "" ? "Give the order" : "Give the order…"}
           </Button>
         </div>
       </form>
     </Dialog>
+  );
+}
+
+/** The names that an argument can have, as far as they are known. */
+function useKnown(order: Order): (a: Argument) => readonly string[] {
+  const of = new Set(order.takes.map((a) => knownFrom(order, a)));
+  const agents = hooks.useQuery("get", "/api/agents", {}, { enabled: of.has("agents") });
+  const runs = hooks.useQuery("get", "/api/runs", { params: { query: { limit: 50 } } }, { enabled: of.has("runs") });
+  const tasks = hooks.useQuery("get", "/api/tasks", { params: { query: { limit: 200 } } }, { enabled: of.has("tasks") });
+  return (a) => {
+    switch (knownFrom(order, a)) {
+      case "agents":
+        return (agents.data?.items ?? []).map((x) => x.name);
+      case "runs":
+        return (runs.data?.items ?? []).map((x) => x.id);
+      case "tasks":
+        return (tasks.data?.items ?? []).map((x) => x.id);
+      case undefined:
+        return [];
+    }
+  };
+}
+
+interface TakenProps {
+  argument: Argument;
+  value: string;
+  error: string | undefined;
+  known: readonly string[];
+  set: (value: string) => void;
+}
+
+const long = new Set(["text", "body", "what", "task", "comment"]);
+
+function Taken({ argument: a, value, error, known, set }: TakenProps) {
+  const about = told(a);
+  const isJson = a.type === "object" || isList(a);
+  return (
+    <Field label={a.required ? a.name : `${a.name} (optional)`} hint={about === "" ? undefined : about} error={error}>
+      {(ids) => {
+        if (a.values.length > 0) {
+          return <Select {...ids} options={[["", a.required ? "choose one" : "not said"] as const, ...a.values]} value={value} onChange={(e) => set(e.target.value)} />;
+        }
+        if (a.type === "boolean") {
+          return (
+            <Select
+              {...ids}
+              options={[
+                ["", a.required ? "choose one" : "not said"],
+                ["true", "yes"],
+                ["false", "no"],
+              ]}
+              value={value}
+              onChange={(e) => set(e.target.value)}
+            />
+          );
+        }
+        if (isJson || a.type === "array" || long.has(a.name)) {
+          return <Textarea {...ids} className={isJson ? "font-mono" : ""} placeholder={isJson ? shape(a) : a.type === "array" ? "one in each line" : undefined} value={value} onChange={(e) => set(e.target.value)} />;
+        }
+        const list = known.length > 0 ? `${ids.id}-known` : undefined;
+        return (
+          <>
+            <Input {...ids} list={list} inputMode={a.type === "integer" || a.type === "number" ? "numeric" : undefined} value={value} onChange={(e) => set(e.target.value)} />
+            {list !== undefined && (
+              <datalist id={list}>
+                {known.map((k) => (
+                  <option key={k} value={k} />
+                ))}
+              </datalist>
+            )}
+          </>
+        );
+      }}
+    </Field>
   );
 }

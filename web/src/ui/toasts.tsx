@@ -4,22 +4,16 @@ import { createStore, useStore } from "zustand";
 
 import { Problem } from "@/api/client";
 import { IconButton } from "@/ui/button";
+import { added, type Notice } from "@/ui/notices";
 
-interface Toast {
-  id: number;
-  tone: "ok" | "bad";
-  text: string;
-  way?: string | undefined;
-}
-
-const store = createStore<{ toasts: readonly Toast[] }>(() => ({ toasts: [] }));
+const store = createStore<{ toasts: readonly Notice[] }>(() => ({ toasts: [] }));
 const okStays = 5000;
 let last = 0;
 
-function add(toast: Omit<Toast, "id">): void {
+function add(notice: Omit<Notice, "id" | "times">): void {
   const id = ++last;
-  store.setState(({ toasts }) => ({ toasts: [...toasts.slice(-3), { ...toast, id }] }));
-  if (toast.tone === "ok") {
+  store.setState(({ toasts }) => ({ toasts: added(toasts, { ...notice, id }) }));
+  if (notice.tone === "ok") {
     window.setTimeout(() => remove(id), okStays);
   }
 }
@@ -58,12 +52,19 @@ export function useOrder<In = void, Out = unknown>(give: (input: In) => Promise<
 export function Toasts() {
   const toasts = useStore(store, (s) => s.toasts);
   return (
-    <div role="region" aria-label="Notices" aria-live="polite" className="pointer-events-none fixed right-3 bottom-10 z-50 flex w-[min(26rem,calc(100vw-1.5rem))] flex-col gap-2">
+    <div
+      role="region"
+      aria-label="Notices"
+      aria-live="polite"
+      data-notices
+      className="pointer-events-none fixed right-3 bottom-10 z-50 flex max-h-[70dvh] w-[min(26rem,calc(100vw-1.5rem))] flex-col gap-2 overflow-y-auto"
+    >
       {toasts.map((t) => (
         <div key={t.id} className="pointer-events-auto flex items-start gap-2 rounded-md border border-line bg-raised p-3 shadow-lg">
           {t.tone === "ok" ? <CircleCheck aria-hidden size={18} className="mt-0.5 shrink-0 text-ok" /> : <CircleAlert aria-hidden size={18} className="mt-0.5 shrink-0 text-bad" />}
           <p className="min-w-0 grow wrap-anywhere">
             {t.text}
+            {t.times > 1 && <span className="text-muted">{` (${t.times} times)`}</span>}
             {t.way !== undefined && (
               <>
                 {" "}
