@@ -15,7 +15,7 @@ func TestOrdersThatEnd(t *testing.T) {
 		op := o.Method + " " + o.Path
 		if o.Ends != "" {
 			found++
-		} else if (o.Method == http.MethodDelete || word.MatchString(o.Summary)) {
+		} else if o.Method == http.MethodDelete || word.MatchString(o.Summary) {
 			t.Errorf("%s (%s) does not say what it ends", op, o.Summary)
 		}
 	}
