@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { behind, kept, nothing, step, type Log } from "@/live/fold";
+import { behind, kept, keptText, nothing, step, type Log } from "@/live/fold";
 import { parse, type Frame, type Message } from "@/live/protocol";
 
 const frame = (seq: number): Frame => ({ event: "agent_event", seq, at: "2026-01-01T00:00:00Z", data: { seq } });
@@ -145,6 +145,37 @@ describe("the fold", () => {
     }
     expect(log.recent).toHaveLength(kept);
     expect(log.recent.at(-1)?.seq).toBe(log.seq);
+  });
+
+  it("keeps as much after a million events as after a few thousand", () => {
+    const size = (l: Log) => JSON.stringify(l).length;
+    let log: Log = { ...nothing, epoch: "a", phase: "live" };
+    let early = 0;
+    for (let at = 1; at <= 1_000_000; at += 500) {
+      [log] = step(log, { type: "message", message: { type: "events", events: Array.from({ length: 500 }, (_, i) => frame(at + i)) } });
+      if (at === 5001) {
+        early = size(log);
+      }
+    }
+    expect(log.seq).toBe(1_000_000);
+    expect(size(log)).toBeLessThan(early * 1.2); // the numbers are longer
+  });
+
+  it("keeps the short part of a large event, and hands the whole on", () => {
+    const text = "x".repeat(1_000_000);
+    const big = (seq: number): Frame => ({ ...frame(seq), data: { tool: "Write", text, input: { deep: [text] }, failed: true } });
+    let log: Log = { ...nothing, epoch: "a", phase: "live" };
+    for (let seq = 1; seq <= 20; seq++) {
+      const [next, effects] = step(log, { type: "message", message: { type: "events", events: [big(seq)] } });
+      log = next;
+      expect(effects.events).toEqual([big(seq)]);
+    }
+    expect(log.recent).toHaveLength(20);
+    expect(log.recent[0]).toMatchObject({ seq: 1, cut: true, data: { tool: "Write", text: "x".repeat(400), failed: true } });
+    expect(JSON.stringify(log.recent).length).toBeLessThan(20 * 2 * keptText);
+    const small = frame(21);
+    [log] = step(log, { type: "message", message: { type: "events", events: [small] } });
+    expect(log.recent.at(-1)).toBe(small);
   });
 
   it("takes the heartbeat, which has no seq", () => {

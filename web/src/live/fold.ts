@@ -8,6 +8,9 @@ import type { Frame, From, Message } from "@/live/protocol";
 /** How many of the newest events are kept. Older ones are asked of the server. */
 export const kept = 2000;
 
+/** The longest text of one event that is kept, in characters; a longer one is asked of the server. */
+export const keptText = 8000;
+
 export type Phase =
   | "connecting" // no connection yet
   | "catching up" // what was missed comes in
@@ -104,7 +107,7 @@ function fold(log: Log, events: readonly Frame[]): [Log, Effects] {
     if (e.seq > seq) {
       seq = e.seq;
       fresh.push(e);
-      logged.push(e);
+      logged.push(light(e));
     }
   }
   if (fresh.length === 0) {
@@ -112,6 +115,45 @@ function fold(log: Log, events: readonly Frame[]): [Log, Effects] {
   }
   const recent = logged.length === 0 ? log.recent : [...log.recent, ...logged].slice(-kept);
   return [{ ...log, seq, newest: Math.max(log.newest, seq), heartbeat, recent }, { events: fresh, reload: false }];
+}
+
+/** An event as it is kept: each of 2,000 may come with a MB. Of one that is cut, its short fields stay. */
+function light(e: Frame): Frame {
+  if (weight(e.data, keptText) <= keptText) {
+    return e;
+  }
+  const short: Record<string, unknown> = {};
+  if (typeof e.data === "object" && e.data !== null && !Array.isArray(e.data)) {
+    let room = keptText;
+    for (const [key, value] of Object.entries(e.data)) {
+      // Copied: what is cut off a text may hold the whole of it.
+      const text: unknown = typeof value === "string" ? JSON.parse(JSON.stringify(value.slice(0, 400))) : value;
+      const size = weight(text, room) + key.length;
+      if (size <= room) {
+        room -= size;
+        short[key] = text;
+      }
+    }
+  }
+  return { ...e, data: short, cut: true };
+}
+
+/** How much text there is in a value; from `most` on it is not counted further. */
+function weight(value: unknown, most: number): number {
+  if (typeof value === "string") {
+    return value.length;
+  }
+  if (typeof value !== "object" || value === null) {
+    return 1;
+  }
+  let sum = 0;
+  for (const [key, one] of Object.entries(value)) {
+    sum += key.length + weight(one, most - sum);
+    if (sum > most) {
+      break;
+    }
+  }
+  return sum;
 }
 
 function from(epoch: string, seq: number): From {

@@ -1,4 +1,5 @@
 import type { Api } from "@/api/client";
+import type { Differing } from "@/runs/difference";
 import { counted } from "@/runs/figures";
 import { tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
@@ -38,6 +39,23 @@ export function plannedCard(n: Api<"Planned">) {
         {n.kind !== undefined && n.kind !== "" && `, ${n.kind}`}
       </span>
       <span className="truncate text-[0.85em] text-muted">{n.if !== undefined && n.if !== "" ? `if ${n.if}` : n.scope.join(" ")}</span>
+    </>
+  );
+}
+
+const tones = { new: "ok", changed: "info", removed: "bad" } as const;
+
+/** A node as it is drawn with what an update would change in it. */
+export function differenceCard(n: Differing) {
+  return (
+    <>
+      <span className={`truncate font-semibold ${n.how === "removed" ? "line-through" : ""}`}>{n.name}</span>
+      {n.how !== undefined && (
+        <span>
+          <Label tone={tones[n.how]}>{n.how}</Label>
+        </span>
+      )}
+      <span className="truncate text-[0.85em] text-muted">{n.what}</span>
     </>
   );
 }

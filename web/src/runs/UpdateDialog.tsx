@@ -1,6 +1,9 @@
-import { useState } from "react";
+import { useMemo, useState } from "react";
 
-import { api, hooks } from "@/api/client";
+import { api, hooks, type Api } from "@/api/client";
+import { merged } from "@/runs/difference";
+import { Flow } from "@/runs/graph/Flow";
+import { differenceCard } from "@/runs/NodeCard";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Answer } from "@/ui/states";
@@ -21,6 +24,26 @@ export function UpdateButton({ run, accent = false, disabled = false }: { run: s
   );
 }
 
+/** The graph as the run would have it, with what is new, changed or removed. */
+function Drawn({ run, changes }: { run: string; changes: readonly Api<"Change">[] }) {
+  const once = { staleTime: 0, gcTime: 0 };
+  const now = hooks.useQuery("get", "/api/runs/{id}/graph", { params: { path: { id: run } } });
+  const file = hooks.useQuery("get", "/api/graph", {}, { refetchOnMount: "always" });
+  const text = file.data?.text ?? "";
+  const check = hooks.useQuery("post", "/api/graph/check", { body: { text } }, { ...once, enabled: file.data !== undefined });
+  const nodes = useMemo(() => merged(now.data?.nodes ?? [], check.data?.nodes ?? [], changes), [now.data, check.data, changes]);
+  if (now.data === undefined || check.data === undefined || check.data.faults.length > 0) {
+    return <div className="h-56" />; // the room that it takes
+  }
+  return (
+    <div className="flex h-56 flex-col rounded-md border border-line bg-canvas">
+      <Flow label="Graph after the update" nodes={nodes} critical={noChain} card={differenceCard} />
+    </div>
+  );
+}
+
+const noChain: readonly string[] = [];
+
 function Changes({ run, done }: { run: string; done: () => void }) {
   const params = { params: { path: { id: run } } };
   // The configuration is a file: no event says that it was edited.
@@ -40,6 +63,7 @@ function Changes({ run, done }: { run: string; done: () => void }) {
           <p>The configuration says what the run does already.</p>
         ) : (
           <div className="flex flex-col gap-3">
+            <Drawn run={run} changes={changes} />
             <div className="overflow-x-auto" tabIndex={0} role="group" aria-label="Changes">
               <table className="w-full border-collapse text-left">
                 <thead>

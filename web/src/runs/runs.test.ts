@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { Problem } from "@/api/client";
 import { attemptBars, scheduleBars, ticks } from "@/runs/bars";
 import { counted, difference, duration, took, wordsOf } from "@/runs/figures";
+import { merged } from "@/runs/difference";
 import { each } from "@/runs/each";
 import { columns, edgesOf, layered, onChain, reuse, shapeKey, type ShapeNode } from "@/runs/graph/shape";
 import { sortNodes, type SortBy } from "@/runs/sort";
@@ -166,4 +167,17 @@ test("an order that is refused for one is given for the others, and what is no r
   given.length = 0;
   await expect(each(["a", "b", "c"], give({ b: 0 }))).rejects.toThrow("b is no failure");
   expect(given).toEqual(["a", "b"]);
+});
+
+test("an update is one graph of what stays, is new, changes and goes", () => {
+  const node = (name: string, ...depends_on: string[]) => ({ name, depends_on });
+  const change = (name: string, what: string) => ({ name, what, then: "" });
+  const all = merged([node("a"), node("b", "a"), node("c", "b")], [node("a"), node("b"), node("d", "a")], [change("b", "depends_on"), change("c", "removed"), change("d", "new"), change("(run)", "max_parallel")]);
+  expect(all.map((n) => [n.name, n.how, n.what])).toEqual([
+    ["a", undefined, ""],
+    ["b", "changed", "depends_on"],
+    ["d", "new", ""],
+    ["c", "removed", ""],
+  ]);
+  expect(all.at(-1)?.depends_on).toEqual(["b"]);
 });
