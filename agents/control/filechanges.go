@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -161,7 +162,7 @@ func (p *Project) taskWork(ctx context.Context, id string, committed bool) (*wor
 
 // changes lists the files of the work.
 func (w *workSpan) changes(ctx context.Context) (*Changes, error) {
-	c := &Changes{Start: w.start, Tip: w.tip, Live: w.tree}
+	c := &Changes{Start: w.start, Tip: w.tip}
 	err := w.diff(ctx, func(env []string, args ...string) error {
 		cmd := worktree.Git(ctx, w.dir, w.p.Env, slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "-z", "--raw", "--numstat", "--find-renames"}, args, []string{"--"})...)
 		cmd.Env = append(cmd.Env, env...)
@@ -169,7 +170,10 @@ func (w *workSpan) changes(ctx context.Context) (*Changes, error) {
 		if err != nil {
 			return fmt.Errorf("git diff in %s: %w", w.dir, err)
 		}
-		c.Files, err = worktree.ReadChanges(string(out))
+		if c.Files, err = worktree.ReadChanges(string(out)); err != nil || !w.tree {
+			return err
+		}
+		c.Live, err = w.uncommitted(ctx, env)
 		return err
 	})
 	if err != nil {
@@ -180,6 +184,21 @@ func (w *workSpan) changes(ctx context.Context) (*Changes, error) {
 		c.Files, c.More = c.Files[:maxChanges], n-maxChanges
 	}
 	return c, nil
+}
+
+// uncommitted says whether something stands in the worktree that its commit does not
+// have; env selects the index that has the untracked files.
+func (w *workSpan) uncommitted(ctx context.Context, env []string) (bool, error) {
+	cmd := worktree.Git(ctx, w.dir, w.p.Env, "diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD", "--")
+	cmd.Env = append(cmd.Env, env...)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return true, nil
+	} else if err != nil {
+		return false, fmt.Errorf("git diff in %s: %s: %w", w.dir, strings.TrimSpace(string(out)), err)
+	}
+	return false, nil
 }
 
 // file is both sides of a file.

@@ -82,6 +82,9 @@ func TestNodeChanges(t *testing.T) {
 	// A large file that is committed is cut as well.
 	s.gitIn(tree, "add", "-A")
 	s.gitIn(tree, "commit", "-q", "-m", "more")
+	if c := changes(false); c.Live || len(c.Files) != 6 {
+		t.Errorf("all of it is committed: %+v", c)
+	}
 	if f := file("big", true); !f.New.Cut || f.New.Size != 2*maxShown || len(f.New.Text) > maxShown {
 		t.Errorf("cut %v, %d of %d bytes", f.New.Cut, len(f.New.Text), f.New.Size)
 	}

@@ -102,7 +102,7 @@ func TestWorkOfANode(t *testing.T) {
 	}
 	one := "/api/runs/" + r.Plan.ID + "/nodes/a"
 	var c control.Changes
-	if w.must("GET", one+"/files", "", &c); len(c.Files) != 1 || c.Files[0] != (worktree.FileChange{Path: "a", How: worktree.FileAdded, Added: 1}) || !c.Live {
+	if w.must("GET", one+"/files", "", &c); len(c.Files) != 1 || c.Files[0] != (worktree.FileChange{Path: "a", How: worktree.FileAdded, Added: 1}) || c.Live {
 		t.Errorf("%+v", c)
 	}
 	var f control.FilePair

@@ -29,8 +29,10 @@ const (
 
 	// maxClients bounds the clients.
 	maxClients = 64
-	// maxSent bounds one message of a client's.
-	maxSent = 256 << 10
+	// maxSent bounds one message of a client's, and maxTyped one of what is typed: keys,
+	// and no text, which is pasted.
+	maxSent  = 256 << 10
+	maxTyped = 4 << 10
 	// A client may send so many messages a second, and so many at once.
 	sentRate, sentBurst = 100, 400
 
@@ -156,12 +158,13 @@ func (h *Hub) serve(w http.ResponseWriter, r *http.Request, find func(context.Co
 	ctx, cancel := context.WithCancelCause(h.ctx)
 	defer cancel(nil)
 	c := &client{hub: h, conn: conn, viewer: newViewer(), how: login.How(r.Context())}
-	p, err := h.watch(ctx, seat)
-	for tries := 0; p == nil && err == nil && seat.Live && seat.Server != nil && tries < paneTries && ctx.Err() == nil; tries++ {
-		time.Sleep(paneSoon)
-		p, err = h.watch(ctx, seat)
-	}
-	if err != nil {
+	found, read := make(chan *pane, 1), make(chan struct{})
+	go func() { // from now on, so that its going ends the search
+		defer close(read)
+		cancel(c.read(ctx, found))
+	}()
+	p, err := h.search(ctx, seat)
+	if err != nil && ctx.Err() == nil {
 		h.Failed(err)
 	}
 	if p != nil {
@@ -170,11 +173,7 @@ func (h *Hub) serve(w http.ResponseWriter, r *http.Request, find func(context.Co
 		case <-p.done:
 		}
 	}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		cancel(c.read(ctx, p))
-	}()
+	found <- p
 	if p != nil {
 		cancel(c.show(ctx, p))
 		h.unwatch(p)
@@ -190,6 +189,21 @@ func (h *Hub) serve(w http.ResponseWriter, r *http.Request, find func(context.Co
 	}
 	conn.Close(code, why)
 	<-read
+}
+
+// search watches the pane of a seat, which may come a moment later; nil: it has none.
+func (h *Hub) search(ctx context.Context, s *control.Seat) (*pane, error) {
+	for tries := 0; ; tries++ {
+		p, err := h.watch(ctx, s)
+		if p != nil || err != nil || !s.Live || s.Server == nil || tries == paneTries {
+			return p, err
+		}
+		select {
+		case <-time.After(paneSoon):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // watch is the pane of a seat, which is watched from now on; nil: it has none.
@@ -339,9 +353,11 @@ type client struct {
 // errFlood says that a client sends too much.
 var errFlood = errors.New("too many messages")
 
-// read takes in what the client says until it goes.
-func (c *client) read(ctx context.Context, p *pane) error {
+// read takes in what the client says until it goes. The pane, or nil, is found
+// meanwhile.
+func (c *client) read(ctx context.Context, found <-chan *pane) error {
 	limit := rate.NewLimiter(sentRate, sentBurst)
+	var p *pane
 	for {
 		kind, b, err := c.conn.Read(context.WithoutCancel(ctx))
 		if err != nil {
@@ -349,6 +365,14 @@ func (c *client) read(ctx context.Context, p *pane) error {
 		}
 		if !limit.Allow() {
 			return errFlood
+		}
+		if found != nil {
+			select {
+			case p = <-found:
+				found = nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 		a := ask{of: c.viewer, kind: "type", bytes: b, how: c.how}
 		if kind == websocket.MessageText {
@@ -358,6 +382,10 @@ func (c *client) read(ctx context.Context, p *pane) error {
 				continue
 			}
 			a.kind, a.bytes = said.Type, []byte(said.Text)
+		}
+		if a.kind == "type" && len(b) > maxTyped {
+			refuse(c.viewer, fmt.Errorf("%d bytes are too many to type at once, and none was typed: paste them", len(b)))
+			continue
 		}
 		if p == nil {
 			refuse(c.viewer, errors.New("it has no pane: its log is shown, and nothing can be typed"))

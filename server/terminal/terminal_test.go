@@ -46,6 +46,15 @@ func TestViewer(t *testing.T) {
 	if want := `{"type":"screen"} Sab {"type":"state"} c`; strings.Join(got, " ") != want {
 		t.Errorf("%q, want %s", got, want)
 	}
+	for range 3 {
+		v.tell([]byte("again"))
+		v.print([]byte("-"))
+	}
+	if n := len(texts(v.queue)); n != 1 {
+		t.Errorf("the same refusal waits %d times", n)
+	}
+	for f, _ := v.take(); f != nil; f, _ = v.take() {
+	}
 	for range maxWaiting/1000 + 1 {
 		v.print(bytes.Repeat([]byte("x"), 1000))
 	}
@@ -526,6 +535,8 @@ func TestLogsAndRefusals(t *testing.T) {
 	r.source.seat.Owner = "org"
 	p = r.open("/api/agents/api/terminal")
 	p.shows("ready")
+	p.typed(strings.Repeat("x", maxTyped+1))
+	p.refused("none was typed")
 	p.say(`{"type":"grab"}`)
 	p.refused("say take, release or paste")
 	r.source.deny = errors.New("it does not listen")

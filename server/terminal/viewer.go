@@ -62,10 +62,19 @@ func (v *viewer) draw(head, screen []byte) {
 	v.wake()
 }
 
-// tell has a message wait that is never dropped. There are few.
+// tell has a message wait that is never dropped. There are few, as one that is like
+// the one before it says nothing.
 func (v *viewer) tell(b []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	for i := len(v.queue) - 1; i >= 0; i-- {
+		if f := v.queue[i]; f.text {
+			if bytes.Equal(f.b, b) {
+				return
+			}
+			break
+		}
+	}
 	v.queue = append(v.queue, frame{text: true, b: b})
 	v.wake()
 }
