@@ -13,7 +13,6 @@ import (
 	"cmux/agents/incident"
 	"cmux/agents/question"
 	"cmux/agents/run"
-	"cmux/agents/runner"
 	"cmux/agents/standing"
 	"cmux/agents/tmux"
 	"cmux/agents/watchconfig"
@@ -373,7 +372,7 @@ func (p *Project) OrgFront(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return toFront(ctx, runner.TmuxServer(p.Root, org.Run.Plan.Socket), org, name)
+	return toFront(ctx, p.orgTmux(org), org, name)
 }
 
 // AgentLogEnd is the end of an agent's log, at most so many bytes of it.
@@ -392,7 +391,7 @@ func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) 
 	if err != nil {
 		return nil, err
 	}
-	server := runner.TmuxServer(p.Root, org.Run.Plan.Socket)
+	server := p.orgTmux(org)
 	session := org.Run.Plan.Session
 	if a, err := org.Find(name); err == nil && a.Member.Session != "" {
 		session = a.Member.Session

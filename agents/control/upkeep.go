@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"cmux/agents/run"
+	"cmux/agents/runner"
 	"cmux/agents/standing"
 	"cmux/agents/task"
+	"cmux/agents/tmux"
 	"cmux/agents/upkeep"
 	"cmux/agents/watchconfig"
 	"cmux/signals"
@@ -67,6 +69,17 @@ func (p *Project) PlanUpkeep(ctx context.Context) (*Upkeep, error) {
 	}
 	if err := p.upkeepGit(ctx, org, repo, tasks, &f); err != nil {
 		return nil, err
+	}
+	windows, owned, err := org.Windows(ctx, p.orgTmux(org))
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range windows {
+		id := w.Run
+		if id == run.OrganisationID {
+			id = ""
+		}
+		f.Windows = append(f.Windows, upkeep.Window{Pane: string(w.ID), Session: w.Session, Run: id, Node: w.Node, Owned: owned(w), Since: w.Changed})
 	}
 	if f.Archives, err = p.oldArchives(); err != nil {
 		return nil, err
@@ -230,6 +243,9 @@ func (p *Project) remove(ctx context.Context, u *Upkept) error {
 		u.Done, u.Restore = "removed; what it left is in "+p.Short(gone.Archive), gone.Restore
 		return nil
 	}
+	if u.Kind == upkeep.Windows {
+		return p.closeWindow(ctx, u)
+	}
 	repo, err := worktree.Open(ctx, p.Root)
 	if err != nil {
 		return err
@@ -243,6 +259,36 @@ func (p *Project) remove(ctx context.Context, u *Upkept) error {
 		u.Done = "removed"
 	}
 	return err
+}
+
+// closeWindow closes a window whose agent or run is gone.
+func (p *Project) closeWindow(ctx context.Context, u *Upkept) error {
+	org, err := p.org()
+	if err != nil {
+		return err
+	}
+	server := p.orgTmux(org)
+	windows, owned, err := org.Windows(ctx, server)
+	if err != nil {
+		return err
+	}
+	for _, w := range windows {
+		if string(w.ID) == u.Name && !owned(w) {
+			kept, err := org.CloseWindow(ctx, server, w, p.Now())
+			if err != nil {
+				return err
+			}
+			u.Done = "closed; its last screen is in " + p.Short(kept)
+			return nil
+		}
+	}
+	u.Left = "it is needed again"
+	return nil
+}
+
+// orgTmux is the tmux server in which the organisation has its windows.
+func (p *Project) orgTmux(org *standing.Org) *tmux.Server {
+	return runner.TmuxServer(p.Root, org.Run.Plan.Socket)
 }
 
 // MaintainAllowed removes what the configuration lets cmux remove by itself, which is

@@ -157,7 +157,7 @@ func (c *Config) keys() []configKey {
 		{name: "overflow", doc: "What becomes of a task that is assigned to a permanent worker that is busy: with `queue` it waits, with `spawn` a worker like it is made for the task, and removed after it.", def: "`queue`", example: "overflow: spawn",
 			schema: map[string]any{"enum": []string{OverflowQueue, OverflowSpawn}}, read: func(p *configParser, n *yaml.Node) { c.Overflow = p.oneOf(n, "overflow", OverflowQueue, OverflowSpawn) }},
 		teamsKey(&c.Teams),
-		{name: "maintenance", doc: "What the server may remove by itself when the organisation no longer needs it: `workers`, `worktrees`, `branches`. What is not committed is saved first. `cmux maintenance --dry-run` shows all of it.", def: "nothing", example: "maintenance: [worktrees, branches]",
+		{name: "maintenance", doc: "What the server may remove by itself when the organisation no longer needs it: `workers`, `windows`, `worktrees`, `branches`. What is not committed is saved first. `cmux maintenance --dry-run` shows all of it.", def: "nothing", example: "maintenance: [worktrees, branches]",
 			schema: map[string]any{"type": "array", "items": map[string]any{"enum": upkeep.Removable()}}, read: func(p *configParser, n *yaml.Node) {
 				c.Maintenance = p.texts(n, "maintenance")
 				for _, kind := range c.Maintenance {

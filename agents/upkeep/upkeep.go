@@ -1,5 +1,5 @@
 // Package upkeep says what an organisation no longer needs: workers that have nothing to
-// do, worktrees and branches that nobody owns, archives that have grown old. It is pure,
+// do, windows of tmux, worktrees and branches that nobody owns, archives that have grown old. It is pure,
 // and nothing in doubt is in what it says.
 package upkeep
 
@@ -16,13 +16,16 @@ type Kind string
 
 const (
 	Workers   Kind = "workers"
+	Windows   Kind = "windows" // of tmux
 	Worktrees Kind = "worktrees"
 	Branches  Kind = "branches"
 	Archives  Kind = "archives" // which are only told of
 )
 
 // Removable are the kinds that may be removed.
-func Removable() []string { return []string{string(Workers), string(Worktrees), string(Branches)} }
+func Removable() []string {
+	return []string{string(Workers), string(Windows), string(Worktrees), string(Branches)}
+}
 
 // Item is something that is no longer needed.
 type Item struct {
@@ -40,6 +43,7 @@ type Facts struct {
 	Idle     time.Duration // so long without work before a worker is one
 	Age      time.Duration // of an archive
 	Agents   []Agent
+	Windows  []Window
 	Trees    []Tree
 	Branches []Branch
 	Archives []Archive
@@ -51,6 +55,16 @@ type Agent struct {
 	Stays bool      // a supervisor, a permanent worker, or one that only a person removes
 	Busy  bool      // it works, has tasks or mail that waits, or a person is at it
 	Since time.Time // it has had nothing to do; zero: not known
+}
+
+// Window is a window of tmux that cmux made for an agent, or for a node of a run.
+type Window struct {
+	Pane    string // its id
+	Session string
+	Run     string    // empty: it is the organisation's
+	Node    string    // or agent; empty: the monitor
+	Owned   bool      // who it was made for is there, or somebody sees it
+	Since   time.Time // nothing was shown in it
 }
 
 // Tree is a worktree that the organisation lent.
@@ -80,6 +94,18 @@ func Find(f Facts) (all []Item) {
 	for _, a := range f.Agents {
 		if idle := f.Now.Sub(a.Since); !a.Stays && !a.Busy && !a.Since.IsZero() && idle >= f.Idle {
 			all = append(all, Item{Workers, a.Name, "it has had nothing to do for " + span(idle), "remove it as cmux workers kill does: its branch and its log stay, and what it had not committed is saved", "", a.Since})
+		}
+	}
+	for _, w := range f.Windows {
+		if quiet := f.Now.Sub(w.Since); !w.Owned && quiet >= f.Idle {
+			whose := "that of " + w.Node + ", an agent which is gone"
+			if w.Run != "" {
+				whose = "that of " + w.Node + " of the run " + w.Run + ", which is gone"
+			} else if w.Node == "" {
+				whose = "the monitor of a run that is gone"
+			}
+			all = append(all, Item{Windows, w.Pane, fmt.Sprintf("it is %s, in the session %s, and has shown nothing new for %s", whose, w.Session, span(quiet)),
+				"keep its last screen in the archives and close it; with the last window its session ends", strings.Trim(w.Session+"/"+w.Run+"/"+w.Node, "/"), w.Since})
 		}
 	}
 	for _, t := range f.Trees {

@@ -23,16 +23,18 @@ func newUpkeepCmd(d *Deps, runF func(context.Context, *upkeepOptions) error) *co
 		GroupID: "main",
 		Short:   "Remove what the organisation no longer needs",
 		Long: `Show what the organisation no longer needs, why, and what would be done; ask; and do it:
-workers that have had nothing to do for stale_after, worktrees older than an hour
-whose worker is gone, branches of tasks and of removed workers whose work is all in the
-integration branch and that nobody has checked out. What is not committed is saved first. Supervisors, permanent workers and clones stay, and old
-archives are only told of.
+workers that have had nothing to do for stale_after; windows of tmux, and with the
+last of them their sessions, that cmux made for an agent or a run which is gone, and in
+which nothing has changed for as long; worktrees older than an hour whose worker is gone;
+branches of tasks and of removed workers whose work is all in the integration branch and
+that nobody has checked out. What is not committed and what windows show is saved first.
+Supervisors, permanent workers and clones stay, and old archives are only told of.
 
 The server does so by itself, every 5 minutes, for what maintenance in .cmux/config.yml
 names; by default that is nothing. With --dry-run --json the shape is
   {"items": [{"kind", "name", "why", "do", "at", "since"}], "allowed"}
 else it is a list of items, each with "done", "restore" and "failed" beside it. A kind is
-workers, worktrees, branches or archives.`,
+workers, windows, worktrees, branches or archives.`,
 		Example: "  cmux maintenance --dry-run",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runUpkeep)(cmd.Context(), o) },

@@ -4300,7 +4300,7 @@ export interface components {
             why: string;
         };
         /** @enum {string} */
-        UpkeepKind: "workers" | "worktrees" | "branches" | "archives";
+        UpkeepKind: "workers" | "windows" | "worktrees" | "branches" | "archives";
         Upkept: {
             at?: string;
             do: string;
