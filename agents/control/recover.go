@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -25,7 +24,6 @@ import (
 	"cmux/agents/run"
 	"cmux/agents/standing"
 	"cmux/dag"
-	"cmux/signals"
 	"cmux/signals/mailbox"
 	"cmux/worktree"
 )
@@ -355,30 +353,4 @@ func (p *Project) LookAtHealth(ctx context.Context) (next time.Time, err error) 
 		return time.Time{}, err
 	}
 	return d.Step(ctx, s)
-}
-
-// Merges calls moved whenever the integration branch may have moved, until ctx ends. It
-// is an aid to speed: a branch that git has packed away, or one that another
-// configuration names since, is not heard of.
-func (p *Project) Merges(ctx context.Context, moved func()) error {
-	org, err := p.org()
-	if err != nil {
-		return err
-	}
-	repo, err := worktree.Open(ctx, p.Root)
-	if err != nil {
-		return err
-	}
-	ref := filepath.Join(repo.GitDir, "refs", "heads", filepath.FromSlash(org.Settings.Integration))
-	if _, err := os.Stat(filepath.Dir(ref)); err != nil {
-		return err
-	}
-	w := signals.Watch(ctx, filepath.Dir(ref))
-	defer w.Close()
-	for n := range w.C {
-		if n.Rescan || slices.Contains(n.Files, ref) {
-			moved()
-		}
-	}
-	return nil
 }

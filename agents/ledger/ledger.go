@@ -12,7 +12,8 @@
 //
 // A file that has grown long is shortened before a change, where its format says how:
 // to the few lines that come to the same list. The file as it was is kept beside it,
-// with .1 behind its name, until the next time.
+// with .1 behind its name, and with .2 the one before; of the time before that nothing
+// is kept.
 package ledger
 
 import (

@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -118,6 +119,9 @@ func TestShorten(t *testing.T) {
 	if err != nil || len(before) < 2000 {
 		t.Fatalf("the file as it was: %d bytes, %v", len(before), err)
 	}
+	if older, err := os.ReadFile(reader.Path() + ".2"); err != nil || bytes.Equal(older, before) {
+		t.Errorf("the file before that one: %d bytes, %v", len(older), err)
+	}
 	now, err := os.ReadFile(reader.Path())
 	if err != nil || len(now) > 2500 {
 		t.Fatalf("%d bytes, %v", len(now), err)
@@ -145,7 +149,7 @@ func TestNotShortened(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(b.Path()+".1", 0o700); err != nil { // the file cannot be kept
+	if err := errors.Join(os.Mkdir(b.Path()+".1", 0o700), os.MkdirAll(b.Path()+".2/x", 0o700)); err != nil { // the file cannot be kept
 		t.Fatal(err)
 	}
 	b.Long = 1000
@@ -155,7 +159,7 @@ func TestNotShortened(t *testing.T) {
 	if l, err := b.List(); err != nil || l.Total != 30 {
 		t.Error(l, err)
 	}
-	if err := os.Remove(b.Path() + ".1"); err != nil {
+	if err := errors.Join(os.Remove(b.Path()+".1"), os.RemoveAll(b.Path()+".2")); err != nil {
 		t.Fatal(err)
 	}
 	newer, err := b.key.Seal("sum", []byte(`{"N":"x"}`))

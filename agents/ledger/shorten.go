@@ -1,8 +1,11 @@
 package ledger
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 
 	"cmux/signals"
 )
@@ -35,6 +38,9 @@ func (b *Book[L]) shorten(t *signals.Turn) (bool, error) {
 	}
 	whole, err := io.ReadAll(io.NewSectionReader(t.File(), 0, b.next))
 	if err != nil {
+		return false, err
+	}
+	if err := os.Rename(b.path+".1", b.path+".2"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	if err := signals.WriteFile(b.path+".1", whole, 0o600); err != nil {
