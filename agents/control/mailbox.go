@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -217,19 +218,45 @@ func (p *Project) eachMail(q MailQuery, yield func(Mail) bool) (bad []mailbox.Ba
 			return nil, Usage("cmux mailbox list --help", "%w", err)
 		}
 	}
+	why := make(map[string]string)
 	err = p.withLedger(func(l *mailbox.Ledger, skipped []mailbox.Bad) error {
 		bad = slices.Clone(skipped)
 		for m := range l.Backward {
 			if m.Type != "" || q.From != "" && m.From != q.From {
 				continue
 			}
-			if one := shown(l, *m); q.fits(&one) && !yield(one) {
+			one := shown(l, *m)
+			if !q.fits(&one) {
+				continue
+			}
+			for i := range one.Deliveries {
+				p.explain(&one.Deliveries[i], why)
+			}
+			if !yield(one) {
 				break
 			}
 		}
 		return nil
 	})
 	return bad, err
+}
+
+// explain says what a message waits for whose recipient is a node that no runner has:
+// nobody else would record it. known are the reasons by address.
+func (p *Project) explain(d *MailDelivery, known map[string]string) {
+	to, err := mailbox.ParseAddress(d.To)
+	if err != nil || to.Kind != mailbox.Node || d.State.Final() {
+		return
+	}
+	why, asked := known[d.To]
+	if !asked {
+		gone, kept, err := run.NodeKept(p.Root, to.Name, p.Now())
+		if why = gone; gone == "" && !kept && err == nil {
+			why = "its run, which has no runner: cmux agents resume"
+		}
+		known[d.To] = why
+	}
+	d.Why = cmp.Or(why, d.Why)
 }
 
 func (q *MailQuery) fits(m *Mail) bool {

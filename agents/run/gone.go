@@ -18,9 +18,15 @@ const resumable = 7 * 24 * time.Hour
 // its run has ended and has no runner, or has had none for a week, or there is no
 // such run. Empty: a runner has it, or may have it yet.
 func NodeGone(root, name string, now time.Time) (why string, err error) {
+	why, _, err = NodeKept(root, name, now)
+	return why, err
+}
+
+// NodeKept is NodeGone, and says whether a runner has the node.
+func NodeKept(root, name string, now time.Time) (why string, kept bool, err error) {
 	owners, err := Owners(root)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	for i := range owners {
 		o := &owners[i]
@@ -32,25 +38,25 @@ func NodeGone(root, name string, now time.Time) (why string, err error) {
 			continue // it was pruned this moment
 		}
 		if err != nil {
-			return "", err // nobody knows
+			return "", false, err // nobody knows
 		}
 		if r.Plan.Graph.Index(name) < 0 {
 			continue
 		}
 		if _, held, err := signals.ReadHolder(r.LockPath()); err != nil || held {
-			return "", err
+			return "", held, err
 		}
 		switch over, err := r.Over(); {
 		case err != nil:
-			return "", err
+			return "", false, err
 		case over:
-			return fmt.Sprintf("its run %s has ended", o.ID), nil
+			return fmt.Sprintf("its run %s has ended", o.ID), false, nil
 		}
 		info, err := os.Lstat(r.Records())
 		if err != nil || now.Sub(info.ModTime()) < resumable {
-			return "", err
+			return "", false, err
 		}
-		return fmt.Sprintf("its run %s has had no runner for a week", o.ID), nil
+		return fmt.Sprintf("its run %s has had no runner for a week", o.ID), false, nil
 	}
-	return fmt.Sprintf("no run has a node %q any more", name), nil
+	return fmt.Sprintf("no run has a node %q any more", name), false, nil
 }

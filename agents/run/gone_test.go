@@ -43,10 +43,16 @@ func TestNodeGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(now, "api", "")
+	if _, kept, err := NodeKept(root, "api", now); err != nil || !kept {
+		t.Errorf("a runner has it: %v, %v", kept, err)
+	}
 	if err := lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
 	want(now, "api", "has ended")
+	if _, kept, err := NodeKept(root, "api", now); err != nil || kept {
+		t.Errorf("no runner has it: %v, %v", kept, err)
+	}
 	if _, err := begin(t, root, "two", "api"); err != nil { // a new run has the name
 		t.Fatal(err)
 	}

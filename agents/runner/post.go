@@ -74,8 +74,7 @@ func (p *postman) learns(rec *run.Record) {
 // run carries the mail until ctx ends. A project without a mailbox costs a look
 // for one with every re-scan.
 func (p *postman) run(ctx context.Context) {
-	root := p.r.Run.Plan.Root
-	file := filepath.Join(run.Folder(root), mailbox.Name)
+	file := filepath.Join(run.Folder(p.r.Run.Plan.Root), mailbox.Name)
 	var watch *signals.Watcher
 	defer func() {
 		if watch != nil {
@@ -103,7 +102,7 @@ func (p *postman) run(ctx context.Context) {
 			watch = signals.Watch(ctx, file)
 		}
 		p.next = time.Time{}
-		p.round(ctx, time.Now(), func() error { return p.deliver(ctx, root) })
+		p.round(ctx, time.Now(), func() error { return p.deliver(ctx, p.look) })
 		if !p.next.IsZero() {
 			timer.Reset(max(0, time.Until(p.next)))
 		}
@@ -124,9 +123,26 @@ func (p *postman) round(ctx context.Context, now time.Time, deliver func() error
 	}
 }
 
-func (p *postman) deliver(ctx context.Context, root string) error {
+// last tells who wrote to nodes that have ended that nobody will read it: the runner
+// goes, and the mail would be said to wait for it. It is called when nothing else of
+// the run is under way.
+func (p *postman) last(ctx context.Context) {
+	if _, err := os.Lstat(filepath.Join(run.Folder(p.r.Run.Plan.Root), mailbox.Name)); err != nil {
+		return
+	}
+	err := p.deliver(ctx, func(context.Context) error {
+		p.stand()
+		return nil
+	})
+	if err != nil {
+		p.r.Log.Warn("it is not recorded which messages to nodes nobody will read", "err", err)
+	}
+}
+
+// deliver hands over what waits for nodes of the run; look finds out how they stand.
+func (p *postman) deliver(ctx context.Context, look func(context.Context) error) error {
 	if p.office == nil {
-		o, err := mail.OpenOffice(root, time.Now)
+		o, err := mail.OpenOffice(p.r.Run.Plan.Root, time.Now)
 		if err != nil {
 			return err
 		}
@@ -144,7 +160,7 @@ func (p *postman) deliver(ctx context.Context, root string) error {
 	if len(p.stands) == 0 {
 		return nil
 	}
-	if err := p.look(ctx); err != nil || len(p.stands) == 0 {
+	if err := look(ctx); err != nil || len(p.stands) == 0 {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, postRest)
@@ -160,15 +176,7 @@ func (p *postman) look(ctx context.Context) error {
 	done := make(chan struct{})
 	look := func() {
 		defer close(done)
-		lost := p.r.disowned() // a new run may have begun this moment
-		for name := range p.stands {
-			i := p.r.g.Index(name)
-			if i < 0 || lost[i] {
-				delete(p.stands, name)
-				continue
-			}
-			p.stands[name] = p.r.standsFor(i)
-		}
+		p.stand()
 	}
 	select {
 	case p.r.doing <- look:
@@ -176,6 +184,19 @@ func (p *postman) look(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// stand is look in the goroutine that schedules.
+func (p *postman) stand() {
+	lost := p.r.disowned() // a new run may have begun this moment
+	for name := range p.stands {
+		i := p.r.g.Index(name)
+		if i < 0 || lost[i] {
+			delete(p.stands, name)
+			continue
+		}
+		p.stands[name] = p.r.standsFor(i)
 	}
 }
 

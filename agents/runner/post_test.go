@@ -15,6 +15,7 @@ import (
 	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/signals"
+	"cmux/signals/mailbox"
 )
 
 // A postman that failed rests, however often it is kicked, and says so once a try.
@@ -37,34 +38,37 @@ func TestPostmanRests(t *testing.T) {
 	}
 }
 
-// The runner of an ended run, which stays up, leaves mail to a node alone from the
-// moment on at which a new run has the node.
-func TestPostmanOfEndedRun(t *testing.T) {
+// begins makes a run of one node, which has it from now on.
+func begins(t *testing.T, root, session string) *run.Run {
+	t.Helper()
+	g, _, err := dag.Parse("x.yml", []byte("session: "+session+"\ndefaults: {agent: command, role: review}\nagents:\n  - {name: api, task: \"true\"}\n"), dag.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg, err := run.LockProject(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reg.Unlock()
+	id := run.NewID(time.Now())
+	if err := reg.Enter(id, session, g.Names()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := run.Create(run.Plan{ID: id, Root: root, Config: filepath.Join(root, session+".yml"), Graph: g}, nil, nil, "/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// endedRun is the runner of a run that has ended.
+func endedRun(t *testing.T) *Runner {
+	t.Helper()
 	root := t.TempDir()
 	if err := signals.Init(root); err != nil {
 		t.Fatal(err)
 	}
-	begin := func(session string) *run.Run {
-		g, _, err := dag.Parse("x.yml", []byte("session: "+session+"\ndefaults: {agent: command, role: review}\nagents:\n  - {name: api, task: \"true\"}\n"), dag.ParseOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		reg, err := run.LockProject(t.Context(), root)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer reg.Unlock()
-		id := run.NewID(time.Now())
-		if err := reg.Enter(id, session, g.Names()); err != nil {
-			t.Fatal(err)
-		}
-		r, err := run.Create(run.Plan{ID: id, Root: root, Config: filepath.Join(root, session+".yml"), Graph: g}, nil, nil, "/bin/sh")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	old := begin("one")
+	old := begins(t, root, "one")
 	book, err := old.OpenBook()
 	if err != nil {
 		t.Fatal(err)
@@ -78,6 +82,13 @@ func TestPostmanOfEndedRun(t *testing.T) {
 	if _, err := old.Replay(r.hist, 0, nil); err != nil || r.hist.Final == "" {
 		t.Fatalf("%q, %v", r.hist.Final, err)
 	}
+	return r
+}
+
+// The runner of an ended run, which stays up, leaves mail to a node alone from the
+// moment on at which a new run has the node.
+func TestPostmanOfEndedRun(t *testing.T) {
+	r := endedRun(t)
 	look := func() map[string]nodeStands {
 		r.postman.stands = map[string]nodeStands{"api": {}}
 		done := make(chan error, 1)
@@ -91,8 +102,37 @@ func TestPostmanOfEndedRun(t *testing.T) {
 	if s, mine := look()["api"]; !mine || s.Stand != mail.Over {
 		t.Errorf("before: %+v, %v", s, mine)
 	}
-	begin("two")
+	begins(t, r.Run.Plan.Root, "two")
 	if s, mine := look()["api"]; mine {
 		t.Errorf("a new run has it: %+v", s)
+	}
+}
+
+// The runner of a headless run, which goes with it, says of what waits for its nodes
+// that nobody will read it.
+func TestLastMail(t *testing.T) {
+	p := endedRun(t).postman
+	p.last(t.Context()) // no mailbox
+	root := p.r.Run.Plan.Root
+	post, err := mail.Open(root, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []string{"node:api", "node:other"} {
+		if _, err := post.Send(t.Context(), mailbox.Message{ID: to[5:], From: "user", To: to, Subject: "late"}, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.last(t.Context())
+	var at mailbox.Places
+	var l mailbox.Ledger
+	if _, err := l.Load(post.Box, &at); err != nil {
+		t.Fatal(err)
+	}
+	if s := l.Status("api", mailbox.Address{Kind: mailbox.Node, Name: "api"}); s.State != mailbox.Failed || !strings.Contains(s.Why, "api has no agent") {
+		t.Errorf("%+v", s)
+	}
+	if s := l.Status("other", mailbox.Address{Kind: mailbox.Node, Name: "other"}); s.State != mailbox.Queued {
+		t.Errorf("another run's: %+v", s)
 	}
 }

@@ -292,6 +292,9 @@ func (r *Runner) carry(ctx context.Context) (dag.RunState, error) {
 		close(r.over)
 		defer time.AfterFunc(noticeRest, r.hush).Stop()
 		r.drain()
+		if r.hist.Final != "" {
+			r.postman.last(context.WithoutCancel(ctx))
+		}
 	}()
 	if r.outlived() && !r.Stay {
 		return r.hist.Final, nil
