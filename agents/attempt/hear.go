@@ -79,6 +79,9 @@ var orders = map[Op]func(*Message) conversation.What{
 	OpTell: func(m *Message) conversation.What {
 		return conversation.Tell{ID: m.Key, Text: m.Text, Urgency: urgencies[m.Urgency]}
 	},
+	OpEndTurn: func(m *Message) conversation.What {
+		return conversation.EndTurn{ID: m.Key, Text: m.Text}
+	},
 	OpWithdraw: func(m *Message) conversation.What { return conversation.Withdraw{ID: m.Key, Why: m.Text} },
 	OpCompact:  func(m *Message) conversation.What { return conversation.Compact{ID: m.Key} },
 	OpTake:     func(*Message) conversation.What { return conversation.Take{} },

@@ -39,6 +39,7 @@ const (
 	OpGive     Op = "give"     // a piece of work: Work; refused while it has one
 	OpTell     Op = "tell"     // a message: Text, with the id Key, which is recorded as confirmed when the agent has read it
 	OpTake     Op = "take"     // a person takes the conversation over, until OpRelease
+	OpEndTurn  Op = "end-turn" // a turn that it is in, and that no person began, is broken off with the message Text, with the id Key
 	OpWithdraw Op = "withdraw" // the piece of work Key is taken back; Text says why, for the agent
 	OpCompact  Op = "compact"  // its program is to compact its conversation, by the order Key; refused unless it is at rest
 	OpStand    Op = "stand"    // how does it stand? Reply.Standing; with the Key KeyDraft, also what its screen shows

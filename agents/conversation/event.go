@@ -93,6 +93,9 @@ type (
 		ID, Text string
 		Urgency  Urgency
 	}
+	// EndTurn: a turn that is not a person's is broken off with a message; without one,
+	// or where the program cannot, nothing is said.
+	EndTurn  struct{ ID, Text string }
 	Withdraw struct{ ID, Why string } // the piece of work is taken back
 	Take     struct{}                 // a person takes it over, until Release
 	Wrote    struct{ To string }      // it wrote a message; To: that puts a question to somebody who is to answer
@@ -166,6 +169,7 @@ func (Begin) what()      {}
 func (Cancel) what()     {}
 func (Stop) what()       {}
 func (Break) what()      {}
+func (EndTurn) what()    {}
 func (Overspent) what()  {}
 func (Override) what()   {}
 func (Answer) what()     {}

@@ -75,6 +75,10 @@ func (m *move) hear(what What) {
 		m.unseen()
 	case Tell:
 		m.told(e)
+	case EndTurn:
+		if m.alone() && m.CanBreak && (m.busy || m.inTurn) {
+			m.told(Tell{ID: e.ID, Text: e.Text, Urgency: Breaking})
+		}
 	case Give, Withdraw, Take, Wrote, Kept, Compact:
 		m.ordered(what)
 	case Begin, Passed, Tallied, Unfit, Started, Ended, Delivered, Answered, Judged, LimitKnown, LeftBehind:

@@ -408,7 +408,9 @@ func (p *player) ordered() {
 		p.feed(Tell{ID: id, Text: "message " + id, Urgency: Urgency(p.below(3))})
 		return
 	}
-	switch p.below(10) {
+	switch p.below(11) {
+	case 10:
+		p.feed(EndTurn{ID: id, Text: "end your turn"})
 	case 8:
 		p.feed(Compact{ID: id})
 	case 9:

@@ -62,6 +62,11 @@ func TakenBack(why string) string {
 	return "[TASK-CANCEL] Your task was taken back: " + why + "\nStop working on it now, and do not report on it. What is committed stays on its branch; end your turn and wait for what comes next."
 }
 
+// Spent has an agent end a turn that was broken off, as its budget of the day is spent.
+func Spent(why string) string {
+	return "Your turn was broken off: " + why + ". End it now, without another tool call: nothing is lost, and you get what is to be done when there is a budget again."
+}
+
 // SentBack sends an agent on whose work a person has looked at and not taken.
 func SentBack(comment string) string {
 	return "A person has reviewed your work and sends it back; you are in the same directory, on the same branch. They say:\n" + comment +

@@ -11,7 +11,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"cmux/agents/attempt"
 	"cmux/agents/control/say"
+	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/agents/task"
 	"cmux/dag"
@@ -168,6 +170,7 @@ func (k *Keeper) budget(ctx context.Context, a *Agent, now time.Time) error {
 	if until, _ := a.Spent(now); (why != "") == !until.IsZero() {
 		if why != "" {
 			k.at(until)
+			k.endTurn(ctx, a, now, why)
 		}
 		return nil
 	}
@@ -180,6 +183,32 @@ func (k *Keeper) budget(ctx context.Context, a *Agent, now time.Time) error {
 		return fmt.Errorf("the budget of %s: %w", a.Name, err)
 	}
 	return k.org.lookAt(a)
+}
+
+// turnRest is how long a turn may go on after it was told to end: what was said last
+// takes a while to arrive, and the answer to write.
+const turnRest = 5 * time.Minute
+
+// endTurn has a turn broken off that goes on after the budget of the day is spent,
+// unless it is a person's, which the agent's wrapper knows, or of a program whose turn
+// cannot be broken off. A task is taken back first.
+func (k *Keeper) endTurn(ctx context.Context, a *Agent, now time.Time, why string) {
+	tie := k.live[a.Name]
+	if tie == nil || a.Activity != dag.Working || a.Work != nil {
+		return
+	}
+	if rest := k.endedTurn[a.Name].Add(turnRest).Sub(now); rest > 0 && rest <= turnRest {
+		k.at(now.Add(rest))
+		return
+	}
+	k.endedTurn[a.Name] = now
+	k.at(now.Add(turnRest))
+	ctx, cancel := context.WithTimeout(ctx, tellPatience)
+	defer cancel()
+	m := attempt.Message{Op: attempt.OpEndTurn, Key: mailID("budget-" + now.UTC().Format("20060102-150405")), Text: prompt.Spent(why)}
+	if _, err := tie.link.Say(ctx, m); err != nil {
+		k.Log.Warn("a turn could not be broken off", "agent", a.Name, "err", err)
+	}
 }
 
 // tellSpent tells the person of a budget that is spent, by an id that a day has once.

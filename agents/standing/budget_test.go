@@ -171,3 +171,49 @@ func TestBudgetOfAll(t *testing.T) {
 		t.Errorf("on the next day %d", got)
 	}
 }
+
+// A turn of a supervisor that goes on when its budget is spent is broken off, once in a
+// while; one that has ended is not.
+func TestBudgetEndsTurns(t *testing.T) {
+	w := newWorld(t)
+	w.noon()
+	set := w.org().Settings
+	set.Budgets = Budgets{Supervisor: 1000}
+	if err := w.org().Set(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.org().Join(t.Context(), run.Member{Name: Supervisor, Role: Supervisor, ID: "ag_1", Dir: w.root, Kind: "scripted"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.keep()
+	w.until("a life", w.lives1(Supervisor, 1))
+	record := func(rec run.Record) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		rec.At = w.now()
+		w.lives[Supervisor].record(rec)
+	}
+	broken := func(n int) func(*Org) bool {
+		return func(*Org) bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.ended[Supervisor] == n
+		}
+	}
+	record(run.Record{Type: run.Active, Activity: dag.Working})
+	record(run.Record{Type: run.Used, Used: dag.Usage{Input: 900}})
+	record(run.Record{Type: run.Used, Used: dag.Usage{Input: 1200}})
+	w.until("its turn is broken off", broken(1))
+	w.ahead.Add(int64(turnRest + time.Second))
+	record(run.Record{Type: run.Used, Used: dag.Usage{Input: 1300}})
+	w.until("and again, as it goes on", broken(2))
+	record(run.Record{Type: run.Active, Activity: dag.Resting})
+	w.ahead.Add(int64(turnRest + time.Second))
+	sent := w.send("user", Supervisor, "hello")
+	w.until("its mail waits", func(*Org) bool {
+		return strings.HasPrefix(w.whyWaits(sent, Supervisor), "the end of a limit at ")
+	})
+	if !broken(2)(nil) {
+		t.Error("a turn that had ended was broken off")
+	}
+}

@@ -94,26 +94,27 @@ type Keeper struct {
 	org  *Org
 	lock *signals.Lock
 
-	live     map[string]*tie
-	parting  map[string]*parting
-	shown    map[string]string
-	watched  []string
-	broken   string // as told last
-	watch    *signals.Watcher
-	gone     chan string
-	started  chan startedRun
-	orders   map[string]*ordering // runs that are being started, by request
-	tasks    group
-	halting  *run.Request // the request to stop everything that is under way
-	office   *mail.Office // nil: not open yet
-	nodes    goneNodes
-	tellRest time.Time // until when nobody is told of spent budgets
-	mailRest time.Time // until when the mail is left alone
-	desk     desk
-	share    share
-	noticed  noticed
-	over     bool
-	next     time.Time // when to look again, whatever happens
+	live      map[string]*tie
+	parting   map[string]*parting
+	shown     map[string]string
+	watched   []string
+	broken    string // as told last
+	watch     *signals.Watcher
+	gone      chan string
+	started   chan startedRun
+	orders    map[string]*ordering // runs that are being started, by request
+	tasks     group
+	halting   *run.Request // the request to stop everything that is under way
+	office    *mail.Office // nil: not open yet
+	nodes     goneNodes
+	tellRest  time.Time            // until when nobody is told of spent budgets
+	endedTurn map[string]time.Time // by agent: when a turn was broken off for a spent budget
+	mailRest  time.Time            // until when the mail is left alone
+	desk      desk
+	share     share
+	noticed   noticed
+	over      bool
+	next      time.Time // when to look again, whatever happens
 }
 
 // tie is a connection to a life.
@@ -144,7 +145,7 @@ func Run(ctx context.Context, o Options) (err error) {
 func open(o Options) (*Keeper, error) {
 	k := &Keeper{Options: o, live: make(map[string]*tie), parting: make(map[string]*parting),
 		shown: make(map[string]string), gone: make(chan string), started: make(chan startedRun), orders: make(map[string]*ordering),
-		nodes: goneNodes{gone: make(map[string]string), seen: make(chan map[string]string)}}
+		endedTurn: make(map[string]time.Time), nodes: goneNodes{gone: make(map[string]string), seen: make(chan map[string]string)}}
 	if k.Log == nil {
 		k.Log = log.New(io.Discard)
 	}

@@ -41,6 +41,7 @@ type world struct {
 	gave    map[string][]*run.Work
 	awoke   map[string]int      // how often it was told that its limit may be over
 	took    map[string][]string // ids of work that was taken back
+	ended   map[string]int      // turns that were broken off
 	trees   map[string]string   // path to branch
 	effects int                 // so far
 	fail    int                 // the effect at which the keeper dies, before and after it in turn; 0: never
@@ -78,7 +79,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{kinds: agent.NewKinds(agent.Kind{Name: "scripted", Judge: true}), t: t, root: root, r: r, lives: make(map[string]*life), tells: make(map[string][]string), gave: make(map[string][]*run.Work), took: make(map[string][]string), awoke: make(map[string]int), trees: make(map[string]string)}
+	w := &world{kinds: agent.NewKinds(agent.Kind{Name: "scripted", Judge: true}), t: t, root: root, r: r, lives: make(map[string]*life), tells: make(map[string][]string), gave: make(map[string][]*run.Work), took: make(map[string][]string), ended: make(map[string]int), awoke: make(map[string]int), trees: make(map[string]string)}
 	if err := w.org().Set(t.Context(), Settings{Permissions: PermitAsked, WorktreeBase: filepath.Join(root, "trees"), Agent: "scripted", Integration: "main"}); err != nil {
 		t.Fatal(err)
 	}
@@ -193,6 +194,8 @@ func (l *life) Say(_ context.Context, m attempt.Message) (attempt.Reply, error) 
 		l.record(run.Record{Type: run.Active, Activity: dag.Working})
 	case attempt.OpAwake:
 		l.w.awoke[l.name]++
+	case attempt.OpEndTurn:
+		l.w.ended[l.name]++
 	case attempt.OpWithdraw:
 		l.w.took[l.name] = append(l.w.took[l.name], m.Key)
 	}
