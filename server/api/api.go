@@ -43,6 +43,7 @@ type routes struct {
 	Options
 	api huma.API
 
+	kept       keptJobs
 	taskMerge  work[control.MergedTasks]
 	runMerges  works[control.Merged]    // by run
 	checks     works[[]control.Checked] // by run and node
@@ -62,7 +63,7 @@ func New(mux humago.Mux, o Options) *huma.OpenAPI {
 		"session": {Type: "apiKey", In: "cookie", Name: "cmux_PROJECT", Description: "The session of a browser, which a one-time link is traded for"},
 	}
 	c.Security = []map[string][]string{{"token": {}}, {"session": {}}}
-	r := &routes{Options: o, api: humago.New(mux, c)}
+	r := &routes{Options: o, api: humago.New(mux, c), kept: keptJobs{root: o.Project.Root}}
 	for _, add := range []func(){r.login, r.webhooks, r.agents, r.heartbeat, r.tasks, r.messages, r.journal, r.files, r.prefs, r.runs, r.nodes, r.graphs, r.work, r.config, r.incidents, r.events, r.sessions, r.projects, r.clones, r.organisation} {
 		add()
 	}

@@ -19,10 +19,10 @@ import (
 
 // Job is an order that takes longer than a request may, such as a merge with its
 // checks. What it did stands in the project's files; a server that ends breaks it
-// off, and the same order goes on with it.
+// off, which the next one says, and the same order goes on with it.
 type Job[T any] struct {
 	Running   bool       `json:"running"`
-	StartedAt *time.Time `json:"started_at,omitempty" doc:"Absent: none was begun since this server started"`
+	StartedAt *time.Time `json:"started_at,omitempty" doc:"Absent: none was begun"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 	Doing     string     `json:"doing,omitempty" doc:"What it is at"`
 	Output    string     `json:"output" doc:"The end of what its checks wrote"`
@@ -93,12 +93,17 @@ func (w *work[T]) begin(r *routes, path string, do func(ctx context.Context, out
 	if w.tell = nil; r.Changed != nil {
 		w.tell = func() { r.Changed(path) }
 	}
+	first := w.job
 	w.mu.Unlock()
+	keepJob(r, path, now, first)
 	w.told()
 	if !r.Background(func(ctx context.Context) {
 		result, err := guarded(func() (*T, error) { return do(ctx, w, w.begun) })
 		ended := r.Project.Now()
-		defer w.told() // when the lock is free again
+		defer func() { // when the lock is free again
+			keepJob(r, path, ended, w.look())
+			w.told()
+		}()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.job.Running, w.job.EndedAt, w.job.Doing, w.job.Result = false, &ended, "", result

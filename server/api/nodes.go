@@ -171,7 +171,8 @@ func (r *routes) nodes() {
 		if err != nil {
 			return Job[[]control.Checked]{}, err
 		}
-		return r.checks.look(found.Plan.ID + "/" + i.Node), nil
+		id := found.Plan.ID
+		return stood(r, "/api/runs/"+id+"/nodes/"+i.Node+"/verify", r.checks.look(id+"/"+i.Node)), nil
 	})
 }
 
@@ -254,6 +255,6 @@ func (r *routes) reviews() {
 		if err != nil {
 			return Job[control.Merged]{}, err
 		}
-		return r.runMerges.look(found.Plan.ID), nil
+		return stood(r, "/api/runs/"+found.Plan.ID+"/merge", r.runMerges.look(found.Plan.ID)), nil
 	})
 }

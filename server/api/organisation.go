@@ -198,7 +198,9 @@ func (r *routes) recovery() {
 				})
 			})
 		})
-		get(r, "recover", path, "Show how that stands, or the last one ended", func(context.Context, *in) (Job[control.Recovery], error) { return r.recoveries.of(o.name).look(), nil })
+		get(r, "recover", path, "Show how that stands, or the last one ended", func(context.Context, *in) (Job[control.Recovery], error) {
+			return stood(r, path, r.recoveries.of(o.name).look()), nil
+		})
 	}
 }
 

@@ -74,7 +74,7 @@ func (r *routes) tasks() {
 		})
 	})
 	get(r, group, path+"/merge", "Show how the merge of tasks stands, or the last one ended", func(context.Context, *in) (Job[control.MergedTasks], error) {
-		return r.taskMerge.look(), nil
+		return stood(r, path+"/merge", r.taskMerge.look()), nil
 	})
 	post(r, group, one+"/take", "Take a task out of the backlog", func(ctx context.Context, i *TaskIn) (control.TaskView, error) {
 		return p.TakeTask(ctx, i.ID)

@@ -2929,7 +2929,7 @@ export interface components {
             running: boolean;
             /**
              * Format: date-time
-             * @description Absent: none was begun since this server started
+             * @description Absent: none was begun
              */
             started_at?: string;
             /** @description What to do then */
@@ -2948,7 +2948,7 @@ export interface components {
             running: boolean;
             /**
              * Format: date-time
-             * @description Absent: none was begun since this server started
+             * @description Absent: none was begun
              */
             started_at?: string;
             /** @description What to do then */
@@ -2967,7 +2967,7 @@ export interface components {
             running: boolean;
             /**
              * Format: date-time
-             * @description Absent: none was begun since this server started
+             * @description Absent: none was begun
              */
             started_at?: string;
             /** @description What to do then */
@@ -2986,7 +2986,7 @@ export interface components {
             running: boolean;
             /**
              * Format: date-time
-             * @description Absent: none was begun since this server started
+             * @description Absent: none was begun
              */
             started_at?: string;
             /** @description What to do then */
