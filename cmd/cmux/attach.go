@@ -121,6 +121,11 @@ func (s *IO) show(ctx context.Context, p *control.Project, offer *control.Offer)
 	if err != nil {
 		return err
 	}
+	return s.inTerminal(argv)
+}
+
+// inTerminal runs tmux in this terminal until the person leaves it.
+func (s *IO) inTerminal(argv []string) error {
 	cmd := exec.Command(argv[0], argv[1:]...) // not ended with ctx: it has the terminal
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Env, s.In, raw(s.Out), raw(s.Err)
 	if err := cmd.Run(); err != nil {

@@ -45,16 +45,9 @@ file of what the organisation thinks about.`,
 }
 
 func runAutonomy(ctx context.Context, o *autonomyOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, a, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.Autonomy, error) { return p.Autonomy(ctx, o.For) })
+	if done {
 		return err
-	}
-	a, err := p.Autonomy(ctx, o.For)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, a)
 	}
 	items := a.Items
 	if o.Summary {

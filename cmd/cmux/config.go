@@ -39,16 +39,9 @@ With --json the shape is
 }
 
 func runConfig(ctx context.Context, o *configOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, c, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.OrgConfig, error) { return p.OrgConfig() })
+	if done {
 		return err
-	}
-	c, err := p.OrgConfig()
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, c)
 	}
 	for _, s := range c.InForce {
 		fmt.Fprintf(o.Out, "%s: %s\n", s.Key, s.Value)

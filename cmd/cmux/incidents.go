@@ -113,16 +113,9 @@ func newIncidentShowCmd(d *Deps, runF func(context.Context, *incidentOptions) er
 }
 
 func runIncidentShow(ctx context.Context, o *incidentOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, i, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*incident.Incident, error) { return p.Incident(o.ID) })
+	if done {
 		return err
-	}
-	i, err := p.Incident(o.ID)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, i)
 	}
 	_, err = fmt.Fprint(o.Out, renderIncident(i))
 	return err
@@ -206,16 +199,9 @@ name it. It stays open until its cause is gone, and what is seen meanwhile is ad
 }
 
 func runIncidentAck(ctx context.Context, o *incidentOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, i, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*incident.Incident, error) { return p.AckIncident(ctx, o.ID, o.Text, o.Over) })
+	if done {
 		return err
-	}
-	i, err := p.AckIncident(ctx, o.ID, o.Text, o.Over)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, i)
 	}
 	_, err = fmt.Fprintf(o.Out, "%s: %s  %s\n", i.ID, i.Label(), say.Line(i.Title))
 	return err

@@ -23,6 +23,21 @@ type IO struct {
 // projectFunc finds the project that a command was called in.
 type projectFunc func(context.Context) (*control.Project, error)
 
+// asked asks the project something, and prints the answer where it is wanted as JSON.
+// done says that this is all, or that err keeps the command from more.
+func asked[T any](ctx context.Context, out *IO, project projectFunc, asJSON bool, ask func(*control.Project) (T, error)) (p *control.Project, answer T, done bool, err error) {
+	if p, err = project(ctx); err != nil {
+		return nil, answer, true, err
+	}
+	if answer, err = ask(p); err != nil {
+		return p, answer, true, err
+	}
+	if asJSON {
+		return p, answer, true, printJSON(out.Out, answer)
+	}
+	return p, answer, false, nil
+}
+
 // either is what a command does: f, which a test puts in its place, or its own.
 func either[O any](f, own func(context.Context, O) error) func(context.Context, O) error {
 	if f != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cmux/agents/control"
 	"cmux/agents/control/say"
 	"cmux/agents/journal"
 )
@@ -147,16 +148,9 @@ or no text.`,
 }
 
 func runJournalSearch(ctx context.Context, o *journalOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, found, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*journal.Found, error) { return p.SearchJournal(ctx, o.Query) })
+	if done {
 		return err
-	}
-	found, err := p.SearchJournal(ctx, o.Query)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, found)
 	}
 	for _, h := range found.Hits {
 		fmt.Fprintf(o.Out, "%s:%d: %s\n", say.Line(h.Path), h.Line, say.Line(h.Text))
@@ -226,16 +220,9 @@ func runJournalReflect(ctx context.Context, o *journalOptions) error {
 }
 
 func runJournalReflection(ctx context.Context, o *journalOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, r, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.Reflection, error) { return p.Reflection() })
+	if done {
 		return err
-	}
-	r, err := p.Reflection()
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, r)
 	}
 	if r.Text == "" {
 		_, err = fmt.Fprintln(o.Out, "There is no reflection.md yet.")

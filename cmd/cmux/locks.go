@@ -150,16 +150,9 @@ func newLocksListCmd(d *Deps, runF func(context.Context, *lockOptions) error) *c
 }
 
 func runLocksList(ctx context.Context, o *lockOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	p, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.LockReport, error) { return p.Locks() })
+	if done {
 		return err
-	}
-	all, err := p.Locks()
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, all)
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(o.Out, "Nobody has a lock.")

@@ -317,16 +317,9 @@ func (d *Deps) completeMail(failed bool) cobra.CompletionFunc {
 }
 
 func runMailRead(ctx context.Context, o *mailOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, m, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.Mail, error) { return p.ReadMail(ctx, o.ID) })
+	if done {
 		return err
-	}
-	m, err := p.ReadMail(ctx, o.ID)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, m)
 	}
 	fmt.Fprintf(o.Out, "From:    %s\nTo:      %s\nSent:    %s\nSubject: %s\nState:   %s\n", mailFrom(&m), m.To, m.TS.Local().Format("2006-01-02 15:04:05"), say.Line(m.Subject), mailState(&m))
 	if m.Re != "" {

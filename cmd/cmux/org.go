@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -128,12 +127,7 @@ func (s *IO) showOrg(ctx context.Context, p *control.Project, name string) error
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(argv[0], argv[1:]...) // not ended with ctx: it has the terminal
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Env, s.In, raw(s.Out), raw(s.Err)
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("tmux: %w", err)
-	}
-	return nil
+	return s.inTerminal(argv)
 }
 
 type orgStopOptions struct {

@@ -53,16 +53,9 @@ With --json the shape is {"name", "session", "supervisor", "task"}.`,
 }
 
 func runSessionSpawn(ctx context.Context, o *sessionSpawnOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, made, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.SpawnedSession, error) { return p.SpawnSession(ctx, o.SpawnSession) })
+	if done {
 		return err
-	}
-	made, err := p.SpawnSession(ctx, o.SpawnSession)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, made)
 	}
 	with := ""
 	if made.Task != "" {
@@ -97,16 +90,9 @@ where agents are those besides the supervisor.`,
 }
 
 func runSessionList(ctx context.Context, o *sessionOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.OrgSession, error) { return p.OrgSessions() })
+	if done {
 		return err
-	}
-	all, err := p.OrgSessions()
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, all)
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(o.Out, "No sessions.")

@@ -294,16 +294,9 @@ the shape is that of an agent of cmux status --json.`,
 }
 
 func runWorkersStatus(ctx context.Context, o *workersListOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	p, a, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.AgentReport, error) { return p.Agent(ctx, o.Name) })
+	if done {
 		return err
-	}
-	a, err := p.Agent(ctx, o.Name)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, a)
 	}
 	_, err = fmt.Fprint(o.Out, renderAgent(a, p.Now()))
 	return err

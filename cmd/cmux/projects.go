@@ -72,16 +72,9 @@ With --json the shape is {"name", "dir", "active", "supervisor", "state"}.`,
 }
 
 func runProjectAdd(ctx context.Context, o *projectOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, added, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.OtherProject, error) { return p.AddProject(ctx, o.Dir, o.Name) })
+	if done {
 		return err
-	}
-	added, err := p.AddProject(ctx, o.Dir, o.Name)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, added)
 	}
 	_, err = fmt.Fprintf(o.Out, "%s: added, in %s; to start its supervisor: cmux projects activate %[1]s\n", added.Name, added.Dir)
 	return err
@@ -103,16 +96,9 @@ With --json the shape is [{"name", "dir", "active", "supervisor", "state"}].`,
 }
 
 func runProjectList(ctx context.Context, o *projectOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	p, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.OtherProject, error) { return p.Projects() })
+	if done {
 		return err
-	}
-	all, err := p.Projects()
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, all)
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(o.Out, "No projects.")

@@ -9,6 +9,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/say"
+	"cmux/agents/incident"
 	"cmux/agents/recovery"
 )
 
@@ -177,16 +178,9 @@ func newRecoverLogCmd(d *Deps, runF func(context.Context, *recoverOptions) error
 }
 
 func runRecoverLog(ctx context.Context, o *recoverOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]*incident.Incident, error) { return p.HealthLog() })
+	if done {
 		return err
-	}
-	all, err := p.HealthLog()
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, all)
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(o.Out, "The project's health had no incident.")

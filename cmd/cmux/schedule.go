@@ -198,16 +198,9 @@ func newScheduleListCmd(d *Deps, runF func(context.Context, *scheduleOptions) er
 }
 
 func runScheduleList(ctx context.Context, o *scheduleOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	p, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.Scheduled, error) { return p.Schedule() })
+	if done {
 		return err
-	}
-	all, err := p.Schedule()
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, all)
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(o.Out, "The schedule is empty.")
@@ -254,16 +247,9 @@ func newScheduleShowCmd(d *Deps, runF func(context.Context, *scheduleOptions) er
 }
 
 func runScheduleShow(ctx context.Context, o *scheduleOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, s, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.Scheduled, error) { return p.ScheduledEntry(o.ID) })
+	if done {
 		return err
-	}
-	s, err := p.ScheduledEntry(o.ID)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, s)
 	}
 	line := func(name, value string) {
 		if value != "" {

@@ -44,16 +44,9 @@ that were too large to save and are ignored by git.`,
 }
 
 func runSnapshotsList(ctx context.Context, o *snapshotsListOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]control.Snapshot, error) { return p.Snapshots(ctx) })
+	if done {
 		return err
-	}
-	all, err := p.Snapshots(ctx)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, all)
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(o.Out, "No saved work.")

@@ -276,16 +276,9 @@ func newTaskShowCmd(d *Deps, runF func(context.Context, *taskOrderOptions) error
 }
 
 func runTaskShow(ctx context.Context, o *taskOrderOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, t, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (control.TaskView, error) { return p.Task(o.ID) })
+	if done {
 		return err
-	}
-	t, err := p.Task(o.ID)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, t)
 	}
 	line := func(name, value string) {
 		if value != "" {
@@ -334,16 +327,9 @@ func newTaskLogCmd(d *Deps, runF func(context.Context, *taskOrderOptions) error)
 }
 
 func runTaskLog(ctx context.Context, o *taskOrderOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]task.Change, error) { return p.TaskLog(o.ID) })
+	if done {
 		return err
-	}
-	all, err := p.TaskLog(o.ID)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, all)
 	}
 	for i := range all {
 		if _, err := fmt.Fprintf(o.Out, "%s  %-12s %s\n", all[i].At.Local().Format("2006-01-02 15:04:05"), say.Line(all[i].By), say.Line(all[i].String())); err != nil {

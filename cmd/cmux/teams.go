@@ -47,16 +47,9 @@ func newTeamsListCmd(d *Deps, runF func(context.Context, *teamOptions) error) *c
 }
 
 func runTeamsList(ctx context.Context, o *teamOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, all, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) ([]team.Template, error) { return p.TeamTemplates() })
+	if done {
 		return err
-	}
-	all, err := p.TeamTemplates()
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, all)
 	}
 	rows := make([][]string, len(all))
 	for i, t := range all {
@@ -103,16 +96,9 @@ func (d *Deps) completeTemplate(cmd *cobra.Command, args []string, _ string) ([]
 }
 
 func runTeamShow(ctx context.Context, o *teamOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, t, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*team.Template, error) { return p.TeamTemplate(o.Template) })
+	if done {
 		return err
-	}
-	t, err := p.TeamTemplate(o.Template)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, t)
 	}
 	fmt.Fprintf(o.Out, "%s: %s\n", t.Name, say.Line(t.About))
 	for _, m := range t.Members {

@@ -86,16 +86,9 @@ With --json the shape is {"name", "agent_id", "dir", "branch", "task"}.`,
 }
 
 func runSpawn(ctx context.Context, o *spawnOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, made, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.Spawned, error) { return p.SpawnWorker(ctx, o.Spawn) })
+	if done {
 		return err
-	}
-	made, err := p.SpawnWorker(ctx, o.Spawn)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, made)
 	}
 	where := "in " + made.Dir
 	if made.Branch != "" {

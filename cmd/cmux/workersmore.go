@@ -9,6 +9,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/say"
+	"cmux/agents/standing"
 	"cmux/agents/task"
 )
 
@@ -137,16 +138,9 @@ With --json the shape is {"name", "agent_id", "dir", "branch"}.`,
 }
 
 func runClone(ctx context.Context, o *cloneOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	_, made, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*standing.Made, error) { return p.CloneWorker(ctx, o.Name) })
+	if done {
 		return err
-	}
-	made, err := p.CloneWorker(ctx, o.Name)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, made)
 	}
 	_, err = fmt.Fprintf(o.Out, "%s (%s): made, in %s, on the branch %s\n", made.Name, made.ID, made.Dir, made.Branch)
 	return err
@@ -183,16 +177,9 @@ could not be removed, and moved says that there was something to merge.`,
 }
 
 func runMergeClone(ctx context.Context, o *cloneOptions) error {
-	p, err := o.Project(ctx)
-	if err != nil {
+	p, res, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*control.MergedClone, error) { return p.MergeClone(ctx, o.Name) })
+	if done {
 		return err
-	}
-	res, err := p.MergeClone(ctx, o.Name)
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return printJSON(o.Out, res)
 	}
 	if res.Moved {
 		fmt.Fprintf(o.Out, "%s: merged into %s, now at %.12s\n", res.Name, res.Into, res.Commit)
