@@ -269,10 +269,17 @@ func TestSearch(t *testing.T) {
 	if !reflect.DeepEqual(got, want) || found.More || len(found.Skipped) != 1 {
 		t.Errorf("%q, %v", got, found.Skipped)
 	}
-	for q, n := range map[Query]int{{Words: "tokens rs256"}: 1, {Words: "tokens", Since: "2026-03-02"}: 2, {Words: "tokens", Most: 3}: 3, {Words: "nothing"}: 0} {
-		found, err := j.Search(t.Context(), q)
-		if err != nil || len(found.Hits) != n || found.More != (n == 3) {
-			t.Errorf("%+v: %+v, %v", q, found, err)
+	for _, c := range []struct {
+		q Query
+		n int
+	}{
+		{Query{Words: "tokens rs256"}, 1}, {Query{Words: "tokens", Since: "2026-03-02"}, 2}, {Query{Words: "tokens", Most: 3}, 3}, {Query{Words: "nothing"}, 0},
+		{Query{Words: "tok RS"}, 1}, {Query{Words: "okens"}, 0}, {Query{Words: "## 12:00"}, 1}, {Query{Words: "256"}, 0},
+		{Query{Words: "tokens", Without: func(path string) bool { return path == memoryFile }}, 4},
+	} {
+		found, err := j.Search(t.Context(), c.q)
+		if err != nil || len(found.Hits) != c.n || found.More != (c.n == 3) {
+			t.Errorf("%q since %q: %+v, %v", c.q.Words, c.q.Since, found, err)
 		}
 	}
 	for _, q := range []Query{{}, {Words: "x", Since: "yesterday"}} {

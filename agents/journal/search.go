@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"cmux/signals"
@@ -24,9 +25,13 @@ type Hit struct {
 
 // Query says what is looked for.
 type Query struct {
-	Words string // all of these words, wherever they stand in a line, in either case
+	Words string // all of these words, wherever they stand in a line, each as the beginning of one, in either case
 	Since string // from this day on; empty: all
 	Most  int    // of the hits; 0: 200
+
+	// Without reports of a file, by its path from the root, that it is known to have no
+	// such line; nil: nothing is known.
+	Without func(path string) bool
 }
 
 // Found is what a search found: the newest day first, and in a file from its
@@ -57,6 +62,9 @@ func (j *Journal) Search(ctx context.Context, q Query) (*Found, error) {
 	look := func(rel, day string) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		if q.Without != nil && q.Without(rel) {
+			return nil
 		}
 		return found.in(filepath.Join(j.Root, filepath.FromSlash(rel)), rel, day, words, q.Most)
 	}
@@ -108,7 +116,7 @@ func (f *Found) in(path, rel, day string, words []string, most int) error {
 	for line := range strings.Lines(string(text)) {
 		n++
 		lower := strings.ToLower(line)
-		if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(lower, w) }) {
+		if slices.ContainsFunc(words, func(w string) bool { return !begins(lower, w) }) {
 			continue
 		}
 		if len(f.Hits) == most {
@@ -118,6 +126,27 @@ func (f *Found) in(path, rel, day string, words []string, most int) error {
 		f.Hits = append(f.Hits, Hit{rel, day, n, strings.TrimSpace(line)})
 	}
 	return nil
+}
+
+// begins reports whether a line has a word, or more, that begins with w.
+func begins(line, w string) bool {
+	first, _ := utf8.DecodeRuneInString(w)
+	for at := 0; ; {
+		i := strings.Index(line[at:], w)
+		if i < 0 {
+			return false
+		}
+		at += i
+		if before, _ := utf8.DecodeLastRuneInString(line[:at]); at == 0 || !Letter(first) || !Letter(before) {
+			return true
+		}
+		at += utf8.RuneLen(first)
+	}
+}
+
+// Letter reports whether a character is of a word.
+func Letter(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r) || unicode.Is(unicode.M, r)
 }
 
 const memoryFile = "MEMORY.md"

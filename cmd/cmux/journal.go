@@ -11,6 +11,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/control/say"
 	"cmux/agents/journal"
+	"cmux/server/store"
 )
 
 func newJournalCmd(d *Deps) *cobra.Command {
@@ -130,7 +131,9 @@ func newJournalSearchCmd(d *Deps, runF func(context.Context, *journalOptions) er
 		Use:   "search WORDS",
 		Short: "Find lines of the journal and of MEMORY.md",
 		Long: `Find the lines of the journal, its artifacts and attachments, and MEMORY.md that have
-all of the words, in either case, the newest day first. With --json the shape is
+all of the words, each as the beginning of one, in either case, the newest day first.
+Where a server keeps an index, only the files that it names are read. With --json the
+shape is
   {"hits": [{"path", "day", "line", "text"}], "more", "skipped"}
 where more says that there are further hits, and skipped are files that are too large
 or no text.`,
@@ -148,7 +151,11 @@ or no text.`,
 }
 
 func runJournalSearch(ctx context.Context, o *journalOptions) error {
-	_, found, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*journal.Found, error) { return p.SearchJournal(ctx, o.Query) })
+	_, found, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*journal.Found, error) {
+		q := o.Query
+		q.Without, _ = store.Without(ctx, p.Root, q.Words) // else all files are read
+		return p.SearchJournal(ctx, q)
+	})
 	if done {
 		return err
 	}

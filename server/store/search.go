@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"cmux/agents/journal"
 )
 
 // Hit is something that was found: a part of a file that people write, or an
@@ -139,7 +140,7 @@ const maxWords = 32
 func terms(query string) (match string, words []string) {
 	var all []string
 	for i, part := range strings.Split(query, `"`) {
-		fields := strings.FieldsFunc(part, func(r rune) bool { return !word(r) })
+		fields := strings.FieldsFunc(part, func(r rune) bool { return !journal.Letter(r) })
 		if len(fields) == 0 || len(words)+len(fields) > maxWords {
 			continue
 		}
@@ -153,11 +154,6 @@ func terms(query string) (match string, words []string) {
 		}
 	}
 	return strings.Join(all, " AND "), words
-}
-
-// word reports whether a character is of a word, as the index has it.
-func word(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r) || unicode.Is(unicode.M, r)
 }
 
 // width is how much of a text a hit shows, in bytes.
