@@ -17,7 +17,7 @@ type Made struct {
 	Monitor bool      // of a Board or of an organisation: the pane of the monitor
 	Run     string    // whose it is, see NodeMarks
 	Node    string
-	Session string // by name, white space made _
+	Session string // by name, spaces made _
 	Mark    string // the value of the session's option
 }
 
@@ -25,7 +25,7 @@ type Made struct {
 // server there are none.
 func (s Server) MadePanes(ctx context.Context, option string) (all []Made, err error) {
 	out, err := s.Exec(ctx, "list-panes", "-a", "-F", "#{pane_id} #{pane_dead} #{?#{&&:#{window_active},#{session_attached}},1,0} #{window_activity} "+
-		"#{?#{"+MonitorOption+"},1,0} #{"+optRun+"} #{"+optNode+"} #{s/[[:space:]]/_/:session_name} #{"+option+"}")
+		"#{?#{"+MonitorOption+"},1,0} #{"+optRun+"} #{"+optNode+"} #{s/ /_/:session_name} #{"+option+"}")
 	if errors.Is(err, ErrNoServer) {
 		return nil, nil
 	}

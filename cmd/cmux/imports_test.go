@@ -78,7 +78,7 @@ var house = []struct {
 	{"server/store", "agents/event agents/incident agents/journal agents/mail agents/proc agents/task signals signals/mailbox"},
 	{"server/login", "agents/endpoint"},
 	{"server/selfsigned", "signals"},
-	{"server/api", "agents/control agents/endpoint agents/event agents/harmless agents/incident agents/journal agents/run agents/schedule agents/standing agents/task agents/team agents/upkeep dag server/login server/store signals/mailbox worktree"},
+	{"server/api", "agents/control agents/endpoint agents/event agents/harmless agents/incident agents/journal agents/run agents/schedule agents/standing agents/task agents/team agents/upkeep dag server/login server/store signals signals/mailbox worktree"},
 	{"server/changes", "agents/alert agents/locks agents/recovery agents/run agents/schedule signals"},
 	{"server/live", "agents/control agents/event server/login server/store"},
 	{"server/health", ""},
@@ -92,7 +92,7 @@ var house = []struct {
 	{"cmd/cmux/quiet", ""},
 	{"cmd/cmux/top", "agents/control agents/control/say agents/harmless agents/question agents/run dag signals"},
 	{"cmd/cmux/reviewing", "agents/control agents/control/say agents/harmless agents/run"},
-	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/incident agents/journal agents/kinds agents/mcp agents/origin agents/recovery agents/run agents/runner agents/schedule agents/task agents/team agents/upkeep agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs server signals/mailbox web"},
+	{"cmd/cmux", "agents/agent agents/control agents/control/say agents/event agents/harmless agents/incident agents/journal agents/kinds agents/mcp agents/origin agents/recovery agents/run agents/runner agents/schedule agents/task agents/team agents/upkeep agents/wrapper cmd/cmux/early cmd/cmux/quiet cmd/cmux/top cmd/cmux/reviewing dag docs server server/store signals/mailbox web"},
 }
 
 // besides are the packages that only tests and benchmarks use. They may import

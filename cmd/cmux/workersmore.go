@@ -9,7 +9,6 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/control/say"
-	"cmux/agents/standing"
 	"cmux/agents/task"
 )
 
@@ -138,9 +137,16 @@ With --json the shape is {"name", "agent_id", "dir", "branch"}.`,
 }
 
 func runClone(ctx context.Context, o *cloneOptions) error {
-	_, made, done, err := asked(ctx, o.IO, o.Project, o.JSON, func(p *control.Project) (*standing.Made, error) { return p.CloneWorker(ctx, o.Name) })
-	if done {
+	p, err := o.Project(ctx)
+	if err != nil {
 		return err
+	}
+	made, err := p.CloneWorker(ctx, o.Name)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return printJSON(o.Out, made)
 	}
 	_, err = fmt.Fprintf(o.Out, "%s (%s): made, in %s, on the branch %s\n", made.Name, made.ID, made.Dir, made.Branch)
 	return err

@@ -66,6 +66,10 @@ func TestJobsOutliveTheServer(t *testing.T) {
 	if own := stood(next, "/api/cut", Job[int]{Running: true, StartedAt: &now}); !own.Running {
 		t.Errorf("this server's own: %+v", own)
 	}
+	begin(next, "/api/cut", nil) // as its way out says
+	if j := stood(server(true), "/api/cut", Job[int]{}); j.Failed != "" || j.Result == nil {
+		t.Errorf("%+v", j)
+	}
 	for i := range mostKept {
 		begin(next, fmt.Sprint("/api/", i), nil)
 	}
