@@ -63,7 +63,10 @@ func New(mux humago.Mux, o Options) *huma.OpenAPI {
 		"session": {Type: "apiKey", In: "cookie", Name: "cmux_PROJECT", Description: "The session of a browser, which a one-time link is traded for"},
 	}
 	c.Security = []map[string][]string{{"token": {}}, {"session": {}}}
-	r := &routes{Options: o, api: humago.New(mux, c), kept: keptJobs{root: o.Project.Root}}
+	r := &routes{Options: o, api: humago.New(mux, c)}
+	if o.Project != nil { // else only the document is wanted
+		r.kept.root = o.Project.Root
+	}
 	for _, add := range []func(){r.login, r.webhooks, r.agents, r.heartbeat, r.tasks, r.messages, r.journal, r.files, r.prefs, r.runs, r.nodes, r.graphs, r.work, r.config, r.incidents, r.events, r.sessions, r.projects, r.clones, r.organisation} {
 		add()
 	}
