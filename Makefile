@@ -44,6 +44,7 @@ web-check: $(WEB)
 
 web-test: web-check web/dist/index.html
 	@.ci/tools chromium
+	@.ci/agents claude
 	cd web && npx --no-install vitest run && npx --no-install playwright test
 
 # Without cgo it needs no libc of the machine and starts faster, which every

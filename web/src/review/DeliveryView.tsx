@@ -37,7 +37,7 @@ export function DeliveryView({ run, work: w }: { run: string; work: Api<"Deliver
       </header>
       {w.why !== "" && <p className="mt-1 text-muted wrap-anywhere">{`Not merged: ${w.why}`}</p>}
       {w.decision?.comment !== undefined && w.decision.comment !== "" && (
-        <p className="mt-1 wrap-anywhere">
+        <p className="mt-1 whitespace-pre-wrap wrap-anywhere">
           <span className="text-muted">
             {w.decision.verdict} <Ago at={w.decision.at} /> ago:
           </span>{" "}
@@ -62,7 +62,7 @@ export function DeliveryView({ run, work: w }: { run: string; work: Api<"Deliver
       )}
       {w.files.length > 0 && (
         <details className="mt-1">
-          <summary className="text-muted">{`${count(w.commits.length, "commit")}, ${count(w.files.length, "file")}`}</summary>
+          <summary className="text-muted">What was committed</summary>
           <ul className="my-1">
             {w.commits.map((c) => (
               <li key={c.id} className="wrap-anywhere">

@@ -52,8 +52,8 @@ describe("a connection that ended", () => {
 describe("fit", () => {
   it("has the screen fill the width, within what can be read", () => {
     expect(fit(800, 80, 0.6)).toBe(14);
-    expect(fit(360, 80, 0.6)).toBe(7.5);
-    expect(fit(360, 300, 0.6)).toBe(5);
+    expect(fit(480, 80, 0.6)).toBe(10);
+    expect(fit(360, 80, 0.6)).toBe(8);
     expect(fit(0, 80, 0.6)).toBe(14);
   });
 });

@@ -120,7 +120,7 @@ export function pause(attempt: number): number {
 
 /** The largest size of the font, in pixels, at which a screen of `cols` fits the width. */
 export function fit(width: number, cols: number, cellPerPixel: number): number {
-  const least = 5;
+  const least = 8; // below it nobody reads: a wider screen is scrolled
   const most = 14;
   if (width <= 0 || cols <= 0 || cellPerPixel <= 0) {
     return most;

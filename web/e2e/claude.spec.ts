@@ -1,0 +1,84 @@
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { faultsOf, look } from "./checks";
+import { expect, test, type Organisation } from "./organisation";
+import { bin } from "./setup";
+
+const root = join(import.meta.dirname, "..", "..");
+
+/** What the model says. Claude Code is real, and so are the tools that it calls. */
+const script = `scripts:
+  - name: painter
+    match: Paint the door
+    turns:
+      - - thinking: "Which color <script>window.evil=1</script> is **not** told."
+        - text: "I ask <b>first</b>."
+        - tool:
+            name: AskUserQuestion
+            input:
+              questions:
+                - question: "Which color <i>now</i>?"
+                  header: Color
+                  multiSelect: false
+                  options: [{label: Red, description: like fire}, {label: Blue, description: like the sea}]
+      - - report: "nothing was needed: the door is **blue**"
+      - - text: It is blue already.
+`;
+
+/** Starts the model, and has Claude Code ask it: nothing of the person's is used. */
+async function startModel(org: Organisation): Promise<ChildProcess> {
+  const modeld = join(bin, "modeld");
+  const agents = join(root, ".agents-cli", "node_modules", ".bin");
+  execFileSync("go", ["build", "-trimpath", "-o", modeld, "./agents/modeltest/modeld"], { cwd: root, stdio: "inherit" });
+  const at = (name: string) => join(org.dir, name);
+  org.write({ "../model.yml": script });
+  const env = { ...org.env, PATH: `${bin}:${agents}:${process.env.PATH ?? ""}` };
+  const args = ["-scripts", at("model.yml"), "-home", at("person"), "-env-file", at("env"), "-addr-file", at("address"), org.root];
+  const model = spawn(modeld, args, { env, stdio: ["ignore", "ignore", "inherit"] });
+  await expect.poll(() => existsSync(at("address")) || model.exitCode).toBe(true);
+  for (const [, name = "", value = ""] of readFileSync(at("env"), "utf8").matchAll(/^export (\w+)='(.*)'$/gm)) {
+    org.env[name] = value;
+  }
+  return model;
+}
+
+test("Claude Code asks in the page, is answered there, and ends", async ({ org, page }) => {
+  test.setTimeout(180_000); // of a machine that has much to do; else it takes 15 s
+  const faults = faultsOf(page);
+  const model = await startModel(org);
+  try {
+    org.write({
+      ".cmux-agents.yml": "session: house\nagents:\n  - {name: painter, agent: claude, task: Paint the door}\n",
+    });
+    org.run("git", "add", "-A");
+    org.run("git", "commit", "-qm", "house");
+    org.start();
+    await org.open(page, "/runs");
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Start the run" }).click();
+
+    // What it says comes by itself.
+    const graph = page.getByRole("group", { name: "Graph of the run" });
+    await expect(graph.getByRole("button", { name: /^painter.* needs input/ })).toBeVisible({ timeout: 60_000 });
+    await page.goto(`${page.url()}/nodes/painter?tab=conversation`);
+    const said = page.getByRole("list", { name: "Conversation" });
+    await expect(said.getByRole("article", { name: "Told" }).first()).toContainText("Paint the door");
+    await expect(said.getByRole("article", { name: "Thinks" })).toContainText("Which color <script>window.evil=1</script> is not told.");
+    await expect(said.getByRole("article", { name: "Asks" })).toContainText("Which color <i>now</i>?");
+    await look(page, "claude");
+    await page.getByRole("tab", { name: "Overview" }).click();
+    await page.getByRole("button", { name: /^Blue/ }).click();
+    await page.getByRole("tab", { name: "Conversation" }).click();
+    await expect(said.getByRole("article", { name: "Answer" }).first()).toContainText("Blue");
+    await expect(said.getByRole("article", { name: "Reports done" })).toContainText("the door is blue");
+    await page.getByRole("tab", { name: "Overview" }).click();
+    await expect(page.getByText("done", { exact: true }).first()).toBeVisible();
+    expect(org.cmux("agents", "logs", "painter")).toContain("Blue"); // Claude Code was told
+  } finally {
+    model.kill();
+  }
+  expect(await page.evaluate(() => (window as { evil?: number }).evil)).toBeUndefined();
+  expect(faults).toEqual([]);
+});
