@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"cmux/agents/alert"
 	"cmux/agents/locks"
@@ -62,7 +63,7 @@ func Routes(root string, paths []string) (all []string) {
 		case len(parts) == 4 && parts[0] == signals.Folder && parts[1] == "runs": // records and requests of a run
 			if strings.HasPrefix(parts[3], "records") || strings.HasPrefix(parts[3], "plan") {
 				// Of that run: others, past ones most of all, are as they were.
-				routes = []string{"/api/limits", "/api/needs", "/api/runs$", "/api/runs/" + parts[2], "/api/runs/compare"}
+				routes = append(ofRun(parts[2]), "/api/limits")
 			}
 		case len(parts) > 2 && parts[0] == signals.Folder && parts[1] == "journal":
 			routes = []string{"/api/journal", "/api/filesystem"}
@@ -73,6 +74,11 @@ func Routes(root string, paths []string) (all []string) {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// ofRun are the routes that answer differently since a run stands otherwise.
+func ofRun(id string) []string {
+	return []string{"/api/runs$", "/api/runs/" + id, "/api/runs/compare", "/api/needs"}
 }
 
 // Follow tells which routes answer differently as files of the project change, until
@@ -104,7 +110,21 @@ func (f *follower) follow(ctx context.Context, first bool) {
 	w := signals.Watch(ctx, dirs...)
 	defer w.Close()
 	told := first // its first word asks for a look at everything, which nobody needs at the start
-	for n := range w.C {
+	locks := runners{paths: f.locks()}
+	locks.look()
+	for {
+		var n signals.Notice
+		select {
+		case now, ok := <-w.C:
+			if !ok {
+				return
+			}
+			n = now
+		case <-locks.soon():
+		}
+		for _, id := range locks.look() {
+			f.tell(ofRun(id)...)
+		}
 		if n.Rescan && told {
 			told = false
 		} else if n.Rescan {
@@ -126,6 +146,51 @@ func (f *follower) follow(ctx context.Context, first bool) {
 			return
 		}
 	}
+}
+
+// locks are where the runners of the newest runs hold their locks, by the run's id.
+func (f *follower) locks() map[string]string {
+	paths := make(map[string]string)
+	if owners, err := run.Owners(f.root); err == nil {
+		for _, o := range owners {
+			paths[o.ID] = run.LockPath(f.root, o.Session)
+		}
+	}
+	return paths
+}
+
+// runners are who carries runs. That one begins is among its records, and that it has
+// gone is in no file: its lock is free.
+type runners struct {
+	paths map[string]string // of their locks, by the run's id
+	held  map[string]bool
+}
+
+// runnerEvery is how often it is looked whether a runner is still there.
+const runnerEvery = time.Second
+
+// look are the ids of the runs that have a runner now and had none, or the other way
+// round.
+func (r *runners) look() (other []string) {
+	now := make(map[string]bool)
+	for id, path := range r.paths {
+		if _, held, err := signals.ReadHolder(path); err == nil && held {
+			now[id] = true
+		}
+		if now[id] != r.held[id] {
+			other = append(other, id)
+		}
+	}
+	r.held = now
+	return other
+}
+
+// soon is when it is to be looked again; never, where no runner is.
+func (r *runners) soon() <-chan time.Time {
+	if len(r.held) == 0 {
+		return nil
+	}
+	return time.After(runnerEvery)
 }
 
 // folders are those of the newest run of each session, and of each run that was made

@@ -106,3 +106,30 @@ func TestFollow(t *testing.T) {
 		}
 	}
 }
+
+// That a runner lets go of its lock changes no file.
+func TestRunners(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	r := runners{paths: map[string]string{"r1": path, "r2": path + "2"}}
+	if got := r.look(); len(got) > 0 || r.soon() != nil {
+		t.Errorf("no runner: %q", got)
+	}
+	for round := range 2 {
+		lock, err := signals.TryLockFor(path, "r1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.look(); !slices.Equal(got, []string{"r1"}) || r.soon() == nil {
+			t.Errorf("round %d, it is there: %q", round, got)
+		}
+		if got := r.look(); len(got) > 0 {
+			t.Errorf("round %d, it is still there: %q", round, got)
+		}
+		if err := lock.Unlock(); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.look(); !slices.Equal(got, []string{"r1"}) || r.soon() != nil {
+			t.Errorf("round %d, it has gone: %q", round, got)
+		}
+	}
+}
