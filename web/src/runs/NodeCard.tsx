@@ -29,6 +29,12 @@ export function nodeCard(n: Api<"GraphNode">) {
   );
 }
 
+/** Whether a node's card is the same: its age, which each answer has anew, is not drawn from it. */
+export function sameNode(a: Api<"GraphNode">, b: Api<"GraphNode">): boolean {
+  const keys = Object.keys(a) as (keyof typeof a)[];
+  return keys.length === Object.keys(b).length && keys.every((k) => k === "age" || Object.is(a[k], b[k]));
+}
+
 /** A node as it is drawn before it runs. */
 export function plannedCard(n: Api<"Planned">) {
   return (

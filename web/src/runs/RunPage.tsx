@@ -6,7 +6,7 @@ import { attemptBars } from "@/runs/bars";
 import { BarsView } from "@/runs/BarsView";
 import { counted, duration, took, works } from "@/runs/figures";
 import { Flow } from "@/runs/graph/Flow";
-import { nodeCard } from "@/runs/NodeCard";
+import { nodeCard, sameNode } from "@/runs/NodeCard";
 import { NodePanel } from "@/runs/NodePanel";
 import { NodeTable } from "@/runs/NodeTable";
 import { RunActions } from "@/runs/RunActions";
@@ -95,6 +95,7 @@ function Body({ graph }: { graph: Api<"RunGraph"> }) {
                   onSelect={choose}
                   working={() => graph.nodes.filter(works).map((n) => n.name)}
                   card={nodeCard}
+                  alike={sameNode}
                 />
               ),
             },

@@ -6,7 +6,7 @@ import { attemptBars, scheduleBars, ticks } from "@/runs/bars";
 import { counted, difference, duration, took, wordsOf } from "@/runs/figures";
 import { merged } from "@/runs/difference";
 import { each } from "@/runs/each";
-import { columns, edgesOf, layered, onChain, reuse, shapeKey, type ShapeNode } from "@/runs/graph/shape";
+import { columns, edgesOf, layered, onChain, pathsOf, reuse, shapeKey, type ShapeNode } from "@/runs/graph/shape";
 import { sortNodes, type SortBy } from "@/runs/sort";
 import { tokens } from "@/ui/figures";
 
@@ -180,4 +180,12 @@ test("an update is one graph of what stays, is new, changes and goes", () => {
     ["c", "removed", ""],
   ]);
   expect(all.at(-1)?.depends_on).toEqual(["b"]);
+});
+
+test("edges are one path for each way that they are drawn", () => {
+  const nodes: ShapeNode[] = [{ name: "a", depends_on: [] }, { name: "b", depends_on: ["a"] }, { name: "c", depends_on: ["a", "gone"] }, { name: "end", depends_on: [], finally: true }];
+  const { plain, loose, chain } = pathsOf(nodes, layered(nodes), ["a", "b"]);
+  const moves = (path: string) => path.split("M").length - 1;
+  expect([moves(plain), moves(loose), moves(chain)]).toEqual([1, 2, 1]);
+  expect(chain).toMatch(/^M232 42C[\d. ]+ 304 42$/);
 });

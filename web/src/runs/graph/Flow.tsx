@@ -1,11 +1,11 @@
 import "@xyflow/react/dist/base.css";
 import "@/runs/graph/flow.css";
 
-import { Handle, Panel, Position, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type Node, type NodeProps } from "@xyflow/react";
+import { Panel, ReactFlow, ReactFlowProvider, useReactFlow, ViewportPortal, type Node, type NodeProps } from "@xyflow/react";
 import { Focus, Maximize, ZoomIn, ZoomOut } from "lucide-react";
-import { memo, useEffect, useMemo, useRef, type ReactNode } from "react";
+import { memo, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 
-import { edgesOf, nodeHeight, nodeWidth, onChain, reuse, type Places, type ShapeNode } from "@/runs/graph/shape";
+import { nodeHeight, nodeWidth, pathsOf, reuse, type Places, type ShapeNode } from "@/runs/graph/shape";
 import { usePlaces } from "@/runs/graph/usePlaces";
 import { Button, IconButton } from "@/ui/button";
 
@@ -22,6 +22,8 @@ interface FlowProps<T extends FlowNode> {
   /** The names that "What works" zooms to; missing: there is no such button. */
   working?: (() => string[]) | undefined;
   card: (node: T) => ReactNode; // must be the same function as long as it draws the same
+  /** Whether two states of a node are drawn the same; missing: where they are one object. */
+  alike?: (a: T, b: T) => boolean;
 }
 
 interface Data extends Record<string, unknown> {
@@ -32,11 +34,6 @@ interface Data extends Record<string, unknown> {
 }
 type Drawn = Node<Data, "card">;
 
-const handles = [
-  { type: "target" as const, position: Position.Left, x: 0, y: nodeHeight / 2, width: 1, height: 1 },
-  { type: "source" as const, position: Position.Right, x: nodeWidth - 1, y: nodeHeight / 2, width: 1, height: 1 },
-];
-
 /** A graph of nodes: drawn where it is looked at, and anew only where something changed. */
 export function Flow<T extends FlowNode>(props: FlowProps<T>) {
   return (
@@ -46,38 +43,54 @@ export function Flow<T extends FlowNode>(props: FlowProps<T>) {
   );
 }
 
-function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect, working, card }: FlowProps<T>) {
-  const { places, final } = usePlaces(nodes);
+function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect, working, card, alike }: FlowProps<T>) {
+  const { places, final, shape } = usePlaces(nodes);
   const last = useRef<ReadonlyMap<string, Drawn>>(new Map());
   const drawn = useMemo(() => drawnOf(nodes, places, selected, onSelect, card as Data["card"]), [nodes, places, selected, onSelect, card]);
+  const same = useMemo(() => sameBy(alike as ((a: FlowNode, b: FlowNode) => boolean) | undefined), [alike]);
   // eslint-disable-next-line react-hooks/refs -- what was drawn last is kept, so that it is not drawn again
-  const kept = useMemo(() => reuse(last.current, drawn, same), [drawn]);
+  const kept = useMemo(() => reuse(last.current, drawn, same), [drawn, same]);
   useEffect(() => {
     last.current = new Map(kept.map((n) => [n.id, n]));
   }, [kept]);
-  const edges = useMemo(() => drawnEdges(nodes, critical), [nodes, critical]);
+  const [moves, setMoves] = useState(false);
   return (
-    <div className="relative h-full min-h-0 grow" role="group" aria-label={label}>
+    <div className={`relative h-full min-h-0 grow ${moves ? "flow-moves" : ""}`} role="group" aria-label={label}>
       <ReactFlow
         nodes={kept}
-        edges={edges}
         nodeTypes={nodeTypes}
         onlyRenderVisibleElements
         nodesDraggable={false}
         nodesConnectable={false}
         nodesFocusable={false}
-        edgesFocusable={false}
         elementsSelectable={false}
         minZoom={0.05}
         maxZoom={1.5}
         fitView
+        onMoveStart={(e) => setMoves(e !== null)}
+        onMoveEnd={() => setMoves(false)}
         proOptions={proOptions}
       >
+        <ViewportPortal>
+          <Edges shape={shape} places={places} critical={critical} />
+        </ViewportPortal>
         <Tools working={working} places={places} final={final} />
       </ReactFlow>
     </div>
   );
 }
+
+/** All edges as one picture: thousands of elements would be drawn again with each step that the graph is moved. */
+const Edges = memo(function Edges({ shape, places, critical }: { shape: readonly ShapeNode[]; places: Places; critical: readonly string[] }) {
+  const { plain, loose, chain } = useMemo(() => pathsOf(shape, places, critical), [shape, places, critical]);
+  return (
+    <svg aria-hidden width={1} height={1} className="flow-edges">
+      <path d={plain} />
+      <path d={loose} className="loose" />
+      <path d={chain} className="chain" />
+    </svg>
+  );
+});
 
 const proOptions = { hideAttribution: true };
 const fit = { padding: 0.08, maxZoom: 1 };
@@ -125,40 +138,24 @@ function drawnOf(nodes: readonly FlowNode[], places: Places, selected: string | 
     position: places[node.name] ?? { x: 0, y: 0 },
     width: nodeWidth,
     height: nodeHeight,
-    handles,
     data: { node, card, select, selected: node.name === selected },
   }));
 }
 
 /** Whether two nodes look the same. */
-function same(a: Drawn, b: Drawn): boolean {
-  return (
-    a.data.node === b.data.node &&
+function sameBy(alike: (a: FlowNode, b: FlowNode) => boolean = Object.is): (a: Drawn, b: Drawn) => boolean {
+  return (a, b) =>
     a.data.selected === b.data.selected &&
     a.data.select === b.data.select &&
     a.data.card === b.data.card &&
     a.position.x === b.position.x &&
-    a.position.y === b.position.y
-  );
-}
-
-function drawnEdges(nodes: readonly ShapeNode[], critical: readonly string[]): Edge[] {
-  const chain = onChain(critical);
-  return edgesOf(nodes).map(({ from, to, loose }) => {
-    const on = chain(from, to);
-    return { id: `${from}\u0000${to}`, source: from, target: to, className: on ? "critical" : loose ? "loose" : "", zIndex: on ? 1 : 0 };
-  });
+    a.position.y === b.position.y &&
+    (a.data.node === b.data.node || alike(a.data.node, b.data.node));
 }
 
 const Card = memo(function Card({ data }: NodeProps<Drawn>) {
   const { node, selected, select, card } = data;
-  const inside = (
-    <>
-      <Handle type="target" position={Position.Left} aria-hidden />
-      {card(node as never)}
-      <Handle type="source" position={Position.Right} aria-hidden />
-    </>
-  );
+  const inside = card(node as never);
   const look = `pointer-events-auto flex h-full w-full flex-col items-stretch gap-0.5 overflow-hidden rounded-md border-2 bg-surface px-2 py-1.5 text-left ${selected ? "border-accent" : node.critical ? "border-accent/50" : "border-line"}`;
   return select ? (
     <button type="button" aria-pressed={selected} className={`nodrag nopan ${look}`} onClick={() => select(node.name)}>

@@ -111,6 +111,21 @@ export function onChain(chain: readonly string[]): (from: string, to: string) =>
   return (from, to) => next.get(from) === to;
 }
 
+/** All edges as paths of an SVG, by how they are drawn. */
+export function pathsOf(nodes: readonly ShapeNode[], places: Places, critical: readonly string[]): { plain: string; loose: string; chain: string } {
+  const on = onChain(critical);
+  const paths = { plain: "", loose: "", chain: "" };
+  for (const { from, to, loose } of edgesOf(nodes)) {
+    const [a, b] = [places[from], places[to]];
+    if (a && b) {
+      const [x1, y1, x2, y2] = [a.x + nodeWidth, a.y + nodeHeight / 2, b.x, b.y + nodeHeight / 2];
+      const bend = Math.max(gapX / 2, Math.abs(x2 - x1) / 2);
+      paths[on(from, to) ? "chain" : loose ? "loose" : "plain"] += `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
+    }
+  }
+  return paths;
+}
+
 /** The next list, with the items of the last where nothing about them is new: what is drawn stays drawn. */
 export function reuse<T extends { id: string }>(last: ReadonlyMap<string, T>, next: readonly T[], same: (a: T, b: T) => boolean): T[] {
   return next.map((n) => {
