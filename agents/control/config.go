@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"cmux/agents/control/say"
 	"cmux/agents/run"
@@ -33,7 +35,19 @@ func (p *Project) ReadConfig(ctx context.Context, path string) (*dag.Graph, []da
 	if err != nil {
 		return nil, nil, Tag(err, ErrUsage)
 	}
-	return dag.Parse(p.Short(path), src, dag.ParseOptions{ReadFile: func(name string) ([]byte, error) {
+	return p.parse(path, src)
+}
+
+// parse reads a text as the configuration at path, with the kinds of agents that start
+// would take.
+func (p *Project) parse(path string, src []byte) (*dag.Graph, []dag.Warning, error) {
+	known := dag.Kinds()
+	for _, name := range slices.Sorted(maps.Keys(p.Kinds)) {
+		if !slices.Contains(known, name) {
+			known = append(known, name)
+		}
+	}
+	return dag.Parse(p.Short(path), src, dag.ParseOptions{Kinds: known, ReadFile: func(name string) ([]byte, error) {
 		return run.ReadTask(p.Root, path, name)
 	}})
 }

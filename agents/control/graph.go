@@ -79,11 +79,8 @@ func (p *Project) CheckGraph(text string) (*GraphCheck, error) {
 }
 
 // parseGraph reads a text as the configuration of agents.
-func (p *Project) parseGraph(text string) (*dag.Graph, []dag.Fault, error) {
-	path := p.Config("")
-	return dag.Parse(p.Short(path), []byte(text), dag.ParseOptions{ReadFile: func(name string) ([]byte, error) {
-		return run.ReadTask(p.Root, path, name)
-	}})
+func (p *Project) parseGraph(text string) (*dag.Graph, []dag.Warning, error) {
+	return p.parse(p.Config(""), []byte(text))
 }
 
 // WriteGraph writes a text as the configuration of agents, in place of the one that

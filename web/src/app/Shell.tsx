@@ -43,12 +43,12 @@ export function Shell() {
       <div className="flex min-h-0 grow">
         <Sidebar open={drawer} onClose={() => setDrawer(false)} />
         <div className="flex min-w-0 grow flex-col">
-          <div className="flex items-center gap-1 border-b border-line px-2 py-1 md:hidden">
+          <header className="flex items-center gap-1 border-b border-line px-2 py-1 md:hidden">
             <IconButton label="Menu" aria-expanded={drawer} onClick={() => setDrawer(true)}>
               <MenuIcon size={20} />
             </IconButton>
             <span className="grow font-semibold">cmux</span>
-          </div>
+          </header>
           <main id="main" ref={main} tabIndex={-1} className="min-h-0 grow outline-none">
             <Boundary key={pathname}>
               <Suspense fallback={<Loading />}>

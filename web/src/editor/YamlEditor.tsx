@@ -1,8 +1,10 @@
 import { autocompletion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import { yaml } from "@codemirror/lang-yaml";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
 import { useEffect, useRef } from "react";
 
@@ -38,6 +40,18 @@ const theme = EditorView.theme({
   ".ͼ1 .cm-matchingBracket, &.cm-focused .cm-matchingBracket": { backgroundColor: "var(--color-sunken)" },
 });
 
+/** The editor's own colors are for a light page. */
+const colors = syntaxHighlighting(
+  HighlightStyle.define([
+    { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--color-accent)" },
+    { tag: tags.string, color: "var(--color-ok)" },
+    { tag: [tags.comment, tags.meta], color: "var(--color-muted)" },
+    { tag: [tags.keyword, tags.atom, tags.special(tags.string)], color: "var(--color-info)" },
+    { tag: [tags.labelName, tags.typeName], color: "var(--color-warn)" },
+    { tag: tags.invalid, color: "var(--color-bad)" },
+  ]),
+);
+
 /** A YAML text with the keys of its schema offered, and what is wrong with it marked. */
 export default function YamlEditor({ label, text, onChange, faults, warnings, file, schema, goTo }: YamlEditorProps) {
   const box = useRef<HTMLDivElement>(null);
@@ -62,6 +76,7 @@ export default function YamlEditor({ label, text, onChange, faults, warnings, fi
           basicSetup,
           yaml(),
           theme,
+          colors,
           lintGutter(),
           autocompletion({ override: [(c) => complete(c, known.current)] }),
           EditorView.contentAttributes.of({ "aria-label": label }),

@@ -1,7 +1,7 @@
 import "@xyflow/react/dist/base.css";
 import "@/runs/graph/flow.css";
 
-import { Panel, ReactFlow, ReactFlowProvider, useReactFlow, ViewportPortal, type Node, type NodeProps } from "@xyflow/react";
+import { Panel, ReactFlow, ReactFlowProvider, useReactFlow, useStore, ViewportPortal, type Node, type NodeProps } from "@xyflow/react";
 import { Focus, Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { memo, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 
@@ -54,6 +54,7 @@ function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect,
     last.current = new Map(kept.map((n) => [n.id, n]));
   }, [kept]);
   const [moves, setMoves] = useState(false);
+  const [moved, setMoved] = useState(false); // by a person: it stays where they look
   return (
     <div className={`relative h-full min-h-0 grow ${moves ? "flow-moves" : ""}`} role="group" aria-label={label}>
       <ReactFlow
@@ -67,14 +68,17 @@ function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect,
         minZoom={0.05}
         maxZoom={1.5}
         fitView
-        onMoveStart={(e) => setMoves(e !== null)}
+        onMoveStart={(e) => {
+          setMoves(e !== null);
+          setMoved((was) => was || e !== null);
+        }}
         onMoveEnd={() => setMoves(false)}
         proOptions={proOptions}
       >
         <ViewportPortal>
           <Edges shape={shape} places={places} critical={critical} />
         </ViewportPortal>
-        <Tools working={working} places={places} final={final} />
+        <Tools working={working} places={places} final={final} still={!moved} />
       </ReactFlow>
     </div>
   );
@@ -95,12 +99,13 @@ const Edges = memo(function Edges({ shape, places, critical }: { shape: readonly
 const proOptions = { hideAttribution: true };
 const fit = { padding: 0.08, maxZoom: 1 };
 
-function Tools({ working, places, final }: { working: (() => string[]) | undefined; places: Places; final: boolean }) {
+function Tools({ working, places, final, still }: { working: (() => string[]) | undefined; places: Places; final: boolean; still: boolean }) {
   const flow = useReactFlow();
+  const room = useStore(({ width, height }) => (still ? `${width} ${height}` : ""));
   useEffect(() => {
     const frame = requestAnimationFrame(() => void flow.fitView(fit));
     return () => cancelAnimationFrame(frame);
-  }, [flow, places]);
+  }, [flow, places, room]);
   return (
     <Panel position="top-right" className="flex gap-1 rounded-md border border-line bg-surface p-0.5">
       <span className="sr-only" role="status">
