@@ -97,7 +97,7 @@ const Edges = memo(function Edges({ shape, places, critical }: { shape: readonly
 });
 
 const proOptions = { hideAttribution: true };
-const fit = { padding: 0.08, maxZoom: 1 };
+const fit = { padding: { top: "56px", left: 0.06, right: 0.06, bottom: 0.06 }, maxZoom: 1 } as const; // the tools are above it
 
 function Tools({ working, places, final, still }: { working: (() => string[]) | undefined; places: Places; final: boolean; still: boolean }) {
   const flow = useReactFlow();
