@@ -253,10 +253,11 @@ func (g *Graph) Encode() ([]byte, error) { return json.Marshal(g) }
 // validated by Parse before it was frozen. A dependency that is missing or a
 // cycle is still an error, so that a damaged file cannot hang the scheduler.
 func Decode(b []byte) (*Graph, error) {
-	// Room for all nodes at once: growing a slice of them copies each.
-	g := &Graph{Nodes: make([]Node, 0, bytes.Count(b, []byte(`{"name":"`)))}
-	if err := json.Unmarshal(b, g); err != nil {
-		return nil, fmt.Errorf("frozen graph: %w", err)
+	g := new(Graph)
+	if !g.quick(b) {
+		if err := g.slow(b); err != nil {
+			return nil, fmt.Errorf("frozen graph: %w", err)
+		}
 	}
 	if err := g.link(); err != nil {
 		return nil, fmt.Errorf("frozen graph: %w", err)

@@ -1,11 +1,8 @@
 package run
 
 import (
-	"bytes"
-	"encoding/json"
-	"math"
-
 	"cmux/dag"
+	"cmux/dag/plainjson"
 	"cmux/signals"
 )
 
@@ -15,288 +12,160 @@ import (
 // false and what it filled counts for nothing. What it takes in, encoding/json
 // takes in alike.
 func (r *Record) quick(line []byte) bool {
-	s := &cursor{rest: line}
-	s.object(func(key []byte) { r.member(s, key) })
-	return !s.failed && len(s.rest) == 0
+	return plainjson.Read(line, func(s *plainjson.Cursor) {
+		s.Object(func(key []byte) { r.member(s, key) })
+	})
 }
 
-func (r *Record) member(s *cursor, key []byte) {
+func (r *Record) member(s *plainjson.Cursor, key []byte) {
 	switch string(key) {
 	case "t":
-		r.Type = Type(s.text())
+		r.Type = Type(s.Text())
 	case "at":
-		s.into(r.At.UnmarshalJSON)
+		s.Into(r.At.UnmarshalJSON)
 	case "node":
-		r.Node = s.text()
+		r.Node = s.Text()
 	case "n":
-		r.Attempt = s.int()
+		r.Attempt = s.Int()
 	case "how":
-		r.How = s.text()
+		r.How = s.Text()
 	case "detail":
-		r.Detail = s.text()
+		r.Detail = s.Text()
 	case "pid":
-		r.PID = s.int()
+		r.PID = s.Int()
 	case "pid_start":
-		r.PIDStart = s.natural()
+		r.PIDStart = s.Natural()
 	case "pane":
-		r.Pane = s.text()
+		r.Pane = s.Text()
 	case "activity":
-		if b, ok := s.plain(); ok {
-			s.check(r.Activity.UnmarshalText(b))
+		if b, ok := s.Plain(); ok {
+			s.Check(r.Activity.UnmarshalText(b))
 		}
 	case "until":
-		s.into(r.Until.UnmarshalJSON)
+		s.Into(r.Until.UnmarshalJSON)
 	case "code":
-		r.Code = s.int()
+		r.Code = s.Int()
 	case "cause":
-		r.Cause = s.text()
+		r.Cause = s.Text()
 	case "tip":
-		r.Tip = s.text()
+		r.Tip = s.Text()
 	case "conversation":
-		r.Conversation = s.text()
+		r.Conversation = s.Text()
 	case "request":
-		r.Request = s.text()
+		r.Request = s.Text()
 	case "used":
-		s.usage(&r.Used)
+		usage(s, &r.Used)
 	case "place":
 		if r.Place == nil {
 			r.Place = new(Place)
 		}
-		s.object(func(key []byte) { r.Place.member(s, key) })
+		s.Object(func(key []byte) { r.Place.member(s, key) })
 	case "end":
 		if r.End == nil {
 			r.End = new(End)
 		}
-		s.object(func(key []byte) { r.End.member(s, key) })
+		s.Object(func(key []byte) { r.End.member(s, key) })
 	case "marker":
 		if r.Marker == nil {
 			r.Marker = new(Written)
 		}
-		s.object(func(key []byte) { r.Marker.member(s, key) })
+		s.Object(func(key []byte) { r.Marker.member(s, key) })
 	case "mac": // the seal, which is no member of a Record
-		s.text()
+		s.Text()
 	default:
-		s.failed = true
+		s.Fail()
 	}
 }
 
-func (p *Place) member(s *cursor, key []byte) {
+func (p *Place) member(s *plainjson.Cursor, key []byte) {
 	switch string(key) {
 	case "dir":
-		p.Dir = s.text()
+		p.Dir = s.Text()
 	case "tree":
-		p.Tree = s.text()
+		p.Tree = s.Text()
 	case "branch":
-		p.Branch = s.text()
+		p.Branch = s.Text()
 	case "commit":
-		p.Commit = s.text()
+		p.Commit = s.Text()
 	case "lent":
-		p.Lent = s.text()
+		p.Lent = s.Text()
 	case "slot":
-		p.Slot = s.int()
+		p.Slot = s.Int()
 	case "port_base":
-		p.PortBase = s.int()
+		p.PortBase = s.Int()
 	case "child":
-		p.Child = s.text()
+		p.Child = s.Text()
 	default:
-		s.failed = true
+		s.Fail()
 	}
 }
 
-func (e *End) member(s *cursor, key []byte) {
+func (e *End) member(s *plainjson.Cursor, key []byte) {
 	switch string(key) {
 	case "outcome":
-		if b, ok := s.plain(); ok {
-			s.check(e.Outcome.UnmarshalText(b))
+		if b, ok := s.Plain(); ok {
+			s.Check(e.Outcome.UnmarshalText(b))
 		}
 	case "exit":
-		e.Exit = s.int()
+		e.Exit = s.Int()
 	case "reason":
-		e.Reason = dag.Reason(s.text())
+		e.Reason = dag.Reason(s.Text())
 	case "detail":
-		e.Detail = s.text()
+		e.Detail = s.Text()
 	case "summary":
-		e.Summary = s.text()
+		e.Summary = s.Text()
 	case "tip":
-		e.Tip = s.text()
+		e.Tip = s.Text()
 	case "commits":
-		e.Commits = s.int()
+		e.Commits = s.Int()
 	case "diffstat":
-		e.DiffStat = s.text()
+		e.DiffStat = s.Text()
 	case "conversation":
-		e.Conversation = s.text()
+		e.Conversation = s.Text()
 	case "used":
-		s.usage(&e.Used)
+		usage(s, &e.Used)
 	default:
-		s.failed = true
+		s.Fail()
 	}
 }
 
-func (w *Written) member(s *cursor, key []byte) {
+func (w *Written) member(s *plainjson.Cursor, key []byte) {
 	switch string(key) {
 	case "code":
-		w.Code = s.int()
+		w.Code = s.Int()
 	case "id":
-		s.object(func(key []byte) { s.identity(&w.Identity, key) })
+		s.Object(func(key []byte) { identityMember(s, &w.Identity, key) })
 	default:
-		s.failed = true
+		s.Fail()
 	}
 }
 
-func (s *cursor) identity(id *signals.Identity, key []byte) {
+func identityMember(s *plainjson.Cursor, id *signals.Identity, key []byte) {
 	switch string(key) {
 	case "inode":
-		id.Inode = s.natural()
+		id.Inode = s.Natural()
 	case "size":
-		id.Size = s.int64()
+		id.Size = s.Int64()
 	case "mtime":
-		id.MTime = s.int64()
+		id.MTime = s.Int64()
 	default:
-		s.failed = true
+		s.Fail()
 	}
 }
 
-func (s *cursor) usage(u *dag.Usage) {
-	s.object(func(key []byte) {
+func usage(s *plainjson.Cursor, u *dag.Usage) {
+	s.Object(func(key []byte) {
 		switch string(key) {
 		case "input":
-			u.Input = s.int64()
+			u.Input = s.Int64()
 		case "output":
-			u.Output = s.int64()
+			u.Output = s.Int64()
 		case "cache_read":
-			u.CacheRead = s.int64()
+			u.CacheRead = s.Int64()
 		case "cache_create":
-			u.CacheCreate = s.int64()
+			u.CacheCreate = s.Int64()
 		default:
-			s.failed = true
+			s.Fail()
 		}
 	})
-}
-
-// cursor walks along JSON without any space in it. Once it has failed it stays
-// so, and what it returns is nothing.
-type cursor struct {
-	rest   []byte
-	failed bool
-}
-
-func (s *cursor) check(err error) { s.failed = s.failed || err != nil }
-
-// skip goes over one character, which must be c.
-func (s *cursor) skip(c byte) {
-	if s.failed || len(s.rest) == 0 || s.rest[0] != c {
-		s.failed = true
-		return
-	}
-	s.rest = s.rest[1:]
-}
-
-func (s *cursor) at(c byte) bool { return !s.failed && len(s.rest) > 0 && s.rest[0] == c }
-
-// object goes over an object that has members. member is called in front of
-// each value, and goes over it.
-func (s *cursor) object(member func(key []byte)) {
-	for open := byte('{'); ; open = ',' {
-		s.skip(open)
-		key, _ := s.plain()
-		s.skip(':')
-		if s.failed {
-			return
-		}
-		member(key)
-		if !s.at(',') {
-			s.skip('}')
-			return
-		}
-	}
-}
-
-// literal goes over a string and returns it with its quotes, and whether it is
-// as it reads: ASCII, without escapes.
-func (s *cursor) literal() (quoted []byte, plain bool) {
-	if !s.at('"') {
-		s.failed = true
-		return nil, false
-	}
-	plain = true
-	for i := 1; i < len(s.rest); i++ {
-		switch c := s.rest[i]; {
-		case c == '"':
-			quoted, s.rest = s.rest[:i+1], s.rest[i+1:]
-			return quoted, plain
-		case c == '\\':
-			plain = false
-			i++
-		case c < ' ' || c > '~':
-			plain = false
-		}
-	}
-	s.failed = true
-	return nil, false
-}
-
-// plain is a string that is as it reads.
-func (s *cursor) plain() (b []byte, ok bool) {
-	quoted, plain := s.literal()
-	if s.failed = s.failed || !plain; s.failed {
-		return nil, false
-	}
-	return quoted[1 : len(quoted)-1], true
-}
-
-func (s *cursor) text() (t string) {
-	switch quoted, plain := s.literal(); {
-	case s.failed:
-	case plain:
-		t = string(quoted[1 : len(quoted)-1])
-	default:
-		s.check(json.Unmarshal(quoted, &t))
-	}
-	return t
-}
-
-// into hands a string with its quotes to read.
-func (s *cursor) into(read func([]byte) error) {
-	if quoted, _ := s.literal(); !s.failed {
-		s.check(read(quoted))
-	}
-}
-
-// natural is a whole number from 0 on.
-func (s *cursor) natural() (n uint64) {
-	digits := bytes.IndexFunc(s.rest, func(c rune) bool { return c < '0' || c > '9' })
-	// 19 digits always fit, and a number has no 0 in front.
-	if s.failed || digits < 1 || digits > 19 || digits > 1 && s.rest[0] == '0' {
-		s.failed = true
-		return 0
-	}
-	for _, c := range s.rest[:digits] {
-		n = 10*n + uint64(c-'0')
-	}
-	s.rest = s.rest[digits:]
-	return n
-}
-
-func (s *cursor) int64() int64 {
-	negative := s.at('-')
-	if negative {
-		s.skip('-')
-	}
-	n := s.natural()
-	if n > math.MaxInt64 {
-		s.failed = true
-		return 0
-	}
-	if negative {
-		return -int64(n)
-	}
-	return int64(n)
-}
-
-func (s *cursor) int() int {
-	n := s.int64()
-	if int64(int(n)) != n {
-		s.failed = true
-	}
-	return int(n)
 }

@@ -18,7 +18,8 @@ var house = []struct {
 	pkg     string
 	imports string
 }{
-	{"dag", ""},
+	{"dag/plainjson", ""},
+	{"dag", "dag/plainjson"},
 	{"worktree/gitfile", ""},
 	{"signals", "worktree/gitfile"},
 	{"signals/mailbox", "signals"},
@@ -51,7 +52,7 @@ var house = []struct {
 	{"agents/guard", "agents/rights agents/question dag"},
 	{"agents/event", "agents/harmless dag signals"},
 	{"agents/transcript", "agents/event dag"},
-	{"agents/run", "agents/lease agents/limits agents/mail agents/proc agents/question agents/seal agents/settings dag signals signals/mailbox worktree"},
+	{"agents/run", "agents/lease agents/limits agents/mail agents/proc agents/question agents/seal agents/settings dag dag/plainjson signals signals/mailbox worktree"},
 	{"agents/origin", "agents/proc agents/run signals"},
 	{"agents/task", "agents/ledger agents/run dag"},
 	{"agents/schedule", "agents/ledger agents/task"},
