@@ -249,6 +249,37 @@ func (r *Repo) Dirty(ctx context.Context) (Dirt, error) {
 	return dirt(ctx, r.Root)
 }
 
+// Here is Dirty and the Base of HEAD, both as they are at one moment.
+func (r *Repo) Here(ctx context.Context) (Dirt, Base, error) {
+	lines, err := statusLines(ctx, r.Root, "--branch", "--no-ahead-behind", "--untracked-files=normal", "--ignored=no")
+	if err != nil {
+		return Dirt{}, Base{}, err
+	}
+	b := Base{Ref: "HEAD"}
+	for _, l := range lines {
+		if commit, ok := strings.CutPrefix(l, "# branch.oid "); ok {
+			b.Commit = commit
+		} else if branch, ok := strings.CutPrefix(l, "# branch.head "); ok {
+			b.Branch = branch
+		}
+	}
+	if b.Branch == detached || strings.HasPrefix(b.Branch, "refs/") || b.Branch == "" || b.Commit == "" {
+		if b, err = r.Base(ctx, ""); err != nil {
+			return Dirt{}, Base{}, err
+		}
+	}
+	entries, err := parseStatus(lines)
+	if err != nil {
+		return Dirt{}, Base{}, err
+	}
+	d, err := dirtOf(ctx, r.Root, entries)
+	return d, b, err
+}
+
+// detached is what git status calls the branch of a HEAD that is on none. A branch
+// may have that name.
+const detached = "(detached)"
+
 // pathsShown bounds Dirt.Paths and the lists in messages.
 const pathsShown = 5
 
@@ -312,11 +343,16 @@ type statusEntry struct {
 }
 
 func status(ctx context.Context, dir string, args ...string) ([]statusEntry, error) {
-	out, err := git(ctx, dir, append([]string{"status", "--porcelain=v2", "-z", "--ignore-submodules=none", "--no-renames"}, args...)...)
+	lines, err := statusLines(ctx, dir, args...)
 	if err != nil {
 		return nil, err
 	}
-	return parseStatus(fields(out))
+	return parseStatus(lines)
+}
+
+func statusLines(ctx context.Context, dir string, args ...string) ([]string, error) {
+	out, err := git(ctx, dir, append([]string{"status", "--porcelain=v2", "-z", "--ignore-submodules=none", "--no-renames"}, args...)...)
+	return fields(out), err
 }
 
 // statusColumns are the space-separated columns before the path.

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -137,6 +138,27 @@ func TestDirty(t *testing.T) {
 	sh(t, r.Root, "add", "staged")
 	if d := must[Dirt](t)(r.Dirty(t.Context())); d.String() != "1 staged, 1 modified, 1 untracked" || strings.Join(d.Paths, " ") != "a.txt staged new/" {
 		t.Errorf("%+v", d)
+	}
+}
+
+// One look says of HEAD and of what is uncommitted what two would say.
+func TestHere(t *testing.T) {
+	r := newRepo(t)
+	write(t, r.Root, "a.txt", "changed")
+	for _, at := range []string{"-q main", "-q -b side/way", "-q -b (detached)", "-q --detach"} {
+		sh(t, r.Root, append([]string{"checkout"}, strings.Fields(at)...)...)
+		d, b, err := r.Here(t.Context())
+		if want := must[Base](t)(r.Base(t.Context(), "")); err != nil || b != want {
+			t.Errorf("%s: %+v, %v; want %+v", at, b, err, want)
+		}
+		if d.String() != "1 modified" {
+			t.Errorf("%s: %v", at, d)
+		}
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := r.Here(over); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
 

@@ -93,6 +93,8 @@ func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
 		o.Config = filepath.Join(o.Root, DefaultConfig)
 	}
 	l.Options.Config = o.Config
+	stands, leave := l.here(ctx) // git looks at files meanwhile
+	defer leave()
 	if err := l.read(ctx); err != nil || l.Unfinished != nil {
 		return l, err
 	}
@@ -107,18 +109,18 @@ func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
 	if o.Base != "" {
 		base = o.Base
 	}
-	dirty := make(chan error, 1)
-	go func() { // git looks at files meanwhile
-		var err error
-		l.Dirt, err = l.repo.Dirty(ctx)
-		dirty <- err
-	}()
-	l.Base, err = l.repo.Base(ctx, base)
-	if e := <-dirty; err == nil {
-		err = e
+	elsewhere := base != "" && base != "HEAD"
+	if elsewhere {
+		if l.Base, err = l.repo.Base(ctx, base); err != nil {
+			return nil, err
+		}
 	}
+	dirt, head, err := stands()
 	if err != nil {
 		return nil, err
+	}
+	if l.Dirt = dirt; !elsewhere {
+		l.Base = head
 	}
 	l.Overlaps = dag.Overlaps(l.Graph)
 	if !o.Headless {
@@ -432,7 +434,7 @@ func (l *Launch) Create(ctx context.Context) (*run.Run, error) {
 	if err := l.endUnfinished(ctx); err != nil {
 		return nil, err
 	}
-	if err := signals.WriteFile(filepath.Join(o.Root, dag.SchemaPath), dag.Schema(), 0o644); err != nil {
+	if err := writeSchema(o.Root); err != nil {
 		return nil, err
 	}
 	// The last step that a signal can end: what the run is then made of is made
