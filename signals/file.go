@@ -41,33 +41,57 @@ func Explain(err error) error { return explain(err) }
 // file stands and nothing is left beside it. A file that exists as a symbolic
 // link is replaced, not followed.
 func WriteFile(name string, data []byte, perm fs.FileMode) error {
-	dir, err := dirFD(filepath.Dir(name))
+	return WriteFiles(filepath.Dir(name), File{filepath.Base(name), data, perm})
+}
+
+// File is a file of a folder that is to be written.
+type File struct {
+	Name string
+	Data []byte
+	Perm fs.FileMode
+}
+
+// WriteFiles is WriteFile of several files of the folder dir. All of them are
+// durable once it returns, for which their names take one sync together.
+func WriteFiles(dir string, files ...File) error {
+	d, err := dirFD(dir)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", name, explain(err))
+		return fmt.Errorf("write %s: %w", filepath.Join(dir, files[0].Name), explain(err))
 	}
-	defer unix.Close(dir)
-	temp := hidden(filepath.Base(name))
-	fd, err := createFD(dir, temp, perm)
+	defer unix.Close(d)
+	for _, f := range files {
+		if err := replace(d, dir, f); err != nil {
+			return err
+		}
+	}
+	if err := syncFD(d); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Join(dir, files[0].Name), explain(err))
+	}
+	return nil
+}
+
+// replace is WriteFile in the open folder d, whose entries are not synced.
+func replace(d int, dir string, file File) error {
+	name := filepath.Join(dir, file.Name)
+	temp := hidden(file.Name)
+	fd, err := createFD(d, temp, file.Perm)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, explain(err))
 	}
 	f := os.NewFile(uintptr(fd), name)
-	_, err = f.Write(data)
+	_, err = f.Write(file.Data)
 	if err == nil {
-		err = f.Chmod(perm)
+		err = f.Chmod(file.Perm)
 	}
 	if err == nil {
 		err = f.Sync()
 	}
 	err = errors.Join(bare(err), bare(f.Close()))
 	if err == nil {
-		err = retryEINTR(func() error { return unix.Renameat(dir, temp, dir, filepath.Base(name)) })
+		err = retryEINTR(func() error { return unix.Renameat(d, temp, d, file.Name) })
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", name, explain(errors.Join(err, unix.Unlinkat(dir, temp, 0))))
-	}
-	if err := syncFD(dir); err != nil {
-		return fmt.Errorf("write %s: %w", name, explain(err))
+		return fmt.Errorf("write %s: %w", name, explain(errors.Join(err, unix.Unlinkat(d, temp, 0))))
 	}
 	return nil
 }

@@ -155,16 +155,14 @@ func Create(p Plan, config []byte, env []string, binary string) (*Run, error) {
 	if err := makeFolder(p.Root, r); err != nil {
 		return nil, err
 	}
-	if err := r.freeze(p.Graph, config); err != nil {
-		return nil, err
-	}
-	if err := r.WriteEnv(env); err != nil {
-		return nil, err
-	}
 	if err := r.keepProgram(own, binary); err != nil {
 		return nil, fmt.Errorf("copying cmux into %s: %w", programsDir(p.Root), err)
 	}
-	if err := signals.WriteFile(r.Records(), nil, 0o600); err != nil {
+	sealedEnv, err := r.sealed(envPlace, frozenEnv{env})
+	if err != nil {
+		return nil, err
+	}
+	if err := r.freeze(p.Graph, config, signals.File{Name: envFile, Data: sealedEnv, Perm: 0o600}, signals.File{Name: recordsFile, Perm: 0o600}); err != nil {
 		return nil, err
 	}
 	if err := r.writePlan(); err != nil {
@@ -198,7 +196,8 @@ func (r *Run) writePlan() error {
 	return signals.WriteFile(filepath.Join(r.Dir, planFile), append(b, '\n'), 0o600)
 }
 
-func (r *Run) freeze(g *dag.Graph, config []byte) error {
+// freeze writes the graph and the configuration, and what goes with them.
+func (r *Run) freeze(g *dag.Graph, config []byte, with ...signals.File) error {
 	b, err := g.Encode()
 	if err != nil {
 		return err
@@ -206,9 +205,8 @@ func (r *Run) freeze(g *dag.Graph, config []byte) error {
 	if b, err = r.key.Seal(graphPlace, b); err != nil {
 		return err
 	}
-	return errors.Join(
-		signals.WriteFile(filepath.Join(r.Dir, configFile), config, 0o600),
-		signals.WriteFile(filepath.Join(r.Dir, graphFile), b, 0o600))
+	return signals.WriteFiles(r.Dir, append(with,
+		signals.File{Name: configFile, Data: config, Perm: 0o600}, signals.File{Name: graphFile, Data: b, Perm: 0o600})...)
 }
 
 // Refreeze replaces the frozen graph, and the configuration, which is nil where
