@@ -34,11 +34,25 @@ func Line(s string) string {
 
 // Styled is s made harmless, with its colours where they are wanted.
 func Styled(s string, colours bool) string {
+	if allShown(s) {
+		return s
+	}
 	var b strings.Builder
 	w := NewWriter(&b, colours)
 	io.WriteString(w, s)
 	w.Flush()
 	return b.String()
+}
+
+// allShown reports whether a text is printable ASCII, as nearly all names and states
+// are: a table has thousands of them.
+func allShown(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // JSON is a JSON text in which those characters are escaped that JSON lets

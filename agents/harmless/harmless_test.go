@@ -3,6 +3,7 @@ package harmless
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -138,4 +139,21 @@ func FuzzWriter(f *testing.F) {
 			t.Fatalf("%q was changed to %q", s, whole)
 		}
 	})
+}
+
+// A text that is returned as it is, unread, is one that a Writer leaves as it is.
+func TestPlainIsLeftAlone(t *testing.T) {
+	for c := range 256 {
+		s := "a" + string([]byte{byte(c)}) + "b"
+		var b strings.Builder
+		w := NewWriter(&b, false)
+		io.WriteString(w, s)
+		w.Flush()
+		if allShown(s) && b.String() != s {
+			t.Errorf("%q is taken as it is, and becomes %q", s, b.String())
+		}
+		if c >= ' ' && c <= '~' && !allShown(s) {
+			t.Errorf("%q is not taken as it is", s)
+		}
+	}
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"bytes"
 	"slices"
 	"strings"
 
@@ -25,30 +25,37 @@ type column struct {
 func table(columns []column, rows [][]string, width int, colour bool) string {
 	widths := make([]int, len(columns))
 	for c := range columns {
-		widths[c] = ansi.StringWidth(columns[c].head)
+		widths[c] = cells(columns[c].head)
 		for _, r := range rows {
-			widths[c] = max(widths[c], ansi.StringWidth(r[c]))
+			widths[c] = max(widths[c], cells(r[c]))
 		}
 	}
 	fit(columns, widths, width)
 	var b strings.Builder
+	var row []byte
 	line := func(cell func(c int) (text, style string)) {
-		var row strings.Builder
+		row = row[:0]
 		pad := 0
 		for c := range columns {
 			if widths[c] == 0 {
 				continue
 			}
 			text, style := cell(c)
-			text = ansi.Truncate(text, widths[c], "…")
-			fmt.Fprintf(&row, "%*s", pad, "")
-			pad = widths[c] - ansi.StringWidth(text) + 2
+			wide := cells(text)
+			if wide > widths[c] {
+				text = ansi.Truncate(text, widths[c], "…")
+				wide = cells(text)
+			}
+			for range pad {
+				row = append(row, ' ')
+			}
+			pad = widths[c] - wide + 2
 			if colour && style != "" && text != "" {
 				text = "\x1b[" + style + "m" + text + "\x1b[0m"
 			}
-			row.WriteString(text)
+			row = append(row, text...)
 		}
-		b.WriteString(strings.TrimRight(row.String(), " "))
+		b.Write(bytes.TrimRight(row, " "))
 		b.WriteByte('\n')
 	}
 	line(func(c int) (string, string) { return columns[c].head, "2" })
@@ -61,6 +68,17 @@ func table(columns []column, rows [][]string, width int, colour bool) string {
 		})
 	}
 	return b.String()
+}
+
+// cells is how many cells of a terminal a text takes. Nearly all texts of a table
+// are ASCII, of which a table of a thousand rows has tens of thousands.
+func cells(s string) int {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return ansi.StringWidth(s)
+		}
+	}
+	return len(s)
 }
 
 // fit shortens columns until the table is no wider than width. Where that is
