@@ -51,11 +51,15 @@ var types = map[string]string{
 var packed = map[string]bool{".gif": true, ".jpg": true, ".png": true, ".webp": true, ".woff": true, ".woff2": true}
 
 // nonceMeta is where the page is told its nonce.
-var nonceMeta = regexp.MustCompile(`(<meta\s+name="csp-nonce"\s+content=")[^"]*(")`)
+var nonceMeta = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(<meta\s+name="csp-nonce"\s+content=")[^"]*(")`)
+})
 
 // hashed are the names of files that hold a hash of what is in them, as vite gives
 // them; nothing else is in the folder.
-var hashed = regexp.MustCompile(`^assets/[^/]+-[A-Za-z0-9_-]{8}\.[a-z0-9]+$`)
+var hashed = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^assets/[^/]+-[A-Za-z0-9_-]{8}\.[a-z0-9]+$`)
+})
 
 // Site serves a dashboard. It is an http.Handler for all paths but those of the API.
 type Site struct {
@@ -93,7 +97,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if name != "" && name != index {
 		f, err := s.file(name)
 		if err == nil {
-			f.serve(w, r, hashed.MatchString(name))
+			f.serve(w, r, hashed().MatchString(name))
 			return
 		}
 		if !errors.Is(err, fs.ErrNotExist) || strings.HasPrefix(name, "assets/") || name == "api" || strings.HasPrefix(name, "api/") || !wantsPage(r) {
@@ -120,7 +124,7 @@ func (s *Site) servePage(w http.ResponseWriter, r *http.Request) {
 	var raw [18]byte
 	rand.Read(raw[:]) // never fails
 	nonce := base64.StdEncoding.EncodeToString(raw[:])
-	b := nonceMeta.ReplaceAll(s.page, []byte("${1}"+nonce+"${2}"))
+	b := nonceMeta().ReplaceAll(s.page, []byte("${1}"+nonce+"${2}"))
 	h := w.Header()
 	h.Set("Content-Type", types[".html"])
 	h.Set("Content-Security-Policy", fmt.Sprintf(policy, nonce))
