@@ -60,7 +60,7 @@ func (p *Project) Carry(ctx context.Context, c Carry) (*run.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := run.OpenDir(c.Run.Dir) // as an update left it
+	r, err := run.OpenAhead(c.Run.Plan.Root, c.Run.Plan.ID) // as an update left it
 	if err != nil {
 		return nil, err
 	}
