@@ -73,7 +73,7 @@ func TryLock(path string) (*Lock, error) { return TryLockFor(path, "") }
 // TryLockFor is TryLock that tells readers what the lock is held for.
 func TryLockFor(path, what string) (*Lock, error) {
 	for attempt := 0; ; attempt++ {
-		f, err := OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+		f, err := OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("lock: %w", explain(err))
 		}

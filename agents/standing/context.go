@@ -75,10 +75,10 @@ func (o *Org) WriteContext(m *run.Member) error {
 	if err != nil {
 		return err
 	}
-	if err := signals.MkdirAll(o.folder(contextsFolder), 0o755); err != nil {
+	if err := signals.MkdirAll(o.folder(contextsFolder), 0o700); err != nil {
 		return err
 	}
-	return signals.WriteFile(path, b.Bytes(), 0o644)
+	return signals.WriteFile(path, b.Bytes(), 0o600)
 }
 
 // brief is what an agent is told first in a new conversation: where to read who
