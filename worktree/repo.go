@@ -243,13 +243,8 @@ func (d Dirt) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Dirty says what is uncommitted and untracked at the root. An untracked
-// directory counts once.
-func (r *Repo) Dirty(ctx context.Context) (Dirt, error) {
-	return dirt(ctx, r.Root)
-}
-
-// Here is Dirty and the Base of HEAD, both as they are at one moment.
+// Here says what is uncommitted and untracked at the root, and what HEAD is, both
+// as they are at one moment. An untracked directory counts once.
 func (r *Repo) Here(ctx context.Context) (Dirt, Base, error) {
 	lines, err := statusLines(ctx, r.Root, "--branch", "--no-ahead-behind", "--untracked-files=normal", "--ignored=no")
 	if err != nil {

@@ -127,7 +127,7 @@ func TestHooksDoNotRun(t *testing.T) {
 
 func TestDirty(t *testing.T) {
 	r := newRepo(t)
-	if d := must[Dirt](t)(r.Dirty(t.Context())); !d.Clean() || d.String() != "clean" {
+	if d := must[Dirt](t)(dirt(t.Context(), r.Root)); !d.Clean() || d.String() != "clean" {
 		t.Errorf("%+v", d)
 	}
 	write(t, r.Root, "a.txt", "changed")
@@ -136,7 +136,7 @@ func TestDirty(t *testing.T) {
 	write(t, r.Root, "x.ign", "")
 	write(t, r.Root, "staged", "")
 	sh(t, r.Root, "add", "staged")
-	if d := must[Dirt](t)(r.Dirty(t.Context())); d.String() != "1 staged, 1 modified, 1 untracked" || strings.Join(d.Paths, " ") != "a.txt staged new/" {
+	if d := must[Dirt](t)(dirt(t.Context(), r.Root)); d.String() != "1 staged, 1 modified, 1 untracked" || strings.Join(d.Paths, " ") != "a.txt staged new/" {
 		t.Errorf("%+v", d)
 	}
 }
