@@ -70,13 +70,15 @@ func TestJobsOutliveTheServer(t *testing.T) {
 	if j := stood(server(true), "/api/cut", Job[int]{}); j.Failed != "" || j.Result == nil {
 		t.Errorf("%+v", j)
 	}
-	for i := range mostKept {
-		begin(next, fmt.Sprint("/api/", i), nil)
+	path := filepath.Join(root, signals.Folder, jobsFile)
+	many := strings.Repeat(`{"path":"/api/old","at":"2026-03-01T12:00:00Z","job":{}},`, mostKept)
+	if err := os.WriteFile(path, []byte("["+strings.TrimSuffix(many, ",")+"]"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if all, err := next.kept.read(); err != nil || len(all) != mostKept {
+	begin(next, "/api/1", nil)
+	if all, err := next.kept.read(); err != nil || len(all) != mostKept || all[mostKept-1].Path != "/api/1" {
 		t.Errorf("%d are kept, %v", len(all), err)
 	}
-	path := filepath.Join(root, signals.Folder, jobsFile)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
