@@ -95,6 +95,7 @@ function Body({ graph }: { graph: Api<"RunGraph"> }) {
                   onSelect={choose}
                   working={() => graph.nodes.filter(works).map((n) => n.name)}
                   card={nodeCard}
+                  labelOf={labelOf}
                   alike={sameNode}
                 />
               ),
@@ -108,6 +109,8 @@ function Body({ graph }: { graph: Api<"RunGraph"> }) {
     </div>
   );
 }
+
+const labelOf = (n: Api<"GraphNode">) => n.label;
 
 function Attempts({ graph, selected, choose }: { graph: Api<"RunGraph">; selected: string | undefined; choose: (name: string) => void }) {
   const now = useNow();

@@ -3,11 +3,12 @@ import "@/runs/graph/flow.css";
 
 import { Panel, ReactFlow, ReactFlowProvider, useReactFlow, useStore, ViewportPortal, type Node, type NodeProps } from "@xyflow/react";
 import { Focus, Maximize, ZoomIn, ZoomOut } from "lucide-react";
-import { memo, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { createContext, memo, useContext, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 
 import { nodeHeight, nodeWidth, pathsOf, reuse, type Places, type ShapeNode } from "@/runs/graph/shape";
 import { usePlaces } from "@/runs/graph/usePlaces";
 import { Button, IconButton } from "@/ui/button";
+import { toneOf, type Tone } from "@/ui/label";
 
 export interface FlowNode extends ShapeNode {
   critical: boolean;
@@ -22,6 +23,8 @@ interface FlowProps<T extends FlowNode> {
   /** The names that "What works" zooms to; missing: there is no such button. */
   working?: (() => string[]) | undefined;
   card: (node: T) => ReactNode; // must be the same function as long as it draws the same
+  /** What stands for a node where it is too small to be read, beside its name. */
+  labelOf?: (node: T) => string;
   /** Whether two states of a node are drawn the same; missing: where they are one object. */
   alike?: (a: T, b: T) => boolean;
 }
@@ -29,6 +32,7 @@ interface FlowProps<T extends FlowNode> {
 interface Data extends Record<string, unknown> {
   node: FlowNode;
   card: (node: never) => ReactNode;
+  labelOf: ((node: never) => string) | undefined;
   selected: boolean;
   select: ((name: string) => void) | undefined;
 }
@@ -43,10 +47,11 @@ export function Flow<T extends FlowNode>(props: FlowProps<T>) {
   );
 }
 
-function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect, working, card, alike }: FlowProps<T>) {
+function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect, working, card, labelOf, alike }: FlowProps<T>) {
+  const far = useStore(({ transform }) => transform[2] < readable);
   const { places, final, shape } = usePlaces(nodes);
   const last = useRef<ReadonlyMap<string, Drawn>>(new Map());
-  const drawn = useMemo(() => drawnOf(nodes, places, selected, onSelect, card as Data["card"]), [nodes, places, selected, onSelect, card]);
+  const drawn = useMemo(() => drawnOf(nodes, places, selected, onSelect, card as Data["card"], labelOf as Data["labelOf"]), [nodes, places, selected, onSelect, card, labelOf]);
   const same = useMemo(() => sameBy(alike as ((a: FlowNode, b: FlowNode) => boolean) | undefined), [alike]);
   // eslint-disable-next-line react-hooks/refs -- what was drawn last is kept, so that it is not drawn again
   const kept = useMemo(() => reuse(last.current, drawn, same), [drawn, same]);
@@ -57,32 +62,40 @@ function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect,
   const [moved, setMoved] = useState(false); // by a person: it stays where they look
   return (
     <div className={`relative h-full min-h-0 grow ${moves ? "flow-moves" : ""}`} role="group" aria-label={label}>
-      <ReactFlow
-        nodes={kept}
-        nodeTypes={nodeTypes}
-        onlyRenderVisibleElements
-        nodesDraggable={false}
-        nodesConnectable={false}
-        nodesFocusable={false}
-        elementsSelectable={false}
-        minZoom={0.05}
-        maxZoom={1.5}
-        fitView
-        onMoveStart={(e) => {
-          setMoves(e !== null);
-          setMoved((was) => was || e !== null);
-        }}
-        onMoveEnd={() => setMoves(false)}
-        proOptions={proOptions}
-      >
-        <ViewportPortal>
-          <Edges shape={shape} places={places} critical={critical} />
-        </ViewportPortal>
-        <Tools working={working} places={places} final={final} still={!moved} />
-      </ReactFlow>
+      <Far value={far}>
+        <ReactFlow
+          nodes={kept}
+          nodeTypes={nodeTypes}
+          onlyRenderVisibleElements={!far || nodes.length > mostSmall}
+          nodesDraggable={false}
+          nodesConnectable={false}
+          nodesFocusable={false}
+          elementsSelectable={false}
+          minZoom={0.05}
+          maxZoom={1.5}
+          fitView
+          onMoveStart={(e) => {
+            setMoves(e !== null);
+            setMoved((was) => was || e !== null);
+          }}
+          onMoveEnd={() => setMoves(false)}
+          proOptions={proOptions}
+        >
+          <ViewportPortal>
+            <Edges shape={shape} places={places} critical={critical} />
+          </ViewportPortal>
+          <Tools working={working} places={places} final={final} still={!moved} />
+        </ReactFlow>
+      </Far>
     </div>
   );
 }
+
+/** Below this zoom a node is its name alone: nobody could read more, and a thousand of them are seen at once. */
+const readable = 0.4;
+const Far = createContext(false);
+/** Up to so many small nodes are there all the time: to make them anew as they come into view takes longer. */
+const mostSmall = 3000;
 
 /** All edges as one picture: thousands of elements would be drawn again with each step that the graph is moved. */
 const Edges = memo(function Edges({ shape, places, critical }: { shape: readonly ShapeNode[]; places: Places; critical: readonly string[] }) {
@@ -136,14 +149,20 @@ function Tools({ working, places, final, still }: { working: (() => string[]) | 
   );
 }
 
-function drawnOf(nodes: readonly FlowNode[], places: Places, selected: string | undefined, select: Data["select"], card: Data["card"]): Drawn[] {
+const measured = { width: nodeWidth, height: nodeHeight };
+const none: never[] = [];
+
+function drawnOf(nodes: readonly FlowNode[], places: Places, selected: string | undefined, select: Data["select"], card: Data["card"], labelOf: Data["labelOf"]): Drawn[] {
   return nodes.map((node) => ({
     id: node.name,
     type: "card",
     position: places[node.name] ?? { x: 0, y: 0 },
     width: nodeWidth,
     height: nodeHeight,
-    data: { node, card, select, selected: node.name === selected },
+    // What the library would measure, of each.
+    measured,
+    handles: none,
+    data: { node, card, labelOf, select, selected: node.name === selected },
   }));
 }
 
@@ -158,12 +177,16 @@ function sameBy(alike: (a: FlowNode, b: FlowNode) => boolean = Object.is): (a: D
     (a.data.node === b.data.node || alike(a.data.node, b.data.node));
 }
 
+const fills: Record<Tone, string> = { ok: "bg-ok-soft", warn: "bg-warn-soft", bad: "bg-bad-soft", info: "bg-info-soft", muted: "bg-surface" };
+
 const Card = memo(function Card({ data }: NodeProps<Drawn>) {
-  const { node, selected, select, card } = data;
-  const inside = card(node as never);
-  const look = `pointer-events-auto flex h-full w-full flex-col items-stretch gap-0.5 overflow-hidden rounded-md border-2 bg-surface px-2 py-1.5 text-left ${selected ? "border-accent" : node.critical ? "border-accent/50" : "border-line"}`;
+  const { node, selected, select, card, labelOf } = data;
+  const far = useContext(Far);
+  const word = far ? (labelOf?.(node as never) ?? "") : "";
+  const inside = far ? <span className="my-auto line-clamp-2 text-3xl leading-9 font-semibold break-all">{node.name}</span> : card(node as never);
+  const look = `pointer-events-auto flex h-full w-full flex-col items-stretch gap-0.5 overflow-hidden rounded-md border-2 px-2 py-1.5 text-left ${far && word !== "" ? fills[toneOf(word)] : "bg-surface"} ${selected ? "border-accent" : node.critical ? "border-accent/50" : "border-line"}`;
   return select ? (
-    <button type="button" aria-pressed={selected} className={`nodrag nopan ${look}`} onClick={() => select(node.name)}>
+    <button type="button" aria-pressed={selected} aria-label={far ? [node.name, node.critical ? "on the critical path" : "", word].filter(Boolean).join(" ") : undefined} className={`nodrag nopan ${look}`} onClick={() => select(node.name)}>
       {inside}
     </button>
   ) : (
