@@ -30,6 +30,7 @@ type Delivery struct {
 	Checks   []DeliveredCheck  `json:"checks"`
 	Files    []DeliveredFile   `json:"files"`
 	BuiltOn  []string          `json:"built_on"` // nodes whose work is in its branch as well
+	Reads    bool              `json:"reads"`    // its agent reads a comment: its work can be sent back
 }
 
 // Decided is what a person decided about a node's work.
@@ -120,7 +121,7 @@ func reviewable(n *run.NodeView) error {
 // delivery tells what node i did.
 func (p *Project) delivery(ctx context.Context, repo *worktree.Repo, v *run.View, i int, s branchStanding) (*Delivery, error) {
 	n := &v.Nodes[i]
-	w := &Delivery{Node: n.Spec.Name, Label: n.Status.Label.String(), Branch: n.Spec.Branch, State: s.State, Why: s.Why,
+	w := &Delivery{Node: n.Spec.Name, Reads: n.Spec.UsesModel(), Label: n.Status.Label.String(), Branch: n.Spec.Branch, State: s.State, Why: s.Why,
 		Start: s.start, Commit: s.tip, Attempts: n.Fact.Attempts,
 		Commits: []DeliveredCommit{}, Checks: []DeliveredCheck{}, Files: []DeliveredFile{}, BuiltOn: s.builtOn}
 	if r := n.Review; r != nil {

@@ -51,7 +51,7 @@ With --json the shape is
     "decision": {"verdict", "commit", "comment", "at"} or null,
     "attempts", "summary", "commits": [{"id", "subject"}],
     "checks": [{"command", "passed", "took"}],
-    "files": [{"path", "added", "deleted", "binary"}], "built_on"}]
+    "files": [{"path", "added", "deleted", "binary"}], "built_on", "reads"}]
 or one of these where a NAME is given. State is to review, approved, changed
 since it was approved, dropped, sent back or nothing to review; why says why a
 merge leaves it out and is empty where it takes it; took is in nanoseconds.`,

@@ -57,6 +57,8 @@ test("a node is looked at, typed to, reviewed and merged", async ({ org, page })
 
   await test.step("work is sent back", async () => {
     await page.goto(new URL(`/runs/${run}/review`, page.url()).href);
+    await expect(page.getByRole("button", { name: "Drop other" })).toBeVisible();
+    await expect(page.getByRole("button", { name: "Send other back" })).toHaveCount(0); // a command reads no comment
     await page.getByRole("button", { name: "Send api back" }).click();
     await page.getByRole("dialog").getByRole("textbox").fill(`Again ${evil}`);
     await look(page, "back");

@@ -2639,6 +2639,7 @@ export interface components {
             files: components["schemas"]["DeliveredFile"][];
             label: string;
             node: string;
+            reads: boolean;
             start: string;
             state: components["schemas"]["ReviewState"];
             summary: string;

@@ -50,7 +50,7 @@ function tabsOf(run: string, node: string, n: Api<"Inspection">): Tab[] {
     overview,
     ...(n.agent === "command" ? [] : [{ id: "conversation", label: "Conversation", content: () => <Conversation source={source} /> }]), // a command has none
     ...(running ? [{ id: "terminal", label: "Terminal", content: () => <LazyTerminal key={n.attempts.length} source={source} name={node} /> }] : []),
-    ...(n.branch === undefined || n.branch === "" ? [] : [{ id: "changes", label: "Changes", content: () => <Changes source={source} /> }]),
+    ...(n.branch === undefined || n.branch === "" ? [] : [{ id: "changes", label: "Changes", content: () => <Changes source={source} comment={n.agent !== "command"} /> }]),
     { id: "log", label: "Log", content: () => <LogView source={source} live={running} /> },
     { id: "prompt", label: "Prompt", content: () => <PromptView run={run} node={node} attempts={n.attempts.length} /> },
     { id: "attempts", label: "Attempts", badge: n.attempts.length, content: () => <Attempts attempts={n.attempts} /> },

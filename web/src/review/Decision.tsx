@@ -32,9 +32,11 @@ export function Decision({ run, work }: { run: string; work: Api<"Delivery"> }) 
           Approve
         </Button>
       )}
-      <Button icon={<Undo2 aria-hidden size={16} />} onClick={() => setBack(true)} aria-label={`Send ${work.node} back`}>
-        Send back
-      </Button>
+      {work.reads && (
+        <Button icon={<Undo2 aria-hidden size={16} />} onClick={() => setBack(true)} aria-label={`Send ${work.node} back`}>
+          Send back
+        </Button>
+      )}
       {work.state !== "dropped" && (
         <Confirm
           title={`Drop ${work.node}?`}

@@ -52,6 +52,21 @@ export function VirtualList<T>({ label, items, keyOf, estimate = 40, row, follow
       list.scrollToIndex(items.length - 1, { align: "end" });
     }
   }, [follow, items.length, list]);
+  // Rows that turn out higher, and a window that becomes smaller, leave the end in view.
+  useEffect(() => {
+    const element = box.current;
+    if (!follow || !element?.firstElementChild) {
+      return;
+    }
+    const watch = new ResizeObserver(() => {
+      if (atEnd.current) {
+        element.scrollTop = element.scrollHeight;
+      }
+    });
+    watch.observe(element);
+    watch.observe(element.firstElementChild);
+    return () => watch.disconnect();
+  }, [follow]);
   useEffect(() => {
     if (show !== undefined) {
       atEnd.current = false;
