@@ -434,11 +434,7 @@ func (p *player) ordered() {
 			p.feed(Unfit{Reason: dag.ReasonSetup, Detail: "no space"})
 			return
 		}
-		if p.below(2) == 0 {
-			p.feed(Kept{})
-			return
-		}
-		p.feed(Wrote{To: "somebody"})
+		p.feed([]What{Kept{}, Wrote{To: "somebody"}}[p.below(2)])
 	case 7:
 		if len(p.messages) > 0 { // again, by somebody who did not hear that it has it
 			last := p.messages[len(p.messages)-1]
