@@ -1,46 +1,113 @@
 import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "@playwright/test";
+import type { Locator, Page } from "@playwright/test";
 
-import { expect, test } from "./organisation";
+import { expect, test, type Organisation } from "./organisation";
 
 /** Text that does harm where it is taken for anything else. */
 const hostile = `<img src=x onerror="window.hurt=1"><script>window.hurt=2</script> [run](javascript:window.hurt=3)`;
 
-/** The page has no fault of accessibility, keeps to its width, and ran nothing that it was shown. */
-async function sound(page: Page, name: string): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map((v) => `${name} ${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`)).toEqual([]);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${name} is as wide as the window`).toBe(true);
-  expect(await page.evaluate(() => "hurt" in window), `${name} ran what it was shown`).toBe(false);
-  const pictures = process.env.CMUX_PICTURES;
-  if (pictures !== undefined) {
-    await page.screenshot({ path: `${pictures}/${name}.png` });
-  }
+/** An agent that answers each message of the person. */
+const talker = `echo '{}' | cmux hook turn-ended
+while read -r line; do
+  case $line in
+  "[user] "*) cmux mailbox send user "Heard you" '**Yes.** ${hostile}' ;;
+  esac
+  echo '{}' | cmux hook turn-ended
+done
+`;
+
+/** All that a page is blamed for: errors, and what the policy refused. */
+function blame(page: Page): string[] {
+  const faults: string[] = [];
+  page.on("console", (m) => m.type() === "error" && !/net::ERR_|WebSocket connection/.test(m.text()) && faults.push(m.text()));
+  page.on("pageerror", (e) => faults.push(e.message));
+  return faults;
 }
 
-test("agents, chat and tasks: spawned, told and assigned from the page alone", async ({ org, page }) => {
-  org.start();
-  const faults: string[] = [];
-  page.on("console", (m) => m.type() === "error" && faults.push(m.text()));
-  await org.open(page, "/agents");
-  await page.evaluate(() => localStorage.setItem("cmux-first-steps-seen", "1"));
-  await page.reload();
-  await expect(page.getByRole("link", { name: "supervisor" })).toBeVisible();
+/** The page has no fault of accessibility, keeps to its width also on a phone, and ran nothing that it was shown. */
+async function sound(page: Page, name: string): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect.soft(violations.map((v) => `${name} ${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`)).toEqual([]);
+  const pictures = process.env.CMUX_PICTURES;
+  for (const [width, height] of [[360, 740], [1440, 900]] as const) {
+    await page.setViewportSize({ width, height });
+    const wide = await page.evaluate(() =>
+      document.documentElement.scrollWidth <= window.innerWidth && (document.querySelector("main")?.scrollWidth ?? 0) <= window.innerWidth ? "" : `${document.documentElement.scrollWidth}`,
+    );
+    expect.soft(wide, `${name} is as wide as the window of ${width}`).toBe("");
+    for (const colorScheme of pictures === undefined ? [] : (["light", "dark"] as const)) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.screenshot({ path: `${pictures}/${name}-${width}-${colorScheme}.png` });
+      await page.emulateMedia({ colorScheme: null, reducedMotion: "reduce" });
+    }
+  }
+  expect.soft(await page.evaluate(() => "hurt" in window), `${name} ran what it was shown`).toBe(false);
+}
+
+/** Whether the keyboard comes to each of these in a round through the page. */
+async function reaches(page: Page, ...wanted: Locator[]): Promise<void> {
+  const left = new Set(wanted);
+  await page.locator("body").press("Tab");
+  for (let i = 0; i < 80 && left.size > 0; i++) {
+    for (const w of left) {
+      if (await w.evaluate((e) => e === document.activeElement)) {
+        left.delete(w);
+      }
+    }
+    await page.keyboard.press("Tab");
+  }
+  expect([...left].map(String)).toEqual([]);
+}
+
+async function begin(org: Organisation, page: Page, path: string): Promise<(path: string) => Promise<void>> {
+  await page.addInitScript(() => localStorage.setItem("cmux-first-steps-seen", "1"));
+  await org.open(page, path);
+  return async (to) => {
+    await page.goto(new URL(to, page.url()).href);
+  };
+}
+
+/** Drags by the mouse as a hand does: onto the middle of what is there when it comes. */
+async function drag(page: Page, from: Locator, to: Locator): Promise<void> {
+  await from.hover();
+  await page.mouse.down();
+  const box = await to.boundingBox();
+  const [x, y] = [(box?.x ?? 0) + (box?.width ?? 0) / 2, (box?.y ?? 0) + 100];
+  await page.mouse.move(x - 5, y - 5, { steps: 3 });
+  await page.mouse.move(x, y, { steps: 2 });
+  await page.mouse.up();
+}
+
+test("agents, chat and tasks: spawned, told, assigned, dragged and cancelled from the page alone", async ({ org, page }) => {
+  org.start(talker);
+  const faults = blame(page);
+  const to = await begin(org, page, "/agents");
+  const main = page.getByRole("main");
+  await expect(main.getByRole("link", { name: "supervisor" })).toBeVisible();
   await page.getByRole("button", { name: "Spawn" }).click();
   await page.getByLabel("Name", { exact: true }).fill("api");
   await page.getByRole("dialog").getByRole("button", { name: "Spawn" }).click();
-  await expect(page.getByRole("link", { name: "api" })).toBeVisible();
+  await expect(main.getByRole("link", { name: "api" })).toBeVisible();
+  await expect(page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: /^api/ })).toBeVisible();
   await sound(page, "agents");
+  await reaches(page, main.getByRole("link", { name: "api" }), page.getByRole("button", { name: "Orders for api" }));
+  await page.getByRole("tab", { name: "List" }).click();
+  await expect(main.getByRole("row", { name: /api/ })).toBeVisible();
+  await sound(page, "agents-list");
 
-  await page.goto(new URL("/chat/api", page.url()).href);
-  const input = page.getByLabel("Message to api");
-  await input.fill(`Hello **api**\n${hostile}`);
+  // A message to the supervisor, and its answer.
+  await to("/chat");
+  const input = page.getByLabel("Message to supervisor");
+  await input.fill(`Hello **you**\n${hostile}`);
   await input.press("Control+Enter");
-  await expect(page.getByRole("article").getByText("Hello **api**")).toBeVisible();
-  await expect(page.getByRole("article").getByText("confirmed")).toBeVisible();
+  const line = page.getByRole("list", { name: "Conversation with supervisor" });
+  await expect(line.getByText("Hello **you**")).toHaveCount(1);
+  await expect(line.getByText("confirmed").first()).toBeVisible();
+  await expect(line.getByText("Heard you").first()).toBeVisible();
+  await expect(line.getByText("window.hurt=2").first()).toBeVisible();
   await sound(page, "chat");
 
-  await page.goto(new URL("/tasks", page.url()).href);
+  await to("/tasks");
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByLabel("Title").fill(`Mend ${hostile}`);
   await page.getByRole("dialog").getByRole("button", { name: "Add", exact: true }).click();
@@ -55,5 +122,185 @@ test("agents, chat and tasks: spawned, told and assigned from the page alone", a
   await page.getByRole("dialog").getByRole("button", { name: "Assign" }).press("Enter");
   const working = page.getByRole("region", { name: /^Working, 1/ });
   await expect(working.getByRole("button", { name: "Orders for t1" })).toBeVisible();
+
+  // The task is pinned above the inbox of the agent that has it.
+  await to("/chat/api");
+  await expect(page.getByRole("region", { name: "Its task" }).getByRole("link", { name: /t1 Mend/ })).toBeVisible();
+  await sound(page, "chat-pinned");
+
+  // By a drop, where an order exists; Open takes none.
+  await to("/tasks");
+  await drag(page, working.getByText("window.hurt=1"), page.getByRole("region", { name: /^Open,/ }));
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await drag(page, working.getByText("window.hurt=1"), page.getByRole("region", { name: /^Cancelled,/ }));
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel the task" }).click();
+  await expect(page.getByRole("region", { name: /^Cancelled, 1/ })).toBeVisible();
+  await to("/tasks/t1");
+  await expect(page.getByRole("heading", { name: /t1 Mend/ })).toBeVisible();
+  await sound(page, "task");
+
+  await to("/agents/api");
+  await expect(page.getByRole("heading", { name: "api" })).toBeVisible();
+  await sound(page, "agent");
+  await page.getByRole("tab", { name: "Inbox" }).click();
+  await expect(page.getByRole("list", { name: "Inbox of api" }).getByRole("listitem").first()).toBeVisible();
+  await sound(page, "agent-inbox");
+  await page.getByRole("tab", { name: "Terminal" }).click();
+  await expect(page.getByRole("main").locator(".xterm-screen, .xterm")).not.toHaveCount(0);
+  await sound(page, "agent-terminal");
+  expect(faults).toEqual([]);
+});
+
+test("activity, health, budget, plans, explorer, projects and settings are drawn, live and sound", async ({ org, page, context }) => {
+  org.start();
+  org.write({
+    "notes/<img src=x onerror=alert(1)>.md": `# Heading\n\n${hostile}\n`,
+    "MEMORY.md": `# What is known\n\n${hostile}\n`,
+    ".cmux/config.yml": "supervisor: {agent: scripted}\nmax_standing: 3\n",
+  });
+  const faults = blame(page);
+  const to = await begin(org, page, "/activity");
+  await expect(page.getByRole("list", { name: "What happened, newest first" })).toBeVisible();
+  org.cmux("tasks", "add", `live ${hostile}`);
+  await expect(page.getByRole("listitem").getByText("add live").first()).toBeVisible();
+  await sound(page, "activity");
+  await page.getByLabel("Where").selectOption("tasks");
+  await expect(page.getByRole("list", { name: "What happened, newest first" }).getByRole("listitem")).toHaveCount(1);
+  await page.getByRole("listitem").getByRole("button").click();
+  await expect(page.getByRole("dialog").getByText("window.hurt=1")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await page.getByLabel("Where").selectOption("");
+  await page.getByRole("tab", { name: "Time line" }).click();
+  await expect(page.getByRole("img", { name: /^tasks: / })).toBeVisible();
+  await sound(page, "activity-timeline");
+  await page.getByRole("tab", { name: "Thoughts" }).click();
+  await expect(page.getByText("No thoughts yet")).toBeVisible();
+  await sound(page, "thoughts");
+
+  await to("/health");
+  await expect(page.getByText("Heartbeat", { exact: true })).toBeVisible();
+  await sound(page, "health");
+  for (const [tab, seen] of [
+    ["Incidents", page.getByText("There is no open incident")],
+    ["Recovery", page.getByRole("button", { name: "Dry run" })],
+    ["Morning report", page.getByText("What waits for you")],
+    ["Doctor", page.getByRole("button", { name: "Look again" })],
+  ] as const) {
+    await page.getByRole("tab", { name: tab }).click();
+    await expect(seen).toBeVisible();
+    await sound(page, tab.toLowerCase().replace(" ", "-"));
+  }
+
+  await to("/budget");
+  await expect(page.getByText("No account has met a limit.")).toBeVisible();
+  await sound(page, "budget");
+
+  await to("/plans");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByLabel("Title").fill("Look at the tests");
+  await page.getByLabel("Times").selectOption("every");
+  await page.getByLabel("When").fill("2h");
+  await page.getByRole("dialog").getByRole("button", { name: "Add", exact: true }).click();
+  await expect(page.getByText("Look at the tests")).toBeVisible();
+  await sound(page, "schedule");
+  await page.getByRole("tab", { name: "Locks" }).click();
+  await page.getByLabel("Name of a lock").fill("port");
+  await page.getByRole("button", { name: "Take" }).click();
+  await expect(page.getByText("held by user")).toBeVisible();
+  await sound(page, "locks");
+  await page.getByRole("button", { name: "Release" }).click();
+  await expect(page.getByText("No lock is held")).toBeVisible();
+  for (const tab of ["Teams", "Alerts", "Maintenance"]) {
+    await page.getByRole("tab", { name: tab }).click();
+    await sound(page, tab.toLowerCase());
+  }
+
+  await to("/explorer");
+  await expect(page.getByRole("region", { name: "Viewer" }).getByText("What is known")).toBeVisible();
+  await sound(page, "memory");
+  await page.getByRole("button", { name: "notes" }).click();
+  await page.getByRole("button", { name: /onerror=alert/ }).click();
+  await expect(page.getByText("Heading")).toBeVisible();
+  await page.getByRole("button", { name: "Add an entry" }).click();
+  await page.getByLabel("Title").fill(`A day ${hostile}`);
+  await page.getByRole("dialog").getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByRole("button", { name: "journal.md" }).click();
+  await expect(page.getByRole("region", { name: "Viewer" }).getByText("A day")).toBeVisible();
+  await sound(page, "explorer");
+
+  // What was dragged wide stays so.
+  const separator = page.getByRole("separator").first();
+  await separator.focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  const files = page.getByRole("region", { name: "Files", exact: true });
+  const width = (await files.boundingBox())?.width ?? 0;
+  await page.reload();
+  await expect.poll(async () => Math.abs(((await files.boundingBox())?.width ?? 0) - width)).toBeLessThan(4);
+  expect(width).toBeGreaterThan(320);
+
+  await to("/settings");
+  await expect(page.getByRole("main").getByText("max_standing")).toBeVisible();
+  await sound(page, "settings");
+  await page.getByRole("button", { name: "Apply", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Apply" }).click();
+  await expect(page.getByText("What is in force is what the file says.")).toBeVisible();
+  await expect(page.getByRole("row", { name: /max_standing/ })).toBeVisible();
+  await page.getByLabel("Theme", { exact: true }).selectOption("dark");
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+  await page.getByLabel("Theme", { exact: true }).selectOption("system");
+  await to("/projects");
+  await page.getByRole("button", { name: "Register a project" }).click();
+  await page.getByLabel("Folder").fill("/nowhere/at/all");
+  await page.getByRole("dialog").getByRole("button", { name: "Register" }).click();
+  await expect(page.getByRole("region", { name: "Notices" }).getByText("/nowhere/at/all")).toBeVisible();
+  await sound(page, "projects-refused");
+  // A notice is closed beside the dialog, and what was typed stays.
+  await page.getByRole("region", { name: "Notices" }).getByRole("button", { name: "Close" }).first().click();
+  await expect(page.getByLabel("Folder")).toHaveValue("/nowhere/at/all");
+  await page.keyboard.press("Escape");
+  await sound(page, "projects");
+  await to("/first-steps");
+  await expect(page.getByRole("main").getByRole("listitem").first()).toBeVisible();
+  await sound(page, "first-steps");
+
+  // Every order by the palette; one that ends something asks first.
+  await page.keyboard.press("Control+k");
+  await page.getByPlaceholder("A page, an agent").fill("add an entry, as you");
+  await sound(page, "palette");
+  await page.keyboard.press("Enter");
+  await page.getByLabel("title", { exact: true }).fill("From the palette");
+  await page.getByRole("button", { name: "Give the order" }).click();
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect.poll(() => org.cmux("journal", "show")).toContain("From the palette");
+  await page.keyboard.press("Control+k");
+  await page.getByPlaceholder("A page, an agent").fill("cancel a task");
+  await page.keyboard.press("Enter");
+  await page.getByLabel("id", { exact: true }).fill("t1");
+  await page.getByLabel("id", { exact: true }).press("Enter");
+  await expect(page.getByRole("dialog").getByText("What was done is kept")).toBeVisible();
+  expect(org.cmux("tasks", "list")).toContain("t1");
+  await sound(page, "palette-asks");
+  await page.getByRole("button", { name: "Give the order" }).click();
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect.poll(() => org.cmux("tasks", "list")).not.toContain("t1");
+
+  // The server is killed while two pages look on: both come back to what happened meanwhile.
+  const second = await context.newPage();
+  await second.goto(new URL("/tasks", page.url()).href);
+  await to("/tasks");
+  await expect(second.getByRole("region", { name: /^Cancelled, 1/ })).toBeVisible();
+  await page.evaluate(() => {
+    const seen: string[] = [];
+    Object.assign(window, { seen });
+    new MutationObserver(() => seen.push(document.querySelector("footer [role=status]")?.textContent ?? "")).observe(document.body, { subtree: true, childList: true, characterData: true });
+  });
+  const { pid } = JSON.parse(org.read(".cmux/server.json")) as { pid: number };
+  process.kill(pid, "SIGKILL");
+  org.cmux("tasks", "add", "while it was away");
+  for (const p of [page, second]) {
+    await expect(p.getByRole("region", { name: /^Open, 1/ }).getByText("while it was away")).toBeVisible();
+  }
+  expect(await page.evaluate(() => (window as unknown as { seen: string[] }).seen.some((t) => t.startsWith("Offline")))).toBe(true);
   expect(faults).toEqual([]);
 });

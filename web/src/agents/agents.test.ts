@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { called, grouped, matches, type Agent } from "@/agents/agents";
+import { tree } from "@/agents/tree";
 
 function agent(name: string, fields: Partial<Agent> = {}): Agent {
   return {
@@ -49,4 +50,9 @@ describe("matches", () => {
 it("an agent is called by the name a person gave it", () => {
   expect(called(agent("api", { display_name: "The API" }))).toBe("The API");
   expect(called(agent("api", { display_name: "" }))).toBe("api");
+});
+
+it("the tree has each agent once, below whom it reports to", () => {
+  const all = [agent("b", { supervisor: "supervisor" }), agent("c", { supervisor: "b" }), agent("supervisor", { role: "supervisor" }), agent("sentry", { role: "sentry", supervisor: "gone" }), agent("x", { supervisor: "y" }), agent("y", { supervisor: "x" }), agent("z", { supervisor: "z" })];
+  expect(tree(all).map(({ agent: a, depth }) => `${depth} ${a.name}`)).toEqual(["0 supervisor", "1 b", "2 c", "0 sentry", "0 z", "0 x", "1 y"]);
 });

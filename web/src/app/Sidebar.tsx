@@ -1,7 +1,9 @@
 import { clsx } from "clsx";
 import { X } from "lucide-react";
-import { NavLink } from "react-router";
+import { Link, NavLink } from "react-router";
 
+import { AgentTree } from "@/agents/AgentTree";
+import { hooks } from "@/api/client";
 import { pages } from "@/app/pages";
 import { useNeeds } from "@/needs/needs";
 import { IconButton } from "@/ui/button";
@@ -15,6 +17,7 @@ const groups = [
 /** The way to each page; on a narrow screen a drawer. */
 export function Sidebar({ open, onClose }: { open: boolean; onClose: () => void }) {
   const needs = useNeeds().data?.items.length ?? 0;
+  const session = hooks.useQuery("get", "/api/heartbeat").data?.session ?? "";
   return (
     <>
       {open && <div aria-hidden className="fixed inset-0 z-30 bg-text/40 md:hidden" onClick={onClose} />}
@@ -30,8 +33,11 @@ export function Sidebar({ open, onClose }: { open: boolean; onClose: () => void 
           open ? "fixed inset-y-0 left-0 z-40 flex" : "hidden",
         )}
       >
-        <div className="flex min-h-8 items-center px-2 font-semibold">
-          <span className="grow">cmux</span>
+        <div className="flex min-h-8 items-center gap-2 px-2">
+          <span className="font-semibold">cmux</span>
+          <Link to="/projects" onClick={onClose} title="Projects" className="min-w-0 grow truncate text-muted hover:underline">
+            {session}
+          </Link>
           <IconButton label="Close the menu" className="md:hidden" onClick={onClose}>
             <X size={18} />
           </IconButton>
@@ -67,6 +73,7 @@ export function Sidebar({ open, onClose }: { open: boolean; onClose: () => void 
             )
           );
         })}
+        <AgentTree onGo={onClose} />
       </nav>
     </>
   );

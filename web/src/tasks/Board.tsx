@@ -11,7 +11,7 @@ export function Board({ tasks }: { tasks: readonly Task[] }) {
   const [asked, ask] = useState<{ task: Task; order: TaskOrder }>();
   const placed = byState(tasks);
   return (
-    <div tabIndex={0} role="region" aria-label="Board" className="flex min-h-0 grow gap-3 overflow-x-auto p-3">
+    <div tabIndex={0} role="region" aria-label="Board" className="flex min-h-0 grow gap-2 overflow-x-auto p-3">
       {columns.map((c) => {
         const items = placed.get(c.id) ?? [];
         const order = dragged && orderFor(dragged, c.id);
@@ -31,7 +31,7 @@ export function Board({ tasks }: { tasks: readonly Task[] }) {
                 ask({ task: dragged, order });
               }
             }}
-            className={`flex w-64 shrink-0 flex-col rounded-lg border bg-sunken ${order === undefined ? "border-line" : "border-accent"} ${dragged && order === undefined ? "opacity-60" : ""}`}
+            className={`flex shrink-0 flex-col rounded-lg border bg-sunken ${items.length === 0 ? "w-28" : "w-56 max-w-96 grow"} ${order === undefined ? "border-line" : "border-accent"} ${dragged && order === undefined ? "opacity-60" : ""}`}
           >
             <h2 className="flex items-center gap-2 px-3 py-2 font-semibold">
               {c.label}

@@ -17,7 +17,7 @@ const page = { pageParamName: "cursor", initialPageParam: "", getNextPageParam: 
 export default function TasksPage() {
   const [adding, add] = useState<"task" | "backlog">();
   const [typed, type] = useState("");
-  const tasks = hooks.useInfiniteQuery("get", "/api/tasks", { params: { query: { all: true, limit: 200 } } }, page);
+  const tasks = hooks.useInfiniteQuery("get", "/api/tasks", { params: { query: { all: true, limit: 1000 } } }, page);
   const words = typed.toLowerCase().split(/\s+/);
   const all = tasks.data?.pages.flatMap((p) => p.items) ?? [];
   const seen = all.filter((t) => {
