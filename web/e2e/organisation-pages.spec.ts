@@ -10,11 +10,20 @@ const hostile = `<img src=x onerror="window.hurt=1"><script>window.hurt=2</scrip
 const talker = `echo '{}' | cmux hook turn-ended
 while read -r line; do
   case $line in
-  "[user] "*) cmux mailbox send user "Heard you" '**Yes.** ${hostile}' ;;
+  "[user] rest "*) echo '{"until": "2099-01-01T00:00:00Z"}' | cmux hook limited; continue ;;
+  "[user] "*)
+    echo '{"used": {"input": 6000, "output": 410, "cache_read": 9000}}' | cmux hook usage
+    cmux mailbox send user "Heard you" '**Yes.** ${hostile}' ;;
   esac
   echo '{}' | cmux hook turn-ended
 done
 `;
+
+/** Where pictures of all that is walked go: they take their time. */
+const pictures = process.env.CMUX_PICTURES;
+if (pictures !== undefined) {
+  test.setTimeout(300_000);
+}
 
 /** All that a page is blamed for: errors, and what the policy refused. */
 function blame(page: Page): string[] {
@@ -28,11 +37,10 @@ function blame(page: Page): string[] {
 async function sound(page: Page, name: string): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).analyze();
   expect.soft(violations.map((v) => `${name} ${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`)).toEqual([]);
-  const pictures = process.env.CMUX_PICTURES;
   for (const [width, height] of [[360, 740], [1440, 900]] as const) {
     await page.setViewportSize({ width, height });
     const wide = await page.evaluate(() =>
-      document.documentElement.scrollWidth <= window.innerWidth && (document.querySelector("main")?.scrollWidth ?? 0) <= window.innerWidth ? "" : `${document.documentElement.scrollWidth}`,
+      [document.documentElement, ...document.querySelectorAll("main, main [role=tabpanel], section[aria-labelledby=page-title] > *, [role=dialog] > *")].filter((e) => e.scrollWidth > e.clientWidth && e.clientWidth > 0).map((e) => `${e.tagName} ${e.className}`).join("; "),
     );
     expect.soft(wide, `${name} is as wide as the window of ${width}`).toBe("");
     for (const colorScheme of pictures === undefined ? [] : (["light", "dark"] as const)) {
@@ -142,8 +150,8 @@ test("agents, chat and tasks: spawned, told, assigned, dragged and cancelled fro
   await to("/agents/api");
   await expect(page.getByRole("heading", { name: "api" })).toBeVisible();
   await sound(page, "agent");
-  await page.getByRole("tab", { name: "Inbox" }).click();
-  await expect(page.getByRole("list", { name: "Inbox of api" }).getByRole("listitem").first()).toBeVisible();
+  await to("/agents/supervisor?tab=inbox");
+  await expect(page.getByRole("list", { name: "Inbox of supervisor" }).getByText("Hello **you**")).toBeVisible();
   await sound(page, "agent-inbox");
   await page.getByRole("tab", { name: "Terminal" }).click();
   await expect(page.getByRole("main").locator(".xterm-screen, .xterm")).not.toHaveCount(0);
@@ -152,7 +160,7 @@ test("agents, chat and tasks: spawned, told, assigned, dragged and cancelled fro
 });
 
 test("activity, health, budget, plans, explorer, projects and settings are drawn, live and sound", async ({ org, page, context }) => {
-  org.start();
+  org.start(talker);
   org.write({
     "notes/<img src=x onerror=alert(1)>.md": `# Heading\n\n${hostile}\n`,
     "MEMORY.md": `# What is known\n\n${hostile}\n`,
@@ -193,6 +201,11 @@ test("activity, health, budget, plans, explorer, projects and settings are drawn
 
   await to("/budget");
   await expect(page.getByText("No account has met a limit.")).toBeVisible();
+  org.cmux("mailbox", "send", "supervisor", "Hello", "What is there to do?");
+  await expect(page.locator(".uplot canvas")).toBeVisible();
+  await expect(page.getByText(/^Tokens over time by agent: supervisor /)).toHaveCount(1);
+  org.cmux("mailbox", "send", "supervisor", "rest", "Until the limit is over.");
+  await expect(page.getByText("1/1/2099", { exact: false })).toBeVisible();
   await sound(page, "budget");
 
   await to("/plans");
@@ -253,7 +266,7 @@ test("activity, health, budget, plans, explorer, projects and settings are drawn
   await page.getByRole("button", { name: "Register a project" }).click();
   await page.getByLabel("Folder").fill("/nowhere/at/all");
   await page.getByRole("dialog").getByRole("button", { name: "Register" }).click();
-  await expect(page.getByRole("region", { name: "Notices" }).getByText("/nowhere/at/all")).toBeVisible();
+  await expect(page.getByRole("region", { name: "Notices" }).getByText("there is no such folder")).toBeVisible();
   await sound(page, "projects-refused");
   // A notice is closed beside the dialog, and what was typed stays.
   await page.getByRole("region", { name: "Notices" }).getByRole("button", { name: "Close" }).first().click();

@@ -13,10 +13,10 @@ export function ActivityTimeline({ items, more }: { items: readonly Item[]; more
   const most = Math.max(1, ...rows.flatMap((r) => r.cells));
   return (
     <div className="flex flex-col gap-2 p-4">
-      <p className="flex flex-wrap items-center gap-3 text-muted">
+      <p className="flex flex-wrap items-center justify-between gap-x-3 text-muted">
         <time dateTime={new Date(from).toISOString()}>{new Date(from).toLocaleString()}</time>
-        <span className="ml-auto">{count(items.length, "event")}</span>
-        <time dateTime={new Date(to).toISOString()} className="ml-auto">
+        <span>{count(items.length, "event")}</span>
+        <time dateTime={new Date(to).toISOString()}>
           {new Date(to).toLocaleString()}
         </time>
       </p>

@@ -9,7 +9,7 @@ import { ChatInput } from "@/chat/ChatInput";
 import { ChatMessages } from "@/chat/ChatMessages";
 import { InboxView } from "@/chat/InboxView";
 import { LazyTerminal } from "@/terminal/LazyTerminal";
-import { tokens } from "@/ui/figures";
+import { count, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
 import { Page, Panel } from "@/ui/page";
 import { Answer, Empty } from "@/ui/states";
@@ -84,7 +84,7 @@ function About({ agent: a }: { agent: Agent }) {
     ["Context", a.context && <Context share={a.context.share} />],
     ["Compactions", a.compactions],
     ["Lives", a.lives],
-    ["Resets", `${a.reset_count}, ${a.tasks_since_reset} tasks since`],
+    ["Resets", `${a.reset_count}, ${count(a.tasks_since_reset, "task")} since`],
     ["Last reset", a.last_reset_at !== undefined && a.last_reset_at !== "" && <Ago at={a.last_reset_at} />],
   ];
   return (

@@ -1,6 +1,7 @@
 import { lazy, Suspense, useMemo, useState } from "react";
 import { useSearchParams } from "react-router";
 
+import { useAgents } from "@/agents/agents";
 import { chart, type By } from "@/budget/series";
 import { hooks } from "@/api/client";
 import { Field, Select } from "@/ui/field";
@@ -48,7 +49,7 @@ export default function BudgetPage() {
                         .sort((a, b) => b.counted - a.counted)
                         .map((a) => (
                           <tr key={a.agent_id} className="border-b border-line">
-                            <th scope="row" className="px-2 py-1 text-left font-medium wrap-anywhere">
+                            <th scope="row" className="min-w-28 px-2 py-1 text-left font-medium wrap-anywhere">
                               {a.name} <span className="text-muted">{a.kind}</span>
                             </th>
                             {[a.counted, a.used.input, a.used.output, a.used.cache_create, a.used.cache_read].map((n, i) => (
@@ -85,9 +86,11 @@ function OverTime() {
             {(ids) => (
               <Select
                 {...ids}
+                className="min-w-28"
                 options={[
                   ["agent", "By agent"],
                   ["model", "By model"],
+                  ["program", "By program"],
                 ]}
                 value={by}
                 onChange={(e) => setBy(e.target.value as By)}
@@ -120,32 +123,43 @@ function OverTime() {
   );
 }
 
+/** The accounts that have met a limit, and the agents that rest until theirs is over. */
 function Limits() {
   const limits = hooks.useQuery("get", "/api/limits");
+  const resting = (useAgents().data?.items ?? []).filter((a) => a.state === "limited");
   return (
     <Panel title="Limits">
       <Answer query={limits}>
         {({ items }) =>
-          items.length === 0 ? (
+          items.length === 0 && resting.length === 0 ? (
             <p className="text-muted">No account has met a limit.</p>
           ) : (
             <ul className="flex flex-col gap-2">
               {items.map((l) => (
-                <li key={`${l.account} ${l.run} ${l.node}`} className="flex flex-wrap items-baseline gap-2">
-                  <Label tone={l.limited ? "warn" : "ok"}>{l.limited ? "limited" : "free again"}</Label>
-                  <strong className="wrap-anywhere">{l.account === "" ? "the default account" : l.account}</strong>
-                  {l.until !== null && (
-                    <span>
-                      wakes <time dateTime={l.until}>{new Date(l.until).toLocaleString()}</time>
-                    </span>
-                  )}
-                  <span className="min-w-0 text-muted wrap-anywhere">{l.said}</span>
-                </li>
+                <Limit key={`${l.account} ${l.run} ${l.node}`} limited={l.limited} who={l.account === "" ? "the default account" : l.account} until={l.until} about={l.said} />
+              ))}
+              {resting.map((a) => (
+                <Limit key={`agent ${a.name}`} limited who={a.name} until={a.until ?? null} about={a.detail ?? ""} />
               ))}
             </ul>
           )
         }
       </Answer>
     </Panel>
+  );
+}
+
+function Limit({ limited, who, until, about }: { limited: boolean; who: string; until: string | null; about: string }) {
+  return (
+    <li className="flex flex-wrap items-baseline gap-2">
+      <Label tone={limited ? "warn" : "ok"}>{limited ? "limited" : "free again"}</Label>
+      <strong className="wrap-anywhere">{who}</strong>
+      {until !== null && until !== "" && (
+        <span>
+          wakes <time dateTime={until}>{new Date(until).toLocaleString()}</time>
+        </span>
+      )}
+      <span className="min-w-0 text-muted wrap-anywhere">{about}</span>
+    </li>
   );
 }

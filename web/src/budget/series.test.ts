@@ -4,12 +4,13 @@ import { chart } from "@/budget/series";
 
 const used = { input: 0, output: 0, cache_create: 0, cache_read: 0 };
 const at = (h: number) => new Date(h * 3600_000).toISOString();
-const series = (agent: string, model: string, ...buckets: [h: number, counted: number][]) => ({ agent, model, source: `agent:${agent}`, buckets: buckets.map(([h, counted]) => ({ at: at(h), counted, used })) });
+const series = (name: string, model: string, ...buckets: [h: number, counted: number][]) => ({ agent: "claude", model, source: `agent:${name}`, buckets: buckets.map(([h, counted]) => ({ at: at(h), counted, used })) });
 const history = (...all: ReturnType<typeof series>[]) => ({ cut: false, since: at(0), step: 3600, series: all });
 
 it("sums by agent and by model, with a zero where nothing was used", () => {
   const h = history(series("a", "big", [1, 10], [3, 5]), series("b", "big", [1, 1]), series("a", "small", [2, 2]));
   expect(chart(h, "agent")).toEqual({ times: [3600, 7200, 10_800], names: ["a", "b"], lines: [[10, 2, 5], [1, 0, 0]] });
+  expect(chart(h, "program")).toMatchObject({ names: ["claude"], lines: [[11, 2, 5]] });
   expect(chart(h, "model").names).toEqual(["big", "small"]);
   expect(chart(h, "model").lines[0]).toEqual([11, 0, 5]);
 });

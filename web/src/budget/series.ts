@@ -1,6 +1,6 @@
 import type { Api } from "@/api/client";
 
-export type By = "agent" | "model";
+export type By = "agent" | "model" | "program";
 
 export interface Chart {
   times: number[]; // seconds since 1970: the beginning of each bucket
@@ -8,7 +8,7 @@ export interface Chart {
   lines: number[][]; // by name, by time: tokens that count in that bucket
 }
 
-/** The sums of a history by agent or by model, for each bucket from the first to the last. */
+/** The sums of a history by agent, model or program, for each bucket from the first to the last. */
 export function chart(history: Api<"History">, by: By, most = 12): Chart {
   const step = history.step;
   const begin = (at: string) => Math.floor(Date.parse(at) / 1000 / step) * step;
@@ -47,8 +47,12 @@ export function chart(history: Api<"History">, by: By, most = 12): Chart {
 }
 
 function nameOf(s: Api<"Series">, by: By): string {
-  if (by === "model") {
-    return s.model === "" ? "unknown model" : s.model;
+  switch (by) {
+    case "model":
+      return s.model === "" ? "unknown model" : s.model;
+    case "program":
+      return s.agent === "" ? "unknown program" : s.agent;
+    case "agent":
+      return s.source.slice(s.source.indexOf(":") + 1); // agent:NAME or run:ID/NODE
   }
-  return s.agent === "" ? s.source : s.agent;
 }

@@ -87,7 +87,7 @@ export function ChatInput({ agent }: { agent: Agent }) {
         </div>
       )}
       <div className="flex flex-wrap items-center gap-2">
-        <div className="min-w-0 grow">
+        <div className="min-w-0 grow basis-40">
           <Field label="When it is handed over" hidden>
             {(ids) => <Select {...ids} className="max-w-80" options={asks || way === "answer" ? [["answer", "As the answer to its question"] as const, ...ways] : ways} value={way} onChange={(e) => begin({ way: e.target.value as Way, question: asked })} />}
           </Field>

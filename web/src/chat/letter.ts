@@ -9,13 +9,13 @@ export function letterOf(text: string): { subject: string; body?: string } {
   return body === "" ? { subject } : { subject, body };
 }
 
-const header = /^\[[^\]\n]+\] .*\(message ([a-zA-Z0-9-]{1,64})\)\r?$/;
+const header = /^\[[^\]\n]+\] .*\(message ([a-zA-Z0-9-]{1,64})\)$/;
 const about = /^(> ?|It answers message |Its text is long and stands in the file )/;
 
 /** The ids of the messages that a prompt hands over, as cmux words it; undefined: it holds something else too. */
 export function handedOver(prompt: string): string[] | undefined {
   const ids: string[] = [];
-  for (const line of prompt.split("\n")) {
+  for (const line of prompt.split(/\r\n|\r|\n/)) {
     const id = header.exec(line)?.[1];
     if (id !== undefined) {
       ids.push(id);

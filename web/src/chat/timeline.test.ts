@@ -21,7 +21,7 @@ describe("timeline", () => {
   });
 
   it("says a message once, though it was handed over as a prompt too, and nothing of turns", () => {
-    const handed = "[user] Hello (message m1)\n> body\n\n[sup, unverified] b (message m2)\nIt answers message m1.";
+    const handed = "[user] Hello (message m1)\n> body\r\r[sup, unverified] b (message m2)\nIt answers message m1.";
     expect(handedOver(handed)).toEqual(["m1", "m2"]);
     expect(handedOver(`${handed}\nand do it`)).toBeUndefined();
     expect(handedOver("> body")).toBeUndefined();
@@ -29,6 +29,7 @@ describe("timeline", () => {
     expect(types(handed, "m1", "m2")).toEqual(["mail", "mail"]);
     expect(types(handed, "m1")).toEqual(["mail", "told"]);
     expect(types("Do it.", "m1")).toEqual(["mail", "told"]);
+    expect(timeline([said("note", 1, { text: "sent message m1 to user: b" }), said("note", 1, { text: "sent message m2 to user: b" })], [mail("m1", 1)]).map((e) => e.type)).toEqual(["mail", "event"]);
     expect(timeline([said("status", 1, { state: "limited", text: "until 5" })], []).map((e) => e.type)).toEqual(["event"]);
   });
 

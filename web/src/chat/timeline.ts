@@ -26,6 +26,8 @@ export function timeline(said: readonly Said[], mails: readonly Mail[], person =
   for (const e of group(said.filter((s) => !isNoise(s, shown)).sort((a, b) => a.seq - b.seq))) {
     if (e.type !== "attempt") {
       lettersUntil(Date.parse(e.at));
+    } else if (entries.length === 0) {
+      continue; // that it began goes without saying
     }
     entries.push(e);
   }
@@ -33,10 +35,14 @@ export function timeline(said: readonly Said[], mails: readonly Mail[], person =
   return entries;
 }
 
-/** What a chat does not say twice: a prompt that only hands over messages which stand there, and that a turn began or ended. */
+/** What a chat does not say twice: a prompt that only hands over messages which stand there, that one was sent, and that a turn began or ended. */
 function isNoise(s: Said, shown: ReadonlySet<string>): boolean {
-  if (s.kind === "prompt") {
+  if (s.kind === "prompt" || s.kind === "hand_back") {
     return handedOver(s.text ?? "")?.every((id) => shown.has(id)) === true;
+  }
+  if (s.kind === "note") {
+    const sent = /^sent message ([a-zA-Z0-9-]+) to /.exec(s.text ?? "")?.[1];
+    return sent !== undefined && shown.has(sent);
   }
   return s.kind === "status" && (s.text ?? "") === "" && (s.state === "working" || s.state === "idle");
 }

@@ -29,7 +29,7 @@ export function SearchBox({ open }: { open: (path: string) => void }) {
         <Button type="submit">Search</Button>
       </form>
       <div tabIndex={0} role="region" aria-label="Found" className="min-h-0 grow overflow-auto">
-        {asked !== "" && <Found q={asked} open={open} />}
+        {asked === "" ? <p className="px-3 py-2 text-muted">Words are looked for in the journal, messages, tasks and conversations.</p> : <Found q={asked} open={open} />}
       </div>
     </div>
   );

@@ -16,7 +16,7 @@ export default function HealthPage() {
         label="Parts of health"
         tabs={[
           { id: "system", label: "System", content: () => <SystemHealth /> },
-          { id: "incidents", label: "Incidents", badge: incidents.data?.pages[0]?.items.length, content: () => <Incidents /> },
+          { id: "incidents", label: "Incidents", badge: incidents.data?.pages[0]?.items.length || undefined, content: () => <Incidents /> },
           { id: "recover", label: "Recovery", content: () => <Recover /> },
           { id: "report", label: "Morning report", content: () => <MorningReport /> },
           { id: "doctor", label: "Doctor", content: () => <Doctor /> },

@@ -3,7 +3,6 @@ import { Link } from "react-router";
 import { toneOfAgent } from "@/agents/agents";
 import { useHeartbeat, useRecovery } from "@/health/queries";
 import { useLog } from "@/live/store";
-import { count } from "@/ui/figures";
 import { Label } from "@/ui/label";
 import { Panel } from "@/ui/page";
 import { Answer } from "@/ui/states";
@@ -26,7 +25,7 @@ export function SystemHealth() {
               <Row label="Integration branch">{o.integration ?? "none"}</Row>
               <Row label="Permissions">{o.permissions ?? "unknown"}</Row>
               <Row label="Messages">
-                {count(o.undelivered, "undelivered one", "undelivered ones")}, {count(o.unread, "unread one", "unread ones")} for you
+                {o.undelivered} undelivered, {o.unread} unread for you
               </Row>
               <Row label="Runs">{o.runs.length === 0 ? "none" : o.runs.map((r) => `${r.id} ${r.state} ${r.done}/${r.nodes}`).join(", ")}</Row>
             </dl>

@@ -44,7 +44,7 @@ export default function SettingsPage() {
           {(c) => (
             <>
               <Panel
-                title="What its file says instead"
+                title="What the file changes"
                 actions={
                   <>
                     <Button busy={config.isFetching} onClick={() => void config.refetch()}>
@@ -70,7 +70,7 @@ export default function SettingsPage() {
                 </p>
                 {c.changes.length === 0 ? <p>What is in force is what the file says.</p> : <Changes changes={c.changes} />}
               </Panel>
-              <Panel title="In force">
+              <Panel title="Configuration in force">
                 <div tabIndex={0} role="region" aria-label="Settings in force" className="overflow-x-auto">
                   <table className="w-full border-collapse text-left">
                     <thead>

@@ -31,9 +31,9 @@ export function Board({ tasks }: { tasks: readonly Task[] }) {
                 ask({ task: dragged, order });
               }
             }}
-            className={`flex shrink-0 flex-col rounded-lg border bg-sunken ${items.length === 0 ? "w-28" : "w-56 max-w-96 grow"} ${order === undefined ? "border-line" : "border-accent"} ${dragged && order === undefined ? "opacity-60" : ""}`}
+            className={`flex shrink-0 flex-col rounded-lg border bg-sunken ${items.length === 0 ? "w-32" : "w-56 grow"} ${order === undefined ? "border-line" : "border-accent"} ${dragged && order === undefined ? "opacity-60" : ""}`}
           >
-            <h2 className="flex items-center gap-2 px-3 py-2 font-semibold">
+            <h2 className="flex items-center gap-1.5 px-2 py-2 font-semibold">
               {c.label}
               <span className="rounded bg-surface px-1.5 font-medium text-muted">{items.length}</span>
             </h2>

@@ -36,7 +36,7 @@ export function Page({ title, actions, about, children }: PageProps) {
 export function Panel({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
   return (
     <section aria-label={title} className="rounded-lg border border-line bg-surface">
-      <header className="flex min-h-10 items-center gap-2 border-b border-line px-3 py-1">
+      <header className="flex min-h-10 flex-wrap items-center gap-2 border-b border-line px-3 py-1">
         <h2 className="grow font-semibold">{title}</h2>
         {actions}
       </header>

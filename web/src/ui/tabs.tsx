@@ -33,7 +33,7 @@ export function Tabs({ name = "tab", label, tabs }: { name?: string; label: stri
           <Radix.Trigger
             key={t.id}
             value={t.id}
-            className="-mb-px inline-flex min-h-9 items-center gap-1.5 border-b-2 border-transparent px-2.5 whitespace-nowrap text-muted data-[state=active]:border-accent data-[state=active]:text-text"
+            className="-mb-px inline-flex min-h-9 items-center gap-1.5 border-b-2 border-transparent px-2.5 whitespace-nowrap outline-offset-[-2px] text-muted data-[state=active]:border-accent data-[state=active]:text-text"
           >
             {t.label}
             {t.badge !== undefined && <span className="rounded bg-sunken px-1.5 text-muted">{t.badge}</span>}
