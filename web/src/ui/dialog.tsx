@@ -20,12 +20,6 @@ export function Dialog({ title, description, open, onOpenChange, children, wide 
         <Radix.Overlay className="fixed inset-0 z-40 bg-text/40" />
         <Radix.Content
           {...(description === undefined ? { "aria-describedby": undefined } : {})}
-          onInteractOutside={(e) => {
-            // A notice is read and closed without losing what was typed here.
-            if (e.target instanceof Element && e.target.closest("[data-notices]")) {
-              e.preventDefault();
-            }
-          }}
           className={`fixed top-1/2 left-1/2 z-40 flex max-h-[90dvh] w-[calc(100vw-1.5rem)] ${wide ? "max-w-4xl" : "max-w-lg"} -translate-x-1/2 -translate-y-1/2 flex-col rounded-lg border border-line bg-raised shadow-xl`}
         >
           <header className="flex items-center gap-2 border-b border-line px-4 py-2">

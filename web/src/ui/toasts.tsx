@@ -56,7 +56,9 @@ export function Toasts() {
       role="region"
       aria-label="Notices"
       aria-live="polite"
-      data-notices
+      // A dialog takes a press or a focus beside it for its end: a notice is read and closed without losing what was typed there.
+      onPointerDown={(e) => e.stopPropagation()}
+      onFocus={(e) => e.stopPropagation()}
       className="pointer-events-none fixed right-3 bottom-10 z-50 flex max-h-[70dvh] w-[min(26rem,calc(100vw-1.5rem))] flex-col gap-2 overflow-y-auto"
     >
       {toasts.map((t) => (
