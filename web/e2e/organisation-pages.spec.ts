@@ -28,7 +28,7 @@ if (pictures !== undefined) {
 /** All that a page is blamed for: errors, and what the policy refused. */
 function blame(page: Page): string[] {
   const faults: string[] = [];
-  page.on("console", (m) => m.type() === "error" && !/net::ERR_|WebSocket connection/.test(m.text()) && faults.push(m.text()));
+  page.on("console", (m) => m.type() === "error" && !/net::ERR_|WebSocket connection|status of 400/.test(m.text()) && faults.push(m.text()));
   page.on("pageerror", (e) => faults.push(e.message));
   return faults;
 }

@@ -22,7 +22,7 @@ export default function ProjectsPage() {
   return (
     <Page title="Projects">
       <div className="flex flex-col gap-4 p-4">
-        <Panel title="Projects" actions={<Button onClick={() => setOpen("project")}>Register a project</Button>}>
+        <Panel title="Registered projects" actions={<Button onClick={() => setOpen("project")}>Register a project</Button>}>
           <Answer query={projects}>
             {({ items }) =>
               items.length === 0 ? (
