@@ -99,10 +99,10 @@ func (s Server) control(ctx context.Context) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.command(ctx, "-f", s.Config, "-C",
-		"new-session", "-s", name, "-n", "control",
+	args := append([]string{"-f", s.Config, "-C", "new-session", "-s", name, "-n", "control"}, s.personFlags()...)
+	return s.command(ctx, append(args,
 		"-f", "no-output,ignore-size", "-x", "80", "-y", "24", "--", "/bin/sh", "-c", ":",
-		";", "set-option", "-w", "remain-on-exit", "on") // also on a server started by hand
+		";", "set-option", "-w", "remain-on-exit", "on")...) // also on a server started by hand
 }
 
 func (s Server) connect(ctx context.Context, onEvent func(Event)) (*Client, error) {

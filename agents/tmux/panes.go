@@ -187,13 +187,16 @@ func (c *Client) NewSession(ctx context.Context, name, window string, spec Spec,
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
 		return Place{}, fmt.Errorf("bad tmux session name %q: use letters, digits, _ and -", name)
 	}
-	return c.create(ctx, spec, "="+name+":", marks, "new-session", "-s", name, "-n", formatLiteral(window),
-		"-x", strconv.Itoa(DefaultWidth), "-y", strconv.Itoa(DefaultHeight))
+	args := append([]string{"new-session", "-s", name, "-n", formatLiteral(window)}, c.server.personFlags()...)
+	return c.create(ctx, spec, "="+name+":", marks, append(args, "-x", strconv.Itoa(DefaultWidth), "-y", strconv.Itoa(DefaultHeight))...)
 }
 
 // NewWindow makes a window in the background, behind all others of the session.
 func (c *Client) NewWindow(ctx context.Context, s SessionID, name string, spec Spec, marks Marks) (Place, error) {
 	last := string(s) + ":{end}"
+	if _, err := c.sequence(ctx, c.server.personOf(string(s))...); err != nil {
+		return Place{}, err
+	}
 	return c.create(ctx, spec, last, marks, "new-window", "-a", "-t", last, "-n", formatLiteral(name))
 }
 
@@ -204,7 +207,7 @@ func (c *Client) RespawnPane(ctx context.Context, p PaneID, spec Spec, kill bool
 	if err != nil {
 		return err
 	}
-	_, err = c.Run(ctx, args...)
+	_, err = c.sequence(ctx, append(c.server.personOf(string(p)), args)...)
 	return err
 }
 

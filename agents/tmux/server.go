@@ -55,6 +55,39 @@ func (s Server) env() []string {
 	return out
 }
 
+// person is the variables by which a process finds what belongs to the person
+// (package seal). A server has those of whoever started it; a session has to have
+// those of whoever started what is in it.
+func (s Server) person() []string {
+	vars := []string{"XDG_STATE_HOME="} // an empty one counts as none
+	for _, kv := range s.env() {
+		switch name, _, _ := strings.Cut(kv, "="); name {
+		case "HOME":
+			vars = append(vars, kv)
+		case "XDG_STATE_HOME":
+			vars[0] = kv
+		}
+	}
+	return vars
+}
+
+// personFlags gives them to a new session, whatever is started in it later.
+func (s Server) personFlags() (flags []string) {
+	for _, kv := range s.person() {
+		flags = append(flags, "-e", kv)
+	}
+	return flags
+}
+
+// personOf gives them to the session of a target.
+func (s Server) personOf(target string) (commands [][]string) {
+	for _, kv := range s.person() {
+		name, value, _ := strings.Cut(kv, "=")
+		commands = append(commands, []string{"set-environment", "-t", target, name, value})
+	}
+	return commands
+}
+
 // command is a tmux process on the server. It runs in the root directory: a
 // server keeps the directory it was started in for its whole life.
 func (s Server) command(ctx context.Context, args ...string) (*exec.Cmd, error) {

@@ -877,3 +877,48 @@ func FuzzQuote(f *testing.F) {
 		}
 	})
 }
+
+// A server has the environment of whoever started it first; what somebody starts
+// in a session finds their own key all the same.
+func TestSessionsAreTheirStartersOwn(t *testing.T) {
+	first := newServer(t)
+	connect(t, first, nil)
+	dir := filepath.Dir(first.Config)
+	ctx := t.Context()
+	said := func(name string) Spec {
+		return Spec{Dir: dir, Argv: []string{"/bin/sh", "-c", fmt.Sprintf("echo \"$HOME $XDG_STATE_HOME\" > %[1]s.new && mv %[1]s.new %[1]s; exec cat", name)}}
+	}
+	expect := func(name, want string) {
+		t.Helper()
+		eventually(t, func() error {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err == nil && strings.TrimSpace(string(text)) != want {
+				err = fmt.Errorf("%s has %q, not %q", name, text, want)
+			}
+			return err
+		})
+	}
+	as := func(vars ...string) *Client {
+		s := first
+		s.Env = append(append([]string(nil), s.Env...), vars...)
+		return connect(t, s, nil)
+	}
+	at, err := as("HOME=/second", "XDG_STATE_HOME=/second/#{state}").NewSession(ctx, "s", "w", said("session"), Marks{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect("session", "/second /second/#{state}")
+	third := as("HOME=/third")
+	if _, err := third.NewWindow(ctx, at.Session, "v", said("window"), Marks{}); err != nil {
+		t.Fatal(err)
+	}
+	expect("window", "/third")
+	if err := as("HOME=/fourth", "XDG_STATE_HOME=/fourth;x").RespawnPane(ctx, at.Pane, said("pane"), true); err != nil {
+		t.Fatal(err)
+	}
+	expect("pane", "/fourth /fourth;x")
+	if _, err := third.Spare(ctx, said("spare")); err != nil {
+		t.Fatal(err)
+	}
+	expect("spare", "/third")
+}
