@@ -22,6 +22,7 @@ const (
 	NeedConflict = "conflict" // two branches of a run change the same places
 	NeedLimit    = "limit"    // of an account's use, that holds nodes up
 	NeedReview   = "review"   // of a node's work
+	NeedRun      = "run"      // that cannot be read
 	NeedAgent    = "agent"    // a standing agent
 	NeedTask     = "task"     // that is blocked
 	NeedMessage  = "message"  // that was not read
@@ -30,8 +31,8 @@ const (
 // Need is something that goes on only when a person does something.
 type Need struct {
 	ID       string             `json:"id"`   // the same as long as it is the same need
-	Kind     string             `json:"kind"` // node, failure, conflict, limit, review, agent, task, message
-	Name     string             `json:"name"` // of the node, agent, task, message or account
+	Kind     string             `json:"kind"` // node, failure, conflict, limit, review, run, agent, task, message
+	Name     string             `json:"name"` // of the node, agent, task, message, account or session
 	Run      string             `json:"run,omitempty"`
 	Since    time.Time          `json:"since,omitzero"` // zero: it is not known
 	Label    string             `json:"label"`          // how it stands
@@ -66,7 +67,9 @@ func (p *Project) runNeeds(ctx context.Context) (all []Need, err error) {
 	for _, o := range owners {
 		r, err := run.Open(p.Root, o.ID)
 		if err != nil {
-			continue // cmux agents status says what is wrong with it
+			all = append(all, Need{ID: "run " + o.ID, Kind: NeedRun, Name: cmp.Or(o.Session, o.ID), Label: "cannot be read", Text: err.Error(),
+				Try: p.InSession("cmux agents status", o.Session)})
+			continue
 		}
 		v, err := r.View(ctx, p.Now())
 		if err != nil {
@@ -101,8 +104,12 @@ func viewNeeds(v *run.View) (all []Need) {
 	id := v.Run.Plan.ID
 	node := func(i int, kind string) {
 		in := Inspect(v, i)
-		all = append(all, Need{ID: needID(kind+" "+id+" "+in.Name, in.Question), Kind: kind, Name: in.Name, Since: v.Nodes[i].Fact.At,
-			Label: in.Label.String(), Text: in.Reason, Question: in.Question, Orders: in.Orders, Try: in.Way})
+		n := Need{ID: needID(kind+" "+id+" "+in.Name, in.Question), Kind: kind, Name: in.Name, Since: waitsSince(v, i),
+			Label: in.Label.String(), Text: in.Reason, Question: in.Question, Orders: in.Orders, Try: in.Way}
+		if strings.HasPrefix(n.Text, "cmux ") { // a gate's reason is what opens it
+			n.Text, n.Try = "", n.Text
+		}
+		all = append(all, n)
 	}
 	for _, i := range NeedPerson(v) {
 		node(i, NeedNode)
@@ -125,6 +132,21 @@ func viewNeeds(v *run.View) (all []Need) {
 		}
 	}
 	return all
+}
+
+// waitsSince is when a node came to stand as it does. A gate, of which nothing is on
+// record, has waited since the last of those before it ended.
+func waitsSince(v *run.View, i int) time.Time {
+	at := v.Nodes[i].Fact.At
+	if !at.IsZero() {
+		return at
+	}
+	for _, name := range v.Nodes[i].Spec.DependsOn {
+		if k := v.Run.Plan.Graph.Index(name); k >= 0 && v.Nodes[k].Fact.At.After(at) {
+			at = v.Nodes[k].Fact.At
+		}
+	}
+	return at
 }
 
 // needID is the id of a need in which something may be asked: another question is

@@ -13,6 +13,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/mail"
+	"cmux/agents/run"
 	"cmux/agents/task"
 	"cmux/signals/mailbox"
 
@@ -240,6 +241,24 @@ func TestNeeds(t *testing.T) {
 	// Each names what helps, and that is there.
 	if m, err := w.p.ReadMail(t.Context(), l.Items[0].Name); err != nil || m.Subject != "look here" {
 		t.Errorf("%+v %v", m, err)
+	}
+	// A run that cannot be read is no run in which nothing waits.
+	const id = "20260301-115000.000-abc123"
+	if err := os.MkdirAll(run.Dir(w.root, id), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(run.Dir(w.root, id), "plan.json"), []byte("rubbish"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.Items = nil
+	w.must("GET", "/api/needs", "", &l)
+	if !slices.ContainsFunc(l.Items, func(n control.Need) bool {
+		return n.Kind == control.NeedRun && n.Name == id && n.Text != "" && n.Try == "cmux agents status"
+	}) {
+		t.Errorf("%+v", l)
+	}
+	if err := os.RemoveAll(run.Dir(w.root, id)); err != nil {
+		t.Fatal(err)
 	}
 	w.must("POST", "/api/tasks", `{"title":"stuck"}`, nil)
 	book, err := task.OpenBook(w.root, w.p.Now, true)

@@ -3327,7 +3327,7 @@ export interface components {
         Need: {
             id: string;
             /** @enum {string} */
-            kind: "node" | "failure" | "conflict" | "limit" | "review" | "agent" | "task" | "message";
+            kind: "node" | "failure" | "conflict" | "limit" | "review" | "run" | "agent" | "task" | "message";
             label: string;
             name: string;
             orders?: string[];

@@ -93,6 +93,8 @@ function Actions({ need }: { need: Need }) {
       return <TaskNeed need={need} />;
     case "message":
       return <MessageNeed need={need} />;
+    case "run":
+      return null;
   }
 }
 

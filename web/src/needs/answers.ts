@@ -30,6 +30,7 @@ export const kindNames: Readonly<Record<Need["kind"], string>> = {
   conflict: "Conflict",
   limit: "Limit",
   review: "Review",
+  run: "Run",
   agent: "Agent",
   task: "Task",
   message: "Message",
