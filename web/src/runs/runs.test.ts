@@ -6,7 +6,7 @@ import { attemptBars, scheduleBars, ticks } from "@/runs/bars";
 import { counted, difference, duration, took, wordsOf } from "@/runs/figures";
 import { merged } from "@/runs/difference";
 import { each } from "@/runs/each";
-import { columns, edgesOf, layered, onChain, pathsOf, reuse, shapeKey, type ShapeNode } from "@/runs/graph/shape";
+import { columns, cornered, edgeKey, edgesOf, layered, onChain, pathsOf, reuse, shapeKey, type ShapeNode } from "@/runs/graph/shape";
 import { sortNodes, type SortBy } from "@/runs/sort";
 import { tokens } from "@/ui/figures";
 
@@ -184,8 +184,15 @@ test("an update is one graph of what stays, is new, changes and goes", () => {
 
 test("edges are one path for each way that they are drawn", () => {
   const nodes: ShapeNode[] = [{ name: "a", depends_on: [] }, { name: "b", depends_on: ["a"] }, { name: "c", depends_on: ["a", "gone"] }, { name: "end", depends_on: [], finally: true }];
-  const { plain, loose, chain } = pathsOf(nodes, layered(nodes), ["a", "b"]);
+  const { plain, loose, chain } = pathsOf(nodes, { places: layered(nodes), lines: new Map([[edgeKey({ from: "a", to: "c" }), [{ x: 232, y: 42 }, { x: 304, y: 146 }]]]) }, ["a", "b"]);
   const moves = (path: string) => path.split("M").length - 1;
   expect([moves(plain), moves(loose), moves(chain)]).toEqual([1, 2, 1]);
   expect(chain).toMatch(/^M232 42C[\d. ]+ 304 42$/);
+  expect(plain).toBe("M232 42L304 146");
+});
+
+test("an edge is straight between its corners, and round at them", () => {
+  expect(cornered([])).toBe("");
+  expect(cornered([{ x: 0, y: 0 }, { x: 20, y: 0 }, { x: 20, y: 10 }, { x: 40, y: 10 }])).toBe("M0 0L12 0Q20 0 20 5L20 5Q20 10 28 10L40 10");
+  expect(cornered([{ x: 0, y: 0 }, { x: 0, y: 0 }, { x: 5, y: 0 }])).not.toContain("NaN");
 });

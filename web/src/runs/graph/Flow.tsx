@@ -5,7 +5,7 @@ import { Panel, ReactFlow, ReactFlowProvider, useReactFlow, useStore, ViewportPo
 import { Focus, Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { createContext, memo, useContext, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 
-import { nodeHeight, nodeWidth, pathsOf, reuse, type Places, type ShapeNode } from "@/runs/graph/shape";
+import { nodeHeight, nodeWidth, pathsOf, reuse, type Laid, type Places, type ShapeNode } from "@/runs/graph/shape";
 import { usePlaces } from "@/runs/graph/usePlaces";
 import { Button, IconButton } from "@/ui/button";
 import { toneOf, type Tone } from "@/ui/label";
@@ -49,7 +49,8 @@ export function Flow<T extends FlowNode>(props: FlowProps<T>) {
 
 function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect, working, card, labelOf, alike }: FlowProps<T>) {
   const far = useStore(({ transform }) => transform[2] < readable);
-  const { places, final, shape } = usePlaces(nodes);
+  const { laid, final, shape } = usePlaces(nodes);
+  const { places } = laid;
   const last = useRef<ReadonlyMap<string, Drawn>>(new Map());
   const drawn = useMemo(() => drawnOf(nodes, places, selected, onSelect, card as Data["card"], labelOf as Data["labelOf"]), [nodes, places, selected, onSelect, card, labelOf]);
   const same = useMemo(() => sameBy(alike as ((a: FlowNode, b: FlowNode) => boolean) | undefined), [alike]);
@@ -82,7 +83,7 @@ function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect,
           proOptions={proOptions}
         >
           <ViewportPortal>
-            <Edges shape={shape} places={places} critical={critical} />
+            <Edges shape={shape} laid={laid} critical={critical} />
           </ViewportPortal>
           <Tools working={working} places={places} final={final} still={!moved} />
         </ReactFlow>
@@ -98,8 +99,8 @@ const Far = createContext(false);
 const mostSmall = 3000;
 
 /** All edges as one picture: thousands of elements would be drawn again with each step that the graph is moved. */
-const Edges = memo(function Edges({ shape, places, critical }: { shape: readonly ShapeNode[]; places: Places; critical: readonly string[] }) {
-  const { plain, loose, chain } = useMemo(() => pathsOf(shape, places, critical), [shape, places, critical]);
+const Edges = memo(function Edges({ shape, laid, critical }: { shape: readonly ShapeNode[]; laid: Laid; critical: readonly string[] }) {
+  const { plain, loose, chain } = useMemo(() => pathsOf(shape, laid, critical), [shape, laid, critical]);
   return (
     <svg aria-hidden width={1} height={1} className="flow-edges">
       <path d={plain} />

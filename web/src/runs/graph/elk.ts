@@ -1,15 +1,16 @@
-import ELK from "elkjs/lib/elk-api";
+import ELK, { type ElkNode } from "elkjs/lib/elk-api";
 import worker from "elkjs/lib/elk-worker.min.js?url";
 
-import { edgesOf, nodeHeight, nodeWidth, type Places, type ShapeNode } from "@/runs/graph/shape";
+import { edgeKey, edgesOf, nodeHeight, nodeWidth, type Laid, type ShapeNode } from "@/runs/graph/shape";
 
-/** Where elk puts the nodes, worked out in a worker that ends with it. */
-export async function layOut(nodes: readonly ShapeNode[], signal: AbortSignal): Promise<Places> {
+/** Where elk puts the nodes and leads the edges, worked out in a worker that ends with it. */
+export async function layOut(nodes: readonly ShapeNode[], signal: AbortSignal): Promise<Laid> {
+  const edges = edgesOf(nodes);
   const elk = new ELK({ workerFactory: () => new Worker(worker) });
   const end = () => elk.terminateWorker();
   signal.addEventListener("abort", end);
   try {
-    const laid = await elk.layout({
+    const graph: ElkNode = {
       id: "root",
       layoutOptions: {
         "elk.algorithm": "layered",
@@ -21,9 +22,14 @@ export async function layOut(nodes: readonly ShapeNode[], signal: AbortSignal): 
         "elk.layered.nodePlacement.strategy": nodes.length > 300 ? "SIMPLE" : "BRANDES_KOEPF",
       },
       children: nodes.map((n) => ({ id: n.name, width: nodeWidth, height: nodeHeight })),
-      edges: edgesOf(nodes).map((e, i) => ({ id: String(i), sources: [e.from], targets: [e.to] })),
-    });
-    return Object.fromEntries((laid.children ?? []).map((c) => [c.id, { x: c.x ?? 0, y: c.y ?? 0 }]));
+      edges: edges.map((e, i) => ({ id: String(i), sources: [e.from], targets: [e.to] })),
+    };
+    const laid = await elk.layout(graph);
+    const lines = (laid.edges ?? []).map(({ id, sections: [s] = [] }) => [edgeKey(edges[Number(id)]), s ? [s.startPoint, ...(s.bendPoints ?? []), s.endPoint] : []] as const);
+    return {
+      places: Object.fromEntries((laid.children ?? []).map((c) => [c.id, { x: c.x ?? 0, y: c.y ?? 0 }])),
+      lines: new Map(lines),
+    };
   } finally {
     signal.removeEventListener("abort", end);
     end();

@@ -21,7 +21,22 @@ export interface ShapeEdge {
   loose: boolean; // no dependency that is written: a node at the end waits for all
 }
 
-export type Places = Readonly<Record<string, { x: number; y: number }>>;
+export interface Point {
+  x: number;
+  y: number;
+}
+
+export type Places = Readonly<Record<string, Point>>;
+
+/** A graph that is laid out: where its nodes stand, and the corners of its edges. */
+export interface Laid {
+  places: Places;
+  lines: ReadonlyMap<string, readonly Point[]>; // by edgeKey; an edge that has none is a curve
+}
+
+export function edgeKey(e: { from: string; to: string } | undefined): string {
+  return e ? `${e.from}\u0001${e.to}` : "";
+}
 
 /** Two graphs with the same key are laid out the same. */
 export function shapeKey(nodes: readonly ShapeNode[]): string {
@@ -112,18 +127,47 @@ export function onChain(chain: readonly string[]): (from: string, to: string) =>
 }
 
 /** All edges as paths of an SVG, by how they are drawn. */
-export function pathsOf(nodes: readonly ShapeNode[], places: Places, critical: readonly string[]): { plain: string; loose: string; chain: string } {
+export function pathsOf(nodes: readonly ShapeNode[], { places, lines }: Laid, critical: readonly string[]): { plain: string; loose: string; chain: string } {
   const on = onChain(critical);
   const paths = { plain: "", loose: "", chain: "" };
-  for (const { from, to, loose } of edgesOf(nodes)) {
-    const [a, b] = [places[from], places[to]];
+  for (const e of edgesOf(nodes)) {
+    const [a, b] = [places[e.from], places[e.to]];
     if (a && b) {
-      const [x1, y1, x2, y2] = [a.x + nodeWidth, a.y + nodeHeight / 2, b.x, b.y + nodeHeight / 2];
-      const bend = Math.max(gapX / 2, Math.abs(x2 - x1) / 2);
-      paths[on(from, to) ? "chain" : loose ? "loose" : "plain"] += `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
+      paths[on(e.from, e.to) ? "chain" : e.loose ? "loose" : "plain"] += cornered(lines.get(edgeKey(e)) ?? []) || curve(a, b);
     }
   }
   return paths;
+}
+
+/** From the right side of a node to the left side of another. */
+function curve(a: Point, b: Point): string {
+  const [x1, y1, x2, y2] = [a.x + nodeWidth, a.y + nodeHeight / 2, b.x, b.y + nodeHeight / 2];
+  const bend = Math.max(gapX / 2, Math.abs(x2 - x1) / 2);
+  return `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
+}
+
+/** Straight from point to point, round at the corners. */
+export function cornered(points: readonly Point[]): string {
+  let path = "";
+  points.forEach((p, i) => {
+    const [before, after] = [points[i - 1], points[i + 1]];
+    if (!before) {
+      path = `M${p.x} ${p.y}`;
+    } else if (!after) {
+      path += `L${p.x} ${p.y}`;
+    } else {
+      const [from, to] = [towards(p, before), towards(p, after)];
+      path += `L${from.x} ${from.y}Q${p.x} ${p.y} ${to.x} ${to.y}`;
+    }
+  });
+  return path;
+}
+
+/** A point a little on the way, at most half of it. */
+function towards(p: Point, q: Point): Point {
+  const length = Math.hypot(q.x - p.x, q.y - p.y);
+  const part = length === 0 ? 0 : Math.min(8, length / 2) / length;
+  return { x: p.x + (q.x - p.x) * part, y: p.y + (q.y - p.y) * part };
 }
 
 /** The next list, with the items of the last where nothing about them is new: what is drawn stays drawn. */

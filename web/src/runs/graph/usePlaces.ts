@@ -2,14 +2,14 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { layOut } from "@/runs/graph/elk";
-import { layered, shapeKey, type Places, type ShapeNode } from "@/runs/graph/shape";
+import { layered, shapeKey, type Laid, type ShapeNode } from "@/runs/graph/shape";
 
 /** Where nodes stand, and the nodes as they are joined, the same until another shape comes: worked out once for a shape, and in plain columns until then. */
-export function usePlaces(nodes: readonly ShapeNode[]): { places: Places; final: boolean; shape: readonly ShapeNode[] } {
+export function usePlaces(nodes: readonly ShapeNode[]): { laid: Laid; final: boolean; shape: readonly ShapeNode[] } {
   const key = shapeKey(nodes);
   const laid = useQuery({ queryKey: ["places", key], queryFn: ({ signal }) => layOut(nodes, signal), staleTime: Number.POSITIVE_INFINITY, retry: false });
   // eslint-disable-next-line react-hooks/exhaustive-deps -- the key is all that matters of the nodes
   const shape = useMemo(() => nodes, [key]);
-  const plain = useMemo(() => layered(shape), [shape]);
-  return { places: laid.data ?? plain, final: !laid.isPending, shape };
+  const plain = useMemo(() => ({ places: layered(shape), lines: new Map() }), [shape]);
+  return { laid: laid.data ?? plain, final: !laid.isPending, shape };
 }
