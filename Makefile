@@ -1,6 +1,6 @@
 # make         builds bin/cmux
 # make demo    runs cmux's main job in scratch repositories, no account, no network
-# make demo-web  runs its first act, and leaves its dashboard up until Enter or Ctrl+C
+# make demo-web  leaves a run and an organisation up, with their dashboards, until Enter or Ctrl+C
 # make test    runs every test
 # make dashboard  builds the page that the binary carries; make does it, where there is npm
 # make web-test   runs the dashboard's tests
@@ -62,7 +62,9 @@ demo: tools dashboard build
 	@examples/demo/run.sh "$(CURDIR)/bin/cmux" "$(CURDIR)/bin/modeld"
 
 demo-web: tools dashboard build
-	@examples/demo/run.sh --web "$(CURDIR)/bin/cmux"
+	$(GO) build -trimpath -o bin/modeld ./agents/modeltest/modeld
+	@claude --version >/dev/null 2>&1 || .ci/agents claude || echo "The demo runs without Claude Code."
+	@examples/demo/run.sh --web "$(CURDIR)/bin/cmux" "$(CURDIR)/bin/modeld"
 
 # What is compiled for vet and staticcheck is what the tests need: -race.
 # For macOS all is type-checked, tests and dependencies too, from source: vet
@@ -108,8 +110,11 @@ bench: tools
 docs:
 	$(GO) test ./cmd/cmux ./dag ./agents/kinds ./agents/event ./agents/guard ./agents/standing ./server/api ./server/watch -run 'Docs|Reference' -update
 
-pictures: tools build
+pictures: tools build $(WEB) web/dist/index.html
+	@.ci/tools chromium
+	@.ci/agents claude
 	@scripts/pictures.sh "$(CURDIR)/bin/cmux" docs/pictures
+	cd web && CMUX_PICTURES=docs/pictures npx --no-install playwright test e2e/demo.spec.ts
 
 # What people install, and the proof that two builds of one commit are equal.
 dist:

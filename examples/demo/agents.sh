@@ -4,9 +4,10 @@
 oldest_claude=2.1.329 # the oldest that cmux is tested with
 
 # A Claude Code that works: the one that the tests installed, else the person's.
-# Sets claude to its path, or missing to what is wrong.
+# Sets claude to its path and puts it first in PATH, or sets missing to what is wrong.
 find_claude() {
   claude= missing="Claude Code is not installed"
+  [ -n "$modeld" ] || { missing="no scripted model was given"; return; }
   local installed=$here/../../.agents-cli path version
   for path in "$installed/node_modules/.bin/claude" "$(command -v claude)"; do
     [ -x "$path" ] || continue
@@ -19,6 +20,7 @@ find_claude() {
       missing="$path is version $version, and $oldest_claude is needed"
     else
       claude=$path
+      ln -s "$claude" "$scratch/bin/claude"
       return
     fi
   done
@@ -59,13 +61,11 @@ log() { # NODE: its log without the prompt, from its first thought
 
 agents() {
   find_claude
-  [ -n "$modeld" ] || missing="no scripted model was given"
-  if [ -z "$modeld" ] || [ -z "$claude" ]; then
+  if [ -z "$claude" ]; then
     say "Acts two and three are left out: $missing. In act two four Claude Code agents would build and review a small shop in tmux panes, one sent back by a check and one kept from writing where it may not, with a script for a model: no account, no network. In act three a supervisor and two workers would open a shop."
     echo "To see it: npm install -g @anthropic-ai/claude-code, then make demo (which installs it into .agents-cli where it is missing)."
     return
   fi
-  ln -s "$claude" "$scratch/bin/claude"
 
   say "Act two: four Claude Code agents, in $scratch/corner. Claude Code is real; its model is a script on loopback."
   repository corner "$here/../team/cmux-agents.yml"

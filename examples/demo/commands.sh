@@ -14,7 +14,7 @@ open_gate() { # LINE of the watch: opens the gate when it waits
   esac
 }
 
-commands() {
+shop() { # the repository of act one
   say "Act one: a graph of eleven shell commands, in $scratch/shop"
   repository shop "$here/cmux-agents.yml"
   cat > test.sh <<'SH'
@@ -25,7 +25,10 @@ done
 SH
   git add -A
   git commit -q -m "A shop"
+}
 
+commands() {
+  shop
   say "Start it. The table is what cmux is about to do; without --yes it would ask, and without --detach it would show the panes."
   run cmux agents start --yes --detach
 

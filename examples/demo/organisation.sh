@@ -14,10 +14,7 @@ until_shown() { # REGEX COMMAND...: waits until the command prints a line like i
   wrong=1
 }
 
-organisation() {
-  [ -n "$claude" ] && [ -n "$modeld" ] || return 0
-
-  local began=$(date +%s)
+market() { # the organisation, from its start to the merge
   say "Act three: an organisation that stays, in $scratch/market: a supervisor that you talk to, and the workers that it makes."
   repository market /dev/null
   rm .cmux-agents.yml
@@ -51,6 +48,12 @@ EOF
   run git log --graph --oneline main
   run cmux tasks show t1
   run sh shop.sh
+}
+
+organisation() {
+  [ -n "$claude" ] || return 0
+  local began=$(date +%s)
+  market
 
   say "Stop it; cmux start would bring everybody back, in the same conversations:"
   run cmux stop

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # run.sh CMUX [MODELD]: the demo of `make demo`, with the cmux binary at that
 # path and the scripted model of agents/modeltest/modeld.
-# run.sh --web CMUX: act one alone, for `make demo-web`. It then prints a link to the
-# dashboard, and leaves the repository and the dashboard there until Enter, the end of
-# its input, or Ctrl+C.
+# run.sh --web CMUX [MODELD]: what `make demo-web` shows in a browser: act one up to
+# its gate, and act three. It prints a link to the dashboard of each, and leaves both
+# there until Enter, the end of its input, or Ctrl+C.
 #
 # Act one runs demo/cmux-agents.yml, a graph of shell commands; act two (agents.sh)
 # runs team/cmux-agents.yml, a graph of Claude Code agents, where MODELD is given
@@ -39,8 +39,12 @@ cleanup() {
   trap '' INT TERM HUP
   [ -n "$scratch" ] || return
   [ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
-  cmux agents stop >/dev/null 2>&1 || true # ends what is still at work, if anything
-  cmux stop >/dev/null 2>&1 || true
+  for dir in "$scratch"/*/.cmux; do # ends what is still at work, if anything
+    [ -d "$dir" ] && cd "${dir%/.cmux}" || continue
+    cmux agents stop >/dev/null 2>&1 || true
+    cmux stop >/dev/null 2>&1 || true
+  done
+  cd /
   [ -z "$server" ] || kill "$server" 2>/dev/null || true
   while [ -n "$server" ] && kill -0 "$server" 2>/dev/null; do sleep 0.1; done
   tmux -L "$CMUX_TMUX_SOCKET" kill-server >/dev/null 2>&1 || true
@@ -57,7 +61,7 @@ trap 'exit 143' TERM HUP
 # All that is made lies below one short path (a socket's path ends near 100
 # bytes): repositories, worktrees, home, tmux server.
 scratch=$(mktemp -d /tmp/cmux-demo.XXXXXX)
-cd "$scratch" # cleanup stops the run of the folder it is called in
+cd "$scratch"
 scratch=$(pwd -P)
 mkdir home tmux bin
 ln -s "$cmux" bin/cmux
@@ -127,12 +131,13 @@ files() { git ls-tree -r --name-only "$1" | grep -v '^\.' | sort | xargs; }
 . "$here/organisation.sh"
 echo "All of it happens in $scratch."
 began=$(date +%s)
-commands
 if [ -n "$web" ]; then
   . "$here/web.sh"
   dashboard
+  echo "$scratch is removed now."
   exit "$wrong"
 fi
+commands
 agents
 organisation
 finish=$(date +%s)

@@ -1,9 +1,32 @@
-# The dashboard of act one, for `make demo-web`. Sourced by run.sh.
+# What `make demo-web` shows: the run of act one, whose gate waits for the person, and
+# the organisation of act three, where Claude Code is there. Sourced by run.sh.
 
 dashboard() {
-  say "The dashboard of it. The link works once, within a minute; Enter or Ctrl+C removes all."
-  run cmux agents open --print --idle 24h
+  shop
+  run cmux agents start --yes --detach
+  until_shown 'approval +gate .*needs input' cmux agents status
+  until_shown 'e2e .*failed' cmux agents status
+  run cmux agents status
+  cmux agents open --print --idle 24h >/dev/null
   server=$(sed -n 's/.*"pid": \([0-9]*\).*/\1/p' .cmux/server.json)
+  local home=$HOME # the model's has another key
+
+  find_claude
+  if [ -n "$claude" ]; then
+    market
+  else
+    say "Without Claude Code there is no organisation to show: $missing."
+  fi
+
+  say "The dashboards. A link works once, within a minute; cmux open prints another."
+  cd "$scratch/shop"
+  echo "The run, whose gate waits for you:"
+  HOME=$home run cmux agents open --print
+  if [ -n "$claude" ]; then
+    cd "$scratch/market"
+    echo "The organisation, which has opened a shop:"
+    run cmux open --print
+  fi
+  echo "Enter or Ctrl+C ends and removes all."
   read -r _ || true
-  echo "$scratch is removed now."
 }

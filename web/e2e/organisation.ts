@@ -112,4 +112,4 @@ export const test = base.extend<{ org: Organisation }>({
   },
 });
 
-export { expect };
+export { expect, type Page };
