@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
+	"path/filepath"
 
 	"cmux/signals"
 )
@@ -40,7 +40,7 @@ func (b *Book[L]) shorten(t *signals.Turn) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := os.Rename(b.path+".1", b.path+".2"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := signals.Rename(b.path+".1", filepath.Base(b.path)+".2"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	if err := signals.WriteFile(b.path+".1", whole, 0o600); err != nil {

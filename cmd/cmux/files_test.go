@@ -58,7 +58,7 @@ var elsewhere = map[string]string{
 	"agents/run/program.go":             "this program, to be copied; what is not believed or used, moved or removed by name in a folder that was looked at",
 	"agents/run/trust.go":               "what is not believed, moved by name out of a folder that was looked at",
 	"agents/control/filechanges.go":     "the worktree",
-	"agents/control/recover.go":         "the repository's .git",
+	"agents/control/merges.go":          "the repository's .git",
 	"agents/control/seen.go":            "an archive, whose path its removal recorded",
 	"agents/origin/terminal.go":         "/dev/tty",
 	"agents/seal/seal.go":               "the user's own folder for state",
