@@ -27,13 +27,23 @@ func TestPictures(t *testing.T) {
 	if out, err := p.run(t, "..", "scripts/pictures.sh '"+filepath.Join(built(t), "cmux")+"' '"+made+"'"); err != nil {
 		t.Fatalf("pictures.sh: %v\n%s", err, out)
 	}
+	dashboard := pictures(t, "../docs/dashboard.md")
+	for _, d := range dashboard {
+		if _, err := os.Stat(filepath.Join("../docs", d)); err != nil {
+			t.Error(err)
+		}
+	}
 	for _, folder := range []string{made, "../docs/pictures"} {
 		files, err := os.ReadDir(folder)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range files {
-			if shown[f.Name()] == nil {
+			if strings.HasPrefix(f.Name(), "dashboard-") && folder != made {
+				if !slices.Contains(dashboard, "pictures/"+f.Name()) { // web/e2e/demo.spec.ts says what it shows
+					t.Errorf("docs/dashboard.md does not show %s", f.Name())
+				}
+			} else if shown[f.Name()] == nil {
 				t.Errorf("%s: no test says what %s shows", folder, f.Name())
 			}
 		}

@@ -27,7 +27,11 @@ func (p *Project) Merges(ctx context.Context, moved func()) error {
 	for ctx.Err() == nil {
 		org, err := p.org()
 		if err != nil {
-			return err
+			select { // its configuration is being written, or mended
+			case <-ctx.Done():
+			case <-time.After(branchCheck):
+			}
+			continue
 		}
 		p.mergesInto(ctx, repo.GitDir, org.Settings.Integration, moved)
 	}

@@ -67,6 +67,9 @@ func (p *Project) runNeeds(ctx context.Context) (all []Need, err error) {
 	for _, o := range owners {
 		r, err := run.Open(p.Root, o.ID)
 		if err != nil {
+			if ids, err := run.List(p.Root); err == nil && !slices.Contains(ids, o.ID) {
+				continue // it was removed in between
+			}
 			all = append(all, Need{ID: "run " + o.ID, Kind: NeedRun, Name: cmp.Or(o.Session, o.ID), Label: "cannot be read", Text: err.Error(),
 				Try: p.InSession("cmux agents status", o.Session)})
 			continue
@@ -106,7 +109,7 @@ func viewNeeds(v *run.View) (all []Need) {
 		in := Inspect(v, i)
 		n := Need{ID: needID(kind+" "+id+" "+in.Name, in.Question), Kind: kind, Name: in.Name, Since: waitsSince(v, i),
 			Label: in.Label.String(), Text: in.Reason, Question: in.Question, Orders: in.Orders, Try: in.Way}
-		if strings.HasPrefix(n.Text, "cmux ") { // a gate's reason is what opens it
+		if in.Role == dag.RoleGate && strings.HasPrefix(n.Text, "cmux ") { // a gate's reason is what opens it
 			n.Text, n.Try = "", n.Text
 		}
 		all = append(all, n)

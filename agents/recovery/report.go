@@ -120,7 +120,7 @@ func (d *Driver) deed(a Action, f Fact, was, now *State) (what, result string) {
 		case now.Run.Step == StepNone:
 			result = now.Run.Line()
 		default:
-			result = fmt.Sprintf("%d commits since the last healthy one, %s", len(f.Range), Short(now.Healthy))
+			result = fmt.Sprintf("the last healthy commit is %s; commits since: %d", Short(now.Healthy), len(f.Range))
 		}
 	case DoJournal:
 		what, result = "wrote it into the journal", f.Detail

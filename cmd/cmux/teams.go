@@ -164,7 +164,10 @@ func runTeamSetup(ctx context.Context, o *teamOptions) error {
 		return err
 	}
 	for _, m := range plan.Members {
-		there, file := "", "as below"
+		there, file := "", "is written"
+		if !o.Yes {
+			file = "as below"
+		}
 		if m.There {
 			there = ", is there"
 		}

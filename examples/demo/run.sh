@@ -41,8 +41,10 @@ cleanup() {
   [ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
   for dir in "$scratch"/*/.cmux; do # ends what is still at work, if anything
     [ -d "$dir" ] && cd "${dir%/.cmux}" || continue
-    cmux agents stop >/dev/null 2>&1 || true
-    cmux stop >/dev/null 2>&1 || true
+    for home in "$scratch/home" "$HOME"; do # the model's has another key
+      HOME=$home cmux agents stop >/dev/null 2>&1 || true
+      HOME=$home cmux stop >/dev/null 2>&1 || true
+    done
   done
   cd /
   [ -z "$server" ] || kill "$server" 2>/dev/null || true

@@ -115,8 +115,9 @@ func (w *work[T]) begin(r *routes, path string, do func(ctx context.Context, out
 		}
 	}) {
 		w.mu.Lock()
-		w.job.Running = false
+		w.job.Running, w.job.EndedAt, w.job.Failed = false, &now, "the server ended before it began"
 		w.mu.Unlock()
+		keepJob(r, path, now, w.look())
 		w.told()
 		return Job[T]{}, huma.NewError(http.StatusServiceUnavailable, "the server ends")
 	}

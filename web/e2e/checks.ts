@@ -17,10 +17,15 @@ export function faultsOf(page: Page): string[] {
   return faults;
 }
 
+/** axe finds nothing. What it finds while the page is still being drawn anew is looked at again. */
+export async function healthy(page: Page, name: string): Promise<void> {
+  const found = async () => (await new AxeBuilder({ page }).analyze()).violations.map((v) => `${name} ${v.id}: ${v.nodes.map((n) => `${n.html} ${n.failureSummary ?? ""}`).join(" ")}`);
+  await expect.poll(found, { timeout: 10_000 }).toEqual([]);
+}
+
 /** Looks at a page: axe finds nothing, and on a telephone it is not wider than the screen. */
 export async function look(page: Page, name: string): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`)).toEqual([]);
+  await healthy(page, name);
   await page.setViewportSize({ width: 360, height: 740 });
   await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(360);
   const wide = () => page.evaluate(() => [...document.querySelectorAll("main")].filter((e) => e.scrollWidth > e.clientWidth).map((e) => `${e.scrollWidth} of ${e.clientWidth}`));

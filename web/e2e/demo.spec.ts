@@ -25,7 +25,7 @@ async function picture(page: Page, name: string): Promise<void> {
 }
 
 test("the demo: a gate is approved, and what real agents did is read", async ({ browser }) => {
-  test.setTimeout(480_000); // two runs of real programs, on a machine that does much else
+  test.setTimeout(240_000); // two runs of real programs, on a machine that does much else
   const installed = existsSync(join(root, ".agents-cli", "installed"));
   const real = join(bin, "real");
   execFileSync("go", ["build", "-ldflags=-s -w", "-o", `${real}/`, "./cmd/cmux", "./agents/modeltest/modeld"], { cwd: root });
@@ -34,10 +34,21 @@ test("the demo: a gate is approved, and what real agents did is read", async ({ 
     env: { ...process.env, TERM: "xterm-256color" },
   });
   try {
-    const [run, organisation] = await links(demo, installed ? 2 : 1);
-    await approves(await (await browser.newContext()).newPage(), run ?? "");
+    const pages = await Promise.all(
+      (await links(demo, installed ? 2 : 1)).map(async (link) => {
+        const page = await (await browser.newContext()).newPage();
+        await page.goto(link); // it works once, and soon
+        await page.waitForURL((url) => url.pathname === "/");
+        return page;
+      }),
+    );
+    const [run, organisation] = pages;
+    if (run === undefined) {
+      throw new Error("there is no page of the run");
+    }
+    await approves(run);
     if (organisation !== undefined) {
-      await reads(await (await browser.newContext()).newPage(), organisation);
+      await reads(organisation);
     }
   } finally {
     demo.stdin.end();
@@ -66,8 +77,7 @@ async function links(demo: ChildProcess, count: number): Promise<string[]> {
   throw new Error(`the demo printed ${found.length.toString()} of ${count.toString()} links:\n${said.join("\n")}`);
 }
 
-async function approves(page: Page, link: string): Promise<void> {
-  await page.goto(link);
+async function approves(page: Page): Promise<void> {
   const gate = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "approval" }) });
   await expect(gate).toBeVisible();
   await expect(page.getByRole("heading", { name: "e2e" })).toBeVisible();
@@ -79,7 +89,7 @@ async function approves(page: Page, link: string): Promise<void> {
   await picture(page, "run");
   const shown = page.url();
   await page.setViewportSize({ width: 390, height: 780 });
-  await page.getByRole("link", { name: /Needs you/ }).first().click();
+  await page.goto(new URL("/", shown).href);
   await expect(gate).toBeVisible();
   await picture(page, "phone");
   await gate.getByRole("button", { name: "Approve" }).click();
@@ -89,9 +99,7 @@ async function approves(page: Page, link: string): Promise<void> {
   await expect(graph.getByRole("button", { name: /^release.* done/ })).toBeVisible();
 }
 
-async function reads(page: Page, link: string): Promise<void> {
-  await page.goto(link);
-  await page.waitForURL((url) => url.pathname === "/");
+async function reads(page: Page): Promise<void> {
   await page.goto(new URL("/chat", page.url()).href);
   await expect(page.getByText("The baker and the grocer are at work.").first()).toBeVisible();
   await expect(page.getByText("It is merged.").first()).toBeVisible();

@@ -1,7 +1,7 @@
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
 import { expect, test, type Organisation } from "./organisation";
+import { healthy } from "./checks";
 
 /** A node that asks a person, whose gate keeps the run live. */
 const config = `session: shop
@@ -36,8 +36,7 @@ async function sound(page: Page, name: string, looks: readonly (typeof narrow | 
     await page.setViewportSize({ width, height });
     await page.emulateMedia({ colorScheme });
     await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth), `${name} at ${width}`).toBe(0);
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    expect.soft(violations.map((v) => `${name} at ${width} ${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`)).toEqual([]);
+    await healthy(page, `${name} at ${width}`);
     if (pictures !== undefined) {
       await page.waitForTimeout(300);
       await page.screenshot({ path: `${pictures}/${name}-${width}-${colorScheme}.png` });

@@ -1,6 +1,6 @@
-import AxeBuilder from "@axe-core/playwright";
 import type { Locator, Page } from "@playwright/test";
 
+import { healthy } from "./checks";
 import { expect, test, type Organisation } from "./organisation";
 
 /** Text that does harm where it is taken for anything else. */
@@ -19,11 +19,10 @@ while read -r line; do
 done
 `;
 
-/** Where pictures of all that is walked go: they take their time. */
+/** Where pictures of all that is walked go. */
 const pictures = process.env.CMUX_PICTURES;
-if (pictures !== undefined) {
-  test.setTimeout(300_000);
-}
+
+test.setTimeout(300_000); // on a machine that does much else
 
 /** All that a page is blamed for: errors, and what the policy refused. */
 function blame(page: Page): string[] {
@@ -35,14 +34,13 @@ function blame(page: Page): string[] {
 
 /** The page has no fault of accessibility, keeps to its width also on a phone, and ran nothing that it was shown. */
 async function sound(page: Page, name: string): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect.soft(violations.map((v) => `${name} ${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`)).toEqual([]);
+  await healthy(page, name);
   for (const [width, height] of [[360, 740], [1440, 900]] as const) {
     await page.setViewportSize({ width, height });
-    const wide = await page.evaluate(() =>
+    const wide = () => page.evaluate(() =>
       [document.documentElement, ...document.querySelectorAll("main, main [role=tabpanel], section[aria-labelledby=page-title] > *, [role=dialog] > *")].filter((e) => e.scrollWidth > e.clientWidth && e.clientWidth > 0).map((e) => `${e.tagName} ${e.className}`).join("; "),
     );
-    expect.soft(wide, `${name} is as wide as the window of ${width}`).toBe("");
+    await expect.poll(wide, `${name} is as wide as the window of ${width}`).toBe("");
     for (const colorScheme of pictures === undefined ? [] : (["light", "dark"] as const)) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       await page.screenshot({ path: `${pictures}/${name}-${width}-${colorScheme}.png` });

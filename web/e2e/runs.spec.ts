@@ -1,6 +1,4 @@
-import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "@playwright/test";
-
+import { healthy } from "./checks";
 import { expect, test } from "./organisation";
 
 /** Begins with `build` failing until the person repairs what it looks for; then a gate, and what waits for it. */
@@ -13,11 +11,6 @@ agents:
   - {name: publish, task: "true", depends_on: [gate]}
 `;
 
-async function healthy(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`)).toEqual([]);
-}
-
 test("a run is edited, started, watched, retried and approved from the page alone", async ({ org, page }) => {
   const faults: string[] = [];
   page.on("console", (m) => m.type() === "error" && !m.text().includes("status of 4") && faults.push(m.text()));
@@ -26,26 +19,26 @@ test("a run is edited, started, watched, retried and approved from the page alon
   org.start();
   await org.open(page, "/runs");
   await expect(page.getByText("There is no run yet")).toBeVisible();
-  await healthy(page);
+  await healthy(page, "runs");
 
   await page.getByRole("button", { name: "Start", exact: true }).click();
   const dialog = page.getByRole("dialog");
   await expect(dialog.getByRole("cell", { name: "publish", exact: true })).toBeVisible();
   await expect(dialog.getByRole("heading", { name: /^Schedule: / })).toBeVisible();
-  await healthy(page);
+  await healthy(page, "runs");
   await dialog.getByRole("button", { name: "Start the run" }).click();
 
   // It fails while it is watched.
   const graph = page.getByRole("group", { name: "Graph of the run" });
   await expect(graph.getByRole("button", { name: /^build( on the critical path)? failed \(exit 7\)/ })).toBeVisible();
   await expect(graph.getByRole("button", { name: /^publish.* blocked/ })).toBeVisible();
-  await healthy(page);
+  await healthy(page, "runs");
 
   // It needs the person, who repairs it and runs it again.
   await page.getByRole("link", { name: /Needs you/ }).click();
   const need = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "build" }) });
   await expect(need.getByText("failed (exit 7)")).toBeVisible();
-  await healthy(page);
+  await healthy(page, "runs");
   org.write({ repaired: "" });
   await need.getByRole("button", { name: "Retry", exact: true }).click();
   await expect(page.getByText("build runs again.")).toBeVisible();
@@ -63,10 +56,10 @@ test("a run is edited, started, watched, retried and approved from the page alon
 
   await page.getByRole("tab", { name: "Attempts in time" }).click();
   await expect(page.getByRole("img", { name: /^Attempt 1: failed \(exit 7\)/ })).toBeVisible();
-  await healthy(page);
+  await healthy(page, "runs");
   await page.getByRole("tab", { name: "Table" }).click();
   await page.getByLabel("Find a node").fill("publish");
   await expect(page.getByText("1 node", { exact: true })).toBeVisible();
-  await healthy(page);
+  await healthy(page, "runs");
   expect(faults).toEqual([]);
 });

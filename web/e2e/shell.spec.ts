@@ -1,5 +1,4 @@
-import AxeBuilder from "@axe-core/playwright";
-
+import { healthy } from "./checks";
 import { expect, test } from "./organisation";
 
 test("the page is live, says what needs a person, and asks nothing of others", async ({ org, page }) => {
@@ -19,8 +18,7 @@ test("the page is live, says what needs a person, and asks nothing of others", a
   await expect(page.getByText("[QUESTION] which color?")).toBeVisible();
   await expect(page).toHaveTitle("(1) Needs you · cmux");
 
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`)).toEqual([]);
+  await healthy(page, "needs");
   expect(foreign).toEqual([]);
   expect(faults).toEqual([]);
 });

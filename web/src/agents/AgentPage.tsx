@@ -47,13 +47,13 @@ export default function AgentPage() {
                 content: () => (
                   <div className="flex min-h-0 grow flex-col">
                     <div className="min-h-60 grow">
-                      <ChatMessages name={name} all />
+                      <ChatMessages key={name} name={name} all />
                     </div>
                     <ChatInput key={name} agent={found} />
                   </div>
                 ),
               },
-              { id: "inbox", label: "Inbox", badge: found.waiting?.length, content: () => <InboxView agent={found} /> },
+              { id: "inbox", label: "Inbox", badge: found.waiting?.length, content: () => <InboxView key={found.name} agent={found} /> },
               { id: "terminal", label: "Terminal", content: () => <LazyTerminal key={found.lives} source={{ kind: "agent", name }} name={name} /> },
               { id: "log", label: "Log", content: () => <AgentLog name={name} /> },
               { id: "tasks", label: "Tasks", content: () => <Tasks name={name} /> },

@@ -1,7 +1,9 @@
+import { useState } from "react";
 import { Link, useParams } from "react-router";
 
 import { hooks, type Api } from "@/api/client";
 import { DeliveryView } from "@/review/DeliveryView";
+import { asFirst, order, waits } from "@/review/order";
 import { Merge } from "@/review/Merge";
 import { count } from "@/ui/figures";
 import { Page } from "@/ui/page";
@@ -60,13 +62,7 @@ function OfRun({ run }: { run: string }) {
                   items.length === 0 ? (
                     <Empty title="Nothing to review">Work appears here when a node is done.</Empty>
                   ) : (
-                    <ul className="flex flex-col gap-3 p-3">
-                      {order(items).map((w) => (
-                        <li key={w.node}>
-                          <DeliveryView run={run} work={w} />
-                        </li>
-                      ))}
-                    </ul>
+                    <Deliveries key={run} run={run} items={items} />
                   )
                 }
               </Answer>
@@ -79,12 +75,16 @@ function OfRun({ run }: { run: string }) {
   );
 }
 
-function waits(w: Api<"Delivery">): boolean {
-  return w.state === "to review" || w.state === "changed since it was approved";
-}
-
-/** What waits for a decision is first; else the order is the run's. */
-function order(items: readonly Api<"Delivery">[]): Api<"Delivery">[] {
-  const rank = (w: Api<"Delivery">) => (waits(w) ? 0 : w.state === "nothing to review" ? 2 : 1);
-  return items.toSorted((a, b) => rank(a) - rank(b));
+/** The work of all nodes. A decision moves nothing: the next click would meet another node's button. */
+function Deliveries({ run, items }: { run: string; items: readonly Api<"Delivery">[] }) {
+  const [first] = useState(() => order(items).map((w) => w.node));
+  return (
+    <ul className="flex flex-col gap-3 p-3">
+      {asFirst(items, first).map((w) => (
+        <li key={w.node}>
+          <DeliveryView run={run} work={w} />
+        </li>
+      ))}
+    </ul>
+  );
 }

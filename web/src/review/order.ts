@@ -1,0 +1,19 @@
+import type { Api } from "@/api/client";
+
+type Stands = Pick<Api<"Delivery">, "node" | "state">;
+
+export function waits(w: Stands): boolean {
+  return w.state === "to review" || w.state === "changed since it was approved";
+}
+
+/** What waits for a decision is first; else the order is the run's. */
+export function order<T extends Stands>(items: readonly T[]): T[] {
+  const rank = (w: Stands) => (waits(w) ? 0 : w.state === "nothing to review" ? 2 : 1);
+  return items.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** As the nodes stood at first, by their names; what came since is behind them. */
+export function asFirst<T extends Stands>(items: readonly T[], first: readonly string[]): T[] {
+  const place = new Map(first.map((node, i) => [node, i]));
+  return items.toSorted((a, b) => (place.get(a.node) ?? first.length) - (place.get(b.node) ?? first.length));
+}
