@@ -19,6 +19,7 @@ test.use({ viewport: { width: 1280, height: 800 }, deviceScaleFactor: pictures =
 
 async function picture(page: Page, name: string): Promise<void> {
   await expect(page.getByRole("status", { name: "Loading" })).toHaveCount(0);
+  await expect(page.getByText("The graph is being laid out")).toHaveCount(0);
   if (pictures !== undefined) {
     await page.screenshot({ path: join(root, pictures, `dashboard-${name}.png`), animations: "disabled" });
   }

@@ -12,6 +12,8 @@ export function letterOf(text: string): { subject: string; body?: string } {
 const header = /^\[[^\]\n]+\] .*\(message ([a-zA-Z0-9-]{1,64})\)$/;
 const about = /^(> ?|It answers message |Its text is long and stands in the file )/;
 
+const pasted = /^<\/?pasted_content id="[^"]*">$/; // how Claude Code frames what was pasted
+
 /** The ids of the messages that a prompt hands over, as cmux words it; undefined: it holds something else too. */
 export function handedOver(prompt: string): string[] | undefined {
   const ids: string[] = [];
@@ -19,7 +21,7 @@ export function handedOver(prompt: string): string[] | undefined {
     const id = header.exec(line)?.[1];
     if (id !== undefined) {
       ids.push(id);
-    } else if (line.trim() !== "" && (ids.length === 0 || !about.test(line))) {
+    } else if (line.trim() !== "" && !pasted.test(line.trim()) && (ids.length === 0 || !about.test(line))) {
       return undefined;
     }
   }

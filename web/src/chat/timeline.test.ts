@@ -29,6 +29,8 @@ describe("timeline", () => {
     expect(types(handed, "m1", "m2")).toEqual(["mail", "mail"]);
     expect(types(handed, "m1")).toEqual(["mail", "told"]);
     expect(types("Do it.", "m1")).toEqual(["mail", "told"]);
+    const pasted = `\n\n<pasted_content id="9f42">\n[user] Hello (message m1)\n> body\n</pasted_content id="9f42">\n`;
+    expect(timeline([said("prompt", 1, { text: pasted })], [mail("m1", 1)]).map((e) => e.type)).toEqual(["mail"]);
     expect(timeline([said("note", 1, { text: "sent message m1 to user: b" }), said("note", 1, { text: "sent message m2 to user: b" })], [mail("m1", 1)]).map((e) => e.type)).toEqual(["mail", "event"]);
     expect(timeline([said("status", 1, { state: "limited", text: "until 5" })], []).map((e) => e.type)).toEqual(["event"]);
   });
