@@ -91,7 +91,7 @@ A key that is not there has its default. Like the rest of ` + "`.cmux/config.yml
 
 ## What it writes
 
-` + "`.cmux/watch.jsonl`" + ` has a line for each action before it is taken (` + "`intent`" + `) and one after it (` + "`done`, `failed` or `dropped`" + `), both with the action's id. A server that is killed between the two finds out, when it is back, whether the action took place, and never takes it twice. A file that has grown long is shortened to what the watch needs to go on; the file as it was is kept beside it, with ` + "`.1`" + ` behind its name, until the next time.
+` + "`.cmux/watch.jsonl`" + ` has a line for each action before it is taken (` + "`intent`" + `) and one after it (` + "`done`, `failed` or `dropped`" + `), both with the action's id. A server that is killed between the two finds out, when it is back, whether the action took place, and never takes it twice. A file that has grown long is shortened to what the watch needs to go on; the file as it was is kept beside it with ` + "`.1`" + ` behind its name, and the one before with ` + "`.2`" + `.
 
 A day of an organisation in seconds, with the real Claude Code before a scripted model, goes through the most of this without a person, and its report is compared with what happened: ` + "`CMUX_DAY=1 go test ./cmd/cmux -run TestScripts/org-day-claude`" + `.
 `
