@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import { expect, test } from "./organisation";
+import { expect, test, type Page } from "./organisation";
 import { setScene } from "./scene";
 
 /*
@@ -9,6 +9,8 @@ import { setScene } from "./scene";
  */
 const looks = [
   { width: 1440, height: 900, scheme: "light" },
+  { width: 1440, height: 900, scheme: "dark" },
+  { width: 360, height: 740, scheme: "light" },
   { width: 360, height: 740, scheme: "dark" },
 ] as const;
 
@@ -16,6 +18,7 @@ const paths: Record<string, string> = {
   needs: "/",
   runs: "/runs",
   run: "/runs/RUN",
+  "run-time": "/runs/RUN?tab=time",
   "run-table": "/runs/RUN?tab=table",
   node: "/runs/RUN/nodes/api",
   changes: "/runs/RUN/nodes/api?tab=changes",
@@ -23,14 +26,56 @@ const paths: Record<string, string> = {
   chat: "/chat",
   agents: "/agents",
   agent: "/agents/painter",
+  tasks: "/tasks",
+  task: "/tasks/t1",
+  activity: "/activity",
+  health: "/health",
+  budget: "/budget",
+  plans: "/plans",
+  explorer: "/explorer",
+  projects: "/projects",
+  settings: "/settings",
+  "first-steps": "/first-steps",
+  config: "/config/agents",
 };
 
 test.use({ bypassCSP: true }); // the letters of golden.css
+
+/** Text that each run of this test has another of, and what stands in its place, as long as it is. */
+const varies: [string, string][] = [
+  [String.raw`\b\d{8}-\d{6}\.\d{3}-[0-9a-f]{6}\b`, "20260301-120000.000-abc123"],
+  [String.raw`/tmp/cw\w+`, "/home/you/code"],
+  [String.raw`\bag_[0-9a-z]{8}\b`, "ag_abcd1234"],
+  [String.raw`127\.0\.0\.1:\d+`, "127.0.0.1:8420"],
+  [String.raw`\b\d{4}-\d\d-\d\d\b`, "2026-03-01"],
+  [String.raw`\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \d{1,2}\b`, "Mar 1"],
+  [String.raw`\b\d{1,2}:\d\d(?::\d\d)?(?:\s[AP]M)?`, "12:00"],
+  [String.raw`\b\d+(?:\.\d+)?\s?(?:ms|s|m|h)\b(?: \d+\s?(?:s|m)\b)?`, "5s"],
+  [String.raw`\b\d+(?:\.\d+)? ?(?:[kKMG]i?B|bytes|B)\b`, "1 KB"],
+  [String.raw`\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b`, "abc1234"],
+  [String.raw`\b(?=[0-9a-z]*\d)(?=[0-9a-z]*[a-z])[0-9a-z]{13}\b`, "abcdefgh12345"],
+];
+
+/** Puts the same text where each run has another, so that lines break at the same places. */
+async function settle(page: Page): Promise<void> {
+  await page.evaluate((rules) => {
+    const patterns = rules.map(([from, to]) => [new RegExp(from, "g"), to] as const);
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      const text = node.nodeValue ?? "";
+      const settled = patterns.reduce((t, [from, to]) => t.replace(from, to), text);
+      if (settled !== text) {
+        node.nodeValue = settled;
+      }
+    }
+  }, varies);
+}
 
 test("every page looks as it did", async ({ org, page }) => {
   test.setTimeout(300_000);
   setScene(org);
   await org.open(page);
+  await page.evaluate(() => localStorage.setItem("cmux-first-steps-seen", "1"));
   const { id } = (JSON.parse(org.cmux("agents", "status", "--json")) as { run: { id: string } }).run;
   for (const { width, height, scheme } of looks) {
     await page.setViewportSize({ width, height });
@@ -39,7 +84,8 @@ test("every page looks as it did", async ({ org, page }) => {
       await page.goto(new URL(path.replace("RUN", id), page.url()).href);
       await expect(page.getByRole("status").filter({ hasText: "Live" })).toBeVisible();
       await expect(page.getByRole("status", { name: "Loading" })).toHaveCount(0);
-      await expect.soft(page).toHaveScreenshot(`${name}-${width}-${scheme}.png`, { stylePath: join(import.meta.dirname, "golden.css") });
+      await settle(page);
+      await expect.soft(page).toHaveScreenshot(`${name}-${width.toString()}-${scheme}.png`, { stylePath: join(import.meta.dirname, "golden.css") });
     }
   }
 });
