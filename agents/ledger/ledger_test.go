@@ -135,6 +135,27 @@ func TestShorten(t *testing.T) {
 	}
 }
 
+// A shortening that is tried again keeps the copy from before it.
+func TestKeptAgain(t *testing.T) {
+	b, err := Open(t.TempDir(), sums(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, whole := range []string{"older\n", "a\n", "a\nb\n"} { // the second was not followed by a shorter file
+		if err := b.keep([]byte(whole)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last, err := os.ReadFile(b.Path() + ".1")
+	if err != nil || string(last) != "a\nb\n" {
+		t.Errorf("%q, %v", last, err)
+	}
+	older, err := os.ReadFile(b.Path() + ".2")
+	if err != nil || string(older) != "older\n" {
+		t.Errorf("%q, %v", older, err)
+	}
+}
+
 // What a newer cmux wrote keeps a file as it is; what would not become shorter too; and
 // a disk that is full, or a cut between the two files, loses nothing.
 func TestNotShortened(t *testing.T) {

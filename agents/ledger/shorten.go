@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -40,12 +41,21 @@ func (b *Book[L]) shorten(t *signals.Turn) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := signals.Rename(b.path+".1", filepath.Base(b.path)+".2"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
-	}
-	if err := signals.WriteFile(b.path+".1", whole, 0o600); err != nil {
+	if err := b.keep(whole); err != nil {
 		return false, err
 	}
 	b.read, b.tried = false, 0
 	return true, t.Replace(short, 0o600)
+}
+
+// keep puts the file as it was beside it, and what was there one further. Where a cut or
+// a full disk left the file long after that, its copy is there already, and holds the
+// beginning of what is kept now.
+func (b *Book[L]) keep(whole []byte) error {
+	if last, err := signals.ReadFile(b.path+".1", int64(len(whole))); err != nil || !bytes.HasPrefix(whole, last) {
+		if err := signals.Rename(b.path+".1", filepath.Base(b.path)+".2"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return signals.WriteFile(b.path+".1", whole, 0o600)
 }
