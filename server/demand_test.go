@@ -9,6 +9,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"cmux/agents/agenttest/until"
 	"cmux/agents/control"
 	"cmux/agents/endpoint"
 	"cmux/server/live"
@@ -48,13 +49,13 @@ func TestOnDemand(t *testing.T) {
 		t.Fatalf("with a page open it is %+v, %v: %v", now, rerr, err)
 	}
 	page.CloseNow()
-	for late := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if now, err := endpoint.Read(root); err == nil && now.EndedAt != nil {
-			break
-		}
-		if time.Now().After(late) {
-			t.Fatal("it does not end without a page")
-		}
+	late, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if !until.True(late, func() bool {
+		now, err := endpoint.Read(root)
+		return err == nil && now.EndedAt != nil
+	}) {
+		t.Fatal("it does not end without a page")
 	}
 	end() // and without an error
 }

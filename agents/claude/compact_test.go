@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cmux/agents/agent"
+	"cmux/agents/agenttest/until"
 	"cmux/agents/event"
 	"cmux/agents/news"
 	"cmux/agents/proc"
@@ -35,15 +36,14 @@ draw; while read -r line; do printf '%s\n' "$line" >>"$1"; draw; done`
 	}
 	t.Cleanup(func() { server.Exec(context.Background(), "kill-server") })
 	p := &pane{server, "%0"}
-	for { // the program has drawn its prompt
+	if !until.True(t.Context(), func() bool { // the program has drawn its prompt
 		s, _, err := p.look(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Prompt {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
+		return s.Prompt
+	}) {
+		t.Fatal("its prompt did not come")
 	}
 	if err := os.WriteFile(file, []byte(compaction), 0o600); err != nil {
 		t.Fatal(err)
