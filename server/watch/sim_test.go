@@ -369,6 +369,12 @@ func (w *world) facts() Facts {
 	w.buf = w.buf[:0]
 	for _, p := range w.players {
 		w.buf = append(w.buf, p.Agent)
+		if a := &w.buf[len(w.buf)-1]; p.Leads {
+			// What waits is looked at where that may come to something.
+			if a.Looked = p.Stand == Idle && !w.chance(5); !a.Looked {
+				a.Todo, a.Backlog = nil, nil
+			}
+		}
 	}
 	return Facts{Config: w.config, Agents: w.buf}
 }

@@ -63,6 +63,7 @@ type Agent struct {
 	Calls       int    // equal calls of a tool in a row, up to now
 	Call        string // that it repeats
 
+	Looked  bool   // Todo and Backlog are known: nobody looks in the middle of a turn
 	Todo    []Item // of one that leads: what it could act on
 	Backlog *Item  // of one that leads: the first task for later; nil: none
 }
@@ -285,7 +286,7 @@ func (m *move) look(s Seen, known bool, a *Agent) Seen {
 	if s.Open > 0 && s.Rung == 0 && s.Still > s.Open && (a.Stand == Idle || a.Stand == Busy) {
 		s.Open = 0
 	}
-	if acted(s.Asked, a.Todo) {
+	if a.Looked && acted(s.Asked, a.Todo) {
 		s.Asked, s.Nudges, s.Injected = nil, 0, false
 	}
 	if s.Pending && a.Compactions > s.Compacts {

@@ -145,8 +145,9 @@ func (w *Project) Facts(ctx context.Context, observed func(string) bool) (watch.
 			}
 		}
 		if fact.Leads && fact.Stand == watch.Idle {
-			w.waits(ctx, a, g, list, &f.Config)
-			fact.Todo, fact.Backlog = g.todo, g.backlog
+			if fact.Looked = w.waits(ctx, a, g, list, &f.Config); fact.Looked {
+				fact.Todo, fact.Backlog = g.todo, g.backlog
+			}
 		}
 		f.Agents = append(f.Agents, fact)
 	}
@@ -211,11 +212,12 @@ func (w *Project) stand(a *standing.Agent) watch.Stand {
 	return watch.Down
 }
 
-// waits finds out what waits for a supervisor, where something has changed.
-func (w *Project) waits(ctx context.Context, a *standing.Agent, g *glimpse, list *task.List, c *watchconfig.Config) {
+// waits finds out what waits for a supervisor, where something has changed, and
+// reports whether that is known.
+func (w *Project) waits(ctx context.Context, a *standing.Agent, g *glimpse, list *task.List, c *watchconfig.Config) bool {
 	now := w.Now()
 	if quiet := now.Sub(a.Since); quiet >= 0 && quiet < min(c.NudgeEvery, c.IdleAfter)/2 && len(g.todo) == 0 {
-		return // it has only just come to rest
+		return false // it has only just come to rest
 	}
 	var of strings.Builder
 	for _, name := range w.org.Names() {
@@ -226,12 +228,12 @@ func (w *Project) waits(ctx context.Context, a *standing.Agent, g *glimpse, list
 		fmt.Fprint(&of, t.ID, t.Version)
 	}
 	if age := now.Sub(g.asked); of.String() == g.of && 0 <= age && age < todoFor {
-		return
+		return true
 	}
 	all, err := w.Autonomy(ctx, a.Name)
 	if err != nil {
 		w.log.Warn("what waits for a supervisor cannot be found out", "agent", a.Name, "err", err)
-		return
+		return false
 	}
 	g.asked, g.of, g.todo, g.backlog = now, of.String(), nil, nil
 	for _, i := range all.Acts() {
@@ -245,6 +247,7 @@ func (w *Project) waits(ctx context.Context, a *standing.Agent, g *glimpse, list
 			g.backlog = &item
 		}
 	}
+	return true
 }
 
 // follow reads what an agent did since the last look, for calls that repeat.

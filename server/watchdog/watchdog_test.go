@@ -101,7 +101,7 @@ func newFake() *fake {
 	now := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
 	w := &fake{now: now, did: map[string][]string{}, facts: watch.Facts{Config: watchconfig.Default()}}
 	w.facts.Agents = []watch.Agent{
-		{Name: "supervisor", Leads: true, Stand: watch.Idle, Life: 1, Sign: now, Began: now, Todo: []watch.Item{{Key: "a", Text: "t1 is blocked"}}, Backlog: &watch.Item{Key: "b", Text: "t2"}},
+		{Name: "supervisor", Leads: true, Stand: watch.Idle, Life: 1, Sign: now, Began: now, Looked: true, Todo: []watch.Item{{Key: "a", Text: "t1 is blocked"}}, Backlog: &watch.Item{Key: "b", Text: "t2"}},
 		{Name: "w1", Supervisor: "supervisor", Stand: watch.Busy, Life: 1, Sign: now, Began: now},
 	}
 	return w
