@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -346,7 +347,7 @@ func (p *Panes) Close() error {
 	if p.own != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), unguardPatience)
 		defer cancel()
-		if err = p.client.Unguard(ctx, p.own); errors.Is(err, tmux.ErrGone) || errors.Is(err, tmux.ErrNotFound) {
+		if err = p.client.Unguard(ctx, p.own, os.Getpid()); errors.Is(err, tmux.ErrGone) || errors.Is(err, tmux.ErrNotFound) {
 			err = nil // with the server
 		}
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -104,6 +105,32 @@ func (r *Run) TryLock() (*signals.Lock, error) {
 		lock, err = signals.TryLockFor(r.LockPath(), r.Plan.ID)
 	}
 	return lock, err
+}
+
+// lockPatience bounds the wait for a runner that was told to end and has not yet.
+const lockPatience = 3 * time.Second
+
+// AwaitLock is TryLock for a new runner, which may have been started in the place of
+// one that is about to leave.
+func (r *Run) AwaitLock(ctx context.Context) (*signals.Lock, error) {
+	late := time.NewTimer(lockPatience)
+	defer late.Stop()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		lock, err := r.TryLock()
+		var held *signals.HeldError
+		if !errors.As(err, &held) {
+			return lock, err
+		}
+		select {
+		case <-again.C:
+		case <-late.C:
+			return nil, err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // SignalsDir is where the markers of the project at root stand.

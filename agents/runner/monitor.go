@@ -31,22 +31,22 @@ const upPatience = 30 * time.Second
 // it and nothing has started; from there on it ends with the runner up or an
 // error that says why it is not, whatever becomes of ctx.
 func StartInTmux(ctx context.Context, r *run.Run, how string) (tmux.SessionID, error) {
-	since := time.Now()
 	if _, err := r.ProveBin(); err != nil {
 		return "", err
 	}
-	spec := tmux.Spec{Dir: r.Plan.Root, Argv: []string{r.Binary(), "agents", "run", "--run", r.Dir, "--how", how, "--launch", run.NewID(since)}}
-	session, err := startMonitor(ctx, r, spec, since)
+	launch := run.NewID(time.Now())
+	spec := tmux.Spec{Dir: r.Plan.Root, Argv: []string{r.Binary(), "agents", "run", "--run", r.Dir, "--how", how, "--launch", launch}}
+	session, err := startMonitor(ctx, r, spec, launch)
 	if errors.Is(err, tmux.ErrGone) {
 		// The server that this met was on its way out; what was begun in it has
 		// gone with it.
-		session, err = startMonitor(ctx, r, spec, since)
+		session, err = startMonitor(ctx, r, spec, launch)
 	}
 	return session, err
 }
 
 // startMonitor starts spec in the monitor and returns when the runner is up.
-func startMonitor(ctx context.Context, r *run.Run, spec tmux.Spec, since time.Time) (tmux.SessionID, error) {
+func startMonitor(ctx context.Context, r *run.Run, spec tmux.Spec, launch string) (tmux.SessionID, error) {
 	client, err := Server(r).Connect(ctx, nil)
 	if err != nil {
 		return "", err
@@ -58,6 +58,9 @@ func startMonitor(ctx context.Context, r *run.Run, spec tmux.Spec, since time.Ti
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), upPatience)
 	defer cancel()
 	session, pane, err := openMonitor(ctx, client, r, spec)
+	if errors.Is(err, errThere) {
+		return session, nil
+	}
 	if err != nil {
 		return "", err
 	}
@@ -70,8 +73,12 @@ func startMonitor(ctx context.Context, r *run.Run, spec tmux.Spec, since time.Ti
 	if err := client.Guard(ctx, pane, "the runner died five times in a minute: cmux agents resume"); err != nil {
 		return "", err
 	}
-	return session, awaitRunner(ctx, client, r, pane, since)
+	return session, awaitRunner(ctx, client, r, pane, launch)
 }
+
+// errThere says that tmux was first to start the runner again, which goes on with
+// the run.
+var errThere = errors.New("a runner is there")
 
 // openMonitor starts spec in the monitor's pane.
 func openMonitor(ctx context.Context, c *tmux.Client, r *run.Run, spec tmux.Spec) (tmux.SessionID, tmux.PaneID, error) {
@@ -93,8 +100,17 @@ func openMonitor(ctx context.Context, c *tmux.Client, r *run.Run, spec tmux.Spec
 	}
 	for _, p := range panes {
 		if root, err := c.Option(ctx, p.ID, monitorOption); err == nil && root == r.Plan.Root {
-			// Whoever calls holds no runner to be alive: what is left in this
-			// pane is a finished table.
+			err := c.RespawnPane(ctx, p.ID, spec, false)
+			if !errors.Is(err, tmux.ErrPaneActive) {
+				return session, p.ID, err
+			}
+			// Whoever calls has found no runner alive: what is in this pane shows
+			// a run that has ended, or tmux has started it meanwhile.
+			if holder, err := Vacate(ctx, r); err != nil {
+				return "", "", err
+			} else if holder != nil {
+				return session, p.ID, errThere
+			}
 			return session, p.ID, c.RespawnPane(ctx, p.ID, spec, true)
 		}
 	}
@@ -102,9 +118,9 @@ func openMonitor(ctx context.Context, c *tmux.Client, r *run.Run, spec tmux.Spec
 	return session, at.Pane, err
 }
 
-// awaitRunner returns when a runner has recorded that it took the run since
-// the given time, or with what it said when it ended instead.
-func awaitRunner(ctx context.Context, c *tmux.Client, r *run.Run, pane tmux.PaneID, since time.Time) error {
+// awaitRunner returns when the runner of a launch has recorded that it took the run,
+// or with what it said when it ended instead.
+func awaitRunner(ctx context.Context, c *tmux.Client, r *run.Run, pane tmux.PaneID, launch string) error {
 	watch := signals.Watch(ctx, r.Dir)
 	defer watch.Close()
 	tick := time.NewTicker(rescan)
@@ -114,7 +130,7 @@ func awaitRunner(ctx context.Context, c *tmux.Client, r *run.Run, pane tmux.Pane
 	for up := false; ; {
 		var err error
 		offset, err = r.Replay(h, offset, func(rec *run.Record) {
-			up = up || rec.Type == run.RunnerUp && !rec.At.Before(since)
+			up = up || rec.Type == run.RunnerUp && rec.Launch == launch
 		})
 		if err != nil {
 			return err

@@ -188,7 +188,7 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	if err := signals.Init(root); err != nil {
 		return nil, err
 	}
-	if r.lock, err = o.Run.TryLock(); err != nil {
+	if r.lock, err = o.Run.AwaitLock(ctx); err != nil {
 		return nil, err
 	}
 	if r.repo = o.Repo; r.repo == nil {

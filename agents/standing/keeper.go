@@ -134,7 +134,7 @@ type parting struct {
 // Run keeps the organisation until it is stopped or ctx ends, which leaves its
 // agents at work. A *signals.HeldError says that another keeper has it.
 func Run(ctx context.Context, o Options) (err error) {
-	k, err := open(o)
+	k, err := open(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	return k.keep(ctx)
 }
 
-func open(o Options) (*Keeper, error) {
+func open(ctx context.Context, o Options) (*Keeper, error) {
 	k := &Keeper{Options: o, live: make(map[string]*tie), parting: make(map[string]*parting),
 		shown: make(map[string]string), gone: make(chan string), started: make(chan startedRun), orders: make(map[string]*ordering),
 		endedTurn: make(map[string]time.Time), nodes: goneNodes{gone: make(map[string]string), seen: make(chan map[string]string)}}
@@ -168,7 +168,7 @@ func open(o Options) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	if k.lock, err = r.TryLock(); err != nil {
+	if k.lock, err = r.AwaitLock(ctx); err != nil {
 		return nil, err
 	}
 	if k.org, err = Open(o.Root); err != nil {

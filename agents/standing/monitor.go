@@ -83,6 +83,9 @@ func startMonitor(ctx context.Context, r *run.Run, server *tmux.Server, spec tmu
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), upPatience)
 	defer cancel()
 	session, pane, err := openMonitor(ctx, client, server, r, spec)
+	if errors.Is(err, errThere) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -108,6 +111,9 @@ func Revive(ctx context.Context, r *run.Run, server *tmux.Server) error {
 	return server.ReviveMonitor(ctx, session, r.Plan.Root)
 }
 
+// errThere says that tmux was first to start the keeper again.
+var errThere = errors.New("a keeper is there")
+
 // openMonitor starts spec in the monitor's pane.
 func openMonitor(ctx context.Context, c *tmux.Client, server *tmux.Server, r *run.Run, spec tmux.Spec) (tmux.SessionID, tmux.PaneID, error) {
 	root := r.Plan.Root
@@ -130,7 +136,21 @@ func openMonitor(ctx context.Context, c *tmux.Client, server *tmux.Server, r *ru
 	}
 	for _, p := range panes {
 		if p.Monitor {
-			return session, p.ID, c.RespawnPane(ctx, p.ID, spec, true)
+			err := c.RespawnPane(ctx, p.ID, spec, false)
+			if !errors.Is(err, tmux.ErrPaneActive) {
+				return session, p.ID, err
+			}
+			// The caller has found no keeper alive: this is one that leaves, or that
+			// tmux has started meanwhile.
+			lock, err := r.AwaitLock(ctx)
+			var held *signals.HeldError
+			if errors.As(err, &held) {
+				return session, p.ID, errThere
+			} else if err != nil {
+				return "", "", err
+			}
+			err = c.RespawnPane(ctx, p.ID, spec, true)
+			return session, p.ID, errors.Join(err, lock.Unlock())
 		}
 	}
 	at, err := c.NewWindow(ctx, session, monitorWindow, spec, marks)

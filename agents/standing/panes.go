@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"cmux/agents/run"
 	"cmux/agents/tmux"
@@ -120,7 +121,7 @@ func (p *Panes) Err() error { return p.client.Err() }
 func (p *Panes) Disconnect(ctx context.Context, monitor tmux.PaneID) error {
 	var err error
 	if monitor != "" {
-		if err = p.client.Unguard(ctx, monitor); errors.Is(err, tmux.ErrGone) || errors.Is(err, tmux.ErrNotFound) {
+		if err = p.client.Unguard(ctx, monitor, os.Getpid()); errors.Is(err, tmux.ErrGone) || errors.Is(err, tmux.ErrNotFound) {
 			err = nil
 		}
 	}

@@ -83,9 +83,14 @@ func guardHook(p PaneID) ([]string, error) {
 	return []string{"set-hook", "-p", "-t", string(p), "pane-died", text}, err
 }
 
-// Unguard lets the pane stay dead when its process ends next.
-func (c *Client) Unguard(ctx context.Context, p PaneID) error {
-	_, err := c.Run(ctx, unguard(p)...)
+// Unguard lets the pane stay dead when its process ends next, which is pid. Where
+// another one was started in its place meanwhile, that one stays guarded.
+func (c *Client) Unguard(ctx context.Context, p PaneID, pid int) error {
+	off, err := commandText(unguard(p))
+	if err != nil {
+		return err
+	}
+	_, err = c.Run(ctx, "if-shell", "-F", "-t", string(p), fmt.Sprintf("#{==:#{pane_pid},%d}", pid), off)
 	return err
 }
 

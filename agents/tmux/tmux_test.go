@@ -735,7 +735,11 @@ func TestGuard(t *testing.T) {
 		must(t, c.Guard(ctx, p.Pane, "")) // a pane that is dead already
 		n++
 		pid := born(n)
-		must(t, c.Unguard(ctx, p.Pane))
+		must(t, c.Unguard(ctx, p.Pane, pid+1)) // one that has left its place to pid
+		kill(pid)
+		n++
+		pid = born(n)
+		must(t, c.Unguard(ctx, p.Pane, pid))
 		kill(pid)
 		waitDead(t, c, p.Pane)
 		born(n)
@@ -817,8 +821,8 @@ func TestRevive(t *testing.T) {
 	// missed is an end of which the hook was not told.
 	missed := func() (pid int) {
 		t.Helper()
-		must(t, c.Unguard(ctx, p.Pane))
 		pid = pane(t, c, p.Pane).PID
+		must(t, c.Unguard(ctx, p.Pane, pid))
 		must(t, syscall.Kill(pid, syscall.SIGKILL))
 		waitDead(t, c, p.Pane)
 		return pid
