@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -28,8 +29,11 @@ func (p *Project) AddProject(ctx context.Context, dir, name string) (*OtherProje
 	if err != nil {
 		return nil, err
 	}
-	if dir, err = filepath.EvalSymlinks(p.Abs(dir)); err != nil {
-		return nil, Usage("", "there is no such folder: %w", err)
+	asked := p.Abs(dir)
+	if dir, err = filepath.EvalSymlinks(asked); errors.Is(err, fs.ErrNotExist) {
+		return nil, Usage("", "there is no folder %s", asked)
+	} else if err != nil {
+		return nil, Usage("", "the folder %s cannot be opened: %w", asked, err)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, Usage("", "%s is not a folder", dir)
