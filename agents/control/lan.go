@@ -22,8 +22,8 @@ type LAN struct {
 // OpenLAN has the server listen on the local network, at an address; empty: the
 // only private one of this machine.
 func (p *Project) OpenLAN(ctx context.Context, address string) (*LAN, error) {
-	if _, err := p.running(); err != nil {
-		return nil, err
+	if _, err := p.running(); err != nil && !endpoint.Lives(p.Root) {
+		return nil, orOnDemand(err, " --lan")
 	}
 	all, err := net.InterfaceAddrs()
 	if err != nil {

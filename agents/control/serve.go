@@ -72,11 +72,7 @@ func (p *Project) Server() *ServerReport {
 // OpenLink makes a one-time link to the project's dashboard.
 func (p *Project) OpenLink(ctx context.Context) (*endpoint.Link, error) {
 	if _, err := p.running(); err != nil {
-		var hint *Hint
-		if errors.As(err, &hint) {
-			hint.Try = "cmux start, or cmux agents open for runs without an organisation"
-		}
-		return nil, err
+		return nil, orOnDemand(err, "")
 	}
 	c, err := p.dialServer(ctx)
 	if err != nil {
@@ -85,6 +81,15 @@ func (p *Project) OpenLink(ctx context.Context) (*endpoint.Link, error) {
 	defer c.Close()
 	link := new(endpoint.Link)
 	return link, c.Post(ctx, endpoint.LinksPath, nil, link)
+}
+
+// orOnDemand has an error that no organisation runs name the other server too.
+func orOnDemand(err error, flags string) error {
+	var hint *Hint
+	if errors.As(err, &hint) {
+		hint.Try = "cmux start, or cmux agents open" + flags + " for runs without an organisation"
+	}
+	return err
 }
 
 // EndLogins logs every browser out, of a server that runs or of the next one.

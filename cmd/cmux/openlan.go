@@ -8,17 +8,15 @@ import (
 	"time"
 
 	"rsc.io/qr"
+
+	"cmux/agents/control"
 )
 
 // lanEvery is how often the lease of the listener is renewed, and a new code seen.
 const lanEvery = 2 * time.Second
 
-// runOpenLAN keeps the dashboard open on the local network until ctx ends.
-func runOpenLAN(ctx context.Context, o *openOptions) (err error) {
-	p, err := o.Project(ctx)
-	if err != nil {
-		return err
-	}
+// openLAN keeps the dashboard open on the local network until ctx ends.
+func (o *openOptions) openLAN(ctx context.Context, p *control.Project) (err error) {
 	l, err := p.OpenLAN(ctx, o.Address)
 	if err != nil {
 		return err

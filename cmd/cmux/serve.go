@@ -102,24 +102,35 @@ command ends.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runOpen)(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.LogOut, "logout-all", false, "log every browser out instead")
-	cmd.Flags().BoolVar(&o.Print, "print", false, "print the link and open no browser")
-	cmd.Flags().BoolVar(&o.LAN, "lan", false, "open it on the local network, until the command ends")
-	cmd.Flags().BoolVar(&o.QR, "qr", false, "with --lan, print a QR code that leads there")
-	cmd.Flags().StringVar(&o.Address, "address", "", "with --lan, the private `IP` address of this machine to listen at")
+	o.flags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("print", "logout-all", "lan")
 	return cmd
 }
 
-func runOpen(ctx context.Context, o *openOptions) error {
-	if o.LAN {
-		return runOpenLAN(ctx, o)
-	}
-	if o.QR || o.Address != "" {
+func (o *openOptions) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.Print, "print", false, "print the link and open no browser")
+	cmd.Flags().BoolVar(&o.LAN, "lan", false, "open it on the local network, until the command ends")
+	cmd.Flags().BoolVar(&o.QR, "qr", false, "with --lan, print a QR code that leads there")
+	cmd.Flags().StringVar(&o.Address, "address", "", "with --lan, the private `IP` address of this machine to listen at")
+}
+
+func (o *openOptions) checkLAN() error {
+	if !o.LAN && (o.QR || o.Address != "") {
 		return control.Usage("", "--qr and --address are for --lan")
 	}
+	return nil
+}
+
+func runOpen(ctx context.Context, o *openOptions) error {
 	p, err := o.Project(ctx)
 	if err != nil {
 		return err
+	}
+	if err := o.checkLAN(); err != nil {
+		return err
+	}
+	if o.LAN {
+		return o.openLAN(ctx, p)
 	}
 	if o.LogOut {
 		if err := p.EndLogins(ctx); err != nil {
@@ -176,13 +187,14 @@ a minute. It needs no organisation: where none runs, a server is started in the
 background. It ends by itself when no page is open and no run is under way for --idle.
 While cmux start runs, its server is used, and it takes over from one that is there.
 
-Where there is no browser, open prints the link. To log every browser out: cmux open
---logout-all`,
-		Example: "  cmux agents open\n  cmux agents open --print\n  cmux agents open --idle 10m",
+Where there is no browser, open prints the link. --lan opens it on the local network,
+for a phone, as cmux open --lan does. To log every browser out: cmux open --logout-all`,
+		Example: "  cmux agents open\n  cmux agents open --print\n  cmux agents open --idle 10m\n  cmux agents open --lan --qr",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runAgentsOpen)(cmd.Context(), o) },
 	}
-	cmd.Flags().BoolVar(&o.Print, "print", false, "print the link and open no browser")
+	o.flags(cmd)
+	cmd.MarkFlagsMutuallyExclusive("print", "lan")
 	cmd.Flags().DurationVar(&o.Idle, "idle", time.Minute, "how long a server that is started stays without a page and a run")
 	return cmd
 }
@@ -190,6 +202,9 @@ Where there is no browser, open prints the link. To log every browser out: cmux 
 func runAgentsOpen(ctx context.Context, o *agentsOpenOptions) error {
 	if o.Idle < idleShort {
 		return control.Usage("cmux agents open --idle 1m", "--idle is %s, and %s at least", o.Idle, idleShort)
+	}
+	if err := o.checkLAN(); err != nil {
+		return err
 	}
 	p, err := o.Project(ctx)
 	if err != nil {
@@ -208,6 +223,9 @@ func runAgentsOpen(ctx context.Context, o *agentsOpenOptions) error {
 	}
 	if !opened.Runs {
 		fmt.Fprintln(o.Err, "note: the project has no run yet. Start one in the page, or with cmux agents start")
+	}
+	if o.LAN {
+		return o.openLAN(ctx, p)
 	}
 	return o.show(ctx, p, opened)
 }
