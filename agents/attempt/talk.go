@@ -448,7 +448,11 @@ func (a *attempt) endAgent() error {
 	if m, ok := a.agent.(agent.Meter); ok {
 		a.end.Used = a.end.Used.AtLeast(m.Used())
 	}
-	a.stage.Keep(event.Event{Kind: event.Session, State: event.Ended, ID: a.end.Conversation, Exit: &a.end.Exit})
+	ended := event.Event{Kind: event.Session, State: event.Ended, ID: a.end.Conversation}
+	if byItself {
+		ended.Exit = &a.end.Exit // else it tells of the signal alone that cmux ended it with
+	}
+	a.stage.Keep(ended)
 	if err != nil {
 		a.note("%v", err)
 	}

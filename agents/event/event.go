@@ -81,7 +81,7 @@ var kinds = []struct {
 	says   string
 	fields string
 }{
-	{Session, "the program's conversation begins or resumes, or the program ends", "`state` (`began`, `resumed`, `ended`), `id` of the conversation, `exit`"},
+	{Session, "the program's conversation begins or resumes, or the program ends", "`state` (`began`, `resumed`, `ended`), `id` of the conversation, `exit` (where it ended by itself)"},
 	{Prompt, "what the agent was told, by cmux or a person", "`text`"},
 	{Thought, "what it thinks", "`text`, `message`"},
 	{Text, "what it says", "`text`, `message`"},
