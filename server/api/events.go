@@ -43,9 +43,12 @@ func (r *routes) events() {
 	})
 	get(r, "thoughts", "/api/thoughts", "List what the agents thought, newest first", func(ctx context.Context, i *struct {
 		Paging
-		Agent string `query:"agent" maxLength:"100" doc:"Of this agent alone"`
+		Agent string `query:"agent" maxLength:"100" doc:"Of this standing agent alone; empty: of all, and of the nodes of runs"`
 	}) (eventList, error) {
-		f := store.Filter{Kind: string(event.Thought), Source: "agent:" + i.Agent}
+		f := store.Filter{Kind: string(event.Thought)}
+		if i.Agent != "" {
+			f.Source = "agent:" + i.Agent
+		}
 		return r.eventList(ctx, i.Paging, f)
 	})
 	get(r, "agent-events", "/api/search", "Look for words in journal, messages, tasks and conversations", func(ctx context.Context, i *struct {

@@ -7,6 +7,7 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/journal"
+	"cmux/server/store"
 )
 
 type dayIn struct {
@@ -49,7 +50,9 @@ func (r *routes) journal() {
 		Since string `query:"since" doc:"YYYY-MM-DD"`
 		Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 	}) (*journal.Found, error) {
-		return p.SearchJournal(ctx, journal.Query{Words: i.Words, Since: i.Since, Most: i.Limit})
+		q := journal.Query{Words: i.Words, Since: i.Since, Most: i.Limit}
+		q.Without, _ = store.Without(ctx, p.Root, q.Words) // else all files are read
+		return p.SearchJournal(ctx, q)
 	})
 	get(r, group, path+"/reflection", "Show the newest reflection and hand-off notes", func(context.Context, *in) (control.Reflection, error) {
 		return p.Reflection()

@@ -9487,7 +9487,7 @@ export interface operations {
                 cursor?: string;
                 /** @description How many at most */
                 limit?: number;
-                /** @description Of this agent alone */
+                /** @description Of this standing agent alone; empty: of all, and of the nodes of runs */
                 agent?: string;
             };
             header?: never;

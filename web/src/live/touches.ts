@@ -18,7 +18,7 @@ export const byEvent: Readonly<Record<string, readonly string[]>> = {
   task_event: ["/api/tasks", "/api/needs", "/api/agents", "/api/report", "/api/autonomy"],
   journal_entry: ["/api/journal"],
   incident: ["/api/incidents", "/api/recover", "/api/needs", "/api/report"],
-  run_event: ["/api/runs/{id}/nodes/{node}", "/api/needs", "/api/budget"],
+  run_event: ["/api/runs/{id}/nodes/{node}", "/api/thoughts", "/api/needs", "/api/budget"],
   heartbeat_update: ["/api/heartbeat", "/api/agents"],
   audit_event: ["/api/projects", "/api/sessions", "/api/teams", "/api/maintenance", "/api/onboarding"],
 };
