@@ -3,6 +3,32 @@ import { execFileSync } from "node:child_process";
 import type { Organisation } from "./organisation";
 import { idle } from "./organisation";
 
+/** Every page of that project, by name; RUN stands for the id of its run. */
+export const paths: Record<string, string> = {
+  needs: "/",
+  runs: "/runs",
+  run: "/runs/RUN",
+  "run-time": "/runs/RUN?tab=time",
+  "run-table": "/runs/RUN?tab=table",
+  node: "/runs/RUN/nodes/api",
+  changes: "/runs/RUN/nodes/api?tab=changes",
+  review: "/review",
+  chat: "/chat",
+  agents: "/agents",
+  agent: "/agents/painter",
+  tasks: "/tasks",
+  task: "/tasks/t1",
+  activity: "/activity",
+  health: "/health",
+  budget: "/budget",
+  plans: "/plans",
+  explorer: "/explorer",
+  projects: "/projects",
+  settings: "/settings",
+  "first-steps": "/first-steps",
+  config: "/config/agents",
+};
+
 /** A project in which something of everything has happened, the same each time. */
 export function setScene(org: Organisation): void {
   org.write({
@@ -24,19 +50,25 @@ agents:
   org.run("git", "commit", "-qm", "The shop");
   org.start(idle);
   org.cmux("workers", "spawn", "painter", "idle");
+  comes(() => org.cmux("status"), /painter\s.*needs input/); // before what else needs a person
   org.cmux("tasks", "add", "Paint the door", "It is still grey.");
   org.cmux("backlog", "add", "Write the manual");
   org.cmux("mailbox", "send", "user", "[QUESTION] Which color?", "Blue or **green**? See https://example.com/colors");
   org.cmux("mailbox", "send", "supervisor", "Good morning", "What is to be done today?");
   org.cmux("agents", "start", "--yes", "--detach");
+  comes(() => org.cmux("agents", "status"), /web\s.*failed/, /api\s.*done/, /approval\s.*needs input/);
+}
+
+/** Waits until a text says all of this. */
+function comes(read: () => string, ...wanted: RegExp[]): void {
   const deadline = Date.now() + 120_000;
   for (;;) {
-    const status = org.cmux("agents", "status");
-    if (/web\s.*failed/.test(status) && /api\s.*done/.test(status) && /approval\s.*needs input/.test(status)) {
-      break;
+    const text = read();
+    if (wanted.every((w) => w.test(text))) {
+      return;
     }
     if (Date.now() > deadline) {
-      throw new Error(`the run does not come so far:\n${status}`);
+      throw new Error(`it does not come so far:\n${text}`);
     }
     execFileSync("sleep", ["0.2"]);
   }

@@ -54,6 +54,7 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
     try {
       const { data } = await api.PUT("/api/graph", { body: { text: sent.text, sum: over ? sent.disk.sum : sent.base.sum } });
       if (data) {
+        await client.cancelQueries({ queryKey: ["get", "/api/graph", {}], exact: true }); // it may have read the file before this
         setDraft((d) => wrote(d, data));
         client.setQueryData(["get", "/api/graph", {}], data);
         await client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] === "get" && queryKey[1] === "/api/runs/{id}/graph" });
