@@ -76,6 +76,18 @@ test("Claude Code asks in the page, is answered there, and ends", async ({ org, 
     await page.getByRole("tab", { name: "Overview" }).click();
     await expect(page.getByText("done", { exact: true }).first()).toBeVisible();
     expect(org.cmux("agents", "logs", "painter")).toContain("Blue"); // Claude Code was told
+
+    // What it thought stands with what all agents think, and a call of a tool is read as in its conversation.
+    await page.goto(new URL("/activity?tab=thoughts", page.url()).href);
+    const thoughts = page.getByRole("list", { name: "Thoughts, newest first" });
+    await expect(thoughts.getByRole("article")).toContainText("Which color <script>window.evil=1</script> is not told.");
+    await expect(thoughts.getByRole("article").getByText("painter", { exact: true })).toBeVisible();
+    await look(page, "thoughts");
+    await page.goto(new URL("/activity?kind=tool_use", page.url()).href);
+    await page.getByRole("listitem").getByRole("button", { name: /AskUserQuestion/ }).click();
+    await expect(page.getByRole("dialog").getByText("Which color <i>now</i>?").first()).toBeVisible();
+    await expect(page.getByRole("dialog").getByText("As the log has it")).toBeVisible();
+    await look(page, "event");
   } finally {
     model.kill();
   }

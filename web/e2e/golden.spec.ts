@@ -1,11 +1,11 @@
 import { join } from "node:path";
 
 import { expect, test, type Page } from "./organisation";
-import { setScene } from "./scene";
+import { paths, setScene } from "./scene";
 
 /*
  * How each page looks, kept in golden/. After a change that is meant:
- * npx playwright test --config golden.config.ts --update-snapshots, and look at what changed.
+ * npx playwright test --config golden.config.ts --update-snapshots=changed, and look at what changed.
  */
 const looks = [
   { width: 1440, height: 900, scheme: "light" },
@@ -13,31 +13,6 @@ const looks = [
   { width: 360, height: 740, scheme: "light" },
   { width: 360, height: 740, scheme: "dark" },
 ] as const;
-
-const paths: Record<string, string> = {
-  needs: "/",
-  runs: "/runs",
-  run: "/runs/RUN",
-  "run-time": "/runs/RUN?tab=time",
-  "run-table": "/runs/RUN?tab=table",
-  node: "/runs/RUN/nodes/api",
-  changes: "/runs/RUN/nodes/api?tab=changes",
-  review: "/review",
-  chat: "/chat",
-  agents: "/agents",
-  agent: "/agents/painter",
-  tasks: "/tasks",
-  task: "/tasks/t1",
-  activity: "/activity",
-  health: "/health",
-  budget: "/budget",
-  plans: "/plans",
-  explorer: "/explorer",
-  projects: "/projects",
-  settings: "/settings",
-  "first-steps": "/first-steps",
-  config: "/config/agents",
-};
 
 test.use({ bypassCSP: true }); // the letters of golden.css
 
@@ -71,19 +46,39 @@ async function settle(page: Page): Promise<void> {
   }, varies);
 }
 
+/** What happened, in an order that is the same each time: agents at work side by side have none. */
+const happened = [
+  { source: "agent:painter", kind: "tool_use", body: { tool: "Bash", input: { command: "go test ./..." } } },
+  { source: "agent:painter", kind: "tool_result", body: { failed: true, text: "1 test failed" } },
+  { source: "agent:painter", kind: "text", body: { text: "The door has no primer yet. I sand it first, and paint it green then." } },
+  { source: "tasks", kind: "move", body: { task: "t1", op: "move", to: "working", by: "cmux" } },
+  { source: "mailbox", kind: "message", body: { from: "painter", to: "user", subject: "[QUESTION] Which color?" } },
+  { source: "incidents", kind: "open", body: { incident: "i1", op: "open", title: "a program that an agent needs is missing" } },
+  { source: "audit", kind: "order", body: { by: "user", order: "agents reset", about: "painter" } },
+  { source: "run:20260301-120000.000-abc123/api", kind: "end", body: { state: "done" } },
+];
+
+async function settleActivity(page: Page): Promise<void> {
+  const head = { seq: 1_000_000, epoch: "golden" };
+  const items = Array.from({ length: 40 }, (_, i) => ({ ...happened[i % happened.length], seq: head.seq - i, at: "2026-03-01T12:00:00Z" }));
+  await page.route("**/api/agent-events?*", (route) => route.fulfill({ json: { items, head } }));
+}
+
 test("every page looks as it did", async ({ org, page }) => {
   test.setTimeout(300_000);
   setScene(org);
   await org.open(page);
   await page.evaluate(() => localStorage.setItem("cmux-first-steps-seen", "1"));
   const { id } = (JSON.parse(org.cmux("agents", "status", "--json")) as { run: { id: string } }).run;
-  for (const { width, height, scheme } of looks) {
-    await page.setViewportSize({ width, height });
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-    for (const [name, path] of Object.entries(paths)) {
-      await page.goto(new URL(path.replace("RUN", id), page.url()).href);
-      await expect(page.getByRole("status").filter({ hasText: "Live" })).toBeVisible();
+  await settleActivity(page);
+  for (const [name, path] of Object.entries(paths)) {
+    await page.goto(new URL(path.replace("RUN", id), page.url()).href);
+    await expect(page.getByRole("status").filter({ hasText: "Live" })).toBeVisible();
+    for (const { width, height, scheme } of looks) {
+      await page.setViewportSize({ width, height });
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
       await expect(page.getByRole("status", { name: "Loading" })).toHaveCount(0);
+      await expect(page.getByText("none since this page was opened")).toHaveCount(0); // the heartbeat of the health page
       await settle(page);
       await expect.soft(page).toHaveScreenshot(`${name}-${width.toString()}-${scheme}.png`, { stylePath: join(import.meta.dirname, "golden.css") });
     }

@@ -162,7 +162,7 @@ test("activity, health, budget, plans, explorer, projects and settings are drawn
   org.write({
     "notes/<img src=x onerror=alert(1)>.md": `# Heading\n\n${hostile}\n`,
     "MEMORY.md": `# What is known\n\n${hostile}\n`,
-    ".cmux/config.yml": "supervisor: {agent: scripted}\nmax_standing: 3\n",
+    ".cmux/config.yml": "supervisor: {agent: scripted}\nmax_standing: 3\nhealth: {command: test ! -e broken, every: 1s}\n",
   });
   const faults = blame(page);
   const to = await begin(org, page, "/activity");
@@ -257,6 +257,27 @@ test("activity, health, budget, plans, explorer, projects and settings are drawn
   await page.getByRole("dialog").getByRole("button", { name: "Apply" }).click();
   await expect(page.getByText("What is in force is what the file says.")).toBeVisible();
   await expect(page.getByRole("row", { name: /max_standing/ })).toBeVisible();
+
+  // The check fails: an incident, which is known, and then closed by hand.
+  org.write({ broken: `${hostile}\n` });
+  org.run("git", "add", "broken");
+  org.run("git", "commit", "-qm", `Break it ${hostile}`);
+  await to("/health?tab=incidents");
+  const incident = page.getByRole("listitem").getByRole("button", { name: /the project is not healthy: test ! -e broken/ });
+  await expect(incident).toContainText("open", { timeout: 60_000 });
+  await sound(page, "incident-list");
+  await incident.click();
+  await expect(page.getByRole("dialog").getByText("Evidence")).toBeVisible();
+  await sound(page, "incident");
+  await page.getByRole("button", { name: "I know" }).click();
+  await page.getByLabel("Note").fill("it is I");
+  await page.getByRole("button", { name: "I know" }).last().click();
+  await expect(page.getByRole("dialog").getByText(/^Known to user since .*: it is I$/)).toBeVisible();
+  await page.getByRole("button", { name: "Close it" }).click();
+  await page.getByRole("button", { name: "Close it" }).last().click();
+  await expect(page.getByRole("dialog").getByText("closed", { exact: true })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await to("/settings");
   await page.getByLabel("Theme", { exact: true }).selectOption("dark");
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
   await page.getByLabel("Theme", { exact: true }).selectOption("system");
@@ -264,7 +285,7 @@ test("activity, health, budget, plans, explorer, projects and settings are drawn
   await page.getByRole("button", { name: "Register a project" }).click();
   await page.getByLabel("Folder").fill("/nowhere/at/all");
   await page.getByRole("dialog").getByRole("button", { name: "Register" }).click();
-  await expect(page.getByRole("region", { name: "Notices" }).getByText("there is no such folder")).toBeVisible();
+  await expect(page.getByRole("region", { name: "Notices" }).getByText("there is no folder")).toBeVisible();
   await sound(page, "projects-refused");
   // A notice is closed beside the dialog, and what was typed stays.
   await page.getByRole("region", { name: "Notices" }).getByRole("button", { name: "Close" }).first().click();

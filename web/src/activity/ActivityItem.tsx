@@ -1,7 +1,10 @@
 import { memo, useState } from "react";
 
-import { api } from "@/api/client";
-import type { Item } from "@/activity/items";
+import { api, type Api } from "@/api/client";
+import { saidOf, type Item } from "@/activity/items";
+import { CallBody } from "@/conversation/CallView";
+import { EntryView } from "@/conversation/EntryView";
+import { group } from "@/conversation/group";
 import { Dialog } from "@/ui/dialog";
 import { Label } from "@/ui/label";
 import { Answer } from "@/ui/states";
@@ -40,12 +43,36 @@ function Whole({ seq }: { seq: number }) {
             <p className="mb-2 text-muted wrap-anywhere">
               {e.source}, {e.kind}, {new Date(e.at).toLocaleString()} {e.unverified === true && "(unverified)"}
             </p>
-            <pre tabIndex={0} className="overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
-              {JSON.stringify(e.body, null, 2)}
-            </pre>
+            <Read event={e} />
           </>
         )
       }
     </Answer>
+  );
+}
+
+/** What an agent said or did as its conversation shows it; of all else, and below it, what stands in the log. */
+function Read({ event }: { event: Api<"StoreEvent"> }) {
+  const said = saidOf(event);
+  const entries = said === undefined ? [] : group([said]).filter((e) => e.type !== "attempt");
+  const line = (
+    <pre tabIndex={0} className="overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
+      {JSON.stringify(event.body, null, 2)}
+    </pre>
+  );
+  if (entries.length === 0) {
+    return line;
+  }
+  return (
+    <>
+      {entries.map((e) =>
+        // Whether a call still runs, one event does not say.
+        e.type === "calls" ? e.calls.map((c) => <CallBody key={c.key} call={c} />) : <EntryView key={e.key} entry={e} />,
+      )}
+      <details className="mt-2">
+        <summary className="text-muted">As the log has it</summary>
+        {line}
+      </details>
+    </>
   );
 }

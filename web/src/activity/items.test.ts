@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { feed, lanes, ofEvent, ofFrame, passes } from "@/activity/items";
+import { feed, lanes, ofEvent, ofFrame, passes, saidOf } from "@/activity/items";
 
 const at = "2030-01-01T00:00:00Z";
 
@@ -11,7 +11,7 @@ describe("an event as a line", () => {
       return `${i.who}| ${i.text}`;
     };
     expect(line("agent:api", "tool_use", { tool: "Bash", input: { command: "go test" } })).toBe("api| Bash go test");
-    expect(line("run:r1/api", "check", { command: "make", text: "broken" })).toBe("r1/api| make broken");
+    expect(line("run:r1/api", "check", { command: "make", text: "broken" })).toBe("api| make broken");
     expect(line("mailbox", "message", { from: "user", to: "api", subject: "Hello" })).toBe("user| to api: Hello");
     expect(line("tasks", "move", { task: "t1", op: "move", to: "done", by: "cmux" })).toBe("cmux| t1 move done");
     expect(line("audit", "order", { by: "user", order: "agents reset", about: "api", refused: "no" })).toBe("user| agents reset api no");
@@ -22,6 +22,14 @@ describe("an event as a line", () => {
   it("is bad where something was refused or failed", () => {
     expect(ofFrame({ event: "agent_event", seq: 2, at, source: "agent:a", kind: "tool_result", data: { failed: true } }).tone).toBe("bad");
   });
+});
+
+it("an event of a conversation is read as one, whatever its line holds", () => {
+  const said = saidOf({ seq: 3, at, source: "agent:api", kind: "tool_use", body: { tool: "Bash", input: { command: "ls" }, exit: 1, text: 5, failed: "yes" } });
+  expect(said).toMatchObject({ seq: 3, kind: "tool_use", tool: "Bash", input: { command: "ls" }, exit: 1, failed: false });
+  expect(said?.text).toBeUndefined();
+  expect(saidOf({ seq: 3, at, source: "run:r1/api", kind: "text", body: "no object" })).toBeUndefined();
+  expect(saidOf({ seq: 3, at, source: "tasks", kind: "add", body: {} })).toBeUndefined();
 });
 
 describe("passes", () => {

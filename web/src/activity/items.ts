@@ -1,4 +1,5 @@
 import type { Api } from "@/api/client";
+import type { Said } from "@/conversation/group";
 import { summary } from "@/conversation/input";
 import type { Frame } from "@/live/protocol";
 import type { Tone } from "@/ui/label";
@@ -42,7 +43,7 @@ function item(seq: number, at: string, source: string, kind: string, body: unkno
   const failed = b.failed === true || text("refused", "denied") !== "";
   const [area, rest] = split(source);
   let said: string;
-  let who = rest;
+  let who: string;
   switch (area) {
     case "mailbox":
       who = text("from", "by");
@@ -65,9 +66,29 @@ function item(seq: number, at: string, source: string, kind: string, body: unkno
       said = join(text("order", "tool_name"), text("about", "input_summary"), text("refused", "denied", "result"));
       break;
     default:
+      who = rest.slice(rest.indexOf("/") + 1); // of a run's node its name: that of the run says little
       said = kind === "tool_use" ? join(text("tool"), summary(b.input)) : join(text("state"), text("command"), text("text", "message", "detail"));
   }
   return { seq, at, source, kind, who, text: said.replace(/\s+/g, " ").trim().slice(0, 400), tone: failed ? "bad" : toneOfKind(kind) };
+}
+
+/** The event of a conversation that stands in a line of the log; undefined: it is of something else. What a line has of another type is left out. */
+export function saidOf(e: Api<"StoreEvent">): Said | undefined {
+  if (!/^(agent|run):/.test(e.source) || typeof e.body !== "object" || e.body === null) {
+    return undefined;
+  }
+  const b = e.body as Record<string, unknown>;
+  const said: Record<string, unknown> = { seq: e.seq, at: e.at, kind: e.kind, node: "", attempt: 0, input: b.input };
+  for (const key of ["text", "message", "tool", "tool_id", "state", "id", "command", "took", "until"]) {
+    said[key] = typeof b[key] === "string" ? b[key] : undefined;
+  }
+  for (const key of ["exit", "cut"]) {
+    said[key] = typeof b[key] === "number" ? b[key] : undefined;
+  }
+  for (const key of ["failed", "timed_out"]) {
+    said[key] = b[key] === true;
+  }
+  return said as Said;
 }
 
 function split(source: string): [string, string] {

@@ -29,12 +29,13 @@ export function CallView({ call }: { call: Call }) {
         <code className="min-w-0 grow truncate">{visible(line)}</code>
         <span className={color}>{word}</span>
       </summary>
-      {open && <Body call={call} />}
+      {open && <CallBody call={call} />}
     </details>
   );
 }
 
-function Body({ call }: { call: Call }) {
+/** What a tool was told, and what came of it. */
+export function CallBody({ call }: { call: Call }) {
   const edits = editsOf(call.input);
   const patches = changesOf(call.input);
   const command = commandOf(call.input);
