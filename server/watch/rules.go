@@ -389,6 +389,7 @@ func nudge(m *move, a *Agent, s *Seen) *Action {
 		s.Nudges, s.Series, s.Injected = 1, m.Clock, false
 	case !fresh && 0 < s.Nudges && s.Nudges < c.Nudges && m.since(s.Nudged) >= c.NudgeEvery && m.since(s.Quiet) >= c.NudgeEvery:
 		s.Nudges++
+		s.lasts(m.Clock)
 	default:
 		return nil
 	}
@@ -401,6 +402,14 @@ func nudge(m *move, a *Agent, s *Seen) *Action {
 	act := about(Nudge, fmt.Sprintf("nudge %d of %d: idle for %s, and %s", s.Nudges, c.Nudges, round(m.since(s.Quiet)), things(len(a.Todo))), e...)
 	act.Items = a.Todo
 	return act
+}
+
+// lasts has a series that a sign came in between begin with this message: from it on
+// there was none.
+func (s *Seen) lasts(clock time.Duration) {
+	if s.Quiet > s.Series {
+		s.Series = clock
+	}
 }
 
 func things(n int) string {
@@ -416,6 +425,7 @@ func inject(m *move, a *Agent, s *Seen) *Action {
 		return nil
 	}
 	s.Injected, s.Nudged = true, m.Clock
+	s.lasts(m.Clock)
 	act := about(Inject, fmt.Sprintf("%d nudges, and it acted on nothing", s.Nudges), append(m.signs(a, s), a.Backlog.Text)...)
 	act.Items = []Item{*a.Backlog}
 	return act

@@ -48,6 +48,35 @@ func (b *bench) pass(d time.Duration) string {
 
 func (b *bench) sign(i int) { b.facts.Agents[i].Sign = b.now }
 
+// A supervisor that answered a nudge and reads none of the next ones is frozen, though
+// nothing new waits for it.
+func TestFrozenAfterAnAnswer(t *testing.T) {
+	b := newBench(t, Agent{Name: "a", Leads: true, Stand: Idle, Looked: true, Todo: []Item{{"k", "t1 is blocked"}}})
+	c := &b.facts.Config
+	if got := b.pass(c.IdleAfter + 2*MaxGap); !strings.HasPrefix(got, "a: nudge") {
+		t.Fatal(got)
+	}
+	b.sign(0) // a turn, in which it does nothing about that
+	if got := b.pass(c.NudgeEvery + c.FrozenAfter + 2*MaxGap); !strings.HasPrefix(got, "a: nudge, a: frozen") {
+		t.Error(got)
+	}
+}
+
+// A new conversation has been told nothing.
+func TestNudgedAnew(t *testing.T) {
+	b := newBench(t, Agent{Name: "a", Leads: true, Stand: Idle, Looked: true, Todo: []Item{{"k", "t1 is blocked"}}})
+	b.facts.Config.FrozenAfter = 24 * time.Hour
+	b.pass(3 * time.Hour)
+	if got := b.pass(time.Hour); got != "" {
+		t.Fatal(got)
+	}
+	b.facts.Agents[0].Began = b.now
+	b.sign(0)
+	if got := b.pass(time.Hour); !strings.HasPrefix(got, "a: nudge") {
+		t.Error(got)
+	}
+}
+
 // However often an agent was observed, one that freezes is found.
 func TestFrozenAfterManyObservations(t *testing.T) {
 	b := newBench(t, Agent{Name: "w1", Supervisor: "user", Stand: Busy})

@@ -249,6 +249,7 @@ func (m *move) look(s Seen, known bool, a *Agent) Seen {
 	}
 	if !a.Began.Equal(s.Began) {
 		s.Began, s.Fresh, s.Tries, s.Pending, s.Compacts = a.Began, m.Clock, 0, false, a.Compactions
+		s.Asked, s.Nudges, s.Injected = nil, 0, false // all that waits is new to it
 	}
 	if s.Occupied || a.Task != "" {
 		s.Spent = m.Clock
