@@ -57,7 +57,8 @@ func (v *visits) absent() time.Duration {
 
 // endUnused calls end when there was neither page nor run for a while, and when
 // the organisation's monitor is there, which has a server of its own.
-func (s *site) endUnused(ctx context.Context, v *visits, end func()) {
+// A page may come on the local network for as long as it is open there.
+func (s *site) endUnused(ctx context.Context, v *visits, lan *network, end func()) {
 	every := time.NewTicker(min(demandEvery, s.idle))
 	defer every.Stop()
 	for {
@@ -70,6 +71,9 @@ func (s *site) endUnused(ctx context.Context, v *visits, end func()) {
 			s.log.Info("the organisation runs: its own server takes over")
 			end()
 			return
+		}
+		if lan.isOpen() {
+			v.add(0)
 		}
 		if v.absent() < s.idle {
 			continue

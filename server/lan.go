@@ -126,6 +126,12 @@ func (o *opening) state() endpoint.LAN {
 	return endpoint.LAN{Lease: o.id, URL: o.url, Fingerprint: o.fingerprint, Code: code, Until: until, Paired: count}
 }
 
+func (n *network) isOpen() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cur != nil
+}
+
 // named is the opening that a lease names; nil: it is closed. The mutex is held.
 func (n *network) named(lease string) *opening {
 	if n.cur == nil || n.cur.id != lease {

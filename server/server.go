@@ -170,7 +170,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	tasks.Go(terminals.Run)
 	tasks.Go(func() { changes.Follow(ctx, s.project.Root, hub.Changed) })
 	if s.idle > 0 {
-		tasks.Go(func() { s.endUnused(ctx, visits, end) })
+		tasks.Go(func() { s.endUnused(ctx, visits, lan, end) })
 	} else {
 		s.keepOrganisation(ctx, &tasks)
 	}
