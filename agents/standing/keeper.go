@@ -168,7 +168,11 @@ func open(ctx context.Context, o Options) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	if k.lock, err = r.AwaitLock(ctx); err != nil {
+	take := r.TryLock
+	if k.Launch != "" { // in the place of one that may be about to leave
+		take = func() (*signals.Lock, error) { return r.AwaitLock(ctx) }
+	}
+	if k.lock, err = take(); err != nil {
 		return nil, err
 	}
 	if k.org, err = Open(o.Root); err != nil {

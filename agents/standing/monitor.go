@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/tmux"
 	"cmux/signals"
@@ -142,12 +143,9 @@ func openMonitor(ctx context.Context, c *tmux.Client, server *tmux.Server, r *ru
 			}
 			// The caller has found no keeper alive: this is one that leaves, or that
 			// tmux has started meanwhile.
-			lock, err := r.AwaitLock(ctx)
-			var held *signals.HeldError
-			if errors.As(err, &held) {
-				return session, p.ID, errThere
-			} else if err != nil {
-				return "", "", err
+			lock, err := takeOver(ctx, r)
+			if err != nil {
+				return session, p.ID, err
 			}
 			err = c.RespawnPane(ctx, p.ID, spec, true)
 			return session, p.ID, errors.Join(err, lock.Unlock())
@@ -155,6 +153,35 @@ func openMonitor(ctx context.Context, c *tmux.Client, server *tmux.Server, r *ru
 	}
 	at, err := c.NewWindow(ctx, session, monitorWindow, spec, marks)
 	return session, at.Pane, err
+}
+
+// takeOver takes the lock of an organisation once its keeper has left it; errThere
+// says that its keeper keeps it.
+func takeOver(ctx context.Context, r *run.Run) (*signals.Lock, error) {
+	for {
+		lock, err := r.TryLock()
+		var held *signals.HeldError
+		if !errors.As(err, &held) {
+			return lock, err
+		}
+		up := 0
+		if _, err := r.EachRecordFrom(0, func(rec *run.Record) {
+			switch rec.Type {
+			case run.RunnerUp:
+				up = rec.PID
+			case run.RunnerDown, run.Stopped:
+				up = 0
+			}
+		}); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if up == held.Holder.PID && !proc.Dying(up) {
+			return nil, errThere
+		}
+		if lock, err = r.AwaitLock(ctx); !errors.As(err, &held) {
+			return lock, err
+		}
+	}
 }
 
 // awaitKeeper returns when the keeper of a launch is up, or with what it said
