@@ -57,6 +57,7 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
         await client.cancelQueries({ queryKey: ["get", "/api/graph", {}], exact: true }); // it may have read the file before this
         setDraft((d) => wrote(d, data));
         client.setQueryData(["get", "/api/graph", {}], data);
+        await client.invalidateQueries({ queryKey: ["get", "/api/graph", {}], exact: true }); // somebody may have written it since
         await client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] === "get" && queryKey[1] === "/api/runs/{id}/graph" });
       }
     } catch (e) {
