@@ -347,7 +347,10 @@ func (s *shop) reviewed() {
 			}
 		}
 	}
-	if !strings.Contains(saw, "src/middleware/check.js") || !strings.Contains(saw, "src/admin/pages.js") {
+	// On a busy machine Qwen Code drops the end of what a command printed, and says that
+	// the command ended well; its log comes first.
+	cut := strings.Contains(saw, "\nProcess Group PGID: ") && strings.Contains(saw, " A shop\n")
+	if (!strings.Contains(saw, "src/middleware/check.js") || !strings.Contains(saw, "src/admin/pages.js")) && !cut {
 		s.t.Errorf("the reviewer saw %q", saw)
 	}
 }
