@@ -62,6 +62,24 @@ func TestFrozenAfterAnAnswer(t *testing.T) {
 	}
 }
 
+// However long a relaunched agent takes to start, what it does then is no proof that
+// it gets on again.
+func TestSlowStart(t *testing.T) {
+	b := newBench(t, Agent{Name: "w1", Supervisor: "user", Stand: Busy})
+	c := &b.facts.Config
+	c.Observation = false
+	if got := b.pass(c.FrozenAfter + MaxGap); got != "w1: frozen" {
+		t.Fatal(got)
+	}
+	b.pass(c.FrozenAfter * 3 / 4)
+	b.facts.Agents[0].Life++
+	b.pass(MaxGap)
+	b.sign(0)
+	if got := b.pass(c.FrozenAfter + 2*MaxGap); got != "w1: new start" {
+		t.Error(got)
+	}
+}
+
 // A new conversation has been told nothing.
 func TestNudgedAnew(t *testing.T) {
 	b := newBench(t, Agent{Name: "a", Leads: true, Stand: Idle, Looked: true, Todo: []Item{{"k", "t1 is blocked"}}})

@@ -108,6 +108,7 @@ type Action struct {
 // those of State.Clock.
 type Seen struct {
 	Life     int           `json:"life"`
+	Lived    time.Duration `json:"lived,omitempty"` // when that life was first seen
 	Sign     time.Time     `json:"sign"`
 	Quiet    time.Duration `json:"quiet"`              // since then there was no new sign
 	Moved    string        `json:"moved,omitempty"`    // as last seen
@@ -258,6 +259,10 @@ func (m *move) look(s Seen, known bool, a *Agent) Seen {
 	if !a.Typed.Equal(s.Typed) {
 		s.Typed, s.Touched = a.Typed, m.Clock
 	}
+	if a.Life != s.Life {
+		s.Life, s.Lived = a.Life, m.Clock
+		s.Still, s.Observed = m.Clock, false
+	}
 	moved := a.Moved != "" && s.Moved != "" && a.Moved != s.Moved
 	if !a.Sign.Equal(s.Sign) || moved {
 		if !a.Sign.Equal(s.Sign) {
@@ -265,7 +270,7 @@ func (m *move) look(s Seen, known bool, a *Agent) Seen {
 		}
 		// What it does as it starts is no proof that it gets on again. That somebody
 		// was told starts nothing.
-		if s.Rung == leftAlone || s.Rung > 0 && m.Clock-s.Climbed >= c.FrozenAfter/2 {
+		if s.Rung == leftAlone || s.Rung > 0 && m.Clock-max(s.Climbed, s.Lived) >= c.FrozenAfter/2 {
 			s.Rung = 0
 		}
 		s.Still, s.Observed = m.Clock, false
@@ -279,10 +284,6 @@ func (m *move) look(s Seen, known bool, a *Agent) Seen {
 	}
 	if a.Stand == Limited || a.Stand == Waits || a.Stand == Taken || a.Stand == Stopped {
 		s.Quiet = m.Clock
-	}
-	if a.Life != s.Life {
-		s.Life = a.Life
-		s.Still, s.Observed = m.Clock, false
 	}
 	if s.Open > 0 && s.Rung == 0 && s.Still > s.Open && (a.Stand == Idle || a.Stand == Busy) {
 		s.Open = 0
