@@ -121,35 +121,59 @@ func (l *Log) locked(ctx context.Context, f func() error) error {
 	return err
 }
 
+// mostDisplaced is how often a write is tried again that another's got before.
+const mostDisplaced = 1000
+
+// writeLocked writes the lines, for a Log that seals so that each stands where it
+// is sealed for. Whoever appends without the lock, an agent's shell, could come
+// between the look at the size and the write: what was displaced so is written
+// once more, as else it would count for nothing.
 func (l *Log) writeLocked(lines [][]byte) error {
+	for range mostDisplaced {
+		displaced, err := l.writeOnce(lines)
+		if err != nil || !displaced {
+			return err
+		}
+	}
+	return errors.New("another program writes to it all the time")
+}
+
+func (l *Log) writeOnce(lines [][]byte) (displaced bool, err error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(l.f.Fd()), &st); err != nil {
-		return err
+		return false, err
 	}
 	if st.Nlink == 0 {
-		return ErrLogGone
+		return false, ErrLogGone
 	}
 	torn := false
 	if st.Size > 0 && st.Size != l.size {
 		var last [1]byte
 		if _, err := l.f.ReadAt(last[:], st.Size-1); err != nil {
-			return err
+			return false, err
 		}
 		torn = last[0] != '\n'
 	}
 	buf, err := l.assemble(st.Size, torn, lines)
 	if err != nil {
-		return err
+		return false, err
 	}
 	n, err := l.f.Write(buf)
+	end, seekErr := l.f.Seek(0, io.SeekCurrent) // an append leaves it behind what was written
+	if seekErr != nil {
+		return false, errors.Join(err, seekErr)
+	}
 	if err != nil {
 		// Take back the part of a line, never a whole one: a reader may
 		// already have seen that.
-		keep := st.Size + int64(bytes.LastIndexByte(buf[:n], '\n')+1)
-		return errors.Join(err, l.f.Truncate(keep))
+		part := n - (bytes.LastIndexByte(buf[:n], '\n') + 1)
+		if part == 0 {
+			return false, err
+		}
+		return false, errors.Join(err, l.f.Truncate(end-int64(part)))
 	}
-	l.size = st.Size + int64(n)
-	return nil
+	l.size = end
+	return l.Seal != nil && end != st.Size+int64(n), nil
 }
 
 // assemble is what is to be written at the end of a file of this size: the

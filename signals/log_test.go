@@ -337,3 +337,45 @@ func TestAppending(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// What is sealed for its place stands there, whoever else writes without the lock:
+// also one who always comes between the look at the size and the write.
+func TestDisplaced(t *testing.T) {
+	for name, foreign := range map[string]string{"a line": "{\"foreign\":1}\n", "a torn one": `{"foreign":`} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "log")
+			l, err := OpenLog(path)
+			must(t, err)
+			defer l.Close()
+			tries := 0
+			l.Seal = func(at int64, line []byte) ([]byte, error) {
+				if tries++; tries < 4 {
+					f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+					must(t, err)
+					_, err = f.WriteString(foreign)
+					must(t, errors.Join(err, f.Close()))
+				}
+				return fmt.Appendf(nil, `{"at":%d,"line":%s}`, at, line), nil
+			}
+			must(t, l.Append(t.Context(), false, []byte(`"mine"`)))
+			b, err := os.ReadFile(path)
+			must(t, err)
+			var last struct {
+				At   int64
+				Line string
+			}
+			at := bytes.LastIndexByte(b[:len(b)-1], '\n') + 1
+			must(t, json.Unmarshal(b[at:], &last))
+			if last.Line != "mine" || last.At != int64(at) {
+				t.Errorf("the last line, at %d, is %+v", at, last)
+			}
+			if tries != 4 {
+				t.Errorf("%d tries", tries)
+			}
+			tries = -mostDisplaced
+			if err := l.Append(t.Context(), false, []byte(`"lost"`)); err == nil || !strings.Contains(err.Error(), "another program writes to it all the time") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}

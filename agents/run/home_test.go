@@ -1,10 +1,14 @@
 package run
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -127,5 +131,59 @@ func enter(t *testing.T, r *Run, recs ...Record) {
 	defer book.Close()
 	if err := book.Append(t.Context(), recs...); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A new runner waits for a while for whoever has its lock, and longer for several,
+// one after the other: commands that look at the run, each for a moment.
+func TestAwaitLock(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change time.Duration // between two holders; 0: there is one
+		gone   time.Duration // since when there is none; 0: never
+		want   time.Duration
+		got    bool
+	}{
+		{"one that leaves", 0, 2 * time.Second, 2 * time.Second, true},
+		{"one that stays", 0, 0, lockPatience, false},
+		{"several, and then none", time.Second, 20 * time.Second, 20 * time.Second, true},
+		{"others for ever", time.Second, 0, mostPatience, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRun(t)
+				held, err := r.TryLock()
+				if err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				over := make(chan struct{})
+				go func() {
+					defer close(over)
+					for pid := 1000; c.gone == 0 || time.Since(began) < c.gone; pid++ {
+						step := cmp.Or(c.change, 100*time.Millisecond)
+						if c.change > 0 {
+							if err := os.WriteFile(r.LockPath(), fmt.Appendf(nil, `{"pid":%d}`, pid), 0o600); err != nil {
+								t.Error(err)
+							}
+						}
+						if time.Since(began) > 2*mostPatience {
+							break
+						}
+						time.Sleep(step)
+					}
+					held.Unlock()
+				}()
+				lock, err := r.AwaitLock(t.Context())
+				took := time.Since(began)
+				if (err == nil) != c.got || took < c.want || took > c.want+200*time.Millisecond {
+					t.Errorf("after %v: %v", took, err)
+				}
+				if lock != nil {
+					lock.Unlock()
+				}
+				<-over
+			})
+		})
 	}
 }

@@ -107,14 +107,22 @@ func (r *Run) TryLock() (*signals.Lock, error) {
 	return lock, err
 }
 
-// lockPatience bounds the wait for a runner that was told to end and has not yet.
-const lockPatience = 3 * time.Second
+// lockPatience bounds the wait for a runner that was told to end and has not yet,
+// and mostPatience that for commands: each holds the lock for a moment, and many
+// may come one after the other.
+const (
+	lockPatience = 3 * time.Second
+	mostPatience = time.Minute
+)
 
 // AwaitLock is TryLock for a new runner, which may have been started in the place of
-// one that is about to leave.
+// one that is about to leave, or while commands look at the run.
 func (r *Run) AwaitLock(ctx context.Context) (*signals.Lock, error) {
 	late := time.NewTimer(lockPatience)
 	defer late.Stop()
+	most := time.NewTimer(mostPatience)
+	defer most.Stop()
+	holder := 0
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for {
@@ -123,9 +131,15 @@ func (r *Run) AwaitLock(ctx context.Context) (*signals.Lock, error) {
 		if !errors.As(err, &held) {
 			return lock, err
 		}
+		if pid := held.Holder.PID; pid != holder {
+			holder = pid
+			late.Reset(lockPatience)
+		}
 		select {
 		case <-again.C:
 		case <-late.C:
+			return nil, err
+		case <-most.C:
 			return nil, err
 		case <-ctx.Done():
 			return nil, ctx.Err()
