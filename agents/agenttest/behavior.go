@@ -22,6 +22,7 @@ type behavior struct {
 	test  func(*stage)
 	pane  bool // it takes somebody who types
 	piped bool // to a program behind a console, a pane makes no difference
+	again bool // headless, others do all of it on their way to what they look at
 }
 
 const (
@@ -54,7 +55,7 @@ func can(name string, of func(agent.Capability) string) func(agent.Kind) string 
 }
 
 var behaviors = []behavior{
-	{name: "starts", test: (*stage).starts},
+	{name: "starts", test: (*stage).starts, again: true},
 	{name: "takes 200 KB", test: (*stage).takesMuch, piped: true},
 	{name: "is handed back", lacks: converses, test: (*stage).isHandedBack, piped: true},
 	{name: "is judged", lacks: converses, test: (*stage).isJudged, piped: true},
@@ -63,8 +64,8 @@ var behaviors = []behavior{
 	{name: "is taken over", lacks: can("TakeOver", func(c agent.Capability) string { return c.TakeOver }), test: (*stage).isTakenOver, pane: true},
 	{name: "meets a limit", lacks: can("Limits", func(c agent.Capability) string { return c.Limits }), test: (*stage).meetsALimit, piped: true},
 	{name: "fails", test: (*stage).fails},
-	{name: "is stopped", test: (*stage).isStopped},
-	{name: "is killed", test: (*stage).isKilled},
+	{name: "is stopped", test: (*stage).isStopped, piped: true},
+	{name: "is killed", test: (*stage).isKilled, again: true},
 	{name: "resumes", lacks: can("Resume", func(c agent.Capability) string { return c.Resume }), test: (*stage).resumes, piped: true},
 	{name: "reports use", lacks: can("Usage", func(c agent.Capability) string { return c.Usage }), test: (*stage).reportsUse, piped: true},
 	{name: "keeps its budget", lacks: can("Usage", func(c agent.Capability) string { return c.Usage }), test: (*stage).keepsItsBudget, piped: true},

@@ -23,7 +23,8 @@ type Subject struct {
 	Lasting bool
 	// Slow says that the program takes seconds of the processor to begin. In a pane
 	// it then shows what a pane changes, and not what goes over its pipe as it does
-	// headless (Kind.Can.Panes is agent.Console); Codex shows all of it there.
+	// headless (Kind.Can.Panes is agent.Console); Codex shows all of it there. And
+	// what others do on their way is not done for itself.
 	Slow bool
 	// Later makes what the program left in its home look as if minutes had passed
 	// since; nil: it does not care.
@@ -54,6 +55,9 @@ func Run(t *testing.T, s Subject) {
 					}
 					if b.piped && where.pane && s.Slow && s.Kind.Can.Panes == agent.Console {
 						t.Skipf("%s: a pane changes nothing about it: Kind says of panes: %s", s.Kind.Name, agent.Console)
+					}
+					if b.again && !where.pane && s.Slow && s.Kind.Can.Resume != "" {
+						t.Skipf("%s: %q does it too", s.Kind.Name, "resumes")
 					}
 					if b.lacks != nil {
 						if what := b.lacks(s.Kind); what != "" {

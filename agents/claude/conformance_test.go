@@ -9,7 +9,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, agenttest.Subject{
-		Kind: claude.Kind(),
+		Kind: claude.Kind(), Slow: true,
 		Play: func(t testing.TB, base string, play agenttest.Play) agenttest.Player {
 			return agenttest.NewModel(t, base, play, agenttest.Words{Ask: question})
 		},

@@ -49,25 +49,6 @@ func (f *fixture) chosen() string {
 	return ""
 }
 
-func TestQuestionIsAnsweredByCommand(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: asking()})
-	p := f.inPane()
-	f.Becomes("needs input")
-	if d := f.Last(run.Active).Detail; d != "Which colour?\n  1. Red: like fire\n  2. Blue: like the sea" {
-		t.Errorf("asked %q", d)
-	}
-	p.Shows("Enter to select")
-	if err := f.Dial().Answer(t.Context(), "2"); err != nil {
-		t.Fatal(err)
-	}
-	p.Ends()
-	f.check(run.End{Outcome: dag.Done, Summary: "nothing was needed"}, "needs input, running", nil, nil)
-	if got := f.chosen(); !strings.Contains(got, "Blue") {
-		t.Errorf("the model was told %q", got)
-	}
-}
-
 func TestQuestionIsAnsweredInThePane(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: asking()})
@@ -138,20 +119,6 @@ func TestResumesInAPane(t *testing.T) {
 	f.inPane()
 	f.server.WaitHeld(t, "gate", 1)
 	f.killAndRedo()
-	p := f.inPane()
-	f.server.WaitHeld(t, "gate", 1)
-	f.server.Release("gate")
-	p.Ends()
-	f.resumed()
-}
-
-func TestKilledProgramResumesInAPane(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, node("s", nil), resumable)
-	f.inPane()
-	f.server.WaitHeld(t, "gate", 1)
-	f.killProgram()
-	f.redoLost()
 	p := f.inPane()
 	f.server.WaitHeld(t, "gate", 1)
 	f.server.Release("gate")
