@@ -72,7 +72,7 @@ func (n *network) Open(address string) (endpoint.LAN, error) {
 	case n.ended:
 		return endpoint.LAN{}, errors.New("the server ends")
 	case n.cur != nil:
-		return endpoint.LAN{}, fmt.Errorf("the dashboard is already open on the local network, at %s, by another cmux open --lan", n.cur.url)
+		return endpoint.LAN{}, fmt.Errorf("the dashboard is already open on the local network, at %s, by another command", n.cur.url)
 	}
 	cert, err := selfsigned.Certificate(endpoint.CertificatePath(n.root), addr, n.now())
 	if err != nil {

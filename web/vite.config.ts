@@ -14,6 +14,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     sourcemap: false,
     chunkSizeWarningLimit: 1600, // elk alone; it is loaded with the graph
+    // What the first page needs comes as one file: each request costs it some milliseconds.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "app", tags: ["$initial"] }] } } },
   },
   worker: { format: "es" },
   test: {

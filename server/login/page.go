@@ -34,7 +34,7 @@ const pairText = `<!doctype html>
 </head><body><h1>Pair with cmux</h1>
 {{with .}}<p role="alert">{{.}}</p>
 {{end}}<form method="post" action="` + PairPath + `">
-<p><label for="code">The code that <code>cmux open --lan</code> shows</label></p>
+<p><label for="code">The code that cmux shows in the terminal</label></p>
 <p><input id="code" name="code" required maxlength="20" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false" autofocus>
 <button>Pair</button></p>
 </form>

@@ -1,19 +1,36 @@
 import { Component, type ReactNode } from "react";
 
+import { Missing } from "@/ui/lazily";
 import { Failed } from "@/ui/states";
+import { complain } from "@/ui/toasts";
 
-/** Keeps a fault of one page from taking the others with it. */
-export class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
+interface BoundaryProps {
+  children: ReactNode;
+  beside?: boolean; // the page does without it: it is told of, and nothing is drawn
+}
+
+/** Keeps a fault of one part from taking the others with it. */
+export class Boundary extends Component<BoundaryProps, { error: unknown }> {
   override state: { error: unknown } = { error: undefined };
 
   static getDerivedStateFromError(error: unknown) {
     return { error };
   }
 
+  override componentDidCatch(error: unknown) {
+    if (this.props.beside === true) {
+      complain(error);
+    }
+  }
+
   override render() {
-    if (this.state.error === undefined) {
+    const { error } = this.state;
+    if (error === undefined) {
       return this.props.children;
     }
-    return <Failed error={this.state.error} retry={() => this.setState({ error: undefined })} />;
+    if (this.props.beside === true) {
+      return null;
+    }
+    return <Failed error={error} retry={() => (error instanceof Missing ? window.location.reload() : this.setState({ error: undefined }))} />;
   }
 }

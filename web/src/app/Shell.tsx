@@ -1,5 +1,5 @@
 import { Menu as MenuIcon, Moon, Sun, SunMoon } from "lucide-react";
-import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { Suspense, useEffect, useRef, useState } from "react";
 import { Route, Routes, useLocation } from "react-router";
 
 import { Boundary } from "@/app/Boundary";
@@ -10,11 +10,12 @@ import { StatusBar } from "@/app/StatusBar";
 import { useTitle } from "@/app/title";
 import { CommandCenter } from "@/palette/CommandCenter";
 import { IconButton } from "@/ui/button";
+import { lazily } from "@/ui/lazily";
 import { Empty, Loading } from "@/ui/states";
 import { Page } from "@/ui/page";
+import { useIdle } from "@/ui/useIdle";
 
-const StatusPieces = lazy(() => import("@/status/StatusPieces"));
-const OnboardingModal = lazy(() => import("@/onboarding/OnboardingModal"));
+const Extras = lazily(() => import("@/app/Extras"));
 
 const next: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 const icons = { system: SunMoon, light: Sun, dark: Moon };
@@ -35,6 +36,7 @@ export function Shell() {
   const theme = usePrefs((p) => p.theme);
   const setTheme = usePrefs((p) => p.setTheme);
   const Icon = icons[theme];
+  const idle = useIdle();
   return (
     <div className="flex h-full flex-col">
       <a href="#main" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-raised focus:p-2">
@@ -64,11 +66,16 @@ export function Shell() {
         </div>
       </div>
       <StatusBar>
-        <Suspense>
-          <StatusPieces />
-          <OnboardingModal />
-        </Suspense>
-        <CommandCenter />
+        {idle && (
+          <Boundary beside>
+            <Suspense>
+              <Extras />
+            </Suspense>
+          </Boundary>
+        )}
+        <Boundary beside>
+          <CommandCenter />
+        </Boundary>
         <IconButton label={`Theme: ${theme}`} className="min-h-6" onClick={() => setTheme(next[theme])}>
           <Icon size={15} />
         </IconButton>

@@ -1,16 +1,17 @@
-import { lazy, Suspense, useMemo, useState } from "react";
+import { Suspense, useMemo, useState } from "react";
 import { useSearchParams } from "react-router";
 
 import { useAgents } from "@/agents/agents";
 import { chart, type By } from "@/budget/series";
 import { hooks } from "@/api/client";
 import { Field, Select } from "@/ui/field";
-import { tokens } from "@/ui/figures";
+import { grouped, tokens } from "@/ui/figures";
 import { Label } from "@/ui/label";
+import { lazily } from "@/ui/lazily";
 import { Page, Panel } from "@/ui/page";
 import { Answer, Loading } from "@/ui/states";
 
-const TokenChart = lazy(() => import("@/budget/TokenChart"));
+const TokenChart = lazily(() => import("@/budget/TokenChart"));
 
 const spans = [
   ["6h", "The last 6 hours", 300],
@@ -53,7 +54,7 @@ export default function BudgetPage() {
                               {a.name} <span className="text-muted">{a.kind}</span>
                             </th>
                             {[a.counted, a.used.input, a.used.output, a.used.cache_create, a.used.cache_read].map((n, i) => (
-                              <td key={i} className="px-2 py-1 text-right" title={n.toLocaleString("en-US")}>
+                              <td key={i} className="px-2 py-1 text-right" title={grouped(n)}>
                                 {tokens(n)}
                               </td>
                             ))}

@@ -1,10 +1,11 @@
 import { useQueryClient, keepPreviousData } from "@tanstack/react-query";
-import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { Suspense, useEffect, useRef, useState } from "react";
 
 import { api, hooks, Problem, type Api } from "@/api/client";
 import { AddNode } from "@/editor/AddNode";
 import { changed, dirty, keep, look, restore, take, wrote, type Draft } from "@/editor/draft";
 import { Preview } from "@/editor/Preview";
+import { lazily } from "@/ui/lazily";
 import { useLater } from "@/ui/useLater";
 import { StartButton } from "@/runs/StartDialog";
 import { UpdateButton } from "@/runs/UpdateDialog";
@@ -14,7 +15,7 @@ import { Page } from "@/ui/page";
 import { Answer, Loading } from "@/ui/states";
 import { useOrder } from "@/ui/toasts";
 
-const YamlEditor = lazy(() => import("@/editor/YamlEditor"));
+const YamlEditor = lazily(() => import("@/editor/YamlEditor"));
 
 /** Where a text is kept that was not saved, while another page is looked at or this one is loaded again. */
 const place = "cmux-agents-draft";

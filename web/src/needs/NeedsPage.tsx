@@ -13,7 +13,7 @@ import { Answer, Empty } from "@/ui/states";
 /** How many are drawn at first, and how many more at a time. */
 const step = 50;
 
-export default function NeedsPage() {
+export function NeedsPage() {
   const needs = useNeeds();
   const [shown, setShown] = useState(step);
   return (

@@ -1,13 +1,15 @@
-import { useState } from "react";
+import { Suspense, useState } from "react";
 
 import { api, hooks, type Api } from "@/api/client";
 import { AnswerForm } from "@/needs/AnswerForm";
 import { agentOrders } from "@/needs/answers";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/dialog";
-import { Markdown } from "@/ui/markdown";
+import { lazily } from "@/ui/lazily";
 import { Answer } from "@/ui/states";
 import { useOrder } from "@/ui/toasts";
+
+const Markdown = lazily(() => import("@/ui/markdown").then((m) => ({ default: m.Markdown })));
 
 type Need = Api<"Need">;
 
@@ -81,7 +83,13 @@ export function MessageNeed({ need: { name: id, text } }: { need: Need }) {
         <Answer query={mail}>
           {({ body }) => (
             <div className="max-h-96 overflow-auto rounded border border-line bg-canvas p-2" tabIndex={0} role="group" aria-label={`The message ${text}`}>
-              {body.trim() === "" ? <p className="text-muted">It has no body.</p> : <Markdown>{body}</Markdown>}
+              {body.trim() === "" ? (
+                <p className="text-muted">It has no body.</p>
+              ) : (
+                <Suspense fallback={<p className="whitespace-pre-wrap wrap-anywhere">{body}</p>}>
+                  <Markdown>{body}</Markdown>
+                </Suspense>
+              )}
             </div>
           )}
         </Answer>

@@ -1,9 +1,10 @@
 import { Search } from "lucide-react";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
 
 import { IconButton } from "@/ui/button";
+import { lazily } from "@/ui/lazily";
 
-const Palette = lazy(() => import("@/palette/Palette"));
+const Palette = lazily(() => import("@/palette/Palette"));
 
 /** Opens the palette: by Ctrl+K, Command+K or its button. */
 export function CommandCenter() {

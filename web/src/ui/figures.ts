@@ -21,7 +21,12 @@ export function bytes(n: number): string {
   return `${at === 0 ? n : trim(n)} ${units[at] ?? ""}`;
 }
 
+/** A whole number with its thousands apart: 12,345. The browser's own way loads its tables of all languages first. */
+export function grouped(n: number): string {
+  return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
 /** A word with its number: 1 task, 2 tasks. */
 export function count(n: number, one: string, many = `${one}s`): string {
-  return `${n.toLocaleString("en-US")} ${n === 1 ? one : many}`;
+  return `${grouped(n)} ${n === 1 ? one : many}`;
 }
