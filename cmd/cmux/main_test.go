@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 
 // deadline bounds every wait for a fact. It is generous: a fact that does not
 // come is a failure however long one waits.
-const deadline = 60 * time.Second
+const deadline = 3 * time.Minute
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
