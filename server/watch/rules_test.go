@@ -80,6 +80,25 @@ func TestSlowStart(t *testing.T) {
 	}
 }
 
+// An agent that is started often, as one that is reset after a few tasks, gets on for
+// all that.
+func TestStartsOften(t *testing.T) {
+	b := newBench(t, Agent{Name: "w1", Supervisor: "user", Stand: Busy})
+	c := &b.facts.Config
+	c.Observation = false
+	if got := b.pass(c.FrozenAfter + MaxGap); got != "w1: frozen" {
+		t.Fatal(got)
+	}
+	for range 10 {
+		b.facts.Agents[0].Life++
+		b.pass(c.FrozenAfter / 4)
+		b.sign(0)
+	}
+	if got := b.pass(c.FrozenAfter + 2*MaxGap); got != "w1: frozen" {
+		t.Error(got)
+	}
+}
+
 // A new conversation has been told nothing.
 func TestNudgedAnew(t *testing.T) {
 	b := newBench(t, Agent{Name: "a", Leads: true, Stand: Idle, Looked: true, Todo: []Item{{"k", "t1 is blocked"}}})

@@ -108,7 +108,7 @@ type Action struct {
 // those of State.Clock.
 type Seen struct {
 	Life     int           `json:"life"`
-	Lived    time.Duration `json:"lived,omitempty"` // when that life was first seen
+	Lived    time.Duration `json:"lived,omitempty"` // when its first life since Climbed was seen
 	Sign     time.Time     `json:"sign"`
 	Quiet    time.Duration `json:"quiet"`              // since then there was no new sign
 	Moved    string        `json:"moved,omitempty"`    // as last seen
@@ -260,7 +260,9 @@ func (m *move) look(s Seen, known bool, a *Agent) Seen {
 		s.Typed, s.Touched = a.Typed, m.Clock
 	}
 	if a.Life != s.Life {
-		s.Life, s.Lived = a.Life, m.Clock
+		if s.Life = a.Life; s.Lived <= s.Climbed {
+			s.Lived = m.Clock
+		}
 		s.Still, s.Observed = m.Clock, false
 	}
 	moved := a.Moved != "" && s.Moved != "" && a.Moved != s.Moved
