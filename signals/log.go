@@ -66,8 +66,10 @@ func (l *Log) Close() error { return l.f.Close() }
 
 // Append appends the lines, each a JSON value without a newline in it, by a
 // single write under a lock on the file, after ending a line that an earlier
-// writer left torn. With durable it returns once the lines survive a power cut;
-// Appends that run at the same time share one sync.
+// writer left torn. Sealed lines are written once more where somebody without the
+// lock came between: an error that wraps ErrDisplaced says that they always did.
+// With durable it returns once the lines survive a power cut; Appends that run at
+// the same time share one sync.
 //
 // What was in the log before stays, whatever happens. On a full disk (an error
 // that wraps ErrDiskFull) the lines that fitted whole stay too, which for a
@@ -121,8 +123,13 @@ func (l *Log) locked(ctx context.Context, f func() error) error {
 	return err
 }
 
-// mostDisplaced is how often a write is tried again that another's got before.
-const mostDisplaced = 1000
+// ErrDisplaced says that somebody who does not take the lock wrote to a log all the
+// time: nothing of what was appended stands where it was sealed for.
+var ErrDisplaced = errors.New("another program writes to it all the time")
+
+// mostDisplaced is how often a write is tried again that another's got before. Each
+// leaves its lines behind.
+const mostDisplaced = 20
 
 // writeLocked writes the lines, for a Log that seals so that each stands where it
 // is sealed for. Whoever appends without the lock, an agent's shell, could come
@@ -135,7 +142,7 @@ func (l *Log) writeLocked(lines [][]byte) error {
 			return err
 		}
 	}
-	return errors.New("another program writes to it all the time")
+	return ErrDisplaced
 }
 
 func (l *Log) writeOnce(lines [][]byte) (displaced bool, err error) {

@@ -94,14 +94,16 @@ func (b *Book) append(ctx context.Context, durable bool, recs []Record) error {
 	return b.Patiently(ctx, func() error { return b.log.Append(ctx, durable, lines...) })
 }
 
-// Patiently calls write again and again until the disk has space for it.
+// Patiently calls write again and again until the disk has space for it, and
+// nobody else writes in its place.
 func (b *Book) Patiently(ctx context.Context, write func() error) error {
 	for {
 		err := write()
-		if !errors.Is(err, signals.ErrDiskFull) {
+		full := errors.Is(err, signals.ErrDiskFull)
+		if !full && !errors.Is(err, signals.ErrDisplaced) {
 			return err
 		}
-		if b.Full != nil {
+		if full && b.Full != nil {
 			if stop := b.Full(err); stop != nil {
 				return errors.Join(stop, err)
 			}

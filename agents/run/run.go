@@ -112,7 +112,7 @@ func (r *Run) TryLock() (*signals.Lock, error) {
 // may come one after the other.
 const (
 	lockPatience = 3 * time.Second
-	mostPatience = time.Minute
+	mostPatience = 20 * time.Second
 )
 
 // AwaitLock is TryLock for a new runner, which may have been started in the place of
@@ -122,7 +122,7 @@ func (r *Run) AwaitLock(ctx context.Context) (*signals.Lock, error) {
 	defer late.Stop()
 	most := time.NewTimer(mostPatience)
 	defer most.Stop()
-	holder := 0
+	var since time.Time // when whoever has it took it
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for {
@@ -131,8 +131,8 @@ func (r *Run) AwaitLock(ctx context.Context) (*signals.Lock, error) {
 		if !errors.As(err, &held) {
 			return lock, err
 		}
-		if pid := held.Holder.PID; pid != holder {
-			holder = pid
+		if !held.Holder.Since.Equal(since) {
+			since = held.Holder.Since
 			late.Reset(lockPatience)
 		}
 		select {
@@ -142,7 +142,7 @@ func (r *Run) AwaitLock(ctx context.Context) (*signals.Lock, error) {
 		case <-most.C:
 			return nil, err
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}
 	}
 }

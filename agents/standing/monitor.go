@@ -178,7 +178,7 @@ func takeOver(ctx context.Context, r *run.Run) (*signals.Lock, error) {
 		if up == held.Holder.PID && !proc.Dying(up) {
 			return nil, errThere
 		}
-		if lock, err = r.AwaitLock(ctx); !errors.As(err, &held) {
+		if lock, err = r.AwaitLock(ctx); !errors.As(err, &held) || ctx.Err() != nil {
 			return lock, err
 		}
 	}
