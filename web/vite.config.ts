@@ -11,6 +11,7 @@ export default defineConfig({
     emptyOutDir: false, // dist/.keep is in git: go build needs the folder
     target: "es2022",
     assetsInlineLimit: 0, // the page's policy lets no data: scripts or styles in
+    cssCodeSplit: false, // a part that is asked for again would come without its own
     modulePreload: { polyfill: false },
     sourcemap: false,
     chunkSizeWarningLimit: 1600, // elk alone; it is loaded with the graph

@@ -16,7 +16,7 @@ export const ActivityItem = memo(function ActivityItem({ item: i }: { item: Item
   const [open, setOpen] = useState(false);
   return (
     <>
-      <button type="button" onClick={() => setOpen(true)} className="flex min-h-8 w-full min-w-0 items-center gap-2 border-b border-line px-4 py-1 text-left hover:bg-sunken">
+      <button type="button" title={i.source} onClick={() => setOpen(true)} className="flex min-h-8 w-full min-w-0 items-center gap-2 border-b border-line px-4 py-1 text-left hover:bg-sunken">
         <Ago at={i.at} className="w-9 shrink-0 text-muted" />
         <Label tone={i.tone} className="shrink-0">
           {i.kind}

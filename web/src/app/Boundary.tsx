@@ -6,7 +6,7 @@ import { complain } from "@/ui/toasts";
 
 interface BoundaryProps {
   children: ReactNode;
-  beside?: boolean; // the page does without it: it is told of, and nothing is drawn
+  instead?: ReactNode; // what is drawn where the page can do without; the fault is told of
 }
 
 /** Keeps a fault of one part from taking the others with it. */
@@ -18,7 +18,7 @@ export class Boundary extends Component<BoundaryProps, { error: unknown }> {
   }
 
   override componentDidCatch(error: unknown) {
-    if (this.props.beside === true) {
+    if (this.props.instead !== undefined) {
       complain(error);
     }
   }
@@ -28,8 +28,8 @@ export class Boundary extends Component<BoundaryProps, { error: unknown }> {
     if (error === undefined) {
       return this.props.children;
     }
-    if (this.props.beside === true) {
-      return null;
+    if (this.props.instead !== undefined) {
+      return this.props.instead;
     }
     return <Failed error={error} retry={() => (error instanceof Missing ? window.location.reload() : this.setState({ error: undefined }))} />;
   }

@@ -1,10 +1,13 @@
+import { useEffect } from "react";
+
 import OnboardingModal from "@/onboarding/OnboardingModal";
 import StatusPieces from "@/status/StatusPieces";
-import "@/ui/DialogWindow"; // so that the first dialog opens at once
-import "@/ui/markdown";
+import { DialogWindow } from "@/ui/dialog";
+import "@/ui/markdown"; // most pages have some
 
 /** What the first page does without until it is there. */
 export default function Extras() {
+  useEffect(() => DialogWindow.preload(), []); // the first one opens at once
   return (
     <>
       <StatusPieces />

@@ -67,15 +67,13 @@ export function Shell() {
       </div>
       <StatusBar>
         {idle && (
-          <Boundary beside>
+          <Boundary instead={null}>
             <Suspense>
               <Extras />
             </Suspense>
           </Boundary>
         )}
-        <Boundary beside>
-          <CommandCenter />
-        </Boundary>
+        <CommandCenter />
         <IconButton label={`Theme: ${theme}`} className="min-h-6" onClick={() => setTheme(next[theme])}>
           <Icon size={15} />
         </IconButton>

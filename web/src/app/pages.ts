@@ -26,12 +26,13 @@ import { lazily } from "@/ui/lazily";
 export interface PageEntry {
   path: string; // of the router, such as "runs/:id"
   page: ComponentType;
-  load?: () => Promise<unknown>; // its code
+  preload?: () => void; // of its code
   nav?: { label: string; icon: LucideIcon; group: "work" | "organisation" | "project" }; // missing: no line in the sidebar
 }
 
-function page(load: () => Promise<{ default: ComponentType }>): Pick<PageEntry, "page" | "load"> {
-  return { page: lazily(load), load };
+function page(load: () => Promise<{ default: ComponentType }>): Pick<PageEntry, "page" | "preload"> {
+  const page = lazily(load);
+  return { page, preload: page.preload };
 }
 
 /** The pages, in the order of the sidebar. */
@@ -64,5 +65,5 @@ export const pages: readonly PageEntry[] = [
 /** Loads the code of the page at a path, so that it comes while the rest starts. */
 export function loadPage(path: string): void {
   const entry = pages.find((p) => matchPath(`/${p.path}`, path) !== null);
-  entry?.load?.().catch(() => undefined); // whoever draws the page meets the same fault, and says it
+  entry?.preload?.();
 }

@@ -1,6 +1,7 @@
 import { Suspense, useState } from "react";
 
 import { api, hooks, type Api } from "@/api/client";
+import { Boundary } from "@/app/Boundary";
 import { AnswerForm } from "@/needs/AnswerForm";
 import { agentOrders } from "@/needs/answers";
 import { Button } from "@/ui/button";
@@ -9,7 +10,7 @@ import { lazily } from "@/ui/lazily";
 import { Answer } from "@/ui/states";
 import { useOrder } from "@/ui/toasts";
 
-const Markdown = lazily(() => import("@/ui/markdown").then((m) => ({ default: m.Markdown })));
+const Markdown = lazily(async () => ({ default: (await import("@/ui/markdown")).Markdown }));
 
 type Need = Api<"Need">;
 
@@ -68,6 +69,18 @@ export function TaskNeed({ need: { name: id } }: { need: Need }) {
   );
 }
 
+/** A message's markdown; as it stands for as long as what reads it is not there. */
+function MessageText({ children }: { children: string }) {
+  const plain = <p className="whitespace-pre-wrap wrap-anywhere">{children}</p>;
+  return (
+    <Boundary instead={plain}>
+      <Suspense fallback={plain}>
+        <Markdown>{children}</Markdown>
+      </Suspense>
+    </Boundary>
+  );
+}
+
 export function MessageNeed({ need: { name: id, text } }: { need: Need }) {
   const [open, setOpen] = useState(false);
   const read = useOrder(() => api.POST("/api/messages/{id}/read", { params: { path: { id } } }));
@@ -86,9 +99,7 @@ export function MessageNeed({ need: { name: id, text } }: { need: Need }) {
               {body.trim() === "" ? (
                 <p className="text-muted">It has no body.</p>
               ) : (
-                <Suspense fallback={<p className="whitespace-pre-wrap wrap-anywhere">{body}</p>}>
-                  <Markdown>{body}</Markdown>
-                </Suspense>
+                <MessageText>{body}</MessageText>
               )}
             </div>
           )}

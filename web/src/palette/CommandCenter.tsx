@@ -1,6 +1,7 @@
 import { Search } from "lucide-react";
 import { Suspense, useEffect, useState } from "react";
 
+import { Boundary } from "@/app/Boundary";
 import { IconButton } from "@/ui/button";
 import { lazily } from "@/ui/lazily";
 
@@ -25,9 +26,11 @@ export function CommandCenter() {
         <Search size={15} />
       </IconButton>
       {open && (
-        <Suspense>
-          <Palette onClose={() => setOpen(false)} />
-        </Suspense>
+        <Boundary instead={null}>
+          <Suspense>
+            <Palette onClose={() => setOpen(false)} />
+          </Suspense>
+        </Boundary>
       )}
     </>
   );

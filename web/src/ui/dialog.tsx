@@ -3,7 +3,8 @@ import { Suspense, useState, type ReactNode } from "react";
 import { Button, type ButtonProps } from "@/ui/button";
 import { lazily } from "@/ui/lazily";
 
-const DialogWindow = lazily(() => import("@/ui/DialogWindow"));
+/** How a dialog is drawn. */
+export const DialogWindow = lazily(() => import("@/ui/DialogWindow"));
 
 export interface DialogProps {
   title: string;

@@ -1,6 +1,8 @@
+import { createElement, Suspense, type ComponentType } from "react";
+import { renderToString } from "react-dom/server";
 import { expect, it } from "vitest";
 
-import { Missing, patiently, pauses } from "./lazily";
+import { lazily, Missing, patiently, pauses } from "./lazily";
 
 it("asks again for what did not come", async () => {
   const waited: number[] = [];
@@ -21,4 +23,15 @@ it("says at last that the page is to be reloaded", async () => {
   );
   await expect(never).rejects.toBeInstanceOf(Missing);
   expect(tries).toBe(pauses.length + 1);
+});
+
+const drawn = (part: ComponentType) => renderToString(createElement(Suspense, { fallback: "later" }, createElement(part)));
+
+it("draws at once what has come", async () => {
+  const Part = lazily(() => Promise.resolve({ default: () => "it" }));
+  expect(drawn(Part)).toContain("later");
+  const Early = lazily(() => Promise.resolve({ default: () => "it" }));
+  Early.preload();
+  await new Promise((r) => setTimeout(r));
+  expect(drawn(Early)).not.toContain("later");
 });

@@ -1,4 +1,4 @@
-import { lazy, type ComponentType } from "react";
+import { createElement, lazy, useState, type ComponentType, type ReactNode } from "react";
 
 /** Pauses before a part of the page is asked for again, in milliseconds: a server that is started again is back by then. */
 export const pauses: readonly number[] = [250, 500, 1000, 2000, 4000, 8000, 15_000];
@@ -24,8 +24,31 @@ export async function patiently<T>(load: () => Promise<T>, wait = (ms: number) =
   });
 }
 
-/** React's lazy, for a server that may be away. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- as lazy itself takes it
-export function lazily<T extends ComponentType<any>>(load: () => Promise<{ default: T }>) {
-  return lazy(() => patiently(load));
+/** A component whose code comes when it is drawn first, or by `preload`. */
+export interface Lazily<P> {
+  (props: P): ReactNode;
+  preload: () => void;
+}
+
+/** React's lazy, for a server that may be away. What has come already is drawn at once. */
+export function lazily<P extends object>(load: () => Promise<{ default: ComponentType<P> }>): Lazily<P> {
+  let come: ComponentType<P> | undefined;
+  let coming: Promise<{ default: ComponentType<P> }> | undefined;
+  const get = () =>
+    (coming ??= patiently(load).then(
+      (m) => {
+        come = m.default;
+        return m;
+      },
+      (err: unknown) => {
+        coming = undefined; // whoever asks next tries anew
+        throw err;
+      },
+    ));
+  const Later = lazy(get) as unknown as ComponentType<P>;
+  const Lazily = (props: P) => {
+    const [which] = useState(() => come ?? Later); // the same for as long as it is there
+    return createElement(which, props);
+  };
+  return Object.assign(Lazily, { preload: () => void get().catch(() => undefined) }); // who draws it meets the fault
 }
