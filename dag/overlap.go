@@ -168,12 +168,16 @@ func (t *tree) all(out []int) []int {
 	return out
 }
 
-// plainParts are those before the first with a wildcard.
+// plainParts are those before the first with a wildcard, in lower case.
 func plainParts(glob []string) []string {
-	if i := slices.IndexFunc(glob, isGlob); i >= 0 {
-		return glob[:i]
+	var out []string
+	for _, part := range glob {
+		if isGlob(part) {
+			break
+		}
+		out = append(out, strings.ToLower(part))
 	}
-	return glob
+	return out
 }
 
 func byNodes(x, y Overlap) int {
@@ -196,8 +200,11 @@ func newArea(pattern string) area {
 		a.file = strings.LastIndexByte(path.Base(pattern), '.') > 0
 	}
 	for _, g := range braces(glob(pattern)) {
-		// Names that differ only in case are one file on some systems.
-		a.globs = append(a.globs, strings.Split(strings.ToLower(g), "/"))
+		parts := strings.Split(g, "/")
+		a.globs = append(a.globs, parts)
+		if strings.Contains(g, "[") && parts[len(parts)-1] != "**" {
+			a.globs = append(a.globs, append(slices.Clone(parts), "**")) // a directory of that very name
+		}
 	}
 	return a
 }
@@ -262,18 +269,22 @@ func meet(a, b []string) bool {
 	return reach[len(a)][len(b)]
 }
 
-// partsMeet reports whether some name may match both parts of a path.
+// partsMeet reports whether some name may match both parts of a path. Names that
+// differ only in case are one file on some systems.
 func partsMeet(a, b string) bool {
+	lowA, lowB := strings.ToLower(a), strings.ToLower(b)
 	switch {
-	case a == b:
+	case lowA == lowB:
 		return true
 	case !isGlob(a) && !isGlob(b):
 		return false
 	case !isGlob(a):
-		return doublestar.MatchUnvalidated(b, a)
+		// [^A] has an a that its lower case has not.
+		return doublestar.MatchUnvalidated(b, a) || doublestar.MatchUnvalidated(lowB, lowA)
 	case !isGlob(b):
-		return doublestar.MatchUnvalidated(a, b)
+		return doublestar.MatchUnvalidated(a, b) || doublestar.MatchUnvalidated(lowA, lowB)
 	}
+	a, b = lowA, lowB
 	headA, tailA := ends(a)
 	headB, tailB := ends(b)
 	return (strings.HasPrefix(headA, headB) || strings.HasPrefix(headB, headA)) &&
@@ -290,21 +301,28 @@ func ends(glob string) (head, tail string) {
 }
 
 // braces spells out {a,b}, so that what remains can be taken apart at its
-// slashes. A pattern with too many alternatives is widened to what its
-// beginning covers.
+// slashes. A pattern with too many alternatives, or with what is not easily
+// spelled out, is widened to what its beginning covers.
 func braces(pattern string) []string {
+	if out, ok := spelled(pattern); ok {
+		return out
+	}
+	return []string{widen(pattern)}
+}
+
+func spelled(pattern string) (out []string, ok bool) {
 	const most = 64
-	out := []string{""}
+	out = []string{""}
 	for pattern != "" {
 		open := strings.IndexByte(pattern, '{')
-		if open < 0 || strings.ContainsAny(pattern[:open], `\[`) {
-			if open >= 0 {
-				return []string{widen(out[0] + pattern)}
-			}
+		if open < 0 {
 			for i := range out {
 				out[i] += pattern
 			}
 			break
+		}
+		if strings.ContainsAny(pattern[:open], `\[`) {
+			return nil, false
 		}
 		depth, start := 1, open+1
 		var alternatives []string
@@ -316,7 +334,7 @@ func braces(pattern string) []string {
 			case '}':
 				depth--
 			case '\\', '[':
-				return []string{widen(out[0] + pattern)}
+				return nil, false
 			}
 			if depth == 0 || depth == 1 && pattern[at] == ',' {
 				alternatives = append(alternatives, pattern[start:at])
@@ -326,22 +344,24 @@ func braces(pattern string) []string {
 		var next []string
 		for _, o := range out {
 			for _, a := range alternatives {
-				for _, inner := range braces(a) {
-					if next = append(next, o+pattern[:open]+inner); len(next) > most {
-						return []string{widen(out[0] + pattern)}
-					}
+				inner, ok := spelled(a)
+				if !ok || len(next)+len(inner) > most {
+					return nil, false
+				}
+				for _, i := range inner {
+					next = append(next, o+pattern[:open]+i)
 				}
 			}
 		}
 		out, pattern = next, pattern[at:]
 	}
-	return out
+	return out, true
 }
 
 // widen covers everything below the directory that a glob begins with.
 func widen(pattern string) string {
 	base, _ := doublestar.SplitPattern(pattern)
-	if base == "." {
+	if base == "." || isGlob(base) {
 		return "**"
 	}
 	return base + "/**"
