@@ -24,6 +24,16 @@ type seen struct {
 	} `json:"nodes"`
 }
 
+// open reports whether an overridden node is still at work: the run may end before it.
+func (s seen) open() bool {
+	for _, n := range s.Nodes {
+		if strings.HasSuffix(n.Label, ", still open") {
+			return true
+		}
+	}
+	return false
+}
+
 func (w *world) status() (s seen, ok bool) {
 	cmd := w.command("agents", "status", "--json")
 	out, err := cmd.Output()
@@ -41,7 +51,7 @@ func (w *world) finish() seen {
 		case ok && (s.Run.State == "done" || s.Run.State == "failed"):
 			if w.reap(10*time.Second) && w.idle() {
 				// What was said may be from before the last runner had ended.
-				if s, ok := w.status(); ok && (s.Run.State == "done" || s.Run.State == "failed") {
+				if s, ok := w.status(); ok && (s.Run.State == "done" || s.Run.State == "failed") && !s.open() {
 					return s
 				}
 			}
