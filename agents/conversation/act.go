@@ -86,7 +86,23 @@ func (m *move) working() bool {
 
 func (m *move) examine() {
 	m.enter(Examining)
+	m.missed()
 	m.do(Examine{})
+}
+
+// halt ends the program, because it must not go on as it is.
+func (m *move) halt(why string) {
+	m.enter(Halting)
+	m.missed()
+	m.do(Halt{why})
+}
+
+// missed takes what the program had not read when it ended: the person who is to
+// decide is told. What is said from now on is for the one that goes on.
+func (m *move) missed() {
+	if !m.Stays {
+		m.Missed = m.unread()
+	}
 }
 
 // leaveAlone takes in what an overridden agent says; its report ends it.
@@ -132,6 +148,9 @@ func (m *move) keep(h Message) {
 // one, else by the agent's own way. While a person has the agent it waits.
 func (m *move) deliver(h Message) {
 	if m.Broke != nil && !m.Stays {
+		if h.Answering() {
+			m.keep(h)
+		}
 		m.close(Close{End: Failed, Reason: dag.ReasonBudget, Detail: *m.Broke})
 		return
 	}

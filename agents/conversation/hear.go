@@ -101,8 +101,12 @@ func (m *move) overspent(text string) {
 // answer takes in a person's words.
 func (m *move) answer(text string) {
 	switch {
-	case !m.Reports || !m.running() && !m.abandoned():
+	case !m.Reports:
 		m.do(Deny{m.Name + " takes no answers"})
+	case m.Phase == Closing:
+		m.do(Deny{m.Name + " has ended"})
+	case m.delayed():
+		m.do(Deny{m.Name + " has not started yet"})
 	case m.Overridden:
 		m.do(Deny{m.Name + " is decided by a person: cmux says nothing to its agent any more; write to it in its pane"})
 	case m.accepted():
@@ -177,8 +181,7 @@ func (m *move) did(d Did) {
 			if m.Phase == AwaitingTurn || m.Phase == Hindered || m.Phase == Handing && m.By != ByAcceptance {
 				m.keep(m.Handed)
 			}
-			m.enter(Halting)
-			m.do(Halt{e.Text})
+			m.halt(e.Text)
 		}
 	case news.Faltered:
 		if m.Taken {

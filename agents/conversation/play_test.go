@@ -228,7 +228,8 @@ func (p *player) carry(effect Effect) {
 		}
 	case Close:
 		p.finished = &e
-		if e.End == Finished && !p.s.Overridden && (p.s.Said != nil || slices.ContainsFunc(p.s.Pending, Message.Answering)) {
+		p.told.WriteString(e.Detail + "\n")
+		if e.End == Finished && !p.s.Overridden && strings.Contains(p.told.String(), "as it is over: ") {
 			p.wrong("the report overtook what a person had said")
 		}
 		mail := func(m Message) bool { return m.Why == FromMail }
@@ -572,6 +573,7 @@ func (p *player) account() {
 	if p.s.Said != nil {
 		open += "\n" + *p.s.Said + "\n"
 	}
+	open += "\n" + p.s.Missed + "\n"
 	for _, m := range p.s.Pending {
 		open += "\n" + m.Text + "\n"
 	}
@@ -580,7 +582,7 @@ func (p *player) account() {
 	}
 	told := "\n" + strings.Join(strings.Fields(p.told.String()), "\n") + "\n"
 	for _, said := range p.said {
-		if p.given[said] == 0 && !strings.Contains(open, "\n"+said+"\n") && !strings.Contains(told, "\n"+said+"\n") && !(p.s.Phase == Closing && p.finished.End != Finished) {
+		if p.given[said] == 0 && !strings.Contains(open, "\n"+said+"\n") && !strings.Contains(told, "\n"+said+"\n") {
 			p.wrong("%q of a person's is lost", said)
 		}
 	}

@@ -111,8 +111,7 @@ func (m *move) delivered(failure string) {
 		m.back()
 	case m.Stays:
 		m.keep(m.Handed)
-		m.enter(Halting)
-		m.do(Halt{"it took no message: " + failure})
+		m.halt("it took no message: " + failure)
 	default:
 		m.close(Close{End: Failed, Detail: "the agent took no message: " + failure})
 	}
@@ -226,10 +225,9 @@ func (m *move) leftBehind(e LeftBehind) {
 		m.unseen()
 		m.do(Disarm{SlipClock})
 	}
-	if !m.Stays {
-		if said := m.unread(); said != "" {
-			e.Detail += "; it has not read what it was told: " + oneLine(said)
-		}
+	if m.Missed != "" && !m.Overridden {
+		e.Detail += "; it has not read what it was told: " + oneLine(m.Missed)
+		m.Missed = ""
 	}
 	if m.Phase == Halting && m.Overridden {
 		m.do(Note{e.Detail})

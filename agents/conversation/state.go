@@ -66,6 +66,7 @@ type State struct {
 	Limit     *news.LimitMet
 	Falter    *news.Faltered
 	Said      *string   // a person's words
+	Missed    string    // what its program was told, and had not read when it ended
 	Pending   []Message // what is to be handed over once nothing is in the way
 	WentOn    bool
 	Granted   bool
@@ -200,6 +201,12 @@ func (s *State) accepted() bool {
 // abandoned reports whether the program is gone and a person decides.
 func (s *State) abandoned() bool {
 	return s.Phase == Left || s.Phase == Regaining && s.Then == ThenRestart
+}
+
+// delayed reports whether its program is to start, or to start again, as soon as
+// its account or a slot allows.
+func (s *State) delayed() bool {
+	return (s.Phase == Regaining || s.Phase == Limited) && (s.Then == ThenStart || s.Then == ThenRestart) && !s.abandoned()
 }
 
 // running reports whether there is a program, or has been until now, that takes

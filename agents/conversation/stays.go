@@ -302,8 +302,7 @@ func (m *move) tallied() {
 	m.SentBack, m.Unheard, m.Falters, m.Concluded, m.Summary = 0, 0, 0, 0, ""
 	if ill := m.Ill; ill != nil {
 		m.Ill = nil
-		m.enter(Halting)
-		m.do(Halt{*ill})
+		m.halt(*ill)
 		return
 	}
 	m.back()

@@ -16,10 +16,13 @@ func take(s State, e Event) *move {
 	m.hear(e.What)
 	for m.Phase != Closing && m.advance() {
 	}
-	if m.Overridden {
-		if said := m.unread(); said != "" {
-			m.do(Note{"not handed over, as a person has decided: " + said})
-		}
+	switch {
+	case m.Phase == Closing:
+		const over = "the agent may not have read, as it is over: "
+		m.note(over, m.Missed)
+		m.note(over, m.unread())
+	case m.Overridden:
+		m.note("not handed over, as a person has decided: ", m.unread())
 	}
 	m.hearFurther()
 	if m.long != nil {
@@ -76,6 +79,12 @@ func (m *move) close(c Close) {
 		m.workOver(c)
 		return
 	}
+	switch m.Phase {
+	case Handing, Hindered, AwaitingTurn:
+		if !m.accepted() && m.Handed.Answering() {
+			m.keep(m.Handed)
+		}
+	}
 	m.enter(Closing)
 	m.do(c)
 }
@@ -94,6 +103,13 @@ func (m *move) hangUp(why string) {
 	if m.Call.Ref != 0 {
 		m.do(HangUp{m.Call.Ref, why})
 		m.Call = Call{}
+	}
+}
+
+// note says what was said in vain; nothing is not said.
+func (m *move) note(why, said string) {
+	if said != "" {
+		m.do(Note{why + said})
 	}
 }
 
