@@ -59,8 +59,9 @@ const (
 // Overlaps are the pairs of nodes with a branch of their own of which neither
 // waits for the other and whose scopes may meet, in configuration order. A
 // node without a scope is in no pair. Two globs count as meeting unless it is
-// plain that they cannot; a name with an extension is taken for a file. Of a very large graph the first 2,048 nodes with a
-// scope are looked at, and at most 1,000 pairs returned.
+// plain that they cannot; a name with an extension is taken for a file. Of a
+// very large graph the first 2,048 nodes with a scope are looked at, and at most
+// 1,000 pairs returned.
 func Overlaps(g *Graph) []Overlap {
 	var scoped []int
 	bit := make([]int, g.Len()) // place in scoped, from 1
@@ -197,17 +198,40 @@ type area struct {
 func newArea(pattern string) area {
 	a := area{literal: !isGlob(path.Clean(pattern))}
 	if a.literal && !strings.HasSuffix(pattern, "/") {
-		a.file = strings.LastIndexByte(path.Base(pattern), '.') > 0
+		a.file = hasExtension(pattern)
 	}
 	for _, g := range braces(glob(pattern)) {
-		parts := strings.Split(g, "/")
-		a.globs = append(a.globs, parts)
-		if strings.Contains(g, "[") && parts[len(parts)-1] != "**" {
-			a.globs = append(a.globs, append(slices.Clone(parts), "**")) // a directory of that very name
-		}
+		a.globs = append(a.globs, strings.Split(g, "/"))
+	}
+	if own := ownName(pattern); own != nil {
+		a.globs = append(a.globs, own)
 	}
 	return a
 }
+
+// verbatim begins a part of a glob that stands for a file of that very name.
+const verbatim = "\x00"
+
+// ownName is what has the very name of a glob, such as app/[id] or
+// {{cookiecutter.slug}}; nil where nobody names a file like that.
+func ownName(pattern string) []string {
+	clean := path.Clean(pattern)
+	if !isGlob(clean) || strings.ContainsAny(clean, `*?\,`) {
+		return nil
+	}
+	parts := strings.Split(clean, "/")
+	for i, part := range parts {
+		if isGlob(part) {
+			parts[i] = verbatim + part
+		}
+	}
+	if strings.HasSuffix(pattern, "/") || !hasExtension(clean) {
+		parts = append(parts, "**")
+	}
+	return parts
+}
+
+func hasExtension(name string) bool { return strings.LastIndexByte(path.Base(name), '.') > 0 }
 
 // firstMeeting finds a pattern of each scope that meet.
 func firstMeeting(as, bs []area) (x, y int, ok bool) {
@@ -272,23 +296,37 @@ func meet(a, b []string) bool {
 // partsMeet reports whether some name may match both parts of a path. Names that
 // differ only in case are one file on some systems.
 func partsMeet(a, b string) bool {
-	lowA, lowB := strings.ToLower(a), strings.ToLower(b)
-	switch {
-	case lowA == lowB:
+	if strings.EqualFold(a, b) {
 		return true
-	case !isGlob(a) && !isGlob(b):
-		return false
-	case !isGlob(a):
-		// [^A] has an a that its lower case has not.
-		return doublestar.MatchUnvalidated(b, a) || doublestar.MatchUnvalidated(lowB, lowA)
-	case !isGlob(b):
-		return doublestar.MatchUnvalidated(a, b) || doublestar.MatchUnvalidated(lowA, lowB)
 	}
-	a, b = lowA, lowB
-	headA, tailA := ends(a)
-	headB, tailB := ends(b)
+	nameA, plainA := plain(a)
+	nameB, plainB := plain(b)
+	switch {
+	case plainA && plainB:
+		return strings.EqualFold(nameA, nameB)
+	case plainA:
+		return matches(b, nameA)
+	case plainB:
+		return matches(a, nameB)
+	}
+	headA, tailA := ends(strings.ToLower(a))
+	headB, tailB := ends(strings.ToLower(b))
 	return (strings.HasPrefix(headA, headB) || strings.HasPrefix(headB, headA)) &&
 		(strings.HasSuffix(tailA, tailB) || strings.HasSuffix(tailB, tailA))
+}
+
+// plain is the name that a part of a path stands for, unless it is a glob.
+func plain(part string) (name string, is bool) {
+	if name, is = strings.CutPrefix(part, verbatim); is {
+		return name, true
+	}
+	return part, !isGlob(part)
+}
+
+// matches reports whether a glob may match name, in whatever case: [^A] has an a
+// that its lower case has not.
+func matches(glob, name string) bool {
+	return doublestar.MatchUnvalidated(glob, name) || doublestar.MatchUnvalidated(strings.ToLower(glob), strings.ToLower(name))
 }
 
 // ends are the plain texts that a glob begins and ends with.

@@ -91,7 +91,12 @@ func TestOverlaps(t *testing.T) {
 		{"app/[id]/", "app/[id]/page.tsx", true},
 		{"app/[id]/", "app/users/", false},
 		{"app/[id]x/", "app/*/", true},
-		{"app/[id]", "app/[id]/page.tsx", true}, // a directory of that name
+		{"app/[id]", "app/[id]/page.tsx", true},             // a directory of that name
+		{"app/[id]/page.tsx", "app/[id]/page.tsx/x", false}, // a file
+		{"app/[id].v/", "app/[id].v/x", true},
+		{"app/[id]/page.tsx", "app/[ID]", true},
+		{"{{cookiecutter.slug}}/", "{{cookiecutter.slug}}/setup.py", true},
+		{"{{a}}", "{{a}}/{b}/x", true},
 		{"docs/", "src/[", false},
 		{"src/b", `src/{a,b}/\a/{a,b}`, true},
 		{"src/b", "src/{a,b}/[a]{a,b}", true},
@@ -157,7 +162,7 @@ func TestOverlapsBounded(t *testing.T) {
 // No path may be in two scopes that are said not to meet.
 func TestMeetCoversInScope(t *testing.T) {
 	many := "{a/a,a" + strings.Repeat(",c", 100) + "}" // more than is spelled out
-	part := rapid.SampledFrom([]string{"a", "b", "ab", "*", "a*", "*b", "?", "[ab]", "**", "{a,b}", "{a,b/ab}", "{a*,**}", `\a`, `\*`, `{\a,b}`, "a[b]", "A", "[^A]", "[A-b]", many, many + "b"})
+	part := rapid.SampledFrom([]string{"a", "b", "ab", "*", "a*", "*b", "?", "[ab]", "**", "{a,b}", "{a,b/ab}", "{a*,**}", `\a`, `\*`, `{\a,b}`, "a[b]", "A", "[^A]", "[A-b]", "{a}", "{{a}}", many, many + "b"})
 	pattern := rapid.Custom(func(t *rapid.T) string {
 		s := strings.Join(rapid.SliceOfN(part, 1, 4).Draw(t, "parts"), "/")
 		if rapid.Bool().Draw(t, "slash") {
@@ -166,7 +171,7 @@ func TestMeetCoversInScope(t *testing.T) {
 		return s
 	}).Filter(func(s string) bool { return doublestar.ValidatePattern(s) })
 	name := rapid.Custom(func(t *rapid.T) string {
-		return path.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab", "ba", "aab", "A", "B", "[ab]", "a[b]"}), 1, 5).Draw(t, "names")...)
+		return path.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab", "ba", "aab", "A", "B", "[ab]", "a[b]", "{a}", "{{a}}"}), 1, 5).Draw(t, "names")...)
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, file := pattern.Draw(t, "a"), pattern.Draw(t, "b"), name.Draw(t, "file")
