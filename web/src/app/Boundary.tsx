@@ -7,6 +7,7 @@ import { complain } from "@/ui/toasts";
 interface BoundaryProps {
   children: ReactNode;
   instead?: ReactNode; // what is drawn where the page can do without; the fault is told of
+  onFault?: () => void;
 }
 
 /** Keeps a fault of one part from taking the others with it. */
@@ -18,6 +19,7 @@ export class Boundary extends Component<BoundaryProps, { error: unknown }> {
   }
 
   override componentDidCatch(error: unknown) {
+    this.props.onFault?.();
     if (this.props.instead !== undefined) {
       complain(error);
     }

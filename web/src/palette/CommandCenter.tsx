@@ -26,7 +26,7 @@ export function CommandCenter() {
         <Search size={15} />
       </IconButton>
       {open && (
-        <Boundary instead={null}>
+        <Boundary instead={null} onFault={() => setOpen(false)}>
           <Suspense>
             <Palette onClose={() => setOpen(false)} />
           </Suspense>

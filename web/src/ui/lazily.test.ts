@@ -1,8 +1,9 @@
-import { createElement, Suspense, type ComponentType } from "react";
+import { act, render, screen } from "@testing-library/react";
+import { Component, createElement, Suspense, type ComponentType, type ReactNode } from "react";
 import { renderToString } from "react-dom/server";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 
-import { lazily, Missing, patiently, pauses } from "./lazily";
+import { lazily, Missing, patiently, pauses, settled } from "./lazily";
 
 it("asks again for what did not come", async () => {
   const waited: number[] = [];
@@ -34,4 +35,47 @@ it("draws at once what has come", async () => {
   Early.preload();
   await new Promise((r) => setTimeout(r));
   expect(drawn(Early)).not.toContain("later");
+});
+
+class Net extends Component<{ children: ReactNode }, { fault: string }> {
+  override state = { fault: "" };
+  static getDerivedStateFromError(e: Error) {
+    return { fault: e.message };
+  }
+  override render() {
+    return this.state.fault || this.props.children;
+  }
+}
+
+it("asks for what did not come once more for who draws it later", async () => {
+  let tries = 0;
+  let away = true;
+  let settle: () => void = () => undefined;
+  const Part = lazily(
+    async () => {
+      tries++;
+      if (away) {
+        throw new Error("away");
+      }
+      return Promise.resolve({ default: () => "it" });
+    },
+    (ms) => (ms === settled ? new Promise((done) => (settle = done)) : Promise.resolve()),
+  );
+  const opened = () => createElement(Net, null, createElement(Suspense, { fallback: "later" }, createElement(Part)));
+  const silent = vi.spyOn(console, "error").mockImplementation(() => undefined);
+
+  const first = render(opened());
+  await screen.findByText(/could not be loaded/);
+  expect(tries).toBe(pauses.length + 1);
+  first.unmount();
+
+  away = false;
+  await act(async () => {
+    settle();
+    await Promise.resolve();
+  });
+  render(opened());
+  await screen.findByText("it");
+  expect(tries).toBe(pauses.length + 2);
+  silent.mockRestore();
 });

@@ -3,15 +3,17 @@ import { createElement, lazy, useState, type ComponentType, type ReactNode } fro
 /** Pauses before a part of the page is asked for again, in milliseconds: a server that is started again is back by then. */
 export const pauses: readonly number[] = [250, 500, 1000, 2000, 4000, 8000, 15_000];
 
-/** A part of the page that did not come. Only a page that is loaded anew asks for it again. */
+/** A part of the page that did not come, however often it was asked for. */
 export class Missing extends Error {
   constructor(cause: unknown) {
     super("A part of the page could not be loaded. Reload the page when the server is back.", { cause });
   }
 }
 
+const later = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
+
 /** Asks for code again and again, as the server may be away for a moment. */
-export async function patiently<T>(load: () => Promise<T>, wait = (ms: number) => new Promise<void>((done) => setTimeout(done, ms))): Promise<T> {
+export async function patiently<T>(load: () => Promise<T>, wait = later): Promise<T> {
   for (const pause of pauses) {
     try {
       return await load();
@@ -30,24 +32,31 @@ export interface Lazily<P> {
   preload: () => void;
 }
 
-/** React's lazy, for a server that may be away. What has come already is drawn at once. */
-export function lazily<P extends object>(load: () => Promise<{ default: ComponentType<P> }>): Lazily<P> {
+/** How long what did not come stays so, in milliseconds: React draws it again at once before it tells of the fault. */
+export const settled = 1500;
+
+/** React's lazy, for a server that may be away. What has come already is drawn at once; what did not come is asked for anew by who draws it later. */
+export function lazily<P extends object>(load: () => Promise<{ default: ComponentType<P> }>, wait = later): Lazily<P> {
   let come: ComponentType<P> | undefined;
   let coming: Promise<{ default: ComponentType<P> }> | undefined;
   const get = () =>
-    (coming ??= patiently(load).then(
+    (coming ??= patiently(load, wait).then(
       (m) => {
         come = m.default;
         return m;
       },
       (err: unknown) => {
-        coming = undefined; // whoever asks next tries anew
+        void wait(settled).then(() => {
+          coming = undefined;
+          deferred = defer();
+        });
         throw err;
       },
     ));
-  const Later = lazy(get) as unknown as ComponentType<P>;
+  const defer = () => lazy(get) as unknown as ComponentType<P>; // one that has failed is never asked again
+  let deferred = defer();
   const Lazily = (props: P) => {
-    const [which] = useState(() => come ?? Later); // the same for as long as it is there
+    const [which] = useState(() => come ?? deferred); // the same for as long as it is there
     return createElement(which, props);
   };
   return Object.assign(Lazily, { preload: () => void get().catch(() => undefined) }); // who draws it meets the fault
