@@ -166,6 +166,9 @@ func (a *attempt) conclude(err error) (run.End, error) {
 	if e := a.endAgent(); e != nil && err == nil {
 		err = e
 	}
+	if said := a.Unread(); said != "" { // the attempt ended, and not by its conversation
+		a.note("the agent may not have read: %s", said)
+	}
 	var f *final
 	if errors.As(err, &f) {
 		err = a.believe(f)
@@ -222,7 +225,7 @@ func (a *attempt) carryOut() error {
 		if err := a.merge(); err != nil {
 			return err
 		}
-		if a.node.Task == "" {
+		if a.mergesAlone() {
 			return a.complete()
 		}
 	}

@@ -43,12 +43,15 @@ type talk struct {
 func (a *attempt) open() {
 	a.held, a.gone = map[conversation.Ref]*Message{}, map[conversation.Ref]<-chan struct{}{}
 	a.State = conversation.New(conversation.Config{
-		Name: a.node.Name, Reports: a.kind.Judge, Stays: a.stays(), Headless: a.spec.Headless && !a.stays(), InputTimeout: time.Duration(a.node.InputTimeout),
+		Name: a.node.Name, Reports: a.kind.Judge && !a.mergesAlone(), Stays: a.stays(), Headless: a.spec.Headless && !a.stays(), InputTimeout: time.Duration(a.node.InputTimeout),
 		AskAtLimit: a.node.OnLimit == dag.AskToGoOn, Keeps: a.stays() && !leads(a.spec.Member),
 		Pause: a.limits.Pause, Settle: a.limits.Settle, Parting: a.limits.Parting,
 	})
 	a.Trial = a.spec.Trial
 }
+
+// mergesAlone reports whether the attempt merges, and has no agent.
+func (a *attempt) mergesAlone() bool { return a.node.Role == dag.RoleMerge && a.node.Task == "" }
 
 // stuck says that the agent must not go on as it is: nothing guards it, or what
 // it is told does not reach it.

@@ -148,6 +148,7 @@ func (m *move) keep(h Message) {
 // one, else by the agent's own way. While a person has the agent it waits.
 func (m *move) deliver(h Message) {
 	if m.Broke != nil && !m.Stays {
+		m.Handed = Message{}
 		if h.Answering() {
 			m.keep(h)
 		}
@@ -336,15 +337,18 @@ func (m *move) restart() {
 		m.finish("")
 		return
 	}
-	said := ""
 	if m.Said != nil {
-		said, m.Said = *m.Said, nil
+		m.Opening, m.Said = lines(m.Opening, *m.Said), nil
 	}
 	m.enter(Preparing)
 	m.SentBack, m.Falters, m.Subagents = 0, 0, 0
 	m.TurnEnded, m.WentOn, m.Again = false, false, false
 	m.Question, m.Limit, m.Falter, m.Report, m.Pending = nil, nil, nil, nil, m.surviving()
-	m.do(Launch{Again: true, Trial: m.Trial, Said: said, Idle: m.Stays && !m.Got && said == ""})
+	m.launch(true)
+}
+
+func (m *move) launch(again bool) {
+	m.do(Launch{Again: again, Trial: m.Trial, Said: m.Opening, Idle: m.Stays && !m.Got && m.Opening == ""})
 }
 
 // left waits for a person to decide about a program that is gone.

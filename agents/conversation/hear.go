@@ -106,14 +106,14 @@ func (m *move) answer(text string) {
 	case m.Phase == Closing:
 		m.do(Deny{m.Name + " has ended"})
 	case m.delayed():
-		m.do(Deny{m.Name + " has not started yet"})
+		m.do(Deny{m.Name + " waits to be started: answer it when it works"})
 	case m.Overridden:
 		m.do(Deny{m.Name + " is decided by a person: cmux says nothing to its agent any more; write to it in its pane"})
 	case m.accepted():
 		m.do(Deny{m.Name + " is done: its report was accepted just now"})
-	case m.Taken:
+	case m.Taken && m.running():
 		m.do(Deny{fmt.Sprintf("%s is taken over by a person; cmux agents release %s first", m.Name, m.Name)})
-	case m.Open.InPane:
+	case m.Open.InPane && m.running():
 		m.do(Deny{fmt.Sprintf("%s shows a dialog of its program, which can be answered in its pane alone: cmux agents attach %s", m.Name, m.Name)})
 	default:
 		if m.Said != nil { // one that has not been handed over yet

@@ -19,7 +19,9 @@ var Phases = [phases]struct {
 	Preparing: {"The program has not started yet.", []Way{
 		{Working, "the program has started"},
 		{Limited, "its account has a limit"},
-		{Closing, "a person has decided in the meantime"},
+		{Reviving, "it stays, and its program could not be started: that is tried again"},
+		{Left, "its program had ended before its wrapper was started again, or could not be started too often: a person must decide"},
+		{Closing, "a person has decided in the meantime, or nobody can decide"},
 	}},
 	Working: {"The agent works, or a person works in it. Events are handled in this order: the program's end after an override, a report, the program's end, a limit, a failed call of the model, a question, a pending message, the end of a turn. While a person has it only a report and the program's end count; when its node is overridden its report ends it.", []Way{
 		{Settling, "it has reported that it is done"},

@@ -47,6 +47,7 @@ type player struct {
 	broken   string // the first rule that did not hold
 	denied   bool
 	finished *Close
+	queue    []What // what effects of the step came to, which is fed after all of them
 
 	// Of one that stays.
 	ids       int
@@ -90,6 +91,11 @@ func (p *player) feed(what What) {
 			}
 		}
 		p.carry(effect)
+	}
+	for len(p.queue) > 0 {
+		next := p.queue[0]
+		p.queue = p.queue[1:]
+		p.feed(next)
 	}
 }
 
@@ -169,7 +175,7 @@ func (p *player) carry(effect Effect) {
 		if p.below(3) == 0 {
 			said.Failure = "the disk is full"
 		}
-		p.feed(said)
+		p.queue = append(p.queue, said)
 	case Tellback:
 		p.settle(e.Ref)
 	case Slip:
@@ -186,8 +192,6 @@ func (p *player) carry(effect Effect) {
 		p.told.WriteString(e.Text + "\n")
 	case Abandon:
 		p.told.WriteString(e.Detail + "\n")
-	case Launch:
-		p.give(e.Said)
 	case Deliver:
 		if e.Hook == 0 && e.Call == 0 && !p.s.Safe() {
 			p.wrong("it types while it is not safe: %+v", p.s)
@@ -213,9 +217,9 @@ func (p *player) carry(effect Effect) {
 				had = append(had, m.ID)
 			}
 		}
-		p.feed(Looked{had})
+		p.queue = append(p.queue, Looked{had})
 	case FindLimit:
-		p.feed(LimitKnown{p.at.Add(time.Minute)})
+		p.queue = append(p.queue, LimitKnown{p.at.Add(time.Minute)})
 	case Hear:
 		if !p.waits[e.Ref] {
 			p.wrong("%d is heard and waits no longer", e.Ref)
@@ -229,7 +233,7 @@ func (p *player) carry(effect Effect) {
 	case Close:
 		p.finished = &e
 		p.told.WriteString(e.Detail + "\n")
-		if e.End == Finished && !p.s.Overridden && strings.Contains(p.told.String(), "as it is over: ") {
+		if e.End == Finished && !p.s.Overridden && strings.Contains(p.told.String(), "may not have read: ") {
 			p.wrong("the report overtook what a person had said")
 		}
 		mail := func(m Message) bool { return m.Why == FromMail }
@@ -289,9 +293,13 @@ func (p *player) answer(well bool) {
 	p.under = nil
 	switch e := under.(type) {
 	case Launch:
-		if well || p.below(2) == 0 {
+		switch {
+		case p.s.Stays && !well && p.below(3) == 0:
+			p.feed(LeftBehind{Detail: "it did not start"})
+		case well || p.below(2) == 0:
+			p.give(e.Said)
 			p.feed(Started{Concludes: p.below(2) == 0, Quiet: e.Idle && p.below(2) == 0, Breaks: p.below(2) == 0, Steers: p.below(2) == 0, Compacts: p.below(2) == 0})
-		} else {
+		default:
 			p.feed(LimitKnown{p.at.Add(time.Minute)})
 		}
 	case Deliver:
@@ -570,15 +578,8 @@ func (p *player) helpful() {
 // account holds what became of a person's words against what must be.
 func (p *player) account() {
 	open := ""
-	if p.s.Said != nil {
-		open += "\n" + *p.s.Said + "\n"
-	}
-	open += "\n" + p.s.Missed + "\n"
-	for _, m := range p.s.Pending {
-		open += "\n" + m.Text + "\n"
-	}
-	if p.s.Phase == Handing || p.s.Phase == Hindered || p.s.Phase == AwaitingTurn {
-		open += "\n" + p.s.Handed.Text + "\n"
+	if p.s.Phase != Closing {
+		open = "\n" + p.s.Unread() + "\n"
 	}
 	told := "\n" + strings.Join(strings.Fields(p.told.String()), "\n") + "\n"
 	for _, said := range p.said {

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -21,7 +22,14 @@ func play(c chance) *player {
 		config.Stays, config.Reports, config.Headless, config.InputTimeout = true, true, false, 0
 	}
 	p := newPlayer(c, config)
-	p.feed(Begin{})
+	for c.below(4) == 0 {
+		p.feed(Answer{fmt.Sprintf("early-%d", len(p.log))})
+	}
+	if config.Reports && !config.Stays && c.below(8) == 0 { // its wrapper is started again, after the program's end
+		p.feed(LeftBehind{Detail: "it ended"})
+	} else {
+		p.feed(Begin{})
+	}
 	for range c.below(60) {
 		if p.s.Phase == Closing || p.broken != "" {
 			break

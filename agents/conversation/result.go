@@ -16,7 +16,7 @@ func (m *move) result(what What) {
 	case Started:
 		m.Concludes, m.CanBreak, m.Steers, m.Compacts = e.Concludes, e.Breaks, e.Steers, e.Compacts
 		m.begins()
-		m.Ended = false
+		m.Ended, m.Opening = false, ""
 		m.enter(Working)
 		if e.Quiet && m.Stays {
 			m.rest()
@@ -64,7 +64,7 @@ func (m *move) begin() {
 		m.finish("")
 		return
 	}
-	m.do(Launch{Trial: m.Trial, Idle: m.Stays && !m.Got})
+	m.launch(false)
 }
 
 // answered takes in whether the answer to a hook or a call was taken.
@@ -225,10 +225,7 @@ func (m *move) leftBehind(e LeftBehind) {
 		m.unseen()
 		m.do(Disarm{SlipClock})
 	}
-	if m.Missed != "" && !m.Overridden {
-		e.Detail += "; it has not read what it was told: " + oneLine(m.Missed)
-		m.Missed = ""
-	}
+	m.Missed, m.Opening = lines(m.Missed, m.Opening), ""
 	if m.Phase == Halting && m.Overridden {
 		m.do(Note{e.Detail})
 	}
@@ -239,11 +236,18 @@ func (m *move) leftBehind(e LeftBehind) {
 	m.letGo()
 	switch {
 	case m.Stays && m.revives(e):
+		m.sayAgain()
 	case m.Overridden:
 		m.finish("")
 	case m.Headless && m.InputTimeout == 0:
 		m.close(Close{End: Failed, Reason: dag.ReasonNoReport, Detail: e.Detail})
 	default:
+		if m.Said != nil { // it goes on at once, and no person is asked
+			m.sayAgain()
+		} else if m.Missed != "" {
+			e.Detail += "; it has not read what it was told: " + oneLine(m.Missed)
+			m.Missed = ""
+		}
 		m.enter(Left)
 		m.Open.Question = question.New(e.Detail)
 		m.Activity = dag.NeedsInput
@@ -251,5 +255,17 @@ func (m *move) leftBehind(e LeftBehind) {
 		if m.InputTimeout > 0 {
 			m.do(Arm{Clock: InputClock, For: m.InputTimeout})
 		}
+	}
+}
+
+// sayAgain has the program that goes on told what the last one had not read,
+// before what was said since.
+func (m *move) sayAgain() {
+	said := m.Missed
+	if m.Said != nil {
+		said = lines(said, *m.Said)
+	}
+	if m.Missed = ""; said != "" {
+		m.Said = &said
 	}
 }

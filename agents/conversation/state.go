@@ -66,7 +66,8 @@ type State struct {
 	Limit     *news.LimitMet
 	Falter    *news.Faltered
 	Said      *string   // a person's words
-	Missed    string    // what its program was told, and had not read when it ended
+	Missed    string    // a person's words that its program had not read when it ended
+	Opening   string    // a person's words with which its program is being started
 	Pending   []Message // what is to be handed over once nothing is in the way
 	WentOn    bool
 	Granted   bool
@@ -196,6 +197,29 @@ func (s *State) judged() bool {
 // accepted reports whether its report is good, and it is being told so.
 func (s *State) accepted() bool {
 	return s.Phase == Parting || s.Phase == Handing && s.By == ByAcceptance
+}
+
+// Unread is what a person said and the agent is not known to have been told.
+func (s *State) Unread() string {
+	said := s.Missed
+	said = lines(said, s.Opening)
+	if s.handing() && s.Handed.Answering() {
+		said = lines(said, s.Handed.Text)
+	}
+	for _, p := range s.Pending {
+		if p.Answering() {
+			said = lines(said, p.Text)
+		}
+	}
+	if s.Said != nil {
+		said = lines(said, *s.Said)
+	}
+	return said
+}
+
+// handing reports whether a message is on its way, or waits for its way to be free.
+func (s *State) handing() bool {
+	return s.Phase == Handing && s.By != ByAcceptance || s.Phase == Hindered || s.Phase == AwaitingTurn
 }
 
 // abandoned reports whether the program is gone and a person decides.

@@ -285,7 +285,9 @@ func (m *move) workOver(c Close) {
 	switch {
 	case m.Work != "":
 		m.hangUp("this task is over: " + c.Detail)
-		m.Pending = slices.DeleteFunc(slices.Clone(m.Pending), func(p Message) bool { return p.Why == NewWork })
+		isWork := func(p Message) bool { return p.Why == NewWork }
+		m.Pending = slices.DeleteFunc(slices.Clone(m.Pending), isWork)
+		m.Unproven = slices.DeleteFunc(slices.Clone(m.Unproven), isWork) // nor is it said again by a program that starts
 		m.enter(Tallying)
 		m.do(WorkOver{m.Work, c})
 	case c.End == Finished:

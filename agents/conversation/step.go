@@ -1,9 +1,6 @@
 package conversation
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // Step takes in an event. It changes nothing that s points to.
 func Step(s State, e Event) (State, []Effect) {
@@ -18,9 +15,8 @@ func take(s State, e Event) *move {
 	}
 	switch {
 	case m.Phase == Closing:
-		const over = "the agent may not have read, as it is over: "
-		m.note(over, m.Missed)
-		m.note(over, m.unread())
+		m.note("the agent may not have read: ", m.Missed)
+		m.Missed = ""
 	case m.Overridden:
 		m.note("not handed over, as a person has decided: ", m.unread())
 	}
@@ -79,12 +75,9 @@ func (m *move) close(c Close) {
 		m.workOver(c)
 		return
 	}
-	switch m.Phase {
-	case Handing, Hindered, AwaitingTurn:
-		if !m.accepted() && m.Handed.Answering() {
-			m.keep(m.Handed)
-		}
-	}
+	m.Missed = m.Unread()
+	m.Opening, m.Handed = "", Message{}
+	m.unread()
 	m.enter(Closing)
 	m.do(c)
 }
@@ -125,17 +118,17 @@ func (m *move) hearFurther() {
 // unread takes what a person said and the agent was not told; what cmux had to
 // say is out of date with a report.
 func (m *move) unread() string {
-	var said []string
+	said := ""
 	for _, p := range m.Pending {
 		if p.Answering() {
-			said = append(said, p.Text)
+			said = lines(said, p.Text)
 		}
 	}
 	if m.Said != nil {
-		said = append(said, *m.Said)
+		said = lines(said, *m.Said)
 	}
 	m.Pending, m.Said = m.lasting(), nil
-	return strings.Join(said, "\n")
+	return said
 }
 
 // advance acts on what was heard, as far as the phase allows, and reports
