@@ -17,9 +17,10 @@ type Book struct {
 	log   *signals.Log
 	stock *signals.Stock // nil: markers are made when they are needed
 
-	// Full is called when the disk is full, before the wait for space. An error
-	// of it ends the wait and is returned. May be nil.
-	Full func(error) error
+	// Delayed is called before each wait of a write: the disk is full, or another
+	// program writes in its place. An error of it ends the wait and is returned. May
+	// be nil.
+	Delayed func(error) error
 }
 
 // OpenBook opens the records of r for appending.
@@ -65,12 +66,12 @@ func (b *Book) Close() error {
 	return b.log.Close()
 }
 
-// spaceRetry is how long a full disk is left alone between two tries.
-const spaceRetry = 500 * time.Millisecond
+// writeRetry is how long is waited between two tries of a write.
+const writeRetry = 500 * time.Millisecond
 
 // Append writes records in one write. It does not wait for the disk: what it
 // wrote outlives this process, though not a power cut. On a full disk it waits
-// for space, as long as ctx and Full let it: what was not recorded would be
+// for space, as long as ctx and Delayed let it: what was not recorded would be
 // done twice. Records may then be there twice, which changes nothing.
 func (b *Book) Append(ctx context.Context, recs ...Record) error {
 	return b.append(ctx, false, recs)
@@ -99,16 +100,15 @@ func (b *Book) append(ctx context.Context, durable bool, recs []Record) error {
 func (b *Book) Patiently(ctx context.Context, write func() error) error {
 	for {
 		err := write()
-		full := errors.Is(err, signals.ErrDiskFull)
-		if !full && !errors.Is(err, signals.ErrDisplaced) {
+		if !errors.Is(err, signals.ErrDiskFull) && !errors.Is(err, signals.ErrDisplaced) {
 			return err
 		}
-		if full && b.Full != nil {
-			if stop := b.Full(err); stop != nil {
+		if b.Delayed != nil {
+			if stop := b.Delayed(err); stop != nil {
 				return errors.Join(stop, err)
 			}
 		}
-		t := time.NewTimer(spaceRetry)
+		t := time.NewTimer(writeRetry)
 		select {
 		case <-t.C:
 		case <-ctx.Done():

@@ -176,6 +176,24 @@ func TestCommitRecordsBeforeItMarks(t *testing.T) {
 	}
 }
 
+// Whoever waits to write is asked each time whether it goes on to.
+func TestAWaitIsAskedAbout(t *testing.T) {
+	for _, cause := range []error{signals.ErrDiskFull, signals.ErrDisplaced} {
+		enough := errors.New("enough")
+		var asked []error
+		b := &Book{Delayed: func(err error) error {
+			if asked = append(asked, err); len(asked) > 1 {
+				return enough
+			}
+			return nil
+		}}
+		err := b.Patiently(t.Context(), func() error { return cause })
+		if !errors.Is(err, enough) || !errors.Is(err, cause) || len(asked) != 2 || !errors.Is(asked[0], cause) {
+			t.Errorf("%v: %v, asked %v", cause, err, asked)
+		}
+	}
+}
+
 func TestAPersonsMarkerStands(t *testing.T) {
 	r := newRun(t)
 	if err := os.WriteFile(filepath.Join(r.Signals(), "a.done"), nil, 0o644); err != nil {

@@ -202,8 +202,8 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 	if o.Server == nil {
 		r.book.Stock() // in panes each attempt makes its own
 	}
-	r.book.Full = func(err error) error {
-		r.Log.Error("the disk is full; waiting for space", "err", err)
+	r.book.Delayed = func(err error) error {
+		r.Log.Error("what happened cannot be recorded yet; cmux tries again", "err", err)
 		return ctx.Err()
 	}
 	r.postman = newPostman(r)

@@ -131,7 +131,7 @@ func execute(ctx context.Context, o *Options) (code int, err error) {
 	if o.Orphaned != nil && !spec.Headless {
 		defer watchRunner(ctx, r, *o)()
 	}
-	book.Full = whileFull(ctx, *o)
+	book.Delayed = whileDelayed(ctx, *o)
 	resized := make(chan struct{}, 1)
 	defer watch(cancel, spawner, srv, resized, spec.Headless)()
 
@@ -320,9 +320,9 @@ func (o Options) commit(ctx context.Context, r *run.Run, book *run.Book, end *ru
 
 const (
 	spaceTick = time.Second
-	// fullPatience is how long a wrapper that was told to end tries to record it
-	// on a full disk. Without a record it is lost, which is as well.
-	fullPatience = 5 * time.Second
+	// recordPatience is how long a wrapper that was told to end tries to record it,
+	// on a full disk for one. Without a record it is lost, which is as well.
+	recordPatience = 5 * time.Second
 )
 
 // patiently does f again for as long as the disk is full, and says so once.
@@ -345,9 +345,9 @@ func patiently(ctx context.Context, o Options, f func() error) error {
 	}
 }
 
-// whileFull says once that a record waits for space, and gives up on it when
-// ctx has been over for a while.
-func whileFull(ctx context.Context, o Options) func(error) error {
+// whileDelayed says once that a record waits, and gives up on it when ctx has been
+// over for a while.
+func whileDelayed(ctx context.Context, o Options) func(error) error {
 	var (
 		mu   sync.Mutex
 		told bool
@@ -358,7 +358,7 @@ func whileFull(ctx context.Context, o Options) func(error) error {
 		defer mu.Unlock()
 		if !told {
 			told = true
-			fmt.Fprintf(o.Out, "── %s: waits for space: %v ──\n", o.Node, err)
+			fmt.Fprintf(o.Out, "── %s: waits to be recorded: %v ──\n", o.Node, err)
 		}
 		if ctx.Err() == nil {
 			return nil
@@ -366,7 +366,7 @@ func whileFull(ctx context.Context, o Options) func(error) error {
 		if over.IsZero() {
 			over = time.Now()
 		}
-		if time.Since(over) > fullPatience {
+		if time.Since(over) > recordPatience {
 			return context.Cause(ctx)
 		}
 		return nil
