@@ -1,9 +1,9 @@
 import "@xyflow/react/dist/base.css";
 import "@/runs/graph/flow.css";
 
-import { Panel, ReactFlow, ReactFlowProvider, useReactFlow, useStore, ViewportPortal, type Node, type NodeProps } from "@xyflow/react";
+import { Panel, ReactFlow, ReactFlowProvider, useReactFlow, useStore, useStoreApi, ViewportPortal, type Node, type NodeProps } from "@xyflow/react";
 import { Focus, Maximize, ZoomIn, ZoomOut } from "lucide-react";
-import { createContext, memo, useContext, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { createContext, memo, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode, type RefObject } from "react";
 
 import { nodeHeight, nodeWidth, pathsOf, reuse, type Laid, type Places, type ShapeNode } from "@/runs/graph/shape";
 import { usePlaces } from "@/runs/graph/usePlaces";
@@ -61,8 +61,9 @@ function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect,
   }, [kept]);
   const [moves, setMoves] = useState(false);
   const [moved, setMoved] = useState(false); // by a person: it stays where they look
+  const layer = useLayer();
   return (
-    <div className={`relative h-full min-h-0 grow ${moves ? "flow-moves" : ""}`} role="group" aria-label={label}>
+    <div ref={layer} className={`relative h-full min-h-0 grow ${moves ? "flow-moves" : ""}`} role="group" aria-label={label}>
       <Far value={far}>
         <ReactFlow
           nodes={kept}
@@ -90,6 +91,37 @@ function Inner<T extends FlowNode>({ label, nodes, critical, selected, onSelect,
       </Far>
     </div>
   );
+}
+
+/**
+ * Moves the graph by its viewport, and scales it by what is in that. The library does
+ * both by one transform of the viewport: the layer that is moved would be as large as
+ * the graph in full size, many times what is seen.
+ */
+function useLayer(): RefObject<HTMLDivElement | null> {
+  const ref = useRef<HTMLDivElement>(null);
+  const store = useStoreApi();
+  useLayoutEffect(() => {
+    const viewport = ref.current?.querySelector<HTMLElement>(".react-flow__viewport");
+    if (!viewport) {
+      return undefined;
+    }
+    const parts = [...viewport.children] as HTMLElement[];
+    let last: readonly number[] = [];
+    const apply = () => {
+      const [x, y, zoom] = store.getState().transform;
+      if (x !== last[0] || y !== last[1]) {
+        viewport.style.translate = `${Math.round(x)}px ${Math.round(y)}px`;
+      }
+      if (zoom !== last[2]) {
+        parts.forEach((part) => (part.style.scale = String(zoom)));
+      }
+      last = [x, y, zoom];
+    };
+    apply();
+    return store.subscribe(apply);
+  }, [store]);
+  return ref;
 }
 
 /** Below this zoom a node is its name alone: nobody could read more, and a thousand of them are seen at once. */
@@ -154,17 +186,22 @@ const measured = { width: nodeWidth, height: nodeHeight };
 const none: never[] = [];
 
 function drawnOf(nodes: readonly FlowNode[], places: Places, selected: string | undefined, select: Data["select"], card: Data["card"], labelOf: Data["labelOf"]): Drawn[] {
-  return nodes.map((node) => ({
-    id: node.name,
-    type: "card",
-    position: places[node.name] ?? { x: 0, y: 0 },
-    width: nodeWidth,
-    height: nodeHeight,
-    // What the library would measure, of each.
-    measured,
-    handles: none,
-    data: { node, card, labelOf, select, selected: node.name === selected },
-  }));
+  return nodes.map((node) => {
+    const position = places[node.name] ?? { x: 0, y: 0 };
+    return {
+      id: node.name,
+      type: "card",
+      position,
+      // Not moved there by a transform: each would be drawn by itself.
+      style: { transform: "none", left: position.x, top: position.y },
+      width: nodeWidth,
+      height: nodeHeight,
+      // What the library would measure, of each.
+      measured,
+      handles: none,
+      data: { node, card, labelOf, select, selected: node.name === selected },
+    };
+  });
 }
 
 /** Whether two nodes look the same. */
@@ -180,12 +217,22 @@ function sameBy(alike: (a: FlowNode, b: FlowNode) => boolean = Object.is): (a: D
 
 const fills: Record<Tone, string> = { ok: "bg-ok-soft", warn: "bg-warn-soft", bad: "bg-bad-soft", info: "bg-info-soft", muted: "bg-surface" };
 
+/**
+ * A name as far as two lines hold it. It is not clipped by the card: what clips is
+ * drawn by itself, a thousand times.
+ */
+function cut(name: string): string {
+  const letters = Array.from(name);
+  const most = /^[ -~]*$/.test(name) ? 22 : 12;
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : name;
+}
+
 const Card = memo(function Card({ data }: NodeProps<Drawn>) {
   const { node, selected, select, card, labelOf } = data;
   const far = useContext(Far);
   const word = far ? (labelOf?.(node as never) ?? "") : "";
-  const inside = far ? <span className="my-auto line-clamp-2 text-3xl leading-9 font-semibold break-all">{node.name}</span> : card(node as never);
-  const look = `pointer-events-auto flex h-full w-full flex-col items-stretch gap-0.5 overflow-hidden rounded-md border-2 px-2 py-1.5 text-left ${far && word !== "" ? fills[toneOf(word)] : "bg-surface"} ${selected ? "border-accent" : node.critical ? "border-accent/50" : "border-line"}`;
+  const inside = far ? <span className="my-auto text-3xl leading-9 font-semibold break-all">{cut(node.name)}</span> : card(node as never);
+  const look = `pointer-events-auto flex h-full w-full flex-col items-stretch gap-0.5 ${far ? "" : "overflow-hidden"} rounded-md border-2 px-2 py-1.5 text-left ${far && word !== "" ? fills[toneOf(word)] : "bg-surface"} ${selected ? "border-accent" : node.critical ? "border-accent/50" : "border-line"}`;
   return select ? (
     <button type="button" aria-pressed={selected} aria-label={far ? [node.name, node.critical ? "on the critical path" : "", word].filter(Boolean).join(" ") : undefined} className={`nodrag nopan ${look}`} onClick={() => select(node.name)}>
       {inside}
