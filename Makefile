@@ -21,7 +21,7 @@ PREFIX  ?= /usr/local
 # with a name, such as Claude Code's (ST1005).
 LINT     = $(GO) tool -modfile=.ci/lint.mod
 
-.PHONY: all build demo demo-web test check bench docs pictures dist dist-check tools clean install dashboard web-check web-test web-golden bench-web
+.PHONY: all build demo demo-web test check bench docs pictures dist dist-check tools clean install dashboard web-check web-unit web-e2e web-test web-golden bench-web test-tools
 
 all: dashboard build
 
@@ -42,10 +42,15 @@ dashboard:
 web-check: $(WEB)
 	cd web && npm run --silent types -- --check && npx --no-install tsc && npm run --silent lint
 
-web-test: web-check web/dist/index.html
+web-unit: web-check web/dist/index.html
+	cd web && npx --no-install vitest run
+
+web-e2e: web/dist/index.html
 	@.ci/tools chromium
 	@.ci/agents claude
-	cd web && npx --no-install vitest run && npx --no-install playwright test
+	cd web && npx --no-install playwright test
+
+web-test: web-unit web-e2e
 
 # Without cgo it needs no libc of the machine and starts faster, which every
 # hook does.
@@ -86,11 +91,19 @@ check:
 # first, and three packages at a time: many wait more than they work.
 LONGEST = ./agents/claude ./agents/runner ./examples ./agents/acp ./cmd/cmux
 RACES = $(CURDIR)/bin/races
-test: tools check
-	@.ci/tools zsh dash
+# What tests need: installed only where it is missing.
+test-tools:
+	@.ci/tools zsh dash chromium
 	@.ci/agents
+
+# Beside check, which has the processor to itself, is done what waits for the
+# network or has one thread. Lines with MAKE stand alone: make -n runs them.
+test: tools
 	@rm -rf $(RACES) bin/code bin/web-failed; mkdir -p $(RACES)
-	@$(MAKE) --no-print-directory web-test || touch bin/web-failed # on a line of its own: make -n runs it
+	@{ $(MAKE) --no-print-directory test-tools web-unit || touch bin/web-failed; } >bin/web.log 2>&1 & \
+	$(MAKE) --no-print-directory check; code=$$?; wait; cat bin/web.log; exit $$code
+	@$(MAKE) --no-print-directory test-tools
+	@$(MAKE) --no-print-directory web-e2e || touch bin/web-failed
 	@{ GORACE="atexit_sleep_ms=10 log_path=$(RACES)/race" $(GO) test -race -vet=off -ldflags=-w -p 3 -parallel 3 -timeout 40m $(LONGEST) ./... 2>&1; echo $$? >bin/code; } | tee bin/test.log; \
 	echo "slowest packages (seconds from start to end, several at a time):"; \
 	awk '$$1 ~ /^(ok|FAIL)$$/ && $$3 ~ /s$$/ { printf "%8.1f  %s\n", $$3, $$2 }' bin/test.log | sort -rn | head -n 8; \

@@ -2,5 +2,5 @@ import { defineConfig } from "@playwright/test";
 
 import tests from "./playwright.config";
 
-/** How the pages look, by `make web-golden`. It is no part of `make test`: another version of Chromium draws otherwise. */
-export default defineConfig(tests, { testIgnore: [], testMatch: "golden.spec.ts" });
+/** How the pages look, alone: `make web-golden`. */
+export default defineConfig(tests, { testMatch: "golden.spec.ts" });

@@ -4,7 +4,6 @@ const chromium = process.env.CMUX_CHROMIUM ?? "/usr/bin/chromium";
 
 export default defineConfig({
   testDir: "e2e",
-  testIgnore: "golden.spec.ts",
   globalSetup: "./e2e/setup.ts",
   outputDir: "test-results",
   snapshotPathTemplate: "{testDir}/golden/{arg}{ext}",

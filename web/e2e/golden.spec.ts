@@ -6,7 +6,10 @@ import { paths, setScene } from "./scene";
 /*
  * How each page looks, kept in golden/. After a change that is meant:
  * npx playwright test --config golden.config.ts --update-snapshots=changed, and look at what changed.
+ * Another Chromium may draw letters and lines otherwise: beside the other tests it is
+ * compared only with the one that drew what is kept, by make web-golden with any.
  */
+const drawnBy = "156.";
 const looks = [
   { width: 1440, height: 900, scheme: "light" },
   { width: 1440, height: 900, scheme: "dark" },
@@ -64,8 +67,10 @@ async function settleActivity(page: Page): Promise<void> {
   await page.route("**/api/agent-events?*", (route) => route.fulfill({ json: { items, head } }));
 }
 
-test("every page looks as it did", async ({ org, page }) => {
+test("every page looks as it did", async ({ org, page, browser }, { config }) => {
   test.setTimeout(300_000);
+  const alone = config.configFile?.endsWith("golden.config.ts") === true;
+  test.skip(!alone && !browser.version().startsWith(drawnBy), `the pictures were drawn by Chromium ${drawnBy}x, this is ${browser.version()}`);
   setScene(org);
   await org.open(page);
   await page.evaluate(() => localStorage.setItem("cmux-first-steps-seen", "1"));

@@ -91,8 +91,19 @@ export class Organisation {
   end(): void {
     spawnSync("cmux", ["stop", "--runs"], { cwd: this.root, env: this.env, timeout: 30_000 });
     spawnSync("tmux", ["-L", "t", "kill-server"], { env: this.env });
-    // What was killed writes for a moment still.
-    rmSync(this.dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    // What was killed writes for a moment still, also into what was emptied already:
+    // the retries of rmSync itself empty nothing anew.
+    for (let left = 50; ; left--) {
+      try {
+        rmSync(this.dir, { recursive: true, force: true });
+        return;
+      } catch (e) {
+        if (left === 0) {
+          throw e;
+        }
+        spawnSync("sleep", ["0.1"]);
+      }
+    }
   }
 }
 
