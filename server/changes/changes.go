@@ -193,6 +193,25 @@ func (r *runners) soon() <-chan time.Time {
 	return time.After(runnerEvery)
 }
 
+// begin finds the folders of runs that are being made: one that was made while
+// nobody watched counts as a run only later, which no file of a watched folder tells.
+func (f *follower) begin() {
+	entries, err := signals.ReadDir(f.runs)
+	if err != nil {
+		return
+	}
+	made, err := run.List(f.root)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		dir := filepath.Join(f.runs, e.Name())
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !slices.Contains(made, e.Name()) && !slices.Contains(f.begun, dir) {
+			f.begun = append(f.begun, dir)
+		}
+	}
+}
+
 // folders are those of the newest run of each session, and of each run that was made
 // meanwhile: its folder is made before it counts as a run. What is wrong with a run is
 // said by whoever reads it for a person.
@@ -201,6 +220,7 @@ func (f *follower) folders() []string {
 		_, err := os.Lstat(dir)
 		return err != nil
 	})
+	f.begin()
 	dirs := slices.Clone(f.begun)
 	if owners, err := run.Owners(f.root); err == nil {
 		for _, o := range owners {

@@ -53,6 +53,10 @@ func TestFollow(t *testing.T) {
 	if err := signals.Init(root); err != nil {
 		t.Fatal(err)
 	}
+	// A run that is being made while nobody watches yet.
+	if err := os.MkdirAll(filepath.Join(root, ".cmux/runs/r0"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	told := make(chan string, 1000)
 	var tasks sync.WaitGroup
@@ -89,6 +93,8 @@ func TestFollow(t *testing.T) {
 	}
 	heard(".cmux/schedule.jsonl", "/api/schedule")
 	heard("MEMORY.md", "/api/memory")
+
+	heard(".cmux/runs/r0/records.jsonl", "/api/limits")
 
 	// A run that is made meanwhile, whose folder is there before anything in it.
 	if err := os.MkdirAll(filepath.Join(root, ".cmux/runs/r1"), 0o700); err != nil {
