@@ -225,7 +225,10 @@ func ownName(pattern string) []string {
 			parts[i] = verbatim + part
 		}
 	}
-	if strings.HasSuffix(pattern, "/") || !hasExtension(clean) {
+	// The dots of [...slug] and {{cookiecutter.slug}} begin no extension.
+	base := path.Base(clean)
+	file := hasExtension(base) && strings.LastIndexByte(base, '.') > strings.LastIndexAny(base, "]}")
+	if strings.HasSuffix(pattern, "/") || !file {
 		parts = append(parts, "**")
 	}
 	return parts

@@ -24,24 +24,18 @@ export function Panes({ id, panes, main }: { id: string; panes: readonly Pane[];
 function Beside({ id, panes }: { id: string; panes: readonly Pane[] }) {
   const layout = usePrefs((p) => p.layouts[id]);
   const fits = layout !== undefined && panes.every((p) => layout[p.id] !== undefined) && Object.keys(layout).length === panes.length;
-  const sizes = Object.fromEntries(panes.map((p) => [p.id, (fits ? layout[p.id] : undefined) ?? p.size]));
   return (
     <Group
       id={id}
       disableCursor // it would add a style sheet
       className="min-h-0 grow"
-      defaultLayout={sizes}
-      // What the window's size made of the widths is not what a person chose.
-      onLayoutChanged={(next, { isUserInteraction }) => {
-        if (isUserInteraction) {
-          prefs.getState().setLayout(id, next);
-        }
-      }}
+      defaultLayout={fits ? { ...layout } : Object.fromEntries(panes.map((p) => [p.id, p.size]))}
+      onLayoutChanged={(next) => prefs.getState().setLayout(id, next)}
     >
       {panes.map((p, i) => (
         <Fragment key={p.id}>
           {i > 0 && <Separator className="w-1 shrink-0 cursor-col-resize bg-line focus-visible:bg-accent" aria-label={`Width of ${panes[i - 1]?.label ?? ""}`} />}
-          <Panel id={p.id} defaultSize={`${sizes[p.id] ?? p.size}%`} minSize={`${p.least ?? 15}%`}>
+          <Panel id={p.id} defaultSize={`${p.size}%`} minSize={`${p.least ?? 15}%`}>
             <section aria-label={p.label} className="flex h-full min-h-0 min-w-0 flex-col overflow-hidden">
               {p.content}
             </section>
