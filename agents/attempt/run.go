@@ -166,15 +166,15 @@ func (a *attempt) conclude(err error) (run.End, error) {
 	if e := a.endAgent(); e != nil && err == nil {
 		err = e
 	}
-	if said := a.Unread(); said != "" { // the attempt ended, and not by its conversation
-		a.note("the agent may not have read: %s", said)
-	}
 	var f *final
 	if errors.As(err, &f) {
 		err = a.believe(f)
 	}
 	if err == nil && !a.kind.Judge && !a.Overridden {
 		err = a.interrupted() // an exit code of 0 may be how it took the same signal
+	}
+	if said := a.Unread(); said != "" { // it ended, and not by its conversation
+		a.note("the agent may not have read: %s", said)
 	}
 	switch {
 	case err == nil:

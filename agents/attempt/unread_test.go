@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"cmux/agents/agent"
 	"cmux/agents/attempt"
@@ -20,12 +21,22 @@ func TestUnreadIsTold(t *testing.T) {
 	talker := agent.Kind{Name: "talker", Judge: true, New: func(*agent.Stage) (agent.Agent, error) {
 		return nil, errors.New("there is no such program")
 	}}
+	const inDoubt = "it is stopped before its failure counts"
 	for name, end := range map[string]func(f *fixture, interrupt func()){
 		"its program cannot be started": func(f *fixture, _ func()) {
 			write(f.t, filepath.Join(f.job.Spec.Place.Dir, "go"), "")
 		},
 		"its setup fails": func(f *fixture, _ func()) {
 			write(f.t, filepath.Join(f.job.Spec.Place.Dir, "fail"), "")
+		},
+		inDoubt: func(f *fixture, _ func()) {
+			write(f.t, filepath.Join(f.job.Spec.Place.Dir, "fail"), "")
+			eventually(f.t, "its setup fails", func() bool {
+				_, err := os.Stat(filepath.Join(f.job.Spec.Place.Dir, "failed"))
+				return err == nil
+			})
+			f.say(attempt.Message{Op: attempt.OpAnswer, Text: "and docs"})
+			f.say(attempt.Message{Op: attempt.OpStop})
 		},
 		"it is stopped":     func(f *fixture, _ func()) { f.say(attempt.Message{Op: attempt.OpStop}) },
 		"it is interrupted": func(_ *fixture, interrupt func()) { interrupt() },
@@ -34,16 +45,21 @@ func TestUnreadIsTold(t *testing.T) {
 			f := inTree(t, dag.Node{Task: "talk", Agent: "talker"})
 			f.job.Kinds = agent.NewKinds(command.Kind(), talker)
 			f.plan(func(p *run.Plan) {
-				p.Graph = &dag.Graph{Setup: []string{"echo > begun; while [ ! -e go ]; do [ ! -e fail ] || exit 3; sleep 0.01; done"}}
+				p.Graph = &dag.Graph{Setup: []string{"echo > begun; while [ ! -e go ]; do [ ! -e fail ] || { echo > failed; exit 3; }; sleep 0.01; done"}}
 			})
+			said := "use tabs\nand tests"
+			if name == inDoubt {
+				f.job.Limits.Doubt = attempt.Doubt{Signal: time.Minute, Other: time.Minute, Ending: time.Minute}
+				said += "\nand docs"
+			}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			wait := f.start(ctx)
 			eventually(t, "its setup runs", func() bool {
 				_, err := os.Stat(filepath.Join(f.job.Spec.Place.Dir, "begun"))
 				return err == nil
 			})
-			for _, said := range []string{"use tabs", "and tests"} {
-				if r := f.say(attempt.Message{Op: attempt.OpAnswer, Text: said}); r.Error != "" {
+			for _, text := range []string{"use tabs", "and tests"} {
+				if r := f.say(attempt.Message{Op: attempt.OpAnswer, Text: text}); r.Error != "" {
 					t.Fatal(r.Error)
 				}
 			}
@@ -52,7 +68,7 @@ func TestUnreadIsTold(t *testing.T) {
 			if err == nil && got.Outcome != dag.Failed {
 				t.Errorf("it ended %+v", got)
 			}
-			if n := strings.Count(f.notes(), "the agent may not have read: use tabs\nand tests"); n != 1 {
+			if n := strings.Count(f.notes(), "the agent may not have read: "+said); n != 1 || strings.Count(f.notes(), "use tabs") != 1 {
 				t.Errorf("it is told %d times: %s", n, f.notes())
 			}
 			f.leaveNothing()
