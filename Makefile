@@ -42,7 +42,7 @@ dashboard:
 web-check: $(WEB)
 	cd web && npm run --silent types -- --check && npx --no-install tsc && npm run --silent lint
 
-web-unit: web-check web/dist/index.html
+web-unit: web-check
 	cd web && npx --no-install vitest run
 
 web-e2e: web/dist/index.html
@@ -100,7 +100,8 @@ test-tools:
 # network or has one thread. Lines with MAKE stand alone: make -n runs them.
 test: tools
 	@rm -rf $(RACES) bin/code bin/web-failed; mkdir -p $(RACES)
-	@{ $(MAKE) --no-print-directory test-tools web-unit || touch bin/web-failed; } >bin/web.log 2>&1 & \
+	@{ $(MAKE) --no-print-directory test-tools; $(MAKE) --no-print-directory web-unit || touch bin/web-failed; } >bin/web.log 2>&1 & \
+	beside=$$!; trap 'kill $$beside; wait; exit 130' INT TERM; \
 	$(MAKE) --no-print-directory check; code=$$?; wait; cat bin/web.log; exit $$code
 	@$(MAKE) --no-print-directory test-tools
 	@$(MAKE) --no-print-directory web-e2e || touch bin/web-failed
