@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "../e2e/organisation";
 
 const clients = 10;
-const events = 100;
+const events = 50; // the page shows as many of a kind
 
 declare global {
   interface Window {
