@@ -43,6 +43,9 @@ type routes struct {
 	Options
 	api huma.API
 
+	needs         together[[]control.Need]
+	organisations together[*control.OrgReport]
+
 	kept       keptJobs
 	taskMerge  work[control.MergedTasks]
 	runMerges  works[control.Merged]    // by run
@@ -64,6 +67,7 @@ func New(mux humago.Mux, o Options) *huma.OpenAPI {
 	}
 	c.Security = []map[string][]string{{"token": {}}, {"session": {}}}
 	r := &routes{Options: o, api: humago.New(mux, c)}
+	r.api.UseMiddleware(timed)
 	if o.Project != nil { // else only the document is wanted
 		r.kept.root = o.Project.Root
 	}

@@ -61,7 +61,7 @@ func (r *routes) config() {
 		return f, ctx.Err()
 	})
 	get(r, "health", "/api/needs", "List what waits for you, the longest first", func(ctx context.Context, i *struct{ Paging }) (List[control.Need], error) {
-		all, err := p.Needs(ctx)
+		all, err := r.needs.ask(ctx, p.Needs)
 		if err != nil {
 			return List[control.Need]{}, err
 		}
