@@ -2,6 +2,7 @@ import { QueryClient } from "@tanstack/react-query";
 import createFetch, { type Middleware } from "openapi-fetch";
 import createHooks from "openapi-react-query";
 
+import { took } from "@/api/cost";
 import { segment } from "@/api/path";
 import { Problem } from "@/api/problem";
 import type { components, paths } from "@/api/schema";
@@ -12,8 +13,9 @@ export type Api<Name extends keyof components["schemas"]> = components["schemas"
 export { Problem };
 
 const raise: Middleware = {
-  async onResponse({ response }) {
+  async onResponse({ response, schemaPath }) {
     if (response.ok) {
+      took(schemaPath, response.headers.get("Server-Timing"));
       return;
     }
     let body: unknown;

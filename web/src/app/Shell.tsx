@@ -7,7 +7,7 @@ import { pages } from "@/app/pages";
 import { usePrefs, type Theme } from "@/app/prefs";
 import { Sidebar } from "@/app/Sidebar";
 import { StatusBar } from "@/app/StatusBar";
-import { useTitle } from "@/app/title";
+import { Title } from "@/app/title";
 import { CommandCenter } from "@/palette/CommandCenter";
 import { IconButton } from "@/ui/button";
 import { lazily } from "@/ui/lazily";
@@ -22,7 +22,6 @@ const icons = { system: SunMoon, light: Sun, dark: Moon };
 
 /** What stays when pages change: sidebar, page, status bar. */
 export function Shell() {
-  useTitle();
   const [drawer, setDrawer] = useState(false);
   const main = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
@@ -39,6 +38,7 @@ export function Shell() {
   const idle = useIdle();
   return (
     <div className="flex h-full flex-col">
+      <Title />
       <a href="#main" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-raised focus:p-2">
         Skip to the page
       </a>

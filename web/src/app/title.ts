@@ -3,11 +3,15 @@ import { useEffect } from "react";
 import { useNeeds } from "@/needs/needs";
 import { usePageTitle } from "@/ui/page";
 
-/** Keeps the browser's title: how many things need the person, and the page. */
-export function useTitle(): void {
+/**
+ * Keeps the browser's title: how many things need the person, and the page. A component of its own: what
+ * stands around it is not drawn again with each need.
+ */
+export function Title(): null {
   const needs = useNeeds().data?.items.length ?? 0;
   const page = usePageTitle();
   useEffect(() => {
     document.title = `${needs > 0 ? `(${needs}) ` : ""}${page === "" ? "" : `${page} · `}cmux`;
   }, [needs, page]);
+  return null;
 }

@@ -1,7 +1,8 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { gap, Refresher } from "@/live/store";
+import { hooks } from "@/api/client";
+import { answers, gap, Refresher } from "@/live/store";
 import { touches } from "@/live/touches";
 
 describe("Refresher", () => {
@@ -87,5 +88,32 @@ describe("Refresher", () => {
 
   it("asks for everything when it does not know an event", () => {
     expect(touches({ event: "of a later version", at: "", data: null })).toEqual(["/api/"]);
+  });
+});
+
+describe("answers", () => {
+  const { queryKey } = hooks.queryOptions("get", "/api/heartbeat");
+  const stands = { event: "heartbeat_update", at: "", data: { state: "running" } };
+
+  it("takes how the organisation stands from the event", () => {
+    const client = new QueryClient();
+    client.setQueryData(queryKey, { state: "stopped" });
+    expect(answers(client, stands)).toBe(true);
+    expect(client.getQueryData(queryKey)).toEqual({ state: "running" });
+  });
+
+  it("leaves to be asked what no event says, what nobody looks at, and what an older answer would come after", async () => {
+    const client = new QueryClient();
+    expect(answers(client, stands)).toBe(false);
+    client.setQueryData(queryKey, { state: "stopped" });
+    expect(answers(client, { ...stands, data: null })).toBe(false);
+    expect(answers(client, { ...stands, event: "changed" })).toBe(false);
+    let answer: (stands: unknown) => void = () => undefined;
+    const asked = client.query({ queryKey, queryFn: () => new Promise((done) => (answer = done)) });
+    expect(answers(client, stands)).toBe(false);
+    answer({ state: "stopping" });
+    await asked;
+    expect(client.getQueryData(queryKey)).toEqual({ state: "stopping" });
+    expect(answers(client, stands)).toBe(true);
   });
 });

@@ -2,6 +2,8 @@ import { useQueryClient, type Query, type QueryClient } from "@tanstack/react-qu
 import { useEffect } from "react";
 import { createStore, useStore } from "zustand";
 
+import { hooks } from "@/api/client";
+import { costOf } from "@/api/cost";
 import { connect } from "@/live/connection";
 import { nothing, step, type Effects, type Input, type Log } from "@/live/fold";
 import type { Frame } from "@/live/protocol";
@@ -35,7 +37,7 @@ export function useLive(): void {
     const put = (input: Input) => {
       const [next, effects] = step(logStore.getState(), input);
       logStore.setState(next, true);
-      tell(effects, queries);
+      tell(effects, queries, client);
     };
     connect(
       {
@@ -56,20 +58,39 @@ export function useLive(): void {
   }, [client]);
 }
 
-function tell(effects: Effects, queries: Refresher): void {
+function tell(effects: Effects, queries: Refresher, client: QueryClient): void {
   if (effects.reload) {
     queries.add(["/api/"]);
   }
   if (effects.events.length > 0) {
-    queries.add(new Set(effects.events.flatMap(touches)));
+    queries.add(new Set(effects.events.flatMap((e) => (answers(client, e) ? touches(e).filter((r) => r !== stands) : touches(e)))));
     for (const w of watchers) {
       w(effects.events);
     }
   }
 }
 
+/** The route that says how the organisation stands. */
+const stands = "/api/heartbeat";
+
+/**
+ * Takes how the organisation stands from the event that says it. It reports false where that is to be asked for:
+ * an answer that is under way may be older, and would come later.
+ */
+export function answers(client: QueryClient, { event, data }: Frame): boolean {
+  if (event !== "heartbeat_update" || data === null || data === undefined) {
+    return false;
+  }
+  const { queryKey } = hooks.queryOptions("get", stands);
+  if (client.getQueryState(queryKey)?.fetchStatus !== "idle") {
+    return false;
+  }
+  client.setQueryData(queryKey, data);
+  return true;
+}
+
 /** Soon after the first of several events. */
-const soon = 25;
+const soon = 10;
 /** Between an answer and the next time that it is asked for, in milliseconds. */
 const leastGap = 100;
 const mostGap = 10_000;
@@ -77,8 +98,8 @@ const mostGap = 10_000;
 const mostPatience = 60_000;
 
 /**
- * How long a query is not asked again, by how long its answer took: what is cheap takes a
- * fifth of the time at most, and what is not, such as merges that git tries, far less.
+ * How long a query is not asked again, by how long the server worked at its answer: what is cheap takes
+ * a fifth of the time at most, and what is not, such as merges that git tries, far less.
  */
 export function gap(took: number): number {
   return Math.min(mostGap, Math.max(leastGap, took * (took < 100 ? 4 : 20)));
@@ -158,7 +179,8 @@ export class Refresher {
     } finally {
       window.clearTimeout(timer);
       a.busy = false;
-      a.next = Date.now() + gap(Date.now() - began);
+      const now = Date.now();
+      a.next = now + gap(costOf(query.queryKey[1]) ?? now - began);
       this.plan(query, a);
     }
   }

@@ -1,3 +1,4 @@
+import { memo } from "react";
 import { Link } from "react-router";
 
 import type { Api } from "@/api/client";
@@ -14,9 +15,9 @@ type Need = Api<"Need">;
 
 /**
  * Something that waits, and all that can be done about it. `place` is other when it may have moved: a click that was
- * meant for what stood there does not count.
+ * meant for what stood there does not count. It is drawn again when it is another: not with every answer.
  */
-export function NeedCard({ need, place }: { need: Need; place: string }) {
+export const NeedCard = memo(function NeedCard({ need, place }: { need: Need; place: string }) {
   const steady = useSteady(place);
   const to = placeOf(need);
   const title = need.kind === "message" ? need.text : need.name; // the name of a message is its id
@@ -50,7 +51,7 @@ export function NeedCard({ need, place }: { need: Need; place: string }) {
       )}
     </li>
   );
-}
+});
 
 function placeOf({ kind, run, name }: Need): string | undefined {
   if (kind === "agent") {
