@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // together makes one answer for all who ask at a time: ten pages hear of an
@@ -18,12 +19,15 @@ type together[T any] struct {
 type shared[T any] struct {
 	done  chan struct{} // closed once it is there
 	valid bool          // false: whoever made it gave up
+	took  time.Duration // by whoever made it
 	value T
 	err   error
 }
 
-// ask returns what f returns, called after ask was.
+// ask returns what f returns, called after ask was. What it costs those who wait
+// is what f took, without the waiting.
 func (t *together[T]) ask(ctx context.Context, f func(context.Context) (T, error)) (T, error) {
+	began := time.Now()
 	for {
 		t.mu.Lock()
 		a, before := t.next, t.now
@@ -34,7 +38,9 @@ func (t *together[T]) ask(ctx context.Context, f func(context.Context) (T, error
 		}
 		t.mu.Unlock()
 		if mine {
-			return t.make(ctx, a, before, f)
+			value, err := t.make(ctx, a, before, f)
+			waitedSince(ctx, began, a.took)
+			return value, err
 		}
 		select {
 		case <-a.done:
@@ -43,6 +49,7 @@ func (t *together[T]) ask(ctx context.Context, f func(context.Context) (T, error
 			return none, ctx.Err()
 		}
 		if a.valid {
+			waitedSince(ctx, began, a.took)
 			return a.value, a.err
 		}
 	}
@@ -64,7 +71,9 @@ func (t *together[T]) make(ctx context.Context, a, before *shared[T], f func(con
 	}
 	t.mu.Unlock()
 	if a.err = ctx.Err(); a.err == nil {
+		began := time.Now()
 		a.value, a.err = f(ctx)
+		a.took = time.Since(began)
 		a.valid = ctx.Err() == nil
 	}
 	return a.value, a.err

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // Nobody gets what was read before they asked, and those who wait at the same
@@ -41,6 +42,16 @@ func TestTogether(t *testing.T) {
 		synctest.Wait()
 		close(goOn)
 		all.Wait()
+		var cost waited
+		ctx := context.WithValue(t.Context(), waitedKey{}, &cost)
+		slow := func(context.Context) (int64, error) { time.Sleep(time.Second); return 0, nil }
+		all.Go(func() { _, _ = asks.ask(t.Context(), slow) })
+		synctest.Wait()
+		all.Go(func() { _, _ = asks.ask(ctx, slow) })
+		all.Wait()
+		if got := time.Duration(cost.Load()); got != time.Second {
+			t.Errorf("one that worked 1 s after another's counts %s as waiting", got)
+		}
 		if calls.Load() != 3 {
 			t.Errorf("%d answers were made, want 3", calls.Load())
 		}
