@@ -13,9 +13,11 @@ export type Api<Name extends keyof components["schemas"]> = components["schemas"
 export { Problem };
 
 const raise: Middleware = {
-  async onResponse({ response, schemaPath }) {
+  async onResponse({ request, response }) {
     if (response.ok) {
-      took(schemaPath, response.headers.get("Server-Timing"));
+      if (request.method === "GET") {
+        took(new URL(request.url).pathname, response.headers.get("Server-Timing"));
+      }
       return;
     }
     let body: unknown;
@@ -40,9 +42,14 @@ export function problemOf(status: number, body: unknown): Problem {
 export const api = createFetch<paths>({
   baseUrl: window.location.origin,
   fetch: (request) => window.fetch(request),
-  pathSerializer: (path, values) => path.replace(/\{([^{}]+)\}/g, (_, name: string) => segment(word(values[name]))),
+  pathSerializer: filled,
 });
 api.use(raise);
+
+/** A path of the document with the values in its places. */
+export function filled(path: string, values: Readonly<Record<string, unknown>>): string {
+  return path.replace(/\{([^{}]+)\}/g, (_, name: string) => segment(word(values[name])));
+}
 
 function word(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value ?? "");

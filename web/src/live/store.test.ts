@@ -1,8 +1,8 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { hooks } from "@/api/client";
-import { answers, gap, Refresher } from "@/live/store";
+import { took } from "@/api/cost";
+import { gap, Refresher } from "@/live/store";
 import { touches } from "@/live/touches";
 
 describe("Refresher", () => {
@@ -70,6 +70,35 @@ describe("Refresher", () => {
     queries.end();
   });
 
+  it("goes by what the server says of its cost, not by its own wait", async () => {
+    const client = new QueryClient();
+    took("/api/busy", "app;dur=2");
+    const { asked, end } = watch(client, { "/api/busy": 200 });
+    await vi.advanceTimersByTimeAsync(500);
+    asked.length = 0;
+
+    const queries = new Refresher(client);
+    for (let i = 0; i < 300; i++) {
+      queries.add(["/api/busy"]);
+      await vi.advanceTimersByTimeAsync(10);
+    }
+    expect(asked.length).toBeGreaterThanOrEqual(9); // every 300 ms, and not every 4 s
+    end();
+    queries.end();
+  });
+
+  it("asks once more when an event comes before the first answer", async () => {
+    const client = new QueryClient();
+    const { asked, end } = watch(client, { "/api/runs": 300 });
+    await vi.advanceTimersByTimeAsync(100);
+    const queries = new Refresher(client);
+    queries.add(changed("/api/runs"));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(asked).toHaveLength(2);
+    end();
+    queries.end();
+  });
+
   it("has what nobody sees asked when it is seen", async () => {
     const client = new QueryClient();
     const first = watch(client, { "/api/runs": 5 });
@@ -88,32 +117,5 @@ describe("Refresher", () => {
 
   it("asks for everything when it does not know an event", () => {
     expect(touches({ event: "of a later version", at: "", data: null })).toEqual(["/api/"]);
-  });
-});
-
-describe("answers", () => {
-  const { queryKey } = hooks.queryOptions("get", "/api/heartbeat");
-  const stands = { event: "heartbeat_update", at: "", data: { state: "running" } };
-
-  it("takes how the organisation stands from the event", () => {
-    const client = new QueryClient();
-    client.setQueryData(queryKey, { state: "stopped" });
-    expect(answers(client, stands)).toBe(true);
-    expect(client.getQueryData(queryKey)).toEqual({ state: "running" });
-  });
-
-  it("leaves to be asked what no event says, what nobody looks at, and what an older answer would come after", async () => {
-    const client = new QueryClient();
-    expect(answers(client, stands)).toBe(false);
-    client.setQueryData(queryKey, { state: "stopped" });
-    expect(answers(client, { ...stands, data: null })).toBe(false);
-    expect(answers(client, { ...stands, event: "changed" })).toBe(false);
-    let answer: (stands: unknown) => void = () => undefined;
-    const asked = client.query({ queryKey, queryFn: () => new Promise((done) => (answer = done)) });
-    expect(answers(client, stands)).toBe(false);
-    answer({ state: "stopping" });
-    await asked;
-    expect(client.getQueryData(queryKey)).toEqual({ state: "stopping" });
-    expect(answers(client, stands)).toBe(true);
   });
 });

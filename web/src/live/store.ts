@@ -2,7 +2,7 @@ import { useQueryClient, type Query, type QueryClient } from "@tanstack/react-qu
 import { useEffect } from "react";
 import { createStore, useStore } from "zustand";
 
-import { hooks } from "@/api/client";
+import { filled } from "@/api/client";
 import { costOf } from "@/api/cost";
 import { connect } from "@/live/connection";
 import { nothing, step, type Effects, type Input, type Log } from "@/live/fold";
@@ -37,7 +37,7 @@ export function useLive(): void {
     const put = (input: Input) => {
       const [next, effects] = step(logStore.getState(), input);
       logStore.setState(next, true);
-      tell(effects, queries, client);
+      tell(effects, queries);
     };
     connect(
       {
@@ -58,35 +58,16 @@ export function useLive(): void {
   }, [client]);
 }
 
-function tell(effects: Effects, queries: Refresher, client: QueryClient): void {
+function tell(effects: Effects, queries: Refresher): void {
   if (effects.reload) {
     queries.add(["/api/"]);
   }
   if (effects.events.length > 0) {
-    queries.add(new Set(effects.events.flatMap((e) => (answers(client, e) ? touches(e).filter((r) => r !== stands) : touches(e)))));
+    queries.add(new Set(effects.events.flatMap(touches)));
     for (const w of watchers) {
       w(effects.events);
     }
   }
-}
-
-/** The route that says how the organisation stands. */
-const stands = "/api/heartbeat";
-
-/**
- * Takes how the organisation stands from the event that says it. It reports false where that is to be asked for:
- * an answer that is under way may be older, and would come later.
- */
-export function answers(client: QueryClient, { event, data }: Frame): boolean {
-  if (event !== "heartbeat_update" || data === null || data === undefined) {
-    return false;
-  }
-  const { queryKey } = hooks.queryOptions("get", stands);
-  if (client.getQueryState(queryKey)?.fetchStatus !== "idle") {
-    return false;
-  }
-  client.setQueryData(queryKey, data);
-  return true;
 }
 
 /** Soon after the first of several events. */
@@ -103,6 +84,17 @@ const mostPatience = 60_000;
  */
 export function gap(took: number): number {
   return Math.min(mostGap, Math.max(leastGap, took * (took < 100 ? 4 : 20)));
+}
+
+/** What the server works at the answer of a query, in milliseconds; undefined: it did not say, or did not answer. */
+function cost(query: Query): number | undefined {
+  const [, path, of] = query.queryKey as readonly [unknown, unknown, { params?: { path?: Record<string, unknown> } } | undefined];
+  if (typeof path !== "string" || query.state.status !== "success") {
+    return undefined;
+  }
+  const one = costOf(filled(path, of?.params?.path ?? {}));
+  const { pages } = (query.state.data ?? {}) as { pages?: unknown[] }; // of a list that was read on, each is asked for
+  return one === undefined ? undefined : one * (pages?.length ?? 1);
 }
 
 interface Asked {
@@ -169,18 +161,22 @@ export class Refresher {
     if (this.ended) {
       return;
     }
-    a.wanted = false;
     a.busy = true;
     const began = Date.now();
+    const { state } = query;
+    // A first answer that is under way is waited for, and may be older than what is asked for here.
+    a.wanted = state.fetchStatus !== "idle" && state.data === undefined;
+    let known: number | undefined;
     let timer: number | undefined;
-    const patience = new Promise((done) => (timer = window.setTimeout(done, mostPatience)));
+    const patience = new Promise<undefined>((done) => (timer = window.setTimeout(() => done(undefined), mostPatience)));
     try {
-      await Promise.race([this.client.invalidateQueries({ queryKey: query.queryKey, exact: true }), patience]);
+      const asked = this.client.invalidateQueries({ queryKey: query.queryKey, exact: true });
+      known = await Promise.race([asked.then(() => cost(query)), patience]);
     } finally {
       window.clearTimeout(timer);
       a.busy = false;
       const now = Date.now();
-      a.next = now + gap(costOf(query.queryKey[1]) ?? now - began);
+      a.next = now + gap(known ?? now - began);
       this.plan(query, a);
     }
   }

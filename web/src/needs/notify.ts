@@ -45,6 +45,8 @@ export function usePermission(): [Permission, () => void] {
   const ask = () => {
     if (current() === "default") {
       void Notification.requestPermission().then(changed);
+    } else {
+      changed();
     }
   };
   return [permission, ask];
