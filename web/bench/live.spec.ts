@@ -75,7 +75,7 @@ async function elsewhere(of: Page, n: number): Promise<void> {
           });
         }),
       ),
-    [n, ["/api/needs?limit=1000", "/api/agents"]] as const,
+    [n, ["/api/needs?limit=1000", "/api/agents", "/api/heartbeat"]] as const,
   );
 }
 
