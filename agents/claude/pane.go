@@ -18,7 +18,8 @@ import (
 
 const (
 	lookAgain  = 250 * time.Millisecond // at a pane that takes no text now
-	enterAfter = 150 * time.Millisecond // of a paste: an Enter that comes at once may be taken as part of it
+	enterAfter = 150 * time.Millisecond // of a paste that is not drawn: an Enter that comes at once may be taken as part of it
+	drawnAgain = 10 * time.Millisecond  // between looks for a paste
 	confirmed  = 3 * time.Second        // wait for a prompt's hook before Enter is pressed again
 	maxEnters  = 5
 	showsAfter = time.Second // of a paste: wait for the program to draw it
@@ -94,13 +95,12 @@ func (a *instance) pasteOnce(ctx context.Context, p *pane, file, text string, ar
 	}
 	if s.Draft == "" {
 		buffer := "cmux-" + strings.TrimPrefix(p.id, "%")
-		if _, err := p.server.Exec(ctx, "load-buffer", "-b", buffer, file); err != nil {
+		if _, err := p.server.ExecAll(ctx,
+			[]string{"load-buffer", "-b", buffer, file},
+			[]string{"paste-buffer", "-p", "-d", "-b", buffer, "-t", p.id}); err != nil {
 			return false, err
 		}
-		if _, err := p.server.Exec(ctx, "paste-buffer", "-p", "-d", "-b", buffer, "-t", p.id); err != nil {
-			return false, err
-		}
-		if err := a.wait(ctx, enterAfter, nil); err != nil {
+		if err := a.awaitDrawn(ctx, p, text); err != nil {
 			return false, err
 		}
 	}
@@ -143,6 +143,20 @@ func (a *instance) pasteOnce(ctx context.Context, p *pane, file, text string, ar
 
 // pastedRE is what the prompt shows instead of a paste that is long.
 var pastedRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[Pasted text #\d+(?: \+\d+ lines?)?\]$`) })
+
+// awaitDrawn waits until the prompt shows the text that was pasted: the program has
+// taken it in, and an Enter is a key of its own. It waits for enterAfter at most.
+func (a *instance) awaitDrawn(ctx context.Context, p *pane, text string) error {
+	for began := time.Now(); time.Since(began) < enterAfter; {
+		if err := a.wait(ctx, drawnAgain, nil); err != nil {
+			return err
+		}
+		if s, _, err := p.look(ctx); err != nil || s.Draft != "" && ours(s.Draft, text) {
+			return err
+		}
+	}
+	return nil
+}
 
 // ours reports whether what stands in the prompt is what was pasted into it, and
 // nothing else. Of a long text the prompt shows a part; it breaks lines, also
