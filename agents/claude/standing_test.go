@@ -1,6 +1,8 @@
 package claude_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	mt "cmux/agents/modeltest"
 	"cmux/agents/run"
 	"cmux/dag"
+	"cmux/signals"
 )
 
 func standingFixture(t *testing.T) *fixture {
@@ -152,6 +155,42 @@ func TestStandingInAPane(t *testing.T) {
 		t.Error("a person who talks to it took it over")
 	}
 	f.hears("m3", "from supervisor: go on #script:mail")
+	f.restsIdle()
+	f.stopped(nil)
+}
+
+// At work in its pane it asks with its own tool: no dialog opens in front of
+// nobody, the question goes to its supervisor, and the answer comes as a message,
+// with which the work goes on.
+func TestAsksWhileItStays(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, node("brief", nil),
+		mt.Script{Name: "brief", Turns: []mt.Turn{{mt.Text("hello")}}},
+		mt.Script{Name: "ask", Turns: []mt.Turn{{question}, {mt.Text("I wait.")}}},
+		mt.Script{Name: "blue", Turns: []mt.Turn{{mt.Shell("echo blue > a.txt; " + commit)}, {mt.Report("it is blue")}, {mt.Text("end")}}},
+	)
+	if err := signals.Init(f.Root); err != nil {
+		t.Fatal(err)
+	}
+	f.Stay("You are a worker. #script:brief")
+	f.inPane()
+	f.restsIdle()
+	f.ordered(attempt.Message{Op: attempt.OpGive, Work: f.Work("T1", "Paint it. #script:ask")})
+	f.Eventually("it waits for its supervisor", func() bool {
+		a := f.Last(run.Active)
+		return a.Activity == dag.NeedsInput && a.Detail == "asked supervisor"
+	})
+	if s := f.ordered(attempt.Message{Op: attempt.OpStand}); s.Work != "T1" {
+		t.Errorf("while it asks it stands as %+v", s)
+	}
+	mail, err := os.ReadFile(filepath.Join(f.Root, ".cmux/mailbox"))
+	if err != nil || strings.Count(string(mail), "\n") != 1 || !strings.Contains(string(mail), "Blue: like the sea") {
+		t.Errorf("its supervisor is sent %s, %v", mail, err)
+	}
+	f.hears("m1", "from supervisor: Blue #script:blue")
+	if end := f.over("T1"); end.Outcome != dag.Done || end.Summary != "it is blue" || end.Commits != 1 {
+		t.Errorf("T1 ended as %+v", end)
+	}
 	f.restsIdle()
 	f.stopped(nil)
 }
