@@ -50,6 +50,7 @@ type listener struct {
 	reminder  string                   // for a conversation of which no more than a summary is left
 	now       func() time.Time
 	busy      bool            // a turn is under way
+	ended     bool            // a hook told the end of the turn whose result line is to come
 	asking    string          // tool that waits for a person's yes or answer
 	askingSub string          // the sub-agent that uses it; empty: the agent itself, or not known
 	subagents map[string]bool // at work, by id
@@ -61,11 +62,23 @@ type listener struct {
 
 // rests takes in that no turn is under way.
 func (l *listener) rests() {
-	l.busy = false
+	l.busy, l.ended = false, true
 	if l.over != nil {
 		close(l.over)
 		l.over = nil
 	}
+}
+
+// result takes in a result line, and reports whether it alone tells the end of
+// its turn. The line may be read late, when a next turn is already under way:
+// then it is of the turn whose end a hook has told.
+func (l *listener) result() (alone bool) {
+	alone = l.busy && !l.ended
+	l.ended = false
+	if alone {
+		l.busy = false
+	}
+	return alone
 }
 
 // hear says what a hook means and what to answer it.
@@ -114,7 +127,7 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 	case "PostToolUse", "PostToolUseFailure":
 		if hook == "PostToolUse" && p.Tool == toolPrefix+"done" && p.AgentID == "" && strings.Contains(string(p.Response), prompt.Accepted) {
 			// The model would be called once more, only to say that it is done.
-			l.busy = false
+			l.busy, l.ended = false, true
 			return []news.Event{news.Concluded{}, news.TurnEnded{}}, printed(object{"continue": false, "stopReason": "cmux: the report is accepted"}), nil
 		}
 		if l.asking != "" && l.asking == p.Tool && (l.askingSub == "" || l.askingSub == p.AgentID) {
@@ -152,7 +165,12 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 
 // before judges a call of a tool before it happens.
 func (l *listener) before(p *payload) ([]news.Event, agent.HookReply, error) {
-	l.busy = true
+	if p.AgentID == "" { // a sub-agent in the background works on between turns
+		if !l.busy { // somebody else's hook blocked the end of the turn, which goes on
+			l.ended = false
+		}
+		l.busy = true
+	}
 	d := guard.Decide(l.policy, guard.Call{Tool: p.Tool, Input: p.Input, Dir: p.Dir, Sub: p.AgentID != ""})
 	switch {
 	case d.Verdict == guard.Deny:
@@ -298,7 +316,7 @@ func (l *listener) handBack(text string) agent.HookReply {
 		l.asking = ""
 		return permission(answer(tool, l.question, text))
 	}
-	l.busy = true
+	l.busy, l.ended = true, false
 	return printed(object{"decision": "block", "reason": text})
 }
 

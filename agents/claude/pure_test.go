@@ -184,6 +184,58 @@ func TestSubagentsAreCounted(t *testing.T) {
 	}
 }
 
+// A turn ends once, however late its result line is read and whatever a
+// sub-agent does meanwhile.
+func TestResult(t *testing.T) {
+	const prompt, call, sub, stop, back, result = `UserPromptSubmit {"prompt":"<task-notification>"}`, `PreToolUse {"tool_name":"Read"}`, `PreToolUse {"tool_name":"Read","agent_id":"s"}`,
+		`Stop {"background_tasks":[{"type":"subagent"}]}`, "back", "result"
+	for _, c := range []struct {
+		name string
+		what []string
+		want []bool // of each result
+	}{
+		{"a turn without its hook", []string{prompt, call, result}, []bool{true}},
+		{"a turn with its hook", []string{prompt, call, stop, result}, []bool{false}},
+		{"a sub-agent works before the result is read", []string{prompt, stop, sub, result}, []bool{false}},
+		{"a sub-agent works after it", []string{prompt, stop, result, sub, result}, []bool{false, false}},
+		{"the next turn begins before the result is read", []string{prompt, stop, prompt, call, result, result}, []bool{false, true}},
+		{"two turns end before a result is read", []string{prompt, stop, prompt, stop, result, result}, []bool{false, false}},
+		{"handed back, and it breaks off", []string{prompt, stop, back, result}, []bool{true}},
+		{"blocked by another hook, and it breaks off", []string{prompt, stop, call, result}, []bool{true}},
+		{"two turns without their hook", []string{prompt, result, prompt, result}, []bool{true, true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, got := listening(true), []bool(nil)
+			for _, what := range c.what {
+				switch event, payload, _ := strings.Cut(what, " "); event {
+				case back:
+					l.handBack("go on")
+				case result:
+					got = append(got, l.result())
+				default:
+					if _, _, err := l.hear(event, json.RawMessage(payload)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestIdleBesideASubagent(t *testing.T) {
+	l := listening(false)
+	for _, what := range []string{`Stop {"background_tasks":[{"type":"subagent"}]}`, `PreToolUse {"tool_name":"Read","agent_id":"s"}`, `Notification {"notification_type":"idle_prompt"}`} {
+		event, payload, _ := strings.Cut(what, " ")
+		events, _, err := l.hear(event, json.RawMessage(payload))
+		if err != nil || event == "Notification" && len(events) > 0 {
+			t.Errorf("%s: %+v, %v; its sub-agent works", what, events, err)
+		}
+	}
+}
+
 func TestHandBack(t *testing.T) {
 	l := listening(false)
 	l.hear("Stop", json.RawMessage(`{}`))

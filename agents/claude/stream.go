@@ -116,9 +116,9 @@ func (a *instance) judgeResults(ctx context.Context, results <-chan result) {
 		select {
 		case r := <-results:
 			a.mu.Lock()
-			open := a.listener.busy // no hook has said that the turn is over
+			alone := a.listener.result()
 			a.mu.Unlock()
-			if !open {
+			if !alone {
 				continue
 			}
 			var e news.Event = news.TurnEnded{}
@@ -134,9 +134,6 @@ func (a *instance) judgeResults(ctx context.Context, results <-chan result) {
 					e = l
 				}
 			}
-			a.mu.Lock()
-			a.listener.busy = false
-			a.mu.Unlock()
 			if a.stage.Tell(ctx, e) != nil {
 				return
 			}
