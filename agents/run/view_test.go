@@ -1,8 +1,12 @@
 package run
 
 import (
+	"errors"
+	"os"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"cmux/dag"
 	"cmux/signals"
@@ -61,6 +65,42 @@ func TestViewBesideAWriter(t *testing.T) {
 		}
 	}
 	t.Log(labels)
+}
+
+// A writer of the records that stands still in the middle of it hides nothing of
+// what a person did.
+func TestViewBesideAStalledWriter(t *testing.T) {
+	r := newRun(t)
+	book, err := r.OpenBook()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer book.Close()
+	if err := book.Commit(t.Context(),
+		Record{Type: Started, Node: "a", Attempt: 1, Place: &Place{Child: "c"}},
+		Record{Type: AttemptEnd, Node: "a", Attempt: 1, End: &End{Outcome: dag.Failed, Exit: 7}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := signals.Replace(r.Signals(), "a", signals.Content{Kind: signals.Empty}); err != nil {
+		t.Fatal(err)
+	}
+	records, err := os.Open(r.Records())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer records.Close()
+	if err := unix.Flock(int(records.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	stalled := make(chan error, 1)
+	time.AfterFunc(200*time.Millisecond, func() { stalled <- unix.Flock(int(records.Fd()), unix.LOCK_UN) })
+	v, err := r.View(t.Context(), time.Now())
+	if err := errors.Join(err, <-stalled); err != nil {
+		t.Fatal(err)
+	}
+	if got := v.Nodes[0].Status.Label.String(); got != "done (override)" {
+		t.Errorf("a node that a person called done is shown as %q", got)
+	}
 }
 
 // A run whose nodes have all ended has not ended itself before that is on

@@ -35,17 +35,29 @@ func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
 	return r.Viewer().View(ctx, now)
 }
 
-// maxLooks bounds how often View looks again while what it finds goes on.
-const maxLooks = 10
+// Whoever writes the records may stand still in the middle of it, on a slow disk
+// or a machine under load: what a look found beside them is waited for.
+const (
+	lookPause = time.Millisecond       // before the third look, then twice as long each time
+	longPause = 100 * time.Millisecond // at most
+	lookLong  = 2 * time.Second        // all looks together
+)
 
 // View is the run as it stands.
 func (w *Viewer) View(ctx context.Context, now time.Time) (*View, error) {
-	for looks := 1; ; looks++ {
+	began := time.Now()
+	for pause := time.Duration(0); ; pause = min(max(2*pause, lookPause), longPause) {
 		// What goes on all the time is on record soon: the last look believes the
 		// records alone.
-		v, stale, err := w.look(ctx, now, looks < maxLooks)
-		if err != nil || !stale || looks == maxLooks {
+		last := time.Since(began) >= lookLong
+		v, stale, err := w.look(ctx, now, !last)
+		if err != nil || !stale || last {
 			return v, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 	}
 }
