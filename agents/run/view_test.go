@@ -103,6 +103,61 @@ func TestViewBesideAStalledWriter(t *testing.T) {
 	}
 }
 
+// A run that failed has not ended any more once a person removed the marker of
+// what failed, though its runner waits for it to stay away.
+func TestViewOfARemovedMarker(t *testing.T) {
+	for _, runner := range []bool{true, false} {
+		r := newRun(t)
+		book, err := r.OpenBook()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer book.Close()
+		folder := signals.NewScanner(r.Signals(), nil)
+		if _, _, err := folder.Scan(time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		for _, recs := range [][]Record{
+			{{Type: RunnerUp, How: "start", Folder: folder.Folder()}},
+			{{Type: Started, Node: "a", Attempt: 1, Place: &Place{Child: "c"}}, {Type: AttemptEnd, Node: "a", Attempt: 1, End: &End{Outcome: dag.Done}}},
+			{{Type: Started, Node: "b", Attempt: 1, Place: &Place{Child: "c"}}, {Type: AttemptEnd, Node: "b", Attempt: 1, End: &End{Outcome: dag.Failed, Exit: 7}}},
+			{{Type: RunEnded, How: string(dag.RunFailed)}},
+		} {
+			if err := book.Commit(t.Context(), recs...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := dag.RunNoRunner
+		if runner {
+			want = dag.RunRunning
+			lock, err := r.TryLock()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer lock.Unlock()
+		}
+		for _, step := range []struct {
+			do    func() error
+			want  dag.RunState
+			label string
+		}{
+			{func() error { return nil }, dag.RunFailed, "failed (exit 7)"},
+			{func() error { return signals.Remove(r.Signals(), "b") }, want, "ready"},
+		} {
+			if err := step.do(); err != nil {
+				t.Fatal(err)
+			}
+			v, err := r.View(t.Context(), time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := v.Nodes[1].Status.Label.String(); v.RunState != step.want || got != step.label {
+				t.Errorf("with a runner %v: the run is %q and its node %q, want %q and %q", runner, v.RunState, got, step.want, step.label)
+			}
+		}
+	}
+}
+
 // A run whose nodes have all ended has not ended itself before that is on
 // record: a marker may be missing still, and only a runner puts it back.
 func TestViewOfAnEndThatNobodyRecorded(t *testing.T) {

@@ -209,7 +209,7 @@ func (w *Viewer) observe(ctx context.Context, h *History, own *Owner, runner boo
 		if !own.Owns(h.Graph.Nodes[i].Name) {
 			continue
 		}
-		if rec, ok := judged(h, i, o, look, runner); ok {
+		if rec, ok := judged(h, i, o, look); ok {
 			take(rec)
 		}
 	}
@@ -240,7 +240,7 @@ func (r *Run) vanished(h *History, runner bool, now time.Time, take func(Record)
 
 // judged is the record of what a person means by what stands in the place of
 // node i's marker, where they mean anything.
-func judged(h *History, i int, o signals.Observed, look time.Time, runner bool) (Record, bool) {
+func judged(h *History, i int, o signals.Observed, look time.Time) (Record, bool) {
 	n, name := &h.Nodes[i], h.Graph.Nodes[i].Name
 	if w := n.Withdrawn; w != nil && o.Exists && o.Identity == w.Identity {
 		return Record{}, false
@@ -251,8 +251,8 @@ func judged(h *History, i int, o signals.Observed, look time.Time, runner bool) 
 		// finds gone it calls gone.
 		verdict = n.Judge(o, look.Add(signals.Settle))
 	}
-	if verdict.Kind == signals.Retry && !runner && n.Blocked == "" {
-		return Record{Type: Reset, Node: name}, true
+	if verdict.Kind == signals.Retry && n.Blocked == "" {
+		return Record{Type: Reset, Node: name}, true // a runner waits for the marker to stay away
 	}
 	if verdict.Kind.Done() && h.Graph.Nodes[i].AsksCode() {
 		return Record{}, false // the runner takes it back
