@@ -85,9 +85,10 @@ func Carried(ctx context.Context, r *run.Run, o runner.Options) (dag.RunState, e
 	}
 }
 
-// RunnerLogger writes what a runner has to say into its log.
+// RunnerLogger writes what a runner has to say into its log. A line costs a tenth
+// of what it does in the form for terminals, and the next node waits for it.
 func RunnerLogger(w io.Writer) *log.Logger {
-	return log.NewWithOptions(w, log.Options{ReportTimestamp: true, TimeFormat: "2006-01-02 15:04:05.000", Level: log.DebugLevel})
+	return log.NewWithOptions(w, log.Options{ReportTimestamp: true, TimeFormat: "2006-01-02 15:04:05.000", Level: log.DebugLevel, Formatter: log.LogfmtFormatter})
 }
 
 // Revive has tmux start again what keeps a run or an organisation, and has died:

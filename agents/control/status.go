@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -116,11 +117,18 @@ type NodeReport struct {
 	Question *question.Question `json:"question,omitempty"`
 }
 
+// mostNamed is how many nodes a line names: what depends on a thousand would make
+// each line of a table as long.
+const mostNamed = 8
+
 // Waits says in a line what a node waits for.
 func Waits(n *dag.Node) string { return waits(n.DependsOn, n.When, n.Finally, n.If) }
 
 func waits(deps []string, when dag.Join, finally bool, condition string) string {
-	text := strings.Join(deps, ", ")
+	text := strings.Join(deps[:min(len(deps), mostNamed)], ", ")
+	if more := len(deps) - mostNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
 	switch {
 	case finally && text != "":
 		text += ", all agents"
