@@ -4,6 +4,7 @@
 # make test    runs every test
 # make dashboard  builds the page that the binary carries; make does it, where there is npm
 # make web-test   runs the dashboard's tests
+# make fuzz    fuzzes each target for FUZZTIME, those that match FUZZ; make test does for a moment
 # make bench   runs the benchmarks and whole runs beside make, ninja and go-task
 # make web-golden compares how the pages look with what is kept in web/e2e/golden
 # make bench-web  measures the dashboard in Chromium, beside an empty page
@@ -21,7 +22,7 @@ PREFIX  ?= /usr/local
 # with a name, such as Claude Code's (ST1005).
 LINT     = $(GO) tool -modfile=.ci/lint.mod
 
-.PHONY: all build demo demo-web test check bench docs pictures dist dist-check tools clean install dashboard web-check web-unit web-e2e web-test web-golden bench-web test-tools
+.PHONY: all build demo demo-web test check fuzz bench docs pictures dist dist-check tools clean install dashboard web-check web-unit web-e2e web-test web-golden bench-web test-tools
 
 all: dashboard build
 
@@ -109,6 +110,10 @@ test: tools
 	echo "slowest packages (seconds from start to end, several at a time):"; \
 	awk '$$1 ~ /^(ok|FAIL)$$/ && $$3 ~ /s$$/ { printf "%8.1f  %s\n", $$3, $$2 }' bin/test.log | sort -rn | head -n 8; \
 	code=$$(cat bin/code); cat $(RACES)/* 2>/dev/null && { echo "the race detector found this"; exit 1; }; test ! -e bin/web-failed || { echo "the tests of the dashboard failed, above"; exit 1; }; exit $$code
+
+FUZZTIME ?= 1m
+fuzz:
+	@scripts/fuzz.sh '$(FUZZTIME)' '$(FUZZ)'
 
 web-golden: $(WEB) web/dist/index.html
 	@.ci/tools chromium

@@ -2,7 +2,11 @@ package dag
 
 import (
 	"testing"
+
+	"cmux/agents/agenttest/fuzzing"
 )
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 // FuzzCondition: whatever an if: says, it is refused or it is answered, the same
 // each time, in the form that the State asks it as well.

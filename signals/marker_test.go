@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"cmux/agents/agenttest/fuzzing"
 )
 
 var markerCases = []struct {
@@ -39,6 +41,8 @@ func TestParseMarker(t *testing.T) {
 		}
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 // A marker is a code exactly when white space around it, once gone, leaves
 // what strconv prints for a number from 0 to 255; and what cmux writes reads

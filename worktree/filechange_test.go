@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"cmux/agents/agenttest/fuzzing"
 )
 
 // What git says of a tree in which everything happens that can happen to a file.
@@ -69,6 +71,8 @@ func TestReadChanges(t *testing.T) {
 		}
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzReadChanges(f *testing.F) {
 	f.Add(":100644 100644 a b M\x00x\x001\t2\tx\x00")

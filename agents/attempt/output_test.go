@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"cmux/agents/agenttest/fuzzing"
 )
 
 func TestReadable(t *testing.T) {
@@ -21,6 +23,8 @@ func TestReadable(t *testing.T) {
 		}
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzReadable(f *testing.F) {
 	f.Add("a\x1b[31mb\r\nc\x1b]0;x\x07")

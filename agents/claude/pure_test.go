@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"cmux/agents/agent"
+	"cmux/agents/agenttest/fuzzing"
 	"cmux/agents/guard"
 	"cmux/agents/news"
 	"cmux/agents/prompt"
@@ -320,6 +321,8 @@ func TestReadScreen(t *testing.T) {
 		}
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 // Whatever a person's status line says and an agent writes, the prompt is the
 // one with the cursor.

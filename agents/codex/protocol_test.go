@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cmux/agents/agent"
+	"cmux/agents/agenttest/fuzzing"
 	"cmux/agents/event"
 	"cmux/agents/news"
 	"cmux/agents/stdio"
@@ -62,6 +63,8 @@ func TestParseIsLenient(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzParse(f *testing.F) {
 	for _, l := range lines {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"cmux/agents/agenttest/fuzzing"
 )
 
 // play is a conversation in which anything may happen that can.
@@ -71,5 +73,7 @@ func rules(t *rapid.T) {
 // call gets one answer, every report one judgment; no report overtakes what was
 // said before it; there is always a way out, and the same events lead to it.
 func TestRules(t *testing.T) { rapid.Check(t, rules) }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzRules(f *testing.F) { f.Fuzz(rapid.MakeFuzz(rules)) }

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"cmux/agents/agenttest/fuzzing"
 )
 
 var update = flag.Bool("update", false, "rewrite the table in the docs")
@@ -332,6 +334,8 @@ func TestBrief(t *testing.T) {
 		}
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 // Whatever an event holds, it comes back in one line, and what is shown of it
 // holds nothing that a terminal obeys.

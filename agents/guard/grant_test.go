@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/agenttest/fuzzing"
 	"cmux/agents/guard"
 )
 
@@ -223,6 +224,8 @@ func TestGrantsLookAtTheWholeCall(t *testing.T) {
 		}
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 // A granted write is one that is not refused, for every policy and path.
 func FuzzGrantedWrite(f *testing.F) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"cmux/agents/agenttest/fuzzing"
 )
 
 func TestText(t *testing.T) {
@@ -95,6 +97,8 @@ func TestJSONKeepsItsValue(t *testing.T) {
 		t.Errorf("%s: %q, %v", out, back, err)
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 // FuzzWriter: whatever comes, in whatever pieces, nothing is left that a
 // terminal obeys, and text without control characters stays as it is.

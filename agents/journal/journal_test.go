@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"cmux/agents/agenttest/fuzzing"
 )
 
 func must(t testing.TB, err error) {
@@ -303,6 +305,8 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 // Whatever an entry says, it is read back as that one entry.
 func FuzzEntry(f *testing.F) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agenttest/fuzzing"
 	"cmux/agents/guard"
 	"cmux/agents/stdio"
 	"cmux/dag"
@@ -53,6 +54,8 @@ func TestParse(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzParse(f *testing.F) {
 	for _, l := range lines {

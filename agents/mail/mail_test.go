@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agenttest/fuzzing"
 	"cmux/signals/mailbox"
 )
 
@@ -44,6 +45,8 @@ Its text is long and stands in the file /shop/.cmux/journal/2026-03-01/attachmen
 		t.Errorf("%v", ids)
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 // Whatever a message says: of a text with it and others their ids are seen, in
 // order, and no other.

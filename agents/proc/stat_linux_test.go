@@ -1,6 +1,10 @@
 package proc
 
-import "testing"
+import (
+	"testing"
+
+	"cmux/agents/agenttest/fuzzing"
+)
 
 func TestParseStat(t *testing.T) {
 	line := "42 (a) b) (c) T 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 1 2 3\n"
@@ -9,6 +13,8 @@ func TestParseStat(t *testing.T) {
 		t.Errorf("%+v, %v", st, err)
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzParseStat(f *testing.F) {
 	f.Add([]byte("42 (sh) S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 1 2 3\n"))

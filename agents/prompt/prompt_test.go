@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agenttest/fuzzing"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -178,6 +179,8 @@ func TestMessages(t *testing.T) {
 	}
 	golden(t, "messages", b.String())
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzCompose(f *testing.F) {
 	f.Add("task", "summary", "out```put", "label")

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"cmux/agents/agenttest/fuzzing"
 	"cmux/agents/limits"
 	"cmux/dag"
 	"cmux/signals"
@@ -129,6 +130,8 @@ func taken(t interface{ Fatalf(string, ...any) }, g *dag.Graph, lines [][]byte) 
 		}
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzRecords(f *testing.F) {
 	for _, seed := range []string{

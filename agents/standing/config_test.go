@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agenttest/fuzzing"
 	"cmux/agents/run"
 	"cmux/dag"
 )
@@ -61,6 +62,8 @@ func TestParseConfig(t *testing.T) {
 		}
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte("session: shop\nsupervisor: {agent: codex}\n"))

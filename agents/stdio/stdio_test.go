@@ -14,6 +14,7 @@ import (
 	"github.com/creack/pty"
 
 	"cmux/agents/agent"
+	"cmux/agents/agenttest/fuzzing"
 	"cmux/agents/guard"
 	"cmux/dag"
 )
@@ -44,6 +45,8 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{`{"id":0,"method":"a","params":{"b":1}}`, `{"id":"x","result":{}}`, `{"method":"a"}`, "{}", "x", `{"id":1,"error":{"code":1,"message":"m"},"result":2}`} {

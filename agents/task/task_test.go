@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agenttest/fuzzing"
 	"cmux/agents/run"
 	"cmux/agents/seal/sealtest"
 	"cmux/dag"
@@ -414,6 +415,8 @@ func TestDamage(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzChange(f *testing.F) {
 	f.Add([]byte(`{"task":"t1","saw":0,"op":"add","at":"2026-03-01T12:00:00Z","by":"user","title":"x","priority":"high"}`))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"cmux/agents/agenttest/fuzzing"
 	"cmux/agents/tmux/tmuxtest"
 )
 
@@ -854,6 +855,8 @@ func TestRevive(t *testing.T) {
 		t.Errorf("label %q, %v, %+v", label, err, pane(t, c, p.Pane))
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzQuote(f *testing.F) {
 	for _, a := range hardArgs {

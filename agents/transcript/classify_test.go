@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agenttest/fuzzing"
 	"cmux/agents/transcript"
 )
 
@@ -126,6 +127,8 @@ func TestClassifyRefusals(t *testing.T) {
 		}
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 // A stated end is never before now, nor too far off, and only a limit has one.
 func FuzzClassify(f *testing.F) {

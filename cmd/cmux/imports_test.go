@@ -100,6 +100,7 @@ var house = []struct {
 // any other, and none of the house imports them.
 var besides = []string{
 	"agents/agenttest",
+	"agents/agenttest/fuzzing",
 	"agents/agenttest/calls",
 	"agents/agenttest/calls/plain",
 	"agents/agenttest/until",

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/agenttest/fuzzing"
 	"cmux/agents/control/say"
 	"cmux/dag"
 )
@@ -119,6 +120,8 @@ func TestSessionName(t *testing.T) {
 		}
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 // FuzzCompose holds that whatever is answered is what the configuration says,
 // or that the configuration is refused.

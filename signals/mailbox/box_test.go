@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"cmux/agents/agenttest/fuzzing"
 )
 
 // What is written is read, from any place that was given out, and said to be
@@ -434,6 +436,8 @@ func TestReadStops(t *testing.T) {
 		t.Errorf("then %s", ids(all))
 	}
 }
+
+func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"id":"a","ts":"2026-03-01T12:00:00Z","from":"w1","to":"cmux:supervisor","subject":"[DONE] x","body":"y","status":"submitted"}`))
