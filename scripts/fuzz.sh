@@ -12,14 +12,16 @@ targets=$(grep -rEo --include='*_test.go' --exclude-dir=node_modules '^func Fuzz
   { echo "no fuzz target matches $pattern" >&2; exit 2; }
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
-trap 'exit 130' INT TERM
+set -m # each test in a process group of its own, which ends as a whole
+trap 'kill -- -$! 2>/dev/null; wait; exit 130' INT TERM
+said() { { grep elapsed: "$out" || echo "not built on this system"; } | tail -n 1; }
 broke=()
 for target in $targets; do
   echo "== $target"
-  if "${GO:-go}" test -run '^$' -fuzz "^${target##*/}\$" -fuzztime "$time" "./${target%/*}" >"$out" 2>&1; then
-    grep elapsed: "$out" | tail -n 1
-  elif grep -q 'context deadline exceeded' "$out" && ! grep -q 'Failing input written' "$out"; then
-    grep elapsed: "$out" | tail -n 1 # its time was over (golang/go#75804)
+  if "${GO:-go}" test -run '^$' -fuzz "^${target##*/}\$" -fuzztime "$time" "./${target%/*}" >"$out" 2>&1 & wait $!; then
+    said
+  elif grep -qx ' *context deadline exceeded' "$out" && ! grep -qE 'Failing input written|seed corpus entry' "$out"; then
+    said # its time was over, and no more (golang/go#75804)
   else
     cat "$out"
     broke+=("$target")

@@ -70,10 +70,11 @@ func (l *listener) rests() {
 }
 
 // result takes in a result line, and reports whether it alone tells the end of
-// its turn. The line may be read late, when a next turn is already under way:
-// then it is of the turn whose end a hook has told.
-func (l *listener) result() (alone bool) {
-	alone = l.busy && !l.ended
+// its turn. The line may be read late, when the next turn is already under way:
+// then it is of the turn whose end a hook has told. Of one that failed no hook
+// tells.
+func (l *listener) result(failed bool) (alone bool) {
+	alone = l.busy && (failed || !l.ended)
 	l.ended = false
 	if alone {
 		l.busy = false

@@ -188,8 +188,8 @@ func TestSubagentsAreCounted(t *testing.T) {
 // A turn ends once, however late its result line is read and whatever a
 // sub-agent does meanwhile.
 func TestResult(t *testing.T) {
-	const prompt, call, sub, stop, back, result = `UserPromptSubmit {"prompt":"<task-notification>"}`, `PreToolUse {"tool_name":"Read"}`, `PreToolUse {"tool_name":"Read","agent_id":"s"}`,
-		`Stop {"background_tasks":[{"type":"subagent"}]}`, "back", "result"
+	const prompt, call, sub, stop, back, result, failure = `UserPromptSubmit {"prompt":"<task-notification>"}`, `PreToolUse {"tool_name":"Read"}`, `PreToolUse {"tool_name":"Read","agent_id":"s"}`,
+		`Stop {"background_tasks":[{"type":"subagent"}]}`, "back", "result", "failure"
 	for _, c := range []struct {
 		name string
 		what []string
@@ -203,6 +203,8 @@ func TestResult(t *testing.T) {
 		{"two turns end before a result is read", []string{prompt, stop, prompt, stop, result, result}, []bool{false, false}},
 		{"handed back, and it breaks off", []string{prompt, stop, back, result}, []bool{true}},
 		{"blocked by another hook, and it breaks off", []string{prompt, stop, call, result}, []bool{true}},
+		{"blocked by another hook, told more, and the model fails", []string{prompt, stop, prompt, call, failure}, []bool{true}},
+		{"a failure after the turn has ended", []string{prompt, stop, failure}, []bool{false}},
 		{"two turns without their hook", []string{prompt, result, prompt, result}, []bool{true, true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -211,8 +213,8 @@ func TestResult(t *testing.T) {
 				switch event, payload, _ := strings.Cut(what, " "); event {
 				case back:
 					l.handBack("go on")
-				case result:
-					got = append(got, l.result())
+				case result, failure:
+					got = append(got, l.result(event == failure))
 				default:
 					if _, _, err := l.hear(event, json.RawMessage(payload)); err != nil {
 						t.Fatal(err)

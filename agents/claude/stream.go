@@ -116,7 +116,7 @@ func (a *instance) judgeResults(ctx context.Context, results <-chan result) {
 		select {
 		case r := <-results:
 			a.mu.Lock()
-			alone := a.listener.result()
+			alone := a.listener.result(r.IsError)
 			a.mu.Unlock()
 			if !alone {
 				continue

@@ -41,7 +41,7 @@ func Follow(ctx context.Context, r *run.Run, now func() time.Time, see func(*run
 		}
 		// A large run takes longer to read, and is read less often: looking on
 		// never costs the run itself more than a tenth of a processor.
-		pause := time.NewTimer(max(often, 10*time.Since(began)))
+		pause := time.NewTimer(max(often, 10*(time.Since(began)-viewer.Waited())))
 		if !see(v) {
 			pause.Stop()
 			return nil

@@ -22,6 +22,7 @@ type Viewer struct {
 	hist    *History  // of the records alone
 	read    int64     // how far they were read
 	asked   time.Time // when the locks of what lives were asked for last
+	waited  time.Duration
 	scanner *signals.Scanner
 }
 
@@ -40,12 +41,17 @@ func (r *Run) View(ctx context.Context, now time.Time) (*View, error) {
 const (
 	lookPause = time.Millisecond       // before the third look, then twice as long each time
 	longPause = 100 * time.Millisecond // at most
-	lookLong  = 2 * time.Second        // all looks together
+	lookLong  = time.Second            // all looks together
 )
+
+// Waited is how long the last View waited for a writer of the records; it worked
+// for the rest of its time.
+func (w *Viewer) Waited() time.Duration { return w.waited }
 
 // View is the run as it stands.
 func (w *Viewer) View(ctx context.Context, now time.Time) (*View, error) {
 	began := time.Now()
+	w.waited = 0
 	for pause := time.Duration(0); ; pause = min(max(2*pause, lookPause), longPause) {
 		// What goes on all the time is on record soon: the last look believes the
 		// records alone.
@@ -54,11 +60,13 @@ func (w *Viewer) View(ctx context.Context, now time.Time) (*View, error) {
 		if err != nil || !stale || last {
 			return v, err
 		}
+		waits := time.Now()
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
+		w.waited += time.Since(waits)
 	}
 }
 
@@ -209,7 +217,7 @@ func (w *Viewer) observe(ctx context.Context, h *History, own *Owner, runner boo
 		if !own.Owns(h.Graph.Nodes[i].Name) {
 			continue
 		}
-		if rec, ok := judged(h, i, o, look); ok {
+		if rec, ok := judged(h, i, o, look, !runner || h.Final == "" || len(own.Lost) == 0); ok {
 			take(rec)
 		}
 	}
@@ -239,8 +247,9 @@ func (r *Run) vanished(h *History, runner bool, now time.Time, take func(Record)
 }
 
 // judged is the record of what a person means by what stands in the place of
-// node i's marker, where they mean anything.
-func judged(h *History, i int, o signals.Observed, look time.Time) (Record, bool) {
+// node i's marker, where they mean anything. goesOn says that the run runs again
+// what a person removed; one that has ended and lost names may not.
+func judged(h *History, i int, o signals.Observed, look time.Time, goesOn bool) (Record, bool) {
 	n, name := &h.Nodes[i], h.Graph.Nodes[i].Name
 	if w := n.Withdrawn; w != nil && o.Exists && o.Identity == w.Identity {
 		return Record{}, false
@@ -251,7 +260,7 @@ func judged(h *History, i int, o signals.Observed, look time.Time) (Record, bool
 		// finds gone it calls gone.
 		verdict = n.Judge(o, look.Add(signals.Settle))
 	}
-	if verdict.Kind == signals.Retry && n.Blocked == "" {
+	if verdict.Kind == signals.Retry && n.Blocked == "" && goesOn {
 		return Record{Type: Reset, Node: name}, true // a runner waits for the marker to stay away
 	}
 	if verdict.Kind.Done() && h.Graph.Nodes[i].AsksCode() {

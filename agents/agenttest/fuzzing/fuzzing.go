@@ -1,6 +1,7 @@
-// Package fuzzing has every run of the tests fuzz for a moment. The inputs are
-// mutations of the seeds, not guided by coverage, which would need binaries of
-// their own; make fuzz guides them, for as long as it is told.
+// Package fuzzing fuzzes for a moment where the tests of a package run, which is
+// when something in it changed. The inputs are mutations of the seeds, not guided
+// by coverage, which would need binaries of their own; make fuzz guides them, for
+// as long as it is told.
 package fuzzing
 
 import (
