@@ -47,7 +47,7 @@ type Client struct {
 // request is one or more lines written at once.
 type request struct {
 	text    string
-	lines   []int // commands per line
+	lines   []int // commands per line, with those that a condition lets run
 	names   []string
 	results []result // one per line
 	blocks  int      // answered commands of the line under way
@@ -277,6 +277,19 @@ func (c *Client) sequence(ctx context.Context, commands ...[]string) (out []stri
 	return results[0].out, results[0].err
 }
 
+// conditionArgs is how many arguments condition makes.
+const conditionArgs = 7
+
+// condition is the command that carries one other out where format, of a pane, is
+// true. It is the only if-shell that a Client sends: one command runs in any case.
+func condition(p PaneID, format string, then []string) ([]string, error) {
+	run, err := commandText(then)
+	if err != nil {
+		return nil, err
+	}
+	return []string{"if-shell", "-F", "-t", string(p), format, run, "show-options -gqv @cmux_nothing"}, nil
+}
+
 func (c *Client) send(ctx context.Context, lines [][][]string) ([]result, error) {
 	if len(lines) == 0 {
 		return nil, nil
@@ -290,10 +303,20 @@ func (c *Client) send(ctx context.Context, lines [][][]string) ([]result, error)
 		}
 		text.WriteString(line)
 		text.WriteByte('\n')
-		r.lines = append(r.lines, len(commands))
+		before := len(r.names)
 		for _, args := range commands {
 			r.names = append(r.names, args[0])
+			if args[0] != "if-shell" {
+				continue
+			}
+			// The server answers for the command that it lets run as well, which
+			// would be taken for the answer to the next one.
+			if len(args) != conditionArgs {
+				return nil, fmt.Errorf("tmux if-shell: %d arguments; made by condition it has %d", len(args), conditionArgs)
+			}
+			r.names = append(r.names, "if-shell")
 		}
+		r.lines = append(r.lines, len(r.names)-before)
 	}
 	r.text = text.String()
 	select {

@@ -86,11 +86,11 @@ func guardHook(p PaneID) ([]string, error) {
 // Unguard lets the pane stay dead when its process ends next, which is pid. Where
 // another one was started in its place meanwhile, that one stays guarded.
 func (c *Client) Unguard(ctx context.Context, p PaneID, pid int) error {
-	off, err := commandText(unguard(p))
+	off, err := condition(p, fmt.Sprintf("#{==:#{pane_pid},%d}", pid), unguard(p))
 	if err != nil {
 		return err
 	}
-	_, err = c.Run(ctx, "if-shell", "-F", "-t", string(p), fmt.Sprintf("#{==:#{pane_pid},%d}", pid), off)
+	_, err = c.Run(ctx, off...)
 	return err
 }
 

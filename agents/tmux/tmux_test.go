@@ -811,6 +811,32 @@ func TestClientKilledUnread(t *testing.T) {
 
 // TestRevive: a pane whose end tmux missed is started again, in the guard's own
 // terms: not while it lives, not once it is unguarded or given up.
+// The server answers for what a condition lets run as well: no answer is taken
+// for that of another command.
+func TestAnswersOfConditions(t *testing.T) {
+	c := connect(t, newServer(t), nil)
+	p := session(t, c, Spec{Dir: t.TempDir(), Argv: []string{"/bin/sh", "-c", "exec cat"}})
+	for format, want := range map[string]string{"1": "on", "0": ""} {
+		then, err := condition(p.Pane, format, []string{"set-option", "-p", "-t", string(p.Pane), "@test_" + format, "on"})
+		must(t, err)
+		out, err := c.RunAll(t.Context(), then, []string{"display-message", "-p", "next"}, then, []string{"display-message", "-p", "after"})
+		if err != nil || out[1] != "next" || out[3] != "after" {
+			t.Errorf("%s: %q, %v", format, out, err)
+		}
+		if got, err := c.Option(t.Context(), p.Pane, "@test_"+format); err != nil || got != want {
+			t.Errorf("%s: %q, %v", format, got, err)
+		}
+	}
+	bad, err := condition("%99", "1", []string{"display-message", "-p", "x"})
+	must(t, err)
+	fails, err := condition(p.Pane, "1", []string{"kill-pane", "-t", "%99"})
+	must(t, err)
+	out, err := c.RunAll(t.Context(), bad, []string{"display-message", "-p", "one"}, fails, []string{"display-message", "-p", "two"})
+	if err == nil || out[1] != "one" || out[3] != "two" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
 func TestRevive(t *testing.T) {
 	s := newServer(t)
 	c := connect(t, s, nil)
