@@ -245,7 +245,17 @@ func (s *standin) turn(ctx context.Context, input string) (status string, fail *
 			}
 		}
 		if i >= len(steps) {
-			break
+			s.mu.Lock() // what it was steered with is taken in, or refused
+			over := len(s.steered) == 0
+			if over {
+				s.cancel = nil
+			}
+			s.mu.Unlock()
+			if over {
+				break
+			}
+			i--
+			continue
 		}
 		st := steps[i]
 		s.mu.Lock()
