@@ -94,16 +94,23 @@ func TestViewBesideAStalledWriter(t *testing.T) {
 	}
 	stalled := make(chan error, 1)
 	time.AfterFunc(200*time.Millisecond, func() { stalled <- unix.Flock(int(records.Fd()), unix.LOCK_UN) })
-	w := r.Viewer()
-	v, err := w.View(t.Context(), time.Now())
+	v, err := r.View(t.Context(), time.Now())
 	if err := errors.Join(err, <-stalled); err != nil {
+		t.Fatal(err)
+	}
+	if got := v.Nodes[0].Status.Label.String(); got != "done (override)" {
+		t.Errorf("a node that a person called done is shown as %q", got)
+	}
+
+	if err := unix.Flock(int(records.Fd()), unix.LOCK_EX); err != nil { // for good
+		t.Fatal(err)
+	}
+	w := r.Viewer()
+	if _, err := w.View(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if w.Waited() == 0 {
 		t.Error("the wait counts as work, and who follows the run looks away for ten times as long")
-	}
-	if got := v.Nodes[0].Status.Label.String(); got != "done (override)" {
-		t.Errorf("a node that a person called done is shown as %q", got)
 	}
 }
 

@@ -19,10 +19,10 @@ import (
 // locks of what lives. It is for one goroutine; its Views are for any.
 type Viewer struct {
 	run     *Run
-	hist    *History  // of the records alone
-	read    int64     // how far they were read
-	asked   time.Time // when the locks of what lives were asked for last
-	waited  time.Duration
+	hist    *History      // of the records alone
+	read    int64         // how far they were read
+	asked   time.Time     // when the locks of what lives were asked for last
+	waited  time.Duration // by the last View, see Waited
 	scanner *signals.Scanner
 }
 
