@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -146,8 +147,8 @@ func endSignals() []os.Signal {
 	return all
 }
 
-// newRoot builds the whole command tree.
-func newRoot(d *Deps) *cobra.Command {
+// emptyRoot is the command `cmux` without commands in it.
+func emptyRoot(d *Deps) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cmux",
 		Short: "Run graphs of coding agents, each in its own worktree and tmux pane",
@@ -176,6 +177,12 @@ failure blocks only the agents that depend on it.`,
 	root.AddGroup(&cobra.Group{ID: "main", Title: "Commands:"}, &cobra.Group{ID: "agent", Title: "What agents call:"})
 	root.SetHelpCommandGroupID("main")
 	root.SetCompletionCommandGroupID("main")
+	return root
+}
+
+// newRoot builds the whole command tree.
+func newRoot(d *Deps) *cobra.Command {
+	root := emptyRoot(d)
 	root.AddCommand(
 		newOrgStartCmd(d, nil),
 		newOrgStopCmd(d, nil),
@@ -219,18 +226,46 @@ failure blocks only the agents that depend on it.`,
 	return root
 }
 
-func newAgentsCmd(d *Deps) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "agents",
-		GroupID: "main",
-		Short:   "Start, watch and steer the graph of agents",
-		Example: "  cmux agents start",
+// rootFor is newRoot for a command line. A hook runs with every tool call of every
+// agent, and a wrapper with every node: the tree for these holds nothing else, as
+// to build the whole of it takes a tenth of their time.
+func rootFor(d *Deps, args []string) *cobra.Command {
+	if len(args) < 2 || slices.ContainsFunc(args, func(a string) bool { return a == "-h" || strings.HasPrefix(a, "--h") }) {
+		return newRoot(d)
 	}
+	root := emptyRoot(d)
+	switch {
+	case args[0] == "hook":
+		root.AddCommand(newHookCmd(&d.IO))
+	case args[0] == "agents" && args[1] == "exec":
+		agents := emptyAgents()
+		agents.AddCommand(newExecCmd(d.Kinds))
+		d.sessionFlags(agents)
+		root.AddCommand(agents)
+	default:
+		return newRoot(d)
+	}
+	ownUsage(root)
+	return root
+}
+
+func newAgentsCmd(d *Deps) *cobra.Command {
+	cmd := emptyAgents()
 	cmd.AddCommand(newInitCmd(d, nil), newStartCmd(d, nil), newStatusCmd(d, nil), newTopCmd(d, nil), newCollisionsCmd(d, nil), newWaitCmd(d, nil), newLogsCmd(d, nil), newAttachCmd(d, nil), newDiffCmd(d, nil),
 		newAnswerCmd(d, nil), newApproveCmd(d, nil), newOverrideCmd(d, nil), newReleaseCmd(d, nil), newVerifyCmd(d, nil),
 		newRetryCmd(d, nil), newStopCmd(d, nil), newResumeCmd(d, nil), newUpdateCmd(d, nil), newReviewCmd(d, nil), newMergeCmd(d, nil), newSharedCmd(d, nil), newCleanupCmd(d, nil), newSchemaCmd(&d.IO), newGraphCmd(d, nil), newListCmd(d, nil), newAgentsOpenCmd(d, nil), newChangelogCmd(d, nil), newExecCmd(d.Kinds), newRunCmd(d))
 	d.sessionFlags(cmd)
 	return cmd
+}
+
+// emptyAgents is the command `agents` without commands in it.
+func emptyAgents() *cobra.Command {
+	return &cobra.Command{
+		Use:     "agents",
+		GroupID: "main",
+		Short:   "Start, watch and steer the graph of agents",
+		Example: "  cmux agents start",
+	}
 }
 
 func init() { early.Restore() }
@@ -257,7 +292,7 @@ func Main(kinds agent.Kinds) int {
 // execute carries out one command line and returns its exit code.
 func execute(ctx context.Context, d *Deps, args []string) int {
 	defer d.guardOutputs()()
-	root := newRoot(d)
+	root := rootFor(d, args)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	err = interruption(cmd.Context(), err)

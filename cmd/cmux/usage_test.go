@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"cmux/agents/control"
+	"cmux/agents/kinds"
 )
 
 // A wrong command line is an error of usage, in cmux's own words, and names
@@ -54,6 +58,40 @@ func TestUsage(t *testing.T) {
 		text, try := control.Explain(err)
 		if text != c.text || try != c.try || exitCode(err) != 2 {
 			t.Errorf("cmux %s: exit code %d\n  got  %s\n       try: %s\n  want %s\n       try: %s", c.line, exitCode(err), text, try, c.text, c.try)
+		}
+	}
+}
+
+// What a hook and a wrapper are answered does not depend on the other commands,
+// which are not there for them.
+func TestRootFor(t *testing.T) {
+	said := func(root func(*Deps, []string) *cobra.Command, line string) string {
+		var out strings.Builder
+		d := &Deps{IO: IO{In: strings.NewReader("{}"), Out: &out, Err: &out}, Dir: t.TempDir(), Kinds: kinds.All()}
+		args := strings.Fields(line)
+		r := root(d, args)
+		r.SetArgs(args)
+		err := r.ExecuteContext(t.Context())
+		d.report(err)
+		return fmt.Sprintf("%d %s", exitCode(err), out.String())
+	}
+	whole := func(d *Deps, _ []string) *cobra.Command { return newRoot(d) }
+	for _, line := range []string{
+		"hook Stop", "hook PreToolUse", "hook", "hook Stop again", "hook Stop --what", "hook --help", "hook Stop --help", "hook -h", "hook --what Stop",
+		"agents exec", "agents exec a", "agents exec a --run /nowhere", "agents exec --run /nowhere --spare", "agents exec a --attempt x",
+		"agents exec --help", "agents exec a b c", "agents exec a --session s --run /nowhere", "agents exek", "agents", "hooks Stop", "--help hook",
+	} {
+		if got, want := said(rootFor, line), said(whole, line); got != want {
+			t.Errorf("cmux %s: %s\nwith all commands there: %s", line, got, want)
+		}
+	}
+	for line, most := range map[string]int{"hook Stop": 2, "agents exec a": 3} {
+		n := 0
+		for range commands(rootFor(&Deps{}, strings.Fields(line))) {
+			n++
+		}
+		if n > most {
+			t.Errorf("cmux %s builds %d commands", line, n)
 		}
 	}
 }
