@@ -413,6 +413,7 @@ func TestParts(t *testing.T) {
 var (
 	anyRun      = regexp.MustCompile(`\d{8}-\d{6}\.\d{3}-[0-9a-f]{6}`)
 	completions = regexp.MustCompile(`^(cmux completion \w+) > .*`)
+	lasting     = regexp.MustCompile(`(?m)^cmux (agents )?open --lan.*$`) // until Ctrl+C
 )
 
 // testCommands runs the examples of the generated reference. Each stands for
@@ -428,6 +429,7 @@ func testCommands(t *testing.T, all []part) {
 		// its completions is not.
 		script := anyRun.ReplaceAllString(strings.Join(part.text, "\n"), "$$(ls .cmux/runs | tail -n 1)")
 		script = completions.ReplaceAllString(script, "$1")
+		script = lasting.ReplaceAllString(script, "timeout --signal INT 2 $0 || test $$? = 124 -o $$? = 130")
 		out, err := p.run(t, p.dir, script)
 		var exit *exec.ExitError
 		if err != nil && (!errors.As(err, &exit) || exit.ExitCode() == 2 && !strings.Contains(out, "there is no terminal to ask on") && !strings.Contains(out, "needs a terminal")) {

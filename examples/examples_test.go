@@ -118,8 +118,9 @@ func asTold(t *testing.T, out []byte, err error) {
 	demoIsGone(t, scratchOf.FindString(string(out)))
 }
 
-// TestDemo runs what `make demo` runs, without a terminal, for somebody whose
-// own account and proxy it must leave alone.
+// TestDemo runs what `make demo` runs, on a terminal, where a start would attach
+// and ask, for somebody whose own account and proxy it must leave alone. Without
+// Claude Code it runs without a terminal.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	modeltest.Claude(t)
@@ -128,8 +129,13 @@ func TestDemo(t *testing.T) {
 	p.env = append(p.env, "ANTHROPIC_AUTH_TOKEN=mine", "ANTHROPIC_BASE_URL=http://127.0.0.1:9", "CLAUDE_CODE_USE_BEDROCK=1",
 		"CLAUDE_CONFIG_DIR="+home, "XDG_DATA_HOME="+home, "XDG_RUNTIME_DIR="+home, "HTTP_PROXY=http://127.0.0.1:9", "CMUX_HOME="+p.dir)
 	cmd := demo(t, p, "demo")
-	out, err := cmd.CombinedOutput()
-	asTold(t, out, err)
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	out, _ := io.ReadAll(terminal) // a pty ends with an error
+	asTold(t, out, cmd.Wait())
 	for _, act := range []string{"Act two: four Claude Code agents", "Act three: an organisation that stays"} {
 		if !bytes.Contains(out, []byte(act)) {
 			t.Errorf("Claude Code is installed and was not run:\n%s", out)
@@ -202,20 +208,6 @@ func TestDemoWithoutClaude(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestDemoOnTerminal runs it where a start would attach and ask.
-func TestDemoOnTerminal(t *testing.T) {
-	t.Parallel()
-	p := newProject(t, "elsewhere")
-	cmd := demo(t, p, "demo")
-	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer terminal.Close()
-	out, _ := io.ReadAll(terminal) // a pty ends with an error
-	asTold(t, out, cmd.Wait())
 }
 
 // TestDemoInterrupted interrupts the demo while nodes run.
