@@ -42,7 +42,9 @@ func TestQwenCode(t *testing.T) {
 }
 
 func TestOpenCode(t *testing.T) {
-	agenttest.Run(t, subject(acp.OpenCode(), false, mt.RateLimited))
+	s := subject(acp.OpenCode(), false, mt.RateLimited)
+	s.Twin = true // of Qwen Code
+	agenttest.Run(t, s)
 }
 
 func TestGeminiCLI(t *testing.T) {

@@ -26,6 +26,9 @@ type Subject struct {
 	// headless (Kind.Can.Panes is agent.Console); Codex shows all of it there. And
 	// what others do on their way is not done for itself.
 	Slow bool
+	// Twin says that another kind that goes over the same pipe is taken through all
+	// of this in a pane: there only what the program itself asks is looked at.
+	Twin bool
 	// Later makes what the program left in its home look as if minutes had passed
 	// since; nil: it does not care.
 	Later func(t testing.TB, home string)
@@ -35,7 +38,7 @@ type Subject struct {
 
 // Run takes a kind through what every kind must do, headless and in a pane of
 // tmux. A behavior that its Capability says the kind has not is skipped, and
-// the skip says which; there is no other way to be skipped but Slow.
+// the skip says which; there is no other way to be skipped but Slow and Twin.
 func Run(t *testing.T, s Subject) {
 	for _, where := range []struct {
 		name string
@@ -55,6 +58,9 @@ func Run(t *testing.T, s Subject) {
 					}
 					if b.piped && where.pane && s.Slow && s.Kind.Can.Panes == agent.Console {
 						t.Skipf("%s: a pane changes nothing about it: Kind says of panes: %s", s.Kind.Name, agent.Console)
+					}
+					if !b.asks && where.pane && s.Twin {
+						t.Skipf("%s: another kind shows it", s.Kind.Name)
 					}
 					if b.again && !where.pane && s.Slow && s.Kind.Can.Resume != "" {
 						t.Skipf("%s: %q does it too", s.Kind.Name, "resumes")

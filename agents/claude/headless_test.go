@@ -18,19 +18,25 @@ const commit = "git add -A && git commit -q -m work"
 // scenario is a conversation that comes to its end without a person, in a pane
 // as well as headless.
 type scenario struct {
-	name   string
-	change func(*dag.Node)
-	before func(f *fixture) // it starts; may be nil
-	turns  []mt.Turn        // {tree} in a Shell or a path stands for the worktree
-	want   run.End
-	was    string           // activities; empty: any
-	log    []string         // in the log
-	files  []string         // in the worktree; with a leading ! not there
-	more   func(f *fixture) // looked at beside; may be nil
+	name string
+	// anywhere says that what it is about is the same in a pane, where a program
+	// costs twice as much: it is played headless alone.
+	anywhere bool
+	change   func(*dag.Node)
+	before   func(f *fixture) // it starts; may be nil
+	turns    []mt.Turn        // {tree} in a Shell or a path stands for the worktree
+	want     run.End
+	was      string           // activities; empty: any
+	log      []string         // in the log
+	files    []string         // in the worktree; with a leading ! not there
+	more     func(f *fixture) // looked at beside; may be nil
 }
 
 // test plays the scenario.
 func (c scenario) test(t *testing.T, pane bool) {
+	if pane && c.anywhere {
+		return
+	}
 	t.Run(c.name, func(t *testing.T) {
 		t.Parallel()
 		var f *fixture
@@ -57,24 +63,24 @@ func (c scenario) test(t *testing.T, pane bool) {
 
 // everyEnd is what Claude Code has of its own beside what every kind must do.
 var everyEnd = []scenario{
-	{name: "is sent back until it reports",
+	{name: "is sent back until it reports", anywhere: true,
 		turns: []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Text("finished")}, {mt.Text("really")}, {mt.Report("made it")}, {mt.Text("bye")}},
 		want:  run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, log: []string{"You ended your turn without reporting"}},
-	{name: "mends what a check found", change: func(n *dag.Node) { n.Verify = []string{"test -e fixed || { echo not fixed yet; exit 5; }"} },
+	{name: "mends what a check found", anywhere: true, change: func(n *dag.Node) { n.Verify = []string{"test -e fixed || { echo not fixed yet; exit 5; }"} },
 		turns: []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Report("one")}, {mt.Text("end")}, {mt.Report("two")}, {mt.Text("end")},
 			{mt.Shell("touch fixed; " + commit)}, {mt.Report("three")}, {mt.Text("end")}},
 		want: run.End{Outcome: dag.Done, Summary: "three", Commits: 2}, was: "checking, running, checking, running, checking, running", log: []string{"not fixed yet"}},
-	{name: "cannot mend it", change: func(n *dag.Node) { n.Verify = []string{"exit 5"}; n.VerifyAttempts = 2 },
+	{name: "cannot mend it", anywhere: true, change: func(n *dag.Node) { n.Verify = []string{"exit 5"}; n.VerifyAttempts = 2 },
 		turns: []mt.Turn{{mt.Report("one")}, {mt.Text("end")}, {mt.Report("two")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Detail: "exit 5"}},
-	{name: "writes out of its scope", change: func(n *dag.Node) { n.Scope = []string{"src/"} },
+	{name: "writes out of its scope", anywhere: true, change: func(n *dag.Node) { n.Scope = []string{"src/"} },
 		turns: []mt.Turn{{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/other.txt", "content": "no\n"}}},
 			{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/src/a.txt", "content": "yes\n"}}},
 			{mt.Shell("echo no > stray; " + commit)}, {mt.Report("one")}, {mt.Text("end")},
 			{mt.Shell("git rm -q stray && git commit -q -m mended")}, {mt.Report("two")}, {mt.Text("end")}},
 		want: run.End{Outcome: dag.Done, Summary: "two", Commits: 2}, files: []string{"src/a.txt", "!other.txt", "!stray"},
 		log: []string{"outside your scope"}},
-	{name: "reviews", change: func(n *dag.Node) { n.Role, n.Branch = dag.RoleReview, "" },
+	{name: "reviews", anywhere: true, change: func(n *dag.Node) { n.Role, n.Branch = dag.RoleReview, "" },
 		turns: []mt.Turn{{mt.ToolUse{Name: "Bash", Input: map[string]string{"command": "echo x > README", "description": "write"}}}, {mt.Report("looks good")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "looks good"}},
 	{name: "meets a limit",

@@ -41,7 +41,7 @@ var troubles = []scenario{
 			f.remembers("Of your conversation only a summary is left")
 			f.spent()
 		}},
-	{name: "runs a command in the background as it reports",
+	{name: "runs a command in the background as it reports", anywhere: true,
 		turns: []mt.Turn{{inBackground("while :; do sleep 1; done")}, {mt.Report("nothing was needed")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "nothing was needed"}},
 	{name: "waits for a command in the background", before: func(f *fixture) {
@@ -57,10 +57,10 @@ var troubles = []scenario{
 		turns: []mt.Turn{{delegated("late1"), delegated("late2")}, {mt.Shell("touch reported; cmux done 'with help'")}, {mt.Text("end")},
 			{mt.Shell("rm reported; " + commit)}, {mt.Report("with help")}, {mt.Text("end")}, {mt.Text("end")}, {mt.Text("end")}},
 		want: run.End{Outcome: dag.Done, Summary: "with help", Commits: 1}, files: []string{"late1", "late2"}},
-	{name: "has a sub-agent that reports for it",
+	{name: "has a sub-agent that reports for it", anywhere: true,
 		turns: []mt.Turn{{delegated("eager")}, {mt.Shell("until test -e tried; do sleep 0.1; done; rm tried; echo made > a.txt; " + commit)}, {mt.Text("so far")}, {mt.Report("made it")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, files: []string{"a.txt"}},
-	{name: "reviews by a sub-agent", change: reviewing,
+	{name: "reviews by a sub-agent", anywhere: true, change: reviewing,
 		turns: []mt.Turn{{delegated("writer")}, {mt.Shell("until test -e ../tried; do sleep 0.1; done; echo x >> README; cp README new.txt")}, {mt.Text("waiting")}, {mt.Report("looks good")}, {mt.Text("end")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "looks good"},
 		more: func(f *fixture) {
@@ -68,7 +68,7 @@ var troubles = []scenario{
 				f.T.Errorf("a review changed the project: %s", s)
 			}
 		}},
-	{name: "writes out of its scope again and again", change: func(n *dag.Node) { n.Scope, n.VerifyAttempts = []string{"src/"}, 2 },
+	{name: "writes out of its scope again and again", anywhere: true, change: func(n *dag.Node) { n.Scope, n.VerifyAttempts = []string{"src/"}, 2 },
 		turns: []mt.Turn{{mt.Shell(`echo > 'a b'; echo > "$(printf 'new\nline')"; echo > "$(printf 'é\033[2J')"; ` + commit)}, {mt.Report("one")}, {mt.Text("end")}, {mt.Report("two")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Failed, Reason: dag.ReasonScope, Detail: "a b", Commits: 1},
 		more: func(f *fixture) {
@@ -83,7 +83,7 @@ var troubles = []scenario{
 		turns: []mt.Turn{{mt.Report("one")}, {mt.Text("end")}, {mt.Shell("touch fixed; " + commit)}, {mt.Report("two")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "two", Commits: 1},
 		more:  func(f *fixture) { f.told("the end", 9<<10) }},
-	{name: "has a check that does not end", change: func(n *dag.Node) {
+	{name: "has a check that does not end", anywhere: true, change: func(n *dag.Node) {
 		n.Verify, n.VerifyTimeout, n.VerifyAttempts = []string{"while :; do sleep 1; done"}, dag.Duration(1e9), 1
 	},
 		turns: []mt.Turn{{mt.Report("one")}, {mt.Text("end")}},
@@ -101,7 +101,7 @@ var troubles = []scenario{
 			{mt.Shell("i=0; while [ $i -lt 15 ]; do sleep 0.1; i=$((i+1)); done")}, // in which the program reads them again
 			{strayWrite}, {mt.Shell("echo made > a.txt; git add a.txt; git commit -qm work")}, {mt.Report("made it")}, {mt.Text("end")}},
 		want: run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, files: []string{"!../stray"}},
-	{name: "leaves a person's settings and hooks alone", before: ownHooks,
+	{name: "leaves a person's settings and hooks alone", anywhere: true, before: ownHooks,
 		turns: []mt.Turn{{mt.Shell("echo made > a.txt; git add a.txt; git commit -qm work")}, {mt.Report("made it")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "made it", Commits: 1},
 		more:  ownHooksRan},
