@@ -72,7 +72,8 @@ demo-web: tools dashboard build
 	@claude --version >/dev/null 2>&1 || .ci/agents claude || echo "The demo runs without Claude Code."
 	@examples/demo/run.sh --web "$(CURDIR)/bin/cmux" "$(CURDIR)/bin/modeld"
 
-# What is compiled for vet and staticcheck is what the tests need: -race.
+# What is compiled for vet and staticcheck is what the tests need: -race. Without
+# the paths in it, another clone on the same machine need not compile it again.
 # For macOS all is type-checked, tests and dependencies too, from source: vet
 # would have to compile every dependency for it first, in two minutes of CPU. It
 # is deadcode that loads it; what it finds dead there is not asked for. Vet's
@@ -80,8 +81,8 @@ demo-web: tools dashboard build
 check:
 	@fmt="$$(gofmt -l cmd dag docs signals worktree agents server examples web/*.go)"; test -z "$$fmt" || { echo "gofmt: $$fmt"; exit 1; }
 	$(GO) mod tidy -diff
-	$(GO) vet -race ./...
-	@staticcheck="$$($(LINT) -n staticcheck)" && GOFLAGS="$$GOFLAGS -race" "$$staticcheck" -checks inherit,-ST1005 ./...
+	$(GO) vet -race -trimpath ./...
+	@staticcheck="$$($(LINT) -n staticcheck)" && GOFLAGS="$$GOFLAGS -race -trimpath" "$$staticcheck" -checks inherit,-ST1005 ./...
 	@dead="$$($(LINT) deadcode -test ./...)"; test -z "$$dead" || { echo "nothing calls: $$dead"; exit 1; }
 	@deadcode="$$($(LINT) -n deadcode)" && GOOS=darwin GOARCH=arm64 "$$deadcode" -test -filter='^$$' ./...
 
@@ -106,7 +107,7 @@ test: tools
 	$(MAKE) --no-print-directory check; code=$$?; wait; cat bin/web.log; exit $$code
 	@$(MAKE) --no-print-directory test-tools
 	@$(MAKE) --no-print-directory web-e2e || touch bin/web-failed
-	@{ GORACE="atexit_sleep_ms=10 log_path=$(RACES)/race" $(GO) test -race -vet=off -ldflags=-w -p 3 -parallel 3 -timeout 40m $(LONGEST) ./... 2>&1; echo $$? >bin/code; } | tee bin/test.log; \
+	@{ GORACE="atexit_sleep_ms=10 log_path=$(RACES)/race" $(GO) test -race -trimpath -vet=off -ldflags=-w -p 3 -parallel 3 -timeout 40m $(LONGEST) ./... 2>&1; echo $$? >bin/code; } | tee bin/test.log; \
 	echo "slowest packages (seconds from start to end, several at a time):"; \
 	awk '$$1 ~ /^(ok|FAIL)$$/ && $$3 ~ /s$$/ { printf "%8.1f  %s\n", $$3, $$2 }' bin/test.log | sort -rn | head -n 8; \
 	code=$$(cat bin/code); cat $(RACES)/* 2>/dev/null && { echo "the race detector found this"; exit 1; }; test ! -e bin/web-failed || { echo "the tests of the dashboard failed, above"; exit 1; }; exit $$code
