@@ -281,7 +281,8 @@ func (c *Client) sequence(ctx context.Context, commands ...[]string) (out []stri
 const conditionArgs = 7
 
 // condition is the command that carries one other out where format, of a pane, is
-// true. It is the only if-shell that a Client sends: one command runs in any case.
+// true. It is the only if-shell that a Client sends, on a line of its own: one command
+// runs in any case, and what a refusal leaves of the line is known.
 func condition(p PaneID, format string, then []string) ([]string, error) {
 	run, err := commandText(then)
 	if err != nil {
@@ -311,8 +312,8 @@ func (c *Client) send(ctx context.Context, lines [][][]string) ([]result, error)
 			}
 			// The server answers for the command that it lets run as well, which
 			// would be taken for the answer to the next one.
-			if len(args) != conditionArgs {
-				return nil, fmt.Errorf("tmux if-shell: %d arguments; made by condition it has %d", len(args), conditionArgs)
+			if len(args) != conditionArgs || len(commands) > 1 {
+				return nil, fmt.Errorf("tmux if-shell: %d arguments among %d commands; made by condition it has %d, and stands alone", len(args), len(commands), conditionArgs)
 			}
 			r.names = append(r.names, "if-shell")
 		}

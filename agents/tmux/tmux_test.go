@@ -835,6 +835,12 @@ func TestAnswersOfConditions(t *testing.T) {
 	if err == nil || out[1] != "one" || out[3] != "two" {
 		t.Errorf("%q, %v", out, err)
 	}
+	if out, err := c.sequence(t.Context(), fails, []string{"display-message", "-p", "behind it"}); err == nil {
+		t.Errorf("beside others: %q", out)
+	}
+	if got, err := c.Run(t.Context(), "display-message", "-p", "still there"); got != "still there" {
+		t.Errorf("%q, %v", got, err)
+	}
 }
 
 func TestRevive(t *testing.T) {
