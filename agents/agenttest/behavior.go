@@ -23,7 +23,7 @@ type behavior struct {
 	pane  bool // it takes somebody who types
 	piped bool // to a program behind a console, a pane makes no difference
 	again bool // headless, others do all of it on their way to what they look at
-	asks  bool // it is about what the program itself asks a person
+	own   bool // behind a console too, it is about what the program itself does
 }
 
 const (
@@ -60,11 +60,11 @@ var behaviors = []behavior{
 	{name: "takes 200 KB", test: (*stage).takesMuch, piped: true},
 	{name: "is handed back", lacks: converses, test: (*stage).isHandedBack, piped: true},
 	{name: "is judged", lacks: converses, test: (*stage).isJudged, piped: true},
-	{name: "asks and is answered", asks: true, lacks: can("Questions", func(c agent.Capability) string { return c.Questions }), test: (*stage).asks},
+	{name: "asks and is answered", own: true, lacks: can("Questions", func(c agent.Capability) string { return c.Questions }), test: (*stage).asks},
 	{name: "is blocked and answered", lacks: converses, test: (*stage).isBlocked},
 	{name: "is taken over", lacks: can("TakeOver", func(c agent.Capability) string { return c.TakeOver }), test: (*stage).isTakenOver, pane: true},
 	{name: "meets a limit", lacks: can("Limits", func(c agent.Capability) string { return c.Limits }), test: (*stage).meetsALimit, piped: true},
-	{name: "fails", test: (*stage).fails},
+	{name: "fails", own: true, test: (*stage).fails},
 	{name: "is stopped", test: (*stage).isStopped, piped: true},
 	{name: "is killed", test: (*stage).isKilled, again: true},
 	{name: "resumes", lacks: can("Resume", func(c agent.Capability) string { return c.Resume }), test: (*stage).resumes, piped: true},

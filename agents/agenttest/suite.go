@@ -27,7 +27,8 @@ type Subject struct {
 	// what others do on their way is not done for itself.
 	Slow bool
 	// Twin says that another kind that goes over the same pipe is taken through all
-	// of this in a pane: there only what the program itself asks is looked at.
+	// of this in a pane: there only what the program itself asks, and how it fails,
+	// is looked at.
 	Twin bool
 	// Later makes what the program left in its home look as if minutes had passed
 	// since; nil: it does not care.
@@ -59,7 +60,7 @@ func Run(t *testing.T, s Subject) {
 					if b.piped && where.pane && s.Slow && s.Kind.Can.Panes == agent.Console {
 						t.Skipf("%s: a pane changes nothing about it: Kind says of panes: %s", s.Kind.Name, agent.Console)
 					}
-					if !b.asks && where.pane && s.Twin {
+					if !b.own && where.pane && s.Twin {
 						t.Skipf("%s: another kind shows it", s.Kind.Name)
 					}
 					if b.again && !where.pane && s.Slow && s.Kind.Can.Resume != "" {

@@ -70,7 +70,7 @@ var everyEnd = []scenario{
 		turns: []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Report("one")}, {mt.Text("end")}, {mt.Report("two")}, {mt.Text("end")},
 			{mt.Shell("touch fixed; " + commit)}, {mt.Report("three")}, {mt.Text("end")}},
 		want: run.End{Outcome: dag.Done, Summary: "three", Commits: 2}, was: "checking, running, checking, running, checking, running", log: []string{"not fixed yet"}},
-	{name: "cannot mend it", anywhere: true, change: func(n *dag.Node) { n.Verify = []string{"exit 5"}; n.VerifyAttempts = 2 },
+	{name: "cannot mend it", change: func(n *dag.Node) { n.Verify = []string{"exit 5"}; n.VerifyAttempts = 2 },
 		turns: []mt.Turn{{mt.Report("one")}, {mt.Text("end")}, {mt.Report("two")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Detail: "exit 5"}},
 	{name: "writes out of its scope", anywhere: true, change: func(n *dag.Node) { n.Scope = []string{"src/"} },

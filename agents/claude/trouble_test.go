@@ -101,7 +101,7 @@ var troubles = []scenario{
 			{mt.Shell("i=0; while [ $i -lt 15 ]; do sleep 0.1; i=$((i+1)); done")}, // in which the program reads them again
 			{strayWrite}, {mt.Shell("echo made > a.txt; git add a.txt; git commit -qm work")}, {mt.Report("made it")}, {mt.Text("end")}},
 		want: run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, files: []string{"!../stray"}},
-	{name: "leaves a person's settings and hooks alone", anywhere: true, before: ownHooks,
+	{name: "leaves a person's settings and hooks alone", before: ownHooks,
 		turns: []mt.Turn{{mt.Shell("echo made > a.txt; git add a.txt; git commit -qm work")}, {mt.Report("made it")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "made it", Commits: 1},
 		more:  ownHooksRan},
