@@ -88,9 +88,11 @@ check:
 
 # Tests start their own binary as cmux thousands of times, and with the race
 # detector each would sleep for a second before it exits. What the detector
-# finds in those nobody would read: it goes to files. check has vetted already,
-# and without debugger's tables the tests link in half the time. The longest come
-# first, and three packages at a time: many wait more than they work.
+# finds in those nobody would read: it goes to files. No result is taken from the
+# cache: it does not know what a test builds, nor whose clone it was that passed.
+# check has vetted already, and without debugger's tables the tests link in half
+# the time. The longest come first, and three packages at a time: many wait more
+# than they work.
 LONGEST = ./agents/claude ./agents/runner ./examples ./agents/acp ./cmd/cmux
 RACES = $(CURDIR)/bin/races
 # What tests need: installed only where it is missing.
@@ -107,7 +109,7 @@ test: tools
 	$(MAKE) --no-print-directory check; code=$$?; wait; cat bin/web.log; exit $$code
 	@$(MAKE) --no-print-directory test-tools
 	@$(MAKE) --no-print-directory web-e2e || touch bin/web-failed
-	@{ GORACE="atexit_sleep_ms=10 log_path=$(RACES)/race" $(GO) test -race -trimpath -vet=off -ldflags=-w -p 3 -parallel 3 -timeout 40m $(LONGEST) ./... 2>&1; echo $$? >bin/code; } | tee bin/test.log; \
+	@{ GORACE="atexit_sleep_ms=10 log_path=$(RACES)/race" $(GO) test -race -trimpath -count=1 -vet=off -ldflags=-w -p 3 -parallel 3 -timeout 40m $(LONGEST) ./... 2>&1; echo $$? >bin/code; } | tee bin/test.log; \
 	echo "slowest packages (seconds from start to end, several at a time):"; \
 	awk '$$1 ~ /^(ok|FAIL)$$/ && $$3 ~ /s$$/ { printf "%8.1f  %s\n", $$3, $$2 }' bin/test.log | sort -rn | head -n 8; \
 	code=$$(cat bin/code); cat $(RACES)/* 2>/dev/null && { echo "the race detector found this"; exit 1; }; test ! -e bin/web-failed || { echo "the tests of the dashboard failed, above"; exit 1; }; exit $$code

@@ -429,7 +429,7 @@ func testCommands(t *testing.T, all []part) {
 		// its completions is not.
 		script := anyRun.ReplaceAllString(strings.Join(part.text, "\n"), "$$(ls .cmux/runs | tail -n 1)")
 		script = completions.ReplaceAllString(script, "$1")
-		script = lasting.ReplaceAllString(script, "timeout --signal INT 2 $0 || test $$? = 124 -o $$? = 130")
+		script = lasting.ReplaceAllString(script, "timeout -k 20 -s INT 5 $0; code=$$?; test $$code = 124 || exit $$code")
 		out, err := p.run(t, p.dir, script)
 		var exit *exec.ExitError
 		if err != nil && (!errors.As(err, &exit) || exit.ExitCode() == 2 && !strings.Contains(out, "there is no terminal to ask on") && !strings.Contains(out, "needs a terminal")) {
