@@ -41,10 +41,11 @@ type Log struct {
 
 	written atomic.Uint64 // number of the newest Append whose bytes are in the file
 
-	syncing sync.Mutex
-	fresh   bool   // this Log made the file, and its name is not durable yet
-	synced  uint64 // Appends up to this number are durable
-	syncErr error  // sticky: after a failed sync the kernel may have dropped pages
+	datasync func(*os.File) error
+	syncing  sync.Mutex
+	fresh    bool   // this Log made the file, and its name is not durable yet
+	synced   uint64 // Appends up to this number are durable
+	syncErr  error  // sticky: after a failed sync the kernel may have dropped pages
 }
 
 // OpenLog opens the log at path, making the file when there is none, for its
@@ -58,7 +59,7 @@ func OpenLog(path string) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", explain(err))
 	}
-	return &Log{f: f, name: path, turn: make(chan struct{}, 1), fresh: fresh}, nil
+	return &Log{f: f, name: path, turn: make(chan struct{}, 1), datasync: datasync, fresh: fresh}, nil
 }
 
 // Close closes the file. What was appended without sync is not made durable.
@@ -74,7 +75,8 @@ func (l *Log) Close() error { return l.f.Close() }
 // What was in the log before stays, whatever happens. On a full disk (an error
 // that wraps ErrDiskFull) the lines that fitted whole stay too, which for a
 // single line means all or nothing. ctx bounds the wait for other writers;
-// when it ends in that wait, nothing was written.
+// when it ends in that wait, nothing was written. After a sync that failed every
+// durable Append fails.
 func (l *Log) Append(ctx context.Context, durable bool, lines ...[]byte) error {
 	if err := valid(l.name, lines); err != nil {
 		return err
@@ -239,13 +241,15 @@ func (l *Log) sync(mine uint64) error {
 		return l.syncErr
 	}
 	upTo := l.written.Load()
-	err := datasync(l.f)
+	err := l.datasync(l.f)
 	if err == nil && l.fresh {
 		err = syncDir(filepath.Dir(l.name)) // quick, as the file's sync has mostly done it
 		l.fresh = false
 	}
 	if err != nil {
-		l.syncErr = fmt.Errorf("sync: %w", err)
+		// Also of a network's disk that says only now that it is full. That is no
+		// ErrDiskFull: whoever waits for space and writes again would do so for ever.
+		l.syncErr = fmt.Errorf("sync: %v: some of what was written may be lost: check the disk, then start this program again", err)
 		return l.syncErr
 	}
 	l.synced = upTo

@@ -211,6 +211,20 @@ func TestLogSyncIsSharedAndItsFailureStays(t *testing.T) {
 	}
 }
 
+// A disk that says only at the sync that it is full is not one to wait for: the
+// log stays failed, and what is written again would only be there twice.
+func TestLogSyncOfAFullDiskIsFinal(t *testing.T) {
+	l := openLog(t, filepath.Join(t.TempDir(), "log"))
+	l.datasync = func(*os.File) error { return unix.ENOSPC }
+	for range 2 {
+		err := l.Append(context.Background(), true, []byte(`1`))
+		if err == nil || errors.Is(err, ErrDiskFull) || !strings.Contains(err.Error(), "no space left") {
+			t.Errorf("got %v", err)
+		}
+		l.datasync = datasync // pages that were dropped do not come back
+	}
+}
+
 func TestLogWaitEndsWithItsContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	l := openLog(t, path)
