@@ -49,12 +49,14 @@ type Agent struct {
 	stopping bool
 	breaking bool  // the turn that runs is broken off by cmux, so its end means nothing
 	turn     *Turn // that runs; nil: none
+	asked    *Turn // the newest of RunTurn: its end may not have been told yet; nil: none
 }
 
 // Turn is a prompt that is being worked on.
 type Turn struct {
 	begun chan struct{} // closed when the program has taken it up
 	over  chan struct{} // closed when it has ended
+	told  chan struct{} // closed when that has been told; of RunTurn alone
 	once  sync.Once
 	err   error // how the call ended that it was, once over
 }
@@ -135,10 +137,18 @@ func (a *Agent) Deliver(ctx context.Context, text string) error {
 	if was, err := a.Resolve(ctx, text); was {
 		return err
 	}
+	give := func() error { return a.say(ctx, text) }
 	if !a.Begun() {
-		return a.open(ctx)
+		give = func() error { return a.open(ctx) }
 	}
-	return a.say(ctx, text)
+	if err := give(); err != nil {
+		return err
+	}
+	// The end of the turn before is no end of the one that begins with the message:
+	// it has been taken in when that one is told of. However the wait ends, the
+	// message was given.
+	a.heard(ctx)
+	return nil
 }
 
 // Begun reports whether the agent has taken its first prompt.
@@ -245,15 +255,26 @@ func (a *Agent) TurnBegan() {
 // TurnTaken says that the program has taken up the turn that runs.
 func (a *Agent) TurnTaken() {
 	a.mu.Lock()
-	if a.turn != nil {
-		a.turn.once.Do(func() { close(a.turn.begun) })
-	}
+	t := a.turn
 	a.mu.Unlock()
-	a.Tell(news.WentOn{})
+	a.Tell(news.WentOn{}) // before whoever waits for it goes on
+	if t != nil {
+		t.once.Do(func() { close(t.begun) })
+	}
+}
+
+// ended reports whether the end of a turn of RunTurn has been told.
+func (t *Turn) ended() bool {
+	select {
+	case <-t.told:
+		return true
+	default:
+		return false
+	}
 }
 
 func newTurn() *Turn {
-	return &Turn{begun: make(chan struct{}), over: make(chan struct{})}
+	return &Turn{begun: make(chan struct{}), over: make(chan struct{}), told: make(chan struct{})}
 }
 
 // TurnOver says that the turn that ran has ended, and that its questions need no
@@ -303,23 +324,25 @@ func (a *Agent) Resting() bool {
 }
 
 // RunTurn makes a turn of a call that is answered when the turn is over, after
-// the turn that runs. sent is called when the program has been sent it, if it is
-// not nil. RunTurn returns when TurnTaken was called. over is called with the
-// answer, and calls TurnOver.
+// the turn that runs and what is told of its end. sent is called when the program
+// has been sent it, if it is not nil. RunTurn returns when TurnTaken was called, or
+// without an error when ctx is over by then: the program has the text all the same.
+// over is called with the answer, and calls TurnOver.
 func (a *Agent) RunTurn(ctx context.Context, method string, params any, sent func(), over func(result json.RawMessage, err error)) error {
 	t := newTurn()
 	for {
 		a.mu.Lock()
-		before := a.turn
-		if before == nil {
-			a.turn = t
+		before := a.asked
+		free := before == nil || before.ended()
+		if free {
+			a.turn, a.asked = t, t
 		}
 		a.mu.Unlock()
-		if before == nil {
+		if free {
 			break
 		}
 		select {
-		case <-before.over:
+		case <-before.told:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -330,6 +353,7 @@ func (a *Agent) RunTurn(ctx context.Context, method string, params any, sent fun
 		a.turn = nil
 		a.mu.Unlock()
 		close(t.over)
+		close(t.told)
 		return err
 	}
 	if sent != nil {
@@ -339,6 +363,7 @@ func (a *Agent) RunTurn(ctx context.Context, method string, params any, sent fun
 		var result json.RawMessage
 		t.err = p.Wait(ctx, &result)
 		over(result, t.err)
+		close(t.told)
 	})
 	select {
 	case <-t.begun:
@@ -349,6 +374,6 @@ func (a *Agent) RunTurn(ctx context.Context, method string, params any, sent fun
 		}
 		return t.err
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil
 	}
 }

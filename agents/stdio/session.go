@@ -50,6 +50,7 @@ type Session struct {
 
 	tell    sync.Mutex
 	told    []news.Event
+	hearing []chan struct{} // closed when what was told until then has been taken in
 	news    chan struct{}
 	sign    time.Time // when the attempt was last told of a sign of life
 	ask     sync.Mutex
@@ -126,12 +127,30 @@ func (s *Session) deliverNews() {
 			return
 		}
 		s.tell.Lock()
-		events := s.told
-		s.told = nil
+		events, heard := s.told, s.hearing
+		s.told, s.hearing = nil, nil
 		s.tell.Unlock()
 		if s.Stage.Tell(s.Ctx, events...) != nil {
 			return
 		}
+		for _, c := range heard {
+			close(c)
+		}
+	}
+}
+
+// heard waits until what was told so far has been taken in, or the context ends.
+func (s *Session) heard(ctx context.Context) {
+	c := make(chan struct{})
+	s.tell.Lock()
+	s.hearing = append(s.hearing, c)
+	s.tell.Unlock()
+	s.Tell()
+	select {
+	case <-c:
+	case <-s.left: // it means nothing any more
+	case <-s.Ctx.Done():
+	case <-ctx.Done():
 	}
 }
 

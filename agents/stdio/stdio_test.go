@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/creack/pty"
@@ -16,6 +18,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/agenttest/fuzzing"
 	"cmux/agents/guard"
+	"cmux/agents/news"
 	"cmux/dag"
 )
 
@@ -265,4 +268,140 @@ func TestConsoleWithoutATerminal(t *testing.T) {
 	}
 	w.Close()
 	stop()
+}
+
+// turns is a Driver whose program answers a prompt when its turn is over.
+type turns struct {
+	Driver
+	a     *Agent
+	ended chan struct{} // what comes of a turn's end waits for it
+}
+
+func (d turns) Steer(context.Context, string) (bool, error) { return false, nil }
+
+func (d turns) Handle(Message) {}
+
+func (d turns) Prompt(ctx context.Context, text string) error {
+	return d.a.RunTurn(ctx, "prompt", text, d.a.TurnTaken, func(json.RawMessage, error) {
+		d.a.TurnOver()
+		<-d.ended
+		d.a.Tell(news.TurnEnded{})
+	})
+}
+
+// A message for a turn that is about to end begins a turn of its own, and who
+// delivered it has heard of the end before: else it would pass for that of the
+// turn that has just begun.
+func TestEndOfTheTurnBefore(t *testing.T) {
+	for i := range 40 {
+		inTurn := i%2 == 0 // the second message comes before the end, or while that is not told yet
+		conn, program, ended := newConn(t)
+		var mu sync.Mutex
+		var heard []news.Event
+		admitted := make(chan struct{}, 2)
+		stage := &agent.Stage{
+			MayType: func(context.Context, news.Screen) (bool, error) {
+				admitted <- struct{}{}
+				return true, nil
+			},
+			Tell: func(_ context.Context, events ...news.Event) error {
+				for range 100 {
+					runtime.Gosched() // it is slow to listen
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				heard = append(heard, events...)
+				return nil
+			},
+		}
+		d := turns{ended: make(chan struct{})}
+		a := NewAgent(stage, &d, "", Options{})
+		d.a, a.begun, a.Conn = a, true, conn
+		a.tasks.Go(a.deliverNews)
+		if err := a.Deliver(t.Context(), "one"); err != nil {
+			t.Fatal(err)
+		}
+		<-admitted
+		delivered := make(chan error)
+		deliver := func() { delivered <- a.Deliver(t.Context(), "two") }
+		if inTurn {
+			go deliver()
+		}
+		b := make([]byte, 4096)
+		n, err := program.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Parse(b[:n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, `{"id":%s,"result":{}}`+"\n", m.ID)
+		if !inTurn {
+			for a.InTurn() {
+				runtime.Gosched()
+			}
+			go deliver()
+			<-admitted
+			for range 1000 {
+				runtime.Gosched() // it may come as far as it will
+			}
+		}
+		d.ended <- struct{}{}
+		if err := <-delivered; err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		if !slices.Equal(heard, []news.Event{news.WentOn{}, news.TurnEnded{}, news.WentOn{}}) {
+			t.Errorf("heard %#v", heard)
+		}
+		mu.Unlock()
+		close(d.ended)
+		a.cancel()
+		close(ended)
+		a.tasks.Wait()
+	}
+}
+
+// begins is a Driver whose program says itself that it has taken a prompt up.
+type begins struct{ turns }
+
+func (d begins) Prompt(ctx context.Context, text string) error {
+	return d.a.RunTurn(ctx, "prompt", text, nil, func(json.RawMessage, error) { d.a.TurnOver() })
+}
+
+// A prompt that was sent is given, whatever becomes of the wait for it: said to be
+// not given, it would be given twice.
+func TestSentIsGiven(t *testing.T) {
+	conn, program, ended := newConn(t)
+	d := begins{}
+	a := NewAgent(&agent.Stage{
+		MayType: func(context.Context, news.Screen) (bool, error) { return true, nil },
+		Tell:    func(context.Context, ...news.Event) error { return nil },
+	}, &d, "", Options{})
+	d.a, a.begun, a.Conn = a, true, conn
+	a.tasks.Go(a.deliverNews)
+	ctx, cancel := context.WithCancel(t.Context())
+	delivered := make(chan error)
+	go func() { delivered <- a.Deliver(ctx, "one") }()
+	b := make([]byte, 4096)
+	n, err := program.Read(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Parse(b[:n])
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-delivered; err != nil {
+		t.Error(err)
+	}
+	if !a.InTurn() {
+		t.Error("its turn is forgotten")
+	}
+	fmt.Fprintf(conn, `{"id":%s,"result":{}}`+"\n", m.ID)
+	a.cancel()
+	close(ended)
+	a.tasks.Wait()
 }
