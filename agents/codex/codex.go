@@ -68,6 +68,9 @@ type instance struct {
 	mu       sync.Mutex
 	thread   string               // of the conversation; empty: it has not begun
 	turn     string               // that runs; empty: none
+	passed   string               // a turn that another one took the place of, before its end was told; empty: none
+	starting bool                 // a turn was asked for that has not been told of yet
+	over     chan struct{}        // closed when no turn runs; nil: nobody waits for that
 	commands map[string]bool      // that run, by item
 	tools    map[string]bool      // calls of tools that run, by item: commands and all others
 	gap      chan struct{}        // closed when a tool runs, or no turn does; nil: nobody waits for that
@@ -182,11 +185,67 @@ func (a *instance) Steer(ctx context.Context, text string) (taken bool, err erro
 	if turn == "" {
 		return false, nil
 	}
-	err = a.Call(ctx, "turn/steer", object{"threadId": thread, "expectedTurnId": turn, "input": input(text)}, nil)
+	err = a.call(ctx, "turn/steer", object{"threadId": thread, "expectedTurnId": turn, "input": input(text)})
 	if stdio.Refused(err) != nil {
-		return false, nil // it has ended meanwhile, or is of a kind that takes nothing
+		// It has ended meanwhile, of which Codex may tell later than it refuses, or
+		// is of a kind that takes nothing. The end of it is not that of the next.
+		a.awaitEnd(ctx, turn)
+		return false, ctx.Err()
 	}
 	return err == nil, err
+}
+
+const (
+	// toldWithin bounds the wait for the end of a turn that takes nothing any more.
+	toldWithin = 3 * time.Second
+	// answeredWithin bounds the wait for an answer when nobody waits for what it is
+	// about any more: what was given is not to be given again.
+	answeredWithin = 2 * time.Second
+)
+
+// awaitEnd waits until a turn has ended, for a while.
+func (a *instance) awaitEnd(ctx context.Context, turn string) {
+	a.mu.Lock()
+	if a.turn != turn {
+		a.mu.Unlock()
+		return
+	}
+	if a.over == nil {
+		a.over = make(chan struct{})
+	}
+	over := a.over
+	a.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, toldWithin)
+	defer cancel()
+	select {
+	case <-over:
+	case <-a.Ended():
+	case <-ctx.Done():
+	}
+}
+
+// call is Call for what gives the agent a text, which waits for the answer a
+// little longer than ctx lasts.
+func (a *instance) call(ctx context.Context, method string, params any) error {
+	p, err := a.Conn.Ask(ctx, method, params)
+	if err != nil {
+		return err
+	}
+	answer := make(chan error, 1)
+	a.Go(func(ctx context.Context) { answer <- p.Wait(ctx, nil) })
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(answeredWithin)
+	defer late.Stop()
+	select {
+	case err := <-answer:
+		return err
+	case <-late.C:
+		return ctx.Err()
+	}
 }
 
 // Steers implements stdio.Driver.
@@ -235,8 +294,18 @@ func (a *instance) opens() {
 func (a *instance) Prompt(ctx context.Context, text string) error {
 	a.mu.Lock()
 	thread := a.thread
+	a.starting = true
 	a.mu.Unlock()
-	return a.Call(ctx, "turn/start", object{"threadId": thread, "input": input(text), "sandboxPolicy": a.sandbox.policy}, nil)
+	// Codex says that the turn has begun after it has answered, and the end of the
+	// turn before, told under the lock, would pass for the end of this one.
+	a.Tell(news.WentOn{})
+	err := a.call(ctx, "turn/start", object{"threadId": thread, "input": input(text), "sandboxPolicy": a.sandbox.policy})
+	if err != nil {
+		a.mu.Lock()
+		a.starting = false
+		a.mu.Unlock()
+	}
+	return err
 }
 
 // Cancel implements stdio.Driver.
@@ -303,7 +372,10 @@ func (a *instance) turnStarted(n notice, own bool) {
 		a.Tell(news.Delegated{Subagents: len(a.others)})
 		return
 	}
-	a.turn = n.Turn.ID
+	if a.turn != "" && a.turn != n.Turn.ID {
+		a.passed = a.turn
+	}
+	a.turn, a.starting = n.Turn.ID, false
 	a.TurnBegan()
 }
 
@@ -316,7 +388,15 @@ func (a *instance) turnCompleted(n notice, own bool) {
 		a.rest()
 		return
 	}
+	if n.Turn.ID != "" && n.Turn.ID == a.passed && n.Turn.ID != a.turn {
+		a.passed = ""
+		return
+	}
 	a.turn = ""
+	if a.over != nil { // who waits for it goes on when it is told
+		defer close(a.over)
+		a.over = nil
+	}
 	clear(a.tools)
 	a.opens()
 	if !a.TurnOver() {
@@ -341,7 +421,7 @@ func (a *instance) ended() news.Event {
 // rest tells again of a turn that has ended when what it left at work has ended
 // too. It needs the lock.
 func (a *instance) rest() {
-	if a.Resting() && len(a.others)+len(a.commands) == 0 {
+	if !a.starting && a.Resting() && len(a.others)+len(a.commands) == 0 {
 		a.Tell(a.ended())
 	}
 }
