@@ -342,10 +342,12 @@ func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 func FuzzEvent(f *testing.F) {
 	f.Add("tool_use", "Bash", "text\x1b[0m", []byte(`{"command":"x"}`))
 	f.Add("check", "\x00", strings.Repeat("é", 9000), []byte(`[]`))
+	f.Add("tool_use", "", "0", []byte("written\r\non Windows\rover"))
 	f.Fuzz(func(t *testing.T, kind, tool, text string, input []byte) {
 		e := Event{Kind: Kind(kind), Tool: tool, Text: text, Command: text, Input: input}
 		for _, s := range []string{new(Printer).Lines(e), Brief(e)} {
-			if strings.ContainsAny(s, "\x1b\x00\r\x07") {
+			// A carriage return that ends a line is one.
+			if strings.ContainsAny(strings.ReplaceAll(s, "\r\n", "\n"), "\x1b\x00\r\x07") {
 				t.Errorf("a terminal would obey %q", s)
 			}
 		}

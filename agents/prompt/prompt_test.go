@@ -184,13 +184,16 @@ func TestFuzzing(t *testing.T) { fuzzing.Run(t) }
 
 func FuzzCompose(f *testing.F) {
 	f.Add("task", "summary", "out```put", "label")
+	f.Add("$${{", "0", "0", "0")
 	f.Fuzz(func(t *testing.T, task, summary, output, label string) {
 		in := build()
 		in.Spec.Def.Task = task
 		in.Spec.Dependencies = []run.Dependency{{Name: "d", Label: dag.Label{State: dag.NodeState(label)}, Tip: tipA, Summary: summary}}
 		in.Spec.Past = prompt.Past([]run.Attempt{{N: 1, End: &run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Checks: []run.Check{{Command: "c", Exit: 1, Output: output}}}}}, 2)
 		got := prompt.Compose(in)
-		if !strings.Contains(got, "<task>\n"+task) || !strings.Contains(got, output) {
+		// What stands for the result of a need is put in, so it is not looked for.
+		said := strings.Contains(task, "needs.") || strings.Contains(got, "<task>\n"+strings.ReplaceAll(task, "$${{", "${{"))
+		if !said || !strings.Contains(got, output) {
 			t.Errorf("something is missing:\n%s", got)
 		}
 	})
