@@ -180,7 +180,7 @@ func TestRunMeetsALimit(t *testing.T) {
 		nodes int
 		fault func(left time.Duration) mt.Fault
 	}{
-		{"headless", "--headless", 20, mt.UsageLimit},
+		{"headless", "--headless", 12, mt.UsageLimit},
 		{"panes", "--detach", 8, func(left time.Duration) mt.Fault {
 			return mt.Fault{Status: 429, Message: fmt.Sprintf("Rate limited. Please try again in %d seconds.", left/time.Second+1)}
 		}},

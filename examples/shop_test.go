@@ -412,30 +412,26 @@ func TestShop(t *testing.T) {
 }
 
 // TestShopOfOthers: programs of the Agent Client Protocol do the same work side
-// by side, and build on what each other made.
+// by side, and build on what each other made. In panes, as they are started by
+// default: they go over the same pipe headless, and their packages show that.
 func TestShopOfOthers(t *testing.T) {
 	t.Parallel()
-	for name, headless := range inPanesAndHeadless {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newShop(t, func(config string) string {
-				for node, kind := range map[string]string{"auth": "qwen", "catalog": "opencode", "admin": "gemini", "reviewer": "qwen"} {
-					config = regexp.MustCompile(`(?m)^  - name: `+node+`\b.*$`).ReplaceAllString(config, "$0\n    agent: "+kind)
-				}
-				return config
-			})
-			s.runs(start(headless), headless, 0)
-			s.allMade()
-			s.once()
-			s.askedNobody()
-			kinds := map[string]bool{}
-			for _, r := range s.model.Requests() {
-				kinds[r.Protocol] = true
-			}
-			if kinds[modeltest.Messages] || !kinds[modeltest.Chat] || !kinds[modeltest.Gemini] {
-				t.Errorf("the model was spoken to in %v", kinds)
-			}
-		})
+	s := newShop(t, func(config string) string {
+		for node, kind := range map[string]string{"auth": "qwen", "catalog": "opencode", "admin": "gemini", "reviewer": "qwen"} {
+			config = regexp.MustCompile(`(?m)^  - name: `+node+`\b.*$`).ReplaceAllString(config, "$0\n    agent: "+kind)
+		}
+		return config
+	})
+	s.runs(start(false), false, 0)
+	s.allMade()
+	s.once()
+	s.askedNobody()
+	kinds := map[string]bool{}
+	for _, r := range s.model.Requests() {
+		kinds[r.Protocol] = true
+	}
+	if kinds[modeltest.Messages] || !kinds[modeltest.Chat] || !kinds[modeltest.Gemini] {
+		t.Errorf("the model was spoken to in %v", kinds)
 	}
 }
 

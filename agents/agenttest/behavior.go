@@ -57,9 +57,7 @@ func can(name string, of func(agent.Capability) string) func(agent.Kind) string 
 
 var behaviors = []behavior{
 	{name: "starts", test: (*stage).starts, again: true},
-	{name: "takes 200 KB", test: (*stage).takesMuch, piped: true},
-	{name: "is handed back", lacks: converses, test: (*stage).isHandedBack, piped: true},
-	{name: "is judged", lacks: converses, test: (*stage).isJudged, piped: true},
+	{name: "is handed back and judged", lacks: converses, test: (*stage).isJudged, piped: true},
 	{name: "asks and is answered", own: true, lacks: can("Questions", func(c agent.Capability) string { return c.Questions }), test: (*stage).asks},
 	{name: "is blocked and answered", lacks: converses, test: (*stage).isBlocked},
 	{name: "is taken over", lacks: can("TakeOver", func(c agent.Capability) string { return c.TakeOver }), test: (*stage).isTakenOver, pane: true},
@@ -70,7 +68,7 @@ var behaviors = []behavior{
 	{name: "resumes", lacks: can("Resume", func(c agent.Capability) string { return c.Resume }), test: (*stage).resumes, piped: true},
 	{name: "reports use", lacks: can("Usage", func(c agent.Capability) string { return c.Usage }), test: (*stage).reportsUse, piped: true},
 	{name: "keeps its budget", lacks: can("Usage", func(c agent.Capability) string { return c.Usage }), test: (*stage).keepsItsBudget, piped: true},
-	{name: "ends with everything it started", test: (*stage).endsWithEverything},
+	{name: "takes 200 KB and ends with everything it started", test: (*stage).takesMuch},
 }
 
 func (s *stage) starts() {
@@ -88,32 +86,12 @@ func (s *stage) starts() {
 	}
 }
 
-// A long task arrives whole, or in a file that the agent is told to read.
-func (s *stage) takesMuch() {
-	long := task + strings.Repeat("\n$(rm -rf /) `x` \"quoted\" 'single' \\ é 日本 --option", 4000) + "\nthe end"
-	s.plays(nil, long, Part{Acts: []Act{work, Report("made it")}})
-	s.begins()
-	s.done("made it", 1)
-	if strings.Contains(s.player.Heard(), long) {
-		return
-	}
-	file := filepath.Join(s.Run.NodeDir("a"), "prompt-1.md")
-	if b, err := os.ReadFile(file); !strings.Contains(string(b), long) || !strings.Contains(s.player.Heard(), file) {
-		s.t.Errorf("the task did not arrive: %v; it heard %.300q", err, s.player.Heard())
-	}
-}
-
-func (s *stage) isHandedBack() {
-	s.plays(nil, task,
-		Part{Acts: []Act{work, Say("finished")}},
-		Part{On: sentBack, Acts: []Act{Report("made it")}})
-	s.begins()
-	s.done("made it", 1)
-}
-
+// Without a report it is told to give one; what a check says of the report is
+// what it is told next.
 func (s *stage) isJudged() {
 	s.plays(func(n *dag.Node) { n.Verify = []string{"test -e fixed || { echo not fixed yet; exit 5; }"} }, task,
-		Part{Acts: []Act{work, Report("one")}},
+		Part{Acts: []Act{work, Say("finished")}},
+		Part{On: sentBack, Acts: []Act{Report("one")}},
 		Part{On: "failed (exit 5)", Acts: []Act{Do("touch fixed && " + commit), Report("two")}})
 	s.begins()
 	s.done("two", 2)
@@ -330,10 +308,12 @@ func (s *stage) keepsItsBudget() {
 	}
 }
 
-// What was left in the background, in a session of its own, goes with the agent.
-func (s *stage) endsWithEverything() {
+// A long task arrives whole, or in a file that the agent is told to read. What
+// was left in the background, in a session of its own, goes with the agent.
+func (s *stage) takesMuch() {
+	long := task + strings.Repeat("\n$(rm -rf /) `x` \"quoted\" 'single' \\ é 日本 --option", 4000) + "\nthe end"
 	pid := filepath.Join(s.t.TempDir(), "pid")
-	s.plays(nil, task, Part{Acts: []Act{work,
+	s.plays(nil, long, Part{Acts: []Act{work,
 		Do(fmt.Sprintf("setsid sh -c 'echo $$ > %s.new; mv %[1]s.new %[1]s; exec sleep 1000' </dev/null >/dev/null 2>&1 & until test -e %[1]s; do sleep 0.01; done", pid)),
 		Report("made it")}})
 	s.begins()
@@ -345,5 +325,12 @@ func (s *stage) endsWithEverything() {
 	var started int
 	if fmt.Sscan(string(b), &started); started == 0 || alive(started) {
 		s.t.Errorf("it left process %d", started)
+	}
+	if strings.Contains(s.player.Heard(), long) {
+		return
+	}
+	file := filepath.Join(s.Run.NodeDir("a"), "prompt-1.md")
+	if b, err := os.ReadFile(file); !strings.Contains(string(b), long) || !strings.Contains(s.player.Heard(), file) {
+		s.t.Errorf("the task did not arrive: %v; it heard %.300q", err, s.player.Heard())
 	}
 }

@@ -66,7 +66,13 @@ func Prepare(dir, url, path string, projects ...string) (*Home, error) {
 				"options": object{"baseURL": url + "/v1", "apiKey": key},
 				"models":  object{"fake": object{"name": "fake", "limit": object{"context": 1_000_000, "output": 32_000}}}}},
 			"model": "modeltest/fake", "autoupdate": false, "share": "disabled",
+			"snapshot": false, // a repository of its own beside the project's, after each step
 		},
+		// It would install this from a registry at each start, and cannot: it is told
+		// that it has.
+		".config/opencode/package-lock.json": {"lockfileVersion": 3,
+			"packages": object{"": object{"dependencies": object{"@opencode-ai/plugin": "*"}}}},
+		".config/opencode/node_modules/.package-lock.json": {"lockfileVersion": 3, "packages": object{}},
 		".claude/.claude.json": {
 			"hasCompletedOnboarding": true,
 			"customApiKeyResponses":  object{"approved": []string{key}, "rejected": []string{}},
