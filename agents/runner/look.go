@@ -33,9 +33,11 @@ func (r *Runner) arm(t *time.Timer) {
 	if at, ok := r.hist.State.NextWake(); ok && at.Before(next) {
 		next = at
 	}
-	for _, at := range r.unseen {
-		if at.Before(next) {
-			next = at
+	for _, later := range []map[int]time.Time{r.unseen, r.putOff} {
+		for _, at := range later {
+			if at.Before(next) {
+				next = at
+			}
 		}
 	}
 	if r.leaving != "" && r.patient.Before(next) {
@@ -48,15 +50,16 @@ func (r *Runner) arm(t *time.Timer) {
 func (r *Runner) due(ctx context.Context) error {
 	now := time.Now()
 	var look []int
-	for i, at := range r.unseen {
-		if !at.After(now) {
-			look = append(look, i)
+	for _, later := range []map[int]time.Time{r.unseen, r.putOff} {
+		for i, at := range later {
+			if !at.After(now) {
+				look = append(look, i)
+				delete(later, i)
+			}
 		}
 	}
 	slices.Sort(look)
-	for _, i := range look {
-		delete(r.unseen, i)
-	}
+	look = slices.Compact(look)
 	if err := r.look(ctx, look...); err != nil {
 		return err
 	}
@@ -132,7 +135,11 @@ func (r *Runner) notice(ctx context.Context, n signals.Notice) error {
 		case r.known.dir:
 			limits = true
 		case dirOf(r.Run.Binary()):
+			if time.Now().Before(r.binPutOff) {
+				continue // what came and went was the last try
+			}
 			if err := r.proveBin(ctx); err != nil {
+				r.binPutOff = time.Now().Add(rescan)
 				r.Log.Error("what nodes find first in their PATH is not what it was; nothing new is started", "err", err)
 			}
 		default:

@@ -76,9 +76,15 @@ func (r *Runner) judge(ctx context.Context, now time.Time, before map[int]bool, 
 		seen = own
 	}
 	for i, o := range seen {
+		if now.Before(r.putOff[i]) {
+			continue
+		}
+		delete(r.putOff, i)
 		found, again, err := r.answerMarker(ctx, i, o, now)
 		if err != nil {
 			errs = append(errs, err)
+			// Not when a file comes or goes: the try itself makes one that goes.
+			r.putOff[i] = now.Add(rescan)
 		}
 		recs = append(recs, found...)
 		if again {
@@ -102,7 +108,7 @@ func (r *Runner) judge(ctx context.Context, now time.Time, before map[int]bool, 
 	}
 	if err := errors.Join(errs...); err != nil {
 		// A marker is a copy of a record: what could not be done to one is
-		// tried again at the next look, and stops nothing.
+		// tried again later, and stops nothing.
 		r.Log.Error("a marker could not be put right; trying again", "err", err)
 	}
 	return nil

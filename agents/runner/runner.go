@@ -99,6 +99,8 @@ type Runner struct {
 	// unwritten are the nodes whose markers could not be put back for want of
 	// space: the run does not end before they are.
 	unwritten map[int]bool
+	putOff    map[int]time.Time // nodes whose markers could not be put right, and when that is tried again
+	binPutOff time.Time         // the same for the copy of cmux
 	register  *run.Register     // under the project's lock, while an ended run may go on; else nil
 	lostNames map[int]bool      // nodes whose names another run has, as of ownedSeen
 	ownedSeen os.FileInfo       // of the list of owners
@@ -164,7 +166,7 @@ func open(ctx context.Context, o Options) (_ *Runner, err error) {
 		hist:     run.NewHistory(g),
 		live:     make(map[int]*attached),
 		relabel:  make(map[int]bool),
-		unseen:   make(map[int]time.Time), unwritten: make(map[int]bool),
+		unseen:   make(map[int]time.Time), unwritten: make(map[int]bool), putOff: make(map[int]time.Time),
 		showing: make(map[int]showing),
 		asked:   make(map[string]*asked),
 		said:    make(chan said),
