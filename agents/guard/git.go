@@ -193,8 +193,11 @@ func (s *shell) gitSub(sub string, args []word, place whose) string {
 		return fmt.Sprintf("git %s is refused: it is another agent's worktree. Work in %s only.", sub, s.home)
 	case place == persons:
 		return fmt.Sprintf("git %s is refused: it is the project's own checkout. Work in %s only.", sub, s.home)
-	case (sub == "rm" || sub == "mv") && len(args) > 0:
-		for _, a := range plain(args, "") {
+	case (sub == "rm" || sub == "mv" || sub == "restore" && (!has(args, "S", "staged") || has(args, "W", "worktree"))) && len(args) > 0:
+		for _, a := range plain(args, "s", "source", "pathspec-from-file") {
+			if reason := s.zoned("git "+sub, a); reason != "" {
+				return reason
+			}
 			if stateOf(filepath.ToSlash(filepath.Clean(a.text))) == ".cmux" {
 				return inState("git "+sub+" "+a.text, ".cmux")
 			}
@@ -204,6 +207,25 @@ func (s *shell) gitSub(sub string, args []word, place whose) string {
 		}
 	}
 	return ""
+}
+
+// zoned says why a file of the worktree that git is to change is not to be.
+func (s *shell) zoned(doing string, w word) string {
+	p := w.text
+	if !w.whole || p == "" {
+		return ""
+	}
+	if !filepath.IsAbs(p) {
+		if s.dir == "" {
+			return ""
+		}
+		p = filepath.Join(s.dir, p)
+	}
+	r, err := s.resolve(p)
+	if err != nil {
+		return ""
+	}
+	return s.forbids(doing+" "+w.text, s.spotOf(r), true)
 }
 
 // writesGit reports whether a subcommand with these arguments changes anything.
@@ -356,8 +378,13 @@ func (s *shell) checkout(sub string, args []word) string {
 	if has(args, making, "orphan", "detach", "create", "force-create") {
 		return stay
 	}
-	for _, a := range args {
+	for i, a := range args {
 		if a.is("--") && sub == "checkout" {
+			for _, file := range args[i+1:] {
+				if reason := s.zoned("git checkout --", file); reason != "" {
+					return reason
+				}
+			}
 			return ""
 		}
 	}

@@ -74,27 +74,28 @@ func (g *guard) grantsShell(c Call, in input) bool {
 		return false
 	}
 	dir, err := g.resolve(c.Dir)
-	return err == nil && g.grantsText(dir, trim(text))
+	return err == nil && g.grantsText(dir, !c.Unplaced, trim(text))
 }
 
 // trim takes off what every shell takes for blank, and nothing else.
 func trim(text string) string { return strings.Trim(text, " \t\n") }
 
-// grantsText vouches for a text of the shell, given where it would be run.
-func (g *guard) grantsText(dir, text string) bool {
+// grantsText vouches for a text of the shell, given where it would be run, if
+// that is known.
+func (g *guard) grantsText(dir string, placed bool, text string) bool {
 	if g.Machine == nil || !g.ownShell() {
 		return false
 	}
-	if dir == g.tree && g.hasOwnPlace && g.isCheck(text) {
+	if placed && dir == g.tree && g.hasOwnPlace && g.isCheck(text) {
 		return true
 	}
 	commands, ok := lex(text)
 	if !ok {
 		return false
 	}
-	v := &voucher{guard: g, dir: dir}
+	v := &voucher{guard: g, dir: dir, placed: placed}
 	if v.goesHome(commands) {
-		v.dir, commands = g.tree, commands[1:]
+		v.dir, v.placed, commands = g.tree, true, commands[1:]
 	}
 	for _, c := range commands {
 		if !v.grants(c) {
@@ -112,7 +113,7 @@ func (g *guard) isCheck(text string) bool {
 
 // ownShell reports whether no shell takes its first orders from the worktree.
 func (g *guard) ownShell() bool {
-	for _, name := range []string{"BASH_ENV", "ENV", "ZDOTDIR"} {
+	for _, name := range []string{"BASH_ENV", "ENV", "ZDOTDIR", "HOME"} {
 		if v := g.Machine.Env(name); v != "" && !g.persons(v) {
 			return false
 		}
@@ -137,9 +138,15 @@ func (g *guard) persons(path string) bool {
 // voucher vouches for the commands of one text, in their order.
 type voucher struct {
 	*guard
-	dir     string // where they run, resolved
-	changed bool   // files may be others than they were when the text was judged
-	proven  bool   // git starts nothing else here
+	dir    string // where they run, resolved
+	placed bool   // that is known
+
+	// What the commands before may have made another than it was when the text was
+	// judged: files, the index or HEAD; the last one is set when git itself brought
+	// back what it keeps, which may hold what no agent wrote in this text.
+	changed, recorded, broughtBack bool
+
+	git gitFacts
 }
 
 // goesHome reports whether the commands begin by going to the worktree, by its
@@ -153,7 +160,7 @@ func (v *voucher) goesHome(commands []command) bool {
 	if to := first.words[1].text; to != v.home && to != v.tree || !filepath.IsAbs(to) {
 		return false
 	}
-	return v.dir == v.tree || !slices.ContainsFunc(commands, func(c command) bool { return c.after == "||" || c.after == ";" }) &&
+	return v.placed && v.dir == v.tree || !slices.ContainsFunc(commands, func(c command) bool { return c.after == "||" || c.after == ";" }) &&
 		(len(commands) == 1 || commands[1].after == "&&")
 }
 
@@ -165,12 +172,17 @@ var builtins = strings.Fields("cd pushd popd eval source . exec set unset export
 // grants vouches for one command.
 func (v *voucher) grants(c command) bool {
 	if slices.ContainsFunc(v.Verify, func(check string) bool { return v.same(c, check) }) {
-		v.changed = true // it may do anything, and a person wants it run
+		v.changed, v.recorded = true, true // it may do anything, and a person wants it run
 		return true
+	}
+	if slices.ContainsFunc(c.words, func(w lexeme) bool { return w.here }) && !v.reaches("cat") {
+		return false // which prints the message
 	}
 	for _, f := range forms {
 		if m, ok := f.match(c.words); ok && v.vouches(f, m) {
 			v.changed = v.changed || f.effect == changes
+			v.recorded = v.recorded || f.effect >= records
+			v.broughtBack = v.broughtBack || f.effect == changes || f.words == "git restore --staged"
 			return true
 		}
 	}
@@ -179,7 +191,7 @@ func (v *voucher) grants(c command) bool {
 
 // same reports whether a command is one of the node's checks.
 func (v *voucher) same(c command, check string) bool {
-	if v.dir != v.tree || !v.hasOwnPlace || slices.Contains(builtins, c.words[0].text) {
+	if !v.placed || v.dir != v.tree || !v.hasOwnPlace || slices.Contains(builtins, c.words[0].text) {
 		return false
 	}
 	want, ok := lex(trim(check))
@@ -192,6 +204,8 @@ func (v *voucher) vouches(f *form, m match) bool {
 	switch {
 	case f.effect == reports:
 		return v.reaches(f.program())
+	case !v.placed:
+		return false
 	case at.whose != own || at.state != "":
 		return false
 	case f.effect >= records && !v.builds():
@@ -205,5 +219,5 @@ func (v *voucher) vouches(f *form, m match) bool {
 	case f.program() != "git":
 		return true
 	}
-	return v.dir == v.tree && v.provesGit() && (f.effect != changes || v.plainFiles(m))
+	return v.dir == v.tree && v.provesGit(m["FILE"]) && (f.effect != changes || v.plainFiles(m))
 }

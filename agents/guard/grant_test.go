@@ -22,7 +22,12 @@ func (c clean) Env(name string) string { return c.env[name] }
 
 func (clean) Program(name string) ([]string, bool) { return []string{"/usr/bin"}, true }
 
-func (clean) Names(string) ([]string, error) { return []string{"pre-commit.sample"}, nil }
+func (clean) Names(folder string) ([]string, error) {
+	if strings.HasSuffix(folder, "/hooks") {
+		return []string{"pre-commit.sample"}, nil
+	}
+	return nil, nil
+}
 
 func (c clean) Git(_ string, args ...string) (string, error) {
 	switch last := args[len(args)-1]; {

@@ -65,6 +65,9 @@ type Call struct {
 	Input json.RawMessage
 	Dir   string // of the agent, absolute; empty: where the node works
 	Sub   bool   // a sub-agent makes it
+
+	// Unplaced says that it may be done in another folder than Dir: nobody said.
+	Unplaced bool
 }
 
 // Decide judges a call. Tools that are not known are allowed.

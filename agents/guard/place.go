@@ -27,16 +27,21 @@ func (g *guard) spots(dir, path string) (spots []spot, ok bool) {
 // programs are told what to run by these files and folders, without anyone
 // asking for it: the agents themselves, editors, and the hooks of commits.
 var programs = []string{
-	".claude", ".mcp.json", ".codex", ".kimi", ".agents", ".gemini", ".qwen", ".cursor", ".windsurf", ".zed", "opencode.json", "opencode.jsonc",
-	".vscode", ".idea", ".devcontainer", ".envrc", "mise.toml", ".mise.toml",
-	".husky", ".githooks", ".pre-commit-config.yaml", ".pre-commit-config.yml", ".overcommit.yml",
+	".claude", ".mcp.json", ".codex", ".kimi", ".agents", ".gemini", ".qwen", ".cursor", ".windsurf", ".zed", ".opencode", ".opencode.json", "opencode.json", "opencode.jsonc",
+	".kiro", ".roo", ".factory", ".crush", "crush.json", ".crush.json", ".cmux-agents.yml",
+	".vscode", ".idea", ".run", ".vs", ".exrc", ".devcontainer", ".devcontainer.json", ".envrc", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".mise", "mise",
+	".husky", ".githooks", ".pre-commit-config.yaml", ".pre-commit-config.yml", ".overcommit.yml", "prek.toml", ".lefthook",
 	".gitmodules", ".gitconfig",
 }
 
+// beginnings of the names of such files, and an ending.
+var beginnings = []string{"lefthook.", "lefthook-local.", ".lefthookrc", ".huskyrc", ".simple-git-hooks.", "simple-git-hooks.", ".lintstagedrc", "lint-staged.config."}
+
 func obeyed(rel string) bool {
 	return slices.ContainsFunc(strings.Split(rel, "/"), func(name string) bool {
-		lefthook := strings.TrimPrefix(strings.ToLower(name), ".")
-		return strings.HasPrefix(lefthook, "lefthook.") || strings.HasPrefix(lefthook, "lefthook-local.") ||
+		low := strings.ToLower(name)
+		return strings.HasSuffix(low, ".code-workspace") ||
+			slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(low, b) || strings.HasPrefix(low, "."+b) }) ||
 			slices.ContainsFunc(programs, func(p string) bool { return strings.EqualFold(name, p) })
 	})
 }
@@ -44,6 +49,9 @@ func obeyed(rel string) bool {
 // odd reports whether some file system takes a name for another one: by
 // characters that it does not count, or by a short form of it.
 func odd(rel string) bool {
+	if strings.HasPrefix(rel, "~") {
+		return true // a home, to a program that looks for one
+	}
 	for _, name := range strings.Split(rel, "/") {
 		if name != "." && name != strings.TrimRight(name, ". ") || strings.ContainsAny(name, `\:`) {
 			return true
@@ -53,6 +61,6 @@ func odd(rel string) bool {
 		}
 	}
 	return strings.ContainsFunc(rel, func(r rune) bool {
-		return unicode.Is(unicode.Cf, r) || unicode.IsControl(r) || r == unicode.ReplacementChar
+		return unicode.Is(unicode.Cf, r) || unicode.IsControl(r) || r == unicode.ReplacementChar || r != ' ' && unicode.IsSpace(r)
 	})
 }

@@ -48,12 +48,18 @@ func (v *voucher) places(m match) bool {
 				continue
 			}
 			spots, ok := v.spots(v.dir, path)
-			if !ok || v.changed || file && slices.ContainsFunc(spots, func(s spot) bool { return obeyed(s.rel) || s.rel == "." }) {
+			if !ok || v.changed || file && (v.recorded || slices.ContainsFunc(spots, v.apart)) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// apart reports whether a file is not to be changed without a question.
+func (v *voucher) apart(s spot) bool {
+	z, _ := v.zoneAt(s)
+	return obeyed(s.rel) || s.rel == "." || z == careful || z == forbidden
 }
 
 // start is a key of git's configuration. "*" stands for any part, harmless are
@@ -108,20 +114,41 @@ func (v *voucher) ask(stdin string, args ...string) (string, bool) {
 	return out, err == nil
 }
 
+// gitFacts are what git says of the worktree as it is before the text is run. Each
+// is asked for once.
+type gitFacts struct {
+	asked, ok, filtered bool // whether it starts nothing else, filters apart; whether there are any
+	plain, bare         *bool
+}
+
 // provesGit reports whether git itself says that it starts nothing but itself in
-// the node's worktree: no hook, no filter, no program of the configuration, no
-// repository in the repository, which has a configuration of its own.
-func (v *voucher) provesGit() bool {
-	if v.proven {
-		return true
-	}
+// the node's worktree, where it may bring these files back: no hook, no filter, no
+// program of the configuration, no repository in the repository, which has a
+// configuration of its own. What commands of the same text change, which the facts
+// cannot know of, counts as what would be worst.
+func (v *voucher) provesGit(files []string) bool {
 	if slices.ContainsFunc(variables, func(name string) bool { return v.Machine.Env(name) != "" }) ||
 		slices.ContainsFunc(traces, func(name string) bool { to := v.Machine.Env(name); return to != "" && !v.persons(to) }) {
 		return false
 	}
-	filtered, ok := v.configured()
-	v.proven = ok && v.hookless() && v.unnested() && (!filtered || !v.changed && v.unfiltered())
-	return v.proven
+	g := &v.git
+	if !g.asked {
+		var ok bool
+		g.filtered, ok = v.configured()
+		g.asked, g.ok = true, ok && v.hookless() && v.unnested()
+	}
+	if !g.ok || g.filtered && (v.changed || v.broughtBack || !once(&g.plain, v.unfiltered) || !v.filterless(files)) {
+		return false
+	}
+	return !v.broughtBack || once(&g.bare, v.bare)
+}
+
+func once(known **bool, f func() bool) bool {
+	if *known == nil {
+		is := f()
+		*known = &is
+	}
+	return **known
 }
 
 // configured reads the configuration; filtered says that it names filters.
@@ -181,23 +208,54 @@ func (v *voucher) unnested() bool {
 	return ok && ok2
 }
 
+// bare is unnested of all that lies in the worktree or in HEAD: what is ignored and
+// what the index does not hold may be seen when git has brought files or entries back.
+func (v *voucher) bare() bool {
+	all, ok := v.ask("", "ls-files", "-z", "--others")
+	for entry := range strings.SplitSeq(all, "\x00") {
+		ok = ok && !strings.HasSuffix(entry, "/")
+	}
+	head, ok2 := v.ask("", "ls-tree", "-r", "-z", "HEAD")
+	for entry := range strings.SplitSeq(head, "\x00") {
+		ok2 = ok2 && !strings.HasPrefix(entry, "160000 ")
+	}
+	return ok && ok2
+}
+
 // unfiltered reports whether the attributes choose a filter for no file.
 func (v *voucher) unfiltered() bool {
 	files, ok := v.ask("", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	if !ok {
-		return false
-	}
-	out, ok := v.ask(files, "check-attr", "-z", "--stdin", "filter")
-	fields := strings.Split(out, "\x00")
-	for i := 0; ok && i+2 < len(fields); i += 3 {
-		ok = fields[i+2] == "unspecified" || fields[i+2] == "unset"
-	}
-	return ok
+	return ok && v.unattributed(files)
 }
 
-// plainFiles reports whether each FILE is one file, in the index and in the
-// commit that it is brought back from. A name of a commit may be one of a tree,
-// whose files then have other names.
+// filterless reports whether that holds for files too that git is to bring back,
+// which need not be there, and whether none of them says otherwise.
+func (v *voucher) filterless(files []string) bool {
+	return len(files) == 0 ||
+		!slices.ContainsFunc(files, func(f string) bool { return strings.EqualFold(path.Base(f), ".gitattributes") }) &&
+			v.unattributed(strings.Join(files, "\x00")+"\x00")
+}
+
+// unattributed asks for the attributes as they are read when a file is taken in, and
+// when one is given out, for which those of the index count first.
+func (v *voucher) unattributed(files string) bool {
+	for _, of := range [][]string{{"check-attr", "-z", "--stdin", "filter"}, {"check-attr", "--cached", "-z", "--stdin", "filter"}} {
+		out, ok := v.ask(files, of...)
+		fields := strings.Split(out, "\x00")
+		for i := 0; ok && i+2 < len(fields); i += 3 {
+			ok = fields[i+2] == "unspecified" || fields[i+2] == "unset"
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// plainFiles reports whether each FILE is one file, in the index, in the commit
+// that it is brought back from, and in the worktree, where git would remove what it
+// does not keep to make room. A name of a commit may be one of a tree, whose files
+// then have other names.
 func (v *voucher) plainFiles(m match) bool {
 	files := m["FILE"]
 	if len(files) == 0 {
@@ -216,6 +274,11 @@ func (v *voucher) plainFiles(m match) bool {
 	if ok = ok && alone(listed); !ok {
 		return false
 	}
+	for _, f := range files {
+		if !v.room(path.Clean(f), strings.Contains(listed, "\t"+path.Clean(f)+"\x00")) {
+			return false
+		}
+	}
 	for _, commit := range m["COMMIT"] {
 		if kind, ok := v.ask("", "cat-file", "-t", commit); !ok || strings.TrimSpace(kind) != "commit" {
 			return false
@@ -226,4 +289,19 @@ func (v *voucher) plainFiles(m match) bool {
 		}
 	}
 	return true
+}
+
+// room reports whether a file may be written without another one going: only itself
+// is in its place, if git keeps it, and folders are above it.
+func (v *voucher) room(file string, tracked bool) bool {
+	if path.IsAbs(file) || file == ".." || strings.HasPrefix(file, "../") {
+		return false
+	}
+	for above := path.Dir(file); above != "."; above = path.Dir(above) {
+		if _, err := v.Machine.Names(filepath.Join(v.tree, above)); err != nil {
+			return false // a file
+		}
+	}
+	names, err := v.Machine.Names(filepath.Join(v.tree, file))
+	return err != nil && tracked || err == nil && len(names) == 0 // none is there, or an empty folder
 }

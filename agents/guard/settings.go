@@ -3,6 +3,7 @@ package guard
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -14,7 +15,12 @@ var orders = []struct{ folder, name string }{
 	{".codex", "*.toml"}, {".codex", "hooks.json"}, {".codex", "*.rules"},
 	{".kimi", "config.*"}, {".kimi", "mcp.json"},
 	{".qwen", "settings*.json"}, {".gemini", "settings*.json"}, {"", "opencode.json"}, {"", "opencode.jsonc"},
+	{"", ".opencode.json"}, {".opencode", "config.*"}, {".opencode", "package.json"},
 }
+
+// openCode are the folders in .opencode whose files OpenCode runs, or reads what its
+// agents may do from.
+var openCode = []string{"agent", "agents", "mode", "modes", "plugin", "plugins", "tool", "tools"}
 
 // homes are the folders of those files, and the variables that name another.
 var homes = map[string]string{"CLAUDE_CONFIG_DIR": ".claude", "CODEX_HOME": ".codex", "KIMI_SHARE_DIR": ".kimi", "QWEN_HOME": ".qwen"}
@@ -44,6 +50,11 @@ func (g *guard) ordersAt(at string, whole bool) bool {
 	}
 	parts := strings.Split(strings.ToLower(strings.Trim(at, "/")), "/")
 	last := parts[len(parts)-1]
+	for i, p := range parts[:len(parts)-1] {
+		if matches(p, ".opencode") && slices.ContainsFunc(openCode, func(f string) bool { return matches(parts[i+1], f) }) {
+			return true
+		}
+	}
 	for _, o := range orders {
 		if whole && o.folder != "" && matches(last, o.folder) {
 			return true
