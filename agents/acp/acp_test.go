@@ -3,6 +3,7 @@ package acp_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,40 +66,68 @@ func TestGuard(t *testing.T) {
 	for _, p := range []struct {
 		kind  agent.Kind
 		write func(path string) mt.Step
+		in    func(folder string) mt.Step // runs what is granted in the worktree
 	}{
 		{acp.Qwen(), func(path string) mt.Step {
 			return mt.ToolUse{Name: "write_file", Input: map[string]string{"file_path": path, "content": "no\n"}}
+		}, func(folder string) mt.Step {
+			return mt.ToolUse{Name: "run_shell_command", Input: map[string]any{"command": "git add -A", "directory": folder, "is_background": false}}
 		}},
 		{acp.OpenCode(), func(path string) mt.Step {
 			return mt.ToolUse{Name: "write", Input: map[string]string{"filePath": path, "content": "no\n"}}
+		}, func(folder string) mt.Step {
+			return mt.ToolUse{Name: "bash", Input: map[string]string{"command": "git add -A", "workdir": folder, "description": "look"}}
 		}},
 		{acp.Gemini(), func(path string) mt.Step {
 			return mt.ToolUse{Name: "write_file", Input: map[string]string{"file_path": path, "content": "no\n"}}
+		}, func(folder string) mt.Step {
+			return mt.ToolUse{Name: "run_shell_command", Input: map[string]string{"command": "git add -A", "dir_path": folder}}
 		}},
 	} {
+		type try struct {
+			step func(dir string) mt.Step
+			why  string
+		}
+		touch := func(string) mt.Step { return mt.Shell("touch other.txt; true") }
 		for _, c := range []struct {
 			name   string
 			change func(*dag.Node)
-			step   func(dir string) mt.Step
-			why    string
+			tries  []try
 		}{
-			{"git stash", auto, func(string) mt.Step { return mt.Shell("git stash") }, "git stash"},
-			{"a write out of scope", func(n *dag.Node) { auto(n); n.Scope = []string{"src/"} }, func(dir string) mt.Step { return p.write(filepath.Join(dir, "other.txt")) }, "src/"},
-			{"a review", func(n *dag.Node) { auto(n); n.Role, n.Branch = dag.RoleReview, "" }, func(string) mt.Step { return mt.Shell("touch other.txt") }, "changes nothing"},
-			{"without leave", nil, func(string) mt.Step { return mt.Shell("touch other.txt; true") }, "nobody can allow this"},
+			{"a write out of scope", func(n *dag.Node) { auto(n); n.Scope = []string{"src/"} }, []try{
+				{func(string) mt.Step { return mt.Shell("git stash") }, "git stash"},
+				{func(dir string) mt.Step { return p.write(filepath.Join(dir, "other.txt")) }, "src/"},
+			}},
+			{"a review", func(n *dag.Node) { auto(n); n.Role, n.Branch = dag.RoleReview, "" }, []try{{touch, "changes nothing"}}},
+			{"without leave", nil, []try{
+				{touch, "nobody can allow this"},
+				// In a folder of its own a command may be another one: there a repository
+				// of the agent's making would have git start programs.
+				{func(dir string) mt.Step { return p.in(filepath.Join(dir, "src")) }, "nobody can allow this"},
+			}},
 		} {
 			t.Run(p.kind.Name+" "+c.name, func(t *testing.T) {
 				t.Parallel()
 				var f *agenttest.Fixture
-				step := mt.Func(func(mt.Request) mt.Turn { return mt.Turn{c.step(f.Spec.Place.Dir)} })
-				// Some programs end the turn with a refusal, others go on.
-				report := mt.Func(func(r mt.Request) mt.Turn {
-					if strings.Contains(strings.Join(r.UserTexts(), "\n"), c.why) && !strings.Contains(r.UserTexts()[0], "#script") {
-						return mt.Turn{mt.Report("nothing was needed")}
+				// What was refused is known by what the model is told. Some programs end
+				// the turn with a refusal, others go on.
+				tried, told, reported := 0, 0, false
+				turn := mt.Func(func(r mt.Request) mt.Turn {
+					texts := r.UserTexts()
+					if tried > told && strings.Contains(strings.Join(texts, "\n"), c.tries[told].why) && !strings.Contains(texts[0], "#script") {
+						told++
 					}
-					return mt.Turn{mt.Text("hm")}
+					switch {
+					case tried > told || reported:
+						return mt.Turn{mt.Text("hm")}
+					case tried < len(c.tries):
+						tried++
+						return mt.Turn{c.tries[tried-1].step(f.Spec.Place.Dir)}
+					}
+					reported = true
+					return mt.Turn{mt.Report("nothing was needed")}
 				})
-				f, _ = fixture(t, p.kind, c.change, mt.Turn{step}, mt.Turn{report}, mt.Turn{report}, mt.Turn{mt.Text("end")})
+				f, _ = fixture(t, p.kind, c.change, slices.Repeat([]mt.Turn{{turn}}, 2+3*len(c.tries))...)
 				_, wait := f.Start()
 				if code := wait(); code != 0 {
 					t.Fatalf("exit %d", code)
@@ -106,7 +135,8 @@ func TestGuard(t *testing.T) {
 				if _, err := os.Stat(filepath.Join(f.Spec.Place.Dir, "other.txt")); err == nil {
 					t.Error("it was written")
 				}
-				if denied := f.Events(event.Denied); len(denied) != 1 || !strings.Contains(denied[0].Text, c.why) {
+				denied := f.Events(event.Denied)
+				if !slices.EqualFunc(denied, c.tries, func(e event.Event, try try) bool { return strings.Contains(e.Text, try.why) }) {
 					t.Errorf("the events tell of %+v", denied)
 				}
 			})

@@ -19,9 +19,21 @@ type program struct {
 	command []string // nil: each node has its own
 	install string
 	env     []string // in which it asks leave before commands and edits
+	asks    asks
 	home    func(func(string) string) string
 	reopen  func(conversation string) []string
 }
+
+// asks says where a program tells all of the input of a call that it asks leave
+// for, and so where a command is to run. Where it does not, only what is the same
+// in every folder is granted.
+type asks uint8
+
+const (
+	nowhere     asks = iota // or it is not known
+	withRequest             // in the request itself
+	beside                  // in an update, which may come after the request
+)
 
 // Kind is any program that speaks the protocol.
 func Kind() agent.Kind {
@@ -40,6 +52,7 @@ func Qwen() agent.Kind {
 	return program{
 		kind: "qwen", title: "Qwen Code", command: []string{"qwen", "--acp"}, install: "npm install -g @qwen-code/qwen-code",
 		home:   agent.HomeIn("QWEN_HOME", ".qwen"),
+		asks:   withRequest,
 		reopen: func(id string) []string { return []string{"qwen", "--resume", id} },
 	}.as(agent.Capability{
 		Program: "qwen", Limits: "yes", Usage: "yes", Tested: "with the real program",
@@ -53,6 +66,7 @@ func OpenCode() agent.Kind {
 		kind: "opencode", title: "OpenCode", command: []string{"opencode", "acp"}, install: "npm install -g opencode-ai",
 		env:    []string{`OPENCODE_PERMISSION={"bash":"ask","edit":"ask"}`, "OPENCODE_DISABLE_AUTOUPDATE=1"},
 		home:   agent.HomeIn("OPENCODE_CONFIG_DIR", filepath.Join(".config", "opencode")),
+		asks:   beside,
 		reopen: func(id string) []string { return []string{"opencode", "--session", id} },
 	}.as(agent.Capability{
 		Program: "opencode", Tested: "with the real program",

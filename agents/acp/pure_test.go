@@ -47,6 +47,27 @@ func TestFailure(t *testing.T) {
 	}
 }
 
+// TestPlace: where a command is to run, and whether that is known.
+func TestPlace(t *testing.T) {
+	for input, want := range map[string]struct {
+		dir   string
+		known bool
+	}{
+		``: {"/d", false}, `{}`: {"/d", false}, `"x"`: {"/d", false}, `{"command":"x"}`: {"/d", true}, `{"command":"x","description":"y","timeout":5,"is_background":true}`: {"/d", true},
+		`{"command":"x","workdir":"/e"}`: {"/e", true}, `{"command":"x","dir_path":"sub"}`: {"/d/sub", true}, `{"command":"x","cwd":"../e"}`: {"/e", true}, `{"command":"x","directory":null,"cwd":""}`: {"/d", true},
+		`{"command":"x","cwd":"/e","workdir":"/f"}`: {"", false}, `{"command":"x","cwd":5}`: {"/d", false}, `{"command":"x","folder":"/e"}`: {"/d", false}, `{"command":"x","env":{"A":"1"}}`: {"/d", false},
+		`{"command":"x","cwd":"~/e"}`: {"/d", false}, `{"command":"x","cwd":"$HOME"}`: {"/d", false}, `{"command":"x","sandbox":false}`: {"/d", true},
+	} {
+		c := call{kind: sdk.ToolKindExecute, input: json.RawMessage(input), whole: true}
+		if dir, known := c.place("/d"); known != want.known || want.dir != "" && dir != want.dir {
+			t.Errorf("%s: %s, %v", input, dir, known)
+		}
+		if c.whole = false; !c.judged("/d").Unplaced {
+			t.Errorf("%s: believed of a program that does not tell all", input)
+		}
+	}
+}
+
 // TestJudged: what a call is judged as, from the updates of the real programs.
 func TestJudged(t *testing.T) {
 	for _, c := range []struct {

@@ -3,8 +3,11 @@ package acp
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -22,6 +25,7 @@ type call struct {
 	input json.RawMessage
 	paths []string
 	shown bool
+	whole bool // input is all of it
 }
 
 // Handle implements stdio.Driver.
@@ -105,6 +109,7 @@ func (a *instance) update(u update) {
 func (a *instance) toolCall(u update) {
 	c, begun := a.calls[u.ID]
 	c.take(u)
+	c.whole = c.whole || a.program.asks == beside && holds(u.Input)
 	if !begun && c.runs() {
 		a.Tell(news.ShellBegan{ID: u.ID})
 	}
@@ -113,6 +118,9 @@ func (a *instance) toolCall(u update) {
 		a.show(u.ID, &c)
 	}
 	a.calls[u.ID] = c
+	if c.whole || done {
+		a.sure(u.ID)
+	}
 	if !done {
 		return
 	}
@@ -169,21 +177,57 @@ func (c *call) command() string {
 	return in.Command
 }
 
-// judged is the call as package guard knows it.
-func (c *call) judged(dir string) guard.Call {
-	var in struct {
-		Dir string `json:"cwd"`
-		Is  string `json:"directory"`
+// folders are the fields by which programs say where a command is to run.
+var folders = []string{"cwd", "directory", "workdir", "dir_path"}
+
+// harmless are the fields that say nothing of what a command does.
+var harmless = []string{"command", "description", "timeout", "run_in_background", "is_background"}
+
+// holds reports whether an input says anything.
+func holds(input json.RawMessage) bool {
+	var fields map[string]json.RawMessage
+	return json.Unmarshal(input, &fields) == nil && len(fields) > 0
+}
+
+// place is where a command runs for which the program asks leave from dir. It is
+// not known where not all of the call's input was told, where that has a field
+// that may say so, or says it twice.
+func (c *call) place(dir string) (place string, known bool) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(c.input, &fields) != nil || len(fields) == 0 {
+		return dir, false
 	}
-	stdio.Lenient(c.input, &in)
-	for _, d := range []string{in.Dir, in.Is} {
-		if d != "" {
-			dir = d
+	place, known = dir, c.whole
+	said := ""
+	for name, value := range fields {
+		var to string
+		switch v := string(value); {
+		case slices.Contains(harmless, name) || v == "false" || v == "null" || v == `""`:
+		case !slices.Contains(folders, name) || json.Unmarshal(value, &to) != nil || strings.ContainsAny(to, "~$`"):
+			known = false
+		case said != "" && said != to:
+			known = false
+		default:
+			said = to
 		}
 	}
+	switch {
+	case said == "":
+	case filepath.IsAbs(said):
+		place = said
+	default:
+		place = filepath.Join(dir, said)
+	}
+	return place, known
+}
+
+// judged is the call as package guard knows it.
+func (c *call) judged(dir string) guard.Call {
+	dir, known := c.place(dir)
 	g := guard.Call{Tool: c.name, Input: c.input, Dir: dir}
 	switch {
 	case c.runs():
+		g.Unplaced = !known
 		g.Tool, g.Input = "shell", marshal(object{"command": stdio.Inner(c.command())})
 	case c.kind == sdk.ToolKindEdit || c.kind == sdk.ToolKindDelete || c.kind == sdk.ToolKindMove:
 		var changes []object
@@ -283,7 +327,16 @@ func (a *instance) permission(m stdio.Message) {
 	}
 	stdio.Lenient(m.Params, &p)
 	c := a.calls[p.Call.ID]
+	told := c
 	c.take(p.Call)
+	if told.whole {
+		if c.runs() && c.command() == told.command() {
+			c.input = told.input
+		} else {
+			c.whole = false
+		}
+	}
+	c.whole = c.whole || a.program.asks == withRequest
 	if !c.shown {
 		a.show(p.Call.ID, &c)
 	}
@@ -302,15 +355,53 @@ func (a *instance) permission(m stdio.Message) {
 	if c.runs() {
 		what = "run: " + c.command()
 	}
-	a.Permit(a.policy, stdio.Leave{
-		ID: string(m.ID), Call: c.judged(a.Stage.Dir), What: what,
-		// Never for good: each call is judged by itself.
-		Allow: func(ctx context.Context) error { return choose(ctx, sdk.PermissionOptionKindAllowOnce) },
-		Refuse: func(ctx context.Context, why string) error {
-			a.refusals.add(why)
-			return choose(ctx, sdk.PermissionOptionKindRejectOnce, sdk.PermissionOptionKindRejectAlways)
-		},
+	judge := func(c call) {
+		a.Permit(a.policy, stdio.Leave{
+			ID: string(m.ID), Call: c.judged(a.Stage.Dir), What: what,
+			// Never for good: each call is judged by itself.
+			Allow: func(ctx context.Context) error { return choose(ctx, sdk.PermissionOptionKindAllowOnce) },
+			Refuse: func(ctx context.Context, why string) error {
+				a.refusals.add(why)
+				return choose(ctx, sdk.PermissionOptionKindRejectOnce, sdk.PermissionOptionKindRejectAlways)
+			},
+		})
+	}
+	if a.program.asks != beside || !c.runs() || c.whole {
+		judge(c)
+		return
+	}
+	command := c.command()
+	a.unsure[p.Call.ID] = append(a.unsure[p.Call.ID], func(now call) {
+		if now.command() != command {
+			now = c
+		}
+		judge(now)
 	})
+	a.Go(func(ctx context.Context) {
+		t := time.NewTimer(toldWithin)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.sure(p.Call.ID)
+	})
+}
+
+// toldWithin bounds the wait for what a program tells of a call beside asking leave.
+const toldWithin = time.Second
+
+// sure answers the requests for leave that waited to know more of a call. It needs
+// the lock.
+func (a *instance) sure(id string) {
+	waiting := a.unsure[id]
+	delete(a.unsure, id)
+	for _, judge := range waiting {
+		judge(a.calls[id])
+	}
 }
 
 // reasons are why calls were refused, of which the agent was not told yet.
