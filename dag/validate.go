@@ -408,7 +408,8 @@ func (p *parser) dependencies(g *Graph, index map[string]int, groups map[string]
 					}
 					names = append(names, slices.Sorted(maps.Keys(groups))...)
 				}
-				p.fault(where(i, d), p.suggest.near(d, names), "%s depends on %q, which is not defined", called(n), shorten(d))
+				self := func(name string) bool { return name == n.Name || slices.Contains(groups[name], n.Name) }
+				p.fault(where(i, d), p.suggest.nearExcept(d, names, self), "%s depends on %q, which is not defined", called(n), shorten(d))
 			default:
 				deps[i] = append(deps[i], j)
 				dependents[j] = append(dependents[j], i)
@@ -482,9 +483,14 @@ type suggester struct{ left int }
 
 // near is a hint that names the candidate nearest to word, or "".
 func (s *suggester) near(word string, candidates []string) string {
+	return s.nearExcept(word, candidates, func(string) bool { return false })
+}
+
+// nearExcept is near without the candidates of which not is true.
+func (s *suggester) nearExcept(word string, candidates []string, not func(string) bool) string {
 	candidates = candidates[:min(len(candidates), max(s.left, 0))]
 	s.left -= len(candidates)
-	best := Nearest(word, candidates)
+	best := nearest(word, candidates, not)
 	if best == "" {
 		return ""
 	}
@@ -495,13 +501,17 @@ func (s *suggester) near(word string, candidates []string) string {
 // differs in case alone, or in - and blanks for _, else the one of fewest edits,
 // as long as they are few for its length; "" where there is none.
 func Nearest(word string, candidates []string) string {
+	return nearest(word, candidates, func(string) bool { return false })
+}
+
+func nearest(word string, candidates []string, not func(string) bool) string {
 	if len(word) > maxName {
 		return ""
 	}
 	limit := max(1, min(3, len(word)/3))
 	best := ""
 	for _, c := range candidates {
-		if c == "" || c == word {
+		if c == "" || c == word || not(c) {
 			continue
 		}
 		if strings.EqualFold(c, word) || strings.EqualFold(strings.NewReplacer("-", "_", " ", "_").Replace(word), c) {
