@@ -23,8 +23,13 @@ func (p *Project) latestView(ctx context.Context) (*run.View, error) {
 // Named is the run with an id, or the one that is meant where that is empty. A part of the
 // id that no other run's has, from its beginning or its end, will do.
 func (p *Project) Named(ctx context.Context, id string) (*run.Run, error) {
+	return p.namedFor(ctx, id, "")
+}
+
+// namedFor is Named for what is asked of a node, as meant is Latest.
+func (p *Project) namedFor(ctx context.Context, id, node string) (*run.Run, error) {
 	if id == "" {
-		return p.Latest(ctx)
+		return p.meant(ctx, node)
 	}
 	ids, err := run.List(p.Root)
 	if err != nil {

@@ -33,7 +33,7 @@ type Writer func(agent bool) io.Writer
 
 // Log writes to what w gives.
 func (p *Project) Log(ctx context.Context, o Log, w Writer) error {
-	r, err := p.Named(ctx, o.Run)
+	r, err := p.namedFor(ctx, o.Run, o.Node)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ type Wait struct {
 // Wait waits. Without an error, what was waited for is done; with an
 // ErrUnfinished it ended otherwise.
 func (p *Project) Wait(ctx context.Context, o Wait) error {
-	r, err := p.Latest(ctx)
+	r, err := p.meant(ctx, o.Node)
 	if err != nil {
 		return err
 	}
@@ -98,12 +98,21 @@ func waited(v *run.View, node int, orphaned bool) (outcome error, more bool) {
 		return nil, false
 	case v.RunState == dag.RunFailed:
 		return &Hint{Err: ErrUnfinished, Try: "cmux agents status"}, false
-	case v.RunState == dag.RunStopped && v.Holder == nil:
-		return &Hint{Err: errors.New("the run is stopped"), Try: "cmux agents resume"}, false
+	case Halted(v) != nil:
+		return Halted(v), false
 	case v.RunState == dag.RunNoRunner && orphaned:
 		return &Hint{Err: errors.New("the run has no runner, so nothing new starts"), Try: "cmux agents resume"}, false
 	}
 	return nil, true
+}
+
+// Halted says that nothing more comes of a run until a person resumes it; nil:
+// something may.
+func Halted(v *run.View) error {
+	if v.RunState != dag.RunStopped || v.Holder != nil {
+		return nil
+	}
+	return &Hint{Err: errors.New("the run is stopped"), Try: "cmux agents resume"}
 }
 
 // want is a node for which only a person can do something now.

@@ -87,7 +87,7 @@ derived from other nodes) and its age.`,
 		},
 	}
 	jsonFlag(cmd, &o.JSON)
-	cmd.Flags().BoolVar(&o.Watch, "watch", false, "print a line for each change, until the run ends")
+	cmd.Flags().BoolVar(&o.Watch, "watch", false, "print a line for each change, until the run ends or is stopped")
 	cmd.Flags().BoolVarP(&o.Verbose, "verbose", "v", false, "also show the source of each status and its age")
 	cmd.MarkFlagsMutuallyExclusive("json", "watch")
 	cmd.MarkFlagsMutuallyExclusive("json", "verbose")
@@ -121,7 +121,9 @@ func runStatus(ctx context.Context, o *statusOptions) error {
 		return err
 	}
 	if o.Watch && !past {
-		return o.watching(p.Now).show(ctx, v.Run)
+		w := o.watching(p.Now)
+		w.leaves = true
+		return w.show(ctx, v.Run)
 	}
 	if o.JSON {
 		return printJSON(o.Out, control.NewReport(v))

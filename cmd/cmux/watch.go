@@ -18,7 +18,8 @@ const redraw = 100 * time.Millisecond
 // watching shows a run as it goes on, a line for each change.
 type watching struct {
 	*IO
-	now func() time.Time
+	now    func() time.Time
+	leaves bool // a run that is stopped
 }
 
 func (s *IO) watching(now func() time.Time) *watching { return &watching{IO: s, now: now} }
@@ -81,6 +82,9 @@ func (w *watching) changes(ctx context.Context, views <-chan *run.View) error {
 			}
 			if control.Over(v) {
 				return nil
+			}
+			if err := control.Halted(v); w.leaves && err != nil {
+				return err
 			}
 		case <-ctx.Done():
 			return ctx.Err()
