@@ -22,11 +22,23 @@ type ConflictError struct {
 }
 
 func (e *ConflictError) Error() string {
-	into := ""
-	if e.Into != "" {
-		into = " into " + e.Into
+	// One alone does not fit what it was to be merged into.
+	who, does := e.Tips, "conflict"
+	switch {
+	case len(who) == 1 && e.Into != "":
+		return fmt.Sprintf("%s conflicts with %s in %s", who[0], e.Into, shown(e.Files))
+	case len(who) == 1:
+		does = "conflicts"
 	}
-	return fmt.Sprintf("merge conflict of %s%s in %s", strings.Join(e.Tips, ", "), into, shown(e.Files))
+	return fmt.Sprintf("%s %s in %s", together(who), does, shown(e.Files))
+}
+
+// together is "a", "a and b" or "a, b and c".
+func together(names []string) string {
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return strings.Join(names, "")
 }
 
 // shown lists the first few paths and the number of the others.

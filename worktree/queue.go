@@ -26,6 +26,8 @@ type MergeSpec struct {
 	// StateFile keeps what a later process needs to continue or abort, as JSON;
 	// by default in the private git directory of the lent tree. A Target needs one.
 	StateFile string
+	// Saved is told of what somebody did in a scratch tree that goes. May be nil.
+	Saved func(*Snapshot)
 }
 
 // MergeResult is where the branches came together.
@@ -471,7 +473,10 @@ func (q *queue) dropScratch(ctx context.Context) error {
 		return err
 	}
 	if !d.Clean() {
-		_, err := q.r.remove(ctx, q.s.Path, RemoveSpec{Name: q.s.Target, Reason: "merge tree of " + q.s.Target})
+		saved, err := q.r.remove(ctx, q.s.Path, RemoveSpec{Name: q.s.Target, Reason: "merge tree of " + q.s.Target})
+		if saved != nil && q.s.Saved != nil {
+			q.s.Saved(saved)
+		}
 		return err
 	}
 	private, err := q.r.findPrivate(q.s.Path)

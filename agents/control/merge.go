@@ -53,6 +53,11 @@ func (p *Project) Merge(ctx context.Context, o Merge) (*Merged, error) {
 	if err != nil {
 		return nil, err
 	}
+	spec.Saved = func(s *worktree.Snapshot) {
+		if o.Tell != nil {
+			o.Tell("What was done in " + spec.Path + " is saved: " + s.RestoreCommand())
+		}
+	}
 	if o.Abort {
 		if err := repo.AbortMerge(ctx, *spec); err != nil {
 			return nil, err

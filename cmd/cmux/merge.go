@@ -64,7 +64,7 @@ func runMerge(ctx context.Context, o *mergeOptions) error {
 		return err
 	}
 	for _, b := range res.Contained {
-		fmt.Fprintf(o.Out, "%s: contained already\n", b)
+		fmt.Fprintf(o.Out, "%s: already merged\n", b)
 	}
 	_, err = fmt.Fprintf(o.Out, "%s: %s merged, now at %.12s\n", res.Target, say.Count(len(res.Merged), "branch"), res.Commit)
 	return err

@@ -97,7 +97,7 @@ func (s *IO) tellMerged(res *control.MergedTasks) error {
 		text := would + "merged"
 		switch t.Outcome {
 		case control.TaskContained:
-			text = "contained already"
+			text = "already merged"
 		case control.TaskConflict:
 			text = "a conflict in " + say.List(t.Conflict, 5)
 		case control.TaskCheck:

@@ -122,7 +122,7 @@ function mergeable(branches: readonly Api<"QueuedBranch">[]): string {
 
 const words = {
   merged: ["would be merged", "ok"],
-  contained: ["contained already", "muted"],
+  contained: ["already merged", "muted"],
   conflict: ["conflict", "bad"],
   "left out": ["left out", "warn"],
   check: ["a check fails", "bad"],
