@@ -30,6 +30,23 @@ func (h Holder) String() string {
 	return fmt.Sprintf("pid %d on %s since %s (%s)", h.PID, h.Host, h.Since.Local().Format("2006-01-02 15:04:05"), h.What)
 }
 
+// Brief is the holder in few words: "pid 12, since 14:00", with the day and the
+// machine where they are not now and here.
+func (h Holder) Brief(now time.Time) string {
+	if h.PID == 0 {
+		return "an unknown process"
+	}
+	at := ""
+	if here, err := os.Hostname(); err != nil || h.Host != here {
+		at = " on " + h.Host
+	}
+	since, form := h.Since.Local(), "15:04"
+	if since.Format(time.DateOnly) != now.Local().Format(time.DateOnly) {
+		form = "2006-01-02 15:04"
+	}
+	return fmt.Sprintf("pid %d%s, since %s", h.PID, at, since.Format(form))
+}
+
 // HeldError says that another holder has the lock.
 type HeldError struct {
 	Path   string

@@ -43,6 +43,25 @@ func TestLockExcludesAndNamesItsHolder(t *testing.T) {
 	must(t, l.Unlock())
 }
 
+func TestHolderInBrief(t *testing.T) {
+	here, err := os.Hostname()
+	must(t, err)
+	since := time.Date(2026, 11, 22, 14, 5, 0, 0, time.Local)
+	for want, c := range map[string]struct {
+		h   Holder
+		now time.Time
+	}{
+		"pid 7, since 14:05":             {Holder{PID: 7, Host: here, Since: since}, since.Add(time.Hour)},
+		"pid 7, since 2026-11-22 14:05":  {Holder{PID: 7, Host: here, Since: since}, since.AddDate(0, 0, 1)},
+		"pid 7 on far away, since 14:05": {Holder{PID: 7, Host: "far away", Since: since}, since},
+		"an unknown process":             {Holder{}, since},
+	} {
+		if got := c.h.Brief(c.now); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestLockDiesWithItsProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	cmd, out := process(t, "hold", path)

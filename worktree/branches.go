@@ -7,25 +7,11 @@ import (
 	"strings"
 )
 
-// Ahead says of each of the branches that exists how many commits it has that
+// Ahead says of each of the branches, which exist, how many commits it has that
 // base has not.
 func (r *Repo) Ahead(ctx context.Context, base string, branches []string) (map[string]int, error) {
-	if len(branches) == 0 {
-		return nil, nil
-	}
-	wanted := make(map[string]bool, len(branches))
+	ahead := make(map[string]int, len(branches))
 	for _, b := range branches {
-		wanted[b] = true
-	}
-	all, err := r.Branches(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ahead := make(map[string]int)
-	for _, b := range all {
-		if !wanted[b] {
-			continue
-		}
 		ref := "refs/heads/" + b
 		out, err := git(ctx, r.Root, "rev-list", "--count", ref, "^"+base, "--")
 		if err != nil {
@@ -38,6 +24,17 @@ func (r *Repo) Ahead(ctx context.Context, base string, branches []string) (map[s
 		ahead[b] = n
 	}
 	return ahead, nil
+}
+
+// InTheWay is the first of the branches because of which git cannot make one of that
+// name: each of the two names would be a folder in which the other is; empty: none.
+func InTheWay(branch string, branches []string) string {
+	for _, b := range branches {
+		if strings.HasPrefix(b, branch+"/") || strings.HasPrefix(branch, b+"/") {
+			return b
+		}
+	}
+	return ""
 }
 
 // Branches are the names of the local branches, in order.

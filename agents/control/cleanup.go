@@ -53,7 +53,7 @@ func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
 		return nil, err
 	}
 	if underWay(v) {
-		return nil, &Hint{Err: fmt.Errorf("run %s is under way (%s)", r.Plan.ID, v.Holder), Try: "cmux agents stop"}
+		return nil, &Hint{Err: fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, v.Holder.Brief(p.Now())), Try: "cmux agents stop"}
 	}
 	if at := AtWork(v); len(at) > 0 && !Over(v) {
 		return nil, &Hint{Err: fmt.Errorf("%s is still running", at[0]), Try: "cmux agents stop"}
@@ -103,7 +103,7 @@ func (p *Project) Cleanup(ctx context.Context, c *Cleanup, tell func(Removal)) (
 	if holder, err := runner.Yield(ctx, r); err != nil {
 		return "", err
 	} else if holder != nil { // somebody has gone on with it since
-		return "", &Hint{Err: fmt.Errorf("run %s is under way (%s)", r.Plan.ID, holder), Try: "cmux agents stop"}
+		return "", &Hint{Err: fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, holder.Brief(p.Now())), Try: "cmux agents stop"}
 	}
 	// From now on another session may have its nodes' names, and this run may take
 	// them back.

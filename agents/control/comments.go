@@ -118,7 +118,7 @@ func (p *Project) CommentNode(ctx context.Context, node string, c Comments) (*Co
 	out := &Commented{How: CommentsTold, Text: text}
 	if n := &v.Nodes[i]; n.Fact.Live() && !Succeeded(n) {
 		if !n.Spec.UsesModel() {
-			return nil, fmt.Errorf("no agent works on %s that reads a comment", node)
+			return nil, fmt.Errorf("%s is not an agent that can read a comment", node)
 		}
 		told, err := p.Answer(ctx, Answer{Node: node, Text: text})
 		out.Note = told.Note

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
 	if holder, err := runner.Vacate(ctx, r); err != nil {
 		return nil, err
 	} else if holder != nil {
-		return nil, &Hint{Err: fmt.Errorf("%w (%s, by %s)", runner.ErrRunning, r.Plan.ID, holder), Try: "cmux agents attach"}
+		return nil, &Hint{Err: fmt.Errorf("run %s %w (%s)", r.Plan.ID, runner.ErrRunning, holder.Brief(p.Now())), Try: "cmux agents attach"}
 	}
 	v, err := r.View(ctx, p.Now())
 	if err != nil {
@@ -88,8 +89,16 @@ type Change struct {
 }
 
 // PlanUpdate compares the plan of a run with the configuration on disk.
-func (p *Project) PlanUpdate(v *run.View) (*Update, error) {
-	src, err := run.ReadConfig(v.Run.Plan.Config)
+func (p *Project) PlanUpdate(ctx context.Context, v *run.View) (*Update, error) {
+	path := v.Run.Plan.Config
+	src, err := run.ReadConfig(path)
+	switch {
+	case !errors.Is(err, os.ErrNotExist):
+	case path == p.Config(""):
+		return nil, p.NoConfig(ctx, path)
+	default: // it was named to start, and has no other name here
+		return nil, Usage("", "there is no %s", path)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +123,7 @@ func (p *Project) UpdateSeen(ctx context.Context, sum string) (Taken, error) {
 	if err != nil {
 		return Taken{}, err
 	}
-	u, err := p.PlanUpdate(v)
+	u, err := p.PlanUpdate(ctx, v)
 	if err != nil {
 		return Taken{}, err
 	}

@@ -232,7 +232,7 @@ func (p *Project) sendBack(ctx context.Context, j Judgement) (*Judged, error) {
 	case strings.TrimSpace(j.Comment) == "":
 		return nil, Usage("cmux agents review "+j.Node+" --send-back TEXT", "the comment is empty: say what is to change")
 	case !n.Spec.UsesModel():
-		return nil, &Hint{Err: fmt.Errorf("no agent works on %s that reads a comment", j.Node), Try: "cmux agents retry " + j.Node + ", or cmux agents review " + j.Node + " --drop"}
+		return nil, &Hint{Err: fmt.Errorf("%s is not an agent that can read a comment", j.Node), Try: "cmux agents retry " + j.Node + ", or cmux agents review " + j.Node + " --drop"}
 	case left(n):
 		return nil, &Hint{Err: fmt.Errorf("%s has not ended yet (%s)", j.Node, n.Status.Label), Try: "cmux agents retry " + j.Node}
 	}

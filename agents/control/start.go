@@ -39,6 +39,7 @@ type Start struct {
 // Starting is a start that was looked into. Nothing is made yet.
 type Starting struct {
 	Unfinished *run.Run  `json:"-"` // is gone on with instead; the rest is then empty
+	Changed    bool      `json:"-"` // the configuration is not that of Unfinished
 	Unchanged  *Ended    `json:"-"` // nothing has changed since; the rest is then empty
 	Session    string    `json:"session"`
 	Nodes      []Planned `json:"nodes"`
@@ -93,7 +94,11 @@ func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 		if o.Dry {
 			return nil, &Hint{Err: fmt.Errorf("run %s is not finished, so start would resume it", u.Plan.ID), Try: "cmux agents status, or --new with --dry-run"}
 		}
-		return &Starting{Unfinished: u, launch: l}, nil
+		if flags := o.anew(u); len(flags) > 0 {
+			return nil, &Hint{Err: fmt.Errorf("run %s is not finished, and start would resume it as it is: %s is for a new run", u.Plan.ID, flags[0]),
+				Try: "cmux agents resume, or cmux agents start --new " + strings.Join(flags, " ")}
+		}
+		return &Starting{Unfinished: u, Changed: u.ConfigChanged(), launch: l}, nil
 	}
 	if o.IfChanged {
 		if last, err := p.unchanged(ctx, l); err != nil || last != nil {
@@ -111,6 +116,20 @@ func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 	s.Remarks = append(p.lastOne(ctx, o, l.Graph.Session), remarks(l, notes, unfit)...)
 	s.Linked, err = p.linkedTo(ctx, asked, l)
 	return s, err
+}
+
+// anew are the flags that say how a run begins, which that of u has.
+func (o *Start) anew(u *run.Run) (flags []string) {
+	if o.Fresh {
+		flags = append(flags, "--fresh")
+	}
+	if o.Base != "" {
+		flags = append(flags, "--base "+o.Base)
+	}
+	if o.Headless && !u.Plan.Headless {
+		flags = append(flags, "--headless")
+	}
+	return flags
 }
 
 // lastOne says how to go on with the last run instead, if that did not end well.

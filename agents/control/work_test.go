@@ -238,7 +238,7 @@ func TestUpdate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.PlanUpdate(v)
+		return s.PlanUpdate(t.Context(), v)
 	}
 	if u, err := plan(); err != nil || len(u.Changes) != 0 {
 		t.Errorf("unchanged: %+v, %v", u, err)

@@ -274,6 +274,13 @@ func Sum(config []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
+// ConfigChanged reports whether the configuration on disk, with the files that it
+// includes, is not the frozen one.
+func (r *Run) ConfigChanged() bool {
+	b, err := ReadConfig(r.Plan.Config)
+	return err == nil && (Sum(b) != r.Plan.ConfigSum || r.includedChanged())
+}
+
 // includedChanged reports whether a file that the frozen configuration included
 // holds something else by now.
 func (r *Run) includedChanged() bool {

@@ -138,9 +138,7 @@ func (w *Viewer) look(ctx context.Context, now time.Time, beside bool) (v *View,
 		}
 	}
 	v.Pending, _ = r.Pending()
-	if b, err := ReadConfig(r.Plan.Config); err == nil {
-		v.ConfigChanged = Sum(b) != r.Plan.ConfigSum || r.includedChanged()
-	}
+	v.ConfigChanged = r.ConfigChanged()
 	trees := filepath.Dir(r.Plan.Graph.TreePath(r.Plan.Root, &dag.Node{}))
 	for _, dir := range []string{r.Dir, trees} {
 		if v.Full == "" && Cramped(dir) {

@@ -79,8 +79,8 @@ type TryError struct {
 func (e *TryError) Error() string { return e.Err.Error() }
 func (e *TryError) Unwrap() error { return e.Err }
 
-// ErrRunning says that a runner is at work on the project.
-var ErrRunning = errors.New("a run is under way")
+// ErrRunning says of a run that a runner is at work on it.
+var ErrRunning = errors.New("is under way")
 
 // Plan reads and checks everything that a start needs, and makes nothing.
 func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
@@ -244,7 +244,7 @@ func (l *Launch) unfinished(ctx context.Context) error {
 	if holder, err := Vacate(ctx, l.last); err != nil {
 		return err
 	} else if holder != nil {
-		return l.running(l.last.Plan.ID+", by "+holder.String(), l.last)
+		return l.running("run "+l.last.Plan.ID, *holder)
 	}
 	over, err := l.last.Over()
 	if err != nil || over || o.New {
@@ -268,14 +268,14 @@ func (l *Launch) gives(err error) bool {
 	return id != "" && l.Options.New && l.last != nil && id == l.last.Plan.ID
 }
 
-// running says that a runner is at work on r, or on what is in the place of it.
-func (l *Launch) running(what string, r *run.Run) error {
+// running says that holder is at work on the named run.
+func (l *Launch) running(name string, holder signals.Holder) error {
 	way := "cmux agents attach, or cmux agents stop"
-	if l.sessions > 1 && r != nil {
-		s := r.Plan.Graph.Session
+	if l.sessions > 1 && l.last != nil {
+		s := l.last.Plan.Graph.Session
 		way = fmt.Sprintf("cmux agents attach --session %s, or cmux agents stop --session %s", s, s)
 	}
-	return &TryError{fmt.Errorf("%w (%s)", ErrRunning, what), way}
+	return &TryError{fmt.Errorf("%s %w (%s)", name, ErrRunning, holder.Brief(time.Now())), way}
 }
 
 // TmuxServer is the tmux server that the runs of a project use; socket is empty
@@ -319,13 +319,7 @@ func (l *Launch) checkSession(ctx context.Context) error {
 // rows fills what is known about each node before the launch.
 func (l *Launch) rows(ctx context.Context) error {
 	l.Rows = make([]LaunchRow, l.Graph.Len())
-	var branches []string
-	for i := range l.Graph.Nodes {
-		if n := &l.Graph.Nodes[i]; n.HasBranch() && !l.Options.Fresh {
-			branches = append(branches, n.Branch)
-		}
-	}
-	ahead, err := l.repo.Ahead(ctx, l.Base.Commit, branches)
+	ahead, err := l.branches(ctx)
 	if err != nil {
 		return err
 	}
@@ -361,6 +355,32 @@ func (l *Launch) rows(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// branches says of each branch of the nodes that will be continued how many commits
+// it has that the base has not. A branch that git could not make is refused.
+func (l *Launch) branches(ctx context.Context) (ahead map[string]int, err error) {
+	if !slices.ContainsFunc(l.Graph.Nodes, func(n dag.Node) bool { return n.HasBranch() }) {
+		return nil, nil
+	}
+	all, err := l.repo.Branches(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var goesOn []string
+	for i := range l.Graph.Nodes {
+		n := &l.Graph.Nodes[i]
+		if !n.HasBranch() {
+			continue
+		}
+		if b := worktree.InTheWay(n.Branch, all); b != "" {
+			return nil, &TryError{fmt.Errorf("git cannot make the branch %s while there is a branch %s", n.Branch, b), "another session: in " + l.Options.Config}
+		}
+		if !l.Options.Fresh && slices.Contains(all, n.Branch) {
+			goesOn = append(goesOn, n.Branch)
+		}
+	}
+	return l.repo.Ahead(ctx, l.Base.Commit, goesOn)
 }
 
 // found is a marker that lies there before a start.
@@ -417,7 +437,7 @@ func (l *Launch) Create(ctx context.Context) (*run.Run, error) {
 		if holder, err := Yield(ctx, l.last); err != nil {
 			return nil, err
 		} else if holder != nil {
-			return nil, l.running(l.last.Plan.ID+", by "+holder.String(), l.last)
+			return nil, l.running("run "+l.last.Plan.ID, *holder)
 		}
 	}
 	// The lock keeps two starts at once from making two runs.
@@ -468,14 +488,14 @@ func (l *Launch) lock() (*signals.Lock, error) {
 			return nil, err
 		}
 		if held && l.strange { // no command would believe the run
-			return nil, &TryError{fmt.Errorf("%w (%s)", ErrRunning, holder),
+			return nil, &TryError{fmt.Errorf("a run %w (%s)", ErrRunning, holder.Brief(time.Now())),
 				fmt.Sprintf("let it end, or stop it with the cmux and the key that it was started with, or end its runner: kill %d; then cmux agents start --new", holder.PID)}
 		}
 	}
 	lock, err := signals.TryLock(locks[0])
 	var held *signals.HeldError
 	if errors.As(err, &held) {
-		return nil, l.running(held.Holder.String(), l.last)
+		return nil, l.running("a run", held.Holder)
 	}
 	return lock, err
 }
@@ -535,7 +555,7 @@ func (l *Launch) endUnfinished(ctx context.Context) error {
 		return err
 	}
 	if !l.Options.New {
-		return &TryError{fmt.Errorf("%w (%s)", ErrRunning, latest.Plan.ID), "cmux agents resume"}
+		return &TryError{fmt.Errorf("run %s %w", latest.Plan.ID, ErrRunning), "cmux agents resume"}
 	}
 	return giveUp(ctx, latest)
 }

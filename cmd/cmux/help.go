@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os/exec"
 	"path"
 	"regexp"
@@ -166,15 +167,20 @@ func runHelp(ctx context.Context, o *helpOptions) error {
 		cmd.InitDefaultHelpFlag()
 		return cmd.Help()
 	}
-	var names []string
+	if cmd != nil && cmd.HasParent() && len(rest) > 0 {
+		return unknownCommand(cmd, rest)
+	}
+	here, elsewhere := named(o.Root)
+	names := slices.Collect(maps.Keys(here))
 	for _, t := range all {
 		names = append(names, t.name)
 	}
-	if near := control.Nearest(o.Words[0], names); near != "" && (cmd == nil || !cmd.HasParent()) {
+	slices.Sort(names)
+	if near := control.Nearest(o.Words[0], names); near != "" {
 		return control.Usage("cmux help "+near, "there is no command and no topic %q", o.Words[0])
 	}
-	if cmd != nil && len(rest) > 0 {
-		return unknownCommand(cmd, rest)
+	if elsewhere[o.Words[0]] != nil {
+		return unknownCommand(o.Root, o.Words)
 	}
 	return control.Usage("cmux help", "there is no command and no topic %q", strings.Join(o.Words, " "))
 }

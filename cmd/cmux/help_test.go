@@ -60,11 +60,13 @@ func TestHelpOf(t *testing.T) {
 		"help configuration verfy":  "cmux help configuration verify",
 		"help configuration qqqqqq": "cmux help configuration",
 		"help agents strt":          "cmux agents start",
-		"help agnets":               "cmux help kinds",
-		"help nonsense":             "cmux --help",
+		"help agnets":               "cmux help agents",
+		"help nonsense":             "cmux help",
+		"help nope":                 "cmux help",
+		"help retry":                "cmux agents retry, or cmux mailbox retry",
 	} {
 		_, err := helps(t, line)
-		if _, try := control.Explain(err); try != want && !(line == "help agnets" && try == "cmux agents") || exitCode(err) != 2 {
+		if _, try := control.Explain(err); try != want || exitCode(err) != 2 {
 			t.Errorf("%s: %v: try %q, want %q", line, err, try, want)
 		}
 	}

@@ -115,7 +115,11 @@ func runInit(ctx context.Context, o *initOptions) error {
 		return err
 	}
 	path := p.Config(o.config)
-	if _, err := os.Lstat(path); err == nil && !o.force {
+	switch there, err := os.Lstat(path); {
+	case err != nil:
+	case there.IsDir():
+		return &control.Hint{Err: fmt.Errorf("%s is a folder", p.Short(path)), Try: "move it away, then cmux agents init"}
+	case !o.force:
 		return &control.Hint{Err: fmt.Errorf("%s exists", p.Short(path)), Try: "cmux agents init --force, which replaces it"}
 	}
 	if o.Session == "" {

@@ -45,7 +45,7 @@ it prints everything as the node wrote it.`,
 				o.Run = args[0]
 			}
 			if cmd.Flags().Changed("tail") && o.Tail < 1 {
-				return control.Usage(cmd.CommandPath()+" --help", "--tail %d: want how many lines to begin with, 1 or more", o.Tail)
+				return control.Usage(cmd.CommandPath()+" --help", "--tail must be 1 or more")
 			}
 			return either(runF, runLogs)(cmd.Context(), o)
 		},

@@ -271,7 +271,7 @@ each (see cmux help events).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Node = args[0]
 			if cmd.Flags().Changed("tail") && o.Tail < 1 {
-				return control.Usage(cmd.CommandPath()+" --help", "--tail %d: want how many lines to begin with, 1 or more", o.Tail)
+				return control.Usage(cmd.CommandPath()+" --help", "--tail must be 1 or more")
 			}
 			return either(runF, runOrgLogs)(cmd.Context(), o)
 		},

@@ -89,12 +89,12 @@ func (o *resumeOptions) update(ctx context.Context, p *control.Project) (took bo
 	if err != nil {
 		return false, err
 	}
-	u, err := p.PlanUpdate(v)
+	u, err := p.PlanUpdate(ctx, v)
 	if err != nil {
 		return false, err
 	}
 	if len(u.Changes) == 0 {
-		_, err := fmt.Fprintln(o.Out, "The configuration says what the plan says: nothing to update.")
+		_, err := fmt.Fprintln(o.Out, "The configuration has not changed: nothing to update.")
 		return v.Holder != nil || control.Over(v), err
 	}
 	rows := make([][]string, len(u.Changes))

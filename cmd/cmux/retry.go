@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -108,8 +109,10 @@ func (o *retryOptions) tell(res *control.Retried) error {
 			fmt.Fprintf(&b, "%s: %s\n", n.Node, rest)
 		}
 	}
-	for _, n := range res.Unblocked {
-		fmt.Fprintf(&b, "%s: no longer blocked by it\n", n.Node)
+	if retried := slices.Concat(res.GoesOn, res.Again); len(retried) > 0 {
+		for _, n := range res.Unblocked {
+			fmt.Fprintf(&b, "%s: no longer blocked by %s\n", n.Node, retried[0].Node)
+		}
 	}
 	for _, m := range res.Moved {
 		fmt.Fprintf(&b, "%s: %s\n", m.Node, m.Detail)

@@ -181,7 +181,11 @@ func (o *reviewOptions) judge(ctx context.Context, p *control.Project, j control
 		return nil
 	}
 	if len(res.Waits) > 0 {
-		fmt.Fprintf(o.Err, "a merge leaves it out all the same until this is approved, on which it is built: %s\n", say.List(res.Waits, 10))
+		are := "is"
+		if len(res.Waits) > 1 {
+			are = "are"
+		}
+		fmt.Fprintf(o.Err, "it is not merged until %s, which it is built on, %s approved\n", say.List(res.Waits, 10), are)
 	}
 	_, err = fmt.Fprintf(o.Out, "%s: %s at %.12s\n", j.Node, j.Verdict, res.Commit)
 	return err
@@ -199,7 +203,7 @@ func reviewTable(all []control.Delivery, as look) string {
 		rows[i] = []string{w.Node, string(w.State), fmt.Sprintf("%.12s", w.Commit), fmt.Sprint(len(w.Commits)), fmt.Sprint(len(w.Files)), passed(w.Checks), merge}
 	}
 	columns := []column{{head: "NAME"}, {head: "REVIEW", style: func(row int) string { return reviewStyle(all[row].State) }},
-		{head: "COMMIT", give: 2, least: 7}, {head: "COMMITS"}, {head: "FILES"}, {head: "CHECKS"}, {head: "MERGED", give: 1, least: 12}}
+		{head: "COMMIT", give: 2, least: 7}, {head: "COMMITS"}, {head: "FILES"}, {head: "CHECKS"}, {head: "MERGEABLE", give: 1, least: 12}}
 	return table(columns, rows, as.width, as.colour)
 }
 

@@ -31,9 +31,10 @@ func newStartCmd(d *Deps, runF func(context.Context, *startOptions) error) *cobr
 		Use:   "start",
 		Short: "Start the graph of agents",
 		Long: `Check the configuration and the repository, show what will start, ask, and start it
-in tmux. If there is an unfinished run, start resumes it instead. A run belongs to
-the project: also from a linked worktree, it uses the HEAD and the configuration of
-the main worktree, and says what differs.
+in tmux. If there is an unfinished run, start resumes it instead, as it is: then it
+refuses --fresh, --base, and --headless for a run in tmux, which are for a new run.
+A run belongs to the project: also from a linked worktree, it uses the HEAD and the
+configuration of the main worktree, and says what differs.
 
 If you interrupt start before it says that the run has started, it has either
 started nothing, or it stops what it began, as cmux agents stop does. It says which.
@@ -132,6 +133,9 @@ func (o *startOptions) prepare(ctx context.Context) (l control.Launch, err error
 	}
 	if u := s.Unfinished; u != nil {
 		fmt.Fprintf(o.Err, "Run %s is not finished: resuming it (--new ends it and begins a new one).\n", u.Plan.ID)
+		if s.Changed {
+			fmt.Fprintln(o.Err, "The configuration has changed since it began: cmux agents update applies that.")
+		}
 		l.Resumed = true
 		l.Run, _, err = s.Create(ctx)
 		return l, err

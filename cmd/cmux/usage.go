@@ -81,8 +81,30 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 // maxMeant is how many commands are named that may be meant.
 const maxMeant = 4
 
+// usual are the names that other programs have for a command.
+var usual = map[string]string{"ls": "list", "rm": "remove", "del": "remove", "delete": "remove"}
+
 func meant(cmd *cobra.Command, word string) []*cobra.Command {
-	here, elsewhere := make(map[string][]*cobra.Command), make(map[string][]*cobra.Command)
+	here, elsewhere := named(cmd)
+	if there := elsewhere[word]; there != nil {
+		return there
+	}
+	if ours := usual[word]; ours != "" {
+		if cmd.HasParent() {
+			return here[ours]
+		}
+		return append(here[ours], elsewhere[ours]...)
+	}
+	if near := control.Nearest(word, slices.Sorted(maps.Keys(here))); near != "" {
+		return here[near]
+	}
+	return elsewhere[control.Nearest(word, slices.Sorted(maps.Keys(elsewhere)))]
+}
+
+// named are the commands that a person sees, by name: those right below cmd, and
+// all others.
+func named(cmd *cobra.Command) (here, elsewhere map[string][]*cobra.Command) {
+	here, elsewhere = make(map[string][]*cobra.Command), make(map[string][]*cobra.Command)
 	for c := range commands(cmd.Root()) {
 		if c.Hidden || !c.HasParent() {
 			continue
@@ -96,13 +118,7 @@ func meant(cmd *cobra.Command, word string) []*cobra.Command {
 			}
 		}
 	}
-	if there := elsewhere[word]; there != nil {
-		return there
-	}
-	if near := control.Nearest(word, slices.Sorted(maps.Keys(here))); near != "" {
-		return here[near]
-	}
-	return elsewhere[control.Nearest(word, slices.Sorted(maps.Keys(elsewhere)))]
+	return here, elsewhere
 }
 
 // wrongArgs says what cmd takes, when args are not it.
@@ -119,7 +135,7 @@ func wrongArgs(cmd *cobra.Command, args []string) error {
 	case len(args) < len(must):
 		return control.Usage(help, "%s needs %s", cmd.CommandPath(), strings.Join(must[len(args):], " and "))
 	case len(takes) == 0:
-		return control.Usage(help, "%s takes no argument, and %q is one", cmd.CommandPath(), args[0])
+		return control.Usage(help, "%s takes no arguments: unexpected %q", cmd.CommandPath(), args[0])
 	case len(args) > len(takes):
 		return control.Usage(help, "%s takes %s, and %q is one more", cmd.CommandPath(), strings.Join(takes, " "), args[len(takes)])
 	}

@@ -89,7 +89,7 @@ func (r *routes) nodes() {
 		if err != nil {
 			return runUpdate{}, err
 		}
-		u, err := p.PlanUpdate(v)
+		u, err := p.PlanUpdate(ctx, v)
 		if err != nil {
 			return runUpdate{}, err
 		}

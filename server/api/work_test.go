@@ -135,7 +135,7 @@ func TestWorkOfANode(t *testing.T) {
 	}
 	// Nobody reads comments on what a command did.
 	code, text := w.ask("POST", one+"/comments", `{"on":[{"path":"a","line":1,"text":"two is better"}]}`)
-	if code != 409 || !strings.Contains(text, "no agent works on a that reads a comment") {
+	if code != 409 || !strings.Contains(text, "a is not an agent that can read a comment") {
 		t.Errorf("%d %s", code, text)
 	}
 	if code, text := w.ask("POST", one+"/comments", `{}`); code != 400 {

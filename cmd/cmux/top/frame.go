@@ -233,7 +233,7 @@ func (m model) line() string {
 		}
 		return "answer " + m.selected + of + "> " + m.typed()
 	case m.doing == confirming:
-		return m.looks.head.Render(m.asked.String()) + ": " + m.asked.does + "? " + m.looks.key.Render("y") + " or enter does it, any other key does not"
+		return m.looks.head.Render(m.asked.String()) + ": " + m.asked.does + "? " + m.looks.key.Render("Enter") + " or " + m.looks.key.Render("y") + ": yes. Any other key: no."
 	case m.busy != "":
 		return m.busy + " …"
 	case m.said != "" && m.bad:

@@ -238,12 +238,12 @@ func (p *program) fetch(e effect, r *run.Run, looks *styles) tea.Cmd {
 // it is in the plan.
 func (p *program) compare(e effect, v *run.View) tea.Cmd {
 	return func() tea.Msg {
-		u, err := p.Project.PlanUpdate(v)
+		u, err := p.Project.PlanUpdate(p.ctx, v)
 		if err != nil {
 			return result(e.order, "", err)
 		}
 		if len(u.Changes) == 0 {
-			return did{order: e.order, said: "The configuration says what the plan says: nothing to update."}
+			return did{order: e.order, said: "The configuration has not changed: nothing to update."}
 		}
 		pg := page{order: e.order, title: "What " + e.order.String() + " would change"}
 		for _, c := range u.Changes {
