@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -277,8 +275,6 @@ func (p *parser) readable(src []byte) bool {
 	return true
 }
 
-var syntaxError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`) })
-
 // document is the root of the one document of src, or nil after a fault.
 func (p *parser) document(src []byte) *yaml.Node {
 	dec := yaml.NewDecoder(bytes.NewReader(src))
@@ -306,46 +302,6 @@ func (p *parser) document(src []byte) *yaml.Node {
 		return nil
 	}
 	return root
-}
-
-var (
-	// The library counts lines from 0 in what its parser says, and from 1 in
-	// what its scanner says.
-	fromZero = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^did not find expected ('-' indicator|key|node content|',' or '[]}]'|<)|^found (duplicate %|incompatible YAML|undefined tag)`)
-	})
-	unknown = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown anchor '(.*)' referenced$`) })
-)
-
-// syntax records the library's message where it belongs.
-func (p *parser) syntax(src []byte, message string) {
-	line, column, hint := 1, 1, ""
-	if m := syntaxError().FindStringSubmatch(message); m != nil {
-		message = m[2]
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			line = n
-		}
-		if m[1] != "" && fromZero().MatchString(message) {
-			line++
-		}
-	}
-	if m := unknown().FindStringSubmatch(message); m != nil {
-		hint = "an anchor stands before its aliases"
-		if before, _, ok := bytes.Cut(src, []byte("*"+m[1])); ok {
-			line = 1 + bytes.Count(before, []byte("\n"))
-			column = 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
-		}
-	}
-	if strings.HasPrefix(message, "did not find expected") {
-		hint = "in what begins here; look at the indentation and brackets below"
-	}
-	if strings.Contains(message, "cannot start any token") {
-		lines := bytes.SplitN(src, []byte("\n"), line+1)
-		if text := lines[min(line, len(lines))-1]; bytes.HasPrefix(bytes.TrimLeft(text, " "), []byte("\t")) {
-			column, hint = 1+bytes.IndexByte(text, '\t'), "indent with spaces, not tabs"
-		}
-	}
-	p.faultAt(line, column, hint, "not YAML: %s", message)
 }
 
 // aliases counts what the aliases below root stand for and refuses an anchor
