@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,6 +78,8 @@ func (c Caller) Examine(ctx context.Context) []Finding {
 		}
 		add("configuration", detail, err, "")
 	}
+	detail, err := room(root, graph)
+	add("disk", detail, err, "")
 	all = append(all, examineKinds(ctx, c.Env, root, graph)...)
 	key, _ := seal.Path()
 	_, noKey := seal.Find()
@@ -84,7 +87,7 @@ func (c Caller) Examine(ctx context.Context) []Finding {
 		key, noKey = key+" is not there; the next new run makes one", nil
 	}
 	add("key", key, noKey, "")
-	detail, err := slotsHeld()
+	detail, err = slotsHeld()
 	add("slots", detail, err, "XDG_STATE_HOME: set it to a folder that you can write to; without, runs may be given the same ports")
 	detail, err = agentsSeated()
 	add("max_agents", detail, err, "cmux help configuration 'Keys of your own file'")
@@ -114,6 +117,27 @@ func (c Caller) Examine(ctx context.Context) []Finding {
 		all = append(all, p.leftovers(ctx, repo, runs))
 	}
 	return all
+}
+
+// room says how much can still be written in the project and where its worktrees
+// are.
+func room(root string, g *dag.Graph) (string, error) {
+	if g == nil {
+		g = &dag.Graph{}
+	}
+	least, where, known := uint64(math.MaxUint64), "", false
+	for _, dir := range []string{root, run.Folder(root), filepath.Dir(g.TreePath(root, &dag.Node{}))} {
+		switch free, ok := run.Room(dir); {
+		case run.Cramped(dir):
+			return "", &Hint{Err: fmt.Errorf("the disk is full: %s", dir), Try: "free some space: whatever begins waits for it, and commands that change a run need some"}
+		case ok && free < least:
+			least, where, known = free, dir, true
+		}
+	}
+	if !known {
+		return "does not tell how much is free", nil
+	}
+	return fmt.Sprintf("%sB free at %s", say.Short(int64(min(least, math.MaxInt64))), where), nil
 }
 
 // slotsHeld says which runs of the person have slots, and the ports of these.

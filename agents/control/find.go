@@ -86,6 +86,17 @@ func index(r *run.Run, name string) (int, error) {
 	return 0, err
 }
 
+// hadNode is the id of the newest run that has a node of that name; empty: none has.
+func (p *Project) hadNode(name string) string {
+	ids, _ := run.List(p.Root)
+	for _, id := range slices.Backward(ids) {
+		if r, err := run.Open(p.Root, id); err == nil && r.Plan.Graph.Index(name) >= 0 {
+			return id
+		}
+	}
+	return ""
+}
+
 // Nearest is the name that s was most likely meant to be, or one that begins
 // with it; empty when there is none.
 func Nearest(s string, names []string) string {

@@ -38,6 +38,11 @@ func (p *Project) Log(ctx context.Context, o Log, w Writer) error {
 		return err
 	}
 	v, i, err := p.nodeOf(ctx, r, o.Node)
+	if errors.Is(err, ErrMissing) && o.Run == "" {
+		if before := p.hadNode(o.Node); before != "" {
+			return &Hint{Err: fmt.Errorf("run %s has no node %q, and the earlier run %s has", r.Plan.ID, o.Node, before), Try: "cmux agents logs " + before + " " + o.Node}
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,11 @@ func Notices(v *run.View) (all []Notice) {
 		}
 		long(line + say.Line(rec.Detail))
 	}
-	if v.Full != "" && !Over(v) {
+	switch {
+	case v.Full == "":
+	case Over(v):
+		tell("the disk is full: %s (free some space: commands that change the run need some)", v.Full)
+	default:
 		tell("the disk is full: %s (free some space; nodes wait for it and continue by themselves)", v.Full)
 	}
 	for k, file := range v.Strays {

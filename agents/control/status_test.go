@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,10 @@ func TestNotices(t *testing.T) {
 		b.WriteString(n.Text + "\n")
 	}
 	golden(t, "notices.txt", b.String())
+	v.RunState = dag.RunFailed
+	if !slices.ContainsFunc(Notices(v), func(n Notice) bool { return strings.HasPrefix(n.Text, "the disk is full: /disk (free some space: ") }) {
+		t.Errorf("of a run that has ended: %v", Notices(v))
+	}
 }
 
 func TestReport(t *testing.T) {

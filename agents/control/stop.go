@@ -55,6 +55,7 @@ type RunStopped struct {
 	Run   string       `json:"run"`
 	Ended []string     `json:"ended"`           // agents that were still open when the run had ended; it stays as it was
 	Stays dag.RunState `json:"stays,omitempty"` // empty: it is stopped, until it is resumed
+	Try   string       `json:"-"`               // what resumes it
 }
 
 // Stop ends the agents of the run and waits until its runner is gone.
@@ -77,7 +78,7 @@ func (p *Project) Stop(ctx context.Context) (*RunStopped, error) {
 	if err := End(ctx, v, p.Now); err != nil {
 		return nil, err
 	}
-	return &RunStopped{Run: id}, nil
+	return &RunStopped{Run: id, Try: p.InSession("cmux agents resume", v.Run.Plan.Graph.Session)}, nil
 }
 
 // endOpen ends agents that are still open in a run that has ended.

@@ -30,13 +30,23 @@ const roomLeft = 64 << 10
 // Cramped reports whether the disk that dir is on is full for this user. One
 // that tells nothing about itself is not.
 func Cramped(dir string) bool {
+	free, known := Room(dir)
+	return known && free < roomLeft
+}
+
+// Room is how many bytes this user can still write on the disk that dir is on, which
+// is 0 where it can hold no further file. A disk may tell nothing about itself.
+func Room(dir string) (free uint64, known bool) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil || fs.Blocks == 0 {
-		return false
+		return 0, false
 	}
-	free := uint64(fs.Bavail)
+	if fs.Files > 0 && fs.Ffree == 0 {
+		return 0, true
+	}
+	blocks := uint64(fs.Bavail)
 	if os.Geteuid() == 0 {
-		free = uint64(fs.Bfree) // what is kept back for root
+		blocks = uint64(fs.Bfree) // what is kept back for root
 	}
-	return free*uint64(fs.Bsize) < roomLeft || fs.Files > 0 && fs.Ffree == 0
+	return blocks * uint64(fs.Bsize), true
 }

@@ -22,9 +22,9 @@ func newDoctorCmd(d *Deps, runF func(context.Context, *doctorOptions) error) *co
 		Use:     "doctor",
 		GroupID: "main",
 		Short:   "Look for problems that keep cmux from working",
-		Long: `Look for problems: git, tmux, the project's folder, the configuration, the agents'
-programs (installed, logged in, first screens answered), foreign files among the
-markers, a run without a runner, leftover worktrees. doctor changes nothing. The
+		Long: `Look for problems: git, tmux, the project's folder, the disk, the configuration, the
+agents' programs (installed, logged in, first screens answered), foreign files among
+the markers, a run without a runner, leftover worktrees. doctor changes nothing. The
 exit code is 1 if something is wrong. With --json the shape is [{"what", "ok", "detail", "try"}].`,
 		Example: "  cmux doctor",
 		Args:    cobra.NoArgs,

@@ -35,6 +35,9 @@ part from its beginning or end. The default is every unfinished
 run, or the newest run if all have ended. In a worktree of a run, it is that run.
 --session NAME shows the newest run of one session.
 
+TRIES counts the attempts of a node. LAST ACTIVITY is when cmux last recorded
+something about it; cmux agents logs NAME shows what its agent does.
+
 With --json the shape is
   {"run": {"id", "state", "session", "config", "used"} or null,
    "incidents": [{"node", "attempt", "how", "detail", "at"}],

@@ -47,7 +47,7 @@ func runStop(ctx context.Context, o *stopOptions) error {
 			_, err = fmt.Fprintf(o.Out, "Ended what was still open: %s. The run stays %s.\n", strings.Join(res.Ended, ", "), res.Stays)
 			return err
 		}
-		_, err = fmt.Fprintf(o.Out, "Stopped run %s. To continue: cmux agents resume\n", res.Run)
+		_, err = fmt.Fprintf(o.Out, "Stopped run %s. To continue: %s\n", res.Run, res.Try)
 		return err
 	}
 	c, err := p.Cancel(ctx, o.Node)
