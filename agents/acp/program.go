@@ -33,6 +33,7 @@ const (
 	nowhere     asks = iota // or it is not known
 	withRequest             // in the request itself
 	beside                  // in an update, which may come after the request
+	inWords                 // in a text of the request, as far as the folder goes
 )
 
 // Kind is any program that speaks the protocol.
@@ -80,6 +81,7 @@ func Gemini() agent.Kind {
 	return program{
 		kind: "gemini", title: "Gemini CLI", command: []string{"gemini", "--acp"}, install: "npm install -g @google/gemini-cli",
 		home:   agent.HomeIn("GEMINI_CLI_HOME", ".gemini"),
+		asks:   inWords,
 		reopen: func(id string) []string { return []string{"gemini", "--resume", id} },
 	}.as(agent.Capability{
 		Program: "gemini", Limits: "yes", Resume: "yes, after its first minute", Tested: "with the real program",

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,8 +63,28 @@ func TestPlace(t *testing.T) {
 		if dir, known := c.place("/d"); known != want.known || want.dir != "" && dir != want.dir {
 			t.Errorf("%s: %s, %v", input, dir, known)
 		}
+		if asked := c.asked("/d"); want.dir != "" && strings.HasPrefix(asked, "run: ") != (want.dir == "/d") {
+			t.Errorf("%s: a person is asked: %s", input, asked)
+		}
 		if c.whole = false; !c.judged("/d").Unplaced {
 			t.Errorf("%s: believed of a program that does not tell all", input)
+		}
+	}
+	// Gemini CLI, in requests for leave.
+	for content, want := range map[string]bool{
+		`[{"type":"content","content":{"type":"text","text":"[current working directory /d] (look)"}}]`:        true,
+		`[{"type":"content","content":{"type":"text","text":"[in /d/src] ([current working directory /d])"}}]`: false,
+		`[{"type":"content","content":{"type":"text","text":"[in [current working directory /d]"}}]`:           false,
+		`[]`: false, `"[current working directory /d]"`: false,
+		`[{"content":{"text":"[current working directory /d]"}},{"content":{"text":"[in /e]"}}]`: false,
+	} {
+		u := update{Content: json.RawMessage(content)}
+		c := call{kind: sdk.ToolKindExecute, title: "git status", here: u.here()}
+		if c.judged("/d").Unplaced == want {
+			t.Errorf("%s: known is %v", content, !want)
+		}
+		if c.input = json.RawMessage(`{"dir_path":"/e"}`); !c.judged("/d").Unplaced {
+			t.Errorf("%s: believed beside an input", content)
 		}
 	}
 }

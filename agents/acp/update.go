@@ -26,6 +26,7 @@ type call struct {
 	paths []string
 	shown bool
 	whole bool // input is all of it
+	here  bool // without input: it runs in the folder of the program
 }
 
 // Handle implements stdio.Driver.
@@ -195,7 +196,7 @@ func holds(input json.RawMessage) bool {
 func (c *call) place(dir string) (place string, known bool) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(c.input, &fields) != nil || len(fields) == 0 {
-		return dir, false
+		return dir, c.here
 	}
 	place, known = dir, c.whole
 	said := ""
@@ -243,6 +244,17 @@ func (c *call) judged(dir string) guard.Call {
 	return g
 }
 
+// asked is what a person is asked of the call, as in "may it ...".
+func (c *call) asked(dir string) string {
+	if !c.runs() {
+		return "use " + c.name + ": " + c.title
+	}
+	if place, _ := c.place(dir); place != dir {
+		return "run in " + place + ": " + c.command()
+	}
+	return "run: " + c.command()
+}
+
 // named are the files that its input names.
 func (c *call) named() (paths []string) {
 	var fields map[string]json.RawMessage
@@ -281,6 +293,16 @@ func (u *update) blocks() []block {
 		return nil // of one that is no tool call
 	}
 	return all
+}
+
+// ownFolder begins what Gemini CLI says of a command that has no folder given. What
+// the agent wrote stands behind it.
+const ownFolder = "[current working directory "
+
+// here reports whether a request says that its command runs where the program does.
+func (u *update) here() bool {
+	all := u.blocks()
+	return len(all) == 1 && strings.HasPrefix(all[0].Content.Text, ownFolder)
 }
 
 // result is what a call came to, as text.
@@ -337,6 +359,7 @@ func (a *instance) permission(m stdio.Message) {
 		}
 	}
 	c.whole = c.whole || a.program.asks == withRequest
+	c.here = a.program.asks == inWords && p.Call.here()
 	if !c.shown {
 		a.show(p.Call.ID, &c)
 	}
@@ -351,13 +374,9 @@ func (a *instance) permission(m stdio.Message) {
 		}
 		return a.Answer(ctx, m.ID, object{"outcome": object{"outcome": "cancelled"}})
 	}
-	what := "use " + c.name + ": " + c.title
-	if c.runs() {
-		what = "run: " + c.command()
-	}
 	judge := func(c call) {
 		a.Permit(a.policy, stdio.Leave{
-			ID: string(m.ID), Call: c.judged(a.Stage.Dir), What: what,
+			ID: string(m.ID), Call: c.judged(a.Stage.Dir), What: c.asked(a.Stage.Dir),
 			// Never for good: each call is judged by itself.
 			Allow: func(ctx context.Context) error { return choose(ctx, sdk.PermissionOptionKindAllowOnce) },
 			Refuse: func(ctx context.Context, why string) error {
