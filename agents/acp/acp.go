@@ -34,10 +34,10 @@ type instance struct {
 
 	mu        sync.Mutex
 	session   sdk.SessionId
-	replaying bool                    // what was before is told again
-	history   bool                    // it was, and there was something
-	calls     map[string]call         // by id, until their result
-	unsure    map[string][]func(call) // by id of a call: requests for leave that wait until all of its input was told
+	replaying bool                 // what was before is told again
+	history   bool                 // it was, and there was something
+	calls     map[string]call      // by id, until their result
+	unsure    map[string][]request // by id of a call: requests for leave that wait until all of its input was told
 	speech    stdio.Speech
 	counted   dag.Usage // of the answers that told what they used
 	told      bool      // they do
@@ -60,7 +60,7 @@ func newAgent(p program, s *agent.Stage) (*instance, error) {
 		}
 		return nil, err
 	}
-	a := &instance{program: p, policy: s.Policy, calls: map[string]call{}, unsure: map[string][]func(call){}}
+	a := &instance{program: p, policy: s.Policy, calls: map[string]call{}, unsure: map[string][]request{}}
 	a.Agent = stdio.NewAgent(s, a, s.Prompt, stdio.Options{Path: path, Args: command[1:], Env: p.env, Version: "2.0"})
 	return a, nil
 }
@@ -220,6 +220,7 @@ func (a *instance) turnOver(result json.RawMessage, err error) {
 			a.Tell(news.Used{Usage: a.used()})
 		}
 	}
+	a.drop()
 	why := a.refusals.take()
 	if !a.TurnOver() {
 		return

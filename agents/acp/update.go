@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ type call struct {
 	paths []string
 	shown bool
 	whole bool // input is all of it
+	torn  bool // what was told of its folder was not told again: neither is all of it
 	here  bool // without input: it runs in the folder of the program
 }
 
@@ -110,7 +112,9 @@ func (a *instance) update(u update) {
 func (a *instance) toolCall(u update) {
 	c, begun := a.calls[u.ID]
 	c.take(u)
-	c.whole = c.whole || a.program.asks == beside && holds(u.Input)
+	if len(u.Input) > 0 {
+		c.whole = a.program.asks == beside && holds(u.Input) && !c.torn
+	}
 	if !begun && c.runs() {
 		a.Tell(news.ShellBegan{ID: u.ID})
 	}
@@ -143,6 +147,9 @@ func (c *call) take(u update) {
 		c.title = u.Title
 	}
 	if len(u.Input) > 0 {
+		before, _, _ := said(c.input)
+		now, _, _ := said(u.Input)
+		c.torn = c.torn || before != now && before != ""
 		c.input = u.Input
 	}
 	for _, p := range u.Places {
@@ -194,32 +201,39 @@ func holds(input json.RawMessage) bool {
 // not known where not all of the call's input was told, where that has a field
 // that may say so, or says it twice.
 func (c *call) place(dir string) (place string, known bool) {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(c.input, &fields) != nil || len(fields) == 0 {
+	to, sure, told := said(c.input)
+	switch {
+	case !told:
 		return dir, c.here
+	case to == "":
+		return dir, sure && c.whole
+	case filepath.IsAbs(to):
+		return to, sure && c.whole
 	}
-	place, known = dir, c.whole
-	said := ""
-	for name, value := range fields {
+	return filepath.Join(dir, to), sure && c.whole
+}
+
+// said is the folder that an input names, empty where it names none; sure, whether
+// nothing else in it may say so; told, whether it has fields.
+func said(input json.RawMessage) (folder string, sure, told bool) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(input, &fields) != nil || len(fields) == 0 {
+		return "", false, false
+	}
+	sure = true
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		var to string
-		switch v := string(value); {
+		switch v := string(fields[name]); {
 		case slices.Contains(harmless, name) || v == "false" || v == "null" || v == `""`:
-		case !slices.Contains(folders, name) || json.Unmarshal(value, &to) != nil || strings.ContainsAny(to, "~$`"):
-			known = false
-		case said != "" && said != to:
-			known = false
+		case !slices.Contains(folders, name) || json.Unmarshal(fields[name], &to) != nil || strings.ContainsAny(to, "~$`"):
+			sure = false
+		case folder != "" && folder != to:
+			sure = false
 		default:
-			said = to
+			folder = to
 		}
 	}
-	switch {
-	case said == "":
-	case filepath.IsAbs(said):
-		place = said
-	default:
-		place = filepath.Join(dir, said)
-	}
-	return place, known
+	return folder, sure, true
 }
 
 // judged is the call as package guard knows it.
@@ -390,11 +404,14 @@ func (a *instance) permission(m stdio.Message) {
 		return
 	}
 	command := c.command()
-	a.unsure[p.Call.ID] = append(a.unsure[p.Call.ID], func(now call) {
-		if now.command() != command {
-			now = c
-		}
-		judge(now)
+	a.unsure[p.Call.ID] = append(a.unsure[p.Call.ID], request{
+		judge: func(now call) {
+			if now.command() != command {
+				now = c
+			}
+			judge(now)
+		},
+		cancel: func(ctx context.Context) { _ = choose(ctx) }, // the program is gone, or it was told
 	})
 	a.Go(func(ctx context.Context) {
 		t := time.NewTimer(toldWithin)
@@ -418,9 +435,27 @@ const toldWithin = time.Second
 func (a *instance) sure(id string) {
 	waiting := a.unsure[id]
 	delete(a.unsure, id)
-	for _, judge := range waiting {
-		judge(a.calls[id])
+	for _, r := range waiting {
+		r.judge(a.calls[id])
 	}
+}
+
+// request is one for leave.
+type request struct {
+	judge  func(call)            // as what is known of the call now
+	cancel func(context.Context) // nobody decides it any more
+}
+
+// drop answers the requests that wait when their turn has ended: a person would be
+// asked for nothing, and what they type next would be taken for the answer. It needs
+// the lock.
+func (a *instance) drop() {
+	for _, waiting := range a.unsure {
+		for _, r := range waiting {
+			a.Go(r.cancel)
+		}
+	}
+	clear(a.unsure)
 }
 
 // reasons are why calls were refused, of which the agent was not told yet.
