@@ -3,6 +3,7 @@ package guard_test
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"cmux/agents/guard"
@@ -60,14 +61,71 @@ func TestBroughtBack(t *testing.T) {
 			w.write("tree/.gitattributes", "sub/gone filter=f\n")
 			w.git("tree", "add", "-A")
 			w.git("tree", "-c", "filter.f.clean=cat", "commit", "-q", "-m", "attributes")
-		}, []string{"git restore .gitattributes && git add -A", "git restore src/b.txt && git status", "git rm -q sub/c && git add -A", "git restore --staged . && git status", "git restore --source=HEAD .gitattributes", "git restore --source=HEAD sub/gone"},
-			[]string{"git add -A && git commit -q -m x && git status", "git restore src/b.txt"}},
+		}, []string{"git restore .gitattributes && git add -A", "git rm -q .gitattributes && git add -A", "git restore --staged . && git status", "git restore --source=HEAD .gitattributes", "git restore --source=HEAD sub/gone"},
+			[]string{"git add -A && git commit -q -m x && git status", "git restore src/b.txt && git status", "git rm -q sub/c && git add -A"}},
+		{"a filter for nothing", func(w *world) {
+			w.git("tree", "config", "filter.lfs.clean", filepath.Join(w.dir, "bin/pwn"))
+			w.git("tree", "config", "filter.lfs.smudge", filepath.Join(w.dir, "bin/pwn"))
+			w.git("tree", "config", "filter.lfs.process", filepath.Join(w.dir, "bin/pwn"))
+		}, nil, []string{"git restore --staged . && git status", "git restore src/b.txt && git add -A && git commit -q -m x", "git rm -q sub/c && git status"}},
 		{"a repository that is ignored", func(w *world) {
 			w.git("tree", "init", "-q", "lib")
 			w.git("tree/lib", "commit", "-q", "--allow-empty", "-m", "x")
 			w.write("tree/.gitignore", "lib/\n")
-		}, []string{"git restore src/b.txt && git status", "git restore --staged . && git status", "git rm -q sub/c && git add -A"},
-			[]string{"git add -A && git commit -q -m x && git status", "git restore src/b.txt"}},
+		}, []string{"git restore --staged . && git status", "git restore .gitignore && git status"},
+			[]string{"git add -A && git commit -q -m x && git status", "git restore src/b.txt && git status", "git rm -q sub/c && git add -A"}},
+		{"a repository around a tracked file", func(w *world) {
+			w.git("tree", "init", "-q", "sub")
+			w.git("tree/sub", "config", "core.fsmonitor", filepath.Join(w.dir, "bin/pwn"))
+			w.git("tree/sub", "-c", "core.fsmonitor=", "commit", "-q", "--allow-empty", "-m", "x")
+		}, []string{"git status", "git add -A && git status", "git rm -q sub/c && git add -A && git status", "git rm -q --cached sub/c && git add -A && git status"}, nil},
+		{"a repository where a tracked file was", func(w *world) {
+			w.git("tree", "init", "-q", "sub")
+			w.git("tree/sub", "commit", "-q", "--allow-empty", "-m", "x")
+			w.must(os.Remove(filepath.Join(w.dir, "tree/sub/c")))
+		}, []string{"git add -A && git add -A && git status", "git commit -qam x && git add -A && git status", "git add -A; git add -A; git diff"}, nil},
+		{"a repository around a new file", func(w *world) {
+			w.write("tree/src/n/f", "x")
+			w.git("tree", "add", "src/n/f")
+			w.git("tree", "init", "-q", "src/n")
+			w.git("tree/src/n", "commit", "-q", "--allow-empty", "-m", "x")
+		}, []string{"git restore --staged . && git add -A && git status", "git restore --staged src/n/f && git add -A && git status"}, nil},
+		{"a link where a folder was", func(w *world) {
+			w.write("tree/conf/x", "tracked")
+			w.git("tree", "add", "-A")
+			w.git("tree", "commit", "-q", "-m", "with")
+			w.git("tree", "tag", "with")
+			w.git("tree", "rm", "-q", "conf/x")
+			w.git("tree", "commit", "-q", "-m", "without")
+			w.must(os.Symlink("src", filepath.Join(w.dir, "tree/conf")))
+		}, []string{"git restore --source=with conf/x", "git restore -s with conf/x"}, []string{"git status"}},
+		{"a link where a folder is", func(w *world) {
+			w.must(os.RemoveAll(filepath.Join(w.dir, "tree/sub")))
+			w.must(os.Symlink("src", filepath.Join(w.dir, "tree/sub")))
+		}, []string{"git restore sub/c", "git rm sub/c"}, []string{"git status"}},
+		{"a file that git does not look at", func(w *world) {
+			w.git("tree", "update-index", "--assume-unchanged", "sub/c")
+			w.write("tree/sub/c", "precious")
+		}, []string{"git rm -q sub/c", "git restore sub/c"}, []string{"git status"}},
+		{"variables from a file", func(w *world) {
+			w.write("tree/.env", "A=1\n export GIT_DIR = 'src/repo' # mine\n")
+			w.policy.Machine = guard.Here(w.policy.Tree, append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH")))
+		}, []string{"git status"}, []string{"cat src/b.txt"}},
+		{"a folder of that name", func(w *world) {
+			w.write("tree/.env/GIT_DIR", "x")
+			w.write("tree/.qwen", "GIT_DIR=x")
+			w.policy.Machine = guard.Here(w.policy.Tree, append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH")))
+		}, nil, []string{"git status"}},
+		{"a pipe of that name", func(w *world) {
+			w.must(syscall.Mkfifo(filepath.Join(w.dir, "tree/.env"), 0o600))
+			w.policy.Machine = guard.Here(w.policy.Tree, append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH")))
+		}, []string{"git status"}, nil},
+		{"a configuration in the worktree", func(w *world) {
+			w.policy.Machine = guard.Here(w.policy.Tree, append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH"), "GIT_CONFIG_GLOBAL="+filepath.Join(w.dir, "tree/src/gc")))
+		}, []string{"git status"}, nil},
+		{"a trace out of the worktree", func(w *world) {
+			w.policy.Machine = guard.Here(w.policy.Tree, append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH"), "GIT_TRACE_REFS=tree/trace"))
+		}, []string{"git log -1"}, nil},
 		{"a file of another time", func(w *world) {}, []string{"git restore --staged src/b.txt && git restore src/b.txt", "git commit -q --allow-empty -m x && git restore -s HEAD~1 src/b.txt", "git add -A && git rm sub/c"},
 			[]string{"git restore --staged src/b.txt && git status", "git restore src/b.txt && git status"}},
 	} {
@@ -84,8 +142,43 @@ func TestBroughtBack(t *testing.T) {
 				if !w.granted(text) {
 					t.Errorf("%s is not granted: %v", text, guard.Decide(w.policy, guard.Call{Tool: "Bash", Input: object("command", text), Dir: w.policy.Tree}))
 				}
+				w := newWorld(t)
+				c.make(w)
+				w.before = w.look()
+				w.told()
+				if why := w.does(shells[0], text); why != "" {
+					t.Errorf("%s: %s", text, why)
+				}
 			}
 		})
+	}
+}
+
+// TestLentNames: a folder that is a link lends its name to what is written in another
+// one, and who looks for the name finds that.
+func TestLentNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.policy
+	p.Scope, p.Zones = nil, guard.Zones{Forbidden: []string{"conf/"}, Careful: []string{"care/"}}
+	for _, name := range []string{".claude", ".opencode", ".vscode", ".husky", "conf", "care", "other"} {
+		w.must(os.Symlink("src", filepath.Join(p.Tree, name)))
+	}
+	w.must(os.Symlink(".", filepath.Join(p.Tree, "self")))
+	for path, want := range map[string]guard.Verdict{
+		".claude/settings.json": guard.Deny, "self/.claude/settings.json": guard.Deny, ".opencode/plugin/x.ts": guard.Deny, "conf/x": guard.Deny,
+		".vscode/tasks.json": guard.Allow, ".husky/pre-commit": guard.Allow, "self/.husky/x": guard.Allow, "care/x": guard.Allow, "other/x": guard.Grant, "src/x": guard.Grant, "self/src/x": guard.Grant,
+	} {
+		for _, path := range []string{path, filepath.Join(p.Tree, path), "src/../" + path} {
+			if d := guard.Decide(p, guard.Call{Tool: "Write", Input: object("file_path", path), Dir: p.Tree}); d.Verdict != want {
+				t.Errorf("%s: %s %s, want %s", path, d.Verdict, d.Reason, want)
+			}
+		}
+	}
+	for text, want := range map[string]guard.Verdict{"git rm conf/x": guard.Deny, "git restore -s HEAD conf/x": guard.Deny, "git restore conf/x": guard.Allow, "git restore .vscode/x": guard.Allow} {
+		if d := guard.Decide(p, guard.Call{Tool: "Bash", Input: object("command", text), Dir: p.Tree}); d.Verdict != want {
+			t.Errorf("%s: %s %s, want %s", text, d.Verdict, d.Reason, want)
+		}
 	}
 }
 
@@ -124,7 +217,7 @@ func TestOrdersOfOpenCode(t *testing.T) {
 	for path, want := range map[string]guard.Verdict{
 		".opencode/plugin/x.ts": guard.Deny, ".opencode/plugins/deep/x.ts": guard.Deny, "sub/.opencode/tool/x.ts": guard.Deny, ".opencode/agent/build.md": guard.Deny, ".opencode/mode/x.md": guard.Deny,
 		".opencode/package.json": guard.Deny, ".opencode/config.json": guard.Deny, ".opencode.json": guard.Deny, ".OpenCode/Agent/build.md": guard.Deny,
-		".opencode/command/x.md": guard.Allow, ".cmux-agents.yml": guard.Allow, "mise.local.toml": guard.Allow, ".config/mise/config.toml": guard.Allow, ".huskyrc.json": guard.Allow, "x.code-workspace": guard.Allow,
+		".opencode/command/x.md": guard.Allow, ".cmux-agents.yml": guard.Allow, "examples/.cmux-agents.yml": guard.Grant, "cmd/mise/main.go": guard.Grant, ".env": guard.Allow, ".env.example": guard.Grant, "mise.local.toml": guard.Allow, ".config/mise/config.toml": guard.Allow, ".huskyrc.json": guard.Allow, "x.code-workspace": guard.Allow,
 		".lefthook/pre-commit/x.sh": guard.Allow, "~/.bashrc": guard.Allow, "\u00a0/x": guard.Allow, "src/plugin/x.ts": guard.Grant, "plugins/x": guard.Grant, "docs/agent/x.md": guard.Grant,
 	} {
 		if d := guard.Decide(p, guard.Call{Tool: "Write", Input: object("file_path", path), Dir: tree}); d.Verdict != want {

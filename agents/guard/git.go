@@ -195,7 +195,8 @@ func (s *shell) gitSub(sub string, args []word, place whose) string {
 		return fmt.Sprintf("git %s is refused: it is the project's own checkout. Work in %s only.", sub, s.home)
 	case (sub == "rm" || sub == "mv" || sub == "restore" && (!has(args, "S", "staged") || has(args, "W", "worktree"))) && len(args) > 0:
 		for _, a := range plain(args, "s", "source", "pathspec-from-file") {
-			if reason := s.zoned("git "+sub, a); reason != "" {
+			// What is brought back as it was undoes a change, and is none.
+			if reason := s.zoned("git "+sub, a); reason != "" && (sub != "restore" || has(args, "s", "source")) {
 				return reason
 			}
 			if stateOf(filepath.ToSlash(filepath.Clean(a.text))) == ".cmux" {
@@ -220,6 +221,9 @@ func (s *shell) zoned(doing string, w word) string {
 			return ""
 		}
 		p = filepath.Join(s.dir, p)
+	}
+	if reason := s.forbids(doing+" "+w.text, s.written(s.dir, p), true); reason != "" {
+		return reason
 	}
 	r, err := s.resolve(p)
 	if err != nil {
@@ -381,8 +385,8 @@ func (s *shell) checkout(sub string, args []word) string {
 	for i, a := range args {
 		if a.is("--") && sub == "checkout" {
 			for _, file := range args[i+1:] {
-				if reason := s.zoned("git checkout --", file); reason != "" {
-					return reason
+				if reason := s.zoned("git checkout --", file); reason != "" && len(plain(args[:i], "", "conflict")) > 0 {
+					return reason // of another commit
 				}
 			}
 			return ""

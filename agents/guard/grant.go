@@ -2,6 +2,7 @@ package guard
 
 import (
 	"encoding/json"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,6 +47,9 @@ func (g *guard) grantsFile(dir, path string) bool {
 		return g.grantsLedger(dir, path)
 	}
 	spots, ok := g.spots(dir, path)
+	if obeyed(g.written(dir, path).rel) {
+		return false
+	}
 	for _, s := range spots {
 		if g.mayWriteAt(path, s) != "" || obeyed(s.rel) || s.rel == "." {
 			return false
@@ -142,9 +146,9 @@ type voucher struct {
 	placed bool   // that is known
 
 	// What the commands before may have made another than it was when the text was
-	// judged: files, the index or HEAD; the last one is set when git itself brought
-	// back what it keeps, which may hold what no agent wrote in this text.
-	changed, recorded, broughtBack bool
+	// judged: files, the index or HEAD; a check, anything. The last one is set when
+	// git itself may have brought back what tells it which files to see, and how.
+	changed, recorded, checked, broughtBack bool
 
 	git gitFacts
 }
@@ -172,7 +176,7 @@ var builtins = strings.Fields("cd pushd popd eval source . exec set unset export
 // grants vouches for one command.
 func (v *voucher) grants(c command) bool {
 	if slices.ContainsFunc(v.Verify, func(check string) bool { return v.same(c, check) }) {
-		v.changed, v.recorded = true, true // it may do anything, and a person wants it run
+		v.checked, v.changed, v.recorded = true, true, true // it may do anything, and a person wants it run
 		return true
 	}
 	if slices.ContainsFunc(c.words, func(w lexeme) bool { return w.here }) && !v.reaches("cat") {
@@ -182,11 +186,17 @@ func (v *voucher) grants(c command) bool {
 		if m, ok := f.match(c.words); ok && v.vouches(f, m) {
 			v.changed = v.changed || f.effect == changes
 			v.recorded = v.recorded || f.effect >= records
-			v.broughtBack = v.broughtBack || f.effect == changes || f.words == "git restore --staged"
+			v.broughtBack = v.broughtBack || f.words == "git restore --staged" || f.effect == changes && slices.ContainsFunc(m["FILE"], steers)
 			return true
 		}
 	}
 	return false
+}
+
+// steers reports whether git reads from a file which files to see, and how.
+func steers(file string) bool {
+	name := strings.ToLower(path.Base(file))
+	return name == ".gitignore" || name == ".gitattributes" || name == ".gitmodules"
 }
 
 // same reports whether a command is one of the node's checks.

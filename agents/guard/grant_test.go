@@ -29,6 +29,8 @@ func (clean) Names(folder string) ([]string, error) {
 	return nil, nil
 }
 
+func (clean) Exists(string) bool { return false }
+
 func (c clean) Git(_ string, args ...string) (string, error) {
 	switch last := args[len(args)-1]; {
 	case slices.Contains(args, "rev-parse"):

@@ -5,12 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 )
 
@@ -22,9 +26,54 @@ type here struct {
 
 // Here is the machine that this process runs on, for an agent that works in dir
 // with env. A question to git may take ten seconds.
-func Here(dir string, env []string) Machine { return here{dir, env} }
+func Here(dir string, env []string) Machine { return here{dir, append(dotenv(dir, env), env...)} }
+
+var (
+	// dotenvs are the files of the folder where they work from which programs add to
+	// their environment what it does not have.
+	dotenvs   = []string{".env", ".qwen/.env", ".gemini/.env"}
+	assigning = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^\s*(?:export\s+)?(GIT_\w+|BASH_ENV|ZDOTDIR|XDG_CONFIG_HOME)\s*[=:]\s*(.*?)\s*$`)
+	})
+)
+
+// dotenv are the variables of such files that matter to git and to shells.
+func dotenv(dir string, env []string) (more []string) {
+	for _, name := range dotenvs {
+		b, err := readBounded(filepath.Join(dir, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR):
+			continue
+		case err != nil:
+			more = append(more, "GIT_DIR=unknown") // a program may be able to read it
+		}
+		for _, m := range assigning().FindAllStringSubmatch(string(b), -1) {
+			if !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, m[1]+"=") && len(e) > len(m[1])+1 }) {
+				more = append(more, m[1]+"="+strings.Trim(m[2], `"'`+"`"))
+			}
+		}
+	}
+	return more
+}
 
 const patience = 10 * time.Second
+
+// readBounded reads a regular file, links followed, of at most 1 MB.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would have it wait
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		return nil, syscall.EISDIR
+	}
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+		return nil, fmt.Errorf("%s is no file of at most 1 MB", path)
+	}
+	return io.ReadAll(io.LimitReader(f, 1<<20))
+}
 
 // Env implements Machine.
 func (h here) Env(name string) string {
@@ -70,6 +119,12 @@ func (h here) Git(stdin string, args ...string) (string, error) {
 }
 
 func traced(e string) bool { return strings.HasPrefix(e, "GIT_TRACE") }
+
+// Exists implements Machine.
+func (h here) Exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
 
 // Names implements Machine.
 func (h here) Names(folder string) ([]string, error) {

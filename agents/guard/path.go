@@ -175,6 +175,13 @@ func (g *guard) mayWrite(dir, path string) string {
 	if reason := g.keepsOut(dir, path, true); reason != "" {
 		return reason
 	}
+	at := g.written(dir, path)
+	if g.ordersAt(at.path, true) {
+		return givesOrders(path)
+	}
+	if reason := g.forbids(path, at, false); reason != "" {
+		return reason
+	}
 	for _, abs := range []string{abs, filepath.Clean(abs)} {
 		r, err := g.resolve(abs)
 		if err != nil {
@@ -185,6 +192,22 @@ func (g *guard) mayWrite(dir, path string) string {
 		}
 	}
 	return ""
+}
+
+// written is the place of a path as it is written, whatever its links lead to: a
+// folder that is a link lends its name to what is in another one, and a program that
+// looks for the name finds that. Only what counts by its name is asked of it.
+func (g *guard) written(dir, path string) spot {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	path = filepath.Clean(path)
+	for _, base := range []string{g.tree, g.home} {
+		if rel, ok := inside(base, path); ok {
+			return spot{path: filepath.Join(g.tree, rel), whose: own, rel: rel}
+		}
+	}
+	return spot{path: path, rel: strings.Trim(filepath.ToSlash(path), "/")}
 }
 
 func (g *guard) mayWriteAt(path string, s spot) string {

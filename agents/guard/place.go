@@ -28,8 +28,8 @@ func (g *guard) spots(dir, path string) (spots []spot, ok bool) {
 // asking for it: the agents themselves, editors, and the hooks of commits.
 var programs = []string{
 	".claude", ".mcp.json", ".codex", ".kimi", ".agents", ".gemini", ".qwen", ".cursor", ".windsurf", ".zed", ".opencode", ".opencode.json", "opencode.json", "opencode.jsonc",
-	".kiro", ".roo", ".factory", ".crush", "crush.json", ".crush.json", ".cmux-agents.yml",
-	".vscode", ".idea", ".run", ".vs", ".exrc", ".devcontainer", ".devcontainer.json", ".envrc", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".mise", "mise",
+	".kiro", ".roo", ".factory", ".crush", "crush.json", ".crush.json",
+	".vscode", ".idea", ".run", ".vs", ".exrc", ".devcontainer", ".devcontainer.json", ".envrc", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".mise", ".env",
 	".husky", ".githooks", ".pre-commit-config.yaml", ".pre-commit-config.yml", ".overcommit.yml", "prek.toml", ".lefthook",
 	".gitmodules", ".gitconfig",
 }
@@ -38,6 +38,9 @@ var programs = []string{
 var beginnings = []string{"lefthook.", "lefthook-local.", ".lefthookrc", ".huskyrc", ".simple-git-hooks.", "simple-git-hooks.", ".lintstagedrc", "lint-staged.config."}
 
 func obeyed(rel string) bool {
+	if strings.EqualFold(rel, ".cmux-agents.yml") || strings.Contains("/"+strings.ToLower(rel)+"/", "/.config/mise/") {
+		return true
+	}
 	return slices.ContainsFunc(strings.Split(rel, "/"), func(name string) bool {
 		low := strings.ToLower(name)
 		return strings.HasSuffix(low, ".code-workspace") ||

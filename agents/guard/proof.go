@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,8 @@ type Machine interface {
 	Git(stdin string, args ...string) (stdout string, err error)
 	// Names are the entries of a folder; none when there is no folder.
 	Names(folder string) ([]string, error)
+	// Exists reports whether there is anything of that name, be it a link to nothing.
+	Exists(path string) bool
 }
 
 // reaches reports whether a program's name leads to a person's program: no
@@ -48,7 +51,7 @@ func (v *voucher) places(m match) bool {
 				continue
 			}
 			spots, ok := v.spots(v.dir, path)
-			if !ok || v.changed || file && (v.recorded || slices.ContainsFunc(spots, v.apart)) {
+			if !ok || v.changed || file && (v.recorded || slices.ContainsFunc(append(spots, v.written(v.dir, path)), v.apart)) {
 				return false
 			}
 		}
@@ -103,8 +106,13 @@ var variables = []string{
 	"GIT_CONFIG", "GIT_TEST_FSMONITOR",
 }
 
-// traces are the variables that name a file for git to write to.
-var traces = []string{"GIT_TRACE", "GIT_TRACE_SETUP", "GIT_TRACE_PACKET", "GIT_TRACE_PERFORMANCE", "GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE2_PERF"}
+// naming are the variables that name a file for git to write to, or one that it
+// takes for a person's configuration.
+var naming = []string{
+	"GIT_TRACE", "GIT_TRACE_BARE", "GIT_TRACE_CURL", "GIT_TRACE_FSMONITOR", "GIT_TRACE_PACK_ACCESS", "GIT_TRACE_PACKET", "GIT_TRACE_PACKFILE",
+	"GIT_TRACE_PERFORMANCE", "GIT_TRACE_REFS", "GIT_TRACE_SETUP", "GIT_TRACE_SHALLOW", "GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE2_PERF",
+	"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "XDG_CONFIG_HOME",
+}
 
 // quiet keeps a question to git from starting what it asks about.
 var quiet = []string{"--literal-pathspecs", "-c", "core.fsmonitor=false"}
@@ -117,8 +125,8 @@ func (v *voucher) ask(stdin string, args ...string) (string, bool) {
 // gitFacts are what git says of the worktree as it is before the text is run. Each
 // is asked for once.
 type gitFacts struct {
-	asked, ok, filtered bool // whether it starts nothing else, filters apart; whether there are any
-	plain, bare         *bool
+	asked, ok, filtered        bool // whether it starts nothing else, filters apart; whether there are any
+	plain, bare, attributeless *bool
 }
 
 // provesGit reports whether git itself says that it starts nothing but itself in
@@ -128,7 +136,10 @@ type gitFacts struct {
 // cannot know of, counts as what would be worst.
 func (v *voucher) provesGit(files []string) bool {
 	if slices.ContainsFunc(variables, func(name string) bool { return v.Machine.Env(name) != "" }) ||
-		slices.ContainsFunc(traces, func(name string) bool { to := v.Machine.Env(name); return to != "" && !v.persons(to) }) {
+		slices.ContainsFunc(naming, func(name string) bool {
+			to := v.Machine.Env(name)
+			return to != "" && to != os.DevNull && !v.persons(to)
+		}) {
 		return false
 	}
 	g := &v.git
@@ -137,7 +148,7 @@ func (v *voucher) provesGit(files []string) bool {
 		g.filtered, ok = v.configured()
 		g.asked, g.ok = true, ok && v.hookless() && v.unnested()
 	}
-	if !g.ok || g.filtered && (v.changed || v.broughtBack || !once(&g.plain, v.unfiltered) || !v.filterless(files)) {
+	if !g.ok || g.filtered && (v.checked || v.broughtBack && !once(&g.attributeless, v.attributeless) || !once(&g.plain, v.unfiltered) || !v.filterless(files)) {
 		return false
 	}
 	return !v.broughtBack || once(&g.bare, v.bare)
@@ -195,12 +206,19 @@ func (v *voucher) hookless() bool {
 }
 
 // unnested reports whether no other repository lies in the worktree, tracked or
-// about to be.
+// about to be. One around a file that git tracks is not listed, and is one as soon
+// as that file is gone.
 func (v *voucher) unnested() bool {
 	tracked, ok := v.ask("", "ls-files", "-z", "--stage")
 	others, ok2 := v.ask("", "ls-files", "-z", "--others", "--exclude-standard")
+	looked := map[string]bool{".": true}
 	for entry := range strings.SplitSeq(tracked, "\x00") {
 		ok = ok && !strings.HasPrefix(entry, "160000 ")
+		_, file, _ := strings.Cut(entry, "\t")
+		for dir := path.Dir(file); ok && !looked[dir]; dir = path.Dir(dir) {
+			looked[dir] = true
+			ok = !v.Machine.Exists(filepath.Join(v.tree, dir, ".git"))
+		}
 	}
 	for entry := range strings.SplitSeq(others, "\x00") {
 		ok = ok && !strings.HasSuffix(entry, "/")
@@ -220,6 +238,20 @@ func (v *voucher) bare() bool {
 		ok2 = ok2 && !strings.HasPrefix(entry, "160000 ")
 	}
 	return ok && ok2
+}
+
+// attributeless reports whether no file of attributes is there to come back.
+func (v *voucher) attributeless() bool {
+	for _, of := range [][]string{{"ls-files", "-z", "--cached", "--others"}, {"ls-tree", "-r", "-z", "--name-only", "HEAD"}} {
+		all, ok := v.ask("", of...)
+		for file := range strings.SplitSeq(all, "\x00") {
+			ok = ok && !strings.EqualFold(path.Base(file), ".gitattributes")
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // unfiltered reports whether the attributes choose a filter for no file.
@@ -261,17 +293,18 @@ func (v *voucher) plainFiles(m match) bool {
 	if len(files) == 0 {
 		return true
 	}
-	alone := func(listed string) bool {
+	alone := func(listed, mode string) bool {
 		for entry := range strings.SplitSeq(strings.TrimSuffix(listed, "\x00"), "\x00") {
 			about, name, _ := strings.Cut(entry, "\t")
-			if entry != "" && (!strings.HasPrefix(about, "100") || !slices.ContainsFunc(files, func(f string) bool { return path.Clean(f) == name })) {
+			if entry != "" && (!strings.HasPrefix(about, mode) || !slices.ContainsFunc(files, func(f string) bool { return path.Clean(f) == name })) {
 				return false
 			}
 		}
 		return true
 	}
-	listed, ok := v.ask("", append([]string{"ls-files", "-z", "--stage", "--"}, files...)...)
-	if ok = ok && alone(listed); !ok {
+	// With -v a letter says more: H is that git looks whether the file is changed.
+	listed, ok := v.ask("", append([]string{"ls-files", "-v", "-z", "--stage", "--"}, files...)...)
+	if ok = ok && alone(listed, "H 100"); !ok {
 		return false
 	}
 	for _, f := range files {
@@ -284,7 +317,7 @@ func (v *voucher) plainFiles(m match) bool {
 			return false
 		}
 		listed, ok := v.ask("", append([]string{"ls-tree", "-z", "--full-tree", commit, "--"}, files...)...)
-		if !ok || !alone(listed) {
+		if !ok || !alone(listed, "100") {
 			return false
 		}
 	}
@@ -296,6 +329,10 @@ func (v *voucher) plainFiles(m match) bool {
 func (v *voucher) room(file string, tracked bool) bool {
 	if path.IsAbs(file) || file == ".." || strings.HasPrefix(file, "../") {
 		return false
+	}
+	dir := filepath.Join(v.tree, filepath.FromSlash(path.Dir(file)))
+	if r, err := v.resolve(dir); err != nil || r != dir {
+		return false // a link, which would go
 	}
 	for above := path.Dir(file); above != "."; above = path.Dir(above) {
 		if _, err := v.Machine.Names(filepath.Join(v.tree, above)); err != nil {

@@ -77,9 +77,13 @@ func inForbidden(name, pattern string) string {
 // of them is in a careful zone.
 func (g *guard) care(dir string, paths []string) string {
 	for _, p := range paths {
+		spots := []spot{g.written(dir, p)}
 		all, _ := g.wheres(dir, p)
 		for _, at := range all {
-			if z, pattern := g.zoneAt(g.spotOf(at)); z == careful {
+			spots = append(spots, g.spotOf(at))
+		}
+		for _, at := range spots {
+			if z, pattern := g.zoneAt(at); z == careful {
 				return fmt.Sprintf("%s is in a careful zone (%s) of .cmux/config.yml: much depends on it. Change no more than the task needs, run the tests, and name the change in your summary.", p, pattern)
 			}
 		}
