@@ -27,6 +27,11 @@ func TestUnplaced(t *testing.T) {
 	}
 }
 
+// runsWith gives the agent an environment with further variables.
+func (w *world) runsWith(more ...string) {
+	w.policy.Machine = guard.Here(w.policy.Tree, append(append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH")), more...))
+}
+
 // TestBroughtBack: what commands of a text bring back from the index and from
 // commits is not known when the text is judged, and nothing that git does not keep
 // goes to make room for it.
@@ -109,22 +114,22 @@ func TestBroughtBack(t *testing.T) {
 		}, []string{"git rm -q sub/c", "git restore sub/c"}, []string{"git status"}},
 		{"variables from a file", func(w *world) {
 			w.write("tree/.env", "A=1\n export GIT_DIR = 'src/repo' # mine\n")
-			w.policy.Machine = guard.Here(w.policy.Tree, append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH")))
+			w.runsWith()
 		}, []string{"git status"}, []string{"cat src/b.txt"}},
 		{"a folder of that name", func(w *world) {
 			w.write("tree/.env/GIT_DIR", "x")
 			w.write("tree/.qwen", "GIT_DIR=x")
-			w.policy.Machine = guard.Here(w.policy.Tree, append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH")))
+			w.runsWith()
 		}, nil, []string{"git status"}},
 		{"a pipe of that name", func(w *world) {
 			w.must(syscall.Mkfifo(filepath.Join(w.dir, "tree/.env"), 0o600))
-			w.policy.Machine = guard.Here(w.policy.Tree, append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH")))
+			w.runsWith()
 		}, []string{"git status"}, nil},
 		{"a configuration in the worktree", func(w *world) {
-			w.policy.Machine = guard.Here(w.policy.Tree, append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH"), "GIT_CONFIG_GLOBAL="+filepath.Join(w.dir, "tree/src/gc")))
+			w.runsWith("GIT_CONFIG_GLOBAL=" + filepath.Join(w.dir, "tree/src/gc"))
 		}, []string{"git status"}, nil},
 		{"a trace out of the worktree", func(w *world) {
-			w.policy.Machine = guard.Here(w.policy.Tree, append(w.env("bin"), "PATH="+filepath.Join(w.dir, "cmux")+":"+os.Getenv("PATH"), "GIT_TRACE_REFS=tree/trace"))
+			w.runsWith("GIT_TRACE_REFS=tree/trace")
 		}, []string{"git log -1"}, nil},
 		{"a file of another time", func(w *world) {}, []string{"git restore --staged src/b.txt && git restore src/b.txt", "git commit -q --allow-empty -m x && git restore -s HEAD~1 src/b.txt", "git add -A && git rm sub/c"},
 			[]string{"git restore --staged src/b.txt && git status", "git restore src/b.txt && git status"}},
