@@ -196,6 +196,9 @@ func remarks(l *runner.Launch, notes []string, unfit error) (all []string) {
 			tell("note: %s asks for a code: .cmux/signals/%s.done was put there by hand and does not count", name, name)
 		}
 	}
+	if l.Options.Fresh {
+		tell("note: every branch and worktree begins at the base; what is in them is saved first: cmux snapshots list")
+	}
 	for _, w := range l.Warnings {
 		tell("warning: %s", w.Error())
 	}

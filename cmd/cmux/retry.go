@@ -102,6 +102,9 @@ func (o *retryOptions) tell(res *control.Retried) error {
 		if k > 0 {
 			continue
 		}
+		if o.Fresh {
+			fmt.Fprintf(&b, "%s: what is in its worktree is saved first: cmux snapshots list\n", n.Node)
+		}
 		if res.Takes != "" {
 			fmt.Fprintf(&b, "%s: takes from the edited configuration: %s\n", n.Node, res.Takes)
 		}
