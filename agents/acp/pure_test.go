@@ -100,7 +100,8 @@ func TestJudged(t *testing.T) {
 			`{"toolCallId":"1","title":"git stash (run)","kind":"execute","rawInput":{"command":"git stash","is_background":false}}`},
 			"shell", `{"command":"git stash"}`, "/d"},
 		{[]string{`{"toolCallId":"1","title":"bash","kind":"execute","rawInput":{"command":"bash -c 'git stash'","cwd":"/e"}}`},
-			"shell", `{"command":"git stash"}`, "/e"},
+			// As it is: programs take a shell around it off in ways of their own.
+			"shell", `{"command":"bash -c 'git stash'"}`, "/e"},
 		{[]string{`{"toolCallId":"1","title":"git stash","kind":"execute"}`}, "shell", `{"command":"git stash"}`, "/d"},
 		{[]string{`{"toolCallId":"1","title":"write","kind":"edit","content":[{"type":"diff","path":"/d/a","oldText":null,"newText":"x"}]}`},
 			"edit", `{"changes":[{"path":"/d/a"}]}`, "/d"},

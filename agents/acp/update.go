@@ -111,9 +111,14 @@ func (a *instance) update(u update) {
 // toolCall takes in what is told of a call. It needs the lock.
 func (a *instance) toolCall(u update) {
 	c, begun := a.calls[u.ID]
+	if commanded(u.Input) {
+		before, _, _ := said(c.input)
+		now, _, _ := said(u.Input)
+		c.torn = c.torn || commanded(c.input) && before != now && before != ""
+	}
 	c.take(u)
 	if len(u.Input) > 0 {
-		c.whole = a.program.asks == beside && holds(u.Input) && !c.torn
+		c.whole = a.program.asks == beside && commanded(u.Input) && !c.torn
 	}
 	if !begun && c.runs() {
 		a.Tell(news.ShellBegan{ID: u.ID})
@@ -147,9 +152,6 @@ func (c *call) take(u update) {
 		c.title = u.Title
 	}
 	if len(u.Input) > 0 {
-		before, _, _ := said(c.input)
-		now, _, _ := said(u.Input)
-		c.torn = c.torn || before != now && before != ""
 		c.input = u.Input
 	}
 	for _, p := range u.Places {
@@ -191,10 +193,13 @@ var folders = []string{"cwd", "directory", "workdir", "dir_path"}
 // harmless are the fields that say nothing of what a command does.
 var harmless = []string{"command", "description", "timeout", "run_in_background", "is_background"}
 
-// holds reports whether an input says anything.
-func holds(input json.RawMessage) bool {
-	var fields map[string]json.RawMessage
-	return json.Unmarshal(input, &fields) == nil && len(fields) > 0
+// commanded reports whether an input has the command, without which it is not all.
+func commanded(input json.RawMessage) bool {
+	var in struct {
+		Command string `json:"command"`
+	}
+	stdio.Lenient(input, &in)
+	return in.Command != ""
 }
 
 // place is where a command runs for which the program asks leave from dir. It is
@@ -243,7 +248,7 @@ func (c *call) judged(dir string) guard.Call {
 	switch {
 	case c.runs():
 		g.Unplaced = !known
-		g.Tool, g.Input = "shell", marshal(object{"command": stdio.Inner(c.command())})
+		g.Tool, g.Input = "shell", marshal(object{"command": c.command()})
 	case c.kind == sdk.ToolKindEdit || c.kind == sdk.ToolKindDelete || c.kind == sdk.ToolKindMove:
 		var changes []object
 		for _, p := range append(c.paths, c.named()...) {
@@ -428,7 +433,7 @@ func (a *instance) permission(m stdio.Message) {
 }
 
 // toldWithin bounds the wait for what a program tells of a call beside asking leave.
-const toldWithin = time.Second
+const toldWithin = 5 * time.Second
 
 // sure answers the requests for leave that waited to know more of a call. It needs
 // the lock.
