@@ -66,8 +66,17 @@ func TestBroughtBack(t *testing.T) {
 			w.write("tree/.gitattributes", "sub/gone filter=f\n")
 			w.git("tree", "add", "-A")
 			w.git("tree", "-c", "filter.f.clean=cat", "commit", "-q", "-m", "attributes")
-		}, []string{"git restore .gitattributes && git add -A", "git rm -q .gitattributes && git add -A", "git restore --staged . && git status", "git restore --source=HEAD .gitattributes", "git restore --source=HEAD sub/gone"},
-			[]string{"git add -A && git commit -q -m x && git status", "git restore src/b.txt && git status", "git rm -q sub/c && git add -A"}},
+		}, []string{"git restore .gitattributes && git add -A", "git rm -q .gitattributes && git add -A", "git restore --source=HEAD .gitattributes", "git restore --source=HEAD sub/gone"},
+			[]string{"git add -A && git commit -q -m x && git status", "git restore src/b.txt && git status", "git rm -q sub/c && git add -A", "git restore --staged . && git status"}},
+		{"attributes to come back to the index", func(w *world) {
+			w.git("tree", "config", "filter.f.clean", filepath.Join(w.dir, "bin/pwn"))
+			w.write("tree/.gitattributes", "src/b.txt filter=f\n")
+			w.git("tree", "add", "-A")
+			w.git("tree", "-c", "filter.f.clean=cat", "commit", "-q", "-m", "attributes")
+			w.git("tree", "rm", "-q", "--cached", ".gitattributes")
+			w.must(os.Remove(filepath.Join(w.dir, "tree/.gitattributes")))
+			w.write("tree/src/b.txt", "changed")
+		}, []string{"git restore --staged . && git status", "git restore --staged .gitattributes && git add -A"}, []string{"git status"}},
 		{"a filter for nothing", func(w *world) {
 			w.git("tree", "config", "filter.lfs.clean", filepath.Join(w.dir, "bin/pwn"))
 			w.git("tree", "config", "filter.lfs.smudge", filepath.Join(w.dir, "bin/pwn"))
@@ -116,6 +125,27 @@ func TestBroughtBack(t *testing.T) {
 			w.write("tree/.env", "A=1\n export GIT_DIR = 'src/repo' # mine\n")
 			w.runsWith()
 		}, []string{"git status"}, []string{"cat src/b.txt"}},
+		{"variables that are hard to see", func(w *world) {
+			w.write("tree/.qwen/.env", "\ufeffGIT_DIR=src/repo\n")
+			w.runsWith()
+		}, []string{"git status"}, nil},
+		{"variables on a line of Macintosh", func(w *world) {
+			w.write("tree/.env", "A=1\rGIT_DIR=src/repo")
+			w.runsWith()
+		}, []string{"git status"}, nil},
+		{"files to leave out, in the worktree", func(w *world) {
+			w.git("tree", "config", "core.excludesFile", "src/ign")
+		}, []string{"git status"}, nil},
+		{"attributes of a person, in the worktree", func(w *world) {
+			w.write("home/.gitconfig", "[core]\n\tattributesFile = src/attrs\n")
+		}, []string{"git status"}, nil},
+		{"attributes of a person", func(w *world) {
+			w.write("home/.gitconfig", "[core]\n\tattributesFile = ~/attrs\n\texcludesFile = "+w.dir+"/home/ignore\n")
+		}, nil, []string{"git status"}},
+		{"a file that git was told to keep an eye on", func(w *world) {
+			w.write("tree/nn", "precious")
+			w.git("tree", "add", "-N", "nn")
+		}, []string{"git restore nn", "git restore -s HEAD nn"}, nil},
 		{"a folder of that name", func(w *world) {
 			w.write("tree/.env/GIT_DIR", "x")
 			w.write("tree/.qwen", "GIT_DIR=x")
@@ -172,7 +202,8 @@ func TestLentNames(t *testing.T) {
 	w.must(os.Symlink(".", filepath.Join(p.Tree, "self")))
 	for path, want := range map[string]guard.Verdict{
 		".claude/settings.json": guard.Deny, "self/.claude/settings.json": guard.Deny, ".opencode/plugin/x.ts": guard.Deny, "conf/x": guard.Deny,
-		".vscode/tasks.json": guard.Allow, ".husky/pre-commit": guard.Allow, "self/.husky/x": guard.Allow, "care/x": guard.Allow, "other/x": guard.Grant, "src/x": guard.Grant, "self/src/x": guard.Grant,
+		".vscode/tasks.json": guard.Allow, ".husky/pre-commit": guard.Allow, "self/.husky/x": guard.Allow, "care/x": guard.Allow, "other/x": guard.Allow, "src/x": guard.Allow, "self/src/x": guard.Allow,
+		"src/settings.json": guard.Deny, "other/settings.local.json": guard.Deny, "src/plugin/x.ts": guard.Deny, "sub/x": guard.Grant, "self/sub/x": guard.Grant, "README": guard.Grant,
 	} {
 		for _, path := range []string{path, filepath.Join(p.Tree, path), "src/../" + path} {
 			if d := guard.Decide(p, guard.Call{Tool: "Write", Input: object("file_path", path), Dir: p.Tree}); d.Verdict != want {
@@ -180,7 +211,7 @@ func TestLentNames(t *testing.T) {
 			}
 		}
 	}
-	for text, want := range map[string]guard.Verdict{"git rm conf/x": guard.Deny, "git restore -s HEAD conf/x": guard.Deny, "git restore conf/x": guard.Allow, "git restore .vscode/x": guard.Allow} {
+	for text, want := range map[string]guard.Verdict{"git rm conf/x": guard.Deny, "git restore -s HEAD conf/x": guard.Deny, "git restore conf/x": guard.Deny, "git restore .vscode/x": guard.Allow} {
 		if d := guard.Decide(p, guard.Call{Tool: "Bash", Input: object("command", text), Dir: p.Tree}); d.Verdict != want {
 			t.Errorf("%s: %s %s, want %s", text, d.Verdict, d.Reason, want)
 		}

@@ -193,10 +193,9 @@ func (s *shell) gitSub(sub string, args []word, place whose) string {
 		return fmt.Sprintf("git %s is refused: it is another agent's worktree. Work in %s only.", sub, s.home)
 	case place == persons:
 		return fmt.Sprintf("git %s is refused: it is the project's own checkout. Work in %s only.", sub, s.home)
-	case (sub == "rm" || sub == "mv" || sub == "restore" && (!has(args, "S", "staged") || has(args, "W", "worktree"))) && len(args) > 0:
+	case (sub == "rm" || sub == "mv" || sub == "restore" && (!has(args, "S", "staged") || has(args, "W", "worktree") || ofCommit(args))) && len(args) > 0:
 		for _, a := range plain(args, "s", "source", "pathspec-from-file") {
-			// What is brought back as it was undoes a change, and is none.
-			if reason := s.zoned("git "+sub, a); reason != "" && (sub != "restore" || has(args, "s", "source")) {
+			if reason := s.zoned("git "+sub, a, sub != "restore" || ofCommit(args)); reason != "" {
 				return reason
 			}
 			if stateOf(filepath.ToSlash(filepath.Clean(a.text))) == ".cmux" {
@@ -210,8 +209,16 @@ func (s *shell) gitSub(sub string, args []word, place whose) string {
 	return ""
 }
 
-// zoned says why a file of the worktree that git is to change is not to be.
-func (s *shell) zoned(doing string, w word) string {
+// ofCommit reports whether git restore takes files from a commit. Git takes a part of
+// an option's name for it.
+func ofCommit(args []word) bool {
+	return has(args, "s", "source") || slices.ContainsFunc(args, func(a word) bool { return strings.HasPrefix(a.text, "--so") })
+}
+
+// zoned says why a file of the worktree that git is to change is not to be. whole
+// says that a zone below a folder counts: what brings back a folder as it was undoes
+// changes, and is left to the agent.
+func (s *shell) zoned(doing string, w word, whole bool) string {
 	p := w.text
 	if !w.whole || p == "" {
 		return ""
@@ -222,14 +229,14 @@ func (s *shell) zoned(doing string, w word) string {
 		}
 		p = filepath.Join(s.dir, p)
 	}
-	if reason := s.forbids(doing+" "+w.text, s.written(s.dir, p), true); reason != "" {
+	if reason := s.forbids(doing+" "+w.text, s.written(s.dir, p), whole); reason != "" {
 		return reason
 	}
 	r, err := s.resolve(p)
 	if err != nil {
 		return ""
 	}
-	return s.forbids(doing+" "+w.text, s.spotOf(r), true)
+	return s.forbids(doing+" "+w.text, s.spotOf(r), whole)
 }
 
 // writesGit reports whether a subcommand with these arguments changes anything.
@@ -385,8 +392,8 @@ func (s *shell) checkout(sub string, args []word) string {
 	for i, a := range args {
 		if a.is("--") && sub == "checkout" {
 			for _, file := range args[i+1:] {
-				if reason := s.zoned("git checkout --", file); reason != "" && len(plain(args[:i], "", "conflict")) > 0 {
-					return reason // of another commit
+				if reason := s.zoned("git checkout --", file, len(plain(args[:i], "", "conflict")) > 0); reason != "" {
+					return reason
 				}
 			}
 			return ""

@@ -51,7 +51,7 @@ func (g *guard) grantsFile(dir, path string) bool {
 		return false
 	}
 	for _, s := range spots {
-		if g.mayWriteAt(path, s) != "" || obeyed(s.rel) || s.rel == "." {
+		if g.mayWriteAt(path, s) != "" || obeyed(s.rel) || s.rel == "." || len(g.lent(s.path)) > 0 {
 			return false
 		}
 		if z, _ := g.zoneAt(s); z != safe && !g.builds() {

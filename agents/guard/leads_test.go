@@ -248,7 +248,7 @@ func TestZones(t *testing.T) {
 	runShell(t, p, []shellRow{
 		{"echo x > deploy/x", no}, {"rm -rf deploy", no}, {"rm -rf core", no}, {"sed -i s/a/b/ core/health.go", no}, {"cp x deploy/", no}, {"mv a.lock b", no}, {"rm -rf *", no}, {"mv core elsewhere", no},
 		{"cat deploy/x", ""}, {"echo x > core/a.go", ""}, {"echo x > man/a.md", ""},
-		{"git rm deploy/x", no}, {"git rm -r core", no}, {"git mv core/health.go x", no}, {"git restore --source=HEAD~1 deploy/x", no}, {"git restore -s HEAD core/health.go", no}, {"git checkout HEAD~1 -- core", no}, {"git checkout HEAD -- a.lock", no}, {"git checkout -- a.lock", ""}, {"git restore .", ""}, {"git restore deploy/x", ""}, {"git restore -s HEAD~1 .", no},
+		{"git rm deploy/x", no}, {"git rm -r core", no}, {"git mv core/health.go x", no}, {"git restore --source=HEAD~1 deploy/x", no}, {"git restore -s HEAD core/health.go", no}, {"git checkout HEAD~1 -- core", no}, {"git checkout HEAD -- .", no}, {"git checkout -- .", ""}, {"git checkout -- a.lock", no}, {"git restore .", ""}, {"git restore deploy/x", no}, {"git restore -s HEAD~1 .", no}, {"git restore --so=HEAD~1 .", no}, {"git restore --staged -s HEAD~1 deploy/x", no}, {"git restore --theirs deploy/x", no},
 		{"git restore --staged deploy/x", ""}, {"git add deploy/x", ""}, {"git restore core/a.go", ""},
 	})
 	own := p

@@ -33,7 +33,8 @@ var (
 	// their environment what it does not have.
 	dotenvs   = []string{".env", ".qwen/.env", ".gemini/.env"}
 	assigning = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^\s*(?:export\s+)?(GIT_\w+|BASH_ENV|ZDOTDIR|XDG_CONFIG_HOME)\s*[=:]\s*(.*?)\s*$`)
+		// Wherever it stands: what ends a line, and what is blank, readers see differently.
+		return regexp.MustCompile(`\b(GIT_\w+|BASH_ENV|ZDOTDIR|XDG_CONFIG_HOME)\s*[=:]\s*([^\r\n]*)`)
 	})
 )
 

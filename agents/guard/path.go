@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"cmux/dag"
@@ -210,6 +211,27 @@ func (g *guard) written(dir, path string) spot {
 	return spot{path: path, rel: strings.Trim(filepath.ToSlash(path), "/")}
 }
 
+// lent are the paths by which else a place is found: through links at the top of the
+// worktree of names that programs look for.
+func (g *guard) lent(at string) (paths []string) {
+	if g.Machine == nil {
+		return nil
+	}
+	names, _ := g.Machine.Names(g.tree)
+	for _, name := range names {
+		link := filepath.Join(g.tree, name)
+		if !obeyed(name) {
+			continue
+		}
+		if to, err := g.resolve(link); err == nil && to != link {
+			if rel, ok := inside(to, at); ok {
+				paths = append(paths, filepath.Join(link, rel))
+			}
+		}
+	}
+	return paths
+}
+
 func (g *guard) mayWriteAt(path string, s spot) string {
 	name := path
 	if filepath.IsAbs(path) && filepath.Clean(path) != s.path {
@@ -221,7 +243,7 @@ func (g *guard) mayWriteAt(path string, s spot) string {
 	switch {
 	case s.state != "":
 		return inState(name, s.state)
-	case g.ordersAt(s.path, true):
+	case g.ordersAt(s.path, true), slices.ContainsFunc(g.lent(s.path), func(at string) bool { return g.ordersAt(at, true) }):
 		return givesOrders(name)
 	case s.whose == persons:
 		return fmt.Sprintf("%s is refused: it lies in the project's own checkout, not in your worktree. Write the same file in %s.", name, g.home)

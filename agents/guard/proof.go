@@ -71,6 +71,7 @@ type start struct {
 	key      string
 	harmless []string
 	local    bool // only where it is the repository's: a person's own is theirs
+	person   bool // likewise, and a person's own where agents write the file that it names
 }
 
 // starts are the keys by which one of the granted commands may start a program
@@ -82,7 +83,7 @@ var starts = []start{
 	{key: "core.pager", local: true}, {key: "pager.*", local: true},
 	{key: "core.editor", local: true}, {key: "sequence.editor", local: true},
 	{key: "core.sshcommand", local: true}, {key: "core.askpass", local: true}, {key: "core.gitproxy", local: true},
-	{key: "core.alternaterefscommand"}, {key: "core.attributesfile", local: true},
+	{key: "core.alternaterefscommand"}, {key: "core.attributesfile", person: true}, {key: "core.excludesfile", person: true},
 	{key: "diff.external"}, {key: "diff.*.command"}, {key: "diff.*.textconv"}, {key: "diff.submodule", harmless: []string{"short"}},
 	{key: "merge.*.driver"},
 	{key: "status.submodulesummary", harmless: no}, {key: "submodule.recurse", harmless: no},
@@ -125,8 +126,8 @@ func (v *voucher) ask(stdin string, args ...string) (string, bool) {
 // gitFacts are what git says of the worktree as it is before the text is run. Each
 // is asked for once.
 type gitFacts struct {
-	asked, ok, filtered        bool // whether it starts nothing else, filters apart; whether there are any
-	plain, bare, attributeless *bool
+	asked, ok, filtered bool // whether it starts nothing else, filters apart; whether there are any
+	plain, bare, steady *bool
 }
 
 // provesGit reports whether git itself says that it starts nothing but itself in
@@ -148,7 +149,7 @@ func (v *voucher) provesGit(files []string) bool {
 		g.filtered, ok = v.configured()
 		g.asked, g.ok = true, ok && v.hookless() && v.unnested()
 	}
-	if !g.ok || g.filtered && (v.checked || v.broughtBack && !once(&g.attributeless, v.attributeless) || !once(&g.plain, v.unfiltered) || !v.filterless(files)) {
+	if !g.ok || g.filtered && (v.checked || v.broughtBack && !once(&g.steady, v.steady) || !once(&g.plain, v.unfiltered) || !v.filterless(files)) {
 		return false
 	}
 	return !v.broughtBack || once(&g.bare, v.bare)
@@ -171,13 +172,22 @@ func (v *voucher) configured() (filtered, ok bool) {
 		key = strings.ToLower(key)
 		for _, s := range starts {
 			if named(s.key, key) && (!valued || !slices.Contains(s.harmless, strings.ToLower(value))) &&
-				!(s.local && (fields[i] == "global" || fields[i] == "system")) {
+				!((s.local || s.person && v.personsFile(value)) && (fields[i] == "global" || fields[i] == "system")) {
 				return false, false
 			}
 		}
 		filtered = filtered || value != "" && slices.ContainsFunc(filters, func(f string) bool { return named(f, key) })
 	}
 	return filtered, err == nil
+}
+
+// personsFile reports whether a file that git's configuration names is out of the
+// reach of agents' file tools.
+func (v *voucher) personsFile(name string) bool {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		name = filepath.Join(v.Machine.Env("HOME"), rest)
+	}
+	return v.persons(name)
 }
 
 // named reports whether a key is one that a pattern with one "*" names. What
@@ -240,18 +250,11 @@ func (v *voucher) bare() bool {
 	return ok && ok2
 }
 
-// attributeless reports whether no file of attributes is there to come back.
-func (v *voucher) attributeless() bool {
-	for _, of := range [][]string{{"ls-files", "-z", "--cached", "--others"}, {"ls-tree", "-r", "-z", "--name-only", "HEAD"}} {
-		all, ok := v.ask("", of...)
-		for file := range strings.SplitSeq(all, "\x00") {
-			ok = ok && !strings.EqualFold(path.Base(file), ".gitattributes")
-		}
-		if !ok {
-			return false
-		}
-	}
-	return true
+// steady reports whether no file that steers git is another one in HEAD than in the
+// index, so that none can come back there.
+func (v *voucher) steady() bool {
+	all, ok := v.ask("", "diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD")
+	return ok && !slices.ContainsFunc(strings.Split(all, "\x00"), steers)
 }
 
 // unfiltered reports whether the attributes choose a filter for no file.
@@ -296,7 +299,7 @@ func (v *voucher) plainFiles(m match) bool {
 	alone := func(listed, mode string) bool {
 		for entry := range strings.SplitSeq(strings.TrimSuffix(listed, "\x00"), "\x00") {
 			about, name, _ := strings.Cut(entry, "\t")
-			if entry != "" && (!strings.HasPrefix(about, mode) || !slices.ContainsFunc(files, func(f string) bool { return path.Clean(f) == name })) {
+			if entry != "" && (!strings.HasPrefix(about, mode) || slices.ContainsFunc(strings.Fields(about), func(f string) bool { return slices.Contains(emptyBlobs, f) }) || !slices.ContainsFunc(files, func(f string) bool { return path.Clean(f) == name })) {
 				return false
 			}
 		}
@@ -323,6 +326,10 @@ func (v *voucher) plainFiles(m match) bool {
 	}
 	return true
 }
+
+// emptyBlobs are the objects of an empty file, by SHA-1 and SHA-256: also of one that
+// git was told to keep an eye on (add -N) and has not stored.
+var emptyBlobs = []string{"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"}
 
 // room reports whether a file may be written without another one going: only itself
 // is in its place, if git keeps it, and folders are above it.
