@@ -204,7 +204,7 @@ func TestCancel(t *testing.T) {
 func TestStop(t *testing.T) {
 	s := begun(t, chain)
 	got, err := s.Stop(t.Context())
-	if err != nil || !reflect.DeepEqual(got, &RunStopped{Run: s.run.Plan.ID}) {
+	if err != nil || !reflect.DeepEqual(got, &RunStopped{Run: s.run.Plan.ID, Try: "cmux agents resume"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, err = s.Stop(t.Context())

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"slices"
 	"strings"
 
 	"cmux/agents/control/say"
@@ -33,7 +34,7 @@ func wayOut(v *run.View, i int) string {
 		return "raise its budget; cmux agents retry " + name
 	case strings.Contains(n.Status.Reason, "cmux agents "):
 	case failed && n.Status.Label.Reason == dag.ReasonConflict: // again, until a person has made them fit
-		return "git merge one of these branches in the worktree of another, resolve, commit; cmux agents retry " + name
+		return reconcile(v, i) + ", resolve, commit; cmux agents retry " + name
 	case failed:
 		return "cmux agents logs " + name + "; cmux agents retry " + name
 	case left(n):
@@ -46,6 +47,37 @@ func wayOut(v *run.View, i int) string {
 		return "cmux agents release " + name
 	}
 	return ""
+}
+
+// reconcile is the merge by which a person begins to make the branches fit whose
+// conflict the reason of node i names: in the node's own worktree if its branch is
+// among them, else in that of the first.
+func reconcile(v *run.View, i int) string {
+	g := v.Run.Plan.Graph
+	words := strings.FieldsFunc(v.Nodes[i].Status.Reason, func(r rune) bool { return strings.ContainsRune(" ,:", r) })
+	var in []*dag.Node
+	first := "" // of what a person does
+	for j := range g.Nodes {
+		n := &g.Nodes[j]
+		unfinished := slices.Contains(words, n.Branch+"'s")
+		switch {
+		case !n.HasBranch() || !n.HasTree() || !unfinished && !slices.Contains(words, n.Branch) && !slices.Contains(words, n.Name):
+		case j == i:
+			if unfinished {
+				first = "git -C " + say.Word(g.TreePath(v.Run.Plan.Root, n)) + " commit -a, then "
+			}
+			in = slices.Insert(in, 0, n)
+		default:
+			in = append(in, n)
+		}
+	}
+	if own := &g.Nodes[i]; len(in) == 1 && in[0] != own && own.HasTree() {
+		in = []*dag.Node{own, in[0]}
+	}
+	if len(in) < 2 {
+		return "git merge one of these branches in the worktree of another"
+	}
+	return first + "git -C " + say.Word(g.TreePath(v.Run.Plan.Root, in[0])) + " merge " + say.Word(in[1].Branch)
 }
 
 // applyWay is the command that applies the edited configuration g.
