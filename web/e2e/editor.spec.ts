@@ -124,6 +124,26 @@ test("the graph of agents is edited, started, answered, extended and compared fr
   await page.keyboard.press("Control+s");
   await expect(state).toHaveText(".cmux-agents.yml, saved");
   expect(saved(org)).toBe(`${config}# mine\n`);
+
+  // What is typed while a text is being saved is saved after it, if the person says so.
+  let release = () => {};
+  const held = new Promise<void>((go) => (release = go));
+  await page.route("**/api/graph", async (route) => {
+    if (route.request().method() === "PUT") {
+      await held;
+    }
+    await route.continue();
+  });
+  await page.keyboard.insertText("# more\n");
+  const sent = page.waitForRequest((r) => r.method() === "PUT");
+  await page.keyboard.press("Control+s");
+  await sent;
+  await page.keyboard.insertText("# and more\n");
+  await page.keyboard.press("Control+s");
+  release();
+  await expect.poll(() => saved(org)).toBe(`${config}# mine\n# more\n# and more\n`);
+  await expect(state).toHaveText(".cmux-agents.yml, saved");
+  await page.unroute("**/api/graph");
   await page.getByRole("tab", { name: "Schedule" }).click();
   await expect(page.getByText(/if every node succeeds/)).toBeVisible();
   await sound(page, "editor");

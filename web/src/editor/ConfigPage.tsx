@@ -74,11 +74,19 @@ function Editor({ file }: { file: Api<"GraphText"> }) {
     }
   });
   useKept(draft, edited);
-  useSaveKey(() => {
-    if (edited && !conflict && !save.isPending) {
-      save.mutate(false);
+  // Ctrl+S counts also while a text is being saved, and before what was just typed is drawn.
+  const [wished, setWished] = useState(0);
+  const served = useRef(0);
+  const { isPending: saving, mutate } = save;
+  useEffect(() => {
+    if (wished !== served.current && !saving) {
+      served.current = wished;
+      if (edited && !conflict) {
+        mutate(false);
+      }
     }
-  });
+  }, [wished, edited, conflict, saving, mutate]);
+  useSaveKey(() => setWished((n) => n + 1));
   return (
     <Page
       title="Configuration of agents"
