@@ -54,7 +54,8 @@ func wayOut(v *run.View, i int) string {
 // among them, else in that of the first.
 func reconcile(v *run.View, i int) string {
 	g := v.Run.Plan.Graph
-	words := strings.FieldsFunc(v.Nodes[i].Status.Reason, func(r rune) bool { return strings.ContainsRune(" ,:", r) })
+	who, _, _ := strings.Cut(v.Nodes[i].Status.Reason, " conflict") // a file may have a node's name
+	words := strings.FieldsFunc(who, func(r rune) bool { return strings.ContainsRune(" ,:", r) })
 	var in []*dag.Node
 	first := "" // of what a person does
 	for j := range g.Nodes {

@@ -49,7 +49,7 @@ func dotenv(dir string, env []string) (more []string) {
 			more = append(more, "GIT_DIR=unknown") // a program may be able to read it
 		}
 		for _, m := range assigning().FindAllStringSubmatch(string(b), -1) {
-			if !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, m[1]+"=") && len(e) > len(m[1])+1 }) {
+			if !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, m[1]+"=") }) {
 				more = append(more, m[1]+"="+strings.Trim(m[2], `"'`+"`"))
 			}
 		}
