@@ -128,7 +128,7 @@ func BenchmarkOverlaps(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
 			for b.Loop() {
-				if len(Overlaps(g)) > 0 {
+				if len(Overlaps(g, nil)) > 0 {
 					b.Fatal("overlaps")
 				}
 			}

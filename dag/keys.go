@@ -224,7 +224,7 @@ func agentFields(kinds []string) []field[Node] {
 			doc: "A file with the task, used instead of `task`. The path is relative to the file that names it. It must be a regular file of at most 1 MB, inside the project after links are resolved."},
 			func(n *Node) *string { return &n.TaskFile }, oneLine),
 		listField(key{name: "scope", example: `scope: [src/auth/, "src/**/*_test.go"]`,
-			doc: "What the agent may write: files, directories (including everything below them) and globs with `*`, `?`, `[...]`, `{a,b}` and `**`, relative to the project. Without this key, the agent may write anywhere in its worktree. cmux checks the scope with git before the node is done."},
+			doc: "What the agent may write: files, directories (including everything below them) and globs with `*`, `?`, `[...]`, `{a,b}` and `**`, relative to the project. cmux takes a file or folder that exists by its name: with a folder `app/[id]`, the scope `app/[id]/**` covers that folder and not `app/i`. Without this key, the agent may write anywhere in its worktree. cmux checks the scope with git before the node is done."},
 			func(n *Node) *[]string { return &n.Scope }, projectPattern),
 		listField(key{name: "context", example: "context: [src/types/]",
 			doc: "What the agent should read and may not write. Same syntax as `scope`."},

@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -12,7 +13,8 @@ import (
 // is covered by one of the patterns. A pattern without wildcards covers the
 // file or directory of that name and everything below it; a glob covers what
 // it matches, and with a slash at its end everything below that as well. What
-// has the very name of a glob is covered too, such as app/[id]/page.tsx.
+// has the very name of a glob is covered too, such as app/[id]/page.tsx by
+// app/[id]/*.tsx; Literal settles which of the two is meant.
 //
 // No patterns cover nothing: whether a node is limited at all is for the
 // caller to ask.
@@ -20,14 +22,112 @@ func InScope(patterns []string, name string) bool {
 	name = path.Clean(name)
 	for _, p := range patterns {
 		clean := path.Clean(p)
-		if clean == "." || name == clean || strings.HasPrefix(name, clean+"/") {
+		if clean == "." || below(name, clean) || covers(p, name) {
 			return true
 		}
-		if isGlob(clean) && doublestar.MatchUnvalidated(glob(p), name) {
+		if own := escapeOwn(p); own != p && covers(own, name) {
 			return true
 		}
 	}
 	return false
+}
+
+// covers is InScope for one pattern that has one reading.
+func covers(pattern, name string) bool {
+	if lit, ok := literal(path.Clean(pattern)); ok {
+		return below(name, lit)
+	}
+	return doublestar.MatchUnvalidated(glob(pattern), name)
+}
+
+func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
+
+// Literal returns the patterns with every file or folder that exists taken by its
+// name: with a folder app/[id], the pattern app/[id]/ covers that folder and not
+// app/i/. exists tells of a path relative to the repository, with slashes. What
+// does not exist keeps both readings, since the work may make it.
+func Literal(patterns []string, exists func(path string) bool) []string {
+	out := make([]string, len(patterns))
+	for i, p := range patterns {
+		out[i] = escapeNames(p, func(at, part string) bool { return exists(path.Join(at, part)) })
+	}
+	return out
+}
+
+// Unescaped returns the patterns as a person writes them, without the escapes that
+// Literal puts in.
+func Unescaped(patterns []string) []string {
+	out := make([]string, len(patterns))
+	for i, p := range patterns {
+		parts := strings.Split(p, "/")
+		for k, part := range parts {
+			if lit, ok := literal(part); ok {
+				parts[k] = lit
+			}
+		}
+		out[i] = strings.Join(parts, "/")
+	}
+	return out
+}
+
+// escapeOwn is the pattern with every part that may be a name taken as one.
+func escapeOwn(pattern string) string {
+	return escapeNames(pattern, func(_, part string) bool { return !strings.Contains(part, ",") })
+}
+
+// escapeNames escapes the parts of a pattern that are names. at is the folder that the
+// parts before lead to; it is a glob where one of them is.
+func escapeNames(pattern string, name func(at, part string) bool) string {
+	if !strings.ContainsAny(pattern, "[{") {
+		return pattern
+	}
+	parts := strings.Split(pattern, "/")
+	at := ""
+	for i, part := range parts {
+		if bracketed(part) && name(at, part) {
+			parts[i] = escapes().Replace(part)
+		}
+		lit, ok := literal(parts[i])
+		if !ok {
+			lit = part
+		}
+		at = path.Join(at, lit)
+	}
+	return strings.Join(parts, "/")
+}
+
+// bracketed reports whether a part of a pattern may be the name of a file as it
+// stands: nobody calls one a*, and every bracket in it is closed in it.
+func bracketed(part string) bool {
+	return strings.ContainsAny(part, "[{") && !strings.ContainsAny(part, `*?\`) && doublestar.ValidatePattern(part)
+}
+
+var escapes = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`)
+})
+
+// literal is the one path that a pattern covers with what is below; ok is false
+// where it is a glob.
+func literal(pattern string) (lit string, ok bool) {
+	if !isGlob(pattern) {
+		return pattern, true
+	}
+	if !strings.Contains(pattern, `\`) {
+		return "", false
+	}
+	var b strings.Builder
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '\\' && i+1 < len(pattern):
+			i++
+			b.WriteByte(pattern[i])
+		case isGlob(string(c)):
+			return "", false
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), true
 }
 
 func isGlob(pattern string) bool { return strings.ContainsAny(pattern, `*?[{\`) }
@@ -38,7 +138,7 @@ func glob(pattern string) string {
 	if clean == "." {
 		return "**"
 	}
-	if strings.HasSuffix(pattern, "/") || !isGlob(clean) {
+	if _, ok := literal(clean); ok || strings.HasSuffix(pattern, "/") {
 		return clean + "/**" // matches the directory itself as well
 	}
 	return clean
@@ -61,8 +161,12 @@ const (
 // node without a scope is in no pair. Two globs count as meeting unless it is
 // plain that they cannot; a name with an extension is taken for a file. Of a
 // very large graph the first 2,048 nodes with a scope are looked at, and at most
-// 1,000 pairs returned.
-func Overlaps(g *Graph) []Overlap {
+// 1,000 pairs returned. What exists is meant by its name, as Literal says; with
+// exists nil nothing does.
+func Overlaps(g *Graph, exists func(path string) bool) []Overlap {
+	if exists == nil {
+		exists = func(string) bool { return false }
+	}
 	var scoped []int
 	bit := make([]int, g.Len()) // place in scoped, from 1
 	for i := range g.Nodes {
@@ -93,7 +197,7 @@ func Overlaps(g *Graph) []Overlap {
 
 	areas := make([][]area, len(scoped))
 	for k, i := range scoped {
-		for _, p := range g.Nodes[i].Scope {
+		for _, p := range Literal(g.Nodes[i].Scope, exists) {
 			areas[k] = append(areas[k], newArea(p))
 		}
 	}
@@ -196,42 +300,73 @@ type area struct {
 }
 
 func newArea(pattern string) area {
-	a := area{literal: !isGlob(path.Clean(pattern))}
-	if a.literal && !strings.HasSuffix(pattern, "/") {
-		a.file = hasExtension(pattern)
+	lit, plain := literal(path.Clean(pattern))
+	a := area{literal: plain}
+	if plain {
+		a.file = !strings.HasSuffix(pattern, "/") && isFile(lit)
+		a.globs = [][]string{append(inParts(path.Clean(pattern)), "**")}
+		if lit == "." {
+			a.globs = [][]string{{"**"}}
+		}
+		return a
 	}
-	for _, g := range braces(glob(pattern)) {
-		a.globs = append(a.globs, strings.Split(g, "/"))
+	if parts := inParts(glob(pattern)); !slices.ContainsFunc(parts, hasBraces) {
+		a.globs = [][]string{parts}
+	} else {
+		for _, g := range braces(glob(pattern)) {
+			a.globs = append(a.globs, strings.Split(g, "/"))
+		}
 	}
-	if own := ownName(pattern); own != nil {
-		a.globs = append(a.globs, own)
+	if own := escapeOwn(pattern); own != pattern {
+		a.globs = append(a.globs, ownName(own))
 	}
 	return a
+}
+
+// inParts takes a glob without braces apart, with its names verbatim.
+func inParts(glob string) []string {
+	parts := strings.Split(glob, "/")
+	for i, part := range parts {
+		if lit, ok := literal(part); ok && isGlob(lit) {
+			parts[i] = verbatim + lit
+		} else if ok {
+			parts[i] = lit
+		}
+	}
+	return parts
 }
 
 // verbatim begins a part of a glob that stands for a file of that very name.
 const verbatim = "\x00"
 
-// ownName is what has the very name of a glob, such as app/[id] or
-// {{cookiecutter.slug}}; nil where nobody names a file like that.
-func ownName(pattern string) []string {
-	clean := path.Clean(pattern)
-	if !isGlob(clean) || strings.ContainsAny(clean, `*?\,`) {
-		return nil
-	}
-	parts := strings.Split(clean, "/")
-	for i, part := range parts {
-		if isGlob(part) {
-			parts[i] = verbatim + part
+// hasBraces reports whether a part stands for several, or for what is not easily
+// spelled out.
+func hasBraces(part string) bool {
+	return !strings.HasPrefix(part, verbatim) && strings.ContainsAny(part, `{\`)
+}
+
+// ownName is what escapeOwn made of a pattern, in parts. What follows the first
+// {a,b} is widened to everything there.
+func ownName(own string) []string {
+	if lit, ok := literal(path.Clean(own)); ok {
+		parts := inParts(path.Clean(own))
+		if strings.HasSuffix(own, "/") || !isFile(lit) {
+			parts = append(parts, "**")
 		}
+		return parts
 	}
-	// The dots of [...slug] and {{cookiecutter.slug}} begin no extension.
-	base := path.Base(clean)
-	file := hasExtension(base) && strings.LastIndexByte(base, '.') > strings.LastIndexAny(base, "]}")
-	if strings.HasSuffix(pattern, "/") || !file {
-		parts = append(parts, "**")
+	parts := inParts(glob(own))
+	if i := slices.IndexFunc(parts, hasBraces); i >= 0 {
+		return append(parts[:i:i], "**")
 	}
 	return parts
+}
+
+// isFile reports whether a path has an extension, as files have. The dots of
+// [...slug] and {{cookiecutter.slug}} begin none.
+func isFile(name string) bool {
+	base := path.Base(name)
+	return hasExtension(base) && strings.LastIndexByte(base, '.') > strings.LastIndexAny(base, "]}")
 }
 
 func hasExtension(name string) bool { return strings.LastIndexByte(path.Base(name), '.') > 0 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,12 @@ func TestInScope(t *testing.T) {
 		{"src/[ab].go", "src/a.go src/b.go", "src/c.go"},
 		{"app/[id]/page.tsx", "app/[id]/page.tsx app/i/page.tsx", "app/x/page.tsx"},
 		{"app/[id]/", "app/[id]/page.tsx", "app/x/page.tsx"},
+		{"app/[id]/**", "app/[id]/page.tsx app/[id]/a/b app/i/page.tsx", "app/x/page.tsx app/[ID]/page.tsx"},
+		{"app/[id]/*.tsx", "app/[id]/page.tsx app/d/page.tsx", "app/[id]/page.ts app/[id]/x/page.tsx"},
+		{"**/[...slug]/*.tsx", "app/[...slug]/page.tsx", "app/[...slug]/page.ts"},
+		{"{x}/[[...all]]/**", "{x}/[[...all]]/a", "y/a"},
+		{`app/\[id\]`, "app/[id] app/[id]/page.tsx", "app/i/page.tsx"},
+		{`app/\[id\]/*.tsx`, "app/[id]/page.tsx", "app/i/page.tsx app/[id]/page.ts"},
 		{`a\*b`, `a*b`, "axb"},
 		{"src/données/", "src/données/é.txt", "src/donnees/x"},
 		{"a/ b/", "a/x b/x", "c/x"},
@@ -54,6 +61,73 @@ func TestInScope(t *testing.T) {
 	}
 	if !InScope([]string{"dir with space/"}, "dir with space/a b") {
 		t.Error("spaces")
+	}
+}
+
+// What exists is meant by its name, and by nothing else.
+func TestLiteral(t *testing.T) {
+	there := func(path string) bool {
+		return slices.Contains([]string{"app", "app/[id]", "app/[id]/[...slug]", "{x}", "{{a}}", "(group)", "(group)/[[...all]]", "a[b]", "src", "src/i", "we,ird", "{a,b}"}, path)
+	}
+	for _, c := range []struct{ pattern, want, in, out string }{
+		{"app/[id]/", `app/\[id\]/`, "app/[id]/page.tsx", "app/i/page.tsx"},
+		{"app/[id]", `app/\[id\]`, "app/[id]/page.tsx", "app/i"},
+		{"app/[id]/**", `app/\[id\]/**`, "app/[id]/page.tsx", "app/i/page.tsx"},
+		{"app/[id]/*.tsx", `app/\[id\]/*.tsx`, "app/[id]/page.tsx", "app/i/page.tsx"},
+		{"app/[id]/[...slug]/*", `app/\[id\]/\[...slug\]/*`, "app/[id]/[...slug]/x", "app/[id]/s/x"},
+		{"(group)/[[...all]]/", `(group)/\[\[...all\]\]/`, "(group)/[[...all]]/x", "(group)/a]/x"},
+		{"{x}/", `\{x\}/`, "{x}/a", "x/a"},
+		{"{{a}}", `\{\{a\}\}`, "{{a}}/f", "a/f"},
+		{"a[b]", `a\[b\]`, "a[b]/f", "ab"},
+		{"{a,b}/", `\{a,b\}/`, "{a,b}/f", "a/f"},
+		{"./app/[id]/", `./app/\[id\]/`, "app/[id]/f", "app/i/f"},
+		{"src/[id]/", "src/[id]/", "src/i/f", "src/x/f"},
+		{"app/[new]/", "app/[new]/", "app/[new]/f", "app/x/f"},
+		{"src/**/*.go", "src/**/*.go", "src/a.go", "a.go"},
+		{"{a,b/c}/", "{a,b/c}/", "b/c/f", "c/f"},
+	} {
+		got := Literal([]string{c.pattern}, there)
+		if got[0] != c.want {
+			t.Errorf("Literal(%q) = %q, want %q", c.pattern, got[0], c.want)
+		}
+		if !InScope(got, c.in) || InScope(got, c.out) {
+			t.Errorf("%q as %q: %s %v, %s %v", c.pattern, got[0], c.in, InScope(got, c.in), c.out, InScope(got, c.out))
+		}
+		if back := Unescaped(got); back[0] != c.pattern {
+			t.Errorf("Unescaped(%q) = %q, want %q", got[0], back[0], c.pattern)
+		}
+		if again := Literal(got, there); again[0] != c.want {
+			t.Errorf("Literal(%q) = %q", c.want, again[0])
+		}
+	}
+}
+
+// Warnings take what exists by its name as well.
+func TestOverlapsOfWhatExists(t *testing.T) {
+	there := func(path string) bool { return path == "app/[id]" || path == "app/{x}" }
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"app/[id]/", "app/i/", false},
+		{"app/[id]/**", "app/d/page.tsx", false},
+		{"app/[id]/**", "app/[id]/page.tsx", true},
+		{"app/[id]/*.tsx", "app/[id]/page.tsx", true},
+		{"app/[id]/*.tsx", "app/[id]/page.ts", false},
+		{"app/[id]/", "app/*/page.tsx", true},
+		{"app/{x}/*.ts", "app/x/a.ts", false},
+		{"app/{x}/*.ts", "app/{x}/a.ts", true},
+		{"app/[new]/", "app/n/", true},
+	} {
+		g := &Graph{Nodes: []Node{{Name: "a", Role: RoleBuild, Scope: []string{c.a}}, {Name: "b", Role: RoleBuild, Scope: []string{c.b}}}}
+		if err := g.link(); err != nil {
+			t.Fatal(err)
+		}
+		if got := Overlaps(g, there); (len(got) == 1) != c.want {
+			t.Errorf("%s and %s: %v", c.a, c.b, got)
+		} else if c.want && (got[0].PatternA != c.a || got[0].PatternB != c.b) {
+			t.Errorf("%s and %s are named as %v", c.a, c.b, got)
+		}
 	}
 }
 
@@ -122,11 +196,11 @@ func TestOverlaps(t *testing.T) {
 		if c.a == "." {
 			want[0].PatternA = "." // the first pattern does not meet
 		}
-		if got := Overlaps(g); !reflect.DeepEqual(got, want) {
+		if got := Overlaps(g, nil); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q and %q: %v, want %v", c.a, c.b, got, want)
 		}
 		g.Nodes[0].Scope, g.Nodes[1].Scope = g.Nodes[1].Scope, g.Nodes[0].Scope
-		if got := Overlaps(g); (len(got) == 1) != c.want {
+		if got := Overlaps(g, nil); (len(got) == 1) != c.want {
 			t.Errorf("%q and %q: %v", c.b, c.a, got)
 		}
 	}
@@ -144,7 +218,7 @@ func TestOverlapsOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Overlap{{0, 3, "x/", "x/y"}, {2, 3, "x/", "x/y"}}
-	if got := Overlaps(g); !reflect.DeepEqual(got, want) {
+	if got := Overlaps(g, nil); !reflect.DeepEqual(got, want) {
 		t.Errorf("overlaps %v, want %v", got, want)
 	}
 }
@@ -157,7 +231,7 @@ func TestOverlapsBounded(t *testing.T) {
 	if err := g.link(); err != nil {
 		t.Fatal(err)
 	}
-	if got := len(Overlaps(g)); got != maxOverlaps {
+	if got := len(Overlaps(g, nil)); got != maxOverlaps {
 		t.Errorf("%d overlaps, want %d", got, maxOverlaps)
 	}
 }
@@ -178,6 +252,15 @@ func TestMeetCoversInScope(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, file := pattern.Draw(t, "a"), pattern.Draw(t, "b"), name.Draw(t, "file")
+		if rapid.Bool().Draw(t, "exists") {
+			some := Literal([]string{a, b}, func(string) bool { return true })
+			for i, p := range some {
+				if !InScope([]string{[]string{a, b}[i]}, file) && InScope(some[i:i+1], file) {
+					t.Fatalf("%q is in %q and not in %q", file, p, []string{a, b}[i])
+				}
+			}
+			a, b = some[0], some[1]
+		}
 		if !InScope([]string{a}, file) || !InScope([]string{b}, file) {
 			return
 		}
@@ -185,7 +268,7 @@ func TestMeetCoversInScope(t *testing.T) {
 		if err := g.link(); err != nil {
 			t.Fatal(err)
 		}
-		if len(Overlaps(g)) == 0 {
+		if len(Overlaps(g, nil)) == 0 {
 			t.Fatalf("%q is in the scopes %q and %q, which are said not to meet", file, a, b)
 		}
 	})

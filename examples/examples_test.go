@@ -42,7 +42,7 @@ func TestExamplesLoad(t *testing.T) {
 		for _, w := range warnings {
 			t.Errorf("%v", w)
 		}
-		for _, o := range dag.Overlaps(g) {
+		for _, o := range dag.Overlaps(g, nil) {
 			t.Errorf("%s: %s and %s may both write %s", path, g.Nodes[o.A].Name, g.Nodes[o.B].Name, o.PatternA)
 		}
 	}

@@ -2,6 +2,8 @@ package worktree
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -93,4 +95,16 @@ func ReadChanges(out string) ([]FileChange, error) {
 		all[i].Deleted, _ = strconv.Atoi(parts[1])
 	}
 	return all, nil
+}
+
+// Exists returns a function that reports whether a path with slashes is there
+// below root. Below "" nothing is.
+func Exists(root string) func(path string) bool {
+	return func(path string) bool {
+		if root == "" {
+			return false
+		}
+		_, err := os.Lstat(filepath.Join(root, filepath.FromSlash(path)))
+		return err == nil
+	}
 }

@@ -46,6 +46,7 @@ func (a *attempt) prepare() error {
 	})
 	a.shared = watch
 	a.tree = t
+	a.scopes = scopesOf(a.node, a.spec.Place.Tree)
 	if failure != nil || err != nil {
 		// What a broken-off step left running has no program to be found by.
 		_, e := proc.End(context.WithoutCancel(a.ctx), a.limits.Grace, a.stage.Mark)

@@ -408,10 +408,10 @@ func (a *attempt) outside(ctx context.Context) ([]string, error) {
 	}
 	paths, err := a.tree.repo.ChangedFiles(ctx, a.tree.lent.Path, a.ownStart)
 	return slices.DeleteFunc(paths, func(path string) bool {
-		if len(a.node.Scope) > 0 {
-			return dag.InScope(a.node.Scope, path)
+		if len(a.scopes.write) > 0 {
+			return dag.InScope(a.scopes.write, path)
 		}
-		return !dag.InScope(a.node.Context, path)
+		return !dag.InScope(a.scopes.read, path)
 	}), err
 }
 

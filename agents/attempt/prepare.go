@@ -1,13 +1,16 @@
 package attempt
 
 import (
+	"cmp"
 	"path/filepath"
 
 	"cmux/agents/endpoint"
 	"cmux/agents/guard"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
+	"cmux/dag"
 	"cmux/signals"
+	"cmux/worktree"
 )
 
 // brief gives the stage what an agent that reads a prompt is told: the prompt of
@@ -38,11 +41,23 @@ func leads(m *run.Member) bool {
 	return m.Role == "supervisor" || m.Role == "project-supervisor" || m.Role == "sentry"
 }
 
+// scopes are the node's patterns as judge and guard take them: what exists when
+// the attempt begins is meant by its name.
+type scopes struct{ write, read []string }
+
+func scopesOf(n *dag.Node, tree string) scopes {
+	exists := worktree.Exists(tree)
+	return scopes{dag.Literal(n.Scope, exists), dag.Literal(n.Context, exists)}
+}
+
 // policy is what the agent may do.
 func (a *attempt) policy() guard.Policy {
+	if a.tree == nil { // nothing was made ready
+		a.scopes = scopesOf(a.node, a.spec.Place.Tree)
+	}
 	p := guard.Policy{
 		Role: a.node.Role, Root: a.spec.Frame.Root, Tree: a.spec.Place.Tree,
-		Scope: a.node.Scope, Context: a.node.Context, Branch: a.spec.Place.Branch, Verify: a.node.Verify,
+		Scope: a.scopes.write, Context: a.scopes.read, Branch: a.spec.Place.Branch, Verify: a.node.Verify,
 		Headless: a.stage.Terminal == nil, Resolve: guard.Follow, Linked: guard.Linked, Machine: guard.Here(a.stage.Dir, a.stage.Env),
 	}
 	if m := a.spec.Member; m != nil {
@@ -55,6 +70,7 @@ func (a *attempt) policy() guard.Policy {
 		p.Private = append(p.Private, run.OrganisationDir(p.Root))
 		p.Mine = []string{a.job.Paths.NodeDir(a.node.Name)}
 		p.Zones = guard.Zones(a.spec.Zones)
+		p.Zones.Safe = dag.Literal(p.Zones.Safe, worktree.Exists(cmp.Or(p.Tree, p.Root)))
 	}
 	if dir, err := run.KeyFolder(); err == nil { // else there is no key of theirs
 		p.Private = append(p.Private, dir)

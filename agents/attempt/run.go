@@ -61,6 +61,7 @@ type attempt struct {
 	scopeFailed  int
 	askedCommit  bool
 	passed       string          // fingerprint of the tree that passed its checks
+	scopes       scopes          // what the node may write
 	ownStart     string          // commit since which changes are the node's own
 	judged       string          // tip of the branch that was found good
 	outputs      map[string]bool // that this attempt has published

@@ -257,9 +257,9 @@ func (g *guard) mayWriteAt(path string, s spot) string {
 	}
 	switch {
 	case len(g.Scope) > 0 && !dag.InScope(g.Scope, s.rel):
-		return fmt.Sprintf("%s is refused: it is outside your scope (%s). Do the task within the scope; if that cannot be done: cmux blocked \"why %s must change\"", name, strings.Join(g.Scope, ", "), s.rel)
+		return fmt.Sprintf("%s is refused: it is outside your scope (%s). Do the task within the scope; if that cannot be done: cmux blocked \"why %s must change\"", name, strings.Join(dag.Unescaped(g.Scope), ", "), s.rel)
 	case len(g.Scope) == 0 && dag.InScope(g.Context, s.rel):
-		return fmt.Sprintf("%s is refused: you may read but not change %s. Do the task without changing it; if that cannot be done: cmux blocked \"why %s must change\"", name, strings.Join(g.Context, ", "), s.rel)
+		return fmt.Sprintf("%s is refused: you may read but not change %s. Do the task without changing it; if that cannot be done: cmux blocked \"why %s must change\"", name, strings.Join(dag.Unescaped(g.Context), ", "), s.rel)
 	}
 	return ""
 }

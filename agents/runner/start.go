@@ -122,7 +122,7 @@ func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
 	if l.Dirt = dirt; !elsewhere {
 		l.Base = head
 	}
-	l.Overlaps = dag.Overlaps(l.Graph)
+	l.Overlaps = dag.Overlaps(l.Graph, worktree.Exists(o.Root))
 	if !o.Headless {
 		if err := tmux.Check(ctx); err != nil {
 			return nil, &TryError{err, "apt-get install tmux, or cmux agents start --headless"}
