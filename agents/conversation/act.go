@@ -348,6 +348,7 @@ func (m *move) restart() {
 }
 
 func (m *move) launch(again bool) {
+	m.Came, m.Launched = false, m.at
 	m.do(Launch{Again: again, Trial: m.Trial, Said: m.Opening, Idle: m.Stays && !m.Got && m.Opening == ""})
 }
 

@@ -130,6 +130,9 @@ type (
 	}
 	// Tallied: what became of the piece of work is recorded.
 	Tallied struct{}
+	// Refused: the program ended because it cannot go on in its conversation. Said is
+	// what it was to be started with.
+	Refused struct{ Said string }
 	// LeftBehind: the program is gone, with all that came of it, and a person is
 	// to decide.
 	LeftBehind struct {
@@ -183,3 +186,4 @@ func (Answered) what()   {}
 func (Judged) what()     {}
 func (LimitKnown) what() {}
 func (LeftBehind) what() {}
+func (Refused) what()    {}

@@ -81,7 +81,7 @@ func (m *move) hear(what What) {
 		}
 	case Give, Withdraw, Take, Wrote, Kept, Compact:
 		m.ordered(what)
-	case Begin, Passed, Tallied, Unfit, Started, Ended, Delivered, Answered, Judged, LimitKnown, LeftBehind:
+	case Begin, Passed, Tallied, Unfit, Started, Ended, Delivered, Answered, Judged, LimitKnown, LeftBehind, Refused:
 		m.result(what)
 	default:
 		m.heard(what)
@@ -143,6 +143,7 @@ func (m *move) heard(what What) {
 		m.late(what)
 		return
 	}
+	m.comes(what)
 	switch e := what.(type) {
 	case Reported:
 		if m.Stays && !m.Got {
@@ -157,6 +158,19 @@ func (m *move) heard(what What) {
 		m.Further = append(slices.Clip(m.Further), e.Ref)
 	case Did:
 		m.did(e)
+	}
+}
+
+// comes takes in a sign of the program's. What its screen shows is none.
+func (m *move) comes(what What) {
+	if d, did := what.(Did); did {
+		if _, shown := d.Event.(news.Screen); shown {
+			return
+		}
+	}
+	m.Came = true
+	if m.Phase == Resting && m.Activity == dag.SettingUp {
+		m.become(Become{Activity: dag.Resting})
 	}
 }
 
@@ -336,6 +350,7 @@ func (m *move) turnEnded(e news.TurnEnded, hook Ref) {
 		}
 	}
 	m.quiet()
+	m.Progress = m.at
 	m.Falters, m.Subagents = 0, e.Background
 	if !m.Taken {
 		m.accountWorks()

@@ -106,6 +106,7 @@ var Phases = [phases]struct {
 	}},
 	Examining: {"Its program has ended without a report, and cmux examines what it left.", []Way{
 		{Left, "a person must decide"},
+		{Preparing, "it refused its conversation: it begins a new one"},
 		{Closing, "its node is overridden, nobody can decide, or its exit code was its report"},
 		{Reviving, "it stays: its program starts again"},
 	}},

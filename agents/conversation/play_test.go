@@ -31,6 +31,8 @@ type player struct {
 	refs  Ref
 	under Effect // what takes long and is under way; nil: nothing
 
+	opening string // with which the program was started
+
 	screen int  // of screens: what the agent's is
 	typed  bool // a key was pressed for the delivery under way
 	let    int  // how often one was let be
@@ -298,6 +300,7 @@ func (p *player) answer(well bool) {
 			p.feed(LeftBehind{Detail: "it did not start"})
 		case well || p.below(2) == 0:
 			p.give(e.Said)
+			p.opening = e.Said
 			p.feed(Started{Concludes: p.below(2) == 0, Quiet: e.Idle && p.below(2) == 0, Breaks: p.below(2) == 0, Steers: p.below(2) == 0, Compacts: p.below(2) == 0})
 		default:
 			p.feed(LimitKnown{p.at.Add(time.Minute)})
@@ -333,7 +336,9 @@ func (p *player) answer(well bool) {
 			p.feed(Judged{&Fault{Reason: dag.ReasonChecks, Detail: "red", Tell: "mend it", Final: p.below(8) == 0}})
 		}
 	case Examine:
-		if p.s.Reports {
+		if p.s.Reports && !p.s.Came && p.opening == "" && p.below(2) == 0 {
+			p.feed(Refused{})
+		} else if p.s.Reports {
 			p.feed(LeftBehind{Detail: "it ended"})
 		} else {
 			p.feed(Judged{})

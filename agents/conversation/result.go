@@ -53,6 +53,10 @@ func (m *move) result(what What) {
 		}
 	case LimitKnown:
 		m.limitKnown(e)
+	case Refused:
+		if m.Phase == Examining {
+			m.refused(e)
+		}
 	case LeftBehind:
 		m.leftBehind(e)
 	}
@@ -218,6 +222,21 @@ func (m *move) accept() {
 	m.Call = Call{}
 }
 
+// refused starts a program again that could not go on in its conversation: it
+// begins a new one. The program has read nothing, so all that waits still does.
+func (m *move) refused(e Refused) {
+	if m.Overridden {
+		m.finish("")
+		return
+	}
+	m.letGo()
+	m.Taken, m.TurnEnded, m.Again, m.Ended = false, false, false, false
+	m.Open, m.Opening = Open{}, e.Said
+	m.sayAgain()
+	m.enter(Preparing)
+	m.launch(false)
+}
+
 // leftBehind leaves the agent to a person: its program is gone.
 func (m *move) leftBehind(e LeftBehind) {
 	m.Pending, m.Unproven = append(slices.Clone(m.Unproven), m.Pending...), nil
@@ -235,7 +254,7 @@ func (m *move) leftBehind(e LeftBehind) {
 	m.quiet()
 	m.letGo()
 	switch {
-	case m.Stays && m.revives(e):
+	case m.Stays && m.revives(&e):
 		m.sayAgain()
 	case m.Overridden:
 		m.finish("")

@@ -84,7 +84,9 @@ type State struct {
 	Read     []string    // ids of messages that it has read, the newest last
 	Unproven []Message   // handed to a hook, of which it has shown no sign yet
 	Ill      *string     // it is stuck, which is seen to when its work is tallied
-	Deaths   []time.Time // of its program, of late
+	Deaths   []time.Time // of its program, in a row
+	Unborn   time.Time   // when the first of its last programs ended that gave no sign; zero: the last one did
+	Progress time.Time   // when a turn ended last
 	Slipped  []Message   // went with a hook, and not yet seen in its conversation
 	Began    time.Time   // its turn did
 	Calls    int         // of tools since
@@ -93,6 +95,10 @@ type State struct {
 	CanBreak bool        // its program's turn can be broken off
 	Steers   bool        // its program's turn can be given something
 	Compacts bool        // its program can be told to compact its conversation
+
+	// Of its program.
+	Came     bool      // it gave a sign
+	Launched time.Time // it was started
 
 	// What waits for its answer.
 	Gate      Gate

@@ -19,8 +19,10 @@ import (
 const noWork = "you have no task to report on. To tell somebody something: cmux mailbox send NAME SUBJECT BODY"
 
 const (
-	maxDeaths  = 5 // of its program within deathSpan before a person is asked
-	deathSpan  = time.Minute
+	maxDeaths  = 5                      // of its program in a row before a person is asked
+	deathSpan  = 3 * time.Minute        // in which deaths count although turns ended in between
+	longLife   = time.Hour              // of a program, after which earlier deaths do not count
+	unbornSpan = 10 * time.Minute       // of programs that end without a sign of life
 	firstRest  = 250 * time.Millisecond // before it is started again; doubles
 	acceptedBy = "noted: whoever gave you this task is told. End your turn; what comes next is told to you"
 )
@@ -176,6 +178,10 @@ func (m *move) rest() {
 		m.become(Become{Activity: dag.NeedsInput, Detail: m.Awaits})
 		return
 	}
+	if !m.Came && !m.Unborn.IsZero() { // its last program gave no sign either
+		m.become(Become{Activity: dag.SettingUp, Detail: "its program starts again"})
+		return
+	}
 	m.become(Become{Activity: dag.Resting})
 }
 
@@ -315,12 +321,12 @@ func (m *move) tallied() {
 
 // revives has the program of an agent that stays started again. One that ends
 // again and again is left to a person.
-func (m *move) revives(e LeftBehind) bool {
-	m.Deaths = slices.DeleteFunc(slices.Clone(m.Deaths), func(t time.Time) bool { return m.at.Sub(t) > deathSpan })
-	m.Deaths = append(m.Deaths, m.at)
+func (m *move) revives(e *LeftBehind) bool {
+	again := m.survives()
 	m.Subagents = 0
-	if len(m.Deaths) > maxDeaths {
-		m.Deaths = nil
+	if !again {
+		e.Detail = fmt.Sprintf("its program ended %d times in a row and is not started again: %s", len(m.Deaths), e.Detail)
+		m.Deaths, m.Unborn = nil, time.Time{}
 		return false
 	}
 	wait := firstRest << (len(m.Deaths) - 1)
@@ -328,6 +334,28 @@ func (m *move) revives(e LeftBehind) bool {
 	m.become(Become{Activity: dag.SettingUp, Detail: "its program ended and starts again: " + oneLine(e.Detail)})
 	m.do(Arm{Clock: ReviveClock, For: wait})
 	return true
+}
+
+// survives takes in that the program has ended, and reports whether it may start
+// again. Deaths count whatever the time between them, until a turn has ended or a
+// program has lived for long; then only those of the last deathSpan do. Programs
+// that end without a sign of life are given up after unbornSpan, too.
+func (m *move) survives() bool {
+	if m.Came && m.at.Sub(m.Launched) >= longLife {
+		m.Progress = m.at
+	}
+	m.Deaths = slices.DeleteFunc(slices.Clone(m.Deaths), func(t time.Time) bool {
+		return !t.After(m.Progress) && m.at.Sub(t) > deathSpan
+	})
+	m.Deaths = append(m.Deaths, m.at)
+	switch {
+	case m.Came:
+		m.Unborn = time.Time{}
+	case m.Unborn.IsZero():
+		m.Unborn = m.at
+	}
+	late := !m.Unborn.IsZero() && m.at.Sub(m.Unborn) > unbornSpan
+	return len(m.Deaths) <= maxDeaths && !late
 }
 
 func (m *move) reviving() bool {
