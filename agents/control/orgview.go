@@ -211,7 +211,7 @@ func (p *Project) agentReport(ctx context.Context, org *standing.Org, a *standin
 	r.Compactions = a.Compactions
 	r.says(a, said[a.Name])
 	due, _ := a.Due(p.Now())
-	r.held, r.stuck = due == standing.Stuck && a.Held != "", due == standing.Stuck
+	r.held, r.stuck = due == standing.Stuck && a.Held != "", due == standing.Stuck || a.Life.On() && a.Left
 	r.ResetAt, r.RoleFile = moment(a.ResetAt), m.RoleFile
 	if mode, err := signals.Type(m.RoleFile); m.RoleFile != "" && (err != nil || !mode.IsRegular()) {
 		r.Warning = "its role file " + p.Short(m.RoleFile) + " is missing: it works without a role from its next conversation on"

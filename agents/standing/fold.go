@@ -85,7 +85,8 @@ type State struct {
 	Used    dag.Usage // in all lives
 	spent   spending
 	Deaths  []time.Time
-	Stopped bool // by a person, until they want it again
+	fruit   time.Time // when a life last did something: the model answered, or the life was long
+	Stopped bool      // by a person, until they want it again
 
 	Read []string // ids of messages that it has read, the newest last
 
@@ -142,6 +143,7 @@ func (s *State) Apply(rec *run.Record) {
 		s.compacts(rec)
 	case run.Used:
 		if rec.Attempt == s.Life.N {
+			s.fruit = rec.At
 			s.spends(rec.At, s.past.Plus(rec.Used))
 		}
 	case run.Vanished:
@@ -214,6 +216,9 @@ func (s *State) lives(rec *run.Record) {
 func (s *State) died(rec *run.Record, how, detail string) {
 	if rec.Attempt != s.Life.N || !s.Life.On() {
 		return
+	}
+	if began := s.Life.Began; !began.IsZero() && rec.At.Sub(began) >= longLife {
+		s.fruit = rec.At
 	}
 	s.Life.Ended, s.Life.How, s.Life.Detail = rec.At, how, detail
 	s.Since = rec.At

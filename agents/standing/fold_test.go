@@ -81,7 +81,7 @@ func TestStands(t *testing.T) {
 		{"its life is over twice", append(slices.Clone(life), vanished(1, run.HowStopped), rec(run.Began, 1)), false, 0, Down, "gone", Begin},
 		{"four deaths", loop[:9], false, 0, Down, "gone", Wait},
 		{"four deaths, and time", loop[:9], false, 5, Down, "gone", Begin},
-		{"five deaths", loop, false, 3600, NeedsInput, "it ended five times in a minute: gone", Stuck},
+		{"five deaths", loop, false, 3600, NeedsInput, "it ended five times in a row and is not started again: gone", Stuck},
 		{"five deaths, and a person", append(slices.Clone(loop), rec(run.Resumed, 0)), false, 0, Down, "gone", Begin},
 		{"stopped by a person", append(slices.Clone(life), rec(run.Stopped, 0), vanished(1, run.HowStopped)), false, 0, Stopped, "", Rest},
 		{"on its way out", append(slices.Clone(life), noted(keyLeaving)), false, 0, Going, "by a person", Rest},
@@ -92,6 +92,52 @@ func TestStands(t *testing.T) {
 		due, _ := s.Due(now)
 		if word != c.word || detail != c.detail || due != c.due {
 			t.Errorf("%s: %s (%s), due %d; want %s (%s), %d", c.name, word, detail, due, c.word, c.detail, c.due)
+		}
+	}
+}
+
+// Lives that end alike are bounded by their count, whatever the time between them. A
+// life that did something is not one of them, unless it is one of many in minutes.
+func TestCrashing(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		every time.Duration // a life ends
+		came  bool          // its wrapper lived
+		uses  bool          // the model answered
+		lives int           // until a person is asked; 0: never
+	}{
+		{"at once", time.Second, false, false, 5},
+		{"each 22 s", 22 * time.Second, false, false, 5},
+		{"each 22 s, begun", 22 * time.Second, true, false, 5},
+		{"each 20 min, begun", 20 * time.Minute, true, false, 5},
+		{"each 5 h, never begun", 5 * time.Hour, false, false, 5},
+		{"each 2 h, begun", 2 * time.Hour, true, false, 0},
+		{"each 22 s, at work", 22 * time.Second, true, true, 5},
+		{"each 5 min, at work", 5 * time.Minute, true, true, 0},
+	} {
+		s, now, n := new(State), noon, 0
+		put := func(r run.Record) { r.At = now; s.Apply(&r) }
+		put(joined())
+		for due, _ := s.Due(now.Add(time.Hour)); due == Begin && n < 50; due, _ = s.Due(now.Add(time.Hour)) {
+			n++
+			put(rec(run.Started, n))
+			if c.came {
+				put(rec(run.Began, n))
+			}
+			if c.uses {
+				put(used(n, 10))
+			}
+			now = now.Add(c.every)
+			put(vanished(n, run.HowLost))
+		}
+		if n != c.lives && (c.lives > 0 || n < 50) {
+			t.Errorf("%s: a person is asked after %d lives, want %d", c.name, n, c.lives)
+		}
+		if c.lives == 0 {
+			continue
+		}
+		if put(rec(run.Resumed, 0)); s.Crashing() {
+			t.Errorf("%s: a person's order does not start it", c.name)
 		}
 	}
 }

@@ -7,8 +7,16 @@ import (
 	"cmux/dag"
 )
 
-// crashWindow is the time in which keptDeaths deaths are a crash loop.
-const crashWindow = time.Minute
+const (
+	// crashWindow is the time in which keptDeaths deaths are a crash loop, although
+	// the agent did something in between.
+	crashWindow = 3 * time.Minute
+	// pauseWindow is the time in which deaths make the pause before the next start
+	// longer.
+	pauseWindow = time.Minute
+	// longLife is how long a life lasts that counts as a success.
+	longLife = time.Hour
+)
 
 // Due is what is to be done about an agent's life.
 type Due uint8
@@ -35,15 +43,17 @@ func (s *State) Due(now time.Time) (Due, time.Time) {
 	return Begin, time.Time{}
 }
 
-// Crashing reports whether it died so often in so short a time that starting it
-// again would only cost. A person ends that, by starting it again.
+// Crashing reports whether the agent died so often in a row that starting it again
+// would only cost: keptDeaths times within crashWindow, or in whatever time if no
+// life in between did anything. A person ends that, by starting it again.
 func (s *State) Crashing() bool {
 	n := len(s.Deaths)
 	if n < keptDeaths {
 		return false
 	}
-	d := s.Deaths[n-1].Sub(s.Deaths[n-keptDeaths])
-	return 0 <= d && d < crashWindow
+	first := s.Deaths[n-keptDeaths]
+	d := s.Deaths[n-1].Sub(first)
+	return 0 <= d && d < crashWindow || !s.fruit.After(first)
 }
 
 // again is when the next life may begin: at once after one death, later and
@@ -55,7 +65,7 @@ func (s *State) again() time.Time {
 	}
 	last, recent := s.Deaths[n-1], 0
 	for _, at := range s.Deaths {
-		if d := last.Sub(at); 0 <= d && d < crashWindow {
+		if d := last.Sub(at); 0 <= d && d < pauseWindow {
 			recent++
 		}
 	}
@@ -101,7 +111,7 @@ func (s *State) Stands(now time.Time, org bool) (w Word, detail string) {
 	case s.Held != "":
 		return NeedsInput, s.Held
 	case due == Stuck:
-		return NeedsInput, "it ended five times in a minute: " + s.ended()
+		return NeedsInput, "it ended five times in a row and is not started again: " + s.ended()
 	case s.Life.N == 0:
 		return Down, "it was not started yet"
 	}

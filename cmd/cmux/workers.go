@@ -25,8 +25,10 @@ func newWorkersCmd(d *Deps) *cobra.Command {
 	cmd.AddCommand(newSpawnCmd(d, nil), newWorkersListCmd(d, nil), newWorkersStatusCmd(d, nil), newKillCmd(d, nil),
 		newWorkerCmd(d, "reset NAME", "Have a worker begin a new conversation", `End the conversation of a worker and begin a new one, in which it is told anew who it
 is, and its unfinished task. What its window showed is kept in .cmux/archives.`, "reset", (*control.Project).ResetWorker),
-		newWorkerCmd(d, "wake NAME", "Start a worker again that ended too often", `Start a worker again that ended five times in a minute and is not started any more by
-itself.`, "started again", (*control.Project).WakeWorker),
+		newWorkerCmd(d, "wake NAME", "Start a worker again that ended too often", `Start a worker again that ended several times in a row and is not started any more by
+itself. The worker goes on in its conversation. If its program cannot resume that, the
+worker begins a new conversation with its whole task. If the program fails again, cmux
+tries a few times more, then the worker needs input again.`, "started again", (*control.Project).WakeWorker),
 		newWorkerCmd(d, "take NAME", "Take a worker's conversation over", `Take the conversation of a worker over: cmux types nothing, and messages wait, until
 cmux workers release.`, "taken over; to give it back: cmux workers release", (*control.Project).TakeWorker),
 		newWorkerCmd(d, "release NAME", "Give a worker back that was taken over", `Give a worker back that was taken over. What waits for it is handed over.`,

@@ -78,7 +78,7 @@ func rules() []Rule {
 			Threshold: "`sentry_within`, `sentry_tokens`", Action: "the sentry is removed", Most: 6, Per: day, Bound: "once for each sentry", due: sentryOver},
 		{Name: ruleHindered, Level: 4, Evidence: "it stands still, and your draft, a dialog or copy mode is in its window; or you have taken it over, and it gave no sign since",
 			Threshold: "`frozen_after`", Action: "you are told, and nothing else is done", Most: 6, Per: day, Bound: "once before its next sign", due: hindered},
-		{Name: ruleFrozen, Level: 4, Evidence: "in a turn, or nudged at its prompt, and no sign in hooks, transcript, records, files or processes since; of a supervisor also: it died five times in a minute",
+		{Name: ruleFrozen, Level: 4, Evidence: "in a turn, or nudged at its prompt, and no sign in hooks, transcript, records, files or processes since; of a supervisor also: it died five times in a row",
 			Threshold: "`frozen_after`", Action: "its program is ended and started again in its conversation, with a briefing", Most: 2, Per: 6 * time.Hour, Bound: "once before it gets on again", Switch: "relaunch",
 			on: func(c *watchconfig.Config) *bool { return &c.Relaunch }, due: frozen},
 		{Name: ruleSentry, Level: 4, Evidence: "a supervisor stands still again after it was relaunched",
@@ -89,7 +89,7 @@ func rules() []Rule {
 			on: func(c *watchconfig.Config) *bool { return &c.Relaunch }, due: restart},
 		{Name: ruleGiveUp, Level: 4, Evidence: "nothing of this helped", Threshold: "`frozen_after`", Action: "you are told, and it is left alone",
 			Most: 6, Per: day, Bound: "once before it gets on again", due: giveUp},
-		{Name: ruleCrashed, Level: 0, Evidence: "a worker died five times in a minute", Threshold: "", Action: "its supervisor is told", Most: 4, Per: day, Bound: "once for each crash loop", due: crashed},
+		{Name: ruleCrashed, Level: 0, Evidence: "a worker died five times in a row", Threshold: "", Action: "its supervisor is told", Most: 4, Per: day, Bound: "once for each crash loop", due: crashed},
 		{Name: ruleObserve, Level: 3, Evidence: "in a turn, and no sign in hooks, transcript or records", Threshold: "`idle_after`",
 			Action: "its files and processes are looked at too; nothing is said to it", Most: 12, Per: day, Bound: "once before it gets on again; beyond that it is looked at all the same, without a line of the log", Switch: "observation", unsaid: true,
 			on: func(c *watchconfig.Config) *bool { return &c.Observation }, due: observe},
@@ -155,7 +155,7 @@ func (m *move) still(a *Agent, s *Seen, from time.Duration) string {
 	case a.Stand == Idle && s.Nudges > 0 && s.Quiet < s.Series && m.since(max(s.Series, from)) >= m.f.Config.FrozenAfter:
 		return fmt.Sprintf("no sign after %d nudges for %s", s.Nudges, round(m.since(max(s.Series, from))))
 	case a.Stand == Crashed && a.Leads:
-		return "it died five times in a minute"
+		return "it died five times in a row"
 	}
 	return ""
 }
@@ -331,7 +331,7 @@ func crashed(m *move, a *Agent, s *Seen) *Action {
 	if a.Stand != Crashed || a.Leads || s.told(fmt.Sprintf("crashed %d", a.Life)) {
 		return nil
 	}
-	return tell(over(a), "it died five times in a minute, and is not started again by itself", m.signs(a, s)...)
+	return tell(over(a), "it died five times in a row, and is not started again by itself", m.signs(a, s)...)
 }
 
 func observe(m *move, a *Agent, s *Seen) *Action {
