@@ -35,7 +35,7 @@ type instance struct {
 	mu        sync.Mutex
 	session   sdk.SessionId
 	replaying bool                 // what was before is told again
-	history   bool                 // it was, and there was something
+	history   bool                 // it was, and an answer was among it
 	calls     map[string]call      // by id, until their result
 	unsure    map[string][]request // by id of a call: requests for leave that wait until all of its input was told
 	speech    stdio.Speech
@@ -121,8 +121,9 @@ func (a *instance) greet(ctx context.Context) error {
 	return nil
 }
 
-// load goes on in the conversation of the attempt before. One that was lost
-// before its first prompt, or is gone, is begun anew.
+// load goes on in the conversation of the attempt before. If that conversation is
+// gone, load leaves it to Enter to begin a new one. resumed is true only if the
+// program told an answer again: else the agent is told its whole task.
 func (a *instance) load(ctx context.Context, answer *sdk.NewSessionResponse) (resumed bool, err error) {
 	id := sdk.SessionId(a.Stage.Conversation)
 	switch {
@@ -131,8 +132,8 @@ func (a *instance) load(ctx context.Context, answer *sdk.NewSessionResponse) (re
 		err = a.Call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{SessionId: id, Cwd: a.Stage.Dir, McpServers: []sdk.McpServer{}}, answer)
 		resumed = a.replay(false)
 	case a.can.SessionCapabilities.Resume != nil:
+		// It tells nothing again, so nothing proves that there was an answer.
 		err = a.Call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{SessionId: id, Cwd: a.Stage.Dir}, answer)
-		resumed = true // it cannot tell
 	default:
 		a.Note("%s cannot go on with a conversation: it begins anew", a.program.title)
 		return false, nil
@@ -147,8 +148,8 @@ func (a *instance) load(ctx context.Context, answer *sdk.NewSessionResponse) (re
 	return resumed && err == nil, err
 }
 
-// replay begins or ends the telling of what was before, and reports whether
-// there was something.
+// replay begins or ends the telling of what was before, and reports whether an
+// answer was among it.
 func (a *instance) replay(on bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

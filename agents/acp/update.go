@@ -81,7 +81,7 @@ func (u *update) UnmarshalJSON(b []byte) error {
 // update takes in what the agent does. It needs the lock.
 func (a *instance) update(u update) {
 	if a.replaying {
-		a.history = a.history || u.Kind == "user_message_chunk"
+		a.history = a.history || u.Kind == "agent_message_chunk" || u.Kind == "agent_thought_chunk" || u.Kind == "tool_call"
 		return
 	}
 	switch u.Kind {

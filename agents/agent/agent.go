@@ -60,6 +60,21 @@ type Meter interface {
 // by tool (Concluded), so that its conversation is whole when it is ended.
 type Concluder interface{ Concludes() }
 
+// Refuser is an Agent whose program may refuse to go on in Stage.Conversation.
+type Refuser interface {
+	// Refused reports whether the program ended while it was to go on in that
+	// conversation, and gave no sign that it did. The caller asks after Ended.
+	Refused() bool
+}
+
+// Speaker is an Agent whose program says why it ended in a place that Stage.Out
+// does not show.
+type Speaker interface {
+	// LastWords returns the end of what the program printed before it ended. The
+	// caller asks after Ended and before Interrupt.
+	LastWords(ctx context.Context) string
+}
+
 // Silent is an Agent that says whether it was started without being told
 // anything: it waits at its prompt.
 type Silent interface{ ToldNothing() bool }

@@ -231,7 +231,9 @@ func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 	case news.Used:
 		return a.uses(e.Usage)
 	case news.Converses:
-		return a.converses(e.ID)
+		if err := a.converses(e.ID); err != nil {
+			return err
+		}
 	case news.ShellBegan, news.ShellEnded:
 		return nil
 	case news.Carried:
@@ -262,6 +264,9 @@ func (a *attempt) converses(id string) error {
 	}
 	if err := a.recordUse(); err != nil { // of the one before
 		return err
+	}
+	if was := a.spec.Conversation; !a.Came && was != "" && was != id && was != a.refused {
+		a.note("conversation %s cannot be resumed: the agent begins a new one with its whole task", was)
 	}
 	a.end.Conversation = id
 	state := event.Began

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"cmux/agents/agent"
 	"cmux/agents/conversation"
 	"cmux/agents/proc"
 	"cmux/agents/run"
@@ -18,10 +19,17 @@ import (
 // failed, and what may have been a person's doing, or another program's, is a
 // person's to decide.
 func (a *attempt) examineEnd() error {
+	if a.refuses() {
+		return a.beginAnew()
+	}
 	if a.stays() {
 		return a.revive()
 	}
 	exit := a.agent.Exit()
+	words := ""
+	if !a.Came {
+		words = a.lastWords()
+	}
 	if err := a.endAgent(); err != nil {
 		return err
 	}
@@ -35,7 +43,7 @@ func (a *attempt) examineEnd() error {
 	case crashed(exit):
 		return &LostError{exit}
 	case !byHand(exit):
-		return &final{End: run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: "ended without a report"}}
+		return &final{End: run.End{Outcome: dag.Failed, Exit: exit.Code, Detail: withWords("ended without a report", words)}}
 	}
 	// At a shutdown the program may be told before this process is.
 	doubt := &final{End: run.End{Outcome: dag.Failed, Exit: exit.Code}}
@@ -161,4 +169,61 @@ func (a *attempt) work(ctx context.Context, add func(string, ...any)) error {
 		add("%s", f.detail)
 	}
 	return err
+}
+
+// refuses reports whether the program ended because it cannot go on in its
+// conversation: it was to go on there, gave no sign, and failed by itself.
+func (a *attempt) refuses() bool {
+	r, ok := a.agent.(agent.Refuser)
+	if !ok || a.Overridden || a.Came || !r.Refused() {
+		return false
+	}
+	exit := a.agent.Exit()
+	return exit.Err == nil && !crashed(exit) && !byHand(exit)
+}
+
+// beginAnew starts the program again in a new conversation, which is told the
+// whole task. The old conversation is kept for a person's next try until the
+// program says which conversation it has.
+func (a *attempt) beginAnew() error {
+	a.refused = a.stage.Conversation
+	a.note("the agent's program refuses to resume conversation %s (%s): the agent begins a new one with its whole task", a.refused, withWords(a.agent.Exit().String(), a.lastWords()))
+	if err := a.endAgent(); err != nil {
+		return err
+	}
+	a.end.Exit = 0
+	return a.feed(conversation.Refused{Said: a.launched.Said})
+}
+
+// maxWords bounds what is told of a program's last output.
+const maxWords = 300
+
+// lastWords returns what the program printed before it ended, as one line.
+func (a *attempt) lastWords() string {
+	said := ""
+	if s, ok := a.agent.(agent.Speaker); ok {
+		said = s.LastWords(a.ctx)
+	}
+	if said == "" {
+		said = a.out.lastWords()
+	}
+	var lines []string
+	for line := range strings.Lines(readable(said)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "── cmux:") {
+			lines = append(lines, line)
+		}
+	}
+	said = strings.Join(lines, "; ")
+	if n := len(said) - maxWords; n > 0 {
+		said = "…" + strings.ToValidUTF8(said[n:], "")
+	}
+	return said
+}
+
+// withWords adds a program's last output to how it ended.
+func withWords(how, words string) string {
+	if words == "" {
+		return how
+	}
+	return how + ": " + words
 }

@@ -18,7 +18,25 @@ type output struct {
 	live  io.Writer
 	muted bool // the terminal is another program's: nothing is shown
 	last  time.Time
+	said  tail // of the program, for LastWords
 	err   error
+}
+
+// maxSaid bounds what is kept of a program's last output.
+const maxSaid = 2 << 10
+
+// began forgets what programs before this one printed.
+func (o *output) began() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.said = tail{limit: maxSaid}
+}
+
+// lastWords returns the end of what was printed since began.
+func (o *output) lastWords() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.said.String()
 }
 
 // Mute implements agent.Muter.
@@ -32,6 +50,9 @@ func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.last = time.Now()
+	if o.said.limit > 0 {
+		o.said.Write(p)
+	}
 	if o.log != nil {
 		if _, err := o.log.Write(p); err != nil && o.err == nil {
 			o.err = err

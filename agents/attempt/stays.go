@@ -251,12 +251,12 @@ func (a *attempt) revive() error {
 	if err := a.remembers(); err != nil {
 		return err
 	}
+	how := exit.String()
+	if !a.Came && exit.Signal == 0 {
+		how = withWords(how, a.lastWords())
+	}
 	if err := a.endAgent(); err != nil {
 		return err
-	}
-	how := fmt.Sprintf("exit %d", exit.Code)
-	if exit.Signal != 0 || exit.Err != nil {
-		how = exit.String()
 	}
 	return a.feed(conversation.LeftBehind{Exit: exit.Code, Detail: how})
 }

@@ -37,6 +37,8 @@ type talk struct {
 	probe     *time.Ticker                         // for a runner that may grant a slot
 	hooking   string                               // name of the hook that is being answered
 	carried   []string                             // what its answer holds for the agent
+	launched  conversation.Launch                  // that the program was started by
+	refused   string                               // conversation that the program does not go on in
 }
 
 // open begins the conversation.
@@ -254,6 +256,11 @@ func (a *attempt) launch(l conversation.Launch) error {
 		}
 	}
 	a.stage.Conversation, a.stage.Counted = a.spec.Conversation, a.spec.Counted
+	if a.refused != "" && a.refused == a.spec.Conversation {
+		a.stage.Conversation, a.stage.Counted = "", dag.Usage{}
+	}
+	a.launched = l
+	a.out.began()
 	var started agent.Agent
 	err := a.patiently(func() (err error) {
 		switch {
@@ -301,7 +308,7 @@ func (a *attempt) launch(l conversation.Launch) error {
 // where the kind can, with what a person answered.
 func (a *attempt) relaunch(l conversation.Launch) error {
 	spec := *a.spec
-	if spec.Conversation != a.end.Conversation {
+	if c := a.end.Conversation; c != "" && c != spec.Conversation { // "": the program ended before it said
 		spec.Conversation, spec.Counted = a.end.Conversation, dag.Usage{} // what it used there is of this attempt
 	}
 	spec.Trial, spec.Left = l.Trial, nil
@@ -425,6 +432,7 @@ func (a *attempt) abandon(l conversation.Abandon) error {
 	name := a.node.Name
 	a.left = &run.Left{Exit: l.Exit, Detail: l.Detail}
 	a.end.Exit = l.Exit
+	a.refused = "" // whatever kept the program from its conversation, a person may have mended it
 	if a.stays() {
 		a.say("%s\nstart it again: cmux workers wake %s", l.Detail, name)
 		return a.become(dag.NeedsInput, time.Time{}, l.Detail)

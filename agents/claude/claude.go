@@ -104,8 +104,8 @@ func newAgent(s *agent.Stage) (*instance, error) {
 		Session: s.Conversation, Model: s.Model, Bypass: s.AutoAccept, Automatic: s.Automatic,
 		Headless: s.Terminal == nil, Review: s.Review,
 	}
-	// One that never came to its first prompt left nothing to resume.
-	if a.start.Resume = a.start.Session != "" && Transcript(s.Env, a.start.Session) != ""; !a.start.Resume {
+	// The program refuses a conversation without an answer.
+	if a.start.Resume = Resumable(s.Env, a.start.Session); !a.start.Resume {
 		a.start.Session = uuid.NewString()
 	}
 	a.listener = listener{
@@ -120,16 +120,16 @@ func (a *instance) Start(context.Context) error {
 	said := a.prompt
 	if a.start.Resume {
 		said = s.Resumption
-		if lines := a.unreadBefore(); len(lines) > 0 {
-			said = strings.TrimSpace(said + "\n\n" + prompt.Waiting(lines))
-		}
+	}
+	if lines := a.unreadBefore(); len(lines) > 0 {
+		said = strings.TrimSpace(said + "\n\n" + prompt.Waiting(lines))
 	}
 	a.listener.reminder = prompt.Reminded(a.prompt, a.promptFile)
 	a.said = said
 	readable := slices.Clone(s.Readable)
 	if !a.start.Headless && said != "" {
 		file := a.promptFile
-		if a.start.Resume {
+		if said != a.prompt {
 			file = a.resumption(s.Files.N)
 			if err := signals.PutFile(file, []byte(said), 0o600); err != nil {
 				return err

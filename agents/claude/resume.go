@@ -1,10 +1,13 @@
 package claude
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"cmux/agents/proc"
+	"cmux/agents/transcript"
 )
 
 // configDir is the program's configuration folder in env.
@@ -15,8 +18,8 @@ func configDir(env []string) string {
 	return filepath.Join(proc.Getenv(env, "HOME"), ".claude")
 }
 
-// Transcript is the path of a conversation's transcript; empty when there is
-// none to resume.
+// Transcript returns the path of a conversation's transcript, or "" if there is
+// none.
 func Transcript(env []string, conversation string) string {
 	// The folder is named after the directory that the conversation began in.
 	if conversation == "" || filepath.Base(conversation) != conversation {
@@ -27,6 +30,15 @@ func Transcript(env []string, conversation string) string {
 		return ""
 	}
 	return found[0]
+}
+
+// Resumable reports whether the program can go on in a conversation. A transcript
+// alone proves nothing: the program writes header lines as it starts, and says "No
+// conversation found" of a transcript that holds no more. The first answer of the
+// model proves that the whole first prompt is there.
+func Resumable(env []string, conversation string) bool {
+	path := Transcript(env, conversation)
+	return path != "" && transcript.HoldsAnswer(path)
 }
 
 // globLiteral protects a path from being read as a pattern.
@@ -44,8 +56,42 @@ func globLiteral(path string) string {
 // Reopen is the command line that shows a conversation again in the terminal
 // program. Without hooks of cmux's it is the person's alone.
 func Reopen(env []string, conversation string) ([]string, error) {
-	if Transcript(env, conversation) == "" {
+	if !Resumable(env, conversation) {
 		return nil, fmt.Errorf("Claude Code has no conversation %s in %s", conversation, configDir(env))
 	}
 	return []string{"claude", "--resume", conversation}, nil
+}
+
+// Refused implements agent.Refuser.
+func (a *instance) Refused() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.start.Resume && a.heard.IsZero()
+}
+
+// ownLine begins a line of cmux's own in the pane.
+const ownLine = "── cmux:"
+
+// LastWords implements agent.Speaker: in a pane the program prints its error on
+// the screen.
+func (a *instance) LastWords(ctx context.Context) string {
+	p, err := a.pane()
+	if err != nil || a.start.Headless {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, glance)
+	defer cancel()
+	out, err := p.server.Exec(ctx, "capture-pane", "-p", "-t", p.id)
+	if err != nil {
+		return ""
+	}
+	return lastWords(out)
+}
+
+// lastWords returns what a program printed on a screen after cmux's last line.
+func lastWords(screen string) string {
+	if i := strings.LastIndex(screen, ownLine); i >= 0 {
+		_, screen, _ = strings.Cut(screen[i:], "\n")
+	}
+	return strings.TrimSpace(screen)
 }

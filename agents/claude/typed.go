@@ -109,19 +109,27 @@ func (a *instance) keepTyped(text string) error {
 	return log.Append(a.ctx, false, b)
 }
 
-// unreadBefore is what was said to the agent in earlier attempts of its
-// conversation, without having been read.
+// unreadBefore returns what a person said to the agent in earlier attempts of the
+// stage's conversation and the agent has not read. If the agent begins a new
+// conversation, that is everything a person typed: the old one has no answer.
 func (a *instance) unreadBefore() []string {
+	before := a.stage.Conversation
+	if before == "" {
+		return nil
+	}
 	var typed []string
 	// Without the file nobody has typed anything.
 	signals.ReadLog(a.typedFile(), 0, func(line []byte, _ int64) error {
 		var l typedLine
-		if json.Unmarshal(line, &l) == nil && l.Conversation == a.start.Session {
+		if json.Unmarshal(line, &l) == nil && l.Conversation == before {
 			typed = append(typed, l.Text)
 		}
 		return nil
 	})
-	return unread(Transcript(a.stage.Env, a.start.Session), typed, a.saidBefore)
+	if !a.start.Resume {
+		return typed
+	}
+	return unread(Transcript(a.stage.Env, before), typed, a.saidBefore)
 }
 
 // resumption is the file of what the agent was told when attempt n took its

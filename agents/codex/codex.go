@@ -14,6 +14,7 @@ import (
 	"cmux/agents/news"
 	"cmux/agents/prompt"
 	"cmux/agents/stdio"
+	"cmux/agents/transcript"
 	"cmux/dag"
 )
 
@@ -154,7 +155,8 @@ func (a *instance) Enter(ctx context.Context) (conversation string, resumed bool
 		delete(params, "threadId")
 		switch {
 		case err == nil:
-			resumed = answer.Thread.Preview != ""
+			// Without an answer on disk the agent is told its whole task.
+			resumed = answer.Thread.Preview != "" && transcript.HoldsCodexAnswer(rollout(home(s.Env), id))
 		case stdio.Refused(err) == nil:
 			return "", false, err
 		default:

@@ -68,6 +68,7 @@ type instance struct {
 	counted   map[string]dag.Usage // by message
 	uncounted dag.Usage            // of steps without an id
 	replaying bool
+	answered  bool // what was replayed held an answer
 }
 
 // call is a tool call.
@@ -136,27 +137,25 @@ func (a *instance) greet(ctx context.Context) error {
 	return nil
 }
 
-// resumed reports whether the conversation is one that has begun already: an
-// id that is not known makes a new one.
+// resumed reports whether the conversation holds an answer: an id that is not
+// known makes a new one. A version that cannot tell has proven nothing.
 func (a *instance) resumed(ctx context.Context) (bool, error) {
 	if a.Stage.Conversation == "" {
 		return false, nil
 	}
-	set := func(on bool) {
+	set := func(on bool) (answered bool) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.replaying = on
+		return a.answered
 	}
 	set(true)
-	defer set(false)
-	var history struct {
-		Events int `json:"events"`
-	}
-	err := a.Call(ctx, "replay", object{}, &history)
+	err := a.Call(ctx, "replay", object{}, nil)
+	answered := set(false)
 	if stdio.Refused(err) != nil {
-		return true, nil // it cannot tell
+		return false, nil
 	}
-	return history.Events > 0, err
+	return answered && err == nil, err
 }
 
 // Steer implements stdio.Driver.
@@ -208,10 +207,11 @@ func (a *instance) turnOver(result json.RawMessage, err error) {
 func (a *instance) Handle(m stdio.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.replaying {
-		return // what was before is neither shown again nor answered
-	}
 	w := parse(m.Params)
+	if a.replaying { // what was before is neither shown again nor answered
+		a.answered = a.answered || w.Type == "ContentPart" || w.Type == "ToolCall"
+		return
+	}
 	switch {
 	case m.Method == "event":
 		a.event(w, false)

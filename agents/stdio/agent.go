@@ -45,6 +45,7 @@ type Agent struct {
 	resumed bool
 
 	mu       sync.Mutex
+	came     bool // the program has the conversation
 	begun    bool // the first prompt was taken
 	stopping bool
 	breaking bool  // the turn that runs is broken off by cmux, so its end means nothing
@@ -97,6 +98,9 @@ func (a *Agent) open(ctx context.Context) error {
 			return err
 		}
 		a.entered, a.resumed = true, resumed
+		a.mu.Lock()
+		a.came = true
+		a.mu.Unlock()
 		a.Tell(news.Converses{ID: id})
 	}
 	text := a.prompt
@@ -149,6 +153,13 @@ func (a *Agent) Deliver(ctx context.Context, text string) error {
 	// message was given.
 	a.heard(ctx)
 	return nil
+}
+
+// Refused implements agent.Refuser.
+func (a *Agent) Refused() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.Stage.Conversation != "" && !a.came
 }
 
 // Begun reports whether the agent has taken its first prompt.

@@ -210,7 +210,9 @@ func (s *Session) Finish(ctx context.Context, grace time.Duration) ([]proc.Proce
 	s.tasks.Wait()
 	if s.stderr != nil {
 		if byItself && s.program.Exit().Code != 0 {
-			s.lastWords()
+			if said := s.LastWords(s.Ctx); said != "" {
+				io.WriteString(s.Stage.Out, event.Indented("! ", "  ", said))
+			}
 		}
 		s.stderr.Close()
 		s.stderr = nil
@@ -218,18 +220,21 @@ func (s *Session) Finish(ctx context.Context, grace time.Duration) ([]proc.Proce
 	return ended, err
 }
 
-// lastWords shows why a program ended.
-func (s *Session) lastWords() {
+// LastWords implements agent.Speaker: standard error has a file of its own.
+func (s *Session) LastWords(context.Context) string {
 	const most = 2 << 10
+	if s.stderr == nil {
+		return ""
+	}
 	info, err := s.stderr.Stat()
 	if err != nil || info.Size() == 0 {
-		return
+		return ""
 	}
 	b := make([]byte, min(most, info.Size()))
 	if _, err := s.stderr.ReadAt(b, info.Size()-int64(len(b))); err != nil {
-		return
+		return ""
 	}
-	io.WriteString(s.Stage.Out, event.Indented("! ", "  ", strings.TrimSpace(event.Printable(strings.ToValidUTF8(string(b), "")))))
+	return strings.TrimSpace(event.Printable(strings.ToValidUTF8(string(b), "")))
 }
 
 func (s *Session) Ended() <-chan struct{} { return s.program.Exited() }
