@@ -2,10 +2,7 @@ package worktree
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"cmux/worktree/gitfile"
@@ -69,7 +66,7 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 			return nil, err
 		}
 		// What another owner prepared is not what this one asked for.
-		if err := os.Remove(filepath.Join(private, preparedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := unprepare(private); err != nil {
 			return nil, err
 		}
 	}
@@ -135,7 +132,7 @@ func (r *Repo) goOn(ctx context.Context, s LendSpec, t *Tree) error {
 			return err
 		}
 		if d.Clean() {
-			_, err = git(ctx, s.Path, "merge", "--ff-only", "--quiet", "--no-overwrite-ignore", "--end-of-options", head)
+			err = fastForward(ctx, s.Path, head)
 		} else {
 			err = r.carry(ctx, s, t.GitDir, t.Head, head)
 		}

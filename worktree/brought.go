@@ -21,9 +21,10 @@ import (
 type By string
 
 const (
-	ByCopy  By = "copy"  // copy and link of the configuration
-	BySetup By = "setup" // the setup commands
-	ByCheck By = "check" // a verify command
+	ByCheckout By = "checkout" // git, when it made the worktree
+	ByCopy     By = "copy"     // copy and link of the configuration
+	BySetup    By = "setup"    // the setup commands
+	ByCheck    By = "check"    // a verify command
 )
 
 // broughtPath is what a path that git shows as a change was like when it had
@@ -191,17 +192,33 @@ func between(ctx context.Context, dir, from, to string) (map[string]bool, error)
 }
 
 // agents takes from paths, which differ from the commit start, those that were
-// brought, are as they were, and are in no commit since.
+// brought, are as they were, and are in no commit since. It takes those out as
+// well whose file is as a checkout of start makes it, also where a commit since
+// holds what git makes of that file, as after git add -A.
 func (p *prepared) agents(ctx context.Context, treePath, start string, paths []string) ([]string, error) {
-	if len(p.Brought) == 0 {
-		return paths, nil
+	same, err := asCheckedOut(ctx, treePath, start, paths)
+	if err != nil || len(p.Brought)+len(same) == 0 {
+		return paths, err
 	}
 	committed, err := between(ctx, treePath, start, "HEAD")
 	if err != nil {
 		return nil, err
 	}
+	var both []string
+	for path := range same {
+		if committed[path] {
+			both = append(both, path)
+		}
+	}
+	written, err := differing(ctx, treePath, "HEAD", both)
+	if err != nil {
+		return nil, err
+	}
 	return slices.DeleteFunc(paths, func(path string) bool {
-		return !committed[path] && p.untouched(treePath, path)
+		if committed[path] {
+			return same[path] && !slices.Contains(written, path)
+		}
+		return same[path] || p.untouched(treePath, path)
 	}), nil
 }
 
@@ -227,11 +244,13 @@ func (r *Repo) TakenIn(ctx context.Context, treePath, start string) ([]string, e
 }
 
 // own takes from entries of status those that were brought and are as they
-// were. rest are those.
-func (p *prepared) own(treePath string, entries []statusEntry) (own, rest []statusEntry) {
-	if len(p.Brought) == 0 {
-		return entries, nil
+// were, and those whose file is as git checked it out. rest are those.
+func (p *prepared) own(ctx context.Context, treePath string, entries []statusEntry) (own, rest []statusEntry, err error) {
+	own, rest, err = unwritten(ctx, treePath, entries)
+	if err != nil || len(p.Brought) == 0 {
+		return own, rest, err
 	}
+	entries, own = own, nil
 	for _, e := range entries {
 		if e.kind != 'u' && p.untouched(treePath, e.path) {
 			rest = append(rest, e)
@@ -239,7 +258,7 @@ func (p *prepared) own(treePath string, entries []statusEntry) (own, rest []stat
 			own = append(own, e)
 		}
 	}
-	return own, rest
+	return own, rest, nil
 }
 
 // A TreeState is what a worktree holds at one moment, for Changed.
@@ -277,7 +296,10 @@ func (r *Repo) State(ctx context.Context, tree string) (*TreeState, error) {
 			s.branch = branch
 		}
 	}
-	own, _ := p.own(tree, entries)
+	own, _, err := p.own(ctx, tree, entries)
+	if err != nil {
+		return nil, err
+	}
 	budget := int64(1 << 40)
 	for _, e := range own {
 		c, err := look(filepath.Join(tree, e.path), &budget)
@@ -377,7 +399,9 @@ func (r *Repo) Repositories(ctx context.Context, tree, start string) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	entries, _ = p.own(tree, entries)
+	if entries, _, err = p.own(ctx, tree, entries); err != nil {
+		return nil, err
+	}
 	subs, err := submodules(ctx, tree)
 	if err != nil {
 		return nil, err

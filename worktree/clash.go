@@ -125,7 +125,10 @@ func (r *Repo) Edited(ctx context.Context, tree string, files []string, since ti
 	if err != nil {
 		return nil, err
 	}
-	own, _ := p.own(tree, entries)
+	own, _, err := p.own(ctx, tree, entries)
+	if err != nil {
+		return nil, err
+	}
 	var edited []string
 	for _, e := range own {
 		edited = append(edited, e.path)

@@ -208,6 +208,9 @@ func (r *Repo) add(ctx context.Context, s LendSpec, t *Tree) error {
 		_, err = git(ctx, t.Path, "reset", "--hard", "--quiet", "--no-recurse-submodules")
 	}
 	if err == nil {
+		err = baseline(ctx, t)
+	}
+	if err == nil {
 		err = os.Rename(filepath.Join(t.GitDir, lendingFile), filepath.Join(t.GitDir, ownerFile))
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -391,9 +392,30 @@ func (q *queue) blame(ctx context.Context, b Tip, e *ConflictError) error {
 	return nil
 }
 
-func fastForward(ctx context.Context, dir, commit string) error {
-	_, err := command{dir: dir, args: []string{"merge", "--ff-only", "--quiet", "--no-autostash", "--no-verify-signatures", "--no-overwrite-ignore", commit}}.run(ctx)
-	return err
+// fastForward moves the checkout in dir to a commit that holds its own. The
+// options outrank what branch.NAME.mergeOptions says.
+func fastForward(ctx context.Context, dir, commit string, options ...string) error {
+	args := []string{"merge", "--ff-only", "--quiet", "--no-autostash", "--no-squash", "--no-verify-signatures", "--no-overwrite-ignore"}
+	args = append(append(args, options...), "--end-of-options", commit)
+	_, err := git(ctx, dir, args...)
+	var ge *GitError
+	if err == nil || !errors.As(err, &ge) || !strings.Contains(ge.Stderr, "overwritten") {
+		return err
+	}
+	entries, serr := status(ctx, dir, "--untracked-files=no", "--ignored=no")
+	if serr != nil {
+		return errors.Join(err, serr)
+	}
+	_, rest, serr := unwritten(ctx, dir, entries)
+	if serr != nil || len(rest) == 0 {
+		return errors.Join(err, serr)
+	}
+	back, serr := setAside(ctx, dir, rest)
+	if serr != nil {
+		return errors.Join(err, serr)
+	}
+	_, err = git(ctx, dir, args...)
+	return errors.Join(err, back())
 }
 
 // reset puts the tree to commit, clean; whatever else lay there is saved.

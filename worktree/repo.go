@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -278,10 +279,25 @@ const detached = "(detached)"
 // pathsShown bounds Dirt.Paths and the lists in messages.
 const pathsShown = 5
 
+// dirt is what a working tree holds beside its HEAD commit. What its checkout
+// left modified is not in it.
 func dirt(ctx context.Context, dir string) (Dirt, error) {
 	entries, err := status(ctx, dir, "--untracked-files=normal", "--ignored=no")
 	if err != nil {
 		return Dirt{}, err
+	}
+	if len(entries) > 0 {
+		p, err := preparedIn(ctx, dir)
+		if err != nil {
+			return Dirt{}, err
+		}
+		if entries, _, err = unwritten(ctx, dir, entries); err != nil {
+			return Dirt{}, err
+		}
+		entries = slices.DeleteFunc(entries, func(e statusEntry) bool {
+			b := p.brought[e.path]
+			return b != nil && b.By == ByCheckout && b.same(filepath.Join(dir, e.path))
+		})
 	}
 	return dirtOf(ctx, dir, entries)
 }

@@ -82,6 +82,15 @@ func (w *snapshotter) survey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	entries, rest, err := unwritten(ctx, w.root, entries)
+	if err != nil {
+		return err
+	}
+	for _, e := range rest {
+		if e.index != '.' {
+			entries = append(entries, e)
+		}
+	}
 	var ignored []string
 	for _, e := range entries {
 		if len(e.sub) == 4 && e.sub[0] == 'S' && e.sub != "S..." {

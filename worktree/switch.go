@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,7 @@ type SwitchSpec struct {
 // Switch checks a branch out in a worktree that stays where it is. What is not
 // committed there is saved first, and then leaves it; what copy, link and setup
 // brought stays. The snapshot is nil where there was nothing to save.
-func (r *Repo) Switch(ctx context.Context, s SwitchSpec) (*Snapshot, error) {
+func (r *Repo) Switch(ctx context.Context, s SwitchSpec) (saved *Snapshot, err error) {
 	private, err := privateDir(ctx, s.Path)
 	if err != nil {
 		return nil, err
@@ -53,8 +54,10 @@ func (r *Repo) Switch(ctx context.Context, s SwitchSpec) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, _ := p.own(s.Path, entries)
-	var saved *Snapshot
+	own, rest, err := p.own(ctx, s.Path, entries)
+	if err != nil {
+		return nil, err
+	}
 	if len(own) > 0 || leaves == "detached" { // whose commits may have no other name
 		if saved, err = r.Snapshot(ctx, s.Path, SnapshotSpec{Name: leaves, Reason: s.Reason}); err != nil {
 			return nil, err
@@ -79,6 +82,12 @@ func (r *Repo) Switch(ctx context.Context, s SwitchSpec) (*Snapshot, error) {
 			}
 		}
 	}
+	rest = slices.DeleteFunc(rest, func(e statusEntry) bool { return e.kind == '?' || p.brought[e.path] != nil })
+	back, err := setAside(ctx, s.Path, rest)
+	if err != nil {
+		return saved, err
+	}
+	defer func() { err = errors.Join(err, back()) }()
 	if s.Stay && len(s.Drop) > 0 && saved != nil {
 		back := command{dir: s.Path, args: []string{"restore", "--quiet", "--source=HEAD", "--staged", "--worktree", "--pathspec-from-file=-", "--pathspec-file-nul"},
 			env: []string{"GIT_LITERAL_PATHSPECS=1"}, stdin: []byte(strings.Join(s.Drop, "\x00"))}

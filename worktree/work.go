@@ -178,7 +178,9 @@ func (r *Repo) Uncommitted(ctx context.Context, treePath string) (Dirt, error) {
 	if err != nil {
 		return Dirt{}, err
 	}
-	entries, _ = p.own(treePath, entries)
+	if entries, _, err = p.own(ctx, treePath, entries); err != nil {
+		return Dirt{}, err
+	}
 	return dirtOf(ctx, treePath, entries)
 }
 
@@ -217,7 +219,10 @@ func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string,
 	if err != nil {
 		return "", err
 	}
-	entries, rest := p.own(treePath, entries)
+	entries, rest, err := p.own(ctx, treePath, entries)
+	if err != nil {
+		return "", err
+	}
 	if err := committable(treePath, entries); err != nil {
 		return "", err
 	}
@@ -324,10 +329,11 @@ func staged(ctx context.Context, treePath, head string, entries, rest []statusEn
 	return git(ctx, treePath, "write-tree")
 }
 
-// stage brings the index to the worktree, but for rest.
+// stage brings the index to the worktree, but for rest. A file outside the cone
+// of a sparse checkout is taken in; a tracked one that the cone leaves out stays.
 func stage(ctx context.Context, treePath string, entries, rest []statusEntry) error {
 	if len(rest) == 0 {
-		_, err := git(ctx, treePath, "add", "--all", "--", ":/")
+		_, err := git(ctx, treePath, "add", "--all", "--sparse", "--", ":/")
 		return err
 	}
 	literal := []string{"GIT_LITERAL_PATHSPECS=1"}
@@ -348,7 +354,7 @@ func stage(ctx context.Context, treePath string, entries, rest []statusEntry) er
 		return nil
 	}
 	_, err := command{dir: treePath, env: literal, stdin: list(entries),
-		args: []string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}}.run(ctx)
+		args: []string{"add", "--all", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"}}.run(ctx)
 	return err
 }
 

@@ -61,7 +61,10 @@ func (r *Repo) Workplace(ctx context.Context, path string) (*Workplace, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, _ := p.own(path, entries)
+	own, _, err := p.own(ctx, path, entries)
+	if err != nil {
+		return nil, err
+	}
 	for _, e := range own {
 		if e.kind == '?' {
 			w.Untracked = append(w.Untracked, e.path)

@@ -150,7 +150,7 @@ func (p *Project) privateIndex(ctx context.Context, tree, tmp string) (env []str
 		return nil, err
 	}
 	env = []string{"GIT_INDEX_FILE=" + copied}
-	cmd := worktree.Git(ctx, tree, p.Env, "add", "--intent-to-add", "--all", ".")
+	cmd := worktree.Git(ctx, tree, p.Env, "add", "--intent-to-add", "--all", "--sparse", ".")
 	cmd.Env = append(cmd.Env, env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("git add in a copy of the index: %s: %w", strings.TrimSpace(string(out)), err)
