@@ -12,7 +12,8 @@ import (
 // fixedConfig makes git behave the same whatever the person has configured:
 // nothing of the repository's runs, nothing is left running, nothing is
 // recoloured or reworded, and a changed file is seen by all that the system
-// tells of it.
+// tells of it. No setting of a person's that git accepts makes one of these
+// commands fail, such as a diff.orderFile that is missing.
 var fixedConfig = []string{
 	"core.hooksPath=/dev/null",
 	"core.fsmonitor=false",
@@ -27,8 +28,42 @@ var fixedConfig = []string{
 	"maintenance.auto=false",
 	"submodule.recurse=false",
 	"i18n.commitEncoding=UTF-8",
+	"i18n.logOutputEncoding=UTF-8",
 	"color.ui=false",
+	"color.diff=false", // each of these outranks color.ui
+	"color.status=false",
+	"color.branch=false",
+	"column.ui=never",
+	"column.branch=never",
+	"column.status=never",
 	"log.showSignature=false",
+	"log.follow=false",
+	"log.diffMerges=separate",
+	"diff.orderFile=/dev/null",
+	"diff.autoRefreshIndex=true",
+	"diff.ignoreSubmodules=none",
+	"diff.relative=false",
+	"diff.noPrefix=false",
+	"diff.mnemonicPrefix=false",
+	"diff.srcPrefix=a/",
+	"diff.dstPrefix=b/",
+	"diff.submodule=short",
+	"diff.suppressBlankEmpty=false",
+	"diff.colorMoved=no",
+	"diff.colorMovedWS=no",
+	"diff.wsErrorHighlight=none",
+	"diff.algorithm=default",
+	"diff.dirstat=changes",
+	"status.showStash=false",
+	"status.submoduleSummary=false",
+	"merge.autoStash=false",
+	"merge.verifySignatures=false",
+	"merge.conflictStyle=merge",
+	"worktree.useRelativePaths=false",
+	"fetch.recurseSubmodules=false",
+	"fetch.prune=false",
+	"fetch.pruneTags=false",
+	"protocol.version=2",               // which serves a commit by its id
 	"advice.graftFileDeprecated=false", // of the variable below; it would stand before what went wrong
 	"commit.gpgSign=false",
 }

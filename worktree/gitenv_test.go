@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -92,4 +93,58 @@ func TestGitRunsNothingOfTheRepository(t *testing.T) {
 	if d := must[DiffStat](t)(r.DiffStat(t.Context(), first, second)); d.Files != 2 {
 		t.Errorf("%+v, through a replace object", d)
 	}
+}
+
+// Settings that git accepts neither fail cmux's own git nor change what it reads.
+func TestSettingsOfAPerson(t *testing.T) {
+	r := newRepo(t)
+	start := head(t, r)
+	gone := filepath.Join(t.TempDir(), "gone")
+	config := filepath.Join(t.TempDir(), "config")
+	for key, value := range map[string]string{
+		"diff.orderFile": gone, "blame.ignoreRevsFile": gone, "core.attributesFile": gone, "core.excludesFile": gone, "commit.template": gone,
+		"mailmap.file": gone, "core.hooksPath": gone, "gpg.program": gone, "diff.external": gone, "interactive.diffFilter": gone,
+		"diff.noPrefix": "true", "diff.mnemonicPrefix": "true", "diff.relative": "true", "diff.submodule": "log", "diff.ignoreSubmodules": "all",
+		"diff.autoRefreshIndex": "false", "diff.renames": "copies", "diff.suppressBlankEmpty": "true", "diff.colorMoved": "zebra",
+		"status.showStash": "true", "status.branch": "true", "status.short": "true", "status.showUntrackedFiles": "no", "status.renames": "copies",
+		"merge.ff": "false", "merge.verifySignatures": "true", "merge.autoStash": "true", "merge.conflictStyle": "diff3", "merge.log": "true",
+		"branch.w.mergeOptions": "--squash --no-commit", "branch.main.mergeOptions": "--squash",
+		"commit.gpgSign": "true", "tag.gpgSign": "true", "push.gpgSign": "true", "log.showSignature": "true", "log.follow": "true",
+		"log.decorate": "full", "log.date": "relative", "format.pretty": "oneline", "i18n.logOutputEncoding": "UTF-16",
+		"color.ui": "always", "color.diff": "always", "color.status": "always", "color.branch": "always", "column.ui": "always",
+		"submodule.recurse": "true", "fetch.recurseSubmodules": "true", "fetch.prune": "true", "push.recurseSubmodules": "check",
+		"checkout.defaultRemote": "nowhere", "clone.defaultRemoteName": "elsewhere", "worktree.guessRemote": "true", "worktree.useRelativePaths": "true",
+		"core.quotePath": "true", "core.abbrev": "4", "core.untrackedCache": "true", "core.splitIndex": "true", "index.version": "4",
+		"user.useConfigOnly": "true", "safe.bareRepository": "explicit", "protocol.version": "0", "advice.detachedHead": "true",
+	} {
+		sh(t, r.Root, "config", "--file", config, key, value)
+	}
+	other := branchWith(t, r, "other", start, "o.txt", "o\n")
+	t.Setenv("GIT_CONFIG_GLOBAL", config)
+	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Start: start, Owner: "o"})
+	write(t, tree.Path, "é.txt", "new\n")
+	write(t, tree.Path, "a.txt", "changed\n")
+	if got := must[[]string](t)(r.ChangedFiles(t.Context(), tree.Path, start)); !slices.Equal(got, []string{"a.txt", "é.txt"}) {
+		t.Errorf("changed %q", got)
+	}
+	id := must[string](t)(r.CommitAll(t.Context(), tree.Path, "é"))
+	if all := must[[]Commit](t)(r.Commits(t.Context(), start, id)); len(all) != 1 || all[0].Subject != "é" {
+		t.Errorf("%+v", all)
+	}
+	if got := must[[]FileStat](t)(r.FileStats(t.Context(), start, id)); len(got) != 2 || got[0].Added != 1 {
+		t.Errorf("%+v", got)
+	}
+	tree = lend(t, r, LendSpec{Path: tree.Path, Branch: "w", Owner: "o", Contributions: []Tip{other}})
+	if n := sh(t, tree.Path, "diff-index", "HEAD"); n != "" || read(t, tree.Path, "o.txt") != "o\n" {
+		t.Errorf("after a contribution: %q", n)
+	}
+	if _, err := r.MergeInto(t.Context(), MergeSpec{Path: beside(r, "m"), Target: "main", StateFile: filepath.Join(t.TempDir(), "s"), Branches: []Tip{{Name: "w"}}}); err != nil {
+		t.Error(err)
+	}
+	if n := sh(t, r.Root, "rev-list", "--count", "w..main"); n != "0" || read(t, r.Root, "o.txt") != "o\n" {
+		t.Errorf("main has %s commits beside w's", n)
+	}
+	write(t, tree.Path, "left", "left\n")
+	snap := must[*Snapshot](t)(r.Remove(t.Context(), tree.Path, RemoveSpec{}))
+	must[*Tree](t)(r.Restore(t.Context(), snap, RestoreSpec{}))
 }

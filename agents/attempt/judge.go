@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -189,7 +190,11 @@ func (a *attempt) git(f func(context.Context) error) error {
 		return err
 	}
 	if failure != nil {
-		return failedBy(codeOf(failure), dag.ReasonChecks, "git: %v", failure)
+		reason := dag.ReasonSetup // git itself, or its settings
+		if errors.Is(failure, worktree.ErrUnsavable) || errors.Is(failure, worktree.ErrDirty) {
+			reason = dag.ReasonChecks
+		}
+		return failedBy(codeOf(failure), reason, "git: %v", failure)
 	}
 	return nil
 }
