@@ -53,11 +53,12 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 			return nil, r.dirty(s.Path, d, fmt.Sprintf("left by %s", orUnknown(record.Owner)))
 		}
 	}
-	if s.Branch == "" {
-		err = r.detachAt(ctx, s, t)
-	} else {
-		err = r.goOn(ctx, s, t)
-	}
+	err = r.follow(ctx, s.Path, func() error {
+		if s.Branch == "" {
+			return r.detachAt(ctx, s, t)
+		}
+		return r.goOn(ctx, s, t)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (r *Repo) adopt(ctx context.Context, s LendSpec, e registration) (*Tree, er
 			return nil, err
 		}
 	}
-	return t, r.lendSubmodules(ctx, t)
+	return t, nil
 }
 
 // freeBranch makes sure that no other worktree has the branch.

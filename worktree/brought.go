@@ -402,13 +402,13 @@ func (r *Repo) Repositories(ctx context.Context, tree, start string) ([]string, 
 	if entries, _, err = p.own(ctx, tree, entries); err != nil {
 		return nil, err
 	}
-	subs, err := submodules(ctx, tree)
+	subs, err := submodulesNamed(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
 	known := map[string]bool{}
-	for _, path := range subs {
-		known[path] = true
+	for _, s := range subs {
+		known[s.path] = true
 	}
 	found := map[string]bool{}
 	for _, e := range entries {

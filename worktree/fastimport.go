@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -79,6 +80,9 @@ func (w *snapshotter) files(s *stream) (modes []byte, err error) {
 	slices.Sort(gone)
 	for _, name := range slices.Compact(gone) { // first: a file may have become a directory
 		s.printf("D %s\n", quotePath(name))
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.pointers)) {
+		s.printf("M %s %s %s\n", gitlink, w.pointers[name], quotePath(name))
 	}
 	slices.Sort(w.put)
 	for _, name := range slices.Compact(w.put) {

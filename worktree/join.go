@@ -63,7 +63,8 @@ func (r *Repo) advance(ctx context.Context, branch, tip, commit string) (again b
 	if out == "" {
 		return false, r.UpdateRef(ctx, "refs/heads/"+branch, commit, tip)
 	}
-	err = fastForward(ctx, out, commit)
+	f := follower{r: r, root: out, person: true}
+	err = f.run(ctx, func() error { return fastForward(ctx, out, commit) })
 	if err == nil || ctx.Err() != nil {
 		return false, err
 	}

@@ -181,7 +181,7 @@ func (r *Repo) create(ctx context.Context, s LendSpec, old string) (*Tree, error
 		defer cancel()
 		return nil, errors.Join(err, undo(ctx))
 	}
-	return t, r.lendSubmodules(ctx, t)
+	return t, nil
 }
 
 // add registers the worktree and checks its files out. Only the registration
@@ -205,10 +205,12 @@ func (r *Repo) add(ctx context.Context, s LendSpec, t *Tree) error {
 		err = writeOwner(t.GitDir, lendingFile, ownerRecord{s.Owner, s.Branch, s.Start})
 	}
 	if err == nil {
-		_, err = git(ctx, t.Path, "reset", "--hard", "--quiet", "--no-recurse-submodules")
-	}
-	if err == nil {
-		err = baseline(ctx, t)
+		err = r.follow(ctx, t.Path, func() error {
+			if _, err := git(ctx, t.Path, "reset", "--hard", "--quiet", "--no-recurse-submodules"); err != nil {
+				return err
+			}
+			return baseline(ctx, t)
+		})
 	}
 	if err == nil {
 		err = os.Rename(filepath.Join(t.GitDir, lendingFile), filepath.Join(t.GitDir, ownerFile))

@@ -122,13 +122,21 @@ func (w *snapshotter) nested(ctx context.Context) error {
 	return w.repo.repositoriesHeld(ctx, w.root, repos)
 }
 
-// repositoriesHeld refuses to lose what is in a repository that goes with the
-// worktree at root, and nowhere else.
+// repositoriesHeld saves what is in a repository that goes with the worktree at
+// root, and nowhere else. It refuses to lose what it cannot save.
 func (r *Repo) repositoriesHeld(ctx context.Context, root string, repos []*repository) error {
 	for _, n := range repos {
 		lost, err := r.lost(ctx, root, n)
 		if err != nil {
 			return err
+		}
+		if len(lost) > 0 {
+			if err := r.keepOf(ctx, root, n, lost); err != nil {
+				return err
+			}
+			if lost, err = r.lost(ctx, root, n); err != nil {
+				return err
+			}
 		}
 		if len(lost) == 0 {
 			continue
@@ -140,6 +148,53 @@ func (r *Repo) repositoriesHeld(ctx context.Context, root string, repos []*repos
 			said = append(said, k.ID[:12]+" ("+k.From+")")
 		}
 		return hint("git --git-dir="+shellWord(n.git)+" --work-tree=. push "+shellWord(r.Root)+" "+strings.Join(refs, " "), "%w: the submodule %s holds what exists nowhere else: %s", ErrUnsavable, n.shown(), shown(said))
+	}
+	return nil
+}
+
+// keepOf has the project's own copy of a submodule hold what only the
+// submodule of a worktree does. The copy is made where there is none; what is
+// nobody's submodule goes to the superproject.
+func (r *Repo) keepOf(ctx context.Context, root string, n *repository, lost []Kept) error {
+	home := r.GitDir
+	if all := r.counterparts(root, n); len(all) > 0 {
+		home = all[0]
+	} else if n.name != "" {
+		home = filepath.Join(r.GitDir, n.name)
+		if err := r.makeModule(ctx, n.git, home); err != nil {
+			return err
+		}
+	}
+	var ids, said []string
+	for _, k := range lost {
+		ids = append(ids, k.ID)
+		said = append(said, k.ID[:12]+" ("+k.From+")")
+	}
+	if err := bring(ctx, command{dir: r.Root, args: []string{"--git-dir=" + home, "--work-tree=" + home}}, n.git, ids...); err != nil {
+		return err
+	}
+	slices.Sort(said)
+	Note(ctx, "the submodule %s held commits that exist nowhere else; %s keeps them as refs/cmux/kept/ID: %s", n.shown(), home, shown(said))
+	return nil
+}
+
+// makeModule makes the git directory of a submodule that the main worktree has
+// not, with the remote of another.
+func (r *Repo) makeModule(ctx context.Context, from, home string) error {
+	if _, err := git(ctx, r.Root, "init", "--quiet", "--bare", "--template=", "--", home); err != nil {
+		return err
+	}
+	settings := [][2]string{{"core.bare", "false"}}
+	url, err := bare(from, r.Root, "", "config", "--get", "remote.origin.url").run(ctx)
+	if err == nil {
+		settings = append(settings, [2]string{"remote.origin.url", line(url)}, [2]string{"remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"})
+	} else if exitCode(err) != 1 {
+		return err
+	}
+	for _, s := range settings {
+		if _, err := git(ctx, r.Root, "config", "--file", filepath.Join(home, "config"), s[0], s[1]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -340,7 +340,7 @@ func (q *queue) bring(ctx context.Context, b Tip) (bool, error) {
 	if err := q.save(); err != nil {
 		return false, err
 	}
-	if err := fastForward(ctx, q.s.Path, commit); err != nil {
+	if err := q.r.follow(ctx, q.s.Path, func() error { return fastForward(ctx, q.s.Path, commit) }); err != nil {
 		return false, err
 	}
 	if q.s.Verify != nil {
@@ -436,11 +436,14 @@ func (q *queue) reset(ctx context.Context, commit, why string) error {
 			return err
 		}
 	}
-	if _, err := git(ctx, q.s.Path, "reset", "--hard", "--quiet", "--no-recurse-submodules", commit, "--"); err != nil {
+	f := follower{r: q.r, root: q.s.Path, force: true}
+	return f.run(ctx, func() error {
+		if _, err := git(ctx, q.s.Path, "reset", "--hard", "--quiet", "--no-recurse-submodules", commit, "--"); err != nil {
+			return err
+		}
+		_, err := git(ctx, q.s.Path, "clean", "-d", "--force", "--quiet")
 		return err
-	}
-	_, err = git(ctx, q.s.Path, "clean", "-d", "--force", "--quiet")
-	return err
+	})
 }
 
 // rewind takes a lent tree back to its start, saving the commits of its branch.

@@ -199,7 +199,50 @@ func (r *Repo) restoreNew(ctx context.Context, s *Snapshot, to RestoreSpec) (t *
 		}
 		return nil, err
 	}
-	return t, r.lendSubmodules(ctx, t)
+	if err := r.follow(ctx, t.Path, func() error { return nil }); err != nil {
+		return t, err
+	}
+	return t, r.repoint(ctx, s, t)
+}
+
+// repoint has submodules be at the commits at which the snapshot found them,
+// where nobody had committed those in the superproject.
+func (r *Repo) repoint(ctx context.Context, s *Snapshot, t *Tree) error {
+	if s.Bare {
+		return nil
+	}
+	out, err := git(ctx, r.Root, "rev-parse", s.Commit+"^@")
+	if err != nil {
+		return err
+	}
+	parents := strings.Fields(out)
+	if len(parents) < 2 {
+		return nil
+	}
+	changes, err := diffTree(ctx, r.Root, parents[len(parents)-2], parents[len(parents)-1])
+	if err != nil {
+		return err
+	}
+	subs, err := submodulesNamed(ctx, t.Path)
+	if err != nil {
+		return err
+	}
+	f := follower{r: r, root: t.Path}
+	for _, c := range changes {
+		i := slices.IndexFunc(subs, func(s submodule) bool { return s.path == c.path })
+		at := filepath.Join(t.Path, c.path)
+		if c.mode != gitlink || i < 0 || !isRepository(at) {
+			continue
+		}
+		subs[i].commit = c.id
+		if err := f.fetch(ctx, at, r.copies(c.path, filepath.Join("modules", subs[i].name)), subs[i]); err != nil {
+			return err
+		}
+		if _, err := git(ctx, at, "checkout", "--quiet", "--detach", "--no-overwrite-ignore", c.id, "--"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // change is one line of git diff-tree --raw.

@@ -98,7 +98,7 @@ var (
 //
 // It returns nil without error when there is nothing to save. What it cannot
 // hold is ErrUnsavable and named: a nested repository, an untracked file above
-// 50 MB, a submodule with changes.
+// 50 MB, a submodule with changes that are not committed in it.
 func (r *Repo) Snapshot(ctx context.Context, treePath string, s SnapshotSpec) (*Snapshot, error) {
 	root, err := realPath(treePath)
 	if err != nil {
@@ -131,7 +131,7 @@ func (r *Repo) Snapshot(ctx context.Context, treePath string, s SnapshotSpec) (*
 		}
 		w.rec.Kept = w.kept.all()
 	}
-	if len(w.put)+len(w.drop)+w.staged+w.specials == 0 && w.rec.Operation == "" && w.kept.none() {
+	if len(w.put)+len(w.drop)+len(w.pointers)+w.staged+w.specials == 0 && w.rec.Operation == "" && w.kept.none() {
 		if w.rec.Branch != "" || w.rec.Head == "" {
 			return nil, nil
 		}

@@ -2,67 +2,359 @@ package worktree
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"cmux/worktree/gitfile"
 )
 
-// lendSubmodules checks out, in a lent tree, the submodules that the main
-// worktree has checked out.
-func (r *Repo) lendSubmodules(ctx context.Context, t *Tree) error {
-	if err := updateSubmodules(ctx, r.Root, t.Path); err != nil {
-		return &Hint{Err: fmt.Errorf("%w: %w", ErrSubmodule, err),
-			Try: "git -C " + shellWord(t.Path) + " submodule update --init --recursive"}
-	}
-	return nil
+// submodule is one that .gitmodules of a working tree names.
+type submodule struct {
+	name, path string
+	commit     string // that the superproject's HEAD holds; empty: none
 }
 
-// updateSubmodules clones from the main worktree's objects, so that it takes
-// neither network nor credentials; only a commit that those lack is fetched
-// from where the submodule says.
-func updateSubmodules(ctx context.Context, from, to string) error {
-	subs, err := submodules(ctx, to)
+// followFile records, in a worktree's private git directory, which commit cmux
+// last checked out in each submodule, by its path.
+const followFile = "cmux-submodules"
+
+// follower brings the submodules of a working tree to what its commit says.
+type follower struct {
+	r      *Repo
+	root   string            // of the outermost working tree
+	was    map[string]string // submodules that were at what HEAD said, before it moved
+	last   map[string]string // followFile
+	now    map[string]string
+	person bool // the working tree is a person's: what cannot be brought along is told and stays
+	force  bool // what nobody committed in the superproject leaves
+}
+
+// follow runs move, which may move HEAD of the working tree at root. Afterwards
+// its submodules, nested ones too, are at the commits that HEAD names. Commits
+// come from the project's own copies of a submodule, those of other worktrees
+// among them, and else from where the submodule says. A submodule that has
+// changes, or that is at a commit which neither HEAD named nor cmux checked out,
+// is somebody's work and stays.
+func (r *Repo) follow(ctx context.Context, root string, move func() error) error {
+	return (&follower{r: r, root: root}).run(ctx, move)
+}
+
+func (f *follower) run(ctx context.Context, move func() error) error {
+	root := f.root
+	var err error
+	if f.was, err = standing(ctx, root, ""); err != nil {
+		return err
+	}
+	if err := move(); err != nil {
+		return err
+	}
+	subs, err := submodules(ctx, root)
+	if err != nil || len(subs) == 0 {
+		return err
+	}
+	private, err := privateDir(ctx, root)
 	if err != nil {
 		return err
 	}
-	for name, path := range subs {
-		if _, err := os.Lstat(filepath.Join(to, path, ".git")); err == nil {
+	f.last, f.now = map[string]string{}, map[string]string{}
+	record := filepath.Join(private, followFile)
+	b, err := os.ReadFile(record)
+	if err == nil {
+		err = json.Unmarshal(b, &f.last)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		f.last = map[string]string{} // torn: what is at another commit counts as somebody's
+	}
+	if err := f.all(ctx, root, "", subs); err != nil {
+		return &Hint{Err: fmt.Errorf("%w: %w", ErrSubmodule, err), Try: "push that commit to the submodule's remote, then retry"}
+	}
+	if f.person {
+		return nil
+	}
+	return writeJSON(record, f.now)
+}
+
+// standing are the submodules in a working tree that are at what HEAD says, by
+// their paths below the outermost one.
+func standing(ctx context.Context, tree, under string) (map[string]string, error) {
+	subs, err := submodules(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for _, s := range subs {
+		at := filepath.Join(tree, s.path)
+		if s.commit == "" || !isRepository(at) {
 			continue
 		}
-		source := filepath.Join(from, path)
-		if _, err := os.Lstat(filepath.Join(source, ".git")); err != nil {
-			continue // the main worktree does without it
+		head, err := git(ctx, at, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+		if err != nil && exitCode(err) <= 0 {
+			return nil, err
 		}
-		objects, err := git(ctx, source, "rev-parse", "--path-format=absolute", "--git-common-dir")
+		if line(head) != s.commit {
+			continue
+		}
+		rel := filepath.Join(under, s.path)
+		all[rel] = s.commit
+		inner, err := standing(ctx, at, rel)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		url, urlErr := git(ctx, source, "config", "--get", "remote.origin.url")
-		_, err = command{dir: to, config: []string{"protocol.file.allow=always", "submodule." + name + ".url=" + line(objects)},
-			args: []string{"submodule", "--quiet", "update", "--init", "--", path}}.run(ctx)
-		if err != nil && ctx.Err() == nil {
-			_, err = git(ctx, to, "submodule", "--quiet", "update", "--init", "--", path)
+		maps.Copy(all, inner)
+	}
+	return all, nil
+}
+
+// all follows the submodules of a working tree; under is its module's path in
+// the git directory of the outermost one.
+func (f *follower) all(ctx context.Context, tree, under string, subs []submodule) error {
+	for _, s := range subs {
+		if s.commit == "" {
+			continue
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", filepath.Join(to, path), err)
-		}
-		if urlErr == nil {
-			if _, err := git(ctx, filepath.Join(to, path), "config", "remote.origin.url", line(url)); err != nil {
-				return err
+		name := filepath.Join(under, "modules", s.name)
+		err := f.one(ctx, tree, name, s)
+		if err == nil && isRepository(filepath.Join(tree, s.path)) {
+			var inner []submodule
+			if inner, err = submodules(ctx, filepath.Join(tree, s.path)); err == nil {
+				err = f.all(ctx, filepath.Join(tree, s.path), name, inner)
 			}
 		}
-		if err := updateSubmodules(ctx, source, filepath.Join(to, path)); err != nil {
+		if err != nil && f.person && ctx.Err() == nil {
+			Note(ctx, "the submodule %s does not follow the commit: %v", filepath.Join(tree, s.path), err)
+		} else if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// submodules maps the names in .gitmodules to their paths.
-func submodules(ctx context.Context, root string) (map[string]string, error) {
+// one follows one submodule.
+func (f *follower) one(ctx context.Context, tree, name string, s submodule) error {
+	at := filepath.Join(tree, s.path)
+	rel, err := filepath.Rel(f.root, at)
+	if err != nil {
+		return err
+	}
+	copies := f.r.copies(rel, name)
+	if !isRepository(at) {
+		if f.person || len(copies) == 0 || f.unwanted(rel) {
+			return nil // the person does without it
+		}
+		if err := f.clone(ctx, tree, copies[0], s); err != nil {
+			return err
+		}
+	}
+	head, err := git(ctx, at, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if err != nil && exitCode(err) != 1 {
+		return err
+	}
+	is := line(head)
+	f.now[rel] = is
+	made := is == "" || emptyTree(at)
+	if is == s.commit && !made {
+		return nil
+	}
+	if !made {
+		entries, err := status(ctx, at, "--untracked-files=no", "--ignored=no")
+		if err != nil {
+			return err
+		}
+		known := is == f.was[rel] || is == f.last[rel]
+		if len(entries) > 0 || !known && !f.force {
+			f.now[rel] = f.last[rel]
+			return nil
+		}
+		if !known {
+			if _, err := git(ctx, at, "update-ref", "refs/cmux/kept/"+is, is); err != nil {
+				return err
+			}
+		}
+	}
+	if err := f.fetch(ctx, at, copies, s); err != nil {
+		return err
+	}
+	if _, err := git(ctx, at, "checkout", "--quiet", "--detach", "--no-overwrite-ignore", s.commit, "--"); err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	f.now[rel] = s.commit
+	return nil
+}
+
+// unwanted reports whether the main worktree has the submodule and leaves it
+// out.
+func (f *follower) unwanted(rel string) bool {
+	if isRepository(filepath.Join(f.r.Root, rel)) {
+		return false
+	}
+	entries, err := os.ReadDir(filepath.Join(f.r.Root, rel))
+	return err == nil && len(entries) == 0
+}
+
+// emptyTree reports whether a submodule was cloned and never checked out.
+func emptyTree(at string) bool {
+	entries, err := os.ReadDir(at)
+	if err != nil || len(entries) != 1 {
+		return false
+	}
+	private, err := gitfile.Private(at)
+	return err == nil && !exists(filepath.Join(private, "index"))
+}
+
+// copies are the git directories in which the project has a submodule: that of
+// the main worktree first, then those of linked ones.
+func (r *Repo) copies(rel, name string) (all []string) {
+	add := func(dir string) {
+		if isGitDir(dir) && !slices.Contains(all, dir) {
+			all = append(all, dir)
+		}
+	}
+	at := filepath.Join(r.Root, rel)
+	if to, err := gitfile.Private(at); err == nil {
+		add(filepath.Clean(to))
+	}
+	add(filepath.Join(at, ".git"))
+	add(filepath.Join(r.GitDir, name))
+	worktrees := filepath.Join(r.GitDir, "worktrees")
+	entries, err := os.ReadDir(worktrees)
+	if err != nil {
+		return all
+	}
+	for _, e := range entries {
+		add(filepath.Join(worktrees, e.Name(), name))
+	}
+	return all
+}
+
+// localFetch lets git read a repository of the same project.
+var localFetch = []string{"protocol.file.allow=always"}
+
+// clone makes the submodule's repository from a copy, without a checkout. It
+// takes neither network nor credentials.
+func (f *follower) clone(ctx context.Context, tree, from string, s submodule) error {
+	url, err := submoduleURL(ctx, tree, from, s.name)
+	if err != nil {
+		return err
+	}
+	// A commit that the copy lacks ends the update after the clone, which is all that is wanted here.
+	_, err = command{dir: tree, config: append([]string{"submodule." + s.name + ".url=" + from, "submodule." + s.name + ".active=true", "clone.defaultRemoteName=origin"}, localFetch...),
+		args: []string{"submodule", "--quiet", "update", "--init", "--checkout", "--", s.path}}.run(ctx)
+	at := filepath.Join(tree, s.path)
+	if !isRepository(at) {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	if url == "" {
+		return nil
+	}
+	_, err = git(ctx, at, "config", "remote.origin.url", url)
+	return err
+}
+
+// submoduleURL is where the copy of a submodule was cloned from; else what the
+// superproject says.
+func submoduleURL(ctx context.Context, tree, from, name string) (string, error) {
+	for _, c := range []command{
+		bare(from, tree, "", "config", "--get", "remote.origin.url"),
+		{dir: tree, args: []string{"config", "--get", "submodule." + name + ".url"}},
+	} {
+		out, err := c.run(ctx)
+		if err != nil && exitCode(err) != 1 {
+			return "", err
+		}
+		if out != "" {
+			return line(out), nil
+		}
+	}
+	return "", nil
+}
+
+// fetch has the submodule hold its commit: from a copy that has it, else from
+// its remote.
+func (f *follower) fetch(ctx context.Context, at string, copies []string, s submodule) error {
+	has := func(c command) (bool, error) {
+		_, err := c.run(ctx)
+		if err != nil && exitCode(err) <= 0 {
+			return false, err
+		}
+		return err == nil, nil
+	}
+	if ok, err := has(command{dir: at, args: []string{"cat-file", "-e", s.commit + "^{commit}"}}); ok || err != nil {
+		return err
+	}
+	for _, dir := range copies {
+		ok, err := has(bare(dir, f.root, "", "cat-file", "-e", s.commit+"^{commit}"))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		if err := bring(ctx, command{dir: at}, dir, s.commit); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	_, err := command{dir: at, config: localFetch, args: []string{"fetch", "--quiet", "--no-recurse-submodules", "origin", s.commit}}.run(ctx)
+	if err != nil && ctx.Err() == nil { // a server may not serve a commit by its id
+		if _, all := (command{dir: at, config: localFetch, args: []string{"fetch", "--quiet", "--no-recurse-submodules", "origin"}}).run(ctx); all == nil {
+			if ok, cerr := has(command{dir: at, args: []string{"cat-file", "-e", s.commit + "^{commit}"}}); ok || cerr != nil {
+				return cerr
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: neither this project nor its remote has the commit %.12s: %w", at, s.commit, err)
+	}
+	return nil
+}
+
+// bring has the repository of c hold objects of a git directory of the same
+// project, as refs/cmux/kept/ID. It reads them through a repository of its own:
+// the working tree of the git directory may be gone.
+func bring(ctx context.Context, c command, from string, ids ...string) error {
+	tmp, err := os.MkdirTemp("", "cmux-submodule-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	format := "sha1"
+	if len(ids[0]) == 64 {
+		format = "sha256"
+	}
+	if _, err := git(ctx, tmp, "init", "--quiet", "--bare", "--template=", "--object-format="+format, "--", tmp); err != nil {
+		return err
+	}
+	var refs strings.Builder
+	for _, id := range ids {
+		refs.WriteString(id + " refs/cmux/kept/" + id + "\n")
+	}
+	files := map[string][]byte{"packed-refs": []byte(refs.String()), "objects/info/alternates": []byte(filepath.Join(from, "objects") + "\n")}
+	if b, err := os.ReadFile(filepath.Join(from, "shallow")); err == nil {
+		files["shallow"] = b
+	}
+	for name, b := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(tmp, name)), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(tmp, name), b, 0o600); err != nil {
+			return err
+		}
+	}
+	c.config = append(slices.Clone(c.config), localFetch...)
+	c.args = append(slices.Clone(c.args), "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--update-shallow",
+		"--", tmp, "refs/cmux/kept/*:refs/cmux/kept/*")
+	_, err = c.run(ctx)
+	return err
+}
+
+// submodulesNamed lists what .gitmodules names.
+func submodulesNamed(ctx context.Context, root string) ([]submodule, error) {
 	file := filepath.Join(root, ".gitmodules")
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -71,12 +363,40 @@ func submodules(ctx context.Context, root string) (map[string]string, error) {
 	if err != nil && exitCode(err) != 1 { // 1: no such key
 		return nil, err
 	}
-	subs := map[string]string{}
+	var subs []submodule
 	for _, f := range fields(out) {
 		key, path, ok := strings.Cut(f, "\n")
-		if ok && filepath.IsLocal(path) {
-			subs[strings.TrimSuffix(strings.TrimPrefix(key, "submodule."), ".path")] = path
+		name := strings.TrimSuffix(strings.TrimPrefix(key, "submodule."), ".path")
+		if ok && filepath.IsLocal(path) && filepath.IsLocal(name) {
+			subs = append(subs, submodule{name: name, path: path})
 		}
+	}
+	return subs, nil
+}
+
+// submodules lists what .gitmodules names, with the commits that HEAD holds.
+func submodules(ctx context.Context, root string) ([]submodule, error) {
+	subs, err := submodulesNamed(ctx, root)
+	if err != nil || len(subs) == 0 {
+		return nil, err
+	}
+	var paths []string
+	for _, s := range subs {
+		paths = append(paths, s.path)
+	}
+	out, err := git(ctx, root, append([]string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", "HEAD", "--"}, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	commits := map[string]string{}
+	for _, l := range fields(out) { // MODE TYPE ID\tPATH
+		meta, path, _ := strings.Cut(l, "\t")
+		if f := strings.Fields(meta); len(f) == 3 && f[0] == gitlink {
+			commits[path] = f[2]
+		}
+	}
+	for i := range subs {
+		subs[i].commit = commits[subs[i].path]
 	}
 	return subs, nil
 }

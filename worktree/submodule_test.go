@@ -1,9 +1,11 @@
 package worktree
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,17 +49,170 @@ func TestLendChecksSubmodulesOut(t *testing.T) {
 	if _, err := r.Remove(t.Context(), tree.Path, RemoveSpec{}); !errors.Is(err, ErrUnsavable) || !strings.Contains(err.Error(), "lib/sub") {
 		t.Errorf("changes in the submodule: %v", err)
 	}
-	commit(t, filepath.Join(tree.Path, "lib/sub"), "in the submodule")
-	if _, err := r.Remove(t.Context(), tree.Path, RemoveSpec{}); !errors.Is(err, ErrUnsavable) {
-		t.Errorf("a commit in the submodule: %v", err)
+	inside := commit(t, filepath.Join(tree.Path, "lib/sub"), "in the submodule")
+	// The snapshot holds where it is, the project's own copy the commit.
+	snap, err := r.Remove(t.Context(), tree.Path, RemoveSpec{})
+	if err != nil || snap == nil {
+		t.Fatalf("%v, %v", snap, err)
 	}
-	commit(t, tree.Path, "bump")
-	if _, err := r.Remove(t.Context(), tree.Path, RemoveSpec{}); !errors.Is(err, ErrUnsavable) {
-		t.Errorf("a commit in the submodule alone: %v", err)
+	if got := sh(t, r.Root, "-C", "lib/sub", "rev-parse", "refs/cmux/kept/"+inside); got != inside {
+		t.Errorf("kept %q", got)
 	}
-	sh(t, tree.Path, "-C", "lib/sub", "push", "-q", filepath.Join(r.Root, "lib/sub"), "HEAD:refs/heads/kept")
-	if _, err := r.Remove(t.Context(), tree.Path, RemoveSpec{}); err != nil {
-		t.Error(err)
+	back := must[*Tree](t)(r.Restore(t.Context(), snap, RestoreSpec{}))
+	if got := sh(t, back.Path, "-C", "lib/sub", "rev-parse", "HEAD"); got != inside {
+		t.Errorf("restored at %q", got)
+	}
+}
+
+// bumped is a worktree whose agent has committed in the submodule and taken the
+// commit in.
+func bumped(t *testing.T, r *Repo, name string) (tree *Tree, inside string) {
+	t.Helper()
+	tree = lend(t, r, LendSpec{Path: beside(r, name), Branch: name, Owner: name})
+	inside = commit(t, filepath.Join(tree.Path, "lib/sub"), "by "+name, "by.txt", name+"\n")
+	commit(t, tree.Path, "bump by "+name)
+	return tree, inside
+}
+
+// Wherever cmux checks a commit out, its submodules are what it says, though the
+// submodule's commit is only in another worktree.
+func TestSubmodulesFollow(t *testing.T) {
+	r := newRepo(t)
+	withSubmodule(t, r)
+	base := head(t, r)
+	late := lend(t, r, LendSpec{Path: beside(r, "late"), Branch: "late", Owner: "late"})
+	team := lend(t, r, LendSpec{Path: beside(r, "team"), Branch: "team", Owner: "team"})
+	_, inside := bumped(t, r, "b")
+	at := func(dir, want string) {
+		t.Helper()
+		if got := sh(t, dir, "-C", "lib/sub", "rev-parse", "HEAD"); got != want {
+			t.Errorf("%s: the submodule is at %.8s, want %.8s", dir, got, want)
+		}
+		if got := sh(t, dir, "status", "--short"); got != "" {
+			t.Errorf("%s: %s", dir, got)
+		}
+	}
+	tip := Tip{Name: "b", Commit: sh(t, r.Root, "rev-parse", "b")}
+
+	dependent := lend(t, r, LendSpec{Path: beside(r, "d"), Branch: "d", Start: tip.Commit, Owner: "d"})
+	at(dependent.Path, inside)
+	at(lend(t, r, LendSpec{Path: late.Path, Branch: "late", Start: base, Owner: "late", Contributions: []Tip{tip}}).Path, inside)
+	must[*Snapshot](t)(r.Switch(t.Context(), SwitchSpec{Path: team.Path, Branch: "b2", Start: tip.Commit}))
+	at(team.Path, inside)
+	must[*Snapshot](t)(r.Switch(t.Context(), SwitchSpec{Path: team.Path, Branch: "old", Start: base}))
+	at(team.Path, sh(t, r.Root, "rev-parse", base+":lib/sub"))
+
+	other := branchWith(t, r, "other", base, "o.txt", "o\n")
+	var saw []string
+	verify := func(_ context.Context, dir, branch string) error {
+		saw = append(saw, branch+" "+sh(t, dir, "-C", "lib/sub", "rev-parse", "HEAD"))
+		if branch == "bad" {
+			return errors.New("no")
+		}
+		return nil
+	}
+	bad, _ := bumped(t, r, "bad")
+	sh(t, bad.Path, "reset", "-q", "--hard", "b")
+	sh(t, filepath.Join(bad.Path, "lib/sub"), "fetch", "-q", filepath.Join(r.GitDir, "worktrees/b/modules/the sub"), inside)
+	sh(t, filepath.Join(bad.Path, "lib/sub"), "checkout", "-q", inside)
+	commit(t, filepath.Join(bad.Path, "lib/sub"), "worse", "worse", "")
+	commit(t, bad.Path, "bump again")
+	spec := MergeSpec{Path: beside(r, "m"), Target: "main", StateFile: filepath.Join(t.TempDir(), "s"), Verify: verify, Branches: []Tip{other, tip, {Name: "bad"}}}
+	var refused *VerifyError
+	if _, err := r.MergeInto(t.Context(), spec); !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	at(spec.Path, inside) // taken back
+	spec.Branches = spec.Branches[:2]
+	if _, err := r.MergeInto(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	if want := "b " + inside; !slices.Contains(saw, want) {
+		t.Errorf("verified %q", saw)
+	}
+	at(r.Root, inside)
+
+	// Cleaned up, the commits are there for whoever starts later.
+	for _, name := range []string{"b", "bad", "d", "late", "team"} {
+		if _, err := r.Remove(t.Context(), beside(r, name), RemoveSpec{}); err != nil {
+			t.Error(err)
+		}
+	}
+	at(lend(t, r, LendSpec{Path: beside(r, "again"), Branch: "again", Start: tip.Commit, Owner: "x"}).Path, inside)
+}
+
+// What an agent left in a submodule is its own: the next attempt goes on there.
+func TestSubmodulesInWorkStay(t *testing.T) {
+	r := newRepo(t)
+	withSubmodule(t, r)
+	spec := LendSpec{Path: beside(r, "w"), Branch: "w", Owner: "o"}
+	tree := lend(t, r, spec)
+	inside := commit(t, filepath.Join(tree.Path, "lib/sub"), "unfinished", "u", "")
+	lend(t, r, spec)
+	if got := sh(t, tree.Path, "-C", "lib/sub", "rev-parse", "HEAD"); got != inside {
+		t.Error("the agent's commit was left")
+	}
+	sh(t, tree.Path, "add", "-A")
+	id := must[string](t)(r.CommitAll(t.Context(), tree.Path, "bump"))
+	if got := sh(t, r.Root, "rev-parse", id+":lib/sub"); got != inside {
+		t.Error("the bump was not committed")
+	}
+	// A person's submodule that is elsewhere stays, too.
+	elsewhere := commit(t, filepath.Join(r.Root, "lib/sub"), "mine", "mine", "")
+	var notes []string
+	ctx := WithNotes(t.Context(), func(s string) { notes = append(notes, s) })
+	if _, _, err := r.Join(ctx, "main", Tip{Name: "w", Commit: id}); err != nil {
+		t.Fatal(err)
+	}
+	if got := sh(t, r.Root, "-C", "lib/sub", "rev-parse", "HEAD"); got != elsewhere {
+		t.Error("the person's commit was left")
+	}
+}
+
+// A submodule in a submodule follows as well, and one that an agent added is had
+// by those after it.
+func TestSubmodulesNestedAndNew(t *testing.T) {
+	t.Setenv("GIT_ALLOW_PROTOCOL", "file")
+	r := newRepo(t)
+	inner, outer := beside(r, "inner"), beside(r, "outer")
+	for _, dir := range []string{inner, outer} {
+		sh(t, filepath.Dir(dir), "init", "-q", "-b", "main", dir)
+		commit(t, dir, "first", "f", dir+"\n")
+	}
+	sh(t, outer, "submodule", "--quiet", "add", inner, "in")
+	commit(t, outer, "inner")
+	sh(t, r.Root, "submodule", "--quiet", "add", outer, "out")
+	sh(t, r.Root, "submodule", "--quiet", "update", "--init", "--recursive")
+	commit(t, r.Root, "outer")
+
+	b := lend(t, r, LendSpec{Path: beside(r, "b"), Branch: "b", Owner: "b"})
+	deep := commit(t, filepath.Join(b.Path, "out/in"), "deep", "deep", "")
+	commit(t, filepath.Join(b.Path, "out"), "deep")
+	sh(t, b.Path, "submodule", "--quiet", "add", "--name", "more", inner, "more")
+	added := commit(t, filepath.Join(b.Path, "more"), "added", "added", "")
+	start := commit(t, b.Path, "all of it")
+	for _, name := range []string{"d", "e"} {
+		d := lend(t, r, LendSpec{Path: beside(r, name), Branch: name, Start: start, Owner: name})
+		for path, want := range map[string]string{"out/in": deep, "more": added} {
+			if got := sh(t, d.Path, "-C", path, "rev-parse", "HEAD"); got != want {
+				t.Errorf("%s of %s is at %.8s, want %.8s", path, name, got, want)
+			}
+		}
+		clean(t, d.Path, start)
+		if _, err := r.Remove(t.Context(), d.Path, RemoveSpec{}); err != nil {
+			t.Error(err)
+		}
+		if name == "d" {
+			if _, err := r.Remove(t.Context(), b.Path, RemoveSpec{}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	// The person takes it over as any submodule.
+	sh(t, r.Root, "merge", "-q", "--ff-only", "b")
+	sh(t, r.Root, "submodule", "--quiet", "update", "--init", "more")
+	if got := sh(t, r.Root, "-C", "more", "rev-parse", "HEAD"); got != added {
+		t.Errorf("more is at %s", got)
 	}
 }
 
@@ -73,7 +228,14 @@ func TestLendSaysThatASubmoduleFails(t *testing.T) {
 	sh(t, sub, "gc", "-q", "--prune=now")
 	_, err := r.Lend(t.Context(), LendSpec{Path: beside(r, "w"), Branch: "w", Start: start, Owner: "o"})
 	var h *Hint
-	if !errors.Is(err, ErrSubmodule) || !errors.As(err, &h) || !strings.Contains(h.Try, "submodule update") {
+	if !errors.Is(err, ErrSubmodule) || !errors.As(err, &h) || !strings.Contains(h.Try, "push that commit") {
+		t.Errorf("%v", err)
+	}
+	// Every time, and nothing is left that a later attempt would take for work.
+	if _, err := os.Lstat(beside(r, "w")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the worktree is there: %v", err)
+	}
+	if _, err = r.Lend(t.Context(), LendSpec{Path: beside(r, "w"), Branch: "w", Start: start, Owner: "o"}); !errors.Is(err, ErrSubmodule) {
 		t.Errorf("%v", err)
 	}
 }

@@ -26,8 +26,9 @@ type snapshotter struct {
 	indexTree string
 	specials  int // pipes, sockets and devices
 	kept      only
-	gitlinks  map[string]bool // paths of submodules in the index
-	repos     []string        // folders with a .git of their own
+	gitlinks  map[string]bool   // paths of submodules in the index
+	pointers  map[string]string // commits of submodules that are not at what the index says
+	repos     []string          // folders with a .git of their own
 }
 
 func (w *snapshotter) git(ctx context.Context, args ...string) (string, error) {
@@ -93,9 +94,16 @@ func (w *snapshotter) survey(ctx context.Context) error {
 	}
 	var ignored []string
 	for _, e := range entries {
-		if len(e.sub) == 4 && e.sub[0] == 'S' && e.sub != "S..." {
-			return hint("commit and push inside it, or put it back with git submodule update",
+		if len(e.sub) == 4 && e.sub[0] == 'S' && e.sub != "S..." && e.sub != "SC.." {
+			at := shellWord(filepath.Join(w.root, e.path))
+			return hint("git -C "+at+" add -A && git -C "+at+" commit -m work",
 				"%w: submodule %s has changes of its own", ErrUnsavable, filepath.Join(w.root, e.path))
+		}
+		if e.sub == "SC.." {
+			if err := w.pointer(ctx, e.path); err != nil {
+				return err
+			}
+			continue
 		}
 		switch e.kind {
 		case '?':
@@ -201,6 +209,23 @@ func (w *snapshotter) plainIndex(ctx context.Context) error {
 	}
 	var err error
 	w.raw, err = os.ReadFile(w.index)
+	return err
+}
+
+// pointer saves that a submodule is at another commit, which a ref of its own
+// holds from now on.
+func (w *snapshotter) pointer(ctx context.Context, name string) error {
+	at := filepath.Join(w.root, name)
+	out, err := git(ctx, at, "rev-parse", "--verify", "HEAD^{commit}")
+	if err != nil {
+		return err
+	}
+	id := line(out)
+	if w.pointers == nil {
+		w.pointers = map[string]string{}
+	}
+	w.pointers[name] = id
+	_, err = git(ctx, at, "update-ref", "refs/cmux/kept/"+id, id)
 	return err
 }
 

@@ -30,7 +30,17 @@ type SwitchSpec struct {
 // Switch checks a branch out in a worktree that stays where it is. What is not
 // committed there is saved first, and then leaves it; what copy, link and setup
 // brought stays. The snapshot is nil where there was nothing to save.
+// The submodules follow.
 func (r *Repo) Switch(ctx context.Context, s SwitchSpec) (saved *Snapshot, err error) {
+	f := follower{r: r, root: s.Path, force: !s.Stay}
+	err = f.run(ctx, func() error {
+		saved, err = r.switchTo(ctx, s)
+		return err
+	})
+	return saved, err
+}
+
+func (r *Repo) switchTo(ctx context.Context, s SwitchSpec) (saved *Snapshot, err error) {
 	private, err := privateDir(ctx, s.Path)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package worktree
 import (
 	"context"
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,11 +71,14 @@ func (r *Repo) Workplace(ctx context.Context, path string) (*Workplace, error) {
 			w.Tracked = append(w.Tracked, e.path)
 		}
 	}
-	subs, err := submodules(ctx, path)
+	subs, err := submodulesNamed(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	w.Submodules = slices.Sorted(maps.Values(subs))
+	for _, s := range subs {
+		w.Submodules = append(w.Submodules, s.path)
+	}
+	slices.Sort(w.Submodules)
 	return w, nil
 }
 
