@@ -68,7 +68,19 @@ func (r *Repo) switchTo(ctx context.Context, s SwitchSpec) (saved *Snapshot, err
 	if err != nil {
 		return nil, err
 	}
-	if len(own) > 0 || leaves == "detached" { // whose commits may have no other name
+	alone := false // commits that nothing else names
+	if leaves == "detached" {
+		head, err := git(ctx, s.Path, "rev-parse", "HEAD")
+		if err != nil {
+			return nil, err
+		}
+		held, err := r.held(ctx, line(head))
+		if err != nil {
+			return nil, err
+		}
+		alone = !held
+	}
+	if len(own) > 0 || alone {
 		if saved, err = r.Snapshot(ctx, s.Path, SnapshotSpec{Name: leaves, Reason: s.Reason}); err != nil {
 			return nil, err
 		}

@@ -17,7 +17,11 @@ import (
 
 // prepare makes the worktree ready.
 func (a *attempt) prepare() error {
-	if !a.node.HasTree() {
+	if a.shares() {
+		a.scopes = scopesOf(a.node, a.spec.Place.Dir)
+		return a.lookBefore()
+	}
+	if !a.node.HasTree() || a.stays() && a.spec.Place.Tree == "" {
 		return nil
 	}
 	var (
@@ -247,6 +251,7 @@ func (a *attempt) persist(t *tree) { a.persisting.Go(func() { _ = t.repo.Sync() 
 // What git cannot tell is noted; the verdict stands.
 func (a *attempt) survey() {
 	if a.tree == nil {
+		a.surveyShared()
 		return
 	}
 	from := a.spec.Place.Commit

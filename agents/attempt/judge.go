@@ -97,6 +97,9 @@ func (a *attempt) look() (*fault, error) {
 	if f, err := a.unpublished(); f != nil || err != nil {
 		return f, err
 	}
+	if a.shares() {
+		return a.sharedScope()
+	}
 	if a.tree == nil || !a.node.HasBranch() {
 		return nil, nil
 	}
@@ -412,12 +415,16 @@ func (a *attempt) outside(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	paths, err := a.tree.repo.ChangedFiles(ctx, a.tree.lent.Path, a.ownStart)
-	return slices.DeleteFunc(paths, func(path string) bool {
-		if len(a.scopes.write) > 0 {
-			return dag.InScope(a.scopes.write, path)
-		}
-		return !dag.InScope(a.scopes.read, path)
-	}), err
+	return slices.DeleteFunc(paths, a.mayChange), err
+}
+
+// mayChange reports whether the node may write a path. One that context names is
+// read-only unless scope names it too.
+func (a *attempt) mayChange(path string) bool {
+	if len(a.scopes.write) > 0 {
+		return dag.InScope(a.scopes.write, path)
+	}
+	return !dag.InScope(a.scopes.read, path)
 }
 
 // shown lists the first few paths and the number of the others.

@@ -7,6 +7,7 @@ import (
 	"cmux/agents/endpoint"
 	"cmux/agents/guard"
 	"cmux/agents/prompt"
+	"cmux/agents/rights"
 	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -53,7 +54,7 @@ func scopesOf(n *dag.Node, tree string) scopes {
 // policy is what the agent may do.
 func (a *attempt) policy() guard.Policy {
 	if a.tree == nil { // nothing was made ready
-		a.scopes = scopesOf(a.node, a.spec.Place.Tree)
+		a.scopes = scopesOf(a.node, cmp.Or(a.spec.Place.Tree, a.spec.Place.Dir))
 	}
 	p := guard.Policy{
 		Role: a.node.Role, Root: a.spec.Frame.Root, Tree: a.spec.Place.Tree,
@@ -62,9 +63,13 @@ func (a *attempt) policy() guard.Policy {
 	}
 	if m := a.spec.Member; m != nil {
 		p.Leads = leads(m)
+		p.Holder = rights.Holder{Stays: true, Leads: p.Leads && m.Role != "sentry", Sentry: m.Role == "sentry", TeamLead: m.TeamLead}
 		if dir, err := filepath.EvalSymlinks(m.Dir); err == nil && p.Leads && dir != p.Root {
 			p.Led = dir
 			p.Private = append(endpoint.Secrets(dir), run.OrganisationDir(dir))
+		}
+		if m.Tree == "" && !p.Leads { // it may work in the folder that it shares
+			p.Tree, p.Branch, p.Shared = m.Dir, "", true
 		}
 		p.Beside = a.spec.Beside
 		p.Private = append(p.Private, run.OrganisationDir(p.Root))

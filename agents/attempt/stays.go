@@ -110,7 +110,7 @@ func (a *attempt) resetVerdict() {
 
 // guardAnew tells a running program's guard what the agent may do now.
 func (a *attempt) guardAnew() {
-	a.stage.Review = a.node.Role == dag.RoleReview && a.task != nil
+	a.stage.Review = false // its program stays, and its next task may change files
 	a.stage.Policy = a.policy()
 	if g, ok := a.agent.(agent.Guarded); ok {
 		g.Guard(a.stage.Policy)

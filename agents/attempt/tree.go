@@ -75,11 +75,16 @@ func (t *tree) diffStat(ctx context.Context, from, to string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return statLine(d), nil
+}
+
+// statLine is a DiffStat in a line.
+func statLine(d worktree.DiffStat) string {
 	files := "files"
 	if d.Files == 1 {
 		files = "file"
 	}
-	return fmt.Sprintf("%d %s, +%d -%d", d.Files, files, d.Added, d.Deleted), nil
+	return fmt.Sprintf("%d %s, +%d -%d", d.Files, files, d.Added, d.Deleted)
 }
 
 // snapshot saves uncommitted work and returns its id; empty: there was none.

@@ -189,6 +189,8 @@ func (s *shell) gitSub(sub string, args []word, place whose) string {
 	switch {
 	case s.readsOnly():
 		return "git " + sub + s.changesNothing()
+	case s.Shared && place == own && (sub == "clean" || sub == "rebase" || sub == "reset" && has(args, "", "hard", "merge", "keep")):
+		return fmt.Sprintf("git %s is refused: others work in %s too, and it would undo what they have not committed. Bring single files of your own back: git restore FILE", sub, s.home)
 	case place == peers:
 		return fmt.Sprintf("git %s is refused: it is another agent's worktree. Work in %s only.", sub, s.home)
 	case place == persons:

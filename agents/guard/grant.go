@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cmux/agents/rights"
 	"cmux/dag"
 )
 
@@ -22,8 +23,9 @@ func (g *guard) grants(c Call, in input) bool {
 	return false
 }
 
-// builds reports whether the node has a worktree to change.
-func (g *guard) builds() bool { return g.hasOwnPlace && !g.readsOnly() }
+// builds reports whether the node has a worktree to change. In a folder that it
+// shares, what git takes in or brings back may be another's.
+func (g *guard) builds() bool { return g.hasOwnPlace && !g.Shared && !g.readsOnly() }
 
 // grantsWrite grants a file tool of the kinds themselves; what an MCP server
 // does beside writing is its own. Codex may ask for leave to write all of a
@@ -182,6 +184,9 @@ func (v *voucher) grants(c command) bool {
 	if slices.ContainsFunc(c.words, func(w lexeme) bool { return w.here }) && !v.reaches("cat") {
 		return false // which prints the message
 	}
+	if v.orders(c) {
+		return true
+	}
 	for _, f := range forms {
 		if m, ok := f.match(c.words); ok && v.vouches(f, m) {
 			v.changed = v.changed || f.effect == changes
@@ -191,6 +196,23 @@ func (v *voucher) grants(c command) bool {
 		}
 	}
 	return false
+}
+
+// orders reports whether a command is an order to cmux that is the agent's to give.
+// A person need not be asked about it; what a person decides is refused before.
+func (v *voucher) orders(c command) bool {
+	if !c.is("cmux") || !v.reaches("cmux") {
+		return false
+	}
+	words := make([]string, 0, len(c.words))
+	for _, w := range c.words[1:] {
+		words = append(words, w.text)
+	}
+	inner, ok := rights.Grants(v.Holder, words)
+	if !ok || len(inner) == 0 {
+		return ok
+	}
+	return v.grants(command{after: c.after, words: c.words[len(c.words)-len(inner):], redirected: c.redirected})
 }
 
 // steers reports whether git reads from a file which files to see, and how.

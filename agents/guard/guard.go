@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cmux/agents/question"
+	"cmux/agents/rights"
 	"cmux/dag"
 )
 
@@ -37,7 +38,7 @@ type Decision struct {
 type Policy struct {
 	Role     dag.Role
 	Root     string   // the project's root, absolute
-	Tree     string   // the node's worktree, absolute; empty: it works at the root
+	Tree     string   // the node's worktree, or the folder that it shares, absolute; empty: it works at the root
 	Peers    []string // worktrees of the run's other nodes, absolute; may be empty
 	Scope    []string // as in dag.Node
 	Context  []string
@@ -47,8 +48,10 @@ type Policy struct {
 	Mine     []string // folders in private ones that are the agent's own to read, absolute
 	Beside   string   // what begins with it is another agent's worktree, absolute; empty: none
 	Headless bool
-	Leads    bool   // it is a supervisor, which leads workers and writes no code
-	Led      string // folder outside Root whose work it leads, resolved; empty: none
+	Shared   bool          // Tree is a folder in which others work too
+	Leads    bool          // it is a supervisor, which leads workers and writes no code
+	Led      string        // folder outside Root whose work it leads, resolved; empty: none
+	Holder   rights.Holder // which orders to cmux it may give
 	Zones    Zones
 	// Resolve follows every symbolic link of an absolute path, of which a tail
 	// need not exist; Follow does it on disk. Nil: there are none.

@@ -102,6 +102,9 @@ func (g *guard) spotOf(path string) spot {
 		}
 		return ok
 	}
+	if _, below := inside(g.tree, g.root); below && g.tree != g.root && try(g.root, persons) {
+		return s // the folder that the agent shares holds the project
+	}
 	if try(g.tree, own) {
 		return s
 	}

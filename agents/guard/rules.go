@@ -287,7 +287,7 @@ func (s *shell) cmux(args []word) {
 	case reports && s.sub:
 		s.refuse("cmux " + name + refusedToSub)
 	case group, name == "help", name == "completion":
-	case contains(inner, name), rights.IsPersons(name, with) && !(s.Leads && rights.IsLeaders(name, with)):
+	case contains(inner, name), rights.IsPersons(name, with) && !(s.Leads && rights.IsLeaders(name, with)) && !(s.Holder.TeamLead && rights.IsTeamLeads(name)):
 		s.refuse("cmux " + name + " is refused: the run is steered by a person. Report with cmux done \"summary\", or say what you need with cmux blocked \"reason\".")
 	case name == "locks with": // runs a command
 		for i, a := range args {

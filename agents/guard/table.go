@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"cmux/agents/rights"
 )
 
 // effect is what a form promises to do at most.
@@ -249,5 +251,6 @@ func Grants() string {
 	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "REV", "OBJECT", "COMMIT", "FORMAT", "N"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
+	b.WriteString("\nOrders to cmux, with literal words and these options only (and `--help`). The words of `locks with` behind `--` must be granted too:\n\n" + rights.Table())
 	return b.String()
 }

@@ -135,6 +135,16 @@ func OutOfScope(files string, scope, context []string, start string) string {
 	return fmt.Sprintf("You changed files outside your scope: %s\n%s\nBring them back to what they were (git restore --source=%s --staged --worktree -- FILE; delete new ones), commit that, %s", files, may, short(start), again)
 }
 
+// OutOfSharedScope hands changes outside a task's scope back in a folder in which
+// others work too.
+func OutOfSharedScope(files string, scope, context []string) string {
+	may := "You may change only: " + strings.Join(scope, ", ") + "."
+	if len(scope) == 0 {
+		may = "You may only read: " + strings.Join(context, ", ") + "."
+	}
+	return fmt.Sprintf("Files outside your scope have changed since your task began: %s. %s Undo your own changes to them and nothing else, %s If you did not change them, or the task needs one of them, report blocked and name it.", files, may, again)
+}
+
 // SharedChanged hands changes of what all worktrees share back, each a line.
 func SharedChanged(changes []string) string {
 	return fmt.Sprintf("You changed what all worktrees of the repository share, which is not yours to change:\n- %s\nUndo it, %s If it was not you, say so: cmux blocked \"what changed, and that it was not you\"", strings.Join(changes, "\n- "), again)

@@ -180,7 +180,11 @@ func (k *Keeper) report(ctx context.Context, a *Agent, t *task.Task, end *run.En
 	}
 	body := text
 	if end.Commits > 0 {
-		body += fmt.Sprintf("\n\n%d commits (%s), on branch %s", end.Commits, end.DiffStat, t.WorkBranch())
+		where := "branch " + t.WorkBranch()
+		if a.Member.Tree == "" {
+			where = "the branch that is checked out in " + a.Member.Dir
+		}
+		body += fmt.Sprintf("\n\n%d commits (%s), on %s", end.Commits, end.DiffStat, where)
 	}
 	body += fmt.Sprintf("\n\nTask %s. Its record: cmux tasks show %[1]s", t.ID)
 	// Nobody can know it before: a forged line with it would keep this one out.
@@ -424,6 +428,9 @@ func (k *Keeper) cannot(ctx context.Context, a *Agent, t *task.Task, why error) 
 
 // unusable says why a task's branch is none that work may be done on.
 func (k *Keeper) unusable(a *Agent, t *task.Task) string {
+	if t.Kind == task.ForAnswer || a.Member.Tree == "" {
+		return "" // it is done on none of its own
+	}
 	b := branchFor(&a.Member, t)
 	if !branchRE().MatchString(b) || strings.Contains(b, "..") || strings.HasSuffix(b, ".lock") || strings.HasSuffix(b, "/") {
 		return fmt.Sprintf("%q is no name for a branch", b)
@@ -468,10 +475,25 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task) (*run.Work, e
 		Scope: t.Scope, Verify: t.Verify, VerifyTimeout: dag.Duration(verifyTimeout), VerifyAttempts: verifyAttempts,
 		When: dag.AllSuccess, OnLost: dag.Redo, Account: m.Account,
 	}
+	if t.Kind == task.ForAnswer && !a.Leads() {
+		def.Role = dag.RoleReview
+	}
 	place := run.Place{Dir: m.Dir, Tree: m.Tree, Slot: a.place.Slot, PortBase: a.place.PortBase}
 	if m.Tree == "" {
-		def.Role = dag.RoleReview // it shares the folder of others: nothing in it is its own
+		// Who leads changes nothing itself, and its task ends with what others did.
+		// Who shares a folder works on the branch that is checked out there.
+		if def.HasBranch() && !a.Leads() {
+			git, cancel := context.WithTimeout(ctx, gitPatience)
+			defer cancel()
+			var err error
+			if place.Branch, place.Commit, err = k.Trees.Head(git, m.Dir); err != nil {
+				return nil, err
+			}
+		}
 		return &run.Work{ID: t.ID, By: t.CreatedBy, Def: def, Place: place}, nil
+	}
+	if !def.HasBranch() {
+		return k.question(ctx, a, t, def, place)
 	}
 	def.Branch = branchFor(m, t)
 	place.Branch = def.Branch
@@ -483,6 +505,25 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task) (*run.Work, e
 		return nil, err
 	}
 	place.Commit = commit
+	return &run.Work{ID: t.ID, By: t.CreatedBy, Def: def, Place: place}, nil
+}
+
+// question is a task that only asks for an answer, as an agent with a worktree of
+// its own is given it: what it begins at is checked out, and no branch is made. A
+// clone reads what it has made so far.
+func (k *Keeper) question(ctx context.Context, a *Agent, t *task.Task, def *dag.Node, place run.Place) (*run.Work, error) {
+	def.Checkout = true
+	branch := ""
+	if a.Member.CloneOf != "" {
+		branch = a.Member.Branch
+	}
+	commit, err := k.check(ctx, a, branch, "before task "+t.ID)
+	if err != nil {
+		return nil, err
+	}
+	if branch == "" {
+		place.Commit = commit
+	}
 	return &run.Work{ID: t.ID, By: t.CreatedBy, Def: def, Place: place}, nil
 }
 

@@ -54,9 +54,12 @@ type Trees interface {
 	// Lend makes the worktree, on the branch, or takes over what is there.
 	Lend(ctx context.Context, path, branch, start, owner string) error
 	// Switch checks a branch out in a worktree, made where start is if it is not
-	// there, and returns the commit that the work on it began at. What was not
+	// there, or start itself where branch is empty, and returns the commit that the work on it began at. What was not
 	// committed is saved; restore brings it back, empty: there was nothing.
 	Switch(ctx context.Context, path, branch, start, reason string) (commit, restore string, err error)
+	// Head is the branch and the commit that are checked out in a folder that
+	// agents share; empty: none, or the folder is in no repository.
+	Head(ctx context.Context, dir string) (branch, commit string, err error)
 	// Remove saves what is in the worktree and removes it. restore brings back
 	// what was not committed; empty: there was nothing.
 	Remove(ctx context.Context, path, name, reason string) (restore string, err error)

@@ -235,6 +235,8 @@ func (w *world) Lend(_ context.Context, path, branch, _, _ string) error {
 	})
 }
 
+func (w *world) Head(context.Context, string) (string, string, error) { return "main", "head", nil }
+
 func (w *world) Switch(_ context.Context, path, branch, _, _ string) (string, string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -242,7 +244,7 @@ func (w *world) Switch(_ context.Context, path, branch, _, _ string) (string, st
 		return "", "", errors.New("a merge is in progress")
 	}
 	for other, has := range w.trees {
-		if has == branch && other != path {
+		if has == branch && branch != "" && other != path {
 			return "", "", errors.New(branch + " is checked out in " + other)
 		}
 	}

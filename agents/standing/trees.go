@@ -22,7 +22,8 @@ func (g GitTrees) Lend(ctx context.Context, path, branch, start, owner string) e
 	return err
 }
 
-// Switch checks a branch out in the worktree at path. Work on a branch that is
+// Switch checks a branch out in the worktree at path, or start itself where
+// branch is empty. Work on a branch that is
 // there began where it left start.
 func (g GitTrees) Switch(ctx context.Context, path, branch, start, reason string) (commit, restore string, err error) {
 	base, err := g.Repo.Base(ctx, start)
@@ -36,8 +37,20 @@ func (g GitTrees) Switch(ctx context.Context, path, branch, start, reason string
 	if err != nil {
 		return "", restore, err
 	}
+	if branch == "" {
+		return base.Commit, restore, nil
+	}
 	commit, err = g.Repo.Common(ctx, base.Commit, "refs/heads/"+branch)
 	return commit, restore, err
+}
+
+// Head is what is checked out in a folder that agents share.
+func (g GitTrees) Head(ctx context.Context, dir string) (branch, commit string, err error) {
+	f, err := worktree.OpenFolder(ctx, dir)
+	if err != nil || f == nil {
+		return "", "", err
+	}
+	return f.Branch, f.Commit, nil
 }
 
 // Remove saves what is in the worktree and removes it.

@@ -30,6 +30,7 @@ type Fields struct {
 	Title    *string   `json:"title,omitempty"`
 	Body     *string   `json:"body,omitempty"`
 	Priority *Priority `json:"priority,omitempty"`
+	Kind     *Kind     `json:"kind,omitempty"`
 	Scope    *[]string `json:"scope,omitempty"`
 	Verify   *[]string `json:"verify,omitempty"`
 	Branch   *string   `json:"branch,omitempty"`
@@ -96,6 +97,9 @@ func (f *Fields) check() error {
 	if f.Priority != nil && f.Priority.rank() < 0 {
 		return illegal("%.40q is no priority: want critical, high, normal or low", *f.Priority)
 	}
+	if f.Kind != nil && !slices.Contains(Kinds(), *f.Kind) {
+		return illegal("%.40q is no kind of task: want change or answer", *f.Kind)
+	}
 	for _, text := range []*string{f.Title, f.Body, f.Branch, f.Project, f.Parent, f.PartOf} {
 		if text != nil && !utf8.ValidString(*text) {
 			return illegal("it is not text (UTF-8)")
@@ -114,6 +118,7 @@ func (f *Fields) apply(t *Task) {
 	set(&t.Title, f.Title)
 	set(&t.Body, f.Body)
 	set(&t.Priority, f.Priority)
+	set(&t.Kind, f.Kind)
 	set(&t.Scope, f.Scope)
 	set(&t.Verify, f.Verify)
 	set(&t.Branch, f.Branch)
@@ -211,7 +216,7 @@ func (c *Change) verdict(t *Task) error {
 // written.
 func (c *Change) apply(t *Task) *Task {
 	if t == nil {
-		t = &Task{ID: c.Task, Priority: Normal, State: Open, Scope: []string{}, Verify: []string{}, Attempts: []Attempt{}, After: []string{}, CreatedBy: c.By, CreatedAt: c.At}
+		t = &Task{ID: c.Task, Priority: Normal, Kind: ForChange, State: Open, Scope: []string{}, Verify: []string{}, Attempts: []Attempt{}, After: []string{}, CreatedBy: c.By, CreatedAt: c.At}
 	} else {
 		t = t.clone()
 	}

@@ -82,6 +82,17 @@ func (p Priority) Preempts(running Priority) bool {
 	return (p == Critical || p == High) && (running == Normal || running == Low)
 }
 
+// Kind says what a task ends with.
+type Kind string
+
+const (
+	ForChange Kind = "change" // with commits
+	ForAnswer Kind = "answer" // with a report: its agent reads and changes nothing
+)
+
+// Kinds are all of them, the default first.
+func Kinds() []Kind { return []Kind{ForChange, ForAnswer} }
+
 // Attempt is one try of an agent at a task.
 type Attempt struct {
 	N     int        `json:"n"`
@@ -97,6 +108,7 @@ type Task struct {
 	Title    string   `json:"title"`
 	Body     string   `json:"body"`
 	Priority Priority `json:"priority"`
+	Kind     Kind     `json:"kind"`
 	Scope    []string `json:"scope"`
 	Verify   []string `json:"verify"`
 	Branch   string   `json:"branch"`

@@ -66,7 +66,7 @@ var house = []struct {
 	{"agents/acp", "agents/agent agents/event agents/guard agents/news agents/stdio agents/transcript dag"},
 	{"agents/kinds", "agents/acp agents/agent agents/claude agents/codex agents/command agents/kimi dag"},
 	{"agents/conversation", "agents/news agents/question dag"},
-	{"agents/attempt", "agents/agent agents/audit agents/conversation agents/endpoint agents/event agents/guard agents/harmless agents/journal agents/mail agents/news agents/proc agents/prompt agents/question agents/run agents/tmux dag signals signals/mailbox worktree worktree/gitfile"},
+	{"agents/attempt", "agents/agent agents/audit agents/conversation agents/endpoint agents/event agents/guard agents/harmless agents/journal agents/mail agents/news agents/proc agents/prompt agents/question agents/rights agents/run agents/tmux dag signals signals/mailbox worktree worktree/gitfile"},
 	{"agents/wrapper", "agents/agent agents/attempt agents/lease agents/mail agents/origin agents/proc agents/run dag signals signals/mailbox"},
 	{"agents/mcp", "agents/attempt agents/wrapper"},
 	{"agents/host", "agents/agent agents/attempt agents/control/say agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},

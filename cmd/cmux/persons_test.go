@@ -11,6 +11,7 @@ import (
 	"cmux/agents/control"
 	"cmux/agents/guard"
 	"cmux/agents/kinds"
+	"cmux/agents/rights"
 	"cmux/dag"
 )
 
@@ -133,6 +134,30 @@ func TestEveryCommandSaysWhoseItIs(t *testing.T) {
 		}
 		if o, ok := orderOf(cmd, nil); !ok || control.IsPersons(o) != want {
 			t.Errorf("%s: a person's: %v", line, !want)
+		}
+	}
+}
+
+// What is granted without a question is a command with these options, and its
+// holder may give it. An option that is not in the grant is one that asks.
+func TestGrantedOrdersAreCommands(t *testing.T) {
+	root := newRoot(&Deps{Kinds: kinds.All()})
+	root.InitDefaultHelpCmd()
+	for order, options := range rights.Granted() {
+		cmd, rest, err := root.Find(strings.Fields(order))
+		if err != nil || len(rest) > 0 || cmd.HasSubCommands() {
+			t.Errorf("cmux %s is granted, and is no command", order)
+			continue
+		}
+		for _, o := range options {
+			name := strings.TrimLeft(o, "-")
+			if cmd.Flags().Lookup(name) == nil && cmd.Flags().ShorthandLookup(name[:1]) == nil {
+				t.Errorf("cmux %s is granted with %s, which it does not have", order, o)
+			}
+		}
+		o, ok := orderOf(cmd, nil)
+		if ok && control.IsPersons(o) && !control.IsLeaders(o) {
+			t.Errorf("cmux %s is granted, and is a person's", order)
 		}
 	}
 }

@@ -13,12 +13,12 @@ import (
 	"cmux/agents/task"
 )
 
-const taskShape = `  {"id", "title", "body", "priority", "scope", "verify", "branch", "project", "parent",
-   "part_of", "backlog", "after", "state", "reason", "until", "override", "assigned_to", "attempts": [{"n",
+const taskShape = `  {"id", "title", "body", "priority", "kind", "scope", "verify", "branch", "project",
+   "parent", "part_of", "backlog", "after", "state", "reason", "until", "override", "assigned_to", "attempts": [{"n",
    "agent", "began_at", "ended_at", "end"}], "merged": {"commit", "conflict", "check", "task"},
    "created_by", "created_at", "changed_by", "changed_at", "version", "label",
    "result": {"summary", "commits", "tip", "diffstat", "checks", "tokens"}}
-where merged and result may be null, and until is there at a limit alone.`
+where kind is change or answer, merged and result may be null, and until is there at a limit alone.`
 
 func newTasksCmd(d *Deps) *cobra.Command {
 	cmd := &cobra.Command{
@@ -75,7 +75,7 @@ type taskAddOptions struct {
 	Project                                         projectFunc
 	Title, Body, Priority, Branch, Of, ProjectField string
 	Scope, Verify, After                            []string
-	Backlog, JSON                                   bool
+	Backlog, Answer, JSON                           bool
 }
 
 func newTaskAddCmd(d *Deps, backlog bool, runF func(context.Context, *taskAddOptions) error) *cobra.Command {
@@ -99,6 +99,7 @@ func newTaskAddCmd(d *Deps, backlog bool, runF func(context.Context, *taskAddOpt
 	f.StringSliceVar(&o.Scope, "scope", nil, "files that the work may change (globs)")
 	f.StringArrayVar(&o.Verify, "verify", nil, "a command that checks the work; may be given several times")
 	f.StringVar(&o.Branch, "branch", "", "branch of the work")
+	f.BoolVar(&o.Answer, "answer", false, "the task asks for an answer: its agent reads, changes nothing and reports")
 	f.StringVar(&o.ProjectField, "project", "", "project that it belongs to")
 	f.StringSliceVar(&o.After, "after", nil, "`ID` of a task that must be done before an agent begins with it; may be given several times")
 	f.StringVar(&o.Of, "parent", "", "`ID` of the task that it is a part of")
@@ -121,6 +122,10 @@ func runTaskAdd(ctx context.Context, o *taskAddOptions) error {
 	}
 	priority := task.Priority(o.Priority)
 	f := task.Fields{Title: &o.Title, Body: &o.Body, Priority: &priority, Branch: &o.Branch, Project: &o.ProjectField, Parent: &o.Of, Backlog: &o.Backlog}
+	if o.Answer {
+		kind := task.ForAnswer
+		f.Kind = &kind
+	}
 	if o.Scope != nil {
 		f.Scope = &o.Scope
 	}
@@ -288,6 +293,7 @@ func runTaskShow(ctx context.Context, o *taskOrderOptions) error {
 	line("Task", t.ID+"  "+t.Title)
 	line("State", t.Label)
 	line("Priority", string(t.Priority))
+	line("Kind", map[task.Kind]string{task.ForAnswer: "answer: it ends with a report, and nothing is changed"}[t.Kind])
 	line("Agent", t.Agent)
 	line("Branch", t.Branch)
 	line("Project", t.Project)

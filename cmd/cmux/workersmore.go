@@ -17,7 +17,7 @@ type workerAssignOptions struct {
 	Project              projectFunc
 	Name, What, Priority string
 	Verify               []string
-	JSON                 bool
+	Answer, JSON         bool
 }
 
 func newWorkerAssignCmd(d *Deps, runF func(context.Context, *workerAssignOptions) error) *cobra.Command {
@@ -41,6 +41,7 @@ With --json the shape is that of cmux tasks show.`,
 	}
 	cmd.Flags().StringVar(&o.Priority, "priority", "", "of a new task: critical, high, normal or low")
 	cmd.Flags().StringArrayVar(&o.Verify, "verify", nil, "of a new task: a command that checks the work; may be given several times")
+	cmd.Flags().BoolVar(&o.Answer, "answer", false, "a new task that asks for an answer: its agent reads, changes nothing and reports")
 	cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"critical", "high", "normal", "low"}, cobra.ShellCompDirectiveNoFileComp))
 	jsonFlag(cmd, &o.JSON)
 	return cmd
@@ -55,6 +56,10 @@ func runWorkerAssign(ctx context.Context, o *workerAssignOptions) error {
 	if o.Priority != "" {
 		priority := task.Priority(o.Priority)
 		f.Priority = &priority
+	}
+	if o.Answer {
+		kind := task.ForAnswer
+		f.Kind = &kind
 	}
 	if o.Verify != nil {
 		f.Verify = &o.Verify

@@ -109,12 +109,13 @@ func (r *routes) agents() {
 		Body struct {
 			What     string    `json:"what" minLength:"1" doc:"The id of a task, or what is to be done; the first line of that is the title"`
 			Priority *string   `json:"priority,omitempty" enum:"critical,high,normal,low"`
+			Kind     *string   `json:"kind,omitempty" enum:"change,answer" doc:"What a new task ends with: commits, or a report alone"`
 			Scope    *[]string `json:"scope,omitempty"`
 			Verify   *[]string `json:"verify,omitempty"`
 		}
 	}) (control.TaskView, error) {
 		b := &i.Body
-		return p.AssignWorker(ctx, i.Name, b.What, task.Fields{Priority: (*task.Priority)(b.Priority), Scope: b.Scope, Verify: b.Verify})
+		return p.AssignWorker(ctx, i.Name, b.What, task.Fields{Priority: (*task.Priority)(b.Priority), Kind: (*task.Kind)(b.Kind), Scope: b.Scope, Verify: b.Verify})
 	})
 	get(r, group, one+"/events", "List what an agent did, thought and said, newest first", func(ctx context.Context, i *struct {
 		AgentIn

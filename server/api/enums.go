@@ -42,6 +42,7 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[dag.Outcome]():   words(dag.NoOutcome.String(), dag.Done.String(), dag.Override.String(), dag.Failed.String(), dag.Cancelled.String()),
 		reflect.TypeFor[task.State]():    words(task.States()...),
 		reflect.TypeFor[task.Priority](): words(task.Priorities()...),
+		reflect.TypeFor[task.Kind]():     words(task.Kinds()...),
 		reflect.TypeFor[task.Op]():       words(task.OpAdd, task.OpEdit, task.OpMove, task.OpVerdict, task.OpOverride, task.OpMerge),
 		reflect.TypeFor[run.Verdict]():   words(run.VerdictApproved, run.VerdictDropped, run.VerdictSentBack),
 		reflect.TypeFor[control.ReviewState](): words(control.ReviewOpen, control.ReviewApproved, control.ReviewMoved, control.ReviewDropped,

@@ -3482,6 +3482,11 @@ export interface components {
             there: boolean;
         };
         PostAgentsNameAssignRequest: {
+            /**
+             * @description What a new task ends with: commits, or a report alone
+             * @enum {string}
+             */
+            kind?: "change" | "answer";
             /** @enum {string} */
             priority?: "critical" | "high" | "normal" | "low";
             scope?: string[];
@@ -4116,6 +4121,7 @@ export interface components {
             by: string;
             end?: components["schemas"]["RunEnd"];
             key?: string;
+            kind?: components["schemas"]["TaskKind"];
             merged?: components["schemas"]["TaskMerged"];
             op: components["schemas"]["TaskOp"];
             parent?: string;
@@ -4138,6 +4144,7 @@ export interface components {
             backlog?: boolean;
             body?: string;
             branch?: string;
+            kind?: components["schemas"]["TaskKind"];
             parent?: string;
             part_of?: string;
             priority?: components["schemas"]["TaskPriority"];
@@ -4146,6 +4153,8 @@ export interface components {
             title?: string;
             verify?: string[];
         };
+        /** @enum {string} */
+        TaskKind: "change" | "answer";
         TaskMerged: {
             check: string;
             commit: string;
@@ -4183,6 +4192,7 @@ export interface components {
             created_by: string;
             id: string;
             key?: string;
+            kind: components["schemas"]["TaskKind"];
             label: string;
             merged: components["schemas"]["TaskMerged"] | null;
             override: boolean;

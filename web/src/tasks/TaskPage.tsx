@@ -44,6 +44,7 @@ function About({ task: t }: { task: Task }) {
   );
   const rows: readonly (readonly [string, React.ReactNode])[] = [
     ["Priority", t.priority],
+    ["Kind", t.kind === "answer" && "answer: a report, no change"],
     ["Agent", t.assigned_to !== "" && <Link to={`/agents/${encodeURIComponent(t.assigned_to)}`} className="text-accent underline">{t.assigned_to}</Link>],
     ["Reason", t.reason],
     ["Branch", t.branch],

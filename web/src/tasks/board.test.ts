@@ -10,6 +10,7 @@ function task(state: State, id = "t1"): Task {
     body: "",
     label: state,
     priority: "normal",
+    kind: "change",
     after: [],
     scope: [],
     verify: [],

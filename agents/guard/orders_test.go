@@ -1,0 +1,86 @@
+package guard_test
+
+import (
+	"strings"
+	"testing"
+
+	"cmux/agents/guard"
+	"cmux/agents/rights"
+)
+
+// What an agent's role may order is granted as literal words; everything else
+// asks a person, or is refused.
+func TestGrantedOrders(t *testing.T) {
+	node := checked()
+	worker, lead, sentry, first := checked(), checked(), checked(), checked()
+	worker.Holder.Stays = true
+	first.Holder = rights.Holder{Stays: true, TeamLead: true}
+	lead.Tree, lead.Leads, lead.Holder = "", true, rights.Holder{Stays: true, Leads: true}
+	sentry.Tree, sentry.Leads, sentry.Holder = "", true, rights.Holder{Stays: true, Sentry: true}
+	for _, test := range []struct {
+		command string
+		by      string // n: node, w: worker, f: first of a team, l: supervisor, s: sentry
+	}{
+		{"cmux done x", "nwfls"},
+		{"cmux output 'PORT=80'", "nwfls"},
+		{"cmux status", "wfls"},
+		{"cmux workers list --json", "wfls"},
+		{"cmux workers list 2>&1 | head -20", "wfls"},
+		{"cmux tasks show t1 && cmux tasks log t1", "wfls"},
+		{"cmux help tasks add", "wfls"},
+		{"cmux tasks add --help", "wfls"},
+		{"cmux mailbox send supervisor '[QUESTION] which port?' 'I found two.'", "wfls"},
+		{"cmux mailbox send supervisor q \"$(cat <<'EOF'\ntwo\nlines\nEOF\n)\"", "wfls"},
+		{"cmux mailbox status 'half of the tests pass'", "wfls"},
+		{"cmux journal add 'title' 'text' --tag db", "wfls"},
+		{"cmux tasks add 'Reset' 'Add it.' --scope internal/reset/ --verify 'go test ./...' --after t1", "wfls"},
+		{"cmux locks with db -- git status", "wf"}, // what git shows of the project's root may be a person's
+		{"cmux locks with db -- cmux tasks list", "wfls"},
+		{"cmux locks with db -- go test ./...", "wf"},
+		{"cmux workers assign api 'write it'", "fl"},
+		{"cmux tasks assign t1 api", "fl"},
+		{"cmux tasks cancel t1 'not needed'", "fl"},
+		{"cmux workers spawn api 'write it' --role-template backend", "l"},
+		{"cmux tasks merge", "l"},
+		{"cmux workers kill api", "l"},
+		{"cmux sessions spawn auth 'lead it'", "l"},
+		{"cmux workers reset api", "ls"},
+
+		{"cmux tasks list $(id)", ""},
+		{"cmux tasks add \"$X\"", ""},
+		{"cmux tasks list > x", ""},
+		{"cmux tasks list; touch x", ""},
+		{"X=1 cmux tasks list", ""},
+		{"./cmux tasks list", ""},
+		{"cmux --config x tasks list", ""},
+		{"cmux tasks list --unknown", ""},
+		{"cmux mailbox send user a b --attach /etc/passwd", ""},
+		{"cmux mailbox send user a b --attach=/etc/passwd", ""},
+		{"cmux workers spawn api --dir /", ""},
+		{"cmux workers spawn api --agent command", ""},
+		{"cmux workers kill perm-api --force", ""},
+		{"cmux schedule add x --verify id --in 1s", ""},
+		{"cmux teams setup feature x --dir /", ""},
+		{"cmux agents start --yes --config .cmux/graphs/a.yml", ""},
+		{"cmux locks with db -- touch x", ""},
+		{"cmux locks with db touch x", ""},
+		{"cmux locks with db --", ""},
+		{"cmux locks with db -- cmux locks with e -- rm a", ""},
+		{"cmux tasks done t1", ""},
+		{"cmux agents approve a", ""},
+		{"cmux config apply", ""},
+		{"cmux workers take api", ""},
+		{"cmux mailbox", ""},
+	} {
+		for by, p := range map[string]guard.Policy{"n": node, "w": worker, "f": first, "l": lead, "s": sentry} {
+			c := bash(test.command)
+			if p.Tree == "" {
+				c.Dir = root
+			}
+			want := strings.Contains(test.by, by)
+			if d := guard.Decide(p, c); (d.Verdict == guard.Grant) != want {
+				t.Errorf("%s: %s: %s %q", by, test.command, d.Verdict, d.Reason)
+			}
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package rights
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// grant is an order that an agent gives without a question to a person, written
+// out as literal words.
+type grant struct {
+	order   string
+	options string // that it may have, beside --help
+}
+
+// An option that names a file, a folder or a program is in no grant: with it the
+// order is asked about. So is an order that starts a run, whose configuration may
+// hold any command.
+var (
+	// ofNodes are granted to every agent.
+	ofNodes = []grant{{order: "output"}}
+
+	// ofStanding are granted to every agent of the organization.
+	ofStanding = []grant{
+		{order: "help"}, {order: "version"},
+		{"status", "--json"}, {"autonomy", "--for --summary --json"}, {"report", "--since --markdown --journal --json"},
+		{"logs", "--tail -n --prompt"}, {"alert", "--level"},
+		{"workers list", "--json"}, {"workers status", "--json"}, {"workers logs", "--tail -n --prompt"}, {order: "workers send"},
+		{"tasks list", "--all --agent --json"}, {"tasks show", "--json"}, {"tasks log", "--json"},
+		{"tasks add", "--priority --scope --verify --branch --project --after --parent --answer --json"},
+		{"backlog list", "--json"}, {"backlog add", "--priority --scope --verify --branch --project --after --parent --answer --json"},
+		{"mailbox send", "--urgent --interrupt --re --json"}, {"mailbox status", "--json"}, {"mailbox inbox", "--all --json"},
+		{"mailbox list", "--to --from --waiting --last --json"}, {"mailbox read", "--json"}, {"mailbox tail", "--last -n --json"},
+		{"mailbox done", ""}, {"mailbox blocked", ""},
+		{"journal add", "--tag"}, {"journal show", "--json"}, {"journal search", "--since --most --json"}, {"journal note", ""},
+		{"journal reflection", "--section --json"},
+		{"locks list", "--json"}, {"locks take", "--wait --note"}, {"locks release", ""}, {"locks with", "--wait --note"},
+		{"incidents list", "--all --about --json"}, {"incidents show", "--json"}, {"recover log", "--json"},
+		{"projects list", "--json"}, {"sessions list", "--json"}, {"teams list", "--json"}, {"teams show", "--json"}, {"teams status", "--json"},
+		{"schedule list", "--json"}, {"schedule show", "--json"}, {"snapshots list", "--json"},
+		{"agents status", "--json"}, {"agents list", "--json"}, {"agents collisions", "--json"}, {"agents logs", "--tail -n --prompt"},
+	}
+
+	// ofLeads are granted to supervisors besides.
+	ofLeads = []grant{
+		{"workers spawn", "--worktree --branch --project --task --once --permanent --role-template --model --display-name --json"},
+		{"workers assign", "--priority --verify --answer --json"}, {"workers clone", "--json"}, {"workers merge-clone", "--json"},
+		{"workers reset", ""}, {"workers kill", ""},
+		{"tasks assign", "--json"}, {"tasks cancel", "--json"}, {"tasks pause", "--json"}, {"tasks merge", "--dry-run --json"}, {"backlog take", "--json"},
+		{"sessions spawn", "--model --json"}, {"sessions end", ""},
+		{"teams setup", "--name --yes -y --json"}, {"teams down", ""},
+		{"schedule add", "--at --in --every --cron --zone --to --task --priority --scope --json"}, {"schedule remove", ""},
+	}
+
+	// ofSentries are granted to a sentry besides.
+	ofSentries = []grant{{"workers reset", ""}}
+
+	// ofTeamLeads are granted to the lead of a team besides.
+	ofTeamLeads = []grant{
+		{"workers assign", "--priority --verify --answer --json"}, {"tasks assign", "--json"}, {"tasks cancel", "--json"}, {"tasks pause", "--json"},
+	}
+)
+
+// Holder says of an agent which orders it may give.
+type Holder struct {
+	Stays    bool // it is an agent of the organization
+	Leads    bool // it is a supervisor
+	Sentry   bool
+	TeamLead bool // it leads a team
+}
+
+// grants are those of an agent.
+func (h Holder) grants() []grant {
+	all := ofNodes
+	if h.Stays {
+		all = slices.Concat(all, ofStanding)
+	}
+	if h.Leads {
+		all = slices.Concat(all, ofLeads)
+	}
+	if h.Sentry {
+		all = slices.Concat(all, ofSentries)
+	}
+	if h.TeamLead {
+		all = slices.Concat(all, ofTeamLeads)
+	}
+	return all
+}
+
+// Grants reports whether an agent gives the order of these words without a
+// question to a person. The words are what follows cmux, as the shell hands them
+// over. Of `locks with`, command is what it runs, which must be granted itself.
+func Grants(h Holder, words []string) (command []string, ok bool) {
+	for _, g := range h.grants() {
+		rest, is := cutPrefix(words, strings.Fields(g.order))
+		if !is {
+			continue
+		}
+		options := append(strings.Fields(g.options), "--help", "-h")
+		for i, w := range rest {
+			switch name, _, _ := strings.Cut(w, "="); {
+			case w == "--" && g.order == "locks with":
+				return rest[i+1:], len(rest) > i+1
+			case w == "--":
+				return nil, true
+			case len(w) > 1 && w[0] == '-' && !slices.Contains(options, name):
+				return nil, false
+			}
+		}
+		return nil, g.order != "locks with" // whose command may begin anywhere
+	}
+	return nil, false
+}
+
+func cutPrefix(words, prefix []string) (rest []string, ok bool) {
+	if len(words) < len(prefix) || !slices.Equal(words[:len(prefix)], prefix) {
+		return nil, false
+	}
+	return words[len(prefix):], true
+}
+
+// Table is what is granted, as Markdown.
+func Table() string {
+	var b strings.Builder
+	b.WriteString("| who | order | options |\n|---|---|---|\n")
+	for _, part := range []struct {
+		who string
+		all []grant
+	}{{"every agent", ofNodes}, {"an agent of the organization", ofStanding}, {"a supervisor", ofLeads}, {"the sentry", ofSentries}, {"the lead of a team", ofTeamLeads}} {
+		for _, g := range part.all {
+			options := ""
+			if g.options != "" {
+				options = "`" + strings.ReplaceAll(g.options, " ", "` `") + "`"
+			}
+			fmt.Fprintf(&b, "| %s | `cmux %s` | %s |\n", part.who, g.order, options)
+		}
+	}
+	return b.String()
+}
+
+// Granted lists every order that somebody is granted, with its options.
+func Granted() map[string][]string {
+	all := make(map[string][]string)
+	for _, g := range slices.Concat(ofNodes, ofStanding, ofLeads, ofSentries, ofTeamLeads) {
+		all[g.order] = append(all[g.order], strings.Fields(g.options)...)
+	}
+	return all
+}
