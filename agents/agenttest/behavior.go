@@ -66,6 +66,8 @@ var behaviors = []behavior{
 	{name: "is stopped", test: (*stage).isStopped, piped: true},
 	{name: "is killed", test: (*stage).isKilled, again: true},
 	{name: "resumes", lacks: can("Resume", func(c agent.Capability) string { return c.Resume }), test: (*stage).resumes, piped: true},
+	{name: "begins a new conversation without an answer", lacks: can("Resume", func(c agent.Capability) string { return c.Resume }), test: (*stage).beginsAnew, piped: true},
+	{name: "begins a new conversation without the old one", lacks: can("Resume", func(c agent.Capability) string { return c.Resume }), test: (*stage).beginsWithout, piped: true},
 	{name: "reports use", lacks: can("Usage", func(c agent.Capability) string { return c.Usage }), test: (*stage).reportsUse, piped: true},
 	{name: "keeps its budget", lacks: can("Usage", func(c agent.Capability) string { return c.Usage }), test: (*stage).keepsItsBudget, piped: true},
 	{name: "takes 200 KB and ends with everything it started", test: (*stage).takesMuch},
@@ -281,6 +283,43 @@ func (s *stage) resumes() {
 	}
 	if n := strings.Count(s.Log(), "> You are the agent"); n != 1 {
 		s.t.Errorf("it was given its prompt %d times", n)
+	}
+}
+
+// A program that is killed before its first answer has nothing to resume: the next
+// one is given the whole prompt.
+func (s *stage) beginsAnew() {
+	acts := []Act{Hold("gate"), work, Report("made it")}
+	s.plays(nil, task, Part{Acts: acts}, Part{On: "prompt-2.md", Acts: acts})
+	s.begins()
+	s.kills()
+	s.lost()
+	s.Lost()
+	if s.subject.Later != nil {
+		s.subject.Later(s.t, proc.Getenv(s.Env, "HOME"))
+	}
+	s.player.Release("gate")
+	s.begins()
+	s.done("made it", 1)
+	s.gotWhole()
+}
+
+// A conversation that the program does not have, as after its home was deleted,
+// keeps no agent from its task.
+func (s *stage) beginsWithout() {
+	acts := []Act{work, Report("made it")}
+	s.plays(nil, task, Part{Acts: acts}, Part{On: "prompt-2.md", Acts: acts})
+	s.Again("00000000-0000-4000-8000-000000000000")
+	s.begins()
+	s.done("made it", 1)
+	s.gotWhole()
+}
+
+// gotWhole checks that the newest attempt was given its whole prompt.
+func (s *stage) gotWhole() {
+	_, log, _ := strings.Cut(s.Log(), fmt.Sprintf("attempt %d,", s.Spec.Attempt))
+	if !strings.Contains(log, "> You are the agent") {
+		s.t.Errorf("attempt %d was not given its prompt:\n%s", s.Spec.Attempt, log)
 	}
 }
 

@@ -87,7 +87,7 @@ func (a *attempt) begin(w *run.Work) error {
 	def.Name, def.Agent, def.Model, def.Account = a.base.Name, a.base.Agent, a.base.Model, a.base.Account
 	def.AutoAccept, def.OnLimit = a.base.AutoAccept, a.base.OnLimit
 	spec, job := *a.spec, *a.job
-	spec.Def, spec.Place, spec.Used, spec.Work = &def, w.Place, w.Used, w
+	spec.Def, spec.Place, spec.Used, spec.Work, spec.Past = &def, w.Place, w.Used, w, w.Past
 	job.Spec = &spec
 	a.node, a.spec, a.job, a.task, a.before = &def, &spec, &job, w, a.end.Used
 	a.end = run.End{Conversation: a.end.Conversation, Used: a.end.Used}
@@ -140,9 +140,8 @@ func (a *attempt) briefStanding(l conversation.Launch) error {
 		if err != nil {
 			return err
 		}
-		s.Prompt += "\n\n" + text
+		s.Prompt += "\n\n" + text + "\n\n" + prompt.WorkBegun(a.task.ID, a.task.Place.Commit, l.Said)
 		s.Resumption = prompt.WorkResumed(a.task.ID, l.Said)
-		s.Prompt += "\n\n" + s.Resumption
 	} else if l.Said != "" {
 		s.Resumption = l.Said
 		s.Prompt += "\n\n" + l.Said
@@ -233,7 +232,7 @@ func (a *attempt) tally(e conversation.WorkOver) error {
 // putDown is after a piece of work: the attempt is the agent's alone again.
 func (a *attempt) putDown() {
 	spec, job := *a.spec, *a.job
-	spec.Def, spec.Place, spec.Used, spec.Work = a.base, a.place, dag.Usage{}, nil
+	spec.Def, spec.Place, spec.Used, spec.Work, spec.Past = a.base, a.place, dag.Usage{}, nil, nil
 	job.Spec = &spec
 	a.node, a.spec, a.job, a.task = a.base, &spec, &job, nil
 	a.end = run.End{Conversation: a.end.Conversation, Used: a.end.Used}

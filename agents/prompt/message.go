@@ -48,6 +48,21 @@ func WorkResumed(id, said string) string {
 	return s
 }
 
+// WorkBegun tells a standing agent about a task in a new conversation, because an
+// earlier one cannot be resumed. The task itself stands before this text. start is
+// the commit that the work began at, or "". said is what a person answered, or "".
+func WorkBegun(id, start, said string) string {
+	look := "`git status`"
+	if start != "" {
+		look += " and `git log " + short(start) + "..HEAD`"
+	}
+	s := "You may have begun task " + id + " in an earlier conversation, which is gone. What it did is in your directory. Look at " + look + ", go on from there without repeating what is done, and report when you have finished."
+	if said != "" {
+		s += " A person says:\n" + said
+	}
+	return s
+}
+
 // Unkept sends a standing agent back that ends a turn of some length of which
 // nothing is left.
 const Unkept = "Your turn ends, and nothing of what you did is kept: you have not committed, not written into the journal, and told nobody. Do what fits: commit what you changed (git add, git commit); write down what you found out: cmux journal add \"title\" \"text\"; or tell whom you work for: cmux mailbox send NAME \"[STATUS] how far it is\". If nothing needs to be kept, end your turn: you are not asked again."

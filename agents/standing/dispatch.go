@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/agents/task"
 	"cmux/dag"
@@ -382,7 +383,7 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 			return err
 		}
 	}
-	w.Attempt = t.Last().N
+	w.Attempt, w.Past = t.Last().N, past(t)
 	delete(k.desk.wanted, t.ID)
 	k.Log.Info("an agent gets a task", "agent", a.Name, "task", t.ID, "attempt", w.Attempt)
 	if err := k.hand(ctx, a, w); err != nil {
@@ -465,6 +466,21 @@ func (k *Keeper) hand(ctx context.Context, a *Agent, w *run.Work) error {
 		return err
 	}
 	return nil
+}
+
+// past returns what an agent is told of a task's earlier attempts, nil if there is
+// none. One without a verdict was paused, taken back or lost.
+func past(t *task.Task) *run.Past {
+	var all []run.Attempt
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		former := run.Attempt{N: a.N, End: a.End}
+		if a.End == nil {
+			former.Vanished = "interrupted"
+		}
+		all = append(all, former)
+	}
+	return prompt.Past(all, t.Last().N)
 }
 
 // work is a task as an agent is given it.

@@ -77,7 +77,7 @@ func TestTasks(t *testing.T) {
 	w.mu.Lock()
 	work := w.gave["api"][0]
 	w.mu.Unlock()
-	if work.Attempt != 1 || work.Place.Branch != "task/t1-write-the-endpoint" || work.Place.Commit != "base" || work.Def.Task != "Write the endpoint" {
+	if work.Attempt != 1 || work.Place.Branch != "task/t1-write-the-endpoint" || work.Place.Commit != "base" || work.Def.Task != "Write the endpoint" || work.Past != nil {
 		t.Errorf("it is given as %+v, %+v", work, work.Def)
 	}
 
@@ -115,6 +115,16 @@ func TestTasks(t *testing.T) {
 	// Who gave them was told, once each.
 	if n := len(w.mailFor("user")); n != 3 {
 		t.Errorf("%d messages: %v", n, w.mailFor("user"))
+	}
+
+	// Whoever is given a task again is told of the attempts before.
+	w.change(fast, task.Assigned, "api")
+	w.until("it is given again", func(*Org) bool { return count(w.gives("api"), fast) == 2 })
+	w.mu.Lock()
+	again := w.gave["api"][len(w.gave["api"])-1]
+	w.mu.Unlock()
+	if p := again.Past; again.ID != fast || again.Attempt != 2 || p == nil || len(p.Attempts) != 1 || p.Attempts[0].End == nil || p.Attempts[0].End.Detail != "no key" {
+		t.Errorf("the agent is told of earlier attempts: %+v of %+v", again.Past, again)
 	}
 	if err := stop(); err != nil {
 		t.Fatal(err)

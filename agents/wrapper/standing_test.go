@@ -176,7 +176,7 @@ func TestStandingAgentGoesOn(t *testing.T) {
 		t.Errorf("it ended as %+v", end)
 	}
 	f.stands("rests", func(s *attempt.Standing) bool { return rests(s) && s.Work == "" })
-	if got := out.String(); !strings.Contains(got, "at work on task T1") {
+	if got := out.String(); !strings.Contains(got, "may have begun task T1") {
 		t.Errorf("it was not sent on: %s", got)
 	}
 
@@ -191,6 +191,53 @@ func TestStandingAgentGoesOn(t *testing.T) {
 	f.give(f.Work("T2", "run:cmux done more"))
 	if end := f.over("T2"); end.Outcome != dag.Done || end.Summary != "more" {
 		t.Errorf("it ended as %+v", end)
+	}
+	if err := f.order(attempt.Message{Op: attempt.OpStop}); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+}
+
+// A program that cannot start is tried a bounded number of times. Then the agent
+// needs input, with what the program said last, and a retry starts it again.
+func TestStandingAgentThatCannotStart(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, scriptedNode(`echo began >> starts; test -e mended || { echo "no login here" >&2; exit 7; }; `+obeys, nil))
+	f.Stay("you are a")
+	_, out, wait := f.start()
+	asks := func(s *attempt.Standing) bool { return s.Activity == dag.NeedsInput }
+	s := f.stands("needs input", asks)
+	for _, want := range []string{"ended 6 times in a row", "exit 7", "no login here"} {
+		if !strings.Contains(s.Detail, want) {
+			t.Errorf("a person is told %q, without %q", s.Detail, want)
+		}
+	}
+	if !strings.Contains(out.String(), "cmux workers wake a") {
+		t.Errorf("its window does not name the way out: %s", out)
+	}
+	starts := func() int {
+		b, err := os.ReadFile(filepath.Join(f.Root, "starts"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(b), "began")
+	}
+	if n := starts(); n != 6 {
+		t.Errorf("it was started %d times", n)
+	}
+	if err := os.WriteFile(filepath.Join(f.Root, "mended"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.order(attempt.Message{Op: attempt.OpRetry}); err != nil {
+		t.Fatal(err)
+	}
+	f.stands("rests", rests)
+	f.give(f.Work("T1", "run:cmux done ok"))
+	if end := f.over("T1"); end.Outcome != dag.Done || end.Summary != "ok" {
+		t.Errorf("it ended as %+v", end)
+	}
+	if n := starts(); n != 7 {
+		t.Errorf("it was started %d times in all", n)
 	}
 	if err := f.order(attempt.Message{Op: attempt.OpStop}); err != nil {
 		t.Fatal(err)
