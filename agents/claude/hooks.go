@@ -254,11 +254,11 @@ func (l *listener) asked(p payload) question.Question {
 	if d := guard.Decide(l.policy, call); d.Verdict == guard.Ask {
 		return d.Question(call)
 	}
-	how := "yes, or no and why"
+	hint := ""
 	if p.AgentID != "" {
-		how += "; a sub-agent asks, which its pane does not show yet"
+		hint = "a sub-agent asks, which its pane does not show yet"
 	}
-	return question.New("may it use " + p.Tool + "? " + event.About(p.Input) + "\n(" + how + ")")
+	return question.Permit("use "+p.Tool+"? "+event.About(p.Input), hint, question.Permission{Tool: p.Tool, Command: event.Whole(p.Input)})
 }
 
 // failure is what a failed call of the model means.

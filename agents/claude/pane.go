@@ -264,7 +264,7 @@ func (a *instance) watchDialogs(ctx context.Context) {
 	}
 	asked := ""
 	for {
-		what := ""
+		what, words := "", ""
 		if asked != "" || a.quiet() {
 			s, _, err := p.look(ctx)
 			if err != nil {
@@ -273,20 +273,27 @@ func (a *instance) watchDialogs(ctx context.Context) {
 			if what = dialogText(s.Dialog); what == "" && s.Hooks != "" {
 				what = "hooks of your own settings do not return (" + s.Hooks + "); Escape breaks them off"
 			}
+			words = s.Words
 			a.standing(s)
 		}
 		var e news.Event
 		switch {
-		case what != "" && what != asked:
+		case what != "" && what+heading(words) != asked:
 			text := what
 			if strings.HasPrefix(what, "Claude Code") {
 				text += ": answer it in its pane"
+			}
+			if words != "" {
+				text += "\n" + words
 			}
 			e = news.Asked{Question: question.InPane(text)}
 		case what == "" && asked != "":
 			e = news.WentOn{}
 		}
 		asked = what
+		if what != "" {
+			asked += heading(words)
+		}
 		if e != nil && a.stage.Tell(ctx, e) != nil {
 			return
 		}
@@ -301,6 +308,18 @@ func (a *instance) watchDialogs(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// heading is what tells the dialog with these words from another: all before its
+// options, in which a person may type.
+func heading(words string) string {
+	lines := strings.Split(words, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(strings.TrimSpace(line), firstOption) {
+			return strings.Join(lines[:i], "\n")
+		}
+	}
+	return words
 }
 
 // standing takes in what the screen shows.

@@ -137,7 +137,7 @@ func TestHear(t *testing.T) {
 			[]news.Event{news.Asked{Question: question.New("Which?", "Red", "Blue"), Hold: true, Own: true}}, ""},
 		{"permission, headless", "PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`, true, nil, "nobody can allow this"},
 		{"permission", "PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`, false,
-			[]news.Event{news.Asked{Question: question.New("may it use Bash? make\n(yes, or no and why)"), Hold: true}}, ""},
+			[]news.Event{news.Asked{Question: question.Permit("use Bash? make", "", question.Permission{Tool: "Bash", Command: "make"}), Hold: true}}, ""},
 		{"worked", "PostToolUse", `{"tool_name":"Edit"}`, false, []news.Event{news.Worked{Carries: true}}, ""},
 		{"a sub-agent worked", "PostToolUse", `{"tool_name":"Edit","agent_id":"s"}`, false, []news.Event{news.Worked{}}, ""},
 		{"it is compacted", "PreCompact", `{"trigger":"auto"}`, false, []news.Event{news.Compacts{Trigger: "auto"}}, ""},
@@ -311,6 +311,10 @@ func TestReadScreen(t *testing.T) {
 		if _, end, cut := strings.Cut(want.Draft, "…"); cut && strings.HasSuffix(got.Draft, strings.TrimSpace(end)) && strings.HasPrefix(got.Draft, "line ") {
 			got.Draft = want.Draft // of a long one the end is shown
 		}
+		if (got.Words == "") != (got.Dialog == "") {
+			t.Errorf("%s: the dialog %q says %q", name, got.Dialog, got.Words)
+		}
+		got.Words = ""
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
@@ -321,6 +325,46 @@ func TestReadScreen(t *testing.T) {
 				t.Errorf("%q, row %d is taken for a prompt", nothing, row)
 			}
 		}
+	}
+}
+
+// A person is shown the command or question of a dialog and its options.
+func TestDialogWords(t *testing.T) {
+	for name, want := range map[string][]string{
+		"permission":           {"echo hi > x.txt", "Do you want to proceed?", "1. Yes", "Esc to cancel"},
+		"width-30-permission":  {"1. Yes"},
+		"width-60-permission":  {"1. Yes"},
+		"question":             {"1. "},
+		"hostile-160-question": {"Which colour?", "  1. Red\n     like fire\n", "2. Blue"},
+		"auto-check":           {"Auto mode can't check actions in this session\n", "Enter to stay in auto mode"},
+		"auto-check-cut":       {"Auto mode can't check actions in this session\n"},
+	} {
+		text, row := golden(t, name)
+		got := readScreen(text, row).Words
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("%s: %q is missing in:\n%s", name, w, got)
+			}
+		}
+		for _, not := range []string{"❯", "───", "● "} {
+			if strings.Contains(got, not) {
+				t.Errorf("%s: %q is in:\n%s", name, not, got)
+			}
+		}
+	}
+}
+
+// A person who moves in a dialog or types into an option leaves it the same dialog.
+func TestHeading(t *testing.T) {
+	one := heading("Bash command\n  make\nDo you want to proceed?\n  1. Yes\n  2. No")
+	if typed := heading("Bash command\n  make\nDo you want to proceed?\n  1. Yes, and then\n  2. No"); typed != one {
+		t.Errorf("%q, %q", typed, one)
+	}
+	if other := heading("Bash command\n  rm x\nDo you want to proceed?\n  1. Yes\n  2. No"); other == one {
+		t.Errorf("another command is the same dialog: %q", other)
+	}
+	if none := heading("press a key"); none != "press a key" {
+		t.Errorf("%q", none)
 	}
 }
 

@@ -17,6 +17,7 @@ type screen struct {
 	Hooks  string // what the program says of hooks that it waits for
 	Busy   bool   // above the prompt it says that something is under way
 	Dialog string // the dialog that is open: permission, question, trust, key, bypass, login, auto or other; empty: none
+	Words  string // what the dialog says, with its options
 }
 
 // shows is the screen as the conversation knows it. reachable says that keys
@@ -53,8 +54,57 @@ func readScreen(text string, row int) screen {
 		over := lines[max(0, above-hooksAbove):above]
 		return screen{Prompt: true, Draft: draft(lines[above+1 : below]), Hooks: hooks(over), Busy: underWay(over)}
 	}
-	return screen{Dialog: dialog(lines, row)}
+	if d := dialog(lines, row); d != "" {
+		return screen{Dialog: d, Words: words(lines)}
+	}
+	return screen{}
 }
+
+// dialogLines is how many lines of a dialog are shown at most, the last ones.
+const dialogLines = 40
+
+// words is the text of the dialog at the bottom of the screen, without the mark of
+// the chosen option and the indentation that all lines have.
+func words(lines [][]cell) string {
+	above := lastRule(lines)
+	if above > 0 && !tells(lines[above+1:]) {
+		above = lastRule(lines[:above]) // this rule stands inside the dialog
+	}
+	var all []string
+	for _, line := range lines[above+1:] {
+		if text := strings.Replace(plainLine(line), "❯", " ", 1); strings.Trim(text, " ╌─") != "" {
+			all = append(all, text)
+		}
+	}
+	all = all[max(0, len(all)-dialogLines):]
+	indent := len(strings.Join(all, ""))
+	for _, text := range all {
+		indent = min(indent, len(text)-len(strings.TrimLeft(text, " ")))
+	}
+	for i := range all {
+		all[i] = all[i][indent:]
+	}
+	return strings.Join(all, "\n")
+}
+
+// tells reports whether these lines are a whole dialog: they hold an option, or
+// more text than the keys that it takes.
+func tells(lines [][]cell) bool {
+	n := 0
+	for _, line := range lines {
+		text := strings.TrimSpace(strings.Replace(plainLine(line), "❯", " ", 1))
+		if strings.HasPrefix(text, firstOption) {
+			return true
+		}
+		if text != "" {
+			n++
+		}
+	}
+	return n >= cutOff
+}
+
+// firstOption begins the first option of a dialog.
+const firstOption = "1. "
 
 // box finds the rules above and below the prompt in which the cursor stands.
 // What is typed there is indented, so that it is no rule.

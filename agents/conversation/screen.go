@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cmux/agents/news"
+	"cmux/agents/question"
 	"cmux/dag"
 )
 
@@ -73,7 +74,8 @@ func (m *move) hindered() bool {
 		return false
 	}
 	if m.rang[HinderedClock] && (m.Activity == dag.Working || m.Stays && m.Activity == dag.Resting) {
-		m.become(Become{Activity: dag.NeedsInput, Detail: "a message waits for it: " + hinders(m.Screen)})
+		q := question.InPane("a message waits for it: " + hinders(m.Screen))
+		m.become(Become{Activity: dag.NeedsInput, Detail: q.String(), Question: &q})
 	}
 	return false // the delivery is under way, whose end is told
 }

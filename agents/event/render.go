@@ -12,6 +12,7 @@ import (
 const (
 	shownResult = 2000 // bytes shown of a tool's result
 	shownInput  = 300  // of a tool's input
+	wholeInput  = 8000 // of one that a person decides about
 	shownPrompt = 4000
 	briefText   = 160 // of a text in a line of its own
 
@@ -161,20 +162,26 @@ func Brief(e Event) string {
 func call(e Event) string { return strings.TrimSpace(Printable(e.Tool + " " + About(e.Input))) }
 
 // About says in a line what a tool is used for, from its input.
-func About(input json.RawMessage) string {
+func About(input json.RawMessage) string { return about(input, shownInput) }
+
+// Whole is About with far more of a long input: what a person reads before they
+// allow the call.
+func Whole(input json.RawMessage) string { return about(input, wholeInput) }
+
+func about(input json.RawMessage, most int) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) == nil {
 		for _, name := range []string{"command", "file_path", "notebook_path", "path", "pattern", "url", "query", "prompt", "description", "skill"} {
 			var s string
 			if json.Unmarshal(fields[name], &s) == nil && s != "" {
-				return Cut(s, shownInput)
+				return Cut(s, most)
 			}
 		}
 		if len(fields) == 0 {
 			return ""
 		}
 	}
-	return Cut(string(input), shownInput)
+	return Cut(string(input), most)
 }
 
 // Indented is a text with first before its first line and rest before the

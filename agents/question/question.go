@@ -15,6 +15,15 @@ type Question struct {
 	ID     string `json:"id,omitempty"`      // as it is asked this time, see ID; empty in records
 	Parts  []Part `json:"parts"`             // at least one; the answer to several has a line for each
 	InPane bool   `json:"in_pane,omitempty"` // only keys pressed in the agent's pane can answer it
+
+	Permission *Permission `json:"permission,omitempty"` // nil: it is no question about a tool call
+}
+
+// Permission is a tool call that the agent's program asks permission for. The
+// answer is yes, or no and why.
+type Permission struct {
+	Tool    string `json:"tool"`
+	Command string `json:"command,omitempty"` // the command, file, address or whole input of the call; a long one is cut
 }
 
 // Part is one question.
@@ -26,6 +35,18 @@ type Part struct {
 // New is a question of one part.
 func New(text string, options ...string) Question {
 	return Question{Parts: []Part{{text, options}}}
+}
+
+// Permit is the question about a tool call. what is the call in a few words, as in
+// "use Bash? make"; hint says more about the answer, empty for nothing.
+func Permit(what, hint string, p Permission) Question {
+	how := "yes, or no and why"
+	if hint != "" {
+		how += "; " + hint
+	}
+	q := New("may it " + what + "\n(" + how + ")")
+	q.Permission = &p
+	return q
 }
 
 // InPane is a question that only keys pressed in the agent's pane can answer.

@@ -28,7 +28,7 @@ func (s *Session) Permit(p guard.Policy, l Leave) {
 	case guard.Deny:
 		s.answered(l.Refuse(s.Ctx, d.Reason))
 	case guard.Ask:
-		s.Ask(Question{ID: l.ID, Question: question.New("may it " + l.What + "\n(yes, or no and why)"), Answer: func(ctx context.Context, text string) error {
+		s.Ask(Question{ID: l.ID, Question: question.Permit(l.What, "", question.Permission{Tool: l.Call.Tool, Command: event.Whole(l.Call.Input)}), Answer: func(ctx context.Context, text string) error {
 			yes, why := question.Yes(text)
 			if yes {
 				return l.Allow(ctx)
