@@ -104,7 +104,7 @@ func fitting(v *run.View, i int) (names []string) {
 		fits bool
 	}{
 		{"approve", gate && !Succeeded(n)},
-		{"answer", asks(n) && !gate && !left(n)},
+		{"answer", asks(n) && !gate && !left(n) && !asked(n).InPane},
 		{"release", takenOver(n)},
 		{"retry", !gate && (left(n) || again == nil)},
 		{"attach", !gate && len(n.Attempts) > 0},

@@ -38,24 +38,36 @@ type Need struct {
 	Label    string             `json:"label"`          // how it stands
 	Text     string             `json:"text"`
 	Question *question.Question `json:"question,omitempty"`
-	Orders   []string           `json:"orders,omitempty"` // of a node, that fit it
+	Orders   []string           `json:"orders,omitempty"` // of a node or agent, that fit it
 	Try      string             `json:"try,omitempty"`    // the command that a person would call
 }
 
-// Needs is what waits for a person, the longest first.
-func (p *Project) Needs(ctx context.Context) ([]Need, error) {
-	all := []Need{}
-	for _, look := range []func(context.Context) ([]Need, error){p.runNeeds, p.agentNeeds, p.taskNeeds, p.mailNeeds} {
+// NeedList is what waits for a person, the longest first.
+type NeedList struct {
+	Items []Need
+	Total int // of all that waits, also of messages that are not among the items
+}
+
+// Needs is what waits for a person.
+func (p *Project) Needs(ctx context.Context) (NeedList, error) {
+	l := NeedList{Items: []Need{}}
+	for _, look := range []func(context.Context) ([]Need, error){p.runNeeds, p.agentNeeds, p.taskNeeds} {
 		some, err := look(ctx)
 		if err != nil {
-			return nil, err
+			return NeedList{}, err
 		}
-		all = append(all, some...)
+		l.Items = append(l.Items, some...)
 	}
-	slices.SortStableFunc(all, func(a, b Need) int {
+	mails, unlisted, err := p.mailNeeds(ctx)
+	if err != nil {
+		return NeedList{}, err
+	}
+	l.Items = append(l.Items, mails...)
+	l.Total = len(l.Items) + unlisted
+	slices.SortStableFunc(l.Items, func(a, b Need) int {
 		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.ID, b.ID))
 	})
-	return all, nil
+	return l, nil
 }
 
 // runNeeds is what waits in the newest run of each session.
@@ -138,7 +150,7 @@ func viewNeeds(v *run.View) (all []Need) {
 }
 
 // waitsSince is when a node came to stand as it does. A gate, of which nothing is on
-// record, has waited since the last of those before it ended.
+// record, has waited since the last of those before it ended, or since its run began.
 func waitsSince(v *run.View, i int) time.Time {
 	at := v.Nodes[i].Fact.At
 	if !at.IsZero() {
@@ -148,6 +160,9 @@ func waitsSince(v *run.View, i int) time.Time {
 		if k := v.Run.Plan.Graph.Index(name); k >= 0 && v.Nodes[k].Fact.At.After(at) {
 			at = v.Nodes[k].Fact.At
 		}
+	}
+	if at.IsZero() && v.Nodes[i].Spec.Role == dag.RoleGate {
+		at = v.StartedAt
 	}
 	return at
 }
@@ -178,7 +193,7 @@ func (p *Project) agentNeeds(ctx context.Context) (all []Need, err error) {
 		if !a.NeedsPerson() {
 			continue
 		}
-		n := Need{ID: needID("agent "+name, a.Question), Kind: NeedAgent, Name: name, Label: a.State, Text: a.Detail, Question: a.Question, Try: a.Way()}
+		n := Need{ID: needID("agent "+name, a.Question), Kind: NeedAgent, Name: name, Label: a.State, Text: a.Detail, Question: a.Question, Orders: a.Orders(), Try: a.Way()}
 		if a.Since != nil {
 			n.Since = *a.Since
 		}
@@ -204,13 +219,21 @@ func (p *Project) taskNeeds(context.Context) (all []Need, err error) {
 // has more reads the inbox.
 const maxUnread = 200
 
-func (p *Project) mailNeeds(ctx context.Context) (all []Need, err error) {
-	unread, _, err := p.MailPage(ctx, MailQuery{Inbox: true, Waiting: true}, "", maxUnread)
+// mailNeeds is the unread messages. unlisted counts those beyond maxUnread.
+func (p *Project) mailNeeds(ctx context.Context) (all []Need, unlisted int, err error) {
+	unread, more, err := p.MailPage(ctx, MailQuery{Inbox: true, Waiting: true}, "", maxUnread)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for _, m := range unread {
 		all = append(all, Need{ID: "message " + m.ID, Kind: NeedMessage, Name: m.ID, Since: m.TS, Label: "from " + m.From, Text: m.Subject, Try: "cmux mailbox read " + m.ID})
 	}
-	return all, nil
+	if more {
+		var org OrgReport
+		if _, err := p.post(&org); err != nil {
+			return nil, 0, err
+		}
+		unlisted = max(0, org.Unread-len(all))
+	}
+	return all, unlisted, nil
 }

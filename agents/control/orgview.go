@@ -295,6 +295,24 @@ func (a *AgentReport) Way() string {
 	return ""
 }
 
+// Orders names what a person can do about the agent as it stands, what they would
+// think of first comes first: answer, terminal, wake, reset, release.
+func (a *AgentReport) Orders() []string {
+	switch {
+	case a.held:
+		return []string{"reset"}
+	case a.stuck:
+		return []string{"wake", "reset"}
+	case a.NeedsPerson() && a.Question != nil && !a.Question.InPane:
+		return []string{"answer", "terminal"}
+	case a.NeedsPerson():
+		return []string{"terminal"}
+	case a.State == string(standing.TakenOver):
+		return []string{"release", "terminal"}
+	}
+	return nil
+}
+
 // Agent is how one standing agent stands.
 func (p *Project) Agent(ctx context.Context, name string) (*AgentReport, error) {
 	org, a, err := p.standingAgent(name)

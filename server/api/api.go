@@ -43,7 +43,7 @@ type routes struct {
 	Options
 	api huma.API
 
-	needs         together[[]control.Need]
+	needs         together[control.NeedList]
 	organisations together[*control.OrgReport]
 
 	kept       keptJobs

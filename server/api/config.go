@@ -60,13 +60,20 @@ func (r *routes) config() {
 		}
 		return f, ctx.Err()
 	})
-	get(r, "health", "/api/needs", "List what waits for you, the longest first", func(ctx context.Context, i *struct{ Paging }) (List[control.Need], error) {
+	get(r, "health", "/api/needs", "List what waits for you, the longest first", func(ctx context.Context, i *struct{ Paging }) (needs, error) {
 		all, err := r.needs.ask(ctx, p.Needs)
 		if err != nil {
-			return List[control.Need]{}, err
+			return needs{}, err
 		}
-		return page(all, i.Paging, func(n *control.Need) string { return n.ID })
+		l, err := page(all.Items, i.Paging, func(n *control.Need) string { return n.ID })
+		return needs{l, all.Total}, err
 	})
+}
+
+// needs is a page of what waits for a person.
+type needs struct {
+	List[control.Need]
+	Total int `json:"total" doc:"How many wait in all; of many unread messages only the newest are items"`
 }
 
 // object is a JSON object as a value.

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -227,6 +228,28 @@ func TestGraph(t *testing.T) {
 		if w.must("GET", path, "", &s); s["properties"] == nil {
 			t.Errorf("%s: %v", path, s)
 		}
+	}
+}
+
+// Of many unread messages only the newest are listed, and all of them count.
+func TestNeedsCountAll(t *testing.T) {
+	w := newWorld(t)
+	const many = 230
+	for i := range many {
+		w.must("POST", "/api/messages", fmt.Sprintf(`{"to":"user","subject":"number %d"}`, i), nil)
+	}
+	var l struct {
+		Items []control.Need
+		Next  string
+		Total int
+	}
+	w.must("GET", "/api/needs?limit=1000", "", &l)
+	if len(l.Items) >= many || l.Total != many || l.Next != "" {
+		t.Errorf("%d items, %d in all, next %q", len(l.Items), l.Total, l.Next)
+	}
+	w.must("POST", "/api/messages/"+l.Items[0].Name+"/read", "", nil)
+	if w.must("GET", "/api/needs?limit=1", "", &l); l.Total != many-1 || l.Next == "" {
+		t.Errorf("after one is read: %d in all, next %q", l.Total, l.Next)
 	}
 }
 

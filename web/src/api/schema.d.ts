@@ -3158,11 +3158,6 @@ export interface components {
             /** @description The cursor of the next page; absent: this is the last */
             next?: string;
         };
-        ListNeed: {
-            items: components["schemas"]["Need"][];
-            /** @description The cursor of the next page; absent: this is the last */
-            next?: string;
-        };
         ListOrgSession: {
             items: components["schemas"]["OrgSession"][];
             /** @description The cursor of the next page; absent: this is the last */
@@ -3337,6 +3332,16 @@ export interface components {
             since?: string;
             text: string;
             try?: string;
+        };
+        Needs: {
+            items: components["schemas"]["Need"][];
+            /** @description The cursor of the next page; absent: this is the last */
+            next?: string;
+            /**
+             * Format: int64
+             * @description How many wait in all; of many unread messages only the newest are items
+             */
+            total: number;
         };
         NodeFigure: {
             /** Format: int64 */
@@ -3616,10 +3621,15 @@ export interface components {
             id?: string;
             in_pane?: boolean;
             parts: components["schemas"]["QuestionPart"][];
+            permission?: components["schemas"]["QuestionPermission"];
         };
         QuestionPart: {
             options?: string[];
             text: string;
+        };
+        QuestionPermission: {
+            command?: string;
+            tool: string;
         };
         QueuedBranch: {
             branch: string;
@@ -6633,7 +6643,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListNeed"];
+                    "application/json": components["schemas"]["Needs"];
                 };
             };
             /** @description Error */

@@ -16,7 +16,7 @@ const groups = [
 
 /** The way to each page; on a narrow screen a drawer. */
 export function Sidebar({ open, onClose }: { open: boolean; onClose: () => void }) {
-  const needs = useNeeds().data?.items.length ?? 0;
+  const needs = useNeeds().data?.total ?? 0;
   const session = hooks.useQuery("get", "/api/heartbeat").data?.session ?? "";
   return (
     <>

@@ -2,6 +2,7 @@ import { Send } from "lucide-react";
 import { useState } from "react";
 
 import type { Api } from "@/api/client";
+import { visible } from "@/changes/visible";
 import { answerOf } from "@/needs/answers";
 import { Button } from "@/ui/button";
 import { Field, Input } from "@/ui/field";
@@ -31,7 +32,12 @@ export function AnswerForm(props: AnswerFormProps) {
   return <Form key={`${props.of} ${props.question?.id ?? ""}`} {...props} />;
 }
 
+function mayIt({ tool }: { tool: string }): string {
+  return tool === "" ? "May it do this?" : `May it use ${tool}?`;
+}
+
 function Form({ of, question, busy, send, verb = "Answer", label = `Answer ${of}` }: AnswerFormProps) {
+  const permission = question?.permission;
   const parts = question?.parts.length ? question.parts : [{ text: "" }];
   const [said, setSaid] = useState<readonly (string | undefined)[]>([]);
   const answer = answerOf(parts, said);
@@ -61,7 +67,24 @@ function Form({ of, question, busy, send, verb = "Answer", label = `Answer ${of}
     >
       {parts.map((part, i) => (
         <fieldset key={i} className="flex min-w-0 flex-col gap-1.5">
-          {part.text !== "" && <legend className="mb-1 whitespace-pre-wrap wrap-anywhere">{part.text}</legend>}
+          {part.text !== "" && <legend className="mb-1 whitespace-pre-wrap wrap-anywhere">{permission === undefined ? part.text : mayIt(permission)}</legend>}
+          {permission !== undefined && (
+            <>
+              {permission.command !== undefined && (
+                <pre tabIndex={0} role="group" aria-label={`What ${of} asks permission for`} className="max-h-72 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
+                  {visible(permission.command)}
+                </pre>
+              )}
+              <div className="flex flex-wrap gap-1.5">
+                <Button tone="accent" busy={busy} aria-disabled={settled ? undefined : true} onClick={() => choose(i, "yes")}>
+                  Allow
+                </Button>
+                <Button tone="bad" busy={busy} aria-disabled={settled ? undefined : true} onClick={() => choose(i, "no")}>
+                  Deny
+                </Button>
+              </div>
+            </>
+          )}
           {part.options !== undefined && part.options.length > 0 && (
             <div className="flex flex-wrap gap-1.5">
               {part.options.map((option, k) => (
@@ -81,7 +104,7 @@ function Form({ of, question, busy, send, verb = "Answer", label = `Answer ${of}
           <div className="flex items-end gap-1.5">
             <div className="min-w-0 grow">
               <Field label={single ? label : `${label}: ${part.text}`} hidden>
-                {(ids) => <Input {...ids} value={said[i] ?? ""} placeholder={part.options?.length ? "Or in your own words" : "Your answer"} onChange={(e) => put(i, e.target.value)} />}
+                {(ids) => <Input {...ids} value={said[i] ?? ""} placeholder={permission === undefined ? (part.options?.length ? "Or in your own words" : "Your answer") : "Or deny it, and say why"} onChange={(e) => put(i, e.target.value)} />}
               </Field>
             </div>
             {i === parts.length - 1 && (

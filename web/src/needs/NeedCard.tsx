@@ -4,7 +4,9 @@ import { Link } from "react-router";
 import type { Api } from "@/api/client";
 import { AgentNeed, MessageNeed, TaskNeed } from "@/needs/OrgNeeds";
 import { AnswerForm } from "@/needs/AnswerForm";
-import { kindName } from "@/needs/answers";
+import { kindName, terminalOf } from "@/needs/answers";
+import { OpenTerminal } from "@/needs/OpenTerminal";
+import { visible } from "@/changes/visible";
 import { NodeOrders } from "@/runs/NodeOrders";
 import { useNodeOrders } from "@/runs/orders";
 import { Label, toneOf } from "@/ui/label";
@@ -21,7 +23,7 @@ export const NeedCard = memo(function NeedCard({ need, place }: { need: Need; pl
   const steady = useSteady(place);
   const to = placeOf(need);
   const title = need.kind === "message" ? need.text : need.name; // the name of a message is its id
-  const asked = title === need.text || (need.question?.parts.length === 1 && need.question.parts[0]?.text === need.text);
+  const asked = title === need.text || need.question?.in_pane === true || (need.question?.parts.length === 1 && need.question.parts[0]?.text === need.text);
   return (
     <li className={`flex min-w-0 flex-col gap-2 rounded-lg border border-line bg-surface p-3 ${steadyClass(steady)}`}>
       <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
@@ -42,16 +44,32 @@ export const NeedCard = memo(function NeedCard({ need, place }: { need: Need; pl
           </span>
         )}
       </div>
+      {need.question?.in_pane === true && need.question.parts.map((p, i) => <Dialog key={i} text={p.text} of={need.name} />)}
       {need.text !== "" && !asked && <p className="max-h-40 overflow-auto whitespace-pre-wrap wrap-anywhere">{need.text}</p>}
       <Actions need={need} />
       {need.try !== undefined && (
         <p className="text-[0.92em] text-muted">
-          In a terminal: <code className="wrap-anywhere">{need.try}</code>
+          {terminalOf(need) === undefined ? "In a terminal:" : "Or in a terminal of yours:"} <code className="wrap-anywhere">{need.try}</code>
         </p>
       )}
     </li>
   );
 });
+
+/** What the program's dialog says: its first line is cmux's, the others are the screen's. */
+function Dialog({ text, of }: { text: string; of: string }) {
+  const [first = "", ...screen] = text.split("\n");
+  return (
+    <>
+      <p className="wrap-anywhere">{first}</p>
+      {screen.length > 0 && (
+        <pre tabIndex={0} role="group" aria-label={`The dialog of ${of}`} className="max-h-72 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
+          {visible(screen.join("\n"))}
+        </pre>
+      )}
+    </>
+  );
+}
 
 function placeOf({ kind, run, name }: Need): string | undefined {
   if (kind === "agent") {
@@ -108,7 +126,10 @@ function NodeNeed({ need }: { need: Need }) {
       {need.question !== undefined && orders.includes("answer") && (
         <AnswerForm of={need.name} question={need.question} busy={give.answer.isPending} send={give.answer.mutate} />
       )}
-      <NodeOrders run={run} node={need.name} orders={orders} />
+      <div className="flex flex-wrap gap-1.5">
+        <OpenTerminal need={need} />
+        <NodeOrders run={run} node={need.name} orders={orders} />
+      </div>
     </>
   );
 }

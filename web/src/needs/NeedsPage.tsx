@@ -17,9 +17,9 @@ export function NeedsPage() {
   const needs = useNeeds();
   const [shown, setShown] = useState(step);
   return (
-    <Page title="Needs you" about={needs.data && <span>{count(needs.data.items.length, "thing waits", "things wait")}</span>} actions={<Notify />}>
+    <Page title="Needs you" about={needs.data && <span>{count(needs.data.total, "thing waits", "things wait")}</span>} actions={<Notify />}>
       <Answer query={needs}>
-        {({ items }) =>
+        {({ items, total }) =>
           items.length === 0 ? (
             <Empty title="Nothing needs you">Questions, gates, reviews, failures, limits, conflicts and messages appear here.</Empty>
           ) : (
@@ -29,10 +29,12 @@ export function NeedsPage() {
                   <NeedCard key={need.id} need={need} place={place} />
                 ))}
               </ul>
-              {items.length > shown && (
+              {items.length > shown ? (
                 <p className="pb-4 text-center">
                   <Button onClick={() => setShown(shown + step)}>Show {Math.min(step, items.length - shown)} more</Button>
                 </p>
+              ) : (
+                total > items.length && <p className="pb-4 text-center text-muted">{`${count(total - items.length, "older unread message")} in your inbox (Chat)`}</p>
               )}
             </>
           )

@@ -3,7 +3,7 @@ import { Suspense, useState } from "react";
 import { api, hooks, type Api } from "@/api/client";
 import { Boundary } from "@/app/Boundary";
 import { AnswerForm } from "@/needs/AnswerForm";
-import { agentOrders } from "@/needs/answers";
+import { OpenTerminal } from "@/needs/OpenTerminal";
 import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/dialog";
 import { lazily } from "@/ui/lazily";
@@ -20,11 +20,12 @@ export function AgentNeed({ need: { name }, need }: { need: Need }) {
   const release = useOrder(() => api.POST("/api/agents/{name}/release", params), `${name} is given back.`);
   const reset = useOrder(() => api.POST("/api/agents/{name}/reset", params), `${name} begins a new conversation.`);
   const wake = useOrder(() => api.POST("/api/agents/{name}/wake", params), `${name} is started again.`);
-  const orders = agentOrders(need);
+  const orders = need.orders ?? [];
   return (
     <div className="flex flex-col gap-2">
       {orders.includes("answer") && <AnswerForm of={name} question={need.question} busy={answer.isPending} send={answer.mutate} />}
       <div className="flex flex-wrap gap-1.5">
+        <OpenTerminal need={need} />
         {orders.includes("wake") && (
           <Button tone="accent" busy={wake.isPending} onClick={() => wake.mutate()}>
             Wake

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { agentOrders, answerOf, byWait, fresh, kindName, placed } from "@/needs/answers";
+import { answerOf, byWait, fresh, kindName, placed, terminalOf } from "@/needs/answers";
 import type { Api } from "@/api/client";
 
 const need = (over: Partial<Api<"Need">>): Api<"Need"> => ({ id: "x", kind: "node", name: "x", label: "needs input", text: "", ...over });
@@ -32,13 +32,12 @@ test("an answer has a line for each part, and none before all are answered", () 
 });
 
 test.each([
-  [{ try: "cmux workers wake api", label: "down" }, ["wake", "reset"]],
-  [{ try: "cmux workers reset api, or cmux start --env", label: "lost" }, ["reset"]],
-  [{ try: "cmux workers release api", label: "taken over" }, ["release"]],
-  [{ try: "cmux attach api", label: "needs input" }, ["answer"]],
-  [{ try: "cmux attach api", label: "login" }, []],
-] as const)("%j can be ordered %j", (over, orders) => {
-  expect(agentOrders(need({ kind: "agent", ...over }))).toEqual(orders);
+  [{ kind: "agent", orders: ["terminal"] }, "/agents/my%20api?tab=terminal&take=1"],
+  [{ kind: "agent", orders: ["wake", "reset"] }, undefined],
+  [{ run: "r1", orders: ["attach"], question: { parts: [{ text: "trust?" }], in_pane: true } }, "/runs/r1/nodes/my%20api?tab=terminal&take=1"],
+  [{ run: "r1", orders: ["answer", "attach"], question: { parts: [{ text: "which?" }] } }, undefined],
+] as const)("the terminal of %j is %j", (over, to) => {
+  expect(terminalOf(need({ ...(over as object), name: "my api" }))).toBe(to);
 });
 
 test("a gate is no question, and an agent without one is an agent", () => {

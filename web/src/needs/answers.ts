@@ -69,19 +69,14 @@ export function answerOf(parts: readonly Api<"QuestionPart">[], said: readonly (
   return lines.length === 0 ? undefined : lines.join("\n");
 }
 
-/** What can be ordered about a standing agent that needs a person. */
-export function agentOrders(n: Need): ("answer" | "release" | "reset" | "wake")[] {
-  const way = n.try ?? "";
-  if (way.startsWith("cmux workers reset")) {
-    return ["reset"];
+/** Where the terminal of a need is, opened to type there; undefined: it has none. */
+export function terminalOf(n: Need): string | undefined {
+  const name = encodeURIComponent(n.name);
+  if (n.kind === "agent") {
+    return n.orders?.includes("terminal") === true ? `/agents/${name}?tab=terminal&take=1` : undefined;
   }
-  if (way.startsWith("cmux workers wake")) {
-    return ["wake", "reset"];
-  }
-  if (way.startsWith("cmux workers release") || n.label === "taken over") {
-    return ["release"];
-  }
-  return n.label === "needs input" ? ["answer"] : [];
+  const asksThere = n.question?.in_pane === true && n.orders?.includes("attach") === true;
+  return n.run !== undefined && asksThere ? `/runs/${encodeURIComponent(n.run)}/nodes/${name}?tab=terminal&take=1` : undefined;
 }
 
 /** Needs that were not there before; undefined as `before`: none is new. */
