@@ -132,6 +132,7 @@ func (r *Repo) goOn(ctx context.Context, s LendSpec, t *Tree) error {
 		if err != nil {
 			return err
 		}
+		r.ownBranch(s.Path, head)
 		if d.Clean() {
 			err = fastForward(ctx, s.Path, head)
 		} else {

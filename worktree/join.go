@@ -63,6 +63,7 @@ func (r *Repo) advance(ctx context.Context, branch, tip, commit string) (again b
 	if out == "" {
 		return false, r.UpdateRef(ctx, "refs/heads/"+branch, commit, tip)
 	}
+	r.ownBranch(out, commit)
 	f := follower{r: r, root: out, person: true}
 	err = f.run(ctx, func() error { return fastForward(ctx, out, commit) })
 	if err == nil || ctx.Err() != nil {
@@ -80,11 +81,17 @@ func (r *Repo) advance(ctx context.Context, branch, tip, commit string) (again b
 
 // DropBranch removes a branch that is at a commit, and at no other.
 func (r *Repo) DropBranch(ctx context.Context, branch, commit string) error {
-	_, err := git(ctx, r.Root, "update-ref", "-d", "--", "refs/heads/"+branch, commit)
-	if err != nil {
+	if err := r.deleteRef(ctx, "refs/heads/"+branch, commit); err != nil {
 		return fmt.Errorf("cannot remove the branch %s: %w", branch, err)
 	}
 	return nil
+}
+
+// deleteRef removes a ref that is at a commit, and at no other.
+func (r *Repo) deleteRef(ctx context.Context, ref, commit string) error {
+	r.own(Own{Ref: ref, Old: commit})
+	_, err := git(ctx, r.Root, "update-ref", "-d", "--", ref, commit)
+	return err
 }
 
 // RemoveBranch is DropBranch for a branch that somebody may be on: git refuses one
@@ -96,6 +103,7 @@ func (r *Repo) RemoveBranch(ctx context.Context, branch, commit string) error {
 	}
 	if err == nil {
 		var out string
+		r.own(Own{Ref: "refs/heads/" + branch, Old: commit})
 		out, err = git(ctx, r.Root, "branch", "-D", "--", branch)
 		if m := removed().FindStringSubmatch(out); err == nil && m != nil && !strings.HasPrefix(commit, m[1]) { // it moved in between
 			_, err = git(ctx, r.Root, "branch", "--no-track", "--", branch, m[1])

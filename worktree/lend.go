@@ -168,8 +168,7 @@ func (r *Repo) create(ctx context.Context, s LendSpec, old string) (*Tree, error
 		}
 		undo = func(ctx context.Context) error {
 			if old == "" {
-				_, err := git(ctx, r.Root, "update-ref", "-d", ref, t.Head)
-				return err
+				return r.deleteRef(ctx, ref, t.Head)
 			}
 			return r.UpdateRef(ctx, ref, old, t.Head)
 		}

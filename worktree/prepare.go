@@ -232,6 +232,7 @@ func (r *Repo) hide(ctx context.Context, t *Tree, name string) error {
 	if len(have) > 0 && have[len(have)-1] != '\n' {
 		lines = "\n" + lines
 	}
+	r.own(Own{Key: excludeKey, New: pattern})
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err

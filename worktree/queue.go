@@ -340,6 +340,7 @@ func (q *queue) bring(ctx context.Context, b Tip) (bool, error) {
 	if err := q.save(); err != nil {
 		return false, err
 	}
+	q.r.ownBranch(q.s.Path, commit)
 	if err := q.r.follow(ctx, q.s.Path, func() error { return fastForward(ctx, q.s.Path, commit) }); err != nil {
 		return false, err
 	}
@@ -436,6 +437,7 @@ func (q *queue) reset(ctx context.Context, commit, why string) error {
 			return err
 		}
 	}
+	q.r.ownBranch(q.s.Path, commit)
 	f := follower{r: q.r, root: q.s.Path, force: true}
 	return f.run(ctx, func() error {
 		if _, err := git(ctx, q.s.Path, "reset", "--hard", "--quiet", "--no-recurse-submodules", commit, "--"); err != nil {

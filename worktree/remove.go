@@ -236,8 +236,7 @@ func (r *Repo) readable(ctx context.Context, e registration, snap *Snapshot) err
 		err = r.verify(ctx, e.path, snap.Head, snap.Head) // what is loose of its tree
 	}
 	if err != nil && snap != nil && ctx.Err() == nil {
-		_, derr := git(ctx, r.Root, "update-ref", "-d", snap.Ref, snap.Commit)
-		err = errors.Join(err, derr)
+		err = errors.Join(err, r.deleteRef(ctx, snap.Ref, snap.Commit))
 	}
 	return err
 }

@@ -194,8 +194,7 @@ func (r *Repo) restoreNew(ctx context.Context, s *Snapshot, to RestoreSpec) (t *
 			err = errors.Join(err, r.deregister(ctx, t.Path))
 		}
 		if made {
-			_, uerr := git(ctx, r.Root, "update-ref", "-d", "refs/heads/"+t.Branch, s.Head)
-			err = errors.Join(err, uerr)
+			err = errors.Join(err, r.deleteRef(ctx, "refs/heads/"+t.Branch, s.Head))
 		}
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"maps"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,6 +162,72 @@ func (c Change) Runs() bool {
 	return false
 }
 
+// Pushes reports whether a change since s can decide where a push goes or what
+// runs beside it. The person's further remote or commit hook does not.
+func (s *Shared) Pushes(c Change) bool {
+	if !c.Sensitive() {
+		return false
+	}
+	if c.Kind == ChangedFile {
+		hook, ok := strings.CutPrefix(c.Name, "hooks/")
+		return !ok && c.Name != "info/attributes" && c.Name != "info/sparse-checkout" ||
+			ok && s.hasHooks() && (hook == "pre-push" || hook == "reference-transaction")
+	}
+	section, name, sub := cutKey(c.Name)
+	switch section {
+	case "core":
+		return slices.Contains([]string{"sshcommand", "askpass", "gitproxy", "worktree", "bare"}, name)
+	case "filter", "merge", "diff":
+		return false
+	case "remote":
+		known, any := false, false
+		for _, e := range s.Config {
+			if section, _, of := cutKey(e.Key); section == "remote" && of != "" {
+				known, any = known || of == sub, true
+			}
+		}
+		return sub == "" || known || !any
+	}
+	return true
+}
+
+func (s *Shared) hasHooks() bool {
+	for name := range s.Files {
+		if strings.HasPrefix(name, "hooks/") {
+			return true
+		}
+	}
+	return false
+}
+
+// HooksPath is a value of core.hooksPath under which git runs the hooks that were
+// there, and none that came since where there were none.
+func (s *Shared) HooksPath(gitDir string) string {
+	path := ""
+	for _, e := range s.Config {
+		if e.Key == "core.hookspath" {
+			path = e.Value
+		}
+	}
+	switch {
+	case path != "":
+		return path
+	case s.hasHooks():
+		return filepath.Join(gitDir, "hooks")
+	}
+	return os.DevNull
+}
+
+// Local is the last value of a setting of the repository itself.
+func (s *Shared) Local(key string) (value string, ok bool) {
+	for _, e := range s.Config {
+		if e.Scope == "local" && e.Key == key {
+			value, ok = e.Value, true
+		}
+	}
+	return value, ok
+}
+
 // PushRemote is the remote that a push of the branch goes to, as git finds it.
 func (s *Shared) PushRemote(branch string) string {
 	last := map[string]string{}
@@ -214,17 +282,24 @@ func (s *Shared) Compare(now *Shared) []Change {
 		case old == "" && strings.HasPrefix(new, "ref: "):
 			c.Undo = "git symbolic-ref -d " + quoted
 		case old == "":
-			c.Undo = "git update-ref -d " + quoted + " " + new
+			c.Undo = kept(name, new) + "git update-ref -d " + quoted + " " + new
 		case strings.HasPrefix(old, "ref: "):
 			c.Undo = "git symbolic-ref " + quoted + " " + shellWord(strings.TrimPrefix(old, "ref: "))
 		case strings.HasPrefix(new, "ref: "):
 			c.Undo = "git update-ref --no-deref " + quoted + " " + old
+		case new == "":
+			c.Undo = "git update-ref " + quoted + " " + old + " ''" // unless it is there again
 		default:
-			c.Undo = strings.TrimSpace("git update-ref " + quoted + " " + old + " " + new)
+			c.Undo = kept(name, new) + "git update-ref " + quoted + " " + old + " " + new
 		}
 		all = append(all, c)
 	}
 	return all
+}
+
+// kept is the command that keeps what a ref holds before an undo takes it away.
+func kept(name, commit string) string {
+	return "git update-ref " + shellWord("refs/cmux/undone/"+commit[:min(12, len(commit))]+strings.TrimPrefix(name, "refs")) + " " + commit + " && "
 }
 
 func (s *Shared) settings(now *Shared) []Change {
@@ -268,6 +343,7 @@ func (s *Shared) settings(now *Shared) []Change {
 			c.New += " (another)"
 			fallthrough
 		case len(was[k]) > 1:
+		case len(is[k]) > 0 && (len(is[k]) > 1 || values(k.key, is[k]) != is[k][0]): // the message does not hold what would be lost
 		case len(was[k]) == 0:
 			c.Undo = "git config --" + k.scope + " --unset-all " + shellWord(k.key)
 		case values(k.key, was[k]) == was[k][0]:

@@ -123,3 +123,32 @@ func BenchmarkShared(b *testing.B) {
 		})
 	}
 }
+
+// A push is held up by what decides about it, and by nothing else that a person
+// does meanwhile.
+func TestPushes(t *testing.T) {
+	none := &Shared{Files: map[string]SharedFile{}}
+	full := &Shared{Files: map[string]SharedFile{"hooks/commit-msg": {}}, Config: []Setting{{"local", "remote.origin.url", "x"}, {"global", "core.hookspath", "hooks"}}}
+	setting := func(key string) Change { return Change{Kind: ChangedSetting, Scope: "local", Name: key, New: "x"} }
+	file := func(name string) Change { return Change{Kind: ChangedFile, Name: name, New: "x"} }
+	for _, c := range []struct {
+		c          Change
+		none, full bool
+	}{
+		{setting("remote.up.url"), true, false}, {setting("remote.origin.pushurl"), true, true}, {setting("remote.pushdefault"), true, true},
+		{setting("url.x.insteadof"), true, true}, {setting("core.sshcommand"), true, true}, {setting("include.path"), true, true},
+		{setting("core.hookspath"), false, false}, {setting("core.editor"), false, false}, {setting("alias.st"), false, false},
+		{setting("filter.lfs.clean"), false, false}, {setting("credential.helper"), true, true},
+		{file("hooks/pre-commit"), false, false}, {file("hooks/pre-push"), false, true}, {file("info/exclude"), false, false},
+		{file("info/attributes"), false, false}, {file("config"), true, true}, {file("objects/info/alternates"), true, true},
+	} {
+		if a, b := none.Pushes(c.c), full.Pushes(c.c); a != c.none || b != c.full {
+			t.Errorf("%s: %v and %v", c.c, a, b)
+		}
+	}
+	for want, s := range map[string]*Shared{os.DevNull: none, "hooks": full, "/g/hooks": {Files: map[string]SharedFile{"hooks/x": {}}}} {
+		if got := s.HooksPath("/g"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

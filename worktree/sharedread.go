@@ -236,6 +236,8 @@ func (r *Repo) SharedStamp() string {
 // SetUpstream has branch follow the branch of the same name of a remote, as
 // git push --set-upstream does.
 func (r *Repo) SetUpstream(ctx context.Context, branch, remote string) error {
+	r.own(Own{Key: "branch." + branch + ".remote", New: remote})
+	r.own(Own{Key: "branch." + branch + ".merge", New: "refs/heads/" + branch})
 	if _, err := git(ctx, r.Root, "config", "branch."+branch+".remote", remote); err != nil {
 		return err
 	}
@@ -273,6 +275,7 @@ func (r *Repo) restoreSetting(ctx context.Context, c Change) error {
 	if c.Scope != "local" && c.Scope != "worktree" {
 		return errors.New("cmux changes nothing outside the repository; set it by hand")
 	}
+	r.own(Own{Key: c.Name})
 	if _, err := git(ctx, r.Root, "config", scope, "--unset-all", c.Name); err != nil && exitCode(err) != 5 { // 5: there is none
 		return err
 	}

@@ -129,6 +129,7 @@ func (r *Repo) switchTo(ctx context.Context, s SwitchSpec) (saved *Snapshot, err
 		if exitCode(err) != 1 {
 			return saved, err
 		}
+		r.own(Own{Ref: "refs/heads/" + s.Branch, New: s.Start})
 		args = append(args, "--no-track", "-b", s.Branch, s.Start)
 	} else {
 		args = append(args, s.Branch)

@@ -24,6 +24,7 @@ func (r *Repo) UpdateRef(ctx context.Context, ref, commit, old string) error {
 	if old == "" {
 		old = strings.Repeat("0", len(commit))
 	}
+	r.own(Own{Ref: ref, Old: old, New: commit})
 	_, err := git(ctx, r.Root, "update-ref", "--create-reflog", "-m", "cmux", "--", ref, commit, old)
 	if err != nil {
 		return fmt.Errorf("cannot move %s to %.12s: %w", ref, commit, err)
@@ -270,6 +271,7 @@ func (r *Repo) CommitAll(ctx context.Context, treePath, message string) (string,
 	if old == "" {
 		old = strings.Repeat("0", len(commit))
 	}
+	r.ownBranch(treePath, commit)
 	if _, err := git(ctx, treePath, "update-ref", "-m", "cmux: commit", "--end-of-options", "HEAD", commit, old); err != nil {
 		return "", err
 	}

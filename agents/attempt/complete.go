@@ -158,7 +158,7 @@ func (a *attempt) complete() error {
 // the run began. It is not done where what decides about a push has changed.
 func (a *attempt) push() error {
 	branch, commit := a.spec.Place.Branch, a.judged
-	var remote string
+	var remote, hooks string
 	recorded := func() error {
 		return a.asked(func(ctx context.Context) error {
 			base, err := a.job.Home.Pushable(ctx, a.tree.repo)
@@ -170,7 +170,7 @@ func (a *attempt) push() error {
 					return err
 				}
 			}
-			remote = base.PushRemote(branch)
+			remote, hooks = base.PushRemote(branch), base.HooksPath(a.tree.repo.GitDir)
 			if commit == "" {
 				commit, err = a.tree.repo.Tip(ctx, branch)
 			}
@@ -181,7 +181,7 @@ func (a *attempt) push() error {
 		return err
 	}
 	a.say("on_complete: push %s (%.12s) to %s", branch, commit, remote)
-	s, err := a.step("", a.limits.Step, []string{"git", "--no-replace-objects", "push", "--", remote, commit + ":refs/heads/" + branch})
+	s, err := a.step("", a.limits.Step, []string{"git", "--no-replace-objects", "-c", "core.hooksPath=" + hooks, "push", "--", remote, commit + ":refs/heads/" + branch})
 	if err := a.stepFailed("push", s, err); err != nil {
 		return err
 	}

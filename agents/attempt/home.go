@@ -21,9 +21,10 @@ type Home interface {
 	// AtWork are the nodes, other than the one named, of which an attempt was at
 	// work since a moment.
 	AtWork(but string, since time.Time) ([]string, error)
-	// AwaitWork waits until an attempt of each of the nodes is at work since a
-	// moment, as long as a runner may be about to start one.
-	AwaitWork(ctx context.Context, nodes []string, since time.Time) error
+	// Tell tells the person, once, of a change of what all worktrees share whose
+	// author is not known. grave says that it can make git run a program or look
+	// elsewhere.
+	Tell(ctx context.Context, detail string, grave bool) (first bool, err error)
 	// Limit is the limit of an account as recorded; zero: it has none.
 	Limit(account string) (run.Limit, error)
 	// Pushable is what all worktrees shared when the run began; nil: that is not

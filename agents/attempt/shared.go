@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -35,8 +36,10 @@ func (t *tree) watchShared(ctx context.Context) (shared, error) {
 }
 
 // sharedChanges finds what has changed of what all worktrees share and is the
-// node's: what its own git commands say, and what nobody else can have done
-// because no other attempt was at work. The rest is told.
+// node's: what its own git commands say that they did. What cmux did and what
+// happens on other agents' branches is no news. All the rest may be the
+// person's, who works in the same repository: the person is told once, and no
+// node fails.
 //
 // It comes before anything else that asks git: a setting may name a program.
 func (a *attempt) sharedChanges(ctx context.Context) (*fault, error) {
@@ -58,20 +61,18 @@ func (a *attempt) sharedChanges(ctx context.Context) (*fault, error) {
 			tell:   prompt.BranchAlias(a.spec.Place.Branch, to),
 		}, nil
 	}
-	if len(changes) == 0 {
-		return nil, nil
+	k, err := a.know()
+	if err != nil {
+		return nil, err
 	}
-	trace := readTrace(traceFile(a.job))
-	if nodes := a.beginning(changes, trace); len(nodes) > 0 {
-		if err := a.job.Home.AwaitWork(ctx, nodes, w.since); err != nil {
-			return nil, err
-		}
+	if changes, err = a.putBackHooks(ctx, now, changes, k); err != nil {
+		return nil, err
 	}
-	mine, others := a.attribute(changes, trace)
+	w.undone = worktree.As(changes)
+	mine, others := a.attribute(ctx, now, changes, k)
 	for _, c := range others {
-		if line := c.String(); !w.told[line] {
-			w.told[line] = true
-			worktree.Note(ctx, "changed while this node was at work, by whom is not known: %s%s", line, undo(c))
+		if err := a.tellOf(ctx, c, k); err != nil {
+			return nil, err
 		}
 	}
 	if len(mine) == 0 {
@@ -79,8 +80,8 @@ func (a *attempt) sharedChanges(ctx context.Context) (*fault, error) {
 	}
 	var detail, tell []string
 	for _, c := range mine {
-		detail = append(detail, c.String()+undo(c))
-		tell = append(tell, c.String()+undo(c))
+		detail = append(detail, c.String()+k.undo(c))
+		tell = append(tell, c.String()+k.undo(c))
 	}
 	const most = 10
 	if n := len(detail) - most; n > 0 {
@@ -95,11 +96,117 @@ func (a *attempt) sharedChanges(ctx context.Context) (*fault, error) {
 	}, nil
 }
 
-func undo(c worktree.Change) string {
-	if c.Undo == "" {
+// known is what tells the authors of changes.
+type known struct {
+	trace []traced          // the attempt's own git commands
+	owns  []worktree.Own    // what cmux did itself
+	out   map[string]string // full refs of branches that others work on
+}
+
+// know collects it. Where it cannot be learned who else is at work, nobody is
+// known to be.
+func (a *attempt) know() (k known, err error) {
+	k.trace = readTrace(traceFile(a.job))
+	if k.owns, err = a.tree.repo.Owns(time.Time{}); err != nil {
+		return k, err
+	}
+	if k.out, err = a.tree.repo.CheckedOut(); err != nil {
+		return k, err
+	}
+	for ref, path := range k.out {
+		if path == a.tree.lent.Path {
+			delete(k.out, ref)
+		}
+	}
+	nodes, _ := a.job.Home.AtWork(a.node.Name, a.shared.since)
+	for _, n := range a.spec.Frame.Peers {
+		if n.Branch != "" && slices.Contains(nodes, n.Name) {
+			k.out["refs/heads/"+n.Branch] = n.Tree
+		}
+	}
+	return k, nil
+}
+
+// undo is the command that takes the change back, in brackets. It takes nothing
+// away from a branch that another agent works on.
+func (k known) undo(c worktree.Change) string {
+	if _, other := k.out[c.Name]; c.Undo == "" || other && c.Kind == worktree.ChangedRef && c.New != "" {
 		return ""
 	}
 	return " (undo: " + c.Undo + ")"
+}
+
+// tellOf tells of a change whose author is not known.
+func (a *attempt) tellOf(ctx context.Context, c worktree.Change, k known) error {
+	line := c.String()
+	if a.shared.told[line] {
+		return nil
+	}
+	a.shared.told[line] = true
+	detail := "changed in the repository, by none of this run's git commands: " + line
+	switch {
+	case !c.Ordinary():
+		detail += k.undo(c) + ". If that was not you, look at it: " + a.lookAt()
+	case c.Old != "":
+		detail += k.undo(c)
+	}
+	first, err := a.job.Home.Tell(ctx, detail, !c.Ordinary())
+	if first {
+		worktree.Note(ctx, "%s", detail)
+	}
+	return err
+}
+
+// lookAt is how a person looks at what all worktrees share.
+func (a *attempt) lookAt() string {
+	if a.stays() {
+		return "git config --list --local, and the hooks in " + filepath.Join(a.tree.repo.GitDir, "hooks")
+	}
+	return "cmux agents shared"
+}
+
+// putBackHooks undoes what tools of setup do for the node's own tree, such as
+// husky from npm ci: they set core.hooksPath for all worktrees, to hooks in the
+// tree that they run in. It returns the changes that are left.
+func (a *attempt) putBackHooks(ctx context.Context, now *worktree.Shared, changes []worktree.Change, k known) ([]worktree.Change, error) {
+	const key = "core.hookspath"
+	is := func(c worktree.Change) bool {
+		return c.Kind == worktree.ChangedSetting && c.Name == key && c.Scope == "local"
+	}
+	value, ok := now.Local(key)
+	set := worktree.Change{Kind: worktree.ChangedSetting, Name: key, Scope: "local", New: value}
+	if !ok || !a.inOwnTree(value) || !a.proven(set, k) {
+		return changes, nil
+	}
+	i := slices.IndexFunc(changes, is)
+	switch {
+	case i >= 0:
+		set = changes[i]
+		changes = slices.Delete(slices.Clone(changes), i, i+1)
+	case !slices.ContainsFunc(k.owns, func(o worktree.Own) bool { return o.Key == key && o.New == "" && o.At.After(a.shared.since) }):
+		return changes, nil // it was so before
+	}
+	// Set before this attempt looked by another one, whose change cmux has put back
+	// since: then it was not there, which is how it is left.
+	left, err := a.tree.repo.RestoreShared(ctx, a.shared.before, []worktree.Change{set})
+	if err != nil {
+		return nil, err
+	}
+	if len(left) > 0 {
+		return append(changes, left...), nil
+	}
+	worktree.Note(ctx, "put core.hooksPath back, which the node's own commands set to %s for all worktrees", value)
+	return changes, nil
+}
+
+// inOwnTree reports whether a value of core.hooksPath names a folder of the
+// node's own tree.
+func (a *attempt) inOwnTree(value string) bool {
+	if !filepath.IsAbs(value) {
+		return filepath.IsLocal(value) && !strings.HasPrefix(value, "~")
+	}
+	rel, err := filepath.Rel(a.tree.lent.Path, filepath.Clean(value))
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // expected reports whether cmux, or the node as it should, changes the like.
@@ -131,22 +238,22 @@ func (a *attempt) expected(c worktree.Change) bool {
 // makes, which of the lines are the agent's.
 const attribution = "refs/notes/ai-attribution"
 
-// attribute tells the node's own changes from all others.
-func (a *attempt) attribute(changes []worktree.Change, trace []traced) (mine, others []worktree.Change) {
-	busy := a.atWork()
-	alone := len(busy) == 0
+// attribute tells the node's own changes from those of unknown authors.
+func (a *attempt) attribute(ctx context.Context, now *worktree.Shared, changes []worktree.Change, k known) (mine, others []worktree.Change) {
 	for _, c := range changes {
-		branch, isBranch := strings.CutPrefix(c.Name, "refs/heads/")
-		isBranch = isBranch && c.Kind == worktree.ChangedRef
-		proven := a.proven(c, trace)
-		planned := isBranch && a.planned(branch)
+		isBranch := c.Kind == worktree.ChangedRef && strings.HasPrefix(c.Name, "refs/heads/")
+		proven := a.proven(c, k)
 		switch {
-		case isBranch && busy[branch] && !proven:
-			// Its own node commits on it.
-		case isBranch && c.Old == "" && !planned, strings.HasPrefix(c.Name, "refs/remotes/") && c.Kind == worktree.ChangedRef:
+		case !proven && a.tree.repo.Explain(ctx, a.shared.before, now, c, k.owns, k.out):
+		case isBranch && c.Old == "" && !a.planned(c.Name), c.Kind == worktree.ChangedRef && strings.HasPrefix(c.Name, "refs/remotes/"):
 			// A further branch and what a fetch brings take nothing from anybody.
-			others = append(others, c)
-		case proven, alone && (planned || !c.Ordinary()):
+			if !proven {
+				others = append(others, c)
+			} else if line := c.String(); !a.shared.told[line] {
+				a.shared.told[line] = true
+				worktree.Note(ctx, "its git commands also changed %s", line)
+			}
+		case proven:
 			mine = append(mine, c)
 		default:
 			others = append(others, c)
@@ -156,53 +263,17 @@ func (a *attempt) attribute(changes []worktree.Change, trace []traced) (mine, ot
 }
 
 // proven reports whether the node's own git commands say that they did it.
-func (a *attempt) proven(c worktree.Change, trace []traced) bool {
-	return slices.ContainsFunc(trace, func(t traced) bool { return t.did(c, a.tree.lent.Path, a.spec.Frame.Root) })
+func (a *attempt) proven(c worktree.Change, k known) bool {
+	_, other := k.out[c.Name]
+	return slices.ContainsFunc(k.trace, func(t traced) bool { return t.did(c, a.tree.lent.Path, a.spec.Frame.Root, other) })
 }
 
-// beginning are the nodes whose branches have changed though no attempt of theirs
-// is on record: one may be about to start, and its branch comes first.
-func (a *attempt) beginning(changes []worktree.Change, trace []traced) (nodes []string) {
-	busy := a.atWork()
-	for _, c := range changes {
-		branch, ok := strings.CutPrefix(c.Name, "refs/heads/")
-		for _, n := range a.spec.Frame.Peers {
-			if ok && c.Kind == worktree.ChangedRef && n.Branch == branch && n.Name != a.node.Name && !busy[branch] && !a.proven(c, trace) {
-				nodes = append(nodes, n.Name)
-			}
-		}
-	}
-	return nodes
-}
-
-// planned reports whether another node of the run has the branch.
-func (a *attempt) planned(branch string) bool {
-	return slices.ContainsFunc(a.spec.Frame.Peers, func(n run.Peer) bool { return n.Branch == branch && n.Name != a.node.Name })
-}
-
-// atWork are the branches of the other nodes of which an attempt was at work
-// since this one began; a node without a branch counts under its name. Where
-// that cannot be learned, nobody is known to have been alone.
-func (a *attempt) atWork() map[string]bool {
-	branches := make(map[string]string)
-	for _, n := range a.spec.Frame.Peers {
-		if n.Branch != "" {
-			branches[n.Name] = n.Branch
-		}
-	}
-	busy := make(map[string]bool)
-	nodes, err := a.job.Home.AtWork(a.node.Name, a.shared.since)
-	for _, node := range nodes {
-		if b, ok := branches[node]; ok {
-			busy[b] = true
-		} else {
-			busy["node "+node] = true
-		}
-	}
-	if err != nil {
-		busy["unknown"] = true
-	}
-	return busy
+// planned reports whether another node of the run has the branch, given as a
+// full ref.
+func (a *attempt) planned(ref string) bool {
+	return slices.ContainsFunc(a.spec.Frame.Peers, func(n run.Peer) bool {
+		return n.Branch != "" && "refs/heads/"+n.Branch == ref && n.Name != a.node.Name
+	})
 }
 
 // ancestry requires that the branch still holds the commit that it was lent at.

@@ -1,13 +1,10 @@
 package attempt_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,14 +12,16 @@ import (
 
 	"cmux/agents/run"
 	"cmux/dag"
+	"cmux/worktree"
 )
 
 // reaching are commands by which a program in a worktree reaches what others
-// have too, and by which word each is found out. With a free one a person may
-// have done the same meanwhile: without a trace it is told and fails nobody.
+// have too, and by which word each is found out. What git did for the node fails
+// it. Without a trace, a person may have done the same meanwhile: it is told, and
+// fails nobody, as what is written by hand.
 var reaching = []struct {
 	name, script, found string
-	free                bool
+	hand                bool
 }{
 	{"config", `git config user.name Mallory`, "setting user.name: none -> Mallory", false},
 	{"config --add", `git config --add core.editor 'evil editor'`, "core.editor: none -> evil editor", false},
@@ -30,12 +29,12 @@ var reaching = []struct {
 	{"config --local", `git config --local core.fsmonitor ./evil`, "core.fsmonitor: none -> ./evil", false},
 	{"config -f", `git config -f "$(git rev-parse --git-common-dir)/config" core.pager evil`, "core.pager", false},
 	{"config by editor", `GIT_EDITOR='printf "[alias]\nst = !evil\n" >>' git config --edit`, "alias.st: none -> !evil", false},
-	{"config by hand", `printf '[core]\n\thooksPath = /tmp/evil\n' >> "$(git rev-parse --git-common-dir)/config"`, "core.hookspath: none -> /tmp/evil", false},
+	{"config by hand", `printf '[core]\n\thooksPath = /tmp/evil\n' >> "$(git rev-parse --git-common-dir)/config"`, "core.hookspath: none -> /tmp/evil", true},
 	{"config include", `git config include.path ../evil.inc`, "include.path", false},
 	{"config included", `git config includeIf.gitdir:/.path /tmp/evil.inc`, "/tmp/evil.inc", false},
 	{"config of the worktree", `git config extensions.worktreeConfig true; git config --worktree core.hooksPath /tmp/evil`, "/tmp/evil", false},
 	{"config section", `git config --rename-section core kore || true; git config core.bare false`, "kore", false},
-	{"config broken", `echo '[broken' >> "$(git rev-parse --git-common-dir)/config"`, ".git/config: readable -> fatal: bad config line", false},
+	{"config broken", `echo '[broken' >> "$(git rev-parse --git-common-dir)/config"`, ".git/config: readable -> fatal: bad config line", true},
 	{"alias", `git config alias.status '!evil'`, "alias.status", false},
 	{"pager with escapes", `git config core.pager "$(printf 'a\033]52;c;evil\007')"`, `core.pager: none -> "a\x1b]52;c;evil\a"`, false},
 	{"remote add", `git remote add evil https://evil.example/x`, "remote.evil.url: none -> https://evil.example/x", false},
@@ -52,45 +51,45 @@ var reaching = []struct {
 	{"textconv", `git config diff.evil.textconv evil`, "diff.evil.textconv", false},
 	{"gpg program", `git config gpg.program evil`, "gpg.program", false},
 	{"push remote of another's branch", `git config branch.main.pushRemote https://evil.example/x`, "branch.main.pushremote", false},
-	{"hook", `h="$(git rev-parse --git-common-dir)/hooks"; mkdir -p "$h"; printf '#!/bin/sh\n' > "$h/pre-commit"; chmod +x "$h/pre-commit"`, `.git/hooks/pre-commit: none -> "#!/bin/sh", executable`, false},
-	{"hook as a link", `h="$(git rev-parse --git-common-dir)/hooks"; mkdir -p "$h"; ln -s /bin/true "$h/post-merge"`, ".git/hooks/post-merge: none -> link to /bin/true", false},
-	{"hook removed", `rm "$(git rev-parse --git-common-dir)/hooks/pre-push"`, ".git/hooks/pre-push", false},
-	{"hook changed", `echo evil >> "$(git rev-parse --git-common-dir)/hooks/pre-push"`, ".git/hooks/pre-push", false},
-	{"hook not executable", `chmod -x "$(git rev-parse --git-common-dir)/hooks/pre-push"`, ".git/hooks/pre-push", false},
-	{"hook as a pipe", `mkfifo "$(git rev-parse --git-common-dir)/hooks/post-commit"`, ".git/hooks/post-commit", false},
-	{"exclude", `echo '*.secret' >> "$(git rev-parse --git-common-dir)/info/exclude"`, ".git/info/exclude", false},
-	{"attributes", `echo '* -diff' > "$(git rev-parse --git-common-dir)/info/attributes"`, `.git/info/attributes: none -> "* -diff"`, false},
-	{"grafts", `git rev-parse HEAD > "$(git rev-parse --git-common-dir)/info/grafts"`, ".git/info/grafts", false},
-	{"alternates", `echo /tmp/evil > "$(git rev-parse --git-common-dir)/objects/info/alternates"`, ".git/objects/info/alternates", false},
-	{"old remotes file", `d="$(git rev-parse --git-common-dir)/remotes"; mkdir -p "$d"; echo 'URL: https://evil' > "$d/origin"`, ".git/remotes/origin", false},
+	{"hook", `h="$(git rev-parse --git-common-dir)/hooks"; mkdir -p "$h"; printf '#!/bin/sh\n' > "$h/pre-commit"; chmod +x "$h/pre-commit"`, `.git/hooks/pre-commit: none -> "#!/bin/sh", executable`, true},
+	{"hook as a link", `h="$(git rev-parse --git-common-dir)/hooks"; mkdir -p "$h"; ln -s /bin/true "$h/post-merge"`, ".git/hooks/post-merge: none -> link to /bin/true", true},
+	{"hook removed", `rm "$(git rev-parse --git-common-dir)/hooks/pre-push"`, ".git/hooks/pre-push", true},
+	{"hook changed", `echo evil >> "$(git rev-parse --git-common-dir)/hooks/pre-push"`, ".git/hooks/pre-push", true},
+	{"hook not executable", `chmod -x "$(git rev-parse --git-common-dir)/hooks/pre-push"`, ".git/hooks/pre-push", true},
+	{"hook as a pipe", `mkfifo "$(git rev-parse --git-common-dir)/hooks/post-commit"`, ".git/hooks/post-commit", true},
+	{"exclude", `echo '*.secret' >> "$(git rev-parse --git-common-dir)/info/exclude"`, ".git/info/exclude", true},
+	{"attributes", `echo '* -diff' > "$(git rev-parse --git-common-dir)/info/attributes"`, `.git/info/attributes: none -> "* -diff"`, true},
+	{"grafts", `git rev-parse HEAD > "$(git rev-parse --git-common-dir)/info/grafts"`, ".git/info/grafts", true},
+	{"alternates", `echo /tmp/evil > "$(git rev-parse --git-common-dir)/objects/info/alternates"`, ".git/objects/info/alternates", true},
+	{"old remotes file", `d="$(git rev-parse --git-common-dir)/remotes"; mkdir -p "$d"; echo 'URL: https://evil' > "$d/origin"`, ".git/remotes/origin", true},
 	{"replace", `git replace HEAD "$(git commit-tree -m x HEAD^{tree})"`, "refs/replace/", false},
 	{"replace by update-ref", `git update-ref refs/replace/$(git rev-parse main) "$(git commit-tree -m x HEAD^{tree})"`, "refs/replace/", false},
 	{"another's branch forced", `git branch -f other "$(git commit-tree -m x HEAD^{tree})"`, "branch other: ", false},
 	{"another's branch deleted", `git branch -D other`, "branch other: ", false},
-	{"another's branch by hand", `git commit-tree -m x HEAD^{tree} > "$(git rev-parse --git-common-dir)/refs/heads/other"`, "branch other: ", false},
+	{"another's branch by hand", `git commit-tree -m x HEAD^{tree} > "$(git rev-parse --git-common-dir)/refs/heads/other"`, "branch other: ", true},
 	{"a snapshot deleted", `git update-ref -d refs/cmux/snapshots/x/1`, "refs/cmux/snapshots/x/1", false},
 	{"base amended", `git commit --amend -q -m other`, "no longer holds the commit", false},
 	{"base reset", `git checkout -q --orphan new; git commit -q -m new; git branch -f shop/a; git checkout -q shop/a`, "no longer holds the commit", false},
 	{"its branch an alias of another", `git symbolic-ref refs/heads/shop/a refs/heads/other`, "its branch shop/a is another name for refs/heads/other", false},
 	{"its branch an alias of the person's", `echo "ref: refs/heads/main" > "$(git rev-parse --git-common-dir)/refs/heads/shop/a"; echo x > b`, "its branch shop/a is another name for refs/heads/main", false},
 	{"another's branch an alias", `git symbolic-ref refs/heads/other refs/heads/main`, "branch other: ", false},
-	{"main moved", `git update-ref refs/heads/main "$(git commit-tree -m x -p main HEAD^{tree})"`, "branch main: ", true},
-	{"branch by a push", `git push -q . "$(git commit-tree -m x -p main HEAD^{tree}):refs/heads/free"`, "branch free: ", true},
-	{"branch by a fetch", `git update-ref refs/worktree/x "$(git commit-tree -m x -p main HEAD^{tree})"; git fetch -q . refs/worktree/x:refs/heads/free`, "branch free: ", true},
-	{"commit at the root", `root="$(dirname "$(git rev-parse --git-common-dir)")"; git -C "$root" commit -q --allow-empty -m evil`, "branch main: ", true},
-	{"branch deleted", `git branch -D free`, "branch free: ", true},
-	{"branch renamed", `git branch -m free gone`, "branch free: ", true},
-	{"branch added", `git branch evil`, "branch evil: ", true},
-	{"switch at the root", `root="$(dirname "$(git rev-parse --git-common-dir)")"; git -C "$root" checkout -q free`, "HEAD of the main worktree: ", true},
-	{"tag", `git tag v1`, "tag v1: none -> ", true},
-	{"tag -a", `git tag -a -m x v2`, "tag v2: none -> ", true},
-	{"tag moved", `git tag -f v0 "$(git commit-tree -m x HEAD^{tree})"`, "tag v0: ", true},
-	{"tag deleted", `git tag -d v0`, "tag v0: ", true},
+	{"main moved", `git update-ref refs/heads/main "$(git commit-tree -m x -p main HEAD^{tree})"`, "branch main: ", false},
+	{"branch by a push", `git push -q . "$(git commit-tree -m x -p main HEAD^{tree}):refs/heads/free"`, "branch free: ", false},
+	{"branch by a fetch", `git update-ref refs/worktree/x "$(git commit-tree -m x -p main HEAD^{tree})"; git fetch -q . refs/worktree/x:refs/heads/free`, "branch free: ", false},
+	{"commit at the root", `root="$(dirname "$(git rev-parse --git-common-dir)")"; git -C "$root" commit -q --allow-empty -m evil`, "branch main: ", false},
+	{"branch deleted", `git branch -D free`, "branch free: ", false},
+	{"branch renamed", `git branch -m free gone`, "branch free: ", false},
+	{"branch added", `git branch evil`, "branch evil: ", false},
+	{"switch at the root", `root="$(dirname "$(git rev-parse --git-common-dir)")"; git -C "$root" checkout -q free`, "HEAD of the main worktree: ", false},
+	{"tag", `git tag v1`, "tag v1: none -> ", false},
+	{"tag -a", `git tag -a -m x v2`, "tag v2: none -> ", false},
+	{"tag moved", `git tag -f v0 "$(git commit-tree -m x HEAD^{tree})"`, "tag v0: ", false},
+	{"tag deleted", `git tag -d v0`, "tag v0: ", false},
 	{"tags removed as files", `rm -r "$(git rev-parse --git-common-dir)/refs/tags"; mkdir "$(git rev-parse --git-common-dir)/refs/tags"`, "tag v0: ", true},
-	{"stash", `echo x >> src/a.txt; git stash -q`, "refs/stash: none -> ", true},
-	{"notes", `git notes add -m evil main`, "refs/notes/commits: none -> ", true},
-	{"a ref of its own making", `git update-ref refs/evil/x HEAD`, "refs/evil/x: none -> ", true},
-	{"remote branch", `git update-ref refs/remotes/origin/main HEAD`, "remote branch origin/main: ", true},
+	{"stash", `echo x >> src/a.txt; git stash -q`, "refs/stash: none -> ", false},
+	{"notes", `git notes add -m evil main`, "refs/notes/commits: none -> ", false},
+	{"a ref of its own making", `git update-ref refs/evil/x HEAD`, "refs/evil/x: none -> ", false},
+	{"remote branch", `git update-ref refs/remotes/origin/main HEAD`, "remote branch origin/main: ", false},
 }
 
 // sharing is inTree with what the commands above reach: a remote, a hook, a tag
@@ -112,6 +111,7 @@ func sharing(t *testing.T, node dag.Node) *fixture {
 	f.plan(func(p *run.Plan) {
 		p.Graph = &dag.Graph{Nodes: []dag.Node{*f.job.Spec.Def, {Name: "other", Branch: "other", Role: dag.RoleBuild}}}
 	})
+	f.created()
 	return f
 }
 
@@ -133,14 +133,18 @@ func TestWhatReachesOthersIsFoundOut(t *testing.T) {
 			t.Run(c.name+"/"+w.name, func(t *testing.T) {
 				f := sharing(t, dag.Node{Task: w.wrap(c.script)})
 				end := f.run()
-				// Files and refs written by hand leave no trace, and neither
-				// does a further branch or what a fetch brings fail anybody.
-				fails := !c.free || w.traced && !strings.HasPrefix(c.found, "branch evil") && !strings.HasPrefix(c.found, "remote branch") && !strings.Contains(c.name, "as files")
-				if fails {
+				always := strings.HasPrefix(c.found, "no longer holds") || strings.HasPrefix(c.found, "its branch ")
+				own := strings.HasPrefix(c.found, "branch evil") || strings.HasPrefix(c.found, "remote branch") // takes nothing from anybody
+				switch {
+				case always || w.traced && !c.hand && !own:
 					if end.Outcome != dag.Failed || end.Reason != dag.ReasonScope || !strings.Contains(end.Detail, c.found) {
 						t.Errorf("end %+v\nnotes %s\nlog %s", end, f.notes(), f.log())
 					}
-				} else if end.Outcome != dag.Done || !strings.Contains(f.notes(), c.found) {
+				case c.name == "config broken": // git itself ends
+					if end.Outcome != dag.Failed || !strings.Contains(f.notes(), c.found) {
+						t.Errorf("end %+v\nnotes %s", end, f.notes())
+					}
+				case end.Outcome != dag.Done || !strings.Contains(f.notes(), c.found):
 					t.Errorf("end %+v\nnotes %s", end, f.notes())
 				}
 				if strings.ContainsRune(end.Detail+f.notes(), '\x1b') {
@@ -151,27 +155,25 @@ func TestWhatReachesOthersIsFoundOut(t *testing.T) {
 	}
 }
 
-// Whoever was not alone is failed by nothing but its own trace.
-func TestOthersChangesFailNobody(t *testing.T) {
-	f := sharing(t, dag.Node{Task: "git config core.editor evil; git tag v1; unset GIT_TRACE2_EVENT; git config core.pager evil; git branch -f other HEAD"})
+// created gives the fixture a run with records.
+func (f *fixture) created() {
+	f.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	if f.r, err = run.Create(f.r.Plan, nil, nil, self); err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	f.job.Paths, f.job.Home = f.r.Paths, f.r
-	book, err := f.r.OpenBook()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(book.Append(t.Context(), run.Record{Type: run.Started, Node: "other", Attempt: 1}), book.Close()); err != nil {
-		t.Fatal(err)
-	}
 	if err := os.MkdirAll(f.r.NodeDir("a"), 0o755); err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
+}
+
+// A node is failed by nothing but its own trace.
+func TestOthersChangesFailNobody(t *testing.T) {
+	f := sharing(t, dag.Node{Task: "git config core.editor evil; git tag v1; unset GIT_TRACE2_EVENT; git config core.pager evil; git branch -f other HEAD"})
 	end := f.run()
 	if end.Reason != dag.ReasonScope || !strings.Contains(end.Detail, "core.editor") || !strings.Contains(end.Detail, "tag v1") ||
 		strings.Contains(end.Detail, "core.pager") {
@@ -182,43 +184,103 @@ func TestOthersChangesFailNobody(t *testing.T) {
 	}
 }
 
-// lateStart is a run whose runner has made the branch of other, and records that
-// its attempt has started only when somebody waits for that.
-type lateStart struct {
-	*run.Run
-	asked []string
+// A person goes on working in the repository while the node looks at what is
+// there: the node is done, and the person is told once of what can harm.
+func TestThePersonGoesOnWorking(t *testing.T) {
+	looks := []string{
+		"git remote -v; git config --list; git config --get remote.up.url; git config alias.st; git config get alias.st",
+		"git branch --all; git branch -vv; git branch --list mine; git tag -l 'v*'; git tag; git stash list; git worktree list; git notes list",
+		"git log --all --oneline; git fetch -q --all; git checkout -q main -- src; git symbolic-ref HEAD; git -C ../'shop é' symbolic-ref HEAD",
+	}
+	for _, person := range []string{
+		"git remote add up /srv/none", "git config alias.st status", "git config user.name Me",
+		"echo scratch/ >> .git/info/exclude", "printf '#!/bin/sh\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit",
+		"git tag v1", "git tag -d v0", "git branch mine", "git branch -D free", "git commit -q --allow-empty -m x", "git switch -q -c mine",
+		"echo x >> src/a.txt; git stash -q", "git notes add -m x", "git fetch -q . main:refs/remotes/up/main",
+		"git config core.hooksPath .githooks", "git lfs install --local || git config filter.lfs.clean 'git-lfs clean -- %f'",
+		"git worktree add -q ../mine -b mine; git -C ../mine commit -q --allow-empty -m x",
+	} {
+		t.Run(person, func(t *testing.T) {
+			task := "(cd ../'shop é' && env -u GIT_TRACE2_EVENT sh -c " + quote(person) + ")\n" + strings.Join(looks, "\n") + "\ntrue"
+			f := sharing(t, dag.Node{Task: task})
+			if end := f.run(); end.Outcome != dag.Done {
+				t.Errorf("end %+v\nnotes %s\nlog %s", end, f.notes(), f.log())
+			}
+			if n := strings.Count(f.notes(), "none of this run's git commands"); n == 0 && !strings.Contains(person, "worktree add") && !strings.Contains(person, "refs/remotes") {
+				t.Errorf("nobody is told: %s", f.notes())
+			}
+		})
+	}
 }
 
-func (l *lateStart) AwaitWork(ctx context.Context, nodes []string, _ time.Time) error {
-	l.asked = append(l.asked, nodes...)
-	book, err := l.OpenBook()
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// What cmux makes and what other agents do on their branches is no news, and no
+// undo is offered for it.
+func TestWhatCmuxDoesIsNoNews(t *testing.T) {
+	f := sharing(t, dag.Node{Task: "touch ../on; while ! test -e ../go; do sleep 0.05; done"})
+	repo, err := worktree.Open(t.Context(), f.root)
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	return errors.Join(book.Append(ctx, run.Record{Type: run.Started, Node: "other", Attempt: 1}), book.Close())
+	wait := f.start(t.Context())
+	dir := filepath.Dir(f.job.Spec.Place.Tree)
+	for !exists(filepath.Join(dir, "on")) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	tree := filepath.Join(dir, "t2")
+	head := git(t, f.root, "rev-parse", "main")
+	if _, err := repo.Lend(t.Context(), worktree.LendSpec{Path: tree, Branch: "task/t1", Start: head, Owner: "o"}); err != nil {
+		t.Fatal(err)
+	}
+	git(t, tree, "commit", "-q", "--allow-empty", "-m", "work")
+	if _, err := repo.Switch(t.Context(), worktree.SwitchSpec{Path: tree, Branch: "task/t2-sell-milk", Start: head}); err != nil {
+		t.Fatal(err)
+	}
+	git(t, tree, "commit", "-q", "--allow-empty", "-m", "milk")
+	for _, branch := range []string{"task/t1", "task/t2-sell-milk"} {
+		if _, _, err := repo.Join(t.Context(), "main", worktree.Tip{Name: branch, Commit: git(t, f.root, "rev-parse", branch)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := repo.DropBranch(t.Context(), "other", git(t, f.root, "rev-parse", "other")); err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.SetUpstream(t.Context(), "task/t1", "origin"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "go"), "")
+	if end, err := wait(); err != nil || end.Outcome != dag.Done {
+		t.Errorf("end %+v, %v", end, err)
+	}
+	if n := f.notes(); strings.Contains(n, "changed") || strings.Contains(n, "undo") {
+		t.Errorf("told: %s", n)
+	}
 }
 
-// A node that ends while the runner makes the branch of the next one has not
-// made it.
-func TestABranchComesBeforeTheRecordOfItsStart(t *testing.T) {
-	f := sharing(t, dag.Node{Task: "unset GIT_TRACE2_EVENT; git branch -f other $(git commit-tree -m x HEAD^{tree})"})
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f.r, err = run.Create(f.r.Plan, nil, nil, self); err != nil {
-		t.Fatal(err)
-	}
-	home := &lateStart{Run: f.r}
-	f.job.Paths, f.job.Home = f.r.Paths, home
-	if err := os.MkdirAll(f.r.NodeDir("a"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if end := f.run(); end.Outcome != dag.Done {
-		t.Errorf("end %+v\nnotes %s", end, f.notes())
-	}
-	if !slices.Equal(home.asked, []string{"other"}) {
-		t.Errorf("it waited for %q", home.asked)
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// What a tool of setup sets for the node's own tree is put back, and what it sets
+// for another place is not allowed.
+func TestHooksOfTheOwnTree(t *testing.T) {
+	for _, c := range []struct {
+		value string
+		fails bool
+	}{
+		{".husky/_", false}, {".husky", false}, {`"$PWD/.husky"`, false}, {"../evil", true}, {"/tmp/evil", true}, {"'~/evil'", true}, {`"$PWD-evil"`, true},
+	} {
+		f := sharing(t, dag.Node{Task: "git config core.hooksPath " + c.value + "; echo x > b", Verify: []string{"git config core.hooksPath .husky/_"}})
+		end := f.run()
+		if c.fails != (end.Reason == dag.ReasonScope) || !c.fails && (end.Outcome != dag.Done || !strings.Contains(f.notes(), "put core.hooksPath back")) {
+			t.Errorf("%s: end %+v\nnotes %s", c.value, end, f.notes())
+		}
+		cmd := exec.Command("git", "-C", f.root, "config", "--local", "core.hooksPath")
+		if out, _ := cmd.Output(); len(out) > 0 && !c.fails {
+			t.Errorf("%s: left as %s", c.value, out)
+		}
 	}
 }
 

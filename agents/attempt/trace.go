@@ -87,8 +87,12 @@ var writers = []struct {
 
 // did reports whether the command is one that makes such a change: by its name
 // and what it was given, or because it wrote in another worktree of the
-// repository, which is none of the node's.
-func (t traced) did(c worktree.Change, own, root string) bool {
+// repository, which is none of the node's. other says that somebody else works on
+// the branch: then the command must name it.
+func (t traced) did(c worktree.Change, own, root string, other bool) bool {
+	if !t.writes() {
+		return false
+	}
 	says := func(word string) bool {
 		return word != "" && slices.ContainsFunc(t.argv, func(a string) bool { return strings.Contains(strings.ToLower(a), strings.ToLower(word)) })
 	}
@@ -100,9 +104,8 @@ func (t traced) did(c worktree.Change, own, root string) bool {
 			key := c.Name
 			if i := strings.LastIndexByte(key, '.'); i >= 0 && strings.Count(key, ".") > 1 {
 				key = key[i+1:] // --rename-section and the like name but a part
-				return says(key) || says(c.Name) || says("-section") || says("--edit")
 			}
-			return says(key) || says("-section") || says("--edit")
+			return says(key) || says(c.Name) || says("-section") || says("--edit") || slices.Contains(t.argv, "edit") || slices.Contains(t.argv, "-e")
 		case "remote":
 			return strings.HasPrefix(c.Name, "remote.") || strings.HasPrefix(c.Name, "branch.")
 		case "submodule":
@@ -124,11 +127,154 @@ func (t traced) did(c worktree.Change, own, root string) bool {
 		if rest == "" { // the stash
 			return slices.Contains(w.by, t.name)
 		}
+		names := t.names(rest)
+		if !names && !other {
+			names = w.prefix == "refs/remotes/" || w.prefix == "refs/"+t.name+"/" || says("--stdin") || t.takesIn(c.Name)
+		}
 		moves := []string{"commit", "merge", "rebase", "reset", "cherry-pick", "revert", "am", "pull"}
-		return slices.Contains(w.by, t.name) && (says(rest) || w.prefix == "refs/remotes/" || w.prefix == "refs/notes/" || w.prefix == "refs/replace/" || says("--all") || says("--stdin") || says("*")) ||
-			w.prefix == "refs/heads/" && elsewhere && slices.Contains(moves, t.name)
+		return slices.Contains(w.by, t.name) && names || w.prefix == "refs/heads/" && elsewhere && !other && slices.Contains(moves, t.name)
 	}
 	return false
+}
+
+// names reports whether the command was given a name as what it writes, by itself
+// or as a part of what git takes for a ref: main:other, refs/heads/other. A longer
+// name that holds it is another.
+func (t traced) names(name string) bool {
+	bounds := func(s, more string) bool { return s == "" || !strings.ContainsAny(s, more) }
+	for _, a := range t.targets() {
+		for at := 0; ; {
+			i := strings.Index(a[at:], name)
+			if i < 0 {
+				break
+			}
+			before, after := a[:at+i], a[at+i+len(name):]
+			const word = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+			if (before == "" || bounds(before[len(before)-1:], word)) && (after == "" || bounds(after[:1], word+"/")) {
+				return true
+			}
+			at += i + 1
+		}
+	}
+	return false
+}
+
+// takesIn reports whether a refspec with a star has the ref on its right side.
+func (t traced) takesIn(ref string) bool {
+	return slices.ContainsFunc(t.targets(), func(to string) bool {
+		head, star := strings.CutSuffix(to, "*")
+		return star && strings.HasPrefix(ref, head)
+	})
+}
+
+// reading are the verbs and options by which a subcommand that can write only
+// reads; writing those without which it only reads.
+var reading, writing = map[string][]string{
+	"config":  {"--get", "--get-all", "--get-regexp", "--get-urlmatch", "--get-color", "--get-colorbool", "--list", "-l", "get", "list"},
+	"branch":  {"--list", "-l", "-a", "--all", "-r", "--remotes", "-v", "-vv", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "--show-current", "--format", "--sort"},
+	"tag":     {"-l", "--list", "-n", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-v", "--verify", "--format", "--sort"},
+	"replace": {"-l", "--list"},
+}, map[string][]string{
+	"remote":          {"add", "rename", "rm", "remove", "set-head", "set-branches", "set-url", "prune", "update"},
+	"submodule":       {"add", "init", "deinit", "update", "set-branch", "set-url", "sync", "absorbgitdirs"},
+	"sparse-checkout": {"init", "set", "add", "reapply", "disable"},
+	"worktree":        {"add", "move", "remove", "repair", "lock", "unlock", "prune"},
+	"maintenance":     {"register", "unregister", "start", "stop"},
+	"lfs":             {"install", "uninstall", "track", "untrack", "update"},
+	"notes":           {"add", "copy", "append", "edit", "merge", "remove", "prune"},
+	"reflog":          {"delete", "expire", "drop"},
+}
+
+// writes reports whether the command can change anything: git config KEY, git
+// remote -v and git branch --list only read.
+func (t traced) writes() bool {
+	i := slices.Index(t.argv, t.name)
+	if i < 0 {
+		return true // by an alias
+	}
+	args := t.argv[i+1:]
+	has := func(words []string) bool { return slices.ContainsFunc(args, option(words)) }
+	switch {
+	case t.name == "config":
+		return !has(reading["config"]) && (len(t.positional(args)) > 1 ||
+			has([]string{"--unset", "--unset-all", "--add", "--replace-all", "--rename-section", "--remove-section", "--edit", "-e", "edit"}))
+	case t.name == "branch" && has([]string{"-d", "-D", "--delete", "-m", "-M", "--move", "-c", "-C", "--copy", "-f", "--force", "-u", "--set-upstream-to", "--unset-upstream", "--edit-description"}),
+		t.name == "tag" && has([]string{"-d", "--delete", "-f", "--force", "-a", "-s", "-m"}):
+		return true
+	case t.name == "branch", t.name == "tag":
+		return !has(reading[t.name]) && len(t.positional(args)) > 0
+	case t.name == "symbolic-ref":
+		return len(t.positional(args)) > 1 || has([]string{"-d", "--delete"})
+	case t.name == "stash":
+		return len(args) == 0 || !slices.Contains([]string{"list", "show"}, args[0])
+	}
+	if verbs, ok := writing[t.name]; ok {
+		return has(verbs)
+	}
+	return !has(reading[t.name])
+}
+
+// option reports whether an argument is one of the words, with a value or not.
+func option(words []string) func(string) bool {
+	return func(a string) bool {
+		a, _, _ = strings.Cut(a, "=")
+		return slices.Contains(words, a)
+	}
+}
+
+// targets are the arguments that say which refs the command writes: git branch
+// NEW START writes NEW, and git checkout OTHER -- FILE none.
+func (t traced) targets() []string {
+	i := slices.Index(t.argv, t.name)
+	if i < 0 {
+		return t.argv // by an alias
+	}
+	args := t.argv[i+1:]
+	switch pos := t.positional(args); t.name {
+	case "branch", "tag", "update-ref", "symbolic-ref":
+		if slices.ContainsFunc(args, option([]string{"-d", "-D", "--delete", "-m", "-M", "--move", "-c", "-C", "--copy"})) && (t.name == "branch" || t.name == "tag") {
+			return pos
+		}
+		return pos[:min(1, len(pos))]
+	case "checkout", "switch", "worktree":
+		for i, a := range args[:max(0, len(args)-1)] {
+			if slices.Contains([]string{"-b", "-B", "-c", "-C", "--orphan", "--create", "--force-create"}, a) {
+				return args[i+1 : i+2]
+			}
+		}
+		return nil
+	case "push", "fetch", "pull":
+		var to []string
+		for _, a := range args {
+			if i := strings.LastIndexByte(a, ':'); i >= 0 {
+				to = append(to, a[i+1:])
+			}
+		}
+		return to
+	}
+	return args
+}
+
+// valued are the options of a subcommand whose value is an argument of its own.
+var valued = map[string][]string{
+	"config":       {"-f", "--file", "--blob", "--type", "-t", "--default", "--comment", "--value"},
+	"tag":          {"-m", "-F", "-u", "--message", "--file", "--local-user"},
+	"update-ref":   {"-m"},
+	"symbolic-ref": {"-m"},
+	"branch":       {"-u", "--set-upstream-to"},
+}
+
+// positional are the arguments that are neither options nor their values.
+func (t traced) positional(args []string) (all []string) {
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case slices.Contains(valued[t.name], a):
+			i++
+		case !strings.HasPrefix(a, "-"):
+			all = append(all, a)
+		}
+	}
+	return all
 }
 
 // traceFile is where the attempt's git commands are written down.

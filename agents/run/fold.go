@@ -13,6 +13,8 @@ func (h *History) Apply(r *Record) {
 	switch {
 	case r.Type == Requested:
 		h.Answered[r.Request] = true
+	case r.Type == Incident && r.How == IncidentShared && h.Known(r.How, r.Detail):
+		// Two nodes told of it at the same moment.
 	case r.Type == Incident:
 		h.Incidents = append(h.Incidents, *r)
 	case r.Type == Collided:

@@ -51,32 +51,26 @@ func (r *Run) AtWork(but string, since time.Time) ([]string, error) {
 	return busy, err
 }
 
-// startPatience is how long after the branch of a node has appeared the runner
-// may take to record that an attempt of the node has started.
-const startPatience = 15 * time.Second
-
-// AwaitWork waits until an attempt of each of the nodes is at work since a
-// moment, as long as a runner may be about to start one: it makes a node's branch
-// before it records the start. That nobody starts one in time is no error.
-func (r *Run) AwaitWork(ctx context.Context, nodes []string, since time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
-	defer cancel()
-	w := signals.Watch(ctx, r.Dir)
-	defer w.Close()
-	for {
-		busy, err := r.AtWork("", since)
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(nodes, func(n string) bool { return !slices.Contains(busy, n) }) || !r.RunnerLives() {
-			return nil
-		}
-		select {
-		case <-w.C:
-		case <-ctx.Done():
-			return nil
-		}
+// Tell records a change of what all worktrees share whose author is not known: as
+// an incident, or as a note where it can harm nobody. It is told once for the
+// whole run; first is false where it was told before.
+func (r *Run) Tell(ctx context.Context, detail string, grave bool) (first bool, err error) {
+	rec := Record{Type: Noted, How: IncidentShared, Detail: detail}
+	if grave {
+		rec.Type = Incident
 	}
+	first = true
+	err = r.EachRecord(func(q *Record) {
+		first = first && (q.Type != rec.Type || q.How != rec.How || q.Detail != rec.Detail)
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || !first {
+		return false, err
+	}
+	book, err := r.OpenBook()
+	if err != nil {
+		return false, err
+	}
+	return true, errors.Join(book.Append(ctx, rec), book.Close())
 }
 
 // Limit is the limit of an account as recorded; zero: it has none.
@@ -99,5 +93,12 @@ func (r *Run) Post(ctx context.Context, m mailbox.Message, files ...mail.Enclosu
 // branch is pushed to; nil: an earlier cmux did not keep it. It is a *DriftError
 // when what decides about a push has changed since.
 func (r *Run) Pushable(ctx context.Context, repo *worktree.Repo) (*worktree.Shared, error) {
-	return r.Undrifted(ctx, repo, "not pushed", worktree.Change.Sensitive)
+	base, changes, err := r.Drift(ctx, repo)
+	if err != nil || base == nil {
+		return nil, err
+	}
+	if changes = slices.DeleteFunc(changes, func(c worktree.Change) bool { return !base.Pushes(c) }); len(changes) > 0 {
+		return nil, &DriftError{"not pushed", changes}
+	}
+	return base, nil
 }

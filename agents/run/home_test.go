@@ -2,7 +2,6 @@ package run
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"os"
 	"reflect"
@@ -41,38 +40,28 @@ func TestAtWork(t *testing.T) {
 	}
 }
 
-// A branch that has appeared may be that of a node which is about to start:
-// whoever asks waits for the record, as long as there is a runner to make it.
-func TestAwaitWork(t *testing.T) {
+// A change that nobody explains is told once, whoever finds it first, and is
+// shown as an incident where it can harm.
+func TestTell(t *testing.T) {
 	r := newRun(t)
-	since := time.Now()
-	if err := r.AwaitWork(t.Context(), []string{"b"}, since); err != nil { // no runner: nobody will
+	for _, c := range []struct {
+		detail string
+		grave  bool
+		first  bool
+	}{
+		{"tag v1", false, true}, {"alias", true, true}, {"alias", true, false}, {"tag v1", false, false}, {"alias 2", true, true},
+	} {
+		if first, err := r.Tell(t.Context(), c.detail, c.grave); err != nil || first != c.first {
+			t.Errorf("%s: %v, %v", c.detail, first, err)
+		}
+	}
+	enter(t, r, Record{Type: Incident, How: IncidentShared, Detail: "alias"}) // of another at the same moment
+	h := NewHistory(r.Plan.Graph)
+	if _, err := r.Replay(h, 0, nil); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := r.TryLock()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lock.Unlock()
-	waited := make(chan error, 1)
-	go func() { waited <- r.AwaitWork(t.Context(), []string{"b", "c"}, since) }()
-	enter(t, r, Record{Type: Started, Node: "b", Attempt: 1})
-	select {
-	case err := <-waited:
-		t.Fatalf("it waited for one of the two: %v", err)
-	default:
-	}
-	enter(t, r, Record{Type: Started, Node: "c", Attempt: 1})
-	if err := <-waited; err != nil {
-		t.Error(err)
-	}
-	if took := time.Since(since); took >= startPatience {
-		t.Errorf("it waited %s", took)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := r.AwaitWork(ctx, []string{"never"}, since); err != nil {
-		t.Error(err)
+	if len(h.Incidents) != 2 || h.Incidents[0].Detail != "alias" || h.Incidents[1].Detail != "alias 2" {
+		t.Errorf("%+v", h.Incidents)
 	}
 }
 

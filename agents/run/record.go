@@ -94,6 +94,7 @@ const (
 	IncidentRecord  = "record"
 	IncidentRequest = "request"
 	IncidentBin     = "bin"
+	IncidentShared  = "shared" // a change of what all worktrees share that no agent is known to have made
 )
 
 // Written is a marker that cmux wrote or is about to write.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"cmux/agents/attempt"
 	"cmux/agents/run"
 	"cmux/dag"
+	"cmux/signals/mailbox"
 )
 
 // Of a standing agent this process carries one life: the records are the agent's
@@ -36,6 +38,21 @@ type alone struct {
 }
 
 func (alone) RunnerLives() bool { return false }
+
+// Tell is Run's. There is no table of a run that shows it, so it is also sent to
+// the person.
+func (a alone) Tell(ctx context.Context, detail string, grave bool) (first bool, err error) {
+	first, err = a.Run.Tell(ctx, detail, grave)
+	if err != nil || !first || !grave {
+		return first, err
+	}
+	subject, body := "The repository has changed", detail
+	if len(body) > mailbox.MaxBody {
+		body = strings.ToValidUTF8(body[:mailbox.MaxBody-3], "") + "..."
+	}
+	_, err = a.Post(ctx, mailbox.Message{From: "monitor", To: "user", Subject: subject, Body: body})
+	return first, err
+}
 
 // Limit is the limit of an account as the agent's own records have it.
 func (a alone) Limit(account string) (run.Limit, error) {
