@@ -103,7 +103,7 @@ func (r *Repo) bringAll(ctx context.Context, t *Tree, s PrepareSpec) error {
 		return err
 	}
 	link := func(ctx context.Context, from, to string) error {
-		if err := linkPath(from, to); err != nil {
+		if err := r.linkOut(ctx, t, from, to, s.Output); err != nil {
 			return err
 		}
 		name, err := filepath.Rel(t.Path, to)
