@@ -74,7 +74,7 @@ func (r *Repo) carry(ctx context.Context, s LendSpec, private, from, to string) 
 		if m.heads[0].Commit, err = m.commit(ctx, tree, "Unfinished\n", []Tip{{Commit: from}}); err != nil {
 			return err
 		}
-		_, files, err := r.mergeTree(ctx, to, m.heads[0].Commit)
+		_, files, err := r.mergeTree(ctx, to, m.heads[0].Commit, "the new work", m.heads[0].Name)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package worktree
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 type Clash struct {
 	Files     []string // that both changed, sorted
 	Conflicts []string // in which their merge would conflict; empty: it would not
+	LeftOut   []LeftOut
 }
 
 // Touched lists, sorted, the files in which two commits differ; of a rename both
@@ -65,10 +67,19 @@ func (r *Repo) Clash(ctx context.Context, a, b Known, merge bool) (Clash, error)
 		return Clash{}, err
 	}
 	defer os.RemoveAll(tmp)
-	_, c.Conflicts, err = mergeTree(ctx, command{dir: r.Root, env: []string{
+	_, c.Conflicts, c.LeftOut, err = mergeTree(ctx, command{dir: r.Root, env: []string{
 		"GIT_OBJECT_DIRECTORY=" + tmp, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quotedList(filepath.Join(r.GitDir, "objects")),
 	}}, a.Commit, b.Commit)
 	return c, err
+}
+
+// Drops says what a merge of the two leaves out without a conflict; empty: nothing.
+func (c *Clash) Drops() string {
+	var all []string
+	for _, l := range c.LeftOut {
+		all = append(all, fmt.Sprintf("merge=%s in .gitattributes drops one side of %s", l.Driver, l.File))
+	}
+	return shown(all)
 }
 
 // quotedList is a path as git takes it in a list of paths.

@@ -24,7 +24,7 @@ func (r *Repo) Join(ctx context.Context, branch string, tip Tip) (commit string,
 		if holds, err := r.Holds(ctx, base, tip.Commit); err != nil || holds {
 			return base, false, err
 		}
-		tree, files, err := r.mergeTree(ctx, base, tip.Commit)
+		tree, files, err := r.mergeTree(ctx, base, tip.Commit, branch, tip.Name)
 		if err != nil {
 			return "", false, err
 		}

@@ -167,7 +167,7 @@ func (m *merger) tree(ctx context.Context, i, j int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	tree, files, err := m.r.mergeTree(ctx, left, right)
+	tree, files, err := m.r.mergeTree(ctx, left, right, called(m.heads[i:mid]), called(m.heads[mid:j]))
 	if err != nil {
 		return "", err
 	}
@@ -175,6 +175,18 @@ func (m *merger) tree(ctx context.Context, i, j int) (string, error) {
 		return "", m.conflict(ctx, left, right, i, mid, j, files)
 	}
 	return tree, nil
+}
+
+// called is what a person knows commits by.
+func called(heads []Tip) string {
+	var names []string
+	for _, h := range heads {
+		if h.Name == "" {
+			h.Name = "the base"
+		}
+		names = append(names, h.Name)
+	}
+	return together(names)
 }
 
 // joined is a commit that holds heads[i:j]; an intermediate one is never
@@ -208,29 +220,99 @@ func cmuxIdentity(unix int64) []string {
 	}
 }
 
-// mergeTree merges two commits into a tree, or lists the conflicting files.
-func (r *Repo) mergeTree(ctx context.Context, a, b string) (tree string, files []string, err error) {
-	return mergeTree(ctx, command{dir: r.Root}, a, b)
+// LeftOut is a file of which a merge keeps one side, because a merge driver of
+// .gitattributes says so, though both sides changed it.
+type LeftOut struct {
+	File   string
+	Driver string
+	Second bool // the side that is left out is the second
 }
 
-func mergeTree(ctx context.Context, c command, a, b string) (tree string, files []string, err error) {
-	c.args = []string{"merge-tree", "--write-tree", "--no-messages", "--name-only", "-z", a, b}
+// mergeTree merges two commits into a tree, or lists the conflicting files. What
+// the merge leaves out of one of them is told by Note; first and second name them.
+func (r *Repo) mergeTree(ctx context.Context, a, b, first, second string) (tree string, files []string, err error) {
+	tree, files, left, err := mergeTree(ctx, command{dir: r.Root}, a, b)
+	for _, l := range left {
+		dropped := first
+		if l.Second {
+			dropped = second
+		}
+		Note(ctx, "merge=%s in .gitattributes drops one side of %s: the merge of %s and %s leaves out what %s changed there", l.Driver, l.File, first, second, dropped)
+	}
+	return tree, files, err
+}
+
+func mergeTree(ctx context.Context, c command, a, b string) (tree string, files []string, left []LeftOut, err error) {
+	c.args = []string{"merge-tree", "--write-tree", "--messages", "--name-only", "-z", a, b}
 	out, err := c.run(ctx)
 	if code := exitCode(err); code != 0 && code != 1 {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	lines := fields(out)
 	if len(lines) == 0 {
-		return "", nil, fmt.Errorf("git merge-tree %s %s: no tree: %w", a, b, err)
+		return "", nil, nil, fmt.Errorf("git merge-tree %s %s: no tree: %w", a, b, err)
+	}
+	tree, lines = lines[0], lines[1:]
+	var messages []string
+	if end := slices.Index(lines, ""); end >= 0 {
+		lines, messages = lines[:end], lines[end+1:]
 	}
 	if err == nil {
-		return lines[0], nil, nil
+		left, err = leftOut(ctx, c, a, b, tree, autoMerged(messages))
+		return tree, nil, left, err
 	}
-	files = slices.Compact(lines[1:])
+	files = slices.Compact(lines)
 	if len(files) == 0 {
-		return "", nil, err
+		return "", nil, nil, err
 	}
-	return "", files, nil
+	return "", files, nil, nil
+}
+
+// autoMerged lists the files whose content was merged, from the messages of git
+// merge-tree: a number of paths, the paths, a kind and a text each.
+func autoMerged(messages []string) (files []string) {
+	for len(messages) > 0 {
+		n, err := strconv.Atoi(messages[0])
+		if err != nil || len(messages) < n+3 {
+			return files
+		}
+		if n == 1 && messages[n+1] == "Auto-merging" {
+			files = append(files, messages[1])
+		}
+		messages = messages[n+3:]
+	}
+	return files
+}
+
+// leftOut lists those of the merged files that are in the tree as one of two
+// commits has them, because a merge driver made them so.
+func leftOut(ctx context.Context, c command, a, b, tree string, files []string) (left []LeftOut, err error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	c.args, c.stdin = []string{"check-attr", "-z", "--stdin", "merge"}, []byte(strings.Join(files, "\x00")+"\x00")
+	out, err := c.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f := fields(out) // PATH, ATTRIBUTE, VALUE
+	for i := 0; i+2 < len(f); i += 3 {
+		switch f[i+2] {
+		case "unspecified", "set", "unset", "text", "binary", "union": // which git itself merges
+			continue
+		}
+		var ids [3]string
+		for k, of := range []string{a, b, tree} {
+			c.args, c.stdin = []string{"rev-parse", "--verify", "--quiet", "--end-of-options", of + ":" + f[i]}, nil
+			if ids[k], err = c.run(ctx); err != nil && exitCode(err) <= 0 {
+				return nil, err
+			}
+		}
+		if ids[2] == ids[0] || ids[2] == ids[1] {
+			left = append(left, LeftOut{File: f[i], Driver: f[i+2], Second: ids[2] == ids[0]})
+		}
+	}
+	return left, nil
 }
 
 // conflict names those of heads[i:j] that touch the files, on either side of

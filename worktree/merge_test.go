@@ -3,6 +3,7 @@ package worktree
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -119,5 +120,31 @@ func BenchmarkMerge(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N)/float64(n), "ms/tip")
 		})
+	}
+}
+
+// A driver that drops a side is told, before the merge and with it; what git
+// itself merges is not.
+func TestMergeDriversThatDropASide(t *testing.T) {
+	r := newRepo(t)
+	sh(t, r.Root, "config", "merge.ours.driver", "true")
+	sh(t, r.Root, "config", "merge.theirs.driver", "cp %B %A")
+	base := commit(t, r.Root, "files", ".gitattributes", "*.cat merge=ours\n*.dog merge=theirs\n*.log merge=union\n",
+		"t.cat", "1\n", "t.dog", "1\n", "t.log", "1\n", "plain", "1\n2\n3\n4\n5\n", "alone.cat", "1\n")
+	a := branchWith(t, r, "a", base, "t.cat", "a\n", "t.dog", "a\n", "t.log", "1\na\n", "plain", "a\n2\n3\n4\n5\n", "alone.cat", "a\n")
+	b := branchWith(t, r, "b", base, "t.cat", "b\n", "t.dog", "b\n", "t.log", "1\nb\n", "plain", "1\n2\n3\n4\nb\n")
+	var notes []string
+	ctx := WithNotes(t.Context(), func(s string) { notes = append(notes, s) })
+	must[string](t)(r.Merge(ctx, base, []Tip{a, b}))
+	want := []string{
+		"merge=ours in .gitattributes drops one side of t.cat: the merge of a and b leaves out what b changed there",
+		"merge=theirs in .gitattributes drops one side of t.dog: the merge of a and b leaves out what a changed there",
+	}
+	if !slices.Equal(notes, want) {
+		t.Errorf("%q", notes)
+	}
+	clash := must[Clash](t)(r.Clash(t.Context(), Known{Commit: a.Commit}, Known{Commit: b.Commit}, true))
+	if len(clash.Conflicts) > 0 || clash.Drops() != "merge=ours in .gitattributes drops one side of t.cat, merge=theirs in .gitattributes drops one side of t.dog" {
+		t.Errorf("%+v: %s", clash, clash.Drops())
 	}
 }

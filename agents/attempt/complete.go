@@ -90,10 +90,14 @@ func (a *attempt) merge() error {
 		})
 	}
 	var res *worktree.MergeResult
+	var notes []string
 	failure, err := a.during(func(ctx context.Context) (err error) {
-		res, err = a.tree.repo.MergeInto(ctx, spec)
+		res, err = a.tree.repo.MergeInto(worktree.WithNotes(ctx, func(s string) { notes = append(notes, s) }), spec)
 		return err
 	})
+	for _, s := range notes {
+		a.note("%s", s)
+	}
 	var (
 		conflict *worktree.ConflictError
 		refused  *worktree.VerifyError

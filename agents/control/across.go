@@ -136,6 +136,9 @@ func (p *Project) across(ctx context.Context, views []*run.View) ([]Collision, e
 			if len(clash.Files) == 0 {
 				continue
 			}
+			if unknown == "" && len(clash.Conflicts) == 0 {
+				unknown = clash.Drops()
+			}
 			files := clash.Files[:min(len(clash.Files), run.MaxCollisionFiles)]
 			all = append(all, Collision{A: a.name, B: b.name, Files: files, More: len(clash.Files) - len(files), Uncommitted: []string{},
 				Conflicts: append([]string{}, clash.Conflicts...), Unknown: unknown, Since: now, At: now})

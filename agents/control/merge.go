@@ -80,6 +80,9 @@ func (p *Project) Merge(ctx context.Context, o Merge) (*Merged, error) {
 	if err := p.mergeTips(ctx, repo, spec, o); err != nil {
 		return nil, err
 	}
+	if o.Tell != nil {
+		ctx = worktree.WithNotes(ctx, o.Tell)
+	}
 	res, err := repo.MergeInto(ctx, *spec)
 	if err != nil {
 		return nil, mergeHint(ctx, err, repo, spec)

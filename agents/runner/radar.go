@@ -308,6 +308,9 @@ func (s *scan) pair(ctx context.Context, a, b *blip, moved map[int]bool) (run.Co
 	c.Files, c.More = bounded(files)
 	c.Uncommitted, _ = bounded(edited)
 	c.Conflicts, _ = bounded(clash.Conflicts)
+	if c.Unknown == "" && len(c.Conflicts) == 0 {
+		c.Unknown = clash.Drops()
+	}
 	return c, nil
 }
 
