@@ -48,20 +48,20 @@ func Serve(ctx context.Context, env func(string) string, in io.ReadCloser, out i
 func newServer(env func(string) string, version string) *mcp.Server {
 	s := &server{env}
 	m := mcp.NewServer(&mcp.Implementation{Name: "cmux", Title: "cmux", Version: version}, &mcp.ServerOptions{
-		Instructions: "Report to cmux, which started you for one task: done when it is finished, blocked when you cannot go on, ask for a decision that is not yours, output for a value that those who build on your work need.",
+		Instructions: "cmux gives you tasks and checks your work. done: the task is finished. blocked: you cannot continue. ask: a decision that only a person can make. output: a value for agents that build on your work.",
 		Capabilities: &mcp.ServerCapabilities{},
 	})
 	mcp.AddTool(m, &mcp.Tool{
 		Name: "done", Title: "Report the task finished",
-		Description: "Report that your task is finished. Call it last, when the work is committed and the checks pass. The call returns after the checks have run again, which can take minutes: wait for it. If it says Accepted, end your turn. If it names something that is not in order, fix that and call it again.",
-		InputSchema: schema("summary", "What you did, and what those who build on it must know. For a review: the verdict, then each finding with file, line and what to change."),
+		Description: "Report that your task is finished. Commit your changes first, and run the checks yourself. cmux then runs the checks and examines your work, which can take minutes: wait for the answer. \"Accepted\": end your turn. Otherwise the answer says what to fix: fix it and call done again.",
+		InputSchema: schema("summary", "What you did, and what agents that build on it must know: interfaces, names, settings, what is left out. A review: verdict first, then each finding with file, line and fix."),
 	}, func(ctx context.Context, req *mcp.CallToolRequest, in doneInput) (*mcp.CallToolResult, any, error) {
 		return s.report(ctx, req, "cmux is checking the work", attempt.Message{Op: attempt.OpDone, Text: in.Summary, Wait: true})
 	})
 	mcp.AddTool(m, &mcp.Tool{
 		Name: "blocked", Title: "Report that you cannot go on",
-		Description: "Report that you cannot go on without a decision, access or a file that you do not have. Not for work that is merely hard. The call returns with what a person answers: go on with that.",
-		InputSchema: schema("reason", "What you need, and why you cannot go on without it."),
+		Description: "Report that you need a decision, access or a file that you do not have. Not for hard work. " + consequence(env),
+		InputSchema: schema("reason", "What you need, and why you cannot continue without it."),
 	}, func(ctx context.Context, req *mcp.CallToolRequest, in blockedInput) (*mcp.CallToolResult, any, error) {
 		return s.report(ctx, req, "waiting for a person", attempt.Message{Op: attempt.OpBlocked, Text: in.Reason, Wait: true})
 	})
@@ -81,6 +81,17 @@ func newServer(env func(string) string, version string) *mcp.Server {
 		return s.report(ctx, req, "", attempt.Message{Op: attempt.OpOutput, Key: in.Key, Text: in.Value})
 	})
 	return m
+}
+
+// consequence says what a report of blocked leads to in the attempt of env.
+func consequence(env func(string) string) string {
+	switch {
+	case env("CMUX_AGENT") == "true":
+		return "It ends the task for you; whoever assigned it is told."
+	case env("CMUX_PANE") == "":
+		return "Unless the run waits for answers, it ends your attempt as failed."
+	}
+	return "A person's answer is the result: continue with it."
 }
 
 type doneInput struct {

@@ -5,7 +5,9 @@ import (
 	"strings"
 )
 
-const again = "then report again with: cmux done \"summary\""
+// again ends what is handed back: by the tool, as the prompt prefers it, or by the
+// command where there is none.
+const again = "then report again with `done` (the tool, or: cmux done \"summary\")"
 
 // Accepted answers a report by tool that was judged and found in order.
 const Accepted = "Accepted: your report, your work and its checks are in order. The task is over: end your turn now, without another word."
@@ -101,7 +103,7 @@ func Waiting(lines []string) string {
 
 // NoReport answers a turn that ended without a report.
 func NoReport() string {
-	return "You ended your turn without reporting. Go on with the task until it is finished, then report with: cmux done \"summary\"\nIf you cannot finish, report why with: cmux blocked \"reason\""
+	return "You ended your turn without reporting. Go on with the task until it is finished, then report with `done` (the tool, or: cmux done \"summary\")\nIf you cannot finish, report why with `blocked` (the tool, or: cmux blocked \"reason\")"
 }
 
 // Unpublished hands back a report that came before the outputs it goes with.

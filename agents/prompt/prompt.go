@@ -62,7 +62,43 @@ var duty = map[dag.Role]string{
 	dag.RoleMerge:  "You finish a merge: the branches below are already merged into yours; do what the task asks on top of them.",
 }
 
+// standsFor is who the agent is as far as its text depends on it.
+type standsFor uint8
+
+const (
+	aNode   standsFor = iota // a node's agent, or one that stays with a worktree of its own
+	sharing                  // it stays, and works in a folder that it shares
+	leading                  // it stays, and leads
+	reading                  // it stays, and its task only asks for an answer
+)
+
+func (c *composer) stands() standsFor {
+	m := c.Spec.Member
+	switch {
+	case m == nil:
+		return aNode
+	case m.Role == "supervisor" || m.Role == "project-supervisor":
+		return leading
+	case c.Spec.Def.Role == dag.RoleReview:
+		return reading
+	case c.Spec.Place.Tree == "":
+		return sharing
+	}
+	return aNode
+}
+
 func (c *composer) who() {
+	switch c.stands() {
+	case leading:
+		c.line("You are %q, a supervisor. You lead this task: give the work to workers, check it, merge it, and report what came of it. You change no files of the project yourself.", c.Spec.Def.Name)
+		return
+	case reading:
+		c.line("You are %q. This task asks for an answer: read and run what you need, and report what you found. You change nothing.", c.Spec.Def.Name)
+		return
+	case sharing:
+		c.line("You are %q. You work in a folder in which others work too. Do the task, and change nothing beside it.", c.Spec.Def.Name)
+		return
+	}
 	c.line("You are the agent %q, one of several that work on the same repository at the same time. %s", c.Spec.Def.Name, duty[c.Spec.Def.Role])
 	c.line("Work on your own. Carry the task to its end; do not stop to ask whether you should go on.")
 }
@@ -96,7 +132,28 @@ func (c *composer) filled() string {
 func (c *composer) place() {
 	p := c.Spec.Place
 	c.section("Where you work")
-	switch {
+	switch s := c.stands(); {
+	case s == leading:
+		c.line("- Directory: %s, which you share with the person.", p.Dir)
+		return
+	case s == reading && p.Tree == "":
+		c.line("- Directory: %s. Others work there too.", p.Dir)
+		return
+	case s == reading:
+		c.line("- Directory: %s, your worktree, with the state of the project that the question is about.", p.Dir)
+		if p.Commit != "" {
+			c.line("- It is at commit %s.", short(p.Commit))
+		}
+		return
+	case s == sharing:
+		c.line("- Directory: %s, which you share: others see your changes at once. cmux makes no branch and no commit for you.", p.Dir)
+		if p.Branch != "" {
+			c.line("- Branch: %s is checked out there. Leave it checked out; your commits go to it.", p.Branch)
+		}
+		if p.PortBase != 0 {
+			c.line("- Ports: %d to %d are yours ($CMUX_PORT_BASE).", p.PortBase, p.PortBase+19)
+		}
+		return
 	case p.Tree == "":
 		c.line("- Directory: %s, the project's root. A person works there too.", p.Dir)
 	case c.Spec.Def.HasBranch():
@@ -342,8 +399,21 @@ func (c *composer) checks() {
 
 func (c *composer) rules() {
 	c.section("Rules")
+	switch c.stands() {
+	case leading:
+		c.line("- You write `.cmux/journal`, `.cmux/roles`, `.cmux/graphs`, `.cmux/worker-contexts`, `MEMORY.md`, `memory/` and `reflection.md`. Give every other change to a worker.")
+		c.line("- When a call is refused, do as the refusal says. Do not look for a way around it.")
+		return
+	case sharing:
+		c.line("- Write only in your directory%s. What others have changed there is not yours: do not undo it, and do not commit it.", inScope(c.Spec.Def))
+		if c.Spec.Place.Branch != "" {
+			c.line("- Commit your own files by name: git add FILE, git commit. Refused: `git stash`, `git clean`, `git rebase`, `git reset --hard`, checking out another branch, pushing, writing `git config`, remotes and tags, and writing under `.cmux/` or `.git/`.")
+		}
+		c.line("- When a call is refused, do as the refusal says. Do not look for a way around it.")
+		return
+	}
 	if c.Spec.Def.HasBranch() {
-		c.line("- Commit your work to your branch in meaningful commits. What you leave uncommitted when you have reported is committed for you.")
+		c.line("- Commit your work to your branch in meaningful commits.")
 		c.line("- Write only inside your directory%s.", inScope(c.Spec.Def))
 		c.line("- Keep your hands off what others use. Refused: `git stash`, `git worktree`, `git gc`, `git prune`; writing `git config`, remotes and tags; deleting, moving, checking out or forcing branches that are not yours; writing under `.cmux/` or `.git/`, or the settings of your own program. Set work aside in a commit of your own instead.")
 	} else {
@@ -363,14 +433,18 @@ func (c *composer) report() {
 	c.section("How to report")
 	c.line("Report as the last thing you do, and then end your turn. A turn that ends without a report does not finish the task: you are sent back to it.")
 	c.line("")
-	switch c.Spec.Def.Role {
-	case dag.RoleReview:
+	switch s := c.stands(); {
+	case s == leading:
+		c.line("- %s: when the work of this task is merged, or you have found that nothing is to be done. Say what was built, where it is, and what is open.", c.way("done", "summary"))
+	case s == reading:
+		c.line("- %s: when you have the answer. The summary is your only result: the answer first, then how you know it (files and lines), then what you could not find out.", c.way("done", "summary"))
+	case c.Spec.Def.Role == dag.RoleReview:
 		c.line("- %s: when the review is complete, whatever it found. The summary is your only result: state the verdict, then each finding with file, line and what to change.", c.way("done", "summary"))
 	default:
-		c.line("- %s: when the task is complete%s. Say in the summary what you did and what those who build on it must know. If nothing had to be changed, the summary is \"nothing was needed: why\".", c.way("done", "summary"), proven(c.Spec.Def))
+		c.line("- %s: when the task is complete%s. Say in the summary what you did and what those who build on it must know. If nothing had to be changed, the summary is \"nothing was needed: why\".", c.way("done", "summary"), proven(c.Spec.Def, c.stands()))
 	}
 	if names := c.Spec.Def.Outputs; len(names) > 0 {
-		with := "`cmux output KEY=VALUE`"
+		with := "`cmux output 'KEY=VALUE'`"
 		if c.Tool != "" {
 			with = fmt.Sprintf("the tool `%s` with `key` and `value`, or the command %s", strings.TrimSuffix(c.Tool, "done")+"output", with)
 		}
@@ -387,7 +461,7 @@ func (c *composer) report() {
 	if c.Tool != "" {
 		c.line("Tool and command count the same. Prefer the tool: its answer tells you whether your work is accepted. If the tool is not there or fails, use the command.")
 	}
-	c.line("Quote the text for the shell; with backquotes, `$` or quotation marks in it use single quotes.%s", examined(c.Spec.Def))
+	c.line("Quote the text for the shell; with backquotes, `$` or quotation marks in it use single quotes.%s", examined(c.Spec.Def, c.stands()))
 }
 
 // way is how the agent makes a report: by tool first where it has one.
@@ -400,27 +474,27 @@ func (c *composer) way(report, text string) string {
 }
 
 // proven is what else must hold before `cmux done`.
-func proven(n *dag.Node) string {
+func proven(n *dag.Node, stands standsFor) string {
 	s := ""
 	if len(n.Verify) > 0 {
 		s += ", the checks pass"
 	}
-	if n.Role == dag.RoleBuild {
+	if n.Role == dag.RoleBuild && stands == aNode {
 		s += " and your work is committed"
 	}
 	return s
 }
 
 // examined says what follows a report.
-func examined(n *dag.Node) string {
+func examined(n *dag.Node, s standsFor) string {
 	var what []string
 	if len(n.Verify) > 0 {
 		what = append(what, "the checks")
 	}
-	if n.HasBranch() && len(n.Scope)+len(n.Context) > 0 {
+	if s != leading && n.HasBranch() && len(n.Scope)+len(n.Context) > 0 {
 		what = append(what, "the files you changed")
 	}
-	if n.HasBranch() {
+	if s == aNode && n.HasBranch() {
 		what = append(what, "your commits")
 	}
 	if len(what) == 0 {

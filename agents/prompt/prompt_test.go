@@ -107,6 +107,28 @@ func TestCompose(t *testing.T) {
 			in.Spec.Dependencies = in.Spec.Dependencies[1:2]
 			return in
 		}(),
+		"task-shared": func() prompt.Input {
+			in := full()
+			in.Tool = "mcp__cmux__done"
+			in.Spec.Dependencies = nil
+			in.Spec.Member = &run.Member{Role: "worker"}
+			in.Spec.Place.Dir, in.Spec.Place.Tree, in.Spec.Place.Branch = "/home/ann/shop", "", "main"
+			return in
+		}(),
+		"task-answer": func() prompt.Input {
+			in := build()
+			in.Tool = "mcp__cmux__done"
+			in.Spec.Member = &run.Member{Role: "worker"}
+			in.Spec.Def.Role, in.Spec.Def.Task, in.Spec.Place.Branch = dag.RoleReview, "Where are sessions stored?", ""
+			return in
+		}(),
+		"task-lead": func() prompt.Input {
+			in := build()
+			in.Tool = "mcp__cmux__done"
+			in.Spec.Member = &run.Member{Role: "supervisor", Session: "shop-auth"}
+			in.Spec.Def.Task, in.Spec.Place = "lead the sign-in", run.Place{Dir: "/home/ann/shop"}
+			return in
+		}(),
 		"merge": func() prompt.Input {
 			in := build()
 			in.Spec.Def = &dag.Node{Name: "all", Agent: "codex", Role: dag.RoleMerge, Task: "update the changelog", Verify: []string{"make test"}}
@@ -133,6 +155,27 @@ func golden(t *testing.T, name, got string) {
 	}
 	if got != string(want) {
 		t.Errorf("%s differs; review with -update and git diff:\n%s", file, got)
+	}
+}
+
+// No text says what is not so for its role.
+func TestForbiddenPairs(t *testing.T) {
+	for name, words := range map[string][]string{
+		"build-full":  {"change nothing", "Change nothing", "supervisor"},
+		"task-shared": {"You change nothing", "Change nothing", "worktree of your own", "your work is committed", "one of several", "Keep it checked out", "What you leave uncommitted"},
+		"task-answer": {"You build", "commit your work", "Commit your work", "your branch", "dependencies"},
+		"task-lead":   {"You build", "You review", "Change nothing", "Commit your work", "your work is committed", "your commits", "Work on your own", "git worktree"},
+		"review-root": {"You build", "your commits", "Commit your work"},
+	} {
+		text, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range words {
+			if strings.Contains(string(text), w) {
+				t.Errorf("%s says %q", name, w)
+			}
+		}
 	}
 }
 

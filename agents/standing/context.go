@@ -63,22 +63,28 @@ func (o *Org) contextPath(name string) string {
 // works for and how it reports.
 func (o *Org) WriteContext(m *run.Member) error {
 	path := o.contextPath(m.Name)
-	t, err := template.ParseFS(texts, "templates/context.tmpl")
-	if err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	err = t.Execute(&b, map[string]any{
-		"M": m, "Root": o.Root(), "Session": o.Run.Plan.Session, "Integration": o.Settings.Integration,
-		"Leads": m.Role == Supervisor || m.Role == ProjectSupervisor,
-	})
+	text, err := ContextText(m, o.Root(), o.Run.Plan.Session, o.Settings.Integration)
 	if err != nil {
 		return err
 	}
 	if err := signals.MkdirAll(o.folder(contextsFolder), 0o700); err != nil {
 		return err
 	}
-	return signals.WriteFile(path, b.Bytes(), 0o600)
+	return signals.WriteFile(path, text, 0o600)
+}
+
+// ContextText is what the file says that an agent reads first.
+func ContextText(m *run.Member, root, session, integration string) ([]byte, error) {
+	t, err := template.ParseFS(texts, "templates/context.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, map[string]any{
+		"M": m, "Root": root, "Session": session, "Integration": integration,
+		"Leads": m.Role == Supervisor || m.Role == ProjectSupervisor,
+	})
+	return b.Bytes(), err
 }
 
 // brief is what an agent is told first in a new conversation: where to read who

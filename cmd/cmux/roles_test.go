@@ -11,6 +11,8 @@ import (
 
 	"cmux/agents/control"
 	"cmux/agents/kinds"
+	"cmux/agents/rights"
+	"cmux/agents/run"
 	"cmux/agents/standing"
 )
 
@@ -24,40 +26,102 @@ func TestRolesNameCommandsThatWork(t *testing.T) {
 	if err := standing.WriteRoles(root); err != nil {
 		t.Fatal(err)
 	}
-	quoted := regexp.MustCompile("(?s)`(cmux [^`]*)`")
 	found := 0
 	for _, role := range standing.Roles() {
 		b, err := os.ReadFile(standing.RolePath(root, role))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range quoted.FindAllStringSubmatch(string(b), -1) {
-			found++
-			line := strings.Join(strings.Fields(m[1]), " ")
-			words, err := shell.Fields(line, nil)
-			if err != nil {
-				t.Errorf("%s: %s: %v", role, line, err)
-				continue
-			}
-			cmd, rest, err := newRoot(&Deps{Kinds: kinds.All()}).Find(words[1:])
-			if err == nil {
-				err = cmd.ParseFlags(rest)
-			}
-			if err == nil && len(rest) > 0 { // else it is only named
-				err = cmd.ValidateArgs(cmd.Flags().Args())
-			}
-			if err != nil {
-				t.Errorf("%s: %s: %v", role, line, err)
-				continue
-			}
-			o, ok := orderOf(cmd, cmd.Flags().Args())
-			mine := !control.IsPersons(o) || role == standing.Supervisor && control.IsLeaders(o) || role == standing.Sentry && control.IsSentrys(o)
-			if !ok || !mine {
-				t.Errorf("%s: %s: it is told an order that is not its to give", role, line)
-			}
-		}
+		found += namesCommandsThatWork(t, role, role, string(b))
 	}
 	if found < 20 {
 		t.Errorf("the roles name %d commands", found)
 	}
+}
+
+// members are the kinds of agents that stay, as their context is written for them.
+func members() map[string]run.Member {
+	worker := run.Member{ID: "ag_1", Name: "api", Role: standing.Worker, Supervisor: "supervisor", Dir: "/p/shop-api", Tree: "/p/shop-api", Branch: "cmux/api"}
+	shared, perm, clone, first := worker, worker, worker, worker
+	shared.Dir, shared.Tree, shared.Branch = "/p/shop", "", ""
+	perm.Role, perm.Permanent = standing.PermanentWorker, true
+	clone.Role, clone.CloneOf, clone.CloneFrom = standing.Clone, "web", "task/t1"
+	first.TeamLead, first.Team = true, "squad"
+	return map[string]run.Member{
+		"worker": worker, "shared": shared, "permanent": perm, "clone": clone, "team lead": first,
+		"supervisor": {ID: "ag_2", Name: "supervisor", Role: standing.Supervisor, Dir: "/p/shop"},
+		"session":    {ID: "ag_3", Name: "sup-auth", Role: standing.ProjectSupervisor, Supervisor: "supervisor", Session: "shop-auth", Dir: "/p/shop"},
+		"project":    {ID: "ag_4", Name: "sup-web", Role: standing.ProjectSupervisor, Supervisor: "supervisor", Project: "web", Dir: "/p/web"},
+		"sentry":     {ID: "ag_5", Name: "sentry", Role: standing.Sentry, Dir: "/p/shop"},
+	}
+}
+
+// What an agent is told of itself fits who it is.
+func TestContextsFitTheirRole(t *testing.T) {
+	forbidden := map[string][]string{
+		"supervisor": {"Commit ", "ommit your", "with a branch", "You are a clone", "gives you work", "worktree, cmux"},
+		"session":    {"Commit ", "ommit your", "with a branch", "gives you work"},
+		"project":    {"Commit ", "ommit your", "with a branch", "gives you work"},
+		"sentry":     {"Commit ", "gives you work", "own git worktree", "You answer to"},
+		"worker":     {"which you share", "You answer to", "You stay after", "You lead", "talks to you"},
+		"shared":     {"own git worktree", "the task's branch", "You answer to"},
+		"permanent":  {"which you share", "You answer to", "You lead"},
+		"clone":      {"which you share", "You answer to"},
+	}
+	for name, m := range members() {
+		text, err := standing.ContextText(&m, "/p/shop", "shop", "main")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range forbidden[name] {
+			if strings.Contains(string(text), w) {
+				t.Errorf("%s is told %q", name, w)
+			}
+		}
+		if m.TeamLead { // whose orders are those of a lead about its members
+			continue
+		}
+		namesCommandsThatWork(t, name, m.Role, string(text))
+	}
+}
+
+// namesCommandsThatWork checks the commands that a text names: they are there, the
+// role may give them, and none opens a dialog. It returns how many there are.
+func namesCommandsThatWork(t *testing.T, name, role, text string) (found int) {
+	t.Helper()
+	leads := role == standing.Supervisor || role == standing.ProjectSupervisor
+	holder := rights.Holder{Stays: true, Leads: leads, Sentry: role == standing.Sentry}
+	quoted := regexp.MustCompile("(?s)`(cmux [^`]*)`")
+	for _, m := range quoted.FindAllStringSubmatch(text, -1) {
+		found++
+		line := strings.Join(strings.Fields(m[1]), " ")
+		words, err := shell.Fields(line, nil)
+		if err != nil {
+			t.Errorf("%s: %s: %v", name, line, err)
+			continue
+		}
+		if words[1] == "help" {
+			continue
+		}
+		cmd, rest, err := newRoot(&Deps{Kinds: kinds.All()}).Find(words[1:])
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err == nil && len(rest) > 0 { // else it is only named
+			err = cmd.ValidateArgs(cmd.Flags().Args())
+		}
+		if err != nil {
+			t.Errorf("%s: %s: %v", name, line, err)
+			continue
+		}
+		o, ok := orderOf(cmd, cmd.Flags().Args())
+		mine := !control.IsPersons(o) || leads && control.IsLeaders(o) || role == standing.Sentry && control.IsSentrys(o)
+		if !ok || !mine {
+			t.Errorf("%s: %s: it is told an order that is not its to give", name, line)
+		}
+		if _, granted := rights.Grants(holder, words[1:]); !granted && o.Name != "done" && o.Name != "blocked" && o.Name != "agents start" {
+			t.Errorf("%s: %s: it opens a dialog", name, line)
+		}
+	}
+	return found
 }
