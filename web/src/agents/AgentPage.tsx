@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { Link, useParams } from "react-router";
 
 import { Context } from "@/agents/AgentCard";
@@ -44,14 +45,7 @@ export default function AgentPage() {
               {
                 id: "conversation",
                 label: "Conversation",
-                content: () => (
-                  <div className="flex min-h-0 grow flex-col">
-                    <div className="min-h-60 grow">
-                      <ChatMessages key={name} name={name} all />
-                    </div>
-                    <ChatInput key={name} agent={found} />
-                  </div>
-                ),
+                content: () => <Talk key={name} agent={found} />,
               },
               { id: "inbox", label: "Inbox", badge: found.waiting?.length, content: () => <InboxView key={found.name} agent={found} /> },
               { id: "terminal", label: "Terminal", content: () => <LazyTerminal key={found.lives} source={{ kind: "agent", name }} name={name} /> },
@@ -62,6 +56,18 @@ export default function AgentPage() {
         )}
       </Answer>
     </Page>
+  );
+}
+
+function Talk({ agent }: { agent: Agent }) {
+  const [sent, send] = useState<number>();
+  return (
+    <div className="flex min-h-0 grow flex-col">
+      <div className="min-h-60 grow">
+        <ChatMessages name={agent.name} all {...(sent === undefined ? {} : { sent })} />
+      </div>
+      <ChatInput agent={agent} onSent={() => send((n = 0) => n + 1)} />
+    </div>
   );
 }
 

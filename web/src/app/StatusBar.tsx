@@ -19,6 +19,7 @@ const texts = {
   connecting: "Connecting",
   "catching up": "Catching up",
   live: "Live",
+  silent: "Behind: the server does not answer",
   offline: "Offline: this is what was so when the connection was lost",
 };
 

@@ -5,7 +5,7 @@ import { chart } from "@/budget/series";
 const used = { input: 0, output: 0, cache_create: 0, cache_read: 0 };
 const at = (h: number) => new Date(h * 3600_000).toISOString();
 const series = (name: string, model: string, ...buckets: [h: number, counted: number][]) => ({ agent: "claude", model, source: `agent:${name}`, buckets: buckets.map(([h, counted]) => ({ at: at(h), counted, used })) });
-const history = (...all: ReturnType<typeof series>[]) => ({ cut: false, since: at(0), step: 3600, series: all });
+const history = (...all: ReturnType<typeof series>[]) => ({ cut: true, since: at(0), step: 3600, series: all });
 
 it("sums by agent and by model, with a zero where nothing was used", () => {
   const h = history(series("a", "big", [1, 10], [3, 5]), series("b", "big", [1, 1]), series("a", "small", [2, 2]));
@@ -18,6 +18,12 @@ it("sums by agent and by model, with a zero where nothing was used", () => {
 it("puts those that used least together", () => {
   const c = chart(history(series("a", "", [1, 9]), series("b", "", [1, 3]), series("c", "", [1, 2])), "agent", 1);
   expect(c.names).toEqual(["a", "2 others"]);
-  expect(c.lines).toEqual([[9], [5]]);
+  expect(c.lines).toEqual([[0, 9], [0, 5]]);
   expect(chart(history(), "agent").times).toEqual([]);
+});
+
+it("begins with the time that was asked for, and never has one point alone", () => {
+  const one = history(series("a", "", [3, 9]));
+  expect(chart({ ...one, cut: false }, "agent")).toEqual({ times: [0, 3600, 7200, 10_800], names: ["a"], lines: [[0, 0, 0, 9]] });
+  expect(chart(one, "agent").times).toEqual([7200, 10_800]);
 });

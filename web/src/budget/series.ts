@@ -8,7 +8,10 @@ export interface Chart {
   lines: number[][]; // by name, by time: tokens that count in that bucket
 }
 
-/** The sums of a history by agent, model or program, for each bucket from the first to the last. */
+/**
+ * The sums of a history by agent, model or program, for each bucket of the time that was asked for up to the last one
+ * with tokens. Where the oldest is left out, it begins with the first that is there.
+ */
 export function chart(history: Api<"History">, by: By, most = 12): Chart {
   const step = history.step;
   const begin = (at: string) => Math.floor(Date.parse(at) / 1000 / step) * step;
@@ -30,6 +33,12 @@ export function chart(history: Api<"History">, by: By, most = 12): Chart {
     return { times: [], names: [], lines: [] };
   }
   const times: number[] = [];
+  if (!history.cut) {
+    first = Math.min(first, begin(history.since));
+  }
+  if (first === last) {
+    first -= step; // a single point has no axis
+  }
   for (let t = first; t <= last; t += step) {
     times.push(t);
   }

@@ -1,16 +1,28 @@
 import { X } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
 
 import type { Api } from "@/api/client";
 import { visible } from "@/changes/visible";
 import { Button, IconButton } from "@/ui/button";
 import { Field } from "@/ui/field";
 
+interface CommentEditorProps {
+  about: string;
+  text: string;
+  focus: boolean; // it was opened just now
+  onType: (text: string) => void;
+  onSave: (text: string) => void;
+  onCancel: () => void;
+}
+
 /** A comment that is being written, under the line that it is about. */
-export function CommentEditor({ about, onSave, onCancel }: { about: string; onSave: (text: string) => void; onCancel: () => void }) {
-  const [text, setText] = useState("");
+export function CommentEditor({ about, text, focus, onType, onSave, onCancel }: CommentEditorProps) {
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => form.current?.querySelector("textarea")?.focus(), []);
+  useEffect(() => {
+    if (focus) {
+      form.current?.querySelector("textarea")?.focus();
+    }
+  }, [focus]);
   return (
     <form
       ref={form}
@@ -30,7 +42,7 @@ export function CommentEditor({ about, onSave, onCancel }: { about: string; onSa
       }}
     >
       <Field label={`Comment on ${about}`}>
-        {(ids) => <textarea {...ids} rows={3} value={text} onChange={(e) => setText(e.target.value)} className="w-full rounded-md border border-line-strong bg-surface px-2 py-1" />}
+        {(ids) => <textarea {...ids} rows={3} value={text} onChange={(e) => onType(e.target.value)} className="w-full rounded-md border border-line-strong bg-surface px-2 py-1" />}
       </Field>
       <div className="flex justify-end gap-2">
         <Button onClick={onCancel}>Cancel</Button>

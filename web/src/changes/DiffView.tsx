@@ -4,7 +4,7 @@ import { useMemo, useState, type ReactNode } from "react";
 import type { Api } from "@/api/client";
 import { CommentEditor, CommentNote } from "@/changes/CommentEditor";
 import { diff, linesOf } from "@/changes/diff";
-import type { Draft } from "@/changes/drafts";
+import type { Draft, Place, Unfinished } from "@/changes/drafts";
 import { rows, type Line, type Row } from "@/changes/rows";
 import { visible } from "@/changes/visible";
 import { count } from "@/ui/figures";
@@ -17,6 +17,8 @@ export interface Commenting {
   all: readonly Draft[]; // on this file
   add: (c: Omit<Comment, "path">) => void;
   remove: (d: Draft) => void;
+  typed: readonly Unfinished[]; // about this file
+  type: (place: Omit<Place, "path">, text: string) => void;
 }
 
 interface DiffViewProps {
@@ -27,33 +29,43 @@ interface DiffViewProps {
   commenting?: Commenting | undefined;
 }
 
-interface Place {
-  old: boolean;
-  line: number;
-  to: number;
-}
+type Lines = Omit<Place, "path">;
 
 /** Two texts and what they differ in, of any length. */
 export function DiffView({ label, old, now, unified, commenting }: DiffViewProps) {
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
-  const [place, setPlace] = useState<Place>();
+  const [place, setPlace] = useState<Lines>();
   const parts = useMemo(() => {
     const a = linesOf(old);
     const b = linesOf(now);
     return { a, b, pieces: diff(a, b) };
   }, [old, now]);
   const all = useMemo(() => rows(parts.pieces, parts.a, parts.b, { unified, open }), [parts, unified, open]);
-  const choose = (side: "old" | "new", n: number, extend: boolean) =>
-    setPlace((was) => {
-      const isOld = side === "old";
-      return extend && was?.old === isOld ? { old: isOld, line: Math.min(was.line, n), to: Math.max(was.line, n) } : { old: isOld, line: n, to: n };
-    });
-  const save = (text: string) => {
-    if (place && commenting) {
+  const typedAt = (at: Lines) => commenting?.typed.find((t) => sameLines(t.place, at))?.text ?? "";
+  const choose = (side: "old" | "new", n: number, extend: boolean) => {
+    const isOld = side === "old";
+    if (!extend || place?.old !== isOld) {
+      setPlace({ old: isOld, line: n, to: n });
+      return;
+    }
+    const next = { old: isOld, line: Math.min(place.line, n), to: Math.max(place.line, n) };
+    const text = typedAt(place);
+    if (text !== "" && !sameLines(place, next)) {
+      commenting?.type(place, ""); // it goes along
+      commenting?.type(next, text);
+    }
+    setPlace(next);
+  };
+  const leave = (at: Lines) => {
+    commenting?.type(at, "");
+    setPlace((was) => (was && sameLines(was, at) ? undefined : was));
+  };
+  const save = (place: Lines, text: string) => {
+    if (commenting) {
       const quote = (place.old ? parts.a : parts.b).slice(place.line - 1, place.to).join("\n");
       commenting.add({ line: place.line, ...(place.to > place.line ? { to: place.to } : {}), ...(place.old ? { old: true } : {}), ...(quote === "" ? {} : { quote }), text });
     }
-    setPlace(undefined);
+    leave(place);
   };
   if (parts.pieces.every((p) => p.same)) {
     return <p className="p-4 text-muted">{old === now ? "The text is the same." : "Only the end of the last line differs: one of the two has no line feed there."}</p>;
@@ -65,13 +77,24 @@ export function DiffView({ label, old, now, unified, commenting }: DiffViewProps
     const here = (side: boolean, n: number | undefined) => n !== undefined && !(r.type === "same" && side) && { side, n };
     const ends = [here(true, r.old?.n), here(false, r.new?.n)].filter((e) => e !== false);
     const notes = commenting.all.filter(({ comment: c }) => ends.some((e) => (c.old ?? false) === e.side && (c.to ?? c.line) === e.n));
-    const editing = place !== undefined && ends.some((e) => place.old === e.side && place.to === e.n);
+    const open = [...(place === undefined ? [] : [place]), ...commenting.typed.map((t) => t.place).filter((t) => place === undefined || !sameLines(t, place))];
+    const editing = open.filter((p) => ends.some((e) => p.old === e.side && p.to === e.n));
     return (
       <>
         {notes.map((d) => (
           <CommentNote key={d.id} comment={d.comment} onRemove={() => commenting.remove(d)} />
         ))}
-        {editing && <CommentEditor about={placeName(place)} onSave={save} onCancel={() => setPlace(undefined)} />}
+        {editing.map((at) => (
+          <CommentEditor
+            key={`${at.old} ${at.line} ${at.to}`}
+            about={placeName(at)}
+            text={typedAt(at)}
+            focus={at === place}
+            onType={(text) => commenting.type(at, text)}
+            onSave={(text) => save(at, text)}
+            onCancel={() => leave(at)}
+          />
+        ))}
       </>
     );
   };
@@ -91,14 +114,18 @@ export function DiffView({ label, old, now, unified, commenting }: DiffViewProps
   );
 }
 
-function placeName({ line, to, old }: Place): string {
+function sameLines(a: Lines, b: Lines): boolean {
+  return a.old === b.old && a.line === b.line && a.to === b.to;
+}
+
+function placeName({ line, to, old }: Lines): string {
   return `${to > line ? `lines ${line} to ${to}` : `line ${line}`}${old ? " as before" : ""}`;
 }
 
 interface RowProps {
   row: Row;
   unified: boolean;
-  place: Place | undefined;
+  place: Lines | undefined;
   choose: ((side: "old" | "new", n: number, extend: boolean) => void) | undefined;
   unfold: (id: number) => void;
 }

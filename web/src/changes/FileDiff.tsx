@@ -1,5 +1,5 @@
 import type { Api } from "@/api/client";
-import { addDraft, forgetDrafts, useDrafts } from "@/changes/drafts";
+import { addDraft, forgetDrafts, keepTyped, useDrafts, useTyped } from "@/changes/drafts";
 import { DiffView } from "@/changes/DiffView";
 import { usePair, type WorkSource } from "@/changes/source";
 import { visible } from "@/changes/visible";
@@ -17,6 +17,7 @@ interface FileDiffProps {
 export function FileDiff({ source, file, unified, comment }: FileDiffProps) {
   const pair = usePair(source, file.path, file.was);
   const drafts = useDrafts(source).filter((d) => d.comment.path === file.path);
+  const typed = useTyped(source).filter((t) => t.place.path === file.path);
   return (
     <Answer query={pair}>
       {({ old, new: now }) => {
@@ -37,7 +38,13 @@ export function FileDiff({ source, file, unified, comment }: FileDiffProps) {
                 unified={unified}
                 commenting={
                   comment
-                    ? { all: drafts, add: (c) => addDraft(source, { ...c, path: file.path }), remove: (d) => forgetDrafts(source, [d]) }
+                    ? {
+                        all: drafts,
+                        add: (c) => addDraft(source, { ...c, path: file.path }),
+                        remove: (d) => forgetDrafts(source, [d]),
+                        typed,
+                        type: (at, text) => keepTyped(source, { old: at.old, line: at.line, to: at.to, path: file.path }, text),
+                      }
                     : undefined
                 }
               />

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { addDraft, draftsOf, forgetDrafts, rehydrate } from "@/changes/drafts";
+import { addDraft, draftsOf, forgetDrafts, keepTyped, rehydrate, typedOf } from "@/changes/drafts";
 
 const source = { kind: "task", id: "t1" } as const;
 const texts = () => draftsOf(source).map((d) => d.comment.text);
@@ -18,5 +18,30 @@ describe("comments that are not sent yet", () => {
     forgetDrafts(source, sent);
     expect(texts()).toEqual(["meanwhile"]);
     expect(draftsOf({ kind: "node", run: "t1", node: "" })).toEqual([]);
+  });
+});
+
+describe("a comment that is being typed", () => {
+  const at = (line: number) => ({ path: "a", old: false, line, to: line });
+  it("is kept for each place, also when the page is loaded again", async () => {
+    keepTyped(source, at(1), "half");
+    keepTyped(source, at(2), "other");
+    keepTyped(source, at(1), "half a sentence");
+    expect(localStorage.getItem("cmux-comments")).toContain("half a sentence");
+    await rehydrate();
+    expect(typedOf(source).map((t) => [t.place.line, t.text])).toEqual([
+      [2, "other"],
+      [1, "half a sentence"],
+    ]);
+    keepTyped(source, at(1), "");
+    expect(typedOf(source).map((t) => t.text)).toEqual(["other"]);
+  });
+
+  it("does not grow for ever", () => {
+    for (let i = 0; i < 150; i++) {
+      keepTyped({ kind: "task", id: `t${i}` }, at(1), "x");
+    }
+    expect(typedOf({ kind: "task", id: "t0" })).toEqual([]);
+    expect(typedOf({ kind: "task", id: "t149" })).toHaveLength(1);
   });
 });

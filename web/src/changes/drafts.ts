@@ -10,21 +10,49 @@ export interface Draft {
   comment: Api<"Comment">;
 }
 
-interface Drafts {
-  of: Readonly<Record<string, readonly Draft[]>>; // by source
+/** The lines of a file that a comment is about. */
+export interface Place {
+  path: string;
+  old: boolean;
+  line: number;
+  to: number;
 }
 
-/** Comments that are not sent yet. They outlive a reload of the page, and end with its tab. */
+/** A comment that is being typed. */
+export interface Unfinished {
+  place: Place;
+  text: string;
+}
+
+interface Drafts {
+  of: Readonly<Record<string, readonly Draft[]>>; // by source
+  typed: Readonly<Record<string, readonly Unfinished[]>>; // by source, one for each place
+}
+
+/** So many sources have drafts at most: those that were touched last. */
+const mostSources = 100;
+
+const storageName = "cmux-comments";
+
+/** Comments that are not sent yet, and those that are being typed. They outlive the page and its tab. */
 const drafts = createStore<Drafts>()(
-  persist((): Drafts => ({ of: {} }), {
-    name: "cmux-comments",
-    version: 2,
-    storage: createJSONStorage(() => sessionStorage),
-    migrate: () => ({ of: {} }), // those of version 1 have no id
+  persist((): Drafts => ({ of: {}, typed: {} }), {
+    name: storageName,
+    version: 3,
+    storage: createJSONStorage(() => localStorage),
+    migrate: () => ({ of: {}, typed: {} }), // there was another storage before
   }),
 );
 
+// What another page of this browser writes is not written over.
+window.addEventListener("storage", (e) => {
+  if (e.key === storageName) {
+    void rehydrate();
+  }
+});
+
 const nothing: readonly Draft[] = [];
+const nothingTyped: readonly Unfinished[] = [];
 
 export function useDrafts(s: WorkSource): readonly Draft[] {
   const key = workKey(s);
@@ -48,7 +76,34 @@ function newId(): string {
 
 function change(s: WorkSource, how: (was: readonly Draft[]) => readonly Draft[]): void {
   const key = workKey(s);
-  drafts.setState(({ of }) => ({ of: { ...of, [key]: how(of[key] ?? nothing) } }));
+  drafts.setState(({ of }) => ({ of: put(of, key, how(of[key] ?? nothing)) }));
+}
+
+/** Sets a list, the newest last; an empty one is left out. */
+function put<T>(all: Readonly<Record<string, readonly T[]>>, key: string, list: readonly T[]): Record<string, readonly T[]> {
+  const others = Object.entries(all).filter(([k]) => k !== key);
+  return Object.fromEntries(list.length === 0 ? others : [...others.slice(1 - mostSources), [key, list]]);
+}
+
+/** What is being typed about a source. */
+export function useTyped(s: WorkSource): readonly Unfinished[] {
+  const key = workKey(s);
+  return useStore(drafts, ({ typed }) => typed[key] ?? nothingTyped);
+}
+
+/** Keeps what is typed about a place; an empty text is none. */
+export function keepTyped(s: WorkSource, place: Place, text: string): void {
+  const key = workKey(s);
+  drafts.setState(({ typed }) => ({ typed: put(typed, key, [...(typed[key] ?? []).filter((t) => !samePlace(t.place, place)), ...(text === "" ? [] : [{ place, text }])]) }));
+}
+
+export function samePlace(a: Place, b: Place): boolean {
+  return a.path === b.path && a.old === b.old && a.line === b.line && a.to === b.to;
+}
+
+/** What the store and its tests have in common: what is typed about a source as it is now. */
+export function typedOf(s: WorkSource): readonly Unfinished[] {
+  return drafts.getState().typed[workKey(s)] ?? nothingTyped;
 }
 
 /** What the store and its tests have in common: the drafts of a source as they are now. */

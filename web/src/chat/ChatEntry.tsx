@@ -1,5 +1,6 @@
 import { memo } from "react";
 
+import { visible } from "@/changes/visible";
 import { deliveryOf } from "@/chat/delivery";
 import type { Entry, Mail } from "@/chat/timeline";
 import { EntryView } from "@/conversation/EntryView";
@@ -25,8 +26,8 @@ function ChatMessage({ mail: m, mine, name }: { mail: Mail; mine: boolean; name:
           {delivery && <Label tone={delivery.tone}>{delivery.word}</Label>}
           <Ago at={m.ts} />
         </p>
-        <p className="font-medium wrap-anywhere">{m.subject}</p>
-        {m.body !== "" && m.body !== m.subject && <Markdown>{m.body}</Markdown>}
+        <p className="font-medium wrap-anywhere">{visible(m.subject)}</p>
+        {m.body !== "" && m.body !== m.subject && <Markdown lines={mine}>{m.body}</Markdown>}
         {delivery?.why !== undefined && <p className="text-muted wrap-anywhere">{delivery.why}</p>}
       </article>
     </div>

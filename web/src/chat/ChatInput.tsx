@@ -18,7 +18,7 @@ const ways: readonly (readonly [Way, string])[] = [
 ];
 
 /** A message to an agent, and when it is handed over. Ctrl+Enter sends it. */
-export function ChatInput({ agent }: { agent: Agent }) {
+export function ChatInput({ agent, onSent }: { agent: Agent; onSent?: () => void }) {
   const [text, setText] = useState("");
   const asks = agent.state === "needs input";
   const asked = asks ? (agent.question?.id ?? "") : "";
@@ -50,6 +50,7 @@ export function ChatInput({ agent }: { agent: Agent }) {
           onSuccess: () => {
             setText("");
             begin(undefined);
+            onSent?.();
           },
         },
       );

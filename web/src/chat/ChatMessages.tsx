@@ -5,8 +5,8 @@ import { Button } from "@/ui/button";
 import { VirtualList } from "@/ui/list";
 import { Empty, Failed, Loading } from "@/ui/states";
 
-/** Messages, and what the agent thought and did between them; the newest is at the end. */
-export function ChatMessages({ name, all }: { name: string; all: boolean }) {
+/** Messages, and what the agent thought and did between them; the newest is at the end, and in view after each that is sent. */
+export function ChatMessages({ name, all, sent }: { name: string; all: boolean; sent?: number }) {
   const chat = useChat(name);
   if (chat.error !== undefined) {
     return <Failed error={chat.error} retry={chat.again} />;
@@ -27,7 +27,7 @@ export function ChatMessages({ name, all }: { name: string; all: boolean }) {
       {entries.length === 0 ? (
         <Empty title="Nothing was said yet">Write the first message below.</Empty>
       ) : (
-        <VirtualList label={`Conversation with ${name}`} items={entries} keyOf={(e) => e.key} estimate={64} follow row={(e) => <ChatEntry entry={e} name={name} />} />
+        <VirtualList label={`Conversation with ${name}`} items={entries} keyOf={(e) => e.key} estimate={64} follow latest={sent} row={(e) => <ChatEntry entry={e} name={name} />} />
       )}
     </div>
   );

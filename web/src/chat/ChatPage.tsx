@@ -83,6 +83,7 @@ function Others({ agents }: { agents: readonly Agent[] }) {
 
 function Conversation({ agent }: { agent: Agent }) {
   const [all, showAll] = useState(true);
+  const [sent, send] = useState<number>();
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="flex shrink-0 items-center gap-3 border-b border-line px-3 py-1">
@@ -92,9 +93,9 @@ function Conversation({ agent }: { agent: Agent }) {
         </label>
       </div>
       <div className="min-h-0 grow">
-        <ChatMessages name={agent.name} all={all} />
+        <ChatMessages name={agent.name} all={all} {...(sent === undefined ? {} : { sent })} />
       </div>
-      <ChatInput key={agent.name} agent={agent} />
+      <ChatInput key={agent.name} agent={agent} onSent={() => send((n = 0) => n + 1)} />
     </div>
   );
 }

@@ -12,18 +12,36 @@ export function letterOf(text: string): { subject: string; body?: string } {
 const header = /^\[[^\]\n]+\] .*\(message ([a-zA-Z0-9-]{1,64})\)$/;
 const about = /^(> ?|It answers message |Its text is long and stands in the file )/;
 
-const pasted = /^<\/?pasted_content id="[^"]*">$/; // how Claude Code frames what was pasted
+const tag = /<\/?pasted_content\b[^>\n]*>/g;
 
-/** The ids of the messages that a prompt hands over, as cmux words it; undefined: it holds something else too. */
-export function handedOver(prompt: string): string[] | undefined {
+/** A prompt without the tags by which Claude Code frames what was pasted. */
+export function unframed(prompt: string): string {
+  return prompt.replace(tag, "");
+}
+
+/**
+ * What a prompt says beside the messages that it hands over, as cmux words them, and which of these it hands over.
+ * Those that are not `shown` elsewhere stay in the text.
+ */
+export function handedOver(prompt: string, shown: (id: string) => boolean): { ids: string[]; rest: string } {
   const ids: string[] = [];
-  for (const line of prompt.split(/\r\n|\r|\n/)) {
-    const id = header.exec(line)?.[1];
+  const rest: string[] = [];
+  let inside = false; // a message that is shown elsewhere
+  let letter = false; // any message
+  for (const line of unframed(prompt).split(/\r\n|\r|\n/)) {
+    const id = header.exec(line.trim())?.[1];
     if (id !== undefined) {
-      ids.push(id);
-    } else if (line.trim() !== "" && !pasted.test(line.trim()) && (ids.length === 0 || !about.test(line))) {
-      return undefined;
+      letter = true;
+      inside = shown(id);
+      if (inside) {
+        ids.push(id);
+      }
+    } else if (line.trim() !== "" && !(letter && about.test(line))) {
+      letter = inside = false;
+    }
+    if (!inside) {
+      rest.push(line);
     }
   }
-  return ids.length === 0 ? undefined : ids;
+  return { ids, rest: rest.join("\n").trim() };
 }

@@ -22,15 +22,19 @@ describe("timeline", () => {
 
   it("says a message once, though it was handed over as a prompt too, and nothing of turns", () => {
     const handed = "[user] Hello (message m1)\n> body\r\r[sup, unverified] b (message m2)\nIt answers message m1.";
-    expect(handedOver(handed)).toEqual(["m1", "m2"]);
-    expect(handedOver(`${handed}\nand do it`)).toBeUndefined();
-    expect(handedOver("> body")).toBeUndefined();
+    expect(handedOver(handed, () => true)).toEqual({ ids: ["m1", "m2"], rest: "" });
+    expect(handedOver(`${handed}\nand do it`, () => true)).toEqual({ ids: ["m1", "m2"], rest: "and do it" });
+    expect(handedOver("> body", () => true)).toEqual({ ids: [], rest: "> body" });
+    expect(handedOver(`Go on.\n${handed}`, (id) => id === "m2")).toEqual({ ids: ["m2"], rest: "Go on.\n[user] Hello (message m1)\n> body" });
     const types = (text: string, ...ids: string[]) => timeline([said("status", 1, { state: "working" }), said("prompt", 2, { text }), said("status", 3, { state: "idle" })], ids.map((id) => mail(id, 1))).map((e) => e.type);
     expect(types(handed, "m1", "m2")).toEqual(["mail", "mail"]);
     expect(types(handed, "m1")).toEqual(["mail", "told"]);
     expect(types("Do it.", "m1")).toEqual(["mail", "told"]);
     const pasted = `\n\n<pasted_content id="9f42">\n[user] Hello (message m1)\n> body\n</pasted_content id="9f42">\n`;
     expect(timeline([said("prompt", 1, { text: pasted })], [mail("m1", 1)]).map((e) => e.type)).toEqual(["mail"]);
+    const framed = `<pasted_content id="9f42" lines="2">[user] Hello (message m1)\n> body</pasted_content id="9f42">\nand look`;
+    expect(timeline([said("prompt", 1, { text: framed })], [mail("m1", 1)])).toMatchObject([{ type: "mail" }, { type: "told", text: "and look" }]);
+    expect(timeline([said("prompt", 1, { text: `<pasted_content id="1">\nhello\n</pasted_content>` })], [])).toMatchObject([{ type: "told", text: "hello" }]);
     expect(timeline([said("note", 1, { text: "sent message m1 to user: b" }), said("note", 1, { text: "sent message m2 to user: b" })], [mail("m1", 1)]).map((e) => e.type)).toEqual(["mail", "event"]);
     expect(timeline([said("status", 1, { state: "limited", text: "until 5" })], []).map((e) => e.type)).toEqual(["event"]);
   });

@@ -23,7 +23,8 @@ export function timeline(said: readonly Said[], mails: readonly Mail[], person =
     }
   };
   const shown = new Set(letters.map((m) => m.id));
-  for (const e of group(said.filter((s) => !isNoise(s, shown)).sort((a, b) => a.seq - b.seq))) {
+  const told = [...said].sort((a, b) => a.seq - b.seq).map((s) => withoutLetters(s, shown));
+  for (const e of group(told, (s) => isNoise(s, shown))) {
     if (e.type !== "attempt") {
       lettersUntil(Date.parse(e.at));
     } else if (entries.length === 0) {
@@ -35,10 +36,19 @@ export function timeline(said: readonly Said[], mails: readonly Mail[], person =
   return entries;
 }
 
-/** What a chat does not say twice: a prompt that only hands over messages which stand there, that one was sent, and that a turn began or ended. */
+/** A prompt without the messages that stand in the chat themselves. */
+function withoutLetters(s: Said, shown: ReadonlySet<string>): Said {
+  if (s.kind !== "prompt" && s.kind !== "hand_back") {
+    return s;
+  }
+  const { ids, rest } = handedOver(s.text ?? "", (id) => shown.has(id));
+  return ids.length === 0 ? s : { ...s, text: rest };
+}
+
+/** What a chat does not say: a prompt of which nothing is left, that a message was sent which stands there, and that a turn began or ended. */
 function isNoise(s: Said, shown: ReadonlySet<string>): boolean {
   if (s.kind === "prompt" || s.kind === "hand_back") {
-    return handedOver(s.text ?? "")?.every((id) => shown.has(id)) === true;
+    return (s.text ?? "").trim() === "";
   }
   if (s.kind === "note") {
     const sent = /^sent message ([a-zA-Z0-9-]+) to /.exec(s.text ?? "")?.[1];

@@ -1,5 +1,5 @@
 import { clsx } from "clsx";
-import { Check, CircleSlash, LoaderCircle, X } from "lucide-react";
+import { Check, CircleDashed, CircleSlash, LoaderCircle, X } from "lucide-react";
 import { useState } from "react";
 
 import { diff, linesOf } from "@/changes/diff";
@@ -14,6 +14,7 @@ const states = {
   done: [Check, "done", "text-ok"],
   failed: [X, "failed", "text-bad"],
   denied: [CircleSlash, "refused", "text-bad"],
+  over: [CircleDashed, "no result", "text-muted"],
 } as const;
 
 /** A call of a tool: one line, and all of it when it is opened. */

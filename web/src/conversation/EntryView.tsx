@@ -2,6 +2,7 @@ import { clsx } from "clsx";
 import { Brain, CircleAlert, CircleCheck, CircleHelp, Info, MessageSquare, User, Wrench } from "lucide-react";
 import type { ReactNode } from "react";
 
+import { visible } from "@/changes/visible";
 import { CallView } from "@/conversation/CallView";
 import type { Entry } from "@/conversation/group";
 import { Output } from "@/conversation/Output";
@@ -64,7 +65,7 @@ export function EntryView({ entry: e }: { entry: Entry }) {
     case "answer":
       return (
         <Block icon={<User size={16} />} who="Answer" at={e.at} soft>
-          <Markdown>{e.text}</Markdown>
+          <Markdown lines>{e.text}</Markdown>
         </Block>
       );
     case "report":
@@ -87,7 +88,7 @@ export function EntryView({ entry: e }: { entry: Entry }) {
           <Info aria-hidden size={14} className="shrink-0 self-center" />
           <p className="min-w-0 grow wrap-anywhere">
             {e.title}
-            {e.text !== "" && `: ${e.text}`}
+            {e.text !== "" && `: ${visible(e.text)}`}
           </p>
           <Ago at={e.at} className="text-muted" />
         </div>
@@ -113,12 +114,12 @@ const long = 3000;
 /** A text that may be a whole prompt: its beginning, and the rest when it is asked for. */
 function Long({ text }: { text: string }) {
   if (text.length <= long) {
-    return <Markdown>{text}</Markdown>;
+    return <Markdown lines>{text}</Markdown>;
   }
   return (
     <details>
-      <summary className="text-muted">{`${text.slice(0, 200).trim()} … (${count(text.length, "character")})`}</summary>
-      <pre className="whitespace-pre-wrap wrap-anywhere">{text}</pre>
+      <summary className="text-muted">{`${visible(text.slice(0, 200).trim())} … (${count(text.length, "character")})`}</summary>
+      <pre className="whitespace-pre-wrap wrap-anywhere">{visible(text)}</pre>
     </details>
   );
 }

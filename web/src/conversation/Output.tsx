@@ -1,3 +1,4 @@
+import { visible } from "@/changes/visible";
 import { count } from "@/ui/figures";
 
 const shown = 20_000;
@@ -11,7 +12,7 @@ export function Output({ text, cut = 0, open = false, label = "Output" }: { text
       <summary className="text-muted">{`${label}, ${count(lines, "line")}`}</summary>
       {missing > 0 && <p className="text-muted">{`The first ${count(missing, "character")} are not shown.`}</p>}
       <pre tabIndex={0} aria-label={label} className="my-1 max-h-96 overflow-auto rounded bg-sunken p-2 whitespace-pre-wrap wrap-anywhere">
-        {missing > 0 ? text.slice(missing) : text}
+        {visible(missing > 0 ? text.slice(missing) : text)}
       </pre>
       {cut > 0 && <p className="text-muted">{`${count(cut, "byte")} were not kept.`}</p>}
     </details>

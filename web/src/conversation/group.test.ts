@@ -36,6 +36,20 @@ describe("group", () => {
     expect(seen[2]).toMatchObject({ texts: ["first", "second"] });
   });
 
+  it("ends the calls of what is over: the one of the report is done", () => {
+    const work = [said("tool_use", { tool: "Bash", tool_id: "1" }), said("tool_use", { tool: "done", tool_id: "2" })];
+    const states = (...more: Said[]) => calls(group([...work, ...more])).map((c) => c.state);
+    expect(states()).toEqual(["runs", "runs"]);
+    expect(states(said("report", { state: "done" }))).toEqual(["runs", "runs"]);
+    expect(states(said("report", { state: "done" }), said("end", { state: "done" }))).toEqual(["over", "done"]);
+    expect(states(said("interrupted"))).toEqual(["over", "over"]);
+    expect(states(said("session", { state: "ended" }))).toEqual(["over", "over"]);
+    expect(states(said("text", { text: "again", attempt: 2 }))).toEqual(["over", "over"]);
+    expect(states(said("end"), said("tool_result", { tool_id: "1", text: "late" }))).toEqual(["done", "over"]);
+    const idle = said("status", { state: "idle" });
+    expect(group([...work, idle], (s) => s === idle).flatMap((e) => (e.type === "calls" ? e.calls.map((c) => c.state) : [e.type]))).toEqual(["attempt", "over", "over"]);
+  });
+
   it("keeps a refusal, whatever result comes after it", () => {
     const seen = group([
       said("tool_use", { tool: "Bash", tool_id: "1" }),

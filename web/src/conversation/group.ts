@@ -3,6 +3,7 @@
  * each other in one group, each with its result, wherever that came.
  */
 import type { Api } from "@/api/client";
+import { unframed } from "@/chat/letter";
 
 export type Said = Api<"Said">;
 
@@ -12,7 +13,7 @@ export interface Call {
   at: string;
   tool: string;
   input: unknown;
-  state: "runs" | "done" | "failed" | "denied";
+  state: "runs" | "done" | "failed" | "denied" | "over"; // over: it ended, and nobody said how
   text: string; // its result, or why it was denied
   cut: number; // bytes that are missing
 }
@@ -27,19 +28,42 @@ export type Entry =
   | { type: "check"; key: string; at: string; command: string; passed: boolean; text: string; took: string }
   | { type: "event"; key: string; at: string; title: string; text: string; bad: boolean };
 
-/** Groups what was said, the oldest first. Only `seq` tells items apart, and orders them. */
-export function group(items: readonly Said[]): Entry[] {
+/** Groups what was said, the oldest first. Only `seq` tells items apart, and orders them. What is `hidden` has no entry. */
+export function group(items: readonly Said[], hidden: (s: Said) => boolean = () => false): Entry[] {
   const entries: Entry[] = [];
-  const calls = new Map<string, Call>(); // by attempt and tool_id, those without a result
+  const calls = new Map<string, Call>(); // by attempt and tool_id
+  let reports: Call | undefined; // the call that a report came by
   let attempt: number | undefined;
   for (const s of items) {
     if (s.attempt !== attempt && s.attempt > 0) {
+      close(calls, reports);
       attempt = s.attempt;
       entries.push({ type: "attempt", key: `a${s.seq}`, attempt });
     }
-    take(entries, calls, s);
+    if (s.kind === "report") {
+      reports = [...calls.values()].findLast((c) => c.state === "runs");
+    } else if (rests(s)) {
+      close(calls, reports);
+    }
+    if (!hidden(s)) {
+      take(entries, calls, s);
+    }
   }
   return entries;
+}
+
+/** Whether nothing that was under way before is under way after this. */
+function rests({ kind, state, text = "" }: Said): boolean {
+  return kind === "end" || kind === "interrupted" || (kind === "session" && state === "ended") || (kind === "status" && text === "" && state === "idle");
+}
+
+/** Ends the calls that have no result: that of the report is done, of the others nothing is known. */
+function close(calls: ReadonlyMap<string, Call>, reports: Call | undefined): void {
+  for (const call of calls.values()) {
+    if (call.state === "runs") {
+      call.state = call === reports ? "done" : "over";
+    }
+  }
 }
 
 function take(entries: Entry[], calls: Map<string, Call>, s: Said): void {
@@ -51,7 +75,7 @@ function take(entries: Entry[], calls: Map<string, Call>, s: Said): void {
       return;
     case "prompt":
     case "hand_back":
-      entries.push({ type: "told", ...head, text });
+      entries.push({ type: "told", ...head, text: unframed(text).trim() });
       return;
     case "text":
       if (text.trim() !== "") {

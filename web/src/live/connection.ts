@@ -4,25 +4,25 @@
  * the lock, and asks for what it missed itself.
  */
 import { parse, type From, type Message } from "@/live/protocol";
+import { beat, judge } from "@/live/pulse";
 
 export interface Listener {
   connecting: () => void;
   message: (m: Message) => void;
   lost: () => void;
+  /** The connection stands, and an answer is missing. */
+  silent: () => void;
   /** The last event that was seen. */
   from: () => From;
 }
 
-/** A connection that is silent for so long is asked, and is lost when it does not answer. */
-const probeEvery = 15_000;
-const probePatience = 10_000;
 const leastPause = 500;
 const mostPause = 15_000;
 const lockName = "cmux-live";
 
 type Shared =
   | { type: "message"; message: Message }
-  | { type: "lost" }
+  | { type: "lost" | "silent" }
   | { type: "join" } // a page came: who leads answers with how far it is
   | { type: "state"; seq: number; epoch: string };
 
@@ -45,8 +45,8 @@ export function connect(listener: Listener, signal: AbortSignal): void {
     }
     if (data.type === "message") {
       listener.message(data.message);
-    } else if (data.type === "lost") {
-      listener.lost();
+    } else if (data.type === "lost" || data.type === "silent") {
+      listener[data.type]();
     } else if (data.type === "state" && data.epoch !== "" && listener.from().epoch === "") {
       const { seq, epoch } = data;
       listener.message({ type: "hello", epoch, seq });
@@ -93,24 +93,30 @@ function session(listener: Listener, post: (m: Shared) => void, signal: AbortSig
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     let heard = Date.now();
-    let probed = 0;
+    let asked = 0;
+    let silent = false;
     const send = () => {
       if (socket.readyState === WebSocket.OPEN) {
         socket.send(JSON.stringify(listener.from()));
       }
     };
-    // After a sleep of the machine nobody closes the connection: an answer that does not
-    // come shows it. The answer to `from` is `live`, and costs nothing.
+    // After a sleep of the machine nobody closes the connection, and a server that stands still closes none: an answer
+    // that does not come shows it. The answer to `from` is `live`, and costs nothing.
     const probe = () => {
       const now = Date.now();
-      if (probed > heard && now - probed > probePatience) {
+      const verdict = judge({ heard, asked }, now);
+      if (verdict === "lost") {
         close();
-      } else if (now - heard > probeEvery && probed <= heard && listener.from().epoch !== "") {
-        probed = now;
+      } else if (verdict === "silent" && !silent) {
+        silent = true;
+        listener.silent();
+        post({ type: "silent" });
+      } else if (verdict === "ask" && listener.from().epoch !== "") {
+        asked = now;
         send();
       }
     };
-    const timer = window.setInterval(probe, probePatience);
+    const timer = window.setInterval(probe, beat);
     const end = () => {
       window.clearInterval(timer);
       signal.removeEventListener("abort", close);
@@ -125,6 +131,10 @@ function session(listener: Listener, post: (m: Shared) => void, signal: AbortSig
     document.addEventListener("visibilitychange", probe);
     socket.onmessage = ({ data }) => {
       heard = Date.now();
+      if (silent) {
+        silent = false;
+        send(); // its answer says how far the server is
+      }
       const message = typeof data === "string" ? parse(data) : undefined;
       if (!message) {
         return;

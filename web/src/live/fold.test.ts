@@ -193,3 +193,15 @@ describe("parse", () => {
     expect(parse(text)).toBeUndefined();
   });
 });
+
+describe("a server that does not answer", () => {
+  it("is behind until it says how far it is", () => {
+    const live: Log = { ...nothing, phase: "live", epoch: "a", seq: 3, newest: 3 };
+    const [silent] = step(live, { type: "silent" });
+    expect(silent.phase).toBe("silent");
+    expect(step(silent, { type: "message", message: { type: "live", seq: 4 } })[0].phase).toBe("live");
+    expect(step(silent, { type: "lost" })[0].phase).toBe("offline");
+    const [offline] = step(live, { type: "lost" });
+    expect(step(offline, { type: "silent" })[0].phase).toBe("offline");
+  });
+});

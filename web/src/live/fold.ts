@@ -15,6 +15,7 @@ export type Phase =
   | "connecting" // no connection yet
   | "catching up" // what was missed comes in
   | "live"
+  | "silent" // it was, and the server answers nothing
   | "offline"; // the connection was lost
 
 export interface Log {
@@ -31,6 +32,7 @@ export interface Log {
 export type Input =
   | { type: "message"; message: Message }
   | { type: "lost" } // the connection ended
+  | { type: "silent" } // it stands, and an answer is missing
   | { type: "connecting" };
 
 /** What is to be done: `send` this, `fold` these events in order, `reload` all lists. */
@@ -57,6 +59,8 @@ export function step(log: Log, input: Input): [Log, Effects] {
   switch (input.type) {
     case "connecting":
       return [log.phase === "offline" ? log : { ...log, phase: "connecting" }, none];
+    case "silent":
+      return [log.phase === "live" || log.phase === "catching up" ? { ...log, phase: "silent" } : log, none];
     case "lost":
       return [{ ...log, phase: "offline", lost: log.lost + 1 }, none];
     case "message":

@@ -44,6 +44,7 @@ export function useLive(): void {
         connecting: () => put({ type: "connecting" }),
         message: (message) => put({ type: "message", message }),
         lost: () => put({ type: "lost" }),
+        silent: () => put({ type: "silent" }),
         from: () => {
           const { epoch, seq } = logStore.getState();
           return { type: "from", epoch, seq };

@@ -12,7 +12,7 @@ export function OpenTerminal({ need }: { need: Api<"Need"> }) {
   }
   const look = need.orders?.[0] === "terminal" || need.question?.in_pane === true ? "border-accent bg-accent text-on-accent hover:opacity-90" : "border-line-strong hover:bg-sunken";
   return (
-    <Link to={to} className={`inline-flex min-h-8 items-center gap-1.5 rounded-md border px-2.5 py-1 font-medium ${look}`}>
+    <Link to={to} state={{ take: true }} className={`inline-flex min-h-8 items-center gap-1.5 rounded-md border px-2.5 py-1 font-medium ${look}`}>
       <SquareTerminal aria-hidden size={15} />
       Open terminal
     </Link>

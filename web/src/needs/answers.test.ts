@@ -32,9 +32,9 @@ test("an answer has a line for each part, and none before all are answered", () 
 });
 
 test.each([
-  [{ kind: "agent", orders: ["terminal"] }, "/agents/my%20api?tab=terminal&take=1"],
+  [{ kind: "agent", orders: ["terminal"] }, "/agents/my%20api?tab=terminal"],
   [{ kind: "agent", orders: ["wake", "reset"] }, undefined],
-  [{ run: "r1", orders: ["attach"], question: { parts: [{ text: "trust?" }], in_pane: true } }, "/runs/r1/nodes/my%20api?tab=terminal&take=1"],
+  [{ run: "r1", orders: ["attach"], question: { parts: [{ text: "trust?" }], in_pane: true } }, "/runs/r1/nodes/my%20api?tab=terminal"],
   [{ run: "r1", orders: ["answer", "attach"], question: { parts: [{ text: "which?" }] } }, undefined],
 ] as const)("the terminal of %j is %j", (over, to) => {
   expect(terminalOf(need({ ...(over as object), name: "my api" }))).toBe(to);

@@ -69,14 +69,14 @@ export function answerOf(parts: readonly Api<"QuestionPart">[], said: readonly (
   return lines.length === 0 ? undefined : lines.join("\n");
 }
 
-/** Where the terminal of a need is, opened to type there; undefined: it has none. */
+/** Where the terminal of a need is; undefined: it has none. */
 export function terminalOf(n: Need): string | undefined {
   const name = encodeURIComponent(n.name);
   if (n.kind === "agent") {
-    return n.orders?.includes("terminal") === true ? `/agents/${name}?tab=terminal&take=1` : undefined;
+    return n.orders?.includes("terminal") === true ? `/agents/${name}?tab=terminal` : undefined;
   }
   const asksThere = n.question?.in_pane === true && n.orders?.includes("attach") === true;
-  return n.run !== undefined && asksThere ? `/runs/${encodeURIComponent(n.run)}/nodes/${name}?tab=terminal&take=1` : undefined;
+  return n.run !== undefined && asksThere ? `/runs/${encodeURIComponent(n.run)}/nodes/${name}?tab=terminal` : undefined;
 }
 
 /** Needs that were not there before; undefined as `before`: none is new. */

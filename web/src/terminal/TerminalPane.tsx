@@ -1,9 +1,11 @@
+import type { Terminal as Screen } from "@xterm/xterm";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useLocation, useNavigate } from "react-router";
 
 import { usePrefs } from "@/app/prefs";
 import type { AgentSource } from "@/conversation/source";
 import { Connection } from "@/terminal/connection";
-import { fit, unknown, type Terminal } from "@/terminal/protocol";
+import { fit, reveal, unknown, type Terminal } from "@/terminal/protocol";
 import { makeScreen, themeOf } from "@/terminal/screen";
 import { terminalPath } from "@/terminal/source";
 import { outward } from "@/ui/markdown";
@@ -27,6 +29,16 @@ export default function TerminalPane({ source, name }: TerminalPaneProps) {
   const path = terminalPath(source);
   const mine = terminal.holder === "you";
   const theme = usePrefs((p) => p.theme);
+  // A way of this page's own leads here to type at once. An address cannot say that: anybody can write one.
+  const { state, pathname, search } = useLocation() as { state: { take?: boolean } | null; pathname: string; search: string };
+  const navigate = useNavigate();
+  const wanted = state?.take === true && terminal.phase === "open" && terminal.live && !terminal.log;
+  useEffect(() => {
+    if (wanted) {
+      connection.current?.take();
+      void navigate({ pathname, search }, { replace: true, state: null });
+    }
+  }, [wanted, navigate, pathname, search]);
 
   useEffect(() => {
     const element = box.current;
@@ -40,6 +52,21 @@ export default function TerminalPane({ source, name }: TerminalPaneProps) {
       link: setLink,
     });
     screen.current = made;
+    // Where the cursor is, the next key goes: it is in sight, until the person scrolls.
+    let top = 0;
+    let scrolled = false;
+    const show = () => {
+      if (!scrolled) {
+        toCursor(element, made);
+        top = element.scrollTop;
+      }
+    };
+    const look = () => (scrolled ||= Math.abs(element.scrollTop - top) >= 1);
+    element.addEventListener("scroll", look);
+    const keys = made.onData(() => {
+      scrolled = false;
+      show();
+    });
     // What is pasted goes as one text: the server says to the program that it is pasted.
     const paste = (e: ClipboardEvent) => {
       e.preventDefault();
@@ -48,8 +75,8 @@ export default function TerminalPane({ source, name }: TerminalPaneProps) {
     };
     element.addEventListener("paste", paste, { capture: true });
     const fitted = () => {
-      const cell = cellWidth();
-      made.options.fontSize = fit(element.clientWidth - 16, made.cols, cell);
+      made.options.fontSize = fit({ width: element.clientWidth - 16, height: element.clientHeight - 16, cols: made.cols, rows: made.rows, ...cell() });
+      show();
     };
     const link = new Connection(
       path,
@@ -57,9 +84,10 @@ export default function TerminalPane({ source, name }: TerminalPaneProps) {
         reset: (cols, rows) => {
           made.reset();
           made.resize(cols, rows);
+          scrolled = false;
           fitted();
         },
-        write: (bytes) => made.write(bytes),
+        write: (bytes) => made.write(bytes, show),
       },
       setTerminal,
     );
@@ -68,6 +96,8 @@ export default function TerminalPane({ source, name }: TerminalPaneProps) {
     watch.observe(element);
     return () => {
       watch.disconnect();
+      keys.dispose();
+      element.removeEventListener("scroll", look);
       element.removeEventListener("paste", paste, { capture: true });
       link.close();
       connection.current = undefined;
@@ -174,16 +204,34 @@ function word(t: Terminal): string {
   }
 }
 
-/** The width of a cell by the size of its font, measured once. */
-let measured: number | undefined;
-function cellWidth(): number {
+/** The width and height of a cell by the size of its font, measured once. */
+let measured: { cellWidth: number; cellHeight: number } | undefined;
+function cell(): { cellWidth: number; cellHeight: number } {
   if (measured === undefined) {
     const context = document.createElement("canvas").getContext("2d");
     if (!context) {
-      return 0.6;
+      return { cellWidth: 0.6, cellHeight: 1.2 };
     }
     context.font = `100px ${getComputedStyle(document.documentElement).getPropertyValue("--font-mono")}`;
-    measured = context.measureText("W").width / 100;
+    const m = context.measureText("W");
+    measured = { cellWidth: m.width / 100, cellHeight: (m.fontBoundingBoxAscent + m.fontBoundingBoxDescent) / 100 };
   }
   return measured;
+}
+
+/** Rows and columns behind the cursor that come into sight with it: a menu's other options, what is being typed. */
+const rowsAfter = 8;
+const colsAfter = 4;
+
+/** Scrolls the box so that the screen's cursor is in sight. */
+function toCursor(box: HTMLElement, screen: Screen): void {
+  const drawn = box.querySelector(".xterm-screen");
+  const { cursorX, cursorY, baseY, viewportY } = screen.buffer.active;
+  if (!drawn || baseY !== viewportY || drawn.clientHeight === 0) {
+    return;
+  }
+  const row = drawn.clientHeight / screen.rows;
+  const col = drawn.clientWidth / screen.cols;
+  box.scrollTop = reveal(box.scrollTop, box.clientHeight, cursorY * row, row, rowsAfter * row, box.scrollHeight);
+  box.scrollLeft = reveal(box.scrollLeft, box.clientWidth, cursorX * col, col, colsAfter * col, box.scrollWidth);
 }

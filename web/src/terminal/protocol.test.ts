@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { fit, forGood, lose, mostMessage, parse, pasted, pause, refuse, stays, take, unknown } from "@/terminal/protocol";
+import { fit, forGood, lose, mostMessage, parse, pasted, pause, refuse, reveal, stays, take, unknown } from "@/terminal/protocol";
 
 describe("the terminal's messages", () => {
   it("are taken as the server means them", () => {
@@ -50,10 +50,29 @@ describe("a connection that ended", () => {
 });
 
 describe("fit", () => {
+  const box = { width: 800, height: 2000, cols: 80, rows: 24, cellWidth: 0.6, cellHeight: 1.2 };
   it("has the screen fill the width, within what can be read", () => {
-    expect(fit(800, 80, 0.6)).toBe(14);
-    expect(fit(480, 80, 0.6)).toBe(10);
-    expect(fit(360, 80, 0.6)).toBe(8);
-    expect(fit(0, 80, 0.6)).toBe(14);
+    expect(fit(box)).toBe(14);
+    expect(fit({ ...box, width: 480 })).toBe(10);
+    expect(fit({ ...box, width: 360 })).toBe(8);
+    expect(fit({ ...box, width: 0 })).toBe(14);
+  });
+  it("has all rows in sight where they can be read, else fits the width", () => {
+    const size = fit({ ...box, height: 300 });
+    expect(size).toBeLessThan(14);
+    expect(24 * Math.floor(Math.ceil(size * 1.2) * 1.1)).toBeLessThanOrEqual(300);
+    expect(fit({ ...box, height: 100 })).toBe(14);
+  });
+});
+
+describe("reveal", () => {
+  it.each([
+    ["a cursor in sight moves nothing", 0, 300, 100, 0],
+    ["a cursor below comes into sight with what follows", 0, 300, 400, 190],
+    ["at the end of the screen there is nothing more", 0, 300, 590, 300],
+    ["a cursor above is the first row", 200, 300, 50, 50],
+    ["a view that is too low for what follows has the cursor", 0, 50, 400, 400],
+  ])("%s", (_, at, length, cell, want) => {
+    expect(reveal(at, length, cell, 10, 80, 600)).toBe(want);
   });
 });

@@ -118,12 +118,48 @@ export function pause(attempt: number): number {
   return Math.min(15_000, 500 * 2 ** Math.min(attempt, 5));
 }
 
-/** The largest size of the font, in pixels, at which a screen of `cols` fits the width. */
-export function fit(width: number, cols: number, cellPerPixel: number): number {
+/** A box, a screen in it and the font, to find the size of the font: pixels, cells, and pixels of a cell by pixel of the font. */
+export interface Fitting {
+  width: number;
+  height: number;
+  cols: number;
+  rows: number;
+  cellWidth: number;
+  cellHeight: number;
+}
+
+/** How high xterm.js makes a line. */
+export const lineHeight = 1.1;
+
+/**
+ * The largest size of the font, in pixels, at which the whole screen fits the box. One that cannot be read that small
+ * fits the width; the rest is scrolled.
+ */
+export function fit({ width, height, cols, rows, cellWidth, cellHeight }: Fitting): number {
   const least = 8; // below it nobody reads: a wider screen is scrolled
   const most = 14;
-  if (width <= 0 || cols <= 0 || cellPerPixel <= 0) {
+  if (width <= 0 || height <= 0 || cols <= 0 || cellWidth <= 0) {
     return most;
   }
-  return Math.max(least, Math.min(most, Math.floor((width / (cols * cellPerPixel)) * 4) / 4));
+  const wide = Math.max(least, Math.min(most, Math.floor((width / (cols * cellWidth)) * 4) / 4));
+  const high = (size: number) => rows * Math.floor(Math.ceil(size * cellHeight) * lineHeight); // as xterm.js rounds
+  for (let size = wide; size >= least; size -= 0.25) {
+    if (high(size) <= height) {
+      return size;
+    }
+  }
+  return wide;
+}
+
+/**
+ * Where a view of `length` pixels that begins at `at` is scrolled to, so that the cell at `cell` is in it, with `after`
+ * of what follows where there is that much in all.
+ */
+export function reveal(at: number, length: number, cell: number, size: number, after: number, all: number): number {
+  const end = Math.min(all, cell + size + after);
+  let to = at;
+  if (end > to + length) {
+    to = end - length;
+  }
+  return Math.max(0, cell < to ? cell : to);
 }

@@ -6,6 +6,7 @@ import "@xterm/xterm/css/xterm.css";
 import { Terminal, type ITheme } from "@xterm/xterm";
 
 import { nonce } from "@/app/nonce";
+import { lineHeight } from "@/terminal/protocol";
 
 export interface ScreenEvents {
   type: (text: string) => void;
@@ -22,7 +23,7 @@ export function makeScreen(box: HTMLElement, events: ScreenEvents): Terminal {
     scrollback,
     fontFamily: cssValue("--font-mono"),
     fontSize: 14,
-    lineHeight: 1.1,
+    lineHeight,
     cursorBlink: false,
     minimumContrastRatio: 4.5,
     theme: themeOf(),

@@ -1,7 +1,9 @@
+import { clsx } from "clsx";
 import { memo, useState } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 
+import { visible } from "@/changes/visible";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 
@@ -34,15 +36,19 @@ const components: Components = {
   hr: () => <hr className="my-3 border-line" />,
 };
 
-/** What agents write: markdown without HTML, without images, with links that ask. */
-export const Markdown = memo(function Markdown({ children }: { children: string }) {
-  if (children.length > mostParsed) {
-    return <pre className="whitespace-pre-wrap wrap-anywhere">{children}</pre>;
+/**
+ * What agents write: markdown without HTML, without images, with links that ask, in which nothing hides. `lines` keeps
+ * the line breaks of a person, who means them.
+ */
+export const Markdown = memo(function Markdown({ children, lines = false }: { children: string; lines?: boolean }) {
+  const text = visible(children.replace(/\r\n?/g, "\n"));
+  if (text.length > mostParsed) {
+    return <pre className="whitespace-pre-wrap wrap-anywhere">{text}</pre>;
   }
   return (
-    <div className="min-w-0 wrap-anywhere">
+    <div className={clsx("min-w-0 wrap-anywhere", lines && "[&_p]:whitespace-pre-line")}>
       <ReactMarkdown remarkPlugins={[remarkGfm]} components={components} skipHtml={false} urlTransform={(url) => url}>
-        {children}
+        {text}
       </ReactMarkdown>
     </div>
   );
