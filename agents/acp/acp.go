@@ -35,7 +35,9 @@ type instance struct {
 	mu        sync.Mutex
 	session   sdk.SessionId
 	replaying bool                 // what was before is told again
+	prompted  bool                 // it was, and a prompt was among it
 	history   bool                 // it was, and an answer was among it
+	answered  chan struct{}        // closed with history; nil: nobody waits for that
 	calls     map[string]call      // by id, until their result
 	unsure    map[string][]request // by id of a call: requests for leave that wait until all of its input was told
 	speech    stdio.Speech
@@ -130,6 +132,7 @@ func (a *instance) load(ctx context.Context, answer *sdk.NewSessionResponse) (re
 	case a.can.LoadSession:
 		a.replay(true)
 		err = a.Call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{SessionId: id, Cwd: a.Stage.Dir, McpServers: []sdk.McpServer{}}, answer)
+		a.awaitAnswer(ctx)
 		resumed = a.replay(false)
 	case a.can.SessionCapabilities.Resume != nil:
 		// It tells nothing again, so nothing proves that there was an answer.
@@ -146,6 +149,29 @@ func (a *instance) load(ctx context.Context, answer *sdk.NewSessionResponse) (re
 		a.enter(id)
 	}
 	return resumed && err == nil, err
+}
+
+// toldLate bounds the wait for an answer that the program tells again after it has
+// answered the request, as Gemini CLI does.
+const toldLate = 3 * time.Second
+
+// awaitAnswer waits for an answer that belongs to a prompt which was told again.
+func (a *instance) awaitAnswer(ctx context.Context) {
+	a.mu.Lock()
+	if !a.prompted || a.history {
+		a.mu.Unlock()
+		return
+	}
+	answered := make(chan struct{})
+	a.answered = answered
+	a.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, toldLate)
+	defer cancel()
+	select {
+	case <-answered:
+	case <-a.Ended():
+	case <-ctx.Done():
+	}
 }
 
 // replay begins or ends the telling of what was before, and reports whether an

@@ -81,7 +81,13 @@ func (u *update) UnmarshalJSON(b []byte) error {
 // update takes in what the agent does. It needs the lock.
 func (a *instance) update(u update) {
 	if a.replaying {
-		a.history = a.history || u.Kind == "agent_message_chunk" || u.Kind == "agent_thought_chunk" || u.Kind == "tool_call"
+		a.prompted = a.prompted || u.Kind == "user_message_chunk"
+		if answer := u.Kind == "agent_message_chunk" || u.Kind == "agent_thought_chunk" || u.Kind == "tool_call"; answer && !a.history {
+			a.history = true
+			if a.answered != nil {
+				close(a.answered)
+			}
+		}
 		return
 	}
 	switch u.Kind {
