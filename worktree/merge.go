@@ -14,6 +14,9 @@ type Tip struct {
 	Commit string // full id
 }
 
+// TheBase is the name of the base among the tips of a ConflictError.
+const TheBase = "the base"
+
 // ConflictError is a merge that needs a person. Nothing was changed.
 type ConflictError struct {
 	Into  string   // what was merged into, as the caller calls it
@@ -329,7 +332,7 @@ func (m *merger) conflict(ctx context.Context, left, right string, i, mid, j int
 			if _, err := git(ctx, m.r.Root, args...); exitCode(err) == 1 {
 				name := h.Name
 				if name == "" {
-					name = "the base"
+					name = TheBase
 				}
 				e.Tips = append(e.Tips, name)
 			} else if err != nil {

@@ -186,10 +186,15 @@ func (m *taskMerger) one(ctx context.Context, id string) (*MergedTask, error) {
 		out.Outcome, out.Agent = TaskWaits, a.Name // its branch begins at work that may not be done
 		return out, nil
 	}
-	if by == nil {
-		by = list.Whole(t)
+	if by != nil && m.would[by.ID] {
+		by = nil
 	}
-	if by != nil && !(m.o.DryRun && m.would[by.ID]) {
+	for _, below := range list.Below(t) {
+		if by == nil && !m.would[below.ID] {
+			by = below
+		}
+	}
+	if by != nil {
 		out.Outcome, out.Task, out.Agent = TaskWaits, by.ID, by.Agent
 		if by.State == task.Blocked || by.State.Over() && by.State != task.Done {
 			out.Try = fmt.Sprintf("cmux tasks assign %s NAME, which has it taken up again, and cmux tasks merge when it is done", by.ID)

@@ -15,8 +15,9 @@ import (
 // TaskView is a task as it is shown.
 type TaskView struct {
 	*task.Task
-	Label  string      `json:"label"`
-	Result *TaskResult `json:"result"` // of the newest verdict; null: there is none
+	Label    string      `json:"label"`
+	OnBranch string      `json:"work_branch"` // that the work is on; empty: its agent shares a folder
+	Result   *TaskResult `json:"result"`      // of the newest verdict; null: there is none
 }
 
 // TaskResult is what came of a task.
@@ -29,8 +30,23 @@ type TaskResult struct {
 	Tokens   int64       `json:"tokens"`
 }
 
-func viewOf(l *task.List, t *task.Task) TaskView {
+// shares names the agents that work in a folder of others, and so on no branch of
+// their own.
+func (p *Project) shares() map[string]bool {
+	all := make(map[string]bool)
+	if org, err := standing.Open(p.Root); err == nil {
+		for name, a := range org.Agents {
+			all[name] = a.Member.Tree == ""
+		}
+	}
+	return all
+}
+
+func viewOf(l *task.List, t *task.Task, shares map[string]bool) TaskView {
 	v := TaskView{Task: t, Label: t.Label()}
+	if !shares[t.Worker()] && t.Kind != task.ForAnswer {
+		v.OnBranch = t.WorkBranch()
+	}
 	if t.State == task.Open || t.State == task.Assigned {
 		v.Label += comesAfter(l, t)
 	}
@@ -79,6 +95,7 @@ func (p *Project) Tasks(q TaskQuery) (*Tasks, error) {
 		return nil, err
 	}
 	out := &Tasks{Tasks: []TaskView{}, Skipped: append([]task.Bad{}, l.Bad...), Gaps: append([]string{}, l.Gaps...)}
+	shares := p.shares()
 	for _, t := range l.Queue(func(t *task.Task) bool {
 		return (q.Agent == "" || t.Agent == q.Agent) && (t.Backlog && t.State == task.Open) == q.Backlog
 	}) {
@@ -86,7 +103,7 @@ func (p *Project) Tasks(q TaskQuery) (*Tasks, error) {
 			out.Over++
 			continue
 		}
-		out.Tasks = append(out.Tasks, viewOf(l, t))
+		out.Tasks = append(out.Tasks, viewOf(l, t, shares))
 	}
 	return out, nil
 }
@@ -101,7 +118,7 @@ func (p *Project) Task(id string) (TaskView, error) {
 	if t == nil {
 		return TaskView{}, noTask(id)
 	}
-	return viewOf(l, t), nil
+	return viewOf(l, t, p.shares()), nil
 }
 
 // TaskLog are the changes of a task, oldest first.
@@ -213,7 +230,7 @@ func (p *Project) changeTask(ctx context.Context, id string, decide func(*task.L
 	case err != nil:
 		return TaskView{}, err
 	}
-	return viewOf(l, l.Get(id)), nil
+	return viewOf(l, l.Get(id), p.shares()), nil
 }
 
 // mayCheck refuses an agent a check of its own where the programs ask a person: cmux

@@ -15,6 +15,7 @@ import (
 	"cmux/agents/task"
 	"cmux/dag"
 	"cmux/signals/mailbox"
+	"cmux/worktree"
 )
 
 // The keeper hands tasks to the agents that they are assigned to, one at a time,
@@ -311,12 +312,17 @@ func (k *Keeper) move(ctx context.Context, id string, c task.Change) (*task.Task
 
 // onto says of a task on which branch its work is, and which task's that began at.
 func (k *Keeper) onto(ctx context.Context, id, branch, partOf string) (*task.Task, error) {
+	return k.edit(ctx, id, task.Fields{Branch: &branch, PartOf: &partOf})
+}
+
+// edit changes fields of a task.
+func (k *Keeper) edit(ctx context.Context, id string, f task.Fields) (*task.Task, error) {
 	list, err := k.change(ctx, func(l *task.List) ([]task.Change, error) {
 		t := l.Get(id)
 		if t == nil {
 			return nil, task.ErrNone
 		}
-		return []task.Change{{Task: id, Saw: t.Version, Op: task.OpEdit, By: task.Cmux, Fields: task.Fields{Branch: &branch, PartOf: &partOf}}}, nil
+		return []task.Change{{Task: id, Saw: t.Version, Op: task.OpEdit, By: task.Cmux, Fields: f}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -368,7 +374,15 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 	if waits, err := k.hindered(ctx, a); waits || err != nil {
 		return err
 	}
-	w, err := k.work(ctx, a, t)
+	t, begins, err := k.begins(ctx, a, t)
+	var conflict *worktree.ConflictError
+	switch {
+	case errors.As(err, &conflict):
+		return k.cannotStart(ctx, a, t, conflict)
+	case err != nil:
+		return k.cannot(ctx, a, t, err)
+	}
+	w, err := k.work(ctx, a, t, begins)
 	if err != nil {
 		return k.cannot(ctx, a, t, err)
 	}
@@ -484,10 +498,10 @@ func past(t *task.Task) *run.Past {
 }
 
 // work is a task as an agent is given it.
-func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task) (*run.Work, error) {
+func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task, begins *start) (*run.Work, error) {
 	m := &a.Member
 	def := &dag.Node{
-		Name: m.Name, Agent: m.Kind, Role: dag.RoleBuild, Task: strings.TrimSpace(t.Title + "\n\n" + t.Body),
+		Name: m.Name, Agent: m.Kind, Role: dag.RoleBuild, Task: strings.TrimSpace(t.Title+"\n\n"+t.Body) + begins.String(),
 		Scope: t.Scope, Verify: t.Verify, VerifyTimeout: dag.Duration(verifyTimeout), VerifyAttempts: verifyAttempts,
 		When: dag.AllSuccess, OnLost: dag.Redo, Account: m.Account,
 	}
@@ -509,14 +523,14 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task) (*run.Work, e
 		return &run.Work{ID: t.ID, By: t.CreatedBy, Def: def, Place: place}, nil
 	}
 	if !def.HasBranch() {
-		return k.question(ctx, a, t, def, place)
+		return k.question(ctx, a, t, def, place, begins.commit)
 	}
 	def.Branch = branchFor(m, t)
 	place.Branch = def.Branch
 	if err := k.release(ctx, a, def.Branch); err != nil {
 		return nil, err
 	}
-	commit, err := k.check(ctx, a, def.Branch, "before task "+t.ID)
+	commit, err := k.check(ctx, a, def.Branch, begins.commit, "before task "+t.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -527,13 +541,13 @@ func (k *Keeper) work(ctx context.Context, a *Agent, t *task.Task) (*run.Work, e
 // question is a task that only asks for an answer, as an agent with a worktree of
 // its own is given it: what it begins at is checked out, and no branch is made. A
 // clone reads what it has made so far.
-func (k *Keeper) question(ctx context.Context, a *Agent, t *task.Task, def *dag.Node, place run.Place) (*run.Work, error) {
+func (k *Keeper) question(ctx context.Context, a *Agent, t *task.Task, def *dag.Node, place run.Place, from string) (*run.Work, error) {
 	def.Checkout = true
 	branch := ""
 	if a.Member.CloneOf != "" {
 		branch = a.Member.Branch
 	}
-	commit, err := k.check(ctx, a, branch, "before task "+t.ID)
+	commit, err := k.check(ctx, a, branch, from, "before task "+t.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -543,11 +557,11 @@ func (k *Keeper) question(ctx context.Context, a *Agent, t *task.Task, def *dag.
 	return &run.Work{ID: t.ID, By: t.CreatedBy, Def: def, Place: place}, nil
 }
 
-// check has a branch checked out in an agent's worktree.
-func (k *Keeper) check(ctx context.Context, a *Agent, branch, reason string) (commit string, err error) {
+// check has a branch checked out in an agent's worktree. A new branch begins at from.
+func (k *Keeper) check(ctx context.Context, a *Agent, branch, from, reason string) (commit string, err error) {
 	git, cancel := context.WithTimeout(ctx, gitPatience)
 	defer cancel()
-	commit, restore, err := k.Trees.Switch(git, a.Member.Tree, branch, k.org.start(&a.Member), reason)
+	commit, restore, err := k.Trees.Switch(git, a.Member.Tree, branch, from, reason)
 	if restore != "" {
 		note := run.Record{Type: run.Noted, Detail: fmt.Sprintf("%s, what was not committed in its worktree was saved: %s", reason, restore)}
 		err = errors.Join(err, k.org.RecordOf(ctx, a.Name, note))
@@ -564,7 +578,7 @@ func (k *Keeper) release(ctx context.Context, to *Agent, branch string) error {
 		if free, err := k.free(ctx, o); o.Life.On() && (!free || err != nil) {
 			return errors.Join(fmt.Errorf("its branch is checked out in the worktree of %s, which is at work", o.Name), err)
 		}
-		if _, err := k.check(ctx, o, o.Member.Branch, "its branch goes to "+to.Name); err != nil {
+		if _, err := k.check(ctx, o, o.Member.Branch, k.org.start(&o.Member), "its branch goes to "+to.Name); err != nil {
 			return err
 		}
 	}

@@ -53,6 +53,10 @@ type Windows interface {
 type Trees interface {
 	// Lend makes the worktree, on the branch, or takes over what is there.
 	Lend(ctx context.Context, path, branch, start, owner string) error
+	// Start returns the commit that a new branch begins at: start with the
+	// contributions merged into it. It returns "" if the branch exists. In
+	// contributions it fills in missing commits, and In.
+	Start(ctx context.Context, branch, start string, contributions []Contribution) (commit string, err error)
 	// Switch checks a branch out in a worktree, made where start is if it is not
 	// there, or start itself where branch is empty, and returns the commit that the work on it began at. What was not
 	// committed is saved; restore brings it back, empty: there was nothing.

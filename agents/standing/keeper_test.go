@@ -237,6 +237,10 @@ func (w *world) Lend(_ context.Context, path, branch, _, _ string) error {
 
 func (w *world) Head(context.Context, string) (string, string, error) { return "main", "head", nil }
 
+func (w *world) Start(context.Context, string, string, []Contribution) (string, error) {
+	return "", nil
+}
+
 func (w *world) Switch(_ context.Context, path, branch, _, _ string) (string, string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

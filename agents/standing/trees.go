@@ -22,6 +22,52 @@ func (g GitTrees) Lend(ctx context.Context, path, branch, start, owner string) e
 	return err
 }
 
+// Start merges the contributions into start without a checkout, in their order. The
+// same contributions on the same start give the same commit.
+func (g GitTrees) Start(ctx context.Context, branch, start string, all []Contribution) (string, error) {
+	base, err := g.Repo.Base(ctx, start)
+	if err != nil {
+		return "", err
+	}
+	var tips []worktree.Tip
+	for i := range all {
+		c := &all[i]
+		if c.Commit == "" {
+			c.Commit, err = g.Repo.Tip(ctx, c.Branch)
+			if errors.Is(err, worktree.ErrBadRef) {
+				continue // a person called the task done, and it has no branch
+			} else if err != nil {
+				return "", err
+			}
+		}
+		tips = append(tips, worktree.Tip{Name: c.Task, Commit: c.Commit})
+	}
+	tip, err := g.Repo.Tip(ctx, branch)
+	if err == nil {
+		for i := range all {
+			if c := &all[i]; c.Commit != "" {
+				common, err := g.Repo.Common(ctx, tip, c.Commit)
+				if err != nil {
+					return "", err
+				}
+				c.In = common == c.Commit
+			}
+		}
+		return "", nil
+	} else if !errors.Is(err, worktree.ErrBadRef) {
+		return "", err
+	}
+	commit, err := g.Repo.Merge(ctx, base.Commit, tips)
+	var conflict *worktree.ConflictError
+	if errors.As(err, &conflict) && len(conflict.Tips) > 0 && conflict.Tips[0] == worktree.TheBase {
+		conflict.Tips[0] = start
+	}
+	for i := range all {
+		all[i].In = err == nil && all[i].Commit != ""
+	}
+	return commit, err
+}
+
 // Switch checks a branch out in the worktree at path, or start itself where
 // branch is empty. Work on a branch that is
 // there began where it left start.

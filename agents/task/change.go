@@ -39,6 +39,7 @@ type Fields struct {
 	PartOf   *string   `json:"part_of,omitempty"`
 	Backlog  *bool     `json:"backlog,omitempty"`
 	After    *[]string `json:"after,omitempty"` // of a new task alone
+	Start    *Start    `json:"start,omitempty"` // cmux sets it when it makes the branch; one without tasks takes it away
 }
 
 // Change is a line of tasks.jsonl.
@@ -127,6 +128,11 @@ func (f *Fields) apply(t *Task) {
 	set(&t.PartOf, f.PartOf)
 	set(&t.Backlog, f.Backlog)
 	set(&t.After, f.After)
+	if f.Start != nil {
+		if t.Start = f.Start; len(f.Start.Tasks) == 0 {
+			t.Start = nil
+		}
+	}
 }
 
 // parse reads a line of tasks.jsonl.

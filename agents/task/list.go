@@ -124,6 +124,29 @@ func (l *List) Before(t *Task) (ids []string) {
 	return ids
 }
 
+// Starts returns the tasks whose work t starts from, in the order of t.After. A task
+// that was done without commits stands for the tasks that it started from itself.
+func (l *List) Starts(t *Task) (all []*Task) {
+	seen := map[string]bool{t.ID: true}
+	var put func(*Task)
+	put = func(t *Task) {
+		for _, id := range t.After {
+			b := l.tasks[id]
+			if b == nil || seen[id] || b.State != Done {
+				continue
+			}
+			if seen[id] = true; b.Delivers() {
+				all = append(all, b)
+			}
+			if !b.Delivers() || b.Override {
+				put(b)
+			}
+		}
+	}
+	put(t)
+	return all
+}
+
 // ByKey is the task that was made for what key names; nil: there is none.
 func (l *List) ByKey(key string) *Task {
 	for _, id := range l.order {

@@ -112,7 +112,9 @@ func (l *List) Unmerged() []*Task {
 		if t.Merged != nil {
 			put(l.Get(t.Merged.Task))
 		}
-		put(l.Get(t.PartOf))
+		for _, id := range t.below() {
+			put(l.Get(id))
+		}
 		if parent := l.Get(t.Parent); parent != nil && (parent.Merged == nil || parent.Merged.Task != t.ID) {
 			put(parent)
 		}
@@ -140,14 +142,27 @@ func (l *List) Repair(t *Task) *Task {
 	return by
 }
 
-// Whole is the task that t is a part of and that is not in the integration branch:
-// below the work of t there may be work of that one that nobody has judged, or that
-// was rejected. Nil: nothing keeps t out.
-func (l *List) Whole(t *Task) *Task {
-	if whole := l.Get(t.PartOf); whole != nil && whole.keepsOut() {
-		return whole
+// Below are the tasks whose work is below that of t and not in the integration
+// branch: the one that t is a part of, and those that t started from. Nobody may
+// have judged that work, or it was rejected, so it keeps t out.
+func (l *List) Below(t *Task) (all []*Task) {
+	for _, id := range t.below() {
+		if b := l.Get(id); b != nil && b.keepsOut() {
+			all = append(all, b)
+		}
 	}
-	return nil
+	return all
+}
+
+// below are the ids of the tasks at whose work t began.
+func (t *Task) below() (ids []string) {
+	if t.PartOf != "" {
+		ids = append(ids, t.PartOf)
+	}
+	if t.Start != nil {
+		ids = append(ids, t.Start.Tasks...)
+	}
+	return ids
 }
 
 // keepsOut reports whether what began at the work of t must stay out with it.

@@ -93,6 +93,12 @@ const (
 // Kinds are all of them, the default first.
 func Kinds() []Kind { return []Kind{ForChange, ForAnswer} }
 
+// Start is the work of other tasks that a task's branch begins at.
+type Start struct {
+	Commit string   `json:"commit"` // that holds the integration branch and the work of Tasks
+	Tasks  []string `json:"tasks"`  // ids
+}
+
 // Attempt is one try of an agent at a task.
 type Attempt struct {
 	N     int        `json:"n"`
@@ -117,6 +123,7 @@ type Task struct {
 	PartOf   string   `json:"part_of"`       // task at whose branch its own began, and without which it does not come in
 	Backlog  bool     `json:"backlog"`       // for later: nobody is given it before it is taken from there
 	After    []string `json:"after"`         // ids of tasks that must be done before an agent begins with it
+	Start    *Start   `json:"start"`         // other tasks' work that its branch began at; nil: none
 	Key      string   `json:"key,omitempty"` // what cmux made it for, once; empty: somebody added it
 
 	State    State     `json:"state"`

@@ -437,3 +437,49 @@ func FuzzChange(f *testing.F) {
 		l.Step(Change{Task: c.Task, Saw: c.Saw + 1, Op: OpMove, To: Cancelled})
 	})
 }
+
+// TestStarts names the work that a task starts from, and what it is merged after.
+func TestStarts(t *testing.T) {
+	b := newBook(t, t.TempDir())
+	after := func(c Change, ids ...string) Change { c.After = &ids; return c }
+	done := func(id string, n int, commits int) []Change {
+		return []Change{move(id, Assigned), move(id, Working), verdict(id, n, run.End{Outcome: dag.Done, Commits: commits, Tip: map[bool]string{true: "tip of " + id}[commits > 0]})}
+	}
+	var all []Change
+	all = append(all, add("t1", "one"), after(add("t2", "reads"), "t1"), after(add("t3", "waits"), "t2"), after(add("t4", "two"), "t2", "t1", "t3"), after(add("t5", "none")))
+	all = append(all, done("t1", 1, 2)...)
+	all = append(all, done("t2", 1, 0)...)
+	list := change(t, b, all...)
+	starts := func(id string) (ids []string) {
+		for _, s := range list.Starts(list.Get(id)) {
+			ids = append(ids, s.ID)
+		}
+		return ids
+	}
+	for id, want := range map[string][]string{"t1": nil, "t2": {"t1"}, "t3": {"t1"}, "t4": {"t1"}, "t5": nil} {
+		if got := starts(id); !slices.Equal(got, want) {
+			t.Errorf("%s starts from %v, want %v", id, got, want)
+		}
+	}
+	list = change(t, b, done("t3", 1, 1)...)
+	if got := starts("t4"); !slices.Equal(got, []string{"t1", "t3"}) {
+		t.Errorf("t4 starts from %v", got)
+	}
+	// It is merged after what it started from, and not without it.
+	begun := Change{Task: "t4", Op: OpEdit, By: Cmux, Fields: Fields{Start: &Start{Commit: "c", Tasks: []string{"t1", "t3"}}}}
+	list = change(t, b, append([]Change{begun}, done("t4", 1, 1)...)...)
+	var order []string
+	for _, u := range list.Unmerged() {
+		order = append(order, u.ID)
+	}
+	if !slices.Equal(order, []string{"t1", "t3", "t4"}) {
+		t.Errorf("they are merged in the order %v", order)
+	}
+	if below := list.Below(list.Get("t4")); len(below) != 2 {
+		t.Errorf("%d tasks are below it, want 2", len(below))
+	}
+	list = change(t, b, Change{Task: "t1", Op: OpMerge, Merged: &Merged{Commit: "m"}}, Change{Task: "t3", Op: OpMerge, Merged: &Merged{Commit: "m"}})
+	if below := list.Below(list.Get("t4")); len(below) != 0 {
+		t.Errorf("%s is below it, and merged", below[0].ID)
+	}
+}

@@ -14,11 +14,13 @@ import (
 )
 
 const taskShape = `  {"id", "title", "body", "priority", "kind", "scope", "verify", "branch", "project",
-   "parent", "part_of", "backlog", "after", "state", "reason", "until", "override", "assigned_to", "attempts": [{"n",
+   "parent", "part_of", "backlog", "after", "start": {"commit", "tasks"}, "state", "reason",
+   "until", "override", "assigned_to", "attempts": [{"n",
    "agent", "began_at", "ended_at", "end"}], "merged": {"commit", "conflict", "check", "task"},
-   "created_by", "created_at", "changed_by", "changed_at", "version", "label",
+   "created_by", "created_at", "changed_by", "changed_at", "version", "label", "work_branch",
    "result": {"summary", "commits", "tip", "diffstat", "checks", "tokens"}}
-where kind is change or answer, merged and result may be null, and until is there at a limit alone.`
+where kind is change or answer, start, merged and result may be null, and until is there at
+a limit alone. start is the work of other tasks that the branch began at.`
 
 func newTasksCmd(d *Deps) *cobra.Command {
 	cmd := &cobra.Command{
@@ -101,7 +103,7 @@ func newTaskAddCmd(d *Deps, backlog bool, runF func(context.Context, *taskAddOpt
 	f.StringVar(&o.Branch, "branch", "", "branch of the work")
 	f.BoolVar(&o.Answer, "answer", false, "the task asks for an answer: its agent reads, changes nothing and reports")
 	f.StringVar(&o.ProjectField, "project", "", "project that it belongs to")
-	f.StringSliceVar(&o.After, "after", nil, "`ID` of a task that must be done before an agent begins with it; may be given several times")
+	f.StringSliceVar(&o.After, "after", nil, "`ID` of a task that must be done first, and whose work the branch of this one starts from; may be given several times")
 	f.StringVar(&o.Of, "parent", "", "`ID` of the task that it is a part of")
 	jsonFlag(cmd, &o.JSON)
 	cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"critical", "high", "normal", "low"}, cobra.ShellCompDirectiveNoFileComp))
@@ -295,7 +297,13 @@ func runTaskShow(ctx context.Context, o *taskOrderOptions) error {
 	line("Priority", string(t.Priority))
 	line("Kind", map[task.Kind]string{task.ForAnswer: "answer: it ends with a report, and nothing is changed"}[t.Kind])
 	line("Agent", t.Agent)
-	line("Branch", t.Branch)
+	line("Branch", t.OnBranch)
+	switch {
+	case t.Start != nil:
+		line("Start", fmt.Sprintf("with the work of %s, at %.12s", strings.Join(t.Start.Tasks, ", "), t.Start.Commit))
+	case len(t.After) > 0 && len(t.Attempts) == 0:
+		line("Start", "with the work of "+strings.Join(t.After, ", "))
+	}
 	line("Project", t.Project)
 	line("Part of", t.Parent)
 	line("Scope", strings.Join(t.Scope, ", "))
