@@ -302,7 +302,7 @@ func failure(e *stdio.Error, now time.Time) news.Event {
 }
 
 // usage are the tokens of an answer. Some programs count what was read from a
-// cache as input, too.
+// cache as input, too, and some count thoughts outside their output: the total tells.
 func usage(u sdk.Usage) dag.Usage {
 	at := func(n *int) int64 {
 		if n == nil {
@@ -312,7 +312,12 @@ func usage(u sdk.Usage) dag.Usage {
 	}
 	read, write := at(u.CachedReadTokens), at(u.CachedWriteTokens)
 	in, out := int64(max(u.InputTokens, 0)), int64(max(u.OutputTokens, 0))
-	if int64(u.TotalTokens) < in+out+read+write {
+	thought, total := at(u.ThoughtTokens), int64(u.TotalTokens)
+	within := total == in+out || total == in+out+read+write
+	if !within && (total >= in+out+read+write+thought || total == in+out+thought) {
+		out += thought
+	}
+	if total < in+out+read+write {
 		in = max(in-read-write, 0)
 	}
 	return dag.Usage{Input: in, Output: out, CacheRead: read, CacheCreate: write}

@@ -19,7 +19,14 @@ func TestUsage(t *testing.T) {
 		`{"inputTokens":120,"outputTokens":20,"totalTokens":140,"thoughtTokens":0,"cachedReadTokens":30}`: {Input: 90, Output: 20, CacheRead: 30},
 		`{"inputTokens":90,"outputTokens":20,"totalTokens":140,"cachedReadTokens":30}`:                    {Input: 90, Output: 20, CacheRead: 30},
 		`{"inputTokens":90,"outputTokens":20,"totalTokens":110}`:                                          {Input: 90, Output: 20},
-		`{"inputTokens":-9,"outputTokens":-2,"totalTokens":0}`:                                            {},
+		// Thoughts beside the output, within it, and beside it with a cache in the input.
+		`{"inputTokens":90,"outputTokens":20,"totalTokens":180,"thoughtTokens":40,"cachedReadTokens":30}`:  {Input: 90, Output: 60, CacheRead: 30},
+		`{"inputTokens":90,"outputTokens":60,"totalTokens":180,"thoughtTokens":40,"cachedReadTokens":30}`:  {Input: 90, Output: 60, CacheRead: 30},
+		`{"inputTokens":120,"outputTokens":20,"totalTokens":180,"thoughtTokens":40,"cachedReadTokens":30}`: {Input: 90, Output: 60, CacheRead: 30},
+		`{"inputTokens":120,"outputTokens":60,"totalTokens":180,"thoughtTokens":40,"cachedReadTokens":30}`: {Input: 90, Output: 60, CacheRead: 30},
+		`{"inputTokens":90,"outputTokens":20,"totalTokens":150,"thoughtTokens":40}`:                        {Input: 90, Output: 60},
+		`{"inputTokens":90,"outputTokens":60,"totalTokens":150,"thoughtTokens":40}`:                        {Input: 90, Output: 60},
+		`{"inputTokens":-9,"outputTokens":-2,"totalTokens":0}`:                                             {},
 	} {
 		var u sdk.Usage
 		if err := json.Unmarshal([]byte(said), &u); err != nil {
