@@ -207,6 +207,9 @@ func (p *Project) gaveUp(ctx context.Context, b *locks.Book, w locks.Wish) error
 // lockHint says how to go on where somebody else has the lock.
 func lockHint(err error) error {
 	var held *locks.HeldError
+	if errors.As(err, &held) && held.Own {
+		return &Hint{Err: err, Try: "cmux locks release " + held.Lock.Name}
+	}
 	if errors.As(err, &held) {
 		return &Hint{Err: err, Try: "the same with --wait 10m, or cmux locks list"}
 	}

@@ -216,9 +216,15 @@ func (l *List) sweep(live Live, now time.Time) (all []line) {
 }
 
 // HeldError says that somebody else has a lock, or comes first.
-type HeldError struct{ Lock Lock }
+type HeldError struct {
+	Lock Lock
+	Own  bool // whoever wants it for a command has it themselves, until they release it
+}
 
 func (e *HeldError) Error() string {
+	if e.Own {
+		return fmt.Sprintf("you (%s) have the lock %s already, since %s, and no command of yours gets it meanwhile", e.Lock.Holder.Who, e.Lock.Name, e.Lock.Since.Local().Format("15:04:05"))
+	}
 	text := fmt.Sprintf("the lock %s is waited for by %s, which comes first", e.Lock.Name, first(e.Lock.Waiters))
 	if e.Lock.Held {
 		text = fmt.Sprintf("%s has the lock %s, since %s", e.Lock.Holder.Who, e.Lock.Name, e.Lock.Since.Local().Format("15:04:05"))
@@ -271,8 +277,10 @@ func (l *List) want(w Wish, live Live, now time.Time) (lines []line, got bool, e
 	case k == nil || !k.Held && (len(k.Waiters) == 0 || k.Waiters[0].Holder == w.Holder):
 		n := line{Op: "take", Name: w.Name, At: now, Holder: w.Holder, Note: w.Note}
 		return append(lines, n), true, l.step(&n)
+	case k.Held && k.Holder.PID == 0 && k.Holder.same(w.By):
+		return nil, false, &HeldError{*k, true} // it would wait for itself
 	case !w.Wait:
-		return nil, false, &HeldError{*k}
+		return nil, false, &HeldError{Lock: *k}
 	case slices.ContainsFunc(k.Waiters, func(o Waiter) bool { return o.Holder == w.Holder }):
 		return lines, false, nil
 	}
@@ -382,7 +390,7 @@ func (l *List) release(name string, by Holder, force bool, live Live, now time.T
 	case force:
 		n.Op, n.By = "break", &by
 	case !k.Holder.same(by):
-		return nil, &HeldError{*k}
+		return nil, &HeldError{Lock: *k}
 	case k.Holder.PID > 0:
 		return nil, fmt.Errorf("process %d has the lock %s, and it ends with that process", k.Holder.PID, name)
 	}
