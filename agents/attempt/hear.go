@@ -49,6 +49,8 @@ func (a *attempt) handle(m Message) error {
 		return a.fromAgent(&m, &reply)
 	case OpGive:
 		return a.offer(&m)
+	case OpAnswer:
+		return a.answers(&m, &reply)
 	case OpStand:
 		reply.Standing = a.standing()
 		if m.Key == KeyDraft {
@@ -65,6 +67,16 @@ func (a *attempt) handle(m Message) error {
 	return nil
 }
 
+// answers takes in a person's answer. Whoever gave it hears what becomes of it.
+func (a *attempt) answers(m *Message, reply *Reply) error {
+	said := conversation.Answer{Text: m.Text, ID: m.Key, Ref: a.hold(m)}
+	err := a.feed(said)
+	if reply.Error != "" {
+		a.settle(said.Ref, *reply)
+	}
+	return err
+}
+
 // orders are what a person or the runner says.
 var orders = map[Op]func(*Message) conversation.What{
 	OpCancel:     func(*Message) conversation.What { return conversation.Cancel{} },
@@ -75,7 +87,6 @@ var orders = map[Op]func(*Message) conversation.What{
 	OpGranted:    func(m *Message) conversation.What { return conversation.Granted{Trial: m.Trial} },
 	OpAwake:      func(*Message) conversation.What { return conversation.Rang{Clock: conversation.WakeClock} },
 	OpRetry:      func(*Message) conversation.What { return conversation.Retry{} },
-	OpAnswer:     func(m *Message) conversation.What { return conversation.Answer{Text: m.Text} },
 	OpTell: func(m *Message) conversation.What {
 		return conversation.Tell{ID: m.Key, Text: m.Text, Urgency: urgencies[m.Urgency]}
 	},

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"cmux/agents/agent"
@@ -24,7 +25,7 @@ const (
 	OpCancel     Op = "cancel"      // stop NAME: end it, marker 130
 	OpStop       Op = "stop"        // stop: end it, no marker
 	OpBreak      Op = "break"       // its runner was told to leave and takes it along: end it, no marker
-	OpAnswer     Op = "answer"      // a person's answer for the agent
+	OpAnswer     Op = "answer"      // a person's answer for the agent; Key is the id of the order
 	OpRelease    Op = "release"     // taken over no longer
 	OpRetry      Op = "retry"       // go on in the conversation of a program that has ended without a report
 	OpGranted    Op = "granted"     // the slot it asked for; Trial
@@ -94,8 +95,24 @@ type Reply struct {
 	Text            string `json:"text,omitempty"`  // the id of a message that was sent, or what the one that waits is told
 	Final           bool   `json:"final,omitempty"` // the report is accepted: there is nothing left to do
 	Yes             bool   `json:"yes,omitempty"`   // ran-command
+	Fate            string `json:"fate,omitempty"`  // answer: what became of it, a conversation.Fate; of one that waits Text says why
 
 	Standing *Standing `json:"standing,omitempty"` // stand
+}
+
+// Outcome is what became of an answer, in one value for a record; "": it is not known.
+// ParseOutcome reads it.
+func (r *Reply) Outcome() string {
+	if r.Fate == "" || r.Text == "" {
+		return r.Fate
+	}
+	return r.Fate + ": " + r.Text
+}
+
+// ParseOutcome returns the fate of an answer, and what it waits for.
+func ParseOutcome(s string) (fate, why string) {
+	fate, why, _ = strings.Cut(s, ": ")
+	return fate, why
 }
 
 // Standing is how a standing agent stands.

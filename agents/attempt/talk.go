@@ -153,6 +153,12 @@ func (a *attempt) carry(effect conversation.Effect) (conversation.What, error) {
 		return nil, a.abandon(e)
 	case conversation.Reply:
 		a.settle(e.Ref, Reply{Text: e.Text, Final: true})
+	case conversation.Heard:
+		r := Reply{Fate: e.Fate.String(), Text: e.Why}
+		if e.Fate == conversation.Lost {
+			r.Error = e.Why
+		}
+		a.settle(e.Ref, r)
 	case conversation.PassOn:
 		return a.passOn(e), nil
 	case conversation.Tellback:

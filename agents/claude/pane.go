@@ -25,8 +25,9 @@ const (
 	showsAfter = time.Second // of a paste: wait for the program to draw it
 	maxEmpty   = 5           // looks at an empty prompt before the text is given up as cleared
 	maxPastes  = 3
-	longQuiet  = 8 * time.Second // without a hook in a turn, after which the screen is looked at
-	greeting   = time.Second     // wait for the first hook before the screen is looked at, and between looks
+	idleLook   = 15 * time.Second // between looks at a standing agent that rests
+	longQuiet  = 8 * time.Second  // without a hook in a turn, after which the screen is looked at
+	greeting   = time.Second      // wait for the first hook before the screen is looked at, and between looks
 )
 
 // pane is the program's pane.
@@ -270,6 +271,9 @@ func (a *instance) watchDialogs(ctx context.Context) {
 			if err != nil {
 				return
 			}
+			if firstRun[s.Dialog] == "" && a.rests() {
+				s.Dialog = "" // of a menu that a person opens nobody has to be told
+			}
 			if what = dialogText(s.Dialog); what == "" && s.Hooks != "" {
 				what = "hooks of your own settings do not return (" + s.Hooks + "); Escape breaks them off"
 			}
@@ -340,15 +344,31 @@ func (a *instance) sending() {
 func (a *instance) untilQuiet() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.idle() {
+		return max(slowLook, min(idleLook, time.Since(a.heard)))
+	}
 	if left := longQuiet - time.Since(a.heard); left > slowLook {
 		return left
 	}
 	return slowLook
 }
 
+// rests is idle, for callers that do not hold a.mu.
+func (a *instance) rests() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.idle()
+}
+
 // quiet reports whether the program may show a dialog that nobody knows of.
 func (a *instance) quiet() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.heard.IsZero() || a.listener.busy && a.listener.asking == "" && time.Since(a.heard) > longQuiet
+	return a.heard.IsZero() || a.idle() || a.listener.busy && a.listener.asking == "" && time.Since(a.heard) > longQuiet
+}
+
+// idle reports whether the program of a standing agent rests at its prompt, as far as
+// its hooks tell. A dialog of its own can open there, of which no hook tells.
+func (a *instance) idle() bool {
+	return a.stage.Stays && !a.heard.IsZero() && !a.listener.busy && a.listener.asking == "" && time.Since(a.heard) >= slowLook
 }

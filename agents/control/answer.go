@@ -75,6 +75,22 @@ type Answered struct {
 	Asked bool `json:"asked"` // else the agent reads it when its turn is over
 }
 
+// Word says what became of an answer.
+func (a *Answered) Word() string {
+	switch a.Outcome {
+	case "waits":
+		return "not read yet: " + a.Why
+	case "told":
+		return "told"
+	case "answered":
+		return "answered"
+	}
+	if !a.Asked {
+		return "told; the agent asked nothing"
+	}
+	return "answered" // it is not carried out yet, or by an older version of cmux
+}
+
 // Answer answers the agent of a node, or tells it something.
 func (p *Project) Answer(ctx context.Context, a Answer) (Answered, error) {
 	v, i, err := p.node(ctx, a.Node)
@@ -101,16 +117,33 @@ func (p *Project) Answer(ctx context.Context, a Answer) (Answered, error) {
 	return Answered{t, isAsked}, err
 }
 
-// isOption refuses a number beyond the options of the one question that is
-// asked: it would reach the agent as words that mean nothing.
+// isOption refuses a number beyond the options of the question that it is for: it
+// would reach the agent as words that mean nothing. One line for several questions may
+// be meant for any of them.
 func isOption(q question.Question, answer string) error {
-	number, err := strconv.Atoi(strings.TrimSpace(answer))
-	if err != nil || len(q.Parts) != 1 {
-		return nil
+	lines := strings.Split(strings.TrimSpace(answer), "\n")
+	each := len(lines) == len(q.Parts)
+	var refused error
+	for i, part := range q.Parts {
+		line := answer
+		if each {
+			line = lines[i]
+		}
+		number, err := strconv.Atoi(strings.TrimSpace(line))
+		options := len(part.Options)
+		if err != nil || options == 0 || number >= 1 && number <= options {
+			if each {
+				continue
+			}
+			return nil
+		}
+		which := "the question"
+		if len(q.Parts) > 1 {
+			which = fmt.Sprintf("question %d of %d", i+1, len(q.Parts))
+		}
+		if refused = Usage("", "there is no option %d: %s has %s", number, which, say.Count(options, "option")); each {
+			return refused
+		}
 	}
-	options := len(q.Parts[0].Options)
-	if options == 0 || number >= 1 && number <= options {
-		return nil
-	}
-	return Usage("", "there is no option %d: the question has %s", number, say.Count(options, "option"))
+	return refused
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"cmux/agents/attempt"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/signals"
@@ -30,6 +31,11 @@ type Taken struct {
 
 	Done bool   `json:"done"`           // it was carried out
 	Note string `json:"note,omitempty"` // why it was not yet, and what carries it out
+
+	// Outcome is what became of an answer: answered, told, or waits; "": it is not
+	// known. Why says what it waits for.
+	Outcome string `json:"outcome,omitempty"`
+	Why     string `json:"why,omitempty"`
 
 	id string // of the request, where Launch carries it out
 }
@@ -90,7 +96,9 @@ func (p *Project) order(ctx context.Context, v *run.View, q run.Request) (Taken,
 			if answer.Detail != "" {
 				return Taken{}, errors.New(answer.Detail)
 			}
-			return Taken{Done: true}, nil
+			t := Taken{Done: true}
+			t.Outcome, t.Why = attempt.ParseOutcome(answer.Value)
+			return t, nil
 		}
 		select {
 		case <-w.C:

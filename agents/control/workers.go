@@ -217,41 +217,54 @@ func (p *Project) ReleaseWorker(ctx context.Context, name string) error {
 	return p.sayTo(ctx, name, attempt.Message{Op: attempt.OpRelease})
 }
 
-// AnswerWorker answers the question of an agent; a.Node is its name.
-func (p *Project) AnswerWorker(ctx context.Context, a Answer) error {
+// AnswerWorker answers the question of an agent, or tells it something; a.Node is its
+// name.
+func (p *Project) AnswerWorker(ctx context.Context, a Answer) (Answered, error) {
 	if strings.TrimSpace(a.Text) == "" {
-		return Usage("", "the answer is empty")
+		return Answered{}, Usage("", "the answer is empty")
 	}
-	if a.Question != nil {
-		_, agent, err := p.standingAgent(a.Node)
-		if err != nil {
-			return err
-		}
-		if *a.Question != agent.Asked {
-			return run.AsksElse(a.Node)
+	_, agent, err := p.standingAgent(a.Node)
+	if err != nil {
+		return Answered{}, err
+	}
+	if a.Question != nil && *a.Question != agent.Asked {
+		return Answered{}, run.AsksElse(a.Node)
+	}
+	if agent.Question != nil {
+		if err := isOption(*agent.Question, a.Text); err != nil {
+			return Answered{}, err
 		}
 	}
-	return p.sayTo(ctx, a.Node, attempt.Message{Op: attempt.OpAnswer, Text: a.Text})
+	reply, err := p.askLife(ctx, a.Node, attempt.Message{Op: attempt.OpAnswer, Text: a.Text})
+	if err != nil {
+		return Answered{}, err
+	}
+	return Answered{Taken{Done: true, Outcome: reply.Fate, Why: reply.Text}, agent.Asked != ""}, nil
 }
 
 // sayTo says something to the life of an agent.
 func (p *Project) sayTo(ctx context.Context, name string, m attempt.Message) error {
+	_, err := p.askLife(ctx, name, m)
+	return err
+}
+
+// askLife says something to the life of an agent and returns what it replies.
+func (p *Project) askLife(ctx context.Context, name string, m attempt.Message) (r attempt.Reply, err error) {
 	org, a, err := p.standingAgent(name)
 	if err != nil {
-		return err
+		return r, err
 	}
 	l, err := host.Dial(ctx, org.Run, host.Ref{Node: a.Name, N: a.Life.N})
 	if errors.Is(err, host.ErrGone) {
-		return &Hint{Err: fmt.Errorf("%s does not run", a.Name), Try: "cmux workers status " + a.Name}
+		return r, &Hint{Err: fmt.Errorf("%s does not run", a.Name), Try: "cmux workers status " + a.Name}
 	}
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, err = l.Say(ctx, m)
-	return err
+	return l.Say(ctx, m)
 }
 
 // keeperPatience bounds the wait for the monitor's answer. What was asked for

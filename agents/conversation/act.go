@@ -167,6 +167,7 @@ func (m *move) deliver(h Message) {
 		if h.Why == ByPerson {
 			h.Text = question.Option(h.Text, c.Options)
 		}
+		h.Asked = c.Asks
 		m.hand(ByCall, Deliver{Message: h, Call: c.Ref})
 		return
 	}
@@ -187,13 +188,14 @@ func (m *move) deliver(h Message) {
 
 // handOver is deliver, with nothing in the way.
 func (m *move) handOver(h Message) {
-	if m.Stays && m.Spoke { // the turn was a person's, who is to see its end
+	if m.Stays && m.Spoke && !m.questionOpen() { // the turn was a person's, who is to see its end
 		m.letGo()
 		m.Spoke = false
 	}
 	if g := m.Gate; g.Ref != 0 {
 		m.Gate = Gate{}
 		if !g.Gone {
+			h.Asked = g.Asks
 			m.hand(ByHook, Deliver{Message: h, Hook: g.Ref})
 			return
 		}
@@ -348,7 +350,7 @@ func (m *move) restart() {
 }
 
 func (m *move) launch(again bool) {
-	m.Came, m.Launched = false, m.at
+	m.Came, m.Shown, m.Launched = false, false, m.at
 	m.do(Launch{Again: again, Trial: m.Trial, Said: m.Opening, Idle: m.Stays && !m.Got && m.Opening == ""})
 }
 

@@ -26,6 +26,7 @@ const (
 	ReviveClock                  // a program that has ended is started again
 	HinderedClock                // a person is to be told what is in the way of a message
 	SlipClock                    // what went with a hook is to be seen
+	AnswerClock                  // who gave an answer is told what it waits for
 	clocks
 )
 
@@ -53,6 +54,7 @@ type Message struct {
 	ID   string // FromMail, NewWork: is told when the agent has it; with commas between those of several; Compaction: of the order
 	// Shown says that it was tried to hand it over before: a person has seen it.
 	Shown   bool
+	Asked   bool    // it goes to a hook or a call that waits for the answer to a question
 	Urgency Urgency // FromMail, NoWork
 }
 
@@ -91,6 +93,12 @@ type (
 	Reply struct {
 		Ref  Ref
 		Text string
+	}
+	// Heard answers whoever gave an Answer with what became of it, and for Waits why.
+	Heard struct {
+		Ref  Ref
+		Fate Fate
+		Why  string
 	}
 	// PassOn sends a question to whom the agent works for; Passed answers. Ref
 	// waits for what came of it: a hook, or a Call.
@@ -198,6 +206,7 @@ const (
 )
 
 func (Reply) effect()        {}
+func (Heard) effect()        {}
 func (PassOn) effect()       {}
 func (Tellback) effect()     {}
 func (Slip) effect()         {}

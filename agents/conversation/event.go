@@ -73,12 +73,17 @@ type (
 	Break     struct{}              // the runner was told to leave and takes the attempt along
 	Overspent struct{ Text string } // a budget is used up
 	Override  struct{}              // a person has decided the node
-	Answer    struct{ Text string } // a person's words for the agent
-	Release   struct{}              // a person has done with it
-	Retry     struct{}              // go on in the conversation of a program that has ended
-	Granted   struct{ Trial bool }  // the slot that was asked for; Trial: it finds out whether a limit is over
-	NoRunner  struct{}              // nobody is there to grant one
-	Rang      struct{ Clock Clock } // a clock that was set
+	// Answer: a person's words for the agent. ID names the order, so that one that is
+	// passed on twice counts once. Ref waits to hear what becomes of them (Heard).
+	Answer struct {
+		Text, ID string
+		Ref      Ref
+	}
+	Release  struct{}              // a person has done with it
+	Retry    struct{}              // go on in the conversation of a program that has ended
+	Granted  struct{ Trial bool }  // the slot that was asked for; Trial: it finds out whether a limit is over
+	NoRunner struct{}              // nobody is there to grant one
+	Rang     struct{ Clock Clock } // a clock that was set
 )
 
 // What is ordered of an agent that stays.

@@ -33,7 +33,7 @@ func (m *move) hear(what What) {
 	case NoRunner:
 		m.NoRunner = true
 	case Answer:
-		m.answer(e.Text)
+		m.answer(e)
 	case Release:
 		if !m.Taken {
 			m.do(Deny{m.Name + " is not taken over"})
@@ -99,8 +99,11 @@ func (m *move) overspent(text string) {
 }
 
 // answer takes in a person's words.
-func (m *move) answer(text string) {
+func (m *move) answer(e Answer) {
+	text := e.Text
 	switch {
+	case e.ID != "" && slices.Contains(m.Read, e.ID): // passed on again, by one that did not hear what became of it
+		m.owe(e.Ref)
 	case !m.Reports:
 		m.do(Deny{m.Name + " takes no answers"})
 	case m.Phase == Closing:
@@ -112,10 +115,14 @@ func (m *move) answer(text string) {
 	case m.accepted():
 		m.do(Deny{m.Name + " is done: its report was accepted just now"})
 	case m.Taken && m.running():
-		m.do(Deny{fmt.Sprintf("%s is taken over by a person; cmux agents release %s first", m.Name, m.Name)})
+		m.do(Deny{fmt.Sprintf("%s is taken over by a person; cmux %s release %s first", m.Name, m.noun(), m.Name)})
 	case m.Open.InPane && m.running():
-		m.do(Deny{fmt.Sprintf("%s shows a dialog of its program, which can be answered in its pane alone: cmux agents attach %s", m.Name, m.Name)})
+		m.do(Deny{fmt.Sprintf("%s shows a dialog of its program, which can be answered in its pane alone: cmux %s attach %s", m.Name, m.noun(), m.Name)})
 	default:
+		if e.ID != "" {
+			m.remember(e.ID)
+		}
+		m.owe(e.Ref)
 		if m.Said != nil { // one that has not been handed over yet
 			text = *m.Said + "\n" + text
 		}
@@ -230,6 +237,9 @@ func (m *move) did(d Did) {
 		m.letGo()
 		m.TurnEnded, m.Question, m.Limit, m.Falter = false, nil, nil, nil
 		m.WentOn = true
+		if m.Stays && m.Open.InPane && !m.busy && !m.inTurn && (!m.Got || m.Awaits != "") {
+			m.TurnEnded = true // there was no turn: it rests again
+		}
 	case news.Worked:
 		m.Falters = 0
 		m.accountWorks()

@@ -384,7 +384,7 @@ func (p *player) random() {
 	case n == 19 && !p.s.Stays:
 		p.feed(Override{})
 	case n == 20 || n == 21:
-		p.feed(Answer{fmt.Sprintf("words-%d", len(p.log))})
+		p.feed(Answer{Text: fmt.Sprintf("words-%d", len(p.log))})
 	case n == 22:
 		p.feed(Release{})
 	case n == 23:
@@ -568,7 +568,7 @@ func (p *player) helpful() {
 			p.ids++
 			p.feed(Tell{ID: fmt.Sprintf("m%d", p.ids), Text: "go on"})
 		case p.s.Phase == Asking && !p.s.Taken:
-			p.feed(Answer{fmt.Sprintf("go-on-%d", len(p.log))})
+			p.feed(Answer{Text: fmt.Sprintf("go-on-%d", len(p.log))})
 		case !p.s.Reports:
 			p.feed(Ended{})
 		case p.s.Stays && !p.s.Got:

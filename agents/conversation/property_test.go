@@ -25,7 +25,7 @@ func play(c chance) *player {
 	}
 	p := newPlayer(c, config)
 	for c.below(4) == 0 {
-		p.feed(Answer{fmt.Sprintf("early-%d", len(p.log))})
+		p.feed(Answer{Text: fmt.Sprintf("early-%d", len(p.log))})
 	}
 	if config.Reports && !config.Stays && c.below(8) == 0 { // its wrapper is started again, after the program's end
 		p.feed(LeftBehind{Detail: "it ended"})

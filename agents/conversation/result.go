@@ -16,6 +16,9 @@ func (m *move) result(what What) {
 	case Started:
 		m.Concludes, m.CanBreak, m.Steers, m.Compacts = e.Concludes, e.Breaks, e.Steers, e.Compacts
 		m.begins()
+		if m.Opening != "" {
+			m.Fate = Told
+		}
 		m.Ended, m.Opening = false, ""
 		m.enter(Working)
 		if e.Quiet && m.Stays {

@@ -12,6 +12,10 @@ import (
 // patience is how long a message waits for its prompt before a person is told.
 const patience = 10 * time.Second
 
+// startPatience is how long a program may take until it shows its prompt, before a person
+// is told.
+const startPatience = 2 * time.Minute
+
 // hinders says what keeps a key from being pressed while this is on the screen,
 // and what a person can do about it; empty: it is safe. A screen that is not
 // known is never safe.
@@ -45,6 +49,7 @@ func (m *move) sees(s news.Screen) {
 	case m.Question != nil && !m.Question.InPane || m.questionOpen():
 		m.giveUp() // what is said now would answer it; one of the pane alone is on the screen
 	case hinders(s) == "":
+		m.Shown = true
 		if m.Phase == Hindered {
 			m.enter(Handing)
 			m.Screen = nil
@@ -73,7 +78,14 @@ func (m *move) hindered() bool {
 		m.giveUp() // nobody clears the way for that
 		return false
 	}
-	if m.rang[HinderedClock] && (m.Activity == dag.Working || m.Stays && m.Activity == dag.Resting) {
+	if _, unknown := m.Screen.(news.UnknownScreen); unknown && !m.Shown && m.rang[HinderedClock] && m.at.Sub(m.Launched) < startPatience {
+		if m.Stays && m.Activity == dag.Resting {
+			m.become(Become{Activity: dag.SettingUp, Detail: "its program has not shown its prompt yet"})
+		}
+		m.do(Arm{Clock: HinderedClock, For: patience})
+		return false
+	}
+	if m.rang[HinderedClock] && (m.Activity == dag.Working || m.Stays && (m.Activity == dag.Resting || m.Activity == dag.SettingUp)) {
 		q := question.InPane("a message waits for it: " + hinders(m.Screen))
 		m.become(Become{Activity: dag.NeedsInput, Detail: q.String(), Question: &q})
 	}

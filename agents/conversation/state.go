@@ -94,11 +94,14 @@ type State struct {
 	Gated    bool        // it was told once that nothing of it is kept
 	CanBreak bool        // its program's turn can be broken off
 	Steers   bool        // its program's turn can be given something
+	Owed     []Ref       // answers whose givers wait to hear what becomes of them
+	Fate     Fate        // of the newest answer that the agent has
 	Compacts bool        // its program can be told to compact its conversation
 
 	// Of its program.
 	Came     bool      // it gave a sign
 	Launched time.Time // it was started
+	Shown    bool      // it has shown its prompt
 
 	// What waits for its answer.
 	Gate      Gate

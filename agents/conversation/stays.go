@@ -206,6 +206,9 @@ func (m *move) resting() bool {
 // agent is to show a sign first.
 func (m *move) handed() {
 	h := m.Handed
+	if m.Fate = Told; h.Asked {
+		m.Fate = Replied
+	}
 	if !m.Stays && h.Why == FromMail && m.By == ByProgram && m.Report != nil {
 		m.do(Note{"reported before it had read a message, which comes first"})
 		m.hangUp(reportAgain)

@@ -21,6 +21,7 @@ func take(s State, e Event) *move {
 		m.note("not handed over, as a person has decided: ", m.unread())
 	}
 	m.hearFurther()
+	m.settles()
 	if m.long != nil {
 		m.effects = append(m.effects, m.long)
 	}

@@ -8,7 +8,7 @@ var phaseNames = [phases]string{
 func (p Phase) String() string { return phaseNames[p] }
 
 func (c Clock) String() string {
-	return [clocks]string{"input", "wake", "backoff", "settle", "background", "parting", "revive", "hindered", "slip"}[c]
+	return [clocks]string{"input", "wake", "backoff", "settle", "background", "parting", "revive", "hindered", "slip", "answer"}[c]
 }
 
 func (w Why) String() string {
@@ -16,6 +16,8 @@ func (w Why) String() string {
 }
 
 func (u Urgency) String() string { return [...]string{"patient", "urgent", "breaking"}[u] }
+
+func (f Fate) String() string { return [...]string{"waits", "answered", "told", "lost"}[f] }
 
 func (e Ending) String() string {
 	return [...]string{"finished", "failed", "faulty", "cancelled", "stopped", "broken off"}[e]

@@ -18,18 +18,21 @@ type asked struct {
 	cancel        bool
 	done          bool  // it answered
 	err           error // what it refused
+	reply         attempt.Reply
 }
 
 // said is what an attempt answered.
 type said struct {
-	to  *asked
-	err error
+	to    *asked
+	err   error
+	reply attempt.Reply
 }
 
 // deed is what a request comes to.
 type deed struct {
 	refusal error // for the person who asked; nothing was done
 	wait    bool  // it is not decided yet: ask again when there is news
+	value   string
 	recs    []run.Record
 	then    func() error // once recs are recorded; may be nil
 }
@@ -87,6 +90,7 @@ func (r *Runner) respond(ctx context.Context, q run.Request) (wait bool, err err
 	if d.refusal != nil {
 		rec.Detail = d.refusal.Error()
 	}
+	rec.Value = d.value
 	if err := r.commit(ctx, append(d.recs, rec)...); err != nil {
 		return false, err
 	}
@@ -183,7 +187,7 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 		if r.asked[q.ID] == nil && q.Question != nil && *q.Question != r.hist.Nodes[i].Asked() {
 			return deed{refusal: run.AsksElse(q.Node)}
 		}
-		return r.passOn(ctx, q, i, attempt.Message{Op: attempt.OpAnswer, Text: q.Text})
+		return r.passOn(ctx, q, i, attempt.Message{Op: attempt.OpAnswer, Text: q.Text, Key: q.ID})
 	case run.OpRelease:
 		return r.answerRelease(ctx, q, i)
 	}
@@ -249,7 +253,7 @@ func (r *Runner) passOn(ctx context.Context, q run.Request, i int, m attempt.Mes
 	a := r.asked[q.ID]
 	switch {
 	case a != nil && a.done:
-		return deed{refusal: a.err}
+		return deed{refusal: a.err, value: a.reply.Outcome()}
 	case !r.hist.Nodes[i].Fact.Live():
 		return refuse("%s is not running", q.Node)
 	case a != nil:
@@ -262,9 +266,9 @@ func (r *Runner) passOn(ctx context.Context, q run.Request, i int, m attempt.Mes
 	a = &asked{node: i, attempt: l.attempt}
 	r.asked[q.ID] = a
 	r.tasks.Go(func() {
-		_, err := l.Say(ctx, m)
+		reply, err := l.Say(ctx, m)
 		select {
-		case r.said <- said{a, err}:
+		case r.said <- said{a, err, reply}:
 		case <-r.over:
 		}
 	})

@@ -438,7 +438,7 @@ func (r *Runner) await(ctx context.Context, done <-chan struct{}, watch *signals
 		f()
 		return false, nil
 	case s := <-r.said:
-		s.to.done, s.to.err = true, s.err
+		s.to.done, s.to.err, s.to.reply = true, s.err, s.reply
 		r.news = true
 		return false, nil
 	case <-r.disconnected():

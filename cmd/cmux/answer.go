@@ -61,11 +61,7 @@ func runAnswer(ctx context.Context, o *answerOptions) error {
 	if err != nil {
 		return err
 	}
-	said := "answered"
-	if !res.Asked {
-		said = "told; it asked nothing, and reads this when its turn is over"
-	}
-	if err := o.tellTaken(o.Node, said, res.Taken); err != nil {
+	if err := o.tellTaken(o.Node, res.Word(), res.Taken); err != nil {
 		return err
 	}
 	return o.launch.goOn(ctx, res.Taken)

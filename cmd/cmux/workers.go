@@ -206,9 +206,9 @@ func runWorkerAnswer(ctx context.Context, o *workerAnswerOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := p.AnswerWorker(ctx, control.Answer{Node: o.Name, Text: o.Text}); err != nil {
+	res, err := p.AnswerWorker(ctx, control.Answer{Node: o.Name, Text: o.Text})
+	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.Out, "%s: answered\n", o.Name)
-	return err
+	return o.tellTaken(o.Name, res.Word(), res.Taken)
 }

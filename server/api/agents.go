@@ -143,9 +143,8 @@ func (r *routes) agents() {
 	post(r, group, one+"/answer", "Answer the question of an agent", func(ctx context.Context, i *struct {
 		AgentIn
 		Body answer
-	}) (done, error) {
-		err := p.AnswerWorker(ctx, control.Answer{Node: i.Name, Text: i.Body.Text, Question: i.Body.Question})
-		return done{err == nil}, err
+	}) (control.Answered, error) {
+		return p.AnswerWorker(ctx, control.Answer{Node: i.Name, Text: i.Body.Text, Question: i.Body.Question})
 	})
 }
 
