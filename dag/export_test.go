@@ -28,7 +28,7 @@ func TestForms(t *testing.T) {
 			Pools: map[string]int{"p1": 1 + count.Draw(t, "pool"), "null": 1},
 			Setup: maybe(command).Draw(t, "setup"), Copy: maybe(path).Draw(t, "copy"), Link: maybe(path).Draw(t, "link"),
 			Review: rapid.SampledFrom([]Reviewing{"", ReviewRequired}).Draw(t, "review"),
-			Notify: Notify{rapid.Bool().Draw(t, "bell"), rapid.Bool().Draw(t, "desktop"), rapid.SampledFrom([]string{"", "https://example.org/?a=b#c"}).Draw(t, "webhook")},
+			Notify: Notify{rapid.Bool().Draw(t, "bell"), rapid.Bool().Draw(t, "desktop"), rapid.SampledFrom([]string{"", "https://example.org/?a=b#c"}).Draw(t, "webhook"), rapid.SampledFrom([]string{"", "slack"}).Draw(t, "format"), rapid.SampledFrom([]string{"", "tell \"$CMUX_TEXT\""}).Draw(t, "command")},
 			Budget: Budget{int64(count.Draw(t, "run tokens"))},
 		}
 		for i := range rapid.IntRange(1, 5).Draw(t, "nodes") {

@@ -96,7 +96,12 @@ type Notify struct {
 	Bell    bool   `json:"bell,omitempty"`
 	Desktop bool   `json:"desktop,omitempty"`
 	Webhook string `json:"webhook,omitempty"`
+	Format  string `json:"format,omitempty"`  // what the webhook understands: json, slack, discord; empty: its address tells
+	Command string `json:"command,omitempty"` // a command of the person's own, for sh -c
 }
+
+// NotifyFormats are the values of Notify.Format.
+func NotifyFormats() []string { return []string{"json", "slack", "discord"} }
 
 // Node is one agent of a configuration, with every default filled in.
 type Node struct {

@@ -380,8 +380,12 @@ func (p *parser) rootFields() []field[Graph] {
 			shapeGroup, func(g *Graph) *Notify { return &g.Notify }, []field[Notify]{
 				flagField(key{name: "bell", def: "false", example: "bell: true", doc: "The terminal's bell, in tmux."}, func(n *Notify) *bool { return &n.Bell }),
 				flagField(key{name: "desktop", def: "false", example: "desktop: true", doc: "A desktop notification."}, func(n *Notify) *bool { return &n.Desktop }),
-				textField(key{name: "webhook", example: `webhook: "https://example.org/cmux"`, doc: "An address to which cmux sends a JSON object with POST: `at`, `run`, `session`, `event` (`needs_input`, `limited`, `collision`, `run_ended`), `text`, and, if they apply, `node`, `other` (of a collision), `account`, `until`, `state`. cmux ignores the response, and gives up after 10 s."},
+				textField(key{name: "webhook", example: `webhook: "https://example.org/cmux"`, doc: "An address to which cmux sends a JSON object with POST: `at`, `run`, `session`, `event` (`needs_input`, `limited`, `collision`, `run_ended`), `text`, and, if they apply, `node`, `other` (of a collision), `account`, `until`, `state`. The address of a Slack or Discord webhook gets a message in their format. If a webhook refuses a message, or does not answer within 10 s, `cmux agents status` and `cmux doctor` say so."},
 					func(n *Notify) *string { return &n.Webhook }, webAddress),
+				choiceField(key{name: "format", allowed: NotifyFormats(), example: "format: slack", doc: "What the webhook understands. Default: `slack` or `discord` if the address is one of theirs, else `json`. Mattermost and Rocket.Chat understand `slack`."},
+					func(n *Notify) *string { return &n.Format }),
+				textField(key{name: "command", example: `command: 'mail -s "$CMUX_TEXT" me@example.org'`, doc: "A command that cmux runs with `sh -c` in the project's root, with the JSON object on its standard input and `CMUX_EVENT`, `CMUX_TEXT`, `CMUX_NODE`, `CMUX_STATE` and `CMUX_SESSION` in its environment. cmux ends it after 10 s."},
+					func(n *Notify) *string { return &n.Command }),
 			}, nil),
 		newField(key{name: "review", def: string(ReviewOptional), example: "review: required", allowed: []string{string(ReviewOptional), string(ReviewRequired)},
 			doc: "Which nodes `cmux agents merge` takes. `optional`: all done nodes, except those that a person dropped. `required`: only nodes that a person approved with `cmux agents review`, and whose dependencies are approved too."},

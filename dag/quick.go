@@ -61,6 +61,10 @@ func (r *graphReader) graph(g *Graph, key []byte) {
 				g.Notify.Desktop = r.Bool()
 			case "webhook":
 				g.Notify.Webhook = r.Text()
+			case "format":
+				g.Notify.Format = r.Text()
+			case "command":
+				g.Notify.Command = r.Text()
 			default:
 				r.Fail()
 			}

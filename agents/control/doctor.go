@@ -17,6 +17,7 @@ import (
 	"cmux/agents/control/say"
 	"cmux/agents/lease"
 	"cmux/agents/limits"
+	"cmux/agents/notice"
 	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/runner"
@@ -268,6 +269,9 @@ func (p *Project) examineRun(ctx context.Context, r *run.Run) []Finding {
 	} else if len(lines) > 0 {
 		all = append(all, Finding{What: "records", Detail: "lines that count for nothing: " + say.List(lines, 10),
 			Try: "look at them in " + r.Records() + "; cmux agents status shows what the others say"})
+	}
+	for _, f := range notice.Failures(r.Dir) {
+		all = append(all, Finding{What: "notify", Detail: say.Line(f.String()), Try: "correct notify." + f.Way + " in " + p.Short(r.Plan.Config) + ", then " + UpdateWay(v)})
 	}
 	if v.ConfigChanged {
 		all = append(all, Finding{What: "plan", OK: true, Detail: "the configuration differs from the plan of the run", Try: UpdateWay(v)})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cmux/agents/control/say"
+	"cmux/agents/notice"
 	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -46,6 +47,11 @@ func Notices(v *run.View) (all []Notice) {
 			line += rec.Node + ": "
 		}
 		long(line + say.Line(rec.Detail))
+	}
+	if v.Run != nil {
+		for _, f := range notice.Failures(v.Run.Dir) {
+			long(say.Line(f.String()))
+		}
 	}
 	switch {
 	case v.Full == "":

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cmux/agents/control/say"
+	"cmux/agents/notice"
 	"cmux/agents/run"
 	"cmux/agents/standing"
 	"cmux/worktree"
@@ -43,6 +44,9 @@ func (p *Project) examineOrg(ctx context.Context) []Finding {
 	}
 	all = append(all, p.examineFiles(report.State == OrgRunning)...)
 	if org, err := p.org(); err == nil {
+		for _, f := range notice.Failures(org.Run.Dir) {
+			all = append(all, wrong(errors.New(say.Line(f.String())), "correct notify."+f.Way+" in .cmux/config.yml, then cmux config apply"))
+		}
 		for _, name := range slices.Sorted(maps.Keys(org.Broken)) {
 			all = append(all, wrong(fmt.Errorf("the records of %s cannot be read: %w", name, org.Broken[name]), "look at "+p.Short(org.Run.NodeDir(name))))
 		}

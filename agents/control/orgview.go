@@ -11,6 +11,7 @@ import (
 	"cmux/agents/control/say"
 	"cmux/agents/host"
 	"cmux/agents/incident"
+	"cmux/agents/notice"
 	"cmux/agents/question"
 	"cmux/agents/run"
 	"cmux/agents/standing"
@@ -140,6 +141,9 @@ func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
 		report.Locks = all
 	} else {
 		report.Faults = append(report.Faults, "locks: "+err.Error())
+	}
+	for _, f := range notice.Failures(org.Run.Dir) {
+		report.Faults = append(report.Faults, f.String())
 	}
 	var wait sync.WaitGroup
 	names := org.Names()

@@ -104,13 +104,14 @@ func (r *Runner) notify(ctx context.Context, n notice.News) {
 	if how.Bell && r.Server != nil {
 		io.WriteString(os.Stdout, "\a")
 	}
-	if !how.Desktop && how.Webhook == "" {
+	if !notice.Beyond(how) {
 		return
 	}
+	to := notice.To{Notify: how, Root: r.Run.Plan.Root, Dir: r.Run.Dir, Log: r.Log}
 	r.tasks.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notice.Time)
 		defer cancel()
 		defer context.AfterFunc(r.hushed, cancel)()
-		notice.Tell(ctx, how, n, r.Log)
+		to.Tell(ctx, n)
 	})
 }

@@ -3,6 +3,7 @@ package standing
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 
 	"cmux/agents/alert"
@@ -32,6 +33,17 @@ func notifyKeys(n *dag.Notify, voice *bool) []configKey {
 				}
 				n.Webhook = s
 			}},
+		{name: "format", doc: "What the webhook understands: `json`, `slack` or `discord`. Default: `slack` or `discord` if the address is one of theirs, else `json`.", schema: map[string]any{"enum": dag.NotifyFormats()},
+			read: func(p *configParser, y *yaml.Node) {
+				s := p.text(y, "notify.format")
+				if s != "" && !slices.Contains(dag.NotifyFormats(), s) {
+					p.fault(y, "write "+strings.Join(dag.NotifyFormats(), ", "), "notify.format: %q is no format", s)
+					return
+				}
+				n.Format = s
+			}},
+		{name: "command", doc: "A command that cmux runs with `sh -c` in the project's root, with that JSON on its standard input and `CMUX_EVENT`, `CMUX_TEXT`, `CMUX_NODE`, `CMUX_STATE` and `CMUX_SESSION` in its environment.", schema: map[string]any{"type": "string"},
+			read: func(p *configParser, y *yaml.Node) { n.Command = p.text(y, "notify.command") }},
 	}
 }
 
@@ -105,6 +117,9 @@ func (k *Keeper) alert(ctx context.Context, q run.Request, ask Ask) (done, error
 	if how.Webhook != "" {
 		ways = append(ways, "webhook")
 	}
+	if how.Command != "" {
+		ways = append(ways, "command")
+	}
 	if k.org.Settings.Voice {
 		ways = append(ways, "voice")
 		k.tasks.Go(func() {
@@ -126,12 +141,13 @@ func (k *Keeper) notify(ctx context.Context, n notice.News) {
 	if how.Bell && k.Bell != nil {
 		k.Bell()
 	}
-	if !how.Desktop && how.Webhook == "" {
+	if !notice.Beyond(how) {
 		return
 	}
+	to := notice.To{Notify: how, Root: k.org.Root(), Dir: k.org.Run.Dir, Log: k.Log}
 	k.tasks.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, notice.Time)
 		defer cancel()
-		notice.Tell(ctx, how, n, k.Log)
+		to.Tell(ctx, n)
 	})
 }

@@ -44,7 +44,7 @@ var house = []struct {
 	{"agents/limits", "agents/lease agents/seal signals"},
 	{"agents/settings", "dag"},
 	{"agents/question", ""},
-	{"agents/notice", "agents/harmless dag"},
+	{"agents/notice", "agents/harmless dag signals"},
 	{"agents/watchconfig", ""},
 	{"agents/mail", "agents/harmless agents/journal agents/seal signals signals/mailbox"},
 	{"agents/news", "agents/question dag"},
@@ -72,7 +72,7 @@ var house = []struct {
 	{"agents/host", "agents/agent agents/attempt agents/control/say agents/proc agents/run agents/tmux agents/wrapper dag signals worktree"},
 	{"agents/standing", "agents/agent agents/alert agents/attempt agents/audit agents/control/say agents/host agents/harmless agents/lease agents/limits agents/mail agents/notice agents/proc agents/prompt agents/question agents/run agents/settings agents/task agents/team agents/tmux agents/upkeep agents/watchconfig dag signals signals/mailbox worktree"},
 	{"agents/runner", "agents/agent agents/attempt agents/event agents/harmless agents/host agents/lease agents/limits agents/mail agents/notice agents/proc agents/prompt agents/run agents/settings agents/tmux dag signals signals/mailbox worktree"},
-	{"agents/control", "agents/agent agents/alert agents/attempt agents/audit agents/control/say agents/endpoint agents/event agents/harmless agents/host agents/incident agents/journal agents/kinds agents/ledger agents/lease agents/limits agents/locks agents/mail agents/origin agents/proc agents/question agents/recovery agents/rights agents/run agents/runner agents/schedule agents/seal agents/settings agents/standing agents/task agents/team agents/tmux agents/upkeep agents/watchconfig agents/wrapper dag signals signals/mailbox worktree"},
+	{"agents/control", "agents/agent agents/alert agents/attempt agents/audit agents/control/say agents/endpoint agents/event agents/harmless agents/host agents/incident agents/journal agents/kinds agents/ledger agents/lease agents/limits agents/locks agents/mail agents/notice agents/origin agents/proc agents/question agents/recovery agents/rights agents/run agents/runner agents/schedule agents/seal agents/settings agents/standing agents/task agents/team agents/tmux agents/upkeep agents/watchconfig agents/wrapper dag signals signals/mailbox worktree"},
 
 	{"web", ""},
 	{"server/watch", "agents/watchconfig"},
