@@ -25,7 +25,7 @@ type Away struct {
 	Tasks     []ReportedTask       `json:"tasks"` // that ended, oldest first
 	Incidents []*incident.Incident `json:"incidents"`
 	Agents    []ReportedAgent      `json:"agents"`
-	Tokens    int64                `json:"tokens"`  // of the attempts that ended
+	Tokens    int64                `json:"tokens"`  // that the agents used
 	Waiting   []ReportedWait       `json:"waiting"` // what waits for the person
 }
 
@@ -53,7 +53,9 @@ type ReportedAgent struct {
 	Detail    string  `json:"detail,omitempty"`
 	Tasks     int     `json:"tasks"`  // attempts that ended
 	Busy      float64 `json:"busy"`   // share of the time since it was made that it had a task, 0 to 1
-	Tokens    int64   `json:"tokens"` // of these attempts
+	Tokens    int64   `json:"tokens"` // that it used in the time
+
+	Context *ContextReport `json:"context,omitempty"` // now; null: its program does not say
 
 	Resets      int    `json:"resets"`
 	Compactions int    `json:"compactions"`
@@ -65,6 +67,14 @@ type ReportedAgent struct {
 type ReportedWait struct {
 	What string `json:"what"`
 	Try  string `json:"try"`
+}
+
+// Filled is how much of its context window the agent uses, as tables show it.
+func (a *ReportedAgent) Filled() string {
+	if a.Context == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d%%", a.Context.Share)
 }
 
 // Done counts the tasks that were done.
@@ -126,7 +136,7 @@ func (r *Away) tasks(list *task.List) {
 		if !t.State.Over() || t.ChangedAt.Before(r.Since) {
 			continue
 		}
-		v := viewOf(list, t)
+		v := viewOf(list, t, nil)
 		out := ReportedTask{ID: t.ID, Title: t.Title, Label: v.Label, Agent: t.Worker(), EndedAt: t.ChangedAt, done: t.State == task.Done}
 		if v.Result != nil {
 			out.Summary, out.Commits, out.Tip, out.Tokens = v.Result.Summary, v.Result.Commits, v.Result.Tip, v.Result.Tokens
@@ -150,7 +160,7 @@ func (r *Away) agents(org *OrgReport, list *task.List) {
 	span := r.Until.Sub(r.Since)
 	for i := range org.Agents {
 		a := &org.Agents[i]
-		out := ReportedAgent{Name: a.Name, Permanent: a.Permanent, State: a.State, Detail: a.Detail}
+		out := ReportedAgent{Name: a.Name, Permanent: a.Permanent, State: a.State, Detail: a.Detail, Context: a.Context}
 		var busy time.Duration
 		for _, t := range list.All() {
 			for _, at := range t.Attempts {
@@ -174,7 +184,6 @@ func (r *Away) agents(org *OrgReport, list *task.List) {
 		if span > 0 {
 			out.Busy = min(1, float64(busy)/float64(span))
 		}
-		r.Tokens += out.Tokens
 		r.Agents = append(r.Agents, out)
 		if way := a.Way(); way != "" {
 			r.waits(a.Name+": "+a.Explained(), way)
@@ -198,7 +207,9 @@ func (r *Away) lives(root string) error {
 		if was := org.Agents[a.Name]; was != nil && was.Born.After(r.Since) && was.Born.Before(r.Until) {
 			a.Busy = min(1, a.Busy*float64(r.Until.Sub(r.Since))/float64(r.Until.Sub(was.Born)))
 		}
+		use := used{since: r.Since}
 		if _, err := org.Run.EachAgentRecord(a.Name, 0, func(rec *run.Record) {
+			use.take(rec)
 			switch {
 			case rec.At.Before(r.Since):
 			case rec.Type == run.Reset:
@@ -209,11 +220,37 @@ func (r *Away) lives(root string) error {
 		}); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
+		a.Tokens = max(a.Tokens, use.tokens)
+		r.Tokens += a.Tokens
 		if a.Permanent {
 			a.Use, a.Try = a.used()
 		}
 	}
 	return nil
+}
+
+// used sums up the tokens that an agent used since a moment, from its records.
+type used struct {
+	since  time.Time
+	tokens int64
+
+	life   int
+	before int64 // in that life
+}
+
+// take takes in the next record. Those of use count from the start of a life.
+func (u *used) take(rec *run.Record) {
+	if rec.Type != run.Used {
+		return
+	}
+	if rec.Attempt != u.life {
+		u.life, u.before = rec.Attempt, 0
+	}
+	now := rec.Used.Counted()
+	if !rec.At.Before(u.since) {
+		u.tokens += max(0, now-u.before)
+	}
+	u.before = max(u.before, now)
 }
 
 // Bounds of how a permanent worker is used: below the one an ordinary worker that is
@@ -274,14 +311,14 @@ func (r *Away) Markdown() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", i.ID, i.Label(), cell(i.About), clock(i.OpenedAt), cell(i.Title), cell(i.Outcome))
 	}
 	if len(r.Agents) > 0 {
-		b.WriteString("\n## Agents\n\n| agent | state | tasks | busy | tokens |\n|---|---|---|---|---|\n")
+		b.WriteString("\n## Agents\n\n| agent | state | tasks | busy | tokens | context |\n|---|---|---|---|---|---|\n")
 	}
 	for _, a := range r.Agents {
 		name := a.Name
 		if a.Permanent {
 			name += " (permanent)"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %.0f%% | %s |\n", cell(name), cell(strings.TrimSuffix(a.State+": "+a.Detail, ": ")), a.Tasks, 100*a.Busy, say.Short(a.Tokens))
+		fmt.Fprintf(&b, "| %s | %s | %d | %.0f%% | %s | %s |\n", cell(name), cell(strings.TrimSuffix(a.State+": "+a.Detail, ": ")), a.Tasks, 100*a.Busy, say.Short(a.Tokens), a.Filled())
 	}
 	permanent := false
 	for _, a := range r.Agents {

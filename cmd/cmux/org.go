@@ -77,7 +77,11 @@ func (o *orgStartOptions) start(ctx context.Context, p *control.Project) (err er
 		return err
 	}
 	if s.Running {
-		_, err := fmt.Fprintf(o.Out, "The organisation runs, in session %s.\n", s.Session)
+		names, err := p.AgentNames()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(o.Out, "The organisation runs, in session %s: %s.\n", s.Session, say.List(names, shownAgents))
 		return err
 	}
 	for _, r := range s.Remarks {
@@ -92,9 +96,22 @@ func (o *orgStartOptions) start(ctx context.Context, p *control.Project) (err er
 	if err := s.Create(ctx, permissions); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.Out, "The organisation has started in session %s, with a supervisor (%s).\n  cmux attach\n  cmux status\n", s.Session, s.Kind)
+	if _, err = fmt.Fprintf(o.Out, "The organisation has started in session %s, with a supervisor (%s).\n", s.Session, s.Kind); err != nil {
+		return err
+	}
+	names, err := p.AgentNames()
+	if err != nil {
+		return err
+	}
+	if len(names) > 1 {
+		fmt.Fprintf(o.Out, "These came back: %s.\n", say.List(names, shownAgents))
+	}
+	_, err = fmt.Fprint(o.Out, "  cmux attach\n  cmux status\n")
 	return err
 }
+
+// shownAgents is how many agents start names.
+const shownAgents = 20
 
 // askPermissions asks once how the agents may act.
 func (o *orgStartOptions) askPermissions(ctx context.Context) (string, error) {

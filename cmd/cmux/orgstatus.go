@@ -214,10 +214,15 @@ func renderAgents(agents []control.AgentReport, now time.Time, as look) string {
 				task += ", " + say.Span(now.Sub(*a.TaskSince))
 			}
 		}
-		rows[i] = []string{a.Name, strings.ReplaceAll(a.Role, "-", " "), a.Kind, a.State, age, task, orDash(a.Branch)}
+		context := "-"
+		if a.Context != nil {
+			context = fmt.Sprintf("%d%%", a.Context.Share)
+		}
+		rows[i] = []string{a.Name, strings.ReplaceAll(a.Role, "-", " "), a.Kind, a.State, age, task, say.Short(a.Tokens), context, orDash(a.Branch)}
 	}
 	columns := []column{{head: "NAME"}, {head: "ROLE", give: 3, least: 6}, {head: "KIND", give: 4, least: 6}, {head: "STATE"},
-		{head: "SINCE", give: 2, least: 5}, {head: "TASK", give: 1, least: 8}, {head: "BRANCH", give: 5, least: 8}}
+		{head: "SINCE", give: 2, least: 5}, {head: "TASK", give: 1, least: 8},
+		{head: "TOKENS", give: 6, least: 6}, {head: "CONTEXT", give: 7, least: 7}, {head: "BRANCH", give: 5, least: 8}}
 	return table(columns, rows, as.width, as.colour)
 }
 
@@ -334,6 +339,7 @@ func renderAgent(a *control.AgentReport, now time.Time) string {
 		row("waiting", text)
 	}
 	row("done", fmt.Sprintf("%s since the last reset, %s", say.Count(a.Tasks, "task"), say.Count(a.Resets, "reset")))
+	row("tokens", say.Short(a.Tokens)+" used since it was made")
 	if c := a.Context; c != nil {
 		text := fmt.Sprintf("%d%% of the context window in use (%s of %s tokens)", c.Share, say.Short(c.Tokens), say.Short(c.Window))
 		if a.Compactions > 0 {

@@ -30,9 +30,9 @@ commits, the incidents, what each agent did and used, and what waits for you. Wi
 print where. With --json the shape is
   {"since", "until", "tasks": [{"id", "title", "label", "agent", "summary", "commits", "tip",
     "merged", "tokens", "ended_at"}], "incidents", "agents": [{"name", "permanent", "state",
-    "detail", "tasks", "busy", "tokens", "resets", "compactions", "use", "try"}], "tokens", "waiting": [{"what", "try"}]}
-where an incident is as cmux incidents show has it, tokens are those of the attempts at
-tasks that ended since, and busy is the share of the time, since it was made, that an agent had a task; use says how well a permanent worker
+    "detail", "tasks", "busy", "tokens", "context", "resets", "compactions", "use", "try"}], "tokens", "waiting": [{"what", "try"}]}
+where an incident is as cmux incidents show has it, tokens are those that agents used
+since, context is as in cmux status --json, and busy is the share of the time, since it was made, that an agent had a task; use says how well a permanent worker
 is used, and try what would use it better.`,
 		Example: "  cmux report --since 8h",
 		Args:    cobra.NoArgs,
@@ -99,9 +99,9 @@ func renderReport(r *control.Away, as look) string {
 			if a.Permanent {
 				permanent = "yes"
 			}
-			rows[n] = []string{a.Name, permanent, a.State, fmt.Sprint(a.Tasks), fmt.Sprintf("%.0f%%", 100*a.Busy), say.Short(a.Tokens)}
+			rows[n] = []string{a.Name, permanent, a.State, fmt.Sprint(a.Tasks), fmt.Sprintf("%.0f%%", 100*a.Busy), say.Short(a.Tokens), a.Filled()}
 		}
-		b.WriteString(table([]column{{head: "AGENT"}, {head: "PERMANENT", give: 2, least: 3}, {head: "STATE"}, {head: "TASKS"}, {head: "BUSY"}, {head: "TOKENS"}}, rows, as.width, as.colour))
+		b.WriteString(table([]column{{head: "AGENT"}, {head: "PERMANENT", give: 2, least: 3}, {head: "STATE"}, {head: "TASKS"}, {head: "BUSY"}, {head: "TOKENS"}, {head: "CONTEXT"}}, rows, as.width, as.colour))
 	}
 	for _, a := range r.Agents {
 		if a.Use == "" {
