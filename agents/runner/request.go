@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/host"
 	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/signals"
@@ -266,7 +267,14 @@ func (r *Runner) passOn(ctx context.Context, q run.Request, i int, m attempt.Mes
 	a = &asked{node: i, attempt: l.attempt}
 	r.asked[q.ID] = a
 	r.tasks.Go(func() {
-		reply, err := l.Say(ctx, m)
+		say := l.Say
+		if m.Op == attempt.OpAnswer { // it waits for its outcome, and the grant of a slot must pass meanwhile
+			if own, err := host.Dial(ctx, r.Run, host.Ref{Node: q.Node, N: a.attempt}); err == nil {
+				defer own.Close()
+				say = own.Say
+			}
+		}
+		reply, err := say(ctx, m)
 		select {
 		case r.said <- said{a, err, reply}:
 		case <-r.over:

@@ -29,7 +29,8 @@ func newAnswerCmd(d *Deps, runF func(context.Context, *answerOptions) error) *co
 agent asks whether it may do something, answer yes, or no and the reason. To
 answer several questions, give one line for each. Without TEXT, show the
 question, and on a terminal ask for the answer. An agent that asks nothing reads
-TEXT when its turn ends.`,
+TEXT when its turn ends. The command says what became of the answer: answered,
+told, or not read yet and what the answer waits for.`,
 		Example:           "  cmux agents answer api 'Use the second schema.'",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: d.completeNode,

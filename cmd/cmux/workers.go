@@ -189,8 +189,11 @@ type workerAnswerOptions struct {
 func newWorkerAnswerCmd(d *Deps, runF func(context.Context, *workerAnswerOptions) error) *cobra.Command {
 	o := &workerAnswerOptions{IO: &d.IO, Project: d.project}
 	return &cobra.Command{
-		Use:               "answer NAME TEXT",
-		Short:             "Answer a worker's question",
+		Use:   "answer NAME TEXT",
+		Short: "Answer a worker's question",
+		Long: `Answer a worker's question, or tell the worker something. To answer several questions,
+give one line for each. The command says what became of the answer: answered, told, or not
+read yet and what the answer waits for.`,
 		Example:           "  cmux workers answer api \"the second one\"",
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: d.completeAgent,

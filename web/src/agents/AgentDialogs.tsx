@@ -7,18 +7,18 @@ import { Dialog } from "@/ui/dialog";
 import { Field, Select, Textarea } from "@/ui/field";
 import { useOrder } from "@/ui/toasts";
 
-interface TextDialogProps {
+interface TextDialogProps<Out> {
   title: string;
   label: string;
   action: string;
-  give: (text: string) => Promise<unknown>;
-  done: string;
+  give: (text: string) => Promise<Out>;
+  done: string | ((out: Out) => string);
   optional?: boolean;
   onClose: () => void;
 }
 
 /** Asks for a text, and stays open until it is taken. */
-export function TextDialog({ title, label, action, give: order, done, optional = false, onClose }: TextDialogProps) {
+export function TextDialog<Out>({ title, label, action, give: order, done, optional = false, onClose }: TextDialogProps<Out>) {
   const [text, setText] = useState("");
   const given = useOrder(order, done);
   return (

@@ -29,6 +29,8 @@ function task(state: State, id = "t1"): Task {
     project: "",
     reason: "",
     result: null,
+    start: null,
+    work_branch: "",
     version: 1,
   };
 }
