@@ -22,6 +22,7 @@ type Contribution struct {
 type start struct {
 	commit string         // or a branch: what a new branch begins at, and what existing work is compared with
 	from   []Contribution // what the tasks before it came to
+	shared bool           // its agent works in a folder of others, on no branch of its own
 }
 
 // String is what the agent is told of the tasks that its own comes after.
@@ -30,6 +31,8 @@ func (s *start) String() string {
 	for _, c := range s.from {
 		switch {
 		case c.Commit == "":
+		case s.shared:
+			fmt.Fprintf(&b, "\n\nThis task comes after %s, whose work ends at commit %.12s.", c.Task, c.Commit)
 		case c.In:
 			fmt.Fprintf(&b, "\n\nThis task comes after %s. What you work on holds its work (%s, commit %.12s).", c.Task, c.Branch, c.Commit)
 		default:
@@ -53,8 +56,8 @@ func (k *Keeper) begins(ctx context.Context, a *Agent, t *task.Task) (*task.Task
 	for _, b := range list.Starts(t) {
 		s.from = append(s.from, Contribution{Task: b.ID, Branch: b.WorkBranch(), Commit: b.Tip()})
 	}
-	if len(s.from) == 0 || a.Member.Tree == "" {
-		return t, s, nil // it has no branch of its own
+	if s.shared = a.Member.Tree == ""; s.shared || len(s.from) == 0 {
+		return t, s, nil
 	}
 	git, cancel := context.WithTimeout(ctx, gitPatience)
 	defer cancel()
