@@ -81,6 +81,9 @@ func (a *Answered) Word() string {
 	case "waits":
 		return "not read yet: " + a.Why
 	case "told":
+		if a.Asked {
+			return "answered" // the agent asked, and has the answer
+		}
 		return "told"
 	case "answered":
 		return "answered"
