@@ -32,7 +32,7 @@ func TestClone(t *testing.T) {
 		m.Model != "big" || m.RoleFile != "/roles/db.md" || m.Permanent || o.Agents[name].Protected() {
 		t.Errorf("it is %+v", m)
 	}
-	if b, err := os.ReadFile(m.Context); err != nil || !strings.Contains(string(b), "a clone of perm-db: your branch began at task/t1-rename-the-tables") {
+	if b, err := os.ReadFile(m.Context); err != nil || !strings.Contains(string(b), "a clone of perm-db. Your branch "+m.Branch+" began at task/t1-rename-the-tables") {
 		t.Errorf("it reads %s, %v", b, err)
 	}
 	part := w.add("The first half", name, task.Normal)
