@@ -167,9 +167,13 @@ func (r *Repo) claim(path string) (release func(), err error) {
 
 // Resolve is the full id of the commit that ref names; ErrBadRef when none.
 func (r *Repo) Resolve(ctx context.Context, ref string) (string, error) {
-	out, err := git(ctx, r.Root, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+	return resolve(ctx, r.Root, ref)
+}
+
+func resolve(ctx context.Context, dir, ref string) (string, error) {
+	out, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if exitCode(err) > 0 {
-		return "", hint("git branch --all, git tag", "%w: %q in %s", ErrBadRef, ref, r.Root)
+		return "", hint("git branch --all, git tag", "%w: %q in %s", ErrBadRef, ref, dir)
 	}
 	return line(out), err
 }
@@ -181,23 +185,29 @@ type Base struct {
 	Branch string // short name; empty when Ref is no local branch (tag, id, detached HEAD)
 }
 
-// Base resolves ref, by default HEAD, which may be detached.
+// Base resolves ref at the main worktree's root; see BaseIn.
 func (r *Repo) Base(ctx context.Context, ref string) (Base, error) {
+	return r.BaseIn(ctx, r.Root, ref)
+}
+
+// BaseIn resolves ref, by default HEAD, as git does in the worktree at dir. HEAD may
+// be detached.
+func (r *Repo) BaseIn(ctx context.Context, dir, ref string) (Base, error) {
 	if ref == "" {
 		ref = "HEAD"
 	}
 	if ref == "HEAD" { // both at once, and as they are at one moment
-		out, err := git(ctx, r.Root, "rev-parse", "--quiet", "HEAD^{commit}", "--symbolic-full-name", "HEAD")
+		out, err := git(ctx, dir, "rev-parse", "--quiet", "HEAD^{commit}", "--symbolic-full-name", "HEAD")
 		if commit, full, ok := strings.Cut(line(out), "\n"); err == nil && ok {
 			return Base{Ref: ref, Commit: commit, Branch: localBranch(full)}, nil
 		}
 	}
-	commit, err := r.Resolve(ctx, ref)
+	commit, err := resolve(ctx, dir, ref)
 	if err != nil {
 		return Base{}, err
 	}
 	b := Base{Ref: ref, Commit: commit}
-	full, err := git(ctx, r.Root, "rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options", ref)
+	full, err := git(ctx, dir, "rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options", ref)
 	if err == nil {
 		b.Branch = localBranch(line(full))
 	}
@@ -244,10 +254,11 @@ func (d Dirt) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Here says what is uncommitted and untracked at the root, and what HEAD is, both
-// as they are at one moment. An untracked directory counts once.
-func (r *Repo) Here(ctx context.Context) (Dirt, Base, error) {
-	lines, err := statusLines(ctx, r.Root, "--branch", "--no-ahead-behind", "--untracked-files=normal", "--ignored=no")
+// Here returns what is uncommitted and untracked in the worktree at dir, and its
+// HEAD, both as they are at one moment. dir is the main worktree's root or that of
+// a linked one. An untracked directory counts once.
+func (r *Repo) Here(ctx context.Context, dir string) (Dirt, Base, error) {
+	lines, err := statusLines(ctx, dir, "--branch", "--no-ahead-behind", "--untracked-files=normal", "--ignored=no")
 	if err != nil {
 		return Dirt{}, Base{}, err
 	}
@@ -260,7 +271,7 @@ func (r *Repo) Here(ctx context.Context) (Dirt, Base, error) {
 		}
 	}
 	if b.Branch == detached || strings.HasPrefix(b.Branch, "refs/") || b.Branch == "" || b.Commit == "" {
-		if b, err = r.Base(ctx, ""); err != nil {
+		if b, err = r.BaseIn(ctx, dir, ""); err != nil {
 			return Dirt{}, Base{}, err
 		}
 	}
@@ -268,7 +279,7 @@ func (r *Repo) Here(ctx context.Context) (Dirt, Base, error) {
 	if err != nil {
 		return Dirt{}, Base{}, err
 	}
-	d, err := dirtOf(ctx, r.Root, entries)
+	d, err := dirtOf(ctx, dir, entries)
 	return d, b, err
 }
 

@@ -147,7 +147,7 @@ func TestHere(t *testing.T) {
 	write(t, r.Root, "a.txt", "changed")
 	for _, at := range []string{"-q main", "-q -b side/way", "-q -b (detached)", "-q --detach"} {
 		sh(t, r.Root, append([]string{"checkout"}, strings.Fields(at)...)...)
-		d, b, err := r.Here(t.Context())
+		d, b, err := r.Here(t.Context(), r.Root)
 		if want := must[Base](t)(r.Base(t.Context(), "")); err != nil || b != want {
 			t.Errorf("%s: %+v, %v; want %+v", at, b, err, want)
 		}
@@ -157,7 +157,7 @@ func TestHere(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := r.Here(over); !errors.Is(err, context.Canceled) {
+	if _, _, err := r.Here(over, r.Root); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

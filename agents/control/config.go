@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"cmux/agents/control/say"
 	"cmux/agents/run"
@@ -16,13 +17,56 @@ import (
 	"cmux/signals"
 )
 
-// Config is the absolute path of the configuration that is meant; named is
-// empty for the project's own.
+// DefaultConfig is the name of a configuration that needs no --config.
+const DefaultConfig = runner.DefaultConfig
+
+// Config returns the absolute path of the configuration that is meant. named is what
+// the caller gave. If named is empty, Config takes the nearest DefaultConfig from
+// where the caller stands up to the root of their worktree, else the one at the
+// project's root, which need not exist.
 func (p *Project) Config(named string) string {
 	if named != "" {
 		return p.Abs(named)
 	}
-	return filepath.Join(p.Root, runner.DefaultConfig)
+	usual := filepath.Join(p.Root, runner.DefaultConfig)
+	top := p.stands()
+	if top == "" {
+		return usual
+	}
+	for at := resolved(p.Dir); ; at = filepath.Dir(at) {
+		path := filepath.Join(at, runner.DefaultConfig)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+		if at == top || at == filepath.Dir(at) {
+			return usual
+		}
+	}
+}
+
+// stands returns the root of the working tree around the caller's folder, as the
+// files show it. "" means that there is none, or that CMUX_HOME names a project
+// elsewhere.
+func (p *Project) stands() string {
+	for at := resolved(p.Dir); ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil && !isGuard(at) {
+			if p.Getenv("CMUX_HOME") != "" && at != resolved(p.Root) {
+				return ""
+			}
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return ""
+		}
+	}
+}
+
+// resolved returns path without links, or path itself if that cannot be found out.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 // ReadConfig reads and validates the configuration at path. Faults name it as
@@ -57,10 +101,8 @@ func (p *Project) parse(path string, src []byte) (*dag.Graph, []dag.Warning, err
 func (p *Project) NoConfig(ctx context.Context, path string) error {
 	usual := p.Config("")
 	if _, err := os.Stat(usual); path == usual || errors.Is(err, os.ErrNotExist) {
-		if dir, err := p.linked(ctx); err == nil && dir != "" && path == usual {
-			if there, _ := p.linkedConfig(dir); there != "" {
-				return Usage("the same with --config "+say.Word(p.Short(there)), "there is no %s, the project's; the worktree %s has one", path, dir)
-			}
+		if below := p.configsBelow(ctx); len(below) > 0 && path == usual {
+			return Usage("the same with --config "+say.Word(p.Short(below[0])), "there is no %s; the project has %s", path, say.List(p.shorts(below), 5))
 		}
 		return Usage("cmux agents init", "there is no %s", path)
 	}
@@ -75,6 +117,34 @@ func (p *Project) NoConfig(ctx context.Context, path string) error {
 		return Usage("the same with --config "+say.Word(p.Short(filepath.Join(filepath.Dir(path), near))), "there is no %s (did you mean %q?)", path, near)
 	}
 	return Usage("the same without --config", "there is no %s; without --config, %s is read", path, usual)
+}
+
+// configsBelow returns the configurations in subfolders of the caller's worktree, as
+// git knows them: tracked, or untracked and not ignored.
+func (p *Project) configsBelow(ctx context.Context) (all []string) {
+	top := p.stands()
+	if top == "" {
+		return nil
+	}
+	out, err := p.git(ctx, top, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", ":(glob)**/"+runner.DefaultConfig)
+	if err != nil {
+		return nil // a bare repository has none
+	}
+	for name := range strings.SplitSeq(out, "\x00") {
+		path := filepath.Join(top, name)
+		if _, err := os.Stat(path); name != "" && err == nil {
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+func (p *Project) shorts(paths []string) []string {
+	all := make([]string, len(paths))
+	for i, path := range paths {
+		all[i] = p.Short(path)
+	}
+	return all
 }
 
 // WriteConfig writes a configuration, and the schema that editors check it with.

@@ -73,7 +73,7 @@ func TestValuesAreJSON(t *testing.T) {
 		&Checked{Command: "c", Failed: "f", Took: time.Second}, &Merged{Target: "main", Merged: []string{"a"}}, &Cleanup{Trees: []Tree{{"p", "b"}}, LeftOut: []string{"x"}},
 		&Removal{Path: "p", Saved: "s"}, &Offer{Node: "a", Conversation: &Conversation{ID: "c", Dir: "d"}}, &Snapshot{ID: "s"},
 		&Restored{Snapshot: "s", Kept: []Kept{{"a", "b"}}}, &PastRun{ID: "r"}, &Report{Nodes: []NodeReport{}}, &Notice{Text: "t"}, &Finding{What: "w"},
-		&Starting{Nodes: []Planned{{Name: "a"}}, Linked: &Linked{Dir: "d"}}, &Wave{Start: []string{"a"}},
+		&Starting{Nodes: []Planned{{Name: "a"}}, Config: "c", Branch: "b", Linked: "d"}, &Wave{Start: []string{"a"}},
 	} {
 		b, err := json.Marshal(v)
 		if err != nil {

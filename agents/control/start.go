@@ -49,7 +49,9 @@ type Starting struct {
 	Commit     string    `json:"commit"`           // that it stands for
 	Dirt       string    `json:"dirt,omitempty"`   // what is not committed, so in no worktree
 	Remarks    []string  `json:"remarks"`          // what a person should know
-	Linked     *Linked   `json:"linked,omitempty"` // what of the caller's worktree is not used
+	Config     string    `json:"config"`           // that is used, as seen from where the caller stands
+	Branch     string    `json:"branch,omitempty"` // that Base is; empty: no branch
+	Linked     string    `json:"linked,omitempty"` // the linked worktree that the run starts from; empty: the main one
 
 	launch *runner.Launch
 }
@@ -75,12 +77,13 @@ func (n *Planned) Waits() string { return waits(n.DependsOn, n.When, n.Finally, 
 
 // PlanStart reads and checks everything that a start needs.
 func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
-	asked := runner.StartOptions{
-		Root: p.Root, Base: o.Base, New: o.New, Fresh: o.Fresh, Headless: o.Headless,
-		Binary: o.Binary, Env: p.Env, Kinds: p.Kinds, Socket: o.Socket, By: o.By, Order: o.Order,
+	from, err := p.linked(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if o.Config != "" {
-		asked.Config = p.Abs(o.Config)
+	asked := runner.StartOptions{
+		Root: p.Root, From: from, Config: p.Config(o.Config), Base: o.Base, New: o.New, Fresh: o.Fresh, Headless: o.Headless,
+		Binary: o.Binary, Env: p.Env, Kinds: p.Kinds, Socket: o.Socket, By: o.By, Order: o.Order,
 	}
 	l, err := runner.Plan(ctx, asked)
 	var hinted *runner.TryError
@@ -114,8 +117,8 @@ func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 	}
 	s := starting(l)
 	s.Remarks = append(p.lastOne(ctx, o, l.Graph.Session), remarks(l, notes, unfit)...)
-	s.Linked, err = p.linkedTo(ctx, asked, l)
-	return s, err
+	s.Config, s.Linked = p.Short(asked.Config), from
+	return s, nil
 }
 
 // anew are the flags that say how a run begins, which that of u has.
@@ -147,7 +150,7 @@ func (p *Project) lastOne(ctx context.Context, o Start, session string) []string
 
 func starting(l *runner.Launch) *Starting {
 	g := l.Graph
-	s := &Starting{Session: g.Session, Parallel: g.MaxParallel, Tokens: g.Budget.Tokens, Base: l.Base.Ref, Commit: l.Base.Commit, launch: l}
+	s := &Starting{Session: g.Session, Parallel: g.MaxParallel, Tokens: g.Budget.Tokens, Base: l.Base.Ref, Branch: l.Base.Branch, Commit: l.Base.Commit, launch: l}
 	if !l.Dirt.Clean() {
 		s.Dirt = l.Dirt.String()
 		if len(l.Dirt.Paths) > 0 {

@@ -27,12 +27,13 @@ import (
 type Plan struct {
 	Version    int        `json:"version"` // of this format, 1
 	ID         string     `json:"id"`
-	Root       string     `json:"root"`        // absolute path of the main worktree
-	Config     string     `json:"config"`      // absolute path of the configuration
-	ConfigSum  string     `json:"config_sum"`  // sha256 of its content when frozen
-	BaseRef    string     `json:"base_ref"`    // as the person named it
-	BaseBranch string     `json:"base_branch"` // empty when the base is no branch
-	Base       string     `json:"base"`        // commit
+	Root       string     `json:"root"`           // absolute path of the main worktree
+	From       string     `json:"from,omitempty"` // root of the linked worktree that start was called in; empty: Root
+	Config     string     `json:"config"`         // absolute path of the configuration
+	ConfigSum  string     `json:"config_sum"`     // sha256 of its content when frozen
+	BaseRef    string     `json:"base_ref"`       // as the person named it
+	BaseBranch string     `json:"base_branch"`    // empty when the base is no branch
+	Base       string     `json:"base"`           // commit
 	Headless   bool       `json:"headless,omitempty"`
 	Fresh      bool       `json:"fresh,omitempty"`  // --fresh: no branch or worktree is continued
 	Socket     string     `json:"socket,omitempty"` // tmux socket name
@@ -52,6 +53,17 @@ type Run struct {
 
 	key   *seal.Key // seals what is written here, and opens what is read
 	ahead aheadOf
+}
+
+// Stand returns the worktree whose files the run's nodes without a worktree see: the
+// one that start was called in, or the main one after that one is removed.
+func (p *Plan) Stand() string {
+	if p.From != "" {
+		if info, err := os.Stat(p.From); err == nil && info.IsDir() {
+			return p.From
+		}
+	}
+	return p.Root
 }
 
 // ErrNone says that the project has no run yet.

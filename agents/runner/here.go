@@ -10,7 +10,7 @@ import (
 	"cmux/worktree"
 )
 
-// here looks at the project's root beside its caller. stands waits for what it
+// here looks at the worktree that the person stands in, beside its caller. stands waits for what it
 // finds; leave, which is to be called, has it end and waits for that.
 func (l *Launch) here(ctx context.Context) (stands func() (worktree.Dirt, worktree.Base, error), leave func()) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -22,7 +22,7 @@ func (l *Launch) here(ctx context.Context) (stands func() (worktree.Dirt, worktr
 	)
 	go func() {
 		defer close(done)
-		dirt, base, err = l.repo.Here(ctx)
+		dirt, base, err = l.repo.Here(ctx, l.Options.From)
 	}()
 	stands = func() (worktree.Dirt, worktree.Base, error) {
 		<-done

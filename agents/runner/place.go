@@ -17,7 +17,7 @@ func (r *Runner) place(ctx context.Context, e dag.Effect) *placement {
 	i, n := e.Node, e.Attempt
 	spec := &r.g.Nodes[i]
 	p := &placement{node: i, attempt: n, trial: e.Trial, fresh: r.hist.Nodes[i].Fresh || r.Run.Plan.Fresh && n == 1}
-	p.place = run.Place{Dir: r.Run.Plan.Root, Commit: r.Run.Plan.Base}
+	p.place = run.Place{Dir: r.Run.Plan.Stand(), Commit: r.Run.Plan.Base}
 	if f := &r.hist.Nodes[i].Fact; f.Tries+f.Losses > 0 || f.Lost {
 		for k := range r.hist.Nodes[i].Attempts {
 			if a := &r.hist.Nodes[i].Attempts[k]; a.Place.Tree != "" {

@@ -29,6 +29,7 @@ const DefaultSocket = "cmux"
 // StartOptions is what a person asks for with `cmux agents start`.
 type StartOptions struct {
 	Root     string // of the project, absolute
+	From     string // root of the worktree that start was called in; empty: Root
 	Config   string // path of the configuration; empty: DefaultConfig at Root
 	Base     string // overrides the configuration's base
 	New      bool   // end an unfinished run first
@@ -92,7 +93,7 @@ func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
 	if o.Config == "" {
 		o.Config = filepath.Join(o.Root, DefaultConfig)
 	}
-	l.Options.Config = o.Config
+	l.Options.Config, l.Options.From = o.Config, cmp.Or(o.From, l.repo.Root)
 	stands, leave := l.here(ctx) // git looks at files meanwhile
 	defer leave()
 	if err := l.read(ctx); err != nil || l.Unfinished != nil {
@@ -111,7 +112,7 @@ func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
 	}
 	elsewhere := base != "" && base != "HEAD"
 	if elsewhere {
-		if l.Base, err = l.repo.Base(ctx, base); err != nil {
+		if l.Base, err = l.repo.BaseIn(ctx, l.Options.From, base); err != nil {
 			return nil, err
 		}
 	}
@@ -522,10 +523,18 @@ func (l *Launch) make(ctx context.Context) (_ *run.Run, err error) {
 		return nil, err
 	}
 	return run.Create(run.Plan{
-		ID: id, Root: o.Root, Config: o.Config, ConfigSum: run.Sum(l.config),
+		ID: id, Root: o.Root, From: l.from(), Config: o.Config, ConfigSum: run.Sum(l.config),
 		BaseRef: l.Base.Ref, BaseBranch: l.Base.Branch, Base: l.Base.Commit,
 		Headless: o.Headless, Fresh: o.Fresh, Socket: o.Socket, CreatedAt: now, Graph: l.Graph, By: o.By, Order: o.Order,
 	}, l.config, o.Env, o.Binary)
+}
+
+// from is the linked worktree that start was called in; empty: the main one.
+func (l *Launch) from() string {
+	if l.Options.From == l.repo.Root {
+		return ""
+	}
+	return l.Options.From
 }
 
 // endUnfinished ends a run that --new gives up. The caller holds the lock of the

@@ -33,8 +33,9 @@ func newStartCmd(d *Deps, runF func(context.Context, *startOptions) error) *cobr
 		Long: `Check the configuration and the repository, show what will start, ask, and start it
 in tmux. If there is an unfinished run, start resumes it instead, as it is: then it
 refuses --fresh, --base, and --headless for a run in tmux, which are for a new run.
-A run belongs to the project: also from a linked worktree, it uses the HEAD and the
-configuration of the main worktree, and says what differs.
+The run starts from the HEAD of the worktree where you stand, also a linked one, and
+reads the nearest .cmux-agents.yml: from your folder up to the worktree's root, else
+at the main worktree's root. The table before the start shows both.
 
 If you interrupt start before it says that the run has started, it has either
 started nothing, or it stops what it began, as cmux agents stop does. It says which.
@@ -58,7 +59,7 @@ run. It says so and exits with 0. Use it with cron:
 	fl := cmd.Flags()
 	fl.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	fl.BoolVar(&o.Detach, "detach", false, "do not attach to the session (the default without a terminal)")
-	fl.StringVar(&o.Config, "config", "", "configuration (default: .cmux-agents.yml at the project's root)")
+	fl.StringVar(&o.Config, "config", "", "configuration (default: the nearest .cmux-agents.yml, from here up to the project's root)")
 	fl.BoolVar(&o.Dry, "dry-run", false, "show the graph and the order of the nodes, and start nothing")
 	fl.BoolVar(&o.Headless, "headless", false, "run without tmux and terminal, for example in CI")
 	fl.StringVar(&o.Base, "base", "", "commit or branch to start from (default: the configuration's base, or HEAD)")
@@ -143,9 +144,6 @@ func (o *startOptions) prepare(ctx context.Context) (l control.Launch, err error
 	if s.Unchanged != nil {
 		fmt.Fprintln(o.Out, s.Unchanged)
 		return l, nil
-	}
-	if s.Linked != nil {
-		fmt.Fprintln(o.Err, s.Linked)
 	}
 	if _, err := fmt.Fprint(o.Out, launchTable(s, o.width(), o.colour())); err != nil {
 		return l, err
@@ -292,7 +290,16 @@ func launchTable(s *control.Starting, width int, colour bool) string {
 	if s.Tokens > 0 {
 		fmt.Fprintf(&b, "budget: %s tokens for all agents together\n", say.Short(s.Tokens))
 	}
+	if s.Config != control.DefaultConfig {
+		fmt.Fprintf(&b, "configuration: %s\n", s.Config)
+	}
 	base := fmt.Sprintf("base: %s (%.12s)", s.Base, s.Commit)
+	if s.Linked != "" {
+		if s.Branch != "" && s.Branch != s.Base {
+			base = fmt.Sprintf("base: %s, branch %s (%.12s)", s.Base, s.Branch, s.Commit)
+		}
+		base += ", of the worktree " + s.Linked
+	}
 	if s.Dirt != "" {
 		base += "; not committed, so in no worktree: " + s.Dirt
 	}
