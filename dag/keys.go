@@ -289,10 +289,10 @@ func agentFields(kinds []string) []field[Node] {
 		textField(key{name: "model", example: "model: opus", doc: "The model, as the kind of agent names it."},
 			func(n *Node) *string { return &n.Model }, oneLine, noOption),
 		newField(key{name: "env", example: "env: {KEY: value}", pattern: envPattern,
-			doc: "Environment variables for the agent, its checks and its commands. cmux adds them to those of `defaults`."},
+			doc: "Environment variables for the agent, its checks and its commands. cmux adds them to those of `defaults`. In a value, `$NAME` and `${NAME}` are variables of the environment in which you call `cmux agents start`, `~/` at the beginning or after a colon is your home folder, and `$$` is a dollar. To add a folder to the PATH: `PATH: \"~/bin:$PATH\"`."},
 			shapeTexts, func(n *Node) *map[string]string { return &n.Env }, readEnv, renderMap[string]),
 		choicesField(key{name: "on_complete", example: "on_complete: [push, pr]", allowed: []string{"push", "pr"},
-			doc: "What to do after the checks pass: `push` the branch, or also open a pull request (`pr`)."},
+			doc: "What to do after the checks pass: `push` the branch, or also open a pull request (`pr`). The push goes where git pushes: to the branch's `pushRemote`, `remote.pushDefault`, the branch's `remote`, the only remote, or `origin`. If there is none of these, to the remote of the branch that the run starts from. `start` and `cmux doctor` check the remote and `gh`."},
 			func(n *Node) *[]string { return &n.OnComplete }),
 		budgetField("How many tokens the agent may use in this run, all attempts together. When it has used more, cmux stops it and saves its work, and it is `failed (budget)` without a retry. To continue, raise the budget and use `cmux agents retry`.",
 			func(n *Node) *Budget { return &n.Budget }),
@@ -355,7 +355,7 @@ func (p *parser) rootFields() []field[Graph] {
 		textField(key{name: "base", def: "HEAD", example: "base: main", doc: "The commit that the work starts from."},
 			func(g *Graph) *string { return &g.Base }, oneLine, noOption),
 		textField(key{name: "worktree_base", def: "..", example: "worktree_base: ../trees",
-			doc: "The directory of the worktrees, relative to the project. Each worktree is named `{session}-{name}`."},
+			doc: "The directory of the worktrees, relative to the project. Each worktree is named `{session}-{name}`. If another project has such a worktree there, as a second clone beside the first one does, the names begin with `{session}-{folder of the project}`, and the table before the start shows it. If the directory is inside the project, cmux adds the worktrees to `.git/info/exclude`."},
 			func(g *Graph) *string { return &g.WorktreeBase }, oneLine),
 		flagField(key{name: "main_pane", def: "true", example: "main_pane: false", doc: "Whether there is a pane with a shell at the project root, for you."},
 			func(g *Graph) *bool { return &g.MainPane }),
@@ -535,6 +535,10 @@ func readEnv(p *parser, n *yaml.Node, before map[string]string) (map[string]stri
 		case v.Kind != yaml.ScalarNode:
 			p.fault(e.val, "", "env: %s must be text, not %s", e.name, describe(e.val))
 		case p.clean("env: "+e.name, e.val, v.Value):
+			if _, err := Expand(v.Value, func(string) string { return "" }); err != nil && !strings.Contains(v.Value, "${{") { // of a matrix
+				p.fault(e.val, "", "env: %s: %v", e.name, err)
+				continue
+			}
 			if out == nil {
 				out = make(map[string]string)
 			}

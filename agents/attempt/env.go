@@ -40,7 +40,7 @@ func environ(j *Job) ([]string, error) {
 	// Nobody sits before a node to leave a pager, in a pane or not: `git log`
 	// in its task would wait for ever.
 	vars["PAGER"], vars["GIT_PAGER"] = "cat", "cat"
-	maps.Copy(vars, j.Spec.Def.Env)
+	maps.Copy(vars, j.Spec.Def.ExpandedEnv(func(name string) string { return proc.Getenv(j.Env, name) }))
 
 	s, frame := j.Spec, j.Spec.Frame
 	nowhere := filepath.Join(j.Paths.Dir, "tmux")
