@@ -264,7 +264,7 @@ func (r *Repo) Tree(ctx context.Context, path string) (*Tree, error) {
 		if e.path != path {
 			continue
 		}
-		private := r.GitDir
+		private := r.privateOf(path)
 		if path != r.Root {
 			// By the registration: the tree may have lost its .git file.
 			if private, err = r.findPrivate(path); err != nil {

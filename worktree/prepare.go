@@ -214,6 +214,34 @@ func (r *Repo) hide(ctx context.Context, t *Tree, name string) error {
 	if at, err := ignored(r.Root); !at || err != nil || strings.ContainsAny(name, "\n") {
 		return err
 	}
+	return r.exclude(name, "")
+}
+
+// HideTrees keeps git from taking worktrees that stand inside the main worktree for
+// the project's files: it adds those that git does not ignore to info/exclude.
+func (r *Repo) HideTrees(ctx context.Context, paths []string) error {
+	for _, path := range paths {
+		name, err := filepath.Rel(r.Root, path)
+		if err != nil || !filepath.IsLocal(name) || name == "." {
+			continue
+		}
+		_, err = command{dir: r.Root, args: []string{"check-ignore", "-q", "-z", "--stdin"}, stdin: []byte(name + "/\x00")}.run(ctx)
+		if err == nil {
+			continue // ignored
+		}
+		if exitCode(err) != 1 {
+			return err
+		}
+		if err := r.exclude(name, "/"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exclude adds a path to the repository's info/exclude. end is "/" for a folder
+// alone.
+func (r *Repo) exclude(name, end string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	file := filepath.Join(r.GitDir, "info", "exclude")
@@ -224,7 +252,7 @@ func (r *Repo) hide(ctx context.Context, t *Tree, name string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	pattern := "/" + strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `).Replace(filepath.ToSlash(name))
+	pattern := "/" + strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `).Replace(filepath.ToSlash(name)) + end
 	if slices.Contains(strings.Split(string(have), "\n"), pattern) {
 		return nil
 	}

@@ -255,3 +255,20 @@ func absentOrEmpty(path string) (bool, error) {
 	}
 	return len(entries) == 0, nil
 }
+
+// Foreign reports whether path is a worktree of another repository.
+func (r *Repo) Foreign(path string) bool {
+	private, err := gitfile.Private(path)
+	if errors.Is(err, gitfile.ErrNone) { // a folder: a repository of its own
+		return exists(filepath.Join(path, ".git", "HEAD"))
+	}
+	if err != nil {
+		return false
+	}
+	common := gitfile.Common(private)
+	if real, err := filepath.EvalSymlinks(common); err == nil {
+		common = real
+	}
+	rel, err := filepath.Rel(r.GitDir, common)
+	return err != nil || !filepath.IsLocal(rel) // a lost registration of ours lies below
+}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"cmux/worktree/gitfile"
 )
 
 // What errors.Is can tell apart. Each comes wrapped in a *Hint that names the
@@ -34,7 +36,7 @@ var (
 
 // Repo is one git repository. Its methods may be called concurrently.
 type Repo struct {
-	Root   string // the main worktree, absolute, links resolved
+	Root   string // the main worktree, or of a bare repository the one that keeps .cmux; absolute, links resolved
 	GitDir string // the common git directory, absolute
 
 	registry chan struct{} // held while worktrees are added or removed
@@ -118,7 +120,11 @@ func mainRoot(ctx context.Context, dir, common string) (string, error) {
 		return "", err
 	}
 	if line(bare) == "true" {
-		return "", hint("git clone "+shellWord(common)+" and start there", "%w: %s has no main worktree", ErrBare, common)
+		top, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+		if err != nil {
+			return "", hint("git worktree add, and start in the worktree", "%w: %s is in no worktree of %s", ErrBare, dir, common)
+		}
+		return filepath.EvalSymlinks(line(top))
 	}
 	root := strings.TrimSuffix(common, "/.git")
 	if root == common { // --separate-git-dir, or a submodule: the main worktree itself knows
@@ -137,6 +143,47 @@ func mainRoot(ctx context.Context, dir, common string) (string, error) {
 		root = line(top)
 	}
 	return filepath.EvalSymlinks(root)
+}
+
+// rootFile is where a bare repository names the worktree that keeps its .cmux.
+const rootFile = "cmux-root"
+
+// KeepRoot has a bare repository remember Root, so that every worktree of it finds
+// the same project. A repository with a main worktree needs no such file.
+func (r *Repo) KeepRoot() error {
+	private, err := gitfile.Private(r.Root)
+	if err != nil || filepath.Clean(gitfile.Common(private)) == filepath.Clean(private) || KeptRoot(r.GitDir) == r.Root {
+		return nil // a main worktree, a submodule, or known
+	}
+	return writeFile(filepath.Join(r.GitDir, rootFile), []byte(r.Root+"\n"))
+}
+
+// KeptRoot returns the worktree that a bare repository remembers; "" if it remembers
+// none, or one that is gone.
+func KeptRoot(common string) string {
+	b, err := os.ReadFile(filepath.Join(common, rootFile))
+	if err != nil {
+		return ""
+	}
+	root := line(string(b))
+	private, err := gitfile.Private(root)
+	if err != nil {
+		return ""
+	}
+	is, err := os.Stat(gitfile.Common(private))
+	want, err2 := os.Stat(common)
+	if err != nil || err2 != nil || !os.SameFile(is, want) {
+		return ""
+	}
+	return root
+}
+
+// privateOf returns the private git directory of a worktree of r.
+func (r *Repo) privateOf(path string) string {
+	if private, err := gitfile.Private(path); err == nil {
+		return private
+	}
+	return r.GitDir
 }
 
 // lock takes the registry: git worktree add and remove look at every

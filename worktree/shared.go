@@ -2,6 +2,8 @@ package worktree
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -228,18 +230,64 @@ func (s *Shared) Local(key string) (value string, ok bool) {
 	return value, ok
 }
 
-// PushRemote is the remote that a push of the branch goes to, as git finds it.
-func (s *Shared) PushRemote(branch string) string {
-	last := map[string]string{}
+// ErrNoRemote says that nothing names the remote that a branch is pushed to.
+var ErrNoRemote = errors.New("no remote to push to")
+
+// PushRemote returns the remote that a push of branch goes to, as git finds it: the
+// branch's pushRemote, remote.pushDefault, the branch's remote, the only remote,
+// origin. A new branch of a repository with several remotes and no origin goes where
+// base goes, the branch that the run started from ("": none). Without any of these
+// the error is a *Hint of ErrNoRemote.
+func (s *Shared) PushRemote(branch, base string) (string, error) {
+	last, remotes := map[string]string{}, map[string]bool{}
 	for _, e := range s.Config {
 		last[e.Key] = e.Value
-	}
-	for _, key := range []string{"branch." + branch + ".pushremote", "remote.pushdefault", "branch." + branch + ".remote"} {
-		if last[key] != "" {
-			return last[key]
+		if section, name, remote := cutKey(e.Key); section == "remote" && remote != "" && (name == "url" || name == "pushurl") {
+			remotes[remote] = true
 		}
 	}
-	return "origin"
+	named := func(keys ...string) string {
+		for _, key := range keys {
+			if v := last[key]; v != "" && v != "." { // "." is the repository itself
+				return v
+			}
+		}
+		return ""
+	}
+	remote := named("branch."+branch+".pushremote", "remote.pushdefault", "branch."+branch+".remote")
+	if remote == "" && len(remotes) == 1 {
+		for remote = range remotes {
+		}
+	}
+	if remote == "" && remotes["origin"] {
+		remote = "origin"
+	}
+	if remote == "" && base != "" {
+		remote = named("branch."+base+".pushremote", "branch."+base+".remote")
+	}
+	names := slices.Sorted(maps.Keys(remotes))
+	switch {
+	case remote == "" && len(names) == 0:
+		return "", hint("git remote add origin URL, or take push and pr out of on_complete", "%w: the repository has no remote", ErrNoRemote)
+	case remote == "":
+		return "", hint("git config remote.pushDefault "+shellWord(names[0]), "%w: the repository has the remotes %s, and none of them is named for a push", ErrNoRemote, strings.Join(names, ", "))
+	case !remotes[remote] && !strings.ContainsAny(remote, "/:"): // else a URL or a path
+		have := "the repository has no remote"
+		if len(names) > 0 {
+			have = "the repository has " + strings.Join(names, ", ")
+		}
+		return "", hint("git remote add "+shellWord(remote)+" URL", "%w: git's settings name %s, and %s", ErrNoRemote, remote, have)
+	}
+	return remote, nil
+}
+
+// Reach asks the remote what it has, and so finds a wrong URL or a missing right
+// before there is something to push. The error holds git's own words. Git asks
+// nobody for a password.
+func (r *Repo) Reach(ctx context.Context, remote string) error {
+	_, err := command{dir: r.Root, args: []string{"ls-remote", "--quiet", "--", remote, "HEAD"},
+		env: []string{"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "SSH_ASKPASS_REQUIRE=never"}}.run(ctx)
+	return err
 }
 
 // cutKey is the section and the last name of a key, in lower case, and what

@@ -174,7 +174,10 @@ func (a *attempt) push() error {
 					return err
 				}
 			}
-			remote, hooks = base.PushRemote(branch), base.HooksPath(a.tree.repo.GitDir)
+			if remote, err = base.PushRemote(branch, a.spec.Frame.BaseBranch); err != nil {
+				return err
+			}
+			hooks = base.HooksPath(a.tree.repo.GitDir)
 			if commit == "" {
 				commit, err = a.tree.repo.Tip(ctx, branch)
 			}
@@ -241,9 +244,31 @@ func (a *attempt) stepFailed(name string, s *stepEnd, err error) error {
 	case s.timedOut:
 		return failed(dag.ReasonOnComplete, "%s did not end within %s", name, a.limits.Step)
 	case s.exit != 0:
-		return failedBy(s.exit, dag.ReasonOnComplete, "%s: exit %d%s", name, s.exit, endOf(s.output))
+		return failedBy(s.exit, dag.ReasonOnComplete, "%s: exit %d%s", name, s.exit, whole(s.output))
 	}
 	return nil
+}
+
+// mostWords bounds what a detail holds of a step's output. The log has all of it.
+const mostWords = 2000
+
+// whole returns what a step printed on one line: a hook or a server says why in its
+// own words, before the last line of git. Of a long output it keeps both ends.
+func whole(output string) string {
+	var lines []string
+	for line := range strings.Lines(output) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	text := []rune(strings.Join(lines, "; "))
+	if len(text) == 0 {
+		return ""
+	}
+	if len(text) > mostWords {
+		return ": " + string(text[:mostWords/2]) + " [...] " + string(text[len(text)-mostWords/2:])
+	}
+	return ": " + string(text)
 }
 
 // persist has what git wrote for the tree survive a power cut, beside what the
