@@ -18,17 +18,21 @@ func (a *attempt) patiently(f func() error) error {
 	for {
 		err := f()
 		var outside *fromOutside
-		if err == nil || errors.As(err, &outside) || !run.NoSpace(err) && !a.cramped() {
-			if waited && a.stage != nil && a.told && a.detail == waitsForSpace && err == nil {
+		if err == nil || errors.As(err, &outside) || !run.NoSpace(err) && !run.NoFiles(err) && !a.cramped() {
+			if waited && a.stage != nil && a.told && (a.detail == waitsForSpace || a.detail == waitsForFiles) && err == nil {
 				err = a.become(a.activity, time.Time{}, "")
 			}
 			return err
 		}
 		if !waited {
 			waited = true
-			a.say("%s (%v)", waitsForSpace, err)
+			why := waitsForSpace
+			if run.NoFiles(err) {
+				why = waitsForFiles
+			}
+			a.say("%s (%v)", why, err)
 			if a.stage != nil && a.told && !run.Cramped(a.job.Paths.Dir) {
-				if err := a.become(a.activity, time.Time{}, waitsForSpace); err != nil {
+				if err := a.become(a.activity, time.Time{}, why); err != nil {
 					return err
 				}
 			}
@@ -45,7 +49,10 @@ func (a *attempt) patiently(f func() error) error {
 	}
 }
 
-const waitsForSpace = "the disk is full: waiting for space"
+const (
+	waitsForSpace = "the disk is full: waiting for space"
+	waitsForFiles = "too many open files: waiting until one is closed"
+)
 
 // cramped reports whether a disk that the node needs is full.
 func (a *attempt) cramped() bool {

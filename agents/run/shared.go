@@ -10,6 +10,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"cmux/dag"
 	"cmux/signals"
 	"cmux/worktree"
 )
@@ -84,6 +85,9 @@ func (r *Run) onlyLinks(before, now []byte) bool {
 	}
 	for line := range strings.Lines(rest) {
 		name := strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(line), "/"), `\`, "")
+		if r.isTree(name) {
+			continue
+		}
 		if name != "" && !slices.ContainsFunc(r.Plan.Graph.Link, func(pattern string) bool {
 			ok, err := doublestar.Match(strings.TrimSuffix(pattern, "/"), name)
 			return err == nil && ok
@@ -92,6 +96,15 @@ func (r *Run) onlyLinks(before, now []byte) bool {
 		}
 	}
 	return true
+}
+
+// isTree reports whether name, seen from the project's root, is the folder of a
+// node's worktree, which cmux hides itself (see worktree.Repo.HideTrees).
+func (r *Run) isTree(name string) bool {
+	path, folder := strings.CutSuffix(name, "/")
+	return folder && slices.ContainsFunc(r.Plan.Graph.Nodes, func(n dag.Node) bool {
+		return n.HasTree() && r.Plan.Graph.TreePath(r.Plan.Root, &n) == filepath.Join(r.Plan.Root, filepath.FromSlash(path))
+	})
 }
 
 // DriftError says that nothing is done over a changed state that a person has

@@ -24,6 +24,16 @@ func NoSpace(err error) bool {
 	return errors.As(err, &git) && (strings.Contains(git.Stderr, "No space left on device") || strings.Contains(git.Stderr, "Disk quota exceeded"))
 }
 
+// NoFiles reports whether err says that this process, or the machine, has no file
+// descriptor left. One comes back when something else ends.
+func NoFiles(err error) bool {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return true
+	}
+	var git *worktree.GitError
+	return errors.As(err, &git) && (strings.Contains(git.Stderr, "Too many open files"))
+}
+
 // roomLeft is below what a disk counts as full.
 const roomLeft = 64 << 10
 

@@ -108,11 +108,15 @@ func (r *Runner) lendPatiently(ctx context.Context, spec *dag.Node, p *placement
 	from := p.place.Commit
 	for waited := false; ; waited = true {
 		err := r.lend(ctx, spec, p)
-		if err == nil || !run.NoSpace(err) && !run.Cramped(r.Run.Dir) && !run.Cramped(filepath.Dir(r.g.TreePath(r.Run.Plan.Root, spec))) {
+		if err == nil || !run.NoSpace(err) && !run.NoFiles(err) && !run.Cramped(r.Run.Dir) && !run.Cramped(filepath.Dir(r.g.TreePath(r.Run.Plan.Root, spec))) {
 			return err
 		}
 		if !waited {
-			r.Log.Error("the disk is full; a node waits for space", "node", spec.Name, "err", err)
+			what := "the disk is full; a node waits for space"
+			if run.NoFiles(err) {
+				what = "too many open files; a node waits until one is closed"
+			}
+			r.Log.Error(what, "node", spec.Name, "err", err)
 		}
 		if r.linger(ctx, time.Second); r.told.Err() != nil || ctx.Err() != nil {
 			return err
@@ -161,6 +165,9 @@ func (r *Runner) lend(ctx context.Context, spec *dag.Node, p *placement) error {
 	}
 	if spec.Role == dag.RoleBuild {
 		lend.Contributions = p.tips
+	}
+	if err := r.repo.HideTrees(ctx, []string{lend.Path}); err != nil { // an update may have added the node
+		return err
 	}
 	t, err := r.repo.Lend(ctx, lend)
 	if errors.Is(err, worktree.ErrDirty) && p.earlier != nil && lend.Contributions != nil {
