@@ -2,6 +2,7 @@ package dag
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -148,7 +149,7 @@ func (g *Graph) TreePath(root string, n *Node) string {
 	if !filepath.IsAbs(base) {
 		base = filepath.Join(root, base)
 	}
-	return filepath.Join(base, g.Session+"-"+n.Name)
+	return filepath.Join(base, cmp.Or(g.Folders, g.Session)+"-"+n.Name)
 }
 
 // HasTree reports whether the node works in a worktree of its own.
@@ -180,6 +181,7 @@ type Graph struct {
 	Session      string         `json:"session"`
 	Base         string         `json:"base,omitempty"`
 	WorktreeBase string         `json:"worktree_base"`
+	Folders      string         `json:"folders,omitempty"` // what the worktrees' names begin with, if another project has the session's; empty: Session
 	MainPane     bool           `json:"main_pane"`
 	MaxParallel  int            `json:"max_parallel"`
 	Pools        map[string]int `json:"pools,omitempty"`
@@ -244,7 +246,7 @@ func (g *Graph) Same(o *Graph) bool {
 // unplaced is g without where its parts stand.
 func (g *Graph) unplaced() *Graph {
 	u := *g
-	u.Included, u.Nodes = nil, slices.Clone(g.Nodes)
+	u.Folders, u.Included, u.Nodes = "", nil, slices.Clone(g.Nodes)
 	for i := range u.Nodes {
 		u.Nodes[i].File, u.Nodes[i].Line = "", 0
 	}

@@ -37,6 +37,8 @@ func (r *graphReader) graph(g *Graph, key []byte) {
 		g.Base = r.Text()
 	case "worktree_base":
 		g.WorktreeBase = r.Text()
+	case "folders":
+		g.Folders = r.Text()
 	case "main_pane":
 		g.MainPane = r.Bool()
 	case "max_parallel":

@@ -168,7 +168,7 @@ func (p *Project) Show(ctx context.Context, o *Offer, mux string, terminal bool)
 	if server == nil {
 		return nil, &Hint{Err: fmt.Errorf("run %s is headless: there is no session", r.Plan.ID), Try: "cmux agents status --watch, or cmux agents logs NAME -f"}
 	}
-	session := r.Plan.Graph.Session
+	session := r.Plan.TmuxSession()
 	id, ok, err := runner.Session(ctx, r)
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (p *Project) selectPane(ctx context.Context, r *run.Run, server tmux.Server
 		return &Hint{Err: fmt.Errorf("%s has no pane (%s)", node, n.Status.Label), Try: "cmux agents status"}
 	}
 	in, err := server.Exec(ctx, "display-message", "-p", "-t", a.Pane, "#{session_name}")
-	if err == nil && in != r.Plan.Graph.Session { // ids begin again with a new server
+	if err == nil && in != r.Plan.TmuxSession() { // ids begin again with a new server
 		err = tmux.ErrNotFound
 	}
 	if err == nil {

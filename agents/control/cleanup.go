@@ -22,8 +22,10 @@ const changelogName = "CHANGELOG.md"
 type Cleanup struct {
 	Session string   `json:"session,omitempty"` // tmux session; empty: it is not there
 	Trees   []Tree   `json:"trees"`
-	Open    []string `json:"open"`     // nodes whose agents are still open
-	LeftOut []string `json:"left_out"` // why other worktrees stay
+	Open    []string `json:"open"`              // nodes whose agents are still open
+	LeftOut []string `json:"left_out"`          // why other worktrees stay
+	Finally []string `json:"finally,omitempty"` // nodes under finally: that have not run, and do not run after the cleanup
+	Try     string   `json:"-"`                 // what runs them, before the cleanup
 
 	view     *run.View
 	repo     *worktree.Repo
@@ -59,6 +61,9 @@ func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
 		return nil, &Hint{Err: fmt.Errorf("%s is still running", at[0]), Try: "cmux agents stop"}
 	}
 	c := &Cleanup{view: v, Open: AtWork(v)}
+	if c.Finally = unrun(v); len(c.Finally) > 0 {
+		c.Try = p.InSession("cmux agents resume", r.Plan.Graph.Session)
+	}
 	if c.repo, err = worktree.Open(ctx, r.Plan.Root); err != nil {
 		return nil, err
 	}
@@ -69,7 +74,7 @@ func (p *Project) PlanCleanup(ctx context.Context) (*Cleanup, error) {
 		return nil, err
 	}
 	if session {
-		c.Session = r.Plan.Graph.Session
+		c.Session = r.Plan.TmuxSession()
 	}
 	c.trees, c.broken = lentTrees(ctx, c.repo, r)
 	for _, err := range c.broken {
@@ -121,6 +126,13 @@ func (p *Project) Cleanup(ctx context.Context, c *Cleanup, tell func(Removal)) (
 	}
 	if err := runner.EndSession(ctx, r); err != nil {
 		return "", err
+	}
+	if over, err := r.Over(); err != nil {
+		return "", err
+	} else if over {
+		if err := r.DropEnv(); err != nil {
+			return "", err
+		}
 	}
 	left, err := runner.EndLeftovers(ctx, r)
 	if len(left) > 0 {

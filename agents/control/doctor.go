@@ -79,6 +79,17 @@ func (c Caller) Examine(ctx context.Context) []Finding {
 		}
 		add("configuration", detail, err, "")
 	}
+	if graph != nil && repo != nil && slices.ContainsFunc(graph.Nodes, func(n dag.Node) bool { return len(n.OnComplete) > 0 }) {
+		base := graph.Base
+		if b, err := repo.Base(ctx, graph.Base); err == nil {
+			base = b.Branch
+		}
+		notes, errs := p.preflightSteps(ctx, repo, graph, base, c.Env)
+		for _, note := range notes {
+			errs = append(errs, errors.New(note))
+		}
+		add("on_complete", "what it pushes to answers", errors.Join(errs...), "")
+	}
 	detail, err := room(root, graph)
 	add("disk", detail, err, "")
 	all = append(all, examineKinds(ctx, c.Env, root, graph)...)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/control/say"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/signals"
@@ -133,10 +136,8 @@ func (p *Project) goOn(ctx context.Context, v *run.View, q run.Request) (*Taken,
 	if err := v.Run.Withdraw(q.At); err != nil { // or the runner would leave without carrying out q
 		return &Taken{}, err
 	}
-	if _, err := v.Run.Env(); err != nil { // the run had ended, and nobody wanted it any more
-		if err := v.Run.WriteEnv(p.Env); err != nil {
-			return &Taken{}, err
-		}
+	if err := p.environment(v.Run); err != nil {
+		return &Taken{}, err
 	}
 	l := Launch{Run: v.Run, Resumed: true}
 	if v.Run.Plan.Headless {
@@ -147,4 +148,70 @@ func (p *Project) goOn(ctx context.Context, v *run.View, q run.Request) (*Taken,
 	}
 	p.note("The run continues: cmux agents status --watch")
 	return nil, nil
+}
+
+// environment makes sure that the run has an environment to continue with, and says
+// how it differs from the caller's. After a run that ended well the environment of
+// its start is deleted, and the caller's takes its place.
+func (p *Project) environment(r *run.Run) error {
+	frozen, err := r.Env()
+	if err == nil {
+		if differ := differing(frozen, p.Env); len(differ) > 0 {
+			p.note(fmt.Sprintf("The nodes get the environment of the run's start. This shell differs in %s. To use this shell's: the same with --no-start, then cmux agents resume.", say.List(differ, 8)))
+		}
+		return nil
+	}
+	names, err := r.EnvNames()
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for _, name := range names {
+		if !passing(name) && !slices.ContainsFunc(p.Env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		p.note(fmt.Sprintf("The environment of the run's start is deleted, and the nodes get this shell's, which has no %s.", say.List(missing, 8)))
+	}
+	return r.WriteEnv(p.Env)
+}
+
+// differing returns the names of the variables in which two environments differ,
+// sorted, without those that every shell sets for itself.
+func differing(a, b []string) (names []string) {
+	x, y := variables(a), variables(b)
+	for name, value := range x {
+		if other, ok := y[name]; !ok || other != value {
+			names = append(names, name)
+		}
+	}
+	for name := range y {
+		if _, ok := x[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func variables(env []string) map[string]string {
+	all := make(map[string]string, len(env))
+	for _, kv := range env {
+		if name, value, ok := strings.Cut(kv, "="); ok && !passing(name) {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// passing reports whether a variable belongs to a terminal or a shell, and says
+// nothing of what a person set.
+func passing(name string) bool {
+	switch name {
+	case "_", "PWD", "OLDPWD", "SHLVL", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERM_SESSION_ID", "COLORTERM", "COLUMNS", "LINES", "WINDOWID",
+		"TMUX", "TMUX_PANE", "GPG_TTY", "XDG_SESSION_ID", "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY", "SSH_AUTH_SOCK", "STARSHIP_SESSION_KEY", "":
+		return true
+	}
+	return strings.HasPrefix(name, "CMUX_") || strings.HasPrefix(name, "VTE_") || strings.HasPrefix(name, "GIT_")
 }

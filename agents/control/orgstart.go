@@ -197,7 +197,7 @@ func (s *StartingOrg) taken(ctx context.Context, server *tmux.Server, name strin
 // there is, with its monitor. permissions is what a person said.
 func (s *StartingOrg) Create(ctx context.Context, permissions string) error {
 	p := s.p
-	if err := signals.Init(p.Root); err != nil {
+	if err := errors.Join(s.repo.KeepRoot(), signals.Init(p.Root)); err != nil {
 		return err
 	}
 	if err := s.keepAnswer(permissions); err != nil {

@@ -4,19 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"cmux/agents/agent"
+	"cmux/agents/control/say"
 	"cmux/agents/kinds"
+	"cmux/agents/proc"
 	"cmux/agents/runner"
 	"cmux/dag"
+	"cmux/worktree"
 )
 
 // preflight looks, before anything is made, for what would keep the agents of
 // a launch from working. The error names all that must be put right first; the
 // notes are for the table.
-func preflight(ctx context.Context, l *runner.Launch) (notes []string, err error) {
+func (p *Project) preflight(ctx context.Context, l *runner.Launch) (notes []string, err error) {
 	for i := range l.Graph.Nodes {
 		if n := &l.Graph.Nodes[i]; hasAgent(n) {
 			for _, m := range kinds.Missing(n) {
@@ -24,13 +29,15 @@ func preflight(ctx context.Context, l *runner.Launch) (notes []string, err error
 			}
 		}
 	}
-	var errs []error
+	notes = append(notes, preflightEnv(l.Graph, l.Options.Env)...)
+	told, errs := p.preflightSteps(ctx, l.Repo(), l.Graph, l.Base.Branch, l.Options.Env)
+	notes = append(notes, told...)
 	for _, u := range kindsOf(l.Graph) {
 		s := u.setup
 		s.Env, s.Root, s.Headless = l.Options.Env, l.Options.Root, l.Options.Headless
-		for _, p := range kinds.Preflight(ctx, u.kind, s).Problems {
-			text := fmt.Sprintf("%s: %s (%s)", u.kind, p.What, p.Try)
-			if p.Fatal {
+		for _, problem := range kinds.Preflight(ctx, u.kind, s).Problems {
+			text := fmt.Sprintf("%s: %s (%s)", u.kind, problem.What, problem.Try)
+			if problem.Fatal {
 				errs = append(errs, errors.New(text))
 			} else {
 				notes = append(notes, text)
@@ -38,6 +45,87 @@ func preflight(ctx context.Context, l *runner.Launch) (notes []string, err error
 		}
 	}
 	return notes, errors.Join(errs...)
+}
+
+// preflightEnv says which variables in env: are not set, and which nodes have a PATH
+// without git.
+func preflightEnv(g *dag.Graph, env []string) (notes []string) {
+	lookup := func(name string) string { return proc.Getenv(env, name) }
+	told := make(map[string]bool)
+	note := func(format string, args ...any) {
+		text := fmt.Sprintf(format, args...)
+		if !told[text] {
+			told[text] = true
+			notes = append(notes, text)
+		}
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		for _, key := range slices.Sorted(maps.Keys(n.Env)) {
+			for _, name := range dag.Variables(n.Env[key]) {
+				if lookup(name) == "" {
+					note("env: %s of %s takes $%s, which is not set here, so it is empty", key, n.Name, name)
+				}
+			}
+		}
+		if path, ok := n.ExpandedEnv(lookup)["PATH"]; ok && n.HasTree() {
+			if _, err := agent.LookPath("git", []string{"PATH=" + path}); err != nil {
+				note(`env: the PATH of %s has no git; to add a folder, write PATH: "FOLDER:$PATH"`, n.Name)
+			}
+		}
+	}
+	return notes
+}
+
+// reachTime bounds the wait for a remote before a start.
+const reachTime = 10 * time.Second
+
+// preflightSteps looks at what on_complete needs: a remote to push to, and gh for
+// pull requests. A remote that does not answer is a note: it may answer once the
+// work is done. base is the branch that the run starts from.
+func (p *Project) preflightSteps(ctx context.Context, repo *worktree.Repo, g *dag.Graph, base string, env []string) (notes []string, errs []error) {
+	var shared *worktree.Shared
+	reached := make(map[string]bool)
+	refused := make(map[string]bool)
+	refuse := func(node string, err error) {
+		if !refused[err.Error()] {
+			refused[err.Error()] = true
+			errs = append(errs, fmt.Errorf("on_complete of %s: %w", node, err))
+		}
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if len(n.OnComplete) == 0 {
+			continue
+		}
+		if slices.Contains(n.OnComplete, "pr") {
+			if _, err := agent.LookPath("gh", env); err != nil {
+				refuse(n.Name, &Hint{Err: errors.New("pr needs gh, which is not in the PATH"), Try: "install gh, or take pr out of on_complete"})
+			}
+		}
+		if shared == nil {
+			var err error
+			if shared, err = repo.Shared(ctx, repo.Root, false); err != nil {
+				return notes, append(errs, err)
+			}
+		}
+		remote, err := shared.PushRemote(n.Branch, base)
+		if err != nil {
+			refuse(n.Name, err)
+			continue
+		}
+		if reached[remote] {
+			continue
+		}
+		reached[remote] = true
+		limited, cancel := context.WithTimeout(ctx, reachTime)
+		err = repo.Reach(limited, remote)
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			notes = append(notes, fmt.Sprintf("on_complete of %s: the remote %s cannot be read: %s", n.Name, remote, say.Line(err.Error())))
+		}
+	}
+	return notes, errs
 }
 
 // hasAgent reports whether an agent works at the node.

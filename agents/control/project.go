@@ -164,8 +164,18 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 		}
 		return top, nil
 	}
+	if !bare && gitDir != common { // in a linked worktree git calls no repository bare
+		is, err := c.git(ctx, common, "config", "--type=bool", "--default=false", "core.bare")
+		if err != nil {
+			return "", err
+		}
+		bare = strings.TrimSpace(is) == "true"
+	}
 	if !bare && filepath.Base(common) == ".git" {
 		return filepath.Dir(common), nil
+	}
+	if bare {
+		return c.bareRoot(ctx, common, facts)
 	}
 	// A submodule's repository lies elsewhere and names its working tree.
 	if tree, err := c.git(ctx, common, "config", "core.worktree"); err == nil {
@@ -175,8 +185,32 @@ func (c Caller) root(ctx context.Context, dir string) (string, error) {
 		}
 		return filepath.EvalSymlinks(tree)
 	}
-	return "", &Hint{Err: fmt.Errorf("%s is a bare repository: there is no main worktree to keep .cmux in", common),
-		Try: "git clone " + common + ", or set CMUX_HOME to a worktree of it"}
+	return "", &Hint{Err: fmt.Errorf("the main worktree of %s is not known here", common), Try: "cd into the main worktree"}
+}
+
+// bareRoot returns the worktree of a bare repository that keeps .cmux: the one that
+// the repository remembers, else the one that the caller stands in, whose root is the
+// fifth of facts.
+func (c Caller) bareRoot(ctx context.Context, common string, facts []string) (string, error) {
+	if kept := worktree.KeptRoot(common); kept != "" {
+		return kept, nil
+	}
+	if len(facts) == 5 && facts[3] == "true" && !isGuard(facts[4]) {
+		return facts[4], nil
+	}
+	way := "git worktree add PATH BRANCH, and cd into it"
+	out, err := c.git(ctx, common, "worktree", "list", "--porcelain", "-z")
+	if err != nil {
+		return "", err
+	}
+	for entry := range strings.SplitSeq(out, "\x00\x00") {
+		path, _, _ := strings.Cut(strings.TrimPrefix(entry, "worktree "), "\x00")
+		if !strings.Contains(entry, "\x00bare") && path != "" {
+			way = "cd " + say.Word(path)
+			break
+		}
+	}
+	return "", &Hint{Err: fmt.Errorf("%s is a bare repository, and you stand in none of its worktrees", common), Try: way}
 }
 
 // isGuard reports whether top is no project but the empty repository that

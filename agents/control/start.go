@@ -42,6 +42,8 @@ type Starting struct {
 	Changed    bool      `json:"-"` // the configuration is not that of Unfinished
 	Unchanged  *Ended    `json:"-"` // nothing has changed since; the rest is then empty
 	Session    string    `json:"session"`
+	Tmux       string    `json:"tmux,omitempty"`    // the tmux session, if another project has one of that name; empty: Session
+	Folders    string    `json:"folders,omitempty"` // what the worktrees' names begin with, if another project has the session's; empty: Session
 	Nodes      []Planned `json:"nodes"`
 	Parallel   int       `json:"max_parallel"`
 	Tokens     int64     `json:"tokens,omitempty"` // budget of all agents together; 0: none
@@ -108,7 +110,7 @@ func (p *Project) PlanStart(ctx context.Context, o Start) (*Starting, error) {
 			return &Starting{Unchanged: last}, err
 		}
 	}
-	notes, unfit := preflight(ctx, l)
+	notes, unfit := p.preflight(ctx, l)
 	if err := ctx.Err(); err != nil {
 		return nil, err // what was looked for in vain may well be there
 	}
@@ -150,7 +152,7 @@ func (p *Project) lastOne(ctx context.Context, o Start, session string) []string
 
 func starting(l *runner.Launch) *Starting {
 	g := l.Graph
-	s := &Starting{Session: g.Session, Parallel: g.MaxParallel, Tokens: g.Budget.Tokens, Base: l.Base.Ref, Branch: l.Base.Branch, Commit: l.Base.Commit, launch: l}
+	s := &Starting{Session: g.Session, Tmux: l.Tmux, Folders: g.Folders, Parallel: g.MaxParallel, Tokens: g.Budget.Tokens, Base: l.Base.Ref, Branch: l.Base.Branch, Commit: l.Base.Commit, launch: l}
 	if !l.Dirt.Clean() {
 		s.Dirt = l.Dirt.String()
 		if len(l.Dirt.Paths) > 0 {

@@ -56,6 +56,8 @@ type RunStopped struct {
 	Ended []string     `json:"ended"`           // agents that were still open when the run had ended; it stays as it was
 	Stays dag.RunState `json:"stays,omitempty"` // empty: it is stopped, until it is resumed
 	Try   string       `json:"-"`               // what resumes it
+
+	Finally []string `json:"finally,omitempty"` // nodes under finally: that have not run; the resumed run starts them at its end
 }
 
 // Stop ends the agents of the run and waits until its runner is gone.
@@ -78,7 +80,19 @@ func (p *Project) Stop(ctx context.Context) (*RunStopped, error) {
 	if err := End(ctx, v, p.Now); err != nil {
 		return nil, err
 	}
-	return &RunStopped{Run: id, Try: p.InSession("cmux agents resume", v.Run.Plan.Graph.Session)}, nil
+	return &RunStopped{Run: id, Finally: unrun(v), Try: p.InSession("cmux agents resume", v.Run.Plan.Graph.Session)}, nil
+}
+
+// unrun names the nodes under finally: that no attempt has begun and that have not
+// ended.
+func unrun(v *run.View) (names []string) {
+	for i := range v.Nodes {
+		n := &v.Nodes[i]
+		if n.Spec.Finally && n.Fact.Attempts == 0 && n.Fact.Phase != dag.Ended {
+			names = append(names, n.Spec.Name)
+		}
+	}
+	return names
 }
 
 // endOpen ends agents that are still open in a run that has ended.

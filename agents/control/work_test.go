@@ -334,14 +334,14 @@ func TestStartWithoutAConfiguration(t *testing.T) {
 	refused(t, err, "there is no "+filepath.Join(s.Root, "flwo.yml")+` (did you mean "flow.yml"?)`, "the same with --config flow.yml")
 }
 
-// A start in a linked worktree says what of it is not used.
+// A start in a linked worktree begins at its HEAD and reads its configuration.
 func TestLinked(t *testing.T) {
 	s := newScratch(t, "session: scratch\nagents:\n  - {name: a, agent: command, task: 'true'}\n")
 	tree := filepath.Join(filepath.Dir(s.Root), "tree")
 	s.gitIn(s.Root, "worktree", "add", "-q", "-b", "feature", tree)
-	linked := func(o Start) *Linked {
+	planned := func(dir string, o Start) *Starting {
 		t.Helper()
-		p, err := Open(t.Context(), Caller{Dir: tree, Env: s.Env, Now: s.Now, Kinds: s.Kinds})
+		p, err := Open(t.Context(), Caller{Dir: dir, Env: s.Env, Now: s.Now, Kinds: s.Kinds})
 		if err != nil || p.Root != s.Root {
 			t.Fatal(p, err)
 		}
@@ -350,18 +350,21 @@ func TestLinked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return got.Linked
+		return got
 	}
-	if got := linked(Start{}); got != nil {
-		t.Errorf("nothing differs: %s", got)
+	if got := planned(tree, Start{}); got.Linked != tree || got.Branch != "feature" || got.Config != s.Config("") {
+		t.Errorf("the main worktree's configuration: %+v", got)
 	}
 	s.gitIn(tree, "commit", "-q", "--allow-empty", "-m", "more")
-	s.write(filepath.Join(tree, ".cmux-agents.yml"), "session: other")
-	got := linked(Start{})
-	if got == nil || got.Branch != "feature" || got.Commit != s.gitIn(tree, "rev-parse", "HEAD") || !strings.HasSuffix(got.String(), ": --base feature --config .cmux-agents.yml") {
-		t.Errorf("%+v: %s", got, got)
+	s.write(filepath.Join(tree, ".cmux-agents.yml"), "session: other\nagents:\n  - {name: b, agent: command, task: 'true'}\n")
+	head := s.gitIn(tree, "rev-parse", "HEAD")
+	if got := planned(tree, Start{}); got.Commit != head || got.Session != "other" || got.Config != ".cmux-agents.yml" {
+		t.Errorf("%+v", got)
 	}
-	if got := linked(Start{Base: "feature", Config: filepath.Join(s.Root, ".cmux-agents.yml")}); got != nil {
-		t.Errorf("all was asked for: %s", got)
+	if got := planned(tree, Start{Base: "HEAD~1"}); got.Commit != s.gitIn(tree, "rev-parse", "HEAD~1") {
+		t.Errorf("%+v", got)
+	}
+	if got := planned(s.Root, Start{}); got.Linked != "" || got.Commit == head || got.Session != "scratch" {
+		t.Errorf("in the main worktree: %+v", got)
 	}
 }

@@ -92,7 +92,7 @@ func NewPanes(ctx context.Context, c Config, server *tmux.Server, own tmux.PaneI
 	if err != nil {
 		return nil, err
 	}
-	session, err := client.FindSession(ctx, c.Run.Plan.Graph.Session)
+	session, err := client.FindSession(ctx, c.Run.Plan.TmuxSession())
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -41,6 +42,7 @@ type Plan struct {
 	Program    Program    `json:"program"`           // the copy of cmux that the run is carried out by
 	Watched    bool       `json:"watched,omitempty"` // WriteShared was called
 	Session    string     `json:"session,omitempty"` // the graph's; empty: of an earlier cmux, which had one lock for the project
+	Tmux       string     `json:"tmux,omitempty"`    // the tmux session, if another project has one of the session's name; empty: the session's
 	By         string     `json:"by,omitempty"`      // the standing agent that ordered it; empty: a person
 	Order      string     `json:"order,omitempty"`   // by which request
 	Graph      *dag.Graph `json:"-"`
@@ -54,6 +56,9 @@ type Run struct {
 	key   *seal.Key // seals what is written here, and opens what is read
 	ahead aheadOf
 }
+
+// TmuxSession returns the name of the run's tmux session.
+func (p *Plan) TmuxSession() string { return cmp.Or(p.Tmux, p.Graph.Session) }
 
 // Stand returns the worktree whose files the run's nodes without a worktree see: the
 // one that start was called in, or the main one after that one is removed.
@@ -73,6 +78,7 @@ const (
 	planFile    = "plan.json"
 	graphFile   = "graph.json"
 	envFile     = "env"
+	namesFile   = "env-names"
 	recordsFile = "records.jsonl"
 	configFile  = "config.yml"
 	binDir      = "bin"
@@ -329,13 +335,40 @@ func (r *Run) Env() ([]string, error) {
 	return f.Env, err
 }
 
-// DropEnv deletes the frozen environment, once the run has ended.
+// DropEnv deletes the frozen environment once nobody retries a node of the run, and
+// keeps the names of its variables.
 func (r *Run) DropEnv() error {
+	if env, err := r.Env(); err == nil {
+		var names []string
+		for _, kv := range env {
+			name, _, _ := strings.Cut(kv, "=")
+			names = append(names, name)
+		}
+		if err := r.writeSealed(filepath.Join(r.Dir, namesFile), namesPlace, frozenEnv{names}, 0o600); err != nil {
+			return err
+		}
+	}
 	err := signals.RemoveFile(filepath.Join(r.Dir, envFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
+}
+
+// EnvNames returns the names of the variables of an environment that DropEnv deleted.
+func (r *Run) EnvNames() ([]string, error) {
+	b, err := signals.ReadFile(filepath.Join(r.Dir, namesFile), signals.MaxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // of an earlier version
+	}
+	if err != nil {
+		return nil, err
+	}
+	var f frozenEnv
+	if err := r.unseal(namesPlace, b, &f); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(r.Dir, namesFile), err)
+	}
+	return f.Env, nil
 }
 
 // Open reads the run with the given id.

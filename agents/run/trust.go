@@ -64,6 +64,7 @@ func Vouch(root string) error {
 const (
 	graphPlace = "graph"
 	envPlace   = "env"
+	namesPlace = "env-names"
 )
 
 func planPlace(id string) string                { return "plan/" + id }

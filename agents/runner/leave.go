@@ -84,6 +84,9 @@ func (r *Runner) end(ctx context.Context, state dag.RunState) (stays bool, err e
 	if slices.ContainsFunc(r.hist.Nodes, func(n run.Node) bool { return n.Fact.StillOpen }) {
 		return false, nil // its wrapper may still want the environment
 	}
+	if r.hist.Final == dag.RunFailed {
+		return false, nil // a retry wants it, from whatever shell; cleanup and the next start delete it
+	}
 	return false, r.Run.DropEnv()
 }
 

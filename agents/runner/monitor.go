@@ -64,7 +64,7 @@ func startMonitor(ctx context.Context, r *run.Run, spec tmux.Spec, launch string
 	if err != nil {
 		return "", err
 	}
-	if err := client.SetLabel(ctx, pane, "cmux: "+r.Plan.Graph.Session); err != nil {
+	if err := client.SetLabel(ctx, pane, "cmux: "+r.Plan.TmuxSession()); err != nil {
 		return "", err
 	}
 	if err := client.SetHome(ctx, session, pane); err != nil {
@@ -82,7 +82,7 @@ var errThere = errors.New("a runner is there")
 
 // openMonitor starts spec in the monitor's pane.
 func openMonitor(ctx context.Context, c *tmux.Client, r *run.Run, spec tmux.Spec) (tmux.SessionID, tmux.PaneID, error) {
-	name := r.Plan.Graph.Session
+	name := r.Plan.TmuxSession()
 	session, err := c.FindSession(ctx, name)
 	if errors.Is(err, tmux.ErrNotFound) {
 		at, err := c.NewSession(ctx, name, monitorWindow, spec, tmux.Marks{

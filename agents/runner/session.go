@@ -17,7 +17,7 @@ func Session(ctx context.Context, r *run.Run) (id tmux.SessionID, ok bool, err e
 	if s == nil {
 		return "", false, nil
 	}
-	out, err := s.Exec(ctx, "display-message", "-p", "-t", "="+r.Plan.Graph.Session+":", "#{session_id}")
+	out, err := s.Exec(ctx, "display-message", "-p", "-t", "="+r.Plan.TmuxSession()+":", "#{session_id}")
 	if errors.Is(err, tmux.ErrNoServer) || errors.Is(err, tmux.ErrNotFound) {
 		return "", false, nil
 	}
@@ -55,5 +55,9 @@ func EndSession(ctx context.Context, r *run.Run) error {
 // ParseConfig reads the configuration of a run anew, as Plan does, for the
 // environment that it goes on with.
 func ParseConfig(r *run.Run, config []byte, kinds agent.Kinds, env []string) (*dag.Graph, []dag.Warning, error) {
-	return parse(StartOptions{Root: r.Plan.Root, Config: r.Plan.Config, Kinds: kinds, Env: env}, config)
+	g, warnings, err := parse(StartOptions{Root: r.Plan.Root, Config: r.Plan.Config, Kinds: kinds, Env: env}, config)
+	if g != nil {
+		g.Folders = r.Plan.Graph.Folders // where the run's worktrees are
+	}
+	return g, warnings, err
 }

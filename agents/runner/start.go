@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cmux/agents/agent"
+	"cmux/agents/proc"
 	"cmux/agents/run"
 	"cmux/agents/settings"
 	"cmux/agents/tmux"
@@ -56,6 +57,8 @@ type Launch struct {
 	// Graph and the rest are then the frozen ones.
 	Unfinished *run.Run
 	SetAside   []string // by Create: what lay there and is not believed, where it is now
+
+	Tmux string // the tmux session, if another project has one of the session's name; empty: the session's
 
 	config   []byte
 	repo     *worktree.Repo
@@ -128,9 +131,12 @@ func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
 		if err := tmux.Check(ctx); err != nil {
 			return nil, &TryError{err, "apt-get install tmux, or cmux agents start --headless"}
 		}
-		if err := l.checkSession(ctx); err != nil {
+		if err := l.nameTmux(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if err := l.nameFolders(ctx); err != nil {
+		return nil, err
 	}
 	return l, l.rows(ctx)
 }
@@ -151,7 +157,7 @@ func parse(o StartOptions, config []byte) (*dag.Graph, []dag.Warning, error) {
 		},
 		Account: func(n *dag.Node) string {
 			if kind, ok := o.Kinds[n.Agent]; ok {
-				return kind.Account(n.Account, n.Env, o.Env)
+				return kind.Account(n.Account, n.ExpandedEnv(func(name string) string { return proc.Getenv(o.Env, name) }), o.Env)
 			}
 			return n.Agent
 		},
@@ -296,27 +302,6 @@ func Server(r *run.Run) *tmux.Server {
 	return TmuxServer(r.Plan.Root, r.Plan.Socket)
 }
 
-// checkSession refuses a session name that is somebody else's.
-func (l *Launch) checkSession(ctx context.Context) error {
-	s := TmuxServer(l.Options.Root, l.Options.Socket)
-	taken, err := s.HasSession(ctx, l.Graph.Session)
-	if err != nil || !taken {
-		return err
-	}
-	owner, err := s.Exec(ctx, "show-options", "-qv", "-t", "="+l.Graph.Session+":", rootOption)
-	if err != nil {
-		return err
-	}
-	if owner == l.Options.Root {
-		return nil // left by an earlier run of this project
-	}
-	if owner == "" {
-		owner = "somebody else"
-	}
-	return &TryError{fmt.Errorf("the tmux session %q is taken by %s", l.Graph.Session, owner),
-		"another session: in " + l.Options.Config + ", or cmux agents cleanup there"}
-}
-
 // rows fills what is known about each node before the launch.
 func (l *Launch) rows(ctx context.Context) error {
 	l.Rows = make([]LaunchRow, l.Graph.Len())
@@ -431,7 +416,7 @@ func (l *Launch) Create(ctx context.Context) (*run.Run, error) {
 		return l.Unfinished, errors.Join(l.Unfinished.Withdraw(time.Now()), l.Unfinished.WriteEnv(l.Options.Env))
 	}
 	o := l.Options
-	if err := signals.Init(o.Root); err != nil {
+	if err := errors.Join(l.repo.KeepRoot(), signals.Init(o.Root)); err != nil {
 		return nil, err
 	}
 	if l.last != nil {
@@ -460,6 +445,9 @@ func (l *Launch) Create(ctx context.Context) (*run.Run, error) {
 	}
 	// The last step that a signal can end: what the run is then made of is made
 	// as one, so that a start that was interrupted has a run or has none.
+	if err := l.repo.HideTrees(ctx, l.trees()); err != nil {
+		return nil, err
+	}
 	var shared *worktree.Shared
 	if slices.ContainsFunc(l.Graph.Nodes, func(n dag.Node) bool { return n.HasTree() }) {
 		if shared, err = l.repo.Shared(ctx, l.repo.Root, false); err != nil {
@@ -525,7 +513,7 @@ func (l *Launch) make(ctx context.Context) (_ *run.Run, err error) {
 	return run.Create(run.Plan{
 		ID: id, Root: o.Root, From: l.from(), Config: o.Config, ConfigSum: run.Sum(l.config),
 		BaseRef: l.Base.Ref, BaseBranch: l.Base.Branch, Base: l.Base.Commit,
-		Headless: o.Headless, Fresh: o.Fresh, Socket: o.Socket, CreatedAt: now, Graph: l.Graph, By: o.By, Order: o.Order,
+		Headless: o.Headless, Fresh: o.Fresh, Socket: o.Socket, Tmux: l.Tmux, CreatedAt: now, Graph: l.Graph, By: o.By, Order: o.Order,
 	}, l.config, o.Env, o.Binary)
 }
 
@@ -561,7 +549,7 @@ func (l *Launch) endUnfinished(ctx context.Context) error {
 	}
 	if over { // what a person called done and left running ends now
 		_, err := cancelAll(ctx, latest, "")
-		return err
+		return errors.Join(err, latest.DropEnv())
 	}
 	if !l.Options.New {
 		return &TryError{fmt.Errorf("run %s %w", latest.Plan.ID, ErrRunning), "cmux agents resume"}

@@ -71,7 +71,7 @@ func cancelAll(ctx context.Context, r *run.Run, node string) ([]string, error) {
 	if err != nil {
 		return ended, err
 	}
-	if over, err := r.Over(); err != nil || !over {
+	if state, _, err := r.Final(); err != nil || state != dag.RunDone {
 		return ended, err
 	}
 	return ended, r.DropEnv() // nobody wants it any more

@@ -58,7 +58,7 @@ func (o *Org) hasRun(session string) bool {
 	ids, err := run.List(root)
 	return err != nil || slices.ContainsFunc(ids, func(id string) bool {
 		r, err := run.Open(root, id)
-		return err != nil || r.Plan.Graph.Session == session
+		return err != nil || r.Plan.TmuxSession() == session
 	})
 }
 

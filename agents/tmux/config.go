@@ -27,7 +27,8 @@ var lookAgainAfter = [...]string{"0.1", "1", "5"}
 func Config() string {
 	look := "run-shell -b 'sleep " + strings.Join(lookAgainAfter[:], "' ; run-shell -b 'sleep ") + "'"
 	body := fmt.Sprintf(`# Written by cmux; changes are overwritten. Put your own settings into
-# ~/.config/cmux/tmux.conf, which is read at the end.
+# ~/.config/cmux/tmux.conf ($XDG_CONFIG_HOME/cmux/tmux.conf where that is set),
+# which is read at the end.
 
 # Panes stay readable after their process has ended. This stands before any
 # pane exists.
@@ -99,7 +100,11 @@ set-hook -g client-detached[100] "%[4]s"
 # The sessions of control clients end with them.
 set-hook -g client-detached[101] "run-shell -C '#{S:#{?#{&&:#{m:%[3]s*,#{session_name}},#{==:#{session_attached},0}},kill-session -t #{session_id} ;,}}'"
 
+%%if "#{XDG_CONFIG_HOME}"
+source-file -q "$XDG_CONFIG_HOME/cmux/tmux.conf"
+%%else
 source-file -q ~/.config/cmux/tmux.conf
+%%endif
 `, DefaultWidth, DefaultHeight, hiddenPrefix, look, borderFormat(), borderStyle("default"), borderStyle("fg=green")+"#,bold", bindings(), statusRight())
 	return body + "set-option -s @cmux_config " + configMark(body) + "\n"
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -71,6 +72,9 @@ func runCleanup(ctx context.Context, o *cleanupOptions) error {
 	}
 	for _, name := range c.Open {
 		fmt.Fprintf(o.Out, "agent     %s (still open)\n", name)
+	}
+	if len(c.Finally) > 0 {
+		fmt.Fprintf(o.Out, "not run   %s (finally); to run them first: %s\n", strings.Join(c.Finally, ", "), c.Try)
 	}
 	if c.Empty() {
 		fmt.Fprintln(o.Out, "There is no session and no worktree to remove.")

@@ -287,6 +287,12 @@ func launchTable(s *control.Starting, width int, colour bool) string {
 	b.WriteString(table(launchColumns, rows, width, colour))
 	fmt.Fprintf(&b, "\n%s: %s, %s, %s; at most %d at a time, session %s\n", say.Count(len(s.Nodes), "agent"), say.Count(trees, "worktree"),
 		say.Count(reviews, "review"), say.Count(gates, "gate"), s.Parallel, s.Session)
+	if s.Tmux != "" {
+		fmt.Fprintf(&b, "tmux session: %s; another project has %s\n", s.Tmux, s.Session)
+	}
+	if s.Folders != "" {
+		fmt.Fprintf(&b, "worktrees: %s-NAME; another project has %s-NAME\n", s.Folders, s.Session)
+	}
 	if s.Tokens > 0 {
 		fmt.Fprintf(&b, "budget: %s tokens for all agents together\n", say.Short(s.Tokens))
 	}

@@ -47,7 +47,11 @@ func runStop(ctx context.Context, o *stopOptions) error {
 			_, err = fmt.Fprintf(o.Out, "Ended what was still open: %s. The run stays %s.\n", strings.Join(res.Ended, ", "), res.Stays)
 			return err
 		}
-		_, err = fmt.Fprintf(o.Out, "Stopped run %s. To continue: %s\n", res.Run, res.Try)
+		said := fmt.Sprintf("Stopped run %s. To continue: %s\n", res.Run, res.Try)
+		if len(res.Finally) > 0 {
+			said += fmt.Sprintf("Not run (finally): %s. They start when the continued run ends. To skip the other nodes: cmux agents stop NODE, then %s\n", strings.Join(res.Finally, ", "), res.Try)
+		}
+		_, err = fmt.Fprint(o.Out, said)
 		return err
 	}
 	c, err := p.Cancel(ctx, o.Node)
