@@ -51,7 +51,7 @@ type Starting struct {
 	Commit     string    `json:"commit"`           // that it stands for
 	Dirt       string    `json:"dirt,omitempty"`   // what is not committed, so in no worktree
 	Remarks    []string  `json:"remarks"`          // what a person should know
-	Config     string    `json:"config"`           // that is used, as seen from where the caller stands
+	Config     string    `json:"config,omitempty"` // that is used, as seen from where the caller stands
 	Branch     string    `json:"branch,omitempty"` // that Base is; empty: no branch
 	Linked     string    `json:"linked,omitempty"` // the linked worktree that the run starts from; empty: the main one
 

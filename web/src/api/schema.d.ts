@@ -3082,12 +3082,6 @@ export interface components {
             run: string;
             session: string;
         };
-        Linked: {
-            branch?: string;
-            commit?: string;
-            config?: string;
-            dir: string;
-        };
         ListAccountLimit: {
             items: components["schemas"]["AccountLimit"][];
             /** @description The cursor of the next page; absent: this is the last */
@@ -3867,6 +3861,7 @@ export interface components {
         };
         RunStopped: {
             ended: string[];
+            finally?: string[];
             run: string;
             stays?: components["schemas"]["DagRunState"];
         };
@@ -4059,14 +4054,18 @@ export interface components {
         };
         Starting: {
             base: string;
+            branch?: string;
             commit: string;
+            config?: string;
             dirt?: string;
-            linked?: components["schemas"]["Linked"];
+            folders?: string;
+            linked?: string;
             /** Format: int64 */
             max_parallel: number;
             nodes: components["schemas"]["Planned"][];
             remarks: string[];
             session: string;
+            tmux?: string;
             /** Format: int64 */
             tokens?: number;
         };
