@@ -2386,6 +2386,8 @@ export interface components {
             asked: boolean;
             done: boolean;
             note?: string;
+            outcome?: string;
+            why?: string;
         };
         ArchiveFile: {
             /** Format: date-time */
@@ -2472,7 +2474,9 @@ export interface components {
         Cancelled: {
             done: boolean;
             note?: string;
+            outcome?: string;
             stays?: components["schemas"]["Label"];
+            why?: string;
         };
         Change: {
             name: string;
@@ -3732,6 +3736,7 @@ export interface components {
             busy: number;
             /** Format: int64 */
             compactions: number;
+            context?: components["schemas"]["ContextReport"];
             detail?: string;
             name: string;
             permanent: boolean;
@@ -3773,9 +3778,11 @@ export interface components {
             goes_on: components["schemas"]["Was"][];
             moved: components["schemas"]["Moved"][];
             note?: string;
+            outcome?: string;
             takes?: string;
             unblocked: components["schemas"]["Was"][];
             way?: string;
+            why?: string;
         };
         /** @enum {string} */
         ReviewState: "to review" | "approved" | "changed since it was approved" | "dropped" | "sent back" | "nothing to review";
@@ -4106,6 +4113,8 @@ export interface components {
         Taken: {
             done: boolean;
             note?: string;
+            outcome?: string;
+            why?: string;
         };
         TaskAttempt: {
             agent: string;
@@ -4141,6 +4150,7 @@ export interface components {
             /** Format: int64 */
             saw: number;
             scope?: string[];
+            start?: components["schemas"]["TaskStart"];
             task: string;
             title?: string;
             to?: components["schemas"]["TaskState"];
@@ -4159,6 +4169,7 @@ export interface components {
             priority?: components["schemas"]["TaskPriority"];
             project?: string;
             scope?: string[];
+            start?: components["schemas"]["TaskStart"];
             title?: string;
             verify?: string[];
         };
@@ -4183,6 +4194,10 @@ export interface components {
             tip: string;
             /** Format: int64 */
             tokens: number;
+        };
+        TaskStart: {
+            commit: string;
+            tasks: string[];
         };
         /** @enum {string} */
         TaskState: "open" | "assigned" | "working" | "checking" | "needs input" | "limited" | "paused" | "blocked" | "done" | "failed" | "cancelled";
@@ -4212,6 +4227,7 @@ export interface components {
             reason: string;
             result: components["schemas"]["TaskResult"] | null;
             scope: string[];
+            start: components["schemas"]["TaskStart"] | null;
             state: components["schemas"]["TaskState"];
             title: string;
             /** Format: date-time */
@@ -4219,6 +4235,7 @@ export interface components {
             verify: string[];
             /** Format: int64 */
             version: number;
+            work_branch: string;
         };
         TeamCommand: {
             from: string;
@@ -4626,7 +4643,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["Answered"];
                 };
             };
             /** @description Error */
