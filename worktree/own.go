@@ -12,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"cmux/signals"
 )
 
 // ownFile, in the repository's git directory, lists the changes that cmux makes
@@ -132,8 +130,9 @@ const excludeKey = "info/exclude"
 
 // Explain reports whether cmux made the change, or whoever works on a branch
 // that cmux has lent: owns are all changes that cmux recorded, out are the
-// branches of other linked worktrees.
-func (r *Repo) Explain(ctx context.Context, before, now *Shared, c Change, owns []Own, out map[string]string) bool {
+// branches of other linked worktrees, and others is what else than cmux wrote of
+// an info/exclude.
+func (r *Repo) Explain(ctx context.Context, before, now *Shared, c Change, owns []Own, out map[string]string, others func([]byte) []byte) bool {
 	switch c.Kind {
 	case ChangedRef:
 		if _, worked := out[c.Name]; worked {
@@ -155,7 +154,7 @@ func (r *Repo) Explain(ctx context.Context, before, now *Shared, c Change, owns 
 		grew, err := r.Holds(ctx, c.New, c.Old)
 		return err == nil && grew
 	case ChangedFile:
-		return c.Name == "info/exclude" && sameButOwn(before.Files[c.Name].Data, now.Files[c.Name].Data, owns)
+		return c.Name == "info/exclude" && sameButOwn(others(before.Files[c.Name].Data), others(now.Files[c.Name].Data), owns)
 	}
 	return slices.ContainsFunc(owns, func(o Own) bool {
 		return o.Key == c.Name && o.New == c.New && (c.New == "" || c.Ordinary())
@@ -163,13 +162,13 @@ func (r *Repo) Explain(ctx context.Context, before, now *Shared, c Change, owns 
 }
 
 // sameButOwn reports whether two states of info/exclude differ in nothing but
-// what cmux writes there.
+// the lines that cmux adds for links.
 func sameButOwn(before, now []byte, owns []Own) bool {
-	others := func(b []byte) []string {
-		lines := strings.Split(string(signals.ExcludedByOthers(b)), "\n")
+	rest := func(b []byte) []string {
+		lines := strings.Split(string(b), "\n")
 		return slices.DeleteFunc(lines, func(l string) bool {
 			return strings.TrimSpace(l) == "" || slices.ContainsFunc(owns, func(o Own) bool { return o.Key == excludeKey && o.New == l })
 		})
 	}
-	return slices.Equal(others(before), others(now))
+	return slices.Equal(rest(before), rest(now))
 }

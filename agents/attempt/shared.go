@@ -244,7 +244,7 @@ func (a *attempt) attribute(ctx context.Context, now *worktree.Shared, changes [
 		isBranch := c.Kind == worktree.ChangedRef && strings.HasPrefix(c.Name, "refs/heads/")
 		proven := a.proven(c, k)
 		switch {
-		case !proven && a.tree.repo.Explain(ctx, a.shared.before, now, c, k.owns, k.out):
+		case !proven && a.tree.repo.Explain(ctx, a.shared.before, now, c, k.owns, k.out, signals.ExcludedByOthers):
 		case isBranch && c.Old == "" && !a.planned(c.Name), c.Kind == worktree.ChangedRef && strings.HasPrefix(c.Name, "refs/remotes/"):
 			// A further branch and what a fetch brings take nothing from anybody.
 			if !proven {
