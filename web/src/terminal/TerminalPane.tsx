@@ -13,6 +13,10 @@ import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Label } from "@/ui/label";
 
+/** The padding of the screen on both sides, and the width of a scrollbar at most, in pixels. */
+const padding = 16;
+const bar = 17;
+
 interface TerminalPaneProps {
   source: AgentSource;
   name: string; // whose terminal, for screen readers
@@ -75,7 +79,11 @@ export default function TerminalPane({ source, name }: TerminalPaneProps) {
     };
     element.addEventListener("paste", paste, { capture: true });
     const fitted = () => {
-      made.options.fontSize = fit({ width: element.clientWidth - 16, height: element.clientHeight - 16, cols: made.cols, rows: made.rows, ...cell() });
+      // Without the scrollbars, which come and go with the size: it would never come to rest.
+      const size = fit({ width: element.offsetWidth - padding, height: element.offsetHeight - padding, bar, cols: made.cols, rows: made.rows, ...cell() });
+      if (made.options.fontSize !== size) {
+        made.options.fontSize = size;
+      }
       show();
     };
     const link = new Connection(
@@ -93,7 +101,7 @@ export default function TerminalPane({ source, name }: TerminalPaneProps) {
     );
     connection.current = link;
     const watch = new ResizeObserver(fitted);
-    watch.observe(element);
+    watch.observe(element, { box: "border-box" });
     return () => {
       watch.disconnect();
       keys.dispose();

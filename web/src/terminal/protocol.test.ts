@@ -50,7 +50,7 @@ describe("a connection that ended", () => {
 });
 
 describe("fit", () => {
-  const box = { width: 800, height: 2000, cols: 80, rows: 24, cellWidth: 0.6, cellHeight: 1.2 };
+  const box = { width: 800, height: 2000, bar: 15, cols: 80, rows: 24, cellWidth: 0.6, cellHeight: 1.2 };
   it("has the screen fill the width, within what can be read", () => {
     expect(fit(box)).toBe(14);
     expect(fit({ ...box, width: 480 })).toBe(10);
@@ -62,6 +62,7 @@ describe("fit", () => {
     expect(size).toBeLessThan(14);
     expect(24 * Math.floor(Math.ceil(size * 1.2) * 1.1)).toBeLessThanOrEqual(300);
     expect(fit({ ...box, height: 100 })).toBe(14);
+    expect(fit({ ...box, width: 480, height: 100 })).toBe(9.5); // beside the scrollbar
   });
 });
 

@@ -120,8 +120,9 @@ export function pause(attempt: number): number {
 
 /** A box, a screen in it and the font, to find the size of the font: pixels, cells, and pixels of a cell by pixel of the font. */
 export interface Fitting {
-  width: number;
+  width: number; // with the scrollbar, which comes and goes with the size that is found
   height: number;
+  bar: number; // the width of a scrollbar
   cols: number;
   rows: number;
   cellWidth: number;
@@ -135,20 +136,21 @@ export const lineHeight = 1.1;
  * The largest size of the font, in pixels, at which the whole screen fits the box. One that cannot be read that small
  * fits the width; the rest is scrolled.
  */
-export function fit({ width, height, cols, rows, cellWidth, cellHeight }: Fitting): number {
+export function fit({ width, height, bar, cols, rows, cellWidth, cellHeight }: Fitting): number {
   const least = 8; // below it nobody reads: a wider screen is scrolled
   const most = 14;
   if (width <= 0 || height <= 0 || cols <= 0 || cellWidth <= 0) {
     return most;
   }
-  const wide = Math.max(least, Math.min(most, Math.floor((width / (cols * cellWidth)) * 4) / 4));
+  const within = (room: number) => Math.max(least, Math.min(most, Math.floor((room / (cols * cellWidth)) * 4) / 4));
+  const wide = within(width);
   const high = (size: number) => rows * Math.floor(Math.ceil(size * cellHeight) * lineHeight); // as xterm.js rounds
   for (let size = wide; size >= least; size -= 0.25) {
     if (high(size) <= height) {
       return size;
     }
   }
-  return wide;
+  return within(width - bar);
 }
 
 /**
