@@ -111,16 +111,18 @@ func (o *Office) Round(ctx context.Context, d Desk, unanswered func(name string,
 	if err := o.confirm(ctx, d); err != nil {
 		return err
 	}
+	// What is on its way comes before what is handed over now.
+	o.again(ctx, d, unanswered)
 	now := o.Now()
 	rules := Usual()
-	rules.Confirm = 365 * 24 * time.Hour // the wrapper has it, and says when it was read
+	rules.Queues = true // the wrapper has it, and says when it was read
 	size := func(l *mailbox.Line) int { return len(Text(o.Journal.Root, l)) }
 	for _, s := range Route(now, o.mine(d), d.Recipient, size, rules) {
 		if err := o.step(ctx, now, d, &s, unanswered); err != nil {
 			return err
 		}
 	}
-	return o.again(ctx, d, unanswered)
+	return nil
 }
 
 // mine is what waits and is this desk's to deliver, or nobody else's.
@@ -199,7 +201,7 @@ func (o *Office) tell(ctx context.Context, d Desk, name string, all []mailbox.Wa
 
 // again tells lives what was handed to ones before them, or by an office before
 // this one, and was not read. A life that has it leaves it out.
-func (o *Office) again(ctx context.Context, d Desk, unanswered func(string, error)) error {
+func (o *Office) again(ctx context.Context, d Desk, unanswered func(string, error)) {
 	for _, w := range o.ledger.Waiting() {
 		name, mine := d.Name(w.For)
 		if !mine || w.State != mailbox.Handed || w.For.Kind == mailbox.User || d.Recipient(w.For).Stand != Idle {
@@ -210,5 +212,4 @@ func (o *Office) again(ctx context.Context, d Desk, unanswered func(string, erro
 		}
 		o.tell(ctx, d, name, []mailbox.Waiting{w}, unanswered)
 	}
-	return nil
 }

@@ -78,6 +78,10 @@ type Rules struct {
 	Tries   int           // hand-overs without a confirmation before a message is given up
 	Most    int           // messages that go together
 	Bytes   int           // of the texts that go together; one alone may be longer
+
+	// Queues says that each recipient keeps what it is handed in a queue of its own
+	// until it has read it: more is handed on behind that, and it knows what is urgent.
+	Queues bool
 }
 
 // Usual are the rules where nobody set others. Programs cut what a hook says at
@@ -179,7 +183,7 @@ func (q *queue) route(all []mailbox.Waiting) (steps []Step) {
 			}
 		}
 		return steps
-	case len(flying) > 0:
+	case len(flying) > 0 && !q.rules.Queues:
 		return append(steps, q.follow(flying, rest)...)
 	case len(rest) == 0:
 		return steps
@@ -248,6 +252,9 @@ func (q *queue) hand(rest []mailbox.Waiting) (steps []Step) {
 	if rest = rest[batch:]; len(rest) > 0 {
 		s := q.step(Wait, rest)
 		s.Why, s.Brief = "those before it", true
+		if q.rules.Queues {
+			s.Until = q.now.Add(q.rules.Gather)
+		}
 		steps = append(steps, s)
 	}
 	return steps

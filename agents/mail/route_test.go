@@ -130,6 +130,34 @@ func TestRoute(t *testing.T) {
 	}
 }
 
+// Who keeps a queue is handed on what comes behind what it has not read, at once.
+func TestRouteToAQueue(t *testing.T) {
+	rules := Usual()
+	rules.Queues = true
+	for _, c := range []struct {
+		what  string
+		who   Recipient
+		mail  string
+		bytes int
+		want  string
+	}{
+		{"behind what is on its way", Recipient{Stand: Idle}, "a@10 b!", 0, "paste b"},
+		{"however long that is", Recipient{Stand: Idle}, "a@9999 b c!!", 0, "paste b c"},
+		{"what is on its way needs nothing", Recipient{Stand: Idle}, "a@9999", 0, ""},
+		{"nothing to who is gone", Recipient{Stand: Dead}, "a@10 b", 0, "wait b: its program, which has ended"},
+		{"nor to who does not answer", Recipient{Stand: Frozen}, "a@10 b!!", 0, "wait b: its program, which does not answer"},
+		{"the rest in a moment", Recipient{Stand: Idle}, "a@10 b c d", 5000, "paste b; wait c d: those before it (0.5s)"},
+		{"what comes together goes together", Recipient{Stand: Idle, Last: noon}, "a@0 b", 0, "wait b: more that may come (0.5s)"},
+		{"nobody reads what it has any more", Recipient{Stand: Over, Detail: "it is over"}, "a@1 b", 0, "fail a: it is over, before it had read it; fail b: it is over"},
+	} {
+		size := func(*mailbox.Line) int { return max(c.bytes, 10) }
+		got := said(Route(noon, waiting(t, "w1", c.mail), func(mailbox.Address) Recipient { return c.who }, size, rules))
+		if got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.what, got, c.want)
+		}
+	}
+}
+
 // Each recipient has a queue of its own, and the order is that of the mailbox.
 func TestRouteOfSeveral(t *testing.T) {
 	mail := append(append(waiting(t, "w1", "a"), waiting(t, "w2", "b")...), waiting(t, "w1", "c")...)
