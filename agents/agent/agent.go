@@ -88,9 +88,16 @@ type Guarded interface{ Guard(guard.Policy) }
 type Carrier interface {
 	// Carry is the answer to a hook of that name which does.
 	Carry(hook, text string) HookReply
-	// Carried reads at once what the conversation holds by now of what went with
-	// hooks; some of it may have been told already.
-	Carried() []string
+}
+
+// Recaller is an Agent whose conversation can be read: news.Read tells of what it
+// was given, once it stands there.
+type Recaller interface {
+	CanRecall() bool
+	// Recall reads at once what the conversation holds by now, and returns what it was
+	// given and Recall has not returned before, the oldest first. The first call
+	// returns what earlier programs were given in it, too.
+	Recall() []news.Read
 }
 
 // Turner is an Agent of which is known whether a turn is under way whose end will

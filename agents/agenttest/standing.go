@@ -174,7 +174,7 @@ func (s *stage) order(m attempt.Message) attempt.Reply {
 
 func (s *stage) tell(id, text string, u mailbox.Urgency) {
 	s.t.Helper()
-	s.order(attempt.Message{Op: attempt.OpTell, Key: id, Text: text, Urgency: u})
+	s.order(attempt.Message{Op: attempt.OpTell, Key: id, Text: Envelope(id, text), Urgency: u})
 }
 
 // does gives it a piece of work.

@@ -3,7 +3,9 @@ package agenttest
 import (
 	"os"
 
+	"cmux/agents/mail"
 	"cmux/agents/run"
+	"cmux/signals/mailbox"
 )
 
 // Stay makes the fixture's agent a standing one, which is told brief first.
@@ -28,7 +30,22 @@ func (f *Fixture) Stay(brief string) {
 // with the work that it was at.
 func (f *Fixture) Lives(conversation string, work *run.Work) {
 	f.Spec.Attempt++
-	f.Spec.Conversation, f.Spec.Work = conversation, work
+	f.Spec.Conversation, f.Spec.Work, f.Spec.Told = conversation, work, false
+	for _, r := range f.Records() {
+		switch {
+		case work == nil:
+		case r.Type == run.Given:
+			f.Spec.Told = false
+		case r.Type == run.Told && r.Key == work.ID:
+			f.Spec.Told = true
+		}
+	}
+}
+
+// Envelope is a message to an agent as it is handed over.
+func Envelope(id, subject string) string {
+	m := mailbox.Message{ID: id, From: "supervisor", Subject: subject}
+	return mail.Text("", &mailbox.Line{Message: m, Verified: true})
 }
 
 // Work is a piece of work for a standing agent in the fixture's tree.

@@ -51,6 +51,8 @@ func (a *attempt) handle(m Message) error {
 		return a.offer(&m)
 	case OpAnswer:
 		return a.answers(&m, &reply)
+	case OpTell:
+		return a.feed(conversation.Tell{ID: m.Key, Text: m.Text, Urgency: urgencies[m.Urgency], Has: a.known[m.Key]})
 	case OpStand:
 		reply.Standing = a.standing()
 		if m.Key == KeyDraft {
@@ -87,13 +89,10 @@ var orders = map[Op]func(*Message) conversation.What{
 	OpGranted:    func(m *Message) conversation.What { return conversation.Granted{Trial: m.Trial} },
 	OpAwake:      func(*Message) conversation.What { return conversation.Rang{Clock: conversation.WakeClock} },
 	OpRetry:      func(*Message) conversation.What { return conversation.Retry{} },
-	OpTell: func(m *Message) conversation.What {
-		return conversation.Tell{ID: m.Key, Text: m.Text, Urgency: urgencies[m.Urgency]}
-	},
 	OpEndTurn: func(m *Message) conversation.What {
 		return conversation.EndTurn{ID: m.Key, Text: m.Text}
 	},
-	OpWithdraw: func(m *Message) conversation.What { return conversation.Withdraw{ID: m.Key, Why: m.Text} },
+	OpWithdraw: func(m *Message) conversation.What { return conversation.Withdraw{ID: m.Key, Why: m.Text, Kept: m.Kept} },
 	OpCompact:  func(m *Message) conversation.What { return conversation.Compact{ID: m.Key} },
 	OpTake:     func(*Message) conversation.What { return conversation.Take{} },
 	OpRelease:  func(*Message) conversation.What { return conversation.Release{} },
@@ -247,8 +246,8 @@ func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 		}
 	case news.ShellBegan, news.ShellEnded:
 		return nil
-	case news.Carried:
-		return a.wasCarried(e)
+	case news.Read:
+		return a.reads(e)
 	case news.Compacts:
 		return a.beforeCompact(e.Trigger)
 	case news.Compacted:

@@ -86,36 +86,66 @@ func (a *attempt) slip(m conversation.Message) {
 	a.stage.Show(event.Event{Kind: kind, Text: text})
 }
 
-// lookBack are the ids of the messages that went with hooks and that the agent's
-// conversation holds.
+// transcriptLag is how far what the program writes down may be behind what it does.
+const transcriptLag = 1500 * time.Millisecond
+
+// lookBack are the ids of what the agent's conversation holds by now, of what it was
+// handed and was not seen there.
 func (a *attempt) lookBack() (ids []string) {
-	c, ok := a.agent.(agent.Carrier)
-	if !ok {
+	r, ok := a.agent.(agent.Recaller)
+	if !ok || !r.CanRecall() {
 		return nil
 	}
-	for _, text := range c.Carried() {
-		ids = append(ids, mail.Seen(text)...)
+	awaited := map[string]bool{}
+	for _, m := range a.Unseen {
+		awaited[m.ID] = true
+	}
+	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		for _, e := range r.Recall() {
+			for _, id := range a.recognizes(e) {
+				if awaited[id] {
+					delete(awaited, id)
+					ids = append(ids, id)
+				}
+			}
+		}
+		if len(awaited) == 0 || a.hasEnded() || time.Since(began) > transcriptLag {
+			return ids
+		}
+	}
+}
+
+// recognizes are the ids of the messages, and of the task, that the agent was given
+// with a text. A task may be given again: what was read before that does not count.
+func (a *attempt) recognizes(e news.Read) (ids []string) {
+	for _, id := range mail.Seen(e.Text) {
+		a.known[id] = true
+		ids = append(ids, id)
+	}
+	if id := prompt.TaskTold(e.Text); id != "" && !a.handed[id].IsZero() && !e.At.Before(a.handed[id].Truncate(time.Millisecond)) {
+		ids = append(ids, id)
 	}
 	return ids
 }
 
-// remembers takes in what the conversation of a program that is gone, or about to
-// go, holds: the next one need not be told it again.
-func (a *attempt) remembers() error {
-	if len(a.Slipped) == 0 {
+// recall takes in what the conversation of a program holds that goes on in it: it
+// need not be told that again.
+func (a *attempt) recall() error {
+	r, ok := a.agent.(agent.Recaller)
+	if !ok || !r.CanRecall() {
 		return nil
 	}
-	for _, id := range a.lookBack() {
-		if err := a.feed(conversation.Seen{ID: id}); err != nil {
+	for _, e := range r.Recall() {
+		if err := a.reads(e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// wasCarried takes in what the agent's conversation holds of what went with hooks.
-func (a *attempt) wasCarried(e news.Carried) error {
-	for _, id := range mail.Seen(e.Text) {
+// reads takes in what the agent's conversation holds.
+func (a *attempt) reads(e news.Read) error {
+	for _, id := range a.recognizes(e) {
 		if err := a.feed(conversation.Seen{ID: id}); err != nil {
 			return err
 		}

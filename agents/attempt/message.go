@@ -77,6 +77,7 @@ type Message struct {
 	Wait    bool             `json:"wait,omitempty"`    // done, blocked, ask: reply with the verdict, or with what a person answers
 	Mail    *mailbox.Message `json:"mail,omitempty"`    // send: to, subject, body, urgency and re of it count
 	Files   []mail.Enclosure `json:"files,omitempty"`   // send: they go along
+	Kept    bool             `json:"kept,omitempty"`    // withdraw: the work is given again, and goes on as it was left
 	Trial   bool             `json:"trial,omitempty"`   // granted: it finds out whether the limit of its account is over
 	At      time.Time        `json:"at,omitzero"`       // ran-command
 	Event   string           `json:"event,omitempty"`   // hook
@@ -122,9 +123,12 @@ type Standing struct {
 	Until    time.Time    `json:"until,omitzero"`    // of a limit
 	Work     string       `json:"work,omitempty"`    // id of its piece of work; empty: none
 	Waiting  []string     `json:"waiting,omitempty"` // ids of messages that it was not handed yet
-	Hinders  string       `json:"hinders,omitempty"` // what keeps the first of them from being typed: a draft, a dialog, copy mode
-	Taken    bool         `json:"taken,omitempty"`
-	Draft    bool         `json:"draft,omitempty"` // a person has typed something that they have not sent; with KeyDraft
+	// Waits are the messages that it is not known to have read, each with what it
+	// waits for.
+	Waits   map[string]string `json:"waits,omitempty"`
+	Hinders string            `json:"hinders,omitempty"` // what keeps the first of them from being typed: a draft, a dialog, copy mode
+	Taken   bool              `json:"taken,omitempty"`
+	Draft   bool              `json:"draft,omitempty"` // a person has typed something that they have not sent; with KeyDraft
 }
 
 // KeyDraft has OpStand look at the screen, which takes a while.

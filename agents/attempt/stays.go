@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"cmux/dag"
 	"cmux/signals"
 	"cmux/signals/mailbox"
+	"cmux/worktree"
 )
 
 // A standing agent's attempt is one life of it: it goes on through any number of
@@ -33,6 +35,10 @@ type staying struct {
 	filled   run.Context // as recorded last
 	compacts *compacting // that is under way; nil: none
 	unheard  bool        // its program has not told of one that is confirmed otherwise
+
+	known  map[string]bool      // ids of messages that its conversation holds
+	handed map[string]time.Time // when its program was handed a piece of work last, by id
+	again  bool                 // its work may have been told to it by a life before this
 }
 
 // stays reports whether the agent is a standing one.
@@ -47,7 +53,7 @@ func (a *attempt) settleIn() error {
 	if w == nil {
 		return nil
 	}
-	a.offers[w.ID] = w
+	a.offers[w.ID], a.again = w, !a.spec.Told
 	if err := a.begin(w); err != nil {
 		var f *final
 		if !errors.As(err, &f) || f.Outcome == dag.Cancelled {
@@ -58,7 +64,7 @@ func (a *attempt) settleIn() error {
 		a.putDown()
 		return err
 	}
-	return a.feed(conversation.Give{ID: w.ID, At: true})
+	return a.feed(conversation.Give{ID: w.ID, Text: w.Def.Name, At: !a.again})
 }
 
 // offer takes in a piece of work. It is begun when the agent is told of it.
@@ -126,6 +132,9 @@ func (a *attempt) workText() (string, error) {
 			return "", err
 		}
 	}
+	if a.task.Before != "" {
+		text += "\n\n" + a.task.Before
+	}
 	return prompt.NewTask(a.task.ID, text), nil
 }
 
@@ -165,6 +174,10 @@ func (a *attempt) handWork(d conversation.Deliver) (text string, unfit bool, err
 	if err == nil {
 		text, err = a.workText()
 	}
+	if err == nil && (a.again || !a.handed[w.ID].IsZero()) {
+		text += "\n\n" + prompt.ToldAgain
+	}
+	a.handed[w.ID] = time.Now()
 	var f *final
 	switch {
 	case err == nil:
@@ -216,6 +229,7 @@ func (a *attempt) tally(e conversation.WorkOver) error {
 	}
 	if a.task != nil && a.task.ID == e.ID {
 		a.survey()
+		a.leaveBranch(e.End)
 	}
 	of := *end
 	of.Conversation = a.end.Conversation
@@ -224,9 +238,24 @@ func (a *attempt) tally(e conversation.WorkOver) error {
 		return err
 	}
 	delete(a.offers, e.ID)
-	a.lastTask = e.ID
+	delete(a.handed, e.ID)
+	a.lastTask, a.again = e.ID, false
 	a.putDown()
 	return a.feed(conversation.Tallied{})
+}
+
+// leaveBranch takes the worktree off the branch of work that was taken back for good:
+// what the agent commits before it has read that does not land there.
+func (a *attempt) leaveBranch(end conversation.Ending) {
+	p := a.spec.Place
+	if end != conversation.Cancelled || a.Drop == nil || a.Drop.Kept || p.Tree == "" || p.Branch == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, glancePatience)
+	defer cancel()
+	if err := worktree.Detach(ctx, p.Tree, p.Branch); err != nil {
+		a.note("its worktree stays on the branch %s of the cancelled task: %v", p.Branch, err)
+	}
 }
 
 // putDown is after a piece of work: the attempt is the agent's alone again.
@@ -247,7 +276,7 @@ func (a *attempt) revive() error {
 	if err := a.interrupted(); err != nil {
 		return err
 	}
-	if err := a.remembers(); err != nil {
+	if err := a.recall(); err != nil {
 		return err
 	}
 	how := exit.String()
@@ -262,17 +291,17 @@ func (a *attempt) revive() error {
 
 // standing is how the agent stands, for whoever hands it work and messages.
 func (a *attempt) standing() *Standing {
-	s := &Standing{Activity: a.activity, Detail: a.detail, Work: a.Work, Taken: a.Taken, Waiting: a.State.Waiting(), Hinders: a.State.Hindrance()}
+	s := &Standing{Activity: a.activity, Detail: a.detail, Work: a.Work, Taken: a.Taken, Waiting: a.State.Waiting(), Waits: a.State.Waits(), Hinders: a.State.Hindrance()}
 	if a.activity == dag.AtLimit {
 		s.Until = a.until
 	}
 	return s
 }
 
-// confirm records that the agent has read a message.
+// confirm records that the agent has read a message, or was told of its work.
 func (a *attempt) confirm(id string) error {
 	if a.offers[id] != nil {
-		return nil // of its work, which Given tells
+		return a.record(run.Record{Type: run.Told, Key: id})
 	}
 	return a.record(run.Record{Type: run.Confirmed, Key: id, At: time.Now()})
 }

@@ -43,6 +43,7 @@ type talk struct {
 
 // open begins the conversation.
 func (a *attempt) open() {
+	a.known, a.handed = map[string]bool{}, map[string]time.Time{}
 	a.held, a.gone = map[conversation.Ref]*Message{}, map[conversation.Ref]<-chan struct{}{}
 	a.State = conversation.New(conversation.Config{
 		Name: a.node.Name, Reports: a.kind.Judge && !a.mergesAlone(), Stays: a.stays(), Headless: a.spec.Headless && !a.stays(), InputTimeout: time.Duration(a.node.InputTimeout),
@@ -306,8 +307,13 @@ func (a *attempt) launch(l conversation.Launch) error {
 	steers = steers && t.Steers()
 	c, compacts := started.(agent.Compacter)
 	compacts = compacts && c.CanCompact()
+	r, recalls := started.(agent.Recaller)
+	recalls = recalls && r.CanRecall()
+	if err := a.recall(); err != nil { // before anything is handed over
+		return err
+	}
 	silent, _ := started.(agent.Silent)
-	return a.feed(conversation.Started{Concludes: concludes, Breaks: breaks, Steers: steers, Compacts: compacts, Quiet: silent != nil && silent.ToldNothing()})
+	return a.feed(conversation.Started{Concludes: concludes, Breaks: breaks, Steers: steers, Compacts: compacts, Recalls: recalls, Quiet: silent != nil && silent.ToldNothing()})
 }
 
 // relaunch makes ready for the agent's program to go on in its conversation,
@@ -423,7 +429,7 @@ func (a *attempt) noticeEnd() error {
 
 // halt ends the program of an agent that is stuck.
 func (a *attempt) halt(why string) error {
-	if err := a.remembers(); err != nil {
+	if err := a.recall(); err != nil {
 		return err
 	}
 	if err := a.endAgent(); err != nil {

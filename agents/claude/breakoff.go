@@ -12,8 +12,11 @@ import (
 // Carry implements agent.Carrier.
 func (a *instance) Carry(hook, text string) agent.HookReply { return beside(hook, text) }
 
-// Carried implements agent.Carrier.
-func (a *instance) Carried() []string { return a.follow.holds() }
+// CanRecall implements agent.Recaller.
+func (a *instance) CanRecall() bool { return true }
+
+// Recall implements agent.Recaller.
+func (a *instance) Recall() []news.Read { return a.follow.recall() }
 
 // CanBreakOff implements agent.Breaker: a key does, in a pane.
 func (a *instance) CanBreakOff() bool { return !a.start.Headless }

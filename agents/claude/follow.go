@@ -3,7 +3,6 @@ package claude
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -27,7 +26,7 @@ type follower struct {
 
 	reading sync.Mutex
 	late    []news.Event // that catchUp found, not told yet
-	carried []string     // what it was found to hold that went with hooks, the newest last
+	given   []news.Read  // what it was found to hold since recall was last asked, the newest last
 	reader  *transcript.Follower
 	read    string // what reader reads
 	offset  int64
@@ -118,14 +117,16 @@ func (f *follower) catchUp() {
 	f.late = append(f.late, f.take()...)
 }
 
-// holds reads what is new at once, and returns what the conversation holds that
-// went with hooks. It may be on its way to who follows, who cannot take it in
-// while they ask.
-func (f *follower) holds() []string {
+// recall reads what is new at once, and returns what the agent was given, of what
+// was not returned before. It may be on its way to who follows, who cannot take it
+// in while they ask.
+func (f *follower) recall() []news.Read {
 	f.reading.Lock()
 	defer f.reading.Unlock()
 	f.late = append(f.late, f.take()...)
-	return slices.Clone(f.carried)
+	given := f.given
+	f.given = nil
+	return given
 }
 
 // summaries reads what is new at once, and returns how often a summary has replaced
@@ -137,8 +138,8 @@ func (f *follower) summaries() int {
 	return f.summed
 }
 
-// maxCarried is how many of them are kept: far more than wait to be seen.
-const maxCarried = 100
+// maxGiven is how many of them are kept: far more than wait to be seen.
+const maxGiven = 1000
 
 // look reads what is new and returns what it means to the attempt, and whether
 // there was anything since the last look.
@@ -168,9 +169,9 @@ func (f *follower) take() []news.Event {
 	f.offset = f.reader.Offset()
 	events := f.agent.signs(f.reader.Signs(), time.Now())
 	for _, e := range events {
-		if c, is := e.(news.Carried); is {
-			f.carried = append(f.carried, c.Text)
-			f.carried = f.carried[max(0, len(f.carried)-maxCarried):]
+		if r, is := e.(news.Read); is {
+			f.given = append(f.given, r)
+			f.given = f.given[max(0, len(f.given)-maxGiven):]
 		}
 	}
 	for _, e := range grown {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/mail"
 	"cmux/agents/news"
 	"cmux/agents/proc"
 	"cmux/agents/transcript"
@@ -142,9 +143,8 @@ func (a *instance) signs(signs []transcript.Sign, now time.Time) []news.Event {
 		if s.What == transcript.Read {
 			a.heardOf(s.Text)
 		}
-		if s.What == transcript.Carried {
-			events = append(events, news.Carried{Text: s.Text})
-			continue
+		if given := a.given(s); given != "" {
+			events = append(events, news.Read{Text: given, At: s.At})
 		}
 		if what := a.silence.read(s, now); what != "" {
 			events = append(events, a.stops(a.unguarded(what), false)...)
@@ -154,6 +154,21 @@ func (a *instance) signs(signs []transcript.Sign, now time.Time) []news.Event {
 		}
 	}
 	return events
+}
+
+// given is what the model was given with a sign, where that may be something of
+// cmux's. It is called with the lock held.
+func (a *instance) given(s transcript.Sign) string {
+	switch {
+	case s.Sub:
+	case s.What == transcript.Read && a.mention != "" && sameText(s.Text, a.mention):
+		return a.said
+	case s.What == transcript.Read, s.What == transcript.Carried:
+		return s.Text
+	case s.What == transcript.Ran && len(mail.Seen(s.Text)) > 0: // such as the answer to its report
+		return s.Text
+	}
+	return ""
 }
 
 // listens says what has come of time alone.

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"cmux/agents/agenttest"
 	"cmux/agents/attempt"
 	mt "cmux/agents/modeltest"
 	"cmux/agents/run"
@@ -65,7 +66,7 @@ func (f *fixture) over(id string) *run.End {
 // hears waits until a message was read.
 func (f *fixture) hears(id, text string) {
 	f.T.Helper()
-	f.ordered(attempt.Message{Op: attempt.OpTell, Key: id, Text: text})
+	f.ordered(attempt.Message{Op: attempt.OpTell, Key: id, Text: agenttest.Envelope(id, text)})
 	f.Eventually(id+" is confirmed", func() bool {
 		for _, r := range f.Records() {
 			if r.Type == run.Confirmed && r.Key == id {
@@ -81,7 +82,7 @@ func (f *fixture) hears(id, text string) {
 func (f *fixture) works() {
 	f.T.Helper()
 	f.restsIdle()
-	f.hears("m1", "from supervisor: good morning #script:mail")
+	f.hears("m1", "good morning #script:mail")
 	f.restsIdle()
 
 	first := f.Work("T1", "Make it. #script:first", "test -e fixed || { echo not fixed yet; exit 5; }")
@@ -111,7 +112,7 @@ func (f *fixture) works() {
 	if n := len(f.server.Requests()) - before; n != 0 {
 		f.T.Errorf("%d requests because its program was started again, with nothing to do", n)
 	}
-	f.hears("m2", "from supervisor: welcome back #script:mail")
+	f.hears("m2", "welcome back #script:mail")
 	f.restsIdle()
 	if c := f.Last(run.Conversed).Conversation; c != conversation {
 		f.T.Errorf("it went on in conversation %s, not in %s", c, conversation)
@@ -154,7 +155,7 @@ func TestStandingInAPane(t *testing.T) {
 	if s := f.ordered(attempt.Message{Op: attempt.OpStand}); s.Taken {
 		t.Error("a person who talks to it took it over")
 	}
-	f.hears("m3", "from supervisor: go on #script:mail")
+	f.hears("m3", "go on #script:mail")
 	f.restsIdle()
 	f.stopped(nil)
 }
@@ -187,7 +188,7 @@ func TestAsksWhileItStays(t *testing.T) {
 	if err != nil || strings.Count(string(mail), "\n") != 1 || !strings.Contains(string(mail), "Blue: like the sea") {
 		t.Errorf("its supervisor is sent %s, %v", mail, err)
 	}
-	f.hears("m1", "from supervisor: Blue #script:blue")
+	f.hears("m1", "Blue #script:blue")
 	if end := f.over("T1"); end.Outcome != dag.Done || end.Summary != "it is blue" || end.Commits != 1 {
 		t.Errorf("T1 ended as %+v", end)
 	}
@@ -208,9 +209,9 @@ func TestCompactsByOrder(t *testing.T) {
 	f.Stay("You are a worker. #script:brief")
 	f.inPane()
 	f.restsIdle()
-	f.hears("m1", "from supervisor: good morning #script:mail")
+	f.hears("m1", "good morning #script:mail")
 	f.restsIdle()
-	f.hears("m2", "from supervisor: and again #script:mail")
+	f.hears("m2", "and again #script:mail")
 	f.restsIdle()
 	f.Eventually("its context is known", func() bool {
 		for _, r := range f.Records() {
@@ -223,7 +224,7 @@ func TestCompactsByOrder(t *testing.T) {
 	f.ordered(attempt.Message{Op: attempt.OpCompact, Key: "c1"})
 	f.server.WaitHeld(t, "summary", 1)
 	f.ordered(attempt.Message{Op: attempt.OpCompact, Key: "c1"})
-	f.ordered(attempt.Message{Op: attempt.OpTell, Key: "m3", Text: "from supervisor: meanwhile #script:after"})
+	f.ordered(attempt.Message{Op: attempt.OpTell, Key: "m3", Text: agenttest.Envelope("m3", "meanwhile #script:after")})
 	f.server.Release("summary")
 	f.Eventually("m3 is confirmed", func() bool { return f.Last(run.Confirmed).Key == "m3" })
 	f.restsIdle()

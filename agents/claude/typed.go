@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/mail"
 	"cmux/agents/prompt"
 	"cmux/agents/transcript"
 	"cmux/signals"
@@ -164,6 +165,8 @@ func unread(path string, typed []string, whole func(string) string) []string {
 		}
 		text := plain(s.Text)
 		switch {
+		case s.What == transcript.Queued && (len(mail.Seen(s.Text)) > 0 || prompt.TaskTold(s.Text) != ""):
+			continue // cmux sends it again
 		case s.What == transcript.Queued:
 			waiting = append(waiting, s.Text)
 		case s.What == transcript.Unqueued && s.Text == "" && len(waiting) > 0:

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/host"
 	"cmux/agents/mail"
 	"cmux/agents/run"
+	"cmux/agents/standing"
 	"cmux/agents/wrapper"
 	"cmux/signals"
 	"cmux/signals/mailbox"
@@ -166,7 +168,7 @@ type Mails struct {
 }
 
 // Mailbox is the project's mail that a query asks for.
-func (p *Project) Mailbox(_ context.Context, q MailQuery) (*Mails, error) {
+func (p *Project) Mailbox(ctx context.Context, q MailQuery) (*Mails, error) {
 	out := &Mails{Messages: []Mail{}}
 	bad, err := p.eachMail(q, func(m Mail) bool {
 		if q.Last > 0 && len(out.Messages) == q.Last {
@@ -177,6 +179,7 @@ func (p *Project) Mailbox(_ context.Context, q MailQuery) (*Mails, error) {
 		return true
 	})
 	slices.Reverse(out.Messages)
+	p.explainHanded(ctx, out.Messages)
 	out.Skipped = append([]mailbox.Bad{}, bad...)
 	return out, err
 }
@@ -184,7 +187,7 @@ func (p *Project) Mailbox(_ context.Context, q MailQuery) (*Mails, error) {
 // MailPage is so many of the messages that a query asks for, newest first: those
 // before the one with an id, or the newest where that is empty. more says that there
 // are older ones.
-func (p *Project) MailPage(_ context.Context, q MailQuery, before string, most int) (page []Mail, more bool, err error) {
+func (p *Project) MailPage(ctx context.Context, q MailQuery, before string, most int) (page []Mail, more bool, err error) {
 	page, passed := []Mail{}, before == ""
 	_, err = p.eachMail(q, func(m Mail) bool {
 		switch {
@@ -201,6 +204,7 @@ func (p *Project) MailPage(_ context.Context, q MailQuery, before string, most i
 	if err == nil && !passed {
 		err = Usage("", "there is no message %q before which others could be", before)
 	}
+	p.explainHanded(ctx, page)
 	return page, more, err
 }
 
@@ -257,6 +261,76 @@ func (p *Project) explain(d *MailDelivery, known map[string]string) {
 		known[d.To] = why
 	}
 	d.Why = cmp.Or(why, d.Why)
+}
+
+// explainHanded says what the messages wait for that were handed to the wrappers of
+// agents: each wrapper knows for its own. The first message for an agent asks it.
+func (p *Project) explainHanded(ctx context.Context, all []Mail) {
+	asked := make(map[string]func(id string) string)
+	for i := range all {
+		for j := range all[i].Deliveries {
+			d := &all[i].Deliveries[j]
+			if d.State != mailbox.Handed || d.Why != "" {
+				continue
+			}
+			to, err := mailbox.ParseAddress(d.To)
+			if err != nil || to.Kind == mailbox.User || to.Kind == mailbox.All {
+				continue
+			}
+			if asked[d.To] == nil {
+				asked[d.To] = p.askWaits(ctx, to)
+			}
+			d.Why = asked[d.To](all[i].ID)
+		}
+	}
+}
+
+// askWaits asks the wrapper of an agent or a node what the messages wait for that it
+// was handed.
+func (p *Project) askWaits(ctx context.Context, to mailbox.Address) func(id string) string {
+	always := func(why string) func(string) string { return func(string) string { return why } }
+	var r *run.Run
+	var ref host.Ref
+	switch to.Kind {
+	case mailbox.Node:
+		at, n, err := run.NodeAt(p.Root, to.Name)
+		if err != nil || n == 0 {
+			return always("its next attempt")
+		}
+		r, ref = at, host.Ref{Node: to.Name, N: n}
+	default:
+		org, err := p.org()
+		if err != nil {
+			return always("its organization, which cannot be read")
+		}
+		a := org.Agents[to.In(org.Run.Plan.Session).Name]
+		switch word, detail := mailStand(a, p.Now(), org.Stopped); {
+		case a == nil:
+			return always("there is no such agent")
+		case word != "":
+			return always(strings.TrimSuffix(word+": "+detail, ": "))
+		}
+		r, ref = org.Run, host.Ref{Node: a.Name, N: a.Life.N}
+	}
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	s, err := askStanding(ctx, r, ref)
+	if err != nil || s == nil {
+		return always("its program, which does not answer")
+	}
+	return func(id string) string { return cmp.Or(s.Waits[id], "cmux to record that it was read") }
+}
+
+// mailStand is what mail waits for of an agent that has no wrapper; empty: it has one.
+func mailStand(a *standing.Agent, now time.Time, stopped bool) (word, detail string) {
+	if a == nil || a.Life.On() {
+		return "", ""
+	}
+	w, detail := a.Stands(now, stopped)
+	if w == standing.Stopped {
+		return "its start", "it was stopped"
+	}
+	return "its program, which has ended", detail
 }
 
 func (q *MailQuery) fits(m *Mail) bool {

@@ -141,7 +141,16 @@ func (m *move) keep(h Message) {
 		m.do(Note{"its conversation was not compacted: something else came first"})
 		return
 	}
-	m.Pending = append([]Message{h}, m.Pending...)
+	var back []Message
+	for _, p := range h.split() {
+		if i := slices.Index(m.Early, p.ID); p.ID != "" && i >= 0 {
+			m.Early = slices.Delete(slices.Clone(m.Early), i, i+1)
+			m.has(p) // it has arrived after all
+			continue
+		}
+		back = append(back, p)
+	}
+	m.Pending = append(back, m.Pending...)
 }
 
 // deliver hands h over: as the answer to the call or the hook that waits for
@@ -214,7 +223,7 @@ func (m *move) hand(by Channel, d Deliver) {
 func (m *move) awaitingTurn() bool {
 	h := m.Handed
 	switch {
-	case m.Ended, m.Overridden, m.Taken, m.Question != nil:
+	case m.Ended, m.Overridden, m.Taken, m.Question != nil, m.Drop != nil:
 		m.keep(h)
 		m.back()
 	case m.hurried():

@@ -21,7 +21,7 @@ func (m *move) compact(id string) {
 	case m.busy, m.inTurn:
 		m.do(Deny{m.Name + " is not at rest: its turn has not ended"})
 	case m.Phase != Resting || m.Taken || m.Ended || m.Work != "" || m.Awaits != "" || m.Subagents > 0 ||
-		m.inQuestion() || len(m.Pending)+len(m.Unproven)+len(m.Slipped) > 0 || m.Said != nil:
+		m.inQuestion() || len(m.Pending)+len(m.Unproven) > 0 || m.awaited() || m.Said != nil:
 		m.do(Deny{fmt.Sprintf("%s is not at rest: it is %s", m.Name, m.Activity)})
 	default:
 		m.Pending = []Message{{Why: Compaction, ID: id}}

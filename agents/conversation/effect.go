@@ -56,6 +56,9 @@ type Message struct {
 	Shown   bool
 	Asked   bool    // it goes to a hook or a call that waits for the answer to a question
 	Urgency Urgency // FromMail, NoWork
+
+	parts []Message // of several messages that go together; nil: it is one
+	tries int       // how often it was handed over and not seen in the conversation
 }
 
 // Answering reports whether m answers a question: cmux's own words do not.
@@ -114,10 +117,11 @@ type (
 	}
 	// Slip has the hook that is being answered carry a message.
 	Slip struct{ Message }
-	// LookBack has what the agent's conversation holds read at once, before what went
-	// with hooks and was not seen in it is handed over again; Looked answers.
+	// LookBack has what the agent's conversation holds read at once, before what was
+	// not seen in it is handed over again; Looked answers.
 	LookBack struct{}
-	// Confirm records that the agent has read what has this ID.
+	// Confirm records that the agent has read what has this ID: its conversation holds
+	// that, or where that cannot be read, its program has taken it.
 	Confirm struct{ ID string }
 	// Deny refuses the request that the event was.
 	Deny struct{ Why string }

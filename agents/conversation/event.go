@@ -33,7 +33,8 @@ type (
 	// Breaks: its turns can be broken off. Steers: a turn whose end is only told can
 	// be given something.
 	// Compacts: it can be told to compact its conversation.
-	Started struct{ Concludes, Quiet, Breaks, Steers, Compacts bool }
+	// Recalls: its conversation can be read, and Seen tells what it holds.
+	Started struct{ Concludes, Quiet, Breaks, Steers, Compacts, Recalls bool }
 	// Ended: the program has ended.
 	Ended struct{}
 	// Did: it did what its kind tells, to which it reduces the program's hooks, its
@@ -88,25 +89,31 @@ type (
 
 // What is ordered of an agent that stays.
 type (
-	// Give: a piece of work. One that is At it already was given it before its
-	// program was started.
+	// Give: a piece of work. One that is At it already is known to have been told of
+	// it before its program was started.
 	Give struct {
 		ID, Text string
 		At       bool
 	}
-	Tell struct { // a message
+	// Tell: a message. Has: its conversation holds it already.
+	Tell struct {
 		ID, Text string
 		Urgency  Urgency
+		Has      bool
 	}
 	// EndTurn: a turn that is not a person's is broken off with a message; without one,
 	// or where the program cannot, nothing is said.
-	EndTurn  struct{ ID, Text string }
-	Withdraw struct{ ID, Why string } // the piece of work is taken back
-	Take     struct{}                 // a person takes it over, until Release
-	Wrote    struct{ To string }      // it wrote a message; To: that puts a question to somebody who is to answer
-	Seen     struct{ ID string }      // its conversation holds a message that went with a hook
-	Compact  struct{ ID string }      // its program is to compact its conversation, now or not at all
-	Kept     struct{}                 // it has committed or written down what it did in this turn
+	EndTurn struct{ ID, Text string }
+	// Withdraw: the piece of work is taken back. Kept: it is given again later.
+	Withdraw struct {
+		ID, Why string
+		Kept    bool
+	}
+	Take    struct{}            // a person takes it over, until Release
+	Wrote   struct{ To string } // it wrote a message; To: that puts a question to somebody who is to answer
+	Seen    struct{ ID string } // its conversation holds what it was handed with this ID
+	Compact struct{ ID string } // its program is to compact its conversation, now or not at all
+	Kept    struct{}            // it has committed or written down what it did in this turn
 )
 
 // What came of effects.
@@ -119,8 +126,7 @@ type (
 	Judged struct{ Fault *Fault }
 	// LimitKnown: until when the limit of the account lasts.
 	LimitKnown struct{ Until time.Time }
-	// Looked: its conversation holds the messages with these ids, of those that went
-	// with hooks and were not seen yet.
+	// Looked: its conversation holds what has these ids, of what was not seen yet.
 	Looked struct{ IDs []string }
 	// Passed: a question was sent as a message to To, of which Text tells the
 	// agent; or it was not, for Failure.

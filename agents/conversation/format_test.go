@@ -33,6 +33,9 @@ func formatFields(b *strings.Builder, v reflect.Value) {
 	}
 	for i := range v.NumField() {
 		field, is := v.Field(i), v.Type().Field(i)
+		if !is.IsExported() {
+			continue
+		}
 		if field.IsZero() {
 			if kind := field.Type().Name(); kind != "Activity" && kind != "Clock" || is.Name == "Urgency" {
 				continue

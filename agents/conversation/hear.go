@@ -59,8 +59,8 @@ func (m *move) hear(what What) {
 			m.TurnEnded, m.Background = true, false
 		case SlipClock:
 			// In a turn that has begun since, the end of that turn sets it again: what
-			// went with a hook of this turn is not late yet.
-			if len(m.Slipped) > 0 && !m.busy {
+			// was handed over in this turn is not late yet.
+			if m.awaited() && !m.busy {
 				m.do(LookBack{})
 			}
 		}

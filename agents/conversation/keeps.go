@@ -63,25 +63,16 @@ func (m *move) slip() {
 	}
 	waiting := m.Pending
 	if m.Phase == AwaitingTurn {
-		waiting = append([]Message{m.Handed}, m.Pending...)
+		waiting = append(m.Handed.split(), m.Pending...)
 	}
-	upTo, size := 0, 0
-	for i, p := range waiting {
-		size += len(p.Text)
-		if p.Why != FromMail && p.Why != NoWork || i > 0 && size > maxSlip {
-			break
-		}
-		if p.Urgency > Patient {
-			upTo = i + 1
-		}
-	}
+	upTo := slips(waiting)
 	if upTo == 0 {
 		return
 	}
 	for _, p := range waiting[:upTo] {
 		m.do(Slip{p})
 		if p.ID != "" {
-			m.Slipped = append(slices.Clip(m.Slipped), p)
+			m.Unseen = append(slices.Clip(m.Unseen), p)
 		}
 	}
 	m.Pending = slices.Clone(waiting[upTo:])
@@ -90,40 +81,115 @@ func (m *move) slip() {
 	}
 }
 
-// seen takes in that the agent's program has given it what went with a hook.
+// slips is how many of the messages that wait go with a hook: up to the last urgent
+// one, as far as they fit. What does not fit goes with the next one.
+func slips(waiting []Message) (upTo int) {
+	fits, size := 0, 0
+	for i, p := range waiting {
+		if p.Why != FromMail && p.Why != NoWork {
+			break
+		}
+		if size += len(p.Text); i == 0 || size <= maxSlip {
+			fits = i + 1
+		}
+		if p.Urgency > Patient {
+			upTo = i + 1
+		}
+	}
+	return min(upTo, fits)
+}
+
+// seen takes in that the agent's conversation holds what it was handed.
 func (m *move) seen(id string) {
 	is := func(p Message) bool { return p.is(id) }
-	if i := slices.IndexFunc(m.Slipped, is); i >= 0 {
-		m.has(m.Slipped[i])
-		m.Slipped = slices.Delete(slices.Clone(m.Slipped), i, i+1)
-		if len(m.Slipped) == 0 {
+	if i := slices.IndexFunc(m.Unseen, is); i >= 0 {
+		m.has(m.Unseen[i])
+		m.Unseen = slices.Delete(slices.Clone(m.Unseen), i, i+1)
+		if !m.awaited() {
 			m.do(Disarm{SlipClock})
 		}
 		return
 	}
-	// It was to be handed over again. One that waits together with others stays with
-	// them: they were not seen.
-	if i := slices.IndexFunc(m.Pending, func(p Message) bool { return p.ID == id }); i >= 0 && id != "" {
+	// It was to be handed over again. Work that a program had which is gone is handed
+	// over all the same: the next one is to go on with it.
+	if i := slices.IndexFunc(m.Pending, is); i >= 0 {
+		if m.Pending[i].Why == NewWork && !m.running() {
+			return
+		}
 		m.has(m.Pending[i])
 		m.Pending = slices.Delete(slices.Clone(m.Pending), i, i+1)
-	} else if m.Phase == AwaitingTurn && m.Handed.ID == id && id != "" {
-		m.has(m.Handed)
+		return
+	}
+	switch {
+	case !m.handing() || !m.Handed.is(id):
+	case m.Phase == AwaitingTurn:
+		m.Early = append(slices.Clip(m.Early), id)
+		m.keep(m.Handed)
 		m.back()
+	default: // its program has it, and has not said so yet
+		m.Early = append(slices.Clip(m.Early), id)
+		if m.Phase == Hindered && m.arrived() {
+			m.giveUp()
+		}
 	}
 }
 
-// has takes in that the agent has a message that went with a hook.
+// arrived reports whether all that is being handed over was seen in the conversation.
+func (m *move) arrived() bool {
+	return m.Handed.ID != "" && !slices.ContainsFunc(m.Handed.split(), func(p Message) bool { return !slices.Contains(m.Early, p.ID) })
+}
+
+// early takes in what was seen before its hand-over was confirmed.
+func (m *move) early() {
+	ids := m.Early
+	m.Early = nil
+	for _, id := range ids {
+		m.seen(id)
+	}
+}
+
+// has takes in that the agent has what it was handed.
 func (m *move) has(p Message) {
 	if p.Why == FromMail {
 		m.Awaits = ""
 	}
+	if p.Why == NewWork {
+		m.Got = m.Got || m.Work == p.ID
+	}
 	m.read(p.ID)
 }
 
-// unseen has what went with a hook and was never seen handed over anew.
+// maxTries is how often something is handed over to one program that does not show
+// it in its conversation. It stays unread then.
+const maxTries = 3
+
+// awaited reports whether something is to be seen in the conversation yet, or else
+// handed over again.
+func (s *State) awaited() bool {
+	return slices.ContainsFunc(s.Unseen, func(p Message) bool { return p.tries < maxTries-1 })
+}
+
+// unseen has what was handed over and never seen handed over again.
 func (m *move) unseen() {
-	m.Pending = append(slices.Clone(m.Slipped), m.Pending...)
-	m.Slipped = nil
+	var again, left []Message
+	for _, p := range m.Unseen {
+		if p.tries++; p.tries < maxTries {
+			again = append(again, p)
+		} else {
+			left = append(left, p)
+		}
+	}
+	m.Pending, m.Unseen = append(again, m.Pending...), left
+}
+
+// untold takes in that a program has ended which may not have taken in its work: it
+// is told the whole again.
+func (m *move) untold() {
+	if m.Work == "" || m.Told {
+		return
+	}
+	isWork := func(p Message) bool { return p.Why == NewWork && p.ID == m.Work }
+	m.Got = !slices.ContainsFunc(m.Pending, isWork)
 }
 
 // breaks reports whether what is to be said is to break off the turn.
@@ -143,11 +209,11 @@ func (m *move) waitsForTurn(h Message) bool {
 // what is handed over waits for, or can be given to that turn: it goes together
 // with that.
 func (m *move) hurried() bool {
-	if m.Handed.Why != FromMail || m.Handed.Shown {
+	if m.Handed.Why != FromMail {
 		return false
 	}
 	for _, p := range m.Pending {
-		if p.Why != FromMail || p.Shown {
+		if p.Why != FromMail {
 			return false
 		}
 		if m.breaks(p) || m.inTurn && m.Steers && p.Urgency > Patient {
@@ -166,7 +232,7 @@ func (m *move) turns(e news.Event) {
 			m.slip()
 		}
 	case news.TurnEnded:
-		if len(m.Slipped) > 0 {
+		if m.awaited() {
 			m.do(Arm{Clock: SlipClock, For: slipWait})
 		}
 	}

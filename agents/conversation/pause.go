@@ -131,7 +131,7 @@ func (m *move) takeReport() {
 	}
 	m.Taken, m.Spoke, m.TurnEnded = false, false, false
 	m.enter(Settling)
-	if !m.Stays && len(m.Slipped) > 0 {
+	if !m.Stays && len(m.Unseen) > 0 {
 		m.do(LookBack{}) // what it has not read comes before its end
 	}
 	if m.Subagents > 0 && !m.Ended {

@@ -214,7 +214,7 @@ func (p *player) carry(effect Effect) {
 		}
 	case LookBack:
 		var had []string
-		for _, m := range p.s.Slipped {
+		for _, m := range p.s.Unseen {
 			if p.below(2) == 0 {
 				had = append(had, m.ID)
 			}
@@ -238,8 +238,8 @@ func (p *player) carry(effect Effect) {
 		if e.End == Finished && !p.s.Overridden && strings.Contains(p.told.String(), "may not have read: ") {
 			p.wrong("the report overtook what a person had said")
 		}
-		mail := func(m Message) bool { return m.Why == FromMail }
-		if e.End == Finished && p.s.Reports && !p.s.Stays && !p.s.Overridden && !p.s.Ended && slices.ContainsFunc(append(p.s.Pending, p.s.Slipped...), mail) {
+		mail := func(m Message) bool { return m.Why == FromMail && m.tries < maxTries-1 }
+		if e.End == Finished && p.s.Reports && !p.s.Stays && !p.s.Overridden && !p.s.Ended && slices.ContainsFunc(append(p.s.Pending, p.s.Unseen...), mail) {
 			p.wrong("the report overtook a message: %+v", p.s)
 		}
 	}
@@ -301,7 +301,7 @@ func (p *player) answer(well bool) {
 		case well || p.below(2) == 0:
 			p.give(e.Said)
 			p.opening = e.Said
-			p.feed(Started{Concludes: p.below(2) == 0, Quiet: e.Idle && p.below(2) == 0, Breaks: p.below(2) == 0, Steers: p.below(2) == 0, Compacts: p.below(2) == 0})
+			p.feed(Started{Concludes: p.below(2) == 0, Quiet: e.Idle && p.below(2) == 0, Breaks: p.below(2) == 0, Steers: p.below(2) == 0, Compacts: p.below(2) == 0, Recalls: p.below(2) == 0})
 		default:
 			p.feed(LimitKnown{p.at.Add(time.Minute)})
 		}
@@ -407,7 +407,7 @@ func (p *player) random() {
 		}
 	case n == 28 && len(clocksOf[p.s.Phase]) > 0:
 		p.feed(Rang{clocksOf[p.s.Phase][0]})
-	case n == 29 && len(p.s.Slipped) > 0:
+	case n == 29 && len(p.s.Unseen) > 0:
 		p.feed(Rang{SlipClock})
 	case n == 29 && p.s.Background:
 		p.feed(Rang{BackgroundClock})
@@ -486,8 +486,8 @@ func (p *player) fromAgent(n int) {
 		p.did(news.WentOn{})
 	case 9:
 		p.did(news.Worked{Carries: p.below(2) == 0})
-		if n := len(p.s.Slipped); n > 0 && p.below(2) == 0 {
-			p.feed(Seen{p.s.Slipped[n-1].ID})
+		if n := len(p.s.Unseen); n > 0 && p.below(2) == 0 {
+			p.feed(Seen{p.s.Unseen[n-1].ID})
 		} else if n := len(p.slipped); n > 0 && p.below(2) == 0 { // seen late
 			p.feed(Seen{p.slipped[p.below(n)]})
 		}
@@ -555,7 +555,7 @@ func (p *player) helpful() {
 		case p.s.Phase == Reviving:
 			p.feed(Rang{ReviveClock})
 		case p.s.Phase == Resting && p.s.Awaits == "":
-			if len(p.s.Slipped) > 0 {
+			if p.s.awaited() {
 				p.feed(Rang{SlipClock})
 				continue
 			}

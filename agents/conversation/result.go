@@ -14,7 +14,7 @@ func (m *move) result(what What) {
 	case Begin:
 		m.begin()
 	case Started:
-		m.Concludes, m.CanBreak, m.Steers, m.Compacts = e.Concludes, e.Breaks, e.Steers, e.Compacts
+		m.Concludes, m.CanBreak, m.Steers, m.Compacts, m.Recalls = e.Concludes, e.Breaks, e.Steers, e.Compacts, e.Recalls
 		m.begins()
 		if m.Opening != "" {
 			m.Fate = Told
@@ -101,6 +101,9 @@ func (m *move) delivered(failure string) {
 	if m.Handed.Why == Compaction {
 		m.compacted(failure)
 		return
+	}
+	if m.arrived() {
+		failure = ""
 	}
 	if failure == "" {
 		m.handed()
@@ -243,10 +246,14 @@ func (m *move) refused(e Refused) {
 // leftBehind leaves the agent to a person: its program is gone.
 func (m *move) leftBehind(e LeftBehind) {
 	m.Pending, m.Unproven = append(slices.Clone(m.Unproven), m.Pending...), nil
-	if len(m.Slipped) > 0 {
-		m.unseen()
+	if len(m.Unseen) > 0 {
+		m.Pending, m.Unseen = append(slices.Clone(m.Unseen), m.Pending...), nil
 		m.do(Disarm{SlipClock})
 	}
+	for i := range m.Pending { // a clone since above
+		m.Pending[i].tries = 0
+	}
+	m.untold()
 	m.Missed, m.Opening = lines(m.Missed, m.Opening), ""
 	if m.Phase == Halting && m.Overridden {
 		m.do(Note{e.Detail})

@@ -79,15 +79,17 @@ type State struct {
 	// Of one that stays.
 	Work     string      // id of its piece of work; empty: none
 	Got      bool        // it was handed its work, and may report
+	Told     bool        // its work is known to have reached it: a program that starts later need not be told the whole
 	Drop     *Withdraw   // its work is taken back
 	Awaits   string      // what it waits for, without a turn: `asked NAME`
 	Read     []string    // ids of messages that it has read, the newest last
-	Unproven []Message   // handed to a hook, of which it has shown no sign yet
+	Unproven []Message   // handed to a hook, of which it has shown no sign yet; where its conversation cannot be read
 	Ill      *string     // it is stuck, which is seen to when its work is tallied
 	Deaths   []time.Time // of its program, in a row
 	Unborn   time.Time   // when the first of its last programs ended that gave no sign; zero: the last one did
 	Progress time.Time   // when a turn ended last
-	Slipped  []Message   // went with a hook, and not yet seen in its conversation
+	Unseen   []Message   // handed over, and not yet seen in its conversation
+	Early    []string    // ids seen there before their hand-over was confirmed
 	Began    time.Time   // its turn did
 	Calls    int         // of tools since
 	Kept     bool        // it has kept what it did since
@@ -97,6 +99,7 @@ type State struct {
 	Owed     []Ref       // answers whose givers wait to hear what becomes of them
 	Fate     Fate        // of the newest answer that the agent has
 	Compacts bool        // its program can be told to compact its conversation
+	Recalls  bool        // its conversation can be read: what it holds was read
 
 	// Of its program.
 	Came     bool      // it gave a sign

@@ -39,9 +39,9 @@ func (m *move) ordered(what What) {
 		case m.Work != "":
 			m.do(Deny{fmt.Sprintf("%s is at work on %s", m.Name, m.Work)})
 		case e.At:
-			m.Work, m.Got = e.ID, true
+			m.Work, m.Got, m.Told = e.ID, true, true
 		default:
-			m.Work, m.Awaits = e.ID, ""
+			m.Work, m.Told, m.Awaits = e.ID, false, ""
 			m.Pending = append(slices.Clip(m.Pending), Message{Why: NewWork, ID: e.ID, Text: e.Text})
 		}
 	case Withdraw:
@@ -50,6 +50,9 @@ func (m *move) ordered(what What) {
 			return
 		}
 		m.Drop = &e
+		if m.Phase == Hindered && m.Handed.is(e.ID) {
+			m.giveUp() // it need not be told
+		}
 	case Take:
 		m.tookOver("")
 	case Compact:
@@ -75,6 +78,8 @@ func (m *move) told(e Tell) {
 	case m.accepted():
 		m.do(Deny{m.Name + " is done: its report was accepted just now"})
 	case slices.Contains(m.Read, e.ID), slices.ContainsFunc(m.Pending, func(p Message) bool { return p.is(e.ID) }), m.onTheWay(e.ID):
+	case e.Has:
+		m.read(e.ID)
 	default:
 		m.Pending = append(slices.Clip(m.Pending), Message{Why: FromMail, ID: e.ID, Text: e.Text, Urgency: e.Urgency})
 	}
@@ -84,19 +89,61 @@ func (m *move) told(e Tell) {
 func (s *State) onTheWay(id string) bool {
 	return s.Handed.is(id) && (s.Phase == Handing || s.Phase == Hindered || s.Phase == AwaitingTurn) ||
 		slices.ContainsFunc(s.Unproven, func(p Message) bool { return p.is(id) }) ||
-		slices.ContainsFunc(s.Slipped, func(p Message) bool { return p.is(id) })
+		slices.ContainsFunc(s.Unseen, func(p Message) bool { return p.is(id) })
 }
 
-// together makes one message of all mail that waits at the head, so that it costs
-// one turn.
+// maxTogether bounds the text of messages that go together, in bytes.
+const maxTogether = 32 << 10
+
+// together makes one message of the mail that waits at the head, so that it costs
+// one turn. What is urgent takes all along that stands before it.
 func (m *move) together(h Message) Message {
-	for h.Why == FromMail && len(m.Pending) > 0 && m.Pending[0].Why == FromMail && !h.Shown && !m.Pending[0].Shown {
-		h.ID += "," + m.Pending[0].ID
-		h.Text += "\n\n" + m.Pending[0].Text
-		h.Urgency = max(h.Urgency, m.Pending[0].Urgency)
-		m.Pending = m.Pending[1:]
+	if h.Why != FromMail {
+		return h
+	}
+	mail := append([]Message{h}, m.Pending...)
+	upTo, urgent, size := 1, 0, len(h.Text)
+	for i, p := range mail[1:] {
+		if p.Why != FromMail {
+			break
+		}
+		if size += len(p.Text); size <= maxTogether {
+			upTo = i + 2
+		}
+		if p.Urgency > Patient {
+			urgent = i + 2
+		}
+	}
+	upTo = max(upTo, urgent)
+	m.Pending = m.Pending[upTo-1:]
+	return join(mail[:upTo])
+}
+
+// join makes one message of several.
+func join(all []Message) Message {
+	if len(all) == 1 {
+		return all[0]
+	}
+	h := Message{Why: FromMail, parts: slices.Clone(all)}
+	for i, p := range all {
+		if i > 0 {
+			h.ID, h.Text = h.ID+",", h.Text+"\n\n"
+		}
+		h.ID, h.Text, h.Urgency = h.ID+p.ID, h.Text+p.Text, max(h.Urgency, p.Urgency)
 	}
 	return h
+}
+
+// split are the messages that m is made of.
+func (m Message) split() []Message {
+	if m.parts == nil {
+		return []Message{m}
+	}
+	all := slices.Clone(m.parts)
+	for i := range all {
+		all[i].Shown = m.Shown
+	}
+	return all
 }
 
 // is reports whether m is the message with this id, or has it among others.
@@ -226,6 +273,9 @@ func (m *move) handed() {
 	}
 	switch {
 	case h.ID == "":
+	case m.Recalls:
+		m.Unseen = append(slices.Clip(m.Unseen), h.split()...)
+		m.early()
 	case m.By == ByProgram:
 		m.read(h.ID)
 	default:
@@ -240,6 +290,7 @@ const maxRead = 1000
 // read takes in that the agent has read what has this id.
 func (m *move) read(id string) {
 	m.remember(id)
+	m.Told = m.Told || m.Work != "" && id == m.Work
 	m.do(Confirm{id})
 }
 
@@ -282,7 +333,7 @@ func (m *move) dropWork() {
 	m.hangUp("this task was taken back: " + why)
 	told := m.Got
 	if told {
-		m.Pending = append(m.Pending, Message{Why: NoWork, Text: why, Urgency: Urgent})
+		m.Pending = append([]Message{{Why: NoWork, Text: why, Urgency: Breaking}}, m.Pending...)
 	}
 	m.Report = nil
 	m.workOver(Close{End: Cancelled, Detail: why})
@@ -297,6 +348,7 @@ func (m *move) workOver(c Close) {
 		isWork := func(p Message) bool { return p.Why == NewWork }
 		m.Pending = slices.DeleteFunc(slices.Clone(m.Pending), isWork)
 		m.Unproven = slices.DeleteFunc(slices.Clone(m.Unproven), isWork) // nor is it said again by a program that starts
+		m.Unseen = slices.DeleteFunc(slices.Clone(m.Unseen), isWork)
 		m.enter(Tallying)
 		m.do(WorkOver{m.Work, c})
 	case c.End == Finished:
@@ -308,7 +360,7 @@ func (m *move) workOver(c Close) {
 
 // tallied is after a piece of work.
 func (m *move) tallied() {
-	m.Work, m.Got, m.Drop, m.Awaits = "", false, nil, ""
+	m.Work, m.Got, m.Told, m.Drop, m.Awaits = "", false, false, nil, ""
 	m.Report, m.examined, m.Broke, m.Spoke = nil, nil, nil, false
 	m.SentBack, m.Unheard, m.Falters, m.Concluded, m.Summary = 0, 0, 0, 0, ""
 	if ill := m.Ill; ill != nil {

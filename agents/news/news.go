@@ -47,8 +47,12 @@ type (
 	// Worked: it got something done since its last limit or failed call. Carries:
 	// the answer to the hook that told of it can hold something for the model.
 	Worked struct{ Carries bool }
-	// Carried: its conversation holds this, which went with the answer to a hook.
-	Carried struct{ Text string }
+	// Read: its conversation holds this, which it was given at a moment: a prompt, what
+	// went with the answer to a hook, or what its report was answered.
+	Read struct {
+		Text string
+		At   time.Time // zero: not known
+	}
 	// Compacts: a summary is about to replace its conversation, because of Trigger.
 	Compacts struct{ Trigger string }
 	// Compacted: a summary has replaced its conversation, as its program confirms.
@@ -133,7 +137,7 @@ func (TookOver) news()      {}
 func (Asked) news()         {}
 func (WentOn) news()        {}
 func (Worked) news()        {}
-func (Carried) news()       {}
+func (Read) news()          {}
 func (Compacts) news()      {}
 func (Compacted) news()     {}
 func (Filled) news()        {}

@@ -2,7 +2,9 @@ package prompt
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // again ends what is handed back: by the tool, as the prompt prefers it, or by the
@@ -40,6 +42,22 @@ func NewTask(id, text string) string {
 	return "A new task for you, " + id + ". It is the only one now; what you were told for tasks before it no longer holds.\n\n" + text
 }
 
+// toldTask begins what NewTask says.
+var toldTask = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^A new task for you, (\S+)\. `) })
+
+// TaskTold is the id of the task that a text of a conversation hands to a standing
+// agent, as NewTask does; empty: it hands none.
+func TaskTold(text string) string {
+	if m := toldTask().FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// ToldAgain stands below a task whose program, or wrapper, ended before it was known
+// that the agent had been told.
+const ToldAgain = "You may have been told of this task before, and may have begun with it: your program was ended at that moment. Look at `git status` and `git log` first, and do not repeat what is done."
+
 // WorkResumed sends a standing agent on with its task whose program was started
 // again. said is what a person answered; it may be empty.
 func WorkResumed(id, said string) string {
@@ -72,6 +90,18 @@ const Unkept = "Your turn ends, and nothing of what you did is kept: you have no
 // PassedOn tells an agent that its question went to somebody as a message.
 func PassedOn(to, id string) string {
 	return "Nobody is in front of you to answer. Your question was sent to " + to + " as message " + id + "; the answer comes to you as a message. Go on with what does not depend on it, or end your turn."
+}
+
+// TakenUp tells a standing agent that it is given a task on which an agent has
+// worked before: by, as its attempt before n. restore is the command that brings back
+// what that left uncommitted, where it is not in the worktree; empty: it is, or there
+// was nothing.
+func TakenUp(n int, by, restore string) string {
+	s := fmt.Sprintf("This is attempt %d at this task; %s worked on it before. What was committed is on this branch, and what was not is in the worktree. Look at `git log` and `git status` first, go on from there, and do not repeat what is done.", n, by)
+	if restore != "" {
+		s = fmt.Sprintf("This is attempt %d at this task; %s worked on it before. What was committed is on this branch. What was not committed is in a snapshot: `%s`. Look at `git log` first, go on from there, and do not repeat what is done.", n, by, restore)
+	}
+	return s
 }
 
 // TakenBack tells a standing agent that its task is no longer its own.

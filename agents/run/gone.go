@@ -60,3 +60,37 @@ func NodeKept(root, name string, now time.Time) (why string, kept bool, err erro
 	}
 	return fmt.Sprintf("no run has a node %q any more", name), false, nil
 }
+
+// NodeAt is the run that has a node of this name under way, with the number of its
+// attempt; 0: it has none.
+func NodeAt(root, name string) (r *Run, attempt int, err error) {
+	owners, err := Owners(root)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range owners {
+		if !owners[i].Owns(name) {
+			continue
+		}
+		r, err := Open(root, owners[i].ID)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was pruned this moment
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		at := r.Plan.Graph.Index(name)
+		if at < 0 {
+			continue
+		}
+		h := NewHistory(r.Plan.Graph)
+		if _, err := r.Replay(h, 0, nil); err != nil {
+			return nil, 0, err
+		}
+		if a := h.Nodes[at].Attempt(); a != nil && a.Ended.IsZero() {
+			return r, a.N, nil
+		}
+		return r, 0, nil
+	}
+	return nil, 0, nil
+}

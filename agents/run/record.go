@@ -48,6 +48,7 @@ const (
 	Reviewed   Type = "review"    // a person's decision about a node's work at Tip; How is the verdict
 	Joined     Type = "joined"    // the standing agent was made, or changed: Member
 	Given      Type = "given"     // it was given a piece of work: Work
+	Told       Type = "told"      // its piece of work Key is known to have reached its program
 	WorkEnded  Type = "work_over" // its piece of work Key is over: End
 	Confirmed  Type = "confirmed" // it has read the message Key
 	Filled     Type = "context"   // so much of the agent's context window is in use: Context

@@ -49,6 +49,7 @@ type Spec struct {
 	Member       *Member      `json:"member,omitempty"`       // a standing agent: it stays between pieces of work; nil: a node's attempt
 	Brief        string       `json:"brief,omitempty"`        // Member: what it is told first in a new conversation
 	Work         *Work        `json:"work,omitempty"`         // Member: that it was at when the attempt before ended; nil: none
+	Told         bool         `json:"told,omitempty"`         // Work: it is known to have been told of it
 	Beside       string       `json:"beside,omitempty"`       // Member: what begins with it is a worktree of one of the organisation
 	Zones        Zones        `json:"zones,omitzero"`         // Member: of the organisation's configuration
 }

@@ -16,15 +16,19 @@
 package scripted
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"cmux/agents/agent"
+	"cmux/agents/news"
 	"cmux/agents/proc"
 )
 
@@ -50,11 +54,66 @@ func Kind(plain bool) agent.Kind {
 	}
 }
 
+// ConversationVar names, in the environment of an attempt, the file that the script
+// keeps as its conversation: for each thing it was given a line, with the time in
+// nanoseconds before it. Without it what it has read is not known.
+const ConversationVar = "SCRIPTED_CONVERSATION"
+
 type instance struct {
 	stage   *agent.Stage
 	plain   bool
 	program *agent.Program
 	stdin   *os.File
+
+	stop   context.CancelFunc // reading the conversation
+	tasks  sync.WaitGroup
+	mu     sync.Mutex
+	offset int
+}
+
+// CanRecall implements agent.Recaller.
+func (a *instance) CanRecall() bool { return a.conversation() != "" }
+
+func (a *instance) conversation() string { return proc.Getenv(a.stage.Env, ConversationVar) }
+
+// Recall implements agent.Recaller. What it returns follow does not tell.
+func (a *instance) Recall() (all []news.Read) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	b, err := os.ReadFile(a.conversation())
+	if err != nil || len(b) < a.offset {
+		return nil
+	}
+	for line := range bytes.Lines(b[a.offset:]) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break
+		}
+		a.offset += len(line)
+		at, text, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
+		n, err := strconv.ParseInt(at, 10, 64)
+		if err == nil {
+			all = append(all, news.Read{Text: text, At: time.Unix(0, n)})
+		}
+	}
+	return all
+}
+
+// follow tells what the script has read.
+func (a *instance) follow(ctx context.Context) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		for _, r := range a.Recall() {
+			if a.stage.Tell(ctx, r) != nil {
+				return
+			}
+		}
+	}
 }
 
 func (a *instance) Start(ctx context.Context) error {
@@ -74,6 +133,10 @@ func (a *instance) Start(ctx context.Context) error {
 		return err
 	}
 	a.stdin = w
+	follow, stop := context.WithCancel(context.Background())
+	if a.stop = stop; a.CanRecall() {
+		a.tasks.Go(func() { a.follow(follow) })
+	}
 	switch {
 	case s.Again:
 		return a.write(ctx, s.Resumption)
@@ -110,6 +173,8 @@ func (a *instance) write(ctx context.Context, text string) error {
 
 func (a *instance) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
 	ended, err := a.program.Finish(ctx, grace)
+	a.stop()
+	a.tasks.Wait()
 	a.stdin.Close()
 	return ended, err
 }

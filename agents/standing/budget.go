@@ -246,7 +246,8 @@ func (s *State) Spent(now time.Time) (until time.Time, why string) {
 // putBack takes the work of an agent back whose budget of the day is spent. It is
 // given it again when there is a budget.
 func (k *Keeper) putBack(ctx context.Context, a *Agent, t *task.Task, why string) error {
-	if _, err := k.move(ctx, t.ID, task.Change{To: task.Paused, Reason: why}); err != nil {
+	t, err := k.move(ctx, t.ID, task.Change{To: task.Paused, Reason: why})
+	if err != nil {
 		return err
 	}
 	return k.withdraw(ctx, a, t, why+": end your turn; you get it back when there is a budget again")

@@ -239,7 +239,8 @@ func (k *Keeper) occupy(ctx context.Context, a *Agent) error {
 		case !t.State.Active() || t.Agent != a.Name:
 			return k.withdraw(ctx, a, t, "it was "+string(t.State))
 		case begin != nil && put != nil && put.ID == t.ID:
-			if _, err := k.move(ctx, t.ID, task.Change{To: task.Paused, Reason: begin.ID + " comes first"}); err != nil {
+			var err error
+			if t, err = k.move(ctx, t.ID, task.Change{To: task.Paused, Reason: begin.ID + " comes first"}); err != nil {
 				return err
 			}
 			return k.withdraw(ctx, a, t, fmt.Sprintf("%s comes first; you get it back after that", begin.ID))
@@ -332,13 +333,14 @@ func (k *Keeper) edit(ctx context.Context, id string, f task.Fields) (*task.Task
 
 // withdraw takes its work back from an agent, once.
 func (k *Keeper) withdraw(ctx context.Context, a *Agent, t *task.Task, why string) error {
+	kept := t.State == task.Paused
 	tie := k.live[a.Name]
 	if tie == nil || k.desk.wanted[t.ID] == tie.n {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellPatience)
 	defer cancel()
-	if _, err := tie.link.Say(ctx, attempt.Message{Op: attempt.OpWithdraw, Key: t.ID, Text: why}); err != nil {
+	if _, err := tie.link.Say(ctx, attempt.Message{Op: attempt.OpWithdraw, Key: t.ID, Text: why, Kept: kept}); err != nil {
 		return err
 	}
 	k.desk.wanted[t.ID] = tie.n
@@ -398,6 +400,9 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 		}
 	}
 	w.Attempt, w.Past = t.Last().N, past(t)
+	if w.Before, err = k.takenUp(ctx, a, t, w); err != nil {
+		return err
+	}
 	delete(k.desk.wanted, t.ID)
 	k.Log.Info("an agent gets a task", "agent", a.Name, "task", t.ID, "attempt", w.Attempt)
 	if err := k.hand(ctx, a, w); err != nil {
@@ -563,10 +568,42 @@ func (k *Keeper) check(ctx context.Context, a *Agent, branch, from, reason strin
 	defer cancel()
 	commit, restore, err := k.Trees.Switch(git, a.Member.Tree, branch, from, reason)
 	if restore != "" {
-		note := run.Record{Type: run.Noted, Detail: fmt.Sprintf("%s, what was not committed in its worktree was saved: %s", reason, restore)}
+		note := run.Record{Type: run.Noted, Key: keyAway, Value: a.Branch, Request: strings.TrimPrefix(restore, restoreCommand), Detail: fmt.Sprintf("%s, what was not committed in its worktree was saved: %s", reason, restore)}
 		err = errors.Join(err, k.org.RecordOf(ctx, a.Name, note))
 	}
 	return commit, err
+}
+
+// restoreCommand precedes the name of a snapshot in the command that restores it.
+const restoreCommand = "cmux snapshots restore "
+
+// takenUp brings back what was not committed when an agent's work on a task was put
+// back, and returns what it is told of how far that came.
+func (k *Keeper) takenUp(ctx context.Context, a *Agent, t *task.Task, w *run.Work) (string, error) {
+	if len(t.Attempts) < 2 {
+		return "", nil
+	}
+	by := t.Attempts[len(t.Attempts)-2].Agent
+	if by == a.Name {
+		by = "you"
+	}
+	snapshot := a.away[w.Place.Branch]
+	if snapshot == "" || w.Place.Tree == "" {
+		return prompt.TakenUp(w.Attempt, by, ""), nil
+	}
+	git, cancel := context.WithTimeout(ctx, gitPatience)
+	defer cancel()
+	rerr := k.Trees.Restore(git, w.Place.Tree, w.Place.Branch, snapshot)
+	note := run.Record{Type: run.Noted, Key: keyAway, Value: w.Place.Branch, Detail: "what was not committed on its branch is back: " + snapshot}
+	restore := ""
+	if rerr != nil {
+		restore = restoreCommand + snapshot
+		note.Detail = fmt.Sprintf("what was not committed on its branch is not back: %v; try: %s", rerr, restore)
+	}
+	if err := k.org.RecordOf(ctx, a.Name, note); err != nil {
+		return "", err
+	}
+	return prompt.TakenUp(w.Attempt, by, restore), k.org.lookAt(a)
 }
 
 // release has an agent that rests leave a branch that another one is to work on.

@@ -1,6 +1,7 @@
 package standing
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ const (
 	keyWaits     = "waits"     // it cannot begin with its next task yet: Detail is why; empty: it can
 	keySpent     = "spent"     // its budget of the day is spent until Until: Detail is which; empty: there is one
 	keyHeld      = "held"      // it is not started before a person says how: Detail is why
+	keyAway      = "away"      // what was not committed on the branch Value was saved as the snapshot Request; empty: it is back
 	keyRelaunch  = "relaunch"  // the life that the record is of is to end, and the next one to begin
 )
 
@@ -68,6 +70,7 @@ type State struct {
 	Since        time.Time // the activity is as it is
 
 	Work    *run.Work // that it was given and that is not over; nil: none
+	Told    bool      // it is known to have been told of Work
 	Branch  string    // of the newest piece of work
 	GivenAt time.Time
 	Last    *Finished // nil: none yet
@@ -98,11 +101,12 @@ type State struct {
 
 	Left bool // its program ended too often, and its wrapper waits for a person
 
-	relaunch   int       // the life that is to end so that the next one begins
-	relaunchBy string    // the request for that
-	place      run.Place // of the life
-	past       dag.Usage // of the lives before this one
-	foreign    int       // up to this life, no conversation counts any more
+	away       map[string]string // by branch: the snapshot of what was not committed when its work was put back
+	relaunch   int               // the life that is to end so that the next one begins
+	relaunchBy string            // the request for that
+	place      run.Place         // of the life
+	past       dag.Usage         // of the lives before this one
+	foreign    int               // up to this life, no conversation counts any more
 }
 
 // keptDeaths is how many deaths are remembered: as many as make a crash loop.
@@ -128,7 +132,9 @@ func (s *State) Apply(rec *run.Record) {
 			s.Conversation = rec.Conversation
 		}
 	case run.Given:
-		s.Work, s.GivenAt, s.Branch, s.Waits = rec.Work, rec.At, rec.Work.Place.Branch, ""
+		s.Work, s.GivenAt, s.Branch, s.Waits, s.Told = rec.Work, rec.At, rec.Work.Place.Branch, "", false
+	case run.Told:
+		s.Told = s.Told || s.Work != nil && s.Work.ID == rec.Key
 	case run.Limited, run.Freed:
 		s.Limit = &Limit{rec.Account, rec.Type == run.Freed, rec.Until, rec.Detail, rec.At}
 	case run.WorkEnded:
@@ -175,6 +181,8 @@ func (s *State) Apply(rec *run.Record) {
 			s.relaunch, s.relaunchBy = rec.Attempt, rec.Request
 		case keyWaits:
 			s.Waits = rec.Detail
+		case keyAway:
+			s.puts(rec.Value, rec.Request)
 		}
 	}
 }
@@ -233,8 +241,21 @@ func (s *State) workEnded(rec *run.Record) {
 		return // a copy: it is over already
 	}
 	s.Last = &Finished{Work: rec.Key, Attempt: s.Work.Attempt, End: *rec.End, At: rec.At}
-	s.Work, s.GivenAt = nil, time.Time{}
+	s.Work, s.GivenAt, s.Told = nil, time.Time{}, false
 	s.Tasks++
+}
+
+// puts takes in that what was not committed on a branch went into a snapshot, or came
+// back from there.
+func (s *State) puts(branch, snapshot string) {
+	away := maps.Clone(s.away)
+	if away == nil {
+		away = map[string]string{}
+	}
+	if delete(away, branch); snapshot != "" {
+		away[branch] = snapshot
+	}
+	s.away = away
 }
 
 // Protected reports whether only a person may remove the agent.

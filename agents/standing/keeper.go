@@ -64,6 +64,9 @@ type Trees interface {
 	// Head is the branch and the commit that are checked out in a folder that
 	// agents share; empty: none, or the folder is in no repository.
 	Head(ctx context.Context, dir string) (branch, commit string, err error)
+	// Restore brings what a snapshot of the worktree holds back into it, where the branch
+	// is checked out as it was then.
+	Restore(ctx context.Context, path, branch, snapshot string) error
 	// Remove saves what is in the worktree and removes it. restore brings back
 	// what was not committed; empty: there was nothing.
 	Remove(ctx context.Context, path, name, reason string) (restore string, err error)

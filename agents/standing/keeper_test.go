@@ -33,25 +33,27 @@ type world struct {
 	root string
 	r    *run.Run
 
-	kinds   agent.Kinds
-	mu      sync.Mutex
-	lives   map[string]*life
-	specs   []*run.Spec
-	tells   map[string][]string // ids of messages
-	gave    map[string][]*run.Work
-	awoke   map[string]int      // how often it was told that its limit may be over
-	took    map[string][]string // ids of work that was taken back
-	ended   map[string]int      // turns that were broken off
-	trees   map[string]string   // path to branch
-	effects int                 // so far
-	fail    int                 // the effect at which the keeper dies, before and after it in turn; 0: never
-	frozen  bool                // lives take no messages
-	deaf    bool                // lives do not stop when they are asked to
-	wait    time.Duration       // Options.Wait
-	stuck   bool                // no tree can be switched
-	bell    func()              // Options.Bell
-	dies    bool                // lives end as soon as they begin
-	ahead   atomic.Int64        // nanoseconds that the keeper's clock is ahead
+	kinds    agent.Kinds
+	mu       sync.Mutex
+	lives    map[string]*life
+	specs    []*run.Spec
+	tells    map[string][]string // ids of messages
+	gave     map[string][]*run.Work
+	awoke    map[string]int      // how often it was told that its limit may be over
+	took     map[string][]string // ids of work that was taken back
+	ended    map[string]int      // turns that were broken off
+	trees    map[string]string   // path to branch
+	effects  int                 // so far
+	fail     int                 // the effect at which the keeper dies, before and after it in turn; 0: never
+	frozen   bool                // lives take no messages
+	deaf     bool                // lives do not stop when they are asked to
+	wait     time.Duration       // Options.Wait
+	stuck    bool                // no tree can be switched
+	bell     func()              // Options.Bell
+	restored []string            // branch and snapshot
+	dirty    string              // command that Switch returns, once; empty: nothing was to be saved
+	dies     bool                // lives end as soon as they begin
+	ahead    atomic.Int64        // nanoseconds that the keeper's clock is ahead
 }
 
 type life struct {
@@ -253,7 +255,16 @@ func (w *world) Switch(_ context.Context, path, branch, _, _ string) (string, st
 		}
 	}
 	w.trees[path] = branch
-	return "base", "", nil
+	restore := w.dirty
+	w.dirty = ""
+	return "base", restore, nil
+}
+
+func (w *world) Restore(_ context.Context, path, branch, snapshot string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.restored = append(w.restored, branch+" "+snapshot)
+	return nil
 }
 
 func (w *world) Remove(_ context.Context, path, _, _ string) (string, error) {

@@ -99,6 +99,16 @@ func (g GitTrees) Head(ctx context.Context, dir string) (branch, commit string, 
 	return f.Branch, f.Commit, nil
 }
 
+// Restore brings back into the worktree at path what a snapshot of the branch holds.
+func (g GitTrees) Restore(ctx context.Context, path, branch, snapshot string) error {
+	s, err := g.Repo.FindSnapshot(ctx, snapshot)
+	if err != nil {
+		return err
+	}
+	_, err = g.Repo.Restore(ctx, s, worktree.RestoreSpec{Path: path, Branch: branch})
+	return err
+}
+
 // Remove saves what is in the worktree and removes it.
 func (g GitTrees) Remove(ctx context.Context, path, name, reason string) (string, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !g.Repo.Registered(path) {

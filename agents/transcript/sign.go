@@ -12,7 +12,7 @@ type Sign struct {
 	At   time.Time
 	Tool string // Called
 	ID   string // Called, Ran, NotRun: of the tool use
-	Text string // NotRun, PromptRefused: why; Read, Carried, Queued: what was said
+	Text string // NotRun, PromptRefused: why; Read, Carried, Queued: what was said; Ran: what came of it
 	Said string // PromptRefused: the prompt; empty: not known
 	Sub  bool   // it is of a sub-agent
 }
@@ -56,8 +56,8 @@ func (m *message) ran() []Sign {
 			continue
 		}
 		s := Sign{What: Ran, ID: b.ToolUseID}
-		if text := b.Content.text(); b.IsError && !strings.HasPrefix(text, exitCode) {
-			s.What, s.Text = NotRun, text
+		if s.Text = b.Content.text(); b.IsError && !strings.HasPrefix(s.Text, exitCode) {
+			s.What = NotRun
 		}
 		signs = append(signs, s)
 	}

@@ -12,8 +12,8 @@ func TestSigns(t *testing.T) {
 	for line, want := range map[string][]transcript.Sign{
 		`{"type":"assistant","message":{"id":"m","model":"x","content":[{"type":"text","text":"a"},{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}`:   {{What: transcript.Answered}, {What: transcript.Called, Tool: "Bash", ID: "t1"}},
 		`{"type":"assistant","isApiErrorMessage":true,"message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}}`:                        nil,
-		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"ok","is_error":false}]}}`:                                     {{What: transcript.Ran, ID: "t1"}},
-		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"Exit code 1\nx","is_error":true}]}}`:                          {{What: transcript.Ran, ID: "t1"}},
+		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"ok","is_error":false}]}}`:                                     {{What: transcript.Ran, ID: "t1", Text: "ok"}},
+		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"Exit code 1\nx","is_error":true}]}}`:                          {{What: transcript.Ran, ID: "t1", Text: "Exit code 1\nx"}},
 		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"<tool_use_error>no</tool_use_error>","is_error":true}]}}`:     {{What: transcript.NotRun, ID: "t1", Text: "<tool_use_error>no</tool_use_error>"}},
 		`{"type":"user","message":{"role":"user","content":"do it"}}`:                                                                                           {{What: transcript.Read, Text: "do it"}},
 		`{"type":"user","isCompactSummary":true,"message":{"role":"user","content":"before"}}`:                                                                  nil,

@@ -59,7 +59,7 @@ var house = []struct {
 	{"agents/prompt", "agents/run dag"},
 	{"agents/agent", "agents/event agents/guard agents/news agents/proc agents/question dag signals"},
 	{"agents/command", "agents/agent agents/proc dag"},
-	{"agents/claude", "agents/agent agents/event agents/guard agents/news agents/proc agents/prompt agents/question agents/tmux agents/transcript dag signals"},
+	{"agents/claude", "agents/agent agents/event agents/guard agents/mail agents/news agents/proc agents/prompt agents/question agents/tmux agents/transcript dag signals"},
 	{"agents/stdio", "agents/agent agents/event agents/guard agents/news agents/proc agents/question agents/transcript signals"},
 	{"agents/codex", "agents/agent agents/event agents/guard agents/news agents/proc agents/prompt agents/stdio agents/transcript dag worktree/gitfile"},
 	{"agents/kimi", "agents/agent agents/event agents/guard agents/news agents/proc agents/question agents/stdio agents/transcript dag"},
