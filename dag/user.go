@@ -2,7 +2,9 @@ package dag
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -11,7 +13,8 @@ import (
 
 // User is what a person sets for all their runs, of all projects.
 type User struct {
-	MaxAgents int // how many agents work at the same time; 0: no bound
+	MaxAgents int      // how many agents work at the same time; 0: no bound
+	Hosts     []string // hosts beside its own that the dashboard answers at, as written; see HostOrigin
 }
 
 func userFields() []field[User] {
@@ -19,7 +22,39 @@ func userFields() []field[User] {
 		countField(key{name: "max_agents", def: "no limit", example: "max_agents: 4", least: 1,
 			doc: "How many AI agents may work at the same time, in all your runs of all projects together. Commands, gates and merges do not count. An agent that needs input or waits for a usage limit does not count either; it takes a place again to continue."},
 			func(u *User) *int { return &u.MaxAgents }),
+		listField(key{name: "hosts", example: "hosts: [\"localhost:9000\", \"https://name-8420.app.github.dev\"]",
+			doc: "Hosts beside its own that the dashboard answers at: host and port as your browser shows them, such as a forwarded port or a tunnel; `https://` in front where it has TLS. The server checks the exact host of each request, which keeps foreign pages out. A browser sends the login of a host to every port of that host: list a host only if you trust what listens there. A change counts at once."},
+			func(u *User) *[]string { return &u.Hosts }, hostName),
 	}
+}
+
+// hostName refuses a host that no browser would name.
+func hostName(p *parser, _ string, at *yaml.Node, s string) bool {
+	if _, err := HostOrigin(s); err != nil {
+		p.fault(at, "as in localhost:9000 or https://name.example", "host %q: %v", shorten(s), err)
+		return false
+	}
+	return true
+}
+
+// HostOrigin is the origin of the pages of a host: HOST or HOST:PORT, with http:// or
+// https:// in front. Without a scheme it is http.
+func HostOrigin(host string) (string, error) {
+	if !strings.Contains(host, "://") {
+		host = "http://" + host
+	}
+	u, err := url.Parse(strings.ToLower(host))
+	switch {
+	case err != nil:
+		return "", errors.New("it is no address")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", errors.New("its scheme is neither http nor https")
+	case u.Hostname() == "" || strings.Trim(u.Hostname(), "abcdefghijklmnopqrstuvwxyz0123456789-._:") != "":
+		return "", errors.New("it names no host; each host stands for itself, without patterns")
+	case u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "":
+		return "", errors.New("it is more than a host and a port")
+	}
+	return u.Scheme + "://" + u.Host, nil
 }
 
 // ParseUser reads a person's configuration. name is what faults call the file.

@@ -2,6 +2,8 @@ package dag
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -81,5 +83,31 @@ agents:
 	}
 	if got := strings.Join(starts(2), " "); got != "b" || s.Asks() { // the run's own bound
 		t.Errorf("with room for all: %s, asks %t", got, s.Asks())
+	}
+}
+
+// A host of the dashboard is a host and a port, each for itself.
+func TestHosts(t *testing.T) {
+	for host, want := range map[string]string{
+		"localhost:9000":                   "http://localhost:9000",
+		"Name-8420.App.GitHub.dev":         "http://name-8420.app.github.dev",
+		"https://name-8420.app.github.dev": "https://name-8420.app.github.dev",
+		"http://10.0.0.7:80":               "http://10.0.0.7:80",
+		"*.app.github.dev":                 "",
+		"https://a/b":                      "",
+		"https://me@a":                     "",
+		"ftp://a":                          "",
+		"a b":                              "",
+		"":                                 "",
+		":9000":                            "",
+	} {
+		got, err := HostOrigin(host)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q %v, want %q", host, got, err, want)
+		}
+		u, err := ParseUser("c", fmt.Appendf(nil, "hosts: [%q]", host))
+		if (err == nil) != (want != "") || err == nil && !slices.Equal(u.Hosts, []string{host}) {
+			t.Errorf("%q: %v %v", host, u.Hosts, err)
+		}
 	}
 }

@@ -134,6 +134,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	var hub *live.Hub
 	api.New(mux, api.Options{Project: s.project, Place: s.place, Token: s.token, Keys: keys, Store: s.store, Log: s.log, Background: orders.background,
 		Changed: func(routes ...string) { hub.Changed(routes...) },
+		Trusted: control.TrustedHosts,
 		LAN:     lan,
 		LogOut: func(ctx context.Context) error {
 			logins, err := endpoint.EndLogins(s.project.Root)
@@ -161,7 +162,9 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 		Failed: func(err error) { s.log.Error("a terminal", "err", err) }})
 	terminals.Routes(mux)
 	inside := visits.counted(orders.carriedOut(s.audited(mux)))
-	srv := s.httpServer(ctx, login.NewGate(keys, s.place.Port, open.knowing(inside)), open)
+	gate := login.NewGate(keys, s.place.Port, open.knowing(inside))
+	gate.Trust(control.TrustedHosts)
+	srv := s.httpServer(ctx, gate, open)
 	lan.serve(func(gate http.Handler, open *conns) *http.Server { return s.httpServer(ctx, gate, open) }, inside)
 	var tasks sync.WaitGroup
 	defer tasks.Wait()

@@ -309,8 +309,10 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any, sign 
 
 // Link is a one-time link to the dashboard.
 type Link struct {
-	URL     string `json:"url" doc:"Opens the dashboard, once"`
-	Seconds int    `json:"seconds" doc:"How long it can be used"`
+	URL string `json:"url" doc:"Opens the dashboard, once"`
+
+	Others  []string `json:"others,omitempty" doc:"The same link at the hosts that the person trusts; one of all works"`
+	Seconds int      `json:"seconds" doc:"How long it can be used"`
 }
 
 // LAN is the server's listener on the local network.

@@ -164,6 +164,9 @@ func (o *openOptions) show(ctx context.Context, p *control.Project, opened *cont
 	if at, err := url.Parse(link.URL); err == nil && o.Getenv("SSH_CONNECTION") != "" {
 		fmt.Fprintf(o.Err, "note: this is a login by ssh. To open the link at home, call there first: ssh -L %s:127.0.0.1:%[1]s HOST\n", at.Port())
 	}
+	for _, at := range link.Others {
+		fmt.Fprintf(o.Err, "note: the same link at a host of yours: %s\n", at)
+	}
 	_, err := fmt.Fprintln(o.Out, link.URL)
 	return err
 }

@@ -35,6 +35,10 @@ type Options struct {
 	// LogOut ends every login of a browser, and its connections but for the caller's.
 	LogOut func(context.Context) error
 
+	// Trusted is the origins of hosts that the person trusts beside the server's own;
+	// nil: there are none.
+	Trusted func() []string
+
 	LAN LAN // nil: there is none
 }
 

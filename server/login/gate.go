@@ -36,8 +36,9 @@ type Gate struct {
 	keys    *Keys
 	pairing *Pairing // of the local network, where no key counts; nil: of this machine
 	scheme  string
-	page    string   // the host that browsers are logged in under
-	hosts   []string // all, of which the others are for who has the token
+	page    string          // the host that browsers are logged in under
+	hosts   []string        // all, of which the others are for who has the token
+	trusted func() []string // origins of pages at hosts that the person trusts
 	next    http.Handler
 	known   *rate.Limiter // of requests of the person
 	unknown *rate.Limiter // of those of anybody: they cannot use up the person's
@@ -48,7 +49,7 @@ type Gate struct {
 func NewGate(keys *Keys, port int, next http.Handler) *Gate {
 	p, page := strconv.Itoa(port), keys.Host(port)
 	return &Gate{
-		keys: keys, next: next, scheme: "http", page: page, hosts: []string{page, "127.0.0.1:" + p, "localhost:" + p},
+		keys: keys, next: next, scheme: "http", trusted: func() []string { return nil }, page: page, hosts: []string{page, "127.0.0.1:" + p, "localhost:" + p},
 		known: rate.NewLimiter(200, 500), unknown: rate.NewLimiter(20, 100),
 	}
 }
@@ -58,10 +59,27 @@ func NewGate(keys *Keys, port int, next http.Handler) *Gate {
 // session of this machine. Nothing is open but the page that pairs.
 func NewPairedGate(pairing *Pairing, address string, next http.Handler) *Gate {
 	return &Gate{
-		pairing: pairing, next: next, scheme: "https", page: address, hosts: []string{address},
+		pairing: pairing, next: next, scheme: "https", trusted: func() []string { return nil }, page: address, hosts: []string{address},
 		known: rate.NewLimiter(200, 500), unknown: rate.NewLimiter(20, 100),
 	}
 }
+
+// Trust has the gate answer at further hosts, and log browsers in there: those of
+// origins, such as "http://localhost:9000" for a forwarded port. It asks for them at
+// each request, so that a change counts at once. Only exact hosts count: a name that
+// somebody points at this machine is none of them.
+func (g *Gate) Trust(origins func() []string) { g.trusted = origins }
+
+// trusts reports whether a host is one of a trusted origin.
+func (g *Gate) trusts(host string) bool {
+	return slices.ContainsFunc(g.trusted(), func(origin string) bool {
+		_, at, _ := strings.Cut(origin, "://")
+		return at == host
+	})
+}
+
+// pages reports whether browsers are logged in under a host.
+func (g *Gate) pages(host string) bool { return host == g.page || g.trusts(host) }
 
 // how is where a request's context says how it was let in.
 type how struct{}
@@ -91,8 +109,8 @@ func (g *Gate) open(r *http.Request) bool {
 func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	protect(w.Header())
 	asked := strings.ToLower(r.Host)
-	if !slices.Contains(g.hosts, asked) {
-		Refuse(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("this server is not %.100q", r.Host), "use the address that cmux open opens")
+	if !slices.Contains(g.hosts, asked) && !g.trusts(asked) {
+		g.misdirected(w, r, asked)
 		return
 	}
 	by := g.who(r, asked)
@@ -121,8 +139,8 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Refuse(w, r, http.StatusForbidden, "logins are made on the machine of the server", "cmux open --lan")
 		return
 	case g.pairing == nil && r.URL.Path == Path && g.open(r):
-		if asked != g.page {
-			Refuse(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("nobody logs in at %.100q", r.Host), "use the address that cmux open opens")
+		if !g.pages(asked) {
+			g.misdirected(w, r, asked)
 			return
 		}
 		g.trade(w, r)
@@ -145,7 +163,7 @@ func (g *Gate) who(r *http.Request, asked string) string {
 		}
 	case g.keys.hasToken(r):
 		return ByToken
-	case asked == g.page && g.keys.hasSession(r): // elsewhere other programs may have it
+	case g.pages(asked) && g.keys.hasSession(r): // elsewhere other programs may have it
 		return BySession
 	}
 	return ""
@@ -157,7 +175,7 @@ func (g *Gate) stranger(r *http.Request, by string) string {
 	const foreign = "a page of another site sent this request"
 	origins := r.Header.Values("Origin")
 	site := r.Header.Get("Sec-Fetch-Site")
-	own := len(origins) == 1 && g.host(origins[0]) == g.page
+	own := len(origins) == 1 && (g.host(origins[0]) == g.page || slices.Contains(g.trusted(), strings.ToLower(origins[0])))
 	upgrade := r.Header.Get("Upgrade") != ""
 	if safe := r.Method == http.MethodGet || r.Method == http.MethodHead; safe && !upgrade {
 		// What is only looked at may not be embedded elsewhere, but a link leads here.
@@ -240,6 +258,28 @@ func (g *Gate) pair(w http.ResponseWriter, r *http.Request) {
 	}
 	http.SetCookie(w, cookie)
 	page(w, http.StatusOK, "This browser is paired", "This page leads on to", "/", "/")
+}
+
+// misdirected refuses a request to a host that the server does not answer at, or logs
+// nobody in at. It says what the server expects, without the name of its own host,
+// which is a secret, and how a person has it answer there.
+func (g *Gate) misdirected(w http.ResponseWriter, r *http.Request, asked string) {
+	const status = http.StatusMisdirectedRequest
+	if g.pairing != nil {
+		Refuse(w, r, status, fmt.Sprintf("this server is not %.100q", r.Host), "use the address that cmux open opens")
+		return
+	}
+	if len(asked) > 100 {
+		asked = asked[:100]
+	}
+	_, port, _ := strings.Cut(g.page, ":")
+	detail := fmt.Sprintf("the dashboard answers at the address that cmux open --print prints, at port %s, and this request is for %q", port, asked)
+	way := fmt.Sprintf("hosts: [%q]", asked)
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		Refuse(w, r, status, detail, "cmux open --print; where you trust this host, in ~/.config/cmux/config.yml: "+way)
+		return
+	}
+	page(w, status, "Not the address of this dashboard", "T"+detail[1:]+". If a port or name of yours leads here, add it to ~/.config/cmux/config.yml on the machine of the dashboard, then open the link of cmux open --print at it:", way, "")
 }
 
 // Refuse answers a request that is not carried out: an API's with a problem, a

@@ -1,6 +1,7 @@
 package login
 
 import (
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -253,5 +254,62 @@ func TestFloods(t *testing.T) {
 	}
 	if refused != 401 {
 		t.Errorf("%d of 900 of the person's were refused", refused)
+	}
+}
+
+// Pages at hosts that the person trusts are the dashboard's: browsers log in there.
+// Every other host is refused, and the answer says what was expected, what came and
+// what a person can do, but not the name of the page, which is a secret.
+func TestTrustedHosts(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		trusted []string
+		line    string
+		headers []string
+		want    int
+	}{
+		{"a forwarded port", []string{"http://localhost:9000"}, "GET /api/tasks", []string{"Host: localhost:9000"}, 200},
+		{"a change from its page", []string{"http://localhost:9000"}, "POST /api/tasks", []string{"Host: localhost:9000", "Origin: http://localhost:9000"}, 200},
+		{"a websocket of its page", []string{"http://localhost:9000"}, "GET /api/ws", []string{"Host: localhost:9000", "Upgrade: websocket", "Origin: http://localhost:9000"}, 200},
+		{"a tunnel with TLS", []string{"https://x-8420.app.github.dev"}, "POST /api/tasks", []string{"Host: x-8420.app.github.dev", "Origin: https://x-8420.app.github.dev"}, 200},
+		{"a tunnel that sends another host", []string{"https://x-8420.app.github.dev", "http://localhost:8420"}, "POST /api/tasks", []string{"Host: localhost:8420", "Origin: https://x-8420.app.github.dev"}, 200},
+		{"without TLS it is another page", []string{"https://x-8420.app.github.dev"}, "POST /api/tasks", []string{"Host: x-8420.app.github.dev", "Origin: http://x-8420.app.github.dev"}, 403},
+		{"a foreign page at a trusted host", []string{"http://localhost:9000"}, "POST /api/tasks", []string{"Host: localhost:9000", "Origin: http://localhost:9001"}, 403},
+		{"a host below it", []string{"https://app.github.dev"}, "GET /", []string{"Host: evil.app.github.dev"}, 421},
+		{"another port of it", []string{"http://localhost:9000"}, "GET /", []string{"Host: localhost:9001"}, 421},
+		{"it without its port", []string{"http://localhost:9000"}, "GET /", []string{"Host: localhost"}, 421},
+		{"a name that was pointed here", []string{"http://localhost:9000"}, "GET /api/tasks", []string{"Host: evil.example:9000"}, 421},
+		{"it was trusted once", nil, "GET /api/tasks", []string{"Host: localhost:9000"}, 421},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newHouse(t)
+			h.gate.Trust(func() []string { return c.trusted })
+			if w := h.ask(true, c.line, c.headers...); w.Code != c.want {
+				t.Errorf("%d, want %d: %s", w.Code, c.want, w.Body)
+			}
+		})
+	}
+
+	h := newHouse(t)
+	var trusted []string
+	h.gate.Trust(func() []string { return trusted })
+	code := h.keys.NewLink()
+	secret, _, _ := strings.Cut(h.keys.Host(port), ".")
+	for _, path := range []string{"/login?code=" + url.QueryEscape(code), "/api/tasks"} {
+		w := h.ask(false, "GET "+path, "Host: localhost:9000")
+		body := html.UnescapeString(w.Body.String())
+		for _, want := range []string{"localhost:9000", "port 8420", "~/.config/cmux/config.yml", "hosts: ["} {
+			if w.Code != 421 || !strings.Contains(body, want) {
+				t.Errorf("%s: %d, and %q is missing in %s", path, w.Code, want, body)
+			}
+		}
+		if strings.Contains(body, secret) {
+			t.Errorf("%s: the name of the page is told: %s", path, body)
+		}
+	}
+	trusted = []string{"http://localhost:9000"} // the way out that the answer names
+	w := h.ask(false, "GET /login?code="+url.QueryEscape(code), "Host: localhost:9000")
+	if w.Code != 200 || len(w.Result().Cookies()) != 1 {
+		t.Errorf("the link at the host: %d %s", w.Code, w.Body)
 	}
 }

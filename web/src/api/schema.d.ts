@@ -2670,6 +2670,8 @@ export interface components {
             proof?: string;
         };
         EndpointLink: {
+            /** @description The same link at the hosts that the person trusts; one of all works */
+            others?: string[];
             /**
              * Format: int64
              * @description How long it can be used

@@ -16,7 +16,7 @@ type Need = Api<"Need">;
 
 export function AgentNeed({ need: { name }, need }: { need: Need }) {
   const params = { params: { path: { name } } };
-  const answer = useOrder((body: Api<"Answer">) => api.POST("/api/agents/{name}/answer", { ...params, body }), `${name} is answered.`);
+  const answer = useOrder((body: Api<"Answer">) => api.POST("/api/agents/{name}/answer", { ...params, body }), ({ data }) => (data?.outcome === "waits" ? `${name} has not read it yet: ${data.why}` : `${name} is answered.`));
   const release = useOrder(() => api.POST("/api/agents/{name}/release", params), `${name} is given back.`);
   const reset = useOrder(() => api.POST("/api/agents/{name}/reset", params), `${name} begins a new conversation.`);
   const wake = useOrder(() => api.POST("/api/agents/{name}/wake", params), `${name} is started again.`);
