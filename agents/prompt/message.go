@@ -92,16 +92,15 @@ func PassedOn(to, id string) string {
 	return "Nobody is in front of you to answer. Your question was sent to " + to + " as message " + id + "; the answer comes to you as a message. Go on with what does not depend on it, or end your turn."
 }
 
-// TakenUp tells a standing agent that it is given a task on which an agent has
-// worked before: by, as its attempt before n. restore is the command that brings back
-// what that left uncommitted, where it is not in the worktree; empty: it is, or there
-// was nothing.
-func TakenUp(n int, by, restore string) string {
-	s := fmt.Sprintf("This is attempt %d at this task; %s worked on it before. What was committed is on this branch, and what was not is in the worktree. Look at `git log` and `git status` first, go on from there, and do not repeat what is done.", n, by)
+// TakenUp tells a standing agent that it goes on with a task that was begun before
+// and put back. restore is the command that brings back what was not committed then,
+// where cmux could not; empty: it is in the worktree, or there was nothing.
+func TakenUp(restore string) string {
+	where := "What was committed is on this branch, and what was not is in the worktree."
 	if restore != "" {
-		s = fmt.Sprintf("This is attempt %d at this task; %s worked on it before. What was committed is on this branch. What was not committed is in a snapshot: `%s`. Look at `git log` first, go on from there, and do not repeat what is done.", n, by, restore)
+		where = "What was committed is on this branch. What was not is in a snapshot: `" + restore + "`."
 	}
-	return s
+	return "Work on this task was begun before and put back. " + where + " Look at `git log` and `git status` first, go on from there, and do not repeat what is done."
 }
 
 // TakenBack tells a standing agent that its task is no longer its own.

@@ -394,14 +394,17 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 			return err
 		}
 	}
+	again := t.State == task.Paused || a.away[w.Place.Branch] != "" // or a keeper was killed in between
 	if t.State != task.Working {
 		if t, err = k.move(ctx, t.ID, task.Change{To: task.Working}); err != nil {
 			return err
 		}
 	}
 	w.Attempt, w.Past = t.Last().N, past(t)
-	if w.Before, err = k.takenUp(ctx, a, t, w); err != nil {
-		return err
+	if again {
+		if w.Before, err = k.takenUp(ctx, a, w); err != nil {
+			return err
+		}
 	}
 	delete(k.desk.wanted, t.ID)
 	k.Log.Info("an agent gets a task", "agent", a.Name, "task", t.ID, "attempt", w.Attempt)
@@ -566,9 +569,13 @@ func (k *Keeper) question(ctx context.Context, a *Agent, t *task.Task, def *dag.
 func (k *Keeper) check(ctx context.Context, a *Agent, branch, from, reason string) (commit string, err error) {
 	git, cancel := context.WithTimeout(ctx, gitPatience)
 	defer cancel()
+	left := a.Branch // of a tree that was taken off it
+	if on, _, err := k.Trees.Head(git, a.Member.Tree); err == nil && on != "" {
+		left = on
+	}
 	commit, restore, err := k.Trees.Switch(git, a.Member.Tree, branch, from, reason)
 	if restore != "" {
-		note := run.Record{Type: run.Noted, Key: keyAway, Value: a.Branch, Request: strings.TrimPrefix(restore, restoreCommand), Detail: fmt.Sprintf("%s, what was not committed in its worktree was saved: %s", reason, restore)}
+		note := run.Record{Type: run.Noted, Key: keyAway, Value: left, Request: strings.TrimPrefix(restore, restoreCommand), Detail: fmt.Sprintf("%s, what was not committed in its worktree was saved: %s", reason, restore)}
 		err = errors.Join(err, k.org.RecordOf(ctx, a.Name, note))
 	}
 	return commit, err
@@ -577,19 +584,12 @@ func (k *Keeper) check(ctx context.Context, a *Agent, branch, from, reason strin
 // restoreCommand precedes the name of a snapshot in the command that restores it.
 const restoreCommand = "cmux snapshots restore "
 
-// takenUp brings back what was not committed when an agent's work on a task was put
-// back, and returns what it is told of how far that came.
-func (k *Keeper) takenUp(ctx context.Context, a *Agent, t *task.Task, w *run.Work) (string, error) {
-	if len(t.Attempts) < 2 {
-		return "", nil
-	}
-	by := t.Attempts[len(t.Attempts)-2].Agent
-	if by == a.Name {
-		by = "you"
-	}
+// takenUp brings back what was not committed when an agent's work was put back, and
+// returns what it is told of that.
+func (k *Keeper) takenUp(ctx context.Context, a *Agent, w *run.Work) (string, error) {
 	snapshot := a.away[w.Place.Branch]
 	if snapshot == "" || w.Place.Tree == "" {
-		return prompt.TakenUp(w.Attempt, by, ""), nil
+		return prompt.TakenUp(""), nil
 	}
 	git, cancel := context.WithTimeout(ctx, gitPatience)
 	defer cancel()
@@ -603,7 +603,7 @@ func (k *Keeper) takenUp(ctx context.Context, a *Agent, t *task.Task, w *run.Wor
 	if err := k.org.RecordOf(ctx, a.Name, note); err != nil {
 		return "", err
 	}
-	return prompt.TakenUp(w.Attempt, by, restore), k.org.lookAt(a)
+	return prompt.TakenUp(restore), k.org.lookAt(a)
 }
 
 // release has an agent that rests leave a branch that another one is to work on.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -104,11 +105,20 @@ func TestTasks(t *testing.T) {
 	w.until("it is given", func(*Org) bool { return count(w.gives("api"), slow) == 1 })
 	fast := w.add("Mend the login", "api", task.Critical)
 	w.until("it is put back", func(*Org) bool { return w.task(slow).State == task.Paused && count(w.takes("api"), slow) == 1 })
+	w.mu.Lock()
+	w.dirty = "cmux snapshots restore tidy/1" // of what it had not committed
+	w.mu.Unlock()
 	w.ends("api", slow, run.End{Outcome: dag.Cancelled})
 	w.until("the urgent one is given", func(*Org) bool { return count(w.gives("api"), fast) == 1 })
 	w.ends("api", fast, run.End{Outcome: dag.Failed, Reason: dag.ReasonReported, Detail: "no key"})
 	w.until("the urgent one is blocked", func(*Org) bool { return w.task(fast).State == task.Blocked })
 	w.until("the other comes again", func(*Org) bool { return count(w.gives("api"), slow) == 2 })
+	w.mu.Lock()
+	taken, restored := w.gave["api"][len(w.gave["api"])-1], w.restored
+	w.mu.Unlock()
+	if want := taken.Place.Branch + " tidy/1"; len(restored) != 1 || restored[0] != want || !strings.Contains(taken.Before, "begun before") {
+		t.Errorf("restored %v, want %s; it is told %q", restored, want, taken.Before)
+	}
 	w.ends("api", slow, run.End{Outcome: dag.Done, Summary: "tidy"})
 	w.until("and is done", func(*Org) bool { return w.task(slow).State == task.Done })
 

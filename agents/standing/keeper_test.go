@@ -237,7 +237,14 @@ func (w *world) Lend(_ context.Context, path, branch, _, _ string) error {
 	})
 }
 
-func (w *world) Head(context.Context, string) (string, string, error) { return "main", "head", nil }
+func (w *world) Head(_ context.Context, dir string) (string, string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if branch, is := w.trees[dir]; is {
+		return branch, "head", nil
+	}
+	return "main", "head", nil
+}
 
 func (w *world) Start(context.Context, string, string, []Contribution) (string, error) {
 	return "", nil
