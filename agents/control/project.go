@@ -198,7 +198,13 @@ func (c Caller) bareRoot(ctx context.Context, common string, facts []string) (st
 	if len(facts) == 5 && facts[3] == "true" && !isGuard(facts[4]) {
 		return facts[4], nil
 	}
-	way := "git worktree add PATH BRANCH, and cd into it"
+	branch, err := c.git(ctx, common, "symbolic-ref", "--short", "HEAD")
+	if err != nil {
+		return "", err
+	}
+	branch = strings.TrimSpace(branch)
+	path := say.Word(filepath.Join(filepath.Dir(common), filepath.FromSlash(branch)))
+	way := "git worktree add " + path + " " + say.Word(branch) + " && cd " + path
 	out, err := c.git(ctx, common, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		return "", err

@@ -60,17 +60,6 @@ type Run struct {
 // TmuxSession returns the name of the run's tmux session.
 func (p *Plan) TmuxSession() string { return cmp.Or(p.Tmux, p.Graph.Session) }
 
-// Stand returns the worktree whose files the run's nodes without a worktree see: the
-// one that start was called in, or the main one after that one is removed.
-func (p *Plan) Stand() string {
-	if p.From != "" {
-		if info, err := os.Stat(p.From); err == nil && info.IsDir() {
-			return p.From
-		}
-	}
-	return p.Root
-}
-
 // ErrNone says that the project has no run yet.
 var ErrNone = errors.New("no run yet in this project")
 
