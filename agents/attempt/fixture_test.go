@@ -84,7 +84,7 @@ func fixtureIn(t *testing.T, root string, node dag.Node) *fixture {
 	f.job = attempt.Job{
 		Spec:    &run.Spec{Node: node.Name, Frame: r.Frame(), Def: &node, Attempt: 1, Token: "secret", Headless: true, Place: run.Place{Dir: root, Slot: 3, PortBase: 20060}},
 		Paths:   r.Paths,
-		Home:    r,
+		Home:    keyless{r, f},
 		Env:     cleanEnv(t),
 		Kinds:   agent.NewKinds(command.Kind()),
 		Spawner: spawner,
@@ -98,6 +98,23 @@ func fixtureIn(t *testing.T, root string, node dag.Node) *fixture {
 		Limits: attempt.Limits{Grace: 2 * time.Second, Doubt: attempt.Doubt{Signal: 10 * time.Millisecond, Other: time.Millisecond, Ending: 10 * time.Millisecond}},
 	}
 	return f
+}
+
+// keyless is a run that has no key, and so keeps what is told of it in memory.
+type keyless struct {
+	*run.Run
+	f *fixture
+}
+
+func (k keyless) Tell(_ context.Context, detail string, grave bool) (bool, error) {
+	rec := run.Record{Type: run.Noted, How: run.IncidentShared, Detail: detail}
+	if grave {
+		rec.Type = run.Incident
+	}
+	k.f.mu.Lock()
+	defer k.f.mu.Unlock()
+	k.f.records = append(k.f.records, rec)
+	return true, nil
 }
 
 // cleanEnv keeps the machine's git configuration and identity out of a test.

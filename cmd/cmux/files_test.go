@@ -73,6 +73,7 @@ var elsewhere = map[string]string{
 	"agents/attempt/tree.go":            "the worktree",
 	"agents/tmux/config.go":             "the user's own folder for tmux",
 	"agents/tmux/panes.go":              "the user's own folder for tmux",
+	"agents/transcript/answer.go":       "the program's own transcript",
 	"agents/transcript/follow.go":       "the program's own transcript",
 	"agents/wrapper/socket.go":          "Chmod of the socket it just bound",
 	"agents/wrapper/socket_darwin.go":   "a short name in /tmp",
