@@ -68,7 +68,8 @@ func TestOpen(t *testing.T) {
 	bare := filepath.Join(t.TempDir(), "bare.git")
 	s.gitIn(s.Root, "clone", "-q", "--bare", ".", bare)
 	_, err = open(bare)
-	refused(t, err, bare+" is a bare repository: there is no main worktree to keep .cmux in", "git clone "+bare+", or set CMUX_HOME to a worktree of it")
+	tree := filepath.Join(filepath.Dir(bare), "main")
+	refused(t, err, bare+" is a bare repository, and you stand in none of its worktrees", "git worktree add "+tree+" main && cd "+tree)
 	s.gitIn(s.Root, "update-index", "--add", "--cacheinfo", "100644,"+s.gitIn(s.Root, "rev-parse", "HEAD:README")+",.cmux/config.yml")
 	if _, err := open(s.Root); err != nil {
 		t.Errorf("what may be tracked: %v", err)

@@ -69,12 +69,13 @@ func TestPreflight(t *testing.T) {
 
 func TestReopen(t *testing.T) {
 	home := t.TempDir()
+	const answer = `{"type":"assistant","message":{"id":"m1","model":"m","role":"assistant","content":[{"type":"text","text":"yes"}]}}` + "\n"
 	for _, f := range []string{".claude/projects/-x/c1.jsonl", ".codex/sessions/2026/01/02/rollout-2026-01-02T03-04-05-c2.jsonl"} {
 		f = filepath.Join(home, f)
 		if err := os.MkdirAll(filepath.Dir(f), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(f, nil, 0o600); err != nil {
+		if err := os.WriteFile(f, []byte(answer), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

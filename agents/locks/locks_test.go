@@ -39,7 +39,7 @@ func TestStories(t *testing.T) {
 		"no circle":                          "a+x: got | b?x: waits | a+y: got | c?y: waits | c?x: waits",
 		"broken":                             "a+db: got | b?db: waits | c!db: ok | b?db: got",
 		"bad name":                           "a+../x: is no name",
-		"a process of who has it":            "a+db: got | pa?db: neither would ever go on: a has db",
+		"a process of who has it":            "a+db: got | pa?db: you (a) have the lock db already",
 		"two processes wait for one another": "p1+db: got | p2?db: waits | p1-db: ends with that process | dead p1 | p2?db: got",
 	} {
 		dead := map[Holder]bool{}
