@@ -78,7 +78,14 @@ test("a node is looked at, typed to, reviewed and merged", async ({ org, page })
     await expect(page.getByText(/^4 files/)).not.toContainText("committed"); // all of it is
     await page.getByRole("button", { name: "Show 40 lines" }).or(page.getByRole("button", { name: /Show \d+ lines/ })).first().click();
     await page.getByRole("button", { name: "Comment on line 20", exact: true }).click();
-    await page.getByRole("textbox", { name: "Comment on line 20" }).fill(`Why ${evil}?`);
+    const comment = page.getByRole("textbox", { name: "Comment on line 20" });
+    await comment.fill("Half a sentence");
+    await page.getByRole("button", { name: "Comment on line 21", exact: true }).last().click();
+    await expect(comment).toHaveValue("Half a sentence"); // neither a click elsewhere nor a reload throws it away
+    await page.reload();
+    await page.getByRole("button", { name: /code.txt/ }).click();
+    await expect(comment).toHaveValue("Half a sentence");
+    await comment.fill(`Why ${evil}?`);
     await page.getByRole("button", { name: "Add comment" }).click();
     await expect(page.getByRole("button", { name: "Send 1 comment" })).toBeVisible();
     await look(page, "changes");

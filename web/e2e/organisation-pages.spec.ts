@@ -113,6 +113,23 @@ test("agents, chat and tasks: spawned, told, assigned, dragged and cancelled fro
   await expect(line.getByText("window.hurt=2").first()).toBeVisible();
   await sound(page, "chat");
 
+  // A long chat opens at its newest and stays there, unless the person scrolls; what is sent is in view.
+  const latest = page.getByRole("button", { name: "Jump to latest" });
+  await input.fill(Array.from({ length: 80 }, (_, i) => `This is line ${i + 1}`).join("\n"));
+  await input.press("Control+Enter");
+  await expect(line.getByText("This is line 80")).toBeVisible();
+  await expect(line.getByText("Heard you")).toHaveCount(2);
+  await page.reload();
+  const atEnd = () => line.evaluate((e) => e.scrollHeight > e.clientHeight && e.scrollHeight - e.scrollTop - e.clientHeight < 2);
+  await expect.poll(atEnd).toBe(true);
+  await expect(latest).toHaveCount(0);
+  await line.hover();
+  await page.mouse.wheel(0, -600);
+  await expect(latest).toBeVisible();
+  await latest.click();
+  await expect.poll(atEnd).toBe(true);
+  await expect(latest).toHaveCount(0);
+
   await to("/tasks");
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByLabel("Title").fill(`Mend ${hostile}`);
