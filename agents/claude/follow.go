@@ -78,7 +78,9 @@ func (f *follower) run(ctx context.Context) {
 	watched := ""
 	for {
 		if f.current() == "" { // no hook has told
-			f.at(Transcript(f.agent.stage.Env, f.agent.start.Session))
+			if path := Transcript(f.agent.stage.Env, f.agent.start.Session); path != "" {
+				f.at(path)
+			}
 		}
 		if path := f.current(); path != "" {
 			if dir := filepath.Dir(path); watcher != nil && dir != watched {
