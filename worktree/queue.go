@@ -22,7 +22,10 @@ type MergeSpec struct {
 	// Branches are merged in this order. One without a Commit means the local
 	// branch of that name, at its tip of that moment.
 	Branches []Tip
-	// Verify judges the tree after each merge; nil: every merge is good.
+	// Verify judges the tree after each merge; nil: every merge is good. A check
+	// that never passed was not broken by a merge: where it fails after the first
+	// merge, the tree before it is judged, with no branch. If that fails too, merging
+	// goes on until the check passes once, and after the last merge it must.
 	Verify func(ctx context.Context, treePath, branch string) error
 	// StateFile keeps what a later process needs to continue or abort, as JSON;
 	// by default in the private git directory of the lent tree. A Target needs one.
@@ -61,6 +64,15 @@ type MergeState struct {
 	Branch string   `json:"branch,omitempty"` // being tried, or the one that broke
 	Trial  string   `json:"trial,omitempty"`  // merged and not verified yet
 	Merged []string `json:"merged,omitempty"`
+	// Unproven is set as long as Verify has not passed: what was merged last, and
+	// the commit before it.
+	Unproven *Unproven `json:"unproven,omitempty"`
+}
+
+// Unproven is a merge that Verify refused as it had refused what was there before.
+type Unproven struct {
+	Branch string `json:"branch"`
+	Before string `json:"before"`
 }
 
 // ErrNoMerge means that there is nothing to continue or abort.
@@ -122,6 +134,9 @@ func (r *Repo) MergeInto(ctx context.Context, s MergeSpec) (*MergeResult, error)
 			res.Skipped = append(res.Skipped, b.Name)
 		}
 	}
+	if err := q.prove(ctx); err != nil {
+		return nil, err
+	}
 	if s.Target != "" {
 		if err := q.deliver(ctx); err != nil {
 			return nil, err
@@ -162,7 +177,8 @@ type queue struct {
 	r       *Repo
 	s       *MergeSpec
 	state   MergeState
-	found   bool // the state was there
+	found   bool  // the state was there
+	refused error // what Verify said of the unproven merge; nil: not asked by this process
 	release func()
 }
 
@@ -310,7 +326,7 @@ func (q *queue) mended(ctx context.Context, head string) error {
 			return err
 		}
 	}
-	q.state.Branch = ""
+	q.state.Branch, q.state.Unproven = "", nil
 	q.state.Merged = append(q.state.Merged, name)
 	return nil
 }
@@ -349,11 +365,17 @@ func (q *queue) bring(ctx context.Context, b Tip) (bool, error) {
 			if ctx.Err() != nil {
 				return false, ctx.Err() // no verdict: the trial is settled by the next call
 			}
-			if rerr := q.reset(ctx, q.state.Good, "verify of "+b.Name); rerr != nil {
-				return false, errors.Join(&VerifyError{Branch: b.Name, Err: err}, rerr)
+			broke, err := q.broke(ctx, b.Name, err)
+			if err != nil {
+				return false, err
 			}
-			q.state.Trial = ""
-			return false, errors.Join(&VerifyError{Branch: b.Name, Err: err}, q.save())
+			if broke {
+				q.state.Trial = ""
+				return false, errors.Join(&VerifyError{Branch: b.Name, Err: q.refused}, q.save())
+			}
+			q.state.Unproven = &Unproven{Branch: b.Name, Before: q.state.Good}
+		} else {
+			q.state.Unproven = nil
 		}
 		if err := q.reset(ctx, commit, "left by verify of "+b.Name); err != nil {
 			return false, err
@@ -362,6 +384,55 @@ func (q *queue) bring(ctx context.Context, b Tip) (bool, error) {
 	q.state.Good, q.state.Trial, q.state.Branch = commit, "", ""
 	q.state.Merged = append(q.state.Merged, b.Name)
 	return true, q.save()
+}
+
+// broke reports whether a merge that Verify refused broke what was good before. The
+// tree is then back there.
+func (q *queue) broke(ctx context.Context, name string, refused error) (bool, error) {
+	q.refused = refused
+	if q.state.Unproven != nil {
+		return false, nil // it was refused before this merge
+	}
+	if err := q.reset(ctx, q.state.Good, "verify of "+name); err != nil {
+		return false, errors.Join(&VerifyError{Branch: name, Err: refused}, err)
+	}
+	if n := len(q.s.Branches); q.state.Good != q.state.Start || q.s.Branches[n-1].Name == name {
+		return true, nil // it passed after the merge before, or nothing comes that could mend it
+	}
+	before := q.s.Verify(ctx, q.s.Path, "")
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	return before == nil, q.reset(ctx, q.state.Good, "left by verify before "+name)
+}
+
+// prove takes the last merge back when Verify has refused every one.
+func (q *queue) prove(ctx context.Context) error {
+	last := q.state.Unproven
+	if last == nil || q.s.Verify == nil {
+		return nil
+	}
+	if q.refused == nil { // an earlier process was told
+		if q.refused = q.s.Verify(ctx, q.s.Path, last.Branch); ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := q.reset(ctx, q.state.Good, "left by verify of "+last.Branch); err != nil {
+			return err
+		}
+	}
+	if q.refused == nil {
+		q.state.Unproven = nil
+		return q.save()
+	}
+	failed := &VerifyError{Branch: last.Branch, Err: q.refused}
+	if err := q.reset(ctx, last.Before, "verify of "+last.Branch); err != nil {
+		return errors.Join(failed, err)
+	}
+	q.state.Good, q.state.Branch = last.Before, last.Branch
+	if n := len(q.state.Merged); n > 0 {
+		q.state.Merged = q.state.Merged[:n-1]
+	}
+	return errors.Join(failed, q.save())
 }
 
 // blame names, beside the branch, those merged before that touch the files.

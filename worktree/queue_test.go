@@ -1,8 +1,10 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,11 @@ func clean(t *testing.T, dir, commit string) {
 	if got := sh(t, dir, "rev-parse", "HEAD") + sh(t, dir, "status", "--porcelain"); got != commit {
 		t.Errorf("%s is at %s, want clean at %s", dir, got, commit)
 	}
+}
+
+func thereIs(dir, name string) bool {
+	_, err := os.Lstat(filepath.Join(dir, name))
+	return err == nil
 }
 
 func TestMergeQueueInALentTree(t *testing.T) {
@@ -75,6 +82,105 @@ func TestMergeQueueInALentTree(t *testing.T) {
 		t.Errorf("nothing to abort: %v", err)
 	}
 	_ = c
+}
+
+// What needs several branches passes after the last of them. What passed before a
+// merge is broken by it.
+func TestMergeQueueWithAVerifyThatNeedsAll(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		passes   string // files that must be there
+		never    string // files that must not be there
+		broke    string
+		verified string
+		left     string // files in the tree at the end
+	}{
+		{"both", "a1 b1", "", "", "a - b c", "a1 b1 c1"},
+		{"all three", "a1 b1 c1", "", "", "a - b c", "a1 b1 c1"},
+		{"never", "d1", "", "c", "a - b c", "a1 b1"},
+		{"the first breaks it", "", "a1", "a", "a -", ""},
+		{"the second breaks it", "a1", "b1", "b", "a b", "a1"},
+		{"the last breaks what the second mended", "b1", "c1", "c", "a - b c", "a1 b1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRepo(t)
+			base := head(t, r)
+			s := MergeSpec{Path: lend(t, r, LendSpec{Path: beside(r, "m"), Branch: "m", Owner: "o"}).Path}
+			for _, name := range []string{"a", "b", "c"} {
+				s.Branches = append(s.Branches, branchWith(t, r, name, base, name+"1", name))
+			}
+			var verified []string
+			verify := func(_ context.Context, dir, branch string) error {
+				verified = append(verified, cmp.Or(branch, "-"))
+				for _, f := range strings.Fields(c.passes) {
+					if !thereIs(dir, f) {
+						return fmt.Errorf("no %s", f)
+					}
+				}
+				for _, f := range strings.Fields(c.never) {
+					if thereIs(dir, f) {
+						return fmt.Errorf("%s is there", f)
+					}
+				}
+				return nil
+			}
+			s.Verify = verify
+			_, err := r.MergeInto(t.Context(), s)
+			var refused *VerifyError
+			if c.broke == "" && err != nil || c.broke != "" && (!errors.As(err, &refused) || refused.Branch != c.broke) {
+				t.Errorf("ended with %v", err)
+			}
+			if got := strings.Join(verified, " "); got != c.verified {
+				t.Errorf("verified %s, want %s", got, c.verified)
+			}
+			if left := strings.Join(strings.Fields(sh(t, s.Path, "ls-files", "*1")), " "); left != c.left {
+				t.Errorf("left %q, want %q", left, c.left)
+			}
+			clean(t, s.Path, sh(t, s.Path, "rev-parse", "HEAD"))
+			if c.broke == "" {
+				return
+			}
+			// The same call says the same, also in a later process.
+			if _, again := r.MergeInto(t.Context(), s); !errors.As(again, &refused) || refused.Branch != c.broke {
+				t.Errorf("again: %v", again)
+			}
+			if left := strings.Join(strings.Fields(sh(t, s.Path, "ls-files", "*1")), " "); left != c.left {
+				t.Errorf("left again %q, want %q", left, c.left)
+			}
+			if err := r.AbortMerge(t.Context(), s); err != nil {
+				t.Error(err)
+			}
+			clean(t, s.Path, base)
+		})
+	}
+}
+
+// A process that ends behind a merge that was not proven has the next one prove it.
+func TestMergeQueueProvesLater(t *testing.T) {
+	r := newRepo(t)
+	base := head(t, r)
+	s := MergeSpec{Path: lend(t, r, LendSpec{Path: beside(r, "m"), Branch: "m", Owner: "o"}).Path}
+	for _, name := range []string{"a", "b"} {
+		s.Branches = append(s.Branches, branchWith(t, r, name, base, name+"1", name))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.Verify = func(ctx context.Context, _, branch string) error {
+		if branch == "b" {
+			cancel() // as a killed process
+			return ctx.Err()
+		}
+		return errors.New("no b1")
+	}
+	if _, err := r.MergeInto(ctx, s); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	s.Branches = s.Branches[:1] // b is not asked for any more
+	s.Verify = func(context.Context, string, string) error { return errors.New("no b1") }
+	var refused *VerifyError
+	if _, err := r.MergeInto(t.Context(), s); !errors.As(err, &refused) || refused.Branch != "a" {
+		t.Errorf("a merge that was never proven passed: %v", err)
+	}
+	clean(t, s.Path, base)
 }
 
 func TestMergeQueueInterruptedAndAborted(t *testing.T) {

@@ -66,7 +66,8 @@ func (a *attempt) prepare() error {
 }
 
 // merge brings the branches in one after the other, the checks after each, and
-// stops at the first that breaks; that merge is taken back.
+// stops at the first that breaks; that merge is taken back. Checks that did not pass
+// before the first merge are broken by none: they must pass after the last.
 func (a *attempt) merge() error {
 	spec := worktree.MergeSpec{Path: a.tree.lent.Path}
 	for _, d := range a.spec.Branches {
@@ -81,8 +82,12 @@ func (a *attempt) merge() error {
 	}
 	spec.Verify = func(ctx context.Context, _, branch string) error {
 		return a.call(ctx, func() error {
-			a.say("merged %s", branch)
-			f, err := a.verify("after merging " + branch + ": ")
+			what := "before the first merge: "
+			if branch != "" {
+				a.say("merged %s", branch)
+				what = "after merging " + branch + ": "
+			}
+			f, err := a.verify(what)
 			if err == nil && f != nil {
 				err = failed(f.reason, "%s", f.detail)
 			}
