@@ -1,10 +1,11 @@
 # make         builds bin/cmux
 # make demo    runs cmux's main job in scratch repositories, no account, no network
 # make demo-web  leaves a run and an organisation up, with their dashboards, until Enter or Ctrl+C
-# make test    runs every test
+# make test    checks, and runs the tests that every change must pass
+# make test-all  runs every test, all under the race detector
 # make dashboard  builds the page that the binary carries; make does it, where there is npm
 # make web-test   runs the dashboard's tests
-# make fuzz    fuzzes each target for FUZZTIME, those that match FUZZ; make test does for a moment
+# make fuzz    fuzzes each target for FUZZTIME, those that match FUZZ; make test-all does for a moment
 # make bench   runs the benchmarks and whole runs beside make, ninja and go-task
 # make web-golden compares how the pages look with what is kept in web/e2e/golden
 # make bench-web  measures the dashboard in Chromium, beside an empty page
@@ -22,7 +23,9 @@ PREFIX  ?= /usr/local
 # with a name, such as Claude Code's (ST1005).
 LINT     = $(GO) tool -modfile=.ci/lint.mod
 
-.PHONY: all build demo demo-web test check fuzz bench docs pictures dist dist-check tools clean install dashboard web-check web-unit web-e2e web-test web-golden bench-web test-tools
+SHELL = /bin/bash
+
+.PHONY: all build demo demo-web test test-all before-test check check-all fuzz bench docs pictures dist dist-check tools clean install dashboard web-check web-unit web-e2e web-test web-golden bench-web test-tools
 
 all: dashboard build
 
@@ -74,45 +77,62 @@ demo-web: tools dashboard build
 
 # What is compiled for vet and staticcheck is what the tests need: -race. Without
 # the paths in it, another clone on the same machine need not compile it again.
-# For macOS all is type-checked, tests and dependencies too, from source: vet
-# would have to compile every dependency for it first, in two minutes of CPU. It
-# is deadcode that loads it; what it finds dead there is not asked for. Vet's
-# rules then miss the few files that are macOS's alone.
 check:
 	@fmt="$$(gofmt -l cmd dag docs signals worktree agents server examples web/*.go)"; test -z "$$fmt" || { echo "gofmt: $$fmt"; exit 1; }
 	$(GO) mod tidy -diff
 	$(GO) vet -race -trimpath ./...
 	@staticcheck="$$($(LINT) -n staticcheck)" && GOFLAGS="$$GOFLAGS -race -trimpath" "$$staticcheck" -checks inherit,-ST1005 ./...
+
+# For macOS all is type-checked, tests and dependencies too, from source: vet
+# would have to compile every dependency for it first, in two minutes of CPU. It
+# is deadcode that loads it; what it finds dead there is not asked for. Vet's
+# rules then miss the few files that are macOS's alone.
+check-all: check
 	@dead="$$($(LINT) deadcode -test ./...)"; test -z "$$dead" || { echo "nothing calls: $$dead"; exit 1; }
 	@deadcode="$$($(LINT) -n deadcode)" && GOOS=darwin GOARCH=arm64 "$$deadcode" -test -filter='^$$' ./...
 
-# Tests start their own binary as cmux thousands of times, and with the race
-# detector each would sleep for a second before it exits. What the detector
-# finds in those nobody would read: it goes to files. No result is taken from the
-# cache: it does not know what a test builds, nor whose clone it was that passed.
-# check has vetted already, and without debugger's tables the tests link in half
-# the time. The longest come first, and three packages at a time: many wait more
-# than they work.
-LONGEST = ./agents/claude ./agents/runner ./examples ./agents/acp ./cmd/cmux
+# No result is taken from the cache: it does not know what a test builds, nor whose
+# clone it was that passed. check has vetted already, and without debugger's tables
+# the tests link in half the time. Three packages at a time: many wait more than they
+# work.
+GO_TEST = $(GO) test -trimpath -count=1 -vet=off -ldflags=-w -p 3 -parallel 3 -timeout 40m
+# These start real programs, or themselves as cmux, thousands of times, and each start
+# costs several times as much with the race detector: it looks at them in test-all. The
+# longest come first.
+PROGRAMS = ./agents/claude ./agents/runner ./examples ./agents/attempt ./cmd/cmux ./agents/acp ./agents/codex ./agents/kimi ./agents/control ./agents/scripted ./agents/wrapper ./agents/recovery
 RACES = $(CURDIR)/bin/races
 # What tests need: installed only where it is missing.
 test-tools:
 	@.ci/tools zsh dash chromium
 	@.ci/agents
 
-# Beside check, which has the processor to itself, is done what waits for the
+# Beside the checks, which have the processor to themselves, is done what waits for the
 # network or has one thread. Lines with MAKE stand alone: make -n runs them.
-test: tools
-	@rm -rf $(RACES) bin/code bin/web-failed; mkdir -p $(RACES)
+before-test: tools
+	@rm -rf $(RACES) bin/web-failed; mkdir -p $(RACES)
 	@{ $(MAKE) --no-print-directory test-tools; $(MAKE) --no-print-directory web-unit || touch bin/web-failed; } >bin/web.log 2>&1 & \
 	beside=$$!; trap 'kill $$beside; wait; exit 130' INT TERM; \
-	$(MAKE) --no-print-directory check; code=$$?; wait; cat bin/web.log; exit $$code
+	$(MAKE) --no-print-directory $(CHECK); code=$$?; wait; cat bin/web.log; exit $$code
 	@$(MAKE) --no-print-directory test-tools
 	@$(MAKE) --no-print-directory web-e2e || touch bin/web-failed
-	@{ GORACE="atexit_sleep_ms=10 log_path=$(RACES)/race" $(GO) test -race -trimpath -count=1 -vet=off -ldflags=-w -p 3 -parallel 3 -timeout 40m $(LONGEST) ./... 2>&1; echo $$? >bin/code; } | tee bin/test.log; \
-	echo "slowest packages (seconds from start to end, several at a time):"; \
+
+# What the race detector finds in programs that a test starts nobody would read: it
+# goes to files.
+after-test = echo "slowest packages (seconds from start to end, several at a time):"; \
 	awk '$$1 ~ /^(ok|FAIL)$$/ && $$3 ~ /s$$/ { printf "%8.1f  %s\n", $$3, $$2 }' bin/test.log | sort -rn | head -n 8; \
-	code=$$(cat bin/code); cat $(RACES)/* 2>/dev/null && { echo "the race detector found this"; exit 1; }; test ! -e bin/web-failed || { echo "the tests of the dashboard failed, above"; exit 1; }; exit $$code
+	cat $(RACES)/* 2>/dev/null && { echo "the race detector found this"; exit 1; }; \
+	test ! -e bin/web-failed || { echo "the tests of the dashboard failed, above"; exit 1; }; exit $$code
+racing = GORACE="atexit_sleep_ms=10 log_path=$(RACES)/race" $(GO_TEST) -race
+
+test:
+	@$(MAKE) --no-print-directory before-test CHECK=check
+	@set -o pipefail; code=0; others="$$($(GO) list ./... | grep -vxE "$$(echo $(PROGRAMS) | sed 's#\./#cmux/#g; s# #|#g')")" || exit 1; \
+	{ $(GO_TEST) -short $(PROGRAMS); plain=$$?; $(racing) -short $$others && exit $$plain; } 2>&1 | tee bin/test.log || code=$$?; $(after-test)
+
+test-all:
+	@$(MAKE) --no-print-directory before-test CHECK=check-all
+	@$(MAKE) --no-print-directory web-golden || touch bin/web-failed
+	@set -o pipefail; code=0; $(racing) $(PROGRAMS) ./... 2>&1 | tee bin/test.log || code=$$?; $(after-test)
 
 FUZZTIME ?= 1m
 fuzz:

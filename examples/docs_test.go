@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cmux/agents/agenttest/testall"
 )
 
 // How the shell in README.md and docs/*.md is tested
@@ -95,6 +97,7 @@ func parts(page string) ([]part, error) {
 
 // TestPages runs every block of shell of README.md and docs/.
 func TestPages(t *testing.T) {
+	testall.Only(t)
 	paths, err := filepath.Glob("../docs/*.md")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("pages: %q, %v", paths, err)

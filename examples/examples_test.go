@@ -16,6 +16,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"cmux/agents/agenttest/testall"
 	"cmux/agents/modeltest"
 	"cmux/dag"
 )
@@ -212,6 +213,7 @@ func TestDemoWithoutClaude(t *testing.T) {
 
 // TestDemoInterrupted interrupts the demo while nodes run.
 func TestDemoInterrupted(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	modeltest.Claude(t)
 	for name, c := range map[string]struct {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agenttest/testall"
 	mt "cmux/agents/modeltest"
 	"cmux/agents/run"
 )
@@ -174,6 +175,7 @@ func (p *project) status(t *testing.T) (s statusJSON) {
 // node is started into the limit, those that met it go on in the same
 // conversation, what needs no account goes on, and the run says how it stands.
 func TestRunMeetsALimit(t *testing.T) {
+	testall.Only(t)
 	for _, c := range []struct {
 		name  string
 		start string
@@ -247,6 +249,7 @@ func TestRunMeetsALimit(t *testing.T) {
 // change nothing: the runner that resumes waits too, and the agent that was lost
 // goes on in its conversation once the limit is over.
 func TestKilledAtALimit(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	a := newAccount("n01", "n02", mt.UsageLimit)
 	nodes, scripts := a.nodes(4)

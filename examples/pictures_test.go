@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cmux/agents/agenttest/testall"
 )
 
 // shown is what a picture of `make pictures` must show.
@@ -21,6 +23,7 @@ var shown = map[string][]string{
 // TestPictures runs what `make pictures` runs. The pictures in docs/ show the
 // same, and pages show all of them.
 func TestPictures(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	p := newProject(t, "shop")
 	made := filepath.Join(filepath.Dir(p.dir), "pictures")

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"cmux/agents/agenttest/testall"
 	"cmux/agents/modeltest"
 	"cmux/agents/run"
 	"cmux/signals"
@@ -415,6 +416,7 @@ func TestShop(t *testing.T) {
 // by side, and build on what each other made. In panes, as they are started by
 // default: they go over the same pipe headless, and their packages show that.
 func TestShopOfOthers(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	s := newShop(t, func(config string) string {
 		for node, kind := range map[string]string{"auth": "qwen", "catalog": "opencode", "admin": "gemini", "reviewer": "qwen"} {
@@ -447,6 +449,7 @@ func (s *shop) askedNobody() {
 
 // TestShopFails: what depends on a failure is blocked until a person overrides it.
 func TestShopFails(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	for name, headless := range inPanesAndHeadless {
 		t.Run(name, func(t *testing.T) {
@@ -475,6 +478,7 @@ func TestShopFails(t *testing.T) {
 // TestShopKilled: whatever is killed in the middle, each agent goes on in its
 // conversation and does nothing twice.
 func TestShopKilled(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	for name, kill := range map[string]func(*shop){
 		"runner": func(s *shop) {
@@ -551,6 +555,7 @@ func (s *shop) kill(pid int) {
 // TestShopAsks: what cmux does not grant is asked of a person, who answers from
 // elsewhere.
 func TestShopAsks(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	s := newShop(t, nil, modeltest.Shell("touch src/auth/made"), modeltest.Shell("git add -A && git commit -q -m 'Add src/auth/made'"))
 	settings := `{"permissions":{"defaultMode":"manual"}}`

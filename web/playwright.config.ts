@@ -4,6 +4,7 @@ const chromium = process.env.CMUX_CHROMIUM ?? "/usr/bin/chromium";
 
 export default defineConfig({
   testDir: "e2e",
+  testIgnore: "golden.spec.ts", // make web-golden, which make test-all calls
   globalSetup: "./e2e/setup.ts",
   outputDir: "test-results",
   snapshotPathTemplate: "{testDir}/golden/{arg}{ext}",

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agenttest/testall"
 	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/worktree"
@@ -131,6 +132,9 @@ func TestWhatReachesOthersIsFoundOut(t *testing.T) {
 	for _, c := range reaching {
 		for _, w := range ways {
 			t.Run(c.name+"/"+w.name, func(t *testing.T) {
+				if w.name != "plain" {
+					testall.Only(t)
+				}
 				f := sharing(t, dag.Node{Task: w.wrap(c.script)})
 				end := f.run()
 				always := strings.HasPrefix(c.found, "no longer holds") || strings.HasPrefix(c.found, "its branch ")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/agenttest/testall"
 	mt "cmux/agents/modeltest"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -70,6 +71,7 @@ func (f *fixture) unasked() {
 
 // What is not granted is refused where nobody can be asked.
 func TestNotGrantedHeadless(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := unattended(t, "", mt.Turn{mt.Shell("touch src/made")}, mt.Turn{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/.claude/settings.json", "content": "{}"}}})
 	f.start()()
@@ -104,6 +106,7 @@ func TestRulesStandAboveGrants(t *testing.T) {
 
 // What has misled grants before runs nothing of the agent's choosing.
 func TestHostileTextsHeadless(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "made")
 	var turns []mt.Turn
@@ -126,6 +129,7 @@ func TestHostileTextsHeadless(t *testing.T) {
 // Where a commit would run a hook of the repository's, the agent's commit is no
 // grant: cmux commits for it, without hooks.
 func TestCommitWithHooksHeadless(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := unattended(t, manual, mt.Turn{mt.Report("too early")}, mt.Turn{mt.Text("end")})
 	out := filepath.Join(t.TempDir(), "made")

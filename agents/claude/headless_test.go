@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"cmux/agents/agenttest/testall"
 	mt "cmux/agents/modeltest"
 	"cmux/agents/proc"
 	"cmux/agents/run"
@@ -162,6 +163,7 @@ func TestEveryEndHeadless(t *testing.T) {
 }
 
 func TestHeadlessQuestionIsRefused(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
 		{question}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
@@ -176,6 +178,7 @@ func TestHeadlessQuestionIsRefused(t *testing.T) {
 
 // A conversation whose wrapper was killed goes on where it was.
 func TestResumesHeadless(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil), resumable)
 	f.start()

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"cmux/agents/agenttest/testall"
 	mt "cmux/agents/modeltest"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -29,6 +30,7 @@ func kill(t testing.TB, pid int) {
 }
 
 func TestEveryEndInAPane(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	for _, c := range everyEnd {
 		c.test(t, true)
@@ -129,6 +131,7 @@ func TestResumesInAPane(t *testing.T) {
 // Claude Code offers its automatic mode when it is idle after a permission. What
 // is to be said waits until a person has closed that, and status says so.
 func TestOfferIsAPersons(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Shell("touch made")}, {mt.Blocked("which one?")}, {mt.Text("waiting")}, {mt.Report("made it")}, {mt.Text("end")}, {mt.Report("made it")}, {mt.Text("end")}}})
@@ -178,6 +181,7 @@ func TestEscapeTakesOver(t *testing.T) {
 
 // A person who types has the agent, until it reports.
 func TestTypingTakesOver(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil),
 		mt.Script{Name: "s", Turns: []mt.Turn{{mt.Blocked("help me")}, {mt.Text("waiting")}}},
@@ -195,6 +199,7 @@ func TestTypingTakesOver(t *testing.T) {
 
 // A line that a person has begun is left alone; what is to be said waits.
 func TestDraftIsLeftAlone(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Blocked("which one?")}, {mt.Text("waiting")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
@@ -223,6 +228,7 @@ func TestDraftIsLeftAlone(t *testing.T) {
 // A person's status line may look like anything; messages arrive all the same,
 // and a line that a person has begun stays theirs.
 func TestStatusLine(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	const line = `printf '\033[31m────────────────────────\033[0m\n❯ rm -rf / 🎉\n────────────────────────\n ❯ 1. Yes\n Esc to cancel · Enter to confirm\n'`
 	for _, width := range []string{"160", "60", "34"} {
@@ -265,6 +271,7 @@ func TestStatusLine(t *testing.T) {
 
 // When a person ends the program its checks are run, and the person decides.
 func TestExitInThePane(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", func(n *dag.Node) { n.Verify = []string{"test -e a.txt"} }), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Shell("echo made > a.txt; " + commit)}, {mt.Blocked("enough?")}, {mt.Text("waiting")}}})
@@ -285,6 +292,7 @@ func TestExitInThePane(t *testing.T) {
 // TestTaskIsInNoArgument: every user of a machine may read what programs were
 // started with.
 func TestTaskIsInNoArgument(t *testing.T) {
+	testall.Only(t)
 	for name, c := range map[string]struct {
 		task     string
 		attached bool

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"cmux/agents/agenttest/testall"
 	mt "cmux/agents/modeltest"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -36,6 +37,7 @@ func (f *fixture) label(want string) {
 // What ends the program without a report proves nothing: a person decides, told
 // what is there, and nothing is committed meanwhile.
 func TestEndsByHand(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	signal := func(s syscall.Signal) func(p *terminal) {
 		return func(p *terminal) { p.f.signal(s) }
@@ -100,6 +102,7 @@ func (f *fixture) left() {
 // One that ended without a report goes on in its conversation, also when its
 // wrapper was killed meanwhile.
 func TestGoesOnAfterItsEnd(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	for name, killed := range map[string]bool{"at once": false, "when its wrapper was killed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -138,6 +141,7 @@ func TestGoesOnAfterItsEnd(t *testing.T) {
 }
 
 func TestEndsByHandHeadless(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	for s, exit := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 0} {
 		t.Run(s.String(), func(t *testing.T) {
@@ -157,6 +161,7 @@ func TestEndsByHandHeadless(t *testing.T) {
 
 // A program that suspends itself has no shell that could wake it.
 func TestControlZ(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Blocked("enough?")}, {mt.Text("at rest")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
@@ -175,6 +180,7 @@ func TestControlZ(t *testing.T) {
 
 // A key that breaks the turn off is a person's, and so is what they say next.
 func TestBreaksOff(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	for name, keys := range map[string][]string{"control-C": {"C-c"}, "Escape": {"Escape"}} {
 		t.Run(name, func(t *testing.T) {
@@ -201,6 +207,7 @@ func TestBreaksOff(t *testing.T) {
 
 // What a person types while the agent works is theirs when its turn comes.
 func TestQueuedPromptTakesOver(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil),
 		mt.Script{Name: "s", Turns: []mt.Turn{{mt.Text("begun"), mt.Hold("gate"), mt.Text("so far")}}},
@@ -222,6 +229,7 @@ func TestQueuedPromptTakesOver(t *testing.T) {
 
 // A person may begin the conversation anew, and go back.
 func TestClearAndResume(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil),
 		mt.Script{Name: "s", Turns: []mt.Turn{{mt.Shell("true")}, {mt.Blocked("help me")}, {mt.Text("waiting")}}},
@@ -253,6 +261,7 @@ var twoQuestions = mt.ToolUse{Name: "AskUserQuestion", Input: map[string]any{"qu
 		"options": []any{map[string]string{"label": "Small", "description": "fits"}, map[string]string{"label": "Large", "description": "shows"}}}}}}
 
 func TestSeveralQuestions(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	for name, answer := range map[string]func(p *terminal){
 		"by command": func(p *terminal) {
@@ -299,6 +308,7 @@ func (p *terminal) mode() string {
 
 // A person turned plan mode on; the plan is theirs to approve, also by command.
 func TestPlanMode(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Text("begun"), mt.Hold("gate"), mt.ToolUse{Name: "ExitPlanMode", Input: map[string]string{"plan": "1. do nothing"}}},
@@ -392,6 +402,7 @@ func TestMessageWaits(t *testing.T) {
 // Dialogs of a first run are named, answered by nobody but a person, and the
 // work goes on.
 func TestFirstRunDialogs(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(config map[string]any)
@@ -426,6 +437,7 @@ func TestFirstRunDialogs(t *testing.T) {
 
 // Refused credentials are a person's to mend; headless there is none.
 func TestRefusedCredentials(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	turns := []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Fault{Status: 401, Times: 2}, mt.Report("made it")}, {mt.Text("end")}}
 	t.Run("in a pane", func(t *testing.T) {
@@ -452,6 +464,7 @@ func TestRefusedCredentials(t *testing.T) {
 
 // A prompt that never fits is asked about, without hours of trying.
 func TestPromptThatNeverFits(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	script := mt.Script{Name: "s", Turns: []mt.Turn{{mt.Shell("true")}, {mt.Shell("true")}, {mt.PromptTooLong}}}
 	compaction := mt.Script{Name: "c", Match: "create a detailed summary", Compact: mt.Turn{mt.PromptTooLong}}
@@ -481,6 +494,7 @@ func TestPromptThatNeverFits(t *testing.T) {
 
 // A request that is too large stays so: it is asked about at once.
 func TestRequestTooLarge(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	script := mt.Script{Name: "s", Turns: []mt.Turn{{mt.Shell("true")}, {mt.Fault{Status: 413}}}}
 	compaction := mt.Script{Name: "c", Match: "create a detailed summary", Compact: mt.Turn{mt.Fault{Status: 413}}}
@@ -512,6 +526,7 @@ func TestRequestTooLarge(t *testing.T) {
 
 // A Stop hook that is gone before the verdict does not make an end of the turn.
 func TestStopHookIsCutShort(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", func(n *dag.Node) {
 		n.Verify = []string{slowCheck}
@@ -544,6 +559,7 @@ func (f *fixture) killHook(event string) {
 // A person who breaks off the wait for the verdict has the agent; the verdict
 // comes when they give it back.
 func TestEscapeWhileChecking(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", func(n *dag.Node) { n.Verify = []string{slowCheck} }), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Report("one")}, {mt.Text("so far")}, {mt.Shell("touch fixed; " + commit)}, {mt.Report("two")}, {mt.Text("end")}}})
@@ -573,6 +589,7 @@ const slowCheck = "test -e fixed || { touch ../checking; until test -e ../go; do
 // A turn of a person's that fails is over all the same: given back, the agent
 // is sent on.
 func TestFailsWhileTakenOver(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	for name, fault := range map[string]mt.Fault{"overloaded": {Status: 529, Times: 2}, "limit": {Status: 429, Times: 2}} {
 		t.Run(name, func(t *testing.T) {
@@ -604,6 +621,7 @@ func asksFor(name string) mt.Script {
 // Sub-agents may ask at the same time: each question is put to a person, and
 // nothing is typed into a dialog that is open.
 func TestTwoPermissions(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
 		{delegated("one"), delegated("two")}, {mt.Text("waiting")}, {mt.Text("waiting")}, {mt.Report("nothing was needed")}, {mt.Text("end")},
@@ -633,6 +651,7 @@ func TestTwoPermissions(t *testing.T) {
 // A dialog of the program's own, of which no hook tells, is named all the same,
 // also in a pane that is too small for its last line.
 func TestUntoldDialog(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	for _, height := range []string{"50", "21"} {
 		t.Run(height, func(t *testing.T) {
@@ -665,6 +684,7 @@ func untoldDialog(t *testing.T, height string) {
 // What a person says to an agent at work waits for the end of its turn, and
 // hides no dialog that opens meanwhile.
 func TestDialogOpensWhileAMessageWaits(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Hold("told"), delegated("sub")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}}, sub)
@@ -686,6 +706,7 @@ func TestDialogOpensWhileAMessageWaits(t *testing.T) {
 
 // A person who says no in the pane has the agent.
 func TestPermissionIsRejectedInThePane(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Shell("touch made")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
@@ -704,6 +725,7 @@ func TestPermissionIsRejectedInThePane(t *testing.T) {
 
 // Where the wrapper is gone, nothing is written and nothing hangs.
 func TestHooksWithoutWrapper(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	var f *fixture
 	f = newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("end")}}},

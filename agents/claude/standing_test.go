@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cmux/agents/agenttest"
+	"cmux/agents/agenttest/testall"
 	"cmux/agents/attempt"
 	mt "cmux/agents/modeltest"
 	"cmux/agents/run"
@@ -137,6 +138,7 @@ func (f *fixture) stopped(wait func() int) {
 }
 
 func TestStandingHeadless(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := standingFixture(t)
 	wait := f.start()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/agenttest/testall"
 	mt "cmux/agents/modeltest"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -107,6 +108,7 @@ func TestAskByTool(t *testing.T) {
 
 // Headless nobody answers: a question is refused, and being blocked is the end.
 func TestAskByToolHeadless(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
 		{byTool("ask", map[string]any{"question": "Which color?"})},
@@ -122,6 +124,7 @@ func TestAskByToolHeadless(t *testing.T) {
 
 // A person who writes in the pane while a call waits is heard at once.
 func TestTakeOverWhileCallWaits(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
 		{byTool("ask", map[string]any{"question": "Which color?"})},

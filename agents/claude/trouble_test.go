@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/agenttest/testall"
 	mt "cmux/agents/modeltest"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -146,6 +147,7 @@ func TestTroubleHeadless(t *testing.T) {
 }
 
 func TestTroubleInAPane(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	for _, c := range troubles {
 		c.test(t, true)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/agenttest/testall"
 	mt "cmux/agents/modeltest"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -35,6 +36,7 @@ var reports = []mt.Turn{{mt.Text("understood")}, {mt.Report("nothing was needed,
 
 // What a person says while a report is examined comes first.
 func TestSaidWhileChecking(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", func(n *dag.Node) { n.Verify = []string{"touch ../checking; until test -e ../go; do sleep 0.1; done"} }),
 		mt.Script{Name: "s", Turns: []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("so far")}}},
@@ -59,6 +61,7 @@ func TestSaidWhileChecking(t *testing.T) {
 
 // A report that is made without what a person has said does not count.
 func TestSaidBeforeTheReport(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil),
 		mt.Script{Name: "s", Turns: []mt.Turn{{mt.Text("begun"), mt.Hold("gate"), mt.Report("nothing was needed")}, {mt.Report("nothing was needed, as you said")}, {mt.Text("end")}}})

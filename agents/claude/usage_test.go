@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/agenttest/testall"
 	mt "cmux/agents/modeltest"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -63,6 +64,7 @@ func TestSpendingHeadless(t *testing.T) {
 }
 
 func TestSpendingInAPane(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	for _, c := range spendings {
 		c.test(t, true)
@@ -113,6 +115,7 @@ func (f *fixture) restores(name, content string) {
 
 // What a killed attempt used is counted once, with what it had not recorded yet.
 func TestUseOfAResumedConversation(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Shell("true"), mt.Usage{CacheCreation: 1_000}}, {mt.Shell("true"), mt.Usage{CacheCreation: 20_000}},
@@ -148,6 +151,7 @@ func TestUseOfAResumedConversation(t *testing.T) {
 
 // A node that was killed with more than its budget used does not begin again.
 func TestUseOfEarlierAttemptsCounts(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", budget(700)), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Hold("never")}}})
 	f.Spec.Used = dag.Usage{Output: 701}

@@ -98,6 +98,9 @@ func TestGoingOn(t *testing.T) {
 			seen[order] = map[string]bool{}
 		}
 		seen[order][state] = true
+		if testing.Short() && n%6 != 0 {
+			continue // make test-all walks all of them
+		}
 		edit := ""
 		if strings.Contains(order, "update") {
 			edit = "exec sh -c 'echo \"  - {name: new, task: \\\"true\\\"}\" >> .cmux-agents.yml'\n"

@@ -1,5 +1,4 @@
-// Package fuzzing fuzzes for a moment where the tests of a package run, which is
-// when something in it changed. The inputs are mutations of the seeds, not guided
+// Package fuzzing fuzzes for a moment where all tests of a package run. The inputs are mutations of the seeds, not guided
 // by coverage, which would need binaries of their own; make fuzz guides them, for
 // as long as it is told.
 package fuzzing
@@ -11,6 +10,8 @@ import (
 	"regexp"
 	"testing"
 	"time"
+
+	"cmux/agents/agenttest/testall"
 )
 
 // A target is given inputs in rounds, each of so many times as many as the one
@@ -27,6 +28,7 @@ var target = regexp.MustCompile(`(?m)^Fuzz\w*$`)
 // Run fuzzes each target of the test binary that it is called in. What breaks a
 // target is kept under testdata/fuzz, where each later run of the tests tries it.
 func Run(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
