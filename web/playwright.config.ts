@@ -10,8 +10,8 @@ export default defineConfig({
   snapshotPathTemplate: "{testDir}/golden/{arg}{ext}",
   workers: 2,
   forbidOnly: true,
-  timeout: 90_000,
-  expect: { timeout: 20_000, toHaveScreenshot: { maxDiffPixelRatio: 0.02, animations: "disabled", caret: "hide" } },
+  timeout: 180_000, // of a machine that has much to do
+  expect: { timeout: 60_000, toHaveScreenshot: { maxDiffPixelRatio: 0.02, animations: "disabled", caret: "hide" } },
   reporter: [["list"]],
   use: {
     viewport: { width: 1440, height: 900 },
