@@ -240,7 +240,7 @@ func (v *voucher) vouches(f *form, m match) bool {
 		return false
 	case at.whose != own || at.state != "":
 		return false
-	case f.effect >= records && !v.builds():
+	case f.effect >= makes && !v.builds():
 		return false
 	case !v.places(m):
 		return false

@@ -70,6 +70,8 @@ func TestGrantedCommands(t *testing.T) {
 		"git restore src/auth/a.go", "git restore --staged .", "git restore --source=1a2b3c --staged --worktree -- other/x.go", "git restore -s HEAD a", "git restore a && git status",
 		"git rm -q stray", "git rm --cached src/auth/a.go",
 
+		"mkdir -p src/auth/new/deep", "mkdir src/auth/new", "mkdir x", "mkdir -p src/auth/a src/auth/b && git status", "mkdir -p " + tree + "/src/auth/new",
+
 		"ls", "ls -la src", "cat src/auth/a.go", "cat " + tree + "/README.md", "head -20 a", "head -n 5 a", "tail -n 5 a", "wc -l a", "pwd", "cat a | head -3",
 		"echo hello", "echo 'a b' \"c's\"", "ls 2>&1", "ls missing 2>/dev/null", "ls > /dev/null 2>&1 || echo no",
 		"cd " + tree + " && git add -A && git commit -m x", "cd " + tree, "cd " + tree + "; git status", "cd " + tree + "\ngit status",
@@ -86,7 +88,7 @@ func TestGrantedCommands(t *testing.T) {
 
 func TestCommandsThatAreNotGranted(t *testing.T) {
 	for _, command := range []string{
-		"", " ", "touch made", "mkdir x", "rm a", "make", "./check", "npm install", "python3 -c 1", "curl x", "true; make", "ls && touch x", "touch x | ls", "exec ls", "command ls", "env ls", "time ls", "eval ls", "source a", ". a", "xargs ls", "nohup ls", "sudo ls", "test -v 'a[$(x)]'", "[ -f a ]", "[[ -f a ]]", "let x=1", "sleep 1", "sed -n 1p a", "awk 1 a", "find . -exec rm {} +",
+		"", " ", "touch made", "mkdir", "mkdir -p", "mkdir -m 777 src/auth/x", "mkdir -pv src/auth/x", "mkdir --parents src/auth/x", "mkdir -p src/auth/.git", "mkdir -p src/auth/.git/hooks", "mkdir -p .git/hooks", "mkdir -p .claude", "mkdir -p src/auth/.claude/skills", "mkdir -p .cmux/x", "mkdir ../x", "mkdir -p src/auth/../../../x", "mkdir -p src/auth/out/x", "mkdir /tmp/x", "mkdir -p src/auth/{a,b}", "mkdir -p $X", "mkdir src/auth/*", "mkdir -p .", "mkdir -p src/auth/.husky", "cd src && mkdir auth/x", "mkdir -p 'src/auth/git~1'", "./mkdir src/auth/x", "rm a", "make", "./check", "npm install", "python3 -c 1", "curl x", "true; make", "ls && touch x", "touch x | ls", "exec ls", "command ls", "env ls", "time ls", "eval ls", "source a", ". a", "xargs ls", "nohup ls", "sudo ls", "test -v 'a[$(x)]'", "[ -f a ]", "[[ -f a ]]", "let x=1", "sleep 1", "sed -n 1p a", "awk 1 a", "find . -exec rm {} +",
 		"cmux", "cmux agents status", "cmux --x done y", "./cmux done x", "/tmp/cmux done x", "cmux done $(x)", `cmux done "$(x)"`, "cmux done `x`", `cmux done "$X"`, "cmux done $X", "cmux done *", "cmux done {a,b}", "cmux done ~", "cmux done =ls", "cmux done x # y", "cmux done x &", "cmux done x; x", "cmux done <(x)", "cmux done $'x'", "cmux done $\"x\"", "cmux done \"$(cat <<EOF\n$(x)\nEOF\n)\"", "cmux done \"$(cat a)\"", "cmux done \"$(cat <<'EOF'\nx\nEOF\nrm a)\"", "cmux done \"$(cat <<'EOF' > b\nx\nEOF\n)\"", "cmux done \"$(A=1 cat <<'EOF'\nx\nEOF\n)\"", "cmux done $(cat <<'EOF'\nx\nEOF\n)",
 
 		"A=1", "A=1 git status", "GIT_DIR=x git status", "PATH=. ls", "export A=1", "declare A=1", "GIT_EXTERNAL_DIFF=./x git diff", "git() { x; }; git status", "alias git=x", "if true; then ls; fi", "for i in a; do ls; done", "while true; do ls; done", "case a in a) ls;; esac", "(ls)", "{ ls; }", "coproc ls", "ls &", "trap ls EXIT", "set -x", "printf -v PATH x", "printf -- x", "read A", "mapfile A", "cd", "cd -", "cd ..", "cd ~", "cd /", "cd /tmp && ls", "cd src/.. && git status", "cd src/auth/out && ls", "pushd src", "$GIT status", "g\"i\"t $X",

@@ -40,13 +40,13 @@ func (v *voucher) reaches(program string) bool {
 func (v *voucher) places(m match) bool {
 	for slot, texts := range m {
 		for _, t := range texts {
-			path, file := t, slot == "FILE"
+			path, file := t, slot == "FILE" || slot == "FOLDER"
 			switch slot {
 			case "REV", "OBJECT":
 				if !strings.Contains(t, "/") || strings.Contains(t, ":") {
 					continue
 				}
-			case "PATH", "FILE":
+			case "PATH", "FILE", "FOLDER":
 			default:
 				continue
 			}

@@ -15,11 +15,12 @@ type effect uint8
 const (
 	prints  effect = iota // reads the node's own files and history
 	reports               // tells cmux
+	makes                 // makes empty folders
 	records               // changes the index, or adds a commit
 	changes               // changes files of the worktree
 )
 
-var effects = [...]string{prints: "prints", reports: "reports", records: "records", changes: "changes files"}
+var effects = [...]string{prints: "prints", reports: "reports", makes: "makes folders", records: "records", changes: "changes files"}
 
 // form is a command that is granted: the words that begin it, options that
 // stand for themselves, and then arguments. A word in capitals stands for what
@@ -76,6 +77,7 @@ var forms = []*form{
 	{words: "git restore", options: []string{"-q", "--quiet", "--staged", "--worktree", "--source=COMMIT", "-s COMMIT"}, args: "FILE", most: many, paths: "FILE", effect: changes},
 	{words: "git rm", options: []string{"-q", "--quiet", "--cached"}, args: "FILE", most: many, paths: "FILE", effect: changes},
 
+	{words: "mkdir", options: []string{"-p"}, args: "FOLDER", most: many, least: 1, effect: makes},
 	{words: "cat", options: []string{"-n"}, args: "PATH", most: many},
 	{words: "head", options: []string{"-N", "-n N"}, args: "PATH", most: 1},
 	{words: "tail", options: []string{"-N", "-n N"}, args: "PATH", most: 1},
@@ -185,6 +187,7 @@ var slots = map[string]struct {
 	"MESSAGE": {func(string) bool { return true }, "a literal text, or `\"$(cat <<'EOF'`, lines none of which begins with `EOF`, `EOF` and `)\"`, as Claude Code writes it"},
 	"PATH":    {isPath, "a file or folder where the node works, links followed, outside of `.git` and `.cmux`; no pattern"},
 	"FILE":    {isPath, "as PATH, one file that git tracks, and nothing that programs take orders from (below)"},
+	"FOLDER":  {isPath, "as PATH, and nothing that programs take orders from (below)"},
 	"REV":     {isRange, "a branch, a tag, a commit, `'HEAD~1'`, or two of them with `..` or `...` between"},
 	"OBJECT":  {isObject, "as REV, or `REV:PATH`"},
 	"COMMIT":  {func(s string) bool { return revision().MatchString(s) && !strings.Contains(s, "..") }, "a commit"},
@@ -248,7 +251,7 @@ func Grants() string {
 		b.WriteString("| `" + f.words + "` | " + code(f.options) + " | " + code(args) + " | " + effects[f.effect] + " |\n")
 	}
 	b.WriteString("\n")
-	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "REV", "OBJECT", "COMMIT", "FORMAT", "N"} {
+	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "FOLDER", "REV", "OBJECT", "COMMIT", "FORMAT", "N"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
 	b.WriteString("\nOrders to cmux, with literal words and these options only (and `--help`). The words of `locks with` behind `--` must be granted too:\n\n" + rights.Table())
