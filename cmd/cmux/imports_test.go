@@ -101,6 +101,7 @@ var house = []struct {
 var besides = []string{
 	"agents/agenttest",
 	"agents/agenttest/fuzzing",
+	"agents/agenttest/testall",
 	"agents/agenttest/calls",
 	"agents/agenttest/calls/plain",
 	"agents/agenttest/until",
