@@ -83,8 +83,8 @@ type Silent interface{ ToldNothing() bool }
 // change while it runs, as a standing agent's does with each piece of work.
 type Guarded interface{ Guard(guard.Policy) }
 
-// Carrier is a Listener of whose hooks some can hold something for the model in
-// their answers (news.Worked.Carries).
+// Carrier is a Hooked of whose hooks some can hold something for the model in
+// their answers (news.Worked.Carries, news.Forgot).
 type Carrier interface {
 	// Carry is the answer to a hook of that name which does.
 	Carry(hook, text string) HookReply

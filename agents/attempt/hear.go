@@ -252,6 +252,8 @@ func (a *attempt) react(e news.Event, ref conversation.Ref) error {
 		return a.beforeCompact(e.Trigger)
 	case news.Compacted:
 		return a.afterCompact(e.Trigger)
+	case news.Forgot:
+		return a.remind()
 	case news.Filled:
 		return a.fills(run.Context{Tokens: e.Tokens, Window: e.Window})
 	case news.TurnEnded:

@@ -109,7 +109,7 @@ func (a *attempt) begin(w *run.Work) error {
 // resetVerdict forgets what was found out about other work.
 func (a *attempt) resetVerdict() {
 	a.checksFailed, a.scopeFailed, a.askedCommit = 0, 0, false
-	a.passed, a.ownStart, a.judged, a.outputs, a.tookOutputs = "", "", "", nil, false
+	a.passed, a.ownStart, a.judged, a.outputs, a.tookOutputs, a.back = "", "", "", nil, false, ""
 	a.doing = mailbox.Message{} // what it said that it does was said of other work, and is shown no more
 	a.tree, a.shared = nil, shared{}
 }
@@ -125,6 +125,15 @@ func (a *attempt) guardAnew() {
 
 // workText is what the agent is told of the work that was begun.
 func (a *attempt) workText() (string, error) {
+	text, err := a.workPrompt()
+	if err != nil {
+		return "", err
+	}
+	return prompt.NewTask(a.task.ID, text), nil
+}
+
+// workPrompt is the prompt of the work that was begun.
+func (a *attempt) workPrompt() (string, error) {
 	long := a.stage.Files.File("whole", ".md")
 	text, whole := prompt.ComposeWhole(prompt.Input{Spec: a.spec, Base: a.spec.Frame.Base, Tool: a.kind.Tool, Whole: long})
 	if whole != "" {
@@ -135,7 +144,7 @@ func (a *attempt) workText() (string, error) {
 	if a.task.Before != "" {
 		text += "\n\n" + a.task.Before
 	}
-	return prompt.NewTask(a.task.ID, text), nil
+	return text, nil
 }
 
 // briefStanding gives the stage what a standing agent is told when its program
@@ -156,7 +165,7 @@ func (a *attempt) briefStanding(l conversation.Launch) error {
 		s.Prompt += "\n\n" + l.Said
 	}
 	s.PromptFile = s.Files.File("prompt", ".md")
-	s.Readable = []string{s.PromptFile, s.Files.File("whole", ".md")}
+	s.Readable = []string{s.PromptFile, s.Files.File("whole", ".md"), a.taskFile()}
 	return signals.PutFile(s.PromptFile, []byte(s.Prompt), 0o600)
 }
 

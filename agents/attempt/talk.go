@@ -31,6 +31,7 @@ type talk struct {
 	gone      map[conversation.Ref]<-chan struct{} // closed when nobody waits any more
 	reply     *Reply                               // to the message that is being handled; nil: none is
 	delivered []string                             // what was handed to the agent
+	back      string                               // of it what its last report was handed back with
 	asks      *question.Question                   // that a person is to answer now; nil: none
 	giveUp    context.CancelFunc                   // gives up the delivery that is under way
 	goAhead   bool                                 // a key may be pressed for the delivery under way
@@ -378,6 +379,9 @@ func (a *attempt) deliver(d conversation.Deliver) error {
 	show := func() {
 		a.stage.Show(event.Event{Kind: kind, Text: text})
 		a.delivered = append(a.delivered, text)
+		if d.Why == conversation.FromVerdict {
+			a.back = text
+		}
 	}
 	if d.Call != 0 {
 		// The call may be broken off at this very moment, and nobody would hear of it.

@@ -124,7 +124,6 @@ func (a *instance) Start(context.Context) error {
 	if lines := a.unreadBefore(); len(lines) > 0 {
 		said = strings.TrimSpace(said + "\n\n" + prompt.Waiting(lines))
 	}
-	a.listener.reminder = prompt.Reminded(a.prompt, a.promptFile)
 	a.said = said
 	readable := slices.Clone(s.Readable)
 	if !a.start.Headless && said != "" {

@@ -47,7 +47,6 @@ type payload struct {
 type listener struct {
 	policy    guard.Policy
 	own       func(prompt string) bool // the prompt is cmux's; it has arrived
-	reminder  string                   // for a conversation of which no more than a summary is left
 	now       func() time.Time
 	busy      bool            // a turn is under way
 	ended     bool            // a hook told the end of the turn whose result line is to come
@@ -98,11 +97,10 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 		if p.Session == "" {
 			break
 		}
-		reply := agent.HookReply{}
 		if p.Source == "compact" || p.Source == "clear" {
-			reply = printed(object{"hookSpecificOutput": object{"hookEventName": hook, "additionalContext": l.reminder}})
+			return one(news.Converses{ID: p.Session}, news.Forgot{})
 		}
-		return []news.Event{news.Converses{ID: p.Session}}, reply, nil
+		return one(news.Converses{ID: p.Session})
 	case "UserPromptSubmit":
 		l.busy = true
 		if l.policy.Headless || injected(p.Prompt) || l.own(p.Prompt) {

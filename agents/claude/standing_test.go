@@ -251,5 +251,6 @@ func TestCompactsByOrder(t *testing.T) {
 	if compactions != 1 {
 		t.Errorf("%d requests for a summary, want 1", compactions)
 	}
+	f.remembers("You have no task of your own now.")
 	f.Eventually("less of its context is in use", func() bool { return f.Last(run.Filled).Context.Tokens < 20_000 })
 }

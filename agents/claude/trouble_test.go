@@ -39,7 +39,7 @@ var troubles = []scenario{
 		want:  run.End{Outcome: dag.Done, Summary: "made it", Commits: 1},
 		log:   []string{"the conversation was compacted", "You ended your turn without reporting"},
 		more: func(f *fixture) {
-			f.remembers("Of your conversation only a summary is left")
+			f.remembers("Your task is the one that you were given at the start")
 			f.spent()
 		}},
 	{name: "runs a command in the background as it reports", anywhere: true,

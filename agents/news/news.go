@@ -57,6 +57,9 @@ type (
 	Compacts struct{ Trigger string }
 	// Compacted: a summary has replaced its conversation, as its program confirms.
 	Compacted struct{ Trigger string }
+	// Forgot: its conversation was replaced by a summary, or begun anew. The answer to
+	// the hook that told of it can hold what the model is to know.
+	Forgot struct{}
 	// Filled: so many tokens of its context window are in use; Window 0: how large
 	// that is, is not known.
 	Filled struct{ Tokens, Window int64 }
@@ -140,6 +143,7 @@ func (Worked) news()        {}
 func (Read) news()          {}
 func (Compacts) news()      {}
 func (Compacted) news()     {}
+func (Forgot) news()        {}
 func (Filled) news()        {}
 func (Delegated) news()     {}
 func (LimitMet) news()      {}

@@ -231,16 +231,6 @@ func NoCommit() string {
 	return "You reported done, but your branch has no commit of yours. Commit your work and report again; if nothing was needed, say so: cmux done \"nothing was needed: why\""
 }
 
-// Reminded is told to an agent of whose conversation only a summary is left, or
-// nothing. Its prompt is said again when it is short, and stands in the file.
-func Reminded(prompt, path string) string {
-	const short = 8 << 10 // the client cuts what a hook says at 10,000 characters
-	if len(prompt) <= short {
-		return "Of your conversation only a summary is left, or nothing. This was your task, word for word; look at `git status` and `git log` for what is done of it, and go on.\n\n" + prompt
-	}
-	return fmt.Sprintf("Of your conversation only a summary is left, or nothing. Your task, your rules and how to report stand in the file %s: read it before you go on. When you have finished, report with: cmux done \"summary\"\nIf you cannot finish, report why with: cmux blocked \"reason\"", path)
-}
-
 // Mention is the prompt of an agent whose real prompt stands in the file path
 // and comes with this one, as Claude Code attaches a file that is named so. What
 // is too long for that, or may not be attached, is left for the agent to read.

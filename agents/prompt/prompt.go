@@ -77,7 +77,7 @@ func (c *composer) stands() standsFor {
 	switch {
 	case m == nil:
 		return aNode
-	case m.Role == "supervisor" || m.Role == "project-supervisor":
+	case leads(m):
 		return leading
 	case c.Spec.Def.Role == dag.RoleReview:
 		return reading
@@ -303,11 +303,7 @@ func contributes(d *run.Dependency) bool {
 	return d.Tip != "" || d.Summary != "" || d.Label.State == "" || d.Label.State == dag.NodeDone
 }
 
-func (c *composer) quote(text string) {
-	for l := range strings.Lines(text) {
-		c.line("> %s", strings.TrimRight(l, "\r\n"))
-	}
-}
+func (c *composer) quote(text string) { c.b.WriteString(quoted(text)) }
 
 func (c *composer) earlier() {
 	past := c.Spec.Past

@@ -216,7 +216,7 @@ func TestMessages(t *testing.T) {
 		prompt.OutOfScope("a.go, b.go", []string{"src/auth/", "docs/"}, nil, base),
 		prompt.OutOfScope("src/types/a.go", nil, []string{"src/types/"}, base),
 		prompt.WorkBegun("t2", base, ""), prompt.WorkBegun("t2", "", "be careful"), prompt.WrongBranch("a detached HEAD", "feature/auth"), prompt.Uncommitted("2 files (a.go, b.go, …)"), prompt.NoCommit(),
-		prompt.Mention("/p q/prompt.md"), prompt.ByFile("/p q/prompt.md"), prompt.Reminded("do it", "/p q/prompt.md"), prompt.Reminded(strings.Repeat("long ", 2000), "/p q/prompt.md"),
+		prompt.Mention("/p q/prompt.md"), prompt.ByFile("/p q/prompt.md"),
 	} {
 		b.WriteString(s + "\n=====\n")
 	}

@@ -182,6 +182,19 @@ func (a *instance) Interrupt(ctx context.Context, grace time.Duration) ([]proc.P
 func (a *instance) Ended() <-chan struct{} { return a.program.Exited() }
 func (a *instance) Exit() proc.Exit        { return a.program.Exit() }
 
+// Hook implements agent.Hooked: a script that was compacted is told what counts now,
+// by what its hook prints.
+func (a *instance) Hook(event string, payload json.RawMessage) ([]news.Event, agent.HookReply, error) {
+	events, err := agent.ParseEvent(event, payload)
+	if event == "compacted" {
+		events = append(events, news.Forgot{})
+	}
+	return events, agent.HookReply{}, err
+}
+
+// Carry implements agent.Carrier.
+func (a *instance) Carry(_, text string) agent.HookReply { return agent.HookReply{Stdout: text} }
+
 // CanCompact implements agent.Compacter.
 func (a *instance) CanCompact() bool { return true }
 

@@ -156,6 +156,64 @@ func TestStandingAgent(t *testing.T) {
 	})
 }
 
+// forgets is a standing agent that is compacted when its work is handed back, and
+// when it is told to be.
+const forgets = `while read -r line; do
+	cmux hook prompt </dev/null
+	case "$line" in
+	*"Fix the cause"*) cmux hook compacted </dev/null; touch mended; cmux done second ;;
+	*MAKE-IT*) touch made; cmux done first ;;
+	*COMPACT*) cmux hook compacted </dev/null ;;
+	esac
+	cmux hook turn-ended </dev/null
+done`
+
+// What an agent is reminded of when its conversation is gone is its task at that
+// moment, or that it has none.
+func TestStandingAgentIsReminded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, scriptedNode(forgets, nil))
+	f.Stay("you are a")
+	_, out, wait := f.start()
+	f.stands("rests", rests)
+	const none = "You have no task of your own now."
+	compact := func(id string) {
+		t.Helper()
+		before := strings.Count(out.String(), none)
+		if err := f.order(attempt.Message{Op: attempt.OpTell, Key: id, Text: "COMPACT"}); err != nil {
+			t.Fatal(err)
+		}
+		f.Eventually("it is told that it has no task", func() bool { return strings.Count(out.String(), none) == before+1 })
+		f.stands("rests", rests)
+	}
+	compact("m1")
+	if strings.Contains(out.String(), "You are at work on") {
+		t.Errorf("it has no task, and is told of one: %s", out)
+	}
+	f.give(f.Work("T1", "MAKE-IT", "test -e mended"))
+	if end := f.over("T1"); end.Outcome != dag.Done || end.Summary != "second" {
+		t.Errorf("it ended as %+v", end)
+	}
+	f.stands("rests", rests)
+	got := out.String()
+	for _, want := range []string{
+		"You are at work on task T1. Only this task counts. You work in " + f.Spec.Place.Dir, "Your last report was handed back with this.", "> The check `test -e mended` failed",
+		"This is the task, word for word", "<task>\nMAKE-IT\n</task>", "## Rules", "cmux done",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("at work on T1 it is not told %q:\n%s", want, got)
+		}
+	}
+	compact("m2") // T1 is over
+	if n := strings.Count(out.String(), "at work on task T1."); n != strings.Count(got, "at work on task T1.") {
+		t.Error("after T1 it is reminded of T1")
+	}
+	if err := f.order(attempt.Message{Op: attempt.OpStop}); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+}
+
 // Killed at work, with its program or without, the agent goes on with its work
 // and does it once.
 func TestStandingAgentGoesOn(t *testing.T) {
