@@ -33,6 +33,7 @@ type State struct {
 	ready  *queue
 	queued *queue
 
+	bound   int     // how many nodes whoever runs them can carry at once; 0: no bound
 	crowd   string  // why no agent may start or go on now, whatever is free here; empty: none is kept
 	lanesOf []int32 // of agents, in both queues
 	wake    wakes

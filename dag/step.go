@@ -198,7 +198,12 @@ func (s *State) Asks() bool {
 	return false
 }
 
-func (s *State) full() bool { return s.g.MaxParallel > 0 && s.count[running] >= s.g.MaxParallel }
+// Bound sets how many nodes may work at once beside max_parallel; 0: no bound.
+func (s *State) Bound(most int) { s.bound = most }
+
+func (s *State) full() bool {
+	return s.g.MaxParallel > 0 && s.count[running] >= s.g.MaxParallel || s.bound > 0 && s.count[running] >= s.bound
+}
 
 func btoi(b bool) int32 {
 	if b {

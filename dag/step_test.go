@@ -479,3 +479,27 @@ func TestClock(t *testing.T) {
 		t.Errorf("a wake is left over, or the node is not ready")
 	}
 }
+
+// What whoever runs the nodes can carry bounds them as max_parallel does.
+func TestBound(t *testing.T) {
+	for _, c := range []struct {
+		graph string
+		bound int
+		want  int
+	}{{"a b c d", 0, 4}, {"a b c d", 3, 3}, {"a b c d", 9, 4}, {"max=2 a b c d", 3, 2}, {"max=2 a b c d", 1, 1}} {
+		s := Rebuild(graphOf(t, c.graph), Facts{})
+		s.Bound(c.bound)
+		starts := 0
+		for _, e := range s.Due() {
+			if e.Kind == Start {
+				starts++
+			}
+		}
+		if starts != c.want || len(s.Due()) > 0 {
+			t.Errorf("%q, at most %d: %d started", c.graph, c.bound, starts)
+		}
+		if st := s.Status(3, nine); c.want < 4 && !strings.Contains(st.Reason, "waits for a slot") {
+			t.Errorf("%q, at most %d: %+v", c.graph, c.bound, st)
+		}
+	}
+}

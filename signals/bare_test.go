@@ -3,11 +3,54 @@ package signals
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
+
+// TestNoFileDescriptorIsNoMarker: what cannot be opened for want of a file
+// descriptor is not observed, and is observed as it was when there is one again.
+func TestNoFileDescriptorIsNoMarker(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a"+Suffix), []byte("0\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := NewScanner(dir, []string{"a"})
+	d, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	next, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	syscall.Close(next)
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	small := limit
+	small.Cur = uint64(next)
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &small); err != nil {
+		t.Fatal(err)
+	}
+	there, looked := s.look(int(d.Fd()), "a"+Suffix, 0, time.Now(), true)
+	_, _, scanned := s.Scan(time.Now())
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if there || !errors.Is(looked, syscall.EMFILE) || !errors.Is(scanned, syscall.EMFILE) {
+		t.Errorf("there %v, %v, %v", there, looked, scanned)
+	}
+	all, _, err := s.Scan(time.Now())
+	if err != nil || !all[0].Exists || all[0].Problem != "" {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
 
 // TestNamedOnce: what cannot be written is named once.
 func TestNamedOnce(t *testing.T) {

@@ -88,7 +88,11 @@ func (s *Scanner) Scan(now time.Time) (all []Observed, others []string, err erro
 			}
 			continue
 		}
-		if s.look(fd, file, i, now, true) {
+		there, err := s.look(fd, file, i, now, true)
+		if err != nil {
+			return nil, nil, fmt.Errorf("scan signals: %w", err)
+		}
+		if there {
 			s.seen[i].pass = s.pass
 		}
 	}
@@ -115,7 +119,11 @@ func (s *Scanner) Look(i int, now time.Time) (Observed, error) {
 	if err := s.enter(fd); err != nil {
 		return Observed{}, &fs.PathError{Op: "look at signals", Path: s.dir, Err: err}
 	}
-	if !s.look(fd, s.files[i], i, now, false) {
+	there, err := s.look(fd, s.files[i], i, now, false)
+	if err != nil {
+		return Observed{}, fmt.Errorf("look at signals: %w", err)
+	}
+	if !there {
 		s.seen[i].see(Observed{}, now)
 	}
 	return s.seen[i].Observed, nil
@@ -221,13 +229,14 @@ func (v *sight) see(o Observed, now time.Time) {
 	v.Observed, v.looked = o, true
 }
 
-// look observes one file of the folder dirfd; it reports whether there is one.
-func (s *Scanner) look(dirfd int, file string, i int, now time.Time, remember bool) bool {
+// look observes one file of the folder dirfd; it reports whether there is one. A
+// file that cannot be opened for want of file descriptors or memory is not observed.
+func (s *Scanner) look(dirfd int, file string, i int, now time.Time, remember bool) (there bool, err error) {
 	v := &s.seen[i]
 	var st unix.Stat_t
-	err := retryEINTR(func() error { return unix.Fstatat(dirfd, file, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	err = retryEINTR(func() error { return unix.Fstatat(dirfd, file, &st, unix.AT_SYMLINK_NOFOLLOW) })
 	if err == unix.ENOENT {
-		return false
+		return false, nil
 	}
 	o := Observed{Exists: true}
 	switch {
@@ -237,35 +246,39 @@ func (s *Scanner) look(dirfd int, file string, i int, now time.Time, remember bo
 		o.Identity, o.Changed = identity(&st), changed(&st)
 		o.Problem = "is " + fileType(uint32(st.Mode)) + ", not a file"
 	case remember && v.Exists && v.Identity == identity(&st) && v.read.Sub(v.Since) > trusted:
-		return true
+		return true, nil
 	case remember && s.untouched(i, &st):
 		o.Identity, o.Changed, o.Content = identity(&st), changed(&st), s.left[i].Content
 	default:
-		gone := false
-		if o, gone = readMarker(dirfd, file); gone {
-			return false
+		if o, err = readMarker(dirfd, file); err == unix.ENOENT {
+			return false, nil
+		}
+		if err != nil {
+			return false, &fs.PathError{Op: "open", Path: file, Err: err}
 		}
 		v.read = now
 	}
 	v.see(o, now)
-	return true
+	return true, nil
 }
 
 // readMarker reads a small file and says what it is. The identity is taken
-// before the content, so that a change in between shows in the next look.
-func readMarker(dirfd int, file string) (o Observed, gone bool) {
+// before the content, so that a change in between shows in the next look. The
+// error is one of those that say nothing about the file, or that it is gone.
+func readMarker(dirfd int, file string) (o Observed, err error) {
 	o.Exists = true
 	var fd int
-	err := retryEINTR(func() (err error) {
+	err = retryEINTR(func() (err error) {
 		fd, err = unix.Openat(dirfd, file, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		return err
 	})
-	if err == unix.ENOENT {
-		return o, true
-	}
-	if err != nil {
+	switch err {
+	case nil:
+	case unix.ENOENT, unix.EMFILE, unix.ENFILE, unix.ENOMEM:
+		return o, err
+	default:
 		o.Problem = "cannot be read: " + err.Error()
-		return o, false
+		return o, nil
 	}
 	defer unix.Close(fd)
 	var buf [maxMarker + 1]byte
@@ -284,13 +297,13 @@ func readMarker(dirfd int, file string) (o Observed, gone bool) {
 			o.Problem = "holds " + strconv.QuoteToASCII(string(buf[:min(n, 32)])) + ", not an exit code"
 		}
 		if int64(n) == st.Size || n > maxMarker {
-			return o, false
+			return o, nil
 		}
 	}
 	if err != nil {
 		o.Content, o.Problem = Content{}, "cannot be read: "+err.Error()
 	}
-	return o, false
+	return o, nil
 }
 
 func changed(st *unix.Stat_t) time.Time { return time.Unix(0, st.Ctim.Nano()) }

@@ -444,8 +444,12 @@ func (r *Repo) Mend(t *Tree) (mended bool, err error) {
 		return false, err
 	}
 	name := filepath.Join(t.Path, ".git")
-	if private, err := gitfile.Private(t.Path); err == nil && filepath.Clean(private) == filepath.Clean(t.GitDir) {
+	private, err := gitfile.Private(t.Path)
+	if err == nil && filepath.Clean(private) == filepath.Clean(t.GitDir) {
 		return mended, nil
+	}
+	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+		return false, err // which says nothing about the file
 	}
 	if info, err := os.Lstat(t.Path); err != nil || !info.IsDir() {
 		return false, hint("cmux agents retry NAME", "%w: the worktree %s is gone", ErrUnsavable, t.Path)

@@ -14,6 +14,7 @@ import (
 	"cmux/agents/conversation"
 	"cmux/agents/event"
 	"cmux/agents/prompt"
+	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/worktree"
 )
@@ -142,8 +143,8 @@ func (a *attempt) reaches() (f *fault, err error) {
 	}
 	err = a.git(func(ctx context.Context) (err error) {
 		// Before git looks: it would find another repository.
-		if f = a.mend(); f != nil {
-			return nil
+		if f, err = a.mend(); f != nil || err != nil {
+			return err
 		}
 		f, err = a.sharedChanges(ctx)
 		return err
@@ -152,20 +153,23 @@ func (a *attempt) reaches() (f *fault, err error) {
 }
 
 // mend puts back what says which repository the worktree is of. Where that
-// cannot be, it is a fault.
-func (a *attempt) mend() *fault {
+// cannot be, it is a fault, unless this process lacks what it needs to look.
+func (a *attempt) mend() (*fault, error) {
 	mended, err := a.tree.repo.Mend(a.tree.lent)
+	if run.NoFiles(err) || run.NoSpace(err) {
+		return nil, err
+	}
 	if err != nil {
 		return &fault{
 			reason: dag.ReasonScope,
 			detail: fmt.Sprintf("the .git of its worktree is another: %v", err),
 			tell:   prompt.OtherRepository(a.tree.lent.Path, a.tree.lent.GitDir),
-		}
+		}, nil
 	}
 	if mended {
 		fmt.Fprintf(a.out, "── cmux: put the worktree's .git back, which was gone or another\n")
 	}
-	return nil
+	return nil, nil
 }
 
 // reveal has git see what the agent hid from it in the index: what is not in

@@ -204,6 +204,9 @@ func remarks(l *runner.Launch, notes []string, unfit error) (all []string) {
 	if l.Options.Fresh {
 		tell("note: every branch and worktree begins at the base; what is in them is saved first: cmux snapshots list")
 	}
+	if most := run.MostAtOnce(run.FileLimit()); l.Options.Headless && most < min(g.MaxParallel, len(g.Nodes)) {
+		tell("note: at most %d at a time, not %d: a process may open %d files here (ulimit -n)", most, g.MaxParallel, run.FileLimit())
+	}
 	for _, w := range l.Warnings {
 		tell("warning: %s", w.Error())
 	}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"math"
 	"os"
 	"strings"
 	"syscall"
@@ -32,6 +33,32 @@ func NoFiles(err error) bool {
 	}
 	var git *worktree.GitError
 	return errors.As(err, &git) && (strings.Contains(git.Stderr, "Too many open files"))
+}
+
+const (
+	// FewestFiles is how many files the process of a run must be able to open.
+	FewestFiles = 32
+
+	filesKept = 48 // that it needs, whatever works
+	filesEach = 5  // that a node needs while it starts, works and is judged
+)
+
+// MostAtOnce is how many nodes the process of a run carries at once with a limit of
+// file descriptors. The others wait for a slot.
+func MostAtOnce(limit uint64) int {
+	if limit <= filesKept+filesEach {
+		return 1
+	}
+	return int(min((limit-filesKept)/filesEach, math.MaxInt32))
+}
+
+// FileLimit is how many files this process may have open (ulimit -n).
+func FileLimit() uint64 {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return math.MaxUint64
+	}
+	return uint64(limit.Cur)
 }
 
 // roomLeft is below what a disk counts as full.

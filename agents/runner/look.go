@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"cmux/agents/run"
 	"cmux/signals"
 )
 
@@ -88,7 +89,9 @@ func (r *Runner) rescan(ctx context.Context) error {
 		}
 	}
 	r.host.Refresh()
-	if err := r.markers(ctx); err != nil {
+	if err := r.markers(ctx); run.NoFiles(err) {
+		r.Log.Error("the markers cannot be looked at; cmux tries again", "err", err)
+	} else if err != nil {
 		return err
 	}
 	r.takeSeats()

@@ -389,7 +389,10 @@ func (r *Runner) advance(ctx context.Context) (dag.RunState, then, error) {
 	}
 	if r.leaving == "" {
 		// A person's marker may not have been heard of or not have settled.
-		if err := r.markers(ctx); err != nil {
+		if err := r.markers(ctx); run.NoFiles(err) {
+			r.Log.Error("the markers cannot be looked at; cmux tries again", "err", err)
+			return "", thenWait, nil
+		} else if err != nil {
 			return "", thenWait, err
 		}
 		if err := r.perform(ctx); err != nil {

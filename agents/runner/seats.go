@@ -2,6 +2,7 @@ package runner
 
 import (
 	"cmux/agents/lease"
+	"cmux/agents/run"
 	"cmux/agents/settings"
 	"cmux/dag"
 )
@@ -87,6 +88,7 @@ func (r *Runner) seat(i int, held bool) (why string) {
 // that work no longer give theirs back.
 func (r *Runner) seated() []dag.Effect {
 	s := &r.seats
+	r.hist.State.Bound(run.MostAtOnce(run.FileLimit()))
 	for i, l := range s.has {
 		if !r.sits(i) {
 			if err := lease.ReturnSeat(l); err != nil {
