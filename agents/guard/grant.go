@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"cmux/agents/rights"
 	"cmux/dag"
@@ -117,15 +118,68 @@ func (g *guard) isCheck(text string) bool {
 	return plainText(text) && slices.ContainsFunc(g.Verify, func(check string) bool { return trim(check) == text })
 }
 
-// ownShell reports whether no shell takes its first orders from the worktree.
+// leading are variables that name files or folders from which a shell, the loader of
+// programs or an interpreter takes code before the program itself begins. A value may
+// be a list.
+var leading = strings.Fields("BASH_ENV ENV ZDOTDIR HOME LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH DYLD_FRAMEWORK_PATH " +
+	"PYTHONPATH PYTHONSTARTUP PYTHONHOME PERL5LIB PERLLIB RUBYLIB NODE_PATH GIT_EXEC_PATH GIT_TEMPLATE_DIR")
+
+// ordering are variables whose value is itself an order to an interpreter.
+var ordering = strings.Fields("NODE_OPTIONS PERL5OPT PERL5DB RUBYOPT PROMPT_COMMAND")
+
+// ownShell reports whether no shell and no program takes its first orders from the
+// worktree. Of an order in words, each part that may name a file is looked at.
 func (g *guard) ownShell() bool {
-	for _, name := range []string{"BASH_ENV", "ENV", "ZDOTDIR", "HOME"} {
-		if v := g.Machine.Env(name); v != "" && !g.persons(v) {
+	for _, name := range leading {
+		for _, part := range g.partsOf(name) {
+			if !g.persons(part) {
+				return false
+			}
+		}
+	}
+	for _, name := range ordering {
+		if slices.ContainsFunc(strings.FieldsFunc(g.Machine.Env(name), unicode.IsSpace), g.loads) {
 			return false
 		}
 	}
 	return true
 }
+
+// partsOf are the files and folders that a variable names. A library without a slash
+// is the system's own; LD_LIBRARY_PATH, which may lead it elsewhere, is looked at too.
+// An empty part of a list is the folder where a program runs.
+func (g *guard) partsOf(name string) []string {
+	v := g.Machine.Env(name)
+	switch {
+	case v == "":
+		return nil
+	case name == "LD_PRELOAD" || name == "LD_AUDIT" || name == "DYLD_INSERT_LIBRARIES":
+		parts := strings.FieldsFunc(v, func(r rune) bool { return r == ':' || unicode.IsSpace(r) })
+		return slices.DeleteFunc(parts, func(p string) bool { return !strings.Contains(p, "/") })
+	case strings.HasSuffix(name, "PATH") || strings.HasSuffix(name, "LIB"):
+		return filepath.SplitList(v)
+	}
+	return []string{v}
+}
+
+// loads reports whether a word of an order to an interpreter may name code that is
+// not a person's. A number and an option without a value name none.
+func (g *guard) loads(word string) bool {
+	_, value, has := strings.Cut(word, "=")
+	switch {
+	case has && strings.HasPrefix(word, "--max-"), slices.Contains(harmlessOrders, word):
+		return false
+	case has && filepath.IsAbs(value):
+		return !g.persons(value)
+	case filepath.IsAbs(word):
+		return !g.persons(word)
+	}
+	return true
+}
+
+// harmlessOrders are options of interpreters that load nothing.
+var harmlessOrders = strings.Fields("--require -r --import --loader --experimental-loader --no-warnings --trace-warnings --trace-deprecation --no-deprecation " +
+	"--enable-source-maps --openssl-legacy-provider --use-openssl-ca --use-system-ca -W0 -W1 -w")
 
 // persons reports whether a file or folder is out of the reach of agents' file
 // tools.

@@ -266,3 +266,33 @@ func FuzzGrantedWrite(f *testing.F) {
 		}
 	})
 }
+
+// What makes a loader or an interpreter take code from the worktree keeps every
+// command from being granted; what is a person's own does not.
+func TestOrdersInTheEnvironment(t *testing.T) {
+	const own = "/usr/lib/own"
+	for _, c := range []struct {
+		name, value string
+		granted     bool
+	}{
+		{"BASH_ENV", tree + "/rc", false}, {"BASH_ENV", "rc", false}, {"BASH_ENV", own, true}, {"ENV", tree + "/rc", false}, {"ZDOTDIR", tree, false},
+		{"LD_PRELOAD", tree + "/evil.so", false}, {"LD_PRELOAD", "./evil.so", false}, {"LD_PRELOAD", own + ".so:" + tree + "/evil.so", false}, {"LD_PRELOAD", own + ".so " + tree + "/evil.so", false},
+		{"LD_PRELOAD", own + ".so", true}, {"LD_PRELOAD", "libjemalloc.so.2", true}, {"LD_AUDIT", tree + "/evil.so", false},
+		{"LD_LIBRARY_PATH", own + ":" + tree + "/lib", false}, {"LD_LIBRARY_PATH", own + ":", false}, {"LD_LIBRARY_PATH", ".", false}, {"LD_LIBRARY_PATH", own, true},
+		{"DYLD_INSERT_LIBRARIES", tree + "/evil.dylib", false}, {"DYLD_LIBRARY_PATH", tree, false},
+		{"PYTHONPATH", tree, false}, {"PYTHONPATH", "src", false}, {"PYTHONPATH", own, true}, {"PYTHONSTARTUP", tree + "/rc.py", false}, {"PYTHONHOME", tree, false},
+		{"PERL5LIB", tree, false}, {"PERL5OPT", "-Mevil", false}, {"RUBYLIB", tree, false}, {"RUBYOPT", "-r./evil", false}, {"RUBYOPT", "-W0", true},
+		{"NODE_PATH", tree, false}, {"NODE_OPTIONS", "--require ./evil.js", false}, {"NODE_OPTIONS", "--require=" + tree + "/evil.js", false}, {"NODE_OPTIONS", "--import data:text/javascript,evil", false},
+		{"NODE_OPTIONS", "--max-old-space-size=4096", true}, {"NODE_OPTIONS", "--require " + own + ".js --no-warnings", true},
+		{"GIT_EXEC_PATH", tree, false}, {"GIT_TEMPLATE_DIR", tree, false}, {"PROMPT_COMMAND", "./evil", false},
+		{"EDITOR", tree + "/evil", true},
+	} {
+		p := checked()
+		p.Machine = clean{env: map[string]string{c.name: c.value}}
+		for _, command := range []string{"go test ./...", "cat src/a.go"} {
+			if got := granted(p, bash(command)); got != c.granted {
+				t.Errorf("%s=%s: %s is granted: %v", c.name, c.value, command, got)
+			}
+		}
+	}
+}
