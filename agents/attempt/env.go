@@ -81,6 +81,9 @@ func environ(j *Job) ([]string, error) {
 			optional["CMUX_HEAD"] = frame.Base
 		}
 	}
+	if s.Unattended() {
+		optional["CMUX_UNATTENDED"] = "true"
+	}
 	for name, value := range optional {
 		if value != "" {
 			vars[name] = value
@@ -105,7 +108,7 @@ func environ(j *Job) ([]string, error) {
 func inner(name string) bool {
 	switch name {
 	case "CMUX_RUN", "CMUX_RUN_DIR", "CMUX_ROOT", "CMUX_NODE", proc.AttemptVar, "CMUX_TOKEN", "CMUX_SOCKET",
-		"CMUX_SLOT", "CMUX_PORT_BASE", "CMUX_BRANCH", "CMUX_PANE", "CMUX_BASE", "CMUX_HEAD", stepVar, outputVar:
+		"CMUX_SLOT", "CMUX_PORT_BASE", "CMUX_BRANCH", "CMUX_PANE", "CMUX_BASE", "CMUX_HEAD", "CMUX_UNATTENDED", stepVar, outputVar:
 		return true
 	}
 	return strings.HasPrefix(name, needsPrefix)

@@ -118,7 +118,7 @@ func (a *attempt) fromAgent(m *Message, reply *Reply) error {
 		return a.publish(m, reply)
 	case m.Op == OpSend:
 		return a.send(m, reply)
-	case m.Op == OpAsk && a.kind.Judge && !a.Overridden && !a.stays() && a.spec.Headless && a.node.InputTimeout == 0:
+	case m.Op == OpAsk && a.kind.Judge && !a.Overridden && a.spec.Unattended():
 		reply.Error = prompt.NobodyAnswers
 		return nil
 	case m.Op == OpAsk:

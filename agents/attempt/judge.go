@@ -239,16 +239,19 @@ func (a *attempt) faultOf() (*conversation.Fault, error) {
 		switch f.reason {
 		case dag.ReasonChecks:
 			a.checksFailed++
-			told.Final = a.checksFailed >= max(a.node.VerifyAttempts, 1)
+			told.Final = a.checksFailed >= a.tries()
 		case dag.ReasonScope:
 			a.scopeFailed++
-			told.Final = a.scopeFailed >= max(a.node.VerifyAttempts, 1)
+			told.Final = a.scopeFailed >= a.tries()
 		default:
 			a.askedCommit = true
 		}
 		return told, nil
 	}
 }
+
+// tries is how often a report may fail its checks, or leave its scope.
+func (a *attempt) tries() int { return max(a.node.VerifyAttempts, 1) }
 
 // judgeOnce is judge for a program that has ended: nothing is handed back.
 func (a *attempt) judgeOnce() error {
@@ -337,7 +340,7 @@ func (a *attempt) runChecks(what string) (_ *fault, rewrote bool, _ error) {
 			f := &fault{
 				reason: dag.ReasonChecks,
 				detail: fmt.Sprintf("%s%s: %s%s", what, command, how, endOf(check.Output)),
-				tell:   prompt.CheckFailed(command, how, check.Output),
+				tell:   prompt.CheckFailed(command, how, a.checksFailed+1, a.tries(), check.Output),
 			}
 			if meddled != nil {
 				f.detail, f.tell = f.detail+"; "+meddled.detail, f.tell+"\n\n"+meddled.tell
@@ -409,7 +412,7 @@ func (a *attempt) scope(ctx context.Context) (*fault, error) {
 	return &fault{
 		reason: dag.ReasonScope,
 		detail: "changed outside its scope: " + files,
-		tell:   prompt.OutOfScope(files, a.node.Scope, a.node.Context, a.ownStart),
+		tell:   prompt.OutOfScope(files, a.node.Scope, a.node.Context, a.ownStart, a.scopeFailed+1, a.tries()),
 	}, nil
 }
 
@@ -527,7 +530,7 @@ func (a *attempt) unfinished(w inspection) *fault {
 	}
 	return &fault{
 		detail: "reported done without a commit",
-		tell:   prompt.NoCommit(),
+		tell:   prompt.NoCommit(a.spec.Place.Branch),
 	}
 }
 

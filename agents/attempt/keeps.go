@@ -80,7 +80,7 @@ func (a *attempt) slip(m conversation.Message) {
 	if !ok || a.reply == nil || a.hooking == "" {
 		return // it is handed over again, as nothing shows that it was read
 	}
-	kind, text := words(m)
+	kind, text := a.words(m)
 	a.carried = append(a.carried, text)
 	a.reply.HookReply = c.Carry(a.hooking, strings.Join(a.carried, "\n\n"))
 	a.stage.Show(event.Event{Kind: kind, Text: text})

@@ -343,14 +343,14 @@ func (a *attempt) relaunch(l conversation.Launch) error {
 }
 
 // words are what a message says.
-func words(m conversation.Message) (event.Kind, string) {
+func (a *attempt) words(m conversation.Message) (event.Kind, string) {
 	switch m.Why {
 	case conversation.ByPerson:
 		return event.Answer, m.Text
 	case conversation.WasUnread:
 		return event.Answer, prompt.Unread(m.Text)
 	case conversation.NoReport:
-		return event.HandBack, prompt.NoReport()
+		return event.HandBack, prompt.NoReport(max(a.SentBack, 1), conversation.MaxSentBack)
 	case conversation.LimitOver:
 		return event.HandBack, prompt.LimitOver
 	case conversation.CallFailed:
@@ -365,7 +365,7 @@ func words(m conversation.Message) (event.Kind, string) {
 
 // deliver hands a message to the agent.
 func (a *attempt) deliver(d conversation.Deliver) error {
-	kind, text := words(d.Message)
+	kind, text := a.words(d.Message)
 	if d.Why == conversation.Compaction {
 		return a.compact(d.ID)
 	}

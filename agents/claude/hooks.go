@@ -334,7 +334,7 @@ func answer(tool string, input json.RawMessage, text string) object {
 	case yes:
 		return object{"behavior": "allow"}
 	case more == "":
-		return object{"behavior": "deny", "message": "A person said no. Do without it; if that cannot be done: cmux blocked \"reason\""}
+		return object{"behavior": "deny", "message": "A person said no. Do without it. If that cannot be done, report `blocked` and say why."}
 	}
 	return object{"behavior": "deny", "message": "A person answered: " + more}
 }

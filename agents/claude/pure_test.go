@@ -94,8 +94,8 @@ func TestOwnPrompts(t *testing.T) {
 	for name, text := range map[string]string{
 		"prompt": prompt.Compose(prompt.Input{Spec: spec}),
 		"file":   prompt.ByFile("/r/prompt-1.md"), "resumed": prompt.Resumed, "limit": prompt.LimitOver, "failed call": prompt.CallFailed,
-		"no report": prompt.NoReport(), "check": prompt.CheckFailed("make", "exit 2", "a\n\n  b\n"), "commit": prompt.NoCommit(),
-		"dirt": prompt.Uncommitted("1 file"), "branch": prompt.WrongBranch("branch x", "y"), "scope": prompt.OutOfScope("x", nil, []string{"y"}, "z"),
+		"no report": prompt.NoReport(1, 3), "check": prompt.CheckFailed("make", "exit 2", 1, 3, "a\n\n  b\n"), "commit": prompt.NoCommit("task/t1"),
+		"dirt": prompt.Uncommitted("1 file"), "branch": prompt.WrongBranch("branch x", "y"), "scope": prompt.OutOfScope("x", nil, []string{"y"}, "z", 1, 3),
 		"answer": "yes",
 	} {
 		a := &instance{texts: []string{harmless(text)}}
@@ -135,7 +135,7 @@ func TestHear(t *testing.T) {
 		{"not granted", "PreToolUse", `{"tool_name":"Bash","tool_input":{"command":"touch x"},"cwd":"/t"}`, false, []news.Event{news.ShellBegan{ID: "Bash"}}, ""},
 		{"a command", "PreToolUse", `{"tool_name":"Bash","tool_use_id":"7","tool_input":{"command":"make"},"cwd":"/t"}`, false, []news.Event{news.ShellBegan{ID: "7"}}, ""},
 		{"a command, refused", "PreToolUse", `{"tool_name":"Bash","tool_use_id":"7","tool_input":{"command":"git stash"},"cwd":"/t"}`, false, nil, `"permissionDecision":"deny"`},
-		{"question, headless", "PreToolUse", `{"tool_name":"AskUserQuestion","tool_input":` + questions + `}`, true, nil, "cmux blocked"},
+		{"question, headless", "PreToolUse", `{"tool_name":"AskUserQuestion","tool_input":` + questions + `}`, true, nil, "report `blocked`"},
 		{"question", "PermissionRequest", `{"tool_name":"AskUserQuestion","tool_input":` + questions + `}`, false,
 			[]news.Event{news.Asked{Question: question.New("Which?", "Red", "Blue"), Hold: true, Own: true}}, ""},
 		{"permission, headless", "PermissionRequest", `{"tool_name":"Bash","tool_input":{"command":"make"}}`, true, nil, "nobody can allow this"},

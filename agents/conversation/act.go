@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxSentBack = 3 // turns without a report before a person is asked
+	MaxSentBack = 3 // turns without a report before a person is asked
 	maxFalters  = 5 // failed calls of the model in a row
 	maxWait     = 5 * time.Minute
 )
@@ -75,7 +75,7 @@ func (m *move) working() bool {
 		m.rest()
 	default:
 		m.TurnEnded = false
-		if m.SentBack++; m.SentBack > maxSentBack {
+		if m.SentBack++; m.SentBack > MaxSentBack {
 			m.ask(Open{Question: question.New(fmt.Sprintf("ended %d turns without a report", m.SentBack)), Reason: dag.ReasonNoReport})
 		} else {
 			m.deliver(Message{Why: NoReport})

@@ -25,7 +25,7 @@ const (
 func (v Verdict) String() string { return [...]string{"allow", "deny", "ask", "grant"}[v] }
 
 // NobodyToAsk refuses a call that needs a person's leave where there is none.
-const NobodyToAsk = "refused: nobody can allow this during this run. Find a way that needs no leave; if there is none: cmux blocked \"what you need\""
+const NobodyToAsk = "refused: nobody can allow this during this run. Find a way that needs no permission. If there is none, report `blocked` and say what you need"
 
 // Decision is the answer to a Call.
 type Decision struct {
@@ -255,7 +255,7 @@ func patched(patch string) []string {
 
 func (g *guard) writeTool(c Call, in input) Decision {
 	if g.Role == dag.RoleReview {
-		return Decision{Verdict: Deny, Reason: c.Tool + " is refused: this node reviews and changes nothing. Describe the change in your summary: cmux done \"summary\""}
+		return Decision{Verdict: Deny, Reason: c.Tool + " is refused: you change nothing in this task. Describe the change in your summary"}
 	}
 	for _, p := range in.paths() {
 		if reason := g.mayWrite(c.Dir, p); reason != "" {
@@ -305,7 +305,7 @@ func (d Decision) Question(call Call) question.Question {
 
 func (g *guard) ask(in input) Decision {
 	if g.Headless {
-		return Decision{Verdict: Deny, Reason: "nobody can answer a question during this run. Decide yourself, by what the task and the code say, and name the decision in your summary; if you cannot go on without an answer: cmux blocked \"question\""}
+		return Decision{Verdict: Deny, Reason: "nobody can answer in this run. Decide from the task and the code, and name the decision in your summary. If you cannot, report `blocked` and say what you need"}
 	}
 	q := in.questions().String()
 	if q == "" {
@@ -318,7 +318,7 @@ func (g *guard) ask(in input) Decision {
 // plan is theirs to approve.
 func (g *guard) plan(tool string, in input) Decision {
 	if g.Headless || strings.EqualFold(tool, "EnterPlanMode") {
-		return Decision{Verdict: Deny, Reason: tool + " is refused: nobody waits to approve a plan. Make the plan for yourself and carry it out; if it needs a decision that is not yours: cmux blocked \"question\""}
+		return Decision{Verdict: Deny, Reason: tool + " is refused: nobody waits to approve a plan. Make the plan for yourself and carry it out. If it needs a decision that is not yours, report `blocked` and say which"}
 	}
 	return Decision{Verdict: Ask, Reason: strings.TrimSpace("approve the plan?\n" + in.text("plan"))}
 }

@@ -139,8 +139,8 @@ func TestWriteTools(t *testing.T) {
 		{"Write", object("file_path", "../shop/src/auth/x.go"), builder(), "project's own checkout"},
 		{"Write", object("file_path", root+"/src/auth/x.go"), builder(), "project's own checkout"},
 		{"Write", object("file_path", peer+"/src/auth/x.go"), builder(), "another agent's worktree"},
-		{"Write", object("file_path", "/etc/passwd"), builder(), "outside your worktree"},
-		{"Write", object("file_path", "/p/shop-auth2/src/auth/x.go"), builder(), "outside your worktree"},
+		{"Write", object("file_path", "/etc/passwd"), builder(), "outside your directory"},
+		{"Write", object("file_path", "/p/shop-auth2/src/auth/x.go"), builder(), "outside your directory"},
 		{"Write", object("file_path", tree+"/src/auth/out/x.go"), builder(), "which is /p/shop/src/x.go"},
 		{"Write", object("file_path", tree+"/src/auth/out/../x.go"), builder(), "project's own checkout"},
 		{"Write", object("file_path", tree+"/src/auth/types/t.go"), builder(), "outside your scope"},
@@ -167,15 +167,15 @@ func TestWriteTools(t *testing.T) {
 		{"fileChange", json.RawMessage(`{"changes":{"/p/shop-auth/b.go":{"type":"add"},"/p/shop-auth/src/auth/a.go":{}}}`), builder(), "b.go is refused"},
 		{"WriteFile", object("path", tree+"/main.go"), builder(), "main.go is refused"},
 		{"StrReplaceFile", object("path", tree+"/src/auth/main.go"), builder(), ""},
-		{"mcp__filesystem__write_file", object("path", "/etc/x"), builder(), "outside your worktree"},
+		{"mcp__filesystem__write_file", object("path", "/etc/x"), builder(), "outside your directory"},
 		{"mcp__filesystem__move_file", object("source", "src/auth/a", "destination", "b"), builder(), "b is refused"},
 		{"mcp__other__task", object("isolation", "worktree"), builder(), ""},
 		{"Task", object("isolation", "worktree"), builder(), "without isolation"},
 		{"Agent", object("prompt", "x"), builder(), ""},
 		{"EnterWorktree", object(), builder(), "manages the worktrees"},
-		{"Write", object("file_path", "/tmp/x"), reviewer(), "reviews and changes nothing"},
+		{"Write", object("file_path", "/tmp/x"), reviewer(), "change nothing in this task"},
 		{"Edit", object("file_path", root+"/a.go"), reviewer(), "Describe the change"},
-		{"apply_patch", object("input", ""), reviewer(), "reviews"},
+		{"apply_patch", object("input", ""), reviewer(), "change nothing"},
 		{"Read", object("file_path", root+"/a.go"), reviewer(), ""},
 	} {
 		t.Run(c.tool+" "+string(c.input), func(t *testing.T) {
@@ -370,9 +370,9 @@ func TestShellOfAReview(t *testing.T) {
 	runShell(t, reviewer(), []shellRow{
 		{"git diff main..x && git log -p && git show HEAD:a", ""}, {"go test ./... && go vet ./...", ""}, {"npm test && npm run build", ""}, {"git branch --list; git branch; git branch -a", ""}, {"git tag -l", ""},
 		{"grep -rn x . > /tmp/out", ""}, {"cd /tmp/x && npm install && touch a && git commit -m x", ""}, {"sed -n 1,5p a", ""}, {"git apply --check x.patch", ""}, {"cargo fmt --check", ""}, {"gofmt -l .", ""}, {"git config --get user.name", ""}, {"git stash list", ""}, {"git add -n .", ""}, {"cmux done 'Looks fine'", ""}, {"git ls-files | xargs wc -l", ""}, {"yarn --version", ""}, {"echo x 2>/dev/null", ""}, {"git remote -v", ""},
-		{"echo x > a.go", "reviews and changes nothing"}, {"rm a.go", "reviews"}, {"mv a b", "reviews"}, {"touch src/x", "reviews"}, {"mkdir x", "reviews"}, {"sed -i s/a/b/ a.go", "reviews"}, {"cat > a <<EOF\nx\nEOF", "reviews"}, {"ls | tee out", "reviews"},
-		{"git commit -am x", "reviews"}, {"git checkout main", "reviews"}, {"git checkout -- a", "reviews"}, {"git reset --hard", "reviews"}, {"git merge x", "reviews"}, {"git rebase x", "reviews"}, {"git push", "no branch to push"}, {"git add .", "reviews"}, {"git branch x", "reviews"}, {"git tag v1", "tag"}, {"git fetch", "reviews"}, {"git config user.name x", "configuration"}, {"git apply x.patch", "reviews"}, {"git clean -fdx", "reviews"}, {"git stash", "stash"}, {"git restore a", "reviews"},
-		{"npm install", "reviews"}, {"npm i x", "reviews"}, {"pnpm add x", "reviews"}, {"yarn", "reviews"}, {"pip install -r r.txt", "reviews"}, {"go mod tidy", "reviews"}, {"go get x", "reviews"}, {"cargo fmt", "reviews"}, {"gofmt -w .", "reviews"}, {"npx prettier --write .", ""}, {"prettier --write .", "reviews"}, {"patch -p1 < x", "reviews"}, {"black .", "reviews"}, {"eslint --fix .", "reviews"}, {"echo x > .cmux/x", ".cmux"}, {"echo x > /p/shop-auth/a", "another agent's"}, {"cd sub && echo x > a", "reviews"},
+		{"echo x > a.go", "change nothing in this task"}, {"rm a.go", "change nothing"}, {"mv a b", "change nothing"}, {"touch src/x", "change nothing"}, {"mkdir x", "change nothing"}, {"sed -i s/a/b/ a.go", "change nothing"}, {"cat > a <<EOF\nx\nEOF", "change nothing"}, {"ls | tee out", "change nothing"},
+		{"git commit -am x", "change nothing"}, {"git checkout main", "change nothing"}, {"git checkout -- a", "change nothing"}, {"git reset --hard", "change nothing"}, {"git merge x", "change nothing"}, {"git rebase x", "change nothing"}, {"git push", "no branch to push"}, {"git add .", "change nothing"}, {"git branch x", "change nothing"}, {"git tag v1", "tag"}, {"git fetch", "change nothing"}, {"git config user.name x", "configuration"}, {"git apply x.patch", "change nothing"}, {"git clean -fdx", "change nothing"}, {"git stash", "stash"}, {"git restore a", "change nothing"},
+		{"npm install", "change nothing"}, {"npm i x", "change nothing"}, {"pnpm add x", "change nothing"}, {"yarn", "change nothing"}, {"pip install -r r.txt", "change nothing"}, {"go mod tidy", "change nothing"}, {"go get x", "change nothing"}, {"cargo fmt", "change nothing"}, {"gofmt -w .", "change nothing"}, {"npx prettier --write .", ""}, {"prettier --write .", "change nothing"}, {"patch -p1 < x", "change nothing"}, {"black .", "change nothing"}, {"eslint --fix .", "change nothing"}, {"echo x > .cmux/x", ".cmux"}, {"echo x > /p/shop-auth/a", "another agent's"}, {"cd sub && echo x > a", "change nothing"},
 	})
 }
 
@@ -428,7 +428,7 @@ func TestInteractiveTools(t *testing.T) {
 		verdict guard.Verdict
 		want    string
 	}{
-		{"AskUserQuestion", question, headless, guard.Deny, `cmux blocked "question"`},
+		{"AskUserQuestion", question, headless, guard.Deny, "report `blocked`"},
 		{"AskUserQuestion", question, builder(), guard.Ask, "(1 of 2) Which colour?\n  1. Red: like fire\n  2. Blue\n(2 of 2) Why?"},
 		{"AskUserQuestion", object(), builder(), guard.Ask, "asks a question"},
 		{"request_user_input", question, builder(), guard.Ask, "Which colour?"},
@@ -496,7 +496,7 @@ func TestDecideOnDisk(t *testing.T) {
 		dir + "/real/auth/b.go":               "outside your scope",
 		dir + "/p/auth/src/out/a.go":          "project's own checkout",
 		dir + "/p/auth/src/out/.cmux/signals": "cmux's own state",
-		dir + "/p/auth/src/new":               "outside your worktree",
+		dir + "/p/auth/src/new":               "outside your directory",
 	} {
 		verdict := guard.Allow
 		if want != "" {

@@ -53,7 +53,7 @@ func TestLeaderWrites(t *testing.T) {
 		".cmux/Roles/x": code, ".CMUX/roles/x": code, ".cmux/roles/.cmux/x": code, ".cmux/roles/{../config.yml,x}": code, ".cmux/journal/x. ": code, ".cmux-agents.yml": code,
 		".cmux/agents/api/records.jsonl": key, ".cmux/token": key, "memory/.git/config": "git's own state", ".git/config": "git's own state",
 		".cmux/journal/.mcp.json": "is refused", "memory/.claude/settings.json": "tells an agent's program", ".claude/settings.json": "tells an agent's program",
-		tree + "/src/a.go": code, "/p/shop-api/src/a.go": code, "/p/shop-new/deep/a.go": code, "/etc/passwd": "outside your worktree", "/h/.claude/CLAUDE.md": "outside your worktree",
+		tree + "/src/a.go": code, "/p/shop-api/src/a.go": code, "/p/shop-new/deep/a.go": code, "/etc/passwd": "outside your directory", "/h/.claude/CLAUDE.md": "outside your directory",
 		// Links: out of what is its own, and into it.
 		"memory/link/a.go": code, "docs/journal/x": "",
 	} {

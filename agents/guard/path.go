@@ -249,27 +249,27 @@ func (g *guard) mayWriteAt(path string, s spot) string {
 	case g.ordersAt(s.path, true), slices.ContainsFunc(g.lent(s.path), func(at string) bool { return g.ordersAt(at, true) }):
 		return givesOrders(name)
 	case s.whose == persons:
-		return fmt.Sprintf("%s is refused: it lies in the project's own checkout, not in your worktree. Write the same file in %s.", name, g.home)
+		return fmt.Sprintf("%s is refused: it lies in the project's own checkout, not in your directory. Write the same file in %s.", name, g.home)
 	case s.whose == peers:
 		return fmt.Sprintf("%s is refused: it lies in another agent's worktree. Write in %s only.", name, g.home)
 	case s.whose == nobodys:
-		return fmt.Sprintf("%s is refused: it lies outside your worktree. Write in %s only; what you need for yourself alone can be made by the shell in a directory of `mktemp -d`.", name, g.home)
+		return fmt.Sprintf("%s is refused: it lies outside your directory. Write in %s only. What you need for yourself alone can be made by the shell in a directory of `mktemp -d`.", name, g.home)
 	}
 	if reason := g.forbids(name, s, false); reason != "" {
 		return reason
 	}
 	switch {
 	case len(g.Scope) > 0 && !dag.InScope(g.Scope, s.rel):
-		return fmt.Sprintf("%s is refused: it is outside your scope (%s). Do the task within the scope; if that cannot be done: cmux blocked \"why %s must change\"", name, strings.Join(dag.Unescaped(g.Scope), ", "), s.rel)
+		return fmt.Sprintf("%s is refused: it is outside your scope (%s). Do the task within the scope. If that cannot be done, report `blocked` and say why %s must change", name, strings.Join(dag.Unescaped(g.Scope), ", "), s.rel)
 	case len(g.Scope) == 0 && dag.InScope(g.Context, s.rel):
-		return fmt.Sprintf("%s is refused: you may read but not change %s. Do the task without changing it; if that cannot be done: cmux blocked \"why %s must change\"", name, strings.Join(dag.Unescaped(g.Context), ", "), s.rel)
+		return fmt.Sprintf("%s is refused: you may read but not change %s. Do the task without changing it. If that cannot be done, report `blocked` and say why %s must change", name, strings.Join(dag.Unescaped(g.Context), ", "), s.rel)
 	}
 	return ""
 }
 
 func inState(name, state string) string {
 	if state == ".cmux" {
-		return name + " is refused: .cmux holds cmux's own state. Report with `cmux done \"summary\"` or `cmux blocked \"reason\"`, never by a file."
+		return name + " is refused: .cmux holds cmux's own state. Report with `done` or `blocked`, never by a file."
 	}
 	return name + " is refused: .git holds git's own state. Use git commands on your branch."
 }

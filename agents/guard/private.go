@@ -116,7 +116,7 @@ func reachesOnly(path, folder string) bool {
 }
 
 func keepsKey(what string) string {
-	return what + " is refused: cmux keeps a person's key there, by which it tells their orders from others'. Go on without it; if that cannot be done: cmux blocked \"what you need from there\""
+	return what + " is refused: cmux keeps a person's key there, by which it tells their orders from others'. Continue without it. If that cannot be done, report `blocked` and say what you need from there"
 }
 
 // reaches reports whether a path, or what a pattern of the shell may name, is

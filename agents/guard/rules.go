@@ -84,7 +84,7 @@ func (s *shell) writeAt(doing, name, path string, whole bool) {
 const making = "making"
 
 // changesNothing ends the refusals of a review.
-const changesNothing = " is refused: this node reviews and changes nothing. Write what you need for yourself in a directory of `mktemp -d`, and describe changes in your summary: cmux done \"summary\""
+const changesNothing = " is refused: you change nothing in this task. Write what you need for yourself in a directory of `mktemp -d`, and describe changes in your summary"
 
 // holds reports whether inner is or lies below what the pattern of a shell,
 // mostly a plain path, names.
@@ -288,7 +288,7 @@ func (s *shell) cmux(args []word) {
 		s.refuse("cmux " + name + refusedToSub)
 	case group, name == "help", name == "completion":
 	case contains(inner, name), rights.IsPersons(name, with) && !(s.Leads && rights.IsLeaders(name, with)) && !(s.Holder.TeamLead && rights.IsTeamLeads(name)):
-		s.refuse("cmux " + name + " is refused: the run is steered by a person. Report with cmux done \"summary\", or say what you need with cmux blocked \"reason\".")
+		s.refuse("cmux " + name + " is refused: the run is steered by a person. Report `done`, or report `blocked` and say what you need.")
 	case name == "locks with": // runs a command
 		for i, a := range args {
 			if a.is("--") {

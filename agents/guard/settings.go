@@ -71,7 +71,7 @@ func (g *guard) ordersAt(at string, whole bool) bool {
 }
 
 func givesOrders(what string) string {
-	return what + " is refused: it tells an agent's program what it may do, and a person decides that. Go on without it; if the task is to change it: cmux blocked \"what should be in it\""
+	return what + " is refused: it tells an agent's program what it may do, and a person decides that. Continue without it. If the task is to change it, report `blocked` and say what should be in it"
 }
 
 // agentsOwn judges a command by which an agent's program writes those files.

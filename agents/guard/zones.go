@@ -70,7 +70,7 @@ func (g *guard) forbids(name string, s spot, whole bool) string {
 }
 
 func inForbidden(name, pattern string) string {
-	return fmt.Sprintf("%s is refused: it is in a forbidden zone (%s) of .cmux/config.yml, which only a person changes. Do the task without changing it; if that cannot be done: cmux blocked \"what should change there, and why\"", name, pattern)
+	return fmt.Sprintf("%s is refused: it is in a forbidden zone (%s) of .cmux/config.yml, which only a person changes. Do the task without changing it. If that cannot be done, report `blocked` and say what should change there, and why", name, pattern)
 }
 
 // care is what an agent is told that is about to write these files; empty: none

@@ -47,8 +47,13 @@ func Serve(ctx context.Context, env func(string) string, in io.ReadCloser, out i
 
 func newServer(env func(string) string, version string) *mcp.Server {
 	s := &server{env}
+	asks := env("CMUX_UNATTENDED") != "true" // a call that is always refused is not offered
+	ask := ""
+	if asks {
+		ask = " ask: a decision that only a person can make."
+	}
 	m := mcp.NewServer(&mcp.Implementation{Name: "cmux", Title: "cmux", Version: version}, &mcp.ServerOptions{
-		Instructions: "cmux gives you tasks and checks your work. done: the task is finished. blocked: you cannot continue. ask: a decision that only a person can make. output: a value for agents that build on your work.",
+		Instructions: "cmux gives you tasks and checks your work. done: the task is finished. blocked: you cannot continue." + ask + " output: a value for agents that build on your work.",
 		Capabilities: &mcp.ServerCapabilities{},
 	})
 	mcp.AddTool(m, &mcp.Tool{
@@ -65,13 +70,15 @@ func newServer(env func(string) string, version string) *mcp.Server {
 	}, func(ctx context.Context, req *mcp.CallToolRequest, in blockedInput) (*mcp.CallToolResult, any, error) {
 		return s.report(ctx, req, "waiting for a person", attempt.Message{Op: attempt.OpBlocked, Text: in.Reason, Wait: true})
 	})
-	mcp.AddTool(m, &mcp.Tool{
-		Name: "ask", Title: "Ask a person",
-		Description: "Ask a person a question whose answer decides how you go on. The call returns with the answer. Decide yourself what the task and the code decide.",
-		InputSchema: askSchema(),
-	}, func(ctx context.Context, req *mcp.CallToolRequest, in askInput) (*mcp.CallToolResult, any, error) {
-		return s.report(ctx, req, "waiting for a person", attempt.Message{Op: attempt.OpAsk, Text: in.Question, Options: in.Options, Wait: true})
-	})
+	if asks {
+		mcp.AddTool(m, &mcp.Tool{
+			Name: "ask", Title: "Ask a person",
+			Description: "Ask a person a question that decides how you continue. The result is the answer. First look for the answer in the task and the code.",
+			InputSchema: askSchema(),
+		}, func(ctx context.Context, req *mcp.CallToolRequest, in askInput) (*mcp.CallToolResult, any, error) {
+			return s.report(ctx, req, "waiting for a person", attempt.Message{Op: attempt.OpAsk, Text: in.Question, Options: in.Options, Wait: true})
+		})
+	}
 	mcp.AddTool(m, &mcp.Tool{
 		Name: "output", Title: "Publish a value",
 		Description: "Publish a short value under a name, for those who build on your work: a version, a port, a path. The newest value of a name counts. No secrets: values stand in logs and prompts.",
@@ -88,8 +95,8 @@ func consequence(env func(string) string) string {
 	switch {
 	case env("CMUX_AGENT") == "true":
 		return "It ends the task for you; whoever assigned it is told."
-	case env("CMUX_PANE") == "":
-		return "Unless the run waits for answers, it ends your attempt as failed."
+	case env("CMUX_UNATTENDED") == "true":
+		return "It ends your attempt as failed: nobody can answer in this run."
 	}
 	return "A person's answer is the result: continue with it."
 }

@@ -73,20 +73,42 @@ func call(t *testing.T, c *mcp.ClientSession, tool string, args any) (text strin
 
 func TestTools(t *testing.T) {
 	t.Parallel()
-	l, err := dial(t, nil, nil).ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, tool := range l.Tools {
-		names = append(names, tool.Name)
-		if len(tool.Description) < 50 || tool.Title == "" {
-			t.Errorf("%s teaches nothing: %q", tool.Name, tool.Description)
-		}
-	}
-	slices.Sort(names)
-	if want := []string{"ask", "blocked", "done", "output"}; !slices.Equal(names, want) {
-		t.Errorf("the tools are %q", names)
+	for name, c := range map[string]struct {
+		env     map[string]string
+		want    string // names
+		blocked string // in what blocked promises
+	}{
+		"a node":         {nil, "ask blocked done output", "A person's answer is the result"},
+		"nobody there":   {map[string]string{"CMUX_UNATTENDED": "true"}, "blocked done output", "nobody can answer in this run"},
+		"an agent stays": {map[string]string{"CMUX_AGENT": "true"}, "ask blocked done output", "whoever assigned it is told"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := dial(t, c.env, nil)
+			l, err := client.ListTools(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, tool := range l.Tools {
+				names = append(names, tool.Name)
+				if len(tool.Description) < 50 || tool.Title == "" {
+					t.Errorf("%s teaches nothing: %q", tool.Name, tool.Description)
+				}
+				if tool.Name == "blocked" && !strings.Contains(tool.Description, c.blocked) {
+					t.Errorf("blocked promises %q", tool.Description)
+				}
+			}
+			slices.Sort(names)
+			if got := strings.Join(names, " "); got != c.want {
+				t.Errorf("the tools are %s, want %s", got, c.want)
+			}
+			for _, tool := range []string{"done", "blocked", "ask", "output"} {
+				says := client.InitializeResult().Instructions
+				if strings.Contains(says, tool+":") != slices.Contains(names, tool) {
+					t.Errorf("%s: the instructions are %q", tool, says)
+				}
+			}
+		})
 	}
 }
 

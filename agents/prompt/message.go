@@ -7,30 +7,30 @@ import (
 	"sync"
 )
 
-// again ends what is handed back: by the tool, as the prompt prefers it, or by the
-// command where there is none.
-const again = "then report again with `done` (the tool, or: cmux done \"summary\")"
+// again ends what is handed back. The prompt says how the agent reports: by tool, or
+// by command where it has none.
+const again = "then report again with `done`."
 
 // Accepted answers a report by tool that was judged and found in order.
 const Accepted = "Accepted: your report, your work and its checks are in order. The task is over: end your turn now, without another word."
 
 // NobodyAnswers answers a question to a person where there is none.
-const NobodyAnswers = "nobody can answer a question during this run. Decide yourself, by what the task and the code say, and name the decision in your summary; if you cannot go on without an answer, report that you are blocked"
+const NobodyAnswers = "nobody can answer in this run. Decide from the task and the code, and name the decision in your summary. If you cannot, report `blocked` and say what you need"
 
 // LimitOver sends an agent on after a usage or rate limit.
-const LimitOver = "The limit is over. Go on where you left off."
+const LimitOver = "The limit is over. Continue where you left off."
 
 // CallFailed sends an agent on whose call of the model failed for good.
-const CallFailed = "The call of the model failed. Go on where you left off."
+const CallFailed = "The call of the model failed. Continue where you left off."
 
 // Resumed sends an agent on whose program was ended and started again in the
 // same conversation.
-const Resumed = "You were interrupted and are back in the same conversation and directory. Commands that ran then were ended. Look at `git status`, go on where you left off, and report when you have finished."
+const Resumed = "You were interrupted and are back in the same conversation and directory. Commands that were running have ended. Look at `git status`, continue where you left off, and report when you are finished."
 
 // Reopened sends an agent on whose program was ended before it reported. said
 // is what a person answered; it may be empty.
 func Reopened(said string) string {
-	s := "Your program was ended before you reported; you are back in the same directory. Look at `git status`, go on where you left off, and report when you have finished."
+	s := "Your program was ended before you reported; you are back in the same directory. Look at `git status`, continue where you left off, and report when you are finished."
 	if said != "" {
 		s += " A person says:\n" + said
 	}
@@ -39,7 +39,7 @@ func Reopened(said string) string {
 
 // NewTask hands a task to a standing agent; text is all that it is told of it.
 func NewTask(id, text string) string {
-	return "A new task for you, " + id + ". It is the only one now; what you were told for tasks before it no longer holds.\n\n" + text
+	return "A new task for you, " + id + ". Only this task counts from now on.\n\n" + text
 }
 
 // toldTask begins what NewTask says.
@@ -56,12 +56,12 @@ func TaskTold(text string) string {
 
 // ToldAgain stands below a task whose program, or wrapper, ended before it was known
 // that the agent had been told.
-const ToldAgain = "You may have been told of this task before, and may have begun with it: your program was ended at that moment. Look at `git status` and `git log` first, and do not repeat what is done."
+const ToldAgain = "You may have been told of this task before, and may have begun with it: your program ended at that moment. Look at `git status` and `git log` first, and do not repeat what is done."
 
 // WorkResumed sends a standing agent on with its task whose program was started
 // again. said is what a person answered; it may be empty.
 func WorkResumed(id, said string) string {
-	s := "Your program was started again; you are back in the same directory. You are at work on task " + id + ": look at `git status`, go on where you left off, and report when you have finished."
+	s := "Your program was started again; you are back in the same directory. You are at work on task " + id + ": look at `git status`, continue where you left off, and report when you are finished."
 	if said != "" {
 		s += " A person says:\n" + said
 	}
@@ -76,7 +76,7 @@ func WorkBegun(id, start, said string) string {
 	if start != "" {
 		look += " and `git log " + short(start) + "..HEAD`"
 	}
-	s := "You may have begun task " + id + " in an earlier conversation, which is gone. What it did is in your directory. Look at " + look + ", go on from there without repeating what is done, and report when you have finished."
+	s := "You may have begun task " + id + " in an earlier conversation, which is gone. What it did is in your directory. Look at " + look + ", continue from there without repeating what is done, and report when you are finished."
 	if said != "" {
 		s += " A person says:\n" + said
 	}
@@ -85,11 +85,11 @@ func WorkBegun(id, start, said string) string {
 
 // Unkept sends a standing agent back that ends a turn of some length of which
 // nothing is left.
-const Unkept = "Your turn ends, and nothing of what you did is kept: you have not committed, not written into the journal, and told nobody. Do what fits: commit what you changed (git add, git commit); write down what you found out: cmux journal add \"title\" \"text\"; or tell whom you work for: cmux mailbox send NAME \"[STATUS] how far it is\". If nothing needs to be kept, end your turn: you are not asked again."
+const Unkept = "You used tools in this turn and left no commit, journal entry or message. If something must not be lost, save it now: `git commit` for changes, `cmux journal add 'title' 'text'` for what you found out, or `cmux mailbox send NAME '[STATUS] how far it is'`. Otherwise end your turn: this is said once."
 
 // PassedOn tells an agent that its question went to somebody as a message.
 func PassedOn(to, id string) string {
-	return "Nobody is in front of you to answer. Your question was sent to " + to + " as message " + id + "; the answer comes to you as a message. Go on with what does not depend on it, or end your turn."
+	return "Nobody is at your window. Your question went to " + to + " as message " + id + "; the answer comes as a message. Continue with what does not depend on it, or end your turn."
 }
 
 // TakenUp tells a standing agent that it goes on with a task that was begun before
@@ -100,49 +100,50 @@ func TakenUp(restore string) string {
 	if restore != "" {
 		where = "What was committed is on this branch. What was not is in a snapshot: `" + restore + "`."
 	}
-	return "Work on this task was begun before and put back. " + where + " Look at `git log` and `git status` first, go on from there, and do not repeat what is done."
+	return "Work on this task was begun before and put back. " + where + " Look at `git log` and `git status` first, continue from there, and do not repeat what is done."
 }
 
 // TakenBack tells a standing agent that its task is no longer its own.
 func TakenBack(why string) string {
-	return "[TASK-CANCEL] Your task was taken back: " + why + "\nStop working on it now, and do not report on it. What is committed stays on its branch; end your turn and wait for what comes next."
+	return "[TASK-CANCEL] Your task was taken back: " + why + "\nStop working on it and do not report it. What you committed stays. End your turn."
 }
 
 // Spent has an agent end a turn that was broken off, as its budget of the day is spent.
 func Spent(why string) string {
-	return "Your turn was broken off: " + why + ". End it now, without another tool call: nothing is lost, and you get what is to be done when there is a budget again."
+	return "Your token budget for today is used up (" + why + "). End your turn now, without another tool call. You get the task back when there is budget."
 }
 
 // SentBack sends an agent on whose work a person has looked at and not taken.
 func SentBack(comment string) string {
-	return "A person has reviewed your work and sends it back; you are in the same directory, on the same branch. They say:\n" + comment +
-		"\n\nChange your work accordingly, commit it, " + again
+	return "A person asks for changes (same directory, same branch):\n" + quoted(comment) + "\nMake them, commit, " + again
 }
 
 // Unread hands over what a person said before a report that was made without it.
 func Unread(said string) string {
-	return said + "\n\n(You were told this before you reported. Take it in, " + again + ")"
+	return said + "\n\n(This was sent before your report. Take it into account, " + again + ")"
 }
 
 // Waiting hands on what a person said to an agent that was ended before it read
 // it.
 func Waiting(lines []string) string {
-	return "This was said to you before, and you have not read it yet; it comes first:\n" + strings.Join(lines, "\n")
+	return "This was said to you before, and you have not read it yet. It comes first:\n" + strings.Join(lines, "\n")
 }
 
-// NoReport answers a turn that ended without a report.
-func NoReport() string {
-	return "You ended your turn without reporting. Go on with the task until it is finished, then report with `done` (the tool, or: cmux done \"summary\")\nIf you cannot finish, report why with `blocked` (the tool, or: cmux blocked \"reason\")"
+// NoReport answers a turn that ended without a report, for the n-th of so many times.
+func NoReport(n, of int) string {
+	return fmt.Sprintf("You ended your turn without reporting (reminder %d of %d), so the task is still open. If it is finished, report with `done`. If not, continue. If you cannot continue, report `blocked` and say why.", n, of)
 }
 
 // Unpublished hands back a report that came before the outputs it goes with.
 func Unpublished(names []string) string {
-	return fmt.Sprintf("Those who build on your work need values that you have not published: %s. Publish each with: cmux output KEY=VALUE (or the tool output), %s", strings.Join(names, ", "), again)
+	return fmt.Sprintf("Those who build on your work need values that you have not published: %s. Publish each with `output` (the tool, or: cmux output KEY=VALUE), %s", strings.Join(names, ", "), again)
 }
 
-// CheckFailed hands a failing check back; how is such as "exit 1", output its end.
-func CheckFailed(command, how, output string) string {
-	s := fmt.Sprintf("The check `%s` failed (%s). Fix the cause, not the check, %s", command, how, again)
+// CheckFailed hands a failing check back, for the n-th of so many times; how is such
+// as "exit 1", output its end.
+func CheckFailed(command, how string, n, of int, output string) string {
+	s := fmt.Sprintf("The check `%s` failed (%s; try %d of %d). Fix the cause and leave the check alone. Run it until it passes, %s", command, how, n, of, again)
+	s += " If it cannot pass for a reason outside your task, report `blocked` and say why."
 	if strings.TrimSpace(output) == "" {
 		return s + "\n\nIt printed nothing."
 	}
@@ -151,12 +152,12 @@ func CheckFailed(command, how, output string) string {
 
 // CheckChanged hands back what a check did to the worktree that it was to judge.
 func CheckChanged(command, did string) string {
-	return fmt.Sprintf("The check `%s` changed what it checks: it %s\nOnly what a check leaves alone counts. Look at `git status`: commit what belongs to your task, bring back the rest (git restore -- FILE), %s\nIf the check itself does that every time, say so: cmux blocked \"the check changes files\"", command, did, again)
+	return fmt.Sprintf("The check `%s` changed what it checks: it %s\nLook at `git status`: commit what belongs to your task, restore the rest (git restore -- FILE), %s\nIf the check does that every time, report `blocked`: the check changes files.", command, did, again)
 }
 
 // GoesOn hands back work that changed while it was looked at.
 func GoesOn() string {
-	return "Your files or your branch went on changing while they were judged, so nothing could be found good. End what you left running in the background that writes files or commits, look at `git status`, " + again
+	return "Your files or your branch changed while cmux examined them. End what you left running in the background that writes files or commits, look at `git status`, " + again
 }
 
 // TakenIn hands back commits of files that were put into the worktree for the
@@ -170,35 +171,34 @@ func Nested(paths, first string) string {
 	return fmt.Sprintf("Inside your worktree is a repository of its own, whose files no commit of yours takes in: %s\nEither its files belong to your work: delete the folder `.git` in it and commit them (one that you have added already: git rm --cached -- %s first). Or it is a dependency: add it with git submodule add. Or it is not needed: delete it, or name it in .gitignore. Then commit, %s", paths, first, again)
 }
 
-// OutOfScope hands changes outside the node's scope back. files are as shown,
-// start is the commit to restore them to. An empty scope means that only the
-// read-only context was changed.
-func OutOfScope(files string, scope, context []string, start string) string {
-	may := "You may change only: " + strings.Join(scope, ", ") + "."
-	if len(scope) == 0 {
-		may = "You may only read: " + strings.Join(context, ", ") + "."
-	}
-	return fmt.Sprintf("You changed files outside your scope: %s\n%s\nBring them back to what they were (git restore --source=%s --staged --worktree -- FILE; delete new ones), commit that, %s", files, may, short(start), again)
+// OutOfScope hands changes outside the node's scope back, for the n-th of so many
+// times. files are as shown, start is the commit to restore them to. An empty scope
+// means that only the read-only context was changed.
+func OutOfScope(files string, scope, context []string, start string, n, of int) string {
+	return fmt.Sprintf("You changed files outside your scope (try %d of %d): %s\n%s\nRestore them (git restore --source=%s --staged --worktree -- FILE; delete new ones), commit, %s If the task needs one of them, report `blocked` and name it.", n, of, files, mayChange(scope, context), short(start), again)
 }
 
 // OutOfSharedScope hands changes outside a task's scope back in a folder in which
 // others work too.
 func OutOfSharedScope(files string, scope, context []string) string {
-	may := "You may change only: " + strings.Join(scope, ", ") + "."
+	return fmt.Sprintf("Files outside your scope have changed since your task began: %s\n%s\nUndo your own changes to them and nothing else, %s If you did not change them, or the task needs one of them, report `blocked` and name it.", files, mayChange(scope, context), again)
+}
+
+func mayChange(scope, context []string) string {
 	if len(scope) == 0 {
-		may = "You may only read: " + strings.Join(context, ", ") + "."
+		return "You may only read: " + strings.Join(context, ", ") + "."
 	}
-	return fmt.Sprintf("Files outside your scope have changed since your task began: %s. %s Undo your own changes to them and nothing else, %s If you did not change them, or the task needs one of them, report blocked and name it.", files, may, again)
+	return "You may change only: " + strings.Join(scope, ", ") + "."
 }
 
 // SharedChanged hands changes of what all worktrees share back, each a line.
 func SharedChanged(changes []string) string {
-	return fmt.Sprintf("You changed what all worktrees of the repository share, which is not yours to change:\n- %s\nUndo it, %s If it was not you, say so: cmux blocked \"what changed, and that it was not you\"", strings.Join(changes, "\n- "), again)
+	return fmt.Sprintf("These changes affect every worktree and must be undone:\n- %s\nUndo them, %s If they are not yours, report `blocked` and say so.", strings.Join(changes, "\n- "), again)
 }
 
 // BaseLost says that the commit a branch began at is no longer in its history.
 func BaseLost(branch, start string) string {
-	return fmt.Sprintf("Your branch %s no longer holds the commit that it began at, %s: you amended it, or rebased or reset the branch. Put your work on top of it again (git reset --soft %[2]s, then commit), %s", branch, short(start), again)
+	return fmt.Sprintf("Your branch %s no longer contains %s, where it started (amend, rebase or reset). Put your work on top again (git reset --soft %[2]s, then commit), %s", branch, short(start), again)
 }
 
 // BranchGone says that the node's branch was deleted.
@@ -227,19 +227,19 @@ func Uncommitted(what string) string {
 }
 
 // NoCommit answers a build's report that no commit stands behind.
-func NoCommit() string {
-	return "You reported done, but your branch has no commit of yours. Commit your work and report again; if nothing was needed, say so: cmux done \"nothing was needed: why\""
+func NoCommit(branch string) string {
+	return fmt.Sprintf("You reported done, but your branch %s has no commit of yours. Commit your work, %s If nothing had to be changed, begin the summary with \"nothing was needed:\" and the reason.", branch, again)
 }
 
 // Mention is the prompt of an agent whose real prompt stands in the file path
 // and comes with this one, as Claude Code attaches a file that is named so. What
 // is too long for that, or may not be attached, is left for the agent to read.
 func Mention(path string) string {
-	return fmt.Sprintf("What you are to do stands in @\"%s\". Where you do not see it here to its end, read it first, in parts if it is long. Then carry it out.", path)
+	return fmt.Sprintf("What you are to do is in @\"%s\". If you do not see the whole file here, read it first. Then do it.", path)
 }
 
 // ByFile is the prompt of an agent whose real prompt is too long to be handed
 // over and stands in the file path.
 func ByFile(path string) string {
-	return fmt.Sprintf("Read the file %s to its end, in parts if it is long, before you do anything else. It holds your task, your rules and how to report. Then carry it out.", path)
+	return fmt.Sprintf("Read the file %s to its end, in parts if it is long, before you do anything else. It holds your task, your rules and how to report. Then do the task.", path)
 }

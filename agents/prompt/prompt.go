@@ -208,7 +208,11 @@ func (c *composer) files() {
 	}
 	c.section("Files")
 	if len(c.Spec.Def.Scope) > 0 {
-		c.line("You may change these, and no others (paths from the root of your worktree; a directory stands for all below it):")
+		root := "the root of your worktree"
+		if c.stands() == sharing {
+			root = "your directory"
+		}
+		c.line("You may change these, and no others (paths from %s; a directory stands for all below it):", root)
 		c.list(c.Spec.Def.Scope)
 		if len(c.Spec.Def.Context) > 0 {
 			c.line("")
@@ -449,7 +453,7 @@ func (c *composer) report() {
 	blocked := "a person reads the reason and answers you here."
 	if c.Spec.Member != nil {
 		blocked = "whoever gave you the task is told, and it is over for you until they give it to you again."
-	} else if c.Spec.Headless {
+	} else if c.Spec.Unattended() {
 		blocked = "nobody can answer during this run, so it ends your attempt as failed."
 	}
 	c.line("- %s: only when you cannot go on without a decision, access or a file that you do not have. State what you need; %s Do not use it for work that is merely hard.", c.way("blocked", "reason"), blocked)

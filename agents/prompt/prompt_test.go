@@ -162,7 +162,7 @@ func golden(t *testing.T, name, got string) {
 func TestForbiddenPairs(t *testing.T) {
 	for name, words := range map[string][]string{
 		"build-full":  {"change nothing", "Change nothing", "supervisor"},
-		"task-shared": {"You change nothing", "Change nothing", "worktree of your own", "your work is committed", "one of several", "Keep it checked out", "What you leave uncommitted"},
+		"task-shared": {"You change nothing", "Change nothing", "worktree of your own", "your work is committed", "one of several", "Keep it checked out", "your worktree", "What you leave uncommitted"},
 		"task-answer": {"You build", "commit your work", "Commit your work", "your branch", "dependencies"},
 		"task-lead":   {"You build", "You review", "Change nothing", "Commit your work", "your work is committed", "your commits", "Work on your own", "git worktree"},
 		"review-root": {"You build", "your commits", "Commit your work"},
@@ -211,11 +211,11 @@ func TestFailedDependencySaysNothing(t *testing.T) {
 func TestMessages(t *testing.T) {
 	var b strings.Builder
 	for _, s := range []string{
-		prompt.LimitOver, prompt.CallFailed, prompt.Resumed, prompt.NoReport(),
-		prompt.CheckFailed("go test ./...", "exit 1", "FAIL\n```\nx"), prompt.CheckFailed("true", "no end within 10m0s", " \n"),
-		prompt.OutOfScope("a.go, b.go", []string{"src/auth/", "docs/"}, nil, base),
-		prompt.OutOfScope("src/types/a.go", nil, []string{"src/types/"}, base),
-		prompt.WorkBegun("t2", base, ""), prompt.WorkBegun("t2", "", "be careful"), prompt.WrongBranch("a detached HEAD", "feature/auth"), prompt.Uncommitted("2 files (a.go, b.go, …)"), prompt.NoCommit(),
+		prompt.LimitOver, prompt.CallFailed, prompt.Resumed, prompt.NoReport(1, 3),
+		prompt.CheckFailed("go test ./...", "exit 1", 2, 3, "FAIL\n```\nx"), prompt.CheckFailed("true", "no end within 10m0s", 1, 3, " \n"),
+		prompt.OutOfScope("a.go, b.go", []string{"src/auth/", "docs/"}, nil, base, 1, 3),
+		prompt.OutOfScope("src/types/a.go", nil, []string{"src/types/"}, base, 2, 3),
+		prompt.WorkBegun("t2", base, ""), prompt.WorkBegun("t2", "", "be careful"), prompt.WrongBranch("a detached HEAD", "feature/auth"), prompt.Uncommitted("2 files (a.go, b.go, …)"), prompt.NoCommit("feature/auth"), prompt.SentBack("Rename it.\nAnd test."), prompt.Unread("use tabs"), prompt.TakenBack("another has it"), prompt.Spent("1000 of 900 tokens"), prompt.PassedOn("supervisor", "m7"), prompt.NobodyAnswers, prompt.Unkept, prompt.SharedChanged([]string{"git config user.name"}), prompt.BaseLost("feature/auth", base), prompt.NewTask("t3", "TEXT"),
 		prompt.Mention("/p q/prompt.md"), prompt.ByFile("/p q/prompt.md"),
 	} {
 		b.WriteString(s + "\n=====\n")

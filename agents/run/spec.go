@@ -61,6 +61,11 @@ type Zones struct {
 	Safe      []string `json:"safe,omitempty"`
 }
 
+// Unattended reports whether nobody can answer a question of the agent.
+func (s *Spec) Unattended() bool {
+	return s.Member == nil && s.Headless && s.Def.InputTimeout == 0
+}
+
 // NewToken makes the token of an attempt.
 func NewToken() string { return rand.Text() }
 

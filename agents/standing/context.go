@@ -82,9 +82,18 @@ func ContextText(m *run.Member, root, session, integration string) ([]byte, erro
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
 		"M": m, "Root": root, "Session": session, "Integration": integration,
-		"Leads": m.Role == Supervisor || m.Role == ProjectSupervisor,
+		"Leads": m.Role == Supervisor || m.Role == ProjectSupervisor, "Area": area(m),
 	})
 	return b.Bytes(), err
+}
+
+// area returns what a permanent worker is for, as the name of its role says; "": its
+// role is the worker's, which names none.
+func area(m *run.Member) string {
+	if role := strings.TrimSuffix(filepath.Base(m.RoleFile), ".md"); m.Permanent && m.RoleFile != "" && role != Worker {
+		return role
+	}
+	return ""
 }
 
 // brief is what an agent is told first in a new conversation: where to read who

@@ -44,7 +44,7 @@ func members() map[string]run.Member {
 	worker := run.Member{ID: "ag_1", Name: "api", Role: standing.Worker, Supervisor: "supervisor", Dir: "/p/shop-api", Tree: "/p/shop-api", Branch: "cmux/api"}
 	shared, perm, clone, first := worker, worker, worker, worker
 	shared.Dir, shared.Tree, shared.Branch = "/p/shop", "", ""
-	perm.Role, perm.Permanent = standing.PermanentWorker, true
+	perm.Role, perm.Permanent, perm.RoleFile = standing.PermanentWorker, true, "/p/shop/.cmux/roles/backend.md"
 	clone.Role, clone.CloneOf, clone.CloneFrom = standing.Clone, "web", "task/t1"
 	first.TeamLead, first.Team = true, "squad"
 	return map[string]run.Member{
@@ -72,6 +72,9 @@ func TestContextsFitTheirRole(t *testing.T) {
 		text, err := standing.ContextText(&m, "/p/shop", "shop", "main")
 		if err != nil {
 			t.Fatal(err)
+		}
+		if has := strings.Contains(string(text), "Your area is backend;"); has != (name == "permanent") {
+			t.Errorf("%s is told of an area: %v", name, has)
 		}
 		for _, w := range forbidden[name] {
 			if strings.Contains(string(text), w) {
