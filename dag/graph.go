@@ -112,6 +112,7 @@ type Node struct {
 	Role           Role              `json:"role"`
 	Task           string            `json:"task,omitempty"` // task_file is read into it
 	TaskFile       string            `json:"task_file,omitempty"`
+	Dir            string            `json:"dir,omitempty"` // where its program and its checks run, below the root of its worktree; empty: there
 	Scope          []string          `json:"scope,omitempty"`
 	Context        []string          `json:"context,omitempty"`
 	DependsOn      []string          `json:"depends_on,omitempty"`

@@ -223,8 +223,11 @@ func agentFields(kinds []string) []field[Node] {
 		textField(key{name: "task_file", example: "task_file: tasks/auth.md", own: "each agent has its own",
 			doc: "A file with the task, used instead of `task`. The path is relative to the file that names it. It must be a regular file of at most 1 MB, inside the project after links are resolved."},
 			func(n *Node) *string { return &n.TaskFile }, oneLine),
+		newField(key{name: "dir", def: "the worktree's root", example: "dir: packages/web",
+			doc: "The folder in which the agent and its `verify` commands run, relative to the root of the worktree, or of the project for a review without one. It must exist there after `setup`, and must not lead out. `scope` and `context` stay relative to the root; a pattern that begins with `./` is relative to this folder. `setup`, `copy`, `link`, `task_file` and `on_complete` do not change. `dir: .` is the root, where `defaults` name another folder."},
+			shapeText, func(n *Node) *string { return &n.Dir }, readDir, Text),
 		listField(key{name: "scope", example: `scope: [src/auth/, "src/**/*_test.go"]`,
-			doc: "What the agent may write: files, directories (including everything below them) and globs with `*`, `?`, `[...]`, `{a,b}` and `**`, relative to the project. cmux takes a file or folder that exists by its name: with a folder `app/[id]`, the scope `app/[id]/**` covers that folder and not `app/i`. Without this key, the agent may write anywhere in its worktree. cmux checks the scope with git before the node is done."},
+			doc: "What the agent may write: files, directories (including everything below them) and globs with `*`, `?`, `[...]`, `{a,b}` and `**`, relative to the project, or to `dir` if they begin with `./`. cmux takes a file or folder that exists by its name: with a folder `app/[id]`, the scope `app/[id]/**` covers that folder and not `app/i`. Without this key, the agent may write anywhere in its worktree. cmux checks the scope with git before the node is done."},
 			func(n *Node) *[]string { return &n.Scope }, projectPattern),
 		listField(key{name: "context", example: "context: [src/types/]",
 			doc: "What the agent should read and may not write. Same syntax as `scope`."},
@@ -324,6 +327,37 @@ func readApproval(p *parser, n *yaml.Node, _ Approval) (Approval, bool) {
 	return Approval(s), true
 }
 
+// readDir reads the key dir. The root is as if nothing was said.
+func readDir(p *parser, n *yaml.Node, _ string) (string, bool) {
+	s, ok := p.text("dir", n)
+	if !ok || !insideTree(p, "dir", n, s) {
+		return "", false
+	}
+	if s = path.Clean(s); s == "." {
+		s = ""
+	}
+	return s, true
+}
+
+// fromDir returns the patterns with those that begin with ./ made relative to the
+// root. Each character of dir stands for itself.
+func fromDir(dir string, patterns []string) []string {
+	if dir == "" || len(patterns) == 0 {
+		return patterns
+	}
+	out := make([]string, len(patterns))
+	for i, p := range patterns {
+		out[i] = p
+		if rest, ok := strings.CutPrefix(p, "./"); ok || p == "." {
+			out[i] = escapes().Replace(dir) + "/"
+			if ok {
+				out[i] += rest
+			}
+		}
+	}
+	return out
+}
+
 // readReview reads the key review. What says optional is as if nothing was said.
 func readReview(p *parser, n *yaml.Node, _ Reviewing) (Reviewing, bool) {
 	s, ok := p.text("review", n)
@@ -411,7 +445,7 @@ func noEffect(r Role) []string {
 	case RoleReview:
 		return []string{"branch", "on_complete"}
 	case RoleGate:
-		return []string{"branch", "scope", "verify", "on_complete", "checkout", "outputs"}
+		return []string{"branch", "dir", "scope", "verify", "on_complete", "checkout", "outputs"}
 	}
 	return []string{"checkout"}
 }
@@ -499,6 +533,10 @@ func (p *parser) readAgent(g *Graph, src source) {
 		node.Approve = ""
 	}
 	p.checkCommand(&node, src)
+	if src.combination == nil {
+		p.noMatrix(src.where("dir"), node.Dir)
+	}
+	node.Scope, node.Context = fromDir(node.Dir, node.Scope), fromDir(node.Dir, node.Context)
 	g.Nodes = append(g.Nodes, node)
 	p.sources = append(p.sources, src)
 }

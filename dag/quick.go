@@ -132,6 +132,8 @@ func (r *graphReader) node(n *Node, key []byte) {
 		n.Task = r.Text()
 	case "task_file":
 		n.TaskFile = r.Text()
+	case "dir":
+		n.Dir = r.Text()
 	case "scope":
 		n.Scope = r.Texts()
 	case "context":

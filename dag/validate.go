@@ -145,6 +145,23 @@ func webAddress(p *parser, key string, at *yaml.Node, s string) bool {
 	return true
 }
 
+// insideTree checks a path that must name a folder of the worktree.
+func insideTree(p *parser, key string, at *yaml.Node, s string) bool {
+	parts := strings.Split(s, "/")
+	switch {
+	case !oneLine(p, key, at, s):
+	case strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~"):
+		p.fault(at, "write it relative to the root of the worktree", "%s %q is absolute", key, shorten(s))
+	case slices.Contains(parts, ".."):
+		p.fault(at, "it may name only a folder inside the worktree", "%s %q leaves the worktree", key, shorten(s))
+	case slices.ContainsFunc(parts, func(part string) bool { return strings.EqualFold(part, ".git") }):
+		p.fault(at, "name a folder with the project's files", "%s %q lies in .git", key, shorten(s))
+	default:
+		return true
+	}
+	return false
+}
+
 // projectPattern checks a path or glob that must stay inside the project.
 func projectPattern(p *parser, key string, at *yaml.Node, s string) bool {
 	switch {

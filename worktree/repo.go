@@ -225,6 +225,15 @@ func resolve(ctx context.Context, dir, ref string) (string, error) {
 	return line(out), err
 }
 
+// LacksFolder reports whether a checkout of commit has no folder dir, as far as the
+// commit tells: what a submodule holds it does not.
+func (r *Repo) LacksFolder(ctx context.Context, commit, dir string) (bool, error) {
+	ask := commit + ":.gitmodules\n" + commit + ":" + dir + "\n"
+	out, err := command{dir: r.Root, args: []string{"cat-file", "--batch-check=%(objecttype)", "--follow-symlinks"}, stdin: []byte(ask)}.run(ctx)
+	modules, rest, _ := strings.Cut(out, "\n")
+	return err == nil && modules != "blob" && line(rest) != "tree", err
+}
+
 // Base is what a run starts from.
 type Base struct {
 	Ref    string // as asked for; HEAD by default

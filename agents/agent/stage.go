@@ -21,6 +21,7 @@ type Stage struct {
 	Name string   // of the agent, as a person calls it: in a run the node's
 	Kind string   // as in `agent:`
 	Dir  string   // where it works
+	Root string   // of the worktree or project that Dir lies in; Dir itself, if a node names no folder
 	Tree string   // its own worktree; empty: none
 	Env  []string // of the program, complete
 

@@ -56,7 +56,7 @@ func environ(j *Job) ([]string, error) {
 	if vars["PATH"][len(vars["PATH"])-1] == os.PathListSeparator {
 		vars["PATH"] += "/usr/local/bin:/usr/bin:/bin"
 	}
-	vars["PWD"] = s.Place.Dir
+	vars["PWD"] = s.WorkDir()
 	vars["TMUX_TMPDIR"] = nowhere
 	vars["CMUX_RUN"] = frame.Run
 	vars["CMUX_RUN_DIR"] = j.Paths.Dir

@@ -412,8 +412,16 @@ func (a *attempt) scope(ctx context.Context) (*fault, error) {
 	return &fault{
 		reason: dag.ReasonScope,
 		detail: "changed outside its scope: " + files,
-		tell:   prompt.OutOfScope(files, a.node.Scope, a.node.Context, a.ownStart, a.scopeFailed+1, a.tries()),
+		tell:   prompt.OutOfScope(files+a.fromRoot(), a.node.Scope, a.node.Context, a.ownStart, a.scopeFailed+1, a.tries()),
 	}, nil
+}
+
+// fromRoot says where the paths in a fault begin, for an agent that starts below.
+func (a *attempt) fromRoot() string {
+	if a.node.Dir == "" {
+		return ""
+	}
+	return " (paths from the root of the worktree, " + a.tree.lent.Path + ")"
 }
 
 // outside are the changed paths that the node may not write.

@@ -57,9 +57,9 @@ func (a *attempt) policy() guard.Policy {
 		a.scopes = scopesOf(a.node, cmp.Or(a.spec.Place.Tree, a.spec.Place.Dir))
 	}
 	p := guard.Policy{
-		Role: a.node.Role, Root: a.spec.Frame.Root, Tree: a.spec.Place.Tree,
+		Role: a.node.Role, Root: a.spec.Frame.Root, Tree: a.spec.Place.Tree, Dir: a.stage.Dir,
 		Scope: a.scopes.write, Context: a.scopes.read, Branch: a.spec.Place.Branch, Verify: a.node.Verify,
-		Headless: a.stage.Terminal == nil, Resolve: guard.Follow, Linked: guard.Linked, Machine: guard.Here(a.stage.Dir, a.stage.Env),
+		Headless: a.stage.Terminal == nil, Resolve: guard.Follow, Linked: guard.Linked, Machine: guard.Here(a.spec.Place.Dir, a.stage.Env),
 	}
 	if m := a.spec.Member; m != nil {
 		p.Leads = leads(m)

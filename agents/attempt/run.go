@@ -139,7 +139,7 @@ func (a *attempt) run() (run.End, error) {
 	}
 	a.out.log = log
 	a.stage = &agent.Stage{
-		Name: a.node.Name, Kind: a.node.Agent, Dir: a.spec.Place.Dir, Tree: a.spec.Place.Tree, Env: env,
+		Name: a.node.Name, Kind: a.node.Agent, Dir: a.spec.WorkDir(), Root: a.spec.Place.Dir, Tree: a.spec.Place.Tree, Env: env,
 		Task: a.node.Task, Resumption: prompt.Resumed, Command: a.node.Command, Model: a.node.Model, AutoAccept: a.node.AutoAccept,
 		Automatic: a.stays() && a.spec.Member.Automatic,
 		Review:    a.node.Role == dag.RoleReview, Verdict: time.Duration(len(a.node.Verify)) * time.Duration(a.node.VerifyTimeout),
@@ -229,6 +229,9 @@ func (a *attempt) carryOut() error {
 		if a.mergesAlone() {
 			return a.complete()
 		}
+	}
+	if _, err := a.spec.FindWorkDir(); err != nil {
+		return failed(dag.ReasonSetup, "%v", err)
 	}
 	if a.kind.New == nil {
 		return failed(dag.ReasonSetup, "agent kind %q is not known to this binary", a.node.Agent)

@@ -41,10 +41,11 @@ type stepEnd struct {
 // step is a shell script, or a program when argv is given, that is run for the
 // attempt.
 type step struct {
+	spec    *run.Spec
 	stage   agent.Stage // Env holds Mark
-	script  string
-	file    string // for a script that fits into no argument
-	argv    []string
+	script  string      // which is run where the node works
+	file    string      // for a script that fits into no argument
+	argv    []string    // which is run at the root of its worktree
 	stdin   []string
 	timeout time.Duration
 	grace   time.Duration
@@ -59,7 +60,7 @@ func (a *attempt) step(script string, timeout time.Duration, argv []string, stdi
 		timeout = a.limits.Step
 	}
 	s := step{
-		stage: *a.stage, script: script, argv: argv, stdin: stdin, timeout: timeout, grace: a.limits.Grace, out: a.out,
+		spec: a.spec, stage: *a.stage, script: script, argv: argv, stdin: stdin, timeout: timeout, grace: a.limits.Grace, out: a.out,
 		file: filepath.Join(a.job.Paths.NodeDir(a.node.Name), fmt.Sprintf("step-%d-%d.sh", a.spec.Attempt, a.steps)),
 	}
 	s.stage.Mark = stepMark(a.job, fmt.Sprint(a.spec.Attempt, "/", a.steps))
@@ -89,14 +90,18 @@ func (s step) run(ctx context.Context) *stepEnd {
 
 func (s step) carryOut(ctx context.Context, end *stepEnd, out io.Writer) error {
 	var cmd *exec.Cmd
+	var err error
 	if s.argv != nil {
+		s.stage.Dir = s.spec.Place.Dir
 		path, err := agent.LookPath(s.argv[0], s.stage.Env)
 		if err != nil {
 			return err
 		}
 		cmd = &exec.Cmd{Path: path, Args: s.argv}
 	} else {
-		var err error
+		if s.stage.Dir, err = s.spec.FindWorkDir(); err != nil {
+			return err
+		}
 		if cmd, err = agent.Shell(s.script, s.file); err != nil {
 			return err
 		}
@@ -158,8 +163,9 @@ func Verify(ctx context.Context, j Job, out io.Writer, begun func(command string
 		return name == proc.AttemptVar || name == "CMUX_TOKEN" || name == "CMUX_SOCKET" || name == "CMUX_PANE" || strings.HasPrefix(name, traceVar)
 	})
 	s := step{
+		spec: j.Spec,
 		stage: agent.Stage{
-			Name: j.Spec.Def.Name, Dir: j.Spec.Place.Dir, Tree: j.Spec.Place.Tree, Env: append(env, string(mark)),
+			Name: j.Spec.Def.Name, Tree: j.Spec.Place.Tree, Env: append(env, string(mark)),
 			Out: out, Spawner: j.Spawner, Mark: mark, Drain: limits.Drain,
 		},
 		file:    filepath.Join(j.Paths.NodeDir(j.Spec.Def.Name), fmt.Sprintf("verify-%d.sh", os.Getpid())),

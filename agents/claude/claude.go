@@ -142,7 +142,11 @@ func (a *instance) Start(context.Context) error {
 	if said != "" {
 		a.texts = append(a.texts, said)
 	}
-	settings, err := composeSettings(s.Binary, s.Verdict, readable...)
+	also := ""
+	if s.Root != s.Dir {
+		also = s.Root
+	}
+	settings, err := composeSettings(s.Binary, s.Verdict, also, readable...)
 	if err != nil {
 		return err
 	}

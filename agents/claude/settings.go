@@ -42,6 +42,7 @@ type settings struct {
 
 type permissions struct {
 	Allow []string `json:"allow"`
+	Also  []string `json:"additionalDirectories,omitempty"` // that it works in as in its own
 }
 
 type hookGroup struct {
@@ -64,13 +65,17 @@ var hookEvents = []string{
 }
 
 // composeSettings are the settings of one attempt, as JSON. binary is the
-// absolute path of the cmux that hooks call; readable are files outside of its
-// directory that the agent is told to read.
-func composeSettings(binary string, verdict time.Duration, readable ...string) ([]byte, error) {
+// absolute path of the cmux that hooks call; also is a folder around its directory
+// that it works in, if there is one; readable are files outside of its directory that
+// the agent is told to read.
+func composeSettings(binary string, verdict time.Duration, also string, readable ...string) ([]byte, error) {
 	s := settings{Hooks: map[string][]hookGroup{}, SkipBypass: true, Permissions: permissions{
 		// Reporting never waits for a permission.
 		Allow: []string{toolPrefix + "done", toolPrefix + "blocked", toolPrefix + "ask", toolPrefix + "output"},
 	}}
+	if also != "" {
+		s.Permissions.Also = []string{also}
+	}
 	for _, path := range readable {
 		s.Permissions.Allow = append(s.Permissions.Allow, "Read(/"+path+")")
 	}

@@ -108,7 +108,7 @@ func conversationOf(n *run.NodeView, root string) *Conversation {
 		if id == "" {
 			continue
 		}
-		c := &Conversation{ID: id, Dir: a.Place.Dir, kind: n.Spec.Agent}
+		c := &Conversation{ID: id, Dir: filepath.Join(a.Place.Dir, filepath.FromSlash(n.Spec.Dir)), kind: n.Spec.Agent}
 		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
 			c.Dir, c.Lost = root, c.Dir
 		}

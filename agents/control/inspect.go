@@ -15,6 +15,7 @@ type Inspection struct {
 	Role     dag.Role           `json:"role"`
 	Agent    string             `json:"agent,omitempty"`
 	Branch   string             `json:"branch,omitempty"`
+	Dir      string             `json:"dir,omitempty"` // as in the configuration
 	Label    dag.Label          `json:"label"`
 	Since    time.Time          `json:"since,omitzero"` // when that was recorded; zero: nothing was
 	Reason   string             `json:"reason,omitempty"`
@@ -48,7 +49,7 @@ func Inspect(v *run.View, i int) *Inspection {
 	n := &v.Nodes[i]
 	g := v.Run.Plan.Graph
 	in := &Inspection{
-		Name: n.Spec.Name, Role: n.Spec.Role, Agent: n.Spec.Agent, Branch: n.Spec.Branch,
+		Name: n.Spec.Name, Role: n.Spec.Role, Agent: n.Spec.Agent, Branch: n.Spec.Branch, Dir: n.Spec.Dir,
 		Label: n.Status.Label, Reason: n.Status.Reason, Way: wayOut(v, i),
 		After: besides(v, g.Deps(i)), Before: besides(v, g.Dependents(i)),
 		Used: n.Used, Budget: n.Spec.Budget, Orders: fitting(v, i),

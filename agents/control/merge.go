@@ -218,10 +218,12 @@ func (p *Project) mergeBranches(ctx context.Context, repo *worktree.Repo, v *run
 		if i := slices.IndexFunc(nodes, func(n *run.NodeView) bool { return n.Spec.Branch == branch }); i >= 0 {
 			merged = nodes[:i+1]
 		}
-		ran := make(map[string]bool)
+		type check struct{ dir, command string }
+		ran := make(map[check]bool)
 		for _, n := range merged {
-			commands := slices.DeleteFunc(slices.Clone(n.Spec.Verify), func(command string) bool { return ran[command] })
-			err := p.check(ctx, v.Run, n, dir, commands, o.Output, func(command string) { ran[command] = true }, func(c Checked) error {
+			commands := slices.DeleteFunc(slices.Clone(n.Spec.Verify), func(command string) bool { return ran[check{n.Spec.Dir, command}] })
+			begun := func(command string) { ran[check{n.Spec.Dir, command}] = true }
+			err := p.check(ctx, v.Run, n, dir, commands, o.Output, begun, func(c Checked) error {
 				if c.Failed != "" {
 					return fmt.Errorf("%s (of %s): %s", c.Command, n.Spec.Name, c.Failed)
 				}

@@ -1,10 +1,12 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -30,8 +32,12 @@ func (p *Project) preflight(ctx context.Context, l *runner.Launch) (notes []stri
 		}
 	}
 	notes = append(notes, preflightEnv(l.Graph, l.Options.Env)...)
+	lost, err := preflightDirs(ctx, l)
+	if err != nil {
+		return nil, err
+	}
 	told, errs := p.preflightSteps(ctx, l.Repo(), l.Graph, l.Base.Branch, l.Options.Env)
-	notes = append(notes, told...)
+	notes, errs = append(notes, told...), append(lost, errs...)
 	for _, u := range kindsOf(l.Graph) {
 		s := u.setup
 		s.Env, s.Root, s.Headless = l.Options.Env, l.Options.Root, l.Options.Headless
@@ -75,6 +81,29 @@ func preflightEnv(g *dag.Graph, env []string) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// preflightDirs refuses folders that nodes are to work in and that nothing can make
+// before they start: neither another node, nor setup, nor a branch from before.
+func preflightDirs(ctx context.Context, l *runner.Launch) (errs []error, err error) {
+	g := l.Graph
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if n.Dir == "" || len(g.Deps(i)) > 0 || !n.HasTree() || len(g.Setup)+len(g.Copy)+len(g.Link) > 0 || l.Rows[i].Continues != "" || l.Rows[i].Preset.State != "" {
+			continue
+		}
+		lacks, err := l.Repo().LacksFolder(ctx, l.Base.Commit, n.Dir)
+		if err != nil {
+			return nil, err
+		}
+		if lacks {
+			errs = append(errs, &Hint{
+				Err: fmt.Errorf("%s:%d: dir of %s: %.12s, which the run starts from, has no folder %s", cmp.Or(n.File, filepath.Base(l.Options.Config)), n.Line, n.Name, l.Base.Commit, n.Dir),
+				Try: "git ls-tree -d --name-only -r " + l.Base.Ref,
+			})
+		}
+	}
+	return errs, nil
 }
 
 // reachTime bounds the wait for a remote before a start.

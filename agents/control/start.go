@@ -64,6 +64,7 @@ type Planned struct {
 	Kind      string   `json:"kind,omitempty"`
 	Role      dag.Role `json:"role"`
 	Branch    string   `json:"branch,omitempty"`
+	Dir       string   `json:"dir,omitempty"`       // as in the configuration
 	Continues string   `json:"continues,omitempty"` // that branch, and how far it is: continues BRANCH (+3)
 	DependsOn []string `json:"depends_on"`
 	When      dag.Join `json:"when"`
@@ -171,7 +172,7 @@ func planned(n *dag.Node, continues string) Planned {
 	if n.Role == dag.RoleGate {
 		kind = ""
 	}
-	return Planned{Name: n.Name, Kind: kind, Role: n.Role, Branch: n.Branch, Continues: continues,
+	return Planned{Name: n.Name, Kind: kind, Role: n.Role, Branch: n.Branch, Dir: n.Dir, Continues: continues,
 		DependsOn: n.DependsOn, When: n.When, If: n.If, Finally: n.Finally, Scope: n.Scope, Verify: n.Verify, Tree: n.HasTree()}
 }
 

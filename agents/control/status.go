@@ -96,6 +96,7 @@ type NodeReport struct {
 	Role      dag.Role   `json:"role"`
 	Agent     string     `json:"agent"`
 	Branch    string     `json:"branch"`
+	Dir       string     `json:"dir,omitempty"` // as in the configuration
 	DependsOn []string   `json:"depends_on"`
 	Finally   bool       `json:"finally,omitempty"`
 	Matrix    string     `json:"matrix,omitempty"` // the name of the matrix that it comes from
@@ -167,7 +168,7 @@ func NewReport(v *run.View) Report {
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
 		r := NodeReport{
-			Name: n.Spec.Name, Role: n.Spec.Role, Agent: n.Spec.Agent, Branch: n.Spec.Branch,
+			Name: n.Spec.Name, Role: n.Spec.Role, Agent: n.Spec.Agent, Branch: n.Spec.Branch, Dir: n.Spec.Dir,
 			DependsOn: n.Spec.DependsOn, Finally: n.Spec.Finally, Label: n.Status.Label.String(), Status: n.Status.Label, ExitCode: marker(v, i), Attempts: n.Fact.Attempts,
 			StartedAt: moment(n.Fact.StartedAt), EndedAt: moment(n.Fact.EndedAt),
 			Source: n.Status.Source, Age: math.Round(n.Status.Age.Seconds()*1000) / 1000, Reason: n.Status.Reason,

@@ -93,7 +93,7 @@ func (g *guard) grantsText(dir string, placed bool, text string) bool {
 	if g.Machine == nil || !g.ownShell() {
 		return false
 	}
-	if placed && dir == g.tree && g.hasOwnPlace && g.isCheck(text) {
+	if placed && dir == g.work && g.hasOwnPlace && g.isCheck(text) {
 		return true
 	}
 	commands, ok := lex(text)
@@ -101,8 +101,8 @@ func (g *guard) grantsText(dir string, placed bool, text string) bool {
 		return false
 	}
 	v := &voucher{guard: g, dir: dir, placed: placed}
-	if v.goesHome(commands) {
-		v.dir, v.placed, commands = g.tree, true, commands[1:]
+	if to, ok := v.goesHome(commands); ok {
+		v.dir, v.placed, commands = to, true, commands[1:]
 	}
 	for _, c := range commands {
 		if !v.grants(c) {
@@ -209,18 +209,23 @@ type voucher struct {
 	git gitFacts
 }
 
-// goesHome reports whether the commands begin by going to the worktree, by its
-// absolute path, which no CDPATH redirects. What follows in another folder must
-// not run when that fails.
-func (v *voucher) goesHome(commands []command) bool {
+// goesHome returns where the commands begin by going: to the worktree, or to the
+// folder in which the node works, by its absolute path, which no CDPATH redirects.
+// What follows in another folder must not run when that fails.
+func (v *voucher) goesHome(commands []command) (to string, ok bool) {
 	first := commands[0]
-	if !first.is("cd") || len(first.words) != 2 || first.words[1].here {
-		return false
+	if !first.is("cd") || len(first.words) != 2 || first.words[1].here || !filepath.IsAbs(first.words[1].text) {
+		return "", false
 	}
-	if to := first.words[1].text; to != v.home && to != v.tree || !filepath.IsAbs(to) {
-		return false
+	switch first.words[1].text {
+	case v.home, v.tree:
+		to = v.tree
+	case v.begin, v.work:
+		to = v.work
+	default:
+		return "", false
 	}
-	return v.placed && v.dir == v.tree || !slices.ContainsFunc(commands, func(c command) bool { return c.after == "||" || c.after == ";" }) &&
+	return to, v.placed && v.dir == to || !slices.ContainsFunc(commands, func(c command) bool { return c.after == "||" || c.after == ";" }) &&
 		(len(commands) == 1 || commands[1].after == "&&")
 }
 
@@ -277,7 +282,7 @@ func steers(file string) bool {
 
 // same reports whether a command is one of the node's checks.
 func (v *voucher) same(c command, check string) bool {
-	if !v.placed || v.dir != v.tree || !v.hasOwnPlace || slices.Contains(builtins, c.words[0].text) {
+	if !v.placed || v.dir != v.work || !v.hasOwnPlace || slices.Contains(builtins, c.words[0].text) {
 		return false
 	}
 	want, ok := lex(trim(check))
@@ -305,5 +310,24 @@ func (v *voucher) vouches(f *form, m match) bool {
 	case f.program() != "git":
 		return true
 	}
-	return v.dir == v.tree && v.provesGit(m["FILE"]) && (f.effect != changes || v.plainFiles(m))
+	return v.seesTree(f) && v.provesGit(m["FILE"]) && (f.effect != changes || v.plainFiles(m))
+}
+
+// seesTree reports whether git, which begins to look where it is run, finds the
+// worktree there, and takes the names of files as they are proven. Below its root it
+// finds it only in the node's own folder, as long as nothing there looks like a
+// repository.
+func (v *voucher) seesTree(f *form) bool {
+	if v.dir == v.tree {
+		return true
+	}
+	if v.dir != v.work || v.changed || f.effect == changes {
+		return false
+	}
+	for dir := v.dir; dir != v.tree; dir = filepath.Dir(dir) {
+		if dir == filepath.Dir(dir) || v.Machine.Exists(filepath.Join(dir, ".git")) || v.Machine.Exists(filepath.Join(dir, "HEAD")) {
+			return false
+		}
+	}
+	return true
 }

@@ -296,3 +296,60 @@ func TestOrdersInTheEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// An agent that works in a folder of its worktree is granted there what it is at the
+// root, as long as git finds no other repository there.
+func TestGrantedBelow(t *testing.T) {
+	p := checked()
+	p.Dir = tree + "/packages/web"
+	below := func(p guard.Policy, dir, command string) bool {
+		return granted(p, guard.Call{Tool: "Bash", Input: object("command", command), Dir: dir})
+	}
+	for _, command := range []string{
+		"git add -A && git commit -q -m x", "git add src/a.ts ../api/b.ts", "git status", "git diff main..HEAD -- src", "git log -3", "git restore --staged .",
+		"go test ./...", "go test ./... 2>&1 | tail -3", "cat ../../README.md", "ls", "cd " + tree + " && git status", "cd " + tree + "/packages/web && go test ./...",
+	} {
+		if !below(p, p.Dir, command) {
+			t.Errorf("%q is not granted where the node works", command)
+		}
+	}
+	for _, command := range []string{
+		"git restore src/a.ts", "git rm src/a.ts", "go test ./... && git status", "cat ../../../shop/a", "git add ../../../shop/a", "cd " + tree + " && go test ./...", "git -C . status",
+	} {
+		if below(p, p.Dir, command) {
+			t.Errorf("%q is granted where the node works", command)
+		}
+	}
+	for dir, commands := range map[string][]string{
+		tree + "/packages/api": {"git status", "go test ./..."},
+		tree:                   {"go test ./..."},
+		peer:                   {"git status", "go test ./..."},
+	} {
+		for _, command := range commands {
+			if below(p, dir, command) {
+				t.Errorf("%q is granted in %s", command, dir)
+			}
+		}
+	}
+	if !below(p, tree, "cd "+tree+"/packages/web && go test ./...") {
+		t.Error("the way to where the node works is not granted")
+	}
+	for _, name := range []string{"/packages/web/.git", "/packages/.git", "/packages/web/HEAD"} {
+		p.Machine = holding{tree + name}
+		if below(p, p.Dir, "git status") {
+			t.Errorf("git is granted below %s", name)
+		}
+		if !below(p, tree, "git status") {
+			t.Errorf("git is not granted at the root with %s", name)
+		}
+	}
+}
+
+// holding is a clean machine with one more thing on it.
+type holding struct{ path string }
+
+func (holding) Env(string) string                             { return "" }
+func (holding) Program(name string) ([]string, bool)          { return clean{}.Program(name) }
+func (holding) Names(folder string) ([]string, error)         { return clean{}.Names(folder) }
+func (h holding) Exists(path string) bool                     { return path == h.path }
+func (holding) Git(in string, args ...string) (string, error) { return clean{}.Git(in, args...) }

@@ -39,6 +39,7 @@ type Policy struct {
 	Role     dag.Role
 	Root     string   // the project's root, absolute
 	Tree     string   // the node's worktree, or the folder that it shares, absolute; empty: it works at the root
+	Dir      string   // folder in Tree, or in Root, in which its program and its checks run, absolute; empty: there itself
 	Peers    []string // worktrees of the run's other nodes, absolute; may be empty
 	Scope    []string // as in dag.Node
 	Context  []string
@@ -77,7 +78,7 @@ type Call struct {
 func Decide(p Policy, c Call) Decision {
 	g := newGuard(p)
 	if !filepath.IsAbs(c.Dir) {
-		c.Dir = filepath.Join(g.home, c.Dir)
+		c.Dir = filepath.Join(g.begin, c.Dir)
 	}
 	in := parseInput(c.Input)
 	d := g.judge(c, in)

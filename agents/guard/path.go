@@ -15,6 +15,8 @@ type guard struct {
 	Policy
 	home        string // where the node works, as given
 	root, tree  string // resolved; tree is root when the node has none
+	begin       string // where its program begins, as given
+	work        string // begin, resolved
 	peers       []string
 	private     []string // resolved, and as given
 	mine        []string // likewise
@@ -36,6 +38,10 @@ func newGuard(p Policy) *guard {
 		return filepath.Clean(path)
 	}
 	g.root, g.tree = resolved(p.Root), resolved(g.home)
+	g.begin, g.work = g.home, g.tree
+	if p.Dir != "" {
+		g.begin, g.work = p.Dir, resolved(p.Dir)
+	}
 	for _, q := range p.Peers {
 		if r := resolved(q); r != g.tree {
 			g.peers = append(g.peers, r)

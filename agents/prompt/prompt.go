@@ -155,11 +155,14 @@ func (c *composer) place() {
 		}
 		return
 	case p.Tree == "":
-		c.line("- Directory: %s, the project's root. A person works there too.", p.Dir)
+		c.line("- %s: %s, the project's root. A person works there too.", c.rootName(), p.Dir)
 	case c.Spec.Def.HasBranch():
-		c.line("- Directory: %s, a git worktree of your own.", p.Dir)
+		c.line("- %s: %s, a git worktree of your own.", c.rootName(), p.Dir)
 	default:
-		c.line("- Directory: %s, a git worktree of your own with what you review checked out.", p.Dir)
+		c.line("- %s: %s, a git worktree of your own with what you review checked out.", c.rootName(), p.Dir)
+	}
+	if c.Spec.Def.Dir != "" {
+		c.line("- Directory: %s. You start there, and your checks run there. It is a part of the root above, which holds the rest of the project.", c.Spec.WorkDir())
 	}
 	if p.Branch != "" {
 		c.line("- Branch: %s. Keep it checked out.", p.Branch)
@@ -173,6 +176,15 @@ func (c *composer) place() {
 	if c.Spec.Def.Role == dag.RoleReview {
 		c.reviewed()
 	}
+}
+
+// rootName is what the root of the worktree is called. A node that names a folder
+// works below it.
+func (c *composer) rootName() string {
+	if c.Spec.Def.Dir != "" {
+		return "Root"
+	}
+	return "Directory"
 }
 
 // reviewed is the range that a review reads.
@@ -198,7 +210,7 @@ func (c *composer) files() {
 	if c.Spec.Def.Role == dag.RoleReview {
 		if len(c.Spec.Def.Context) > 0 {
 			c.section("Files")
-			c.line("Read these first:")
+			c.line("Read these first%s:", c.fromRoot())
 			c.list(c.Spec.Def.Context)
 		}
 		return
@@ -219,9 +231,17 @@ func (c *composer) files() {
 		}
 	}
 	if len(c.Spec.Def.Context) > 0 {
-		c.line("Read these for context; do not change them%s", exceptScope(c.Spec.Def))
+		c.line("Read these for context%s; do not change them%s", c.fromRoot(), exceptScope(c.Spec.Def))
 		c.list(c.Spec.Def.Context)
 	}
+}
+
+// fromRoot says where paths begin, for an agent that starts below.
+func (c *composer) fromRoot() string {
+	if c.Spec.Def.Dir != "" {
+		return " (paths from the root)"
+	}
+	return ""
 }
 
 // exceptScope ends the sentence about context: scope wins over context.
@@ -414,12 +434,20 @@ func (c *composer) rules() {
 	}
 	if c.Spec.Def.HasBranch() {
 		c.line("- Commit your work to your branch in meaningful commits.")
-		c.line("- Write only inside your directory%s.", inScope(c.Spec.Def))
+		c.line("- Write only inside your %s%s.", c.writable(), inScope(c.Spec.Def))
 		c.line("- Keep your hands off what others use. Refused: `git stash`, `git worktree`, `git gc`, `git prune`; writing `git config`, remotes and tags; deleting, moving, checking out or forcing branches that are not yours; writing under `.cmux/` or `.git/`, or the settings of your own program. Set work aside in a commit of your own instead.")
 	} else {
 		c.line("- Write nothing in the project. Refused: tools that write files; commands that change files, commits or branches; writing under `.cmux/` or `.git/`. What you need to write for yourself goes into a temporary directory outside it.")
 	}
 	c.line("- When a call is refused, do as the refusal says. Do not look for a way around it.")
+}
+
+// writable is what the agent may write in.
+func (c *composer) writable() string {
+	if c.Spec.Def.Dir != "" {
+		return "worktree"
+	}
+	return "directory"
 }
 
 func inScope(n *dag.Node) string {

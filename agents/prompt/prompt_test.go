@@ -57,6 +57,16 @@ func TestCompose(t *testing.T) {
 	for name, in := range map[string]prompt.Input{
 		"build-plain": build(),
 		"build-full":  full(),
+		"build-dir": func() prompt.Input {
+			in := full()
+			in.Spec.Def.Dir, in.Spec.Dependencies = "packages/web", nil
+			return in
+		}(),
+		"review-dir": func() prompt.Input {
+			in := review()
+			in.Spec.Def.Dir = "packages/web"
+			return in
+		}(),
 		"build-headless": func() prompt.Input {
 			in := full()
 			in.Spec.Headless = true

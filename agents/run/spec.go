@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"cmux/dag"
 	"cmux/signals"
@@ -52,6 +54,36 @@ type Spec struct {
 	Told         bool         `json:"told,omitempty"`         // Work: it is known to have been told of it
 	Beside       string       `json:"beside,omitempty"`       // Member: what begins with it is a worktree of one of the organisation
 	Zones        Zones        `json:"zones,omitzero"`         // Member: of the organisation's configuration
+}
+
+// WorkDir is the folder in which the node's program and its checks run.
+func (s *Spec) WorkDir() string { return filepath.Join(s.Place.Dir, filepath.FromSlash(s.Def.Dir)) }
+
+// FindWorkDir is WorkDir, once it is a folder that does not lead out of where the
+// node works.
+func (s *Spec) FindWorkDir() (string, error) {
+	dir := s.WorkDir()
+	if s.Def.Dir == "" {
+		return dir, nil
+	}
+	root, err := filepath.EvalSymlinks(s.Place.Dir)
+	if err != nil {
+		return "", err
+	}
+	at, err := filepath.EvalSymlinks(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("dir: there is no folder %s in %s", s.Def.Dir, s.Place.Dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("dir: %s: %w", s.Def.Dir, err)
+	}
+	if rel, err := filepath.Rel(root, at); err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("dir: %s leads out of %s, to %s", s.Def.Dir, s.Place.Dir, at)
+	}
+	if info, err := os.Stat(at); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("dir: %s in %s is not a folder", s.Def.Dir, s.Place.Dir)
+	}
+	return dir, nil
 }
 
 // Zones are parts of the project by how much is at stake, as patterns of a scope.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -263,6 +264,11 @@ var launchColumns = []column{
 
 // launchTable says what a start would start. It is pure.
 func launchTable(s *control.Starting, width int, colour bool) string {
+	columns := launchColumns
+	dirs := slices.ContainsFunc(s.Nodes, func(n control.Planned) bool { return n.Dir != "" })
+	if dirs {
+		columns = append(slices.Clip(columns), column{head: "DIR", give: 4, least: 8})
+	}
 	rows := make([][]string, len(s.Nodes))
 	trees, reviews, gates := 0, 0, 0
 	for i := range s.Nodes {
@@ -282,9 +288,12 @@ func launchTable(s *control.Starting, width int, colour bool) string {
 		}
 		rows[i] = []string{n.Name, orDash(n.Kind), string(n.Role), orDash(branch), orDash(n.Waits()),
 			orDash(strings.Join(n.Scope, " ")), orDash(strings.Join(n.Verify, "; "))}
+		if dirs {
+			rows[i] = append(rows[i], orDash(n.Dir))
+		}
 	}
 	var b strings.Builder
-	b.WriteString(table(launchColumns, rows, width, colour))
+	b.WriteString(table(columns, rows, width, colour))
 	fmt.Fprintf(&b, "\n%s: %s, %s, %s; at most %d at a time, session %s\n", say.Count(len(s.Nodes), "agent"), say.Count(trees, "worktree"),
 		say.Count(reviews, "review"), say.Count(gates, "gate"), s.Parallel, s.Session)
 	if s.Tmux != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +46,7 @@ With --json the shape is
    "collisions": [as of cmux agents collisions],
    "limits": [{"account", "until", "since", "met_by": {"project", "session", "run", "node"}, "said"}],
    "nodes": [{"name", "role", "agent", "branch", "depends_on", "label", "status", "exit_code",
-              "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "review", "question", "finally", "matrix", "outputs"}],
+              "attempts", "started_at", "ended_at", "source", "age", "reason", "used", "review", "question", "finally", "matrix", "outputs", "dir"}],
    "others": [the same of each further run that has not ended]}
 where exit_code is what the node's marker holds or null, times are RFC 3339 or
 null, age is the seconds since the label's source was recorded, and used is
@@ -69,8 +70,8 @@ Review is what a person decided about the node's work, left out if nobody has:
 Verdict is approved, dropped or sent back; commit is the one that it was about,
 comment what it was sent back with.
 Finally is true for a node under finally, matrix is the name of the matrix that a
-node comes from, outputs are the values that it has published, by their names;
-each is left out elsewhere.
+node comes from, outputs are the values that it has published, by their names, dir is
+the folder of the configuration in which it works; each is left out elsewhere.
 A limit is that of an account, which a node of this run or of another of your runs
 met; until is null where no end is known, said is what the program said.
 Incidents, strays, collisions, limits and others are left out where there are none. An incident is what an
@@ -198,6 +199,9 @@ func statusColumns(v *run.View, verbose bool) []statusColumn {
 		{column{head: "ELAPSED"}, elapsed},
 		{column{head: "TRIES", give: 1, least: 5}, tries},
 		{column{head: "LAST ACTIVITY", give: 5, least: 8}, lastActivity},
+	}
+	if slices.ContainsFunc(v.Nodes, func(n run.NodeView) bool { return n.Spec.Dir != "" }) {
+		columns = append(columns, statusColumn{column{head: "DIR", give: 4, least: 8}, func(n *run.NodeView, _ time.Time) string { return orDash(n.Spec.Dir) }})
 	}
 	if control.Known(v.Used) != nil {
 		columns = append(columns, statusColumn{column{head: "TOKENS", give: 1, least: 6}, tokens})

@@ -98,6 +98,9 @@ func (m model) standing(w *writer, in *control.Inspection) {
 	if in.Branch != "" {
 		kind += " · " + say.Line(in.Branch)
 	}
+	if in.Dir != "" {
+		kind += " · in " + say.Line(in.Dir)
+	}
 	w.lines = append(w.lines, m.looks.head.Render(cut(in.Name, w.width)), m.looks.faint.Render(cut(kind, w.width)))
 	state := m.looks.node[in.Label.State].Render(say.Line(in.Label.String()))
 	if !in.Since.IsZero() {

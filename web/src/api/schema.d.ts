@@ -2779,6 +2779,7 @@ export interface components {
             branch: string;
             critical: boolean;
             depends_on: string[];
+            dir?: string;
             /** Format: date-time */
             ended_at: string | null;
             /** Format: int64 */
@@ -2911,6 +2912,7 @@ export interface components {
             branch?: string;
             budget?: components["schemas"]["DagBudget"];
             checks: components["schemas"]["RunCheck"][];
+            dir?: string;
             label: components["schemas"]["Label"];
             name: string;
             orders: string[];
@@ -3362,6 +3364,7 @@ export interface components {
             attempts: number;
             branch: string;
             depends_on: string[];
+            dir?: string;
             /** Format: date-time */
             ended_at: string | null;
             /** Format: int64 */
@@ -3466,6 +3469,7 @@ export interface components {
             branch?: string;
             continues?: string;
             depends_on: string[];
+            dir?: string;
             finally?: boolean;
             if?: string;
             kind?: string;
