@@ -94,7 +94,7 @@ func (s *stage) isJudged() {
 	s.plays(func(n *dag.Node) { n.Verify = []string{"test -e fixed || { echo not fixed yet; exit 5; }"} }, task,
 		Part{Acts: []Act{work, Say("finished")}},
 		Part{On: sentBack, Acts: []Act{Report("one")}},
-		Part{On: "failed (exit 5)", Acts: []Act{Do("touch fixed && " + commit), Report("two")}})
+		Part{On: "failed (exit 5;", Acts: []Act{Do("touch fixed && " + commit), Report("two")}})
 	s.begins()
 	s.done("two", 2)
 	if s.Activities() != "checking, running, checking, running" {
