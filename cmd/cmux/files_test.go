@@ -57,6 +57,7 @@ var elsewhere = map[string]string{
 	"agents/run/input.go":               "the configuration, which the person named, and what it names in the project",
 	"agents/run/program.go":             "this program, to be copied; what is not believed or used, moved or removed by name in a folder that was looked at",
 	"agents/run/stand.go":               "the worktree that start was called in",
+	"agents/run/spec.go":                "the worktree",
 	"agents/run/trust.go":               "what is not believed, moved by name out of a folder that was looked at",
 	"agents/control/filechanges.go":     "the worktree",
 	"agents/control/merges.go":          "the repository's .git",
