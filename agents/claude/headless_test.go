@@ -1,6 +1,7 @@
 package claude_test
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,6 +68,19 @@ var everyEnd = []scenario{
 	{name: "is sent back until it reports", anywhere: true,
 		turns: []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Text("finished")}, {mt.Text("really")}, {mt.Report("made it")}, {mt.Text("bye")}},
 		want:  run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, log: []string{"You ended your turn without reporting"}},
+	{name: "works in a folder of its worktree", change: func(n *dag.Node) {
+		n.AutoAccept, n.Dir, n.Verify = false, "web", []string{"test -f a.txt && test -f ../README"}
+	},
+		before: func(f *fixture) {
+			if err := os.Mkdir(filepath.Join(f.Tree, "web"), 0o755); err != nil {
+				f.T.Fatal(err)
+			}
+		},
+		turns: []mt.Turn{{mt.ToolUse{Name: "Read", Input: map[string]string{"file_path": "{tree}/README"}}},
+			{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/web/a.txt", "content": "made\n"}}},
+			{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/top.txt", "content": "made\n"}}},
+			{mt.Shell("test -f a.txt && test -f ../README")}, {mt.Shell("git add -A && git commit -q -m work")}, {mt.Report("made it")}, {mt.Text("bye")}},
+		want: run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, files: []string{"web/a.txt", "top.txt"}},
 	{name: "mends what a check found", anywhere: true, change: func(n *dag.Node) { n.Verify = []string{"test -e fixed || { echo not fixed yet; exit 5; }"} },
 		turns: []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Report("one")}, {mt.Text("end")}, {mt.Report("two")}, {mt.Text("end")},
 			{mt.Shell("touch fixed; " + commit)}, {mt.Report("three")}, {mt.Text("end")}},
