@@ -98,7 +98,7 @@ func TestGuard(t *testing.T) {
 				{func(string) mt.Step { return mt.Shell("git stash") }, "git stash"},
 				{func(dir string) mt.Step { return p.write(filepath.Join(dir, "other.txt")) }, "src/"},
 			}},
-			{"a review", func(n *dag.Node) { auto(n); n.Role, n.Branch = dag.RoleReview, "" }, []try{{touch, "changes nothing"}}},
+			{"a review", func(n *dag.Node) { auto(n); n.Role, n.Branch = dag.RoleReview, "" }, []try{{touch, "change nothing"}}},
 			{"without leave", nil, []try{
 				{touch, "nobody can allow this"},
 				// In a folder of its own a command may be another one: there a repository

@@ -194,7 +194,7 @@ func TestGuard(t *testing.T) {
 		{"git stash in the sandbox", func(*dag.Node) {}, "git stash", "git stash"},
 		{"a patch out of scope in the sandbox", func(n *dag.Node) { n.Scope = []string{"src/"} }, patch, "src/"},
 		{"a command that writes out of scope in the sandbox", func(n *dag.Node) { n.Scope = []string{"src/"} }, "git -C . stash && touch other.txt", "git stash"},
-		{"a review", func(n *dag.Node) { auto(n); n.Role, n.Branch = dag.RoleReview, "" }, "sh -c 'touch other.txt'", "changes nothing"},
+		{"a review", func(n *dag.Node) { auto(n); n.Role, n.Branch = dag.RoleReview, "" }, "sh -c 'touch other.txt'", "change nothing"},
 		{"a review's sandbox", func(n *dag.Node) { auto(n); n.Role, n.Branch = dag.RoleReview, "" }, `awk 'BEGIN { print "x" > "other.txt" }'`, "Read-only file system"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -297,7 +297,7 @@ func launchTable(s *control.Starting, width int, colour bool) string {
 	fmt.Fprintf(&b, "\n%s: %s, %s, %s; at most %d at a time, session %s\n", say.Count(len(s.Nodes), "agent"), say.Count(trees, "worktree"),
 		say.Count(reviews, "review"), say.Count(gates, "gate"), s.Parallel, s.Session)
 	if s.Tmux != "" {
-		fmt.Fprintf(&b, "tmux session: %s; another project has %s\n", s.Tmux, s.Session)
+		fmt.Fprintf(&b, "tmux session: %s; %s is taken\n", s.Tmux, s.Session)
 	}
 	if s.Folders != "" {
 		fmt.Fprintf(&b, "worktrees: %s-NAME; another project has %s-NAME\n", s.Folders, s.Session)
