@@ -229,9 +229,7 @@ func TestWhatCmuxDoesIsNoNews(t *testing.T) {
 	}
 	wait := f.start(t.Context())
 	dir := filepath.Dir(f.job.Spec.Place.Tree)
-	for !exists(filepath.Join(dir, "on")) {
-		time.Sleep(5 * time.Millisecond)
-	}
+	eventually(t, "the task runs", func() bool { return exists(filepath.Join(dir, "on")) })
 	tree := filepath.Join(dir, "t2")
 	head := git(t, f.root, "rev-parse", "main")
 	if _, err := repo.Lend(t.Context(), worktree.LendSpec{Path: tree, Branch: "task/t1", Start: head, Owner: "o"}); err != nil {

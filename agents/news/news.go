@@ -57,8 +57,8 @@ type (
 	Compacts struct{ Trigger string }
 	// Compacted: a summary has replaced its conversation, as its program confirms.
 	Compacted struct{ Trigger string }
-	// Forgot: its conversation was replaced by a summary, or begun anew. The answer to
-	// the hook that told of it can hold what the model is to know.
+	// Forgot: a summary replaced its conversation, or a new conversation began. The
+	// answer to that hook can hold what the model must know.
 	Forgot struct{}
 	// Filled: so many tokens of its context window are in use; Window 0: how large
 	// that is, is not known.

@@ -51,7 +51,7 @@ func TestReminded(t *testing.T) {
 			t.Errorf("%s: it is not told who it is", name)
 		}
 		if m.Text == "" && strings.Contains(got, "You are at work") {
-			t.Errorf("%s: it has no task, and is told of one", name)
+			t.Errorf("%s: it has no task, and the reminder names one", name)
 		}
 	}
 	golden(t, "reminders", b.String())

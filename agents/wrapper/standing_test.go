@@ -188,7 +188,7 @@ func TestStandingAgentIsReminded(t *testing.T) {
 	}
 	compact("m1")
 	if strings.Contains(out.String(), "You are at work on") {
-		t.Errorf("it has no task, and is told of one: %s", out)
+		t.Errorf("it has no task, and the reminder names one: %s", out)
 	}
 	f.give(f.Work("T1", "MAKE-IT", "test -e mended"))
 	if end := f.over("T1"); end.Outcome != dag.Done || end.Summary != "second" {

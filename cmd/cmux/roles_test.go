@@ -74,7 +74,7 @@ func TestContextsFitTheirRole(t *testing.T) {
 			t.Fatal(err)
 		}
 		if has := strings.Contains(string(text), "Your area is backend;"); has != (name == "permanent") {
-			t.Errorf("%s is told of an area: %v", name, has)
+			t.Errorf("the context of %s names an area: %v", name, has)
 		}
 		for _, w := range forbidden[name] {
 			if strings.Contains(string(text), w) {

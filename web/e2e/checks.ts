@@ -17,7 +17,7 @@ export function faultsOf(page: Page): string[] {
   return faults;
 }
 
-/** axe finds nothing. What it finds may be of a page that is still being drawn anew: it looks once more. */
+/** axe finds nothing. A page that is still drawing may have faults for a moment, so axe looks a second time before the test fails. */
 export async function healthy(page: Page, name: string): Promise<void> {
   const find = async () => (await new AxeBuilder({ page }).analyze()).violations.map((v) => `${name} ${v.id}: ${v.nodes.map((n) => `${n.html} ${n.failureSummary ?? ""}`).join(" ")}`);
   const found = await find();

@@ -1,6 +1,6 @@
-// Package fuzzing fuzzes for a moment where all tests of a package run. The inputs are mutations of the seeds, not guided
-// by coverage, which would need binaries of their own; make fuzz guides them, for
-// as long as it is told.
+// Package fuzzing fuzzes for a moment where all tests of a package run. The inputs are
+// mutations of the seeds. They are not guided by coverage, which would need binaries of
+// their own; make fuzz guides them, for as long as it is told.
 package fuzzing
 
 import (
