@@ -94,6 +94,8 @@ type Carrier interface {
 // was given, once it stands there.
 type Recaller interface {
 	CanRecall() bool
+	// Written is the file that the conversation is written to; "": not known yet.
+	Written() string
 	// Recall reads at once what the conversation holds by now, and returns what it was
 	// given and Recall has not returned before, the oldest first. The first call
 	// returns what earlier programs were given in it, too.

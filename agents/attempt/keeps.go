@@ -19,6 +19,7 @@ import (
 	"cmux/agents/news"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
+	"cmux/signals"
 	"cmux/signals/mailbox"
 	"cmux/worktree"
 )
@@ -100,7 +101,7 @@ func (a *attempt) lookBack() (ids []string) {
 	for _, m := range a.Unseen {
 		awaited[m.ID] = true
 	}
-	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+	look := func() (all bool) {
 		for _, e := range r.Recall() {
 			for _, id := range a.recognizes(e) {
 				if awaited[id] {
@@ -109,9 +110,26 @@ func (a *attempt) lookBack() (ids []string) {
 				}
 			}
 		}
-		if len(awaited) == 0 || a.hasEnded() || time.Since(began) > transcriptLag {
-			return ids
+		return len(awaited) == 0
+	}
+	if look() {
+		return ids
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), transcriptLag)
+	defer cancel()
+	w := signals.Watch(ctx, slices.DeleteFunc([]string{r.Written()}, func(file string) bool { return file == "" })...)
+	defer w.Close()
+	for {
+		select {
+		case <-w.C:
+			if ctx.Err() == nil && !look() {
+				continue
+			}
+		case <-a.agent.Ended():
+		case <-ctx.Done():
 		}
+		look() // what was written last
+		return ids
 	}
 }
 

@@ -15,6 +15,9 @@ func (a *instance) Carry(hook, text string) agent.HookReply { return beside(hook
 // CanRecall implements agent.Recaller.
 func (a *instance) CanRecall() bool { return true }
 
+// Written implements agent.Recaller.
+func (a *instance) Written() string { return a.follow.current() }
+
 // Recall implements agent.Recaller.
 func (a *instance) Recall() []news.Read { return a.follow.recall() }
 

@@ -72,15 +72,16 @@ type instance struct {
 }
 
 // CanRecall implements agent.Recaller.
-func (a *instance) CanRecall() bool { return a.conversation() != "" }
+func (a *instance) CanRecall() bool { return a.Written() != "" }
 
-func (a *instance) conversation() string { return proc.Getenv(a.stage.Env, ConversationVar) }
+// Written implements agent.Recaller.
+func (a *instance) Written() string { return proc.Getenv(a.stage.Env, ConversationVar) }
 
 // Recall implements agent.Recaller. What it returns follow does not tell.
 func (a *instance) Recall() (all []news.Read) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	b, err := os.ReadFile(a.conversation())
+	b, err := os.ReadFile(a.Written())
 	if err != nil || len(b) < a.offset {
 		return nil
 	}
