@@ -322,7 +322,7 @@ func (s *Shared) Compare(now *Shared) []Change {
 	}
 	for _, name := range unionKeys(s.Refs, now.Refs) {
 		old, new := s.Refs[name], now.Refs[name]
-		if old == new {
+		if old == new || old == "" && isKept(name, new) {
 			continue
 		}
 		c := Change{Kind: ChangedRef, Name: name, Old: old, New: new}
@@ -345,9 +345,20 @@ func (s *Shared) Compare(now *Shared) []Change {
 	return all
 }
 
-// kept is the command that keeps what a ref holds before an undo takes it away.
+// keptRef is the ref that keeps what the ref name holds before an undo takes it away.
+func keptRef(name, commit string) string {
+	return "refs/cmux/undone/" + commit[:min(12, len(commit))] + strings.TrimPrefix(name, "refs")
+}
+
+// kept is the command that makes the ref of keptRef.
 func kept(name, commit string) string {
-	return "git update-ref " + shellWord("refs/cmux/undone/"+commit[:min(12, len(commit))]+strings.TrimPrefix(name, "refs")) + " " + commit + " && "
+	return "git update-ref " + shellWord(keptRef(name, commit)) + " " + commit + " && "
+}
+
+// isKept reports whether a new ref is what an undo left. Nothing else reads such a
+// ref, and its name tells what it is, so it is no change to tell a person.
+func isKept(name, commit string) bool {
+	return strings.HasPrefix(name, keptRef("refs/", commit))
 }
 
 func (s *Shared) settings(now *Shared) []Change {
