@@ -93,6 +93,15 @@ func TestLinkedFoldersThatLoadTheMainCheckout(t *testing.T) {
 			if fine && err != nil || !fine && (!errors.Is(err, ErrSetup) || !errors.As(err, &h) || !strings.Contains(h.Try, "in place of link: ["+top+"]")) {
 				t.Errorf("%v", err)
 			}
+			if h == nil || !strings.HasPrefix(h.Try, "copy: ["+top+"]") {
+				return
+			}
+			if err := r.Prepare(t.Context(), tree, PrepareSpec{Copy: []string{top}}); err != nil {
+				t.Errorf("%s: %v", h.Try, err)
+			}
+			if got := read(t, tree.Path, name); got != content {
+				t.Errorf("copied %q", got)
+			}
 		})
 	}
 }

@@ -46,10 +46,13 @@ func TestLendChecksSubmodulesOut(t *testing.T) {
 	clean(t, tree.Path, tree.Head)
 
 	write(t, tree.Path, "lib/sub/local.txt", "changed\n")
-	if _, err := r.Remove(t.Context(), tree.Path, RemoveSpec{}); !errors.Is(err, ErrUnsavable) || !strings.Contains(err.Error(), "lib/sub") {
-		t.Errorf("changes in the submodule: %v", err)
+	_, err := r.Remove(t.Context(), tree.Path, RemoveSpec{})
+	var h *Hint
+	if !errors.Is(err, ErrUnsavable) || !strings.Contains(err.Error(), "lib/sub") || !errors.As(err, &h) {
+		t.Fatalf("changes in the submodule: %v", err)
 	}
-	inside := commit(t, filepath.Join(tree.Path, "lib/sub"), "in the submodule")
+	literally(t, r, h.Try)
+	inside := sh(t, filepath.Join(tree.Path, "lib/sub"), "rev-parse", "HEAD")
 	// The snapshot holds where it is, the project's own copy the commit.
 	snap, err := r.Remove(t.Context(), tree.Path, RemoveSpec{})
 	if err != nil || snap == nil {
@@ -221,7 +224,9 @@ func TestLendSaysThatASubmoduleFails(t *testing.T) {
 	withSubmodule(t, r)
 	sub := filepath.Join(r.Root, "lib/sub")
 	old := sh(t, sub, "rev-parse", "HEAD")
-	commit(t, sub, "gone")
+	gone := commit(t, sub, "gone")
+	theirs := t.TempDir()
+	sh(t, theirs, "clone", "-q", "--no-local", sub, theirs)
 	start := commit(t, r.Root, "points to a commit that will be gone")
 	sh(t, sub, "reset", "-q", "--hard", old)
 	sh(t, sub, "reflog", "expire", "--expire=all", "--all")
@@ -237,5 +242,11 @@ func TestLendSaysThatASubmoduleFails(t *testing.T) {
 	}
 	if _, err = r.Lend(t.Context(), LendSpec{Path: beside(r, "w"), Branch: "w", Start: start, Owner: "o"}); !errors.Is(err, ErrSubmodule) {
 		t.Errorf("%v", err)
+	}
+	// Whoever has the commit follows the hint: here it is fetched from their clone.
+	sh(t, sub, "-c", "protocol.file.allow=always", "fetch", "-q", theirs, "HEAD")
+	tree := lend(t, r, LendSpec{Path: beside(r, "w"), Branch: "w", Start: start, Owner: "o"})
+	if got := sh(t, tree.Path, "-C", "lib/sub", "rev-parse", "HEAD"); got != gone {
+		t.Errorf("the submodule is at %s", got)
 	}
 }
