@@ -129,6 +129,10 @@ func (m *move) delivered(failure string) {
 
 // verdict takes in what was found out about a report.
 func (m *move) verdict(f *Fault) {
+	if m.Drop != nil { // its work was taken back while it was examined
+		m.dropWork()
+		return
+	}
 	if f == nil && !m.Overridden {
 		// What a person said while it was judged comes before its end too.
 		if m.interposed() {
