@@ -375,8 +375,14 @@ func (m *move) turnEnded(e news.TurnEnded, hook Ref) {
 		return
 	}
 	m.TurnEnded = true
-	if m.Taken || m.Activity == dag.NeedsInput || m.Activity == dag.AtLimit {
+	switch {
+	case m.Taken || m.Activity == dag.NeedsInput || m.Activity == dag.AtLimit:
 		m.letGo()
+	case hook != 0 && m.Phase == Hindered && m.Handed.Why != Compaction:
+		m.giveUp() // the hook takes it, whatever the screen shows
+	case m.typing():
+		m.letGo() // its program takes what is typed when the turn is over, and begins another
+		m.TurnEnded = false
 	}
 }
 
