@@ -65,7 +65,7 @@ func (s *State) holds() string {
 	case AwaitingTurn, Working:
 		return "the agent reads this when its turn ends"
 	case Hindered:
-		return hinders(s.Screen)
+		return s.hindrance()
 	case Regaining:
 		return "it waits for a slot"
 	case Limiting, Limited:

@@ -33,6 +33,24 @@ func hinders(s news.Screen) string {
 	return "its pane shows no prompt"
 }
 
+// starts says that the program has not shown its prompt yet.
+const starts = "its program starts"
+
+// comesUp reports whether the screen is unknown because the program starts. A person
+// is told when that takes too long.
+func (s *State) comesUp() bool {
+	_, unknown := s.Screen.(news.UnknownScreen)
+	return unknown && !s.Shown && s.Activity != dag.NeedsInput
+}
+
+// hindrance is what keeps from being typed what is to be.
+func (s *State) hindrance() string {
+	if s.comesUp() {
+		return starts
+	}
+	return hinders(s.Screen)
+}
+
 // typing reports whether a message is on its way by the agent's own way, which
 // may be keys.
 func (s *State) typing() bool {

@@ -166,9 +166,10 @@ func (s *State) Waiting() (ids []string) {
 	return ids
 }
 
-// Hindrance is what keeps what is to be typed from being typed; empty: nothing.
+// Hindrance is what a person can clear so that what is to be typed is typed; empty:
+// nothing.
 func (s *State) Hindrance() string {
-	if s.Phase != Hindered {
+	if s.Phase != Hindered || s.comesUp() {
 		return ""
 	}
 	return hinders(s.Screen)

@@ -39,7 +39,7 @@ func (s *State) Waits() map[string]string {
 func (s *State) pendingFor(u Urgency) string {
 	switch s.Phase {
 	case Preparing, Reviving:
-		return "its program starts"
+		return starts
 	case Examining, Halting, Left:
 		return "its program, which has ended"
 	case Closing:
@@ -50,7 +50,7 @@ func (s *State) pendingFor(u Urgency) string {
 	}
 	switch s.Phase {
 	case Hindered:
-		return hinders(s.Screen)
+		return s.hindrance()
 	case Handing:
 		return "its program to take what is on its way"
 	case Asking:

@@ -26,6 +26,8 @@ func TestWaits(t *testing.T) {
 		{"its program has ended", State{Phase: Left}, "its program, which has ended"},
 		{"a person types", State{Phase: Working, Taken: true}, "a person who has taken it over"},
 		{"a draft", State{Phase: Hindered, Screen: news.Draft{}}, "a line is begun in its prompt: send or clear it there"},
+		{"its program shows no prompt yet", State{Phase: Hindered, Screen: news.UnknownScreen{}}, "its program starts"},
+		{"its program shows no prompt any more", State{Phase: Hindered, Screen: news.UnknownScreen{}, Shown: true}, "its pane shows no prompt"},
 		{"copy mode", State{Phase: Hindered, Screen: news.CopyMode{}}, "its pane is in copy mode: q leaves it"},
 		{"a dialog of its program on the screen", State{Phase: Hindered, Screen: news.Dialog{Name: "auto"}}, "a dialog (auto) is open in its pane: answer or close it there"},
 		{"a question in its pane", State{Phase: Asking, Open: asking(true)}, "a dialog of its program: Delete it?"},
