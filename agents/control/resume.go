@@ -40,6 +40,11 @@ func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
 		return nil, &Hint{Err: fmt.Errorf("run %s has ended (%s): there is nothing to resume", r.Plan.ID, v.RunState),
 			Try: "cmux agents retry NAME, or cmux agents start"}
 	}
+	if r.Plan.Headless {
+		if err := run.CheckFiles(); err != nil {
+			return nil, err
+		}
+	}
 	return v, runner.Claim(ctx, r)
 }
 

@@ -223,6 +223,8 @@ func (p *Project) changeTask(ctx context.Context, id string, decide func(*task.L
 		return []task.Change{c}, nil
 	})
 	switch {
+	case errors.Is(err, task.ErrBefore):
+		return TaskView{}, &Hint{Err: err, Try: "cmux tasks list --all"}
 	case errors.Is(err, task.ErrIllegal) && adds:
 		return TaskView{}, Usage("cmux tasks add --help", "%w", err)
 	case errors.Is(err, task.ErrIllegal):

@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -50,6 +51,14 @@ func MostAtOnce(limit uint64) int {
 		return 1
 	}
 	return int(min((limit-filesKept)/filesEach, math.MaxInt32))
+}
+
+// CheckFiles refuses a process that may open too few files to carry a run.
+func CheckFiles() error {
+	if limit := FileLimit(); limit < FewestFiles {
+		return fmt.Errorf("a run needs at least %d open files, and a process may open %d here (ulimit -n)", FewestFiles, limit)
+	}
+	return nil
 }
 
 // FileLimit is how many files this process may have open (ulimit -n).

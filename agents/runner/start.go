@@ -127,10 +127,11 @@ func Plan(ctx context.Context, o StartOptions) (*Launch, error) {
 		l.Base = head
 	}
 	l.Overlaps = dag.Overlaps(l.Graph, worktree.Exists(o.Root))
-	if limit := run.FileLimit(); o.Headless && limit < run.FewestFiles {
-		return nil, fmt.Errorf("a run needs at least %d open files, and a process may open %d here (ulimit -n)", run.FewestFiles, limit)
-	}
-	if !o.Headless {
+	if o.Headless {
+		if err := run.CheckFiles(); err != nil {
+			return nil, err
+		}
+	} else {
 		if err := tmux.Check(ctx); err != nil {
 			return nil, &TryError{err, "apt-get install tmux, or cmux agents start --headless"}
 		}

@@ -68,6 +68,9 @@ var (
 	ErrIllegal = errors.New("it cannot be done")
 	// ErrKnown says that the verdict on an attempt is there already.
 	ErrKnown = errors.New("its verdict is known already")
+	// ErrBefore says that a task is to come after one that is not there. It is an
+	// ErrIllegal, too.
+	ErrBefore = fmt.Errorf("%w: it is to come after a task that is not there", ErrIllegal)
 	// ErrNone says that there is no such task.
 	ErrNone = errors.New("there is no such task")
 )

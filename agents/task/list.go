@@ -108,7 +108,7 @@ func (l *List) missing(after *[]string) error {
 	}
 	for _, id := range *after {
 		if l.tasks[id] == nil {
-			return illegal("it is to come after %.40q, and there is no such task", id)
+			return fmt.Errorf("%w: %.40q", ErrBefore, id)
 		}
 	}
 	return nil
