@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"cmux/agents/run"
 	"cmux/worktree"
@@ -35,7 +36,7 @@ type QueuedBranch struct {
 	Moved    string   `json:"moved"`  // the commit that its branch holds by now, which --tips would take; empty: the same
 	Outcome  string   `json:"outcome"`
 	Conflict []string `json:"conflict"` // files
-	Why      string   `json:"why"`      // left out
+	Why      string   `json:"why"`      // left out; or what a merge leaves out of it
 }
 
 // MergeQueue looks at what a merge of a run would do; into is empty for the branch
@@ -105,6 +106,7 @@ func mergeBegun(r *run.Run) (target string, begun bool) {
 
 // try says what would come of a branch, and where the target would be then.
 func (b *QueuedBranch) try(ctx context.Context, repo *worktree.Repo, good string) (string, error) {
+	ctx = worktree.WithNotes(ctx, func(s string) { b.Why = strings.TrimPrefix(b.Why+"; "+s, "; ") })
 	commit, err := repo.Merge(ctx, good, []worktree.Tip{{Name: b.Branch, Commit: b.Commit}})
 	var conflict *worktree.ConflictError
 	switch {

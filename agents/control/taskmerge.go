@@ -43,6 +43,7 @@ type MergedTask struct {
 	Outcome  string   `json:"outcome"` // merged, contained, conflict, check, waits, gone
 	Commit   string   `json:"commit"`  // of the integration branch with it
 	Conflict []string `json:"conflict"`
+	Notes    []string `json:"notes"` // what the merge leaves out of it, and the like
 	Check    string   `json:"check"`
 	Task     string   `json:"task"`        // that is to bring it in
 	Agent    string   `json:"assigned_to"` // who has that task, or did this one
@@ -176,7 +177,12 @@ func (m *taskMerger) one(ctx context.Context, id string) (*MergedTask, error) {
 	if t == nil || t.State != task.Done || t.Merged.In() {
 		return nil, nil
 	}
-	out := &MergedTask{ID: t.ID, Title: t.Title, Branch: t.WorkBranch(), Conflict: []string{}}
+	out := &MergedTask{ID: t.ID, Title: t.Title, Branch: t.WorkBranch(), Conflict: []string{}, Notes: []string{}}
+	ctx = worktree.WithNotes(ctx, func(s string) {
+		if !slices.Contains(out.Notes, s) {
+			out.Notes = append(out.Notes, s)
+		}
+	})
 	agents, err := m.agents()
 	if err != nil {
 		return nil, err

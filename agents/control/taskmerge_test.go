@@ -283,3 +283,28 @@ func TestUnmerged(t *testing.T) {
 }
 
 func titleOf(s string) *string { return &s }
+
+// What a merge driver drops of a task's work is told before the merge and with it.
+func TestMergeTasksNotesWhatIsDropped(t *testing.T) {
+	s := organised(t, standing.Settings{}, "api", "web")
+	s.gitIn(s.Root, "config", "merge.ours.driver", "true")
+	s.write(filepath.Join(s.Root, ".gitattributes"), "list merge=ours\n")
+	s.write(filepath.Join(s.Root, "list"), "1\n")
+	s.gitIn(s.Root, "add", ".gitattributes", "list")
+	s.gitIn(s.Root, "commit", "-q", "-m", "a list")
+	base := s.gitIn(s.Root, "rev-parse", "main")
+	s.did("api", "one", base, nil, "list", "api\n")
+	s.did("web", "two", base, nil, "list", "web\n")
+	for _, dry := range []bool{true, false} {
+		res, err := s.MergeTasks(t.Context(), MergeTasks{DryRun: dry})
+		if err != nil || len(res.Tasks) != 2 {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		if notes := res.Tasks[0].Notes; len(notes) > 0 {
+			t.Errorf("dry %v: the first: %q", dry, notes)
+		}
+		if notes := res.Tasks[1].Notes; len(notes) != 1 || !strings.Contains(notes[0], "merge=ours in .gitattributes drops one side of list") {
+			t.Errorf("dry %v: the second: %q", dry, notes)
+		}
+	}
+}

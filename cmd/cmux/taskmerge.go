@@ -38,7 +38,7 @@ that was cut off is repeated.
 --dry-run says what would be merged or conflict, and changes nothing. merge ends with 3
 when a task stays out. With --json the shape is
   {"target", "commit", "dry_run", "tasks": [{"id", "title", "branch", "outcome", "commit",
-   "conflict", "check", "task", "assigned_to", "try"}]}
+   "conflict", "notes", "check", "task", "assigned_to", "try"}]}
 where outcome is merged, contained, conflict, check, waits or gone, and task is the one
 that is to bring the work in.`,
 		Example: "  cmux tasks merge --dry-run\n  cmux tasks merge t1 t2",
@@ -118,6 +118,9 @@ func (s *IO) tellMerged(res *control.MergedTasks) error {
 			text += ", assigned to " + t.Agent
 		}
 		fmt.Fprintf(s.Out, "%s: %s  (%s)\n", t.ID, say.Line(text), say.Line(t.Title))
+		for _, n := range t.Notes {
+			fmt.Fprintf(s.Out, "note: %s\n", say.Line(n))
+		}
 	}
 	_, err := fmt.Fprintf(s.Out, "%s: %sat %.12s\n", res.Target, would, res.Commit)
 	return err

@@ -3301,6 +3301,7 @@ export interface components {
             commit: string;
             conflict: string[];
             id: string;
+            notes: string[];
             /** @enum {string} */
             outcome: "merged" | "contained" | "conflict" | "check" | "waits" | "gone";
             task: string;

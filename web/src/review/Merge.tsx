@@ -74,7 +74,7 @@ export function Merge({ run }: { run: string }) {
                         <Outcome outcome={b.outcome} />
                         <code className="text-muted wrap-anywhere">{`${b.branch} ${b.commit.slice(0, 10)}`}</code>
                       </p>
-                      {b.why !== "" && <p className="text-muted wrap-anywhere">{b.why}</p>}
+                      {b.why !== "" && <p className={`${b.outcome === "left out" ? "text-muted" : "text-warn"} wrap-anywhere`}>{b.why}</p>}
                       {b.moved !== "" && <p className="text-warn wrap-anywhere">{`Its branch has moved on to ${b.moved.slice(0, 10)}, which is not merged.`}</p>}
                       <Conflicts files={b.conflict} />
                     </div>

@@ -72,6 +72,11 @@ function MergedTaskList({ tasks, done }: { tasks: readonly Api<"MergedTask">[]; 
             </p>
           )}
           <Conflicts files={t.conflict} />
+          {t.notes.map((note) => (
+            <p key={note} className="text-warn wrap-anywhere">
+              {note}
+            </p>
+          ))}
           {t.try !== "" && (
             <p className="text-muted">
               Try <code className="wrap-anywhere">{t.try}</code>
