@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"cmux/server/login"
 )
@@ -14,32 +15,38 @@ import (
 const (
 	// maxKnown bounds the connections of those who are logged in or have the token.
 	maxKnown = 768
-	// maxUnknown bounds those of anybody. One more ends the oldest of them: who fills
-	// them keeps nobody out, the monitor least of all, which asks who the server is.
+	// maxUnknown bounds those of anybody. One more makes the oldest of them leave: who
+	// fills them keeps nobody out, the monitor least of all, which asks who the server is.
 	maxUnknown = 256
+	// leaveTime is how long a connection that is to leave has for a request, which is
+	// answered. No more than maxUnknown of them have it.
+	leaveTime = time.Second
 )
 
 // conns is a listener that knows its connections.
 type conns struct {
 	net.Listener
 	maxKnown, maxUnknown int
+	leaveTime            time.Duration
 
 	mu      sync.Mutex
 	unknown list.List // of *conn, the oldest first
+	leaving list.List // likewise
 	known   map[*conn]string
 	shut    bool // nobody is let in any more
 }
 
 func newConns(l net.Listener) *conns {
-	return &conns{Listener: l, maxKnown: maxKnown, maxUnknown: maxUnknown, known: make(map[*conn]string)}
+	return &conns{Listener: l, maxKnown: maxKnown, maxUnknown: maxUnknown, leaveTime: leaveTime, known: make(map[*conn]string)}
 }
 
 // conn is a connection of such a listener.
 type conn struct {
 	net.Conn
 	of *conns
-	at *list.Element // among the unknown; nil: it is not
+	at *list.Element // among the unknown or, with a timer, the leaving; nil: it is not
 
+	timer  *time.Timer // ends it, as it is to leave
 	closed bool
 }
 
@@ -53,7 +60,13 @@ func (c *conns) Accept() (net.Conn, error) {
 	next.at = c.unknown.PushBack(next)
 	var oldest *conn
 	if c.unknown.Len() > c.maxUnknown {
-		oldest = c.unknown.Front().Value.(*conn)
+		leaves := c.unknown.Front().Value.(*conn)
+		c.unknown.Remove(leaves.at)
+		leaves.at = c.leaving.PushBack(leaves)
+		leaves.timer = time.AfterFunc(c.leaveTime, func() { leaves.Close() })
+	}
+	if c.leaving.Len() > c.maxUnknown {
+		oldest = c.leaving.Front().Value.(*conn)
 	}
 	c.mu.Unlock()
 	if oldest != nil {
@@ -64,14 +77,26 @@ func (c *conns) Accept() (net.Conn, error) {
 
 func (o *conn) Close() error {
 	o.of.mu.Lock()
-	if o.at != nil {
-		o.of.unknown.Remove(o.at)
-		o.at = nil
-	}
+	o.leave()
 	delete(o.of.known, o)
 	o.closed = true
 	o.of.mu.Unlock()
 	return o.Conn.Close()
+}
+
+// leave takes a connection from the list that it is in, under the lock.
+func (o *conn) leave() {
+	if o.at == nil {
+		return
+	}
+	if o.timer != nil {
+		o.timer.Stop()
+		o.timer = nil
+		o.of.leaving.Remove(o.at)
+	} else {
+		o.of.unknown.Remove(o.at)
+	}
+	o.at = nil
 }
 
 // know takes note of how a connection was let in. It reports whether there is room.
@@ -88,8 +113,7 @@ func (c *conns) know(o *conn, by string) bool {
 		if len(c.known) >= c.maxKnown {
 			return false
 		}
-		c.unknown.Remove(o.at)
-		o.at = nil
+		o.leave()
 	}
 	c.known[o] = by
 	return true
@@ -116,8 +140,10 @@ func (c *conns) endAll() {
 	var all []*conn
 	c.mu.Lock()
 	c.shut = true
-	for e := c.unknown.Front(); e != nil; e = e.Next() {
-		all = append(all, e.Value.(*conn))
+	for _, l := range []*list.List{&c.unknown, &c.leaving} {
+		for e := l.Front(); e != nil; e = e.Next() {
+			all = append(all, e.Value.(*conn))
+		}
 	}
 	for o := range c.known {
 		all = append(all, o)
@@ -136,6 +162,26 @@ func (c *conns) context(ctx context.Context, o net.Conn) context.Context {
 		o = t.NetConn()
 	}
 	return context.WithValue(ctx, connKey{}, o)
+}
+
+// parting answers requests on connections that are to leave: with 429, unless who asks
+// shows that they were let in.
+func (c *conns) parting(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if o, ok := r.Context().Value(connKey{}).(*conn); ok && c.leaves(o) && r.Header.Get("Authorization") == "" && len(r.Cookies()) == 0 {
+			w.Header().Set("Connection", "close")
+			w.Header().Set("Retry-After", "1")
+			login.Refuse(w, r, http.StatusTooManyRequests, "too many connections that nobody has logged in on", "the same in a second")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (c *conns) leaves(o *conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return o.timer != nil
 }
 
 // knowing has the connections of those who were let in stay.

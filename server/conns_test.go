@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -23,11 +24,11 @@ func TestConnectionsFilledByAnybody(t *testing.T) {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	c := newConns(l)
-	c.maxKnown, c.maxUnknown = 3, 4
+	c.maxKnown, c.maxUnknown, c.leaveTime = 3, 4, time.Hour
 	keys := login.NewKeys(strings.Repeat("ab", 32), "p", time.Now)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "here") })
-	srv := &http.Server{Handler: login.NewGate(keys, port, c.knowing(mux)), ConnContext: c.context}
+	srv := &http.Server{Handler: c.parting(login.NewGate(keys, port, c.knowing(mux))), ConnContext: c.context}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(c) }()
 	defer func() {
@@ -73,10 +74,15 @@ func TestConnectionsFilledByAnybody(t *testing.T) {
 	if code := ask(idle[0], endpoint.HealthPath, ""); code != 0 {
 		t.Errorf("the oldest is open: %d", code)
 	}
-	for range 2 {
-		if code := ask(dial(), "/", token); code != 200 {
-			t.Errorf("another one: %d", code)
-		}
+	// Those that leave are answered, and whoever was let in stays.
+	if code := ask(idle[16], endpoint.HealthPath, ""); code != 429 {
+		t.Errorf("one that leaves: %d", code)
+	}
+	if code := ask(idle[17], "/", token); code != 200 {
+		t.Errorf("one that leaves, with the token: %d", code)
+	}
+	if code := ask(dial(), "/", token); code != 200 {
+		t.Errorf("another one: %d", code)
 	}
 	if code := ask(dial(), "/", token); code != 503 {
 		t.Errorf("one too many: %d", code)
@@ -116,5 +122,43 @@ func TestKnownWhenClosed(t *testing.T) {
 	c.know(o.(*conn), login.ByToken)
 	if len(c.known) != 0 || c.unknown.Len() != 0 {
 		t.Errorf("%d are known, %d are not", len(c.known), c.unknown.Len())
+	}
+}
+
+// A connection that leaves and asks nothing is ended after a moment, and closed as
+// others are: its client reads the end, and no reset.
+func TestConnectionsThatLeave(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newConns(l)
+	c.maxUnknown, c.leaveTime = 1, time.Millisecond
+	srv := &http.Server{Handler: c.parting(http.NotFoundHandler()), ConnContext: c.context}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(c) }()
+	defer func() {
+		srv.Close()
+		<-served
+	}()
+	var all []net.Conn
+	for range 10 {
+		one, err := net.Dial("tcp4", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer one.Close()
+		all = append(all, one)
+	}
+	for i, one := range all[:9] {
+		one.SetDeadline(time.Now().Add(time.Minute))
+		if _, err := one.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.leaving.Len() != 0 || c.unknown.Len() != 1 {
+		t.Errorf("%d leave, %d stay", c.leaving.Len(), c.unknown.Len())
 	}
 }

@@ -216,7 +216,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 // What is under way when ctx ends has a moment left; Shutdown ends it.
 func (s *site) httpServer(ctx context.Context, gate http.Handler, open *conns) *http.Server {
 	return &http.Server{
-		Handler: gate, ConnContext: open.context, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+		Handler: open.parting(gate), ConnContext: open.context, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog:    stdlog.New(logWriter{s.log}, "", 0),
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
