@@ -216,6 +216,41 @@ func TestLinkedNotes(t *testing.T) {
 	runIn(t, p, dir, []shellRow{{"echo x > memory/m.md", "has another name"}, {"echo x > memory/n.md", ""}})
 }
 
+// A file that has another name is not written into, as that name may be anybody's. The
+// way out that the refusal names works.
+func TestHardLinks(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := filepath.Join(dir, "tree")
+	if err := errors.Join(os.Mkdir(tree, 0o755), os.WriteFile(filepath.Join(dir, "store"), nil, 0o644),
+		os.Link(filepath.Join(dir, "store"), filepath.Join(tree, "linked")), os.WriteFile(filepath.Join(tree, "plain"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	p := builder()
+	p.Tree, p.Dir, p.Scope, p.Resolve, p.Linked = tree, "", nil, guard.Follow, guard.Linked
+	writes := func(name string, denied bool) {
+		t.Helper()
+		for _, tool := range []string{"Write", "Edit"} {
+			if d := guard.Decide(p, guard.Call{Tool: tool, Input: object("file_path", name), Dir: tree}); (d.Verdict == guard.Deny) != denied {
+				t.Errorf("%s %s: %s %s", tool, name, d.Verdict, d.Reason)
+			}
+		}
+	}
+	writes("linked", true)
+	writes("plain", false)
+	writes("new", false)
+	const refused = "another name (a hard link)"
+	runIn(t, p, tree, []shellRow{{"echo x > linked", refused}, {"echo x >> ./linked", refused}, {"tee linked", refused}, {"chmod 600 linked", refused}, {"dd of=linked", refused}, {"cp plain linked", refused},
+		{"cat linked", ""}, {"rm linked", ""}, {"mv linked elsewhere", ""}, {"cp -p linked COPY && mv COPY linked", ""}, {"sed -i s/a/b/ linked", ""}, {"echo x > plain", ""}})
+	b, err := os.ReadFile(filepath.Join(tree, "linked"))
+	if err := errors.Join(err, os.WriteFile(filepath.Join(tree, "COPY"), b, 0o644), os.Rename(filepath.Join(tree, "COPY"), filepath.Join(tree, "linked"))); err != nil {
+		t.Fatal(err)
+	}
+	writes("linked", false)
+}
+
 // Forms of the shell that hide a name by little.
 func TestLeaderShellForms(t *testing.T) {
 	p := leader()

@@ -270,7 +270,16 @@ func (g *guard) mayWriteAt(path string, s spot) string {
 	case len(g.Scope) == 0 && dag.InScope(g.Context, s.rel):
 		return fmt.Sprintf("%s is refused: you may read but not change %s. Do the task without changing it. If that cannot be done, report `blocked` and say why %s must change", name, strings.Join(dag.Unescaped(g.Context), ", "), s.rel)
 	}
-	return ""
+	return g.linkedElsewhere(name, s)
+}
+
+// linkedElsewhere refuses to write into a file that has another name: that one may
+// be anybody's.
+func (g *guard) linkedElsewhere(name string, s spot) string {
+	if s.whose != own || g.Linked == nil || !g.Linked(s.path) {
+		return ""
+	}
+	return name + " is refused: the file has another name (a hard link), perhaps outside your directory. Replace it by a copy first: cp -p FILE COPY && mv COPY FILE"
 }
 
 func inState(name, state string) string {

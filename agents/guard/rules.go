@@ -64,6 +64,11 @@ func (s *shell) writeAt(doing, name, path string, whole bool) {
 	if reason := s.forbids(what, at, whole); reason != "" {
 		s.refuse(reason)
 	}
+	if doing == "writing" || doing == "changing" {
+		if reason := s.linkedElsewhere(what, at); reason != "" {
+			s.refuse(reason)
+		}
+	}
 	switch {
 	case at.state != "":
 		s.refuse(inState(what, at.state))
