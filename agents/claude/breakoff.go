@@ -3,6 +3,7 @@ package claude
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"cmux/agents/agent"
@@ -51,8 +52,17 @@ func (a *instance) BreakOff(ctx context.Context) error {
 		if _, err := p.server.Exec(ctx, "send-keys", "-t", p.id, "Escape"); err != nil {
 			return err
 		}
-		if err := a.wait(ctx, breaksWithin, over); err != nil {
-			return err
+		for began := time.Now(); time.Since(began) < breaksWithin && !isClosed(over); {
+			if err := a.wait(ctx, lookAgain, over); err != nil {
+				return err
+			}
+			// Before the model's first word nothing tells of the end but the screen.
+			if s, _, err := p.look(ctx); err != nil {
+				return err
+			} else if s.Draft != "" && a.handedOver(s.Draft) != "" {
+				a.interrupted()
+				return nil
+			}
 		}
 	}
 	if a.Busy() {
@@ -69,7 +79,7 @@ func (a *instance) breaksOff() (over <-chan struct{}, busy bool) {
 	if !a.listener.busy {
 		return nil, false
 	}
-	a.breaking = true
+	a.breaking, a.brokeOff = true, true
 	if a.listener.over == nil {
 		a.listener.over = make(chan struct{})
 	}
@@ -96,4 +106,56 @@ func (a *instance) interrupted() []news.Event {
 	a.listener.asking = ""
 	a.listener.rests()
 	return nil
+}
+
+const (
+	backWithin = 300 * time.Millisecond // of a turn's end, for the program to put its text back
+	clearLooks = 20                     // at a prompt that is being cleared
+)
+
+// takeBack returns what the program put back into its prompt when its turn was broken
+// off before the model had answered, and clears the prompt. The model has not seen it:
+// it is to be handed over again. A line that cmux did not hand over stays.
+func (a *instance) takeBack(ctx context.Context, p *pane) (text string, err error) {
+	a.mu.Lock()
+	broke, text := a.brokeOff, a.putBack
+	a.mu.Unlock()
+	if !broke {
+		return text, nil
+	}
+	if err := a.wait(ctx, backWithin, nil); err != nil {
+		return "", err
+	}
+	s, err := a.awaitLeave(ctx, p, nil, func(draft string) bool { return a.handedOver(draft) != "" })
+	if err != nil || s.Draft == "" {
+		return text, err
+	}
+	text = a.handedOver(s.Draft)
+	if _, err := p.server.Exec(ctx, "send-keys", "-t", p.id, "C-c"); err != nil {
+		return "", err
+	}
+	a.mu.Lock()
+	a.brokeOff, a.putBack = false, text
+	a.mu.Unlock()
+	for range clearLooks {
+		if err := a.wait(ctx, drawnAgain, nil); err != nil {
+			return "", err
+		}
+		if s, _, err = p.look(ctx); err != nil || s.Draft == "" {
+			break
+		}
+	}
+	return text, err
+}
+
+// handedOver is the last text of cmux's that a draft shows; empty: it shows none.
+func (a *instance) handedOver(draft string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, text := range slices.Backward(a.texts) {
+		if ours(draft, text) {
+			return text
+		}
+	}
+	return ""
 }

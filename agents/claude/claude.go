@@ -83,6 +83,8 @@ type instance struct {
 	mu         sync.Mutex
 	listener   listener
 	texts      []string      // handed over as prompts
+	brokeOff   bool          // its turn was broken off, and no prompt has come since
+	putBack    string        // a text that the program put back into its prompt then, and that is to be handed over again
 	expected   string        // what Deliver waits to see arrive
 	arrived    chan struct{} // closed when it has
 	greeted    chan struct{} // closed by the first hook
@@ -259,6 +261,7 @@ func (a *instance) Busy() bool {
 // isOwn reports whether a prompt is one that was handed over. It is called with
 // the lock held.
 func (a *instance) isOwn(prompt string) bool {
+	a.brokeOff = false
 	if a.arrived != nil && sameText(prompt, a.expected) {
 		close(a.arrived)
 		a.arrived = nil

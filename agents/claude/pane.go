@@ -69,6 +69,13 @@ func (a *instance) paste(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
+	back, err := a.takeBack(ctx, p)
+	if err != nil {
+		return err
+	}
+	if back != "" {
+		text = back + "\n\n" + text
+	}
 	file := a.stage.Files.File("delivery", ".txt")
 	if err := signals.PutFile(file, []byte(text), 0o600); err != nil {
 		return err
@@ -77,7 +84,13 @@ func (a *instance) paste(ctx context.Context, text string) error {
 	arrived := a.expect(text)
 	own := func(string) bool { return false } // nothing is pasted yet
 	for range maxPastes {
-		if taken, err := a.pasteOnce(ctx, p, file, text, arrived, own, false); taken || err != nil {
+		taken, err := a.pasteOnce(ctx, p, file, text, arrived, own, false)
+		if taken && err == nil {
+			a.mu.Lock()
+			a.putBack = ""
+			a.mu.Unlock()
+		}
+		if taken || err != nil {
 			return err
 		}
 		// A program that was slow to read may show the earlier paste only now.
