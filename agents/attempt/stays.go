@@ -289,7 +289,7 @@ func (a *attempt) revive() error {
 		return err
 	}
 	how := exit.String()
-	if !a.Came && exit.Signal == 0 {
+	if exit.Signal == 0 && (exit.Code != 0 || !a.Came) {
 		how = withWords(how, a.lastWords())
 	}
 	if err := a.endAgent(); err != nil {

@@ -186,6 +186,10 @@ func (m *move) deliver(h Message) {
 		return
 	}
 	if m.Gate.Ref != 0 && m.Gate.Asks && !h.Answering() {
+		if h.Why == NoWork {
+			m.handOver(h) // the call was for a task that is over: it is refused with these words
+			return
+		}
 		m.letGo() // it is no answer: the question is left to the person in the pane
 	}
 	if m.waitsForTurn(h) && !m.breaks(h) {
