@@ -57,7 +57,7 @@ func (p *Project) Log(ctx context.Context, o Log, w Writer) error {
 	if o.Events {
 		from = &eventTail{path: v.Run.Events(o.Node)}
 	}
-	out, flush := o.filtered(w(agent), agent, v.Run)
+	out, flush := o.filtered(w(agent), agent, v.Run, "cmux agents logs")
 	if o.Follow {
 		return p.followLog(ctx, v.Run, i, from, out, flush)
 	}
@@ -72,16 +72,16 @@ func (p *Project) Log(ctx context.Context, o Log, w Writer) error {
 	return err
 }
 
-// filtered is a writer to out of what o asks for. flush is called when all that
+// filtered is a writer to out of what o asks for. command shows the whole log. flush is called when all that
 // there is was written; over says that nothing will follow.
-func (o *Log) filtered(out io.Writer, agent bool, r *run.Run) (w io.Writer, flush func(over bool) error) {
+func (o *Log) filtered(out io.Writer, agent bool, r *run.Run, command string) (w io.Writer, flush func(over bool) error) {
 	w, flush = out, func(bool) error { return nil }
 	if o.Tail > 0 {
 		l := &lastLines{w: w, n: o.Tail}
 		w, flush = l, func(bool) error { return l.release() }
 	}
 	if agent && !o.Prompt && !o.Events {
-		order := strings.Join(strings.Fields("cmux agents logs "+o.Run+" "+o.Node+" --prompt"), " ")
+		order := strings.Join(strings.Fields(command+" "+o.Run+" "+o.Node+" --prompt"), " ")
 		u, behind := &unprompted{w: w, order: order, path: r.Events(o.Node)}, flush
 		w, flush = u, func(over bool) error {
 			var err error

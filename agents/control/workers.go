@@ -332,7 +332,7 @@ func (p *Project) AgentLog(ctx context.Context, o Log, w Writer) error {
 	if o.Events {
 		from = &eventTail{path: org.Run.Events(a.Name)}
 	}
-	out, flush := o.filtered(w(true), true, org.Run)
+	out, flush := o.filtered(w(true), true, org.Run, "cmux logs")
 	watch := signals.Watch(ctx, org.Run.NodeDir(a.Name))
 	defer watch.Close()
 	for {
