@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"cmux/agents/question"
+	"cmux/agents/run"
+	"cmux/dag"
 )
 
 func TestIsOption(t *testing.T) {
@@ -95,6 +97,62 @@ func TestQuestionAndAnswer(t *testing.T) {
 	if got := s.pending(); got != "answer api, answer api, answer api" {
 		t.Errorf("left for the runner: %s", got)
 	}
+}
+
+// A gate waits since the last of its dependencies ended, or since the run began. Every
+// view says the same time.
+func TestGateAge(t *testing.T) {
+	s := begun(t, chain+"  - {name: first, role: gate}\n")
+	for _, n := range s.gates("first") {
+		if !n.Since.IsZero() {
+			t.Errorf("before the run began, %s waits since %s", n.Name, n.Since)
+		}
+	}
+	s.record(run.Record{Type: run.RunnerUp})
+	began := s.clock(0)
+	s.record(started("api"), ended("api", dag.Done, ""), started("web"), ended("web", dag.Done, ""))
+	open := s.clock(0)
+	s.clock(time.Minute)
+	since := map[string]time.Time{"first": began, "look": open}
+	for _, n := range s.gates("first", "look") {
+		if !n.Since.Equal(since[n.Name]) {
+			t.Errorf("%s waits since %s, want %s", n.Name, n.Since, since[n.Name])
+		}
+	}
+	v, err := s.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range GraphOf(v, s.Now()).Nodes {
+		want, is := since[n.Name]
+		if !is {
+			continue
+		}
+		if age := s.Now().Sub(want); n.Since == nil || !n.Since.Equal(want) || n.Age != age.Seconds() {
+			t.Errorf("the graph: %s waits since %v for %g s, want %s", n.Name, n.Since, n.Age, want)
+		}
+		if in := Inspect(v, v.Run.Plan.Graph.Index(n.Name)); !in.Since.Equal(want) {
+			t.Errorf("the inspection: %s waits since %s, want %s", n.Name, in.Since, want)
+		}
+	}
+}
+
+// gates are the gates that wait, which have to be these.
+func (s *scratch) gates(names ...string) (gates []Need) {
+	s.t.Helper()
+	v, err := s.View(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var got []string
+	for _, n := range viewNeeds(v) {
+		gates, got = append(gates, n), append(got, n.Name)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, names) {
+		s.t.Fatalf("%v wait, want %v", got, names)
+	}
+	return gates
 }
 
 // withoutID is a question as it is recorded.

@@ -58,7 +58,7 @@ func Inspect(v *run.View, i int) *Inspection {
 		in.Agent = "" // nothing runs in it
 	}
 	if n.Status.Age > 0 {
-		in.Since = n.Fact.At
+		in.Since = v.Since(i)
 	}
 	if asks(n) && n.Spec.Role != dag.RoleGate && !left(n) {
 		q := asked(n)

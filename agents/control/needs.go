@@ -105,7 +105,7 @@ func (p *Project) runNeeds(ctx context.Context) (all []Need, err error) {
 				n := Need{ID: "review " + o.ID + " " + d.Node, Kind: NeedReview, Name: d.Node, Run: o.ID, Label: string(d.State),
 					Text: d.Summary, Try: p.InSession("cmux agents review "+d.Node, o.Session)}
 				if i := v.Run.Plan.Graph.Index(d.Node); i >= 0 {
-					n.Since = v.Nodes[i].Fact.At
+					n.Since = v.Since(i)
 				}
 				all = append(all, n)
 			}
@@ -119,7 +119,7 @@ func viewNeeds(v *run.View) (all []Need) {
 	id := v.Run.Plan.ID
 	node := func(i int, kind string) {
 		in := Inspect(v, i)
-		n := Need{ID: needID(kind+" "+id+" "+in.Name, in.Question), Kind: kind, Name: in.Name, Since: waitsSince(v, i),
+		n := Need{ID: needID(kind+" "+id+" "+in.Name, in.Question), Kind: kind, Name: in.Name, Since: v.Since(i),
 			Label: in.Label.String(), Text: in.Reason, Question: in.Question, Orders: in.Orders, Try: in.Way}
 		if in.Role == dag.RoleGate && strings.HasPrefix(n.Text, "cmux ") { // a gate's reason is what opens it
 			n.Text, n.Try = "", n.Text
@@ -147,24 +147,6 @@ func viewNeeds(v *run.View) (all []Need) {
 		}
 	}
 	return all
-}
-
-// waitsSince is when a node came to stand as it does. A gate, of which nothing is on
-// record, has waited since the last of those before it ended, or since its run began.
-func waitsSince(v *run.View, i int) time.Time {
-	at := v.Nodes[i].Fact.At
-	if !at.IsZero() {
-		return at
-	}
-	for _, name := range v.Nodes[i].Spec.DependsOn {
-		if k := v.Run.Plan.Graph.Index(name); k >= 0 && v.Nodes[k].Fact.At.After(at) {
-			at = v.Nodes[k].Fact.At
-		}
-	}
-	if at.IsZero() && v.Nodes[i].Spec.Role == dag.RoleGate {
-		at = v.StartedAt
-	}
-	return at
 }
 
 // needID is the id of a need in which something may be asked: another question is

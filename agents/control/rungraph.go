@@ -83,7 +83,7 @@ func GraphOf(v *run.View, now time.Time) *RunGraph {
 		n := &v.Nodes[i]
 		g.Nodes[i] = GraphNode{NodeReport: report.Nodes[i], When: n.Spec.When, If: n.Spec.If, Pool: n.Spec.Pool, Spans: spansOf(n)}
 		if n.Status.Age > 0 {
-			g.Nodes[i].Since = moment(n.Fact.At)
+			g.Nodes[i].Since = moment(v.Since(i))
 		}
 	}
 	chain, whole := plan.Graph.Critical(durations(v, now))

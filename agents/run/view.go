@@ -68,9 +68,31 @@ func (v *View) fill(h *History, now time.Time) {
 		}
 		v.Nodes[i] = NodeView{Node: &h.Nodes[i], Spec: &h.Graph.Nodes[i], Status: st}
 	}
+	for i := range v.Nodes {
+		if at := v.Since(i); v.Nodes[i].Fact.At.IsZero() && !at.IsZero() {
+			v.Nodes[i].Status.Age = max(0, now.Sub(at))
+		}
+	}
 	v.Limits = h.limits(now)
 	v.RunState = v.state(h)
 	v.Collisions = h.Standing()
+}
+
+// Since returns when node i came to have its status, or zero if that is not known. Nothing
+// is on record of a gate that waits: it has waited since the last of its dependencies
+// ended, or since the run began.
+func (v *View) Since(i int) time.Time {
+	n := &v.Nodes[i]
+	if !n.Fact.At.IsZero() || n.Spec.Role != dag.RoleGate || n.Status.Label.State != dag.NodeNeedsInput {
+		return n.Fact.At
+	}
+	at := v.StartedAt
+	for _, k := range v.Run.Plan.Graph.Deps(i) {
+		if end := v.Nodes[k].Fact.At; end.After(at) {
+			at = end
+		}
+	}
+	return at
 }
 
 // crowd says of the agents that could start that the person's others have all
