@@ -2,11 +2,7 @@ package runner
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"path/filepath"
-	"regexp"
 	"slices"
 
 	"cmux/agents/run"
@@ -21,11 +17,7 @@ import (
 // they are tried: last, which an earlier run of the session has, the session's, and
 // those that tell the project.
 func (l *Launch) names(last string) []string {
-	session := l.Graph.Session
-	project := regexp.MustCompile(`[^A-Za-z0-9_-]+`).ReplaceAllString(filepath.Base(l.Options.Root), "-")
-	sum := sha256.Sum256([]byte(l.Options.Root))
-	own := session + "-" + project
-	all := []string{session, own, own + "-" + hex.EncodeToString(sum[:2])}
+	all := run.MachineNames(l.Graph.Session, l.Options.Root)
 	if last != "" {
 		all = append([]string{last}, all...)
 	}

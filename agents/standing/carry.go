@@ -201,6 +201,8 @@ func (k *Keeper) spawn(ctx context.Context, q run.Request, ask Ask) (done, error
 		return refuse("%w", err), nil
 	}
 	if m.Tree != "" {
+		m.Tree = k.treeFor(&m)
+		m.Dir = m.Tree
 		if err := k.Trees.Lend(ctx, m.Tree, m.Branch, k.org.start(&m), k.org.owner(s.Name)); err != nil {
 			return refuse("its worktree could not be made: %w", err), nil
 		}
@@ -212,6 +214,25 @@ func (k *Keeper) spawn(ctx context.Context, q run.Request, ask Ask) (done, error
 		return done{}, err
 	}
 	return done{over: true, made: madeOf(&m)}, k.org.Look()
+}
+
+// treeFor returns the path of m's worktree. If a worktree of another repository is there,
+// as of a project with the same session name, the path contains this project's name.
+func (k *Keeper) treeFor(m *run.Member) string {
+	used := func(path string) bool {
+		for _, a := range k.org.Agents {
+			if a.Member.Tree == path {
+				return true
+			}
+		}
+		return k.Trees.Foreign(path)
+	}
+	for _, name := range run.MachineNames(k.org.Run.Plan.Session, k.org.Root()) {
+		if path := k.org.besides(name) + m.Name; !used(path) {
+			return path
+		}
+	}
+	return m.Tree // Lend says what is there
 }
 
 func madeOf(m *run.Member) Made { return Made{m.Name, m.ID, m.Dir, m.Branch} }
@@ -252,12 +273,15 @@ func (o *Org) Member(s *Spawn, kinds agent.Kinds, now time.Time) (run.Member, er
 }
 
 // beside is what the paths of all agents' worktrees begin with.
-func (o *Org) beside() string {
+func (o *Org) beside() string { return o.besides(o.Run.Plan.Session) }
+
+// besides returns what the paths of worktrees under a machine name begin with.
+func (o *Org) besides(name string) string {
 	base := orElse(o.Settings.WorktreeBase, "..")
 	if !filepath.IsAbs(base) {
 		base = filepath.Join(o.Root(), base)
 	}
-	return filepath.Join(base, o.Run.Plan.Session+"-")
+	return filepath.Join(base, name+"-")
 }
 
 func orElse(s, def string) string {

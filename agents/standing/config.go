@@ -180,7 +180,7 @@ func (c *Config) keys() []configKey {
 				c.Port = v
 			}},
 		groupKey("watch", "What the watch may do, and after how long: see [the watch](watch.md).", "watch: {idle_after: 15m, sentry: false}", watchKeys(&c.Watch)),
-		{name: "worktree_base", doc: "Where worktrees are: `{worktree_base}/SESSION-NAME`.", def: "`..`", example: "worktree_base: ../work",
+		{name: "worktree_base", doc: "Where worktrees are: `{worktree_base}/SESSION-NAME`. If another project has such a worktree there, the name is `SESSION-FOLDER-NAME`, with the folder of the project.", def: "`..`", example: "worktree_base: ../work",
 			schema: map[string]any{"type": "string"}, read: func(p *configParser, n *yaml.Node) { c.WorktreeBase = p.text(n, "worktree_base") }},
 	}
 }

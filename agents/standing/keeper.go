@@ -51,6 +51,8 @@ type Windows interface {
 
 // Trees gives agents worktrees of their own and takes them back.
 type Trees interface {
+	// Foreign reports whether path is a worktree of another repository.
+	Foreign(path string) bool
 	// Lend makes the worktree, on the branch, or takes over what is there.
 	Lend(ctx context.Context, path, branch, start, owner string) error
 	// Start returns the commit that a new branch begins at: start with the

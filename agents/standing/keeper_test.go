@@ -228,6 +228,11 @@ func (w *world) Screen(_ context.Context, name string) (string, error) {
 func (w *world) Broken() <-chan struct{} { return nil }
 func (w *world) Err() error              { return nil }
 
+func (w *world) Foreign(path string) bool {
+	_, err := os.Stat(filepath.Join(path, "foreign"))
+	return err == nil
+}
+
 func (w *world) Lend(_ context.Context, path, branch, _, _ string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -422,6 +427,31 @@ func TestRefusedRequests(t *testing.T) {
 	}
 	if a := w.answered(w.ask(OpKill, "perm-x", Ask{Force: true})); a.Refused != "" {
 		t.Errorf("kill of a permanent worker by force: %q", a.Refused)
+	}
+}
+
+// Another project's worktree may stand where a worker's would. The worktree's name then
+// contains the project, unless another worker has that path.
+func TestSpawnBesideAnotherProject(t *testing.T) {
+	w := newWorld(t)
+	names := run.MachineNames(w.r.Plan.Session, w.root)
+	like := filepath.Base(w.root) + "-api" // its worktree has the path that api would take next
+	for _, name := range []string{"api", "db"} {
+		dir := w.org().besides(names[0]) + name
+		if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "foreign"), nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.keep()
+	for _, test := range []struct{ name, want string }{
+		{"web", names[0] + "-web"}, {"db", names[1] + "-db"}, {like, names[0] + "-" + like}, {"api", names[2] + "-api"},
+	} {
+		if a := w.answered(w.spawn(test.name)); a.Refused != "" {
+			t.Fatalf("%s: %s", test.name, a.Refused)
+		}
+		if m := w.org().Agents[test.name].Member; filepath.Base(m.Tree) != test.want || m.Dir != m.Tree {
+			t.Errorf("%s works in %s and its worktree is %s, want %s", test.name, m.Dir, m.Tree, test.want)
+		}
 	}
 }
 

@@ -12,6 +12,9 @@ import (
 // GitTrees gives agents worktrees of a repository.
 type GitTrees struct{ Repo *worktree.Repo }
 
+// Foreign reports whether path is a worktree of another repository.
+func (g GitTrees) Foreign(path string) bool { return g.Repo.Foreign(path) }
+
 // Lend makes the worktree at path. start is a branch or a commit; empty: HEAD.
 func (g GitTrees) Lend(ctx context.Context, path, branch, start, owner string) error {
 	base, err := g.Repo.Base(ctx, start)
