@@ -44,6 +44,17 @@ func (p *Project) Config(named string) string {
 	}
 }
 
+// Below returns the caller's folder relative to the root of the working tree around it,
+// with slashes. "." means the root, or that there is none.
+func (p *Project) Below() string {
+	if top := p.stands(); top != "" {
+		if rel, err := filepath.Rel(top, resolved(p.Dir)); err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return "."
+}
+
 // stands returns the root of the working tree around the caller's folder, as the
 // files show it. "" means that there is none, or that CMUX_HOME names a project
 // elsewhere.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,6 +24,7 @@ import (
 type answers struct {
 	Session      string
 	WorktreeBase string
+	Dir          string // folder of the project in which the agents work; empty: its root
 	MainPane     bool
 	Verify       string // a command that every agent's work must pass; may be empty
 	Kind         string // of agents that name none; empty: command
@@ -67,6 +69,7 @@ type initOptions struct {
 	config      string
 	force       bool
 	verifyGiven bool // else what is found takes its place
+	dirGiven    bool // else it is where the person stands, if that has checks
 }
 
 func newInitCmd(d *Deps, runF func(context.Context, *initOptions) error) *cobra.Command {
@@ -81,6 +84,9 @@ before it writes it. From a pipe, it reads one answer per line. With --agent or
 (go.mod, package.json, Makefile, Cargo.toml, pyproject.toml and others). Ports in
 these files become a comment in the configuration.
 
+In a monorepo, call init in the folder of a package. If that folder has checks of its
+own, the agents work in it ("dir") and run them.
+
 An agent without a kind gets the first kind whose program is installed: claude, codex,
 kimi, qwen, opencode, gemini.
 If none is, it is a shell command. --from-issues makes one agent of each open issue;
@@ -92,13 +98,14 @@ An agent is NAME[:after=A,B][:role=ROLE][:approve=code][:kind=KIND][:branch=BRAN
     --agent 'web:after=api:task=npm run build' --agent 'look:role=review:after=api,web:task=git log --oneline -5'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.verifyGiven = cmd.Flags().Changed("verify")
+			o.verifyGiven, o.dirGiven = cmd.Flags().Changed("verify"), cmd.Flags().Changed("dir")
 			return either(runF, runInit)(cmd.Context(), o)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Session, "session", "", "session name (default: the project's folder)")
 	f.StringVar(&o.WorktreeBase, "worktree-base", "..", "folder of the worktrees")
+	f.StringVar(&o.Dir, "dir", "", "folder of the project in which the agents work (default: this one, if it has checks)")
 	f.BoolVar(&o.MainPane, "main-pane", true, "a pane at the project root")
 	f.StringVar(&o.Verify, "verify", "", "command that every build must pass (default: the project's tests, when they are found)")
 	f.StringVar(&o.Kind, "kind", "", "kind of agents without one (default: the first one found)")
@@ -125,7 +132,9 @@ func runInit(ctx context.Context, o *initOptions) error {
 	if o.Session == "" {
 		o.Session = sessionName(p.Root)
 	}
-	o.Ports, o.Checks = portRemarks(p.Root), checksOf(p.Root)
+	if err := o.workIn(p); err != nil {
+		return err
+	}
 	if !o.verifyGiven && len(o.Checks) > 0 {
 		o.Verify = o.Checks[0]
 	}
@@ -164,6 +173,27 @@ func runInit(ctx context.Context, o *initOptions) error {
 	return o.write(p, path)
 }
 
+// workIn fills in the folder in which the agents work, and the ports and checks of it. If
+// no flag names the folder, it is the nearest one around the caller that has checks.
+func (o *initOptions) workIn(p *control.Project) error {
+	if o.dirGiven {
+		o.Dir = path.Clean(filepath.ToSlash(o.Dir))
+		if info, err := os.Stat(filepath.Join(p.Root, o.Dir)); err != nil || !info.IsDir() {
+			return control.Usage("", "--dir: there is no folder %s in the project", o.Dir)
+		}
+	} else {
+		for o.Dir = p.Below(); o.Dir != "." && len(checksOf(filepath.Join(p.Root, o.Dir))) == 0; {
+			o.Dir = path.Dir(o.Dir)
+		}
+	}
+	dir := filepath.Join(p.Root, o.Dir)
+	o.Ports, o.Checks = portRemarks(dir), checksOf(dir)
+	if o.Dir == "." {
+		o.Dir = ""
+	}
+	return nil
+}
+
 // write writes what the answers say.
 func (o *initOptions) write(p *control.Project, path string) error {
 	rel, err := filepath.Rel(filepath.Dir(path), p.Schema())
@@ -175,6 +205,9 @@ func (o *initOptions) write(p *control.Project, path string) error {
 		return err
 	}
 	fmt.Fprintf(o.Out, "Wrote %s: session %s, %s.\n", p.Short(path), g.Session, say.Count(g.Len(), "agent"))
+	if o.Dir != "" {
+		fmt.Fprintf(o.Out, "The agents work in %s.\n", o.Dir)
+	}
 	fmt.Fprintln(o.Out, "Next: look it over, then")
 	start := "cmux agents start"
 	if path != p.Config("") {
@@ -200,6 +233,9 @@ func compose(a answers, schema string) string {
 	}
 	if !a.MainPane {
 		b.WriteString("main_pane: false\n")
+	}
+	if a.Dir != "" {
+		fmt.Fprintf(&b, "defaults:\n  dir: %s\n", dag.Scalar(a.Dir))
 	}
 	b.WriteString("agents:\n")
 	for _, n := range a.Agents {
