@@ -70,7 +70,7 @@ func script(name string, steps []modeltest.Step) modeltest.Script {
 		}
 		return modeltest.Turn{modeltest.Report(name + " has made it")}
 	})
-	s := modeltest.Script{Name: name, Match: `You are the agent "` + name + `"`}
+	s := modeltest.Script{Name: name, Match: "You are " + name + ", a "}
 	for range 40 {
 		s.Turns = append(s.Turns, modeltest.Turn{next})
 	}
@@ -99,7 +99,7 @@ func told(r modeltest.Request, step modeltest.Step) modeltest.Step {
 }
 
 // ownTree is where a prompt says that the agent works.
-var ownTree = regexp.MustCompile(`- Directory: (.+), a git worktree of your own`)
+var ownTree = regexp.MustCompile(`- Directory: (.+), your own git worktree`)
 
 // reported reports whether the agent has reported since it was last told to.
 func reported(r modeltest.Request) bool {

@@ -281,7 +281,7 @@ func (s *stage) resumes() {
 	if end.Conversation == "" || end.Conversation != s.Spec.Conversation {
 		s.t.Errorf("conversation %q, want %q", end.Conversation, s.Spec.Conversation)
 	}
-	if n := strings.Count(s.Log(), "> You are the agent"); n != 1 {
+	if n := strings.Count(s.Log(), "> You are a, a coding agent"); n != 1 {
 		s.t.Errorf("it was given its prompt %d times", n)
 	}
 }
@@ -318,7 +318,7 @@ func (s *stage) beginsWithout() {
 // gotWhole checks that the newest attempt was given its whole prompt.
 func (s *stage) gotWhole() {
 	_, log, _ := strings.Cut(s.Log(), fmt.Sprintf("attempt %d,", s.Spec.Attempt))
-	if !strings.Contains(log, "> You are the agent") {
+	if !strings.Contains(log, "> You are a, a coding agent") {
 		s.t.Errorf("attempt %d was not given its prompt:\n%s", s.Spec.Attempt, log)
 	}
 }

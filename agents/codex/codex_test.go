@@ -59,7 +59,7 @@ func TestBuild(t *testing.T) {
 			if f.Activities() != "checking, running, checking, running" {
 				t.Error(f.Activities())
 			}
-			for _, part := range []string{"~ a file is missing", "* shell cmux done", "The check `test -e a.txt", "> You are the agent"} {
+			for _, part := range []string{"~ a file is missing", "* shell cmux done", "The check `test -e a.txt", "> You are a, a coding agent"} {
 				if !strings.Contains(f.Log(), part) {
 					t.Errorf("the log lacks %q", part)
 				}
@@ -133,7 +133,7 @@ func TestResumeOfNothing(t *testing.T) {
 	if code := wait(); code != 0 {
 		t.Fatalf("exit %d", code)
 	}
-	contains(t, "the log", f.Log(), "cannot be resumed", "> You are the agent")
+	contains(t, "the log", f.Log(), "cannot be resumed", "> You are a, a coding agent")
 }
 
 func TestFailures(t *testing.T) {

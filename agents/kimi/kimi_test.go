@@ -102,7 +102,7 @@ func build(t *testing.T, change func(*dag.Node)) {
 	if f.Activities() != "checking, running, checking, running" {
 		t.Error(f.Activities())
 	}
-	contains(t, "the log", f.Log(), "~ it is soon done\na start\n", "* Shell cmux done early\n", "> The check `test -e a.txt", "> You ended your turn without reporting", "* WriteFile a.txt\n", "> You are the agent")
+	contains(t, "the log", f.Log(), "~ it is soon done\na start\n", "* Shell cmux done early\n", "> The check `test -e a.txt", "> You ended your turn without reporting", "* WriteFile a.txt\n", "> You are a, a coding agent")
 	contains(t, "what kimi was sent", received(t, f, end.Conversation), `"supports_question":false`, `"method":"steer"`, `"action":"allow"`, `"response":"approve"`)
 }
 
@@ -211,7 +211,7 @@ func TestResumeOfNothing(t *testing.T) {
 	if code := wait(); code != 0 {
 		t.Fatalf("exit %d", code)
 	}
-	contains(t, "the log", f.Log(), "> You are the agent")
+	contains(t, "the log", f.Log(), "> You are a, a coding agent")
 }
 
 func TestPane(t *testing.T) {

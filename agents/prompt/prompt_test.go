@@ -172,10 +172,10 @@ func golden(t *testing.T, name, got string) {
 func TestForbiddenPairs(t *testing.T) {
 	for name, words := range map[string][]string{
 		"build-full":  {"change nothing", "Change nothing", "supervisor"},
-		"task-shared": {"You change nothing", "Change nothing", "worktree of your own", "your work is committed", "one of several", "Keep it checked out", "your worktree", "What you leave uncommitted"},
-		"task-answer": {"You build", "commit your work", "Commit your work", "your branch", "dependencies"},
-		"task-lead":   {"You build", "You review", "Change nothing", "Commit your work", "your work is committed", "your commits", "Work on your own", "git worktree"},
-		"review-root": {"You build", "your commits", "Commit your work"},
+		"task-shared": {"change nothing", "worktree of your own", "your own git worktree", "is committed on", "You are ", "the root of the worktree"},
+		"task-answer": {"You may change", "Commit in small steps", "your branch", "dependencies", "Verdict"},
+		"task-lead":   {"change nothing", "Commit in small steps", "is committed on", "your commits", "git worktree"},
+		"review-root": {"You may change", "your commits", "Commit in small steps"},
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
 		if err != nil {
