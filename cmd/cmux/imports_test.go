@@ -85,7 +85,7 @@ var house = []struct {
 	{"server/health", ""},
 	{"server/static", ""},
 	{"server/terminal", "agents/control agents/tmux server/login signals"},
-	{"server/watchdog", "agents/attempt agents/control agents/event agents/host agents/incident agents/journal agents/ledger agents/mail agents/proc agents/run agents/runner agents/standing agents/task agents/tmux agents/watchconfig server/watch signals signals/mailbox worktree"},
+	{"server/watchdog", "agents/attempt agents/control agents/event agents/host agents/incident agents/ledger agents/mail agents/proc agents/run agents/runner agents/standing agents/task agents/tmux agents/watchconfig server/watch signals signals/mailbox worktree"},
 	{"server", "agents/control agents/control/say agents/endpoint agents/schedule server/api server/changes server/health server/live server/login server/selfsigned server/static server/store server/terminal signals server/watchdog"},
 
 	{"docs", ""},

@@ -39,6 +39,24 @@ func TestRolesNameCommandsThatWork(t *testing.T) {
 	}
 }
 
+// What the watch writes names commands that its reader may give.
+func TestWatchNamesCommandsThatWork(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "server", "watchdog", "testdata", "texts.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for text := range strings.SplitSeq(string(b), "===== ") {
+		role, _, _ := strings.Cut(text, ":")
+		if role != "user" { // who may give all
+			found += namesCommandsThatWork(t, text, role, text)
+		}
+	}
+	if found < 15 {
+		t.Errorf("the watch names %d commands", found)
+	}
+}
+
 // members are the kinds of agents that stay, as their context is written for them.
 func members() map[string]run.Member {
 	worker := run.Member{ID: "ag_1", Name: "api", Role: standing.Worker, Supervisor: "supervisor", Dir: "/p/shop-api", Tree: "/p/shop-api", Branch: "cmux/api"}

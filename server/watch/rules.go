@@ -397,10 +397,10 @@ func nudge(m *move, a *Agent, s *Seen) *Action {
 	e := m.signs(a, s)
 	for _, i := range a.Todo {
 		s.Asked = append(s.Asked, i.Key)
-		e = append(e, i.Text)
+		e = append(e, i.said())
 	}
 	act := about(Nudge, fmt.Sprintf("nudge %d of %d: idle for %s, and %s", s.Nudges, c.Nudges, round(m.since(s.Quiet)), things(len(a.Todo))), e...)
-	act.Items = a.Todo
+	act.Items, act.Nth, act.Of = a.Todo, s.Nudges, c.Nudges
 	return act
 }
 
@@ -426,7 +426,7 @@ func inject(m *move, a *Agent, s *Seen) *Action {
 	}
 	s.Injected, s.Nudged = true, m.Clock
 	s.lasts(m.Clock)
-	act := about(Inject, fmt.Sprintf("%d nudges, and it acted on nothing", s.Nudges), append(m.signs(a, s), a.Backlog.Text)...)
+	act := about(Inject, fmt.Sprintf("%d nudges, and it acted on nothing", s.Nudges), append(m.signs(a, s), a.Backlog.said())...)
 	act.Items = []Item{*a.Backlog}
 	return act
 }

@@ -51,7 +51,7 @@ func (b *bench) sign(i int) { b.facts.Agents[i].Sign = b.now }
 // A supervisor that answered a nudge and reads none of the next ones is frozen, though
 // nothing new waits for it.
 func TestFrozenAfterAnAnswer(t *testing.T) {
-	b := newBench(t, Agent{Name: "a", Leads: true, Stand: Idle, Looked: true, Todo: []Item{{"k", "t1 is blocked"}}})
+	b := newBench(t, Agent{Name: "a", Leads: true, Stand: Idle, Looked: true, Todo: []Item{{Key: "k", Text: "t1 is blocked"}}})
 	c := &b.facts.Config
 	if got := b.pass(c.IdleAfter + 2*MaxGap); !strings.HasPrefix(got, "a: nudge") {
 		t.Fatal(got)
@@ -101,7 +101,7 @@ func TestStartsOften(t *testing.T) {
 
 // A new conversation has been told nothing.
 func TestNudgedAnew(t *testing.T) {
-	b := newBench(t, Agent{Name: "a", Leads: true, Stand: Idle, Looked: true, Todo: []Item{{"k", "t1 is blocked"}}})
+	b := newBench(t, Agent{Name: "a", Leads: true, Stand: Idle, Looked: true, Todo: []Item{{Key: "k", Text: "t1 is blocked"}}})
 	b.facts.Config.FrozenAfter = 24 * time.Hour
 	b.pass(3 * time.Hour)
 	if got := b.pass(time.Hour); got != "" {

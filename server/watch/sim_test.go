@@ -185,12 +185,12 @@ func (w *world) live(p *player) {
 	}
 	if p.Leads && w.chance(4) {
 		w.items++
-		i := Item{fmt.Sprintf("i%d", w.items), fmt.Sprintf("task t%d is blocked", w.items)}
+		i := Item{Key: fmt.Sprintf("i%d", w.items), Text: fmt.Sprintf("task t%d is blocked", w.items)}
 		p.Todo = append(slices.Clone(p.Todo), i)
 	}
 	p.Backlog = nil
 	if p.Leads && w.step%3000 < 1500 {
-		p.Backlog = &Item{"b1", "t1: write the docs"}
+		p.Backlog = &Item{Key: "b1", Text: "t1: write the docs"}
 	}
 	if p.Permanent && w.chance(0.2) {
 		p.RoleMissing = "roles/" + p.Name + ".md"
@@ -489,8 +489,8 @@ func TestIdleCostsNothing(t *testing.T) {
 			t.Fatalf("%+v", acts)
 		}
 	}
-	w.players[0].Todo = []Item{{"x", "task t1 is blocked"}}
-	w.players[0].Backlog = &Item{"b", "t2"}
+	w.players[0].Todo = []Item{{Key: "x", Text: "task t1 is blocked"}}
+	w.players[0].Backlog = &Item{Key: "b", Text: "t2"}
 	var rules []string
 	for i := range 60 * 24 * 2 {
 		w.wall = w.wall.Add(time.Minute)

@@ -71,8 +71,19 @@ type Agent struct {
 // Item is something that waits to be acted on. Its key changes with what it is
 // about.
 type Item struct {
-	Key  string `json:"key"`
-	Text string `json:"text"`
+	Key   string `json:"key"`
+	Text  string `json:"text"`
+	ID    string `json:"id,omitempty"`    // of the task that it is about
+	Title string `json:"title,omitempty"` // of that task
+	Try   string `json:"try,omitempty"`   // the command that moves it
+}
+
+// said is the item with its command.
+func (i *Item) said() string {
+	if i.Try == "" {
+		return i.Text
+	}
+	return i.Text + " (" + i.Try + ")"
 }
 
 // Kind says what an Action does.
@@ -100,6 +111,8 @@ type Action struct {
 	Reason   string   `json:"reason"`
 	Evidence []string `json:"evidence"`
 	Items    []Item   `json:"items,omitempty"` // Nudge, Inject
+	Nth      int      `json:"nth,omitempty"`   // Nudge: which of its series
+	Of       int      `json:"of,omitempty"`    // Nudge: how many a series has
 
 	before Seen // of its agent, as it was seen before this was decided
 }

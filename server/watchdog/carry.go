@@ -61,19 +61,19 @@ func (w *Project) Do(ctx context.Context, a *watch.Action) error {
 	case watch.Observe:
 		return nil
 	case watch.Nudge:
-		return w.send(ctx, a.ID, a.Agent, nudgeSubject(a), w.nudgeText(a))
+		return w.send(ctx, a.ID, a.Agent, nudgeSubject(a), nudgeText(a))
 	case watch.Inject:
-		return w.send(ctx, a.ID, a.Agent, mailbox.Task.Subject(a.Items[0].Text), injectText(a))
+		return w.send(ctx, a.ID, a.Agent, mailbox.Task.Subject(injectSubject(a)), injectText(a))
 	case watch.Tell:
 		return w.send(ctx, a.ID, a.To, mailbox.Error.Subject(a.Agent+": "+a.Reason), tellText(a))
 	case watch.Compact:
 		return w.order(ctx, a.ID, standing.OpCompact, a.Agent, standing.Ask{By: monitor}) // the keeper tells it of what is kept
 	case watch.Relaunch:
-		return w.orderAndTell(ctx, a, standing.OpRelaunch, a.Agent, standing.Ask{By: monitor}, a.Agent, relaunchText(a))
+		return w.orderAndTell(ctx, a, standing.OpRelaunch, a.Agent, standing.Ask{By: monitor}, a.Agent, relaunchText(a, w.leads(a.Agent)))
 	case watch.Reset:
 		text := ""
 		if a.Rule != watch.DueReset { // else its task says all that it is to know
-			text = resetText(a)
+			text = resetText(a, w.leads(a.Agent))
 		}
 		return w.orderAndTell(ctx, a, standing.OpReset, a.Agent, standing.Ask{By: monitor}, a.Agent, text)
 	case watch.Spawn:
@@ -86,6 +86,12 @@ func (w *Project) Do(ctx context.Context, a *watch.Action) error {
 		return w.orderAndTell(ctx, a, standing.OpKill, standing.Sentry, standing.Ask{By: monitor, Force: true}, standing.Supervisor, sentryGoneText(a))
 	}
 	return fmt.Errorf("nothing carries out the action %q", a.Kind)
+}
+
+// leads reports whether an agent gives the work to others.
+func (w *Project) leads(name string) bool {
+	a := w.org.Agents[name]
+	return a != nil && (a.Member.Role == standing.Supervisor || a.Member.Role == standing.ProjectSupervisor)
 }
 
 // send writes a message, once.

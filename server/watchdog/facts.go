@@ -237,11 +237,10 @@ func (w *Project) waits(ctx context.Context, a *standing.Agent, g *glimpse, list
 	}
 	g.asked, g.of, g.todo, g.backlog = now, of.String(), nil, nil
 	for _, i := range all.Acts() {
-		text := i.Text
-		if i.Try != "" {
-			text += " (" + i.Try + ")"
+		item := watch.Item{Key: i.Key, Text: i.Text, Try: i.Try}
+		if t := list.Get(i.ID); t != nil {
+			item.ID, item.Title = t.ID, t.Title
 		}
-		item := watch.Item{Key: i.Key, Text: text}
 		g.todo = append(g.todo, item)
 		if i.Kind == control.AutonomyBacklog && g.backlog == nil {
 			g.backlog = &item

@@ -1,69 +1,93 @@
 package watchdog
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
-	"cmux/agents/journal"
 	"cmux/server/watch"
 	"cmux/signals/mailbox"
 )
 
 func nudgeSubject(a *watch.Action) string {
 	if len(a.Items) == 1 {
-		return mailbox.Heartbeat.Subject("one thing waits for you")
+		return mailbox.Heartbeat.Subject("1 item waits for you")
 	}
-	return mailbox.Heartbeat.Subject(fmt.Sprintf("%d things wait for you", len(a.Items)))
+	return mailbox.Heartbeat.Subject(fmt.Sprintf("%d items wait for you", len(a.Items)))
 }
 
-func listed(lines []string) string {
+// evidence is what the watch saw, a line each.
+func evidence(a *watch.Action) string {
 	var b strings.Builder
-	for _, l := range lines {
+	b.WriteString("Evidence:\n")
+	for _, l := range a.Evidence {
 		fmt.Fprintf(&b, "- %s\n", l)
 	}
 	return b.String()
 }
 
-// shownItems is how many things a nudge names.
+// shownItems is how many items a nudge names.
 const shownItems = 10
 
-func (w *Project) nudgeText(a *watch.Action) string {
-	var lines []string
-	for _, i := range a.Items[:min(len(a.Items), shownItems)] {
-		lines = append(lines, i.Text)
+func nudgeText(a *watch.Action) string {
+	var b strings.Builder
+	b.WriteString("You are idle. Most urgent first:\n")
+	for n, i := range a.Items[:min(len(a.Items), shownItems)] {
+		fmt.Fprintf(&b, "%d. %s", n+1, i.Text)
+		if i.Try != "" {
+			b.WriteString(" -> " + i.Try)
+		}
+		b.WriteByte('\n')
 	}
-	j := &journal.Journal{Root: w.Root, Now: w.Now}
-	return "You are idle, and this waits for you. `cmux autonomy` shows all of it:\n" + listed(lines) +
-		"\nAct on the first that you can: decide it, or give it to a worker. What to think about today stands in " + w.Short(j.ReflectionFile(j.Today())) +
-		"; leave notes there with `cmux journal note`. When nothing of this is to be done now, end your turn."
+	which := ""
+	if a.Of > 0 { // else an earlier cmux decided it
+		which = fmt.Sprintf("Reminder %d of %d. ", a.Nth, a.Of)
+	}
+	fmt.Fprintf(&b, "Act on the first one that you can move, then end your turn. If none can move, end your turn. (%s`cmux autonomy` shows all.)", which)
+	return b.String()
+}
+
+func injectSubject(a *watch.Action) string {
+	i := a.Items[0]
+	if i.ID == "" { // as an earlier cmux decided it
+		return i.Text
+	}
+	return i.ID + ": " + i.Title
 }
 
 func injectText(a *watch.Action) string {
-	return "You acted on nothing that you were told of. Take this task out of the backlog now with `cmux backlog take`: give it to a worker that is free, or make one with `cmux workers spawn`. When it is not to be done, cancel it with `cmux tasks cancel`."
+	id := cmp.Or(a.Items[0].ID, "ID")
+	return fmt.Sprintf("Nothing in your list has moved. Take this task from the backlog (`cmux backlog take %s`) and assign it to a free worker or a new one (`cmux tasks assign %[1]s NAME`). If it should not be done, cancel it: `cmux tasks cancel %[1]s`.", id)
 }
 
 func tellText(a *watch.Action) string {
-	text := "What was seen:\n" + listed(a.Evidence)
 	if a.To == "user" {
-		return text + fmt.Sprintf("\nLook at it: cmux attach %s. Start it again: cmux workers wake %s, or, in a new conversation: cmux workers reset %s", a.Agent, a.Agent, a.Agent)
+		return evidence(a) + fmt.Sprintf("\nLook at it: cmux attach %s. Restart its program: cmux workers wake %[1]s. Start a new conversation: cmux workers reset %[1]s", a.Agent)
 	}
-	return text + fmt.Sprintf("\nLook at it: cmux workers status %s, cmux workers logs %s.", a.Agent, a.Agent)
+	return evidence(a) + fmt.Sprintf("\nLook at it: `cmux workers status %s`, `cmux workers logs %[1]s`.", a.Agent)
 }
 
-func relaunchText(a *watch.Action) string {
-	return "You stood still, and your program was started again, in your conversation. What was seen:\n" + listed(a.Evidence) +
-		"\nA call that was under way was broken off: do not begin it again as it was. Look at how your work stands, and go on."
+func relaunchText(a *watch.Action, leads bool) string {
+	return "You made no progress, so cmux restarted your program in the same conversation. " + evidence(a) +
+		"\nThe call that was running was ended. Do not repeat it unchanged. " + look(leads)
 }
 
-func resetText(a *watch.Action) string {
-	return "You stood still, and starting your program again did not help. You are in a new conversation. What was seen:\n" + listed(a.Evidence) +
-		"\nLook at how things stand (cmux autonomy, cmux workers list, cmux tasks list, the journal), and go on."
+func resetText(a *watch.Action, leads bool) string {
+	return "You made no progress, and restarting your program did not help. You are in a new conversation. " + evidence(a) + "\n" + look(leads)
+}
+
+// look says where an agent finds out how its work is.
+func look(leads bool) string {
+	if leads {
+		return "Look at `cmux autonomy`, `cmux tasks list` and `cmux journal show`, then continue."
+	}
+	return "Look at `git status` and `cmux tasks list`, then continue."
 }
 
 func sentryText(a *watch.Action) string {
-	return fmt.Sprintf("%s stands still, and starting it again did not help. What was seen:\n%s\nYour role says what to do, in this order. It is about the agent %s.", a.Agent, listed(a.Evidence), a.Agent)
+	return fmt.Sprintf("%s has stopped, and restarting its program did not help. %s\nYour role says what to do, step by step. NAME in it is %[1]s.", a.Agent, evidence(a))
 }
 
 func sentryGoneText(a *watch.Action) string {
-	return "You stood still, and a sentry looked after you. It is gone: " + a.Reason + ". What it did stands in the journal (cmux journal show) and in cmux incidents list."
+	return "You made no progress, and a sentry looked after you. It is gone: " + a.Reason + ". `cmux journal show` and `cmux incidents list` say what it did."
 }
