@@ -148,6 +148,14 @@ var leads = []string{
 	"Members report to you by message. When a part waits for you, answer it before anything else.",
 }
 
+// reports says how a member reports. Its task says more.
+const reports = `
+## Reports
+
+Commit what you changed, then report with the tool ` + "`done` (fallback: `cmux done 'summary'`)" + `.
+If you cannot finish, report ` + "`blocked` and say what you need (fallback: `cmux blocked 'reason'`)" + `.
+`
+
 // Role is the text of a member's role file.
 func Role(s Said) string {
 	var b strings.Builder
@@ -168,7 +176,7 @@ func Role(s Said) string {
 		}
 	}
 	if s.Permanent {
-		lines = append(slices.Clip(lines), "You stay after your work: what you learn about the project, write into the journal (`cmux journal add`), as your conversation begins anew now and then.")
+		lines = append(slices.Clip(lines), "You stay after each task. Your conversation restarts now and then, so write down what you learn: `cmux journal add 'title' 'text'`.")
 	}
 	for _, l := range lines {
 		fmt.Fprintf(&b, "- %s\n", l)
@@ -190,7 +198,7 @@ func Role(s Said) string {
 		fmt.Fprintf(&b, "\nProposals are files: `proposals/%s/ROLE.md`, each on the branch of its own task.\n", s.Team)
 	}
 	b.WriteString(s.Profile.text())
-	b.WriteString("\n## Reports\n\nCommit your work, then `cmux done \"what you did\"`; `cmux blocked \"what is missing\"` when you cannot go on.\n")
+	b.WriteString(reports)
 	return b.String()
 }
 

@@ -66,7 +66,7 @@ func TestScan(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, lead)
 		}
 	}
-	if got := Role(Said{Team: "auth", Me: mates[1], Mates: mates, Boss: "auth-lead", Profile: p, Permanent: true}); !strings.Contains(got, "You own the API.") || !strings.Contains(got, "auth-lead: lead, who leads") || !strings.Contains(got, "You stay after your work") {
+	if got := Role(Said{Team: "auth", Me: mates[1], Mates: mates, Boss: "auth-lead", Profile: p, Permanent: true}); !strings.Contains(got, "You own the API.") || !strings.Contains(got, "auth-lead: lead, who leads") || !strings.Contains(got, "You stay after each task") {
 		t.Error(got)
 	}
 }

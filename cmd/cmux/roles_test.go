@@ -14,6 +14,7 @@ import (
 	"cmux/agents/rights"
 	"cmux/agents/run"
 	"cmux/agents/standing"
+	"cmux/agents/team"
 )
 
 // What the roles of a new project tell agents to call, they may call, and cmux
@@ -99,10 +100,34 @@ func TestContextsFitTheirRole(t *testing.T) {
 				t.Errorf("%s is told %q", name, w)
 			}
 		}
-		if m.TeamLead { // whose orders are those of a lead about its members
-			continue
+		role := m.Role
+		if m.TeamLead {
+			role = teamLead
 		}
-		namesCommandsThatWork(t, name, m.Role, string(text))
+		namesCommandsThatWork(t, name, role, string(text))
+	}
+}
+
+// teamLead is the role of a worker that leads a team.
+const teamLead = "team lead"
+
+// What the members of each team are told to call, they may call.
+func TestTeamRolesNameCommandsThatWork(t *testing.T) {
+	for _, x := range append(team.Templates(), team.Core()) {
+		said := team.Said{Team: x.Name, Boss: "supervisor", Debate: x.Debate, Permanent: x.Name == "core"}
+		for _, m := range x.Members {
+			said.Mates = append(said.Mates, team.Mate{Name: x.Name + "-" + m.Role, Member: m})
+		}
+		for _, said.Me = range said.Mates {
+			role := standing.Worker
+			if said.Me.Lead {
+				role = teamLead
+			}
+			text := team.Role(said)
+			if namesCommandsThatWork(t, said.Me.Name, role, text) < 2 || !strings.Contains(text, "report with the tool `done`") {
+				t.Errorf("%s is not told how to report:\n%s", said.Me.Name, text)
+			}
+		}
 	}
 }
 
@@ -111,7 +136,7 @@ func TestContextsFitTheirRole(t *testing.T) {
 func namesCommandsThatWork(t *testing.T, name, role, text string) (found int) {
 	t.Helper()
 	leads := role == standing.Supervisor || role == standing.ProjectSupervisor
-	holder := rights.Holder{Stays: true, Leads: leads, Sentry: role == standing.Sentry}
+	holder := rights.Holder{Stays: true, Leads: leads, Sentry: role == standing.Sentry, TeamLead: role == teamLead}
 	quoted := regexp.MustCompile("(?s)`(cmux [^`]*)`")
 	for _, m := range quoted.FindAllStringSubmatch(text, -1) {
 		found++
@@ -136,7 +161,7 @@ func namesCommandsThatWork(t *testing.T, name, role, text string) (found int) {
 			continue
 		}
 		o, ok := orderOf(cmd, cmd.Flags().Args())
-		mine := !control.IsPersons(o) || leads && control.IsLeaders(o) || role == standing.Sentry && control.IsSentrys(o)
+		mine := !control.IsPersons(o) || leads && control.IsLeaders(o) || role == standing.Sentry && control.IsSentrys(o) || role == teamLead && rights.IsTeamLeads(o.Name)
 		if !ok || !mine {
 			t.Errorf("%s: %s: it is told an order that is not its to give", name, line)
 		}
