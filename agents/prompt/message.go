@@ -39,11 +39,14 @@ func Reopened(said string) string {
 
 // NewTask hands a task to a standing agent; text is all that it is told of it.
 func NewTask(id, text string) string {
-	return "A new task for you, " + id + ". Only this task counts from now on.\n\n" + text
+	return "New task " + id + ". Only this task counts from now on.\n\n" + text
 }
 
-// toldTask begins what NewTask says.
-var toldTask = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^A new task for you, (\S+)\. `) })
+// toldTask begins what NewTask says, and what it said in an earlier cmux, which
+// conversations still hold.
+var toldTask = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(?:New task|A new task for you,) (\S+)\. Only this task counts`)
+})
 
 // TaskTold is the id of the task that a text of a conversation hands to a standing
 // agent, as NewTask does; empty: it hands none.
