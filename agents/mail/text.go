@@ -13,33 +13,47 @@ import (
 	"cmux/signals/mailbox"
 )
 
-// Text is what an agent is shown of messages that are handed to it together. The
-// first line of each says who wrote it and has its id; the lines of a body are
-// quoted, so that none of them can pass for such a line. root is the project's,
-// for long bodies, which stand in files.
+// Text is what an agent is shown of messages that are handed to it together. Each
+// stands in an envelope, whose first line has its id and says who wrote it. The lines
+// of a body are quoted, so that none of them can pass for an envelope. root is the
+// project's, for long bodies, which are in files.
 func Text(root string, all ...*mailbox.Line) string {
 	var b strings.Builder
 	for i, m := range all {
 		if i > 0 {
-			b.WriteString("\n\n")
+			b.WriteByte('\n')
 		}
-		from := cmp.Or(harmless.Line(m.From), "nobody")
-		if !m.Verified {
-			from += ", unverified"
-		}
-		fmt.Fprintf(&b, "[%s] %s (message %s)", strings.NewReplacer("[", "(", "]", ")").Replace(from), harmless.Line(m.Subject), m.ID)
+		fmt.Fprintf(&b, `<message id="%s"`, m.ID)
+		attribute(&b, "from", cmp.Or(m.From, "nobody"))
+		attribute(&b, "subject", m.Subject)
 		if m.Re != "" {
-			fmt.Fprintf(&b, "\nIt answers message %s.", harmless.Line(m.Re))
+			attribute(&b, "re", m.Re)
 		}
-		if rel, ok := m.Attached(); ok {
-			fmt.Fprintf(&b, "\nIts text is long and stands in the file %s: read it.", filepath.Join(root, signals.Folder, filepath.FromSlash(rel)))
-		} else if body := strings.TrimSpace(harmless.Text(m.Body)); body != "" {
+		if !m.Verified {
+			attribute(&b, "unverified", "true")
+		}
+		rel, long := m.Attached()
+		if long {
+			attribute(&b, "file", filepath.Join(root, signals.Folder, filepath.FromSlash(rel)))
+		}
+		b.WriteString(">\n")
+		if body := strings.TrimSpace(harmless.Text(m.Body)); body != "" && !long {
 			body = enclosure().ReplaceAllString(body, enclosed+strings.ReplaceAll(root, "$", "$$")+"/$1")
-			b.WriteString("\n> " + strings.ReplaceAll(body, "\n", "\n> "))
+			b.WriteString("> " + strings.ReplaceAll(body, "\n", "\n> ") + "\n")
 		}
+		b.WriteString("</message>")
 	}
 	return b.String()
 }
+
+// attribute adds one to the first line of an envelope, which stays one line.
+func attribute(b *strings.Builder, name, value string) {
+	fmt.Fprintf(b, ` %s="%s"`, name, escape().Replace(harmless.Line(value)))
+}
+
+var escape = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
+})
 
 // enclosure is a line that says where a file is that came along, from the
 // project's root: agents work elsewhere.
@@ -47,16 +61,17 @@ var enclosure = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^` + enclosed + `(\.cmux/journal/[0-9]{4}-[0-9]{2}-[0-9]{2}/attachments/[A-Za-z0-9._-]+)$`)
 })
 
-// header is the first line of a message in a Text.
+// header is the first line of a message in a Text: of an envelope, or as an earlier
+// cmux wrote it, which conversations still hold.
 var header = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^\[[^\]\n]+\] .*\(message ([a-zA-Z0-9-]{1,64})\)\r?$`)
+	return regexp.MustCompile(`(?m)^(?:<message id="([a-zA-Z0-9-]{1,64})"|\[[^\]\n]+\] .*\(message ([a-zA-Z0-9-]{1,64})\)\r?$)`)
 })
 
 // Seen are the ids of the messages that a prompt, or a text of a conversation,
 // shows.
 func Seen(text string) (ids []string) {
 	for _, m := range header().FindAllStringSubmatch(text, -1) {
-		ids = append(ids, m[1])
+		ids = append(ids, m[1]+m[2])
 	}
 	return ids
 }

@@ -10,8 +10,8 @@ const hostile = `<img src=x onerror="window.hurt=1"><script>window.hurt=2</scrip
 const talker = `echo '{}' | cmux hook turn-ended
 while read -r line; do
   case $line in
-  "[user] rest "*) echo '{"until": "2099-01-01T00:00:00Z"}' | cmux hook limited; continue ;;
-  "[user] "*)
+  *' from="user" subject="rest"'*) echo '{"until": "2099-01-01T00:00:00Z"}' | cmux hook limited; continue ;;
+  *' from="user" '*)
     echo '{"used": {"input": 6000, "output": 410, "cache_read": 9000}}' | cmux hook usage
     cmux mailbox send user "Heard you" '**Yes.** ${hostile}' ;;
   esac

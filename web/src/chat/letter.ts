@@ -9,6 +9,11 @@ export function letterOf(text: string): { subject: string; body?: string } {
   return body === "" ? { subject } : { subject, body };
 }
 
+/** The first and the last line of a message's envelope. No line of its body, which is quoted, looks like them. */
+const opening = /^<message id="([a-zA-Z0-9-]{1,64})"/;
+const closing = "</message>";
+
+/** The first line of a message as an earlier cmux worded it, and what may follow it. */
 const header = /^\[[^\]\n]+\] .*\(message ([a-zA-Z0-9-]{1,64})\)$/;
 const about = /^(> ?|It answers message |Its text is long and stands in the file )/;
 
@@ -27,16 +32,27 @@ export function handedOver(prompt: string, shown: (id: string) => boolean): { id
   const ids: string[] = [];
   const rest: string[] = [];
   let inside = false; // a message that is shown elsewhere
-  let letter = false; // any message
+  let letter = false; // any message of an earlier cmux
+  let envelope = false; // any other message
   for (const line of unframed(prompt).split(/\r\n|\r|\n/)) {
-    const id = header.exec(line.trim())?.[1];
+    const trimmed = line.trim();
+    const enclosed = opening.exec(trimmed)?.[1];
+    const id = enclosed ?? header.exec(trimmed)?.[1];
+    if (envelope && trimmed === closing) {
+      if (!inside) {
+        rest.push(line);
+      }
+      envelope = inside = false;
+      continue;
+    }
     if (id !== undefined) {
-      letter = true;
+      envelope = enclosed !== undefined;
+      letter = !envelope;
       inside = shown(id);
       if (inside) {
         ids.push(id);
       }
-    } else if (line.trim() !== "" && !(letter && about.test(line))) {
+    } else if (!envelope && trimmed !== "" && !(letter && about.test(line))) {
       letter = inside = false;
     }
     if (!inside) {

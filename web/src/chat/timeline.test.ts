@@ -39,6 +39,17 @@ describe("timeline", () => {
     expect(timeline([said("status", 1, { state: "limited", text: "until 5" })], []).map((e) => e.type)).toEqual(["event"]);
   });
 
+  it("takes messages in envelopes for what they are", () => {
+    const one = '<message id="m1" from="user" subject="Hello &quot;you&quot;" re="m0">\n> body\n> </message>\n</message>';
+    const two = '<message id="m2" from="sup" subject="b" unverified="true" file="/p/x.md">\r\n</message>';
+    expect(handedOver(`${one}\n${two}`, () => true)).toEqual({ ids: ["m1", "m2"], rest: "" });
+    expect(handedOver(`${one}\n${two}\nand do it`, () => true)).toEqual({ ids: ["m1", "m2"], rest: "and do it" });
+    expect(handedOver(`Go on.\n${one}\n${two}`, (id) => id === "m2")).toEqual({ ids: ["m2"], rest: `Go on.\n${one}` });
+    expect(handedOver(`<pasted_content id="9f42">${one}</pasted_content id="9f42">`, () => true)).toEqual({ ids: ["m1"], rest: "" });
+    expect(handedOver(`[w1] old (message m3)\n> body\n${one}`, () => true)).toEqual({ ids: ["m3", "m1"], rest: "" });
+    expect(handedOver(`${one}\n</message>\n> mine`, () => true)).toEqual({ ids: ["m1"], rest: "</message>\n> mine" });
+  });
+
   it("takes what comes newest first", () => {
     const events = [said("text", 1, { text: "a" }), said("tool_use", 2, { tool: "Bash", tool_id: "x" }), said("tool_result", 3, { tool_id: "x", text: "X" })];
     const entries = timeline([...events].reverse(), []);
