@@ -112,6 +112,16 @@ func plain(ctx context.Context, dir string) *Repo {
 	return repoAt(root, filepath.Clean(common))
 }
 
+// addTree is the command that gives the bare repository at common a worktree of
+// its branch, beside it.
+func addTree(ctx context.Context, common string) string {
+	branch := "main"
+	if head, err := git(ctx, common, "--git-dir="+common, "symbolic-ref", "--short", "HEAD"); err == nil {
+		branch = line(head)
+	}
+	return "git -C " + shellWord(common) + " worktree add " + shellWord(filepath.Join(filepath.Dir(common), branch)) + " " + shellWord(branch)
+}
+
 // mainRoot is the main worktree's root of the repository with the given common
 // git directory.
 func mainRoot(ctx context.Context, dir, common string) (string, error) {
@@ -122,7 +132,7 @@ func mainRoot(ctx context.Context, dir, common string) (string, error) {
 	if line(bare) == "true" {
 		top, err := git(ctx, dir, "rev-parse", "--show-toplevel")
 		if err != nil {
-			return "", hint("git worktree add, and start in the worktree", "%w: %s is in no worktree of %s", ErrBare, dir, common)
+			return "", hint(addTree(ctx, common)+", and start there", "%w: %s is in no worktree of %s", ErrBare, dir, common)
 		}
 		return filepath.EvalSymlinks(line(top))
 	}
