@@ -382,7 +382,7 @@ func (m *move) turnEnded(e news.TurnEnded, hook Ref) {
 		m.giveUp() // the hook takes it, whatever the screen shows
 	case m.typing():
 		m.letGo() // its program takes what is typed when the turn is over, and begins another
-		m.TurnEnded = false
+		m.TurnEnded = e.InOrder
 	}
 }
 

@@ -200,7 +200,7 @@ func (a *instance) turnOver(result json.RawMessage, err error) {
 	case "max_steps_reached":
 		a.Note("the turn ended at the greatest number of steps that kimi takes in one")
 	}
-	a.Tell(news.TurnEnded{})
+	a.Tell(news.TurnEnded{InOrder: true})
 }
 
 // Handle takes an event or a request.

@@ -25,6 +25,9 @@ type (
 		Background int // sub-agents still at work, which end in another turn
 		Shells     int // commands still at work in the background, likewise
 		Hold       bool
+		// InOrder: what was handed over before this is in the turn that ended, or
+		// the program has told since that another began with it.
+		InOrder bool
 	}
 	// Prompted: it was given a prompt. Own: the kind knows that it is cmux's.
 	Prompted struct {
