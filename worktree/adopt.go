@@ -85,6 +85,12 @@ func (r *Repo) freeBranch(ctx context.Context, s LendSpec) error {
 			continue
 		}
 		if i > 0 {
+			if copied, err := r.forgetCopied(ctx, e.path); copied || err != nil {
+				if err != nil {
+					return err
+				}
+				continue
+			}
 			free, err := absentOrEmpty(e.path)
 			if err != nil {
 				return err

@@ -247,3 +247,30 @@ func TestLendFresh(t *testing.T) {
 		t.Fatalf("%+v", snaps)
 	}
 }
+
+// A copy of a repository has its registrations, but the worktrees are the
+// other's: none of them keeps a branch from the copy, and none is touched.
+func TestLendInACopy(t *testing.T) {
+	r := newRepo(t)
+	tree := lend(t, r, LendSpec{Path: beside(r, "theirs"), Branch: "n", Owner: "o"})
+	write(t, tree.Path, "a.txt", "unfinished\n")
+	before := sh(t, tree.Path, "status", "--porcelain=v2", "--branch")
+	root := beside(r, "copy")
+	if err := os.CopyFS(root, os.DirFS(r.Root)); err != nil {
+		t.Fatal(err)
+	}
+	copied := must[*Repo](t)(Open(t.Context(), root))
+	if _, err := copied.Lend(t.Context(), LendSpec{Path: tree.Path, Branch: "n", Start: head(t, r), Owner: "o"}); !errors.Is(err, ErrOccupied) {
+		t.Errorf("at the place of the other's worktree: %v", err)
+	}
+	mine := lend(t, copied, LendSpec{Path: beside(r, "mine"), Branch: "n", Owner: "o"})
+	if got := sh(t, mine.Path, "symbolic-ref", "--short", "HEAD"); got != "n" {
+		t.Errorf("the copy's worktree is on %q", got)
+	}
+	if list := sh(t, root, "worktree", "list"); strings.Contains(list, tree.Path) {
+		t.Errorf("the copy still lists the other's worktree:\n%s", list)
+	}
+	if after := sh(t, tree.Path, "status", "--porcelain=v2", "--branch"); after != before {
+		t.Errorf("the other's worktree was touched:\n%s\nbefore:\n%s", after, before)
+	}
+}

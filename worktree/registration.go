@@ -72,6 +72,12 @@ func (r *Repo) clearPath(ctx context.Context, s LendSpec) (*registration, error)
 		if e.path != s.Path {
 			continue
 		}
+		if copied, err := r.forgetCopied(ctx, e.path); copied || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			break // it is there, and another's
+		}
 		free, err := absentOrEmpty(s.Path)
 		if err != nil {
 			return nil, err
@@ -199,6 +205,33 @@ func privateDir(ctx context.Context, dir string) (string, error) {
 	}
 	out, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir")
 	return line(out), err
+}
+
+// forgetCopied drops the registration of a worktree that belongs to another
+// repository, and reports whether it is one: this repository is a copy of that
+// one, with its registrations. The worktree itself is not touched.
+func (r *Repo) forgetCopied(ctx context.Context, path string) (bool, error) {
+	theirs, err := gitfile.Private(path)
+	if err != nil || !exists(theirs) || !r.Foreign(path) {
+		return false, nil
+	}
+	private, err := r.findPrivate(path)
+	if err != nil {
+		return false, err
+	}
+	if _, err := r.saveGone(ctx, private, path, "the worktree belongs to another repository"); err != nil {
+		return false, err
+	}
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	if err := os.RemoveAll(private); err != nil {
+		return false, err
+	}
+	Note(ctx, "forgot %s, a worktree of %s: this repository is a copy of it", path, gitfile.Common(theirs))
+	return true, nil
 }
 
 // deregister removes a worktree together with its directory, whatever it

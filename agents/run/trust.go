@@ -151,7 +151,7 @@ func graphless(dir string, why error) error {
 func moved(dir, was string) error {
 	if _, err := os.Stat(was); err == nil {
 		return &Refusal{fmt.Errorf("run %s was started in %s and lies in %s, a copy of it: the worktrees of its nodes are the other's", filepath.Base(dir), was, projectOf(dir)),
-			"cmux agents start --new, with another session: in the configuration; it sets the copied run aside and begins another"}
+			"cmux agents start --new, which sets the copied run aside and begins another"}
 	}
 	// Worktrees point to the repository by its path.
 	return &Refusal{fmt.Errorf("run %s was started in %s and lies in %s: the project was moved, and the worktrees of its nodes still point to where it was", filepath.Base(dir), was, projectOf(dir)),
