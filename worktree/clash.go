@@ -3,7 +3,6 @@ package worktree
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -73,11 +72,11 @@ func (r *Repo) Clash(ctx context.Context, a, b Known, merge bool) (Clash, error)
 	return c, err
 }
 
-// Drops says what a merge of the two leaves out without a conflict; empty: nothing.
+// Drops says what a merge of the two loses without a conflict; empty: nothing.
 func (c *Clash) Drops() string {
 	var all []string
 	for _, l := range c.LeftOut {
-		all = append(all, fmt.Sprintf("merge=%s in .gitattributes drops one side of %s", l.Driver, l.File))
+		all = append(all, l.String())
 	}
 	return shown(all)
 }

@@ -3,6 +3,8 @@ package worktree
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -223,12 +225,34 @@ func cmuxIdentity(unix int64) []string {
 	}
 }
 
-// LeftOut is a file of which a merge keeps one side, because a merge driver of
-// .gitattributes says so, though both sides changed it.
+// LeftOut is a file of which a merge loses something without a conflict, because
+// the merge driver that git's attributes name does so: it keeps one of two sides
+// that both changed the file, or, as union does, the lines of both where both
+// changed the same ones.
 type LeftOut struct {
 	File   string
 	Driver string
 	Second bool // the side that is left out is the second
+	Union  bool // the lines of both are kept, so that what one side deleted or changed is there again
+}
+
+func (l LeftOut) String() string {
+	if l.Union {
+		return fmt.Sprintf("merge=%s in git's attributes keeps the lines of both sides of %s", l.Driver, l.File)
+	}
+	return fmt.Sprintf("merge=%s in git's attributes drops one side of %s", l.Driver, l.File)
+}
+
+// between says what that means for a merge of what the two names name.
+func (l LeftOut) between(first, second string) string {
+	if l.Union {
+		return fmt.Sprintf("%s: lines that %s or %s deleted or changed are there again", l, first, second)
+	}
+	dropped := first
+	if l.Second {
+		dropped = second
+	}
+	return fmt.Sprintf("%s: the merge of %s and %s leaves out what %s changed there", l, first, second, dropped)
 }
 
 // mergeTree merges two commits into a tree, or lists the conflicting files. What
@@ -236,11 +260,7 @@ type LeftOut struct {
 func (r *Repo) mergeTree(ctx context.Context, a, b, first, second string) (tree string, files []string, err error) {
 	tree, files, left, err := mergeTree(ctx, command{dir: r.Root}, a, b)
 	for _, l := range left {
-		dropped := first
-		if l.Second {
-			dropped = second
-		}
-		Note(ctx, "merge=%s in .gitattributes drops one side of %s: the merge of %s and %s leaves out what %s changed there", l.Driver, l.File, first, second, dropped)
+		Note(ctx, "%s", l.between(first, second))
 	}
 	return tree, files, err
 }
@@ -287,8 +307,8 @@ func autoMerged(messages []string) (files []string) {
 	return files
 }
 
-// leftOut lists those of the merged files that are in the tree as one of two
-// commits has them, because a merge driver made them so.
+// leftOut lists those of the merged files of which a merge driver has left
+// something out.
 func leftOut(ctx context.Context, c command, a, b, tree string, files []string) (left []LeftOut, err error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -301,7 +321,16 @@ func leftOut(ctx context.Context, c command, a, b, tree string, files []string) 
 	f := fields(out) // PATH, ATTRIBUTE, VALUE
 	for i := 0; i+2 < len(f); i += 3 {
 		switch f[i+2] {
-		case "unspecified", "set", "unset", "text", "binary", "union": // which git itself merges
+		case "unspecified", "set", "unset", "text", "binary": // which git itself merges, or finds conflicts in
+			continue
+		case "union":
+			both, err := changedBoth(ctx, c, a, b, f[i])
+			if err != nil {
+				return nil, err
+			}
+			if both {
+				left = append(left, LeftOut{File: f[i], Driver: f[i+2], Union: true})
+			}
 			continue
 		}
 		var ids [3]string
@@ -316,6 +345,61 @@ func leftOut(ctx context.Context, c command, a, b, tree string, files []string) 
 		}
 	}
 	return left, nil
+}
+
+// unionMarker is the length of the conflict markers that changedBoth looks for:
+// no text has them.
+const unionMarker = 80
+
+// changedBoth reports whether two commits changed the same lines of a file. What
+// both only added at the same place does not count: union is for that.
+func changedBoth(ctx context.Context, c command, a, b, file string) (bool, error) {
+	c.stdin = nil
+	c.args = []string{"merge-base", a, b}
+	base, err := c.run(ctx)
+	if err != nil {
+		if exitCode(err) == 1 {
+			err = nil // they share no history: all was added
+		}
+		return false, err
+	}
+	tmp, err := os.MkdirTemp("", "cmux-union-")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(tmp)
+	var names []string
+	for i, of := range []string{a, line(base), b} {
+		c.args = []string{"cat-file", "blob", of + ":" + file}
+		content, err := c.run(ctx)
+		if exitCode(err) > 0 {
+			return false, nil // it has another name there
+		}
+		if err != nil {
+			return false, err
+		}
+		names = append(names, filepath.Join(tmp, strconv.Itoa(i)))
+		if err := os.WriteFile(names[i], []byte(content), 0o600); err != nil {
+			return false, err
+		}
+	}
+	c.args = append([]string{"merge-file", "-p", "-q", "--diff3", "--marker-size=" + strconv.Itoa(unionMarker), "--"}, names...)
+	out, err := c.run(ctx)
+	if code := exitCode(err); err == nil || code < 0 || code >= 128 { // the number of conflicts is 127 at most
+		return false, err
+	}
+	before, inBase := strings.Repeat("|", unionMarker), false
+	for l := range strings.Lines(out) {
+		switch {
+		case strings.HasPrefix(l, before):
+			inBase = true
+		case strings.HasPrefix(l, strings.Repeat("=", unionMarker)):
+			inBase = false
+		case inBase:
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // conflict names those of heads[i:j] that touch the files, on either side of

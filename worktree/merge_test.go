@@ -124,27 +124,28 @@ func BenchmarkMerge(b *testing.B) {
 }
 
 // A driver that drops a side is told, before the merge and with it; what git
-// itself merges is not.
+// itself merges, and what union keeps of lines that both added, is not.
 func TestMergeDriversThatDropASide(t *testing.T) {
 	r := newRepo(t)
 	sh(t, r.Root, "config", "merge.ours.driver", "true")
 	sh(t, r.Root, "config", "merge.theirs.driver", "cp %B %A")
 	base := commit(t, r.Root, "files", ".gitattributes", "*.cat merge=ours\n*.dog merge=theirs\n*.log merge=union\n",
-		"t.cat", "1\n", "t.dog", "1\n", "t.log", "1\n", "plain", "1\n2\n3\n4\n5\n", "alone.cat", "1\n")
-	a := branchWith(t, r, "a", base, "t.cat", "a\n", "t.dog", "a\n", "t.log", "1\na\n", "plain", "a\n2\n3\n4\n5\n", "alone.cat", "a\n")
-	b := branchWith(t, r, "b", base, "t.cat", "b\n", "t.dog", "b\n", "t.log", "1\nb\n", "plain", "1\n2\n3\n4\nb\n")
+		"t.cat", "1\n", "t.dog", "1\n", "t.log", "1\n", "u.log", "1\n2\n3\n", "v.log", "1\n2\n3\n", "plain", "1\n2\n3\n4\n5\n", "alone.cat", "1\n")
+	a := branchWith(t, r, "a", base, "t.cat", "a\n", "t.dog", "a\n", "t.log", "1\na\n", "u.log", "1\n3\n", "v.log", "1\n3\n", "plain", "a\n2\n3\n4\n5\n", "alone.cat", "a\n")
+	b := branchWith(t, r, "b", base, "t.cat", "b\n", "t.dog", "b\n", "t.log", "1\nb\n", "u.log", "1\n2 b\n3\n", "v.log", "1\n2\n3\nb\n", "plain", "1\n2\n3\n4\nb\n")
 	var notes []string
 	ctx := WithNotes(t.Context(), func(s string) { notes = append(notes, s) })
 	must[string](t)(r.Merge(ctx, base, []Tip{a, b}))
 	want := []string{
-		"merge=ours in .gitattributes drops one side of t.cat: the merge of a and b leaves out what b changed there",
-		"merge=theirs in .gitattributes drops one side of t.dog: the merge of a and b leaves out what a changed there",
+		"merge=ours in git's attributes drops one side of t.cat: the merge of a and b leaves out what b changed there",
+		"merge=theirs in git's attributes drops one side of t.dog: the merge of a and b leaves out what a changed there",
+		"merge=union in git's attributes keeps the lines of both sides of u.log: lines that a or b deleted or changed are there again",
 	}
 	if !slices.Equal(notes, want) {
 		t.Errorf("%q", notes)
 	}
 	clash := must[Clash](t)(r.Clash(t.Context(), Known{Commit: a.Commit}, Known{Commit: b.Commit}, true))
-	if len(clash.Conflicts) > 0 || clash.Drops() != "merge=ours in .gitattributes drops one side of t.cat, merge=theirs in .gitattributes drops one side of t.dog" {
+	if len(clash.Conflicts) > 0 || clash.Drops() != "merge=ours in git's attributes drops one side of t.cat, merge=theirs in git's attributes drops one side of t.dog, merge=union in git's attributes keeps the lines of both sides of u.log" {
 		t.Errorf("%+v: %s", clash, clash.Drops())
 	}
 }

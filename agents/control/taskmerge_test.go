@@ -303,7 +303,7 @@ func TestMergeTasksNotesWhatIsDropped(t *testing.T) {
 		if notes := res.Tasks[0].Notes; len(notes) > 0 {
 			t.Errorf("dry %v: the first: %q", dry, notes)
 		}
-		if notes := res.Tasks[1].Notes; len(notes) != 1 || !strings.Contains(notes[0], "merge=ours in .gitattributes drops one side of list") {
+		if notes := res.Tasks[1].Notes; len(notes) != 1 || !strings.Contains(notes[0], "merge=ours in git's attributes drops one side of list") {
 			t.Errorf("dry %v: the second: %q", dry, notes)
 		}
 	}
