@@ -71,7 +71,7 @@ func find(ctx context.Context, dir string) (*Repo, error) {
 	if err != nil {
 		var ge *GitError
 		if errors.As(err, &ge) && strings.Contains(ge.Stderr, "not a git repository") {
-			return nil, hint("cd into a repository, or: git init && git add -A && git commit",
+			return nil, hint("cd into a repository, or: git init && git add -A && git commit --allow-empty -m 'first commit'",
 				"%w: %s", ErrNotRepository, dir)
 		}
 		return nil, err // for example git's own "dubious ownership", which says what to do
@@ -81,7 +81,7 @@ func find(ctx context.Context, dir string) (*Repo, error) {
 		return nil, err
 	}
 	if _, err := git(ctx, r.Root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); exitCode(err) == 1 {
-		return nil, hint("git add -A && git commit", "%w: %s (a worktree starts at a commit)", ErrNoCommits, r.Root)
+		return nil, hint("git add -A && git commit --allow-empty -m 'first commit'", "%w: %s (a worktree starts at a commit)", ErrNoCommits, r.Root)
 	} else if err != nil {
 		return nil, err
 	}
@@ -335,6 +335,11 @@ func (r *Repo) Here(ctx context.Context, dir string) (Dirt, Base, error) {
 		} else if branch, ok := strings.CutPrefix(l, "# branch.head "); ok {
 			b.Branch = branch
 		}
+	}
+	if b.Commit == "(initial)" {
+		at := "git -C " + shellWord(dir)
+		return Dirt{}, Base{}, hint(at+" add -A && "+at+" commit --allow-empty -m 'first commit', or --base BRANCH",
+			"%w on its branch %s: %s (a worktree starts at a commit)", ErrNoCommits, b.Branch, dir)
 	}
 	if b.Branch == detached || strings.HasPrefix(b.Branch, "refs/") || b.Branch == "" || b.Commit == "" {
 		if b, err = r.BaseIn(ctx, dir, ""); err != nil {

@@ -176,7 +176,7 @@ func TestWaysOut(t *testing.T) {
 		{"no repository", func(t *testing.T, r *Repo) func() error {
 			must(t, os.RemoveAll(filepath.Join(r.Root, ".git")))
 			return func() error { _, err := Open(context.Background(), r.Root); return err }
-		}, "cd into a repository, or: git init && git add -A && git commit", []walk{func(t *testing.T, r *Repo, try string) {
+		}, "cd into a repository, or: git init && git add -A && git commit --allow-empty -m 'first commit'", []walk{func(t *testing.T, r *Repo, try string) {
 			_, try, _ = strings.Cut(try, "or: ")
 			literally(t, r, try)
 		}}, nil},
@@ -184,7 +184,19 @@ func TestWaysOut(t *testing.T) {
 			must(t, os.RemoveAll(filepath.Join(r.Root, ".git")))
 			sh(t, r.Root, "init", "-q")
 			return func() error { _, err := Open(context.Background(), r.Root); return err }
-		}, "git add -A && git commit", []walk{literally}, nil},
+		}, "git add -A && git commit --allow-empty -m 'first commit'", []walk{literally}, nil},
+		{"nothing to commit", func(t *testing.T, r *Repo) func() error {
+			must(t, os.RemoveAll(r.Root))
+			must(t, os.Mkdir(r.Root, 0o777))
+			sh(t, r.Root, "init", "-q")
+			return func() error { _, err := Open(context.Background(), r.Root); return err }
+		}, "git add -A && git commit --allow-empty -m 'first commit'", []walk{literally}, nil},
+		{"a branch without commits", func(t *testing.T, r *Repo) func() error {
+			sh(t, r.Root, "worktree", "add", "-q", "--detach", beside(r, "the w"))
+			sh(t, beside(r, "the w"), "switch", "-q", "--orphan", "fresh")
+			return func() error { _, _, err := r.Here(context.Background(), beside(r, "the w")); return err }
+		}, "git -C PATH add -A && git -C PATH commit --allow-empty -m 'first commit', or --base BRANCH", []walk{literally, nil},
+			func(t *testing.T, r *Repo) error { _, err := r.BaseIn(t.Context(), beside(r, "the w"), "main"); return err }},
 		{"bare", func(t *testing.T, r *Repo) func() error {
 			sh(t, r.Root, "clone", "-q", "--bare", ".", beside(r, "bare.git"))
 			return func() error { _, err := Open(context.Background(), beside(r, "bare.git")); return err }
