@@ -47,7 +47,7 @@ func goAway(t *testing.T, config string, lease time.Duration) *away {
 }
 
 func (w *away) carryOn(how string, lease time.Duration) {
-	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	ready := make(chan struct{})
 	over := make(chan outcome, 1)
 	go func() {
@@ -212,7 +212,7 @@ agents:
 func TestSpokenToElsewhere(t *testing.T) {
 	w := goAway(t, `
 session: s
-defaults: {agent: scripted, role: review, input_timeout: 1m}
+defaults: {agent: scripted, role: review, input_timeout: 1h}
 agents:
   - name: asks
     task: |

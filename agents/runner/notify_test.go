@@ -19,7 +19,7 @@ import (
 	"cmux/dag"
 )
 
-const patience = 2 * time.Minute // ends broken tests only
+const patience = 5 * time.Minute // ends broken tests only
 
 // hookServer is a webhook that keeps what it is sent.
 func hookServer(t *testing.T) (url string, next func() notice.News, none func()) {

@@ -167,7 +167,7 @@ agents:
 				ask()
 			}
 			if rapid.Bool().Draw(t, "let it work") {
-				deadline := time.Now().Add(30 * time.Second)
+				deadline := time.Now().Add(patience)
 				for { // until it has taken all up, or has left
 					pending, err := r.Pending()
 					if err != nil {

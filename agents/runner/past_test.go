@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"cmux/agents/run"
 	"cmux/dag"
@@ -25,7 +24,7 @@ agents:
 		t.Fatal(err)
 	}
 	r := p.create(func(o *StartOptions) { o.Binary, o.Kinds = self, aiKinds() })
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if state, err := Run(ctx, Options{Run: r, How: HowStart, Kinds: aiKinds()}); err != nil || state != dag.RunDone {
 		t.Fatalf("%s, %v: %s", state, err, p.labels(r))

@@ -73,7 +73,7 @@ func (c *carrying) wait() dag.RunState {
 	c.t.Helper()
 	select {
 	case <-c.over:
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		c.t.Fatalf("the runner has not left; labels:\n%s", c.labels(c.r))
 	}
 	if strings.Contains(c.said.String(), diverged) {
@@ -85,7 +85,7 @@ func (c *carrying) wait() dag.RunState {
 // until waits for a fact.
 func (p *project) until(what string, holds func() bool) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if !until.True(ctx, holds) {
 		p.t.Fatalf("waited for: %s", what)

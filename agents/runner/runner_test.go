@@ -93,7 +93,7 @@ func (p *project) create(change ...func(*StartOptions)) *run.Run {
 // carry runs r to its end, headless.
 func (p *project) carry(r *run.Run) dag.RunState {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
 	defer cancel()
 	state, err := Run(ctx, Options{Run: r, How: HowStart, Kinds: p.options().Kinds})
 	if err != nil {

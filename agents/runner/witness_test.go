@@ -112,7 +112,7 @@ agents:
 				t.Fatal(err)
 			}
 			r := p.create(func(o *StartOptions) { o.Binary, o.Kinds = self, aiKinds() })
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			over := make(chan error, 1)
 			go func() {
