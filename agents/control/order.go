@@ -161,6 +161,15 @@ func (p *Project) environment(r *run.Run) error {
 		}
 		return nil
 	}
+	if err := p.tellMissing(r); err != nil {
+		return err
+	}
+	return r.WriteEnv(p.Env)
+}
+
+// tellMissing says what the caller's environment lacks of that of the run's
+// start, which is deleted.
+func (p *Project) tellMissing(r *run.Run) error {
 	names, err := r.EnvNames()
 	if err != nil {
 		return err
@@ -174,7 +183,7 @@ func (p *Project) environment(r *run.Run) error {
 	if len(missing) > 0 {
 		p.note(fmt.Sprintf("The environment of the run's start is deleted, and the nodes get this shell's, which has no %s.", say.List(missing, 8)))
 	}
-	return r.WriteEnv(p.Env)
+	return nil
 }
 
 // differing returns the names of the variables in which two environments differ,

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/control/say"
 	"cmux/agents/run"
 	"cmux/agents/runner"
 	"cmux/dag"
@@ -49,14 +50,23 @@ func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
 }
 
 // Resume freezes the environment of the caller with a run, for the runner that
-// goes on with it. An order to stop that no runner has carried out is older than
-// this one, and stops nothing any more.
+// goes on with it, and says how it differs from the one before. An order to stop
+// that no runner has carried out is older than this one, and stops nothing any
+// more.
 func (p *Project) Resume(v *run.View) error {
+	if frozen, err := v.Run.Env(); err == nil {
+		if differ := differing(frozen, p.Env); len(differ) > 0 {
+			p.note(fmt.Sprintf("The nodes get the environment of this shell. It differs from that of the run's start in %s.", say.List(differ, 8)))
+		}
+	} else if err := p.tellMissing(v.Run); err != nil {
+		return err
+	}
 	return errors.Join(v.Run.Withdraw(time.Now()), v.Run.WriteEnv(p.Env))
 }
 
-// GoOn resumes the run that is meant, as the environment of the caller has it,
-// with a runner in tmux.
+// GoOn resumes the run that is meant with a runner in tmux. The run keeps the
+// environment of its start while there is one: the caller is a server, which may
+// have come from another shell.
 func (p *Project) GoOn(ctx context.Context) (*run.View, error) {
 	v, err := p.Resumable(ctx)
 	if err != nil {
@@ -65,8 +75,13 @@ func (p *Project) GoOn(ctx context.Context) (*run.View, error) {
 	if v.Run.Plan.Headless {
 		return nil, &Hint{Err: fmt.Errorf("run %s is headless: its runner is a process in a terminal of yours", v.Run.Plan.ID), Try: "cmux agents resume"}
 	}
-	if err := p.Resume(v); err != nil {
+	if err := v.Run.Withdraw(time.Now()); err != nil {
 		return nil, err
+	}
+	if _, err := v.Run.Env(); err != nil {
+		if err := p.environment(v.Run); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.Launch(ctx, Launch{Run: v.Run, Resumed: true}); err != nil {
 		return nil, err
