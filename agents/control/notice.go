@@ -76,6 +76,9 @@ func Notices(v *run.View) (all []Notice) {
 	case dag.RunStopped:
 		tell("stopped: cmux agents resume")
 	}
+	if v.Halted {
+		tell("a signal has stopped the runner, so nothing here changes: kill -CONT %d", v.Holder.PID)
+	}
 	if at := AtWork(v); len(at) > 0 && v.Holder == nil {
 		tell("still at work without a runner: %s (cmux agents stop ends them)", strings.Join(at, ", "))
 	}

@@ -41,7 +41,7 @@ type OrgReport struct {
 	Undelivered int                  `json:"undelivered"`      // messages for agents, which have not been read
 	Incidents   []*incident.Incident `json:"incidents"`        // the newest that the person has not acked
 	Locks       []LockReport         `json:"locks"`            // that are held or waited for
-	Faults      []string             `json:"faults,omitempty"` // what of this could not be read, and why
+	Faults      []string             `json:"faults,omitempty"` // what of this could not be read, and why; and a monitor that stands still
 	Server      *ServerReport        `json:"server,omitempty"`
 }
 
@@ -123,6 +123,9 @@ func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
 		report.State = OrgStopped
 	default:
 		report.State = OrgNoMonitor
+	}
+	if pid := org.Run.Halted(); pid != 0 {
+		report.Faults = append(report.Faults, fmt.Sprintf("a signal has stopped the monitor, so nobody hands messages over: kill -CONT %d", pid))
 	}
 	if report.State != OrgStopped {
 		report.Server = p.Server()

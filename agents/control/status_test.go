@@ -12,6 +12,7 @@ import (
 	"cmux/agents/run"
 	"cmux/agents/run/runtest"
 	"cmux/dag"
+	"cmux/signals"
 )
 
 func TestNotices(t *testing.T) {
@@ -33,6 +34,12 @@ func TestNotices(t *testing.T) {
 		b.WriteString(n.Text + "\n")
 	}
 	golden(t, "notices.txt", b.String())
+	v.Holder, v.Halted = &signals.Holder{PID: 42}, true
+	if !slices.ContainsFunc(Notices(v), func(n Notice) bool {
+		return n.Text == "a signal has stopped the runner, so nothing here changes: kill -CONT 42"
+	}) {
+		t.Errorf("of a runner that stands still: %v", Notices(v))
+	}
 	v.RunState = dag.RunFailed
 	if !slices.ContainsFunc(Notices(v), func(n Notice) bool { return strings.HasPrefix(n.Text, "the disk is full: /disk (free some space: ") }) {
 		t.Errorf("of a run that has ended: %v", Notices(v))

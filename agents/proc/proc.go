@@ -42,6 +42,13 @@ func (id Identity) Alive() bool {
 	return err == nil && st.start == id.Start && !st.zombie
 }
 
+// Stopped reports whether a signal, as SIGSTOP or a ^Z, has stopped the process
+// pid: it does nothing until SIGCONT.
+func Stopped(pid int) bool {
+	st, err := statOf(pid)
+	return err == nil && st.stopped
+}
+
 // Process is one process found in the process table.
 type Process struct {
 	Identity

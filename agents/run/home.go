@@ -23,6 +23,15 @@ func (r *Run) RunnerLives() bool {
 	return err == nil && held
 }
 
+// Halted is the process id of the runner whose process a signal has stopped; 0
+// when there is none.
+func (r *Run) Halted() int {
+	if h, held, err := signals.ReadHolder(r.LockPath()); err == nil && held && halted(h) {
+		return h.PID
+	}
+	return 0
+}
+
 // AtWork are the nodes, other than the one named, of which an attempt was at
 // work since a moment.
 func (r *Run) AtWork(but string, since time.Time) ([]string, error) {

@@ -19,6 +19,7 @@ type View struct {
 	Nodes         []NodeView      // in configuration order
 	State         *dag.State      // what the labels come from
 	Holder        *signals.Holder // the runner; nil when there is none
+	Halted        bool            // a signal has stopped the runner's process: it does nothing
 	ConfigChanged bool            // the configuration on disk is not the frozen one
 	Pending       []Request       // not carried out yet
 	StartedAt     time.Time

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -92,6 +93,12 @@ func (w *Viewer) catchUp() (err error) {
 	return err
 }
 
+// halted reports whether the process that holds a lock is stopped by a signal.
+func halted(h signals.Holder) bool {
+	here, err := os.Hostname()
+	return err == nil && h.Host == here && proc.Stopped(h.PID)
+}
+
 // look is View from one look. It reports whether what it took for a person's
 // doing, or for an attempt that is gone, has been put on record meanwhile:
 // markers and locks are looked at after the records were read, if beside says
@@ -118,7 +125,7 @@ func (w *Viewer) look(ctx context.Context, now time.Time, beside bool) (v *View,
 		return nil, false, err
 	}
 	if own != nil && held {
-		v.Holder = &holder
+		v.Holder, v.Halted = &holder, halted(holder)
 	}
 	if own != nil {
 		v.Lost = own.Lost
