@@ -265,7 +265,9 @@ func TestShell(t *testing.T) {
 		{"git -C /p/shop commit -m x", "project's own checkout"}, {"git -C ../shop-catalog reset --hard", "another agent's worktree"}, {"git --work-tree /p/shop add .", "own checkout"},
 		{"tmux kill-server", "kill-server is refused"}, {"tmux kill-session -t x", "kill-session"}, {"tmux kill-ser", "kill-server"}, {"tmux new -d \\; kill-server", "kill-server"}, {"tmux -L cmux kill-server", "cmux's own server"}, {"tmux -Lcmux send-keys x", "cmux's own server"}, {"tmux -S /tmp/tmux-0/cmux list-panes", "cmux's own server"}, {"tmux -S /tmp/tmux-0/default kill-server", "kill-server"},
 		{"pkill tmux", "process id"}, {"pkill -f claude", "process id"}, {"killall -9 cmux", "process id"}, {"kill -9 -1", "every process"},
-		{"cmux agents stop", "steered by a person"}, {"cmux agents override auth", "agents override"}, {"./bin/cmux agents retry x", "agents retry"}, {"cmux stop", "cmux stop"}, {"cmux mailbox retry x", "steered"}, {"cmux mailbox send a x", ""}, {"cmux tasks assign t1 a", "steered"}, {"cmux tasks done t1", "steered"}, {"cmux journal add x y", ""},
+		{"cmux agents stop", "steered by a person"}, {"cmux agents override auth", "agents override"}, {"./bin/cmux agents retry x", "agents retry"}, {"cmux stop", "cmux stop"}, {"cmux mailbox retry x", "steered"}, {"cmux mailbox send a x", ""}, {"cmux tasks assign t1 a", "steered"}, {"cmux tasks done t1", "steered"}, {"cmux tasks $X", "steered"},
+		{"cmux tasks foo", "cmux tasks foo is refused: there is no such command. See `cmux tasks --help`"}, {"cmux frobnicate", "no such command. Of `cmux` you have blocked, done, output. See `cmux --help`"}, {"cmux --help", ""}, {"cmux completion bash", ""}, {"cmux help tasks", ""},
+		{"cmux journal add x y", ""},
 
 		// State and the places of others.
 		{"touch /p/shop/.cmux/signals/catalog.done", "cmux's own state"}, {"echo 0 > /p/shop/.cmux/signals/auth.done", "never by a file"}, {"echo 0 >> ../shop/.cmux/signals/auth.done", ".cmux"},

@@ -37,6 +37,8 @@ func TestGrantedOrders(t *testing.T) {
 		{"cmux locks with db -- git status", "wf"}, // what git shows of the project's root may be a person's
 		{"cmux locks with db -- cmux tasks list", "wfls"},
 		{"cmux locks with db -- go test ./...", "wf"},
+		{"cmux --help", "nwfls"},
+		{"cmux tasks --help", "nwfls"},
 		{"cmux workers assign api 'write it'", "fl"},
 		{"cmux tasks assign t1 api", "fl"},
 		{"cmux tasks cancel t1 'not needed'", "fl"},
@@ -67,6 +69,9 @@ func TestGrantedOrders(t *testing.T) {
 		{"cmux locks with db --", ""},
 		{"cmux locks with db -- cmux locks with e -- rm a", ""},
 		{"cmux tasks done t1", ""},
+		{"cmux tasks foo --help", ""},
+		{"cmux --config=x --help", ""},
+		{"cmux hook --help", ""},
 		{"cmux agents approve a", ""},
 		{"cmux config apply", ""},
 		{"cmux workers take api", ""},
@@ -81,6 +86,23 @@ func TestGrantedOrders(t *testing.T) {
 			if d := guard.Decide(p, c); (d.Verdict == guard.Grant) != want {
 				t.Errorf("%s: %s: %s %q", by, test.command, d.Verdict, d.Reason)
 			}
+		}
+	}
+}
+
+// A command that does not exist is not a person's: the agent is told which it has.
+func TestNoSuchCommand(t *testing.T) {
+	p := checked()
+	p.Tree, p.Leads, p.Holder = "", true, rights.Holder{Stays: true, Leads: true}
+	for command, want := range map[string]string{
+		"cmux tasks foo t1":  "there is no such command. Of `cmux tasks` you have add, assign, cancel, list, log, merge, pause, show. See `cmux tasks --help`",
+		"cmux frobnicate":    "there is no such command. Of `cmux` you have agents, alert, autonomy, backlog, blocked, done, help,",
+		"cmux mailbox write": "Of `cmux mailbox` you have blocked, done, inbox,",
+		"cmux tasks done t1": "the run is steered by a person",
+		"cmux restart":       "the run is steered by a person",
+	} {
+		if d := guard.Decide(p, guard.Call{Tool: "Bash", Input: object("command", command), Dir: root}); d.Verdict != guard.Deny || !strings.Contains(d.Reason, want) {
+			t.Errorf("%s: %s %q", command, d.Verdict, d.Reason)
 		}
 	}
 }

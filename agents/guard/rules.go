@@ -292,6 +292,8 @@ func (s *shell) cmux(args []word) {
 	case reports && s.sub:
 		s.refuse("cmux " + name + refusedToSub)
 	case group, name == "help", name == "completion":
+	case !contains(rights.All(), name) && (words[0].is(name) || words[1].whole):
+		s.refuse(s.noSuch(name))
 	case contains(inner, name), rights.IsPersons(name, with) && !(s.Leads && rights.IsLeaders(name, with)) && !(s.Holder.TeamLead && rights.IsTeamLeads(name)):
 		s.refuse("cmux " + name + " is refused: the run is steered by a person. Report `done`, or report `blocked` and say what you need.")
 	case name == "locks with": // runs a command
@@ -305,6 +307,20 @@ func (s *shell) cmux(args []word) {
 			s.simple(words[3:], "")
 		}
 	}
+}
+
+// noSuch says that there is no command of a name, and which ones the agent has.
+func (s *shell) noSuch(name string) string {
+	group, _, two := strings.Cut(name, " ")
+	about, have := "cmux", s.Holder.Names("")
+	if two {
+		about, have = "cmux "+group, s.Holder.Names(group)
+	}
+	said := "cmux " + name + " is refused: there is no such command. "
+	if len(have) > 0 {
+		said += "Of `" + about + "` you have " + strings.Join(have, ", ") + ". "
+	}
+	return said + "See `" + about + " --help`"
 }
 
 // changing are commands that obviously write where they stand: any use, or

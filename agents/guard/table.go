@@ -254,6 +254,6 @@ func Grants() string {
 	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "FOLDER", "REV", "OBJECT", "COMMIT", "FORMAT", "N"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
-	b.WriteString("\nOrders to cmux, with literal words and these options only (and `--help`). The words of `locks with` behind `--` must be granted too:\n\n" + rights.Table())
+	b.WriteString("\nOrders to cmux, with literal words and these options only (and `--help`, also of `cmux` itself and of a group such as `cmux tasks`). The words of `locks with` behind `--` must be granted too:\n\n" + rights.Table())
 	return b.String()
 }

@@ -91,6 +91,9 @@ func (h Holder) grants() []grant {
 // question to a person. The words are what follows cmux, as the shell hands them
 // over. Of `locks with`, command is what it runs, which must be granted itself.
 func Grants(h Holder, words []string) (command []string, ok bool) {
+	if asksHelp(words) {
+		return nil, true
+	}
 	for _, g := range h.grants() {
 		rest, is := cutPrefix(words, strings.Fields(g.order))
 		if !is {
@@ -110,6 +113,35 @@ func Grants(h Holder, words []string) (command []string, ok bool) {
 		return nil, g.order != "locks with" // whose command may begin anywhere
 	}
 	return nil, false
+}
+
+// Names are the second words of the orders of a group that are granted to an agent; of
+// no group, the first words of all.
+func (h Holder) Names(group string) (names []string) {
+	for _, g := range h.grants() {
+		first, second, _ := strings.Cut(g.order, " ")
+		switch {
+		case group == "":
+			names = append(names, first)
+		case first == group:
+			names = append(names, second)
+		}
+	}
+	if group == "" {
+		names = append(names, "done", "blocked") // which the guard grants by itself
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// asksHelp reports whether words ask what commands there are, or which a group has.
+func asksHelp(words []string) bool {
+	last := len(words) - 1
+	if last < 0 || last > 1 || words[last] != "--help" && words[last] != "-h" {
+		return false
+	}
+	_, group := Named(words[:last])
+	return group
 }
 
 func cutPrefix(words, prefix []string) (rest []string, ok bool) {

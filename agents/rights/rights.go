@@ -31,7 +31,61 @@ func leaders() []string {
 	}
 }
 
-// teamLeads are those of them that the lead of a team may give about its members.
+// persons are the others, which only a person gives, and those that an option makes
+// a person's.
+func persons() []string {
+	return []string{ // one a line: changes that meet merge
+		"agents answer",
+		"agents approve",
+		"agents attach",
+		"agents cleanup",
+		"agents merge",
+		"agents open",
+		"agents override",
+		"agents release",
+		"agents resume",
+		"agents retry",
+		"agents review",
+		"agents run",
+		"agents shared",
+		"agents stop",
+		"agents top",
+		"agents update",
+		"attach",
+		"config apply",
+		"incidents ack",
+		"keep",
+		"locks break",
+		"mailbox retry",
+		"maintenance",
+		"open",
+		"projects activate",
+		"projects add",
+		"projects remove",
+		"recover now",
+		"recover undo",
+		"restart",
+		"snapshots restore",
+		"start",
+		"stop",
+		"tasks done",
+		"workers answer",
+		"workers attach",
+		"workers demote",
+		"workers release",
+		"workers take",
+		"workers wake",
+	}
+}
+
+// All are the orders that there are.
+func All() []string {
+	all := slices.Concat(anybodys(), leaders(), persons())
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// teamLeads are those of the leaders' that the lead of a team may give about its members.
 func teamLeads() []string {
 	return []string{"workers assign", "tasks assign", "tasks cancel", "tasks pause"}
 }
@@ -64,7 +118,7 @@ func Named(words []string) (name string, group bool) {
 	if len(words) == 0 {
 		return "", true
 	}
-	for _, o := range slices.Concat(anybodys(), leaders()) {
+	for _, o := range All() {
 		if first, _, two := strings.Cut(o, " "); two && first == words[0] {
 			if len(words) == 1 {
 				return words[0], !slices.Contains(anybodys(), words[0])
