@@ -214,7 +214,7 @@ type voucher struct {
 // What follows in another folder must not run when that fails.
 func (v *voucher) goesHome(commands []command) (to string, ok bool) {
 	first := commands[0]
-	if !first.is("cd") || len(first.words) != 2 || first.words[1].here || !filepath.IsAbs(first.words[1].text) {
+	if !first.is("cd") || first.looped || len(first.words) != 2 || first.words[1].here || !filepath.IsAbs(first.words[1].text) {
 		return "", false
 	}
 	switch first.words[1].text {
@@ -234,9 +234,9 @@ func (v *voucher) goesHome(commands []command) (to string, ok bool) {
 var builtins = strings.Fields("cd pushd popd eval source . exec set unset export alias unalias command builtin trap enable shopt " +
 	"setopt unsetopt emulate declare typeset local readonly let read return exit shift hash umask ulimit times wait noglob nocorrect")
 
-// grants vouches for one command.
+// grants vouches for one command. Of those in a loop, it vouches for what reads.
 func (v *voucher) grants(c command) bool {
-	if slices.ContainsFunc(v.Verify, func(check string) bool { return v.same(c, check) }) {
+	if !c.looped && slices.ContainsFunc(v.Verify, func(check string) bool { return v.same(c, check) }) {
 		v.checked, v.changed, v.recorded = true, true, true // it may do anything, and a person wants it run
 		return true
 	}
@@ -247,6 +247,9 @@ func (v *voucher) grants(c command) bool {
 		return true
 	}
 	for _, f := range forms {
+		if c.looped && f.effect != prints {
+			continue
+		}
 		if m, ok := f.match(c.words); ok && v.vouches(f, m) {
 			v.changed = v.changed || f.effect == changes
 			v.recorded = v.recorded || f.effect >= records
@@ -267,6 +270,9 @@ func (v *voucher) orders(c command) bool {
 	for _, w := range c.words[1:] {
 		words = append(words, w.text)
 	}
+	if c.looped && !rights.Shows(words) {
+		return false
+	}
 	inner, ok := rights.Grants(v.Holder, words)
 	if !ok || len(inner) == 0 {
 		return ok
@@ -286,7 +292,7 @@ func (v *voucher) same(c command, check string) bool {
 		return false
 	}
 	want, ok := lex(trim(check))
-	return ok && len(want) == 1 && slices.Equal(want[0].words, c.words) && !want[0].redirected
+	return ok && len(want) == 1 && slices.Equal(want[0].words, c.words) && !want[0].redirected && !want[0].looped
 }
 
 // vouches looks at what a form does here and now.

@@ -14,6 +14,7 @@ type command struct {
 	after      string // the operator that stands before it: "", "&&", "||", ";" or "|"
 	words      []lexeme
 	redirected bool
+	looped     bool // it stands in a loop, which runs it for another word too
 }
 
 // lexeme is a word as every shell hands it to a program.
@@ -37,18 +38,25 @@ type lexer struct{ rest string }
 
 // lex takes a text apart into commands. There is no expansion in its language,
 // no assignment, no reserved word that its reader takes for a name, and no way
-// to write to a file.
+// to write to a file. Of variables there is that of a loop over words.
 func lex(text string) (commands []command, ok bool) {
 	if len(text) > maxScript || !plainText(text) {
 		return nil, false
 	}
+	return lexAll(text)
+}
+
+func lexAll(text string) (commands []command, ok bool) {
 	l := &lexer{text}
 	for after := ""; ; {
 		c := command{after: after}
-		if !l.command(&c) {
+		if loop, ok := l.loop(after); ok {
+			commands = append(commands, loop...)
+		} else if l.command(&c) {
+			commands = append(commands, c)
+		} else {
 			return nil, false
 		}
-		commands = append(commands, c)
 		if l.rest == "" {
 			return commands, true
 		}

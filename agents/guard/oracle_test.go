@@ -489,7 +489,7 @@ func TestShellsAgree(t *testing.T) {
 // FuzzGrant: the same for texts that the engine makes.
 func FuzzGrant(f *testing.F) {
 	w := newWorld(f)
-	for _, s := range []string{"git add -A && git commit -q -m \"$(cat <<'EOF'\nx\nEOF\n)\"", "cmux done -- 'it'\\''s'", "git log -5 --format='%h %s' main..w -- src", "git restore --source=HEAD -- sub/c; git status", "check it 2>&1 | tail -3", "cat src/a.txt || echo \"no\""} {
+	for _, s := range []string{"git add -A && git commit -q -m \"$(cat <<'EOF'\nx\nEOF\n)\"", "cmux done -- 'it'\\''s'", "git log -5 --format='%h %s' main..w -- src", "git restore --source=HEAD -- sub/c; git status", "check it 2>&1 | tail -3", "cat src/a.txt || echo \"no\"", "for t in src sub; do ls \"$t\" | head -3; git log -2 -- $t; done; git stash list"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -68,6 +68,7 @@ var forms = []*form{
 	{words: "git diff", options: diffOptions, args: "REV", most: 2, paths: "PATH"},
 	{words: "git log", options: logOptions, args: "REV", most: 2, paths: "PATH"},
 	{words: "git show", options: logOptions, args: "OBJECT", most: 1, paths: "PATH"},
+	{words: "git stash list"},
 	{words: "git rev-parse", options: []string{"--abbrev-ref", "--short", "--verify", "--show-toplevel"}, args: "REV", most: 1},
 
 	{words: "git add", options: []string{"-A", "--all", "-u", "--update", "-v"}, args: "PATH", most: many, paths: "PATH", effect: records},

@@ -61,6 +61,22 @@ var (
 	}
 )
 
+// shows are the granted orders that only show something, however often they are given.
+func shows() []string {
+	return []string{
+		"help", "version", "status", "autonomy", "logs", "workers list", "workers status", "workers logs", "tasks list", "tasks show", "tasks log", "backlog list",
+		"mailbox inbox", "mailbox list", "mailbox read", "journal show", "journal search", "locks list", "incidents list", "incidents show", "recover log",
+		"projects list", "sessions list", "teams list", "teams show", "teams status", "schedule list", "schedule show", "snapshots list",
+		"agents status", "agents list", "agents collisions", "agents logs",
+	}
+}
+
+// Shows reports whether an order of these words shows something and does nothing else.
+func Shows(words []string) bool {
+	name, _ := Named(words)
+	return asksHelp(words) || slices.Contains(shows(), name)
+}
+
 // Holder says of an agent which orders it may give.
 type Holder struct {
 	Stays    bool // it is an agent of the organization
