@@ -206,6 +206,11 @@ type voucher struct {
 	// git itself may have brought back what tells it which files to see, and how.
 	changed, recorded, checked, broughtBack bool
 
+	// By their names in the worktree: files that the commands before move, remove or
+	// write, those of them that they write, and folders that they make. None of them is
+	// or becomes a link.
+	moved, wrote, made []string
+
 	git gitFacts
 }
 
@@ -214,7 +219,7 @@ type voucher struct {
 // What follows in another folder must not run when that fails.
 func (v *voucher) goesHome(commands []command) (to string, ok bool) {
 	first := commands[0]
-	if !first.is("cd") || first.looped || len(first.words) != 2 || first.words[1].here || !filepath.IsAbs(first.words[1].text) {
+	if !first.is("cd") || first.looped || first.to != "" || len(first.words) != 2 || first.words[1].here || !filepath.IsAbs(first.words[1].text) {
 		return "", false
 	}
 	switch first.words[1].text {
@@ -236,6 +241,9 @@ var builtins = strings.Fields("cd pushd popd eval source . exec set unset export
 
 // grants vouches for one command. Of those in a loop, it vouches for what reads.
 func (v *voucher) grants(c command) bool {
+	if c.to != "" {
+		return v.writes(c)
+	}
 	if !c.looped && slices.ContainsFunc(v.Verify, func(check string) bool { return v.same(c, check) }) {
 		v.checked, v.changed, v.recorded = true, true, true // it may do anything, and a person wants it run
 		return true
@@ -252,7 +260,12 @@ func (v *voucher) grants(c command) bool {
 		}
 		if m, ok := f.match(c.words); ok && v.vouches(f, m) {
 			v.changed = v.changed || f.effect == changes
-			v.recorded = v.recorded || f.effect >= records
+			v.recorded = v.recorded || f.effect == records || f.effect == changes
+			for _, folder := range m["FOLDER"] {
+				for rel := v.written(v.dir, folder).rel; rel != "."; rel = path.Dir(rel) {
+					v.made = append(v.made, rel)
+				}
+			}
 			v.broughtBack = v.broughtBack || f.words == "git restore --staged" || f.effect == changes && slices.ContainsFunc(m["FILE"], steers)
 			return true
 		}
@@ -292,7 +305,7 @@ func (v *voucher) same(c command, check string) bool {
 		return false
 	}
 	want, ok := lex(trim(check))
-	return ok && len(want) == 1 && slices.Equal(want[0].words, c.words) && !want[0].redirected && !want[0].looped
+	return ok && len(want) == 1 && slices.Equal(want[0].words, c.words) && !want[0].redirected && !want[0].looped && want[0].to == ""
 }
 
 // vouches looks at what a form does here and now.
@@ -307,12 +320,14 @@ func (v *voucher) vouches(f *form, m match) bool {
 		return false
 	case f.effect >= makes && !v.builds():
 		return false
-	case !v.places(m):
+	case !v.places(f, m):
 		return false
 	case f.builtin():
 		return true
 	case !v.reaches(f.program()):
 		return false
+	case f.effect == shifts:
+		return v.reaches("git") && v.seesTree(f) && v.movesKept(f, m)
 	case f.program() != "git":
 		return true
 	}
@@ -327,7 +342,7 @@ func (v *voucher) seesTree(f *form) bool {
 	if v.dir == v.tree {
 		return true
 	}
-	if v.dir != v.work || v.changed || f.effect == changes {
+	if v.dir != v.work || v.changed || len(v.moved) > 0 || f.effect >= changes {
 		return false
 	}
 	for dir := v.dir; dir != v.tree; dir = filepath.Dir(dir) {

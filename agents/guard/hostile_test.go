@@ -9,13 +9,13 @@ import (
 // mixtures of both.
 
 // begins are commands as agents begin them.
-var begins = strings.Split(`git status|git diff|git log|git show|git rev-parse|git add|git add -A|git commit -q -m|git commit -m|git commit -qam|git restore|git restore --staged|git restore --source=OLD|git restore --source=OLD --staged --worktree --|git rm|git rm --cached|git --no-pager log|mkdir|mkdir -p|cat|head -3|head -n 5|tail -n 2|wc -l|ls|ls -la|pwd|true|echo|cmux done|cmux done --|cmux blocked|check it|cd TREE|git|git -C|git -c|git mv|git grep|git checkout|git config|git stash|cd|cd src|grep -rn|rg|sort|printf|env|xargs|sh -c|bash -c|command|exec|eval|builtin|noglob|time|!|A=1|pwn|./pwn|touch|.|source|git stash list|for t in a b; do cat $t; done|for t in src sub; do ls "$t"; git log -2 -- $t; done|for f in README; do echo "= $f =" && cmux done $f; done|for t in a; do`, "|")
+var begins = strings.Split(`git mv src/a.txt|mv src/a.txt|mv|rm|mkdir -p src/n && git mv src/a.txt|mkdir -p src/n && printf 'a\n' > src/n/f|echo x > src/f|printf '%s' x >|git status|git diff|git log|git show|git rev-parse|git add|git add -A|git commit -q -m|git commit -m|git commit -qam|git restore|git restore --staged|git restore --source=OLD|git restore --source=OLD --staged --worktree --|git rm|git rm --cached|git --no-pager log|mkdir|mkdir -p|cat|head -3|head -n 5|tail -n 2|wc -l|ls|ls -la|pwd|true|echo|cmux done|cmux done --|cmux blocked|check it|cd TREE|git|git -C|git -c|git mv|git grep|git checkout|git config|git stash|cd|cd src|grep -rn|rg|sort|printf|env|xargs|sh -c|bash -c|command|exec|eval|builtin|noglob|time|!|A=1|pwn|./pwn|touch|.|source|git stash list|for t in a b; do cat $t; done|for t in src sub; do ls "$t"; git log -2 -- $t; done|for f in README; do echo "= $f =" && cmux done $f; done|for t in a; do`, "|")
 
 // options are those of the granted commands, and their dangerous neighbours.
 var options = strings.Split(`--stat|--oneline|-5|-n 3|-p|--cached|--name-only|--format=%h|--format='%h %s'|-s|-sb|--porcelain|-uall|-A|-u|-q|-a|-m x|-m 'a b'|-am x|--message=x|--allow-empty|--staged|--worktree|--source=OLD|-s HEAD|--cached|--|-l|-la|--all|--graph|--follow|--pretty=oneline|--unified=3|--abbrev-ref|--short|--output=FILE|--outpu=FILE|--ext-diff|--textconv|-O../outside/secret|-S|-G x|-F ../outside/secret|-F -|--amend|--no-verify|-n|-e|--edit|--exec=pwn|--until now|--format=%h --until -n --output=FILE|-iS|--format=CMD|--format='%G?'|--pretty=evil|--show-signature|--submodule=log|--no-index|-c core.pager=pwn|-p|--paginate|--source=HEAD:sub|--source=TREEID|--pathspec-from-file=../outside/secret|-f|-r|--chmod=+x|--exec-path=.|--git-dir=../root/.git|--work-tree=..|--glob|-e|--pre=pwn|--exclude -e|-ox|--files0-from=../outside/secret|--help|-z|-L1,2:src/a.txt|--word-diff=color|--recurse-submodules|--trailer=x|--template=../outside/secret|--log-size|--color=always|--=x|--x==pwn|-=pwn|--format==pwn|--source==pwn`, "|")
 
 // operands are harmless and hostile ones.
-var operands = strings.Split(`src/a.txt|src|README|'with blank'|HEAD|main|w|'HEAD~1'|main..w|main...w|HEAD:src/a.txt|OLD|x|'it is'|"it's"|.|sub/c|'a;pwn'|"a|pwn"|'$(pwn)'|'`+"`pwn`"+`'|'a'\''b'|"a
+var operands = strings.Split(`src/n|src/n/g|src/b.txt|src/a.txt|src|README|'with blank'|HEAD|main|w|'HEAD~1'|main..w|main...w|HEAD:src/a.txt|OLD|x|'it is'|"it's"|.|sub/c|'a;pwn'|"a|pwn"|'$(pwn)'|'`+"`pwn`"+`'|'a'\''b'|"a
 b"|'a
 pwn'|`+`link/secret|link|link2|src/link2|inlink/a.txt|gitdir/config|../outside/secret|OUTSIDE/secret|/etc/passwd|../root/README|../root/.git/config|.git|.git/config|.cmux/state|.claude/settings.json|.claude|sub/.claude|TREE/src/a.txt|TREE/../outside/secret|src/../../outside/secret|inlink/../link/secret|HEAD:link|HEAD:../x|HEAD~1|HEAD^|^HEAD|'^HEAD'|OLD:link|TREEID|@{-1}|@{u}|:/x|:(top)src|:!src|'*'|*|s*|?|[a-z]*|{a,b}|~|~root|=pwn|=ls|==|a=~|$HOME|"$HOME"|"$=HOME"|"$(pwn)"|`+"`pwn`|\"`pwn`\""+`|$(pwn)|$'pwn'|$"pwn"|"a!b"|!!|!pwn|#x|x#|<(pwn)|>(pwn)|=(pwn)|(pwn)|{pwn,}|%1|%pwn|+x|@x|-|--|-n|--output=FILE|a\ b|a\|pwn|\$x|"a\"b"|''|'a''b'|a'b'|'a'"b"|'a'b|x'|"|x"y|<secret|< link/secret|<<<x|1>FILE|>FILE|> FILE|>>FILE|&>FILE|>&FILE|>|FILE|2>FILE|2>&1|2>/dev/null|> /dev/null|>/dev/null 2>&1|2>&-|>&2|<&3|{fd}>FILE`, "|")
 
@@ -43,7 +43,7 @@ func pick[T any](m *maker, of []T) T { return of[m.IntN(len(of))] }
 func (m *maker) command() string {
 	c := pick(m, begins)
 	if m.IntN(8) > 0 {
-		c = pick(m, begins[:28]) // what agents are about to do
+		c = pick(m, begins[:35]) // what agents are about to do
 	}
 	if strings.HasSuffix(c, "-m") || strings.HasSuffix(c, "am") {
 		if m.IntN(3) == 0 {
@@ -59,7 +59,7 @@ func (m *maker) command() string {
 	}
 	for m.IntN(3) > 0 {
 		if m.IntN(4) > 0 {
-			c += " " + pick(m, operands[:24])
+			c += " " + pick(m, operands[:27])
 		} else {
 			c += " " + pick(m, operands)
 		}

@@ -14,7 +14,8 @@ type command struct {
 	after      string // the operator that stands before it: "", "&&", "||", ";" or "|"
 	words      []lexeme
 	redirected bool
-	looped     bool // it stands in a loop, which runs it for another word too
+	to         string // the file that takes what it prints; empty: none
+	looped     bool   // it stands in a loop, which runs it for another word too
 }
 
 // lexeme is a word as every shell hands it to a program.
@@ -36,9 +37,9 @@ func plainText(text string) bool {
 // lexer takes a text apart, and gives up at whatever it does not know.
 type lexer struct{ rest string }
 
-// lex takes a text apart into commands. There is no expansion in its language,
-// no assignment, no reserved word that its reader takes for a name, and no way
-// to write to a file. Of variables there is that of a loop over words.
+// lex takes a text apart into commands. There is no assignment in its language, and
+// no reserved word that its reader takes for a name. Nothing is expanded but the
+// variable of a loop over words.
 func lex(text string) (commands []command, ok bool) {
 	if len(text) > maxScript || !plainText(text) {
 		return nil, false
@@ -87,11 +88,20 @@ var redirections = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(2>&1|2> ?/dev/null|> ?/dev/null( 2>&1)?)( *)(&&|\|\||[|;\n]|$)`)
 })
 
+// intoFile leads what is printed to a file of a plain name.
+var intoFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^>{1,2} ?([A-Za-z0-9_./][A-Za-z0-9_./@+,-]*)( *)(&&|\|\||[|;\n]|$)`)
+})
+
 // command reads words up to an operator or the end.
 func (l *lexer) command(c *command) bool {
 	for {
 		if m := redirections().FindStringSubmatchIndex(l.rest); m != nil && len(c.words) > 0 {
 			c.redirected, l.rest = true, l.rest[m[7]:]
+			return true
+		}
+		if m := intoFile().FindStringSubmatchIndex(l.rest); m != nil && len(c.words) > 0 {
+			c.to, l.rest = l.rest[m[2]:m[3]], l.rest[m[5]:]
 			return true
 		}
 		w, ok := l.word()

@@ -51,10 +51,10 @@ const (
 )
 
 // granted programs are run after they have told what they were given.
-var real_ = []string{"git", "cat", "head", "tail", "wc", "ls", "mkdir"}
+var real_ = []string{"git", "cat", "head", "tail", "wc", "ls", "mkdir", "mv", "rm"}
 
 // fakes are programs that nothing granted may start, but for the first two.
-var fakes = strings.Fields(`cmux check pwn id touch sh bash zsh dash ksh env xargs rm cp mv ln tee less more pager vi editor gpg ssh EOF EOFpwn EOFx END x y a b w src main HEAD
+var fakes = strings.Fields(`cmux check pwn id touch sh bash zsh dash ksh env xargs cp ln tee less more pager vi editor gpg ssh EOF EOFpwn EOFx END x y a b w src main HEAD
 	python3 perl awk sed grep rg find sort uniq cut tr printf test chmod curl sleep make go npm node lefthook git-lfs delta difft command exec eval time noglob builtin coproc sudo FILE it 1 2 - -- .. README cmd CMD`)
 
 // shells are those whose reading counts, with options that people set.
@@ -283,11 +283,26 @@ func (w *world) promised(name string, now map[string]state) bool {
 		return false
 	}
 	s, is := now[name]
+	if is && w.mayBeNew(name, rest, s) {
+		return true
+	}
 	if !is {
 		was := w.before[name]
 		return was.mode.IsDir() || w.history[rest+"\x00"+was.content] || rest == "src/b.txt" // what git tracks may be removed
 	}
 	return s.mode.IsDir() || w.history[rest+"\x00"+s.content]
+}
+
+// mayBeNew reports whether a file of the scope is one that plain text was put into, or
+// one that was moved there, in the place of nothing or of what git keeps.
+func (w *world) mayBeNew(name, rest string, s state) bool {
+	if !strings.HasPrefix(rest, "src/") || !s.mode.IsRegular() || s.mode.Perm()&0o111 != 0 || strings.Contains(rest, "/.") || strings.Contains(s.content, canary) {
+		return false
+	}
+	was, before := w.before[name]
+	return !before || w.history[rest+"\x00"+was.content] && slices.ContainsFunc(slices.Collect(maps.Keys(w.history)), func(known string) bool {
+		return strings.HasSuffix(known, "\x00"+s.content)
+	})
 }
 
 // told is what the programs said since it was last asked.
@@ -354,7 +369,8 @@ func (w *world) alike(texts []string) (wrong map[string]string) {
 	for i, argv := range shells {
 		_, err := w.shell(argv, "mute", append([]string{`for t; do printf '` + next + `' >>"` + w.dir + `/log"; (eval "$t") </dev/null; done`, "x"}, texts...)...)
 		parts := strings.Split(w.told(), next)[1:]
-		names, _ := w.changed()
+		names, now := w.changed()
+		names = slices.DeleteFunc(names, func(n string) bool { return w.promised(n, now) }) // by the shells themselves
 		switch {
 		case err == nil && len(parts) == len(texts) && len(names) == 0:
 		case len(texts) == 1:
@@ -489,7 +505,7 @@ func TestShellsAgree(t *testing.T) {
 // FuzzGrant: the same for texts that the engine makes.
 func FuzzGrant(f *testing.F) {
 	w := newWorld(f)
-	for _, s := range []string{"git add -A && git commit -q -m \"$(cat <<'EOF'\nx\nEOF\n)\"", "cmux done -- 'it'\\''s'", "git log -5 --format='%h %s' main..w -- src", "git restore --source=HEAD -- sub/c; git status", "check it 2>&1 | tail -3", "cat src/a.txt || echo \"no\"", "for t in src sub; do ls \"$t\" | head -3; git log -2 -- $t; done; git stash list"} {
+	for _, s := range []string{"git add -A && git commit -q -m \"$(cat <<'EOF'\nx\nEOF\n)\"", "cmux done -- 'it'\\''s'", "git log -5 --format='%h %s' main..w -- src", "git restore --source=HEAD -- sub/c; git status", "check it 2>&1 | tail -3", "cat src/a.txt || echo \"no\"", "for t in src sub; do ls \"$t\" | head -3; git log -2 -- $t; done; git stash list", "mkdir -p src/n && git mv src/a.txt src/n && printf 'x\\n' > src/n/f; rm src/a.txt", "mv src/a.txt src/n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -506,7 +522,7 @@ func TestOracleSees(t *testing.T) {
 	w := newWorld(t)
 	out := filepath.Join(w.dir, "outside/made")
 	for _, text := range []string{
-		"echo x > " + out, "echo x > src/made", "git restore --source=" + w.old + " .claude/settings.json", "git config core.pager pwn", "git config user.name x", "git branch other", "git tag v1",
+		"echo x > " + out, "echo x > src/b.txt", "echo x > src/.made", "echo x > made", "rm new", "mv src/b.txt src/a.txt", "mv ../outside/secret src/made", "git restore --source=" + w.old + " .claude/settings.json", "git config core.pager pwn", "git config user.name x", "git branch other", "git tag v1",
 		"cat link/secret", "cat ../root/.git/config", "cat /etc/passwd", "git show HEAD >/dev/null; pwn", "./pwn", "PATH=. cat x", "cd sub && cat c", // by CDPATH
 		"git diff --no-index link/secret README", "git log -1 --format=%h --until now --output=" + out, "git log -iS --output=" + out,
 		"git restore --source=" + w.old + " link && echo x > link", "git restore --source=" + w.treeID + " c", "git restore --source=HEAD:evil README", "rm ../root/README", "touch x",

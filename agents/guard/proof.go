@@ -37,21 +37,26 @@ func (v *voucher) reaches(program string) bool {
 
 // places reports whether what fills the slots for files lies in the node's own
 // place. A revision may be taken for a file.
-func (v *voucher) places(m match) bool {
+func (v *voucher) places(f *form, m match) bool {
 	for slot, texts := range m {
 		for _, t := range texts {
 			path, file := t, slot == "FILE" || slot == "FOLDER"
+			stale := v.changed || (file || f.effect == shifts) && v.recorded
 			switch slot {
 			case "REV", "OBJECT":
 				if !strings.Contains(t, "/") || strings.Contains(t, ":") {
 					continue
 				}
-			case "PATH", "FILE", "FOLDER":
+			case "FILE":
+				stale = stale || len(v.moved) > 0
+			case "FOLDER":
+				stale = stale || v.overlaps(v.written(v.dir, path).rel)
+			case "PATH", "KEPT", "TO":
 			default:
 				continue
 			}
 			spots, ok := v.spots(v.dir, path)
-			if !ok || v.changed || file && (v.recorded || slices.ContainsFunc(append(spots, v.written(v.dir, path)), v.apart)) {
+			if !ok || stale || file && slices.ContainsFunc(append(spots, v.written(v.dir, path)), v.apart) {
 				return false
 			}
 		}
@@ -127,6 +132,7 @@ func (v *voucher) ask(stdin string, args ...string) (string, bool) {
 // is asked for once.
 type gitFacts struct {
 	asked, ok, filtered bool // whether it starts nothing else, filters apart; whether there are any
+	included            bool // its configuration may be in a file that agents write
 	plain, bare, steady *bool
 }
 
@@ -145,9 +151,11 @@ func (v *voucher) provesGit(files []string) bool {
 	}
 	g := &v.git
 	if !g.asked {
-		var ok bool
-		g.filtered, ok = v.configured()
-		g.asked, g.ok = true, ok && v.hookless() && v.unnested()
+		g.asked, g.ok = true, v.configured() && v.hookless() && v.unnested()
+	}
+	files = slices.Concat(files, v.wrote)
+	if g.included && (v.changed || len(v.moved) > 0) {
+		return false
 	}
 	if !g.ok || g.filtered && (v.checked || v.broughtBack && !once(&g.steady, v.steady) || !once(&g.plain, v.unfiltered) || !v.filterless(files)) {
 		return false
@@ -163,8 +171,8 @@ func once(known **bool, f func() bool) bool {
 	return **known
 }
 
-// configured reads the configuration; filtered says that it names filters.
-func (v *voucher) configured() (filtered, ok bool) {
+// configured reads the configuration, and reports whether it starts nothing.
+func (v *voucher) configured() (ok bool) {
 	out, err := v.Machine.Git("", "config", "--list", "-z", "--show-scope", "--includes")
 	fields := strings.Split(out, "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
@@ -173,12 +181,13 @@ func (v *voucher) configured() (filtered, ok bool) {
 		for _, s := range starts {
 			if named(s.key, key) && (!valued || !slices.Contains(s.harmless, strings.ToLower(value))) &&
 				!((s.local || s.person && v.personsFile(value)) && (fields[i] == "global" || fields[i] == "system")) {
-				return false, false
+				return false
 			}
 		}
-		filtered = filtered || value != "" && slices.ContainsFunc(filters, func(f string) bool { return named(f, key) })
+		v.git.included = v.git.included || (key == "include.path" || named("includeif.*.path", key)) && !v.personsFile(value)
+		v.git.filtered = v.git.filtered || value != "" && slices.ContainsFunc(filters, func(f string) bool { return named(f, key) })
 	}
-	return filtered, err == nil
+	return err == nil
 }
 
 // personsFile reports whether a file that git's configuration names is out of the

@@ -18,9 +18,10 @@ const (
 	makes                 // makes empty folders
 	records               // changes the index, or adds a commit
 	changes               // changes files of the worktree
+	shifts                // moves or removes files that git keeps
 )
 
-var effects = [...]string{prints: "prints", reports: "reports", makes: "makes folders", records: "records", changes: "changes files"}
+var effects = [...]string{prints: "prints", reports: "reports", makes: "makes folders", records: "records", changes: "changes files", shifts: "moves files"}
 
 // form is a command that is granted: the words that begin it, options that
 // stand for themselves, and then arguments. A word in capitals stands for what
@@ -33,6 +34,7 @@ type form struct {
 	most    int    // arguments
 	least   int
 	paths   string // the slot of the arguments behind "--"
+	to      bool   // the last argument, whichever, is in the slot TO
 	effect  effect
 }
 
@@ -78,6 +80,10 @@ var forms = []*form{
 	{words: "git restore", options: []string{"-q", "--quiet", "--staged", "--worktree", "--source=COMMIT", "-s COMMIT"}, args: "FILE", most: many, paths: "FILE", effect: changes},
 	{words: "git rm", options: []string{"-q", "--quiet", "--cached"}, args: "FILE", most: many, paths: "FILE", effect: changes},
 
+	{words: "git mv", args: "KEPT", most: many, paths: "KEPT", to: true, effect: shifts},
+	{words: "mv", args: "KEPT", most: many, paths: "KEPT", to: true, effect: shifts},
+	{words: "rm", options: []string{"-f"}, args: "KEPT", most: many, paths: "KEPT", effect: shifts},
+
 	{words: "mkdir", options: []string{"-p"}, args: "FOLDER", most: many, least: 1, effect: makes},
 	{words: "cat", options: []string{"-n"}, args: "PATH", most: many},
 	{words: "head", options: []string{"-N", "-n N"}, args: "PATH", most: 1},
@@ -114,6 +120,16 @@ func (f *form) match(words []lexeme) (m match, ok bool) {
 	}
 	if len(args) < f.least || len(args) > f.most || f.needs != "" && len(m[f.needs]) == 0 {
 		return nil, false
+	}
+	if f.effect == shifts && len(args) > 0 && len(paths) > 0 {
+		return nil, false // some programs take the "--" behind an argument for a file
+	}
+	if all := max(len(args), len(paths)); f.to && all > 0 {
+		last := slices.Concat(args, paths)[all-1]
+		if !m.fill("TO", last, false) {
+			return nil, false
+		}
+		args, paths = args[:max(0, len(args)-1)], paths[:max(0, len(paths)-1)]
 	}
 	for _, w := range args {
 		if !m.fill(f.args, w, f.words == "cmux done --" || f.words == "cmux blocked --") {
@@ -188,6 +204,8 @@ var slots = map[string]struct {
 	"MESSAGE": {func(string) bool { return true }, "a literal text, or `\"$(cat <<'EOF'`, lines none of which begins with `EOF`, `EOF` and `)\"`, as Claude Code writes it"},
 	"PATH":    {isPath, "a file or folder where the node works, links followed, outside of `.git` and `.cmux`; no pattern"},
 	"FILE":    {isPath, "as PATH, one file that git tracks, and nothing that programs take orders from (below)"},
+	"KEPT":    {isPath, "as PATH, one file in the `scope` that git tracks and that is as in the last commit. No part of its name begins with a dot, and none is a link or another repository"},
+	"TO":      {isPath, "a folder, or a file that is not there or is as KEPT. What the files are then called follows the rule of KEPT"},
 	"FOLDER":  {isPath, "as PATH, and nothing that programs take orders from (below)"},
 	"REV":     {isRange, "a branch, a tag, a commit, `'HEAD~1'`, or two of them with `..` or `...` between"},
 	"OBJECT":  {isObject, "as REV, or `REV:PATH`"},
@@ -249,10 +267,15 @@ func Grants() string {
 		if f.paths != "" {
 			args = append(args, "-- "+f.paths+" ...")
 		}
+		if f.to {
+			for i := range args {
+				args[i] += " TO"
+			}
+		}
 		b.WriteString("| `" + f.words + "` | " + code(f.options) + " | " + code(args) + " | " + effects[f.effect] + " |\n")
 	}
 	b.WriteString("\n")
-	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "FOLDER", "REV", "OBJECT", "COMMIT", "FORMAT", "N"} {
+	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "KEPT", "TO", "FOLDER", "REV", "OBJECT", "COMMIT", "FORMAT", "N"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
 	b.WriteString("\nOrders to cmux, with literal words and these options only (and `--help`, also of `cmux` itself and of a group such as `cmux tasks`). The words of `locks with` behind `--` must be granted too:\n\n" + rights.Table())

@@ -1,0 +1,163 @@
+package guard
+
+import (
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// plainName is the name in the worktree of a file that a command of the shell may
+// write, move or remove where the file tools may write it. No link leads there, no
+// other repository is around it, and no part of the name is hidden, as the names are
+// that programs read of themselves.
+func (v *voucher) plainName(name string) (rel string, ok bool) {
+	at := v.written(v.dir, name)
+	here := filepath.Join(v.tree, filepath.FromSlash(at.rel))
+	if r, err := v.resolve(here); !isPath(name) || at.whose != own || at.rel == "." || err != nil || r != here || !v.grantsFile(v.dir, name) || v.apart(at) {
+		return "", false
+	}
+	for part := range strings.SplitSeq(filepath.ToSlash(name), "/") {
+		if part == ".." {
+			return "", false // where it leads depends on links
+		}
+	}
+	for part := range strings.SplitSeq(at.rel, "/") {
+		if strings.HasPrefix(part, ".") {
+			return "", false
+		}
+	}
+	for dir := path.Dir(at.rel); dir != "."; dir = path.Dir(dir) {
+		if v.Machine.Exists(filepath.Join(v.tree, filepath.FromSlash(dir), ".git")) {
+			return "", false
+		}
+	}
+	return at.rel, true
+}
+
+// overlaps reports whether commands before have moved, removed or written a file of
+// this name, or one above or below it. A file system may take another case for it.
+func (v *voucher) overlaps(rel string) bool {
+	return slices.ContainsFunc(v.moved, func(m string) bool { return sameOrBelow(m, rel) || sameOrBelow(rel, m) })
+}
+
+func sameOrBelow(dir, rel string) bool {
+	dir, rel = strings.ToLower(dir), strings.ToLower(rel)
+	return dir == "." || rel == dir || strings.HasPrefix(rel, dir+"/")
+}
+
+// movesKept reports whether a form moves or removes files that git keeps as they are,
+// and overwrites only such files. It writes down which ones.
+func (v *voucher) movesKept(f *form, m match) bool {
+	var touched, kept []string
+	for _, name := range m["KEPT"] {
+		rel, ok := v.plainName(name)
+		if !ok {
+			return false
+		}
+		kept = append(kept, rel)
+	}
+	touched = append(touched, kept...)
+	if f.to {
+		targets, ok := v.targets(m, kept)
+		if !ok {
+			return false
+		}
+		touched = append(touched, targets...)
+		for _, t := range targets {
+			if v.Machine.Exists(filepath.Join(v.tree, filepath.FromSlash(t))) {
+				kept = append(kept, t)
+			}
+		}
+	}
+	for i, rel := range touched {
+		if v.overlaps(rel) || slices.ContainsFunc(touched[:i], func(other string) bool { return sameOrBelow(other, rel) || sameOrBelow(rel, other) }) {
+			return false
+		}
+	}
+	if len(kept) == 0 || !v.provesGit(touched) || !v.keptByGit(kept) {
+		return false
+	}
+	v.moved = append(v.moved, touched...)
+	return true
+}
+
+// targets are the files that those of a move become. A folder takes them in under
+// their own names: one that is there, or one that the text has made. When that
+// failed, the only file gets the folder's name.
+func (v *voucher) targets(m match, files []string) (targets []string, ok bool) {
+	if len(m["TO"]) != 1 || len(files) == 0 {
+		return nil, false
+	}
+	to := m["TO"][0]
+	rel := v.written(v.dir, to).rel
+	at := filepath.Join(v.tree, filepath.FromSlash(rel))
+	_, err := v.Machine.Names(at)
+	there := rel == "." || v.Machine.Exists(at) && err == nil
+	if there || slices.Contains(v.made, rel) {
+		if _, ok := v.plainName(to); !there && (!ok || v.Machine.Exists(at)) {
+			return nil, false
+		}
+		for _, f := range files {
+			t, ok := v.plainName(path.Join(strings.TrimRight(to, "/"), path.Base(f)))
+			if !ok {
+				return nil, false
+			}
+			targets = append(targets, t)
+		}
+		return targets, true
+	}
+	rel, ok = v.plainName(to)
+	return []string{rel}, ok && len(files) == 1 && !strings.HasSuffix(to, "/")
+}
+
+// keptByGit reports whether each of these is one file that git tracks, looks at, and
+// finds as it is in the last commit.
+func (v *voucher) keptByGit(files []string) bool {
+	listed, ok := v.ask("", append([]string{"ls-files", "-v", "-z", "--stage", "--"}, files...)...)
+	var names []string
+	for entry := range strings.SplitSeq(strings.TrimSuffix(listed, "\x00"), "\x00") {
+		about, name, _ := strings.Cut(entry, "\t")
+		// H is that git looks whether the file is changed, 100 a file that is no link.
+		if !strings.HasPrefix(about, "H 100") {
+			return false
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if want := slices.Sorted(slices.Values(files)); !ok || !slices.Equal(names, want) {
+		return false
+	}
+	changed, ok := v.ask("", append([]string{"status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=all", "--"}, files...)...)
+	return ok && changed == ""
+}
+
+// plainFormat is a format of printf that calculates nothing.
+var plainFormat = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[^%\\]|%[%s]|\\[nrt\\"'])+$`) })
+
+// writes reports whether a command puts literal text into a file that is not there
+// yet, or that the text has made.
+func (v *voucher) writes(c command) bool {
+	at := v.spotOf(v.dir)
+	if c.looped || !v.placed || at.whose != own || at.state != "" || !v.builds() || v.changed || v.recorded {
+		return false
+	}
+	words := c.words[1:]
+	switch {
+	case c.is("echo"):
+	case c.is("printf") && len(words) > 0 && plainFormat().MatchString(words[0].text):
+	default:
+		return false
+	}
+	if slices.ContainsFunc(words, func(w lexeme) bool { return w.here || strings.HasPrefix(w.text, "-") }) {
+		return false
+	}
+	rel, ok := v.plainName(c.to)
+	if !ok || strings.HasSuffix(c.to, "/") || !slices.Contains(v.wrote, rel) && (v.overlaps(rel) || v.Machine.Exists(filepath.Join(v.tree, filepath.FromSlash(rel)))) {
+		return false
+	}
+	v.moved, v.wrote = append(v.moved, rel), append(v.wrote, rel)
+	return true
+}
