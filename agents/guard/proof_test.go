@@ -89,7 +89,7 @@ func TestGitIsAsked(t *testing.T) {
 		{name: "partial clone", silent: true, make: all(config("remote.origin.url", "ext::"+pwn), config("remote.origin.promisor", "true"), config("protocol.ext.allow", "always"))},
 		{name: "configuration in the environment", make: func() {}, env: []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=" + pwn}},
 		{name: "a diff in the environment", make: func() {}, env: []string{"GIT_EXTERNAL_DIFF=" + pwn}},
-		{name: "a trace in the worktree", make: func() {}, env: []string{"GIT_TRACE2_EVENT=" + filepath.Join(w.dir, "tree/src/trace")}},
+		{name: "a trace in the worktree", make: func() {}, env: []string{"GIT_TRACE2_EVENT=" + filepath.Join(w.dir, "tree/trace")}},
 		{name: "a trace of cmux's", make: func() {}, env: []string{"GIT_TRACE2_EVENT=" + filepath.Join(w.dir, "trace")}, granted: true},
 		{name: "another repository", make: func() {}, env: []string{"GIT_DIR=" + filepath.Join(w.dir, "root/.git")}},
 		{name: "a folder of the worktree in PATH", make: func() {}, env: []string{"PATH=" + filepath.Join(w.dir, "tree") + ":" + os.Getenv("PATH")}},
