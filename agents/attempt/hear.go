@@ -71,7 +71,7 @@ func (a *attempt) handle(m Message) error {
 
 // answers takes in a person's answer. Whoever gave it hears what becomes of it.
 func (a *attempt) answers(m *Message, reply *Reply) error {
-	said := conversation.Answer{Text: m.Text, ID: m.Key, Ref: a.hold(m)}
+	said := conversation.Answer{Text: m.Text, ID: m.Key, Ref: a.hold(m), ToOpen: m.ToOpen}
 	err := a.feed(said)
 	if reply.Error != "" {
 		a.settle(said.Ref, *reply)

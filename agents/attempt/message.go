@@ -73,6 +73,7 @@ type Message struct {
 	Token   string           `json:"token,omitempty"` // hook, done, blocked, ask, output, send: that of the attempt
 	Text    string           `json:"text,omitempty"`
 	Key     string           `json:"key,omitempty"`     // output
+	ToOpen  bool             `json:"to_open,omitempty"` // answer: it is for the question that is open, and for nothing else
 	Options []string         `json:"options,omitempty"` // ask: a number stands for the option in that place
 	Wait    bool             `json:"wait,omitempty"`    // done, blocked, ask: reply with the verdict, or with what a person answers
 	Mail    *mailbox.Message `json:"mail,omitempty"`    // send: to, subject, body, urgency and re of it count

@@ -27,7 +27,7 @@ func (s screen) shows(reachable bool, own func(draft string) bool) news.Screen {
 	case !reachable:
 		return news.CopyMode{}
 	case s.Dialog != "":
-		return news.Dialog{Name: s.Dialog}
+		return news.Dialog{Name: s.Dialog, Says: firstRun[s.Dialog]}
 	case !s.Prompt:
 		return news.UnknownScreen{}
 	case s.Draft == "":

@@ -20,8 +20,8 @@ func TestShows(t *testing.T) {
 		{screen{Prompt: true, Draft: "a person's"}, true, news.Draft{}},
 		{screen{Prompt: true}, false, news.CopyMode{}},
 		{screen{Prompt: true, Draft: "mine"}, false, news.CopyMode{}},
-		{screen{Prompt: true, Dialog: "trust"}, true, news.Dialog{Name: "trust"}},
-		{screen{Dialog: "trust"}, true, news.Dialog{Name: "trust"}},
+		{screen{Prompt: true, Dialog: "trust"}, true, news.Dialog{Name: "trust", Says: firstRun["trust"]}},
+		{screen{Dialog: "trust"}, true, news.Dialog{Name: "trust", Says: firstRun["trust"]}},
 		{screen{}, true, news.UnknownScreen{}},
 		{screen{Draft: "mine"}, true, news.UnknownScreen{}},
 	} {

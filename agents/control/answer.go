@@ -86,6 +86,9 @@ func (a *Answered) Word() string {
 		}
 		return "told"
 	case "answered":
+		if a.Why != "" {
+			return a.Why // it says which question, and whether that is a yes
+		}
 		return "answered"
 	}
 	if !a.Asked {
@@ -112,12 +115,21 @@ func (p *Project) Answer(ctx context.Context, a Answer) (Answered, error) {
 	}
 	isAsked := asks(n)
 	if isAsked {
-		if err := isOption(asked(n), a.Text); err != nil {
+		if err := offered(asked(n), a.Text, "cmux agents answer "+a.Node); err != nil {
 			return Answered{}, err
 		}
 	}
 	t, err := p.order(ctx, v, run.Request{Op: run.OpAnswer, Node: a.Node, Text: a.Text, Question: a.Question})
 	return Answered{t, isAsked}, err
+}
+
+// offered refuses an answer that q does not offer, and one that may be a yes or a no.
+// command gives an answer.
+func offered(q question.Question, answer, command string) error {
+	if q.Unclear(answer) {
+		return Usage(command+" yes, or "+command+" 'no, and why'", "%q is neither a yes nor a no: nothing was sent", answer)
+	}
+	return isOption(q, answer)
 }
 
 // isOption refuses a number beyond the options of the question that it is for: it

@@ -3,9 +3,11 @@ package control
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
+	"cmux/agents/attempt"
 	"cmux/agents/question"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -38,6 +40,37 @@ func TestIsOption(t *testing.T) {
 	} {
 		if err := isOption(c.question, c.answer); (err == nil) != c.ok {
 			t.Errorf("%q to %s: %v", c.answer, c.question, err)
+		}
+	}
+}
+
+// An answer to a question about a tool call that may be a yes or a no is not sent, and the
+// ways out are.
+func TestUnclearAnswer(t *testing.T) {
+	s := begun(t, chain)
+	s.record(started("api"))
+	q := question.Permit("use Bash? make", "", question.Permission{Tool: "Bash", Command: "make"})
+	r := asking("api", q.String())
+	r.Question = &q
+	s.record(r)
+	for _, text := range []string{"ok go", "3"} {
+		_, err := s.Answer(t.Context(), Answer{Node: "api", Text: text})
+		refused(t, err, strconv.Quote(text)+" is neither a yes nor a no: nothing was sent", "cmux agents answer api yes, or cmux agents answer api 'no, and why'")
+	}
+	for _, text := range []string{"yes", "no, and why"} {
+		if got, err := s.Answer(t.Context(), Answer{Node: "api", Text: text}); err != nil || !got.Asked {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+	for _, c := range []struct{ outcome, word string }{
+		{"answered: refused, with your words: may it use Bash? make", "refused, with your words: may it use Bash? make"},
+		{"answered", "answered"},
+		{"waits: a slot", "not read yet: a slot"},
+	} {
+		var a Answered
+		a.Outcome, a.Why = attempt.ParseOutcome(c.outcome)
+		if got := a.Word(); got != c.word {
+			t.Errorf("%q is told as %q", c.outcome, got)
 		}
 	}
 }

@@ -36,7 +36,8 @@ type Taken struct {
 	Note string `json:"note,omitempty"` // why it was not yet, and what carries it out
 
 	// Outcome is what became of an answer: answered, told, or waits; "": it is not
-	// known. Why says what it waits for.
+	// known. Why says what it waits for,
+	// or which question was answered and whether that allows what was asked for.
 	Outcome string `json:"outcome,omitempty"`
 	Why     string `json:"why,omitempty"`
 

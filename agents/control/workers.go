@@ -231,11 +231,11 @@ func (p *Project) AnswerWorker(ctx context.Context, a Answer) (Answered, error) 
 		return Answered{}, run.AsksElse(a.Node)
 	}
 	if agent.Question != nil {
-		if err := isOption(*agent.Question, a.Text); err != nil {
+		if err := offered(*agent.Question, a.Text, "cmux workers answer "+a.Node); err != nil {
 			return Answered{}, err
 		}
 	}
-	reply, err := p.askLife(ctx, a.Node, attempt.Message{Op: attempt.OpAnswer, Text: a.Text})
+	reply, err := p.askLife(ctx, a.Node, attempt.Message{Op: attempt.OpAnswer, Text: a.Text, ToOpen: a.Question != nil && *a.Question != ""})
 	if err != nil {
 		return Answered{}, err
 	}

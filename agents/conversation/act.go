@@ -120,7 +120,8 @@ func (m *move) leaveAlone() {
 // answer to a question that is open, as that is what was shown.
 func (m *move) sayOn() {
 	if m.Said != nil {
-		said := Message{Why: ByPerson, Text: *m.Said}
+		said := Message{Why: ByPerson, Text: *m.Said, refs: m.SaidBy}
+		m.SaidBy = nil
 		if m.inQuestion() {
 			m.Said, m.TurnEnded = nil, false
 			m.deliver(said)
@@ -143,6 +144,9 @@ func (m *move) keep(h Message) {
 	}
 	var back []Message
 	for _, p := range h.split() {
+		if p.dropped {
+			continue
+		}
 		if i := slices.Index(m.Early, p.ID); p.ID != "" && i >= 0 {
 			m.Early = slices.Delete(slices.Clone(m.Early), i, i+1)
 			m.has(p) // it has arrived after all
@@ -176,7 +180,7 @@ func (m *move) deliver(h Message) {
 		if h.Why == ByPerson {
 			h.Text = question.Option(h.Text, c.Options)
 		}
-		h.Asked = c.Asks
+		h.Asked, h.asked = c.Asks, c.question
 		m.hand(ByCall, Deliver{Message: h, Call: c.Ref})
 		return
 	}
@@ -208,7 +212,7 @@ func (m *move) handOver(h Message) {
 	if g := m.Gate; g.Ref != 0 {
 		m.Gate = Gate{}
 		if !g.Gone {
-			h.Asked = g.Asks
+			h.Asked, h.asked = g.Asks, g.question
 			m.hand(ByHook, Deliver{Message: h, Hook: g.Ref})
 			return
 		}

@@ -57,8 +57,11 @@ type Message struct {
 	Asked   bool    // it goes to a hook or a call that waits for the answer to a question
 	Urgency Urgency // FromMail, NoWork
 
-	parts []Message // of several messages that go together; nil: it is one
-	tries int       // how often it was handed over and not seen in the conversation
+	refs    []Ref              // whoever gave it waits to hear what becomes of it
+	parts   []Message          // of several messages that go together; nil: it is one
+	asked   *question.Question // with Asked: what it answers
+	dropped bool               // whoever gave it was told that it is not sent
+	tries   int                // how often it was handed over and not seen in the conversation
 }
 
 // Answering reports whether m answers a question: cmux's own words do not.

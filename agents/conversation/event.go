@@ -75,10 +75,12 @@ type (
 	Overspent struct{ Text string } // a budget is used up
 	Override  struct{}              // a person has decided the node
 	// Answer: a person's words for the agent. ID names the order, so that one that is
-	// passed on twice counts once. Ref waits to hear what becomes of them (Heard).
+	// passed on twice counts once. Ref waits to hear what becomes of them (Heard). ToOpen: they are
+	// for the question that is open, and for nothing else.
 	Answer struct {
 		Text, ID string
 		Ref      Ref
+		ToOpen   bool
 	}
 	Release  struct{}              // a person has done with it
 	Retry    struct{}              // go on in the conversation of a program that has ended

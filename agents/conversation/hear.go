@@ -116,13 +116,17 @@ func (m *move) answer(e Answer) {
 		m.do(Deny{m.Name + " is done: its report was accepted just now"})
 	case m.Taken && m.running():
 		m.do(Deny{fmt.Sprintf("%s is taken over by a person; cmux %s release %s first", m.Name, m.noun(), m.Name)})
-	case m.Open.InPane && m.running():
-		m.do(Deny{fmt.Sprintf("%s shows a dialog of its program, which can be answered in its pane alone: cmux %s attach %s", m.Name, m.noun(), m.Name)})
+	case m.ownDialog() && m.running():
+		m.do(Deny{m.dialogFirst()})
+	case m.replied(), e.ToOpen && m.Activity != dag.NeedsInput:
+		m.do(Deny{fmt.Sprintf("%s has the answer to this question already: nothing was sent to it", m.Name)})
 	default:
 		if e.ID != "" {
 			m.remember(e.ID)
 		}
-		m.owe(e.Ref)
+		if m.owe(e.Ref); e.Ref != 0 {
+			m.SaidBy = append(slices.Clip(m.SaidBy), e.Ref)
+		}
 		if m.Said != nil { // one that has not been handed over yet
 			text = *m.Said + "\n" + text
 		}
@@ -313,7 +317,7 @@ func (m *move) inquired(e Inquired) {
 		m.do(TakeDown{Word: "ask", Text: e.String()}, PassOn{Question: e.Question, Ref: e.Call, Call: true})
 		return
 	}
-	m.called(Call{Ref: e.Call, Asks: true, Options: e.Parts[0].Options}, "ask", e.String())
+	m.called(Call{Ref: e.Call, Asks: true, Options: e.Parts[0].Options, question: &e.Question}, "ask", e.String())
 	if m.Taken {
 		m.TurnEnded = true
 	} else {
@@ -329,7 +333,7 @@ func (m *move) asked(e news.Asked, hook Ref) {
 		return
 	}
 	if hook != 0 {
-		m.hold(Gate{Ref: hook, Asks: true})
+		m.hold(Gate{Ref: hook, Asks: true, question: &e.Question})
 	}
 	if !e.Shown {
 		m.do(ShowQuestion{e.Question})

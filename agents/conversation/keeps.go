@@ -40,9 +40,9 @@ func (m *move) passed(e Passed) {
 	m.do(Note{"its question could not be sent as a message: " + e.Failure})
 	if e.Call {
 		m.hangUp("a later question of yours has taken the place of this one")
-		m.Call = Call{Ref: e.Ref, Asks: true, Options: e.Parts[0].Options}
+		m.Call = Call{Ref: e.Ref, Asks: true, Options: e.Parts[0].Options, question: &e.Question}
 	} else {
-		m.hold(Gate{Ref: e.Ref, Asks: true})
+		m.hold(Gate{Ref: e.Ref, Asks: true, question: &e.Question})
 	}
 	m.Question = &e.Question
 }

@@ -1,8 +1,11 @@
 package conversation
 
 import (
+	"fmt"
 	"slices"
 	"time"
+
+	"cmux/agents/news"
 )
 
 // Whoever gives an answer waits to hear what becomes of it, for answerWait at most.
@@ -35,6 +38,55 @@ func (m *move) owe(ref Ref) {
 	}
 	m.Owed = append(slices.Clip(m.Owed), ref)
 	m.do(Arm{Clock: AnswerClock, For: answerWait})
+}
+
+// hears tells the givers of h that the agent has it, and which question it answered.
+func (m *move) hears(h Message) {
+	fate, why := Told, ""
+	if h.Asked {
+		fate = Replied
+		if h.asked != nil {
+			why = h.asked.Replied(h.Text)
+		}
+	}
+	m.tell(h.refs, fate, why)
+}
+
+// tell tells those of refs that still wait what became of their answers.
+func (m *move) tell(refs []Ref, fate Fate, why string) {
+	for _, ref := range refs {
+		i := slices.Index(m.Owed, ref)
+		if i < 0 {
+			continue
+		}
+		m.do(Heard{ref, fate, why})
+		if m.Owed = slices.Delete(slices.Clone(m.Owed), i, i+1); len(m.Owed) == 0 {
+			m.do(Disarm{AnswerClock})
+		}
+	}
+}
+
+// replied reports whether a person has answered the open question, and the agent is
+// about to have the answer.
+func (s *State) replied() bool {
+	return s.Said != nil && s.Phase == Regaining && s.Then == ThenAnswer && len(s.Open.Parts) > 0
+}
+
+// ownDialog reports whether the program shows a dialog that no answer is for.
+func (s *State) ownDialog() bool {
+	_, dialog := s.Screen.(news.Dialog)
+	return s.Open.InPane || s.Phase == Hindered && dialog
+}
+
+// dialogFirst refuses an answer while the program shows a dialog of its own.
+func (s *State) dialogFirst() string {
+	shows := s.Open.String()
+	if d, dialog := s.Screen.(news.Dialog); dialog && !s.Open.InPane {
+		if shows = d.Says; shows == "" {
+			shows = d.Name
+		}
+	}
+	return fmt.Sprintf("%s shows a dialog of its program (%s): nothing was sent. Only keys in its pane answer it: cmux %s attach %s", s.Name, oneLine(shows), s.noun(), s.Name)
 }
 
 // settles tells who waits what became of their answers, once that is known.

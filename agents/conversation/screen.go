@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"cmux/agents/news"
@@ -26,11 +27,19 @@ func hinders(s news.Screen) string {
 	case news.Draft:
 		return "a line is begun in its prompt: send or clear it there"
 	case news.Dialog:
-		return fmt.Sprintf("a dialog (%s) is open in its pane: answer or close it there", s.Name)
+		return dialogOpen(s) + ": answer or close it there"
 	case news.CopyMode:
 		return "its pane is in copy mode: q leaves it"
 	}
 	return "its pane shows no prompt"
+}
+
+// dialogOpen says which dialog the program shows.
+func dialogOpen(d news.Dialog) string {
+	if d.Says != "" {
+		return d.Says
+	}
+	return fmt.Sprintf("a dialog (%s) is open in its pane", d.Name)
 }
 
 // starts says that the program has not shown its prompt yet.
@@ -75,6 +84,11 @@ func (m *move) sees(s news.Screen) {
 		m.do(GoAhead{})
 	case m.Overridden:
 		m.giveUp() // nobody is asked to clear the way
+	case m.misses(s):
+		m.Screen = s
+		m.tell(m.Handed.refs, Lost, m.dialogFirst())
+		m.Handed.dropped = true
+		m.giveUp()
 	default:
 		m.Screen = s
 		if m.Phase != Hindered {
@@ -82,6 +96,13 @@ func (m *move) sees(s news.Screen) {
 			m.do(Arm{Clock: HinderedClock, For: patience})
 		}
 	}
+}
+
+// misses reports whether a person's words meet a dialog of the program's own, and whoever
+// gave them still waits to hear so.
+func (m *move) misses(s news.Screen) bool {
+	_, dialog := s.(news.Dialog)
+	return dialog && m.Handed.Why == ByPerson && slices.ContainsFunc(m.Handed.refs, func(r Ref) bool { return slices.Contains(m.Owed, r) })
 }
 
 // giveUp ends the delivery under way.

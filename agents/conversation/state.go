@@ -66,6 +66,7 @@ type State struct {
 	Limit     *news.LimitMet
 	Falter    *news.Faltered
 	Said      *string   // a person's words
+	SaidBy    []Ref     // their givers, who wait to hear what becomes of them
 	Missed    string    // a person's words that its program had not read when it ended
 	Opening   string    // a person's words with which its program is being started
 	Pending   []Message // what is to be handed over once nothing is in the way
@@ -148,6 +149,8 @@ type Gate struct {
 	Ref  Ref
 	Asks bool // it is that of a question, not of a turn's end
 	Gone bool // nobody waits any more
+
+	question *question.Question // with Asks
 }
 
 // Call is a report or a question of the agent's that waits for its answer.
@@ -155,6 +158,8 @@ type Call struct {
 	Ref     Ref
 	Asks    bool // it puts a question to a person
 	Options []string
+
+	question *question.Question // with Asks
 }
 
 // Open is the question that a person is asked.
@@ -215,7 +220,7 @@ func (s *State) accepted() bool {
 func (s *State) Unread() string {
 	said := s.Missed
 	said = lines(said, s.Opening)
-	if s.handing() && s.Handed.Answering() {
+	if s.handing() && s.Handed.Answering() && !s.Handed.dropped {
 		said = lines(said, s.Handed.Text)
 	}
 	for _, p := range s.Pending {

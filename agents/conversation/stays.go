@@ -257,6 +257,7 @@ func (m *move) handed() {
 	if m.Fate = Told; h.Asked {
 		m.Fate = Replied
 	}
+	m.hears(h)
 	if !m.Stays && h.Why == FromMail && m.By == ByProgram && m.Report != nil {
 		m.do(Note{"reported before it had read a message, which comes first"})
 		m.hangUp(reportAgain)

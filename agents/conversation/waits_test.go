@@ -29,7 +29,7 @@ func TestWaits(t *testing.T) {
 		{"its program shows no prompt yet", State{Phase: Hindered, Screen: news.UnknownScreen{}}, "its program starts"},
 		{"its program shows no prompt any more", State{Phase: Hindered, Screen: news.UnknownScreen{}, Shown: true}, "its pane shows no prompt"},
 		{"copy mode", State{Phase: Hindered, Screen: news.CopyMode{}}, "its pane is in copy mode: q leaves it"},
-		{"a dialog of its program on the screen", State{Phase: Hindered, Screen: news.Dialog{Name: "auto"}}, "a dialog (auto) is open in its pane: answer or close it there"},
+		{"a dialog of its program on the screen", State{Phase: Hindered, Screen: news.Dialog{Name: "auto", Says: "Claude Code offers its auto mode"}}, "Claude Code offers its auto mode: answer or close it there"},
 		{"a question in its pane", State{Phase: Asking, Open: asking(true)}, "a dialog of its program: Delete it?"},
 		{"a question for a person", State{Phase: Asking, Open: asking(false)}, "the answer to its question: Delete it?"},
 		{"a limit", State{Phase: Limited}, "the end of a limit"},

@@ -118,8 +118,9 @@ type (
 	OwnDraft struct{}
 	// Draft: its prompt, in which a person has begun a line.
 	Draft struct{}
-	// Dialog: an open dialog, to which a key is an answer.
-	Dialog struct{ Name string }
+	// Dialog: an open dialog, to which a key is an answer. Says tells a person which it
+	// is, empty for one that only Name is known of.
+	Dialog struct{ Name, Says string }
 	// CopyMode: the terminal's own copy mode, which takes the keys.
 	CopyMode struct{}
 	// UnknownScreen: none of these.

@@ -1,8 +1,10 @@
 package question
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // What a person answers means the same for every kind.
@@ -43,4 +45,52 @@ func Spread(answer string, n int) []string {
 		}
 	}
 	return all
+}
+
+// Unclear reports whether answer to a question about a tool call is neither a yes nor a
+// no: words that begin as a yes and say more, or a number of no option. The agent
+// takes such an answer as a no.
+func (q *Question) Unclear(answer string) bool {
+	if q.Permission == nil {
+		return false
+	}
+	yes, more := Yes(answer)
+	if yes || more == "" {
+		return false
+	}
+	if _, err := strconv.Atoi(more); err == nil {
+		return true
+	}
+	first := strings.FieldsFunc(strings.ToLower(more), func(r rune) bool { return !unicode.IsLetter(r) })
+	return len(first) > 0 && slices.Contains(agreeing, first[0])
+}
+
+// agreeing are the words with which a person who agrees begins.
+var agreeing = []string{"y", "yes", "yeah", "yep", "ok", "okay", "sure", "fine", "allow", "allowed", "accept", "approve", "approved", "go", "proceed", "please"}
+
+// Replied says what answer was to q: of a question about a tool call whether it is
+// allowed, with the question.
+func (q *Question) Replied(answer string) string {
+	if q.Permission == nil {
+		return "answered: " + bounded(strings.Join(strings.Fields(q.Parts[0].Text), " "))
+	}
+	text, _, _ := strings.Cut(q.Parts[0].Text, "\n")
+	text = bounded(text)
+	switch yes, more := Yes(answer); {
+	case yes:
+		return "allowed: " + text
+	case more == "":
+		return "refused: " + text
+	}
+	return "refused, with your words: " + text
+}
+
+// maxReplied bounds how much of a question Replied repeats, in runes.
+const maxReplied = 120
+
+func bounded(text string) string {
+	if all := []rune(text); len(all) > maxReplied {
+		return string(all[:maxReplied-1]) + "…"
+	}
+	return text
 }

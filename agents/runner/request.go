@@ -188,7 +188,7 @@ func (r *Runner) answer(ctx context.Context, q run.Request) deed {
 		if r.asked[q.ID] == nil && q.Question != nil && *q.Question != r.hist.Nodes[i].Asked() {
 			return deed{refusal: run.AsksElse(q.Node)}
 		}
-		return r.passOn(ctx, q, i, attempt.Message{Op: attempt.OpAnswer, Text: q.Text, Key: q.ID})
+		return r.passOn(ctx, q, i, attempt.Message{Op: attempt.OpAnswer, Text: q.Text, Key: q.ID, ToOpen: q.Question != nil && *q.Question != ""})
 	case run.OpRelease:
 		return r.answerRelease(ctx, q, i)
 	}

@@ -124,7 +124,7 @@ export function AgentMenu({ agent, labeled = false }: { agent: Agent; labeled?: 
       )}
       {asked === "assign" && <AssignDialog name={name} onClose={close} />}
       {asked === "send" && <TextDialog title={`Message to ${called(agent)}`} label="Message" action="Send" give={(text) => give.send({ name, text })} done="The message is sent." onClose={close} />}
-      {asked === "answer" && <TextDialog title={`Answer ${called(agent)}`} label="Answer" action="Answer" give={(text) => give.answer({ name, text, question: answered })} done={({ data }) => (data?.outcome === "waits" ? `Not read yet: ${data.why}` : "The answer is given.")} onClose={close} />}
+      {asked === "answer" && <TextDialog title={`Answer ${called(agent)}`} label="Answer" action="Answer" give={(text) => give.answer({ name, text, question: answered })} done={({ data }) => (data?.outcome === "waits" ? `Not read yet: ${data.why}` : data?.why || "The answer is given.")} onClose={close} />}
     </>
   );
 }
