@@ -187,7 +187,7 @@ func (a *attempt) refuses() bool {
 // program says which conversation it has.
 func (a *attempt) beginAnew() error {
 	a.refused = a.stage.Conversation
-	a.note("the agent's program refuses to resume conversation %s (%s): the agent begins a new one with its whole task", a.refused, withWords(a.agent.Exit().String(), a.lastWords()))
+	a.note("the agent's program did not start in conversation %s (%s): cmux starts it in a new conversation with its whole task", a.refused, withWords(a.agent.Exit().String(), a.lastWords()))
 	if err := a.endAgent(); err != nil {
 		return err
 	}

@@ -356,11 +356,15 @@ func (m *move) restart() {
 		m.finish("")
 		return
 	}
-	if m.Said != nil {
+	said := m.Said != nil
+	if said {
 		m.Opening, m.Said = lines(m.Opening, *m.Said), nil
 	}
 	m.enter(Preparing)
-	m.SentBack, m.Falters, m.Subagents = 0, 0, 0
+	if !m.Stays || m.Again || said { // else nobody has answered the turns without a report
+		m.SentBack = 0
+	}
+	m.Falters, m.Subagents = 0, 0
 	m.TurnEnded, m.WentOn, m.Again = false, false, false
 	m.Question, m.Limit, m.Falter, m.Report, m.Pending = nil, nil, nil, nil, m.surviving()
 	m.launch(true)
