@@ -44,7 +44,7 @@ func (a *attempt) prepare() error {
 		}); err != nil {
 			return err
 		}
-		a.forgetTrace() // of the setup
+		a.takeTrace() // of the setup
 		watch, err = t.watchShared(ctx)
 		return err
 	})
@@ -299,7 +299,7 @@ func (a *attempt) survey() {
 			a.note("%s", f.detail)
 		}
 	}
-	a.forgetTrace()
+	a.takeTrace()
 	ctx = worktree.WithConfig(ctx, a.shared.undone...)
 	var err error
 	if a.end.Outcome != dag.Done && !a.end.Retry {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,10 +69,8 @@ func (a *attempt) sharedChanges(ctx context.Context) (*fault, error) {
 	}
 	w.undone = worktree.As(changes)
 	mine, others := a.attribute(ctx, now, changes, k)
-	for _, c := range others {
-		if err := a.tellOf(ctx, c, k); err != nil {
-			return nil, err
-		}
+	if err := a.tellOthers(ctx, others, k); err != nil {
+		return nil, err
 	}
 	if len(mine) == 0 {
 		return nil, nil
@@ -136,14 +133,44 @@ func (k known) undo(c worktree.Change) string {
 	return " (undo: " + c.Undo + ")"
 }
 
-// tellOf tells of a change whose author is not known.
-func (a *attempt) tellOf(ctx context.Context, c worktree.Change, k known) error {
+// tellOthers tells of the changes that are not the node's. What another node's
+// git commands did is told there, when they are looked at.
+func (a *attempt) tellOthers(ctx context.Context, changes []worktree.Change, k known) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	peers := a.peerTraces(a.shared.since)
+	for _, c := range changes {
+		i := slices.IndexFunc(peers, func(p peerTrace) bool { return a.didPeer(p, c, k) })
+		by := "none of this run's git commands"
+		switch {
+		case i >= 0 && !peers[i].untold:
+			continue
+		case i >= 0:
+			by = "the git commands of " + peers[i].node
+		}
+		if err := a.tellOf(ctx, c, k, by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// didPeer reports whether another node's git commands say that they did it.
+func (a *attempt) didPeer(p peerTrace, c worktree.Change, k known) bool {
+	path, out := k.out[c.Name]
+	other := out && path != p.tree || c.Name == "refs/heads/"+a.spec.Place.Branch
+	return slices.ContainsFunc(p.commands, func(t traced) bool { return t.did(c, p.tree, a.spec.Frame.Root, other) })
+}
+
+// tellOf tells of a change, and by what commands it was made.
+func (a *attempt) tellOf(ctx context.Context, c worktree.Change, k known, by string) error {
 	line := c.String()
 	if a.shared.told[line] {
 		return nil
 	}
 	a.shared.told[line] = true
-	detail := "changed in the repository, by none of this run's git commands: " + line
+	detail := "changed in the repository, by " + by + ": " + line
 	switch {
 	case !c.Ordinary():
 		detail += k.undo(c) + ". If that was not you, look at it: " + a.lookAt()
@@ -305,11 +332,4 @@ func (a *attempt) ancestry(ctx context.Context) (*fault, error) {
 			a.spec.Place.Branch, tip, from, a.tree.lent.Path, from),
 		tell: prompt.BaseLost(a.spec.Place.Branch, from),
 	}, nil
-}
-
-// forgetTrace begins the trace anew, or ends it.
-func (a *attempt) forgetTrace() {
-	if err := signals.RemoveFile(traceFile(a.job)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		a.note("%v", err)
-	}
 }

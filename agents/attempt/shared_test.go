@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cmux/agents/agenttest/testall"
+	"cmux/agents/attempt"
 	"cmux/agents/run"
 	"cmux/dag"
 	"cmux/worktree"
@@ -257,6 +258,76 @@ func TestWhatCmuxDoesIsNoNews(t *testing.T) {
 	}
 	if n := f.notes(); strings.Contains(n, "changed") || strings.Contains(n, "undo") {
 		t.Errorf("told: %s", n)
+	}
+}
+
+// among is a run in which other nodes are at work.
+type among struct {
+	attempt.Home
+	nodes []string
+}
+
+func (w among) AtWork(string, time.Time) ([]string, error) { return w.nodes, nil }
+
+// What another node's git commands did is told by that node, before and after it
+// ends. Only where its attempt is lost does the one that finds the change tell it,
+// and names whose commands they were. Those of long ago say nothing.
+func TestAnotherNodesCommands(t *testing.T) {
+	const config, branch = "git config alias.mine status", "git branch free2; git tag v9"
+	for _, c := range []struct {
+		name, script, trace string
+		works               bool
+		told                string // empty: nothing
+	}{
+		{"at work", config, "git-1.trace", true, ""},
+		{"at work, refs", branch, "git-1.trace", true, ""},
+		{"has ended", config, "git-1.taken", false, ""},
+		{"has ended, refs", branch, "git-2.taken", false, ""},
+		{"is lost", config, "git-1.trace", false, "by the git commands of other: setting alias.mine"},
+		{"did another thing", "git tag v9; unset GIT_TRACE2_EVENT; " + config, "git-1.trace", true, "by none of this run's git commands: setting alias.mine"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := sharing(t, dag.Node{})
+			dir := f.r.NodeDir("other")
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			f.job.Home = among{f.job.Home, map[bool][]string{true: {"other"}}[c.works]}
+			f.job.Spec.Def.Task = "(cd " + quote(f.root) + "; export GIT_TRACE2_EVENT=" + quote(filepath.Join(dir, c.trace)) + "; " + c.script + ")"
+			if end := f.run(); end.Outcome != dag.Done {
+				t.Errorf("end %+v", end)
+			}
+			if n := f.notes(); c.told == "" && strings.Contains(n, "changed in the repository") || !strings.Contains(n, c.told) {
+				t.Errorf("notes %s", n)
+			}
+		})
+	}
+}
+
+// When an attempt has looked at what its git commands changed, the commands stay
+// for the nodes that meet the change later.
+func TestTakenCommandsStay(t *testing.T) {
+	f := sharing(t, dag.Node{Task: "git log -1 >/dev/null; git config alias.mine status; git branch mine"})
+	f.run()
+	dir := f.r.NodeDir("a")
+	if exists(filepath.Join(dir, "git-1.trace")) {
+		t.Error("the trace is still there")
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "git-1.taken"))
+	if s := string(b); err != nil || !strings.Contains(s, `"alias.mine","status"`) || !strings.Contains(s, `"branch","mine"`) || strings.Contains(s, `"log"`) || !strings.Contains(s, `"exit"`) {
+		t.Errorf("%s, %v", s, err)
+	}
+	// A later node meets a change like it: those commands were over before it began.
+	if err := os.Rename(dir, f.r.NodeDir("other")); err != nil {
+		t.Fatal(err)
+	}
+	next := sharing(t, dag.Node{})
+	if err := os.Rename(f.r.NodeDir("other"), next.r.NodeDir("other")); err != nil {
+		t.Fatal(err)
+	}
+	next.job.Spec.Def.Task = "cd " + quote(next.root) + "; env -u GIT_TRACE2_EVENT git config alias.mine status"
+	if next.run(); !strings.Contains(next.notes(), "none of this run's git commands: setting alias.mine") {
+		t.Errorf("notes %s", next.notes())
 	}
 }
 

@@ -2,11 +2,17 @@ package attempt
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"cmux/signals"
 	"cmux/worktree"
@@ -19,15 +25,27 @@ const traceVar = "GIT_TRACE2_EVENT"
 
 // traced is one git command of the attempt's programs.
 type traced struct {
-	name string   // of the subcommand, aliases resolved
-	argv []string // as called
-	tree string   // the worktree it worked in; empty: unknown
+	name string    // of the subcommand, aliases resolved
+	argv []string  // as called
+	tree string    // the worktree it worked in; empty: unknown
+	over time.Time // when it ended; zero: it was not seen to end
 }
 
 const (
 	maxTrace     = 64 << 20 // bytes of a trace that are read
 	maxTraceLine = 1 << 20
+	maxTaken     = 4 << 20 // bytes that are kept of a trace
 )
+
+// traceEvent is what matters of a line of a trace.
+type traceEvent struct {
+	Event    string    `json:"event"`
+	SID      string    `json:"sid"`
+	Time     time.Time `json:"time,omitzero"`
+	Argv     []string  `json:"argv,omitempty"`
+	Name     string    `json:"name,omitempty"`
+	Worktree string    `json:"worktree,omitempty"`
+}
 
 // readTrace reads what git wrote down. Lines that are none of git's are passed
 // over: the file is the agent's to write.
@@ -46,13 +64,7 @@ func readTrace(name string) []traced {
 	lines.Buffer(make([]byte, 0, 64<<10), maxTraceLine)
 	for lines.Scan() && read < maxTrace {
 		read += len(lines.Bytes())
-		var e struct {
-			Event    string   `json:"event"`
-			SID      string   `json:"sid"`
-			Argv     []string `json:"argv"`
-			Name     string   `json:"name"`
-			Worktree string   `json:"worktree"`
-		}
+		var e traceEvent
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
 			continue
 		}
@@ -66,9 +78,40 @@ func readTrace(name string) []traced {
 			all[i].name = e.Name
 		case e.Event == "def_repo":
 			all[i].tree = e.Worktree
+		case e.Event == "exit" || e.Event == "signal":
+			all[i].over = e.Time
 		}
 	}
 	return all
+}
+
+// taken are the commands that can change what all worktrees share, as a trace
+// that readTrace reads. All are over by now. Where they are too many, the first
+// ones are left out.
+func taken(all []traced, now time.Time) []byte {
+	var b bytes.Buffer
+	write := json.NewEncoder(&b)
+	for i, t := range all {
+		if !t.reaches() {
+			continue
+		}
+		if t.over.IsZero() {
+			t.over = now
+		}
+		sid := strconv.Itoa(i)
+		for _, e := range []traceEvent{
+			{Event: "start", SID: sid, Argv: t.argv},
+			{Event: "cmd_name", SID: sid, Name: t.name},
+			{Event: "def_repo", SID: sid, Worktree: t.tree},
+			{Event: "exit", SID: sid, Time: t.over},
+		} {
+			_ = write.Encode(e) // neither the buffer nor these types fail
+		}
+	}
+	if b.Len() > maxTaken {
+		b.Next(b.Len() - maxTaken)
+	}
+	return b.Bytes()
 }
 
 // writers are the subcommands that change refs of a kind, by the kind's prefix.
@@ -83,6 +126,25 @@ var writers = []struct {
 	{"refs/remotes/", []string{"fetch", "pull", "push", "remote", "update-ref", "branch", "fast-import"}},
 	{"refs/heads/", []string{"branch", "update-ref", "symbolic-ref", "checkout", "switch", "push", "fetch", "pull", "worktree", "fast-import", "receive-pack"}},
 	{"refs/", []string{"update-ref", "symbolic-ref", "push", "fetch", "fast-import", "receive-pack", "pack-refs", "for-each-ref"}},
+}
+
+// moves are the subcommands that move the branch that is checked out.
+var moves = []string{"commit", "merge", "rebase", "reset", "cherry-pick", "revert", "am", "pull"}
+
+// setters are the subcommands that change settings.
+var setters = []string{"config", "remote", "submodule", "branch", "push", "checkout", "switch", "sparse-checkout", "worktree", "maintenance", "init", "lfs"}
+
+// reaches reports whether the command can be the cause of a change (see did).
+func (t traced) reaches() bool {
+	if !t.writes() {
+		return false
+	}
+	for _, w := range writers {
+		if slices.Contains(w.by, t.name) {
+			return true
+		}
+	}
+	return slices.Contains(setters, t.name) || slices.Contains(moves, t.name) || t.name == "bisect"
 }
 
 // did reports whether the command is one that makes such a change: by its name
@@ -131,7 +193,6 @@ func (t traced) did(c worktree.Change, own, root string, other bool) bool {
 		if !names && !other {
 			names = w.prefix == "refs/remotes/" || w.prefix == "refs/"+t.name+"/" || says("--stdin") || t.takesIn(c.Name)
 		}
-		moves := []string{"commit", "merge", "rebase", "reset", "cherry-pick", "revert", "am", "pull"}
 		return slices.Contains(w.by, t.name) && names || w.prefix == "refs/heads/" && elsewhere && !other && slices.Contains(moves, t.name)
 	}
 	return false
@@ -277,7 +338,77 @@ func (t traced) positional(args []string) (all []string) {
 	return all
 }
 
+// While an attempt is at work its git commands are written to a trace. When it
+// has told what they changed, those that reach others are kept beside it.
+const (
+	traceSuffix = ".trace"
+	takenSuffix = ".taken"
+)
+
 // traceFile is where the attempt's git commands are written down.
 func traceFile(j *Job) string {
-	return filepath.Join(j.Paths.NodeDir(j.Spec.Node), fmt.Sprintf("git-%d.trace", j.Spec.Attempt))
+	return filepath.Join(j.Paths.NodeDir(j.Spec.Node), fmt.Sprintf("git-%d"+traceSuffix, j.Spec.Attempt))
+}
+
+// takeTrace ends the trace, or begins it anew. What others may meet of it stays.
+func (a *attempt) takeTrace() {
+	name := traceFile(a.job)
+	if keep := taken(readTrace(name), time.Now()); len(keep) > 0 {
+		to := strings.TrimSuffix(name, traceSuffix) + takenSuffix
+		before, err := signals.ReadFile(to, 2*maxTaken)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			err = signals.PutFile(to, append(before[:min(len(before), maxTaken)], keep...), 0o600)
+		}
+		if err != nil {
+			a.note("%v", err)
+		}
+	}
+	if err := signals.RemoveFile(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		a.note("%v", err)
+	}
+}
+
+// peerTrace are the git commands of another node that are not over since a moment.
+type peerTrace struct {
+	node, tree string
+	commands   []traced
+	untold     bool // nobody has told, or will tell, what they changed: their attempt is lost
+}
+
+// peerTraces reads what git wrote down for the other nodes. A trace is read
+// before what was taken of it: an attempt that ends meanwhile moves its commands
+// from the one to the other.
+func (a *attempt) peerTraces(since time.Time) (all []peerTrace) {
+	working, err := a.job.Home.AtWork(a.node.Name, time.Now())
+	for _, p := range a.spec.Frame.Peers {
+		if p.Name == a.node.Name {
+			continue
+		}
+		lost := err == nil && !slices.Contains(working, p.Name)
+		for _, suffix := range []string{traceSuffix, takenSuffix} {
+			t := peerTrace{node: p.Name, tree: p.Tree, untold: lost && suffix == traceSuffix}
+			for _, name := range tracesOf(a.job.Paths.NodeDir(p.Name), suffix) {
+				t.commands = append(t.commands, readTrace(name)...)
+			}
+			t.commands = slices.DeleteFunc(t.commands, func(c traced) bool { return !c.over.IsZero() && c.over.Before(since) })
+			if len(t.commands) > 0 {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
+}
+
+// tracesOf are the traces in a node's folder.
+func tracesOf(dir, suffix string) (all []string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // it has not begun
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "git-") && strings.HasSuffix(e.Name(), suffix) {
+			all = append(all, filepath.Join(dir, e.Name()))
+		}
+	}
+	return all
 }
