@@ -106,9 +106,9 @@ func (c Change) Ordinary() bool {
 	case ChangedRef:
 		return !strings.HasPrefix(c.Name, "refs/replace/") && !strings.HasPrefix(c.Name, "refs/cmux/")
 	case ChangedFile:
-		return c.Name == "HEAD" || c.Name == "shallow"
+		return c.Name == "HEAD" || c.Name == "shallow" || c.Name == mainSparse
 	}
-	if c.Scope != "local" && c.Scope != "worktree" {
+	if c.Scope != "local" && c.Scope != "worktree" || c.Habit() {
 		return !c.Sensitive()
 	}
 	section, name, _ := cutKey(c.Name)
@@ -121,9 +121,12 @@ func (c Change) Ordinary() bool {
 func (c Change) Sensitive() bool {
 	switch c.Kind {
 	case ChangedFile:
-		return c.Name != "HEAD" && c.Name != "info/exclude" && c.Name != "shallow"
+		return c.Name != "HEAD" && c.Name != "info/exclude" && c.Name != "shallow" && c.Name != mainSparse
 	case ChangedRef:
 		return strings.HasPrefix(c.Name, "refs/replace/")
+	}
+	if c.Habit() {
+		return false
 	}
 	section, name, _ := cutKey(c.Name)
 	switch section {
@@ -143,13 +146,86 @@ func (c Change) Sensitive() bool {
 	return false
 }
 
+// lfs are the settings that git lfs install makes, with and without the files of
+// the server.
+var lfs = map[string][]string{
+	"clean":    {"git-lfs clean -- %f"},
+	"smudge":   {"git-lfs smudge -- %f", "git-lfs smudge --skip -- %f"},
+	"process":  {"git-lfs filter-process", "git-lfs filter-process --skip"},
+	"required": {"true"},
+}
+
+// Habit reports whether the change is a setting that tools make in every clone and
+// that takes nothing from anybody: it names no program but git-lfs as its installer
+// writes it, and no place outside the repository. One that is taken back, or was
+// another, is none.
+func (c Change) Habit() bool {
+	section, name, sub := cutKey(c.Name)
+	if c.Kind != ChangedSetting || c.Scope != "local" && c.Scope != "worktree" || c.New == "" {
+		return false
+	}
+	is := func(names ...string) bool { return slices.Contains(names, name) }
+	switch section {
+	case "filter":
+		return sub == "lfs" && slices.Contains(lfs[name], c.New) && (c.Old == "" || slices.Contains(lfs[name], c.Old))
+	case "lfs":
+		return is("repositoryformatversion", "locksverify", "access")
+	case "blame":
+		return is("ignorerevsfile") && filepath.IsLocal(c.New)
+	case "diff":
+		return sub != "" && is("binary", "xfuncname", "funcname", "wordregex")
+	case "extensions":
+		return is("worktreeconfig") && c.New == "true"
+	case "core":
+		return is("repositoryformatversion") && c.New == "1" || c.Scope == "worktree" && is("sparsecheckout", "sparsecheckoutcone")
+	case "index":
+		return c.Scope == "worktree" && is("sparse")
+	}
+	return false
+}
+
+// The main worktree's own settings, and which files its sparse checkout has. No
+// other worktree reads them.
+const (
+	mainSettings = "config.worktree"
+	mainSparse   = "info/sparse-checkout"
+)
+
+// sameButSparse reports whether two states of a worktree's own settings differ in
+// nothing but what git sparse-checkout writes there.
+func sameButSparse(was, is SharedFile) bool {
+	rest := func(f SharedFile) (all []string, ok bool) {
+		section := ""
+		for line := range strings.Lines(string(f.Data)) {
+			line = strings.TrimSpace(line)
+			key, value, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(line, " ", "")), "=")
+			switch {
+			case strings.HasPrefix(line, "["):
+				section = line
+			case line == "", (value == "true" || value == "false") &&
+				(section == "[core]" && (key == "sparsecheckout" || key == "sparsecheckoutcone") || section == "[index]" && key == "sparse"):
+			default:
+				all = append(all, section+line)
+			}
+		}
+		// A line that goes on in the next one is not told from another here.
+		return all, (f.Mode.IsRegular() || f.Sum == "") && int64(len(f.Data)) < maxKept && !strings.Contains(string(f.Data), `\`)
+	}
+	a, known := rest(was)
+	b, too := rest(is)
+	return known && too && slices.Equal(a, b)
+}
+
 // Runs reports whether the change can make a merge, a checkout or a look at a
 // worktree run another program or see other files.
 func (c Change) Runs() bool {
 	switch c.Kind {
 	case ChangedFile:
-		return strings.HasPrefix(c.Name, "info/") && c.Name != "info/exclude" || !strings.HasPrefix(c.Name, "hooks/") && c.Sensitive() && !strings.Contains(c.Name, "/hooks/")
+		return strings.HasPrefix(c.Name, "info/") && c.Name != "info/exclude" && c.Name != mainSparse || !strings.HasPrefix(c.Name, "hooks/") && c.Sensitive() && !strings.Contains(c.Name, "/hooks/")
 	case ChangedRef:
+		return false
+	}
+	if c.Habit() {
 		return false
 	}
 	section, name, _ := cutKey(c.Name)
@@ -172,7 +248,7 @@ func (s *Shared) Pushes(c Change) bool {
 	}
 	if c.Kind == ChangedFile {
 		hook, ok := strings.CutPrefix(c.Name, "hooks/")
-		return !ok && c.Name != "info/attributes" && c.Name != "info/sparse-checkout" ||
+		return !ok && c.Name != "info/attributes" ||
 			ok && s.hasHooks() && (hook == "pre-push" || hook == "reference-transaction")
 	}
 	section, name, sub := cutKey(c.Name)
@@ -309,6 +385,9 @@ func (s *Shared) Compare(now *Shared) []Change {
 		old, was := s.Files[name]
 		new, is := now.Files[name]
 		if was == is && old.Sum == new.Sum && old.Mode == new.Mode || name == "config" {
+			continue
+		}
+		if name == mainSettings && sameButSparse(old, new) {
 			continue
 		}
 		c := Change{Kind: ChangedFile, Name: name, Old: old.describe(was), New: new.describe(is)}

@@ -152,3 +152,73 @@ func TestPushes(t *testing.T) {
 		}
 	}
 }
+
+// What tools set in every clone passes, and nothing that merely looks like it.
+func TestHabits(t *testing.T) {
+	for _, c := range []struct {
+		scope, key, old, new string
+		habit                bool
+	}{
+		{"local", "filter.lfs.clean", "", "git-lfs clean -- %f", true},
+		{"local", "filter.lfs.smudge", "git-lfs smudge -- %f", "git-lfs smudge --skip -- %f", true},
+		{"local", "filter.lfs.process", "", "git-lfs filter-process", true},
+		{"local", "filter.lfs.required", "", "true", true},
+		{"local", "filter.lfs.clean", "", "git-lfs clean -- %f; evil", false},
+		{"local", "filter.lfs.clean", "mine", "git-lfs clean -- %f", false},
+		{"local", "filter.lfs.clean", "git-lfs clean -- %f", "", false},
+		{"local", "filter.evil.clean", "", "git-lfs clean -- %f", false},
+		{"global", "filter.lfs.clean", "", "git-lfs clean -- %f", false},
+		{"local", "lfs.repositoryformatversion", "", "0", true},
+		{"local", "lfs.url", "", "https://evil", false},
+		{"local", "lfs.customtransfer.x.path", "", "evil", false},
+		{"local", "blame.ignorerevsfile", "", ".git-blame-ignore-revs", true},
+		{"local", "blame.ignorerevsfile", "", "/etc/passwd", false},
+		{"local", "diff.lockb.binary", "", "true", true},
+		{"local", "diff.lockb.textconv", "", "cat", false},
+		{"local", "diff.lockb.command", "", "evil", false},
+		{"local", "diff.external", "", "evil", false},
+		{"local", "extensions.worktreeconfig", "", "true", true},
+		{"local", "extensions.worktreeconfig", "true", "", false},
+		{"local", "extensions.partialclone", "", "origin", false},
+		{"worktree", "core.sparsecheckout", "", "true", true},
+		{"local", "core.sparsecheckout", "", "true", false},
+		{"worktree", "core.hookspath", "", "/tmp/evil", false},
+		{"local", "alias.st", "", "status", false},
+	} {
+		change := Change{Kind: ChangedSetting, Scope: c.scope, Name: c.key, Old: c.old, New: c.new}
+		if got := change.Habit(); got != c.habit || got && (change.Sensitive() || change.Runs() || !change.Ordinary()) {
+			t.Errorf("%s (%s): habit %v, sensitive %v, runs %v, ordinary %v", change, c.scope, got, change.Sensitive(), change.Runs(), change.Ordinary())
+		}
+	}
+}
+
+// A sparse checkout of the main worktree holds up nothing. Anything else in the
+// same file does.
+func TestSparseMainWorktree(t *testing.T) {
+	r := newRepo(t)
+	write(t, r.Root, "sub/f", "x")
+	commit(t, r.Root, "files")
+	linked := filepath.Join(t.TempDir(), "linked")
+	sh(t, r.Root, "worktree", "add", "-q", linked)
+	look := func(dir string) *Shared { return must[*Shared](t)(r.Shared(t.Context(), dir, true)) }
+	before := map[string]*Shared{r.Root: look(r.Root), linked: look(linked)}
+	step := func(harm bool, args ...string) {
+		t.Helper()
+		sh(t, r.Root, args...)
+		for dir, was := range before {
+			changes, found := was.Compare(look(dir)), false
+			for _, c := range changes {
+				found = found || c.Sensitive() || c.Runs() || !c.Ordinary()
+			}
+			if found != harm || len(changes) == 0 {
+				t.Errorf("%v in %s: %v", args, dir, changes)
+			}
+		}
+	}
+	step(false, "sparse-checkout", "init", "--cone")
+	step(false, "sparse-checkout", "set", "sub")
+	step(false, "sparse-checkout", "disable")
+	step(true, "config", "--worktree", "core.hooksPath", "/tmp/evil")
+	step(true, "config", "--worktree", "core.sparseCheckout", "true")
+	step(false, "config", "--worktree", "--unset", "core.hooksPath")
+}

@@ -88,9 +88,21 @@ func (a *attempt) sharedChanges(ctx context.Context) (*fault, error) {
 	}
 	return &fault{
 		reason: dag.ReasonScope,
-		detail: "changed what all worktrees share: " + strings.Join(detail, "; "),
+		detail: "changed what all worktrees share: " + strings.Join(detail, "; ") + a.toolWay(mine),
 		tell:   prompt.SharedChanged(tell),
 	}, nil
+}
+
+// toolWay is how a person has a setting that a tool of the project makes.
+func (a *attempt) toolWay(mine []worktree.Change) string {
+	i := slices.IndexFunc(mine, func(c worktree.Change) bool { return c.Kind == worktree.ChangedSetting })
+	switch {
+	case i < 0:
+		return ""
+	case a.stays():
+		return fmt.Sprintf("; if the project needs it, make the setting in %s yourself", a.spec.Frame.Root)
+	}
+	return fmt.Sprintf("; if the project needs it, add git config %s VALUE to setup: in the configuration, or run that in %s before the run", mine[i].Name, a.spec.Frame.Root)
 }
 
 // known is what tells the authors of changes.
@@ -276,10 +288,11 @@ func (a *attempt) attribute(ctx context.Context, now *worktree.Shared, changes [
 			// A further branch and what a fetch brings take nothing from anybody.
 			if !proven {
 				others = append(others, c)
-			} else if line := c.String(); !a.shared.told[line] {
-				a.shared.told[line] = true
-				worktree.Note(ctx, "its git commands also changed %s", line)
+			} else {
+				a.noteOnce(ctx, c.String())
 			}
+		case proven && c.Habit():
+			a.noteOnce(ctx, c.String()+k.undo(c))
 		case proven:
 			mine = append(mine, c)
 		default:
@@ -287,6 +300,14 @@ func (a *attempt) attribute(ctx context.Context, now *worktree.Shared, changes [
 		}
 	}
 	return mine, others
+}
+
+// noteOnce notes what the node's git commands changed and may change.
+func (a *attempt) noteOnce(ctx context.Context, change string) {
+	if !a.shared.told[change] {
+		a.shared.told[change] = true
+		worktree.Note(ctx, "its git commands also changed %s", change)
+	}
 }
 
 // proven reports whether the node's own git commands say that they did it.

@@ -261,6 +261,50 @@ func TestWhatCmuxDoesIsNoNews(t *testing.T) {
 	}
 }
 
+// The settings that tools make in every clone fail no node. One that names a program
+// does, and the ways out that the message names lead to a node that is done.
+func TestSettingsOfTools(t *testing.T) {
+	const lfs = `git config filter.lfs.clean "git-lfs clean -- %f"; git config filter.lfs.smudge "git-lfs smudge -- %f"; git config filter.lfs.process "git-lfs filter-process"; git config filter.lfs.required true`
+	for _, c := range []struct {
+		name, tool string
+		fails      bool
+	}{
+		{"git-lfs", lfs + "; git config lfs.repositoryformatversion 0", false},
+		{"blame", "git config blame.ignoreRevsFile .git-blame-ignore-revs; git config diff.lockb.binary true", false},
+		{"sparse", "git sparse-checkout set src", false},
+		{"textconv", "git config diff.lockb.textconv cat", true},
+		{"filter", "git config filter.crypt.clean cat", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			task := c.tool + "; echo x > b"
+			f := sharing(t, dag.Node{Task: task})
+			end := f.run()
+			if !c.fails {
+				if end.Outcome != dag.Done || !strings.Contains(f.notes(), "its git commands also changed setting ") || !strings.Contains(f.notes(), "(undo: git config ") {
+					t.Errorf("end %+v\nnotes %s", end, f.notes())
+				}
+				return
+			}
+			key, _, _ := strings.Cut(strings.TrimPrefix(c.tool, "git config "), " ")
+			if end.Reason != dag.ReasonScope || !strings.Contains(end.Detail, "add git config "+key+" VALUE to setup: in the configuration, or run that in "+f.root+" before the run") {
+				t.Errorf("end %+v", end)
+			}
+			before := sharing(t, dag.Node{Task: task})
+			if out, err := exec.Command("sh", "-c", "cd "+quote(before.root)+"; "+c.tool).CombinedOutput(); err != nil {
+				t.Fatal(err, string(out))
+			}
+			if end := before.run(); end.Outcome != dag.Done {
+				t.Errorf("after the tool ran: %+v", end)
+			}
+			setup := sharing(t, dag.Node{Task: task})
+			setup.plan(func(p *run.Plan) { p.Graph.Setup = []string{c.tool} })
+			if end := setup.run(); end.Outcome != dag.Done {
+				t.Errorf("with setup: %+v\nlog %s", end, setup.log())
+			}
+		})
+	}
+}
+
 // among is a run in which other nodes are at work.
 type among struct {
 	attempt.Home

@@ -68,11 +68,30 @@ func (r *Run) Drift(ctx context.Context, repo *worktree.Repo) (base *worktree.Sh
 			return r.onlyLinks(base.Files[c.Name].Data, now.Files[c.Name].Data)
 		case c.Kind == worktree.ChangedFile:
 			return c.Name == "HEAD" // the person's to switch
+		case r.setUp(c):
+			return true
 		}
 		// What pushes of the run's own and checkouts of submodules set.
 		return strings.HasPrefix(c.Name, "branch.") && (strings.HasSuffix(c.Name, ".remote") || strings.HasSuffix(c.Name, ".merge")) ||
 			strings.HasPrefix(c.Name, "submodule.") && c.Old == "" && !c.Sensitive()
 	}), nil
+}
+
+// setUp reports whether the change is a setting that the configuration makes
+// itself: a command of setup is git config with this key and this value.
+func (r *Run) setUp(c worktree.Change) bool {
+	if c.Kind != worktree.ChangedSetting || c.Scope != "local" || c.Old != "" || c.New == "" || r.Plan.Graph == nil {
+		return false
+	}
+	return slices.ContainsFunc(r.Plan.Graph.Setup, func(command string) bool {
+		args, ok := strings.CutPrefix(strings.TrimSpace(command), "git config ")
+		args = strings.TrimPrefix(strings.TrimSpace(args), "--local ")
+		key, value, _ := strings.Cut(strings.TrimSpace(args), " ")
+		value = strings.TrimSpace(value)
+		plain := !strings.ContainsAny(c.New, "'\"\\$`")
+		return ok && strings.EqualFold(key, c.Name) && (value == c.New && !strings.ContainsAny(value, " ;&|<>()*?[]~#!\"'\\$`") ||
+			plain && (value == "'"+c.New+"'" || value == `"`+c.New+`"`))
+	})
 }
 
 // onlyLinks reports whether all that was added hides what the configuration
