@@ -474,6 +474,14 @@ func fastForward(ctx context.Context, dir, commit string, options ...string) err
 	if err == nil || !errors.As(err, &ge) || !strings.Contains(ge.Stderr, "overwritten") {
 		return err
 	}
+	free, serr := unmakeFor(ctx, dir, commit, ge.Stderr)
+	if serr != nil {
+		return errors.Join(err, serr)
+	}
+	if free {
+		_, err = git(ctx, dir, args...)
+		return err
+	}
 	entries, serr := status(ctx, dir, "--untracked-files=no", "--ignored=no")
 	if serr != nil {
 		return errors.Join(err, serr)

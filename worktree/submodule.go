@@ -32,8 +32,9 @@ type follower struct {
 	was    map[string]string // submodules that were at what HEAD said, before it moved
 	last   map[string]string // followFile
 	now    map[string]string
-	person bool // the working tree is a person's: what cannot be brought along is told and stays
-	force  bool // what nobody committed in the superproject leaves
+	person bool     // the working tree is a person's: what cannot be brought along is told and stays
+	force  bool     // what nobody committed in the superproject leaves
+	absent []string // submodules that the main worktree does not have
 }
 
 // follow runs move, which may move HEAD of the working tree at root. Afterwards
@@ -56,7 +57,10 @@ func (f *follower) run(ctx context.Context, move func() error) error {
 		return err
 	}
 	subs, err := submodules(ctx, root)
-	if err != nil || len(subs) == 0 {
+	if err != nil {
+		return err
+	}
+	if err := f.unmake(ctx, subs); err != nil || len(subs) == 0 {
 		return err
 	}
 	private, err := privateDir(ctx, root)
@@ -78,7 +82,145 @@ func (f *follower) run(ctx context.Context, move func() error) error {
 	if f.person {
 		return nil
 	}
+	f.tellAbsent(ctx)
 	return writeJSON(record, f.now)
+}
+
+// tellAbsent notes, once for a worktree, which submodules are empty in it because
+// the main worktree does not have them.
+func (f *follower) tellAbsent(ctx context.Context) {
+	var fresh []string
+	for _, rel := range f.absent {
+		if _, told := f.last[rel]; !told {
+			fresh = append(fresh, rel)
+		}
+		f.now[rel] = ""
+	}
+	if len(fresh) > 0 {
+		verb := "is"
+		if len(fresh) > 1 {
+			verb = "are"
+		}
+		Note(ctx, "not initialized in the main worktree, and so empty here %s the submodule %s; to have it: git -C %s submodule update --init -- %s, then retry",
+			verb, shown(fresh), shellWord(f.r.Root), shellWord(fresh[0]))
+	}
+}
+
+// unmake takes away what is checked out of the submodules that HEAD held before it
+// moved and holds no more: a repository in the place of a folder would take in what
+// is committed there. Its commits stay in its git directory. One with changes, or
+// with a repository of its own, is somebody's work and stays.
+func (f *follower) unmake(ctx context.Context, subs []submodule) error {
+	held := func(rel string) bool {
+		return slices.ContainsFunc(subs, func(s submodule) bool { return s.path == rel && s.commit != "" })
+	}
+	for _, rel := range slices.Sorted(maps.Keys(f.was)) {
+		at := filepath.Join(f.root, rel)
+		info, err := os.Lstat(filepath.Join(at, ".git"))
+		if err != nil || !info.Mode().IsRegular() || held(rel) {
+			continue
+		}
+		within := func(other string) bool { return other != rel && strings.HasPrefix(other, rel+"/") }
+		for outer := filepath.Dir(rel); outer != "."; outer = filepath.Dir(outer) {
+			if held(outer) {
+				info = nil // it is that one's
+			}
+		}
+		if info == nil {
+			continue
+		}
+		left := "it has submodules"
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(f.was)), within) {
+			if left, err = f.unmakeOne(ctx, at, rel); err != nil {
+				return err
+			}
+		}
+		if left != "" {
+			Note(ctx, "%s is no submodule any more, and its repository stays there, as %s", at, left)
+		}
+	}
+	return nil
+}
+
+// unmakeFor is unmake before HEAD moves to a commit, where a submodule's files are
+// in the way of files that the commit has. It reports whether nothing else is, as
+// git's refusal says.
+func unmakeFor(ctx context.Context, root, commit, refusal string) (bool, error) {
+	f := &follower{root: root}
+	var err error
+	if f.was, err = standing(ctx, root, ""); err != nil {
+		return false, err
+	}
+	var ways []string
+	for l := range strings.Lines(refusal) {
+		file, named := strings.CutPrefix(line(l), "\t")
+		if !named {
+			continue
+		}
+		in := slices.DeleteFunc(slices.Collect(maps.Keys(f.was)), func(rel string) bool { return !strings.HasPrefix(file, rel+"/") })
+		if len(in) != 1 { // none, or one in another
+			return false, nil
+		}
+		ways = append(ways, in[0])
+	}
+	slices.Sort(ways)
+	ways = slices.Compact(ways)
+	for _, rel := range ways {
+		at := filepath.Join(root, rel)
+		info, err := os.Lstat(filepath.Join(at, ".git"))
+		if err != nil || !info.Mode().IsRegular() {
+			return false, err
+		}
+		mode, err := git(ctx, root, "--literal-pathspecs", "ls-tree", "--full-tree", commit, "--", rel)
+		if err != nil || strings.HasPrefix(mode, gitlink) {
+			return false, err
+		}
+		if left, err := f.unmakeOne(ctx, at, rel); err != nil || left != "" {
+			return false, err
+		}
+	}
+	return len(ways) > 0, nil
+}
+
+// unmakeOne is unmake for one; left is why it stays.
+func (f *follower) unmakeOne(ctx context.Context, at, rel string) (left string, err error) {
+	out, err := git(ctx, f.root, "--literal-pathspecs", "ls-files", "-z", "--", rel)
+	if err != nil {
+		return "", err
+	}
+	ours := map[string]bool{} // what the superproject has there now
+	for _, name := range fields(out) {
+		ours[name] = true
+	}
+	changed, err := status(ctx, at, "--untracked-files=no", "--ignored=no")
+	if err != nil {
+		return "", err
+	}
+	for _, e := range changed {
+		if !ours[rel+"/"+e.path] {
+			return e.path + " was changed in it", nil
+		}
+	}
+	if out, err = git(ctx, at, "ls-files", "-z"); err != nil {
+		return "", err
+	}
+	if err := os.Remove(filepath.Join(at, ".git")); err != nil {
+		return "", err
+	}
+	for _, name := range fields(out) {
+		if ours[rel+"/"+name] {
+			continue
+		}
+		full := filepath.Join(at, name)
+		if err := os.Remove(full); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		for dir := filepath.Dir(full); strings.HasPrefix(dir, at+"/") && os.Remove(dir) == nil; dir = filepath.Dir(dir) {
+		}
+	}
+	for dir := at; dir != f.root && os.Remove(dir) == nil; dir = filepath.Dir(dir) {
+	}
+	return "", nil
 }
 
 // standing are the submodules in a working tree that are at what HEAD says, by
@@ -146,7 +288,8 @@ func (f *follower) one(ctx context.Context, tree, name string, s submodule) erro
 	copies := f.r.copies(rel, name)
 	if !isRepository(at) {
 		if f.person || len(copies) == 0 || f.unwanted(rel) {
-			return nil // the person does without it
+			f.absent = append(f.absent, rel) // the person does without it
+			return nil
 		}
 		if err := f.clone(ctx, tree, copies[0], s); err != nil {
 			return err

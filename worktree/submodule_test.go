@@ -219,6 +219,88 @@ func TestSubmodulesNestedAndNew(t *testing.T) {
 	}
 }
 
+// A submodule that a commit takes away, or replaces by a folder, leaves no repository
+// behind where the commit is checked out, the person's own checkout among them. What
+// somebody changed in it stays.
+func TestSubmoduleThatIsNoMore(t *testing.T) {
+	for _, c := range []struct{ name, change, left, gone string }{
+		{"a folder", "git rm -q lib/sub; mkdir -p lib/sub; echo own > lib/sub/own; echo mine > lib/sub/sub.txt", "lib/sub/own", "lib/sub/local.txt"},
+		{"nothing", "git rm -q lib/sub", "", "lib"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRepo(t)
+			withSubmodule(t, r)
+			base := head(t, r)
+			a := lend(t, r, LendSpec{Path: beside(r, "a"), Branch: "a", Owner: "a"})
+			m := lend(t, r, LendSpec{Path: beside(r, "m"), Branch: "m", Owner: "m"})
+			sh(t, a.Path, "-c", "alias.do=!"+c.change+"; git add -A", "do")
+			tip := Tip{Name: "a", Commit: commit(t, a.Path, "no more")}
+
+			lend(t, r, LendSpec{Path: m.Path, Branch: "m", Start: base, Owner: "m", Contributions: []Tip{tip}})
+			if _, _, err := r.Join(t.Context(), "main", tip); err != nil {
+				t.Fatal(err)
+			}
+			for _, dir := range []string{m.Path, r.Root} {
+				if got := sh(t, dir, "status", "--short"); got != "" || isRepository(filepath.Join(dir, "lib/sub")) {
+					t.Errorf("%s: %s", dir, got)
+				}
+				if c.left != "" && read(t, dir, c.left) != "own\n" || exists(filepath.Join(dir, c.gone)) {
+					t.Errorf("%s: not as committed", dir)
+				}
+			}
+			if _, err := r.Remove(t.Context(), m.Path, RemoveSpec{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	r := newRepo(t)
+	withSubmodule(t, r)
+	a := lend(t, r, LendSpec{Path: beside(r, "a"), Branch: "a", Owner: "a"})
+	sh(t, a.Path, "rm", "-q", "lib/sub")
+	gone := Tip{Name: "a", Commit: commit(t, a.Path, "no more")}
+	write(t, r.Root, "lib/sub/local.txt", "somebody's\n")
+	var notes []string
+	ctx := WithNotes(t.Context(), func(s string) { notes = append(notes, s) })
+	if _, _, err := r.Join(ctx, "main", gone); err != nil {
+		t.Fatal(err)
+	}
+	if read(t, r.Root, "lib/sub/local.txt") != "somebody's\n" || !strings.Contains(strings.Join(notes, "\n"), "its repository stays there, as local.txt was changed in it") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// A submodule that the main worktree does not have is empty in a worktree too, which
+// is told once, with the command that changes it.
+func TestSubmoduleThatIsNotThere(t *testing.T) {
+	t.Setenv("GIT_ALLOW_PROTOCOL", "file")
+	r := newRepo(t)
+	lib := beside(r, "lib")
+	sh(t, filepath.Dir(lib), "init", "-q", "-b", "main", lib)
+	commit(t, lib, "first", "f", "x")
+	sh(t, r.Root, "submodule", "--quiet", "add", lib, "vendor/lib")
+	commit(t, r.Root, "with submodule")
+	sh(t, r.Root, "submodule", "--quiet", "deinit", "--all")
+	if err := os.RemoveAll(filepath.Join(r.GitDir, "modules")); err != nil {
+		t.Fatal(err)
+	}
+	var notes []string
+	ctx := WithNotes(t.Context(), func(s string) { notes = append(notes, s) })
+	spec := LendSpec{Path: beside(r, "w"), Branch: "w", Start: head(t, r), Owner: "o"}
+	for range 2 {
+		must[*Tree](t)(r.Lend(ctx, spec))
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "vendor/lib") {
+		t.Fatalf("notes %q", notes)
+	}
+	_, way, _ := strings.Cut(notes[0], "to have it: ")
+	way, _, _ = strings.Cut(way, ", then retry")
+	sh(t, r.Root, "-c", "alias.do=!"+way, "do")
+	must[*Tree](t)(r.Lend(ctx, spec))
+	if read(t, spec.Path, "vendor/lib/f") != "x" {
+		t.Error("not checked out")
+	}
+}
+
 func TestLendSaysThatASubmoduleFails(t *testing.T) {
 	r := newRepo(t)
 	withSubmodule(t, r)
