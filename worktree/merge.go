@@ -24,6 +24,14 @@ type ConflictError struct {
 	Into  string   // what was merged into, as the caller calls it
 	Tips  []string // the names of the tips that touch the files
 	Files []string // the conflicting paths, relative to the root
+	// Submodules are those among the files that can be merged in the tree of the merge.
+	Submodules []SubmoduleConflict
+}
+
+// SubmoduleConflict is a submodule of which two sides want two commits.
+type SubmoduleConflict struct {
+	Path   string
+	Commit string // of the side that is merged; the submodule in the merge's tree has it
 }
 
 func (e *ConflictError) Error() string {

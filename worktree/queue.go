@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -345,6 +346,9 @@ func (q *queue) bring(ctx context.Context, b Tip) (bool, error) {
 		if err := q.blame(ctx, b, conflict); err != nil {
 			return false, err
 		}
+		if err := q.fetchSubmodules(ctx, b.Commit, conflict); err != nil {
+			return false, err
+		}
 		return false, errors.Join(conflict, q.save())
 	} else if err != nil {
 		return false, err
@@ -460,6 +464,40 @@ func (q *queue) blame(ctx context.Context, b Tip, e *ConflictError) error {
 		} else if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// fetchSubmodules has the submodules of the merge's tree that conflict hold the
+// commits that the other side has of them, so that they can be merged there.
+func (q *queue) fetchSubmodules(ctx context.Context, commit string, conflict *ConflictError) error {
+	subs, err := submodulesNamed(ctx, q.s.Path)
+	if err != nil {
+		return err
+	}
+	f := follower{r: q.r, root: q.s.Path}
+	for _, s := range subs {
+		at := filepath.Join(q.s.Path, s.path)
+		if !slices.Contains(conflict.Files, s.path) || !isRepository(at) {
+			continue
+		}
+		out, err := git(ctx, q.s.Path, "--literal-pathspecs", "ls-tree", "--full-tree", commit, "--", s.path)
+		if err != nil {
+			return err
+		}
+		meta, _, _ := strings.Cut(out, "\t")
+		part := strings.Fields(meta) // MODE TYPE ID
+		if len(part) != 3 || part[0] != gitlink {
+			continue
+		}
+		s.commit = part[2]
+		if err := f.fetch(ctx, at, q.r.copies(s.path, filepath.Join("modules", s.name)), s); ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
+			Note(ctx, "the submodule %s cannot be merged there: %v", at, err)
+			continue
+		}
+		conflict.Submodules = append(conflict.Submodules, SubmoduleConflict{s.path, s.commit})
 	}
 	return nil
 }

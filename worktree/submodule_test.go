@@ -144,6 +144,36 @@ func TestSubmodulesFollow(t *testing.T) {
 	at(lend(t, r, LendSpec{Path: beside(r, "again"), Branch: "again", Start: tip.Commit, Owner: "x"}).Path, inside)
 }
 
+// Two branches want two commits of one submodule: the merge's tree has both, and who
+// merges them there goes on.
+func TestSubmoduleOfTwoMinds(t *testing.T) {
+	r := newRepo(t)
+	withSubmodule(t, r)
+	spec := MergeSpec{Path: beside(r, "m"), Target: "main", StateFile: filepath.Join(t.TempDir(), "s")}
+	var inside []string
+	for _, name := range []string{"a", "b"} {
+		tree := lend(t, r, LendSpec{Path: beside(r, name), Branch: name, Owner: name})
+		inside = append(inside, commit(t, filepath.Join(tree.Path, "lib/sub"), "by "+name, name, name))
+		spec.Branches = append(spec.Branches, Tip{Name: name, Commit: commit(t, tree.Path, "bump by "+name)})
+	}
+	var conflict *ConflictError
+	if _, err := r.MergeInto(t.Context(), spec); !errors.As(err, &conflict) || !slices.Equal(conflict.Submodules, []SubmoduleConflict{{"lib/sub", inside[1]}}) {
+		t.Fatalf("%v, %+v", err, conflict)
+	}
+	if _, err := (command{dir: spec.Path, args: []string{"merge", "-q", "b"}}).run(t.Context()); err == nil {
+		t.Fatal("no conflict")
+	}
+	sub := filepath.Join(spec.Path, "lib/sub")
+	sh(t, sub, "merge", "-q", "-m", "both", inside[1])
+	commit(t, spec.Path, "both")
+	if _, err := r.MergeInto(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range inside {
+		sh(t, filepath.Join(r.Root, "lib/sub"), "merge-base", "--is-ancestor", id, "HEAD")
+	}
+}
+
 // What an agent left in a submodule is its own: the next attempt goes on there.
 func TestSubmodulesInWorkStay(t *testing.T) {
 	r := newRepo(t)

@@ -298,7 +298,11 @@ func mergeHint(ctx context.Context, err error, repo *worktree.Repo, spec *worktr
 				what = b.Commit
 			}
 		}
-		return &Hint{Err: err, Try: fmt.Sprintf("git -C %s merge %s, resolve and commit there, %s", say.Word(spec.Path), say.Word(what), next)}
+		merge := say.Word(what)
+		for _, s := range conflict.Submodules {
+			merge += fmt.Sprintf(", git -C %s merge %s, git -C %s add %s", say.Word(filepath.Join(spec.Path, s.Path)), s.Commit, say.Word(spec.Path), say.Word(s.Path))
+		}
+		return &Hint{Err: err, Try: fmt.Sprintf("git -C %s merge %s, resolve and commit there, %s", say.Word(spec.Path), merge, next)}
 	case errors.As(err, &broken) && broken.Tree != "":
 		return &Hint{Err: err, Try: fmt.Sprintf("repair it in %s and commit there, %s", broken.Tree, next)}
 	case errors.As(err, &broken):
