@@ -298,11 +298,11 @@ func mergeHint(ctx context.Context, err error, repo *worktree.Repo, spec *worktr
 				what = b.Commit
 			}
 		}
-		merge := say.Word(what)
+		then := next
 		for _, s := range conflict.Submodules {
-			merge += fmt.Sprintf(", git -C %s merge %s, git -C %s add %s", say.Word(filepath.Join(spec.Path, s.Path)), s.Commit, say.Word(spec.Path), say.Word(s.Path))
+			then = fmt.Sprintf("for %s by git -C %s merge %s and git -C %s add %s, ", s.Path, say.Word(filepath.Join(spec.Path, s.Path)), s.Commit, say.Word(spec.Path), say.Word(s.Path)) + then
 		}
-		return &Hint{Err: err, Try: fmt.Sprintf("git -C %s merge %s, resolve and commit there, %s", say.Word(spec.Path), merge, next)}
+		return &Hint{Err: err, Try: fmt.Sprintf("git -C %s merge %s, resolve and commit there, %s", say.Word(spec.Path), say.Word(what), then)}
 	case errors.As(err, &broken) && broken.Tree != "":
 		return &Hint{Err: err, Try: fmt.Sprintf("repair it in %s and commit there, %s", broken.Tree, next)}
 	case errors.As(err, &broken):
