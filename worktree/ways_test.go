@@ -196,7 +196,10 @@ func TestWaysOut(t *testing.T) {
 			sh(t, beside(r, "the w"), "switch", "-q", "--orphan", "fresh")
 			return func() error { _, _, err := r.Here(context.Background(), beside(r, "the w")); return err }
 		}, "git -C PATH add -A && git -C PATH commit --allow-empty -m 'first commit', or --base BRANCH", []walk{literally, nil},
-			func(t *testing.T, r *Repo) error { _, err := r.BaseIn(t.Context(), beside(r, "the w"), "main"); return err }},
+			func(t *testing.T, r *Repo) error {
+				_, err := r.BaseIn(t.Context(), beside(r, "the w"), "main")
+				return err
+			}},
 		{"bare", func(t *testing.T, r *Repo) func() error {
 			sh(t, r.Root, "clone", "-q", "--bare", ".", beside(r, "bare.git"))
 			return func() error { _, err := Open(context.Background(), beside(r, "bare.git")); return err }

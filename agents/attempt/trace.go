@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -401,7 +400,7 @@ func (a *attempt) peerTraces(since time.Time) (all []peerTrace) {
 
 // tracesOf are the traces in a node's folder.
 func tracesOf(dir, suffix string) (all []string) {
-	entries, err := os.ReadDir(dir)
+	entries, err := signals.ReadDir(dir)
 	if err != nil {
 		return nil // it has not begun
 	}

@@ -55,6 +55,12 @@ func (p *Project) Below() string {
 	return "."
 }
 
+// HasFolder reports whether dir, relative to the project's root, is a folder of it.
+func (p *Project) HasFolder(dir string) bool {
+	info, err := os.Stat(filepath.Join(p.Root, dir))
+	return err == nil && info.IsDir()
+}
+
 // stands returns the root of the working tree around the caller's folder, as the
 // files show it. "" means that there is none, or that CMUX_HOME names a project
 // elsewhere.

@@ -178,7 +178,7 @@ func runInit(ctx context.Context, o *initOptions) error {
 func (o *initOptions) workIn(p *control.Project) error {
 	if o.dirGiven {
 		o.Dir = path.Clean(filepath.ToSlash(o.Dir))
-		if info, err := os.Stat(filepath.Join(p.Root, o.Dir)); err != nil || !info.IsDir() {
+		if !p.HasFolder(o.Dir) {
 			return control.Usage("", "--dir: there is no folder %s in the project", o.Dir)
 		}
 	} else {
