@@ -76,8 +76,25 @@ func (r *Repo) advance(ctx context.Context, branch, tip, commit string) (again b
 	if errors.As(err, &ge) && strings.Contains(ge.Stderr, "overwritten") {
 		return false, fmt.Errorf("%w: %s is checked out in %s: %w", ErrDirty, branch, out, err)
 	}
+	if d, derr := dirt(ctx, out); derr == nil && d.Operation != "" {
+		return false, &UnfinishedError{Branch: branch, Path: out, Operation: d.Operation}
+	}
 	return false, err
 }
+
+// UnfinishedError says that a branch cannot move, because an operation of git's has
+// not ended where it is checked out. It is an ErrDirty.
+type UnfinishedError struct {
+	Branch    string
+	Path      string // of the worktree
+	Operation string // merge, cherry-pick, ...
+}
+
+func (e *UnfinishedError) Error() string {
+	return fmt.Sprintf("%v: %s is checked out in %s, where a %s has not ended", ErrDirty, e.Branch, e.Path, e.Operation)
+}
+
+func (e *UnfinishedError) Unwrap() error { return ErrDirty }
 
 // DropBranch removes a branch that is at a commit, and at no other.
 func (r *Repo) DropBranch(ctx context.Context, branch, commit string) error {

@@ -289,8 +289,11 @@ func mergeHint(ctx context.Context, err error, repo *worktree.Repo, spec *worktr
 	var (
 		conflict *worktree.ConflictError
 		broken   *worktree.VerifyError
+		inMerge  *worktree.UnfinishedError
 	)
 	switch {
+	case errors.As(err, &inMerge):
+		return &Hint{Err: err, Try: fmt.Sprintf("git -C %s %s --continue, or --abort, %s", say.Word(inMerge.Path), inMerge.Operation, next)}
 	case errors.As(err, &conflict):
 		what := conflict.Tips[0] // the one that did not fit; the others are in
 		for _, b := range spec.Branches {

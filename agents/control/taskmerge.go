@@ -261,6 +261,7 @@ func (m *taskMerger) bring(ctx context.Context, t *task.Task, tip worktree.Tip, 
 			conflict *worktree.ConflictError
 			broken   *worktree.VerifyError
 			check    *brokenCheck
+			inMerge  *worktree.UnfinishedError
 		)
 		switch {
 		case err == nil:
@@ -286,6 +287,8 @@ func (m *taskMerger) bring(ctx context.Context, t *task.Task, tip worktree.Tip, 
 				return err
 			}
 			return m.leaveOut(ctx, t, tip, conflict, check, out)
+		case errors.As(err, &inMerge):
+			return &Hint{Err: err, Try: fmt.Sprintf("git -C %s %s --continue, or --abort, then cmux tasks merge", say.Word(inMerge.Path), inMerge.Operation)}
 		case errors.Is(err, worktree.ErrDirty):
 			return &Hint{Err: err, Try: "commit these changes there, or put them aside (git stash -u), then cmux tasks merge"}
 		}
