@@ -101,8 +101,12 @@ func (c Caller) Examine(ctx context.Context) []Finding {
 	add("key", key, noKey, "")
 	detail, err = slotsHeld()
 	add("slots", detail, err, "XDG_STATE_HOME: set it to a folder that you can write to; without, runs may be given the same ports")
-	detail, err = agentsSeated()
-	add("max_agents", detail, err, "cmux help configuration 'Keys of your own file'")
+	if user, err := settings.Read(); err != nil {
+		add("your file", "", err, "cmux help configuration 'Keys of your own file'")
+	} else {
+		detail, err = agentsSeated(user)
+		add("max_agents", detail, err, "cmux help configuration 'Keys of your own file'")
+	}
 	detail, err = limitsMet(p.Now())
 	add("limits", detail, err, "remove the file that it names")
 	runs, err := newestRuns(root)
@@ -175,10 +179,9 @@ func slotsHeld() (string, error) {
 
 // agentsSeated says how many agents of all runs may work at the same time, and
 // who does.
-func agentsSeated() (string, error) {
-	user, err := settings.Read()
-	if err != nil || user.MaxAgents == 0 {
-		return "no limit", err
+func agentsSeated(user dag.User) (string, error) {
+	if user.MaxAgents == 0 {
+		return "no limit", nil
 	}
 	taken, err := lease.Seated()
 	text := fmt.Sprintf("%d of %d in use", len(taken), user.MaxAgents)

@@ -27,6 +27,14 @@ func Path() (string, error) {
 	return filepath.Join(home, ".config", "cmux", "config.yml"), nil
 }
 
+// Shown is Path as anybody may read it, without the name of the person's home.
+func Shown() string {
+	if filepath.IsAbs(os.Getenv("XDG_CONFIG_HOME")) {
+		return "$XDG_CONFIG_HOME/cmux/config.yml"
+	}
+	return "~/.config/cmux/config.yml"
+}
+
 // Read is what the file says; where there is none, nothing. The error is of type
 // dag.Faults where the file is wrong.
 func Read() (dag.User, error) {

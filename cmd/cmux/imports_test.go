@@ -77,7 +77,7 @@ var house = []struct {
 	{"web", ""},
 	{"server/watch", "agents/watchconfig"},
 	{"server/store", "agents/event agents/incident agents/journal agents/mail agents/proc agents/task signals signals/mailbox"},
-	{"server/login", "agents/endpoint"},
+	{"server/login", "agents/endpoint agents/settings"},
 	{"server/selfsigned", "signals"},
 	{"server/api", "agents/control agents/endpoint agents/event agents/harmless agents/incident agents/journal agents/run agents/schedule agents/standing agents/task agents/team agents/upkeep dag server/login server/store signals signals/mailbox worktree"},
 	{"server/changes", "agents/alert agents/locks agents/recovery agents/run agents/schedule signals"},

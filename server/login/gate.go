@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"cmux/agents/endpoint"
+	"cmux/agents/settings"
 )
 
 const (
@@ -276,10 +277,10 @@ func (g *Gate) misdirected(w http.ResponseWriter, r *http.Request, asked string)
 	detail := fmt.Sprintf("the dashboard answers at the address that cmux open --print prints, at port %s, and this request is for %q", port, asked)
 	way := fmt.Sprintf("hosts: [%q]", asked)
 	if strings.HasPrefix(r.URL.Path, "/api/") {
-		Refuse(w, r, status, detail, "cmux open --print; where you trust this host, in ~/.config/cmux/config.yml: "+way)
+		Refuse(w, r, status, detail, "cmux open --print; where you trust this host, in "+settings.Shown()+": "+way)
 		return
 	}
-	page(w, status, "Not the address of this dashboard", "T"+detail[1:]+". If a port or name of yours leads here, add it to ~/.config/cmux/config.yml on the machine of the dashboard, then open the link of cmux open --print at it:", way, "")
+	page(w, status, "Not the address of this dashboard", "T"+detail[1:]+". If a port or name of yours leads here, add it to "+settings.Shown()+" on the machine of the dashboard, then open the link of cmux open --print at it:", way, "")
 }
 
 // Refuse answers a request that is not carried out: an API's with a problem, a

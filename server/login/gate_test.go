@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"cmux/agents/endpoint"
+	"cmux/agents/settings"
 )
 
 const port = 8420
@@ -290,6 +292,12 @@ func TestTrustedHosts(t *testing.T) {
 		})
 	}
 
+	// The file that the answer names is the one that is read.
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	if path, err := settings.Path(); err != nil || os.ExpandEnv(settings.Shown()) != path {
+		t.Errorf("%s is shown, and %s is read: %v", settings.Shown(), path, err)
+	}
+	t.Setenv("XDG_CONFIG_HOME", "")
 	h := newHouse(t)
 	var trusted []string
 	h.gate.Trust(func() []string { return trusted })
