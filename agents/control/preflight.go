@@ -53,8 +53,8 @@ func (p *Project) preflight(ctx context.Context, l *runner.Launch) (notes []stri
 	return notes, errors.Join(errs...)
 }
 
-// preflightEnv says which variables in env: are not set, and which nodes have a PATH
-// without git.
+// preflightEnv says which variables in env: are not set or look like a command, and
+// which nodes have a PATH without git.
 func preflightEnv(g *dag.Graph, env []string) (notes []string) {
 	lookup := func(name string) string { return proc.Getenv(env, name) }
 	told := make(map[string]bool)
@@ -68,6 +68,9 @@ func preflightEnv(g *dag.Graph, env []string) (notes []string) {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		for _, key := range slices.Sorted(maps.Keys(n.Env)) {
+			if strings.Count(n.Env[key], "`") > 1 {
+				note("env: %s of %s keeps its backquotes: cmux runs no command in a value", key, n.Name)
+			}
 			for _, name := range dag.Variables(n.Env[key]) {
 				if lookup(name) == "" {
 					note("env: %s of %s takes $%s, which is not set here, so it is empty", key, n.Name, name)
