@@ -19,7 +19,7 @@ import (
 const noWork = "you have no task to report on. To tell somebody something: cmux mailbox send NAME SUBJECT BODY"
 
 const (
-	maxDeaths  = 5                      // of its program in a row before a person is asked
+	maxDeaths  = 5                      // of its program in a row, with which a person is asked
 	deathSpan  = 3 * time.Minute        // in which deaths count although turns ended in between
 	longLife   = time.Hour              // of a program, after which earlier deaths do not count
 	unbornSpan = 10 * time.Minute       // of programs that end without a sign of life
@@ -412,7 +412,7 @@ func (m *move) survives() bool {
 		m.Unborn = m.at
 	}
 	late := !m.Unborn.IsZero() && m.at.Sub(m.Unborn) > unbornSpan
-	return len(m.Deaths) <= maxDeaths && !late
+	return len(m.Deaths) < maxDeaths && !late
 }
 
 func (m *move) reviving() bool {

@@ -35,17 +35,17 @@ func TestStartsThatFailAreBounded(t *testing.T) {
 		lived  time.Duration
 		starts int // 0: without end
 	}{
-		{"at once", nil, 0, 6},
-		{"each 22 s", nil, 22 * time.Second, 6},
-		{"each minute", nil, time.Minute, 6},
+		{"at once", nil, 0, 5},
+		{"each 22 s", nil, 22 * time.Second, 5},
+		{"each minute", nil, time.Minute, 5},
 		{"each 4 min, without a sign", nil, 4 * time.Minute, 4},
 		{"each 20 min, without a sign", nil, 20 * time.Minute, 2},
 		{"each 3 h, without a sign", nil, 3 * time.Hour, 2},
-		{"each 22 s, after a sign", []What{came}, 22 * time.Second, 6},
-		{"each 20 min, after a sign", []What{came}, 20 * time.Minute, 6},
-		{"each 59 min, after a sign", []What{came}, 59 * time.Minute, 6},
+		{"each 22 s, after a sign", []What{came}, 22 * time.Second, 5},
+		{"each 20 min, after a sign", []What{came}, 20 * time.Minute, 5},
+		{"each 59 min, after a sign", []What{came}, 59 * time.Minute, 5},
 		{"each 2 h, at its prompt", []What{came}, 2 * time.Hour, 0},
-		{"each 22 s, after a turn", []What{came, turn}, 22 * time.Second, 6},
+		{"each 22 s, after a turn", []What{came, turn}, 22 * time.Second, 5},
 		{"each 5 min, after a turn", []What{came, turn}, 5 * time.Minute, 0},
 	} {
 		s := New(Config{Name: "api", Reports: true, Stays: true})
