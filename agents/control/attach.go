@@ -181,15 +181,17 @@ func (p *Project) Show(ctx context.Context, o *Offer, mux string, terminal bool)
 			return nil, err
 		}
 	}
-	return attached(ctx, server, id, session, mux, terminal)
+	if mux == "" && !terminal {
+		return nil, Usage("cmux agents status --watch", noTerminal)
+	}
+	return attached(ctx, server, id, session, mux)
 }
+
+const noTerminal = "there is no terminal to attach"
 
 // attached is the command that shows a terminal a session of server. Within tmux it
 // opens a window there.
-func attached(ctx context.Context, server *tmux.Server, id tmux.SessionID, session, mux string, terminal bool) ([]string, error) {
-	if mux == "" && !terminal {
-		return nil, Usage("cmux agents status --watch", "there is no terminal to attach")
-	}
+func attached(ctx context.Context, server *tmux.Server, id tmux.SessionID, session, mux string) ([]string, error) {
 	outer, _, _ := strings.Cut(mux, ",")
 	if outer != "" && filepath.Base(outer) == server.Socket {
 		// Already there: a session within itself would show nothing.

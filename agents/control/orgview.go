@@ -431,7 +431,10 @@ func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) 
 	if err := toFront(ctx, server, org, name); err != nil {
 		return nil, err
 	}
-	return attached(ctx, server, id, session, mux, terminal)
+	if mux == "" && !terminal {
+		return nil, Usage("cmux logs "+name+" -f", noTerminal)
+	}
+	return attached(ctx, server, id, session, mux)
 }
 
 // AwaitSupervisor returns when the supervisor has its window, or when that takes
