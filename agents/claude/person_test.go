@@ -333,16 +333,17 @@ func TestPlanMode(t *testing.T) {
 }
 
 // What is in the way of a message is left as it is, and the message waits until
-// a person has cleared it. In vim's command mode a paste is text all the same.
+// a person has cleared it. An answer is refused while a dialog shows. In vim's command mode a paste is text all the same.
 func TestMessageWaits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name   string
-		before func(f *fixture)
-		block  func(p *terminal) // puts something in the way
-		says   string            // what status says of it; empty: it is not in the way
-		still  func(p *terminal) bool
-		away   func(p *terminal)
+		name    string
+		before  func(f *fixture)
+		block   func(p *terminal) // puts something in the way
+		refused bool              // an answer is not kept: what shows is another question
+		says    string            // what status says of it; empty: it is not in the way
+		still   func(p *terminal) bool
+		away    func(p *terminal)
 	}{
 		{name: "copy mode", block: func(p *terminal) { p.Exec("copy-mode", "-t", p.ID) }, says: "in copy mode",
 			still: func(p *terminal) bool {
@@ -352,7 +353,7 @@ func TestMessageWaits(t *testing.T) {
 		{name: "a menu", block: func(p *terminal) {
 			p.Types("/model")
 			p.Shows("Select model")
-		}, says: "a dialog",
+		}, says: "shows a dialog", refused: true,
 			still: func(p *terminal) bool { return strings.Contains(p.Screen(), "Select model") },
 			away:  func(p *terminal) { p.Keys("Escape") }},
 		{name: "the commands of vim", before: func(f *fixture) {
@@ -375,11 +376,18 @@ func TestMessageWaits(t *testing.T) {
 			p.Shows("waiting")
 			p.rests() // else the end of its turn takes the answer
 			c.block(p)
-			if err := f.Dial().Answer(t.Context(), "ignored? the left one"); err != nil {
+			answer := func() error { return f.Dial().Answer(t.Context(), "ignored? the left one") }
+			if c.refused {
+				if err := answer(); err == nil || !strings.Contains(err.Error(), c.says) || !c.still(p) {
+					t.Fatalf("an answer to a dialog: %v\n%s", err, p.Screen())
+				}
+				c.away(p)
+				f.Eventually("the answer is taken", func() bool { return answer() == nil })
+			} else if err := answer(); err != nil {
 				t.Fatal(err)
 			}
 			f.Becomes("running")
-			if c.says != "" {
+			if c.says != "" && !c.refused {
 				f.label("needs input")
 				if d := f.Last(run.Active).Detail; !strings.Contains(d, c.says) {
 					t.Errorf("status says %q", d)
