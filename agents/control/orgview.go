@@ -15,6 +15,7 @@ import (
 	"cmux/agents/question"
 	"cmux/agents/run"
 	"cmux/agents/standing"
+	"cmux/agents/task"
 	"cmux/agents/tmux"
 	"cmux/agents/watchconfig"
 	"cmux/signals"
@@ -39,6 +40,7 @@ type OrgReport struct {
 	Runs        []RunBrief           `json:"runs"`             // that have not ended
 	Unread      int                  `json:"unread"`           // messages for the person
 	Undelivered int                  `json:"undelivered"`      // messages for agents, which have not been read
+	Blocked     []TaskBrief          `json:"blocked"`          // tasks that wait for a decision
 	Incidents   []*incident.Incident `json:"incidents"`        // the newest that the person has not acked
 	Locks       []LockReport         `json:"locks"`            // that are held or waited for
 	Faults      []string             `json:"faults,omitempty"` // what of this could not be read, and why; and a monitor that stands still
@@ -92,6 +94,12 @@ type ContextReport struct {
 	Share  int   `json:"share"` // percent
 }
 
+// TaskBrief is a task in a line.
+type TaskBrief struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+}
+
 // RunBrief is a run in a line.
 type RunBrief struct {
 	ID      string `json:"id"`
@@ -104,7 +112,7 @@ type RunBrief struct {
 // Organisation says how the organisation of the project stands. A project
 // without one has one of the state none.
 func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
-	report := &OrgReport{State: OrgNone, Agents: []AgentReport{}, Runs: []RunBrief{}, Incidents: []*incident.Incident{}, Locks: []LockReport{}}
+	report := &OrgReport{State: OrgNone, Agents: []AgentReport{}, Runs: []RunBrief{}, Blocked: []TaskBrief{}, Incidents: []*incident.Incident{}, Locks: []LockReport{}}
 	if err := p.briefly(ctx, report); err != nil {
 		return nil, err
 	}
@@ -139,6 +147,15 @@ func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
 		report.Incidents = all
 	} else {
 		report.Faults = append(report.Faults, "incidents: "+err.Error())
+	}
+	if list, err := p.taskList(); err != nil {
+		report.Faults = append(report.Faults, "tasks: "+err.Error())
+	} else {
+		for _, t := range list.All() {
+			if t.State == task.Blocked {
+				report.Blocked = append(report.Blocked, TaskBrief{ID: t.ID, Title: t.Title})
+			}
+		}
 	}
 	if all, err := p.Locks(); err == nil {
 		report.Locks = all

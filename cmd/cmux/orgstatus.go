@@ -134,9 +134,12 @@ func orgTail(r *control.OrgReport, now time.Time) string {
 		}
 		if way := a.Way(); way != "" {
 			need = append(need, line+" ("+way+")")
-		} else if a.Hinders != "" {
+		} else if a.Hinders != "" && len(a.Waiting) > 0 {
 			need = append(need, fmt.Sprintf("%s: %s not handed over: %s", a.Name, say.Count(len(a.Waiting), "message"), a.Hinders))
 		}
+	}
+	for _, t := range r.Blocked {
+		need = append(need, fmt.Sprintf("task %s is blocked: %s (cmux tasks show %s)", t.ID, say.Line(t.Title), t.ID))
 	}
 	if r.Unread > 0 {
 		need = append(need, fmt.Sprintf("%s for you: cmux mailbox inbox", say.Count(r.Unread, "message")))

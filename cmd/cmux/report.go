@@ -79,7 +79,11 @@ func runReport(ctx context.Context, o *reportOptions) error {
 func renderReport(r *control.Away, as look) string {
 	var b strings.Builder
 	clock := "2006-01-02 15:04"
-	fmt.Fprintf(&b, "Since %s: %s tokens\n\nDone: %s\n", r.Since.Local().Format(clock), say.Short(r.Tokens), say.Count(r.Done(), "task"))
+	tasks := "Done: " + say.Count(r.Done(), "task")
+	if n := len(r.Tasks); n != r.Done() { // some were cancelled, or failed
+		tasks = fmt.Sprintf("Ended: %s, %d done", say.Count(n, "task"), r.Done())
+	}
+	fmt.Fprintf(&b, "Since %s: %s tokens\n\n%s\n", r.Since.Local().Format(clock), say.Short(r.Tokens), tasks)
 	for _, t := range r.Tasks {
 		fmt.Fprintf(&b, "  %s  %s  %s, %s, %s\n", t.ID, say.Line(t.Title), say.Count(t.Commits, "commit"), say.Line(t.Label), orDash(t.Agent))
 	}

@@ -3408,6 +3408,7 @@ export interface components {
         };
         OrgReport: {
             agents: components["schemas"]["AgentReport"][];
+            blocked: components["schemas"]["TaskBrief"][];
             faults?: string[];
             incidents: components["schemas"]["Incident"][];
             integration?: string;
@@ -4132,6 +4133,10 @@ export interface components {
             ended_at: string | null;
             /** Format: int64 */
             n: number;
+        };
+        TaskBrief: {
+            id: string;
+            title: string;
         };
         TaskChange: {
             after?: string[];
