@@ -112,14 +112,11 @@ func plain(ctx context.Context, dir string) *Repo {
 	return repoAt(root, filepath.Clean(common))
 }
 
-// addTree is the command that gives the bare repository at common a worktree of
-// its branch, beside it.
-func addTree(ctx context.Context, common string) string {
-	branch := "main"
-	if head, err := git(ctx, common, "--git-dir="+common, "symbolic-ref", "--short", "HEAD"); err == nil {
-		branch = line(head)
-	}
-	return "git -C " + shellWord(common) + " worktree add " + shellWord(filepath.Join(filepath.Dir(common), branch)) + " " + shellWord(branch)
+// AddTree is the command that gives the bare repository at common, in which the
+// caller stands, a worktree of a branch beside it.
+func AddTree(common, branch string) string {
+	path := shellWord(filepath.Join(filepath.Dir(common), filepath.FromSlash(branch)))
+	return "git worktree add " + path + " " + shellWord(branch) + " && cd " + path
 }
 
 // mainRoot is the main worktree's root of the repository with the given common
@@ -132,7 +129,11 @@ func mainRoot(ctx context.Context, dir, common string) (string, error) {
 	if line(bare) == "true" {
 		top, err := git(ctx, dir, "rev-parse", "--show-toplevel")
 		if err != nil {
-			return "", hint(addTree(ctx, common)+", and start there", "%w: %s is in no worktree of %s", ErrBare, dir, common)
+			branch, herr := git(ctx, dir, "--git-dir="+common, "symbolic-ref", "--short", "HEAD")
+			if herr != nil {
+				return "", herr
+			}
+			return "", hint(AddTree(common, line(branch)), "%w: %s is in no worktree of %s", ErrBare, dir, common)
 		}
 		return filepath.EvalSymlinks(line(top))
 	}

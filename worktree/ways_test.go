@@ -203,9 +203,8 @@ func TestWaysOut(t *testing.T) {
 		{"bare", func(t *testing.T, r *Repo) func() error {
 			sh(t, r.Root, "clone", "-q", "--bare", ".", beside(r, "bare.git"))
 			return func() error { _, err := Open(context.Background(), beside(r, "bare.git")); return err }
-		}, "git -C PATH worktree add PATH main, and start there", []walk{func(t *testing.T, r *Repo, try string) {
-			try, _, _ = strings.Cut(try, ", and start")
-			literally(t, r, try)
+		}, "git worktree add PATH main && cd PATH", []walk{func(t *testing.T, r *Repo, try string) {
+			literally(t, r, "cd "+beside(r, "bare.git")+" && "+try)
 		}}, func(t *testing.T, r *Repo) error { _, err := Open(t.Context(), beside(r, "main")); return err }},
 		{"a setup that fails", func(t *testing.T, r *Repo) func() error {
 			tree := lend(t, r, LendSpec{Path: beside(r, "the w"), Branch: "n", Owner: "o"})

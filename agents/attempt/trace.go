@@ -349,7 +349,8 @@ func traceFile(j *Job) string {
 	return filepath.Join(j.Paths.NodeDir(j.Spec.Node), fmt.Sprintf("git-%d"+traceSuffix, j.Spec.Attempt))
 }
 
-// takeTrace ends the trace, or begins it anew. What others may meet of it stays.
+// takeTrace removes the trace. It keeps the commands that can change what other
+// nodes share, for these nodes to read.
 func (a *attempt) takeTrace() {
 	name := traceFile(a.job)
 	if keep := taken(readTrace(name), time.Now()); len(keep) > 0 {

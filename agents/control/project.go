@@ -202,9 +202,7 @@ func (c Caller) bareRoot(ctx context.Context, common string, facts []string) (st
 	if err != nil {
 		return "", err
 	}
-	branch = strings.TrimSpace(branch)
-	path := say.Word(filepath.Join(filepath.Dir(common), filepath.FromSlash(branch)))
-	way := "git worktree add " + path + " " + say.Word(branch) + " && cd " + path
+	way := worktree.AddTree(common, strings.TrimSpace(branch))
 	out, err := c.git(ctx, common, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		return "", err

@@ -49,10 +49,9 @@ func (p *Project) Resumable(ctx context.Context) (*run.View, error) {
 	return v, runner.Claim(ctx, r)
 }
 
-// Resume freezes the environment of the caller with a run, for the runner that
-// goes on with it, and says how it differs from the one before. An order to stop
-// that no runner has carried out is older than this one, and stops nothing any
-// more.
+// Resume freezes the environment of the caller with a run, for the next runner. It
+// notes how this environment differs from the one before. It withdraws an order to
+// stop that no runner has carried out.
 func (p *Project) Resume(v *run.View) error {
 	if frozen, err := v.Run.Env(); err == nil {
 		if differ := differing(frozen, p.Env); len(differ) > 0 {

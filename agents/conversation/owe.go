@@ -52,7 +52,7 @@ func (m *move) hears(h Message) {
 	m.tell(h.refs, fate, why)
 }
 
-// tell tells those of refs that still wait what became of their answers.
+// tell reports what became of an answer to each of refs that still waits for it.
 func (m *move) tell(refs []Ref, fate Fate, why string) {
 	for _, ref := range refs {
 		i := slices.Index(m.Owed, ref)
