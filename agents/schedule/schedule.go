@@ -209,9 +209,13 @@ func (s *State) Next(now time.Time) time.Time {
 }
 
 // floor is up to when everything that was due is seen to. What was fired in a future
-// that the clock has come back from says nothing about the time before it.
+// that the clock has come back from says nothing about the time before it. A time that
+// passed while its entry was written is due.
 func (s *State) floor(now time.Time) time.Time {
 	floor := s.Added
+	if at := s.When.At; !at.IsZero() && !at.After(floor) {
+		floor = at.Add(-1)
+	}
 	if floor.After(now) {
 		floor = now
 	}

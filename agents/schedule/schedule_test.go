@@ -83,6 +83,22 @@ func TestDueTimes(t *testing.T) {
 	}
 }
 
+// A time that passes while its entry is being written is due at once, and once.
+func TestPassedWhileWritten(t *testing.T) {
+	l := entry(t, When{At: at(t, "2026-01-01T08:00:00Z")}, "2026-01-01T08:00:01Z")
+	now := at(t, "2026-01-01T08:00:02Z")
+	all, _ := Due(l, now)
+	if len(all) != 1 || all[0].Missed != 0 {
+		t.Fatalf("due: %v; want one", all)
+	}
+	if err := l.step(&line{Of: "s1", Fired: &Fired{Due: all[0].Due, At: now, Made: "m"}}); err != nil {
+		t.Fatal(err)
+	}
+	if all, next := Due(l, now.Add(time.Hour)); all != nil || !next.IsZero() {
+		t.Errorf("afterwards: due %v, next %s", all, next)
+	}
+}
+
 func TestBadEntries(t *testing.T) {
 	for want, e := range map[string]Entry{
 		"say when":                 {},

@@ -130,7 +130,7 @@ func runScheduleAdd(ctx context.Context, o *scheduleAddOptions) error {
 			return err
 		}
 	case o.In > 0:
-		o.Entry.When.At = p.Now().Add(o.In).Truncate(time.Second)
+		o.Entry.When.At = p.Now().Add(o.In + time.Second - 1).Truncate(time.Second) // never earlier than asked
 	}
 	s, err := p.AddSchedule(ctx, o.Entry)
 	if err != nil {
