@@ -63,7 +63,8 @@ func (r *Runner) judge(ctx context.Context, now time.Time, before map[int]bool, 
 		resets []int
 		errs   []error
 	)
-	if err := r.flush(ctx); err != nil {
+	seen, err := r.agreed(ctx, seen)
+	if err != nil {
 		return err
 	}
 	if r.hist.Final != "" {
@@ -112,6 +113,64 @@ func (r *Runner) judge(ctx context.Context, now time.Time, before map[int]bool, 
 		r.Log.Error("a marker could not be put right; trying again", "err", err)
 	}
 	return nil
+}
+
+// recorded is what the records say of a node's marker.
+type recorded struct {
+	signals.Recorded
+	withdrawn *run.Written
+	attempts  int
+}
+
+func (r *Runner) recorded(i int) recorded {
+	n := &r.hist.Nodes[i]
+	return recorded{n.Recorded(), n.Withdrawn, n.Fact.Attempts}
+}
+
+// agreed returns what was seen of markers, at a moment at which all that the records
+// say of them was known. An attempt in a pane records its end and publishes its marker
+// by itself, at any moment: what is seen before or after its records are read would
+// look as if a person had written or removed the marker.
+func (r *Runner) agreed(ctx context.Context, seen iter.Seq2[int, signals.Observed]) (iter.Seq2[int, signals.Observed], error) {
+	known := make(map[int]recorded)
+	for i := range seen {
+		known[i] = r.recorded(i)
+	}
+	if len(known) == 0 {
+		return seen, r.flush(ctx)
+	}
+	again := make(map[int]signals.Observed)
+	for {
+		if err := r.learn(ctx); err != nil {
+			return nil, err
+		}
+		changed := false
+		for i, was := range known {
+			is := r.recorded(i)
+			if is == was {
+				continue
+			}
+			o, err := r.scanner.Look(i, time.Now())
+			if err != nil {
+				r.Log.Error("a marker cannot be looked at", "node", r.g.Nodes[i].Name, "err", err)
+				r.putOff[i] = time.Now().Add(rescan)
+			}
+			changed, known[i], again[i] = true, is, o
+		}
+		if !changed {
+			break
+		}
+	}
+	return func(yield func(int, signals.Observed) bool) {
+		for i, o := range seen {
+			if newer, ok := again[i]; ok {
+				o = newer
+			}
+			if !yield(i, o) {
+				return
+			}
+		}
+	}, nil
 }
 
 // answerMarker is what to record of what stands in the place of node i's marker,
