@@ -274,7 +274,11 @@ func (p *Project) explainHanded(ctx context.Context, all []Mail) {
 				continue
 			}
 			to, err := mailbox.ParseAddress(d.To)
-			if err != nil || to.Kind == mailbox.User || to.Kind == mailbox.All {
+			if err != nil || to.Kind == mailbox.All {
+				continue
+			}
+			if to.Kind == mailbox.User {
+				d.Why = "the person to read it: cmux mailbox read " + all[i].ID
 				continue
 			}
 			if asked[d.To] == nil {

@@ -172,7 +172,23 @@ func (p *Project) AssignTask(ctx context.Context, id, agent string) (TaskView, e
 	}
 	agent = p.taker(ctx, id, agent)
 	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
+		if t.Backlog && t.State == task.Open {
+			return task.Change{}, &Hint{Err: fmt.Errorf("task %s is in the backlog", id), Try: "cmux backlog take " + id + ", then cmux tasks assign " + id + " " + agent}
+		}
 		return task.Change{Op: task.OpMove, To: task.Assigned, Agent: agent}, nil
+	})
+}
+
+// PrioritizeTask changes the priority of a task that is not over.
+func (p *Project) PrioritizeTask(ctx context.Context, id string, to task.Priority) (TaskView, error) {
+	if err := to.Check(); err != nil {
+		return TaskView{}, Usage("cmux tasks priority --help", "%w", err)
+	}
+	return p.changeTask(ctx, id, func(_ *task.List, t *task.Task) (task.Change, error) {
+		if err := p.withinTeam(t.Agent); err != nil {
+			return task.Change{}, err
+		}
+		return task.Change{Op: task.OpEdit, Fields: task.Fields{Priority: &to}}, nil
 	})
 }
 

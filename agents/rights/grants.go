@@ -46,7 +46,7 @@ var (
 		{"workers spawn", "--worktree --branch --project --task --once --permanent --role-template --model --display-name --json"},
 		{"workers assign", "--priority --verify --answer --json"}, {"workers clone", "--json"}, {"workers merge-clone", "--json"},
 		{"workers reset", ""}, {"workers kill", ""},
-		{"tasks assign", "--json"}, {"tasks cancel", "--json"}, {"tasks pause", "--json"}, {"tasks merge", "--dry-run --json"}, {"backlog take", "--json"},
+		{"tasks assign", "--json"}, {"tasks cancel", "--json"}, {"tasks pause", "--json"}, {"tasks priority", "--json"}, {"tasks merge", "--dry-run --json"}, {"backlog take", "--json"},
 		{"sessions spawn", "--model --json"}, {"sessions end", ""},
 		{"teams setup", "--name --yes -y --json"}, {"teams down", ""},
 		{"schedule add", "--at --in --every --cron --zone --to --task --priority --scope --json"}, {"schedule remove", ""},

@@ -27,7 +27,7 @@ func anybodys() []string {
 // forced.
 func leaders() []string {
 	return []string{
-		"agents start", "workers spawn", "workers reset", "workers kill", "workers assign", "workers clone", "workers merge-clone", "sessions spawn", "sessions end", "tasks assign", "tasks cancel", "tasks pause", "tasks merge", "backlog take", "teams setup", "teams setup-permanent", "teams down", "schedule add", "schedule remove", "schedule run",
+		"agents start", "workers spawn", "workers reset", "workers kill", "workers assign", "workers clone", "workers merge-clone", "sessions spawn", "sessions end", "tasks assign", "tasks cancel", "tasks pause", "tasks priority", "tasks merge", "backlog take", "teams setup", "teams setup-permanent", "teams down", "schedule add", "schedule remove", "schedule run",
 	}
 }
 

@@ -98,8 +98,10 @@ func (f *Fields) check() error {
 	if f.Body != nil && len(*f.Body) > MaxBody {
 		return illegal("the body has %d bytes, and %d is the most", len(*f.Body), MaxBody)
 	}
-	if f.Priority != nil && f.Priority.rank() < 0 {
-		return illegal("%.40q is no priority: want critical, high, normal or low", *f.Priority)
+	if f.Priority != nil {
+		if err := f.Priority.Check(); err != nil {
+			return illegal("%s", err)
+		}
 	}
 	if f.Kind != nil && !slices.Contains(Kinds(), *f.Kind) {
 		return illegal("%.40q is no kind of task: want change or answer", *f.Kind)
@@ -311,6 +313,9 @@ func (c *Change) String() string {
 	case OpAdd:
 		return "added"
 	case OpEdit:
+		if c.Priority != nil {
+			return "priority " + string(*c.Priority)
+		}
 		return "changed"
 	case OpMove:
 		if c.To == Assigned {

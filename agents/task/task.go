@@ -74,6 +74,14 @@ const (
 // Priorities are all of them, the first first.
 func Priorities() []Priority { return []Priority{Critical, High, Normal, Low} }
 
+// Check refuses a word that is no priority.
+func (p Priority) Check() error {
+	if p.rank() < 0 {
+		return fmt.Errorf("%.40q is no priority: want critical, high, normal or low", string(p))
+	}
+	return nil
+}
+
 func (p Priority) rank() int { return slices.Index(Priorities(), p) }
 
 // Preempts reports whether a task of this priority has one of another put back

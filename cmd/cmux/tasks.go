@@ -47,6 +47,12 @@ func newTasksCmd(d *Deps) *cobra.Command {
 			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (control.TaskView, error) {
 				return p.MoveTask(ctx, o.ID, task.Paused, strings.Join(o.Words, " "))
 			}),
+		newTaskOrderCmd(d, "priority ID PRIORITY", "Change the priority of a task",
+			"Change the priority of a task: critical, high, normal or low. Its place in the queue\nchanges with it.", "cmux tasks priority t1 high",
+			func(t *task.Task) bool { return !t.State.Over() },
+			func(ctx context.Context, p *control.Project, o *taskOrderOptions) (control.TaskView, error) {
+				return p.PrioritizeTask(ctx, o.ID, task.Priority(o.Words[0]))
+			}),
 		newTaskOrderCmd(d, "done ID [REASON]", "Call a task done, whatever its own result is",
 			"Call a task done, whatever its own result is. This is recorded as your override. An\nagent reports with cmux done, and its work is checked.", "cmux tasks done t1 'I did it myself'",
 			func(t *task.Task) bool { return t.State != task.Done },

@@ -165,6 +165,10 @@ func TestOrdersOfTasks(t *testing.T) {
 	if v.Label != "paused (first another one)" || v.Reason != "first another one" {
 		t.Errorf("%+v", v)
 	}
+	w.must("POST", "/api/tasks/t1/priority", `{"priority":"high"}`, &v)
+	if v.Priority != "high" {
+		t.Errorf("%+v", v)
+	}
 	w.must("POST", "/api/tasks/t1/done", `{"reason":"I did it"}`, &v)
 	if v.Label != "done (override)" {
 		t.Errorf("%+v", v)

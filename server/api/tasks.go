@@ -63,6 +63,14 @@ func (r *routes) tasks() {
 	post(r, group, one+"/pause", "Put a task back until it is assigned again", func(ctx context.Context, i *reasonIn) (control.TaskView, error) {
 		return p.MoveTask(ctx, i.ID, task.Paused, i.Body.Reason)
 	})
+	post(r, group, one+"/priority", "Change the priority of a task", func(ctx context.Context, i *struct {
+		TaskIn
+		Body struct {
+			Priority task.Priority `json:"priority" doc:"critical, high, normal or low"`
+		}
+	}) (control.TaskView, error) {
+		return p.PrioritizeTask(ctx, i.ID, i.Body.Priority)
+	})
 	post(r, group, one+"/done", "Call a task done, whatever its own result is", func(ctx context.Context, i *reasonIn) (control.TaskView, error) {
 		return p.OverrideTask(ctx, i.ID, i.Body.Reason)
 	})

@@ -2133,6 +2133,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/tasks/{id}/priority": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Change the priority of a task */
+        post: operations["postTasksIdPriority"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tasks/{id}/take": {
         parameters: {
             query?: never;
@@ -3594,6 +3611,10 @@ export interface components {
         };
         PostTasksIdAssignRequest: {
             agent: string;
+        };
+        PostTasksIdPriorityRequest: {
+            /** @description critical, high, normal or low */
+            priority: components["schemas"]["TaskPriority"];
         };
         Problem: {
             /** @description What happened */
@@ -9243,6 +9264,42 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ReasonInBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    postTasksIdPriority: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostTasksIdPriorityRequest"];
             };
         };
         responses: {
