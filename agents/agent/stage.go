@@ -28,7 +28,7 @@ type Stage struct {
 	Task       string   // as it was written down
 	Prompt     string   // made of it; empty for kinds that read none
 	PromptFile string   // that holds Prompt
-	Readable   []string // files outside Dir that it may read: what Prompt names, and PromptFile
+	Readable   []string // files outside Dir that it may read: what Prompt names, and PromptFile; a name that ends in / is a folder
 	Resumption string   // what it is told when it goes on in Conversation
 	Stays      bool     // it is a standing agent: Prompt says who it is, and Resumption may be empty
 	Again      bool     // it goes on after an end, as Resumption says, which it is told as well where Conversation is gone

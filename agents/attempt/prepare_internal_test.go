@@ -32,3 +32,22 @@ func TestPolicyOfAnotherProject(t *testing.T) {
 		}
 	}
 }
+
+// What cmux tells a standing agent to read it may read without a question, wherever
+// its worktree is: its context, its role, the memory, and the files of messages.
+func TestDocumentsOfStandingAgent(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		member run.Member
+		want   []string
+	}{
+		{"worker", run.Member{Context: "/p/.cmux/worker-contexts/api-context.md", RoleFile: "/p/.cmux/roles/backend.md"},
+			[]string{"/p/MEMORY.md", "/p/.cmux/journal/", "/p/.cmux/worker-contexts/api-context.md", "/p/.cmux/roles/backend.md"}},
+		{"no role", run.Member{Context: "/p/c.md"}, []string{"/p/MEMORY.md", "/p/.cmux/journal/", "/p/c.md"}},
+		{"neither", run.Member{}, []string{"/p/MEMORY.md", "/p/.cmux/journal/"}},
+	} {
+		if got := documents(&c.member, "/p"); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, not %q", c.name, got, c.want)
+		}
+	}
+}

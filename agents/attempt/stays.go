@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"cmux/agents/agent"
 	"cmux/agents/conversation"
 	"cmux/agents/event"
+	"cmux/agents/journal"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -165,8 +167,20 @@ func (a *attempt) briefStanding(l conversation.Launch) error {
 		s.Prompt += "\n\n" + l.Said
 	}
 	s.PromptFile = s.Files.File("prompt", ".md")
-	s.Readable = []string{s.PromptFile, s.Files.File("whole", ".md"), a.taskFile()}
+	s.Readable = append([]string{s.PromptFile, s.Files.File("whole", ".md"), a.taskFile()}, documents(a.spec.Member, a.spec.Frame.Root)...)
 	return signals.PutFile(s.PromptFile, []byte(s.Prompt), 0o600)
+}
+
+// documents are the files that cmux tells a standing agent to read: who it is, its
+// role, what the organization remembers, and the journal with what messages bring.
+func documents(m *run.Member, root string) []string {
+	all := []string{filepath.Join(root, "MEMORY.md"), filepath.Join(root, signals.Folder, journal.Folder) + "/"}
+	for _, file := range []string{m.Context, m.RoleFile} {
+		if file != "" {
+			all = append(all, file)
+		}
+	}
+	return all
 }
 
 // handWork begins the work that a message is about, and returns what the agent

@@ -27,7 +27,7 @@ import (
 var update = flag.Bool("update", false, "rewrite testdata")
 
 func TestSettings(t *testing.T) {
-	got, err := composeSettings("/r un/it's/bin/cmux", 20*time.Minute, "/r un/tree", "/r un/a/prompt-1.md")
+	got, err := composeSettings("/r un/it's/bin/cmux", 20*time.Minute, "/r un/tree", "/r un/a/prompt-1.md", "/r un/journal/")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ var hookEvents = []string{
 // composeSettings are the settings of one attempt, as JSON. binary is the
 // absolute path of the cmux that hooks call; also is a folder around its directory
 // that it works in, if there is one; readable are files outside of its directory that
-// the agent is told to read.
+// the agent is told to read; a name that ends in a slash is a folder.
 func composeSettings(binary string, verdict time.Duration, also string, readable ...string) ([]byte, error) {
 	s := settings{Hooks: map[string][]hookGroup{}, SkipBypass: true, Permissions: permissions{
 		// Reporting never waits for a permission.
@@ -77,6 +77,9 @@ func composeSettings(binary string, verdict time.Duration, also string, readable
 		s.Permissions.Also = []string{also}
 	}
 	for _, path := range readable {
+		if strings.HasSuffix(path, "/") {
+			path += "**"
+		}
 		s.Permissions.Allow = append(s.Permissions.Allow, "Read(/"+path+")")
 	}
 	set := func(event string, timeout time.Duration, onFailure string) {
