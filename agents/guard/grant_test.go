@@ -113,7 +113,7 @@ func TestCommandsThatAreNotGranted(t *testing.T) {
 
 		// What is granted no more.
 		`cmux done don\'t`, "cmux done \"$(cat <<'EOF'\nx\nEOF\n)\"", "cmux done \"x!\"", "cmux done 'a''b'", "cmux done a'b'", "cmux done ''", "cmux done -x", "cmux done a b", "git commit --amend --no-edit", "git commit -F - <<'EOF'\nmessage\nEOF", "git commit -F src/auth/message", "git diff HEAD~1", "git show HEAD^", "git show '^HEAD'", "git -C " + tree + " status", "git mv src/auth/a.go src/auth/b.go",
-		"grep -rn 'a.*b' src", "rg x", "sort a", "uniq", "cut -f1", "tr a b", "printf done", "cd src && ls", "cd .; git status", "cat < a", "cat <<< x", "cat > src/auth/a.go <<'EOF'\nx\nEOF", "! git status", "bash -lc 'git status'", "sh -c 'cmux done x'",
+		"grep -rn 'a.*b' src", "rg x", "sort a", "uniq", "cut -f1", "tr a b", "printf done", "cd src && ls", "cd .; git status", "cat < a", "cat <<< x", "cat > src/auth/a.go <<EOF\nx\nEOF", "! git status", "bash -lc 'git status'", "sh -c 'cmux done x'",
 		// Here-documents.
 		"git commit -m \"$(cat <<'EOF'\nEOF id > /tmp/p )\nEOF\n)\"", "git commit -m \"$(cat <<'EOF'\n\tEOFx\nEOF\n)\"", "git commit -m \"$(cat <<'EOF'\nx) \"; id; \"\nEOF\n)\"", "git commit -m \"$(cat <<'EOF'\nx) `id`\nEOF\n)\"", "git commit -m \"$(cat <<'EOF'\nIt's\nEOF\n)\" && git commit -m 'x) \"; id; \"'", "git commit -m \"$(cat <<EOF\nx\nEOF\n)\"", "git commit -m $(cat <<'EOF'\nx\nEOF\n)", "git commit -m \"$(cat <<'EOF'\nx\nEOF\n) $(id)\"", "git commit -m \"$(cat <<'END'\nx\nEND\n)\"", "git commit -m \"$(cat <<'EOF'\nx\nEOF\n)\"y",
 		// What git or a shell reads otherwise.

@@ -15,6 +15,7 @@ type command struct {
 	words      []lexeme
 	redirected bool
 	to         string // the file that takes what it prints; empty: none
+	here       bool   // a quoted here-document is what it reads, and it prints to a file
 	looped     bool   // it stands in a loop, which runs it for another word too
 }
 
@@ -93,11 +94,47 @@ var intoFile = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^>{1,2} ?([A-Za-z0-9_./][A-Za-z0-9_./@+,-]*)( *)(&&|\|\||[|;\n]|$)`)
 })
 
+// documents begin a here-document that no shell expands, and name the file that takes
+// it, before or behind.
+var documents = sync.OnceValue(func() *regexp.Regexp {
+	const name = `([A-Za-z0-9_./][A-Za-z0-9_./@+,-]*)`
+	return regexp.MustCompile(`^(?:> ?` + name + ` <<'([A-Z]+)'|<<'([A-Z]+)' > ?` + name + `)\n`)
+})
+
+// document reads a here-document for a file, with its end. No line of it may begin as
+// its end does, which some shells take for the end.
+func (l *lexer) document() (to string, ok bool) {
+	m := documents().FindStringSubmatch(l.rest)
+	if m == nil {
+		return "", false
+	}
+	to, end := m[1]+m[4], m[2]+m[3]
+	rest := l.rest[len(m[0]):]
+	for line := range strings.Lines(rest) {
+		rest = rest[len(line):]
+		if strings.TrimSuffix(line, "\n") == end {
+			l.rest = rest
+			if strings.HasSuffix(line, "\n") {
+				l.rest = "\n" + rest
+			}
+			return to, true
+		}
+		if strings.HasPrefix(strings.TrimSpace(line), end) {
+			return "", false
+		}
+	}
+	return "", false
+}
+
 // command reads words up to an operator or the end.
 func (l *lexer) command(c *command) bool {
 	for {
 		if m := redirections().FindStringSubmatchIndex(l.rest); m != nil && len(c.words) > 0 {
 			c.redirected, l.rest = true, l.rest[m[7]:]
+			return true
+		}
+		if to, ok := l.document(); ok && len(c.words) == 1 {
+			c.to, c.here = to, true
 			return true
 		}
 		if m := intoFile().FindStringSubmatchIndex(l.rest); m != nil && len(c.words) > 0 {

@@ -505,7 +505,7 @@ func TestShellsAgree(t *testing.T) {
 // FuzzGrant: the same for texts that the engine makes.
 func FuzzGrant(f *testing.F) {
 	w := newWorld(f)
-	for _, s := range []string{"git add -A && git commit -q -m \"$(cat <<'EOF'\nx\nEOF\n)\"", "cmux done -- 'it'\\''s'", "git log -5 --format='%h %s' main..w -- src", "git restore --source=HEAD -- sub/c; git status", "check it 2>&1 | tail -3", "cat src/a.txt || echo \"no\"", "for t in src sub; do ls \"$t\" | head -3; git log -2 -- $t; done; git stash list", "mkdir -p src/n && git mv src/a.txt src/n && printf 'x\\n' > src/n/f; rm src/a.txt", "mv src/a.txt src/n"} {
+	for _, s := range []string{"git add -A && git commit -q -m \"$(cat <<'EOF'\nx\nEOF\n)\"", "cmux done -- 'it'\\''s'", "git log -5 --format='%h %s' main..w -- src", "git restore --source=HEAD -- sub/c; git status", "check it 2>&1 | tail -3", "cat src/a.txt || echo \"no\"", "for t in src sub; do ls \"$t\" | head -3; git log -2 -- $t; done; git stash list", "mkdir -p src/n && git mv src/a.txt src/n && printf 'x\\n' > src/n/f; rm src/a.txt", "mv src/a.txt src/n", "cat > src/f <<'EOF'\n$(pwn) `pwn` \\\n\ta \"b' ${c} !x\nEOF\ngit add src/f"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
