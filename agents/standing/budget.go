@@ -51,6 +51,32 @@ func (s *State) spends(at time.Time, used dag.Usage) {
 	s.Used = used
 }
 
+// talkUse is what the agent has used in its conversation. A program that resumes the
+// conversation tells of all that was used in it, and the lives before have counted it.
+type talkUse struct {
+	past    dag.Usage // in the lives before this one
+	life    dag.Usage // in this life, in all conversations
+	earlier dag.Usage // of life, in conversations before this one
+}
+
+// turnsTo takes in that a life goes on in a conversation, after another one or none.
+func (t *talkUse) turnsTo(from, to string) {
+	if from != "" && from != to {
+		t.past, t.earlier = dag.Usage{}, t.life
+	}
+}
+
+// begins takes in that the next life begins, in a conversation or in a new one.
+func (t *talkUse) begins(conversation string) {
+	past := t.used()
+	if conversation == "" {
+		past = dag.Usage{}
+	}
+	*t = talkUse{past: past}
+}
+
+func (t *talkUse) used() dag.Usage { return t.past.Plus(t.life.Beyond(t.earlier)) }
+
 // UsedOn is what the agent has used so far on the day of a moment.
 func (s *State) UsedOn(t time.Time) dag.Usage {
 	if s.spent.day != dayOf(t) {

@@ -2,6 +2,8 @@ package standing
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +38,54 @@ func TestUsedOn(t *testing.T) {
 	}
 	if s.Used.Counted() != 167 {
 		t.Errorf("in all %d", s.Used.Counted())
+	}
+}
+
+// Whatever a program counts in a conversation, it tells again in each life that resumes
+// the conversation. The agent has used it once.
+func TestUsedOnceInAConversation(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var s State
+		apply := func(rec run.Record) { rec.At = at(1); s.Apply(&rec) }
+		var all int64
+		total := make(map[string]int64) // by conversation, as its program counts
+		conversations := 0
+		for life := 1; life < 8; life++ {
+			counted, in := s.counted(), s.Conversation
+			apply(run.Record{Type: run.Started, Attempt: life})
+			if in == "" {
+				conversations++
+				in = fmt.Sprint("c", conversations)
+				apply(run.Record{Type: run.Conversed, Attempt: life, Conversation: in})
+			}
+			used := dag.Usage{Input: total[in]}.Beyond(counted) // what it finds in its conversation
+			for range r.IntN(4) {
+				more := r.Int64N(100)
+				all, total[in] = all+more, total[in]+more
+				used = used.AtLeast(dag.Usage{Input: total[in]}.Beyond(counted))
+				if r.IntN(3) > 0 { // else the life is killed before it records it, or records more
+					apply(run.Record{Type: run.Used, Attempt: life, Used: used})
+				}
+			}
+			if r.IntN(2) == 0 { // an orderly end
+				apply(run.Record{Type: run.Used, Attempt: life, Used: used})
+				apply(run.Record{Type: run.AttemptEnd, Attempt: life, End: &run.End{Outcome: dag.Done, Conversation: in}})
+			} else {
+				apply(run.Record{Type: run.Vanished, Attempt: life, How: run.HowLost})
+			}
+			if r.IntN(5) == 0 {
+				apply(run.Record{Type: run.Used, Attempt: life, Used: used})
+				apply(run.Record{Type: run.Reset})
+			}
+		}
+		// The newest life tells what those before were killed too early to record.
+		counted, in := s.counted(), s.Conversation
+		apply(run.Record{Type: run.Started, Attempt: 8})
+		apply(run.Record{Type: run.Used, Attempt: 8, Used: dag.Usage{Input: total[in]}.Beyond(counted)})
+		if s.Used.Input != all {
+			t.Fatalf("seed %d: the agent has used %d, by its records %d", seed, all, s.Used.Input)
+		}
 	}
 }
 

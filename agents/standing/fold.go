@@ -106,6 +106,7 @@ type State struct {
 	relaunchBy string            // the request for that
 	place      run.Place         // of the life
 	past       dag.Usage         // of the lives before this one
+	talk       talkUse
 	foreign    int               // up to this life, no conversation counts any more
 }
 
@@ -129,6 +130,7 @@ func (s *State) Apply(rec *run.Record) {
 		}
 	case run.Conversed:
 		if rec.Attempt > s.foreign && rec.Conversation != "" {
+			s.talk.turnsTo(s.Conversation, rec.Conversation)
 			s.Conversation = rec.Conversation
 		}
 	case run.Given:
@@ -150,12 +152,14 @@ func (s *State) Apply(rec *run.Record) {
 	case run.Used:
 		if rec.Attempt == s.Life.N {
 			s.fruit = rec.At
+			s.talk.life = rec.Used
 			s.spends(rec.At, s.past.Plus(rec.Used))
 		}
 	case run.Vanished:
 		s.died(rec, rec.How, rec.Detail)
 	case run.AttemptEnd:
 		if rec.Attempt > s.foreign && rec.End.Conversation != "" {
+			s.talk.turnsTo(s.Conversation, rec.End.Conversation)
 			s.Conversation = rec.End.Conversation
 		}
 		s.died(rec, "ended", rec.End.Label().String())
@@ -213,6 +217,7 @@ func (s *State) lives(rec *run.Record) {
 			s.place = *rec.Place
 		}
 		s.past = s.Used
+		s.talk.begins(s.Conversation)
 		s.active(rec.At, dag.SettingUp, "")
 	}
 	if rec.Type == run.Began {

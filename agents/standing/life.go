@@ -257,9 +257,17 @@ func (o *Org) Spec(a *Agent, n int) *run.Spec {
 	return &run.Spec{
 		Node: a.Name, Frame: frame, Def: o.def(&m), Attempt: n, Token: run.NewToken(),
 		Place:    run.Place{Dir: m.Dir, Tree: m.Tree, Branch: m.Branch, Slot: noSlot},
-		Headless: m.Headless, Conversation: a.Conversation, Used: a.Used,
+		Headless: m.Headless, Conversation: a.Conversation, Counted: a.counted(), Used: a.Used,
 		Member: &m, Brief: o.brief(&m), Work: a.Work, Told: a.Told, Beside: o.beside(), Zones: o.Settings.Zones,
 	}
+}
+
+// counted is what was counted of the conversation that the agent's next life resumes.
+func (s *State) counted() dag.Usage {
+	if s.Conversation == "" {
+		return dag.Usage{}
+	}
+	return s.talk.used()
 }
 
 // maxRole bounds what a role may say.
