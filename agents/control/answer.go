@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -132,8 +133,8 @@ func offered(q question.Question, answer, command string) error {
 	return isOption(q, answer)
 }
 
-// isOption refuses a number beyond the options of the question that it is for: it
-// would reach the agent as words that mean nothing. One line for several questions may
+// isOption refuses a number beyond the options of the question that it is for, unless
+// an option reads so: it would reach the agent as words that mean nothing. One line for several questions may
 // be meant for any of them.
 func isOption(q question.Question, answer string) error {
 	lines := strings.Split(strings.TrimSpace(answer), "\n")
@@ -146,7 +147,7 @@ func isOption(q question.Question, answer string) error {
 		}
 		number, err := strconv.Atoi(strings.TrimSpace(line))
 		options := len(part.Options)
-		if err != nil || options == 0 || number >= 1 && number <= options {
+		if err != nil || options == 0 || number >= 1 && number <= options || reads(part.Options, strings.TrimSpace(line)) {
 			if each {
 				continue
 			}
@@ -161,4 +162,12 @@ func isOption(q question.Question, answer string) error {
 		}
 	}
 	return refused
+}
+
+// reads reports whether one of options reads so, with or without what is said of it.
+func reads(options []string, answer string) bool {
+	return slices.ContainsFunc(options, func(option string) bool {
+		label, _, _ := strings.Cut(option, ": ")
+		return option == answer || label == answer
+	})
 }

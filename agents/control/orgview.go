@@ -311,6 +311,8 @@ func (a *AgentReport) Way() string {
 		return "cmux workers reset " + a.Name + ", or cmux start --env in the environment that it had"
 	case a.stuck:
 		return "cmux workers wake " + a.Name
+	case a.NeedsPerson() && a.Question != nil && !a.Question.InPane:
+		return "cmux attach " + a.Name + "; cmux workers answer " + a.Name
 	case a.NeedsPerson():
 		return "cmux attach " + a.Name
 	case a.State == string(standing.TakenOver):

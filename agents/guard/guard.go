@@ -301,6 +301,9 @@ func (d Decision) Question(call Call) question.Question {
 	if in := parseInput(call.Input); in.questions().String() == d.Reason {
 		return in.questions()
 	}
+	if strings.EqualFold(call.Tool, "ExitPlanMode") {
+		return question.Agree(d.Reason)
+	}
 	return question.New(d.Reason)
 }
 

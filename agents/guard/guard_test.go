@@ -554,13 +554,16 @@ func TestQuestions(t *testing.T) {
 	if got := d.Question(two); d.Verdict != guard.Ask || !reflect.DeepEqual(got, want) || got.String() != d.Reason {
 		t.Errorf("%+v: %+v", d, got)
 	}
-	for _, c := range []guard.Call{
-		{Tool: "AskUserQuestion", Input: object("questions", "of another shape")},
-		{Tool: "ExitPlanMode", Input: object("plan", "1. do it")},
+	for _, c := range []struct {
+		call guard.Call
+		want func(string, ...string) question.Question
+	}{
+		{guard.Call{Tool: "AskUserQuestion", Input: object("questions", "of another shape")}, question.New},
+		{guard.Call{Tool: "ExitPlanMode", Input: object("plan", "1. do it")}, func(text string, _ ...string) question.Question { return question.Agree(text) }},
 	} {
-		d := guard.Decide(builder(), c)
-		if got := d.Question(c); d.Verdict != guard.Ask || !reflect.DeepEqual(got, question.New(d.Reason)) {
-			t.Errorf("%s: %+v: %+v", c.Tool, d, got)
+		d := guard.Decide(builder(), c.call)
+		if got := d.Question(c.call); d.Verdict != guard.Ask || !reflect.DeepEqual(got, c.want(d.Reason)) {
+			t.Errorf("%s: %+v: %+v", c.call.Tool, d, got)
 		}
 	}
 }

@@ -47,11 +47,10 @@ func Spread(answer string, n int) []string {
 	return all
 }
 
-// Unclear reports whether answer to a question about a tool call is neither a yes nor a
-// no: words that begin as a yes and say more, or a number of no option. The agent
+// Unclear reports whether answer to a question of yes or no is neither a yes nor a no: words that begin as a yes and say more, or a number of no option. The agent
 // takes such an answer as a no.
 func (q *Question) Unclear(answer string) bool {
-	if q.Permission == nil {
+	if q.Permission == nil && !q.YesNo {
 		return false
 	}
 	yes, more := Yes(answer)
@@ -68,10 +67,10 @@ func (q *Question) Unclear(answer string) bool {
 // agreeing are the words with which a person who agrees begins.
 var agreeing = []string{"y", "yes", "yeah", "yep", "ok", "okay", "sure", "fine", "allow", "allowed", "accept", "approve", "approved", "go", "proceed", "please"}
 
-// Replied says what answer was to q: of a question about a tool call whether it is
-// allowed, with the question.
+// Replied says what answer was to q: of a question of yes or no whether it is allowed,
+// with the question.
 func (q *Question) Replied(answer string) string {
-	if q.Permission == nil {
+	if q.Permission == nil && !q.YesNo {
 		return "answered: " + bounded(strings.Join(strings.Fields(q.Parts[0].Text), " "))
 	}
 	text, _, _ := strings.Cut(q.Parts[0].Text, "\n")

@@ -31,6 +31,7 @@ func TestSpread(t *testing.T) {
 func TestPermission(t *testing.T) {
 	make := Permit("use Bash? make", "", Permission{Tool: "Bash", Command: "make"})
 	which := New("Which\none?", "Red", "Blue")
+	plan := Agree("approve the plan?\n1. do it")
 	for _, c := range []struct {
 		question Question
 		answer   string
@@ -46,6 +47,9 @@ func TestPermission(t *testing.T) {
 		{make, "Yes, but only in src", true, "refused, with your words: may it use Bash? make"},
 		{make, "yes\nyes", true, "refused, with your words: may it use Bash? make"},
 		{make, "3", true, "refused, with your words: may it use Bash? make"},
+		{plan, "yes", false, "allowed: approve the plan?"},
+		{plan, "ok go", true, "refused, with your words: approve the plan?"},
+		{plan, "no, shorter", false, "refused, with your words: approve the plan?"},
 		{which, "ok go", false, "answered: Which one?"},
 		{New(strings.Repeat("ä", 200)), "x", false, "answered: " + strings.Repeat("ä", 119) + "…"},
 	} {

@@ -17,6 +17,7 @@ type Question struct {
 	InPane bool   `json:"in_pane,omitempty"` // only keys pressed in the agent's pane can answer it
 
 	Permission *Permission `json:"permission,omitempty"` // nil: it is no question about a tool call
+	YesNo      bool        `json:"yes_no,omitempty"`     // its answer is yes, or no and why; that to a Permission is too
 }
 
 // Permission is a tool call that the agent's program asks permission for. The
@@ -46,6 +47,13 @@ func Permit(what, hint string, p Permission) Question {
 	}
 	q := New("may it " + what + "\n(" + how + ")")
 	q.Permission = &p
+	return q
+}
+
+// Agree is a question that is answered by yes, or by no and why.
+func Agree(text string) Question {
+	q := New(text)
+	q.YesNo = true
 	return q
 }
 

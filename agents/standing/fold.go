@@ -107,7 +107,7 @@ type State struct {
 	place      run.Place         // of the life
 	past       dag.Usage         // of the lives before this one
 	talk       talkUse
-	foreign    int               // up to this life, no conversation counts any more
+	foreign    int // up to this life, no conversation counts any more
 }
 
 // keptDeaths is how many deaths are remembered: as many as make a crash loop.

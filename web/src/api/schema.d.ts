@@ -3649,6 +3649,7 @@ export interface components {
             in_pane?: boolean;
             parts: components["schemas"]["QuestionPart"][];
             permission?: components["schemas"]["QuestionPermission"];
+            yes_no?: boolean;
         };
         QuestionPart: {
             options?: string[];
