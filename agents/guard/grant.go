@@ -255,7 +255,7 @@ func (v *voucher) grants(c command) bool {
 		return true
 	}
 	for _, f := range forms {
-		if c.looped && f.effect != prints {
+		if (c.looped || c.direct) && f.effect != prints || c.direct && !v.finds(f.program()) {
 			continue
 		}
 		if m, ok := f.match(c.words); ok && v.vouches(f, m) {
@@ -287,10 +287,13 @@ func (v *voucher) orders(c command) bool {
 		return false
 	}
 	inner, ok := rights.Grants(v.Holder, words)
+	if ok && rights.Waits(words) {
+		v.checked, v.changed, v.recorded = true, true, true
+	}
 	if !ok || len(inner) == 0 {
 		return ok
 	}
-	return v.grants(command{after: c.after, words: c.words[len(c.words)-len(inner):], redirected: c.redirected})
+	return v.grants(command{after: c.after, words: c.words[len(c.words)-len(inner):], redirected: c.redirected, direct: true})
 }
 
 // steers reports whether git reads from a file which files to see, and how.

@@ -17,6 +17,7 @@ type command struct {
 	to         string // the file that takes what it prints; empty: none
 	here       bool   // a quoted here-document is what it reads, and it prints to a file
 	looped     bool   // it stands in a loop, which runs it for another word too
+	direct     bool   // a program starts it, once it has waited, and no shell
 }
 
 // lexeme is a word as every shell hands it to a program.

@@ -77,7 +77,7 @@ func (v *voucher) movesKept(f *form, m match) bool {
 			return false
 		}
 	}
-	if len(kept) == 0 || !v.provesGit(touched) || !v.keptByGit(kept) {
+	if len(kept) == 0 || !v.provesGit(touched) || !v.keptByGit(kept) || f.program() == "git" && !v.unstaged(touched) {
 		return false
 	}
 	v.moved = append(v.moved, touched...)
@@ -96,7 +96,7 @@ func (v *voucher) targets(m match, files []string) (targets []string, ok bool) {
 	at := filepath.Join(v.tree, filepath.FromSlash(rel))
 	_, err := v.Machine.Names(at)
 	there := rel == "." || v.Machine.Exists(at) && err == nil
-	if there || slices.Contains(v.made, rel) {
+	if there || slices.ContainsFunc(v.made, func(m string) bool { return strings.EqualFold(m, rel) }) {
 		if _, ok := v.plainName(to); !there && (!ok || v.Machine.Exists(at)) {
 			return nil, false
 		}
@@ -132,6 +132,16 @@ func (v *voucher) keptByGit(files []string) bool {
 	}
 	changed, ok := v.ask("", append([]string{"status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=all", "--"}, files...)...)
 	return ok && changed == ""
+}
+
+// unstaged reports whether the index holds nothing at, above or below these files that
+// the last commit does not have: git drops that to make room.
+func (v *voucher) unstaged(files []string) bool {
+	staged, ok := v.ask("", "diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD")
+	for name := range strings.SplitSeq(strings.TrimSuffix(staged, "\x00"), "\x00") {
+		ok = ok && (name == "" || !slices.ContainsFunc(files, func(f string) bool { return sameOrBelow(f, name) || sameOrBelow(name, f) }))
+	}
+	return ok
 }
 
 // plainFormat is a format of printf that calculates nothing.

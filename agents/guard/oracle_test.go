@@ -286,6 +286,9 @@ func (w *world) promised(name string, now map[string]state) bool {
 	if is && w.mayBeNew(name, rest, s) {
 		return true
 	}
+	if is && s.mode.IsDir() && strings.Contains("/"+rest, "/.") {
+		return w.before[name].mode.IsDir()
+	}
 	if !is {
 		was := w.before[name]
 		return was.mode.IsDir() || w.history[rest+"\x00"+was.content] || rest == "src/b.txt" // what git tracks may be removed

@@ -145,6 +145,34 @@ func TestGrantedOrders(t *testing.T) {
 		{"cmux agents start --yes --config .cmux/graphs/a.yml", ""},
 		{"cmux locks with db -- touch x", ""},
 		{"cmux locks with db touch x", ""},
+		{"cmux locks with --note -- git -- status", ""}, // cmux takes the first -- for the note, and runs status
+		{"cmux locks with --note -- rm -- src/auth/a.go", ""},
+		{"cmux locks with --wait -- db -- git status", ""},
+		{"cmux locks with db --note -- cmux tasks list", ""},
+		{"cmux locks with --note x db -- cmux tasks list", "wfls"},
+		{"cmux locks with db -- git commit -qam x", ""}, // by then what it takes in may be another
+		{"cmux locks with db -- git add -A", ""},
+		{"cmux locks with db -- mkdir src/auth/x", ""},
+		{"cmux locks with db -- rm src/auth/a.go", ""},
+		{"cmux locks with db -- cat src/auth/a.go", ""},
+		{"cmux locks with db -- git status && cat src/auth/a.go", ""},
+		{"cmux locks take db && git add src/auth/a.go", ""},
+		{"cmux locks take db && mkdir src/auth/x", ""},
+		{"cmux locks take db --wait 5m && go test ./... && git add -A && git commit -qam x; cmux locks release db", "wf"},
+		{"cmux mailbox send --re -- user a b --attach /etc/passwd", ""},
+		{"cmux mailbox send --re -- user a b", ""},
+		{"cmux mailbox send --re 3xk9 -- user --attach b", "wfls"},
+		{"cmux tasks add --priority -- x --scope src", ""},
+		{"cmux workers spawn --model -- api x --dir /", ""},
+		{"cmux workers spawn api x --role-template /etc/passwd", ""},
+		{"cmux workers spawn api x --role-template=../secret", ""},
+		{"cmux workers spawn api x --role-template docs/a.md", ""},
+		{"cmux workers spawn api x --role-template a.md", ""},
+		{"cmux workers spawn api --permanent=/etc/passwd", ""},
+		{"cmux workers spawn api --permanent a.md", ""},
+		{"cmux workers spawn api --permanent --role-template", ""},
+		{"cmux workers spawn api x --role-template", ""},
+		{"cmux workers spawn perm-api --permanent backend", "l"},
 		{"cmux locks with db --", ""},
 		{"cmux locks with db -- cmux locks with e -- rm a", ""},
 		{"cmux tasks done t1", ""},
@@ -165,6 +193,33 @@ func TestGrantedOrders(t *testing.T) {
 			if d := guard.Decide(p, c); (d.Verdict == guard.Grant) != want {
 				t.Errorf("%s: %s: %s %q", by, test.command, d.Verdict, d.Reason)
 			}
+		}
+	}
+}
+
+// finding is a clean machine on which the programs of some names lie elsewhere.
+type finding struct {
+	clean
+	folders map[string][]string
+}
+
+func (f finding) Program(name string) ([]string, bool) {
+	if folders, ok := f.folders[name]; ok {
+		return folders, true
+	}
+	return f.clean.Program(name)
+}
+
+// What `locks with` runs is no word of a shell: echo is then a program.
+func TestLocksRunPrograms(t *testing.T) {
+	p := checked()
+	p.Holder.Stays = true
+	p.Machine = finding{folders: map[string][]string{"echo": {"/usr/bin", tree + "/bin"}}}
+	for command, want := range map[string]bool{
+		"echo x": true, "cmux locks with db -- echo x": false, "cmux locks with db -- pwd": true, "cmux locks with db -- cmux locks with e -- echo x": false,
+	} {
+		if granted(p, bash(command)) != want {
+			t.Errorf("%s: granted %t", command, !want)
 		}
 	}
 }

@@ -31,6 +31,11 @@ func (v *voucher) reaches(program string) bool {
 	if program == "echo" || program == "pwd" || program == "true" {
 		return true
 	}
+	return v.finds(program)
+}
+
+// finds is reaches for a program that no shell has built in.
+func (v *voucher) finds(program string) bool {
 	folders, ok := v.Machine.Program(program)
 	return ok && !slices.ContainsFunc(folders, func(f string) bool { return !v.persons(f) })
 }
@@ -56,12 +61,22 @@ func (v *voucher) places(f *form, m match) bool {
 				continue
 			}
 			spots, ok := v.spots(v.dir, path)
+			if slot == "FOLDER" {
+				ok = ok && v.straight(path, spots)
+			}
 			if !ok || stale || file && slices.ContainsFunc(append(spots, v.written(v.dir, path)), v.apart) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// straight reports whether a folder that is to be made lies where its name says: no
+// link is in it, and nothing that would be made on the way and left behind.
+func (v *voucher) straight(folder string, spots []spot) bool {
+	at := v.written(v.dir, folder).path
+	return !slices.Contains(strings.Split(filepath.ToSlash(folder), "/"), "..") && !slices.ContainsFunc(spots, func(s spot) bool { return s.path != at })
 }
 
 // apart reports whether a file is not to be changed without a question.

@@ -297,11 +297,15 @@ func (s *shell) cmux(args []word) {
 	case contains(inner, name), rights.IsPersons(name, with) && !(s.Leads && rights.IsLeaders(name, with)) && !(s.Holder.TeamLead && rights.IsTeamLeads(name)):
 		s.refuse("cmux " + name + " is refused: the run is steered by a person. Report `done`, or report `blocked` and say what you need.")
 	case name == "locks with": // runs a command
-		for i, a := range args {
+		dashes := false
+		for i, a := range args { // the first may be the value of an option
 			if a.is("--") {
+				dashes = true
 				s.simple(args[i+1:], "")
-				return
 			}
+		}
+		if dashes {
+			return
 		}
 		if len(words) > 3 {
 			s.simple(words[3:], "")

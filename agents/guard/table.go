@@ -121,7 +121,7 @@ func (f *form) match(words []lexeme) (m match, ok bool) {
 	if len(args) < f.least || len(args) > f.most || f.needs != "" && len(m[f.needs]) == 0 {
 		return nil, false
 	}
-	if f.effect == shifts && len(args) > 0 && len(paths) > 0 {
+	if f.effect == shifts && len(args) > 0 && len(args) < len(words) {
 		return nil, false // some programs take the "--" behind an argument for a file
 	}
 	if all := max(len(args), len(paths)); f.to && all > 0 {
@@ -206,7 +206,7 @@ var slots = map[string]struct {
 	"FILE":    {isPath, "as PATH, one file that git tracks, and nothing that programs take orders from (below)"},
 	"KEPT":    {isPath, "as PATH, one file in the `scope` that git tracks and that is as in the last commit. No part of its name begins with a dot, and none is a link or another repository"},
 	"TO":      {isPath, "a folder, or a file that is not there or is as KEPT. What the files are then called follows the rule of KEPT"},
-	"FOLDER":  {isPath, "as PATH, and nothing that programs take orders from (below)"},
+	"FOLDER":  {isPath, "as PATH, without `..` and links, and nothing that programs take orders from (below)"},
 	"REV":     {isRange, "a branch, a tag, a commit, `'HEAD~1'`, or two of them with `..` or `...` between"},
 	"OBJECT":  {isObject, "as REV, or `REV:PATH`"},
 	"COMMIT":  {func(s string) bool { return revision().MatchString(s) && !strings.Contains(s, "..") }, "a commit"},
@@ -278,6 +278,6 @@ func Grants() string {
 	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "KEPT", "TO", "FOLDER", "REV", "OBJECT", "COMMIT", "FORMAT", "N"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
-	b.WriteString("\nOrders to cmux, with literal words and these options only (and `--help`, also of `cmux` itself and of a group such as `cmux tasks`). The words of `locks with` behind `--` must be granted too:\n\n" + rights.Table())
+	b.WriteString("\nOrders to cmux, with literal words and these options only (and `--help`, also of `cmux` itself and of a group such as `cmux tasks`). No option stands right before `--`, and a role is named, not a file. Behind `--`, `locks with` has a command that prints, a check or an order, and after it and `locks take` the same holds as after a check:\n\n" + rights.Table())
 	return b.String()
 }

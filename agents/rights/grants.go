@@ -117,18 +117,41 @@ func Grants(h Holder, words []string) (command []string, ok bool) {
 		}
 		options := append(strings.Fields(g.options), "--help", "-h")
 		for i, w := range rest {
-			switch name, _, _ := strings.Cut(w, "="); {
+			name, value, attached := strings.Cut(w, "=")
+			if !attached && i+1 < len(rest) {
+				value = rest[i+1]
+			}
+			switch {
+			case w == "--" && i > 0 && isOption(rest[i-1]):
+				return nil, false // that option may take it for its value: options would follow
 			case w == "--" && g.order == "locks with":
 				return rest[i+1:], len(rest) > i+1
 			case w == "--":
 				return nil, true
-			case len(w) > 1 && w[0] == '-' && !slices.Contains(options, name):
+			case isOption(w) && !slices.Contains(options, name), ofRole(name) && !isRole(value):
 				return nil, false
 			}
 		}
 		return nil, g.order != "locks with" // whose command may begin anywhere
 	}
 	return nil, false
+}
+
+// isOption reports whether a word is an option to a command of cmux, or may be one.
+func isOption(w string) bool { return len(w) > 1 && w[0] == '-' }
+
+// ofRole reports whether the value of an option names a role, or the file of one.
+func ofRole(option string) bool { return option == "--role-template" || option == "--permanent" }
+
+// isRole reports whether such a value names one of the project's roles. With a slash or
+// an ending it is a file, which may be anybody's, and which the new agent is told.
+func isRole(value string) bool { return value != "" && !strings.ContainsAny(value, `/\.~`) }
+
+// Waits reports whether an order may take as long as others want: what holds before
+// need not hold behind it.
+func Waits(words []string) bool {
+	name, _ := Named(words)
+	return name == "locks take" || name == "locks with"
 }
 
 // Names are the second words of the orders of a group that are granted to an agent; of

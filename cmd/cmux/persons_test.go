@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"cmux/agents/control"
 	"cmux/agents/guard"
@@ -93,5 +94,60 @@ func TestGrantedOrdersAreCommands(t *testing.T) {
 		if ok && control.IsPersons(o) && !control.IsLeaders(o) {
 			t.Errorf("cmux %s is granted, and is a person's", order)
 		}
+	}
+}
+
+// What is granted is read by cmux as the guard reads it: no word is another option
+// than one of the grant, and `locks with` runs the words that were granted.
+func TestGrantedWordsAreReadAlike(t *testing.T) {
+	holder := rights.Holder{Stays: true, Leads: true, Sentry: true, TeamLead: true}
+	granted := rights.Granted()
+	parse := func(words []string) (*cobra.Command, error) {
+		root := newRoot(&Deps{Kinds: kinds.All()})
+		root.InitDefaultHelpCmd()
+		cmd, rest, err := root.Find(words)
+		if err != nil {
+			return nil, err
+		}
+		return cmd, cmd.ParseFlags(rest)
+	}
+	read := 0
+	for order, options := range granted {
+		cmd, err := parse(strings.Fields(order))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := []string{"--", "/x"}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { all = append(all, "--"+f.Name) })
+		for _, one := range all {
+			for _, two := range all {
+				for _, more := range []string{one + " x " + two, one + " " + two + " x -- y", one + "=x " + two + "=/x a", "a " + one + " -- " + two + " b", one + " -- a " + two + " /x", one + " -- a -- b", "a -- " + one + " " + two} {
+					words := append(strings.Fields(order), strings.Fields(more)...)
+					inner, ok := rights.Grants(holder, words)
+					if !ok {
+						continue
+					}
+					cmd, err := parse(words)
+					if err != nil {
+						continue // cmux refuses it
+					}
+					read++
+					cmd.Flags().Visit(func(f *pflag.Flag) {
+						if f.Name != "help" && !slices.Contains(options, "--"+f.Name) {
+							t.Errorf("%q is granted, and cmux reads --%s", words, f.Name)
+						}
+						if v := f.Value.String(); (f.Name == "role-template" || f.Name == "permanent") && strings.Contains(v, "/") {
+							t.Errorf("%q is granted, and names the file %s", words, v)
+						}
+					})
+					if args := cmd.Flags().Args(); order == "locks with" && cmd.ArgsLenAtDash() == 1 && len(args) > 1 && !slices.Equal(args[1:], inner) {
+						t.Errorf("%q is granted for %q, and cmux runs %q", words, inner, args[1:])
+					}
+				}
+			}
+		}
+	}
+	if read < 500 {
+		t.Errorf("only %d were read", read)
 	}
 }
