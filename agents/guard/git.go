@@ -92,6 +92,9 @@ func (s *shell) git(args []word) {
 	if reason := s.gitSub(sub, rest, place); reason != "" {
 		s.refuse(reason)
 	}
+	if sub == "mv" && writesGit(sub, rest) { // it follows the links to where it moves to, also out of the worktree
+		s.writeAll("moving", plain(rest, ""), true)
+	}
 }
 
 // gitLead is a place that git is led to, as it is called where git stands.

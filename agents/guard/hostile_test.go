@@ -20,12 +20,12 @@ b"|'a
 pwn'|`+`link/secret|link|link2|src/link2|inlink/a.txt|gitdir/config|../outside/secret|OUTSIDE/secret|/etc/passwd|../root/README|../root/.git/config|.git|.git/config|.cmux/state|.claude/settings.json|.claude|sub/.claude|TREE/src/a.txt|TREE/../outside/secret|src/../../outside/secret|inlink/../link/secret|HEAD:link|HEAD:../x|HEAD~1|HEAD^|^HEAD|'^HEAD'|OLD:link|TREEID|@{-1}|@{u}|:/x|:(top)src|:!src|'*'|*|s*|?|[a-z]*|{a,b}|~|~root|=pwn|=ls|==|a=~|$HOME|"$HOME"|"$=HOME"|"$(pwn)"|`+"`pwn`|\"`pwn`\""+`|$(pwn)|$'pwn'|$"pwn"|"a!b"|!!|!pwn|#x|x#|<(pwn)|>(pwn)|=(pwn)|(pwn)|{pwn,}|%1|%pwn|+x|@x|-|--|-n|--output=FILE|a\ b|a\|pwn|\$x|"a\"b"|''|'a''b'|a'b'|'a'"b"|'a'b|x'|"|x"y|<secret|< link/secret|<<<x|1>FILE|>FILE|> FILE|>>FILE|&>FILE|>&FILE|>|FILE|2>FILE|2>&1|2>/dev/null|> /dev/null|>/dev/null 2>&1|2>&-|>&2|<&3|{fd}>FILE`, "|")
 
 // joints stand between commands.
-var joints = []string{" && ", " && ", " && ", "; ", "\n", " | ", " || ", " |& ", " & ", "&", "\n\n", " &&\n", " ;\n", "\r\n", "\v", " && cd src && ", " && cd .. && ", "\\\n", ";;", "; }", " ) "}
+var joints = []string{" && ", " && ", " && ", "; ", "\n", " | ", " || ", " |& ", " & ", "&", "\n\n", " &&\n", " ;\n", "\r\n", "\v", " && cd src && ", " && cd .. && ", "\\n", ";;", "; }", " ) "}
 
 // bits are put anywhere.
 var bits = []string{
 	"$", "`", "$(pwn)", "`pwn`", ";pwn", ";pwn;", "&", "&&pwn", "|pwn", "&>FILE", ">FILE", ">&FILE", "|&", "=pwn", "^", "~", "{a,b}", "*", "?", "!", "\\", "\n", "\npwn\n", "\t", "\r", "#", "<<EOF", "<<'EOF'\n", "EOF", "\nEOF\n", "\nEOF pwn )\n", "EOF)", "\n\tEOF\n", "\nEOFpwn\n",
-	")", "(", "\"", "'", "''", "\"\"", "'\\''", "\\'", "<(pwn)", "(pwn)", " -- ", "\u00a0", "\u200b", "\u2028", "\x00", "\x1b", "\xff", "é", "%", ":", "=", "==", "@", ",", "+", "-", "--", ".", "/", "..", "[", "]", "{", "}", "pwn", " pwn ", " ", "  ", "$=HOME", "${x}", "$((1))", "\"$(cat <<'EOF'\n", "\nEOF\n)\"", "\nEOF\n)", "x) \"; pwn; \"", ") `pwn`", "';pwn;'", "\";pwn;\"", "link/secret", "2", "1", "2>&1", ">/dev/null", "--output=FILE", "-n", " -p ", "git ", "cmux done ", "\\\n", "'\n'", "function f", "alias", "coproc ", "if ", "then ", "for t in a b; do ", "; done", "\ndone", " do ", "$t", "\"$t\"", "${t}", "'$t'", " in ", "{ ", "; }", "time ", "! ", "noglob ", "- ", "nocorrect ",
+	")", "(", "\"", "'", "''", "\"\"", "'\\''", "\\'", "<(pwn)", "(pwn)", " -- ", "\u00a0", "\u200b", "\u2028", "\x00", "\x1b", "\xff", "é", "%", ":", "=", "==", "@", ",", "+", "-", "--", ".", "/", "..", "[", "]", "{", "}", "pwn", " pwn ", " ", "  ", "$=HOME", "${x}", "$((1))", "\"$(cat <<'EOF'\n", "\nEOF\n)\"", "\nEOF\n)", "x) \"; pwn; \"", ") `pwn`", "';pwn;'", "\";pwn;\"", "link/secret", "2", "1", "2>&1", ">/dev/null", "--output=FILE", "-n", " -p ", "git ", "cmux done ", "\\n", "'\n'", "function f", "alias", "coproc ", "if ", "then ", "for t in a b; do ", "; done", "\ndone", " do ", "$t", "\"$t\"", "${t}", "'$t'", " in ", "{ ", "; }", "time ", "! ", "noglob ", "- ", "nocorrect ",
 }
 
 // messages are the here-documents of commits.
@@ -33,9 +33,65 @@ var messages = []string{
 	"x", "Add it\n\nBecause.", "It's \"done\" (really).", "a\n\nb", " EOF", "EOF id > FILE )", "\tEOF\npwn", "x) \"; pwn; \"", "x) `pwn`", "EOFpwn", "a'b\nc\"d", "$(pwn) `pwn` $HOME", "\\", "a \\", "#", "((", "case x in a)", "'", "\"", "`", "${", "$((", "# it's )", "<<'END'\npwn\nEND", "\nEOF\npwn", "EOF\\", "E\\OF", "e\nEOF\n)\"; pwn \"",
 }
 
+// What moves, removes and writes files, in loops and behind locks: the parts of texts
+// that are granted since agents do that, and of their neighbors.
+var (
+	movers  = strings.Split(`mv|mv|git mv|git mv|rm|rm|rm -f|git --no-pager mv|mv --|rm --|git mv --|rm -f --|mv -n|mv -T|mv -t|mv -b|mv -S .x|mv --backup|mv -f|git mv -f|git mv -k|git -C src mv|rm -r|rm -i|mv -Z|mv -u|\mv|command mv|git rm|git restore|git add|git restore --staged`, "|")
+	kept    = strings.Split(`src/a.txt|src/a.txt|src/c.txt|src/c.txt|src/deep/e.txt|src/n|src/n|src/deep|src/deep/|src/new|src/new/x|src/new/a.txt|src/n/|./src/a.txt|TREE/src/a.txt|TREE/src/n|src/b.txt|src/loose|src/ign|src/link2|src/dlink|src/dlink/e.txt|inlink/a.txt|src/../src/a.txt|src/deep/../n|src//a.txt|src/./a.txt|src/a.txt/|SRC/a.txt|'src/with blank'|"src/a.txt"|'src/a.txt'|src/é|src/-n|'src/-n'|src/.x|src/.gitattributes|src/.git|src/HEAD|src/config|.|src|..|../tree/src/a.txt|sub/c|n|src/staged|src/index|src/only|src/noted|src/eyed|src/nested/x|src/nested/y|src/mixed|src/exec.sh|src/new/exec.sh|OUTSIDE/n|/dev/null|/proc/self/cwd/src/a.txt|--|-f|-t|src/a*|src/{a,c}.txt|:/src/a.txt|$t|src/$t|"src/$t"|src/a.txt\ |--target-directory=src|src/lfs.bin`, "|")
+	writers = strings.Split(`echo x|echo 'a b'|echo|echo "$t"|printf 'a\n'|printf '%s\n' a 'b c'|printf 'a%%\t'|printf "x"|printf '%d' 1|printf '%b' x|printf -v x a|printf -- a|echo -e 'a'|echo -n|cat src/a.txt|cat|:|true|git diff|ls|cmux done x|check it|printf '\x41'|printf '%s' '%n'|echo '\c'`, "|")
+	intos   = strings.Split(` > | > | >> |>|>>| >| 1> | 2> | >| | &> | >& | <> | > /dev/null > | {x}> | >! |>>| > -`, "|")
+	makes   = strings.Split(`mkdir -p src/new|mkdir src/new|mkdir -p src/new/sub|mkdir -p inlink/new|mkdir -p src/new/../x|mkdir -p src/.x|mkdir -p .cmux/../src/new|mkdir -p SRC/new|mkdir -p src/loose|mkdir -p src/new/|mkdir -p src/new src/deep/f|mkdir -p src/nested/.git|mkdir -p src/refs src/objects|mkdir -p dlink/../src/new`, "|")
+	reading = strings.Split(`cat src/$t|cat "src/$t"|cat $t|cat ${t}|echo "= $t ="|ls $t|head -3 $t|head -$t src/a.txt|git show HEAD:$t|git log -1 -- $t|git log $t -1|git diff $t|wc -l src/$t|cat src/$t.txt|cat src/\$t|cat 'src/$t'|cat src/$t$t|cat "$t"x|cat $t[1]|cat ${t:-x}|$t x|cmux tasks show $t|cmux mailbox read "$t"|echo $t > src/$t|rm src/$t|cat $(pwn)|for u in a; do ls; done|break|continue|cd $t|t=x|ls > /dev/$t|ls 2>&$t|ls | head -$t|ls || cat $t|read t|exit|set -- a|git stash list|unset t`, "|")
+	overs   = strings.Split(`a.txt|a|a.txt c.txt|src README|b.txt|1 2|null|HEAD|secret|link/secret|a in b|do|done|a  b|EOF|-n|*|$x|"a b"|{a,b}|w main|pwn|deep`, "|")
+	names   = strings.Split(`t|t|t|i|f|x|id|name|PATH|path|IFS|status|HOME|_|t1|in|do`, "|")
+	orders  = strings.Split(`cmux locks with db --|cmux locks with --note x db --|cmux locks with db --note --|cmux locks with --note --|cmux locks take db|cmux tasks list|cmux tasks show t1|cmux tasks add x --scope src|cmux mailbox send user a b|cmux mailbox send --re -- user a --attach|cmux journal add a b --tag|cmux output A=1|cmux status --json|cmux --help|cmux help|cmux tasks --help|cmux workers logs api -n 3|cmux frob`, "|")
+)
+
+// moved is a text of what moves, removes and writes files.
+func (m *maker) moved() string {
+	switch m.IntN(8) {
+	case 0, 1, 2:
+		c := pick(m, movers[:12])
+		if m.IntN(6) == 0 {
+			c = pick(m, movers)
+		}
+		for n := m.IntN(3) + 1; n > 0; n-- {
+			if m.IntN(3) > 0 {
+				c += " " + pick(m, kept[:17])
+			} else {
+				c += " " + pick(m, kept)
+			}
+		}
+		return c
+	case 3, 4:
+		into := intos[m.IntN(5)]
+		if m.IntN(6) == 0 {
+			into = pick(m, intos)
+		}
+		return pick(m, writers) + into + pick(m, kept)
+	case 5:
+		return pick(m, makes)
+	case 6:
+		t := pick(m, names)
+		body := strings.ReplaceAll(pick(m, reading), "$t", "$"+t)
+		for m.IntN(3) == 0 {
+			body += pick(m, joints[:7]) + strings.ReplaceAll(pick(m, reading), "$t", "$"+t)
+		}
+		tail := pick(m, []string{"", "", "", " 2>&1", " | head -3", " > src/n", " &", " 2>/dev/null"})
+		return "for " + t + " in " + pick(m, overs) + pick(m, []string{"; do ", "\ndo ", " ; do\n", ";do "}) + body + pick(m, []string{"; done", "\ndone", " ;done", " done"}) + tail
+	default:
+		c := pick(m, orders)
+		if strings.HasSuffix(c, "--") {
+			c += " " + m.moved()
+		}
+		return c
+	}
+}
+
 type maker struct {
 	*rand.Rand
 	place map[string]string
+	moves bool // texts of what moves, removes and writes files
 }
 
 func pick[T any](m *maker, of []T) T { return of[m.IntN(len(of))] }
@@ -76,13 +132,17 @@ func (m *maker) text(from []string) string {
 	case len(from) > 0 && n == 1:
 		t = pick(m, from) + pick(m, joints) + pick(m, from)
 	default:
-		t = m.command()
+		make := m.command
+		if m.moves {
+			make = m.moved
+		}
+		t = make()
 		for m.IntN(3) == 0 {
 			j := joints[0]
 			if m.IntN(2) == 0 {
 				j = pick(m, joints)
 			}
-			t += j + m.command()
+			t += j + make()
 		}
 	}
 	for m.IntN(2) == 0 {

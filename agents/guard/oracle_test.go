@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"cmux/agents/guard"
+	"cmux/agents/rights"
 	"cmux/dag"
 )
 
@@ -279,15 +280,12 @@ func (w *world) promised(name string, now map[string]state) bool {
 		}, rest)
 	}
 	rest, ok = strings.CutPrefix(name, "tree/")
-	if !ok || strings.HasPrefix(rest, ".git") || strings.Contains(rest, ".claude") {
+	if !ok || strings.HasPrefix(rest, ".git") || strings.Contains(rest, ".claude") || strings.Contains(rest, ".cmux") || strings.Contains(rest, ".husky") {
 		return false
 	}
 	s, is := now[name]
 	if is && w.mayBeNew(name, rest, s) {
 		return true
-	}
-	if is && s.mode.IsDir() && strings.Contains("/"+rest, "/.") {
-		return w.before[name].mode.IsDir()
 	}
 	if !is {
 		was := w.before[name]
@@ -299,13 +297,12 @@ func (w *world) promised(name string, now map[string]state) bool {
 // mayBeNew reports whether a file of the scope is one that plain text was put into, or
 // one that was moved there, in the place of nothing or of what git keeps.
 func (w *world) mayBeNew(name, rest string, s state) bool {
-	if !strings.HasPrefix(rest, "src/") || !s.mode.IsRegular() || s.mode.Perm()&0o111 != 0 || strings.Contains(rest, "/.") || strings.Contains(s.content, canary) {
+	if !strings.HasPrefix(rest, "src/") || !s.mode.IsRegular() || strings.Contains(rest, "/.") || strings.Contains(s.content, canary) {
 		return false
 	}
+	kept := slices.ContainsFunc(slices.Collect(maps.Keys(w.history)), func(known string) bool { return strings.HasSuffix(known, "\x00"+s.content) })
 	was, before := w.before[name]
-	return !before || w.history[rest+"\x00"+was.content] && slices.ContainsFunc(slices.Collect(maps.Keys(w.history)), func(known string) bool {
-		return strings.HasSuffix(known, "\x00"+s.content)
-	})
+	return (kept || s.mode.Perm()&0o111 == 0) && (!before || w.history[rest+"\x00"+was.content] && kept)
 }
 
 // told is what the programs said since it was last asked.
@@ -433,9 +430,32 @@ func (w *world) granted(text string) bool {
 	return guard.Decide(w.policy, guard.Call{Tool: "Bash", Input: object("command", text), Dir: w.policy.Tree}).Verdict == guard.Grant
 }
 
+// states are files that git does not keep as they are, and some that it keeps, of an
+// agent of the organization.
+func (w *world) states() {
+	w.policy.Holder, w.policy.Linked = rights.Holder{Stays: true}, guard.Linked
+	for name, content := range map[string]string{"src/c.txt": "c\n", "src/deep/e.txt": "e\n", "src/eyed": "eyed\n", "src/mixed/kept": "k\n", "src/nested/x": "x\n", "src/exec.sh": "#!/bin/sh\npwn\n", "src/with blank": "w\n"} {
+		w.write("tree/"+name, content)
+		w.history[name+"\x00"+content] = true
+	}
+	w.must(os.Symlink("deep", filepath.Join(w.policy.Tree, "src/dlink")))
+	w.must(os.Chmod(filepath.Join(w.policy.Tree, "src/exec.sh"), 0o755))
+	w.git("tree", "add", "src")
+	w.git("tree", "commit", "-q", "-m", "more")
+	for name, content := range map[string]string{"src/b.txt": "two, changed again\n", "src/loose": "loose\n", "src/staged": "staged\n", "src/index": "index\n", "src/only/x": "index\n", "src/mixed/loose": "l\n", "src/ign": "ignored\n", "src/eyed": "changed\n", "src/noted": ""} {
+		w.write("tree/"+name, content)
+	}
+	w.git("tree", "add", "src/staged", "src/index", "src/only/x")
+	w.git("tree", "add", "-N", "src/noted")
+	w.git("tree", "update-index", "--assume-unchanged", "src/eyed")
+	w.must(os.Remove(filepath.Join(w.policy.Tree, "src/index")))
+	w.must(os.RemoveAll(filepath.Join(w.policy.Tree, "src/only")))
+	w.before = w.look()
+}
+
 // hunt tries texts until enough says so.
-func (w *world) hunt(seed uint64, enough func(hunted) bool) (h hunted) {
-	m := &maker{Rand: rand.New(rand.NewPCG(seed, 1)), place: map[string]string{
+func (w *world) hunt(seed uint64, moves bool, enough func(hunted) bool) (h hunted) {
+	m := &maker{Rand: rand.New(rand.NewPCG(seed, 1)), moves: moves, place: map[string]string{
 		"OLD": w.old, "TREEID": w.treeID, "TREE": w.policy.Tree, "OUTSIDE": filepath.Join(w.dir, "outside"),
 	}}
 	var pool, batch []string
@@ -485,7 +505,20 @@ func (w *world) try(texts []string, n int) (wrong int) {
 // CMUX_HUNT=1h hunts for as long, from another seed each time.
 func TestShellsAgree(t *testing.T) {
 	t.Parallel()
+	agree(t, false)
+}
+
+// TestMovesInShells: the same for texts that move, remove and write files.
+func TestMovesInShells(t *testing.T) {
+	t.Parallel()
+	agree(t, true)
+}
+
+func agree(t *testing.T, moves bool) {
 	w := newWorld(t)
+	if moves {
+		w.states()
+	}
 	seed, until, enough := uint64(7), time.Time{}, 128
 	if testing.Short() {
 		enough = 32
@@ -493,7 +526,7 @@ func TestShellsAgree(t *testing.T) {
 	if d, err := time.ParseDuration(os.Getenv("CMUX_HUNT")); err == nil {
 		seed, until = uint64(time.Now().UnixNano()), time.Now().Add(d)
 	}
-	h := w.hunt(seed, func(h hunted) bool {
+	h := w.hunt(seed, moves, func(h hunted) bool {
 		if until.IsZero() {
 			return h.granted >= enough
 		}
