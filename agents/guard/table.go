@@ -35,6 +35,7 @@ type form struct {
 	least   int
 	paths   string // the slot of the arguments behind "--"
 	to      bool   // the last argument, whichever, is in the slot TO
+	mixed   bool   // options may stand behind arguments
 	effect  effect
 }
 
@@ -53,9 +54,9 @@ var (
 		"--no-color", "--check", "-p", "--patch", "--unified=N", "-w", "--quiet", "--exit-code", "--no-ext-diff",
 	}
 	logOptions = []string{
-		"--oneline", "-N", "-n N", "--max-count=N", "--graph", "--decorate", "--all", "--no-merges", "--merges", "--first-parent",
+		"--oneline", "-N", "-n N", "-nN", "--max-count=N", "--graph", "--decorate", "--all", "--no-merges", "--merges", "--first-parent",
 		"--reverse", "--stat", "--shortstat", "--name-only", "--name-status", "-p", "--patch", "--no-color", "--follow",
-		"--format=FORMAT", "--pretty=FORMAT", "--abbrev-commit",
+		"--format=FORMAT", "--pretty=FORMAT", "--abbrev-commit", "--date=short", "--date=iso", "--date=relative",
 	}
 )
 
@@ -67,10 +68,13 @@ var forms = []*form{
 	{words: "cmux blocked --", args: "TEXT", least: 1, most: 1, effect: reports},
 
 	{words: "git status", options: []string{"-s", "--short", "-b", "-sb", "--branch", "--porcelain", "--porcelain=v1", "--porcelain=v2", "-uno", "-uall"}, paths: "PATH"},
-	{words: "git diff", options: diffOptions, args: "REV", most: 2, paths: "PATH"},
-	{words: "git log", options: logOptions, args: "REV", most: 2, paths: "PATH"},
-	{words: "git show", options: logOptions, args: "OBJECT", most: 1, paths: "PATH"},
+	{words: "git diff", options: diffOptions, args: "REV", most: 2, paths: "PATH", mixed: true},
+	{words: "git log", options: logOptions, args: "REV", most: 2, paths: "PATH", mixed: true},
+	{words: "git show", options: logOptions, args: "OBJECT", most: 1, paths: "PATH", mixed: true},
 	{words: "git stash list"},
+	{words: "git branch --show-current"},
+	{words: "git merge-base", args: "REV", least: 2, most: 2},
+	{words: "git ls-files", args: "PATH", most: many, paths: "PATH"},
 	{words: "git rev-parse", options: []string{"--abbrev-ref", "--short", "--verify", "--show-toplevel"}, args: "REV", most: 1},
 
 	{words: "git add", options: []string{"-A", "--all", "-u", "--update", "-v"}, args: "PATH", most: many, paths: "PATH", effect: records},
@@ -86,10 +90,10 @@ var forms = []*form{
 
 	{words: "mkdir", options: []string{"-p"}, args: "FOLDER", most: many, least: 1, effect: makes},
 	{words: "cat", options: []string{"-n"}, args: "PATH", most: many},
-	{words: "head", options: []string{"-N", "-n N"}, args: "PATH", most: 1},
-	{words: "tail", options: []string{"-N", "-n N"}, args: "PATH", most: 1},
+	{words: "head", options: []string{"-N", "-n N", "-nN"}, args: "PATH", most: 1},
+	{words: "tail", options: []string{"-N", "-n N", "-nN"}, args: "PATH", most: 1},
 	{words: "wc", options: []string{"-l", "-c", "-w"}, args: "PATH", most: many},
-	{words: "ls", options: []string{"-l", "-a", "-la", "-al", "-A", "-1"}, args: "PATH", most: many},
+	{words: "ls", options: []string{"-l", "-a", "-la", "-al", "-A", "-1", "-lh", "-lah", "-lA", "-d", "-ld", "-t", "-lt"}, args: "PATH", most: many},
 	{words: "pwd"},
 	{words: "true"},
 	{words: "echo", args: "TEXT", most: many},
@@ -105,13 +109,18 @@ func (f *form) match(words []lexeme) (m match, ok bool) {
 	if !ok {
 		return nil, false
 	}
+	var before []lexeme // arguments before an option
 	for len(words) > 0 && words[0].text != "--" {
 		n := f.option(words, m)
-		if n == 0 {
+		if n == 0 && (!f.mixed || strings.HasPrefix(words[0].text, "-")) {
 			break
+		}
+		if n == 0 {
+			before, n = append(before, words[0]), 1
 		}
 		words = words[n:]
 	}
+	words = slices.Concat(before, words)
 	args, paths := words, []lexeme(nil)
 	if i := slices.IndexFunc(words, func(w lexeme) bool { return !w.here && w.text == "--" }); i >= 0 {
 		if args, paths = words[:i], words[i+1:]; f.paths == "" {
@@ -132,7 +141,7 @@ func (f *form) match(words []lexeme) (m match, ok bool) {
 		args, paths = args[:max(0, len(args)-1)], paths[:max(0, len(paths)-1)]
 	}
 	for _, w := range args {
-		if !m.fill(f.args, w, f.words == "cmux done --" || f.words == "cmux blocked --") {
+		if !m.fill(f.args, w, f.words == "cmux done --" || f.words == "cmux blocked --" || f.words == "echo" && strings.HasPrefix(w.text, "---")) {
 			return nil, false
 		}
 	}
@@ -200,7 +209,7 @@ var slots = map[string]struct {
 	says string
 }{
 	"N":       {func(s string) bool { return number().MatchString(s) }, "a number"},
-	"TEXT":    {func(string) bool { return true }, "a literal text"},
+	"TEXT":    {func(string) bool { return true }, "a literal text. That of `echo` may begin with `---`"},
 	"MESSAGE": {func(string) bool { return true }, "a literal text, or `\"$(cat <<'EOF'`, lines none of which begins with `EOF`, `EOF` and `)\"`, as Claude Code writes it"},
 	"PATH":    {isPath, "a file or folder where the node works, links followed, outside of `.git` and `.cmux`; no pattern"},
 	"FILE":    {isPath, "as PATH, one file that git tracks, and nothing that programs take orders from (below)"},
