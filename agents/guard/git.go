@@ -82,6 +82,7 @@ func (s *shell) git(args []word) {
 		return
 	}
 	s.outputs(sub, rest)
+	s.gitFiles(sub, rest)
 	place := s.gitPlace(sub)
 	if place == nobodys {
 		return
@@ -130,6 +131,33 @@ func (s *shell) gitPlace(sub string) whose {
 		worst = max(worst, s.ownDir())
 	}
 	return worst
+}
+
+// gitFiles judges the folders and files that git writes wherever it stands.
+func (s *shell) gitFiles(sub string, args []word) {
+	switch sub {
+	case "checkout-index":
+		prefixes, _ := values(args, "", "", []string{"prefix"})
+		for _, p := range prefixes { // the names of files follow it at once
+			s.write("writing", word{p.text + "x", p.whole}, false)
+		}
+	case "clone":
+		if words := plain(args, "bocuj", "branch", "origin", "config", "upload-pack", "depth", "jobs", "reference", "filter", "template", "server-option", "shallow-since", "shallow-exclude", "separate-git-dir", "bundle-uri", "ref-format"); len(words) > 1 {
+			s.write("writing", words[1], false)
+		}
+	case "init":
+		for _, w := range plain(args, "b", "initial-branch", "template", "object-format", "ref-format", "separate-git-dir") {
+			s.write("writing", w, false)
+		}
+	case "merge-file":
+		if words := plain(args, "L", "marker-size", "diff-algorithm"); len(words) > 0 && !has(args, "p", "stdout") {
+			s.write("writing", words[0], false)
+		}
+	case "interpret-trailers":
+		if has(args, "", "in-place") {
+			s.writeAll("editing", plain(args, "", "trailer", "where", "if-exists", "if-missing"), false)
+		}
+	}
 }
 
 // outputs judges the files that git writes what it prints to.

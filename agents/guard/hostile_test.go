@@ -99,7 +99,7 @@ func pick[T any](m *maker, of []T) T { return of[m.IntN(len(of))] }
 func (m *maker) command() string {
 	c := pick(m, begins)
 	if m.IntN(8) > 0 {
-		c = pick(m, begins[:39]) // what agents are about to do
+		c = pick(m, begins[:45]) // what agents are about to do
 	}
 	if strings.HasSuffix(c, "-m") || strings.HasSuffix(c, "am") {
 		if m.IntN(3) == 0 {
