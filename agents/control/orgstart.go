@@ -193,15 +193,28 @@ func (s *StartingOrg) taken(ctx context.Context, server *tmux.Server, name strin
 	return whose, err
 }
 
+// FirstAnswers are what a person says at the first start.
+type FirstAnswers struct {
+	Permissions string // how the agents may act
+	Verify      string // the command that checks their work; empty: none, or the configuration has one
+}
+
+// Unchecked reports whether this is the first start and no command checks what the
+// agents do.
+func (s *StartingOrg) Unchecked() bool { return s.First && len(s.config.Verify) == 0 }
+
 // Create makes the organisation as it was looked into, or takes up the one that
-// there is, with its monitor. permissions is what a person said.
-func (s *StartingOrg) Create(ctx context.Context, permissions string) error {
+// there is, with its monitor.
+func (s *StartingOrg) Create(ctx context.Context, a FirstAnswers) error {
 	p := s.p
 	if err := errors.Join(s.repo.KeepRoot(), signals.Init(p.Root)); err != nil {
 		return err
 	}
-	if err := s.keepAnswer(permissions); err != nil {
+	if err := s.keepAnswers(a); err != nil {
 		return err
+	}
+	if a.Verify != "" && s.Unchecked() {
+		s.config.Verify = []string{a.Verify}
 	}
 	env := p.Env
 	if s.org != nil && !s.order.Env {
@@ -223,7 +236,7 @@ func (s *StartingOrg) Create(ctx context.Context, permissions string) error {
 		return err
 	}
 	if s.org == nil || org.Settings.Permissions == "" {
-		if err := org.Set(ctx, s.config.Settings(standing.Settings{Permissions: permissions, Integration: s.base}, s.Kind)); err != nil {
+		if err := org.Set(ctx, s.config.Settings(standing.Settings{Permissions: a.Permissions, Integration: s.base}, s.Kind)); err != nil {
 			return err
 		}
 	}
@@ -239,10 +252,17 @@ func (s *StartingOrg) Create(ctx context.Context, permissions string) error {
 	return standing.StartMonitor(ctx, r, runner.TmuxServer(p.Root, s.order.Socket))
 }
 
-// keepAnswer writes what a person said about permissions into the configuration,
-// where it says nothing of them.
-func (s *StartingOrg) keepAnswer(permissions string) error {
-	if s.config.Permissions != "" {
+// keepAnswers writes what a person said into the configuration, where it says nothing
+// of that.
+func (s *StartingOrg) keepAnswers(a FirstAnswers) error {
+	added := ""
+	if s.config.Permissions == "" {
+		added += "permissions: " + a.Permissions + "\n"
+	}
+	if a.Verify != "" && s.Unchecked() {
+		added += fmt.Sprintf("verify: [%q]\n", a.Verify)
+	}
+	if added == "" {
 		return nil
 	}
 	path := filepath.Join(run.Folder(s.p.Root), standing.ConfigFile)
@@ -253,7 +273,7 @@ func (s *StartingOrg) keepAnswer(permissions string) error {
 	if len(src) > 0 && src[len(src)-1] != '\n' {
 		src = append(src, '\n')
 	}
-	src = append(src, "permissions: "+permissions+"\n"...)
+	src = append(src, added...)
 	if _, err := standing.ParseConfig(path, src); err != nil {
 		return nil // it is written in another way: what counts is kept in any case
 	}

@@ -33,8 +33,9 @@ attaches.
 
 The first start asks how the agents may act and keeps the answer in
 .cmux/config.yml: "ask" lets the program ask you, "bypass" lets it ask nothing
-(for Claude Code: --dangerously-skip-permissions). It also freezes your environment:
-every agent gets it, until you give --env. After cmux stop, or after a crash,
+(for Claude Code: --dangerously-skip-permissions). If the project has a test command and
+the configuration no verify:, it asks which command checks the agents' work. It also
+freezes your environment: every agent gets it, until you give --env. After cmux stop, or after a crash,
 start brings every agent back, in its conversation and with its unfinished task.
 
 .cmux/config.yml holds what you decide for all agents: cmux help organisation-config.
@@ -93,7 +94,13 @@ func (o *orgStartOptions) start(ctx context.Context, p *control.Project) (err er
 			return err
 		}
 	}
-	if err := s.Create(ctx, permissions); err != nil {
+	answers := control.FirstAnswers{Permissions: permissions}
+	if test := testCommand(p.Root); test != "" && s.Unchecked() {
+		if answers.Verify, err = o.askCheck(ctx, test); err != nil {
+			return err
+		}
+	}
+	if err := s.Create(ctx, answers); err != nil {
 		return err
 	}
 	if _, err = fmt.Fprintf(o.Out, "The organisation has started in session %s, with a supervisor (%s).\n", s.Session, s.Kind); err != nil {
@@ -136,6 +143,29 @@ func (o *orgStartOptions) askPermissions(ctx context.Context) (string, error) {
 		return text, nil
 	}
 	return "", control.Usage("cmux start", "%q is none of ask, auto and bypass: nothing was started", text)
+}
+
+// askCheck asks once which command checks what the agents do. Without a terminal, or
+// with --yes, it says how to set one.
+func (o *orgStartOptions) askCheck(ctx context.Context, test string) (string, error) {
+	if o.Yes || !isTerminal(o.In) {
+		fmt.Fprintf(o.Err, "note: no check is set, and agents may ask before each %s. To set one: verify: [%q] in .cmux/config.yml, then cmux config apply\n", test, test)
+		return "", nil
+	}
+	fmt.Fprint(o.Err, "Which command checks their work? It must pass before work is merged, and agents may\nrun it without asking you. - is for none.\n")
+	text, ok, err := o.askLine(ctx, "["+test+"] ")
+	if err != nil {
+		return "", err
+	}
+	switch text = strings.TrimSpace(text); {
+	case !ok:
+		return "", control.Usage("cmux start", "which command checks their work? There was no answer: nothing was started")
+	case text == "":
+		return test, nil
+	case text == "-":
+		return "", nil
+	}
+	return text, nil
 }
 
 // showOrg shows the organisation's session in this terminal.
