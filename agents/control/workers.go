@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/control/say"
 	"cmux/agents/host"
 	"cmux/agents/run"
 	"cmux/agents/standing"
@@ -239,7 +240,24 @@ func (p *Project) AnswerWorker(ctx context.Context, a Answer) (Answered, error) 
 	if err != nil {
 		return Answered{}, err
 	}
+	if agent.Asked == "" {
+		p.noteBlocked(agent.Name)
+	}
 	return Answered{Taken{Done: true, Outcome: reply.Fate, Why: reply.Text}, agent.Asked != ""}, nil
+}
+
+// noteBlocked says how the blocked tasks of an agent go on: whoever tells the agent
+// something that was meant for one of them has not taken it up again.
+func (p *Project) noteBlocked(name string) {
+	list, err := p.taskList()
+	if err != nil {
+		return // cmux tasks list says what is wrong with it
+	}
+	for _, t := range list.All() {
+		if t.State == task.Blocked && t.Agent == name {
+			p.note(fmt.Sprintf("%s is blocked (%s), and no word to %s takes it up again: cmux tasks assign %[1]s %[3]s", t.ID, say.Line(t.Reason), name))
+		}
+	}
 }
 
 // sayTo says something to the life of an agent.

@@ -1,0 +1,30 @@
+package control
+
+import (
+	"slices"
+	"testing"
+
+	"cmux/agents/run"
+	"cmux/agents/standing"
+	"cmux/agents/task"
+	"cmux/dag"
+)
+
+// A word to an agent does not take up a task of it that is blocked: what does is named.
+func TestNoteBlocked(t *testing.T) {
+	s := organised(t, standing.Settings{}, "api", "web")
+	for _, agent := range []string{"api", "web"} {
+		v, err := s.AddTask(t.Context(), task.Fields{Title: titleOf("of " + agent)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.attempts(agent, v.ID, run.End{Outcome: dag.Failed, Reason: dag.ReasonReported, Detail: "which port?"})
+	}
+	var said []string
+	s.Note = func(line string) { said = append(said, line) }
+	s.noteBlocked("web")
+	s.noteBlocked("nobody")
+	if want := []string{"t2 is blocked (which port?), and no word to web takes it up again: cmux tasks assign t2 web"}; !slices.Equal(said, want) {
+		t.Errorf("said %q, want %q", said, want)
+	}
+}
