@@ -57,6 +57,55 @@ func (t *Taken) Refused() (err error) {
 	return errors.Join(err, rerr)
 }
 
+// Overtaken reports whether an error of Carry says that another runner was faster.
+func Overtaken(err error) bool {
+	var held *signals.HeldError
+	return errors.As(err, &held)
+}
+
+// Settled waits until the order is carried out by the runner that was faster than the
+// one of Launch. The error says why that runner has refused it, or has not done it.
+func (t *Taken) Settled(ctx context.Context) error {
+	r := t.Launch.Run
+	h, offset := run.NewHistory(r.Plan.Graph), int64(0)
+	w := signals.Watch(ctx, r.Dir)
+	defer w.Close()
+	deadline, again := time.NewTimer(patience), time.NewTicker(vigil)
+	defer deadline.Stop()
+	defer again.Stop()
+	for {
+		answer, next, err := answered(r, h, offset, t.id)
+		switch {
+		case err != nil:
+			return err
+		case answer != nil && answer.Detail != "":
+			return errors.New(answer.Detail)
+		case answer != nil:
+			return nil
+		}
+		offset = next
+		select {
+		case <-w.C:
+		case <-again.C:
+		case <-deadline.C:
+			return fmt.Errorf("the runner has not done this within %s; it does it when it can", patience)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// answered reads the records of r from an offset on and returns that by which a runner
+// answered the request with this id, nil if it is not there, and the next offset.
+func answered(r *run.Run, h *run.History, offset int64, id string) (answer *run.Record, next int64, err error) {
+	next, err = r.Replay(h, offset, func(rec *run.Record) {
+		if rec.Type == run.Requested && rec.Request == id {
+			answer = rec
+		}
+	})
+	return answer, next, err
+}
+
 // order leaves a request for the runner, and gives the run one that has none
 // where the caller wants that. It returns once a runner has carried the request
 // out or refused it; without one the request waits for resume.
@@ -88,12 +137,7 @@ func (p *Project) order(ctx context.Context, v *run.View, q run.Request) (Taken,
 	defer gone.Stop()
 	for absent := 0; ; {
 		var answer *run.Record
-		offset, err = r.Replay(h, offset, func(rec *run.Record) {
-			if rec.Type == run.Requested && rec.Request == q.ID {
-				answer = rec
-			}
-		})
-		if err != nil {
+		if answer, offset, err = answered(r, h, offset, q.ID); err != nil {
 			return Taken{}, err
 		}
 		if answer != nil {

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -232,4 +233,42 @@ func TestRefusedHeadless(t *testing.T) {
 	}
 	s.record(run.Record{Type: run.Requested, Request: taken.id, Node: "a", Detail: "a is held"})
 	refused(t, taken.Refused(), "a is held", "")
+}
+
+// A start whose runner is not up yet may be faster than the runner that an order gives
+// its run: what that one does with the order counts.
+func TestOrderBesideAStart(t *testing.T) {
+	s := worked(t)
+	s.Start = true
+	v, err := s.latestView(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var orders []Taken
+	for range 2 {
+		taken, err := s.order(t.Context(), v, run.Request{Op: run.OpRetry, Node: "a"})
+		if err != nil || taken.Launch == nil {
+			t.Fatalf("%+v, %v", taken, err)
+		}
+		orders = append(orders, taken)
+	}
+	lock, err := s.run.TryLock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Unlock()
+	_, err = s.Carry(t.Context(), Carry{Launch: *orders[0].Launch, Live: io.Discard, Tell: func(string) {}})
+	if !Overtaken(err) {
+		t.Fatalf("beside the other runner: %v", err)
+	}
+	settled := make(chan error, 2)
+	for i := range orders {
+		go func() { settled <- orders[i].Settled(t.Context()) }()
+	}
+	s.record(run.Record{Type: run.Requested, Request: orders[0].id, Node: "a"})
+	if err := <-settled; err != nil {
+		t.Errorf("carried out: %v", err)
+	}
+	s.record(run.Record{Type: run.Requested, Request: orders[1].id, Node: "a", Detail: "a is held"})
+	refused(t, <-settled, "a is held", "")
 }

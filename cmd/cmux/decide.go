@@ -68,13 +68,23 @@ func noStart(cmd *cobra.Command, to *bool) {
 }
 
 // goOn carries a headless run out that orders go on with, to its end, and says
-// why its runner refused one of them.
+// why its runner refused one of them. Where another runner is faster, it waits for what
+// that one does with the orders.
 func (f launchFunc) goOn(ctx context.Context, orders ...control.Taken) error {
 	if len(orders) == 0 || orders[len(orders)-1].Launch == nil {
 		return nil
 	}
 	err := f(ctx, *orders[len(orders)-1].Launch, true)
 	if errors.Is(err, control.ErrInterrupted) {
+		return err
+	}
+	if control.Overtaken(err) { // the run has got a runner meanwhile, such as that of its start
+		err = nil
+		for i := range orders {
+			if orders[i].Launch != nil {
+				err = errors.Join(err, orders[i].Settled(ctx))
+			}
+		}
 		return err
 	}
 	for i := range orders {
