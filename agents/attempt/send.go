@@ -47,11 +47,11 @@ func (a *attempt) send(m *Message, reply *Reply) error {
 		return nil
 	}
 	if a.stays() {
-		asked := ""
-		if p, _ := mailbox.Cut(sent.Subject); p == mailbox.Question {
-			asked = sent.To
+		wrote := conversation.Wrote{}
+		if p, text := mailbox.Cut(sent.Subject); p == mailbox.Question {
+			wrote.To, wrote.Text = sent.To, text
 		}
-		if err := a.feed(conversation.Wrote{To: asked}); err != nil {
+		if err := a.feed(wrote); err != nil {
 			return err
 		}
 	}

@@ -181,7 +181,7 @@ func TestAsksWhileItStays(t *testing.T) {
 	f.ordered(attempt.Message{Op: attempt.OpGive, Work: f.Work("T1", "Paint it. #script:ask")})
 	f.Eventually("it waits for its supervisor", func() bool {
 		a := f.Last(run.Active)
-		return a.Activity == dag.NeedsInput && a.Detail == "asked supervisor"
+		return a.Activity == dag.NeedsInput && strings.HasPrefix(a.Detail, "asked supervisor: ")
 	})
 	if s := f.ordered(attempt.Message{Op: attempt.OpStand}); s.Work != "T1" {
 		t.Errorf("while it asks it stands as %+v", s)

@@ -111,11 +111,11 @@ type (
 		ID, Why string
 		Kept    bool
 	}
-	Take    struct{}            // a person takes it over, until Release
-	Wrote   struct{ To string } // it wrote a message; To: that puts a question to somebody who is to answer
-	Seen    struct{ ID string } // its conversation holds what it was handed with this ID
-	Compact struct{ ID string } // its program is to compact its conversation, now or not at all
-	Kept    struct{}            // it has committed or written down what it did in this turn
+	Take    struct{}                  // a person takes it over, until Release
+	Wrote   struct{ To, Text string } // it wrote a message; To: that puts a question, Text, to somebody who is to answer
+	Seen    struct{ ID string }       // its conversation holds what it was handed with this ID
+	Compact struct{ ID string }       // its program is to compact its conversation, now or not at all
+	Kept    struct{}                  // it has committed or written down what it did in this turn
 )
 
 // What came of effects.

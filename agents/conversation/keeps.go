@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"cmux/agents/news"
@@ -29,11 +30,26 @@ const (
 // alone reports whether nobody is in front of it to answer a question.
 func (s *State) alone() bool { return s.Stays && !s.Taken && !s.Spoke && !s.Overridden }
 
+// maxAwaited bounds how much of a question is repeated, in runes.
+const maxAwaited = 100
+
+// awaits says what an agent waits for that put a question to somebody.
+func awaits(to, question string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(question), "\n")
+	if all := []rune(line); len(all) > maxAwaited {
+		line = string(all[:maxAwaited-1]) + "…"
+	}
+	if line == "" {
+		return "asked " + to
+	}
+	return "asked " + to + ": " + line
+}
+
 // passed takes in that a question was sent, or could not be: then a person is
 // asked, as without it.
 func (m *move) passed(e Passed) {
 	if e.Failure == "" {
-		m.Awaits, m.Kept = "asked "+e.To, true
+		m.Awaits, m.Kept = awaits(e.To, e.Parts[0].Text), true
 		m.do(Tellback{Ref: e.Ref, Text: e.Text})
 		return
 	}

@@ -82,7 +82,7 @@ type State struct {
 	Got      bool        // it was handed its work, and may report
 	Told     bool        // its work is known to have reached it: a program that starts later need not be told the whole
 	Drop     *Withdraw   // its work is taken back
-	Awaits   string      // what it waits for, without a turn: `asked NAME`
+	Awaits   string      // what it waits for, without a turn: `asked NAME: QUESTION`
 	Read     []string    // ids of messages that it has read, the newest last
 	Unproven []Message   // handed to a hook, of which it has shown no sign yet; where its conversation cannot be read
 	Ill      *string     // it is stuck, which is seen to when its work is tallied

@@ -60,7 +60,7 @@ func (m *move) ordered(what What) {
 	case Wrote:
 		m.Kept = true
 		if e.To != "" {
-			m.Awaits = "asked " + e.To
+			m.Awaits = awaits(e.To, e.Text)
 		}
 	case Kept:
 		m.Kept = true
