@@ -3,6 +3,7 @@ package attempt
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 
 	"cmux/agents/endpoint"
 	"cmux/agents/guard"
@@ -58,7 +59,7 @@ func (a *attempt) policy() guard.Policy {
 	}
 	p := guard.Policy{
 		Role: a.node.Role, Root: a.spec.Frame.Root, Tree: a.spec.Place.Tree, Dir: a.stage.Dir,
-		Scope: a.scopes.write, Context: a.scopes.read, Branch: a.spec.Place.Branch, Verify: a.node.Verify,
+		Scope: a.scopes.write, Context: a.scopes.read, Branch: a.spec.Place.Branch, Verify: slices.Concat(a.node.Verify, a.spec.Checks),
 		Headless: a.stage.Terminal == nil, Resolve: guard.Follow, Linked: guard.Linked, Machine: guard.Here(a.spec.Place.Dir, a.stage.Env),
 	}
 	if m := a.spec.Member; m != nil {

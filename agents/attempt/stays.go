@@ -31,7 +31,7 @@ type staying struct {
 	place  run.Place
 	offers map[string]*run.Work // given, by id
 	task   *run.Work            // that it is at; nil: none
-	before dag.Usage            // used when work was begun
+	before dag.Usage            // used in this life when the newest piece of work was begun
 
 	lastTask string      // that it was at before
 	filled   run.Context // as recorded last
@@ -95,7 +95,7 @@ func (a *attempt) begin(w *run.Work) error {
 	def.Name, def.Agent, def.Model, def.Account = a.base.Name, a.base.Agent, a.base.Model, a.base.Account
 	def.AutoAccept, def.OnLimit = a.base.AutoAccept, a.base.OnLimit
 	spec, job := *a.spec, *a.job
-	spec.Def, spec.Place, spec.Used, spec.Work, spec.Past = &def, w.Place, w.Used, w, w.Past
+	spec.Def, spec.Place, spec.Used, spec.Work, spec.Past, spec.Checks = &def, w.Place, w.Used, w, w.Past, w.Checks
 	job.Spec = &spec
 	a.node, a.spec, a.job, a.task, a.before = &def, &spec, &job, w, a.end.Used
 	a.end = run.End{Conversation: a.end.Conversation, Used: a.end.Used}
@@ -255,7 +255,7 @@ func (a *attempt) tally(e conversation.WorkOver) error {
 		a.leaveBranch(e.End)
 	}
 	of := *end
-	of.Conversation = a.end.Conversation
+	of.Conversation, of.Used = a.end.Conversation, a.end.Used.Beyond(a.before)
 	a.stage.Show(event.Event{Kind: event.Note, Text: fmt.Sprintf("task %s: %s", e.ID, of.Label())})
 	if err := a.record(run.Record{Type: run.WorkEnded, Key: e.ID, End: &of}); err != nil {
 		return err

@@ -88,8 +88,9 @@ func (f *fixture) works() {
 
 	first := f.Work("T1", "Make it. #script:first", "test -e fixed || { echo not fixed yet; exit 5; }")
 	f.ordered(attempt.Message{Op: attempt.OpGive, Work: first})
-	if end := f.over("T1"); end.Outcome != dag.Done || end.Summary != "two" || end.Commits != 2 || len(end.Checks) != 1 {
-		f.T.Errorf("the first ended as %+v", end)
+	made := f.over("T1")
+	if made.Outcome != dag.Done || made.Summary != "two" || made.Commits != 2 || len(made.Checks) != 1 {
+		f.T.Errorf("the first ended as %+v", made)
 	}
 	f.restsIdle()
 	conversation := f.Last(run.Conversed).Conversation
@@ -122,10 +123,15 @@ func (f *fixture) works() {
 	second := f.Work("T2", "Make more. #script:second")
 	second.Place.Commit = f.Git(f.Tree, "rev-parse", "HEAD")
 	f.ordered(attempt.Message{Op: attempt.OpGive, Work: second})
-	if end := f.over("T2"); end.Outcome != dag.Done || end.Summary != "more" || end.Commits != 1 {
-		f.T.Errorf("the second ended as %+v", end)
+	more := f.over("T2")
+	if more.Outcome != dag.Done || more.Summary != "more" || more.Commits != 1 {
+		f.T.Errorf("the second ended as %+v", more)
 	}
 	f.restsIdle()
+	// Each piece of work counts what it used itself. The messages used the rest.
+	if all := f.Last(run.Used).Used.Counted(); more.Used.Counted() == 0 || made.Used.Counted()+more.Used.Counted() >= all {
+		f.T.Errorf("the pieces of work used %d and %d, and the life %d in all", made.Used.Counted(), more.Used.Counted(), all)
+	}
 }
 
 func (f *fixture) stopped(wait func() int) {

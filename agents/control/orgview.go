@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cmux/agents/attempt"
+	"cmux/agents/audit"
 	"cmux/agents/control/say"
 	"cmux/agents/host"
 	"cmux/agents/incident"
@@ -289,6 +290,10 @@ func askStanding(ctx context.Context, r *run.Run, ref host.Ref) (*attempt.Standi
 	return reply.Standing, err
 }
 
+// maxExplained bounds how much is said of a state, in runes: a dialog's detail may be a
+// whole screen. The attach that is named shows it.
+const maxExplained = 400
+
 // Explained is the agent's state, why, and what a person would do next.
 func (a *AgentReport) Explained() string {
 	text := a.State
@@ -296,7 +301,7 @@ func (a *AgentReport) Explained() string {
 		text += " until " + a.Until.Format("15:04")
 	}
 	if a.Detail != "" {
-		text += ": " + say.Line(a.Detail)
+		text += ": " + audit.Cut(say.Line(a.Detail), maxExplained)
 	}
 	return text
 }
@@ -312,7 +317,7 @@ func (a *AgentReport) Way() string {
 	case a.stuck:
 		return "cmux workers wake " + a.Name
 	case a.NeedsPerson() && a.Question != nil && !a.Question.InPane:
-		return "cmux attach " + a.Name + "; cmux workers answer " + a.Name
+		return "cmux attach " + a.Name + "; cmux workers answer " + a.Name + " TEXT"
 	case a.NeedsPerson():
 		return "cmux attach " + a.Name
 	case a.State == string(standing.TakenOver):

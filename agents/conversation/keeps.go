@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cmux/agents/news"
+	"cmux/agents/question"
 )
 
 // What an agent that stays has beside its work: questions that go to whom it
@@ -34,15 +35,12 @@ func (s *State) alone() bool { return s.Stays && !s.Taken && !s.Spoke && !s.Over
 const maxAwaited = 100
 
 // awaits says what an agent waits for that put a question to somebody.
-func awaits(to, question string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(question), "\n")
-	if all := []rune(line); len(all) > maxAwaited {
-		line = string(all[:maxAwaited-1]) + "…"
-	}
+func awaits(to, asked string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(asked), "\n")
 	if line == "" {
 		return "asked " + to
 	}
-	return "asked " + to + ": " + line
+	return "asked " + to + ": " + question.Shorten(line, maxAwaited)
 }
 
 // passed takes in that a question was sent, or could not be: then a person is

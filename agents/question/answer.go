@@ -71,10 +71,10 @@ var agreeing = []string{"y", "yes", "yeah", "yep", "ok", "okay", "sure", "fine",
 // with the question.
 func (q *Question) Replied(answer string) string {
 	if q.Permission == nil && !q.YesNo {
-		return "answered: " + bounded(strings.Join(strings.Fields(q.Parts[0].Text), " "))
+		return "answered: " + Shorten(strings.Join(strings.Fields(q.Parts[0].Text), " "), maxReplied)
 	}
 	text, _, _ := strings.Cut(q.Parts[0].Text, "\n")
-	text = bounded(text)
+	text = Shorten(text, maxReplied)
 	switch yes, more := Yes(answer); {
 	case yes:
 		return "allowed: " + text
@@ -87,9 +87,10 @@ func (q *Question) Replied(answer string) string {
 // maxReplied bounds how much of a question Replied repeats, in runes.
 const maxReplied = 120
 
-func bounded(text string) string {
-	if all := []rune(text); len(all) > maxReplied {
-		return string(all[:maxReplied-1]) + "…"
+// Shorten is the beginning of a text, of at most so many runes.
+func Shorten(text string, most int) string {
+	if all := []rune(text); len(all) > most {
+		return string(all[:most-1]) + "…"
 	}
 	return text
 }

@@ -126,6 +126,7 @@ type Work struct {
 	Def     *dag.Node `json:"def"`          // what it is judged by: role, scope, context, verify, budget
 	Place   Place     `json:"place"`        // its worktree, branch and start commit
 	Used    dag.Usage `json:"used,omitzero"`
+	Checks  []string  `json:"checks,omitempty"` // as Spec has them, as of now
 	Past    *Past     `json:"past,omitempty"`   // what the agent is told of earlier attempts at the task; nil: nothing
 	Before  string    `json:"before,omitempty"` // what the agent is told of how far earlier attempts came; empty: it is the first
 }

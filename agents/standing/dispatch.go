@@ -400,7 +400,7 @@ func (k *Keeper) give(ctx context.Context, a *Agent, t *task.Task) error {
 			return err
 		}
 	}
-	w.Attempt, w.Past = t.Last().N, past(t)
+	w.Attempt, w.Past, w.Checks = t.Last().N, past(t), k.org.Settings.Verify
 	if again {
 		if w.Before, err = k.takenUp(ctx, a, w); err != nil {
 			return err

@@ -78,7 +78,7 @@ func TestTasks(t *testing.T) {
 	w.mu.Lock()
 	work := w.gave["api"][0]
 	w.mu.Unlock()
-	if work.Attempt != 1 || work.Place.Branch != "task/t1-write-the-endpoint" || work.Place.Commit != "base" || work.Def.Task != "Write the endpoint" || work.Past != nil {
+	if work.Attempt != 1 || work.Place.Branch != "task/t1-write-the-endpoint" || work.Place.Commit != "base" || work.Def.Task != "Write the endpoint" || work.Past != nil || !slices.Equal(work.Checks, []string{"make test"}) {
 		t.Errorf("it is given as %+v, %+v", work, work.Def)
 	}
 
@@ -91,6 +91,9 @@ func TestTasks(t *testing.T) {
 	}
 	stop = w.keep()
 	o := w.until("the next life", w.lives1("api", 2))
+	if spec := o.Spec(o.Agents["api"], 2); !slices.Equal(spec.Checks, []string{"make test"}) {
+		t.Errorf("what it may run: %q", spec.Checks)
+	}
 	if o.Agents["api"].Work == nil || o.Agents["api"].Work.ID != first {
 		t.Errorf("it goes on with %+v", o.Agents["api"].Work)
 	}

@@ -82,7 +82,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{kinds: agent.NewKinds(agent.Kind{Name: "scripted", Judge: true}), t: t, root: root, r: r, lives: make(map[string]*life), tells: make(map[string][]string), gave: make(map[string][]*run.Work), took: make(map[string][]string), ended: make(map[string]int), awoke: make(map[string]int), trees: make(map[string]string)}
-	if err := w.org().Set(t.Context(), Settings{Permissions: PermitAsked, WorktreeBase: filepath.Join(root, "trees"), Agent: "scripted", Integration: "main"}); err != nil {
+	if err := w.org().Set(t.Context(), Settings{Permissions: PermitAsked, WorktreeBase: filepath.Join(root, "trees"), Agent: "scripted", Integration: "main", Verify: []string{"make test"}}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

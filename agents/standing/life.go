@@ -258,7 +258,7 @@ func (o *Org) Spec(a *Agent, n int) *run.Spec {
 		Node: a.Name, Frame: frame, Def: o.def(&m), Attempt: n, Token: run.NewToken(),
 		Place:    run.Place{Dir: m.Dir, Tree: m.Tree, Branch: m.Branch, Slot: noSlot},
 		Headless: m.Headless, Conversation: a.Conversation, Counted: a.counted(), Used: a.Used,
-		Member: &m, Brief: o.brief(&m), Work: a.Work, Told: a.Told, Beside: o.beside(), Zones: o.Settings.Zones,
+		Member: &m, Brief: o.brief(&m), Work: a.Work, Told: a.Told, Beside: o.beside(), Zones: o.Settings.Zones, Checks: o.Settings.Verify,
 	}
 }
 
