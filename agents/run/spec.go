@@ -54,7 +54,7 @@ type Spec struct {
 	Told         bool         `json:"told,omitempty"`         // Work: it is known to have been told of it
 	Beside       string       `json:"beside,omitempty"`       // Member: what begins with it is a worktree of one of the organisation
 	Zones        Zones        `json:"zones,omitzero"`         // Member: of the organisation's configuration
-	Checks       []string     `json:"checks,omitempty"`       // Member: the commands that check work before a merge, which the agent may run
+	Checks       []string     `json:"checks,omitempty"`       // Member: the commands that check work before a merge; in a worktree of its own the agent may run them
 }
 
 // WorkDir is the folder in which the node's program and its checks run.
