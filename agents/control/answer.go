@@ -134,8 +134,8 @@ func offered(q question.Question, answer, command string) error {
 }
 
 // isOption refuses a number beyond the options of the question that it is for, unless
-// an option reads so: it would reach the agent as words that mean nothing. One line for several questions may
-// be meant for any of them.
+// it is the label of an option. To the agent such a number means nothing. One line for
+// several questions may be meant for any of them.
 func isOption(q question.Question, answer string) error {
 	lines := strings.Split(strings.TrimSpace(answer), "\n")
 	each := len(lines) == len(q.Parts)
@@ -147,7 +147,7 @@ func isOption(q question.Question, answer string) error {
 		}
 		number, err := strconv.Atoi(strings.TrimSpace(line))
 		options := len(part.Options)
-		if err != nil || options == 0 || number >= 1 && number <= options || reads(part.Options, strings.TrimSpace(line)) {
+		if err != nil || options == 0 || number >= 1 && number <= options || isLabel(part.Options, strings.TrimSpace(line)) {
 			if each {
 				continue
 			}
@@ -164,8 +164,9 @@ func isOption(q question.Question, answer string) error {
 	return refused
 }
 
-// reads reports whether one of options reads so, with or without what is said of it.
-func reads(options []string, answer string) bool {
+// isLabel reports whether an answer is the label of an option, with or without the
+// description behind it.
+func isLabel(options []string, answer string) bool {
 	return slices.ContainsFunc(options, func(option string) bool {
 		label, _, _ := strings.Cut(option, ": ")
 		return option == answer || label == answer

@@ -67,43 +67,11 @@ func Overtaken(err error) bool {
 // one of Launch. The error says why that runner has refused it, or has not done it.
 func (t *Taken) Settled(ctx context.Context) error {
 	r := t.Launch.Run
-	h, offset := run.NewHistory(r.Plan.Graph), int64(0)
-	w := signals.Watch(ctx, r.Dir)
-	defer w.Close()
-	deadline, again := time.NewTimer(patience), time.NewTicker(vigil)
-	defer deadline.Stop()
-	defer again.Stop()
-	for {
-		answer, next, err := answered(r, h, offset, t.id)
-		switch {
-		case err != nil:
-			return err
-		case answer != nil && answer.Detail != "":
-			return errors.New(answer.Detail)
-		case answer != nil:
-			return nil
-		}
-		offset = next
-		select {
-		case <-w.C:
-		case <-again.C:
-		case <-deadline.C:
-			return fmt.Errorf("the runner has not done this within %s; it does it when it can", patience)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	is, err := await(ctx, r, run.NewHistory(r.Plan.Graph), 0, t.id, func() (*Taken, error) { return nil, nil })
+	if err == nil && !is.Done {
+		err = errors.New(is.Note)
 	}
-}
-
-// answered reads the records of r from an offset on and returns that by which a runner
-// answered the request with this id, nil if it is not there, and the next offset.
-func answered(r *run.Run, h *run.History, offset int64, id string) (answer *run.Record, next int64, err error) {
-	next, err = r.Replay(h, offset, func(rec *run.Record) {
-		if rec.Type == run.Requested && rec.Request == id {
-			answer = rec
-		}
-	})
-	return answer, next, err
+	return err
 }
 
 // order leaves a request for the runner, and gives the run one that has none
@@ -121,23 +89,38 @@ func (p *Project) order(ctx context.Context, v *run.View, q run.Request) (Taken,
 			return Taken{}, err
 		}
 	}
-	w := signals.Watch(ctx, r.Dir)
-	defer w.Close()
 	if q, err = r.Ask(q); err != nil {
 		return Taken{}, err
 	}
+	goOn := func() (*Taken, error) { return p.goOn(ctx, v, q) }
 	if v.Holder == nil {
-		t, err := p.goOn(ctx, v, q)
-		if err != nil || t != nil {
+		if t, err := goOn(); err != nil || t != nil {
 			return *t, err
 		}
 	}
+	return await(ctx, r, h, offset, q.ID, goOn)
+}
+
+// await waits until a runner of r has carried out or refused the request with this id,
+// with the records from an offset on. goOn is called if the run has no runner; what it
+// returns has become of the request, nil: a runner answers it.
+func await(ctx context.Context, r *run.Run, h *run.History, offset int64, id string, goOn func() (*Taken, error)) (Taken, error) {
+	w := signals.Watch(ctx, r.Dir)
+	defer w.Close()
 	deadline, gone := time.NewTimer(patience), time.NewTicker(vigil)
 	defer deadline.Stop()
 	defer gone.Stop()
 	for absent := 0; ; {
-		var answer *run.Record
-		if answer, offset, err = answered(r, h, offset, q.ID); err != nil {
+		var (
+			answer *run.Record
+			err    error
+		)
+		offset, err = r.Replay(h, offset, func(rec *run.Record) {
+			if rec.Type == run.Requested && rec.Request == id {
+				answer = rec
+			}
+		})
+		if err != nil {
 			return Taken{}, err
 		}
 		if answer != nil {
@@ -155,7 +138,7 @@ func (p *Project) order(ctx context.Context, v *run.View, q run.Request) (Taken,
 				absent = 0
 			}
 			if absent == vigils { // it was about to leave when the order was given
-				if t, err := p.goOn(ctx, v, q); err != nil || t != nil {
+				if t, err := goOn(); err != nil || t != nil {
 					return *t, err
 				}
 				deadline.Reset(patience)

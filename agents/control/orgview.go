@@ -290,8 +290,8 @@ func askStanding(ctx context.Context, r *run.Run, ref host.Ref) (*attempt.Standi
 	return reply.Standing, err
 }
 
-// maxExplained bounds how much is said of a state, in runes: a dialog's detail may be a
-// whole screen. The attach that is named shows it.
+// maxExplained bounds the reason of a state, in runes. That of a dialog may be a whole
+// screen, which cmux attach shows.
 const maxExplained = 400
 
 // Explained is the agent's state, why, and what a person would do next.

@@ -51,31 +51,31 @@ func (s *State) spends(at time.Time, used dag.Usage) {
 	s.Used = used
 }
 
-// talkUse is what the agent has used in its conversation. A program that resumes the
-// conversation tells of all that was used in it, and the lives before have counted it.
+// talkUse is what is known of the use of an agent's conversation. A program that resumes
+// the conversation reports all that was used in it, and earlier lives have counted it.
 type talkUse struct {
 	past    dag.Usage // in the lives before this one
-	life    dag.Usage // in this life, in all conversations
-	earlier dag.Usage // of life, in conversations before this one
+	earlier dag.Usage // of this life, in conversations before this one
 }
 
-// turnsTo takes in that a life goes on in a conversation, after another one or none.
-func (t *talkUse) turnsTo(from, to string) {
-	if from != "" && from != to {
-		t.past, t.earlier = dag.Usage{}, t.life
+// counted is what the agent's lives have counted of its conversation.
+func (s *State) counted() dag.Usage {
+	if s.Conversation == "" {
+		return dag.Usage{}
 	}
+	return s.talk.past.Plus(s.life().Beyond(s.talk.earlier))
 }
 
-// begins takes in that the next life begins, in a conversation or in a new one.
-func (t *talkUse) begins(conversation string) {
-	past := t.used()
-	if conversation == "" {
-		past = dag.Usage{}
+// life is what the agent has used in this life.
+func (s *State) life() dag.Usage { return s.Used.Beyond(s.past) }
+
+// talksIn takes in that the agent goes on in a conversation.
+func (s *State) talksIn(conversation string) {
+	if s.Conversation != "" && s.Conversation != conversation {
+		s.talk = talkUse{earlier: s.life()}
 	}
-	*t = talkUse{past: past}
+	s.Conversation = conversation
 }
-
-func (t *talkUse) used() dag.Usage { return t.past.Plus(t.life.Beyond(t.earlier)) }
 
 // UsedOn is what the agent has used so far on the day of a moment.
 func (s *State) UsedOn(t time.Time) dag.Usage {

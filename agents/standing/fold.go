@@ -130,8 +130,7 @@ func (s *State) Apply(rec *run.Record) {
 		}
 	case run.Conversed:
 		if rec.Attempt > s.foreign && rec.Conversation != "" {
-			s.talk.turnsTo(s.Conversation, rec.Conversation)
-			s.Conversation = rec.Conversation
+			s.talksIn(rec.Conversation)
 		}
 	case run.Given:
 		s.Work, s.GivenAt, s.Branch, s.Waits, s.Told = rec.Work, rec.At, rec.Work.Place.Branch, "", false
@@ -152,15 +151,13 @@ func (s *State) Apply(rec *run.Record) {
 	case run.Used:
 		if rec.Attempt == s.Life.N {
 			s.fruit = rec.At
-			s.talk.life = rec.Used
 			s.spends(rec.At, s.past.Plus(rec.Used))
 		}
 	case run.Vanished:
 		s.died(rec, rec.How, rec.Detail)
 	case run.AttemptEnd:
 		if rec.Attempt > s.foreign && rec.End.Conversation != "" {
-			s.talk.turnsTo(s.Conversation, rec.End.Conversation)
-			s.Conversation = rec.End.Conversation
+			s.talksIn(rec.End.Conversation)
 		}
 		s.died(rec, "ended", rec.End.Label().String())
 	case run.Reset:
@@ -216,8 +213,7 @@ func (s *State) lives(rec *run.Record) {
 		if rec.Place != nil {
 			s.place = *rec.Place
 		}
-		s.past = s.Used
-		s.talk.begins(s.Conversation)
+		s.past, s.talk = s.Used, talkUse{past: s.counted()}
 		s.active(rec.At, dag.SettingUp, "")
 	}
 	if rec.Type == run.Began {

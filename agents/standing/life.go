@@ -262,14 +262,6 @@ func (o *Org) Spec(a *Agent, n int) *run.Spec {
 	}
 }
 
-// counted is what was counted of the conversation that the agent's next life resumes.
-func (s *State) counted() dag.Usage {
-	if s.Conversation == "" {
-		return dag.Usage{}
-	}
-	return s.talk.used()
-}
-
 // maxRole bounds what a role may say.
 const maxRole = 1 << 20
 
