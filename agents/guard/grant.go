@@ -93,14 +93,14 @@ func (g *guard) grantsText(dir string, placed bool, text string) bool {
 	if g.Machine == nil || !g.ownShell() {
 		return false
 	}
-	if placed && dir == g.work && g.hasOwnPlace && g.isCheck(text) {
+	v := &voucher{guard: g, dir: dir, placed: placed}
+	if v.runsCheck(text) {
 		return true
 	}
 	commands, ok := lex(text)
 	if !ok {
 		return false
 	}
-	v := &voucher{guard: g, dir: dir, placed: placed}
 	if to, ok := v.goesHome(commands); ok {
 		v.dir, v.placed, commands = to, true, commands[1:]
 	}
@@ -110,12 +110,6 @@ func (g *guard) grantsText(dir string, placed bool, text string) bool {
 		}
 	}
 	return true
-}
-
-// isCheck reports whether a text is one of the node's checks, word for word: a
-// person wrote it, and cmux itself runs it.
-func (g *guard) isCheck(text string) bool {
-	return plainText(text) && slices.ContainsFunc(g.Verify, func(check string) bool { return trim(check) == text })
 }
 
 // leading are variables that name files or folders from which a shell, the loader of
@@ -244,8 +238,7 @@ func (v *voucher) grants(c command) bool {
 	if c.to != "" {
 		return v.writes(c)
 	}
-	if !c.looped && slices.ContainsFunc(v.Verify, func(check string) bool { return v.same(c, check) }) {
-		v.checked, v.changed, v.recorded = true, true, true // it may do anything, and a person wants it run
+	if v.checks(c) {
 		return true
 	}
 	if slices.ContainsFunc(c.words, func(w lexeme) bool { return w.here }) && !v.reaches("cat") {
@@ -302,13 +295,26 @@ func steers(file string) bool {
 	return name == ".gitignore" || name == ".gitattributes" || name == ".gitmodules"
 }
 
-// same reports whether a command is one of the node's checks.
-func (v *voucher) same(c command, check string) bool {
-	if !v.placed || v.dir != v.work || !v.hasOwnPlace || slices.Contains(builtins, c.words[0].text) {
+// checks reports whether a command is one of the node's checks, a part of one or less
+// than it. It may do anything, and a person wants it run.
+func (v *voucher) checks(c command) bool {
+	if c.looped || c.to != "" || !v.atChecks() {
 		return false
 	}
-	want, ok := lex(trim(check))
-	return ok && len(want) == 1 && slices.Equal(want[0].words, c.words) && !want[0].redirected && !want[0].looped && want[0].to == ""
+	for _, check := range v.Verify {
+		for _, part := range parts(check) {
+			tests := slices.Equal(part, c.words)
+			ok := tests
+			if !ok {
+				ok, tests = v.narrows(c, part)
+			}
+			if ok {
+				v.checked, v.changed, v.recorded = v.checked || tests, v.changed || tests, v.recorded || tests
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // vouches looks at what a form does here and now.

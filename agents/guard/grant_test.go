@@ -79,6 +79,11 @@ func TestGrantedCommands(t *testing.T) {
 		"cd " + tree + " && git add -A && git commit -m x", "cd " + tree, "cd " + tree + "; git status", "cd " + tree + "\ngit status",
 
 		"go test ./...", "go test ./... && git commit -m x", "go test ./... 2>&1 | tail -20", "make lint && make test", "cd sub && make", "printf 'a\\n'; ./check", "  go test ./...\n",
+
+		// Parts of what they print, and of what a check runs.
+		"go test", "go test .", "go test ./api", "go test -v -run TestX ./api/...", "go test ./api/ -run 'TestX|TestY' -count=1 -race 2>&1 | tail -5", "go test ./... -timeout 60s", "go build ./...", "go vet ./... && go test ./...", "go build ./... && go test ./... 2>&1 | grep -v 'no test files'", "go list ./...", "go doc ./api", "go version", "go env GOVERSION", "gofmt -l .", "gofmt -l src/auth",
+		"make lint", "make test", "make -s lint && make -j4 test 2>&1 | tail", "make lint && make test 2>&1 | tail -20", "cd sub && make 2>&1 | tail -20", "cd sub && make | grep -n warning | head -5", "cd " + tree + " && cd sub && make", "cd " + tree + " && cd sub && make 2>&1 | tail -3", "cd sub && make; echo $?", "go test ./... ; echo \"exit: $?\"", "cd sub && make 2>&1 | tail -5; echo \"exit $?\"",
+		"sed -n 1p a", "sed -n '1,40p' src/auth/a.go", "sed -n '1p;5,$p' a", "git log --oneline | grep -c x", "cat a | grep -n -A 3 'x.*y'", "grep -n TODO src/auth/a.go", "git diff --name-only | sort | uniq -c", "uniq", "sort -rn", "git log --oneline | sed -n 1,5p",
 	} {
 		t.Run(command, func(t *testing.T) {
 			if d := guard.Decide(checked(), bash(command)); d.Verdict != guard.Grant {
@@ -90,7 +95,7 @@ func TestGrantedCommands(t *testing.T) {
 
 func TestCommandsThatAreNotGranted(t *testing.T) {
 	for _, command := range []string{
-		"", " ", "touch made", "mkdir", "mkdir -p", "mkdir -m 777 src/auth/x", "mkdir -pv src/auth/x", "mkdir --parents src/auth/x", "mkdir -p src/auth/.git", "mkdir -p src/auth/.git/hooks", "mkdir -p .git/hooks", "mkdir -p .claude", "mkdir -p src/auth/.claude/skills", "mkdir -p .cmux/x", "mkdir ../x", "mkdir -p src/auth/../../../x", "mkdir -p src/auth/out/x", "mkdir /tmp/x", "mkdir -p src/auth/{a,b}", "mkdir -p $X", "mkdir src/auth/*", "mkdir -p .", "mkdir -p src/auth/.husky", "cd src && mkdir auth/x", "mkdir -p 'src/auth/git~1'", "./mkdir src/auth/x", "rm a", "make", "./check", "npm install", "python3 -c 1", "curl x", "true; make", "ls && touch x", "touch x | ls", "exec ls", "command ls", "env ls", "time ls", "eval ls", "source a", ". a", "xargs ls", "nohup ls", "sudo ls", "test -v 'a[$(x)]'", "[ -f a ]", "[[ -f a ]]", "let x=1", "sleep 1", "sed -n 1p a", "awk 1 a", "find . -exec rm {} +",
+		"", " ", "touch made", "mkdir", "mkdir -p", "mkdir -m 777 src/auth/x", "mkdir -pv src/auth/x", "mkdir --parents src/auth/x", "mkdir -p src/auth/.git", "mkdir -p src/auth/.git/hooks", "mkdir -p .git/hooks", "mkdir -p .claude", "mkdir -p src/auth/.claude/skills", "mkdir -p .cmux/x", "mkdir ../x", "mkdir -p src/auth/../../../x", "mkdir -p src/auth/out/x", "mkdir /tmp/x", "mkdir -p src/auth/{a,b}", "mkdir -p $X", "mkdir src/auth/*", "mkdir -p .", "mkdir -p src/auth/.husky", "cd src && mkdir auth/x", "mkdir -p 'src/auth/git~1'", "./mkdir src/auth/x", "rm a", "make", "./check", "npm install", "python3 -c 1", "curl x", "true; make", "ls && touch x", "touch x | ls", "exec ls", "command ls", "env ls", "time ls", "eval ls", "source a", ". a", "xargs ls", "nohup ls", "sudo ls", "test -v 'a[$(x)]'", "[ -f a ]", "[[ -f a ]]", "let x=1", "sleep 1", "awk 1 a", "find . -exec rm {} +",
 		"cmux", "cmux agents status", "cmux --x done y", "./cmux done x", "/tmp/cmux done x", "cmux done $(x)", `cmux done "$(x)"`, "cmux done `x`", `cmux done "$X"`, "cmux done $X", "cmux done *", "cmux done {a,b}", "cmux done ~", "cmux done =ls", "cmux done x # y", "cmux done x &", "cmux done x; x", "cmux done <(x)", "cmux done $'x'", "cmux done $\"x\"", "cmux done \"$(cat <<EOF\n$(x)\nEOF\n)\"", "cmux done \"$(cat a)\"", "cmux done \"$(cat <<'EOF'\nx\nEOF\nrm a)\"", "cmux done \"$(cat <<'EOF' > b\nx\nEOF\n)\"", "cmux done \"$(A=1 cat <<'EOF'\nx\nEOF\n)\"", "cmux done $(cat <<'EOF'\nx\nEOF\n)",
 
 		"A=1", "A=1 git status", "GIT_DIR=x git status", "PATH=. ls", "export A=1", "declare A=1", "GIT_EXTERNAL_DIFF=./x git diff", "git() { x; }; git status", "alias git=x", "if true; then ls; fi", "for i in a; do touch i; done", "while true; do ls; done", "case a in a) ls;; esac", "(ls)", "{ ls; }", "coproc ls", "ls &", "trap ls EXIT", "set -x", "printf -v PATH x", "printf -- x", "read A", "mapfile A", "cd", "cd -", "cd ..", "cd ~", "cd /", "cd /tmp && ls", "cd src/.. && git status", "cd src/auth/out && ls", "pushd src", "$GIT status", "g\"i\"t $X",
@@ -110,13 +115,17 @@ func TestCommandsThatAreNotGranted(t *testing.T) {
 		"printf %d 'a[$(x)]'", "printf '%*s' 'a[$(x)]' b", "printf '%5.2f' 'a[$(x)]'", "printf '%s %i' b 'a[$(x)]'", "printf '\\045d' 'a[$(x)]'", "printf ''",
 		"cd sub; cat ../../shop/a", "cd sub || cat x; cat ../y", "cd sub && ls | wc; cat ../x", "true || cd sub; git status",
 
-		"go test", "go test ./... -exec x", "go test ./...; x", "cd src && go test ./...", "cd src; go test ./...", "go test ./... && x", "A=1 go test ./...", "make lint", "make lint && make test && x", "go test ./... & ", "(go test ./...)", "bash -c 'go test'", "cd sub && make\ngit status",
+		"go test ./... -exec x", "go test ./...; x", "cd src && go test ./...", "cd src; go test ./...", "go test ./... && x", "A=1 go test ./...", "make lint && make test && x", "go test ./... & ", "(go test ./...)", "bash -c 'go test'", "cd sub && make\ngit status",
+
+		"go test ./... | tee x", "go test ./... | sh", "go test ./... | xargs rm", "go test ./... | tail -5 a", "go test ./... | sed -n 1w/tmp/x", "go test ./... | sort -o x", "go test ./... | uniq - a", "go test ./... | grep x /etc/passwd", "go test ./... 2>&1 | tail > x", "go test ./... | tail && x", "go test ./... | tail; x", "go test ./... | tail\nx", "cd sub && make | sh", "cd sub && make; rm a", "cd sub && make | tail $(x)", "cd sub && make 2>&1 | tail; echo $?; x", "cd sub && make x", "cd sub && make-x", "cd sub && make -f x", "cd src && cd sub && make", "make -C sub lint", "make lint test", "make test lint", "make", "make lint -f x", "make lint X=1", "make deploy", "make -j4", "./check", "printf 'a\\n' ; ./check x",
+		"go test ./... -exec x", "go test ./api -exec x", "go test ./api -o x", "go test ./api -toolexec=x", "go test ./api -coverprofile=x", "go test ./api -tags e2e", "go test ./api -bench .", "go test ../x", "go test /x", "go test ./../x", "go test ./src/auth/out", "go test example.com/x", "go test all", "go test a.go", "go test ./api -args -x", "go test -C .. ./...", "go test -modfile=x ./...", "go vet -vettool=x ./...", "go build ./api", "go build -o x ./...", "go build", "go list -f x ./...", "go list -toolexec x ./...", "go env -w A=b", "go env A=b", "go doc ../x", "go doc /etc", "go run ./api", "go generate ./...", "go install ./...", "go get x", "go mod tidy", "go fmt ./...", "gofmt -w .", "gofmt -l /etc", "gofmt -l ..", "A=1 go test ./api", "for p in a b; do go test ./$p; done", "go test ./api > x",
+		"sed -n 1w a", "sed -n '1e x'", "sed -n 's/a/b/w x' a", "sed -n 1p /etc/passwd", "sed -i 1p a", "sed 1p a", "sed -n -i 1p a", "sed -n 1p -i a", "sed -n -e 1p a", "sed -n '1p\nw x' a", "sed -n 1r/etc/passwd a", "grep -r x .", "grep x .git/config", "grep x ../a", "grep -l x /etc/passwd", "sort -rno x", "sort --parallel=1", "grep -P x a", "grep --include=x y a",
 
 		"bash -c 'touch x'", "bash -c \"bash -c 'ls'\"", "bash -c ls x", "bash x", "bash", "bash -ic ls", "./bash -c ls", "/tmp/bash -c ls", "bash -lc 'ls' > src/auth/x", "A=1 bash -c ls", "bash -c ls && ls", "python -c ls", "bash --rcfile x -c ls", "perl -c ls",
 
 		// What is granted no more.
 		`cmux done don\'t`, "cmux done \"$(cat <<'EOF'\nx\nEOF\n)\"", "cmux done \"x!\"", "cmux done 'a''b'", "cmux done a'b'", "cmux done ''", "cmux done -x", "cmux done a b", "git commit --amend --no-edit", "git commit -F - <<'EOF'\nmessage\nEOF", "git commit -F src/auth/message", "git diff HEAD~1", "git show HEAD^", "git show '^HEAD'", "git -C " + tree + " status", "git mv src/auth/a.go src/auth/b.go",
-		"grep -rn 'a.*b' src", "rg x", "sort a", "uniq", "cut -f1", "tr a b", "printf done", "cd src && ls", "cd .; git status", "cat < a", "cat <<< x", "cat > src/auth/a.go <<EOF\nx\nEOF", "! git status", "bash -lc 'git status'", "sh -c 'cmux done x'",
+		"grep -rn 'a.*b' src", "rg x", "sort a", "cut -f1", "tr a b", "printf done", "cd src && ls", "cd .; git status", "cat < a", "cat <<< x", "cat > src/auth/a.go <<EOF\nx\nEOF", "! git status", "bash -lc 'git status'", "sh -c 'cmux done x'",
 		// Here-documents.
 		"git commit -m \"$(cat <<'EOF'\nEOF id > /tmp/p )\nEOF\n)\"", "git commit -m \"$(cat <<'EOF'\n\tEOFx\nEOF\n)\"", "git commit -m \"$(cat <<'EOF'\nx) \"; id; \"\nEOF\n)\"", "git commit -m \"$(cat <<'EOF'\nx) `id`\nEOF\n)\"", "git commit -m \"$(cat <<'EOF'\nIt's\nEOF\n)\" && git commit -m 'x) \"; id; \"'", "git commit -m \"$(cat <<EOF\nx\nEOF\n)\"", "git commit -m $(cat <<'EOF'\nx\nEOF\n)", "git commit -m \"$(cat <<'EOF'\nx\nEOF\n) $(id)\"", "git commit -m \"$(cat <<'END'\nx\nEND\n)\"", "git commit -m \"$(cat <<'EOF'\nx\nEOF\n)\"y",
 		// What git or a shell reads otherwise.
@@ -356,3 +365,65 @@ func (holding) Program(name string) ([]string, bool)          { return clean{}.P
 func (holding) Names(folder string) ([]string, error)         { return clean{}.Names(folder) }
 func (h holding) Exists(path string) bool                     { return path == h.path }
 func (holding) Git(in string, args ...string) (string, error) { return clean{}.Git(in, args...) }
+
+// pythonic is a machine with packages of tests.
+type pythonic struct{ clean }
+
+func (pythonic) Exists(path string) bool {
+	return slices.Contains([]string{tree + "/tests/__init__.py", tree + "/tests/test_fare.py", tree + "/e2e/test_all.py", tree + "/fares/__init__.py", tree + "/fares/deploy.py"}, path)
+}
+
+func TestRunsOfAChecksTests(t *testing.T) {
+	for _, row := range []struct {
+		check       string
+		grants, not []string
+	}{
+		{"python3 -m unittest", []string{"python3 -m unittest -v", "python3 -m unittest tests.test_fare", "python3 -m unittest -v tests.test_fare.TestFare.test_one 2>&1 | tail -20", "python3 -m unittest tests/test_fare.py -k one", "python3 --version"},
+			[]string{"python -m unittest", "python3 -m unittest os.system", "python3 -m unittest e2e.test_all", "python3 -m unittest e2e/test_all.py", "python3 -m unittest fares.deploy", "python3 -m unittest fares.deploy.test_main", "python3 -m unittest tests.test_fare.main", "python3 -m unittest discover -s /x", "python3 -m unittest -s x", "python3 -m pytest", "python3 x.py", "python3 -c 1", "python3 -m unittest ../x.py"}},
+		{"python3 -m unittest discover -s tests -v", []string{"python3 -m unittest discover -s tests -v -f", "python3 -m unittest discover -s tests -v -k one | tail -3", "python3 --version"},
+			[]string{"python3 -m unittest discover -s e2e -v", "python3 -m unittest discover -s tests -v -s e2e", "python3 -m unittest discover -s tests -v -p x", "python3 -m unittest discover", "python3 -m unittest tests.test_fare"}},
+		{"python3 -m unittest -k quick", []string{"python3 -m unittest -k quick 2>&1 | tail -3"}, []string{"python3 -m unittest", "python3 -m unittest -k slow"}},
+		{"pytest", []string{"pytest -q", "pytest -x -vv tests/test_fare.py::TestFare::test_one", "pytest tests/ -k 'one or two' --tb=short 2>&1 | tail -20"},
+			[]string{"pytest -p x", "pytest -c x", "pytest --rootdir=/x", "pytest e2e/test_all.py", "pytest /x/tests", "pytest tests/../x", "pytest -m e2e", "pytest --pdb", "pytest --basetemp=x", "pytest conftest.py"}},
+		{"pytest tests/unit", []string{"pytest tests/unit -v", "pytest tests/unit/test_a.py"}, []string{"pytest", "pytest tests", "pytest tests/unit2/test_a.py", "pytest tests/e2e"}},
+		{"go test -short ./api/...", []string{"go test -short ./api/x -v", "go test ./api -short -run X", "go build ./api/..."}, []string{"go test ./api/...", "go test -short ./...", "go test -short ./apix", "go test -short"}},
+		{"go test -run Quick ./...", []string{"go vet ./..."}, []string{"go test ./...", "go test -run Slow ./...", "go test -run Quick -run Slow ./..."}},
+		{"go test -tags e2e ./...", []string{"go test -tags e2e ./... | tail -3"}, []string{"go test ./...", "go vet ./..."}},
+		{"make check", []string{"make check", "make -s check", "make check -j4 2>&1 | tail -20"}, []string{"make", "make install", "make check install", "make -n -f x check"}},
+		{"npm test", []string{"npm test --silent", "npm run test", "node --version"}, []string{"npm run deploy", "npm test -- --x", "npm run", "npm install"}},
+		{"npm run lint && npm run build", []string{"npm run build", "npm run -s lint", "npm run build 2>&1 | tail -5"}, []string{"npm test", "npm run deploy"}},
+		{"cargo test", []string{"cargo test -q", "cargo test parses", "cargo build", "cargo check -q"}, []string{"cargo test -p x", "cargo run", "cargo build --manifest-path x", "cargo test --config x"}},
+		{"test -f safe && make check", []string{"test -f safe", "test -f safe && make check 2>&1 | tail"}, []string{"make check"}},
+		{"go vet ./... && ./deploy --dry", []string{"./deploy --dry"}, []string{"./deploy"}},
+		{"make a; make b", []string{"cd " + tree + " && make a; make b"}, []string{"make a", "make b"}},
+		{"echo x # y", []string{"echo x # y"}, []string{"echo x # y | sh", "echo x # y; x"}},
+		{"for f in tests/*.sh; do sh $f; done", []string{"for f in tests/*.sh; do sh $f; done", "for f in tests/*.sh; do sh $f; done 2>&1 | tail -5"}, []string{"sh tests/a.sh", "for f in tests/*.sh; do sh $f; done | sh"}},
+		{"make x &", []string{"make x &"}, []string{"make x & | tail", "make x"}},
+	} {
+		p := checked()
+		p.Machine, p.Verify = pythonic{}, []string{row.check}
+		for _, c := range row.grants {
+			if d := guard.Decide(p, bash(c)); d.Verdict != guard.Grant {
+				t.Errorf("check %q: %s of %q %s", row.check, d.Verdict, c, d.Reason)
+			}
+		}
+		for _, c := range row.not {
+			if granted(p, bash(c)) {
+				t.Errorf("check %q: granted %q", row.check, c)
+			}
+		}
+	}
+}
+
+func TestCheckElsewhere(t *testing.T) {
+	for command, want := range map[string]bool{
+		"go test ./api": false, "go test ./... | tail": false, "go version": false, "sed -n 1p a": true, "cd " + tree + " && go test ./... 2>&1 | tail -3": true, "cd " + tree + " && go test ./api": true,
+		"cd " + tree + " && go test ./...; echo $?": false, "cd " + tree + " && printf 'a\\n'; ./check": false,
+	} {
+		c := bash(command)
+		c.Dir = tree + "/src"
+		if got := granted(checked(), c); got != want {
+			t.Errorf("%q below the worktree: granted is %v", command, got)
+		}
+	}
+}

@@ -161,10 +161,10 @@ func (l *lexer) command(c *command) bool {
 var (
 	// bare words mean nothing to any shell; "=" only within an option, once.
 	bare = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:--[a-z][a-z-]*=[A-Za-z0-9_./:@%+,-]*|[A-Za-z0-9_./:@%+,-]+)`)
+		return regexp.MustCompile(`^(?:--?[a-z][a-z-]*=[A-Za-z0-9_./:@%+,-]*|[A-Za-z0-9_./:@%+,-]+)`)
 	})
 	// prefixed is an option whose value is quoted.
-	prefixed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--[a-z][a-z-]*=$`) })
+	prefixed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--?[a-z][a-z-]*=$`) })
 	single   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^'[^']+'(?:\\''[^']+')*`) })
 	double   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^\"[^\"$`\\\\!]*\"") })
 	ends     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[ \n|;]|&&|$)`) })

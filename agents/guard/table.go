@@ -30,6 +30,7 @@ type form struct {
 	words   string
 	options []string
 	needs   string // the slot that one of the options must have filled
+	first   string // the slot of the first argument, when it is another one
 	args    string // the slot of the arguments
 	most    int    // arguments
 	least   int
@@ -59,6 +60,10 @@ var (
 		"--format=FORMAT", "--pretty=FORMAT", "--abbrev-commit", "--date=short", "--date=iso", "--date=relative",
 	}
 )
+
+// grepOptions have grep read no list of patterns and no folder.
+var grepOptions = []string{"-n", "-v", "-i", "-E", "-F", "-c", "-q", "-w", "-o", "-l", "-h", "-H", "-nE", "-En", "-vE", "-Ev", "-iE", "-Ei", "-in", "-ni", "-nv", "-iv",
+	"-A N", "-B N", "-C N", "-AN", "-BN", "-CN", "-m N", "-mN"}
 
 // forms is all that is granted in a shell. docs/permissions.md shows it.
 var forms = []*form{
@@ -93,6 +98,10 @@ var forms = []*form{
 	{words: "head", options: []string{"-N", "-n N", "-nN"}, args: "PATH", most: 1},
 	{words: "tail", options: []string{"-N", "-n N", "-nN"}, args: "PATH", most: 1},
 	{words: "wc", options: []string{"-l", "-c", "-w"}, args: "PATH", most: many},
+	{words: "grep", options: grepOptions, args: "PATH", first: "PATTERN", most: many},
+	{words: "sed", options: []string{"-n LINES"}, needs: "LINES", args: "PATH", most: 1},
+	{words: "sort", options: []string{"-n", "-r", "-u", "-rn", "-nr"}},
+	{words: "uniq", options: []string{"-c", "-d", "-u"}},
 	{words: "ls", options: []string{"-l", "-a", "-la", "-al", "-A", "-1", "-lh", "-lah", "-lA", "-d", "-ld", "-t", "-lt"}, args: "PATH", most: many},
 	{words: "pwd"},
 	{words: "true"},
@@ -140,6 +149,12 @@ func (f *form) match(words []lexeme) (m match, ok bool) {
 		}
 		args, paths = args[:max(0, len(args)-1)], paths[:max(0, len(paths)-1)]
 	}
+	if f.first != "" {
+		if len(args) == 0 || !m.fill(f.first, args[0], false) {
+			return nil, false
+		}
+		args = args[1:]
+	}
 	for _, w := range args {
 		if !m.fill(f.args, w, f.words == "cmux done --" || f.words == "cmux blocked --" || f.words == "echo" && strings.HasPrefix(w.text, "---")) {
 			return nil, false
@@ -171,14 +186,14 @@ func (f *form) start(words []lexeme) (rest []lexeme, ok bool) {
 // option takes one option off, and says of how many words it is.
 func (f *form) option(words []lexeme, m match) (n int) {
 	for _, o := range f.options {
-		at := strings.IndexFunc(o, func(r rune) bool { return 'A' <= r && r <= 'Z' })
-		slot := o[max(at, 0):]
-		if _, is := slots[slot]; at < 0 || !is {
+		at := slotOf(o)
+		if at < 0 {
 			if words[0].text == o && !words[0].here {
 				return 1
 			}
 			continue
 		}
+		slot := o[at:]
 		if name, separate := strings.CutSuffix(o[:at], " "); separate {
 			if words[0].text == name && !words[0].here && len(words) > 1 && m.fill(slot, words[1], false) {
 				return 2
@@ -190,6 +205,16 @@ func (f *form) option(words []lexeme, m match) (n int) {
 		}
 	}
 	return 0
+}
+
+// slotOf returns where the slot of an option begins; -1: it stands for itself.
+func slotOf(option string) int {
+	for at := range option {
+		if _, is := slots[option[at:]]; is {
+			return at
+		}
+	}
+	return -1
 }
 
 // fill puts a word into a slot when it fits there.
@@ -208,18 +233,26 @@ var slots = map[string]struct {
 	fits func(string) bool
 	says string
 }{
-	"N":       {func(s string) bool { return number().MatchString(s) }, "a number"},
-	"TEXT":    {func(string) bool { return true }, "a literal text. That of `echo` may begin with `---`"},
-	"MESSAGE": {func(string) bool { return true }, "a literal text, or `\"$(cat <<'EOF'`, lines none of which begins with `EOF`, `EOF` and `)\"`, as Claude Code writes it"},
-	"PATH":    {isPath, "a file or folder where the node works, links followed, outside of `.git` and `.cmux`; no pattern"},
-	"FILE":    {isPath, "as PATH, one file that git tracks, and nothing that programs take orders from (below)"},
-	"KEPT":    {isPath, "as PATH, one file in the `scope` that git tracks and that is as in the last commit. No part of its name begins with a dot, and none is a link or another repository"},
-	"TO":      {isPath, "a folder, or a file that is not there or is as KEPT. What the files are then called follows the rule of KEPT"},
-	"FOLDER":  {isPath, "as PATH, without `..` and links, and nothing that programs take orders from (below)"},
-	"REV":     {isRange, "a branch, a tag, a commit, `'HEAD~1'`, or two of them with `..` or `...` between"},
-	"OBJECT":  {isObject, "as REV, or `REV:PATH`"},
-	"COMMIT":  {func(s string) bool { return revision().MatchString(s) && !strings.Contains(s, "..") }, "a commit"},
-	"FORMAT":  {func(s string) bool { return format().MatchString(s) }, "`oneline`, `short`, `medium`, `full`, or the placeholders of hash, author, date, subject and body"},
+	"N":        {func(s string) bool { return number().MatchString(s) }, "a number"},
+	"TEXT":     {func(string) bool { return true }, "a literal text. That of `echo` may begin with `---`"},
+	"MESSAGE":  {func(string) bool { return true }, "a literal text, or `\"$(cat <<'EOF'`, lines none of which begins with `EOF`, `EOF` and `)\"`, as Claude Code writes it"},
+	"PATH":     {isPath, "a file or folder where the node works, links followed, outside of `.git` and `.cmux`; no pattern"},
+	"FILE":     {isPath, "as PATH, one file that git tracks, and nothing that programs take orders from (below)"},
+	"KEPT":     {isPath, "as PATH, one file in the `scope` that git tracks and that is as in the last commit. No part of its name begins with a dot, and none is a link or another repository"},
+	"TO":       {isPath, "a folder, or a file that is not there or is as KEPT. What the files are then called follows the rule of KEPT"},
+	"FOLDER":   {isPath, "as PATH, without `..` and links, and nothing that programs take orders from (below)"},
+	"REV":      {isRange, "a branch, a tag, a commit, `'HEAD~1'`, or two of them with `..` or `...` between"},
+	"OBJECT":   {isObject, "as REV, or `REV:PATH`"},
+	"COMMIT":   {func(s string) bool { return revision().MatchString(s) && !strings.Contains(s, "..") }, "a commit"},
+	"PATTERN":  {func(string) bool { return true }, "a literal text that does not begin with `-`"},
+	"LINES":    {func(s string) bool { return lines().MatchString(s) }, "lines to print: `'1,40p'`, `'5p;9,$p'`"},
+	"PACKAGE":  {func(s string) bool { return packages().MatchString(s) }, "a Go package here, or all below a folder: `.`, `./a`, `./a/...`"},
+	"PACKAGES": {func(s string) bool { return packages().MatchString(s) && strings.HasSuffix(s, "/...") }, "all Go packages below a folder: `./...`"},
+	"SYMBOL":   {func(s string) bool { return symbol().MatchString(s) && !strings.Contains(s, "..") }, "a name, without `..`"},
+	"TARGET":   {func(s string) bool { return target().MatchString(s) }, "a name of a target or script; the same ones as in the check"},
+	"TESTS":    {func(s string) bool { return tests().MatchString(s) }, "a module of tests in packages, `tests.test_a` or `tests/test_a.py`, a class of it or a test of that"},
+	"TESTFILE": {func(s string) bool { return testFile().MatchString(s) }, "a folder `test` or `tests`, or a file of tests below it, or a test of that"},
+	"FORMAT":   {func(s string) bool { return format().MatchString(s) }, "`oneline`, `short`, `medium`, `full`, or the placeholders of hash, author, date, subject and body"},
 }
 
 // Compiled when they are needed: every hook starts with this package, and few
@@ -227,6 +260,20 @@ var slots = map[string]struct {
 var (
 	number   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,9}$`) })
 	pathText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN_./@+,][\pL\pN\pM_./@+,%= -]*$`) })
+	lines    = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[0-9]+(?:,(?:[0-9]+|\$))?p(?:; ?[0-9]+(?:,(?:[0-9]+|\$))?p)*$`)
+	})
+	packages = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\.(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*(?:/\.\.\.|/)?$`)
+	})
+	symbol = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\./)?[A-Za-z0-9_][A-Za-z0-9_./:-]*$`) })
+	target = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/-]*$`) })
+	tests  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:[a-z_][a-z0-9_]*/)*test[a-z0-9_]*\.py$|^(?:[a-z_][a-z0-9_]*\.)*test[a-z0-9_]*(?:\.[A-Z][A-Za-z0-9_]*(?:\.test[A-Za-z0-9_]*)?)?$`)
+	})
+	testFile = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:[A-Za-z0-9_]+/)*tests?(?:/[A-Za-z0-9_]+)*(?:/|/test_[A-Za-z0-9_]*\.py(?:::[A-Za-z0-9_]+)*)?$`)
+	})
 	revision = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*(?:[~^][0-9]*)*$`)
 	})
@@ -267,6 +314,9 @@ func Grants() string {
 	}
 	for _, f := range forms {
 		var args []string
+		if f.first != "" {
+			args = append(args, f.first)
+		}
 		switch {
 		case f.args != "" && f.most == 1:
 			args = append(args, f.args)
@@ -284,9 +334,12 @@ func Grants() string {
 		b.WriteString("| `" + f.words + "` | " + code(f.options) + " | " + code(args) + " | " + effects[f.effect] + " |\n")
 	}
 	b.WriteString("\n")
-	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "KEPT", "TO", "FOLDER", "REV", "OBJECT", "COMMIT", "FORMAT", "N"} {
+	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "KEPT", "TO", "FOLDER", "REV", "OBJECT", "COMMIT", "FORMAT", "N", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "TESTS", "TESTFILE", "TARGET", "SYMBOL"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
+	b.WriteString("\nA check, word for word, may end with `2>&1`, a pipe into `head`, `tail`, `wc`, `cat`, `grep`, `sed -n`, `sort` or `uniq`, and `; echo $?`. " +
+		"Of a check whose commands are joined by `&&`, the first may be run alone, and each that stands behind programs that build and test only (`go`, `make`, `npm`, `python3`, ...). " +
+		"Where a check runs one of these programs, a run of fewer of its tests is granted, and what builds or shows the same code. An option of the check that leaves out tests (`-short`) stays; a check that picks tests (`-run`, `-k`) is run as it is:\n\n" + Checks())
 	b.WriteString("\nOrders to cmux, with literal words and these options only (and `--help`, also of `cmux` itself and of a group such as `cmux tasks`). No option stands right before `--`, and a role is named, not a file. Behind `--`, `locks with` has a command that prints, a check or an order, and after it and `locks take` the same holds as after a check:\n\n" + rights.Table())
 	return b.String()
 }

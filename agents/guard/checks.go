@@ -1,0 +1,281 @@
+package guard
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A person wrote the node's checks, and cmux itself runs them. Agents run a check
+// cut short, one of its commands, or fewer of its tests. That runs no code that the
+// check does not run, so it needs no question.
+
+// reading ends a check of which an agent reads a part: nothing but a pipe into
+// filters, or the exit status.
+var reading = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?: 2>&1)?(?: *\| *[^;&\n]+)?(?: *; *echo "?(?:[A-Za-z ]+[:=]? ?)?\$\?"?)?$`)
+})
+
+// whole matches a check that a shell has read to its end where its text ends.
+var whole = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[^\n#\\\\<`]*[^\n#\\\\<`&|;]$") })
+
+// runsCheck reports whether a text is one of the node's checks, word for word, of
+// whose output filters show a part. The text may begin by going to the worktree.
+func (v *voucher) runsCheck(text string) bool {
+	dir, placed := v.dir, v.placed
+	if first, rest, ok := strings.Cut(text, " && "); ok {
+		if commands, ok := lex(first); ok && len(commands) == 1 {
+			// When it does not get there, nothing may run.
+			if to, ok := v.goesHome(commands); ok && (placed && dir == to || !strings.Contains(rest, "||") && !strings.ContainsAny(rest, ";\n")) {
+				dir, placed, text = to, true, rest
+			}
+		}
+	}
+	if !placed || dir != v.work || !v.hasOwnPlace || !plainText(text) {
+		return false
+	}
+	return slices.ContainsFunc(v.Verify, func(check string) bool {
+		check = trim(check)
+		end, ok := strings.CutPrefix(text, check)
+		return ok && check != "" && (end == "" || whole().MatchString(check) && reading().MatchString(end) && v.filters(end))
+	})
+}
+
+// filters reports whether what stands behind a check only shows what it printed.
+func (v *voucher) filters(end string) bool {
+	end, _, _ = strings.Cut(end, ";") // reading has seen what is behind
+	end = strings.TrimPrefix(strings.TrimSpace(end), "2>&1")
+	if end = strings.TrimLeft(end, " "); end == "" {
+		return true
+	}
+	commands, ok := lex(strings.TrimLeft(strings.TrimPrefix(end, "|"), " "))
+	return ok && !slices.ContainsFunc(commands, func(c command) bool {
+		return c.to != "" || c.looped || c.after != "" && c.after != "|" || !v.isFilter(c)
+	})
+}
+
+// isFilter reports whether a command reads what is piped to it, and names no file.
+func (v *voucher) isFilter(c command) bool {
+	return slices.ContainsFunc(forms, func(f *form) bool {
+		if !slices.Contains([]string{"head", "tail", "wc", "cat", "grep", "sed", "sort", "uniq"}, f.words) || !v.reaches(f.words) {
+			return false
+		}
+		m, ok := f.match(c.words)
+		return ok && len(m["PATH"]) == 0
+	})
+}
+
+// builders are programs that build and test. One that fails says that the work is not
+// right, and not that what stands behind it must not run here.
+var builders = strings.Fields("go gofmt staticcheck golangci-lint make ninja cmake ctest meson cargo npm npx pnpm yarn bun deno node tsc eslint prettier vitest jest " +
+	"python python3 pytest tox nox ruff black isort flake8 mypy pylint uv poetry mvn gradle dotnet mix bundle rake rspec rubocop composer phpunit swift zig just")
+
+// parts are the commands of a check that may be run one by one: the first, and those
+// behind programs that build and test.
+func parts(check string) [][]lexeme {
+	commands, ok := lex(trim(check))
+	if !ok {
+		return nil
+	}
+	var all [][]lexeme
+	for i, c := range commands {
+		if i > 0 && c.after != "&&" || c.redirected || c.looped || c.to != "" || c.words[0].here || slices.Contains(builtins, c.words[0].text) {
+			return nil
+		}
+		if i == 0 || !slices.ContainsFunc(commands[:i], func(c command) bool { return !slices.Contains(builders, c.words[0].text) }) {
+			all = append(all, c.words)
+		}
+	}
+	return all
+}
+
+// runner is a program that runs tests: its form is how agents call it.
+type runner struct {
+	form
+	fixed  bool                           // a run begins with the words of the check
+	covers func(check, run []string) bool // the arguments of run are among those of check
+	only   []string                       // options that a check has to leave out tests: a run has them too
+	picks  []string                       // options that pick tests: a check with one is run as it is
+	beside []*form                        // what is granted beside: it builds or shows the same code
+}
+
+var (
+	unittest = form{options: []string{"-v", "-q", "-f", "-b", "--verbose", "--quiet", "--failfast", "--buffer", "--locals", "-k TEXT"}, args: "TESTS", most: many, mixed: true}
+	pytest   = form{options: []string{"-v", "-vv", "-q", "-x", "-s", "-l", "-rA", "-ra", "--lf", "--ff", "--tb=short", "--tb=long", "--tb=line", "--tb=no", "--no-header", "--maxfail=N", "--durations=N", "-k TEXT"}, args: "TESTFILE", most: many, mixed: true}
+)
+
+// runners are the programs of which a run of fewer tests is known.
+var runners = []*runner{
+	{form: form{words: "go test", options: []string{"-v", "-race", "-short", "-failfast", "-cover", "-json", "-count=N", "-count N", "-p=N", "-parallel=N",
+		"-run TEXT", "-run=TEXT", "-skip TEXT", "-skip=TEXT", "-timeout TEXT", "-timeout=TEXT"}, args: "PACKAGE", most: many, mixed: true},
+		covers: coversPackages, only: []string{"-short"}, picks: []string{"-run", "-skip"},
+		beside: []*form{
+			{words: "go vet", args: "PACKAGE", most: many},
+			{words: "go build", options: []string{"-v"}, args: "PACKAGES", most: many, least: 1, effect: changes},
+			{words: "go list", args: "PACKAGE", most: many},
+			{words: "go doc", options: []string{"-all"}, args: "SYMBOL", most: 2},
+			{words: "go version"}, {words: "go env", args: "SYMBOL", most: many, least: 1},
+			{words: "gofmt", options: []string{"-l"}, args: "PATH", most: many, least: 1},
+		}},
+	{form: under(unittest, "python3 -m unittest"), covers: coversTests, picks: []string{"-k"}, beside: versions("python3")},
+	{form: under(unittest, "python -m unittest"), covers: coversTests, picks: []string{"-k"}, beside: versions("python")},
+	{form: found(unittest, "python3 -m unittest discover"), fixed: true, picks: []string{"-k"}, beside: versions("python3")},
+	{form: found(unittest, "python -m unittest discover"), fixed: true, picks: []string{"-k"}, beside: versions("python")},
+	{form: under(pytest, "pytest"), covers: coversTests, picks: []string{"-k"}},
+	{form: under(pytest, "python3 -m pytest"), covers: coversTests, picks: []string{"-k"}, beside: versions("python3")},
+	{form: under(pytest, "python -m pytest"), covers: coversTests, picks: []string{"-k"}, beside: versions("python")},
+	{form: form{words: "make", options: []string{"-s", "--silent", "-k", "-jN", "-j N", "--no-print-directory"}, args: "TARGET", most: many, mixed: true}, covers: slices.Equal[[]string]},
+	{form: form{words: "npm test", options: []string{"-s", "--silent"}}, covers: slices.Equal[[]string], beside: []*form{{words: "npm run test", options: []string{"-s", "--silent"}}, {words: "node --version"}, {words: "npm --version"}}},
+	{form: form{words: "npm run", options: []string{"-s", "--silent"}, args: "TARGET", most: 1, least: 1, mixed: true}, covers: slices.Equal[[]string]},
+	{form: form{words: "cargo test", options: []string{"-q", "--quiet", "-v", "--verbose", "--lib"}, args: "SYMBOL", most: 1, mixed: true}, covers: coversTests,
+		beside: []*form{{words: "cargo build", options: []string{"-q", "-v"}}, {words: "cargo check", options: []string{"-q", "-v"}}}},
+}
+
+func under(f form, words string) form { f.words = words; return f }
+
+// found is a form whose tests are looked for, where its options say.
+func found(f form, words string) form {
+	f.words, f.args, f.most = words, "", 0
+	f.options = append(slices.Clone(f.options), "-s PATH", "-t PATH", "-p TEXT")
+	return f
+}
+
+func versions(program string) []*form { return []*form{{words: program + " --version"}} }
+
+// narrows reports whether a command runs less of what a check runs, or builds or shows
+// the same code. tests says that it runs code.
+func (v *voucher) narrows(c command, part []lexeme) (ok, tests bool) {
+	if !v.atChecks() || c.looped || c.to != "" {
+		return false, false
+	}
+	for _, r := range runners {
+		of, is := r.match(part)
+		if !is || !v.reaches(r.program()) {
+			continue
+		}
+		if slices.ContainsFunc(r.beside, func(f *form) bool {
+			m, ok := f.match(c.words)
+			tests = f.effect == changes
+			return ok && v.inPlace(m) && v.vouches(f, m)
+		}) {
+			return true, tests
+		}
+		if m, ok := r.match(c.words); ok && r.less(part, c.words, of, m) && v.inPlace(m) {
+			return true, true
+		}
+	}
+	return false, false
+}
+
+// less reports whether words run nothing but what the check runs. Where tests are
+// looked for, the check says.
+func (r *runner) less(check, words []lexeme, of, m match) bool {
+	if r.fixed {
+		more := form{options: unittest.options}
+		_, ok := more.match(words[min(len(check), len(words)):])
+		return ok && len(words) >= len(check) && slices.Equal(words[:len(check)], check)
+	}
+	return !slices.ContainsFunc(r.picks, func(o string) bool { return hasOption(check, o) }) &&
+		!slices.ContainsFunc(r.only, func(o string) bool { return hasOption(check, o) && !hasOption(words, o) }) &&
+		r.covers(of[r.args], m[r.args])
+}
+
+func hasOption(words []lexeme, option string) bool {
+	return slices.ContainsFunc(words, func(w lexeme) bool { return w.text == option || strings.HasPrefix(w.text, option+"=") })
+}
+
+// atChecks reports whether a command is run where the checks are.
+func (v *voucher) atChecks() bool { return v.placed && v.dir == v.work && v.hasOwnPlace }
+
+// inPlace reports whether packages and tests lie in the node's own place by their own
+// names, and whether each test by name is a module, which a run of all tests loads too.
+func (v *voucher) inPlace(m match) bool {
+	for slot, names := range m {
+		for _, name := range names {
+			ok := true
+			switch slot {
+			case "PACKAGE", "PACKAGES":
+				ok = v.ownName(strings.TrimSuffix(strings.TrimSuffix(name, "/"), "/..."))
+			case "TESTFILE":
+				file, _, _ := strings.Cut(name, "::")
+				ok = v.ownName(strings.TrimSuffix(file, "/"))
+			case "TESTS":
+				ok = v.isModule(name)
+			}
+			if !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ownName reports whether a file or folder is the node's, and no link on the way to it.
+func (v *voucher) ownName(name string) bool {
+	_, own := v.spots(v.dir, name)
+	at := filepath.Join(v.dir, filepath.FromSlash(name))
+	r, err := v.resolve(at)
+	return own && err == nil && r == at
+}
+
+// isModule reports whether a name of a test begins with that of a module in packages.
+func (v *voucher) isModule(name string) bool {
+	parts := strings.Split(strings.ReplaceAll(strings.TrimSuffix(name, ".py"), "/", "."), ".")
+	if at := slices.IndexFunc(parts, func(p string) bool { return 'A' <= p[0] && p[0] <= 'Z' }); at >= 0 {
+		parts = parts[:at]
+	}
+	for i := 1; i < len(parts); i++ {
+		if !v.Machine.Exists(filepath.Join(v.dir, filepath.Join(parts[:i]...), "__init__.py")) {
+			return false
+		}
+	}
+	at := filepath.Join(v.dir, filepath.Join(parts...))
+	return v.Machine.Exists(at+".py") || v.Machine.Exists(filepath.Join(at, "__init__.py"))
+}
+
+// coversPackages reports whether each pattern of packages is within one of the check's.
+func coversPackages(check, run []string) bool {
+	clean := func(names []string) (all []string) {
+		for _, n := range names {
+			all = append(all, strings.TrimSuffix(n, "/"))
+		}
+		if len(all) == 0 {
+			all = []string{"."}
+		}
+		return all
+	}
+	for _, r := range clean(run) {
+		if !slices.ContainsFunc(clean(check), func(c string) bool {
+			above, all := strings.CutSuffix(c, "/...")
+			return r == c || all && (r == above || strings.HasPrefix(r, above+"/"))
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// coversTests reports whether tests by name are among the check's: all, or the same.
+func coversTests(check, run []string) bool {
+	return len(check) == 0 || len(run) > 0 && !slices.ContainsFunc(run, func(r string) bool {
+		return !slices.ContainsFunc(check, func(c string) bool {
+			return r == c || strings.HasPrefix(r, strings.TrimSuffix(c, "/")+"/") && !strings.Contains(c, ".") || strings.HasPrefix(r, c+"::")
+		})
+	})
+}
+
+// Checks is the table of what is granted beside the checks themselves, as Markdown.
+func Checks() string {
+	var b strings.Builder
+	b.WriteString("| a check | fewer tests, with these options | beside it |\n|---|---|---|\n")
+	for _, r := range runners {
+		var beside []string
+		for _, f := range r.beside {
+			beside = append(beside, "`"+strings.TrimSpace(strings.Join(append([]string{f.words}, f.options...), " ")+" "+f.args)+"`")
+		}
+		b.WriteString("| `" + strings.TrimSpace(r.words+" "+r.args) + "` | `" + strings.Join(r.options, "` `") + "` | " + strings.Join(beside, ", ") + " |\n")
+	}
+	return b.String()
+}
