@@ -111,9 +111,16 @@ func nodeRunner(root string) string {
 func testCommand(root string) string {
 	has := func(names ...string) bool { return there(root, names...) }
 	holds := func(name, pattern string) bool { return holds(root, name, pattern) }
+	makes := func(target string) bool {
+		return slices.ContainsFunc([]string{"Makefile", "makefile", "GNUmakefile"}, func(name string) bool {
+			return holds(name, `(?m)^`+target+`[ \t]*:([^=]|$)`)
+		})
+	}
 	switch {
-	case holds("Makefile", `(?m)^test[ \t]*:([^=]|$)`), holds("makefile", `(?m)^test[ \t]*:([^=]|$)`), holds("GNUmakefile", `(?m)^test[ \t]*:([^=]|$)`):
+	case makes("test"):
 		return "make test"
+	case makes("check"):
+		return "make check"
 	case holds("justfile", `(?m)^test\b[^=\n]*:([^=]|$)`):
 		return "just test"
 	case has("go.mod"):
@@ -139,6 +146,23 @@ func testCommand(root string) string {
 		return "mix test"
 	case has("Gemfile") && has("spec"):
 		return "bundle exec rspec"
+	}
+	return unittests(root)
+}
+
+// unittests is how the unittest module of Python finds the tests of the project, as
+// far as the first file of tests says.
+func unittests(root string) string {
+	const imports = `(?m)^(import|from) unittest\b`
+	for _, dir := range []string{"tests", "test", "."} {
+		files, _ := filepath.Glob(filepath.Join(root, dir, "test*.py")) // a pattern that is right
+		if !slices.ContainsFunc(files, func(f string) bool { return holds(filepath.Dir(f), filepath.Base(f), imports) }) {
+			continue
+		}
+		if dir == "." || there(root, dir+"/__init__.py") {
+			return "python3 -m unittest"
+		}
+		return "python3 -m unittest discover -s " + dir
 	}
 	return ""
 }

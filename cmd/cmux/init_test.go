@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -28,11 +29,18 @@ func TestTestCommand(t *testing.T) {
 		{"npm's placeholder", map[string]string{"package.json": `{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}`}, ""},
 		{"a broken package.json", map[string]string{"package.json": `{`}, ""},
 		{"pytest", map[string]string{"pyproject.toml": "[tool.pytest.ini_options]\n"}, "pytest"},
+		{"a Makefile with a check", map[string]string{"Makefile": "all:\ncheck: all\n\ttrue\n"}, "make check"},
+		{"a Makefile with both", map[string]string{"Makefile": "check:\n\ttrue\ntest:\n\ttrue\n"}, "make test"},
+		{"unittest beside the code", map[string]string{"test_a.py": "import unittest\n"}, "python3 -m unittest"},
+		{"unittest in a package", map[string]string{"tests/__init__.py": "", "tests/test_a.py": "from unittest import TestCase\n"}, "python3 -m unittest"},
+		{"unittest in a folder", map[string]string{"tests/test_a.py": "import unittest\n"}, "python3 -m unittest discover -s tests"},
+		{"tests of something else", map[string]string{"tests/test_a.py": "import nose\n"}, ""},
 		{"Python without pytest", map[string]string{"pyproject.toml": "[project]\n"}, ""},
 	} {
 		dir := t.TempDir()
 		for name, content := range c.files {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			file := filepath.Join(dir, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
