@@ -276,8 +276,19 @@ func (a *instance) watchDialogs(ctx context.Context) {
 	if err != nil || a.wait(ctx, greeting, a.greeted) != nil {
 		return
 	}
-	asked := ""
+	asked, open := "", awaited{}
 	for {
+		if a.asksPerson() {
+			s, _, err := p.look(ctx)
+			if err != nil {
+				return
+			}
+			if open.answered(s) && a.stopAsking() && a.stage.Tell(ctx, news.WentOn{}) != nil {
+				return
+			}
+		} else {
+			open = awaited{}
+		}
 		what, words := "", ""
 		if asked != "" || a.quiet() {
 			s, _, err := p.look(ctx)
@@ -327,6 +338,34 @@ func (a *instance) watchDialogs(ctx context.Context) {
 	}
 }
 
+// awaited is a dialog of which a hook told, and which waits for a person.
+type awaited struct{ shown bool }
+
+// answered takes in the screen, and reports whether a person has answered the dialog
+// there: it was shown, and the turn goes on without it. The next hook comes when the
+// tool that was allowed has ended, which may take long.
+func (w *awaited) answered(s screen) bool {
+	gone := w.shown && s.Dialog == "" && s.Prompt && s.Busy
+	w.shown = s.Dialog != "" || w.shown && !gone
+	return gone
+}
+
+// asksPerson reports whether a hook told of a dialog that waits for a person.
+func (a *instance) asksPerson() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.listener.busy && a.listener.asking != ""
+}
+
+// stopAsking takes in that the dialog is gone; false: a hook has told so.
+func (a *instance) stopAsking() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	asked := a.listener.asking != ""
+	a.listener.asking = ""
+	return asked
+}
+
 // heading is what tells the dialog with these words from another: all before its
 // options, in which a person may type.
 func heading(words string) string {
@@ -360,7 +399,7 @@ func (a *instance) untilQuiet() time.Duration {
 	if a.idle() {
 		return max(slowLook, min(idleLook, time.Since(a.heard)))
 	}
-	if left := longQuiet - time.Since(a.heard); left > slowLook {
+	if left := longQuiet - time.Since(a.heard); left > slowLook && a.listener.asking == "" {
 		return left
 	}
 	return slowLook

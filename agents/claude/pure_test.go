@@ -357,6 +357,44 @@ func TestDialogWords(t *testing.T) {
 	}
 }
 
+// A dialog without numbers is told by its chosen option, not with the screen above it.
+func TestOfferWords(t *testing.T) {
+	screen := "\n ▐▛███▜▌   Claude Code v2.1.329\n▝▜█████▛▘  /p/shop\n\n● What do you need?\n\n" + strings.Repeat("─", 60) + "\n  Make auto mode your default permission mode?\n\n  Auto mode decides.\n\n  ❯ Yes, set auto mode as my default permission mode\n    No, keep manual mode\n"
+	got := readScreen(screen, strings.Count(screen, "\n")-2)
+	if want := "Make auto mode your default permission mode?\nAuto mode decides.\n  Yes, set auto mode as my default permission mode\n  No, keep manual mode"; got.Dialog != "auto" || got.Words != want {
+		t.Errorf("%q: %q", got.Dialog, got.Words)
+	}
+}
+
+// What a person has answered in the pane waits for nobody: the next hook comes when the
+// tool has ended.
+func TestAnsweredInThePane(t *testing.T) {
+	works, dialog, rests := screen{Prompt: true, Busy: true}, screen{Dialog: "permission"}, screen{Prompt: true}
+	for name, c := range map[string]struct {
+		screens []screen
+		want    bool
+	}{
+		"answered":             {[]screen{works, dialog, dialog, works}, true},
+		"not drawn yet":        {[]screen{works, works}, false},
+		"open":                 {[]screen{dialog, dialog}, false},
+		"broken off":           {[]screen{dialog, rests}, false},
+		"a screen between":     {[]screen{dialog, {}, works}, true},
+		"nothing but a screen": {[]screen{{}, works}, false},
+	} {
+		var w awaited
+		got := false
+		for _, s := range c.screens {
+			got = w.answered(s)
+		}
+		if got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if got && w.answered(works) {
+			t.Errorf("%s: it is answered twice", name)
+		}
+	}
+}
+
 // A person who moves in a dialog or types into an option leaves it the same dialog.
 func TestHeading(t *testing.T) {
 	one := heading("Bash command\n  make\nDo you want to proceed?\n  1. Yes\n  2. No")

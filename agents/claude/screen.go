@@ -87,13 +87,13 @@ func words(lines [][]cell) string {
 	return strings.Join(all, "\n")
 }
 
-// tells reports whether these lines are a whole dialog: they hold an option, or
-// more text than the keys that it takes.
+// tells reports whether these lines are a whole dialog: they hold an option, numbered
+// or chosen, or more text than the keys that it takes.
 func tells(lines [][]cell) bool {
 	n := 0
 	for _, line := range lines {
-		text := strings.TrimSpace(strings.Replace(plainLine(line), "❯", " ", 1))
-		if strings.HasPrefix(text, firstOption) {
+		text := strings.TrimSpace(plainLine(line))
+		if chosen := strings.TrimSpace(strings.TrimPrefix(text, "❯")); strings.HasPrefix(chosen, firstOption) || chosen != text && chosen != "" {
 			return true
 		}
 		if text != "" {
