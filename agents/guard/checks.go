@@ -13,10 +13,23 @@ import (
 // check does not run, so it needs no question.
 
 // reading ends a check of which an agent reads a part: nothing but a pipe into
-// filters, or the exit status.
+// filters.
 var reading = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?: 2>&1)?(?: *\| *[^;&\n]+)?(?: *; *echo "?(?:[A-Za-z ]+[:=]? ?)?\$\?"?)?$`)
+	return regexp.MustCompile(`^(?: 2>&1)?(?: *\| *[^;&\n]+)?$`)
 })
+
+// status ends a text that shows how its last command ended.
+var status = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^((?s).*[^; \n]) *(?:;|\n) *echo (?:(?:[A-Za-z_]+[:=])?\$\?|"(?:[A-Za-z _]+[:=]? ?)?\$\?")$`)
+})
+
+// unstated is a text without the command at its end that shows how the last one ended.
+func unstated(text string) string {
+	if m := status().FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return text
+}
 
 // whole matches a check that a shell has read to its end where its text ends.
 var whole = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[^\n#\\\\<`]*[^\n#\\\\<`&|;]$") })
@@ -45,7 +58,6 @@ func (v *voucher) runsCheck(text string) bool {
 
 // filters reports whether what stands behind a check only shows what it printed.
 func (v *voucher) filters(end string) bool {
-	end, _, _ = strings.Cut(end, ";") // reading has seen what is behind
 	end = strings.TrimPrefix(strings.TrimSpace(end), "2>&1")
 	if end = strings.TrimLeft(end, " "); end == "" {
 		return true
@@ -98,6 +110,7 @@ type runner struct {
 	covers func(check, run []string) bool // the arguments of run are among those of check
 	only   []string                       // options that a check has to leave out tests: a run has them too
 	picks  []string                       // options that pick tests: a check with one is run as it is
+	also   []*form                        // other ways to run fewer of all tests
 	beside []*form                        // what is granted beside: it builds or shows the same code
 }
 
@@ -119,8 +132,8 @@ var runners = []*runner{
 			{words: "go version"}, {words: "go env", args: "SYMBOL", most: many, least: 1},
 			{words: "gofmt", options: []string{"-l"}, args: "PATH", most: many, least: 1},
 		}},
-	{form: under(unittest, "python3 -m unittest"), covers: coversTests, picks: []string{"-k"}, beside: versions("python3")},
-	{form: under(unittest, "python -m unittest"), covers: coversTests, picks: []string{"-k"}, beside: versions("python")},
+	{form: under(unittest, "python3 -m unittest"), covers: coversTests, also: discovers("python3"), picks: []string{"-k"}, beside: versions("python3")},
+	{form: under(unittest, "python -m unittest"), covers: coversTests, also: discovers("python"), picks: []string{"-k"}, beside: versions("python")},
 	{form: found(unittest, "python3 -m unittest discover"), fixed: true, picks: []string{"-k"}, beside: versions("python3")},
 	{form: found(unittest, "python -m unittest discover"), fixed: true, picks: []string{"-k"}, beside: versions("python")},
 	{form: under(pytest, "pytest"), covers: coversTests, picks: []string{"-k"}},
@@ -142,7 +155,14 @@ func found(f form, words string) form {
 	return f
 }
 
-func versions(program string) []*form { return []*form{{words: program + " --version"}} }
+// discovers is how a program looks for the tests in one package.
+func discovers(program string) []*form {
+	return []*form{{words: program + " -m unittest discover", options: append(slices.Clone(unittest.options), "-s TESTS")}}
+}
+
+func versions(program string) []*form {
+	return []*form{{words: program + " --version"}, {words: program + " -m py_compile", args: "PATH", most: many, least: 1}}
+}
 
 // narrows reports whether a command runs less of what a check runs, or builds or shows
 // the same code. tests says that it runs code.
@@ -162,6 +182,12 @@ func (v *voucher) narrows(c command, part []lexeme) (ok, tests bool) {
 		}) {
 			return true, tests
 		}
+		if len(of[r.args]) == 0 && !slices.ContainsFunc(part, r.picking) && slices.ContainsFunc(r.also, func(f *form) bool {
+			m, ok := f.match(c.words)
+			return ok && v.inPlace(m)
+		}) {
+			return true, true
+		}
 		if m, ok := r.match(c.words); ok && r.less(part, c.words, of, m) && v.inPlace(m) {
 			return true, true
 		}
@@ -177,9 +203,14 @@ func (r *runner) less(check, words []lexeme, of, m match) bool {
 		_, ok := more.match(words[min(len(check), len(words)):])
 		return ok && len(words) >= len(check) && slices.Equal(words[:len(check)], check)
 	}
-	return !slices.ContainsFunc(r.picks, func(o string) bool { return hasOption(check, o) }) &&
+	return !slices.ContainsFunc(check, r.picking) &&
 		!slices.ContainsFunc(r.only, func(o string) bool { return hasOption(check, o) && !hasOption(words, o) }) &&
 		r.covers(of[r.args], m[r.args])
+}
+
+// picking reports whether a word picks tests.
+func (r *runner) picking(w lexeme) bool {
+	return slices.ContainsFunc(r.picks, func(o string) bool { return hasOption([]lexeme{w}, o) })
 }
 
 func hasOption(words []lexeme, option string) bool {
@@ -272,7 +303,7 @@ func Checks() string {
 	b.WriteString("| a check | fewer tests, with these options | beside it |\n|---|---|---|\n")
 	for _, r := range runners {
 		var beside []string
-		for _, f := range r.beside {
+		for _, f := range slices.Concat(r.also, r.beside) {
 			beside = append(beside, "`"+strings.TrimSpace(strings.Join(append([]string{f.words}, f.options...), " ")+" "+f.args)+"`")
 		}
 		b.WriteString("| `" + strings.TrimSpace(r.words+" "+r.args) + "` | `" + strings.Join(r.options, "` `") + "` | " + strings.Join(beside, ", ") + " |\n")

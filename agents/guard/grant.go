@@ -94,6 +94,7 @@ func (g *guard) grantsText(dir string, placed bool, text string) bool {
 		return false
 	}
 	v := &voucher{guard: g, dir: dir, placed: placed}
+	text = unstated(text)
 	if v.runsCheck(text) {
 		return true
 	}
