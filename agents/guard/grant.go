@@ -330,6 +330,8 @@ func (v *voucher) vouches(f *form, m match) bool {
 		return false
 	case f.effect >= makes && !v.builds():
 		return false
+	case len(m["TIP"]) > 0 && !v.brings(m):
+		return false
 	case !v.places(f, m):
 		return false
 	case f.builtin():

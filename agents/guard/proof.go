@@ -105,7 +105,7 @@ var starts = []start{
 	{key: "core.sshcommand", local: true}, {key: "core.askpass", local: true}, {key: "core.gitproxy", local: true},
 	{key: "core.alternaterefscommand"}, {key: "core.attributesfile", person: true}, {key: "core.excludesfile", person: true},
 	{key: "diff.external"}, {key: "diff.*.command"}, {key: "diff.*.textconv"}, {key: "diff.submodule", harmless: []string{"short"}},
-	{key: "merge.*.driver"},
+	{key: "merge.*.driver"}, {key: "merge.verifysignatures", harmless: no}, {key: "branch.*.mergeoptions"}, {key: "pull.twohead"}, {key: "pull.octopus"},
 	{key: "status.submodulesummary", harmless: no}, {key: "submodule.recurse", harmless: no},
 	{key: "commit.gpgsign", harmless: no}, {key: "log.showsignature", harmless: no},
 	{key: "format.pretty"}, {key: "pretty.*"},
@@ -349,6 +349,51 @@ func (v *voucher) plainFiles(m match) bool {
 		}
 	}
 	return true
+}
+
+// brings looks at what a merge of the commit would write, and puts the files into the
+// slot FILE. Nothing is deleted since the two parted, so that no rename has git write
+// a file of another name; what is written is a plain file that the agent may write.
+func (v *voucher) brings(m match) bool {
+	commit := m["TIP"][0]
+	if v.changed || v.recorded || len(v.moved) > 0 || v.dir != v.tree {
+		return false
+	}
+	kind, ok := v.ask("", "cat-file", "-t", commit)
+	bases, ok2 := v.ask("", "merge-base", "--all", "HEAD", commit)
+	base := strings.TrimSpace(bases)
+	if !ok || !ok2 || strings.TrimSpace(kind) != "commit" || !tip().MatchString(base) {
+		return false
+	}
+	if _, plain := v.differs(base, "HEAD"); !plain {
+		return false
+	}
+	files, plain := v.differs(base, commit)
+	for _, f := range files {
+		if steers(f) || !isPath(f) || !v.grantsFile(v.dir, f) {
+			return false
+		}
+	}
+	m["FILE"] = files
+	return plain
+}
+
+// differs returns the files that differ between two commits. plain says that each is a
+// file in both that is no link, or is a new one.
+func (v *voucher) differs(from, to string) (files []string, plain bool) {
+	out, ok := v.ask("", "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to)
+	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	if out == "" {
+		return nil, ok
+	}
+	for i := 0; i+1 < len(fields); i += 2 {
+		about := strings.Fields(strings.TrimPrefix(fields[i], ":"))
+		if len(about) != 5 || about[0] != "000000" && !strings.HasPrefix(about[0], "100") || !strings.HasPrefix(about[1], "100") {
+			return nil, false
+		}
+		files = append(files, fields[i+1])
+	}
+	return files, ok && len(fields)%2 == 0
 }
 
 // emptyBlobs are the objects of an empty file, by SHA-1 and SHA-256: also of one that

@@ -155,3 +155,55 @@ func TestGitsOwnKeys(t *testing.T) {
 		t.Errorf("git names %d keys", known)
 	}
 }
+
+// TestMergeOfAnothersWork: a worker brings in the commit that its task names, when that
+// writes only plain files within its scope.
+func TestMergeOfAnothersWork(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := filepath.Join(w.dir, "other")
+	w.git("root", "worktree", "add", "-q", "-b", "t1", at, "w")
+	tip := func(steps ...func()) string {
+		w.git("other", "reset", "-q", "--hard", "w")
+		for _, s := range steps {
+			s()
+		}
+		w.git("other", "add", "-A", "-f")
+		w.git("other", "commit", "-q", "-m", "work")
+		return w.git("other", "rev-parse", "HEAD")
+	}
+	file := func(name, content string) func() { return func() { w.write("other/"+name, content) } }
+	gone := func(name string) func() { return func() { w.must(os.Remove(filepath.Join(at, name))) } }
+	link := func() { w.must(os.Symlink("/etc", filepath.Join(at, "src/etc"))) }
+	for _, c := range []struct {
+		name  string
+		steps []func()
+		want  bool
+	}{
+		{"in scope", []func(){file("src/a.txt", "merged\n"), file("src/deep/new", "new\n")}, true},
+		{"outside of the scope", []func(){file("sub/c", "x\n")}, false},
+		{"a program's orders", []func(){file("src/.claude/settings.json", "{}\n")}, false},
+		{"attributes", []func(){file("src/.gitattributes", "* filter=x\n")}, false},
+		{"a link", []func(){link}, false},
+		{"a file for a link", []func(){gone("src/link2"), file("src/link2", "x\n")}, false},
+		{"a renamed file", []func(){gone("src/a.txt"), file("src/n.txt", "one, later\n")}, false},
+	} {
+		if text := "git merge --no-edit " + tip(c.steps...); w.granted(text) != c.want {
+			t.Errorf("%s: granted is %v", c.name, !c.want)
+		}
+	}
+	good := tip(file("src/a.txt", "merged\n"))
+	for text, want := range map[string]bool{
+		"git merge --no-edit " + good + " && git status": true, "git merge --no-edit " + good + " 2>&1 | tail -5": true, "git commit --no-edit": true, "git commit -q --no-edit": false,
+		"git merge " + good: false, "git merge --no-edit t1": false, "git merge --no-edit " + good[:12]: false, "git merge --no-edit -s ours " + good: false, "git merge --no-edit " + good + " " + good: false,
+		"git add -A && git merge --no-edit " + good: false, "git merge --no-edit " + strings.Repeat("0", 40): false, "cd src && git merge --no-edit " + good: false, "git commit --no-edit --amend": false,
+	} {
+		if w.granted(text) != want {
+			t.Errorf("%q: granted is %v", text, !want)
+		}
+	}
+	w.git("tree", "config", "branch.w.mergeoptions", "-s pwn")
+	if w.granted("git merge --no-edit " + good) {
+		t.Error("options of the branch may name a strategy, which is a program")
+	}
+}

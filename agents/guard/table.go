@@ -85,6 +85,8 @@ var forms = []*form{
 	{words: "git add", options: []string{"-A", "--all", "-u", "--update", "-v"}, args: "PATH", most: many, paths: "PATH", effect: records},
 	{words: "git commit", options: []string{"-q", "--quiet", "-a", "--all", "-aq", "-qa", "--allow-empty",
 		"-m MESSAGE", "-am MESSAGE", "-qm MESSAGE", "-qam MESSAGE", "-aqm MESSAGE", "--message=MESSAGE"}, needs: "MESSAGE", effect: records},
+	{words: "git commit --no-edit", options: []string{"-q", "--quiet", "-a", "--all"}, effect: records},
+	{words: "git merge --no-edit", args: "TIP", most: 1, least: 1, effect: changes},
 	{words: "git restore --staged", options: []string{"-q", "--quiet"}, args: "PATH", most: many, paths: "PATH", effect: records},
 	{words: "git restore", options: []string{"-q", "--quiet", "--staged", "--worktree", "--source=COMMIT", "-s COMMIT"}, args: "FILE", most: many, paths: "FILE", effect: changes},
 	{words: "git rm", options: []string{"-q", "--quiet", "--cached"}, args: "FILE", most: many, paths: "FILE", effect: changes},
@@ -252,6 +254,7 @@ var slots = map[string]struct {
 	"TARGET":   {func(s string) bool { return target().MatchString(s) }, "a name of a target or script; the same ones as in the check"},
 	"TESTS":    {func(s string) bool { return tests().MatchString(s) }, "a module of tests in packages, `tests.test_a` or `tests/test_a.py`, a class of it or a test of that"},
 	"TESTFILE": {func(s string) bool { return testFile().MatchString(s) }, "a folder `test` or `tests`, or a file of tests below it, or a test of that"},
+	"TIP":      {func(s string) bool { return tip().MatchString(s) }, "the whole id of a commit that deletes, links and renames nothing since it and HEAD parted, and neither does HEAD; the files that it changes are in the `scope`, and none is one that programs take orders from"},
 	"FORMAT":   {func(s string) bool { return format().MatchString(s) }, "`oneline`, `short`, `medium`, `full`, or the placeholders of hash, author, date, subject and body"},
 }
 
@@ -267,6 +270,7 @@ var (
 		return regexp.MustCompile(`^\.(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*(?:/\.\.\.|/)?$`)
 	})
 	symbol = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\./)?[A-Za-z0-9_][A-Za-z0-9_./:-]*$`) })
+	tip    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`) })
 	target = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/-]*$`) })
 	tests  = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:[a-z_][a-z0-9_]*/)*test[a-z0-9_]*\.py$|^(?:[a-z_][a-z0-9_]*\.)*test[a-z0-9_]*(?:\.[A-Z][A-Za-z0-9_]*(?:\.test[A-Za-z0-9_]*)?)?$`)
@@ -334,7 +338,7 @@ func Grants() string {
 		b.WriteString("| `" + f.words + "` | " + code(f.options) + " | " + code(args) + " | " + effects[f.effect] + " |\n")
 	}
 	b.WriteString("\n")
-	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "KEPT", "TO", "FOLDER", "REV", "OBJECT", "COMMIT", "FORMAT", "N", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "TESTS", "TESTFILE", "TARGET", "SYMBOL"} {
+	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "KEPT", "TO", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "TESTS", "TESTFILE", "TARGET", "SYMBOL"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
 	b.WriteString("\nA check, word for word, may end with `2>&1`, a pipe into `head`, `tail`, `wc`, `cat`, `grep`, `sed -n`, `sort` or `uniq`, and `; echo $?`. " +
