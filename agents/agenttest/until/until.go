@@ -1,8 +1,8 @@
 // Package until waits in tests for what has no signal of its own. A look costs:
 // a process that is started, a pane that is drawn, a file that is parsed with
 // the race detector on. So the pauses between looks grow with the time that was
-// waited already, from First to Last, and none is shorter than the look before
-// it took: what comes at once is seen at once, and a long wait costs little.
+// waited already, from First to Last, and a pause is three times as long as the
+// look before it: a wait takes at most a quarter of a core from what it waits for.
 package until
 
 import (
@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// First and Last are the shortest and the longest pause between two looks.
+// First and Last are the shortest and the longest pause between two looks that
+// cost nothing.
 const (
 	First = 10 * time.Millisecond
-	Last  = 100 * time.Millisecond
+	Last  = 500 * time.Millisecond
 )
 
 // True reports whether fact became true before ctx ended. It looks at least
@@ -39,5 +40,5 @@ func True(ctx context.Context, fact func() bool) bool {
 // Pause is how long to wait for the next look, after so much waiting and a last
 // look that took so long.
 func Pause(waited, look time.Duration) time.Duration {
-	return min(max(waited/10, look, First), Last)
+	return max(min(waited/10, Last), 3*look, First)
 }

@@ -14,8 +14,9 @@ func TestPause(t *testing.T) {
 		{0, 0, until.First},
 		{50 * time.Millisecond, time.Millisecond, until.First},
 		{500 * time.Millisecond, time.Millisecond, 50 * time.Millisecond},
-		{0, 40 * time.Millisecond, 40 * time.Millisecond},
-		{time.Hour, time.Second, until.Last},
+		{0, 40 * time.Millisecond, 120 * time.Millisecond},
+		{time.Hour, time.Millisecond, until.Last},
+		{time.Hour, time.Second, 3 * time.Second},
 	} {
 		if got := until.Pause(c.waited, c.look); got != c.want {
 			t.Errorf("Pause(%s, %s) = %s, want %s", c.waited, c.look, got, c.want)
