@@ -353,7 +353,7 @@ func (s *stage) takesMuch() {
 	long := task + strings.Repeat("\n$(rm -rf /) `x` \"quoted\" 'single' \\ é 日本 --option", 4000) + "\nthe end"
 	pid := filepath.Join(s.t.TempDir(), "pid")
 	s.plays(nil, long, Part{Acts: []Act{work,
-		Do(fmt.Sprintf("setsid sh -c 'echo $$ > %s.new; mv %[1]s.new %[1]s; exec sleep 1000' </dev/null >/dev/null 2>&1 & until test -e %[1]s; do sleep 0.01; done", pid)),
+		Do(fmt.Sprintf("setsid sh -c 'echo $$ > %s.new; mv %[1]s.new %[1]s; exec sleep 1000' </dev/null >/dev/null 2>&1 & until test -e %[1]s; do sleep 0.1; done", pid)),
 		Report("made it")}})
 	s.begins()
 	s.done("made it", 1)

@@ -88,7 +88,7 @@ func (s *Shell) acts(acts []Act) string {
 		case Say:
 			line("printf '%%s\\n' %s", quote(string(a)))
 		case Hold:
-			line("touch %s; until test -e %s; do sleep 0.01; done; rm %[1]s", quote(s.file("held-"+string(a))), quote(s.file("open-"+string(a))))
+			line("touch %s; until test -e %s; do sleep 0.1; done; rm %[1]s", quote(s.file("held-"+string(a))), quote(s.file("open-"+string(a))))
 		case Fail:
 			line("exit 7")
 			return b.String()

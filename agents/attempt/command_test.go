@@ -214,7 +214,7 @@ func TestLogIsBounded(t *testing.T) {
 }
 
 func TestOverriddenGoesOnUnchecked(t *testing.T) {
-	f := newFixture(t, dag.Node{Task: "echo up; while [ ! -e go ]; do sleep 0.01; done", Verify: []string{"false"}, Retries: dag.Retries{Max: 1}})
+	f := newFixture(t, dag.Node{Task: "echo up; while [ ! -e go ]; do sleep 0.1; done", Verify: []string{"false"}, Retries: dag.Retries{Max: 1}})
 	f.job.Spec.Def.Role = dag.RoleGate
 	wait := f.start(t.Context())
 	eventually(t, "the program printed", func() bool { return strings.Contains(f.log(), "up\n") })

@@ -84,7 +84,7 @@ func TestNoDoubt(t *testing.T) {
 // A signal that is there when a program ends well comes first: its exit code of
 // 0 may be how it took the same signal.
 func TestSuccessInAShutdown(t *testing.T) {
-	f := newFixture(t, dag.Node{Task: "trap 'exit 0' TERM; touch up; while :; do sleep 0.01; done"})
+	f := newFixture(t, dag.Node{Task: "trap 'exit 0' TERM; touch up; while :; do sleep 0.1; done"})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	wait := f.start(ctx)
 	eventually(t, "it is up", func() bool { _, err := os.Stat(filepath.Join(f.root, "up")); return err == nil })

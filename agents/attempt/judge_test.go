@@ -190,7 +190,7 @@ func TestWhatIsNotTheAgentsIsHandedBack(t *testing.T) {
 // What a person said comes first: a report that was made without it is sent back
 // with it, also one that is being judged, and nothing of what they said is lost.
 func TestReportWithoutTheAnswer(t *testing.T) {
-	f, wait := agentInTree(t, dag.Node{Verify: []string{"touch ../checking; until test -e ../go; do sleep 0.01; done"}})
+	f, wait := agentInTree(t, dag.Node{Verify: []string{"touch ../checking; until test -e ../go; do sleep 0.1; done"}})
 	eventually(t, "it runs", func() bool { return f.log() != "" })
 	write(t, f.file("new"), "x\n")
 	git(t, f.job.Spec.Place.Dir, "add", "-A")

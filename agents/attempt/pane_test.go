@@ -66,8 +66,8 @@ func (p *pane) size(t *testing.T, rows, cols uint16) {
 
 func TestPane(t *testing.T) {
 	f := newFixture(t, dag.Node{Task: `echo "term $TERM $(stty size)"; read -r x; echo "got $x"
-trap 'echo "now $(stty size)"' WINCH; echo ready; while [ ! -e go ]; do sleep 0.01; done
-trap 'echo interrupted; exit 5' INT; echo waiting; while :; do sleep 0.01; done`})
+trap 'echo "now $(stty size)"' WINCH; echo ready; while [ ! -e go ]; do sleep 0.1; done
+trap 'echo interrupted; exit 5' INT; echo waiting; while :; do sleep 0.1; done`})
 	p := f.inPane()
 	before, err := unix.IoctlGetTermios(int(p.tty.Fd()), getTermios)
 	if err != nil {
@@ -128,7 +128,7 @@ func TestPaneHasNoPager(t *testing.T) {
 
 // A program that reads nothing does not keep what is typed from ending with it.
 func TestPaneIgnoresInput(t *testing.T) {
-	f := newFixture(t, dag.Node{Task: "stty raw -echo; echo up; while [ ! -e go ]; do sleep 0.01; done; exit 0"})
+	f := newFixture(t, dag.Node{Task: "stty raw -echo; echo up; while [ ! -e go ]; do sleep 0.1; done; exit 0"})
 	p := f.inPane()
 	wait := f.start(t.Context())
 	eventually(t, "it is up", func() bool { return p.shows("up") })

@@ -223,7 +223,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 // What cmux makes and what other agents do on their branches is no news, and no
 // undo is offered for it.
 func TestWhatCmuxDoesIsNoNews(t *testing.T) {
-	f := sharing(t, dag.Node{Task: "touch ../on; while ! test -e ../go; do sleep 0.05; done"})
+	f := sharing(t, dag.Node{Task: "touch ../on; while ! test -e ../go; do sleep 0.1; done"})
 	repo, err := worktree.Open(t.Context(), f.root)
 	if err != nil {
 		t.Fatal(err)

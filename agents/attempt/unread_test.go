@@ -81,7 +81,7 @@ func TestAMergeTakesNoAnswers(t *testing.T) {
 	f := inTree(t, dag.Node{Role: dag.RoleMerge, Agent: "talker"})
 	f.job.Kinds = agent.NewKinds(command.Kind(), agent.Kind{Name: "talker", Judge: true})
 	f.plan(func(p *run.Plan) {
-		p.Graph = &dag.Graph{Setup: []string{"echo > ignored; while [ -e ignored ]; do sleep 0.01; done"}}
+		p.Graph = &dag.Graph{Setup: []string{"echo > ignored; while [ -e ignored ]; do sleep 0.1; done"}}
 	})
 	wait := f.start(t.Context())
 	eventually(t, "its setup runs", func() bool {

@@ -26,7 +26,7 @@ func each(t *testing.T, f func(t *testing.T, headless bool)) {
 
 // waits is a task that runs until the file go is there.
 func (w *world) waits(exit int) string {
-	return fmt.Sprintf("echo x >> %[1]s/$CMUX_NODE; while ! test -e %[1]s/go; do sleep 0.02; done; exit %[2]d", w.path("log"), exit)
+	return fmt.Sprintf("echo x >> %[1]s/$CMUX_NODE; while ! test -e %[1]s/go; do sleep 0.1; done; exit %[2]d", w.path("log"), exit)
 }
 
 func (w *world) let() {

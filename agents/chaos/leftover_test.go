@@ -16,7 +16,7 @@ import (
 // own, and then waits as waits does.
 func (w *world) strays(how string) string {
 	return fmt.Sprintf(`%ssetsid sh -c 'trap "" TERM; echo $$ >> %s/strays; while :; do sleep 0.1; done' < /dev/null > /dev/null 2>&1 &
-while ! test -s %[2]s/strays; do sleep 0.01; done
+while ! test -s %[2]s/strays; do sleep 0.1; done
 %s`, how, w.path("log"), w.waits(0))
 }
 

@@ -20,7 +20,7 @@ var shutdowns = flag.Int("chaos.shutdowns", 0, "how many orderly shutdowns of ea
 // until go is there; they differ in how they take a TERM.
 func (w *world) lasting() []string {
 	up := fmt.Sprintf("echo x >> %s/$CMUX_NODE; ", w.path("log"))
-	last := fmt.Sprintf("while ! test -e %s/go; do sleep 0.05; done", w.path("log"))
+	last := fmt.Sprintf("while ! test -e %s/go; do sleep 0.1; done", w.path("log"))
 	return []string{
 		up + last,
 		up + "(" + last + ") & wait $!",               // a shell that says what its child died of

@@ -127,9 +127,9 @@ func TestEnd(t *testing.T) {
 		"orphan":          "(setsid sh -c 'sleep 1000 & sleep 1000' &); echo up; exit 0",
 		"no environment":  "env -i sleep 1000 & echo up; exit 0",
 		"stopped":         "sleep 1000 & kill -STOP $!; echo up; exit 0",
-		"ignores TERM":    "sh -c 'trap \"\" TERM; echo up; while :; do sleep 0.01; done' & exit 0",
+		"ignores TERM":    "sh -c 'trap \"\" TERM; echo up; while :; do sleep 0.1; done' & exit 0",
 		"still running":   "sleep 1000 & echo up; wait",
-		"starts others":   "sh -c 'trap \"setsid sleep 1000 & exit\" TERM; echo up; while :; do sleep 0.01; done' & exit 0",
+		"starts others":   "sh -c 'trap \"setsid sleep 1000 & exit\" TERM; echo up; while :; do sleep 0.1; done' & exit 0",
 		"own environment": "CMUX_ATTEMPT=other sleep 1000 & echo up; exit 0",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestEnd(t *testing.T) {
 // A context that is over shortens the grace and leaves nothing behind.
 func TestEndWithAContextThatIsOver(t *testing.T) {
 	s, m := spawner(t), mark(t)
-	p, err := s.Start(shell("trap '' TERM; while :; do sleep 0.01; done", m), m)
+	p, err := s.Start(shell("trap '' TERM; while :; do sleep 0.1; done", m), m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestDiskFullWhileANodeEnds(t *testing.T) {
 session: s
 defaults: {agent: command, role: review}
 agents:
-  - {name: a, task: "while ! test -e ../go; do sleep 0.02; done; exit 3"}
+  - {name: a, task: "while ! test -e ../go; do sleep 0.1; done; exit 3"}
   - {name: b, task: "true", depends_on: a}
   - {name: c, task: "true", depends_on: a, when: all_done}
 `)
@@ -94,7 +94,7 @@ func TestDiskFullAtTheEnd(t *testing.T) {
 session: s
 defaults: {agent: command, role: review}
 agents:
-  - {name: a, task: "while ! test -e ../go; do sleep 0.02; done; exit 3"}
+  - {name: a, task: "while ! test -e ../go; do sleep 0.1; done; exit 3"}
 `)
 	dir := p.mounted()
 	r := p.create()
@@ -206,7 +206,7 @@ worktree_base: trees
 setup: ["echo made > made.txt"]
 defaults: {agent: command, retries: 3}
 agents:
-  - {name: a, role: review, task: "while ! test -e ../go; do sleep 0.02; done"}
+  - {name: a, role: review, task: "while ! test -e ../go; do sleep 0.1; done"}
   - {name: b, task: "echo b > b.txt", depends_on: a}
   - {name: c, role: review, task: "true", depends_on: a}
 `)

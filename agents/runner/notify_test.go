@@ -103,7 +103,7 @@ session: s
 notify: {webhook: %q}
 agents:
   - {name: g, role: gate}
-  - {name: a, agent: command, role: review, task: "until test -e go; do sleep 0.02; done"}
+  - {name: a, agent: command, role: review, task: "until test -e go; do sleep 0.1; done"}
   - {name: b, agent: command, role: review, task: "true", depends_on: g}
 `, url))
 	r := p.create()

@@ -63,7 +63,7 @@ defaults: {agent: command, role: review}
 agents:
   - {name: hold, role: gate}
   - {name: a, task: "exit 1"}
-  - {name: b, task: "echo ran >> $CMUX_RUN_DIR/b; while ! test -e $CMUX_RUN_DIR/go; do sleep 0.02; done"}
+  - {name: b, task: "echo ran >> $CMUX_RUN_DIR/b; while ! test -e $CMUX_RUN_DIR/go; do sleep 0.1; done"}
   - {name: c, task: "true", depends_on: a}
   - {name: d, task: "true", depends_on: [hold, c]}
 `

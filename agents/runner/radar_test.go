@@ -46,7 +46,7 @@ func (p *project) collide(r *run.Run, want string) {
 func steps(commands ...string) string {
 	all := []string{"set -e"}
 	for i, c := range commands {
-		all = append(all, fmt.Sprintf(`until test -e "$CMUX_ROOT/../$CMUX_NODE.%d"; do sleep 0.02; done; %s`, i+1, c))
+		all = append(all, fmt.Sprintf(`until test -e "$CMUX_ROOT/../$CMUX_NODE.%d"; do sleep 0.1; done; %s`, i+1, c))
 	}
 	return strings.Join(all, "; ")
 }

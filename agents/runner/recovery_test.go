@@ -346,7 +346,7 @@ func TestOverrideOfARunningNode(t *testing.T) {
 session: s
 defaults: {agent: command}
 agents:
-  - {name: a, retries: 2, task: "echo one > f; git add f; git commit -qm one; echo two > g; while ! test -e $CMUX_RUN_DIR/go; do sleep 0.02; done; exit EXIT"}
+  - {name: a, retries: 2, task: "echo one > f; git add f; git commit -qm one; echo two > g; while ! test -e $CMUX_RUN_DIR/go; do sleep 0.1; done; exit EXIT"}
   - {name: b, depends_on: a, task: "cat f; test ! -e g"}
   - {name: hold, role: gate}
 `)
@@ -498,7 +498,7 @@ func TestInterruptedIsStoppedUntilResume(t *testing.T) {
 session: s
 defaults: {agent: command, role: review}
 agents:
-  - {name: a, task: "echo x >> $CMUX_RUN_DIR/ran; while ! test -e $CMUX_RUN_DIR/go; do sleep 0.02; done"}
+  - {name: a, task: "echo x >> $CMUX_RUN_DIR/ran; while ! test -e $CMUX_RUN_DIR/go; do sleep 0.1; done"}
   - {name: b, task: "true", depends_on: a}
 `)
 	r := p.create()

@@ -18,7 +18,7 @@ func TestStopOfWhatEndsByItself(t *testing.T) {
 	p := newProject(t, `
 session: s
 agents:
-  - {name: api, agent: scripted, role: review, task: 'while ! test -e $CMUX_RUN_DIR/go; do sleep 0.02; done; cmux done x'}
+  - {name: api, agent: scripted, role: review, task: 'while ! test -e $CMUX_RUN_DIR/go; do sleep 0.1; done; cmux done x'}
 `)
 	self, err := os.Executable()
 	if err != nil {

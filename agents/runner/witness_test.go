@@ -74,12 +74,12 @@ defaults: {agent: command, role: review}
 agents:
   - {name: bad, task: "exit 1"}
   - {name: web, role: gate}
-  - {name: api, agent: %s, task: '%s; touch $CMUX_RUN_DIR/wrote; while ! test -e $CMUX_RUN_DIR/go; do sleep 0.02; done; cmux hook shell-ended </dev/null; cmux done x'}
+  - {name: api, agent: %s, task: '%s; touch $CMUX_RUN_DIR/wrote; while ! test -e $CMUX_RUN_DIR/go; do sleep 0.1; done; cmux hook shell-ended </dev/null; cmux done x'}
 `
 		began = "cmux hook shell-began </dev/null; "
 		gate  = "touch $CMUX_ROOT/.cmux/signals/web.done"
 		fail  = "echo 7 > $CMUX_ROOT/.cmux/signals/web.done"
-		redo  = "while ! test -e $CMUX_RUN_DIR/failed; do sleep 0.02; done; touch $CMUX_ROOT/.cmux/signals/bad.done"
+		redo  = "while ! test -e $CMUX_RUN_DIR/failed; do sleep 0.1; done; touch $CMUX_ROOT/.cmux/signals/bad.done"
 		self  = "echo 0 > $CMUX_ROOT/.cmux/signals/api.done"
 		label = "bad: %s\nweb: %s\napi: %s"
 	)

@@ -19,7 +19,7 @@ import (
 // waits to be killed: before it has taken in what it was given, or after that.
 const script = `
 note() { printf '%s %s\n' "$(date +%s%N)" "$line" >>"$SCRIPTED_CONVERSATION"; }
-reached() { touch "$HOME/reached"; while :; do sleep 0.05; done; }
+reached() { touch "$HOME/reached"; while :; do sleep 0.1; done; }
 cmux hook turn-ended </dev/null
 while read -r line; do
 	kill=

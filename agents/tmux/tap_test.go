@@ -53,7 +53,7 @@ func TestTap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := connect(t, newServer(t), nil)
 			dir := t.TempDir()
-			p := session(t, c, Spec{Dir: dir, Argv: []string{"sh", "-c", "stty raw -echo; until [ -e begin ]; do sleep 0.01; done; " + script + "; printf ready >done; exec cat"}})
+			p := session(t, c, Spec{Dir: dir, Argv: []string{"sh", "-c", "stty raw -echo; until [ -e begin ]; do sleep 0.1; done; " + script + "; printf ready >done; exec cat"}})
 			resize := func() { run(t, c, "resize-window", "-t", string(p.Window), "-x", "80", "-y", "24") }
 			if name != "resized behind" {
 				resize()
@@ -94,7 +94,7 @@ func TestTap(t *testing.T) {
 				if err := os.WriteFile(copied, append(s.Text, rest...), 0o600); err != nil {
 					return err
 				}
-				at, err := c.NewWindow(t.Context(), p.Session, "copy", Spec{Dir: dir, Argv: []string{"sh", "-c", "stty raw -echo; until [ -e go ]; do sleep 0.01; done; cat copied; printf . >shown; exec cat"}}, Marks{})
+				at, err := c.NewWindow(t.Context(), p.Session, "copy", Spec{Dir: dir, Argv: []string{"sh", "-c", "stty raw -echo; until [ -e go ]; do sleep 0.1; done; cat copied; printf . >shown; exec cat"}}, Marks{})
 				if err != nil {
 					return err
 				}

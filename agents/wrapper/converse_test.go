@@ -78,13 +78,13 @@ func TestConversationsHeadless(t *testing.T) {
 		{"spends too much while it is judged, and passes",
 			"cmux done one; echo '{\"used\":{\"input\":1001}}' | " + hook + "usage; touch used; sleep 1000",
 			func(n *dag.Node) {
-				n.Budget.Tokens, n.Verify = 1000, []string{"until test -e used; do sleep 0.01; done"}
+				n.Budget.Tokens, n.Verify = 1000, []string{"until test -e used; do sleep 0.1; done"}
 			},
 			run.End{Outcome: dag.Done, Summary: "one", Exit: 143, Used: dag.Usage{Input: 1001}}, "checking, running", ""},
 		{"spends too much while it is judged, and does not pass",
 			"cmux done one; echo '{\"used\":{\"input\":1001}}' | " + hook + "usage; touch used; sleep 1000",
 			func(n *dag.Node) {
-				n.Budget.Tokens, n.Verify = 1000, []string{"until test -e used; do sleep 0.01; done; exit 5"}
+				n.Budget.Tokens, n.Verify = 1000, []string{"until test -e used; do sleep 0.1; done; exit 5"}
 			},
 			run.End{Outcome: dag.Failed, Reason: dag.ReasonBudget, Exit: 143, Used: dag.Usage{Input: 1001}, Detail: "1001 of its budget"}, "checking, running", ""},
 		{"is idle", "sleep 1000", func(n *dag.Node) { n.IdleTimeout = dag.Duration(50 * time.Millisecond) },
@@ -186,7 +186,7 @@ func TestWithoutARunnerASlotIsNotWaitedFor(t *testing.T) {
 func TestTakenOver(t *testing.T) {
 	f := newFixture(t, scriptedNode(
 		"echo '{\"text\":\"a person typed this\"}' | "+hook+"prompt; "+hook+"turn-ended </dev/null\n"+
-			"while [ ! -e released ]; do sleep 0.01; done\n"+
+			"while [ ! -e released ]; do sleep 0.1; done\n"+
 			hook+"turn-ended </dev/null; read -r line; echo \"told: $line\"\n"+
 			"printf '{\"text\":\"%s\"}' \"<pasted>$(printf %s \"$line\" | sed 's/\"/\\\\\"/g')</pasted>\" | "+hook+"prompt; cmux done ok; sleep 1000",
 		func(n *dag.Node) { n.IdleTimeout = dag.Duration(30 * time.Second) })).inPane()
@@ -223,8 +223,8 @@ func TestTakenOver(t *testing.T) {
 // still when it gets the slot: it is not timed out, and nothing is handed to it.
 func TestTakenOverWhileItWaitsForASlot(t *testing.T) {
 	f := newFixture(t, scriptedNode(
-		"cmux blocked q; while [ ! -e typed ]; do sleep 0.01; done\n"+
-			"echo '{\"text\":\"a person typed this\"}' | "+hook+"prompt; while [ ! -e reported ]; do sleep 0.01; done; cmux done ok; sleep 1000", nil)).inPane()
+		"cmux blocked q; while [ ! -e typed ]; do sleep 0.1; done\n"+
+			"echo '{\"text\":\"a person typed this\"}' | "+hook+"prompt; while [ ! -e reported ]; do sleep 0.1; done; cmux done ok; sleep 1000", nil)).inPane()
 	runner, err := f.Run.TryLock()
 	if err != nil {
 		t.Fatal(err)
@@ -271,7 +271,7 @@ func TestAPersonEndsTheAgent(t *testing.T) {
 }
 
 func TestOverriddenAgentIsLeftAlone(t *testing.T) {
-	f := newFixture(t, scriptedNode("echo up; while [ ! -e go ]; do sleep 0.01; done; "+hook+"turn-ended </dev/null; cmux done 'after all'; sleep 1000",
+	f := newFixture(t, scriptedNode("echo up; while [ ! -e go ]; do sleep 0.1; done; "+hook+"turn-ended </dev/null; cmux done 'after all'; sleep 1000",
 		func(n *dag.Node) { n.Verify = []string{"false"} })).inPane()
 	_, _, wait := f.start()
 	c := f.Dial()

@@ -107,7 +107,7 @@ func TestReportsAreTheAttempts(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := newFixture(t, scriptedNode("exec >/dev/null; env -i CMUX_ATTEMPT=$CMUX_RUN/b/1 CMUX_SOCKET=$CMUX_SOCKET CMUX_TOKEN=$CMUX_TOKEN "+
-		"setsid "+self+" done 'from within'; sleep 1000", func(n *dag.Node) { n.Verify = []string{"until test -e go; do sleep 0.01; done"} }))
+		"setsid "+self+" done 'from within'; sleep 1000", func(n *dag.Node) { n.Verify = []string{"until test -e go; do sleep 0.1; done"} }))
 	_, _, wait := f.start()
 	c := f.Dial()
 	f.Eventually("the report from within is recorded", func() bool { n := f.Last(run.Noted); return n != nil && n.Detail == "from within" })

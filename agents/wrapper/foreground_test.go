@@ -149,9 +149,9 @@ touch fixed; cmux done two; cmux hook Stop </dev/null; sleep 1000`,
 // sub-agents has open meanwhile.
 func TestAHandBackIsNoAnswer(t *testing.T) {
 	f := newFixture(t, frontNode(`(cmux hook Ask </dev/null >asked; touch let-go) &
-while [ ! -e go ]; do sleep 0.01; done
+while [ ! -e go ]; do sleep 0.1; done
 cmux done one
-while [ ! -e let-go ]; do sleep 0.01; done
+while [ ! -e let-go ]; do sleep 0.1; done
 echo "asked: $(cat asked)."; echo "stop: $(cmux hook Stop </dev/null)"
 touch fixed; cmux done two; sleep 1000`,
 		func(n *dag.Node) { n.Verify = []string{"test -e fixed || { echo not fixed; false; }"} })).inPane()
@@ -167,7 +167,7 @@ touch fixed; cmux done two; sleep 1000`,
 // answer could be handed over.
 func TestAnAnswerIsToWhatWasShown(t *testing.T) {
 	f := newFixture(t, frontNode(`cmux blocked "may I?"
-while [ ! -e go ]; do sleep 0.01; done
+while [ ! -e go ]; do sleep 0.1; done
 echo "asked: $(cmux hook Ask </dev/null)"; echo "stop: $(cmux hook Stop </dev/null)"
 cmux done ok; sleep 1000`, nil)).inPane()
 	_, wait := f.StartOnTerminal()
@@ -195,10 +195,10 @@ cmux done ok; sleep 1000`, nil)).inPane()
 func TestGoneHookIsNotAnswered(t *testing.T) {
 	f := newFixture(t, frontNode(`cmux done one
 cmux hook Stop </dev/null >/dev/null 2>&1 & hook=$!
-while [ ! -e held ]; do sleep 0.01; done
+while [ ! -e held ]; do sleep 0.1; done
 kill $hook; wait $hook; touch killed; sleep 1000`,
 		func(n *dag.Node) {
-			n.Verify = []string{"while [ ! -e killed ]; do sleep 0.01; done; exit 5"}
+			n.Verify = []string{"while [ ! -e killed ]; do sleep 0.1; done; exit 5"}
 		})).inPane()
 	_, wait := f.StartOnTerminal()
 	wait()

@@ -126,7 +126,7 @@ func TestStandingAgent(t *testing.T) {
 	})
 	t.Run("one piece of work at a time, which can be taken back", func(t *testing.T) {
 		f.stands("rests", rests)
-		f.give(f.Work("T3", "run:touch at-work; while ! test -e go; do sleep 0.05; done"))
+		f.give(f.Work("T3", "run:touch at-work; while ! test -e go; do sleep 0.1; done"))
 		f.Eventually("it is at work", func() bool { _, err := os.Stat(filepath.Join(f.Root, "at-work")); return err == nil })
 		if err := f.order(attempt.Message{Op: attempt.OpGive, Work: f.Work("T4", "run:true")}); err == nil || !strings.Contains(err.Error(), "at work on T3") {
 			t.Errorf("a second piece of work: %v", err)
@@ -218,7 +218,7 @@ func TestStandingAgentIsReminded(t *testing.T) {
 // and does it once.
 func TestStandingAgentGoesOn(t *testing.T) {
 	f := standing(t, "you are a")
-	task := "run:if test -e again; then cmux done ok; else touch again; echo $$ > pid; while ! test -e never; do sleep 0.05; done; fi"
+	task := "run:if test -e again; then cmux done ok; else touch again; echo $$ > pid; while ! test -e never; do sleep 0.1; done; fi"
 	work := f.Work("T1", task)
 	cmd, _, wait := f.start()
 	f.stands("rests", rests)

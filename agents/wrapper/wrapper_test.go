@@ -106,7 +106,7 @@ func TestSignals(t *testing.T) {
 		{"INT to both", "kill -INT $$; sleep 1000", []syscall.Signal{syscall.SIGINT}, wrapper.ExitInterrupted, "none"},
 		{"QUIT to both", "kill -QUIT $$; sleep 1000", []syscall.Signal{syscall.SIGQUIT}, wrapper.ExitInterrupted, "none"},
 	} {
-		f := newFixture(t, dag.Node{Task: "ulimit -c 0; echo up; while [ ! -e go ]; do sleep 0.01; done; " + c.die})
+		f := newFixture(t, dag.Node{Task: "ulimit -c 0; echo up; while [ ! -e go ]; do sleep 0.1; done; " + c.die})
 		f.Spec.Headless = false
 		f.WriteSpec()
 		if c.marker == "none" {
@@ -132,7 +132,7 @@ func TestProgramDiesBeforeItsWrapper(t *testing.T) {
 		"echo up; sleep 1000 & echo $! > pid; wait $!",           // a shell that says 143
 		"echo up; sleep 1000 & echo $! > pid; wait $! || exit 2", // as make does
 		"echo up; echo $$ > pid; exec sleep 1000",                // the signal itself
-		"trap 'exit 1' TERM; echo up; echo $$ > pid; while :; do sleep 0.01; done",
+		"trap 'exit 1' TERM; echo up; echo $$ > pid; while :; do sleep 0.1; done",
 	} {
 		f := newFixture(t, dag.Node{Task: task})
 		f.Env = append(f.Env, "TEST_DOUBT=30s")
@@ -320,7 +320,7 @@ func TestOrphansGoWithTheAttempt(t *testing.T) {
 		"interrupted": {"sleep 1000", wrapper.ExitInterrupted},
 	} {
 		f := newFixture(t, dag.Node{Task: `env -i PATH="$PATH" setsid sh -c 'trap "" TERM; sleep 1000 & echo $$ $! > pids.new; mv pids.new pids; wait' < /dev/null > /dev/null 2>&1 &
-while ! test -e pids; do sleep 0.01; done; echo up; ` + c.rest})
+while ! test -e pids; do sleep 0.1; done; echo up; ` + c.rest})
 		cmd, out, wait := f.start()
 		var ids []proc.Identity
 		f.Eventually("its orphan is up", func() bool {

@@ -18,7 +18,7 @@ agents:
   - {name: d, task: "true"}
   - {name: f, task: "test -e ../fix"}
   - {name: after, task: "true", depends_on: f}
-  - {name: hold, task: "until test -e ../go; do sleep 0.02; done"}
+  - {name: hold, task: "until test -e ../go; do sleep 0.1; done"}
   - {name: g, role: gate}
   - {name: late, task: "true", depends_on: g}
 `
