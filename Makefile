@@ -2,7 +2,7 @@
 # make demo    runs cmux's main job in scratch repositories, no account, no network
 # make demo-web  leaves a run and an organisation up, with their dashboards, until Enter or Ctrl+C
 # make test    checks, and runs the tests that every change must pass
-# make test-all  runs every test, all under the race detector
+# make test-all  runs every test, and what make test runs once more under the race detector
 # make dashboard  builds the page that the binary carries; make does it, where there is npm
 # make web-test   runs the dashboard's tests
 # make fuzz    fuzzes each target for FUZZTIME, those that match FUZZ; make test-all does for a moment
@@ -97,9 +97,10 @@ check-all: check
 # work.
 GO_TEST = $(GO) test -trimpath -count=1 -vet=off -ldflags=-w -p 3 -parallel 3 -timeout 40m
 # These start real programs, or themselves as cmux, thousands of times, and each start
-# costs several times as much with the race detector: it looks at them in test-all. The
-# longest come first.
-PROGRAMS = ./agents/claude ./agents/runner ./examples ./agents/attempt ./cmd/cmux ./agents/acp ./agents/codex ./agents/kimi ./agents/control ./agents/scripted ./agents/wrapper ./agents/recovery
+# costs several times as much with the race detector: it looks at them in test-all, where
+# they run a second time, without what is dear. The longest come first.
+PROGRAMS = ./agents/claude ./cmd/cmux ./agents/attempt ./examples ./agents/runner ./agents/codex ./agents/acp ./agents/control ./agents/guard ./agents/kimi ./agents/scripted ./agents/wrapper ./agents/recovery
+OTHERS = $$($(GO) list ./... | grep -vxF $(PROGRAMS:./%=-e cmux/%))
 RACES = $(CURDIR)/bin/races
 # What tests need: installed only where it is missing.
 test-tools:
@@ -126,13 +127,14 @@ racing = GORACE="atexit_sleep_ms=10 log_path=$(RACES)/race" $(GO_TEST) -race
 
 test:
 	@$(MAKE) --no-print-directory before-test CHECK=check
-	@set -o pipefail; code=0; others="$$($(GO) list ./... | grep -vxE "$$(echo $(PROGRAMS) | sed 's#\./#cmux/#g; s# #|#g')")" || exit 1; \
+	@set -o pipefail; code=0; others="$(OTHERS)" || exit 1; \
 	{ $(GO_TEST) -short $(PROGRAMS); plain=$$?; $(racing) -short $$others && exit $$plain; } 2>&1 | tee bin/test.log || code=$$?; $(after-test)
 
 test-all:
 	@$(MAKE) --no-print-directory before-test CHECK=check-all
 	@$(MAKE) --no-print-directory web-golden || touch bin/web-failed
-	@set -o pipefail; code=0; $(racing) $(PROGRAMS) ./... 2>&1 | tee bin/test.log || code=$$?; $(after-test)
+	@set -o pipefail; code=0; others="$(OTHERS)" || exit 1; \
+	{ $(GO_TEST) $(PROGRAMS); plain=$$?; $(racing) $$others; race=$$?; $(racing) -short $(PROGRAMS) && exit $$((plain + race)); } 2>&1 | tee bin/test.log || code=$$?; $(after-test)
 
 FUZZTIME ?= 1m
 fuzz:

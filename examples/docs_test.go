@@ -37,7 +37,7 @@ import (
 
 var (
 	pageComment = regexp.MustCompile(`^<!-- (file|run|wait|norun): (.+) -->$`)
-	makeLine    = regexp.MustCompile(`^make( [a-z]+)?( *#.*)?$`)
+	makeLine    = regexp.MustCompile(`^make( [a-z-]+)?( *#.*)?$`)
 )
 
 // part is a block or a comment of a page.

@@ -183,6 +183,9 @@ func TestDemoWithoutClaude(t *testing.T) {
 		"broken": {"echo '2.1.329 (Claude Code)'; exit 1", "/claude --version says no version. In act two "},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "none" {
+				testall.Only(t)
+			}
 			t.Parallel()
 			p := newProject(t, "elsewhere")
 			// Away from this repository's .agents-cli, with a PATH that has no other Claude Code.

@@ -193,7 +193,7 @@ func TestRunMeetsALimit(t *testing.T) {
 			nodes, scripts := a.nodes(c.nodes)
 			// The command has a slot from the beginning, and the claude nodes two.
 			config := "session: shop\nmax_parallel: 3\ndefaults: {agent: claude, role: review, auto_accept: true}\nagents:\n" +
-				"  - {name: other, agent: command, task: 'until test -e .git/limited; do sleep 0.05; done'}\n" + nodes
+				"  - {name: other, agent: command, task: 'until test -e .git/limited; do sleep 0.1; done'}\n" + nodes
 			server := mt.New(t, scripts...)
 			p := claudeProject(t, server, config, c.name == "headless")
 			ended := make(chan string, 1)

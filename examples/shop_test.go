@@ -402,6 +402,9 @@ func TestShop(t *testing.T) {
 	t.Parallel()
 	for name, headless := range inPanesAndHeadless {
 		t.Run(name, func(t *testing.T) {
+			if !headless {
+				testall.Only(t) // make demo runs as many in panes
+			}
 			t.Parallel()
 			s := newShop(t, nil)
 			s.runs(start(headless), headless, 0)

@@ -11,6 +11,7 @@ import (
 	"cmux/agents/acp"
 	"cmux/agents/agent"
 	"cmux/agents/agenttest"
+	"cmux/agents/agenttest/testall"
 	"cmux/agents/attempt"
 	mt "cmux/agents/modeltest"
 )
@@ -36,6 +37,7 @@ func subject(k agent.Kind, lasting bool, limit mt.Fault) agenttest.Subject {
 var refused = mt.Fault{Status: 400, Message: "no such thing"}
 
 func TestQwenCode(t *testing.T) {
+	testall.Only(t)
 	// It tries seven times to get past a limit, and waits for minutes unless told
 	// otherwise.
 	agenttest.Run(t, subject(acp.Qwen(), true, mt.Fault{Status: 429, Header: map[string]string{"Retry-After-Ms": "1"}}))
@@ -48,6 +50,7 @@ func TestOpenCode(t *testing.T) {
 }
 
 func TestGeminiCLI(t *testing.T) {
+	testall.Only(t)
 	s := subject(acp.Gemini(), true, mt.UsageLimit(0))
 	s.Later = func(t testing.TB, home string) {
 		moved := 0

@@ -36,6 +36,7 @@ func TestGranted(t *testing.T) {
 	want := run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}
 	for name, settings := range map[string]string{"as it comes": "", "manual": manual} {
 		t.Run(name, func(t *testing.T) {
+			testall.Only(t)
 			t.Parallel()
 			f := unattended(t, settings)
 			f.inPane().Ends()
@@ -43,6 +44,9 @@ func TestGranted(t *testing.T) {
 			f.unasked()
 		})
 		t.Run(name+", headless", func(t *testing.T) {
+			if settings != manual {
+				testall.Only(t)
+			}
 			t.Parallel()
 			f := unattended(t, settings)
 			f.start()()

@@ -24,14 +24,16 @@ type scenario struct {
 	// anywhere says that what it is about is the same in a pane, where a program
 	// costs twice as much: it is played headless alone.
 	anywhere bool
-	change   func(*dag.Node)
-	before   func(f *fixture) // it starts; may be nil
-	turns    []mt.Turn        // {tree} in a Shell or a path stands for the worktree
-	want     run.End
-	was      string           // activities; empty: any
-	log      []string         // in the log
-	files    []string         // in the worktree; with a leading ! not there
-	more     func(f *fixture) // looked at beside; may be nil
+	// always says that make test plays it too, headless.
+	always bool
+	change func(*dag.Node)
+	before func(f *fixture) // it starts; may be nil
+	turns  []mt.Turn        // {tree} in a Shell or a path stands for the worktree
+	want   run.End
+	was    string           // activities; empty: any
+	log    []string         // in the log
+	files  []string         // in the worktree; with a leading ! not there
+	more   func(f *fixture) // looked at beside; may be nil
 }
 
 // test plays the scenario.
@@ -40,6 +42,9 @@ func (c scenario) test(t *testing.T, pane bool) {
 		return
 	}
 	t.Run(c.name, func(t *testing.T) {
+		if pane || !c.always {
+			testall.Only(t)
+		}
 		t.Parallel()
 		var f *fixture
 		tree := func() string { return f.Spec.Place.Dir }
@@ -88,7 +93,7 @@ var everyEnd = []scenario{
 	{name: "cannot mend it", change: func(n *dag.Node) { n.Verify = []string{"exit 5"}; n.VerifyAttempts = 2 },
 		turns: []mt.Turn{{mt.Report("one")}, {mt.Text("end")}, {mt.Report("two")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Detail: "exit 5"}},
-	{name: "writes out of its scope", anywhere: true, change: func(n *dag.Node) { n.Scope = []string{"src/"} },
+	{name: "writes out of its scope", anywhere: true, always: true, change: func(n *dag.Node) { n.Scope = []string{"src/"} },
 		turns: []mt.Turn{{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/other.txt", "content": "no\n"}}},
 			{mt.ToolUse{Name: "Write", Input: map[string]string{"file_path": "{tree}/src/a.txt", "content": "yes\n"}}},
 			{mt.Shell("echo no > stray; " + commit)}, {mt.Report("one")}, {mt.Text("end")},
@@ -109,7 +114,7 @@ var everyEnd = []scenario{
 		want:  run.End{Outcome: dag.Done, Summary: "nothing was needed"}, log: []string{"the model failed"}},
 	{name: "meets a service that is down", turns: []mt.Turn{{mt.ServerError}},
 		want: run.End{Outcome: dag.Failed, Detail: "the model failed 6 times in a row"}},
-	{name: "waits for its sub-agent",
+	{name: "waits for its sub-agent", always: true,
 		turns: []mt.Turn{{mt.ToolUse{Name: "Agent", Input: map[string]any{"description": "sub", "prompt": "do #script:sub", "subagent_type": "general-purpose", "run_in_background": true}}},
 			{mt.Text("waiting for it")}, {mt.Shell(commit)}, {mt.Report("with help")}, {mt.Text("end")}},
 		want: run.End{Outcome: dag.Done, Summary: "with help", Commits: 1}, files: []string{"sub.txt"}},

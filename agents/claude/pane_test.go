@@ -52,6 +52,7 @@ func (f *fixture) chosen() string {
 }
 
 func TestQuestionIsAnsweredInThePane(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: asking()})
 	p := f.inPane()
@@ -69,6 +70,9 @@ func TestPermissionIsAnswered(t *testing.T) {
 	t.Parallel()
 	for text, made := range map[string]bool{"yes": true, "no": false, "use another name": false} {
 		t.Run(text, func(t *testing.T) {
+			if !made {
+				testall.Only(t)
+			}
 			t.Parallel()
 			f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }), mt.Script{Name: "s", Turns: []mt.Turn{
 				{mt.Shell("touch made")}, {mt.Report("nothing was needed")}, {mt.Text("end")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})
@@ -98,6 +102,7 @@ func TestPermissionIsAnswered(t *testing.T) {
 }
 
 func TestBlockedIsAnswered(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Blocked("which one?")}, {mt.Text("waiting")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})

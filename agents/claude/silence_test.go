@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cmux/agents/agenttest/testall"
 	mt "cmux/agents/modeltest"
 	"cmux/agents/run"
 	"cmux/dag"
@@ -87,8 +88,11 @@ var silences = []struct {
 
 func TestSilence(t *testing.T) {
 	t.Parallel()
-	for _, c := range silences {
+	for i, c := range silences {
 		t.Run(c.name, func(t *testing.T) {
+			if i > 0 {
+				testall.Only(t)
+			}
 			t.Parallel()
 			t.Run("in a pane", func(t *testing.T) {
 				t.Parallel()

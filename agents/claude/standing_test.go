@@ -153,6 +153,7 @@ func TestStandingHeadless(t *testing.T) {
 }
 
 func TestStandingInAPane(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := standingFixture(t)
 	p := f.inPane()

@@ -27,6 +27,9 @@ func TestReportByTool(t *testing.T) {
 	t.Parallel()
 	for _, pane := range []bool{false, true} {
 		t.Run(map[bool]string{false: "headless", true: "in a pane"}[pane], func(t *testing.T) {
+			if !pane {
+				testall.Only(t)
+			}
 			t.Parallel()
 			var f *fixture
 			f = newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept, n.Verify = false, []string{"test -e ready"} }),

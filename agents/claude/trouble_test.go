@@ -34,7 +34,7 @@ var troubles = []scenario{
 	{name: "meets an error in a tool loop",
 		turns: []mt.Turn{{mt.Shell("echo made > a.txt")}, {mt.Fault{Status: 500, Times: 2}, mt.Shell(commit)}, {mt.Fault{Status: 400, Times: 1, Message: "bad things"}, mt.Report("made it")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "made it", Commits: 1}, log: []string{"the model failed"}},
-	{name: "is compacted in the middle",
+	{name: "is compacted in the middle", always: true,
 		turns: []mt.Turn{{mt.Shell("echo made > a.txt; " + commit)}, {mt.Shell("true")}, {tooLong, mt.Text("I stop here")}, {mt.Report("made it")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "made it", Commits: 1},
 		log:   []string{"the conversation was compacted", "You ended your turn without reporting"},
@@ -42,7 +42,7 @@ var troubles = []scenario{
 			f.remembers("Your task is the one that you were given at the start")
 			f.spent()
 		}},
-	{name: "runs a command in the background as it reports", anywhere: true,
+	{name: "runs a command in the background as it reports", anywhere: true, always: true,
 		turns: []mt.Turn{{inBackground("while :; do sleep 1; done")}, {mt.Report("nothing was needed")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Done, Summary: "nothing was needed"}},
 	{name: "waits for a command in the background", before: func(f *fixture) {
@@ -89,7 +89,7 @@ var troubles = []scenario{
 	},
 		turns: []mt.Turn{{mt.Report("one")}, {mt.Text("end")}},
 		want:  run.End{Outcome: dag.Failed, Reason: dag.ReasonChecks, Detail: "no end within 1s"}},
-	{name: "finds hooks turned off in every settings file", before: func(f *fixture) {
+	{name: "finds hooks turned off in every settings file", always: true, before: func(f *fixture) {
 		f.Write(f.home.Claude, "settings.json", `{"skipDangerousModePermissionPrompt":true,"disableAllHooks":true}`)
 		f.projectSettings("settings.json", hooksOff)
 		f.projectSettings("settings.local.json", hooksOff)

@@ -44,7 +44,7 @@ var spendings = []scenario{
 				f.T.Errorf("used %+v; that of the sub-agent is not in it, once", got)
 			}
 		}},
-	{name: "has a sub-agent that spends too much", change: budget(4000),
+	{name: "has a sub-agent that spends too much", always: true, change: budget(4000),
 		turns: []mt.Turn{{spending}, {mt.Hold("never")}},
 		want:  run.End{Outcome: dag.Failed, Reason: dag.ReasonBudget},
 		more:  (*fixture).overBudget},
