@@ -137,7 +137,7 @@ func TestDemo(t *testing.T) {
 	defer terminal.Close()
 	out, _ := io.ReadAll(terminal) // a pty ends with an error
 	asTold(t, out, cmd.Wait())
-	for _, act := range []string{"Act two: four Claude Code agents", "Act three: an organisation that stays"} {
+	for _, act := range []string{"Act two: four Claude Code agents", "Act three: an organization that stays"} {
 		if !bytes.Contains(out, []byte(act)) {
 			t.Errorf("Claude Code is installed and was not run:\n%s", out)
 		}
@@ -227,7 +227,7 @@ func TestDemoInterrupted(t *testing.T) {
 	}{
 		"commands":     {": running", syscall.SIGINT, false, 130}, // whichever is seen: they are quick
 		"agents":       {"price: running", syscall.SIGINT, false, 130},
-		"organisation": {"It made two workers", syscall.SIGINT, false, 130},
+		"organization": {"It made two workers", syscall.SIGINT, false, 130},
 		"agents, kill": {"receipt: running", syscall.SIGTERM, true, 143},
 	} {
 		t.Run(name, func(t *testing.T) {

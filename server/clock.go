@@ -74,7 +74,7 @@ func (s *site) keepHealthy(ctx context.Context) {
 // tidyEvery is how often the server removes what the configuration lets it remove.
 const tidyEvery = 5 * time.Minute
 
-// keepTidy removes what the organisation no longer needs, as far as it may.
+// keepTidy removes what the organization no longer needs, as far as it may.
 func (s *site) keepTidy(ctx context.Context) {
 	every := time.NewTicker(tidyEvery)
 	defer every.Stop()

@@ -56,7 +56,7 @@ func (v *visits) absent() time.Duration {
 }
 
 // endUnused calls end when there was neither page nor run for a while, and when
-// the organisation's monitor is there, which has a server of its own.
+// the organization's monitor is there, which has a server of its own.
 // A page may come on the local network for as long as it is open there.
 func (s *site) endUnused(ctx context.Context, v *visits, lan *network, end func()) {
 	every := time.NewTicker(min(demandEvery, s.idle))
@@ -68,7 +68,7 @@ func (s *site) endUnused(ctx context.Context, v *visits, lan *network, end func(
 			return
 		}
 		if s.project.OrgRuns() {
-			s.log.Info("the organisation runs: its own server takes over")
+			s.log.Info("the organization runs: its own server takes over")
 			end()
 			return
 		}

@@ -20,13 +20,13 @@ th{font-weight:600}h2{margin-top:2rem}.dim{opacity:.7}code{background:#8883;padd
 const plainPath = "/plain"
 
 // homeText is the page of a binary without a dashboard, and of a browser without
-// scripts. It shows how the organisation stands. It needs no
+// scripts. It shows how the organization stands. It needs no
 // script, and whatever agents and messages say stands in it as text.
 const homeText = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>cmux: {{.Name}}</title>
 <style>` + homeStyle + `</style></head><body>
 <h1>{{.Name}}</h1>
-<p>You are logged in. The organisation: <strong>{{.Org.State}}</strong>{{with .Org.Session}}, session {{.}}{{end}}{{with .Org.Integration}}, integration branch {{.}}{{end}}.</p>
+<p>You are logged in. The organization: <strong>{{.Org.State}}</strong>{{with .Org.Session}}, session {{.}}{{end}}{{with .Org.Integration}}, integration branch {{.}}{{end}}.</p>
 {{if .Bare}}<p>This cmux was built without its dashboard. To build it with the dashboard, install Node and call <code>make</code> in the source of cmux.</p>
 {{end}}<h2>Agents</h2>
 {{if .Org.Agents}}<table><tr><th>Name<th>Role<th>Kind<th>State<th>Since<th>Task<th>Branch</tr>
@@ -71,7 +71,7 @@ func (s *site) home(w http.ResponseWriter, r *http.Request) {
 func (s *site) renderHome(r *http.Request) ([]byte, error) {
 	p := homePage{Name: filepath.Base(s.project.Root), Bare: s.dashboard == nil}
 	var err error
-	if p.Org, err = s.project.Organisation(r.Context()); err != nil {
+	if p.Org, err = s.project.Organization(r.Context()); err != nil {
 		return nil, err
 	}
 	if p.Tasks, err = s.project.Tasks(control.TaskQuery{}); err != nil {

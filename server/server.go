@@ -49,7 +49,7 @@ type Options struct {
 	Dashboard fs.FS // as it was built; nil: there is none
 
 	// Idle has the server end when nobody has asked it anything and no run was under
-	// way for so long, or when the organisation's monitor is there, whose server takes
+	// way for so long, or when the organization's monitor is there, whose server takes
 	// over. It then does nothing of its own: it shows, and carries orders out. 0: it is
 	// the monitor's.
 	Idle time.Duration
@@ -152,7 +152,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	hub = live.NewHub(ctx, live.Options{
 		Log: s.store, Unlogged: changes.All(), Instance: s.place.Instance,
 		Status: func(ctx context.Context) (any, error) {
-			org, err := s.project.Organisation(ctx)
+			org, err := s.project.Organization(ctx)
 			return api.Full(org), err
 		},
 		Failed: func(err error) { s.log.Error("clients could not be told what is new", "err", err) },
@@ -175,7 +175,7 @@ func (s *site) serve(ctx context.Context, l net.Listener) error {
 	if s.idle > 0 {
 		tasks.Go(func() { s.endUnused(ctx, visits, lan, end) })
 	} else {
-		s.keepOrganisation(ctx, &tasks)
+		s.keepOrganization(ctx, &tasks)
 	}
 	tasks.Go(func() {
 		if err := s.store.Follow(ctx); err != nil {
@@ -243,11 +243,11 @@ func (s *site) pages(mux *http.ServeMux) error {
 	return nil
 }
 
-// keepOrganisation does, until ctx ends, what the organisation is to have done: its
+// keepOrganization does, until ctx ends, what the organization is to have done: its
 // schedule, its maintenance, the health of its integration branch and the watch of
-// its agents. A server on demand does none of it: without an organisation nobody
+// its agents. A server on demand does none of it: without an organization nobody
 // has asked for it, and one that was stopped is to stay so.
-func (s *site) keepOrganisation(ctx context.Context, tasks *sync.WaitGroup) {
+func (s *site) keepOrganization(ctx context.Context, tasks *sync.WaitGroup) {
 	tasks.Go(func() { s.keepTime(ctx) })
 	tasks.Go(func() { s.keepTidy(ctx) })
 	tasks.Go(func() { s.keepHealthy(ctx) })

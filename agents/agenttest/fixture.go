@@ -205,7 +205,7 @@ func (f *Fixture) Recorded() *run.Node {
 func (f *Fixture) Append(recs ...run.Record) {
 	f.T.Helper()
 	open := f.Run.OpenBook
-	if f.Run.IsOrganisation() {
+	if f.Run.IsOrganization() {
 		open = func() (*run.Book, error) { return f.Run.OpenAgentBook(f.Node.Name) }
 	}
 	book, err := open()
@@ -295,7 +295,7 @@ func (f *Fixture) Events(kind event.Kind) (all []event.Event) {
 // Records are those of the run so far.
 func (f *Fixture) Records() []run.Record {
 	path := f.Run.Records()
-	if f.Run.IsOrganisation() {
+	if f.Run.IsOrganization() {
 		path = f.Run.AgentRecords(f.Node.Name)
 	}
 	b, err := os.ReadFile(path)

@@ -16,7 +16,7 @@ func (f *Fixture) Stay(brief string) {
 		f.T.Fatal(err)
 	}
 	frame, def := f.Run.Frame(), *f.Node
-	if f.Run, err = run.CreateOrganisation(f.Root, "s", "", f.Env, self); err != nil {
+	if f.Run, err = run.CreateOrganization(f.Root, "s", "", f.Env, self); err != nil {
 		f.T.Fatal(err)
 	}
 	frame.Run = f.Run.Mark()

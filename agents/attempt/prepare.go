@@ -67,13 +67,13 @@ func (a *attempt) policy() guard.Policy {
 		p.Holder = rights.Holder{Stays: true, Leads: p.Leads && m.Role != "sentry", Sentry: m.Role == "sentry", TeamLead: m.TeamLead}
 		if dir, err := filepath.EvalSymlinks(m.Dir); err == nil && p.Leads && dir != p.Root {
 			p.Led = dir
-			p.Private = append(endpoint.Secrets(dir), run.OrganisationDir(dir))
+			p.Private = append(endpoint.Secrets(dir), run.OrganizationDir(dir))
 		}
 		if m.Tree == "" && !p.Leads { // it may work in the folder that it shares
 			p.Tree, p.Branch, p.Shared = m.Dir, "", true
 		}
 		p.Beside = a.spec.Beside
-		p.Private = append(p.Private, run.OrganisationDir(p.Root))
+		p.Private = append(p.Private, run.OrganizationDir(p.Root))
 		p.Mine = []string{a.job.Paths.NodeDir(a.node.Name)}
 		p.Zones = guard.Zones(a.spec.Zones)
 		p.Zones.Safe = dag.Literal(p.Zones.Safe, worktree.Exists(cmp.Or(p.Tree, p.Root)))

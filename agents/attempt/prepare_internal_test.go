@@ -11,7 +11,7 @@ import (
 )
 
 // Who leads another project reads the keys of neither: not those of its own
-// organisation, and not those of the project.
+// organization, and not those of the project.
 func TestPolicyOfAnotherProject(t *testing.T) {
 	root, other := t.TempDir(), t.TempDir()
 	a := &attempt{
@@ -25,7 +25,7 @@ func TestPolicyOfAnotherProject(t *testing.T) {
 		t.Fatalf("it leads: %v, in %q", p.Leads, p.Led)
 	}
 	for _, dir := range []string{root, p.Led} {
-		for _, secret := range append(endpoint.Secrets(dir), run.OrganisationDir(dir)) {
+		for _, secret := range append(endpoint.Secrets(dir), run.OrganizationDir(dir)) {
 			if !slices.Contains(p.Private, secret) {
 				t.Errorf("%s is not private: %q", secret, p.Private)
 			}

@@ -1,4 +1,4 @@
-// Package audit keeps .cmux/audit.log: what agents of the organisation did with
+// Package audit keeps .cmux/audit.log: what agents of the organization did with
 // tools, and every order with who gave it and how, a line of JSON each.
 //
 // One writer at a time appends, under the lock on the project's folder. A file

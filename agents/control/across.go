@@ -193,7 +193,7 @@ func (p *Project) liveBranches(ctx context.Context, repo *worktree.Repo, views [
 		}
 	}
 	org, err := p.org()
-	if errors.Is(err, run.ErrNoOrganisation) {
+	if errors.Is(err, run.ErrNoOrganization) {
 		return all, nil
 	}
 	if err != nil {

@@ -19,10 +19,10 @@ type Ordered struct {
 	Refused string // why it was not carried out; empty: it was not refused
 }
 
-// Audit writes an order down, where the project has an organisation.
+// Audit writes an order down, where the project has an organization.
 func (p *Project) Audit(ctx context.Context, o Ordered) error {
-	if _, err := run.OpenOrganisation(p.Root); err != nil {
-		if errors.Is(err, run.ErrNoOrganisation) {
+	if _, err := run.OpenOrganization(p.Root); err != nil {
+		if errors.Is(err, run.ErrNoOrganization) {
 			return nil
 		}
 		return err

@@ -34,7 +34,7 @@ const (
 type Autonomy struct {
 	For        string         `json:"for"`
 	Items      []AutonomyItem `json:"items"`      // what it can act on first, and what is the most urgent first
-	Reflection string         `json:"reflection"` // file of what the organisation thinks about today
+	Reflection string         `json:"reflection"` // file of what the organization thinks about today
 }
 
 // AutonomyItem is one thing that waits.

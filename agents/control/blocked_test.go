@@ -12,7 +12,7 @@ import (
 
 // A word to an agent does not take up a task of it that is blocked: what does is named.
 func TestNoteBlocked(t *testing.T) {
-	s := organised(t, standing.Settings{}, "api", "web")
+	s := organized(t, standing.Settings{}, "api", "web")
 	for _, agent := range []string{"api", "web"} {
 		v, err := s.AddTask(t.Context(), task.Fields{Title: titleOf("of " + agent)})
 		if err != nil {

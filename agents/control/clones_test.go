@@ -14,7 +14,7 @@ import (
 // A clone is merged when it rests, and with nothing on its branch that was
 // rejected: what the messages name as the way out is one.
 func TestMergeable(t *testing.T) {
-	s := organised(t, standing.Settings{}, "api-clone-1")
+	s := organized(t, standing.Settings{}, "api-clone-1")
 	now := time.Now()
 	clone := func(activity dag.Activity) *standing.Agent {
 		a := &standing.Agent{Name: "api-clone-1"}

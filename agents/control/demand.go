@@ -17,7 +17,7 @@ import (
 	"cmux/signals"
 )
 
-// Without an organisation that runs, nobody keeps a server up. One is then started
+// Without an organization that runs, nobody keeps a server up. One is then started
 // on demand, detached from who asks for it. It ends by itself, and leaves the
 // project to the monitor's server as soon as there is a monitor.
 
@@ -41,9 +41,9 @@ type Opened struct {
 	Runs    bool // the project has a run, of now or of earlier
 }
 
-// OrgRuns reports whether the monitor of the project's organisation is at work.
+// OrgRuns reports whether the monitor of the project's organization is at work.
 func (p *Project) OrgRuns() bool {
-	r, err := run.OpenOrganisation(p.Root)
+	r, err := run.OpenOrganization(p.Root)
 	return err == nil && r.RunnerLives()
 }
 
@@ -73,7 +73,7 @@ func (p *Project) RunUnderWay() (bool, error) {
 }
 
 // OpenOnDemand makes a one-time link to the project's dashboard: on the
-// organisation's server while that runs, and otherwise on one that is there on
+// organization's server while that runs, and otherwise on one that is there on
 // demand, which it starts where there is none.
 func (p *Project) OpenOnDemand(ctx context.Context, o OnDemand) (*Opened, error) {
 	ids, err := run.List(p.Root)

@@ -91,14 +91,14 @@ func RunnerLogger(w io.Writer) *log.Logger {
 	return log.NewWithOptions(w, log.Options{ReportTimestamp: true, TimeFormat: "2006-01-02 15:04:05.000", Level: log.DebugLevel, Formatter: log.LogfmtFormatter})
 }
 
-// Revive has tmux start again what keeps a run or an organisation, and has died:
+// Revive has tmux start again what keeps a run or an organization, and has died:
 // tmux misses such a death now and then. A wrapper that has found it dead calls it.
 func Revive(ctx context.Context, dir string) error {
 	r, err := run.OpenPlan(dir)
 	if err != nil {
 		return err
 	}
-	if r.IsOrganisation() {
+	if r.IsOrganization() {
 		return standing.Revive(ctx, r, runner.TmuxServer(r.Plan.Root, r.Plan.Socket))
 	}
 	if err := r.LoadGraph(); err != nil {

@@ -61,8 +61,8 @@ func (p *Project) holds() locks.Live {
 
 // wrapperOf is the process that carries a holder's life, where one does.
 func (p *Project) wrapperOf(h locks.Holder) (signals.Holder, bool, error) {
-	open := run.OpenOrganisation
-	if h.Of != run.OrganisationID {
+	open := run.OpenOrganization
+	if h.Of != run.OrganizationID {
 		open = func(root string) (*run.Run, error) { return run.Open(root, h.Of) }
 	}
 	r, err := open(p.Root)

@@ -165,7 +165,7 @@ func failedOfItself(l dag.Label) bool {
 
 func (p *Project) agentNeeds(ctx context.Context) (all []Need, err error) {
 	org, err := standing.Open(p.Root)
-	if errors.Is(err, run.ErrNoOrganisation) {
+	if errors.Is(err, run.ErrNoOrganization) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err

@@ -30,8 +30,8 @@ func (p *Project) carried(from *origin.Attempt, o Order) bool {
 	return slices.ContainsFunc(pending, func(q run.Request) bool { return q.Op == standing.OpRun && q.ID == o.Value("order") })
 }
 
-// OrderRun has the monitor start a run, in the organisation's environment and not
-// in the caller's. Where no organisation runs, a person's server starts it itself. What becomes of the run is told to the caller by message, where
+// OrderRun has the monitor start a run, in the organization's environment and not
+// in the caller's. Where no organization runs, a person's server starts it itself. What becomes of the run is told to the caller by message, where
 // that is a standing agent; a person sees it.
 func (p *Project) OrderRun(ctx context.Context, o Start) (*standing.RunMade, error) {
 	if o.Headless {

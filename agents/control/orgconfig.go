@@ -17,7 +17,7 @@ import (
 	"cmux/worktree"
 )
 
-// OrgConfig is the organisation's configuration as it is in force, beside what
+// OrgConfig is the organization's configuration as it is in force, beside what
 // its file says.
 type OrgConfig struct {
 	File    string         `json:"file"`     // as a person names it
@@ -53,7 +53,7 @@ func (c ConfigChange) String() string {
 	return fmt.Sprintf("%s: %s -> %s", c.Key, nothing(c.InForce), nothing(c.File))
 }
 
-// orgConfig reads the organisation's configuration, which need not be there.
+// orgConfig reads the organization's configuration, which need not be there.
 func (p *Project) orgConfig() (*standing.Config, error) {
 	path := filepath.Join(run.Folder(p.Root), standing.ConfigFile)
 	src, err := signals.ReadFile(path, 1<<20)
@@ -196,5 +196,5 @@ func (p *Project) ApplyConfig(ctx context.Context, seen []ConfigChange) (*OrgCon
 	return p.OrgConfig()
 }
 
-// ConfigSchema is the JSON Schema of the organisation's configuration.
+// ConfigSchema is the JSON Schema of the organization's configuration.
 func ConfigSchema() []byte { return standing.ConfigSchema() }

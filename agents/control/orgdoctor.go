@@ -16,9 +16,9 @@ import (
 	"cmux/worktree"
 )
 
-// examineOrg looks at the organisation of the project.
+// examineOrg looks at the organization of the project.
 func (p *Project) examineOrg(ctx context.Context) []Finding {
-	const what = "organisation"
+	const what = "organization"
 	wrong := func(err error, try string) Finding {
 		f := Finding{What: what}
 		if f.Detail, f.Try = found(err); try != "" {
@@ -30,7 +30,7 @@ func (p *Project) examineOrg(ctx context.Context) []Finding {
 	if _, err := p.orgConfig(); err != nil {
 		all = append(all, wrong(err, "correct "+p.Short(filepath.Join(run.Folder(p.Root), standing.ConfigFile))))
 	}
-	report, err := p.Organisation(ctx)
+	report, err := p.Organization(ctx)
 	if err != nil {
 		return append(all, wrong(err, ""))
 	}
@@ -62,7 +62,7 @@ func (p *Project) examineOrg(ctx context.Context) []Finding {
 
 // isAgents reports whether a worktree is that of a standing agent.
 func (p *Project) isAgents(t *worktree.Tree) bool {
-	if !strings.Contains(t.Owner, "/"+run.OrganisationID+"/") {
+	if !strings.Contains(t.Owner, "/"+run.OrganizationID+"/") {
 		return false
 	}
 	org, err := standing.Open(p.Root)

@@ -19,7 +19,7 @@ import (
 	"cmux/signals/mailbox"
 )
 
-// examineFiles looks at what the organisation writes down.
+// examineFiles looks at what the organization writes down.
 func (p *Project) examineFiles(running bool) []Finding {
 	all := []Finding{p.examineMailbox(), p.examineTasks(), p.examineIncidents()}
 	all = append(all, p.examineDerived()...)
@@ -27,7 +27,7 @@ func (p *Project) examineFiles(running bool) []Finding {
 		all = append(all, Finding{What: "memory", Detail: w, Try: "shorten MEMORY.md: every agent reads all of it"})
 	}
 	if c, err := p.OrgConfig(); err == nil && len(c.Changes) > 0 {
-		all = append(all, Finding{What: "organisation", OK: true, Detail: fmt.Sprintf("%s is not in force as it stands: %s (cmux config)", c.File, say.Count(len(c.Changes), "change"))})
+		all = append(all, Finding{What: "organization", OK: true, Detail: fmt.Sprintf("%s is not in force as it stands: %s (cmux config)", c.File, say.Count(len(c.Changes), "change"))})
 	}
 	if f := p.examineModes(); f != nil {
 		all = append(all, *f)

@@ -28,7 +28,7 @@ type SpawnedSession struct {
 	Task       string `json:"task"` // that the supervisor was given; empty: none
 }
 
-// OrgSession is a session beside the organisation's own.
+// OrgSession is a session beside the organization's own.
 type OrgSession struct {
 	Name       string   `json:"name"`
 	Session    string   `json:"session"`
@@ -96,7 +96,7 @@ func (p *Project) freeSession(ctx context.Context, org *standing.Org, name strin
 	return nil
 }
 
-// sessionsOf are the tmux sessions of an organisation beside its own.
+// sessionsOf are the tmux sessions of an organization beside its own.
 func sessionsOf(org *standing.Org) (all []string) {
 	for _, name := range org.Names() {
 		if s := org.Agents[name].Member.Session; s != "" && !slices.Contains(all, s) {
@@ -106,7 +106,7 @@ func sessionsOf(org *standing.Org) (all []string) {
 	return all
 }
 
-// OrgSessions are the sessions beside the organisation's own.
+// OrgSessions are the sessions beside the organization's own.
 func (p *Project) OrgSessions() ([]OrgSession, error) {
 	org, err := p.org()
 	if err != nil {
@@ -198,7 +198,7 @@ func (p *Project) idle(session string, names []string) error {
 	return nil
 }
 
-// SessionNames are the names of the sessions beside the organisation's own.
+// SessionNames are the names of the sessions beside the organization's own.
 func (p *Project) SessionNames() (names []string, err error) {
 	all, err := p.OrgSessions()
 	for _, s := range all {

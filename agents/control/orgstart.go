@@ -20,7 +20,7 @@ import (
 	"cmux/worktree"
 )
 
-// StartOrg orders that the organisation of the project is started.
+// StartOrg orders that the organization of the project is started.
 type StartOrg struct {
 	Env    bool   `json:"env,omitempty"` // freeze the caller's environment anew
 	Binary string `json:"-"`             // absolute path of this cmux
@@ -51,7 +51,7 @@ type StartingOrg struct {
 func (p *Project) PlanStartOrg(ctx context.Context, o StartOrg) (*StartingOrg, error) {
 	s := &StartingOrg{p: p, order: o}
 	var err error
-	if s.org, err = standing.Open(p.Root); errors.Is(err, run.ErrNoOrganisation) {
+	if s.org, err = standing.Open(p.Root); errors.Is(err, run.ErrNoOrganization) {
 		s.First, err = true, nil
 	}
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *StartingOrg) preflight(ctx context.Context) error {
 }
 
 // name finds the name of the session: the configuration's, the one that the
-// organisation has, or one of the project's folder that nobody else has.
+// organization has, or one of the project's folder that nobody else has.
 func (s *StartingOrg) name(ctx context.Context) error {
 	server := runner.TmuxServer(s.p.Root, s.order.Socket)
 	fixed := s.config.Session
@@ -178,7 +178,7 @@ func (s *StartingOrg) name(ctx context.Context) error {
 	}
 }
 
-// taken says whose a session's name is; empty: nobody's, or the organisation's.
+// taken says whose a session's name is; empty: nobody's, or the organization's.
 func (s *StartingOrg) taken(ctx context.Context, server *tmux.Server, name string) (whose string, err error) {
 	sessions, err := s.p.Sessions()
 	if err != nil {
@@ -203,7 +203,7 @@ type FirstAnswers struct {
 // agents do.
 func (s *StartingOrg) Unchecked() bool { return s.First && len(s.config.Verify) == 0 }
 
-// Create makes the organisation as it was looked into, or takes up the one that
+// Create makes the organization as it was looked into, or takes up the one that
 // there is, with its monitor.
 func (s *StartingOrg) Create(ctx context.Context, a FirstAnswers) error {
 	p := s.p
@@ -220,11 +220,11 @@ func (s *StartingOrg) Create(ctx context.Context, a FirstAnswers) error {
 	if s.org != nil && !s.order.Env {
 		kept, err := s.org.Run.Env()
 		if err != nil {
-			return &Hint{Err: fmt.Errorf("the environment of the organisation cannot be read: %w", err), Try: "cmux start --env"}
+			return &Hint{Err: fmt.Errorf("the environment of the organization cannot be read: %w", err), Try: "cmux start --env"}
 		}
 		env = kept
 	}
-	r, err := run.CreateOrganisation(p.Root, s.Session, s.order.Socket, env, s.order.Binary)
+	r, err := run.CreateOrganization(p.Root, s.Session, s.order.Socket, env, s.order.Binary)
 	if err != nil {
 		return err
 	}
@@ -346,7 +346,7 @@ func (s *StartingOrg) wake(ctx context.Context, org *standing.Org) error {
 
 // MonitorOptions is what the process of the monitor's window is made of.
 type MonitorOptions struct {
-	Dir    string // the organisation's folder
+	Dir    string // the organization's folder
 	Launch string
 	Pane   string // that it runs in
 	Kinds  agent.Kinds
@@ -354,7 +354,7 @@ type MonitorOptions struct {
 	Bell   func() // somebody is wanted
 }
 
-// Monitor keeps the organisation in this process. It returns without an error
+// Monitor keeps the organization in this process. It returns without an error
 // when it was stopped.
 func Monitor(ctx context.Context, o MonitorOptions) (err error) {
 	r, err := run.OpenPlan(o.Dir)

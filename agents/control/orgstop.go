@@ -15,7 +15,7 @@ import (
 	"cmux/worktree"
 )
 
-// StoppedOrg is what a stop of the organisation came to.
+// StoppedOrg is what a stop of the organization came to.
 type StoppedOrg struct {
 	Session string   `json:"session"`
 	Agents  []string `json:"agents"` // that were at work
@@ -27,7 +27,7 @@ type StoppedOrg struct {
 const stopBound = 60 * time.Second
 
 // StopOrg asks every agent to stop, ends those that do not, and ends the
-// organisation's session. Runs go on unless runs says otherwise.
+// organization's session. Runs go on unless runs says otherwise.
 func (p *Project) StopOrg(ctx context.Context, runs bool) (*StoppedOrg, error) {
 	org, err := p.org()
 	if err != nil {
@@ -40,7 +40,7 @@ func (p *Project) StopOrg(ctx context.Context, runs bool) (*StoppedOrg, error) {
 		}
 	}
 	if org.Stopped && len(s.Agents) == 0 && !org.Run.RunnerLives() && !runs {
-		return nil, &Hint{Err: errors.New("the organisation is not running (stopped)"), Try: "cmux start"}
+		return nil, &Hint{Err: errors.New("the organization is not running (stopped)"), Try: "cmux start"}
 	}
 	if err := p.endOrg(ctx, org); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (p *Project) endHere(ctx context.Context, org *standing.Org) error {
 	return standing.Run(ctx, standing.Options{Root: p.Root, Windows: standing.Nowhere{}, Trees: standing.GitTrees{Repo: repo}, Kinds: p.Kinds})
 }
 
-// awaitMonitor returns when no monitor has the organisation any more: one that
+// awaitMonitor returns when no monitor has the organization any more: one that
 // has answered is about to go.
 func awaitMonitor(ctx context.Context, org *standing.Org) error {
 	holder, held, err := signals.ReadHolder(org.Run.LockPath())

@@ -23,7 +23,7 @@ import (
 	"cmux/signals/mailbox"
 )
 
-// States of an organisation.
+// States of an organization.
 const (
 	OrgNone      = "none"
 	OrgRunning   = "running"
@@ -31,7 +31,7 @@ const (
 	OrgNoMonitor = "no monitor" // its agents go on; nobody starts them again
 )
 
-// OrgReport is how the organisation of a project stands.
+// OrgReport is how the organization of a project stands.
 type OrgReport struct {
 	State       string               `json:"state"`
 	Session     string               `json:"session,omitempty"`
@@ -110,15 +110,15 @@ type RunBrief struct {
 	Nodes   int    `json:"nodes"`
 }
 
-// Organisation says how the organisation of the project stands. A project
+// Organization says how the organization of the project stands. A project
 // without one has one of the state none.
-func (p *Project) Organisation(ctx context.Context) (*OrgReport, error) {
+func (p *Project) Organization(ctx context.Context) (*OrgReport, error) {
 	report := &OrgReport{State: OrgNone, Agents: []AgentReport{}, Runs: []RunBrief{}, Blocked: []TaskBrief{}, Incidents: []*incident.Incident{}, Locks: []LockReport{}}
 	if err := p.briefly(ctx, report); err != nil {
 		return nil, err
 	}
 	org, err := standing.Open(p.Root)
-	if errors.Is(err, run.ErrNoOrganisation) {
+	if errors.Is(err, run.ErrNoOrganization) {
 		return report, nil
 	}
 	if err != nil {
@@ -372,10 +372,10 @@ func (p *Project) standingAgent(name string) (*standing.Org, *standing.Agent, er
 	return org, a, err
 }
 
-// org is the project's organisation.
+// org is the project's organization.
 func (p *Project) org() (*standing.Org, error) {
 	org, err := standing.Open(p.Root)
-	if errors.Is(err, run.ErrNoOrganisation) {
+	if errors.Is(err, run.ErrNoOrganization) {
 		return nil, &Hint{Err: err, Try: "cmux start"}
 	}
 	return org, err
@@ -415,7 +415,7 @@ func toFront(ctx context.Context, server *tmux.Server, org *standing.Org, name s
 }
 
 // OrgFront brings the window of an agent to the front of the terminals that look at
-// the organisation's session.
+// the organization's session.
 func (p *Project) OrgFront(ctx context.Context, name string) error {
 	org, err := p.org()
 	if err != nil {
@@ -433,7 +433,7 @@ func (p *Project) AgentLogEnd(name string, most int64) ([]byte, error) {
 	return logEnd(org.Run, name, most)
 }
 
-// OrgShow is the command that shows a terminal the organisation's session, at
+// OrgShow is the command that shows a terminal the organization's session, at
 // the window of an agent, by default the supervisor's.
 func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) ([]string, error) {
 	org, err := p.org()
@@ -450,7 +450,7 @@ func (p *Project) OrgShow(ctx context.Context, name, mux string, terminal bool) 
 		return nil, err
 	}
 	if !ok {
-		return nil, &Hint{Err: fmt.Errorf("the session %s of the organisation is gone", session), Try: "cmux start"}
+		return nil, &Hint{Err: fmt.Errorf("the session %s of the organization is gone", session), Try: "cmux start"}
 	}
 	if err := toFront(ctx, server, org, name); err != nil {
 		return nil, err

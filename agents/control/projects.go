@@ -15,14 +15,14 @@ import (
 	"cmux/worktree"
 )
 
-// OtherProject is another project that the organisation looks after.
+// OtherProject is another project that the organization looks after.
 type OtherProject struct {
 	standing.Project
 	Supervisor string `json:"supervisor"`
 	State      string `json:"state"` // of its supervisor; empty: it has none
 }
 
-// AddProject has the organisation look after the project in a folder. Its name is
+// AddProject has the organization look after the project in a folder. Its name is
 // that of the folder unless one is given. Nothing is started.
 func (p *Project) AddProject(ctx context.Context, dir, name string) (*OtherProject, error) {
 	org, err := p.org()
@@ -45,7 +45,7 @@ func (p *Project) AddProject(ctx context.Context, dir, name string) (*OtherProje
 	if root == p.Root {
 		return nil, Usage("", "%s is this project itself", dir)
 	}
-	if err := ownOrganisation(root); err != nil {
+	if err := ownOrganization(root); err != nil {
 		return nil, err
 	}
 	if name == "" {
@@ -66,17 +66,17 @@ func (p *Project) AddProject(ctx context.Context, dir, name string) (*OtherProje
 	return &OtherProject{Project: o, Supervisor: o.Lead()}, org.SetProject(ctx, o)
 }
 
-// ownOrganisation refuses a project that has an organisation of its own: two would
+// ownOrganization refuses a project that has an organization of its own: two would
 // lead the same work.
-func ownOrganisation(root string) error {
-	_, err := run.OpenOrganisation(root)
-	if errors.Is(err, run.ErrNoOrganisation) {
+func ownOrganization(root string) error {
+	_, err := run.OpenOrganization(root)
+	if errors.Is(err, run.ErrNoOrganization) {
 		return nil
 	}
-	return &Hint{Err: fmt.Errorf("%s has an organisation of its own", root), Try: "cmux start in that folder"}
+	return &Hint{Err: fmt.Errorf("%s has an organization of its own", root), Try: "cmux start in that folder"}
 }
 
-// Projects are the projects that the organisation looks after.
+// Projects are the projects that the organization looks after.
 func (p *Project) Projects() ([]OtherProject, error) {
 	org, err := p.org()
 	if err != nil {
@@ -104,7 +104,7 @@ func otherProject(org *standing.Org, name string) (standing.Project, error) {
 }
 
 // ActivateProject has the supervisor of a project started, now and by each start of
-// the organisation.
+// the organization.
 func (p *Project) ActivateProject(ctx context.Context, name string) error {
 	org, err := p.org()
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *Project) ActivateProject(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := ownOrganisation(o.Dir); err != nil {
+	if err := ownOrganization(o.Dir); err != nil {
 		return err
 	}
 	if org.Agents[o.Lead()] == nil && org.Run.RunnerLives() {
@@ -134,7 +134,7 @@ func (p *Project) lead(o *standing.Project) *standing.Spawn {
 	return &standing.Spawn{Name: o.Lead(), Role: standing.ProjectSupervisor, Project: o.Name, Dir: o.Dir, RoleFile: standing.RolePath(p.Root, standing.Supervisor)}
 }
 
-// RemoveProject has the organisation look after a project no longer. Its supervisor
+// RemoveProject has the organization look after a project no longer. Its supervisor
 // is removed, and what it leaves is kept; nothing in the folder changes.
 func (p *Project) RemoveProject(ctx context.Context, name string) (*Gone, error) {
 	org, err := p.org()
@@ -160,7 +160,7 @@ func (s *StartingOrg) projects(ctx context.Context, org *standing.Org) error {
 		if !o.Active || org.Agents[o.Lead()] != nil {
 			continue
 		}
-		err := ownOrganisation(o.Dir)
+		err := ownOrganization(o.Dir)
 		if info, serr := os.Stat(o.Dir); err == nil && (serr != nil || !info.IsDir()) {
 			err = fmt.Errorf("its folder %s is gone", o.Dir)
 		}
@@ -182,7 +182,7 @@ func (s *StartingOrg) projects(ctx context.Context, org *standing.Org) error {
 	return org.Look()
 }
 
-// ProjectNames are the names of the projects that the organisation looks after.
+// ProjectNames are the names of the projects that the organization looks after.
 func (p *Project) ProjectNames() (names []string, err error) {
 	org, err := p.org()
 	if err != nil {

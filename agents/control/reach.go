@@ -27,7 +27,7 @@ func (p *Project) reaches(ctx context.Context, to mailbox.Address, u mailbox.Urg
 		return "", nil
 	}
 	org, err := standing.Open(p.Root)
-	if errors.Is(err, run.ErrNoOrganisation) {
+	if errors.Is(err, run.ErrNoOrganization) {
 		return "", nil
 	}
 	if err != nil {

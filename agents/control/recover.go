@@ -43,7 +43,7 @@ type Recovery struct {
 
 // errNoHealth says that nothing tells how healthy the project is.
 func errNoHealth() error {
-	return &Hint{Err: errors.New("nothing says how the health of this project is told"), Try: "health: in .cmux/config.yml (cmux help organisation-config), then cmux config apply"}
+	return &Hint{Err: errors.New("nothing says how the health of this project is told"), Try: "health: in .cmux/config.yml (cmux help organization-config), then cmux config apply"}
 }
 
 // healthName names what runs health commands, where an agent's name stands.
@@ -124,10 +124,10 @@ func (p *Project) healthTree() string { return filepath.Join(run.Folder(p.Root),
 
 // HealthVar is the environment variable that marks the processes of health commands,
 // of which none outlives its command. A cmux among them hands it to nobody: what it
-// starts to stay, as an organisation or a run, stays.
+// starts to stay, as an organization or a run, stays.
 const HealthVar = "CMUX_HEALTH"
 
-// healthRun runs a command in the organisation's environment, bounded in time and
+// healthRun runs a command in the organization's environment, bounded in time and
 // output, and ends what it leaves running; first also what one left whose cmux was
 // killed. The caller holds the state of the project's health, so there is no other.
 func healthRun(ctx context.Context, org *standing.Org, env []string, dir, command string, patience time.Duration) (r recovery.Result, err error) {

@@ -18,7 +18,7 @@ import (
 	"cmux/agents/task"
 )
 
-// Away is what happened in the organisation since a moment, for who was away.
+// Away is what happened in the organization since a moment, for who was away.
 type Away struct {
 	Since     time.Time            `json:"since"`
 	Until     time.Time            `json:"until"`
@@ -89,7 +89,7 @@ func (r *Away) Done() (n int) {
 
 // ReportAway says what happened since a moment.
 func (p *Project) ReportAway(ctx context.Context, since time.Time) (*Away, error) {
-	org, err := p.Organisation(ctx)
+	org, err := p.Organization(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (p *Project) ReportAway(ctx context.Context, since time.Time) (*Away, error
 		r.waits(say.Count(org.Unread, "message")+" for you", "cmux mailbox inbox")
 	}
 	if org.State == OrgNoMonitor {
-		r.waits("the organisation has no monitor", "cmux start")
+		r.waits("the organization has no monitor", "cmux start")
 	}
 	return r, nil
 }
@@ -195,7 +195,7 @@ func (r *Away) agents(org *OrgReport, list *task.List) {
 // workers are used.
 func (r *Away) lives(root string) error {
 	org, err := standing.Open(root)
-	if errors.Is(err, run.ErrNoOrganisation) {
+	if errors.Is(err, run.ErrNoOrganization) {
 		return nil
 	}
 	if err != nil {

@@ -223,7 +223,7 @@ const (
 	StepAgent        = "agent"
 	StepGraph        = "graph"
 	StepRun          = "run"
-	StepOrganisation = "organisation"
+	StepOrganization = "organization"
 	StepConfig       = "config"
 	StepTask         = "task"
 )
@@ -261,11 +261,11 @@ func (p *Project) Onboarding(ctx context.Context) (*Onboarding, error) {
 		return nil, err
 	}
 	step(StepRun, "A run was started", len(ids) > 0, true, "", "cmux agents start")
-	org, err := p.Organisation(ctx)
+	org, err := p.Organization(ctx)
 	if err != nil {
 		return nil, err
 	}
-	step(StepOrganisation, "The organisation is at work", org.State == OrgRunning, true, org.State, "cmux start")
+	step(StepOrganization, "The organization is at work", org.State == OrgRunning, true, org.State, "cmux start")
 	if org.State != OrgNone {
 		c, err := p.OrgConfig()
 		if err != nil {

@@ -83,11 +83,11 @@ func (p *Project) OpenLink(ctx context.Context) (*endpoint.Link, error) {
 	return link, c.Post(ctx, endpoint.LinksPath, nil, link)
 }
 
-// orOnDemand has an error that no organisation runs name the other server too.
+// orOnDemand has an error that no organization runs name the other server too.
 func orOnDemand(err error, flags string) error {
 	var hint *Hint
 	if errors.As(err, &hint) {
-		hint.Try = "cmux start, or cmux agents open" + flags + " for runs without an organisation"
+		hint.Try = "cmux start, or cmux agents open" + flags + " for runs without an organization"
 	}
 	return err
 }
@@ -155,7 +155,7 @@ func (p *Project) LinkFile(link *endpoint.Link) (string, error) {
 	return path, signals.WriteFile(path, []byte(text), 0o600)
 }
 
-// keepServer keeps the server of the organisation r up until stop is called,
+// keepServer keeps the server of the organization r up until stop is called,
 // which returns when it has ended. It dies with this process.
 func keepServer(ctx context.Context, r *run.Run, logger *log.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -320,7 +320,7 @@ func (p *Project) Serving(onDemand bool) (port int, err error) {
 		return 0, fmt.Errorf("this is %s: the server is started by the monitor or by a person", from)
 	}
 	org, err := standing.Open(p.Root)
-	if onDemand && errors.Is(err, run.ErrNoOrganisation) {
+	if onDemand && errors.Is(err, run.ErrNoOrganization) {
 		return 0, nil
 	}
 	if err != nil {

@@ -74,7 +74,7 @@ const mergeTimeout = 10 * time.Minute
 // mergeName names what runs checks after merges, where an agent's name stands.
 const mergeName = "merge-tasks"
 
-// check runs commands in dir in the organisation's environment. The first that
+// check runs commands in dir in the organization's environment. The first that
 // fails is a *brokenCheck.
 func (m *taskMerger) check(ctx context.Context, dir string, all []taskCheck) error {
 	if len(all) == 0 {

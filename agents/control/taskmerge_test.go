@@ -16,15 +16,15 @@ import (
 	"cmux/dag"
 )
 
-// organised is a scratch with an organisation that nobody keeps, and its agents.
-func organised(t *testing.T, set standing.Settings, agents ...string) *scratch {
+// organized is a scratch with an organization that nobody keeps, and its agents.
+func organized(t *testing.T, set standing.Settings, agents ...string) *scratch {
 	t.Helper()
 	s := newScratch(t, "session: scratch\nagents: []\n")
 	if err := os.Remove(filepath.Join(s.Root, ".cmux-agents.yml")); err != nil {
 		t.Fatal(err)
 	}
 	set.Integration = "main"
-	_, err := run.CreateOrganisation(s.Root, "scratch", "t", s.Env, "/bin/true")
+	_, err := run.CreateOrganization(s.Root, "scratch", "t", s.Env, "/bin/true")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func (s *scratch) file(name string) string {
 }
 
 func TestMergeTasks(t *testing.T) {
-	s := organised(t, standing.Settings{}, "api", "web")
+	s := organized(t, standing.Settings{}, "api", "web")
 	if got := s.merged(MergeTasks{}); got != "" {
 		t.Errorf("of nothing: %q", got)
 	}
@@ -189,7 +189,7 @@ func TestMergeTasks(t *testing.T) {
 // The branch is never moved over what a person has not committed, and a merge that
 // was cut off anywhere goes on.
 func TestMergeTasksGoesOn(t *testing.T) {
-	s := organised(t, standing.Settings{})
+	s := organized(t, standing.Settings{})
 	base := s.gitIn(s.Root, "rev-parse", "main")
 	s.did("api", "one", base, nil, "a", "1\n")
 	s.write(filepath.Join(s.Root, "a"), "mine\n")
@@ -234,7 +234,7 @@ func TestMergeTasksGoesOn(t *testing.T) {
 
 // A check of the configuration that fails on the branch as it is blames nobody.
 func TestMergeTasksOnABrokenBranch(t *testing.T) {
-	s := organised(t, standing.Settings{Verify: []string{"test ! -e broken"}}, "api")
+	s := organized(t, standing.Settings{Verify: []string{"test ! -e broken"}}, "api")
 	base := s.gitIn(s.Root, "rev-parse", "main")
 	s.did("api", "one", base, nil, "broken", "1\n")
 	if got, want := s.merged(MergeTasks{}), "t1 check  test ! -e broken t2 api"; got != want {
@@ -257,7 +257,7 @@ func TestMergeTasksOnABrokenBranch(t *testing.T) {
 }
 
 func TestUnmerged(t *testing.T) {
-	s := organised(t, standing.Settings{})
+	s := organized(t, standing.Settings{})
 	parent, err := s.AddTask(t.Context(), task.Fields{Title: titleOf("parent")})
 	if err != nil {
 		t.Fatal(err)
@@ -286,7 +286,7 @@ func titleOf(s string) *string { return &s }
 
 // What a merge driver drops of a task's work is told before the merge and with it.
 func TestMergeTasksNotesWhatIsDropped(t *testing.T) {
-	s := organised(t, standing.Settings{}, "api", "web")
+	s := organized(t, standing.Settings{}, "api", "web")
 	s.gitIn(s.Root, "config", "merge.ours.driver", "true")
 	s.write(filepath.Join(s.Root, ".gitattributes"), "list merge=ours\n")
 	s.write(filepath.Join(s.Root, "list"), "1\n")

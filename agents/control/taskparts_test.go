@@ -16,7 +16,7 @@ import (
 // What a clone did stays out as long as the work that it began at does, whatever
 // became of the clone.
 func TestMergeTasksOfAGoneClone(t *testing.T) {
-	s := organised(t, standing.Settings{}, "api")
+	s := organized(t, standing.Settings{}, "api")
 	base := s.gitIn(s.Root, "rev-parse", "main")
 	whole, err := s.AddTask(t.Context(), task.Fields{Title: titleOf("whole")})
 	if err != nil {
@@ -78,7 +78,7 @@ func TestMergeTasksOfAGoneClone(t *testing.T) {
 // A repair is for nobody who went while the checks ran, and is written before what
 // names it.
 func TestRepairOfAnAgentThatGoes(t *testing.T) {
-	s := organised(t, standing.Settings{}, "api")
+	s := organized(t, standing.Settings{}, "api")
 	s.did("api", "one", "main", []string{"false"}, "a", "1\n")
 	org, err := standing.Open(s.Root)
 	if err != nil {
@@ -103,7 +103,7 @@ func TestRepairOfAnAgentThatGoes(t *testing.T) {
 
 // A check that a repair fails, too, is no other repair's to make pass.
 func TestRepairThatFailsLikewise(t *testing.T) {
-	s := organised(t, standing.Settings{}, "api")
+	s := organized(t, standing.Settings{}, "api")
 	s.did("api", "one", "main", []string{"test -e node_modules"}, "a", "1\n")
 	if got, want := s.merged(MergeTasks{}), "t1 check  test -e node_modules t2 api"; got != want {
 		t.Fatalf("%s; want %s", got, want)
@@ -129,7 +129,7 @@ func TestRepairThatFailsLikewise(t *testing.T) {
 
 // What stops a later task does not hide what was merged before it.
 func TestMergeTasksStopped(t *testing.T) {
-	s := organised(t, standing.Settings{})
+	s := organized(t, standing.Settings{})
 	s.did("api", "one", "main", nil, "a", "1\n")
 	s.did("api", "two", "main", nil, "b", "1\n")
 	s.write(filepath.Join(s.Root, "b"), "mine\n")
@@ -141,7 +141,7 @@ func TestMergeTasksStopped(t *testing.T) {
 
 // Nobody is made for a task that cannot be assigned, nor twice for one.
 func TestTaker(t *testing.T) {
-	s := organised(t, standing.Settings{Overflow: standing.OverflowSpawn})
+	s := organized(t, standing.Settings{Overflow: standing.OverflowSpawn})
 	org, err := standing.Open(s.Root)
 	for _, m := range []run.Member{{Name: "perm-a", Role: standing.PermanentWorker}, {Name: "a-t2", Role: standing.Worker, Once: true}} {
 		m.ID, m.Dir = "ag_"+m.Name, s.Root

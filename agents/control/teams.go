@@ -275,7 +275,7 @@ type TeamReport struct {
 
 // Teams are the teams that there are, by name.
 func (p *Project) Teams(ctx context.Context) ([]TeamReport, error) {
-	r, err := p.Organisation(ctx)
+	r, err := p.Organization(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (p *Project) AgentSeat(_ context.Context, name string) (*Seat, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := seat(org.Run, a.Name, "", a.Life.Pane, run.OrganisationID)
+	s := seat(org.Run, a.Name, "", a.Life.Pane, run.OrganizationID)
 	s.Live = a.Life.On()
 	return s, nil
 }

@@ -29,7 +29,7 @@ const treeAge = time.Hour
 // archiveAge is how old an archive may grow before it is told of.
 const archiveAge = 30 * 24 * time.Hour
 
-// Upkeep is what the organisation no longer needs.
+// Upkeep is what the organization no longer needs.
 type Upkeep struct {
 	Items   []upkeep.Item `json:"items"`
 	Allowed []string      `json:"allowed"` // kinds that cmux may remove by itself
@@ -44,7 +44,7 @@ type Upkept struct {
 	Left    string `json:"left,omitempty"` // why it was left as it is
 }
 
-// PlanUpkeep looks for what the organisation no longer needs. It changes nothing.
+// PlanUpkeep looks for what the organization no longer needs. It changes nothing.
 func (p *Project) PlanUpkeep(ctx context.Context) (*Upkeep, error) {
 	org, err := p.org()
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *Project) PlanUpkeep(ctx context.Context) (*Upkeep, error) {
 	}
 	watch := watchconfig.New(org.Settings.Watch)
 	f := upkeep.Facts{Now: p.Now(), Idle: watch.StaleAfter, Age: archiveAge}
-	report, err := p.Organisation(ctx)
+	report, err := p.Organization(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (p *Project) PlanUpkeep(ctx context.Context) (*Upkeep, error) {
 	}
 	for _, w := range windows {
 		id := w.Run
-		if id == run.OrganisationID {
+		if id == run.OrganizationID {
 			id = ""
 		}
 		f.Windows = append(f.Windows, upkeep.Window{Pane: string(w.ID), Session: w.Session, Run: id, Node: w.Node, Owned: owned(w), Since: w.Changed})
@@ -114,7 +114,7 @@ func idleness(a *standing.Agent, r *AgentReport, tasks *task.List) upkeep.Agent 
 	return u
 }
 
-// upkeepGit adds the worktrees and branches of the organisation.
+// upkeepGit adds the worktrees and branches of the organization.
 func (p *Project) upkeepGit(ctx context.Context, org *standing.Org, repo *worktree.Repo, tasks *task.List, f *upkeep.Facts) error {
 	out, err := p.git(ctx, p.Root, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
@@ -128,7 +128,7 @@ func (p *Project) upkeepGit(ctx context.Context, org *standing.Org, repo *worktr
 		}
 	}
 	session := org.Run.Plan.Session
-	owner := session + "/" + run.OrganisationID + "/"
+	owner := session + "/" + run.OrganizationID + "/"
 	for field := range strings.SplitSeq(out, "\x00") {
 		if b, ok := strings.CutPrefix(field, "branch refs/heads/"); ok {
 			checkedOut[b] = true
@@ -286,7 +286,7 @@ func (p *Project) closeWindow(ctx context.Context, u *Upkept) error {
 	return nil
 }
 
-// orgTmux is the tmux server in which the organisation has its windows.
+// orgTmux is the tmux server in which the organization has its windows.
 func (p *Project) orgTmux(org *standing.Org) *tmux.Server {
 	return runner.TmuxServer(p.Root, org.Run.Plan.Socket)
 }

@@ -289,11 +289,11 @@ func (p *Project) askLife(ctx context.Context, name string, m attempt.Message) (
 // stands whatever becomes of who asked.
 const keeperPatience = 90 * time.Second
 
-// running is the organisation of the project, which somebody keeps.
+// running is the organization of the project, which somebody keeps.
 func (p *Project) running() (*standing.Org, error) {
 	org, err := p.org()
 	if err == nil && !org.Run.RunnerLives() {
-		err = &Hint{Err: errors.New("the organisation is not running"), Try: "cmux start"}
+		err = &Hint{Err: errors.New("the organization is not running"), Try: "cmux start"}
 	}
 	return org, err
 }

@@ -1,4 +1,4 @@
-// Package incident is what broke in an organisation, and what was done about it,
+// Package incident is what broke in an organization, and what was done about it,
 // as it stands in .cmux/incidents.jsonl.
 //
 // The file is the only memory of incidents, and a ledger: see package ledger for

@@ -1,4 +1,4 @@
-// Package journal is what an organisation remembers in words: a folder for each
+// Package journal is what an organization remembers in words: a folder for each
 // day below .cmux/journal, with the entries of the day (journal.md), what is to
 // be thought about and handed on (reflection.md), files that agents made
 // (artifacts/) and long bodies of messages (attachments/); and MEMORY.md at the

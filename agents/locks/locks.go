@@ -30,7 +30,7 @@ const (
 // Holder is who holds a lock, or waits for one.
 type Holder struct {
 	Who     string `json:"who"`               // user, or the address of an agent
-	Of      string `json:"of,omitempty"`      // the organisation or the run that the agent belongs to
+	Of      string `json:"of,omitempty"`      // the organization or the run that the agent belongs to
 	Life    int    `json:"life,omitempty"`    // of the agent
 	Wrapper int    `json:"wrapper,omitempty"` // pid of what carries that life
 	PID     int    `json:"pid,omitempty"`     // of the process with which it ends; 0: it ends with the agent
@@ -38,7 +38,7 @@ type Holder struct {
 	Boot    string `json:"boot,omitempty"`    // of the machine
 }
 
-// Node is the name of the agent, in the organisation or run.
+// Node is the name of the agent, in the organization or run.
 func (h Holder) Node() string { return strings.TrimPrefix(h.Who, "node:") }
 
 // same reports whether two are one agent, or the person.

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sealtest.Main(m)) }
 
-func agent(name string) Holder { return Holder{Who: name, Of: "organisation", Life: 1} }
+func agent(name string) Holder { return Holder{Who: name, Of: "organization", Life: 1} }
 
 func process(n int) Holder { return Holder{Who: "user", PID: n, Start: 1} }
 
@@ -47,7 +47,7 @@ func TestStories(t *testing.T) {
 		l := new(List)
 		now := time.Unix(0, 0)
 		for i, step := range strings.Split(story, " | ") {
-			who := map[string]Holder{"a": a, "b": b, "c": c, "p1": process(1), "p2": process(2), "pa": {Who: "a", Of: "organisation", Life: 1, PID: 9}}
+			who := map[string]Holder{"a": a, "b": b, "c": c, "p1": process(1), "p2": process(2), "pa": {Who: "a", Of: "organization", Life: 1, PID: 9}}
 			if gone, ok := strings.CutPrefix(step, "dead "); ok {
 				dead[who[gone]] = true
 				continue
@@ -101,7 +101,7 @@ func TestProperties(t *testing.T) {
 			now = now.Add(time.Second)
 			who := rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "who")
 			lock := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "lock")
-			h := Holder{Who: who, Of: "organisation", Life: life[who]}
+			h := Holder{Who: who, Of: "organization", Life: life[who]}
 			read := l.copy()
 			var lines []line
 			var err error

@@ -34,13 +34,13 @@ type Attempt struct {
 	Node string // empty: one that the runner itself carries, and which is not known
 	N    int
 
-	dir string // of its run, or of the organisation
+	dir string // of its run, or of the organization
 }
 
 // Standing reports whether it is a life of a standing agent, and Node its name.
-func (a *Attempt) Standing() bool { return filepath.Base(a.dir) == run.OrganisationID }
+func (a *Attempt) Standing() bool { return filepath.Base(a.dir) == run.OrganizationID }
 
-// Of is the id of the run that the attempt belongs to, or run.OrganisationID.
+// Of is the id of the run that the attempt belongs to, or run.OrganizationID.
 func (a *Attempt) Of() string { return filepath.Base(a.dir) }
 
 func (a *Attempt) String() string {
@@ -100,21 +100,21 @@ func Of(root string) (*Attempt, error) {
 }
 
 // groups are the ids of what attempts of the project at root belong to: its
-// organisation, then its runs, the newest last.
+// organization, then its runs, the newest last.
 func groups(root string) ([]string, error) {
 	ids, err := run.List(root)
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Lstat(run.OrganisationDir(root)); err == nil && info.IsDir() {
-		ids = slices.Insert(ids, 0, run.OrganisationID)
+	if info, err := os.Lstat(run.OrganizationDir(root)); err == nil && info.IsDir() {
+		ids = slices.Insert(ids, 0, run.OrganizationID)
 	}
 	return ids, nil
 }
 
 // mark is what the processes of one of the groups are marked with.
 func mark(root, id string) string {
-	if id == run.OrganisationID {
+	if id == run.OrganizationID {
 		return run.MarkOf(root)
 	}
 	return id
@@ -122,8 +122,8 @@ func mark(root, id string) string {
 
 // folder is the folder of one of the groups.
 func folder(root, id string) string {
-	if id == run.OrganisationID {
-		return run.OrganisationDir(root)
+	if id == run.OrganizationID {
+		return run.OrganizationDir(root)
 	}
 	return run.Dir(root, id)
 }
@@ -169,7 +169,7 @@ func OfPeer(r *run.Run, own Attempt, pid int) (*Attempt, error) {
 			node, n, _ := strings.Cut(rest, "/")
 			number, _ := strconv.Atoi(n)
 			found = &Attempt{node, number, r.Dir}
-		} else if dir, node, n, ok := wrapper(p.Args); ok && i > 0 && filepath.Base(dir) == filepath.Base(r.Dir) && (dir == r.Dir || !r.IsOrganisation()) {
+		} else if dir, node, n, ok := wrapper(p.Args); ok && i > 0 && filepath.Base(dir) == filepath.Base(r.Dir) && (dir == r.Dir || !r.IsOrganization()) {
 			found = &Attempt{node, n, r.Dir}
 		}
 	}

@@ -71,7 +71,7 @@ func (d *Driver) open(ctx context.Context, s *State, f Fact) error {
 		r.Evidence = incident.Saw(fmt.Sprintf("it fails still on %s", Short(orElse(f.Head, s.Head))))
 	}
 	if !d.Config.Restart && !d.Config.Rollback {
-		r.Advice = &incident.Advice{Text: "Nothing says what cmux may do about it: health.restart and health.rollback in .cmux/config.yml do.", Command: "cmux help organisation-config"}
+		r.Advice = &incident.Advice{Text: "Nothing says what cmux may do about it: health.restart and health.rollback in .cmux/config.yml do.", Command: "cmux help organization-config"}
 	}
 	i, _, err := d.Incidents.Open(ctx, by, r)
 	if err == nil && s.Run != nil && (s.Run.Step != StepNone || s.Run.Incident == "") {

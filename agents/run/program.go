@@ -342,7 +342,7 @@ func PrunePrograms(root string, now time.Time) error {
 	return errors.Join(errs...)
 }
 
-// usedPrograms are the versions that runs and the organisation name, believed or
+// usedPrograms are the versions that runs and the organization name, believed or
 // not.
 func usedPrograms(root string) (map[string]bool, error) {
 	ids, err := List(root)
@@ -350,7 +350,7 @@ func usedPrograms(root string) (map[string]bool, error) {
 		return nil, err
 	}
 	used := make(map[string]bool)
-	dirs := []string{OrganisationDir(root)}
+	dirs := []string{OrganizationDir(root)}
 	for _, id := range ids {
 		dirs = append(dirs, Dir(root, id))
 	}

@@ -90,13 +90,14 @@ func LockPath(root, session string) string {
 	return filepath.Join(Folder(root), signals.Locks, session)
 }
 
-// organisationLock is the lock of the organisation. No session can have its name.
-const organisationLock = "organisation.lock"
+// organizationLock is the lock of the organization. No session can have its name. Its
+// spelling stays: programs of earlier releases hold that lock.
+const organizationLock = "organisation.lock"
 
 // LockPath is the lock that a runner of r holds for its life.
 func (r *Run) LockPath() string {
-	if r.IsOrganisation() {
-		return filepath.Join(Folder(r.Plan.Root), signals.Locks, organisationLock)
+	if r.IsOrganization() {
+		return filepath.Join(Folder(r.Plan.Root), signals.Locks, organizationLock)
 	}
 	return LockPath(r.Plan.Root, r.Plan.Session)
 }

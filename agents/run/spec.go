@@ -52,8 +52,8 @@ type Spec struct {
 	Brief        string       `json:"brief,omitempty"`        // Member: what it is told first in a new conversation
 	Work         *Work        `json:"work,omitempty"`         // Member: that it was at when the attempt before ended; nil: none
 	Told         bool         `json:"told,omitempty"`         // Work: it is known to have been told of it
-	Beside       string       `json:"beside,omitempty"`       // Member: what begins with it is a worktree of one of the organisation
-	Zones        Zones        `json:"zones,omitzero"`         // Member: of the organisation's configuration
+	Beside       string       `json:"beside,omitempty"`       // Member: what begins with it is a worktree of one of the organization
+	Zones        Zones        `json:"zones,omitzero"`         // Member: of the organization's configuration
 	Checks       []string     `json:"checks,omitempty"`       // Member: the commands that check work before a merge; in a worktree of its own the agent may run them
 }
 

@@ -14,41 +14,41 @@ import (
 	"cmux/signals"
 )
 
-// OrganisationID is the name of the organisation's folder, `.cmux/agents`. It has
+// OrganizationID is the name of the organization's folder, `.cmux/agents`. It has
 // the shape of a run's folder, so that a standing agent is carried by the same
 // wrapper as a node: a folder per agent with its lock, socket, spec and events,
 // the frozen environment, and a plan without a graph. It never ends, and no
 // runner has it.
-const OrganisationID = "agents"
+const OrganizationID = "agents"
 
-// OrganisationDir is the folder of the organisation of the project at root.
-func OrganisationDir(root string) string { return filepath.Join(Folder(root), OrganisationID) }
+// OrganizationDir is the folder of the organization of the project at root.
+func OrganizationDir(root string) string { return filepath.Join(Folder(root), OrganizationID) }
 
-// MarkOf names the organisation of the project at root among all of the machine:
+// MarkOf names the organization of the project at root among all of the machine:
 // processes of its agents are marked with it (proc.Attempt).
 func MarkOf(root string) string {
 	sum := sha256.Sum256([]byte(root))
-	return OrganisationID + "-" + hex.EncodeToString(sum[:6])
+	return OrganizationID + "-" + hex.EncodeToString(sum[:6])
 }
 
 // Mark is what the processes of r's attempts are marked with (proc.Attempt).
 func (r *Run) Mark() string {
-	if r.IsOrganisation() {
+	if r.IsOrganization() {
 		return MarkOf(r.Plan.Root)
 	}
 	return r.Plan.ID
 }
 
-// IsOrganisation reports whether r is the folder of standing agents.
-func (r *Run) IsOrganisation() bool { return r.Plan.ID == OrganisationID }
+// IsOrganization reports whether r is the folder of standing agents.
+func (r *Run) IsOrganization() bool { return r.Plan.ID == OrganizationID }
 
-// CreateOrganisation makes the folder of the organisation of the project at
+// CreateOrganization makes the folder of the organization of the project at
 // root, with the environment that its agents get. session is the one of tmux in
 // which they live, socket names its server. Where there is one already, its
 // environment, program, session and socket are replaced and its agents stay.
-func CreateOrganisation(root, session, socket string, env []string, binary string) (*Run, error) {
-	p := Plan{Version: 1, ID: OrganisationID, Root: root, Session: session, Socket: socket, CreatedAt: time.Now()}
-	r := &Run{Paths: Paths{Dir: OrganisationDir(root)}, Plan: p}
+func CreateOrganization(root, session, socket string, env []string, binary string) (*Run, error) {
+	p := Plan{Version: 1, ID: OrganizationID, Root: root, Session: session, Socket: socket, CreatedAt: time.Now()}
+	r := &Run{Paths: Paths{Dir: OrganizationDir(root)}, Plan: p}
 	own, err := seal.Own()
 	if err != nil {
 		return nil, err
@@ -66,15 +66,15 @@ func CreateOrganisation(root, session, socket string, env []string, binary strin
 	return r, r.writePlan()
 }
 
-// ErrNoOrganisation says that the project has no standing agents.
-var ErrNoOrganisation = errors.New("no organisation in this project")
+// ErrNoOrganization says that the project has no standing agents.
+var ErrNoOrganization = errors.New("no organization in this project")
 
-// OpenOrganisation opens the folder of the project's standing agents, or says
-// ErrNoOrganisation.
-func OpenOrganisation(root string) (*Run, error) {
-	r, err := OpenPlan(OrganisationDir(root))
+// OpenOrganization opens the folder of the project's standing agents, or says
+// ErrNoOrganization.
+func OpenOrganization(root string) (*Run, error) {
+	r, err := OpenPlan(OrganizationDir(root))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNoOrganisation
+		return nil, ErrNoOrganization
 	}
 	return r, err
 }
@@ -91,7 +91,7 @@ type Member struct {
 	Account    string    `json:"account,omitempty"`
 	Project    string    `json:"project_id,omitempty"`
 	Supervisor string    `json:"supervisor,omitempty"` // whom it reports to
-	Session    string    `json:"session,omitempty"`    // of tmux, that its window is in; empty: the organisation's
+	Session    string    `json:"session,omitempty"`    // of tmux, that its window is in; empty: the organization's
 	Dir        string    `json:"dir"`                  // where it works, absolute
 	Tree       string    `json:"worktree,omitempty"`   // its own worktree; empty: it shares Dir
 	Branch     string    `json:"branch,omitempty"`     // of the worktree between tasks

@@ -160,7 +160,7 @@ func moved(dir, was string) error {
 
 // projectOf is the root of the project that a run's folder lies in.
 func projectOf(dir string) string {
-	if filepath.Base(dir) == OrganisationID { // no run's id
+	if filepath.Base(dir) == OrganizationID { // no run's id
 		return filepath.Dir(filepath.Dir(dir))
 	}
 	return filepath.Dir(filepath.Dir(filepath.Dir(dir)))

@@ -148,7 +148,7 @@ func (p *postman) deliver(ctx context.Context, look func(context.Context) error)
 		}
 		p.office = o
 	}
-	if _, err := p.office.Load(); err != nil { // lines that are no messages the organisation tells of
+	if _, err := p.office.Load(); err != nil { // lines that are no messages the organization tells of
 		return err
 	}
 	p.stands = make(map[string]nodeStands)

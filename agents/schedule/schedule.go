@@ -1,4 +1,4 @@
-// Package schedule is what an organisation does at certain times: reminders and
+// Package schedule is what an organization does at certain times: reminders and
 // recurring tasks, as they stand in .cmux/schedule.jsonl.
 //
 // What is due, Due says: it is pure, knows no clock, and goes by what was fired, so

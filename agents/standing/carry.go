@@ -332,7 +332,7 @@ func (k *Keeper) reset(ctx context.Context, q run.Request, a *Agent) (done, erro
 // its folder moves to the archives, which is the moment at which it is gone.
 func (k *Keeper) kill(ctx context.Context, q run.Request, ask Ask, a *Agent) (done, error) {
 	if a.Member.Role == Supervisor {
-		return refuse("the supervisor stays as long as the organisation does"), nil
+		return refuse("the supervisor stays as long as the organization does"), nil
 	}
 	if a.Protected() && !ask.Force {
 		return refuse("%s is a %s, which is not removed by the way", a.Name, strings.ReplaceAll(a.Member.Role, "-", " ")), nil

@@ -18,7 +18,7 @@ import (
 	"cmux/dag"
 )
 
-// ConfigFile is the organisation's configuration, in .cmux.
+// ConfigFile is the organization's configuration, in .cmux.
 const ConfigFile = "config.yml"
 
 // Values of Config.Permissions.
@@ -34,7 +34,7 @@ const (
 	OverflowSpawn = "spawn" // a worker like it is made for the task, and removed after it
 )
 
-// Config is the organisation's configuration, as a person writes it.
+// Config is the organization's configuration, as a person writes it.
 type Config struct {
 	Session      string
 	Supervisor   ConfigAgent
@@ -137,7 +137,7 @@ func ParseConfig(file string, src []byte) (*Config, error) {
 func (c *Config) keys() []configKey {
 	return []configKey{
 		textKey(&c.Session, "session", `^[A-Za-z0-9_-]+$`, "use letters, digits, _ and -",
-			"The tmux session of the organisation. It counts at the next `cmux start`.", "`cmux-FOLDER`", "session: shop"),
+			"The tmux session of the organization. It counts at the next `cmux start`.", "`cmux-FOLDER`", "session: shop"),
 		groupKey("supervisor", "The program of the supervisor. It counts at the next `cmux start`; another program begins a new conversation.",
 			"supervisor: {agent: claude, model: opus}", c.Supervisor.keys()),
 		groupKey("worker", "The program of a worker of which nothing else is said.", "worker: {agent: codex}", c.Worker.keys()),
@@ -157,7 +157,7 @@ func (c *Config) keys() []configKey {
 		{name: "overflow", doc: "What becomes of a task that is assigned to a permanent worker that is busy: with `queue` it waits, with `spawn` a worker like it is made for the task, and removed after it.", def: "`queue`", example: "overflow: spawn",
 			schema: map[string]any{"enum": []string{OverflowQueue, OverflowSpawn}}, read: func(p *configParser, n *yaml.Node) { c.Overflow = p.oneOf(n, "overflow", OverflowQueue, OverflowSpawn) }},
 		teamsKey(&c.Teams),
-		{name: "maintenance", doc: "What the server may remove by itself when the organisation no longer needs it: `workers`, `windows`, `worktrees`, `branches`. What is not committed is saved first. `cmux maintenance --dry-run` shows all of it.", def: "nothing", example: "maintenance: [worktrees, branches]",
+		{name: "maintenance", doc: "What the server may remove by itself when the organization no longer needs it: `workers`, `windows`, `worktrees`, `branches`. What is not committed is saved first. `cmux maintenance --dry-run` shows all of it.", def: "nothing", example: "maintenance: [worktrees, branches]",
 			schema: map[string]any{"type": "array", "items": map[string]any{"enum": upkeep.Removable()}}, read: func(p *configParser, n *yaml.Node) {
 				c.Maintenance = p.texts(n, "maintenance")
 				for _, kind := range c.Maintenance {

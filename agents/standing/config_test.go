@@ -77,7 +77,7 @@ func FuzzParseConfig(f *testing.F) {
 
 // The page and the examples on it are true.
 func TestConfigReference(t *testing.T) {
-	const page = "../../docs/organisation-config.md"
+	const page = "../../docs/organization-config.md"
 	if *update {
 		if err := os.WriteFile(page, []byte(ConfigReference()), 0o644); err != nil {
 			t.Fatal(err)

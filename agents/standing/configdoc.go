@@ -11,8 +11,8 @@ import (
 func ConfigSchema() []byte {
 	root := schemaOf(new(Config).keys())
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	root["title"] = "cmux organisation"
-	root["description"] = "The organisation of a project: .cmux/config.yml"
+	root["title"] = "cmux organization"
+	root["description"] = "The organization of a project: .cmux/config.yml"
 	b, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
 		panic(err) // strings, numbers and maps of them can be written
@@ -36,7 +36,7 @@ func schemaOf(keys []configKey) map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
-// ConfigReference is docs/organisation-config.md: every key with its meaning.
+// ConfigReference is docs/organization-config.md: every key with its meaning.
 func ConfigReference() string {
 	var b strings.Builder
 	b.WriteString(configHead)
@@ -60,7 +60,7 @@ func ConfigReference() string {
 	return b.String()
 }
 
-const configHead = `# Configuration of the organisation
+const configHead = `# Configuration of the organization
 
 <!-- Made from the parser's own table of keys: go test ./agents/standing -run TestConfigReference -update -->
 
@@ -68,7 +68,7 @@ const configHead = `# Configuration of the organisation
 
 The first ` + "`cmux start`" + ` takes the file as it is. After that it counts only once you say so, because an agent that writes into your project could have written it:
 
-<!-- norun: it needs an organisation -->
+<!-- norun: it needs an organization -->
 ` + "```sh" + `
 cmux config          # what is in force, and what the file says instead
 cmux config apply    # shows the difference, asks, and takes it into use

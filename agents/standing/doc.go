@@ -5,7 +5,7 @@
 // An agent's records are the truth about it, and State is their fold. A life is
 // what one wrapper process carries of an agent; when it ends, whatever ended it,
 // the next one goes on in its conversation, with its unfinished work. Who sees
-// to that is the Keeper, which holds the organisation's lock: it looks at what
+// to that is the Keeper, which holds the organization's lock: it looks at what
 // is there, starts what should be up, carries out what was asked for, and keeps
 // nothing that it could not read again. Killed at any moment, another one goes
 // on where it was.

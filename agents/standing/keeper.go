@@ -36,7 +36,7 @@ type Windows interface {
 	// one in it has ended, as the agent's lock says.
 	Open(ctx context.Context, name, dir string, argv []string) error
 	// Put says in which session of tmux the window of an agent is; empty: the
-	// organisation's. It is said before each of the others.
+	// organization's. It is said before each of the others.
 	Put(name, session string)
 	// Close removes the window; that there is none is no error.
 	Close(ctx context.Context, name string) error
@@ -86,7 +86,7 @@ type Options struct {
 	// Dial and Find reach a life; nil: as package host does.
 	Dial func(ctx context.Context, ref host.Ref) (host.Link, error)
 	Find func(ref host.Ref) (host.Pulse, func() error, error)
-	// Tell is told of the organisation after each look that found something new.
+	// Tell is told of the organization after each look that found something new.
 	// It must not keep it.
 	Tell func(*Org)
 	// Bell rings where a person may hear it; nil: there is none.
@@ -143,7 +143,7 @@ type parting struct {
 	ended bool
 }
 
-// Run keeps the organisation until it is stopped or ctx ends, which leaves its
+// Run keeps the organization until it is stopped or ctx ends, which leaves its
 // agents at work. A *signals.HeldError says that another keeper has it.
 func Run(ctx context.Context, o Options) (err error) {
 	k, err := open(ctx, o)
@@ -176,7 +176,7 @@ func open(ctx context.Context, o Options) (*Keeper, error) {
 	if err := signals.Init(o.Root); err != nil {
 		return nil, err
 	}
-	r, err := run.OpenOrganisation(o.Root)
+	r, err := run.OpenOrganization(o.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (k *Keeper) keep(ctx context.Context) error {
 	if err := k.org.Record(tasks, run.Record{Type: run.RunnerUp, PID: os.Getpid(), Launch: k.Launch, Detail: host}); err != nil {
 		return err
 	}
-	k.Log.Info("the organisation is kept", "agents", len(k.org.Agents))
+	k.Log.Info("the organization is kept", "agents", len(k.org.Agents))
 	net := time.NewTicker(rescan)
 	defer net.Stop()
 	wake := time.NewTimer(0)
@@ -228,7 +228,7 @@ func (k *Keeper) keep(ctx context.Context) error {
 			return err
 		}
 		if k.over {
-			k.Log.Info("the organisation is stopped")
+			k.Log.Info("the organization is stopped")
 			return k.org.Record(tasks, run.Record{Type: run.RunnerDown, How: run.HowStopped})
 		}
 		k.arm(wake)

@@ -77,7 +77,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := run.CreateOrganisation(root, "shop", "t", []string{"HOME=" + root}, binary)
+	r, err := run.CreateOrganization(root, "shop", "t", []string{"HOME=" + root}, binary)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +334,7 @@ func (w *world) spawn(name string) string {
 	return w.ask(OpSpawn, name, Ask{Spawn: &Spawn{Name: name, Role: Worker}})
 }
 
-// until waits for a fact about the organisation.
+// until waits for a fact about the organization.
 func (w *world) until(what string, fact func(*Org) bool) *Org {
 	w.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -413,7 +413,7 @@ func TestRefusedRequests(t *testing.T) {
 		`there is no kind of agent "nonsense"`:                             w.ask(OpSpawn, "b", Ask{Spawn: &Spawn{Name: "b", Role: Worker, Kind: "nonsense"}}),
 		"a spawn without an agent":                                         w.ask(OpSpawn, "b", Ask{}),
 		`there is no agent "nobody": there are supervisor, api`:            w.ask(OpKill, "nobody", Ask{}),
-		"the supervisor stays as long as the organisation does":            w.ask(OpKill, Supervisor, Ask{Force: true}),
+		"the supervisor stays as long as the organization does":            w.ask(OpKill, Supervisor, Ask{Force: true}),
 		`this version of cmux does not know the request "nonsense"`:        w.ask("nonsense", "api", Ask{}),
 	} {
 		if a := w.answered(id); a.Refused != want {
@@ -658,7 +658,7 @@ func TestKilledAtAnyEffect(t *testing.T) {
 	}
 }
 
-// keeperDied reports whether nobody holds the organisation's lock.
+// keeperDied reports whether nobody holds the organization's lock.
 func (w *world) keeperDied() bool {
 	_, held, err := signals.ReadHolder(w.r.LockPath())
 	if err != nil {

@@ -35,7 +35,7 @@ func (o *Org) Windows(ctx context.Context, server *tmux.Server) (windows []tmux.
 			return true
 		case w.Monitor:
 			return !w.Dead || w.Mark != root || o.hasRun(w.Session)
-		case w.Run == run.OrganisationID:
+		case w.Run == run.OrganizationID:
 			_, broken := o.Broken[w.Node]
 			return broken || w.Mark != sessionOwner(root) || o.Agents[w.Node] != nil
 		}

@@ -242,7 +242,7 @@ func (k *Keeper) launch(ctx context.Context, a *Agent, spec *run.Spec) error {
 
 // owner is whose a worktree is, for who lends it again.
 func (o *Org) owner(name string) string {
-	return o.Run.Plan.Session + "/" + run.OrganisationID + "/" + name
+	return o.Run.Plan.Session + "/" + run.OrganizationID + "/" + name
 }
 
 // noSlot is the slot of what has none.

@@ -25,11 +25,11 @@ const (
 	upPatience = 30 * time.Second
 )
 
-// sessionOwner is what the session of the organisation of a project is marked
+// sessionOwner is what the session of the organization of a project is marked
 // with.
 func sessionOwner(root string) string { return root + " (cmux start)" }
 
-// Session is the tmux session of the organisation; ok is false when there is
+// Session is the tmux session of the organization; ok is false when there is
 // none of its name, or when that is somebody else's, whose is then not empty.
 func Session(ctx context.Context, server *tmux.Server, root, name string) (id tmux.SessionID, whose string, ok bool, err error) {
 	out, err := server.Exec(ctx, "display-message", "-p", "-t", "="+name+":", "#{session_id} #{session_name}")
@@ -56,7 +56,7 @@ func Session(ctx context.Context, server *tmux.Server, root, name string) (id tm
 	return tmux.SessionID(out), "", true, nil
 }
 
-// StartMonitor starts the keeper in the first window of the organisation's
+// StartMonitor starts the keeper in the first window of the organization's
 // session, which is made where there is none, and returns when it is up. tmux
 // starts it again when it is killed. The caller has found no keeper alive.
 func StartMonitor(ctx context.Context, r *run.Run, server *tmux.Server) error {
@@ -103,7 +103,7 @@ func startMonitor(ctx context.Context, r *run.Run, server *tmux.Server, spec tmu
 }
 
 // Revive has tmux start a keeper again whose death it missed. The caller has found
-// the organisation without one.
+// the organization without one.
 func Revive(ctx context.Context, r *run.Run, server *tmux.Server) error {
 	session, _, ok, err := Session(ctx, server, r.Plan.Root, r.Plan.Session)
 	if err != nil || !ok {
@@ -155,7 +155,7 @@ func openMonitor(ctx context.Context, c *tmux.Client, server *tmux.Server, r *ru
 	return session, at.Pane, err
 }
 
-// takeOver takes the lock of an organisation once its keeper has left it; errThere
+// takeOver takes the lock of an organization once its keeper has left it; errThere
 // says that its keeper keeps it.
 func takeOver(ctx context.Context, r *run.Run) (*signals.Lock, error) {
 	for {

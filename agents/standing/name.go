@@ -22,7 +22,7 @@ const (
 // addresses are names that mean somebody else wherever an agent is named.
 var addresses = []string{"monitor", "user", "all", "node"}
 
-// folders are names that the organisation's own folder uses, see run.Paths.
+// folders are names that the organization's own folder uses, see run.Paths.
 var folders = []string{"requests", "bin", "env", "tmux", "outputs", "refused", "archives", "roles", "lock"}
 
 const maxName = 100

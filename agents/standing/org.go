@@ -19,7 +19,7 @@ import (
 	"cmux/signals"
 )
 
-// Org is a project's organisation as it is on disk: its agents, each the fold of
+// Org is a project's organization as it is on disk: its agents, each the fold of
 // its records, and what was asked for. Look takes in what is new. It belongs to
 // one goroutine.
 type Org struct {
@@ -33,7 +33,7 @@ type Org struct {
 
 	projects map[string]Project
 	left     leftovers
-	offset   int64 // in the organisation's own records
+	offset   int64 // in the organization's own records
 }
 
 // Agent is one agent of an Org.
@@ -79,10 +79,10 @@ type Answer struct {
 // keySettings is the key of the Noted record with the settings.
 const keySettings = "settings"
 
-// Open opens the organisation of the project at root and looks at it, or says
-// run.ErrNoOrganisation.
+// Open opens the organization of the project at root and looks at it, or says
+// run.ErrNoOrganization.
 func Open(root string) (*Org, error) {
-	r, err := run.OpenOrganisation(root)
+	r, err := run.OpenOrganization(root)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (o *Org) lookAt(a *Agent) error {
 	return err
 }
 
-// lookAtOwn takes in the new records of the organisation itself.
+// lookAtOwn takes in the new records of the organization itself.
 func (o *Org) lookAtOwn() error {
 	next, err := o.Run.EachRecordFrom(o.offset, func(rec *run.Record) {
 		switch {
@@ -206,7 +206,7 @@ func (o *Org) lookAtOwn() error {
 	return err
 }
 
-// Record appends to the organisation's own records.
+// Record appends to the organization's own records.
 func (o *Org) Record(ctx context.Context, recs ...run.Record) error {
 	book, err := o.Run.OpenBook()
 	if err != nil {
@@ -280,7 +280,7 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string {
 	if len(e.Known) == 0 {
-		return fmt.Sprintf("there is no agent %q: this organisation has none", e.Name)
+		return fmt.Sprintf("there is no agent %q: this organization has none", e.Name)
 	}
 	return fmt.Sprintf("there is no agent %q: there are %s", e.Name, strings.Join(e.Known, ", "))
 }
@@ -298,7 +298,7 @@ func (o *Org) CheckNew(name, role string) error {
 	return nil
 }
 
-// folder is a folder of the organisation outside its own, in .cmux.
+// folder is a folder of the organization outside its own, in .cmux.
 func (o *Org) folder(name string) string { return filepath.Join(run.Folder(o.Root()), name) }
 
 // Accounts are the accounts that agents have in the frozen environment, of those

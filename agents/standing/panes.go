@@ -10,17 +10,17 @@ import (
 	"cmux/agents/tmux"
 )
 
-// Panes is where each agent has a window of tmux: in the organisation's session, or
-// in another one that belongs to the organisation too.
+// Panes is where each agent has a window of tmux: in the organization's session, or
+// in another one that belongs to the organization too.
 type Panes struct {
 	server  *tmux.Server
 	root    string
 	client  *tmux.Client
-	windows *tmux.Windows     // in the organisation's session
-	placed  map[string]string // agent to its session; no entry: the organisation's
+	windows *tmux.Windows     // in the organization's session
+	placed  map[string]string // agent to its session; no entry: the organization's
 }
 
-// NewPanes connects to the tmux server, where the organisation has its session.
+// NewPanes connects to the tmux server, where the organization has its session.
 func NewPanes(ctx context.Context, r *run.Run, server *tmux.Server) (*Panes, error) {
 	client, err := server.Connect(ctx, nil)
 	if err != nil {
@@ -30,7 +30,7 @@ func NewPanes(ctx context.Context, r *run.Run, server *tmux.Server) (*Panes, err
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	return &Panes{server: server, root: r.Plan.Root, client: client, windows: tmux.NewWindows(client, session, run.OrganisationID), placed: map[string]string{}}, nil
+	return &Panes{server: server, root: r.Plan.Root, client: client, windows: tmux.NewWindows(client, session, run.OrganizationID), placed: map[string]string{}}, nil
 }
 
 // Put remembers where an agent's window is.
@@ -57,7 +57,7 @@ func (p *Panes) at(ctx context.Context, name string) (*tmux.Windows, error) {
 	if !ok {
 		return nil, nil
 	}
-	return tmux.NewWindows(p.client, id, run.OrganisationID), nil
+	return tmux.NewWindows(p.client, id, run.OrganizationID), nil
 }
 
 // Open starts a program in the window of an agent. Its session is made with the
@@ -72,7 +72,7 @@ func (p *Panes) Open(ctx context.Context, name, dir string, argv []string) error
 		_, err = w.Open(ctx, name, spec)
 		return err
 	}
-	marks := tmux.Marks{Session: map[string]string{rootOption: sessionOwner(p.root)}, Pane: tmux.NodeMarks(run.OrganisationID, name)}
+	marks := tmux.Marks{Session: map[string]string{rootOption: sessionOwner(p.root)}, Pane: tmux.NodeMarks(run.OrganizationID, name)}
 	_, err = p.client.NewSession(ctx, p.placed[name], name, spec, marks)
 	return err
 }

@@ -93,7 +93,7 @@ const (
 )
 
 // Stands is how the agent stands by its records. org says that the whole
-// organisation is stopped.
+// organization is stopped.
 func (s *State) Stands(now time.Time, org bool) (w Word, detail string) {
 	due, _ := s.Due(now)
 	switch {

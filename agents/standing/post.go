@@ -11,7 +11,7 @@ import (
 	"cmux/signals/mailbox"
 )
 
-// The keeper is the post office of the organisation: what agents and people write
+// The keeper is the post office of the organization: what agents and people write
 // into the mailbox it hands to the lives of those whom it is for. A life's own
 // wrapper decides when it is safe to say it and records what the agent has read;
 // until then a message counts as handed over, and the next life is told it again.
@@ -19,7 +19,7 @@ import (
 // tellPatience bounds the wait for a wrapper to take a message.
 const tellPatience = 3 * time.Second
 
-// mailDesk hands out what is for the agents of the organisation, and for the person.
+// mailDesk hands out what is for the agents of the organization, and for the person.
 // What is for nodes of runs their runners deliver, and what is for nodes that are
 // gone fails here.
 type mailDesk struct{ *Keeper }

@@ -10,7 +10,7 @@ import (
 	"cmux/agents/run"
 )
 
-// Project is another project that the organisation looks after: a supervisor in
+// Project is another project that the organization looks after: a supervisor in
 // its folder leads the work there.
 type Project struct {
 	Name   string `json:"name"`

@@ -9,7 +9,7 @@ import (
 )
 
 // What can be asked of the Keeper, beside run.OpStop without a name, which stops
-// the organisation.
+// the organization.
 const (
 	OpSpawn  run.Op = "spawn"
 	OpKill   run.Op = "kill"

@@ -12,7 +12,7 @@ import (
 )
 
 // What outlives an agent is not started from it: a run that it orders is started
-// by the keeper, in the organisation's environment. The run says itself what
+// by the keeper, in the organization's environment. The run says itself what
 // becomes of it, to whoever ordered it.
 
 // startPatience bounds how long a run may take to start.
@@ -32,7 +32,7 @@ func (k *Keeper) orderRun(ctx context.Context, q run.Request, ask Ask) (done, er
 		return refuse("a run without an order"), nil
 	}
 	if ask.By != "" && k.org.Settings.Permissions != PermitAll {
-		return refuse("a graph can hold commands and agents that ask nothing, which those of this organisation may not do (permissions: %s): a person starts the run. Tell them: cmux mailbox send user", k.org.Settings.Permissions), nil
+		return refuse("a graph can hold commands and agents that ask nothing, which those of this organization may not do (permissions: %s): a person starts the run. Tell them: cmux mailbox send user", k.org.Settings.Permissions), nil
 	}
 	o := k.orders[q.ID]
 	if o == nil {

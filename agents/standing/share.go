@@ -12,7 +12,7 @@ import (
 	"cmux/dag"
 )
 
-// share is what the organisation has in common with all runs of the person:
+// share is what the organization has in common with all runs of the person:
 // usage limits, the places of agents that work (max_agents), slots and ports.
 // What cannot be shared is told once, and keeps nobody from working.
 type share struct {

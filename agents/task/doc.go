@@ -1,4 +1,4 @@
-// Package task is what an organisation has to do: tasks and the backlog, as they
+// Package task is what an organization has to do: tasks and the backlog, as they
 // stand in .cmux/tasks.jsonl.
 //
 // The file is the only memory of them. A line is a change of one task. It names

@@ -14,7 +14,7 @@ type Made struct {
 	Dead    bool
 	Viewed  bool      // somebody sees it
 	Changed time.Time // when something was last shown in its window
-	Monitor bool      // of a Board or of an organisation: the pane of the monitor
+	Monitor bool      // of a Board or of an organization: the pane of the monitor
 	Run     string    // whose it is, see NodeMarks
 	Node    string
 	Session string // by name, spaces made _

@@ -1,4 +1,4 @@
-// Package upkeep says what an organisation no longer needs: workers that have nothing to
+// Package upkeep says what an organization no longer needs: workers that have nothing to
 // do, windows of tmux, worktrees and branches that nobody owns, archives that have grown old. It is pure,
 // and nothing in doubt is in what it says.
 package upkeep
@@ -61,19 +61,19 @@ type Agent struct {
 type Window struct {
 	Pane    string // its id
 	Session string
-	Run     string    // empty: it is the organisation's
+	Run     string    // empty: it is the organization's
 	Node    string    // or agent; empty: the monitor
 	Owned   bool      // who it was made for is there, or somebody sees it
 	Since   time.Time // nothing was shown in it
 }
 
-// Tree is a worktree that the organisation lent.
+// Tree is a worktree that the organization lent.
 type Tree struct {
 	Path, Owner string
 	Owned       bool // the agent is there, or may be made this moment
 }
 
-// Branch is a branch of the organisation's.
+// Branch is a branch of the organization's.
 type Branch struct {
 	Name, Commit string
 	Owned        bool // by an agent, or by a task that is not over

@@ -235,7 +235,7 @@ func (o Options) terminal(pane string, resized <-chan struct{}) *agent.Terminal 
 // specified is what the attempt is started with.
 func (o Options) specified(r *run.Run) (*run.Spec, error) {
 	spec, err := r.ReadSpec(o.Node, o.Attempt)
-	if err == nil && r.IsOrganisation() {
+	if err == nil && r.IsOrganization() {
 		if spec.Member == nil {
 			err = errNoMember
 		}

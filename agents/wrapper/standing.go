@@ -17,7 +17,7 @@ import (
 
 // bookOf opens the records that the attempt is entered in.
 func (o Options) bookOf(r *run.Run) (*run.Book, error) {
-	if r.IsOrganisation() {
+	if r.IsOrganization() {
 		return r.OpenAgentBook(o.Node)
 	}
 	return r.OpenBook()
@@ -25,7 +25,7 @@ func (o Options) bookOf(r *run.Run) (*run.Book, error) {
 
 // homeOf is whom the attempt asks while it works.
 func (o Options) homeOf(r *run.Run) attempt.Home {
-	if r.IsOrganisation() {
+	if r.IsOrganization() {
 		return alone{r, o.Node}
 	}
 	return r
@@ -113,6 +113,6 @@ func goOn(s *run.Spec) string {
 	return "cmux agents resume"
 }
 
-// errNoMember says that a spec in the organisation's folder is of no standing
+// errNoMember says that a spec in the organization's folder is of no standing
 // agent.
 var errNoMember = errors.New("the spec names no standing agent")

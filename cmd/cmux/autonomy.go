@@ -32,7 +32,7 @@ With --json the shape is
   {"for", "items": [{"kind", "id", "text", "try", "acts", "key"}], "reflection"}
 where kind is task, run, uncommitted, stale, backlog, worker or mail, acts says that the
 supervisor can act on it, key changes with what the item says, and reflection is today's
-file of what the organisation thinks about.`,
+file of what the organization thinks about.`,
 		Example: "  cmux autonomy --summary",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return either(runF, runAutonomy)(cmd.Context(), o) },

@@ -28,7 +28,7 @@ whenever a commit appears on one of them. A file also counts if one of the two h
 committed it and the other has changed it but not committed it. Failed nodes do
 not count. A node does not collide with the nodes that it depends on.
 
-Branches of other unfinished runs, and of the tasks of an organisation that are
+Branches of other unfinished runs, and of the tasks of an organization that are
 not merged, are compared when you call this command. Nodes of other runs are
 listed as SESSION:NAME, tasks by their ids.
 

@@ -21,10 +21,10 @@ func newConfigCmd(d *Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "config",
 		GroupID: "main",
-		Short:   "Show the configuration of the organisation, or take it into use",
-		Long: `Show which configuration of the organisation is in force, and what .cmux/config.yml
+		Short:   "Show the configuration of the organization, or take it into use",
+		Long: `Show which configuration of the organization is in force, and what .cmux/config.yml
 says instead. What an agent writes into the file changes nothing: after the first start
-it counts once a person applies it. cmux help organisation-config has every key.
+it counts once a person applies it. cmux help organization-config has every key.
 
 With --json the shape is
   {"file", "there", "in_force": [{"key", "value"}],

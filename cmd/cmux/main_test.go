@@ -64,7 +64,7 @@ func TestScripts(t *testing.T) {
 }
 
 // condition says whether scripts that cost much are to run: day is the day of an
-// organisation with the real Claude Code.
+// organization with the real Claude Code.
 func condition(name string) (bool, error) {
 	if name == "day" {
 		return os.Getenv("CMUX_DAY") != "", nil

@@ -25,7 +25,7 @@ func newOrgStartCmd(d *Deps, runF func(context.Context, *orgStartOptions) error)
 	cmd := &cobra.Command{
 		Use:     "start",
 		GroupID: "main",
-		Short:   "Start the project's organisation, or attach to it",
+		Short:   "Start the project's organization, or attach to it",
 		Long: `Start the standing agents of the project: a supervisor that you talk to, and the
 workers that it gives work to. They live in a tmux session of their own: window 0 is
 the monitor, window 1 the supervisor, the workers follow. If they run already, start
@@ -38,7 +38,7 @@ the configuration no verify:, it asks which command checks the agents' work. It 
 freezes your environment: every agent gets it, until you give --env. After cmux stop, or after a crash,
 start brings every agent back, in its conversation and with its unfinished task.
 
-.cmux/config.yml holds what you decide for all agents: cmux help organisation-config.
+.cmux/config.yml holds what you decide for all agents: cmux help organization-config.
 After the first start it counts once you take it into use with cmux config apply.`,
 		Example: "  cmux start\n  cmux start --detach",
 		Args:    cobra.NoArgs,
@@ -67,7 +67,7 @@ func runOrgStart(ctx context.Context, o *orgStartOptions) error {
 	return o.showOrg(ctx, p, "")
 }
 
-// start starts the organisation unless it runs.
+// start starts the organization unless it runs.
 func (o *orgStartOptions) start(ctx context.Context, p *control.Project) (err error) {
 	if o.Binary, err = os.Executable(); err != nil {
 		return fmt.Errorf("the path of this program: %w", err)
@@ -82,7 +82,7 @@ func (o *orgStartOptions) start(ctx context.Context, p *control.Project) (err er
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(o.Out, "The organisation runs, in session %s: %s.\n", s.Session, say.List(names, shownAgents))
+		_, err = fmt.Fprintf(o.Out, "The organization runs, in session %s: %s.\n", s.Session, say.List(names, shownAgents))
 		return err
 	}
 	for _, r := range s.Remarks {
@@ -103,7 +103,7 @@ func (o *orgStartOptions) start(ctx context.Context, p *control.Project) (err er
 	if err := s.Create(ctx, answers); err != nil {
 		return err
 	}
-	if _, err = fmt.Fprintf(o.Out, "The organisation has started in session %s, with a supervisor (%s).\n", s.Session, s.Kind); err != nil {
+	if _, err = fmt.Fprintf(o.Out, "The organization has started in session %s, with a supervisor (%s).\n", s.Session, s.Kind); err != nil {
 		return err
 	}
 	names, err := p.AgentNames()
@@ -168,7 +168,7 @@ func (o *orgStartOptions) askCheck(ctx context.Context, test string) (string, er
 	return text, nil
 }
 
-// showOrg shows the organisation's session in this terminal.
+// showOrg shows the organization's session in this terminal.
 func (s *IO) showOrg(ctx context.Context, p *control.Project, name string) error {
 	argv, err := p.OrgShow(ctx, name, s.Getenv("TMUX"), s.interactive())
 	if err != nil {
@@ -188,7 +188,7 @@ func newOrgStopCmd(d *Deps, runF func(context.Context, *orgStopOptions) error) *
 	cmd := &cobra.Command{
 		Use:     "stop",
 		GroupID: "main",
-		Short:   "Stop the project's organisation",
+		Short:   "Stop the project's organization",
 		Long: `Ask every standing agent to stop, end those that do not, and end their session.
 Nothing is lost: cmux start brings them back, in their conversations and with their
 unfinished tasks. Runs continue, unless you give --runs.`,
@@ -217,7 +217,7 @@ func (o *orgStopOptions) stop(ctx context.Context, p *control.Project) error {
 	if len(s.Agents) > 0 {
 		ended = "ended: " + say.List(s.Agents, 10)
 	}
-	fmt.Fprintf(o.Out, "Stopped the organisation (%s). To continue: cmux start\n", ended)
+	fmt.Fprintf(o.Out, "Stopped the organization (%s). To continue: cmux start\n", ended)
 	if len(s.Runs) > 0 {
 		fmt.Fprintf(o.Out, "Stopped the runs of %s.\n", say.List(s.Runs, 10))
 	}
@@ -232,8 +232,8 @@ func newOrgRestartCmd(d *Deps, runF func(context.Context, *orgStartOptions) erro
 	cmd := &cobra.Command{
 		Use:     "restart",
 		GroupID: "main",
-		Short:   "Stop the project's organisation and start it again",
-		Long: `Stop the organisation and start it again, with the cmux that you call: every agent
+		Short:   "Stop the project's organization and start it again",
+		Long: `Stop the organization and start it again, with the cmux that you call: every agent
 comes back in its conversation, with its unfinished task.`,
 		Example: "  cmux restart --detach",
 		Args:    cobra.NoArgs,
@@ -249,7 +249,7 @@ func runOrgRestart(ctx context.Context, o *orgStartOptions) error {
 	if err != nil {
 		return err
 	}
-	if org, err := p.Organisation(ctx); err != nil {
+	if org, err := p.Organization(ctx); err != nil {
 		return err
 	} else if org.State != control.OrgStopped {
 		if err := (&orgStopOptions{IO: o.IO}).stop(ctx, p); err != nil {
@@ -271,7 +271,7 @@ func newOrgAttachCmd(d *Deps, runF func(context.Context, *orgAttachOptions) erro
 		Use:     "attach [NAME]",
 		GroupID: "main",
 		Short:   "Talk to the supervisor, or look at another agent",
-		Long: `Attach this terminal to the session of the organisation, at the window of the named
+		Long: `Attach this terminal to the session of the organization, at the window of the named
 agent (default: the supervisor). Inside tmux, open a window of your own tmux that shows the session.
 
 What you type to an agent is its normal use: messages wait until the turn that you

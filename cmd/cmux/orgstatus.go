@@ -29,8 +29,8 @@ func newOrgStatusCmd(d *Deps, runF func(context.Context, *orgStatusOptions) erro
 	cmd := &cobra.Command{
 		Use:     "status",
 		GroupID: "main",
-		Short:   "Show how the project's organisation stands",
-		Long: `Show on one screen how the organisation stands: its monitor, the supervisor, the workers
+		Short:   "Show how the project's organization stands",
+		Long: `Show on one screen how the organization stands: its monitor, the supervisor, the workers
 with their tasks, what waits for you, and the runs that have not ended. status reads
 records and locks, so it needs no monitor. With --watch it shows each change.
 
@@ -70,7 +70,7 @@ func runOrgStatus(ctx context.Context, o *orgStatusOptions) error {
 	if o.Watch {
 		return o.watch(ctx, p)
 	}
-	report, err := p.Organisation(ctx)
+	report, err := p.Organization(ctx)
 	if err != nil {
 		return err
 	}
@@ -81,13 +81,13 @@ func runOrgStatus(ctx context.Context, o *orgStatusOptions) error {
 	return err
 }
 
-// watch shows the organisation again whenever something has changed.
+// watch shows the organization again whenever something has changed.
 func (o *orgStatusOptions) watch(ctx context.Context, p *control.Project) error {
 	tick := time.NewTicker(watchTick)
 	defer tick.Stop()
 	began := p.Now()
 	for last := ""; ; {
-		report, err := p.Organisation(ctx)
+		report, err := p.Organization(ctx)
 		if err != nil {
 			return err
 		}
@@ -111,14 +111,14 @@ const watchTick = time.Second
 // renderOrg is what status prints. It is pure.
 func renderOrg(r *control.OrgReport, now time.Time, as look) string {
 	if r.State == control.OrgNone {
-		return "No organisation in this project.\nBegin with: cmux start\n" + renderRuns(r)
+		return "No organization in this project.\nBegin with: cmux start\n" + renderRuns(r)
 	}
 	return orgHead(r, now) + renderAgents(r.Agents, now, as) + orgTail(r, now)
 }
 
 // orgHead is what stands above the table of agents.
 func orgHead(r *control.OrgReport, now time.Time) string {
-	return fmt.Sprintf("organisation: %s, session %s, integration branch %s\n%s\n", r.State, r.Session, r.Integration, renderServer(r.Server, now))
+	return fmt.Sprintf("organization: %s, session %s, integration branch %s\n%s\n", r.State, r.Session, r.Integration, renderServer(r.Server, now))
 }
 
 // orgTail is what stands below it.
@@ -267,7 +267,7 @@ func runWorkersList(ctx context.Context, o *workersListOptions) error {
 	if err != nil {
 		return err
 	}
-	report, err := p.Organisation(ctx)
+	report, err := p.Organization(ctx)
 	if err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func runWorkersList(ctx context.Context, o *workersListOptions) error {
 		return printJSON(o.Out, report.Agents)
 	}
 	if report.State == control.OrgNone {
-		_, err := fmt.Fprintln(o.Out, "No organisation in this project: cmux start")
+		_, err := fmt.Fprintln(o.Out, "No organization in this project: cmux start")
 		return err
 	}
 	_, err = fmt.Fprint(o.Out, renderAgents(report.Agents, p.Now(), o.look())+renderDoing(report.Agents, p.Now()))
@@ -356,13 +356,13 @@ func renderAgent(a *control.AgentReport, now time.Time) string {
 }
 
 // newKeepCmd is the process of the monitor's window: it keeps the
-// organisation and shows how it stands.
+// organization and shows how it stands.
 func newKeepCmd(d *Deps) *cobra.Command {
 	var o control.MonitorOptions
 	cmd := &cobra.Command{
 		Use:    "keep",
 		Hidden: true,
-		Short:  "Keep the organisation (for cmux itself)",
+		Short:  "Keep the organization (for cmux itself)",
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := run.OpenPlan(o.Dir)
@@ -372,7 +372,7 @@ func newKeepCmd(d *Deps) *cobra.Command {
 			if err := runner.AdoptEnv(r); err != nil {
 				return err
 			}
-			d.Env = os.Environ() // what this process shows is for the person who started the organisation
+			d.Env = os.Environ() // what this process shows is for the person who started the organization
 			o.Kinds, o.Pane = d.Kinds, os.Getenv("TMUX_PANE")
 			p := &control.Project{Caller: d.caller(), Root: r.Plan.Root}
 			screen := newOrgScreen(d, p)
@@ -381,12 +381,12 @@ func newKeepCmd(d *Deps) *cobra.Command {
 			return errors.Join(err, screen.close())
 		},
 	}
-	cmd.Flags().StringVar(&o.Dir, "run", "", "folder of the organisation")
+	cmd.Flags().StringVar(&o.Dir, "run", "", "folder of the organization")
 	cmd.Flags().StringVar(&o.Launch, "launch", "", "names the start that it serves")
 	return cmd
 }
 
-// orgScreen shows the organisation live in a terminal, without anybody waiting
+// orgScreen shows the organization live in a terminal, without anybody waiting
 // for it.
 type orgScreen struct {
 	d    *Deps
@@ -437,7 +437,7 @@ func (s *orgScreen) serve(ctx context.Context) error {
 	p := withoutNotes(s.p) // the terminal is the monitor's; the keeper, at work beside it, has its own
 	plain := look{width: 0}
 	err := top.ShowOrg(ctx, top.OrgOptions{
-		In: in, Out: out, Colour: s.d.colour(), Look: p.Organisation, Changed: changed, Do: s.d.within, Front: p.OrgFront,
+		In: in, Out: out, Colour: s.d.colour(), Look: p.Organization, Changed: changed, Do: s.d.within, Front: p.OrgFront,
 		Table: func(r *control.OrgReport, width int) []string {
 			as := plain
 			as.width = width
@@ -495,7 +495,7 @@ func (s *orgScreen) print(ctx context.Context, changed <-chan struct{}) error {
 		case <-changed:
 		}
 		text := ""
-		if report, err := s.p.Organisation(ctx); err != nil {
+		if report, err := s.p.Organization(ctx); err != nil {
 			text = fmt.Sprintf("cmux: %v\n", err)
 		} else {
 			text = renderOrg(report, s.p.Now(), s.d.look())

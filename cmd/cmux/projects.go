@@ -14,7 +14,7 @@ func newProjectsCmd(d *Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "projects",
 		GroupID: "main",
-		Short:   "Other projects that the organisation looks after",
+		Short:   "Other projects that the organization looks after",
 		Example: "  cmux projects list",
 	}
 	cmd.AddCommand(newProjectAddCmd(d, nil), newProjectListCmd(d, nil),
@@ -53,10 +53,10 @@ func newProjectAddCmd(d *Deps, runF func(context.Context, *projectOptions) error
 	o := &projectOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use:   "add DIR",
-		Short: "Have the organisation look after another project",
-		Long: `Have the organisation look after the project in another folder. A supervisor of its own,
+		Short: "Have the organization look after another project",
+		Long: `Have the organization look after the project in another folder. A supervisor of its own,
 sup-NAME, leads the work there; cmux projects activate starts it. A project that has an
-organisation of its own is refused: two would lead the same work.
+organization of its own is refused: two would lead the same work.
 
 With --json the shape is {"name", "dir", "active", "supervisor", "state"}.`,
 		Example: "  cmux projects add ../website --name website",
@@ -84,8 +84,8 @@ func newProjectListCmd(d *Deps, runF func(context.Context, *projectOptions) erro
 	o := &projectOptions{IO: &d.IO, Project: d.project}
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the projects that the organisation looks after",
-		Long: `List the projects that the organisation looks after, and how their supervisors stand.
+		Short: "List the projects that the organization looks after",
+		Long: `List the projects that the organization looks after, and how their supervisors stand.
 With --json the shape is [{"name", "dir", "active", "supervisor", "state"}].`,
 		Example: "  cmux projects list --json",
 		Args:    cobra.NoArgs,

@@ -108,7 +108,7 @@ func renderRecovery(r *control.Recovery) string {
 		}
 	}
 	if r.Command == "" {
-		return "Nothing says how the health of this project is told: health: in .cmux/config.yml (cmux help organisation-config).\n"
+		return "Nothing says how the health of this project is told: health: in .cmux/config.yml (cmux help organization-config).\n"
 	}
 	row("Check", r.Command)
 	row("Tree", r.Tree)

@@ -24,7 +24,7 @@ func newReportCmd(d *Deps, runF func(context.Context, *reportOptions) error) *co
 		Use:     "report",
 		GroupID: "main",
 		Short:   "Show what happened while you were away",
-		Long: `Show what happened in the organisation since a moment: the tasks that ended with their
+		Long: `Show what happened in the organization since a moment: the tasks that ended with their
 commits, the incidents, what each agent did and used, and what waits for you. With
 --markdown print it as a page, with --journal write that page into today's journal and
 print where. With --json the shape is

@@ -27,7 +27,7 @@ func newScheduleCmd(d *Deps) *cobra.Command {
 		GroupID: "main",
 		Short:   "Reminders and recurring tasks",
 		Long: `Reminders and recurring tasks, in .cmux/schedule.jsonl. They come about while the
-organisation runs. What was missed meanwhile comes about once, afterwards, and says so.`,
+organization runs. What was missed meanwhile comes about once, afterwards, and says so.`,
 		Example: "  cmux schedule list",
 	}
 	cmd.AddCommand(newScheduleAddCmd(d, nil), newScheduleListCmd(d, nil), newScheduleShowCmd(d, nil),

@@ -63,7 +63,7 @@ func newServeCmd(d *Deps) *cobra.Command {
 			return server.Serve(ctx, server.Options{Project: p, Port: port, Idle: idle, Dashboard: dashboard, Log: control.RunnerLogger(d.Err)})
 		},
 	}
-	cmd.Flags().StringVar(&dir, "run", "", "folder of the organisation")
+	cmd.Flags().StringVar(&dir, "run", "", "folder of the organization")
 	cmd.Flags().DurationVar(&idle, "idle", 0, "serve on demand, and end after so long without page and run")
 	return cmd
 }
@@ -186,7 +186,7 @@ func newAgentsOpenCmd(d *Deps, runF func(context.Context, *agentsOpenOptions) er
 		Use:   "open",
 		Short: "Open the dashboard of the project's runs in the browser",
 		Long: `Open the dashboard of the project in your browser, by a link that works once, and for
-a minute. It needs no organisation: where none runs, a server is started in the
+a minute. It needs no organization: where none runs, a server is started in the
 background. It ends by itself when no page is open and no run is under way for --idle.
 While cmux start runs, its server is used, and it takes over from one that is there.
 

@@ -21,8 +21,8 @@ func newUpkeepCmd(d *Deps, runF func(context.Context, *upkeepOptions) error) *co
 	cmd := &cobra.Command{
 		Use:     "maintenance",
 		GroupID: "main",
-		Short:   "Remove what the organisation no longer needs",
-		Long: `Show what the organisation no longer needs, why, and what would be done; ask; and do it:
+		Short:   "Remove what the organization no longer needs",
+		Long: `Show what the organization no longer needs, why, and what would be done; ask; and do it:
 workers that have had nothing to do for stale_after; windows of tmux, and with the
 last of them their sessions, that cmux made for an agent or a run which is gone, and in
 which nothing has changed for as long; worktrees older than an hour whose worker is gone;

@@ -1,5 +1,5 @@
 # What `make demo-web` shows: the run of act one, whose gate waits for the person, and
-# the organisation of act three, where Claude Code is there. Sourced by run.sh.
+# the organization of act three, where Claude Code is there. Sourced by run.sh.
 
 dashboard() {
   shop
@@ -15,7 +15,7 @@ dashboard() {
   if [ -n "$claude" ]; then
     market
   else
-    say "Without Claude Code there is no organisation to show: $missing."
+    say "Without Claude Code there is no organization to show: $missing."
   fi
 
   say "The dashboards. A link works once, within a minute; cmux open prints another."
@@ -24,7 +24,7 @@ dashboard() {
   HOME=$home run cmux agents open --print
   if [ -n "$claude" ]; then
     cd "$scratch/market"
-    echo "The organisation, which has opened a shop:"
+    echo "The organization, which has opened a shop:"
     run cmux open --print
   fi
   echo "Enter or Ctrl+C ends and removes all."

@@ -48,7 +48,7 @@ func (r *routes) agents() {
 	const group, path, one = "agents", "/api/agents", "/api/agents/{name}"
 	p := r.Project
 	get(r, group, path, "List the standing agents", func(ctx context.Context, i *struct{ Paging }) (List[control.AgentReport], error) {
-		org, err := r.organisations.ask(ctx, p.Organisation)
+		org, err := r.organizations.ask(ctx, p.Organization)
 		if err != nil {
 			return List[control.AgentReport]{}, err
 		}
@@ -148,10 +148,10 @@ func (r *routes) agents() {
 	})
 }
 
-// heartbeat is how the organisation stands, and budget what its agents used.
+// heartbeat is how the organization stands, and budget what its agents used.
 func (r *routes) heartbeat() {
-	get(r, "heartbeat", "/api/heartbeat", "Say how the organisation stands", func(ctx context.Context, _ *in) (*control.OrgReport, error) {
-		return r.organisations.ask(ctx, r.Project.Organisation)
+	get(r, "heartbeat", "/api/heartbeat", "Say how the organization stands", func(ctx context.Context, _ *in) (*control.OrgReport, error) {
+		return r.organizations.ask(ctx, r.Project.Organization)
 	})
 	get(r, "budget", "/api/budget/summary", "Sum up the tokens that the standing agents used", func(ctx context.Context, _ *in) (*control.Spending, error) {
 		return r.Project.Spending()

@@ -48,7 +48,7 @@ type routes struct {
 	api huma.API
 
 	needs         together[control.NeedList]
-	organisations together[*control.OrgReport]
+	organizations together[*control.OrgReport]
 
 	kept       keptJobs
 	taskMerge  work[control.MergedTasks]
@@ -75,7 +75,7 @@ func New(mux humago.Mux, o Options) *huma.OpenAPI {
 	if o.Project != nil { // else only the document is wanted
 		r.kept.root = o.Project.Root
 	}
-	for _, add := range []func(){r.login, r.webhooks, r.agents, r.heartbeat, r.tasks, r.messages, r.journal, r.files, r.prefs, r.runs, r.nodes, r.graphs, r.work, r.config, r.incidents, r.events, r.sessions, r.projects, r.clones, r.organisation} {
+	for _, add := range []func(){r.login, r.webhooks, r.agents, r.heartbeat, r.tasks, r.messages, r.journal, r.files, r.prefs, r.runs, r.nodes, r.graphs, r.work, r.config, r.incidents, r.events, r.sessions, r.projects, r.clones, r.organization} {
 		add()
 	}
 	exact(c.Components.Schemas)

@@ -14,15 +14,15 @@ type findings struct {
 	Findings []control.Finding `json:"findings"`
 }
 
-// config is the configuration of the organisation and of its agents' graph, which
+// config is the configuration of the organization and of its agents' graph, which
 // a person writes and takes into use.
 func (r *routes) config() {
 	const group, path = "config", "/api/config"
 	p := r.Project
-	get(r, group, path, "Show the organisation's configuration that is in force, and what its file says instead", func(context.Context, *in) (*control.OrgConfig, error) {
+	get(r, group, path, "Show the organization's configuration that is in force, and what its file says instead", func(context.Context, *in) (*control.OrgConfig, error) {
 		return p.OrgConfig()
 	})
-	get(r, group, path+"/schema", "Show the JSON Schema of the organisation's configuration", func(context.Context, *in) (map[string]any, error) {
+	get(r, group, path+"/schema", "Show the JSON Schema of the organization's configuration", func(context.Context, *in) (map[string]any, error) {
 		return object(control.ConfigSchema())
 	})
 	post(r, group, path+"/apply", "Take the file into use", func(ctx context.Context, i *struct {

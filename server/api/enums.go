@@ -84,7 +84,7 @@ func fieldEnums() map[reflect.Type]map[string][]any {
 		reflect.TypeFor[control.FileSide]():       {"kind": words("file", "executable", "link", "submodule", "other")},
 		reflect.TypeFor[control.Commented]():      {"how": words(control.CommentsTold, control.CommentsSentBack, control.CommentsTask)},
 		reflect.TypeFor[control.AutonomyItem]():   {"kind": words(control.AutonomyTask, control.AutonomyRun, control.AutonomyUncommitted, control.AutonomyStale, control.AutonomyBacklog, control.AutonomyMail, control.AutonomyWorker)},
-		reflect.TypeFor[control.OnboardingStep](): {"id": words(control.StepTools, control.StepAgent, control.StepGraph, control.StepRun, control.StepOrganisation, control.StepConfig, control.StepTask)},
+		reflect.TypeFor[control.OnboardingStep](): {"id": words(control.StepTools, control.StepAgent, control.StepGraph, control.StepRun, control.StepOrganization, control.StepConfig, control.StepTask)},
 		reflect.TypeFor[incident.Incident]():      {"state": words(incident.Open, incident.Closed)},
 	}
 }

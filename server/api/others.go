@@ -17,12 +17,12 @@ type gone struct {
 	Removed []standing.Gone `json:"removed"`
 }
 
-// sessions are tmux sessions beside the organisation's own, and projects those
+// sessions are tmux sessions beside the organization's own, and projects those
 // that it looks after besides.
 func (r *routes) sessions() {
 	const path, one = "/api/sessions", "/api/sessions/{name}"
 	p := r.Project
-	get(r, "sessions", path, "List the sessions beside the organisation's own", func(_ context.Context, i *struct{ Paging }) (List[control.OrgSession], error) {
+	get(r, "sessions", path, "List the sessions beside the organization's own", func(_ context.Context, i *struct{ Paging }) (List[control.OrgSession], error) {
 		all, err := p.OrgSessions()
 		if err != nil {
 			return List[control.OrgSession]{}, err
@@ -44,14 +44,14 @@ func (r *routes) sessions() {
 func (r *routes) projects() {
 	const path, one = "/api/projects", "/api/projects/{name}"
 	p := r.Project
-	get(r, "projects", path, "List the projects that the organisation looks after besides", func(_ context.Context, i *struct{ Paging }) (List[control.OtherProject], error) {
+	get(r, "projects", path, "List the projects that the organization looks after besides", func(_ context.Context, i *struct{ Paging }) (List[control.OtherProject], error) {
 		all, err := p.Projects()
 		if err != nil {
 			return List[control.OtherProject]{}, err
 		}
 		return page(all, i.Paging, func(o *control.OtherProject) string { return o.Name })
 	})
-	post(r, "projects", path, "Have the organisation look after a project", func(ctx context.Context, i *struct {
+	post(r, "projects", path, "Have the organization look after a project", func(ctx context.Context, i *struct {
 		Body struct {
 			Dir  string `json:"dir" minLength:"1" doc:"Its folder, absolute or from the project's root"`
 			Name string `json:"name,omitempty" doc:"Empty: that of the folder"`

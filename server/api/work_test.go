@@ -143,10 +143,10 @@ func TestWorkOfANode(t *testing.T) {
 	}
 }
 
-// organised gives the project an organisation that nobody keeps, with one worker.
-func (w *world) organised(t *testing.T) *standing.Org {
+// organized gives the project an organization that nobody keeps, with one worker.
+func (w *world) organized(t *testing.T) *standing.Org {
 	t.Helper()
-	if _, err := run.CreateOrganisation(w.root, "scratch", "t", w.p.Env, "/bin/true"); err != nil {
+	if _, err := run.CreateOrganization(w.root, "scratch", "t", w.p.Env, "/bin/true"); err != nil {
 		t.Fatal(err)
 	}
 	org, err := standing.Open(w.root)
@@ -165,7 +165,7 @@ func (w *world) organised(t *testing.T) *standing.Org {
 func TestWorkOfATask(t *testing.T) {
 	w := newWorld(t)
 	git := w.repository(t)
-	org := w.organised(t)
+	org := w.organized(t)
 	w.must("POST", "/api/tasks", `{"title":"write one"}`, nil)
 	// Nobody has begun it: there is nothing to see or to comment on but the task.
 	for method, path := range map[string]string{"GET": "/api/tasks/t1/files", "POST": "/api/tasks/t1/comments"} {

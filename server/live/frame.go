@@ -92,7 +92,7 @@ func messages(events []store.Event) (all []message) {
 	return all
 }
 
-// heartbeat is how the organisation stands, as a message.
+// heartbeat is how the organization stands, as a message.
 func heartbeat(status json.RawMessage, at time.Time) message {
 	b, _ := json.Marshal(struct {
 		Type   string  `json:"type"`

@@ -19,7 +19,7 @@ const (
 	maxClients = 256
 	// batch is how many events are read at once.
 	batch = 500
-	// statusEvery is what lies at least between two looks at how the organisation
+	// statusEvery is what lies at least between two looks at how the organization
 	// stands, and statusSlow how often it is looked at when nothing happens.
 	statusEvery = time.Second
 	statusSlow  = 30 * time.Second
@@ -36,7 +36,7 @@ type Log interface {
 type Options struct {
 	Log      Log
 	Instance string
-	Status   func(context.Context) (any, error) // how the organisation stands; nil: nobody is told
+	Status   func(context.Context) (any, error) // how the organization stands; nil: nobody is told
 	Unlogged []string                           // beginnings of routes whose changes are not in the log
 	Failed   func(error)                        // is told what went wrong; may be nil
 }
@@ -48,7 +48,7 @@ type Hub struct {
 	tasks   sync.WaitGroup
 	reading sync.Mutex // held by who reads on for all
 
-	look chan struct{} // has room for one: how the organisation stands is to be looked at
+	look chan struct{} // has room for one: how the organization stands is to be looked at
 	news chan struct{} // has room for one: there is something in changed
 
 	mu       sync.Mutex
@@ -219,7 +219,7 @@ func (h *Hub) tellChanged() {
 	}
 }
 
-// lookSoon has tellStatuses look at how the organisation stands.
+// lookSoon has tellStatuses look at how the organization stands.
 func (h *Hub) lookSoon() {
 	select {
 	case h.look <- struct{}{}:
@@ -227,7 +227,7 @@ func (h *Hub) lookSoon() {
 	}
 }
 
-// tellStatuses tells live clients how the organisation stands until the hub's
+// tellStatuses tells live clients how the organization stands until the hub's
 // context ends.
 func (h *Hub) tellStatuses() {
 	slow := time.NewTicker(statusSlow)
@@ -248,7 +248,7 @@ func (h *Hub) tellStatuses() {
 	}
 }
 
-// tellStatus tells live clients how the organisation stands, where that is new.
+// tellStatus tells live clients how the organization stands, where that is new.
 func (h *Hub) tellStatus() {
 	h.mu.Lock()
 	nobody := len(h.live) == 0

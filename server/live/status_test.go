@@ -18,7 +18,7 @@ func (p *peer) beat() Frame {
 	}
 }
 
-// Who comes is told how the organisation stands, and since when that is known:
+// Who comes is told how the organization stands, and since when that is known:
 // nothing that is from a time when nobody listened.
 func TestHeartbeatsAreNotOld(t *testing.T) {
 	var state atomic.Value
@@ -56,7 +56,7 @@ func TestHeartbeatsAreNotOld(t *testing.T) {
 	}
 }
 
-// Events do not wait for a look at the organisation that takes long.
+// Events do not wait for a look at the organization that takes long.
 func TestSlowStatusHoldsUpNothing(t *testing.T) {
 	b := newBook()
 	asked, answer := make(chan struct{}, 1), make(chan struct{})

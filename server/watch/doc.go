@@ -14,7 +14,7 @@
 //     in, only telling is allowed.
 //   - A limit, a question to a person, a spent budget and a deliberate stop are
 //     states, not faults: nothing is relaunched into them.
-//   - An idle organisation causes no action.
+//   - An idle organization causes no action.
 //
 // Whoever carries the actions out writes each down before it, with its ID and
 // Seen, and what came of it after it. The Seen of the last action that took place

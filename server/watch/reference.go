@@ -48,7 +48,7 @@ const referenceHead = `# The watch
 
 <!-- Made from the table of rules: go test ./server/watch -run TestReference -update -->
 
-The watch looks after the agents of an organisation while nobody looks: one that stops, one that freezes, one whose context fills. It is a part of the project's server. Each rule below names its evidence, its action, its bound and its switch in ` + "`.cmux/config.yml`" + `.
+The watch looks after the agents of an organization while nobody looks: one that stops, one that freezes, one whose context fills. It is a part of the project's server. Each rule below names its evidence, its action, its bound and its switch in ` + "`.cmux/config.yml`" + `.
 
 What holds for all rules:
 - An action has evidence, and is taken once for one cause. Both stand in ` + "`.cmux/watch.jsonl`" + `: a line before the action, and a line with what came of it.
@@ -56,7 +56,7 @@ What holds for all rules:
 - Time counts while the watch looks. A clock that jumps and a machine that slept make nobody look idle or frozen.
 - On an agent that you have taken over, typed in within ` + "`person_within`" + ` or left a draft in, the watch does nothing but tell.
 - A limit, a question to you, an expired login, a spent budget and a deliberate stop are states: nothing is relaunched into them.
-- An organisation that has nothing to do costs no token. A supervisor that has something to do and acts on none of it costs three nudges and one injection, and then nothing before something new comes.
+- An organization that has nothing to do costs no token. A supervisor that has something to do and acts on none of it costs three nudges and one injection, and then nothing before something new comes.
 
 ## Rules
 
@@ -93,5 +93,5 @@ A key that is not there has its default. Like the rest of ` + "`.cmux/config.yml
 
 ` + "`.cmux/watch.jsonl`" + ` has a line for each action before it is taken (` + "`intent`" + `) and one after it (` + "`done`, `failed` or `dropped`" + `), both with the action's id. A server that is killed between the two finds out, when it is back, whether the action took place, and never takes it twice. A file that has grown long is shortened to what the watch needs to go on; the file as it was is kept beside it with ` + "`.1`" + ` behind its name, and the one before with ` + "`.2`" + `.
 
-A day of an organisation in seconds, with the real Claude Code before a scripted model, goes through the most of this without a person, and its report is compared with what happened: ` + "`CMUX_DAY=1 go test ./cmd/cmux -run TestScripts/org-day-claude`" + `.
+A day of an organization in seconds, with the real Claude Code before a scripted model, goes through the most of this without a person, and its report is compared with what happened: ` + "`CMUX_DAY=1 go test ./cmd/cmux -run TestScripts/org-day-claude`" + `.
 `

@@ -11,7 +11,7 @@ import (
 	"cmux/agents/watchconfig"
 )
 
-// An organisation that is played: agents that work, rest, freeze, loop, meet
+// An organization that is played: agents that work, rest, freeze, loop, meet
 // limits and die; people who type and leave; a clock that jumps, a machine that
 // sleeps, and a watch that is killed in the middle of its actions.
 
@@ -474,7 +474,7 @@ func TestWeeks(t *testing.T) {
 	}
 }
 
-// An organisation that has nothing to do causes nothing, however long, whatever
+// An organization that has nothing to do causes nothing, however long, whatever
 // the clock does; one thing that nobody acts on costs what its bound says.
 func TestIdleCostsNothing(t *testing.T) {
 	w := newWorld(t, 6)

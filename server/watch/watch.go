@@ -32,7 +32,7 @@ func (s Stand) String() string {
 // Facts are what is seen now.
 type Facts struct {
 	Config  watchconfig.Config
-	Stopped bool // the organisation, by a person
+	Stopped bool // the organization, by a person
 	Agents  []Agent
 }
 

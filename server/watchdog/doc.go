@@ -8,5 +8,5 @@
 //
 // It does nothing by itself to an agent's program. Messages go through the
 // mailbox, which hands them over when that is safe; the rest are requests to the
-// keeper of the organisation.
+// keeper of the organization.
 package watchdog

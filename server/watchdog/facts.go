@@ -32,7 +32,7 @@ import (
 	"cmux/worktree"
 )
 
-// Project is the World of a project's organisation.
+// Project is the World of a project's organization.
 type Project struct {
 	*control.Project
 	log       *log.Logger
@@ -88,10 +88,10 @@ func NewProject(p *control.Project, logger *log.Logger) (*Project, error) {
 	return w, nil
 }
 
-// Follow tells Changed of what is written to tasks and the organisation's records
+// Follow tells Changed of what is written to tasks and the organization's records
 // until ctx ends.
 func (w *Project) Follow(ctx context.Context) {
-	watcher := signals.Watch(ctx, w.tasks.Path(), filepath.Join(run.OrganisationDir(w.Root), "records.jsonl"))
+	watcher := signals.Watch(ctx, w.tasks.Path(), filepath.Join(run.OrganizationDir(w.Root), "records.jsonl"))
 	defer watcher.Close()
 	for {
 		select {
@@ -109,7 +109,7 @@ func (w *Project) Follow(ctx context.Context) {
 // Changed implements World.
 func (w *Project) Changed() <-chan struct{} { return w.changed }
 
-// look takes in what is new of the organisation.
+// look takes in what is new of the organization.
 func (w *Project) look() (err error) {
 	if w.org == nil {
 		w.org, err = standing.Open(w.Root)

@@ -38,7 +38,7 @@ func Reserved(name string) bool {
 // Address is who a message is from, or for.
 type Address struct {
 	Kind    Kind
-	Session string // of an Agent; empty: the organisation's own
+	Session string // of an Agent; empty: the organization's own
 	Name    string // of an Agent or a Node
 }
 
@@ -86,7 +86,7 @@ func (a Address) String() string {
 	return a.Name
 }
 
-// In is the address as it reads in an organisation whose own session has this
+// In is the address as it reads in an organization whose own session has this
 // name: an agent of that session has no session before its name.
 func (a Address) In(home string) Address {
 	if a.Kind == Agent && a.Session == home {
@@ -108,7 +108,7 @@ const (
 	ReviewRequest Prefix = "REVIEW-REQUEST" // code is ready to be looked at
 	Error         Prefix = "ERROR"          // something of cmux's own broke
 	Heartbeat     Prefix = "HEARTBEAT"      // an idle agent is told what there is to do
-	Sys           Prefix = "SYS"            // anything else of the organisation's
+	Sys           Prefix = "SYS"            // anything else of the organization's
 	TaskCancel    Prefix = "TASK-CANCEL"    // a person or the supervisor has cancelled a task
 )
 

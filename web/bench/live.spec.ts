@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import type { Browser, Page } from "@playwright/test";
 
-import { expect, test } from "../e2e/organisation";
+import { expect, test } from "../e2e/organization";
 
 const clients = 10;
 const events = 50; // the page shows as many of a kind

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 
-import { expect, test } from "../e2e/organisation";
+import { expect, test } from "../e2e/organization";
 import { serveEmpty } from "./empty";
 
 interface Load {

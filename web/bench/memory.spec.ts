@@ -1,4 +1,4 @@
-import { expect, test } from "../e2e/organisation";
+import { expect, test } from "../e2e/organization";
 
 const events = 1_000_000;
 const parts = 10;

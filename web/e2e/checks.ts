@@ -4,7 +4,7 @@
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
-import { expect } from "./organisation";
+import { expect } from "./organization";
 
 /** Collects what the page's console calls an error, and what its policy forbids. Refusals of the server (4xx) are none. */
 export function faultsOf(page: Page): string[] {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { faultsOf, look } from "./checks";
-import { expect, test, type Organisation } from "./organisation";
+import { expect, test, type Organization } from "./organization";
 import { bin } from "./setup";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -28,7 +28,7 @@ const script = `scripts:
 `;
 
 /** Starts the model, and has Claude Code ask it: nothing of the person's is used. */
-async function startModel(org: Organisation): Promise<ChildProcess> {
+async function startModel(org: Organization): Promise<ChildProcess> {
   const modeld = join(bin, "modeld");
   const agents = join(root, ".agents-cli", "node_modules", ".bin");
   execFileSync("go", ["build", "-trimpath", "-o", modeld, "./agents/modeltest/modeld"], { cwd: root, stdio: "inherit" });

@@ -9,7 +9,7 @@ import { expect, test, type Page } from "@playwright/test";
 import { bin } from "./setup";
 
 /*
- * What `make demo-web` shows: a run whose gate waits, and an organisation of real Claude
+ * What `make demo-web` shows: a run whose gate waits, and an organization of real Claude
  * Code agents with a script for a model. `make pictures` takes its pictures here.
  */
 const root = join(import.meta.dirname, "..", "..");
@@ -43,13 +43,13 @@ test("the demo: a gate is approved, and what real agents did is read", async ({ 
         return page;
       }),
     );
-    const [run, organisation] = pages;
+    const [run, organization] = pages;
     if (run === undefined) {
       throw new Error("there is no page of the run");
     }
     await approves(run);
-    if (organisation !== undefined) {
-      await reads(organisation);
+    if (organization !== undefined) {
+      await reads(organization);
     }
   } finally {
     demo.stdin.end();

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 
-import { expect, test, type Organisation } from "./organisation";
+import { expect, test, type Organization } from "./organization";
 import { healthy } from "./checks";
 
 /** A node that asks a person, whose gate keeps the run live. */
@@ -47,7 +47,7 @@ async function sound(page: Page, name: string, looks: readonly (typeof narrow | 
   expect(await page.evaluate(() => "hurt" in window), `${name} ran what it was shown`).toBe(false);
 }
 
-const saved = (org: Organisation) => org.read(".cmux-agents.yml");
+const saved = (org: Organization) => org.read(".cmux-agents.yml");
 
 test("the graph of agents is edited, started, answered, extended and compared from the page alone", async ({ org, page, context }) => {
   test.setTimeout(180_000); // on a machine that does much else

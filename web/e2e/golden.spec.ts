@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import { expect, test, type Page } from "./organisation";
+import { expect, test, type Page } from "./organization";
 import { paths, setScene } from "./scene";
 
 /*

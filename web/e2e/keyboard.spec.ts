@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 
-import { expect, test } from "./organisation";
+import { expect, test } from "./organization";
 import { paths, setScene } from "./scene";
 
 interface Walked {

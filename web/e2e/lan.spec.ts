@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 
 import { healthy } from "./checks";
-import { expect, test } from "./organisation";
+import { expect, test } from "./organization";
 
 /** Waits until a program has printed something, and gives the part in brackets. */
 async function printed(program: ChildProcess, what: RegExp): Promise<string> {

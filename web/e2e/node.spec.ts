@@ -1,5 +1,5 @@
 import { faultsOf, look } from "./checks";
-import { expect, test } from "./organisation";
+import { expect, test } from "./organization";
 
 const evil = "<script>window.evil=1</script><img src=x onerror=window.evil=1>";
 

@@ -1,5 +1,5 @@
 import { healthy } from "./checks";
-import { expect, test } from "./organisation";
+import { expect, test } from "./organization";
 
 /** Begins with `build` failing until the person repairs what it looks for; then a gate, and what waits for it. */
 const config = `session: shop

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 
-import type { Organisation } from "./organisation";
-import { idle } from "./organisation";
+import type { Organization } from "./organization";
+import { idle } from "./organization";
 
 /** Every page of that project, by name; RUN stands for the id of its run. */
 export const paths: Record<string, string> = {
@@ -30,7 +30,7 @@ export const paths: Record<string, string> = {
 };
 
 /** A project in which something of everything has happened, the same each time. */
-export function setScene(org: Organisation): void {
+export function setScene(org: Organization): void {
   org.write({
     "README.md": "# The shop\n\nSells *things*.\n",
     "api.txt": "one\ntwo\nthree\n",

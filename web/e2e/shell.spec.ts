@@ -1,5 +1,5 @@
 import { healthy } from "./checks";
-import { expect, test } from "./organisation";
+import { expect, test } from "./organization";
 
 test("the page is live, says what needs a person, and asks nothing of others", async ({ org, page }) => {
   org.start();

@@ -71,7 +71,7 @@ func (b *bench) sections() []section {
 		{"commands", "Commands", b.commands, false},
 		{"idle", "Waiting", b.idling, false},
 		{"agents", "Agents", b.agents, false},
-		{"organisation", "A standing organisation", b.organisation, false},
+		{"organization", "A standing organization", b.organization, false},
 	}
 }
 

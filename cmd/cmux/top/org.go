@@ -15,13 +15,13 @@ import (
 	"cmux/agents/harmless"
 )
 
-// OrgOptions are what the monitor of an organisation needs of the process that it
-// runs in, which keeps the organisation: no key ends it.
+// OrgOptions are what the monitor of an organization needs of the process that it
+// runs in, which keeps the organization: no key ends it.
 type OrgOptions struct {
 	In, Out *os.File // a terminal
 	Colour  bool
 
-	// Look is how the organisation stands now, and Changed says that it may stand
+	// Look is how the organization stands now, and Changed says that it may stand
 	// otherwise.
 	Look    func(context.Context) (*control.OrgReport, error)
 	Changed <-chan struct{}
@@ -40,7 +40,7 @@ type OrgOptions struct {
 	Log   func(name string) ([]byte, error)
 }
 
-// orgKeys are the keys of an organisation's monitor, as ? shows them.
+// orgKeys are the keys of an organization's monitor, as ? shows them.
 var orgKeys = []key{
 	{keys: []string{"enter"}, shown: "enter", verb: "attach", words: []string{"workers", "attach", "NAME"}, does: "go to its window"},
 	{keys: []string{"l"}, shown: "l", verb: "log", words: []string{"workers", "logs", "NAME"}, does: "read its log from the end"},
@@ -59,7 +59,7 @@ var orgKeys = []key{
 	{keys: []string{"esc", "q", "ctrl+c"}, shown: "esc q", does: "leave what is open"},
 }
 
-// ShowOrg shows the organisation until ctx ends.
+// ShowOrg shows the organization until ctx ends.
 func ShowOrg(ctx context.Context, o OrgOptions) error {
 	p := &orgProgram{OrgOptions: o, model: newOrgModel(o), screen: screen{in: o.In, out: o.Out}}
 	return drive(ctx, &p.screen, p, func(ctx context.Context, t *tea.Program) { p.ctx, p.tea = ctx, t }, p.follow)
@@ -74,7 +74,7 @@ type orgProgram struct {
 	screen screen
 }
 
-// follow tells the program how the organisation stands, whenever that may have
+// follow tells the program how the organization stands, whenever that may have
 // changed.
 func (p *orgProgram) follow(ctx context.Context) error {
 	for {
@@ -132,7 +132,7 @@ func (p *orgProgram) cause(e orgEffect) tea.Msg {
 	return result(e.order, said, err)
 }
 
-// orgModel is the monitor of an organisation as it stands. step and frame are
+// orgModel is the monitor of an organization as it stands. step and frame are
 // pure.
 type orgModel struct {
 	o      OrgOptions
@@ -232,7 +232,7 @@ func (m orgModel) press(k tea.KeyMsg) (orgModel, *orgEffect) {
 		return m, nil
 	case "esc":
 		if m.page == "" {
-			m.said = "This window keeps the organisation, so it stays: cmux stop ends it; the prefix key and d detach."
+			m.said = "This window keeps the organization, so it stays: cmux stop ends it; the prefix key and d detach."
 		}
 		m.page = ""
 		return m, nil
@@ -333,7 +333,7 @@ func (m orgModel) frame() []string {
 		return lines
 	}
 	if m.report == nil {
-		return []string{"Reading the organisation.", cut(m.said, m.width)}
+		return []string{"Reading the organization.", cut(m.said, m.width)}
 	}
 	above, below := m.o.Rest(m.report)
 	var lines []string

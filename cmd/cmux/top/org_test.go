@@ -34,7 +34,7 @@ func orgScreen(width, height int, r *control.OrgReport) orgModel {
 			return lines
 		},
 		Rest: func(*control.OrgReport) (above, below []string) {
-			return []string{"organisation: running"}, []string{strings.Repeat("below ", 60)}
+			return []string{"organization: running"}, []string{strings.Repeat("below ", 60)}
 		},
 		About: func(a *control.AgentReport) []string { return []string{"name " + a.Name, "state " + a.Explained()} },
 	})

@@ -472,7 +472,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the organisation's configuration that is in force, and what its file says instead */
+        /** Show the organization's configuration that is in force, and what its file says instead */
         get: operations["getConfig"];
         put?: never;
         post?: never;
@@ -506,7 +506,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the JSON Schema of the organisation's configuration */
+        /** Show the JSON Schema of the organization's configuration */
         get: operations["getConfigSchema"];
         put?: never;
         post?: never;
@@ -660,7 +660,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say how the organisation stands */
+        /** Say how the organization stands */
         get: operations["getHeartbeat"];
         put?: never;
         post?: never;
@@ -950,7 +950,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what the organisation no longer needs; nothing is removed */
+        /** List what the organization no longer needs; nothing is removed */
         get: operations["getMaintenance"];
         put?: never;
         /** Remove what is no longer needed of these kinds; what is in it is saved first */
@@ -1140,10 +1140,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the projects that the organisation looks after besides */
+        /** List the projects that the organization looks after besides */
         get: operations["getProjects"];
         put?: never;
-        /** Have the organisation look after a project */
+        /** Have the organization look after a project */
         post: operations["postProjects"];
         delete?: never;
         options?: never;
@@ -1899,7 +1899,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the sessions beside the organisation's own */
+        /** List the sessions beside the organization's own */
         get: operations["getSessions"];
         put?: never;
         /** Make a session with a supervisor of its own */
@@ -3412,7 +3412,7 @@ export interface components {
             detail: string;
             done: boolean;
             /** @enum {string} */
-            id: "tools" | "agent" | "graph" | "run" | "organisation" | "config" | "task";
+            id: "tools" | "agent" | "graph" | "run" | "organization" | "config" | "task";
             optional: boolean;
             title: string;
             try: string;

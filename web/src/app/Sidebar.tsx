@@ -10,7 +10,7 @@ import { IconButton } from "@/ui/button";
 
 const groups = [
   ["work", "Work"],
-  ["organisation", "Organization"],
+  ["organization", "Organization"],
   ["project", "Project"],
 ] as const;
 

@@ -27,7 +27,7 @@ export interface PageEntry {
   path: string; // of the router, such as "runs/:id"
   page: ComponentType;
   preload?: () => void; // of its code
-  nav?: { label: string; icon: LucideIcon; group: "work" | "organisation" | "project" }; // missing: no line in the sidebar
+  nav?: { label: string; icon: LucideIcon; group: "work" | "organization" | "project" }; // missing: no line in the sidebar
 }
 
 function page(load: () => Promise<{ default: ComponentType }>): Pick<PageEntry, "page" | "preload"> {
@@ -45,16 +45,16 @@ export const pages: readonly PageEntry[] = [
   { path: "runs/:id/review", ...page(() => import("@/review/ReviewPage")) },
   { path: "runs/:id/nodes/:name", ...page(() => import("@/node/NodePage")) },
   { path: "tasks/merge", ...page(() => import("@/review/TasksMergePage")) },
-  { path: "chat", ...page(() => import("@/chat/ChatPage")), nav: { label: "Chat", icon: MessagesSquare, group: "organisation" } },
+  { path: "chat", ...page(() => import("@/chat/ChatPage")), nav: { label: "Chat", icon: MessagesSquare, group: "organization" } },
   { path: "chat/:name", ...page(() => import("@/chat/ChatPage")) },
-  { path: "agents", ...page(() => import("@/agents/AgentsPage")), nav: { label: "Agents", icon: Bot, group: "organisation" } },
+  { path: "agents", ...page(() => import("@/agents/AgentsPage")), nav: { label: "Agents", icon: Bot, group: "organization" } },
   { path: "agents/:name", ...page(() => import("@/agents/AgentPage")) },
-  { path: "tasks", ...page(() => import("@/tasks/TasksPage")), nav: { label: "Tasks", icon: ClipboardList, group: "organisation" } },
+  { path: "tasks", ...page(() => import("@/tasks/TasksPage")), nav: { label: "Tasks", icon: ClipboardList, group: "organization" } },
   { path: "tasks/:id", ...page(() => import("@/tasks/TaskPage")) },
-  { path: "activity", ...page(() => import("@/activity/ActivityPage")), nav: { label: "Activity", icon: Activity, group: "organisation" } },
-  { path: "health", ...page(() => import("@/health/HealthPage")), nav: { label: "Health", icon: HeartPulse, group: "organisation" } },
-  { path: "budget", ...page(() => import("@/budget/BudgetPage")), nav: { label: "Budget", icon: Coins, group: "organisation" } },
-  { path: "plans", ...page(() => import("@/plans/PlansPage")), nav: { label: "Plans", icon: CalendarClock, group: "organisation" } },
+  { path: "activity", ...page(() => import("@/activity/ActivityPage")), nav: { label: "Activity", icon: Activity, group: "organization" } },
+  { path: "health", ...page(() => import("@/health/HealthPage")), nav: { label: "Health", icon: HeartPulse, group: "organization" } },
+  { path: "budget", ...page(() => import("@/budget/BudgetPage")), nav: { label: "Budget", icon: Coins, group: "organization" } },
+  { path: "plans", ...page(() => import("@/plans/PlansPage")), nav: { label: "Plans", icon: CalendarClock, group: "organization" } },
   { path: "explorer", ...page(() => import("@/explorer/ExplorerPage")), nav: { label: "Explorer", icon: FolderTree, group: "project" } },
   { path: "projects", ...page(() => import("@/projects/ProjectsPage")), nav: { label: "Projects", icon: FolderGit2, group: "project" } },
   { path: "settings", ...page(() => import("@/settings/SettingsPage")), nav: { label: "Settings", icon: Settings, group: "project" } },

@@ -7,7 +7,7 @@ import { useIncidents } from "@/health/queries";
 import { Page } from "@/ui/page";
 import { Tabs } from "@/ui/tabs";
 
-/** How the organisation and the project are, what went wrong, and what was done about it. */
+/** How the organization and the project are, what went wrong, and what was done about it. */
 export default function HealthPage() {
   const incidents = useIncidents(false);
   return (

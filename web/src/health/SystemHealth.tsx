@@ -8,7 +8,7 @@ import { Panel } from "@/ui/page";
 import { Answer } from "@/ui/states";
 import { Ago } from "@/ui/time";
 
-/** The organisation at a glance: its server, monitor, agents, mail and health. */
+/** The organization at a glance: its server, monitor, agents, mail and health. */
 export function SystemHealth() {
   const heartbeat = useHeartbeat();
   const recovery = useRecovery();

@@ -11,7 +11,7 @@ export default function OnboardingModal() {
   const [seen, setSeen] = useState(() => localStorage.getItem(key) !== null);
   const onboarding = useOnboarding();
   const steps = onboarding.data?.steps ?? [];
-  const nothing = steps.length > 0 && steps.some((s) => !s.done && !s.optional) && !steps.some((s) => s.done && (s.id === "organisation" || s.id === "run"));
+  const nothing = steps.length > 0 && steps.some((s) => !s.done && !s.optional) && !steps.some((s) => s.done && (s.id === "organization" || s.id === "run"));
   if (seen || !nothing) {
     return null;
   }

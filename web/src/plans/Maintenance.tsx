@@ -12,7 +12,7 @@ type Item = Api<"UpkeepItem">;
 
 const keyOf = (i: Item) => `${i.kind} ${i.name} ${i.do}`;
 
-/** What the organisation no longer needs; what is in it is saved before it is removed. */
+/** What the organization no longer needs; what is in it is saved before it is removed. */
 export function Maintenance() {
   const upkeep = hooks.useQuery("get", "/api/maintenance", {}, { staleTime: 5000 });
   const [chosen, choose] = useState<ReadonlySet<string>>(new Set());

@@ -6,7 +6,7 @@ import { Teams } from "@/plans/Teams";
 import { Page } from "@/ui/page";
 import { Tabs } from "@/ui/tabs";
 
-/** What the organisation does by itself, and what it shares. */
+/** What the organization does by itself, and what it shares. */
 export default function PlansPage() {
   return (
     <Page title="Plans">

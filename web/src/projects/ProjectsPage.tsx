@@ -9,7 +9,7 @@ import { Page, Panel } from "@/ui/page";
 import { Answer } from "@/ui/states";
 import { useOrder } from "@/ui/toasts";
 
-/** The projects that the organisation looks after, and the sessions beside its own. */
+/** The projects that the organization looks after, and the sessions beside its own. */
 export default function ProjectsPage() {
   const projects = hooks.useQuery("get", "/api/projects", { params: { query: { limit: 1000 } } });
   const sessions = hooks.useQuery("get", "/api/sessions", { params: { query: { limit: 1000 } } });

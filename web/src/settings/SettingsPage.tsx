@@ -14,7 +14,7 @@ const themes: readonly (readonly [Theme, string])[] = [
   ["dark", "Dark"],
 ];
 
-/** How the page looks, and the organisation's configuration: what is in force and what its file says. */
+/** How the page looks, and the organization's configuration: what is in force and what its file says. */
 export default function SettingsPage() {
   const config = hooks.useQuery("get", "/api/config", {}, { staleTime: 2000 });
   const apply = useOrder(

@@ -21,7 +21,7 @@ export default function StatusPieces() {
   );
 }
 
-/** The supervisor's pulse: when the organisation was last heard, and how it stands. */
+/** The supervisor's pulse: when the organization was last heard, and how it stands. */
 function Heartbeat() {
   const heartbeat = hooks.useQuery("get", "/api/heartbeat");
   const beat = useLog((l) => l.heartbeat?.at);

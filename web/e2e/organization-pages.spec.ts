@@ -1,7 +1,7 @@
 import type { Locator, Page } from "@playwright/test";
 
 import { healthy } from "./checks";
-import { expect, test, type Organisation } from "./organisation";
+import { expect, test, type Organization } from "./organization";
 
 /** Text that does harm where it is taken for anything else. */
 const hostile = `<img src=x onerror="window.hurt=1"><script>window.hurt=2</script> [run](javascript:window.hurt=3)`;
@@ -65,7 +65,7 @@ async function reaches(page: Page, ...wanted: Locator[]): Promise<void> {
   expect([...left].map(String)).toEqual([]);
 }
 
-async function begin(org: Organisation, page: Page, path: string): Promise<(path: string) => Promise<void>> {
+async function begin(org: Organization, page: Page, path: string): Promise<(path: string) => Promise<void>> {
   await page.addInitScript(() => localStorage.setItem("cmux-first-steps-seen", "1"));
   await org.open(page, path);
   return async (to) => {

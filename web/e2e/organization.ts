@@ -1,5 +1,5 @@
 /*
- * A project of a test's own: a repository, a home, a tmux server, and an organisation
+ * A project of a test's own: a repository, a home, a tmux server, and an organization
  * whose agents are scripts. Nothing of it is left behind.
  */
 import { test as base, expect, type Page } from "@playwright/test";
@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 
 import { bin } from "./setup";
 
-export class Organisation {
+export class Organization {
   readonly dir: string;
   readonly root: string;
   readonly env: NodeJS.ProcessEnv;
@@ -63,7 +63,7 @@ export class Organisation {
     return this.run("cmux", ...args);
   }
 
-  /** Starts the organisation with scripted agents: `agent` is what each runs (sh). */
+  /** Starts the organization with scripted agents: `agent` is what each runs (sh). */
   start(agent = idle): void {
     this.write({
       ".cmux/config.yml": "supervisor: {agent: scripted}\n",
@@ -114,10 +114,10 @@ while read -r line; do
 done
 `;
 
-export const test = base.extend<{ org: Organisation }>({
+export const test = base.extend<{ org: Organization }>({
   // eslint-disable-next-line no-empty-pattern
   org: async ({}, hand) => {
-    const org = new Organisation();
+    const org = new Organization();
     await hand(org);
     org.end();
   },

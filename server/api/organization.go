@@ -51,9 +51,9 @@ type maintained struct {
 	Items []control.Upkept `json:"items"`
 }
 
-// organisation is what an organisation does by the clock, what it shares, and how it
+// organization is what an organization does by the clock, what it shares, and how it
 // is put right.
-func (r *routes) organisation() {
+func (r *routes) organization() {
 	p := r.Project
 	get(r, "schedule", "/api/schedule", "List the schedule, oldest first", func(_ context.Context, i *struct{ Paging }) (List[control.Scheduled], error) {
 		all, err := p.Schedule()
@@ -115,7 +115,7 @@ func (r *routes) organisation() {
 		ways, err := p.Alert(ctx, i.Body.Level, i.Body.Text)
 		return alerted{ways}, err
 	})
-	get(r, "maintenance", "/api/maintenance", "List what the organisation no longer needs; nothing is removed", func(ctx context.Context, _ *in) (*control.Upkeep, error) { return p.PlanUpkeep(ctx) })
+	get(r, "maintenance", "/api/maintenance", "List what the organization no longer needs; nothing is removed", func(ctx context.Context, _ *in) (*control.Upkeep, error) { return p.PlanUpkeep(ctx) })
 	post(r, "maintenance", "/api/maintenance", "Remove what is no longer needed of these kinds; what is in it is saved first", func(ctx context.Context, i *struct {
 		Body struct {
 			Items []upkeep.Item `json:"items" doc:"As they were shown: what is needed again by now stays"`

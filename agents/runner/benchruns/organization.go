@@ -13,9 +13,9 @@ import (
 	"cmux/agents/modeltest"
 )
 
-// organisation is what standing agents cost: the real Claude Code, with a
+// organization is what standing agents cost: the real Claude Code, with a
 // scripted model on loopback.
-func (b *bench) organisation(ctx context.Context) error {
+func (b *bench) organization(ctx context.Context) error {
 	program, err := modeltest.Installed("claude")
 	if err == nil {
 		program, err = filepath.EvalSymlinks(program)
@@ -37,7 +37,7 @@ func greeted(name string, turn modeltest.Turn) modeltest.Script {
 	return modeltest.Script{Name: "greeted-" + name, Match: "You are " + name + ",", Turns: []modeltest.Turn{turn}}
 }
 
-// quarters is a site with an organisation that has not started.
+// quarters is a site with an organization that has not started.
 func (b *bench) quarters(ctx context.Context, program string, scripts ...modeltest.Script) (*site, error) {
 	s, err := b.site(ctx, program, "", scripts...)
 	if err != nil {
@@ -49,7 +49,7 @@ func (b *bench) quarters(ctx context.Context, program string, scripts ...modelte
 	return s, write(s.dir, ".cmux/config.yml", "permissions: bypass\n")
 }
 
-// open starts the organisation; the function it returns ends it.
+// open starts the organization; the function it returns ends it.
 func (s *site) open(ctx context.Context) (end func(), err error) {
 	_, _, err = timed(ctx, s.dir, s.env, s.cmux, "start", "--detach")
 	return func() {
@@ -58,7 +58,7 @@ func (s *site) open(ctx context.Context) (end func(), err error) {
 	}, err
 }
 
-// idle waits until n agents of the organisation are idle.
+// idle waits until n agents of the organization are idle.
 func (s *site) resting(ctx context.Context, n int) error {
 	return s.until(ctx, 2*time.Minute, func() (bool, error) {
 		_, out, err := timed(ctx, s.dir, s.env, s.cmux, "status", "--json")
@@ -231,7 +231,7 @@ func (b *bench) firstWord(ctx context.Context, program string) error {
 	return nil
 }
 
-// standstill measures what an organisation costs in which nothing happens.
+// standstill measures what an organization costs in which nothing happens.
 func (b *bench) standstill(ctx context.Context, program string) error {
 	const workers = 9
 	scripts := []modeltest.Script{greeted("supervisor", modeltest.Turn{modeltest.Text("here")})}
@@ -279,7 +279,7 @@ func (b *bench) standstill(ctx context.Context, program string) error {
 	if err != nil {
 		return err
 	}
-	b.f("\n### An idle organisation\n\n%d agents that rest, watched for %s: CPU time of all processes of cmux (monitor, server, wrappers, the servers of the reporting tools). Beside it, for as long, a shell that captures every pane every 2 s, without what that costs tmux.\n\n", n+1, over)
+	b.f("\n### An idle organization\n\n%d agents that rest, watched for %s: CPU time of all processes of cmux (monitor, server, wrappers, the servers of the reporting tools). Beside it, for as long, a shell that captures every pane every 2 s, without what that costs tmux.\n\n", n+1, over)
 	b.f("| | processes | CPU | of one core |\n|---|--:|--:|--:|\n")
 	b.f("| `cmux start` | %d | %.0f ms | %.3f %% |\n", count, after-before, (after-before)/ms(over)*100)
 	b.f("| a poll every 2 s | 1 | %.0f ms | %.3f %% |\n", polled.cpu, polled.cpu/ms(over)*100)

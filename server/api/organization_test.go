@@ -16,11 +16,11 @@ import (
 	"cmux/server/api"
 )
 
-// What an organisation does by the clock and shares, with nobody keeping it.
-func TestOrganisation(t *testing.T) {
+// What an organization does by the clock and shares, with nobody keeping it.
+func TestOrganization(t *testing.T) {
 	w := newWorld(t)
 	w.repository(t)
-	w.organised(t)
+	w.organized(t)
 	// schedule
 	var s control.Scheduled
 	w.must("POST", "/api/schedule", `{"title":"look","every":"1h","to":"api"}`, &s)
@@ -153,7 +153,7 @@ func TestOrganisation(t *testing.T) {
 func TestHistory(t *testing.T) {
 	w := newWorld(t)
 	w.repository(t)
-	w.organised(t)
+	w.organized(t)
 	dir := filepath.Join(w.root, ".cmux/agents/api")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestHistory(t *testing.T) {
 func TestHistoryOfOldAttempts(t *testing.T) {
 	w := newWorld(t)
 	w.repository(t)
-	w.organised(t)
+	w.organized(t)
 	write := func(name string, attempt int, ages []time.Duration, tokens []int64) {
 		t.Helper()
 		dir := filepath.Join(w.root, ".cmux/agents", name)

@@ -1,5 +1,5 @@
-# Act three: a standing organisation, whose supervisor and two workers are Claude
-# Code with the script ../organisation/model.yml for a model. Sourced by run.sh
+# Act three: a standing organization, whose supervisor and two workers are Claude
+# Code with the script ../organization/model.yml for a model. Sourced by run.sh
 # after act two, whose model and environment it uses.
 
 until_shown() { # REGEX COMMAND...: waits until the command prints a line like it
@@ -14,8 +14,8 @@ until_shown() { # REGEX COMMAND...: waits until the command prints a line like i
   wrong=1
 }
 
-market() { # the organisation, from its start to the merge
-  say "Act three: an organisation that stays, in $scratch/market: a supervisor that you talk to, and the workers that it makes."
+market() { # the organization, from its start to the merge
+  say "Act three: an organization that stays, in $scratch/market: a supervisor that you talk to, and the workers that it makes."
   repository market /dev/null
   rm .cmux-agents.yml
   cat > shop.sh <<'EOF'
@@ -25,8 +25,8 @@ EOF
   git add -A
   git commit -q -m "An empty shop"
   mkdir .cmux
-  cp "$here/../organisation/config.yml" .cmux/config.yml
-  start_model market "$here/../organisation/model.yml"
+  cp "$here/../organization/config.yml" .cmux/config.yml
+  start_model market "$here/../organization/model.yml"
 
   say "Start it:"
   run cmux start --detach
@@ -50,7 +50,7 @@ EOF
   run sh shop.sh
 }
 
-organisation() {
+organization() {
   [ -n "$claude" ] || return 0
   local began=$(date +%s)
   market
