@@ -88,6 +88,7 @@ type instance struct {
 	expected   string        // what Deliver waits to see arrive
 	arrived    chan struct{} // closed when it has
 	greeted    chan struct{} // closed by the first hook
+	asks       chan struct{} // a hook has told of a dialog
 	heard      time.Time     // the last hook; zero: none yet
 	silence    *silence
 	stopped    bool          // the attempt was told to stop it
@@ -101,7 +102,7 @@ func newAgent(s *agent.Stage) (*instance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; install Claude Code (npm install -g @anthropic-ai/claude-code) and see cmux doctor", err)
 	}
-	a := &instance{stage: s, path: path, prompt: s.Prompt, promptFile: s.PromptFile, greeted: make(chan struct{}), silence: newSilence(time.Now())}
+	a := &instance{stage: s, path: path, prompt: s.Prompt, promptFile: s.PromptFile, greeted: make(chan struct{}), asks: make(chan struct{}, 1), silence: newSilence(time.Now())}
 	a.start = start{
 		Session: s.Conversation, Model: s.Model, Bypass: s.AutoAccept, Automatic: s.Automatic,
 		Headless: s.Terminal == nil, Review: s.Review,
@@ -210,6 +211,12 @@ func (a *instance) Hook(hook string, raw json.RawMessage) ([]news.Event, agent.H
 		a.compactBegins()
 	}
 	events, reply, err := a.listener.hear(hook, raw)
+	if a.listener.asking != "" {
+		select {
+		case a.asks <- struct{}{}:
+		default:
+		}
+	}
 	for _, e := range events {
 		took, is := e.(news.TookOver)
 		if !is || took.Text == "" {

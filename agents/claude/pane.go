@@ -283,7 +283,7 @@ func (a *instance) watchDialogs(ctx context.Context) {
 			if err != nil {
 				return
 			}
-			if open.answered(s) && a.stopAsking() && a.stage.Tell(ctx, news.WentOn{}) != nil {
+			if open.answered(s, time.Now()) && a.stopAsking() && a.stage.Tell(ctx, news.WentOn{}) != nil {
 				return
 			}
 		} else {
@@ -327,7 +327,7 @@ func (a *instance) watchDialogs(ctx context.Context) {
 		}
 		pause, woken := greeting, a.greeted
 		if isClosed(a.greeted) {
-			pause, woken = a.untilQuiet(), nil
+			pause, woken = a.untilQuiet(), a.asks
 			if asked != "" {
 				pause = slowLook
 			}
@@ -339,15 +339,28 @@ func (a *instance) watchDialogs(ctx context.Context) {
 }
 
 // awaited is a dialog of which a hook told, and which waits for a person.
-type awaited struct{ shown bool }
+type awaited struct {
+	shown bool
+	since time.Time // the turn has gone on without it
+}
 
 // answered takes in the screen, and reports whether a person has answered the dialog
 // there: it was shown, and the turn goes on without it. The next hook comes when the
-// tool that was allowed has ended, which may take long.
-func (w *awaited) answered(s screen) bool {
-	gone := w.shown && s.Dialog == "" && s.Prompt && s.Busy
-	w.shown = s.Dialog != "" || w.shown && !gone
-	return gone
+// tool that was allowed has ended, which may take long. Who is quick answers it between
+// two looks.
+func (w *awaited) answered(s screen, now time.Time) bool {
+	if s.Dialog != "" || !s.Prompt || !s.Busy {
+		*w = awaited{shown: w.shown || s.Dialog != ""}
+		return false
+	}
+	if w.since.IsZero() {
+		w.since = now
+	}
+	if !w.shown && now.Sub(w.since) < 2*slowLook { // it may not be drawn yet
+		return false
+	}
+	*w = awaited{}
+	return true
 }
 
 // asksPerson reports whether a hook told of a dialog that waits for a person.

@@ -380,16 +380,19 @@ func TestAnsweredInThePane(t *testing.T) {
 		"broken off":           {[]screen{dialog, rests}, false},
 		"a screen between":     {[]screen{dialog, {}, works}, true},
 		"nothing but a screen": {[]screen{{}, works}, false},
+		"before it was seen":   {[]screen{works, works, works}, true},
+		"drawn late":           {[]screen{works, works, dialog, dialog}, false},
 	} {
 		var w awaited
 		got := false
-		for _, s := range c.screens {
-			got = w.answered(s)
+		now := time.Now()
+		for i, s := range c.screens {
+			got = w.answered(s, now.Add(time.Duration(i)*slowLook))
 		}
 		if got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
-		if got && w.answered(works) {
+		if got && w.answered(works, now.Add(time.Duration(len(c.screens))*slowLook)) {
 			t.Errorf("%s: it is answered twice", name)
 		}
 	}
