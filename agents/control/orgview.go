@@ -294,12 +294,17 @@ func askStanding(ctx context.Context, r *run.Run, ref host.Ref) (*attempt.Standi
 // screen, which cmux attach shows.
 const maxExplained = 400
 
+// Stated is the agent's state, with the end of its limit.
+func (a *AgentReport) Stated() string {
+	if a.State == string(standing.Limited) && a.Until != nil {
+		return a.State + " until " + a.Until.Local().Format("15:04")
+	}
+	return a.State
+}
+
 // Explained is the agent's state, why, and what a person would do next.
 func (a *AgentReport) Explained() string {
-	text := a.State
-	if a.State == string(standing.Limited) && a.Until != nil {
-		text += " until " + a.Until.Format("15:04")
-	}
+	text := a.Stated()
 	if a.Detail != "" {
 		text += ": " + audit.Cut(say.Line(a.Detail), maxExplained)
 	}

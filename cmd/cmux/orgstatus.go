@@ -221,7 +221,7 @@ func renderAgents(agents []control.AgentReport, now time.Time, as look) string {
 		if a.Context != nil {
 			context = fmt.Sprintf("%d%%", a.Context.Share)
 		}
-		rows[i] = []string{a.Name, strings.ReplaceAll(a.Role, "-", " "), a.Kind, a.State, age, task, say.Short(a.Tokens), context, orDash(a.Branch)}
+		rows[i] = []string{a.Name, strings.ReplaceAll(a.Role, "-", " "), a.Kind, a.Stated(), age, task, say.Short(a.Tokens), context, orDash(a.Branch)}
 	}
 	columns := []column{{head: "NAME"}, {head: "ROLE", give: 3, least: 6}, {head: "KIND", give: 4, least: 6}, {head: "STATE"},
 		{head: "SINCE", give: 2, least: 5}, {head: "TASK", give: 1, least: 8},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,16 @@ func TestRenderOrg(t *testing.T) {
 	text += "\n---\n" + renderOrg(&control.OrgReport{State: control.OrgNone}, noon, look{})
 	text += "\n---\n" + renderAgent(&api, noon) + "\n---\n" + renderAgent(&web, noon)
 	golden(t, "org.golden", text)
+}
+
+// The table says when an agent that met the limit of its account goes on.
+func TestRenderLimited(t *testing.T) {
+	until := time.Date(2026, 3, 1, 14, 30, 0, 0, time.Local)
+	utc := until.UTC()
+	a := control.AgentReport{Name: "api", Role: "worker", Kind: "claude", State: "limited", Until: &utc}
+	if got := renderAgents([]control.AgentReport{a}, until, look{}); !strings.Contains(got, "limited until 14:30") {
+		t.Error(got)
+	}
 }
 
 func TestOrgOptions(t *testing.T) {
