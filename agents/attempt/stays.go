@@ -167,22 +167,18 @@ func (a *attempt) briefStanding(l conversation.Launch) error {
 		s.Prompt += "\n\n" + l.Said
 	}
 	s.PromptFile = s.Files.File("prompt", ".md")
-	s.Readable = append([]string{s.PromptFile, s.Files.File("whole", ".md"), a.taskFile()}, documents(a.spec.Member, a.spec.Frame.Root, a.spec.Beside)...)
+	s.Readable = append([]string{s.PromptFile, s.Files.File("whole", ".md"), a.taskFile()}, documents(a.spec.Member, a.spec.Frame.Root)...)
 	return signals.PutFile(s.PromptFile, []byte(s.Prompt), 0o600)
 }
 
 // documents are the files that cmux tells a standing agent to read: who it is, its
-// role, what the organization remembers, and the journal with what messages bring. Who
-// leads looks at the work in the worktrees, whose paths begin with beside.
-func documents(m *run.Member, root, beside string) []string {
+// role, what the organization remembers, and the journal with what messages bring.
+func documents(m *run.Member, root string) []string {
 	all := []string{filepath.Join(root, "MEMORY.md"), filepath.Join(root, signals.Folder, journal.Folder) + "/"}
 	for _, file := range []string{m.Context, m.RoleFile} {
 		if file != "" {
 			all = append(all, file)
 		}
-	}
-	if leads(m) && beside != "" {
-		all = append(all, beside+"*/")
 	}
 	return all
 }

@@ -20,6 +20,8 @@ func (g *guard) grants(c Call, in input) bool {
 		return g.grantsWrite(c, in)
 	case shells:
 		return g.grantsShell(c, in)
+	case reads:
+		return g.grantsRead(c, in)
 	}
 	return false
 }
@@ -42,6 +44,53 @@ func (g *guard) grantsWrite(c Call, in input) bool {
 		}
 	}
 	return true
+}
+
+// grantsRead grants who leads a look at the work in agents' worktrees: those that git
+// lists for this repository, and no other folder whose path begins as theirs do.
+func (g *guard) grantsRead(c Call, in input) bool {
+	if t := strings.ToLower(c.Tool); !g.Leads || g.Machine == nil || c.Unplaced || t != "read" && t != "grep" {
+		return false
+	}
+	var trees []string
+	for i, p := range in.readPaths() {
+		abs := p
+		if !filepath.IsAbs(abs) {
+			abs = filepath.Join(c.Dir, p)
+		}
+		clean, err := g.resolve(filepath.Clean(abs))
+		r, err2 := g.resolve(abs)
+		if s := g.spotOf(r); err != nil || err2 != nil || r != clean || s.whose != peers || s.state != "" || odd(s.rel) || strings.ContainsAny(p, "*?[{") {
+			return false
+		}
+		if i == 0 {
+			trees = g.worktrees()
+		}
+		if !slices.ContainsFunc(trees, func(t string) bool { _, in := inside(t, r); return in }) {
+			return false
+		}
+	}
+	return true
+}
+
+// worktrees are the folders of the repository's worktrees that git finds where they
+// were made, resolved.
+func (g *guard) worktrees() (all []string) {
+	out, err := g.Machine.Git("", append(quiet[:len(quiet):len(quiet)], "worktree", "list", "--porcelain")...)
+	if err != nil {
+		return nil
+	}
+	for i, about := range strings.Split(strings.TrimSpace(out), "\n\n") {
+		first, rest, _ := strings.Cut(about, "\n")
+		path, ok := strings.CutPrefix(first, "worktree ")
+		if !ok || i == 0 || strings.Contains("\n"+rest, "\nprunable") {
+			continue // the first one is the person's
+		}
+		if r, err := g.resolve(path); err == nil && r == filepath.Clean(path) {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // grantsFile grants a file to be written, wherever a program may look for it.

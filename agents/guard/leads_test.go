@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -344,6 +345,49 @@ func runIn(t *testing.T, p guard.Policy, dir string, rows []shellRow) {
 		d := guard.Decide(p, guard.Call{Tool: "Bash", Input: object("command", r.command), Dir: dir})
 		if got := d.Verdict == guard.Deny; got != (r.want != "") || !strings.Contains(d.Reason, r.want) {
 			t.Errorf("in %s, %s: %s %q, want %q", dir, r.command, d.Verdict, d.Reason, r.want)
+		}
+	}
+}
+
+// listing is a machine on which git lists worktrees.
+type listing struct{ clean }
+
+func (l listing) Git(in string, args ...string) (string, error) {
+	if slices.Contains(args, "worktree") {
+		return "worktree " + root + "\nHEAD 0\nbranch refs/heads/main\n\nworktree /p/shop-api\nHEAD 0\nbranch refs/heads/api\n\nworktree /p/shop-gone\nHEAD 0\ndetached\nprunable gitdir file points to non-existent location\n\nworktree /p/other-x\nHEAD 0\ndetached\n\n", nil
+	}
+	return l.clean.Git(in, args...)
+}
+
+// A supervisor reads what its workers wrote, and no folder that only begins as theirs.
+func TestReadsInWorktrees(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/p/shop-api/a.go": true, "/p/shop-api": true, "../shop-api/src/a.go": true, "/p/shop-api/../shop-api/a.go": true,
+		"/p/shop-secrets/key": false, "/p/shop-gone/a.go": false, "/p/other-x/a.go": false, "/p/shop-api2/a.go": false, "/p/shop-api/../shop-x/a": false, "/p/shop-api/../../etc/passwd": false,
+		"/p/shop-": false, "/p/shop": false, "/p/shop-api/.git": false, "/p/shop-api/.git/config": false, "/p/shop-api/.cmux/x": false, "/p/shop-*/a": false, "/p/shop-{api,x}/a": false, "/p/SHOP-api/a": false,
+		"/p/shop-api/link/a": false, "/p/shop-api/link/../a.go": false, "a.go": false, "": false, "/etc/passwd": false, "file:///p/shop-secrets/key": false,
+	} {
+		p := leader()
+		p.Machine = listing{clean{env: map[string]string{"HOME": "/h"}}}
+		p.Resolve = func(path string) (string, error) {
+			if strings.HasPrefix(path, "/p/shop-api/link/") {
+				path = "/p/shop-secrets/" + strings.TrimPrefix(path, "/p/shop-api/link/")
+			}
+			return follow(path)
+		}
+		if d := guard.Decide(p, guard.Call{Tool: "Read", Input: object("file_path", path), Dir: root}); (d.Verdict == guard.Grant) != want {
+			t.Errorf("%s: %s", path, d.Verdict)
+		}
+		p.Leads = false
+		if granted(p, guard.Call{Tool: "Read", Input: object("file_path", path), Dir: root}) {
+			t.Errorf("%s is granted to who does not lead", path)
+		}
+	}
+	p := leader()
+	p.Machine = listing{}
+	for tool, want := range map[string]bool{"Read": true, "Grep": true, "Glob": false, "mcp__fs__read_file": false, "LS": false} {
+		if got := granted(p, guard.Call{Tool: tool, Input: object("path", "/p/shop-api"), Dir: root}); got != want {
+			t.Errorf("%s: granted is %v", tool, got)
 		}
 	}
 }
