@@ -379,9 +379,10 @@ func (v *voucher) brings(m match) bool {
 }
 
 // differs returns the files that differ between two commits. plain says that each is a
-// file in both that is no link, or is a new one.
+// file in both that is no link, or is a new one. Of another repository that
+// .gitmodules has git ignore, it hears too.
 func (v *voucher) differs(from, to string) (files []string, plain bool) {
-	out, ok := v.ask("", "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to)
+	out, ok := v.ask("", "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--ignore-submodules=none", from, to)
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	if out == "" {
 		return nil, ok

@@ -192,6 +192,15 @@ func TestMergeOfAnothersWork(t *testing.T) {
 			t.Errorf("%s: granted is %v", c.name, !c.want)
 		}
 	}
+	w.write("tree/.gitmodules", "[submodule \"x\"]\n\tpath = src/sub\n\turl = x\n\tignore = all\n")
+	if w.granted("git merge --no-edit " + tip(func() {
+		w.must(os.MkdirAll(filepath.Join(at, "src/sub"), 0o755))
+		w.git("other", "update-index", "--add", "--cacheinfo", "160000,"+w.old+",src/sub")
+	})) {
+		t.Error("another repository that git is told to ignore")
+	}
+	w.must(os.Remove(filepath.Join(w.dir, "tree/.gitmodules")))
+	w.must(os.Remove(filepath.Join(at, "src/sub")))
 	good := tip(file("src/a.txt", "merged\n"))
 	for text, want := range map[string]bool{
 		"git merge --no-edit " + good + " && git status": true, "git merge --no-edit " + good + " 2>&1 | tail -5": true, "git commit --no-edit": true, "git commit -q --no-edit": false,
