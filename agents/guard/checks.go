@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,23 +26,28 @@ var status = sync.OnceValue(func() *regexp.Regexp {
 
 // unstated is a text without the command at its end that shows how the last one ended.
 func unstated(text string) string {
-	if m := status().FindStringSubmatch(text); m != nil {
-		return m[1]
+	m := status().FindStringSubmatch(text)
+	if m == nil || documentEnds().MatchString(m[1]) && strings.Contains(text[len(m[1]):], ";") {
+		return text
 	}
-	return text
+	return m[1]
 }
+
+// documentEnds matches the end of a here-document, which is one alone on its line.
+var documentEnds = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n[ \t]*[A-Z]+$`) })
 
 // whole matches a check that a shell has read to its end where its text ends.
 var whole = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[^\n#\\\\<`]*[^\n#\\\\<`&|;]$") })
 
 // runsCheck reports whether a text is one of the node's checks, word for word, of
-// whose output filters show a part. The text may begin by going to the worktree.
-func (v *voucher) runsCheck(text string) bool {
+// whose output filters show a part. The text may begin by going to the worktree. more
+// says that a command stands behind it.
+func (v *voucher) runsCheck(text string, more bool) bool {
 	dir, placed := v.dir, v.placed
 	if first, rest, ok := strings.Cut(text, " && "); ok {
 		if commands, ok := lex(first); ok && len(commands) == 1 {
 			// When it does not get there, nothing may run.
-			if to, ok := v.goesHome(commands); ok && (placed && dir == to || !strings.Contains(rest, "||") && !strings.ContainsAny(rest, ";\n")) {
+			if to, ok := v.goesHome(commands); ok && (placed && dir == to || !elsewhere(rest)) {
 				dir, placed, text = to, true, rest
 			}
 		}
@@ -52,8 +58,13 @@ func (v *voucher) runsCheck(text string) bool {
 	return slices.ContainsFunc(v.Verify, func(check string) bool {
 		check = trim(check)
 		end, ok := strings.CutPrefix(text, check)
-		return ok && check != "" && (end == "" || whole().MatchString(check) && reading().MatchString(end) && v.filters(end))
+		return ok && check != "" && (end == "" && !more || whole().MatchString(check) && reading().MatchString(end) && v.filters(end))
 	})
+}
+
+// elsewhere reports whether a text runs something though the command before it failed.
+func elsewhere(text string) bool {
+	return strings.Contains(text, "||") || strings.ContainsAny(strings.NewReplacer("&&", "", ">&", "").Replace(text), ";\n&")
 }
 
 // filters reports whether what stands behind a check only shows what it printed.
@@ -84,8 +95,36 @@ func (v *voucher) isFilter(c command) bool {
 var builders = strings.Fields("go gofmt staticcheck golangci-lint make ninja cmake ctest meson cargo npm npx pnpm yarn bun deno node tsc eslint prettier vitest jest " +
 	"python python3 pytest tox nox ruff black isort flake8 mypy pylint uv poetry mvn gradle dotnet mix bundle rake rspec rubocop composer phpunit swift zig just")
 
+// builds reports whether a command builds or tests, as far as its first words say. A
+// script may ask anything, such as where it runs, and an installed program is another's
+// too.
+func builds(words []lexeme) bool {
+	word := func(i int) string {
+		if i >= len(words) {
+			return ""
+		}
+		return words[i].text
+	}
+	switch word(0) {
+	case "python", "python3":
+		return word(1) == "-m"
+	case "node":
+		return strings.HasPrefix(word(1), "--")
+	case "uv", "poetry", "bundle":
+		if word(1) == "run" || word(1) == "exec" {
+			return builds(words[2:])
+		}
+	case "bun":
+		return !strings.ContainsAny(word(1), "./")
+	case "go", "cargo", "swift", "zig", "dotnet", "deno":
+		return word(1) != "run" && (word(1) != "install" || word(0) == "deno")
+	}
+	return slices.Contains(builders, word(0))
+}
+
 // parts are the commands of a check that may be run one by one: the first, and those
-// behind programs that build and test.
+// behind programs that build and test. A program that lies elsewhere may be one that
+// the check makes first.
 func parts(check string) [][]lexeme {
 	commands, ok := lex(trim(check))
 	if !ok {
@@ -96,7 +135,7 @@ func parts(check string) [][]lexeme {
 		if i > 0 && c.after != "&&" || c.redirected || c.looped || c.to != "" || c.words[0].here || slices.Contains(builtins, c.words[0].text) {
 			return nil
 		}
-		if i == 0 || !slices.ContainsFunc(commands[:i], func(c command) bool { return !slices.Contains(builders, c.words[0].text) }) {
+		if i == 0 || !filepath.IsAbs(c.words[0].text) && !strings.Contains(c.words[0].text, "..") && !slices.ContainsFunc(commands[:i], func(c command) bool { return !builds(c.words) }) {
 			all = append(all, c.words)
 		}
 	}
@@ -126,6 +165,7 @@ var runners = []*runner{
 		covers: coversPackages, only: []string{"-short"}, picks: []string{"-run", "-skip"},
 		beside: []*form{
 			{words: "go vet", args: "PACKAGE", most: many},
+			{words: "go build -o /dev/null", args: "PACKAGE", most: many},
 			{words: "go build", options: []string{"-v"}, args: "PACKAGES", most: many, least: 1, effect: changes},
 			{words: "go list", args: "PACKAGE", most: many},
 			{words: "go doc", options: []string{"-all"}, args: "SYMBOL", most: 2},
@@ -142,7 +182,7 @@ var runners = []*runner{
 	{form: form{words: "make", options: []string{"-s", "--silent", "-k", "-jN", "-j N", "--no-print-directory"}, args: "TARGET", most: many, mixed: true}, covers: slices.Equal[[]string]},
 	{form: form{words: "npm test", options: []string{"-s", "--silent"}}, covers: slices.Equal[[]string], beside: []*form{{words: "npm run test", options: []string{"-s", "--silent"}}, {words: "node --version"}, {words: "npm --version"}}},
 	{form: form{words: "npm run", options: []string{"-s", "--silent"}, args: "TARGET", most: 1, least: 1, mixed: true}, covers: slices.Equal[[]string]},
-	{form: form{words: "cargo test", options: []string{"-q", "--quiet", "-v", "--verbose", "--lib"}, args: "SYMBOL", most: 1, mixed: true}, covers: coversTests,
+	{form: form{words: "cargo test", options: []string{"-q", "--quiet", "-v", "--verbose", "--lib"}, args: "SYMBOL", most: 1, mixed: true}, covers: coversTests, only: []string{"--lib"},
 		beside: []*form{{words: "cargo build", options: []string{"-q", "-v"}}, {words: "cargo check", options: []string{"-q", "-v"}}}},
 }
 
@@ -178,7 +218,7 @@ func (v *voucher) narrows(c command, part []lexeme) (ok, tests bool) {
 		if slices.ContainsFunc(r.beside, func(f *form) bool {
 			m, ok := f.match(c.words)
 			tests = f.effect == changes
-			return ok && v.inPlace(m) && v.vouches(f, m)
+			return ok && v.inPlace(m) && v.vouches(f, m) && (f.words != "go build" || v.manyPackages(m["PACKAGES"]))
 		}) {
 			return true, tests
 		}
@@ -188,7 +228,7 @@ func (v *voucher) narrows(c command, part []lexeme) (ok, tests bool) {
 		}) {
 			return true, true
 		}
-		if m, ok := r.match(c.words); ok && r.less(part, c.words, of, m) && v.inPlace(m) {
+		if m, ok := r.match(c.words); ok && r.less(part, c.words, of, m) && v.inPlace(m) && (r.args != "TESTFILE" || v.looksThere(of["TESTFILE"], m)) {
 			return true, true
 		}
 	}
@@ -201,7 +241,8 @@ func (r *runner) less(check, words []lexeme, of, m match) bool {
 	if r.fixed {
 		more := form{options: unittest.options}
 		_, ok := more.match(words[min(len(check), len(words)):])
-		return ok && len(words) >= len(check) && slices.Equal(words[:len(check)], check)
+		return ok && len(words) >= len(check) && slices.Equal(words[:len(check)], check) &&
+			!(slices.ContainsFunc(check, r.picking) && slices.ContainsFunc(words[len(check):], r.picking)) // either would do
 	}
 	return !slices.ContainsFunc(check, r.picking) &&
 		!slices.ContainsFunc(r.only, func(o string) bool { return hasOption(check, o) && !hasOption(words, o) }) &&
@@ -228,10 +269,18 @@ func (v *voucher) inPlace(m match) bool {
 			ok := true
 			switch slot {
 			case "PACKAGE", "PACKAGES":
-				ok = v.ownName(strings.TrimSuffix(strings.TrimSuffix(name, "/"), "/..."))
+				folder := strings.TrimSuffix(strings.TrimSuffix(name, "/"), "/...")
+				ok = !strings.Contains(folder, "..") && v.ownName(folder) && v.inModule(folder)
+			case "SYMBOL":
+				if strings.HasPrefix(name, "./") { // a folder, and names in it
+					ok = v.ownName(name)
+					for i, r := range name {
+						ok = ok && (r != '.' || i < 2 || v.ownName(name[:i]))
+					}
+				}
 			case "TESTFILE":
 				file, _, _ := strings.Cut(name, "::")
-				ok = v.ownName(strings.TrimSuffix(file, "/"))
+				ok = v.ownName(strings.TrimSuffix(file, "/")) && !slices.ContainsFunc(strings.Split(file, "/"), func(p string) bool { return slices.Contains(unsearched, p) })
 			case "TESTS":
 				ok = v.isModule(name)
 			}
@@ -249,6 +298,100 @@ func (v *voucher) ownName(name string) bool {
 	at := filepath.Join(v.dir, filepath.FromSlash(name))
 	r, err := v.resolve(at)
 	return own && err == nil && r == at
+}
+
+// unsearched are folders that pytest goes into only when it is told to.
+var unsearched = []string{"build", "dist", "node_modules", "venv", "CVS", "_darcs"}
+
+// looksThere reports whether pytest, which is told nowhere to look, looks where these
+// tests are, and picks none: by its configuration, which may name folders.
+func (v *voucher) looksThere(check []string, m match) bool {
+	if v.Machine.Env("PYTEST_ADDOPTS") != "" {
+		return false
+	}
+	for dir := v.work; ; dir = filepath.Dir(dir) {
+		for _, name := range pytestFiles {
+			text, err := v.Machine.Text(filepath.Join(dir, name))
+			if err != nil && v.Machine.Exists(filepath.Join(dir, name)) {
+				return false
+			}
+			if len(m["TEXT"]) > 0 && pytestPicks().MatchString(text) {
+				return false
+			}
+			if len(check) > 0 || len(m["TESTFILE"]) == 0 || !strings.Contains(text, "testpaths") && !strings.Contains(text, "norecursedirs") {
+				continue
+			}
+			at := testPaths().FindAllStringSubmatch(text, -1)
+			if len(at) != 1 || strings.Count(text, "testpaths") != 1 || strings.Contains(text, "norecursedirs") ||
+				slices.ContainsFunc(m["TESTFILE"], func(f string) bool { return !sameOrBelow(at[0][1], strings.TrimSuffix(f, "/")) }) {
+				return false
+			}
+		}
+		if dir == v.tree || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	for _, file := range m["TESTFILE"] { // a project in the project has its own
+		file, _, _ = strings.Cut(file, "::")
+		for dir := strings.TrimSuffix(file, "/"); dir != "."; dir = path.Dir(dir) {
+			if slices.ContainsFunc(pytestFiles, func(name string) bool { return v.Machine.Exists(filepath.Join(v.dir, dir, name)) }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// pytestFiles may hold the configuration of pytest.
+var pytestFiles = []string{"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"}
+
+var (
+	// testPaths is the one folder in which pytest looks for tests.
+	testPaths = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^testpaths\s*=\s*(?:\[\s*)?["']?([A-Za-z0-9_][A-Za-z0-9_/]*?)/?["']?,?(?:\s*\])?[ \t]*$`)
+	})
+	// pytestPicks is an option that picks tests, which a later one would undo.
+	pytestPicks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)(?:^|[\s"'=\[,])-[a-zA-Z]*k`) })
+	// ignores are folders that Go's "..." leaves out.
+	ignores = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*ignore\b`) })
+)
+
+// inModule reports whether a folder of Go packages is one of the module around, and
+// not left out of "./...".
+func (v *voucher) inModule(folder string) bool {
+	if folder == "." {
+		return true
+	}
+	for dir := path.Clean(folder); dir != "."; dir = path.Dir(dir) {
+		if v.Machine.Exists(filepath.Join(v.dir, dir, "go.mod")) {
+			return false
+		}
+	}
+	for dir := v.dir; ; dir = filepath.Dir(dir) {
+		if text, err := v.Machine.Text(filepath.Join(dir, "go.mod")); err == nil {
+			return !ignores().MatchString(text)
+		}
+		if v.Machine.Exists(filepath.Join(dir, "go.mod")) {
+			return false
+		}
+		if dir == v.tree || dir == filepath.Dir(dir) {
+			return true
+		}
+	}
+}
+
+// manyPackages reports whether go build finds at least two packages: it writes what it
+// makes of a single one into the worktree.
+func (v *voucher) manyPackages(patterns []string) bool {
+	out, err := v.Machine.Git("", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "*.go")
+	folders := map[string]bool{}
+	for file := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		dir := path.Dir(file)
+		if file != "" && coversPackages(patterns, []string{"./" + dir}) && v.inModule(dir) && !strings.HasPrefix(path.Base(file), "_") && !strings.HasPrefix(path.Base(file), ".") {
+			folders[dir] = true
+		}
+	}
+	return err == nil && len(folders) > 1
 }
 
 // isModule reports whether a name of a test begins with that of a module in packages.
@@ -280,12 +423,18 @@ func coversPackages(check, run []string) bool {
 	for _, r := range clean(run) {
 		if !slices.ContainsFunc(clean(check), func(c string) bool {
 			above, all := strings.CutSuffix(c, "/...")
-			return r == c || all && (r == above || strings.HasPrefix(r, above+"/"))
+			below, is := strings.CutPrefix(r, above+"/")
+			return r == c || all && (r == above || is && !slices.ContainsFunc(strings.Split(below, "/"), unmatched))
 		}) {
 			return false
 		}
 	}
 	return true
+}
+
+// unmatched reports whether "..." stands for no folder of this name.
+func unmatched(name string) bool {
+	return name == "testdata" || name == "vendor" || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") && name != "." && name != "..."
 }
 
 // coversTests reports whether tests by name are among the check's: all, or the same.

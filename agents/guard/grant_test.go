@@ -3,6 +3,7 @@ package guard_test
 import (
 	"cmp"
 	"encoding/json"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,8 +32,12 @@ func (clean) Names(folder string) ([]string, error) {
 
 func (clean) Exists(string) bool { return false }
 
+func (clean) Text(string) (string, error) { return "", fs.ErrNotExist }
+
 func (c clean) Git(_ string, args ...string) (string, error) {
 	switch last := args[len(args)-1]; {
+	case last == "*.go":
+		return "main.go\x00src/auth/a.go\x00api/a.go\x00api/x/a.go\x00tool/a.go\x00tool/testdata/a.go\x00tool/_x/a.go\x00", nil
 	case slices.Contains(args, "rev-parse"):
 		return cmp.Or(c.top, tree) + "\n/p/shop/.git/hooks\n", nil
 	case slices.Contains(args, "cat-file") && last != "tree0":
@@ -119,7 +124,7 @@ func TestCommandsThatAreNotGranted(t *testing.T) {
 
 		"go test ./... | tee x", "go test ./... | sh", "go test ./... | xargs rm", "go test ./... | tail -5 a", "go test ./... | sed -n 1w/tmp/x", "go test ./... | sort -o x", "go test ./... | uniq - a", "go test ./... | grep x /etc/passwd", "go test ./... 2>&1 | tail > x", "go test ./... | tail && x", "go test ./... | tail; x", "go vet ./...; echo $?x", "go vet ./...; echo $? > x", "go vet ./...; echo $?; x", "go vet ./... && echo $?", "echo $?", "; echo $?", "git log 'x; echo $?", "ls;; echo $?", "x; echo $?", "ls &; echo $?", "ls \\; echo $?", "go test ./... | tail\nx", "cd sub && make | sh", "cd sub && make; rm a", "cd sub && make | tail $(x)", "cd sub && make 2>&1 | tail; echo $?; x", "cd sub && make x", "cd sub && make-x", "cd sub && make -f x", "cd src && cd sub && make", "make -C sub lint", "make lint test", "make test lint", "make", "make lint -f x", "make lint X=1", "make deploy", "make -j4", "./check", "printf 'a\\n' ; ./check x",
 		"go test ./... -exec x", "go test ./api -exec x", "go test ./api -o x", "go test ./api -toolexec=x", "go test ./api -coverprofile=x", "go test ./api -tags e2e", "go test ./api -bench .", "go test ../x", "go test /x", "go test ./../x", "go test ./src/auth/out", "go test example.com/x", "go test all", "go test a.go", "go test ./api -args -x", "go test -C .. ./...", "go test -modfile=x ./...", "go vet -vettool=x ./...", "go build ./api", "go build -o x ./...", "go build", "go list -f x ./...", "go list -toolexec x ./...", "go env -w A=b", "go env A=b", "go doc ../x", "go doc /etc", "go run ./api", "go generate ./...", "go install ./...", "go get x", "go mod tidy", "go fmt ./...", "gofmt -w .", "gofmt -l /etc", "gofmt -l ..", "A=1 go test ./api", "for p in a b; do go test ./$p; done", "go test ./api > x",
-		"sed -n 1w a", "sed -n '1e x'", "sed -n 's/a/b/w x' a", "sed -n 1p /etc/passwd", "sed -i 1p a", "sed 1p a", "sed -n -i 1p a", "sed -n 1p -i a", "sed -n -e 1p a", "sed -n '1p\nw x' a", "sed -n 1r/etc/passwd a", "grep -r x .", "grep x .git/config", "grep x ../a", "grep -l x /etc/passwd", "sort -rno x", "sort --parallel=1", "grep -P x a", "grep --include=x y a",
+		"sed -n 1w a", "sed -n '1e x'", "sed -n 's/a/b/w x' a", "sed -n 1p /etc/passwd", "sed -i 1p a", "sed 1p a", "sed -n -i 1p a", "sed -n 1p -i a", "sed -n -e 1p a", "sed -n '1p\nw x' a", "sed -n 1r/etc/passwd a", "sed -n 1p -n 2p", "sed -n 1p -n 2p a", "sed -n 1p -- a", "sed -n '/x/w y' a", "sed -n '1p;1e' a", "sed -n '1p;w y' a", "sed -n '1{p;w y' a", "sed -n 1F a", "sed -n '1p\n1e x' a", "sed -n '1~2p' a", "sed -n --in-place 1p a", "sed -n 1p a b", "sed -nE 1p a", "grep -e x -f /etc/passwd", "grep x -f /etc/passwd", "grep x -r .", "grep --fil=/etc/x a", "grep -nr x .", "grep -nf /etc/x a", "grep -- x a", "grep --exclude-from=/etc/x y", "grep -d recurse x .", "grep $'x' a", "grep \"$X\" a", "grep x a*", "grep x {a,b}", "grep x ~/.ssh/id", "sort -T/ x", "sort -no x", "sort -n --o=x", "sort --files0-from=/etc/x", "sort --compress-prog=x", "sort -n -- a", "uniq -c a b", "uniq - x", "uniq -D", "grep -r x .", "grep x .git/config", "grep x ../a", "grep -l x /etc/passwd", "sort -rno x", "sort --parallel=1", "grep -P x a", "grep --include=x y a",
 
 		"bash -c 'touch x'", "bash -c \"bash -c 'ls'\"", "bash -c ls x", "bash x", "bash", "bash -ic ls", "./bash -c ls", "/tmp/bash -c ls", "bash -lc 'ls' > src/auth/x", "A=1 bash -c ls", "bash -c ls && ls", "python -c ls", "bash --rcfile x -c ls", "perl -c ls",
 
@@ -364,6 +369,7 @@ func (holding) Env(string) string                             { return "" }
 func (holding) Program(name string) ([]string, bool)          { return clean{}.Program(name) }
 func (holding) Names(folder string) ([]string, error)         { return clean{}.Names(folder) }
 func (h holding) Exists(path string) bool                     { return path == h.path }
+func (holding) Text(path string) (string, error)              { return clean{}.Text(path) }
 func (holding) Git(in string, args ...string) (string, error) { return clean{}.Git(in, args...) }
 
 // pythonic is a machine with packages of tests.
@@ -398,7 +404,26 @@ func TestRunsOfAChecksTests(t *testing.T) {
 		{"make a; make b", []string{"cd " + tree + " && make a; make b"}, []string{"make a", "make b"}},
 		{"echo x # y", []string{"echo x # y"}, []string{"echo x # y | sh", "echo x # y; x"}},
 		{"for f in tests/*.sh; do sh $f; done", []string{"for f in tests/*.sh; do sh $f; done", "for f in tests/*.sh; do sh $f; done 2>&1 | tail -5"}, []string{"sh tests/a.sh", "for f in tests/*.sh; do sh $f; done | sh"}},
-		{"make x &", []string{"make x &"}, []string{"make x & | tail", "make x"}},
+		{"make x &", []string{"make x &"}, []string{"make x & | tail", "make x", "make x &; echo $?"}},
+
+		// What a part or a narrower run would do beside the check.
+		{"make x & make y", []string{"make x & make y"}, []string{"make y"}},
+		{"make x 2>&1", []string{"make x 2>&1", "cd " + tree + " && make x 2>&1"}, nil},
+		{"make \\", []string{"make \\"}, []string{"make \\; echo $?", "make \\ | tail"}},
+		{"cat <<EOF\nx\nEOF", []string{"cat <<EOF\nx\nEOF"}, []string{"cat <<EOF\nx\nEOF; echo $?", "cat <<EOF\nx\nEOF | tail"}},
+		{"cargo test --lib", []string{"cargo test --lib -q", "cargo test --lib parses", "cargo check"}, []string{"cargo test", "cargo test -q", "cargo test e2e"}},
+		{"python3 -m unittest discover -k quick", []string{"python3 -m unittest discover -k quick -v"}, []string{"python3 -m unittest discover -k quick -k slow", "python3 -m unittest discover"}},
+		{"python3 -m unittest", []string{"python3 -m unittest tests.test_fare.FareTest", "python3 -m unittest tests.test_fare.FareTestCase.test_one"}, []string{"python3 -m unittest tests.test_fare.Deploy", "python3 -m unittest tests.test_fare.Client.testing"}},
+		{"python3 scripts/on_ci.py && make e2e", []string{"python3 scripts/on_ci.py"}, []string{"make e2e"}},
+		{"node on-ci.js && make e2e", nil, []string{"make e2e"}}, {"go run ./onci && make e2e", nil, []string{"make e2e"}}, {"uv run on_ci.py && make e2e", nil, []string{"make e2e"}}, {"poetry run python on_ci.py && make e2e", nil, []string{"make e2e"}}, {"deno run x && make e2e", nil, []string{"make e2e"}}, {"bun on-ci.ts && make e2e", nil, []string{"make e2e"}},
+		{"uv run ruff check && make e2e", []string{"make e2e"}, nil}, {"python3 -m ruff check && pytest -q", []string{"pytest -q -x"}, nil}, {"node --test && make e2e", []string{"make e2e"}, nil},
+		{"env -i go test ./...", []string{"env -i go test ./..."}, []string{"go test ./...", "go vet ./..."}}, {"timeout 60 go test ./...", nil, []string{"go test ./..."}}, {"sudo -u nobody go test ./...", nil, []string{"go test ./..."}}, {"nice go test ./...", nil, []string{"go test ./..."}}, {"docker run --rm x go test ./...", nil, []string{"go test ./...", "go build ./..."}},
+		{"FOO=1 go test ./...", []string{"FOO=1 go test ./..."}, []string{"go test ./...", "FOO=1 go test ./api"}}, {"FOO=1 go vet ./... && go test ./...", nil, []string{"go test ./..."}}, {"(cd sub && go test ./...)", nil, []string{"go test ./...", "cd sub"}}, {"sh -c 'go test ./...'", nil, []string{"go test ./..."}}, {"go test ./... || true", []string{"go test ./... || true | tail -3"}, []string{"go test ./api", "go vet ./..."}}, {"go test ./... > log", nil, []string{"go test ./...", "go test ./api"}}, {"go test ./... # all", nil, []string{"go test ./...", "go test ./... # all | sh"}}, {"go \\\ntest ./...", nil, []string{"go test ./..."}}, {"time make a && make b", []string{"time make a"}, []string{"make b"}}, {". ./env && make b", nil, []string{"make b", ". ./env"}}, {"export A=1 && make b", nil, []string{"make b"}}, {"nvm use 18 && npm test", nil, []string{"npm test"}}, {"make `x` && make b", nil, []string{"make b"}}, {"if make a; then make b; fi", nil, []string{"make a", "make b"}}, {"make a && ! make b", nil, []string{"make a", "make b"}},
+		{"go build -o /tmp/x . && /tmp/x --selftest", []string{"go build -o /tmp/x ."}, []string{"/tmp/x --selftest"}}, {"make && ../shop/x", nil, []string{"../shop/x"}}, {"go install ./cmd/x && x --check", nil, []string{"x --check"}}, {"make tools && ./bin/x", []string{"./bin/x"}, nil},
+		{"go test ./...", []string{"go test ./tool", "go build ./api/...", "go build -v ./...", "go build -o /dev/null .", "go doc ./api.Handler", "go doc -all ./api Handler", "go doc net/http Get"},
+			[]string{"go test ./testdata/x", "go test ./tool/testdata", "go test ./vendor/x/y", "go test ./_e2e", "go test ./api/_x/...", "go test ./a...", "go test ./api/v...", "go test ./a.../b", "go build ./api/x/...", "go build ./tool/...", "go build ./src/...", "go build ./no/...", "go build -o x .", "go build -o /dev/null -o x .", "go build -o /dev/nullx .", "go build -o=/dev/null ../x", "go doc ./src/auth/out", "go doc ./src/auth/out.X", "go doc ./src/auth/out.X.Y", "go doc ./src/auth/out/x", "go doc -C /", "go doc -src x", "go list ./src/auth/out/...", "go vet ./src/auth/out"}},
+		{"go test ./testdata/x", []string{"go test ./testdata/x -v"}, []string{"go test ./testdata/x/y"}}, {"go test ./testdata/x ./...", []string{"go test ./testdata/x"}, []string{"go test ./testdata/y"}},
+		{"pytest", []string{"pytest tests/deep/test_a.py"}, []string{"pytest build/tests/test_a.py", "pytest node_modules/x/tests/test_a.py", "pytest venv/lib/x/tests", "pytest dist/tests/"}},
 	} {
 		p := checked()
 		p.Machine, p.Verify = pythonic{}, []string{row.check}
@@ -415,6 +440,61 @@ func TestRunsOfAChecksTests(t *testing.T) {
 	}
 }
 
+// filed is a machine with files that configure tests.
+type filed struct {
+	clean
+	files map[string]string
+}
+
+func (f filed) Exists(path string) bool {
+	_, ok := f.files[strings.TrimPrefix(path, tree+"/")]
+	return ok
+}
+
+func (f filed) Text(path string) (string, error) {
+	if text, ok := f.files[strings.TrimPrefix(path, tree+"/")]; ok && text != "unreadable" {
+		return text, nil
+	}
+	return "", fs.ErrNotExist
+}
+
+// What the configuration keeps a check from running, no narrower run has.
+func TestChecksAreConfigured(t *testing.T) {
+	for _, row := range []struct {
+		check, file, text string
+		grants, not       []string
+	}{
+		{"pytest", "pyproject.toml", "[tool.pytest.ini_options]\ntestpaths = [\"tests/unit\"]\naddopts = \"-ra --strict-markers\"\n", []string{"pytest -q", "pytest tests/unit/test_a.py", "pytest -k one"}, []string{"pytest tests/e2e/test_a.py", "pytest tests", "pytest tests/unit/test_a.py tests/e2e"}},
+		{"pytest", "pyproject.toml", "testpaths = [\n  \"tests\",\n]\n", []string{"pytest tests", "pytest tests/e2e/test_a.py::test_x"}, []string{"pytest sub/tests/test_a.py"}},
+		{"pytest", "pytest.ini", "[pytest]\ntestpaths =\n    tests/unit\n    lib\n", []string{"pytest tests/unit/test_a.py"}, []string{"pytest tests/e2e/test_a.py"}},
+		{"pytest", "setup.cfg", "testpaths = a b", []string{"pytest -x"}, []string{"pytest tests"}},
+		{"pytest", "tox.ini", "norecursedirs = e2e", []string{"pytest -x"}, []string{"pytest tests/e2e"}},
+		{"pytest", "pytest.ini", "addopts = -q -k 'not e2e'", []string{"pytest -x", "pytest tests"}, []string{"pytest -k e2e"}},
+		{"pytest", "pytest.ini", "addopts = -qk 'not e2e'", nil, []string{"pytest -k e2e"}},
+		{"pytest", "pytest.ini", "unreadable", nil, []string{"pytest -k e2e", "pytest tests"}},
+		{"pytest", "tests/e2e/pytest.ini", "x", []string{"pytest tests/unit"}, []string{"pytest tests/e2e/test_a.py", "pytest tests/e2e/deep/test_a.py::test_x"}},
+		{"pytest tests", "pytest.ini", "testpaths = x", []string{"pytest tests/test_a.py"}, nil},
+		{"go test ./...", "e2e/go.mod", "module e2e", []string{"go test ./api", "go vet ./..."}, []string{"go test ./e2e", "go test ./e2e/...", "go test ./e2e/x", "go vet ./e2e/x", "go build ./e2e/..."}},
+		{"go test ./...", "api/go.mod", "module api", nil, []string{"go build ./api/..."}},
+		{"go test ./...", "go.mod", "module x\n\nignore ./e2e\n", []string{"go test .", "go test ./... -v"}, []string{"go test ./e2e"}},
+		{"go test ./...", "go.mod", "module x\n\ngo 1.26\n", []string{"go test ./e2e"}, nil},
+		{"go test ./...", "go.mod", "unreadable", nil, []string{"go test ./e2e"}},
+	} {
+		p := checked()
+		p.Machine, p.Verify = filed{files: map[string]string{row.file: row.text}}, []string{row.check}
+		for _, c := range row.grants {
+			if !granted(p, bash(c)) {
+				t.Errorf("%s %q: %q is not granted", row.file, row.text, c)
+			}
+		}
+		for _, c := range row.not {
+			if granted(p, bash(c)) {
+				t.Errorf("%s %q: granted %q", row.file, row.text, c)
+			}
+		}
+	}
+}
+
 func TestCheckElsewhere(t *testing.T) {
 	for command, want := range map[string]bool{
 		"go test ./api": false, "go test ./... | tail": false, "go version": false, "sed -n 1p a": true, "cd " + tree + " && go test ./... 2>&1 | tail -3": true, "cd " + tree + " && go test ./api": true,
@@ -424,6 +504,13 @@ func TestCheckElsewhere(t *testing.T) {
 		c.Dir = tree + "/src"
 		if got := granted(checked(), c); got != want {
 			t.Errorf("%q below the worktree: granted is %v", command, got)
+		}
+	}
+	for check, want := range map[string]bool{"make x & make y": false, "make x &": false, "make x && make y": true, "make x 2>&1": true, "make x || make y": false, "make x |& cat": false, "make x; make y": false} {
+		p, c := checked(), bash("cd "+tree+" && "+check)
+		p.Verify, c.Dir = []string{check}, tree+"/src"
+		if got := granted(p, c); got != want {
+			t.Errorf("%q from below the worktree: granted is %v", check, got)
 		}
 	}
 }

@@ -127,6 +127,12 @@ func (h here) Exists(path string) bool {
 	return err == nil
 }
 
+// Text implements Machine.
+func (h here) Text(path string) (string, error) {
+	b, err := readBounded(path)
+	return string(b), err
+}
+
 // Names implements Machine.
 func (h here) Names(folder string) ([]string, error) {
 	entries, err := os.ReadDir(folder)

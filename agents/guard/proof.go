@@ -21,6 +21,8 @@ type Machine interface {
 	Git(stdin string, args ...string) (stdout string, err error)
 	// Names are the entries of a folder; none when there is no folder.
 	Names(folder string) ([]string, error)
+	// Text is what a regular file of at most 1 MB holds.
+	Text(path string) (string, error)
 	// Exists reports whether there is anything of that name, be it a link to nothing.
 	Exists(path string) bool
 }

@@ -138,7 +138,7 @@ func (f *form) match(words []lexeme) (m match, ok bool) {
 			return nil, false
 		}
 	}
-	if len(args) < f.least || len(args) > f.most || f.needs != "" && len(m[f.needs]) == 0 {
+	if len(args) < f.least || len(args) > f.most || f.needs != "" && len(m[f.needs]) == 0 || len(m["LINES"]) > 1 {
 		return nil, false
 	}
 	if f.effect == shifts && len(args) > 0 && len(args) < len(words) {
@@ -249,10 +249,10 @@ var slots = map[string]struct {
 	"PATTERN":  {func(string) bool { return true }, "a literal text that does not begin with `-`"},
 	"LINES":    {func(s string) bool { return lines().MatchString(s) }, "lines to print: `'1,40p'`, `'5p;9,$p'`"},
 	"PACKAGE":  {func(s string) bool { return packages().MatchString(s) }, "a Go package here, or all below a folder: `.`, `./a`, `./a/...`"},
-	"PACKAGES": {func(s string) bool { return packages().MatchString(s) && strings.HasSuffix(s, "/...") }, "all Go packages below a folder: `./...`"},
+	"PACKAGES": {func(s string) bool { return packages().MatchString(s) && strings.HasSuffix(s, "/...") }, "all Go packages below a folder, when they are more than one: `./...`"},
 	"SYMBOL":   {func(s string) bool { return symbol().MatchString(s) && !strings.Contains(s, "..") }, "a name, without `..`"},
 	"TARGET":   {func(s string) bool { return target().MatchString(s) }, "a name of a target or script; the same ones as in the check"},
-	"TESTS":    {func(s string) bool { return tests().MatchString(s) }, "a module of tests in packages, `tests.test_a` or `tests/test_a.py`, a class of it or a test of that"},
+	"TESTS":    {func(s string) bool { return tests().MatchString(s) }, "a module of tests in packages, `tests.test_a` or `tests/test_a.py`, a class of it whose name begins with `Test` or ends so, or a test of that"},
 	"TESTFILE": {func(s string) bool { return testFile().MatchString(s) }, "a folder `test` or `tests`, or a file of tests below it, or a test of that"},
 	"TIP":      {func(s string) bool { return tip().MatchString(s) }, "the whole id of a commit that deletes, links and renames nothing since it and HEAD parted, and neither does HEAD; the files that it changes are in the `scope`, and none is one that programs take orders from"},
 	"FORMAT":   {func(s string) bool { return format().MatchString(s) }, "`oneline`, `short`, `medium`, `full`, or the placeholders of hash, author, date, subject and body"},
@@ -273,7 +273,7 @@ var (
 	tip    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`) })
 	target = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/-]*$`) })
 	tests  = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:[a-z_][a-z0-9_]*/)*test[a-z0-9_]*\.py$|^(?:[a-z_][a-z0-9_]*\.)*test[a-z0-9_]*(?:\.[A-Z][A-Za-z0-9_]*(?:\.test[A-Za-z0-9_]*)?)?$`)
+		return regexp.MustCompile(`^(?:[a-z_][a-z0-9_]*/)*test[a-z0-9_]*\.py$|^(?:[a-z_][a-z0-9_]*\.)*test[a-z0-9_]*(?:\.(?:Test[A-Za-z0-9_]*|[A-Z][A-Za-z0-9_]*Test(?:s|Case)?)(?:\.test[A-Za-z0-9_]*)?)?$`)
 	})
 	testFile = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:[A-Za-z0-9_]+/)*tests?(?:/[A-Za-z0-9_]+)*(?:/|/test_[A-Za-z0-9_]*\.py(?:::[A-Za-z0-9_]+)*)?$`)
