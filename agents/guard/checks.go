@@ -352,6 +352,10 @@ var (
 	})
 	// pytestPicks is an option that picks tests, which a later one would undo.
 	pytestPicks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)(?:^|[\s"'=\[,])-[a-zA-Z]*k`) })
+	// conditional is a Go file that go build may leave out.
+	conditional = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^//\s*(?:go:build|\+build)|^\s*(?:import\s*)?"C"|^package documentation`)
+	})
 	// ignores are folders that Go's "..." leaves out.
 	ignores = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*ignore\b`) })
 )
@@ -386,12 +390,18 @@ func (v *voucher) manyPackages(patterns []string) bool {
 	out, err := v.Machine.Git("", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "*.go")
 	folders := map[string]bool{}
 	for file := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
-		dir := path.Dir(file)
-		if file != "" && coversPackages(patterns, []string{"./" + dir}) && v.inModule(dir) && !strings.HasPrefix(path.Base(file), "_") && !strings.HasPrefix(path.Base(file), ".") {
+		dir, name := path.Dir(file), path.Base(file)
+		if err != nil || folders[dir] || strings.ContainsAny(name, "_") || name[0] == '.' || !coversPackages(patterns, []string{"./" + dir}) || !v.inModule(dir) {
+			continue // a name with "_" may be for another system
+		}
+		if text, err := v.Machine.Text(filepath.Join(v.dir, filepath.FromSlash(file))); err == nil && !conditional().MatchString(text) {
 			folders[dir] = true
 		}
+		if len(folders) > 1 {
+			return true
+		}
 	}
-	return err == nil && len(folders) > 1
+	return false
 }
 
 // isModule reports whether a name of a test begins with that of a module in packages.

@@ -32,12 +32,20 @@ func (clean) Names(folder string) ([]string, error) {
 
 func (clean) Exists(string) bool { return false }
 
-func (clean) Text(string) (string, error) { return "", fs.ErrNotExist }
+func (clean) Text(path string) (string, error) {
+	switch {
+	case strings.HasSuffix(path, "/kept/a.go"):
+		return "//go:build ignore\n\npackage x\n", nil
+	case strings.HasSuffix(path, ".go"):
+		return "package x\n", nil
+	}
+	return "", fs.ErrNotExist
+}
 
 func (c clean) Git(_ string, args ...string) (string, error) {
 	switch last := args[len(args)-1]; {
 	case last == "*.go":
-		return "main.go\x00src/auth/a.go\x00api/a.go\x00api/x/a.go\x00tool/a.go\x00tool/testdata/a.go\x00tool/_x/a.go\x00", nil
+		return "main.go\x00src/auth/a.go\x00api/a.go\x00api/x/a.go\x00tool/a.go\x00tool/testdata/a.go\x00tool/_x/a.go\x00tool/kept/a.go\x00tool/os/a_linux.go\x00", nil
 	case slices.Contains(args, "rev-parse"):
 		return cmp.Or(c.top, tree) + "\n/p/shop/.git/hooks\n", nil
 	case slices.Contains(args, "cat-file") && last != "tree0":
@@ -455,7 +463,7 @@ func (f filed) Text(path string) (string, error) {
 	if text, ok := f.files[strings.TrimPrefix(path, tree+"/")]; ok && text != "unreadable" {
 		return text, nil
 	}
-	return "", fs.ErrNotExist
+	return f.clean.Text(path)
 }
 
 // What the configuration keeps a check from running, no narrower run has.
