@@ -201,7 +201,7 @@ func discovers(program string) []*form {
 }
 
 func versions(program string) []*form {
-	return []*form{{words: program + " --version"}, {words: program + " -m py_compile", args: "PATH", most: many, least: 1}}
+	return []*form{{words: program + " --version"}, {words: program + " -m py_compile", args: "PATH", most: many, least: 1, effect: changes}}
 }
 
 // narrows reports whether a command runs less of what a check runs, or builds or shows
@@ -217,8 +217,8 @@ func (v *voucher) narrows(c command, part []lexeme) (ok, tests bool) {
 		}
 		if slices.ContainsFunc(r.beside, func(f *form) bool {
 			m, ok := f.match(c.words)
-			tests = f.effect == changes
-			return ok && v.inPlace(m) && v.vouches(f, m) && (f.words != "go build" || v.manyPackages(m["PACKAGES"]))
+			tests = ok && f.effect == changes
+			return ok && v.inPlace(m) && v.vouches(f, m) && (f.words != "go build" || v.manyPackages(m["PACKAGES"])) && (!strings.HasSuffix(f.words, " py_compile") || v.compiles(m["PATH"]))
 		}) {
 			return true, tests
 		}
@@ -382,6 +382,16 @@ func (v *voucher) inModule(folder string) bool {
 			return true
 		}
 	}
+}
+
+// compiles reports whether Python's own py_compile writes what it makes of files where
+// it says, and no module of the worktree stands for it.
+func (v *voucher) compiles(files []string) bool {
+	return len(v.moved) == 0 && len(v.made) == 0 && !v.changed &&
+		!v.Machine.Exists(filepath.Join(v.dir, "py_compile.py")) && !v.Machine.Exists(filepath.Join(v.dir, "py_compile")) &&
+		!slices.ContainsFunc(files, func(f string) bool {
+			return !strings.HasSuffix(f, ".py") || !v.ownName(f) || !v.ownName(path.Join(path.Dir(f), "__pycache__"))
+		})
 }
 
 // manyPackages reports whether go build finds at least two packages: it writes what it

@@ -481,6 +481,8 @@ func TestChecksAreConfigured(t *testing.T) {
 		{"pytest", "pytest.ini", "addopts = -qk 'not e2e'", nil, []string{"pytest -k e2e"}},
 		{"pytest", "pytest.ini", "unreadable", nil, []string{"pytest -k e2e", "pytest tests"}},
 		{"pytest", "tests/e2e/pytest.ini", "x", []string{"pytest tests/unit"}, []string{"pytest tests/e2e/test_a.py", "pytest tests/e2e/deep/test_a.py::test_x"}},
+		{"python3 -m unittest", "py_compile.py", "x", nil, []string{"python3 -m py_compile a.py"}},
+		{"python3 -m unittest", "a", "x", []string{"python3 -m py_compile src/auth/a.py src/auth/b.py", "git status && python3 -m py_compile a.py"}, []string{"python3 -m py_compile a", "python3 -m py_compile src/auth/out/a.py", "python3 -m py_compile -q a.py", "python3 -m py_compile -", "mkdir -p src/auth/py_compile && python3 -m py_compile a.py"}},
 		{"pytest tests", "pytest.ini", "testpaths = x", []string{"pytest tests/test_a.py"}, nil},
 		{"go test ./...", "e2e/go.mod", "module e2e", []string{"go test ./api", "go vet ./..."}, []string{"go test ./e2e", "go test ./e2e/...", "go test ./e2e/x", "go vet ./e2e/x", "go build ./e2e/..."}},
 		{"go test ./...", "api/go.mod", "module api", nil, []string{"go build ./api/..."}},

@@ -367,6 +367,9 @@ func (v *voucher) brings(m match) bool {
 	if !ok || !ok2 || strings.TrimSpace(kind) != "commit" || !tip().MatchString(base) {
 		return false
 	}
+	if stashes, ok := v.ask("", "config", "--type=bool", "--get", "merge.autostash"); ok && strings.TrimSpace(stashes) == "true" {
+		return false // what is not committed might not come back
+	}
 	if _, plain := v.differs(base, "HEAD"); !plain {
 		return false
 	}

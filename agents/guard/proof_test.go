@@ -211,6 +211,11 @@ func TestMergeOfAnothersWork(t *testing.T) {
 			t.Errorf("%q: granted is %v", text, !want)
 		}
 	}
+	w.git("tree", "config", "merge.autostash", "yes")
+	if w.granted("git merge --no-edit "+good) || !w.granted("git status") {
+		t.Error("git would stash what is not committed")
+	}
+	w.git("tree", "config", "--unset", "merge.autostash")
 	w.git("tree", "config", "branch.w.mergeoptions", "-s pwn")
 	if w.granted("git merge --no-edit " + good) {
 		t.Error("options of the branch may name a strategy, which is a program")
