@@ -342,8 +342,8 @@ func Grants() string {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
 	b.WriteString("\nA check, word for word, may end with `2>&1`, a pipe into `head`, `tail`, `wc`, `cat`, `grep`, `sed -n`, `sort` or `uniq`, and `; echo $?`. " +
-		"Of a check whose commands are joined by `&&`, the first may be run alone, and each that stands behind programs that build and test only (`go`, `make`, `npm`, `python3`, ...). " +
-		"Where a check runs one of these programs, a run of fewer of its tests is granted, and what builds or shows the same code. An option of the check that leaves out tests (`-short`) stays; a check that picks tests (`-run`, `-k`) is run as it is:\n\n" + Checks())
+		"Of a check whose commands are joined by `&&`, the first may be run alone, and each that stands behind programs that build and test only (`go`, `make`, `npm`, `python3 -m`, ...; a script such as `python3 x.py` is none). " +
+		"Where a check runs one of these programs, a run of fewer of its tests is granted, and what builds or shows the same code. An option of the check that leaves out tests (`-short`) stays; a check that picks tests (`-run`, `-k`) is run as it is. Go packages in `testdata`, `vendor`, `_x` or another module are not granted, and neither are tests that the configuration of pytest leaves out:\n\n" + Checks())
 	b.WriteString("\nOrders to cmux, with literal words and these options only (and `--help`, also of `cmux` itself and of a group such as `cmux tasks`). No option stands right before `--`, and a role is named, not a file. Behind `--`, `locks with` has a command that prints, a check or an order, and after it and `locks take` the same holds as after a check:\n\n" + rights.Table())
 	return b.String()
 }
