@@ -52,7 +52,7 @@ func (v *voucher) runsCheck(text string, more bool) bool {
 			}
 		}
 	}
-	if !placed || dir != v.work || !v.hasOwnPlace || !plainText(text) {
+	if !v.atChecks(dir, placed) || !plainText(text) {
 		return false
 	}
 	return slices.ContainsFunc(v.Verify, func(check string) bool {
@@ -207,7 +207,7 @@ func versions(program string) []*form {
 // narrows reports whether a command runs less of what a check runs, or builds or shows
 // the same code. tests says that it runs code.
 func (v *voucher) narrows(c command, part []lexeme) (ok, tests bool) {
-	if !v.atChecks() || c.looped || c.to != "" {
+	if !v.atChecks(v.dir, v.placed) || c.looped || c.to != "" {
 		return false, false
 	}
 	for _, r := range runners {
@@ -258,8 +258,11 @@ func hasOption(words []lexeme, option string) bool {
 	return slices.ContainsFunc(words, func(w lexeme) bool { return w.text == option || strings.HasPrefix(w.text, option+"=") })
 }
 
-// atChecks reports whether a command is run where the checks are.
-func (v *voucher) atChecks() bool { return v.placed && v.dir == v.work && v.hasOwnPlace }
+// atChecks reports whether a command is run where the checks are, by one whom the person
+// lets run them: who has a place to work in, or leads the work of the project.
+func (v *voucher) atChecks(dir string, placed bool) bool {
+	return placed && dir == v.work && (v.hasOwnPlace || v.Holder.Leads && v.work == v.root)
+}
 
 // inPlace reports whether packages and tests lie in the node's own place by their own
 // names, and whether each test by name is a module, which a run of all tests loads too.

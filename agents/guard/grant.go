@@ -349,7 +349,7 @@ func steers(file string) bool {
 // checks reports whether a command is one of the node's checks, a part of one or less
 // than it. It may do anything, and a person wants it run.
 func (v *voucher) checks(c command) bool {
-	if c.looped || c.to != "" || !v.atChecks() {
+	if c.looped || c.to != "" || !v.atChecks(v.dir, v.placed) {
 		return false
 	}
 	for _, check := range v.Verify {

@@ -11,6 +11,7 @@ import (
 
 	"cmux/agents/agenttest/fuzzing"
 	"cmux/agents/guard"
+	"cmux/agents/rights"
 )
 
 // clean is a machine on which git starts nothing but itself.
@@ -521,6 +522,30 @@ func TestCheckElsewhere(t *testing.T) {
 		p.Verify, c.Dir = []string{check}, tree+"/src"
 		if got := granted(p, c); got != want {
 			t.Errorf("%q from below the worktree: granted is %v", check, got)
+		}
+	}
+}
+
+// Who leads the work of a project runs its checks in the person's folder. Who leads
+// that of another project, and a sentry, do not.
+func TestChecksOfWhoLeads(t *testing.T) {
+	lead := checked()
+	lead.Tree, lead.Leads, lead.Holder = "", true, rights.Holder{Stays: true, Leads: true}
+	sentry, other := lead, lead
+	sentry.Holder = rights.Holder{Stays: true, Sentry: true}
+	other.Led, other.Dir = "/p/other", "/p/other"
+	for command, want := range map[string]bool{
+		"go test ./...": true, "go test ./... 2>&1 | tail -20": true, "go test -run TestX ./api": true, "go vet ./...": true, "make lint && make test": true,
+		"go test ./... > out": false, "go run ./cmd": false, "go test -exec ./pwn ./...": false, "go test ./...; git commit -am x": false,
+	} {
+		for name, p := range map[string]guard.Policy{"lead": lead, "sentry": sentry, "lead of another project": other} {
+			c := bash(command)
+			if c.Dir = root; p.Dir != "" {
+				c.Dir = p.Dir
+			}
+			if got := granted(p, c); got != (want && name == "lead") {
+				t.Errorf("%s: %q: granted is %v", name, command, got)
+			}
 		}
 	}
 }

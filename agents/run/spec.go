@@ -54,7 +54,7 @@ type Spec struct {
 	Told         bool         `json:"told,omitempty"`         // Work: it is known to have been told of it
 	Beside       string       `json:"beside,omitempty"`       // Member: what begins with it is a worktree of one of the organization
 	Zones        Zones        `json:"zones,omitzero"`         // Member: of the organization's configuration
-	Checks       []string     `json:"checks,omitempty"`       // Member: the commands that check work before a merge; in a worktree of its own the agent may run them
+	Checks       []string     `json:"checks,omitempty"`       // Member: the commands that check work before a merge; the agent may run them where it works, a supervisor in the person's folder
 }
 
 // WorkDir is the folder in which the node's program and its checks run.

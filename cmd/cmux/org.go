@@ -152,7 +152,7 @@ func (o *orgStartOptions) askCheck(ctx context.Context, test string) (string, er
 		fmt.Fprintf(o.Err, "note: no check is set, and agents may ask before each %s. To set one: verify: [%q] in .cmux/config.yml, then cmux config apply\n", test, test)
 		return "", nil
 	}
-	fmt.Fprint(o.Err, "Which command checks their work? It must pass before work is merged, and workers may\nrun it in their worktrees without asking you. - is for none.\n")
+	fmt.Fprint(o.Err, "Which command checks their work? It must pass before work is merged, and agents may\nrun it without asking you. - is for none.\n")
 	text, ok, err := o.askLine(ctx, "["+test+"] ")
 	if err != nil {
 		return "", err
