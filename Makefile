@@ -52,7 +52,7 @@ web-unit: web-check
 web-e2e: web/dist/index.html
 	@.ci/tools chromium
 	@.ci/agents claude
-	cd web && npx --no-install playwright test
+	cd web && CMUX_SHORT='$(SHORT)' npx --no-install playwright test
 
 web-test: web-unit web-e2e
 
@@ -126,7 +126,7 @@ after-test = echo "slowest packages (seconds from start to end, several at a tim
 racing = GORACE="atexit_sleep_ms=10 log_path=$(RACES)/race" $(GO_TEST) -race
 
 test:
-	@$(MAKE) --no-print-directory before-test CHECK=check
+	@$(MAKE) --no-print-directory before-test CHECK=check SHORT=1
 	@set -o pipefail; code=0; others="$(OTHERS)" || exit 1; \
 	{ $(GO_TEST) -short $(PROGRAMS); plain=$$?; $(racing) -short $$others && exit $$plain; } 2>&1 | tee bin/test.log || code=$$?; $(after-test)
 

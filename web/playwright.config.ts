@@ -2,9 +2,12 @@ import { defineConfig } from "@playwright/test";
 
 const chromium = process.env.CMUX_CHROMIUM ?? "/usr/bin/chromium";
 
+/** The long ones, which make test leaves to make test-all, and how the pages look: make web-golden. */
+const long = ["demo.spec.ts", "editor.spec.ts", "keyboard.spec.ts"];
+
 export default defineConfig({
   testDir: "e2e",
-  testIgnore: "golden.spec.ts", // make web-golden, which make test-all calls
+  testIgnore: ["golden.spec.ts", ...(process.env.CMUX_SHORT ? long : [])],
   globalSetup: "./e2e/setup.ts",
   outputDir: "test-results",
   snapshotPathTemplate: "{testDir}/golden/{arg}{ext}",
