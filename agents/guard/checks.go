@@ -171,6 +171,7 @@ var runners = []*runner{
 			{words: "go doc", options: []string{"-all"}, args: "SYMBOL", most: 2},
 			{words: "go version"}, {words: "go env", args: "SYMBOL", most: many, least: 1},
 			{words: "gofmt", options: []string{"-l"}, args: "PATH", most: many, least: 1},
+			{words: "gofmt", options: []string{"-w", "-l", "-s"}, args: "GOFILE", most: many, least: 1, effect: changes},
 		}},
 	{form: under(unittest, "python3 -m unittest"), covers: coversTests, also: discovers("python3"), picks: []string{"-k"}, beside: versions("python3")},
 	{form: under(unittest, "python -m unittest"), covers: coversTests, also: discovers("python"), picks: []string{"-k"}, beside: versions("python")},
@@ -281,6 +282,9 @@ func (v *voucher) inPlace(m match) bool {
 						ok = ok && (r != '.' || i < 2 || v.ownName(name[:i]))
 					}
 				}
+			case "GOFILE": // gofmt goes through a folder, and through links in it
+				_, err := v.Machine.Text(filepath.Join(v.dir, name))
+				ok = err == nil && v.ownName(name) && v.grantsFile(v.dir, name)
 			case "TESTFILE":
 				file, _, _ := strings.Cut(name, "::")
 				ok = v.ownName(strings.TrimSuffix(file, "/")) && !slices.ContainsFunc(strings.Split(file, "/"), func(p string) bool { return slices.Contains(unsearched, p) })

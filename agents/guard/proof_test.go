@@ -221,3 +221,32 @@ func TestMergeOfAnothersWork(t *testing.T) {
 		t.Error("options of the branch may name a strategy, which is a program")
 	}
 }
+
+// gofmt writes files that the agent may write with its file tools, and goes through no
+// folder and no link.
+func TestFormatsOwnFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy.Verify, w.policy.Linked = []string{"go vet ./... && go test ./..."}, guard.Linked
+	for _, name := range []string{"src/a.go", "src/deep/b.go", "top.go", ".claude/x.go", "src/folder.go/c.go"} {
+		w.write("tree/"+name, "package  a\n")
+	}
+	w.must(os.Symlink("a.go", filepath.Join(w.dir, "tree/src/link.go")))
+	w.must(os.Symlink("../../outside", filepath.Join(w.dir, "tree/src/out")))
+	w.write("outside/d.go", "package  d\n")
+	w.must(os.Link(filepath.Join(w.dir, "outside/d.go"), filepath.Join(w.dir, "tree/src/second.go")))
+	for text, want := range map[string]bool{
+		"gofmt -w src/a.go": true, "gofmt -l -w src/a.go src/deep/b.go": true, "gofmt -s -w ./src/a.go && go test ./...": true,
+		"gofmt -w .": false, "gofmt -w src": false, "gofmt -w top.go": false, "gofmt -w src/link.go": false, "gofmt -w src/out/d.go": false,
+		"gofmt -w src/second.go": false, "gofmt -w src/folder.go": false, "gofmt -w ../outside/d.go": false, "gofmt -w .claude/x.go": false,
+		"gofmt -w src/none.go": false, "gofmt -r 'a -> b' -w src/a.go": false, "gofmt -cpuprofile=x.go -w src/a.go": false,
+	} {
+		if got := w.granted(text); got != want {
+			t.Errorf("%q: granted is %v", text, got)
+		}
+	}
+	w.policy.Role = "review"
+	if w.granted("gofmt -w src/a.go") {
+		t.Error("a review formats files")
+	}
+}

@@ -250,6 +250,7 @@ var slots = map[string]struct {
 	"LINES":    {func(s string) bool { return lines().MatchString(s) }, "lines to print: `'1,40p'`, `'5p;9,$p'`"},
 	"PACKAGE":  {func(s string) bool { return packages().MatchString(s) }, "a Go package here, or all below a folder: `.`, `./a`, `./a/...`"},
 	"PACKAGES": {func(s string) bool { return packages().MatchString(s) && strings.HasSuffix(s, "/...") }, "all Go packages below a folder, when they are more than one: `./...`"},
+	"GOFILE":   {func(s string) bool { return isPath(s) && strings.HasSuffix(s, ".go") }, "a file `.go` that the node may write, no link on the way to it"},
 	"SYMBOL":   {func(s string) bool { return symbol().MatchString(s) && !strings.Contains(s, "..") }, "a name, without `..`"},
 	"TARGET":   {func(s string) bool { return target().MatchString(s) }, "a name of a target or script; the same ones as in the check"},
 	"TESTS":    {func(s string) bool { return tests().MatchString(s) }, "a module of tests in packages, `tests.test_a` or `tests/test_a.py`, a class of it whose name begins with `Test` or ends so, or a test of that"},
@@ -338,7 +339,7 @@ func Grants() string {
 		b.WriteString("| `" + f.words + "` | " + code(f.options) + " | " + code(args) + " | " + effects[f.effect] + " |\n")
 	}
 	b.WriteString("\n")
-	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "KEPT", "TO", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "TESTS", "TESTFILE", "TARGET", "SYMBOL"} {
+	for _, name := range []string{"TEXT", "MESSAGE", "PATH", "FILE", "KEPT", "TO", "FOLDER", "REV", "OBJECT", "COMMIT", "TIP", "FORMAT", "N", "PATTERN", "LINES", "PACKAGE", "PACKAGES", "GOFILE", "TESTS", "TESTFILE", "TARGET", "SYMBOL"} {
 		b.WriteString("- `" + name + "`: " + slots[name].says + "\n")
 	}
 	b.WriteString("\nA check, word for word, may end with `2>&1`, a pipe into `head`, `tail`, `wc`, `cat`, `grep`, `sed -n`, `sort` or `uniq`, and `; echo $?`. " +
