@@ -41,7 +41,7 @@ func TestGrantedOrders(t *testing.T) {
 		{"cmux tasks add 'Reset' 'Add it.' --scope internal/reset/ --verify 'go test ./...' --after t1", "wfls"},
 		{"cmux locks with db -- git status", "wf"}, // what git shows of the project's root may be a person's
 		{"cmux locks with db -- cmux tasks list", "wfls"},
-		{"cmux locks with db -- go test ./...", "wf"},
+		{"cmux locks with db -- go test ./...", "wfl"},
 		{"cmux --help", "nwfls"},
 		{"cmux tasks --help", "nwfls"},
 		{"cmux workers assign api 'write it'", "fl"},
