@@ -44,6 +44,7 @@ func TestQwenCode(t *testing.T) {
 }
 
 func TestOpenCode(t *testing.T) {
+	testall.Only(t)
 	s := subject(acp.OpenCode(), false, mt.RateLimited)
 	s.Twin = true // of Qwen Code
 	agenttest.Run(t, s)

@@ -25,8 +25,7 @@ type Subject struct {
 	// Slow says that the program takes seconds of the processor to begin. In a pane
 	// it then shows what a pane changes, and not what goes over its pipe as it does
 	// headless (Kind.Can.Panes is agent.Console); Codex shows all of it there. What
-	// others do on their way is not done for itself. And in every run of the tests such a
-	// console shows one whole task and what is its own, headless, the rest in make test-all.
+	// others do on their way is not done for itself.
 	Slow bool
 	// Twin says that another kind that goes over the same pipe is taken through all
 	// of this in a pane: there only what the program itself asks, and how it fails,
@@ -40,7 +39,8 @@ type Subject struct {
 }
 
 // Run takes a kind through what every kind must do, headless and in a pane of
-// tmux. A behavior that its Capability says the kind has not is skipped, and
+// tmux. In a pane a console goes over the same pipe as headless: make test looks there
+// at what is its own. A behavior that its Capability says the kind has not is skipped, and
 // the skip says which; there is no other way to be skipped but Slow and Twin.
 func Run(t *testing.T, s Subject) {
 	for _, where := range []struct {
@@ -65,7 +65,7 @@ func Run(t *testing.T, s Subject) {
 					if !b.own && where.pane && s.Twin {
 						t.Skipf("%s: another kind shows it", s.Kind.Name)
 					}
-					if s.Slow && s.Kind.Can.Panes == agent.Console && (where.pane || !b.own && b.name != "is handed back and judged") {
+					if where.pane && !b.own && s.Kind.Can.Panes == agent.Console {
 						testall.Only(t)
 					}
 					if b.again && !where.pane && s.Slow && s.Kind.Can.Resume != "" {
