@@ -84,6 +84,7 @@ func TestNotGrantedHeadless(t *testing.T) {
 
 // A person's own rules stand above what cmux grants.
 func TestRulesStandAboveGrants(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := unattended(t, `{"permissions":{"deny":["Bash(cat:*)"],"ask":["Bash(git commit:*)"]}}`)
 	p := f.inPane()

@@ -121,6 +121,7 @@ func TestBlockedIsAnswered(t *testing.T) {
 }
 
 func TestResumesInAPane(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil), resumable)
 	f.inPane()
@@ -163,6 +164,7 @@ func TestOfferIsAPersons(t *testing.T) {
 
 // Escape is a person's; nothing is typed until the release.
 func TestEscapeTakesOver(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{
 		{mt.Text("begun"), mt.Hold("gate"), mt.Text("unheard")}, {mt.Report("nothing was needed")}, {mt.Text("end")}}})

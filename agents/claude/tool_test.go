@@ -70,6 +70,7 @@ func TestReportByTool(t *testing.T) {
 // A question by tool is answered where it was asked, a number by its option; a
 // person who says it is blocked gets the answer likewise.
 func TestAskByTool(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", func(n *dag.Node) { n.AutoAccept = false }),
 		mt.Script{Name: "s", Turns: []mt.Turn{

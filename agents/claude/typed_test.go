@@ -81,6 +81,7 @@ func TestSaidBeforeTheReport(t *testing.T) {
 
 // What is typed and not sent when the agent has finished is on record.
 func TestDraftIsKept(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", func(n *dag.Node) { n.Verify = []string{"touch ../checking; until test -e ../go; do sleep 0.1; done"} }),
 		mt.Script{Name: "s", Turns: []mt.Turn{{mt.Report("nothing was needed")}, {mt.Text("so far")}}})
@@ -101,6 +102,7 @@ func TestDraftIsKept(t *testing.T) {
 // What was said to an agent that is killed before it has read it is handed on
 // when it is back.
 func TestSaidBeforeItWasLost(t *testing.T) {
+	testall.Only(t)
 	t.Parallel()
 	f := newFixture(t, node("s", nil), mt.Script{Name: "s", Turns: []mt.Turn{{mt.Shell("true")}, {mt.Text("begun"), mt.Hold("never")}}},
 		mt.Script{Name: "mine", Turns: reports})
