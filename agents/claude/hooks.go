@@ -51,6 +51,7 @@ type listener struct {
 	busy      bool            // a turn is under way
 	ended     bool            // a hook told the end of the turn whose result line is to come
 	asking    string          // tool that waits for a person's yes or answer
+	dialogs   int             // how many tools have waited so
 	askingSub string          // the sub-agent that uses it; empty: the agent itself, or not known
 	subagents map[string]bool // at work, by id
 	held      string          // event of the hook that waits for its answer
@@ -115,6 +116,7 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 			return nil, permission(object{"behavior": "deny", "message": guard.NobodyToAsk}), nil
 		}
 		l.asking, l.askingSub, l.held, l.question = p.Tool, p.AgentID, hook, p.Input
+		l.dialogs++
 		return one(news.Asked{Question: l.asked(p), Hold: true, Own: p.Tool == "AskUserQuestion"})
 	case "PreCompact":
 		return one(news.Compacts{Trigger: p.Trigger})

@@ -278,16 +278,17 @@ func (a *instance) watchDialogs(ctx context.Context) {
 	}
 	asked, open := "", awaited{}
 	for {
-		if a.asksPerson() {
+		if of := a.asksPerson(); of != 0 {
+			if of != open.of {
+				open = awaited{of: of}
+			}
 			s, _, err := p.look(ctx)
 			if err != nil {
 				return
 			}
-			if open.answered(s, time.Now()) && a.stopAsking() && a.stage.Tell(ctx, news.WentOn{}) != nil {
+			if open.answered(s, time.Now()) && a.stopAsking(of) && a.stage.Tell(ctx, news.WentOn{}) != nil {
 				return
 			}
-		} else {
-			open = awaited{}
 		}
 		what, words := "", ""
 		if asked != "" || a.quiet() {
@@ -340,17 +341,18 @@ func (a *instance) watchDialogs(ctx context.Context) {
 
 // awaited is a dialog of which a hook told, and which waits for a person.
 type awaited struct {
+	of    int // which one it is, as asksPerson says
 	shown bool
-	since time.Time // the turn has gone on without it
+	since time.Time // when a look first saw the turn go on without it
 }
 
 // answered takes in the screen, and reports whether a person has answered the dialog
-// there: it was shown, and the turn goes on without it. The next hook comes when the
-// tool that was allowed has ended, which may take long. Who is quick answers it between
-// two looks.
+// there: a look has seen it, and the turn goes on without it. The next hook comes only
+// when the allowed tool has ended, which may take long. A quick person answers between
+// two looks: then the dialog counts as answered when no look has seen it for a while.
 func (w *awaited) answered(s screen, now time.Time) bool {
 	if s.Dialog != "" || !s.Prompt || !s.Busy {
-		*w = awaited{shown: w.shown || s.Dialog != ""}
+		*w = awaited{of: w.of, shown: w.shown || s.Dialog != ""}
 		return false
 	}
 	if w.since.IsZero() {
@@ -359,24 +361,31 @@ func (w *awaited) answered(s screen, now time.Time) bool {
 	if !w.shown && now.Sub(w.since) < 2*slowLook { // it may not be drawn yet
 		return false
 	}
-	*w = awaited{}
+	*w = awaited{of: w.of}
 	return true
 }
 
-// asksPerson reports whether a hook told of a dialog that waits for a person.
-func (a *instance) asksPerson() bool {
+// asksPerson returns the number of the dialog that a hook told of and that waits for a
+// person; 0: none does.
+func (a *instance) asksPerson() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.listener.busy && a.listener.asking != ""
+	if !a.listener.busy || a.listener.asking == "" {
+		return 0
+	}
+	return a.listener.dialogs
 }
 
-// stopAsking takes in that the dialog is gone; false: a hook has told so.
-func (a *instance) stopAsking() bool {
+// stopAsking takes in that a dialog is gone. It returns false when a hook has told so
+// already, or has told of another dialog since.
+func (a *instance) stopAsking(of int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	asked := a.listener.asking != ""
+	if a.listener.asking == "" || a.listener.dialogs != of {
+		return false
+	}
 	a.listener.asking = ""
-	return asked
+	return true
 }
 
 // heading is what tells the dialog with these words from another: all before its

@@ -398,6 +398,28 @@ func TestAnsweredInThePane(t *testing.T) {
 	}
 }
 
+// A dialog that a hook tells of while the screen is looked at is not taken for the one
+// that is gone.
+func TestNextDialogIsNotTheLast(t *testing.T) {
+	a := &instance{}
+	tell := func(hook, tool string) {
+		t.Helper()
+		if _, _, err := a.listener.hear(hook, []byte(`{"tool_name":"`+tool+`","tool_input":{"command":"x"}}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.listener.busy = true
+	tell("PermissionRequest", "Bash")
+	first := a.asksPerson()
+	tell("PermissionRequest", "Bash")
+	if second := a.asksPerson(); first == 0 || second == first || a.stopAsking(first) || a.asksPerson() != second {
+		t.Errorf("dialogs %d and %d, then %d", first, second, a.asksPerson())
+	}
+	if !a.stopAsking(a.asksPerson()) || a.asksPerson() != 0 || a.stopAsking(first) {
+		t.Error("what is gone waits, or goes twice")
+	}
+}
+
 // A person who moves in a dialog or types into an option leaves it the same dialog.
 func TestHeading(t *testing.T) {
 	one := heading("Bash command\n  make\nDo you want to proceed?\n  1. Yes\n  2. No")
