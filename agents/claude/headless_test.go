@@ -42,7 +42,7 @@ func (c scenario) test(t *testing.T, pane bool) {
 		return
 	}
 	t.Run(c.name, func(t *testing.T) {
-		if pane || !c.always {
+		if !c.always {
 			testall.Only(t)
 		}
 		t.Parallel()

@@ -682,7 +682,7 @@ func untoldDialog(t *testing.T, height string) {
 	if d := f.Last(run.Active).Detail; !strings.Contains(d, "shows a dialog") {
 		t.Errorf("asked %q", d)
 	}
-	if err := f.Dial().Answer(t.Context(), "yes"); err == nil || !strings.Contains(err.Error(), "in its pane alone") {
+	if err := f.Dial().Answer(t.Context(), "yes"); err == nil || !strings.Contains(err.Error(), "Only keys in its pane answer it") {
 		t.Errorf("an answer that cannot reach the dialog: %v", err)
 	}
 	p.Keys("Escape")
