@@ -98,6 +98,7 @@ func shutdown(t *testing.T, headless bool, seed uint64) {
 	for left := w.processes(); len(left) > 0; left = w.processes() {
 		w.kill(left)
 	}
+	w.gone(ps)
 	w.wg.Wait()
 	for _, n := range w.view().Nodes {
 		if l := n.Status.Label; l.State != dag.NodeLost && n.Spec.Name != "last" {

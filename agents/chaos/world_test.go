@@ -227,6 +227,16 @@ func (w *world) kill(ps []process) {
 			}
 		}
 	}
+	w.gone(ps)
+}
+
+// gone waits until none of them is alive. processes alone does not tell: who dies
+// loses its environment, by which it is found, a moment before it counts as dead.
+func (w *world) gone(ps []process) {
+	w.t.Helper()
+	until(w.t, "the killed to be dead", 10*time.Second, func() bool {
+		return !slices.ContainsFunc(ps, func(p process) bool { return p.Alive() })
+	})
 }
 
 func (w *world) run() *run.Run {
