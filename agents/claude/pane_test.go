@@ -153,6 +153,7 @@ func TestOfferIsAPersons(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "Claude Code offers its auto mode") {
 		t.Errorf("an answer to its dialog: %v", err)
 	}
+	f.Becomes("needs input, running, needs input, running, needs input") // what it is blocked on is open again
 	f.Eventually("it takes the answer", func() bool {
 		if strings.Contains(p.Screen(), "Make auto mode your default") {
 			p.Keys("Escape") // a dialog that has just opened hears no key

@@ -121,7 +121,10 @@ func (m *move) leaveAlone() {
 func (m *move) sayOn() {
 	if m.Said != nil {
 		said := Message{Why: ByPerson, Text: *m.Said, refs: m.SaidBy}
-		m.SaidBy = nil
+		if len(m.Open.Parts) > 0 {
+			said.open = new(m.Open)
+		}
+		m.SaidBy, m.Open = nil, Open{}
 		if m.inQuestion() {
 			m.Said, m.TurnEnded = nil, false
 			m.deliver(said)
@@ -325,7 +328,10 @@ func (m *move) regaining() bool {
 
 // goOn does what the slot was for.
 func (m *move) goOn() {
-	open := m.Open
+	if m.Then == ThenAnswer && !m.Ended && !m.Taken && m.Limit == nil && m.Said != nil && !m.Open.InPane {
+		m.sayOn()
+		return
+	}
 	m.Open = Open{}
 	switch m.Then {
 	case ThenStart:
@@ -335,11 +341,6 @@ func (m *move) goOn() {
 	case ThenRestart:
 		m.restart()
 		return
-	case ThenAnswer:
-		if !m.Ended && !m.Taken && m.Limit == nil && m.Said != nil && !open.InPane {
-			m.sayOn()
-			return
-		}
 	case ThenAwake:
 		if !m.Ended && !m.Taken && !m.WentOn && m.Report == nil && m.Limit == nil && !m.Overridden {
 			m.TurnEnded = false

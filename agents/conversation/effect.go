@@ -60,6 +60,7 @@ type Message struct {
 	refs    []Ref              // whoever gave it waits to hear what becomes of it
 	parts   []Message          // of several messages that go together; nil: it is one
 	asked   *question.Question // with Asked: what it answers
+	open    *Open              // ByPerson: the question that it answers, which is open again if it is dropped
 	dropped bool               // whoever gave it was told that it is not sent
 	tries   int                // how often it was handed over and not seen in the conversation
 }

@@ -45,7 +45,7 @@ var Phases = [phases]struct {
 		{Closing, "the agent was told that its report is accepted, or it accepts no messages"},
 		{Tallying, "it stays, and was told that its report is accepted, or its work cannot be begun"},
 		{Halting, "it stays, and accepts no messages"},
-		{Asking, "it stays, has no work, and what it was handed cannot be handed over"},
+		{Asking, "it answers a question, which a dialog of the program keeps it from: that question is open again; or it stays, has no work, and what it was handed cannot be handed over"},
 	}},
 	Hindered: {"The message waits until the screen shows an empty prompt, or a prompt with the message in it. After ten seconds it needs input, and says what is in the way.", []Way{
 		{Handing, "the screen is safe"},
@@ -54,7 +54,7 @@ var Phases = [phases]struct {
 		{Closing, "it accepts no messages"},
 		{Halting, "it stays, and accepts no messages"},
 		{Tallying, "it stays, and its work cannot be gone on with"},
-		{Asking, "the same, without work"},
+		{Asking, "a dialog of the program keeps an answer from its question, which is open again; or it stays, and what it was handed without work cannot be handed over"},
 	}},
 	AwaitingTurn: {"The message waits for the end of the current turn.", []Way{
 		{Handing, "the turn has ended"},

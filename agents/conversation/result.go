@@ -116,6 +116,8 @@ func (m *move) delivered(failure string) {
 	case failure == "":
 		m.become(Become{Activity: dag.Working})
 		m.back()
+	case m.Handed.dropped && m.Handed.open != nil && !m.Ended && !m.Overridden && !m.WentOn:
+		m.ask(*m.Handed.open)
 	case m.Ended || m.GivenUp || m.Overridden:
 		m.keep(m.Handed)
 		m.back()
