@@ -172,6 +172,7 @@ var runners = []*runner{
 			{words: "go version"}, {words: "go env", args: "SYMBOL", most: many, least: 1},
 			{words: "gofmt", options: []string{"-l"}, args: "PATH", most: many, least: 1},
 			{words: "gofmt", options: []string{"-w", "-l", "-s"}, args: "GOFILE", most: many, least: 1, effect: changes},
+			{words: "go fmt", args: "PACKAGE", most: many, least: 1, effect: changes},
 		}},
 	{form: under(unittest, "python3 -m unittest"), covers: coversTests, also: discovers("python3"), picks: []string{"-k"}, beside: versions("python3")},
 	{form: under(unittest, "python -m unittest"), covers: coversTests, also: discovers("python"), picks: []string{"-k"}, beside: versions("python")},
@@ -216,7 +217,7 @@ func (v *voucher) narrows(c command, part []lexeme) (ok, tests bool) {
 		if slices.ContainsFunc(r.beside, func(f *form) bool {
 			m, ok := f.match(c.words)
 			tests = ok && f.effect == changes
-			return ok && v.inPlace(m) && v.vouches(f, m) && (f.words != "go build" || v.manyPackages(m["PACKAGES"])) && (!strings.HasSuffix(f.words, " py_compile") || v.compiles(m["PATH"]))
+			return ok && v.inPlace(m) && v.vouches(f, m) && (f.words != "go build" || v.manyPackages(m["PACKAGES"])) && (f.words != "go fmt" || v.formatsPackages(m["PACKAGE"])) && (!strings.HasSuffix(f.words, " py_compile") || v.compiles(m["PATH"]))
 		}) {
 			return true, tests
 		}
@@ -279,9 +280,8 @@ func (v *voucher) inPlace(m match) bool {
 						ok = ok && (r != '.' || i < 2 || v.ownName(name[:i]))
 					}
 				}
-			case "GOFILE": // gofmt goes through a folder, and through links in it
-				_, err := v.Machine.Text(filepath.Join(v.dir, name))
-				ok = err == nil && v.ownName(name) && v.grantsFile(v.dir, name)
+			case "GOFILE":
+				ok = v.formats(name)
 			case "TESTFILE":
 				file, _, _ := strings.Cut(name, "::")
 				ok = v.ownName(strings.TrimSuffix(file, "/")) && !slices.ContainsFunc(strings.Split(file, "/"), func(p string) bool { return slices.Contains(unsearched, p) })
@@ -294,6 +294,51 @@ func (v *voucher) inPlace(m match) bool {
 		}
 	}
 	return true
+}
+
+// mostEntries bounds the files and folders through which a format is followed.
+const mostEntries = 4000
+
+// formats reports whether gofmt writes nothing but files that the node may write: of a
+// folder it writes all files that are named so below it, in folders of any name, and it
+// goes to a link's file, though not to its folder.
+func (v *voucher) formats(name string) bool {
+	if strings.HasSuffix(name, ".go") {
+		if _, err := v.Machine.Text(filepath.Join(v.dir, name)); err == nil {
+			return v.ownName(name) && v.grantsFile(v.dir, name)
+		}
+	}
+	if v.changed || v.recorded || len(v.moved) > 0 || strings.Contains(name, "..") || !v.ownName(name) || !v.Machine.Exists(filepath.Join(v.dir, name)) {
+		return false
+	}
+	seen := 0
+	var below func(folder string) bool
+	below = func(folder string) bool {
+		entries, err := v.Machine.Names(filepath.Join(v.dir, folder))
+		if seen += len(entries); err != nil || seen > mostEntries {
+			return false
+		}
+		return !slices.ContainsFunc(entries, func(entry string) bool {
+			name, at := path.Join(folder, entry), filepath.Join(v.dir, folder, entry)
+			_, notFolder := v.Machine.Names(at)
+			r, err := v.resolve(at)
+			switch {
+			case err == nil && r == at && notFolder == nil:
+				return !below(name)
+			case strings.HasSuffix(entry, ".go"):
+				return !v.ownName(name) || !v.grantsFile(v.dir, name)
+			}
+			return false
+		})
+	}
+	return below(name)
+}
+
+// formatsPackages reports whether go fmt does so: what it writes are files of packages.
+func (v *voucher) formatsPackages(patterns []string) bool {
+	return v.finds("gofmt") && !slices.ContainsFunc(patterns, func(p string) bool {
+		return !v.formats(strings.TrimSuffix(strings.TrimSuffix(p, "..."), "/"))
+	})
 }
 
 // ownName reports whether a file or folder is the node's, and no link on the way to it.

@@ -152,6 +152,9 @@ func (g *guard) grantsText(dir string, placed bool, text string) bool {
 	if !ok {
 		return false
 	}
+	if v.looksOn(commands) {
+		return true
+	}
 	if to, ok := v.goesHome(commands); ok {
 		v.dir, v.placed, commands = to, true, commands[1:]
 	}
@@ -289,7 +292,7 @@ func (v *voucher) grants(c command) bool {
 	if c.to != "" {
 		return v.writes(c)
 	}
-	if v.checks(c) {
+	if v.checks(c) || v.looks(c) {
 		return true
 	}
 	if slices.ContainsFunc(c.words, func(w lexeme) bool { return w.here }) && !v.reaches("cat") {

@@ -223,7 +223,7 @@ func TestMergeOfAnothersWork(t *testing.T) {
 }
 
 // gofmt writes files that the agent may write with its file tools, and goes through no
-// folder and no link.
+// link.
 func TestFormatsOwnFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -238,15 +238,106 @@ func TestFormatsOwnFiles(t *testing.T) {
 	for text, want := range map[string]bool{
 		"gofmt -w src/a.go": true, "gofmt -l -w src/a.go src/deep/b.go": true, "gofmt -s -w ./src/a.go && go test ./...": true,
 		"gofmt -w .": false, "gofmt -w src": false, "gofmt -w top.go": false, "gofmt -w src/link.go": false, "gofmt -w src/out/d.go": false,
-		"gofmt -w src/second.go": false, "gofmt -w src/folder.go": false, "gofmt -w ../outside/d.go": false, "gofmt -w .claude/x.go": false,
+		"gofmt -w src/second.go": false, "gofmt -w src/folder.go": true, "gofmt -w ../outside/d.go": false, "gofmt -w .claude/x.go": false,
 		"gofmt -w src/none.go": false, "gofmt -r 'a -> b' -w src/a.go": false, "gofmt -cpuprofile=x.go -w src/a.go": false,
 	} {
 		if got := w.granted(text); got != want {
 			t.Errorf("%q: granted is %v", text, got)
 		}
 	}
+	for text, want := range map[string]bool{
+		"gofmt -w src/deep": true, "gofmt -l -w src/deep/ src/a.go": true, "go fmt ./src/deep/...": true, "go fmt ./src/deep": true, "gofmt -w src/deep && go vet ./... && go test ./...": true,
+		"gofmt -w ./src/deep/../../top": false, "go fmt ./...": false, "go fmt": false, "go fmt example.com/x": false, "gofmt -w deep": false, "gofmt -w src/out": false, "gofmt -w /": false, "gofmt -w ..": false,
+		"go test ./... && gofmt -w src/deep": false, "git restore src/b.txt && gofmt -w src/deep": false, "go fmt -x ./src/deep": false, "go fmt -mod=mod ./src/deep": false,
+	} {
+		if got := w.granted(text); got != want {
+			t.Errorf("%q: granted is %v", text, got)
+		}
+	}
+	w.must(os.Symlink("../a.go", filepath.Join(w.dir, "tree/src/deep/link.go")))
+	if w.granted("gofmt -w src/deep") {
+		t.Error("gofmt writes through a link to a file")
+	}
+	w.must(os.Remove(filepath.Join(w.dir, "tree/src/deep/link.go")))
+	w.must(os.Symlink("../../outside", filepath.Join(w.dir, "tree/src/deep/folder"))) // it goes through no link to a folder
+	if !w.granted("gofmt -w src/deep") {
+		t.Error("a link to a folder is not gone through")
+	}
+	w.policy.Scope = nil
+	w.must(os.RemoveAll(filepath.Join(w.dir, "tree/.claude")))
+	for _, name := range []string{"src/link.go", "src/second.go"} {
+		if w.granted("gofmt -w .") || w.granted("go fmt ./...") || w.granted("gofmt -w src") {
+			t.Errorf("%s leads out", name)
+		}
+		w.must(os.Remove(filepath.Join(w.dir, "tree", name)))
+	}
+	for _, text := range []string{"gofmt -w .", "go fmt ./...", "gofmt -l -w src"} {
+		if !w.granted(text) {
+			t.Errorf("%q is not granted", text)
+		}
+	}
 	w.policy.Role = "review"
-	if w.granted("gofmt -w src/a.go") {
+	if w.granted("gofmt -w src/a.go") || w.granted("gofmt -w .") || w.granted("go fmt ./...") {
 		t.Error("a review formats files")
+	}
+}
+
+// A supervisor is shown of its agents' worktrees what one who reviews there is shown.
+func TestLooksInWorktrees(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	root, tree := filepath.Join(w.dir, "root"), filepath.Join(w.dir, "tree")
+	path := filepath.Join(w.dir, "cmux") + ":" + os.Getenv("PATH")
+	w.policy = guard.Policy{
+		Role: "review", Leads: true, Root: root, Beside: filepath.Join(w.dir, "tre"), Verify: []string{"check it"},
+		Resolve: guard.Follow, Linked: guard.Linked, Machine: guard.Here(root, append(w.env("bin"), "PATH="+path)),
+	}
+	granted := func(text string) bool {
+		d := guard.Decide(w.policy, guard.Call{Tool: "Bash", Input: object("command", strings.ReplaceAll(text, "TREE", tree)), Dir: root})
+		return d.Verdict == guard.Grant
+	}
+	w.git("root", "worktree", "add", "-q", "--detach", "../treeless")
+	w.must(os.RemoveAll(filepath.Join(w.dir, "treeless")))
+	w.must(os.Symlink("tree", filepath.Join(w.dir, "tree2")))
+	w.must(os.MkdirAll(filepath.Join(w.dir, "trees/src"), 0o755))
+	looks := []string{
+		"git -C TREE log --oneline -5", "git -C TREE status --short", "git -C TREE diff --stat main...HEAD", "git -C TREE --no-pager show HEAD", "git -C TREE diff -- src/b.txt",
+		"git -C TREE log --oneline | head -3", "git -C TREE status && git -C TREE diff", "cd TREE && git status && git log -1", "cd TREE && cat src/b.txt",
+	}
+	for _, text := range looks {
+		if !granted(text) {
+			t.Errorf("%q is not granted", text)
+		}
+	}
+	for _, text := range []string{
+		"cat TREE/src/b.txt", "cat TREE/src/a.txt TREE/src/b.txt", "head -5 TREE/src/b.txt", "grep -n two TREE/src/b.txt", "ls -la TREE/src", "wc -l TREE/src/b.txt && git -C TREE status", "cat TREE/src/b.txt | head -3", "sed -n 1,5p TREE/src/b.txt",
+	} {
+		if !granted(text) {
+			t.Errorf("%q is not granted", text)
+		}
+	}
+	for _, text := range []string{
+		"git -C TREE commit -qm x", "git -C TREE add -A", "git -C TREE restore src/b.txt", "git -C TREE merge --no-edit main", "git -C TREE -c core.pager=pwn log", "git -C TREE -C / log", "git -C TREE/src log", "git -C TREE/../outside log", "git -C TREE/ log",
+		"git -C ../tree log", "git -C TREE2 log", "git -C TREEs log", "git -C TREEless log", "git -C / log", "git -C TREE diff --no-index /etc/passwd x", "git -C TREE log --output=x", "git -C TREE show HEAD:link2 > x", "GIT_DIR=x git -C TREE log",
+		"cat TREE/link2", "cat TREE/link/new", "cat TREE/../outside/secret", "cat TREE/.git", "cat TREE/.cmux/x", "cat src/b.txt TREE/src/b.txt", "cat TREE2/src/b.txt", "cat TREEs/src/x", "cat TREE/gitdir/config", "cat TREE/src/*", "grep -r x TREE", "rm TREE/src/b.txt", "mv TREE/src/a.txt TREE/src/n", "cat TREE/src/b.txt > x",
+		"cd TREE && rm src/b.txt", "cd TREE && git add -A", "cd TREE && check it", "cd TREE && cmux done x", "cd TREE; git log", "cd TREE && cat link2", "cd TREE && cd .. && cat outside/secret", "cd TREE/src && cat b.txt", "cd TREE && for f in src/b.txt; do cat $f; done", "check it && git -C TREE log", "check it && cat TREE/src/b.txt", "cd TREE || cat src/b.txt",
+	} {
+		if granted(text) {
+			t.Errorf("%q is granted", text)
+		}
+	}
+	w.git("tree", "config", "extensions.worktreeConfig", "true")
+	w.git("tree", "config", "--worktree", "core.fsmonitor", filepath.Join(w.dir, "bin/pwn"))
+	for _, text := range looks {
+		if granted(text) && strings.Contains(text, "git") {
+			t.Errorf("%q is granted where git starts a program", text)
+		}
+	}
+	if !granted("git log") {
+		t.Error("the person's folder has a configuration of its own")
+	}
+	w.policy.Leads = false
+	if granted("git -C TREE log") || granted("cat TREE/src/b.txt") || granted("cd TREE && cat src/b.txt") {
+		t.Error("who does not lead looks into others' worktrees")
 	}
 }

@@ -250,7 +250,7 @@ var slots = map[string]struct {
 	"LINES":    {func(s string) bool { return lines().MatchString(s) }, "lines to print: `'1,40p'`, `'5p;9,$p'`"},
 	"PACKAGE":  {func(s string) bool { return packages().MatchString(s) }, "a Go package here, or all below a folder: `.`, `./a`, `./a/...`"},
 	"PACKAGES": {func(s string) bool { return packages().MatchString(s) && strings.HasSuffix(s, "/...") }, "all Go packages below a folder, when they are more than one: `./...`"},
-	"GOFILE":   {func(s string) bool { return isPath(s) && strings.HasSuffix(s, ".go") }, "a file `.go` that the node may write, no link on the way to it"},
+	"GOFILE":   {isPath, "a file `.go` that the node may write, no link on the way to it, or a folder in which all are"},
 	"SYMBOL":   {func(s string) bool { return symbol().MatchString(s) && !strings.Contains(s, "..") }, "a name, without `..`"},
 	"TARGET":   {func(s string) bool { return target().MatchString(s) }, "a name of a target or script; the same ones as in the check"},
 	"TESTS":    {func(s string) bool { return tests().MatchString(s) }, "a module of tests in packages, `tests.test_a` or `tests/test_a.py`, a class of it whose name begins with `Test` or ends so, or a test of that"},

@@ -1,0 +1,77 @@
+package guard
+
+import (
+	"path/filepath"
+	"slices"
+
+	"cmux/dag"
+)
+
+// there is the machine as it is in another worktree.
+type there struct {
+	Machine
+	tree string
+}
+
+// Git implements Machine: it runs git in that worktree.
+func (t there) Git(stdin string, args ...string) (string, error) {
+	return t.Machine.Git(stdin, append([]string{"-C", t.tree}, args...)...)
+}
+
+// visits returns a voucher for a worktree of the agents whom the agent leads: of what is
+// done there it vouches for what it would for one who reviews that work. Nil: the folder
+// is none.
+func (v *voucher) visits(tree string) *voucher {
+	if !v.Leads || !filepath.IsAbs(tree) || filepath.Clean(tree) != tree || v.spotOf(tree).whose != peers || !slices.Contains(v.worktrees(), tree) {
+		return nil
+	}
+	return &voucher{placed: true, dir: tree, guard: newGuard(Policy{
+		Role: dag.RoleReview, Root: v.Root, Tree: tree, Private: v.Private, Mine: v.Mine, Beside: v.Beside,
+		Resolve: v.Resolve, Linked: v.Linked, Machine: there{v.Machine, tree},
+	})}
+}
+
+// looks vouches for a command of who leads that shows something of one worktree of its
+// agents: git -C WORKTREE, or a program whose files all lie there, by their whole names.
+func (v *voucher) looks(c command) bool {
+	if !v.Leads || v.checked || v.changed || v.recorded || len(c.words) < 2 || c.looped || c.direct || c.to != "" {
+		return false
+	}
+	if words := c.words; words[0].text == "git" && len(words) > 3 && words[1].text == "-C" && !words[1].here && !words[2].here {
+		at := v.visits(words[2].text)
+		return at != nil && at.prints(slices.Concat(words[:1], words[3:]), false)
+	}
+	for _, w := range c.words[1:] {
+		for _, tree := range v.worktrees() {
+			if _, in := inside(tree, filepath.Clean(w.text)); in && filepath.IsAbs(w.text) {
+				at := v.visits(tree)
+				return at != nil && at.prints(c.words, true)
+			}
+		}
+	}
+	return false
+}
+
+// looksOn vouches for a text of who leads that goes to a worktree of its agents and
+// shows something there.
+func (v *voucher) looksOn(commands []command) bool {
+	if first := commands[0]; len(commands) < 2 || len(first.words) != 2 {
+		return false
+	}
+	at := v.visits(commands[0].words[1].text)
+	if at == nil {
+		return false
+	}
+	at.dir = v.dir
+	to, ok := at.goesHome(commands)
+	at.dir = to
+	return ok && !slices.ContainsFunc(commands[1:], func(c command) bool { return c.looped || c.to != "" || !at.prints(c.words, false) })
+}
+
+// prints vouches for words that only show something; whole: all files by their whole names.
+func (v *voucher) prints(words []lexeme, whole bool) bool {
+	return slices.ContainsFunc(forms, func(f *form) bool {
+		m, ok := f.match(words)
+		return ok && f.effect == prints && (!whole || f.program() != "git" && !slices.ContainsFunc(m["PATH"], func(p string) bool { return !filepath.IsAbs(p) })) && v.vouches(f, m)
+	})
+}
