@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
 	"cmux/agents/news"
+	"cmux/agents/proc"
 	"cmux/agents/prompt"
 	"cmux/agents/stdio"
 	"cmux/agents/transcript"
@@ -65,6 +68,7 @@ type instance struct {
 	sandbox sandbox
 	hook    string // command that judges each tool call
 	greeted bool
+	temp    []string // folders for temporary files that its sandbox guards
 
 	mu       sync.Mutex
 	thread   string               // of the conversation; empty: it has not begun
@@ -91,6 +95,9 @@ func newAgent(s *agent.Stage) (*instance, error) {
 		policy: s.Policy, sandbox: sandboxOf(s),
 		commands: map[string]bool{}, tools: map[string]bool{}, patches: map[string][]change{}, others: map[string]bool{},
 		total: map[string]dag.Usage{}, before: map[string]dag.Usage{},
+	}
+	if a.sandbox.mode == "workspace-write" {
+		a.temp = tempFolders(s.Env)
 	}
 	a.hook = hookCommand(s.Binary)
 	flag, err := hookFlag(a.hook)
@@ -502,6 +509,29 @@ func (a *instance) used() (sum dag.Usage) {
 		sum = sum.Plus(total.Beyond(a.before[thread]))
 	}
 	return sum
+}
+
+// Interrupt implements agent.Agent. Codex's sandbox keeps .git from being made among the
+// temporary files by an empty folder of that name, which stays when it is killed: below
+// it, go takes everything for a broken repository.
+func (a *instance) Interrupt(ctx context.Context, grace time.Duration) ([]proc.Process, error) {
+	ended, err := a.Agent.Interrupt(ctx, grace)
+	for _, dir := range a.temp {
+		syscall.Rmdir(filepath.Join(dir, ".git")) // one that is not empty stays
+	}
+	return ended, err
+}
+
+// tempFolders are those for temporary files in which programs with this environment may
+// write.
+func tempFolders(env []string) []string {
+	dirs := []string{"/tmp"}
+	for _, e := range env {
+		if dir, ok := strings.CutPrefix(e, "TMPDIR="); ok && filepath.IsAbs(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 // Used implements agent.Meter.

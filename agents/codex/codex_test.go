@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cmux/agents/agenttest"
+	"cmux/agents/agenttest/testall"
 	"cmux/agents/attempt"
 	"cmux/agents/codex"
 	"cmux/agents/event"
@@ -410,5 +411,31 @@ func TestReportByTool(t *testing.T) {
 				t.Errorf("the verdict was %+v", said)
 			}
 		})
+	}
+}
+
+// Codex's sandbox leaves an empty folder .git among the temporary files when it is
+// killed, in which go would look for a repository.
+func TestSandboxLeavesNoGit(t *testing.T) {
+	testall.Only(t)
+	t.Parallel()
+	f, _ := fixture(t, nil, mt.Turn{mt.Shell("ls -ad $TMPDIR/.git >seen; sleep 1000")})
+	seen := filepath.Join(f.Tree, "seen")
+	_, wait := f.Start()
+	var left string
+	f.Eventually("its sandbox to be up", func() bool {
+		b, _ := os.ReadFile(seen)
+		left = strings.TrimSpace(string(b))
+		return left != ""
+	})
+	if _, err := os.Stat(left); err != nil {
+		t.Fatalf("its sandbox made nothing: %v", err)
+	}
+	if err := f.Dial().Cancel(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	if _, err := os.Stat(left); err == nil {
+		t.Errorf("%s is left", left)
 	}
 }
