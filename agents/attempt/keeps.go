@@ -14,6 +14,7 @@ import (
 	"cmux/agents/audit"
 	"cmux/agents/conversation"
 	"cmux/agents/event"
+	"cmux/agents/handover"
 	"cmux/agents/journal"
 	"cmux/agents/mail"
 	"cmux/agents/news"
@@ -140,7 +141,7 @@ func (a *attempt) recognizes(e news.Read) (ids []string) {
 		a.known[id] = true
 		ids = append(ids, id)
 	}
-	if id := prompt.TaskTold(e.Text); id != "" && !a.handed[id].IsZero() && !e.At.Before(a.handed[id].Truncate(time.Millisecond)) {
+	if id := handover.TaskTold(e.Text); id != "" && !a.handed[id].IsZero() && !e.At.Before(a.handed[id].Truncate(time.Millisecond)) {
 		ids = append(ids, id)
 	}
 	return ids

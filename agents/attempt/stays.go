@@ -11,6 +11,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/conversation"
 	"cmux/agents/event"
+	"cmux/agents/handover"
 	"cmux/agents/journal"
 	"cmux/agents/prompt"
 	"cmux/agents/run"
@@ -131,7 +132,7 @@ func (a *attempt) workText() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return prompt.NewTask(a.task.ID, text), nil
+	return handover.NewTask(a.task.ID, text), nil
 }
 
 // workPrompt is the prompt of the work that was begun.

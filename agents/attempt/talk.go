@@ -9,6 +9,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/conversation"
 	"cmux/agents/event"
+	"cmux/agents/handover"
 	"cmux/agents/proc"
 	"cmux/agents/prompt"
 	"cmux/agents/question"
@@ -233,7 +234,7 @@ func (a *attempt) converse(first conversation.What) error {
 		case conversation.Deliver:
 			err = a.deliver(e)
 		case conversation.Accept:
-			err = a.feed(conversation.Answered{OK: a.settle(e.Call, Reply{Text: prompt.Accepted, Final: true})})
+			err = a.feed(conversation.Answered{OK: a.settle(e.Call, Reply{Text: handover.Accepted, Final: true})})
 		case conversation.Judge:
 			err = a.examineReport()
 		case conversation.Examine:

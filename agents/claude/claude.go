@@ -17,9 +17,9 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
+	"cmux/agents/handover"
 	"cmux/agents/news"
 	"cmux/agents/proc"
-	"cmux/agents/prompt"
 	"cmux/dag"
 	"cmux/signals"
 )
@@ -125,7 +125,7 @@ func (a *instance) Start(context.Context) error {
 		said = s.Resumption
 	}
 	if lines := a.unreadBefore(); len(lines) > 0 {
-		said = strings.TrimSpace(said + "\n\n" + prompt.Waiting(lines))
+		said = strings.TrimSpace(said + "\n\n" + handover.Waiting(lines))
 	}
 	a.said = said
 	readable := slices.Clone(s.Readable)
@@ -139,7 +139,7 @@ func (a *instance) Start(context.Context) error {
 			readable = append(readable, file)
 		}
 		// Every user of the machine may read an argument.
-		said = prompt.Mention(file)
+		said = handover.Mention(file)
 		a.mention = said
 	}
 	if said != "" {

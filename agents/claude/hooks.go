@@ -10,8 +10,8 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
+	"cmux/agents/handover"
 	"cmux/agents/news"
-	"cmux/agents/prompt"
 	"cmux/agents/question"
 	"cmux/agents/transcript"
 )
@@ -126,7 +126,7 @@ func (l *listener) hear(hook string, raw json.RawMessage) ([]news.Event, agent.H
 		}
 		return one(news.Compacted{Trigger: p.Trigger})
 	case "PostToolUse", "PostToolUseFailure":
-		if hook == "PostToolUse" && p.Tool == toolPrefix+"done" && p.AgentID == "" && strings.Contains(string(p.Response), prompt.Accepted) {
+		if hook == "PostToolUse" && p.Tool == toolPrefix+"done" && p.AgentID == "" && strings.Contains(string(p.Response), handover.Accepted) {
 			// The model would be called once more, only to say that it is done.
 			l.busy, l.ended = false, true
 			return []news.Event{news.Concluded{}, news.TurnEnded{}}, printed(object{"continue": false, "stopReason": "cmux: the report is accepted"}), nil

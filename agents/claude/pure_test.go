@@ -17,6 +17,7 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/agenttest/fuzzing"
 	"cmux/agents/guard"
+	"cmux/agents/handover"
 	"cmux/agents/news"
 	"cmux/agents/prompt"
 	"cmux/agents/question"
@@ -93,7 +94,7 @@ func TestOwnPrompts(t *testing.T) {
 	spec := &run.Spec{Node: "a", Def: &dag.Node{Name: "a", Role: dag.RoleBuild, Task: "do\n\n\tit  \n"}, Attempt: 1, Place: run.Place{Dir: "/t", Tree: "/t", Branch: "work/a", Commit: strings.Repeat("1", 40)}}
 	for name, text := range map[string]string{
 		"prompt": prompt.Compose(prompt.Input{Spec: spec}),
-		"file":   prompt.ByFile("/r/prompt-1.md"), "resumed": prompt.Resumed, "limit": prompt.LimitOver, "failed call": prompt.CallFailed,
+		"file":   handover.ByFile("/r/prompt-1.md"), "resumed": prompt.Resumed, "limit": prompt.LimitOver, "failed call": prompt.CallFailed,
 		"no report": prompt.NoReport(1, 3), "check": prompt.CheckFailed("make", "exit 2", 1, 3, "a\n\n  b\n"), "commit": prompt.NoCommit("task/t1"),
 		"dirt": prompt.Uncommitted("1 file"), "branch": prompt.WrongBranch("branch x", "y"), "scope": prompt.OutOfScope("x", nil, []string{"y"}, "z", 1, 3),
 		"answer": "yes",

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"cmux/agents/handover"
 	"cmux/agents/mail"
-	"cmux/agents/prompt"
 	"cmux/agents/transcript"
 	"cmux/signals"
 )
@@ -143,7 +143,7 @@ func (a *instance) resumption(n int) string {
 func (a *instance) saidBefore(text string) string {
 	for n := 1; n < a.stage.Files.N; n++ {
 		file := a.resumption(n)
-		if !strings.Contains(text, prompt.Mention(file)) {
+		if !strings.Contains(text, handover.Mention(file)) {
 			continue
 		}
 		if said, err := signals.ReadFile(file, maxResumption); err == nil {
@@ -165,7 +165,7 @@ func unread(path string, typed []string, whole func(string) string) []string {
 		}
 		text := plain(s.Text)
 		switch {
-		case s.What == transcript.Queued && (len(mail.Seen(s.Text)) > 0 || prompt.TaskTold(s.Text) != ""):
+		case s.What == transcript.Queued && (len(mail.Seen(s.Text)) > 0 || handover.TaskTold(s.Text) != ""):
 			continue // cmux sends it again
 		case s.What == transcript.Queued:
 			waiting = append(waiting, s.Text)

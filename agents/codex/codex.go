@@ -13,9 +13,9 @@ import (
 	"cmux/agents/agent"
 	"cmux/agents/event"
 	"cmux/agents/guard"
+	"cmux/agents/handover"
 	"cmux/agents/news"
 	"cmux/agents/proc"
-	"cmux/agents/prompt"
 	"cmux/agents/stdio"
 	"cmux/agents/transcript"
 	"cmux/dag"
@@ -106,7 +106,7 @@ func newAgent(s *agent.Stage) (*instance, error) {
 	}
 	text := s.Prompt
 	if len(text) > maxInput {
-		text = prompt.ByFile(s.PromptFile)
+		text = handover.ByFile(s.PromptFile)
 	}
 	a.Agent = stdio.NewAgent(s, a, text, stdio.Options{Path: path, Args: []string{"app-server", "-c", flag}})
 	return a, nil

@@ -2,17 +2,12 @@ package prompt
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 )
 
 // again ends what is handed back. The prompt says how the agent reports: by tool, or
 // by command where it has none.
 const again = "then report again with `done`."
-
-// Accepted answers a report by tool that was judged and found in order.
-const Accepted = "Accepted: your report, your work and its checks are in order. The task is over: end your turn now, without another word."
 
 // NobodyAnswers answers a question to a person where there is none.
 const NobodyAnswers = "nobody can answer in this run. Decide from the task and the code, and name the decision in your summary. If you cannot, report `blocked` and say what you need"
@@ -35,26 +30,6 @@ func Reopened(said string) string {
 		s += " A person says:\n" + said
 	}
 	return s
-}
-
-// NewTask hands a task to a standing agent; text is all that it is told of it.
-func NewTask(id, text string) string {
-	return "New task " + id + ". Only this task counts from now on.\n\n" + text
-}
-
-// toldTask begins what NewTask says, and what it said in an earlier cmux, which
-// conversations still hold.
-var toldTask = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^(?:New task|A new task for you,) (\S+)\. Only this task counts`)
-})
-
-// TaskTold is the id of the task that a text of a conversation hands to a standing
-// agent, as NewTask does; empty: it hands none.
-func TaskTold(text string) string {
-	if m := toldTask().FindStringSubmatch(text); m != nil {
-		return m[1]
-	}
-	return ""
 }
 
 // ToldAgain stands below a task whose program, or wrapper, ended before it was known
@@ -124,12 +99,6 @@ func SentBack(comment string) string {
 // Unread hands over what a person said before a report that was made without it.
 func Unread(said string) string {
 	return said + "\n\n(This was sent before your report. Take it into account, " + again + ")"
-}
-
-// Waiting hands on what a person said to an agent that was ended before it read
-// it.
-func Waiting(lines []string) string {
-	return "This was said to you before, and you have not read it yet. It comes first:\n" + strings.Join(lines, "\n")
 }
 
 // NoReport answers a turn that ended without a report, for the n-th of so many times.
@@ -232,17 +201,4 @@ func Uncommitted(what string) string {
 // NoCommit answers a build's report that no commit stands behind.
 func NoCommit(branch string) string {
 	return fmt.Sprintf("You reported done, but your branch %s has no commit of yours. Commit your work, %s If nothing had to be changed, begin the summary with \"nothing was needed:\" and the reason.", branch, again)
-}
-
-// Mention is the prompt of an agent whose real prompt stands in the file path
-// and comes with this one, as Claude Code attaches a file that is named so. What
-// is too long for that, or may not be attached, is left for the agent to read.
-func Mention(path string) string {
-	return fmt.Sprintf("What you are to do is in @\"%s\". If you do not see the whole file here, read it first. Then do it.", path)
-}
-
-// ByFile is the prompt of an agent whose real prompt is too long to be handed
-// over and stands in the file path.
-func ByFile(path string) string {
-	return fmt.Sprintf("Read the file %s to its end, in parts if it is long, before you do anything else. It holds your task, your rules and how to report. Then do the task.", path)
 }
